@@ -1,0 +1,3 @@
+"""eBPF: instructions, assembler, BTF, maps, helpers, verifiers, interpreter, bpf(2), and loader/, which does
+what libbpf does in user space.  Mirrors kernel/bpf/ and tools/lib/bpf/.
+"""

@@ -1,0 +1,5 @@
+"""Probes and events: kprobes, uprobes, tracepoints, perf events, ring buffers, trace text, event filters.
+
+Runs callbacks at events; does not know that BPF exists.  Mirrors kernel/trace/, kernel/kprobes.c and
+kernel/events/.
+"""
