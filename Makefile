@@ -1,0 +1,46 @@
+# make demo    the main job on a fresh machine: creates .venv, installs, runs, prints trace and histogram
+# make test    the whole test suite, in parallel
+# make lint    formatter, types and the four-floor import contract
+# make docs    regenerates the generated pages and checks that nothing changed
+# make bench   the benchmarks (not part of the tests)
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN = $(VENV)/bin
+JOBS ?= 2
+
+.PHONY: venv demo test lint docs bench clean
+
+venv: $(VENV)/.installed
+
+$(VENV)/.installed: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,cc,proofs]'
+	touch $@
+
+# The demo alone needs no compiler and no test tools.
+$(VENV)/.runtime: pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $@
+
+demo: $(VENV)/.runtime
+	$(BIN)/simkernel demo
+
+test: venv
+	$(BIN)/python -m pytest -n $(JOBS) tests
+
+lint: venv
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: venv
+	$(BIN)/python -m bench
+
+docs: venv
+	$(BIN)/python -m docs.generate --check
+
+clean:
+	rm -rf $(VENV) build *.egg-info

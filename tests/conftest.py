@@ -1,0 +1,28 @@
+"""Shared fixtures: the recorded answers of real kernels, and real programs where this machine has them."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+DATA = Path(__file__).parent / "data"
+
+
+def load_data(name: str) -> Any:
+    """A JSON file of tests/data, unzipped where it is gzipped."""
+    raw = (DATA / name).read_bytes()
+    return json.loads(gzip.decompress(raw) if name.endswith(".gz") else raw)
+
+
+@pytest.fixture(scope="session")
+def busybox() -> str:
+    """The host's busybox-static, which the simulated machine runs unmodified."""
+    found = shutil.which("busybox")
+    if not found:
+        pytest.skip("busybox-static is not installed")
+    return found
