@@ -1,7 +1,7 @@
 """The command line: `simkernel COMMAND ...`.
 
-Each command lives in a module of its own and is imported only when it is asked for, so that `simkernel --help`
-and `simkernel run` start quickly.  Bad input ends in one clear line on stderr and exit status 2; no traceback.
+Each command lives in a module of its own and is imported only when it is asked for, so that every command starts
+quickly.  Bad input ends in one clear line on stderr and exit status 2; no traceback.
 """
 
 from __future__ import annotations

@@ -1,0 +1,49 @@
+"""pytest plugin: the `machine` fixture and `@pytest.mark.simkernel(arch=[...], kernel=[...])`.
+
+    @pytest.mark.simkernel(arch=["x86_64", "s390x"], kernel=["5.10", "6.1"])
+    def test_my_tool(machine):
+        result = machine.run(["./writer"])
+
+Each combination is a test of its own, named `[x86_64-5.10]` and so on.  Other keyword arguments of the mark go to
+`simkernel.boot` unchanged (`cpus=1`, `seed=7`, `binds=[...]`).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from simkernel.machine import Machine
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Declare the mark."""
+    config.addinivalue_line(
+        "markers", "simkernel(arch=[...], kernel=[...], **boot): boot a simulated machine per combination"
+    )
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, (list, tuple)) else [value]
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one test per architecture and kernel version of the mark."""
+    if "machine" not in metafunc.fixturenames:
+        return
+    mark = metafunc.definition.get_closest_marker("simkernel")
+    options = dict(mark.kwargs) if mark else {}
+    arches = _as_list(options.pop("arch", "x86_64"))
+    kernels = _as_list(options.pop("kernel", "6.1"))
+    combinations = [{**options, "arch": a, "kernel": k} for a in arches for k in kernels]
+    metafunc.parametrize("machine", combinations, ids=lambda c: f"{c['arch']}-{c['kernel']}", indirect=True)
+
+
+@pytest.fixture
+def machine(request: pytest.FixtureRequest) -> Machine:
+    """A freshly booted machine, as the `simkernel` mark of the test asks for."""
+    import simkernel
+
+    return simkernel.boot(**request.param)
