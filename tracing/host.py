@@ -1,0 +1,160 @@
+"""What tracing needs from the floors above, as Protocols.
+
+The kernel (or a test) implements `TraceHost`; user address spaces implement `UserSpaces`.  Nothing here knows
+BPF or the virtual file system.  Times are nanoseconds of virtual time, addresses are plain ints.
+
+A blocking read of a trace file does not block here: it raises `WouldBlock(key)`.  The upper floor puts the task to
+sleep on `key` and repeats the read after `TraceHost.wake(key)`; a file opened with O_NONBLOCK gets EAGAIN instead.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import Any, Protocol
+
+# A probe handler gets the kernel address of the struct pt_regs built for the hit.  A true answer says that it
+# changed registers in that pt_regs, and that they have to be loaded back into the CPU.
+ProbeHandler = Callable[[int], object]
+# What runs when a function returns through the trampoline: gets pt_regs, gives the address to continue at.
+ReturnHandler = Callable[[int], int]
+
+# enum trace_flag_type, include/linux/trace_events.h: the answer of TraceHost.irq_flags().
+TRACE_FLAG_IRQS_OFF = 0x01
+TRACE_FLAG_IRQS_NOSUPPORT = 0x02
+TRACE_FLAG_NEED_RESCHED = 0x04
+TRACE_FLAG_HARDIRQ = 0x08
+TRACE_FLAG_SOFTIRQ = 0x10
+TRACE_FLAG_PREEMPT_RESCHED = 0x20
+TRACE_FLAG_NMI = 0x40
+TRACE_FLAG_BH_OFF = 0x80
+
+
+class WouldBlock(Exception):
+    """A read that has to wait; sleep on `key`, then repeat it."""
+
+    def __init__(self, key: Hashable) -> None:
+        super().__init__(key)
+        self.key = key
+
+
+class Mem(Protocol):
+    """Bytes at addresses.  Every access may raise arch.errors.Fault."""
+
+    @property
+    def byteorder(self) -> Any: ...
+    def read(self, addr: int, size: int) -> bytes: ...
+    def write(self, addr: int, data: bytes) -> None: ...
+    def read_uint(self, addr: int, size: int) -> int: ...
+    def write_uint(self, addr: int, size: int, value: int) -> None: ...
+
+
+class KernelMem(Mem, Protocol):
+    """Kernel memory; alloc() gives zeroed bytes and may be asked for whole pages (align=4096)."""
+
+    def alloc(self, size: int, align: int = 8) -> int: ...
+    def free(self, addr: int) -> None: ...
+
+
+class SymbolTable(Protocol):
+    """kallsyms."""
+
+    def lookup(self, addr: int) -> tuple[str, int, int] | None:
+        """(name, offset into it, size) of the symbol that covers `addr`."""
+
+    def address(self, name: str) -> int | None:
+        """Address of a function or variable; None if there is no such symbol."""
+
+
+class TraceHost(Protocol):
+    """The kernel as seen by tracing."""
+
+    # Facts.  `version` is (major, minor); `profile` its name: "4.1", "6.1", "3.20-rfc" (whose version is (3, 20)).
+    version: tuple[int, int]
+    profile: str
+    arch: Any  # arch.architecture.Architecture
+    mem: KernelMem
+    symbols: SymbolTable
+    types: Any  # arch.ctype.TypeTable with the kernel's declarations: tracepoints read task->comm and such through it
+    nr_cpus: int
+
+    # Where we are.  pid is the kernel's pid (a thread's), tgid the process's.
+    def now_ns(self) -> int: ...
+    def cpu_id(self) -> int: ...
+    def current_pid(self) -> int: ...
+    def current_tgid(self) -> int: ...
+    def current_comm(self) -> str: ...
+    def current_uid(self) -> int: ...
+    def irq_flags(self) -> int:
+        """TRACE_FLAG_* bits now."""
+
+    def preempt_count(self) -> int:
+        """Low four bits preemption depth, bits 4-7 migrate-disable depth (as trace_entry.preempt_count of 6.1)."""
+
+    def user_mem(self) -> Mem | None:
+        """The current task's user memory, None for a kernel thread."""
+
+    def capable(self, capability: str) -> bool:
+        """Has the current task "sys_admin", "perfmon" ...?"""
+
+    # Probes.
+    def arm(self, addr: int, handler: ProbeHandler) -> None:
+        """Run `handler` at each execution of the instruction at kernel address `addr` (one handler per address)."""
+
+    def disarm(self, addr: int, handler: ProbeHandler) -> None: ...
+
+    return_trampoline: int  # kernel address that kretprobes put in place of the return address
+
+    def set_return_handler(self, handler: ReturnHandler) -> None:
+        """`handler` runs whenever a CPU reaches `return_trampoline`, in the task whose function returned."""
+
+    def is_kernel_text(self, addr: int) -> bool:
+        """Inside the functions of the kernel's text (and so probe-able unless blacklisted)."""
+
+    def probe_blacklist(self) -> Iterable[tuple[int, int, str]]:
+        """(start, end, name) of the functions in which no kprobe may be put."""
+
+    # Waiting and logging.
+    def wake(self, key: Hashable) -> None:
+        """Let the tasks that sleep on `key` run again."""
+
+    def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Any:
+        """Call back after `delay_ns` of virtual time; the answer has cancel()."""
+
+    def pr(self, level: int, text: str) -> None:
+        """printk: one line for the kernel log."""
+
+    # Tasks, for perf_event_open(pid).
+    def find_task(self, pid: int) -> Hashable | None:
+        """A token of the task with this pid that compares equal to current_task() while it runs."""
+
+    def current_task(self) -> Hashable: ...
+
+
+class UserSpaces(Protocol):
+    """User address spaces, for uprobes.  `inode` and `mm` are any hashable tokens of the upper floor."""
+
+    def resolve_path(self, path: str) -> Hashable:
+        """The inode of a path; KernelError(ENOENT ...), EINVAL if it is not a regular file."""
+
+    def inode_path(self, inode: Hashable) -> str:
+        """A path to show for it in uprobe_events."""
+
+    def inode_size(self, inode: Hashable) -> int: ...
+    def read_inode(self, inode: Hashable, offset: int, size: int) -> bytes: ...
+
+    def mappings(self, inode: Hashable) -> Sequence[tuple[Hashable, int, int, int, bool]]:
+        """Present mappings of the file in every address space: (mm, start, end, file offset, executable)."""
+
+    def current_mm(self) -> Hashable | None: ...
+    def mm_of_pid(self, pid: int) -> Hashable | None: ...
+
+    def arm_user(self, mm: Hashable, vaddr: int, handler: ProbeHandler) -> None:
+        """Breakpoint in user text; `handler` gets the kernel address of the pt_regs (ip = vaddr)."""
+
+    def disarm_user(self, mm: Hashable, vaddr: int) -> None: ...
+    def user_mem_of(self, mm: Hashable) -> Mem: ...
+
+    def uretprobe_trampoline(self, mm: Hashable) -> int:
+        """Address of the xol area's return trampoline in `mm`, mapped at the first call."""
+
+    def set_uret_handler(self, handler: ReturnHandler) -> None: ...
