@@ -1,0 +1,121 @@
+"""What a verifier is asked, and what it answers.
+
+bpf(2) fills a `VerifyRequest` from the raw attributes of BPF_PROG_LOAD; `bpf/cases.py` fills it from a case file.
+The classic verifier (before 4.9) and the modern one take the same request and give the same kind of `Verdict`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from bpf.insn import Insn
+
+ALL_CAPS = frozenset({"sys_admin", "bpf", "perfmon", "net_admin"})
+
+
+@dataclass(frozen=True, slots=True)
+class KptrField:
+    """A kernel pointer kept in a map value: struct btf_field of kind kptr (bpf_map_value_off_desc in 6.1)."""
+
+    offset: int  # bytes from the start of the value
+    btf_id: int  # of the pointed-to struct, in the kernel's BTF
+    referenced: bool  # kptr_ref: may be exchanged and must be released; else kptr: may only be read
+    name: str = ""
+    dtor_func_id: int = 0
+
+
+@dataclass
+class MapInfo:
+    """The part of a map that a verifier looks at: struct bpf_map."""
+
+    map_type: int
+    key_size: int
+    value_size: int
+    max_entries: int
+    map_flags: int = 0
+    address: int = 0  # kernel address of struct bpf_map
+    id: int = 0
+    name: str = ""
+    inner: MapInfo | None = None  # inner_map_meta of an array or hash of maps
+    # BTF of key and value
+    btf: Any = None  # bpf.btf.Btf of the map, or None
+    btf_key_type_id: int = 0
+    btf_value_type_id: int = 0
+    btf_vmlinux_value_type_id: int = 0
+    spin_lock_off: int = -1  # offset of a struct bpf_spin_lock in the value, or -EINVAL-like negative: none
+    timer_off: int = -1
+    kptrs: tuple[KptrField, ...] = ()
+    # access
+    frozen: bool = False
+    writecnt: int = 0  # user-space writers that could still change a read-only map
+    value_address: Callable[[int], int] | None = None  # map_direct_value_addr: offset -> kernel address; KernelError
+    value_read: Callable[[int, int], int] | None = None  # (offset, size) of a frozen read-only map -> value
+    bypass_spec_v1: bool = True
+    map_extra: int = 0
+    owner: Any = None  # the map object itself, for whoever made the request
+
+
+@dataclass
+class VerifyRequest:
+    """One BPF_PROG_LOAD, as far as verification goes."""
+
+    insns: list[Insn]
+    prog_type: int
+    expected_attach_type: int = 0
+    prog_flags: int = 0
+    gpl_compatible: bool = True
+    log_level: int = 0
+    log_size: int | None = None  # bytes of the user's buffer with its NUL; None: no limit
+    version: Any = (6, 1)  # anything comparable with a (major, minor) tuple
+    caps: frozenset[str] | set[str] = ALL_CAPS
+    resolve_map: Callable[[int], MapInfo] | None = None  # fd -> map; KernelError(EBADF or EINVAL)
+    fd_array: Sequence[int] | None = None  # for BPF_PSEUDO_MAP_IDX and kernel functions of modules
+    arch: str = "x86_64"
+    byteorder: str = "little"
+    # BTF
+    prog_btf: Any = None  # bpf.btf.Btf of the program, or None
+    func_info: Sequence[tuple[int, int]] = ()  # (instruction, type id)
+    line_info: Sequence[tuple[int, int, int, int]] = ()  # (instruction, file name, line text, line << 10 | column)
+    core_relos: Sequence[tuple[int, int, int, int]] = ()  # (instruction byte offset, type id, access string, kind)
+    vmlinux_btf: Any = None
+    attach_btf_id: int = 0
+    attach_btf: Any = None  # BTF attach_btf_id belongs to; None: vmlinux_btf
+    attach_prog: Any = None  # program whose function is replaced or traced (BPF_PROG_TYPE_EXT, fentry of a program)
+    # the machine
+    ctx_size: int | None = None  # size of struct pt_regs for kprobe programs; None: x86_64's
+    helper_available: Callable[[int], bool] | None = None  # feature table by version; None: everything of `version`
+    kernel_symbol: Callable[[str], int | None] | None = None  # kallsyms, for BPF_PSEUDO_BTF_ID variables
+    jit_requested: bool = True
+    jit_blinding: bool = False
+    jit_needs_zext: bool = False
+    strict_alignment: bool = False  # the architecture has no efficient unaligned access
+    net_ip_align: int = 0
+    is_offloaded: bool = False
+    name: str = ""
+    seed: int = 0  # of BPF_F_TEST_RND_HI32
+
+
+@dataclass
+class Verdict:
+    """What became of a program."""
+
+    ret: int  # 0 or -errno
+    log: str = ""
+    insns: list[Insn] = field(default_factory=list)  # the program as rewritten, if accepted
+    used_maps: list[MapInfo] = field(default_factory=list)
+    insn_processed: int = 0
+    stats: dict[str, Any] = field(default_factory=dict)
+    # what run time needs to know about an accepted program
+    subprog_starts: tuple[int, ...] = (0,)  # of the rewritten program
+    stack_depths: tuple[int, ...] = ()
+    func_info: Sequence[tuple[int, int]] = ()  # adjusted to the rewritten program
+    line_info: Sequence[tuple[int, int, int, int]] = ()
+    sleepable: bool = False
+    attach_info: dict[str, Any] = field(default_factory=dict)  # e.g. address and prototype of an fentry target
+
+    @property
+    def accepted(self) -> bool:
+        """The program would load."""
+        return self.ret == 0
