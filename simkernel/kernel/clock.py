@@ -1,0 +1,85 @@
+"""Virtual time: a nanosecond clock moved by a declared cost model, and one queue of events.
+
+kernel/time/{hrtimer,timekeeping}.c.  The host's clock is never read.  The wall clock starts at a fixed date, so that
+two runs with the same seed show the same times.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from typing import Any
+
+BOOT_REALTIME_NS = 1_700_000_000 * 1_000_000_000  # wall clock at boot: 2023-11-14 22:13:20 UTC
+
+
+class Clock:
+    """CLOCK_MONOTONIC in nanoseconds since boot, and the events waiting for it."""
+
+    __slots__ = ("_heap", "_now", "_order", "idle_ns", "next_event_ns", "realtime_offset_ns")
+
+    def __init__(self) -> None:
+        self._now = 0
+        self._heap: list[list[Any]] = []
+        self._order = 0
+        self.idle_ns = 0
+        self.next_event_ns = 1 << 63
+        self.realtime_offset_ns = BOOT_REALTIME_NS
+
+    @property
+    def now_ns(self) -> int:
+        """Nanoseconds since boot (CLOCK_MONOTONIC)."""
+        return self._now
+
+    @property
+    def realtime_ns(self) -> int:
+        """CLOCK_REALTIME."""
+        return self._now + self.realtime_offset_ns
+
+    def advance(self, ns: int) -> None:
+        """Work was done that costs this much."""
+        self._now += ns
+
+    def add(self, when_ns: int, fn: Callable[[], None]) -> Any:
+        """Run `fn()` when the clock reaches `when_ns`; events of one instant run in the order they were added."""
+        self._order += 1
+        event = [when_ns, self._order, fn]
+        heapq.heappush(self._heap, event)
+        self.next_event_ns = self._heap[0][0]
+        return event
+
+    def cancel(self, event: Any) -> None:
+        """Forget an event; harmless when it has run."""
+        if event is not None:
+            event[2] = None
+            self._drop_cancelled()
+
+    def _drop_cancelled(self) -> None:
+        heap = self._heap
+        while heap and heap[0][2] is None:
+            heapq.heappop(heap)
+        self.next_event_ns = heap[0][0] if heap else 1 << 63
+
+    def run_due(self) -> int:
+        """Run every event whose time has come; says how many."""
+        count = 0
+        heap = self._heap
+        while heap and (heap[0][0] <= self._now or heap[0][2] is None):
+            event = heapq.heappop(heap)
+            fn, event[2] = event[2], None
+            if fn is not None:
+                fn()
+                count += 1
+        self.next_event_ns = heap[0][0] if heap else 1 << 63
+        return count
+
+    def skip_to_next(self) -> bool:
+        """Idle: jump to the next event and run it; False when there is none."""
+        self._drop_cancelled()
+        if not self._heap:
+            return False
+        if self._heap[0][0] > self._now:
+            self.idle_ns += self._heap[0][0] - self._now
+            self._now = self._heap[0][0]
+        self.run_due()
+        return True
