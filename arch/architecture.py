@@ -1,0 +1,203 @@
+"""`Architecture`: everything one CPU architecture states about itself, as data.
+
+Each architecture is a folder (arch/x86_64/, arch/arm64/ ...) whose tables make one `Architecture`; `get(name)` finds
+it.  Nothing outside arch/ branches on an architecture's name.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from arch.memory import ByteOrder, KernelMap, Memory
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One field of struct pt_regs.  `register` is the CPU register it mirrors, or None where entry code fills it."""
+
+    offset: int  # bytes
+    field: str
+    register: str | None = None
+    size: int = 8  # bytes
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A register frame: name, size in bytes, rows in order of offset.  Checked when made."""
+
+    name: str
+    size: int
+    rows: tuple[Row, ...]
+
+    def __post_init__(self) -> None:
+        end = 0
+        for row in self.rows:
+            if row.offset < end:
+                raise ValueError(f"{self.name}.{row.field} at {row.offset:#x} overlaps the row before (end {end:#x})")
+            end = row.offset + row.size
+        if end > self.size:
+            raise ValueError(f"{self.name} is longer than {self.size} bytes")
+
+    @property
+    def fields(self) -> dict[str, Row]:
+        """Rows by field name."""
+        return {row.field: row for row in self.rows}
+
+    def offset(self, field: str) -> int:
+        """offsetof(struct pt_regs, field)."""
+        return self.fields[field].offset
+
+    def get(self, mem: Memory, regs: int, field: str) -> int:
+        """Read one field of the frame at address `regs`."""
+        row = self.fields[field]
+        return mem.read_uint(regs + row.offset, row.size)
+
+    def set(self, mem: Memory, regs: int, field: str, value: int) -> None:
+        """Write one field of the frame at address `regs`."""
+        row = self.fields[field]
+        mem.write_uint(regs + row.offset, row.size, value)
+
+
+@dataclass(frozen=True)
+class SyscallAbi:
+    """One system-call convention: pt_regs fields of number, arguments and result, and the number table."""
+
+    name: str  # "x86_64", "i386", "arm64", ...
+    number: str  # pt_regs field that holds the number inside the kernel
+    args: tuple[str, ...]  # pt_regs fields of arguments 1..6 inside the kernel
+    result: str  # pt_regs field of the result
+    numbers: Mapping[str, int]  # name ("openat") -> number
+    insn: bytes = b""  # the system-call instruction, in memory order
+    wrapper_prefix: str = ""  # "__x64_sys_": symbol prefix of handlers that take pt_regs
+    user_number: str = ""  # CPU register with the number in user mode
+
+    @property
+    def names(self) -> dict[int, str]:
+        """number -> name."""
+        return {nr: name for name, nr in self.numbers.items()}
+
+
+@dataclass(frozen=True)
+class EntryPoints:
+    """The kernel's way in and out: symbols of hand-made text, and the C functions they call.
+
+    Keys of both maps are roles: "syscall", "page_fault", "timer", "undefined", "divide", "breakpoint", "debug",
+    "protection" (and "fork": a new task starts in ret_from_fork).  `stubs` names the assembly symbol, `handlers`
+    the kernel function that the stub calls; declare kernel functions of these names.  See arch/text.py for what each
+    gets as arguments.
+    """
+
+    stubs: Mapping[str, str]
+    handlers: Mapping[str, str]
+
+
+@dataclass(frozen=True)
+class Architecture:
+    """One CPU architecture's facts.  Sizes and offsets in bytes."""
+
+    name: str  # our name and Linux's: x86_64, arm64, riscv64, s390x, i386, arm
+    machine: str  # uname -m
+    elf_machine: int  # e_machine
+    elf_class: int  # 1 (32 bit) or 2 (64 bit)
+    model: Any  # arch.datamodel.DataModel
+    byteorder: ByteOrder
+    word: int  # size of long and of pointers
+    page_size: int
+    map: KernelMap
+    # registers
+    registers: tuple[str, ...]  # general CPU registers by our names, program counter and stack pointer included
+    pt_regs_by_version: tuple[tuple[tuple[int, int], Layout], ...]  # (first version, layout), newest first
+    function_args: tuple[str, ...]  # pt_regs fields of C arguments 1..n passed in registers
+    stack_args_offset: int  # at function entry: first stack argument at sp + this
+    return_value: str  # pt_regs field
+    stack_pointer: str  # pt_regs field
+    instruction_pointer: str  # pt_regs field
+    frame_pointer: str  # pt_regs field
+    link_register: str | None  # pt_regs field that holds the return address at function entry; None: on the stack
+    kprobe_registers: Mapping[str, str]  # NAME of %NAME in kprobe_events -> pt_regs field
+    crash_registers: tuple[tuple[str, str], ...]  # (printed name, pt_regs field), in the order oops reports print
+    syscall_abis: tuple[SyscallAbi, ...]  # first is the native one
+    entry: EntryPoints
+    # breakpoints
+    kprobe_breakpoint: bytes  # memory order
+    uprobe_breakpoint: bytes
+    kprobe_ip_offset: int  # what kprobe handlers see in pt_regs ip, minus the probed address
+    # programs
+    elf_platform: str | None  # AT_PLATFORM
+    hwcap: int
+    hwcap2: int
+    user_stack_top: int  # STACK_TOP
+    mmap_base: int  # where top-down mmap begins without randomisation
+    elf_et_dyn_base: int
+    trap_fields: Mapping[str, str | None] = field(default_factory=dict)  # "error_code"/"orig" -> pt_regs field
+    user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
+    support: Any = None  # arch.support.Support: emulator constants, kernel text, unwinding
+
+    @property
+    def pt_regs(self) -> Layout:
+        """Layout in the newest kernel."""
+        return self.pt_regs_by_version[0][1]
+
+    def pt_regs_for(self, version: Any) -> Layout:
+        """Layout in a kernel version, given as (6, 1) or anything that compares with such tuples."""
+        for first, layout in self.pt_regs_by_version:
+            if version >= first:
+                return layout
+        return self.pt_regs_by_version[-1][1]
+
+    # -- the native system-call convention, for short ------------------------------------------------------
+    @property
+    def syscalls(self) -> Mapping[str, int]:
+        """Native system-call numbers by name."""
+        return self.syscall_abis[0].numbers
+
+    @property
+    def syscall_args(self) -> tuple[str, ...]:
+        return self.syscall_abis[0].args
+
+    @property
+    def syscall_number(self) -> str:
+        return self.syscall_abis[0].number
+
+    # -- register frames -----------------------------------------------------------------------------------
+    def argument(self, mem: Memory, regs: int, n: int, layout: Layout | None = None) -> int:
+        """regs_get_kernel_argument(): C argument `n` (from 0) at a function's entry."""
+        layout = layout or self.pt_regs
+        if n < len(self.function_args):
+            return layout.get(mem, regs, self.function_args[n])
+        sp = layout.get(mem, regs, self.stack_pointer)
+        return mem.read_uint(sp + self.stack_args_offset + self.word * (n - len(self.function_args)), self.word)
+
+    def return_address(self, mem: Memory, regs: int, layout: Layout | None = None) -> int:
+        """At a function's first instruction: where it will return to."""
+        layout = layout or self.pt_regs
+        if self.link_register is not None:
+            return layout.get(mem, regs, self.link_register)
+        return mem.read_uint(layout.get(mem, regs, self.stack_pointer), self.word)
+
+    def set_return_address(self, mem: Memory, regs: int, value: int, layout: Layout | None = None) -> None:
+        """Replace the return address (kretprobes): in the frame's link register or on the stack."""
+        layout = layout or self.pt_regs
+        if self.link_register is not None:
+            layout.set(mem, regs, self.link_register, value)
+        else:
+            mem.write_uint(layout.get(mem, regs, self.stack_pointer), self.word, value)
+
+
+NAMES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
+
+
+@cache
+def get(name: str) -> Architecture:
+    """The architecture of this name; ValueError for an unknown one."""
+    if name not in NAMES:
+        raise ValueError(f"unknown architecture {name!r}; known: {', '.join(NAMES)}")
+    module = importlib.import_module(f"arch.{name}")
+    result = module.ARCHITECTURE
+    assert isinstance(result, Architecture)
+    return result

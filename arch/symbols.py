@@ -1,0 +1,84 @@
+"""Kernel symbols: names, addresses and sizes.  kernel/kallsyms.c, as far as lookups go."""
+
+from __future__ import annotations
+
+import bisect
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One row of /proc/kallsyms.  `kind` is the nm letter: T/t text, D/d data, B/b bss, R/r read-only data."""
+
+    name: str
+    address: int
+    size: int  # bytes
+    kind: str = "T"
+
+    @property
+    def end(self) -> int:
+        return self.address + self.size
+
+
+class Symbols:
+    """All symbols, by name and by address."""
+
+    def __init__(self) -> None:
+        self._by_name: dict[str, Symbol] = {}
+        self._addresses: list[int] = []  # sorted
+        self._at: dict[int, Symbol] = {}
+
+    def add(self, name: str, address: int, size: int, kind: str = "T") -> Symbol:
+        """Register a symbol; a second symbol of the same name is an error of ours."""
+        if name in self._by_name:
+            raise ValueError(f"symbol {name} defined twice")
+        symbol = Symbol(name, address, size, kind)
+        self._by_name[name] = symbol
+        if address not in self._at:
+            bisect.insort(self._addresses, address)
+            self._at[address] = symbol
+        return symbol
+
+    def remove(self, name: str) -> None:
+        """Forget a symbol (module text, BPF programs)."""
+        symbol = self._by_name.pop(name)
+        if self._at.get(symbol.address) is symbol:
+            del self._at[symbol.address]
+            self._addresses.remove(symbol.address)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def __getitem__(self, name: str) -> Symbol:
+        return self._by_name[name]
+
+    def __iter__(self) -> Iterator[Symbol]:
+        """In order of address."""
+        return iter(sorted(self._by_name.values(), key=lambda s: (s.address, s.name)))
+
+    def __len__(self) -> int:
+        return len(self._by_name)
+
+    def address(self, name: str) -> int | None:
+        """kallsyms_lookup_name(): the address, or None."""
+        symbol = self._by_name.get(name)
+        return None if symbol is None else symbol.address
+
+    def find(self, addr: int) -> Symbol | None:
+        """The symbol whose bytes contain `addr`."""
+        i = bisect.bisect_right(self._addresses, addr) - 1
+        if i < 0:
+            return None
+        symbol = self._at[self._addresses[i]]
+        return symbol if addr < symbol.end or addr == symbol.address else None
+
+    def lookup(self, addr: int) -> tuple[str, int, int] | None:
+        """kallsyms_lookup(): (name, offset, size) or None."""
+        symbol = self.find(addr)
+        return None if symbol is None else (symbol.name, addr - symbol.address, symbol.size)
+
+    def format(self, addr: int) -> str:
+        """As %pS prints: `vfs_read+0x12/0x40`, or the bare address."""
+        hit = self.lookup(addr)
+        return f"0x{addr:x}" if hit is None else f"{hit[0]}+0x{hit[1]:x}/0x{hit[2]:x}"
