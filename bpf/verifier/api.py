@@ -6,7 +6,7 @@ The classic verifier (before 4.9) and the modern one take the same request and g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -68,12 +68,14 @@ class VerifyRequest:
     gpl_compatible: bool = True
     log_level: int = 0
     log_size: int | None = None  # bytes of the user's buffer with its NUL; None: no limit
+    log_buf: int | None = None  # its address; None: not known, taken as good where there is a level
     version: Any = (6, 1)  # anything comparable with a (major, minor) tuple
     caps: frozenset[str] | set[str] = ALL_CAPS
     resolve_map: Callable[[int], MapInfo] | None = None  # fd -> map; KernelError(EBADF or EINVAL)
     fd_array: Sequence[int] | None = None  # for BPF_PSEUDO_MAP_IDX and kernel functions of modules
     arch: str = "x86_64"
     byteorder: str = "little"
+    word_size: int = 8  # of a kernel pointer, in bytes
     # BTF
     prog_btf: Any = None  # bpf.btf.Btf of the program, or None
     func_info: Sequence[tuple[int, int]] = ()  # (instruction, type id)
@@ -85,6 +87,7 @@ class VerifyRequest:
     attach_prog: Any = None  # program whose function is replaced or traced (BPF_PROG_TYPE_EXT, fentry of a program)
     # the machine
     ctx_size: int | None = None  # size of struct pt_regs for kprobe programs; None: x86_64's
+    sk_buff_offsets: Mapping[str, int] | None = None  # fields of struct sk_buff; None: x86_64's
     helper_available: Callable[[int], bool] | None = None  # feature table by version; None: everything of `version`
     kernel_symbol: Callable[[str], int | None] | None = None  # kallsyms, for BPF_PSEUDO_BTF_ID variables
     jit_requested: bool = True

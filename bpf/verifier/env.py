@@ -1,0 +1,362 @@
+"""The verifier's workplace: the program, what is known per instruction, the path being walked, the rest to walk.
+
+include/linux/bpf_verifier.h: bpf_verifier_env, bpf_insn_aux_data, bpf_subprog_info; push_stack() and pop_stack()
+of kernel/bpf/verifier.c.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+from arch.errors import EFAULT
+from bpf.insn import (
+    BPF_ALU,
+    BPF_ALU64,
+    BPF_CALL,
+    BPF_DW,
+    BPF_END,
+    BPF_EXIT,
+    BPF_IMM,
+    BPF_JMP,
+    BPF_JMP32,
+    BPF_LD,
+    BPF_LDX,
+    BPF_PSEUDO_CALL,
+    BPF_STX,
+    Insn,
+)
+from bpf.verifier.api import MapInfo, VerifyRequest
+from bpf.verifier.log import Log
+from bpf.verifier.state import FuncState, Reg, VerifierState
+
+BPF_COMPLEXITY_LIMIT_INSNS: Final = 1_000_000
+BPF_COMPLEXITY_LIMIT_JMP_SEQ: Final = 8192
+BPF_COMPLEXITY_LIMIT_STATES: Final = 64
+BPF_MAX_SUBPROGS: Final = 256
+MAX_USED_MAPS: Final = 64
+
+BPF_MAX_VAR_OFF: Final = 1 << 29
+BPF_MAX_VAR_SIZ: Final = 1 << 29
+
+BPF_F_STRICT_ALIGNMENT: Final = 1 << 0
+BPF_F_ANY_ALIGNMENT: Final = 1 << 1
+BPF_F_TEST_RND_HI32: Final = 1 << 2
+BPF_F_TEST_STATE_FREQ: Final = 1 << 3
+BPF_F_SLEEPABLE: Final = 1 << 4
+
+# alu_state of an instruction: how pointer arithmetic is masked for unprivileged programs
+BPF_ALU_SANITIZE_SRC: Final = 1
+BPF_ALU_SANITIZE_DST: Final = 2
+BPF_ALU_NEG_VALUE: Final = 4
+BPF_ALU_NON_POINTER: Final = 8
+BPF_ALU_IMMEDIATE: Final = 16
+
+MAP_PTR_POISON: Final = "poison"  # an instruction saw different maps on different paths
+MAP_KEY_POISON: Final = -1
+
+_ALL: Final = (1 << 64) - 1
+
+
+class Rejected(Exception):
+    """The program is refused with this errno; the log has said why."""
+
+    def __init__(self, errno: int) -> None:
+        super().__init__(errno)
+        self.errno = errno
+
+
+@dataclass(slots=True)
+class InsnAux:
+    """What verification found out about one instruction, for the passes after it: bpf_insn_aux_data."""
+
+    orig_idx: int = 0
+    ptr_type: int = 0  # type of the pointer a load or store goes through
+    map_ptr: MapInfo | str | None = None  # map a helper call uses, or MAP_PTR_POISON
+    map_unpriv: bool = False
+    map_key: int | None = None  # constant index of a tail call, or MAP_KEY_POISON
+    map_index: int = 0  # of a ld_imm64, in used_maps
+    map_off: int = 0
+    call_imm: int = 0
+    alu_state: int = 0
+    alu_limit: int = 0
+    btf_var_type: int = 0  # of a BPF_PSEUDO_BTF_ID: register type, and its BTF or size
+    btf_var_btf: Any = None
+    btf_var_id: int = 0
+    btf_var_size: int = 0
+    loop_initialized: bool = False  # a call of bpf_loop: can it be inlined, and with which callback
+    loop_fit_for_inline: bool = False
+    loop_callback: int = 0
+    ctx_field_size: int = 0
+    seen: int = 0  # number of the pass that walked this instruction; 0 is dead code
+    sanitize_stack_spill: bool = False
+    zext_dst: bool = False
+    prune_point: bool = False
+    jmp_point: bool = False
+
+
+@dataclass(slots=True)
+class SubprogInfo:
+    """One function of the program: bpf_subprog_info."""
+
+    start: int
+    linfo_idx: int = 0
+    stack_depth: int = 0
+    has_tail_call: bool = False
+    tail_call_reachable: bool = False
+    has_ld_abs: bool = False
+    is_async_cb: bool = False
+    # from func_info
+    type_id: int = 0
+    linkage: int = 0
+    unreliable: bool = False
+
+
+@dataclass(slots=True)
+class Branch:
+    """A path still to be walked: bpf_verifier_stack_elem."""
+
+    state: VerifierState
+    insn_idx: int
+    prev_insn_idx: int
+    log_pos: int
+
+
+@dataclass(slots=True)
+class ProgFacts:
+    """What the rest of the kernel learns about the program while it is verified: parts of bpf_prog_aux."""
+
+    max_ctx_offset: int = 0
+    max_pkt_offset: int = 0
+    max_tp_access: int = 0
+    max_rdonly_access: int = 0
+    max_rdwr_access: int = 0
+    attach_func_proto: Any = None  # BTF prototype of the function attached to
+    attach_func_name: str = ""
+    attach_btf_trace: bool = False
+    ctx_arg_info: tuple[Any, ...] = ()
+    enforce_expected_attach_type: bool = False
+    call_get_stack: bool = False
+    call_get_func_ip: bool = False
+    tail_call_reachable: bool = False
+    stack_depth: int = 0
+    saved_dst_prog_type: int = 0
+    saved_dst_attach_type: int = 0
+    attach_info: dict[str, Any] = field(default_factory=dict)
+
+
+def _wide_operands(insn: Insn) -> tuple[bool | None, bool]:
+    """Whether sources and destination of an instruction are 64 bits wide: is_reg64().
+
+    None for the sources of a store: a pointer is 64 bits, a scalar as wide as the store.
+    """
+    code = insn.code
+    class_, op = code & 7, code & 0xF0
+    if class_ == BPF_JMP and op == BPF_EXIT:
+        return True, True
+    if class_ == BPF_JMP and op == BPF_CALL:
+        return insn.src_reg != BPF_PSEUDO_CALL, False
+    if class_ in (BPF_ALU64, BPF_JMP) or (class_ == BPF_ALU and op == BPF_END and insn.imm == 64):
+        return True, True
+    if class_ in (BPF_ALU, BPF_JMP32):
+        return False, False
+    wide = code & 0x18 == BPF_DW
+    if class_ == BPF_LDX:
+        return True, wide
+    if class_ == BPF_STX:
+        return True if wide else None, wide
+    if class_ == BPF_LD:
+        return True, code & 0xE0 == BPF_IMM
+    return True, True
+
+
+class Env:
+    """One program being verified: bpf_verifier_env."""
+
+    def __init__(self, request: VerifyRequest) -> None:
+        caps = set(request.caps)
+        if "sys_admin" in caps:
+            caps |= {"bpf", "perfmon", "net_admin"}
+        flags = request.prog_flags
+        self.request = request
+        self.caps = caps
+        self.prog_type = request.prog_type
+        self.expected_attach_type = request.expected_attach_type
+        self.sleepable = bool(flags & BPF_F_SLEEPABLE)
+        self.insns: list[Insn] = list(request.insns)
+        self.aux = [InsnAux(i) for i in range(len(self.insns))]
+        self.log = Log(request.log_level, request.log_size)
+        self.level = request.log_level & 3
+        self.facts = ProgFacts()
+        # privileges
+        self.bpf_capable = "bpf" in caps
+        perfmon = "perfmon" in caps
+        self.allow_ptr_leaks = perfmon
+        self.allow_uninit_stack = perfmon
+        self.allow_ptr_to_map_access = perfmon
+        self.bypass_spec_v1 = perfmon
+        self.bypass_spec_v4 = perfmon
+        self.strict_alignment = bool(flags & BPF_F_STRICT_ALIGNMENT) or request.strict_alignment
+        if flags & BPF_F_ANY_ALIGNMENT:
+            self.strict_alignment = False
+        self.test_state_freq = self.bpf_capable and bool(flags & BPF_F_TEST_STATE_FREQ)
+        # the program
+        self.subprogs: list[SubprogInfo] = []  # one more than functions: the end
+        self.used_maps: list[MapInfo] = []
+        self.used_btfs: list[Any] = []
+        self.kfuncs: dict[tuple[int, int], Any] = {}
+        self.has_func_info = False
+        self.btf: Any = request.prog_btf
+        self.vmlinux: Any = request.vmlinux_btf
+        self.seen_direct_write = False
+        self.explore_alu_limits = False
+        self.wide_src: list[bool | None] = []
+        self.wide_dst: list[bool] = []
+        # the walk
+        self.cur: VerifierState = VerifierState(FuncState(-1, 0, 0, False))
+        self.frame: FuncState = self.cur.frames[0]
+        self.regs: list[Reg] = self.frame.regs
+        self.insn_idx = 0
+        self.prev_insn_idx = -1
+        self.pass_cnt = 0
+        self.id_gen = 0
+        self.stack: list[Branch] = []
+        self.explored: dict[int, list[VerifierState]] = {}
+        # the log
+        self.scratched_regs = 0
+        self.scratched_stack_slots = 0
+        self.insn_texts: dict[int, str] = {}
+        self.prev_log_len = 0
+        self.prev_insn_print_len = 0
+        self.prev_linfo: Any = None
+        self.line_info = request.line_info
+        # statistics
+        self.insn_processed = 0
+        self.prev_insn_processed = 0
+        self.jmps_processed = 0
+        self.prev_jmps_processed = 0
+        self.max_states_per_insn = 0
+        self.total_states = 0
+        self.peak_states = 0
+        self.longest_mark_read_walk = 0
+
+    @property
+    def subprog_cnt(self) -> int:
+        """Functions of the program, main one included."""
+        return len(self.subprogs) - 1
+
+    def decode(self) -> None:
+        """Work out operand widths once for all visits."""
+        widths = [_wide_operands(insn) for insn in self.insns]
+        self.wide_src = [src for src, _ in widths]
+        self.wide_dst = [dst for _, dst in widths]
+
+    # ---- refusing ----
+
+    def verbose(self, text: str) -> None:
+        """Write to the log."""
+        self.log.write(text)
+
+    def reject(self, errno: int, text: str = "") -> NoReturn:
+        """Say why, and refuse."""
+        if text:
+            self.log.write(text + "\n")
+        raise Rejected(errno)
+
+    # ---- where we are ----
+
+    def enter(self, state: VerifierState) -> None:
+        """Go on from `state`."""
+        self.cur = state
+        self.sync_frame()
+
+    def sync_frame(self) -> None:
+        """Frames were pushed or popped."""
+        self.frame = self.cur.frames[-1]
+        self.regs = self.frame.regs
+
+    def new_id(self) -> int:
+        """A number no other value has."""
+        self.id_gen += 1
+        return self.id_gen
+
+    def scratch_everything(self) -> None:
+        """The next state line shows all registers: mark_verifier_state_scratched()."""
+        self.scratched_regs = _ALL
+        self.scratched_stack_slots = _ALL
+
+    def new_frame(self, callsite: int, frameno: int, subprogno: int) -> FuncState:
+        """A call frame in which nothing is known: init_func_state()."""
+        self.scratch_everything()
+        return FuncState(callsite, frameno, subprogno, not self.bpf_capable)
+
+    # ---- paths ----
+
+    def push_stack(self, insn_idx: int, prev_insn_idx: int, speculative: bool) -> VerifierState:
+        """Remember a copy of the current state, to be walked from `insn_idx` later."""
+        state = self.cur.clone()
+        state.speculative |= speculative
+        self.stack.append(Branch(state, insn_idx, prev_insn_idx, self.log.used))
+        if len(self.stack) > BPF_COMPLEXITY_LIMIT_JMP_SEQ:
+            self.reject(EFAULT, f"The sequence of {len(self.stack)} jumps is too complex.")
+        if state.parent is not None:
+            state.parent.branches += 1
+        return state
+
+    def push_async_cb(self, insn_idx: int, prev_insn_idx: int, subprog: int) -> VerifierState:
+        """Remember a callback that runs some time later, with a stack of its own."""
+        position = self.log.used
+        if len(self.stack) + 1 > BPF_COMPLEXITY_LIMIT_JMP_SEQ:
+            self.reject(EFAULT, f"The sequence of {len(self.stack) + 1} jumps is too complex for async cb.")
+        state = VerifierState(self.new_frame(-1, 0, subprog))
+        state.branches = 1
+        self.stack.append(Branch(state, insn_idx, prev_insn_idx, position))
+        return state
+
+    def pop_stack(self, pop_log: bool) -> Branch | None:
+        """Turn to the path remembered last; None if all are walked."""
+        if not self.stack:
+            return None
+        branch = self.stack.pop()
+        if pop_log:
+            self.log.reset(branch.log_pos)
+        self.enter(branch.state)
+        return branch
+
+    def find_subprog(self, start: int) -> int:
+        """Number of the function starting there; -1 if none does."""
+        for number, subprog in enumerate(self.subprogs[:-1] if self.decoded else self.subprogs):
+            if subprog.start == start:
+                return number
+        return -1
+
+    @property
+    def decoded(self) -> bool:
+        """All functions are known, and the list of them ends with the end of the program."""
+        return bool(self.wide_dst)
+
+    # ---- references ----
+
+    def acquire_reference(self, insn_idx: int) -> int:
+        """A new object that must be released: acquire_reference_state()."""
+        number = self.new_id()
+        frame = self.frame
+        frame.refs += ((number, insn_idx, frame.frameno if frame.in_callback_fn else 0),)
+        return number
+
+
+def release_reference_state(frame: FuncState, number: int) -> bool:
+    """Forget a reference; False if this frame may not."""
+    refs = list(frame.refs)
+    for i, (ref_id, _, callback_ref) in enumerate(refs):
+        if ref_id == number:
+            if frame.in_callback_fn and callback_ref != frame.frameno:
+                return False
+            last = refs.pop()
+            if i < len(refs):
+                refs[i] = last
+            frame.refs = tuple(refs)
+            return True
+    return False
+
+

@@ -1,0 +1,28 @@
+"""Instructions in the log's words, with the names of kernel functions: print_bpf_insn() as the verifier calls it."""
+
+from __future__ import annotations
+
+from bpf.disasm import line_6_1
+from bpf.insn import BPF_LD_IMM64, BPF_PSEUDO_KFUNC_CALL, Insn
+from bpf.verifier.env import Env
+
+
+def _kfunc_name(env: Env, insn: Insn) -> str | None:
+    """disasm_kfunc_name()."""
+    if insn.src_reg != BPF_PSEUDO_KFUNC_CALL:
+        return None
+    desc = env.kfuncs.get((insn.imm, insn.off))
+    return desc.name if desc is not None else None
+
+
+def insn_text(env: Env, idx: int) -> str:
+    """The instruction's line, without newline; kept, as loops print the same line many times."""
+    text = env.insn_texts.get(idx)
+    if text is None:
+        insn = env.insns[idx]
+        high = env.insns[idx + 1].imm if insn.code == BPF_LD_IMM64 else 0
+        text = line_6_1(
+            insn, high, call_name=lambda call: _kfunc_name(env, call), allow_ptr_leaks=env.allow_ptr_leaks
+        )
+        env.insn_texts[idx] = text
+    return text
