@@ -23,7 +23,7 @@ struct bvec_iter {
 	unsigned int bi_size;
 	unsigned int bi_idx;
 	unsigned int bi_bvec_done;
-};
+} __attribute__((packed, aligned(4)));
 typedef void (bio_end_io_t)(struct bio *);
 struct bio {
 	struct bio *bi_next;

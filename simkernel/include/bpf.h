@@ -1058,9 +1058,13 @@ struct bpf_spin_lock {
 	__u32 val;
 };
 struct bpf_timer {
-};
+	__u64 : 64;
+	__u64 : 64;
+} __attribute__((aligned(8)));
 struct bpf_dynptr {
-};
+	__u64 : 64;
+	__u64 : 64;
+} __attribute__((aligned(8)));
 struct bpf_sysctl {
 	__u32 write;
 	__u32 file_pos;
@@ -1550,8 +1554,8 @@ struct bpf_iter__udp {
 	union {
 		struct udp_sock *udp_sk;
 	};
-	uid_t uid;
-	int bucket;
+	uid_t uid __attribute__((aligned(8)));
+	int bucket __attribute__((aligned(8)));
 };
 struct bpf_iter__unix {
 	union {

@@ -1288,6 +1288,7 @@ struct scm_cookie {
 	struct scm_fp_list *fp;
 	kuid_t uid;
 	kgid_t gid;
+	u32 secid;
 };
 struct flowi;
 struct napi_struct {

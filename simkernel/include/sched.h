@@ -985,7 +985,7 @@ struct rseq {
 	__u32 cpu_id;
 	__u64 rseq_cs;
 	__u32 flags;
-};
+} __attribute__((aligned(32)));
 enum rseq_cs_flags {
 	RSEQ_CS_FLAG_NO_RESTART_ON_PREEMPT = 1,
 	RSEQ_CS_FLAG_NO_RESTART_ON_SIGNAL,

@@ -320,11 +320,11 @@ struct perf_raw_frag {
 	perf_copy_f copy;
 	void *data;
 	u32 size;
-};
+} __attribute__((packed));
 struct perf_raw_record {
 	struct perf_raw_frag frag;
 	u32 size;
-};
+} __attribute__((packed));
 union perf_mem_data_src {
 	__u64 val;
 };
@@ -422,24 +422,6 @@ struct perf_event_context {
 	u64 time;
 	u64 timestamp;
 };
-typedef struct pt_regs bpf_user_pt_regs_t; /* arch x86_64,riscv64,i386,arm */
-typedef struct user_pt_regs bpf_user_pt_regs_t; /* arch arm64 */
-typedef struct {
-	unsigned long args[1];
-	psw_t psw;
-	unsigned long gprs[16];
-} user_pt_regs; /* arch s390x */
-typedef user_pt_regs bpf_user_pt_regs_t; /* arch s390x */
-typedef struct {
-	unsigned long mask;
-	unsigned long addr;
-} psw_t; /* arch s390x */
-struct user_pt_regs {
-	__u64 regs[31];
-	__u64 sp;
-	__u64 pc;
-	__u64 pstate;
-}; /* arch arm64 */
 struct bpf_perf_event_data {
 	bpf_user_pt_regs_t regs;
 	__u64 sample_period;
