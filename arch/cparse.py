@@ -594,6 +594,8 @@ class Parser:
         found = EnumType(tag, size, tuple(values), signed, self.table.model.long_long_align if size == 8 else size)
         if tag:
             self.names.enums[tag] = found
+        else:
+            self.names.anonymous_enums.append(found)
         return found
 
     # Declarators

@@ -360,6 +360,7 @@ class Names:
     typedefs: dict[str, CType] = field(default_factory=dict)
     structs: dict[tuple[bool, str], StructType] = field(default_factory=dict)  # (is_union, tag)
     enums: dict[str, EnumType] = field(default_factory=dict)
+    anonymous_enums: list[EnumType] = field(default_factory=list)
     constants: dict[str, int] = field(default_factory=dict)  # enumerators and object-like macros
     functions: dict[str, FuncDecl] = field(default_factory=dict)
     variables: dict[str, CType] = field(default_factory=dict)
@@ -445,11 +446,11 @@ class TypeTable:
     def alignof(self, name: str) -> int:
         return self.type(name).align
 
-    def offsetof(self, name: str, path: str) -> int:
+    def offsetof(self, name: str | CType, path: str) -> int:
         """Byte offset of `"a.b[2].c"` in the type."""
         return self.resolve(name, path).offset
 
-    def has_member(self, name: str, path: str) -> bool:
+    def has_member(self, name: str | CType, path: str) -> bool:
         try:
             self.resolve(name, path)
         except CTypeError:
