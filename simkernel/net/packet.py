@@ -1,0 +1,87 @@
+"""Packet sockets (AF_PACKET): whole frames, before any protocol; where socket filters are at home.  net/packet/af_packet.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.device import PACKET_OUTGOING, send_frame
+from simkernel.net.skb import Skb, drop, new_skb
+from simkernel.net.sock import Sock
+from simkernel.net.state import (
+    ETH_HLEN,
+    SKB_DROP_REASON_SOCKET_FILTER,
+    SKB_DROP_REASON_SOCKET_RCVBUFF,
+    SOCK_DGRAM,
+)
+
+
+@kernel_function(
+    "int packet_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_type *pt, struct net_device *orig_dev)",
+    source="net/packet/af_packet.c",
+)
+def packet_rcv(k: Any, skb: int, dev: int, pt: int, orig_dev: int) -> Any:
+    """A copy of a frame for one packet sock (`pt` is that sock): frames begin at the link header, then the filter."""
+    packet, sock = k.net.skbs[skb], k.net.socks[pt]
+    if packet.data > packet.mac and packet.view.pkt_type != PACKET_OUTGOING:
+        packet.len += packet.data - packet.mac
+        packet.data = packet.mac
+    if sock.type == SOCK_DGRAM:
+        packet.pull(ETH_HLEN)
+    packet.sync()
+    return (yield from queue_or_drop(k, sock, packet))
+
+
+def queue_or_drop(k: Any, sock: Sock, packet: Skb) -> Any:
+    """sk_filter() and sock_queue_rcv_skb(): the filter's answer is the number of bytes to keep, 0 drops."""
+    if sock.filter is not None:
+        keep = sock.filter(packet)
+        if keep == 0:
+            yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
+            return 0
+        packet.len = min(packet.len, keep)
+        packet.sync()
+    if sock.rmem + packet.truesize > sock.rcvbuf:
+        sock.drops += 1
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF)
+        return 0
+    sock.queue(packet)
+    yield k.call("sock_def_readable", sock.addr)
+    return 0
+
+
+@kernel_function(
+    "int packet_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)", source="net/packet/af_packet.c"
+)
+def packet_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
+    """Send a frame as the caller built it."""
+    sk, message = k.net.sockets[sock].sk, k.net.messages[msg]
+    dev = k.net.devices[message.ifindex(sk)]
+    skb = new_skb(k, length, sk)
+    skb.put(message.data)
+    skb.mac = skb.data
+    skb.set_dev(dev)
+    if sk.type == SOCK_DGRAM:
+        ret = yield from send_frame(k, skb, dev)
+        return length if ret >= 0 else ret
+    skb.network = skb.data + ETH_HLEN
+    skb.proto = int.from_bytes(message.data[12:14], "big")
+    skb.sync()
+    ret = yield k.call("__dev_queue_xmit", skb.addr, 0)
+    return length if ret >= 0 else ret
+
+
+@kernel_function(
+    "int packet_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)",
+    source="net/packet/af_packet.c",
+)
+def packet_recvmsg(k: Any, sock: int, msg: int, length: int, flags: int) -> Any:
+    """One frame in."""
+    from simkernel.net.socket import wait_for_packet
+
+    sk, message = k.net.sockets[sock].sk, k.net.messages[msg]
+    packet = yield from wait_for_packet(k, sk, flags)
+    if isinstance(packet, int):
+        return packet
+    message.set_link_source(packet)
+    return (yield from message.take_packet(k, sk, packet, packet.payload, length, flags))

@@ -1,0 +1,61 @@
+"""Raw IPv4 sockets, as ping uses them.  net/ipv4/raw.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.ipv4 import addresses, ip_send, source_for
+from simkernel.net.skb import Skb, clone
+from simkernel.net.state import INADDR_ANY
+
+
+@kernel_function("int raw_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)", source="net/ipv4/raw.c")
+def raw_sendmsg(k: Any, sk: int, msg: int, length: int) -> Any:
+    """The caller wrote everything after the IP header."""
+    sock, message = k.net.socks[sk], k.net.messages[msg]
+    destination, _ = message.destination(sock)
+    source = sock.laddr if sock.laddr != INADDR_ANY else source_for(k, destination)
+    ret = yield from ip_send(k, source, destination, sock.protocol, message.data, sock)
+    return length if ret >= 0 else ret
+
+
+def raw_deliver(k: Any, packet: Skb, protocol: int) -> Any:
+    """raw_local_deliver(): a copy, with its IP header, to every matching raw sock; says whether there was one."""
+    taken = False
+    for sk in list(k.net.raw):
+        if sk.protocol != protocol:
+            continue
+        if sk.raddr != INADDR_ANY and sk.raddr != addresses(packet)[0]:
+            continue
+        copy = clone(k, packet)
+        copy.len += copy.data - copy.network
+        copy.data = copy.network
+        copy.sync()
+        yield k.call("raw_rcv", sk.addr, copy.addr)
+        taken = True
+    return taken
+
+
+@kernel_function("int raw_rcv(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/raw.c")
+def raw_rcv(k: Any, sk: int, skb: int) -> Any:
+    """Queue it like a datagram."""
+    from simkernel.net.packet import queue_or_drop
+
+    return (yield from queue_or_drop(k, k.net.socks[sk], k.net.skbs[skb]))
+
+
+@kernel_function(
+    "int raw_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags, int *addr_len)",
+    source="net/ipv4/raw.c",
+)
+def raw_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Any:
+    """One packet with its IP header."""
+    from simkernel.net.socket import wait_for_packet
+
+    sock, message = k.net.socks[sk], k.net.messages[msg]
+    packet = yield from wait_for_packet(k, sock, flags)
+    if isinstance(packet, int):
+        return packet
+    message.set_source(addresses(packet)[0], 0)
+    return (yield from message.take_packet(k, sock, packet, packet.payload, length, flags))

@@ -1,0 +1,130 @@
+"""struct sock and its relatives: the protocol's view of a socket.  include/net/sock.h, include/net/inet_sock.h.
+
+One host-side `Sock` per struct sock.  The struct in kernel memory is a tcp_sock, udp_sock or raw_sock (all begin
+with an inet_sock, which begins with a sock), so that programs may cast as they do on Linux.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import TYPE_CHECKING, Any
+
+from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.net.state import (
+    AF_INET,
+    INADDR_ANY,
+    IPPROTO_TCP,
+    IPPROTO_UDP,
+    SK_RCVBUF,
+    SK_SNDBUF,
+    SOCK_STREAM,
+    TCP_CLOSE,
+    TCP_RCVBUF,
+    TCP_SNDBUF,
+)
+
+if TYPE_CHECKING:
+    from simkernel.net.skb import Skb
+    from simkernel.net.socket import Socket
+
+# The C type that a protocol allocates (struct proto .obj_size).
+OBJECT_TYPE = {IPPROTO_TCP: "struct tcp_sock", IPPROTO_UDP: "struct udp_sock"}
+DEFAULT_OBJECT_TYPE = "struct inet_sock"
+
+
+class Sock:
+    """A struct sock: addresses, queues, state, and for TCP the sequence numbers."""
+
+    def __init__(self, k: Any, family: int, type_: int, protocol: int) -> None:
+        self.k = k
+        self.family, self.type, self.protocol = family, type_, protocol
+        ctype = OBJECT_TYPE.get(protocol, DEFAULT_OBJECT_TYPE) if family == AF_INET else "struct sock"
+        self.addr = k.new(ctype).addr
+        self.view = k.view(self.addr, "struct sock")
+        self.inet = k.view(self.addr, "struct inet_sock") if family == AF_INET else None
+        self.socket: Socket | None = None
+        self.laddr = self.raddr = INADDR_ANY
+        self.lport = self.rport = 0
+        self.bound_ifindex = 0
+        self.err = 0  # sk_err: reported once by the next call
+        self.shutdown = 0
+        self.receive_queue: deque[Skb] = deque()
+        self.rmem = 0
+        stream = type_ == SOCK_STREAM
+        self.rcvbuf, self.sndbuf = (TCP_RCVBUF, TCP_SNDBUF) if stream else (SK_RCVBUF, SK_SNDBUF)
+        self.options: dict[tuple[int, int], int] = {}
+        self.filter: Any = None  # run(skb) -> bytes to keep; set by SO_ATTACH_BPF
+        self.wq = WaitQueue("sk_sleep")
+        self.drops = 0
+        self.dead = False
+        # TCP
+        self.state = TCP_CLOSE
+        self.snd_nxt = self.snd_una = self.rcv_nxt = self.snd_wnd = self.iss = 0
+        self.accept_queue: deque[Sock] = deque()
+        self.backlog = 0
+        self.listener: Sock | None = None
+        self.fin_queued = False  # the peer's FIN was received
+        k.net.socks[self.addr] = self
+        common = self.view["__sk_common"]
+        common.skc_family = family
+        common.skc_refcnt.refs.counter = 1
+        common.skc_state = TCP_CLOSE
+        common.skc_net.net = k.net.init_net
+        self.view.sk_protocol = protocol
+        self.view.sk_type = type_
+        self.view.sk_rcvbuf = self.rcvbuf
+        self.view.sk_sndbuf = self.sndbuf
+
+    def sync_addresses(self) -> None:
+        """Write the four-tuple into sock_common and inet_sock: addresses and dport in network order, num in host order."""
+        order = self.k.mem.byteorder
+        common = self.view["__sk_common"]
+        common.skc_rcv_saddr = int.from_bytes(self.laddr, order)
+        common.skc_daddr = int.from_bytes(self.raddr, order)
+        common.skc_num = self.lport
+        common.skc_dport = int.from_bytes(self.rport.to_bytes(2, "big"), order)
+        if self.inet is not None:
+            self.inet.inet_saddr = int.from_bytes(self.laddr, order)
+            self.inet.inet_sport = int.from_bytes(self.lport.to_bytes(2, "big"), order)
+
+    def queue(self, skb: Skb) -> None:
+        """Charge a packet to the receive buffer and queue it."""
+        skb.set_owner(self)
+        self.receive_queue.append(skb)
+        self.charge(skb.truesize)
+
+    def charge(self, amount: int) -> None:
+        """sk_rmem_alloc."""
+        self.rmem += amount
+        self.view.sk_backlog.rmem_alloc.counter = self.rmem
+
+    def take_error(self) -> int:
+        """sock_error(): the pending error, once."""
+        err, self.err = self.err, 0
+        self.view.sk_err = 0
+        return err
+
+    def set_error(self, err: int) -> None:
+        """Record an error and wake who waits."""
+        self.err = err
+        self.view.sk_err = err
+        self.k.wake_up(self.wq, 0)
+
+    def set_shutdown(self, bits: int) -> None:
+        """sk_shutdown |= bits."""
+        self.shutdown |= bits
+        self.view.sk_shutdown = self.shutdown
+
+    def free(self) -> None:
+        """sk_free(): the struct goes away with its last reference."""
+        if self.k.net.socks.pop(self.addr, None) is not None:
+            self.k.mem.free(self.addr)
+
+
+def unbind(table: dict[int, list[Sock]], sk: Sock) -> None:
+    """Take a sock out of a table by port; ports without socks leave no trace."""
+    owners = table.get(sk.lport)
+    if owners and sk in owners:
+        owners.remove(sk)
+        if not owners:
+            del table[sk.lport]

@@ -1,0 +1,103 @@
+"""setsockopt and getsockopt.  net/core/sock.c, net/ipv4/ip_sockglue.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arch.errors import (
+    EINVAL,
+    ENOPROTOOPT,
+)
+from simkernel.kernel.kfunc import syscall
+from simkernel.net.sock import Sock
+from simkernel.net.socket import socket_of
+from simkernel.net.state import (
+    TCP_LISTEN,
+)
+
+SOL_SOCKET, SOL_IP, SOL_TCP = 1, 0, 6
+# asm-generic/socket.h
+SO_DEBUG, SO_REUSEADDR, SO_TYPE, SO_ERROR, SO_BROADCAST, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE = 1, 2, 3, 4, 6, 7, 8, 9
+SO_LINGER, SO_REUSEPORT, SO_RCVTIMEO, SO_SNDTIMEO, SO_ATTACH_FILTER, SO_DETACH_FILTER = 13, 15, 20, 21, 26, 27
+SO_TIMESTAMP, SO_ACCEPTCONN, SO_PROTOCOL, SO_DOMAIN, SO_ATTACH_BPF = 29, 30, 38, 39, 50
+PLAIN_OPTIONS = {SO_DEBUG, SO_REUSEADDR, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT, SO_TIMESTAMP}
+BUFFER_MAX = 212992
+
+
+@syscall("setsockopt", "int fd, int level, int optname, char *user_optval, int optlen", source="net/socket.c")
+def setsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
+    """Socket options; ENOPROTOOPT for unknown ones."""
+    sk = socket_of(k, fd).sk
+    if optlen < 0:
+        return -EINVAL
+    if level == SOL_SOCKET and optname in (SO_ATTACH_BPF, SO_DETACH_FILTER):
+        return attach_or_detach(k, sk, optname, optval, optlen)
+    if optname in (SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO) and level == SOL_SOCKET:
+        sk.options[level, optname] = 0
+        return 0
+    if optlen < 4:
+        return -EINVAL
+    value = k.get_user(optval, 4, signed=True)
+    if level == SOL_SOCKET and optname in (SO_RCVBUF, SO_SNDBUF):
+        size = max(2 * min(value, BUFFER_MAX), 2304)
+        if optname == SO_RCVBUF:
+            sk.rcvbuf = size
+            sk.view.sk_rcvbuf = size
+        else:
+            sk.sndbuf = size
+            sk.view.sk_sndbuf = size
+        return 0
+    if level == SOL_SOCKET and optname not in PLAIN_OPTIONS:
+        return -ENOPROTOOPT
+    if level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
+        return -ENOPROTOOPT
+    sk.options[level, optname] = value
+    return 0
+
+
+def attach_or_detach(k: Any, sk: Sock, optname: int, optval: int, optlen: int) -> int:
+    """SO_ATTACH_BPF and SO_DETACH_FILTER (= SO_DETACH_BPF)."""
+    from arch.errors import ENOENT
+
+    if optname == SO_DETACH_FILTER:
+        if sk.filter is None:
+            return -ENOENT
+        sk.filter.release()
+        sk.filter = None
+        return 0
+    if optlen != 4:
+        return -EINVAL
+    attached = k.attach_socket_filter(k.get_user(optval, 4))
+    if sk.filter is not None:
+        sk.filter.release()
+    sk.filter = attached
+    return 0
+
+
+@syscall("getsockopt", "int fd, int level, int optname, char *optval, int *optlen", source="net/socket.c")
+def getsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
+    """Read an option."""
+    socket_ = socket_of(k, fd)
+    sk = socket_.sk
+    room = k.get_user(optlen, 4, signed=True)
+    if room < 0:
+        return -EINVAL
+    computed: dict[int, Callable[[], int]] = {
+        SO_TYPE: lambda: socket_.type,
+        SO_ERROR: sk.take_error,
+        SO_RCVBUF: lambda: sk.rcvbuf,
+        SO_SNDBUF: lambda: sk.sndbuf,
+        SO_PROTOCOL: lambda: sk.protocol,
+        SO_DOMAIN: lambda: socket_.family,
+        SO_ACCEPTCONN: lambda: int(sk.state == TCP_LISTEN),
+    }
+    if level == SOL_SOCKET and optname in computed:
+        value = computed[optname]()
+    elif level == SOL_SOCKET and optname not in PLAIN_OPTIONS:
+        return -ENOPROTOOPT
+    else:
+        value = sk.options.get((level, optname), 0)
+    k.copy_to_user(optval, (value & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder)[:room])
+    k.put_user(optlen, 4, min(room, 4))
+    return 0

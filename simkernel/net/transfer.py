@@ -1,0 +1,185 @@
+"""Sending and receiving: sendto, recvfrom, sendmsg, recvmsg, and read and write of sockets.  net/socket.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import (
+    EINVAL,
+    EPIPE,
+    KernelError,
+)
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.net.socket import O_NONBLOCK, SIGPIPE, Message, Socket, autobind, read_address, socket_of, write_address
+from simkernel.net.state import (
+    MSG_DONTWAIT,
+    MSG_NOSIGNAL,
+    SOCK_STREAM,
+    TCP_ESTABLISHED,
+)
+
+
+def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int) -> Any:
+    """sock_sendmsg() around one message (`yield from`): bytes sent or -errno; EPIPE comes with SIGPIPE."""
+    if socket_.file.flags & O_NONBLOCK:
+        flags |= MSG_DONTWAIT
+    message = Message(k, data, name, flags)
+    try:
+        ret = yield k.call("sock_sendmsg", socket_.addr, message.addr)
+    finally:
+        message.free()
+    if ret == -EPIPE and not flags & MSG_NOSIGNAL and socket_.type == SOCK_STREAM:
+        k.send_signal(k.current, SIGPIPE)
+    return ret
+
+
+def receive(k: Any, socket_: Socket, segments: Any, flags: int) -> Any:
+    """sock_recvmsg() around one message (`yield from`): (bytes or -errno, the message's twin, freed)."""
+    if socket_.file.flags & O_NONBLOCK:
+        flags |= MSG_DONTWAIT
+    message = Message(k, flags=flags, segments=segments)
+    try:
+        ret = yield k.call("sock_recvmsg", socket_.addr, message.addr, flags)
+    finally:
+        message.free()
+    return ret, message
+
+
+@kernel_function("int sock_sendmsg(struct socket *sock, struct msghdr *msg)", source="net/socket.c")
+def sock_sendmsg(k: Any, sock: int, msg: int) -> Any:
+    """Through proto_ops."""
+    return (yield k.call(k.net.sockets[sock].ops.sendmsg, sock, msg, len(k.net.messages[msg].data)))
+
+
+@kernel_function("int sock_recvmsg(struct socket *sock, struct msghdr *msg, int flags)", source="net/socket.c")
+def sock_recvmsg(k: Any, sock: int, msg: int, flags: int) -> Any:
+    """Through proto_ops."""
+    size = sum(length for _, length in k.net.messages[msg].segments)
+    return (yield k.call(k.net.sockets[sock].ops.recvmsg, sock, msg, size, flags))
+
+
+@kernel_function("int inet_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)", source="net/ipv4/af_inet.c")
+def inet_sendmsg(k: Any, sock: int, msg: int, size: int) -> Any:
+    """Through struct proto."""
+    socket_ = k.net.sockets[sock]
+    sk = socket_.sk
+    if sk.type == SOCK_STREAM and not sk.rport:
+        return -EPIPE
+    if sk.err and sk.type != SOCK_STREAM:
+        return -sk.take_error()
+    if sk.type != SOCK_STREAM:
+        autobind(k, sk)
+    return (yield k.call(socket_.ops.prot_sendmsg, sk.addr, msg, size))
+
+
+@kernel_function(
+    "int inet_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)", source="net/ipv4/af_inet.c"
+)
+def inet_recvmsg(k: Any, sock: int, msg: int, size: int, flags: int) -> Any:
+    """Through struct proto."""
+    socket_ = k.net.sockets[sock]
+    return (yield k.call(socket_.ops.prot_recvmsg, socket_.sk.addr, msg, size, flags, 0))
+
+
+@syscall(
+    "sendto",
+    "int fd, void *buff, size_t len, unsigned int flags, struct sockaddr *addr, int addr_len",
+    source="net/socket.c",
+)
+def sendto(k: Any, fd: int, buff: int, length: int, flags: int, addr: int, addr_len: int) -> Any:
+    """Send, optionally to an address."""
+    return (yield k.call("__sys_sendto", fd, buff, length, flags, addr, addr_len))
+
+
+@kernel_function(
+    "int __sys_sendto(int fd, void *buff, size_t len, unsigned int flags, struct sockaddr *addr, int addr_len)",
+    source="net/socket.c",
+    since="4.17",
+)
+def __sys_sendto(k: Any, fd: int, buff: int, length: int, flags: int, addr: int, addr_len: int) -> Any:
+    """The work of sendto."""
+    socket_ = socket_of(k, fd)
+    name = read_address(k, addr, addr_len) if addr else b""
+    if name and socket_.type == SOCK_STREAM and socket_.sk.state == TCP_ESTABLISHED:
+        name = b""
+    return (yield from send(k, socket_, k.copy_from_user(buff, length) if length else b"", name, flags))
+
+
+@syscall(
+    "recvfrom",
+    "int fd, void *ubuf, size_t size, unsigned int flags, struct sockaddr *addr, int *addr_len",
+    source="net/socket.c",
+)
+def recvfrom(k: Any, fd: int, ubuf: int, size: int, flags: int, addr: int, addr_len: int) -> Any:
+    """Receive, and learn from whom."""
+    return (yield k.call("__sys_recvfrom", fd, ubuf, size, flags, addr, addr_len))
+
+
+@kernel_function(
+    "int __sys_recvfrom(int fd, void *ubuf, size_t size, unsigned int flags, struct sockaddr *addr, int *addr_len)",
+    source="net/socket.c",
+    since="4.17",
+)
+def __sys_recvfrom(k: Any, fd: int, ubuf: int, size: int, flags: int, addr: int, addr_len: int) -> Any:
+    """The work of recvfrom."""
+    ret, message = yield from receive(k, socket_of(k, fd), [(ubuf, size)], flags)
+    if ret >= 0 and addr:
+        write_address(k, message.source, addr, addr_len)
+    return ret
+
+
+def read_msghdr(k: Any, address: int) -> tuple[dict[str, int], list[tuple[int, int]]]:
+    """struct user_msghdr and its iovec; EFAULT, EMSGSIZE."""
+    word = k.arch.model.word
+    names = ("name", "namelen", "iov", "iovlen", "control", "controllen")
+    fields = {name: k.get_user(address + i * word, 4 if name == "namelen" else word) for i, name in enumerate(names)}
+    if fields["iovlen"] > 1024:
+        raise KernelError(EINVAL, "too many iovecs")
+    segments = [
+        (k.get_user(fields["iov"] + 2 * i * word, word), k.get_user(fields["iov"] + (2 * i + 1) * word, word))
+        for i in range(fields["iovlen"])
+    ]
+    return fields, segments
+
+
+@syscall("sendmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
+def sendmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
+    """Gather and send."""
+    socket_ = socket_of(k, fd)
+    fields, segments = read_msghdr(k, msg)
+    name = read_address(k, fields["name"], fields["namelen"]) if fields["name"] else b""
+    data = b"".join(k.copy_from_user(address, length) for address, length in segments if length)
+    return (yield from send(k, socket_, data, name, flags))
+
+
+@syscall("recvmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
+def recvmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
+    """Receive and scatter."""
+    socket_ = socket_of(k, fd)
+    fields, segments = read_msghdr(k, msg)
+    ret, message = yield from receive(k, socket_, segments, flags)
+    if ret < 0:
+        return ret
+    word = k.arch.model.word
+    if fields["name"]:
+        write_address(k, message.source, fields["name"], msg + word)
+    k.put_user(msg + 5 * word, word, 0)
+    k.put_user(msg + 6 * word, 4, message.out_flags)
+    return ret
+
+
+@kernel_function("ssize_t sock_read_iter(struct kiocb *iocb, struct iov_iter *to)", source="net/socket.c")
+def sock_read_iter(k: Any, iocb: int, to: int) -> Any:
+    """read() of a socket."""
+    request = k.vfs.objects[iocb]
+    if not request.it.count:
+        return 0
+    ret, _ = yield from receive(k, request.file.private_data, list(request.it.segments), 0)
+    return ret
+
+
+@kernel_function("ssize_t sock_write_iter(struct kiocb *iocb, struct iov_iter *from)", source="net/socket.c")
+def sock_write_iter(k: Any, iocb: int, from_: int) -> Any:
+    """write() to a socket."""
+    request = k.vfs.objects[iocb]
+    return (yield from send(k, request.file.private_data, request.it.copy_from(request.it.count), b"", 0))
