@@ -1,0 +1,77 @@
+"""Every command and snippet that the documentation shows is run, and shows what it says.
+
+A fenced `console` block holds commands after `$ ` and the output that follows them; a line `...` stands for any lines.
+A fenced `python` block is run; blocks of one page share their names, in order.  Pages run in an empty directory with the
+project's samples/ linked into it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]) if (ROOT / "README.md").exists() else []
+FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.M | re.S)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """(language, text) of the fenced blocks that are run."""
+    return [(m[1], m[2]) for m in FENCE.finditer(page.read_text()) if m[1] in ("console", "python")]
+
+
+def matches(expected: list[str], actual: list[str]) -> bool:
+    """Line by line; an expected `...` takes any number of lines."""
+    if not expected:
+        return not actual
+    if expected[0].strip() == "...":
+        return any(matches(expected[1:], actual[i:]) for i in range(len(actual) + 1))
+    return bool(actual) and expected[0].rstrip() == actual[0].rstrip() and matches(expected[1:], actual[1:])
+
+
+def run_console(text: str, where: Path) -> None:
+    """Run the commands of one block and compare what they print (stdout and stderr together)."""
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
+    for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
+        command, _, expected = part.partition("\n")
+        while command.endswith("\\"):
+            more, _, expected = expected.partition("\n")
+            command = command[:-1] + more.removeprefix("> ")
+        if command.startswith("make "):
+            continue  # the two commands of the README: run from a fresh clone, not from inside the tests
+        done = subprocess.run(
+            ["sh", "-c", command], cwd=where, env=environment, timeout=120, text=True, stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
+        )  # fmt: skip
+        if expected.strip():
+            shown = expected.rstrip("\n").split("\n")
+            assert matches(shown, done.stdout.rstrip("\n").split("\n")), f"$ {command}\n{done.stdout}"
+        else:
+            assert done.returncode == 0, f"$ {command}\n{done.stdout}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if not blocks(page):
+        pytest.skip("nothing to run on this page")
+    if "busybox" in page.read_text() and not shutil.which("busybox"):
+        pytest.skip("busybox-static is not installed")
+    (tmp_path / "samples").symlink_to(ROOT / "samples")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {"__name__": "docs"}
+    for language, text in blocks(page):
+        if language == "console":
+            run_console(text, tmp_path)
+        else:
+            exec(compile(text, str(page.name), "exec"), names)
+
+
+def test_matching_takes_gaps() -> None:
+    assert matches(["a", "...", "d"], ["a", "b", "c", "d"])
+    assert not matches(["a", "d"], ["a", "b", "d"])
