@@ -3,29 +3,39 @@
 How one run looks from above:
 
 * `cpu.start(pc, sp)` puts the CPU into kernel mode; `cpu.run(budget)` emulates until something must be decided by the
-  caller: the budget of user-mode blocks is used up (`Stop.BUDGET`), or a handler called `cpu.stop()` (`Stop.STOPPED`).
+  caller: the budget of user-mode work is used up (`Stop.BUDGET`), or a handler called `cpu.stop()` (`Stop.STOPPED`).
   A Python exception in any handler ends the run and comes out of run().
 * Kernel functions reach Python through `on_enter(index, a0..a5)` and `on_resume(result)`; both return an int (the
   function returns it) or a tuple `(target, arg0, ...)` (the CPU calls `target`; afterwards comes on_resume).
-* User code that makes a system call, faults or is refused enters the kernel by itself: the CPU writes struct pt_regs at
-  the top of the current kernel stack (`cpu.kernel_stack`), switches to kernel mode and goes on in the entry stub, which
-  calls the role's handler (arch/text.py).  Returning from the handler returns to user mode; what pt_regs then says is
-  what user code gets.  A page fault retries the instruction when the handler returns.  No FP or vector register changes.
-* Task switch: kernel functions call the text at `KernelText.switch_to`; its hypercall comes to `on_switch()`, which must
-  call `cpu.switch_stack(...)` (swap of kernel stack pointers) and, for user tasks, `cpu.save_user`/`load_user`
-  (FP, vector and TLS registers) and `cpu.set_address_space`.  on_resume comes next, in the new task.
+* User code that makes a system call, faults or is refused enters the kernel by itself: the CPU writes struct pt_regs
+  at the top of the current kernel stack (`cpu.kernel_stack`), switches to kernel mode and goes on in the entry stub,
+  which calls the role's handler (arch/text.py).  Returning from the handler returns to user mode; what pt_regs then
+  says is what user code gets.  A page fault retries the instruction when the handler returns.  FP and vector registers
+  stay in the CPU throughout.
+* Task switch: kernel functions call the text at `KernelText.switch_to`; its hypercall comes to `on_switch()`, which
+  must call `cpu.switch_stack(...)` (swap of kernel stack pointers), set `cpu.kernel_stack` and, for user tasks,
+  `cpu.save_user`/`load_user` (FP, vector and TLS registers) and `cpu.set_address_space`.  on_resume comes next, in the
+  new task.
 * Simulated CPUs (cpu 0, 1, ...) are contexts: at a Stop, `save_context()`/`load_context()` exchange everything.
 """
 
 from __future__ import annotations
 
+import ctypes
 import enum
 from collections.abc import Callable
 from typing import Any
 
+import unicorn as _unicorn
+from unicorn import unicorn_const as ucc
+
 from arch.architecture import Architecture, Layout
-from arch.memory import KernelMemory, PhysicalMemory
-from arch.mmu import AddressSpace
+from arch.memory import PAGE_SHIFT, PAGE_SIZE, KernelMemory, PhysicalMemory
+from arch.mmu import AddressSpace, kernel_page_table
+from arch.native import WINDOW_SIZE, Reason, Role, Word, trampolines
+from arch.support import Support
+
+unicorn: Any = _unicorn  # its annotations do not hold under strict typing
 
 # error_code of the page_fault role; same bits as x86 (arch/x86/include/asm/trap_pf.h).
 FAULT_PROT = 1  # the page is present but forbids the access
@@ -33,131 +43,520 @@ FAULT_WRITE = 2
 FAULT_USER = 4
 FAULT_EXEC = 16
 
+TCG_BUFFER_SIZE = 64 << 20  # bytes of host memory for translated code
+NO_DEADLINE = (1 << 64) - 1
+_WORD_MASK = (1 << 64) - 1
+
 
 class Stop(enum.Enum):
     """Why run() returned."""
 
-    BUDGET = "the budget of user-mode blocks is used up; the CPU is in user mode"
+    BUDGET = "the budget of user-mode work is used up; the CPU is in user mode"
     STOPPED = "a handler called stop()"
 
 
 class KernelCrash(Exception):
-    """Kernel text faulted: a bug of the simulated kernel (or of whoever probes it).  Carries pc, address and registers."""
+    """Kernel text faulted: a bug of the simulated kernel, or of whoever changed its registers from a probe."""
+
+    def __init__(self, what: str, pc: int, address: int, registers: dict[str, int]) -> None:
+        shown = " ".join(f"{name}={value:#x}" for name, value in registers.items())
+        super().__init__(f"{what} at pc {pc:#x}, address {address:#x}: {shown}")
+        self.what = what
+        self.pc = pc
+        self.address = address
+        self.registers = registers
 
 
 class Context:
-    """All registers of one simulated CPU (or the user-only part of a task).  Made by new_context()."""
+    """All registers of one simulated CPU, or a task's FP, vector and TLS registers.  Made by new_context()."""
+
+    __slots__ = ("extra", "handle", "valid")
+
+    def __init__(self, handle: Any) -> None:
+        self.handle = handle
+        self.valid = False
+        self.extra: tuple[int, ...] = ()
 
 
 class Probe:
     """An armed probe; hand it back to remove_probe()."""
 
-    address: int
+    __slots__ = ("address", "handler", "ip_offset")
+
+    def __init__(self, address: int, handler: Callable[[int], Any], ip_offset: int) -> None:
+        self.address = address
+        self.handler = handler
+        self.ip_offset = ip_offset
+
+
+class _Site:
+    """One probed address: the hook, and the probes that share it."""
+
+    __slots__ = ("block", "call", "hook", "probes")
+
+    def __init__(self, block: Any) -> None:
+        self.block = block
+        self.hook = 0
+        self.probes: list[Probe] = []
+        self.call: Any = None
 
 
 class Cpu:
     """The emulated CPU of a machine."""
 
-    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: Any = (6, 1)) -> None: ...
+    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: Any = (6, 1)) -> None:
+        support = arch.support
+        assert isinstance(support, Support)
+        self.arch = arch
+        self.phys = phys
+        self.mem = mem
+        self.facts = support.emulator
+        self.support = support
+        self.layout: Layout = arch.pt_regs_for(version)
+        self.on_enter: Callable[..., int | tuple[int, ...]] = _unset
+        self.on_resume: Callable[[int], int | tuple[int, ...]] = _unset
+        self.on_switch: Callable[[], Any] = _unset
+        self.address_space: AddressSpace | None = None
+        self._native = trampolines(self.facts, self.layout, arch.word, arch.byteorder == "big")
+        self._sites: dict[int, _Site] = {}
+        self._retired: list[Any] = []  # blocks of removed probes; native code may still be inside
+        self._keep: list[Any] = []
+        self._open()
+        self._make_block()
+        self._map_memory()
+        if support.prepare is not None:
+            support.prepare(self)
+        if self.facts.user_context:
+            self._make_kernel_context()
+        self._fresh_user = self.new_context()
+        self.save_user(self._fresh_user)
+        self._install_hooks()
 
-    arch: Architecture
-    layout: Layout  # struct pt_regs of this kernel version
+    # -- construction --------------------------------------------------------------------------------------
+    def _open(self) -> None:
+        facts = self.facts
+        self.uc: Any = unicorn.Uc(facts.uc_arch, facts.uc_mode)
+        if facts.cpu_model is not None:
+            self.uc.ctl_set_cpu_model(facts.cpu_model)
+        self.uc.ctl_set_tcg_buffer_size(TCG_BUFFER_SIZE)
+        self.uc.ctl_set_tlb_mode(ucc.UC_TLB_VIRTUAL)
+        self.uc.ctl_exits_enabled(True)
+        self._handle = self.uc._uch
+        lib = ctypes.PyDLL(unicorn.unicorn_py3.unicorn.uclib._name)
+        self._uc_reg_read = lib.uc_reg_read
+        self._uc_reg_write = lib.uc_reg_write
+        self._uc_ctl = lib.uc_ctl
+        self._uc_hook_add = lib.uc_hook_add
+        self._uc_hook_del = lib.uc_hook_del
+        self._uc_context_save = lib.uc_context_save
+        self._uc_context_restore = lib.uc_context_restore
+        self._slot = ctypes.c_uint64()
+        self._slot_ref = ctypes.byref(self._slot)
 
-    # -- handlers, set by the kernel -----------------------------------------------------------------------
-    on_enter: Callable[..., int | tuple[int, ...]]  # (index, a0..a5): a kernel function was entered
-    on_resume: Callable[[int], int | tuple[int, ...]]  # (result): the callee of the innermost body returned
-    on_switch: Callable[[], None]  # the stack-switch routine was reached
+    def _make_block(self) -> None:
+        """The words that native code and Python share."""
+        self._array = (ctypes.c_uint64 * Word.TOTAL)()
+        self._block = ctypes.addressof(self._array)
+        self.words = memoryview(self._array).cast("B").cast("Q")
+        words = self.words
+        map = self.mem.map
+        words[Word.UC] = self._handle.value or 0
+        words[Word.HOST] = self.phys.host_address
+        words[Word.PHYS_SIZE] = self.phys.size
+        words[Word.DIRECT] = map.direct_map
+        words[Word.TEXT_BASE] = map.text_base
+        words[Word.TEXT_SIZE] = map.text_size
+        words[Word.TEXT_PHYS] = map.text_phys
+        words[Word.USER_END] = map.user_end
+        words[Word.DEADLINE] = NO_DEADLINE
+        words[Word.WINDOW] = map.window
+        code_pages = (ctypes.c_char * self.phys.nr_pages).from_buffer(self.phys.code_pages)
+        self._keep.append(code_pages)
+        words[Word.CODE_PAGES] = ctypes.addressof(code_pages)
+        regs = self._native.registers
+        ids = self.facts.uc_registers
+        values = self._block + 8 * Word.VALUES
+        scratch = self._block + 8 * Word.SCRATCH
+        self._table(Word.READ_IDS, Word.READ_PTRS, [ids[name] for name in regs.names], values)
+        self._table(Word.HYPER_IDS, Word.HYPER_PTRS, [ids[name] for name in regs.hyper], values)
+        self._table(Word.UP_IDS, Word.UP_PTRS, [ids[name] for name in regs.up], scratch)
+        self._table(Word.WRITE_IDS, Word.WRITE_PTRS, [0] * len(regs.names), 0)
+
+    def _table(self, ids_word: int, ptrs_word: int, ids: list[int], values: int) -> None:
+        id_array = (ctypes.c_int32 * len(ids))(*ids)
+        ptr_array = (ctypes.c_uint64 * len(ids))(*(values + 8 * i for i in range(len(ids))))
+        self._keep += [id_array, ptr_array]
+        self.words[ids_word] = ctypes.addressof(id_array)
+        self.words[ptrs_word] = ctypes.addressof(ptr_array)
+
+    def _map_memory(self) -> None:
+        self.uc.mem_map_ptr(0, self.phys.size, ucc.UC_PROT_ALL, self.phys.host_address)
+        table, change = kernel_page_table(self.phys)
+        start = self.mem.map.vmalloc_start
+
+        def vmalloc_change(vpn: int, pfn: int | None) -> None:
+            change((vpn << PAGE_SHIFT) - start, pfn)
+            if pfn is None:
+                self.flush_tlb()
+
+        self.mem.on_vmalloc_change = vmalloc_change
+        self.phys.on_code_page_freed = self._code_page_freed
+        self.words[Word.VMALLOC_START] = start
+        self.words[Word.VMALLOC_SIZE] = self.mem.map.vmalloc_end - start
+        self.words[Word.VMALLOC_ROOT] = table.root
+
+    def _make_kernel_context(self) -> None:
+        """A context saved in kernel mode and cut off behind the segment registers: restoring it raises the privilege
+        and leaves FP and vector registers alone.  struct uc_context begins with the number of bytes to copy.
+        """
+        context = self.uc.context_save()
+        marker = 0x5A5A_1234_C3C3_8765
+        context.reg_write(self.facts.uc_registers[self.facts.context_end], marker)
+        raw = ctypes.string_at(context.context, context.size)
+        at = raw.find(marker.to_bytes(8, "little"))
+        if at < 0:
+            raise RuntimeError("this version of unicorn keeps its contexts in another form")
+        context.reg_write(self.facts.uc_registers[self.facts.context_end], 0)
+        pointer = ctypes.cast(context.context, ctypes.POINTER(ctypes.c_size_t))
+        header = context.size - pointer[0]
+        pointer[0] = at + self.facts.context_tail - header
+        self._kernel_context = context
+        self.words[Word.CONTEXT] = ctypes.cast(context.context, ctypes.c_void_p).value or 0
+
+    def _install_hooks(self) -> None:
+        address = self._native.address
+        self._add_hook(ucc.UC_HOOK_TLB_FILL, address["fill"], self._block, 1, 0)
+        self._add_hook(ucc.UC_HOOK_INTR, address["intr"], self._block, 1, 0)
+        self._add_hook(ucc.UC_HOOK_INSN_INVALID, address["invalid"], self._block, 1, 0)
+        self._add_hook(ucc.UC_HOOK_BLOCK, address["block"], self._block, 0, self.mem.map.user_end - 1)
+        if self.facts.syscall_insn_hook:
+            self._add_hook(
+                ucc.UC_HOOK_INSN, address["insn"], self._block, 1, 0, ctypes.c_int(self.facts.syscall_insn_hook)
+            )
+
+    def _add_hook(self, kind: int, function: int, data: int, begin: int, end: int, *more: Any) -> int:
+        hook = ctypes.c_size_t()
+        err = self._uc_hook_add(
+            self._handle,
+            ctypes.byref(hook),
+            ctypes.c_int(kind),
+            ctypes.c_void_p(function),
+            ctypes.c_void_p(data),
+            ctypes.c_uint64(begin),
+            ctypes.c_uint64(end),
+            *more,
+        )
+        if err:
+            raise RuntimeError(f"unicorn refuses a hook: error {err}")
+        return hook.value
 
     # -- running -------------------------------------------------------------------------------------------
+    def set_entry(self, role: str, address: int) -> None:
+        """Where the CPU goes for a role; KernelText.add_entry() does this for all of them."""
+        self.words[Word.ENTRY + Role[role.upper()]] = address
+
     def start(self, pc: int, sp: int) -> None:
         """Kernel mode, these pc and stack pointer; other registers zero."""
+        for name in self.facts.uc_registers:
+            if name in self.arch.registers:
+                self.write_reg(name, 0)
+        for name, value in self.support.kernel_constants:
+            self.write_reg(name, value)
+        self.write_reg(self.facts.sp, sp)
+        self.write_reg(self.facts.pc, pc)
 
     def run(self, budget: int | None = None) -> Stop:
-        """Emulate.  `budget` counts basic blocks executed in user mode; None is no limit."""
-        raise NotImplementedError
+        """Emulate.  `budget` counts work in user mode, about one unit per instruction; None is no limit."""
+        words = self.words
+        handlers = (self.on_enter, self.on_resume, self.on_switch)  # bound methods live as long as this frame
+        words[Word.ON_ENTER], words[Word.ON_RESUME], words[Word.ON_SWITCH] = map(id, handlers)
+        words[Word.DEADLINE] = NO_DEADLINE if budget is None else words[Word.WORK] + budget
+        reason = self._native.run(self._block)
+        self._retired.clear()
+        if reason == Reason.BUDGET:
+            return Stop.BUDGET
+        if reason == Reason.STOPPED:
+            return Stop.STOPPED
+        raise self._crash(reason)
+
+    def _crash(self, reason: int) -> KernelCrash:
+        kind = reason & 15
+        if kind == Reason.KERNEL_FAULT:
+            what, address = "page fault in kernel mode", self.words[Word.FAULT_ADDRESS]
+        elif kind == Reason.KERNEL_TRAP:
+            what, address = f"trap {self.words[Word.TRAP]} in kernel mode", 0
+        else:
+            what, address = f"emulator error {reason >> 4}", 0
+        registers = {name: self.read_reg(name) for name in self.arch.registers}
+        return KernelCrash(what, self.pc, address, registers)
 
     def stop(self) -> None:
         """From a handler: let run() return Stop.STOPPED after the handler."""
+        self.words[Word.REASON] = Reason.STOPPED
+        self.uc.emu_stop()
 
     def enter_timer(self) -> None:
         """After Stop.BUDGET: interrupt user code; the CPU will run the "timer" entry stub."""
+        self.enter("timer")
 
-    def enter(self, role: str, *args: int) -> None:
+    def enter(self, role: str, arg1: int = 0, arg2: int = 0) -> None:
         """After a Stop in user mode: enter the kernel through the stub of this role with extra C arguments."""
+        if self.in_kernel:
+            raise RuntimeError("enter() needs the CPU in user mode")
+        self._native.enter(self._block, Role[role.upper()], arg1 & _WORD_MASK, arg2 & _WORD_MASK, 0, 0)
 
-    work: int  # user-mode blocks executed since the start: deterministic
-    in_kernel: bool
+    @property
+    def work(self) -> int:
+        """Units of user-mode work since the start, about one per instruction.  Deterministic."""
+        return self.words[Word.WORK]
+
+    @property
+    def in_kernel(self) -> bool:
+        """Whether the CPU is in kernel mode now."""
+        return self.read_reg(self.facts.privilege) & self.facts.privilege_mask != self.facts.privilege_user
 
     # -- registers -----------------------------------------------------------------------------------------
-    pc: int
-    sp: int
-
     def read_reg(self, name: str) -> int:
-        """One register by our name (arch.registers).  Slow (1 us)."""
-        raise NotImplementedError
+        """One register by our name (arch.registers).  Slow (0.4 us)."""
+        self._slot.value = 0
+        self._uc_reg_read(self._handle, self.facts.uc_registers[name], self._slot_ref)
+        return self._slot.value
 
     def write_reg(self, name: str, value: int) -> None:
-        """Write one register; not the pc inside a handler of a hypercall."""
+        """Write one register.  Inside a handler the pc of a probe is better changed in its pt_regs."""
+        self._slot.value = value & _WORD_MASK
+        self._uc_reg_write(self._handle, self.facts.uc_registers[name], self._slot_ref)
+
+    @property
+    def pc(self) -> int:
+        """Program counter."""
+        return self.read_reg(self.facts.pc)
+
+    @pc.setter
+    def pc(self, value: int) -> None:
+        self.write_reg(self.facts.pc, value)
+
+    @property
+    def sp(self) -> int:
+        """Stack pointer."""
+        return self.read_reg(self.facts.sp)
+
+    @sp.setter
+    def sp(self, value: int) -> None:
+        self.write_reg(self.facts.sp, value)
 
     def write_pt_regs(self, addr: int) -> None:
         """Copy the CPU's registers into the struct pt_regs at kernel address `addr`."""
+        self._native.fetch(self._block, self._host(addr))
 
     def read_pt_regs(self, addr: int) -> None:
         """Load the CPU's registers from the struct pt_regs at kernel address `addr`."""
+        self._native.load(self._block, self._host(addr))
+
+    def _host(self, addr: int) -> int:
+        return self.phys.host_address + self.mem.translate(addr, self.layout.size)
+
+    def stack_argument(self, n: int) -> int:
+        """In on_enter: the n-th argument (from 0) of those that did not fit in registers."""
+        at = self.sp + self.support.text.frame_size + self.arch.stack_args_offset + n * self.arch.word
+        return self.mem.read_uint(at, self.arch.word)
 
     # -- tasks ---------------------------------------------------------------------------------------------
-    kernel_stack: int  # top (end) of the current task's kernel stack; settable
+    @property
+    def kernel_stack(self) -> int:
+        """Top (end) of the current task's kernel stack; must lie in the direct map."""
+        return self.words[Word.KERNEL_STACK]
+
+    @kernel_stack.setter
+    def kernel_stack(self, top: int) -> None:
+        self.words[Word.KERNEL_STACK] = top
+
+    @property
+    def user_regs(self) -> int:
+        """task_pt_regs(current): where the user's registers are saved on the current kernel stack."""
+        return self.words[Word.KERNEL_STACK] - self.layout.size - self.facts.frame_reserve
 
     def switch_stack(self, sp: int) -> int:
         """In on_switch: go on with the stack pointer `sp`; returns the stack pointer of the task that stops."""
-        raise NotImplementedError
+        old = self.sp
+        self.sp = sp
+        return old
 
     def new_context(self) -> Context:
         """An empty context."""
-        raise NotImplementedError
+        return Context(self.uc.context_save())
 
     def save_user(self, context: Context) -> None:
         """Save what pt_regs does not hold of user state: FP, vector and TLS registers."""
+        self._uc_context_save(self._handle, context.handle.context)
+        context.valid = True
 
     def load_user(self, context: Context | None) -> None:
-        """Load them again; None gives the state of a fresh program (execve)."""
+        """Load them again; None gives the state of a fresh program (execve).  General registers stay."""
+        native, block = self._native, self._block
+        names = native.registers.names
+        saved = [self.read_reg(name) for name in names]
+        source = self._fresh_user if context is None else context
+        self._uc_context_restore(self._handle, source.handle.context)
+        keep = self.facts.keep
+        assert native and block
+        for name, value in zip(names, saved):
+            if name not in keep and name != self.facts.pc:
+                self.write_reg(name, value)
 
     def copy_user(self, context: Context) -> Context:
         """A copy (fork)."""
-        raise NotImplementedError
+        copy = self.new_context()
+        ctypes.memmove(copy.handle.context, context.handle.context, context.handle.size)
+        copy.valid = context.valid
+        return copy
 
-    tls: int  # the user's thread pointer register (fs base, tpidr_el0, tp, access registers); settable
+    @property
+    def tls(self) -> int:
+        """The user's thread pointer (fs base, tpidr_el0, tp, access registers 0 and 1)."""
+        return self.read_reg(self.support.tls_register)
+
+    @tls.setter
+    def tls(self, value: int) -> None:
+        self.write_reg(self.support.tls_register, value)
 
     def save_context(self, context: Context) -> None:
         """Between runs: save all registers of the simulated CPU."""
+        self._uc_context_save(self._handle, context.handle.context)
+        context.extra = (self.kernel_stack,)
+        context.valid = True
 
     def load_context(self, context: Context) -> None:
         """Between runs: load all registers of a simulated CPU."""
+        self._uc_context_restore(self._handle, context.handle.context)
+        if context.extra:
+            (self.kernel_stack,) = context.extra
 
     # -- memory --------------------------------------------------------------------------------------------
-    address_space: AddressSpace | None
-
     def set_address_space(self, space: AddressSpace | None) -> None:
         """Switch user page tables (flushes the TLB).  None: no user memory."""
+        old = self.address_space
+        if old is space:
+            return
+        if old is not None:
+            old.on_change = None
+        self.address_space = space
+        if space is None:
+            self.words[Word.USER_ROOT] = 0
+        else:
+            self.words[Word.USER_ROOT] = space.root
+            space.on_change = self.flush_tlb
+        self.flush_tlb()
 
     def flush_tlb(self) -> None:
         """Forget all cached translations of addresses."""
+        self._uc_ctl(self._handle, ctypes.c_uint32(_ctl_write(ucc.UC_CTL_TLB_FLUSH, 0)))
 
     def code_changed(self, addr: int, size: int) -> None:
-        """Kernel text at [addr, addr+size) was rewritten: drop its translated code."""
+        """Kernel memory at [addr, addr+size) was rewritten: drop its translated code."""
+        self.code_page_changed(self.mem.translate(addr), size)
+
+    def code_page_changed(self, paddr: int, size: int) -> None:
+        """The same by physical address; inside one page or physically contiguous."""
+        words = self.words
+        page = paddr & ~(PAGE_SIZE - 1)
+        off = paddr - page
+        while size > 0:
+            step = min(size, WINDOW_SIZE - off)
+            words[Word.WINDOW_PHYS] = page or WINDOW_SIZE  # page 0 holds no code
+            self._remove_cache(words[Word.WINDOW] + off, words[Word.WINDOW] + off + step)
+            words[Word.WINDOW_PHYS] = 0
+            self.flush_tlb()
+            page, off, size = page + WINDOW_SIZE, 0, size - step
+
+    def _remove_cache(self, start: int, end: int) -> None:
+        control = ctypes.c_uint32(_ctl_write(ucc.UC_CTL_TB_REMOVE_CACHE, 2))
+        self._uc_ctl(self._handle, control, ctypes.c_uint64(start), ctypes.c_uint64(end))
+
+    def flush_code(self) -> None:
+        """Drop all translated code."""
+        self._uc_ctl(self._handle, ctypes.c_uint32(_ctl_write(ucc.UC_CTL_TB_FLUSH, 0)))
+
+    def _code_page_freed(self, pfn: int) -> None:
+        self.phys.code_pages[pfn] = 0
+        self.code_page_changed(pfn << PAGE_SHIFT, PAGE_SIZE)
 
     # -- probes --------------------------------------------------------------------------------------------
     def add_probe(self, addr: int, handler: Callable[[int], Any], ip_offset: int = 0) -> Probe:
         """Call handler(regs) before the instruction at `addr` executes; `regs` is the kernel address of a struct
         pt_regs for the hit.  Whatever the handler changes in it is loaded back, the pc included (then the probed
         instruction is not executed).  ip_offset is added to the ip that the handler sees.  Works for kernel and user
-        addresses; a user address is hit in every address space that executes there.  Several probes may share an address:
-        called in the order they were added, with the same frame.
+        addresses; a user address is hit in every address space that executes there.  Several probes may share an
+        address: called in the order they were added, with the same frame; the first one's ip_offset holds.
         """
-        raise NotImplementedError
+        probe = Probe(addr, handler, ip_offset)
+        site = self._sites.get(addr)
+        if site is None:
+            site = self._sites[addr] = self._new_site(addr, ip_offset)
+        site.probes.append(probe)
+        self._aim(site)
+        return probe
+
+    def _new_site(self, addr: int, ip_offset: int) -> _Site:
+        block = (ctypes.c_uint64 * 3)(self._block, 0, ip_offset & _WORD_MASK)
+        site = _Site(block)
+        site.hook = self._add_hook(ucc.UC_HOOK_CODE, self._native.address["probe"], ctypes.addressof(block), addr, addr)
+        self._retranslate(addr)
+        return site
+
+    def _aim(self, site: _Site) -> None:
+        """Point the native probe at the handler, or at a loop over several."""
+        old = site.call
+        if len(site.probes) == 1:
+            site.call = site.probes[0].handler
+        else:
+            handlers = tuple(probe.handler for probe in site.probes)
+
+            def each(regs: int) -> None:
+                for handler in handlers:
+                    handler(regs)
+
+            site.call = each
+        site.block[1] = id(site.call)
+        self._retired.append(old)
 
     def remove_probe(self, probe: Probe) -> None:
         """Disarm; also from inside a handler."""
+        site = self._sites[probe.address]
+        site.probes.remove(probe)
+        if site.probes:
+            self._aim(site)
+            return
+        del self._sites[probe.address]
+        site.block[1] = id(_nothing)  # until the translated code is gone
+        self._retired += [site, site.call]
+        self._uc_hook_del(self._handle, ctypes.c_size_t(site.hook))
+        self._retranslate(probe.address)
+
+    def _retranslate(self, addr: int) -> None:
+        """Drop translated code that contains an address, in all address spaces."""
+        if addr < self.mem.map.user_end and not self.mem.valid(addr):
+            self.flush_code()
+        else:
+            self.code_changed(addr, 1)
 
     def close(self) -> None:
         """Free the emulator."""
+        self.phys.on_code_page_freed = None
+        self.mem.on_vmalloc_change = None
+        if self.address_space is not None:
+            self.address_space.on_change = None
+        del self.uc
+
+
+def _unset(*args: int) -> int:
+    raise RuntimeError("the kernel has set no handler for hypercalls")
+
+
+def _nothing(regs: int) -> None:
+    """Handler of a probe that is being removed."""
+
+
+def _ctl_write(control: int, arguments: int) -> int:
+    """UC_CTL_WRITE() of unicorn.h."""
+    return control | (arguments << 26) | (ucc.UC_CTL_IO_WRITE << 30)

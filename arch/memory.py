@@ -175,6 +175,7 @@ class KernelMap:
     stack_size: int  # THREAD_SIZE of kernel stacks
     text_phys: int = 0x100000
     reserved: int = 0x100000  # physical memory below is never handed out by the allocator
+    window: int = 0x0000400000000000  # an unused virtual address, for arch/cpu.py
 
 
 class KernelMemory:
@@ -211,10 +212,10 @@ class KernelMemory:
     def translate(self, addr: int, size: int = 1, access: str = "read") -> int:
         """Physical address of the kernel address; the `size` bytes must be physically contiguous."""
         off = addr - self._base
-        if 0 <= off and off + size <= self._size:
+        if off >= 0 and off + size <= self._size:
             return off
         off = addr - self.map.text_base
-        if 0 <= off and off + size <= self.map.text_size:
+        if off >= 0 and off + size <= self.map.text_size:
             return self.map.text_phys + off
         pfn = self._vmalloc_pages.get(addr >> PAGE_SHIFT)
         if pfn is None:
@@ -253,7 +254,7 @@ class KernelMemory:
     def read(self, addr: int, size: int) -> bytes:
         """Bytes at a kernel address."""
         off = addr - self._base
-        if 0 <= off and off + size <= self._size and size >= 0:
+        if off >= 0 and off + size <= self._size and size >= 0:
             return self._buf[off : off + size]
         return self._read_slow(addr, size)
 
@@ -271,7 +272,7 @@ class KernelMemory:
         """Store bytes at a kernel address."""
         size = len(data)
         off = addr - self._base
-        if 0 <= off and off + size <= self._size:
+        if off >= 0 and off + size <= self._size:
             self._buf[off : off + size] = data
         elif size:
             self._write_slow(addr, data)
@@ -289,7 +290,7 @@ class KernelMemory:
     def read_uint(self, addr: int, size: int) -> int:
         """The number of `size` bytes at a kernel address."""
         off = addr - self._base
-        if 0 <= off and off + size <= self._size:
+        if off >= 0 and off + size <= self._size:
             return int.from_bytes(self._buf[off : off + size], self.byteorder)
         return int.from_bytes(self._read_slow(addr, size), self.byteorder)
 
@@ -297,7 +298,7 @@ class KernelMemory:
         """Store a number of `size` bytes at a kernel address."""
         data = (value & ((1 << (8 * size)) - 1)).to_bytes(size, self.byteorder)
         off = addr - self._base
-        if 0 <= off and off + size <= self._size:
+        if off >= 0 and off + size <= self._size:
             self._buf[off : off + size] = data
         else:
             self._write_slow(addr, data)

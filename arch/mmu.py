@@ -1,56 +1,153 @@
 """The MMU: page tables of user address spaces, and Python's view of user memory.
 
-A user address space is a radix tree of page tables that lives in simulated physical memory (four levels of 512
-64-bit entries, the same on every architecture; only our own TLB fill walks it).  The native TLB fill in arch/native.py
-reads the tables directly; Python changes them here.  After a change that takes rights away, the CPU's TLB entry must go:
-`AddressSpace` tells its CPU itself when it is the current one.
+A user address space is a radix tree of page tables that lives in simulated physical memory: four levels of 512
+64-bit entries, the same on every architecture, because only our own TLB fill (arch/native.py) walks it.  Python changes
+them here.  After a change that takes rights away, cached translations must go: `AddressSpace` marks itself dirty and
+the CPU flushes before it runs user code again (`Cpu.run`, and at once through `on_change`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from arch.errors import Fault
-from arch.memory import ByteOrder, PhysicalMemory
+from arch.memory import PAGE_MASK, PAGE_SHIFT, PAGE_SIZE, ByteOrder, PhysicalMemory
 
-# Page-table entry: pfn << 12 | flags.  Native 64-bit words of the host.
+# Page-table entry: pfn << 12 | flags, a 64-bit word in the host's byte order.
 PTE_PRESENT = 1
 PTE_READ = 2
 PTE_WRITE = 4
 PTE_EXEC = 8
 PTE_SOFT_SHIFT = 4  # bits 4..11 are free for the kernel (copy-on-write marks and the like)
 PTE_FLAGS = 0xFFF
-PTE_NONE = 0
+
+_NEEDED = {"read": PTE_READ, "write": PTE_WRITE, "exec": PTE_EXEC}
+
+
+class PageTable:
+    """A radix tree of page tables: four levels, nine bits each, over 48-bit addresses."""
+
+    def __init__(self, phys: PhysicalMemory) -> None:
+        self.phys = phys
+        self.root = phys.alloc_page() << PAGE_SHIFT
+        self._leaves: dict[int, int] = {}  # address >> 21 -> word index of the leaf table in phys.words
+        self._tables = [self.root >> PAGE_SHIFT]
+
+    def _leaf(self, addr: int) -> int:
+        """Word index of the leaf table for an address, made if missing."""
+        key = addr >> 21
+        leaf = self._leaves.get(key)
+        if leaf is not None:
+            return leaf
+        words = self.phys.words
+        table = self.root
+        for shift in (39, 30, 21):
+            at = (table >> 3) + ((addr >> shift) & 511)
+            entry = words[at]
+            if entry == 0:
+                pfn = self.phys.alloc_page()
+                self._tables.append(pfn)
+                entry = words[at] = (pfn << PAGE_SHIFT) | PTE_PRESENT
+            table = entry & ~PTE_FLAGS
+        leaf = self._leaves[key] = table >> 3
+        return leaf
+
+    def set(self, addr: int, entry: int) -> None:
+        """Store the entry of one page."""
+        self.phys.words[self._leaf(addr) + ((addr >> PAGE_SHIFT) & 511)] = entry
+
+    def get(self, addr: int) -> int:
+        """Entry of one page; 0 when there is none."""
+        leaf = self._leaves.get(addr >> 21)
+        return 0 if leaf is None else self.phys.words[leaf + ((addr >> PAGE_SHIFT) & 511)]
+
+    def entries(self, start: int, end: int) -> Iterator[tuple[int, int]]:
+        """(page address, entry) of every entry that is not zero in [start, end), in order of address."""
+        words = self.phys.words
+        for key in sorted(k for k in self._leaves if start >> 21 <= k <= (end - 1) >> 21):
+            leaf = self._leaves[key]
+            base = key << 21
+            for i in range(512):
+                entry = words[leaf + i]
+                addr = base + (i << PAGE_SHIFT)
+                if entry and start <= addr < end:
+                    yield addr, entry
+
+    def destroy(self) -> None:
+        """Free the tables."""
+        for pfn in self._tables:
+            self.phys.put_page(pfn)
+        self._tables.clear()
+        self._leaves.clear()
 
 
 class AddressSpace:
     """The page tables of one process.  Addresses below `limit` only."""
 
-    def __init__(self, phys: PhysicalMemory, limit: int, byteorder: ByteOrder) -> None: ...
+    def __init__(self, phys: PhysicalMemory, limit: int, byteorder: ByteOrder) -> None:
+        self.phys = phys
+        self.limit = limit
+        self.byteorder: ByteOrder = byteorder
+        self.table = PageTable(phys)
+        # Set by the CPU while this is its current address space: called after rights were taken away.
+        self.on_change: Callable[[], None] | None = None
 
-    root: int  # physical address of the top table
+    @property
+    def root(self) -> int:
+        """Physical address of the top table."""
+        return self.table.root
 
     def map(self, addr: int, pfn: int, prot: int) -> None:
         """Enter one page: `prot` is PTE_READ|PTE_WRITE|PTE_EXEC and soft bits.  Takes no reference on the page."""
+        self._check(addr)
+        old = self.table.get(addr)
+        self.table.set(addr, (pfn << PAGE_SHIFT) | prot | PTE_PRESENT)
+        if old and self.on_change is not None:
+            self.on_change()
 
     def unmap(self, addr: int) -> int:
         """Remove one page; returns the old entry (0 if there was none).  Drops no reference."""
-        raise NotImplementedError
+        old = self.table.get(addr)
+        if old:
+            self.table.set(addr, 0)
+            if self.on_change is not None:
+                self.on_change()
+        return old
 
     def protect(self, addr: int, prot: int) -> None:
-        """Change the rights of a present page."""
+        """Change the rights (and soft bits) of a present page."""
+        old = self.table.get(addr)
+        if not old:
+            raise Fault(addr, "read")
+        self.table.set(addr, (old & ~PTE_FLAGS) | prot | PTE_PRESENT)
+        if self.on_change is not None:
+            self.on_change()
 
     def entry(self, addr: int) -> int:
         """The page-table entry for the address; 0 when nothing is mapped."""
-        raise NotImplementedError
+        return self.table.get(addr) if 0 <= addr < self.limit else 0
 
     def entries(self, start: int, end: int) -> Iterator[tuple[int, int]]:
         """(page address, entry) of every present page in [start, end), in order."""
-        raise NotImplementedError
+        return self.table.entries(start, end)
+
+    def translate(self, addr: int, access: str) -> int:
+        """Physical address, if user code may do this access ("read", "write", "exec"); else Fault."""
+        entry = self.entry(addr)
+        if not entry & _NEEDED[access]:
+            raise Fault(addr, access)
+        return (entry & ~PTE_FLAGS) | (addr & (PAGE_SIZE - 1))
 
     def destroy(self) -> None:
         """Free the page tables (not the pages)."""
+        if self.on_change is not None:
+            self.on_change()
+        self.table.destroy()
+
+    def _check(self, addr: int) -> None:
+        if not 0 <= addr < self.limit:
+            raise Fault(addr, "write")
 
 
 class UserMemory:
@@ -59,28 +156,94 @@ class UserMemory:
     `on_fault(addr, access) -> bool` may bring a page in (demand paging, copy on write); True means try again.
     """
 
-    byteorder: ByteOrder
+    def __init__(self, space: AddressSpace, on_fault: Callable[[int, str], bool] | None = None) -> None:
+        self.space = space
+        self.byteorder: ByteOrder = space.byteorder
+        self.on_fault = on_fault
+        self.on_code_change: Callable[[int, int], None] | None = None  # (paddr, size): see Cpu.code_page_changed
+        self._buf = space.phys.buf
+        self._get = space.table.get
 
-    def __init__(self, space: AddressSpace, on_fault: Any = None) -> None: ...
+    def _translate(self, addr: int, need: int, access: str) -> int:
+        """Physical address of one byte whose page allows the access."""
+        for _ in range(3):  # a fault may have to be taken twice: bring in, then copy
+            if 0 <= addr < self.space.limit:
+                entry = self._get(addr)
+                if entry & need:
+                    return (entry & ~PTE_FLAGS) | (addr & (PAGE_SIZE - 1))
+            if self.on_fault is None or not self.on_fault(addr, access):
+                break
+        raise Fault(addr, access)
 
     def read(self, addr: int, size: int) -> bytes:
         """Bytes at a user address."""
-        raise Fault(addr, "read")
+        room = PAGE_SIZE - (addr & (PAGE_SIZE - 1))
+        if size <= room:
+            if size <= 0:
+                return b""
+            at = self._translate(addr, PTE_READ, "read")
+            return self._buf[at : at + size]
+        parts = []
+        while size > 0:
+            step = min(size, room)
+            at = self._translate(addr, PTE_READ, "read")
+            parts.append(self._buf[at : at + step])
+            addr, size, room = addr + step, size - step, PAGE_SIZE
+        return b"".join(parts)
 
     def write(self, addr: int, data: bytes) -> None:
-        """Store bytes; needs the write right."""
-        raise Fault(addr, "write")
+        """Store bytes; needs the write right.  Bytes before a fault stay written, as with copy_to_user."""
+        self._store(addr, data, PTE_WRITE, "write")
 
     def poke(self, addr: int, data: bytes) -> None:
         """Store bytes without the write right (breakpoints, ptrace); translated code there is dropped."""
+        self._store(addr, data, PTE_PRESENT, "read")
+
+    def _store(self, addr: int, data: bytes, need: int, access: str) -> None:
+        done, size = 0, len(data)
+        code_pages = self.space.phys.code_pages
+        while done < size:
+            step = min(size - done, PAGE_SIZE - (addr & (PAGE_SIZE - 1)))
+            at = self._translate(addr, need, access)
+            self._buf[at : at + step] = data[done : done + step]
+            if code_pages[at >> PAGE_SHIFT] and self.on_code_change is not None:
+                self.on_code_change(at, step)
+            addr, done = addr + step, done + step
 
     def read_uint(self, addr: int, size: int) -> int:
         """A number in the machine's byte order."""
-        raise Fault(addr, "read")
+        return int.from_bytes(self.read(addr, size), self.byteorder)
 
     def write_uint(self, addr: int, size: int, value: int) -> None:
         """Store a number."""
+        self.write(addr, (value & ((1 << (8 * size)) - 1)).to_bytes(size, self.byteorder))
 
     def read_cstring(self, addr: int, limit: int) -> bytes:
         """The bytes before the first NUL; all `limit` bytes if there is none."""
-        raise Fault(addr, "read")
+        out = bytearray()
+        while len(out) < limit:
+            at = self._translate(addr, PTE_READ, "read")
+            step = min(limit - len(out), PAGE_SIZE - (addr & (PAGE_SIZE - 1)))
+            piece = self._buf[at : at + step]
+            end = piece.find(b"\0")
+            if end >= 0:
+                return bytes(out + piece[:end])
+            out += piece
+            addr += step
+        return bytes(out)
+
+
+def page_range(start: int, size: int) -> range:
+    """Addresses of the pages that [start, start + size) touches."""
+    return range(start & PAGE_MASK, start + size, PAGE_SIZE)
+
+
+def kernel_page_table(phys: PhysicalMemory) -> tuple[PageTable, Any]:
+    """The vmalloc area's table, and the function that keeps it in step (KernelMemory.on_vmalloc_change)."""
+    table = PageTable(phys)
+
+    def change(offset: int, pfn: int | None) -> None:
+        entry = 0 if pfn is None else (pfn << PAGE_SHIFT) | PTE_PRESENT | PTE_READ | PTE_WRITE
+        table.set(offset, entry)
+
+    return table, change

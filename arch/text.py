@@ -4,37 +4,45 @@ A kernel function's text is a real function: patchable entry, frame set-up, and 
 
     f:   nop                      patchable, as ftrace leaves it
          push frame
-         SCRATCH = index          which function this is
-         HYPERCALL enter          Python starts the body
+         CODE = index             which function this is
+         HYPERCALL                Python starts the body
     1:   if TARGET == 0 goto 2
          call *TARGET             the body called a kernel function: a real call
-         HYPERCALL resume         Python goes on with the body; it gets the result
+         CODE = resume
+         HYPERCALL                Python goes on with the body; it gets the result
          goto 1
     2:   pop frame
          return
 
-The CPU calls `on_enter(index, a0..a5)` and `on_resume(result)` (see arch/cpu.py); both return either an int, the
-function's result, or a tuple (target, arg0, arg1, ...), a call to make.
+The CPU calls `on_enter(index, a0, a1, ...)` (all argument registers) and `on_resume(result)`, see arch/cpu.py; both return
+either an int, the function's result, or a tuple (target, arg0, arg1, ...), a call to make.
 
-Entry text (`entry_text`) is written by hand per architecture.  When user code traps, the CPU has put struct pt_regs at
-the top of the task's kernel stack, SP points to it, and the stub of that role calls the handler with these C arguments:
+Entry text is written by hand per architecture.  When user code traps, the CPU has put struct pt_regs at the top of the
+task's kernel stack, SP points to it, and the stub of that role calls the handler with these C arguments:
 
-    syscall     handler(regs, nr)          s390x and others: same
-    page_fault  handler(regs, error_code, address)       error_code: FAULT_WRITE | FAULT_EXEC | FAULT_USER bits of cpu.py
-    timer       handler(regs)              the budget of blocks is used up (Cpu.enter_timer)
-    undefined, divide, breakpoint, debug, protection    handler(regs, trap number)
-    fork        handler(prev)              first code of a new task; then it returns to user mode through pt_regs
+    syscall     handler(regs, nr)
+    page_fault  handler(regs, error_code, address)    FAULT_PROT | FAULT_WRITE | FAULT_EXEC | FAULT_USER of cpu.py
+    timer       handler(regs)                         after Cpu.enter_timer()
+    interrupt   handler(regs, vector)                 after Cpu.enter("interrupt", vector)
+    undefined, divide, breakpoint, debug, protection, fp, alignment      handler(regs, trap number)
+    fork        handler(prev)                         first code of a new task; then it goes to user mode by pt_regs
 
 When the handler returns, the stub restores every register from pt_regs and returns to user mode.
 """
 
 from __future__ import annotations
 
+import functools
 from typing import Any
+
+import capstone
 
 from arch.architecture import Architecture
 from arch.memory import KernelMemory
+from arch.support import Support
 from arch.symbols import Symbols
+
+ALIGN = 16  # bytes
 
 
 class KernelText:
@@ -44,45 +52,123 @@ class KernelText:
     add_entry() once.  Later additions (modules) go on at the end.
     """
 
-    def __init__(self, arch: Architecture, mem: KernelMemory, symbols: Symbols) -> None: ...
-
-    names: list[str]  # index -> function name
-    end: int  # first free text address
-    switch_to: int  # address of the stack-switch routine, a symbol of its own (__switch_to_asm, cpu_switch_to ...)
-    fork_entry: int  # address of ret_from_fork
+    def __init__(self, arch: Architecture, mem: KernelMemory, symbols: Symbols, version: Any = (6, 1)) -> None:
+        support = arch.support
+        assert isinstance(support, Support)
+        self.arch = arch
+        self.layout = arch.pt_regs_for(version)
+        self.mem = mem
+        self.symbols = symbols
+        self.facts = support.text
+        self.names: list[str] = []  # index -> function name
+        self.end = mem.map.text_base  # first free text address
 
     def add_functions(self, names: list[str], sizes: dict[str, int] | None = None) -> list[int]:
         """Make text and symbols for functions; returns their indices.  `sizes` pads functions to realistic sizes."""
-        raise NotImplementedError
+        indices = []
+        for name in names:
+            index = len(self.names)
+            self.names.append(name)
+            indices.append(index)
+            code = self.facts.function(index)
+            want = (sizes or {}).get(name, 0)
+            if want > len(code):
+                code += self.facts.nop * ((want - len(code)) // len(self.facts.nop))
+            self._place(name, code)
+        return indices
 
-    def add_entry(self) -> None:
+    def add_entry(self, cpu: Any = None) -> None:
         """Entry stubs, return to user mode, ret_from_fork, the stack switch and the kretprobe trampoline.
 
-        The handlers named in arch.entry must have been added.
+        The handlers named in arch.entry must have been added.  With `cpu`, tells it where the stubs are.
         """
+        stubs = self.facts.stubs(self.arch.entry.stubs, self.arch.entry.handlers)
+        addresses = {}
+        at = self.end
+        for stub in stubs:  # lay out first: stubs jump to each other
+            addresses[stub.name] = at
+            at += _align(len(stub.build(at, lambda name: self.mem.map.text_base)))
+
+        def resolve(name: str) -> int:
+            found = addresses.get(name)
+            return self.address(name) if found is None else found
+
+        for stub in stubs:
+            self._place(stub.name, stub.build(self.end, resolve))
+        if cpu is not None:
+            for role, name in self.arch.entry.stubs.items():
+                if role != "fork":
+                    cpu.set_entry(role, self.address(name))
+
+    def _place(self, name: str, code: bytes) -> None:
+        size = len(code)
+        padded = code + self.facts.padding * ((_align(size) - size) // len(self.facts.padding))
+        if self.end + len(padded) > self.mem.map.text_base + self.mem.map.text_size:
+            raise RuntimeError("kernel text section is full")
+        self.mem.write(self.end, padded)
+        self.symbols.add(name, self.end, size)
+        self.end += len(padded)
+
+    @property
+    def switch_to(self) -> int:
+        """Address of the stack-switch routine, called as (prev, next)."""
+        return self.address(self.facts.switch_symbol)
+
+    @property
+    def fork_entry(self) -> int:
+        """Address of ret_from_fork."""
+        return self.address(self.facts.fork_symbol)
+
+    @property
+    def kretprobe_trampoline(self) -> int:
+        """Where kretprobes make functions return to; put a probe there that sets the pc."""
+        return self.address(self.facts.kretprobe_symbol)
 
     def address(self, name: str) -> int:
         """Address of a function or stub."""
-        raise NotImplementedError
+        return self.symbols[name].address
 
     def boundaries(self, name: str) -> list[int]:
         """Offsets of instruction starts inside a function."""
-        raise NotImplementedError
+        symbol = self.symbols[name]
+        code = self.mem.read(symbol.address, symbol.size)
+        return [insn.address - symbol.address for insn in disassemble(self.arch, code, symbol.address)]
 
-    def new_stack(self, top: int, pc: int | None = None) -> int:
+    def new_stack(self, top: int, pc: int | None = None, fn: int = 0, arg: int = 0) -> int:
         """Prepare a kernel stack whose task, when first switched to, starts at `pc` (default ret_from_fork).
 
-        `top` is the end of the stack; struct pt_regs for the return to user mode lies at top - pt_regs size (write it
-        yourself).  Returns the stack pointer to hand to Cpu.switch_stack().
+        `top` is the end of the stack; struct pt_regs for the return to user mode lies at Cpu.user_regs (write it
+        yourself).  With `fn` the task is a kernel thread: ret_from_fork calls fn(arg), which must not return unless
+        pt_regs is filled in meanwhile (kernel_execve).  Returns the stack pointer to hand to Cpu.switch_stack().
         """
-        raise NotImplementedError
+        support = self.arch.support
+        assert isinstance(support, Support)
+        values = {"pc": self.fork_entry if pc is None else pc, "fn": fn, "arg": arg}
+        words = [values[w] if isinstance(w, str) else w for w in self.facts.switch_frame]
+        word = self.arch.word
+        sp = top - self.layout.size - support.emulator.frame_reserve - word * len(words)
+        self.mem.write(sp, b"".join(w.to_bytes(word, self.arch.byteorder) for w in words))
+        return sp
+
+
+def _align(size: int) -> int:
+    return (size + ALIGN - 1) // ALIGN * ALIGN
 
 
 def user_code_page(arch: Architecture) -> bytes:
-    """The vdso page's code: signal return trampolines (offset 0: rt_sigreturn)."""
-    raise NotImplementedError
+    """The vdso page's code: the signal-return trampoline (rt_sigreturn) at offset 0; empty where libc brings its own."""
+    support = arch.support
+    assert isinstance(support, Support)
+    return support.text.vdso
+
+
+@functools.cache
+def _disassembler(kind: int, mode: int) -> Any:
+    return capstone.Cs(kind, mode)
 
 
 def disassemble(arch: Architecture, code: bytes, address: int) -> list[Any]:
     """capstone instructions of a piece of code."""
-    raise NotImplementedError
+    support = arch.support
+    assert isinstance(support, Support)
+    return list(_disassembler(support.text.capstone_arch, support.text.capstone_mode).disasm(code, address))

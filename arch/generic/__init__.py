@@ -1,0 +1,1 @@
+"""What several architectures share: include/uapi/asm-generic of Linux."""

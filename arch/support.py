@@ -1,0 +1,65 @@
+"""The part of an architecture's facts that only arch/ itself uses: emulator, kernel text, unwinding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from arch.native import EmulatorFacts
+
+Resolve = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class Stub:
+    """Hand-made text: `build(address, resolve)` gives the code for placement at `address`.
+
+    `resolve(name)` is the address of another symbol.  The length must not depend on either.
+    """
+
+    name: str
+    build: Callable[[int, Resolve], bytes]
+
+
+@dataclass(frozen=True)
+class TextFacts:
+    """Kernel text of one architecture."""
+
+    function: Callable[[int], bytes]  # index -> code of a kernel function
+    stubs: Callable[[Mapping[str, str], Mapping[str, str]], list[Stub]]  # (stub names, handler names by role)
+    switch_symbol: str
+    fork_symbol: str
+    kretprobe_symbol: str
+    padding: bytes  # between functions
+    frame_size: int  # bytes between sp at a function's entry and sp at its hypercall
+    # new stack: words from low to high; "pc" is where the task starts, "fn" and "arg" a kernel thread's function
+    switch_frame: tuple[str | int, ...]
+    capstone_arch: int
+    capstone_mode: int
+    vdso: bytes = b""
+    nop: bytes = b""
+
+
+@dataclass(frozen=True)
+class FrameFacts:
+    """Frame chains, for stack walks.  Offsets from the frame pointer, in bytes."""
+
+    next_frame: int
+    return_address: int
+    user_next_frame: int | None = None  # where user code differs
+    user_return_address: int | None = None
+
+
+@dataclass(frozen=True)
+class Support:
+    """What arch/cpu.py, arch/text.py and arch/unwind.py read."""
+
+    emulator: EmulatorFacts
+    text: TextFacts
+    frames: FrameFacts
+    kernel_constants: tuple[tuple[str, int], ...] = ()  # registers set by Cpu.start, besides pc and sp
+    user_constants: tuple[tuple[str, int], ...] = ()
+    prepare: Callable[[Any], None] | None = None  # called with the Cpu once: descriptor tables and the like
+    tls_register: str = ""
+    user_mode_fields: Mapping[str, int] = field(default_factory=dict)  # pt_regs fields of a new user program

@@ -1,0 +1,195 @@
+"""x86-64.  arch/x86 of Linux, 64-bit half."""
+
+from __future__ import annotations
+
+import capstone
+from unicorn import unicorn_const as uc
+from unicorn import x86_const as x86
+
+from arch.architecture import Architecture, EntryPoints, SyscallAbi
+from arch.datamodel import LP64_LE
+from arch.memory import KernelMap
+from arch.native import EmulatorFacts, Role
+from arch.support import FrameFacts, Support, TextFacts
+from arch.x86_64 import registers, text
+from arch.x86_64.syscalls import NUMBERS
+
+_NAMES = (*registers.GENERAL, "cs", "ss", "fs_base", "gs_base")
+_UC = {name: getattr(x86, "UC_X86_REG_" + name.upper()) for name in _NAMES if name != "eflags"}
+_UC["eflags"] = x86.UC_X86_REG_RFLAGS
+
+EMULATOR = EmulatorFacts(
+    uc_arch=uc.UC_ARCH_X86,
+    uc_mode=uc.UC_MODE_64,
+    cpu_model=None,
+    uc_registers=_UC,
+    pc="rip",
+    sp="rsp",
+    privilege="cs",
+    privilege_mask=3,
+    privilege_user=3,
+    hypercall_register="r10",
+    result_register="rax",
+    target_register="r11",
+    argument_registers=("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
+    syscall_intno=-1,
+    hypercall_intno=0x81,
+    trap_roles={
+        0: Role.DIVIDE,
+        1: Role.DEBUG,
+        3: Role.BREAKPOINT,
+        6: Role.UNDEFINED,
+        13: Role.PROTECTION,
+        16: Role.FP,
+        17: Role.ALIGNMENT,
+        19: Role.FP,
+    },
+    keep=("fs_base", "gs_base"),
+    user_context=True,
+    context_end="gs_base",
+    context_tail=16,  # base, limit and flags of the last segment register
+    syscall_insn_hook=x86.UC_X86_INS_SYSCALL,
+    syscall_insn_size=2,
+    syscall_number_register="rax",
+    syscall_fill={"orig_ax": "rax", "ax": -38, "cx": "rip", "r11": "eflags"},  # -ENOSYS until told otherwise
+    trap_fill={"orig_ax": -1},
+    probe_fill={"orig_ax": -1},
+    read_only_fields=("cs", "ss"),
+    outgoing_slots=text.OUTGOING_SLOTS,
+)
+
+TEXT = TextFacts(
+    function=text.function,
+    stubs=text.stubs,
+    switch_symbol="__switch_to_asm",
+    fork_symbol="ret_from_fork",
+    kretprobe_symbol="arch_rethook_trampoline",
+    padding=b"\xcc",
+    frame_size=8 + 8 * text.OUTGOING_SLOTS,
+    switch_frame=(0, 0, 0, "arg", "fn", 0, "pc"),  # r15 r14 r13 r12 rbx rbp, return address
+    capstone_arch=capstone.CS_ARCH_X86,
+    capstone_mode=capstone.CS_MODE_64,
+    nop=b"\x90",
+)
+
+ENTRY = EntryPoints(
+    stubs={
+        "syscall": "entry_SYSCALL_64",
+        "page_fault": "asm_exc_page_fault",
+        "timer": "asm_sysvec_apic_timer_interrupt",
+        "undefined": "asm_exc_invalid_op",
+        "divide": "asm_exc_divide_error",
+        "breakpoint": "asm_exc_int3",
+        "debug": "asm_exc_debug",
+        "protection": "asm_exc_general_protection",
+        "fp": "asm_exc_coprocessor_error",
+        "alignment": "asm_exc_alignment_check",
+        "interrupt": "asm_common_interrupt",
+        "fork": "ret_from_fork",
+    },
+    handlers={
+        "syscall": "do_syscall_64",
+        "page_fault": "exc_page_fault",
+        "timer": "sysvec_apic_timer_interrupt",
+        "undefined": "exc_invalid_op",
+        "divide": "exc_divide_error",
+        "breakpoint": "exc_int3",
+        "debug": "exc_debug",
+        "protection": "exc_general_protection",
+        "fp": "exc_coprocessor_error",
+        "alignment": "exc_alignment_check",
+        "interrupt": "common_interrupt",
+        "fork": "schedule_tail",
+    },
+)
+
+
+def _descriptor(flags: int) -> bytes:
+    """A flat code or data segment descriptor; `flags` are the access byte and the high nibble."""
+    low = 0xFFFF
+    access, nibble = flags & 0xFF, (flags >> 8) & 0xF
+    return (low | (access << 40) | (0xF << 48) | (nibble << 52)).to_bytes(8, "little")
+
+
+def _prepare(cpu: object) -> None:
+    """The global descriptor table, in kernel memory.  arch/x86/kernel/cpu/common.c:gdt_page"""
+    from arch.cpu import Cpu
+
+    assert isinstance(cpu, Cpu)
+    table = [bytes(8)] * 16
+    table[1] = _descriptor(0xC9B)  # kernel 32-bit code
+    table[2] = _descriptor(0xA9B)  # kernel 64-bit code
+    table[3] = _descriptor(0xC93)  # kernel data
+    table[4] = _descriptor(0xCFB)  # user 32-bit code
+    table[5] = _descriptor(0xCF3)  # user data
+    table[6] = _descriptor(0xAFB)  # user 64-bit code
+    gdt = cpu.mem.alloc_pages(1)
+    cpu.mem.write(gdt, b"".join(table))
+    cpu.uc.reg_write(x86.UC_X86_REG_GDTR, (0, gdt, 127, 0))
+    cpu.uc.reg_write(x86.UC_X86_REG_CS, registers.KERNEL_CS)
+    cpu.uc.reg_write(x86.UC_X86_REG_SS, registers.KERNEL_DS)
+
+
+ARCHITECTURE = Architecture(
+    name="x86_64",
+    machine="x86_64",
+    elf_machine=62,  # EM_X86_64
+    elf_class=2,
+    model=LP64_LE,
+    byteorder="little",
+    word=8,
+    page_size=4096,
+    map=KernelMap(  # Documentation/x86/x86_64/mm.rst, without KASLR
+        text_base=0xFFFFFFFF81000000,
+        text_size=0x400000,
+        direct_map=0xFFFF888000000000,
+        vmalloc_start=0xFFFFC90000000000,
+        vmalloc_end=0xFFFFE90000000000,
+        user_end=0x00007FFFFFFFF000,
+        stack_size=16384,
+        text_phys=0x1000000 >> 4,
+    ),
+    registers=registers.GENERAL,
+    pt_regs_by_version=(((2, 6), registers.PT_REGS),),
+    function_args=registers.FUNCTION_ARGS,
+    stack_args_offset=8,
+    return_value="ax",
+    stack_pointer="sp",
+    instruction_pointer="ip",
+    frame_pointer="bp",
+    link_register=None,
+    kprobe_registers={row.field: row.field for row in registers.PT_REGS.rows},
+    crash_registers=registers.CRASH,
+    syscall_abis=(
+        SyscallAbi(
+            name="x86_64",
+            number="orig_ax",
+            args=registers.SYSCALL_ARGS,
+            result="ax",
+            numbers=NUMBERS,
+            insn=bytes.fromhex("0f05"),
+            wrapper_prefix="__x64_sys_",
+            user_number="rax",
+        ),
+    ),
+    entry=ENTRY,
+    kprobe_breakpoint=b"\xcc",
+    uprobe_breakpoint=b"\xcc",
+    kprobe_ip_offset=1,
+    elf_platform="x86_64",
+    hwcap=0x0F8BFBFF,  # CPUID 1 edx
+    hwcap2=0,
+    user_stack_top=0x00007FFFFFFFF000,
+    mmap_base=0x00007FFFF7FFF000,
+    elf_et_dyn_base=0x0000555555554000,
+    trap_fields={"orig": "orig_ax"},
+    user_pt_regs_size=168,
+    support=Support(
+        emulator=EMULATOR,
+        text=TEXT,
+        frames=FrameFacts(next_frame=0, return_address=8),
+        prepare=_prepare,
+        tls_register="fs_base",
+        user_mode_fields={"cs": registers.USER_CS, "ss": registers.USER_DS, "flags": 0x202},
+    ),
+)

@@ -1,0 +1,82 @@
+"""x86-64 kernel text: the function template, entry stubs, return to user mode, stack switch.
+
+arch/x86/entry/entry_64.S, as far as the shape goes.  Hypercall: int 0x81 with the code in r10d.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from arch.support import Resolve, Stub
+
+HYPERCALL = bytes.fromhex("cd81")  # int $0x81
+NOP5 = bytes.fromhex("0f1f440000")
+OUTGOING_SLOTS = 4
+
+
+def _code(value: int) -> bytes:
+    """mov $value, %r10d"""
+    return b"\x41\xba" + (value & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+def function(index: int) -> bytes:
+    """A kernel function: nop5, frame, hypercall loop, leave, ret."""
+    head = NOP5 + bytes.fromhex("55 4889e5 4883ec20") + _code(index) + HYPERCALL
+    call = bytes.fromhex("41ffd3") + _code(-1) + HYPERCALL  # call *%r11
+    test = bytes.fromhex("4d85db") + b"\x74" + bytes([len(call) + 2])  # test %r11,%r11; je out
+    back = b"\xeb" + ((-(len(test) + len(call) + 2)) & 0xFF).to_bytes(1, "little")
+    return head + test + call + back + bytes.fromhex("c9 c3")
+
+
+def _rel32(opcode: bytes, address: int, target: int) -> bytes:
+    """A call or jump with a 32-bit displacement."""
+    return opcode + (target - (address + len(opcode) + 4) & 0xFFFFFFFF).to_bytes(4, "little")
+
+
+RETURN_TO_USER = "swapgs_restore_regs_and_return_to_usermode"
+
+
+def _entry(handler: str) -> Stub:
+    """Stub of a role: the CPU has set sp = regs and the C arguments."""
+
+    def build(address: int, resolve: Resolve) -> bytes:
+        code = bytes.fromhex("31ed")  # xor %ebp,%ebp: the frame chain ends here
+        code += _rel32(b"\xe8", address + len(code), resolve(handler))
+        return code + _rel32(b"\xe9", address + len(code), resolve(RETURN_TO_USER))
+
+    return Stub("", build)
+
+
+def _return_to_user(address: int, resolve: Resolve) -> bytes:
+    """Pop struct pt_regs and iretq."""
+    pops = "415f 415e 415d 415c 5d 5b 415b 415a 4159 4158 58 59 5a 5e 5f"  # r15..r12 bp bx r11..r8 ax cx dx si di
+    return bytes.fromhex(pops) + bytes.fromhex("4883c408 48cf")  # skip orig_ax; iretq
+
+
+def _switch_to(address: int, resolve: Resolve) -> bytes:
+    """__switch_to_asm(prev, next): callee-saved registers on the old stack, then off the new one; rax = prev."""
+    code = bytes.fromhex("55 53 4154 4155 4156 4157 4889f8") + _code(-2) + HYPERCALL
+    return code + bytes.fromhex("415f 415e 415d 415c 5b 5d c3")
+
+
+def _fork(schedule_tail: str) -> Stub:
+    """ret_from_fork: rax = prev; rbx = kernel thread function or 0, r12 = its argument."""
+
+    def build(address: int, resolve: Resolve) -> bytes:
+        code = bytes.fromhex("31ed 4889c7")  # xor %ebp,%ebp; mov %rax,%rdi
+        code += _rel32(b"\xe8", address + len(code), resolve(schedule_tail))
+        code += bytes.fromhex("4885db 7405 4c89e7 ffd3")  # test %rbx; je 1f; mov %r12,%rdi; call *%rbx
+        return code + _rel32(b"\xe9", address + len(code), resolve(RETURN_TO_USER))
+
+    return Stub("", build)
+
+
+def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
+    """All hand-made text, in order of placement."""
+    result = [Stub(name, _entry(handlers[role]).build) for role, name in names.items() if role != "fork"]
+    result.append(Stub(RETURN_TO_USER, _return_to_user))
+    result.append(Stub("__switch_to_asm", _switch_to))
+    result.append(Stub(names["fork"], _fork(handlers["fork"]).build))
+    # Never executed as such: a probe sits on the first instruction.  arch/x86/kernel/rethook.c
+    result.append(Stub("arch_rethook_trampoline", lambda address, resolve: bytes.fromhex("90 0f0b")))
+    return result
