@@ -1,0 +1,191 @@
+"""Context accesses become accesses of what is behind the context.  kernel/bpf/verifier.c:convert_ctx_accesses().
+
+Also here: the prologue of programs that write packet bytes (net/core/filter.c:bpf_unclone_prologue()), speculation
+barriers after stack spills, and loads through BTF pointers, which may fault and then give 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.errors import EINVAL
+from bpf import uapi
+from bpf.insn import BPF_AND, BPF_JEQ, BPF_LDX, BPF_MEM, BPF_PROBE_MEM, BPF_RSH, BPF_ST, BPF_STX, BPF_XOR, Insn
+from bpf.verifier import types as t
+from bpf.verifier.ctx import PT_REGS_SIZE
+from bpf.verifier.ctx_layout import SK_BUFF
+from bpf.verifier.env import Env, InsnAux
+from bpf.verifier.rewrite import ctx_fields as fields
+from bpf.verifier.rewrite import emit
+from bpf.verifier.rewrite.kernel_offsets import CLONED_MASK, offsetof
+from bpf.verifier.rewrite.patch import patch_insns
+
+TC_ACT_SHOT = 2
+SK_DROP = 0
+
+Convert = Callable[[fields.Use], fields.Made]
+
+CONVERTERS: dict[int, Convert] = {
+    uapi.BPF_PROG_TYPE_SOCKET_FILTER: fields.CONVERT_SKB,
+    uapi.BPF_PROG_TYPE_SCHED_CLS: fields.CONVERT_SKB_TC,
+    uapi.BPF_PROG_TYPE_SCHED_ACT: fields.CONVERT_SKB_TC,
+    uapi.BPF_PROG_TYPE_XDP: fields.CONVERT_XDP,
+    uapi.BPF_PROG_TYPE_CGROUP_SKB: fields.CONVERT_SKB,
+    uapi.BPF_PROG_TYPE_CGROUP_SOCK: fields.CONVERT_SOCK,
+    uapi.BPF_PROG_TYPE_LWT_IN: fields.CONVERT_SKB,
+    uapi.BPF_PROG_TYPE_LWT_OUT: fields.CONVERT_SKB,
+    uapi.BPF_PROG_TYPE_LWT_XMIT: fields.CONVERT_SKB,
+    uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL: fields.CONVERT_SKB,
+    uapi.BPF_PROG_TYPE_SOCK_OPS: fields.CONVERT_SOCK_OPS,
+    uapi.BPF_PROG_TYPE_SK_SKB: fields.CONVERT_SKB_STREAM,
+    uapi.BPF_PROG_TYPE_SK_MSG: fields.CONVERT_SK_MSG,
+    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: fields.CONVERT_SOCK_ADDR,
+    uapi.BPF_PROG_TYPE_SK_REUSEPORT: fields.CONVERT_SK_REUSEPORT,
+    uapi.BPF_PROG_TYPE_FLOW_DISSECTOR: fields.CONVERT_FLOW_DISSECTOR,
+    uapi.BPF_PROG_TYPE_CGROUP_SYSCTL: fields.CONVERT_SYSCTL,
+    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: fields.CONVERT_SOCKOPT,
+    uapi.BPF_PROG_TYPE_SK_LOOKUP: fields.convert_sk_lookup,
+}
+
+BEHIND_POINTER: dict[int, Convert] = {
+    t.PTR_TO_SOCKET: fields.CONVERT_SOCK,
+    t.PTR_TO_SOCK_COMMON: fields.CONVERT_SOCK,
+    t.PTR_TO_TCP_SOCK: fields.CONVERT_TCP_SOCK,
+    t.PTR_TO_XDP_SOCK: fields.CONVERT_XDP_SOCK,
+}
+
+# What a program that may write the packet returns when the packet cannot be made writable.
+UNCLONE_VERDICT: dict[int, int] = {
+    uapi.BPF_PROG_TYPE_SCHED_CLS: TC_ACT_SHOT,
+    uapi.BPF_PROG_TYPE_SCHED_ACT: TC_ACT_SHOT,
+    uapi.BPF_PROG_TYPE_LWT_XMIT: TC_ACT_SHOT,
+    uapi.BPF_PROG_TYPE_SK_SKB: SK_DROP,
+}
+
+# bpf_noop_prologue(), cg_sockopt_get_prologue(): direct writes need no preparation
+NO_PROLOGUE = {uapi.BPF_PROG_TYPE_XDP, uapi.BPF_PROG_TYPE_SK_MSG, uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT}
+
+BPF_FUNC_SKB_PULL_DATA = 39
+
+
+def ops_prog_type(env: Env) -> int:
+    """The program type whose operations are used: a replacement has those of what it replaces."""
+    if env.prog_type == uapi.BPF_PROG_TYPE_EXT and env.request.attach_prog is not None:
+        return int(env.request.attach_prog.prog_type)
+    return env.prog_type
+
+
+def unclone_prologue(verdict: int, first: Insn) -> list[Insn]:
+    """Make the packet the program's own: if (skb->cloned && bpf_skb_pull_data(skb, 0)) return verdict."""
+    return [
+        emit.ldx(1, 6, 1, offsetof("sk_buff.cloned")),
+        emit.alu32_imm(BPF_AND, 6, CLONED_MASK),
+        emit.jmp_imm(BPF_JEQ, 6, 0, 7),
+        emit.mov64(6, 1),
+        emit.alu64(BPF_XOR, 2, 2),
+        emit.call(BPF_FUNC_SKB_PULL_DATA),
+        emit.jmp_imm(BPF_JEQ, 0, 0, 2),
+        emit.mov32_imm(0, verdict),
+        emit.EXIT,
+        emit.mov64(1, 6),
+        first,
+    ]
+
+
+def _add_prologue(env: Env, prog_type: int) -> int:
+    """Put the prologue first; how many instructions it has."""
+    if not env.seen_direct_write or prog_type in NO_PROLOGUE:
+        return 0
+    verdict = UNCLONE_VERDICT.get(prog_type)
+    if verdict is None:
+        env.reject(EINVAL, "bpf verifier is misconfigured")
+    prologue = unclone_prologue(verdict, env.insns[0])
+    patch_insns(env, {0: prologue})
+    return len(prologue) - 1
+
+
+def _is_mem(insn: Insn, class_: int) -> bool:
+    return insn.code & 0xE7 == class_ | BPF_MEM
+
+
+def _reads_tstamp_type(env: Env) -> bool:
+    off = SK_BUFF.offsetof("tstamp_type")
+    return any(
+        insn.off == off and _is_mem(insn, BPF_LDX) and aux.ptr_type == t.PTR_TO_CTX and aux.seen
+        for insn, aux in zip(env.insns, env.aux, strict=True)
+    )
+
+
+class CtxAccesses:
+    """The pass over one program."""
+
+    def __init__(self, env: Env) -> None:
+        self.env = env
+        self.prog_type = ops_prog_type(env)
+        self.tstamp_type_access = _reads_tstamp_type(env)
+        self.regs_size = env.request.ctx_size or PT_REGS_SIZE
+        self.patches: dict[int, list[Insn]] = {}
+
+    def run(self) -> None:
+        """Add the prologue, then convert every access."""
+        first = _add_prologue(self.env, self.prog_type)
+        for i in range(first, len(self.env.insns)):
+            self.visit(i, self.env.insns[i], self.env.aux[i])
+        patch_insns(self.env, self.patches)
+
+    def visit(self, i: int, insn: Insn, aux: InsnAux) -> None:
+        """Convert one instruction if it needs it."""
+        load, store_reg, store_imm = _is_mem(insn, BPF_LDX), _is_mem(insn, BPF_STX), _is_mem(insn, BPF_ST)
+        if (store_reg or store_imm) and aux.sanitize_stack_spill:
+            self.patches[i] = [insn, emit.NOSPEC]
+        elif load or store_reg:
+            convert = self.converter(aux.ptr_type)
+            if convert is not None:
+                self.patches[i] = self.convert(convert, insn, aux)
+            elif load and aux.ptr_type in (t.PTR_TO_BTF_ID, t.PTR_TO_BTF_ID | t.PTR_UNTRUSTED):
+                self.env.insns[i] = insn._replace(code=BPF_LDX | BPF_PROBE_MEM | insn.code & 0x18)
+
+    def converter(self, ptr_type: int) -> Convert | None:
+        """What turns accesses through such a pointer into others; None: they stay."""
+        if ptr_type != t.PTR_TO_CTX:
+            return BEHIND_POINTER.get(ptr_type)
+        if self.prog_type == uapi.BPF_PROG_TYPE_PERF_EVENT:
+            return lambda use: fields.perf_event(use, self.regs_size)
+        return CONVERTERS.get(self.prog_type)
+
+    def convert(self, convert: Convert, insn: Insn, aux: InsnAux) -> list[Insn]:
+        """One access; a narrow load becomes a load of the whole field, shifted and masked."""
+        size, wanted, off = emit.SIZE_BYTES[insn.code & 0x18], aux.ctx_field_size, insn.off
+        write, narrow = insn.code & 7 == BPF_STX, size < wanted
+        if write and narrow:
+            self.env.reject(EINVAL, "bpf verifier narrow ctx access misconfigured")
+        default = wanted
+        use = fields.Use(
+            write,
+            insn.dst_reg,
+            insn.src_reg,
+            off & ~(default - 1) if narrow else off,
+            wanted if narrow else size,
+            tstamp_type_access=self.tstamp_type_access,
+        )
+        made, target = convert(use)
+        if not made or (wanted and not target):
+            self.env.reject(EINVAL, "bpf verifier is misconfigured")
+        if narrow and size < target:
+            made = made + self.narrow(insn.dst_reg, off, size, wanted)
+        return made
+
+    def narrow(self, dst: int, off: int, size: int, wanted: int) -> list[Insn]:
+        """Take `size` bytes at `off` out of a field of `wanted` bytes."""
+        at = off & (wanted - 1)
+        shift = (at if self.env.request.byteorder == "little" else wanted - (at + size)) * 8
+        made = []
+        if shift:
+            made.append((emit.alu32_imm if wanted <= 4 else emit.alu64_imm)(BPF_RSH, dst, shift))
+        made.append(emit.alu32_imm(BPF_AND, dst, (1 << size * 8) - 1))
+        return made
+
+
+def convert_ctx_accesses(env: Env) -> None:
+    """Make the program read and write kernel structures instead of its context."""
+    CtxAccesses(env).run()

@@ -1,0 +1,53 @@
+"""Code that no path reaches.  kernel/bpf/verifier.c:sanitize_dead_code(), opt_hard_wire_dead_code_branches(),
+opt_remove_dead_code(), opt_remove_nops().
+
+A loader with CAP_BPF has such code removed; for anyone else it becomes jumps to themselves, so that nothing is
+gained by reaching it speculatively.
+"""
+
+from __future__ import annotations
+
+from bpf.insn import BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32
+from bpf.verifier.env import Env
+from bpf.verifier.rewrite import emit
+from bpf.verifier.rewrite.patch import remove_insns
+
+
+def sanitize_dead_code(env: Env) -> None:
+    """Replace instructions that were never walked by traps."""
+    for i, aux in enumerate(env.aux):
+        if not aux.seen:
+            env.insns[i] = emit.TRAP
+            aux.zext_dst = False
+
+
+def _is_cond_jump(code: int) -> bool:
+    op = code & 0xF0
+    if code & 7 == BPF_JMP32:
+        return op != BPF_JA
+    return code & 7 == BPF_JMP and op not in (BPF_JA, BPF_EXIT, BPF_CALL)
+
+
+def hard_wire_dead_code_branches(env: Env) -> None:
+    """A condition of which one side was never walked becomes an unconditional jump."""
+    for i, insn in enumerate(env.insns):
+        if not _is_cond_jump(insn.code):
+            continue
+        if not env.aux[i + 1].seen:
+            env.insns[i] = emit.ja(insn.off)
+        elif not env.aux[i + 1 + insn.off].seen:
+            env.insns[i] = emit.NOP
+
+
+def remove_dead_code(env: Env) -> None:
+    """Remove instructions that were never walked."""
+    remove_insns(env, [not aux.seen for aux in env.aux])
+
+
+def remove_nops(env: Env) -> None:
+    """Remove jumps to the next instruction, also those that only removing has made so."""
+    while True:
+        nops = [insn == emit.NOP for insn in env.insns]
+        if not any(nops):
+            return
+        remove_insns(env, nops)

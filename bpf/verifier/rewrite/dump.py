@@ -1,0 +1,84 @@
+"""A rewritten program as user space sees it.  kernel/bpf/syscall.c:bpf_insn_prepare_dump()."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from bpf.insn import (
+    BPF_CALL,
+    BPF_JMP,
+    BPF_LD_IMM64,
+    BPF_LDX,
+    BPF_MEM,
+    BPF_PROBE_MEM,
+    BPF_PSEUDO_CALL,
+    BPF_PSEUDO_FUNC,
+    BPF_PSEUDO_MAP_FD,
+    BPF_PSEUDO_MAP_VALUE,
+    BPF_TAIL_CALL,
+    Insn,
+)
+from bpf.verifier.api import MapInfo
+from bpf.verifier.rewrite.emit import s32
+
+BPF_FUNC_TAIL_CALL = 12
+
+
+def _map_value_offset(map_: MapInfo, address: int) -> int | None:
+    """The offset of `address` in the map's directly addressable values; None: it is not there."""
+    if map_.value_address is None:
+        return None
+    start = map_.value_address(0)
+    size = map_.value_size * map_.max_entries
+    return address - start if start <= address < start + max(size, 1) else None
+
+
+def _find_map(maps: Sequence[MapInfo], address: int) -> tuple[MapInfo, int, int] | None:
+    """The map an address belongs to, the offset in its values, and the pseudo source register."""
+    for map_ in maps:
+        if map_.address == address:
+            return map_, 0, BPF_PSEUDO_MAP_FD
+    for map_ in maps:
+        offset = _map_value_offset(map_, address)
+        if offset is not None:
+            return map_, offset, BPF_PSEUDO_MAP_VALUE
+    return None
+
+
+def _dump_call(insn: Insn, index: int, subprogs: Mapping[int, int], raw_ok: bool) -> Insn:
+    """A call of a function of the program shows the function's number and, compiled, the distance in `off`."""
+    if insn.src_reg == BPF_PSEUDO_CALL and subprogs:
+        insn = insn._replace(off=insn.imm & 0x7FFF, imm=subprogs.get(index + insn.imm + 1, 0))
+    return insn if raw_ok else insn._replace(imm=0)
+
+
+def dump(
+    insns: Sequence[Insn], used_maps: Sequence[MapInfo] = (), raw_ok: bool = True, subprog_starts: Sequence[int] = ()
+) -> list[Insn]:
+    """What BPF_OBJ_GET_INFO_BY_FD gives as xlated_prog_insns.
+
+    `raw_ok`: the caller may see kernel addresses (kptr_restrict); else calls show 0.
+    """
+    subprogs = {start: number for number, start in enumerate(subprog_starts)} if len(subprog_starts) > 1 else {}
+    out = list(insns)
+    i = 0
+    while i < len(out):
+        insn = out[i]
+        code = insn.code
+        if code == BPF_JMP | BPF_TAIL_CALL:
+            out[i] = insn._replace(code=BPF_JMP | BPF_CALL, imm=BPF_FUNC_TAIL_CALL if raw_ok else 0)
+        elif code == BPF_JMP | BPF_CALL:
+            out[i] = _dump_call(insn, i, subprogs, raw_ok)
+        elif code & 0xE7 == BPF_LDX | BPF_PROBE_MEM:
+            out[i] = insn._replace(code=BPF_LDX | BPF_MEM | code & 0x18)
+        elif code == BPF_LD_IMM64:
+            if insn.src_reg != BPF_PSEUDO_FUNC:
+                address = (out[i + 1].imm & 0xFFFFFFFF) << 32 | insn.imm & 0xFFFFFFFF
+                found = _find_map(used_maps, address)
+                if found is not None:
+                    map_, offset, src = found
+                    out[i] = insn._replace(src_reg=src, imm=map_.id)
+                    out[i + 1] = out[i + 1]._replace(imm=s32(offset))
+            i += 1
+        i += 1
+    return out

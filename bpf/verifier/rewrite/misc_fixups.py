@@ -1,0 +1,246 @@
+"""The last rewrites, which make the program simple to run.  kernel/bpf/verifier.c:do_misc_fixups().
+
+Division that cannot trap, packet loads of classic BPF, pointer arithmetic masked against speculation, tail calls,
+lookups and small helpers written out.
+"""
+
+from __future__ import annotations
+
+from arch.errors import EINVAL, EOPNOTSUPP
+from bpf import uapi
+from bpf.insn import (
+    BPF_ADD,
+    BPF_ALU,
+    BPF_ALU64,
+    BPF_AND,
+    BPF_ARSH,
+    BPF_CALL,
+    BPF_DIV,
+    BPF_IND,
+    BPF_JEQ,
+    BPF_JGE,
+    BPF_JMP,
+    BPF_JMP32,
+    BPF_JNE,
+    BPF_JSGE,
+    BPF_K,
+    BPF_LD,
+    BPF_LSH,
+    BPF_MOD,
+    BPF_MUL,
+    BPF_NEG,
+    BPF_OR,
+    BPF_PSEUDO_CALL,
+    BPF_PSEUDO_KFUNC_CALL,
+    BPF_REG_AX,
+    BPF_SUB,
+    BPF_TAIL_CALL,
+    BPF_X,
+    BPF_XOR,
+    Insn,
+)
+from bpf.verifier.api import MapInfo
+from bpf.verifier.env import (
+    BPF_ALU_IMMEDIATE,
+    BPF_ALU_NEG_VALUE,
+    BPF_ALU_NON_POINTER,
+    BPF_ALU_SANITIZE_DST,
+    BPF_ALU_SANITIZE_SRC,
+    MAP_KEY_POISON,
+    MAP_PTR_POISON,
+    Env,
+    InsnAux,
+)
+from bpf.verifier.rewrite import emit
+from bpf.verifier.rewrite.callees import CALLEE_NUMBERS
+from bpf.verifier.rewrite.map_lookup import index_mask, map_gen_lookup
+from bpf.verifier.rewrite.patch import patch_insns
+
+GFP_KERNEL = 0xCC0
+GFP_ATOMIC = 0xA20
+MAX_BPF_STACK = 512
+MAX_PACKET_OFF = 0xFFFF
+
+_DIV_MOD = {class_ | op | BPF_X for class_ in (BPF_ALU, BPF_ALU64) for op in (BPF_DIV, BPF_MOD)}
+_ADD_SUB = (BPF_ALU64 | BPF_ADD | BPF_X, BPF_ALU64 | BPF_SUB | BPF_X)
+_LD_ABS_HELPER = {0x10: "bpf_skb_load_helper_8_no_cache", 0x08: "bpf_skb_load_helper_16_no_cache"}
+_STORAGE_GET = {uapi.BPF_FUNC_task_storage_get, uapi.BPF_FUNC_sk_storage_get, uapi.BPF_FUNC_inode_storage_get}
+
+
+def div_mod(insn: Insn) -> list[Insn]:
+    """x / 0 is 0, x % 0 is x."""
+    wide, dst, src = insn.code & 7 == BPF_ALU64, insn.dst_reg, insn.src_reg
+    jump = (BPF_JMP if wide else BPF_JMP32) | BPF_K
+    if insn.code & 0xF0 == BPF_DIV:
+        return [Insn(jump | BPF_JNE, src, 0, 2, 0), emit.alu32(BPF_XOR, dst, dst), emit.ja(1), insn]
+    if wide:
+        return [Insn(jump | BPF_JEQ, src, 0, 1, 0), insn]
+    return [Insn(jump | BPF_JEQ, src, 0, 2, 0), insn, emit.ja(1), emit.mov32(dst, dst)]
+
+
+def ld_abs(insn: Insn) -> list[Insn]:
+    """A packet load of classic BPF: call the kernel, and leave the program with 0 if it fails.  bpf_gen_ld_abs()."""
+    if insn.code & 0xE0 == BPF_IND:
+        insns = [emit.mov64(2, insn.src_reg)]
+        if insn.imm:
+            insns.append(emit.add_imm(2, insn.imm))
+    else:
+        insns = [emit.mov64_imm(2, insn.imm)]
+    helper = _LD_ABS_HELPER.get(insn.code & 0x18, "bpf_skb_load_helper_32_no_cache")
+    return [
+        *insns,
+        emit.mov64(1, 6),
+        emit.call(CALLEE_NUMBERS[helper]),
+        emit.jmp_imm(BPF_JSGE, 0, 0, 2),
+        emit.alu32(BPF_XOR, 0, 0),
+        emit.EXIT,
+    ]
+
+
+def sanitize_alu(insn: Insn, aux: InsnAux) -> list[Insn]:
+    """Pointer arithmetic whose offset becomes 0 when, in speculation, it is out of bounds."""
+    negative = bool(aux.alu_state & BPF_ALU_NEG_VALUE)
+    from_src = aux.alu_state & (BPF_ALU_SANITIZE_SRC | BPF_ALU_SANITIZE_DST) == BPF_ALU_SANITIZE_SRC
+    constant = bool(aux.alu_state & BPF_ALU_IMMEDIATE)
+    reg, ax = (insn.src_reg if from_src else insn.dst_reg), BPF_REG_AX
+    limit = emit.mov32_imm(ax, aux.alu_limit)
+    if constant:
+        insns = [limit]
+    else:
+        insns = [emit.alu64_imm(BPF_MUL, reg, -1)] if negative else []
+        insns += [
+            limit,
+            emit.alu64(BPF_SUB, ax, reg),
+            emit.alu64(BPF_OR, ax, reg),
+            emit.alu64_imm(BPF_NEG, ax, 0),
+            emit.alu64_imm(BPF_ARSH, ax, 63),
+            emit.alu64(BPF_AND, ax, reg),
+        ]
+    if not from_src:
+        insns.append(emit.mov64(insn.dst_reg, insn.src_reg))
+    code = insn.code
+    if negative:
+        code = _ADD_SUB[1] if code == _ADD_SUB[0] else _ADD_SUB[0]
+    insns.append(insn._replace(code=code, src_reg=ax))
+    if from_src and negative and not constant:
+        insns.append(emit.alu64_imm(BPF_MUL, reg, -1))
+    return insns
+
+
+class MiscFixups:
+    """The pass over one program."""
+
+    def __init__(self, env: Env) -> None:
+        self.env = env
+        self.patches: dict[int, list[Insn]] = {}
+        self.poke_count = 0
+        self.tracing = env.prog_type == uapi.BPF_PROG_TYPE_TRACING
+
+    def run(self) -> None:
+        """Collect all patches, then apply them."""
+        for i, insn in enumerate(self.env.insns):
+            patch = self.fix(insn, self.env.aux[i])
+            if patch is not None:
+                self.patches[i] = patch
+        patch_insns(self.env, self.patches)
+
+    def fix(self, insn: Insn, aux: InsnAux) -> list[Insn] | None:
+        """What replaces an instruction; None: it stays."""
+        code = insn.code
+        if code in _DIV_MOD:
+            return div_mod(insn)
+        if code & 7 == BPF_LD and code & 0xE0 in (0x20, 0x40):
+            return ld_abs(insn)
+        if code in _ADD_SUB:
+            return sanitize_alu(insn, aux) if aux.alu_state not in (0, BPF_ALU_NON_POINTER) else None
+        if code != BPF_JMP | BPF_CALL or insn.src_reg == BPF_PSEUDO_CALL:
+            return None
+        if insn.src_reg == BPF_PSEUDO_KFUNC_CALL:
+            if not insn.imm:
+                self.env.reject(EINVAL, "invalid kernel function call not eliminated in verifier pass")
+            return None
+        return self.helper(insn, aux)
+
+    def helper(self, insn: Insn, aux: InsnAux) -> list[Insn] | None:
+        """A helper call."""
+        number = insn.imm
+        if number == uapi.BPF_FUNC_tail_call:
+            return self.tail_call(aux)
+        if number == uapi.BPF_FUNC_timer_set_callback:
+            return [*emit.ld_imm64(3, self.symbol("bpf_prog_aux")), insn]
+        if number in _STORAGE_GET:
+            return [emit.mov64_imm(5, GFP_KERNEL if self.env.sleepable else GFP_ATOMIC), insn]
+        if not self.env.request.jit_requested:
+            return self.tracing_helper(number) if self.tracing else None
+        if number == uapi.BPF_FUNC_map_lookup_elem and isinstance(aux.map_ptr, MapInfo):
+            return map_gen_lookup(aux.map_ptr)
+        if number == uapi.BPF_FUNC_jiffies64:
+            return [*emit.ld_imm64(0, self.symbol("jiffies")), emit.ldx(8, 0, 0, 0)]
+        return self.tracing_helper(number) if self.tracing else None
+
+    def symbol(self, name: str) -> int:
+        """The address of a kernel object the program will read."""
+        find = self.env.request.kernel_symbol
+        return (find(name) if find else None) or 0
+
+    def tail_call(self, aux: InsnAux) -> list[Insn]:
+        """An opcode of its own; an unprivileged program's index is masked.
+
+        With a constant index the call is remembered as patchable text, and its number is in `imm`.
+        """
+        env, facts, map_ = self.env, self.env.facts, aux.map_ptr
+        if not env.request.jit_requested:
+            facts.stack_depth = MAX_BPF_STACK
+        facts.max_pkt_offset = MAX_PACKET_OFF
+        insn = Insn(BPF_JMP | BPF_TAIL_CALL, 0, 0, 0, 0)
+        known = isinstance(map_, MapInfo) and not aux.map_unpriv
+        key_known = aux.map_key is not None and aux.map_key != MAP_KEY_POISON
+        if env.bpf_capable and not env.request.jit_blinding and env.request.jit_requested and known and key_known:
+            self.poke_count += 1
+            return [insn._replace(imm=self.poke_count)]
+        if not aux.map_unpriv:
+            return [insn]
+        if map_ == MAP_PTR_POISON or not isinstance(map_, MapInfo):
+            env.reject(EINVAL, "tail_call abusing map_ptr")
+        bound = emit.jmp_imm(BPF_JGE, 3, map_.max_entries, 2)
+        return [bound, emit.alu32_imm(BPF_AND, 3, index_mask(map_)), insn]
+
+    def tracing_helper(self, number: int) -> list[Insn] | None:
+        """Helpers that read what the trampoline left before the context."""
+        if number == uapi.BPF_FUNC_get_func_arg:
+            return [
+                emit.ldx(8, 0, 1, -8),
+                emit.jmp32(BPF_JGE, 2, 0, 6),
+                emit.alu64_imm(BPF_LSH, 2, 3),
+                emit.alu64(BPF_ADD, 2, 1),
+                emit.ldx(8, 0, 2, 0),
+                emit.stx(8, 3, 0, 0),
+                emit.mov64_imm(0, 0),
+                emit.ja(1),
+                emit.mov64_imm(0, -EINVAL),
+            ]
+        if number == uapi.BPF_FUNC_get_func_ret:
+            return self.get_func_ret()
+        if number == uapi.BPF_FUNC_get_func_arg_cnt:
+            return [emit.ldx(8, 0, 1, -8)]
+        if number == uapi.BPF_FUNC_get_func_ip:
+            return [emit.ldx(8, 0, 1, -16)]
+        return None
+
+    def get_func_ret(self) -> list[Insn]:
+        """The return value is behind the arguments, if the program runs after the function."""
+        if self.env.expected_attach_type not in (uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN):
+            return [emit.mov64_imm(0, -EOPNOTSUPP)]
+        return [
+            emit.ldx(8, 0, 1, -8),
+            emit.alu64_imm(BPF_LSH, 0, 3),
+            emit.alu64(BPF_ADD, 0, 1),
+            emit.ldx(8, 3, 0, 0),
+            emit.stx(8, 2, 3, 0),
+            emit.mov64_imm(0, 0),
+        ]
+
+
+def do_misc_fixups(env: Env) -> None:
+    """Rewrite what interpreter and JIT should not have to know."""
+    MiscFixups(env).run()
