@@ -332,6 +332,7 @@ struct sk_buff {
 		struct list_head tcp_tsorted_anchor;
 		unsigned long _sk_redir;
 	};
+	unsigned long _nfct;
 	unsigned int len;
 	unsigned int data_len;
 	__u16 mac_len;

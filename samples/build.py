@@ -1,0 +1,72 @@
+"""Rebuild the committed sample objects:  python samples/build.py [OUTPUT-DIRECTORY]
+
+Needs ziglang (pip install simkernel[cc]).  BPF objects are built for each architecture, because the places of function
+arguments in struct pt_regs differ; programs are static and need no C library.  A test compares what comes out with what
+is committed, byte by byte, where the same compiler version is installed (samples/COMPILER).
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ARCHES = {
+    # ours      programs' zig target      BPF target
+    "x86_64": ("x86_64-linux-none", "bpfel-freestanding"),
+    "arm64": ("aarch64-linux-none", "bpfel-freestanding"),
+    "riscv64": ("riscv64-linux-none", "bpfel-freestanding"),
+    "s390x": ("s390x-linux-none", "bpfeb-freestanding"),
+    "arm": ("arm-linux-none", ""),
+    "i386": ("x86-linux-none", ""),
+}
+BPF_FLAGS = ["-O2", "-g", "-mcpu=v1", "-fno-asynchronous-unwind-tables", "-fdebug-compilation-dir=.", "-Iinclude", "-c"]
+PROGRAM_FLAGS = ["-Os", "-s", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-fno-builtin",
+                 "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--build-id=none", "-Wl,-z,norelro",
+                 "-Iinclude"]  # fmt: skip
+BPF_SOURCES = ["writes", "syscalls"]
+OLD_BPF_SOURCES = ["tracex1", "tracex2", "tracex3", "tracex4"]  # as of Linux 4.1: x86_64 and s390x will do
+PROGRAMS = ["hello", "writer"]
+
+
+def compiler_version() -> str:
+    return run(["zig", "version"]).strip()
+
+
+def run(command: list[str]) -> str:
+    """Run zig from the sources' directory (so that no path of this machine gets into the objects)."""
+    full = [sys.executable, "-m", "ziglang", *command[1:]]
+    done = subprocess.run(full, cwd=HERE, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise SystemExit(f"{' '.join(command)}\n{done.stderr}")
+    return done.stdout
+
+
+def jobs(out: Path) -> list[list[str]]:
+    """One compiler command per object."""
+    commands = []
+    for arch, (target, bpf) in ARCHES.items():
+        (out / "bin" / arch).mkdir(parents=True, exist_ok=True)
+        for name in PROGRAMS:
+            where = str(out / "bin" / arch / name)
+            commands.append(["zig", "cc", "-target", target, *PROGRAM_FLAGS, f"{name}.c", "-o", where])
+        if not bpf:
+            continue
+        (out / "obj" / arch).mkdir(parents=True, exist_ok=True)
+        for name in BPF_SOURCES + (OLD_BPF_SOURCES if arch in ("x86_64", "s390x") else []):
+            where = str(out / "obj" / arch / f"{name}.bpf.o")
+            commands.append(["zig", "cc", "-target", bpf, *BPF_FLAGS, f"-DTARGET_{arch}", f"{name}.bpf.c", "-o", where])
+    return commands
+
+
+def build(out: Path) -> None:
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(run, jobs(out)))
+
+
+if __name__ == "__main__":
+    target = Path(sys.argv[1]).resolve() if len(sys.argv) > 1 else HERE
+    build(target)
+    (target / "COMPILER").write_text(f"ziglang {compiler_version()}\n")
