@@ -1,0 +1,1 @@
+"""Benchmarks: what the hot paths cost, as ratios against a named peer measured in the same run.  `make bench`."""
