@@ -154,8 +154,12 @@ class ProgramType:
     rewrites_context: bool
 
 
+# The January 2015 patch set was made for what was to be 3.20; no kernel of that number was released.
+RFC_VERSION = (3, 20)
+
+
 def _is_rfc(version: Any) -> bool:
-    return bool(getattr(version, "name", version) == "3.20-rfc")
+    return bool(version == RFC_VERSION)
 
 
 def program_type(number: int, version: Any, ctx_size: int | None) -> ProgramType | None:

@@ -3,7 +3,6 @@
 import gzip
 import json
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from hypothesis import given
@@ -28,7 +27,7 @@ from bpf.verifier.classic_state import (
 )
 
 DATA = Path(__file__).parents[1] / "data"
-PATCH_SET = SimpleNamespace(name="3.20-rfc")
+PATCH_SET = (3, 20)
 SIZES = {3: (8, 8), 4: (4, 16), 5: (16, 40), 6: (8, 5)}
 
 

@@ -1,0 +1,395 @@
+"""What all maps have in common.  struct bpf_map and bpf_map_ops, include/linux/bpf.h.
+
+A map is a Python object and a piece of simulated kernel memory: `address` is where its struct bpf_map is, and every
+value pointer a program gets is a kernel address too.  Keys and values travel as bytes; what the kernel refuses is
+a KernelError.  `lookup` is what a program does (an address, 0 for NULL), `user_lookup` what bpf(2) does (a copy).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+from arch.errors import E2BIG, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, KernelError
+from bpf import uapi
+from bpf.verifier.api import MapInfo
+
+U32_MAX = 0xFFFFFFFF
+INT_MAX = 0x7FFFFFFF
+KMALLOC_MAX_SIZE = 1 << 22  # MAX_ORDER 11, 4 KiB pages
+PCPU_MIN_UNIT_SIZE = 32 << 10
+BPF_F_ACCESS_MASK = uapi.BPF_F_RDONLY | uapi.BPF_F_RDONLY_PROG | uapi.BPF_F_WRONLY | uapi.BPF_F_WRONLY_PROG
+SPIN_LOCK_SIZE = 4  # struct bpf_spin_lock
+TIMER_SIZE = 16  # struct bpf_timer
+KPTR_SIZE = 8
+
+# struct bpf_map of 6.1 on a 64-bit machine: offset and size of the fields programs may read.  include/linux/bpf.h.
+STRUCT_BPF_MAP_SIZE = 256
+_FIELDS = (
+    #  offset  size  field
+    (24, 4, "map_type"),
+    (28, 4, "key_size"),
+    (32, 4, "value_size"),
+    (36, 4, "max_entries"),
+    (40, 8, "map_extra"),
+    (48, 4, "map_flags"),
+    (52, 4, "spin_lock_off"),
+    (64, 4, "timer_off"),
+    (68, 4, "id"),
+    (76, 4, "btf_key_type_id"),
+    (80, 4, "btf_value_type_id"),
+    (84, 4, "btf_vmlinux_value_type_id"),
+)
+
+
+@dataclass(frozen=True)
+class MapAttr:
+    """The part of union bpf_attr that BPF_MAP_CREATE reads."""
+
+    map_type: int
+    key_size: int = 0
+    value_size: int = 0
+    max_entries: int = 0
+    map_flags: int = 0
+    inner_map_fd: int = 0
+    numa_node: int = 0
+    map_name: bytes = b""
+    map_ifindex: int = 0
+    btf_fd: int = 0
+    btf_key_type_id: int = 0
+    btf_value_type_id: int = 0
+    btf_vmlinux_value_type_id: int = 0
+    map_extra: int = 0
+
+
+def round_up(value: int, to: int) -> int:
+    """To the next multiple."""
+    return (value + to - 1) // to * to
+
+
+def roundup_pow_of_two(value: int) -> int:
+    """The next power of two that is not smaller."""
+    return 1 << (value - 1).bit_length() if value > 1 else 1
+
+
+def refuse(errno: int, why: str = "") -> KernelError:
+    """For `raise refuse(...)`; one short name for what every operation here does."""
+    return KernelError(errno, why)
+
+
+def flags_access_ok(flags: int) -> bool:
+    """bpf_map_flags_access_ok(): programs may not be denied both."""
+    both = uapi.BPF_F_RDONLY_PROG | uapi.BPF_F_WRONLY_PROG
+    return flags & both != both
+
+
+class BpfMap:
+    """One map.  Subclasses are the rows of bpf_map_types: alloc_check, and the operations a type has."""
+
+    anon_name: ClassVar[str] = "bpf-map"
+    can_be_inner: ClassVar[bool] = True  # map_meta_equal
+    holds_fds: ClassVar[bool] = False  # values are descriptors for user space, pointers inside
+    can_mmap: ClassVar[bool] = False
+    lookup_from_syscall: ClassVar[bool] = True
+    has_direct_value: ClassVar[bool] = False
+
+    def __init__(self, bpf: Any, attr: MapAttr) -> None:
+        self.bpf = bpf
+        self.host = bpf.host
+        self.mem = bpf.host.mem
+        self.attr = attr
+        self.map_type = attr.map_type
+        self.key_size = attr.key_size
+        self.value_size = attr.value_size
+        self.max_entries = attr.max_entries
+        self.map_flags = attr.map_flags
+        self.map_extra = attr.map_extra
+        self.name = attr.map_name.rstrip(b"\0").decode("latin-1")
+        self.id = 0
+        self.inner: MapInfo | None = None
+        self.inner_map_meta: BpfMap | None = None
+        self.btf: Any = None
+        self.btf_key_type_id = attr.btf_key_type_id
+        self.btf_value_type_id = attr.btf_value_type_id
+        self.btf_vmlinux_value_type_id = attr.btf_vmlinux_value_type_id
+        self.spin_lock_off = -EINVAL
+        self.timer_off = -EINVAL
+        self.kptrs: tuple[Any, ...] = ()
+        self.special: list[tuple[int, int]] = []  # (offset, size) of what copies leave alone
+        self.frozen = False
+        self.writecnt = 0
+        self.refs = 0  # all references; descriptors and pins are counted in `users` too
+        self.users = 0
+        self.owner: Any = None  # program-array owner: (type, jited)
+        self.address = 0
+        self.freed = False
+
+    # ---- making ----
+
+    @classmethod
+    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+        """map_alloc_check(): is this a map of this type at all?"""
+
+    def alloc(self) -> None:
+        """map_alloc(): take memory.  Here: only struct bpf_map itself."""
+        self.address = self.allocate(STRUCT_BPF_MAP_SIZE, 64)
+
+    def allocate(self, size: int, align: int = 8) -> int:
+        """Kernel memory of this map; ENOMEM if there is not that much."""
+        if size > self.bpf.memory_limit:
+            raise refuse(ENOMEM, "more than the machine has")
+        return int(self.mem.alloc(size, align))
+
+    def describe(self) -> None:
+        """Fill in the fields of struct bpf_map that a program may read through a map pointer."""
+        if not self.address:
+            return
+        for offset, size, field in _FIELDS:
+            self.mem.write_uint(self.address + offset, size, getattr(self, field))
+        if self.inner_map_meta is not None:
+            self.mem.write_uint(self.address + 8, 8, self.inner_map_meta.address)
+        self.mem.write(self.address + 104, self.name.encode("latin-1")[:15].ljust(16, b"\0"))
+
+    def info(self) -> MapInfo:
+        """What a verifier looks at."""
+        return MapInfo(
+            map_type=self.map_type,
+            key_size=self.key_size,
+            value_size=self.value_size,
+            max_entries=self.max_entries,
+            map_flags=self.map_flags,
+            address=self.address,
+            id=self.id,
+            name=self.name,
+            inner=self.inner,
+            btf=self.btf,
+            btf_key_type_id=self.btf_key_type_id,
+            btf_value_type_id=self.btf_value_type_id,
+            btf_vmlinux_value_type_id=self.btf_vmlinux_value_type_id,
+            spin_lock_off=self.spin_lock_off,
+            timer_off=self.timer_off,
+            kptrs=self.kptrs,
+            frozen=self.frozen,
+            writecnt=self.writecnt,
+            value_address=self.direct_value_address if self.has_direct_value else None,
+            value_read=self._direct_read if self.has_direct_value else None,
+            map_extra=self.map_extra,
+            owner=self,
+        )
+
+    def direct_value_address(self, offset: int) -> int:
+        """map_direct_value_addr(): address of a byte of the only value."""
+        raise refuse(ENOTSUPP)
+
+    def _direct_read(self, offset: int, size: int) -> int:
+        return int(self.mem.read_uint(self.direct_value_address(offset), size))
+
+    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
+        """map_check_btf() of the type; here as for types that have none: a key type is needed."""
+        if not key_type_id:
+            raise refuse(EINVAL)
+
+    def meta(self) -> MapInfo:
+        """What an outer map remembers of this one as its model."""
+        return replace(self.info(), id=0, name="", owner=None)
+
+    def meta_equal(self, other: BpfMap) -> bool:
+        """bpf_map_meta_equal(): may `other` be put where this one was the model?"""
+        return (
+            self.map_type == other.map_type
+            and self.key_size == other.key_size
+            and self.value_size == other.value_size
+            and self.map_flags == other.map_flags
+            and self.timer_off == other.timer_off
+            and self.kptrs == other.kptrs
+        )
+
+    # ---- lifetime ----
+
+    def get(self) -> None:
+        """One more reference: a program's, or another map's."""
+        self.refs += 1
+
+    def put(self) -> None:
+        """One reference less; the last one frees the map."""
+        self.refs -= 1
+        if self.refs == 0:
+            self.bpf.forget_map(self)
+            self.bpf.defer(self.free)
+
+    def get_user(self) -> None:
+        """One more descriptor or pin."""
+        self.refs += 1
+        self.users += 1
+
+    def put_user(self) -> None:
+        """One descriptor or pin less."""
+        self.users -= 1
+        if self.users == 0:
+            self.release_users()
+        self.put()
+
+    def release(self) -> None:
+        """The last descriptor of one open file is gone (struct file_operations.release)."""
+        self.put_user()
+
+    def release_users(self) -> None:
+        """map_release_uref(): nobody in user space can see the map any more."""
+
+    def free(self) -> None:
+        """map_free(): give the memory back."""
+        self.freed = True
+        self.free_elements()
+        if self.inner_map_meta is not None:
+            self.inner_map_meta = None
+        if self.address:
+            self.free_struct()
+            self.address = 0
+
+    def free_struct(self) -> None:
+        """Give back struct bpf_map itself."""
+        self.mem.free(self.address)
+
+    def free_elements(self) -> None:
+        """Drop all elements, before the map itself goes."""
+
+    # ---- values ----
+
+    def copy_value(self, address: int, value: bytes) -> None:
+        """copy_map_value(): all but locks, timers and kernel pointers."""
+        if not self.special:
+            self.mem.write(address, value)
+            return
+        at = 0
+        for offset, size in self.special:
+            if at < offset:
+                self.mem.write(address + at, value[at:offset])
+            at = offset + size
+        if at < len(value):
+            self.mem.write(address + at, value[at:])
+
+    def read_value(self, address: int) -> bytes:
+        """A copy for user space, with zeros where copies leave something out."""
+        value = self.mem.read(address, self.value_size)
+        if self.special:
+            data = bytearray(value)
+            for offset, size in self.special:
+                data[offset : offset + size] = bytes(size)
+            value = bytes(data)
+        return bytes(value)
+
+    def clear_special(self, address: int) -> None:
+        """check_and_free_fields(): stop the timer, release the kernel pointers of a value that goes."""
+        if self.timer_off >= 0:
+            self.bpf.cancel_timer(address + self.timer_off)
+        for kptr in self.kptrs:
+            self.bpf.release_kptr(kptr, address + kptr.offset)
+
+    def set_special(self) -> None:
+        """Note where the lock, the timer and the kernel pointers of a value are, once BTF has told."""
+        places = [(self.spin_lock_off, SPIN_LOCK_SIZE), (self.timer_off, TIMER_SIZE)]
+        places += [(kptr.offset, KPTR_SIZE) for kptr in self.kptrs]
+        self.special = sorted(place for place in places if place[0] >= 0)
+
+    @property
+    def user_value_size(self) -> int:
+        """bpf_map_value_size(): bytes of a value in bpf(2)."""
+        return self.value_size
+
+    def has_spin_lock(self) -> bool:
+        """A struct bpf_spin_lock is in every value."""
+        return self.spin_lock_off >= 0
+
+    # ---- operations: of programs ----
+
+    def lookup(self, key: bytes) -> int:
+        """Address of the value, 0 if there is none."""
+        raise refuse(EOPNOTSUPP)
+
+    def lookup_percpu(self, key: bytes, cpu: int) -> int:
+        """Address of one CPU's value."""
+        raise refuse(EOPNOTSUPP)
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        """Store a value."""
+        raise refuse(EOPNOTSUPP)
+
+    def delete(self, key: bytes) -> None:
+        """Remove an element."""
+        raise refuse(EOPNOTSUPP)
+
+    def push(self, value: bytes, flags: int) -> None:
+        """Queue, stack and bloom filter."""
+        raise refuse(EOPNOTSUPP)
+
+    def pop(self) -> bytes:
+        """Queue and stack."""
+        raise refuse(EOPNOTSUPP)
+
+    def peek(self, value: bytes | None = None) -> bytes:
+        """Queue, stack and (of a given value) bloom filter."""
+        raise refuse(EOPNOTSUPP)
+
+    def for_each(self, callback: Callable[[int, int], int]) -> int:
+        """Call with (address of key, address of value) until it answers 1; how many elements were visited."""
+        raise refuse(EOPNOTSUPP)
+
+    # ---- operations: of bpf(2) ----
+
+    def next_key(self, key: bytes | None) -> bytes:
+        """The key after this one; ENOENT after the last."""
+        raise refuse(EOPNOTSUPP)
+
+    def user_lookup(self, key: bytes, flags: int) -> bytes:
+        """bpf_map_copy_value(): a copy of the value."""
+        address = self.lookup(key)
+        if not address:
+            raise refuse(ENOENT)
+        return self.read_value(address)
+
+    def user_update(self, key: bytes, value: bytes, flags: int) -> None:
+        """bpf_map_update_value()."""
+        self.update(key, value, flags)
+
+    def user_delete(self, key: bytes) -> None:
+        """As `delete`; types with other rules for user space override it."""
+        self.delete(key)
+
+    def lookup_and_delete(self, key: bytes, flags: int) -> bytes:
+        """BPF_MAP_LOOKUP_AND_DELETE_ELEM of hash maps."""
+        raise refuse(EOPNOTSUPP)
+
+    def direct_batch(self) -> Iterable[str]:
+        """Which batch commands the type has: "lookup", "lookup_and_delete", "update", "delete"."""
+        return ()
+
+    # ---- files ----
+
+    def fdinfo(self) -> str:
+        """bpf_map_show_fdinfo()."""
+        text = (
+            f"map_type:\t{self.map_type}\nkey_size:\t{self.key_size}\nvalue_size:\t{self.value_size}\n"
+            f"max_entries:\t{self.max_entries}\nmap_flags:\t{self.map_flags:#x}\nmap_extra:\t{self.map_extra:#x}\n"
+            f"memlock:\t{self.memory()}\nmap_id:\t{self.id}\nfrozen:\t{int(self.frozen)}\n"
+        )
+        if self.owner is not None:
+            text += f"owner_prog_type:\t{self.owner[0]}\nowner_jited:\t{int(self.owner[1])}\n"
+        return text
+
+    def memory(self) -> int:
+        """bpf_map_memory_footprint() of 6.1: as if values were all allocated, in whole pages."""
+        size = round_up(self.key_size + self.value_size, 8)
+        return round_up(self.max_entries * size, 4096)
+
+
+def check_update_flags(flags: int) -> None:
+    """Of maps that know neither BPF_F_LOCK nor anything newer."""
+    if flags > uapi.BPF_EXIST:
+        raise refuse(EINVAL)
+
+
+def check_value_size(value_size: int) -> None:
+    """A value user space can still get at through kmalloc()."""
+    if value_size > KMALLOC_MAX_SIZE:
+        raise refuse(E2BIG)

@@ -1,0 +1,228 @@
+"""Map types of the network: made and checked as by the kernel, but nothing here can be put into them yet.
+
+kernel/bpf/devmap.c, cpumap.c, reuseport_array.c, bpf_struct_ops.c, net/xdp/xskmap.c, net/core/sock_map.c.  Creation
+has the kernel's rules; an element that would need a device, a socket or a queue answers as if there were none.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOSPC, ENOTSOCK, ENOTSUPP, EOPNOTSUPP, EPERM
+from bpf import uapi
+from bpf.maps.array import array_alloc_check
+from bpf.maps.base import INT_MAX, U32_MAX, BpfMap, MapAttr, refuse, roundup_pow_of_two
+
+NR_CPUS = 8192  # CONFIG_NR_CPUS
+DEV_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY
+
+
+class _EmptyArray(BpfMap):
+    """An array with u32 keys that stays empty."""
+
+    def lookup(self, key: bytes) -> int:
+        return 0
+
+    def user_lookup(self, key: bytes, flags: int) -> bytes:
+        raise refuse(ENOENT)
+
+    def delete(self, key: bytes) -> None:
+        if int.from_bytes(key[:4], self.mem.byteorder) >= self.max_entries:
+            raise refuse(EINVAL)
+
+    def next_key(self, key: bytes | None) -> bytes:
+        """As array maps: every index, whether filled or not."""
+        index = U32_MAX if key is None else int.from_bytes(key[:4], self.mem.byteorder)
+        if index >= self.max_entries:
+            return (0).to_bytes(4, self.mem.byteorder)
+        if index == self.max_entries - 1:
+            raise refuse(ENOENT)
+        return (index + 1).to_bytes(4, self.mem.byteorder)
+
+    def _check_update(self, key: bytes, flags: int) -> None:
+        if flags > uapi.BPF_EXIST:
+            raise refuse(EINVAL)
+        if int.from_bytes(key[:4], self.mem.byteorder) >= self.max_entries:
+            raise refuse(E2BIG)
+        if flags == uapi.BPF_NOEXIST:
+            raise refuse(EEXIST)
+
+
+class DevMap(_EmptyArray):
+    """BPF_MAP_TYPE_DEVMAP and DEVMAP_HASH."""
+
+    def alloc(self) -> None:
+        """dev_map_alloc()."""
+        attr = self.attr
+        if not self.bpf.capable("net_admin"):
+            raise refuse(EPERM)
+        if attr.max_entries == 0 or attr.key_size != 4 or attr.value_size not in (4, 8):
+            raise refuse(EINVAL)
+        if attr.map_flags & ~DEV_CREATE_FLAGS:
+            raise refuse(EINVAL)
+        if self.map_type == uapi.BPF_MAP_TYPE_DEVMAP_HASH and attr.max_entries > 1 << 31:
+            raise refuse(EINVAL)
+        self.map_flags |= uapi.BPF_F_RDONLY_PROG
+        super().alloc()
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        self._check_update(key, flags)
+        ifindex = int.from_bytes(value[:4], self.mem.byteorder)
+        prog_fd = int.from_bytes(value[4:8], self.mem.byteorder, signed=True) if len(value) >= 8 else 0
+        if not ifindex:
+            if prog_fd > 0:
+                raise refuse(EINVAL)
+            return
+        raise refuse(EINVAL, "no such device can be put into a device map")
+
+
+class CpuMap(_EmptyArray):
+    """BPF_MAP_TYPE_CPUMAP."""
+
+    def alloc(self) -> None:
+        """cpu_map_alloc()."""
+        attr = self.attr
+        if not self.bpf.capable("bpf"):
+            raise refuse(EPERM)
+        if attr.max_entries == 0 or attr.key_size != 4 or attr.value_size not in (4, 8):
+            raise refuse(EINVAL)
+        if attr.map_flags & ~uapi.BPF_F_NUMA_NODE:
+            raise refuse(EINVAL)
+        if attr.max_entries > NR_CPUS:
+            raise refuse(E2BIG)
+        super().alloc()
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        self._check_update(key, flags)
+        if int.from_bytes(key[:4], self.mem.byteorder) >= self.host.nr_cpus:
+            raise refuse(ENODEV)
+        if int.from_bytes(value[:4], self.mem.byteorder):
+            raise refuse(EOPNOTSUPP, "no packets are redirected between CPUs")
+
+
+class XskMap(_EmptyArray):
+    """BPF_MAP_TYPE_XSKMAP."""
+
+    def alloc(self) -> None:
+        """xsk_map_alloc()."""
+        attr = self.attr
+        if not self.bpf.capable("net_admin"):
+            raise refuse(EPERM)
+        if attr.max_entries == 0 or attr.key_size != 4 or attr.value_size != 4:
+            raise refuse(EINVAL)
+        if attr.map_flags & ~DEV_CREATE_FLAGS:
+            raise refuse(EINVAL)
+        super().alloc()
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        if flags > uapi.BPF_EXIST:
+            raise refuse(EINVAL)
+        if int.from_bytes(key[:4], self.mem.byteorder) >= self.max_entries:
+            raise refuse(E2BIG)
+        self.host.fd_get(int.from_bytes(value[:4], self.mem.byteorder, signed=True))
+        raise refuse(ENOTSOCK)
+
+
+class SockMap(_EmptyArray):
+    """BPF_MAP_TYPE_SOCKMAP."""
+
+    def alloc(self) -> None:
+        """sock_map_alloc()."""
+        attr = self.attr
+        if not self.bpf.capable("net_admin"):
+            raise refuse(EPERM)
+        if attr.max_entries == 0 or attr.max_entries > INT_MAX or attr.key_size != 4:
+            raise refuse(EINVAL)
+        if attr.value_size not in (4, 8) or attr.map_flags & ~DEV_CREATE_FLAGS:
+            raise refuse(EINVAL)
+        super().alloc()
+
+    def user_lookup(self, key: bytes, flags: int) -> bytes:
+        """sock_map_lookup_sys(): cookies, so 8-byte values only."""
+        if self.value_size != 8:
+            raise refuse(ENOSPC)
+        raise refuse(ENOENT)
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        fd = int.from_bytes(value, self.mem.byteorder)
+        if fd > INT_MAX:
+            raise refuse(EINVAL)
+        found = self.host.fd_get(fd)
+        if not hasattr(found, "sock_address"):
+            raise refuse(ENOTSOCK)
+        raise refuse(EOPNOTSUPP)
+
+
+class SockHash(SockMap):
+    """BPF_MAP_TYPE_SOCKHASH."""
+
+    def alloc(self) -> None:
+        """sock_hash_alloc()."""
+        attr = self.attr
+        if not self.bpf.capable("net_admin"):
+            raise refuse(EPERM)
+        if attr.max_entries == 0 or attr.key_size == 0 or attr.value_size not in (4, 8):
+            raise refuse(EINVAL)
+        if attr.map_flags & ~DEV_CREATE_FLAGS:
+            raise refuse(EINVAL)
+        if attr.key_size > 512:
+            raise refuse(E2BIG)
+        if roundup_pow_of_two(attr.max_entries) > U32_MAX // 16:
+            raise refuse(EINVAL)
+        BpfMap.alloc(self)
+
+    def next_key(self, key: bytes | None) -> bytes:
+        raise refuse(ENOENT)
+
+    def delete(self, key: bytes) -> None:
+        raise refuse(ENOENT)
+
+
+class ReuseportArray(_EmptyArray):
+    """BPF_MAP_TYPE_REUSEPORT_SOCKARRAY."""
+
+    @classmethod
+    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+        """reuseport_array_alloc_check()."""
+        if attr.value_size not in (4, 8):
+            raise refuse(EINVAL)
+        array_alloc_check(bpf, attr)
+
+    def alloc(self) -> None:
+        if not self.bpf.capable("bpf"):
+            raise refuse(EPERM)
+        super().alloc()
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        """bpf_fd_reuseport_array_update_elem()."""
+        if flags > uapi.BPF_EXIST:
+            raise refuse(EINVAL)
+        if int.from_bytes(key[:4], self.mem.byteorder) >= self.max_entries:
+            raise refuse(E2BIG)
+        fd = int.from_bytes(value, self.mem.byteorder)
+        if fd > INT_MAX:
+            raise refuse(EINVAL)
+        self.host.fd_get(fd)
+        raise refuse(ENOTSOCK)
+
+    def delete(self, key: bytes) -> None:
+        if int.from_bytes(key[:4], self.mem.byteorder) >= self.max_entries:
+            raise refuse(E2BIG)
+        raise refuse(ENOENT)
+
+
+class StructOpsMap(BpfMap):
+    """BPF_MAP_TYPE_STRUCT_OPS: no kernel structure can be implemented by programs here."""
+
+    can_be_inner = False
+
+    @classmethod
+    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+        """bpf_struct_ops_map_alloc_check()."""
+        if attr.key_size != 4 or attr.max_entries != 1 or attr.map_flags or not attr.btf_vmlinux_value_type_id:
+            raise refuse(EINVAL)
+
+    def alloc(self) -> None:
+        if not self.bpf.capable("bpf"):
+            raise refuse(EPERM)
+        raise refuse(ENOTSUPP)

@@ -1,0 +1,208 @@
+"""The BPF ring buffer, and the one that user space fills.  kernel/bpf/ringbuf.c.
+
+Memory: a page for the consumer's position, a page for the producer's, then the data.  The kernel maps the data pages
+twice in a row, so that a record that wraps is contiguous; here there is a second piece of memory behind the first, and
+what was written there is copied to the front when a record is committed.
+"""
+
+from __future__ import annotations
+
+from arch.errors import E2BIG, EAGAIN, EBUSY, EINVAL, ENODATA, ENOTSUPP, EPERM
+from bpf import uapi
+from bpf.maps.base import BpfMap, refuse, round_up
+
+PAGE_SIZE = 4096
+HEADER = uapi.BPF_RINGBUF_HDR_SZ
+MAX_RECORD_SIZE = 0xFFFFFFFF // 4
+META_PAGES = 3  # RINGBUF_PGOFF of 6.1 with its two position pages: 1 + 2
+MAX_DATA_SIZE = ((1 << 24) - META_PAGES) * PAGE_SIZE
+MAX_USER_SAMPLES = 128 * 1024
+DYNPTR_MAX_SIZE = (1 << 24) - 1
+POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM = 0x01, 0x04, 0x40, 0x100
+
+
+class RingBufferMap(BpfMap):
+    """BPF_MAP_TYPE_RINGBUF."""
+
+    can_be_inner = True
+    can_mmap = True
+
+    def alloc(self) -> None:
+        """ringbuf_map_alloc()."""
+        attr = self.attr
+        if attr.map_flags & ~uapi.BPF_F_NUMA_NODE:
+            raise refuse(EINVAL)
+        size = attr.max_entries
+        if attr.key_size or attr.value_size or size == 0 or size & (size - 1) or size % PAGE_SIZE:
+            raise refuse(EINVAL)
+        if size > MAX_DATA_SIZE:
+            raise refuse(E2BIG)
+        super().alloc()
+        self.size = size
+        self.area = self.allocate(2 * PAGE_SIZE + 2 * size, PAGE_SIZE)
+        self.consumer, self.producer = self.area, self.area + PAGE_SIZE
+        self.data = self.area + 2 * PAGE_SIZE
+        self.pending = 0
+        self.busy = False
+
+    def free_elements(self) -> None:
+        self.mem.free(self.area)
+
+    def position(self, address: int) -> int:
+        """consumer_pos or producer_pos."""
+        return int(self.mem.read_uint(address, 8))
+
+    def available(self) -> int:
+        """Bytes not consumed yet."""
+        return self.position(self.producer) - self.position(self.consumer) & (1 << 64) - 1
+
+    # ---- producing ----
+
+    def reserve(self, size: int) -> int:
+        """__bpf_ringbuf_reserve(): address of `size` bytes, 0 if there is no room."""
+        length = round_up(size + HEADER, 8)
+        if size > MAX_RECORD_SIZE or length > self.size:
+            return 0
+        mask = self.size - 1
+        consumer, producer = self.position(self.consumer), self.position(self.producer)
+        while producer > self.pending:
+            header = int(self.mem.read_uint(self.data + (self.pending & mask), 4))
+            if header & uapi.BPF_RINGBUF_BUSY_BIT:
+                break
+            self.pending += round_up((header & ~uapi.BPF_RINGBUF_DISCARD_BIT) + HEADER, 8)
+        new = producer + length
+        if new - consumer > mask or new - self.pending > mask:
+            return 0
+        place = self.data + (producer & mask)
+        self.mem.write_uint(place, 4, size | uapi.BPF_RINGBUF_BUSY_BIT)
+        self.mem.write_uint(place + 4, 4, META_PAGES + (place - self.data) // PAGE_SIZE)
+        self.mem.write_uint(self.producer, 8, new)
+        return place + HEADER
+
+    def commit(self, sample: int, flags: int, discard: bool) -> None:
+        """bpf_ringbuf_commit(): the record is complete; a waiting consumer that had caught up is woken."""
+        place = sample - HEADER
+        length = int(self.mem.read_uint(place, 4)) ^ uapi.BPF_RINGBUF_BUSY_BIT
+        self._wrap(place, length + HEADER)
+        if discard:
+            length |= uapi.BPF_RINGBUF_DISCARD_BIT
+        self.mem.write_uint(place, 4, length)
+        caught_up = self.position(self.consumer) & (self.size - 1) == place - self.data
+        if flags & uapi.BPF_RB_FORCE_WAKEUP or (caught_up and not flags & uapi.BPF_RB_NO_WAKEUP):
+            self.host.wake(self)
+
+    def _wrap(self, place: int, length: int) -> None:
+        """What lies behind the end belongs at the front."""
+        over = place + length - (self.data + self.size)
+        if over > 0:
+            self.mem.write(self.data, self.mem.read(self.data + self.size, over))
+
+    def output(self, data: bytes, flags: int) -> None:
+        """bpf_ringbuf_output()."""
+        if flags & ~(uapi.BPF_RB_NO_WAKEUP | uapi.BPF_RB_FORCE_WAKEUP):
+            raise refuse(EINVAL)
+        sample = self.reserve(len(data))
+        if not sample:
+            raise refuse(EAGAIN)
+        self.mem.write(sample, data)
+        self.commit(sample, flags, False)
+
+    def query(self, what: int) -> int:
+        """bpf_ringbuf_query()."""
+        if what == uapi.BPF_RB_AVAIL_DATA:
+            return self.available()
+        if what == uapi.BPF_RB_RING_SIZE:
+            return self.size
+        if what == uapi.BPF_RB_CONS_POS:
+            return self.position(self.consumer)
+        if what == uapi.BPF_RB_PROD_POS:
+            return self.position(self.producer)
+        return 0
+
+    # ---- files ----
+
+    def poll(self) -> int:
+        """ringbuf_map_poll_kern()."""
+        return POLLIN | POLLRDNORM if self.available() else 0
+
+    def mmap_pages(self, offset: int, pages: int, writable: bool) -> list[int]:
+        """Kernel addresses of the pages a mapping shows; only the consumer's page may be written."""
+        if writable and (offset != 0 or pages != 1):
+            raise refuse(EPERM)
+        return self._pages(offset, pages)
+
+    def _pages(self, offset: int, pages: int) -> list[int]:
+        count = self.size // PAGE_SIZE
+        layout = [self.consumer, self.producer]
+        layout += [self.data + i * PAGE_SIZE for i in range(count)] * 2
+        first = offset // PAGE_SIZE
+        if offset % PAGE_SIZE or first + pages > len(layout):
+            raise refuse(EINVAL)
+        return layout[first : first + pages]
+
+    # ---- not for keys ----
+
+    def lookup(self, key: bytes) -> int:
+        raise refuse(ENOTSUPP)
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        raise refuse(ENOTSUPP)
+
+    def delete(self, key: bytes) -> None:
+        raise refuse(ENOTSUPP)
+
+    def next_key(self, key: bytes | None) -> bytes:
+        raise refuse(ENOTSUPP)
+
+
+class UserRingBufferMap(RingBufferMap):
+    """BPF_MAP_TYPE_USER_RINGBUF: user space produces, programs drain."""
+
+    def poll(self) -> int:
+        """ringbuf_map_poll_user()."""
+        return POLLOUT | POLLWRNORM if self.available() < self.size else 0
+
+    def mmap_pages(self, offset: int, pages: int, writable: bool) -> list[int]:
+        if writable and offset == 0:
+            raise refuse(EPERM)
+        return self._pages(offset, pages)
+
+    def peek_sample(self) -> tuple[int, int]:
+        """__bpf_user_ringbuf_peek(): address and size of the next sample; ENODATA, EAGAIN, EINVAL, E2BIG."""
+        producer, consumer = self.position(self.producer), self.position(self.consumer)
+        if producer % 8:
+            raise refuse(EINVAL)
+        if consumer >= producer:
+            raise refuse(ENODATA)
+        place = self.data + (consumer & self.size - 1)
+        header = int(self.mem.read_uint(place, 4))
+        flags = header & (uapi.BPF_RINGBUF_BUSY_BIT | uapi.BPF_RINGBUF_DISCARD_BIT)
+        length = header & ~flags
+        total = round_up(length + HEADER, 8)
+        if total > producer - consumer:
+            raise refuse(EINVAL)
+        if total > self.size or length > DYNPTR_MAX_SIZE:
+            raise refuse(E2BIG)
+        if flags & uapi.BPF_RINGBUF_DISCARD_BIT:
+            self.mem.write_uint(self.consumer, 8, consumer + total)
+            raise refuse(EAGAIN)
+        if flags:
+            raise refuse(ENODATA)
+        over = place + total - (self.data + self.size)
+        if over > 0:
+            self.mem.write(self.data + self.size, self.mem.read(self.data, over))
+        return self.data + ((consumer + HEADER) & self.size - 1), length
+
+    def release_sample(self, size: int) -> None:
+        """__bpf_user_ringbuf_sample_release()."""
+        consumer = self.position(self.consumer)
+        self.mem.write_uint(self.consumer, 8, consumer + round_up(size + HEADER, 8))
+
+    def begin_drain(self) -> None:
+        """One consumer at a time."""
+        if self.busy:
+            raise refuse(EBUSY)
+        self.busy = True
+
+    def end_drain(self) -> None:
+        self.busy = False

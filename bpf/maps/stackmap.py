@@ -1,0 +1,108 @@
+"""Stack traces by number.  kernel/bpf/stackmap.c."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from arch.errors import E2BIG, EEXIST, EFAULT, EINVAL, ENOENT, ENOMEM, EOPNOTSUPP, EPERM
+from bpf import uapi
+from bpf.maps.base import BpfMap, refuse, roundup_pow_of_two
+from bpf.maps.jhash import jhash2
+
+STACK_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY | uapi.BPF_F_STACK_BUILD_ID
+PERF_MAX_STACK_DEPTH = 127  # sysctl kernel.perf_event_max_stack
+BUILD_ID_ENTRY = 32  # sizeof(struct bpf_stack_build_id)
+
+
+class StackTraceMap(BpfMap):
+    """BPF_MAP_TYPE_STACK_TRACE: programs put stacks in by their hash, user space reads them."""
+
+    can_be_inner = True
+
+    def alloc(self) -> None:
+        """stack_map_alloc()."""
+        attr = self.attr
+        if not self.bpf.capable("bpf"):
+            raise refuse(EPERM)
+        if attr.map_flags & ~STACK_CREATE_FLAGS:
+            raise refuse(EINVAL)
+        if attr.max_entries == 0 or attr.key_size != 4 or attr.value_size < 8 or attr.value_size % 8:
+            raise refuse(EINVAL)
+        entry = self.entry_size
+        if attr.value_size % entry or attr.value_size // entry > PERF_MAX_STACK_DEPTH:
+            raise refuse(EINVAL)
+        if attr.max_entries > 1 << 31:
+            raise refuse(E2BIG)
+        self.n_buckets = roundup_pow_of_two(attr.max_entries)
+        if self.n_buckets * 8 + attr.max_entries * attr.value_size > self.bpf.memory_limit:
+            raise refuse(ENOMEM)
+        super().alloc()
+        self.stacks: dict[int, tuple[int, bytes]] = {}  # id -> (hash, trace)
+
+    @property
+    def entry_size(self) -> int:
+        """stack_map_data_size()."""
+        return BUILD_ID_ENTRY if self.map_flags & uapi.BPF_F_STACK_BUILD_ID else 8
+
+    def store(self, trace: Sequence[int], flags: int) -> int:
+        """__bpf_get_stackid(): the number of this stack; `trace` is innermost first, before skipping."""
+        skip = flags & uapi.BPF_F_SKIP_FIELD_MASK
+        if len(trace) <= skip:
+            raise refuse(EFAULT)
+        depth = min(self.value_size // self.entry_size + skip, PERF_MAX_STACK_DEPTH)
+        ips = trace[skip : max(depth, skip)]
+        order = self.mem.byteorder
+        raw = b"".join(ip.to_bytes(8, order) for ip in ips)
+        digest = jhash2(raw, 0, order)
+        number = digest & (self.n_buckets - 1)
+        old = self.stacks.get(number)
+        if old is not None and old[0] == digest and flags & uapi.BPF_F_FAST_STACK_CMP:
+            return number
+        data = self._data(ips, raw)
+        if old is not None and old == (digest, data):
+            return number
+        if old is not None and not flags & uapi.BPF_F_REUSE_STACKID:
+            raise refuse(EEXIST)
+        if old is None and len(self.stacks) >= self.max_entries:
+            raise refuse(ENOMEM)
+        self.stacks[number] = (digest, data)
+        return number
+
+    def _data(self, ips: Sequence[int], raw: bytes) -> bytes:
+        """The trace as it is kept: addresses, or (without build ids at hand) entries of status BUILD_ID_IP."""
+        if not self.map_flags & uapi.BPF_F_STACK_BUILD_ID:
+            return raw
+        order = self.mem.byteorder
+        status = uapi.BPF_STACK_BUILD_ID_IP.to_bytes(4, order)
+        return b"".join(status + bytes(20) + ip.to_bytes(8, order) for ip in ips)
+
+    def lookup(self, key: bytes) -> int:
+        raise refuse(EOPNOTSUPP)
+
+    def user_lookup(self, key: bytes, flags: int) -> bytes:
+        """bpf_stackmap_copy()."""
+        found = self.stacks.get(int.from_bytes(key[:4], self.mem.byteorder))
+        if found is None:
+            raise refuse(ENOENT)
+        return found[1].ljust(self.value_size, b"\0")
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        raise refuse(EINVAL)
+
+    def delete(self, key: bytes) -> None:
+        number = int.from_bytes(key[:4], self.mem.byteorder)
+        if number >= self.n_buckets:
+            raise refuse(E2BIG)
+        if self.stacks.pop(number, None) is None:
+            raise refuse(ENOENT)
+
+    def next_key(self, key: bytes | None) -> bytes:
+        """stack_map_get_next_key()."""
+        first = 0
+        if key is not None:
+            number = int.from_bytes(key[:4], self.mem.byteorder)
+            first = number + 1 if number in self.stacks else 0
+        later = [number for number in self.stacks if number >= first]
+        if not later:
+            raise refuse(ENOENT)
+        return min(later).to_bytes(4, self.mem.byteorder)

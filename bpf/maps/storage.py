@@ -1,0 +1,210 @@
+"""Values that hang on a task, an inode, a socket or a cgroup.
+
+kernel/bpf/bpf_local_storage.c, bpf_task_storage.c, bpf_inode_storage.c, net/core/bpf_sk_storage.c, local_storage.c.
+The owner is named by the kernel address of its struct; from user space by a descriptor (a pidfd, an open file).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSUPP, EPERM
+from bpf import uapi
+from bpf.maps.base import (
+    BPF_F_ACCESS_MASK,
+    KMALLOC_MAX_SIZE,
+    PCPU_MIN_UNIT_SIZE,
+    BpfMap,
+    MapAttr,
+    flags_access_ok,
+    refuse,
+)
+
+LOCAL_STORAGE_CREATE_FLAGS = uapi.BPF_F_NO_PREALLOC | uapi.BPF_F_CLONE
+STORAGE_ELEM = 64  # sizeof(struct bpf_local_storage_elem)
+MAX_VALUE_SIZE = min(KMALLOC_MAX_SIZE - 512 - STORAGE_ELEM, 0xFFFF - STORAGE_ELEM)
+
+
+class LocalStorageMap(BpfMap):
+    """What the four have in common; `owners` maps an owner's address to its value's address."""
+
+    owner_attribute = "address"
+
+    @classmethod
+    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+        """bpf_local_storage_map_alloc_check()."""
+        if (
+            attr.map_flags & ~LOCAL_STORAGE_CREATE_FLAGS
+            or not attr.map_flags & uapi.BPF_F_NO_PREALLOC
+            or attr.max_entries
+            or attr.key_size != 4
+            or not attr.value_size
+            or not attr.btf_key_type_id
+            or not attr.btf_value_type_id
+        ):
+            raise refuse(EINVAL)
+        if not bpf.capable("bpf"):
+            raise refuse(EPERM)
+        if attr.value_size > MAX_VALUE_SIZE:
+            raise refuse(E2BIG)
+
+    def alloc(self) -> None:
+        super().alloc()
+        self.owners: dict[int, int] = {}
+
+    def free_elements(self) -> None:
+        for address in self.owners.values():
+            self.clear_special(address)
+            self.mem.free(address)
+        self.owners = {}
+
+    # ---- from programs: by owner ----
+
+    def storage_get(self, owner: int, value: bytes | None, flags: int) -> int:
+        """bpf_task_storage_get() and its like: the value's address, made from `value` if asked for; 0 if not there."""
+        if flags & ~uapi.BPF_LOCAL_STORAGE_GET_F_CREATE or not owner:
+            return 0
+        address = self.owners.get(owner, 0)
+        if not address and flags:
+            address = self.allocate(self.value_size)
+            if value is not None:
+                self.copy_value(address, value)
+            self.owners[owner] = address
+        return address
+
+    def storage_delete(self, owner: int) -> None:
+        """bpf_task_storage_delete() and its like."""
+        address = self.owners.pop(owner, 0)
+        if not address:
+            raise refuse(ENOENT)
+        self.clear_special(address)
+        self.bpf.defer_free(self.mem, address)
+
+    def owner_gone(self, owner: int) -> None:
+        """The task exits, the inode or socket is freed."""
+        if owner in self.owners:
+            self.storage_delete(owner)
+
+    # ---- from user space: by descriptor ----
+
+    def _owner_of(self, key: bytes) -> int:
+        fd = int.from_bytes(key[:4], self.mem.byteorder, signed=True)
+        found = self.host.fd_get(fd)
+        address = getattr(found, self.owner_attribute, None)
+        if not isinstance(address, int) or not address:
+            raise refuse(EBADF)
+        return address
+
+    def user_lookup(self, key: bytes, flags: int) -> bytes:
+        address = self.owners.get(self._owner_of(key), 0)
+        if not address:
+            raise refuse(ENOENT)
+        return self.read_value(address)
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        """bpf_local_storage_update()."""
+        owner = self._owner_of(key)
+        lock = flags & uapi.BPF_F_LOCK
+        if flags & ~uapi.BPF_F_LOCK > uapi.BPF_EXIST or (lock and not self.has_spin_lock()):
+            raise refuse(EINVAL)
+        wanted = flags & ~uapi.BPF_F_LOCK
+        old = self.owners.get(owner, 0)
+        if old and wanted == uapi.BPF_NOEXIST:
+            raise refuse(EEXIST)
+        if not old and wanted == uapi.BPF_EXIST:
+            raise refuse(ENOENT)
+        if old and lock:
+            self.copy_value(old, value)
+            return
+        new = self.allocate(self.value_size)
+        self.copy_value(new, value)
+        self.owners[owner] = new
+        if old:
+            self.clear_special(old)
+            self.bpf.defer_free(self.mem, old)
+
+    def delete(self, key: bytes) -> None:
+        self.storage_delete(self._owner_of(key))
+
+    def lookup(self, key: bytes) -> int:
+        raise refuse(EINVAL)
+
+    def next_key(self, key: bytes | None) -> bytes:
+        raise refuse(ENOTSUPP)
+
+    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
+        """bpf_local_storage_map_check_btf(): a 32-bit integer."""
+        self.bpf.check_array_btf(self, btf, key_type_id)
+
+
+class TaskStorageMap(LocalStorageMap):
+    """BPF_MAP_TYPE_TASK_STORAGE; user space names a task by a pidfd."""
+
+    owner_attribute = "task_address"
+
+
+class InodeStorageMap(LocalStorageMap):
+    """BPF_MAP_TYPE_INODE_STORAGE; user space names an inode by any open file of it."""
+
+    owner_attribute = "inode_address"
+
+
+class SkStorageMap(LocalStorageMap):
+    """BPF_MAP_TYPE_SK_STORAGE; user space names a socket by its descriptor."""
+
+    owner_attribute = "sock_address"
+
+
+class CgroupStorageMap(BpfMap):
+    """BPF_MAP_TYPE_CGROUP_STORAGE and its per-CPU form; elements come with attached programs."""
+
+    @classmethod
+    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+        """cgroup_storage_map_alloc()."""
+        percpu = attr.map_type == uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE
+        limit = min(MAX_VALUE_SIZE, PCPU_MIN_UNIT_SIZE) if percpu else MAX_VALUE_SIZE
+        if attr.key_size not in (16, 8) or attr.value_size == 0:
+            raise refuse(EINVAL)
+        if attr.value_size > limit:
+            raise refuse(E2BIG)
+        if attr.map_flags & ~(uapi.BPF_F_NUMA_NODE | BPF_F_ACCESS_MASK) or not flags_access_ok(attr.map_flags):
+            raise refuse(EINVAL)
+        if attr.max_entries:
+            raise refuse(EINVAL)
+
+    can_be_inner = False
+
+    def alloc(self) -> None:
+        super().alloc()
+        self.value = 0
+
+    def storage(self) -> int:
+        """bpf_get_local_storage(): the value of the run's cgroup; here one for all."""
+        if not self.value:
+            self.value = self.allocate(self.value_size)
+        return self.value
+
+    def free_elements(self) -> None:
+        if self.value:
+            self.mem.free(self.value)
+
+    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
+        self.bpf.check_cgroup_key_btf(self, btf, key_type_id)
+
+    def lookup(self, key: bytes) -> int:
+        return 0
+
+    def update(self, key: bytes, value: bytes, flags: int) -> None:
+        """cgroup_storage_update_elem()."""
+        if flags & ~(uapi.BPF_F_LOCK | uapi.BPF_EXIST) or not flags & uapi.BPF_EXIST:
+            raise refuse(EINVAL)
+        raise refuse(ENOENT)
+
+    def delete(self, key: bytes) -> None:
+        raise refuse(EINVAL)
+
+    def next_key(self, key: bytes | None) -> bytes:
+        raise refuse(ENOENT)
+
+    def user_lookup(self, key: bytes, flags: int) -> bytes:
+        raise refuse(ENOENT)
