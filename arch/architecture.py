@@ -75,6 +75,9 @@ class SyscallAbi:
     insn: bytes = b""  # the system-call instruction, in memory order
     wrapper_prefix: str = ""  # "__x64_sys_": symbol prefix of handlers that take pt_regs
     user_number: str = ""  # CPU register with the number in user mode
+    # Order of clone()'s arguments: CONFIG_CLONE_BACKWARDS swaps the last two, CLONE_BACKWARDS2 the first two.
+    clone_order: tuple[str, ...] = ("flags", "stack", "parent_tid", "child_tid", "tls")
+    mmap_takes_block: bool = False  # mmap() gets a pointer to its six arguments (old_mmap)
 
     @property
     def names(self) -> dict[int, str]:

@@ -52,7 +52,8 @@ _SCALARS: dict[str, tuple[int | None, bool]] = {
     "cputime_t": (None, False), "old_sigset_t": (None, False), "vm_flags_t": (None, False),
     "long long": (8, True), "unsigned long long": (8, False), "loff_t": (8, True), "u64": (8, False),
     "__u64": (8, False), "uint64_t": (8, False), "s64": (8, True), "__s64": (8, True), "sector_t": (8, False),
-    "ktime_t": (8, True), "time64_t": (8, True),
+    "ktime_t": (8, True), "time64_t": (8, True), "netdev_tx_t": (4, True), "irqreturn_t": (4, True),
+    "blk_status_t": (1, False),
 }  # fmt: skip
 
 

@@ -1,0 +1,88 @@
+"""x86-64 signal frames.  arch/x86/include/uapi/asm/sigcontext.h, arch/x86/kernel/signal.c.  Offsets and sizes in bytes.
+
+struct rt_sigframe { char *pretcode; struct ucontext uc; struct siginfo info; /* fp state follows above */ }
+struct ucontext    { flags 8, link 8, stack_t 24, sigcontext 256, sigset_t 8 }
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EFAULT, KernelError
+from arch.x86_64.registers import USER_CS, USER_DS
+
+HAS_RESTORER = True
+SA_SIGINFO, SA_RESTORER, SA_ONSTACK = 4, 0x04000000, 0x08000000
+UC_OFFSET, MCONTEXT, SIGMASK, INFO = 8, 8 + 40, 8 + 40 + 256, 8 + 40 + 256 + 8
+FRAME_SIZE = INFO + 128
+FP_SIZE = 512
+REDZONE = 128
+
+# struct sigcontext_64: pt_regs fields in order, 8 bytes each from offset 0.
+SIGCONTEXT = ("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "di", "si", "bp", "bx", "dx", "ax", "cx", "sp",
+              "ip", "flags")  # fmt: skip
+FIX_EFLAGS = 0x50DD5  # what a handler may change: AC OF DF TF SF ZF AF PF CF RF
+
+
+def choose_stack(task: Any, sp: int, on_altstack: bool) -> int:
+    """get_sigframe(): the alternate stack if asked for and not already on it."""
+    if on_altstack and task.sas_size and not task.sas_sp < sp <= task.sas_sp + task.sas_size:
+        return int(task.sas_sp + task.sas_size)
+    return sp
+
+
+def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> None:
+    """Write the frame below the user's stack pointer and aim the registers at the handler.  EFAULT."""
+    task = k.current
+    get, put = k.regs_get, k.regs_set
+    sp = choose_stack(task, get(regs, "sp") - REDZONE, bool(action.flags & SA_ONSTACK))
+    if not action.flags & SA_RESTORER:
+        raise KernelError(EFAULT, "x86-64 needs SA_RESTORER")
+    fp = (sp - FP_SIZE) & ~63
+    frame = ((fp - FRAME_SIZE) & ~15) - 8
+    context = b"".join(get(regs, name).to_bytes(8, "little") for name in SIGCONTEXT)
+    context += get(regs, "cs").to_bytes(2, "little") + bytes(4) + get(regs, "ss").to_bytes(2, "little")
+    context += bytes(8) * 2 + blocked.to_bytes(8, "little")  # err, trapno, oldmask
+    context += (info.addr & (1 << 64) - 1).to_bytes(8, "little") + fp.to_bytes(8, "little")
+    uc = (2 | 4).to_bytes(8, "little") + bytes(8) + k.altstack_bytes(task)  # UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
+    uc += context.ljust(256, b"\0") + blocked.to_bytes(8, "little")
+    k.copy_to_user(frame, action.restorer.to_bytes(8, "little") + uc + k.siginfo(info))
+    k.save_fp(fp)
+    put(regs, "di", info.sig)
+    put(regs, "ax", 0)
+    put(regs, "si", frame + INFO)
+    put(regs, "dx", frame + UC_OFFSET)
+    put(regs, "ip", action.handler)
+    put(regs, "sp", frame)
+    put(regs, "cs", USER_CS)
+    put(regs, "ss", USER_DS)
+    put(regs, "flags", get(regs, "flags") & ~0x10500)  # DF, RF, TF
+    put(regs, "orig_ax", -1)
+
+
+def rt_sigreturn(k: Any, regs: int) -> int:
+    """Load the registers from the frame; the mask of blocked signals.  EFAULT."""
+    get, put = k.regs_get, k.regs_set
+    frame = get(regs, "sp") - 8
+    raw = k.copy_from_user(frame, FRAME_SIZE)
+    for i, name in enumerate(SIGCONTEXT):
+        value = int.from_bytes(raw[MCONTEXT + 8 * i : MCONTEXT + 8 * i + 8], "little")
+        if name == "flags":
+            value = (get(regs, "flags") & ~FIX_EFLAGS) | (value & FIX_EFLAGS)
+        put(regs, name, value)
+    put(regs, "orig_ax", -1)
+    fp = int.from_bytes(raw[MCONTEXT + 184 : MCONTEXT + 192], "little")
+    if fp:
+        k.restore_fp(fp)
+    restore_altstack(k, raw[UC_OFFSET + 16 : UC_OFFSET + 40])
+    return int.from_bytes(raw[SIGMASK : SIGMASK + 8], "little")
+
+
+def restore_altstack(k: Any, raw: bytes) -> None:
+    """restore_altstack(): what the handler's frame says."""
+    task = k.current
+    flags = int.from_bytes(raw[8:12], k.arch.byteorder)
+    if not flags & 2:
+        word = k.arch.word
+        task.sas_sp = int.from_bytes(raw[:word], k.arch.byteorder)
+        task.sas_size = int.from_bytes(raw[2 * word : 3 * word], k.arch.byteorder)

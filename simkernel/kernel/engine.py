@@ -1,0 +1,177 @@
+"""Bodies on the CPU: what happens when kernel text reaches its hypercall.
+
+The text of every kernel function (arch/text.py) comes here twice: `enter(index, a0..a5)` at its first instructions and
+`resume(result)` when a function that its body called has returned.  Both answer with an int, the function's result, or
+with a tuple (target, arg0, ...): a call that the CPU makes now.  A body that is a generator lives in the frame list of
+its task between the two; nothing of the host's stack is kept, so a task can stop in any depth.
+
+This is the hot path: each function gets an `enter` compiled from its prototype, with the conversions of its arguments
+written out, and nothing is looked up that could have been bound.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from arch.errors import KernelError
+from simkernel.kernel.kfunc import Param, Prototype
+
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
+
+Enter = Callable[..., Any]
+MASK64 = (1 << 64) - 1
+HYPERCALL_NS = 20  # cost model: one kernel function costs this much of virtual time, one resumption half of it
+
+# A frame of a running body: [send, result conversion of the pending call, generator, function name]
+SEND, CONVERT, GENERATOR, NAME = range(4)
+
+
+def convert_expression(param: Param, value: str, word: int) -> str:
+    """Python text that makes an int of a C type from an unsigned 64-bit register value."""
+    size = word if param.size is None else param.size
+    if param.pointer or not param.signed:
+        return value if size == 8 else f"({value} & {(1 << 8 * size) - 1:#x})"
+    bit = 1 << (8 * size - 1)
+    if size == 8:
+        return f"({value} if {value} < {bit:#x} else {value} - {1 << 64:#x})"
+    return f"((({value} & {2 * bit - 1:#x}) ^ {bit:#x}) - {bit:#x})"
+
+
+def result_converter(ret: Param, word: int) -> Callable[[int], int] | None:
+    """How a caller sees a result register; None when it is taken as it is."""
+    size = word if ret.size is None else ret.size
+    if size == 0 or (size == 8 and (ret.pointer or not ret.signed)):
+        return None
+    return eval(f"lambda r: {convert_expression(ret, 'r', word)}")  # type: ignore[no-any-return]
+
+
+_PLAIN = """
+def enter({registers}):
+    clock._now += {cost}
+    try:
+        r = body(k{arguments})
+    except KernelError as e:
+        return -e.errno & {mask:#x}
+    return r & {mask:#x} if r else 0
+"""
+
+_GENERATOR = """
+def enter({registers}):
+    clock._now += {cost}
+    g = body(k{arguments})
+    send = g.send
+    try:
+        req = send(None)
+        while req.__class__ is int:
+            req = send(req)
+    except StopIteration as s:
+        r = s.value
+        return r & {mask:#x} if r else 0
+    except KernelError as e:
+        return -e.errno & {mask:#x}
+    k.frames.append([send, converts(req[0]), g, name])
+    return req
+"""
+
+_UNPACK = "unpack(buf, regs - base)"
+
+
+class Engine:
+    """Compiles the `enter` of every function, and resumes bodies."""
+
+    def __init__(self, k: Kernel) -> None:
+        self.k = k
+        self.word: int = k.arch.word
+        self.enters: list[Enter] = []
+        self.converters: dict[int, Callable[[int], int] | None] = {}
+
+    def compile(self, prototype: Prototype, body: Any, generator: bool, name: str) -> Enter:
+        """The `enter` of a function that takes C arguments in registers."""
+        arguments = "".join(
+            f", {convert_expression(param, f'a{i}', self.word)}" for i, param in enumerate(prototype.params)
+        )
+        count = max(6, len(prototype.params))
+        registers = ", ".join(f"a{i}=0" for i in range(count))
+        return self._make(registers, arguments, body, generator, name, {})
+
+    def compile_wrapper(self, prototype: Prototype, body: Any, generator: bool, name: str) -> Enter:
+        """The `enter` of a system-call wrapper, which takes `const struct pt_regs *`."""
+        k = self.k
+        layout = k.cpu.layout
+        rows = [layout.fields[field] for field in k.abi.args[: len(prototype.params)]]
+        arguments, extra = "", {}
+        if rows:
+            low, high = min(r.offset for r in rows), max(r.offset + r.size for r in rows)
+            size = rows[0].size
+            order = "<" if k.arch.byteorder == "little" else ">"
+            fmt = struct.Struct(f"{order}{(high - low) // size}{'Q' if size == 8 else 'I'}")
+            values = [f"v[{(row.offset - low) // size}]" for row in rows]
+            extra = {"unpack": fmt.unpack_from, "buf": k.physical.buf, "base": k.mem.map.direct_map - low}
+            arguments = "".join(
+                f", {convert_expression(param, value, self.word)}" for param, value in zip(prototype.params, values)
+            )
+        return self._make("regs=0, *_", arguments, body, generator, name, extra)
+
+    def _make(
+        self, registers: str, arguments: str, body: Any, generator: bool, name: str, extra: dict[str, Any]
+    ) -> Enter:
+        mask = MASK64 if self.word == 8 else 0xFFFFFFFF
+        text = (_GENERATOR if generator else _PLAIN).format(
+            registers=registers, arguments=arguments, mask=mask, cost=HYPERCALL_NS
+        )
+        if "v[" in arguments:
+            text = text.replace(
+                f"    clock._now += {HYPERCALL_NS}\n",
+                f"    clock._now += {HYPERCALL_NS}\n    v = {_UNPACK}\n",
+                1,
+            )
+        scope: dict[str, Any] = {
+            "k": self.k,
+            "body": body,
+            "clock": self.k.clock,
+            "KernelError": KernelError,
+            "converts": self.converters.get,
+            "name": name,
+            **extra,
+        }
+        exec(_compiled(text), scope)
+        return scope["enter"]  # type: ignore[no-any-return]
+
+    def make_resume(self) -> Callable[[int], Any]:
+        """The one `resume`, with everything bound."""
+        k, clock, converts = self.k, self.k.clock, self.converters.get
+        mask = MASK64 if self.word == 8 else 0xFFFFFFFF
+
+        def resume(result: int) -> Any:
+            clock._now += HYPERCALL_NS >> 1
+            frame = k.frames[-1]
+            convert = frame[1]
+            try:
+                request = frame[0](result if convert is None else convert(result))
+                while request.__class__ is int:
+                    request = frame[0](request)
+            except StopIteration as stop:
+                k.frames.pop()
+                value = stop.value
+                return value & mask if value else 0
+            except KernelError as error:
+                k.frames.pop()
+                return -error.errno & mask
+            frame[1] = converts(request[0])
+            return request
+
+        return resume
+
+
+_code_cache: dict[str, Any] = {}
+
+
+def _compiled(text: str) -> Any:
+    """Functions with the same conversions share one code object: boot compiles a few dozen, not hundreds."""
+    code = _code_cache.get(text)
+    if code is None:
+        code = _code_cache[text] = compile(text, "<enter>", "exec")
+    return code

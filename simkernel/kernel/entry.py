@@ -1,0 +1,279 @@
+"""The way from user mode into kernel functions and back: system calls, exceptions, the timer, work before returning.
+
+arch/*/entry, kernel/entry/common.c, arch/x86/mm/fault.c.  The machine code of the entry stubs and their names are the
+architecture's (arch.entry); each stub calls the handler of its role, whose body is here.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from arch.errors import (
+    EINTR,
+    ENOSYS,
+    ERESTART_RESTARTBLOCK,
+    ERESTARTNOHAND,
+    ERESTARTNOINTR,
+    ERESTARTSYS,
+    KernelError,
+)
+from simkernel.kernel.kfunc import KernelFunction, Prototype, kernel_function
+from simkernel.kernel.signal import SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
+
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
+
+Body = Generator[Any, Any, int]
+
+SYSCALL_NS = 60  # cost model: the way in and out
+FAULT_NS = 250
+FAULT_PROT, FAULT_WRITE, FAULT_USER, FAULT_EXEC = 1, 2, 4, 16  # arch.cpu
+BUS_ADRERR = 2
+
+# Since when the architectures' system-call handlers take struct pt_regs (CONFIG_ARCH_HAS_SYSCALL_WRAPPER), by the
+# prefix of their names.  arch/*/include/asm/syscall_wrapper.h.
+WRAPPERS_SINCE = {"__x64_sys_": "4.17", "__arm64_sys_": "4.19", "__s390x_sys_": "5.1", "__riscv_sys_": "6.6",
+                  "__ia32_sys_": "4.17"}  # fmt: skip
+
+
+def syscall_symbol(k: Kernel, name: str) -> tuple[str, bool]:
+    """(symbol of a system call's handler, whether it takes pt_regs) in this version on this architecture."""
+    prefix = k.abi.wrapper_prefix
+    since = WRAPPERS_SINCE.get(prefix)
+    if since is not None and k.version.at_least(since):
+        return prefix + name, True
+    return "sys_" + name, False
+
+
+def make_syscall_body(k: Kernel) -> Callable[..., Any]:
+    """The body of the "syscall" role: do_syscall_64() and its like."""
+    layout = k.cpu.layout
+    row = layout.fields[k.abi.result]
+    order = "<" if k.arch.byteorder == "little" else ">"
+    pack = struct.Struct(order + ("Q" if row.size == 8 else "I")).pack_into
+    buf, base = k.physical.buf, k.mem.map.direct_map - row.offset
+    mask = (1 << 8 * row.size) - 1
+    clock, table, counts = k.clock, k.syscall_table, k.syscall_counts
+    unpackers = [layout.fields[field] for field in k.abi.args]
+    enter_point, exit_point = k.tracepoint("sys_enter"), k.tracepoint("sys_exit")
+
+    def do_syscall(k: Kernel, regs: int, nr: int) -> Body:
+        clock._now += SYSCALL_NS
+        k.charge_user()
+        task = k.current
+        task.syscall_nr = nr
+        counts[nr] = counts.get(nr, 0) + 1
+        observed = k.strace is not None or enter_point.active or k.syscall_events
+        if observed:
+            nr = k.syscall_enter(regs, nr)
+        target = table.get(nr)
+        if target is None:
+            ret = k.missing_syscall(nr)
+        elif target[1] is None:
+            ret = yield (target[0], regs)
+        else:  # no wrapper: the handler takes C arguments
+            ret = yield (
+                target[0],
+                *[k.mem.read_uint(regs + r.offset, r.size) for r in unpackers[: target[1]]],
+            )
+        pack(buf, regs - base, ret & mask)
+        if observed or exit_point.active:
+            k.syscall_exit(regs, nr, ret)
+        if task.work or clock._now >= k.deadline:
+            task.in_syscall = True
+            yield k.call("exit_to_user_mode_loop", regs, 0)
+            task.in_syscall = False
+        return 0
+
+    return do_syscall
+
+
+def page_fault(k: Kernel, regs: int, error_code: int, address: int) -> Body:
+    """exc_page_fault() of user code: bring the page in, or SIGSEGV / SIGBUS."""
+    k.clock._now += FAULT_NS
+    k.charge_user()
+    task = k.current
+    if k.tracing_faults:
+        k.trace("page_fault_user", address, regs, error_code)
+    access = "write" if error_code & FAULT_WRITE else "exec" if error_code & FAULT_EXEC else "read"
+    ret = yield k.call("handle_mm_fault", 0, address, _FLAGS[access], regs)
+    if ret & 0x2:  # VM_FAULT_SIGBUS
+        k.force_signal(task, SIGBUS, BUS_ADRERR, address)
+    elif ret:
+        present = task.mm is not None and task.mm.find(address) is not None
+        k.force_signal(task, SIGSEGV, SEGV_ACCERR if present else SEGV_MAPERR, address)
+    if task.work or k.clock._now >= k.deadline:
+        yield k.call("exit_to_user_mode_loop", regs, 0)
+    return 0
+
+
+_FLAGS = {"read": 0x54, "write": 0x55, "exec": 0x154}  # FAULT_FLAG_*: USER | KILLABLE | ALLOW_RETRY, WRITE, INSTRUCTION
+
+
+@kernel_function(
+    "vm_fault_t handle_mm_fault(struct vm_area_struct *vma, unsigned long address, unsigned int flags, "
+    "struct pt_regs *regs)",
+    source="mm/memory.c",
+)
+def handle_mm_fault(k: Kernel, vma: int, address: int, flags: int, regs: int) -> int:
+    """Make a user page present; 0, VM_FAULT_SIGBUS (2) or VM_FAULT_SIGSEGV (64)."""
+    mm = k.current.mm
+    access = "write" if flags & 1 else "exec" if flags & 0x100 else "read"
+    if mm is None:
+        return 64
+    try:
+        return 0 if mm.fault(address, access) else 64
+    except KernelError as error:
+        if error.errno == 12:
+            k.send_signal(k.current, 9)
+            return 0
+        return 2
+
+
+def timer(k: Kernel, regs: int) -> Body:
+    """The timer interrupt: time has passed; others may run."""
+    k.charge_user()
+    yield k.call("exit_to_user_mode_loop", regs, 0)
+    return 0
+
+
+def _trap(sig: int, code: int) -> Callable[..., Body]:
+    def trap(k: Kernel, regs: int, trapnr: int) -> Body:
+        k.charge_user()
+        task = k.current
+        if task.driver is not None and sig in (SIGTRAP, SIGILL):
+            yield from task.driver.trapped(k, regs)
+        else:
+            k.force_signal(task, sig, code, k.regs_get(regs, k.arch.instruction_pointer))
+        if task.work or k.clock._now >= k.deadline:
+            yield k.call("exit_to_user_mode_loop", regs, 0)
+        return 0
+
+    return trap
+
+
+def interrupt(k: Kernel, regs: int, vector: int) -> Body:
+    """A device interrupt that came while user code ran."""
+    k.charge_user()
+    yield from k.handle_irq(regs, vector)
+    if k.current.work or k.clock._now >= k.deadline:
+        yield k.call("exit_to_user_mode_loop", regs, 0)
+    return 0
+
+
+ROLE_BODIES: dict[str, tuple[str, Callable[..., Any]]] = {
+    "page_fault": ("struct pt_regs *regs, unsigned long error_code, unsigned long address", page_fault),
+    "timer": ("struct pt_regs *regs", timer),
+    "undefined": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGILL, 2)),
+    "divide": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, 1)),
+    "breakpoint": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGTRAP, 128)),
+    "debug": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGTRAP, 2)),
+    "protection": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGSEGV, 128)),
+    "fp": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, 8)),
+    "alignment": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGBUS, 1)),
+    "interrupt": ("struct pt_regs *regs, unsigned long vector", interrupt),
+}
+
+
+def entry_functions(k: Kernel) -> list[KernelFunction]:
+    """The handlers that the architecture's stubs call, as kernel functions; not to be probed."""
+    out = []
+    for role, name in k.arch.entry.handlers.items():
+        if role == "fork":
+            continue
+        if role == "syscall":
+            params, body = "struct pt_regs *regs, int nr", make_syscall_body(k)
+        else:
+            params, body = ROLE_BODIES[role]
+        prototype = Prototype.parse(f"void {name}({params})")
+        out.append(KernelFunction(name, prototype, body, "arch/*/entry", notrace=role != "syscall"))
+    return out
+
+
+@kernel_function(
+    "unsigned long exit_to_user_mode_loop(struct pt_regs *regs, unsigned long ti_work)",
+    source="kernel/entry/common.c",
+    names={None: "prepare_exit_to_usermode", "5.9": "exit_to_user_mode_loop"},
+)
+def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
+    """Due timers, rescheduling and signals, until there is nothing left to do before user mode."""
+    task = k.current
+    while True:
+        clock = k.clock
+        if clock._now >= clock.next_event_ns:
+            clock.run_due()
+        rq = k.rq
+        if rq.need_resched or (rq.tasks and clock._now >= rq.slice_end_ns):
+            yield k.call("schedule")
+            continue
+        if task.work:
+            task.work = False
+            if k.has_signal(task) or task.saved_blocked is not None:
+                yield k.call("arch_do_signal_or_restart", regs)
+                continue
+            if task.in_syscall and _restart_code(k, regs) is not None:
+                yield k.call("arch_do_signal_or_restart", regs)
+                continue
+        break
+    k.set_deadline()
+    return 0
+
+
+def _restart_code(k: Kernel, regs: int) -> int | None:
+    value = k.regs_get(regs, k.abi.result)
+    bits = 8 * k.arch.word
+    value = value - (1 << bits) if value >> (bits - 1) else value
+    if -value in (ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK):
+        return -value
+    return None
+
+
+@kernel_function(
+    "void arch_do_signal_or_restart(struct pt_regs *regs)",
+    source="arch/*/kernel/signal.c",
+    names={None: "do_signal", "5.9": "arch_do_signal_or_restart"},
+)
+def arch_do_signal_or_restart(k: Kernel, regs: int) -> Body:
+    """Deliver one signal (its frame on the user stack), or restart an interrupted system call."""
+    task = k.current
+    restart = _restart_code(k, regs) if task.in_syscall else None
+    info = yield from k.get_signal()
+    if info is not None:
+        action = task.signal.actions[info.sig]
+        if restart is not None:
+            interrupted = restart in (ERESTARTNOHAND, ERESTART_RESTARTBLOCK) or (
+                restart == ERESTARTSYS and not action.flags & 0x10000000
+            )
+            if interrupted:
+                k.regs_set(regs, k.abi.result, -EINTR)
+            else:
+                _restart(k, regs)
+        task.in_syscall = False
+        k.delivering = info
+        yield k.call("setup_rt_frame", info.sig, regs)
+        return 0
+    if restart is not None:
+        if restart == ERESTART_RESTARTBLOCK:
+            k.restart_number(regs)
+        else:
+            _restart(k, regs)
+        task.in_syscall = False
+    if task.saved_blocked is not None:
+        task.blocked, task.saved_blocked = task.saved_blocked, None
+        k.recalc_sigpending(task)
+    return 0
+
+
+def _restart(k: Kernel, regs: int) -> None:
+    """Back to the system-call instruction, with the registers of before."""
+    k.regs_set(regs, k.abi.result, k.regs_get(regs, k.orig_field))
+    ip = k.arch.instruction_pointer
+    k.regs_set(regs, ip, k.regs_get(regs, ip) - k.syscall_insn_size)
+
+
+@kernel_function("long sys_ni_syscall(void)", source="kernel/sys_ni.c")
+def sys_ni_syscall(k: Kernel) -> int:
+    """A number without a function."""
+    return -ENOSYS

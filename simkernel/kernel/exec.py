@@ -1,0 +1,505 @@
+"""execve: from a file to a new program image.  fs/exec.c, fs/binfmt_elf.c, fs/binfmt_script.c.
+
+ELF headers are read here, field by field as load_elf_binary() does, for 32 and 64 bit and both byte orders.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from arch.errors import E2BIG, EACCES, EFAULT, EINVAL, EIO, ELIBBAD, ELOOP, ENOENT, ENOEXEC, ENOMEM, KernelError
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.mm import (
+    MAP_ANONYMOUS,
+    MAP_FIXED,
+    MAP_GROWSDOWN,
+    MAP_PRIVATE,
+    PAGE,
+    PROT_EXEC,
+    PROT_READ,
+    PROT_WRITE,
+    Mm,
+    Vma,
+    page_down,
+    page_up,
+)
+from simkernel.kernel.task import COMM_LEN, PF_FORKNOEXEC, SigAction
+
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
+
+Body = Generator[Any, Any, int]
+
+PT_LOAD, PT_INTERP, PT_TLS, PT_GNU_STACK = 1, 3, 7, 0x6474E551
+ET_EXEC, ET_DYN = 2, 3
+AT_FDCWD = -100
+AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW = 0x1000, 0x100
+MAX_ARG_STRLEN = 32 * PAGE
+STACK_PAGES = 33  # what setup_arg_pages() leaves mapped: 128 KiB and a page
+MAX_RECURSION = 5
+
+(AT_NULL, AT_IGNORE, AT_EXECFD, AT_PHDR, AT_PHENT, AT_PHNUM, AT_PAGESZ, AT_BASE, AT_FLAGS, AT_ENTRY) = range(10)
+AT_UID, AT_EUID, AT_GID, AT_EGID, AT_PLATFORM, AT_HWCAP, AT_CLKTCK, AT_SECURE = 11, 12, 13, 14, 15, 16, 17, 23
+AT_RANDOM, AT_HWCAP2, AT_EXECFN, AT_SYSINFO_EHDR, AT_MINSIGSTKSZ = 25, 26, 31, 33, 51
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """One program header."""
+
+    kind: int
+    flags: int
+    offset: int
+    vaddr: int
+    filesz: int
+    memsz: int
+    align: int
+
+
+@dataclass(frozen=True, slots=True)
+class ElfHeader:
+    """What execve needs of an ELF file."""
+
+    kind: int
+    machine: int
+    entry: int
+    phoff: int
+    phentsize: int
+    phnum: int
+    segments: tuple[Segment, ...]
+
+
+def parse_elf(k: Kernel, file: Any, head: bytes) -> ElfHeader:
+    """The ELF and program headers; KernelError(ENOEXEC) for another machine or a broken file, EIO if truncated."""
+    bits64 = k.arch.elf_class == 2
+    order = "<" if k.arch.byteorder == "little" else ">"
+    if len(head) < 52 or head[:4] != b"\x7fELF":
+        raise KernelError(ENOEXEC)
+    if head[4] != k.arch.elf_class or head[5] != (1 if order == "<" else 2):
+        raise KernelError(ENOEXEC, "an ELF file of another word size or byte order")
+    try:
+        fields = struct.unpack_from(order + ("HHIQQQIHHH" if bits64 else "HHIIIIIHHH"), head, 16)
+    except struct.error:
+        raise KernelError(ENOEXEC) from None
+    kind, machine, _, entry, phoff, _, _, _, phentsize, phnum = fields
+    if kind not in (ET_EXEC, ET_DYN) or machine != k.arch.elf_machine:
+        raise KernelError(ENOEXEC, f"an ELF file of machine {machine}")
+    size = 56 if bits64 else 32
+    if phentsize != size or not 1 <= phnum <= 65536 // size:
+        raise KernelError(ENOEXEC)
+    raw = file.read_at(phoff, size * phnum)
+    if len(raw) < size * phnum:
+        raise KernelError(EIO, "truncated program headers")
+    segments = []
+    for i in range(phnum):
+        if bits64:
+            p_type, flags, offset, vaddr, _, filesz, memsz, align = struct.unpack_from(
+                order + "IIQQQQQQ", raw, i * size
+            )
+        else:
+            p_type, offset, vaddr, _, filesz, memsz, flags, align = struct.unpack_from(
+                order + "IIIIIIII", raw, i * size
+            )
+        segments.append(Segment(p_type, flags, offset, vaddr, filesz, memsz, align))
+    return ElfHeader(kind, machine, entry, phoff, phentsize, phnum, tuple(segments))
+
+
+class LinuxBinprm:
+    """struct linux_binprm."""
+
+    def __init__(self, file: Any, filename: bytes, argv: list[bytes], envp: list[bytes]) -> None:
+        self.file = file
+        self.filename = filename  # as given to execve: AT_EXECFN
+        self.interp = filename  # what really runs, after #!
+        self.argv = argv
+        self.envp = envp
+        self.head = b""
+        self.addr = 0
+
+
+# -- the system calls ------------------------------------------------------------------------------------------------
+
+
+def read_strings(k: Kernel, array: int, limit: int = 0x20000) -> list[bytes]:
+    """A NULL-terminated array of user strings.  EFAULT, E2BIG."""
+    out: list[bytes] = []
+    word = k.arch.word
+    while array:
+        pointer = k.get_user(array, word)
+        if not pointer:
+            break
+        try:
+            out.append(k.strncpy_from_user(pointer, MAX_ARG_STRLEN))
+        except KernelError as error:
+            raise KernelError(EFAULT if error.errno == EFAULT else E2BIG) from None
+        if len(out) > limit:
+            raise KernelError(E2BIG)
+        array += word
+    return out
+
+
+@syscall(
+    "execve",
+    "const char *filename, const char *const *argv, const char *const *envp",
+    source="fs/exec.c",
+)
+def sys_execve(k: Kernel, filename: int, argv: int, envp: int) -> Body:
+    """Run another program in this process.  ENOENT, EACCES, ENOEXEC, E2BIG, EFAULT, ENOMEM."""
+    return (yield from _execve(k, AT_FDCWD, filename, argv, envp, 0))
+
+
+@syscall(
+    "execveat",
+    "int fd, const char *filename, const char *const *argv, const char *const *envp, int flags",
+    source="fs/exec.c",
+    since="3.19",
+)
+def sys_execveat(k: Kernel, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
+    """The same relative to a directory descriptor."""
+    return (yield from _execve(k, fd, filename, argv, envp, flags))
+
+
+def _execve(k: Kernel, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
+    if flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW):
+        raise KernelError(EINVAL)
+    name = k.strncpy_from_user(filename, 4096)
+    if not name and not flags & AT_EMPTY_PATH:
+        raise KernelError(ENOENT)
+    k.exec_request = (fd, name, read_strings(k, argv), read_strings(k, envp), flags)
+    address = k.mem.alloc(len(name) + 1)
+    k.mem.write(address, name + b"\0")
+    ret: int = yield k.call("do_execveat_common", fd, address, argv, envp, flags)
+    k.mem.free(address)
+    if not ret:
+        return k.signed_word(k.regs_get(k.current.regs, k.abi.result))
+    return ret
+
+
+@kernel_function(
+    "int do_execveat_common(int fd, struct filename *filename, const char *const *argv, const char *const *envp, "
+    "int flags)",
+    source="fs/exec.c",
+    names={None: "do_execve_common", "3.19": "do_execveat_common"},
+)
+def do_execveat_common(k: Kernel, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
+    """Open the file, find its format, replace the image."""
+    fd, name, args, env, flags = k.exec_request
+    k.exec_request = None
+    limit = max(k.current.rlimits[3][0], 128 * 1024) // 4 if k.current.rlimits[3][0] > 0 else 6 << 20
+    if sum(len(s) + 1 + k.arch.word for s in (*args, *env)) > limit:
+        raise KernelError(E2BIG)
+    file = k.vfs.open_exec(k, k.current, name, fd, flags)
+    shown = name if fd == AT_FDCWD or name.startswith(b"/") else b"/dev/fd/%d" % fd + (b"/" + name if name else b"")
+    bprm = LinuxBinprm(file, shown, args or [b""], env)
+    bprm.addr = k.binprm_memory(bprm)
+    k.bprms.append(bprm)
+    try:
+        return (yield k.call("bprm_execve", bprm.addr, fd, filename, flags))
+    finally:
+        k.bprms.remove(bprm)
+        bprm.file.put()
+        k.mem.free(bprm.addr)
+
+
+@kernel_function(
+    "int bprm_execve(struct linux_binprm *bprm, int fd, struct filename *filename, int flags)", source="fs/exec.c"
+)
+def bprm_execve(k: Kernel, address: int, fd: int, filename: int, flags: int) -> Body:
+    """Try the formats; #! scripts name another file, a few levels deep."""
+    bprm = k.bprm_at(address)
+    task = k.current
+    old_pid = task.pid
+    for _ in range(MAX_RECURSION + 1):
+        bprm.head = bprm.file.read_at(0, 256)
+        if bprm.head[:2] != b"#!":
+            break
+        _load_script(k, bprm)
+    else:
+        raise KernelError(ELOOP)
+    if bprm.head[:4] != b"\x7fELF":
+        raise KernelError(ENOEXEC)
+    ret: int = yield k.call("load_elf_binary", address)
+    if ret:
+        return ret
+    k.trace("sched_process_exec", task.addr, old_pid, address)
+    return 0
+
+
+def _load_script(k: Kernel, bprm: LinuxBinprm) -> None:
+    """load_script(): `#! interpreter argument`."""
+    line = bprm.head[2:].split(b"\n", 1)
+    if len(line) == 1 and len(bprm.head) >= 256 and not line[0].strip(b" \t").partition(b" ")[1]:
+        raise KernelError(ENOEXEC)
+    words = line[0].strip(b" \t\r\0").split(None, 1)
+    if not words:
+        raise KernelError(ENOEXEC)
+    interp = words[0]
+    extra = [words[1]] if len(words) > 1 else []
+    bprm.argv = [interp, *extra, bprm.filename if bprm.interp == bprm.filename else bprm.interp, *bprm.argv[1:]]
+    bprm.interp = interp
+    bprm.file.put()
+    bprm.file = k.vfs.open_exec(k, k.current, interp, AT_FDCWD, 0)
+
+
+@kernel_function("int load_elf_binary(struct linux_binprm *bprm)", source="fs/binfmt_elf.c")
+def load_elf_binary(k: Kernel, address: int) -> Body:
+    """Map an ELF file (and its interpreter) and start it.  ENOEXEC leaves the old image; later errors kill."""
+    bprm = k.bprm_at(address)
+    elf = parse_elf(k, bprm.file, bprm.head)
+    loads = [s for s in elf.segments if s.kind == PT_LOAD]
+    if not loads:
+        raise KernelError(ENOEXEC)
+    interp_file, interp = _interpreter(k, bprm, elf)
+    yield k.call("begin_new_exec", address)
+    mm = k.current.mm
+    assert mm is not None
+    try:
+        return _load_image(k, bprm, mm, elf, loads, interp_file, interp)
+    except KernelError as error:
+        k.force_signal(k.current, 11, 0x80, 0)
+        return -error.errno
+    finally:
+        if interp_file is not None:
+            interp_file.put()
+
+
+def _interpreter(k: Kernel, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[Any, ElfHeader | None]:
+    """The dynamic linker that PT_INTERP names.  ENOENT when the guest does not have it."""
+    for segment in elf.segments:
+        if segment.kind == PT_INTERP:
+            if not 2 <= segment.filesz <= 4096:
+                raise KernelError(ENOEXEC)
+            path = bprm.file.read_at(segment.offset, segment.filesz).rstrip(b"\0")
+            file = k.vfs.open_exec(k, k.current, path, AT_FDCWD, 0)
+            try:
+                return file, parse_elf(k, file, file.read_at(0, 256))
+            except KernelError:
+                file.put()
+                raise KernelError(ELIBBAD) from None
+    return None, None
+
+
+@kernel_function(
+    "int begin_new_exec(struct linux_binprm *bprm)",
+    source="fs/exec.c",
+    names={None: "flush_old_exec", "5.8": "begin_new_exec"},
+)
+def begin_new_exec(k: Kernel, address: int) -> Body:
+    """The point of no return: other threads end, a fresh address space, signals and descriptors reset."""
+    bprm = k.bprm_at(address)
+    task = k.current
+    yield from _de_thread(k)
+    yield k.call("exec_mmap", 0)
+    assert task.mm is not None
+    task.mm.exe_file = bprm.file
+    bprm.file.get()
+    task.flags &= ~PF_FORKNOEXEC
+    task.clear_child_tid = task.robust_list = task.rseq = 0
+    task.restart = None
+    signal = task.signal
+    signal.actions = [SigAction(1) if n and a.handler == 1 else SigAction() for n, a in enumerate(signal.actions)]
+    task.sas_sp = task.sas_size = task.sas_flags = 0
+    yield k.call("do_close_on_exec", k.get_field(task.addr, "task_struct", "files"))
+    name = bprm.filename.rsplit(b"/", 1)[-1][: COMM_LEN - 1]
+    yield k.call("__set_task_comm", task.addr, k.scratch_string(name), 1)
+    return 0
+
+
+def _de_thread(k: Kernel) -> Body:
+    """de_thread(): end the others; a thread that execs becomes the leader and takes its pid."""
+    task = k.current
+    signal = task.signal
+    k.kill_other_threads(task)
+    while any(t is not task and not t.exit_state for t in signal.threads):
+        yield k.wait(signal.wait_chldexit, interruptible=False)
+    leader = task.group_leader
+    if leader is not task:
+        k.take_identity(task, leader)
+    return 0
+
+
+@kernel_function("int exec_mmap(struct mm_struct *mm)", source="fs/exec.c")
+def exec_mmap(k: Kernel, mm: int) -> Body:
+    """Swap the address space for an empty one."""
+    task = k.current
+    old = task.mm
+    yield k.call("mm_release", task.addr, old.addr if old is not None else 0)
+    k.replace_mm(task)
+    return 0
+
+
+@kernel_function("void __set_task_comm(struct task_struct *tsk, const char *buf, bool exec)", source="fs/exec.c")
+def __set_task_comm(k: Kernel, tsk: int, buf: int, exec_: int) -> int:
+    """Rename a task: at most 15 bytes."""
+    task = k.task_at(tsk)
+    name = k.mem.read(buf, COMM_LEN).split(b"\0", 1)[0]
+    k.trace("task_rename", tsk, buf)
+    k.set_comm(task, name.decode("latin-1")[: COMM_LEN - 1])
+    return 0
+
+
+# -- the image -----------------------------------------------------------------------------------------------------
+
+
+def _protection(flags: int) -> int:
+    return (PROT_READ if flags & 4 else 0) | (PROT_WRITE if flags & 2 else 0) | (PROT_EXEC if flags & 1 else 0)
+
+
+def _map_segments(k: Kernel, mm: Mm, file: Any, loads: list[Segment], bias: int) -> int:
+    """Map PT_LOAD segments; returns the end of the highest (the place of the heap)."""
+    end = 0
+    for segment in loads:
+        if segment.filesz > segment.memsz:
+            raise KernelError(ENOEXEC)
+        start = bias + segment.vaddr
+        if start + segment.memsz > k.layout.task_size or start < k.layout.mmap_min:
+            raise KernelError(EINVAL)
+        prot = _protection(segment.flags)
+        low = page_down(start)
+        file_end = page_up(start + segment.filesz)
+        if segment.filesz:
+            if segment.offset + segment.filesz > file.inode.size:
+                raise KernelError(EIO, "truncated ELF file")
+            pgoff = page_down(segment.offset) // PAGE
+            mm.map(low, file_end - low, prot, MAP_PRIVATE | MAP_FIXED, file, pgoff)
+        else:
+            file_end = low
+        if segment.memsz > segment.filesz:
+            _clear_bss(k, mm, start + segment.filesz, file_end, page_up(start + segment.memsz), prot)
+        end = max(end, start + segment.memsz)
+    return end
+
+
+def _clear_bss(k: Kernel, mm: Mm, start: int, file_end: int, end: int, prot: int) -> None:
+    """The rest of the last file page is zeroed, further pages are anonymous."""
+    if start < file_end and prot & PROT_WRITE:
+        k.user.write(start, bytes(file_end - start))
+    if end > file_end:
+        mm.map(file_end, end - file_end, prot, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS)
+
+
+def _load_image(
+    k: Kernel,
+    bprm: LinuxBinprm,
+    mm: Mm,
+    elf: ElfHeader,
+    loads: list[Segment],
+    interp_file: Any,
+    interp: ElfHeader | None,
+) -> int:
+    task = k.current
+    _make_stack(k, mm)
+    bias = 0
+    if elf.kind == ET_DYN:
+        lowest = page_down(loads[0].vaddr)
+        span = page_up(max(s.vaddr + s.memsz for s in loads)) - lowest
+        base = k.arch.elf_et_dyn_base if interp is not None else mm.free_range(span)
+        bias = page_down(base) - lowest
+    end = _map_segments(k, mm, bprm.file, loads, bias)
+    code = [s for s in loads if s.flags & 1]
+    data = [s for s in loads if s.flags & 2] or loads[-1:]
+    if code:
+        mm.start_code, mm.end_code = bias + code[0].vaddr, bias + code[-1].vaddr + code[-1].filesz
+    mm.start_data, mm.end_data = bias + data[0].vaddr, bias + data[-1].vaddr + data[-1].filesz
+    mm.start_brk = mm.brk = page_up(end)
+    entry, base = bias + elf.entry, 0
+    if interp is not None:
+        entry, base = _map_interpreter(k, mm, interp_file, interp)
+    phdr = 0
+    for segment in loads:
+        if segment.offset <= elf.phoff < segment.offset + segment.filesz:
+            phdr = elf.phoff - segment.offset + segment.vaddr + bias
+    vdso = k.map_vdso(mm)
+    auxv = [
+        (AT_SYSINFO_EHDR, vdso) if vdso else None,
+        (AT_HWCAP, k.arch.hwcap),
+        (AT_PAGESZ, PAGE),
+        (AT_CLKTCK, 100),
+        (AT_PHDR, phdr),
+        (AT_PHENT, elf.phentsize),
+        (AT_PHNUM, elf.phnum),
+        (AT_BASE, base),
+        (AT_FLAGS, 0),
+        (AT_ENTRY, bias + elf.entry),
+        (AT_UID, task.cred.uid),
+        (AT_EUID, task.cred.euid),
+        (AT_GID, task.cred.gid),
+        (AT_EGID, task.cred.egid),
+        (AT_SECURE, 0),
+        (AT_HWCAP2, k.arch.hwcap2) if k.arch.hwcap2 else None,
+    ]
+    sp = _build_stack(k, bprm, mm, [pair for pair in auxv if pair is not None])
+    k.start_thread(task, entry, sp)
+    return 0
+
+
+def _map_interpreter(k: Kernel, mm: Mm, file: Any, elf: ElfHeader) -> tuple[int, int]:
+    loads = [s for s in elf.segments if s.kind == PT_LOAD]
+    if not loads:
+        raise KernelError(ELIBBAD)
+    lowest = page_down(loads[0].vaddr)
+    bias = 0
+    if elf.kind == ET_DYN:
+        bias = mm.free_range(page_up(max(s.vaddr + s.memsz for s in loads)) - lowest) - lowest
+    _map_segments(k, mm, file, loads, bias)
+    return bias + elf.entry, bias + lowest
+
+
+def _make_stack(k: Kernel, mm: Mm) -> None:
+    top = k.layout.stack_top
+    vma = Vma(top - STACK_PAGES * PAGE, top, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN, name="[stack]")
+    mm.insert(vma)
+
+
+def _build_stack(k: Kernel, bprm: LinuxBinprm, mm: Mm, auxv: list[tuple[int, int]]) -> int:
+    """create_elf_tables(): strings at the top, then random bytes, auxv, envp, argv and argc; the stack pointer."""
+    word, order = k.arch.word, k.arch.byteorder
+    top = k.layout.stack_top
+    blob = bytearray()  # what lies below `top`, in order of addresses
+
+    def put(data: bytes, position: int) -> int:
+        k.user.write(position, data)
+        return position
+
+    del blob
+    position = top - word
+    position -= len(bprm.filename) + 1
+    execfn = put(bprm.filename + b"\0", position)
+    env_text = b"".join(s + b"\0" for s in bprm.envp)
+    arg_text = b"".join(s + b"\0" for s in bprm.argv)
+    position -= len(env_text)
+    mm.env_start, mm.env_end = position, position + len(env_text)
+    position -= len(arg_text)
+    mm.arg_start, mm.arg_end = position, position + len(arg_text)
+    if len(env_text) + len(arg_text) > 6 << 20:
+        raise KernelError(ENOMEM)
+    put(arg_text + env_text, mm.arg_start)
+    position &= ~15
+    if k.arch.elf_platform:
+        platform_text = k.arch.elf_platform.encode() + b"\0"
+        position -= len(platform_text)
+        auxv.append((AT_PLATFORM, put(platform_text, position)))
+    position = (position & ~15) - 16
+    auxv.append((AT_RANDOM, put(k.random.randbytes(16), position)))
+    auxv.append((AT_EXECFN, execfn))
+    auxv.append((AT_NULL, 0))
+    words: list[int] = [len(bprm.argv)]
+    for start, strings in ((mm.arg_start, bprm.argv), (mm.env_start, bprm.envp)):
+        for text in strings:
+            words.append(start)
+            start += len(text) + 1
+        words.append(0)
+    for tag, value in auxv:
+        words += [tag, value]
+    sp = (position - len(words) * word) & ~15
+    data = b"".join(w.to_bytes(word, order) for w in words)
+    put(data, sp)
+    mm.auxv = b"".join(t.to_bytes(word, order) + v.to_bytes(word, order) for t, v in auxv)
+    mm.start_stack = sp
+    return sp
+
+
+__all__ = ["EACCES", "LinuxBinprm", "parse_elf"]

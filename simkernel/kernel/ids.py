@@ -1,0 +1,345 @@
+"""User and group ids, capabilities, limits.  kernel/{sys,uid16,groups,capability}.c."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arch.errors import EFAULT, EINVAL, EPERM, ESRCH, KernelError
+from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.task import CAP_FULL, Cred, Task
+
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
+
+CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_SYS_RESOURCE = 5, 6, 7, 8, 24
+NO_ID = 0xFFFFFFFF
+
+
+def commit_creds(k: Kernel, cred: Cred) -> int:
+    """Install changed credentials; capabilities follow the user ids.  security/commoncap.c:cap_emulate_setxuid()"""
+    task = k.current
+    old = task.cred
+    had_root = 0 in (old.uid, old.euid, old.suid)
+    has_root = 0 in (cred.uid, cred.euid, cred.suid)
+    if had_root and not has_root:
+        cred.cap_permitted = cred.cap_effective = cred.cap_ambient = 0
+    elif old.euid == 0 and cred.euid != 0:
+        cred.cap_effective = 0
+    elif old.euid != 0 and cred.euid == 0:
+        cred.cap_effective = cred.cap_permitted
+    task.cred = cred
+    k.publish_cred(task)
+    return 0
+
+
+@syscall("getuid", "", source="kernel/sys.c")
+def sys_getuid(k: Kernel) -> int:
+    """Real user id."""
+    return k.current.cred.uid
+
+
+@syscall("geteuid", "", source="kernel/sys.c")
+def sys_geteuid(k: Kernel) -> int:
+    """Effective user id."""
+    return k.current.cred.euid
+
+
+@syscall("getgid", "", source="kernel/sys.c")
+def sys_getgid(k: Kernel) -> int:
+    """Real group id."""
+    return k.current.cred.gid
+
+
+@syscall("getegid", "", source="kernel/sys.c")
+def sys_getegid(k: Kernel) -> int:
+    """Effective group id."""
+    return k.current.cred.egid
+
+
+@syscall("setuid", "uid_t uid", source="kernel/sys.c")
+def sys_setuid(k: Kernel, uid: int) -> int:
+    """EPERM, EINVAL."""
+    if uid == NO_ID:
+        raise KernelError(EINVAL)
+    cred = k.current.cred.copy()
+    if k.capable(CAP_SETUID):
+        cred.uid = cred.suid = uid
+    elif uid not in (cred.uid, cred.suid):
+        raise KernelError(EPERM)
+    cred.euid = cred.fsuid = uid
+    return commit_creds(k, cred)
+
+
+@syscall("setgid", "gid_t gid", source="kernel/sys.c")
+def sys_setgid(k: Kernel, gid: int) -> int:
+    """EPERM, EINVAL."""
+    if gid == NO_ID:
+        raise KernelError(EINVAL)
+    cred = k.current.cred.copy()
+    if k.capable(CAP_SETGID):
+        cred.gid = cred.sgid = gid
+    elif gid not in (cred.gid, cred.sgid):
+        raise KernelError(EPERM)
+    cred.egid = cred.fsgid = gid
+    return commit_creds(k, cred)
+
+
+@syscall("setreuid", "uid_t ruid, uid_t euid", source="kernel/sys.c")
+def sys_setreuid(k: Kernel, ruid: int, euid: int) -> int:
+    """EPERM."""
+    old = k.current.cred
+    cred = old.copy()
+    able = k.capable(CAP_SETUID)
+    if ruid != NO_ID:
+        if not able and ruid not in (old.uid, old.euid):
+            raise KernelError(EPERM)
+        cred.uid = ruid
+    if euid != NO_ID:
+        if not able and euid not in (old.uid, old.euid, old.suid):
+            raise KernelError(EPERM)
+        cred.euid = euid
+    if ruid != NO_ID or (euid != NO_ID and euid != old.uid):
+        cred.suid = cred.euid
+    cred.fsuid = cred.euid
+    return commit_creds(k, cred)
+
+
+@syscall("setregid", "gid_t rgid, gid_t egid", source="kernel/sys.c")
+def sys_setregid(k: Kernel, rgid: int, egid: int) -> int:
+    """EPERM."""
+    old = k.current.cred
+    cred = old.copy()
+    able = k.capable(CAP_SETGID)
+    if rgid != NO_ID:
+        if not able and rgid not in (old.gid, old.egid):
+            raise KernelError(EPERM)
+        cred.gid = rgid
+    if egid != NO_ID:
+        if not able and egid not in (old.gid, old.egid, old.sgid):
+            raise KernelError(EPERM)
+        cred.egid = egid
+    if rgid != NO_ID or (egid != NO_ID and egid != old.gid):
+        cred.sgid = cred.egid
+    cred.fsgid = cred.egid
+    return commit_creds(k, cred)
+
+
+def _setres(k: Kernel, names: tuple[str, str, str], values: tuple[int, int, int], cap: int) -> Cred:
+    old = k.current.cred
+    cred = old.copy()
+    known = [getattr(old, name) for name in names]
+    for name, value in zip(names, values):
+        if value == NO_ID:
+            continue
+        if not k.capable(cap) and value not in known:
+            raise KernelError(EPERM)
+        setattr(cred, name, value)
+    return cred
+
+
+@syscall("setresuid", "uid_t ruid, uid_t euid, uid_t suid", source="kernel/sys.c")
+def sys_setresuid(k: Kernel, ruid: int, euid: int, suid: int) -> int:
+    """EPERM."""
+    cred = _setres(k, ("uid", "euid", "suid"), (ruid, euid, suid), CAP_SETUID)
+    cred.fsuid = cred.euid
+    return commit_creds(k, cred)
+
+
+@syscall("setresgid", "gid_t rgid, gid_t egid, gid_t sgid", source="kernel/sys.c")
+def sys_setresgid(k: Kernel, rgid: int, egid: int, sgid: int) -> int:
+    """EPERM."""
+    cred = _setres(k, ("gid", "egid", "sgid"), (rgid, egid, sgid), CAP_SETGID)
+    cred.fsgid = cred.egid
+    return commit_creds(k, cred)
+
+
+@syscall("getresuid", "uid_t *ruidp, uid_t *euidp, uid_t *suidp", source="kernel/sys.c")
+def sys_getresuid(k: Kernel, ruid: int, euid: int, suid: int) -> int:
+    """EFAULT."""
+    cred = k.current.cred
+    for addr, value in ((ruid, cred.uid), (euid, cred.euid), (suid, cred.suid)):
+        k.put_user(addr, 4, value)
+    return 0
+
+
+@syscall("getresgid", "gid_t *rgidp, gid_t *egidp, gid_t *sgidp", source="kernel/sys.c")
+def sys_getresgid(k: Kernel, rgid: int, egid: int, sgid: int) -> int:
+    """EFAULT."""
+    cred = k.current.cred
+    for addr, value in ((rgid, cred.gid), (egid, cred.egid), (sgid, cred.sgid)):
+        k.put_user(addr, 4, value)
+    return 0
+
+
+@syscall("setfsuid", "uid_t uid", source="kernel/sys.c")
+def sys_setfsuid(k: Kernel, uid: int) -> int:
+    """The old one, always."""
+    old = k.current.cred
+    if k.capable(CAP_SETUID) or uid in (old.uid, old.euid, old.suid, old.fsuid):
+        cred = old.copy()
+        cred.fsuid = uid
+        commit_creds(k, cred)
+    return old.fsuid
+
+
+@syscall("setfsgid", "gid_t gid", source="kernel/sys.c")
+def sys_setfsgid(k: Kernel, gid: int) -> int:
+    """The old one, always."""
+    old = k.current.cred
+    if k.capable(CAP_SETGID) or gid in (old.gid, old.egid, old.sgid, old.fsgid):
+        cred = old.copy()
+        cred.fsgid = gid
+        commit_creds(k, cred)
+    return old.fsgid
+
+
+@syscall("getgroups", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
+def sys_getgroups(k: Kernel, size: int, out: int) -> int:
+    """EINVAL, EFAULT."""
+    groups = k.current.cred.groups
+    if size < 0 or (size and size < len(groups)):
+        raise KernelError(EINVAL)
+    if size:
+        k.copy_to_user(out, b"".join(g.to_bytes(4, k.mem.byteorder) for g in groups))
+    return len(groups)
+
+
+@syscall("setgroups", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
+def sys_setgroups(k: Kernel, size: int, addr: int) -> int:
+    """EPERM, EINVAL, EFAULT."""
+    if not k.capable(CAP_SETGID):
+        raise KernelError(EPERM)
+    if not 0 <= size <= 65536:
+        raise KernelError(EINVAL)
+    raw = k.copy_from_user(addr, 4 * size) if size else b""
+    cred = k.current.cred.copy()
+    cred.groups = sorted(int.from_bytes(raw[i : i + 4], k.mem.byteorder) for i in range(0, 4 * size, 4))
+    return commit_creds(k, cred)
+
+
+# -- capabilities -------------------------------------------------------------------------------------------------
+
+CAP_VERSIONS = {0x19980330: 1, 0x20071026: 2, 0x20080522: 2}
+
+
+def _cap_header(k: Kernel, header: int, dataptr: int) -> tuple[int, Task]:
+    version, pid = k.get_user(header, 4), k.get_user(header + 4, 4, signed=True)
+    words = CAP_VERSIONS.get(version)
+    if words is None:
+        k.put_user(header, 4, 0x20080522)
+        raise KernelError(EINVAL if dataptr else 0)
+    task = k.current if pid == 0 else k.find_task(pid)
+    if pid < 0:
+        raise KernelError(EINVAL)
+    if task is None:
+        raise KernelError(ESRCH)
+    return words, task
+
+
+@syscall("capget", "cap_user_header_t *header, cap_user_data_t *dataptr", source="kernel/capability.c")
+def sys_capget(k: Kernel, header: int, dataptr: int) -> int:
+    """EINVAL, ESRCH, EFAULT."""
+    words, task = _cap_header(k, header, dataptr)
+    cred = task.cred
+    data = b""
+    for i in range(words):
+        for mask in (cred.cap_effective, cred.cap_permitted, cred.cap_inheritable):
+            data += (mask >> 32 * i & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder)
+    if dataptr:
+        k.copy_to_user(dataptr, data)
+    return 0
+
+
+@syscall("capset", "cap_user_header_t *header, const cap_user_data_t *data", source="kernel/capability.c")
+def sys_capset(k: Kernel, header: int, data: int) -> int:
+    """EPERM, EINVAL, EFAULT."""
+    words, task = _cap_header(k, header, data)
+    if task is not k.current:
+        raise KernelError(EPERM)
+    raw = k.copy_from_user(data, 12 * words)
+    masks = [0, 0, 0]
+    for i in range(words):
+        for j in range(3):
+            at = 12 * i + 4 * j
+            masks[j] |= int.from_bytes(raw[at : at + 4], k.mem.byteorder) << 32 * i
+    effective, permitted, inheritable = (m & CAP_FULL for m in masks)
+    old = k.current.cred
+    if permitted & ~old.cap_permitted or effective & ~permitted:
+        raise KernelError(EPERM)
+    cred = old.copy()
+    cred.cap_effective, cred.cap_permitted, cred.cap_inheritable = effective, permitted, inheritable
+    task.cred = cred
+    k.publish_cred(task)
+    return 0
+
+
+# -- limits -------------------------------------------------------------------------------------------------------
+
+RLIM_NLIMITS = 16
+
+
+def _limit_bytes(k: Kernel, pair: tuple[int, int], size: int) -> bytes:
+    mask = (1 << 8 * size) - 1
+    return b"".join((v & mask).to_bytes(size, k.mem.byteorder) for v in pair)
+
+
+def _read_limit(k: Kernel, addr: int, size: int) -> tuple[int, int]:
+    raw = k.copy_from_user(addr, 2 * size)
+    infinity = (1 << 8 * size) - 1
+    pair = tuple(int.from_bytes(raw[i : i + size], k.mem.byteorder) for i in (0, size))
+    soft, hard = (-1 if v == infinity else v for v in pair)
+    return soft, hard
+
+
+def _exceeds(a: int, b: int) -> bool:
+    """a > b where -1 is infinity."""
+    return b >= 0 and (a < 0 or a > b)
+
+
+def _set_limit(k: Kernel, task: Task, resource: int, new: tuple[int, int]) -> None:
+    if _exceeds(new[0], new[1]):
+        raise KernelError(EINVAL)
+    if _exceeds(new[1], task.rlimits[resource][1]) and not k.capable(CAP_SYS_RESOURCE):
+        raise KernelError(EPERM)
+    task.rlimits[resource] = new
+
+
+@syscall("getrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
+def sys_getrlimit(k: Kernel, resource: int, rlim: int) -> int:
+    """EINVAL, EFAULT."""
+    if resource >= RLIM_NLIMITS:
+        raise KernelError(EINVAL)
+    k.copy_to_user(rlim, _limit_bytes(k, k.current.rlimits[resource], k.arch.word))
+    return 0
+
+
+@syscall("setrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
+def sys_setrlimit(k: Kernel, resource: int, rlim: int) -> int:
+    """EINVAL, EPERM, EFAULT."""
+    if resource >= RLIM_NLIMITS:
+        raise KernelError(EINVAL)
+    _set_limit(k, k.current, resource, _read_limit(k, rlim, k.arch.word))
+    return 0
+
+
+@syscall(
+    "prlimit64",
+    "pid_t pid, unsigned int resource, const struct rlimit64 *new_rlim, struct rlimit64 *old_rlim",
+    source="kernel/sys.c",
+)
+def sys_prlimit64(k: Kernel, pid: int, resource: int, new: int, old: int) -> int:
+    """EINVAL, EPERM, ESRCH, EFAULT."""
+    if resource >= RLIM_NLIMITS:
+        raise KernelError(EINVAL)
+    task = k.find_task(pid) if pid else k.current
+    if task is None:
+        raise KernelError(ESRCH)
+    before = task.rlimits[resource]
+    if new:
+        _set_limit(k, task, resource, _read_limit(k, new, 8))
+    if old:
+        k.copy_to_user(old, _limit_bytes(k, before, 8))
+    return 0
+
+
+__all__ = ["EFAULT"]

@@ -1,0 +1,578 @@
+"""Memory maps of a process: areas, demand paging, copy on write, brk, mmap, mremap.  mm/{mmap,memory,mremap,mprotect}.c.
+
+A `Mm` holds the areas (`Vma`) and the page table: page-aligned virtual address -> physical address of the page.  The
+CPU sees it through `space` (arch.mmu.AddressSpace), which holds only what is present and permitted; a miss comes back
+as `Mm.fault()`.  Pages are counted in `Frames`: a page of the page cache belongs to its inode, an anonymous page is
+freed with its last user.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from arch.errors import EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, EPERM, KernelError
+from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE
+
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
+
+PAGE = 4096
+PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
+PROT_GROWSDOWN, PROT_GROWSUP = 0x01000000, 0x02000000
+MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE, MAP_TYPE = 1, 2, 3, 0xF
+MAP_FIXED, MAP_ANONYMOUS, MAP_GROWSDOWN, MAP_FIXED_NOREPLACE = 0x10, 0x20, 0x100, 0x100000
+MAP_POPULATE = 0x8000
+MREMAP_MAYMOVE, MREMAP_FIXED, MREMAP_DONTUNMAP = 1, 2, 4
+MADV_DONTNEED, MADV_FREE, MADV_REMOVE, MADV_DONTFORK, MADV_DOFORK = 4, 8, 9, 10, 11
+# x86-like CPUs have no execute-only or write-only pages: any right brings reading.
+PTE_OF_PROT = tuple(
+    (PTE_READ if prot else 0) | (PTE_WRITE if prot & 2 else 0) | (PTE_EXEC if prot & 4 else 0) for prot in range(8)
+)
+STACK_GUARD = 256 * PAGE
+STACK_LIMIT = 8 << 20
+
+# include/linux/mm.h, the bits that struct vm_area_struct.vm_flags really shows.
+VM_READ, VM_WRITE, VM_EXEC, VM_SHARED = 1, 2, 4, 8
+VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC, VM_MAYSHARE, VM_GROWSDOWN = 0x10, 0x20, 0x40, 0x80, 0x100
+
+
+def page_down(addr: int) -> int:
+    """The start of the page."""
+    return addr & ~(PAGE - 1)
+
+
+def page_up(addr: int) -> int:
+    """The next page boundary, or the address itself."""
+    return (addr + PAGE - 1) & ~(PAGE - 1)
+
+
+class Frames:
+    """Physical pages with reference counts, by physical address (arch.memory.PhysicalMemory names them by pfn)."""
+
+    def __init__(self, physical: Any) -> None:
+        self.physical = physical
+        self.refcounts: list[int] = physical.refcounts
+        self.read: Callable[[int, int], bytes] = physical.read
+        self.write: Callable[[int, bytes], None] = physical.write
+
+    def alloc_page(self) -> int:
+        """A zeroed page with one reference; its physical address."""
+        return int(self.physical.alloc_page()) << 12
+
+    def get_page(self, phys: int) -> None:
+        """One more user of a page."""
+        self.refcounts[phys >> 12] += 1
+
+    def put_page(self, phys: int) -> None:
+        """One user less; the last one frees it."""
+        self.physical.put_page(phys >> 12)
+
+    def shared(self, phys: int) -> bool:
+        """More than one user: not to be written in place."""
+        return self.refcounts[phys >> 12] > 1
+
+    def copy_page(self, phys: int) -> int:
+        """A new page with the same bytes."""
+        new = self.alloc_page()
+        self.write(new, self.read(phys, PAGE))
+        return new
+
+
+class Vma:
+    """struct vm_area_struct: one area of equal pages, [start, end)."""
+
+    __slots__ = ("addr", "dontfork", "end", "fault", "file", "flags", "name", "pgoff", "private", "prot", "start")
+
+    def __init__(
+        self, start: int, end: int, prot: int, flags: int, file: Any = None, pgoff: int = 0, name: str = ""
+    ) -> None:
+        self.start = start
+        self.end = end
+        self.prot = prot
+        self.flags = flags  # MAP_* as given
+        self.file = file
+        self.pgoff = pgoff  # in pages
+        self.name = name
+        self.fault: Callable[..., int] | None = None  # fn(k, vma, pgoff) -> physical address
+        self.private: Any = None  # for the mapped object's owner
+        self.dontfork = False
+        self.addr = 0
+
+    @property
+    def shared(self) -> bool:
+        """Writes are seen by others."""
+        return self.flags & MAP_TYPE in (MAP_SHARED, MAP_SHARED_VALIDATE)
+
+    def clone(self, start: int, end: int) -> Vma:
+        """A part of this area."""
+        new = Vma(start, end, self.prot, self.flags, self.file, self.pgoff, self.name)
+        new.pgoff += (start - self.start) // PAGE
+        new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
+        return new
+
+    @property
+    def vm_flags(self) -> int:
+        """VM_* bits."""
+        flags = self.prot | VM_MAYREAD | VM_MAYWRITE | VM_MAYEXEC
+        if self.shared:
+            flags |= VM_SHARED | VM_MAYSHARE
+        if self.flags & MAP_GROWSDOWN:
+            flags |= VM_GROWSDOWN
+        return flags
+
+    def __repr__(self) -> str:
+        return f"Vma({self.start:#x}-{self.end:#x} prot={self.prot} {self.name or getattr(self.file, 'path', '')})"
+
+
+class Mm:
+    """struct mm_struct and its page table."""
+
+    def __init__(self, k: Kernel, space: Any) -> None:
+        self.k = k
+        self.space = space
+        self.vmas: list[Vma] = []
+        self.starts: list[int] = []
+        self.pages: dict[int, int] = {}  # page address -> physical address
+        self.users = 1
+        self.addr = 0
+        self.start_code = self.end_code = self.start_data = self.end_data = 0
+        self.start_brk = self.brk = 0
+        self.start_stack = 0
+        self.arg_start = self.arg_end = self.env_start = self.env_end = 0
+        self.auxv = b""
+        self.exe_file: Any = None
+        self.mmap_base = k.layout.mmap_base
+        self.rss_peak = 0
+        self.uprobes: Any = None
+
+    # -- areas ---------------------------------------------------------------------------------------------------
+
+    def find(self, addr: int) -> Vma | None:
+        """The area that contains `addr`."""
+        index = bisect_right(self.starts, addr) - 1
+        if index >= 0 and addr < self.vmas[index].end:
+            return self.vmas[index]
+        return None
+
+    def find_next(self, addr: int) -> Vma | None:
+        """find_vma(): the first area that ends above `addr`."""
+        index = bisect_right(self.starts, addr) - 1
+        if index >= 0 and addr < self.vmas[index].end:
+            return self.vmas[index]
+        return self.vmas[index + 1] if index + 1 < len(self.vmas) else None
+
+    def insert(self, vma: Vma) -> None:
+        """Add an area; the range must be free."""
+        index = bisect_right(self.starts, vma.start)
+        self.vmas.insert(index, vma)
+        self.starts.insert(index, vma.start)
+        if vma.file is not None:
+            vma.file.get()
+        self.k.mmap_changed(self, vma)
+
+    def _remove(self, vma: Vma) -> None:
+        index = self.vmas.index(vma)
+        del self.vmas[index], self.starts[index]
+        if vma.file is not None:
+            vma.file.put()
+
+    def overlaps(self, start: int, end: int) -> list[Vma]:
+        """Areas that touch [start, end)."""
+        first = max(bisect_right(self.starts, start) - 1, 0)
+        out = []
+        for vma in self.vmas[first:]:
+            if vma.start >= end:
+                break
+            if vma.end > start:
+                out.append(vma)
+        return out
+
+    def split_at(self, addr: int) -> None:
+        """Make `addr` a border between areas."""
+        vma = self.find(addr)
+        if vma is None or vma.start == addr:
+            return
+        upper = vma.clone(addr, vma.end)
+        vma.end = addr
+        index = bisect_right(self.starts, addr)
+        self.vmas.insert(index, upper)
+        self.starts.insert(index, addr)
+        if upper.file is not None:
+            upper.file.get()
+
+    def merge_anonymous(self, vma: Vma) -> None:
+        """vma_merge() for the common case: equal neighbours of anonymous private memory become one area."""
+        index = self.vmas.index(vma)
+        for left in (index, index - 1):
+            if left < 0 or left + 1 >= len(self.vmas):
+                continue
+            a, b = self.vmas[left], self.vmas[left + 1]
+            if (
+                a.end == b.start
+                and a.file is None is b.file
+                and a.fault is None is b.fault
+                and (a.prot, a.flags, a.name) == (b.prot, b.flags, b.name)
+                and not a.shared
+            ):
+                a.end = b.end
+                del self.vmas[left + 1], self.starts[left + 1]
+
+    def free_range(self, size: int, hint: int = 0) -> int:
+        """get_unmapped_area(): top-down below mmap_base; the hint when that is free."""
+        low = self.k.layout.mmap_min
+        if hint and hint >= low and hint + size <= self.k.layout.task_size and not self.overlaps(hint, hint + size):
+            return hint
+        top = self.mmap_base
+        for vma in reversed(self.vmas):
+            if vma.start >= top:
+                continue
+            if vma.end <= top and top - vma.end >= size:
+                return top - size
+            top = min(top, vma.start)
+        if top - size >= low:
+            return top - size
+        raise KernelError(ENOMEM)
+
+    def total_pages(self) -> int:
+        """mm->total_vm."""
+        return sum(v.end - v.start for v in self.vmas) // PAGE
+
+    # -- pages ---------------------------------------------------------------------------------------------------
+
+    def fault(self, addr: int, access: str) -> bool:
+        """handle_mm_fault(): make the page present for "read", "write" or "exec"; False is SIGSEGV.
+
+        SIGBUS (a mapped file page beyond the end) raises KernelError(EFAULT).
+        """
+        vma = self.find(addr)
+        if vma is None:
+            vma = self._grow_stack(addr)
+            if vma is None:
+                return False
+        need = PROT_WRITE if access == "write" else PROT_EXEC if access == "exec" else PROT_READ
+        if not vma.prot & need and not (need == PROT_READ and vma.prot & (PROT_WRITE | PROT_EXEC)):
+            return False
+        self.k.count_fault(self, addr, access)
+        page = addr & ~(PAGE - 1)
+        write = access == "write"
+        phys = self.pages.get(page)
+        frames = self.k.pages
+        if phys is None:
+            phys = self._new_page(vma, page, write)
+            self.pages[page] = phys
+        elif write and not vma.shared and frames.shared(phys):
+            phys = self._copy_page(page, phys)
+        self._map(vma, page, phys)
+        return True
+
+    def _new_page(self, vma: Vma, page: int, write: bool) -> int:
+        frames = self.k.pages
+        pgoff = vma.pgoff + (page - vma.start) // PAGE
+        if vma.fault is not None:
+            phys = vma.fault(self.k, vma, pgoff)
+            frames.get_page(phys)
+            return phys
+        if vma.file is None:
+            return frames.alloc_page()
+        phys = vma.file.inode.get_page(self.k, pgoff)
+        if write and not vma.shared:
+            return frames.copy_page(phys)
+        frames.get_page(phys)
+        return phys
+
+    def _copy_page(self, page: int, phys: int) -> int:
+        new = self.k.pages.copy_page(phys)
+        self.pages[page] = new
+        self.k.pages.put_page(phys)
+        return new
+
+    def _map(self, vma: Vma, page: int, phys: int) -> None:
+        prot = vma.prot
+        if prot & PROT_WRITE and not vma.shared and self.k.pages.shared(phys):
+            prot &= ~PROT_WRITE
+        self.space.map(page, phys >> 12, PTE_OF_PROT[prot])
+
+    def _grow_stack(self, addr: int) -> Vma | None:
+        vma = self.find_next(addr)
+        if vma is None or not vma.flags & MAP_GROWSDOWN or vma.end - addr > STACK_LIMIT:
+            return None
+        index = self.vmas.index(vma)
+        new_start = page_down(addr)
+        if index and new_start - self.vmas[index - 1].end < STACK_GUARD and self.vmas[index - 1].prot:
+            return None
+        vma.pgoff -= (vma.start - new_start) // PAGE
+        vma.start = self.starts[index] = new_start
+        return vma
+
+    def unmap_pages(self, start: int, end: int) -> None:
+        """zap_page_range(): forget present pages."""
+        put = self.k.pages.put_page
+        unmap = self.space.unmap
+        for page in self.present(start, end):
+            unmap(page)
+            put(self.pages.pop(page))
+
+    def present(self, start: int, end: int) -> list[int]:
+        """Addresses of the present pages in [start, end)."""
+        pages = self.pages
+        if (end - start) // PAGE > len(pages):
+            return [p for p in pages if start <= p < end]
+        return [p for p in range(start, end, PAGE) if p in pages]
+
+    # -- the calls -----------------------------------------------------------------------------------------------
+
+    def map(
+        self, addr: int, length: int, prot: int, flags: int, file: Any = None, pgoff: int = 0, name: str = ""
+    ) -> int:
+        """do_mmap(): the address, or KernelError."""
+        if not length:
+            raise KernelError(EINVAL)
+        size = page_up(length)
+        kind = flags & MAP_TYPE
+        if kind not in (MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE):
+            raise KernelError(EINVAL)
+        if size > self.k.layout.task_size:
+            raise KernelError(ENOMEM)
+        prot &= 7
+        if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE):
+            if addr & (PAGE - 1):
+                raise KernelError(EINVAL)
+            if addr + size > self.k.layout.task_size:
+                raise KernelError(ENOMEM)
+            if addr < self.k.layout.mmap_min:
+                raise KernelError(EPERM)
+            if flags & MAP_FIXED_NOREPLACE and self.overlaps(addr, addr + size):
+                raise KernelError(EEXIST)
+        else:
+            addr = self.free_range(size, page_up(addr))
+        vma = Vma(addr, addr + size, prot, flags & (MAP_TYPE | MAP_GROWSDOWN), file, pgoff, name)
+        if file is not None:
+            self._check_file(vma, file)
+        elif vma.shared:
+            vma.private = self.k.shared_anonymous(size)
+            vma.fault = vma.private
+        if flags & MAP_FIXED:
+            self.unmap(addr, size)
+        self.insert(vma)
+        if file is None and not vma.shared:
+            self.merge_anonymous(vma)
+        if flags & MAP_POPULATE and prot:
+            for page in range(addr, addr + size, PAGE):
+                self.fault(page, "write" if prot & PROT_WRITE else "read")
+        return addr
+
+    def _check_file(self, vma: Vma, file: Any) -> None:
+        accmode = file.flags & 3
+        if accmode == 1:
+            raise KernelError(EACCES)
+        if vma.shared and vma.prot & PROT_WRITE and accmode != 2:
+            raise KernelError(EACCES)
+        hook = getattr(file, "mmap", None)
+        if hook is None:
+            raise KernelError(ENODEV)
+        hook(self.k, vma)
+
+    def unmap(self, addr: int, length: int) -> None:
+        """do_munmap(): a hole is not an error."""
+        if addr & (PAGE - 1) or not length:
+            raise KernelError(EINVAL)
+        end = addr + page_up(length)
+        if end > self.k.layout.task_size:
+            raise KernelError(EINVAL)
+        self.split_at(addr)
+        self.split_at(end)
+        for vma in self.overlaps(addr, end):
+            self.k.munmap_notify(self, vma.start, vma.end)
+            self.unmap_pages(vma.start, vma.end)
+            self._remove(vma)
+
+    def protect(self, addr: int, length: int, prot: int) -> None:
+        """mprotect(2)."""
+        if addr & (PAGE - 1):
+            raise KernelError(EINVAL)
+        end = addr + page_up(length)
+        if end < addr or end > self.k.layout.task_size:
+            raise KernelError(ENOMEM)
+        prot &= 7
+        position = addr
+        areas = self.overlaps(addr, end)
+        for vma in areas:
+            if vma.start > position:
+                raise KernelError(ENOMEM)
+            position = vma.end
+            if vma.shared and prot & PROT_WRITE and vma.file is not None and vma.file.flags & 3 != 2:
+                raise KernelError(EACCES)
+        if position < end:
+            raise KernelError(ENOMEM)
+        if not areas:
+            return
+        self.split_at(addr)
+        self.split_at(end)
+        areas = self.overlaps(addr, end)
+        for vma in areas:
+            if vma.prot != prot:
+                vma.prot = prot
+                self._reprotect(vma)
+                if prot & PROT_EXEC:
+                    self.k.mmap_changed(self, vma)
+        for vma in areas:
+            if vma in self.vmas:
+                self.merge_anonymous(vma)
+
+    def _reprotect(self, vma: Vma) -> None:
+        """Drop the present translations: the next touch maps them anew with the new rights."""
+        for page in self.present(vma.start, vma.end):
+            self.space.unmap(page)
+
+    def set_brk(self, value: int) -> int:
+        """brk(2): the new end of the heap, or the old one when it cannot move."""
+        if value < self.start_brk:
+            return self.brk
+        old, new = page_up(self.brk), page_up(value)
+        if new > old:
+            if self.overlaps(old, new + PAGE):
+                return self.brk
+            vma = Vma(old, new, PROT_READ | PROT_WRITE, MAP_PRIVATE, name="[heap]")
+            self.insert(vma)
+            self.merge_anonymous(vma)
+        elif new < old:
+            self.unmap(new, old - new)
+        self.brk = value
+        return value
+
+    def remap(self, old: int, old_size: int, new_size: int, flags: int, fixed: int) -> int:
+        """mremap(2)."""
+        if old & (PAGE - 1) or flags & ~7 or (flags & MREMAP_FIXED and not flags & MREMAP_MAYMOVE):
+            raise KernelError(EINVAL)
+        old_size, new_size = page_up(old_size), page_up(new_size)
+        if not new_size:
+            raise KernelError(EINVAL)
+        vma = self.find(old)
+        if vma is None or old + old_size > vma.end:
+            raise KernelError(EFAULT)
+        if flags & MREMAP_FIXED:
+            self.unmap(fixed, new_size)
+            return self._move(old, old_size, new_size, fixed, bool(flags & MREMAP_DONTUNMAP))
+        if new_size <= old_size:
+            if new_size < old_size:
+                self.unmap(old + new_size, old_size - new_size)
+            return old
+        end = old + old_size
+        if vma.end == end and not self.overlaps(end, old + new_size) and old + new_size <= self.k.layout.task_size:
+            grown = vma.clone(end, end)
+            grown.end = old + new_size
+            grown.pgoff = vma.pgoff + (end - vma.start) // PAGE
+            vma.end = old + new_size
+            return old
+        if not flags & MREMAP_MAYMOVE:
+            raise KernelError(ENOMEM)
+        return self._move(old, old_size, new_size, self.free_range(new_size), bool(flags & MREMAP_DONTUNMAP))
+
+    def _move(self, old: int, old_size: int, new_size: int, new: int, keep: bool) -> int:
+        self.split_at(old)
+        self.split_at(old + old_size)
+        vma = self.find(old)
+        assert vma is not None
+        moved = vma.clone(old, old + old_size)
+        moved.start, moved.end = new, new + new_size
+        self.insert(moved)
+        for page in self.present(old, old + min(old_size, new_size)):
+            self.space.unmap(page)
+            self.pages[new + page - old] = self.pages.pop(page)
+        if not keep:
+            self.unmap(old, old_size)
+        return new
+
+    def advise(self, addr: int, length: int, advice: int) -> None:
+        """madvise(2): DONTNEED and FREE drop pages, DONTFORK is kept, the rest is advice without effect."""
+        if addr & (PAGE - 1) or advice < 0 or (advice > 25 and advice not in (100, 101)):
+            raise KernelError(EINVAL)
+        end = addr + page_up(length)
+        areas = self.overlaps(addr, end)
+        if advice in (MADV_DONTNEED, MADV_FREE):
+            self.unmap_pages(addr, end)
+        elif advice in (MADV_DONTFORK, MADV_DOFORK):
+            for vma in areas:
+                vma.dontfork = advice == MADV_DONTFORK
+        if sum(min(v.end, end) - max(v.start, addr) for v in areas) < end - addr:
+            raise KernelError(ENOMEM)
+
+    # -- whole maps ----------------------------------------------------------------------------------------------
+
+    def dup(self, space: Any) -> Mm:
+        """dup_mmap(): the child's copy; private pages are shared until written."""
+        new = Mm(self.k, space)
+        for name in _COPIED:
+            setattr(new, name, getattr(self, name))
+        if new.exe_file is not None:
+            new.exe_file.get()
+        get = self.k.pages.get_page
+        for vma in self.vmas:
+            if vma.dontfork:
+                continue
+            copy = vma.clone(vma.start, vma.end)
+            new.vmas.append(copy)
+            new.starts.append(copy.start)
+            if copy.file is not None:
+                copy.file.get()
+        for page, phys in self.pages.items():
+            if new.find(page) is None:
+                continue
+            get(phys)
+            new.pages[page] = phys
+        for vma in self.vmas:
+            if not vma.shared and vma.prot & PROT_WRITE:
+                self._write_protect(vma)
+        return new
+
+    def _write_protect(self, vma: Vma) -> None:
+        entry, protect = self.space.entry, self.space.protect
+        for page in self.present(vma.start, vma.end):
+            if entry(page) & PTE_WRITE:
+                protect(page, PTE_OF_PROT[vma.prot & ~PROT_WRITE])
+
+    def release(self) -> None:
+        """exit_mmap(): the pages and areas; the page tables go when no CPU uses them any more."""
+        unmap = self.space.unmap
+        for page in self.pages:
+            unmap(page)
+        put = self.k.pages.put_page
+        for phys in self.pages.values():
+            put(phys)
+        self.pages.clear()
+        for vma in self.vmas:
+            if vma.file is not None:
+                vma.file.put()
+        self.vmas.clear()
+        self.starts.clear()
+        if self.exe_file is not None:
+            self.exe_file.put()
+            self.exe_file = None
+
+    def maps(self) -> Iterator[str]:
+        """Lines of /proc/PID/maps.  fs/proc/task_mmu.c:show_map_vma()."""
+        for vma in self.vmas:
+            rights = "".join(c if vma.prot & bit else "-" for c, bit in (("r", 1), ("w", 2), ("x", 4)))
+            inode = vma.file.inode if vma.file is not None else None
+            dev = inode.dev if inode is not None else 0
+            text = (
+                f"{vma.start:08x}-{vma.end:08x} {rights}{'s' if vma.shared else 'p'} {vma.pgoff * PAGE if inode else 0:08x} "
+                f"{dev >> 20:02x}:{dev & 0xFFFFF:02x} {inode.ino if inode is not None else 0} "
+            )
+            name = vma.file.path if vma.file is not None else vma.name
+            yield f"{text.ljust(73)}{name}\n" if name else text + "\n"
+
+    def on_fault(self, addr: int, access: str) -> bool:
+        """The same for the kernel's own accesses to user memory; a page beyond a file's end is a fault there."""
+        try:
+            return self.fault(addr, access)
+        except KernelError:
+            return False
+
+
+_COPIED = (
+    "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end",
+    "env_start", "env_end", "auxv", "exe_file", "mmap_base",
+)  # fmt: skip

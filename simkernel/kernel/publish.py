@@ -1,0 +1,246 @@
+"""Tasks, credentials and address spaces as structures in kernel memory: what a BPF program that walks
+task->real_parent->tgid finds.  include/linux/{sched,cred,mm_types}.h.  A mixin of Kernel.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simkernel.kernel.mm import Mm
+from simkernel.kernel.task import Task
+
+
+class Publisher:
+    """Writes the members that have a true value; members that a version lacks are skipped."""
+
+    def _setter(self: Any, struct: str, member: str) -> Any:
+        key = (struct, member)
+        found = self._offsets.get(key)
+        if found is None:
+            if self.types.has_member(f"struct {struct}", member):
+                found = self.types.setter(f"struct {struct}", member)
+            else:
+                found = _nothing
+            self._offsets[key] = found
+        return found
+
+    def set_field(self: Any, addr: int, struct: str, member: str, value: int) -> None:
+        """Store one member of a structure at a kernel address."""
+        self._setter(struct, member)(self.mem, addr, value)
+
+    def get_field(self: Any, addr: int, struct: str, member: str) -> int:
+        """Read one member; 0 when this version has none."""
+        if not self.types.has_member(f"struct {struct}", member):
+            return 0
+        return int(self.types.getter(f"struct {struct}", member)(self.mem, addr))
+
+    # -- memory --------------------------------------------------------------------------------------------------
+
+    def alloc_task_memory(self: Any, task: Task) -> None:
+        """struct task_struct, kernel stack, signal_struct and sighand_struct."""
+        self.stack_size = self.arch.map.stack_size
+        task.addr = self.mem.alloc(self.types.sizeof("struct task_struct"), 64)
+        task.stack = self.mem.alloc(self.stack_size, 4096)
+
+    def free_task_memory(self: Any, task: Task) -> None:
+        """put_task_struct()."""
+        if not task.addr:
+            return
+        self._by_addr.pop(task.addr, None)
+        self.mem.free(task.stack)
+        self.mem.free(task.addr)
+        if task.cred.addr and task.tgid == task.pid:
+            self.mem.free(task.cred.addr)
+            task.cred.addr = 0
+        if task.signal.addr and not task.signal.threads:
+            self.mem.free(task.signal.addr)
+            self.mem.free(task.signal.sighand_addr)
+            task.signal.addr = 0
+        task.addr = 0
+
+    def store_task(self: Any, task: Task) -> None:
+        """Everything that is known when a task appears."""
+        put = self.set_field
+        addr = task.addr
+        signal = task.signal
+        if not signal.addr:
+            signal.addr = self.mem.alloc(self.types.sizeof("struct signal_struct"))
+            signal.sighand_addr = self.mem.alloc(self.types.sizeof("struct sighand_struct"))
+        for member, value in (
+            ("stack", task.stack), ("flags", task.flags), ("pid", task.pid), ("tgid", task.tgid),
+            ("real_parent", task.real_parent.addr), ("parent", task.parent.addr),
+            ("group_leader", task.group_leader.addr), ("prio", task.prio), ("static_prio", task.static_prio),
+            ("normal_prio", task.normal_prio), ("policy", task.policy), ("exit_signal", task.exit_signal),
+            ("exit_state", task.exit_state), ("start_time", task.start_time_ns),
+            ("start_boottime", task.start_time_ns), ("real_start_time", task.start_time_ns),
+            ("nr_cpus_allowed", self.nr_cpus), ("signal", signal.addr), ("sighand", signal.sighand_addr),
+            ("usage.refs.counter", 1), ("usage.counter", 1), ("personality", task.personality),
+            ("set_child_tid", task.set_child_tid), ("clear_child_tid", task.clear_child_tid),
+        ):  # fmt: skip
+            put(addr, "task_struct", member, value)
+        self.store_comm(task)
+        self.store_state(task)
+        self.store_cpu(task)
+        self.link_lists(task)
+
+    def link_lists(self: Any, task: Task) -> None:
+        """task->tasks, children, sibling, thread_group: circular lists with true neighbours."""
+        for member in ("tasks", "children", "sibling", "thread_group", "thread_node"):
+            if self.types.has_member("struct task_struct", member):
+                self._list_init(task.addr + self.types.offsetof("struct task_struct", member))
+        if task.pid and task is task.group_leader:
+            offset = self.types.offsetof("struct task_struct", "tasks")
+            self._list_add_tail(task.addr + offset, self.rqs[0].idle.addr + offset if self.rqs else 0)
+        parent = task.real_parent
+        if parent is not task and task is task.group_leader:
+            head = parent.addr + self.types.offsetof("struct task_struct", "children")
+            self._list_add_tail(task.addr + self.types.offsetof("struct task_struct", "sibling"), head)
+        elif task is not task.group_leader:
+            offset = self.types.offsetof("struct task_struct", "thread_group")
+            self._list_add_tail(task.addr + offset, task.group_leader.addr + offset)
+
+    def unlink_task(self: Any, task: Task) -> None:
+        """Take a task out of the lists."""
+        for member in ("tasks", "sibling", "thread_group"):
+            if self.types.has_member("struct task_struct", member):
+                self._list_del(task.addr + self.types.offsetof("struct task_struct", member))
+
+    def _list_init(self: Any, addr: int) -> None:
+        word = self.arch.word
+        self.mem.write_uint(addr, word, addr)
+        self.mem.write_uint(addr + word, word, addr)
+
+    def _list_add_tail(self: Any, node: int, head: int) -> None:
+        if not head or head == node:
+            return
+        word, mem = self.arch.word, self.mem
+        last = mem.read_uint(head + word, word) or head
+        mem.write_uint(node, word, head)
+        mem.write_uint(node + word, word, last)
+        mem.write_uint(last, word, node)
+        mem.write_uint(head + word, word, node)
+
+    def _list_del(self: Any, node: int) -> None:
+        word, mem = self.arch.word, self.mem
+        following, previous = mem.read_uint(node, word), mem.read_uint(node + word, word)
+        if following and previous:
+            mem.write_uint(previous, word, following)
+            mem.write_uint(following + word, word, previous)
+            self._list_init(node)
+
+    def store_comm(self: Any, task: Task) -> None:
+        """task->comm."""
+        offset = self.types.offsetof("struct task_struct", "comm")
+        self.mem.write(task.addr + offset, task.comm.encode("latin-1")[:15].ljust(16, b"\0"))
+
+    def set_comm(self: Any, task: Task, name: str) -> None:
+        """Rename a task."""
+        task.comm = name
+        self.store_comm(task)
+
+    def store_state(self: Any, task: Task) -> None:
+        """task->__state (state before 5.14)."""
+        self.set_field(task.addr, "task_struct", "__state", task.state)
+        self.set_field(task.addr, "task_struct", "state", task.state)
+
+    def store_cpu(self: Any, task: Task) -> None:
+        """task->cpu, in thread_info or beside it by version."""
+        for member in ("cpu", "thread_info.cpu", "wake_cpu", "recent_used_cpu"):
+            self.set_field(task.addr, "task_struct", member, task.cpu)
+
+    def store_on_rq(self: Any, task: Task) -> None:
+        """task->on_rq."""
+        self.set_field(task.addr, "task_struct", "on_rq", int(task.on_rq))
+
+    def store_current(self: Any, rq: Any, prev: Task, following: Task) -> None:
+        """At a switch: on_cpu and the context-switch counts."""
+        put = self.set_field
+        if prev.addr:
+            put(prev.addr, "task_struct", "on_cpu", 0)
+            put(prev.addr, "task_struct", "nvcsw", prev.nvcsw)
+            put(prev.addr, "task_struct", "nivcsw", prev.nivcsw)
+            put(prev.addr, "task_struct", "utime", prev.utime_ns)
+        put(following.addr, "task_struct", "on_cpu", 1)
+        put(following.addr, "task_struct", "on_rq", 1)
+
+    # -- credentials ---------------------------------------------------------------------------------------------
+
+    def publish_cred(self: Any, task: Task) -> None:
+        """struct cred, and task->cred, task->real_cred."""
+        cred = task.cred
+        if not cred.addr:
+            cred.addr = self.mem.alloc(self.types.sizeof("struct cred"))
+        self.store_cred(cred)
+        self.set_field(task.addr, "task_struct", "cred", cred.addr)
+        self.set_field(task.addr, "task_struct", "real_cred", cred.addr)
+
+    def store_cred(self: Any, cred: Any) -> None:
+        """The numbers of a struct cred."""
+        put = self.set_field
+        for name in ("uid", "euid", "suid", "fsuid", "gid", "egid", "sgid", "fsgid"):
+            value = getattr(cred, name)
+            put(cred.addr, "cred", f"{name}.val", value)
+        for name in ("cap_inheritable", "cap_permitted", "cap_effective", "cap_bset", "cap_ambient"):
+            mask = getattr(cred, name)
+            put(cred.addr, "cred", f"{name}.cap[0]", mask & 0xFFFFFFFF)
+            put(cred.addr, "cred", f"{name}.cap[1]", mask >> 32)
+
+    # -- mm ------------------------------------------------------------------------------------------------------
+
+    def alloc_mm_memory(self: Any, mm: Mm) -> None:
+        """struct mm_struct."""
+        mm.addr = self.mem.alloc(self.types.sizeof("struct mm_struct"), 64)
+        self.store_mm(mm)
+
+    def free_mm_memory(self: Any, mm: Mm) -> None:
+        """mmdrop()."""
+        self.mem.free(mm.addr)
+        mm.addr = 0
+
+    def store_mm(self: Any, mm: Mm) -> None:
+        """The borders of code, data, heap, stack, arguments."""
+        for name in (
+            "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start",
+            "arg_end", "env_start", "env_end", "mmap_base",
+        ):  # fmt: skip
+            self.set_field(mm.addr, "mm_struct", name, getattr(mm, name))
+        self.set_field(mm.addr, "mm_struct", "task_size", self.layout.task_size)
+        self.set_field(mm.addr, "mm_struct", "mm_users.counter", mm.users)
+        self.set_field(mm.addr, "mm_struct", "mm_count.counter", 1)
+        self.set_field(mm.addr, "mm_struct", "total_vm", mm.total_pages())
+        self.set_field(mm.addr, "mm_struct", "map_count", len(mm.vmas))
+        if mm.exe_file is not None:
+            self.set_field(mm.addr, "mm_struct", "exe_file", mm.exe_file.addr)
+
+    # -- exec ----------------------------------------------------------------------------------------------------
+
+    def binprm_memory(self: Any, bprm: Any) -> int:
+        """struct linux_binprm with its file names."""
+        addr = int(self.mem.alloc(self.types.sizeof("struct linux_binprm") + 256))
+        text = addr + self.types.sizeof("struct linux_binprm")
+        self.mem.write(text, bprm.filename[:255] + b"\0")
+        self.set_field(addr, "linux_binprm", "filename", text)
+        self.set_field(addr, "linux_binprm", "interp", text)
+        self.set_field(addr, "linux_binprm", "file", bprm.file.addr)
+        self.set_field(addr, "linux_binprm", "argc", len(bprm.argv))
+        self.set_field(addr, "linux_binprm", "envc", len(bprm.envp))
+        return addr
+
+    def bprm_at(self: Any, addr: int) -> Any:
+        """The LinuxBinprm of an address."""
+        return next(b for b in self.bprms if b.addr == addr)
+
+    def write_clone_args(self: Any, args: Any) -> int:
+        """struct kernel_clone_args; one per task, freed with the next."""
+        addr = int(self.mem.alloc(self.types.sizeof("struct kernel_clone_args")))
+        for name in ("flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size", "tls"):
+            self.set_field(addr, "kernel_clone_args", name, getattr(args, name))
+        previous = getattr(self.current, "clone_args_addr", 0)
+        if previous:
+            self.mem.free(previous)
+        self.current.clone_args_addr = addr
+        return addr
+
+
+def _nothing(mem: Any, addr: int, value: int) -> None:
+    """A member that this kernel version does not have."""

@@ -1,0 +1,422 @@
+"""System calls about the machine and the running task: uname, sysinfo, prctl, getrandom, scheduling parameters...
+
+kernel/{sys,panic,membarrier}.c, kernel/sched/syscalls, drivers/char/random.c, arch/*/kernel/process.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from arch.errors import EFAULT, EINVAL, ENODEV, EPERM, ESRCH, KernelError
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.task import Task
+
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
+
+Body = Generator[Any, Any, int]
+
+NS = 1_000_000_000
+BUILD = "#1 SMP"
+
+
+def uname_fields(k: Kernel, task: Task | None = None) -> list[str]:
+    """sysname, nodename, release, version, machine, domainname."""
+    return ["Linux", k.hostname, k.version.release, f"{BUILD} simkernel {k.version}", k.arch.machine, "(none)"]
+
+
+@syscall("newuname", "struct new_utsname *name", source="kernel/sys.c")
+def sys_newuname(k: Kernel, name: int) -> int:
+    """EFAULT."""
+    k.copy_to_user(name, b"".join(f.encode()[:64].ljust(65, b"\0") for f in uname_fields(k)))
+    return 0
+
+
+@syscall("uname", "struct new_utsname *name", source="kernel/sys.c")
+def sys_uname(k: Kernel, name: int) -> int:
+    """EFAULT."""
+    k.copy_to_user(name, b"".join(f.encode()[:64].ljust(65, b"\0") for f in uname_fields(k)))
+    return 0
+
+
+@syscall("sethostname", "char *name, int len", source="kernel/sys.c")
+def sys_sethostname(k: Kernel, name: int, length: int) -> int:
+    """EPERM, EINVAL, EFAULT."""
+    if not k.capable(21):
+        raise KernelError(EPERM)
+    if not 0 <= length <= 64:
+        raise KernelError(EINVAL)
+    k.hostname = k.copy_from_user(name, length).split(b"\0")[0].decode("latin-1")
+    return 0
+
+
+@syscall("sysinfo", "struct sysinfo *info", source="kernel/sys.c")
+def sys_sysinfo(k: Kernel, info: int) -> int:
+    """EFAULT."""
+    word, order = k.arch.word, k.mem.byteorder
+    total, free = k.physical.size, k.physical.free_pages * 4096
+    values = [k.clock.now_ns // NS, 0, 0, 0, total, free, 0, 0, 0, 0]
+    data = b"".join(v.to_bytes(word, order) for v in values)
+    data += len(k.tasks).to_bytes(2, order) + bytes(2)
+    if word == 8:
+        data += bytes(4)
+    data += bytes(2 * word) + (1).to_bytes(4, order)
+    k.copy_to_user(info, data.ljust(112 if word == 8 else 64, b"\0"))
+    return 0
+
+
+@syscall("getrandom", "char *buf, size_t count, unsigned int flags", source="drivers/char/random.c", since="3.17")
+def sys_getrandom(k: Kernel, buf: int, count: int, flags: int) -> int:
+    """Bytes from the machine's seed.  EINVAL, EFAULT."""
+    if flags & ~7 or flags & 6 == 6:
+        raise KernelError(EINVAL)
+    count = min(count, 0x7FFFF000)
+    done = 0
+    while done < count:
+        step = min(count - done, 1 << 16)
+        k.copy_to_user(buf + done, k.random.randbytes(step))
+        done += step
+    return count
+
+
+@syscall("getcpu", "unsigned *cpup, unsigned *nodep, struct getcpu_cache *unused", source="kernel/sys.c")
+def sys_getcpu(k: Kernel, cpup: int, nodep: int, unused: int) -> int:
+    """EFAULT."""
+    if cpup:
+        k.put_user(cpup, 4, k.rq.cpu)
+    if nodep:
+        k.put_user(nodep, 4, 0)
+    return 0
+
+
+@syscall("personality", "unsigned int personality", source="kernel/exec_domain.c")
+def sys_personality(k: Kernel, personality: int) -> int:
+    """The old one."""
+    old = k.current.personality
+    if personality != 0xFFFFFFFF:
+        k.current.personality = personality
+    return old
+
+
+@syscall("membarrier", "int cmd, unsigned int flags, int cpu_id", source="kernel/sched/membarrier.c", since="4.3")
+def sys_membarrier(k: Kernel, cmd: int, flags: int, cpu_id: int) -> int:
+    """All simulated CPUs see memory in one order: every command holds already."""
+    if flags & ~1 or (cmd and cmd & (cmd - 1)) or cmd > 0x1FF:
+        raise KernelError(EINVAL)
+    return 0x1FF if cmd == 0 else 0
+
+
+@syscall("syslog", "int type, char *buf, int len", source="kernel/printk/printk.c")
+def sys_syslog(k: Kernel, kind: int, buf: int, length: int) -> int:
+    """Read the kernel log (dmesg).  EINVAL."""
+    text = "".join(f"<6>[{ns // NS:5d}.{ns % NS // 1000:06d}] {line}\n" for ns, line in k.log).encode()
+    if kind in (2, 3, 4):
+        if not buf or length < 0:
+            raise KernelError(EINVAL)
+        data = text[-length:] if length else b""
+        k.copy_to_user(buf, data)
+        if kind == 4:
+            k.log.clear()
+        return len(data)
+    if kind == 5:
+        k.log.clear()
+        return 0
+    if kind in (0, 1, 6, 7, 8):
+        return 0
+    if kind in (9, 10):
+        return len(text) if kind == 9 else 1 << 17
+    raise KernelError(EINVAL)
+
+
+@syscall("reboot", "int magic1, int magic2, unsigned int cmd, void *arg", source="kernel/reboot.c")
+def sys_reboot(k: Kernel, magic1: int, magic2: int, cmd: int, arg: int) -> int:
+    """EPERM, EINVAL; power off and restart stop the machine."""
+    if not k.capable(22):
+        raise KernelError(EPERM)
+    if magic1 & 0xFFFFFFFF != 0xFEE1DEAD:
+        raise KernelError(EINVAL)
+    if cmd in (0x4321FEDC, 0xCDEF0123, 0x01234567):
+        k.powered_off = True
+        k.cpu.stop()
+    return 0
+
+
+# -- prctl --------------------------------------------------------------------------------------------------------
+
+
+@syscall(
+    "prctl",
+    "int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5",
+    source="kernel/sys.c",
+)
+def sys_prctl(k: Kernel, option: int, arg2: int, arg3: int, arg4: int, arg5: int) -> Body:
+    """Names, death signal, dumpable, subreaper, no_new_privs...; EINVAL for the rest."""
+    task = k.current
+    simple = _PRCTL_GET.get(option)
+    if simple is not None:
+        return int(getattr(task, simple))
+    if option == 15:  # PR_SET_NAME
+        name = k.copy_from_user_string(arg2, 15)
+        yield k.call("__set_task_comm", task.addr, k.scratch_string(name), 0)
+        return 0
+    if option == 16:  # PR_GET_NAME
+        k.copy_to_user(arg2, task.comm.encode("latin-1")[:15].ljust(16, b"\0"))
+        return 0
+    if option == 1:  # PR_SET_PDEATHSIG
+        if arg2 > 64:
+            raise KernelError(EINVAL)
+        task.pdeath_signal = arg2
+        return 0
+    if option in (2, 37):  # PR_GET_PDEATHSIG, PR_GET_CHILD_SUBREAPER
+        k.put_user(arg2, 4, task.pdeath_signal if option == 2 else int(task.child_subreaper))
+        return 0
+    if option == 4:  # PR_SET_DUMPABLE
+        if arg2 > 1:
+            raise KernelError(EINVAL)
+        task.dumpable = arg2
+        return 0
+    if option == 36:  # PR_SET_CHILD_SUBREAPER
+        task.group_leader.child_subreaper = bool(arg2)
+        return 0
+    if option == 38:  # PR_SET_NO_NEW_PRIVS
+        if arg2 != 1 or arg3 or arg4 or arg5:
+            raise KernelError(EINVAL)
+        task.no_new_privs = True
+        return 0
+    if option in (23, 24):  # PR_CAPBSET_READ, PR_CAPBSET_DROP
+        if arg2 > 40:
+            raise KernelError(EINVAL)
+        if option == 23:
+            return task.cred.cap_bset >> arg2 & 1
+        task.cred.cap_bset &= ~(1 << arg2)
+        return 0
+    if option == 29:  # PR_SET_TIMERSLACK
+        task.timer_slack_ns = arg2 or 50000
+        return 0
+    if option in (8, 28, 0x59616D61, 26):  # keepcaps, securebits, ptracer, tsc
+        return 0
+    raise KernelError(EINVAL)
+
+
+_PRCTL_GET = {3: "dumpable", 30: "timer_slack_ns", 39: "no_new_privs"}
+
+
+@syscall("arch_prctl", "int option, unsigned long arg2", source="arch/x86/kernel/process_64.c")
+def sys_arch_prctl(k: Kernel, option: int, arg2: int) -> int:
+    """ARCH_SET_FS and ARCH_GET_FS; EINVAL for the rest."""
+    if option == 0x1002:
+        if arg2 >= k.layout.task_size:
+            raise KernelError(EPERM)
+        k.cpu.tls = arg2
+        k.current.tls = arg2
+        return 0
+    if option == 0x1003:
+        k.put_user(arg2, 8, k.cpu.tls)
+        return 0
+    raise KernelError(EINVAL)
+
+
+@syscall(
+    "riscv_flush_icache", "uintptr_t start, uintptr_t end, uintptr_t flags", source="arch/riscv/kernel/sys_riscv.c"
+)
+def sys_riscv_flush_icache(k: Kernel, start: int, end: int, flags: int) -> int:
+    """Code is seen as it is written."""
+    if flags & ~1:
+        raise KernelError(EINVAL)
+    return 0
+
+
+# -- scheduling ---------------------------------------------------------------------------------------------------
+
+
+def _target(k: Kernel, pid: int) -> Task:
+    task = k.current if pid == 0 else k.find_task(pid)
+    if pid < 0:
+        raise KernelError(EINVAL)
+    if task is None:
+        raise KernelError(ESRCH)
+    return task
+
+
+@syscall("sched_yield", "", source="kernel/sched/core.c")
+def sys_sched_yield(k: Kernel) -> Body:
+    """Let others run first."""
+    k.account()
+    task = k.current
+    if k.rq.tasks:
+        task.vruntime = max(task.vruntime, max(t.vruntime for t in k.rq.tasks) + 1)
+        yield k.call("schedule")
+    return 0
+
+
+@syscall("sched_getaffinity", "pid_t pid, unsigned int len, unsigned long *user_mask_ptr", source="kernel/sched/core.c")
+def sys_sched_getaffinity(k: Kernel, pid: int, length: int, mask: int) -> int:
+    """EINVAL, ESRCH, EFAULT."""
+    word = k.arch.word
+    if length * 8 < k.nr_cpus or length & (word - 1):
+        raise KernelError(EINVAL)
+    task = _target(k, pid)
+    value = task.affinity or (1 << k.nr_cpus) - 1
+    size = min(length, word)
+    k.copy_to_user(mask, value.to_bytes(size, k.mem.byteorder))
+    return size
+
+
+@syscall("sched_setaffinity", "pid_t pid, unsigned int len, unsigned long *user_mask_ptr", source="kernel/sched/core.c")
+def sys_sched_setaffinity(k: Kernel, pid: int, length: int, mask: int) -> Body:
+    """EINVAL, ESRCH, EFAULT."""
+    task = _target(k, pid)
+    raw = k.copy_from_user(mask, min(length, k.arch.word))
+    value = int.from_bytes(raw, k.mem.byteorder) & ((1 << k.nr_cpus) - 1)
+    if not value:
+        raise KernelError(EINVAL)
+    task.affinity = value
+    if not value >> task.cpu & 1 and task is k.current:
+        task.migrate = True
+        yield k.call("migrate_task_to", task.addr)
+    return 0
+
+
+@kernel_function("int migrate_task_to(struct task_struct *p)", source="kernel/sched/core.c")
+def migrate_task_to(k: Kernel, p: int) -> Body:
+    """Leave a CPU that is not allowed any more: sleep, and be woken on another."""
+    task = k.task_at(p)
+    k.clock.add(k.clock.now_ns, lambda: k.activate(task, 0) and None)
+    yield k.wait(None, interruptible=False)
+    return 0
+
+
+@syscall("sched_getscheduler", "pid_t pid", source="kernel/sched/core.c")
+def sys_sched_getscheduler(k: Kernel, pid: int) -> int:
+    """EINVAL, ESRCH."""
+    return _target(k, pid).policy
+
+
+@syscall("sched_setscheduler", "pid_t pid, int policy, struct sched_param *param", source="kernel/sched/core.c")
+def sys_sched_setscheduler(k: Kernel, pid: int, policy: int, param: int) -> int:
+    """EINVAL, ESRCH, EFAULT."""
+    task = _target(k, pid)
+    priority = k.get_user(param, 4)
+    if policy & ~0x40000000 not in (0, 1, 2, 3, 5):
+        raise KernelError(EINVAL)
+    policy &= ~0x40000000
+    if (policy in (1, 2)) != (1 <= priority <= 99):
+        raise KernelError(EINVAL)
+    task.policy, task.rt_priority = policy, priority
+    task.prio = task.normal_prio = 99 - priority if policy in (1, 2) else task.static_prio
+    k.store_task_prio(task)
+    return 0
+
+
+@syscall("sched_getparam", "pid_t pid, struct sched_param *param", source="kernel/sched/core.c")
+def sys_sched_getparam(k: Kernel, pid: int, param: int) -> int:
+    """EINVAL, ESRCH, EFAULT."""
+    k.put_user(param, 4, _target(k, pid).rt_priority)
+    return 0
+
+
+@syscall("sched_setparam", "pid_t pid, struct sched_param *param", source="kernel/sched/core.c")
+def sys_sched_setparam(k: Kernel, pid: int, param: int) -> int:
+    """EINVAL, ESRCH, EFAULT."""
+    task = _target(k, pid)
+    priority = k.get_user(param, 4)
+    if (task.policy in (1, 2)) != (1 <= priority <= 99):
+        raise KernelError(EINVAL)
+    task.rt_priority = priority
+    return 0
+
+
+@syscall("sched_get_priority_max", "int policy", source="kernel/sched/core.c")
+def sys_sched_get_priority_max(k: Kernel, policy: int) -> int:
+    """EINVAL."""
+    if policy in (1, 2):
+        return 99
+    if policy in (0, 3, 5, 6):
+        return 0
+    raise KernelError(EINVAL)
+
+
+@syscall("sched_get_priority_min", "int policy", source="kernel/sched/core.c")
+def sys_sched_get_priority_min(k: Kernel, policy: int) -> int:
+    """EINVAL."""
+    if policy in (1, 2):
+        return 1
+    if policy in (0, 3, 5, 6):
+        return 0
+    raise KernelError(EINVAL)
+
+
+@syscall("getpriority", "int which, int who", source="kernel/sys.c")
+def sys_getpriority(k: Kernel, which: int, who: int) -> int:
+    """20 - nice.  EINVAL, ESRCH."""
+    return max(20 - t.nice for t in _priority_targets(k, which, who))
+
+
+@syscall("setpriority", "int which, int who, int niceval", source="kernel/sys.c")
+def sys_setpriority(k: Kernel, which: int, who: int, nice: int) -> int:
+    """EINVAL, ESRCH, EACCES."""
+    nice = min(max(nice, -20), 19)
+    for task in _priority_targets(k, which, who):
+        _set_nice(k, task, nice)
+    return 0
+
+
+def _set_nice(k: Kernel, task: Task, nice: int) -> None:
+    if nice < task.nice and not k.capable(23):
+        raise KernelError(13)
+    task.static_prio = task.prio = task.normal_prio = 120 + nice
+    k.store_task_prio(task)
+
+
+def _priority_targets(k: Kernel, which: int, who: int) -> list[Task]:
+    if which not in (0, 1, 2):
+        raise KernelError(EINVAL)
+    if which == 0:
+        found = [k.current] if not who else [t for t in (k.find_task(who),) if t is not None]
+    elif which == 1:
+        found = [t for t in k.tasks.values() if t.pgid == (who or k.current.pgid)]
+    else:
+        found = [t for t in k.tasks.values() if t.cred.uid == (who or k.current.cred.uid)]
+    if not found:
+        raise KernelError(ESRCH)
+    return found
+
+
+@syscall("nice", "int increment", source="kernel/sched/core.c")
+def sys_nice(k: Kernel, increment: int) -> int:
+    """EPERM."""
+    _set_nice(k, k.current, min(max(k.current.nice + increment, -20), 19))
+    return 0
+
+
+# -- usage --------------------------------------------------------------------------------------------------------
+
+
+@syscall("getrusage", "int who, struct rusage *ru", source="kernel/sys.c")
+def sys_getrusage(k: Kernel, who: int, ru: int) -> int:
+    """EINVAL, EFAULT."""
+    k.charge_user()
+    k.account()
+    task, signal = k.current, k.current.signal
+    if who == 0:
+        utime = signal.utime_ns + sum(t.utime_ns for t in signal.threads)
+        stime = signal.stime_ns + sum(t.stime_ns for t in signal.threads)
+        pages = len(task.mm.pages) if task.mm is not None else 0
+    elif who == -1:
+        utime, stime, pages = signal.cutime_ns, signal.cstime_ns, signal.cmaxrss
+    elif who == 1:
+        utime, stime, pages = task.utime_ns, task.stime_ns, len(task.mm.pages) if task.mm is not None else 0
+    else:
+        raise KernelError(EINVAL)
+    k.copy_to_user(ru, k.rusage(utime, stime, pages, task))
+    return 0
+
+
+@syscall("acct", "const char *name", source="kernel/acct.c")
+def sys_acct(k: Kernel, name: int) -> int:
+    """Process accounting is not there."""
+    raise KernelError(38)
+
+
+__all__ = ["EFAULT", "ENODEV"]

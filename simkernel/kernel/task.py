@@ -1,0 +1,316 @@
+"""Tasks: the host-side twins of struct task_struct, signal_struct, cred, and where their members lie in kernel memory.
+
+include/linux/sched.h, kernel/fork.c.  What bodies need quickly is a Python attribute; what others can look at (BPF
+programs, crash dumps) is in kernel memory and is updated whenever it changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from simkernel.kernel.waitqueue import WaitQueue
+
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
+    from simkernel.kernel.mm import Mm
+
+# task_struct.__state (include/linux/sched.h)
+TASK_RUNNING, TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_STOPPED, TASK_TRACED = 0, 1, 2, 4, 8
+EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD = 0x10, 0x20, 0x80
+# The same in 4.1: EXIT_ZOMBIE 32, EXIT_DEAD 16, TASK_DEAD 64.
+PF_EXITING, PF_KTHREAD, PF_FORKNOEXEC, PF_RANDOMIZE, PF_IDLE = 0x4, 0x00200000, 0x40, 0x00400000, 0x2
+THREAD_SIZE = 16384
+COMM_LEN = 16
+NSIG = 64
+
+CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_SIGHAND = 0x100, 0x200, 0x400, 0x800
+CLONE_VFORK, CLONE_PARENT, CLONE_THREAD, CLONE_SETTLS = 0x4000, 0x8000, 0x10000, 0x80000
+CLONE_PARENT_SETTID, CLONE_CHILD_CLEARTID, CLONE_CHILD_SETTID = 0x100000, 0x200000, 0x1000000
+CLONE_PIDFD = 0x1000
+
+CAP_FULL = (1 << 41) - 1
+
+RLIMITS = {  # RLIMIT_*: (soft, hard); include/asm-generic/resource.h, INIT_RLIMITS
+    0: (-1, -1), 1: (-1, -1), 2: (-1, -1), 3: (8 << 20, -1), 4: (0, -1), 5: (-1, -1), 6: (4096, 4096),
+    7: (1024, 4096), 8: (8 << 20, 8 << 20), 9: (-1, -1), 10: (-1, -1), 11: (4096, 4096), 12: (819200, 819200),
+    13: (0, 0), 14: (0, 0), 15: (-1, -1),
+}  # fmt: skip
+
+
+class SigAction:
+    """struct k_sigaction."""
+
+    __slots__ = ("flags", "handler", "mask", "restorer")
+
+    def __init__(self, handler: int = 0, flags: int = 0, mask: int = 0, restorer: int = 0) -> None:
+        self.handler = handler
+        self.flags = flags
+        self.mask = mask
+        self.restorer = restorer
+
+
+class SigInfo:
+    """One pending signal: what becomes siginfo_t."""
+
+    __slots__ = ("addr", "code", "pid", "sig", "status", "stime", "uid", "utime", "value")
+
+    def __init__(self, sig: int, code: int = 0, pid: int = 0, uid: int = 0) -> None:
+        self.sig = sig
+        self.code = code
+        self.pid = pid
+        self.uid = uid
+        self.addr = 0
+        self.status = 0
+        self.utime = self.stime = 0
+        self.value = 0
+
+
+class SignalStruct:
+    """signal_struct and sighand_struct: what the threads of a group share."""
+
+    def __init__(self) -> None:
+        self.threads: list[Task] = []
+        self.actions: list[SigAction] = [SigAction() for _ in range(NSIG + 1)]
+        self.sighand_users = 1
+        self.pending: list[SigInfo] = []
+        self.wait_chldexit = WaitQueue("wait_chldexit")
+        self.group_exit_code = 0
+        self.group_exiting = False
+        self.stopped = False
+        self.stop_reported = True
+        self.stop_code = 0
+        self.continued = False
+        self.rlimits = dict(RLIMITS)
+        self.pgid = 0
+        self.session = 0
+        self.tty: Any = None
+        self.leader_exited = False
+        self.itimers: list[Any] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF: (timer, interval_ns, expires)
+        self.posix_timers: dict[int, Any] = {}
+        self.cutime_ns = self.cstime_ns = 0
+        self.utime_ns = self.stime_ns = 0  # of threads that are gone
+        self.maxrss = 0
+        self.cmaxrss = 0
+        self.group_exec: Task | None = None
+        self.addr = 0
+        self.sighand_addr = 0
+
+
+class Cred:
+    """struct cred."""
+
+    __slots__ = (
+        "addr", "cap_ambient", "cap_bset", "cap_effective", "cap_inheritable", "cap_permitted", "egid", "euid",
+        "fsgid", "fsuid", "gid", "groups", "sgid", "suid", "uid",
+    )  # fmt: skip
+
+    def __init__(self) -> None:
+        self.uid = self.euid = self.suid = self.fsuid = 0
+        self.gid = self.egid = self.sgid = self.fsgid = 0
+        self.groups: list[int] = []
+        self.cap_inheritable = self.cap_ambient = 0
+        self.cap_permitted = self.cap_effective = self.cap_bset = CAP_FULL
+        self.addr = 0
+
+    def copy(self) -> Cred:
+        """prepare_creds()."""
+        new = Cred()
+        for name in Cred.__slots__:
+            setattr(new, name, getattr(self, name))
+        new.groups = list(self.groups)
+        new.addr = 0
+        return new
+
+
+class Task:
+    """struct task_struct."""
+
+    def __init__(self, k: Kernel, pid: int, comm: str) -> None:
+        self.k = k
+        self.pid = pid
+        self.tgid = pid
+        self.comm = comm
+        self.addr = 0
+        self.stack = 0  # lowest address of the kernel stack
+        self.regs = 0  # kernel address of its user struct pt_regs, at the top of the stack
+        self.mm: Mm | None = None
+        self.user: Any = None
+        self.files: Any = None
+        self.fs: Any = None
+        self.signal: SignalStruct = SignalStruct()
+        self.cred = Cred()
+        self.group_leader: Task = self
+        self.parent: Task = self
+        self.real_parent: Task = self
+        self.children: list[Task] = []
+        self.flags = 0
+        self.state = TASK_RUNNING
+        self.exit_state = 0
+        self.exit_code = 0
+        self.exit_signal = 17
+        self.start_time_ns = 0
+        self.utime_ns = self.stime_ns = 0
+        self.nvcsw = self.nivcsw = 0
+        self.min_flt = self.maj_flt = 0
+        # scheduling
+        self.cpu = 0
+        self.on_rq = False
+        self.on_cpu = False
+        self.prio, self.static_prio, self.normal_prio = 120, 120, 120
+        self.policy = 0
+        self.rt_priority = 0
+        self.vruntime = 0
+        self.slice_start_ns = 0
+        self.sum_exec_ns = 0
+        self.affinity = 0
+        self.need_resched = False
+        # execution
+        self.frames: list[list[Any]] = []
+        self.context: Any = None
+        self.wait_queues: tuple[WaitQueue, ...] = ()
+        self.wait_result = 0
+        self.wait_timer: Any = None
+        self.wait_interruptible = False
+        self.wait_killable = False
+        self.kthread: Any = None
+        self.entered = False
+        self.syscall_nr = -1
+        self.in_syscall = False
+        # signals
+        self.pending: list[SigInfo] = []
+        self.blocked = 0
+        self.saved_blocked: int | None = None  # restore after sigsuspend and the like
+        self.sas_sp = self.sas_size = self.sas_flags = 0
+        self.restart: Any = None  # (name, ...) for restart_syscall
+        self.work = False  # something to do before going back to user mode
+        # thread bits
+        self.set_child_tid = 0
+        self.clear_child_tid = 0
+        self.robust_list = 0
+        self.vfork_done: WaitQueue | None = None
+        self.vfork_released = False
+        self.pdeath_signal = 0
+        self.dumpable = 1
+        self.no_new_privs = False
+        self.child_subreaper = False
+        self.personality = 0
+        self.timer_slack_ns = 50000
+        self.rseq = 0
+        self.tls = 0
+        self.crash: Any = None
+        self.killed = False
+        self.clone_args: Any = None  # CloneArgs of the clone in progress
+        self.wait_request: Any = None
+        self.driver: Any = None  # who drives this task from Python (simkernel/usertask.py)
+        self.forked = False  # made by clone(): strace says so
+        self.sigwait = 0  # mask of rt_sigtimedwait
+        self.returned_from_signal = False
+        self.signal_contexts: dict[int, Any] = {}  # FP state of interrupted code, by frame address
+        self.dead_space: Any = None
+        self.prev: Any = None
+        self.watched = False  # the host waits for it: init does not reap
+        self.clone_args_addr = 0
+        self.migrate = False
+        self.ksp = 0  # kernel stack pointer while it does not run
+
+    # Members that live in shared objects, by the names other subsystems use.
+    @property
+    def threads(self) -> list[Task]:
+        """All threads of the group."""
+        return self.signal.threads
+
+    @property
+    def pgid(self) -> int:
+        """Process group."""
+        return self.signal.pgid
+
+    @property
+    def session(self) -> int:
+        """Session id."""
+        return self.signal.session
+
+    @property
+    def tty(self) -> Any:
+        """Controlling terminal."""
+        return self.signal.tty
+
+    @tty.setter
+    def tty(self, value: Any) -> None:
+        self.signal.tty = value
+
+    @property
+    def is_kernel(self) -> bool:
+        """A kernel thread."""
+        return bool(self.flags & PF_KTHREAD)
+
+    @property
+    def prio_class(self) -> int:
+        """0 for real time, 1 for the rest."""
+        return 0 if self.policy in (1, 2) else 1
+
+    @property
+    def nice(self) -> int:
+        """-20 .. 19."""
+        return self.static_prio - 120
+
+    @property
+    def rlimits(self) -> dict[int, tuple[int, int]]:
+        """RLIMIT_* -> (soft, hard), -1 for infinity."""
+        return self.signal.rlimits
+
+    @property
+    def sigpending(self) -> int:
+        """Signal mask of what is pending for this thread."""
+        return mask_of(self.pending)
+
+    @property
+    def shared_pending(self) -> int:
+        """Signal mask of what is pending for the whole group."""
+        return mask_of(self.signal.pending)
+
+    @property
+    def ignored(self) -> int:
+        """SigIgn of /proc/PID/status."""
+        return sum(1 << (n - 1) for n, a in enumerate(self.signal.actions) if n and a.handler == 1)
+
+    @property
+    def caught(self) -> int:
+        """SigCgt of /proc/PID/status."""
+        return sum(1 << (n - 1) for n, a in enumerate(self.signal.actions) if n and a.handler > 1)
+
+    def __getattr__(self, name: str) -> Any:
+        # uid, euid, groups, cap_effective ... are read through to the credentials.
+        if name in Cred.__slots__:
+            return getattr(self.cred, name)
+        raise AttributeError(name)
+
+    @property
+    def state_letter(self) -> str:
+        """R, S, D, T, Z as ps shows it."""
+        if self.exit_state:
+            return "Z" if self.exit_state == EXIT_ZOMBIE else "X"
+        return {TASK_RUNNING: "R", TASK_INTERRUPTIBLE: "S", TASK_UNINTERRUPTIBLE: "D", TASK_STOPPED: "T"}.get(
+            self.state, "S"
+        )
+
+    def kernel_stack(self) -> list[str]:
+        """`name+0x0/0x40` of the functions that run in this task, innermost first."""
+        return [self.k.symbols.format(self.k.text.address(f[3])) for f in reversed(self.frames)]
+
+    def descendants(self) -> Iterator[Task]:
+        """All children, recursively."""
+        for child in self.children:
+            yield child
+            yield from child.descendants()
+
+    def __repr__(self) -> str:
+        return f"<Task {self.pid} {self.comm!r} {self.state_letter}>"
+
+
+def mask_of(pending: list[SigInfo]) -> int:
+    """Bit sig-1 for each pending signal."""
+    mask = 0
+    for info in pending:
+        mask |= 1 << (info.sig - 1)
+    return mask

@@ -1,0 +1,451 @@
+"""System calls of time: clocks, sleeping, interval and POSIX timers.  kernel/time/*.c."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
+
+from arch.errors import (
+    EAGAIN,
+    EFAULT,
+    EINTR,
+    EINVAL,
+    EOPNOTSUPP,
+    ERESTART_RESTARTBLOCK,
+    ERESTARTNOHAND,
+    ETIME,
+    KernelError,
+)
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.signal import SIGALRM, SIGPROF, SIGVTALRM
+from simkernel.kernel.task import Task
+
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
+
+Body = Generator[Any, Any, int]
+
+(CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW,
+ CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME, CLOCK_REALTIME_ALARM, CLOCK_BOOTTIME_ALARM,
+ _SGI, CLOCK_TAI) = range(12)  # fmt: skip
+TIMER_ABSTIME = 1
+NS = 1_000_000_000
+TICK_NS = 4_000_000  # CONFIG_HZ=250
+
+
+class Times:
+    """Reading and writing timespec and timeval.  32-bit machines have old (32-bit) and new (64-bit) forms."""
+
+    def __init__(self, k: Kernel) -> None:
+        self.k = k
+
+
+def read_pair(k: Kernel, addr: int, size: int) -> tuple[int, int]:
+    """Two signed integers of `size` bytes."""
+    raw = k.copy_from_user(addr, 2 * size)
+    order = k.mem.byteorder
+    return int.from_bytes(raw[:size], order, signed=True), int.from_bytes(raw[size:], order, signed=True)
+
+
+def pair_bytes(k: Kernel, first: int, second: int, size: int) -> bytes:
+    """Two integers of `size` bytes."""
+    mask = (1 << 8 * size) - 1
+    return (first & mask).to_bytes(size, k.mem.byteorder) + (second & mask).to_bytes(size, k.mem.byteorder)
+
+
+def read_timespec(k: Kernel, addr: int, size: int | None = None) -> int:
+    """Nanoseconds.  EINVAL for an impossible one."""
+    seconds, ns = read_pair(k, addr, size or k.arch.word)
+    if seconds < 0 or not 0 <= ns < NS:
+        raise KernelError(EINVAL)
+    return min(seconds * NS + ns, (1 << 63) - 1)
+
+
+def write_timespec(k: Kernel, addr: int, ns: int, size: int | None = None) -> None:
+    """Store nanoseconds as a timespec."""
+    k.copy_to_user(addr, pair_bytes(k, *divmod(ns, NS), size or k.arch.word))
+
+
+def clock_now(k: Kernel, which: int) -> int:
+    """What a clock shows, in nanoseconds.  EINVAL for an unknown one."""
+    k.charge_user()
+    now = k.clock.now_ns
+    if which in (CLOCK_REALTIME, CLOCK_TAI, CLOCK_REALTIME_ALARM):
+        return k.clock.realtime_ns
+    if which == CLOCK_REALTIME_COARSE:
+        return k.clock.realtime_ns // TICK_NS * TICK_NS
+    if which == CLOCK_MONOTONIC_COARSE:
+        return now // TICK_NS * TICK_NS
+    if which in (CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM):
+        return now
+    k.account()
+    if which == CLOCK_THREAD_CPUTIME_ID:
+        return k.current.sum_exec_ns
+    if which == CLOCK_PROCESS_CPUTIME_ID:
+        return sum(t.sum_exec_ns for t in k.current.threads) + k.current.signal.utime_ns
+    if which < 0:  # the CPU clock of another process: ~pid << 3 | type
+        task = k.find_task(~(which >> 3)) if ~(which >> 3) else k.current
+        if task is None:
+            raise KernelError(EINVAL)
+        return task.sum_exec_ns
+    raise KernelError(EINVAL)
+
+
+def _gettime(k: Kernel, which: int, tp: int, size: int | None) -> int:
+    write_timespec(k, tp, clock_now(k, which), size)
+    return 0
+
+
+@syscall("clock_gettime", "clockid_t which_clock, struct timespec *tp", source="kernel/time/posix-timers.c")
+def sys_clock_gettime(k: Kernel, which: int, tp: int) -> int:
+    """EINVAL, EFAULT."""
+    return _gettime(k, which, tp, None)
+
+
+@syscall("clock_gettime64", "clockid_t which_clock, struct timespec *tp", source="kernel/time/posix-timers.c")
+def sys_clock_gettime64(k: Kernel, which: int, tp: int) -> int:
+    """The same with 64-bit times on 32-bit machines."""
+    return _gettime(k, which, tp, 8)
+
+
+@syscall("clock_getres", "clockid_t which_clock, struct timespec *tp", source="kernel/time/posix-timers.c")
+def sys_clock_getres(k: Kernel, which: int, tp: int) -> int:
+    """EINVAL, EFAULT."""
+    clock_now(k, which)
+    if tp:
+        write_timespec(k, tp, TICK_NS if which in (CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE) else 1)
+    return 0
+
+
+@syscall("clock_settime", "clockid_t which_clock, const struct timespec *tp", source="kernel/time/posix-timers.c")
+def sys_clock_settime(k: Kernel, which: int, tp: int) -> int:
+    """Only CLOCK_REALTIME.  EINVAL."""
+    if which != CLOCK_REALTIME:
+        raise KernelError(EINVAL)
+    k.clock.realtime_offset_ns = read_timespec(k, tp) - k.clock.now_ns
+    return 0
+
+
+@syscall("gettimeofday", "struct timeval *tv, struct timezone *tz", source="kernel/time/time.c")
+def sys_gettimeofday(k: Kernel, tv: int, tz: int) -> int:
+    """Wall clock in microseconds."""
+    k.charge_user()
+    if tv:
+        seconds, ns = divmod(k.clock.realtime_ns, NS)
+        k.copy_to_user(tv, pair_bytes(k, seconds, ns // 1000, k.arch.word))
+    if tz:
+        k.copy_to_user(tz, bytes(8))
+    return 0
+
+
+@syscall("settimeofday", "struct timeval *tv, struct timezone *tz", source="kernel/time/time.c")
+def sys_settimeofday(k: Kernel, tv: int, tz: int) -> int:
+    """Set the wall clock."""
+    if tv:
+        seconds, us = read_pair(k, tv, k.arch.word)
+        if seconds < 0 or not 0 <= us < 1_000_000:
+            raise KernelError(EINVAL)
+        k.clock.realtime_offset_ns = seconds * NS + us * 1000 - k.clock.now_ns
+    return 0
+
+
+@syscall("time", "long *tloc", source="kernel/time/time.c")
+def sys_time(k: Kernel, tloc: int) -> int:
+    """Seconds of the wall clock."""
+    k.charge_user()
+    value = k.clock.realtime_ns // NS
+    if tloc:
+        k.put_user(tloc, k.arch.word, value)
+    return value
+
+
+@syscall("times", "struct tms *tbuf", source="kernel/sys.c")
+def sys_times(k: Kernel, tbuf: int) -> int:
+    """Clock ticks since boot."""
+    signal = k.current.signal
+    if tbuf:
+        own_u = sum(t.utime_ns for t in signal.threads) + signal.utime_ns
+        own_s = sum(t.stime_ns for t in signal.threads) + signal.stime_ns
+        values = (own_u, own_s, signal.cutime_ns, signal.cstime_ns)
+        word, order = k.arch.word, k.mem.byteorder
+        k.copy_to_user(tbuf, b"".join((v // 10_000_000).to_bytes(word, order) for v in values))
+    return k.clock.now_ns // 10_000_000
+
+
+# -- sleeping -----------------------------------------------------------------------------------------------------
+
+
+@kernel_function(
+    "long hrtimer_nanosleep(ktime_t rqtp, const int mode, const clockid_t clockid)", source="kernel/time/hrtimer.c"
+)
+def hrtimer_nanosleep(k: Kernel, until: int, mode: int, clockid: int) -> Body:
+    """Sleep until an absolute time of the monotonic clock; 0 or -ERESTART_RESTARTBLOCK when interrupted."""
+    while k.clock.now_ns < until:
+        result = yield k.call("do_nanosleep", until, 0)
+        if result:
+            raise KernelError(ERESTART_RESTARTBLOCK)
+    return 0
+
+
+@kernel_function("int do_nanosleep(struct hrtimer_sleeper *t, int mode)", source="kernel/time/hrtimer.c")
+def do_nanosleep(k: Kernel, until: int, mode: int) -> Body:
+    """Sleep once; 1 when a signal came."""
+    result = yield k.wait(None, timeout_ns=until - k.clock.now_ns)
+    return int(result not in (0, -ETIME))
+
+
+def _sleep(k: Kernel, until: int, remaining: int, size: int | None) -> Body:
+    result: int = yield k.call("hrtimer_nanosleep", until, 1, CLOCK_MONOTONIC)
+    if result == -ERESTART_RESTARTBLOCK:
+        if remaining:
+            write_timespec(k, remaining, max(until - k.clock.now_ns, 0), size)
+        k.current.restart = lambda k: _sleep(k, until, remaining, size)
+    return result
+
+
+@syscall("nanosleep", "struct timespec *rqtp, struct timespec *rmtp", source="kernel/time/hrtimer.c")
+def sys_nanosleep(k: Kernel, rqtp: int, rmtp: int) -> Body:
+    """EINVAL, EFAULT, EINTR."""
+    k.charge_user()
+    return (yield from _sleep(k, k.clock.now_ns + read_timespec(k, rqtp), rmtp, None))
+
+
+def _clock_nanosleep(k: Kernel, which: int, flags: int, rqtp: int, rmtp: int, size: int | None) -> Body:
+    now = clock_now(k, which)
+    if which == CLOCK_THREAD_CPUTIME_ID:
+        raise KernelError(EINVAL)
+    want = read_timespec(k, rqtp, size)
+    if flags & TIMER_ABSTIME:
+        until = k.clock.now_ns + want - now
+        result: int = yield k.call("hrtimer_nanosleep", until, 0, which)
+        return -ERESTARTNOHAND if result else 0
+    return (yield from _sleep(k, k.clock.now_ns + want, rmtp, size))
+
+
+@syscall(
+    "clock_nanosleep",
+    "clockid_t which_clock, int flags, const struct timespec *rqtp, struct timespec *rmtp",
+    source="kernel/time/posix-timers.c",
+)
+def sys_clock_nanosleep(k: Kernel, which: int, flags: int, rqtp: int, rmtp: int) -> Body:
+    """EINVAL, EFAULT, EINTR."""
+    return (yield from _clock_nanosleep(k, which, flags, rqtp, rmtp, None))
+
+
+@syscall(
+    "clock_nanosleep_time64",
+    "clockid_t which_clock, int flags, const struct timespec *rqtp, struct timespec *rmtp",
+    source="kernel/time/posix-timers.c",
+)
+def sys_clock_nanosleep_time64(k: Kernel, which: int, flags: int, rqtp: int, rmtp: int) -> Body:
+    """The same with 64-bit times on 32-bit machines."""
+    return (yield from _clock_nanosleep(k, which, flags, rqtp, rmtp, 8))
+
+
+# -- interval timers ----------------------------------------------------------------------------------------------
+
+ITIMER_SIGNALS = (SIGALRM, SIGVTALRM, SIGPROF)
+
+
+class IntervalTimer:
+    """One armed ITIMER_*: all three count virtual time here."""
+
+    def __init__(self, k: Kernel, task: Task, which: int, value_ns: int, interval_ns: int) -> None:
+        self.k, self.task, self.which, self.interval_ns = k, task, which, interval_ns
+        self.expires = k.clock.now_ns + value_ns
+        self.event = k.clock.add(self.expires, self.fire)
+
+    def fire(self) -> None:
+        """Send the signal; start again when periodic."""
+        self.k.send_signal(self.task, ITIMER_SIGNALS[self.which])
+        if self.interval_ns:
+            self.expires += self.interval_ns
+            self.event = self.k.clock.add(self.expires, self.fire)
+        else:
+            self.task.signal.itimers[self.which] = None
+
+
+def _set_itimer(k: Kernel, which: int, value_ns: int, interval_ns: int) -> tuple[int, int]:
+    """Arm or disarm; gives (remaining, interval) of the old one."""
+    k.charge_user()
+    signal = k.current.signal
+    old: IntervalTimer | None = signal.itimers[which]
+    before = (0, 0)
+    if old is not None:
+        before = (max(old.expires - k.clock.now_ns, 1), old.interval_ns)
+        k.clock.cancel(old.event)
+    signal.itimers[which] = IntervalTimer(k, k.current.group_leader, which, value_ns, interval_ns) if value_ns else None
+    return before
+
+
+def _itimer_bytes(k: Kernel, value: tuple[int, int]) -> bytes:
+    size = k.arch.word
+    return b"".join(pair_bytes(k, ns // NS, ns % NS // 1000, size) for ns in (value[1], value[0]))
+
+
+@syscall("setitimer", "int which, struct itimerval *value, struct itimerval *ovalue", source="kernel/time/itimer.c")
+def sys_setitimer(k: Kernel, which: int, value: int, ovalue: int) -> int:
+    """EINVAL, EFAULT."""
+    if which not in (0, 1, 2):
+        raise KernelError(EINVAL)
+    size = k.arch.word
+    interval_ns = value_ns = 0
+    if value:
+        parts = []
+        for at in (value, value + 2 * size):
+            seconds, us = read_pair(k, at, size)
+            if seconds < 0 or not 0 <= us < 1_000_000:
+                raise KernelError(EINVAL)
+            parts.append(seconds * NS + us * 1000)
+        interval_ns, value_ns = parts
+    old = _set_itimer(k, which, value_ns, interval_ns)
+    if ovalue:
+        k.copy_to_user(ovalue, _itimer_bytes(k, old))
+    return 0
+
+
+@syscall("getitimer", "int which, struct itimerval *value", source="kernel/time/itimer.c")
+def sys_getitimer(k: Kernel, which: int, value: int) -> int:
+    """EINVAL, EFAULT."""
+    if which not in (0, 1, 2):
+        raise KernelError(EINVAL)
+    timer: IntervalTimer | None = k.current.signal.itimers[which]
+    now = (0, 0) if timer is None else (max(timer.expires - k.clock.now_ns, 0), timer.interval_ns)
+    k.copy_to_user(value, _itimer_bytes(k, now))
+    return 0
+
+
+@syscall("alarm", "unsigned int seconds", source="kernel/time/itimer.c")
+def sys_alarm(k: Kernel, seconds: int) -> int:
+    """SIGALRM after so many seconds; what was left of the old alarm, rounded."""
+    old, _ = _set_itimer(k, 0, seconds * NS, 0)
+    whole, rest = divmod(old, NS)
+    return whole + (1 if rest >= NS // 2 or (old and not whole) else 0)
+
+
+class PosixTimer:
+    """timer_create(): signal or nothing at expiry."""
+
+    def __init__(self, clock: int, sig: int, value: int, tid: int, notify: int) -> None:
+        self.clock, self.sig, self.value, self.tid, self.notify = clock, sig, value, tid, notify
+        self.interval_ns = 0
+        self.expires = 0
+        self.event: Any = None
+        self.overrun = 0
+
+
+@syscall(
+    "timer_create",
+    "clockid_t which_clock, struct sigevent *timer_event_spec, timer_t *created_timer_id",
+    source="kernel/time/posix-timers.c",
+)
+def sys_timer_create(k: Kernel, which: int, spec: int, out: int) -> int:
+    """SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD_ID.  EINVAL, EFAULT."""
+    clock_now(k, which)
+    timers = k.current.signal.posix_timers
+    number = next(i for i in range(1 << 20) if i not in timers)
+    sig, value, notify, tid = SIGALRM, number, 0, 0
+    if spec:
+        word = k.arch.word
+        raw = k.copy_from_user(spec, word + 12)
+        order = k.mem.byteorder
+        value = int.from_bytes(raw[:word], order)
+        sig = int.from_bytes(raw[word : word + 4], order)
+        notify = int.from_bytes(raw[word + 4 : word + 8], order)
+        tid = int.from_bytes(raw[word + 8 : word + 12], order)
+        if notify not in (0, 1, 4) or (notify != 1 and not 1 <= sig <= 64):
+            raise KernelError(EINVAL)
+    timers[number] = PosixTimer(which, sig, value, tid, notify)
+    k.put_user(out, 4, number)
+    return 0
+
+
+def _posix_timer(k: Kernel, number: int) -> PosixTimer:
+    timer: PosixTimer | None = k.current.signal.posix_timers.get(number)
+    if timer is None:
+        raise KernelError(EINVAL)
+    return timer
+
+
+def _fire(k: Kernel, task: Task, number: int, timer: PosixTimer) -> None:
+    timer.event = None
+    if timer.notify != 1:
+        target = k.find_task(timer.tid) if timer.notify == 4 else None
+        send = k.send_thread_signal if target is not None else k.send_signal
+        send(target or task, timer.sig, -2, pid=number, uid=timer.overrun, value=timer.value)
+    if timer.interval_ns:
+        timer.expires += timer.interval_ns
+        timer.event = k.clock.add(timer.expires, lambda: _fire(k, task, number, timer))
+
+
+def _itimerspec(k: Kernel, timer: PosixTimer) -> bytes:
+    left = max(timer.expires - k.clock.now_ns, 1) if timer.event is not None else 0
+    size = k.arch.word
+    return pair_bytes(k, *divmod(timer.interval_ns, NS), size) + pair_bytes(k, *divmod(left, NS), size)
+
+
+@syscall(
+    "timer_settime",
+    "timer_t timer_id, int flags, const struct itimerspec *new_setting, struct itimerspec *old_setting",
+    source="kernel/time/posix-timers.c",
+)
+def sys_timer_settime(k: Kernel, number: int, flags: int, new: int, old: int) -> int:
+    """EINVAL, EFAULT."""
+    k.charge_user()
+    timer = _posix_timer(k, number)
+    size = 2 * k.arch.word
+    interval, value = read_timespec(k, new), read_timespec(k, new + size)
+    before = _itimerspec(k, timer)
+    k.clock.cancel(timer.event)
+    timer.event, timer.interval_ns = None, interval
+    if value:
+        base = value - clock_now(k, timer.clock) if flags & TIMER_ABSTIME else value
+        timer.expires = k.clock.now_ns + max(base, 0)
+        task = k.current.group_leader
+        timer.event = k.clock.add(timer.expires, lambda: _fire(k, task, number, timer))
+    if old:
+        k.copy_to_user(old, before)
+    return 0
+
+
+@syscall("timer_gettime", "timer_t timer_id, struct itimerspec *setting", source="kernel/time/posix-timers.c")
+def sys_timer_gettime(k: Kernel, number: int, setting: int) -> int:
+    """EINVAL, EFAULT."""
+    k.copy_to_user(setting, _itimerspec(k, _posix_timer(k, number)))
+    return 0
+
+
+@syscall("timer_getoverrun", "timer_t timer_id", source="kernel/time/posix-timers.c")
+def sys_timer_getoverrun(k: Kernel, number: int) -> int:
+    """EINVAL."""
+    return _posix_timer(k, number).overrun
+
+
+@syscall("timer_delete", "timer_t timer_id", source="kernel/time/posix-timers.c")
+def sys_timer_delete(k: Kernel, number: int) -> int:
+    """EINVAL."""
+    k.clock.cancel(_posix_timer(k, number).event)
+    del k.current.signal.posix_timers[number]
+    return 0
+
+
+def cancel_all(k: Kernel, task: Task) -> None:
+    """exit_itimers(): a dead process has no timers."""
+    for which, timer in enumerate(task.signal.itimers):
+        if timer is not None:
+            k.clock.cancel(timer.event)
+            task.signal.itimers[which] = None
+    for timer in task.signal.posix_timers.values():
+        k.clock.cancel(timer.event)
+    task.signal.posix_timers.clear()
+
+
+@syscall("adjtimex", "struct timex *txc_p", source="kernel/time/time.c")
+def sys_adjtimex(k: Kernel, txc: int) -> int:
+    """The clock is never adjusted: EOPNOTSUPP for anything but reading."""
+    if k.get_user(txc, 4):
+        raise KernelError(EOPNOTSUPP)
+    return 0
+
+
+__all__ = ["EAGAIN", "EFAULT", "EINTR"]
