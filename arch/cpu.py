@@ -179,15 +179,20 @@ class Cpu:
         scratch = self._block + 8 * Word.SCRATCH
         self._table(Word.READ_IDS, Word.READ_PTRS, [ids[name] for name in regs.names], values)
         self._table(Word.HYPER_IDS, Word.HYPER_PTRS, [ids[name] for name in regs.hyper], values)
-        self._table(Word.UP_IDS, Word.UP_PTRS, [ids[name] for name in regs.up], scratch)
+        self._blobs = {name: ctypes.create_string_buffer(blob, len(blob)) for name, blob in self.facts.up_blobs.items()}
+        pointers = self._table(Word.UP_IDS, Word.UP_PTRS, [ids[name] for name in regs.up], scratch)
+        for i, name in enumerate(regs.up):
+            if name in self._blobs:
+                pointers[i] = ctypes.addressof(self._blobs[name])
         self._table(Word.WRITE_IDS, Word.WRITE_PTRS, [0] * len(regs.names), 0)
 
-    def _table(self, ids_word: int, ptrs_word: int, ids: list[int], values: int) -> None:
+    def _table(self, ids_word: int, ptrs_word: int, ids: list[int], values: int) -> Any:
         id_array = (ctypes.c_int32 * len(ids))(*ids)
         ptr_array = (ctypes.c_uint64 * len(ids))(*(values + 8 * i for i in range(len(ids))))
         self._keep += [id_array, ptr_array]
         self.words[ids_word] = ctypes.addressof(id_array)
         self.words[ptrs_word] = ctypes.addressof(ptr_array)
+        return ptr_array
 
     def _map_memory(self) -> None:
         self.uc.mem_map_ptr(0, self.phys.size, ucc.UC_PROT_ALL, self.phys.host_address)
@@ -258,7 +263,7 @@ class Cpu:
     def start(self, pc: int, sp: int) -> None:
         """Kernel mode, these pc and stack pointer; other registers zero."""
         for name in self.facts.uc_registers:
-            if name in self.arch.registers:
+            if name in self.arch.registers and name != self.facts.privilege:
                 self.write_reg(name, 0)
         for name, value in self.support.kernel_constants:
             self.write_reg(name, value)
@@ -325,7 +330,8 @@ class Cpu:
     def write_reg(self, name: str, value: int) -> None:
         """Write one register.  Inside a handler the pc of a probe is better changed in its pt_regs."""
         self._slot.value = value & _WORD_MASK
-        self._uc_reg_write(self._handle, self.facts.uc_registers[name], self._slot_ref)
+        source = self._blobs.get(name, self._slot)
+        self._uc_reg_write(self._handle, self.facts.uc_registers[name], ctypes.byref(source))
 
     @property
     def pc(self) -> int:
@@ -401,7 +407,7 @@ class Cpu:
         keep = self.facts.keep
         assert native and block
         for name, value in zip(names, saved):
-            if name not in keep and name != self.facts.pc:
+            if name not in keep:
                 self.write_reg(name, value)
 
     def copy_user(self, context: Context) -> Context:

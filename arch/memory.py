@@ -175,7 +175,7 @@ class KernelMap:
     stack_size: int  # THREAD_SIZE of kernel stacks
     text_phys: int = 0x100000
     reserved: int = 0x100000  # physical memory below is never handed out by the allocator
-    window: int = 0x0000400000000000  # an unused virtual address, for arch/cpu.py
+    window: int = 0xFFFF800000000000  # an unused virtual address, for arch/cpu.py
 
 
 class KernelMemory:

@@ -75,7 +75,7 @@ class Word(enum.IntEnum):
     UP_PTRS = enum.auto()
     WRITE_IDS = enum.auto()  # scratch tables for writing changed registers
     WRITE_PTRS = enum.auto()
-    KERNEL_FAULTS = enum.auto()
+    TRAPPED = enum.auto()  # a trap was turned into a kernel entry in this emulation
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
     END = 64
     VALUES = 64  # MAX_REGISTERS values read from registers
@@ -141,6 +141,8 @@ class EmulatorFacts:
     keep: tuple[str, ...] = ()
     # Registers with fixed values written on the way up, before the pc: ((name, value), ...).
     up_constants: tuple[tuple[str, int], ...] = ()
+    up_blobs: dict[str, bytes] = field(default_factory=dict)  # registers whose value is a C structure
+    up_sp_offset: int = 0  # added to the address of pt_regs for the stack pointer of entry stubs
     up_syncs: tuple[tuple[str, str], ...] = ()  # (register to write, register whose user value it gets)
     user_context: bool = False  # privilege comes with a (shortened) uc_context (x86)
     context_end: str = ""  # last register of the shortened context
@@ -607,7 +609,8 @@ class _Generator:
         values: list[str] = [str(value) for _, value in facts.up_constants]
         values += [f.word("%blk", Word.VALUES + regs.index[source]) for _, source in facts.up_syncs]
         values += [f.word("%blk", Word.VALUES + regs.index[name]) for name in facts.keep]
-        values += [frame, frame, arg1, "%arg2", entry]
+        sp = f.let(f"add i64 {frame}, {facts.up_sp_offset}")
+        values += [sp, frame, arg1, "%arg2", entry]
         for i, value in enumerate(values):
             f.set_word("%blk", Word.SCRATCH + i, value)
         ids = f.word("%blk", Word.UP_IDS)
@@ -758,19 +761,18 @@ class _Generator:
     # -- traps ---------------------------------------------------------------------------------------------------
     def trap(self) -> str:
         """A trap with number %intno: user mode enters the kernel, kernel mode ends the run."""
-        facts = self.facts
         f = _Function("internal void @trap(ptr %uc, i64 %blk, i64 %role, i64 %intno, i64 %adjust)")
         f.set_word("%blk", Word.TRAP, "%intno")
         user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
         f.branch(user, "up", "crash")
         f.label("up")
+        f.set_word("%blk", Word.TRAPPED, "1")
         f.do("call void @enter(i64 %blk, i64 %role, i64 %intno, i64 0, i64 %adjust, i64 0)")
         f.do("ret void")
         f.label("crash")
         f.set_word("%blk", Word.REASON, str(int(Reason.KERNEL_TRAP)))
         f.call(self.c["uc_emu_stop"], "i32", "ptr %uc")
         f.do("ret void")
-        assert facts
         return f.text()
 
     def intr(self) -> str:
@@ -905,6 +907,7 @@ class _Generator:
         f.label("again")
         f.set_word("%blk", Word.REASON, "0")
         f.set_word("%blk", Word.FAULT_CODE, "0")
+        f.set_word("%blk", Word.TRAPPED, "0")
         f.do("store i64 0, ptr %slot")
         f.call(c["uc_reg_read"], "i32", f"ptr {uc}, i32 {self.ids[self.facts.pc]}, ptr %slot")
         pc = f.let("load i64, ptr %slot")
@@ -935,7 +938,10 @@ class _Generator:
         f.goto("again")
         f.label("kernel_fault")
         f.do(f"ret i64 {int(Reason.KERNEL_FAULT)}")
-        f.label("error")
+        f.label("error")  # riscv64 reports ebreak as an error even when it was handled
+        trapped = f.word("%blk", Word.TRAPPED)
+        f.branch(f.let(f"icmp ne i64 {trapped}, 0"), "again", "give_up")
+        f.label("give_up")
         wide = f.let(f"zext i32 {err} to i64")
         wide = f.let(f"shl i64 {wide}, 4")
         f.do(f"ret i64 {f.let(f'or i64 {wide}, {int(Reason.ERROR)}')}")

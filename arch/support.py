@@ -20,6 +20,7 @@ class Stub:
 
     name: str
     build: Callable[[int, Resolve], bytes]
+    roles: Mapping[str, int] = field(default_factory=dict)  # role -> offset of its entry in the code
 
 
 @dataclass(frozen=True)
@@ -47,6 +48,7 @@ class FrameFacts:
 
     next_frame: int
     return_address: int
+    return_in_next: bool = False  # the return address lies at next frame + return_address (s390x back chain)
     user_next_frame: int | None = None  # where user code differs
     user_return_address: int | None = None
 

@@ -94,11 +94,10 @@ class KernelText:
             return self.address(name) if found is None else found
 
         for stub in stubs:
+            if cpu is not None:
+                for role, offset in stub.roles.items():
+                    cpu.set_entry(role, self.end + offset)
             self._place(stub.name, stub.build(self.end, resolve))
-        if cpu is not None:
-            for role, name in self.arch.entry.stubs.items():
-                if role != "fork":
-                    cpu.set_entry(role, self.address(name))
 
     def _place(self, name: str, code: bytes) -> None:
         size = len(code)
@@ -143,10 +142,12 @@ class KernelText:
         """
         support = self.arch.support
         assert isinstance(support, Support)
-        values = {"pc": self.fork_entry if pc is None else pc, "fn": fn, "arg": arg}
-        words = [values[w] if isinstance(w, str) else w for w in self.facts.switch_frame]
         word = self.arch.word
-        sp = top - self.layout.size - support.emulator.frame_reserve - word * len(words)
+        regs = top - self.layout.size - support.emulator.frame_reserve
+        sp = regs - word * len(self.facts.switch_frame)
+        values = {"pc": self.fork_entry if pc is None else pc, "fn": fn, "arg": arg}
+        values["sp"] = regs + support.emulator.up_sp_offset
+        words = [values[w] if isinstance(w, str) else w for w in self.facts.switch_frame]
         self.mem.write(sp, b"".join(w.to_bytes(word, self.arch.byteorder) for w in words))
         return sp
 

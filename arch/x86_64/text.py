@@ -73,7 +73,7 @@ def _fork(schedule_tail: str) -> Stub:
 
 def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
     """All hand-made text, in order of placement."""
-    result = [Stub(name, _entry(handlers[role]).build) for role, name in names.items() if role != "fork"]
+    result = [Stub(name, _entry(handlers[role]).build, {role: 0}) for role, name in names.items() if role != "fork"]
     result.append(Stub(RETURN_TO_USER, _return_to_user))
     result.append(Stub("__switch_to_asm", _switch_to))
     result.append(Stub(names["fork"], _fork(handlers["fork"]).build))

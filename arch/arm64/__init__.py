@@ -1,0 +1,179 @@
+"""arm64.  arch/arm64 of Linux, little endian, 4 KiB pages, 48-bit addresses."""
+
+from __future__ import annotations
+
+import struct
+
+import capstone
+from unicorn import arm64_const as a64
+from unicorn import unicorn_const as uc
+
+from arch.architecture import Architecture, EntryPoints, SyscallAbi
+from arch.arm64 import registers, text
+from arch.datamodel import LP64_LE
+from arch.generic.syscalls import NUMBERS
+from arch.memory import KernelMap
+from arch.native import EmulatorFacts, Role
+from arch.support import FrameFacts, Support, TextFacts
+
+_UC = {name: getattr(a64, "UC_ARM64_REG_" + name.upper()) for name in registers.GENERAL}
+_UC["tpidr_el0"] = a64.UC_ARM64_REG_TPIDR_EL0
+_UC["cpacr_el1"] = a64.UC_ARM64_REG_CPACR_EL1
+_UC["cp_sync"] = a64.UC_ARM64_REG_CP_REG
+
+# Writing PSTATE alone leaves the emulator's cached mode behind; writing any system register refreshes it.
+# struct uc_arm64_cp_reg: crn, crm, op0, op1, op2, value: TPIDR_EL1 = 0.
+_REFRESH = struct.pack("<5I4xQ", 13, 0, 3, 0, 4, 0)
+
+EMULATOR = EmulatorFacts(
+    uc_arch=uc.UC_ARCH_ARM64,
+    uc_mode=uc.UC_MODE_ARM,
+    cpu_model=None,
+    uc_registers=_UC,
+    pc="pc",
+    sp="sp",
+    privilege="pstate",
+    privilege_mask=0xC,
+    privilege_user=0,
+    hypercall_register="x16",
+    result_register="x0",
+    target_register="x17",
+    argument_registers=tuple(f"x{i}" for i in range(8)),
+    syscall_intno=2,
+    hypercall_intno=2,
+    trap_roles={1: Role.UNDEFINED, 7: Role.BREAKPOINT},
+    up_constants=(("pstate", registers.PSTATE_KERNEL), ("cp_sync", 0)),
+    up_blobs={"cp_sync": _REFRESH},
+    syscall_insn_size=4,
+    syscall_number_register="x8",
+    syscall_fill={"orig_x0": "x0", "syscallno": "x8", "regs[0]": -38, "stackframe[0]": 0, "stackframe[1]": 0},
+    trap_fill={"orig_x0": "x0", "syscallno": -1, "stackframe[0]": 0, "stackframe[1]": 0},
+    probe_fill={"orig_x0": 0, "syscallno": -1},
+    read_only_fields=("pstate",),
+)
+
+TEXT = TextFacts(
+    function=text.function,
+    stubs=text.stubs,
+    switch_symbol="cpu_switch_to",
+    fork_symbol="ret_from_fork",
+    kretprobe_symbol="arch_rethook_trampoline",
+    padding=bytes.fromhex("1f2003d5"),
+    frame_size=32,
+    switch_frame=text.SWITCH_FRAME,
+    capstone_arch=capstone.CS_ARCH_ARM64,
+    capstone_mode=capstone.CS_MODE_ARM,
+    vdso=text.VDSO,
+    nop=bytes.fromhex("1f2003d5"),
+)
+
+ENTRY = EntryPoints(
+    stubs={
+        "syscall": "el0t_64_sync",
+        "page_fault": "el0t_64_sync",
+        "undefined": "el0t_64_sync",
+        "breakpoint": "el0t_64_sync",
+        "debug": "el0t_64_sync",
+        "protection": "el0t_64_sync",
+        "fp": "el0t_64_sync",
+        "alignment": "el0t_64_sync",
+        "timer": "el0t_64_irq",
+        "interrupt": "el0t_64_irq",
+        "fork": "ret_from_fork",
+    },
+    handlers={
+        "syscall": "el0_svc",
+        "page_fault": "el0_da",
+        "undefined": "el0_undef",
+        "breakpoint": "brk_handler",
+        "debug": "single_step_handler",
+        "protection": "el0_inv",
+        "fp": "el0_fpsimd_exc",
+        "alignment": "el0_pc",
+        "timer": "arch_timer_handler_virt",
+        "interrupt": "el0t_64_irq_handler",
+        "fork": "schedule_tail",
+    },
+)
+
+
+def _prepare(cpu: object) -> None:
+    """FP and SIMD for user code, then kernel mode."""
+    from arch.cpu import Cpu
+
+    assert isinstance(cpu, Cpu)
+    cpu.write_reg("cpacr_el1", 3 << 20)
+    cpu.write_reg("pstate", registers.PSTATE_KERNEL)
+    cpu.write_reg("cp_sync", 0)
+
+
+ARCHITECTURE = Architecture(
+    name="arm64",
+    machine="aarch64",
+    elf_machine=183,  # EM_AARCH64
+    elf_class=2,
+    model=LP64_LE,
+    byteorder="little",
+    word=8,
+    page_size=4096,
+    map=KernelMap(  # Documentation/arm64/memory.rst, 48-bit addresses
+        text_base=0xFFFF800008000000,
+        text_size=0x400000,
+        direct_map=0xFFFF000000000000,
+        vmalloc_start=0xFFFF80000A000000,
+        vmalloc_end=0xFFFFFBFFF0000000,
+        user_end=0x0001000000000000,
+        stack_size=16384,
+        window=0xFFFFFE0000000000,
+    ),
+    registers=registers.GENERAL,
+    pt_regs_by_version=(((4, 14), registers.PT_REGS), ((3, 7), registers.PT_REGS_4_1)),
+    function_args=registers.FUNCTION_ARGS,
+    stack_args_offset=0,
+    return_value="regs[0]",
+    stack_pointer="sp",
+    instruction_pointer="pc",
+    frame_pointer="regs[29]",
+    link_register="regs[30]",
+    kprobe_registers={
+        **{f"x{i}": f"regs[{i}]" for i in range(31)},
+        "lr": "regs[30]",
+        "sp": "sp",
+        "pc": "pc",
+        "pstate": "pstate",
+    },
+    crash_registers=registers.CRASH,
+    syscall_abis=(
+        SyscallAbi(
+            name="arm64",
+            number="syscallno",
+            args=registers.SYSCALL_ARGS,
+            result="regs[0]",
+            numbers=NUMBERS,
+            insn=bytes.fromhex("010000d4"),
+            wrapper_prefix="__arm64_sys_",
+            user_number="x8",
+        ),
+    ),
+    entry=ENTRY,
+    kprobe_breakpoint=(0xD4200080).to_bytes(4, "little"),
+    uprobe_breakpoint=(0xD42000A0).to_bytes(4, "little"),
+    kprobe_ip_offset=0,
+    elf_platform="aarch64",
+    hwcap=0x3,  # FP | ASIMD
+    hwcap2=0,
+    user_stack_top=0x0001000000000000,
+    mmap_base=0x0000FFFFF7FFF000,
+    elf_et_dyn_base=0x0000AAAAAAAA0000,
+    trap_fields={"orig": "orig_x0"},
+    user_pt_regs_size=272,
+    support=Support(
+        emulator=EMULATOR,
+        text=TEXT,
+        frames=FrameFacts(next_frame=0, return_address=8),
+        kernel_constants=(("pstate", registers.PSTATE_KERNEL), ("cp_sync", 0)),
+        prepare=_prepare,
+        tls_register="tpidr_el0",
+        user_mode_fields={"pstate": registers.PSTATE_USER},
+    ),
+)

@@ -1,0 +1,173 @@
+"""riscv64.  arch/riscv of Linux, 64 bit, sv39 addresses."""
+
+from __future__ import annotations
+
+import capstone
+from unicorn import riscv_const as rv
+from unicorn import unicorn_const as uc
+
+from arch.architecture import Architecture, EntryPoints, SyscallAbi
+from arch.datamodel import LP64_LE
+from arch.generic.syscalls import NUMBERS as GENERIC_NUMBERS
+from arch.memory import KernelMap
+from arch.native import EmulatorFacts, Role
+from arch.riscv64 import registers, text
+from arch.support import FrameFacts, Support, TextFacts
+
+# arch/riscv/include/uapi/asm/unistd.h; newer than fstatat's renaming: no renameat.
+NUMBERS = {name: nr for name, nr in GENERIC_NUMBERS.items() if name not in ("renameat", "getrlimit", "setrlimit")}
+NUMBERS["riscv_flush_icache"] = 259
+
+_UC = {name: getattr(rv, f"UC_RISCV_REG_X{i + 1}") for i, name in enumerate(registers.ABI_NAMES)}
+_UC["pc"] = rv.UC_RISCV_REG_PC
+_UC["priv"] = rv.UC_RISCV_REG_PRIV
+
+EMULATOR = EmulatorFacts(
+    uc_arch=uc.UC_ARCH_RISCV,
+    uc_mode=uc.UC_MODE_RISCV64,
+    cpu_model=None,
+    uc_registers=_UC,
+    pc="pc",
+    sp="sp",
+    privilege="priv",
+    privilege_mask=3,
+    privilege_user=registers.PRIV_USER,
+    hypercall_register="t0",
+    result_register="a0",
+    target_register="t1",
+    argument_registers=tuple(f"a{i}" for i in range(8)),
+    syscall_intno=8,
+    hypercall_intno=8,
+    trap_roles={
+        0: Role.ALIGNMENT,
+        2: Role.UNDEFINED,
+        3: Role.BREAKPOINT,
+        4: Role.ALIGNMENT,
+        6: Role.ALIGNMENT,
+        9: Role.PROTECTION,
+    },
+    # The emulator adds 4 to the pc before the hook.
+    trap_pc_adjust={0: -4, 2: -4, 3: -4, 4: -4, 6: -4},
+    invalid_role=Role.BREAKPOINT,  # ebreak comes as an invalid instruction
+    up_constants=(("priv", registers.PRIV_SUPERVISOR),),
+    syscall_number_register="a7",
+    syscall_fill={"orig_a0": "a0", "a0": -38, "status": registers.STATUS_USER, "cause": 8, "badaddr": 0},
+    trap_fill={"orig_a0": "a0", "status": registers.STATUS_USER, "cause": 0, "badaddr": 0},
+    probe_fill={"orig_a0": "a0", "status": registers.STATUS_KERNEL, "cause": 3, "badaddr": 0},
+)
+
+TEXT = TextFacts(
+    function=text.function,
+    stubs=text.stubs,
+    switch_symbol="__switch_to",
+    fork_symbol="ret_from_fork",
+    kretprobe_symbol="arch_rethook_trampoline",
+    padding=bytes.fromhex("13000000"),
+    frame_size=32,
+    switch_frame=text.SWITCH_FRAME,
+    capstone_arch=capstone.CS_ARCH_RISCV,
+    capstone_mode=capstone.CS_MODE_RISCV64 | capstone.CS_MODE_RISCVC,
+    vdso=text.VDSO,
+    nop=bytes.fromhex("13000000"),
+)
+
+_VECTOR = "handle_exception"
+ENTRY = EntryPoints(
+    stubs={
+        "syscall": _VECTOR,
+        "page_fault": _VECTOR,
+        "undefined": _VECTOR,
+        "breakpoint": _VECTOR,
+        "debug": _VECTOR,
+        "protection": _VECTOR,
+        "alignment": _VECTOR,
+        "timer": _VECTOR,
+        "interrupt": _VECTOR,
+        "fork": "ret_from_fork",
+    },
+    handlers={
+        "syscall": "do_trap_ecall_u",
+        "page_fault": "do_page_fault",
+        "undefined": "do_trap_insn_illegal",
+        "breakpoint": "do_trap_break",
+        "debug": "do_trap_unknown",
+        "protection": "do_trap_insn_fault",
+        "alignment": "do_trap_load_misaligned",
+        "timer": "riscv_timer_interrupt",
+        "interrupt": "riscv_intc_irq",
+        "fork": "schedule_tail",
+    },
+)
+
+
+def _prepare(cpu: object) -> None:
+    from arch.cpu import Cpu
+
+    assert isinstance(cpu, Cpu)
+    cpu.write_reg("priv", registers.PRIV_SUPERVISOR)
+
+
+ARCHITECTURE = Architecture(
+    name="riscv64",
+    machine="riscv64",
+    elf_machine=243,  # EM_RISCV
+    elf_class=2,
+    model=LP64_LE,
+    byteorder="little",
+    word=8,
+    page_size=4096,
+    map=KernelMap(  # Documentation/riscv/vm-layout.rst, sv39
+        text_base=0xFFFFFFFF80000000,
+        text_size=0x400000,
+        direct_map=0xFFFFFFD800000000,
+        vmalloc_start=0xFFFFFFC800000000,
+        vmalloc_end=0xFFFFFFD800000000,
+        user_end=0x0000004000000000,
+        stack_size=16384,
+        window=0xFFFFFFC600000000,
+    ),
+    registers=registers.GENERAL,
+    pt_regs_by_version=(((4, 15), registers.PT_REGS),),
+    function_args=registers.FUNCTION_ARGS,
+    stack_args_offset=0,
+    return_value="a0",
+    stack_pointer="sp",
+    instruction_pointer="epc",
+    frame_pointer="s0",
+    link_register="ra",
+    kprobe_registers={row.field: row.field for row in registers.PT_REGS.rows},
+    crash_registers=registers.CRASH,
+    syscall_abis=(
+        SyscallAbi(
+            name="riscv64",
+            number="a7",
+            args=registers.SYSCALL_ARGS,
+            result="a0",
+            numbers=NUMBERS,
+            insn=bytes.fromhex("73000000"),
+            wrapper_prefix="__riscv_sys_",
+            user_number="a7",
+        ),
+    ),
+    entry=ENTRY,
+    kprobe_breakpoint=(0x00100073).to_bytes(4, "little"),
+    uprobe_breakpoint=(0x9002).to_bytes(2, "little"),
+    kprobe_ip_offset=0,
+    elf_platform=None,
+    hwcap=0x112D,  # IMAFDC
+    hwcap2=0,
+    user_stack_top=0x0000004000000000,
+    mmap_base=0x0000003FF7FFF000,
+    elf_et_dyn_base=0x0000002AAAAAA000,
+    trap_fields={"orig": "orig_a0", "address": "badaddr", "cause": "cause"},
+    user_pt_regs_size=256,
+    support=Support(
+        emulator=EMULATOR,
+        text=TEXT,
+        frames=FrameFacts(next_frame=-16, return_address=-8),
+        kernel_constants=(("priv", registers.PRIV_SUPERVISOR),),
+        prepare=_prepare,
+        tls_register="tp",
+        user_mode_fields={"status": registers.STATUS_USER},
+    ),
+)

@@ -1,0 +1,171 @@
+"""s390x.  arch/s390 of Linux, 64 bit.  Kernel and user space have separate address spaces that share the numbers."""
+
+from __future__ import annotations
+
+import capstone
+from unicorn import s390x_const as s390
+from unicorn import unicorn_const as uc
+
+from arch.architecture import Architecture, EntryPoints, SyscallAbi
+from arch.datamodel import LP64_BE
+from arch.memory import KernelMap
+from arch.native import EmulatorFacts, Role
+from arch.s390x import registers, text
+from arch.s390x.syscalls import NUMBERS
+from arch.support import FrameFacts, Support, TextFacts
+
+_UC = {f"r{i}": getattr(s390, f"UC_S390X_REG_R{i}") for i in range(16)}
+_UC["pc"] = s390.UC_S390X_REG_PC
+_UC["pswm"] = s390.UC_S390X_REG_PSWM
+_UC["a0"] = s390.UC_S390X_REG_A0
+_UC["cr0"] = s390.UC_S390X_REG_CR0
+_UC["a1"] = s390.UC_S390X_REG_A1
+
+EMULATOR = EmulatorFacts(
+    uc_arch=uc.UC_ARCH_S390X,
+    uc_mode=uc.UC_MODE_BIG_ENDIAN,
+    cpu_model=None,
+    uc_registers=_UC,
+    pc="pc",
+    sp="r15",
+    privilege="pswm",
+    privilege_mask=registers.PSW_PROBLEM_STATE,
+    privilege_user=registers.PSW_PROBLEM_STATE,
+    hypercall_register="r1",
+    result_register="r2",
+    target_register="r0",
+    argument_registers=("r2", "r3", "r4", "r5", "r6"),
+    syscall_intno=2,
+    hypercall_intno=2,
+    trap_roles={3: Role.UNDEFINED},
+    up_constants=(("pswm", registers.PSW_KERNEL),),
+    up_sp_offset=-text.OVERHEAD,
+    syscall_insn_size=2,
+    syscall_pc_after=False,
+    svc_number_in_insn=True,
+    syscall_number_register="r1",
+    syscall_fill={"orig_gpr2": "r2", "args[0]": 0, "int_parm": 0, "int_parm_long": 0, "flags": 1},
+    trap_fill={"orig_gpr2": "r2", "args[0]": 0, "int_code": 0x20001, "int_parm": 0, "int_parm_long": 0, "flags": 0},
+    probe_fill={"orig_gpr2": "r2", "args[0]": 0, "int_code": 0x20001, "int_parm": 0, "int_parm_long": 0, "flags": 0},
+    read_only_fields=("psw.mask",),
+    outgoing_offset=text.OVERHEAD,
+    outgoing_slots=text.OUTGOING_SLOTS,
+)
+
+TEXT = TextFacts(
+    function=text.function,
+    stubs=text.stubs,
+    switch_symbol="__switch_to_asm",
+    fork_symbol="ret_from_fork",
+    kretprobe_symbol="arch_rethook_trampoline",
+    padding=bytes.fromhex("0700"),
+    frame_size=text.FRAME,
+    switch_frame=text.SWITCH_FRAME,
+    capstone_arch=capstone.CS_ARCH_SYSZ,
+    capstone_mode=capstone.CS_MODE_BIG_ENDIAN,
+    vdso=text.VDSO,
+    nop=bytes.fromhex("0700"),
+)
+
+ENTRY = EntryPoints(
+    stubs={
+        "syscall": "system_call",
+        "page_fault": "pgm_check_handler",
+        "undefined": "pgm_check_handler",
+        "divide": "pgm_check_handler",
+        "breakpoint": "pgm_check_handler",
+        "protection": "pgm_check_handler",
+        "fp": "pgm_check_handler",
+        "alignment": "pgm_check_handler",
+        "timer": "ext_int_handler",
+        "interrupt": "io_int_handler",
+        "fork": "ret_from_fork",
+    },
+    handlers={
+        "syscall": "__do_syscall",
+        "page_fault": "do_dat_exception",
+        "undefined": "illegal_op",
+        "divide": "divide_exception",
+        "breakpoint": "do_per_trap",
+        "protection": "privileged_op",
+        "fp": "data_exception",
+        "alignment": "specification_exception",
+        "timer": "do_ext_irq",
+        "interrupt": "do_io_irq",
+        "fork": "schedule_tail",
+    },
+)
+
+
+def _prepare(cpu: object) -> None:
+    from arch.cpu import Cpu
+
+    assert isinstance(cpu, Cpu)
+    cpu.write_reg("pswm", registers.PSW_KERNEL)
+    cpu.write_reg("cr0", 0x60000)  # AFP registers and vector instructions
+
+
+ARCHITECTURE = Architecture(
+    name="s390x",
+    machine="s390x",
+    elf_machine=22,  # EM_S390
+    elf_class=2,
+    model=LP64_BE,
+    byteorder="big",
+    word=8,
+    page_size=4096,
+    map=KernelMap(  # the direct map is the identity; text where the real kernel's is without KASLR
+        text_base=0x100000,
+        text_size=0x400000,
+        direct_map=0,
+        vmalloc_start=0x0000038000000000,
+        vmalloc_end=0x000003FF80000000,
+        user_end=0x0000040000000000,
+        stack_size=16384,
+        window=0x0010000000000000,
+    ),
+    registers=registers.GENERAL,
+    pt_regs_by_version=(((5, 12), registers.PT_REGS), ((2, 6), registers.PT_REGS_4_1)),
+    function_args=registers.FUNCTION_ARGS,
+    stack_args_offset=160,
+    return_value="gprs[2]",
+    stack_pointer="gprs[15]",
+    instruction_pointer="psw.addr",
+    frame_pointer="gprs[15]",
+    link_register="gprs[14]",
+    kprobe_registers={f"r{i}": f"gprs[{i}]" for i in range(16)},
+    crash_registers=registers.CRASH,
+    syscall_abis=(
+        SyscallAbi(
+            name="s390x",
+            number="int_code",
+            args=registers.SYSCALL_ARGS,
+            result="gprs[2]",
+            numbers=NUMBERS,
+            insn=bytes.fromhex("0a00"),
+            wrapper_prefix="__s390x_sys_",
+            user_number="r1",
+        ),
+    ),
+    entry=ENTRY,
+    kprobe_breakpoint=bytes.fromhex("0002"),
+    uprobe_breakpoint=bytes.fromhex("0002"),
+    kprobe_ip_offset=2,
+    elf_platform="z900",
+    hwcap=0x37,  # ESAN3 | ZARCH | STFLE | LDISP | EIMM
+    hwcap2=0,
+    user_stack_top=0x0000040000000000,
+    mmap_base=0x000003FFF7FFF000,
+    elf_et_dyn_base=0x000002AA00000000,
+    trap_fields={"orig": "orig_gpr2", "int_code": "int_code", "address": "int_parm_long"},
+    user_pt_regs_size=152,
+    support=Support(
+        emulator=EMULATOR,
+        text=TEXT,
+        frames=FrameFacts(next_frame=0, return_address=112, return_in_next=True),
+        kernel_constants=(("pswm", registers.PSW_KERNEL),),
+        prepare=_prepare,
+        tls_register="a1",
+        user_mode_fields={"psw.mask": registers.PSW_USER},
+    ),
+)

@@ -1,0 +1,65 @@
+"""System-call numbers of s390x (64-bit ABI).
+
+Numbers as of Linux 6.1: arch/s390/kernel/syscalls/syscall.tbl.
+"""
+
+from __future__ import annotations
+
+from arch.tables import numbers
+
+NUMBERS = numbers("""
+1 exit, 2 fork, 3 read, 4 write, 5 open, 6 close, 7 restart_syscall, 8 creat, 9 link, 10 unlink, 11 execve,
+12 chdir, 14 mknod, 15 chmod, 19 lseek, 20 getpid, 21 mount, 22 umount, 26 ptrace, 27 alarm, 29 pause,
+30 utime, 33 access, 34 nice, 36 sync, 37 kill, 38 rename, 39 mkdir, 40 rmdir, 41 dup, 42 pipe, 43 times,
+45 brk, 48 signal, 51 acct, 52 umount2, 54 ioctl, 55 fcntl, 57 setpgid, 60 umask, 61 chroot, 62 ustat,
+63 dup2, 64 getppid, 65 getpgrp, 66 setsid, 67 sigaction, 72 sigsuspend, 73 sigpending, 74 sethostname,
+75 setrlimit, 77 getrusage, 78 gettimeofday, 79 settimeofday, 83 symlink, 85 readlink, 86 uselib,
+87 swapon, 88 reboot, 89 readdir, 90 mmap, 91 munmap, 92 truncate, 93 ftruncate, 94 fchmod, 96 getpriority,
+97 setpriority, 99 statfs, 100 fstatfs, 102 socketcall, 103 syslog, 104 setitimer, 105 getitimer, 106 stat,
+107 lstat, 108 fstat, 110 lookup_dcookie, 111 vhangup, 112 idle, 114 wait4, 115 swapoff, 116 sysinfo,
+117 ipc, 118 fsync, 119 sigreturn, 120 clone, 121 setdomainname, 122 uname, 124 adjtimex, 125 mprotect,
+126 sigprocmask, 127 create_module, 128 init_module, 129 delete_module, 130 get_kernel_syms, 131 quotactl,
+132 getpgid, 133 fchdir, 134 bdflush, 135 sysfs, 136 personality, 137 afs_syscall, 141 getdents,
+142 select, 143 flock, 144 msync, 145 readv, 146 writev, 147 getsid, 148 fdatasync, 149 _sysctl, 150 mlock,
+151 munlock, 152 mlockall, 153 munlockall, 154 sched_setparam, 155 sched_getparam, 156 sched_setscheduler,
+157 sched_getscheduler, 158 sched_yield, 159 sched_get_priority_max, 160 sched_get_priority_min,
+161 sched_rr_get_interval, 162 nanosleep, 163 mremap, 167 query_module, 168 poll, 169 nfsservctl,
+172 prctl, 173 rt_sigreturn, 174 rt_sigaction, 175 rt_sigprocmask, 176 rt_sigpending, 177 rt_sigtimedwait,
+178 rt_sigqueueinfo, 179 rt_sigsuspend, 180 pread64, 181 pwrite64, 183 getcwd, 184 capget, 185 capset,
+186 sigaltstack, 187 sendfile, 188 getpmsg, 189 putpmsg, 190 vfork, 191 getrlimit, 198 lchown, 199 getuid,
+200 getgid, 201 geteuid, 202 getegid, 203 setreuid, 204 setregid, 205 getgroups, 206 setgroups, 207 fchown,
+208 setresuid, 209 getresuid, 210 setresgid, 211 getresgid, 212 chown, 213 setuid, 214 setgid,
+215 setfsuid, 216 setfsgid, 217 pivot_root, 218 mincore, 219 madvise, 220 getdents64, 222 readahead,
+224 setxattr, 225 lsetxattr, 226 fsetxattr, 227 getxattr, 228 lgetxattr, 229 fgetxattr, 230 listxattr,
+231 llistxattr, 232 flistxattr, 233 removexattr, 234 lremovexattr, 235 fremovexattr, 236 gettid, 237 tkill,
+238 futex, 239 sched_setaffinity, 240 sched_getaffinity, 241 tgkill, 243 io_setup, 244 io_destroy,
+245 io_getevents, 246 io_submit, 247 io_cancel, 248 exit_group, 249 epoll_create, 250 epoll_ctl,
+251 epoll_wait, 252 set_tid_address, 253 fadvise64, 254 timer_create, 255 timer_settime, 256 timer_gettime,
+257 timer_getoverrun, 258 timer_delete, 259 clock_settime, 260 clock_gettime, 261 clock_getres,
+262 clock_nanosleep, 265 statfs64, 266 fstatfs64, 267 remap_file_pages, 268 mbind, 269 get_mempolicy,
+270 set_mempolicy, 271 mq_open, 272 mq_unlink, 273 mq_timedsend, 274 mq_timedreceive, 275 mq_notify,
+276 mq_getsetattr, 277 kexec_load, 278 add_key, 279 request_key, 280 keyctl, 281 waitid, 282 ioprio_set,
+283 ioprio_get, 284 inotify_init, 285 inotify_add_watch, 286 inotify_rm_watch, 287 migrate_pages,
+288 openat, 289 mkdirat, 290 mknodat, 291 fchownat, 292 futimesat, 293 newfstatat, 294 unlinkat,
+295 renameat, 296 linkat, 297 symlinkat, 298 readlinkat, 299 fchmodat, 300 faccessat, 301 pselect6,
+302 ppoll, 303 unshare, 304 set_robust_list, 305 get_robust_list, 306 splice, 307 sync_file_range, 308 tee,
+309 vmsplice, 310 move_pages, 311 getcpu, 312 epoll_pwait, 313 utimes, 314 fallocate, 315 utimensat,
+316 signalfd, 317 timerfd, 318 eventfd, 319 timerfd_create, 320 timerfd_settime, 321 timerfd_gettime,
+322 signalfd4, 323 eventfd2, 324 inotify_init1, 325 pipe2, 326 dup3, 327 epoll_create1, 328 preadv,
+329 pwritev, 330 rt_tgsigqueueinfo, 331 perf_event_open, 332 fanotify_init, 333 fanotify_mark,
+334 prlimit64, 335 name_to_handle_at, 336 open_by_handle_at, 337 clock_adjtime, 338 syncfs, 339 setns,
+340 process_vm_readv, 341 process_vm_writev, 342 s390_runtime_instr, 343 kcmp, 344 finit_module,
+345 sched_setattr, 346 sched_getattr, 347 renameat2, 348 seccomp, 349 getrandom, 350 memfd_create, 351 bpf,
+352 s390_pci_mmio_write, 353 s390_pci_mmio_read, 354 execveat, 355 userfaultfd, 356 membarrier,
+357 recvmmsg, 358 sendmmsg, 359 socket, 360 socketpair, 361 bind, 362 connect, 363 listen, 364 accept4,
+365 getsockopt, 366 setsockopt, 367 getsockname, 368 getpeername, 369 sendto, 370 sendmsg, 371 recvfrom,
+372 recvmsg, 373 shutdown, 374 mlock2, 375 copy_file_range, 376 preadv2, 377 pwritev2,
+378 s390_guarded_storage, 379 statx, 380 s390_sthyi, 381 kexec_file_load, 382 io_pgetevents, 383 rseq,
+384 pkey_mprotect, 385 pkey_alloc, 386 pkey_free, 392 semtimedop, 393 semget, 394 semctl, 395 shmget,
+396 shmctl, 397 shmat, 398 shmdt, 399 msgget, 400 msgsnd, 401 msgrcv, 402 msgctl, 424 pidfd_send_signal,
+425 io_uring_setup, 426 io_uring_enter, 427 io_uring_register, 428 open_tree, 429 move_mount, 430 fsopen,
+431 fsconfig, 432 fsmount, 433 fspick, 434 pidfd_open, 435 clone3, 436 close_range, 437 openat2,
+438 pidfd_getfd, 439 faccessat2, 440 process_madvise, 441 epoll_pwait2, 442 mount_setattr, 443 quotactl_fd,
+444 landlock_create_ruleset, 445 landlock_add_rule, 446 landlock_restrict_self, 448 process_mrelease,
+449 futex_waitv, 450 set_mempolicy_home_node
+""")
