@@ -1,0 +1,293 @@
+"""Packets as programs meet them: struct sk_buff and struct xdp_buff in kernel memory.
+
+include/linux/skbuff.h, include/net/xdp.h of Linux 6.1.  Offsets are those of the context conversion
+(verifier/rewrite/kernel_offsets.py), so what is written here is what a rewritten program reads.  A packet here is
+always linear: one buffer of headroom, data, tailroom and struct skb_shared_info.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EINVAL, ENOMEM, KernelError
+from bpf.verifier.rewrite.kernel_offsets import OFFSETS, SIZEOF, TC_AT_INGRESS_MASK
+
+ETH_HLEN = 14
+NET_SKB_PAD = 64
+SMP_CACHE_BYTES = 64
+XDP_PACKET_HEADROOM = 256
+PAGE_SIZE = 4096
+SHINFO_SIZE = SIZEOF["skb_shared_info"]
+TCP_CLOSE = 7
+KMALLOC_SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
+NO_QUEUE_MAPPING = 0xFFFF
+
+AF_INET, AF_INET6 = 2, 10
+PACKET_HOST, PACKET_BROADCAST, PACKET_MULTICAST, PACKET_OTHERHOST = 0, 1, 2, 3
+ETH_P_802_3, ETH_P_802_2, ETH_P_IP, ETH_P_IPV6 = 0x0001, 0x0004, 0x0800, 0x86DD
+CHECKSUM_NONE, CHECKSUM_UNNECESSARY, CHECKSUM_COMPLETE, CHECKSUM_PARTIAL = range(4)
+
+
+def skb_data_align(size: int) -> int:
+    """Up to a whole cache line.  SKB_DATA_ALIGN()."""
+    return -(-size // SMP_CACHE_BYTES) * SMP_CACHE_BYTES
+
+
+def ksize(size: int) -> int:
+    """What kmalloc() really gives for `size` bytes."""
+    return next((have for have in KMALLOC_SIZES if have >= size), -(-size // PAGE_SIZE) * PAGE_SIZE)
+
+
+class KernelStruct:
+    """One kernel structure at an address, by the table of offsets."""
+
+    struct = ""
+
+    def __init__(self, mem: Any, addr: int) -> None:
+        self.mem = mem
+        self.addr = addr
+
+    @classmethod
+    def new(cls, mem: Any) -> Any:
+        """A zeroed one."""
+        return cls(mem, mem.alloc(SIZEOF[cls.struct], 64))
+
+    def free(self) -> None:
+        """Give its memory back."""
+        self.mem.free(self.addr)
+
+    def at(self, member: str) -> int:
+        """Address of a member."""
+        return self.addr + OFFSETS[f"{self.struct}.{member}"][0]
+
+    def get(self, member: str) -> int:
+        """Value of a member."""
+        offset, size = OFFSETS[f"{self.struct}.{member}"]
+        return int(self.mem.read_uint(self.addr + offset, size))
+
+    def set(self, member: str, value: int) -> None:
+        """Change a member."""
+        offset, size = OFFSETS[f"{self.struct}.{member}"]
+        self.mem.write_uint(self.addr + offset, size, value & ((1 << size * 8) - 1))
+
+
+class NetDevice(KernelStruct):
+    """struct net_device, as much of it as programs read."""
+
+    struct = "net_device"
+
+
+class Sock(KernelStruct):
+    """struct sock and struct sock_common at its start."""
+
+    struct = "sock"
+
+    @classmethod
+    def dummy(cls, mem: Any) -> Sock:
+        """sock_init_data() of a socket without protocol."""
+        sk: Sock = cls.new(mem)
+        sk.common_set("skc_state", TCP_CLOSE)
+        sk.common_set("skc_refcnt", 1)
+        sk.set("sk_rx_queue_mapping", NO_QUEUE_MAPPING)
+        return sk
+
+    def common_at(self, member: str) -> int:
+        """Address of a member of struct sock_common."""
+        return self.addr + OFFSETS[f"sock_common.{member}"][0]
+
+    def common_set(self, member: str, value: int) -> None:
+        """Change a member of struct sock_common."""
+        self.mem.write_uint(self.common_at(member), OFFSETS[f"sock_common.{member}"][1], value)
+
+
+class XdpBuff(KernelStruct):
+    """struct xdp_buff."""
+
+    struct = "xdp_buff"
+
+
+class SkBuff(KernelStruct):
+    """struct sk_buff with a linear buffer."""
+
+    struct = "sk_buff"
+
+    @classmethod
+    def build(cls, mem: Any, data: bytes, headroom: int = NET_SKB_PAD) -> SkBuff:
+        """build_skb() over a buffer that kmalloc() rounds up, then skb_reserve() and __skb_put()."""
+        room = ksize(skb_data_align(len(data)) + headroom + skb_data_align(SHINFO_SIZE))
+        skb: SkBuff = cls.new(mem)
+        head = mem.alloc(room, SMP_CACHE_BYTES)
+        end = room - skb_data_align(SHINFO_SIZE)
+        skb.set("head", head)
+        skb.set("end", end)
+        skb.set("data", head + headroom)
+        skb.set("tail", headroom + len(data))
+        skb.set("len", len(data))
+        skb.set("truesize", skb_data_align(SIZEOF["sk_buff"]) + room)
+        skb.set("users", 1)
+        skb.set("mac_header", 0xFFFF)
+        skb.set("transport_header", 0xFFFF)
+        mem.write(head + headroom, data)
+        return skb
+
+    def release(self) -> None:
+        """kfree_skb()."""
+        self.mem.free(self.get("head"))
+        self.free()
+
+    # -- the parts of the buffer
+
+    @property
+    def data(self) -> int:
+        """Address of the first byte of the packet."""
+        return self.get("data")
+
+    @property
+    def len(self) -> int:
+        """Bytes of the packet."""
+        return self.get("len")
+
+    @property
+    def headlen(self) -> int:
+        """Bytes of the packet in the linear buffer."""
+        return self.get("len") - self.get("data_len")
+
+    @property
+    def headroom(self) -> int:
+        """Free bytes before the packet."""
+        return self.data - self.get("head")
+
+    @property
+    def tailroom(self) -> int:
+        """Free bytes after the packet."""
+        return self.get("end") - self.get("tail")
+
+    @property
+    def shinfo(self) -> int:
+        """Address of struct skb_shared_info."""
+        return self.get("head") + self.get("end")
+
+    def packet(self) -> bytes:
+        """The bytes of the packet."""
+        return bytes(self.mem.read(self.data, self.len))
+
+    def pull(self, count: int) -> None:
+        """The packet begins later.  __skb_pull()."""
+        self.set("data", self.data + count)
+        self.set("len", self.len - count)
+
+    def push(self, count: int) -> None:
+        """The packet begins earlier.  __skb_push(); the kernel panics where there is no room."""
+        if count > self.headroom:
+            raise KernelError(ENOMEM, "no headroom")
+        self.set("data", self.data - count)
+        self.set("len", self.len + count)
+
+    def put(self, count: int) -> None:
+        """The packet ends later.  __skb_put()."""
+        self.set("tail", self.get("tail") + count)
+        self.set("len", self.len + count)
+
+    def trim(self, length: int) -> None:
+        """The packet ends earlier.  __skb_trim()."""
+        self.set("tail", self.get("tail") - (self.len - length))
+        self.set("len", length)
+
+    def expand_head(self, more_head: int, more_tail: int) -> None:
+        """A larger buffer with the same packet.  pskb_expand_head()."""
+        head, end, data = self.get("head"), self.get("end"), self.data
+        more_head = skb_data_align(more_head)
+        room = ksize(skb_data_align(end + more_head + more_tail) + skb_data_align(SHINFO_SIZE))
+        fresh = self.mem.alloc(room, SMP_CACHE_BYTES)
+        self.mem.write(fresh + more_head, bytes(self.mem.read(head, self.get("tail"))))
+        new_end = room - skb_data_align(SHINFO_SIZE)
+        self.mem.write(fresh + new_end, bytes(self.mem.read(head + end, SHINFO_SIZE)))
+        self.mem.free(head)
+        self.set("head", fresh)
+        self.set("end", new_end)
+        self.set("data", fresh + more_head + (data - head))
+        for member in ("tail", "network_header", "transport_header", "mac_header"):
+            value = self.get(member)
+            if member == "tail" or value != 0xFFFF:
+                self.set(member, value + more_head)
+        self.set("cloned", self.get("cloned") & ~1)
+
+    # -- headers
+
+    def mac_header(self) -> int:
+        """Address of the link-layer header."""
+        return self.get("head") + self.get("mac_header")
+
+    def network_header(self) -> int:
+        """Address of the network header."""
+        return self.get("head") + self.get("network_header")
+
+    def reset_mac_header(self) -> None:
+        """The link-layer header is where the packet begins now."""
+        self.set("mac_header", self.headroom)
+
+    def reset_network_header(self) -> None:
+        """The network header is where the packet begins now."""
+        self.set("network_header", self.headroom)
+
+    def eth_type_trans(self, dev: NetDevice, dev_addr: bytes = bytes(6)) -> None:
+        """Take the Ethernet header off and remember what it says.  net/ethernet/eth.c:eth_type_trans()."""
+        self.set("dev", dev.addr)
+        self.reset_mac_header()
+        header = bytes(self.mem.read(self.data, ETH_HLEN))
+        self.pull(ETH_HLEN)
+        self.set_pkt_type(_pkt_type(header[:6], dev_addr))
+        kind = int.from_bytes(header[12:14], "big")
+        if kind < 0x0600:
+            first = bytes(self.mem.read(self.data, 2)) if self.len >= 2 else b""
+            kind = ETH_P_802_3 if first == b"\xff\xff" else ETH_P_802_2
+        self.mem.write(self.at("protocol"), kind.to_bytes(2, "big"))
+
+    def protocol(self) -> int:
+        """The EtherType in host order."""
+        return int.from_bytes(bytes(self.mem.read(self.at("protocol"), 2)), "big")
+
+    def set_pkt_type(self, kind: int) -> None:
+        """PACKET_HOST and its like: the low three bits of a byte."""
+        self.set("pkt_type", self.get("pkt_type") & ~7 | kind)
+
+    def pkt_type(self) -> int:
+        """PACKET_HOST and its like."""
+        return self.get("pkt_type") & 7
+
+    def ip_summed(self) -> int:
+        """What is known of the checksum: CHECKSUM_NONE and its like, two bits."""
+        return self.get("ip_summed") >> 5 & 3
+
+    def set_ip_summed(self, state: int) -> None:
+        """See ip_summed()."""
+        self.set("ip_summed", self.get("ip_summed") & ~0x60 | state << 5)
+
+    def at_ingress(self) -> bool:
+        """The packet comes in.  skb->tc_at_ingress."""
+        return bool(self.get("tc_at_ingress") & TC_AT_INGRESS_MASK)
+
+    # -- what direct packet access needs
+
+    def cb_at(self, member: str) -> int:
+        """Address of a member of one of the structures laid over the private area."""
+        return self.at("cb") + OFFSETS[member][0]
+
+    def compute_data_pointers(self) -> None:
+        """Where the packet ends, and where its metadata begins.  bpf_compute_data_pointers()."""
+        self.mem.write_uint(self.cb_at("bpf_skb_data_end.data_meta"), 8, self.data)
+        self.mem.write_uint(self.cb_at("bpf_skb_data_end.data_end"), 8, self.data + self.headlen)
+
+
+def _pkt_type(destination: bytes, own: bytes) -> int:
+    if destination == own:
+        return PACKET_HOST
+    if destination[0] & 1:
+        return PACKET_BROADCAST if destination == b"\xff" * 6 else PACKET_MULTICAST
+    return PACKET_OTHERHOST
+
+
+def check_header(skb: SkBuff, size: int) -> None:
+    """EINVAL if the packet is shorter than its network header."""
+    if skb.headlen < size:
+        raise KernelError(EINVAL, "the packet is shorter than its header")
