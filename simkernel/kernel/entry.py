@@ -25,7 +25,7 @@ from simkernel.kernel.signal import SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SI
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
-Body = Generator[Any, Any, int]
+Body = Generator[Any, Any, Any]
 
 SYSCALL_NS = 60  # cost model: the way in and out
 FAULT_NS = 250
@@ -213,6 +213,9 @@ def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
             if k.has_signal(task) or task.saved_blocked is not None:
                 yield k.call("arch_do_signal_or_restart", regs)
                 continue
+            if task.driver is not None:
+                yield from task.driver.returning(k, regs)
+                break
             if task.in_syscall and _restart_code(k, regs) is not None:
                 yield k.call("arch_do_signal_or_restart", regs)
                 continue

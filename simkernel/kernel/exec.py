@@ -31,7 +31,7 @@ from simkernel.kernel.task import COMM_LEN, PF_FORKNOEXEC, SigAction
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
-Body = Generator[Any, Any, int]
+Body = Generator[Any, Any, Any]
 
 PT_LOAD, PT_INTERP, PT_TLS, PT_GNU_STACK = 1, 3, 7, 0x6474E551
 ET_EXEC, ET_DYN = 2, 3

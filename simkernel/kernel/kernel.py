@@ -127,6 +127,7 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
         self.nr_forks = 0
         self.nr_faults = 0
         self.frames: list[list[Any]] = []
+        self.rq: RunQueue
         self.futexes: dict[Any, list[Any]] = {}
         self.mapping_file: Any = None
         self.shm_next = 0
@@ -186,6 +187,10 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
         self.abi_names = self.abi.names
         self.orig_field = self.arch.trap_fields.get("orig") or self.abi.result
         self.syscall_insn_size = len(self.abi.insn)
+        # Where user code leaves its arguments: the first may be kept under another name inside the kernel (orig_x0).
+        self.user_arg_fields = tuple(
+            self.abi.result if field == self.arch.trap_fields.get("orig") else field for field in self.abi.args
+        )
         self.user_number_field = next(
             (row.field for row in self.cpu.layout.rows if row.register == self.abi.user_number), self.abi.number
         )
@@ -252,7 +257,7 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
     def wake_up(self, queue: WaitQueue, nr_exclusive: int = 1) -> int:
         count = 0
         for fn in list(queue.on_wake):
-            fn()  # type: ignore[operator]
+            fn()
         for task, exclusive in list(queue.waiters):
             if self.activate(task, 0):
                 count += 1
@@ -261,6 +266,20 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
                     if not nr_exclusive:
                         break
         return count
+
+    def wake_task(self, task: Task) -> None:
+        """wake_up_process()."""
+        self.activate(task, 0)
+
+    @property
+    def total_ram_pages(self) -> int:
+        """MemTotal."""
+        return self.physical.nr_pages
+
+    @property
+    def free_ram_pages(self) -> int:
+        """MemFree."""
+        return self.physical.free_pages
 
     def wake(self, queue: WaitQueue) -> Any:
         if not queue.waiters and not queue.on_wake:
@@ -467,17 +486,25 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
         self.regs_set(child.regs, self.abi.result, 0)
         if stack:
             self.regs_set(child.regs, self.arch.stack_pointer, stack)
-        self.cpu.save_user(parent.context)
-        child.context = self.cpu.copy_user(parent.context)
-        if tls is not None:
-            self.set_tls(child, tls)
+        self._copy_thread_registers(child, tls)
         child.ksp = self.text.new_stack(child.stack + self.stack_size)
         child.forked = True
         child.syscall_nr = parent.syscall_nr
 
-    def set_tls(self, task: Task, value: int) -> None:
-        """The thread pointer of a task that does not run; where it lies is the architecture's."""
-        task.context.tls = value
+    def _copy_thread_registers(self, child: Task, tls: int | None) -> None:
+        """FP, vector and thread registers of the running task become the child's; CLONE_SETTLS changes one of them."""
+        cpu = self.cpu
+        register = self.arch.support.tls_register
+        row = next((r for r in cpu.layout.rows if r.register == register), None)
+        if tls is None or row is not None:  # the thread pointer is a general register (riscv)
+            cpu.save_user(child.context)
+            if tls is not None and row is not None:
+                self.regs_set(child.regs, row.field, tls)
+            return
+        old = cpu.tls
+        cpu.tls = tls
+        cpu.save_user(child.context)
+        cpu.tls = old
 
     def start_thread(self, task: Task, entry: int, sp: int) -> None:
         """start_thread(): user registers of a new program."""
@@ -712,7 +739,8 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
 
     def save_fp(self, address: int) -> None:
         """FP and vector registers into a signal frame: the CPU's own image where it has one, else kept here."""
-        image = getattr(self.cpu, "fp_state", None)
+        cpu: Any = self.cpu
+        image = getattr(cpu, "fp_state", None)
         if image is not None:
             self.copy_to_user(address, image())
             return
@@ -722,9 +750,10 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
 
     def restore_fp(self, address: int) -> None:
         """And back, at rt_sigreturn."""
-        if hasattr(self.cpu, "fp_state"):
-            size = len(self.cpu.fp_state())
-            self.cpu.set_fp_state(self.copy_from_user(address, size))
+        cpu: Any = self.cpu
+        if hasattr(cpu, "fp_state"):
+            size = len(cpu.fp_state())
+            cpu.set_fp_state(self.copy_from_user(address, size))
             return
         context = self.current.signal_contexts.pop(address, None)
         if context is not None:
@@ -773,7 +802,7 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
 
     def regs_get(self, regs: int, field: str) -> int:
         """One field of a struct pt_regs."""
-        return self.cpu.layout.get(self.mem, regs, field)
+        return int(self.cpu.layout.get(self.mem, regs, field))
 
     def regs_set(self, regs: int, field: str, value: int) -> None:
         """Store one field of a struct pt_regs (negative values as two's complement)."""

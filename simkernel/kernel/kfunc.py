@@ -77,7 +77,7 @@ def _param(text: str, position: int) -> Param:
         return Param(name, text.rsplit(name, 1)[0].strip() or text, None, False, True)
     words = bare.split()
     whole = " ".join(words)
-    if whole in _SCALARS or words[0] in ("enum", "struct") and len(words) == 2:
+    if whole in _SCALARS or (words[0] in ("enum", "struct") and len(words) == 2):
         name, base, ctype = f"arg{position}", whole, text
     else:
         name, base, ctype = words[-1], " ".join(words[:-1]), text[: -len(words[-1])].strip()

@@ -146,6 +146,7 @@ class Mm:
         self.mmap_base = k.layout.mmap_base
         self.rss_peak = 0
         self.uprobes: Any = None
+        self.user: Any = None  # UserMemory over `space`
 
     # -- areas ---------------------------------------------------------------------------------------------------
 
@@ -235,6 +236,20 @@ class Mm:
             return top - size
         raise KernelError(ENOMEM)
 
+    def read(self, addr: int, size: int) -> bytes:
+        """Bytes of this address space, whoever runs: /proc/PID/cmdline and the like.  Fault."""
+        return bytes(self.user.read(addr, size))
+
+    @property
+    def rss_pages(self) -> int:
+        """Present pages."""
+        return len(self.pages)
+
+    @property
+    def total_vm(self) -> int:
+        """Mapped pages."""
+        return self.total_pages()
+
     def total_pages(self) -> int:
         """mm->total_vm."""
         return sum(v.end - v.start for v in self.vmas) // PAGE
@@ -271,12 +286,12 @@ class Mm:
         frames = self.k.pages
         pgoff = vma.pgoff + (page - vma.start) // PAGE
         if vma.fault is not None:
-            phys = vma.fault(self.k, vma, pgoff)
+            phys: int = vma.fault(self.k, vma, pgoff)
             frames.get_page(phys)
             return phys
         if vma.file is None:
             return frames.alloc_page()
-        phys = vma.file.inode.get_page(self.k, pgoff)
+        phys = int(vma.file.inode.get_page(self.k, pgoff))
         if write and not vma.shared:
             return frames.copy_page(phys)
         frames.get_page(phys)

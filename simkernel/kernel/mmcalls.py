@@ -12,7 +12,7 @@ from simkernel.kernel.mm import MAP_ANONYMOUS, PAGE, Mm, page_up
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
-Body = Generator[Any, Any, int]
+Body = Generator[Any, Any, Any]
 
 
 def current_mm(k: Kernel) -> Mm:

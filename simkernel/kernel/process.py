@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ from simkernel.kernel.waitqueue import WaitQueue
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
-Body = Generator[Any, Any, int]
+Body = Generator[Any, Any, Any]
 
 SIGCHLD, SIGKILL = 17, 9
 WNOHANG, WUNTRACED, WSTOPPED, WEXITED, WCONTINUED, WNOWAIT = 1, 2, 2, 4, 8, 0x01000000
@@ -112,10 +113,8 @@ def _clone(k: Kernel, args_addr: int) -> Body:
     child = k.task_at(address)
     k.trace("sched_process_fork", k.current.addr, child.addr)
     if args.flags & CLONE_PARENT_SETTID:
-        try:
+        with contextlib.suppress(KernelError):
             k.put_user(args.parent_tid, 4, child.pid)
-        except KernelError:
-            pass
     if args.flags & CLONE_VFORK:
         child.vfork_done = WaitQueue("vfork_done")
     yield k.call("wake_up_new_task", child.addr)

@@ -25,7 +25,7 @@ from simkernel.kernel.task import (
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
-Body = Generator[Any, Any, int]
+Body = Generator[Any, Any, Any]
 
 SLICE_NS = 3_000_000  # how long a task runs while others wait
 WAKEUP_CREDIT_NS = 6_000_000  # sched_latency: what a sleeper may lag behind
@@ -144,9 +144,8 @@ class Scheduler:
         task.work = True
         if self.rqs[task.cpu].current is task:
             self.deadline = 0
-        if task.state == TASK_INTERRUPTIBLE and task.wait_interruptible:
-            self.activate(task, -ERESTARTSYS)
-        elif fatal and (task.wait_killable or task.state in (TASK_STOPPED, TASK_INTERRUPTIBLE)):
+        interruptible = task.state == TASK_INTERRUPTIBLE and task.wait_interruptible
+        if interruptible or (fatal and (task.wait_killable or task.state in (TASK_STOPPED, TASK_INTERRUPTIBLE))):
             self.activate(task, -ERESTARTSYS)
 
     def begin_wait(

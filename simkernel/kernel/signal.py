@@ -35,7 +35,7 @@ from simkernel.kernel.task import (
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
-Body = Generator[Any, Any, int]
+Body = Generator[Any, Any, Any]
 
 (SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGUSR1, SIGSEGV, SIGUSR2, SIGPIPE,
  SIGALRM, SIGTERM, SIGSTKFLT, SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGXCPU, SIGXFSZ,
@@ -246,7 +246,9 @@ class Signals:
                 continue
             if sig != SIGKILL:
                 self.record_crash(task, info)
-            yield self.call("do_group_exit", sig | (0x80 if bit(sig) & CORE and False else 0))
+            if self.strace is not None:
+                self.strace.killed(task, sig)
+            yield self.call("do_group_exit", sig)
 
     def _stop(self: Any, task: Task, sig: int) -> None:
         """do_signal_stop()."""

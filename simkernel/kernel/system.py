@@ -15,7 +15,7 @@ from simkernel.kernel.task import Task
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
-Body = Generator[Any, Any, int]
+Body = Generator[Any, Any, Any]
 
 NS = 1_000_000_000
 BUILD = "#1 SMP"
@@ -282,7 +282,7 @@ def sys_sched_setaffinity(k: Kernel, pid: int, length: int, mask: int) -> Body:
 def migrate_task_to(k: Kernel, p: int) -> Body:
     """Leave a CPU that is not allowed any more: sleep, and be woken on another."""
     task = k.task_at(p)
-    k.clock.add(k.clock.now_ns, lambda: k.activate(task, 0) and None)
+    k.clock.add(k.clock.now_ns, lambda: k.wake_task(task))
     yield k.wait(None, interruptible=False)
     return 0
 

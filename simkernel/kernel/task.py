@@ -212,6 +212,7 @@ class Task:
         self.watched = False  # the host waits for it: init does not reap
         self.clone_args_addr = 0
         self.migrate = False
+        self.exec_error = 0  # why a program that the host started could not be executed
         self.ksp = 0  # kernel stack pointer while it does not run
 
     # Members that live in shared objects, by the names other subsystems use.

@@ -108,7 +108,7 @@ class HostKernel(KernelApi):
         woken = len(queue.waiters)
         queue.waiters.clear()
         for fn in list(queue.on_wake):
-            fn()  # type: ignore[operator]
+            fn()
         return woken
 
     def wake(self, queue: WaitQueue) -> Any:

@@ -23,7 +23,7 @@ from simkernel.kernel.task import Task
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
-Body = Generator[Any, Any, int]
+Body = Generator[Any, Any, Any]
 
 (CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW,
  CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME, CLOCK_REALTIME_ALARM, CLOCK_BOOTTIME_ALARM,

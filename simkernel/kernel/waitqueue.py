@@ -6,6 +6,7 @@ A body sleeps with `yield k.wait(queue)` and is woken by `k.wake_up(queue)`, or 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ class WaitQueue:
         self.name = name
         self.addr = addr  # kernel address of the wait_queue_head_t, 0 when it has none
         self.waiters: list[tuple[Task, bool]] = []  # (sleeper, exclusive)
-        self.on_wake: list[object] = []  # callables without arguments (epoll and the like)
+        self.on_wake: list[Callable[[], object]] = []  # callables without arguments (epoll and the like)
 
     def add(self, task: Task, exclusive: bool = False) -> None:
         """Exclusive waiters go to the end, others to the front, as add_wait_queue() does."""

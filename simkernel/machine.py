@@ -1,0 +1,253 @@
+"""The machine as a whole: boot it, run programs on it, look at what happened.
+
+m = simkernel.boot(arch="x86_64", kernel="6.1", cpus=2, seed=0)
+result = m.run(["/bin/echo", "hello"])
+assert result.status == 0 and result.stdout == b"hello\n"
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from arch.errors import KernelError, errno_name
+from simkernel import usertask
+from simkernel.kernel.hostio import HostInput, HostOutput
+from simkernel.kernel.kernel import Crash, Kernel
+from simkernel.kernel.signal import SIGNAL_NAMES
+from simkernel.kernel.task import Task
+from simkernel.usertask import UserTask
+
+DEFAULT_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
+HOST_CHECK_S = 0.05  # how often a host time limit is looked at, at most
+
+
+class MachineError(Exception):
+    """The machine cannot do what was asked: a clear sentence for a person."""
+
+
+@dataclass
+class Result:
+    """How a program ended.  `status` is as a shell shows it: exit code, or 128 + signal."""
+
+    status: int
+    stdout: bytes = b""
+    stderr: bytes = b""
+    signal: int = 0
+    timed_out: str = ""  # "", "virtual", "host" or "deadlock"
+    crash: Crash | None = None
+    virtual_ns: int = 0
+    counters: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def text(self) -> str:
+        """Standard output as text."""
+        return self.stdout.decode("utf-8", "replace")
+
+
+class Machine:
+    """One simulated computer with its kernel."""
+
+    def __init__(self, kernel: Kernel, binds: Sequence[tuple[str, str, bool]] = ()) -> None:
+        self.kernel = kernel
+        self.binds = list(binds)
+        self.host_deadline: float | None = None
+
+    # -- programs ------------------------------------------------------------------------------------------------
+
+    def spawn(
+        self,
+        argv: Sequence[str | bytes],
+        env: Mapping[str, str] | None = None,
+        stdin: HostInput | None = None,
+        stdout: HostOutput | None = None,
+        stderr: HostOutput | None = None,
+        cwd: str = "/",
+        session: bool = True,
+    ) -> Task:
+        """Start a program as a child of init; it runs when the machine runs."""
+        k = self.kernel
+        args = [a.encode() if isinstance(a, str) else bytes(a) for a in argv]
+        environment = [f"{n}={v}".encode() for n, v in (DEFAULT_ENV if env is None else env).items()]
+        ends = (stdin or HostInput(), stdout or HostOutput(), stderr or HostOutput())
+
+        def start(k: Kernel) -> Any:
+            task = k.current
+            k.exec_request = (-100, args[0], args, environment, 0)
+            ret = yield k.call("do_execveat_common", -100, k.scratch_string(args[0]), 0, 0, 0)
+            if ret:
+                task.exec_error = -ret
+                yield k.call("do_exit", 127 << 8)
+
+        task: Task = k.make_kernel_thread(_comm(args[0]), start, k.init_task)
+        task.flags = 0
+        task.watched = True
+        task.exec_error = 0
+        k.vfs.setup_init_files(k, task)
+        k.vfs.install_stdio(k, task, *ends)
+        if session:
+            task.signal.pgid = task.signal.session = task.pid
+        if cwd != "/":
+            k.vfs.set_cwd(k, task, cwd)
+        k.wake_new(task)
+        return task
+
+    def run(
+        self,
+        argv: Sequence[str | bytes],
+        env: Mapping[str, str] | None = None,
+        stdin: bytes | HostInput = b"",
+        timeout_virtual_ns: int | None = None,
+        timeout_host_s: float | None = None,
+        stdout: HostOutput | None = None,
+        stderr: HostOutput | None = None,
+        cwd: str = "/",
+    ) -> Result:
+        """Run a program to its end (its own end: children that outlive it go on at the next run)."""
+        if not argv:
+            raise MachineError("no program given")
+        out, err = stdout or HostOutput(), stderr or HostOutput()
+        source = stdin if isinstance(stdin, HostInput) else HostInput(stdin)
+        task = self.spawn(argv, env, source, out, err, cwd)
+        return self.wait(task, timeout_virtual_ns, timeout_host_s, out, err)
+
+    def wait(
+        self,
+        task: Task,
+        timeout_virtual_ns: int | None = None,
+        timeout_host_s: float | None = None,
+        stdout: HostOutput | None = None,
+        stderr: HostOutput | None = None,
+    ) -> Result:
+        """Run the machine until a task of spawn() has ended, and reap it."""
+        k = self.kernel
+        start_ns = k.clock.now_ns
+        limit = None if timeout_virtual_ns is None else start_ns + timeout_virtual_ns
+        check = None
+        if timeout_host_s is not None:
+            deadline = time.monotonic() + timeout_host_s
+            check = lambda: time.monotonic() > deadline  # noqa: E731
+        ended = k.run(lambda: task.exit_state != 0 or k.powered_off, limit, check)
+        timed_out = ""
+        if not ended:
+            timed_out = "host" if check is not None and check() else "virtual" if self._over(limit) else "deadlock"
+            self._kill(task)
+        result = Result(0, stdout.data if stdout else b"", stderr.data if stderr else b"")
+        result.timed_out = timed_out
+        result.crash = task.crash
+        result.virtual_ns = k.clock.now_ns - start_ns
+        code = task.exit_code
+        result.signal = code & 0x7F
+        result.status = 128 + result.signal if result.signal else code >> 8 & 0xFF
+        result.counters = self.counters()
+        self.reap(task)
+        if task.exec_error:
+            name = argv_name(task)
+            raise KernelError(task.exec_error, f"cannot run {name}: {errno_name(task.exec_error)}")
+        return result
+
+    def _over(self, limit: int | None) -> bool:
+        return limit is not None and self.kernel.clock.now_ns >= limit
+
+    def _kill(self, task: Task) -> None:
+        """End a program that took too long, and its children with it."""
+        k = self.kernel
+        for victim in [task, *task.descendants()]:
+            k.send_signal(victim, 9)
+        k.run(lambda: task.exit_state != 0, k.clock.now_ns + 1_000_000_000)
+
+    def reap(self, task: Task) -> None:
+        """Let init collect a task that the host has waited for."""
+        task.watched = False
+        self.kernel.wake_up(self.kernel.init_task.signal.wait_chldexit)
+
+    def settle(self, limit_ns: int = 1_000_000_000) -> None:
+        """Run until nothing is runnable any more, at most for so long."""
+        k = self.kernel
+        k.run(lambda: not any(rq.busy for rq in k.rqs), k.clock.now_ns + limit_ns)
+
+    def user_task(self, comm: str = "simkernel") -> UserTask:
+        """A user task that host code drives, system call by system call (simkernel/usertask.py)."""
+        driver = UserTask(self.kernel)
+        usertask.start(self.kernel, driver, comm)
+        self.kernel.run(lambda: driver.started)
+        return driver
+
+    def workload(self, program: Callable[[Any], Any], comm: str = "workload") -> Task:
+        """A task whose program is a Python generator function; runs with the others."""
+        return usertask.start(self.kernel, usertask.Workload(self.kernel, program), comm)
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def counters(self) -> dict[str, Any]:
+        """What the machine has done: system calls by name, missing ones, faults, switches, virtual time."""
+        k = self.kernel
+        names = k.abi_names
+        calls = {names.get(nr, str(nr)): count for nr, count in sorted(k.syscall_counts.items())}
+        return {
+            "virtual_ns": k.clock.now_ns,
+            "syscalls": sum(calls.values()),
+            "syscalls_by_name": calls,
+            "missing_syscalls": dict(k.missing),
+            "page_faults": k.nr_faults,
+            "context_switches": k.nr_context_switches,
+            "forks": k.nr_forks,
+            "user_work": k.cpu.work,
+        }
+
+    def close(self) -> None:
+        """Free the emulator."""
+        self.kernel.cpu.close()
+
+
+def argv_name(task: Task) -> str:
+    """What a task was asked to run."""
+    return task.comm
+
+
+def _comm(path: bytes) -> str:
+    return path.rsplit(b"/", 1)[-1].decode("latin-1")[:15]
+
+
+def describe_crash(crash: Crash) -> str:
+    """A few lines for stderr: signal, address, registers."""
+    name = SIGNAL_NAMES.get(crash.signal, f"signal {crash.signal}")
+    lines = [f"{crash.comm}[{crash.pid}]: killed by {name}"]
+    if crash.signal in (4, 5, 7, 8, 11):
+        lines[0] += f" at address {crash.address:#x}"
+    row = []
+    for register, value in crash.registers:
+        row.append(f"{register}: {value:016x}")
+        if len(row) == 4:
+            lines.append("  " + " ".join(row))
+            row = []
+    if row:
+        lines.append("  " + " ".join(row))
+    return "\n".join(lines)
+
+
+def boot(
+    arch: str = "x86_64",
+    kernel: str = "6.1",
+    cpus: int = 1,
+    seed: int = 0,
+    memory: int = 256 << 20,
+    binds: Sequence[tuple[str, str, bool]] = (),
+    hostname: str = "simkernel",
+    strace: Callable[[str], None] | None = None,
+) -> Machine:
+    """A running machine: kernel up, file systems mounted, init waiting."""
+    from simkernel.fs import install
+
+    k = Kernel(arch=arch, version=kernel, cpus=cpus, memory=memory, seed=seed, hostname=hostname)
+    install(k)
+    if strace is not None:
+        from simkernel.kernel.strace import Strace
+
+        k.strace = Strace(k, strace)
+    return Machine(k, binds)
+
+
+__all__ = ["Machine", "MachineError", "Result", "boot", "describe_crash"]

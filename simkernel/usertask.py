@@ -1,0 +1,212 @@
+"""User tasks driven from Python: every call is a real system call, executed by the simulated CPU in user mode.
+
+The task's program is one page with the architecture's system-call instruction.  Between two calls it waits in the
+kernel, on its way back to user mode, for what Python wants next; then its registers are set and the instruction runs.
+
+    t = machine.user_task("loader")               from host code, outside the run loop
+    fd = t.syscall("openat", AT_FDCWD, "/etc/hostname", 0, 0)
+
+    def sender(u):                                 as a workload: an ordinary task, scheduled with the others
+        fd = yield u.openat(AT_FDCWD, "/tmp/x", O_CREAT | O_WRONLY, 0o644)
+        yield u.write(fd, b"hello", 5)
+    machine.workload(sender)
+
+A str or bytes argument is put into the task's memory (with a NUL behind it) and its address passed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from typing import TYPE_CHECKING, Any
+
+from arch.errors import ENOSYS
+from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
+from simkernel.kernel.task import Task
+from simkernel.kernel.waitqueue import WaitQueue
+
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
+
+CODE = 0x400000  # where the system-call instruction lies
+HEAP_SIZE = 64 << 20
+ALIGN = 16
+
+Value = int | str | bytes | bytearray
+Request = tuple[str, tuple[Value, ...]]
+
+
+class Driver:
+    """Decides what a driven task does next.  `task.driver`."""
+
+    def __init__(self, k: Kernel) -> None:
+        self.k = k
+        self.task: Task = None  # type: ignore[assignment]  # set by start()
+        self.heap = self.top = 0
+        self.queue = WaitQueue("usertask")
+        self.started = False
+
+    # -- memory ------------------------------------------------------------------------------------------------------
+
+    def alloc(self, size: int) -> int:
+        """Zeroed user memory; freed together by free_all()."""
+        address = self.top
+        self.top += (size + ALIGN - 1) // ALIGN * ALIGN or ALIGN
+        if self.top > self.heap + HEAP_SIZE:
+            raise MemoryError("the task's memory is used up: call free_all()")
+        self.write(address, bytes(size))
+        return address
+
+    def free_all(self) -> None:
+        """Everything that alloc() gave may be used anew."""
+        self.top = self.heap
+
+    def read(self, addr: int, size: int) -> bytes:
+        """Bytes of the task's memory; Fault."""
+        assert self.task.mm is not None
+        return bytes(self.task.mm.user.read(addr, size))
+
+    def write(self, addr: int, data: bytes) -> None:
+        """Store bytes; Fault."""
+        assert self.task.mm is not None
+        self.task.mm.user.write(addr, bytes(data))
+
+    def string(self, text: str | bytes) -> int:
+        """A C string in the task's memory."""
+        data = (text.encode() if isinstance(text, str) else bytes(text)) + b"\0"
+        address = self.alloc(len(data))
+        self.write(address, data)
+        return address
+
+    # -- the task's side -----------------------------------------------------------------------------------------------
+
+    def main(self, k: Kernel) -> Generator[Any, Any, None]:
+        """Body of the new task: an address space with the one instruction, then on to user mode."""
+        task = k.current
+        self.task = task
+        yield k.call("exec_mmap", 0)
+        mm = task.mm
+        assert mm is not None
+        mm.map(CODE, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED)
+        mm.user.write(CODE, k.abi.insn)
+        self.heap = self.top = mm.map(0, HEAP_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS)
+        stack = mm.map(0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS)
+        k.start_thread(task, CODE, stack + (1 << 16) - 256)
+        task.driver = self
+        task.work = True
+        self.started = True
+        yield from self.next(k, task.regs, None)
+
+    def next(self, k: Kernel, regs: int, result: int | None) -> Generator[Any, Any, None]:
+        """Wait for the next call and set the registers for it.  `result` is the last one's, None at first."""
+        raise NotImplementedError
+
+    def trapped(self, k: Kernel, regs: int) -> Generator[Any, Any, None]:
+        """A breakpoint in driven code: nothing special."""
+        yield from self.next(k, regs, None)
+
+    def returning(self, k: Kernel, regs: int) -> Generator[Any, Any, None]:
+        """On the way back to user mode after a call."""
+        yield from self.next(k, regs, k.signed_word(k.regs_get(regs, k.abi.result)))
+
+    def set_call(self, k: Kernel, regs: int, request: Request) -> None:
+        """Registers of one system call; an unknown name gets an impossible number."""
+        name, args = request
+        number = k.abi.numbers.get(name, -ENOSYS)
+        k.regs_set(regs, k.arch.instruction_pointer, CODE)
+        k.regs_set(regs, k.user_number_field, number)
+        for field, value in zip(k.user_arg_fields, args):
+            k.regs_set(regs, field, self.value(value))
+        self.task.work = True
+
+    def value(self, value: Value) -> int:
+        """An argument as a register value."""
+        return value if isinstance(value, int) else self.string(bytes(value) if not isinstance(value, str) else value)
+
+
+class UserTask(Driver):
+    """Face 1: `syscall()` runs the machine until that call has returned."""
+
+    def __init__(self, k: Kernel) -> None:
+        super().__init__(k)
+        self.request: Request | None = None
+        self.result: int | None = None
+
+    def next(self, k: Kernel, regs: int, result: int | None) -> Generator[Any, Any, None]:
+        if result is not None:
+            self.result = result
+        while self.request is None:
+            yield k.wait(self.queue, interruptible=False)
+        request, self.request = self.request, None
+        self.set_call(k, regs, request)
+
+    def syscall(self, name: str, *args: Value) -> int:
+        """One system call of this task; -errno for a refusal.  Not from inside the kernel."""
+        if self.task.exit_state:
+            raise RuntimeError("this task has ended")
+        self.result = None
+        self.request = (name, args)
+        self.k.wake_up(self.queue)
+        if not self.k.run(lambda: self.result is not None or self.task.exit_state != 0):
+            raise RuntimeError(f"{name} waits for something that can never happen")
+        return self.result if self.result is not None else 0
+
+    def exit(self, code: int = 0) -> None:
+        """End the task."""
+        if not self.task.exit_state:
+            self.syscall("exit_group", code)
+
+
+class Calls:
+    """`u` of a workload: `yield u.openat(...)` makes a system call of that name."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self.alloc = driver.alloc
+        self.free_all = driver.free_all
+        self.read_memory = driver.read
+        self.write_memory = driver.write
+        self.string = driver.string
+
+    @property
+    def pid(self) -> int:
+        """The task's pid."""
+        return self._driver.task.pid
+
+    def syscall(self, name: str, *args: Value) -> Request:
+        """For names that are no Python names, or shadowed here."""
+        return name, args
+
+    def __getattr__(self, name: str) -> Callable[..., Request]:
+        return lambda *args: (name, args)
+
+
+class Workload(Driver):
+    """Face 2: a generator function is the task's program."""
+
+    def __init__(self, k: Kernel, program: Callable[[Calls], Generator[Request, int, Any]]) -> None:
+        super().__init__(k)
+        self.program = program
+        self.running: Generator[Request, int, Any] | None = None
+
+    def next(self, k: Kernel, regs: int, result: int | None) -> Generator[Any, Any, None]:
+        try:
+            if self.running is None:
+                self.running = self.program(Calls(self))
+                request = next(self.running)
+            else:
+                request = self.running.send(result if result is not None else 0)
+        except StopIteration as stop:
+            request = ("exit_group", (stop.value if isinstance(stop.value, int) else 0,))
+        self.set_call(k, regs, request)
+        yield 0
+
+
+def start(k: Kernel, driver: Driver, comm: str) -> Task:
+    """A child of init, root, with files of its own and no open descriptors."""
+    task: Task = k.make_kernel_thread(comm, driver.main, k.init_task)
+    task.flags = 0
+    k.vfs.setup_init_files(k, task)
+    task.signal.pgid = task.signal.session = task.pid
+    driver.task = task
+    k.wake_new(task)
+    return task
