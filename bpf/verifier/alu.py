@@ -41,6 +41,7 @@ from bpf.verifier.env import (
     Rejected,
 )
 from bpf.verifier.log import reg_type_str
+from bpf.verifier.map_access import check_map_access
 from bpf.verifier.precision import mark_chain_precision
 from bpf.verifier.regs import check_dst, check_src, is_pointer_value, mark_unknown
 from bpf.verifier.state import (
@@ -233,9 +234,7 @@ def _check_sane_offset(env: Env, v: Value, word: int) -> None:
     if v.off >= BPF_MAX_VAR_OFF or v.off <= -BPF_MAX_VAR_OFF:
         env.reject(EINVAL, f"{name} pointer offset {v.off} is not allowed")
     if v.smin == S64_MIN:
-        env.reject(
-            EINVAL, f"math between {name} pointer and register with unbounded min value is not allowed"
-        )
+        env.reject(EINVAL, f"math between {name} pointer and register with unbounded min value is not allowed")
     if v.smin >= BPF_MAX_VAR_OFF or v.smin <= -BPF_MAX_VAR_OFF:
         env.reject(EINVAL, f"value {v.smin} makes {name} pointer be out of bounds")
 
@@ -367,9 +366,7 @@ def _note_sanitation(env: Env, state: int, limit: int) -> bool:
 
 def _reject_paths(env: Env, insn: Insn) -> None:
     verb = "add" if insn.code & 0xF0 == BPF_ADD else "sub"
-    env.reject(
-        EACCES, f"R{insn.dst_reg} tried to {verb} from different maps, paths or scalars, {_PROHIBITED}"
-    )
+    env.reject(EACCES, f"R{insn.dst_reg} tried to {verb} from different maps, paths or scalars, {_PROHIBITED}")
 
 
 def _pointer_limit(env: Env, insn: Insn, ptr: Value, mask_to_left: bool) -> int:
@@ -381,9 +378,7 @@ def _pointer_limit(env: Env, insn: Insn, ptr: Value, mask_to_left: bool) -> int:
         maximum = ptr.map.value_size
         limit = ((ptr.smin if mask_to_left else ptr.umax) + ptr.off) & U32_MAX
     else:
-        env.reject(
-            EACCES, f"R{insn.dst_reg} has pointer with unsupported alu operation, {_PROHIBITED}"
-        )
+        env.reject(EACCES, f"R{insn.dst_reg} has pointer with unsupported alu operation, {_PROHIBITED}")
     if limit >= maximum:
         verb = "add" if insn.code & 0xF0 == BPF_ADD else "sub"
         env.reject(EACCES, f"R{insn.dst_reg} tried to {verb} beyond pointer bounds, {_PROHIBITED}")
@@ -415,9 +410,7 @@ def _sanitize_ptr_alu(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off
     window = None
     if not env.cur.speculative:
         if not off_is_imm and off_is_neg != (off.smax < 0):
-            env.reject(
-                EACCES, f"R{insn.src_reg} has unknown scalar with mixed signed bounds, {_PROHIBITED}"
-            )
+            env.reject(EACCES, f"R{insn.src_reg} has unknown scalar with mixed signed bounds, {_PROHIBITED}")
         mask_to_left = (op == BPF_ADD and off_is_neg) or (op == BPF_SUB and not off_is_neg)
         limit = _pointer_limit(env, insn, ptr_reg.value, mask_to_left)
         state = (
@@ -436,9 +429,7 @@ def _sanitize_ptr_alu(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off
     try:
         sanitize_speculative_path(env, None, env.insn_idx + 1, env.insn_idx)
     except Rejected:
-        env.reject(
-            EACCES, f"R{insn.dst_reg} could not be pushed for speculative verification, {_PROHIBITED}"
-        )
+        env.reject(EACCES, f"R{insn.dst_reg} could not be pushed for speculative verification, {_PROHIBITED}")
     if not ptr_is_dst:
         dst.assign(saved)
     return window
@@ -463,8 +454,7 @@ def _sanitize_check_bounds(env: Env, insn: Insn, v: Value) -> None:
         if v.var_off[1]:
             env.reject(
                 EACCES,
-                f"R{insn.dst_reg} variable stack access prohibited for !root, "
-                f"var_off={tnum_text(v.var_off)} off={off}",
+                f"R{insn.dst_reg} variable stack access prohibited for !root, var_off={tnum_text(v.var_off)} off={off}",
             )
         if off >= 0 or off < -MAX_BPF_STACK:
             env.reject(
@@ -472,8 +462,6 @@ def _sanitize_check_bounds(env: Env, insn: Insn, v: Value) -> None:
                 f"R{insn.dst_reg} stack pointer arithmetic goes out of range, prohibited for !root; off={off}",
             )
     elif v.type == PTR_TO_MAP_VALUE:
-        from bpf.verifier.map_access import check_map_access
-
         try:
             check_map_access(env, insn.dst_reg, v.off, 1, False, direct=False)
         except Rejected:

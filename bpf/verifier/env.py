@@ -6,6 +6,7 @@ of kernel/bpf/verifier.c.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
@@ -208,6 +209,11 @@ class Env:
         self.has_func_info = False
         self.btf: Any = request.prog_btf
         self.vmlinux: Any = request.vmlinux_btf
+        self.attach_btf: Any = request.attach_btf or request.vmlinux_btf
+        self.attach_prog: Any = request.attach_prog
+        self.attach_member: str | None = None
+        self.version: Any = request.version
+        self.btf_ctx_access: Callable[[int, int, int, Any], bool] = lambda off, size, access, info: False
         self.seen_direct_write = False
         self.explore_alu_limits = False
         self.wide_src: list[bool | None] = []
@@ -244,6 +250,11 @@ class Env:
     def subprog_cnt(self) -> int:
         """Functions of the program, main one included."""
         return len(self.subprogs) - 1
+
+    @property
+    def attach_func_name(self) -> str | None:
+        """Of the function a tracing or LSM program attaches to."""
+        return self.facts.attach_func_name or None
 
     def decode(self) -> None:
         """Work out operand widths once for all visits."""
@@ -325,15 +336,10 @@ class Env:
 
     def find_subprog(self, start: int) -> int:
         """Number of the function starting there; -1 if none does."""
-        for number, subprog in enumerate(self.subprogs[:-1] if self.decoded else self.subprogs):
+        for number, subprog in enumerate(self.subprogs[:-1]):
             if subprog.start == start:
                 return number
         return -1
-
-    @property
-    def decoded(self) -> bool:
-        """All functions are known, and the list of them ends with the end of the program."""
-        return bool(self.wide_dst)
 
     # ---- references ----
 
@@ -358,5 +364,3 @@ def release_reference_state(frame: FuncState, number: int) -> bool:
             frame.refs = tuple(refs)
             return True
     return False
-
-

@@ -21,8 +21,6 @@ def insn_text(env: Env, idx: int) -> str:
     if text is None:
         insn = env.insns[idx]
         high = env.insns[idx + 1].imm if insn.code == BPF_LD_IMM64 else 0
-        text = line_6_1(
-            insn, high, call_name=lambda call: _kfunc_name(env, call), allow_ptr_leaks=env.allow_ptr_leaks
-        )
+        text = line_6_1(insn, high, call_name=lambda call: _kfunc_name(env, call), allow_ptr_leaks=env.allow_ptr_leaks)
         env.insn_texts[idx] = text
     return text

@@ -223,7 +223,7 @@ def value_text(v: Value) -> str:
         else:
             name = reg_type_str(v.type)
             if base_type(v.type) == PTR_TO_BTF_ID:
-                name += v.raw1.type_name(v.raw2)
+                name += v.raw1.name_of(v.raw2)
             v.text = f"{name}({','.join(_value_attributes(v))})"
     return v.text
 

@@ -242,8 +242,7 @@ def _entered_from_nowhere(env: Env, state: VerifierState, masks: _Masks) -> None
         return
     env.reject(
         EFAULT,
-        f"BUG backtracing func entry subprog {frame.subprogno} reg_mask {masks.regs:x} "
-        f"stack_mask {masks.slots:x}",
+        f"BUG backtracing func entry subprog {frame.subprogno} reg_mask {masks.regs:x} stack_mask {masks.slots:x}",
     )
 
 

@@ -309,9 +309,7 @@ def operand_is_contradictory(s: Value, alu32: bool) -> tuple[bool, bool]:
             or s.u32_min > s.u32_max
         )
     known = not s.var_off[1]
-    return known, (
-        (known and (s.smin != s.smax or s.umin != s.umax)) or s.smin > s.smax or s.umin > s.umax
-    )
+    return known, ((known and (s.smin != s.smax or s.umin != s.umax)) or s.smin > s.smax or s.umin > s.umax)
 
 
 def is_tracked(op: int, s: Value, alu32: bool) -> bool:

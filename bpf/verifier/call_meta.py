@@ -1,0 +1,30 @@
+"""What checking the arguments of a call leaves for checking its result: struct bpf_call_arg_meta."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from bpf.verifier.api import KptrField, MapInfo
+
+
+@dataclass(slots=True)
+class CallMeta:
+    """Facts about one call of a helper."""
+
+    func_id: int = 0
+    pkt_access: bool = False
+    map_ptr: MapInfo | None = None
+    map_uid: int = 0
+    raw_mode: bool = False  # the memory argument may be uninitialised: the helper fills it
+    regno: int = 0  # of that argument
+    access_size: int = 0  # and its size
+    release_regno: int = 0
+    ref_obj_id: int = 0
+    mem_size: int = 0
+    msize_max_value: int = 0
+    ret_btf: Any = None
+    ret_btf_id: int = 0
+    subprogno: int = 0
+    kptr: KptrField | None = None
+    uninit_dynptr_regno: int = 0

@@ -1,0 +1,155 @@
+"""The verifier of Linux 4.9 and later, with the rules of 6.1: bpf_check() of kernel/bpf/verifier.c.
+
+prepare, cfg, attach     what can be checked without walking
+do_check                 the walk: alu, jump, memory, stack, calls, subprog, kfunc; prune cuts paths short
+rewrite                  from what was verified to what runs
+"""
+
+from __future__ import annotations
+
+from arch.errors import EINVAL, ENOSPC
+from bpf import uapi
+from bpf.btf.codec import GLOBAL
+from bpf.verifier.api import Verdict, VerifyRequest
+from bpf.verifier.arg_match import check_main_args, prepare_func_args
+from bpf.verifier.attach import check_attach_btf_id
+from bpf.verifier.btf_walk import btf_ctx_access
+from bpf.verifier.cfg import add_subprogs_and_kfuncs, check_cfg, check_max_stack_depth, check_subprogs
+from bpf.verifier.do_check import do_check
+from bpf.verifier.env import BPF_COMPLEXITY_LIMIT_INSNS, Env, Rejected
+from bpf.verifier.log import BPF_LOG_LEVEL2, BPF_LOG_MASK, BPF_LOG_STATS
+from bpf.verifier.prepare import check_btf_info, resolve_pseudo_ldimm64
+from bpf.verifier.regs import mark_unknown
+from bpf.verifier.rewrite import rewrite
+from bpf.verifier.state import Reg, VerifierState, known_zero
+from bpf.verifier.types import PTR_TO_CTX, PTR_TO_MEM, SCALAR_VALUE, base_type
+
+
+def _start(env: Env, subprog: int) -> None:
+    """Walk one function from its beginning: do_check_common()."""
+    env.prev_linfo = None
+    env.pass_cnt += 1
+    state = VerifierState(env.new_frame(-1, 0, subprog))
+    state.branches = 1
+    state.first_insn_idx = env.subprogs[subprog].start
+    state.last_insn_idx = -1
+    env.enter(state)
+    env.insn_idx = state.first_insn_idx
+    if subprog or env.request.prog_type == uapi.BPF_PROG_TYPE_EXT:
+        prepare_func_args(env, subprog, env.regs)
+        for reg in env.regs[1:6]:
+            _settle_argument(env, reg)
+    else:
+        env.regs[1].value = known_zero(PTR_TO_CTX)
+        check_main_args(env, subprog, env.regs)
+    do_check(env)
+    if not env.level & BPF_LOG_LEVEL2:
+        env.log.reset(0)
+    env.explored.clear()
+
+
+def _settle_argument(env: Env, reg: Reg) -> None:
+    """Bounds of an argument of a global function, whose type is known by now."""
+    v = reg.value
+    if v.type == PTR_TO_CTX:
+        reg.value = known_zero(PTR_TO_CTX)
+    elif v.type == SCALAR_VALUE:
+        mark_unknown(env, reg)
+    elif base_type(v.type) == PTR_TO_MEM:
+        reg.value = known_zero(v.type, v.raw1, number=env.new_id())
+
+
+def _check_paths(env: Env) -> None:
+    """Global functions first, each on its own; then the main function."""
+    if env.has_func_info:
+        for number in range(1, env.subprog_cnt):
+            if env.subprogs[number].linkage == GLOBAL:
+                _start(env, number)
+                if env.level:
+                    env.verbose(f"Func#{number} is safe for any args that match its prototype\n")
+    _start(env, 0)
+    env.facts.stack_depth = env.subprogs[0].stack_depth
+
+
+def _check(env: Env) -> None:
+    add_subprogs_and_kfuncs(env)
+    check_subprogs(env)
+    check_btf_info(env)
+    check_attach_btf_id(env)
+    resolve_pseudo_ldimm64(env)
+    check_cfg(env)
+    env.decode()
+    _check_paths(env)
+    check_max_stack_depth(env)
+
+
+def _print_stats(env: Env) -> None:
+    """The last lines of every log: print_verification_stats()."""
+    if env.log.level & BPF_LOG_STATS:
+        env.verbose("verification time 0 usec\n")
+        depths = "+".join(str(subprog.stack_depth) for subprog in env.subprogs[:-1])
+        env.verbose(f"stack depth {depths}\n")
+    env.verbose(
+        f"processed {env.insn_processed} insns (limit {BPF_COMPLEXITY_LIMIT_INSNS}) "
+        f"max_states_per_insn {env.max_states_per_insn} total_states {env.total_states} "
+        f"peak_states {env.peak_states} mark_read {env.longest_mark_read_walk}\n"
+    )
+
+
+def _log_is_valid(request: VerifyRequest) -> bool:
+    """bpf_verifier_log_attr_valid()."""
+    if not request.log_level:
+        return True
+    size = request.log_size
+    return not request.log_level & ~BPF_LOG_MASK and (size is None or 128 <= size <= (1 << 32) - 1 >> 2)
+
+
+def verify(request: VerifyRequest) -> Verdict:
+    """Whether the program may run, why not, and what it becomes."""
+    if not _log_is_valid(request):
+        return Verdict(-EINVAL)
+    env = Env(request)
+
+    def ctx_access(off: int, size: int, access: int, info: object) -> bool:
+        return btf_ctx_access(env, off, info)
+
+    env.btf_ctx_access = ctx_access
+    ret = 0
+    try:
+        _check(env)
+        rewrite(env)
+    except Rejected as refused:
+        ret = -refused.errno
+    _print_stats(env)
+    if env.log.level and env.log.full:
+        ret = -ENOSPC
+    return _verdict(env, ret)
+
+
+def _verdict(env: Env, ret: int) -> Verdict:
+    facts = env.facts
+    return Verdict(
+        ret,
+        env.log.text,
+        env.insns if ret == 0 else [],
+        env.used_maps,
+        env.insn_processed,
+        {
+            "max_states_per_insn": env.max_states_per_insn,
+            "total_states": env.total_states,
+            "peak_states": env.peak_states,
+            "longest_mark_read_walk": env.longest_mark_read_walk,
+            "max_ctx_offset": facts.max_ctx_offset,
+            "max_pkt_offset": facts.max_pkt_offset,
+            "max_tp_access": facts.max_tp_access,
+            "max_rdonly_access": facts.max_rdonly_access,
+            "max_rdwr_access": facts.max_rdwr_access,
+        },
+        subprog_starts=tuple(subprog.start for subprog in env.subprogs[:-1]) or (0,),
+        stack_depths=tuple(subprog.stack_depth for subprog in env.subprogs[:-1]),
+        func_info=tuple((subprog.start, subprog.type_id) for subprog in env.subprogs[:-1]) if env.has_func_info else (),
+        line_info=env.line_info,
+        sleepable=env.sleepable,
+        attach_info=facts.attach_info
+        | {"attach_func_name": facts.attach_func_name, "attach_func_proto": facts.attach_func_proto},
+    )
