@@ -56,6 +56,10 @@ _SCALARS: dict[str, tuple[int | None, bool]] = {
     "blk_status_t": (1, False),
 }  # fmt: skip
 
+# Typedefs of pointers and function pointers: a machine word.
+_POINTERS = {"fl_owner_t", "filldir_t", "read_actor_t", "work_func_t", "irq_handler_t", "poll_queue_proc", "va_list",
+             "wait_queue_func_t", "sk_read_actor_t", "netdev_tx_func", "bpf_func_t"}  # fmt: skip
+
 
 @dataclass(frozen=True, slots=True)
 class Param:
@@ -84,6 +88,8 @@ def _param(text: str, position: int) -> Param:
     base = base.removesuffix(" int") if base not in ("unsigned int",) and base.endswith(" int") else base
     if base.startswith("enum "):
         return Param(name, ctype, 4, False, False)
+    if base in _POINTERS:
+        return Param(name, ctype, None, False, True)
     if base not in _SCALARS:
         raise ValueError(f"parameter {text!r}: unknown scalar type {base!r}")
     size, signed = _SCALARS[base]

@@ -122,7 +122,7 @@ class HostKernel(KernelApi):
         task.signals.append(sig)
 
     def signal_pending(self) -> bool:
-        return bool(self.current.signals)  # type: ignore[attr-defined]
+        return bool(self.current.signals)
 
     def task_at(self, addr: int) -> Any:
         for task in self.tasks.values():
