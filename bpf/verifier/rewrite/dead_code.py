@@ -45,9 +45,5 @@ def remove_dead_code(env: Env) -> None:
 
 
 def remove_nops(env: Env) -> None:
-    """Remove jumps to the next instruction, also those that only removing has made so."""
-    while True:
-        nops = [insn == emit.NOP for insn in env.insns]
-        if not any(nops):
-            return
-        remove_insns(env, nops)
+    """Remove jumps to the next instruction, but not those that only this removing makes so: Linux walks once."""
+    remove_insns(env, [insn == emit.NOP for insn in env.insns])

@@ -19,7 +19,7 @@ from bpf.insn import (
     Insn,
 )
 from bpf.verifier.api import MapInfo
-from bpf.verifier.rewrite.emit import s32
+from bpf.verifier.rewrite.emit import s16, s32
 
 BPF_FUNC_TAIL_CALL = 12
 
@@ -48,7 +48,7 @@ def _find_map(maps: Sequence[MapInfo], address: int) -> tuple[MapInfo, int, int]
 def _dump_call(insn: Insn, index: int, subprogs: Mapping[int, int], raw_ok: bool) -> Insn:
     """A call of a function of the program shows the function's number and, compiled, the distance in `off`."""
     if insn.src_reg == BPF_PSEUDO_CALL and subprogs:
-        insn = insn._replace(off=insn.imm & 0x7FFF, imm=subprogs.get(index + insn.imm + 1, 0))
+        insn = insn._replace(off=s16(insn.imm), imm=subprogs.get(index + insn.imm + 1, 0))
     return insn if raw_ok else insn._replace(imm=0)
 
 
@@ -72,7 +72,9 @@ def dump(
         elif code & 0xE7 == BPF_LDX | BPF_PROBE_MEM:
             out[i] = insn._replace(code=BPF_LDX | BPF_MEM | code & 0x18)
         elif code == BPF_LD_IMM64:
-            if insn.src_reg != BPF_PSEUDO_FUNC:
+            if insn.src_reg == BPF_PSEUDO_FUNC:
+                out[i + 1] = out[i + 1]._replace(imm=subprogs.get(i + insn.imm + 1, 0))
+            else:
                 address = (out[i + 1].imm & 0xFFFFFFFF) << 32 | insn.imm & 0xFFFFFFFF
                 found = _find_map(used_maps, address)
                 if found is not None:

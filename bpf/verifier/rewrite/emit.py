@@ -32,6 +32,12 @@ def s32(value: int) -> int:
     return value - (1 << 32) if value & 0x80000000 else value
 
 
+def s16(value: int) -> int:
+    """The low 16 bits as a signed number."""
+    value &= 0xFFFF
+    return value - (1 << 16) if value & 0x8000 else value
+
+
 def ldx(size: int, dst: int, src: int, off: int) -> Insn:
     """dst = *(size *)(src + off)"""
     return Insn(BPF_LDX | BPF_MEM | SIZE_CODE[size], dst, src, off, 0)
