@@ -1,6 +1,6 @@
 """What programs on packets call: bytes, checksums, headers, redirection.  net/core/filter.c of Linux 6.1.
 
-Each function is the kernel function of that name, `f(host, r1, ..., r5)`: registers as unsigned 64-bit numbers in,
+Each function is the kernel function of that name, `f(rt, r1, ..., r5)`: registers as unsigned 64-bit numbers in,
 a number (or -errno) out.  Packets are linear (bpf/skbuff.py), there is no tunnel, no IPsec state and no socket but the
 packet's own; what asks for one gets the kernel's answer for "there is none".
 """
@@ -24,6 +24,7 @@ from arch.errors import (
     ENOTSUPP,
     EOPNOTSUPP,
 )
+from bpf.helpers import helper
 from bpf.net_checksum import (
     csum_add,
     csum_partial,
@@ -82,8 +83,18 @@ BPF_MTU_CHK_RET_SUCCESS, BPF_MTU_CHK_RET_FRAG_NEEDED = 0, 1
 AF_INET, AF_INET6 = 2, 10
 
 
+def _add(name: str, function: Helper) -> None:
+    """Make a function known under the kernel's name, with all five registers."""
+    SKB_HELPERS[name] = function
+
+    def call(rt: Any, r1: int, r2: int, r3: int, r4: int, r5: int) -> int:
+        return function(rt, r1, r2, r3, r4, r5)
+
+    helper(name)(call)
+
+
 def _kernel(function: Helper) -> Helper:
-    SKB_HELPERS[function.__name__] = function
+    _add(function.__name__, function)
     return function
 
 
@@ -679,7 +690,7 @@ def _none(name: str, answer: int) -> None:
 
     function.__name__ = name
     function.__doc__ = f"{name}(): always {answer} here."
-    SKB_HELPERS[name] = function
+    _add(name, function)
 
 
 for _name, _answer in {
@@ -748,7 +759,7 @@ def _no_metadata(name: str, to_at: int, size_at: int) -> None:
 
     function.__name__ = name
     function.__doc__ = f"{name}(): cleared memory and EINVAL, for there is no such metadata."
-    SKB_HELPERS[name] = function
+    _add(name, function)
 
 
 _no_metadata("bpf_skb_get_tunnel_key", 1, 2)
@@ -924,4 +935,4 @@ def bpf_xdp_store_bytes(host: Any, xdp_at: int, offset: int, source: int, length
 # -- sk_skb forms, the same under other names --------------------------------------------------------------
 
 for _name in ("change_tail", "change_head", "adjust_room"):
-    SKB_HELPERS[f"sk_skb_{_name}"] = SKB_HELPERS[f"bpf_skb_{_name}"]
+    _add(f"sk_skb_{_name}", SKB_HELPERS[f"bpf_skb_{_name}"])
