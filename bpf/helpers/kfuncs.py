@@ -1,0 +1,120 @@
+"""Kernel functions that programs call by BTF id: net/bpf/test_run.c, kernel/trace/bpf_trace.c and others of 6.1.
+
+Registered like helpers, under their own names; the verifier's table of them is bpf/verifier/kfuncs.py.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from bpf.helpers import helper
+
+M32 = (1 << 32) - 1
+
+# struct prog_test_ref_kfunc { int a, b; struct prog_test_member memb; ... *next; refcount_t cnt; }
+PROG_TEST_SIZE, A, B, NEXT, CNT = 32, 0, 4, 16, 24
+_TEST_STRUCTS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
+
+
+def prog_test_struct(rt: Any) -> int:
+    """Address of the machine's one test object; its reference count starts at 1."""
+    address = _TEST_STRUCTS.get(rt.bpf)
+    if address is None:
+        address = _TEST_STRUCTS[rt.bpf] = rt.mem.alloc(PROG_TEST_SIZE)
+        rt.mem.write_uint(address + A, 4, 42)
+        rt.mem.write_uint(address + B, 4, 108)
+        rt.mem.write_uint(address + NEXT, 8, address)
+        rt.mem.write_uint(address + CNT, 4, 1)
+    return address
+
+
+def _count(rt: Any, address: int, by: int) -> None:
+    rt.mem.write_uint(address + CNT, 4, (rt.mem.read_uint(address + CNT, 4) + by) & M32)
+
+
+@helper("bpf_kfunc_call_test1")
+def bpf_kfunc_call_test1(rt: Any, sk: int, a: int, b: int, c: int, d: int) -> int:
+    """The sum of its arguments: u32, u64, u32, u64."""
+    return (a & M32) + b + (c & M32) + d
+
+
+@helper("bpf_kfunc_call_test2")
+def bpf_kfunc_call_test2(rt: Any, sk: int, a: int, b: int) -> int:
+    """The sum as an int."""
+    return (a + b) & M32
+
+
+@helper("bpf_kfunc_call_test3")
+def bpf_kfunc_call_test3(rt: Any, sk: int) -> int:
+    """Its argument."""
+    return sk
+
+
+@helper("bpf_kfunc_call_test_acquire")
+def bpf_kfunc_call_test_acquire(rt: Any, scalar: int) -> int:
+    """A reference to the test object."""
+    address = prog_test_struct(rt)
+    _count(rt, address, 1)
+    return address
+
+
+@helper("bpf_kfunc_call_test_release")
+def bpf_kfunc_call_test_release(rt: Any, obj: int) -> int:
+    """Give a reference back."""
+    if obj:
+        _count(rt, obj, -1)
+    return 0
+
+
+@helper("bpf_kfunc_call_test_kptr_get")
+def bpf_kfunc_call_test_kptr_get(rt: Any, pointer: int, a: int, b: int) -> int:
+    """A reference to what a map value points to."""
+    obj = int(rt.mem.read_uint(pointer, 8))
+    if obj:
+        _count(rt, obj, 1)
+    return obj
+
+
+@helper("bpf_kfunc_call_memb_acquire")
+def bpf_kfunc_call_memb_acquire(rt: Any) -> int:
+    """Nothing: the call only exists to be verified."""
+    return 0
+
+
+@helper("bpf_kfunc_call_test_get_rdwr_mem", "bpf_kfunc_call_test_get_rdonly_mem", "bpf_kfunc_call_test_acq_rdonly_mem")
+def bpf_kfunc_call_test_get_mem(rt: Any, obj: int, size: int) -> int:
+    """The first bytes of the test object, two ints at most."""
+    size &= M32
+    signed = size - (1 << 32) if size >> 31 else size
+    return 0 if signed > 8 else obj
+
+
+@helper(
+    "bpf_kfunc_call_memb_release",
+    "bpf_kfunc_call_memb1_release",
+    "bpf_kfunc_call_int_mem_release",
+    "bpf_kfunc_call_test_pass_ctx",
+    "bpf_kfunc_call_test_pass1",
+    "bpf_kfunc_call_test_pass2",
+    "bpf_kfunc_call_test_fail1",
+    "bpf_kfunc_call_test_fail2",
+    "bpf_kfunc_call_test_fail3",
+    "bpf_kfunc_call_test_mem_len_pass1",
+    "bpf_kfunc_call_test_mem_len_fail1",
+    "bpf_kfunc_call_test_mem_len_fail2",
+    "bpf_kfunc_call_test_ref",
+    "bpf_kfunc_call_test_destructive",
+    "bpf_key_put",
+    "cgroup_rstat_updated",
+    "cgroup_rstat_flush",
+)
+def takes_and_gives_nothing(rt: Any) -> int:
+    """A function without result or effect here."""
+    return 0
+
+
+@helper("bpf_lookup_user_key", "bpf_lookup_system_key")
+def no_key(rt: Any) -> int:
+    """There are no keyrings."""
+    return 0
