@@ -58,8 +58,11 @@ class Bpf:
         self.timers: dict[int, Any] = {}  # struct bpf_timer address -> timer
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
         self.jit_enable = 1
+        self.map_at: dict[int, BpfMap] = {}  # address of struct bpf_map -> map
+        self.functions: dict[int, tuple[Any, int]] = {}  # address of a program's function -> (program, instruction)
         self._deferred: list[Callable[[], None]] = []
-        self._scratch: list[tuple[int, int]] = []
+        self._stacks: list[int] = []
+        self._text = 0xFFFFFFFFC0000000
 
     # ---- who may ----
 
@@ -97,6 +100,19 @@ class Bpf:
         else:
             mem.free(address)
 
+    def take_stack(self, size: int) -> int:
+        """Address one past the top of a stack for one run.  It is not cleared, as in the kernel."""
+        return self._stacks.pop() if self._stacks else int(self.mem.alloc(size, 64)) + size
+
+    def give_stack(self, top: int) -> None:
+        """The run is over."""
+        self._stacks.append(top)
+
+    def take_text(self, size: int) -> int:
+        """Where a program of so many bytes is said to be."""
+        address, self._text = self._text, self._text + (size + 64 + 63) // 64 * 64
+        return address
+
     @contextmanager
     def scratch(self, size: int) -> Iterator[int]:
         """Kernel memory for the length of a block: keys and contexts handed to programs."""
@@ -120,7 +136,9 @@ class Bpf:
 
     def new_map(self, attr: MapAttr) -> BpfMap:
         """A map without id or descriptor: kernel-internal, or the first half of BPF_MAP_CREATE."""
-        return create_map(self, attr)
+        new = create_map(self, attr)
+        self.map_at[new.address] = new
+        return new
 
     def publish_map(self, new: BpfMap) -> None:
         """bpf_map_alloc_id()."""
@@ -130,6 +148,11 @@ class Bpf:
     def forget_map(self, old: BpfMap) -> None:
         """bpf_map_free_id()."""
         self.maps.remove(old.id)
+        address = old.address
+        self.defer(lambda: self._unmap(address))
+
+    def _unmap(self, address: int) -> None:
+        self.map_at.pop(address, None)
 
     def map_of_fd(self, fd: int) -> BpfMap:
         """__bpf_map_get(): EBADF if not open, EINVAL if not a map."""
@@ -169,21 +192,35 @@ class Bpf:
 
     def check_array_btf(self, checked: BpfMap, btf: Any, key_type_id: int) -> None:
         """array_map_check_btf(): a 32-bit integer as key, or (one element only) none."""
-        from bpf import map_btf
+        from bpf import map_btf  # knows maps, so it is imported late
 
         map_btf.check_int_key(checked, btf, key_type_id)
 
     def check_struct_key_btf(self, btf: Any, key_type_id: int) -> None:
         """trie_check_btf()."""
-        from bpf import map_btf
+        from bpf import map_btf  # knows maps, so it is imported late
 
         map_btf.check_struct_key(btf, key_type_id)
 
     def check_cgroup_key_btf(self, checked: BpfMap, btf: Any, key_type_id: int) -> None:
         """cgroup_storage_check_btf()."""
-        from bpf import map_btf
+        from bpf import map_btf  # knows maps, so it is imported late
 
         map_btf.check_cgroup_key(checked, btf, key_type_id)
+
+    # ---- what kernel BTF knows ----
+
+    def kfunc_name(self, btf_id: int, off: int) -> str:
+        """The kernel function a call of a BTF id means."""
+        btf = getattr(self.host, "vmlinux_btf", None)
+        return str(btf.name_of(btf_id)) if btf is not None and btf_id < len(btf) else f"kfunc#{btf_id}"
+
+    def seq_write(self, seq: int, data: bytes) -> None:
+        """Text of an iterator: into the struct seq_file the host knows."""
+        write = getattr(self.host, "seq_write", None)
+        if write is None:
+            raise KernelError(EINVAL)
+        write(seq, data)
 
     def no_such_fd(self) -> KernelError:
         """For hosts without descriptors."""

@@ -1,0 +1,155 @@
+"""Helper functions.  Mirrors kernel/bpf/helpers.c, kernel/trace/bpf_trace.c and their like.
+
+A helper is registered under the name of the kernel function that does its work, because one helper number can be
+different functions for different program types.  It takes the runtime of the calling program and as many of R1 to R5
+as it needs; it gives any integer (kept to 64 bits), and a KernelError becomes its negative errno.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from arch.errors import EFAULT, EINVAL, EOPNOTSUPP, Fault, KernelError
+
+Registers = list[int]
+M = (1 << 64) - 1
+
+
+class Runtime:
+    """What a helper sees of the program that calls it and of the machine."""
+
+    def __init__(self, bpf: Any, prog: Any) -> None:
+        self.bpf = bpf
+        self.host = bpf.host
+        self.mem = bpf.mem
+        self.prog = prog
+        self.regs: Registers = []  # of the run now on its way
+        self.ctx = 0
+        self.cookie = 0  # bpf_cookie of the attachment that started this run
+        self.entry_ip = 0  # of the probed function, for bpf_get_func_ip() on kprobes
+
+    def map(self, address: int) -> Any:
+        """The map whose struct bpf_map is at this address."""
+        found = self.bpf.map_at.get(address)
+        if found is None:
+            raise KernelError(EINVAL, f"no map at {address:#x}")
+        return found
+
+    def call_back(self, r: Registers, function: int, *args: int) -> int:
+        """Call a function of a BPF program by its address."""
+        prog, start = self.bpf.functions[function]
+        return int(prog.program.call_back(r, start, *args))
+
+    def read_user(self, addr: int, size: int) -> bytes:
+        """User memory of the current task; EFAULT."""
+        user = self.host.user_mem()
+        if user is None:
+            raise KernelError(EFAULT)
+        try:
+            return bytes(user.read(addr, size))
+        except Fault:
+            raise KernelError(EFAULT) from None
+
+    def read_kernel(self, addr: int, size: int) -> bytes:
+        """copy_from_kernel_nofault(); EFAULT."""
+        try:
+            return bytes(self.mem.read(addr, size))
+        except Fault:
+            raise KernelError(EFAULT) from None
+
+
+class Helper:
+    """One implementation and how to call it."""
+
+    def __init__(self, function: Callable[..., int], registers: bool) -> None:
+        self.function = function
+        self.registers = registers
+        self.arity = len(inspect.signature(function).parameters) - 1
+
+    def bind(self, rt: Runtime) -> Callable[[Registers], int]:
+        """For one program: registers in, R0 out."""
+        f = self.function
+        if self.registers:
+            return _guard(lambda r: f(rt, r))
+        return _guard(_BY_ARITY[self.arity](rt, f))
+
+
+def _guard(call: Callable[[Registers], int]) -> Callable[[Registers], int]:
+    def guarded(r: Registers) -> int:
+        try:
+            return call(r) & M
+        except KernelError as error:
+            return -error.errno & M
+
+    return guarded
+
+
+_BY_ARITY: tuple[Callable[[Runtime, Callable[..., int]], Callable[[Registers], int]], ...] = (
+    lambda rt, f: lambda r: f(rt),
+    lambda rt, f: lambda r: f(rt, r[1]),
+    lambda rt, f: lambda r: f(rt, r[1], r[2]),
+    lambda rt, f: lambda r: f(rt, r[1], r[2], r[3]),
+    lambda rt, f: lambda r: f(rt, r[1], r[2], r[3], r[4]),
+    lambda rt, f: lambda r: f(rt, r[1], r[2], r[3], r[4], r[5]),
+)
+
+HELPERS: dict[str, Helper] = {}
+
+
+def helper(*names: str, registers: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Register an implementation under kernel function names."""
+
+    def register(function: Callable[..., int]) -> Callable[..., int]:
+        for name in names:
+            HELPERS[name] = Helper(function, registers)
+        return function
+
+    return register
+
+
+# Modules that register helpers; a module somebody else still writes may be missing.
+MODULES = ("maps", "probe", "printk", "task", "stack", "dynptr", "ringbuf", "perf", "storage", "callbacks", "rfc")
+OPTIONAL_MODULES = ("skb", "kfuncs")
+_loaded = False
+
+
+def load_all() -> None:
+    """Import the modules of helpers, once."""
+    global _loaded
+    if _loaded:
+        return
+    _loaded = True
+    for name in MODULES:
+        importlib.import_module(f"bpf.helpers.{name}")
+    for name in OPTIONAL_MODULES:
+        if importlib.util.find_spec(f"bpf.helpers.{name}"):
+            importlib.import_module(f"bpf.helpers.{name}")
+
+
+def find(*names: str | None) -> Helper | None:
+    """The first of these names that has an implementation."""
+    load_all()
+    for name in names:
+        if name is not None and name in HELPERS:
+            return HELPERS[name]
+    return None
+
+
+def not_here(name: str) -> Callable[[Registers], int]:
+    """A helper that type-checks but does nothing here: it says so with EOPNOTSUPP."""
+
+    def refuse(r: Registers) -> int:
+        return -EOPNOTSUPP & M
+
+    refuse.__name__ = name
+    return refuse
+
+
+def signed(value: int, bits: int = 64) -> int:
+    """A register as the signed number a C parameter of that width would be."""
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if value >> (bits - 1) else value

@@ -1,0 +1,143 @@
+"""Loops and timers: helpers that call functions of the program.  kernel/bpf/bpf_iter.c, kernel/bpf/helpers.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import E2BIG, EBUSY, EDEADLK, EINVAL, EOPNOTSUPP, EPERM
+from bpf.helpers import Registers, Runtime, helper
+from bpf.maps.array import ArrayMap
+from bpf.maps.base import round_up
+
+BPF_MAX_LOOPS = 8 << 20
+CLOCKS = (0, 1, 7)  # CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME
+MAX_CLOCKS = 16
+
+
+@helper("bpf_loop", registers=True)
+def loop(rt: Runtime, r: Registers) -> int:
+    """Calls back with (index, context) until it answers 1; how often it did."""
+    count, function, context, flags = r[1] & 0xFFFFFFFF, r[2], r[3], r[4]
+    if flags:
+        return -EINVAL
+    if count > BPF_MAX_LOOPS:
+        return -E2BIG
+    prog, start = rt.bpf.functions[function]
+    call_back = prog.program.call_back
+    for i in range(count):
+        if call_back(r, start, i, context):
+            return i + 1
+    return count
+
+
+class BpfTimer:
+    """struct bpf_hrtimer: the value it belongs to, what it calls, and whether it is counting."""
+
+    def __init__(self, bpf: Any, owner: Any, value: int) -> None:
+        self.bpf = bpf
+        self.map = owner
+        self.value = value
+        self.prog: Any = None
+        self.function = 0
+        self.pending: Any = None
+        self.running = False
+
+    def start(self, delay_ns: int) -> None:
+        """hrtimer_start(): also moves one that is counting."""
+        if self.pending is not None:
+            self.pending.cancel()
+        self.pending = self.bpf.host.add_timer(delay_ns, self.fire)
+
+    def stop(self) -> int:
+        """hrtimer_cancel(): 1 if it was counting."""
+        if self.pending is None:
+            return 0
+        self.pending.cancel()
+        self.pending = None
+        return 1
+
+    def cancel(self) -> None:
+        """bpf_timer_cancel_and_free()."""
+        self.stop()
+        self.drop_prog()
+
+    def drop_prog(self) -> None:
+        """drop_prog_refcnt()."""
+        if self.prog is not None:
+            self.prog.put()
+        self.prog, self.function = None, 0
+
+    def fire(self) -> None:
+        """bpf_timer_cb(): the function gets (map, key, value)."""
+        self.pending = None
+        if not self.function:
+            return
+        self.running = True
+        try:
+            with self.bpf.scratch(max(self.map.key_size, 4)) as key:
+                if isinstance(self.map, ArrayMap):
+                    index = (self.value - self.map.values) // self.map.elem_size
+                    self.bpf.mem.write_uint(key, 4, index)
+                    at = key
+                else:
+                    at = self.value - round_up(self.map.key_size, 8)
+                self.prog.run_function(self.function, self.map.address, at, self.value)
+        finally:
+            self.running = False
+
+
+@helper("bpf_timer_init")
+def timer_init(rt: Runtime, timer: int, map_ptr: int, flags: int) -> int:
+    if rt.host.in_nmi():
+        return -EOPNOTSUPP
+    if flags >= MAX_CLOCKS or flags not in CLOCKS:
+        return -EINVAL
+    if timer in rt.bpf.timers:
+        return -EBUSY
+    owner = rt.map(map_ptr)
+    if not owner.users:
+        return -EPERM
+    rt.bpf.timers[timer] = BpfTimer(rt.bpf, owner, timer - owner.timer_off)
+    rt.mem.write_uint(timer, 8, owner.address)
+    return 0
+
+
+@helper("bpf_timer_set_callback")
+def timer_set_callback(rt: Runtime, timer: int, function: int) -> int:
+    if rt.host.in_nmi():
+        return -EOPNOTSUPP
+    found = rt.bpf.timers.get(timer)
+    if found is None:
+        return -EINVAL
+    if not found.map.users:
+        return -EPERM
+    if found.prog is not rt.prog:
+        rt.prog.get()
+        found.drop_prog()
+        found.prog = rt.prog
+    found.function = function
+    return 0
+
+
+@helper("bpf_timer_start")
+def timer_start(rt: Runtime, timer: int, delay_ns: int, flags: int) -> int:
+    if rt.host.in_nmi():
+        return -EOPNOTSUPP
+    found = rt.bpf.timers.get(timer)
+    if flags or found is None or found.prog is None:
+        return -EINVAL
+    found.start(delay_ns)
+    return 0
+
+
+@helper("bpf_timer_cancel")
+def timer_cancel(rt: Runtime, timer: int) -> int:
+    if rt.host.in_nmi():
+        return -EOPNOTSUPP
+    found = rt.bpf.timers.get(timer)
+    if found is None:
+        return -EINVAL
+    if found.running:
+        return -EDEADLK
+    found.drop_prog()
+    return int(found.stop())

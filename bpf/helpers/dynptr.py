@@ -1,0 +1,75 @@
+"""Pointers that carry their size.  struct bpf_dynptr_kern and bpf_dynptr_*() of kernel/bpf/helpers.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import E2BIG, EINVAL
+from bpf.helpers import Runtime, helper
+
+DYNPTR_MAX_SIZE = (1 << 24) - 1
+DYNPTR_TYPE_SHIFT = 28
+DYNPTR_LOCAL, DYNPTR_RINGBUF = 1, 2
+READ_ONLY = 1 << 31
+
+
+def make_dynptr(mem: Any, ptr: int, data: int, size: int, kind: int) -> None:
+    """bpf_dynptr_init(): address, size with the type in its high bits, offset 0."""
+    mem.write_uint(ptr, 8, data)
+    mem.write_uint(ptr + 8, 4, size | kind << DYNPTR_TYPE_SHIFT)
+    mem.write_uint(ptr + 12, 4, 0)
+
+
+def clear_dynptr(mem: Any, ptr: int) -> None:
+    """bpf_dynptr_set_null()."""
+    mem.write(ptr, bytes(16))
+
+
+def _place(rt: Runtime, ptr: int, offset: int, length: int) -> int:
+    """Address of a piece of it; 0 without data, -E2BIG outside."""
+    data = int(rt.mem.read_uint(ptr, 8))
+    size = int(rt.mem.read_uint(ptr + 8, 4)) & DYNPTR_MAX_SIZE
+    offset, length = offset & 0xFFFFFFFF, length & 0xFFFFFFFF
+    if not data:
+        return 0
+    if length > size or offset > size - length:
+        return -E2BIG
+    return data + int(rt.mem.read_uint(ptr + 12, 4)) + offset
+
+
+@helper("bpf_dynptr_from_mem")
+def dynptr_from_mem(rt: Runtime, data: int, size: int, flags: int, ptr: int) -> int:
+    size &= 0xFFFFFFFF
+    if size > DYNPTR_MAX_SIZE or flags:
+        clear_dynptr(rt.mem, ptr)
+        return -E2BIG if size > DYNPTR_MAX_SIZE else -EINVAL
+    make_dynptr(rt.mem, ptr, data, size, DYNPTR_LOCAL)
+    return 0
+
+
+@helper("bpf_dynptr_read")
+def dynptr_read(rt: Runtime, dst: int, length: int, ptr: int, offset: int, flags: int) -> int:
+    place = _place(rt, ptr, offset, length)
+    if not place or flags:
+        return -EINVAL
+    if place < 0:
+        return place
+    rt.mem.write(dst, rt.mem.read(place, length & 0xFFFFFFFF))
+    return 0
+
+
+@helper("bpf_dynptr_write")
+def dynptr_write(rt: Runtime, ptr: int, offset: int, src: int, length: int, flags: int) -> int:
+    place = _place(rt, ptr, offset, length)
+    if not place or flags or rt.mem.read_uint(ptr + 8, 4) & READ_ONLY:
+        return -EINVAL
+    if place < 0:
+        return place
+    rt.mem.write(place, rt.mem.read(src, length & 0xFFFFFFFF))
+    return 0
+
+
+@helper("bpf_dynptr_data")
+def dynptr_data(rt: Runtime, ptr: int, offset: int, length: int) -> int:
+    place = _place(rt, ptr, offset, length)
+    return 0 if place < 0 or rt.mem.read_uint(ptr + 8, 4) & READ_ONLY else place

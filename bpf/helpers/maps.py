@@ -1,0 +1,111 @@
+"""Map access.  kernel/bpf/helpers.c: bpf_map_*(), bpf_spin_lock(); kernel/bpf/hashtab.c: __htab_map_lookup_elem()."""
+
+from __future__ import annotations
+
+from bpf.helpers import Registers, Runtime, helper
+
+
+@helper("bpf_map_lookup_elem")
+def map_lookup_elem(rt: Runtime, map_ptr: int, key: int) -> int:
+    """Address of the value, or NULL."""
+    found = rt.bpf.map_at[map_ptr]
+    return int(found.lookup(rt.mem.read(key, found.key_size)))
+
+
+@helper("__htab_map_lookup_elem")
+def htab_lookup_element(rt: Runtime, map_ptr: int, key: int) -> int:
+    """Address of the struct htab_elem, for programs whose lookup was written out."""
+    found = rt.bpf.map_at[map_ptr]
+    return int(found.lookup_element(rt.mem.read(key, found.key_size)))
+
+
+@helper("bpf_map_update_elem")
+def map_update_elem(rt: Runtime, map_ptr: int, key: int, value: int, flags: int) -> int:
+    found = rt.bpf.map_at[map_ptr]
+    found.update(rt.mem.read(key, found.key_size), rt.mem.read(value, found.value_size), flags)
+    return 0
+
+
+@helper("bpf_map_delete_elem")
+def map_delete_elem(rt: Runtime, map_ptr: int, key: int) -> int:
+    found = rt.bpf.map_at[map_ptr]
+    found.delete(rt.mem.read(key, found.key_size))
+    return 0
+
+
+@helper("bpf_map_push_elem")
+def map_push_elem(rt: Runtime, map_ptr: int, value: int, flags: int) -> int:
+    found = rt.map(map_ptr)
+    found.push(rt.mem.read(value, found.value_size), flags)
+    return 0
+
+
+def _take(rt: Runtime, map_ptr: int, value: int, pop: bool) -> int:
+    """What an empty queue leaves in the program's memory is zeros."""
+    found = rt.map(map_ptr)
+    try:
+        data = found.pop() if pop else found.peek(rt.mem.read(value, found.value_size))
+    except Exception:
+        if found.key_size == 0 and hasattr(found, "head"):
+            rt.mem.write(value, bytes(found.value_size))
+        raise
+    rt.mem.write(value, data)
+    return 0
+
+
+@helper("bpf_map_pop_elem")
+def map_pop_elem(rt: Runtime, map_ptr: int, value: int) -> int:
+    return _take(rt, map_ptr, value, True)
+
+
+@helper("bpf_map_peek_elem")
+def map_peek_elem(rt: Runtime, map_ptr: int, value: int) -> int:
+    return _take(rt, map_ptr, value, False)
+
+
+@helper("bpf_map_lookup_percpu_elem")
+def map_lookup_percpu_elem(rt: Runtime, map_ptr: int, key: int, cpu: int) -> int:
+    found = rt.map(map_ptr)
+    return int(found.lookup_percpu(rt.mem.read(key, found.key_size), cpu & 0xFFFFFFFF))
+
+
+@helper("bpf_for_each_map_elem", registers=True)
+def for_each_map_elem(rt: Runtime, r: Registers) -> int:
+    """Calls the function with (map, key, value, context) until it answers 1; how many elements it saw."""
+    map_ptr, function, context, flags = r[1], r[2], r[3], r[4]
+    if flags:
+        return -22
+    found = rt.map(map_ptr)
+    return int(found.for_each(lambda key, value: rt.call_back(r, function, map_ptr, key, value, context)))
+
+
+@helper("bpf_get_local_storage")
+def get_local_storage(rt: Runtime, map_ptr: int, flags: int) -> int:
+    """The cgroup storage of this run."""
+    return int(rt.map(map_ptr).storage())
+
+
+@helper("bpf_spin_lock")
+def spin_lock(rt: Runtime, lock: int) -> int:
+    """Nothing runs in between, so the lock only shows that it is held."""
+    rt.mem.write_uint(lock, 4, 1)
+    return 0
+
+
+@helper("bpf_spin_unlock")
+def spin_unlock(rt: Runtime, lock: int) -> int:
+    rt.mem.write_uint(lock, 4, 0)
+    return 0
+
+
+@helper("bpf_kptr_xchg")
+def kptr_xchg(rt: Runtime, place: int, pointer: int) -> int:
+    old = int(rt.mem.read_uint(place, 8))
+    rt.mem.write_uint(place, 8, pointer)
+    return old
+
+
+@helper("bpf_redirect_map", "bpf_xdp_redirect_map")
+def redirect_map(rt: Runtime, map_ptr: int, key: int, flags: int) -> int:
+    """No device map has elements: the action in the low bits of flags is the answer, or XDP_ABORTED."""
+    return flags & 3 if flags <= 3 else 0

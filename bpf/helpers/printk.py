@@ -1,0 +1,361 @@
+"""Formatted text: bpf_trace_printk(), bpf_trace_vprintk(), bpf_snprintf(), bpf_seq_printf().
+
+kernel/trace/bpf_trace.c of 4.1, kernel/bpf/helpers.c:bpf_bprintf_prepare() of 6.1, lib/vsprintf.c.  What may be in a
+format changed with versions: 4.1 knows %d %u %x (with l and ll) and %p; 4.3 added %s; since 5.13 there are widths,
+%i %X %c %pks %pus %pK %px %ps %pS %pB %pi4 %pI4 %pi6 %pI6.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+from arch.errors import E2BIG, EINVAL, Fault, KernelError
+from bpf.helpers import Runtime, helper, signed
+
+MAX_ARGUMENTS = 3
+MAX_VARARGS = 12
+PRINT_LIMIT = 1023  # characters
+_SPACE = b" \t\n\v\f\r"
+_PUNCTUATION = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
+_MODERN_SPEC = re.compile(rb"%(?:%|([0+\- ]*)((?:[1-9]\d*)?)(p(?:[ku]s|[iI][46]|[KxsSB])?|s|c|l{0,2}[idxuX]))")
+
+
+def _invalid() -> KernelError:
+    return KernelError(EINVAL)
+
+
+# ---- 4.1 ----
+
+
+def check_format_4_1(fmt: bytes, strings: bool = False) -> list[str]:
+    """bpf_trace_printk() of 4.1: the kinds of its conversions ("", "l", "ll", "p", "s"); EINVAL.
+
+    `fmt` without its NUL.  The character behind %p is not looked at again: a known weakness, kept.
+    """
+    kinds: list[str] = []
+    i = 0
+    while i < len(fmt):
+        if not (32 <= fmt[i] < 127 or fmt[i] in _SPACE):
+            raise _invalid()
+        if fmt[i] != 0x25:
+            i += 1
+            continue
+        if len(kinds) >= MAX_ARGUMENTS:
+            raise _invalid()
+        i += 1
+        kind = ""
+        while fmt[i : i + 1] == b"l" and len(kind) < 2:
+            kind += "l"
+            i += 1
+        letter = fmt[i : i + 1]
+        if not kind and (letter == b"p" or (strings and letter == b"s")):
+            following = fmt[i + 1 : i + 2]
+            if following and following not in _SPACE and following not in _PUNCTUATION:
+                raise _invalid()
+            kinds.append(letter.decode())
+            i += 2
+            continue
+        if letter not in (b"d", b"u", b"x") or not letter:
+            raise _invalid()
+        kinds.append(kind)
+        i += 1
+    return kinds
+
+
+def vsnprintf_4_1(fmt: bytes, args: Sequence[int], pointer_digits: int = 16) -> str:
+    """What the kernel's vsnprintf() makes of a checked format; conversions take the arguments in turn."""
+    values = iter([*args, 0, 0, 0])
+
+    def conversion(m: re.Match[bytes]) -> bytes:
+        if m[0] == b"%%":
+            return b"%"
+        length, letter = m[1], m[2]
+        value = next(values)
+        if letter == b"p":
+            return b"(null)".rjust(pointer_digits) if value == 0 else b"%0*x" % (pointer_digits, value)
+        bits = 64 if length == b"ll" or (length == b"l" and pointer_digits == 16) else 32
+        value &= (1 << bits) - 1
+        if letter == b"d":
+            return b"%d" % signed(value, bits)
+        return b"%d" % value if letter == b"u" else b"%x" % value
+
+    text = re.sub(rb"%(?:%|(l{0,2})([duxp]))", conversion, fmt)
+    return text[:PRINT_LIMIT].decode("latin-1")
+
+
+def _trace_printk_4_1(rt: Runtime, fmt: int, size: int, args: Sequence[int]) -> int:
+    text = rt.mem.read(fmt, size) if 0 < size < 1 << 20 else b""
+    if not text or text[-1]:
+        raise _invalid()
+    strings = rt.bpf.version >= (4, 3)
+    kinds = check_format_4_1(bytes(text[:-1]), strings)
+    if "s" in kinds:
+        # since 4.3: one string, copied from wherever the address is
+        return _modern_print(rt, bytes(text), list(args))
+    printed = vsnprintf_4_1(bytes(text[:-1]), args)
+    rt.host.trace_printk(printed)
+    return len(printed)
+
+
+# ---- since 5.13 ----
+
+
+def check_format(fmt: bytes, given: int) -> list[re.Match[bytes]]:
+    """bpf_bprintf_prepare() without the arguments: its conversions; EINVAL.
+
+    `fmt` up to its NUL.  Text may hold bytes from 0x80 on.
+    """
+    found: list[re.Match[bytes]] = []
+    i = 0
+    while i < len(fmt):
+        if fmt[i] < 128 and not (32 <= fmt[i] < 127 or fmt[i] in _SPACE):
+            raise _invalid()
+        if fmt[i] != 0x25:
+            i += 1
+            continue
+        if fmt[i + 1 : i + 2] == b"%":
+            i += 2
+            continue
+        m = _MODERN_SPEC.match(fmt, i)
+        if len(found) >= given or m is None or not _allowed(m, fmt):
+            raise _invalid()
+        found.append(m)
+        i = m.end()
+    return found
+
+
+def _allowed(m: re.Match[bytes], fmt: bytes) -> bool:
+    """%p alone and strings want blank, punctuation or the end behind them."""
+    kind = m[3]
+    if kind in (b"p", b"s", b"pks", b"pus"):
+        following = fmt[m.end() : m.end() + 1]
+        return not following or following in _SPACE or following in _PUNCTUATION
+    return True
+
+
+def _string(rt: Runtime, kind: bytes, address: int) -> bytes:
+    """bpf_trace_copy_string(): an empty text if it cannot be read."""
+    out = bytearray()
+    places: list[Any] = [rt.mem] if kind == b"pks" else [rt.host.user_mem()] if kind == b"pus" else []
+    if kind == b"s":
+        places = [rt.mem, rt.host.user_mem()]
+    for mem in places:
+        if mem is None:
+            continue
+        out.clear()
+        try:
+            while len(out) < 511:
+                byte = mem.read(address + len(out), 1)
+                if byte == b"\0":
+                    break
+                out += byte
+        except Fault:
+            if not out:
+                continue
+            return b""
+        return bytes(out)
+    return b""
+
+
+def _pad(text: bytes, flags: bytes, width: int) -> bytes:
+    if b"-" in flags:
+        return text.ljust(width)
+    return text.rjust(width)
+
+
+def _number(kind: bytes, flags: bytes, width: int, value: int, long_bits: int) -> bytes:
+    bits = 64 if kind.startswith(b"ll") else long_bits if kind.startswith(b"l") else 32
+    value &= (1 << bits) - 1
+    letter = kind[-1:]
+    sign = b""
+    if letter in (b"d", b"i"):
+        value = signed(value, bits)
+        sign = b"-" if value < 0 else b"+" if b"+" in flags else b" " if b" " in flags else b""
+        digits = b"%d" % abs(value)
+    else:
+        digits = b"%d" % value if letter == b"u" else b"%x" % value if letter == b"x" else b"%X" % value
+    if b"0" in flags and b"-" not in flags:
+        digits = digits.rjust(width - len(sign), b"0")
+    return _pad(sign + digits, flags, width)
+
+
+def _ip(rt: Runtime, kind: bytes, address: int) -> bytes:
+    size = 4 if kind.endswith(b"4") else 16
+    try:
+        raw = bytes(rt.mem.read(address, size))
+    except Fault:
+        raw = bytes(size)
+    if size == 4:
+        return b".".join(b"%03d" % byte if kind[1:2] == b"i" else b"%d" % byte for byte in raw)
+    groups = [raw[i : i + 2].hex().encode() for i in range(0, 16, 2)]
+    if kind[1:2] == b"i":
+        return b"".join(groups)
+    return b":".join(groups)
+
+
+def _symbol(rt: Runtime, kind: bytes, address: int) -> bytes:
+    """%ps, %pS, %pB: kallsyms."""
+    found = rt.host.symbols.lookup(address - 1 if kind == b"pB" else address)
+    if found is None:
+        return b"0x%x" % address
+    name, offset, size = found
+    if kind == b"ps":
+        return str(name).encode()
+    return f"{name}+{offset + (1 if kind == b'pB' else 0):#x}/{size:#x}".encode()
+
+
+def _pointer(rt: Runtime, kind: bytes, value: int) -> bytes:
+    """%p and %pK print a hash of the address on a real machine; here (as with no_hash_pointers) %px's digits."""
+    if kind in (b"p", b"pK", b"px"):
+        return b"%016x" % value
+    if kind[1:2] in (b"i", b"I"):
+        return _ip(rt, kind, value)
+    return _symbol(rt, kind, value)
+
+
+def format_modern(rt: Runtime, fmt: bytes, args: Sequence[int]) -> bytes:
+    """bstr_printf() over bpf_bprintf_prepare(): the whole text."""
+    wanted = check_format(fmt, len(args))
+    values = iter(args)
+    out = bytearray()
+    at = 0
+    for m in wanted:
+        out += fmt[at : m.start()].replace(b"%%", b"%")
+        at = m.end()
+        flags, width, kind = m[1] or b"", int(m[2] or 0), m[3]
+        value = next(values)
+        if kind in (b"s", b"pks", b"pus"):
+            out += _pad(_string(rt, kind, value), flags, width)
+        elif kind == b"c":
+            out += _pad(bytes([value & 0xFF]), flags, width)
+        elif kind.startswith(b"p"):
+            out += _pad(_pointer(rt, kind, value), flags, width)
+        else:
+            out += _number(kind, flags, width, value, 64)
+    out += fmt[at:].replace(b"%%", b"%")
+    return bytes(out)
+
+
+def _modern_print(rt: Runtime, raw: bytes, args: Sequence[int]) -> int:
+    """Format in memory (with its NUL), text to the trace buffer; the length it would have had."""
+    end = raw.find(0)
+    if end < 0:
+        raise _invalid()
+    text = format_modern(rt, raw[:end], args)
+    rt.host.trace_printk(text[:PRINT_LIMIT].decode("latin-1"))
+    return len(text)
+
+
+@helper("bpf_trace_printk")
+def trace_printk(rt: Runtime, fmt: int, size: int, a: int, b: int, c: int) -> int:
+    if rt.bpf.version < (5, 13):
+        return _trace_printk_4_1(rt, fmt, size & 0xFFFFFFFF, (a, b, c))
+    return _modern_print(rt, bytes(rt.mem.read(fmt, size & 0xFFFFFFFF)), (a, b, c))
+
+
+def _arguments(rt: Runtime, address: int, length: int) -> list[int]:
+    """The array of u64 that holds the arguments."""
+    length &= 0xFFFFFFFF
+    if length % 8 or length > MAX_VARARGS * 8 or (length and not address):
+        raise _invalid()
+    return [int(rt.mem.read_uint(address + i, 8)) for i in range(0, length, 8)]
+
+
+@helper("bpf_trace_vprintk")
+def trace_vprintk(rt: Runtime, fmt: int, size: int, args: int, length: int) -> int:
+    values = _arguments(rt, args, length)
+    return _modern_print(rt, bytes(rt.mem.read(fmt, size & 0xFFFFFFFF)), values)
+
+
+def _c_string(rt: Runtime, address: int) -> bytes:
+    out = bytearray()
+    while (byte := rt.mem.read(address + len(out), 1)) != b"\0":
+        out += byte
+    return bytes(out)
+
+
+@helper("bpf_snprintf")
+def snprintf(rt: Runtime, buf: int, size: int, fmt: int, args: int, length: int) -> int:
+    """The length the text needs, with its NUL."""
+    values = _arguments(rt, args, length)
+    text = format_modern(rt, _c_string(rt, fmt), values)
+    size &= 0xFFFFFFFF
+    if size:
+        rt.mem.write(buf, text[: size - 1] + b"\0")
+    return len(text) + 1
+
+
+@helper("bpf_seq_printf")
+def seq_printf(rt: Runtime, seq: int, fmt: int, size: int, args: int, length: int) -> int:
+    values = _arguments(rt, args, length)
+    raw = bytes(rt.mem.read(fmt, size & 0xFFFFFFFF))
+    if b"\0" not in raw:
+        raise _invalid()
+    rt.bpf.seq_write(seq, format_modern(rt, raw[: raw.index(0)], values))
+    return 0
+
+
+@helper("bpf_seq_write")
+def seq_write(rt: Runtime, seq: int, data: int, length: int) -> int:
+    rt.bpf.seq_write(seq, bytes(rt.mem.read(data, length & 0xFFFFFFFF)))
+    return 0
+
+
+# ---- numbers from text ----
+
+_BASES = {0, 8, 10, 16}
+
+
+def _parse(rt: Runtime, buf: int, size: int, flags: int) -> tuple[int, int, bool]:
+    """__bpf_strtoull(): (magnitude, characters consumed, negative)."""
+    base = flags & 0x1F
+    if not size or base not in _BASES or flags & ~0x1F:
+        raise _invalid()
+    text = bytes(rt.mem.read(buf, size))
+    rest = text.lstrip(_SPACE)
+    negative = rest.startswith(b"-")
+    rest = rest[1:] if negative else rest
+    if not rest:
+        raise _invalid()
+    skipped = len(text) - len(rest)
+    rest = rest[:63]
+    head = 0
+    if base == 0:
+        base = 16 if re.match(rb"0[xX][0-9a-fA-F]", rest) else 8 if rest.startswith(b"0") else 10
+    if base == 16 and re.match(rb"0[xX]", rest):
+        head = 2
+    digits = re.match({8: rb"[0-7]*", 10: rb"[0-9]*", 16: rb"[0-9a-fA-F]*"}[base], rest[head:])
+    assert digits is not None
+    if not digits[0]:
+        raise _invalid()
+    value = int(digits[0], base)
+    if value >> 64:
+        raise KernelError(34)  # ERANGE
+    return value, skipped + head + len(digits[0]), negative
+
+
+@helper("bpf_strtol")
+def strtol(rt: Runtime, buf: int, size: int, flags: int, result: int) -> int:
+    rt.mem.write_uint(result, 8, 0)
+    value, consumed, negative = _parse(rt, buf, size, flags)
+    if value > (1 << 63) - (0 if negative else 1):
+        raise KernelError(34)
+    rt.mem.write_uint(result, 8, -value if negative else value)
+    return consumed
+
+
+@helper("bpf_strtoul")
+def strtoul(rt: Runtime, buf: int, size: int, flags: int, result: int) -> int:
+    rt.mem.write_uint(result, 8, 0)
+    value, consumed, negative = _parse(rt, buf, size, flags)
+    if negative:
+        raise _invalid()
+    rt.mem.write_uint(result, 8, value)
+    return consumed
+
+
+def too_big() -> KernelError:
+    """For texts that do not fit."""
+    return KernelError(E2BIG)

@@ -1,0 +1,157 @@
+"""Reading memory that may not be there.  kernel/trace/bpf_trace.c: bpf_probe_read*(), and copy_from_user()."""
+
+from __future__ import annotations
+
+from arch.errors import EFAULT, EPERM, Fault, KernelError
+from bpf.helpers import Runtime, helper, signed
+
+
+def _store(rt: Runtime, dst: int, size: int, data: bytes | None) -> int:
+    """Before 4.12 a fault left what was there; since then it leaves zeros."""
+    if data is None:
+        if rt.bpf.version >= (4, 12):
+            rt.mem.write(dst, bytes(size))
+        return -EFAULT
+    rt.mem.write(dst, data)
+    return 0
+
+
+def _read_user(rt: Runtime, src: int, size: int) -> bytes | None:
+    user = rt.host.user_mem()
+    if user is None:
+        return None
+    try:
+        return bytes(user.read(src, size))
+    except Fault:
+        return None
+
+
+def _read_kernel(rt: Runtime, src: int, size: int) -> bytes | None:
+    try:
+        return bytes(rt.mem.read(src, size))
+    except Fault:
+        return None
+
+
+def _read_any(rt: Runtime, src: int, size: int) -> bytes | None:
+    """Where nothing separates user from kernel addresses: whichever is mapped."""
+    data = _read_kernel(rt, src, size)
+    return data if data is not None else _read_user(rt, src, size)
+
+
+@helper("bpf_probe_read", "bpf_probe_read_compat")
+def probe_read(rt: Runtime, dst: int, size: int, src: int) -> int:
+    return _store(rt, dst, size & 0xFFFFFFFF, _read_any(rt, src, size & 0xFFFFFFFF))
+
+
+@helper("bpf_probe_read_kernel")
+def probe_read_kernel(rt: Runtime, dst: int, size: int, src: int) -> int:
+    return _store(rt, dst, size & 0xFFFFFFFF, _read_kernel(rt, src, size & 0xFFFFFFFF))
+
+
+@helper("bpf_probe_read_user")
+def probe_read_user(rt: Runtime, dst: int, size: int, src: int) -> int:
+    return _store(rt, dst, size & 0xFFFFFFFF, _read_user(rt, src, size & 0xFFFFFFFF))
+
+
+def _read_string(rt: Runtime, dst: int, size: int, src: int, user: bool, kernel: bool) -> int:
+    """strncpy_from_*_nofault(): length with the NUL; always ended by one.  A fault leaves zeros."""
+    size &= 0xFFFFFFFF
+    if size == 0:
+        return 0
+    out = bytearray()
+    while len(out) < size:
+        # no further than the page, so that a string that ends before an unmapped page is read
+        step = min(size - len(out), 4096 - (src + len(out)) % 4096)
+        piece = _read_kernel(rt, src + len(out), step) if kernel else None
+        if piece is None and user:
+            piece = _read_user(rt, src + len(out), step)
+        if piece is None:
+            rt.mem.write(dst, bytes(size))
+            return -EFAULT
+        end = piece.find(0)
+        if end >= 0:
+            out += piece[: end + 1]
+            break
+        out += piece
+    else:
+        out[-1] = 0
+    rt.mem.write(dst, bytes(out))
+    return len(out)
+
+
+@helper("bpf_probe_read_str", "bpf_probe_read_compat_str")
+def probe_read_str(rt: Runtime, dst: int, size: int, src: int) -> int:
+    return _read_string(rt, dst, size, src, True, True)
+
+
+@helper("bpf_probe_read_kernel_str")
+def probe_read_kernel_str(rt: Runtime, dst: int, size: int, src: int) -> int:
+    return _read_string(rt, dst, size, src, False, True)
+
+
+@helper("bpf_probe_read_user_str")
+def probe_read_user_str(rt: Runtime, dst: int, size: int, src: int) -> int:
+    return _read_string(rt, dst, size, src, True, False)
+
+
+@helper("bpf_probe_write_user")
+def probe_write_user(rt: Runtime, dst: int, src: int, size: int) -> int:
+    """Only in a task's context, only to memory that is there already."""
+    user = rt.host.user_mem()
+    if user is None:
+        return -EPERM
+    try:
+        user.write(dst, rt.mem.read(src, size & 0xFFFFFFFF))
+    except Fault:
+        return -EFAULT
+    return 0
+
+
+@helper("bpf_copy_from_user")
+def copy_from_user(rt: Runtime, dst: int, size: int, src: int) -> int:
+    return _store(rt, dst, size & 0xFFFFFFFF, _read_user(rt, src, size & 0xFFFFFFFF))
+
+
+@helper("bpf_copy_from_user_task")
+def copy_from_user_task(rt: Runtime, dst: int, size: int, src: int, task: int, flags: int) -> int:
+    size &= 0xFFFFFFFF
+    if flags:
+        return -22
+    if not size:
+        return 0
+    try:
+        rt.mem.write(dst, rt.host.read_task_user(task, src, size))
+    except (Fault, KernelError):
+        rt.mem.write(dst, bytes(size))
+        return -EFAULT
+    return 0
+
+
+@helper("bpf_strncmp")
+def strncmp(rt: Runtime, first: int, size: int, second: int) -> int:
+    """strncmp(): the difference of the first bytes that differ, as -1, 0 or 1."""
+    a = bytes(rt.mem.read(first, size & 0xFFFFFFFF)).split(b"\0")[0]
+    b = bytearray()
+    while len(b) < (size & 0xFFFFFFFF):
+        byte = rt.mem.read(second + len(b), 1)
+        if byte == b"\0":
+            break
+        b += byte
+    return (a > bytes(b)) - (a < bytes(b))
+
+
+@helper("bpf_d_path")
+def d_path(rt: Runtime, path: int, buf: int, size: int) -> int:
+    if not size:
+        return 0
+    text = rt.host.d_path(path) + b"\0"
+    if len(text) > size & 0xFFFFFFFF:
+        return -36  # ENAMETOOLONG
+    rt.mem.write(buf, text)
+    return len(text)
+
+
+def as_int(value: int) -> int:
+    """A C int parameter."""
+    return signed(value, 32)

@@ -1,0 +1,113 @@
+"""The ring buffer.  kernel/bpf/ringbuf.c: bpf_ringbuf_*(), bpf_user_ringbuf_drain()."""
+
+from __future__ import annotations
+
+from arch.errors import E2BIG, EAGAIN, EINVAL, ENODATA, KernelError
+from bpf import uapi
+from bpf.helpers import Registers, Runtime, helper
+from bpf.helpers.dynptr import DYNPTR_LOCAL, DYNPTR_MAX_SIZE, DYNPTR_RINGBUF, clear_dynptr, make_dynptr
+from bpf.maps.ringbuf import MAX_USER_SAMPLES, RingBufferMap
+
+
+@helper("bpf_ringbuf_output")
+def ringbuf_output(rt: Runtime, map_ptr: int, data: int, size: int, flags: int) -> int:
+    rt.map(map_ptr).output(bytes(rt.mem.read(data, size)), flags)
+    return 0
+
+
+@helper("bpf_ringbuf_reserve")
+def ringbuf_reserve(rt: Runtime, map_ptr: int, size: int, flags: int) -> int:
+    if flags:
+        return 0
+    return int(rt.map(map_ptr).reserve(size))
+
+
+def _owner(rt: Runtime, sample: int) -> RingBufferMap:
+    """The ring buffer a record lies in."""
+    for found in rt.bpf.map_at.values():
+        if isinstance(found, RingBufferMap) and found.data <= sample < found.data + 2 * found.size:
+            return found
+    raise KernelError(EINVAL, f"{sample:#x} is in no ring buffer")
+
+
+@helper("bpf_ringbuf_submit")
+def ringbuf_submit(rt: Runtime, sample: int, flags: int) -> int:
+    _owner(rt, sample).commit(sample, flags, False)
+    return 0
+
+
+@helper("bpf_ringbuf_discard")
+def ringbuf_discard(rt: Runtime, sample: int, flags: int) -> int:
+    _owner(rt, sample).commit(sample, flags, True)
+    return 0
+
+
+@helper("bpf_ringbuf_query")
+def ringbuf_query(rt: Runtime, map_ptr: int, flags: int) -> int:
+    return int(rt.map(map_ptr).query(flags))
+
+
+@helper("bpf_ringbuf_reserve_dynptr")
+def ringbuf_reserve_dynptr(rt: Runtime, map_ptr: int, size: int, flags: int, ptr: int) -> int:
+    size &= 0xFFFFFFFF
+    sample = 0
+    if not flags and size <= DYNPTR_MAX_SIZE:
+        sample = rt.map(map_ptr).reserve(size)
+    if not sample:
+        clear_dynptr(rt.mem, ptr)
+        return -E2BIG if size > DYNPTR_MAX_SIZE and not flags else -EINVAL
+    make_dynptr(rt.mem, ptr, sample, size, DYNPTR_RINGBUF)
+    return 0
+
+
+def _finish_dynptr(rt: Runtime, ptr: int, flags: int, discard: bool) -> int:
+    sample = int(rt.mem.read_uint(ptr, 8))
+    if sample:
+        _owner(rt, sample).commit(sample, flags, discard)
+        clear_dynptr(rt.mem, ptr)
+    return 0
+
+
+@helper("bpf_ringbuf_submit_dynptr")
+def ringbuf_submit_dynptr(rt: Runtime, ptr: int, flags: int) -> int:
+    return _finish_dynptr(rt, ptr, flags, False)
+
+
+@helper("bpf_ringbuf_discard_dynptr")
+def ringbuf_discard_dynptr(rt: Runtime, ptr: int, flags: int) -> int:
+    return _finish_dynptr(rt, ptr, flags, True)
+
+
+@helper("bpf_user_ringbuf_drain", registers=True)
+def user_ringbuf_drain(rt: Runtime, r: Registers) -> int:
+    """Calls back with (dynptr, context) for every sample; how many there were."""
+    map_ptr, function, context, flags = r[1:5]
+    if flags & ~(uapi.BPF_RB_NO_WAKEUP | uapi.BPF_RB_FORCE_WAKEUP):
+        return -EINVAL
+    ring = rt.map(map_ptr)
+    ring.begin_drain()
+    seen = used = 0
+    try:
+        with rt.bpf.scratch(16) as ptr:
+            while seen < MAX_USER_SAMPLES:
+                try:
+                    sample, size = ring.peek_sample()
+                except KernelError as error:
+                    if error.errno == ENODATA:
+                        break
+                    if error.errno != EAGAIN:
+                        return -error.errno
+                    seen += 1
+                    continue
+                seen += 1
+                used += 1
+                make_dynptr(rt.mem, ptr, sample, size, DYNPTR_LOCAL)
+                stop = rt.call_back(r, function, ptr, context)
+                ring.release_sample(size)
+                if stop:
+                    break
+    finally:
+        ring.end_drain()
+        if flags & uapi.BPF_RB_FORCE_WAKEUP or (seen and not flags & uapi.BPF_RB_NO_WAKEUP):
+            rt.host.wake(ring)
+    return used

@@ -1,0 +1,86 @@
+"""Stack traces.  kernel/bpf/stackmap.c: bpf_get_stackid(), bpf_get_stack(), bpf_get_task_stack()."""
+
+from __future__ import annotations
+
+from arch.errors import EFAULT, EINVAL, EOPNOTSUPP, KernelError
+from bpf import uapi
+from bpf.helpers import Runtime, helper
+from bpf.maps.stackmap import PERF_MAX_STACK_DEPTH
+
+_STACKID_FLAGS = (
+    uapi.BPF_F_SKIP_FIELD_MASK | uapi.BPF_F_USER_STACK | uapi.BPF_F_FAST_STACK_CMP | uapi.BPF_F_REUSE_STACKID
+)
+_STACK_FLAGS = uapi.BPF_F_SKIP_FIELD_MASK | uapi.BPF_F_USER_STACK | uapi.BPF_F_USER_BUILD_ID
+_BUILD_ID_ENTRY = 32
+
+
+def _saved_regs(rt: Runtime, ctx: int) -> int:
+    """Tracepoint programs find the struct pt_regs in their context; raw ones have the host take the registers."""
+    if rt.prog.type == uapi.BPF_PROG_TYPE_TRACEPOINT:
+        return int(rt.mem.read_uint(ctx, 8))
+    if rt.prog.type in (uapi.BPF_PROG_TYPE_KPROBE, uapi.BPF_PROG_TYPE_PERF_EVENT):
+        return ctx
+    return 0
+
+
+@helper(
+    "bpf_get_stackid",
+    "bpf_get_stackid_tp",
+    "bpf_get_stackid_pe",
+    "bpf_get_stackid_raw_tp",
+)
+def get_stackid(rt: Runtime, ctx: int, map_ptr: int, flags: int) -> int:
+    if flags & ~_STACKID_FLAGS:
+        return -EINVAL
+    found = rt.map(map_ptr)
+    user = bool(flags & uapi.BPF_F_USER_STACK)
+    depth = min(found.value_size // found.entry_size + (flags & uapi.BPF_F_SKIP_FIELD_MASK), PERF_MAX_STACK_DEPTH)
+    trace = rt.host.callchain(_saved_regs(rt, ctx), user=user, max_depth=depth)
+    if trace is None:
+        return -EFAULT
+    return int(found.store(trace, flags))
+
+
+def _get_stack(rt: Runtime, buf: int, size: int, flags: int, regs: int, task: int = 0) -> int:
+    """__bpf_get_stack(): bytes written; on an error the buffer is cleared."""
+    try:
+        data = _stack_bytes(rt, size, flags, regs, task)
+    except KernelError:
+        rt.mem.write(buf, bytes(size))
+        raise
+    rt.mem.write(buf, data.ljust(size, b"\0"))
+    return len(data)
+
+
+def _stack_bytes(rt: Runtime, size: int, flags: int, regs: int, task: int) -> bytes:
+    user, build_id = bool(flags & uapi.BPF_F_USER_STACK), bool(flags & uapi.BPF_F_USER_BUILD_ID)
+    entry = _BUILD_ID_ENTRY if user and build_id else 8
+    if flags & ~_STACK_FLAGS or (build_id and not user) or size % entry:
+        raise KernelError(EINVAL)
+    skip = flags & uapi.BPF_F_SKIP_FIELD_MASK
+    depth = min(size // entry + skip, PERF_MAX_STACK_DEPTH)
+    if task and task != rt.host.current_task_address():
+        if user:
+            raise KernelError(EOPNOTSUPP)
+        trace = rt.host.task_callchain(task, depth)
+    else:
+        trace = rt.host.callchain(regs, user=user, max_depth=depth)
+    if trace is None or len(trace) < skip:
+        raise KernelError(EFAULT)
+    order = rt.mem.byteorder
+    ips = trace[skip : skip + size // entry]
+    if entry == 8:
+        return b"".join(ip.to_bytes(8, order) for ip in ips)
+    status = uapi.BPF_STACK_BUILD_ID_IP.to_bytes(4, order)
+    return b"".join(status + bytes(20) + ip.to_bytes(8, order) for ip in ips)
+
+
+@helper("bpf_get_stack", "bpf_get_stack_tp", "bpf_get_stack_pe", "bpf_get_stack_raw_tp", "bpf_get_stack_sleepable")
+def get_stack(rt: Runtime, ctx: int, buf: int, size: int, flags: int) -> int:
+    return _get_stack(rt, buf, size & 0xFFFFFFFF, flags, _saved_regs(rt, ctx))
+
+
+@helper("bpf_get_task_stack", "bpf_get_task_stack_sleepable")
+def get_task_stack(rt: Runtime, task: int, buf: int, size: int, flags: int) -> int:
+    regs = rt.host.task_pt_regs(task)
+    return _get_stack(rt, buf, size & 0xFFFFFFFF, flags, regs, task)
