@@ -9,18 +9,33 @@ from __future__ import annotations
 MASK = 0xFFFFFFFF
 
 
-def _fold64(total: int) -> int:
-    while total >> 32:
-        total = (total & MASK) + (total >> 32)
-    return total
+MASK64 = (1 << 64) - 1
+
+
+def _add_chain(total: int, words: bytes) -> int:
+    """64-bit words added one after the other, each carry into the next."""
+    carry = 0
+    for i in range(0, len(words), 8):
+        total += int.from_bytes(words[i : i + 8], "little") + carry
+        carry, total = total >> 64, total & MASK64
+    return (total + carry) & MASK64
 
 
 def csum_partial(data: bytes, start: int) -> int:
-    """The sum over `data`, added to a sum so far."""
-    if len(data) & 1:
-        data += b"\0"
-    words = sum(int.from_bytes(data[i : i + 2], "little") for i in range(0, len(data), 2))
-    return _fold64(start + words)
+    """The sum over `data`, added to a sum so far; the same 32 bits as arch/x86/lib/csum-partial_64.c gives.
+
+    The order of the additions decides which of two equal sums comes out.
+    """
+    total, at, end = start, 0, len(data)
+    while end - at >= 64:
+        total, at = _add_chain(total, data[at : at + 64]), at + 64
+    for size in (32, 16, 8):
+        if (end - at) & size:
+            total, at = _add_chain(total, data[at : at + size]), at + size
+    if at < end:
+        total = _add_chain(total, data[at:].ljust(8, b"\0"))
+    result = (total >> 32) + (total & MASK)
+    return (result + (result >> 32)) & MASK
 
 
 def csum_fold(total: int) -> int:
