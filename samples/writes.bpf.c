@@ -63,7 +63,7 @@ int write_ends(struct pt_regs *ctx)
 	__sync_fetch_and_add(&all->writes, 1);
 	if (written < 0) {
 		__sync_fetch_and_add(&all->failed, 1);
-		print("write of %llu bytes failed: %d", *size, (int)written);
+		print("write of %llu bytes: error %d", *size, (int)written);
 	} else {
 		__sync_fetch_and_add(&all->bytes, written);
 		print("wrote %llu of %llu bytes", written, *size);

@@ -32,10 +32,29 @@ static u64 (*const current_pid_tgid)(void) = (void *)14;
 static long (*const current_comm)(void *to, u32 size) = (void *)16;
 static long (*const perf_event_output)(void *ctx, void *map, u64 flags, void *data, u64 size) = (void *)25;
 
-#define print(format, ...)                                          \
-	({                                                          \
-		char text[] = format;                               \
-		trace_printk(text, sizeof(text), ##__VA_ARGS__);    \
+/*
+ * Print to the trace.  The format is built on the stack out of numbers: kernels before 5.2 know no constant data, and
+ * compilers no longer do this on their own.
+ */
+#define byte_of(s, i) ((u64)(u8)(s)[(i) < sizeof(s) ? (i) : sizeof(s) - 1])
+#if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+#define word_of(s, i)                                                                                 \
+	(byte_of(s, i) | byte_of(s, i + 1) << 8 | byte_of(s, i + 2) << 16 | byte_of(s, i + 3) << 24 | \
+	 byte_of(s, i + 4) << 32 | byte_of(s, i + 5) << 40 | byte_of(s, i + 6) << 48 | byte_of(s, i + 7) << 56)
+#else
+#define word_of(s, i)                                                                                     \
+	(byte_of(s, i) << 56 | byte_of(s, i + 1) << 48 | byte_of(s, i + 2) << 40 | byte_of(s, i + 3) << 32 | \
+	 byte_of(s, i + 4) << 24 | byte_of(s, i + 5) << 16 | byte_of(s, i + 6) << 8 | byte_of(s, i + 7))
+#endif
+#define print(format, ...)                                                              \
+	({                                                                              \
+		volatile u64 text[4];                                                   \
+		_Static_assert(sizeof(format) <= sizeof(text), "the text is too long"); \
+		text[0] = word_of(format, 0);                                           \
+		text[1] = word_of(format, 8);                                           \
+		text[2] = word_of(format, 16);                                          \
+		text[3] = word_of(format, 24);                                          \
+		trace_printk((const char *)text, sizeof(format), ##__VA_ARGS__);        \
 	})
 
 /* The power of two below a number, without a loop (old verifiers refuse those). */
