@@ -1,0 +1,140 @@
+"""What the file interface shows differently per architecture: struct stat, struct statfs, some open flags.
+
+Layouts are rows (offset, size, field) in the order of the kernel's header, checked at import.  A big-endian machine
+writes the same rows in its byte order.  Sources: arch/*/include/uapi/asm/stat.h, asm-generic/stat.h,
+arch/*/include/uapi/asm/fcntl.h, asm-generic/statfs.h, arch/s390/include/uapi/asm/statfs.h.  Bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from simkernel.fs import constants as c
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A user-visible structure: total size and its fields."""
+
+    name: str
+    size: int
+    rows: tuple[tuple[int, int, str], ...]  # offset, size, field
+
+    def __post_init__(self) -> None:
+        end = 0
+        for offset, size, field in self.rows:
+            if offset < end or offset % min(size, 8) or offset + size > self.size:
+                raise ValueError(f"{self.name}.{field}: offset {offset} does not fit")
+            end = offset + size
+
+    def pack(self, values: Mapping[str, int], byteorder: str) -> bytes:
+        """The bytes; fields without a value and padding are zero."""
+        out = bytearray(self.size)
+        order = "little" if byteorder == "little" else "big"
+        for offset, size, field in self.rows:
+            value = values.get(field, 0)
+            if value:
+                out[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, order)  # type: ignore[arg-type]
+        return bytes(out)
+
+    def unpack(self, data: bytes, byteorder: str) -> dict[str, int]:
+        """Unsigned values of all fields."""
+        order = "little" if byteorder == "little" else "big"
+        return {
+            field: int.from_bytes(data[offset : offset + size], order)  # type: ignore[arg-type]
+            for offset, size, field in self.rows
+        }
+
+
+_TIMES_AT_72 = (
+    (72, 8, "st_atime"), (80, 8, "st_atime_nsec"), (88, 8, "st_mtime"), (96, 8, "st_mtime_nsec"),
+    (104, 8, "st_ctime"), (112, 8, "st_ctime_nsec"),
+)  # fmt: skip
+
+STAT_X86_64 = Record("stat", 144, (
+    (0, 8, "st_dev"), (8, 8, "st_ino"), (16, 8, "st_nlink"), (24, 4, "st_mode"), (28, 4, "st_uid"), (32, 4, "st_gid"),
+    (40, 8, "st_rdev"), (48, 8, "st_size"), (56, 8, "st_blksize"), (64, 8, "st_blocks"), *_TIMES_AT_72,
+))  # fmt: skip
+
+STAT_GENERIC = Record("stat", 128, (
+    (0, 8, "st_dev"), (8, 8, "st_ino"), (16, 4, "st_mode"), (20, 4, "st_nlink"), (24, 4, "st_uid"), (28, 4, "st_gid"),
+    (32, 8, "st_rdev"), (48, 8, "st_size"), (56, 4, "st_blksize"), (64, 8, "st_blocks"), *_TIMES_AT_72,
+))  # fmt: skip
+
+STAT_S390X = Record("stat", 144, (
+    (0, 8, "st_dev"), (8, 8, "st_ino"), (16, 8, "st_nlink"), (24, 4, "st_mode"), (28, 4, "st_uid"), (32, 4, "st_gid"),
+    (40, 8, "st_rdev"), (48, 8, "st_size"), (56, 8, "st_atime"), (64, 8, "st_atime_nsec"), (72, 8, "st_mtime"),
+    (80, 8, "st_mtime_nsec"), (88, 8, "st_ctime"), (96, 8, "st_ctime_nsec"), (104, 8, "st_blksize"),
+    (112, 8, "st_blocks"),
+))  # fmt: skip
+
+STATFS_64 = Record("statfs", 120, (
+    (0, 8, "f_type"), (8, 8, "f_bsize"), (16, 8, "f_blocks"), (24, 8, "f_bfree"), (32, 8, "f_bavail"),
+    (40, 8, "f_files"), (48, 8, "f_ffree"), (56, 4, "f_fsid0"), (60, 4, "f_fsid1"), (64, 8, "f_namelen"),
+    (72, 8, "f_frsize"), (80, 8, "f_flags"),
+))  # fmt: skip
+
+STATFS_S390X = Record("statfs", 88, (
+    (0, 4, "f_type"), (4, 4, "f_bsize"), (8, 8, "f_blocks"), (16, 8, "f_bfree"), (24, 8, "f_bavail"),
+    (32, 8, "f_files"), (40, 8, "f_ffree"), (48, 4, "f_fsid0"), (52, 4, "f_fsid1"), (56, 4, "f_namelen"),
+    (60, 4, "f_frsize"), (64, 4, "f_flags"),
+))  # fmt: skip
+
+STATX = Record("statx", 256, (
+    (0, 4, "stx_mask"), (4, 4, "stx_blksize"), (8, 8, "stx_attributes"), (16, 4, "stx_nlink"), (20, 4, "stx_uid"),
+    (24, 4, "stx_gid"), (28, 2, "stx_mode"), (32, 8, "stx_ino"), (40, 8, "stx_size"), (48, 8, "stx_blocks"),
+    (56, 8, "stx_attributes_mask"), (64, 8, "stx_atime"), (72, 4, "stx_atime_nsec"), (80, 8, "stx_btime"),
+    (88, 4, "stx_btime_nsec"), (96, 8, "stx_ctime"), (104, 4, "stx_ctime_nsec"), (112, 8, "stx_mtime"),
+    (120, 4, "stx_mtime_nsec"), (128, 4, "stx_rdev_major"), (132, 4, "stx_rdev_minor"), (136, 4, "stx_dev_major"),
+    (140, 4, "stx_dev_minor"), (144, 8, "stx_mnt_id"),
+))  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FileAbi:
+    """One architecture's rows."""
+
+    name: str
+    stat: Record
+    statfs: Record
+    # user flag bit -> asm-generic bit, for those that differ (arm and arm64: arch/arm64/include/uapi/asm/fcntl.h)
+    open_flags: tuple[tuple[int, int], ...] = ()
+    # struct epoll_event is packed on x86-64 alone: include/uapi/linux/eventpoll.h
+    epoll_event_packed: bool = False
+
+    def flags_from_user(self, flags: int) -> int:
+        """open(2)/fcntl(2) flags of this architecture in asm-generic numbering."""
+        if not self.open_flags:
+            return flags
+        out = flags
+        for user, _ in self.open_flags:
+            out &= ~user
+        for user, generic in self.open_flags:
+            if flags & user:
+                out |= generic
+        return out
+
+    def flags_to_user(self, flags: int) -> int:
+        """The inverse."""
+        if not self.open_flags:
+            return flags
+        out = flags
+        for _, generic in self.open_flags:
+            out &= ~generic
+        for user, generic in self.open_flags:
+            if flags & generic:
+                out |= user
+        return out
+
+
+_ARM_OPEN_FLAGS = (
+    (0o40000, c.O_DIRECTORY), (0o100000, c.O_NOFOLLOW), (0o200000, c.O_DIRECT), (0o400000, c.O_LARGEFILE),
+)  # fmt: skip
+
+FILE_ABI: dict[str, FileAbi] = {
+    "x86_64": FileAbi("x86_64", STAT_X86_64, STATFS_64, epoll_event_packed=True),
+    "arm64": FileAbi("arm64", STAT_GENERIC, STATFS_64, open_flags=_ARM_OPEN_FLAGS),
+    "riscv64": FileAbi("riscv64", STAT_GENERIC, STATFS_64),
+    "s390x": FileAbi("s390x", STAT_S390X, STATFS_S390X),
+}

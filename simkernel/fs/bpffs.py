@@ -1,0 +1,84 @@
+"""bpffs: pinned BPF objects as files.  kernel/bpf/inode.c.
+
+A pinned object is a regular file whose private holds the object; only bpf(BPF_OBJ_GET) opens it (open(2) answers EIO for
+programs and links, as bpffs_obj_open does).  Directories and symbolic links are ordinary; plain files cannot be made.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EIO, EPERM, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Cred, Dentry, File, Inode, SuperBlock
+from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
+from simkernel.fs.vfs import FsType, Vfs
+
+
+def _obj_open(k: Any, inode: Inode, file: File) -> int:
+    raise KernelError(EIO, "pinned objects are opened by bpf(2)")
+
+
+BPFFS_OBJ_FOPS = FileOperations("bpffs_obj_fops", llseek="no_llseek", open=_obj_open)
+
+
+class BpfInode(TmpfsInode):
+    """An inode of bpffs: like tmpfs without plain files; sizes are 0."""
+
+    __slots__ = ()
+
+    def __init__(self, sb: TmpfsSuper, mode: int) -> None:
+        super().__init__(sb, mode)
+        self.i_size = 0
+        if self.is_reg:
+            self.i_mapping = None
+            self.i_fop = BPFFS_OBJ_FOPS
+
+    def _new(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        inode = BpfInode(self.i_sb, mode)
+        inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
+        self._changed(0)
+        return parent.add(name, inode)
+
+    def _changed(self, grow: int) -> int:
+        return super()._changed(0)
+
+    def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        """open(O_CREAT) is refused: bpffs has no create."""
+        raise KernelError(EPERM, "bpffs has no plain files")
+
+    def mknod(self, parent: Dentry, name: str, mode: int, dev: int, cred: Cred) -> Dentry:
+        """Not from user space."""
+        raise KernelError(EPERM, "bpffs has no plain files")
+
+    def pin(self, parent: Dentry, name: str, mode: int, cred: Cred, obj: Any) -> Dentry:
+        """bpf_obj_do_pin(): put an object in (the name was looked up and is free)."""
+        child = self._new(parent, name, c.S_IFREG | mode, cred)
+        child.inode.private = obj
+        return child
+
+
+class BpfSuper(TmpfsSuper):
+    """One bpffs."""
+
+    def __init__(self, vfs: Vfs, data: str) -> None:
+        mode = 0o777
+        for option in filter(None, data.split(",")):
+            key, _, value = option.partition("=")
+            if key == "mode":
+                mode = int(value, 8)
+        super().__init__(vfs.anon_dev(), vfs.now, vfs.pool, "", "bpf")
+        self.s_magic = c.BPF_FS_MAGIC
+        self.options = f"mode={mode:o}" if mode != 0o777 else ""
+        self.s_root = Dentry("/", None, BpfInode(self, c.S_IFDIR | c.S_ISVTX | mode))
+        self.max_blocks = self.max_inodes = 0
+
+    def statfs(self) -> dict[str, int]:
+        """simple_statfs()."""
+        return SuperBlock.statfs(self)
+
+
+def register_bpffs(vfs: Vfs) -> None:
+    """BPF file system type."""
+    vfs.register(FsType("bpf", lambda v, devname, flags, data: BpfSuper(v, data)))

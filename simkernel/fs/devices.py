@@ -1,0 +1,283 @@
+"""Character devices: null, zero, full, random, urandom, kmsg, and the terminal and console of the host.
+
+drivers/char/mem.c, drivers/char/random.c, kernel/printk/printk.c.  Random bytes come from the machine's seed.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EAGAIN, EFAULT, EINVAL, ENOSPC, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import File, Inode
+from simkernel.kernel.kfunc import kernel_function, syscall
+
+ZEROS = bytes(65536)
+
+
+@kernel_function("ssize_t read_null(struct file *file, char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c")
+def read_null(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+    """Always at the end."""
+    return 0
+
+
+@kernel_function(
+    "ssize_t write_null(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c"
+)
+def write_null(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+    """Takes everything."""
+    return count
+
+
+@kernel_function("ssize_t read_iter_null(struct kiocb *iocb, struct iov_iter *to)", source="drivers/char/mem.c")
+def read_iter_null(k: Any, iocb: int, to: int) -> int:
+    """Always at the end."""
+    return 0
+
+
+@kernel_function("ssize_t write_iter_null(struct kiocb *iocb, struct iov_iter *from)", source="drivers/char/mem.c")
+def write_iter_null(k: Any, iocb: int, from_: int) -> int:
+    """Takes everything."""
+    return int(k.vfs.objects[from_].count)
+
+
+@kernel_function(
+    "ssize_t read_zero(struct file *file, char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c",
+    since="5.8",
+)  # fmt: skip
+def read_zero(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+    """clear_user() piece by piece."""
+    done = 0
+    while done < count:
+        step = min(len(ZEROS), count - done)
+        try:
+            k.copy_to_user(buf + done, ZEROS[:step])
+        except KernelError:
+            return done or -EFAULT
+        done += step
+    return done
+
+
+@kernel_function("ssize_t read_iter_zero(struct kiocb *iocb, struct iov_iter *iter)", source="drivers/char/mem.c")
+def read_iter_zero(k: Any, iocb: int, to: int) -> int:
+    """Zeros without end."""
+    it = k.vfs.objects[to]
+    done = 0
+    while it.count:
+        step = min(len(ZEROS), it.count)
+        copied = it.copy_to(ZEROS[:step])
+        done += copied
+        if copied < step:
+            return done or -EFAULT
+    return done
+
+
+@kernel_function(
+    "ssize_t write_full(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c"
+)
+def write_full(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+    """No space, ever."""
+    return -ENOSPC
+
+
+def _random_iter(k: Any, to: int) -> int:
+    it = k.vfs.objects[to]
+    done = 0
+    while it.count:
+        step = min(4096, it.count)
+        copied = it.copy_to(k.random.randbytes(step))
+        done += copied
+        if copied < step:
+            return done or -EFAULT
+    return done
+
+
+@kernel_function(
+    "ssize_t urandom_read_iter(struct kiocb *kiocb, struct iov_iter *iter)", source="drivers/char/random.c",
+    since="5.19",
+)  # fmt: skip
+def urandom_read_iter(k: Any, iocb: int, to: int) -> int:
+    """Bytes of the machine's seed."""
+    return _random_iter(k, to)
+
+
+@kernel_function(
+    "ssize_t random_read_iter(struct kiocb *kiocb, struct iov_iter *iter)", source="drivers/char/random.c",
+    since="5.19",
+)  # fmt: skip
+def random_read_iter(k: Any, iocb: int, to: int) -> int:
+    """Bytes of the machine's seed."""
+    return _random_iter(k, to)
+
+
+def _random_read(k: Any, buf: int, count: int) -> int:
+    count = min(count, 1 << 25)
+    k.copy_to_user(buf, k.random.randbytes(count))
+    return count
+
+
+@kernel_function(
+    "ssize_t urandom_read(struct file *file, char *buf, size_t nbytes, loff_t *ppos)", source="drivers/char/random.c",
+    until="5.19",
+)  # fmt: skip
+def urandom_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+    """Bytes of the machine's seed."""
+    return _random_read(k, buf, count)
+
+
+@kernel_function(
+    "ssize_t random_read(struct file *file, char *buf, size_t nbytes, loff_t *ppos)", source="drivers/char/random.c",
+    until="5.19",
+)  # fmt: skip
+def random_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+    """Bytes of the machine's seed."""
+    return _random_read(k, buf, count)
+
+
+@kernel_function(
+    "ssize_t random_write(struct file *file, const char *buffer, size_t count, loff_t *ppos)",
+    source="drivers/char/random.c",
+)
+def random_write(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+    """Entropy is taken and forgotten: runs must repeat."""
+    k.copy_from_user(buf, min(count, 1 << 20))
+    return count
+
+
+@syscall("getrandom", "char *ubuf, size_t len, unsigned int flags", source="drivers/char/random.c")
+def sys_getrandom(k: Any, ubuf: int, length: int, flags: int) -> int:
+    """getrandom(2)."""
+    if flags & ~7 or flags & 6 == 6:
+        return -EINVAL
+    length = min(length, 1 << 25)
+    done = 0
+    while done < length:
+        step = min(65536, length - done)
+        k.copy_to_user(ubuf + done, k.random.randbytes(step))
+        done += step
+    return done
+
+
+# --- /dev/kmsg ---
+
+
+def _kmsg_open(k: Any, inode: Inode, file: File) -> int:
+    file.private_data = 0
+    return 0
+
+
+@kernel_function(
+    "ssize_t devkmsg_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="kernel/printk/printk.c"
+)
+def devkmsg_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+    """One record per read."""
+    file = k.vfs.files[file_addr]
+    log = kernel_log(k)
+    while file.private_data >= len(log):
+        if file.f_flags & c.O_NONBLOCK:
+            return -EAGAIN
+        ret = yield k.wait(k.vfs.key_queue("kmsg"))
+        if ret < 0:
+            return ret
+    index = file.private_data
+    level, stamp_ns, text = log[index]
+    record = f"{level},{index},{stamp_ns // 1000},-;{text}\n".encode("utf-8", "surrogateescape")
+    if len(record) > count:
+        return -EINVAL
+    file.private_data += 1
+    k.copy_to_user(buf, record)
+    return len(record)
+
+
+@kernel_function("ssize_t devkmsg_write(struct kiocb *iocb, struct iov_iter *from)", source="kernel/printk/printk.c")
+def devkmsg_write(k: Any, iocb: int, from_: int) -> int:
+    """A line from user space for the kernel log."""
+    it = k.vfs.objects[from_]
+    size = it.count
+    if size > 992:
+        return -EINVAL
+    text = it.copy_from(size).decode("utf-8", "surrogateescape")
+    if text.startswith("<") and ">" in text[:6]:
+        text = text.partition(">")[2]
+    k.printk(text.rstrip("\n"))
+    return size
+
+
+def kernel_log(k: Any) -> list[tuple[int, int, str]]:
+    """(level, time in ns, text) of every line; a kernel that keeps plain lines has level 6 and time 0."""
+    log = getattr(k, "log", [])
+    return [line if isinstance(line, tuple) else (6, 0, str(line)) for line in log]
+
+
+def _kmsg_poll(k: Any, file: File, queues: Any) -> int:
+    if queues is not None:
+        queues.append(k.vfs.key_queue("kmsg"))
+    return c.POLLIN | c.POLLRDNORM if file.private_data < len(kernel_log(k)) else 0
+
+
+# --- tables ---
+
+
+def _map_zero(k: Any, file: File, vma: Any) -> None:
+    """/dev/zero: anonymous memory (the core treats a mapping without file pages so)."""
+    vma.fault = lambda k, vma, pgoff: k.vfs.pool.alloc_page()
+
+
+NULL_FOPS = FileOperations(
+    "null_fops", read="read_null", write="write_null", read_iter="read_iter_null", write_iter="write_iter_null",
+    llseek="null_lseek",
+)  # fmt: skip
+ZERO_FOPS = FileOperations(
+    "zero_fops", read="read_zero", write="write_null", read_iter="read_iter_zero", write_iter="write_iter_null",
+    llseek="null_lseek", mmap=_map_zero,
+)  # fmt: skip
+ZERO_FOPS_5_7 = FileOperations(
+    "zero_fops", write="write_null", read_iter="read_iter_zero", write_iter="write_iter_null", llseek="null_lseek",
+    mmap=_map_zero,
+)  # fmt: skip
+FULL_FOPS = FileOperations(
+    "full_fops", write="write_full", read_iter="read_iter_zero", llseek="null_lseek"
+)
+RANDOM_FOPS = FileOperations(
+    "random_fops", read_iter="random_read_iter", write="random_write", llseek="noop_llseek",
+)  # fmt: skip
+URANDOM_FOPS = FileOperations(
+    "urandom_fops", read_iter="urandom_read_iter", write="random_write", llseek="noop_llseek",
+)  # fmt: skip
+RANDOM_FOPS_5_18 = FileOperations("random_fops", read="random_read", write="random_write", llseek="noop_llseek")
+URANDOM_FOPS_5_18 = FileOperations("urandom_fops", read="urandom_read", write="random_write", llseek="noop_llseek")
+KMSG_FOPS = FileOperations(
+    "kmsg_fops", read="devkmsg_read", write_iter="devkmsg_write", llseek="noop_llseek", poll=_kmsg_poll,
+    open=_kmsg_open,
+)  # fmt: skip
+
+# (name, major, minor, mode) of /dev, in the order in which the kernel makes them.  drivers/char/mem.c:devlist[]
+DEVICE_NODES = (
+    ("null", 1, 3, 0o666),
+    ("zero", 1, 5, 0o666),
+    ("full", 1, 7, 0o666),
+    ("random", 1, 8, 0o666),
+    ("urandom", 1, 9, 0o666),
+    ("kmsg", 1, 11, 0o644),
+    ("tty", 5, 0, 0o666),
+    ("console", 5, 1, 0o600),
+)
+
+
+def char_devices(k: Any) -> dict[int, FileOperations]:
+    """dev_t -> operations, for this version."""
+    from simkernel.fs import hostio
+
+    new_tty = k.version.at_least("5.12")
+    new_random = k.version.at_least("5.19")
+    return {
+        c.makedev(1, 3): NULL_FOPS,
+        c.makedev(1, 5): ZERO_FOPS if k.version.at_least("5.8") else ZERO_FOPS_5_7,
+        c.makedev(1, 7): FULL_FOPS,
+        c.makedev(1, 8): RANDOM_FOPS if new_random else RANDOM_FOPS_5_18,
+        c.makedev(1, 9): URANDOM_FOPS if new_random else URANDOM_FOPS_5_18,
+        c.makedev(1, 11): KMSG_FOPS,
+        c.makedev(5, 0): hostio.TTY_FOPS if new_tty else hostio.TTY_FOPS_5_11,
+        c.makedev(5, 1): hostio.CONSOLE_FOPS if new_tty else hostio.CONSOLE_FOPS_5_11,
+    }

@@ -1,0 +1,162 @@
+"""eventfd(2) and memfd_create(2).  fs/eventfd.c, mm/memfd.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EAGAIN, EFAULT, EINVAL
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Dentry, File, Path
+from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.waitqueue import WaitQueue
+
+EFD_SEMAPHORE = 1
+ULLONG_MAX = (1 << 64) - 1
+MFD_CLOEXEC, MFD_ALLOW_SEALING, MFD_HUGETLB = 1, 2, 4
+
+
+class EventFd:
+    """struct eventfd_ctx."""
+
+    def __init__(self, count: int, flags: int) -> None:
+        self.count = count
+        self.flags = flags
+        self.wqh = WaitQueue("eventfd")
+
+    def signal(self, k: Any, n: int = 1) -> None:
+        """eventfd_signal(): from inside the kernel."""
+        self.count = min(ULLONG_MAX, self.count + n)
+        k.wake_up(self.wqh, 0)
+
+
+@kernel_function("ssize_t eventfd_read(struct kiocb *iocb, struct iov_iter *to)", source="fs/eventfd.c", since="5.8")
+def eventfd_read(k: Any, iocb_addr: int, to: int) -> Any:
+    """Take the count, or 1 of a semaphore."""
+    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[to]
+    return (yield from _read(k, iocb.file, it.count, it.copy_to))
+
+
+@kernel_function(
+    "ssize_t eventfd_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="fs/eventfd.c",
+    until="5.8",
+)  # fmt: skip
+def eventfd_read_5_7(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+    """Take the count, or 1 of a semaphore."""
+
+    def put(data: bytes) -> int:
+        k.copy_to_user(buf, data)
+        return len(data)
+
+    return (yield from _read(k, k.vfs.files[file], count, put))
+
+
+def _read(k: Any, file: File, size: int, put: Any) -> Any:
+    if size < 8:
+        return -EINVAL
+    ctx: EventFd = file.private_data
+    while not ctx.count:
+        if file.f_flags & c.O_NONBLOCK:
+            return -EAGAIN
+        ret = yield k.wait(ctx.wqh)
+        if ret < 0:
+            return ret
+    value = 1 if ctx.flags & EFD_SEMAPHORE else ctx.count
+    ctx.count -= value
+    k.wake_up(ctx.wqh, 0)
+    return 8 if put(value.to_bytes(8, k.mem.byteorder)) == 8 else -EFAULT
+
+
+@kernel_function(
+    "ssize_t eventfd_write(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="fs/eventfd.c"
+)
+def eventfd_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+    """Add to the count; waits while that would overflow."""
+    file = k.vfs.files[file_addr]
+    if count < 8:
+        return -EINVAL
+    value = k.get_user(buf, 8)
+    if value == ULLONG_MAX:
+        return -EINVAL
+    ctx: EventFd = file.private_data
+    while ULLONG_MAX - ctx.count <= value:
+        if file.f_flags & c.O_NONBLOCK:
+            return -EAGAIN
+        ret = yield k.wait(ctx.wqh)
+        if ret < 0:
+            return ret
+    ctx.count += value
+    k.wake_up(ctx.wqh, 0)
+    return 8
+
+
+def _poll(k: Any, file: File, queues: Any) -> int:
+    ctx: EventFd = file.private_data
+    if queues is not None:
+        queues.append(ctx.wqh)
+    mask = c.POLLIN if ctx.count else 0
+    if ctx.count == ULLONG_MAX:
+        mask |= c.POLLERR
+    return mask | (c.POLLOUT if ctx.count < ULLONG_MAX - 1 else 0)
+
+
+EVENTFD_FOPS = FileOperations(
+    "eventfd_fops", read_iter="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll
+)
+EVENTFD_FOPS_5_7 = FileOperations(
+    "eventfd_fops", read="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll
+)
+
+
+@syscall("eventfd2", "unsigned int count, int flags", source="fs/eventfd.c")
+def sys_eventfd2(k: Any, count: int, flags: int) -> int:
+    """eventfd(2)."""
+    if flags & ~(c.O_CLOEXEC | c.O_NONBLOCK | EFD_SEMAPHORE):
+        return -EINVAL
+    fops = EVENTFD_FOPS if k.version.at_least("5.8") else EVENTFD_FOPS_5_7
+    ctx = EventFd(count, flags)
+    fd: int = k.vfs.anon_inode_getfd(k, "[eventfd]", fops, ctx, c.O_RDWR | flags & (c.O_CLOEXEC | c.O_NONBLOCK))
+    return fd
+
+
+@syscall("eventfd", "unsigned int count", source="fs/eventfd.c")
+def sys_eventfd(k: Any, count: int) -> int:
+    """eventfd(2) without flags."""
+    return sys_eventfd2(k, count, 0)
+
+
+def _memfd_name(dentry: Dentry) -> str:
+    return f"/{dentry.name} (deleted)"
+
+
+@syscall("memfd_create", "const char *uname, unsigned int flags", source="mm/memfd.c")
+def sys_memfd_create(k: Any, uname: int, flags: int) -> int:
+    """memfd_create(2): a file of an unmounted tmpfs."""
+    if flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING):
+        return -EINVAL
+    raw = k.strncpy_from_user(uname, 250)
+    vfs = k.vfs
+    mnt = vfs.fs_values.get("shm_mnt")
+    if mnt is None:
+        sb = TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, "size=100%", "tmpfs", getattr(k, "total_ram_pages", 65536))
+        mnt = vfs.fs_values["shm_mnt"] = vfs.new_mount(sb, "tmpfs")
+    inode = TmpfsInode(mnt.mnt_sb, c.S_IFREG | 0o777)
+    mnt.mnt_sb.take_inode()
+    cred = vfs.cred()
+    inode.i_uid, inode.i_gid, inode.i_nlink = cred.fsuid, cred.fsgid, 0
+    if flags & MFD_ALLOW_SEALING:
+        inode.seals &= ~c.F_SEAL_SEAL
+    dentry = Dentry("memfd:" + raw.decode("utf-8", "surrogateescape"), None, inode)
+    dentry.private = _memfd_name
+    assert inode.i_fop is not None
+    file = vfs.new_file(Path(mnt, dentry), c.O_RDWR | c.O_LARGEFILE, inode.i_fop, cred)
+    file.f_mode |= (
+        c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE
+    )
+    inode.i_writecount += 1
+    vfs.mirror.file_flags(file)
+    files = k.current.files
+    fd: int = files.get_unused_fd(bool(flags & MFD_CLOEXEC))
+    files.install(fd, file)
+    return fd

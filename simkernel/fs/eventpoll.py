@@ -1,0 +1,295 @@
+"""epoll.  fs/eventpoll.c.
+
+An item asks its file's poll each time; with EPOLLET it reports again only after one of the file's wait queues was woken.
+The order of ready items is the order in which they became ready.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EEXIST, EINTR, EINVAL, ELOOP, ENOENT, EPERM
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import File
+from simkernel.fs.select import read_timespec, vfs_poll
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.waitqueue import WaitQueue
+
+EP_PRIVATE_BITS = c.EPOLLWAKEUP | c.EPOLLONESHOT | c.EPOLLET | c.EPOLLEXCLUSIVE
+EP_MAX_NESTS = 4
+
+
+class Item:
+    """struct epitem: one watched file."""
+
+    __slots__ = ("data", "ep", "events", "fd", "file", "on_wake", "queues", "ready")
+
+    def __init__(self, ep: EventPoll, fd: int, file: File, events: int, data: int) -> None:
+        self.ep = ep
+        self.fd = fd
+        self.file = file
+        self.events = events
+        self.data = data
+        self.ready = False
+        self.queues: list[WaitQueue] = []
+        self.on_wake = self._woken
+
+    def _woken(self) -> None:
+        """ep_poll_callback()."""
+        if self.events & ~EP_PRIVATE_BITS and not self.ready:
+            self.ready = True
+            self.ep.ready.append(self)
+        self.ep.k.wake_up(self.ep.wq)
+        self.ep.k.wake_up(self.ep.poll_wait, 0)
+
+    def attach(self) -> None:
+        """Hang on the file's wait queues; ready at once if it is."""
+        queues: list[WaitQueue] = []
+        mask = vfs_poll(self.ep.k, self.file, queues)
+        for queue in queues:
+            if self.on_wake not in queue.on_wake:
+                queue.on_wake.append(self.on_wake)
+        self.queues = queues
+        if mask & self.events and not self.ready:
+            self.ready = True
+            self.ep.ready.append(self)
+
+    def detach(self) -> None:
+        """ep_unregister_pollwait()."""
+        for queue in self.queues:
+            if self.on_wake in queue.on_wake:
+                queue.on_wake.remove(self.on_wake)
+        self.queues = []
+        if self.ready:
+            self.ep.ready.remove(self)
+            self.ready = False
+
+    def file_closed(self) -> None:
+        """eventpoll_release_file(): the watched file is gone."""
+        self.ep.remove(self)
+
+
+class EventPoll:
+    """struct eventpoll."""
+
+    def __init__(self, k: Any) -> None:
+        self.k = k
+        self.items: dict[tuple[int, int], Item] = {}  # (fd, id of file) -> item
+        self.ready: list[Item] = []
+        self.wq = WaitQueue("epoll")
+        self.poll_wait = WaitQueue("epoll-poll")
+
+    def remove(self, item: Item) -> None:
+        """ep_remove()."""
+        item.detach()
+        self.items.pop((item.fd, id(item.file)), None)
+        item.file.watchers.remove(item)
+
+    def collect(self, limit: int) -> list[tuple[int, int]]:
+        """ep_send_events(): (events, data) of up to `limit` ready items."""
+        out: list[tuple[int, int]] = []
+        again: list[Item] = []
+        while self.ready and len(out) < limit:
+            item = self.ready.pop(0)
+            item.ready = False
+            mask = vfs_poll(self.k, item.file, None) & item.events
+            if not mask:
+                continue
+            out.append((mask, item.data))
+            if item.events & c.EPOLLONESHOT:
+                item.events &= EP_PRIVATE_BITS
+            elif not item.events & c.EPOLLET:
+                again.append(item)
+        for item in again:
+            item.ready = True
+            self.ready.append(item)
+        return out
+
+
+def _poll(k: Any, file: File, queues: Any) -> int:
+    ep: EventPoll = file.private_data
+    if queues is not None:
+        queues.append(ep.poll_wait)
+    ready = any(vfs_poll(k, item.file, None) & item.events for item in ep.ready)
+    return c.POLLIN | c.POLLRDNORM if ready else 0
+
+
+def _release(k: Any, file: File) -> None:
+    ep: EventPoll = file.private_data
+    for item in list(ep.items.values()):
+        ep.remove(item)
+
+
+EVENTPOLL_FOPS = FileOperations("eventpoll_fops", llseek="noop_llseek", poll=_poll, release=_release)
+
+
+@syscall("epoll_create1", "int flags", source="fs/eventpoll.c")
+def sys_epoll_create1(k: Any, flags: int) -> int:
+    """epoll_create1(2)."""
+    if flags & ~c.O_CLOEXEC:
+        return -EINVAL
+    fd: int = k.vfs.anon_inode_getfd(k, "[eventpoll]", EVENTPOLL_FOPS, EventPoll(k), c.O_RDWR | flags)
+    return fd
+
+
+@syscall("epoll_create", "int size", source="fs/eventpoll.c")
+def sys_epoll_create(k: Any, size: int) -> int:
+    """epoll_create(2)."""
+    return -EINVAL if size <= 0 else sys_epoll_create1(k, 0)
+
+
+def _depth(file: File) -> int:
+    if file.f_op is not EVENTPOLL_FOPS:
+        return 0
+    return 1 + max((_depth(item.file) for item in file.private_data.items.values()), default=0)
+
+
+def _reaches(file: File, ep: EventPoll) -> bool:
+    if file.f_op is not EVENTPOLL_FOPS:
+        return False
+    inner: EventPoll = file.private_data
+    return inner is ep or any(_reaches(item.file, ep) for item in inner.items.values())
+
+
+def _event_layout(k: Any) -> tuple[int, int]:
+    """(size of struct epoll_event, offset of data)."""
+    return (12, 4) if k.vfs.abi.epoll_event_packed else (16, 8)
+
+
+@syscall("epoll_ctl", "int epfd, int op, int fd, struct epoll_event *event", source="fs/eventpoll.c")
+def sys_epoll_ctl(k: Any, epfd: int, op: int, fd: int, event: int) -> int:
+    """epoll_ctl(2)."""
+    events = data = 0
+    if op != c.EPOLL_CTL_DEL:
+        events = k.get_user(event, 4)
+        data = k.get_user(event + _event_layout(k)[1], 8)
+    ep_file, file = k.vfs.fget(epfd), k.vfs.fget(fd)
+    if file.f_op.poll is None:
+        return -EPERM
+    if ep_file is file or ep_file.f_op is not EVENTPOLL_FOPS:
+        return -EINVAL
+    ep: EventPoll = ep_file.private_data
+    if events & c.EPOLLEXCLUSIVE and (op == c.EPOLL_CTL_MOD or file.f_op is EVENTPOLL_FOPS):
+        return -EINVAL
+    if op == c.EPOLL_CTL_ADD and (_reaches(file, ep) or _depth(file) > EP_MAX_NESTS):
+        return -ELOOP
+    item = ep.items.get((fd, id(file)))
+    if op == c.EPOLL_CTL_ADD:
+        if item is not None:
+            return -EEXIST
+        item = Item(ep, fd, file, events | c.POLLERR | c.POLLHUP, data)
+        ep.items[fd, id(file)] = item
+        if file.watchers is None:
+            file.watchers = []
+        file.watchers.append(item)
+        item.attach()
+    elif op == c.EPOLL_CTL_DEL:
+        if item is None:
+            return -ENOENT
+        ep.remove(item)
+        return 0
+    elif op == c.EPOLL_CTL_MOD:
+        if item is None:
+            return -ENOENT
+        item.detach()
+        item.events, item.data = events | c.POLLERR | c.POLLHUP, data
+        item.attach()
+    else:
+        return -EINVAL
+    if item.ready:
+        k.wake_up(ep.wq)
+        k.wake_up(ep.poll_wait, 0)
+    return 0
+
+
+@kernel_function(
+    "int do_epoll_wait(int epfd, struct epoll_event *events, int maxevents, struct timespec64 *to)",
+    source="fs/eventpoll.c", since="4.17",
+)  # fmt: skip
+def do_epoll_wait(k: Any, epfd: int, events: int, maxevents: int, to: int) -> Any:
+    """Wait for ready items; the timeout is found by the address of `to`."""
+    return (yield from _wait(k, epfd, events, maxevents, k.vfs.objects[to] if to else None))
+
+
+def _wait(k: Any, epfd: int, events: int, maxevents: int, timeout_ns: int | None) -> Any:
+    size, data_at = _event_layout(k)
+    if maxevents <= 0 or maxevents > (1 << 31) // size:
+        return -EINVAL
+    file = k.vfs.fget(epfd)
+    if file.f_op is not EVENTPOLL_FOPS:
+        return -EINVAL
+    ep: EventPoll = file.private_data
+    deadline = None if timeout_ns is None else k.clock.now_ns + timeout_ns
+    while True:
+        found = ep.collect(maxevents)
+        if found:
+            order = k.mem.byteorder
+            out = b"".join(
+                mask.to_bytes(4, order) + bytes(data_at - 4) + data.to_bytes(8, order) for mask, data in found
+            )
+            k.copy_to_user(events, out)
+            return len(found)
+        left = None if deadline is None else deadline - k.clock.now_ns
+        if left is not None and left <= 0:
+            return 0
+        ret = yield k.wait(ep.wq, timeout_ns=left, exclusive=True)
+        if ret == -62:  # ETIME: look once more
+            deadline = k.clock.now_ns
+            continue
+        if ret < 0:
+            return -EINTR
+
+
+def _epoll_wait(k: Any, epfd: int, events: int, maxevents: int, timeout_ns: int | None) -> Any:
+    if not k.vfs.names.ksys:
+        return (yield from _wait(k, epfd, events, maxevents, timeout_ns))
+    addr = 0
+    if timeout_ns is not None:
+        addr = k.mem.alloc(16)
+        k.vfs.objects[addr] = timeout_ns
+    try:
+        return (yield k.call("do_epoll_wait", epfd, events, maxevents, addr))
+    finally:
+        if addr:
+            del k.vfs.objects[addr]
+            k.mem.free(addr)
+
+
+@syscall(
+    "epoll_wait", "int epfd, struct epoll_event *events, int maxevents, int timeout", source="fs/eventpoll.c"
+)
+def sys_epoll_wait(k: Any, epfd: int, events: int, maxevents: int, timeout: int) -> Any:
+    """epoll_wait(2)."""
+    return (yield from _epoll_wait(k, epfd, events, maxevents, None if timeout < 0 else timeout * 1_000_000))
+
+
+@syscall(
+    "epoll_pwait", "int epfd, struct epoll_event *events, int maxevents, int timeout, const sigset_t *sigmask, "
+    "size_t sigsetsize", source="fs/eventpoll.c",
+)  # fmt: skip
+def sys_epoll_pwait(k: Any, epfd: int, events: int, maxevents: int, timeout: int, sigmask: int, size: int) -> Any:
+    """epoll_pwait(2)."""
+    from simkernel.fs.select import set_mask
+
+    restore = set_mask(k, sigmask, size)
+    ret = yield from _epoll_wait(k, epfd, events, maxevents, None if timeout < 0 else timeout * 1_000_000)
+    if restore is not None:
+        restore(ret == -EINTR)
+    return ret
+
+
+@syscall(
+    "epoll_pwait2", "int epfd, struct epoll_event *events, int maxevents, const struct __kernel_timespec *timeout, "
+    "const sigset_t *sigmask, size_t sigsetsize", source="fs/eventpoll.c", since="5.11",
+)  # fmt: skip
+def sys_epoll_pwait2(k: Any, epfd: int, events: int, maxevents: int, timeout: int, sigmask: int, size: int) -> Any:
+    """epoll_pwait2(2)."""
+    from simkernel.fs.select import set_mask
+
+    timeout_ns = read_timespec(k, timeout)
+    restore = set_mask(k, sigmask, size)
+    ret = yield from _epoll_wait(k, epfd, events, maxevents, timeout_ns)
+    if restore is not None:
+        restore(ret == -EINTR)
+    return ret

@@ -1,0 +1,228 @@
+"""Descriptors as such: dup, fcntl, flock, ioctl.  fs/file.c, fs/fcntl.c, fs/ioctl.c, fs/locks.c."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+from arch.errors import EBADF, EINVAL, ENOTTY, EPERM, ESPIPE
+from simkernel.fs import constants as c
+from simkernel.fs.inode import File
+from simkernel.fs.locks import fcntl_getlk, fcntl_setlk, flock_file
+from simkernel.kernel.kfunc import kernel_function, syscall
+
+SETFL_MASK = c.O_APPEND | c.O_NONBLOCK | c.FASYNC | c.O_DIRECT | c.O_NOATIME
+
+# ioctl numbers, asm-generic/ioctls.h, linux/fs.h
+FIOCLEX, FIONCLEX, FIONBIO, FIOASYNC, FIOQSIZE = 0x5451, 0x5450, 0x5421, 0x5452, 0x5460
+FIONREAD, FIGETBSZ = 0x541B, 2
+
+
+@syscall("dup", "unsigned int fildes", source="fs/file.c")
+def sys_dup(k: Any, fildes: int) -> int:
+    """dup(2)."""
+    return _dup_from(k, fildes, 0, False)
+
+
+def _dup_from(k: Any, fd: int, start: int, cloexec: bool) -> int:
+    file = k.vfs.file_of(k, k.current, fd)
+    files = k.current.files
+    new: int = files.get_unused_fd(cloexec, start)
+    files.install(new, file.get())
+    return new
+
+
+def _dup_to(k: Any, oldfd: int, newfd: int, flags: int) -> Any:
+    """ksys_dup3() without its first checks: close what is there, install."""
+    files = k.current.files
+    file = files.fds.get(oldfd)
+    if file is None or newfd >= files.limit():
+        return -EBADF
+    file.get()
+    old = files.remove(newfd)
+    files.install(newfd, file)
+    files.set_cloexec(newfd, bool(flags & c.O_CLOEXEC))
+    if old is not None:
+        yield k.call("filp_close", old.addr, files.addr)
+    return newfd
+
+
+@syscall("dup2", "unsigned int oldfd, unsigned int newfd", source="fs/file.c")
+def sys_dup2(k: Any, oldfd: int, newfd: int) -> Any:
+    """dup2(2)."""
+    if oldfd == newfd:
+        k.vfs.file_of(k, k.current, oldfd)
+        return newfd
+    return (yield from _dup_to(k, oldfd, newfd, 0))
+
+
+@syscall("dup3", "unsigned int oldfd, unsigned int newfd, int flags", source="fs/file.c")
+def sys_dup3(k: Any, oldfd: int, newfd: int, flags: int) -> Any:
+    """dup3(2)."""
+    if flags & ~c.O_CLOEXEC or oldfd == newfd:
+        return -EINVAL
+    return (yield from _dup_to(k, oldfd, newfd, flags))
+
+
+def _setfl(k: Any, file: File, arg: int) -> int:
+    """setfl(): O_APPEND, O_NONBLOCK and a few more can change."""
+    arg = k.vfs.abi.flags_from_user(arg)
+    if (arg ^ file.f_flags) & c.O_NOATIME and arg & c.O_NOATIME:
+        cred = k.vfs.cred()
+        if cred.fsuid != file.f_inode.i_uid and not cred.capable(c.CAP_FOWNER):
+            return -EPERM
+    if arg & c.O_DIRECT and file.f_mapping is not None:
+        return -EINVAL
+    if file.f_op.setfl is not None:
+        file.f_op.setfl(k, file, arg)
+    file.f_flags = arg & SETFL_MASK | file.f_flags & ~SETFL_MASK
+    k.vfs.mirror.file_flags(file)
+    return 0
+
+
+def _seals(k: Any, file: File, add: int | None) -> int:
+    inode = file.f_inode
+    if inode.i_sb.s_magic != c.TMPFS_MAGIC or not inode.is_reg:
+        return -EINVAL
+    if add is None:
+        return inode.seals
+    if not file.f_mode & c.FMODE_WRITE or inode.seals & c.F_SEAL_SEAL:
+        return -EPERM
+    if add & ~0x1F:
+        return -EINVAL
+    inode.seals |= add
+    return 0
+
+
+def do_fcntl(k: Any, fd: int, cmd: int, arg: int) -> Any:
+    """do_fcntl(): by command."""
+    file: File = k.vfs.file_of(k, k.current, fd)
+    files = k.current.files
+    if file.f_mode & c.FMODE_PATH and cmd not in (c.F_DUPFD, c.F_DUPFD_CLOEXEC, c.F_GETFD, c.F_SETFD, c.F_GETFL):
+        return -EBADF
+    if cmd in (c.F_DUPFD, c.F_DUPFD_CLOEXEC):
+        if arg >= files.limit():
+            return -EINVAL
+        return _dup_from(k, fd, arg & 0xFFFFFFFF, cmd == c.F_DUPFD_CLOEXEC)
+    if cmd == c.F_GETFD:
+        return c.FD_CLOEXEC if fd in files.close_on_exec else 0
+    if cmd == c.F_SETFD:
+        files.set_cloexec(fd, bool(arg & c.FD_CLOEXEC))
+        return 0
+    if cmd == c.F_GETFL:
+        return k.vfs.abi.flags_to_user(file.f_flags)
+    if cmd == c.F_SETFL:
+        return _setfl(k, file, arg)
+    if cmd in (c.F_GETLK, c.F_OFD_GETLK):
+        return fcntl_getlk(k, file, cmd, arg)
+    if cmd in (c.F_SETLK, c.F_SETLKW, c.F_OFD_SETLK, c.F_OFD_SETLKW):
+        return (yield from fcntl_setlk(k, file, cmd, arg))
+    if cmd == c.F_GETOWN:
+        return file.f_owner
+    if cmd == c.F_SETOWN:
+        file.f_owner = arg - (1 << 32) if arg & 0x80000000 else arg
+        return 0
+    if cmd == c.F_GETSIG:
+        return 0
+    if cmd == c.F_SETSIG:
+        return 0 if arg <= 64 else -EINVAL
+    if cmd == c.F_GETLEASE:
+        return c.F_UNLCK
+    if cmd in (c.F_GETPIPE_SZ, c.F_SETPIPE_SZ):
+        pipe = file.f_inode.i_pipe
+        if pipe is None:
+            return -EBADF
+        return pipe.size if cmd == c.F_GETPIPE_SZ else pipe.resize(k, arg)
+    if cmd in (c.F_ADD_SEALS, c.F_GET_SEALS):
+        return _seals(k, file, arg if cmd == c.F_ADD_SEALS else None)
+    return -EINVAL
+
+
+@syscall("fcntl", "unsigned int fd, unsigned int cmd, unsigned long arg", source="fs/fcntl.c")
+def sys_fcntl(k: Any, fd: int, cmd: int, arg: int) -> Any:
+    """fcntl(2)."""
+    return (yield from do_fcntl(k, fd, cmd, arg))
+
+
+@syscall("flock", "unsigned int fd, unsigned int cmd", source="fs/locks.c")
+def sys_flock(k: Any, fd: int, cmd: int) -> Any:
+    """flock(2)."""
+    return (yield from flock_file(k, k.vfs.fget(fd), cmd))
+
+
+# --- ioctl ---
+
+
+@kernel_function("long vfs_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)", source="fs/ioctl.c")
+def vfs_ioctl(k: Any, file_addr: int, cmd: int, arg: int) -> Any:
+    """The file's own ioctl; ENOTTY when it has none or does not know the command."""
+    file = k.vfs.files[file_addr]
+    if file.f_op.ioctl is None:
+        return -ENOTTY
+    ret = file.f_op.ioctl(k, file, cmd, arg)
+    if inspect.isgenerator(ret):
+        ret = yield from ret
+    return ret
+
+
+def _fionread(k: Any, file: File, arg: int) -> int | None:
+    if cmd_on_regular(file):
+        k.put_user(arg, 4, max(0, file.f_inode.i_size - file.f_pos))
+        return 0
+    return None
+
+
+def cmd_on_regular(file: File) -> bool:
+    """file_ioctl() is for regular files."""
+    return file.f_inode.is_reg
+
+
+@syscall("ioctl", "unsigned int fd, unsigned int cmd, unsigned long arg", source="fs/ioctl.c")
+def sys_ioctl(k: Any, fd: int, cmd: int, arg: int) -> Any:
+    """ioctl(2): a few commands are for every file, the rest is the file's."""
+    file: File = k.vfs.fget(fd)
+    files = k.current.files
+    if cmd in (FIOCLEX, FIONCLEX):
+        files.set_cloexec(fd, cmd == FIOCLEX)
+        return 0
+    if cmd == FIONBIO:
+        on = k.get_user(arg, 4)
+        file.f_flags = file.f_flags | c.O_NONBLOCK if on else file.f_flags & ~c.O_NONBLOCK
+        k.vfs.mirror.file_flags(file)
+        return 0
+    if cmd == FIGETBSZ:
+        k.put_user(arg, 4, file.f_inode.i_sb.s_blocksize)
+        return 0
+    if cmd == FIOQSIZE:
+        if not (file.f_inode.is_reg or file.f_inode.is_dir or file.f_inode.is_link):
+            return -ENOTTY
+        k.put_user(arg, 8, file.f_inode.i_size)
+        return 0
+    if cmd == FIONREAD:
+        done = _fionread(k, file, arg)
+        if done is not None:
+            return done
+    return (yield k.call("vfs_ioctl", file.addr, cmd, arg))
+
+
+# --- advice that changes nothing ---
+
+
+@syscall("fadvise64", "int fd, loff_t offset, size_t len, int advice", source="mm/fadvise.c")
+def sys_fadvise64(k: Any, fd: int, offset: int, length: int, advice: int) -> int:
+    """posix_fadvise(2)."""
+    file = k.vfs.fget(fd)
+    if file.f_inode.i_pipe is not None:
+        return -ESPIPE
+    return 0 if 0 <= advice <= 5 else -EINVAL
+
+
+@syscall("readahead", "int fd, loff_t offset, size_t count", source="mm/readahead.c")
+def sys_readahead(k: Any, fd: int, offset: int, count: int) -> int:
+    """readahead(2)."""
+    file = k.vfs.fget(fd)
+    if not file.f_mode & c.FMODE_READ:
+        return -EBADF
+    return 0 if file.f_inode.is_reg else -EINVAL
+
+

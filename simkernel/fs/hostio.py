@@ -1,0 +1,264 @@
+"""The host's streams as files of the guest.  simkernel/kernel/hostio.py has their host ends; drivers/tty/ the names.
+
+A stream that is no terminal looks like a pipe (`pipe:[INO]`, ESPIPE, ENOTTY), one that is looks like the console
+/dev/console with a cooked-mode termios: the host's terminal does the editing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EAGAIN, EFAULT, ENOTTY, ENXIO, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Dentry, File, Inode, Path
+from simkernel.kernel.kfunc import kernel_function
+
+# asm-generic/ioctls.h
+TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCSCTTY, TIOCGPGRP, TIOCSPGRP = 0x5401, 0x5402, 0x5403, 0x5404, 0x540E, 0x540F, 0x5410
+TIOCGWINSZ, TIOCSWINSZ, FIONREAD, TIOCNOTTY, TIOCGSID, TCSBRK, TCFLSH = 0x5413, 0x5414, 0x541B, 0x5422, 0x5429, 0x5409, 0x540B
+TCXONC, TCSBRKP, TIOCGDEV = 0x540A, 0x5425, 0x80045432
+
+# A sane cooked terminal: c_iflag, c_oflag, c_cflag, c_lflag, c_line, c_cc[19].  include/linux/tty.h:INIT_C_CC
+_IFLAG, _OFLAG, _CFLAG, _LFLAG = 0o2400, 0o5, 0o277, 0o105073
+_C_CC = bytes((3, 28, 127, 21, 4, 0, 1, 0, 17, 19, 26, 0, 18, 15, 23, 22, 0, 0, 0))
+
+
+class Terminal:
+    """A terminal's settings and the host stream(s) behind it."""
+
+    def __init__(self, k: Any, stdin: Any = None, stdout: Any = None) -> None:
+        order = k.mem.byteorder
+        self.termios = b"".join(v.to_bytes(4, order) for v in (_IFLAG, _OFLAG, _CFLAG, _LFLAG)) + b"\0" + _C_CC
+        self.rows, self.columns = 24, 80
+        self.input = stdin
+        self.output = stdout
+        self.pgrp = 0
+
+
+def _read_input(k: Any, iocb: Any, it: Any, stream: Any) -> Any:
+    """Take from the host; wait when it has nothing yet."""
+    while True:
+        data = stream.read(it.count)
+        if data is not None:
+            if not data:
+                return 0
+            copied = it.copy_to(data)
+            return copied or -EFAULT
+        if iocb.file.f_flags & c.O_NONBLOCK:
+            return -EAGAIN
+        ret = yield k.wait(stream.queue)
+        if ret < 0:
+            return ret
+
+
+def _write_output(k: Any, it: Any, stream: Any) -> int:
+    done = 0
+    while it.count:
+        data = it.copy_from(65536)
+        if not data:
+            return done or -EFAULT
+        stream.write(data)
+        done += len(data)
+    return done
+
+
+# --- a stream that is no terminal: the other end of a pipe ---
+
+
+@kernel_function("ssize_t hostio_read(struct kiocb *iocb, struct iov_iter *to)", source="simkernel/fs/hostio.py")
+def hostio_read(k: Any, iocb_addr: int, to: int) -> Any:
+    """pipe_read of a pipe whose writer is the host."""
+    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[to]
+    if not it.count:
+        return 0
+    return (yield from _read_input(k, iocb, it, iocb.file.private_data))
+
+
+@kernel_function("ssize_t hostio_write(struct kiocb *iocb, struct iov_iter *from)", source="simkernel/fs/hostio.py")
+def hostio_write(k: Any, iocb_addr: int, from_: int) -> int:
+    """pipe_write of a pipe whose reader is the host."""
+    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[from_]
+    return _write_output(k, it, iocb.file.private_data)
+
+
+def _host_poll(k: Any, file: File, queues: Any) -> int:
+    stream = file.private_data
+    if file.f_mode & c.FMODE_READ and hasattr(stream, "queue"):
+        if queues is not None:
+            queues.append(stream.queue)
+        mask = c.POLLIN | c.POLLRDNORM if stream.data else 0
+        if not stream.data and stream.source is None:
+            mask |= c.POLLHUP
+        elif not stream.data:
+            mask |= c.POLLIN | c.POLLRDNORM
+        return mask
+    return c.POLLOUT | c.POLLWRNORM
+
+
+def _host_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
+    if cmd == FIONREAD:
+        k.put_user(arg, 4, len(getattr(file.private_data, "data", b"")))
+        return 0
+    raise KernelError(ENOTTY, "not a terminal")
+
+
+HOST_STREAM_FOPS = FileOperations(
+    "pipefifo_fops", read_iter="hostio_read", write_iter="hostio_write", llseek="no_llseek", poll=_host_poll,
+    ioctl=_host_ioctl, stream=True,
+)  # fmt: skip
+
+
+def _pipe_name(dentry: Dentry) -> str:
+    return f"pipe:[{dentry.inode.i_ino}]"
+
+
+def open_host_stream(vfs: Any, stream: Any, fd: int) -> File:
+    """A File for one of the host's streams."""
+    if getattr(stream, "tty", False):
+        return _open_terminal(vfs, stream, fd)
+    inode = Inode(vfs.singletons["pipefs"], c.S_IFIFO | 0o600)
+    inode.i_fop = HOST_STREAM_FOPS
+    dentry = Dentry("", None, inode)
+    dentry.private = _pipe_name
+    file: File = vfs.new_file(
+        Path(vfs.fs_values["pipe_mnt"], dentry), c.O_RDONLY if fd == 0 else c.O_WRONLY, HOST_STREAM_FOPS
+    )
+    file.f_mode |= c.FMODE_OPENED | c.FMODE_STREAM | (c.FMODE_CAN_READ if fd == 0 else c.FMODE_CAN_WRITE)
+    file.private_data = stream
+    vfs.mirror.file_flags(file)
+    return file
+
+
+def _open_terminal(vfs: Any, stream: Any, fd: int) -> File:
+    terminal = vfs.terminal
+    if fd == 0:
+        terminal.input = stream
+    else:
+        terminal.output = stream
+    path = vfs.resolve("/dev/console")
+    file: File = vfs.new_file(path, c.O_RDWR, vfs.char_devices[path.dentry.inode.i_rdev])
+    file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_STREAM
+    file.private_data = terminal
+    vfs.mirror.file_flags(file)
+    return file
+
+
+# --- the console ---
+
+
+@kernel_function("ssize_t tty_read(struct kiocb *iocb, struct iov_iter *to)", source="drivers/tty/tty_io.c", since="5.12")
+def tty_read(k: Any, iocb_addr: int, to: int) -> Any:
+    """A line from the host."""
+    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[to]
+    stream = iocb.file.private_data.input
+    if stream is None:
+        return 0
+    return (yield from _read_input(k, iocb, it, stream))
+
+
+@kernel_function(
+    "ssize_t tty_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="drivers/tty/tty_io.c",
+    until="5.12",
+)  # fmt: skip
+def tty_read_5_11(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+    """A line from the host."""
+    from simkernel.fs.uio import IovIter, Kiocb
+
+    file = k.vfs.files[file_addr]
+    stream = file.private_data.input
+    if stream is None:
+        return 0
+    it = IovIter(k, [(buf, count)])
+    return (yield from _read_input(k, Kiocb(file, 0, it), it, stream))
+
+
+@kernel_function(
+    "ssize_t tty_write(struct kiocb *iocb, struct iov_iter *from)", source="drivers/tty/tty_io.c", since="5.12"
+)
+def tty_write(k: Any, iocb_addr: int, from_: int) -> int:
+    """To the host's terminal."""
+    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[from_]
+    stream = iocb.file.private_data.output
+    return _write_output(k, it, stream) if stream is not None else int(it.count)
+
+
+@kernel_function(
+    "ssize_t tty_write(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="drivers/tty/tty_io.c",
+    until="5.12",
+)  # fmt: skip
+def tty_write_5_11(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> int:
+    """To the host's terminal."""
+    stream = k.vfs.files[file_addr].private_data.output
+    data = k.copy_from_user(buf, min(count, 1 << 20))
+    if stream is not None:
+        stream.write(data)
+    return len(data)
+
+
+def _tty_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
+    terminal: Terminal = file.private_data
+    if cmd == TCGETS:
+        k.copy_to_user(arg, terminal.termios)
+    elif cmd in (TCSETS, TCSETSW, TCSETSF):
+        terminal.termios = k.copy_from_user(arg, len(terminal.termios))
+    elif cmd == TIOCGWINSZ:
+        order = k.mem.byteorder
+        k.copy_to_user(arg, b"".join(v.to_bytes(2, order) for v in (terminal.rows, terminal.columns, 0, 0)))
+    elif cmd == TIOCSWINSZ:
+        terminal.rows, terminal.columns = k.get_user(arg, 2), k.get_user(arg + 2, 2)
+    elif cmd == TIOCGPGRP:
+        k.put_user(arg, 4, terminal.pgrp or getattr(k.current, "pgid", k.current.tgid))
+    elif cmd == TIOCSPGRP:
+        terminal.pgrp = k.get_user(arg, 4)
+    elif cmd == TIOCGSID:
+        k.put_user(arg, 4, getattr(k.current, "session", k.current.tgid))
+    elif cmd == FIONREAD:
+        k.put_user(arg, 4, len(terminal.input.data) if terminal.input is not None else 0)
+    elif cmd not in (TIOCSCTTY, TIOCNOTTY, TCSBRK, TCFLSH, TCXONC, TCSBRKP):
+        raise KernelError(ENOTTY, "unknown terminal ioctl")
+    return 0
+
+
+def _tty_poll(k: Any, file: File, queues: Any) -> int:
+    stream = file.private_data.input
+    mask = c.POLLOUT | c.POLLWRNORM
+    if stream is None:
+        return mask | c.POLLIN | c.POLLRDNORM
+    if queues is not None:
+        queues.append(stream.queue)
+    if stream.data or stream.source is not None:
+        mask |= c.POLLIN | c.POLLRDNORM
+    return mask
+
+
+def _console_open(k: Any, inode: Inode, file: File) -> int:
+    file.private_data = k.vfs.terminal
+    return 0
+
+
+def _tty_open(k: Any, inode: Inode, file: File) -> int:
+    """/dev/tty: ENXIO for a task without a controlling terminal."""
+    terminal = k.vfs.terminal
+    if terminal.input is None and terminal.output is None:
+        return -ENXIO
+    file.private_data = terminal
+    return 0
+
+
+CONSOLE_FOPS = FileOperations(
+    "console_fops", read_iter="tty_read", write_iter="tty_write", llseek="no_llseek", poll=_tty_poll,
+    ioctl=_tty_ioctl, open=_console_open,
+)  # fmt: skip
+TTY_FOPS = FileOperations(
+    "tty_fops", read_iter="tty_read", write_iter="tty_write", llseek="no_llseek", poll=_tty_poll, ioctl=_tty_ioctl,
+    open=_tty_open,
+)  # fmt: skip
+CONSOLE_FOPS_5_11 = FileOperations(
+    "console_fops", read="tty_read", write="tty_write", llseek="no_llseek", poll=_tty_poll, ioctl=_tty_ioctl,
+    open=_console_open,
+)  # fmt: skip
+TTY_FOPS_5_11 = FileOperations(
+    "tty_fops", read="tty_read", write="tty_write", llseek="no_llseek", poll=_tty_poll, ioctl=_tty_ioctl,
+    open=_tty_open,
+)  # fmt: skip

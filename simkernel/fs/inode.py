@@ -1,0 +1,514 @@
+"""The objects of the virtual file system: super blocks, inodes, dentries, mounts, paths and open files.
+
+include/linux/fs.h, include/linux/dcache.h, fs/mount.h.  The Python objects are the masters; mirror.py writes the C
+structures of those that a program could reach into kernel memory.  Names are str; bytes that are not UTF-8 are
+carried as surrogate escapes, so that every name round-trips.  Times are nanoseconds since 1970.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+from arch.errors import EACCES, EFAULT, EINVAL, ENODEV, ENOTDIR, EOPNOTSUPP, EPERM, EROFS, KernelError
+from simkernel.fs import constants as c
+
+if TYPE_CHECKING:
+    from simkernel.fs.fops import FileOperations
+    from simkernel.fs.pagecache import Mapping
+
+
+class Cred(Protocol):
+    """Who asks: the file-system part of struct cred."""
+
+    fsuid: int
+    fsgid: int
+    groups: Any  # a collection of supplementary group ids
+
+    def capable(self, cap: int) -> bool:
+        """Has this CAP_* number."""
+
+
+class RootCred:
+    """uid 0 with every capability: the kernel's own credentials, used at boot."""
+
+    fsuid = 0
+    fsgid = 0
+    groups: tuple[int, ...] = ()
+
+    def capable(self, cap: int) -> bool:
+        """Root is capable."""
+        return True
+
+
+ROOT_CRED = RootCred()
+
+
+def to_bytes(name: str) -> bytes:
+    """A file name as the user wrote it."""
+    return name.encode("utf-8", "surrogateescape")
+
+
+def to_str(name: bytes) -> str:
+    """The inverse of to_bytes."""
+    return name.decode("utf-8", "surrogateescape")
+
+
+class DirEntry(NamedTuple):
+    """One entry of a directory as getdents shows it."""
+
+    name: str
+    ino: int
+    dtype: int
+
+
+class SuperBlock:
+    """struct super_block: one mounted instance of a file system."""
+
+    def __init__(self, fs_name: str, magic: int, dev: int, now: Callable[[], int], options: str = "") -> None:
+        self.fs_name = fs_name
+        self.s_magic = magic
+        self.s_dev = dev
+        self.now = now
+        self.options = options  # what /proc/mounts shows after the mount flags, e.g. "size=64k,mode=755"
+        self.s_flags = 0
+        self.s_blocksize = c.PAGE_SIZE
+        self.s_maxbytes = c.MAX_LFS_FILESIZE
+        self.s_root: Dentry = None  # type: ignore[assignment]  # set by the file system before it is mounted
+        self.time_gran_ns = 1
+        self.pseudo_mountable = True  # SB_NOUSER clear: may be named in mount(2)
+        self.next_ino = 1
+        self.addr = 0
+        self.private: Any = None
+
+    def new_ino(self) -> int:
+        """The next inode number of this instance."""
+        ino = self.next_ino
+        self.next_ino += 1
+        return ino
+
+    def statfs(self) -> dict[str, int]:
+        """simple_statfs(), fs/libfs.c."""
+        return {"f_type": self.s_magic, "f_bsize": self.s_blocksize, "f_namelen": c.NAME_MAX}
+
+    @property
+    def read_only(self) -> bool:
+        """SB_RDONLY."""
+        return bool(self.s_flags & c.MS_RDONLY)
+
+
+class Inode:
+    """struct inode with the inode_operations as methods; a file system derives from it.
+
+    What a file system does not offer answers as the VFS does when the operation is missing.
+    """
+
+    __slots__ = (
+        "addr", "atime", "btime", "ctime", "i_blocks", "i_count", "i_fop", "i_gid", "i_ino", "i_mapping", "i_mode",
+        "i_nlink", "i_pipe", "i_rdev", "i_sb", "i_size", "i_uid", "i_writecount", "locks", "mtime", "private",
+        "seals", "version",
+    )  # fmt: skip
+
+    # dentries of this directory stay in the dcache for ever (tmpfs, sysfs); False: ask lookup() each time (proc pids)
+    pinned_dentries = True
+
+    def __init__(self, sb: SuperBlock, mode: int, ino: int | None = None) -> None:
+        self.i_sb = sb
+        self.i_ino = sb.new_ino() if ino is None else ino
+        self.i_mode = mode
+        self.i_uid = 0
+        self.i_gid = 0
+        self.i_nlink = 2 if mode & c.S_IFMT == c.S_IFDIR else 1
+        self.i_size = 0
+        self.i_blocks = 0  # 512-byte units
+        self.i_rdev = 0
+        now = sb.now()
+        self.atime = self.mtime = self.ctime = self.btime = now
+        self.i_fop: FileOperations | None = None
+        self.i_mapping: Mapping | None = None
+        self.i_pipe: Any = None
+        self.i_count = 0  # open files
+        self.i_writecount = 0  # writers (>0) or execve denying write (<0)
+        self.locks: Any = None
+        self.seals = c.F_SEAL_SEAL
+        self.version = 0
+        self.private: Any = None
+        self.addr = 0
+
+    # --- names that the kernel core uses (simkernel/kernel/fs_interface.py) ---
+    @property
+    def ino(self) -> int:
+        """i_ino."""
+        return self.i_ino
+
+    @property
+    def dev(self) -> int:
+        """i_sb->s_dev."""
+        return self.i_sb.s_dev
+
+    @property
+    def size(self) -> int:
+        """i_size."""
+        return self.i_size
+
+    @property
+    def mode(self) -> int:
+        """i_mode."""
+        return self.i_mode
+
+    @property
+    def uid(self) -> int:
+        """i_uid."""
+        return self.i_uid
+
+    @property
+    def gid(self) -> int:
+        """i_gid."""
+        return self.i_gid
+
+    def get_page(self, k: Any, index: int) -> int:
+        """Physical address of a page of the page cache; EFAULT beyond the end of the file."""
+        if self.i_mapping is None or index << c.PAGE_SHIFT >= self.i_size:
+            raise KernelError(EFAULT, "beyond the end of the file")
+        return self.i_mapping.page(index)
+
+    # --- kinds ---
+    @property
+    def is_dir(self) -> bool:
+        """S_ISDIR."""
+        return self.i_mode & c.S_IFMT == c.S_IFDIR
+
+    @property
+    def is_reg(self) -> bool:
+        """S_ISREG."""
+        return self.i_mode & c.S_IFMT == c.S_IFREG
+
+    @property
+    def is_link(self) -> bool:
+        """S_ISLNK."""
+        return self.i_mode & c.S_IFMT == c.S_IFLNK
+
+    @property
+    def dtype(self) -> int:
+        """DT_* of this inode."""
+        return (self.i_mode & c.S_IFMT) >> 12
+
+    # --- inode_operations: directories.  `parent` is the directory's dentry ---
+    def lookup(self, parent: Dentry, name: str) -> Dentry | None:
+        """The child dentry, or None (a negative dentry)."""
+        return parent.children.get(name) if parent.children else None
+
+    def entries(self, parent: Dentry) -> list[DirEntry]:
+        """What getdents shows after "." and "..", in order: newest first, as dcache_readdir() of fs/libfs.c."""
+        children = parent.children
+        if not children:
+            return []
+        return [DirEntry(d.name, d.inode.i_ino, d.inode.dtype) for d in reversed(children.values())]
+
+    def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        """i_op->create: a regular file."""
+        raise KernelError(EACCES, "file system has no create")
+
+    def mkdir(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        """i_op->mkdir."""
+        raise KernelError(EPERM, "file system has no mkdir")
+
+    def mknod(self, parent: Dentry, name: str, mode: int, dev: int, cred: Cred) -> Dentry:
+        """i_op->mknod."""
+        raise KernelError(EPERM, "file system has no mknod")
+
+    def symlink(self, parent: Dentry, name: str, target: str, cred: Cred) -> Dentry:
+        """i_op->symlink."""
+        raise KernelError(EPERM, "file system has no symlink")
+
+    def link(self, parent: Dentry, name: str, old: Dentry) -> Dentry:
+        """i_op->link."""
+        raise KernelError(EPERM, "file system has no link")
+
+    def unlink(self, parent: Dentry, victim: Dentry) -> None:
+        """i_op->unlink."""
+        raise KernelError(EPERM, "file system has no unlink")
+
+    def rmdir(self, parent: Dentry, victim: Dentry) -> None:
+        """i_op->rmdir."""
+        raise KernelError(EPERM, "file system has no rmdir")
+
+    def rename(self, parent: Dentry, old: Dentry, new_parent: Dentry, name: str, flags: int) -> None:
+        """i_op->rename."""
+        raise KernelError(EPERM, "file system has no rename")
+
+    def tmpfile(self, parent: Dentry, mode: int, cred: Cred) -> Inode:
+        """i_op->tmpfile: an inode without a name."""
+        raise KernelError(EOPNOTSUPP, "file system has no tmpfile")
+
+    # --- inode_operations: symbolic links ---
+    def get_link(self, dentry: Dentry) -> str | Path:
+        """Target text, or a Path to jump to (nd_jump_link of procfs)."""
+        raise KernelError(EINVAL, "not a symbolic link")
+
+    def readlink(self, dentry: Dentry) -> str:
+        """Text for readlink(2)."""
+        target = self.get_link(dentry)
+        if not isinstance(target, str):
+            raise KernelError(EINVAL, "magic link without text")
+        return target
+
+    # --- attributes ---
+    def permission(self, mask: int, cred: Cred) -> None:
+        """i_op->permission; raises EACCES."""
+        generic_permission(self, mask, cred)
+
+    def getattr(self) -> None:
+        """Refresh attributes before stat (procfs, host files)."""
+
+    def setattr_size(self, size: int) -> None:
+        """truncate."""
+        raise KernelError(EINVAL, "file system cannot truncate")
+
+    def evict(self) -> None:
+        """The last reference is gone: free what it holds."""
+
+    def update_time(self, now: int, *, a: bool = False, m: bool = False, c: bool = False) -> None:
+        """Set some of the three times."""
+        if a:
+            self.atime = now
+        if m:
+            self.mtime = now
+        if c:
+            self.ctime = now
+
+
+class Dentry:
+    """struct dentry: a name in a directory.  Only positive dentries exist; order of children is insertion order."""
+
+    __slots__ = ("addr", "children", "hashed", "inode", "mounts", "name", "parent", "private")
+
+    def __init__(self, name: str, parent: Dentry | None, inode: Inode) -> None:
+        self.name = name
+        self.parent = self if parent is None else parent
+        self.inode = inode
+        self.children: dict[str, Dentry] | None = {} if inode.is_dir else None
+        self.hashed = True  # False after unlink: " (deleted)"
+        self.mounts = 0  # how many mounts sit on it
+        self.private: Any = None
+        self.addr = 0
+
+    def add(self, name: str, inode: Inode) -> Dentry:
+        """Make and insert the child `name`."""
+        assert self.children is not None
+        child = Dentry(name, self, inode)
+        self.children[name] = child
+        return child
+
+    def drop(self, child: Dentry) -> None:
+        """Take a child out (unlink, rmdir)."""
+        assert self.children is not None
+        if self.children.get(child.name) is child:
+            del self.children[child.name]
+        child.hashed = False
+
+    def is_ancestor_of(self, other: Dentry) -> bool:
+        """True when `other` is this dentry or below it."""
+        while other is not self:
+            if other.parent is other:
+                return False
+            other = other.parent
+        return True
+
+    def __repr__(self) -> str:
+        return f"<dentry {self.name!r}>"
+
+
+class Mount:
+    """struct mount: a super block's tree (or part of one) attached at a dentry of its parent mount."""
+
+    __slots__ = (
+        "addr", "devname", "mnt_flags", "mnt_id", "mnt_parent", "mnt_root", "mnt_sb", "mountpoint", "private",
+    )  # fmt: skip
+
+    def __init__(self, sb: SuperBlock, root: Dentry, devname: str, flags: int, mnt_id: int) -> None:
+        self.mnt_sb = sb
+        self.mnt_root = root
+        self.devname = devname
+        self.mnt_flags = flags  # MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_RDONLY, MS_NOATIME, MS_RELATIME ...
+        self.mnt_id = mnt_id
+        self.mnt_parent: Mount = self
+        self.mountpoint: Dentry = root
+        self.private: Any = None
+        self.addr = 0
+
+    @property
+    def read_only(self) -> bool:
+        """Of the mount or of its super block."""
+        return bool(self.mnt_flags & c.MS_RDONLY) or self.mnt_sb.read_only
+
+
+class Path(NamedTuple):
+    """struct path."""
+
+    mnt: Mount
+    dentry: Dentry
+
+    @property
+    def inode(self) -> Inode:
+        """The dentry's inode."""
+        return self.dentry.inode
+
+
+class File:
+    """struct file: one open file description, shared by dup'ed and inherited descriptors."""
+
+    __slots__ = (
+        "addr", "f_count", "f_cred", "f_flags", "f_inode", "f_mapping", "f_mode", "f_op", "f_owner", "f_path", "f_pos",
+        "pos_addr", "private_data", "readdir_list", "vfs", "watchers",
+    )  # fmt: skip
+
+    def __init__(self, path: Path, flags: int, f_op: FileOperations, cred: Cred, vfs: Any = None) -> None:
+        self.vfs = vfs
+        self.f_path = path
+        self.f_inode = path.dentry.inode
+        self.f_flags = flags
+        self.f_mode = OPEN_FMODE[flags & c.O_ACCMODE]
+        self.f_pos = 0
+        self.f_op = f_op
+        self.f_count = 1
+        self.f_cred = cred
+        self.f_owner = 0
+        self.f_mapping: Mapping | None = path.dentry.inode.i_mapping
+        self.private_data: Any = None
+        self.readdir_list: Any = None  # snapshot of a directory, taken when it is read from its start
+        self.watchers: Any = None  # epoll items
+        self.addr = 0  # of struct file in kernel memory
+        self.pos_addr = 0  # of its f_pos
+
+    @property
+    def nonblock(self) -> bool:
+        """O_NONBLOCK."""
+        return bool(self.f_flags & c.O_NONBLOCK)
+
+    def get(self) -> File:
+        """get_file(): one more reference."""
+        self.f_count += 1
+        return self
+
+    # --- names that the kernel core uses (simkernel/kernel/fs_interface.py) ---
+    @property
+    def inode(self) -> Inode:
+        """f_inode."""
+        return self.f_inode
+
+    @property
+    def flags(self) -> int:
+        """f_flags."""
+        return self.f_flags
+
+    @property
+    def pos(self) -> int:
+        """f_pos."""
+        return self.f_pos
+
+    @property
+    def path(self) -> str:
+        """As /proc/PID/maps shows it."""
+        return d_path(self.f_path, None)
+
+    def read_at(self, pos: int, size: int) -> bytes:
+        """kernel_read() of a file with a page cache: shorter at its end."""
+        mapping = self.f_mapping
+        if mapping is None:
+            raise KernelError(EINVAL, "no page cache")
+        return mapping.read(pos, min(size, max(0, self.f_inode.i_size - pos)))
+
+    def mmap(self, k: Any, vma: Any) -> None:
+        """f_op->mmap; ENODEV when the file cannot be mapped."""
+        handler = self.f_op.mmap
+        if handler is None:
+            raise KernelError(ENODEV, "cannot be mapped")
+        handler(k, self, vma)
+
+    def put(self, k: Any = None) -> None:
+        """fput() from plain code."""
+        self.vfs.put_file(self)
+
+
+# OPEN_FMODE(), include/linux/fs.h: index is flags & O_ACCMODE; 3 asks for ioctl-only access (both bits in permission)
+OPEN_FMODE = (c.FMODE_READ, c.FMODE_WRITE, c.FMODE_READ | c.FMODE_WRITE, 0)
+ACC_MODE = (c.MAY_READ, c.MAY_WRITE, c.MAY_READ | c.MAY_WRITE, c.MAY_READ | c.MAY_WRITE)
+
+
+def in_group(cred: Cred, gid: int) -> bool:
+    """in_group_p(), kernel/groups.c."""
+    return gid == cred.fsgid or gid in cred.groups
+
+
+def generic_permission(inode: Inode, mask: int, cred: Cred) -> None:
+    """Mode bits, then the two capabilities that override them.  fs/namei.c:generic_permission()."""
+    mode = inode.i_mode
+    if inode.i_uid == cred.fsuid:
+        bits = mode >> 6
+    elif in_group(cred, inode.i_gid):
+        bits = mode >> 3
+    else:
+        bits = mode
+    want = mask & (c.MAY_READ | c.MAY_WRITE | c.MAY_EXEC)
+    if not want & ~bits:
+        return
+    if inode.is_dir:
+        if not want & c.MAY_WRITE and cred.capable(c.CAP_DAC_READ_SEARCH):
+            return
+        if cred.capable(c.CAP_DAC_OVERRIDE):
+            return
+        raise KernelError(EACCES, "permission denied")
+    if want == c.MAY_READ and cred.capable(c.CAP_DAC_READ_SEARCH):
+        return
+    if (not want & c.MAY_EXEC or mode & c.S_IXUGO) and cred.capable(c.CAP_DAC_OVERRIDE):
+        return
+    raise KernelError(EACCES, "permission denied")
+
+
+def inode_permission(inode: Inode, mask: int, cred: Cred, mnt: Mount | None = None) -> None:
+    """May `cred` do that?  EROFS before EACCES.  fs/namei.c:inode_permission()."""
+    if mask & c.MAY_WRITE:
+        kind = inode.i_mode & c.S_IFMT
+        if inode.i_sb.read_only and kind in (c.S_IFREG, c.S_IFDIR, c.S_IFLNK):
+            raise KernelError(EROFS, "read-only file system")
+    inode.permission(mask, cred)
+
+
+def require_dir(dentry: Dentry) -> None:
+    """ENOTDIR unless a directory."""
+    if dentry.children is None:
+        raise KernelError(ENOTDIR, f"{dentry.name} is not a directory")
+
+
+def walk_up(dentry: Dentry) -> Iterator[Dentry]:
+    """The dentry and its ancestors to the root of its file system."""
+    while True:
+        yield dentry
+        if dentry.parent is dentry:
+            return
+        dentry = dentry.parent
+
+
+def d_path(path: Path, root: Path | None) -> str:
+    """The path's text as seen from `root`; deleted names say so.  fs/d_path.c:d_path(), and dynamic_dname() for files
+    that live in no directory."""
+    dentry = path.dentry
+    if dentry.private is not None and callable(dentry.private):
+        return str(dentry.private(dentry))
+    return prepend_path(path, root)[0] + ("" if dentry.hashed else " (deleted)")
+
+
+def prepend_path(path: Path, root: Path | None) -> tuple[str, bool]:
+    """(text, whether `root` was met).  fs/d_path.c:prepend_path()."""
+    parts: list[str] = []
+    dentry, mnt = path.dentry, path.mnt
+    while root is None or dentry is not root.dentry or mnt is not root.mnt:
+        if dentry is mnt.mnt_root or dentry.parent is dentry:
+            if mnt.mnt_parent is mnt or dentry is not mnt.mnt_root:
+                return "/" + "/".join(reversed(parts)), root is None
+            dentry, mnt = mnt.mountpoint, mnt.mnt_parent
+            continue
+        parts.append(dentry.name)
+        dentry = dentry.parent
+    return "/" + "/".join(reversed(parts)), True

@@ -1,0 +1,189 @@
+"""flock and record locks.  fs/locks.c.
+
+A `LockTable` hangs on an inode: flock locks are owned by the open file, POSIX record locks by the descriptor table
+(its address), OFD locks by the open file.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from arch.errors import EAGAIN, EBADF, EINVAL, EOVERFLOW, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.inode import File, Inode
+from simkernel.kernel.waitqueue import WaitQueue
+
+OFFSET_MAX = (1 << 63) - 1
+
+
+@dataclass
+class Lock:
+    """struct file_lock: bytes start..end (inclusive), read or write."""
+
+    owner: Any
+    kind: int  # F_RDLCK or F_WRLCK
+    start: int
+    end: int
+    pid: int
+
+
+class LockTable:
+    """struct file_lock_context of one inode."""
+
+    def __init__(self) -> None:
+        self.flocks: dict[int, int] = {}  # id of the open file -> LOCK_SH or LOCK_EX, in order of acquisition
+        self.flock_files: dict[int, File] = {}
+        self.records: list[Lock] = []
+        self.queue = WaitQueue("file-lock")
+
+    def drop_file(self, k: Any, file: File) -> None:
+        """The open file is gone: its flock and OFD locks go."""
+        had = self.flocks.pop(id(file), None) is not None
+        self.flock_files.pop(id(file), None)
+        before = len(self.records)
+        self.records = [lock for lock in self.records if lock.owner is not file]
+        if had or before != len(self.records):
+            k.wake_up(self.queue, 0)
+
+    def drop_owner(self, k: Any, owner: int) -> None:
+        """A descriptor of this table was closed: its record locks on the inode go."""
+        before = len(self.records)
+        self.records = [lock for lock in self.records if lock.owner != owner]
+        if before != len(self.records):
+            k.wake_up(self.queue, 0)
+
+    def conflict(self, wanted: Lock) -> Lock | None:
+        """The first lock of someone else that overlaps and excludes."""
+        for lock in self.records:
+            if lock.owner is wanted.owner or lock.owner == wanted.owner:
+                continue
+            if lock.start <= wanted.end and wanted.start <= lock.end and c.F_WRLCK in (lock.kind, wanted.kind):
+                return lock
+        return None
+
+    def replace(self, owner: Any, start: int, end: int, new: Lock | None) -> None:
+        """Cut [start, end] out of the owner's locks, then put the new one in."""
+        kept: list[Lock] = []
+        for lock in self.records:
+            if (lock.owner is not owner and lock.owner != owner) or lock.end < start or lock.start > end:
+                kept.append(lock)
+                continue
+            if lock.start < start:
+                kept.append(Lock(owner, lock.kind, lock.start, start - 1, lock.pid))
+            if lock.end > end:
+                kept.append(Lock(owner, lock.kind, end + 1, lock.end, lock.pid))
+        if new is not None:
+            kept.append(new)
+        self.records = kept
+
+
+def table_of(inode: Inode) -> LockTable:
+    """locks_get_lock_context()."""
+    if inode.locks is None:
+        inode.locks = LockTable()
+    table: LockTable = inode.locks
+    return table
+
+
+def flock_file(k: Any, file: File, cmd: int) -> Any:
+    """flock(2): shared, exclusive or unlock."""
+    kind = cmd & ~c.LOCK_NB
+    if kind not in (c.LOCK_SH, c.LOCK_EX, c.LOCK_UN):
+        return -EINVAL
+    table = table_of(file.f_inode)
+    me = id(file)
+    if kind == c.LOCK_UN:
+        if table.flocks.pop(me, None) is not None:
+            del table.flock_files[me]
+            k.wake_up(table.queue, 0)
+        return 0
+    if not file.f_mode & (c.FMODE_READ | c.FMODE_WRITE):
+        return -EBADF
+    if table.flocks.get(me) == kind:
+        return 0
+    if table.flocks.pop(me, None) is not None:
+        del table.flock_files[me]
+        k.wake_up(table.queue, 0)
+    while any(other == c.LOCK_EX or kind == c.LOCK_EX for other in table.flocks.values()):
+        if cmd & c.LOCK_NB:
+            return -EAGAIN
+        ret = yield k.wait(table.queue)
+        if ret < 0:
+            return ret
+    table.flocks[me] = kind
+    table.flock_files[me] = file
+    return 0
+
+
+# struct flock of 64-bit machines: l_type s16, l_whence s16, l_start s64 at 8, l_len s64 at 16, l_pid s32 at 24
+def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
+    raw = k.copy_from_user(arg, 32)
+    order = k.mem.byteorder
+
+    def field(at: int, size: int) -> int:
+        return int.from_bytes(raw[at : at + size], order, signed=True)
+
+    kind, whence, start, length, pid = field(0, 2), field(2, 2), field(8, 8), field(16, 8), field(24, 4)
+    if whence == c.SEEK_CUR:
+        start += file.f_pos
+    elif whence == c.SEEK_END:
+        start += file.f_inode.i_size
+    elif whence != c.SEEK_SET:
+        raise KernelError(EINVAL, "whence")
+    if start < 0 or (length < 0 and start + length < 0):
+        raise KernelError(EINVAL, "negative range")
+    if start > OFFSET_MAX or (length > 0 and start + length - 1 > OFFSET_MAX):
+        raise KernelError(EOVERFLOW, "range too large")
+    if length > 0:
+        end = start + length - 1
+    elif length < 0:
+        start, end = start + length, start - 1
+    else:
+        end = OFFSET_MAX
+    if kind not in (c.F_RDLCK, c.F_WRLCK, c.F_UNLCK):
+        raise KernelError(EINVAL, "lock type")
+    ofd = cmd >= c.F_OFD_GETLK
+    if ofd and pid:
+        raise KernelError(EINVAL, "l_pid must be 0")
+    owner: Any = file if ofd else k.current.files.addr
+    return kind, Lock(owner, kind, start, end, -1 if ofd else k.current.tgid)
+
+
+def fcntl_getlk(k: Any, file: File, cmd: int, arg: int) -> int:
+    """F_GETLK: who would stand in the way."""
+    kind, wanted = _read_flock(k, file, arg, cmd)
+    if kind == c.F_UNLCK and cmd == c.F_GETLK:
+        return -EINVAL
+    found = table_of(file.f_inode).conflict(wanted)
+    if found is None:
+        k.put_user(arg, 2, c.F_UNLCK)
+        return 0
+    k.put_user(arg, 2, found.kind)
+    k.put_user(arg + 2, 2, c.SEEK_SET)
+    k.put_user(arg + 8, 8, found.start)
+    k.put_user(arg + 16, 8, 0 if found.end == OFFSET_MAX else found.end - found.start + 1)
+    k.put_user(arg + 24, 4, found.pid)
+    return 0
+
+
+def fcntl_setlk(k: Any, file: File, cmd: int, arg: int) -> Any:
+    """F_SETLK, F_SETLKW and their OFD forms."""
+    kind, wanted = _read_flock(k, file, arg, cmd)
+    if (kind == c.F_RDLCK and not file.f_mode & c.FMODE_READ) or (kind == c.F_WRLCK and not file.f_mode & c.FMODE_WRITE):
+        return -EBADF
+    table = table_of(file.f_inode)
+    if kind == c.F_UNLCK:
+        table.replace(wanted.owner, wanted.start, wanted.end, None)
+        k.wake_up(table.queue, 0)
+        return 0
+    while table.conflict(wanted) is not None:
+        if cmd in (c.F_SETLK, c.F_OFD_SETLK):
+            return -EAGAIN
+        ret = yield k.wait(table.queue)
+        if ret < 0:
+            return ret
+    table.replace(wanted.owner, wanted.start, wanted.end, wanted)
+    if kind == c.F_RDLCK:
+        k.wake_up(table.queue, 0)
+    return 0

@@ -1,0 +1,389 @@
+"""The C structures of the file system in kernel memory, so that a program that follows pointers reads the truth.
+
+include/linux/{fs,dcache,path,mount,fdtable,fs_struct}.h.  The Python objects are the masters.  A struct file exists from
+open to the last close; dentry, inode, super_block, mount and file_operations are written when the first file that
+reaches them is opened (walking up d_parent finds everything), and updated when a field changes.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from arch.ctype import CTypeError
+from simkernel.fs import constants as c
+from simkernel.fs.inode import Dentry, File, Inode, Mount, SuperBlock, to_bytes
+
+if TYPE_CHECKING:
+    from simkernel.fs.files import FilesStruct, FsStruct
+    from simkernel.fs.fops import FileOperations
+
+DNAME_INLINE_LEN = 32
+
+# d_flags, include/linux/dcache.h: DCACHE_*_TYPE by S_IFMT >> 12
+_DENTRY_TYPE = {
+    c.DT_DIR: 0x00200000, c.DT_REG: 0x00400000, c.DT_LNK: 0x00600000, c.DT_CHR: 0x00500000, c.DT_BLK: 0x00500000,
+    c.DT_FIFO: 0x00500000, c.DT_SOCK: 0x00500000,
+}  # fmt: skip
+
+# include/linux/mount.h
+_MNT_FLAG = (
+    (c.MS_NOSUID, 0x01), (c.MS_NODEV, 0x02), (c.MS_NOEXEC, 0x04), (c.MS_NOATIME, 0x08), (c.MS_NODIRATIME, 0x10),
+    (c.MS_RELATIME, 0x20), (c.MS_RDONLY, 0x40),
+)  # fmt: skip
+
+
+class Struct:
+    """Where the members of one C type are; a member that this version lacks is skipped when writing."""
+
+    __slots__ = ("mem", "members", "name", "order", "size", "types")
+
+    def __init__(self, types: Any, mem: Any, name: str) -> None:
+        self.types = types
+        self.mem = mem
+        self.name = name
+        self.order = mem.byteorder
+        self.size: int = types.sizeof(name)
+        self.members: dict[str, tuple[int, int] | None] = {}
+
+    def where(self, member: str) -> tuple[int, int] | None:
+        """(offset, size) in bytes, or None."""
+        try:
+            return self.members[member]
+        except KeyError:
+            pass
+        place: tuple[int, int] | None
+        try:
+            found = self.types.resolve(self.name, member)
+            place = (found.offset, found.type.size)
+        except CTypeError:
+            place = None
+        self.members[member] = place
+        return place
+
+    def offset(self, member: str) -> int:
+        """Offset of a member that must exist."""
+        place = self.where(member)
+        assert place is not None, f"{self.name}.{member}"
+        return place[0]
+
+    def pack(self, values: dict[str, int | bytes]) -> bytearray:
+        """A zeroed struct with these members set."""
+        out = bytearray(self.size)
+        for member, value in values.items():
+            place = self.where(member)
+            if place is None or not value:
+                continue
+            offset, size = place
+            if isinstance(value, bytes):
+                out[offset : offset + len(value)] = value
+            else:
+                out[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, self.order)
+        return out
+
+    def new(self, values: dict[str, int | bytes], align: int = 8) -> int:
+        """Allocate one and fill it."""
+        addr: int = self.mem.alloc(self.size, align)
+        self.mem.write(addr, bytes(self.pack(values)))
+        return addr
+
+    def set(self, addr: int, member: str, value: int) -> None:
+        """Store one member."""
+        place = self.where(member)
+        if place is not None:
+            self.mem.write_uint(addr + place[0], place[1], value & ((1 << 8 * place[1]) - 1))
+
+    def get(self, addr: int, member: str) -> int:
+        """Read one member, unsigned."""
+        place = self.where(member)
+        assert place is not None, f"{self.name}.{member}"
+        value: int = self.mem.read_uint(addr + place[0], place[1])
+        return value
+
+
+class Mirror:
+    """Writes the structures."""
+
+    def __init__(self, k: Any) -> None:
+        self.k = k
+        self.mem = k.mem
+        self.types = k.types
+        self.word: int = k.arch.model.word
+        self.structs: dict[str, Struct] = {}
+        self.fops: dict[FileOperations, int] = {}
+        self.inodes: dict[int, Inode] = {}
+        self.dentries: dict[int, Dentry] = {}
+        self.fs_types: dict[str, int] = {}
+        self.at_mnt = self.struct("struct mount").offset("mnt")
+        file = self.struct("struct file")
+        self.at_f_pos = file.offset("f_pos")
+        self.file_bytes: dict[str, tuple[int, int] | None] = {}
+        self.task = self.struct("struct task_struct")
+
+    def struct(self, name: str) -> Struct:
+        """The layout of one type."""
+        found = self.structs.get(name)
+        if found is None:
+            found = self.structs[name] = Struct(self.types, self.mem, name)
+        return found
+
+    def symbol(self, name: str | None) -> int:
+        """Address of a kernel function; 0 when it has none (tests without a machine)."""
+        if not name:
+            return 0
+        symbols = getattr(self.k, "symbols", None)
+        return (symbols.address(name) or 0) if symbols is not None else 0
+
+    # --- strings ---
+    def string(self, text: bytes) -> int:
+        """A NUL-terminated string in kernel memory."""
+        addr: int = self.mem.alloc(len(text) + 1)
+        self.mem.write(addr, text + b"\0")
+        return addr
+
+    # --- file_operations, super blocks, mounts ---
+    def file_operations(self, ops: FileOperations) -> int:
+        """struct file_operations with the addresses of its functions."""
+        addr = self.fops.get(ops)
+        if addr is None:
+            members: dict[str, int | bytes] = {
+                name: self.symbol(getattr(ops, name)) for name in ("read", "write", "read_iter", "write_iter", "llseek")
+            }
+            members |= {name: self.symbol(function) for name, function in ops.extra.items()}
+            addr = self.fops[ops] = self.struct("struct file_operations").new(members)
+        return addr
+
+    def super_block(self, sb: SuperBlock) -> int:
+        """struct super_block with its type."""
+        if not sb.addr:
+            fs_type = self.fs_types.get(sb.fs_name)
+            if fs_type is None:
+                name = self.string(sb.fs_name.encode())
+                fs_type = self.fs_types[sb.fs_name] = self.struct("struct file_system_type").new({"name": name})
+            sb.addr = self.struct("struct super_block").new({
+                "s_dev": sb.s_dev, "s_blocksize": sb.s_blocksize, "s_blocksize_bits": sb.s_blocksize.bit_length() - 1,
+                "s_maxbytes": sb.s_maxbytes, "s_type": fs_type, "s_flags": sb.s_flags, "s_magic": sb.s_magic,
+                "s_count": 1, "s_active": 1, "s_time_gran": sb.time_gran_ns, "s_id": sb.fs_name.encode()[:31],
+            })  # fmt: skip
+            self.struct("struct super_block").set(sb.addr, "s_root", self.dentry(sb.s_root))
+        return sb.addr
+
+    def vfsmount(self, mnt: Mount) -> int:
+        """The struct vfsmount inside the struct mount."""
+        if not mnt.addr:
+            layout = self.struct("struct mount")
+            flags = sum(bit for ms, bit in _MNT_FLAG if mnt.mnt_flags & ms)
+            mnt.addr = layout.new({
+                "mnt_mountpoint": self.dentry(mnt.mountpoint), "mnt.mnt_root": self.dentry(mnt.mnt_root),
+                "mnt.mnt_sb": self.super_block(mnt.mnt_sb), "mnt.mnt_flags": flags, "mnt_id": mnt.mnt_id,
+                "mnt_devname": self.string(mnt.devname.encode()),
+            })  # fmt: skip
+            parent = mnt.addr if mnt.mnt_parent is mnt else self.vfsmount(mnt.mnt_parent) - self.at_mnt
+            layout.set(mnt.addr, "mnt_parent", parent)
+        return mnt.addr + self.at_mnt
+
+    # --- inodes and dentries ---
+    def inode(self, inode: Inode) -> int:
+        """struct inode; made when first needed."""
+        if not inode.addr:
+            layout = self.struct("struct inode")
+            inode.addr = layout.new(self._inode_values(inode))
+            layout.set(inode.addr, "i_sb", self.super_block(inode.i_sb))
+            data = layout.where("i_data")
+            if data is not None:
+                layout.set(inode.addr, "i_mapping", inode.addr + data[0])
+                layout.set(inode.addr, "i_data.host", inode.addr)
+            if inode.i_fop is not None:
+                layout.set(inode.addr, "i_fop", self.file_operations(inode.i_fop))
+            self.inodes[inode.addr] = inode
+        return inode.addr
+
+    def _inode_values(self, inode: Inode) -> dict[str, int | bytes]:
+        second = 1_000_000_000
+        return {
+            "i_mode": inode.i_mode, "i_uid": inode.i_uid, "i_gid": inode.i_gid, "i_ino": inode.i_ino,
+            "i_nlink": inode.i_nlink, "i_rdev": inode.i_rdev, "i_size": inode.i_size, "i_blkbits": c.PAGE_SHIFT,
+            "i_blocks": inode.i_blocks, "i_count.counter": max(1, inode.i_count),
+            "i_atime.tv_sec": inode.atime // second, "i_atime.tv_nsec": inode.atime % second,
+            "i_mtime.tv_sec": inode.mtime // second, "i_mtime.tv_nsec": inode.mtime % second,
+            "i_ctime.tv_sec": inode.ctime // second, "i_ctime.tv_nsec": inode.ctime % second,
+        }  # fmt: skip
+
+    def inode_changed(self, inode: Inode) -> None:
+        """Attributes changed: write them again if the struct exists."""
+        if inode.addr:
+            layout = self.struct("struct inode")
+            for member, value in self._inode_values(inode).items():
+                if isinstance(value, int):
+                    layout.set(inode.addr, member, value)
+
+    def inode_size(self, inode: Inode) -> None:
+        """i_size changed."""
+        if inode.addr:
+            self.struct("struct inode").set(inode.addr, "i_size", inode.i_size)
+
+    def dentry(self, dentry: Dentry) -> int:
+        """struct dentry, its inode and all its ancestors."""
+        if not dentry.addr:
+            layout = self.struct("struct dentry")
+            text = to_bytes(dentry.name)
+            dentry.addr = layout.new({"d_flags": _DENTRY_TYPE.get(dentry.inode.dtype, 0), "d_lockref.count": 1})
+            self.dentries[dentry.addr] = dentry
+            self._set_name(dentry, text)
+            parent = dentry.addr if dentry.parent is dentry else self.dentry(dentry.parent)
+            layout.set(dentry.addr, "d_parent", parent)
+            layout.set(dentry.addr, "d_inode", self.inode(dentry.inode))
+            layout.set(dentry.addr, "d_sb", self.super_block(dentry.inode.i_sb))
+        return dentry.addr
+
+    def _set_name(self, dentry: Dentry, text: bytes) -> None:
+        layout = self.struct("struct dentry")
+        at = dentry.addr + layout.offset("d_iname")
+        if len(text) < DNAME_INLINE_LEN:
+            self.mem.write(at, text + bytes(DNAME_INLINE_LEN - len(text)))
+        else:
+            self.mem.write(at, bytes(DNAME_INLINE_LEN))
+            at = self.string(text)
+        layout.set(dentry.addr, "d_name.name", at)
+        layout.set(dentry.addr, "d_name.len", len(text))
+
+    def dentry_moved(self, dentry: Dentry) -> None:
+        """rename: a new name, a new parent."""
+        if dentry.addr:
+            self._set_name(dentry, to_bytes(dentry.name))
+            self.struct("struct dentry").set(dentry.addr, "d_parent", self.dentry(dentry.parent))
+
+    # --- files ---
+    def file(self, file: File) -> None:
+        """struct file of a file that is being opened."""
+        path = file.f_path
+        inode = self.inode(file.f_inode)
+        layout = self.struct("struct file")
+        file.addr = layout.new({
+            "f_path.mnt": self.vfsmount(path.mnt), "f_path.dentry": self.dentry(path.dentry), "f_inode": inode,
+            "f_op": self.file_operations(file.f_op), "f_flags": file.f_flags, "f_mode": file.f_mode, "f_count": 1,
+            "f_mapping": self._mapping(inode),
+        })  # fmt: skip
+        file.pos_addr = file.addr + self.at_f_pos
+
+    def _mapping(self, inode: int) -> int:
+        data = self.struct("struct inode").where("i_data")
+        return inode + data[0] if data is not None else 0
+
+    def file_flags(self, file: File) -> None:
+        """f_flags, f_mode or f_op changed."""
+        if file.addr:
+            layout = self.struct("struct file")
+            layout.set(file.addr, "f_flags", file.f_flags)
+            layout.set(file.addr, "f_mode", file.f_mode)
+            layout.set(file.addr, "f_op", self.file_operations(file.f_op))
+
+    def set_pos(self, file: File, pos: int) -> None:
+        """f_pos, in both places."""
+        file.f_pos = pos
+        self.mem.write_uint(file.pos_addr, 8, pos)
+
+    def free_file(self, file: File) -> None:
+        """The last close."""
+        if file.addr:
+            self.mem.free(file.addr)
+            file.addr = 0
+        dentry = file.f_path.dentry
+        if not dentry.hashed and not file.f_inode.i_count:
+            self.free_dentry(dentry)
+
+    def free_dentry(self, dentry: Dentry) -> None:
+        """A name that is gone for good, and its inode when that is gone too."""
+        if dentry.addr:
+            self.dentries.pop(dentry.addr, None)
+            self.mem.free(dentry.addr)
+            dentry.addr = 0
+        inode = dentry.inode
+        if inode.addr and not inode.i_nlink and not inode.i_count:
+            self.inodes.pop(inode.addr, None)
+            self.mem.free(inode.addr)
+            inode.addr = 0
+
+    # --- files_struct, fs_struct ---
+    def files_struct(self, files: FilesStruct) -> None:
+        """struct files_struct with its embedded table of 64."""
+        layout = self.struct("struct files_struct")
+        addr = files.addr = layout.new({"count": files.count}, 64)
+        files.fd_array = addr + layout.offset("fd_array")
+        if layout.where("fdtab") is not None:
+            at = layout.offset("fdtab")
+            layout.set(addr, "fdt", addr + at)
+            layout.set(addr, "fdtab.max_fds", files.max_fds)
+            layout.set(addr, "fdtab.fd", files.fd_array)
+            for member, bits in (("fdtab.open_fds", "open_fds_init"), ("fdtab.close_on_exec", "close_on_exec_init")):
+                place = layout.where(bits)
+                if place is not None:
+                    layout.set(addr, member, addr + place[0])
+
+    def grow_fdtable(self, files: FilesStruct) -> None:
+        """expand_fdtable(): a larger array in a new place."""
+        layout = self.struct("struct files_struct")
+        old, old_size = files.fd_array, max(files.fds, default=0) + 1
+        new = self.mem.alloc(files.max_fds * self.word)
+        embedded = files.addr + layout.offset("fd_array")
+        del old_size
+        for fd, file in files.fds.items():
+            self.mem.write_uint(new + fd * self.word, self.word, file.addr)
+        files.fd_array = new
+        if old != embedded:
+            self.mem.free(old)
+        layout.set(files.addr, "fdtab.fd", new)
+        layout.set(files.addr, "fdtab.max_fds", files.max_fds)
+
+    def fd_entry(self, files: FilesStruct, fd: int, file: File | None) -> None:
+        """fdt->fd[fd]."""
+        self.mem.write_uint(files.fd_array + fd * self.word, self.word, file.addr if file is not None else 0)
+
+    def fd_bits(self, files: FilesStruct, fd: int) -> None:
+        """open_fds and close_on_exec of the embedded table: kept for the first 64 descriptors."""
+        if fd >= 64:
+            return
+        layout = self.struct("struct files_struct")
+        bit = 1 << fd
+        for member, on in (
+            ("open_fds_init", fd in files.fds or fd in files.reserved),
+            ("close_on_exec_init", fd in files.close_on_exec),
+        ):
+            place = layout.where(member)
+            if place is not None:
+                size = min(place[1], 8)
+                old = self.mem.read_uint(files.addr + place[0], size)
+                self.mem.write_uint(files.addr + place[0], size, old | bit if on else old & ~bit)
+
+    def free_files_struct(self, files: FilesStruct) -> None:
+        """The last task is gone."""
+        if files.fd_array != files.addr + self.struct("struct files_struct").offset("fd_array"):
+            self.mem.free(files.fd_array)
+        self.mem.free(files.addr)
+
+    def fs_struct(self, fs: FsStruct) -> None:
+        """struct fs_struct."""
+        layout = self.struct("struct fs_struct")
+        data = bytes(layout.pack({
+            "users": fs.count, "umask": fs.umask,
+            "root.mnt": self.vfsmount(fs.root.mnt), "root.dentry": self.dentry(fs.root.dentry),
+            "pwd.mnt": self.vfsmount(fs.pwd.mnt), "pwd.dentry": self.dentry(fs.pwd.dentry),
+        }))  # fmt: skip
+        if not fs.addr:
+            fs.addr = self.mem.alloc(layout.size)
+        self.mem.write(fs.addr, data)
+
+    def free_fs_struct(self, fs: FsStruct) -> None:
+        """The last task is gone."""
+        self.mem.free(fs.addr)
+
+    def task_files(self, task: Any) -> None:
+        """task->files, task->fs and the users' counts."""
+        files, fs = task.files, task.fs
+        addr = getattr(task, "addr", 0)
+        if addr:
+            self.task.set(addr, "files", files.addr if files is not None else 0)
+            self.task.set(addr, "fs", fs.addr if fs is not None else 0)
+        if files is not None:
+            self.struct("struct files_struct").set(files.addr, "count", files.count)
+        if fs is not None:
+            self.struct("struct fs_struct").set(fs.addr, "users", fs.count)

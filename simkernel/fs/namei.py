@@ -1,0 +1,246 @@
+"""From a path name to a dentry: the walk over directories, mounts and symbolic links.  fs/namei.c.
+
+`NameData` is struct nameidata: where the walk is, and the last component that is not yet looked up.  The walk never
+sleeps, so it is plain Python; only the functions around it (do_filp_open, path_openat, vfs_*) are kernel functions.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arch.errors import (
+    EBUSY,
+    EEXIST,
+    EISDIR,
+    ELOOP,
+    ENAMETOOLONG,
+    ENOENT,
+    ENOTDIR,
+    EPERM,
+    EROFS,
+    KernelError,
+)  # fmt: skip
+from simkernel.fs import constants as c
+from simkernel.fs.inode import Cred, Dentry, Inode, Path, in_group, inode_permission
+
+if TYPE_CHECKING:
+    from simkernel.fs.vfs import Vfs
+
+LAST_NORM, LAST_ROOT, LAST_DOT, LAST_DOTDOT = range(4)
+
+# include/linux/namei.h
+LOOKUP_FOLLOW = 0x1
+LOOKUP_DIRECTORY = 0x2
+LOOKUP_EMPTY = 0x4000
+
+
+class NameData:
+    """struct nameidata."""
+
+    __slots__ = ("base", "cred", "flags", "last", "last_type", "links", "path", "root", "trailing", "vfs")
+
+    def __init__(self, vfs: Vfs, root: Path, base: Path, cred: Cred, flags: int = 0) -> None:
+        self.vfs = vfs
+        self.root = root
+        self.base = base  # where a relative name starts
+        self.path = base
+        self.cred = cred
+        self.flags = flags
+        self.links = 0  # symbolic links followed so far
+        self.last = ""
+        self.last_type = LAST_ROOT
+        self.trailing = False  # a slash after the last component
+
+    def start(self, name: str) -> None:
+        """path_init() and link_path_walk(): stand in the parent of the last component."""
+        if name.startswith("/"):
+            self.path = self.root
+        else:
+            self.path = self.base
+            if self.path.dentry.children is None and name:
+                raise KernelError(ENOTDIR, "not a directory")
+        self.walk_to_parent(name)
+
+    def walk_to_parent(self, name: str) -> None:
+        """link_path_walk(): consume everything but the last component, following links on the way."""
+        stack: list[str] = []
+        self.last_type = LAST_ROOT
+        self.last = ""
+        self.trailing = False
+        name = name.lstrip("/")
+        if not name:
+            return
+        while True:
+            inode_permission(self.path.dentry.inode, c.MAY_EXEC, self.cred)
+            component, slash, rest = name.partition("/")
+            self.last = component
+            self.last_type = LAST_DOT if component == "." else LAST_DOTDOT if component == ".." else LAST_NORM
+            self.trailing = bool(slash)
+            name = rest.lstrip("/")
+            if not name:
+                if not stack:
+                    return
+                name = stack.pop()
+            link = self.walk_component(trailing=False)
+            if link is not None:
+                stack.append(name)
+                name = link
+                continue
+            if self.path.dentry.children is None:
+                raise KernelError(ENOTDIR, f"{component} is not a directory")
+
+    def walk_component(self, trailing: bool) -> str | None:
+        """Step over `last`; a symbolic link to follow gives its text (relative to self.path)."""
+        if self.last_type != LAST_NORM:
+            self.handle_dots()
+            return None
+        child = self.lookup_last_name()
+        if child is None:
+            raise KernelError(ENOENT, f"no {self.last}")
+        return self.step_into(child, trailing)
+
+    def lookup_last_name(self) -> Dentry | None:
+        """The child named `last` of the directory where we stand."""
+        parent = self.path.dentry
+        name = self.last
+        if len(name) > 63 and len(name.encode("utf-8", "surrogateescape")) > c.NAME_MAX:
+            raise KernelError(ENAMETOOLONG, "component too long")
+        return parent.inode.lookup(parent, name)
+
+    def step_into(self, child: Dentry, trailing: bool) -> str | None:
+        """step_into(): cross mounts, then stand on the child or say which link to follow."""
+        mnt = self.path.mnt
+        if child.mounts:
+            mnt, child = self.vfs.traverse_mounts(mnt, child)
+        if child.inode.is_link and not (trailing and not self.flags & LOOKUP_FOLLOW):
+            return self.pick_link(Path(mnt, child))
+        self.path = Path(mnt, child)
+        return None
+
+    def pick_link(self, path: Path) -> str | None:
+        """pick_link(): the text of a link to walk; None when following it ended somewhere already."""
+        self.links += 1
+        if self.links > c.MAXSYMLINKS:
+            raise KernelError(ELOOP, "too many symbolic links")
+        inode = path.dentry.inode
+        self.vfs.touch_atime(path)
+        target = inode.get_link(path.dentry)
+        if isinstance(target, Path):
+            self.path = target
+            return None
+        if target.startswith("/"):
+            self.path = self.root
+            target = target.lstrip("/")
+        return target or None
+
+    def handle_dots(self) -> None:
+        """`.` stays, `..` goes up, over mounts, never above the root."""
+        if self.last_type != LAST_DOTDOT:
+            return
+        mnt, dentry = self.path
+        root = self.root
+        while True:
+            if dentry is root.dentry and mnt is root.mnt:
+                break
+            if dentry is not mnt.mnt_root:
+                dentry = dentry.parent
+                break
+            if mnt.mnt_parent is mnt:
+                break
+            dentry, mnt = mnt.mountpoint, mnt.mnt_parent
+        if dentry.mounts:
+            mnt, dentry = self.vfs.traverse_mounts(mnt, dentry)
+        self.path = Path(mnt, dentry)
+
+    def lookup(self, name: str) -> Path:
+        """path_lookupat(): the whole walk."""
+        self.start(name)
+        self.finish()
+        if self.flags & LOOKUP_DIRECTORY and self.path.dentry.children is None:
+            raise KernelError(ENOTDIR, "not a directory")
+        return self.path
+
+    def finish(self) -> None:
+        """lookup_last() until no link is left."""
+        while True:
+            if self.last_type == LAST_ROOT:
+                return
+            if self.last_type == LAST_NORM and self.trailing:
+                self.flags |= LOOKUP_FOLLOW | LOOKUP_DIRECTORY
+            link = self.walk_component(trailing=True)
+            if link is None:
+                return
+            self.walk_to_parent(link)
+
+
+def may_create(dir_: Inode, cred: Cred) -> None:
+    """Write and search permission on the directory.  fs/namei.c:may_create()."""
+    if dir_.i_nlink == 0 and dir_.is_dir:
+        raise KernelError(ENOENT, "directory was removed")
+    inode_permission(dir_, c.MAY_WRITE | c.MAY_EXEC, cred)
+
+
+def may_delete(parent: Dentry, victim: Dentry, isdir: bool, cred: Cred) -> None:
+    """The ten rules for removing a name.  fs/namei.c:may_delete()."""
+    dir_ = parent.inode
+    inode = victim.inode
+    inode_permission(dir_, c.MAY_WRITE | c.MAY_EXEC, cred)
+    sticky = dir_.i_mode & c.S_ISVTX and cred.fsuid not in (inode.i_uid, dir_.i_uid)
+    if sticky and not cred.capable(c.CAP_FOWNER):
+        raise KernelError(EPERM, "sticky directory")
+    if isdir:
+        if not inode.is_dir:
+            raise KernelError(ENOTDIR, "not a directory")
+        if victim.parent is victim:
+            raise KernelError(EBUSY, "root of a file system")
+    elif inode.is_dir:
+        raise KernelError(EISDIR, "is a directory")
+    if dir_.i_nlink == 0:
+        raise KernelError(ENOENT, "directory was removed")
+
+
+def init_owner(inode: Inode, dir_: Inode, mode: int, cred: Cred) -> None:
+    """Owner, group and the set-group-id inheritance of a new inode.  fs/inode.c:inode_init_owner()."""
+    inode.i_uid = cred.fsuid
+    if dir_.i_mode & c.S_ISGID:
+        inode.i_gid = dir_.i_gid
+        if mode & c.S_IFMT == c.S_IFDIR:
+            mode |= c.S_ISGID
+    else:
+        inode.i_gid = cred.fsgid
+    inode.i_mode = mode
+
+
+def mode_strip_sgid(dir_: Inode, mode: int, cred: Cred) -> int:
+    """A set-group-id executable must not be made in a foreign group.  fs/inode.c:mode_strip_sgid()."""
+    if mode & (c.S_ISGID | 0o010) != c.S_ISGID | 0o010:
+        return mode
+    if mode & c.S_IFMT == c.S_IFDIR or not dir_.i_mode & c.S_ISGID:
+        return mode
+    if in_group(cred, dir_.i_gid) or cred.capable(c.CAP_FSETID):
+        return mode
+    return mode & ~c.S_ISGID
+
+
+def lookup_create(nd: NameData, name: str, want_dir: bool) -> Dentry:
+    """filename_create(): stand in the parent, make sure that the last name is free; gives the parent."""
+    nd.start(name)
+    if nd.last_type != LAST_NORM:
+        raise KernelError(EEXIST, "exists")
+    if nd.path.dentry.children is None:
+        raise KernelError(ENOTDIR, "not a directory")
+    parent = nd.path.dentry
+    if nd.lookup_last_name() is not None:
+        raise KernelError(EEXIST, f"{nd.last} exists")
+    if nd.trailing and not want_dir:
+        raise KernelError(ENOENT, "a slash after the name of what is no directory")
+    if nd.path.mnt.read_only:
+        raise KernelError(EROFS, "read-only mount")
+    return parent
+
+
+def lookup_victim(nd: NameData, name: str) -> Dentry | None:
+    """filename_parentat() and the lookup of the last name for unlink and rmdir; None is a negative dentry."""
+    if nd.path.mnt.read_only:
+        raise KernelError(EROFS, "read-only mount")
+    return nd.lookup_last_name()

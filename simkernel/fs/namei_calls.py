@@ -1,0 +1,570 @@
+"""System calls that make, remove and move names, and the vfs_ functions below them.  fs/namei.c.
+
+From 5.12 on the vfs_ functions take the mount's user namespace first; both forms share one body.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import (
+    EBUSY,
+    EEXIST,
+    EINVAL,
+    EISDIR,
+    ENOENT,
+    ENOTDIR,
+    ENOTEMPTY,
+    EPERM,
+    EROFS,
+    EXDEV,
+    KernelError,
+)  # fmt: skip
+from simkernel.fs import constants as c
+from simkernel.fs.inode import Dentry, Path, inode_permission
+from simkernel.fs.namei import (
+    LAST_DOT,
+    LAST_DOTDOT,
+    LAST_NORM,
+    LOOKUP_FOLLOW,
+    NameData,
+    lookup_create,
+    may_create,
+    may_delete,
+)  # fmt: skip
+from simkernel.fs.open import get_path_name
+from simkernel.kernel.kfunc import kernel_function, syscall
+
+USERNS = "struct user_namespace *mnt_userns, "
+
+
+class Pending:
+    """A negative dentry with a C struct: the name that vfs_mkdir and its like are asked to make."""
+
+    __slots__ = ("addr", "cred", "k", "made", "name", "parent", "target")
+
+    def __init__(self, k: Any, parent: Dentry, name: str, cred: Any) -> None:
+        self.k = k
+        self.parent = parent
+        self.name = name
+        self.cred = cred
+        self.made: Dentry | None = None
+        self.target = ""
+        layout = k.vfs.mirror.struct("struct dentry")
+        raw = name.encode("utf-8", "surrogateescape")
+        self.addr = k.mem.alloc(layout.size + 256)
+        at = self.addr + (layout.offset("d_iname") if len(raw) < 32 else layout.size)
+        k.mem.write(self.addr, bytes(layout.pack({
+            "d_parent": k.vfs.mirror.dentry(parent), "d_name.name": at, "d_name.len": len(raw),
+        })))  # fmt: skip
+        k.mem.write(at, raw + b"\0")
+        k.vfs.objects[self.addr] = self
+
+    def put(self) -> None:
+        """The call is over."""
+        del self.k.vfs.objects[self.addr]
+        self.k.mem.free(self.addr)
+
+
+def _declare(prototype: str, body: Any, since: str | None = None, source: str = "fs/namei.c") -> None:
+    """Declare a vfs_ function in both forms: with the user namespace from 5.12 on, without before."""
+    head, _, params = prototype.partition("(")
+
+    def with_userns(k: Any, userns: int, *args: int) -> int:
+        return int(body(k, *args) or 0)
+
+    def without(k: Any, *args: int) -> int:
+        return int(body(k, *args) or 0)
+
+    with_userns.__doc__ = without.__doc__ = body.__doc__
+    kernel_function(f"{head}({USERNS}{params}", source=source, since="5.12")(with_userns)
+    kernel_function(prototype, source=source, since=since, until="5.12")(without)
+
+
+def _inode(k: Any, addr: int) -> Any:
+    return k.vfs.mirror.inodes[addr]
+
+
+def _made(k: Any, pending: Pending, made: Dentry) -> int:
+    pending.made = made
+    k.vfs.mirror.inode_changed(pending.parent.inode)
+    return 0
+
+
+def _vfs_create(k: Any, dir_: int, dentry: int, mode: int, excl: int) -> int:
+    """Make a regular file."""
+    new = k.vfs.objects[dentry]
+    may_create(new.parent.inode, new.cred)
+    mode = mode & c.S_IALLUGO | c.S_IFREG
+    return _made(k, new, new.parent.inode.create(new.parent, new.name, mode, new.cred))
+
+
+def _vfs_mkdir(k: Any, dir_: int, dentry: int, mode: int) -> int:
+    """Make a directory."""
+    new = k.vfs.objects[dentry]
+    may_create(new.parent.inode, new.cred)
+    return _made(k, new, new.parent.inode.mkdir(new.parent, new.name, mode & (0o777 | c.S_ISVTX), new.cred))
+
+
+def _vfs_mknod(k: Any, dir_: int, dentry: int, mode: int, dev: int) -> int:
+    """Make a device, a fifo or a socket."""
+    new = k.vfs.objects[dentry]
+    may_create(new.parent.inode, new.cred)
+    kind = mode & c.S_IFMT
+    if kind in (c.S_IFCHR, c.S_IFBLK) and not (kind == c.S_IFCHR and dev == 0) and not new.cred.capable(c.CAP_MKNOD):
+        return -EPERM
+    return _made(k, new, new.parent.inode.mknod(new.parent, new.name, mode, dev, new.cred))
+
+
+def _vfs_symlink(k: Any, dir_: int, dentry: int, oldname: int) -> int:
+    """Make a symbolic link."""
+    new = k.vfs.objects[dentry]
+    may_create(new.parent.inode, new.cred)
+    return _made(k, new, new.parent.inode.symlink(new.parent, new.name, new.target, new.cred))
+
+
+def _vfs_link(k: Any, old_dentry: int, dir_: int, new_dentry: int, delegated: int) -> int:
+    """Give an inode one more name."""
+    new = k.vfs.objects[new_dentry]
+    old = k.vfs.mirror.dentries[old_dentry]
+    may_create(new.parent.inode, new.cred)
+    if old.inode.i_sb is not new.parent.inode.i_sb:
+        return -EXDEV
+    if old.inode.is_dir:
+        return -EPERM
+    if old.inode.i_nlink == 0 and old.hashed:
+        return -ENOENT
+    made = new.parent.inode.link(new.parent, new.name, old)
+    k.vfs.mirror.inode_changed(old.inode)
+    return _made(k, new, made)
+
+
+def _vfs_unlink(k: Any, dir_: int, dentry: int, delegated: int) -> int:
+    """Remove a name that is no directory."""
+    victim = k.vfs.mirror.dentries[dentry]
+    parent = victim.parent
+    may_delete(parent, victim, False, k.vfs.cred())
+    if victim.mounts:
+        return -EBUSY
+    parent.inode.unlink(parent, victim)
+    _gone(k, parent, victim)
+    return 0
+
+
+def _vfs_rmdir(k: Any, dir_: int, dentry: int) -> int:
+    """Remove an empty directory."""
+    victim = k.vfs.mirror.dentries[dentry]
+    parent = victim.parent
+    may_delete(parent, victim, True, k.vfs.cred())
+    if victim.mounts:
+        return -EBUSY
+    parent.inode.rmdir(parent, victim)
+    _gone(k, parent, victim)
+    return 0
+
+
+def _gone(k: Any, parent: Dentry, victim: Dentry) -> None:
+    mirror = k.vfs.mirror
+    mirror.inode_changed(parent.inode)
+    mirror.inode_changed(victim.inode)
+    inode = victim.inode
+    k.vfs.evict_if_unused(inode)
+    if not inode.i_count and not inode.is_dir:
+        mirror.free_dentry(victim)
+
+
+_declare("int vfs_create(struct inode *dir, struct dentry *dentry, umode_t mode, bool want_excl)", _vfs_create)
+_declare("int vfs_mkdir(struct inode *dir, struct dentry *dentry, umode_t mode)", _vfs_mkdir)
+_declare("int vfs_mknod(struct inode *dir, struct dentry *dentry, umode_t mode, dev_t dev)", _vfs_mknod)
+_declare("int vfs_symlink(struct inode *dir, struct dentry *dentry, const char *oldname)", _vfs_symlink)
+_declare("int vfs_unlink(struct inode *dir, struct dentry *dentry, struct inode **delegated_inode)", _vfs_unlink)
+_declare("int vfs_rmdir(struct inode *dir, struct dentry *dentry)", _vfs_rmdir)
+
+
+@kernel_function(
+    "int vfs_link(struct dentry *old_dentry, struct user_namespace *mnt_userns, struct inode *dir, "
+    "struct dentry *new_dentry, struct inode **delegated_inode)", source="fs/namei.c", since="5.12",
+)  # fmt: skip
+def vfs_link(k: Any, old_dentry: int, userns: int, dir_: int, new_dentry: int, delegated: int) -> int:
+    """Give an inode one more name."""
+    return _vfs_link(k, old_dentry, dir_, new_dentry, delegated)
+
+
+@kernel_function(
+    "int vfs_link(struct dentry *old_dentry, struct inode *dir, struct dentry *new_dentry, "
+    "struct inode **delegated_inode)", source="fs/namei.c", until="5.12",
+)  # fmt: skip
+def vfs_link_5_11(k: Any, old_dentry: int, dir_: int, new_dentry: int, delegated: int) -> int:
+    """Give an inode one more name."""
+    return _vfs_link(k, old_dentry, dir_, new_dentry, delegated)
+
+
+# --- making names ---
+
+
+def _make(k: Any, dfd: int, name: str, want_dir: bool, function: str, *args: int, target: str = "") -> Any:
+    """filename_create() and the vfs_ function that fills the name in."""
+    vfs = k.vfs
+    nd = vfs.nameidata(dfd, name)
+    parent = lookup_create(nd, name, want_dir)
+    new = Pending(k, parent, nd.last, nd.cred)
+    new.target = target
+    try:
+        ret = yield k.call(function, *vfs.userns_arg(nd.path), vfs.mirror.inode(parent.inode), new.addr, *args)
+    finally:
+        new.put()
+    return ret
+
+
+def _masked(k: Any, mode: int) -> int:
+    return mode & ~int(k.current.fs.umask)
+
+
+@kernel_function("long do_mkdirat(int dfd, struct filename *name, umode_t mode)", source="fs/namei.c", since="5.15")
+def do_mkdirat(k: Any, dfd: int, name: int, mode: int) -> Any:
+    """mkdir(2)."""
+    text = k.vfs.objects[name].name
+    return (yield from _make(k, dfd, text, True, "vfs_mkdir", _masked(k, mode)))
+
+
+@kernel_function(
+    "long do_mkdirat(int dfd, const char *pathname, umode_t mode)", source="fs/namei.c", since="4.17", until="5.15"
+)
+def do_mkdirat_5_14(k: Any, dfd: int, pathname: int, mode: int) -> Any:
+    """mkdir(2)."""
+    return (yield from _make(k, dfd, get_path_name(k, pathname), True, "vfs_mkdir", _masked(k, mode)))
+
+
+def _with_name(k: Any, pathname: int, function: str, dfd: int, *args: int) -> Any:
+    """Call function(dfd, struct filename *, ...), as system calls do from 5.15 on."""
+    from simkernel.fs.open import Filename, OpenFlags
+
+    name = Filename(k, get_path_name(k, pathname), pathname, OpenFlags(0, 0))
+    try:
+        return (yield k.call(function, dfd, name.addr, *args))
+    finally:
+        name.put()
+
+
+def _mkdirat(k: Any, dfd: int, pathname: int, mode: int) -> Any:
+    if k.version.at_least("5.15"):
+        return (yield from _with_name(k, pathname, "do_mkdirat", dfd, mode))
+    if k.version.at_least("4.17"):
+        return (yield k.call("do_mkdirat", dfd, pathname, mode))
+    return (yield from _make(k, dfd, get_path_name(k, pathname), True, "vfs_mkdir", _masked(k, mode)))
+
+
+@syscall("mkdir", "const char *pathname, umode_t mode", source="fs/namei.c")
+def sys_mkdir(k: Any, pathname: int, mode: int) -> Any:
+    """mkdir(2)."""
+    return (yield from _mkdirat(k, c.AT_FDCWD, pathname, mode))
+
+
+@syscall("mkdirat", "int dfd, const char *pathname, umode_t mode", source="fs/namei.c")
+def sys_mkdirat(k: Any, dfd: int, pathname: int, mode: int) -> Any:
+    """mkdirat(2)."""
+    return (yield from _mkdirat(k, dfd, pathname, mode))
+
+
+def _mknodat(k: Any, dfd: int, filename: int, mode: int, dev: int) -> Any:
+    kind = mode & c.S_IFMT
+    if kind not in (0, c.S_IFREG, c.S_IFCHR, c.S_IFBLK, c.S_IFIFO, c.S_IFSOCK):
+        return -EPERM if kind == c.S_IFDIR else -EINVAL
+    name = get_path_name(k, filename)
+    mode = _masked(k, mode)
+    if kind in (0, c.S_IFREG):
+        return (yield from _make(k, dfd, name, False, "vfs_create", mode | c.S_IFREG, 1))
+    rdev = c.new_decode_dev(dev) if kind in (c.S_IFCHR, c.S_IFBLK) else 0
+    return (yield from _make(k, dfd, name, False, "vfs_mknod", mode, rdev))
+
+
+@syscall("mknod", "const char *filename, umode_t mode, unsigned dev", source="fs/namei.c")
+def sys_mknod(k: Any, filename: int, mode: int, dev: int) -> Any:
+    """mknod(2)."""
+    return (yield from _mknodat(k, c.AT_FDCWD, filename, mode, dev))
+
+
+@syscall("mknodat", "int dfd, const char *filename, umode_t mode, unsigned int dev", source="fs/namei.c")
+def sys_mknodat(k: Any, dfd: int, filename: int, mode: int, dev: int) -> Any:
+    """mknodat(2)."""
+    return (yield from _mknodat(k, dfd, filename, mode, dev))
+
+
+@syscall("symlinkat", "const char *oldname, int newdfd, const char *newname", source="fs/namei.c")
+def sys_symlinkat(k: Any, oldname: int, newdfd: int, newname: int) -> Any:
+    """symlinkat(2)."""
+    target = get_path_name(k, oldname)
+    name = get_path_name(k, newname)
+    return (yield from _make(k, newdfd, name, False, "vfs_symlink", oldname, target=target))
+
+
+@syscall("symlink", "const char *oldname, const char *newname", source="fs/namei.c")
+def sys_symlink(k: Any, oldname: int, newname: int) -> Any:
+    """symlink(2)."""
+    return (yield from sys_symlinkat(k, oldname, c.AT_FDCWD, newname))
+
+
+@syscall(
+    "linkat", "int olddfd, const char *oldname, int newdfd, const char *newname, int flags", source="fs/namei.c"
+)
+def sys_linkat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Any:
+    """linkat(2)."""
+    if flags & ~(c.AT_SYMLINK_FOLLOW | c.AT_EMPTY_PATH):
+        return -EINVAL
+    vfs = k.vfs
+    empty = bool(flags & c.AT_EMPTY_PATH)
+    lookup = LOOKUP_FOLLOW if flags & c.AT_SYMLINK_FOLLOW else 0
+    old = vfs.user_path(olddfd, get_path_name(k, oldname, empty), lookup, empty)
+    name = get_path_name(k, newname)
+    nd = vfs.nameidata(newdfd, name)
+    parent = lookup_create(nd, name, False)
+    if old.mnt is not nd.path.mnt:
+        return -EXDEV
+    new = Pending(k, parent, nd.last, nd.cred)
+    try:
+        old_addr = vfs.mirror.dentry(old.dentry)
+        dir_addr = vfs.mirror.inode(parent.inode)
+        return (yield k.call("vfs_link", old_addr, *vfs.userns_arg(nd.path), dir_addr, new.addr, 0))
+    finally:
+        new.put()
+
+
+@syscall("link", "const char *oldname, const char *newname", source="fs/namei.c")
+def sys_link(k: Any, oldname: int, newname: int) -> Any:
+    """link(2)."""
+    return (yield from sys_linkat(k, c.AT_FDCWD, oldname, c.AT_FDCWD, newname, 0))
+
+
+# --- removing names ---
+
+
+def _victim(nd: NameData) -> Dentry | None:
+    """mnt_want_write() and the lookup of the last name."""
+    if nd.path.mnt.read_only:
+        raise KernelError(EROFS, "read-only mount")
+    if nd.path.dentry.children is None:
+        raise KernelError(ENOTDIR, "not a directory")
+    return nd.lookup_last_name()
+
+
+def _unlink(k: Any, dfd: int, name: str) -> Any:
+    vfs = k.vfs
+    nd = vfs.nameidata(dfd, name)
+    nd.start(name)
+    if nd.last_type != LAST_NORM:
+        return -EISDIR
+    victim = _victim(nd)
+    if victim is None:
+        return -ENOENT
+    if nd.trailing:
+        return -EISDIR if victim.inode.is_dir else -ENOTDIR
+    mirror = vfs.mirror
+    addr = mirror.dentry(victim)
+    dir_addr = mirror.inode(nd.path.dentry.inode)
+    return (yield k.call("vfs_unlink", *vfs.userns_arg(nd.path), dir_addr, addr, 0))
+
+
+def _rmdir(k: Any, dfd: int, name: str) -> Any:
+    vfs = k.vfs
+    nd = vfs.nameidata(dfd, name)
+    nd.start(name)
+    if nd.last_type != LAST_NORM:
+        return -{LAST_DOT: EINVAL, LAST_DOTDOT: ENOTEMPTY}.get(nd.last_type, EBUSY)
+    victim = _victim(nd)
+    if victim is None:
+        return -ENOENT
+    addr = vfs.mirror.dentry(victim)
+    dir_addr = vfs.mirror.inode(nd.path.dentry.inode)
+    return (yield k.call("vfs_rmdir", *vfs.userns_arg(nd.path), dir_addr, addr))
+
+
+@kernel_function("int do_unlinkat(int dfd, struct filename *name)", source="fs/namei.c", since="4.14")
+def do_unlinkat(k: Any, dfd: int, name: int) -> Any:
+    """unlink(2)."""
+    return (yield from _unlink(k, dfd, k.vfs.objects[name].name))
+
+
+@kernel_function("int do_rmdir(int dfd, struct filename *name)", source="fs/namei.c", since="5.9")
+def do_rmdir(k: Any, dfd: int, name: int) -> Any:
+    """rmdir(2)."""
+    return (yield from _rmdir(k, dfd, k.vfs.objects[name].name))
+
+
+def _unlinkat(k: Any, dfd: int, pathname: int) -> Any:
+    if k.version.at_least("4.14"):
+        return (yield from _with_name(k, pathname, "do_unlinkat", dfd))
+    return (yield from _unlink(k, dfd, get_path_name(k, pathname)))
+
+
+def _rmdirat(k: Any, dfd: int, pathname: int) -> Any:
+    if k.version.at_least("5.9"):
+        return (yield from _with_name(k, pathname, "do_rmdir", dfd))
+    return (yield from _rmdir(k, dfd, get_path_name(k, pathname)))
+
+
+@syscall("unlink", "const char *pathname", source="fs/namei.c")
+def sys_unlink(k: Any, pathname: int) -> Any:
+    """unlink(2)."""
+    return (yield from _unlinkat(k, c.AT_FDCWD, pathname))
+
+
+@syscall("unlinkat", "int dfd, const char *pathname, int flag", source="fs/namei.c")
+def sys_unlinkat(k: Any, dfd: int, pathname: int, flag: int) -> Any:
+    """unlinkat(2)."""
+    if flag & ~c.AT_REMOVEDIR:
+        return -EINVAL
+    return (yield from (_rmdirat if flag else _unlinkat)(k, dfd, pathname))
+
+
+@syscall("rmdir", "const char *pathname", source="fs/namei.c")
+def sys_rmdir(k: Any, pathname: int) -> Any:
+    """rmdir(2)."""
+    return (yield from _rmdirat(k, c.AT_FDCWD, pathname))
+
+
+# --- rename ---
+
+
+class Renaming:
+    """The arguments of one rename, found by the address of its struct renamedata."""
+
+    __slots__ = ("flags", "new_name", "new_parent", "old", "old_parent", "target")
+
+    def __init__(self, old_parent: Dentry, old: Dentry, new_parent: Dentry, new_name: str, target: Dentry | None,
+                 flags: int) -> None:  # fmt: skip
+        self.old_parent = old_parent
+        self.old = old
+        self.new_parent = new_parent
+        self.new_name = new_name
+        self.target = target
+        self.flags = flags
+
+
+def _vfs_rename(k: Any, r: Renaming) -> int:
+    """The rules of vfs_rename(), then the file system."""
+    cred = k.vfs.cred()
+    source = r.old.inode
+    is_dir = source.is_dir
+    if r.target is not None and r.target.inode is source:
+        return 0
+    may_delete(r.old_parent, r.old, is_dir, cred)
+    if r.target is None:
+        may_create(r.new_parent.inode, cred)
+    elif r.flags & c.RENAME_EXCHANGE:
+        may_delete(r.new_parent, r.target, r.target.inode.is_dir, cred)
+    else:
+        may_delete(r.new_parent, r.target, is_dir, cred)
+    if is_dir and r.new_parent is not r.old_parent:
+        inode_permission(source, c.MAY_WRITE, cred)
+    if r.old.mounts or (r.target is not None and r.target.mounts):
+        return -EBUSY
+    r.old_parent.inode.rename(r.old_parent, r.old, r.new_parent, r.new_name, r.flags)
+    mirror = k.vfs.mirror
+    mirror.dentry_moved(r.old)
+    for inode in (r.old_parent.inode, r.new_parent.inode, source):
+        mirror.inode_changed(inode)
+    if r.target is not None:
+        if r.flags & c.RENAME_EXCHANGE:
+            mirror.dentry_moved(r.target)
+        else:
+            _gone(k, r.new_parent, r.target)
+    return 0
+
+
+@kernel_function("int vfs_rename(struct renamedata *rd)", source="fs/namei.c", since="5.12")
+def vfs_rename(k: Any, rd: int) -> int:
+    """Move a name."""
+    return _vfs_rename(k, k.vfs.objects[rd])
+
+
+@kernel_function(
+    "int vfs_rename(struct inode *old_dir, struct dentry *old_dentry, struct inode *new_dir, "
+    "struct dentry *new_dentry, struct inode **delegated_inode, unsigned int flags)", source="fs/namei.c", until="5.12",
+)  # fmt: skip
+def vfs_rename_5_11(k: Any, old_dir: int, old: int, new_dir: int, new: int, delegated: int, flags: int) -> int:
+    """Move a name."""
+    return _vfs_rename(k, k.vfs.objects[-new])
+
+
+def _plan_rename(k: Any, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int) -> tuple[Renaming, Path]:
+    """do_renameat2() up to vfs_rename(): both walks and every check between them."""
+    vfs = k.vfs
+    if flags & ~7 or (flags & 5 and flags & c.RENAME_EXCHANGE):
+        raise KernelError(EINVAL, "unknown or conflicting flags")
+    old_nd, new_nd = vfs.nameidata(old_dfd, old_name), vfs.nameidata(new_dfd, new_name)
+    old_nd.start(old_name)
+    new_nd.start(new_name)
+    if old_nd.path.mnt is not new_nd.path.mnt:
+        raise KernelError(EXDEV, "different mounts")
+    if old_nd.last_type != LAST_NORM:
+        raise KernelError(EBUSY, "cannot rename . or ..")
+    if new_nd.last_type != LAST_NORM:
+        raise KernelError(EEXIST if flags & c.RENAME_NOREPLACE else EBUSY, "cannot become . or ..")
+    old = _victim(old_nd)
+    if old is None:
+        raise KernelError(ENOENT, "no such file")
+    target = _victim(new_nd)
+    if flags & c.RENAME_NOREPLACE and target is not None:
+        raise KernelError(EEXIST, "target exists")
+    if flags & c.RENAME_EXCHANGE and target is None:
+        raise KernelError(ENOENT, "nothing to exchange with")
+    if flags & c.RENAME_EXCHANGE and target is not None and not target.inode.is_dir and new_nd.trailing:
+        raise KernelError(ENOTDIR, "a slash after what is no directory")
+    if not old.inode.is_dir and (old_nd.trailing or (not flags & c.RENAME_EXCHANGE and new_nd.trailing)):
+        raise KernelError(ENOTDIR, "a slash after what is no directory")
+    if old.inode.is_dir and old.is_ancestor_of(new_nd.path.dentry):
+        raise KernelError(EINVAL, "into its own subdirectory")
+    if target is not None and target.is_ancestor_of(old_nd.path.dentry) and target.inode.is_dir:
+        raise KernelError(EINVAL if flags & c.RENAME_EXCHANGE else ENOTEMPTY, "target holds the source")
+    return Renaming(old_nd.path.dentry, old, new_nd.path.dentry, new_nd.last, target, flags), old_nd.path
+
+
+def _rename(k: Any, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int) -> Any:
+    r, _ = _plan_rename(k, old_dfd, old_name, new_dfd, new_name, flags)
+    vfs = k.vfs
+    mirror = vfs.mirror
+    new = Pending(k, r.new_parent, r.new_name, None)
+    new_addr = mirror.dentry(r.target) if r.target is not None else new.addr
+    values = {
+        "old_dir": mirror.inode(r.old_parent.inode), "old_dentry": mirror.dentry(r.old),
+        "new_dir": mirror.inode(r.new_parent.inode), "new_dentry": new_addr, "flags": flags,
+    }  # fmt: skip
+    rd = 0
+    try:
+        if k.version.at_least("5.12"):
+            rd = mirror.struct("struct renamedata").new(values)
+            vfs.objects[rd] = r
+            return (yield k.call("vfs_rename", rd))
+        vfs.objects[-new_addr] = r
+        return (yield k.call(
+            "vfs_rename", values["old_dir"], values["old_dentry"], values["new_dir"], new_addr, 0, flags
+        ))  # fmt: skip
+    finally:
+        new.put()
+        vfs.objects.pop(rd or -new_addr, None)
+        if rd:
+            k.mem.free(rd)
+
+
+@syscall(
+    "renameat2", "int olddfd, const char *oldname, int newdfd, const char *newname, unsigned int flags",
+    source="fs/namei.c",
+)  # fmt: skip
+def sys_renameat2(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Any:
+    """renameat2(2)."""
+    old, new = get_path_name(k, oldname), get_path_name(k, newname)
+    return (yield from _rename(k, olddfd, old, newdfd, new, flags))
+
+
+@syscall("renameat", "int olddfd, const char *oldname, int newdfd, const char *newname", source="fs/namei.c")
+def sys_renameat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int) -> Any:
+    """renameat(2)."""
+    return (yield from sys_renameat2(k, olddfd, oldname, newdfd, newname, 0))
+
+
+@syscall("rename", "const char *oldname, const char *newname", source="fs/namei.c")
+def sys_rename(k: Any, oldname: int, newname: int) -> Any:
+    """rename(2)."""
+    return (yield from sys_renameat2(k, c.AT_FDCWD, oldname, c.AT_FDCWD, newname, 0))
+
+

@@ -1,0 +1,240 @@
+"""mount(2), umount2(2), pivot_root(2), and the texts of /proc/mounts and /proc/PID/mountinfo.
+
+fs/namespace.c, fs/proc_namespace.c.  There is one mount namespace; propagation (shared, slave) is accepted and ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EBUSY, EINVAL, ELOOP, ENODEV, ENOTBLK, ENOTDIR, EPERM
+from simkernel.fs import constants as c
+from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
+from simkernel.fs.namei import LOOKUP_FOLLOW
+from simkernel.fs.open import get_path_name
+from simkernel.fs.vfs import MNT_FLAGS, Vfs
+from simkernel.kernel.kfunc import kernel_function, syscall
+
+MS_MGC_VAL, MS_MGC_MSK = 0xC0ED0000, 0xFFFF0000
+
+
+def mount_flags(flags: int) -> int:
+    """path_mount(): relatime unless told otherwise."""
+    out = flags & MNT_FLAGS
+    if not flags & c.MS_NOATIME:
+        out |= c.MS_RELATIME
+    if flags & c.MS_STRICTATIME:
+        out &= ~(c.MS_RELATIME | c.MS_NOATIME)
+    return out
+
+
+def _do_new_mount(vfs: Vfs, where: Path, fs_name: str, devname: str, flags: int, data: str) -> int:
+    fs_type = vfs.fs_types.get(fs_name)
+    if fs_type is None:
+        return -ENODEV
+    if not fs_type.user_mountable:
+        return -EINVAL
+    if not fs_type.nodev:
+        return _do_block_mount(vfs, where, fs_name, devname, flags, data)
+    sb = vfs.make_super(fs_name, devname, flags, data)
+    if where.dentry is where.mnt.mnt_root and where.mnt.mnt_sb is sb:
+        return -EBUSY
+    vfs.attach(vfs.new_mount(sb, devname, mount_flags(flags)), where)
+    return 0
+
+
+def _do_block_mount(vfs: Vfs, where: Path, fs_name: str, devname: str, flags: int, data: str) -> int:
+    device = vfs.user_path(c.AT_FDCWD, devname)
+    if device.dentry.inode.i_mode & c.S_IFMT != c.S_IFBLK:
+        return -ENOTBLK
+    sb = vfs.make_super(fs_name, devname, flags, data)
+    vfs.attach(vfs.new_mount(sb, devname, mount_flags(flags)), where)
+    return 0
+
+
+def _do_bind(vfs: Vfs, where: Path, source_name: str) -> int:
+    if not source_name:
+        return -EINVAL
+    source = vfs.user_path(c.AT_FDCWD, source_name)
+    if (source.dentry.children is None) != (where.dentry.children is None):
+        return -ENOTDIR
+    mnt = vfs.new_mount(source.mnt.mnt_sb, source.mnt.devname, source.mnt.mnt_flags, source.dentry)
+    vfs.attach(mnt, where)
+    return 0
+
+
+def _do_move(vfs: Vfs, where: Path, source_name: str) -> int:
+    source = vfs.user_path(c.AT_FDCWD, source_name)
+    mnt = source.mnt
+    if source.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt:
+        return -EINVAL
+    step = where.mnt
+    while step.mnt_parent is not step:
+        if step is mnt:
+            return -ELOOP
+        step = step.mnt_parent
+    vfs.detach(mnt)
+    vfs.attach(mnt, where)
+    return 0
+
+
+@kernel_function(
+    "int path_mount(const char *dev_name, struct path *path, const char *type_page, unsigned long flags, "
+    "void *data_page)", source="fs/namespace.c", since="5.9",
+)  # fmt: skip
+def path_mount(k: Any, dev_name: int, path: int, type_page: int, flags: int, data: int) -> int:
+    """What kind of mount it is."""
+    where, dev, fs_name, text = k.vfs.objects[path]
+    return _path_mount(k, where, dev, fs_name, flags, text)
+
+
+def _path_mount(k: Any, where: Path, dev: str, fs_name: str, flags: int, data: str) -> int:
+    vfs: Vfs = k.vfs
+    if not k.capable(c.CAP_SYS_ADMIN):
+        return -EPERM
+    if flags & c.MS_REMOUNT:
+        if where.dentry is not where.mnt.mnt_root:
+            return -EINVAL
+        if flags & c.MS_BIND:
+            where.mnt.mnt_flags = mount_flags(flags)
+        else:
+            vfs.remount(where.mnt, mount_flags(flags) | flags & c.MS_RDONLY, data)
+        return 0
+    if flags & c.MS_BIND:
+        return _do_bind(vfs, where, dev)
+    if flags & (c.MS_SHARED | c.MS_PRIVATE | c.MS_SLAVE | c.MS_UNBINDABLE):
+        return 0 if where.dentry is where.mnt.mnt_root else -EINVAL
+    if flags & c.MS_MOVE:
+        return _do_move(vfs, where, dev)
+    if not fs_name:
+        return -EINVAL
+    return _do_new_mount(vfs, where, fs_name, dev or "none", flags, data)
+
+
+@syscall(
+    "mount", "char *dev_name, char *dir_name, char *type, unsigned long flags, void *data", source="fs/namespace.c"
+)
+def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data: int) -> Any:
+    """mount(2)."""
+    fs_name = k.strncpy_from_user(type_, c.PAGE_SIZE).decode("utf-8", "surrogateescape") if type_ else ""
+    dev = k.strncpy_from_user(dev_name, c.PAGE_SIZE).decode("utf-8", "surrogateescape") if dev_name else ""
+    text = k.strncpy_from_user(data, c.PAGE_SIZE).decode("utf-8", "surrogateescape") if data else ""
+    where = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, dir_name))
+    if flags & MS_MGC_MSK == MS_MGC_VAL:
+        flags &= ~MS_MGC_MSK
+    if not k.version.at_least("5.9"):
+        return _path_mount(k, where, dev, fs_name, flags, text)
+    layout = k.vfs.mirror.struct("struct path")
+    addr = layout.new({"mnt": k.vfs.mirror.vfsmount(where.mnt), "dentry": k.vfs.mirror.dentry(where.dentry)})
+    k.vfs.objects[addr] = (where, dev, fs_name, text)
+    try:
+        return (yield k.call("path_mount", 0, addr, 0, flags, 0))
+    finally:
+        del k.vfs.objects[addr]
+        k.mem.free(addr)
+
+
+@syscall("umount", "char *name, int flags", source="fs/namespace.c")
+def sys_umount(k: Any, name: int, flags: int) -> int:
+    """umount2(2)."""
+    if flags & ~(c.MNT_FORCE | c.MNT_DETACH | c.MNT_EXPIRE | c.UMOUNT_NOFOLLOW):
+        return -EINVAL
+    vfs: Vfs = k.vfs
+    lookup = 0 if flags & c.UMOUNT_NOFOLLOW else LOOKUP_FOLLOW
+    path = vfs.user_path(c.AT_FDCWD, get_path_name(k, name), lookup)
+    if not k.capable(c.CAP_SYS_ADMIN):
+        return -EPERM
+    mnt = path.mnt
+    if path.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt:
+        return -EINVAL
+    if flags & c.MNT_DETACH:
+        for child in reversed(vfs.children_of(mnt)):
+            vfs.detach(child)
+    elif vfs.is_busy(mnt):
+        return -EBUSY
+    vfs.detach(mnt)
+    return 0
+
+
+@syscall("pivot_root", "const char *new_root, const char *put_old", source="fs/namespace.c")
+def sys_pivot_root(k: Any, new_root: int, put_old: int) -> int:
+    """pivot_root(2): not from the initial root, as on Linux when that is rootfs."""
+    get_path_name(k, new_root)
+    get_path_name(k, put_old)
+    return -EPERM if not k.capable(c.CAP_SYS_ADMIN) else -EINVAL
+
+
+# --- texts ---
+
+_SHOWN_FLAGS = (
+    (c.MS_NOSUID, ",nosuid"), (c.MS_NODEV, ",nodev"), (c.MS_NOEXEC, ",noexec"), (c.MS_NOATIME, ",noatime"),
+    (c.MS_NODIRATIME, ",nodiratime"), (c.MS_RELATIME, ",relatime"),
+)  # fmt: skip
+
+
+def _mangle(text: str) -> str:
+    """mangle(): octal escapes for blanks and backslashes."""
+    return "".join(f"\\{ord(ch):03o}" if ch in " \t\n\\#" else ch for ch in text)
+
+
+def _options(mnt: Mount) -> str:
+    return "".join(text for bit, text in _SHOWN_FLAGS if mnt.mnt_flags & bit)
+
+
+def _sb_options(mnt: Mount) -> str:
+    sb = mnt.mnt_sb
+    out = "ro" if sb.read_only else "rw"
+    if sb.s_flags & c.MS_SYNCHRONOUS:
+        out += ",sync"
+    return out + ("," + sb.options if sb.options else "")
+
+
+def _visible(vfs: Vfs, root: Path) -> list[tuple[Mount, str]]:
+    """Mounts below the task's root, with their paths."""
+    out = []
+    for mnt in vfs.mounts:
+        text, reachable = prepend_path(Path(mnt, mnt.mnt_root), root)
+        if reachable:
+            out.append((mnt, text))
+    return out
+
+
+def show_mounts(vfs: Vfs, root: Path) -> str:
+    """/proc/mounts."""
+    lines = []
+    for mnt, where in _visible(vfs, root):
+        state = "ro" if mnt.read_only else "rw"
+        options = state + _options(mnt) + ("," + mnt.mnt_sb.options if mnt.mnt_sb.options else "")
+        lines.append(f"{_mangle(mnt.devname)} {_mangle(where)} {mnt.mnt_sb.fs_name} {options} 0 0\n")
+    return "".join(lines)
+
+
+def show_mountinfo(vfs: Vfs, root: Path) -> str:
+    """/proc/PID/mountinfo."""
+    lines = []
+    for mnt, where in _visible(vfs, root):
+        sb = mnt.mnt_sb
+        inside = _path_inside(mnt.mnt_root, sb.s_root)
+        flags = ("ro" if mnt.mnt_flags & c.MS_RDONLY else "rw") + _options(mnt)
+        dev = f"{c.dev_major(sb.s_dev)}:{c.dev_minor(sb.s_dev)}"
+        lines.append(
+            f"{mnt.mnt_id} {mnt.mnt_parent.mnt_id} {dev} {_mangle(inside)} {_mangle(where)} {flags} - "
+            f"{sb.fs_name} {_mangle(mnt.devname)} {_sb_options(mnt)}\n"
+        )
+    return "".join(lines)
+
+
+def _path_inside(dentry: Dentry, root: Dentry) -> str:
+    parts: list[str] = []
+    while dentry is not root and dentry.parent is not dentry:
+        parts.append(dentry.name)
+        dentry = dentry.parent
+    return "/" + "/".join(reversed(parts))
+
+
+def show_mountstats(vfs: Vfs, root: Path) -> str:
+    """/proc/PID/mountstats."""
+    return "".join(
+        f"device {mnt.devname} mounted on {where} with fstype {mnt.mnt_sb.fs_name}\n" for mnt, where in _visible(vfs, root)
+    )
+

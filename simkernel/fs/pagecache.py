@@ -1,0 +1,184 @@
+"""The page cache: a file's contents as pages of simulated physical memory.  mm/filemap.c, mm/shmem.c.
+
+read(), write() and mmap() of a file see the same pages.  A page that was never written is a hole and takes no memory;
+a file that comes from outside (a host file) has a `filler` that supplies a page's bytes at its first use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from arch.errors import ENOSPC, KernelError
+from simkernel.fs.constants import PAGE_SHIFT, PAGE_SIZE
+
+
+class PagePool(Protocol):
+    """Physical pages with reference counts; addresses are physical, accesses stay inside one page."""
+
+    def alloc_page(self) -> int:
+        """A zeroed page with one reference."""
+
+    def get_page(self, phys: int) -> None:
+        """One more reference."""
+
+    def put_page(self, phys: int) -> None:
+        """One reference less; freed at none."""
+
+    def read(self, phys: int, size: int) -> bytes: ...
+
+    def write(self, phys: int, data: bytes) -> None: ...
+
+
+class PlainPages:
+    """A PagePool of plain Python: for tests without a machine."""
+
+    def __init__(self) -> None:
+        self.frames: dict[int, bytearray] = {}
+        self.refs: dict[int, int] = {}
+        self.next = PAGE_SIZE
+
+    def alloc_page(self) -> int:
+        """A zeroed page with one reference."""
+        phys, self.next = self.next, self.next + PAGE_SIZE
+        self.frames[phys] = bytearray(PAGE_SIZE)
+        self.refs[phys] = 1
+        return phys
+
+    def get_page(self, phys: int) -> None:
+        """One more reference."""
+        self.refs[phys] += 1
+
+    def put_page(self, phys: int) -> None:
+        """One reference less; freed at none."""
+        self.refs[phys] -= 1
+        if not self.refs[phys]:
+            del self.refs[phys], self.frames[phys]
+
+    def read(self, phys: int, size: int) -> bytes:
+        """Bytes inside one page."""
+        offset = phys & (PAGE_SIZE - 1)
+        return bytes(self.frames[phys - offset][offset : offset + size])
+
+    def write(self, phys: int, data: bytes) -> None:
+        """Store inside one page."""
+        offset = phys & (PAGE_SIZE - 1)
+        self.frames[phys - offset][offset : offset + len(data)] = data
+
+
+class Mapping:
+    """struct address_space: page index -> physical page."""
+
+    __slots__ = ("filler", "limit", "pages", "pool")
+
+    def __init__(
+        self, pool: PagePool, filler: Callable[[int], bytes] | None = None, limit: Callable[[], bool] | None = None
+    ) -> None:
+        self.pool = pool
+        self.pages: dict[int, int] = {}
+        self.filler = filler  # page index -> its bytes (shorter at the end of the file)
+        self.limit = limit  # False when the file system is full
+
+    @property
+    def nrpages(self) -> int:
+        """Pages present."""
+        return len(self.pages)
+
+    def page(self, index: int) -> int:
+        """The page's physical address, made (and filled) if absent."""
+        phys = self.pages.get(index)
+        if phys is None:
+            if self.limit is not None and not self.limit():
+                raise KernelError(ENOSPC, "file system full")
+            phys = self.pages[index] = self.pool.alloc_page()
+            if self.filler is not None:
+                data = self.filler(index)
+                if data:
+                    self.pool.write(phys, data)
+        return phys
+
+    def read(self, pos: int, size: int) -> bytes:
+        """`size` bytes from `pos`; holes read as zeros.  The caller has clipped at the end of the file."""
+        if size <= 0:
+            return b""
+        index, offset = pos >> PAGE_SHIFT, pos & (PAGE_SIZE - 1)
+        if offset + size <= PAGE_SIZE:
+            return self._piece(index, offset, size)
+        parts = []
+        while size > 0:
+            step = min(PAGE_SIZE - offset, size)
+            parts.append(self._piece(index, offset, step))
+            size -= step
+            index += 1
+            offset = 0
+        return b"".join(parts)
+
+    def _piece(self, index: int, offset: int, size: int) -> bytes:
+        phys = self.pages.get(index)
+        if phys is None:
+            if self.filler is None:
+                return bytes(size)
+            phys = self.page(index)
+        return self.pool.read(phys + offset, size)
+
+    def write(self, pos: int, data: bytes) -> int:
+        """Store; gives how many bytes went in before the file system was full (ENOSPC when none)."""
+        done, total = 0, len(data)
+        while done < total:
+            index, offset = (pos + done) >> PAGE_SHIFT, (pos + done) & (PAGE_SIZE - 1)
+            step = min(PAGE_SIZE - offset, total - done)
+            try:
+                phys = self.page(index)
+            except KernelError:
+                if done:
+                    return done
+                raise
+            self.pool.write(phys + offset, data[done : done + step])
+            done += step
+        return done
+
+    def truncate(self, size: int) -> None:
+        """Forget pages beyond `size`; the tail of the last page becomes zeros."""
+        first = (size + PAGE_SIZE - 1) >> PAGE_SHIFT
+        if len(self.pages):
+            for index in [i for i in self.pages if i >= first]:
+                self.pool.put_page(self.pages.pop(index))
+        tail = size & (PAGE_SIZE - 1)
+        phys = self.pages.get(size >> PAGE_SHIFT)
+        if tail and phys is not None:
+            self.pool.write(phys + tail, bytes(PAGE_SIZE - tail))
+
+    def punch(self, start: int, end: int) -> None:
+        """Make [start, end) a hole."""
+        pos = start
+        while pos < end:
+            index, offset = pos >> PAGE_SHIFT, pos & (PAGE_SIZE - 1)
+            step = min(PAGE_SIZE - offset, end - pos)
+            if index in self.pages:
+                if step == PAGE_SIZE:
+                    self.pool.put_page(self.pages.pop(index))
+                else:
+                    self.pool.write(self.pages[index] + offset, bytes(step))
+            pos += step
+
+    def seek_data(self, pos: int, end: int) -> int | None:
+        """The first offset >= pos that is in a page, or None."""
+        if self.filler is not None:
+            return pos
+        index = pos >> PAGE_SHIFT
+        if index in self.pages:
+            return pos
+        later = [i for i in self.pages if i > index]
+        start = min(later) << PAGE_SHIFT if later else end
+        return start if start < end else None
+
+    def seek_hole(self, pos: int, end: int) -> int:
+        """The first offset >= pos in a hole; the end of the file is one."""
+        if self.filler is not None:
+            return end
+        index = pos >> PAGE_SHIFT
+        if index not in self.pages:
+            return pos
+        while index in self.pages:
+            index += 1
+        return min(index << PAGE_SHIFT, end)

@@ -1,0 +1,308 @@
+"""Pipes and named pipes.  fs/pipe.c.
+
+A pipe holds at most `size` bytes (65536).  A write of up to PIPE_BUF (4096) bytes goes in whole or waits; readers of an
+empty pipe without writers see the end of file, writers without readers get SIGPIPE and EPIPE.  Linux counts pages, not
+bytes: many small writes fill a real pipe earlier only when they cannot be merged, which is not simulated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EAGAIN, EBUSY, EFAULT, EINVAL, ENXIO, EPERM, EPIPE, ERESTARTSYS, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.fcntl import FIONREAD
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Dentry, File, Inode, Path, SuperBlock
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.waitqueue import WaitQueue
+
+PIPE_SIZE = 65536
+PIPE_BUF = 4096
+PIPE_MAX_SIZE = 1 << 20
+SIGPIPE = 13
+
+
+class Pipe:
+    """struct pipe_inode_info."""
+
+    __slots__ = ("data", "r_counter", "rd_wait", "readers", "size", "w_counter", "wr_wait", "writers")
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.size = PIPE_SIZE
+        self.readers = 0
+        self.writers = 0
+        self.r_counter = 0
+        self.w_counter = 0
+        self.rd_wait = WaitQueue("pipe-read")
+        self.wr_wait = WaitQueue("pipe-write")
+
+    def resize(self, k: Any, size: int) -> int:
+        """F_SETPIPE_SZ: the next power of two of pages."""
+        size = max(size, c.PAGE_SIZE)
+        if size > 1 << 31:
+            return -EINVAL
+        rounded = 1 << (size - 1).bit_length()
+        if rounded > PIPE_MAX_SIZE and not k.capable(c.CAP_SYS_RESOURCE):
+            return -EPERM
+        if rounded < len(self.data):
+            return -EBUSY
+        self.size = rounded
+        k.wake_up(self.wr_wait)
+        return rounded
+
+
+@kernel_function("ssize_t pipe_read(struct kiocb *iocb, struct iov_iter *to)", source="fs/pipe.c")
+def pipe_read(k: Any, iocb_addr: int, to: int) -> Any:
+    """Take what is there; wait only when there is nothing."""
+    vfs = k.vfs
+    iocb, it = vfs.objects[iocb_addr], vfs.objects[to]
+    if not it.count:
+        return 0
+    file: File = iocb.file
+    pipe: Pipe = file.f_inode.i_pipe
+    while True:
+        if pipe.data:
+            was_full = len(pipe.data) >= pipe.size
+            data = bytes(pipe.data[: it.count])
+            copied = it.copy_to(data)
+            del pipe.data[:copied]
+            if pipe.wr_wait and (was_full or pipe.size - len(pipe.data) >= PIPE_BUF or not pipe.data):
+                yield k.wake(pipe.wr_wait)
+            elif pipe.wr_wait.on_wake:
+                k.wake_up(pipe.wr_wait)
+            if not copied:
+                return -EFAULT
+            vfs.touch_atime(file.f_path)
+            return copied
+        if not pipe.writers:
+            return 0
+        if file.f_flags & c.O_NONBLOCK or iocb.flags & 8:
+            return -EAGAIN
+        ret = yield k.wait(pipe.rd_wait, exclusive=True)
+        if ret < 0:
+            return ret
+
+
+@kernel_function("ssize_t pipe_write(struct kiocb *iocb, struct iov_iter *from)", source="fs/pipe.c")
+def pipe_write(k: Any, iocb_addr: int, from_: int) -> Any:
+    """Put everything in, waiting for room; EPIPE and SIGPIPE without readers."""
+    vfs = k.vfs
+    iocb, it = vfs.objects[iocb_addr], vfs.objects[from_]
+    if not it.count:
+        return 0
+    file: File = iocb.file
+    pipe: Pipe = file.f_inode.i_pipe
+    total = it.count
+    done = 0
+    ret = 0
+    while True:
+        if not pipe.readers:
+            k.send_signal(k.current, SIGPIPE)
+            ret = -EPIPE
+            break
+        room = pipe.size - len(pipe.data)
+        if room >= min(total, PIPE_BUF) or (room and done):
+            was_empty = not pipe.data
+            data = it.copy_from(room)
+            if not data:
+                ret = -EFAULT
+                break
+            pipe.data += data
+            done += len(data)
+            if was_empty:
+                if pipe.rd_wait:
+                    yield k.wake(pipe.rd_wait)
+                elif pipe.rd_wait.on_wake:
+                    k.wake_up(pipe.rd_wait)
+            elif pipe.rd_wait.on_wake or pipe.rd_wait:
+                k.wake_up(pipe.rd_wait)
+            if not it.count:
+                break
+            continue
+        if file.f_flags & c.O_NONBLOCK or iocb.flags & 8:
+            ret = -EAGAIN
+            break
+        got = yield k.wait(pipe.wr_wait, exclusive=True)
+        if got < 0:
+            ret = got
+            break
+    if done:
+        inode = file.f_inode
+        inode.mtime = inode.ctime = vfs.now()
+        return done
+    return ret
+
+
+def pipe_poll(k: Any, file: File, queues: list[WaitQueue] | None) -> int:
+    """pipe_poll()."""
+    pipe: Pipe = file.f_inode.i_pipe
+    mask = 0
+    if queues is not None:
+        if file.f_mode & c.FMODE_READ:
+            queues.append(pipe.rd_wait)
+        if file.f_mode & c.FMODE_WRITE:
+            queues.append(pipe.wr_wait)
+    if file.f_mode & c.FMODE_READ:
+        if pipe.data:
+            mask |= c.POLLIN | c.POLLRDNORM
+        if not pipe.writers and file.private_data != pipe.w_counter:
+            mask |= c.POLLHUP
+    if file.f_mode & c.FMODE_WRITE:
+        if pipe.size - len(pipe.data) >= PIPE_BUF:
+            mask |= c.POLLOUT | c.POLLWRNORM
+        if not pipe.readers:
+            mask |= c.POLLERR
+    return mask
+
+
+def pipe_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
+    """FIONREAD alone."""
+    if cmd != FIONREAD:
+        from arch.errors import ENOTTY
+
+        raise KernelError(ENOTTY, "no such pipe ioctl")
+    k.put_user(arg, 4, len(file.f_inode.i_pipe.data))
+    return 0
+
+
+def pipe_release(k: Any, file: File) -> None:
+    """One end less; the other side learns of it."""
+    inode = file.f_inode
+    pipe: Pipe = inode.i_pipe
+    if pipe is None:
+        return
+    if file.f_mode & c.FMODE_READ:
+        pipe.readers -= 1
+    if file.f_mode & c.FMODE_WRITE:
+        pipe.writers -= 1
+    if bool(pipe.readers) != bool(pipe.writers):
+        k.wake_up(pipe.rd_wait, 0)
+        k.wake_up(pipe.wr_wait, 0)
+    if not pipe.readers and not pipe.writers:
+        inode.i_pipe = None
+
+
+def fifo_open(k: Any, inode: Inode, file: File) -> Any:
+    """Open one end of a named pipe: waits for the other, unless O_RDWR or O_NONBLOCK."""
+    if inode.i_pipe is None:
+        inode.i_pipe = Pipe()
+    pipe: Pipe = inode.i_pipe
+    mode = file.f_mode & (c.FMODE_READ | c.FMODE_WRITE)
+    is_anonymous = inode.i_sb.s_magic == c.PIPEFS_MAGIC
+    file.private_data = 0
+    if mode == c.FMODE_READ:
+        pipe.r_counter += 1
+        pipe.readers += 1
+        if pipe.readers == 1:
+            k.wake_up(pipe.wr_wait, 0)
+        if not is_anonymous and not pipe.writers:
+            if file.f_flags & c.O_NONBLOCK:
+                file.private_data = pipe.w_counter
+            else:
+                seen = pipe.w_counter
+                while pipe.w_counter == seen:
+                    ret = yield k.wait(pipe.rd_wait)
+                    if ret < 0:
+                        pipe.readers -= 1
+                        k.wake_up(pipe.wr_wait, 0)
+                        return -ERESTARTSYS
+    elif mode == c.FMODE_WRITE:
+        if not is_anonymous and file.f_flags & c.O_NONBLOCK and not pipe.readers:
+            if not pipe.writers:
+                inode.i_pipe = None
+            return -ENXIO
+        pipe.w_counter += 1
+        pipe.writers += 1
+        if pipe.writers == 1:
+            k.wake_up(pipe.rd_wait, 0)
+        if not is_anonymous and not pipe.readers:
+            seen = pipe.r_counter
+            while pipe.r_counter == seen:
+                ret = yield k.wait(pipe.wr_wait)
+                if ret < 0:
+                    pipe.writers -= 1
+                    k.wake_up(pipe.rd_wait, 0)
+                    return -ERESTARTSYS
+    elif mode:
+        pipe.readers += 1
+        pipe.writers += 1
+        pipe.r_counter += 1
+        pipe.w_counter += 1
+        if pipe.readers == 1 or pipe.writers == 1:
+            k.wake_up(pipe.rd_wait, 0)
+            k.wake_up(pipe.wr_wait, 0)
+    else:
+        return -EINVAL
+    return 0
+
+
+PIPEFIFO_FOPS = FileOperations(
+    "pipefifo_fops", read_iter="pipe_read", write_iter="pipe_write", llseek="no_llseek", poll=pipe_poll,
+    ioctl=pipe_ioctl, open=fifo_open, release=pipe_release, stream=True,
+)  # fmt: skip
+
+
+def _pipe_name(dentry: Dentry) -> str:
+    return f"pipe:[{dentry.inode.i_ino}]"
+
+
+def create_pipe_files(vfs: Any, flags: int) -> tuple[File, File]:
+    """The read end and the write end of a new pipe."""
+    sb: SuperBlock = vfs.singletons["pipefs"]
+    inode = Inode(sb, c.S_IFIFO | 0o600)
+    cred = vfs.cred()
+    inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
+    inode.i_fop = PIPEFIFO_FOPS
+    inode.i_nlink = 1
+    pipe = inode.i_pipe = Pipe()
+    pipe.readers = pipe.writers = 1
+    pipe.r_counter = pipe.w_counter = 1
+    dentry = Dentry("", None, inode)
+    dentry.private = _pipe_name
+    path = Path(vfs.fs_values["pipe_mnt"], dentry)
+    extra = flags & (c.O_NONBLOCK | c.O_DIRECT)
+    ends = []
+    for access, can in ((c.O_RDONLY, c.FMODE_CAN_READ), (c.O_WRONLY, c.FMODE_CAN_WRITE)):
+        file = vfs.new_file(path, access | extra, PIPEFIFO_FOPS, cred)
+        file.f_mode |= can | c.FMODE_OPENED | c.FMODE_STREAM
+        file.private_data = 0
+        if access == c.O_WRONLY:
+            inode.i_writecount += 1
+        vfs.mirror.file_flags(file)
+        ends.append(file)
+    return ends[0], ends[1]
+
+
+@syscall("pipe2", "int *fildes, int flags", source="fs/pipe.c")
+def sys_pipe2(k: Any, fildes: int, flags: int) -> int:
+    """pipe2(2)."""
+    if flags & ~(c.O_CLOEXEC | c.O_NONBLOCK | c.O_DIRECT):
+        return -EINVAL
+    files = k.current.files
+    cloexec = bool(flags & c.O_CLOEXEC)
+    first = files.get_unused_fd(cloexec)
+    try:
+        second = files.get_unused_fd(cloexec)
+    except KernelError:
+        files.put_unused_fd(first)
+        raise
+    reader, writer = create_pipe_files(k.vfs, flags)
+    order = k.mem.byteorder
+    try:
+        k.copy_to_user(fildes, first.to_bytes(4, order) + second.to_bytes(4, order))
+    except KernelError:
+        for fd, file in ((first, reader), (second, writer)):
+            files.put_unused_fd(fd)
+            k.vfs.put_file(file)
+        raise
+    files.install(first, reader)
+    files.install(second, writer)
+    return 0
+
+
+@syscall("pipe", "int *fildes", source="fs/pipe.c")
+def sys_pipe(k: Any, fildes: int) -> int:
+    """pipe(2)."""
+    return sys_pipe2(k, fildes, 0)

@@ -1,0 +1,607 @@
+"""/proc/PID: what procfs shows of one task.  fs/proc/base.c, fs/proc/array.c, fs/proc/fd.c, fs/proc/task_mmu.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from arch.errors import EACCES, EINVAL, EIO, ENOENT, Fault, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.inode import File, Path
+from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
+from simkernel.fs.pseudo import Dir, Link, PseudoFile, node_fops
+
+TICK_NS = 10_000_000  # USER_HZ is 100
+MS = 1_000_000
+PF_EXITING = 4
+PAGE_KB = 4
+
+CMDLINE_FOPS = node_fops("proc_pid_cmdline_ops", read="proc_pid_cmdline_read")
+ENVIRON_FOPS = node_fops("proc_environ_operations", read="environ_read")
+AUXV_FOPS = node_fops("proc_auxv_operations", read="auxv_read")
+COMM_FOPS = node_fops("proc_pid_set_comm_operations", read="seq_read", write="comm_write")
+OOM_FOPS = node_fops("proc_oom_score_adj_operations", read="oom_score_adj_read", write="oom_score_adj_write")
+MEM_FOPS = node_fops("proc_mem_operations", read="mem_read", write="mem_write")
+
+_STATE_NAMES = {
+    "R": "R (running)", "S": "S (sleeping)", "D": "D (disk sleep)", "T": "T (stopped)", "t": "t (tracing stop)",
+    "X": "X (dead)", "Z": "Z (zombie)", "I": "I (idle)",
+}  # fmt: skip
+
+# fs/proc/base.c:lnames[] -> (name, unit), by RLIMIT_* number; shown in this order
+_LIMIT_ROWS = (
+    (0, "Max cpu time", "seconds"), (1, "Max file size", "bytes"), (2, "Max data size", "bytes"),
+    (3, "Max stack size", "bytes"), (4, "Max core file size", "bytes"), (5, "Max resident set", "bytes"),
+    (6, "Max processes", "processes"), (7, "Max open files", "files"), (8, "Max locked memory", "bytes"),
+    (9, "Max address space", "bytes"), (10, "Max file locks", "locks"), (11, "Max pending signals", "signals"),
+    (12, "Max msgqueue size", "bytes"), (13, "Max nice priority", ""), (14, "Max realtime priority", ""),
+    (15, "Max realtime timeout", "us"),
+)  # fmt: skip
+
+# include/linux/proc_ns.h: PROC_*_INIT_INO
+_NAMESPACES = (
+    ("net", "net", 0xF0000000), ("uts", "uts", 0xEFFFFFFE), ("ipc", "ipc", 0xEFFFFFFF), ("pid", "pid", 0xEFFFFFFC),
+    ("pid_for_children", "pid", 0xEFFFFFFC), ("user", "user", 0xEFFFFFFD), ("mnt", "mnt", 0xF0000001),
+    ("cgroup", "cgroup", 0xEFFFFFFB), ("time", "time", 0xEFFFFFFA), ("time_for_children", "time", 0xEFFFFFFA),
+)  # fmt: skip
+
+
+def state_letter(task: Any) -> str:
+    """R, S, D, T, Z ...: a kernel thread that waits is idle in newer kernels; S here."""
+    return str(getattr(task, "state_letter", "R"))
+
+
+def threads_of(task: Any) -> list[Any]:
+    """The living threads of the group."""
+    return list(getattr(task, "threads", None) or [task])
+
+
+def read_mm(mm: Any, start: int, end: int) -> bytes:
+    """Bytes of another task's memory; shorter when a page is missing."""
+    if mm is None or end <= start:
+        return b""
+    try:
+        return bytes(mm.read(start, end - start))
+    except (Fault, KernelError):
+        return b""
+
+
+def cmdline(task: Any) -> bytes:
+    """Arguments, separated by NUL; setproctitle's trick (no final NUL) reads on into the environment."""
+    mm = task.mm
+    if mm is None:
+        return b""
+    text = read_mm(mm, mm.arg_start, mm.arg_end)
+    if text and text[-1]:
+        more = read_mm(mm, mm.env_start, mm.env_end)
+        whole = text + more
+        return whole[: whole.find(b"\0", 0) + 1 or len(whole)]
+    return text
+
+
+def escape_comm(comm: str) -> str:
+    """proc_task_name(): newline and backslash are escaped."""
+    return comm.replace("\\", "\\\\").replace("\n", "\\n")
+
+
+def stat_line(k: Any, task: Any, whole: bool) -> str:
+    """/proc/PID/stat, or of one thread.  fs/proc/array.c:do_task_stat()."""
+    mm = task.mm
+    threads = threads_of(task)
+    of = threads if whole else [task]
+    utime = sum(t.utime_ns for t in of) + (getattr(task.signal, "utime_ns", 0) if whole else 0)
+    stime = sum(t.stime_ns for t in of) + (getattr(task.signal, "stime_ns", 0) if whole else 0)
+    tty = 0
+    prio = getattr(task, "prio", 120) - 100
+    signal = task.signal
+    limit = task.rlimits.get(5, (-1, -1))[0] & 0xFFFFFFFFFFFFFFFF
+    fields: list[Any] = [
+        task.pid, f"({escape_comm(task.comm)})", state_letter(task), task.real_parent.tgid if task.pid != 1 else 0,
+        task.pgid, task.session, tty, -1, task.flags, task.min_flt, 0, task.maj_flt, 0,
+        utime // TICK_NS, stime // TICK_NS, getattr(signal, "cutime_ns", 0) // TICK_NS,
+        getattr(signal, "cstime_ns", 0) // TICK_NS, prio, task.nice, len(threads), 0, task.start_time_ns // TICK_NS,
+        mm.total_pages() * c.PAGE_SIZE if mm else 0, _rss(mm), limit,
+        mm.start_code if mm else 0, mm.end_code if mm else 0, mm.start_stack if mm else 0, 0, 0,
+        task.sigpending & 0x7FFFFFFF, task.blocked & 0x7FFFFFFF, task.ignored & 0x7FFFFFFF, task.caught & 0x7FFFFFFF,
+        0, 0, 0, task.exit_signal if task.tgid == task.pid else -1, task.cpu, getattr(task, "rt_priority", 0),
+        getattr(task, "policy", 0), 0, 0, 0,
+        mm.start_data if mm else 0, mm.end_data if mm else 0, mm.start_brk if mm else 0, mm.arg_start if mm else 0,
+        mm.arg_end if mm else 0, mm.env_start if mm else 0, mm.env_end if mm else 0, task.exit_code,
+    ]  # fmt: skip
+    return " ".join(map(str, fields)) + "\n"
+
+
+def _rss(mm: Any) -> int:
+    if mm is None:
+        return 0
+    value = mm.rss_pages
+    return int(value() if callable(value) else value)
+
+
+def statm_line(task: Any) -> str:
+    """/proc/PID/statm: pages of size, resident, shared, text, lib, data, dirty."""
+    mm = task.mm
+    if mm is None:
+        return "0 0 0 0 0 0 0\n"
+    text = (mm.end_code + c.PAGE_SIZE - 1 >> c.PAGE_SHIFT) - (mm.start_code >> c.PAGE_SHIFT)
+    data = sum(v.end - v.start for v in mm.vmas if v.prot & 2 and not v.shared) >> c.PAGE_SHIFT
+    return f"{mm.total_pages()} {_rss(mm)} {_file_pages(mm)} {text} 0 {data} 0\n"
+
+
+def _file_pages(mm: Any) -> int:
+    count = 0
+    for vma in mm.vmas:
+        if vma.file is not None and not vma.prot & 2:
+            count += sum(1 for page in range(vma.start, vma.end, c.PAGE_SIZE) if page in mm.pages)
+    return count
+
+
+def _mem_rows(task: Any) -> Iterator[tuple[str, int]]:
+    """(name, kB) of task_mem()."""
+    mm = task.mm
+    size = mm.total_pages() * PAGE_KB
+    rss, files = _rss(mm) * PAGE_KB, _file_pages(mm) * PAGE_KB
+    stack = sum(v.end - v.start for v in mm.vmas if v.name == "[stack]") >> 10
+    data = (sum(v.end - v.start for v in mm.vmas if v.prot & 2 and not v.shared) >> 10) - stack
+    text = ((mm.end_code + c.PAGE_SIZE - 1 & -c.PAGE_SIZE) - (mm.start_code & -c.PAGE_SIZE)) >> 10
+    lib = max(0, (sum(v.end - v.start for v in mm.vmas if v.prot & 4) >> 10) - text)
+    yield from (
+        ("VmPeak", size), ("VmSize", size), ("VmLck", 0), ("VmPin", 0), ("VmHWM", rss), ("VmRSS", rss),
+        ("RssAnon", rss - files), ("RssFile", files), ("RssShmem", 0), ("VmData", data), ("VmStk", stack),
+        ("VmExe", text), ("VmLib", lib), ("VmPTE", 4 * (1 + len(mm.pages) // 512)), ("VmSwap", 0), ("HugetlbPages", 0),
+    )  # fmt: skip
+
+
+def cpu_mask(k: Any, task: Any) -> int:
+    """cpus_allowed; 0 in the task means all."""
+    everything = (1 << k.nr_cpus) - 1
+    return (getattr(task, "affinity", 0) or everything) & everything
+
+
+def cpu_list(mask: int) -> str:
+    """`0-3,5`: %*pbl."""
+    parts = []
+    bit = 0
+    while mask >> bit:
+        if mask >> bit & 1:
+            end = bit
+            while mask >> end + 1 & 1:
+                end += 1
+            parts.append(str(bit) if end == bit else f"{bit}-{end}")
+            bit = end
+        bit += 1
+    return ",".join(parts)
+
+
+def status_text(k: Any, task: Any) -> str:
+    """/proc/PID/status.  fs/proc/array.c:proc_pid_status()."""
+    files, fs, mm = task.files, task.fs, task.mm
+    out = [f"Name:\t{escape_comm(task.comm)}\n"]
+    if fs is not None:
+        out.append(f"Umask:\t{fs.umask:04o}\n")
+    parent = task.real_parent.tgid if task.pid != 1 else 0
+    pids = f"State:\t{_STATE_NAMES.get(state_letter(task), 'S (sleeping)')}\nTgid:\t{task.tgid}\nNgid:\t0\n"
+    out.append(pids + f"Pid:\t{task.pid}\nPPid:\t{parent}\nTracerPid:\t0\n")
+    out.append(f"Uid:\t{task.uid}\t{task.euid}\t{task.suid}\t{task.fsuid}\n")
+    out.append(f"Gid:\t{task.gid}\t{task.egid}\t{task.sgid}\t{task.fsgid}\n")
+    out.append(f"FDSize:\t{files.max_fds if files is not None else 0}\n")
+    out.append("Groups:\t" + "".join(f"{g} " for g in task.groups) + ("" if task.groups else " ") + "\n")
+    for name, value in (("NStgid", task.tgid), ("NSpid", task.pid), ("NSpgid", task.pgid), ("NSsid", task.session)):
+        out.append(f"{name}:\t{value}\n")
+    if mm is not None:
+        out += [f"{name}:\t{kb:8d} kB\n" for name, kb in _mem_rows(task)]
+        out.append("CoreDumping:\t0\n" + ("THP_enabled:\t1\n" if k.version.at_least("5.0") else ""))
+    out.append(f"Threads:\t{len(threads_of(task))}\nSigQ:\t0/{task.rlimits.get(11, (0, 0))[0]}\n")
+    for name, mask in (
+        ("SigPnd", task.sigpending), ("ShdPnd", task.shared_pending), ("SigBlk", task.blocked),
+        ("SigIgn", task.ignored), ("SigCgt", task.caught), ("CapInh", task.cap_inheritable),
+        ("CapPrm", task.cap_permitted), ("CapEff", task.cap_effective), ("CapBnd", task.cap_bset),
+        ("CapAmb", task.cap_ambient),
+    ):  # fmt: skip
+        out.append(f"{name}:\t{mask:016x}\n")
+    out.append(f"NoNewPrivs:\t{int(task.no_new_privs)}\nSeccomp:\t0\nSeccomp_filters:\t0\n")
+    out.append("Speculation_Store_Bypass:\tnot vulnerable\nSpeculationIndirectBranch:\talways enabled\n")
+    mask = cpu_mask(k, task)
+    out.append(f"Cpus_allowed:\t{mask:x}\nCpus_allowed_list:\t{cpu_list(mask)}\n")
+    out.append("Mems_allowed:\t1\nMems_allowed_list:\t0\n")
+    out.append(f"voluntary_ctxt_switches:\t{task.nvcsw}\nnonvoluntary_ctxt_switches:\t{task.nivcsw}\n")
+    return "".join(out)
+
+
+def limits_text(task: Any) -> str:
+    """/proc/PID/limits."""
+    out = [f"{'Limit':<25} {'Soft Limit':<20} {'Hard Limit':<20} {'Units':<10}\n"]
+    for number, name, unit in _LIMIT_ROWS:
+        soft, hard = task.rlimits.get(number, (-1, -1))
+        texts = ["unlimited" if v < 0 or v >= (1 << 64) - 1 else str(v) for v in (soft, hard)]
+        out.append(f"{name:<25} {texts[0]:<20} {texts[1]:<20} {unit:<10}\n" if unit else
+                   f"{name:<25} {texts[0]:<20} {texts[1]:<20} \n")  # fmt: skip
+    return "".join(out)
+
+
+def sched_text(task: Any) -> str:
+    """/proc/PID/sched: the first lines."""
+    head = f"{task.comm} ({task.pid}, #threads: {len(threads_of(task))})\n"
+    line = "-" * 67 + "\n"
+    rows = (
+        ("se.exec_start", f"{task.slice_start_ns // MS}.{task.slice_start_ns % MS:06d}"),
+        ("se.vruntime", f"{task.vruntime // MS}.{task.vruntime % MS:06d}"),
+        ("se.sum_exec_runtime", f"{task.sum_exec_ns // MS}.{task.sum_exec_ns % MS:06d}"),
+        ("se.nr_migrations", "0"), ("nr_switches", str(task.nvcsw + task.nivcsw)),
+        ("nr_voluntary_switches", str(task.nvcsw)), ("nr_involuntary_switches", str(task.nivcsw)),
+        ("policy", str(task.policy)), ("prio", str(task.prio)),
+    )  # fmt: skip
+    return head + line + "".join(f"{name:<45}:{value:>21}\n" for name, value in rows)
+
+
+def fdinfo_text(k: Any, task: Any, fd: int) -> str:
+    """/proc/PID/fdinfo/FD."""
+    file = task.files.fds.get(fd)
+    if file is None:
+        raise KernelError(ENOENT, "closed")
+    flags = file.f_flags | (c.O_CLOEXEC if fd in task.files.close_on_exec else 0)
+    out = f"pos:\t{file.f_pos}\nflags:\t0{k.vfs.abi.flags_to_user(flags):o}\nmnt_id:\t{file.f_path.mnt.mnt_id}\n"
+    if k.version.at_least("5.14"):
+        out += f"ino:\t{file.f_inode.i_ino}\n"
+    show = getattr(file.private_data, "show_fdinfo", None)
+    return out + (show() if show is not None else "")
+
+
+class FdDir:
+    """/proc/PID/fd and fdinfo: one entry per descriptor, in numeric order."""
+
+    is_dir = True
+    is_link = False
+    dynamic = True
+    ordered = True
+    children: dict[str, Any] = {}
+
+    def __init__(self, k: Any, task: Any, make: Callable[[Any, Any, int, File], Any], mode: int, ino: int) -> None:
+        self.k = k
+        self.task = task
+        self.make = make
+        self.mode = mode
+        self.ino = ino
+        self.uid, self.gid = task.euid, task.egid
+        self.known: dict[int, tuple[File, Any]] = {}
+
+    def entries(self) -> dict[str, Any]:
+        """All of them."""
+        files = self.task.files
+        if files is None:
+            return {}
+        out = {}
+        for fd in sorted(files.fds):
+            node = self.lookup(str(fd))
+            if node is not None:
+                out[str(fd)] = node
+        return out
+
+    def lookup(self, name: str) -> Any:
+        """One descriptor."""
+        files = self.task.files
+        if files is None or not name.isdigit() or name != str(int(name)):
+            return None
+        fd = int(name)
+        file = files.fds.get(fd)
+        if file is None:
+            self.known.pop(fd, None)
+            return None
+        known = self.known.get(fd)
+        if known is None or known[0] is not file:
+            known = self.known[fd] = (file, self.make(self.k, self.task, fd, file))
+            known[1].ino = self.ino + 1 + fd
+        return known[1]
+
+
+class FdLink(Link):
+    """One entry of /proc/PID/fd: following it goes to the open file itself."""
+
+    def __init__(self, k: Any, task: Any, fd: int, file: File) -> None:
+        mode = 0
+        if file.f_mode & c.FMODE_READ:
+            mode |= 0o500
+        if file.f_mode & c.FMODE_WRITE:
+            mode |= 0o300
+        super().__init__(lambda: file.f_path, lambda: k.vfs.d_path(file.f_path), mode)
+        self.size = 64
+        self.uid, self.gid = task.euid, task.egid
+        self.ino = 0
+
+
+def _fdinfo_node(k: Any, task: Any, fd: int, file: File) -> PseudoFile:
+    node = PseudoFile(lambda: fdinfo_text(k, task, fd), mode=0o444 if k.version.at_least("5.14") else 0o400)
+    node.uid, node.gid = task.euid, task.egid
+    return node
+
+
+class MemFile:
+    """/proc/PID/mem."""
+
+    is_dir = False
+    is_link = False
+    mode = 0o600
+    fops = MEM_FOPS
+
+    def __init__(self, task: Any) -> None:
+        self.task = task
+        self.uid = self.gid = 0
+        self.ino = 0
+
+    def open(self, flags: int) -> MemFile:
+        """The node is its own handle."""
+        return self
+
+    def read(self, size: int, pos: int) -> bytes:
+        """Bytes at a user address; EIO where nothing is."""
+        mm = self.task.mm
+        if mm is None:
+            return b""
+        try:
+            return bytes(mm.read(pos, size))
+        except (Fault, KernelError):
+            raise KernelError(EIO, "no such memory") from None
+
+    def write(self, data: bytes, pos: int) -> int:
+        """Store at a user address."""
+        try:
+            self.task.mm.user.write(pos, data)
+        except (Fault, KernelError):
+            raise KernelError(EIO, "no such memory") from None
+        return len(data)
+
+    def poll(self) -> int:
+        """Always ready."""
+        return c.DEFAULT_POLLMASK
+
+    def release(self) -> None:
+        """Nothing."""
+
+
+def _magic(k: Any, task: Any, where: Callable[[], Path | None]) -> Link:
+    def target() -> Path:
+        path = where()
+        if path is None:
+            raise KernelError(ENOENT, "nothing there")
+        return path
+
+    return Link(target, lambda: k.vfs.d_path(target()))
+
+
+def _comm_write(k: Any, task: Any, data: bytes) -> None:
+    if task.tgid != k.current.tgid:
+        raise KernelError(EINVAL, "another process")
+    setter = getattr(k, "set_comm", None)
+    comm = data[:15].split(b"\0")[0].decode("utf-8", "surrogateescape")
+    if setter is not None:
+        setter(task, comm)
+    else:
+        task.comm = comm
+
+
+def _store_int(values: dict[str, int], key: str, low: int, high: int) -> Callable[[bytes], None]:
+    def store(data: bytes) -> None:
+        try:
+            value = int(data.split(b"\0")[0].strip() or b"x", 0)
+        except ValueError:
+            raise KernelError(EINVAL, "not a number") from None
+        if not low <= value <= high:
+            raise KernelError(EINVAL, "out of range")
+        values[key] = value
+
+    return store
+
+
+def _refuse_write(data: bytes) -> None:
+    raise KernelError(EACCES, "not simulated")
+
+
+def _stack_text(k: Any, task: Any) -> str:
+    stack = getattr(task, "kernel_stack", None)
+    lines = stack() if stack is not None else []
+    return "".join(f"[<0>] {line}\n" for line in lines)
+
+
+def _wchan(task: Any) -> str:
+    stack = getattr(task, "kernel_stack", None)
+    if stack is None or state_letter(task) == "R":
+        return "0"
+    skip = ("schedule", "__schedule", "schedule_timeout")
+    names = [line.partition("+")[0] for line in stack()]
+    return next((n for n in names if n not in skip), "0")
+
+
+def _syscall_text(k: Any, task: Any) -> str:
+    if state_letter(task) == "R" and task is not k.current:
+        return "running\n"
+    number = getattr(task, "syscall_nr", -1)
+    abi = getattr(k, "abi", None)
+    regs = getattr(task, "regs", 0)
+    if abi is None or not regs or not hasattr(k, "regs_get"):
+        return f"{number}\n"
+    values = [k.regs_get(regs, name) for name in (*abi.args[:6], k.arch.stack_pointer, k.arch.instruction_pointer)]
+    return f"{number} " + " ".join(f"{v:#x}" for v in values) + "\n"
+
+
+def smaps_text(task: Any, rollup: bool = False) -> str:
+    """/proc/PID/smaps, smaps_rollup."""
+    mm = task.mm
+    if mm is None:
+        return ""
+    out = []
+    total = 0
+    for vma, line in zip(mm.vmas, mm.maps()):
+        present = sum(1 for page in range(vma.start, vma.end, c.PAGE_SIZE) if page in mm.pages) * PAGE_KB
+        total += present
+        rows = (
+            ("Size", (vma.end - vma.start) >> 10), ("KernelPageSize", 4), ("MMUPageSize", 4), ("Rss", present),
+            ("Pss", present), ("Private_Dirty", present if vma.prot & 2 else 0),
+        )  # fmt: skip
+        out.append(line + "".join(f"{name + ':':<15}{kb:9d} kB\n" for name, kb in rows))
+    if rollup:
+        first, last = (mm.vmas[0].start, mm.vmas[-1].end) if mm.vmas else (0, 0)
+        return f"{first:08x}-{last:08x} ---p 00000000 00:00 0 ".ljust(73) + f"[rollup]\nRss:           {total:9d} kB\n"
+    return "".join(out)
+
+
+class PidDir(Dir):
+    """/proc/PID, or /proc/PID/task/TID (whole False)."""
+
+    def __init__(self, k: Any, task: Any, whole: bool, net: Any = None) -> None:
+        super().__init__(mode=0o555, provider=None)
+        self.k = k
+        self.task = task
+        self.whole = whole
+        self.ordered = True
+        self.ino = 0x100000 + task.pid * 0x4000 + (0 if whole else 0x2000)
+        self.uid, self.gid = (task.euid, task.egid) if task.mm is not None else (0, 0)
+        self._fill(net)
+        for index, node in enumerate(self.children.values()):
+            node.ino = self.ino + 1 + index
+            if not isinstance(node, Dir):
+                node.uid, node.gid = self.uid, self.gid
+
+    def _fill(self, net: Any) -> None:
+        k, task, vfs = self.k, self.task, self.k.vfs
+        add = self.add
+        values: dict[str, int] = vfs.fs_values.setdefault(("oom", task.tgid), {"adj": 0})
+
+        def text(name: str, show: Callable[[], str | bytes], mode: int = 0o444, store: Any = None, fops: Any = None) -> None:
+            node = PseudoFile(show, store, mode, fops=fops)
+            add(name, node)
+
+        if self.whole:
+            add("task", TaskDir(k, task, self.ino + 0x1000))
+        add("fd", FdDir(k, task, FdLink, 0o500, self.ino + 0x400))
+        if self.whole:
+            add("map_files", Dir(mode=0o500))
+        add("fdinfo", FdDir(k, task, _fdinfo_node, 0o555 if k.version.at_least("5.14") else 0o500, self.ino + 0xC00))
+        namespaces = {
+            name: Link(lambda text=f"{kind}:[{ino}]": text)  # type: ignore[misc]
+            for name, kind, ino in sorted(_NAMESPACES)
+        }
+        add("ns", Dir(namespaces, mode=0o511))
+        if net is not None:
+            add("net", net)
+        mm = lambda: task.mm  # noqa: E731
+        text("environ", lambda: read_mm(mm(), mm().env_start, mm().env_end) if mm() else b"", 0o400, fops=ENVIRON_FOPS)
+        text("auxv", lambda: bytes(mm().auxv) if mm() else b"", 0o400, fops=AUXV_FOPS)
+        text("status", lambda: status_text(k, task))
+        text("personality", lambda: f"{getattr(task, 'personality', 0):08x}\n", 0o400)
+        text("limits", lambda: limits_text(task))
+        text("sched", lambda: sched_text(task), 0o644, lambda data: None)
+        text("comm", lambda: task.comm + "\n", 0o644, lambda data: _comm_write(k, task, data), COMM_FOPS)
+        text("syscall", lambda: _syscall_text(k, task), 0o400)
+        text("cmdline", lambda: cmdline(task), fops=CMDLINE_FOPS)
+        text("stat", lambda: stat_line(k, task, self.whole))
+        text("statm", lambda: statm_line(task))
+        text("maps", lambda: "".join(mm().maps()) if mm() else "")
+        add("mem", MemFile(task))
+        add("cwd", _magic(k, task, lambda: task.fs.pwd if task.fs is not None else None))
+        add("root", _magic(k, task, lambda: task.fs.root if task.fs is not None else None))
+        add("exe", _magic(k, task, lambda: mm().exe_file.f_path if mm() and mm().exe_file else None))
+        root = lambda: task.fs.root if task.fs is not None else vfs.root  # noqa: E731
+        text("mounts", lambda: show_mounts(vfs, root()))
+        text("mountinfo", lambda: show_mountinfo(vfs, root()))
+        if self.whole:
+            text("mountstats", lambda: show_mountstats(vfs, root()), 0o400)
+        text("clear_refs", lambda: "", 0o200, lambda data: None)
+        text("smaps", lambda: smaps_text(task))
+        text("smaps_rollup", lambda: smaps_text(task, True))
+        text("wchan", lambda: _wchan(task))
+        text("stack", lambda: _stack_text(k, task), 0o400)
+        text("schedstat", lambda: f"{task.sum_exec_ns} 0 {task.nvcsw + task.nivcsw}\n")
+        text("cpuset", lambda: "/\n")
+        text("cgroup", lambda: f"0::{_cgroup_path(k, task)}\n")
+        text("oom_score", lambda: "0\n")
+        text("oom_adj", lambda: f"{values['adj'] * 17 // 1000}\n", 0o644, _store_int(values, "old", -17, 15))
+        text("oom_score_adj", lambda: f"{values['adj']}\n", 0o644, _store_int(values, "adj", -1000, 1000), OOM_FOPS)
+        text("loginuid", lambda: "4294967295", 0o644, lambda data: None)
+        text("sessionid", lambda: "4294967295")
+        if self.whole:
+            text("coredump_filter", lambda: "00000033\n", 0o644, lambda data: None)
+        text("io", lambda: _io_text(task), 0o400)
+        for name in ("uid_map", "gid_map", "projid_map"):
+            text(name, lambda: "         0          0 4294967295\n", 0o644, _refuse_write)
+        text("setgroups", lambda: "allow\n", 0o644, _refuse_write)
+        if self.whole:
+            text("timerslack_ns", lambda: f"{getattr(task, 'timer_slack_ns', 50000)}\n", 0o666, lambda data: None)
+
+    @property
+    def gone(self) -> bool:
+        """The task was reaped."""
+        tasks = getattr(self.k, "tasks", {})
+        return tasks.get(self.task.pid) is not self.task
+
+
+def _cgroup_path(k: Any, task: Any) -> str:
+    path = getattr(task, "cgroup_path", None)
+    return str(path) if path else "/"
+
+
+def _io_text(task: Any) -> str:
+    names = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
+    return "".join(f"{name}: {getattr(task, 'io_' + name, 0)}\n" for name in names)
+
+
+class TaskDir:
+    """/proc/PID/task."""
+
+    is_dir = True
+    is_link = False
+    dynamic = True
+    ordered = True
+    mode = 0o555
+    children: dict[str, Any] = {}
+
+    def __init__(self, k: Any, task: Any, ino: int) -> None:
+        self.k = k
+        self.task = task
+        self.ino = ino
+        self.uid = self.gid = 0
+        self.known: dict[int, PidDir] = {}
+
+    @property
+    def nlink(self) -> int:
+        """2 and one per thread."""
+        return 2 + len(threads_of(self.task))
+
+    def entries(self) -> dict[str, Any]:
+        """All threads."""
+        return {str(t.pid): self._node(t) for t in sorted(threads_of(self.task), key=lambda t: t.pid)}
+
+    def lookup(self, name: str) -> Any:
+        """One thread."""
+        return next((self._node(t) for t in threads_of(self.task) if str(t.pid) == name), None)
+
+    def _node(self, task: Any) -> PidDir:
+        node = self.known.get(task.pid)
+        if node is None or node.task is not task:
+            node = self.known[task.pid] = PidDir(self.k, task, False)
+        return node
+
+
+def find_process(k: Any, name: str, cache: dict[int, PidDir], net: Any) -> PidDir | None:
+    """The directory of a pid; any thread's number works, as on Linux."""
+    if not name.isdigit() or name != str(int(name)):
+        return None
+    task = k.find_task(int(name))
+    if task is None or task.pid == 0:
+        return None
+    node = cache.get(task.pid)
+    if node is None or node.task is not task:
+        for pid in [p for p, n in cache.items() if n.gone]:
+            del cache[pid]
+            k.vfs.fs_values.pop(("oom", pid), None)
+        node = cache[task.pid] = PidDir(k, task, True, net)
+    return node
+
+
+def self_pid(k: Any) -> str:
+    """/proc/self."""
+    return str(k.current.tgid)
+
+
+def thread_self(k: Any) -> str:
+    """/proc/thread-self."""
+    return f"{k.current.tgid}/task/{k.current.pid}"

@@ -1,0 +1,387 @@
+"""procfs: the files of /proc itself, and the mount.  fs/proc/root.c, fs/proc/*.c.  /proc/PID is in proc_pid.py."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simkernel.fs import constants as c
+from simkernel.fs.devices import kernel_log
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import SuperBlock
+from simkernel.fs.proc_pid import PidDir, find_process, self_pid, thread_self
+from simkernel.fs.proc_sys import make_sysctl
+from simkernel.fs.pseudo import (
+    PROC_ITER_FOPS,
+    PROC_REG_FOPS,
+    PROC_SYS_FOPS,
+    PROC_SYS_FOPS_5_8,
+    SEQ_FOPS,
+    Dir,
+    Link,
+    PseudoFile,
+    PseudoSuper,
+)  # fmt: skip
+from simkernel.fs.vfs import FsType, Vfs
+from tracing.host import WouldBlock
+
+PROC_ROOT_INO = 1
+PROC_DYNAMIC_FIRST = 0xF0000000
+TICK_NS = 10_000_000
+
+# What /proc/cpuinfo says of a simulated CPU: rows (name, value) per processor, {} values filled in; head and tail once.
+_CPUINFO: dict[str, tuple[str, tuple[tuple[str, str], ...], str]] = {
+    "x86_64": ("", (
+        ("processor\t", "{cpu}"), ("vendor_id\t", "GenuineIntel"), ("cpu family\t", "6"), ("model\t\t", "6"),
+        ("model name\t", "simkernel virtual CPU"), ("stepping\t", "3"), ("cpu MHz\t\t", "1000.000"),
+        ("cache size\t", "512 KB"), ("physical id\t", "0"), ("siblings\t", "{cpus}"), ("core id\t\t", "{cpu}"),
+        ("cpu cores\t", "{cpus}"), ("apicid\t\t", "{cpu}"), ("initial apicid\t", "{cpu}"), ("fpu\t\t", "yes"),
+        ("fpu_exception\t", "yes"), ("cpuid level\t", "13"), ("wp\t\t", "yes"),
+        ("flags\t\t", "fpu de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 "
+         "ht syscall nx lm constant_tsc nopl pni cx16"),
+        ("bugs\t\t", ""), ("bogomips\t", "2000.00"), ("clflush size\t", "64"), ("cache_alignment\t", "64"),
+        ("address sizes\t", "40 bits physical, 48 bits virtual"), ("power management", ""),
+    ), ""),
+    "arm64": ("", (
+        ("processor\t", "{cpu}"), ("BogoMIPS\t", "125.00"), ("Features\t", "fp asimd evtstrm cpuid"),
+        ("CPU implementer\t", "0x41"), ("CPU architecture", "8"), ("CPU variant\t", "0x0"), ("CPU part\t", "0xd07"),
+        ("CPU revision\t", "0"),
+    ), ""),
+    "riscv64": ("", (
+        ("processor\t", "{cpu}"), ("hart\t\t", "{cpu}"), ("isa\t\t", "rv64imafdc"), ("mmu\t\t", "sv48"),
+        ("mvendorid\t", "0x0"), ("marchid\t\t", "0x0"), ("mimpid\t\t", "0x0"),
+    ), ""),
+    "s390x": (
+        "vendor_id       : IBM/S390\n# processors    : {cpus}\nbogomips per cpu: 13370.00\nmax thread id   : 0\n"
+        "features\t: esan3 zarch stfle msa ldisp eimm etf3eh highgprs \n"
+        "facilities      : 0 1 2 3 4 7 9 16 17 18 19 20 21 22 24 25 27 30 31 32 33 34 35\n",
+        (),
+        "{lines}\n",
+    ),
+}  # fmt: skip
+
+
+def cpuinfo(k: Any) -> str:
+    """/proc/cpuinfo."""
+    head, rows, tail = _CPUINFO.get(k.arch.name, ("", (("processor\t", "{cpu}"),), ""))
+    out = [head.format(cpus=k.nr_cpus)]
+    for cpu in range(k.nr_cpus):
+        for name, value in rows:
+            value = value.format(cpu=cpu, cpus=k.nr_cpus)
+            out.append(f"{name}: {value}\n" if value else f"{name}:\n")
+        if rows:
+            out.append("\n")
+    if tail:
+        lines = "".join(
+            f"processor {cpu}: version = 00,  identification = {cpu:06X},  machine = 2964\n" for cpu in range(k.nr_cpus)
+        )
+        out.append(tail.format(lines=lines))
+    return "".join(out)
+
+
+def meminfo(k: Any) -> str:
+    """/proc/meminfo."""
+    total = getattr(k, "total_ram_pages", 65536) * 4
+    free = getattr(k, "free_ram_pages", 32768) * 4
+    cached = sum(sb.used_blocks for sb in _tmpfs_supers(k.vfs)) * 4
+    rows = [
+        ("MemTotal", total), ("MemFree", free), ("MemAvailable", free), ("Buffers", 0), ("Cached", cached),
+        ("SwapCached", 0), ("Active", 0), ("Inactive", cached), ("Active(anon)", 0), ("Inactive(anon)", cached),
+        ("Active(file)", 0), ("Inactive(file)", 0), ("Unevictable", 0), ("Mlocked", 0), ("SwapTotal", 0),
+        ("SwapFree", 0), ("Dirty", 0), ("Writeback", 0), ("AnonPages", max(0, total - free - cached) // 2),
+        ("Mapped", 0), ("Shmem", cached), ("KReclaimable", 0), ("Slab", 0), ("SReclaimable", 0), ("SUnreclaim", 0),
+        ("KernelStack", 16 * len(getattr(k, "tasks", {}))), ("PageTables", 0), ("NFS_Unstable", 0), ("Bounce", 0),
+        ("WritebackTmp", 0), ("CommitLimit", total // 2), ("Committed_AS", 0), ("VmallocTotal", 34359738367),
+        ("VmallocUsed", 0), ("VmallocChunk", 0), ("Percpu", 0),
+    ]  # fmt: skip
+    return "".join(f"{name + ':':<16}{kb:8d} kB\n" for name, kb in rows)
+
+
+def _tmpfs_supers(vfs: Vfs) -> list[Any]:
+    seen: list[Any] = []
+    for mnt in vfs.mounts:
+        if hasattr(mnt.mnt_sb, "used_blocks") and mnt.mnt_sb not in seen:
+            seen.append(mnt.mnt_sb)
+    return seen
+
+
+def proc_stat(k: Any) -> str:
+    """/proc/stat."""
+    tasks = list(getattr(k, "tasks", {}).values())
+    user = sum(getattr(t, "utime_ns", 0) for t in tasks)
+    system = sum(getattr(t, "stime_ns", 0) for t in tasks)
+    for task in tasks:
+        signal = getattr(task, "signal", None)
+        if signal is not None and task.pid == task.tgid:
+            user += getattr(signal, "cutime_ns", 0) if task.pid == 1 else 0
+            system += getattr(signal, "cstime_ns", 0) if task.pid == 1 else 0
+    total = k.clock.now_ns * k.nr_cpus
+    idle = max(0, total - user - system)
+    ticks = [user // TICK_NS, 0, system // TICK_NS, idle // TICK_NS, 0, 0, 0, 0, 0, 0]
+    out = ["cpu  " + " ".join(map(str, ticks)) + "\n"]
+    for cpu in range(k.nr_cpus):
+        out.append(f"cpu{cpu} " + " ".join(str(t // k.nr_cpus) for t in ticks) + "\n")
+    running = sum(1 for t in tasks if getattr(t, "state_letter", "R") == "R")
+    boot = (k.clock.realtime_ns - k.clock.now_ns) // 1_000_000_000
+    out.append(f"intr 0\nctxt {getattr(k, 'nr_context_switches', 0)}\nbtime {boot}\n")
+    out.append(f"processes {getattr(k, 'nr_forks', len(tasks))}\nprocs_running {max(1, running)}\nprocs_blocked 0\n")
+    out.append("softirq 0 0 0 0 0 0 0 0 0 0 0\n")
+    return "".join(out)
+
+
+def uptime(k: Any) -> str:
+    """/proc/uptime: seconds up, seconds idle over all CPUs."""
+    up, idle = k.clock.now_ns, getattr(k.clock, "idle_ns", 0) * k.nr_cpus
+    return f"{up // 10**9}.{up // 10**7 % 100:02d} {idle // 10**9}.{idle // 10**7 % 100:02d}\n"
+
+
+def loadavg(k: Any) -> str:
+    """/proc/loadavg: load itself is not simulated."""
+    tasks = list(getattr(k, "tasks", {}).values())
+    running = max(1, sum(1 for t in tasks if getattr(t, "state_letter", "R") == "R"))
+    last = getattr(k, "_pid", 0) or max((t.pid for t in tasks), default=0)
+    return f"0.00 0.00 0.00 {running}/{len(tasks)} {last}\n"
+
+
+def kallsyms(k: Any) -> str:
+    """/proc/kallsyms: every symbol, by address; zeros when kptr_restrict says so."""
+    symbols = getattr(k, "symbols", None)
+    if symbols is None:
+        return ""
+    restrict = k.vfs.sysctl["kernel.kptr_restrict"]
+    hide = restrict >= 2 or (restrict == 1 and not k.capable(34))
+    digits = 2 * k.arch.model.word
+    rows = sorted(symbols, key=lambda s: s.address)
+    text = [f"{0 if hide else s.address:0{digits}x} {s.kind} {s.name}\n" for s in rows]
+    extra = getattr(k, "extra_kallsyms", None)
+    return "".join(text) + (extra() if extra is not None else "")
+
+
+def _devices(k: Any) -> str:
+    chars = "".join(
+        f"{major:3d} {name}\n" for major, name in ((1, "mem"), (5, "/dev/tty"), (5, "/dev/console"), (10, "misc"))
+    )
+    blocks = getattr(k, "block_majors", None) or ((259, "blkext"),)
+    return "Character devices:\n" + chars + "\nBlock devices:\n" + "".join(f"{m:3d} {n}\n" for m, n in blocks)
+
+
+def _filesystems(vfs: Vfs) -> str:
+    return "".join(f"{'nodev' if t.nodev else ''}\t{t.name}\n" for t in vfs.fs_types.values())
+
+
+def _interrupts(k: Any) -> str:
+    head = "           " + "".join(f"CPU{cpu:<8d}" for cpu in range(k.nr_cpus)) + "\n"
+    return head
+
+
+class KmsgNode(PseudoFile):
+    """/proc/kmsg: the log from the beginning."""
+
+    def __init__(self, k: Any) -> None:
+        super().__init__(lambda: "", mode=0o400)
+        self.k = k
+
+    def open(self, flags: int) -> KmsgReader:
+        """A reader of its own."""
+        return KmsgReader(self.k)
+
+
+class KmsgReader:
+    """An open /proc/kmsg."""
+
+    def __init__(self, k: Any) -> None:
+        self.k = k
+        self.index = 0
+
+    def read(self, size: int, pos: int) -> bytes:
+        """Lines not yet read; waits for the next."""
+        log = kernel_log(self.k)
+        if self.index >= len(log):
+            raise WouldBlock("kmsg")
+        out = b""
+        while self.index < len(log):
+            level, stamp, text = log[self.index]
+            line = f"<{level}>[{stamp // 10**9:5d}.{stamp // 1000 % 10**6:06d}] {text}\n".encode("utf-8", "surrogateescape")
+            if out and len(out) + len(line) > size:
+                break
+            out += line[:size]
+            self.index += 1
+        return out
+
+    def write(self, data: bytes, pos: int) -> int:
+        """Not writable."""
+        return 0
+
+    def poll(self) -> int:
+        """Readable while lines are left."""
+        return c.POLLIN | c.POLLRDNORM if self.index < len(kernel_log(self.k)) else 0
+
+    def release(self) -> None:
+        """Nothing."""
+
+
+def version_text(k: Any, uname: Callable[[], list[str]]) -> str:
+    """/proc/version."""
+    fields = uname()
+    return f"{fields[0]} version {fields[2]} (simkernel@simkernel) (python 3) {fields[3]}\n"
+
+
+def make_root(vfs: Vfs) -> Dir:
+    """The nodes of /proc."""
+    k = vfs.k
+    root = ProcRoot(vfs)
+    uname = _uname(k)
+
+    def text(name: str, show: Callable[[], str | bytes], mode: int = 0o444, store: Any = None, fops: Any = None) -> None:
+        root.add(name, PseudoFile(show, store, mode, fops=fops))
+
+    text("buddyinfo", lambda: f"Node 0, zone   Normal {getattr(k, 'free_ram_pages', 0):6d}\n")
+    text("cgroups", lambda: "#subsys_name\thierarchy\tnum_cgroups\tenabled\n")
+    text("cmdline", lambda: getattr(k, "command_line", "console=ttyS0") + "\n")
+    text("consoles", lambda: "ttyS0                -W- (EC   a)    4:64\n")
+    text("cpuinfo", lambda: cpuinfo(k))
+    text("crypto", lambda: "")
+    text("devices", lambda: _devices(k))
+    text("diskstats", lambda: _from(k, "diskstats"))
+    text("execdomains", lambda: "0-0\tLinux           \t[kernel]\n")
+    text("filesystems", lambda: _filesystems(vfs))
+    text("interrupts", lambda: _interrupts(k))
+    text("iomem", lambda: "00000000-ffffffff : System RAM\n")
+    text("ioports", lambda: "")
+    text("kallsyms", lambda: kallsyms(k), fops=PROC_REG_FOPS)
+    root.add("kmsg", KmsgNode(k))
+    text("loadavg", lambda: loadavg(k))
+    text("locks", lambda: "")
+    text("meminfo", lambda: meminfo(k))
+    text("misc", lambda: "")
+    text("modules", lambda: "")
+    root.add("mounts", Link("self/mounts"))
+    root.add("net", Link("self/net"))
+    text("partitions", lambda: _from(k, "partitions"))
+    text("schedstat", lambda: f"version 15\ntimestamp {k.clock.now_ns // 4_000_000}\n")
+    text("softirqs", lambda: _from(k, "softirqs"))
+    text("stat", lambda: proc_stat(k))
+    text("swaps", lambda: "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n")
+    text("sysrq-trigger", lambda: "", 0o200, lambda data: None)
+    text("timer_list", lambda: "", 0o400)
+    text("uptime", lambda: uptime(k))
+    text("version", lambda: version_text(k, uname))
+    text("vmallocinfo", lambda: "", 0o400)
+    text("vmstat", lambda: f"nr_free_pages {getattr(k, 'free_ram_pages', 0)}\npgfault {getattr(k, 'nr_faults', 0)}\n")
+    text("zoneinfo", lambda: "Node 0, zone   Normal\n")
+    vfs.sysctl, sys_dir = make_sysctl(k, uname)
+    _set_fops(sys_dir, PROC_SYS_FOPS if k.version.at_least("5.9") else PROC_SYS_FOPS_5_8)
+    sys_dir.nlink = 1  # type: ignore[attr-defined]
+    root.add("sys", sys_dir)
+    for name in ("bus", "driver", "fs", "irq", "sysvipc", "tty"):
+        root.add(name, Dir())
+    root.add("self", Link(lambda: self_pid(k)))
+    root.add("thread-self", Link(lambda: thread_self(k)))
+    return root
+
+
+def _set_fops(directory: Dir, fops: FileOperations) -> None:
+    for node in directory.children.values():
+        if node.is_dir:
+            _set_fops(node, fops)
+        else:
+            node.fops = fops
+
+
+def _from(k: Any, name: str) -> str:
+    """A text that another subsystem gives: k.proc_texts[name]()."""
+    texts = getattr(k, "proc_texts", None) or {}
+    show = texts.get(name)
+    return str(show()) if show is not None else ""
+
+
+def _uname(k: Any) -> Callable[[], list[str]]:
+    def fields() -> list[str]:
+        try:
+            from simkernel.kernel.system import uname_fields
+
+            return uname_fields(k)
+        except (ImportError, AttributeError):
+            return ["Linux", k.hostname, k.version.release, "#1 SMP", k.arch.name, "(none)"]
+
+    return fields
+
+
+class ProcRoot(Dir):
+    """/proc: fixed entries by (length, name), then self, thread-self and the processes."""
+
+    ordered = True
+
+    def __init__(self, vfs: Vfs) -> None:
+        super().__init__()
+        self.k = vfs.k
+        self.dynamic = True
+        self.ino = PROC_ROOT_INO
+        self.processes: dict[int, PidDir] = {}
+        self.net = Dir()
+
+    @property
+    def nlink(self) -> int:
+        """proc_root_getattr(): the fixed directories and one per process."""
+        fixed = sum(1 for node in self.children.values() if node.is_dir)
+        return 2 + fixed + len(self._leaders())
+
+    def _leaders(self) -> list[Any]:
+        tasks = getattr(self.k, "tasks", {})
+        return [tasks[pid] for pid in sorted(tasks) if pid and tasks[pid].pid == tasks[pid].tgid]
+
+    def entries(self) -> dict[str, Any]:
+        """readdir order of fs/proc/generic.c, then fs/proc/base.c."""
+        late = ("self", "thread-self")
+        names = sorted((n for n in self.children if n not in late), key=lambda n: (len(n), n))
+        out = {name: self.children[name] for name in (*names, *late)}
+        for task in self._leaders():
+            node = find_process(self.k, str(task.pid), self.processes, self.net)
+            if node is not None:
+                out[str(task.pid)] = node
+        return out
+
+    def lookup(self, name: str) -> Any:
+        """A fixed entry or a process."""
+        node = self.children.get(name)
+        if node is not None:
+            return node
+        return find_process(self.k, name, self.processes, self.net)
+
+
+def register_procfs(vfs: Vfs) -> None:
+    """The type; there is one instance."""
+
+    def mount(v: Vfs, devname: str, flags: int, data: str) -> SuperBlock:
+        sb = v.singletons.get("proc")
+        if sb is None:
+            root = make_root(v)
+            seq_iter = v.k.version.at_least("5.10")
+            whole = PROC_ITER_FOPS if seq_iter else PROC_REG_FOPS
+            pid_nodes = SEQ_FOPS
+
+            def fops(node: Any, name: str) -> FileOperations:
+                return whole if root.children.get(name) is node else pid_nodes
+
+            sb = v.singletons["proc"] = PseudoSuper(
+                v, "proc", c.PROC_SUPER_MAGIC, root, fops, missing_is_error=True, first_ino=PROC_DYNAMIC_FIRST,
+                blocksize=1024, order=lambda names: sorted(names, key=lambda n: (len(n), n)), link_size=False,
+            )  # fmt: skip
+            v.fs_values["proc_root"] = root
+        return sb
+
+    vfs.register(FsType("proc", mount))
+
+
+def proc_file(vfs: Vfs, path: str, node: Any) -> None:
+    """proc_create(): put a node under /proc, e.g. "net/dev" (per process through self/net)."""
+    root: ProcRoot = vfs.fs_values["proc_root"]
+    parts = path.split("/")
+    where: Dir = root
+    if parts[0] == "net":
+        where, parts = root.net, parts[1:]
+    for part in parts[:-1]:
+        where = where.children.get(part) or where.add(part, Dir())
+    where.add(parts[-1], node)
+
+

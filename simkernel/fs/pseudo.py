@@ -1,0 +1,573 @@
+"""Generated file systems: proc, sysfs, debugfs, tracefs and the like.  fs/seq_file.c, fs/kernfs/, fs/proc/generic.c.
+
+The tree is made of nodes.  A node is anything with these attributes (tracing's tracefs model has its own classes):
+
+    directory   is_dir = True, mode, entries() -> {name: node}, lookup(name) -> node | None
+    file        is_dir = False, mode, open(flags) -> an open file: read(size, pos) -> bytes, write(data, pos) -> int,
+                poll() -> mask, release()
+    link        is_link = True, readlink() -> str | Path
+
+read() and write() raise KernelError(errno), or tracing.host.WouldBlock(key): then the task sleeps on that key.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from arch.errors import EACCES, EAGAIN, EFAULT, EINVAL, EIO, ENOENT, EPERM, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Cred, Dentry, DirEntry, File, Inode, Path, SuperBlock
+from simkernel.fs.read_write import get_pos, set_pos
+from simkernel.kernel.kfunc import kernel_function
+from tracing.host import WouldBlock
+
+Text = str | bytes
+
+
+class Dir:
+    """A directory with fixed and, from `provider`, changing entries."""
+
+    is_dir = True
+    is_link = False
+
+    def __init__(
+        self, children: Mapping[str, Any] | None = None, mode: int = 0o555,
+        provider: Callable[[], Iterable[tuple[str, Any]]] | None = None, find: Callable[[str], Any] | None = None,
+    ) -> None:  # fmt: skip
+        self.mode = mode
+        self.children: dict[str, Any] = dict(children or {})
+        self.provider = provider
+        self.find = find
+        self.dynamic = provider is not None or find is not None
+        self.uid = self.gid = 0
+
+    def entries(self) -> dict[str, Any]:
+        """Names and nodes in creation order."""
+        if self.provider is None:
+            return self.children
+        return {**self.children, **dict(self.provider())}
+
+    def lookup(self, name: str) -> Any:
+        """One node."""
+        node = self.children.get(name)
+        if node is None and self.find is not None:
+            node = self.find(name)
+        elif node is None and self.provider is not None:
+            node = dict(self.provider()).get(name)
+        return node
+
+    def add(self, name: str, node: Any) -> Any:
+        """Put a node in; gives it back."""
+        self.children[name] = node
+        return node
+
+
+class PseudoFile:
+    """A text file made by functions: `read` gives the whole text, `write` takes what one write(2) brings."""
+
+    is_dir = False
+    is_link = False
+
+    def __init__(
+        self, read: Callable[[], Text] | None = None, write: Callable[[bytes], int | None] | None = None,
+        mode: int | None = None, size: int = 0, fops: FileOperations | None = None,
+    ) -> None:  # fmt: skip
+        self.show = read
+        self.store = write
+        self.size = size
+        self.fops = fops
+        self.uid = self.gid = 0
+        if mode is None:
+            mode = (0o444 if read is not None else 0) | (0o200 if write is not None else 0)
+        self.mode = mode
+
+    def open(self, flags: int) -> Any:
+        """An open file on it."""
+        return OpenText(self)
+
+
+class OpenText:
+    """An open PseudoFile: the text is made at the first read and at every read from position 0."""
+
+    def __init__(self, node: PseudoFile) -> None:
+        self.node = node
+        self.text: bytes | None = None
+
+    def read(self, size: int, pos: int) -> bytes:
+        """A piece of the text."""
+        if self.node.show is None:
+            raise KernelError(EIO if self.node.mode & 0o444 else EINVAL, "not readable")
+        if self.text is None or pos == 0:
+            text = self.node.show()
+            self.text = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
+        return self.text[pos : pos + size]
+
+    def write(self, data: bytes, pos: int) -> int:
+        """Hand the bytes over; None means that all were taken."""
+        if self.node.store is None:
+            raise KernelError(EIO if self.node.mode & 0o222 else EINVAL, "not writable")
+        taken = self.node.store(data)
+        return len(data) if taken is None else taken
+
+    def poll(self) -> int:
+        """Always ready."""
+        return c.DEFAULT_POLLMASK
+
+    def release(self) -> None:
+        """Nothing to do."""
+
+
+class Link:
+    """A symbolic link: text, or a function that gives text or a Path (magic link)."""
+
+    is_dir = False
+    is_link = True
+    mode = 0o777
+
+    def __init__(self, target: Callable[[], str | Path] | str, text: Callable[[], str] | None = None,
+                 mode: int = 0o777) -> None:  # fmt: skip
+        self.target = target
+        self.text = text
+        self.mode = mode
+        self.uid = self.gid = 0
+
+    def readlink(self) -> str | Path:
+        """What it points to."""
+        return self.target() if callable(self.target) else self.target
+
+
+class PseudoSuper(SuperBlock):
+    """The super block of a generated file system, and what is particular about it."""
+
+    def __init__(
+        self, vfs: Any, fs_name: str, magic: int, root: Any, file_fops: Callable[[Any, str], FileOperations],
+        newest_first: bool = False, file_size: int = 0, missing_is_error: bool = False, first_ino: int = 1,
+        blocksize: int = c.PAGE_SIZE, dir_fops: FileOperations | None = None, link_size: bool = False,
+        order: Callable[[list[str]], list[str]] | None = None,
+    ) -> None:  # fmt: skip
+        super().__init__(fs_name, magic, vfs.anon_dev(), vfs.now)
+        self.vfs = vfs
+        self.s_blocksize = blocksize
+        self.file_fops = file_fops
+        self.dir_fops = dir_fops or PSEUDO_DIR_OPERATIONS
+        self.newest_first = newest_first
+        self.order = order
+        self.file_size = file_size
+        self.link_size = link_size
+        # procfs and kernfs answer ENOENT from lookup itself: creating in them fails so, not with EACCES
+        self.missing_is_error = missing_is_error
+        self.next_ino = first_ino
+        self.inode_of: dict[int, tuple[Any, int]] = {}  # id(node) -> (node, inode number): numbers stay
+        self.s_root = Dentry("/", None, PseudoInode(self, root, "/"))
+
+    def ino_for(self, node: Any) -> int:
+        """A node keeps its inode number as long as it lives."""
+        fixed = getattr(node, "ino", None)
+        if fixed:
+            return int(fixed)
+        known = self.inode_of.get(id(node))
+        if known is None:
+            known = self.inode_of[id(node)] = (node, self.new_ino())
+        return known[1]
+
+
+class PseudoInode(Inode):
+    """The inode of a node."""
+
+    __slots__ = ("node",)
+    i_sb: PseudoSuper
+
+    def __init__(self, sb: PseudoSuper, node: Any, name: str) -> None:
+        if node.is_dir:
+            kind = c.S_IFDIR
+        else:
+            kind = c.S_IFLNK if getattr(node, "is_link", False) else c.S_IFREG
+        mode = node.mode & c.S_IALLUGO
+        kind = node.mode & c.S_IFMT or kind
+        super().__init__(sb, kind | mode, sb.ino_for(node))
+        self.node = node
+        self.i_uid = getattr(node, "uid", 0)
+        self.i_gid = getattr(node, "gid", 0)
+        self.i_rdev = getattr(node, "rdev", 0)
+        if node.is_dir:
+            self.i_fop = sb.dir_fops
+            self.i_nlink = 2 + sum(1 for n in self._static().values() if n.is_dir)
+        elif kind == c.S_IFREG:
+            self.i_fop = getattr(node, "fops", None) or sb.file_fops(node, name)
+            self.i_size = getattr(node, "size", 0) or sb.file_size
+        elif kind == c.S_IFLNK and sb.link_size:
+            target = node.readlink()
+            self.i_size = len(target) if isinstance(target, str) else 0
+
+    def _static(self) -> dict[str, Any]:
+        if getattr(self.node, "dynamic", False):
+            children: dict[str, Any] = self.node.children
+            return children
+        entries: dict[str, Any] = self.node.entries()
+        return entries
+
+    @property
+    def pinned_dentries(self) -> bool:  # type: ignore[override]
+        """Entries of a generated directory are asked for anew."""
+        return False
+
+    def lookup(self, parent: Dentry, name: str) -> Dentry | None:
+        """The node's child; its dentry is kept as long as the node stays the same."""
+        node = self.node.lookup(name)
+        children = parent.children
+        assert children is not None
+        known = children.get(name)
+        if node is None:
+            if known is not None:
+                parent.drop(known)
+            if self.i_sb.missing_is_error:
+                raise KernelError(ENOENT, f"no {name}")
+            return None
+        if known is not None and isinstance(known.inode, PseudoInode) and known.inode.node is node:
+            return known
+        child = parent.add(name, PseudoInode(self.i_sb, node, name))
+        if known is not None:
+            known.hashed = False
+        return child
+
+    def entries(self, parent: Dentry) -> list[DirEntry]:
+        """In the file system's order."""
+        nodes: dict[str, Any] = self.node.entries()
+        sb = self.i_sb
+        out = []
+        names = list(nodes)
+        if sb.order is not None and not getattr(self.node, "ordered", False):
+            names = sb.order(names)
+        elif sb.newest_first:
+            names.reverse()
+        for name in names:
+            node = nodes[name]
+            kind = c.DT_DIR if node.is_dir else c.DT_LNK if getattr(node, "is_link", False) else c.DT_REG
+            if node.mode & c.S_IFMT:
+                kind = (node.mode & c.S_IFMT) >> 12
+            out.append(DirEntry(name, sb.ino_for(node), kind))
+        return out
+
+    def get_link(self, dentry: Dentry) -> str | Path:
+        """The link's target."""
+        target: str | Path = self.node.readlink()
+        return target
+
+    def readlink(self, dentry: Dentry) -> str:
+        """Text, also for magic links."""
+        text = getattr(self.node, "text", None)
+        if text is not None:
+            return str(text())
+        target = self.node.readlink()
+        return target if isinstance(target, str) else self.i_sb.vfs.d_path(target)
+
+    def mkdir(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        """Where the node offers it (tracefs instances)."""
+        make = getattr(self.node, "mkdir", None)
+        if make is None:
+            raise KernelError(EPERM, "cannot make directories here")
+        make(name)
+        child = self.lookup(parent, name)
+        assert child is not None
+        return child
+
+    def rmdir(self, parent: Dentry, victim: Dentry) -> None:
+        """Where the node offers it."""
+        remove = getattr(self.node, "rmdir", None)
+        if remove is None:
+            raise KernelError(EPERM, "cannot remove directories here")
+        remove(victim.name)
+        parent.drop(victim)
+
+    def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        """No new files."""
+        raise KernelError(EACCES, "cannot create files here")
+
+    def getattr(self) -> None:
+        """A node may know its size, and its link count may have changed."""
+        if self.i_mode & c.S_IFMT == c.S_IFDIR:
+            self.i_nlink = getattr(self.node, "nlink", 0) or 2 + sum(1 for n in self._static().values() if n.is_dir)
+            return
+        size = getattr(self.node, "size_now", None)
+        if size is not None:
+            self.i_size = size()
+
+    def setattr_size(self, size: int) -> None:
+        """O_TRUNC on a generated file does nothing (the node hears of it in open's flags)."""
+
+
+# --- the file operations ---
+
+
+def open_node(k: Any, inode: Inode, file: File) -> int:
+    """Open the node; the handle becomes private_data."""
+    assert isinstance(inode, PseudoInode)
+    file.private_data = inode.node.open(file.f_flags)
+    return 0
+
+
+def release_node(k: Any, file: File) -> Any:
+    """Let the handle go."""
+    handle = file.private_data
+    if handle is not None:
+        running = handle.release()
+        if inspect.isgenerator(running):
+            return running
+    return None
+
+
+def poll_node(k: Any, file: File, queues: Any) -> int:
+    """Ask the handle; what it waits for is its `poll_key`."""
+    handle = file.private_data
+    mask = int(handle.poll())
+    if queues is not None:
+        key = getattr(handle, "poll_key", None)
+        if key is not None:
+            queues.append(k.vfs.key_queue(key))
+    return mask
+
+
+def read_steps(k: Any, file: File, size: int, pos: int) -> Any:
+    """Bytes from the handle, sleeping while it would block."""
+    while True:
+        try:
+            data = file.private_data.read(size, pos)
+            if inspect.isgenerator(data):
+                data = yield from data
+            return data
+        except WouldBlock as blocked:
+            if file.f_flags & c.O_NONBLOCK:
+                raise KernelError(EAGAIN, "would block") from None
+            ret = yield k.wait(k.vfs.key_queue(blocked.key))
+            if ret < 0:
+                raise KernelError(-ret, "interrupted") from None
+
+
+def node_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+    """The body of every plain read of a generated file."""
+    file = k.vfs.files[file_addr]
+    pos = get_pos(k, file, ppos)
+    data = yield from read_steps(k, file, count, pos)
+    if data:
+        k.copy_to_user(buf, data)
+        set_pos(k, file, ppos, pos + len(data))
+    return len(data)
+
+
+def node_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+    """The body of every plain write of a generated file."""
+    file = k.vfs.files[file_addr]
+    data = k.copy_from_user(buf, min(count, 1 << 20))
+    pos = get_pos(k, file, ppos)
+    taken = yield from write_steps(k, file, data, pos)
+    set_pos(k, file, ppos, pos + taken)
+    return taken
+
+
+def write_steps(k: Any, file: File, data: bytes, pos: int) -> Any:
+    """Bytes to the handle, sleeping while it would block."""
+    while True:
+        try:
+            taken = file.private_data.write(data, pos)
+            if inspect.isgenerator(taken):
+                taken = yield from taken
+            return len(data) if taken is None else taken
+        except WouldBlock as blocked:
+            if file.f_flags & c.O_NONBLOCK:
+                raise KernelError(EAGAIN, "would block") from None
+            ret = yield k.wait(k.vfs.key_queue(blocked.key))
+            if ret < 0:
+                raise KernelError(-ret, "interrupted") from None
+
+
+def node_read_iter(k: Any, iocb_addr: int, to: int) -> Any:
+    """The body of every read_iter of a generated file."""
+    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[to]
+    data = yield from read_steps(k, iocb.file, it.count, iocb.pos)
+    copied = it.copy_to(data)
+    if data and not copied:
+        return -EFAULT
+    iocb.pos += copied
+    return copied
+
+
+def node_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
+    """The body of every write_iter of a generated file."""
+    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[from_]
+    wanted = it.count
+    data = it.copy_from(wanted)
+    if wanted and not data:
+        return -EFAULT
+    taken = yield from write_steps(k, iocb.file, data, iocb.pos)
+    iocb.pos += taken
+    return taken
+
+
+# Names of kernel functions whose body is node_read, node_write or their iter forms: (name, source, since, until).
+READS = (
+    ("seq_read", "fs/seq_file.c", None, None),
+    ("tracing_read_pipe", "kernel/trace/trace.c", None, None),
+    ("tracing_buffers_read", "kernel/trace/trace.c", None, None),
+    ("rb_simple_read", "kernel/trace/trace.c", None, None),
+    ("event_id_read", "kernel/trace/trace_events.c", None, None),
+    ("event_enable_read", "kernel/trace/trace_events.c", None, None),
+    ("system_enable_read", "kernel/trace/trace_events.c", None, None),
+    ("event_filter_read", "kernel/trace/trace_events.c", None, None),
+    ("tracing_set_trace_read", "kernel/trace/trace.c", None, None),
+    ("simple_attr_read", "fs/libfs.c", None, None),
+    ("proc_pid_cmdline_read", "fs/proc/base.c", None, None),
+    ("environ_read", "fs/proc/base.c", None, None),
+    ("mem_read", "fs/proc/base.c", None, None),
+    ("auxv_read", "fs/proc/base.c", None, None),
+    ("oom_score_adj_read", "fs/proc/base.c", None, None),
+    ("kernfs_fop_read", "fs/kernfs/file.c", None, "5.10"),
+    ("kmsg_read", "fs/proc/kmsg.c", None, None),
+    ("bpf_dummy_read", "kernel/bpf/syscall.c", None, None),
+)
+WRITES = (
+    ("probes_write", "kernel/trace/trace_kprobe.c", None, None),
+    ("tracing_mark_write", "kernel/trace/trace.c", None, None),
+    ("rb_simple_write", "kernel/trace/trace.c", None, None),
+    ("event_enable_write", "kernel/trace/trace_events.c", None, None),
+    ("system_enable_write", "kernel/trace/trace_events.c", None, None),
+    ("event_filter_write", "kernel/trace/trace_events.c", None, None),
+    ("ftrace_event_write", "kernel/trace/trace_events.c", None, None),
+    ("tracing_write_stub", "kernel/trace/trace.c", None, None),
+    ("simple_attr_write", "fs/libfs.c", None, None),
+    ("proc_simple_write", "fs/proc/generic.c", None, None),
+    ("comm_write", "fs/proc/base.c", None, None),
+    ("mem_write", "fs/proc/base.c", None, None),
+    ("oom_score_adj_write", "fs/proc/base.c", None, None),
+    ("kernfs_fop_write", "fs/kernfs/file.c", None, "5.10"),
+    ("bpf_dummy_write", "kernel/bpf/syscall.c", None, None),
+)
+READ_ITERS = (
+    ("seq_read_iter", "fs/seq_file.c", "5.10", None),
+    ("kernfs_fop_read_iter", "fs/kernfs/file.c", "5.10", None),
+    ("proc_sys_read", "fs/proc/proc_sysctl.c", "5.9", None),
+)
+WRITE_ITERS = (
+    ("kernfs_fop_write_iter", "fs/kernfs/file.c", "5.10", None),
+    ("proc_sys_write", "fs/proc/proc_sysctl.c", "5.9", None),
+)
+
+
+def _declare() -> None:
+    for rows, text, body in (
+        (READS, "ssize_t {}(struct file *file, char *buf, size_t size, loff_t *ppos)", node_read),
+        (WRITES, "ssize_t {}(struct file *file, const char *buf, size_t size, loff_t *ppos)", node_write),
+        (READ_ITERS, "ssize_t {}(struct kiocb *iocb, struct iov_iter *iter)", node_read_iter),
+        (WRITE_ITERS, "ssize_t {}(struct kiocb *iocb, struct iov_iter *iter)", node_write_iter),
+    ):
+        for name, source, since, until in rows:
+            kernel_function(text.format(name), source=source, since=since, until=until)(body)
+
+
+_declare()
+
+
+@kernel_function(
+    "ssize_t proc_reg_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="fs/proc/inode.c"
+)
+def proc_reg_read(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+    """Keep the entry in use, and read it."""
+    return (yield k.call("seq_read", file, buf, count, ppos))
+
+
+@kernel_function(
+    "ssize_t proc_reg_read_iter(struct kiocb *iocb, struct iov_iter *iter)", source="fs/proc/inode.c", since="5.10"
+)
+def proc_reg_read_iter(k: Any, iocb: int, it: int) -> Any:
+    """Keep the entry in use, and read it."""
+    return (yield k.call("seq_read_iter", iocb, it))
+
+
+@kernel_function(
+    "ssize_t proc_reg_write(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="fs/proc/inode.c"
+)
+def proc_reg_write(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+    """Keep the entry in use, and write it."""
+    return (yield k.call("proc_simple_write", file, buf, count, ppos))
+
+
+@kernel_function(
+    "ssize_t proc_sys_read(struct file *filp, char *buf, size_t count, loff_t *ppos)", source="fs/proc/proc_sysctl.c",
+    until="5.9",
+)  # fmt: skip
+def proc_sys_read_5_8(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+    """Read a sysctl."""
+    return (yield from node_read(k, file, buf, count, ppos))
+
+
+@kernel_function(
+    "ssize_t proc_sys_write(struct file *filp, const char *buf, size_t count, loff_t *ppos)",
+    source="fs/proc/proc_sysctl.c", until="5.9",
+)  # fmt: skip
+def proc_sys_write_5_8(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+    """Write a sysctl."""
+    return (yield from node_write(k, file, buf, count, ppos))
+
+
+PSEUDO_DIR_OPERATIONS = FileOperations(
+    "simple_dir_operations", read="generic_read_dir", llseek="dcache_dir_lseek", iterate=True,
+    fsync=lambda k, file: 0,
+)  # fmt: skip
+
+
+@kernel_function(
+    "ssize_t generic_read_dir(struct file *filp, char *buf, size_t siz, loff_t *ppos)", source="fs/libfs.c"
+)
+def generic_read_dir(k: Any, file: int, buf: int, size: int, ppos: int) -> int:
+    """Directories are not read with read(2)."""
+    from arch.errors import EISDIR
+
+    return -EISDIR
+
+
+def node_fops(name: str, read: str | None = "seq_read", write: str | None = None, read_iter: str | None = None,
+              write_iter: str | None = None, llseek: str = "default_llseek") -> FileOperations:  # fmt: skip
+    """FileOperations of generated files."""
+    return FileOperations(
+        name, read=read, write=write, read_iter=read_iter, write_iter=write_iter, llseek=llseek, open=open_node,
+        release=release_node, poll=poll_node,
+    )  # fmt: skip
+
+
+SEQ_FOPS = node_fops("proc_single_file_operations", read="seq_read", write="proc_simple_write")
+PROC_REG_FOPS = node_fops("proc_reg_file_ops", read="proc_reg_read", write="proc_reg_write")
+PROC_ITER_FOPS = node_fops("proc_iter_file_ops", read=None, read_iter="proc_reg_read_iter", write="proc_reg_write")
+PROC_SYS_FOPS = node_fops("proc_sys_file_operations", read=None, read_iter="proc_sys_read", write_iter="proc_sys_write")
+PROC_SYS_FOPS_5_8 = node_fops("proc_sys_file_operations", read="proc_sys_read", write="proc_sys_write")
+KERNFS_FOPS = node_fops(
+    "kernfs_file_fops", read=None, read_iter="kernfs_fop_read_iter", write_iter="kernfs_fop_write_iter"
+)
+KERNFS_FOPS_5_9 = node_fops("kernfs_file_fops", read="kernfs_fop_read", write="kernfs_fop_write")
+DEBUGFS_FOPS = node_fops("debugfs_full_proxy_file_operations", read="seq_read", write="simple_attr_write")
+
+# tracefs: which functions serve which file.  kernel/trace/trace.c, trace_events.c, trace_kprobe.c, trace_uprobe.c
+_TRACEFS_FUNCTIONS = {
+    "trace_pipe": ("tracing_read_pipe", "tracing_write_stub"),
+    "trace_marker": ("seq_read", "tracing_mark_write"),
+    "kprobe_events": ("seq_read", "probes_write"),
+    "uprobe_events": ("seq_read", "probes_write"),
+    "tracing_on": ("rb_simple_read", "rb_simple_write"),
+    "id": ("event_id_read", "tracing_write_stub"),
+    "enable": ("event_enable_read", "event_enable_write"),
+    "filter": ("event_filter_read", "event_filter_write"),
+    "set_event": ("seq_read", "ftrace_event_write"),
+    "trace": ("seq_read", "tracing_write_stub"),
+    "current_tracer": ("tracing_set_trace_read", "simple_attr_write"),
+    "trace_pipe_raw": ("tracing_buffers_read", "tracing_write_stub"),
+}
+_TRACEFS_FOPS = {
+    name: node_fops(f"{name}_fops", read, write) for name, (read, write) in _TRACEFS_FUNCTIONS.items()
+}
+TRACEFS_DEFAULT_FOPS = node_fops("tracefs_file_operations", "seq_read", "simple_attr_write")
+
+
+def tracefs_fops(node: Any, name: str) -> FileOperations:
+    """By file name."""
+    return _TRACEFS_FOPS.get(name, TRACEFS_DEFAULT_FOPS)

@@ -1,0 +1,132 @@
+"""What is in the root file system at boot, and putting files into it from the host's side.
+
+The root is a tmpfs with the usual directories, a few files of /etc, and /proc, /sys and /dev mounted.  `add_file` and
+`add_tree` are used by the machine to bring a program in; a program's bytes come from the host as pages are needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arch.errors import KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.inode import ROOT_CRED, Dentry, to_bytes
+from simkernel.fs.tmpfs import TmpfsInode
+
+# Directories of the root: (path, mode), in the order of `ls` reversed so that an unsorted listing looks natural.
+DIRECTORIES = (
+    ("/var", 0o755), ("/var/tmp", 0o1777), ("/var/log", 0o755), ("/usr", 0o755), ("/usr/bin", 0o755),
+    ("/usr/sbin", 0o755), ("/tmp", 0o1777), ("/sys", 0o555), ("/sbin", 0o755), ("/run", 0o755), ("/root", 0o700),
+    ("/proc", 0o555), ("/mnt", 0o755), ("/lib", 0o755), ("/home", 0o755), ("/etc", 0o755), ("/dev", 0o755),
+    ("/bin", 0o755),
+)  # fmt: skip
+
+ETC = (
+    ("passwd", "root:x:0:0:root:/root:/bin/sh\nnobody:x:65534:65534:nobody:/:/bin/false\n"),
+    ("group", "root:x:0:\ntty:x:5:\nnogroup:x:65534:\n"),
+    ("shells", "/bin/sh\n"),
+    ("profile", "export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\n"),
+    ("hosts", "127.0.0.1\tlocalhost\n"),
+    ("os-release", 'NAME="simkernel"\nID=simkernel\nPRETTY_NAME="simkernel"\n'),
+)  # fmt: skip
+
+
+def make_directory(vfs: Any, path: str, mode: int = 0o755) -> Dentry:
+    """mkdir -p, with all rights; gives the directory."""
+    parent: Dentry = vfs.root.dentry
+    mnt = vfs.root.mnt
+    parts = [p for p in path.split("/") if p]
+    for index, part in enumerate(parts):
+        mnt, parent = vfs.traverse_mounts(mnt, parent)
+        child = parent.inode.lookup(parent, part)
+        if child is None:
+            last = index == len(parts) - 1
+            child = parent.inode.mkdir(parent, part, mode if last else 0o755, ROOT_CRED)
+        parent = child
+    return vfs.traverse_mounts(mnt, parent)[1]  # type: ignore[no-any-return]
+
+
+def add_file(
+    vfs: Any, path: str, content: bytes | str = b"", mode: int = 0o644, filler: Callable[[int], bytes] | None = None,
+    size: int | None = None,
+) -> TmpfsInode:  # fmt: skip
+    """Make (or replace) a regular file; with `filler` its pages are asked for when needed, `size` says how long it is."""
+    directory, _, name = path.rpartition("/")
+    parent = make_directory(vfs, directory)
+    old = parent.inode.lookup(parent, name)
+    if old is not None:
+        parent.inode.unlink(parent, old)
+        vfs.evict_if_unused(old.inode)
+    child = parent.inode.create(parent, name, mode, ROOT_CRED)
+    inode = child.inode
+    assert isinstance(inode, TmpfsInode) and inode.i_mapping is not None
+    data = to_bytes(content) if isinstance(content, str) else content
+    if filler is not None:
+        inode.i_mapping.filler = filler
+        inode.i_size = size or 0
+    elif data:
+        inode.i_mapping.write(0, data)
+        inode.i_size = len(data)
+    return inode
+
+
+def add_bytes_lazily(vfs: Any, path: str, data: bytes, mode: int = 0o755) -> TmpfsInode:
+    """A file whose pages are copied into simulated memory when they are first used: for large programs."""
+
+    def filler(index: int) -> bytes:
+        return data[index << c.PAGE_SHIFT : (index + 1) << c.PAGE_SHIFT]
+
+    return add_file(vfs, path, mode=mode, filler=filler, size=len(data))
+
+
+def add_link(vfs: Any, path: str, target: str) -> None:
+    """A symbolic link; what has that name is replaced."""
+    directory, _, name = path.rpartition("/")
+    parent = make_directory(vfs, directory)
+    old = parent.inode.lookup(parent, name)
+    if old is not None:
+        parent.inode.unlink(parent, old)
+    parent.inode.symlink(parent, name, target, ROOT_CRED)
+
+
+def add_hard_link(vfs: Any, path: str, target: str) -> None:
+    """One more name for a file."""
+    directory, _, name = path.rpartition("/")
+    parent = make_directory(vfs, directory)
+    try:
+        old = vfs.resolve(target).dentry
+    except KernelError:
+        raise ValueError(f"{target} does not exist") from None
+    if parent.inode.lookup(parent, name) is None:
+        parent.inode.link(parent, name, old)
+
+
+def add_node(vfs: Any, path: str, kind: int, dev: int, mode: int) -> None:
+    """A device node; kind is S_IFCHR or S_IFBLK."""
+    directory, _, name = path.rpartition("/")
+    parent = make_directory(vfs, directory)
+    if parent.inode.lookup(parent, name) is None:
+        parent.inode.mknod(parent, name, kind | mode, dev, ROOT_CRED)
+
+
+def populate_root(vfs: Any) -> None:
+    """Directories and /etc."""
+    for path, mode in DIRECTORIES:
+        make_directory(vfs, path, mode)
+    for name, text in ETC:
+        add_file(vfs, f"/etc/{name}", text)
+    add_file(vfs, "/etc/hostname", f"{vfs.k.hostname}\n")
+    add_link(vfs, "/etc/mtab", "/proc/mounts")
+    add_link(vfs, "/var/run", "/run")
+
+
+def populate_dev(vfs: Any, nodes: Any) -> None:
+    """Device nodes and the links of /dev."""
+    for name, major, minor, mode in nodes:
+        add_node(vfs, f"/dev/{name}", c.S_IFCHR, c.makedev(major, minor), mode)
+    for name, target in (
+        ("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"),
+        ("stderr", "/proc/self/fd/2"),
+    ):  # fmt: skip
+        add_link(vfs, f"/dev/{name}", target)

@@ -1,0 +1,288 @@
+"""poll(2), select(2).  fs/select.c.
+
+Each file says what is ready and which wait queues would tell of a change; the task sleeps on all of them at once.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EBADF, EINTR, EINVAL, ERESTARTNOHAND, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.inode import File
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.waitqueue import WaitQueue
+
+SECOND = 1_000_000_000
+UNBLOCKABLE = 1 << 8 | 1 << 18  # SIGKILL, SIGSTOP
+POLLIN_SET = c.POLLRDNORM | c.POLLRDBAND | c.POLLIN | c.POLLHUP | c.POLLERR
+POLLOUT_SET = c.POLLWRBAND | c.POLLWRNORM | c.POLLOUT | c.POLLERR
+POLLEX_SET = c.POLLPRI
+
+
+def vfs_poll(k: Any, file: File, queues: list[WaitQueue] | None) -> int:
+    """A file without poll is always ready."""
+    if file.f_op.poll is None:
+        return c.DEFAULT_POLLMASK
+    return file.f_op.poll(k, file, queues)
+
+
+def wait_ready(k: Any, check: Any, timeout_ns: int | None) -> Any:
+    """Repeat check(queues) -> count until it is not 0, time is up or a signal came; (count, interrupted)."""
+    deadline = None if timeout_ns is None else k.clock.now_ns + timeout_ns
+    while True:
+        queues: list[WaitQueue] = []
+        count = check(queues)
+        if count:
+            return count, False
+        left = None if deadline is None else deadline - k.clock.now_ns
+        if left is not None and left <= 0:
+            return 0, False
+        ret = yield k.wait(tuple(queues) if queues else None, timeout_ns=left)
+        if ret == -62:  # ETIME
+            return check([]), False
+        if ret < 0:
+            return check([]), True
+
+
+class PollCall:
+    """One poll(2): the descriptors and what they answered."""
+
+    def __init__(self, k: Any, ufds: int, nfds: int) -> None:
+        self.k = k
+        self.ufds = ufds
+        raw = k.copy_from_user(ufds, 8 * nfds) if nfds else b""
+        order = k.mem.byteorder
+        self.rows = [
+            (
+                int.from_bytes(raw[i : i + 4], order, signed=True),
+                int.from_bytes(raw[i + 4 : i + 6], order),
+            )
+            for i in range(0, 8 * nfds, 8)
+        ]
+        self.revents = [0] * nfds
+
+    def check(self, queues: list[WaitQueue]) -> int:
+        """do_poll(): how many are ready."""
+        count = 0
+        fds = self.k.current.files.fds
+        for i, (fd, events) in enumerate(self.rows):
+            mask = 0
+            if fd >= 0:
+                file = fds.get(fd)
+                if file is None or file.f_mode & c.FMODE_PATH:
+                    mask = c.POLLNVAL
+                else:
+                    mask = vfs_poll(self.k, file, queues) & (events | c.POLLERR | c.POLLHUP)
+            self.revents[i] = mask
+            if mask:
+                count += 1
+        return count
+
+    def finish(self) -> None:
+        """Copy the answers out."""
+        for i, mask in enumerate(self.revents):
+            self.k.put_user(self.ufds + 8 * i + 6, 2, mask)
+
+
+@kernel_function(
+    "int do_sys_poll(struct pollfd *ufds, unsigned int nfds, struct timespec64 *end_time)", source="fs/select.c"
+)
+def do_sys_poll(k: Any, ufds: int, nfds: int, end_time: int) -> Any:
+    """Poll until something is ready; the timeout is found by the address of end_time."""
+    if nfds > k.current.files.limit():
+        return -EINVAL
+    timeout: int | None = k.vfs.objects[end_time] if end_time else None
+    call = PollCall(k, ufds, nfds)
+    count, interrupted = yield from wait_ready(k, call.check, timeout)
+    if interrupted and not count:
+        return -EINTR
+    call.finish()
+    return count
+
+
+def _poll(k: Any, ufds: int, nfds: int, timeout_ns: int | None) -> Any:
+    addr = 0
+    if timeout_ns is not None:
+        addr = k.mem.alloc(16)
+        k.vfs.objects[addr] = timeout_ns
+    try:
+        return (yield k.call("do_sys_poll", ufds, nfds, addr))
+    finally:
+        if addr:
+            del k.vfs.objects[addr]
+            k.mem.free(addr)
+
+
+@syscall("poll", "struct pollfd *ufds, unsigned int nfds, int timeout_msecs", source="fs/select.c")
+def sys_poll(k: Any, ufds: int, nfds: int, timeout_msecs: int) -> Any:
+    """poll(2)."""
+    ret = yield from _poll(k, ufds, nfds, None if timeout_msecs < 0 else timeout_msecs * 1_000_000)
+    return -ERESTARTNOHAND if ret == -EINTR else ret
+
+
+def read_timespec(k: Any, addr: int) -> int | None:
+    """struct timespec of user space in nanoseconds; None for a null pointer; EINVAL."""
+    if not addr:
+        return None
+    word = k.arch.model.word
+    sec, nsec = k.get_user(addr, word, True), k.get_user(addr + word, word, True)
+    if sec < 0 or not 0 <= nsec < SECOND:
+        raise KernelError(EINVAL, "bad timespec")
+    return int(sec * SECOND + nsec)
+
+
+def set_mask(k: Any, sigmask: int, size: int) -> Any:
+    """set_user_sigmask(): install a temporary mask.
+
+    Gives a function of (interrupted): it puts the old mask back, or leaves that to the delivery of the signal.
+    """
+    if not sigmask:
+        return None
+    if size != 8:
+        raise KernelError(EINVAL, "sigset size")
+    task = k.current
+    task.saved_blocked = task.blocked
+    task.blocked = k.get_user(sigmask, 8) & ~UNBLOCKABLE
+    task.work = True
+
+    def restore(interrupted: bool) -> None:
+        if not interrupted and task.saved_blocked is not None:
+            task.blocked, task.saved_blocked = task.saved_blocked, None
+
+    return restore
+
+
+@syscall(
+    "ppoll", "struct pollfd *ufds, unsigned int nfds, struct __kernel_timespec *tsp, const sigset_t *sigmask, "
+    "size_t sigsetsize", source="fs/select.c",
+)  # fmt: skip
+def sys_ppoll(k: Any, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int) -> Any:
+    """ppoll(2)."""
+    timeout = read_timespec(k, tsp)
+    start = k.clock.now_ns
+    restore = set_mask(k, sigmask, sigsetsize)
+    ret = yield from _poll(k, ufds, nfds, timeout)
+    if restore is not None:
+        restore(ret == -EINTR)
+    if tsp and timeout is not None:
+        _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1)
+    return -ERESTARTNOHAND if ret == -EINTR else ret
+
+
+def _put_left(k: Any, addr: int, left_ns: int, unit: int) -> None:
+    """poll_select_finish(): what is left of the timeout; `unit` 1 for timespec, 1000 for timeval."""
+    left = max(0, left_ns)
+    word = k.arch.model.word
+    k.put_user(addr, word, left // SECOND)
+    k.put_user(addr + word, word, left % SECOND // unit)
+
+
+class SelectCall:
+    """One select(2)."""
+
+    def __init__(self, k: Any, n: int, inp: int, outp: int, exp: int) -> None:
+        self.k = k
+        self.n = n
+        self.pointers = (inp, outp, exp)
+        word = k.arch.model.word
+        self.size = (n + 8 * word - 1) // (8 * word) * word
+        self.wanted = [self._read(p) for p in self.pointers]
+        self.result: list[set[int]] = [set(), set(), set()]
+
+    def _read(self, addr: int) -> set[int]:
+        if not addr or not self.size:
+            return set()
+        raw = self.k.copy_from_user(addr, self.size)
+        word = self.k.arch.model.word
+        out = set()
+        for at in range(0, self.size, word):
+            value = int.from_bytes(raw[at : at + word], self.k.mem.byteorder)
+            base = at * 8
+            out |= {base + bit for bit in range(8 * word) if value >> bit & 1 and base + bit < self.n}
+        return out
+
+    def check_fds(self) -> int:
+        """EBADF for a descriptor that is not open."""
+        fds = self.k.current.files.fds
+        every = self.wanted[0] | self.wanted[1] | self.wanted[2]
+        return -EBADF if any(fd not in fds for fd in every) else 0
+
+    def check(self, queues: list[WaitQueue]) -> int:
+        """do_select(): how many bits are set."""
+        fds = self.k.current.files.fds
+        self.result = [set(), set(), set()]
+        for fd in sorted(self.wanted[0] | self.wanted[1] | self.wanted[2]):
+            file = fds.get(fd)
+            if file is None:
+                continue
+            mask = vfs_poll(self.k, file, queues)
+            for which, bits in enumerate((POLLIN_SET, POLLOUT_SET, POLLEX_SET)):
+                if mask & bits and fd in self.wanted[which]:
+                    self.result[which].add(fd)
+        return sum(map(len, self.result))
+
+    def finish(self) -> None:
+        """Copy the sets out."""
+        word = self.k.arch.model.word
+        for addr, fds in zip(self.pointers, self.result, strict=True):
+            if addr:
+                raw = b"".join(
+                    sum(1 << fd - at * 8 for fd in fds if 0 <= fd - at * 8 < 8 * word).to_bytes(word, self.k.mem.byteorder)
+                    for at in range(0, self.size, word)
+                )
+                self.k.copy_to_user(addr, raw)
+
+
+def _select(k: Any, n: int, inp: int, outp: int, exp: int, timeout_ns: int | None) -> Any:
+    if n < 0:
+        return -EINVAL
+    n = min(n, max(k.current.files.max_fds, 64))
+    call = SelectCall(k, n, inp, outp, exp)
+    bad = call.check_fds()
+    if bad:
+        return bad
+    count, interrupted = yield from wait_ready(k, call.check, timeout_ns)
+    if interrupted and not count:
+        return -EINTR
+    call.finish()
+    return count
+
+
+@syscall(
+    "select", "int n, fd_set *inp, fd_set *outp, fd_set *exp, struct __kernel_old_timeval *tvp", source="fs/select.c"
+)
+def sys_select(k: Any, n: int, inp: int, outp: int, exp: int, tvp: int) -> Any:
+    """select(2)."""
+    timeout = None
+    if tvp:
+        word = k.arch.model.word
+        sec, usec = k.get_user(tvp, word, True), k.get_user(tvp + word, word, True)
+        if sec < 0 or usec < 0:
+            return -EINVAL
+        timeout = sec * SECOND + usec * 1000
+    start = k.clock.now_ns
+    ret = yield from _select(k, n, inp, outp, exp, timeout)
+    if tvp and timeout is not None:
+        _put_left(k, tvp, timeout - (k.clock.now_ns - start), 1000)
+    return -ERESTARTNOHAND if ret == -EINTR else ret
+
+
+@syscall(
+    "pselect6", "int n, fd_set *inp, fd_set *outp, fd_set *exp, struct __kernel_timespec *tsp, void *sig",
+    source="fs/select.c",
+)  # fmt: skip
+def sys_pselect6(k: Any, n: int, inp: int, outp: int, exp: int, tsp: int, sig: int) -> Any:
+    """pselect(2): the sixth argument points to (sigset pointer, size)."""
+    word = k.arch.model.word
+    sigmask = k.get_user(sig, word) if sig else 0
+    size = k.get_user(sig + word, word) if sig else 0
+    timeout = read_timespec(k, tsp)
+    start = k.clock.now_ns
+    restore = set_mask(k, sigmask, size)
+    ret = yield from _select(k, n, inp, outp, exp, timeout)
+    if restore is not None:
+        restore(ret == -EINTR)
+    if tsp and timeout is not None:
+        _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1)
+    return -ERESTARTNOHAND if ret == -EINTR else ret

@@ -1,0 +1,165 @@
+"""Reading and writing files of the page cache.  mm/shmem.c, mm/filemap.c.
+
+shmem_file_read_iter serves tmpfs, generic_file_read_iter (filemap_read) files from the host.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EFAULT, EFBIG, EINVAL, EISDIR, ENOSPC, EPERM, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.inode import File
+from simkernel.fs.read_write import fsize_limit
+from simkernel.fs.uio import IovIter, Kiocb
+from simkernel.kernel.kfunc import kernel_function
+
+CHUNK = 1 << 20  # bytes copied in one go
+
+
+def _file_read(k: Any, iocb_addr: int, to: int) -> int:
+    """Copy from the pages to where the reader wants it."""
+    vfs = k.vfs
+    iocb: Kiocb = vfs.objects[iocb_addr]
+    it = vfs.objects[to]
+    file = iocb.file
+    inode, mapping = file.f_inode, file.f_mapping
+    done = 0
+    pos = iocb.pos
+    while it.count:
+        size = min(it.count, inode.i_size - pos, CHUNK)
+        if size <= 0:
+            break
+        copied = it.copy_to(mapping.read(pos, size))
+        done += copied
+        pos += copied
+        if copied < size:
+            if not done:
+                return -EFAULT
+            break
+    iocb.pos = pos
+    if not file.f_flags & c.O_NOATIME:
+        vfs.touch_atime(file.f_path)
+    return done
+
+
+@kernel_function("ssize_t shmem_file_read_iter(struct kiocb *iocb, struct iov_iter *to)", source="mm/shmem.c")
+def shmem_file_read_iter(k: Any, iocb: int, to: int) -> int:
+    """Read a file of tmpfs."""
+    return _file_read(k, iocb, to)
+
+
+@kernel_function("ssize_t generic_file_read_iter(struct kiocb *iocb, struct iov_iter *iter)", source="mm/filemap.c")
+def generic_file_read_iter(k: Any, iocb: int, to: int) -> Any:
+    """Read through the page cache."""
+    if k.vfs.names.filemap_read:
+        return (yield k.call("filemap_read", iocb, to, 0))
+    return _file_read(k, iocb, to)
+
+
+@kernel_function(
+    "ssize_t filemap_read(struct kiocb *iocb, struct iov_iter *iter, ssize_t already_read)", source="mm/filemap.c",
+    since="5.12",
+)  # fmt: skip
+def filemap_read(k: Any, iocb: int, to: int, already: int) -> int:
+    """Copy pages out."""
+    return _file_read(k, iocb, to)
+
+
+@kernel_function("ssize_t generic_file_write_iter(struct kiocb *iocb, struct iov_iter *from)", source="mm/filemap.c")
+def generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
+    """Check position and limits, then write."""
+    vfs = k.vfs
+    iocb: Kiocb = vfs.objects[iocb_addr]
+    it = vfs.objects[from_]
+    file = iocb.file
+    inode = file.f_inode
+    if not it.count:
+        return 0
+    if file.f_flags & c.O_APPEND or iocb.flags & 16:
+        iocb.pos = inode.i_size
+    if iocb.pos >= inode.i_sb.s_maxbytes:
+        return -EFBIG
+    limit = fsize_limit(k)
+    if limit is not None:
+        if iocb.pos >= limit:
+            k.send_signal(k.current, 25)  # SIGXFSZ
+            return -EFBIG
+        if iocb.pos + it.count > limit:
+            _limit_iter(it, limit - iocb.pos)
+    if inode.seals & c.F_SEAL_WRITE or (inode.seals & c.F_SEAL_GROW and iocb.pos + it.count > inode.i_size):
+        return -EPERM
+    return (yield k.call("__generic_file_write_iter", iocb_addr, from_))
+
+
+def _limit_iter(it: Any, size: int) -> None:
+    """iov_iter_truncate()."""
+    it.count = min(it.count, size)
+
+
+@kernel_function("ssize_t __generic_file_write_iter(struct kiocb *iocb, struct iov_iter *from)", source="mm/filemap.c")
+def __generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
+    """Drop set-id bits, set the times, copy."""
+    vfs = k.vfs
+    inode = vfs.objects[iocb_addr].file.f_inode
+    mode = inode.i_mode
+    if mode & (c.S_ISUID | c.S_ISGID) and not k.capable(c.CAP_FSETID):
+        inode.i_mode &= ~c.S_ISUID
+        if mode & 0o010:
+            inode.i_mode &= ~c.S_ISGID
+    inode.mtime = inode.ctime = vfs.now()
+    if k.vfs.names.perform_write_iocb:
+        return (yield k.call("generic_perform_write", iocb_addr, from_))
+    iocb = vfs.objects[iocb_addr]
+    ret = yield k.call("generic_perform_write", iocb.file.addr, from_, iocb.pos)
+    if ret > 0:
+        iocb.pos += ret
+    return ret
+
+
+@kernel_function(
+    "ssize_t generic_perform_write(struct kiocb *iocb, struct iov_iter *i)", source="mm/filemap.c", since="5.18"
+)
+def generic_perform_write(k: Any, iocb_addr: int, from_: int) -> int:
+    """Copy to the pages; ENOSPC when the file system is full."""
+    iocb: Kiocb = k.vfs.objects[iocb_addr]
+    ret = _perform_write(k, iocb.file, k.vfs.objects[from_], iocb.pos)
+    if ret > 0:
+        iocb.pos += ret
+    return ret
+
+
+@kernel_function(
+    "ssize_t generic_perform_write(struct file *file, struct iov_iter *i, loff_t pos)", source="mm/filemap.c",
+    until="5.18",
+)  # fmt: skip
+def generic_perform_write_5_17(k: Any, file: int, from_: int, pos: int) -> int:
+    """Copy to the pages; ENOSPC when the file system is full."""
+    return _perform_write(k, k.vfs.files[file], k.vfs.objects[from_], pos)
+
+
+def _perform_write(k: Any, file: File, it: IovIter, pos: int) -> int:
+    inode, mapping = file.f_inode, file.f_mapping
+    if mapping is None:
+        return -EISDIR if inode.is_dir else -EINVAL
+    done = 0
+    error = 0
+    while it.count:
+        data = it.copy_from(CHUNK)
+        if not data:
+            error = -EFAULT
+            break
+        try:
+            wrote = mapping.write(pos, data)
+        except KernelError as refused:
+            error = -refused.errno
+            break
+        pos += wrote
+        done += wrote
+        if pos > inode.i_size:
+            inode.i_size = pos
+        if wrote < len(data):
+            error = -ENOSPC
+            break
+    k.vfs.mirror.inode_size(inode)
+    return done or error

@@ -1,0 +1,390 @@
+"""stat(2), statx(2), statfs(2), readlink(2), utimensat(2).  fs/stat.c, fs/statfs.c, fs/utimes.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EBADF, EINVAL, EROFS, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.abi import STATX
+from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
+from simkernel.fs.namei import LOOKUP_FOLLOW
+from simkernel.fs.open import get_path_name
+from simkernel.kernel.kfunc import kernel_function, syscall
+
+SECOND = 1_000_000_000
+AT_STAT_FLAGS = c.AT_SYMLINK_NOFOLLOW | c.AT_NO_AUTOMOUNT | c.AT_EMPTY_PATH | c.AT_STATX_SYNC_TYPE
+
+
+class Kstat:
+    """struct kstat: attributes on their way to user space; its C twin is written for those who probe vfs_statx."""
+
+    __slots__ = ("addr", "inode", "k", "path")
+
+    def __init__(self, k: Any) -> None:
+        self.k = k
+        self.path: Path | None = None
+        self.inode: Inode | None = None
+        free = k.vfs.kstats
+        self.addr = free.pop() if free else k.mem.alloc(k.vfs.mirror.struct("struct kstat").size)
+        k.vfs.objects[self.addr] = self
+
+    def fill(self, path: Path) -> None:
+        """vfs_getattr()."""
+        self.path = path
+        inode = self.inode = path.dentry.inode
+        inode.getattr()
+        layout = self.k.vfs.mirror.struct("struct kstat")
+        self.k.mem.write(self.addr, bytes(layout.pack({
+            "result_mask": c.STATX_BASIC_STATS, "mode": inode.i_mode, "nlink": inode.i_nlink, "blksize": 4096,
+            "ino": inode.i_ino, "dev": inode.i_sb.s_dev, "rdev": inode.i_rdev, "uid": inode.i_uid, "gid": inode.i_gid,
+            "size": inode.i_size, "blocks": inode.i_blocks, "atime.tv_sec": inode.atime // SECOND,
+            "atime.tv_nsec": inode.atime % SECOND, "mtime.tv_sec": inode.mtime // SECOND,
+            "mtime.tv_nsec": inode.mtime % SECOND, "ctime.tv_sec": inode.ctime // SECOND,
+            "ctime.tv_nsec": inode.ctime % SECOND,
+        })))  # fmt: skip
+
+    def to_user(self, statbuf: int) -> int:
+        """cp_new_stat(): the architecture's struct stat."""
+        inode = self.inode
+        assert inode is not None
+        record = self.k.vfs.abi.stat
+        self.k.copy_to_user(statbuf, record.pack({
+            "st_dev": c.new_encode_dev(inode.i_sb.s_dev), "st_ino": inode.i_ino, "st_nlink": inode.i_nlink,
+            "st_mode": inode.i_mode, "st_uid": inode.i_uid, "st_gid": inode.i_gid,
+            "st_rdev": c.new_encode_dev(inode.i_rdev), "st_size": inode.i_size,
+            "st_blksize": inode.i_sb.s_blocksize, "st_blocks": inode.i_blocks,
+            "st_atime": inode.atime // SECOND, "st_atime_nsec": inode.atime % SECOND,
+            "st_mtime": inode.mtime // SECOND, "st_mtime_nsec": inode.mtime % SECOND,
+            "st_ctime": inode.ctime // SECOND, "st_ctime_nsec": inode.ctime % SECOND,
+        }, self.k.mem.byteorder))  # fmt: skip
+        return 0
+
+    def put(self) -> None:
+        """Give the struct back."""
+        del self.k.vfs.objects[self.addr]
+        self.k.vfs.kstats.append(self.addr)
+
+
+@kernel_function(
+    "int vfs_getattr(const struct path *path, struct kstat *stat, u32 request_mask, unsigned int query_flags)",
+    source="fs/stat.c", since="4.11",
+)  # fmt: skip
+def vfs_getattr(k: Any, path: int, stat: int, mask: int, flags: int) -> int:
+    """Attributes of a path."""
+    k.vfs.objects[stat].fill(k.vfs.objects[path])
+    return 0
+
+
+@kernel_function("int vfs_getattr(struct path *path, struct kstat *stat)", source="fs/stat.c", until="4.11")
+def vfs_getattr_4_10(k: Any, path: int, stat: int) -> int:
+    """Attributes of a path."""
+    k.vfs.objects[stat].fill(k.vfs.objects[path])
+    return 0
+
+
+def _getattr(k: Any, path: Path, stat: Kstat) -> Any:
+    """Call vfs_getattr on a path of its own."""
+    from simkernel.fs.open import with_path
+
+    args = (c.STATX_BASIC_STATS, 0) if k.vfs.names.statx else ()
+    return (yield from with_path(k, path, "vfs_getattr", stat.addr, *args))
+
+
+def _lookup_stat(k: Any, dfd: int, name: str, flags: int, stat: Kstat) -> Any:
+    lookup = 0 if flags & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    path = k.vfs.user_path(dfd, name, lookup, bool(flags & c.AT_EMPTY_PATH))
+    return (yield from _getattr(k, path, stat))
+
+
+@kernel_function(
+    "int vfs_statx(int dfd, struct filename *filename, int flags, struct kstat *stat, u32 request_mask)",
+    source="fs/stat.c", since="4.11",
+)  # fmt: skip
+def vfs_statx(k: Any, dfd: int, filename: int, flags: int, stat: int, mask: int) -> Any:
+    """Walk, then vfs_getattr."""
+    name = k.vfs.objects[filename].name
+    return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.objects[stat]))
+
+
+@kernel_function(
+    "int vfs_fstatat(int dfd, const char *filename, struct kstat *stat, int flags)", source="fs/stat.c"
+)
+def vfs_fstatat(k: Any, dfd: int, filename: int, stat: int, flags: int) -> Any:
+    """stat, lstat and newfstatat."""
+    name = get_path_name(k, filename, bool(flags & c.AT_EMPTY_PATH))
+    if not k.vfs.names.statx:
+        return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.objects[stat]))
+    return (yield from _call_statx(k, dfd, name, filename, flags, stat))
+
+
+def _call_statx(k: Any, dfd: int, name: str, uptr: int, flags: int, stat: int) -> Any:
+    from simkernel.fs.open import Filename, OpenFlags
+
+    file_name = Filename(k, name, uptr, OpenFlags(0, 0))
+    try:
+        return (yield k.call("vfs_statx", dfd, file_name.addr, flags, stat, c.STATX_BASIC_STATS))
+    finally:
+        file_name.put()
+
+
+@kernel_function("int vfs_fstat(int fd, struct kstat *stat)", source="fs/stat.c")
+def vfs_fstat(k: Any, fd: int, stat: int) -> Any:
+    """Attributes of an open file."""
+    file = k.vfs.file_of(k, k.current, fd)
+    return (yield from _getattr(k, file.f_path, k.vfs.objects[stat]))
+
+
+def _stat(k: Any, dfd: int, filename: int, statbuf: int, flags: int) -> Any:
+    if flags & ~AT_STAT_FLAGS:
+        return -EINVAL
+    stat = Kstat(k)
+    try:
+        ret = yield k.call("vfs_fstatat", dfd, filename, stat.addr, flags)
+        return ret or stat.to_user(statbuf)
+    finally:
+        stat.put()
+
+
+@syscall("stat", "const char *filename, struct __old_kernel_stat *statbuf", source="fs/stat.c")
+def sys_stat(k: Any, filename: int, statbuf: int) -> Any:
+    """stat(2)."""
+    return (yield from _stat(k, c.AT_FDCWD, filename, statbuf, 0))
+
+
+@syscall("lstat", "const char *filename, struct __old_kernel_stat *statbuf", source="fs/stat.c")
+def sys_lstat(k: Any, filename: int, statbuf: int) -> Any:
+    """lstat(2)."""
+    return (yield from _stat(k, c.AT_FDCWD, filename, statbuf, c.AT_SYMLINK_NOFOLLOW))
+
+
+@syscall("newfstatat", "int dfd, const char *filename, struct stat *statbuf, int flag", source="fs/stat.c")
+def sys_newfstatat(k: Any, dfd: int, filename: int, statbuf: int, flag: int) -> Any:
+    """fstatat(2)."""
+    return (yield from _stat(k, dfd, filename, statbuf, flag))
+
+
+@syscall("fstat", "unsigned int fd, struct __old_kernel_stat *statbuf", source="fs/stat.c")
+def sys_fstat(k: Any, fd: int, statbuf: int) -> Any:
+    """fstat(2)."""
+    stat = Kstat(k)
+    try:
+        ret = yield k.call("vfs_fstat", fd, stat.addr)
+        return ret or stat.to_user(statbuf)
+    finally:
+        stat.put()
+
+
+@syscall(
+    "statx", "int dfd, const char *filename, unsigned flags, unsigned int mask, struct statx *buffer",
+    source="fs/stat.c", since="4.11",
+)  # fmt: skip
+def sys_statx(k: Any, dfd: int, filename: int, flags: int, mask: int, buffer: int) -> Any:
+    """statx(2)."""
+    if mask & c.STATX__RESERVED:
+        return -EINVAL
+    if flags & c.AT_STATX_SYNC_TYPE == c.AT_STATX_SYNC_TYPE or flags & ~AT_STAT_FLAGS:
+        return -EINVAL
+    name = get_path_name(k, filename, bool(flags & c.AT_EMPTY_PATH))
+    stat = Kstat(k)
+    try:
+        ret = yield from _call_statx(k, dfd, name, filename, flags, stat.addr)
+        if ret:
+            return ret
+        assert stat.path is not None
+        k.copy_to_user(buffer, STATX.pack(_statx_values(k, stat.path), k.mem.byteorder))
+        return 0
+    finally:
+        stat.put()
+
+
+def _statx_values(k: Any, path: Path) -> dict[str, int]:
+    inode = path.dentry.inode
+    mask = c.STATX_BASIC_STATS | (c.STATX_MNT_ID if k.version.at_least("5.8") else 0)
+    tmpfs_btime = inode.i_sb.s_magic == c.TMPFS_MAGIC and k.version.at_least("5.20")
+    out = {
+        "stx_mask": mask | (c.STATX_BTIME if tmpfs_btime else 0), "stx_blksize": inode.i_sb.s_blocksize,
+        "stx_attributes": 0x2000 if path.dentry is path.mnt.mnt_root else 0, "stx_nlink": inode.i_nlink,
+        "stx_uid": inode.i_uid, "stx_gid": inode.i_gid, "stx_mode": inode.i_mode, "stx_ino": inode.i_ino,
+        "stx_size": inode.i_size, "stx_blocks": inode.i_blocks, "stx_attributes_mask": 0x203000,
+        "stx_rdev_major": c.dev_major(inode.i_rdev), "stx_rdev_minor": c.dev_minor(inode.i_rdev),
+        "stx_dev_major": c.dev_major(inode.i_sb.s_dev), "stx_dev_minor": c.dev_minor(inode.i_sb.s_dev),
+        "stx_mnt_id": path.mnt.mnt_id,
+    }  # fmt: skip
+    times = [("atime", inode.atime), ("ctime", inode.ctime), ("mtime", inode.mtime)]
+    if tmpfs_btime:
+        times.append(("btime", inode.btime))
+    for name, value in times:
+        out[f"stx_{name}"] = value // SECOND
+        out[f"stx_{name}_nsec"] = value % SECOND
+    return out
+
+
+# --- readlink ---
+
+
+@kernel_function("int vfs_readlink(struct dentry *dentry, char *buffer, int buflen)", source="fs/namei.c", since="4.10")
+def vfs_readlink(k: Any, dentry: int, buffer: int, buflen: int) -> int:
+    """Copy the text of a link, cut to the buffer."""
+    return _readlink(k, k.vfs.mirror.dentries[dentry].inode, dentry, buffer, buflen)
+
+
+def _readlink(k: Any, inode: Inode, dentry: int, buffer: int, buflen: int) -> int:
+    text = to_bytes(inode.readlink(k.vfs.mirror.dentries[dentry]))[:buflen]
+    k.copy_to_user(buffer, text)
+    return len(text)
+
+
+@syscall("readlinkat", "int dfd, const char *pathname, char *buf, int bufsiz", source="fs/stat.c")
+def sys_readlinkat(k: Any, dfd: int, pathname: int, buf: int, bufsiz: int) -> Any:
+    """readlinkat(2)."""
+    if bufsiz <= 0:
+        return -EINVAL
+    name = get_path_name(k, pathname, True)
+    path = k.vfs.user_path(dfd, name, 0, True)
+    inode = path.dentry.inode
+    if not inode.is_link:
+        return -EINVAL if name else -2
+    k.vfs.touch_atime(path)
+    dentry = k.vfs.mirror.dentry(path.dentry)
+    if k.version.at_least("4.10"):
+        return (yield k.call("vfs_readlink", dentry, buf, bufsiz))
+    return _readlink(k, inode, dentry, buf, bufsiz)
+
+
+@syscall("readlink", "const char *path, char *buf, int bufsiz", source="fs/stat.c")
+def sys_readlink(k: Any, path: int, buf: int, bufsiz: int) -> Any:
+    """readlink(2)."""
+    return (yield from sys_readlinkat(k, c.AT_FDCWD, path, buf, bufsiz))
+
+
+# --- statfs ---
+
+
+def _statfs(k: Any, path: Path, buf: int) -> int:
+    values = path.mnt.mnt_sb.statfs()
+    flags = c.ST_VALID
+    for ms, st in (
+        (c.MS_NOSUID, c.ST_NOSUID), (c.MS_NODEV, c.ST_NODEV), (c.MS_NOEXEC, c.ST_NOEXEC),
+        (c.MS_NOATIME, c.ST_NOATIME), (c.MS_NODIRATIME, c.ST_NODIRATIME), (c.MS_RELATIME, c.ST_RELATIME),
+    ):  # fmt: skip
+        if path.mnt.mnt_flags & ms:
+            flags |= st
+    if path.mnt.read_only:
+        flags |= c.ST_RDONLY
+    dev = c.new_encode_dev(path.mnt.mnt_sb.s_dev)
+    values = {"f_frsize": values["f_bsize"], "f_flags": flags, "f_fsid0": dev, **values}
+    record = k.vfs.abi.statfs
+    k.copy_to_user(buf, record.pack(values, k.mem.byteorder))
+    return 0
+
+
+@kernel_function("int vfs_statfs(const struct path *path, struct kstatfs *buf)", source="fs/statfs.c")
+def vfs_statfs(k: Any, path: int, buf: int) -> int:
+    """Ask the file system for its size."""
+    return 0
+
+
+@syscall("statfs", "const char *pathname, struct statfs *buf", source="fs/statfs.c")
+def sys_statfs(k: Any, pathname: int, buf: int) -> Any:
+    """statfs(2)."""
+    from simkernel.fs.open import with_path
+
+    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, pathname))
+    yield from with_path(k, path, "vfs_statfs", 0)
+    return _statfs(k, path, buf)
+
+
+@syscall("fstatfs", "unsigned int fd, struct statfs *buf", source="fs/statfs.c")
+def sys_fstatfs(k: Any, fd: int, buf: int) -> int:
+    """fstatfs(2)."""
+    return _statfs(k, k.vfs.file_of(k, k.current, fd).f_path, buf)
+
+
+# --- times ---
+
+
+def _set_times(k: Any, path: Path, times: tuple[tuple[int, int], tuple[int, int]] | None) -> int:
+    """vfs_utimes(): explicit times need the owner, "now" needs write permission."""
+    if path.mnt.read_only:
+        return -EROFS
+    inode, cred = path.dentry.inode, k.vfs.cred()
+    now = k.vfs.now()
+    owner = cred.fsuid == inode.i_uid or cred.capable(c.CAP_FOWNER)
+    explicit = times is not None and not all(t[1] == c.UTIME_NOW for t in times)
+    if not owner:
+        if explicit:
+            return -1
+        inode_permission(inode, c.MAY_WRITE, cred)
+    for name, value in zip(("atime", "mtime"), times or ((0, c.UTIME_NOW), (0, c.UTIME_NOW)), strict=True):
+        second, nsec = value
+        if nsec != c.UTIME_OMIT:
+            setattr(inode, name, now if nsec == c.UTIME_NOW else second * SECOND + nsec)
+    inode.ctime = now
+    k.vfs.mirror.inode_changed(inode)
+    return 0
+
+
+def _check_nsec(times: tuple[tuple[int, int], ...]) -> None:
+    for _, nsec in times:
+        if not (0 <= nsec < SECOND or nsec in (c.UTIME_NOW, c.UTIME_OMIT)):
+            raise KernelError(EINVAL, "nanoseconds out of range")
+
+
+@syscall(
+    "utimensat", "int dfd, const char *filename, struct __kernel_timespec *utimes, int flags", source="fs/utimes.c"
+)
+def sys_utimensat(k: Any, dfd: int, filename: int, utimes: int, flags: int) -> int:
+    """utimensat(2), and futimens(3) with a null name."""
+    times = None
+    if utimes:
+        word = k.arch.model.word
+        values = [k.get_user(utimes + i * word, word, True) for i in range(4)]
+        times = ((values[0], values[1]), (values[2], values[3]))
+        if times[0][1] == c.UTIME_OMIT and times[1][1] == c.UTIME_OMIT:
+            return 0
+        _check_nsec(times)
+    if not filename and dfd != c.AT_FDCWD:
+        if flags:
+            return -EINVAL
+        return _set_times(k, k.vfs.fget(dfd).f_path, times)
+    if flags & ~(c.AT_SYMLINK_NOFOLLOW | c.AT_EMPTY_PATH):
+        return -EINVAL
+    empty = bool(flags & c.AT_EMPTY_PATH)
+    lookup = 0 if flags & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    return _set_times(k, k.vfs.user_path(dfd, get_path_name(k, filename, empty), lookup, empty), times)
+
+
+def _timevals(k: Any, addr: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
+    if not addr:
+        return None
+    word = k.arch.model.word
+    values = [k.get_user(addr + i * word, word, True) for i in range(4)]
+    if not all(0 <= usec < 1_000_000 for usec in (values[1], values[3])):
+        raise KernelError(EINVAL, "microseconds out of range")
+    return ((values[0], values[1] * 1000), (values[2], values[3] * 1000))
+
+
+@syscall("futimesat", "int dfd, const char *filename, struct __kernel_old_timeval *utimes", source="fs/utimes.c")
+def sys_futimesat(k: Any, dfd: int, filename: int, utimes: int) -> int:
+    """futimesat(2)."""
+    times = _timevals(k, utimes)
+    if not filename:
+        return _set_times(k, k.vfs.fget(dfd).f_path, times) if dfd >= 0 else -EBADF
+    return _set_times(k, k.vfs.user_path(dfd, get_path_name(k, filename)), times)
+
+
+@syscall("utimes", "char *filename, struct __kernel_old_timeval *utimes", source="fs/utimes.c")
+def sys_utimes(k: Any, filename: int, utimes: int) -> int:
+    """utimes(2)."""
+    return sys_futimesat(k, c.AT_FDCWD, filename, utimes)
+
+
+@syscall("utime", "char *filename, struct utimbuf *times", source="fs/utimes.c")
+def sys_utime(k: Any, filename: int, buf: int) -> int:
+    """utime(2)."""
+    times = None
+    if buf:
+        word = k.arch.model.word
+        times = ((k.get_user(buf, word, True), 0), (k.get_user(buf + word, word, True), 0))
+    return _set_times(k, k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename)), times)

@@ -1,0 +1,195 @@
+"""sysfs, debugfs, tracefs and cgroup2: trees that the rest of the machine hangs its files on.
+
+fs/sysfs/, fs/kernfs/, fs/debugfs/, fs/tracefs/, kernel/cgroup/.  `sysfs_file(vfs, "kernel/btf/vmlinux", node)` and
+`debugfs_file` put nodes in; `set_tracefs(vfs, root)` gives /sys/kernel/tracing its tree (tracing/tracefs.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import SuperBlock
+from simkernel.fs.pseudo import (
+    DEBUGFS_FOPS,
+    KERNFS_FOPS,
+    KERNFS_FOPS_5_9,
+    Dir,
+    PseudoFile,
+    PseudoSuper,
+    tracefs_fops,
+)  # fmt: skip
+from simkernel.fs.vfs import FsType, Vfs
+
+
+class AttrFile(PseudoFile):
+    """A sysfs attribute: 4096 bytes long for stat, whatever it holds."""
+
+    def __init__(self, read: Callable[[], str | bytes] | None = None, write: Any = None, mode: int | None = None,
+                 size: int = 4096) -> None:  # fmt: skip
+        super().__init__(read, write, mode, size)
+
+
+def _walk(root: Dir, path: str) -> tuple[Dir, str]:
+    parts = path.strip("/").split("/")
+    where = root
+    for part in parts[:-1]:
+        where = where.children.get(part) or where.add(part, Dir(mode=0o755))
+    return where, parts[-1]
+
+
+def sysfs_file(vfs: Vfs, path: str, node: Any) -> None:
+    """Put a node into /sys; directories on the way are made."""
+    where, name = _walk(vfs.fs_values["sysfs_root"], path)
+    where.add(name, node)
+
+
+def debugfs_file(vfs: Vfs, path: str, node: Any) -> None:
+    """Put a node into /sys/kernel/debug."""
+    where, name = _walk(vfs.fs_values["debugfs_root"], path)
+    where.add(name, node)
+
+
+def set_tracefs(vfs: Vfs, root: Any) -> None:
+    """The tree of tracefs: /sys/kernel/tracing and /sys/kernel/debug/tracing."""
+    holder: TracefsRoot = vfs.fs_values["tracefs_root"]
+    holder.inner = root
+
+
+class TracefsRoot:
+    """Stands for the tree that tracing gives later."""
+
+    is_dir = True
+    is_link = False
+    mode = 0o700
+    uid = gid = 0
+
+    def __init__(self) -> None:
+        self.inner: Any = Dir(mode=0o700)
+
+    def entries(self) -> dict[str, Any]:
+        """The tree's."""
+        out: dict[str, Any] = self.inner.entries()
+        return out
+
+    def lookup(self, name: str) -> Any:
+        """The tree's."""
+        return self.inner.lookup(name)
+
+
+def _cpu_range(k: Any) -> str:
+    return "0\n" if k.nr_cpus == 1 else f"0-{k.nr_cpus - 1}\n"
+
+
+def _boot_tree(vfs: Vfs) -> Dir:
+    k = vfs.k
+    root = Dir()
+    for name in ("block", "bus", "class", "dev", "devices", "firmware", "fs", "hypervisor", "kernel", "module", "power"):
+        root.add(name, Dir(mode=0o755))
+    at = root.children
+
+    def text(path: str, show: Callable[[], str], store: Any = None, mode: int | None = None) -> None:
+        where, name = _walk(root, path)
+        where.add(name, AttrFile(show, store, mode))
+
+    cpus = "devices/system/cpu"
+    for name in ("online", "possible", "present"):
+        text(f"{cpus}/{name}", lambda: _cpu_range(k))
+    text(f"{cpus}/offline", lambda: "\n")
+    text(f"{cpus}/kernel_max", lambda: "63\n")
+    for cpu in range(k.nr_cpus):
+        text(f"{cpus}/cpu{cpu}/topology/core_id", lambda cpu=cpu: f"{cpu}\n")  # type: ignore[misc]
+        text(f"{cpus}/cpu{cpu}/topology/physical_package_id", lambda: "0\n")
+        if cpu:
+            text(f"{cpus}/cpu{cpu}/online", lambda: "1\n", lambda data: None)
+    text("devices/system/node/online", lambda: "0\n")
+    text("devices/system/node/possible", lambda: "0\n")
+    text("kernel/fscaps", lambda: "1\n")
+    text("kernel/kexec_loaded", lambda: "0\n")
+    text("kernel/profiling", lambda: "0\n", lambda data: None)
+    text("kernel/rcu_expedited", lambda: "0\n", lambda data: None)
+    text("kernel/rcu_normal", lambda: "0\n", lambda data: None)
+    text("kernel/uevent_seqnum", lambda: "0\n")
+    text("kernel/mm/transparent_hugepage/enabled", lambda: "always [madvise] never\n", lambda data: None)
+    text("power/state", lambda: "\n", lambda data: None)
+    kernel = at["kernel"]
+    kernel.add("debug", Dir(mode=0o700))
+    kernel.add("tracing", Dir(mode=0o700))
+    kernel.add("btf", Dir(mode=0o755))
+    kernel.add("cgroup", Dir(mode=0o755))
+    kernel.add("security", Dir(mode=0o555))
+    kernel.add("slab", Dir(mode=0o755))
+    at["fs"].add("bpf", Dir(mode=0o755))
+    at["fs"].add("cgroup", Dir(mode=0o755))
+    at["bus"].add("event_source", Dir({"devices": Dir(mode=0o755)}, mode=0o755))
+    at["devices"].add("virtual", Dir(mode=0o755))
+    return root
+
+
+def _cgroup_tree(vfs: Vfs) -> Dir:
+    """The root of cgroup2: the files that exist without controllers."""
+    k = vfs.k
+
+    def pids() -> str:
+        tasks = getattr(k, "tasks", {})
+        return "".join(f"{pid}\n" for pid in sorted(tasks) if tasks[pid].pid == tasks[pid].tgid and pid)
+
+    root = Dir(mode=0o555)
+    for name, show, mode in (
+        ("cgroup.controllers", lambda: "\n", 0o444), ("cgroup.max.depth", lambda: "max\n", 0o644),
+        ("cgroup.max.descendants", lambda: "max\n", 0o644), ("cgroup.procs", pids, 0o644),
+        ("cgroup.stat", lambda: "nr_descendants 0\nnr_dying_descendants 0\n", 0o444),
+        ("cgroup.subtree_control", lambda: "\n", 0o644), ("cgroup.threads", pids, 0o644),
+    ):  # fmt: skip
+        root.add(name, PseudoFile(show, (lambda data: None) if mode & 0o200 else None, mode))
+    return root
+
+
+def register_sysfs(vfs: Vfs) -> None:
+    """sysfs, debugfs, tracefs and cgroup2: one instance each."""
+    kernfs = KERNFS_FOPS if vfs.k.version.at_least("5.10") else KERNFS_FOPS_5_9
+    vfs.fs_values["sysfs_root"] = _boot_tree(vfs)
+    vfs.fs_values["debugfs_root"] = Dir(mode=0o700)
+    vfs.fs_values["tracefs_root"] = TracefsRoot()
+    vfs.fs_values["cgroup_root"] = _cgroup_tree(vfs)
+    # /sys/kernel/debug/tracing is the automount point of tracefs; here it is the same tree
+    vfs.fs_values["debugfs_root"].add("tracing", vfs.fs_values["tracefs_root"])
+    vfs.fs_values["debugfs_root"].add("kprobes", Dir(mode=0o755))
+
+    def singleton(name: str, make: Callable[[Vfs], SuperBlock]) -> None:
+        def mount(v: Vfs, devname: str, flags: int, data: str) -> SuperBlock:
+            sb = v.singletons.get(name)
+            if sb is None:
+                sb = v.singletons[name] = make(v)
+            return sb
+
+        vfs.register(FsType(name, mount))
+
+    def by_name(names: list[str]) -> list[str]:
+        return sorted(names)
+
+    singleton("sysfs", lambda v: PseudoSuper(
+        v, "sysfs", c.SYSFS_MAGIC, v.fs_values["sysfs_root"], lambda node, name: kernfs, missing_is_error=True,
+        order=by_name, link_size=False,
+    ))  # fmt: skip
+    singleton("cgroup2", lambda v: PseudoSuper(
+        v, "cgroup2", c.CGROUP2_SUPER_MAGIC, v.fs_values["cgroup_root"], lambda node, name: kernfs,
+        missing_is_error=True, order=by_name,
+    ))  # fmt: skip
+
+    def debug_fops(node: Any, name: str) -> FileOperations:
+        return tracefs_fops(node, name) if name in _TRACE_NAMES else DEBUGFS_FOPS
+
+    singleton("debugfs", lambda v: PseudoSuper(
+        v, "debugfs", c.DEBUGFS_MAGIC, v.fs_values["debugfs_root"], debug_fops, newest_first=True, link_size=True
+    ))  # fmt: skip
+    singleton("tracefs", lambda v: PseudoSuper(
+        v, "tracefs", c.TRACEFS_MAGIC, v.fs_values["tracefs_root"], tracefs_fops, newest_first=True
+    ))  # fmt: skip
+
+
+_TRACE_NAMES = frozenset((
+    "trace", "trace_pipe", "trace_marker", "kprobe_events", "uprobe_events", "tracing_on", "set_event", "current_tracer",
+))  # fmt: skip

@@ -1,0 +1,152 @@
+"""timerfd.  fs/timerfd.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EAGAIN, EINVAL, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import File
+from simkernel.fs.select import read_timespec
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.waitqueue import WaitQueue
+
+SECOND = 1_000_000_000
+CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME_ALARM, CLOCK_BOOTTIME_ALARM = 0, 1, 7, 8, 9
+TFD_TIMER_ABSTIME, TFD_TIMER_CANCEL_ON_SET = 1, 2
+
+
+class TimerFd:
+    """struct timerfd_ctx: ticks expired and not yet read."""
+
+    def __init__(self, k: Any, clock_id: int) -> None:
+        self.k = k
+        self.clock_id = clock_id
+        self.ticks = 0
+        self.expires = 0  # in CLOCK_MONOTONIC ns; 0 is disarmed
+        self.interval = 0
+        self.timer: Any = None
+        self.wqh = WaitQueue("timerfd")
+
+    def arm(self, expires: int, interval: int) -> None:
+        """Start anew; 0 disarms."""
+        self.k.cancel_timer(self.timer)
+        self.timer = None
+        self.ticks = 0
+        self.expires, self.interval = expires, interval
+        if expires:
+            self.timer = self.k.add_timer(max(expires, self.k.clock.now_ns), self._expired)
+
+    def _expired(self) -> None:
+        now = self.k.clock.now_ns
+        if self.interval:
+            passed = max(0, now - self.expires) // self.interval + 1
+            self.ticks += passed
+            self.expires += passed * self.interval
+            self.timer = self.k.add_timer(self.expires, self._expired)
+        else:
+            self.ticks += 1
+            self.expires = 0
+            self.timer = None
+        self.k.wake_up(self.wqh, 0)
+
+    def left(self) -> tuple[int, int]:
+        """(time to the next expiry, interval) in ns."""
+        return (max(0, self.expires - self.k.clock.now_ns) if self.expires else 0), self.interval
+
+
+@kernel_function(
+    "ssize_t timerfd_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="fs/timerfd.c"
+)
+def timerfd_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+    """How often it has expired since the last read."""
+    file = k.vfs.files[file_addr]
+    if count < 8:
+        return -EINVAL
+    ctx: TimerFd = file.private_data
+    while not ctx.ticks:
+        if file.f_flags & c.O_NONBLOCK:
+            return -EAGAIN
+        ret = yield k.wait(ctx.wqh)
+        if ret < 0:
+            return ret
+    k.put_user(buf, 8, ctx.ticks)
+    ctx.ticks = 0
+    return 8
+
+
+def _poll(k: Any, file: File, queues: Any) -> int:
+    ctx: TimerFd = file.private_data
+    if queues is not None:
+        queues.append(ctx.wqh)
+    return c.POLLIN if ctx.ticks else 0
+
+
+def _release(k: Any, file: File) -> None:
+    k.cancel_timer(file.private_data.timer)
+
+
+TIMERFD_FOPS = FileOperations(
+    "timerfd_fops", read="timerfd_read", llseek="noop_llseek", poll=_poll, release=_release
+)
+
+
+@syscall("timerfd_create", "int clockid, int flags", source="fs/timerfd.c")
+def sys_timerfd_create(k: Any, clockid: int, flags: int) -> int:
+    """timerfd_create(2)."""
+    clocks = (CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME_ALARM, CLOCK_BOOTTIME_ALARM)
+    if flags & ~(c.O_CLOEXEC | c.O_NONBLOCK) or clockid not in clocks:
+        return -EINVAL
+    fd: int = k.vfs.anon_inode_getfd(k, "[timerfd]", TIMERFD_FOPS, TimerFd(k, clockid), c.O_RDWR | flags)
+    return fd
+
+
+def _context(k: Any, fd: int) -> TimerFd:
+    file = k.vfs.fget(fd)
+    if file.f_op is not TIMERFD_FOPS:
+        raise KernelError(EINVAL, "not a timerfd")
+    ctx: TimerFd = file.private_data
+    return ctx
+
+
+def _put_spec(k: Any, addr: int, times: tuple[int, int]) -> None:
+    """struct itimerspec: interval, then value."""
+    word = k.arch.model.word
+    left, interval = times
+    for at, value in ((0, interval), (2 * word, left)):
+        k.put_user(addr + at, word, value // SECOND)
+        k.put_user(addr + at + word, word, value % SECOND)
+
+
+@syscall(
+    "timerfd_settime", "int ufd, int flags, const struct __kernel_itimerspec *utmr, struct __kernel_itimerspec *otmr",
+    source="fs/timerfd.c",
+)  # fmt: skip
+def sys_timerfd_settime(k: Any, ufd: int, flags: int, utmr: int, otmr: int) -> int:
+    """timerfd_settime(2)."""
+    if flags & ~(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET):
+        return -EINVAL
+    word = k.arch.model.word
+    interval, value = read_timespec(k, utmr), read_timespec(k, utmr + 2 * word)
+    ctx = _context(k, ufd)
+    old = ctx.left()
+    expires = value or 0
+    if expires:
+        if flags & TFD_TIMER_ABSTIME:
+            if ctx.clock_id in (CLOCK_REALTIME, CLOCK_REALTIME_ALARM):
+                expires -= k.clock.realtime_ns - k.clock.now_ns
+            expires = max(expires, 1)
+        else:
+            expires += k.clock.now_ns
+    ctx.arm(expires, interval or 0)
+    if otmr:
+        _put_spec(k, otmr, old)
+    return 0
+
+
+@syscall("timerfd_gettime", "int ufd, struct __kernel_itimerspec *otmr", source="fs/timerfd.c")
+def sys_timerfd_gettime(k: Any, ufd: int, otmr: int) -> int:
+    """timerfd_gettime(2)."""
+    _put_spec(k, otmr, _context(k, ufd).left())
+    return 0

@@ -1,0 +1,303 @@
+"""tmpfs: files in memory.  mm/shmem.c.
+
+Directories are the dentry tree itself.  A directory's size counts 20 bytes (BOGO_DIRENT_SIZE) per entry including "."
+and "..", a short symbolic link's size is its length, a file's blocks are its pages.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from arch.errors import EFBIG, EINVAL, ENOSPC, ENOTEMPTY, EPERM, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Cred, Dentry, Inode, SuperBlock
+from simkernel.fs.namei import init_owner
+from simkernel.fs.pagecache import Mapping, PagePool
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+BOGO_DIRENT_SIZE = 20
+
+SHMEM_FILE_OPERATIONS = FileOperations(
+    "shmem_file_operations",
+    read_iter="shmem_file_read_iter",
+    write_iter="generic_file_write_iter",
+    llseek="shmem_file_llseek",
+    fsync=lambda k, file: 0,
+)
+SIMPLE_DIR_OPERATIONS = FileOperations(
+    "simple_dir_operations", read="generic_read_dir", llseek="dcache_dir_lseek", iterate=True,
+    fsync=lambda k, file: 0,
+)  # fmt: skip
+
+
+class TmpfsInode(Inode):
+    """A regular file, directory, symbolic link or special file of tmpfs."""
+
+    __slots__ = ("target",)
+    i_sb: TmpfsSuper
+
+    def __init__(self, sb: TmpfsSuper, mode: int) -> None:
+        super().__init__(sb, mode)
+        self.target = ""
+        if self.is_dir:
+            self.i_size = 2 * BOGO_DIRENT_SIZE
+            self.i_fop = SIMPLE_DIR_OPERATIONS
+        elif self.is_reg:
+            self.i_fop = SHMEM_FILE_OPERATIONS
+            self.i_mapping = Mapping(sb.pool, limit=sb.take_block)
+
+    # --- directories ---
+    def _new(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        sb = self.i_sb
+        sb.take_inode()
+        inode = TmpfsInode(sb, mode)
+        init_owner(inode, self, mode, cred)
+        self._changed(BOGO_DIRENT_SIZE)
+        return parent.add(name, inode)
+
+    def _changed(self, grow: int) -> int:
+        now = self.i_sb.now()
+        self.i_size += grow
+        self.mtime = self.ctime = now
+        self.version += 1
+        return now
+
+    def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        """shmem_create()."""
+        return self._new(parent, name, mode & c.S_IALLUGO | c.S_IFREG, cred)
+
+    def mknod(self, parent: Dentry, name: str, mode: int, dev: int, cred: Cred) -> Dentry:
+        """shmem_mknod()."""
+        child = self._new(parent, name, mode, cred)
+        child.inode.i_rdev = dev
+        return child
+
+    def mkdir(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        """shmem_mkdir()."""
+        child = self._new(parent, name, mode & c.S_IALLUGO | c.S_IFDIR, cred)
+        self.i_nlink += 1
+        return child
+
+    def symlink(self, parent: Dentry, name: str, target: str, cred: Cred) -> Dentry:
+        """shmem_symlink()."""
+        child = self._new(parent, name, c.S_IFLNK | c.S_IRWXUGO, cred)
+        inode = child.inode
+        assert isinstance(inode, TmpfsInode)
+        inode.target = target
+        inode.i_size = len(target.encode("utf-8", "surrogateescape"))
+        return child
+
+    def link(self, parent: Dentry, name: str, old: Dentry) -> Dentry:
+        """shmem_link()."""
+        inode = old.inode
+        if inode.i_nlink:
+            self.i_sb.take_inode()
+        inode.ctime = self._changed(BOGO_DIRENT_SIZE)
+        inode.i_nlink += 1
+        return parent.add(name, inode)
+
+    def unlink(self, parent: Dentry, victim: Dentry) -> None:
+        """shmem_unlink()."""
+        inode = victim.inode
+        if inode.i_nlink > 1 and not inode.is_dir:
+            self.i_sb.free_inodes += 1
+        inode.ctime = self._changed(-BOGO_DIRENT_SIZE)
+        inode.i_nlink -= 1
+        parent.drop(victim)
+
+    def rmdir(self, parent: Dentry, victim: Dentry) -> None:
+        """shmem_rmdir()."""
+        if victim.children:
+            raise KernelError(ENOTEMPTY, "directory not empty")
+        victim.inode.i_nlink -= 1
+        self.i_nlink -= 1
+        self.unlink(parent, victim)
+
+    def rename(self, parent: Dentry, old: Dentry, new_parent: Dentry, name: str, flags: int) -> None:
+        """shmem_rename2() and the d_move() after it: the entry becomes the newest of its directory."""
+        inode, new_dir = old.inode, new_parent.inode
+        assert parent.children is not None and new_parent.children is not None
+        target = new_parent.children.get(name)
+        if flags & c.RENAME_EXCHANGE:
+            assert target is not None
+            self._exchange(parent, old, new_parent, target)
+            return
+        if flags & c.RENAME_WHITEOUT:
+            raise KernelError(EINVAL, "whiteouts are not simulated")
+        if target is not None:
+            if target.children:
+                raise KernelError(ENOTEMPTY, "directory not empty")
+            new_dir.unlink(new_parent, target)
+            if inode.is_dir:
+                target.inode.i_nlink -= 1
+                self.i_nlink -= 1
+        elif inode.is_dir:
+            self.i_nlink -= 1
+            new_dir.i_nlink += 1
+        inode.ctime = self._changed(-BOGO_DIRENT_SIZE)
+        assert isinstance(new_dir, TmpfsInode)
+        new_dir._changed(BOGO_DIRENT_SIZE)
+        parent.drop(old)
+        move_dentry(old, new_parent, name)
+
+    def _exchange(self, parent: Dentry, old: Dentry, new_parent: Dentry, target: Dentry) -> None:
+        new_dir = new_parent.inode
+        if parent is not new_parent and old.inode.is_dir != target.inode.is_dir:
+            step = 1 if target.inode.is_dir else -1
+            self.i_nlink += step
+            new_dir.i_nlink -= step
+        now = self._changed(0)
+        new_dir.mtime = new_dir.ctime = old.inode.ctime = target.inode.ctime = now
+        old_name, new_name = old.name, target.name
+        parent.drop(old)
+        new_parent.drop(target)
+        move_dentry(target, parent, old_name)
+        move_dentry(old, new_parent, new_name)
+
+    def tmpfile(self, parent: Dentry, mode: int, cred: Cred) -> Inode:
+        """shmem_tmpfile()."""
+        sb = self.i_sb
+        sb.take_inode()
+        inode = TmpfsInode(sb, c.S_IFREG)
+        init_owner(inode, self, mode & c.S_IALLUGO | c.S_IFREG, cred)
+        inode.i_nlink = 0
+        return inode
+
+    # --- the rest ---
+    def get_link(self, dentry: Dentry) -> str:
+        """simple_get_link()."""
+        if not self.is_link:
+            raise KernelError(EINVAL, "not a symbolic link")
+        return self.target
+
+    def getattr(self) -> None:
+        """shmem_getattr(): blocks are the pages present."""
+        if self.i_mapping is not None:
+            self.i_blocks = self.i_mapping.nrpages * (c.PAGE_SIZE // 512)
+
+    def setattr_size(self, size: int) -> None:
+        """shmem_setattr(): seals, limits, pages."""
+        if self.i_mapping is None:
+            raise KernelError(EINVAL, "not a regular file")
+        if (size < self.i_size and self.seals & c.F_SEAL_SHRINK) or (size > self.i_size and self.seals & c.F_SEAL_GROW):
+            raise KernelError(EPERM, "sealed")
+        if size > self.i_sb.s_maxbytes:
+            raise KernelError(EFBIG, "too large")
+        if size < self.i_size:
+            before = self.i_mapping.nrpages
+            self.i_mapping.truncate(size)
+            self.i_sb.give_blocks(before - self.i_mapping.nrpages)
+        elif size > self.i_size:
+            self.i_mapping.truncate(self.i_size)  # what mmap wrote behind the old end does not reappear
+        self.i_size = size
+
+    def evict(self) -> None:
+        """shmem_evict_inode(): give the pages back."""
+        sb = self.i_sb
+        if self.i_mapping is not None:
+            sb.give_blocks(self.i_mapping.nrpages)
+            self.i_mapping.truncate(0)
+        sb.free_inodes += 1
+
+
+def move_dentry(dentry: Dentry, new_parent: Dentry, name: str) -> None:
+    """__d_move(): the dentry becomes the newest child of `new_parent`."""
+    assert new_parent.children is not None
+    dentry.parent = new_parent
+    dentry.name = name
+    dentry.hashed = True
+    new_parent.children.pop(name, None)
+    new_parent.children[name] = dentry
+
+
+class TmpfsSuper(SuperBlock):
+    """One tmpfs: its limits and its options."""
+
+    def __init__(
+        self, dev: int, now: Callable[[], int], pool: PagePool, data: str = "", fs_name: str = "tmpfs",
+        total_pages: int = 32768, root_mode: int = 0o1777,
+    ) -> None:  # fmt: skip
+        super().__init__(fs_name, c.TMPFS_MAGIC, dev, now)
+        self.pool = pool
+        self.max_blocks = total_pages // 2
+        self.max_inodes = total_pages // 2
+        shown: list[str] = []
+        uid = gid = 0
+        mode = root_mode
+        for option in filter(None, data.split(",")):
+            key, _, value = option.partition("=")
+            try:
+                if key == "size":
+                    self.max_blocks = _blocks(value, total_pages)
+                    shown.append(f"size={self.max_blocks * 4}k")
+                elif key == "nr_blocks":
+                    self.max_blocks = _memparse(value)
+                    shown.append(f"size={self.max_blocks * 4}k")
+                elif key == "nr_inodes":
+                    self.max_inodes = _memparse(value)
+                    shown.append(f"nr_inodes={self.max_inodes}")
+                elif key == "mode":
+                    mode = int(value, 8) & 0o7777
+                    if mode != 0o1777:
+                        shown.append(f"mode={mode:03o}")
+                elif key == "uid":
+                    uid = int(value)
+                    shown.append(f"uid={uid}")
+                elif key == "gid":
+                    gid = int(value)
+                    shown.append(f"gid={gid}")
+                elif key not in ("inode64", "inode32", "huge", "mpol"):
+                    raise ValueError(key)
+            except ValueError:
+                raise KernelError(EINVAL, f"tmpfs: bad option {option}") from None
+        self.options = ",".join(sorted(shown, key=_SHOWN_ORDER) + ["inode64"])
+        self.used_blocks = 0
+        self.free_inodes = self.max_inodes
+        root = TmpfsInode(self, c.S_IFDIR | mode)
+        root.i_uid, root.i_gid = uid, gid
+        self.free_inodes -= 1
+        self.s_root = Dentry("/", None, root)
+
+    def take_inode(self) -> None:
+        """shmem_reserve_inode(); ENOSPC."""
+        if self.max_inodes and self.free_inodes <= 0:
+            raise KernelError(ENOSPC, "no free inodes")
+        self.free_inodes -= 1
+
+    def take_block(self) -> bool:
+        """Account one page; False when the file system is full."""
+        if self.max_blocks and self.used_blocks >= self.max_blocks:
+            return False
+        self.used_blocks += 1
+        return True
+
+    def give_blocks(self, count: int) -> None:
+        """Pages came back."""
+        self.used_blocks -= count
+
+    def statfs(self) -> dict[str, int]:
+        """shmem_statfs()."""
+        free = self.max_blocks - self.used_blocks
+        return {
+            "f_type": self.s_magic, "f_bsize": c.PAGE_SIZE, "f_namelen": c.NAME_MAX, "f_blocks": self.max_blocks,
+            "f_bfree": free, "f_bavail": free, "f_files": self.max_inodes, "f_ffree": self.free_inodes,
+        }  # fmt: skip
+
+
+def _SHOWN_ORDER(option: str) -> int:
+    return ("size", "nr_inodes", "mode", "uid", "gid").index(option.partition("=")[0])
+
+
+def _memparse(text: str) -> int:
+    """memparse(): a number with an optional suffix k, m, g.  lib/cmdline.c."""
+    shift = {"k": 10, "m": 20, "g": 30, "t": 40}.get(text[-1:].lower(), 0)
+    return int(text[:-1] if shift else text, 0) << shift
+
+
+def _blocks(text: str, total_pages: int) -> int:
+    if text.endswith("%"):
+        return total_pages * int(text[:-1]) // 100
+    return -(-_memparse(text) // c.PAGE_SIZE)

@@ -1,0 +1,407 @@
+"""The virtual file system of one machine: mounts, file systems, the walk's entry points, open files by address.
+
+fs/namespace.c, fs/filesystems.c, fs/file_table.c.  Everything here is plain Python that never sleeps; system calls and
+kernel functions stand in open.py, read_write.py, namei_calls.py, namespace.py and so on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from arch.errors import EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENOTDIR, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.abi import FILE_ABI, FileAbi
+from simkernel.fs.fops import EMPTY_FOPS, FileOperations
+from simkernel.fs.inode import ROOT_CRED, Cred, Dentry, File, Inode, Mount, Path, SuperBlock, d_path
+from simkernel.fs.namei import LOOKUP_FOLLOW, NameData
+from simkernel.fs.pagecache import PagePool
+from simkernel.kernel.waitqueue import WaitQueue
+
+if TYPE_CHECKING:
+    from simkernel.fs.files import FilesStruct, FsStruct
+    from simkernel.fs.mirror import Mirror
+
+JIFFY_NS = 4_000_000  # HZ=250: file times advance by ticks, as current_time() does
+
+
+@dataclass(frozen=True)
+class FsType:
+    """struct file_system_type: how mount(2) makes a super block of this name."""
+
+    name: str
+    mount: Callable[[Vfs, str, int, str], SuperBlock]  # (vfs, device name, MS_* flags, data)
+    nodev: bool = True
+    user_mountable: bool = True  # False: SB_NOUSER (pipefs, sockfs)
+
+
+class Names:
+    """Which functions stand on the paths in this version: the place where fs/ reads the version for a behaviour."""
+
+    def __init__(self, version: Any) -> None:
+        old_vfs = version.before("5.9")
+        self.read_step = "__vfs_read" if old_vfs else ""
+        self.write_step = "__vfs_write" if old_vfs else ""
+        self.new_sync = version.before("6.0")
+        self.ksys = version.at_least("4.17")
+        self.openat2 = version.at_least("5.6")
+        self.statx = version.at_least("4.11")
+        self.filemap_read = version.at_least("5.12")
+        self.perform_write_iocb = version.at_least("5.18")
+        self.user_ns_args = version.at_least("5.12")
+
+
+class TaskCred:
+    """The credentials of a task, read when they are asked for."""
+
+    __slots__ = ("fsgid", "fsuid", "groups", "k")
+
+    def __init__(self, k: Any) -> None:
+        task = k.current
+        self.k = k
+        cred = getattr(task, "cred", task)
+        self.fsuid: int = getattr(cred, "fsuid", 0)
+        self.fsgid: int = getattr(cred, "fsgid", 0)
+        self.groups = getattr(cred, "groups", ())
+
+    def capable(self, cap: int) -> bool:
+        """The current task's effective set."""
+        return bool(self.k.capable(cap))
+
+
+class Vfs:
+    """`k.vfs`."""
+
+    def __init__(self, k: Any, pool: PagePool, abi: FileAbi | None = None) -> None:
+        self.k = k
+        self.pool = pool
+        self.abi = abi or FILE_ABI[getattr(k.arch, "name", "x86_64")]
+        self.fs_types: dict[str, FsType] = {}
+        self.mounted: dict[tuple[Mount, Dentry], Mount] = {}
+        self.mounts: list[Mount] = []  # of the namespace, in mount order
+        self.root: Path = None  # type: ignore[assignment]  # set by install()
+        self.files: dict[int, File] = {}  # struct file address -> File
+        self.objects: dict[int, Any] = {}  # other structs that travel through arguments: filename, nameidata, iov_iter
+        self.key_queues: dict[Any, WaitQueue] = {}
+        self.mirror: Mirror = None  # type: ignore[assignment]  # set by install()
+        self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
+        self.anon_files = 0
+        self._next_mnt_id = 1
+        self._next_anon_minor = 1
+        self.fs_values: dict[str, Any] = {}  # shared state of file systems: sysctl values, hostname ...
+        self.names = Names(k.version)
+        self.uio: Any = None  # uio.UioStructs, set by install()
+        self.scratch: list[int] = []  # free loff_t's
+        self.kstats: list[int] = []  # free struct kstat's
+        self.char_devices: dict[int, FileOperations] = {}
+        self.fifo_fops: FileOperations = EMPTY_FOPS
+        self.terminal: Any = None
+        self.word_mask = (1 << 8 * k.arch.model.word) - 1
+        kernel_map = getattr(k.arch, "map", None)
+        self.user_end: int = kernel_map.user_end if kernel_map is not None else 1 << (8 * k.arch.model.word - 1)
+        self.init_user_ns = 0
+
+    # --- time ---
+    def now(self) -> int:
+        """current_time(): wall-clock nanoseconds at the last tick."""
+        now: int = self.k.clock.realtime_ns
+        return now - now % JIFFY_NS
+
+    # --- file systems ---
+    def register(self, fs_type: FsType) -> None:
+        """register_filesystem()."""
+        self.fs_types[fs_type.name] = fs_type
+
+    def anon_dev(self) -> int:
+        """get_anon_bdev(): a dev_t with major 0."""
+        minor = self._next_anon_minor
+        self._next_anon_minor += 1
+        return c.makedev(0, minor)
+
+    def make_super(self, fs_name: str, devname: str = "none", flags: int = 0, data: str = "") -> SuperBlock:
+        """vfs_get_tree(): ENODEV for an unknown file system."""
+        fs_type = self.fs_types.get(fs_name)
+        if fs_type is None:
+            raise KernelError(ENODEV, f"no file system {fs_name}")
+        return fs_type.mount(self, devname, flags, data)
+
+    # --- mounts ---
+    def new_mount(self, sb: SuperBlock, devname: str, flags: int = 0, root: Dentry | None = None) -> Mount:
+        """A mount that is not yet attached anywhere."""
+        mnt = Mount(sb, root or sb.s_root, devname, flags, self._next_mnt_id)
+        self._next_mnt_id += 1
+        return mnt
+
+    def attach(self, mnt: Mount, at: Path) -> None:
+        """graft_tree(): make `mnt` cover `at`."""
+        if (at.dentry.children is None) != (mnt.mnt_root.children is None):
+            raise KernelError(ENOTDIR, "a directory can cover only a directory")
+        if not at.dentry.hashed:
+            raise KernelError(ENOENT, "mount point was removed")
+        mnt.mnt_parent, mnt.mountpoint = at.mnt, at.dentry
+        self.mounted[at.mnt, at.dentry] = mnt
+        at.dentry.mounts += 1
+        self.mounts.append(mnt)
+
+    def mount_at(self, path: str, fs_name: str, devname: str = "none", flags: int = 0, data: str = "") -> Mount:
+        """For boot: mount a new instance on an existing directory."""
+        mnt = self.new_mount(self.make_super(fs_name, devname, flags, data), devname, flags)
+        self.attach(mnt, self.resolve(path))
+        return mnt
+
+    def detach(self, mnt: Mount) -> None:
+        """umount: uncover what it covered."""
+        mnt.mountpoint.mounts -= 1
+        del self.mounted[mnt.mnt_parent, mnt.mountpoint]
+        self.mounts.remove(mnt)
+
+    def children_of(self, mnt: Mount) -> list[Mount]:
+        """Mounts that sit on this one."""
+        return [m for m in self.mounts if m.mnt_parent is mnt and m is not mnt]
+
+    def is_busy(self, mnt: Mount) -> bool:
+        """An open file, a working directory or a mount is on it (propagate_mount_busy)."""
+        if self.children_of(mnt):
+            return True
+        if any(f.f_path.mnt is mnt for f in self.files.values()):
+            return True
+        for task in getattr(self.k, "tasks", {}).values():
+            fs = getattr(task, "fs", None)
+            if fs is not None and (fs.pwd.mnt is mnt or fs.root.mnt is mnt):
+                return True
+        return False
+
+    def traverse_mounts(self, mnt: Mount, dentry: Dentry) -> tuple[Mount, Dentry]:
+        """Go down to what is mounted here, as often as needed."""
+        while dentry.mounts:
+            over = self.mounted.get((mnt, dentry))
+            if over is None:
+                break
+            mnt, dentry = over, over.mnt_root
+        return mnt, dentry
+
+    # --- walking ---
+    def cred(self) -> Cred:
+        """The current task's credentials."""
+        return TaskCred(self.k)
+
+    def fs_of(self, task: Any) -> FsStruct:
+        """task->fs."""
+        fs: FsStruct = task.fs
+        return fs
+
+    def nameidata(self, dfd: int, name: str, flags: int = 0, cred: Cred | None = None) -> NameData:
+        """set_nameidata() for a path of the current task; EBADF for a bad dfd with a relative name."""
+        k = self.k
+        fs = k.current.fs
+        if name.startswith("/") or dfd == c.AT_FDCWD:
+            base = fs.pwd
+        else:
+            base = self.file_of(k, k.current, dfd).f_path
+        return NameData(self, fs.root, base, cred or TaskCred(k), flags)
+
+    def user_path(self, dfd: int, name: str, flags: int = LOOKUP_FOLLOW, empty: bool = False) -> Path:
+        """user_path_at_empty() of the current task."""
+        if not name:
+            if not empty:
+                raise KernelError(ENOENT, "empty path")
+            if dfd == c.AT_FDCWD:
+                pwd: Path = self.k.current.fs.pwd
+                return pwd
+            return self.file_of(self.k, self.k.current, dfd).f_path
+        return self.nameidata(dfd, name, flags).lookup(name)
+
+    def resolve(self, name: str, follow: bool = True) -> Path:
+        """For the kernel itself: a path from the global root, with all rights."""
+        nd = NameData(self, self.root, self.root, ROOT_CRED, LOOKUP_FOLLOW if follow else 0)
+        return nd.lookup(name)
+
+    def d_path(self, path: Path) -> str:
+        """Text of the path as the current task sees it."""
+        fs = getattr(self.k.current, "fs", None)
+        return d_path(path, fs.root if fs is not None else self.root)
+
+    def userns_arg(self, path: Path) -> tuple[int, ...]:
+        """The leading argument that vfs_ functions have from 5.12 on."""
+        return (self.init_user_ns,) if self.names.user_ns_args else ()
+
+    def is_error(self, ret: int) -> bool:
+        """IS_ERR() or a negative int."""
+        return ret < 0 or ret & self.word_mask > self.word_mask - 4095
+
+    def error(self, ret: int) -> int:
+        """PTR_ERR()."""
+        return ret if ret < 0 else (ret & self.word_mask) - self.word_mask - 1
+
+    # --- times ---
+    def touch_atime(self, path: Path) -> None:
+        """touch_atime(): the access time, under noatime and relatime rules.  fs/inode.c."""
+        flags = path.mnt.mnt_flags
+        inode = path.dentry.inode
+        if flags & (c.MS_NOATIME | c.MS_RDONLY) or inode.i_sb.s_flags & (c.MS_NOATIME | c.MS_RDONLY):
+            return
+        if flags & c.MS_NODIRATIME and inode.is_dir:
+            return
+        now: int = self.k.clock.realtime_ns
+        now -= now % JIFFY_NS
+        atime = inode.atime
+        if now == atime:
+            return
+        if flags & c.MS_RELATIME and inode.mtime < atime and inode.ctime < atime and now - atime < 86_400_000_000_000:
+            return
+        inode.atime = now
+
+    # --- open files ---
+    def file(self, addr: int) -> File:
+        """The File whose struct file is at this kernel address."""
+        return self.files[addr]
+
+    def new_file(self, path: Path, flags: int, f_op: FileOperations, cred: Cred | None = None) -> File:
+        """alloc_file(): a File with its struct file in kernel memory."""
+        file = File(path, flags, f_op, cred or TaskCred(self.k), self)
+        file.f_inode.i_count += 1
+        self.mirror.file(file)
+        self.files[file.addr] = file
+        return file
+
+    def anon_file(self, name: str, f_op: FileOperations, private: Any, flags: int, mode: int = 0o600) -> File:
+        """anon_inode_getfile(): readlink shows `anon_inode:NAME`.  `name` has no brackets unless it wants them."""
+        sb = self.singletons["anon_inodefs"]
+        inode = sb.private
+        dentry = Dentry(f"anon_inode:{name}", None, inode)
+        dentry.private = _anon_name
+        file = self.new_file(Path(self.fs_values["anon_mnt"], dentry), flags & (c.O_ACCMODE | c.O_NONBLOCK), f_op)
+        file.private_data = private
+        mode_bits = file.f_mode
+        if f_op.read or f_op.read_iter:
+            mode_bits |= c.FMODE_CAN_READ
+        if f_op.write or f_op.write_iter:
+            mode_bits |= c.FMODE_CAN_WRITE
+        file.f_mode = mode_bits | c.FMODE_OPENED
+        self.mirror.file_flags(file)
+        return file
+
+    def put_file(self, file: File) -> None:
+        """fput() from plain code."""
+        file.f_count -= 1
+        if file.f_count <= 0:
+            self.release_file(file)
+
+    def release_file(self, file: File) -> None:
+        """The body of __fput() from plain code: a release that is a coroutine has its calls skipped."""
+        for _ in self.fput_steps(file):
+            pass
+
+    def fput_steps(self, file: File) -> Iterator[Any]:
+        """The body of __fput(): release, forget, and evict an inode without names."""
+        if file.watchers:
+            for watcher in list(file.watchers):
+                watcher.file_closed()
+        if file.f_inode.locks is not None:
+            file.f_inode.locks.drop_file(self.k, file)
+        if file.f_op.release is not None and file.f_mode & c.FMODE_OPENED and not file.f_mode & c.FMODE_PATH:
+            running = file.f_op.release(self.k, file)
+            if running is not None and hasattr(running, "send"):
+                yield from running
+        inode = file.f_inode
+        inode.i_count -= 1
+        if file.f_mode & c.FMODE_WRITE and inode.i_writecount > 0:
+            inode.i_writecount -= 1
+        if not inode.i_nlink and not inode.i_count:
+            inode.evict()
+        self.files.pop(file.addr, None)
+        self.mirror.free_file(file)
+
+    def file_of(self, k: Any, task: Any, fd: int) -> File:
+        """fdget_raw(): the File behind a descriptor, also an O_PATH one; EBADF."""
+        files: FilesStruct = task.files
+        if files is not None:
+            file = files.fds.get(fd)
+            if file is not None:
+                return file
+        raise KernelError(EBADF, f"no descriptor {fd}")
+
+    def fget(self, fd: int) -> File:
+        """fdget() of the current task: EBADF for O_PATH descriptors too."""
+        file: File | None = self.k.current.files.fds.get(fd)
+        if file is None or file.f_mode & c.FMODE_PATH:
+            raise KernelError(EBADF, f"no descriptor {fd}")
+        return file
+
+    # --- waiting on plain keys (tracing.host.WouldBlock) ---
+    def key_queue(self, key: Any) -> WaitQueue:
+        """The wait queue of a key that a lower floor names; `k.wake_up` of it lets readers repeat."""
+        queue = self.key_queues.get(key)
+        if queue is None:
+            queue = self.key_queues[key] = WaitQueue(str(key))
+        return queue
+
+    # --- mount options shared by mount(2) and boot ---
+    def remount(self, mnt: Mount, flags: int, data: str) -> None:
+        """MS_REMOUNT: change flags of the mount and of its super block."""
+        if flags & c.MS_RDONLY and not mnt.mnt_sb.read_only:
+            for file in self.files.values():
+                if file.f_path.mnt.mnt_sb is mnt.mnt_sb and file.f_mode & c.FMODE_WRITE and file.f_inode.is_reg:
+                    raise KernelError(EBUSY, "open for writing")
+        keep = c.MS_RDONLY | c.MS_SYNCHRONOUS | c.MS_MANDLOCK | c.MS_DIRSYNC
+        mnt.mnt_sb.s_flags = mnt.mnt_sb.s_flags & ~keep | flags & keep
+        mnt.mnt_flags = flags & MNT_FLAGS
+
+    def evict_if_unused(self, inode: Inode) -> None:
+        """After a name went away: free what nobody can reach."""
+        if not inode.i_nlink and not inode.i_count:
+            inode.evict()
+
+    # --- asked for by the core (simkernel/kernel/fs_interface.py) ---
+    def open_exec(self, k: Any, task: Any, path: bytes, dfd: int = c.AT_FDCWD, flags: int = 0) -> File:
+        """do_open_execat()."""
+        from simkernel.fs.open import open_exec
+
+        return open_exec(k, path, dfd, flags)
+
+    def anon_inode_getfd(self, k: Any, name: str, ops: FileOperations, private: Any, flags: int) -> int:
+        """A new descriptor of the current task on an anonymous inode."""
+        files: FilesStruct = k.current.files
+        fd = files.get_unused_fd(flags & c.O_CLOEXEC != 0)
+        files.install(fd, self.anon_file(name, ops, private, flags))
+        return fd
+
+    def setup_init_files(self, k: Any, task: Any) -> None:
+        """Root, working directory and an empty descriptor table for the first task."""
+        from simkernel.fs.files import FilesStruct, FsStruct
+
+        task.fs = FsStruct(self, self.root, self.root, 0o022)
+        task.files = FilesStruct(self)
+        self.mirror.task_files(task)
+
+    def set_cwd(self, k: Any, task: Any, path: str) -> None:
+        """Start a task in another directory."""
+        task.fs.set_pwd(self.resolve(path))
+
+    def install_stdio(self, k: Any, task: Any, stdin: Any, stdout: Any, stderr: Any) -> None:
+        """Descriptors 0, 1 and 2 on the host's streams."""
+        from simkernel.fs.hostio import open_host_stream
+
+        for fd, stream in enumerate((stdin, stdout, stderr)):
+            if stream is None:
+                continue
+            if fd == 2 and stderr is stdout and 1 in task.files.fds:
+                task.files.install(2, task.files.fds[1].get())
+                continue
+            task.files.install(fd, open_host_stream(self, stream, fd))
+
+
+MNT_FLAGS = (
+    c.MS_RDONLY | c.MS_NOSUID | c.MS_NODEV | c.MS_NOEXEC | c.MS_NOATIME | c.MS_NODIRATIME | c.MS_RELATIME
+)  # fmt: skip
+
+
+def _anon_name(dentry: Dentry) -> str:
+    return dentry.name
+
+
+def require_flags(flags: int, allowed: int) -> None:
+    """EINVAL for a flag the call does not know."""
+    if flags & ~allowed:
+        raise KernelError(EINVAL, "unknown flags")
