@@ -110,6 +110,9 @@ class TraceHost(Protocol):
     def is_kernel_text(self, addr: int) -> bool:
         """Inside the functions of the kernel's text (and so probe-able unless blacklisted)."""
 
+    def boundaries(self, name: str) -> Sequence[int]:
+        """Addresses of the instructions of a function, ascending."""
+
     def probe_blacklist(self) -> Iterable[tuple[int, int, str]]:
         """(start, end, name) of the functions in which no kprobe may be put."""
 
@@ -128,6 +131,8 @@ class TraceHost(Protocol):
         """A token of the task with this pid that compares equal to current_task() while it runs."""
 
     def current_task(self) -> Hashable: ...
+    def current_struct(self) -> int:
+        """Kernel address of the current struct task_struct."""
 
 
 class UserSpaces(Protocol):

@@ -1,0 +1,131 @@
+"""Socket, TCP and UDP events.  include/trace/events/sock.h, tcp.h, udp.h."""
+
+from __future__ import annotations
+
+from tracing.declare import TraceEventDecl
+
+sock_rcvqueue_full = TraceEventDecl(
+    "sock", "sock_rcvqueue_full",
+    proto="struct sock *sk, struct sk_buff *skb",
+    entry=(
+        ("int rmem_alloc", "sk->sk_rmem_alloc.counter"),
+        ("unsigned int truesize", "skb->truesize"),
+        ("int sk_rcvbuf", "sk->sk_rcvbuf"),
+    ),
+    print='"rmem_alloc=%d truesize=%u sk_rcvbuf=%d", REC->rmem_alloc, REC->truesize, REC->sk_rcvbuf',
+)  # fmt: skip
+inet_sock_set_state = TraceEventDecl(
+    "sock", "inet_sock_set_state",
+    proto="const struct sock *sk, const int oldstate, const int newstate",
+    entry=(
+        ("const void * skaddr", "sk"),
+        ("int oldstate", "oldstate"),
+        ("int newstate", "newstate"),
+        ("__u16 sport", "inet_sport(sk)"),
+        ("__u16 dport", "inet_dport(sk)"),
+        ("__u16 family", "sk->sk_family"),
+        ("__u16 protocol", "sk->sk_protocol"),
+        ("__u8 saddr[4]", "inet_saddr(sk)"),
+        ("__u8 daddr[4]", "inet_daddr(sk)"),
+        ("__u8 saddr_v6[16]", "inet_saddr_v6(sk)"),
+        ("__u8 daddr_v6[16]", "inet_daddr_v6(sk)"),
+    ),
+    print=(
+        '"family=%s protocol=%s sport=%hu dport=%hu saddr=%pI4 daddr=%pI4 saddrv6=%pI6c daddrv6=%pI6c oldstate=%s '
+        'newstate=%s", show_family_name(REC->family), show_inet_protocol_name(REC->protocol), REC->sport, '
+        "REC->dport, REC->saddr, REC->daddr, REC->saddr_v6, REC->daddr_v6, show_tcp_state_name(REC->oldstate), "
+        "show_tcp_state_name(REC->newstate)"
+    ),
+)  # fmt: skip
+tcp_retransmit_skb = TraceEventDecl(
+    "tcp", "tcp_retransmit_skb",
+    proto="const struct sock *sk, const struct sk_buff *skb",
+    entry=(
+        ("const void * skbaddr", "skb"),
+        ("const void * skaddr", "sk"),
+        ("int state", "sk->sk_state"),
+        ("__u16 sport", "inet_sport(sk)"),
+        ("__u16 dport", "inet_dport(sk)"),
+        ("__u16 family", "sk->sk_family"),
+        ("__u8 saddr[4]", "inet_saddr(sk)"),
+        ("__u8 daddr[4]", "inet_daddr(sk)"),
+        ("__u8 saddr_v6[16]", "inet_saddr_v6(sk)"),
+        ("__u8 daddr_v6[16]", "inet_daddr_v6(sk)"),
+    ),
+    print=(
+        '"family=%s sport=%hu dport=%hu saddr=%pI4 daddr=%pI4 saddrv6=%pI6c daddrv6=%pI6c state=%s", '
+        "show_family_name(REC->family), REC->sport, REC->dport, REC->saddr, REC->daddr, REC->saddr_v6, "
+        "REC->daddr_v6, show_tcp_state_enum(REC->state)"
+    ),
+)  # fmt: skip
+tcp_send_reset = tcp_retransmit_skb.like("tcp_send_reset")
+tcp_receive_reset = TraceEventDecl(
+    "tcp", "tcp_receive_reset",
+    proto="struct sock *sk",
+    entry=(
+        ("const void * skaddr", "sk"),
+        ("__u16 sport", "inet_sport(sk)"),
+        ("__u16 dport", "inet_dport(sk)"),
+        ("__u16 family", "sk->sk_family"),
+        ("__u8 saddr[4]", "inet_saddr(sk)"),
+        ("__u8 daddr[4]", "inet_daddr(sk)"),
+        ("__u8 saddr_v6[16]", "inet_saddr_v6(sk)"),
+        ("__u8 daddr_v6[16]", "inet_daddr_v6(sk)"),
+        ("__u64 sock_cookie", "sock_gen_cookie(sk)"),
+    ),
+    print=(
+        '"family=%s sport=%hu dport=%hu saddr=%pI4 daddr=%pI4 saddrv6=%pI6c daddrv6=%pI6c sock_cookie=%llx", '
+        "show_family_name(REC->family), REC->sport, REC->dport, REC->saddr, REC->daddr, REC->saddr_v6, "
+        "REC->daddr_v6, REC->sock_cookie"
+    ),
+)  # fmt: skip
+tcp_destroy_sock = tcp_receive_reset.like("tcp_destroy_sock")
+tcp_rcv_space_adjust = tcp_receive_reset.like("tcp_rcv_space_adjust")
+tcp_probe = TraceEventDecl(
+    "tcp", "tcp_probe",
+    proto="struct sock *sk, struct sk_buff *skb",
+    entry=(
+        ("__u8 saddr[28]", "sockaddr_src(sk)"),
+        ("__u8 daddr[28]", "sockaddr_dst(sk)"),
+        ("__u16 sport", "inet_sport(sk)"),
+        ("__u16 dport", "inet_dport(sk)"),
+        ("__u16 family", "sk->sk_family"),
+        ("__u32 mark", "skb->mark"),
+        ("__u16 data_len", "tcp_data_len(skb)"),
+        ("__u32 snd_nxt", "tcp_sk(sk)->snd_nxt"),
+        ("__u32 snd_una", "tcp_sk(sk)->snd_una"),
+        ("__u32 snd_cwnd", "tcp_sk(sk)->snd_cwnd"),
+        ("__u32 ssthresh", "tcp_sk(sk)->snd_ssthresh"),
+        ("__u32 snd_wnd", "tcp_sk(sk)->snd_wnd"),
+        ("__u32 srtt", "tcp_sk(sk)->srtt_us >> 3"),
+        ("__u32 rcv_wnd", "tcp_sk(sk)->rcv_wnd"),
+        ("__u64 sock_cookie", "sock_gen_cookie(sk)"),
+    ),
+    print=(
+        '"family=%s src=%pISpc dest=%pISpc mark=%#x data_len=%d snd_nxt=%#x snd_una=%#x snd_cwnd=%u ssthresh=%u '
+        'snd_wnd=%u srtt=%u rcv_wnd=%u sock_cookie=%llx", show_family_name(REC->family), REC->saddr, REC->daddr, '
+        "REC->mark, REC->data_len, REC->snd_nxt, REC->snd_una, REC->snd_cwnd, REC->ssthresh, REC->snd_wnd, "
+        "REC->srtt, REC->rcv_wnd, REC->sock_cookie"
+    ),
+)  # fmt: skip
+udp_fail_queue_rcv_skb = TraceEventDecl(
+    "udp", "udp_fail_queue_rcv_skb",
+    proto="int rc, struct sock *sk",
+    entry=(
+        ("int rc", "rc"),
+        ("__u16 lport", "inet_sk(sk)->inet_num"),
+    ),
+    print='"rc=%d port=%hu", REC->rc, REC->lport',
+)  # fmt: skip
+
+EVENTS: tuple[TraceEventDecl, ...] = (
+    sock_rcvqueue_full,
+    inet_sock_set_state,
+    tcp_retransmit_skb,
+    tcp_send_reset,
+    tcp_receive_reset,
+    tcp_destroy_sock,
+    tcp_rcv_space_adjust,
+    tcp_probe,
+    udp_fail_queue_rcv_skb,
+)

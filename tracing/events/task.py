@@ -1,0 +1,137 @@
+"""Task life, console, power, page faults, work queues.  include/trace/events/{task,printk,power,oom,workqueue}.h."""
+
+from __future__ import annotations
+
+from tracing.declare import TraceEventDecl
+
+task_newtask = TraceEventDecl(
+    "task", "task_newtask",
+    proto="struct task_struct *task, unsigned long clone_flags",
+    entry=(
+        ("pid_t pid", "task->pid"),
+        ("char comm[16]", "task->comm"),
+        ("unsigned long clone_flags", "clone_flags"),
+        ("short oom_score_adj", "task->signal->oom_score_adj"),
+    ),
+    print=(
+        '"pid=%d comm=%s clone_flags=%lx oom_score_adj=%hd", REC->pid, REC->comm, REC->clone_flags, '
+        "REC->oom_score_adj"
+    ),
+)  # fmt: skip
+task_rename = TraceEventDecl(
+    "task", "task_rename",
+    proto="struct task_struct *task, const char *comm",
+    entry=(
+        ("pid_t pid", "task->pid"),
+        ("char oldcomm[16]", "task->comm"),
+        ("char newcomm[16]", "comm"),
+        ("short oom_score_adj", "task->signal->oom_score_adj"),
+    ),
+    print='"pid=%d oldcomm=%s newcomm=%s oom_score_adj=%hd", REC->pid, REC->oldcomm, REC->newcomm, REC->oom_score_adj',
+)  # fmt: skip
+console = TraceEventDecl(
+    "printk", "console",
+    proto="const char *text, size_t len",
+    entry=(
+        ("__data_loc char[] msg", "console_text(text, len)"),
+    ),
+    print='"%s", __get_str(msg)',
+)  # fmt: skip
+cpu_idle = TraceEventDecl(
+    "power", "cpu_idle",
+    proto="unsigned int state, unsigned int cpu_id",
+    entry=(
+        ("u32 state", "state"),
+        ("u32 cpu_id", "cpu_id"),
+    ),
+    print='"state=%lu cpu_id=%lu", (unsigned long)REC->state, (unsigned long)REC->cpu_id',
+)  # fmt: skip
+cpu_frequency = cpu_idle.like("cpu_frequency", "unsigned int frequency, unsigned int cpu_id")
+suspend_resume = TraceEventDecl(
+    "power", "suspend_resume",
+    proto="const char *action, int val, bool start",
+    entry=(
+        ("const char * action", "action"),
+        ("int val", "val"),
+        ("bool start", "start"),
+    ),
+    print='"%s[%u] %s", REC->action, (unsigned int)REC->val, (REC->start)?"begin":"end"',
+)  # fmt: skip
+page_fault_user = TraceEventDecl(
+    "exceptions", "page_fault_user",
+    proto="unsigned long address, struct pt_regs *regs, unsigned long error_code",
+    entry=(
+        ("unsigned long address", "address"),
+        ("unsigned long ip", "instruction_pointer(regs)"),
+        ("unsigned long error_code", "error_code"),
+    ),
+    print='"address=%ps ip=%ps error_code=0x%lx", (void *)REC->address, (void *)REC->ip, REC->error_code',
+)  # fmt: skip
+page_fault_kernel = page_fault_user.like("page_fault_kernel")
+oom_score_adj_update = TraceEventDecl(
+    "oom", "oom_score_adj_update",
+    proto="struct task_struct *task",
+    entry=(
+        ("pid_t pid", "task->pid"),
+        ("char comm[16]", "task->comm"),
+        ("short oom_score_adj", "task->signal->oom_score_adj"),
+    ),
+    print='"pid=%d comm=%s oom_score_adj=%hd", REC->pid, REC->comm, REC->oom_score_adj',
+)  # fmt: skip
+workqueue_queue_work = TraceEventDecl(
+    "workqueue", "workqueue_queue_work",
+    proto="int req_cpu, struct pool_workqueue *pwq, struct work_struct *work",
+    entry=(
+        ("void * work", "work"),
+        ("void * function", "work->func"),
+        ("__data_loc char[] workqueue", "pwq->wq->name"),
+        ("int req_cpu", "req_cpu"),
+        ("int cpu", "pwq->pool->cpu"),
+    ),
+    print=(
+        '"work struct=%p function=%ps workqueue=%s req_cpu=%d cpu=%d", REC->work, REC->function, '
+        "__get_str(workqueue), REC->req_cpu, REC->cpu"
+    ),
+)  # fmt: skip
+workqueue_activate_work = TraceEventDecl(
+    "workqueue", "workqueue_activate_work",
+    proto="struct work_struct *work",
+    entry=(
+        ("void * work", "work"),
+    ),
+    print='"work struct %p", REC->work',
+)  # fmt: skip
+workqueue_execute_start = TraceEventDecl(
+    "workqueue", "workqueue_execute_start",
+    proto="struct work_struct *work",
+    entry=(
+        ("void * work", "work"),
+        ("void * function", "work->func"),
+    ),
+    print='"work struct %p: function %ps", REC->work, REC->function',
+)  # fmt: skip
+workqueue_execute_end = TraceEventDecl(
+    "workqueue", "workqueue_execute_end",
+    proto="struct work_struct *work, work_func_t function",
+    entry=(
+        ("void * work", "work"),
+        ("void * function", "function"),
+    ),
+    print='"work struct %p: function %ps", REC->work, REC->function',
+)  # fmt: skip
+
+EVENTS: tuple[TraceEventDecl, ...] = (
+    task_newtask,
+    task_rename,
+    console,
+    cpu_idle,
+    cpu_frequency,
+    suspend_resume,
+    page_fault_user,
+    page_fault_kernel,
+    oom_score_adj_update,
+    workqueue_queue_work,
+    workqueue_activate_work,
+    workqueue_execute_start,
+    workqueue_execute_end,
+)

@@ -1,0 +1,172 @@
+"""struct perf_event_attr: parsing and the checks of perf_copy_attr().  include/uapi/linux/perf_event.h, events/core.c.
+
+The attribute grew with the versions; a caller may give any size from 64 bytes on, and bytes that this kernel does not
+know must be zero.  Offsets and sizes in bytes.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from arch.errors import E2BIG, EINVAL, KernelError
+
+PERF_ATTR_SIZE_VER0 = 64
+PAGE_SIZE = 4096
+# (first version, sizeof(struct perf_event_attr))
+ATTR_SIZES = (((5, 13), 128), ((5, 5), 120), ((4, 1), 112), ((3, 19), 104), ((3, 7), 96), ((0, 0), 80))
+
+# enum perf_type_id
+TYPE_HARDWARE, TYPE_SOFTWARE, TYPE_TRACEPOINT, TYPE_HW_CACHE, TYPE_RAW, TYPE_BREAKPOINT = range(6)
+# enum perf_sw_ids
+SW_CPU_CLOCK, SW_TASK_CLOCK, SW_PAGE_FAULTS, SW_CONTEXT_SWITCHES, SW_CPU_MIGRATIONS = range(5)
+SW_PAGE_FAULTS_MIN, SW_PAGE_FAULTS_MAJ, SW_ALIGNMENT_FAULTS, SW_EMULATION_FAULTS, SW_DUMMY = range(5, 10)
+SW_BPF_OUTPUT, SW_CGROUP_SWITCHES = 10, 11
+# (first version, PERF_COUNT_SW_MAX)
+SW_MAX = (((5, 13), 12), ((4, 4), 11), ((0, 0), 10))
+
+# enum perf_event_sample_format
+SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_ADDR, SAMPLE_READ, SAMPLE_CALLCHAIN, SAMPLE_ID = (1 << n for n in range(7))
+SAMPLE_CPU, SAMPLE_PERIOD, SAMPLE_STREAM_ID, SAMPLE_RAW, SAMPLE_BRANCH_STACK = (1 << n for n in range(7, 12))
+SAMPLE_REGS_USER, SAMPLE_STACK_USER, SAMPLE_WEIGHT, SAMPLE_DATA_SRC, SAMPLE_IDENTIFIER = (1 << n for n in range(12, 17))
+SAMPLE_TRANSACTION, SAMPLE_REGS_INTR, SAMPLE_PHYS_ADDR, SAMPLE_AUX, SAMPLE_CGROUP = (1 << n for n in range(17, 22))
+SAMPLE_DATA_PAGE_SIZE, SAMPLE_CODE_PAGE_SIZE, SAMPLE_WEIGHT_STRUCT = (1 << n for n in range(22, 25))
+# (first version, PERF_SAMPLE_MAX)
+SAMPLE_MAX = (
+    ((5, 12), 1 << 25), ((5, 11), 1 << 24), ((5, 7), 1 << 22), ((5, 5), 1 << 21), ((4, 14), 1 << 20), ((3, 19), 1 << 19),
+    ((0, 0), 1 << 18),
+)  # fmt: skip
+# enum perf_event_read_format
+FORMAT_TOTAL_TIME_ENABLED, FORMAT_TOTAL_TIME_RUNNING, FORMAT_ID, FORMAT_GROUP, FORMAT_LOST = (1 << n for n in range(5))
+FORMAT_MAX = (((6, 0), 1 << 5), ((0, 0), 1 << 4))
+
+# The flag bits, in order; a tuple gives the width.
+FLAG_BITS = (
+    "disabled", "inherit", "pinned", "exclusive", "exclude_user", "exclude_kernel", "exclude_hv", "exclude_idle",
+    "mmap", "comm", "freq", "inherit_stat", "enable_on_exec", "task", "watermark", "precise_ip", "precise_ip_high",
+    "mmap_data", "sample_id_all", "exclude_host", "exclude_guest", "exclude_callchain_kernel",
+    "exclude_callchain_user", "mmap2", "comm_exec", "use_clockid", "context_switch", "write_backward", "namespaces",
+    "ksymbol", "bpf_event", "aux_output", "cgroup", "text_poke", "build_id", "inherit_thread", "remove_on_exec",
+    "sigtrap",
+)  # fmt: skip
+# (first version, number of flag bits known)
+FLAG_COUNT = (
+    ((5, 13), 38), ((5, 12), 35), ((5, 9), 34), ((5, 7), 33), ((5, 4), 32), ((5, 1), 31), ((4, 12), 29), ((4, 7), 28),
+    ((4, 3), 27), ((4, 1), 26), ((3, 16), 25), ((0, 0), 24),
+)  # fmt: skip
+
+FLAG_FD_NO_GROUP, FLAG_FD_OUTPUT, FLAG_PID_CGROUP, FLAG_FD_CLOEXEC = 1, 2, 4, 8
+
+# Which registers a sample may name (arch/*/include/uapi/asm/perf_regs.h) is the floor of arch/'s business; without it
+# any non-zero mask is taken.
+
+
+def by_version(table: tuple[tuple[tuple[int, int], int], ...], version: tuple[int, ...]) -> int:
+    """The row of the newest version not after `version`."""
+    return next(value for first, value in table if tuple(version) >= first)
+
+
+@dataclass(slots=True)
+class PerfAttr:
+    """The attribute of one event."""
+
+    type: int = 0
+    size: int = 0
+    config: int = 0
+    sample_period: int = 0  # or sample_freq
+    sample_type: int = 0
+    read_format: int = 0
+    flags: int = 0
+    wakeup: int = 0  # wakeup_events or wakeup_watermark
+    bp_type: int = 0
+    config1: int = 0
+    config2: int = 0
+    branch_sample_type: int = 0
+    sample_regs_user: int = 0
+    sample_stack_user: int = 0
+    clockid: int = 0
+    sample_regs_intr: int = 0
+    aux_watermark: int = 0
+    sample_max_stack: int = 0
+    aux_sample_size: int = 0
+    sig_data: int = 0
+
+    def flag(self, name: str) -> bool:
+        return bool(self.flags >> FLAG_BITS.index(name) & 1)
+
+    @property
+    def disabled(self) -> bool:
+        return bool(self.flags & 1)
+
+    @property
+    def freq(self) -> bool:
+        return self.flag("freq")
+
+
+_STRUCT = "IIQQQQQIIQQQQIiQIHHIIQ"
+
+
+def attr_size(version: tuple[int, ...]) -> int:
+    return by_version(ATTR_SIZES, version)
+
+
+def read_size(raw: bytes, version: tuple[int, ...], byteorder: str = "little") -> int:
+    """The size to take from user memory, from the first eight bytes.  E2BIG (and the caller stores attr_size())."""
+    size = int.from_bytes(raw[4:8], byteorder) or PERF_ATTR_SIZE_VER0  # type: ignore[arg-type]
+    if size < PERF_ATTR_SIZE_VER0 or size > PAGE_SIZE:
+        raise KernelError(E2BIG, f"attr.size {size}")
+    return size
+
+
+def parse_attr(raw: bytes, version: tuple[int, ...], byteorder: str = "little") -> PerfAttr:
+    """perf_copy_attr() on the bytes of user space; E2BIG, EINVAL."""
+    size = read_size(raw, version, byteorder)
+    known = attr_size(version)
+    if any(raw[known:size]):
+        raise KernelError(E2BIG, "bytes that this kernel does not know are not zero")
+    data = raw[: min(size, known)].ljust(128, b"\0")
+    order = "<" if byteorder == "little" else ">"
+    (
+        kind, _, config, period, sample_type, read_format, flags, wakeup, bp_type, config1, config2, branch,
+        regs_user, stack_user, clockid, regs_intr, aux_watermark, max_stack, reserved2, aux_sample, reserved3, sig_data,
+    ) = struct.unpack(order + _STRUCT, data)  # fmt: skip
+    flags = flags if byteorder == "little" else _reverse_bits(flags)
+    attr = PerfAttr(
+        kind, size, config, period, sample_type, read_format, flags, wakeup, bp_type, config1, config2, branch,
+        regs_user, stack_user, clockid, regs_intr, aux_watermark, max_stack, aux_sample, sig_data,
+    )  # fmt: skip
+    check_attr(attr, bool(reserved2 or reserved3), version)
+    return attr
+
+
+def _reverse_bits(value: int) -> int:
+    """C bit-fields fill a big-endian word from its most significant bit."""
+    return int(f"{value:064b}"[::-1], 2)
+
+
+def check_attr(attr: PerfAttr, reserved: bool, version: tuple[int, ...]) -> None:
+    """The checks of perf_copy_attr(), in its order."""
+    if reserved or attr.flags >> by_version(FLAG_COUNT, version):
+        raise KernelError(EINVAL, "reserved bits are set")
+    if attr.sample_type & ~(by_version(SAMPLE_MAX, version) - 1):
+        raise KernelError(EINVAL, "unknown sample_type bits")
+    if attr.read_format & ~(by_version(FORMAT_MAX, version) - 1):
+        raise KernelError(EINVAL, "unknown read_format bits")
+    if attr.sample_type & SAMPLE_BRANCH_STACK:
+        if attr.branch_sample_type & ~((1 << 19) - 1) or not attr.branch_sample_type & ~7:
+            raise KernelError(EINVAL, "branch_sample_type")
+    if attr.sample_type & SAMPLE_REGS_USER and not attr.sample_regs_user:
+        raise KernelError(EINVAL, "sample_regs_user")
+    if attr.sample_type & SAMPLE_STACK_USER:
+        if attr.sample_stack_user >= 0xFFFF or attr.sample_stack_user % 8:
+            raise KernelError(EINVAL, "sample_stack_user")
+    if attr.sample_type & SAMPLE_REGS_INTR and not attr.sample_regs_intr:
+        raise KernelError(EINVAL, "sample_regs_intr")
+    if attr.sample_type & SAMPLE_WEIGHT and attr.sample_type & SAMPLE_WEIGHT_STRUCT:
+        raise KernelError(EINVAL, "weight twice")
+    if attr.flag("inherit_thread") and not attr.flag("inherit"):
+        raise KernelError(EINVAL, "inherit_thread without inherit")
+    if attr.flag("remove_on_exec") and attr.flag("enable_on_exec"):
+        raise KernelError(EINVAL, "remove_on_exec and enable_on_exec")
+    if attr.flag("sigtrap") and not attr.flag("remove_on_exec"):
+        raise KernelError(EINVAL, "sigtrap without remove_on_exec")

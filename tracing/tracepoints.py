@@ -1,0 +1,163 @@
+"""Tracepoints, and the events made from them.  include/linux/tracepoint.h, kernel/tracepoint.c, trace/trace_events.h.
+
+A tracepoint is a list of callbacks; `active` is the static key.  The kernel writes
+
+    tp = tracing.tracepoints["sched_switch"]
+    if tp.active:
+        tp.fire(preempt, prev, next, prev_state)
+
+with the arguments of the newest kernel's prototype, as ints; an older kernel's own arguments are made from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tracing.assign import Assign, compile_assign
+from tracing.declare import TraceEventDecl, expand
+from tracing.event import FTRACE, Packer, TraceEvent
+from tracing.events import FIRED_WITH, declarations
+from tracing.fields import FieldLayout
+
+if TYPE_CHECKING:
+    from tracing.system import Tracing
+
+Callback = Callable[..., None]
+
+
+class Tracepoint:
+    """One tracepoint: `fire` is bound to the cheapest thing that serves the present callbacks."""
+
+    __slots__ = ("_convert", "active", "callbacks", "decl", "fire", "fired_with", "followers", "name", "tracing")
+
+    def __init__(self, tracing: Tracing, decl: TraceEventDecl, fired_with: TraceEventDecl) -> None:
+        self.tracing = tracing
+        self.decl = decl
+        self.fired_with = fired_with
+        self.name = decl.name
+        self.callbacks: tuple[Callback, ...] = ()
+        self.active = False
+        self.followers: list[Any] = []  # hot places that keep their own `active` and `fire`
+        self._convert: Assign | None = None
+        self.fire: Callback = nothing
+
+    @property
+    def params(self) -> list[tuple[str, str]]:
+        """(C type, name) of the arguments callbacks get."""
+        return self.decl.params
+
+    def add(self, callback: Callback) -> None:
+        """tracepoint_probe_register(): callbacks run in the order of registration."""
+        self.callbacks = (*self.callbacks, callback)
+        self._bind()
+
+    def remove(self, callback: Callback) -> None:
+        self.callbacks = tuple(known for known in self.callbacks if known != callback)
+        self._bind()
+
+    def _bind(self) -> None:
+        callbacks = self.callbacks
+        self.active = bool(callbacks)
+        if not callbacks:
+            self.fire = nothing
+        elif self._same_arguments():
+            self.fire = callbacks[0] if len(callbacks) == 1 else fan_out(callbacks)
+        else:
+            self.fire = self._fire_converted
+        for follower in self.followers:
+            follower.active, follower.fire = self.active, self.fire
+
+    def _same_arguments(self) -> bool:
+        return self.decl.args is None and self.decl.params == self.fired_with.params
+
+    def _fire_converted(self, *args: int) -> None:
+        if self._convert is None:
+            sources = self.decl.args or ", ".join(name for _, name in self.decl.params)
+            self._convert = compile_assign(split_arguments(sources), self.fired_with.proto, self.tracing.host)
+        for callback in self.callbacks:
+            callback(*self._convert(*args))
+
+
+def split_arguments(text: str) -> list[str]:
+    """At the commas outside parentheses."""
+    out, depth, start = [], 0, 0
+    for index, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if char == "," and not depth:
+            out.append(text[start:index].strip())
+            start = index + 1
+    return [*out, text[start:].strip()]
+
+
+def nothing(*args: int) -> None:
+    """No listener."""
+
+
+def fan_out(callbacks: tuple[Callback, ...]) -> Callback:
+    def fire(*args: int) -> None:
+        for callback in callbacks:
+            callback(*args)
+
+    return fire
+
+
+class TracepointEvent(TraceEvent):
+    """The event of a TRACE_EVENT."""
+
+    def __init__(self, tracing: Tracing, tracepoint: Tracepoint) -> None:
+        decl = tracepoint.decl
+        layout = FieldLayout(tracing.host.arch.model, tracing.char_signed)
+        for declaration, _ in decl.entry:
+            layout.add(declaration)
+        super().__init__(tracing, decl.system, decl.name, layout.fields, expand(decl.print))
+        self.cap_any = decl.cap_any
+        self.decl = decl
+        self.tracepoint = tracepoint
+        self._packer: Packer | None = None
+        self._assign: Assign | None = None
+        self.preempt_extra = 0 if tracing.features.preempt_count_corrected else 1
+
+    def reg(self, kind: str) -> None:
+        self.tracepoint.add(self.trace if kind == FTRACE else self.perf_trace)
+
+    def unreg(self, kind: str) -> None:
+        self.tracepoint.remove(self.trace if kind == FTRACE else self.perf_trace)
+
+    def record(self, args: tuple[int, ...]) -> bytes:
+        if self._assign is None or self._packer is None:
+            self._assign = compile_assign([source for _, source in self.decl.entry], self.decl.proto, self.tracing.host)
+            self._packer = Packer(self.fields, self.tracing.byteorder)
+        return self._packer.pack(self.header(self.preempt_extra), self._assign(*args), self.tracing.reader.cstr)
+
+    def trace(self, *args: int) -> None:
+        """trace_event_raw_event_*(): into the ftrace buffer."""
+        if self.filter_program is not None and not self.filter_program.run_args(self.bpf_args(args)):
+            return
+        if self.enabled or self.triggers:
+            self.tracing.commit(self, self.record(args))
+
+    def perf_trace(self, *args: int) -> None:
+        """perf_trace_*(): to programs and perf events."""
+        if not self.bpf_programs and not self.tracing.perf_wants(self):
+            return
+        record = self.record(args)
+        if self.bpf_programs and not self.tracing.run_bpf_on_record(self, record):
+            return
+        if self.perf_events:
+            self.tracing.perf_deliver(self, record)
+
+    def bpf_args(self, args: tuple[int, ...]) -> tuple[int, ...]:
+        """struct bpf_context of the 3.20-rfc profile: six u64, each zero-extended from its own size."""
+        sizes = [self.tracing.size_of_type(ctype) for ctype, _ in self.decl.params]
+        values = [value & ((1 << 8 * size) - 1) for value, size in zip(args, sizes)]
+        return tuple((values + [0] * 6)[:6])
+
+
+def install(tracing: Tracing) -> dict[str, Tracepoint]:
+    """Create the tracepoints of the kernel's version and register their events."""
+    out: dict[str, Tracepoint] = {}
+    for name, decl in declarations(tracing.host.version).items():
+        tracepoint = out[name] = Tracepoint(tracing, decl, FIRED_WITH[name])
+        tracing.events.add(TracepointEvent(tracing, tracepoint))
+    return out
