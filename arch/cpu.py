@@ -70,21 +70,33 @@ class KernelCrash(Exception):
 class Context:
     """All registers of one simulated CPU, or a task's FP, vector and TLS registers.  Made by new_context()."""
 
-    __slots__ = ("extra", "handle", "valid")
+    __slots__ = ("_tls", "address", "extra", "handle", "valid")
 
-    def __init__(self, handle: Any) -> None:
+    def __init__(self, handle: Any, tls: int) -> None:
         self.handle = handle
+        self._tls = tls  # the emulator's number of the thread pointer register
+        self.address: int = ctypes.cast(handle.context, ctypes.c_void_p).value or 0
         self.valid = False
         self.extra: tuple[int, ...] = ()
+
+    @property
+    def tls(self) -> int:
+        """The user's thread pointer in this context."""
+        return int(self.handle.reg_read(self._tls))
+
+    @tls.setter
+    def tls(self, value: int) -> None:
+        self.handle.reg_write(self._tls, value)
 
 
 class Probe:
     """An armed probe; hand it back to remove_probe()."""
 
-    __slots__ = ("address", "handler", "ip_offset")
+    __slots__ = ("address", "handler", "ip_offset", "user")
 
-    def __init__(self, address: int, handler: Callable[[int], Any], ip_offset: int) -> None:
+    def __init__(self, address: int, handler: Callable[[int], Any], ip_offset: int, user: bool) -> None:
         self.address = address
+        self.user = user
         self.handler = handler
         self.ip_offset = ip_offset
 
@@ -118,9 +130,14 @@ class Cpu:
         self.on_switch: Callable[[], Any] = _unset
         self.address_space: AddressSpace | None = None
         self._native = trampolines(self.facts, self.layout, arch.word, arch.byteorder == "big")
-        self._sites: dict[int, _Site] = {}
-        self._retired: list[Any] = []  # blocks of removed probes; native code may still be inside
+        self._sites: dict[tuple[int, bool], _Site] = {}
+        self._retired: list[Any] = []  # handlers of removed probes; native code may still be inside
+        self._dead_blocks: list[Any] = []  # data of removed hooks; translated code may still point to it
+        self._flush_pending = False
         self._keep: list[Any] = []
+        self._enters: dict[int, Callable[..., Any] | None] = {}
+        self._enter_capacity = 0
+        self._enter_table: Any = None
         self._open()
         self._make_block()
         self._map_memory()
@@ -180,6 +197,7 @@ class Cpu:
         self._table(Word.READ_IDS, Word.READ_PTRS, [ids[name] for name in regs.names], values)
         self._table(Word.HYPER_IDS, Word.HYPER_PTRS, [ids[name] for name in regs.hyper], values)
         self._blobs = {name: ctypes.create_string_buffer(blob, len(blob)) for name, blob in self.facts.up_blobs.items()}
+        self._table(Word.BACK_IDS, Word.BACK_PTRS, [ids[name] for name in regs.back], scratch)
         pointers = self._table(Word.UP_IDS, Word.UP_PTRS, [ids[name] for name in regs.up], scratch)
         for i, name in enumerate(regs.up):
             if name in self._blobs:
@@ -255,6 +273,29 @@ class Cpu:
             raise RuntimeError(f"unicorn refuses a hook: error {err}")
         return hook.value
 
+    # -- kernel functions ----------------------------------------------------------------------------------
+    def set_enter(self, index: int, handler: Callable[..., Any] | None, arguments: int) -> None:
+        """Let kernel function `index` call handler(a0, a1, ...) with its first `arguments` arguments, instead of
+        on_enter(index, ...).  Arguments beyond the registers are not passed: see stack_argument().
+        """
+        if index >= self._enter_capacity:
+            self._grow_enter_table(index + 1)
+        self._enters[index] = handler
+        limit = len(self.facts.argument_registers)
+        self._enter_table[2 * index] = 0 if handler is None else id(handler)
+        self._enter_table[2 * index + 1] = min(arguments, limit)
+
+    def _grow_enter_table(self, need: int) -> None:
+        capacity = max(1024, 2 * need)
+        table = (ctypes.c_uint64 * (2 * capacity))()
+        if self._enter_capacity:
+            ctypes.memmove(table, self._enter_table, 16 * self._enter_capacity)
+        self._keep.append(table)
+        self._enter_table = table
+        self._enter_capacity = capacity
+        self.words[Word.ENTER_TABLE] = ctypes.addressof(table)
+        self.words[Word.ENTER_SIZE] = capacity
+
     # -- running -------------------------------------------------------------------------------------------
     def set_entry(self, role: str, address: int) -> None:
         """Where the CPU goes for a role; KernelText.add_entry() does this for all of them."""
@@ -276,8 +317,13 @@ class Cpu:
         handlers = (self.on_enter, self.on_resume, self.on_switch)  # bound methods live as long as this frame
         words[Word.ON_ENTER], words[Word.ON_RESUME], words[Word.ON_SWITCH] = map(id, handlers)
         words[Word.DEADLINE] = NO_DEADLINE if budget is None else words[Word.WORK] + budget
-        reason = self._native.run(self._block)
-        self._retired.clear()
+        while True:
+            if self._flush_pending:
+                self.flush_code()
+            reason = self._native.run(self._block)
+            self._retired.clear()
+            if reason != Reason.RESTART:
+                break
         if reason == Reason.BUDGET:
             return Stop.BUDGET
         if reason == Reason.STOPPED:
@@ -390,7 +436,7 @@ class Cpu:
 
     def new_context(self) -> Context:
         """An empty context."""
-        return Context(self.uc.context_save())
+        return Context(self.uc.context_save(), self.facts.uc_registers[self.support.tls_register])
 
     def save_user(self, context: Context) -> None:
         """Save what pt_regs does not hold of user state: FP, vector and TLS registers."""
@@ -399,16 +445,8 @@ class Cpu:
 
     def load_user(self, context: Context | None) -> None:
         """Load them again; None gives the state of a fresh program (execve).  General registers stay."""
-        native, block = self._native, self._block
-        names = native.registers.names
-        saved = [self.read_reg(name) for name in names]
         source = self._fresh_user if context is None else context
-        self._uc_context_restore(self._handle, source.handle.context)
-        keep = self.facts.keep
-        assert native and block
-        for name, value in zip(names, saved):
-            if name not in keep:
-                self.write_reg(name, value)
+        self._native.restore(self._block, source.address)
 
     def copy_user(self, context: Context) -> Context:
         """A copy (fork)."""
@@ -429,14 +467,14 @@ class Cpu:
     def save_context(self, context: Context) -> None:
         """Between runs: save all registers of the simulated CPU."""
         self._uc_context_save(self._handle, context.handle.context)
-        context.extra = (self.kernel_stack,)
+        context.extra = (self.words[Word.KERNEL_STACK], self.words[Word.SKIP_PROBE])
         context.valid = True
 
     def load_context(self, context: Context) -> None:
         """Between runs: load all registers of a simulated CPU."""
         self._uc_context_restore(self._handle, context.handle.context)
         if context.extra:
-            (self.kernel_stack,) = context.extra
+            self.words[Word.KERNEL_STACK], self.words[Word.SKIP_PROBE] = context.extra
 
     # -- memory --------------------------------------------------------------------------------------------
     def set_address_space(self, space: AddressSpace | None) -> None:
@@ -480,7 +518,15 @@ class Cpu:
         self._uc_ctl(self._handle, control, ctypes.c_uint64(start), ctypes.c_uint64(end))
 
     def flush_code(self) -> None:
-        """Drop all translated code."""
+        """Drop all translated code; from a probe's handler, as soon as that probe is done."""
+        if self.words[Word.IN_PROBE]:
+            self._flush_pending = True
+            if not self.words[Word.REASON]:
+                self.words[Word.REASON] = Reason.RESTART
+            self.uc.emu_stop()
+            return
+        self._flush_pending = False
+        self._dead_blocks.clear()
         self._uc_ctl(self._handle, ctypes.c_uint32(_ctl_write(ucc.UC_CTL_TB_FLUSH, 0)))
 
     def _code_page_freed(self, pfn: int) -> None:
@@ -488,26 +534,36 @@ class Cpu:
         self.code_page_changed(pfn << PAGE_SHIFT, PAGE_SIZE)
 
     # -- probes --------------------------------------------------------------------------------------------
-    def add_probe(self, addr: int, handler: Callable[[int], Any], ip_offset: int = 0) -> Probe:
+    def add_probe(
+        self, addr: int, handler: Callable[[int], Any], ip_offset: int = 0, user: bool | None = None
+    ) -> Probe:
         """Call handler(regs) before the instruction at `addr` executes; `regs` is the kernel address of a struct
         pt_regs for the hit.  Whatever the handler changes in it is loaded back, the pc included (then the probed
-        instruction is not executed).  ip_offset is added to the ip that the handler sees.  Works for kernel and user
-        addresses; a user address is hit in every address space that executes there.  Several probes may share an
+        instruction is not executed).  ip_offset is added to the ip that the handler sees.  Several probes may share an
         address: called in the order they were added, with the same frame; the first one's ip_offset holds.
+
+        A user-mode probe is hit in every address space that executes there.  `user` says which mode is meant; left out,
+        kernel text is recognised by its address (on s390x user programs share these numbers: say it).
         """
-        probe = Probe(addr, handler, ip_offset)
-        site = self._sites.get(addr)
+        if user is None:
+            user = addr < self.mem.map.user_end and not self._is_kernel_text(addr)
+        probe = Probe(addr, handler, ip_offset, user)
+        site = self._sites.get((addr, user))
         if site is None:
-            site = self._sites[addr] = self._new_site(addr, ip_offset)
+            site = self._sites[addr, user] = self._new_site(addr, ip_offset, user)
         site.probes.append(probe)
         self._aim(site)
         return probe
 
-    def _new_site(self, addr: int, ip_offset: int) -> _Site:
-        block = (ctypes.c_uint64 * 3)(self._block, 0, ip_offset & _WORD_MASK)
+    def _is_kernel_text(self, addr: int) -> bool:
+        return 0 <= addr - self.mem.map.text_base < self.mem.map.text_size
+
+    def _new_site(self, addr: int, ip_offset: int, user: bool) -> _Site:
+        block = (ctypes.c_uint64 * 4)(self._block, id(_nothing), ip_offset & _WORD_MASK, user)
         site = _Site(block)
-        site.hook = self._add_hook(ucc.UC_HOOK_CODE, self._native.address["probe"], ctypes.addressof(block), addr, addr)
-        self._retranslate(addr)
+        data = ctypes.addressof(block)
+        site.hook = self._add_hook(ucc.UC_HOOK_CODE, self._native.address["probe"], data, addr, addr)
+        self._retranslate(addr, user)
         return site
 
     def _aim(self, site: _Site) -> None:
@@ -528,20 +584,22 @@ class Cpu:
 
     def remove_probe(self, probe: Probe) -> None:
         """Disarm; also from inside a handler."""
-        site = self._sites[probe.address]
+        site = self._sites[probe.address, probe.user]
         site.probes.remove(probe)
         if site.probes:
             self._aim(site)
             return
-        del self._sites[probe.address]
+        del self._sites[probe.address, probe.user]
         site.block[1] = id(_nothing)  # until the translated code is gone
-        self._retired += [site, site.call]
+        self._retired.append(site.call)
+        self._dead_blocks.append(site.block)
         self._uc_hook_del(self._handle, ctypes.c_size_t(site.hook))
-        self._retranslate(probe.address)
+        if not probe.user:
+            self.code_changed(probe.address, 1)
 
-    def _retranslate(self, addr: int) -> None:
+    def _retranslate(self, addr: int, user: bool) -> None:
         """Drop translated code that contains an address, in all address spaces."""
-        if addr < self.mem.map.user_end and not self.mem.valid(addr):
+        if user:
             self.flush_code()
         else:
             self.code_changed(addr, 1)

@@ -66,6 +66,8 @@ class Word(enum.IntEnum):
     ON_ENTER = enum.auto()  # PyObject *
     ON_RESUME = enum.auto()
     ON_SWITCH = enum.auto()
+    ENTER_TABLE = enum.auto()  # host address of (PyObject *, number of arguments) by function index; 0: none
+    ENTER_SIZE = enum.auto()  # entries in it
     UP_EXTRA = enum.auto()  # host address of constant values written on the way up
     READ_IDS = enum.auto()  # host addresses of the register tables
     READ_PTRS = enum.auto()
@@ -73,8 +75,12 @@ class Word(enum.IntEnum):
     HYPER_PTRS = enum.auto()
     UP_IDS = enum.auto()
     UP_PTRS = enum.auto()
+    BACK_IDS = enum.auto()
+    BACK_PTRS = enum.auto()
     WRITE_IDS = enum.auto()  # scratch tables for writing changed registers
     WRITE_PTRS = enum.auto()
+    SKIP_PROBE = enum.auto()  # address whose probe has run already, when the emulation goes on there; 0: none
+    IN_PROBE = enum.auto()  # a probe's Python handler is running: translated code is live
     TRAPPED = enum.auto()  # a trap was turned into a kernel entry in this emulation
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
     END = 64
@@ -108,6 +114,7 @@ class Reason(enum.IntEnum):
     EXCEPTION = 3  # a Python exception is pending
     KERNEL_FAULT = 4
     KERNEL_TRAP = 5
+    RESTART = 7  # Python has to do something between translated blocks
     ERROR = 6  # unicorn error, number in the low bits: ERROR + 16 * err
 
 
@@ -261,6 +268,9 @@ class Registers:
         )
         self.rows = tuple((self.index[str(row.register)], row) for row in rows)
         self.hyper = (facts.hypercall_register, facts.result_register, *facts.argument_registers)
+        # Written back after a context of another task was restored: all but what that context brings.
+        back = [n for n in names if n not in facts.keep and n not in (facts.pc, facts.privilege)]
+        self.back = (*back, facts.pc)
         # Written on the way up: constants, copies, kept registers, sp, up to three arguments, pc last.
         self.up = (
             *(name for name, _ in facts.up_constants),
@@ -287,7 +297,7 @@ class _Generator:
     def module(self) -> str:
         parts = [self.is_user(), self.walk(), self.fill(), self.block(), self.store_frame(), self.load_frame()]
         parts += [self.enter(), self.python_result(), self.hypercall(), self.trap(), self.intr(), self.invalid()]
-        parts += [self.insn(), self.probe(), self.run(), self.fetch(), self.load()]
+        parts += [self.insn(), self.probe(), self.run(), self.fetch(), self.load(), self.restore()]
         intrinsics = "".join(f"declare i{n} @llvm.bswap.i{n}(i{n})\n" for n in (16, 32, 64))
         return intrinsics + "\n".join(parts)
 
@@ -539,29 +549,43 @@ class _Generator:
         f = _Function("internal void @load_frame(ptr %uc, i64 %blk, i64 %frame)")
         f.do("%count = alloca i64")
         f.do("store i64 0, ptr %count")
+        f.do("%jump = alloca i1")
+        f.do("store i1 0, ptr %jump")
         ids = f.word("%blk", Word.WRITE_IDS)
         ptrs = f.word("%blk", Word.WRITE_PTRS)
+        pc_slot = f.word_address("%blk", Word.VALUES + self.regs.index[self.facts.pc])
         for index, row in self.regs.writable:
             old = f.word("%blk", Word.VALUES + index)
             if row.size != 8:
                 old = f.let(f"and i64 {old}, {(1 << (8 * row.size)) - 1}")
             new = self._unswap(f, f.load(f.let(f"add i64 %frame, {row.offset}"), f"i{8 * row.size}"), row.size)
             changed, same = f.name("changed"), f.name("same")
-            f.branch(f.let(f"icmp ne i64 {old}, {new}"), changed, same)
+            different = f.let(f"icmp ne i64 {old}, {new}")
+            if row.register == self.facts.pc:
+                f.do(f"store i1 {different}, ptr %jump")
+            f.branch(different, changed, same)
             f.label(changed)
             slot = f.word_address("%blk", Word.VALUES + index)
             f.store(slot, new)
-            count = f.let("load i64, ptr %count")
-            f.store(f.let(f"add i64 {ids}, {f.let(f'shl i64 {count}, 2')}"), str(self.ids[str(row.register)]), "i32")
-            f.store(f.let(f"add i64 {ptrs}, {f.let(f'shl i64 {count}, 3')}"), slot)
-            f.do(f"store i64 {f.let(f'add i64 {count}, 1')}, ptr %count")
+            if row.register != self.facts.pc:
+                count = f.let("load i64, ptr %count")
+                at = f.let(f"add i64 {ids}, {f.let(f'shl i64 {count}, 2')}")
+                f.store(at, str(self.ids[str(row.register)]), "i32")
+                f.store(f.let(f"add i64 {ptrs}, {f.let(f'shl i64 {count}, 3')}"), slot)
+                f.do(f"store i64 {f.let(f'add i64 {count}, 1')}, ptr %count")
             f.goto(same)
             f.label(same)
         count = f.let("load i64, ptr %count")
-        f.branch(f.let(f"icmp eq i64 {count}, 0"), "done", "write")
+        f.branch(f.let(f"icmp eq i64 {count}, 0"), "written", "write")
         f.label("write")
         count32 = f.let(f"trunc i64 {count} to i32")
         f.call(self.c["uc_reg_write_batch"], "i32", f"ptr %uc, i64 {ids}, i64 {ptrs}, i32 {count32}")
+        f.goto("written")
+        f.label("written")
+        f.branch(f.let("load i1, ptr %jump"), "jump_now", "done")
+        f.label("jump_now")  # only uc_reg_write() keeps the emulator from restoring the pc of the probed instruction
+        pc_ptr = f.let(f"inttoptr i64 {pc_slot} to ptr")
+        f.call(self.c["uc_reg_write"], "i32", f"ptr %uc, i32 {self.ids[self.facts.pc]}, ptr {pc_ptr}")
         f.goto("done")
         f.label("done")
         f.do("ret void")
@@ -723,6 +747,30 @@ class _Generator:
             f.call(c["Py_DecRef"], "void", f"ptr {item}")
         return result
 
+    def _call_with(self, f: _Function, target: str, arity: str, values: Sequence[str]) -> str:
+        """target(first `arity` of the values)."""
+        c = self.c
+        f.do(f"%array = alloca [{len(values)} x ptr]")
+        for i, value in enumerate(values):
+            here = f.name("argument")
+            f.branch(f.let(f"icmp ugt i64 {arity}, {i}"), here, "call_it")
+            f.label(here)
+            item = f.call(c["PyLong_FromUnsignedLongLong"], "ptr", f"i64 {value}")
+            f.do(f"store ptr {item}, ptr {f.let(f'getelementptr ptr, ptr %array, i64 {i}')}")
+        f.goto("call_it")
+        f.label("call_it")
+        handler = f.let(f"inttoptr i64 {target} to ptr")
+        result = f.call(c["PyObject_Vectorcall"], "ptr", f"ptr {handler}, ptr %array, i64 {arity}, ptr null")
+        for i in range(len(values)):
+            here = f.name("release")
+            f.branch(f.let(f"icmp ugt i64 {arity}, {i}"), here, "released")
+            f.label(here)
+            item = f.let(f"load ptr, ptr {f.let(f'getelementptr ptr, ptr %array, i64 {i}')}")
+            f.call(c["Py_DecRef"], "void", f"ptr {item}")
+        f.goto("released")
+        f.label("released")
+        return result
+
     def hypercall(self) -> str:
         """Kernel text asks Python."""
         regs = self.regs
@@ -740,6 +788,18 @@ class _Generator:
         f.call(self.c["uc_reg_read_batch"], "i32", f"ptr %uc, i64 {rest_ids}, i64 {rest_ptrs}, i32 {count}")
         wide = f.let(f"zext i32 {code} to i64")
         args = [f.word("%blk", Word.VALUES + 2 + i) for i in range(count)]
+        known = f.let(f"icmp ult i64 {wide}, {f.word('%blk', Word.ENTER_SIZE)}")
+        f.branch(known, "in_table", "general")
+        f.label("in_table")
+        slot = f.let(f"add i64 {f.word('%blk', Word.ENTER_TABLE)}, {f.let(f'shl i64 {wide}, 4')}")
+        target = f.load(slot)
+        f.branch(f.let(f"icmp ne i64 {target}, 0"), "direct", "general")
+        f.label("direct")
+        arity = f.load(f.let(f"add i64 {slot}, 8"))
+        result = self._call_with(f, target, arity, args)
+        f.do(f"call void @python_result(ptr %uc, i64 %blk, ptr {result})")
+        f.do("ret void")
+        f.label("general")
         result = self._call_python(f, Word.ON_ENTER, [wide, *args])
         f.do(f"call void @python_result(ptr %uc, i64 %blk, ptr {result})")
         f.do("ret void")
@@ -850,7 +910,7 @@ class _Generator:
         return f.text()
 
     def probe(self) -> str:
-        """uc_cb_hookcode_t on one address.  user_data: [block, PyObject *handler, ip offset]."""
+        """uc_cb_hookcode_t on one address.  user_data: [block, PyObject *handler, ip offset, user mode wanted]."""
         facts, regs = self.facts, self.regs
         pc_row = next(row for _, row in regs.rows if row.register == facts.pc)
         f = _Function("void @probe(ptr %uc, i64 %addr, i32 %size, i64 %data)")
@@ -860,6 +920,13 @@ class _Generator:
         f.do("%slot = alloca i64")
         f.do("store i64 0, ptr %slot")
         user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
+        wanted = f.let(f"trunc i64 {f.load(f.let('add i64 %data, 24'))} to i1")
+        f.branch(f.let(f"icmp eq i1 {user}, {wanted}"), "right_mode", "miss")
+        f.label("right_mode")
+        skip = f.word("%blk", Word.SKIP_PROBE)
+        f.set_word("%blk", Word.SKIP_PROBE, "0")
+        f.branch(f.let(f"icmp eq i64 {skip}, %addr"), "miss", "build")
+        f.label("build")
         f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[facts.sp]}, ptr %slot")
         sp = f.let("load i64, ptr %slot")
         below = f.let(f"sub i64 {sp}, {self.layout.size + facts.probe_red_zone}")
@@ -881,12 +948,20 @@ class _Generator:
         f.do(f"{array} = alloca ptr")
         number = f.call(self.c["PyLong_FromUnsignedLongLong"], "ptr", f"i64 {frame}")
         f.do(f"store ptr {number}, ptr {array}")
+        f.set_word("%blk", Word.IN_PROBE, "1")
         result = f.call(self.c["PyObject_Vectorcall"], "ptr", f"ptr {handler}, ptr {array}, i64 1, ptr null")
+        f.set_word("%blk", Word.IN_PROBE, "0")
         f.call(self.c["Py_DecRef"], "void", f"ptr {number}")
         f.branch(f.let(f"icmp eq ptr {result}, null"), "failed", "back")
         f.label("back")
         f.call(self.c["Py_DecRef"], "void", f"ptr {result}")
         f.do(f"call void @load_frame(ptr %uc, i64 %blk, i64 {host})")
+        # Stopped by its handler: the instruction is not executed now, and must not be hit again later.
+        stopped = f.let(f"icmp ne i64 {f.word('%blk', Word.REASON)}, 0")
+        pc_now = f.word("%blk", Word.VALUES + regs.index[facts.pc])
+        here = f.let(f"icmp eq i64 {pc_now}, {seen}")
+        again = f.let(f"and i1 {stopped}, {here}")
+        f.set_word("%blk", Word.SKIP_PROBE, f.let(f"select i1 {again}, i64 %addr, i64 0"))
         f.do("ret void")
         f.label("failed")
         f.set_word("%blk", Word.REASON, str(int(Reason.EXCEPTION)))
@@ -934,6 +1009,19 @@ class _Generator:
         clean = f.let(f"and i64 {code}, 31")
         clean = f.let(f"or i64 {clean}, 4")
         address = f.word("%blk", Word.FAULT_ADDRESS)
+        # An illegal instruction at the start of a page makes an empty translation block, whose "second page" is the
+        # page before: the emulator then reports a fetch fault there.
+        f.do("store i64 0, ptr %slot")
+        f.call(c["uc_reg_read"], "i32", f"ptr {uc}, i32 {self.ids[self.facts.pc]}, ptr %slot")
+        pc_page = f.let(f"and i64 {f.let('load i64, ptr %slot')}, -4096")
+        before = f.let(f"icmp ult i64 {address}, {pc_page}")
+        is_fetch = f.let(f"icmp ne i64 {f.let(f'and i64 {code}, 16')}, 0")
+        f.branch(f.let(f"and i1 {before}, {is_fetch}"), "empty_block", "page_fault")
+        f.label("empty_block")
+        f.do(f"call void @enter(i64 %blk, i64 {int(Role.UNDEFINED)}, i64 6, i64 0, "
+             "i64 0, i64 0)")  # fmt: skip
+        f.goto("again")
+        f.label("page_fault")
         f.do(f"call void @enter(i64 %blk, i64 {int(Role.PAGE_FAULT)}, i64 {clean}, i64 {address}, i64 0, i64 0)")
         f.goto("again")
         f.label("kernel_fault")
@@ -968,6 +1056,18 @@ class _Generator:
         f.do("ret void")
         return f.text()
 
+    def restore(self) -> str:
+        """Another task's context, without the registers that the kernel is using."""
+        f = _Function("void @restore(i64 %blk, i64 %context)")
+        uc = f.let(f"inttoptr i64 {f.word('%blk', Word.UC)} to ptr")
+        ids, ptrs = f.word("%blk", Word.BACK_IDS), f.word("%blk", Word.BACK_PTRS)
+        rest = f"ptr {uc}, i64 {ids}, i64 {ptrs}, i32 {len(self.regs.back)}"
+        f.call(self.c["uc_reg_read_batch"], "i32", rest)
+        f.call(self.c["uc_context_restore"], "i32", f"ptr {uc}, i64 %context")
+        f.call(self.c["uc_reg_write_batch"], "i32", rest)
+        f.do("ret void")
+        return f.text()
+
 
 class Trampolines:
     """Compiled trampolines: host addresses by name, and Python-callable forms of those that Python calls."""
@@ -995,6 +1095,7 @@ class Trampolines:
         self.enter = self._python("enter", None, *[word_t] * 6)
         self.fetch = self._python("fetch", None, word_t, word_t)
         self.load = self._python("load", None, word_t, word_t)
+        self.restore = self._python("restore", None, word_t, word_t)
 
     def _python(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
         """Callable from Python with the GIL kept; a pending exception is raised on return."""

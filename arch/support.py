@@ -33,6 +33,9 @@ class TextFacts:
     fork_symbol: str
     kretprobe_symbol: str
     padding: bytes  # between functions
+    # Where a function has no frame of its own: (first offset, end offset, sp at entry minus sp here); negative offsets
+    # count from the function's end.
+    frameless: tuple[tuple[int, int, int], ...]
     frame_size: int  # bytes between sp at a function's entry and sp at its hypercall
     # new stack: words from low to high; "pc" is where the task starts, "fn" and "arg" a kernel thread's function
     switch_frame: tuple[str | int, ...]

@@ -59,6 +59,7 @@ TEXT = TextFacts(
     fork_symbol="ret_from_fork",
     kretprobe_symbol="arch_rethook_trampoline",
     padding=bytes.fromhex("1f2003d5"),
+    frameless=((0, 12, 0), (12, 16, 32), (-4, 0, 0)),  # to stp; to mov x29, sp; ret
     frame_size=32,
     switch_frame=text.SWITCH_FRAME,
     capstone_arch=capstone.CS_ARCH_ARM64,
@@ -153,6 +154,7 @@ ARCHITECTURE = Architecture(
             insn=bytes.fromhex("010000d4"),
             wrapper_prefix="__arm64_sys_",
             user_number="x8",
+            clone_order=("flags", "stack", "parent_tid", "tls", "child_tid"),
         ),
     ),
     entry=ENTRY,

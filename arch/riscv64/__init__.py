@@ -63,6 +63,7 @@ TEXT = TextFacts(
     fork_symbol="ret_from_fork",
     kretprobe_symbol="arch_rethook_trampoline",
     padding=bytes.fromhex("13000000"),
+    frameless=((0, 12, 0), (12, 24, 32), (-8, -4, 32), (-4, 0, 0)),  # to addi sp; to addi s0; addi sp; ret
     frame_size=32,
     switch_frame=text.SWITCH_FRAME,
     capstone_arch=capstone.CS_ARCH_RISCV,
@@ -147,6 +148,7 @@ ARCHITECTURE = Architecture(
             insn=bytes.fromhex("73000000"),
             wrapper_prefix="__riscv_sys_",
             user_number="a7",
+            clone_order=("flags", "stack", "parent_tid", "tls", "child_tid"),
         ),
     ),
     entry=ENTRY,

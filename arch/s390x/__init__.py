@@ -59,6 +59,7 @@ TEXT = TextFacts(
     fork_symbol="ret_from_fork",
     kretprobe_symbol="arch_rethook_trampoline",
     padding=bytes.fromhex("0700"),
+    frameless=((0, 20, 0), (20, 26, text.FRAME), (-2, 0, 0)),  # to aghi %r15; to stg; br %r14
     frame_size=text.FRAME,
     switch_frame=text.SWITCH_FRAME,
     capstone_arch=capstone.CS_ARCH_SYSZ,
@@ -145,6 +146,8 @@ ARCHITECTURE = Architecture(
             insn=bytes.fromhex("0a00"),
             wrapper_prefix="__s390x_sys_",
             user_number="r1",
+            clone_order=("stack", "flags", "parent_tid", "child_tid", "tls"),
+            mmap_takes_block=True,
         ),
     ),
     entry=ENTRY,

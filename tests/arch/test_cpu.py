@@ -1,0 +1,491 @@
+"""The CPU on every architecture: calls, user mode, faults, probes, preemption, task switches."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from arch import unwind
+from arch.cpu import FAULT_EXEC, FAULT_PROT, FAULT_USER, FAULT_WRITE, KernelCrash, Stop
+from arch.mmu import PTE_READ, PTE_WRITE
+
+CODE, DATA = 0x400000, 0x500000
+
+# Five turns of: keep the counter in an FP register, getpid(), compare, store the counter at DATA, count; then
+# exit(counter), or exit(99) if the FP register changed.  In C: see each architecture's comment-free assembler in
+# its own ABI; made with clang -c.
+LOOP = {
+    "x86_64": "b82700000066480f6ecb0f0566480f7ec94839d9751b48891c250000500048ffc34883fb057cd94889dfb83c0000000f05"
+    "bf63000000b83c0000000f05",
+    "arm64": "090aa0d2881580d26802679e010000d40201669e5f0013eb21010054090aa0d2330100f9730600917f1600f1cbfeff54"
+    "e00313aaa80b80d2010000d4600c80d2a80b80d2010000d4",
+    "riscv64": "9308c00a538404f273000000530604e2631f9600370350002330930085049543e3c074fe26859308d00573000000"
+    "130530069308d00573000000",
+    "s390x": "b3c100870a14b3cd0038b9200037a7740012a54e0050e37040000024a77b0001a77f0005a744ffeeb9040027a7190001"
+    "0a00a72900630a01",
+}
+# add 1 to a; add a to b; if a is odd, xor b into c; for ever
+SPIN = {
+    "x86_64": "4883c0014801c3a80174034831d9ebf0",
+    "arm64": "000400912100008b40000036420001cafcffff17",
+    "riscv64": "13051500b385a50093761500638406003346b6006ff0dffe",
+    "s390x": "a72b0001b9080032a7210001a7840004b9820043a7f4fff6",
+}
+SPIN_REGISTERS = {
+    "x86_64": ("ax", "bx", "cx"),
+    "arm64": ("regs[0]", "regs[1]", "regs[2]"),
+    "riscv64": ("a0", "a1", "a2"),
+    "s390x": ("gprs[2]", "gprs[3]", "gprs[4]"),
+}
+# Load a word from the address in the first argument register.
+PEEK = {"x86_64": "488b07", "arm64": "010040f9", "riscv64": "83350500", "s390x": "e33020000004"}
+ILLEGAL = {"x86_64": "0f0b", "arm64": "00000000", "riscv64": "00000000", "s390x": "00020000"}
+EXIT = {"x86_64": 60, "arm64": 93, "riscv64": 93, "s390x": 1}
+GETPID = {"x86_64": 39, "arm64": 172, "riscv64": 172, "s390x": 20}
+
+
+def code(table: dict[str, str], tiny: Any) -> bytes:
+    return bytes.fromhex(table[tiny.arch.name])
+
+
+def first_argument(tiny: Any) -> str:
+    return tiny.arch.function_args[0]
+
+
+def test_three_functions_deep(tiny: Any) -> None:
+    """A chain of calls with results, negative numbers and more arguments than x86-64 has registers for."""
+
+    def outer(*args: int) -> Any:
+        return (yield ("middle", args[0], -2, 3)) + 1
+
+    def middle(*args: int) -> Any:
+        n = len(tiny.cpu.facts.argument_registers)
+        return (yield ("inner", *range(10, 10 + min(n + 2, 8)))) * 2
+
+    def inner(*args: int) -> int:
+        seen.extend(args)
+        seen.extend(tiny.cpu.stack_argument(i) for i in range(min(len(args) + 2, 8) - len(args)))
+        return -7
+
+    seen: list[int] = []
+    tiny.build(outer=outer, middle=middle, inner=inner)
+    assert tiny.call("outer", 5) == -13
+    assert seen == list(range(10, 10 + len(seen)))
+    assert len(seen) >= 7
+    middle_args = next(args for name, args in tiny.calls if name == "middle")
+    assert middle_args[:3] == (5, (1 << 64) - 2, 3)
+
+
+def test_stack_walk_at_every_instruction(tiny: Any) -> None:
+    """A probe on each instruction of a leaf function sees the same callers; registers arrive in pt_regs."""
+
+    def outer(*args: int) -> Any:
+        yield ("middle",)
+        return 0
+
+    def middle(*args: int) -> Any:
+        return (yield ("leaf", 42))
+
+    tiny.build(outer=outer, middle=middle, leaf=lambda *args: args[0] + 1)
+    leaf = tiny.symbols["leaf"]
+    walks: dict[int, list[str]] = {}
+
+    def hit(regs: int) -> None:
+        chain = list(unwind.walk_kernel(tiny.arch, tiny.mem, tiny.symbols, regs))
+        walks[chain[0] - leaf.address] = [tiny.symbols.lookup(pc)[0] for pc in chain]
+        if chain[0] == leaf.address:
+            assert tiny.arch.argument(tiny.mem, regs, 0) == 42
+            caller = tiny.arch.return_address(tiny.mem, regs)
+            assert tiny.symbols.lookup(caller)[0] == "middle"
+
+    boundaries = tiny.text.boundaries("leaf")
+    for offset in boundaries:
+        tiny.cpu.add_probe(leaf.address + offset, hit)
+    tiny.call("outer")
+    executed = [offset for offset in boundaries if offset in walks]
+    assert len(executed) >= 8  # the call and the loop back are not reached by a leaf
+    for offset in executed:
+        assert walks[offset] == ["leaf", "middle", "outer", "start_kernel"], hex(offset)
+
+
+def test_user_loop(tiny: Any) -> None:
+    """System calls, a store that faults and is retried, FP registers that survive both."""
+    log: list[tuple[Any, ...]] = []
+
+    def syscall(regs: int, nr: int, *rest: int) -> int:
+        argument = tiny.reg(regs, tiny.arch.syscall_args[0])
+        log.append(("syscall", nr, argument if nr == EXIT[tiny.arch.name] else None))
+        if nr == EXIT[tiny.arch.name]:
+            tiny.cpu.stop()
+        tiny.layout.set(tiny.mem, regs, tiny.arch.return_value, 1234)
+        return 0
+
+    def page_fault(regs: int, error_code: int, address: int, *rest: int) -> int:
+        log.append(("fault", error_code, address))
+        tiny.data_page(space)
+        return 0
+
+    tiny.build(**{tiny.role("syscall"): syscall, tiny.role("page_fault"): page_fault, "schedule_tail": lambda *a: 0})
+    space = tiny.user(code(LOOP, tiny))
+    tiny.enter_user()
+    assert tiny.cpu.run() is Stop.STOPPED
+    getpid = ("syscall", GETPID[tiny.arch.name], None)
+    fault = ("fault", FAULT_WRITE | FAULT_USER, DATA)
+    assert log == [getpid, fault, *[getpid] * 4, ("syscall", EXIT[tiny.arch.name], 5)]
+
+
+def fault_machine(tiny: Any, program: bytes, **registers: int) -> list[tuple[Any, ...]]:
+    """Run a program that faults or traps; the role's handler stops the machine."""
+    log: list[tuple[Any, ...]] = []
+
+    def handler(role: str) -> Any:
+        def body(regs: int, *args: int) -> int:
+            log.append((role, tiny.reg(regs, tiny.arch.instruction_pointer), *args[:2]))
+            tiny.cpu.stop()
+            return 0
+
+        return body
+
+    tiny.build(**{name: handler(role) for role, name in tiny.arch.entry.handlers.items() if role != "fork"})
+    tiny.bodies["schedule_tail"] = lambda *a: 0
+    tiny.user(program, **registers)
+    tiny.enter_user()
+    assert tiny.cpu.run() is Stop.STOPPED
+    assert tiny.cpu.in_kernel
+    return log
+
+
+def test_user_may_not_read_kernel_memory(tiny: Any) -> None:
+    secret = tiny.mem.alloc(64)
+    assert not tiny.cpu.in_kernel or True
+    log = fault_machine(tiny, code(PEEK, tiny), **{first_argument(tiny): secret})
+    assert log == [("page_fault", CODE, FAULT_USER, secret & ~0xFFF)]
+
+
+def test_user_may_not_execute_kernel_text(tiny: Any) -> None:
+    tiny.build(dummy=lambda *a: 0)
+    target = tiny.text.address("dummy")
+    seen: list[tuple[int, ...]] = []
+
+    def page_fault(*args: int) -> int:
+        seen.append(args[1:3])
+        tiny.cpu.stop()
+        return 0
+
+    tiny.bodies[tiny.role("page_fault")] = page_fault
+    tiny.bodies["schedule_tail"] = lambda *a: 0
+    tiny.user(b"")
+    tiny.set_user(tiny.cpu.user_regs, target, {})
+    tiny.enter_user()
+    assert tiny.cpu.run() is Stop.STOPPED
+    assert seen == [(FAULT_USER | FAULT_EXEC, target & ~0xFFF)]
+
+
+def test_illegal_instruction(tiny: Any) -> None:
+    log = fault_machine(tiny, code(SPIN, tiny)[:4] + code(ILLEGAL, tiny))
+    assert log[0][:2] == ("undefined", CODE + 4)
+
+
+def test_write_to_read_only_page_is_a_protection_fault(tiny: Any) -> None:
+    """Copy on write: the handler puts a writable page there, and the store is done again."""
+    log: list[tuple[int, ...]] = []
+
+    def syscall(regs: int, nr: int, *rest: int) -> int:
+        if nr == EXIT[tiny.arch.name]:
+            tiny.cpu.stop()
+        return 0
+
+    def page_fault(regs: int, error_code: int, address: int, *rest: int) -> int:
+        log.append((error_code, address))
+        space.protect(DATA, PTE_READ | PTE_WRITE)
+        return 0
+
+    tiny.build(**{tiny.role("syscall"): syscall, tiny.role("page_fault"): page_fault, "schedule_tail": lambda *a: 0})
+    space = tiny.user(code(LOOP, tiny))
+    page = tiny.data_page(space, PTE_READ)
+    tiny.enter_user()
+    tiny.cpu.run()
+    assert log == [(FAULT_PROT | FAULT_WRITE | FAULT_USER, DATA)]
+    assert int.from_bytes(tiny.phys.read(page << 12, 8), tiny.arch.byteorder) == 4
+
+
+def spin(tiny: Any) -> None:
+    tiny.build(
+        **{tiny.role("timer"): lambda regs, *rest: ticks(tiny, regs), "schedule_tail": lambda *a: 0},
+    )
+    tiny.ticks = []
+    tiny.user(code(SPIN, tiny))
+    tiny.enter_user()
+
+
+def ticks(tiny: Any, regs: int) -> int:
+    tiny.ticks.append((tiny.cpu.work, *(tiny.reg(regs, f) for f in SPIN_REGISTERS[tiny.arch.name])))
+    return 0
+
+
+def test_preemption_is_deterministic(tiny: Any) -> None:
+    spin(tiny)
+    for _ in range(5):
+        assert tiny.cpu.run(10_000) is Stop.BUDGET
+        assert not tiny.cpu.in_kernel
+        tiny.cpu.enter_timer()
+        assert tiny.cpu.in_kernel
+    tiny.cpu.run(1)
+    again = type(tiny)(tiny.arch.name)
+    spin(again)
+    for _ in range(5):
+        again.cpu.run(10_000)
+        again.cpu.enter_timer()
+    again.cpu.run(1)
+    assert tiny.ticks == again.ticks
+    assert len(tiny.ticks) == 5
+    works = [tick[0] for tick in tiny.ticks]
+    assert all(10_000 <= b - a <= 10_020 for a, b in zip([0, *works], works))
+    # The registers are what the program computes after that many turns: nothing was lost at the interruptions.
+    turns = tiny.ticks[-1][1]
+    b = c = 0
+    values = {}
+    for a in range(1, turns + 1):
+        b = (b + a) & (1 << 64) - 1
+        values[a - 1 if False else a] = b
+        if a & 1:
+            c ^= b
+    assert tiny.ticks[-1][2] == b
+    assert tiny.ticks[-1][3] in (c, c ^ b)  # interrupted before or after the xor
+    again.cpu.close()
+
+
+def test_probe_changes_registers_and_skips(tiny: Any) -> None:
+    """override_return: at a function's entry set the result and the pc to the return address."""
+    tiny.build(outer=lambda *a: iter_call(), victim=lambda *a: 5)
+
+    def iter_call() -> Any:
+        return (yield ("victim", 1))
+
+    def hit(regs: int) -> None:
+        back = tiny.arch.return_address(tiny.mem, regs)
+        tiny.layout.set(tiny.mem, regs, tiny.arch.instruction_pointer, back)
+        tiny.layout.set(tiny.mem, regs, tiny.arch.return_value, (1 << (8 * tiny.arch.word)) - 12)
+        if tiny.arch.link_register is None:
+            sp = tiny.reg(regs, tiny.arch.stack_pointer)
+            tiny.layout.set(tiny.mem, regs, tiny.arch.stack_pointer, sp + tiny.arch.word)
+
+    probe = tiny.cpu.add_probe(tiny.text.address("victim"), hit)
+    assert tiny.call("outer") == -12
+    assert "victim" not in [name for name, _ in tiny.calls]
+    tiny.cpu.remove_probe(probe)
+    assert tiny.call("outer") == 5
+
+
+def test_return_probe(tiny: Any) -> None:
+    """The return address is replaced by the trampoline's; a probe there sends the function home."""
+    tiny.build(outer=lambda *a: iter_call(), victim=lambda *a: 5)
+    saved: list[int] = []
+    results: list[int] = []
+
+    def iter_call() -> Any:
+        return (yield ("victim", 1))
+
+    def entry(regs: int) -> None:
+        saved.append(tiny.arch.return_address(tiny.mem, regs))
+        tiny.arch.set_return_address(tiny.mem, regs, tiny.text.kretprobe_trampoline)
+
+    def leave(regs: int) -> None:
+        assert tiny.reg(regs, tiny.arch.instruction_pointer) == tiny.text.kretprobe_trampoline
+        results.append(tiny.reg(regs, tiny.arch.return_value))
+        tiny.layout.set(tiny.mem, regs, tiny.arch.instruction_pointer, saved.pop())
+
+    tiny.cpu.add_probe(tiny.text.address("victim"), entry)
+    tiny.cpu.add_probe(tiny.text.kretprobe_trampoline, leave)
+    assert tiny.call("outer") == 5
+    assert tiny.call("outer") == 5
+    assert results == [5, 5]
+
+
+def test_two_probes_share_an_address(tiny: Any) -> None:
+    tiny.build(outer=lambda *a: iter_call(), victim=lambda *a: 5)
+    log: list[str] = []
+
+    def iter_call() -> Any:
+        return (yield ("victim", 1))
+
+    address = tiny.text.address("victim")
+    first = tiny.cpu.add_probe(address, lambda regs: log.append("first"))
+    second = tiny.cpu.add_probe(address, lambda regs: log.append("second"))
+    tiny.call("outer")
+    tiny.cpu.remove_probe(first)
+    tiny.call("outer")
+    tiny.cpu.remove_probe(second)
+    tiny.call("outer")
+    assert log == ["first", "second", "second"]
+
+
+def test_user_probe(tiny: Any) -> None:
+    """A probe on user text, added after that text ran; its pt_regs is the task's, with the user's registers."""
+    spin(tiny)
+    tiny.cpu.run(100)
+    hits: list[tuple[int, int]] = []
+
+    def hit(regs: int) -> None:
+        assert regs == tiny.cpu.user_regs
+        hits.append((tiny.reg(regs, tiny.arch.instruction_pointer), tiny.reg(regs, SPIN_REGISTERS[tiny.arch.name][0])))
+
+    probe = tiny.cpu.add_probe(CODE, hit, user=True)
+    tiny.cpu.run(100)
+    assert len(hits) > 5
+    assert all(pc == CODE for pc, _ in hits)
+    counters = [counter for _, counter in hits]
+    assert counters == list(range(counters[0], counters[0] + len(counters)))
+    tiny.cpu.remove_probe(probe)
+    before = len(hits)
+    tiny.cpu.run(100)
+    assert len(hits) == before
+
+
+def test_user_probe_removes_itself_and_sets_another(tiny: Any) -> None:
+    """From inside a handler, while translated code is live."""
+    spin(tiny)
+    tiny.cpu.run(100)
+    first: list[int] = []
+    second: list[int] = []
+
+    def once(regs: int) -> None:
+        first.append(regs)
+        tiny.cpu.remove_probe(probe)
+        tiny.cpu.add_probe(CODE + 4, second.append, user=True)
+
+    probe = tiny.cpu.add_probe(CODE, once, user=True)
+    assert tiny.cpu.run(200) is Stop.BUDGET
+    assert len(first) == 1
+    assert len(second) > 5
+
+
+def test_stop_in_a_probe_hits_once(tiny: Any) -> None:
+    spin(tiny)
+    counters: list[int] = []
+
+    def hit(regs: int) -> None:
+        counters.append(tiny.reg(regs, SPIN_REGISTERS[tiny.arch.name][0]))
+        tiny.cpu.stop()
+
+    tiny.cpu.add_probe(CODE, hit, user=True)
+    for _ in range(5):
+        assert tiny.cpu.run() is Stop.STOPPED
+    assert counters == [0, 1, 2, 3, 4]
+
+
+def test_exception_in_a_body_comes_out_of_run(tiny: Any) -> None:
+    def broken(*args: int) -> int:
+        raise LookupError("our bug")
+
+    tiny.build(broken=broken)
+    with pytest.raises(LookupError, match="our bug"):
+        tiny.call("broken")
+
+
+def test_exception_in_a_probe_comes_out_of_run(tiny: Any) -> None:
+    tiny.build(fine=lambda *a: 0)
+
+    def hit(regs: int) -> None:
+        raise LookupError("our bug")
+
+    tiny.cpu.add_probe(tiny.text.address("fine"), hit)
+    with pytest.raises(LookupError, match="our bug"):
+        tiny.call("fine")
+
+
+def test_kernel_fault_is_a_crash(tiny: Any) -> None:
+    def wild(*args: int) -> Any:
+        tiny.cpu.sp = 0x10  # the next push goes nowhere
+        return (yield ("wild",))
+
+    tiny.build(wild=wild)
+    if tiny.arch.map.direct_map == 0:
+        pytest.skip("address 16 is ordinary memory here")
+    with pytest.raises(KernelCrash):
+        tiny.call("wild")
+
+
+def test_task_switch(tiny: Any) -> None:
+    """Two user tasks that spin; a timer switches stacks, address spaces and user contexts."""
+    tiny.cpu_tasks = tasks = {}
+    a, b, _ = SPIN_REGISTERS[tiny.arch.name]
+    seen: list[tuple[int, int, int]] = []
+
+    def timer(regs: int, *rest: int) -> Any:
+        seen.append((tiny.task, tiny.reg(regs, a), tiny.reg(regs, b)))
+        if len(seen) == 7:
+            tiny.cpu.stop()
+        yield ("schedule",)
+        return 0
+
+    def schedule(*args: int) -> Any:
+        yield (tiny.text.facts.switch_symbol, tiny.task, 1 - tiny.task)
+        return 0
+
+    def on_switch() -> None:
+        old, new = tasks[tiny.task], tasks[1 - tiny.task]
+        tiny.task = 1 - tiny.task
+        old["sp"] = tiny.cpu.switch_stack(new["sp"])
+        tiny.cpu.save_user(old["context"])
+        tiny.cpu.load_user(new["context"])
+        tiny.cpu.kernel_stack = new["top"]
+        tiny.cpu.set_address_space(new["space"])
+
+    tiny.build(**{tiny.role("timer"): timer, "schedule": schedule, "schedule_tail": lambda *args: 0})
+    tiny.cpu.on_switch = on_switch
+    tiny.stacks = {0: [], 1: []}
+    for n in (1, 0):
+        top = tiny.top if n == 0 else tiny.new_stack()
+        tiny.cpu.kernel_stack = top
+        space = tiny.user(code(SPIN, tiny), **{a: 1000 * n})
+        context = tiny.cpu.new_context()
+        tasks[n] = {"top": top, "space": space, "context": context, "sp": tiny.text.new_stack(top)}
+    tiny.enter_user()
+    while len(seen) < 7:
+        if tiny.cpu.run(200) is Stop.BUDGET:
+            tiny.cpu.enter_timer()
+    assert [task for task, _, _ in seen] == [0, 1, 0, 1, 0, 1, 0]
+    for task in (0, 1):
+        counters = [value for who, value, _ in seen if who == task]
+        assert counters == sorted(counters)
+        start = 1000 * task
+        assert all(value > start for value in counters)
+        last = [(value, total) for who, value, total in seen if who == task][-1]
+        assert last[1] in (sum(range(start + 1, last[0] + 1)), sum(range(start + 1, last[0])))
+
+
+def test_contexts_of_simulated_cpus(tiny: Any) -> None:
+    """Between runs, whole CPUs are exchanged."""
+    spin(tiny)
+    tiny.cpu.run(500)
+    one = tiny.cpu.new_context()
+    tiny.cpu.save_context(one)
+    pc, work = tiny.cpu.pc, tiny.cpu.work
+    tiny.cpu.run(1000)
+    tiny.cpu.load_context(one)
+    assert tiny.cpu.pc == pc
+    assert not tiny.cpu.in_kernel
+    assert tiny.cpu.work > work
+    tiny.cpu.run(500)
+
+
+def test_rewritten_user_code_is_seen(tiny: Any) -> None:
+    """poke() drops translated code: the loop's jump becomes an illegal instruction."""
+    from arch.mmu import UserMemory
+
+    tiny.build(
+        **{
+            tiny.role("timer"): lambda regs, *rest: 0,
+            tiny.role("undefined"): lambda regs, *rest: tiny.cpu.stop() or 0,
+            "schedule_tail": lambda *a: 0,
+        }
+    )
+    space = tiny.user(code(SPIN, tiny))
+    tiny.enter_user()
+    assert tiny.cpu.run(500) is Stop.BUDGET
+    user = UserMemory(space)
+    user.on_code_change = tiny.cpu.code_page_changed
+    user.poke(CODE, code(ILLEGAL, tiny))
+    assert tiny.cpu.run(500) is Stop.STOPPED
