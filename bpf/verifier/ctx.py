@@ -281,10 +281,16 @@ def _all(layout: CtxLayout, wide: tuple[str, ...] = ()) -> CtxTable:
 
 TCP_SOCK = _all(BPF_TCP_SOCK, ("bytes_received", "bytes_acked"))
 XDP_SOCK = _all(BPF_XDP_SOCK)
+_COUNTER_MIDDLES = {BPF_TCP_SOCK.offsetof(name) + 4 for name in ("bytes_received", "bytes_acked")}
 
 
 def tcp_sock_is_valid_access(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
-    """bpf_tcp_sock_is_valid_access(); the verifier lets nobody write there."""
+    """bpf_tcp_sock_is_valid_access(); the verifier lets nobody write there.
+
+    The second half of a counter is let through, and refused when the access cannot be converted.
+    """
+    if off in _COUNTER_MIDDLES:
+        return bool(size == 4)
     return TCP_SOCK.check(prog, off, size, READ, info)
 
 
@@ -442,8 +448,11 @@ def _kprobe(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
 
 
 def _tracepoint(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
-    """tp_prog_is_valid_access(): the record without its first word, which is hidden."""
-    return access == READ and 8 <= off < PERF_MAX_TRACE_SIZE and off % size == 0
+    """tp_prog_is_valid_access(): the record without its first word, which is hidden.
+
+    The kernel compares with the word's size as unsigned numbers, so an offset below zero passes.
+    """
+    return access == READ and (off < 0 or off >= 8) and off < PERF_MAX_TRACE_SIZE and off % size == 0
 
 
 def _perf_event(prog: Any, off: int, size: int, access: int, info: Any) -> bool:

@@ -594,7 +594,7 @@ class Converter:
     def __call__(self, use: Use) -> Made:
         """The instructions for one access; nothing if no field starts there."""
         for entry in self.layout.fields:
-            if entry.offset <= use.off < entry.end:
+            if use.off == entry.offset or (entry.count > 1 and entry.offset < use.off < entry.end):
                 row = self.rows.get(entry.name)
                 return row(replace(use, at=use.off - entry.offset)) if row else ([], 0)
         return [], 0
