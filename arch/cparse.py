@@ -168,13 +168,21 @@ class Source:
         self.enumerators_indexed = 0
         self.macros: dict[str, str] = {}
 
-    def add(self, text: str, filename: str) -> None:
+    def add(self, text: str, filename: str) -> list[Chunk]:
+        """Index a text; its declarations."""
+        added = []
         for piece in cut(text):
             define = _DEFINE.match(piece)
             if define:
                 self.macros[define[1]] = define[2]
             elif not piece.lstrip().startswith("#"):
-                self._index(Chunk(piece, filename))
+                added.append(Chunk(piece, filename))
+                self._index(added[-1])
+        return added
+
+    def parse(self, chunks: list[Chunk]) -> None:
+        for chunk in chunks:
+            self._parse(chunk)
 
     def _index(self, chunk: Chunk) -> None:
         self.chunks.append(chunk)

@@ -397,8 +397,7 @@ class TypeTable:
 
     def parse(self, text: str, filename: str = "<text>") -> None:
         """Add the declarations of C text, all at once; raises CTypeError for what it cannot understand."""
-        self._source.add(text, filename)
-        self._source.parse_all()
+        self._source.parse(self._source.add(text, filename))
 
     def load_headers(self, directory: Path = KERNEL_HEADERS) -> None:
         """Index every header of the directory; each declaration is parsed when first needed."""
