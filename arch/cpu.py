@@ -134,6 +134,7 @@ class Cpu:
         self._retired: list[Any] = []  # handlers of removed probes; native code may still be inside
         self._dead_blocks: list[Any] = []  # data of removed hooks; translated code may still point to it
         self._flush_pending = False
+        self._fp: tuple[Any, tuple[Any, ...]] | None = None
         self._keep: list[Any] = []
         self._enters: dict[int, Callable[..., Any] | None] = {}
         self._enter_capacity = 0
@@ -163,6 +164,8 @@ class Cpu:
         self._uc_reg_read = lib.uc_reg_read
         self._uc_reg_write = lib.uc_reg_write
         self._uc_ctl = lib.uc_ctl
+        self._uc_reg_read_batch = lib.uc_reg_read_batch
+        self._uc_reg_write_batch = lib.uc_reg_write_batch
         self._uc_hook_add = lib.uc_hook_add
         self._uc_hook_del = lib.uc_hook_del
         self._uc_context_save = lib.uc_context_save
@@ -454,6 +457,44 @@ class Cpu:
         ctypes.memmove(copy.handle.context, context.handle.context, context.handle.size)
         copy.valid = context.valid
         return copy
+
+    def fp_state(self) -> bytes:
+        """FP and vector registers as a signal frame holds them (arch/*/fp.py, FpImage); the task's user is current."""
+        image = self.support.fp
+        assert image is not None
+        raw, arguments = self._fp_table()
+        ctypes.memset(raw, 0, len(raw))
+        self._uc_reg_read_batch(*arguments)
+        result = bytearray(raw.raw)
+        image.swapped(result)
+        if image.after_read is not None:
+            image.after_read(result)
+        return bytes(result)
+
+    def set_fp_state(self, data: bytes) -> None:
+        """Load what fp_state() gave."""
+        image = self.support.fp
+        assert image is not None
+        raw, arguments = self._fp_table()
+        result = bytearray(data[: image.size])
+        if image.before_write is not None:
+            image.before_write(result)
+        image.swapped(result)
+        raw.raw = bytes(result)
+        self._uc_reg_write_batch(*arguments)
+
+    def _fp_table(self) -> tuple[Any, tuple[Any, ...]]:
+        """Buffer of the image and arguments for the batch calls."""
+        if self._fp is None:
+            image = self.support.fp
+            assert image is not None
+            raw = ctypes.create_string_buffer(image.size)
+            base = ctypes.addressof(raw)
+            count = len(image.pieces)
+            ids = (ctypes.c_int32 * count)(*(piece.register for piece in image.pieces))
+            pointers = (ctypes.c_void_p * count)(*(base + piece.offset for piece in image.pieces))
+            self._fp = (raw, (self._handle, ids, pointers, ctypes.c_int(count)))
+        return self._fp
 
     @property
     def tls(self) -> int:

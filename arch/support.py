@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from arch.fpstate import FpImage
 from arch.native import EmulatorFacts
 
 Resolve = Callable[[str], int]
@@ -67,4 +68,5 @@ class Support:
     user_constants: tuple[tuple[str, int], ...] = ()
     prepare: Callable[[Any], None] | None = None  # called with the Cpu once: descriptor tables and the like
     tls_register: str = ""
+    fp: FpImage | None = None
     user_mode_fields: Mapping[str, int] = field(default_factory=dict)  # pt_regs fields of a new user program

@@ -11,6 +11,7 @@ from unicorn import unicorn_const as uc
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.arm64 import registers, text
 from arch.datamodel import LP64_LE
+from arch.fpstate import FpImage, Piece
 from arch.generic.syscalls import NUMBERS
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
@@ -98,6 +99,17 @@ ENTRY = EntryPoints(
 )
 
 
+# struct user_fpsimd_state behind its header in struct fpsimd_context: fpsr, fpcr, v0..v31.
+FP = FpImage(
+    size=8 + 32 * 16,
+    pieces=(
+        Piece(a64.UC_ARM64_REG_FPSR, 0, 4),
+        Piece(a64.UC_ARM64_REG_FPCR, 4, 4),
+        *(Piece(a64.UC_ARM64_REG_Q0 + i, 8 + 16 * i, 16) for i in range(32)),
+    ),
+)
+
+
 def _prepare(cpu: object) -> None:
     """FP and SIMD for user code, then kernel mode."""
     from arch.cpu import Cpu
@@ -176,6 +188,7 @@ ARCHITECTURE = Architecture(
         kernel_constants=(("pstate", registers.PSTATE_KERNEL), ("cp_sync", 0)),
         prepare=_prepare,
         tls_register="tpidr_el0",
+        fp=FP,
         user_mode_fields={"pstate": registers.PSTATE_USER},
     ),
 )

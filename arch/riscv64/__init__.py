@@ -8,6 +8,7 @@ from unicorn import unicorn_const as uc
 
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.datamodel import LP64_LE
+from arch.fpstate import FpImage, Piece
 from arch.generic.syscalls import NUMBERS as GENERIC_NUMBERS
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
@@ -101,6 +102,16 @@ ENTRY = EntryPoints(
 )
 
 
+# struct __riscv_d_ext_state: f0..f31, fcsr.
+FP = FpImage(
+    size=264,
+    pieces=(
+        *(Piece(rv.UC_RISCV_REG_F0 + i, 8 * i, 8) for i in range(32)),
+        Piece(rv.UC_RISCV_REG_FCSR, 256, 8),
+    ),
+)
+
+
 def _prepare(cpu: object) -> None:
     from arch.cpu import Cpu
 
@@ -170,6 +181,7 @@ ARCHITECTURE = Architecture(
         kernel_constants=(("priv", registers.PRIV_SUPERVISOR),),
         prepare=_prepare,
         tls_register="tp",
+        fp=FP,
         user_mode_fields={"status": registers.STATUS_USER},
     ),
 )

@@ -8,6 +8,7 @@ from unicorn import unicorn_const as uc
 
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.datamodel import LP64_BE
+from arch.fpstate import FpImage, Piece
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
 from arch.s390x import registers, text
@@ -98,6 +99,17 @@ ENTRY = EntryPoints(
 )
 
 
+# _s390_fp_regs: fpc, pad, fprs[16].  arch/s390/include/uapi/asm/sigcontext.h
+FP = FpImage(
+    size=136,
+    pieces=(
+        Piece(s390.UC_S390X_REG_FPC, 0, 4),
+        *(Piece(s390.UC_S390X_REG_F0 + i, 8 + 8 * i, 8) for i in range(16)),
+    ),
+    big_endian=True,
+)
+
+
 def _prepare(cpu: object) -> None:
     from arch.cpu import Cpu
 
@@ -169,6 +181,7 @@ ARCHITECTURE = Architecture(
         kernel_constants=(("pswm", registers.PSW_KERNEL),),
         prepare=_prepare,
         tls_register="a1",
+        fp=FP,
         user_mode_fields={"psw.mask": registers.PSW_USER},
     ),
 )

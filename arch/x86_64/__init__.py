@@ -11,7 +11,7 @@ from arch.datamodel import LP64_LE
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
 from arch.support import FrameFacts, Support, TextFacts
-from arch.x86_64 import registers, text
+from arch.x86_64 import fp, registers, text
 from arch.x86_64.syscalls import NUMBERS
 
 _NAMES = (*registers.GENERAL, "cs", "ss", "fs_base", "gs_base")
@@ -129,6 +129,10 @@ def _prepare(cpu: object) -> None:
     cpu.uc.reg_write(x86.UC_X86_REG_GDTR, (0, gdt, 127, 0))
     cpu.uc.reg_write(x86.UC_X86_REG_CS, registers.KERNEL_CS)
     cpu.uc.reg_write(x86.UC_X86_REG_SS, registers.KERNEL_DS)
+    # What a new program finds: fninit, ldmxcsr.  arch/x86/kernel/fpu/core.c:fpstate_init_user()
+    cpu.uc.reg_write(x86.UC_X86_REG_FPCW, 0x37F)
+    cpu.uc.reg_write(x86.UC_X86_REG_FPTAG, 0xFFFF)
+    cpu.uc.reg_write(x86.UC_X86_REG_MXCSR, 0x1F80)
 
 
 ARCHITECTURE = Architecture(
@@ -191,6 +195,7 @@ ARCHITECTURE = Architecture(
         frames=FrameFacts(next_frame=0, return_address=8),
         prepare=_prepare,
         tls_register="fs_base",
+        fp=fp.image(xmm=16),
         user_mode_fields={"cs": registers.USER_CS, "ss": registers.USER_DS, "flags": 0x202},
     ),
 )
