@@ -16,7 +16,10 @@ from bpf.verifier.api import KptrField
 
 KPTRS_MAX = 8  # BPF_MAP_VALUE_OFF_MAX
 # The only objects of the kernel that a map may own: the kptr_ref of the test kernel functions.
-DTORS = {"prog_test_ref_kfunc": "bpf_kfunc_call_test_release"}
+DTORS = {
+    "prog_test_ref_kfunc": "bpf_kfunc_call_test_release",
+    "prog_test_member": "bpf_kfunc_call_memb_release",
+}
 
 _LOCK_TYPES = (
     uapi.BPF_MAP_TYPE_HASH,

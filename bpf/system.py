@@ -17,6 +17,7 @@ from bpf.maps.base import BpfMap, MapAttr
 
 # Commands, types and helpers up to 4.8 are checked by the classic verifier; struct layouts before ids existed (4.13).
 CLASSIC_UNTIL = (4, 9)
+STACK_LEFTOVER = 0xFFFFC900003AFB98
 
 
 class IdTable:
@@ -101,8 +102,15 @@ class Bpf:
             mem.free(address)
 
     def take_stack(self, size: int) -> int:
-        """Address one past the top of a stack for one run.  It is not cleared, as in the kernel."""
-        return self._stacks.pop() if self._stacks else int(self.mem.alloc(size, 64)) + size
+        """Address one past the top of a stack for one run.
+
+        It is not cleared, as in the kernel; a new one holds what a kernel stack is full of, addresses.
+        """
+        if self._stacks:
+            return self._stacks.pop()
+        address = int(self.mem.alloc(size, 64))
+        self.mem.write(address, STACK_LEFTOVER.to_bytes(8, self.mem.byteorder) * (size // 8))
+        return address + size
 
     def give_stack(self, top: int) -> None:
         """The run is over."""

@@ -68,6 +68,8 @@ class TestHost:
         self.symbols = self
         self.types: Any = None
         self.arch: Any = None
+        self.vmlinux_btf: Any = None
+        self.unmapped_symbols = False  # every kernel symbol has some address
         self._task = 0
         self.bpf = Bpf(self)
 
@@ -76,7 +78,7 @@ class TestHost:
         return None
 
     def address(self, name: str) -> int | None:
-        return None
+        return 0xFFFFFFFF81000000 if self.unmapped_symbols else None
 
     # ---- where we are ----
     def now_ns(self) -> int:
