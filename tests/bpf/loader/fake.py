@@ -108,7 +108,7 @@ class FakeKernel:
         return struct.unpack_from(self.mark + form, raw, at)
 
     def map_create(self, raw):
-        kind, key, value, entries, flags, inner, node = self.s("7I", raw)
+        kind, key, value, entries, flags, inner, _node = self.s("7I", raw)
         name = raw[28:44].split(b"\0")[0].decode()
         if name and "names" in self.lacks:
             return -EINVAL
@@ -204,7 +204,7 @@ class FakeKernel:
     def link_create(self, raw):
         if "link" in self.lacks:
             return -EINVAL
-        prog, target, kind, flags, tail = self.s("IIIIQ", raw)
+        prog, target, kind, _flags, tail = self.s("IIIIQ", raw)
         if kind == u.BPF_PERF_EVENT and target not in self.fds:
             return -EBADF
         link = {"link": kind, "prog": prog, "target": target, "tail": tail, "raw": raw}
@@ -227,7 +227,7 @@ class FakeKernel:
         return self.new(found) if found else -ENOENT
 
     def info(self, raw):
-        fd, size, at = self.s("IIQ", raw)
+        fd, _size, at = self.s("IIQ", raw)
         m = self.fds[fd]
         self.write(at, struct.pack(self.mark + "6I", m["map"], 1, m["key"], m["value"], m["entries"], m["flags"]))
         return 0
@@ -271,7 +271,7 @@ class FakeKernel:
         return 0
 
     def sys_perf_event_open(self, attr, pid, cpu, group, flags):
-        kind, size, config = self.unpack("IIQ", attr)
+        kind, _size, config = self.unpack("IIQ", attr)
         config1, config2 = self.unpack("QQ", attr + 56)
         event = {"perf": kind, "config": config, "pid": pid, "cpu": cpu, "offset": config2, "program": None}
         if kind in (8, 9) and config1:
