@@ -76,6 +76,17 @@ def enter({registers}):
     return req
 """
 
+_LEAF = """
+def leaf({names}):
+    clock._now += {cost}
+    try:
+        r = body(k{arguments})
+    except KernelError as e:
+        r = -e.errno
+    r = r & {mask:#x} if r else 0
+    return {result}
+"""
+
 _UNPACK = "unpack(buf, regs - base)"
 
 
@@ -85,17 +96,39 @@ class Engine:
     def __init__(self, k: Kernel) -> None:
         self.k = k
         self.word: int = k.arch.word
-        self.enters: list[Enter] = []
+        self.mask = MASK64 if self.word == 8 else 0xFFFFFFFF
+        self.register_arguments = len(k.cpu.facts.argument_registers)
         self.converters: dict[int, Callable[[int], int] | None] = {}
 
     def compile(self, prototype: Prototype, body: Any, generator: bool, name: str) -> Enter:
-        """The `enter` of a function that takes C arguments in registers."""
+        """The `enter` of a function that takes C arguments: in registers, the rest on the stack."""
+        limit = self.register_arguments
         arguments = "".join(
-            f", {convert_expression(param, f'a{i}', self.word)}" for i, param in enumerate(prototype.params)
+            f", {convert_expression(param, f'a{i}' if i < limit else f'stack({i - limit})', self.word)}"
+            for i, param in enumerate(prototype.params)
         )
-        count = max(6, len(prototype.params))
-        registers = ", ".join(f"a{i}=0" for i in range(count))
-        return self._make(registers, arguments, body, generator, name, {})
+        registers = ", ".join(f"a{i}" for i in range(min(limit, len(prototype.params))))
+        return self._make(registers, arguments, body, generator, name, {"stack": self.k.cpu.stack_argument})
+
+    def compile_leaf(self, prototype: Prototype, body: Any) -> Callable[..., int]:
+        """A plain function called from another body without the CPU: same conversions, same result for the caller.
+
+        This is what a compiler does when it inlines; `Kernel.call` only uses it while nobody probes the function.
+        """
+        names = [f"a{i}" for i in range(len(prototype.params))]
+        masked = "".join(
+            f", {convert_expression(param, f'({n} & {self.mask:#x})', self.word)}"
+            for n, param in zip(names, prototype.params)
+        )
+        text = _LEAF.format(
+            names=", ".join(names), arguments=masked, result=convert_expression(prototype.ret, "r", self.word),
+            mask=self.mask, cost=HYPERCALL_NS,
+        )  # fmt: skip
+        if prototype.ret.size == 0:
+            text = text.replace(f"return {convert_expression(prototype.ret, 'r', self.word)}", "return 0")
+        scope: dict[str, Any] = {"k": self.k, "body": body, "clock": self.k.clock, "KernelError": KernelError}
+        exec(_compiled(text), scope)
+        return scope["leaf"]  # type: ignore[no-any-return]
 
     def compile_wrapper(self, prototype: Prototype, body: Any, generator: bool, name: str) -> Enter:
         """The `enter` of a system-call wrapper, which takes `const struct pt_regs *`."""
@@ -113,12 +146,12 @@ class Engine:
             arguments = "".join(
                 f", {convert_expression(param, value, self.word)}" for param, value in zip(prototype.params, values)
             )
-        return self._make("regs=0, *_", arguments, body, generator, name, extra)
+        return self._make("regs=0", arguments, body, generator, name, extra)
 
     def _make(
         self, registers: str, arguments: str, body: Any, generator: bool, name: str, extra: dict[str, Any]
     ) -> Enter:
-        mask = MASK64 if self.word == 8 else 0xFFFFFFFF
+        mask = self.mask
         text = (_GENERATOR if generator else _PLAIN).format(
             registers=registers, arguments=arguments, mask=mask, cost=HYPERCALL_NS
         )
@@ -143,7 +176,7 @@ class Engine:
     def make_resume(self) -> Callable[[int], Any]:
         """The one `resume`, with everything bound."""
         k, clock, converts = self.k, self.k.clock, self.converters.get
-        mask = MASK64 if self.word == 8 else 0xFFFFFFFF
+        mask = self.mask
 
         def resume(result: int) -> Any:
             clock._now += HYPERCALL_NS >> 1

@@ -172,6 +172,10 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
         indices = self.text.add_functions(names)
         self.text.add_entry(self.cpu)
         self._compile(names, indices, functions)
+        self._symbols = aliases
+        self._canonical = {symbol: canonical for canonical, symbol in aliases.items()}
+        self._probed: dict[str, int] = {}
+        self._make_leaves()
         self._addresses = {canonical: self.text.address(symbol) for canonical, symbol in aliases.items()}
         for symbol in names:
             self._addresses.setdefault(symbol, self.text.address(symbol))
@@ -196,36 +200,66 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
         )
 
     def _compile(self, names: list[str], indices: list[int], functions: dict[str, Any]) -> None:
-        engine = self.engine
-        enters: list[Any] = [None] * (max(indices) + 1)
-        for name, index in zip(names, indices):
-            declared, prototype, wrapped = functions[name]
-            enters[index] = self._lazy_enter(enters, index, name, declared, prototype, wrapped)
-            converter = result_converter(prototype.ret, self.arch.word)
+        """Functions are compiled when first entered: most functions of a kernel are never reached in one run."""
+        by_index = dict(zip(indices, names))
+        for name in names:
+            converter = result_converter(functions[name][1].ret, self.arch.word)
             if converter is not None:
-                engine.converters[self.text.address(name)] = converter
-        engine.enters = enters
-        self.cpu.on_enter = lambda index, *args: enters[index](*args)
-        self.cpu.on_resume = engine.make_resume()
+                self.engine.converters[self.text.address(name)] = converter
+
+        def first(index: int, *args: int) -> Any:
+            enter, count = self._compile_one(by_index[index])
+            self.cpu.set_enter(index, enter, count)
+            return enter(*args[:count])
+
+        self.cpu.on_enter = first
+        self.cpu.on_resume = self.engine.make_resume()
         self.cpu.on_switch = self._on_switch
 
-    def _lazy_enter(
-        self, enters: list[Any], index: int, name: str, declared: Any, prototype: Any, wrapped: bool
-    ) -> Callable[..., Any]:
-        """Compile at the first call: most functions of a kernel are never reached in one run."""
-
-        def first(*args: int) -> Any:
-            make = self.engine.compile_wrapper if wrapped else self.engine.compile
-            generator = getattr(declared, "is_generator", True)
-            enters[index] = make(prototype, declared.body, generator, name)
-            return enters[index](*args)
-
-        return first
+    def _compile_one(self, name: str) -> tuple[Callable[..., Any], int]:
+        """(enter, number of arguments it takes in registers)."""
+        declared, prototype, wrapped = self.functions[name]
+        generator = getattr(declared, "is_generator", True)
+        if wrapped:
+            return self.engine.compile_wrapper(prototype, declared.body, generator, name), 1
+        count = min(len(prototype.params), self.engine.register_arguments)
+        return self.engine.compile(prototype, declared.body, generator, name), count
 
     # -- control -------------------------------------------------------------------------------------------------
 
     def call(self, name: str, *args: int) -> Any:
-        return (self._addresses[name], *args)
+        leaf = self.leaves.get(name)
+        if leaf is None:
+            return (self._addresses[name], *args)
+        try:
+            return leaf(*args)
+        except TypeError:
+            if len(args) == len(self.functions[self._symbols[name]][1].params):
+                raise
+            raise TypeError(f"{name}() called with {len(args)} arguments") from None
+
+    def _make_leaves(self) -> None:
+        """Plain functions that a body may call without the CPU, as a compiler inlines them; see set_probed()."""
+        self.all_leaves = {
+            canonical: self.engine.compile_leaf(self.functions[symbol][1], self.functions[symbol][0].body)
+            for canonical, symbol in self._symbols.items()
+            if not self.functions[symbol][0].is_generator and not self.functions[symbol][2]
+        }
+        self.leaves = dict(self.all_leaves)
+
+    def set_probed(self, addr: int, probed: bool) -> None:
+        """A function with a probe is really called, so that the probe is hit."""
+        found = self.symbols.lookup(addr)
+        if found is None:
+            return
+        name = self._canonical.get(found[0])
+        count = self._probed.get(found[0], 0) + (1 if probed else -1)
+        self._probed[found[0]] = count
+        if name in self.all_leaves:
+            if count:
+                self.leaves.pop(name, None)
+            else:
+                self.leaves[name] = self.all_leaves[name]
 
     def call_address(self, addr: int, *args: int) -> Any:
         return (addr, *args)

@@ -315,8 +315,9 @@ def do_idle(k: Kernel) -> Body:
 
 
 @kernel_function("void default_idle_call(void)", source="kernel/sched/idle.c")
-def default_idle_call(k: Kernel) -> int:
-    """Nothing to do on this CPU: give the host's loop its turn."""
+def default_idle_call(k: Kernel) -> Body:
+    """Nothing to do on this CPU: give the host's loop its turn.  (A generator, so that it is always really called.)"""
     k.rq.halted = True
     k.cpu.stop()
+    yield 0
     return 0
