@@ -9,28 +9,10 @@ namei.py and vfs.py; then open.py and read_write.py for how a system call reache
 
 from __future__ import annotations
 
+import importlib
 from typing import Any
 
-from simkernel.fs import (
-    constants,
-    devices,
-    eventfd,
-    eventpoll,
-    fcntl,
-    files,
-    hostio,
-    namei_calls,
-    namespace,
-    open,
-    pipe,
-    pseudo,
-    read_write,
-    readdir,
-    select,
-    shmem,
-    stat,
-    timerfd,
-)
+from simkernel.fs import constants, devices
 from simkernel.fs.inode import Dentry, Inode, Mount, Path, SuperBlock
 from simkernel.fs.mirror import Mirror
 from simkernel.fs.pagecache import PagePool, PlainPages
@@ -39,10 +21,15 @@ from simkernel.fs.tmpfs import TmpfsSuper
 from simkernel.fs.uio import UioStructs
 from simkernel.fs.vfs import FsType, Vfs
 
-__all__ = [
-    "Vfs", "devices", "eventfd", "eventpoll", "fcntl", "files", "hostio", "install", "namei_calls", "namespace", "open",
-    "pipe", "pseudo", "read_write", "readdir", "select", "shmem", "stat", "timerfd",
-]  # fmt: skip
+__all__ = ["BODIES", "Vfs", "install"]
+
+# Modules that declare kernel functions and system calls; they must be loaded before the kernel's text is laid out.
+BODIES = (
+    "devices", "eventfd", "eventpoll", "fcntl", "files", "hostio", "namei_calls", "namespace", "open", "pipe", "pseudo",
+    "read_write", "readdir", "select", "shmem", "stat", "timerfd",
+)  # fmt: skip
+for _name in BODIES:
+    importlib.import_module(f"simkernel.fs.{_name}")
 
 
 def _mount_tmpfs(vfs: Vfs, devname: str, flags: int, data: str, fs_name: str = "tmpfs") -> SuperBlock:

@@ -16,7 +16,9 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 ZEROS = bytes(65536)
 
 
-@kernel_function("ssize_t read_null(struct file *file, char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c")
+@kernel_function(
+    "ssize_t read_null(struct file *file, char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c"
+)
 def read_null(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
     """Always at the end."""
     return 0
@@ -194,7 +196,7 @@ def devkmsg_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any
 def devkmsg_write(k: Any, iocb: int, from_: int) -> int:
     """A line from user space for the kernel log."""
     it = k.vfs.objects[from_]
-    size = it.count
+    size: int = it.count
     if size > 992:
         return -EINVAL
     text = it.copy_from(size).decode("utf-8", "surrogateescape")
@@ -236,9 +238,7 @@ ZERO_FOPS_5_7 = FileOperations(
     "zero_fops", write="write_null", read_iter="read_iter_zero", write_iter="write_iter_null", llseek="null_lseek",
     mmap=_map_zero,
 )  # fmt: skip
-FULL_FOPS = FileOperations(
-    "full_fops", write="write_full", read_iter="read_iter_zero", llseek="null_lseek"
-)
+FULL_FOPS = FileOperations("full_fops", write="write_full", read_iter="read_iter_zero", llseek="null_lseek")
 RANDOM_FOPS = FileOperations(
     "random_fops", read_iter="random_read_iter", write="random_write", llseek="noop_llseek",
 )  # fmt: skip

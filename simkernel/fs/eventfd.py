@@ -121,7 +121,7 @@ def sys_eventfd2(k: Any, count: int, flags: int) -> int:
 
 
 @syscall("eventfd", "unsigned int count", source="fs/eventfd.c")
-def sys_eventfd(k: Any, count: int) -> int:
+def sys_eventfd(k: Any, count: int) -> Any:
     """eventfd(2) without flags."""
     return sys_eventfd2(k, count, 0)
 

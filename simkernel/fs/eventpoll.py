@@ -256,9 +256,7 @@ def _epoll_wait(k: Any, epfd: int, events: int, maxevents: int, timeout_ns: int 
             k.mem.free(addr)
 
 
-@syscall(
-    "epoll_wait", "int epfd, struct epoll_event *events, int maxevents, int timeout", source="fs/eventpoll.c"
-)
+@syscall("epoll_wait", "int epfd, struct epoll_event *events, int maxevents, int timeout", source="fs/eventpoll.c")
 def sys_epoll_wait(k: Any, epfd: int, events: int, maxevents: int, timeout: int) -> Any:
     """epoll_wait(2)."""
     return (yield from _epoll_wait(k, epfd, events, maxevents, None if timeout < 0 else timeout * 1_000_000))

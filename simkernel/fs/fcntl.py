@@ -224,5 +224,3 @@ def sys_readahead(k: Any, fd: int, offset: int, count: int) -> int:
     if not file.f_mode & c.FMODE_READ:
         return -EBADF
     return 0 if file.f_inode.is_reg else -EINVAL
-
-

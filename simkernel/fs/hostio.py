@@ -15,8 +15,24 @@ from simkernel.fs.inode import Dentry, File, Inode, Path
 from simkernel.kernel.kfunc import kernel_function
 
 # asm-generic/ioctls.h
-TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCSCTTY, TIOCGPGRP, TIOCSPGRP = 0x5401, 0x5402, 0x5403, 0x5404, 0x540E, 0x540F, 0x5410
-TIOCGWINSZ, TIOCSWINSZ, FIONREAD, TIOCNOTTY, TIOCGSID, TCSBRK, TCFLSH = 0x5413, 0x5414, 0x541B, 0x5422, 0x5429, 0x5409, 0x540B
+TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCSCTTY, TIOCGPGRP, TIOCSPGRP = (
+    0x5401,
+    0x5402,
+    0x5403,
+    0x5404,
+    0x540E,
+    0x540F,
+    0x5410,
+)
+TIOCGWINSZ, TIOCSWINSZ, FIONREAD, TIOCNOTTY, TIOCGSID, TCSBRK, TCFLSH = (
+    0x5413,
+    0x5414,
+    0x541B,
+    0x5422,
+    0x5429,
+    0x5409,
+    0x540B,
+)
 TCXONC, TCSBRKP, TIOCGDEV = 0x540A, 0x5425, 0x80045432
 
 # A sane cooked terminal: c_iflag, c_oflag, c_cflag, c_lflag, c_line, c_cc[19].  include/linux/tty.h:INIT_C_CC
@@ -147,7 +163,9 @@ def _open_terminal(vfs: Any, stream: Any, fd: int) -> File:
 # --- the console ---
 
 
-@kernel_function("ssize_t tty_read(struct kiocb *iocb, struct iov_iter *to)", source="drivers/tty/tty_io.c", since="5.12")
+@kernel_function(
+    "ssize_t tty_read(struct kiocb *iocb, struct iov_iter *to)", source="drivers/tty/tty_io.c", since="5.12"
+)
 def tty_read(k: Any, iocb_addr: int, to: int) -> Any:
     """A line from the host."""
     iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[to]

@@ -170,7 +170,9 @@ def fcntl_getlk(k: Any, file: File, cmd: int, arg: int) -> int:
 def fcntl_setlk(k: Any, file: File, cmd: int, arg: int) -> Any:
     """F_SETLK, F_SETLKW and their OFD forms."""
     kind, wanted = _read_flock(k, file, arg, cmd)
-    if (kind == c.F_RDLCK and not file.f_mode & c.FMODE_READ) or (kind == c.F_WRLCK and not file.f_mode & c.FMODE_WRITE):
+    if (kind == c.F_RDLCK and not file.f_mode & c.FMODE_READ) or (
+        kind == c.F_WRLCK and not file.f_mode & c.FMODE_WRITE
+    ):
         return -EBADF
     table = table_of(file.f_inode)
     if kind == c.F_UNLCK:

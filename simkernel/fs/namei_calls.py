@@ -304,9 +304,7 @@ def sys_symlink(k: Any, oldname: int, newname: int) -> Any:
     return (yield from sys_symlinkat(k, oldname, c.AT_FDCWD, newname))
 
 
-@syscall(
-    "linkat", "int olddfd, const char *oldname, int newdfd, const char *newname, int flags", source="fs/namei.c"
-)
+@syscall("linkat", "int olddfd, const char *oldname, int newdfd, const char *newname, int flags", source="fs/namei.c")
 def sys_linkat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Any:
     """linkat(2)."""
     if flags & ~(c.AT_SYMLINK_FOLLOW | c.AT_EMPTY_PATH):
@@ -566,5 +564,3 @@ def sys_renameat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int) -
 def sys_rename(k: Any, oldname: int, newname: int) -> Any:
     """rename(2)."""
     return (yield from sys_renameat2(k, c.AT_FDCWD, oldname, c.AT_FDCWD, newname, 0))
-
-

@@ -235,6 +235,6 @@ def _path_inside(dentry: Dentry, root: Dentry) -> str:
 def show_mountstats(vfs: Vfs, root: Path) -> str:
     """/proc/PID/mountstats."""
     return "".join(
-        f"device {mnt.devname} mounted on {where} with fstype {mnt.mnt_sb.fs_name}\n" for mnt, where in _visible(vfs, root)
+        f"device {mnt.devname} mounted on {where} with fstype {mnt.mnt_sb.fs_name}\n"
+        for mnt, where in _visible(vfs, root)
     )
-

@@ -305,9 +305,7 @@ def _sys_open(k: Any, dfd: int, filename: int, how: OpenHow) -> Any:
         name.put()
 
 
-@kernel_function(
-    "long do_sys_open(int dfd, const char *filename, int flags, umode_t mode)", source="fs/open.c"
-)
+@kernel_function("long do_sys_open(int dfd, const char *filename, int flags, umode_t mode)", source="fs/open.c")
 def do_sys_open(k: Any, dfd: int, filename: int, flags: int, mode: int) -> Any:
     """open(2) and openat(2)."""
     how = OpenHow(flags & c.VALID_OPEN_FLAGS & 0xFFFFFFFF, mode & c.S_IALLUGO)
@@ -543,9 +541,7 @@ def sys_close(k: Any, fd: int) -> Any:
     return (yield k.call("filp_close", file.addr, files.addr))
 
 
-@syscall(
-    "close_range", "unsigned int fd, unsigned int max_fd, unsigned int flags", source="fs/open.c", since="5.9"
-)
+@syscall("close_range", "unsigned int fd, unsigned int max_fd, unsigned int flags", source="fs/open.c", since="5.9")
 def sys_close_range(k: Any, fd: int, max_fd: int, flags: int) -> Any:
     """close_range(2)."""
     if flags & ~6 or fd > max_fd:
@@ -583,7 +579,7 @@ def open_exec(k: Any, path: bytes, dfd: int, flags: int) -> File:
         raise KernelError(EACCES, "not executable")
     if inode.i_writecount > 0:
         raise KernelError(ETXTBSY, "open for writing")
-    file = vfs.new_file(where, c.O_RDONLY | c.O_LARGEFILE, fops_for(vfs, inode), cred)
+    file: File = vfs.new_file(where, c.O_RDONLY | c.O_LARGEFILE, fops_for(vfs, inode), cred)
     file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_LSEEK | c.FMODE_PREAD | __FMODE_EXEC
     return file
 
@@ -723,8 +719,10 @@ def chown_common(k: Any, path_addr: int, user: int, group: int) -> int:
     capable = cred.capable(c.CAP_CHOWN)
     if user != nobody and not capable and not (cred.fsuid == inode.i_uid and user == inode.i_uid):
         return -EPERM
-    if group != nobody and not capable and not (
-        cred.fsuid == inode.i_uid and (in_group(cred, group) or group == inode.i_gid)
+    if (
+        group != nobody
+        and not capable
+        and not (cred.fsuid == inode.i_uid and (in_group(cred, group) or group == inode.i_gid))
     ):
         return -EPERM
     if user != nobody:

@@ -303,6 +303,6 @@ def sys_pipe2(k: Any, fildes: int, flags: int) -> int:
 
 
 @syscall("pipe", "int *fildes", source="fs/pipe.c")
-def sys_pipe(k: Any, fildes: int) -> int:
+def sys_pipe(k: Any, fildes: int) -> Any:
     """pipe(2)."""
     return sys_pipe2(k, fildes, 0)

@@ -154,8 +154,9 @@ def _mem_rows(task: Any) -> Iterator[tuple[str, int]]:
 
 def cpu_mask(k: Any, task: Any) -> int:
     """cpus_allowed; 0 in the task means all."""
-    everything = (1 << k.nr_cpus) - 1
-    return (getattr(task, "affinity", 0) or everything) & everything
+    everything: int = (1 << k.nr_cpus) - 1
+    mask = int(getattr(task, "affinity", 0) or everything)
+    return mask & everything
 
 
 def cpu_list(mask: int) -> str:
@@ -466,7 +467,9 @@ class PidDir(Dir):
         add = self.add
         values: dict[str, int] = vfs.fs_values.setdefault(("oom", task.tgid), {"adj": 0})
 
-        def text(name: str, show: Callable[[], str | bytes], mode: int = 0o444, store: Any = None, fops: Any = None) -> None:
+        def text(
+            name: str, show: Callable[[], str | bytes], mode: int = 0o444, store: Any = None, fops: Any = None
+        ) -> None:
             node = PseudoFile(show, store, mode, fops=fops)
             add(name, node)
 
@@ -483,7 +486,14 @@ class PidDir(Dir):
         add("ns", Dir(namespaces, mode=0o511))
         if net is not None:
             add("net", net)
-        mm = lambda: task.mm  # noqa: E731
+
+        def mm() -> Any:
+            return task.mm
+
+        def root() -> Path:
+            here: Path = task.fs.root if task.fs is not None else vfs.root
+            return here
+
         text("environ", lambda: read_mm(mm(), mm().env_start, mm().env_end) if mm() else b"", 0o400, fops=ENVIRON_FOPS)
         text("auxv", lambda: bytes(mm().auxv) if mm() else b"", 0o400, fops=AUXV_FOPS)
         text("status", lambda: status_text(k, task))
@@ -500,7 +510,6 @@ class PidDir(Dir):
         add("cwd", _magic(k, task, lambda: task.fs.pwd if task.fs is not None else None))
         add("root", _magic(k, task, lambda: task.fs.root if task.fs is not None else None))
         add("exe", _magic(k, task, lambda: mm().exe_file.f_path if mm() and mm().exe_file else None))
-        root = lambda: task.fs.root if task.fs is not None else vfs.root  # noqa: E731
         text("mounts", lambda: show_mounts(vfs, root()))
         text("mountinfo", lambda: show_mountinfo(vfs, root()))
         if self.whole:

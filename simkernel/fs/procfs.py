@@ -201,7 +201,9 @@ class KmsgReader:
         out = b""
         while self.index < len(log):
             level, stamp, text = log[self.index]
-            line = f"<{level}>[{stamp // 10**9:5d}.{stamp // 1000 % 10**6:06d}] {text}\n".encode("utf-8", "surrogateescape")
+            line = f"<{level}>[{stamp // 10**9:5d}.{stamp // 1000 % 10**6:06d}] {text}\n".encode(
+                "utf-8", "surrogateescape"
+            )
             if out and len(out) + len(line) > size:
                 break
             out += line[:size]
@@ -232,7 +234,9 @@ def make_root(vfs: Vfs) -> Dir:
     root = ProcRoot(vfs)
     uname = _uname(k)
 
-    def text(name: str, show: Callable[[], str | bytes], mode: int = 0o444, store: Any = None, fops: Any = None) -> None:
+    def text(
+        name: str, show: Callable[[], str | bytes], mode: int = 0o444, store: Any = None, fops: Any = None
+    ) -> None:
         root.add(name, PseudoFile(show, store, mode, fops=fops))
 
     text("buddyinfo", lambda: f"Node 0, zone   Normal {getattr(k, 'free_ram_pages', 0):6d}\n")
@@ -383,5 +387,3 @@ def proc_file(vfs: Vfs, path: str, node: Any) -> None:
     for part in parts[:-1]:
         where = where.children.get(part) or where.add(part, Dir())
     where.add(parts[-1], node)
-
-

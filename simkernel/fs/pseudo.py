@@ -562,9 +562,7 @@ _TRACEFS_FUNCTIONS = {
     "current_tracer": ("tracing_set_trace_read", "simple_attr_write"),
     "trace_pipe_raw": ("tracing_buffers_read", "tracing_write_stub"),
 }
-_TRACEFS_FOPS = {
-    name: node_fops(f"{name}_fops", read, write) for name, (read, write) in _TRACEFS_FUNCTIONS.items()
-}
+_TRACEFS_FOPS = {name: node_fops(f"{name}_fops", read, write) for name, (read, write) in _TRACEFS_FUNCTIONS.items()}
 TRACEFS_DEFAULT_FOPS = node_fops("tracefs_file_operations", "seq_read", "simple_attr_write")
 
 

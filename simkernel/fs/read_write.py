@@ -86,8 +86,10 @@ def vfs_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
         return ret
     if count > c.MAX_RW_COUNT:
         count = c.MAX_RW_COUNT
-    return (yield k.call(k.vfs.names.read_step, file_addr, buf, count, ppos)) if k.vfs.names.read_step else (
-        yield from _read_step(k, file, buf, count, ppos)
+    return (
+        (yield k.call(k.vfs.names.read_step, file_addr, buf, count, ppos))
+        if k.vfs.names.read_step
+        else (yield from _read_step(k, file, buf, count, ppos))
     )
 
 
@@ -151,8 +153,10 @@ def vfs_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
         return ret
     if count > c.MAX_RW_COUNT:
         count = c.MAX_RW_COUNT
-    return (yield k.call(k.vfs.names.write_step, file_addr, buf, count, ppos)) if k.vfs.names.write_step else (
-        yield from _write_step(k, file, buf, count, ppos)
+    return (
+        (yield k.call(k.vfs.names.write_step, file_addr, buf, count, ppos))
+        if k.vfs.names.write_step
+        else (yield from _write_step(k, file, buf, count, ppos))
     )
 
 
@@ -189,9 +193,7 @@ def new_sync_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> A
 # --- read, write and positions ---
 
 
-@kernel_function(
-    "ssize_t ksys_read(unsigned int fd, char *buf, size_t count)", source="fs/read_write.c", since="4.17"
-)
+@kernel_function("ssize_t ksys_read(unsigned int fd, char *buf, size_t count)", source="fs/read_write.c", since="4.17")
 def ksys_read(k: Any, fd: int, buf: int, count: int) -> Any:
     """read(2)."""
     return (yield from _read(k, fd, buf, count))
@@ -653,9 +655,7 @@ def truncate_path(k: Any, file_or_inode: Any, size: int) -> None:
     k.vfs.mirror.inode_changed(inode)
 
 
-@kernel_function(
-    "int vfs_fsync_range(struct file *file, loff_t start, loff_t end, int datasync)", source="fs/sync.c"
-)
+@kernel_function("int vfs_fsync_range(struct file *file, loff_t start, loff_t end, int datasync)", source="fs/sync.c")
 def vfs_fsync_range(k: Any, file_addr: int, start: int, end: int, datasync: int) -> int:
     """Memory is all there is: nothing to write."""
     file = k.vfs.files[file_addr]
@@ -705,9 +705,7 @@ def sys_sync_file_range(k: Any, fd: int, offset: int, nbytes: int, flags: int) -
     return 0 if kind in (c.S_IFREG, c.S_IFBLK, c.S_IFDIR, c.S_IFLNK) else -ESPIPE
 
 
-@kernel_function(
-    "int vfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)", source="fs/open.c"
-)
+@kernel_function("int vfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)", source="fs/open.c")
 def vfs_fallocate(k: Any, file_addr: int, mode: int, offset: int, length: int) -> int:
     """Reserve or punch."""
     file = k.vfs.files[file_addr]

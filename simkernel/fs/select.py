@@ -228,7 +228,9 @@ class SelectCall:
         for addr, fds in zip(self.pointers, self.result, strict=True):
             if addr:
                 raw = b"".join(
-                    sum(1 << fd - at * 8 for fd in fds if 0 <= fd - at * 8 < 8 * word).to_bytes(word, self.k.mem.byteorder)
+                    sum(1 << fd - at * 8 for fd in fds if 0 <= fd - at * 8 < 8 * word).to_bytes(
+                        word, self.k.mem.byteorder
+                    )
                     for at in range(0, self.size, word)
                 )
                 self.k.copy_to_user(addr, raw)

@@ -24,6 +24,8 @@ def _file_read(k: Any, iocb_addr: int, to: int) -> int:
     it = vfs.objects[to]
     file = iocb.file
     inode, mapping = file.f_inode, file.f_mapping
+    if mapping is None:
+        return -EISDIR if inode.is_dir else -EINVAL
     done = 0
     pos = iocb.pos
     while it.count:

@@ -107,9 +107,7 @@ def vfs_statx(k: Any, dfd: int, filename: int, flags: int, stat: int, mask: int)
     return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.objects[stat]))
 
 
-@kernel_function(
-    "int vfs_fstatat(int dfd, const char *filename, struct kstat *stat, int flags)", source="fs/stat.c"
-)
+@kernel_function("int vfs_fstatat(int dfd, const char *filename, struct kstat *stat, int flags)", source="fs/stat.c")
 def vfs_fstatat(k: Any, dfd: int, filename: int, stat: int, flags: int) -> Any:
     """stat, lstat and newfstatat."""
     name = get_path_name(k, filename, bool(flags & c.AT_EMPTY_PATH))
@@ -375,7 +373,7 @@ def sys_futimesat(k: Any, dfd: int, filename: int, utimes: int) -> int:
 
 
 @syscall("utimes", "char *filename, struct __kernel_old_timeval *utimes", source="fs/utimes.c")
-def sys_utimes(k: Any, filename: int, utimes: int) -> int:
+def sys_utimes(k: Any, filename: int, utimes: int) -> Any:
     """utimes(2)."""
     return sys_futimesat(k, c.AT_FDCWD, filename, utimes)
 

@@ -86,7 +86,19 @@ def _cpu_range(k: Any) -> str:
 def _boot_tree(vfs: Vfs) -> Dir:
     k = vfs.k
     root = Dir()
-    for name in ("block", "bus", "class", "dev", "devices", "firmware", "fs", "hypervisor", "kernel", "module", "power"):
+    for name in (
+        "block",
+        "bus",
+        "class",
+        "dev",
+        "devices",
+        "firmware",
+        "fs",
+        "hypervisor",
+        "kernel",
+        "module",
+        "power",
+    ):
         root.add(name, Dir(mode=0o755))
     at = root.children
 

@@ -87,9 +87,7 @@ def _release(k: Any, file: File) -> None:
     k.cancel_timer(file.private_data.timer)
 
 
-TIMERFD_FOPS = FileOperations(
-    "timerfd_fops", read="timerfd_read", llseek="noop_llseek", poll=_poll, release=_release
-)
+TIMERFD_FOPS = FileOperations("timerfd_fops", read="timerfd_read", llseek="noop_llseek", poll=_poll, release=_release)
 
 
 @syscall("timerfd_create", "int clockid, int flags", source="fs/timerfd.c")

@@ -6,12 +6,12 @@ and "..", a short symbolic link's size is its length, a file's blocks are its pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from arch.errors import EFBIG, EINVAL, ENOSPC, ENOTEMPTY, EPERM, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import Cred, Dentry, Inode, SuperBlock
+from simkernel.fs.inode import Cred, Dentry, File, Inode, SuperBlock
 from simkernel.fs.namei import init_owner
 from simkernel.fs.pagecache import Mapping, PagePool
 
@@ -20,11 +20,20 @@ if TYPE_CHECKING:
 
 BOGO_DIRENT_SIZE = 20
 
+
+def shmem_mmap(k: Any, file: File, vma: Any) -> None:
+    """Pages come from the page cache; a write seal forbids writable shared mappings."""
+    if file.f_inode.seals & c.F_SEAL_WRITE and vma.shared and vma.prot & 2:
+        raise KernelError(EPERM, "sealed")
+    k.vfs.touch_atime(file.f_path)
+
+
 SHMEM_FILE_OPERATIONS = FileOperations(
     "shmem_file_operations",
     read_iter="shmem_file_read_iter",
     write_iter="generic_file_write_iter",
     llseek="shmem_file_llseek",
+    mmap=shmem_mmap,
     fsync=lambda k, file: 0,
 )
 SIMPLE_DIR_OPERATIONS = FileOperations(
