@@ -100,10 +100,66 @@ class Sock(KernelStruct):
         self.mem.write_uint(self.common_at(member), OFFSETS[f"sock_common.{member}"][1], value)
 
 
+XDP_FLAGS_HAS_FRAGS = 1
+MAX_SKB_FRAGS = 17
+SKB_FRAG_SIZE = 16  # skb_frag_t: page, length, offset
+
+
 class XdpBuff(KernelStruct):
-    """struct xdp_buff."""
+    """struct xdp_buff; what does not fit into its page is in fragments, a page each.
+
+    The page pointer of a fragment is the page's address here.
+    """
 
     struct = "xdp_buff"
+
+    @property
+    def shinfo(self) -> int:
+        """Address of struct skb_shared_info, at the end of the page."""
+        return self.get("data_hard_start") + self.get("frame_sz") - skb_data_align(SHINFO_SIZE)
+
+    @property
+    def has_frags(self) -> bool:
+        """The frame has fragments."""
+        return bool(self.get("flags") & XDP_FLAGS_HAS_FRAGS)
+
+    def frag(self, index: int) -> tuple[int, int]:
+        """Address and length of a fragment."""
+        at = self.shinfo + OFFSETS["skb_shared_info.frags"][0] + index * SKB_FRAG_SIZE
+        return self.mem.read_uint(at, 8), self.mem.read_uint(at + 8, 4)
+
+    def set_frag(self, index: int, address: int, length: int) -> None:
+        """Change a fragment."""
+        at = self.shinfo + OFFSETS["skb_shared_info.frags"][0] + index * SKB_FRAG_SIZE
+        self.mem.write_uint(at, 8, address)
+        self.mem.write_uint(at + 8, 4, length)
+
+    def info(self, member: str) -> int:
+        """A member of struct skb_shared_info."""
+        offset, size = OFFSETS[f"skb_shared_info.{member}"]
+        return int(self.mem.read_uint(self.shinfo + offset, size))
+
+    def set_info(self, member: str, value: int) -> None:
+        """Change a member of struct skb_shared_info."""
+        offset, size = OFFSETS[f"skb_shared_info.{member}"]
+        self.mem.write_uint(self.shinfo + offset, size, value)
+
+    def set_frags(self, count: int, size: int) -> None:
+        """How many fragments, and their bytes together."""
+        self.set_info("nr_frags", count)
+        self.set_info("xdp_frags_size", size)
+        flags = self.get("flags") & ~XDP_FLAGS_HAS_FRAGS
+        self.set("flags", flags | XDP_FLAGS_HAS_FRAGS if count else flags)
+
+    def parts(self) -> list[tuple[int, int]]:
+        """Address and length of the linear part and of each fragment."""
+        linear = (self.get("data"), self.get("data_end") - self.get("data"))
+        frags = [self.frag(i) for i in range(self.info("nr_frags"))] if self.has_frags else []
+        return [linear, *frags]
+
+    def buff_len(self) -> int:
+        """Bytes of the frame.  xdp_get_buff_len()."""
+        return sum(length for _, length in self.parts())
 
 
 class SkBuff(KernelStruct):
@@ -230,17 +286,29 @@ class SkBuff(KernelStruct):
         """The network header is where the packet begins now."""
         self.set("network_header", self.headroom)
 
-    def eth_type_trans(self, dev: NetDevice, dev_addr: bytes = bytes(6)) -> None:
-        """Take the Ethernet header off and remember what it says.  net/ethernet/eth.c:eth_type_trans()."""
+    def eth_type_trans(self, dev: NetDevice, dev_addr: bytes = bytes(6), broadcast: bytes = bytes(6)) -> None:
+        """Take the Ethernet header off and remember what it says.  net/ethernet/eth.c:eth_type_trans().
+
+        The loopback device has all zeros as its own address and as its broadcast address.
+        """
         self.set("dev", dev.addr)
         self.reset_mac_header()
         header = bytes(self.mem.read(self.data, ETH_HLEN))
         self.pull(ETH_HLEN)
-        self.set_pkt_type(_pkt_type(header[:6], dev_addr))
+        self.set_pkt_type(_pkt_type(header[:6], dev_addr, broadcast))
         kind = int.from_bytes(header[12:14], "big")
         if kind < 0x0600:
-            first = bytes(self.mem.read(self.data, 2)) if self.len >= 2 else b""
-            kind = ETH_P_802_3 if first == b"\xff\xff" else ETH_P_802_2
+            kind = self.kind_of_802_3(self.data)
+        self.set_protocol(kind)
+
+    def kind_of_802_3(self, at: int) -> int:
+        """The protocol of a frame with a length instead of an EtherType: Novell's, or LLC."""
+        end = self.data + self.len
+        first = bytes(self.mem.read(at, 2)) if at + 2 <= end else b""
+        return ETH_P_802_3 if first == b"\xff\xff" else ETH_P_802_2
+
+    def set_protocol(self, kind: int) -> None:
+        """Remember an EtherType."""
         self.mem.write(self.at("protocol"), kind.to_bytes(2, "big"))
 
     def protocol(self) -> int:
@@ -279,11 +347,12 @@ class SkBuff(KernelStruct):
         self.mem.write_uint(self.cb_at("bpf_skb_data_end.data_end"), 8, self.data + self.headlen)
 
 
-def _pkt_type(destination: bytes, own: bytes) -> int:
+def _pkt_type(destination: bytes, own: bytes, broadcast: bytes) -> int:
+    """eth_skb_pkt_type()."""
     if destination == own:
         return PACKET_HOST
     if destination[0] & 1:
-        return PACKET_BROADCAST if destination == b"\xff" * 6 else PACKET_MULTICAST
+        return PACKET_BROADCAST if destination == broadcast else PACKET_MULTICAST
     return PACKET_OTHERHOST
 
 

@@ -35,6 +35,7 @@ from bpf.skbuff import (
     ETH_HLEN,
     ETH_P_IP,
     ETH_P_IPV6,
+    MAX_SKB_FRAGS,
     NET_SKB_PAD,
     PAGE_SIZE,
     SHINFO_SIZE,
@@ -55,7 +56,7 @@ BPF_F_TEST_SKB_CHECKSUM_COMPLETE = 4
 GSO_LEGACY_MAX_SIZE = 65536
 GSO_MAX_SEGS = 65535
 TEST_XDP_MAX_BATCH = 256
-XDP_FRAME_SIZE = 56  # sizeof(struct xdp_frame)
+XDP_FRAME_SIZE = 40  # sizeof(struct xdp_frame)
 LOOPBACK_IFINDEX = 1
 LOOPBACK_MTU = 65536
 
@@ -369,7 +370,7 @@ def _xdp_context(runner: _Runner) -> tuple[_Fields | None, int, int]:
 
 
 def _run_xdp(runner: _Runner) -> TestResult:
-    """bpf_prog_test_run_xdp(), without live frames and without packets of several pages."""
+    """bpf_prog_test_run_xdp(), without live frames."""
     request = runner.request
     if runner.prog.expected_attach_type in (uapi.BPF_XDP_DEVMAP, uapi.BPF_XDP_CPUMAP):
         raise KernelError(EINVAL, "cannot be tested by itself")
@@ -383,11 +384,19 @@ def _run_xdp(runner: _Runner) -> TestResult:
     headroom, tailroom = XDP_PACKET_HEADROOM - meta, skb_data_align(SHINFO_SIZE)
     if request.data_size_in - meta < ETH_HLEN:
         raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
-    if linear > PAGE_SIZE - headroom - tailroom:
-        raise KernelError(ENOMEM, "packets of several pages are not simulated")
-    packet = runner.packet_in(linear, headroom, tailroom)
+    packet = runner.packet_in(min(linear, PAGE_SIZE - headroom - tailroom), headroom, tailroom)
     with runner.memory(bytes(headroom) + packet, PAGE_SIZE) as start:
         return _run_xdp_buff(runner, ctx, start, headroom, meta, len(packet))
+
+
+def _add_fragments(runner: _Runner, xdp: XdpBuff, rest: bytes) -> None:
+    """What did not fit into the first page, a page each."""
+    pages = [rest[i : i + PAGE_SIZE] for i in range(0, len(rest), PAGE_SIZE)]
+    if len(pages) > MAX_SKB_FRAGS:
+        raise KernelError(ENOMEM, "packet needs too many pages")
+    for index, page in enumerate(pages):
+        xdp.set_frag(index, runner.cleanup.enter_context(runner.memory(page, PAGE_SIZE)), len(page))
+    xdp.set_frags(len(pages), len(rest))
 
 
 def _run_xdp_buff(
@@ -409,11 +418,14 @@ def _run_xdp_buff(
         xdp.set("data_end", start + headroom + length)
         xdp.set("rxq", rxq)
         xdp.set("frame_sz", PAGE_SIZE)
+        if rest := (runner.request.data_in or b"")[length:]:
+            _add_fragments(runner, xdp, rest)
         runner.run(address)
         if ctx:
             ctx.set("data", xdp.get("data") - xdp.get("data_meta"))
             ctx.set("data_end", xdp.get("data_end") - xdp.get("data_meta"))
         data = bytes(mem.read(xdp.get("data_meta"), xdp.get("data_end") - xdp.get("data_meta")))
+        data += b"".join(bytes(mem.read(at, size)) for at, size in xdp.parts()[1:])
     return runner.finish(data, bytes(ctx.raw) if ctx else None)
 
 
@@ -572,7 +584,6 @@ _RUNS: dict[int, Callable[[_Runner], TestResult]] = {
     uapi.BPF_PROG_TYPE_LWT_IN: _run_skb,
     uapi.BPF_PROG_TYPE_LWT_OUT: _run_skb,
     uapi.BPF_PROG_TYPE_LWT_XMIT: _run_skb,
-    uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL: _run_skb,
     uapi.BPF_PROG_TYPE_XDP: _run_xdp,
     uapi.BPF_PROG_TYPE_FLOW_DISSECTOR: _run_flow_dissector,
     uapi.BPF_PROG_TYPE_SK_LOOKUP: _run_sk_lookup,

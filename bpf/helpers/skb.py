@@ -57,9 +57,9 @@ SKB_HELPERS: dict[str, Helper] = {}
 M16, M32 = 0xFFFF, 0xFFFFFFFF
 INT_MAX = 0x7FFFFFFF
 SKF_NET_OFF, SKF_LL_OFF = -0x100000, -0x200000
-BPF_SKB_MAX_LEN = 1 << 14  # SKB_MAX_ALLOC on 4 KiB pages, roughly
+BPF_SKB_MAX_LEN = (4 << 12) - 320  # SKB_MAX_ALLOC: four pages without struct skb_shared_info
 MAX_BPF_STACK = 512
-XDP_FRAME_SIZE = 56
+XDP_FRAME_SIZE = 40
 
 BPF_F_RECOMPUTE_CSUM, BPF_F_INVALIDATE_HASH = 1, 2
 BPF_F_HDR_FIELD_MASK, BPF_F_PSEUDO_HDR, BPF_F_MARK_MANGLED_0, BPF_F_MARK_ENFORCE, BPF_F_IPV6 = 0xF, 16, 32, 64, 128
@@ -611,35 +611,49 @@ def _insert_tag(skb: SkBuff) -> None:
 
 @_kernel
 def bpf_skb_vlan_pop(host: Any, skb_at: int, *_: int) -> int:
-    """Take the VLAN tag off; one in the packet takes its place."""
+    """Take the VLAN tag off; one in the packet takes its place.  skb_vlan_pop()."""
     skb = SkBuff(host.mem, skb_at)
-    vlan = (ETH_P_8021Q, ETH_P_8021AD)
+    result = _vlan_pop(skb)
+    skb.compute_data_pointers()
+    return result
+
+
+def _is_vlan(skb: SkBuff) -> bool:
+    return skb.protocol() in (ETH_P_8021Q, ETH_P_8021AD)
+
+
+def _vlan_pop(skb: SkBuff) -> int:
     if skb.get("vlan_present") & VLAN_PRESENT_BIT:
         skb.set("vlan_present", skb.get("vlan_present") & ~VLAN_PRESENT_BIT)
-        skb.set("vlan_tci", 0)
-    elif skb.protocol() in vlan:
-        _extract_tag(skb)
-    else:
-        skb.compute_data_pointers()
+    elif not _is_vlan(skb):
         return 0
-    if skb.protocol() in vlan:
-        proto = bytes(skb.mem.read(skb.at("protocol"), 2))
-        _put_tag(skb, proto, _extract_tag(skb))
-    skb.compute_data_pointers()
+    elif (tci := _extract_tag(skb)) < 0:
+        return tci
+    if not _is_vlan(skb):
+        return 0
+    proto = bytes(skb.mem.read(skb.at("protocol"), 2))
+    if (tci := _extract_tag(skb)) < 0:
+        return tci
+    _put_tag(skb, proto, tci)
     return 0
 
 
 def _extract_tag(skb: SkBuff) -> int:
-    """Take the outermost tag out of the packet; its TCI."""
-    at = skb.mac_header()
-    header = bytes(skb.mem.read(at, 18))
-    tci, inner = int.from_bytes(header[14:16], "big"), header[16:18]
-    if skb.data == at:
-        skb.pull(VLAN_HLEN)
-    skb.mem.write(at + VLAN_HLEN, header[:12])
+    """Take the outermost tag out of the packet; its TCI, or -errno.  __skb_vlan_pop()."""
+    if skb.data != skb.mac_header():
+        return -EINVAL
+    if skb.len < ETH_HLEN + VLAN_HLEN:
+        return -ENOMEM
+    header = bytes(skb.mem.read(skb.data, ETH_HLEN + VLAN_HLEN))
+    kind = int.from_bytes(header[16:18], "big")
+    skb.set_protocol(kind if kind >= 0x0600 else skb.kind_of_802_3(skb.data + 18))
+    skb.mem.write(skb.data + VLAN_HLEN, header[:12])
+    skb.pull(VLAN_HLEN)
     skb.set("mac_header", skb.get("mac_header") + VLAN_HLEN)
-    skb.mem.write(skb.at("protocol"), inner)
-    return tci
+    if skb.network_header() - skb.data < ETH_HLEN:
+        skb.set("network_header", skb.headroom + ETH_HLEN)
+    skb.set("mac_len", skb.get("network_header") - skb.get("mac_header"))
+    return int.from_bytes(header[14:16], "big")
 
 
 # -- redirection ---------------------------------------------------------------------------------------
@@ -821,25 +835,52 @@ def bpf_xdp_check_mtu(host: Any, xdp_at: int, ifindex: int, mtu_at: int, diff: i
     return _check_mtu(host, device, ifindex, mtu_at, xdp.get("data_end") - xdp.get("data"), diff)
 
 
+def _protocol_behind_vlan(skb: SkBuff) -> int:
+    """The EtherType after all VLAN tags in the packet; 0 if it ends before.  vlan_get_protocol()."""
+    kind, depth = skb.protocol(), max(skb.get("mac_len") - VLAN_HLEN, 0) if skb.get("mac_len") else ETH_HLEN
+    for _ in range(7):  # VLAN_MAX_DEPTH
+        if kind not in (ETH_P_8021Q, ETH_P_8021AD):
+            return kind
+        if depth + VLAN_HLEN > skb.len:
+            return 0
+        kind = int.from_bytes(bytes(skb.mem.read(skb.data + depth + 2, 2)), "big")
+        depth += VLAN_HLEN
+    return 0
+
+
+def _swap16(value: int) -> int:
+    return (value & 0xFF) << 8 | value >> 8 & 0xFF
+
+
+def _ipv4_set_ce(skb: SkBuff, at: int) -> int:
+    """IP_ECN_set_ce(), with the checksum corrected in its way."""
+    mem, ecn = skb.mem, (skb.mem.read_uint(at + 1, 1) + 1) & 3
+    if not ecn & 2:
+        return int(ecn == 0)
+    check = mem.read_uint(at + 10, 2) + _swap16(0xFFFB) + _swap16(ecn)
+    mem.write_uint(at + 10, 2, (check + (check >= 0xFFFF)) & M16)
+    mem.write_uint(at + 1, 1, mem.read_uint(at + 1, 1) | 3)
+    return 1
+
+
+def _ipv6_set_ce(skb: SkBuff, at: int) -> int:
+    """IP6_ECN_set_ce()."""
+    flow = skb.mem.read_uint(at + 1, 1)
+    if not flow >> 4 & 3:
+        return 0
+    skb.mem.write_uint(at + 1, 1, flow | 3 << 4)
+    return 1
+
+
 @_kernel
 def bpf_skb_ecn_set_ce(host: Any, skb_at: int, *_: int) -> int:
     """Mark the packet "congestion experienced", if its ends understand that; 1 if it is marked then."""
-    skb, mem = SkBuff(host.mem, skb_at), host.mem
-    at = skb.network_header()
-    if skb.protocol() == ETH_P_IP and at + 20 <= skb.data + skb.len:
-        tos = mem.read_uint(at + 1, 1)
-        if tos & 3 in (0, 3):
-            return int(tos & 3 == 3)
-        check = mem.read_uint(at + 10, 2)
-        mem.write_uint(at + 10, 2, csum_replace2(check, tos << 8, (tos | 3) << 8))
-        mem.write_uint(at + 1, 1, tos | 3)
-        return 1
-    if skb.protocol() == ETH_P_IPV6 and at + 40 <= skb.data + skb.len:
-        flow = mem.read_uint(at + 1, 1)
-        if flow >> 4 & 3 in (0, 3):
-            return int(flow >> 4 & 3 == 3)
-        mem.write_uint(at + 1, 1, flow | 3 << 4)
-        return 1
+    skb = SkBuff(host.mem, skb_at)
+    kind, at, end = _protocol_behind_vlan(skb), skb.network_header(), skb.data + skb.len
+    if kind == ETH_P_IP and skb.headlen >= 20 and at + 20 <= end:
+        return _ipv4_set_ce(skb, at)
+    if kind == ETH_P_IPV6 and skb.headlen >= 40 and at + 40 <= end:
+        return _ipv6_set_ce(skb, at)
     return 0
 
 
@@ -849,8 +890,7 @@ def bpf_skb_ecn_set_ce(host: Any, skb_at: int, *_: int) -> int:
 @_kernel
 def bpf_xdp_get_buff_len(host: Any, xdp_at: int, *_: int) -> int:
     """Length of the frame."""
-    xdp = XdpBuff(host.mem, xdp_at)
-    return xdp.get("data_end") - xdp.get("data")
+    return XdpBuff(host.mem, xdp_at).buff_len()
 
 
 def _meta_len(xdp: XdpBuff) -> int:
@@ -878,6 +918,8 @@ def bpf_xdp_adjust_head(host: Any, xdp_at: int, offset: int, *_: int) -> int:
 def bpf_xdp_adjust_tail(host: Any, xdp_at: int, offset: int, *_: int) -> int:
     """Move the end of the frame; new bytes are zero."""
     xdp, offset = XdpBuff(host.mem, xdp_at), _s32(offset)
+    if xdp.has_frags:
+        return _shrink_frags(xdp, -offset) if offset < 0 else _grow_frag(xdp, offset)
     hard_end = xdp.get("data_hard_start") + xdp.get("frame_sz") - skb_data_align(SHINFO_SIZE)
     end = xdp.get("data_end") + offset
     if end > hard_end or end < xdp.get("data") + ETH_HLEN:
@@ -885,6 +927,38 @@ def bpf_xdp_adjust_tail(host: Any, xdp_at: int, offset: int, *_: int) -> int:
     if offset > 0:
         host.mem.write(xdp.get("data_end"), bytes(offset))
     xdp.set("data_end", end)
+    return 0
+
+
+def _shrink_frags(xdp: XdpBuff, count: int) -> int:
+    """Cut bytes off the last fragments.  bpf_xdp_frags_shrink_tail()."""
+    if count > xdp.buff_len() - ETH_HLEN:
+        return -EINVAL
+    frags, size = xdp.info("nr_frags"), xdp.info("xdp_frags_size")
+    while frags and count:
+        address, length = xdp.frag(frags - 1)
+        cut = min(count, length)
+        count, size = count - cut, size - cut
+        xdp.set_frag(frags - 1, address, length - cut)
+        if cut < length:
+            break
+        frags -= 1
+    xdp.set_frags(frags, size)
+    if not frags:
+        xdp.set("data_end", xdp.get("data_end") - count)
+    return 0
+
+
+def _grow_frag(xdp: XdpBuff, count: int) -> int:
+    """Zeros after the last fragment, as far as its page goes.  bpf_xdp_frags_increase_tail()."""
+    last = xdp.info("nr_frags") - 1
+    address, length = xdp.frag(last)
+    if count > xdp.get("frame_sz") - length:
+        return -EINVAL
+    if count:
+        xdp.mem.write(address + length, bytes(count))
+    xdp.set_frag(last, address, length + count)
+    xdp.set_frags(last + 1, xdp.info("xdp_frags_size") + count)
     return 0
 
 
@@ -903,32 +977,40 @@ def bpf_xdp_adjust_meta(host: Any, xdp_at: int, offset: int, *_: int) -> int:
     return 0
 
 
-def _xdp_range(xdp: XdpBuff, offset: int, length: int) -> int:
-    """Where these bytes are, or -errno.  bpf_xdp_pointer()."""
+def _xdp_pieces(xdp: XdpBuff, offset: int, length: int) -> list[tuple[int, int]] | int:
+    """Where these bytes are, piece by piece, or -errno.  bpf_xdp_pointer(), bpf_xdp_copy_buf()."""
     if offset > M16 or length > M16:
         return -EFAULT
-    if offset + length > xdp.get("data_end") - xdp.get("data"):
+    if offset + length > xdp.buff_len():
         return -EINVAL
-    return xdp.get("data") + offset
+    pieces = []
+    for address, size in xdp.parts():
+        take = min(length, max(size - offset, 0))
+        if take:
+            pieces.append((address + offset, take))
+        length, offset = length - take, max(offset - size, 0)
+    return pieces
 
 
 @_kernel
 def bpf_xdp_load_bytes(host: Any, xdp_at: int, offset: int, to: int, length: int, _: int) -> int:
     """Copy bytes out of the frame."""
-    at = _xdp_range(XdpBuff(host.mem, xdp_at), offset & M32, length & M32)
-    if at < 0:
-        return at
-    host.mem.write(to, bytes(host.mem.read(at, length & M32)))
+    pieces = _xdp_pieces(XdpBuff(host.mem, xdp_at), offset & M32, length & M32)
+    if isinstance(pieces, int):
+        return pieces
+    host.mem.write(to, b"".join(bytes(host.mem.read(at, size)) for at, size in pieces))
     return 0
 
 
 @_kernel
 def bpf_xdp_store_bytes(host: Any, xdp_at: int, offset: int, source: int, length: int, _: int) -> int:
     """Copy bytes into the frame."""
-    at = _xdp_range(XdpBuff(host.mem, xdp_at), offset & M32, length & M32)
-    if at < 0:
-        return at
-    host.mem.write(at, bytes(host.mem.read(source, length & M32)))
+    pieces = _xdp_pieces(XdpBuff(host.mem, xdp_at), offset & M32, length & M32)
+    if isinstance(pieces, int):
+        return pieces
+    for at, size in pieces:
+        host.mem.write(at, bytes(host.mem.read(source, size)))
+        source += size
     return 0
 
 

@@ -28,7 +28,7 @@ _STRUCTS: dict[str, tuple[int, str]] = {
     "skb_shared_info": (
         320,
         """
-        nr_frags:2/1 gso_size:4/2 gso_segs:6/2 hwtstamps:16/8 gso_type:24/4 frags:48/272
+        nr_frags:2/1 gso_size:4/2 gso_segs:6/2 hwtstamps:16/8 gso_type:24/4 xdp_frags_size:36/4 frags:48/272
         """,
     ),
     "qdisc_skb_cb": (
