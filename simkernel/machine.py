@@ -239,10 +239,12 @@ def boot(
     strace: Callable[[str], None] | None = None,
 ) -> Machine:
     """A running machine: kernel up, file systems mounted, init waiting."""
-    from simkernel.fs import install
+    # Subsystems are imported before the kernel is made: their functions are part of its text.
+    from simkernel import block, fs, net, observe
 
     k = Kernel(arch=arch, version=kernel, cpus=cpus, memory=memory, seed=seed, hostname=hostname)
-    install(k)
+    for subsystem in (fs, net, block, observe):
+        subsystem.install(k)
     if strace is not None:
         from simkernel.kernel.strace import Strace
 

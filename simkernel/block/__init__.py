@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from simkernel.block import blk_mq, simfs
-from simkernel.block.blk_mq import BlockLayer
+from simkernel.block.blk_mq import DISK_IRQ, DISK_NAME, BlockLayer
 from simkernel.block.disk import Disk
 
 __all__ = ["BlockLayer", "Disk", "blk_mq", "install", "simfs"]
@@ -19,4 +19,5 @@ __all__ = ["BlockLayer", "Disk", "blk_mq", "install", "simfs"]
 def install(k: Any) -> None:
     """Create the disk of a booting kernel and mount its file system at /mnt."""
     k.block = BlockLayer(k, Disk(k.random.getrandbits(64)))
+    k.request_irq(DISK_IRQ, DISK_NAME)
     simfs.install(k)

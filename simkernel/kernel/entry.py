@@ -19,6 +19,7 @@ from arch.errors import (
     ERESTARTSYS,
     KernelError,
 )
+from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import KernelFunction, Prototype, kernel_function
 from simkernel.kernel.signal import SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
 
@@ -157,7 +158,7 @@ def _trap(sig: int, code: int) -> Callable[..., Body]:
 def interrupt(k: Kernel, regs: int, vector: int) -> Body:
     """A device interrupt that came while user code ran."""
     k.charge_user()
-    yield from k.handle_irq(regs, vector)
+    yield from take_interrupts(k)
     if k.current.work or k.clock._now >= k.deadline:
         yield k.call("exit_to_user_mode_loop", regs, 0)
     return 0
@@ -200,11 +201,15 @@ def entry_functions(k: Kernel) -> list[KernelFunction]:
 def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
     """Due timers, rescheduling and signals, until there is nothing left to do before user mode."""
     task = k.current
+    pending = k.irqs.pending
     while True:
         clock = k.clock
         if clock._now >= clock.next_event_ns:
             clock.run_due()
         rq = k.rq
+        if pending[rq.cpu]:
+            yield from take_interrupts(k)
+            continue
         if rq.need_resched or (rq.tasks and clock._now >= rq.slice_end_ns):
             yield k.call("schedule")
             continue

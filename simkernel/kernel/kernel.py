@@ -18,13 +18,15 @@ from arch.errors import EIO, ENOSYS, ERESTARTSYS, ESRCH, ETIME, KernelError
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import AddressSpace, UserMemory
 from arch.symbols import Symbols
-from arch.text import KernelText
+from arch.text import KernelText, user_code_page
+from arch.unwind import walk_frames
 from simkernel.kernel import kfunc
 from simkernel.kernel.api import KernelApi
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.engine import Engine, result_converter
 from simkernel.kernel.entry import entry_functions, syscall_symbol
-from simkernel.kernel.mm import Frames, Mm
+from simkernel.kernel.irq import InterruptControl
+from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ, Frames, Mm
 from simkernel.kernel.publish import Publisher
 from simkernel.kernel.sched import RunQueue, Scheduler
 from simkernel.kernel.signal import Signals
@@ -32,7 +34,7 @@ from simkernel.kernel.task import PF_IDLE, PF_KTHREAD, TASK_DEAD, Cred, SigInfo,
 from simkernel.kernel.waitqueue import WaitQueue
 from simkernel.versions import KernelVersion
 
-BODIES = ("process", "sched", "signal", "exec", "entry", "mmcalls", "timecalls", "ids", "futex", "system")
+BODIES = ("process", "sched", "signal", "exec", "entry", "mmcalls", "timecalls", "ids", "futex", "system", "irq", "softirq")
 
 NS_PER_WORK = 1  # cost model: one unit of Cpu.work, about one instruction of user code
 QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
@@ -69,7 +71,7 @@ class Crash:
         self.registers = registers
 
 
-class Kernel(Scheduler, Signals, Publisher, KernelApi):
+class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
     """The kernel of one machine."""
 
     def __init__(
@@ -99,6 +101,7 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
         self.layout = Layout(self.arch)
         self.log: list[tuple[int, str]] = []
         self._init_state()
+        self.init_interrupts()
         self._import_bodies()
         self._build_text()
         self._make_init_tasks()
@@ -133,6 +136,7 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
         self.shm_next = 0
         self.crashes: list[Crash] = []
         self.exit_hooks: list[Callable[[Task], None]] = []
+        self._vdso_page: int | None = None
         self._scratch = self.mem.alloc(64)
         self._dead: list[Task] = []
         self.hooks: Any = None  # uprobes' view of address spaces
@@ -645,9 +649,18 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
         if leader not in self._dead:
             self._dead.append(leader)
 
-    def handle_irq(self, regs: int, vector: int) -> Any:
-        """Interrupt handlers of devices hang here."""
-        yield 0
+    def return_address(self) -> int:
+        """__builtin_return_address(0) of the kernel function whose body runs: where its caller goes on."""
+        row = self.cpu.layout.fields[self.arch.frame_pointer]
+        return next(iter(walk_frames(self.arch, self.mem, self.cpu.read_reg(row.register), 1)), 0)
+
+    def is_err(self, value: int) -> bool:
+        """IS_ERR() of a pointer result (or a negative int)."""
+        return value < 0 or value > (1 << 8 * self.arch.word) - 4096
+
+    def ptr_err(self, value: int) -> int:
+        """PTR_ERR(): the negative errno."""
+        return value if value < 0 else value - (1 << 8 * self.arch.word)
 
     # -- address spaces ------------------------------------------------------------------------------------------
 
@@ -829,8 +842,24 @@ class Kernel(Scheduler, Signals, Publisher, KernelApi):
         )  # fmt: skip
 
     def map_vdso(self, mm: Mm) -> int:
-        """A page with the signal return trampoline where the architecture has no SA_RESTORER; 0: no vdso."""
+        """A page with the signal return trampoline; it is no ELF image, so AT_SYSINFO_EHDR is not given (0)."""
+        if self._vdso_page is None:
+            code = user_code_page(self.arch)
+            self._vdso_page = self.pages.alloc_page() if code else 0
+            if code:
+                self.pages.write(self._vdso_page, code)
+        page = self._vdso_page
+        if page:
+            mm.vdso = mm.map(0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[vdso]")
+            vma = mm.find(mm.vdso)
+            assert vma is not None
+            vma.fault = lambda k, vma, pgoff: page
         return 0
+
+    def vdso_address(self) -> int:
+        """The signal return trampoline in the current address space."""
+        assert self.current.mm is not None
+        return self.current.mm.vdso
 
     # -- registers -----------------------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
 from arch.errors import ERESTARTSYS, ETIME
+from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import (
     PF_IDLE,
@@ -310,7 +311,10 @@ def do_idle(k: Kernel) -> Body:
     """The idle task of a CPU: wait for something to run, run it, for ever."""
     while True:
         while not k.rq.tasks:
-            yield k.call("default_idle_call")
+            if k.irqs.pending[k.rq.cpu]:
+                yield from take_interrupts(k)
+            else:
+                yield k.call("default_idle_call")
         yield k.call("__schedule", 0)
 
 

@@ -70,6 +70,7 @@ def install(k: Any) -> None:
         view.nd_net.net = k.net.init_net
         k.net.devices[ifindex] = NetDevice(view.addr, name, ifindex, mac, address, prefix, mtu, flags, xmit)
     k.softirq_action[NET_RX_SOFTIRQ] = "net_rx_action"
+    k.request_irq(NIC_IRQ, "eth0")
 
 
 def device_named(k: Any, name: str) -> NetDevice | None:

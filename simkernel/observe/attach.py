@@ -1,0 +1,235 @@
+"""Where programs run that do not hang on perf events: raw tracepoints, fentry and fexit, kprobe.multi, filter files.
+
+kernel/trace/bpf_trace.c, kernel/bpf/trampoline.c.  A program's context is an array of 64-bit arguments in kernel memory,
+or a struct pt_regs; it lives for the length of the run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from arch.errors import EINVAL, ENOENT, EOPNOTSUPP, KernelError
+from bpf import uapi
+from bpf.program import BpfProg, trace_call_bpf
+from tracing.kprobes import Kprobe, Kretprobe
+
+MASK64 = (1 << 64) - 1
+MAX_ARGS = 12  # MAX_BPF_FUNC_ARGS
+PERF_DATA_TAIL = 16  # sample_period and addr behind the registers in struct bpf_perf_event_data
+Detach = Callable[[], None]
+
+
+class Attachments:
+    """Programs at events of one machine."""
+
+    def __init__(self, k: Any) -> None:
+        self.k = k
+        self._contexts: list[int] = []
+        self._depth = 0
+        self.busy: set[tuple[int, int]] = set()  # (program, CPU): a program does not interrupt itself
+
+    @property
+    def bpf(self) -> Any:
+        """The machine's BPF."""
+        return self.k.observer.bpf
+
+    @property
+    def tracing(self) -> Any:
+        """The machine's tracing."""
+        return self.k.tracing
+
+    # ---- running ----
+
+    def context(self, data: bytes) -> int:
+        """Put a context into kernel memory; give it back with `done()`."""
+        if self._depth == len(self._contexts):
+            self._contexts.append(self.k.mem.alloc(1024))
+        address = self._contexts[self._depth]
+        self.k.mem.write(address, data)
+        self._depth += 1
+        return address
+
+    def run_args(self, prog: BpfProg, args: tuple[int, ...], cookie: int = 0, entry_ip: int = 0) -> int:
+        """Run a program on an array of u64; a program that is already running on this CPU is not run (a miss)."""
+        key = (prog.id, self.k.rq.cpu)
+        if key in self.busy:
+            prog.recursion_misses += 1
+            return 0
+        self.busy.add(key)
+        order = self.k.mem.byteorder
+        address = self.context(b"".join((arg & MASK64).to_bytes(8, order) for arg in args))
+        try:
+            return prog.run64(address, cookie, entry_ip)
+        finally:
+            self._depth -= 1
+            self.busy.discard(key)
+
+    # ---- raw tracepoints ----
+
+    def attach_raw_tracepoint(self, prog: BpfProg, options: Mapping[str, Any]) -> Detach:
+        """BPF_RAW_TRACEPOINT_OPEN: the tracepoint's own arguments, as u64."""
+        point = self.tracing.tracepoints.get(options["name"])
+        if point is None:
+            raise KernelError(ENOENT, f"no tracepoint {options['name']}")
+
+        def fired(*args: int) -> None:
+            self.run_args(prog, args)
+
+        point.add(fired)
+        return lambda: point.remove(fired)
+
+    # ---- fentry, fexit, fmod_ret, tp_btf ----
+
+    def attach_tracing(self, prog: BpfProg, options: Mapping[str, Any]) -> Detach:
+        """A BPF trampoline on a kernel function, or a BTF-typed tracepoint."""
+        kind, symbol = options["attach_type"], options["symbol"]
+        if kind == uapi.BPF_TRACE_RAW_TP:
+            return self.attach_raw_tracepoint(prog, {"name": symbol.removeprefix("btf_trace_")})
+        cookie = int(options.get("cookie", 0))
+        if kind == uapi.BPF_TRACE_FENTRY:
+            return self._fentry(prog, symbol, cookie)
+        if kind == uapi.BPF_TRACE_FEXIT:
+            return self._fexit(prog, symbol, cookie)
+        if kind == uapi.BPF_MODIFY_RETURN:
+            return self._fmod_ret(prog, symbol, cookie)
+        raise KernelError(EOPNOTSUPP, f"attach type {kind}")
+
+    def _arguments(self, symbol: str) -> Callable[[int], tuple[int, ...]]:
+        """Reader of a function's arguments from the pt_regs of its entry."""
+        declared = self.k.functions.get(symbol)
+        count = 1 if declared is None or declared[2] else len(declared[1].params)
+        arch, mem, layout = self.k.arch, self.k.mem, self.k.cpu.layout
+
+        def read(regs: int) -> tuple[int, ...]:
+            return tuple(arch.argument(mem, regs, n, layout) for n in range(min(count, MAX_ARGS)))
+
+        return read
+
+    def _fentry(self, prog: BpfProg, symbol: str, cookie: int) -> Detach:
+        read = self._arguments(symbol)
+
+        def entered(regs: int) -> None:
+            self.run_args(prog, read(regs), cookie, probe.addr)
+
+        probe = Kprobe(entered, symbol)
+        self.tracing.kprobes.register(probe)
+        return lambda: self.tracing.kprobes.unregister(probe)
+
+    def _fexit(self, prog: BpfProg, symbol: str, cookie: int) -> Detach:
+        read = self._arguments(symbol)
+        layout, mem, field = self.k.cpu.layout, self.k.mem, self.k.arch.return_value
+
+        def entered(instance: Any, regs: int) -> None:
+            instance.data = read(regs)
+
+        def returned(instance: Any, regs: int) -> None:
+            self.run_args(prog, (*instance.data, layout.get(mem, regs, field)), cookie, probe.kp.addr)
+
+        probe = Kretprobe(returned, symbol, entry_handler=entered, maxactive=4096)
+        self.tracing.kprobes.register_kretprobe(probe)
+        return lambda: self.tracing.kprobes.unregister_kretprobe(probe)
+
+    def _fmod_ret(self, prog: BpfProg, symbol: str, cookie: int) -> Detach:
+        read = self._arguments(symbol)
+
+        def entered(regs: int) -> object:
+            value = self.run_args(prog, (*read(regs), 0), cookie, probe.addr)
+            if value & 0xFFFFFFFF:
+                self.k.observer.override_return(regs, value)
+                return True
+            return None
+
+        probe = Kprobe(entered, symbol)
+        self.tracing.kprobes.register(probe)
+        return lambda: self.tracing.kprobes.unregister(probe)
+
+    # ---- kprobe.multi ----
+
+    def attach_kprobe_multi(self, prog: BpfProg, options: Mapping[str, Any]) -> Detach:
+        """Many functions with one link; the cookie goes with the address."""
+        addresses, cookies = options["addresses"], options.get("cookies") or [0] * len(options["addresses"])
+        armed: list[Detach] = []
+        try:
+            for address, cookie in zip(addresses, cookies):
+                armed.append(self._multi(prog, address, cookie, bool(options.get("is_return"))))
+        except KernelError:
+            for detach in armed:
+                detach()
+            raise
+        return lambda: [detach() for detach in armed] and None
+
+    def _multi(self, prog: BpfProg, address: int, cookie: int, is_return: bool) -> Detach:
+        kprobes = self.tracing.kprobes
+
+        def run(regs: int) -> None:
+            trace_call_bpf(self.bpf, [prog], regs, cookie, address)
+
+        if is_return:
+            ret = Kretprobe(lambda instance, regs: run(regs), addr=address, maxactive=4096)
+            kprobes.register_kretprobe(ret)
+            return lambda: kprobes.unregister_kretprobe(ret)
+        probe = Kprobe(run, addr=address)
+        kprobes.register(probe)
+        return lambda: kprobes.unregister(probe)
+
+    # ---- perf_event programs ----
+
+    def perf_overflow(self, event: Any, regs: int, addr: int, period: int) -> int:
+        """bpf_overflow_handler(): struct bpf_perf_event_data is the registers, the period and the address."""
+        layout, order = self.k.cpu.layout, self.k.mem.byteorder
+        size = self.k.arch.user_regs_size if hasattr(self.k.arch, "user_regs_size") else layout.size
+        frame = self.k.mem.read(regs, size) if regs else bytes(size)
+        data = frame + (period & MASK64).to_bytes(8, order) + (addr & MASK64).to_bytes(8, order)
+        context = self.context(data)
+        try:
+            return trace_call_bpf(self.bpf, [event.program.prog], context, event.program.cookie)
+        finally:
+            self._depth -= 1
+
+    # ---- the filter files of January 2015 ----
+
+    def install(self) -> None:
+        """3.20-rfc: `bpf-N` written to an event's filter file."""
+        self.tracing.filter_hook = self.filter_program
+
+    def filter_program(self, event: Any, text: str, token: Any) -> Any:
+        """The program that `bpf-N` names.  EINVAL, ERANGE for bad numbers, EBADF, EINVAL for bad descriptors."""
+        number = parse_fd(text[4:])
+        prog = self.bpf.prog_of_fd(number)
+        kprobe = event.dynamic
+        wanted = self.bpf.filter_types["kprobe" if kprobe else "tracing"]
+        if prog.type != wanted:
+            raise KernelError(EINVAL, "a program of another type")
+        return FilterProgram(self, prog)
+
+
+def parse_fd(text: str) -> int:
+    """kstrtoint() with automatic base."""
+    try:
+        value = int(text, 0) if not text.startswith("0") or text in ("0",) or text[1:2] in "xX" else int(text, 8)
+    except ValueError:
+        raise KernelError(EINVAL, f"not a number: {text!r}") from None
+    if not -(1 << 31) <= value < 1 << 31:
+        raise KernelError(34, "out of range")
+    return value
+
+
+class FilterProgram:
+    """A program in an event's filter file."""
+
+    def __init__(self, attachments: Attachments, prog: BpfProg) -> None:
+        prog.get()
+        self.attachments, self.prog = attachments, prog
+
+    def run_args(self, args: tuple[int, ...]) -> int:
+        """Tracepoints and system calls: struct bpf_context, six arguments, unused ones 0."""
+        return self.attachments.run_args(self.prog, (*args, 0, 0, 0, 0, 0, 0)[:6])
+
+    def run_regs(self, regs: int) -> int:
+        """Kprobes: struct pt_regs."""
+        return self.prog.run(regs)
+
+    def release(self) -> None:
+        """Replaced, or its file closed."""
+        self.prog.put()

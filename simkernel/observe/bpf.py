@@ -1,0 +1,346 @@
+"""bpf(2) on the machine: the call, its descriptors, pinning, and what it takes to run programs at events.
+
+`BpfSide` is the BPF half of the host (bpf.host.BpfHost); kernel/bpf/syscall.c, kernel/trace/bpf_trace.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from arch.errors import (
+    EACCES,
+    EBADF,
+    EEXIST,
+    EINVAL,
+    EOPNOTSUPP,
+    EPERM,
+    Fault,
+    KernelError,
+)
+from bpf import uapi
+from bpf.program import BpfProg
+from bpf.system import Bpf
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import to_str
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.observe import perf
+from simkernel.observe.attach import Attachments
+from tracing.perf import PerfEvent
+
+O_RDWR, O_CLOEXEC, O_ACCMODE, O_NONBLOCK = 2, 0o2000000, 3, 0o4000
+PAGE, PROT_WRITE = 4096, 2
+MAY_READ, MAY_WRITE = 4, 2
+
+# What PERF_EVENT_IOC_SET_BPF wants, by kind of event.  kernel/events/core.c:perf_event_set_bpf_prog()
+PROG_TYPE_OF_EVENT = {
+    "kprobe": uapi.BPF_PROG_TYPE_KPROBE,
+    "uprobe": uapi.BPF_PROG_TYPE_KPROBE,
+    "tracepoint": uapi.BPF_PROG_TYPE_TRACEPOINT,
+    "syscall": uapi.BPF_PROG_TYPE_TRACEPOINT,
+    "perf_event": uapi.BPF_PROG_TYPE_PERF_EVENT,
+}
+
+
+class Attached:
+    """A program on a perf event: the tracing floor's AttachedProgram."""
+
+    def __init__(self, prog: BpfProg, cookie: int = 0) -> None:
+        prog.get()
+        self.prog, self.cookie = prog, cookie
+        self.id = prog.id
+
+    def run(self, ctx: int) -> int:
+        """With this attachment's cookie."""
+        return self.prog.run(ctx, self.cookie)
+
+    def release(self) -> None:
+        """Detached."""
+        self.prog.put()
+
+
+class BpfSide:
+    """The BPF half of the host."""
+
+    k: Any
+    tracing: Any
+    bpf: Bpf
+
+    def init_bpf(self) -> None:
+        """At boot."""
+        self.bpf = Bpf(self)
+        self.attachments = Attachments(self.k)
+
+    def hook_perf(self) -> None:
+        """After tracing is there: programs on perf events."""
+        core = self.tracing.perf
+        core.resolve_fd = lambda fd: perf.event_of_fd(self.k, fd)
+        core.set_bpf_hook = self.set_bpf
+        core.overflow_program_hook = self.attachments.perf_overflow
+
+    # ---- descriptors ----
+
+    def fd_install(self, obj: Any, name: str, flags: int) -> int:
+        return int(self.k.vfs.anon_inode_getfd(self.k, name, BPF_FOPS, obj, O_RDWR | O_CLOEXEC | flags))
+
+    def fd_get(self, fd: int) -> Any:
+        file = self.k.vfs.fget(fd)
+        return file.private_data if file.private_data is not None else file
+
+    def fd_flags(self, fd: int) -> int:
+        return int(self.k.vfs.fget(fd).f_flags) & O_ACCMODE
+
+    # ---- bpffs ----
+
+    def _pin_place(self, path: int) -> tuple[Any, str]:
+        """(directory path, last name) in a bpffs; EPERM where the directory is on another file system."""
+        name = to_str(self.k.strncpy_from_user(path, 4096))
+        directory, _, last = name.rstrip("/").rpartition("/")
+        where = self.k.vfs.user_path(-100, directory or ("/" if name.startswith("/") else "."))
+        if where.dentry.inode.i_sb.fs_name != "bpf":
+            raise KernelError(EPERM, f"{directory} is not in a bpffs")
+        return where, last
+
+    def bpffs_pin(self, path: int, obj: Any, name: str) -> None:
+        where, last = self._pin_place(path)
+        if not last or "." in last:
+            raise KernelError(EPERM, "no name, or one with a dot")
+        if where.dentry.inode.lookup(where.dentry, last) is not None:
+            raise KernelError(EEXIST, f"{last} exists")
+        where.dentry.inode.pin(where.dentry, last, 0o600, self.k.vfs.cred(), obj)
+
+    def bpffs_get(self, path: int, flags: int) -> Any:
+        name = to_str(self.k.strncpy_from_user(path, 4096))
+        found = self.k.vfs.user_path(-100, name)
+        inode = found.dentry.inode
+        wanted = {0: MAY_READ, 1: MAY_WRITE, 2: MAY_READ | MAY_WRITE}[flags & O_ACCMODE]
+        inode.permission(wanted, self.k.vfs.cred())
+        if inode.i_sb.fs_name != "bpf" or inode.private is None:
+            raise KernelError(EACCES, f"{name} is not a pinned object")
+        return inode.private
+
+    # ---- the current task, and others ----
+
+    def current_cgroup_id(self, ancestor_level: int | None = None) -> int:
+        return 1 if ancestor_level in (None, 0) else 0
+
+    def ns_pid_tgid(self, dev: int, ino: int) -> tuple[int, int] | None:
+        space = self.k.vfs.resolve("/proc/self/ns/pid").dentry.inode if dev else None
+        if space is None or (space.i_sb.s_dev, space.i_ino) != (dev, ino):
+            return None
+        return self.k.current.pid, self.k.current.tgid
+
+    def send_signal(self, signal: int, whole_process: bool) -> int:
+        task = self.k.current
+        if task.mm is None:
+            return -EPERM
+        if not 0 <= signal <= 64:
+            return -EINVAL
+        if signal:
+            self.k.send_signal(task, signal, whole_group=whole_process) if not whole_process else self.k.send_signal(
+                task, signal
+            )
+        return 0
+
+    def in_nmi(self) -> bool:
+        return False
+
+    def task_callchain(self, task: int, max_depth: int) -> list[int] | None:
+        """Kernel stack of a task that is not running, along its saved frames."""
+        from arch.unwind import walk_frames
+
+        found = self.k.task_at(task)
+        if found is self.k.current:
+            return self.kernel_stack()[:max_depth]  # type: ignore[attr-defined, no-any-return]
+        return list(walk_frames(self.k.arch, self.k.mem, found.ksp, max_depth))
+
+    def task_pt_regs(self, task: int) -> int:
+        return int(self.k.task_at(task).regs)
+
+    def read_task_user(self, task: int, addr: int, size: int) -> bytes:
+        found = self.k.task_at(task)
+        if found.user is None:
+            raise Fault(addr)
+        return bytes(found.user.read(addr, size))
+
+    def find_vma(self, task: int, addr: int) -> int:
+        mm = self.k.task_at(task).mm
+        if mm is None:
+            return 0
+        found = next((vma for vma in mm.vmas if vma.start <= addr < vma.end), None)
+        return int(found.addr) if found is not None else 0
+
+    def d_path(self, path: int) -> bytes:
+        """By the struct path inside a struct file, or of a mount and a dentry that the file system knows."""
+        for file in self.k.vfs.files.values():
+            if file.addr <= path < file.addr + 512:
+                return str(self.k.vfs.d_path(file.f_path)).encode()
+        raise KernelError(EINVAL, "no such struct path")
+
+    # ---- output ----
+
+    def trace_printk(self, text: str) -> None:
+        self.tracing.bpf_trace_printk(text)
+
+    def perf_event_output(self, event: Any, regs: int, data: bytes) -> None:
+        event.bpf_output(data, regs)
+
+    def perf_event_read(self, event: PerfEvent) -> tuple[int, int, int]:
+        event.update()
+        return event.count, event.time_enabled, event.time_running
+
+    def dump_stack(self) -> None:
+        self.tracing.dump_stack()
+
+    # ---- attaching ----
+
+    def set_bpf(self, event: PerfEvent, fd: int, kind: str) -> Attached:
+        """PERF_EVENT_IOC_SET_BPF: the program behind a descriptor, of the type that this event takes."""
+        prog = self.bpf.prog_of_fd(fd)
+        self.check_event_program(prog, event, kind)
+        return Attached(prog)
+
+    def check_event_program(self, prog: BpfProg, event: PerfEvent, kind: str) -> None:
+        """perf_event_set_bpf_prog(): EINVAL for another type; EACCES where it reads beyond the record."""
+        if prog.type != PROG_TYPE_OF_EVENT[kind]:
+            raise KernelError(EINVAL, f"a program of another type than {kind} events take")
+        found = event.trace_event
+        limit = getattr(prog.verdict, "max_ctx_offset", 0)
+        if kind in ("tracepoint", "syscall") and found is not None and limit > context_size(found):
+            raise KernelError(EACCES, "the program reads beyond the event's record")
+
+    def attach(self, kind: str, prog: BpfProg, options: Mapping[str, Any]) -> Callable[[], None]:
+        if kind == "perf_event":
+            return self._attach_perf(prog, options["event"], int(options.get("cookie", 0)))
+        attach = getattr(self.attachments, f"attach_{kind}", None)
+        if attach is None:
+            raise KernelError(EOPNOTSUPP, f"nothing of kind {kind} on this machine")
+        detach: Callable[[], None] = attach(prog, options)
+        return detach
+
+    def _attach_perf(self, prog: BpfProg, event: PerfEvent, cookie: int) -> Callable[[], None]:
+        """BPF_LINK_CREATE on a perf event: as PERF_EVENT_IOC_SET_BPF, with a cookie."""
+        if not isinstance(event, PerfEvent):
+            raise KernelError(EBADF, "not a perf event")
+        core = event.core
+        kind = core.program_kind(event)
+        self.check_event_program(prog, event, kind)
+        if event.program is not None:
+            raise KernelError(EEXIST, "the event has a program")
+        attached = Attached(prog, cookie)
+        if event.trace_event is not None:
+            event.trace_event.add_bpf(attached.run)
+        event.program = attached
+        event.get()
+
+        def detach() -> None:
+            if event.program is attached:
+                event.program = None
+                if event.trace_event is not None:
+                    event.trace_event.remove_bpf(attached.run)
+                attached.release()
+            event.put()
+
+        return detach
+
+    def bpf_symbols_changed(self) -> None:
+        """Programs in /proc/kallsyms are read from the table of programs when asked for."""
+
+
+def context_size(event: Any) -> int:
+    """Bytes of an event's record."""
+    return max((field.offset + field.size for field in event.fields), default=8)
+
+
+# ------------------------------------------------------------------------------------------------------------- files
+
+
+def bpf_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
+    """poll(2): ring buffers; anything else is always ready."""
+    obj = file.private_data
+    poll = getattr(obj, "poll", None)
+    if poll is None:
+        return 0x145  # POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM
+    if queues is not None:
+        queues.append(k.vfs.key_queue(getattr(obj, "waiters", ("bpf-map", getattr(obj, "id", 0)))))
+    return int(poll())
+
+
+def bpf_mmap(k: Any, file: Any, vma: Any) -> None:
+    """bpf_map_mmap(): arrays made with BPF_F_MMAPABLE, and ring buffers."""
+    obj = file.private_data
+    length, offset, writable = vma.end - vma.start, vma.pgoff * PAGE, bool(vma.prot & PROT_WRITE)
+    if hasattr(obj, "check_mmap"):
+        obj.check_mmap(vma.shared, writable)
+    elif not vma.shared:
+        raise KernelError(EINVAL, "only shared mappings")
+    if hasattr(obj, "mmap_pages"):
+        perf.show_pages(vma, obj.mmap_pages(offset, length // PAGE, writable))
+        return
+    if not hasattr(obj, "mmap_area") or not obj.map_flags & uapi.BPF_F_MMAPABLE:
+        raise KernelError(EINVAL if hasattr(obj, "mmap_area") else 524, "this map cannot be mapped")
+    if writable and getattr(obj, "frozen", False):
+        raise KernelError(EPERM, "the map is frozen")
+    start, size = obj.mmap_area()
+    if offset + length > size:
+        raise KernelError(EINVAL, "beyond the map's values")
+    perf.show_pages(vma, [start + offset + at for at in range(0, length, PAGE)])
+
+
+def bpf_release(k: Any, file: Any) -> None:
+    """The last descriptor is gone."""
+    release = getattr(file.private_data, "release", None)
+    if release is not None:
+        release()
+
+
+BPF_FOPS = FileOperations(
+    "bpf_map_fops", read="bpf_dummy_read", write="bpf_dummy_write", llseek="no_llseek", poll=bpf_poll, mmap=bpf_mmap,
+    release=bpf_release,
+)  # fmt: skip
+
+
+@kernel_function(
+    "ssize_t bpf_dummy_read(struct file *filp, char *buf, size_t siz, loff_t *ppos)", source="kernel/bpf/syscall.c"
+)
+def bpf_dummy_read(k: Any, filp: int, buf: int, siz: int, ppos: int) -> int:
+    """Maps and programs are not read; iterators are."""
+    obj = k.vfs.files[filp].private_data
+    read = getattr(obj, "read", None)
+    if read is None:
+        return -EINVAL
+    data = read(k.vfs.files[filp], siz)
+    k.copy_to_user(buf, data)
+    return len(data)
+
+
+@kernel_function(
+    "ssize_t bpf_dummy_write(struct file *filp, const char *buf, size_t siz, loff_t *ppos)",
+    source="kernel/bpf/syscall.c",
+)
+def bpf_dummy_write(k: Any, filp: int, buf: int, siz: int, ppos: int) -> int:
+    """Nothing of BPF is written through write(2)."""
+    return -EINVAL
+
+
+# ---------------------------------------------------------------------------------------------------------- the call
+
+
+@syscall("bpf", "int cmd, union bpf_attr *uattr, unsigned int size", source="kernel/bpf/syscall.c")
+def bpf(k: Any, cmd: int, uattr: int, size: int) -> Any:
+    """The one door of BPF."""
+    return (yield k.call("__sys_bpf", cmd, uattr, size))
+
+
+@kernel_function("int __sys_bpf(int cmd, union bpf_attr *uattr, unsigned int size)", source="kernel/bpf/syscall.c")
+def __sys_bpf(k: Any, cmd: int, uattr: int, size: int) -> int:
+    """Commands are bpf/syscall.py's."""
+    from bpf.syscall import bpf as command
+
+    return int(command(k.observer, cmd, uattr, size))
+
+
+def install(k: Any) -> None:
+    """At boot, after tracing: hooks on perf events, and the 3.20-rfc filter files."""
+    k.observer.hook_perf()
+    k.observer.attachments.install()

@@ -1,0 +1,279 @@
+"""The kernel as tracing and BPF see it: one object that satisfies `tracing.host.TraceHost` and `bpf.host.BpfHost`.
+
+Everything here is a short answer from the kernel's own state.  The part for BPF's files and attachments is bpf.py's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable
+from typing import Any
+
+from arch.errors import Fault
+from arch.unwind import walk_kernel, walk_user
+from simkernel.observe.bpf import BpfSide
+from tracing.host import (
+    TRACE_FLAG_HARDIRQ,
+    TRACE_FLAG_IRQS_OFF,
+    TRACE_FLAG_NEED_RESCHED,
+    TRACE_FLAG_SOFTIRQ,
+    ProbeHandler,
+    ReturnHandler,
+)
+
+# include/uapi/linux/capability.h, by the names that tracing and bpf use
+CAPABILITIES = {"net_admin": 12, "sys_ptrace": 19, "sys_admin": 21, "perfmon": 38, "bpf": 39}
+NAMED_SINCE = {"perfmon": "5.8", "bpf": "5.8"}  # before, CAP_SYS_ADMIN was asked
+JIFFIES_AT_BOOT = (1 << 32) - 300 * 250  # INITIAL_JIFFIES, HZ=250
+NS_PER_JIFFY = 4_000_000
+
+
+class Host(BpfSide):
+    """The kernel's side of tracing and BPF."""
+
+    def __init__(self, k: Any) -> None:
+        self.k = k
+        self.version: tuple[int, int] = k.version.key
+        self.profile = str(k.version)
+        self.release = k.version.release
+        self.version_code = k.version.code
+        self.arch = k.arch
+        self.mem = k.mem
+        self.symbols = k.symbols
+        self.types = k.types
+        self.nr_cpus: int = k.nr_cpus
+        self.ram_bytes = k.total_ram_pages * 4096
+        self.tracing: Any = None  # set by install()
+        self.layout = k.cpu.layout
+        self.return_trampoline: int = k.text.kretprobe_trampoline
+        self._probes: dict[tuple[int, ProbeHandler], Any] = {}
+        self._boundaries: dict[str, frozenset[int]] = {}
+        self._text_start: int = k.mem.map.text_base
+        self._caller_regs = 0
+        self.init_bpf()
+
+    # ---- where we are ----
+
+    def now_ns(self) -> int:
+        """CLOCK_MONOTONIC, which is also what the trace buffer is stamped with."""
+        return int(self.k.clock.now_ns)
+
+    def cpu_id(self) -> int:
+        return int(self.k.rq.cpu)
+
+    def current_pid(self) -> int:
+        return int(self.k.current.pid)
+
+    def current_tgid(self) -> int:
+        return int(self.k.current.tgid)
+
+    def current_comm(self) -> str:
+        return str(self.k.current.comm)
+
+    def current_uid(self) -> int:
+        return int(self.k.current.cred.uid)
+
+    def current_gid(self) -> int:
+        return int(self.k.current.cred.gid)
+
+    def current_task(self) -> Hashable:
+        return self.k.current  # type: ignore[no-any-return]
+
+    def current_task_address(self) -> int:
+        return int(self.k.current.addr)
+
+    def find_task(self, pid: int) -> Hashable | None:
+        return self.k.find_task(pid)  # type: ignore[no-any-return]
+
+    def task_address(self, pid: int) -> int | None:
+        task = self.k.find_task(pid)
+        return None if task is None else int(task.addr)
+
+    def irq_flags(self) -> int:
+        """What the latency columns of a trace show.  Inside a probe, interrupts are off."""
+        k = self.k
+        flags = TRACE_FLAG_NEED_RESCHED if getattr(k.rq, "need_resched", False) else 0
+        if self.tracing is not None and self.tracing.kprobes.running[k.rq.cpu] is not None:
+            flags |= TRACE_FLAG_IRQS_OFF
+        if getattr(k, "irq_depth", None) and k.irq_depth[k.rq.cpu]:
+            flags |= TRACE_FLAG_HARDIRQ | TRACE_FLAG_IRQS_OFF
+        softirqs = getattr(k, "softirqs", None)
+        if softirqs is not None and softirqs.depth[k.rq.cpu]:
+            flags |= TRACE_FLAG_SOFTIRQ
+        return flags
+
+    def preempt_count(self) -> int:
+        return 0
+
+    def user_mem(self) -> Any:
+        return self.k.current.user
+
+    def capable(self, capability: str) -> bool:
+        """By name; a version without that capability asks for CAP_SYS_ADMIN."""
+        if not self.k.version.at_least(NAMED_SINCE.get(capability)):
+            capability = "sys_admin"
+        return bool(self.k.capable(CAPABILITIES[capability]))
+
+    # ---- kernel text ----
+
+    def is_kernel_text(self, addr: int) -> bool:
+        return self._text_start <= addr < self.k.text.end and self.symbols.lookup(addr) is not None
+
+    def boundaries(self, name: str) -> frozenset[int]:
+        """Addresses of the instructions of a function."""
+        found = self._boundaries.get(name)
+        if found is None:
+            start = self.symbols.address(name) or 0
+            found = frozenset(start + offset for offset in self.k.text.boundaries(name))
+            self._boundaries[name] = found
+        return found
+
+    def probe_blacklist(self) -> Iterable[tuple[int, int, str]]:
+        """Entry code and the return trampoline: probing them would trap inside the trap."""
+        for symbol in self.symbols:
+            declared = self.k.functions.get(symbol.name)
+            if symbol.kind in "tT" and (declared is None or getattr(declared[0], "notrace", False)):
+                yield symbol.address, symbol.end, symbol.name
+
+    # ---- probes ----
+
+    def arm(self, addr: int, handler: ProbeHandler) -> None:
+        self._probes[addr, handler] = self.k.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset)
+        self.k.set_probed(addr, True)
+
+    def disarm(self, addr: int, handler: ProbeHandler) -> None:
+        self.k.cpu.remove_probe(self._probes.pop((addr, handler)))
+        self.k.set_probed(addr, False)
+
+    def set_return_handler(self, handler: ReturnHandler) -> None:
+        """Whoever arrives at the trampoline goes on where the handler says."""
+        ip, layout, mem = self.arch.instruction_pointer, self.layout, self.mem
+
+        def returned(regs: int) -> None:
+            real = handler(regs)
+            layout.set(mem, regs, ip, real)
+
+        self.k.cpu.add_probe(self.return_trampoline, returned)
+
+    def override_return(self, regs: int, value: int) -> None:
+        """regs_set_return_value() and override_function_with_return(): as if the function had returned at once."""
+        layout, mem, arch = self.layout, self.mem, self.arch
+        bits = (1 << 8 * arch.word) - 1
+        address = arch.return_address(mem, regs, layout)
+        layout.set(mem, regs, arch.return_value, value & bits)
+        layout.set(mem, regs, arch.instruction_pointer, address)
+        if arch.link_register is None:  # the return address is popped, as by a return instruction
+            layout.set(mem, regs, arch.stack_pointer, layout.get(mem, regs, arch.stack_pointer) + arch.word)
+
+    # ---- stacks ----
+
+    def kernel_callchain(self, regs: int, max_depth: int) -> list[int]:
+        """Return addresses from a struct pt_regs outwards; a return probe's trampoline reads as the real address."""
+        out, trampolines = [], 0
+        for address in walk_kernel(self.arch, self.mem, self.symbols, regs, self.layout, max_depth):
+            if address == self.return_trampoline:
+                real = self.tracing.kprobes.real_return_address(self.k.current, trampolines)
+                trampolines += 1
+                address = real if real is not None else address
+            out.append(address)
+        return out
+
+    def kernel_stack(self) -> list[int]:
+        """The kernel stack of the running task here and now."""
+        return self.kernel_callchain(self.caller_regs(), 127)
+
+    def caller_regs(self) -> int:
+        """perf_fetch_caller_regs(): the CPU's registers now, in a struct pt_regs of this host's own."""
+        if not self._caller_regs:
+            self._caller_regs = self.mem.alloc(self.layout.size)
+        self.k.cpu.write_pt_regs(self._caller_regs)
+        return self._caller_regs
+
+    def callchain(self, regs: int, limit: int = 127, *, user: bool | None = None, max_depth: int = 0) -> Any:
+        """Perf asks for (kernel, user) chains at once, BPF for one of them (None where there is none)."""
+        if user is None:
+            return self.one_chain(regs, False, limit) or [], self.one_chain(regs, True, limit) or []
+        return self.one_chain(regs, user, max_depth or limit)
+
+    def one_chain(self, regs: int, user: bool, limit: int) -> list[int] | None:
+        """Return addresses, innermost first, of the kernel's or the user's part of the stack."""
+        if not user:
+            return [] if self.user_mode(regs) else self.kernel_callchain(regs or self.caller_regs(), limit)
+        task = self.k.current
+        if task.user is None:
+            return None
+        where = regs if regs and self.user_mode(regs) else task.regs
+        return list(walk_user(self.arch, self.mem, where, task.user, self.layout, limit))
+
+    def user_mode(self, regs: int) -> bool:
+        """A user task's frame at the bottom of its stack, or one whose ip lies below the user's limit."""
+        if not regs:
+            return False
+        ip = self.layout.get(self.mem, regs, self.arch.instruction_pointer)
+        return ip < self.k.layout.task_size and not self.is_kernel_text(ip)
+
+    # ---- waiting, time, messages ----
+
+    def wake(self, key: Hashable) -> None:
+        self.k.wake_up(self.k.vfs.key_queue(key), 0)
+
+    def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
+        return Timer(self.k, self.k.add_timer(self.now_ns() + delay_ns, callback))
+
+    def pr(self, level: int, text: str) -> None:
+        self.k.printk(text)
+
+    def clock_ns(self, clock: str) -> int:
+        now = self.now_ns()
+        if clock in ("realtime", "tai"):
+            return int(self.k.clock.realtime_ns) + (37_000_000_000 if clock == "tai" else 0)
+        return now - now % NS_PER_JIFFY if clock.endswith("coarse") else now
+
+    def jiffies64(self) -> int:
+        return JIFFIES_AT_BOOT + self.now_ns() // NS_PER_JIFFY
+
+    def random_u32(self) -> int:
+        return int(self.k.random.getrandbits(32))
+
+    def numa_node_id(self) -> int:
+        return 0
+
+    # ---- putting it together ----
+
+    def link_tracepoints(self) -> None:
+        """The kernel's places for tracepoints become tracing's."""
+        k = self.k
+        for name, slot in list(k.tracepoints.items()):
+            point = self.tracing.tracepoints.get(name)
+            if point is not None:
+                point.followers.append(slot)
+        k.tracepoints.update(self.tracing.tracepoints)
+
+    def declare_syscalls(self) -> None:
+        """sys_enter_* and sys_exit_* from the declared calls."""
+        calls = [
+            (name, [(param.ctype, param.name) for param in call.prototype.params])
+            for name, call in sorted(self.k.syscalls.items())
+        ]
+        self.tracing.declare_syscalls(calls, self.k.abi.numbers)
+
+    def task_exit(self, task: Any) -> None:
+        """A task is gone."""
+        self.tracing.task_exit(task)
+
+    def read_user(self, addr: int, size: int) -> bytes:
+        """Bytes of the current task's memory; Fault."""
+        user = self.k.current.user
+        if user is None:
+            raise Fault(addr)
+        return bytes(user.read(addr, size))
+
+
+class Timer:
+    """An armed timer: cancel() is harmless when it has run."""
+
+    def __init__(self, k: Any, handle: Any) -> None:
+        self.k, self.handle = k, handle
+
+    def cancel(self) -> None:
+        """Forget it."""
+        self.k.cancel_timer(self.handle)

@@ -1,0 +1,130 @@
+"""perf_event_open(2) and the descriptors it makes.  kernel/events/core.c, the part that deals with files and tasks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import E2BIG, EBADF, EMFILE, KernelError
+from simkernel.fs.fops import FileOperations
+from simkernel.kernel.kfunc import kernel_function, syscall
+from tracing import perf_attr
+from tracing.perf import PerfEvent
+
+PAGE = 4096
+PROT_WRITE = 2
+O_RDWR, O_CLOEXEC = 2, 0o2000000
+FLAG_FD_CLOEXEC = 8
+PERF_ATTR_SIZE_VER0 = 64
+SIZE_AT = 4  # of `size` in struct perf_event_attr
+
+
+def perf_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
+    """poll(2)."""
+    event: PerfEvent = file.private_data
+    if queues is not None:
+        queues.append(k.vfs.key_queue(event.waiters))
+    return event.poll()
+
+
+def perf_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
+    """ioctl(2)."""
+    event: PerfEvent = file.private_data
+    return event.ioctl(cmd, arg)
+
+
+class PerfMapping:
+    """One mapping of an event's buffer; told when its area goes."""
+
+    def __init__(self, event: PerfEvent) -> None:
+        self.event = event
+
+    def vma_close(self, vma: Any) -> None:
+        """perf_mmap_close()."""
+        self.event.munmap()
+
+
+def perf_mmap(k: Any, file: Any, vma: Any) -> None:
+    """mmap(2): the control page, then the ring."""
+    event: PerfEvent = file.private_data
+    pages = event.mmap(vma.end - vma.start, bool(vma.prot & PROT_WRITE), vma.shared, vma.pgoff * PAGE)
+    show_pages(vma, pages)
+    vma.private = PerfMapping(event)
+    vma.dontfork = True
+
+
+def show_pages(vma: Any, pages: list[int]) -> None:
+    """Let an area show kernel pages, given by their kernel addresses."""
+    first = vma.pgoff
+
+    def fault(k: Any, vma: Any, pgoff: int) -> int:
+        phys: int = k.mem.translate(pages[pgoff - first])
+        return phys
+
+    vma.fault = fault
+
+
+def perf_release(k: Any, file: Any) -> None:
+    """The last descriptor and mapping are gone."""
+    file.private_data.release()
+
+
+PERF_FOPS = FileOperations(
+    "perf_fops",
+    read="perf_read",
+    llseek="no_llseek",
+    poll=perf_poll,
+    ioctl=perf_ioctl,
+    mmap=perf_mmap,
+    release=perf_release,
+)
+
+
+@kernel_function(
+    "ssize_t perf_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="kernel/events/core.c"
+)
+def perf_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+    """The counter, in the attr's read_format."""
+    data = k.vfs.files[file].private_data.read(count)
+    k.copy_to_user(buf, data)
+    return len(data)
+
+
+def event_of_fd(k: Any, fd: int) -> PerfEvent:
+    """perf_fget_light(): EBADF for what is no perf event."""
+    file = k.vfs.fget(fd)
+    if not isinstance(file.private_data, PerfEvent):
+        raise KernelError(EBADF, f"descriptor {fd} is no perf event")
+    return file.private_data
+
+
+def read_attr(k: Any, address: int) -> bytes:
+    """perf_copy_attr(): the attr's own size says how much there is; a wrong one is answered with the right one."""
+    size = k.get_user(address + SIZE_AT, 4) or PERF_ATTR_SIZE_VER0
+    if not PERF_ATTR_SIZE_VER0 <= size <= PAGE:
+        k.put_user(address + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
+        raise KernelError(E2BIG, f"perf_event_attr of {size} bytes")
+    return bytes(k.copy_from_user(address, size))
+
+
+@syscall(
+    "perf_event_open",
+    "struct perf_event_attr *attr_uptr, pid_t pid, int cpu, int group_fd, unsigned long flags",
+    source="kernel/events/core.c",
+)
+def perf_event_open(k: Any, attr_uptr: int, pid: int, cpu: int, group_fd: int, flags: int) -> int:
+    """A descriptor for a new event, named anon_inode:[perf_event]."""
+    core = k.tracing.perf
+    raw = read_attr(k, attr_uptr)
+    try:
+        event = core.open(raw, pid, cpu, group_fd, flags)
+    except KernelError as error:
+        if error.errno == E2BIG and len(raw) > perf_attr.attr_size(k.version.key):
+            k.put_user(attr_uptr + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
+        raise
+    try:
+        cloexec = O_CLOEXEC if flags & FLAG_FD_CLOEXEC else 0
+        return int(k.vfs.anon_inode_getfd(k, "[perf_event]", PERF_FOPS, event, O_RDWR | cloexec))
+    except KernelError as error:
+        if error.errno == EMFILE:
+            event.release()
+        raise

@@ -1,0 +1,29 @@
+"""Tracing's files in the virtual file system: tracefs, debugfs kprobes/, and the PMUs' attributes in sysfs."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from simkernel.fs.sysfs import AttrFile, debugfs_file, set_tracefs, sysfs_file
+from simkernel.observe import btf
+from tracing.perf import PMU_FORMATS, PMU_TYPES
+from tracing.tracefs import TraceFs
+
+# PMUs of which only newer versions know.  kernel/events/core.c, commit e12f03d7031a (4.17).
+PROBE_PMUS = ("kprobe", "uprobe")
+
+
+def install(k: Any) -> None:
+    """Hang the trees of nodes into the file systems."""
+    tree = TraceFs(k.tracing)
+    set_tracefs(k.vfs, tree.root)
+    debugfs_file(k.vfs, "kprobes", tree.kprobes)
+    for name, number in PMU_TYPES.items():
+        if name in PROBE_PMUS and not k.tracing.features.probe_pmu:
+            continue
+        base = f"bus/event_source/devices/{name}"
+        sysfs_file(k.vfs, f"{base}/type", AttrFile(lambda number=number: f"{number}\n"))  # type: ignore[misc]
+        for attribute, text in PMU_FORMATS.get(name, {}).items():
+            sysfs_file(k.vfs, f"{base}/format/{attribute}", AttrFile(lambda text=text: f"{text}\n"))  # type: ignore[misc]
+    if k.version.at_least("5.4"):
+        sysfs_file(k.vfs, "kernel/btf/vmlinux", AttrFile(lambda: btf.vmlinux(k).write(), mode=0o444))
