@@ -70,11 +70,12 @@ class KernelCrash(Exception):
 class Context:
     """All registers of one simulated CPU, or a task's FP, vector and TLS registers.  Made by new_context()."""
 
-    __slots__ = ("_tls", "address", "extra", "handle", "valid")
+    __slots__ = ("_tls", "address", "extra", "handle", "soft_tls", "valid")
 
-    def __init__(self, handle: Any, tls: int) -> None:
+    def __init__(self, handle: Any, tls: int | None) -> None:
         self.handle = handle
-        self._tls = tls  # the emulator's number of the thread pointer register
+        self._tls = tls  # the emulator's number of the thread pointer register; None: kept here
+        self.soft_tls = 0
         self.address: int = ctypes.cast(handle.context, ctypes.c_void_p).value or 0
         self.valid = False
         self.extra: tuple[int, ...] = ()
@@ -82,11 +83,14 @@ class Context:
     @property
     def tls(self) -> int:
         """The user's thread pointer in this context."""
-        return int(self.handle.reg_read(self._tls))
+        return self.soft_tls if self._tls is None else int(self.handle.reg_read(self._tls))
 
     @tls.setter
     def tls(self, value: int) -> None:
-        self.handle.reg_write(self._tls, value)
+        if self._tls is None:
+            self.soft_tls = value
+        else:
+            self.handle.reg_write(self._tls, value)
 
 
 class Probe:
@@ -134,6 +138,8 @@ class Cpu:
         self._retired: list[Any] = []  # handlers of removed probes; native code may still be inside
         self._dead_blocks: list[Any] = []  # data of removed hooks; translated code may still point to it
         self._flush_pending = False
+        self._soft_tls = 0
+        self.gdt = 0  # x86: address of the global descriptor table
         self._fp: tuple[Any, tuple[Any, ...]] | None = None
         self._keep: list[Any] = []
         self._enters: dict[int, Callable[..., Any] | None] = {}
@@ -142,13 +148,14 @@ class Cpu:
         self._open()
         self._make_block()
         self._map_memory()
+        self._install_hooks()
         if support.prepare is not None:
             support.prepare(self)
+        self.words[Word.GDT] = self.gdt
         if self.facts.user_context:
             self._make_kernel_context()
         self._fresh_user = self.new_context()
         self.save_user(self._fresh_user)
-        self._install_hooks()
 
     # -- construction --------------------------------------------------------------------------------------
     def _open(self) -> None:
@@ -236,10 +243,10 @@ class Cpu:
         and leaves FP and vector registers alone.  struct uc_context begins with the number of bytes to copy.
         """
         context = self.uc.context_save()
-        marker = 0x5A5A_1234_C3C3_8765
+        marker = 0x5A5A_1234_C3C3_8765 & ((1 << 8 * self.arch.word) - 1)
         context.reg_write(self.facts.uc_registers[self.facts.context_end], marker)
         raw = ctypes.string_at(context.context, context.size)
-        at = raw.find(marker.to_bytes(8, "little"))
+        at = raw.find(marker.to_bytes(self.arch.word, "little"))
         if at < 0:
             raise RuntimeError("this version of unicorn keeps its contexts in another form")
         context.reg_write(self.facts.uc_registers[self.facts.context_end], 0)
@@ -439,23 +446,28 @@ class Cpu:
 
     def new_context(self) -> Context:
         """An empty context."""
-        return Context(self.uc.context_save(), self.facts.uc_registers[self.support.tls_register])
+        register = self.support.tls_register
+        return Context(self.uc.context_save(), self.facts.uc_registers[register] if register else None)
 
     def save_user(self, context: Context) -> None:
         """Save what pt_regs does not hold of user state: FP, vector and TLS registers."""
         self._uc_context_save(self._handle, context.handle.context)
+        context.soft_tls = self._soft_tls
         context.valid = True
 
     def load_user(self, context: Context | None) -> None:
         """Load them again; None gives the state of a fresh program (execve).  General registers stay."""
         source = self._fresh_user if context is None else context
         self._native.restore(self._block, source.address)
+        if self.support.set_tls is not None:
+            self.tls = source.soft_tls
 
     def copy_user(self, context: Context) -> Context:
         """A copy (fork)."""
         copy = self.new_context()
         ctypes.memmove(copy.handle.context, context.handle.context, context.handle.size)
         copy.valid = context.valid
+        copy.soft_tls = context.soft_tls
         return copy
 
     def fp_state(self) -> bytes:
@@ -499,15 +511,21 @@ class Cpu:
     @property
     def tls(self) -> int:
         """The user's thread pointer (fs base, tpidr_el0, tp, access registers 0 and 1)."""
-        return self.read_reg(self.support.tls_register)
+        register = self.support.tls_register
+        return self.read_reg(register) if register else self._soft_tls
 
     @tls.setter
     def tls(self, value: int) -> None:
-        self.write_reg(self.support.tls_register, value)
+        if self.support.set_tls is not None:
+            self._soft_tls = value
+            self.support.set_tls(self, value)
+        else:
+            self.write_reg(self.support.tls_register, value)
 
     def save_context(self, context: Context) -> None:
         """Between runs: save all registers of the simulated CPU."""
         self._uc_context_save(self._handle, context.handle.context)
+        context.soft_tls = self._soft_tls
         context.extra = (self.words[Word.KERNEL_STACK], self.words[Word.SKIP_PROBE])
         context.valid = True
 
@@ -516,6 +534,8 @@ class Cpu:
         self._uc_context_restore(self._handle, context.handle.context)
         if context.extra:
             self.words[Word.KERNEL_STACK], self.words[Word.SKIP_PROBE] = context.extra
+        if self.support.set_tls is not None:
+            self.tls = context.soft_tls
 
     # -- memory --------------------------------------------------------------------------------------------
     def set_address_space(self, space: AddressSpace | None) -> None:

@@ -61,6 +61,7 @@ class Word(enum.IntEnum):
     FAULT_ADDRESS = enum.auto()
     FAULT_CODE = enum.auto()  # error code; 0: no fault noted
     TRAP = enum.auto()  # trap number of the last trap
+    GDT = enum.auto()  # page of the descriptor table: segment loads in user mode may read it; 0: none
     KERNEL_STACK = enum.auto()  # top of the current task's kernel stack
     CONTEXT = enum.auto()  # uc_context * that carries kernel privilege (x86)
     ON_ENTER = enum.auto()  # PyObject *
@@ -166,6 +167,7 @@ class EmulatorFacts:
     trap_fill: dict[str, str | int] = field(default_factory=dict)
     probe_fill: dict[str, str | int] = field(default_factory=dict)
     read_only_fields: tuple[str, ...] = ()  # never written back from pt_regs by probes
+    thumb_flag: int = 0  # bit of the privilege register that the pc to start at carries in bit 0
     frame_reserve: int = 0  # bytes kept free between pt_regs and the top of the kernel stack
     outgoing_offset: int = 0  # at a hypercall, stack arguments of the call to make go to sp + this
     outgoing_slots: int = 0
@@ -393,7 +395,15 @@ class _Generator:
 
         f.label("user")
         inside = f.let(f"icmp ult i64 %vaddr, {f.word('%blk', Word.USER_END)}")
-        f.branch(inside, "user_walk", "refuse")
+        f.branch(inside, "user_walk", "not_user")
+        f.label("not_user")
+        gdt = f.word("%blk", Word.GDT)
+        is_gdt = f.let(f"icmp eq i64 %vaddr, {gdt}")
+        f.branch(f.let(f"and i1 {is_gdt}, {f.let(f'icmp ne i64 {gdt}, 0')}"), "gdt", "refuse")
+        f.label("gdt")
+        f.do(f"store i64 {f.let('sub i64 %vaddr, ' + f.word('%blk', Word.DIRECT))}, ptr %paddr")
+        f.do(f"store i32 {UC_PROT_READ}, ptr %perms")
+        f.goto("check")
         f.label("user_walk")
         root = f.word("%blk", Word.USER_ROOT)
         entry = f.let(f"call i64 @walk(i64 %blk, i64 {root}, i64 %vaddr)")
@@ -1034,7 +1044,16 @@ class _Generator:
         wide = f.let(f"shl i64 {wide}, 4")
         f.do(f"ret i64 {f.let(f'or i64 {wide}, {int(Reason.ERROR)}')}")
         start = _Function("internal i64 @start_pc(ptr %uc, i64 %pc)")
-        start.do("ret i64 %pc")
+        if self.facts.thumb_flag:
+            start.do("%slot = alloca i64")
+            start.do("store i64 0, ptr %slot")
+            privilege = self.ids[self.facts.privilege]
+            start.call(c["uc_reg_read"], "i32", f"ptr %uc, i32 {privilege}, ptr %slot")
+            flag = start.let(f"and i64 {start.let('load i64, ptr %slot')}, {self.facts.thumb_flag}")
+            thumb = start.let(f"icmp ne i64 {flag}, 0")
+            start.do(f"ret i64 {start.let('or i64 %pc, ' + start.let(f'zext i1 {thumb} to i64'))}")
+        else:
+            start.do("ret i64 %pc")
         return start.text() + f.text()
 
     def fetch(self) -> str:

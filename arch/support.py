@@ -68,5 +68,6 @@ class Support:
     user_constants: tuple[tuple[str, int], ...] = ()
     prepare: Callable[[Any], None] | None = None  # called with the Cpu once: descriptor tables and the like
     tls_register: str = ""
+    set_tls: Callable[[Any, int], None] | None = None  # where the thread pointer is no register (i386)
     fp: FpImage | None = None
     user_mode_fields: Mapping[str, int] = field(default_factory=dict)  # pt_regs fields of a new user program

@@ -18,6 +18,17 @@ _NAMES = (*registers.GENERAL, "cs", "ss", "fs_base", "gs_base")
 _UC = {name: getattr(x86, "UC_X86_REG_" + name.upper()) for name in _NAMES if name != "eflags"}
 _UC["eflags"] = x86.UC_X86_REG_RFLAGS
 
+TRAP_ROLES = {
+    0: Role.DIVIDE,
+    1: Role.DEBUG,
+    3: Role.BREAKPOINT,
+    6: Role.UNDEFINED,
+    13: Role.PROTECTION,
+    16: Role.FP,
+    17: Role.ALIGNMENT,
+    19: Role.FP,
+}
+
 EMULATOR = EmulatorFacts(
     uc_arch=uc.UC_ARCH_X86,
     uc_mode=uc.UC_MODE_64,
@@ -34,20 +45,11 @@ EMULATOR = EmulatorFacts(
     argument_registers=("rdi", "rsi", "rdx", "rcx", "r8", "r9"),
     syscall_intno=-1,
     hypercall_intno=0x81,
-    trap_roles={
-        0: Role.DIVIDE,
-        1: Role.DEBUG,
-        3: Role.BREAKPOINT,
-        6: Role.UNDEFINED,
-        13: Role.PROTECTION,
-        16: Role.FP,
-        17: Role.ALIGNMENT,
-        19: Role.FP,
-    },
+    trap_roles=TRAP_ROLES,
     keep=("fs_base", "gs_base"),
     user_context=True,
-    context_end="gs_base",
-    context_tail=16,  # base, limit and flags of the last segment register
+    context_end="rip",
+    context_tail=200,  # rip and eflags, lazy flags, cached mode, six segment registers
     syscall_insn_hook=x86.UC_X86_INS_SYSCALL,
     syscall_insn_size=2,
     syscall_number_register="rax",
@@ -105,11 +107,11 @@ ENTRY = EntryPoints(
 )
 
 
-def _descriptor(flags: int) -> bytes:
-    """A flat code or data segment descriptor; `flags` are the access byte and the high nibble."""
-    low = 0xFFFF
+def descriptor(flags: int, base: int = 0) -> bytes:
+    """A code or data segment descriptor without limit; `flags` are the access byte and the high nibble."""
     access, nibble = flags & 0xFF, (flags >> 8) & 0xF
-    return (low | (access << 40) | (0xF << 48) | (nibble << 52)).to_bytes(8, "little")
+    value = 0xFFFF | (access << 40) | (0xF << 48) | (nibble << 52)
+    return (value | (base & 0xFFFFFF) << 16 | (base >> 24) << 56).to_bytes(8, "little")
 
 
 def _prepare(cpu: object) -> None:
@@ -118,15 +120,15 @@ def _prepare(cpu: object) -> None:
 
     assert isinstance(cpu, Cpu)
     table = [bytes(8)] * 16
-    table[1] = _descriptor(0xC9B)  # kernel 32-bit code
-    table[2] = _descriptor(0xA9B)  # kernel 64-bit code
-    table[3] = _descriptor(0xC93)  # kernel data
-    table[4] = _descriptor(0xCFB)  # user 32-bit code
-    table[5] = _descriptor(0xCF3)  # user data
-    table[6] = _descriptor(0xAFB)  # user 64-bit code
-    gdt = cpu.mem.alloc_pages(1)
-    cpu.mem.write(gdt, b"".join(table))
-    cpu.uc.reg_write(x86.UC_X86_REG_GDTR, (0, gdt, 127, 0))
+    table[1] = descriptor(0xC9B)  # kernel 32-bit code
+    table[2] = descriptor(0xA9B)  # kernel 64-bit code
+    table[3] = descriptor(0xC93)  # kernel data
+    table[4] = descriptor(0xCFB)  # user 32-bit code
+    table[5] = descriptor(0xCF3)  # user data
+    table[6] = descriptor(0xAFB)  # user 64-bit code
+    cpu.gdt = cpu.mem.alloc_pages(1)
+    cpu.mem.write(cpu.gdt, b"".join(table))
+    cpu.uc.reg_write(x86.UC_X86_REG_GDTR, (0, cpu.gdt, 127, 0))
     cpu.uc.reg_write(x86.UC_X86_REG_CS, registers.KERNEL_CS)
     cpu.uc.reg_write(x86.UC_X86_REG_SS, registers.KERNEL_DS)
     # What a new program finds: fninit, ldmxcsr.  arch/x86/kernel/fpu/core.c:fpstate_init_user()

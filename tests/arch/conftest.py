@@ -14,7 +14,7 @@ from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace
 from arch.symbols import Symbols
 from arch.text import KernelText
 
-ARCHES = ("x86_64", "arm64", "riscv64", "s390x")
+ARCHES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
 CODE, DATA = 0x400000, 0x500000
 
 Body = Callable[..., Generator[Any, int, int] | int]
@@ -25,7 +25,7 @@ class Tiny:
 
     def __init__(self, name: str, version: tuple[int, int] = (6, 1)) -> None:
         self.arch = a = architecture.get(name)
-        self.phys = PhysicalMemory(16 << 20)
+        self.phys = PhysicalMemory(32 << 20)
         self.mem = KernelMemory(self.phys, a.map, a.byteorder)
         self.cpu = Cpu(a, self.phys, self.mem, version)
         self.symbols = Symbols()

