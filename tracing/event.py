@@ -174,6 +174,7 @@ class TraceEvent:
 
 
 GENERIC_FIELDS = (
+    Field("int", "common_cpu", 0, 4, True, 7),
     Field("int", "CPU", 0, 4, True, 7),
     Field("int", "cpu", 0, 4, True, 7),
     Field("char *", "COMM", 0, 8, True, 6),

@@ -113,6 +113,8 @@ class Kprobes:
             if addr is None:
                 raise KernelError(ENOENT, f"no symbol {kp.symbol}")
             return addr + kp.offset
+        if self.tracing.features.rethook and self.host.symbols.lookup(kp.given_addr) is None:
+            raise KernelError(ENOENT, f"no symbol covers {kp.given_addr:#x}")
         return kp.given_addr + kp.offset
 
     def blacklist(self) -> list[tuple[int, int, str]]:

@@ -707,7 +707,7 @@ class ProbeEvents:
             probe.recompile()
             probe.register()
         except KernelError as error:
-            if error.errno == ENOENT and ":" in probe.symbol:
+            if error.errno == ENOENT and (not probe.symbol or ":" in probe.symbol):
                 probe.waits_for_module = True
                 self.host.pr(4, "This probe might be able to register after target module is loaded. Continue.")
             else:

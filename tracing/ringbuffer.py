@@ -76,11 +76,15 @@ class CpuBuffer:
         if size > BUF_PAGE_SIZE:
             return False
         if page.used + size > BUF_PAGE_SIZE:
-            if len(self.pages) > self.nr_pages:  # the reader's page is one more than nr_pages
+            if len(self.pages) >= self.nr_pages:
                 if not overwrite:
                     self.dropped += 1
+                    self.bytes += BUF_PAGE_SIZE - page.used
+                    page.used = BUF_PAGE_SIZE
                     return False
                 self._drop_oldest_page()
+            self.bytes += BUF_PAGE_SIZE - page.used  # padding at the page's end
+            page.used = BUF_PAGE_SIZE
             page = Page()
             self.pages.append(page)
         if not page.used:
@@ -117,6 +121,7 @@ class CpuBuffer:
                 self.read += 1
                 if not page.events and len(self.pages) == 1:
                     page.used = 0
+                if not self.entries:
                     self.bytes = 0
                 return event
             if len(self.pages) == 1:
@@ -135,7 +140,6 @@ class RingBuffer:
     def __init__(self, nr_cpus: int, size_kb: int = 1408, overwrite: bool = True) -> None:
         self.overwrite = overwrite
         self.recording = True
-        self.size_kb = [size_kb] * nr_cpus
         self.cpus = [CpuBuffer(cpu, self._pages(size_kb)) for cpu in range(nr_cpus)]
 
     @staticmethod
@@ -143,13 +147,17 @@ class RingBuffer:
         return max(MIN_PAGES, -(-size_kb * 1024 // BUF_PAGE_SIZE))
 
     def resize(self, size_kb: int, cpu: int | None = None) -> None:
-        """Set the size; contents are dropped where pages have to go."""
+        """Set the size, rounded up to whole pages, two at least; contents are dropped where pages have to go."""
         for index in range(len(self.cpus)) if cpu is None else (cpu,):
-            self.size_kb[index] = size_kb
             buffer = self.cpus[index]
             buffer.nr_pages = self._pages(size_kb)
-            while len(buffer.pages) > buffer.nr_pages + 1:
+            while len(buffer.pages) > buffer.nr_pages:
                 buffer._drop_oldest_page()
+
+    @property
+    def size_kb(self) -> list[int]:
+        """Per CPU, as buffer_size_kb shows it: whole pages without their headers."""
+        return [buffer.nr_pages * BUF_PAGE_SIZE >> 10 for buffer in self.cpus]
 
     def write(self, cpu: int, ts: int, data: bytes) -> bool:
         return self.recording and self.cpus[cpu].write(ts, data, self.overwrite)

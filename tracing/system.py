@@ -103,7 +103,7 @@ class Tracing:
         if event.filter is not None and not event.filter.match(record):
             return
         if event.enabled:
-            self.trace_array.write(record)
+            self.trace_array.write_event(record)
             if self.trace_array.options["stacktrace"]:
                 self.dump_stack()
 

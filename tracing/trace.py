@@ -62,7 +62,13 @@ class TraceArray:
     def __init__(self, tracing: Tracing, size_kb: int = 1408) -> None:
         self.tracing = tracing
         self.host = tracing.host
-        self.buffer = RingBuffer(self.host.nr_cpus, size_kb)
+        # Two pages per CPU until an event is first enabled or a size is set; then `size_kb`.
+        self.buffer = RingBuffer(self.host.nr_cpus, 0)
+        self.full_size_kb = size_kb
+        self.expanded = False
+        self.cpumask = (1 << self.host.nr_cpus) - 1
+        self.threshold_us = 0
+        self.time_start = 0  # of the latency format
         modern = tracing.features.dynamic_events
         self.options: dict[str, bool] = dict(OPTIONS_6_1 if modern else OPTIONS_4_1)
         self.options.setdefault("hash-ptr", True)
@@ -83,25 +89,37 @@ class TraceArray:
             return self.count
         return self.host.now_ns()
 
-    def write(self, data: bytes) -> None:
-        """Put one record into this CPU's buffer and wake the readers of trace_pipe."""
-        buffer = self.buffer
-        if not buffer.recording:
-            return
-        host = self.host
-        buffer.write(host.cpu_id(), self.now(), data)
-        pid = host.current_pid()
-        if self.options["record-cmd"] and pid:
-            self.cmdlines[pid] = host.current_comm()
+    def expand(self) -> None:
+        """tracing_update_buffers(): the full size from the first use on."""
+        if not self.expanded:
+            self.expanded = True
+            self.buffer.resize(self.full_size_kb)
+
+    def write(self, data: bytes) -> bool:
+        """Put one record into this CPU's buffer and wake the readers of trace_pipe; False if it is not recording."""
+        buffer, cpu = self.buffer, self.host.cpu_id()
+        if not buffer.recording or not self.cpumask >> cpu & 1:
+            return False
+        buffer.write(cpu, self.now(), data)
         if self.tracing.pipe_waiters:
             self.tracing.pipe_waiters = False
-            host.wake(PIPE_KEY)
+            self.host.wake(PIPE_KEY)
+        return True
 
-    def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT) -> None:
+    def write_event(self, data: bytes) -> bool:
+        """The same for an event, which also remembers the task's name."""
+        pid = self.host.current_pid()
+        if pid and self.options["record-cmd"]:
+            self.cmdlines[pid] = self.host.current_comm()
+        if self.options.get("record-tgid"):
+            self.tgids[pid] = self.host.current_tgid()
+        return self.write(data)
+
+    def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT) -> bool:
         """A TRACE_PRINT entry; `ip` names the function shown before the text."""
         data = text.encode("latin-1", "replace") + b"\0"
         header = self.tracing.header_of(kind)
-        self.write(header + ip.to_bytes(self.tracing.word, self.tracing.byteorder) + data)
+        return self.write(header + ip.to_bytes(self.tracing.word, self.tracing.byteorder) + data)
 
     def stack_entry(self, addresses: list[int]) -> None:
         """A kernel stack trace (dump_stack, the stacktrace trigger and option)."""
@@ -111,9 +129,11 @@ class TraceArray:
 
     # Text of one entry
 
-    def line(self, event: Event) -> str:
+    def line(self, event: Event, following: Event | None = None) -> str:
         """The entry with its context columns; several lines for a stack."""
-        return self.context(event) + self.entry_text(event.data)
+        if self.options["printk-msg-only"] and int.from_bytes(event.data[:2], self.tracing.byteorder) == TRACE_PRINT:
+            return self.entry_text(event.data)
+        return self.context(event, following) + self.entry_text(event.data)
 
     def entry_text(self, data: bytes) -> str:
         kind = int.from_bytes(data[:2], self.tracing.byteorder)
@@ -147,7 +167,7 @@ class TraceArray:
             lines.append(f" => {self.tracing.print_context.symbol_name(addr)}\n")
         return "".join(lines)
 
-    def context(self, event: Event) -> str:
+    def context(self, event: Event, following: Event | None = None) -> str:
         if not self.options["context-info"]:
             return ""
         data = event.data
@@ -156,8 +176,10 @@ class TraceArray:
         pid = int.from_bytes(data[4:8], order, signed=True)
         comm = self.comm(pid)
         if self.options["latency-format"]:
-            us = event.ts // 1000
-            return f"{comm[:8]:>8}-{pid:<7d} {event.cpu:3d}{self.latency(flags, preempt)} {us:4d}us : "
+            us = (event.ts - self.time_start) // 1000
+            gap = (following.ts - event.ts) // 1000 if following is not None else 0
+            mark = "!" if gap > 100 else "+" if gap > 1 else " "
+            return f"{comm[:8]:>8}-{pid:<7d} {event.cpu:3d}{self.latency(flags, preempt)} {us:4d}us{mark}: "
         width = 7 if self.tracing.features.wide_pid else 5
         text = f"{comm:>16}-{pid:<{width}d} "
         if self.options.get("record-tgid"):
@@ -209,7 +231,7 @@ class TraceArray:
         if not self.options["context-info"]:
             return text
         if self.options["latency-format"]:
-            return text + self._latency_header(entries, total)
+            return text + (self._latency_header(entries, total) if entries else "")
         text += f"# entries-in-buffer/entries-written: {entries}/{total}   #P:{self.host.nr_cpus}\n#\n"
         return text + "".join(f"#{line}\n" for line in self._columns())
 
@@ -217,6 +239,8 @@ class TraceArray:
         features = self.tracing.features
         if not self.options["irq-info"]:
             return HEADER_NO_IRQ_WIDE if features.wide_pid else HEADER_NO_IRQ
+        if self.options.get("record-tgid"):
+            return HEADER_BH_TGID
         if features.bh_disabled:
             return HEADER_BH
         if features.migrate_disable_column:
@@ -227,7 +251,7 @@ class TraceArray:
         lines = (
             f"# {self.tracer} latency trace v1.1.5 on {self.tracing.release}\n"
             "# --------------------------------------------------------------------\n"
-            f"# latency: 0 us, #{entries}/{total}, CPU#0 | (M:preempt VP:0, KP:0, SP:0 HP:0 #P:{self.host.nr_cpus})\n"
+            f"# latency: 0 us, #{entries}/{total}, CPU#0 | (M:desktop VP:0, KP:0, SP:0 HP:0 #P:{self.host.nr_cpus})\n"
             "#    -----------------\n"
             "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
             "#    -----------------\n"
@@ -240,12 +264,13 @@ class TraceArray:
         yield self.header(cpu)
         annotate = self.options["annotate"] and self.buffer.overruns
         started: set[int] = set()
-        for index, event in enumerate(self.buffer.merged(cpu)):
+        events = list(self.buffer.merged(cpu))
+        for index, event in enumerate(events):
             if annotate and event.cpu not in started:
                 started.add(event.cpu)
                 if index:
                     yield f"##### CPU {event.cpu} buffer started ####\n"
-            yield self.line(event)
+            yield self.line(event, events[index + 1] if index + 1 < len(events) else None)
 
     # trace_pipe
 
@@ -278,7 +303,12 @@ class TraceArray:
         if name not in self.clocks:
             raise KernelError(EINVAL, f"no such clock: {name}")
         self.clock = name
-        self.buffer.reset()
+        self.reset()
+
+    def reset(self, cpu: int | None = None) -> None:
+        """Writing to `trace` with O_TRUNC."""
+        self.buffer.reset(cpu)
+        self.time_start = self.host.now_ns()
 
     def clock_text(self) -> str:
         return " ".join(f"[{name}]" if name == self.clock else name for name in self.clocks) + "\n"
@@ -365,6 +395,16 @@ HEADER_BH = (
     "                              |||| /     delay",
     "           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION",
     "              | |         |   |||||     |         |",
+)
+HEADER_BH_TGID = (
+    "                                          _-----=> irqs-off/BH-disabled",
+    "                                         / _----=> need-resched",
+    "                                        | / _---=> hardirq/softirq",
+    "                                        || / _--=> preempt-depth",
+    "                                        ||| / _-=> migrate-disable",
+    "                                        |||| /     delay",
+    "           TASK-PID       TGID    CPU#  |||||  TIMESTAMP  FUNCTION",
+    "              | |           |       |   |||||     |         |",
 )
 HEADER_WIDE = (
     "                                _-----=> irqs-off",

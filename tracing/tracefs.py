@@ -9,7 +9,9 @@ Directories are made anew when looked at, so events that come and go need no boo
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from arch.errors import EBADF, EINVAL, ENODEV, ENOENT, ENOMEM, KernelError
@@ -17,8 +19,9 @@ from tracing import filter as event_filter
 from tracing import triggers
 from tracing.event import TraceEvent
 from tracing.fetch import kstrto
+from tracing.fields import FieldLayout, format_text
 from tracing.readme_text import README
-from tracing.trace import IP_MARKER, PAGE_SIZE, TRACE_PRINT, TRACE_RAW_DATA, TRACERS, TracePipe
+from tracing.trace import IP_MARKER, PAGE_SIZE, TRACE_PRINT, TRACE_RAW_DATA, TRACERS, TraceArray, TracePipe
 
 if TYPE_CHECKING:
     from tracing.system import Tracing
@@ -52,8 +55,8 @@ class OpenFile:
         """How much was taken; the whole of it, or an error."""
         if self.file.store is None:
             raise KernelError(EINVAL, f"{self.file.name} cannot be written")
-        self.file.store(data)
-        return len(data)
+        taken = self.file.store(data)
+        return taken if isinstance(taken, int) else len(data)
 
     def poll(self) -> int:
         return EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM
@@ -129,7 +132,7 @@ class FixedDirectory(Directory):
 
 def number(data: bytes) -> int:
     """An unsigned decimal, octal or hexadecimal number as kstrtoul_from_user() takes it."""
-    return kstrto(data.split(b"\0", 1)[0].decode("latin-1").strip(" \t"), 10, 64, False)
+    return kstrto(data.split(b"\0", 1)[0].decode("latin-1"), 10, 64, False)
 
 
 class PipeFile(OpenFile):
@@ -182,6 +185,20 @@ class FilterFile(OpenFile):
             self.event.filter, self.event.filter_text = None, None
 
 
+class FreeBuffer(OpenFile):
+    """free_buffer: closing it gives the buffer's memory back, and may stop recording."""
+
+    def __init__(self, file: File, flags: int, array: TraceArray) -> None:
+        super().__init__(file, flags)
+        self.array = array
+
+    def release(self) -> None:
+        if self.array.options["disable_on_free"]:
+            self.array.buffer.recording = False
+        self.array.expanded = True
+        self.array.buffer.resize(0)
+
+
 def attach_program(tracing: Tracing, event: TraceEvent, text: str, token: OpenFile) -> None:
     """`bpf-123`: the fourth character is any separator, the rest a descriptor of the writer.  EINVAL, ERANGE, EBADF."""
     kstrto(text[4:], 0, 31, False)
@@ -225,11 +242,12 @@ class TraceFs:
             File("available_filter_functions", ro, self.filter_functions),
             File("available_tracers", ro, lambda: " ".join(TRACERS) + "\n"),
             File("buffer_size_kb", rw, lambda: self.buffer_size(None), lambda data: self.set_buffer_size(data, None)),
-            File("buffer_total_size_kb", ro, lambda: f"{sum(array.buffer.size_kb)}\n"),
+            File("buffer_total_size_kb", ro, self.total_size),
             File("current_tracer", rw, lambda: f"{array.tracer}\n", self.set_tracer),
             File("enabled_functions", ro, lambda: ""),
             Directory("events", self.dir_mode, self._events),
-            File("free_buffer", self.wo, None, self.free_buffer),
+            File("free_buffer", self.wo, None, lambda data: None,
+                 opener=lambda file, flags: FreeBuffer(file, flags, array)),
             File("kprobe_events", rw, lambda: probes.text("kprobe"), lambda data: probes.write(data, "kprobe"),
                  lambda: probes.release_all("kprobe")),
             File("kprobe_profile", ro, lambda: probes.profile("kprobe")),
@@ -245,9 +263,9 @@ class TraceFs:
             File("trace_marker_raw", self.wo, None, self.marker_raw),
             File("trace_options", rw, array.options_text, lambda data: array.set_option(word(data))),
             self._pipe(None),
-            File("tracing_cpumask", rw, lambda: f"{(1 << array.host.nr_cpus) - 1:x}\n", lambda data: None),
+            File("tracing_cpumask", rw, lambda: f"{array.cpumask:x}\n", self.set_cpumask),
             File("tracing_on", rw, lambda: f"{array.buffer.recording:d}\n", self.set_recording),
-            File("tracing_thresh", rw, lambda: "0\n", lambda data: None),
+            File("tracing_thresh", rw, lambda: f"{array.threshold_us}\n", self.set_threshold),
             File("uprobe_events", rw, lambda: probes.text("uprobe"), lambda data: probes.write(data, "uprobe"),
                  lambda: probes.release_all("uprobe")),
             File("uprobe_profile", ro, lambda: probes.profile("uprobe")),
@@ -263,7 +281,11 @@ class TraceFs:
         return sorted(nodes, key=lambda node: node.name)
 
     def available_events(self) -> str:
-        return "".join(f"{event.system}:{event.name}\n" for event in self.tracing.events)
+        return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first())
+
+    def newest_first(self) -> list[TraceEvent]:
+        """The kernel puts each new event at the head of its list."""
+        return list(self.tracing.events)[::-1]
 
     def filter_functions(self) -> str:
         """Functions that can be traced, if the host has a list of them (else all of kallsyms that is text)."""
@@ -272,9 +294,15 @@ class TraceFs:
 
     def buffer_size(self, cpu: int | None) -> str:
         sizes = self.array.buffer.size_kb
+        later = "" if self.array.expanded else f" (expanded: {self.array.full_size_kb})"
         if cpu is not None:
-            return f"{sizes[cpu]}\n"
-        return f"{sizes[0]}\n" if len(set(sizes)) == 1 else "X\n"
+            return f"{sizes[cpu]}{later}\n"
+        return f"{sizes[0]}{later}\n" if len(set(sizes)) == 1 else "X\n"
+
+    def total_size(self) -> str:
+        sizes = self.array.buffer.size_kb
+        later = "" if self.array.expanded else f" (expanded: {self.array.full_size_kb * len(sizes)})"
+        return f"{sum(sizes)}{later}\n"
 
     def set_buffer_size(self, data: bytes, cpu: int | None) -> None:
         size = number(data)
@@ -282,6 +310,7 @@ class TraceFs:
             raise KernelError(EINVAL, "a buffer has a size")
         if size > 1 << 22:
             raise KernelError(ENOMEM, "that much memory is not there")
+        self.array.expanded = True
         self.array.buffer.resize(size, cpu)
 
     def set_tracer(self, data: bytes) -> None:
@@ -289,8 +318,16 @@ class TraceFs:
             data = data[:100]
         self.array.set_tracer(word(data))
 
-    def free_buffer(self, data: bytes) -> None:
-        """Writing does nothing; closing would shrink the buffer."""
+    def set_cpumask(self, data: bytes) -> None:
+        """A hexadecimal mask, groups of eight digits separated by commas."""
+        text = word(data).replace(",", "")
+        try:
+            self.array.cpumask = int(text, 16) & ((1 << self.array.host.nr_cpus) - 1)
+        except ValueError:
+            raise KernelError(EINVAL, f"not a mask: {text!r}") from None
+
+    def set_threshold(self, data: bytes) -> None:
+        self.array.threshold_us = number(data)
 
     def saved_cmdlines(self) -> str:
         return "".join(f"{pid} {comm}\n" for pid, comm in sorted(self.array.cmdlines.items()))
@@ -309,19 +346,21 @@ class TraceFs:
         if not self.array.options["markers"]:
             raise KernelError(EINVAL, "markers are off")
         text = data[:MARKER_LIMIT].decode("latin-1")
-        self.array.print_entry(IP_MARKER, text.removesuffix("\n"), TRACE_PRINT)
+        if data and not self.array.print_entry(IP_MARKER, text if text.endswith("\n") else text + "\n", TRACE_PRINT):
+            raise KernelError(EBADF, "the buffer is not recording")
 
     def marker_raw(self, data: bytes) -> None:
         if not self.array.options["markers"] or len(data) < 4:
             raise KernelError(EINVAL, "an id and data")
-        self.array.write(self.tracing.header_of(TRACE_RAW_DATA) + data)
+        if not self.array.write(self.tracing.header_of(TRACE_RAW_DATA) + data):
+            raise KernelError(EBADF, "the buffer is not recording")
 
     # trace, trace_pipe, per CPU
 
     def _trace(self, cpu: int | None) -> File:
         array = self.array
         return File("trace", self.rw, lambda: "".join(array.render(cpu)), lambda data: None,
-                    lambda: array.buffer.reset(cpu))  # fmt: skip
+                    lambda: array.reset(cpu))  # fmt: skip
 
     def _pipe(self, cpu: int | None) -> File:
         return File("trace_pipe", self.ro, opener=lambda file, flags: PipeFile(file, flags, self.array.open_pipe(cpu)))
@@ -355,8 +394,17 @@ class TraceFs:
             File("header_event", self.ro, lambda: HEADER_EVENT),
             File("header_page", self.ro, self.header_page),
         ]
+        nodes.append(Directory("ftrace", self.dir_mode, self._ftrace))
         nodes += [self._system(system) for system in tracing.events.systems()]
         return nodes
+
+    def _ftrace(self) -> list[Node]:
+        return [self._ftrace_entry(row) for row in FTRACE_ENTRIES]
+
+    def _ftrace_entry(self, row: tuple[str, int, tuple[str, ...], str]) -> Node:
+        text = ftrace_format(self.tracing, *row)
+        files = [File("format", self.ro, lambda: text), File("id", self.ro, lambda: f"{row[1]}\n")]
+        return FixedDirectory(row[0], self.dir_mode, files)
 
     def _system(self, system: str) -> Directory:
         return Directory(system, self.dir_mode, lambda: self._system_entries(system))
@@ -393,25 +441,30 @@ class TraceFs:
         def enable(data: bytes) -> None:
             check()
             value = number(data)
+            self.array.expand()
             if value > 1:
                 raise KernelError(EINVAL, "0 or 1")
             event.set_enabled(bool(value))
 
         nodes: list[Node] = [
             File("enable", self.rw, lambda: enable_state(event), enable),
-            File("filter", self.rw, lambda: f"{event.filter_text or 'none'}\n",
+            File("filter", self.rw, lambda: filter_text(event),
                  opener=lambda file, flags: FilterFile(file, flags, tracing, event)),
             File("format", self.ro, lambda: event.format),
             File("id", self.ro, lambda: f"{event.id}\n"),
             File("trigger", self.rw, lambda: triggers.text(event),
-                 lambda data: triggers.parse(tracing, event, event_filter.written_text(data)),
-                 lambda: triggers.clear(event)),
+                 lambda data: self.trigger(event, data)),
         ]  # fmt: skip
         return nodes
+
+    def trigger(self, event: TraceEvent, data: bytes) -> None:
+        if data:
+            triggers.parse(self.tracing, event, event_filter.written_text(data))
 
     def enable_all(self, system: str | None, data: bytes) -> None:
         """0 or 1 to events/enable or events/GROUP/enable."""
         value = number(data)
+        self.array.expand()
         if value > 1:
             raise KernelError(EINVAL, "0 or 1")
         events = [event for event in self.tracing.events if system in (None, event.system)]
@@ -421,29 +474,36 @@ class TraceFs:
             event.set_enabled(bool(value))
 
     def set_event_text(self) -> str:
-        return "".join(f"{event.system}:{event.name}\n" for event in self.tracing.events if event.enabled)
+        return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first() if event.enabled)
 
     def clear_events(self) -> None:
         for event in self.tracing.events:
             event.set_enabled(False)
 
-    def set_event(self, data: bytes) -> None:
-        """Words `system:event`, `event`, `system:*`, `*:*`, each with an optional `!`; EINVAL if none matches."""
-        for item in data.decode("latin-1").split():
-            on = not item.startswith("!")
-            name = item.lstrip("!")
-            system, colon, event_name = name.partition(":")
-            matched = False
-            for event in self.tracing.events:
-                if colon:
-                    fits = system in ("*", "", event.system) and event_name in ("*", "", event.name)
-                else:
-                    fits = name in (event.name, event.system)
-                if fits:
-                    event.set_enabled(on)
-                    matched = True
-            if not matched:
-                raise KernelError(EINVAL, f"no event {item}")
+    def set_event(self, data: bytes) -> int:
+        """One word per write: `system:event`, `event`, `system:*`, with an optional `!`; EINVAL if none matches."""
+        match = re.match(r"\s*(\S*)\s?", data.decode("latin-1"))
+        item = match[1] if match is not None else ""
+        taken = match.end() if match is not None else len(data)
+        if not item:
+            return taken
+        self.array.expand()
+        on = not item.startswith("!")
+        name = item.removeprefix("!")
+        system, colon, event_name = name.partition(":")
+        chosen = []
+        for event in self.tracing.events:
+            if colon:
+                fits = glob_or_any(system, event.system) and glob_or_any(event_name, event.name)
+            else:
+                fits = glob_or_any(name, event.name) or glob_or_any(name, event.system)
+            if fits:
+                chosen.append(event)
+        if not chosen:
+            raise KernelError(EINVAL, f"no event {item}")
+        for event in chosen:
+            event.set_enabled(on)
+        return taken
 
     def header_page(self) -> str:
         word_size = self.tracing.word
@@ -473,8 +533,18 @@ class TraceFs:
         ]
 
 
+def glob_or_any(pattern: str, name: str) -> bool:
+    return pattern in ("", "*", name)
+
+
 def word(data: bytes) -> str:
     return data.split(b"\0", 1)[0].decode("latin-1").strip()
+
+
+def filter_text(event: TraceEvent) -> str:
+    """What the filter file reads; a text that does not fit the kernel's page reads as nothing."""
+    text = f"{event.filter_text if event.filter_text is not None else 'none'}\n"
+    return text if len(text) < PAGE_SIZE else ""
 
 
 def enable_state(event: TraceEvent) -> str:
@@ -498,3 +568,30 @@ HEADER_EVENT = """# compressed entry header
 \ttime_stamp : type == 31
 \tdata max type_len  == 28
 """
+
+# events/ftrace: entries that are no events but have a format.  trace_entries.h.
+_IP, _STACK_PRINT = "unsigned long ip", '"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n" "\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n" '
+_STACK_PRINT += '"\\t=> %ps\\n\\t=> %ps\\n", ' + ", ".join(f"(void *)REC->caller[{index}]" for index in range(8))
+FTRACE_ENTRIES: tuple[tuple[str, int, tuple[str, ...], str], ...] = (
+    # name, id, fields (an array without length ends the entry), print fmt
+    ("function", 1, (_IP, "unsigned long parent_ip"), '" %ps <-- %ps", (void *)REC->ip, (void *)REC->parent_ip'),
+    ("kernel_stack", 4, ("int size", "unsigned long caller[8]"), _STACK_PRINT),
+    ("print", 5, (_IP, "char buf[]"), '"%ps: %s", (void *)REC->ip, REC->buf'),
+    ("bprint", 6, (_IP, "const char * fmt", "u32 buf[]"), '"%ps: %s", (void *)REC->ip, REC->fmt'),
+    ("user_stack", 12, ("unsigned int tgid", "unsigned long caller[8]"), _STACK_PRINT),
+    ("bputs", 14, (_IP, "const char * str"), '"%ps: %s", (void *)REC->ip, REC->str'),
+    ("raw_data", 18, ("unsigned int id", "char buf[]"), '"id:%04x %08x", REC->id, (int)REC->buf[0]'),
+)
+
+
+def ftrace_format(tracing: Tracing, name: str, number_: int, declarations: tuple[str, ...], print_fmt: str) -> str:
+    """The `format` file of such an entry."""
+    layout = FieldLayout(tracing.host.arch.model, tracing.char_signed)
+    fields = []
+    for declaration in declarations:
+        if declaration.endswith("[]"):
+            element = layout.add(declaration[:-2])
+            fields.append(replace(element, type=f"{element.type}[]", size=0))
+        else:
+            fields.append(layout.add(declaration))
+    return format_text(name, number_, fields, print_fmt)

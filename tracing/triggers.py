@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from arch.errors import EEXIST, EINVAL, ENOENT, KernelError
+from arch.errors import EEXIST, EINVAL, KernelError
 from tracing.event import TraceEvent
 from tracing.filter import EventFilter, create_filter
 
@@ -35,6 +35,7 @@ class Trigger:
         self.count = count
         self.filter = filter
         self.target = target
+        self.kind = kind_of(command)
 
     def run(self, record: bytes) -> None:
         """A counter is only used up by an action that did something."""
@@ -47,6 +48,11 @@ class Trigger:
         count = "unlimited" if self.count == UNLIMITED else f"count={self.count}"
         condition = f" if {self.filter.text}" if self.filter is not None else ""
         return f"{self.command}:{count}{condition}\n"
+
+
+def kind_of(command: str) -> str:
+    """Two triggers of one kind exclude each other: traceon and traceoff, enable_event and disable_event of an event."""
+    return {"traceon": "traceonoff", "traceoff": "traceonoff"}.get(command, command.replace("disable_", "enable_"))
 
 
 def set_recording(tracing: Tracing, on: bool) -> bool:
@@ -77,7 +83,7 @@ def action_of(tracing: Tracing, name: str, target: TraceEvent | None) -> Callabl
 
 
 def parse(tracing: Tracing, event: TraceEvent, text: str) -> None:
-    """One write to the trigger file; EINVAL, ENOENT, EEXIST."""
+    """One write to the trigger file; EINVAL, EEXIST."""
     match = re.fullmatch(r"(!?)(\w+)((?::[\w.-]+)*)(?:\s+if\s+(.*))?", text.strip())
     if match is None:
         raise KernelError(EINVAL, f"not a trigger: {text!r}")
@@ -93,20 +99,19 @@ def parse(tracing: Tracing, event: TraceEvent, text: str) -> None:
             raise KernelError(EINVAL, f"no event {rest[0]}:{rest[1]}")
         command = f"{name}:{rest[0]}:{rest[1]}"
         rest = rest[2:]
-    if len(rest) > 1 or (rest and not rest[0].isdigit()):
+    if rest and not rest[0].isdigit():
         raise KernelError(EINVAL, "bad count")
-    known = next((trigger for trigger in event.triggers if trigger.command == command), None)
+    known = next((trigger for trigger in event.triggers if trigger.kind == kind_of(command)), None)
     if remove:
-        if known is None:
-            raise KernelError(ENOENT, "no such trigger")
-        delete(event, known)
+        if known is not None:
+            delete(event, known)
         return
-    if known is not None:
-        raise KernelError(EEXIST, "the event has this trigger")
     count = int(rest[0]) if rest else UNLIMITED
     chosen = create_filter(tracing, event, condition) if condition else None
+    if known is not None:
+        raise KernelError(EEXIST, "the event has this trigger")
     event.soft_enable(1)
-    event.triggers.append(Trigger(command, action_of(tracing, name, target), count, chosen, target))
+    event.triggers.insert(0, Trigger(command, action_of(tracing, name, target), count, chosen, target))
     if target is not None:
         target.in_use += 1
 
@@ -116,12 +121,6 @@ def delete(event: TraceEvent, trigger: Trigger) -> None:
     event.soft_enable(-1)
     if trigger.target is not None:
         trigger.target.in_use -= 1
-
-
-def clear(event: TraceEvent) -> None:
-    """Opening the file with O_TRUNC."""
-    for trigger in tuple(event.triggers):
-        delete(event, trigger)
 
 
 def text(event: TraceEvent) -> str:

@@ -1,0 +1,253 @@
+"""A machine without a CPU for tests of tracing/: FlatMemory, a few symbols, a clock that tests move."""
+
+from __future__ import annotations
+
+import heapq
+
+import arch.architecture as architecture
+from arch.ctype import TypeTable
+from arch.errors import EINVAL, ENOENT, KernelError
+from arch.memory import FlatMemory
+from arch.symbols import Symbols
+from tracing.system import Tracing
+
+TEXT = 0xFFFFFFFF81000000
+DATA = 0xFFFFFFFF82000000
+FUNCTIONS = ("vfs_read", "vfs_write", "vfs_open", "ksys_write", "schedule", "kfree_skb", "tracing_mark_write")
+BLACKLISTED = ("exc_int3", "asm_exc_divide_error")
+FUNCTION_SIZE = 0x400
+
+
+class Timer:
+    def __init__(self, callback):
+        self.callback = callback
+
+    def cancel(self):
+        self.callback = None
+
+
+class FakeSymbols(Symbols):
+    pass
+
+
+class FakeHost:
+    """Implements tracing.host.TraceHost; tests set the attributes of the "current" task directly."""
+
+    profile = "6.1"
+
+    def __init__(self, version=(6, 1), arch="x86_64", profile="", cpus=2):
+        self.version = version
+        self.profile = profile or ".".join(map(str, version))
+        self.arch = architecture.get(arch)
+        self.mem = FlatMemory(size=1 << 22, byteorder=self.arch.byteorder)
+        self.layout = self.arch.pt_regs_for(version)
+        self.symbols = FakeSymbols()
+        self.types = TypeTable(self.arch.model, version=version, arch=arch)
+        self.types.load_headers()
+        self.nr_cpus = cpus
+        self.address = {}
+        for index, name in enumerate((*FUNCTIONS, *BLACKLISTED)):
+            self.address[name] = TEXT + 0x1000 + index * FUNCTION_SIZE
+            self.symbols.add(name, self.address[name], FUNCTION_SIZE)
+        self.symbols.add("_text", TEXT, 0x1000)  # not to be probed, as on the real machine
+        self.symbols.add("far_away", TEXT + 0x10000, 0x10000)
+        self.address["far_away"] = TEXT + 0x10000
+        self.symbols.add("linux_banner", DATA, 64, "R")
+        self.return_trampoline = TEXT + 0x100
+        self.ns = 1_000_000_000
+        self.cpu, self.pid, self.tgid, self.comm = 0, 81, 81, "sh"
+        self.flags = self.preempt = 0
+        self.user = None
+        self.armed = {}
+        self.return_handler = None
+        self.woken = []
+        self.log = []
+        self.timers = []
+        self.caps = {"sys_admin", "perfmon"}
+        self.tasks = {81: "task81", 82: "task82"}
+        self.task = "task81"
+        self.struct = 0
+
+    # TraceHost
+    def now_ns(self):
+        return self.ns
+
+    def cpu_id(self):
+        return self.cpu
+
+    def current_pid(self):
+        return self.pid
+
+    def current_tgid(self):
+        return self.tgid
+
+    def current_comm(self):
+        return self.comm
+
+    def current_uid(self):
+        return 0
+
+    def irq_flags(self):
+        return self.flags
+
+    def preempt_count(self):
+        return self.preempt
+
+    def user_mem(self):
+        return self.user
+
+    def capable(self, capability):
+        return capability in self.caps
+
+    def arm(self, addr, handler):
+        assert addr not in self.armed
+        self.armed[addr] = handler
+
+    def disarm(self, addr, handler):
+        assert self.armed.pop(addr) is handler
+
+    def set_return_handler(self, handler):
+        self.return_handler = handler
+
+    def is_kernel_text(self, addr):
+        return TEXT + 0x1000 <= addr < TEXT + 0x100000
+
+    def boundaries(self, name):
+        """As the real vfs_write of x86-64 begins: 5, 4, then every 4 bytes."""
+        start = self.address[name]
+        return [start, start + 5, start + 9, *range(start + 12, start + FUNCTION_SIZE, 4)]
+
+    def probe_blacklist(self):
+        return [(self.address[n], self.address[n] + FUNCTION_SIZE, n) for n in BLACKLISTED]
+
+    def wake(self, key):
+        self.woken.append(key)
+
+    def add_timer(self, delay_ns, callback):
+        timer = Timer(callback)
+        heapq.heappush(self.timers, (self.ns + delay_ns, id(timer), timer))
+        return timer
+
+    def pr(self, level, text):
+        self.log.append(text)
+
+    def find_task(self, pid):
+        return self.tasks.get(pid)
+
+    def current_task(self):
+        return self.task
+
+    def current_struct(self):
+        return self.struct
+
+    # for tests
+    def run_timers(self, until_ns):
+        while self.timers and self.timers[0][0] <= until_ns:
+            when, _, timer = heapq.heappop(self.timers)
+            self.ns = when
+            if timer.callback is not None:
+                timer.callback()
+        self.ns = until_ns
+
+    def regs(self, **fields):
+        """A struct pt_regs in kernel memory with these fields."""
+        addr = self.mem.alloc(self.layout.size, 16)
+        for name, value in fields.items():
+            self.layout.set(self.mem, addr, name, value & ((1 << 64) - 1))
+        return addr
+
+    def task_struct(self, comm="sh", pid=81, prio=120, **fields):
+        addr = self.mem.alloc(self.types.sizeof("struct task_struct"), 64)
+        view = self.types.view(self.mem, addr, "struct task_struct")
+        view.comm = comm
+        view.pid = pid
+        view.prio = prio
+        for name, value in fields.items():
+            view[name] = value
+        return addr
+
+
+class FakeSpaces:
+    """Implements tracing.host.UserSpaces over a dict of files."""
+
+    def __init__(self):
+        self.files = {"/h": b"\x90" * 0x10000}
+        self.maps = []  # (mm, start, end, offset, executable, inode)
+        self.armed = {}
+        self.mems = {}
+        self.mm = "mm1"
+        self.uret_handler = None
+
+    def resolve_path(self, path):
+        if path in ("/proc", "/dev/null"):
+            raise KernelError(EINVAL)
+        if path not in self.files:
+            raise KernelError(ENOENT)
+        return path
+
+    def inode_path(self, inode):
+        return inode
+
+    def inode_size(self, inode):
+        return len(self.files[inode])
+
+    def read_inode(self, inode, offset, size):
+        return self.files[inode][offset : offset + size]
+
+    def mappings(self, inode):
+        return [(mm, start, end, offset, x) for mm, start, end, offset, x, known in self.maps if known == inode]
+
+    def current_mm(self):
+        return self.mm
+
+    def mm_of_pid(self, pid):
+        return self.mm
+
+    def arm_user(self, mm, vaddr, handler):
+        assert (mm, vaddr) not in self.armed
+        self.armed[mm, vaddr] = handler
+
+    def disarm_user(self, mm, vaddr):
+        del self.armed[mm, vaddr]
+
+    def user_mem_of(self, mm):
+        return self.mems.setdefault(mm, FlatMemory(base=0x7F0000000000, size=1 << 16))
+
+    def uretprobe_trampoline(self, mm):
+        return 0x7FFFFFFFE000
+
+    def set_uret_handler(self, handler):
+        self.uret_handler = handler
+
+
+def machine(version=(6, 1), arch="x86_64", profile="", cpus=2):
+    host = FakeHost(version, arch, profile, cpus)
+    spaces = FakeSpaces()
+    tracing = Tracing(host, spaces)
+    tracing.host_spaces = spaces
+    return tracing
+
+
+def node(tracing, path):
+    here = tracing.tracefs.root
+    for part in path.split("/"):
+        here = here.lookup(part)
+    return here
+
+
+def cat(tracing, path):
+    file = node(tracing, path).open(0o4000)
+    text, pos = b"", 0
+    while chunk := file.read(65536, pos):
+        text, pos = text + chunk, pos + len(chunk)
+    file.release()
+    return text.decode("latin-1")
+
+
+def echo(tracing, path, text, append=False):
+    file = node(tracing, path).open(0o1 | (0o2000 if append else 0o1000))
+    try:
+        data = text if isinstance(text, bytes) else text.encode("latin-1")
+        return file.write(data, 0)
+    finally:
+        file.release()
