@@ -20,6 +20,24 @@ TASK_COMM_LEN = 16
 Assign = Callable[..., Any]
 
 
+# Members that Linux spells as macros.  include/net/sock.h, include/net/inet_sock.h
+MACRO_MEMBERS = {
+    "sk_family": "__sk_common.skc_family",
+    "sk_state": "__sk_common.skc_state",
+    "sk_num": "__sk_common.skc_num",
+    "sk_dport": "__sk_common.skc_dport",
+    "sk_daddr": "__sk_common.skc_daddr",
+    "sk_rcv_saddr": "__sk_common.skc_rcv_saddr",
+    "sk_v6_daddr": "__sk_common.skc_v6_daddr",
+    "sk_v6_rcv_saddr": "__sk_common.skc_v6_rcv_saddr",
+    "sk_cookie": "__sk_common.skc_cookie",
+    "inet_num": "sk.__sk_common.skc_num",
+    "inet_dport": "sk.__sk_common.skc_dport",
+    "inet_daddr": "sk.__sk_common.skc_daddr",
+    "inet_rcv_saddr": "sk.__sk_common.skc_rcv_saddr",
+}
+
+
 class AssignError(Exception):
     """A right-hand side that cannot be compiled: a type or member is missing, or a typo."""
 
@@ -191,18 +209,18 @@ class Reader:
         return self.ntohs(self._sock("inet_sport", sk))
 
     def inet_dport(self, sk: int) -> int:
-        return self.ntohs(self.mem.read_uint(sk + self.types.offsetof("struct sock", "sk_dport"), 2))
+        return self.ntohs(self.mem.read_uint(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_dport"]), 2))
 
     def inet_saddr(self, sk: int) -> bytes:
         return self.mem.read(sk + self.types.offsetof("struct inet_sock", "inet_saddr"), 4)
 
     def inet_daddr(self, sk: int) -> bytes:
-        return self.mem.read(sk + self.types.offsetof("struct sock", "sk_daddr"), 4)
+        return self.mem.read(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_daddr"]), 4)
 
     def _address6(self, sk: int, path: str, v4: bytes) -> bytes:
         """IPv6 address of an AF_INET6 socket, else the IPv4 one mapped (::ffff:a.b.c.d)."""
-        if self.member("struct sock", "sk_family", sk) == 10:
-            return self.mem.read(sk + self.types.offsetof("struct sock", path), 16)
+        if self.member("struct sock", MACRO_MEMBERS["sk_family"], sk) == 10:
+            return self.mem.read(sk + self.types.offsetof("struct sock", MACRO_MEMBERS[path]), 16)
         return bytes(10) + b"\xff\xff" + v4
 
     def inet_saddr_v6(self, sk: int) -> bytes:
@@ -215,18 +233,19 @@ class Reader:
         return self._sockaddr(sk, self._sock("inet_sport", sk), self.inet_saddr(sk), self.inet_saddr_v6(sk))
 
     def sockaddr_dst(self, sk: int) -> bytes:
-        port = self.mem.read_uint(sk + self.types.offsetof("struct sock", "sk_dport"), 2)
+        port = self.mem.read_uint(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_dport"]), 2)
         return self._sockaddr(sk, port, self.inet_daddr(sk), self.inet_daddr_v6(sk))
 
     def _sockaddr(self, sk: int, port: int, v4: bytes, v6: bytes) -> bytes:
-        family = int(self.member("struct sock", "sk_family", sk))
+        family = int(self.member("struct sock", MACRO_MEMBERS["sk_family"], sk))
         order: Any = self.mem.byteorder
         head = family.to_bytes(2, order) + port.to_bytes(2, order)
         return head + v4 if family == 2 else head + bytes(4) + v6
 
     def sock_gen_cookie(self, sk: int) -> int:
-        if self.types.has_member("struct sock", "sk_cookie"):
-            return self.mem.read_uint(sk + self.types.offsetof("struct sock", "sk_cookie"), 8)
+        path = MACRO_MEMBERS["sk_cookie"]
+        if self.types.has_member("struct sock", path):
+            return self.mem.read_uint(sk + self.types.offsetof("struct sock", path), 8)
         return 0
 
     def skb_shinfo(self, skb: int) -> int:
@@ -323,6 +342,7 @@ class _AssignParser(_Parser):
         while self.peek() == ".":
             self.take()
             path += "." + self.take()
+        path = MACRO_MEMBERS.get(path, path)
         member = self.types.resolve(f"{struct.kind} {struct.name}", path)
         target = member.type.strip
         if isinstance(target, ArrayType):

@@ -20,7 +20,9 @@ from arch.errors import (
     ENOTTY,
     KernelError,
 )
+from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Dentry, Inode, Path
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net import tcp
 from simkernel.net.skb import Skb
@@ -347,12 +349,29 @@ def socket_of(k: Any, fd: int) -> Socket:
     return file.private_data
 
 
+def socket_file(k: Any, socket: Socket, flags: int) -> Any:
+    """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""
+    mount = k.vfs.fs_values["sock_mnt"]
+    inode = Inode(mount.mnt_sb, c.S_IFSOCK | 0o777)
+    dentry = Dentry("", None, inode)
+    dentry.private = _socket_name
+    file = k.vfs.new_file(Path(mount, dentry), flags, SOCKET_FILE_OPS)
+    file.f_mode |= c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_OPENED | c.FMODE_STREAM
+    file.private_data = socket
+    k.vfs.mirror.file_flags(file)
+    return file
+
+
+def _socket_name(dentry: Dentry) -> str:
+    return f"socket:[{dentry.inode.i_ino}]"
+
+
 def new_socket_fd(k: Any, socket: Socket, flags: int) -> int:
     """sock_map_fd(): a descriptor for a socket."""
     file_flags = O_RDWR | (O_NONBLOCK if flags & SOCK_NONBLOCK else 0)
     files = k.current.files
     fd = files.get_unused_fd(bool(flags & SOCK_CLOEXEC))
-    socket.file = k.vfs.socket_file(SOCKET_FILE_OPS, socket, file_flags)
+    socket.file = socket_file(k, socket, file_flags)
     files.install(fd, socket.file)
     k.view(socket.addr, "struct socket").file = socket.file.addr
     return int(fd)

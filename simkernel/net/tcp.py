@@ -195,11 +195,13 @@ def tcp_v4_do_rcv(k: Any, sk: int, skb: int) -> Any:
     if k.net.socks[sk].state == TCP_ESTABLISHED:
         yield k.call("tcp_rcv_established", sk, skb)
         return 0
+    packet = k.net.skbs[skb]
     ret = yield k.call("tcp_rcv_state_process", sk, skb)
-    if ret:
-        yield from send_reset(k, k.net.skbs[skb])
-    if skb in k.net.skbs and k.net.skbs[skb].sk is None:
-        yield k.call("consume_skb", skb)
+    if k.net.skbs.get(skb) is packet:  # still the same packet at this address, and nobody's
+        if ret:
+            yield from send_reset(k, packet)
+        if packet.sk is None:
+            yield k.call("consume_skb", skb)
     return 0
 
 

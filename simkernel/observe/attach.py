@@ -157,7 +157,12 @@ class Attachments:
             for detach in armed:
                 detach()
             raise
-        return lambda: [detach() for detach in armed] and None
+
+        def detach_all() -> None:
+            for detach in armed:
+                detach()
+
+        return detach_all
 
     def _multi(self, prog: BpfProg, address: int, cookie: int, is_return: bool) -> Detach:
         kprobes = self.tracing.kprobes

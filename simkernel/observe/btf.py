@@ -29,7 +29,7 @@ def function_declarations(k: Any) -> list[FuncDecl]:
 def _renamed(prototype: Any, symbol: str) -> str:
     """The prototype's text with the symbol's name instead of its own."""
     head, _, tail = prototype.text.partition("(")
-    return head[: head.rindex(prototype.name)] + symbol + "(" + tail
+    return str(head[: head.rindex(prototype.name)] + symbol + "(" + tail)
 
 
 def tracepoint_parameters(k: Any) -> dict[str, list[tuple[str, Any]]]:

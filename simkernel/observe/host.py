@@ -46,7 +46,7 @@ class Host(BpfSide):
         self.layout = k.cpu.layout
         self.return_trampoline: int = k.text.kretprobe_trampoline
         self._probes: dict[tuple[int, ProbeHandler], Any] = {}
-        self._boundaries: dict[str, frozenset[int]] = {}
+        self._boundaries: dict[str, tuple[int, ...]] = {}
         self._text_start: int = k.mem.map.text_base
         self._caller_regs = 0
         self.init_bpf()
@@ -79,6 +79,9 @@ class Host(BpfSide):
         return self.k.current  # type: ignore[no-any-return]
 
     def current_task_address(self) -> int:
+        return int(self.k.current.addr)
+
+    def current_struct(self) -> int:
         return int(self.k.current.addr)
 
     def find_task(self, pid: int) -> Hashable | None:
@@ -118,12 +121,12 @@ class Host(BpfSide):
     def is_kernel_text(self, addr: int) -> bool:
         return self._text_start <= addr < self.k.text.end and self.symbols.lookup(addr) is not None
 
-    def boundaries(self, name: str) -> frozenset[int]:
+    def boundaries(self, name: str) -> tuple[int, ...]:
         """Addresses of the instructions of a function."""
         found = self._boundaries.get(name)
         if found is None:
             start = self.symbols.address(name) or 0
-            found = frozenset(start + offset for offset in self.k.text.boundaries(name))
+            found = tuple(start + offset for offset in self.k.text.boundaries(name))
             self._boundaries[name] = found
         return found
 

@@ -26,4 +26,4 @@ def install(k: Any) -> None:
         for attribute, text in PMU_FORMATS.get(name, {}).items():
             sysfs_file(k.vfs, f"{base}/format/{attribute}", AttrFile(lambda text=text: f"{text}\n"))  # type: ignore[misc]
     if k.version.at_least("5.4"):
-        sysfs_file(k.vfs, "kernel/btf/vmlinux", AttrFile(lambda: btf.vmlinux(k).write(), mode=0o444))
+        sysfs_file(k.vfs, "kernel/btf/vmlinux", AttrFile(lambda: btf.vmlinux(k).encode(), mode=0o444))
