@@ -7,7 +7,7 @@ from typing import Final, NamedTuple, NoReturn
 from arch.errors import EINVAL, ENOENT, ENOTSUPP
 from bpf import uapi
 from bpf.btf.codec import MODIFIERS, Btf, BtfType, Kind
-from bpf.verifier import attach_rules
+from bpf.verifier import attach_rules, struct_ops
 from bpf.verifier.btf_walk import is_any_enum, kind_text, type_by_id
 from bpf.verifier.env import Env
 from bpf.verifier.types import MEM_RDONLY, PTR_MAYBE_NULL, PTR_TO_BTF_ID, PTR_TO_BUF
@@ -52,7 +52,7 @@ def check_attach_btf_id(env: Env) -> None:
     if env.expected_attach_type == uapi.BPF_TRACE_RAW_TP:
         env.facts.attach_btf_trace = True
     elif env.expected_attach_type == uapi.BPF_TRACE_ITER:
-        if not name.startswith("bpf_iter_"):
+        if name.removeprefix("bpf_iter_") not in _ITERATORS or not name.startswith("bpf_iter_"):
             env.reject(EINVAL)
         env.facts.ctx_arg_info = iter_ctx_args(env, name)
     elif kind == uapi.BPF_PROG_TYPE_LSM:
@@ -80,8 +80,21 @@ _ERROR_INJECTABLE: Final = frozenset(
 _SYSCALL_PREFIXES: Final = ("__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_", "__x64_compat_sys_", "__arm64_sys_")
 
 
-def is_error_injectable(name: str) -> bool:
-    """within_error_injection_list()."""
+_NO_LSM_HOOKS: Final = frozenset(
+    {
+        "bpf_lsm_find_cgroup_shim",
+        "bpf_lsm_func_proto",
+        "bpf_lsm_init",
+        "bpf_lsm_is_sleepable_hook",
+        "bpf_lsm_verify_prog",
+    }
+)
+
+
+def is_error_injectable(env: Env, name: str) -> bool:
+    """within_error_injection_list(): empty in a kernel without CONFIG_FUNCTION_ERROR_INJECTION, as Debian's is."""
+    if "FUNCTION_ERROR_INJECTION" not in env.config:
+        return False
     return name in _ERROR_INJECTABLE or name.startswith(_SYSCALL_PREFIXES)
 
 
@@ -118,7 +131,7 @@ _ITERATORS: Final[dict[str, tuple[tuple[int, int, str], ...]]] = {
 
 def iter_ctx_args(env: Env, name: str) -> tuple[CtxArg, ...]:
     """What bpf_iter_prog_supported() copies from the iterator's target."""
-    rows = _ITERATORS.get(name.removeprefix("bpf_iter_"), ())
+    rows = _ITERATORS[name.removeprefix("bpf_iter_")]
     return tuple(
         CtxArg(offset, word, env.vmlinux.find(struct, Kind.STRUCT) if struct else 0) for offset, word, struct in rows
     )
@@ -134,15 +147,8 @@ def _check_lsm(env: Env, name: str) -> None:
     btf_id = env.request.attach_btf_id
     if name in attach_rules.DISABLED_LSM_HOOKS:
         env.reject(EINVAL, f"attach_btf_id {btf_id} points to disabled hook {name}")
-    if not name.startswith("bpf_lsm_"):
+    if not name.startswith("bpf_lsm_") or name in _NO_LSM_HOOKS:
         env.reject(EINVAL, f"attach_btf_id {btf_id} points to wrong type name {name}")
-
-
-# struct: members that a program may not be
-_STRUCT_OPS: Final[dict[str, frozenset[str]]] = {
-    "bpf_dummy_ops": frozenset(),
-    "tcp_congestion_ops": frozenset({"get_info"}),
-}
 
 
 def _check_struct_ops(env: Env) -> None:
@@ -152,7 +158,7 @@ def _check_struct_ops(env: Env) -> None:
     btf: Btf | None = env.vmlinux
     btf_id = env.request.attach_btf_id
     t = type_by_id(btf, btf_id) if btf is not None else None
-    if btf is None or t is None or t.kind is not Kind.STRUCT or t.name not in _STRUCT_OPS:
+    if btf is None or t is None or t.kind is not Kind.STRUCT or t.name not in struct_ops.STRUCTS:
         env.reject(ENOTSUPP, f"attach_btf_id {btf_id} is not a supported struct")
     index = env.expected_attach_type
     if index >= len(t.members):
@@ -162,11 +168,12 @@ def _check_struct_ops(env: Env) -> None:
     proto = btf.resolved(pointer.type) if pointer.kind is Kind.PTR else None
     if proto is None or proto.kind is not Kind.FUNC_PROTO:
         env.reject(EINVAL, f"attach to invalid member {member.name}(@idx {index}) of struct {t.name}")
-    if member.name in _STRUCT_OPS[t.name]:
+    if member.name in struct_ops.STRUCTS[t.name]:
         env.reject(ENOTSUPP, f"attach to unsupported member {member.name} of struct {t.name}")
     env.facts.attach_func_proto = proto
     env.facts.attach_func_name = member.name
     env.attach_member = member.name
+    env.struct_ops = t.name
 
 
 # ---- targets ----
@@ -213,7 +220,7 @@ def _check_target(env: Env) -> tuple[str, BtfType | None]:
     elif attach == uapi.BPF_MODIFY_RETURN:
         if target is not None:
             env.reject(EINVAL, "can't modify return codes of BPF programs")
-        if not is_error_injectable(t.name) and not t.name.startswith("security_"):
+        if not is_error_injectable(env, t.name) and not t.name.startswith("security_"):
             env.reject(EINVAL, f"{t.name}() is not modifiable")
     return t.name, known
 
@@ -265,7 +272,7 @@ def _check_target_prog(env: Env, t: BtfType, btf_id: int) -> bool:
 def _check_sleepable(env: Env, name: str) -> None:
     kind = env.request.prog_type
     if kind == uapi.BPF_PROG_TYPE_TRACING:
-        fine = name not in attach_rules.NON_SLEEPABLE_ERROR_INJECT and is_error_injectable(name)
+        fine = name not in attach_rules.NON_SLEEPABLE_ERROR_INJECT and is_error_injectable(env, name)
     else:
         fine = kind == uapi.BPF_PROG_TYPE_LSM and name in attach_rules.SLEEPABLE_LSM_HOOKS
     if not fine:

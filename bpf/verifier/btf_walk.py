@@ -70,6 +70,11 @@ def type_by_id(btf: Btf, type_id: int) -> BtfType | None:
     return btf[type_id]
 
 
+def shown_name(name: str) -> str:
+    """__btf_name_by_offset()."""
+    return name or "(anon)"
+
+
 def kind_text(t: BtfType) -> str:
     """btf_type_str()."""
     return "UNKNOWN" if t.kind is Kind.VOID else t.kind.name
@@ -179,11 +184,11 @@ def btf_struct_walk(env: Env, btf: Btf, type_id: int, off: int, size: int, flag:
     t = btf[type_id]
     while True:
         if t.kind not in COMPOSITES:
-            env.reject(EINVAL, f"Type '{t.name}' is not a struct")
+            env.reject(EINVAL, f"Type '{shown_name(t.name)}' is not a struct")
         if off + size > t.size:
             beyond = _flexible_array(btf, t, off)
             if beyond is None:
-                env.reject(EACCES, f"access beyond struct {t.name} at off {off} size {size}")
+                env.reject(EACCES, f"access beyond struct {shown_name(t.name)} at off {off} size {size}")
             if beyond[0].kind is Kind.INT:
                 return Step(WALK_SCALAR)
             t, off = beyond
@@ -208,7 +213,7 @@ def _walk_members(env: Env, btf: Btf, t: BtfType, off: int, size: int, flag: int
             break
         resolved = resolve_size(btf, member.type)
         if resolved is None:
-            env.reject(EFAULT, f"field {member.name} doesn't have size")
+            env.reject(EFAULT, f"field {shown_name(member.name)} doesn't have size")
         end = start + resolved.size
         if off >= end:
             continue
@@ -227,7 +232,7 @@ def _walk_members(env: Env, btf: Btf, t: BtfType, off: int, size: int, flag: int
             if msize != size or off != start:
                 env.reject(
                     EACCES,
-                    f"cannot access ptr member {member.name} with moff {start} in struct {t.name} "
+                    f"cannot access ptr member {shown_name(member.name)} with moff {start} in struct {shown_name(t.name)} "
                     f"with off {off} size {size}",
                 )
             target = btf.skip(mtype.type)
@@ -236,11 +241,11 @@ def _walk_members(env: Env, btf: Btf, t: BtfType, off: int, size: int, flag: int
         if off + size > end and not flag & PTR_UNTRUSTED:
             env.reject(
                 EACCES,
-                f"access beyond the end of member {member.name} (mend:{end}) in struct {t.name} "
+                f"access beyond the end of member {shown_name(member.name)} (mend:{end}) in struct {shown_name(t.name)} "
                 f"with off {off} size {size}",
             )
         return Step(WALK_SCALAR)
-    env.reject(EINVAL, f"struct {t.name} doesn't have field at offset {off}")
+    env.reject(EINVAL, f"struct {shown_name(t.name)} doesn't have field at offset {off}")
 
 
 def btf_struct_access(env: Env, btf: Btf, type_id: int, off: int, size: int) -> tuple[int, int, int]:
@@ -291,6 +296,7 @@ def is_prog_ctx_type(env: Env, btf: Btf, pointer: BtfType, prog_type: int, arg: 
 
 def _ctx_arg_idx(btf: Btf, proto: BtfType | None, off: int) -> int:
     """Which argument lies at an offset; one more: the return value; get_ctx_arg_idx()."""
+    off &= 0xFFFFFFFF  # compared unsigned: below zero is beyond the last argument
     if proto is None:
         return off // 8
     at = 0
@@ -337,7 +343,9 @@ def btf_ctx_access(env: Env, off: int, info: Any) -> bool:
     if is_small_int(t) or is_any_enum(t) or t.kind is Kind.STRUCT:
         return True
     if t.kind is not Kind.PTR:
-        env.verbose(f"func '{name}' arg{arg} '{t.name}' has type {kind_text(t)}. Only pointer access is allowed\n")
+        env.verbose(
+            f"func '{name}' arg{arg} '{shown_name(t.name)}' has type {kind_text(t)}. Only pointer access is allowed\n"
+        )
         return False
     return _pointer_argument(env, btf, t, off, arg, info)
 
@@ -385,7 +393,7 @@ def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, 
     if t.kind not in COMPOSITES:
         env.verbose(f"func '{name}' arg{arg} type {kind_text(t)} is not a struct\n")
         return False
-    env.verbose(f"func '{name}' arg{arg} has btf_id {info.btf_id} type {kind_text(t)} '{t.name}'\n")
+    env.verbose(f"func '{name}' arg{arg} has btf_id {info.btf_id} type {kind_text(t)} '{shown_name(t.name)}'\n")
     return True
 
 

@@ -212,7 +212,9 @@ class Env:
         self.attach_btf: Any = request.attach_btf or request.vmlinux_btf
         self.attach_prog: Any = request.attach_prog
         self.attach_member: str | None = None
+        self.struct_ops = ""  # struct whose member the program is
         self.version: Any = request.version
+        self.config: frozenset[str] = getattr(request, "config", frozenset())  # kernel options Debian lacks
         self.btf_ctx_access: Callable[[int, int, int, Any], bool] = lambda off, size, access, info: False
         self.seen_direct_write = False
         self.explore_alu_limits = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bpf.btf.codec import Kind
 from bpf.disasm import line_6_1
 from bpf.insn import BPF_LD_IMM64, BPF_PSEUDO_KFUNC_CALL, Insn
 from bpf.verifier.env import Env
@@ -11,8 +12,10 @@ def _kfunc_name(env: Env, insn: Insn) -> str | None:
     """disasm_kfunc_name()."""
     if insn.src_reg != BPF_PSEUDO_KFUNC_CALL:
         return None
-    desc = env.kfuncs.get((insn.imm, insn.off))
-    return desc.name if desc is not None else None
+    if insn.off:
+        return "<error>"  # of a module, and no module here has BTF
+    func = env.vmlinux[insn.imm]
+    return "" if func.kind is Kind.VOID else str(func.name)
 
 
 def insn_text(env: Env, idx: int) -> str:

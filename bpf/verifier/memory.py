@@ -52,6 +52,7 @@ from bpf.verifier.stack import (
     check_stack_write,
 )
 from bpf.verifier.state import DEF_NOT_SUBREG, UNKNOWN, Value, known_scalar, known_zero
+from bpf.verifier.struct_ops import struct_access
 from bpf.verifier.tnum import tnum_add, tnum_const, tnum_is_aligned, tnum_text
 from bpf.verifier.types import (
     CONST_PTR_TO_MAP,
@@ -396,18 +397,21 @@ def _access_btf(env: Env, regno: int, off: int, size: int, access: int, value_re
         env.reject(EACCES, f"R{regno} is ptr_{name} access user memory: off={off}")
     if v.type & MEM_PERCPU:
         env.reject(EACCES, f"R{regno} is ptr_{name} access percpu memory: off={off}")
-    if access != READ:
-        _check_btf_write(env, name)
-    loaded = btf_struct_access(env, v.raw1, v.raw2, off, size)
+    if env.struct_ops:
+        loaded = struct_access(env, v.raw1, v.raw2, off, size, access)
+    else:
+        if access != READ:
+            _refuse_btf_write(env)
+        loaded = btf_struct_access(env, v.raw1, v.raw2, off, size)
     flags = loaded[2] | (v.type & PTR_UNTRUSTED)
     if access == READ and value_regno >= 0:
         _mark_btf_load(env, value_regno, loaded, v.raw1, flags)
 
 
-def _check_btf_write(env: Env, name: str) -> None:
-    """Nothing in the kernel may be written, but for what a program type's own operations allow (none here)."""
+def _refuse_btf_write(env: Env) -> None:
+    """Nothing of the kernel may be written; connection tracking, a module, would have its say for some types."""
     if env.prog_type in (uapi.BPF_PROG_TYPE_SCHED_CLS, uapi.BPF_PROG_TYPE_SCHED_ACT, uapi.BPF_PROG_TYPE_XDP):
-        env.reject(EACCES)  # connection tracking, a module, would have a say
+        env.reject(EACCES)
     env.reject(EACCES, "only read is supported")
 
 

@@ -22,6 +22,7 @@ from bpf.verifier.prepare import check_btf_info, resolve_pseudo_ldimm64
 from bpf.verifier.regs import mark_unknown
 from bpf.verifier.rewrite import rewrite
 from bpf.verifier.state import Reg, VerifierState, known_zero
+from bpf.verifier.struct_ops import adjust_argument
 from bpf.verifier.types import PTR_TO_CTX, PTR_TO_MEM, SCALAR_VALUE, base_type
 
 
@@ -111,7 +112,10 @@ def verify(request: VerifyRequest) -> Verdict:
     env = Env(request)
 
     def ctx_access(off: int, size: int, access: int, info: object) -> bool:
-        return btf_ctx_access(env, off, info)
+        valid = btf_ctx_access(env, off, info)
+        if valid:
+            adjust_argument(env, info)
+        return valid
 
     env.btf_ctx_access = ctx_access
     ret = 0

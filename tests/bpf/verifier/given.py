@@ -65,7 +65,6 @@ def make_map(definition, number, trusted):
         add_special_fields(info, definition["btf_value_type"])
     if info.map_type == uapi.BPF_MAP_TYPE_ARRAY:
         add_values(info, bytes.fromhex(definition.get("value", "")), number)
-    info.frozen = bool(info.map_flags & uapi.BPF_F_RDONLY_PROG)
     return info
 
 
