@@ -183,11 +183,15 @@ def runs_of(numbers: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
 @kernel_function("ssize_t simfs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)", source="fs/ext4/file.c")
 def simfs_file_read_iter(k: Any, iocb: int, to: int) -> Any:
     """read(): through the page cache."""
-    return (yield k.call("generic_file_read_iter", iocb, to))
+    return (yield k.call("filemap_read", iocb, to, 0))
 
 
-@kernel_function("ssize_t generic_file_read_iter(struct kiocb *iocb, struct iov_iter *iter)", source="mm/filemap.c")
-def generic_file_read_iter(k: Any, iocb: int, iter_: int) -> Any:
+@kernel_function(
+    "ssize_t filemap_read(struct kiocb *iocb, struct iov_iter *iter, ssize_t already_read)",
+    source="mm/filemap.c",
+    names={None: "do_generic_file_read", "4.14": "generic_file_buffered_read", "5.12": "filemap_read"},
+)
+def filemap_read(k: Any, iocb: int, iter_: int, already_read: int) -> Any:
     """Bring the missing pages in, then copy."""
     request = k.vfs.objects[iocb]
     inode = request.file.f_inode

@@ -656,12 +656,13 @@ def truncate_path(k: Any, file_or_inode: Any, size: int) -> None:
 
 
 @kernel_function("int vfs_fsync_range(struct file *file, loff_t start, loff_t end, int datasync)", source="fs/sync.c")
-def vfs_fsync_range(k: Any, file_addr: int, start: int, end: int, datasync: int) -> int:
+def vfs_fsync_range(k: Any, file_addr: int, start: int, end: int, datasync: int) -> Any:
     """Memory is all there is: nothing to write."""
     file = k.vfs.files[file_addr]
     if file.f_op.fsync is None:
         return -EINVAL
-    return int(file.f_op.fsync(k, file))
+    ret = file.f_op.fsync(k, file)
+    return ret if isinstance(ret, int) else (yield from ret)
 
 
 @kernel_function("int vfs_fsync(struct file *file, int datasync)", source="fs/sync.c")
@@ -683,15 +684,29 @@ def sys_fdatasync(k: Any, fd: int) -> Any:
 
 
 @syscall("sync", "", source="fs/sync.c")
-def sys_sync(k: Any) -> int:
+def sys_sync(k: Any) -> Any:
     """sync(2)."""
+    return (yield k.call("ksys_sync"))
+
+
+@kernel_function("void ksys_sync(void)", source="fs/sync.c")
+def ksys_sync(k: Any) -> Any:
+    """Every super block that has something to write."""
+    for sb in dict.fromkeys(mnt.mnt_sb for mnt in k.vfs.mounts):
+        yield from _sync_filesystem(k, sb)
     return 0
 
 
+def _sync_filesystem(k: Any, sb: Any) -> Any:
+    sync_fs = getattr(sb, "sync_fs", None)
+    if sync_fs is not None:
+        yield from sync_fs(k)
+
+
 @syscall("syncfs", "int fd", source="fs/sync.c")
-def sys_syncfs(k: Any, fd: int) -> int:
+def sys_syncfs(k: Any, fd: int) -> Any:
     """syncfs(2)."""
-    k.vfs.fget(fd)
+    yield from _sync_filesystem(k, k.vfs.fget(fd).f_inode.i_sb)
     return 0
 
 
