@@ -262,11 +262,27 @@ class SkBuff(KernelStruct):
         self.set("head", fresh)
         self.set("end", new_end)
         self.set("data", fresh + more_head + (data - head))
-        for member in ("tail", "network_header", "transport_header", "mac_header"):
-            value = self.get(member)
-            if member == "tail" or value != 0xFFFF:
-                self.set(member, value + more_head)
+        # also a transport header that was never set moves, and counts as set from then on
+        for member in ("tail", "network_header", "transport_header"):
+            self.set(member, self.get(member) + more_head)
+        if self.get("mac_header") != 0xFFFF:
+            self.set("mac_header", self.get("mac_header") + more_head)
         self.set("cloned", self.get("cloned") & ~1)
+
+    def shared(self, member: str) -> int:
+        """A member of struct skb_shared_info."""
+        offset, size = OFFSETS[f"skb_shared_info.{member}"]
+        return int(self.mem.read_uint(self.shinfo + offset, size))
+
+    def set_shared(self, member: str, value: int) -> None:
+        """Change a member of struct skb_shared_info."""
+        offset, size = OFFSETS[f"skb_shared_info.{member}"]
+        self.mem.write_uint(self.shinfo + offset, size, value)
+
+    @property
+    def is_gso(self) -> bool:
+        """The packet stands for several, to be cut later.  skb_is_gso()."""
+        return bool(self.shared("gso_size"))
 
     # -- headers
 

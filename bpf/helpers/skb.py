@@ -16,6 +16,7 @@ from arch.errors import (
     EACCES,
     EAFNOSUPPORT,
     EAGAIN,
+    EBADMSG,
     EFAULT,
     EINVAL,
     ENODEV,
@@ -442,6 +443,9 @@ def bpf_skb_change_tail(host: Any, skb_at: int, length: int, flags: int, *_: int
         skb.put(grow)
     elif length < skb.len:
         skb.trim(length)
+    if not result and skb.is_gso:
+        for member in ("gso_size", "gso_segs", "gso_type"):
+            skb.set_shared(member, 0)
     skb.compute_data_pointers()
     return result
 
@@ -451,7 +455,7 @@ def bpf_skb_change_head(host: Any, skb_at: int, room: int, flags: int, *_: int) 
     """Make room for a link-layer header."""
     skb, room = SkBuff(host.mem, skb_at), room & M32
     result = 0
-    if flags or skb.len + room > BPF_SKB_MAX_LEN:
+    if flags or skb.len + room > M32 or (skb.len + room > BPF_SKB_MAX_LEN and not skb.is_gso):
         result = -EINVAL
     else:
         _make_headroom(skb, room)
@@ -514,7 +518,7 @@ def bpf_skb_adjust_room(host: Any, skb_at: int, diff: int, mode: int, flags: int
     offset = _mac_header_len(skb) + (base if mode == BPF_ADJ_ROOM_NET else 0)
     current = skb.len - (skb.network_header() - skb.data)
     too_small = -diff >= current or current + diff < base
-    if (diff < 0 and too_small) or (diff >= 0 and skb.len + diff > BPF_SKB_MAX_LEN):
+    if (diff < 0 and too_small) or (diff >= 0 and skb.len + diff > BPF_SKB_MAX_LEN and not skb.is_gso):
         return -ENOTSUPP
     result = _shrink(skb, offset, -diff, flags) if diff < 0 else _grow(skb, offset, diff, flags)
     if not result and not flags & BPF_F_ADJ_ROOM_NO_CSUM_RESET:
@@ -526,12 +530,16 @@ def bpf_skb_adjust_room(host: Any, skb_at: int, diff: int, mode: int, flags: int
 def _shrink(skb: SkBuff, offset: int, count: int, flags: int) -> int:
     if flags & ~(BPF_F_ADJ_ROOM_FIXED_GSO | BPF_F_ADJ_ROOM_NO_CSUM_RESET):
         return -EINVAL
+    if skb.is_gso:
+        return -ENOTSUPP  # neither TCP nor UDP segments
     return _header_pop(skb, offset, count)
 
 
 def _grow(skb: SkBuff, offset: int, count: int, flags: int) -> int:
     """Encapsulation as far as lengths and headers show it."""
     ipv4, ipv6, gre, udp = (bool(flags & bit) for bit in (2, 4, 8, 16))
+    if skb.is_gso:
+        return -ENOTSUPP  # neither TCP nor UDP segments
     encap = ipv4 or ipv6
     if encap:
         inner_mac_len = flags >> 56
@@ -683,6 +691,8 @@ def bpf_clone_redirect(host: Any, skb_at: int, ifindex: int, flags: int, *_: int
     skb = SkBuff(host.mem, skb_at)
     if flags & ~BPF_F_INGRESS:
         return -EINVAL
+    if skb.is_gso and not skb.shared("gso_type"):
+        return -EBADMSG
     known = NetDevice(host.mem, skb.get("dev")).get("ifindex") if skb.get("dev") else 0
     return 0 if ifindex & M32 == known else -EINVAL
 
@@ -821,7 +831,10 @@ def bpf_skb_check_mtu(host: Any, skb_at: int, ifindex: int, mtu_at: int, diff: i
     if flags & ~1 or (flags & 1 and (_s32(diff) or host.mem.read_uint(mtu_at, 4))):
         host.mem.write_uint(mtu_at, 4, 0)
         return -EINVAL
-    return _check_mtu(host, skb.get("dev"), ifindex, mtu_at, skb.len, diff)
+    result = _check_mtu(host, skb.get("dev"), ifindex, mtu_at, skb.len, diff)
+    if result == BPF_MTU_CHK_RET_FRAG_NEEDED and skb.is_gso:
+        return -EINVAL if flags & 1 and skb.get("transport_header") == M16 else BPF_MTU_CHK_RET_SUCCESS
+    return result
 
 
 @_kernel
