@@ -160,8 +160,11 @@ def copy_files(k: Any, clone_flags: int, tsk: int) -> int:
 
 @kernel_function("int copy_fs(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
 def copy_fs(k: Any, clone_flags: int, tsk: int) -> int:
-    """Give a new task its root, working directory and umask."""
+    """Give a new task its root, working directory and umask; and what else /proc keeps per process."""
     task, old = k.task_at(tsk), k.current.fs
+    adj = getattr(getattr(k.current, "signal", None), "oom_score_adj", 0)
+    if adj:
+        task.signal.oom_score_adj = adj
     if old is None:
         task.fs = None
     elif clone_flags & CLONE_FS:

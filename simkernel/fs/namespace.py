@@ -134,7 +134,7 @@ def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data
         k.mem.free(addr)
 
 
-@syscall("umount", "char *name, int flags", source="fs/namespace.c")
+@syscall("umount2", "char *name, int flags", source="fs/namespace.c")
 def sys_umount(k: Any, name: int, flags: int) -> int:
     """umount2(2)."""
     if flags & ~(c.MNT_FORCE | c.MNT_DETACH | c.MNT_EXPIRE | c.UMOUNT_NOFOLLOW):

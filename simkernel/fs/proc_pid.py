@@ -380,7 +380,12 @@ def _comm_write(k: Any, task: Any, data: bytes) -> None:
         task.comm = comm
 
 
-def _store_int(values: dict[str, int], key: str, low: int, high: int) -> Callable[[bytes], None]:
+def _oom_score_adj(task: Any) -> int:
+    """signal->oom_score_adj: inherited by children (copy_fs() sees to it)."""
+    return int(getattr(getattr(task, "signal", None), "oom_score_adj", 0))
+
+
+def _store_oom(task: Any, low: int, high: int, scale: Callable[[int], int]) -> Callable[[bytes], None]:
     def store(data: bytes) -> None:
         try:
             value = int(data.split(b"\0")[0].strip() or b"x", 0)
@@ -388,7 +393,7 @@ def _store_int(values: dict[str, int], key: str, low: int, high: int) -> Callabl
             raise KernelError(EINVAL, "not a number") from None
         if not low <= value <= high:
             raise KernelError(EINVAL, "out of range")
-        values[key] = value
+        task.signal.oom_score_adj = scale(value)
 
     return store
 
@@ -465,7 +470,6 @@ class PidDir(Dir):
     def _fill(self, net: Any) -> None:
         k, task, vfs = self.k, self.task, self.k.vfs
         add = self.add
-        values: dict[str, int] = vfs.fs_values.setdefault(("oom", task.tgid), {"adj": 0})
 
         def text(
             name: str, show: Callable[[], str | bytes], mode: int = 0o444, store: Any = None, fops: Any = None
@@ -523,8 +527,14 @@ class PidDir(Dir):
         text("cpuset", lambda: "/\n")
         text("cgroup", lambda: f"0::{_cgroup_path(k, task)}\n")
         text("oom_score", lambda: "0\n")
-        text("oom_adj", lambda: f"{values['adj'] * 17 // 1000}\n", 0o644, _store_int(values, "old", -17, 15))
-        text("oom_score_adj", lambda: f"{values['adj']}\n", 0o644, _store_int(values, "adj", -1000, 1000), OOM_FOPS)
+        text(
+            "oom_adj", lambda: f"{_oom_score_adj(task) * 17 // 1000}\n", 0o644,
+            _store_oom(task, -17, 15, lambda v: 1000 if v == 15 else v * 1000 // 17),
+        )  # fmt: skip
+        text(
+            "oom_score_adj", lambda: f"{_oom_score_adj(task)}\n", 0o644, _store_oom(task, -1000, 1000, lambda v: v),
+            OOM_FOPS,
+        )  # fmt: skip
         text("loginuid", lambda: "4294967295", 0o644, lambda data: None)
         text("sessionid", lambda: "4294967295")
         if self.whole:
@@ -601,7 +611,6 @@ def find_process(k: Any, name: str, cache: dict[int, PidDir], net: Any) -> PidDi
     if node is None or node.task is not task:
         for pid in [p for p, n in cache.items() if n.gone]:
             del cache[pid]
-            k.vfs.fs_values.pop(("oom", pid), None)
         node = cache[task.pid] = PidDir(k, task, True, net)
     return node
 

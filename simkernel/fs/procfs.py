@@ -259,8 +259,8 @@ def make_root(vfs: Vfs) -> Dir:
     text("meminfo", lambda: meminfo(k))
     text("misc", lambda: "")
     text("modules", lambda: "")
-    root.add("mounts", Link("self/mounts"))
-    root.add("net", Link("self/net"))
+    for name, target in (("mounts", "self/mounts"), ("net", "self/net")):
+        root.add(name, Link(target)).size = len(target)
     text("partitions", lambda: _from(k, "partitions"))
     text("schedstat", lambda: f"version 15\ntimestamp {k.clock.now_ns // 4_000_000}\n")
     text("softirqs", lambda: _from(k, "softirqs"))
@@ -290,6 +290,7 @@ def _set_fops(directory: Dir, fops: FileOperations) -> None:
             _set_fops(node, fops)
         else:
             node.fops = fops
+            node.strict = True
 
 
 def _from(k: Any, name: str) -> str:

@@ -198,9 +198,11 @@ class PseudoInode(Inode):
         elif kind == c.S_IFREG:
             self.i_fop = getattr(node, "fops", None) or sb.file_fops(node, name)
             self.i_size = getattr(node, "size", 0) or sb.file_size
-        elif kind == c.S_IFLNK and sb.link_size:
-            target = node.readlink()
-            self.i_size = len(target) if isinstance(target, str) else 0
+        elif kind == c.S_IFLNK:
+            self.i_size = getattr(node, "size", 0)
+            if not self.i_size and sb.link_size:
+                target = node.readlink()
+                self.i_size = len(target) if isinstance(target, str) else 0
 
     def _static(self) -> dict[str, Any]:
         if getattr(self.node, "dynamic", False):
@@ -263,6 +265,12 @@ class PseudoInode(Inode):
             return str(text())
         target = self.node.readlink()
         return target if isinstance(target, str) else self.i_sb.vfs.d_path(target)
+
+    def permission(self, mask: int, cred: Cred) -> None:
+        """A node with `strict` set lets nobody past its mode bits (proc_sys_permission: root is no exception)."""
+        if getattr(self.node, "strict", False) and mask & ~(self.i_mode >> 6) & (c.MAY_READ | c.MAY_WRITE | c.MAY_EXEC):
+            raise KernelError(EACCES, "the mode forbids it")
+        super().permission(mask, cred)
 
     def mkdir(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """Where the node offers it (tracefs instances)."""
@@ -489,7 +497,9 @@ def proc_reg_read_iter(k: Any, iocb: int, it: int) -> Any:
     "ssize_t proc_reg_write(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="fs/proc/inode.c"
 )
 def proc_reg_write(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
-    """Keep the entry in use, and write it."""
+    """Keep the entry in use, and write it; EIO for what cannot be written."""
+    if getattr(getattr(k.vfs.files[file].private_data, "node", None), "store", True) is None:
+        return -EIO
     return (yield k.call("proc_simple_write", file, buf, count, ppos))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from arch.errors import EINVAL, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import SuperBlock
@@ -30,6 +31,15 @@ class AttrFile(PseudoFile):
     def __init__(self, read: Callable[[], str | bytes] | None = None, write: Any = None, mode: int | None = None,
                  size: int = 4096) -> None:  # fmt: skip
         super().__init__(read, write, mode, size)
+
+    def open(self, flags: int) -> Any:
+        """kernfs_fop_open(): EINVAL for an access that the attribute does not have."""
+        access = flags & c.O_ACCMODE
+        if access != c.O_RDONLY and (not self.mode & 0o222 or self.store is None):
+            raise KernelError(EINVAL, "cannot be written")
+        if access != c.O_WRONLY and (not self.mode & 0o444 or self.show is None):
+            raise KernelError(EINVAL, "cannot be read")
+        return super().open(flags)
 
 
 def _walk(root: Dir, path: str) -> tuple[Dir, str]:

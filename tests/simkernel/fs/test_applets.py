@@ -1,0 +1,77 @@
+"""busybox on the simulated machine prints what it prints on the real Linux 6.1: applets.txt, answers in applets.out.
+
+record_applets.py wrote the answers.  The scripts run one after the other on one machine, each in a directory of its own.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from simkernel.fs import rootfs
+
+HERE = Path(__file__).parent
+BUSYBOX = shutil.which("busybox")
+# Where we differ from the recorded answer, and why.  docs/differences.md has the list.
+DIFFERENT: dict[str, str] = {}
+
+
+def scripts():
+    text = (HERE / "applets.txt").read_text()
+    return dict(block.split("\n", 1) for block in text.split("### ")[1:])
+
+
+def answers():
+    found = re.findall(r"^@@@ (\S+) (\d+)\n(.*?)@@@ end$", (HERE / "applets.out").read_text(), re.M | re.S)
+    return {name: (int(status), output) for name, status, output in found}
+
+
+SCRIPTS, ANSWERS = scripts(), answers()
+
+
+def put_busybox(vfs):
+    rootfs.add_bytes_lazily(vfs, "/bin/busybox", Path(BUSYBOX).read_bytes())
+    for name in (HERE / "applets.list").read_text().split():
+        rootfs.add_link(vfs, f"/bin/{name}", "busybox")
+
+
+@pytest.fixture(scope="module")
+def box():
+    from simkernel.machine import boot
+
+    m = boot(arch="x86_64", kernel="6.1")
+    put_busybox(m.kernel.vfs)
+    for name, script in SCRIPTS.items():
+        rootfs.add_file(m.kernel.vfs, f"/cases/{name}", script)
+    yield m
+    m.close()
+
+
+def run_case(machine, name):
+    rootfs.make_directory(machine.kernel.vfs, f"/tmp/w/{name}")
+    result = machine.run(
+        [
+            "/bin/busybox",
+            "sh",
+            "-c",
+            f"exec </dev/null; cd /tmp/w/{name}; umask 022; busybox sh /cases/{name} >/tmp/result 2>&1; exit $?",
+        ],
+        timeout_host_s=60,
+    )
+    inode = machine.kernel.vfs.resolve("/tmp/result").dentry.inode
+    output = inode.i_mapping.read(0, inode.i_size).decode("utf-8", "surrogateescape")
+    return result.status, output
+
+
+def test_every_script_has_an_answer():
+    assert set(SCRIPTS) == set(ANSWERS)
+    assert len(SCRIPTS) >= 60
+
+
+@pytest.mark.skipif(BUSYBOX is None, reason="busybox-static is not installed")
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_applet(box, name):
+    status, output = run_case(box, name)
+    assert output == ANSWERS[name][1]
+    assert status == ANSWERS[name][0]
