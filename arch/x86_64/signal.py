@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 from arch.errors import EFAULT, KernelError
+from arch.sigframe import SA_ONSTACK, SA_RESTORER, choose_stack, restore_altstack
 from arch.x86_64.registers import USER_CS, USER_DS
 
 HAS_RESTORER = True
-SA_SIGINFO, SA_RESTORER, SA_ONSTACK = 4, 0x04000000, 0x08000000
 UC_OFFSET, MCONTEXT, SIGMASK, INFO = 8, 8 + 40, 8 + 40 + 256, 8 + 40 + 256 + 8
 FRAME_SIZE = INFO + 128
 FP_SIZE = 512
@@ -22,13 +22,6 @@ REDZONE = 128
 SIGCONTEXT = ("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "di", "si", "bp", "bx", "dx", "ax", "cx", "sp",
               "ip", "flags")  # fmt: skip
 FIX_EFLAGS = 0x50DD5  # what a handler may change: AC OF DF TF SF ZF AF PF CF RF
-
-
-def choose_stack(task: Any, sp: int, on_altstack: bool) -> int:
-    """get_sigframe(): the alternate stack if asked for and not already on it."""
-    if on_altstack and task.sas_size and not task.sas_sp < sp <= task.sas_sp + task.sas_size:
-        return int(task.sas_sp + task.sas_size)
-    return sp
 
 
 def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> None:
@@ -76,13 +69,3 @@ def rt_sigreturn(k: Any, regs: int) -> int:
         k.restore_fp(fp)
     restore_altstack(k, raw[UC_OFFSET + 16 : UC_OFFSET + 40])
     return int.from_bytes(raw[SIGMASK : SIGMASK + 8], "little")
-
-
-def restore_altstack(k: Any, raw: bytes) -> None:
-    """restore_altstack(): what the handler's frame says."""
-    task = k.current
-    flags = int.from_bytes(raw[8:12], k.arch.byteorder)
-    if not flags & 2:
-        word = k.arch.word
-        task.sas_sp = int.from_bytes(raw[:word], k.arch.byteorder)
-        task.sas_size = int.from_bytes(raw[2 * word : 3 * word], k.arch.byteorder)

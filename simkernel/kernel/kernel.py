@@ -34,7 +34,20 @@ from simkernel.kernel.task import PF_IDLE, PF_KTHREAD, TASK_DEAD, Cred, SigInfo,
 from simkernel.kernel.waitqueue import WaitQueue
 from simkernel.versions import KernelVersion
 
-BODIES = ("process", "sched", "signal", "exec", "entry", "mmcalls", "timecalls", "ids", "futex", "system", "irq", "softirq")
+BODIES = (
+    "process",
+    "sched",
+    "signal",
+    "exec",
+    "entry",
+    "mmcalls",
+    "timecalls",
+    "ids",
+    "futex",
+    "system",
+    "irq",
+    "softirq",
+)
 
 NS_PER_WORK = 1  # cost model: one unit of Cpu.work, about one instruction of user code
 QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too

@@ -146,6 +146,7 @@ class Mm:
         self.mmap_base = k.layout.mmap_base
         self.rss_peak = 0
         self.uprobes: Any = None
+        self.vdso = 0
         self.user: Any = None  # UserMemory over `space`
 
     # -- areas ---------------------------------------------------------------------------------------------------
@@ -589,5 +590,5 @@ class Mm:
 
 _COPIED = (
     "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end",
-    "env_start", "env_end", "auxv", "exe_file", "mmap_base",
+    "env_start", "env_end", "auxv", "exe_file", "mmap_base", "vdso",
 )  # fmt: skip
