@@ -1,3 +1,30 @@
-"""The computer and its kernel: machine, boot, versions, tasks, scheduler, memory maps, exec, system calls,
-files, and the faces that people use: Python, the command line and the pytest plugin.
+"""A simulated computer with a Linux-shaped kernel, for tracing and eBPF without a real one.
+
+The computer and its kernel: machine, boot, versions, tasks, scheduler, memory maps, exec, system calls, files, and the
+faces that people use: Python, the command line and the pytest plugin.
+
+    import simkernel
+
+    m = simkernel.boot(arch="x86_64", kernel="6.1", cpus=2, seed=0)
+    obj = m.load("prog.bpf.o")
+    obj.attach()
+    m.run(["/bin/busybox", "echo", "hello"])
 """
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simkernel.machine import Machine, MachineError, Result, boot
+
+__all__ = ["Machine", "MachineError", "Result", "boot"]
+
+
+def __getattr__(name: str) -> Any:
+    """The public names come from simkernel.machine when they are first used, so that importing a part stays quick."""
+    if name in __all__:
+        from simkernel import machine
+
+        return getattr(machine, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from arch.errors import KernelError, errno_name
 from simkernel import usertask
@@ -19,6 +19,10 @@ from simkernel.kernel.kernel import Crash, Kernel
 from simkernel.kernel.signal import SIGNAL_NAMES
 from simkernel.kernel.task import Task
 from simkernel.usertask import UserTask
+
+if TYPE_CHECKING:
+    from bpf.loader.object import BpfObject
+    from simkernel.session import Session
 
 DEFAULT_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
 HOST_CHECK_S = 0.05  # how often a host time limit is looked at, at most
@@ -54,6 +58,7 @@ class Machine:
         self.kernel = kernel
         self.binds = list(binds)
         self.host_deadline: float | None = None
+        self._session: Session | None = None
 
     # -- programs ------------------------------------------------------------------------------------------------
 
@@ -178,6 +183,29 @@ class Machine:
     def workload(self, program: Callable[[Any], Any], comm: str = "workload") -> Task:
         """A task whose program is a Python generator function; runs with the others."""
         return usertask.start(self.kernel, usertask.Workload(self.kernel, program), comm)
+
+    # -- tools ---------------------------------------------------------------------------------------------------
+
+    @property
+    def session(self) -> Session:
+        """The tool task of this machine, started when first needed."""
+        if self._session is None:
+            from simkernel.session import Session
+
+            self._session = Session(self)
+        return self._session
+
+    def load(self, source: Any, name: str = "") -> BpfObject:
+        """Load a BPF object (path, bytes, or one opened with `session.open`).  LoadError has errno and verifier log."""
+        return self.session.load(source, name)
+
+    def trace_pipe(self) -> str:
+        """Trace text that has come since the last call."""
+        return self.session.trace_pipe()
+
+    def enable_event(self, spec: str) -> str:
+        """Turn on a trace event (`sched:sched_switch`) or define and turn on a probe (`p:name vfs_read count=%dx`)."""
+        return self.session.enable_event(spec)
 
     # -- looking -------------------------------------------------------------------------------------------------
 

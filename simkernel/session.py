@@ -1,0 +1,193 @@
+"""The tool's side of a machine: a user task that loads programs, attaches them and reads what they found.
+
+Everything here goes through system calls of that task, as a tool on Linux does (one door).  `Machine.load`,
+`Machine.trace_pipe` and their like are short forms of it.
+
+    m = simkernel.boot()
+    obj = m.load("samples/obj/x86_64/writes.bpf.o")
+    obj.attach()
+    m.run(["/bin/busybox", "echo", "hello"])
+    print(dict(obj.maps["sizes"].items()))
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from arch.errors import EAGAIN, KernelError
+
+if TYPE_CHECKING:
+    from bpf.loader.buffers import PerfBuffer, RingBuffer
+    from bpf.loader.object import BpfObject
+    from simkernel.machine import Machine
+    from simkernel.usertask import UserTask
+
+AT_FDCWD = -100
+O_RDONLY, O_WRONLY, O_RDWR, O_TRUNC, O_APPEND, O_NONBLOCK = 0, 1, 2, 0o1000, 0o2000, 0o4000
+TRACEFS = "/sys/kernel/tracing"
+CHUNK = 1 << 16
+
+
+class TaskSyscalls:
+    """`bpf.loader.sys.Syscalls` over a user task: its calls, and memory that is given back."""
+
+    def __init__(self, task: UserTask) -> None:
+        self.task = task
+        arch = task.k.arch
+        self.byteorder = arch.byteorder
+        self.word: int = arch.word
+        self.page_size = 4096
+        self.packed_epoll_event = bool(getattr(arch, "packed_epoll_event", False))
+        self._free: dict[int, list[int]] = {}  # size -> addresses
+        self._sizes: dict[int, int] = {}
+
+    def syscall(self, name: str, *args: int) -> int:
+        """Run the machine until the call has returned."""
+        return self.task.syscall(name, *args)
+
+    def alloc(self, size: int) -> int:
+        """Zeroed memory; sizes are rounded up to powers of two so that what is freed fits again."""
+        rounded = max(16, 1 << (size - 1).bit_length()) if size > 0 else 16
+        free = self._free.get(rounded)
+        if free:
+            addr = free.pop()
+            self.task.write(addr, bytes(size))
+        else:
+            addr = self.task.alloc(rounded)
+        self._sizes[addr] = rounded
+        return addr
+
+    def free(self, addr: int) -> None:
+        """Give memory back."""
+        self._free.setdefault(self._sizes.pop(addr), []).append(addr)
+
+    def read(self, addr: int, size: int) -> bytes:
+        """Bytes of the task's memory."""
+        return self.task.read(addr, size)
+
+    def write(self, addr: int, data: bytes) -> None:
+        """Store bytes into the task's memory."""
+        self.task.write(addr, data)
+
+
+class Session:
+    """One tool task and what it holds open."""
+
+    def __init__(self, machine: Machine, comm: str = "simkernel") -> None:
+        from bpf.loader.sys import Task
+
+        self.machine = machine
+        self.syscalls = TaskSyscalls(machine.user_task(comm))
+        self.task = Task(self.syscalls)
+        self.objects: list[BpfObject] = []
+        self._pipe = -1
+
+    # -- BPF objects ---------------------------------------------------------------------------------------------
+
+    def open(self, source: str | Path | bytes, name: str = "") -> BpfObject:
+        """An object that is not loaded yet: variables and map sizes may still be changed.  LoadError."""
+        from bpf.loader.object import BpfObject
+
+        data = source if isinstance(source, bytes) else Path(source).read_bytes()
+        return BpfObject(data, name or ("object" if isinstance(source, bytes) else Path(source).name))
+
+    def load(self, source: str | Path | bytes | BpfObject, name: str = "") -> BpfObject:
+        """Open (unless open) and load into the kernel.  LoadError carries errno and the verifier's log."""
+        from bpf.loader.object import BpfObject
+
+        obj = source if isinstance(source, BpfObject) else self.open(source, name)
+        obj.load(self.task)
+        self.objects.append(obj)
+        return obj
+
+    def perf_buffer(self, bpf_map: Any, **options: Any) -> PerfBuffer:
+        """A reader of a perf event array."""
+        from bpf.loader.buffers import PerfBuffer
+
+        return PerfBuffer(self.task, bpf_map, **options)
+
+    def ring_buffer(self, bpf_map: Any, **options: Any) -> RingBuffer:
+        """A reader of a BPF ring buffer."""
+        from bpf.loader.buffers import RingBuffer
+
+        return RingBuffer(self.task, bpf_map, **options)
+
+    # -- files -------------------------------------------------------------------------------------------------------
+
+    def read_file(self, path: str, flags: int = O_RDONLY) -> bytes:
+        """The whole of a file of the guest; KernelError."""
+        fd = self.task.call("openat", AT_FDCWD, self.syscalls.task.string(path), flags, 0)
+        try:
+            return self._read_all(fd)
+        finally:
+            self.task.call("close", fd)
+
+    def write_file(self, path: str, data: str | bytes, flags: int = O_WRONLY) -> None:
+        """One write(2) to a file of the guest; KernelError carries the kernel's errno."""
+        raw = data.encode() if isinstance(data, str) else data
+        fd = self.task.call("openat", AT_FDCWD, self.syscalls.task.string(path), flags, 0o644)
+        try:
+            with self.task.memory() as memory:
+                self.task.call("write", fd, memory.put(raw), len(raw))
+        finally:
+            self.task.call("close", fd)
+
+    def _read_all(self, fd: int) -> bytes:
+        out = bytearray()
+        with self.task.memory() as memory:
+            buffer = memory.put(bytes(CHUNK))
+            while True:
+                count = self.syscalls.syscall("read", fd, buffer, CHUNK)
+                if count == -EAGAIN or count == 0:
+                    return bytes(out)
+                if count < 0:
+                    raise KernelError(-count, "read")
+                out += self.syscalls.read(buffer, count)
+
+    # -- tracefs -----------------------------------------------------------------------------------------------------
+
+    def trace_pipe(self) -> str:
+        """What has come into the trace buffer since the last time, as trace_pipe prints it; consumes it."""
+        if self._pipe < 0:
+            path = self.syscalls.task.string(f"{TRACEFS}/trace_pipe")
+            self._pipe = self.task.call("openat", AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0)
+        return self._read_all(self._pipe).decode("utf-8", "replace")
+
+    def enable_event(self, spec: str) -> str:
+        """Turn an event on: `GROUP:NAME`, or a probe definition as kprobe_events takes it (`p:NAME SYMBOL ARGS`).
+
+        Gives `GROUP:NAME`.  KernelError with the kernel's errno, and its own words from error_log where it has some.
+        """
+        if spec[:2] in ("p:", "r:") or spec[:2] in ("p ", "r "):
+            group, name = self._define_probe(spec)
+        else:
+            group, _, name = spec.partition(":")
+            if not name:
+                group, name = group.partition("/")[::2]
+        self.write_file(f"{TRACEFS}/events/{group}/{name}/enable", "1")
+        return f"{group}:{name}"
+
+    def _define_probe(self, spec: str) -> tuple[str, str]:
+        known = set(self.read_file(f"{TRACEFS}/kprobe_events").decode().splitlines())
+        try:
+            self.write_file(f"{TRACEFS}/kprobe_events", spec + "\n", O_WRONLY | O_APPEND)
+        except KernelError as error:
+            raise KernelError(error.errno, self._probe_error(spec)) from None
+        lines = self.read_file(f"{TRACEFS}/kprobe_events").decode().splitlines()
+        added = next((line for line in reversed(lines) if line not in known), lines[-1])
+        group, _, name = added.split()[0].partition(":")[2].partition("/")
+        return group, name
+
+    def _probe_error(self, spec: str) -> str:
+        """The kernel's own explanation of a refused probe definition, where the version keeps one."""
+        try:
+            log = self.read_file(f"{TRACEFS}/error_log").decode()
+        except KernelError:
+            return spec
+        entry = log.rstrip("\n").rsplit("\n[", 1)[-1]
+        return f"{spec}\n{entry}" if entry else spec
+
+    def close(self) -> None:
+        """End the tool task: its descriptors close, and what hung on them is detached."""
+        self.syscalls.task.exit()
