@@ -163,6 +163,8 @@ class Cpu:
         self.uc: Any = unicorn.Uc(facts.uc_arch, facts.uc_mode)
         if facts.cpu_model is not None:
             self.uc.ctl_set_cpu_model(facts.cpu_model)
+        if facts.page_size is not None:
+            self.uc.ctl_set_page_size(facts.page_size)
         self.uc.ctl_set_tcg_buffer_size(TCG_BUFFER_SIZE)
         self.uc.ctl_set_tlb_mode(ucc.UC_TLB_VIRTUAL)
         self.uc.ctl_exits_enabled(True)

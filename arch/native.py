@@ -131,6 +131,7 @@ class EmulatorFacts:
     uc_arch: int
     uc_mode: int
     cpu_model: int | None
+    page_size: int | None = field(default=None, kw_only=True)  # where the emulator's own choice is smaller than 4096
     uc_registers: dict[str, int]  # our register names -> unicorn's numbers
     pc: str
     sp: str
@@ -415,7 +416,9 @@ class _Generator:
         present = f.let(f"trunc i64 {entry} to i1")
         f.branch(present, "is_present", "refuse")
         f.label("is_present")
-        f.do(f"store i64 {f.let(f'and i64 {entry}, -4096')}, ptr %paddr")
+        page = f.let(f"and i64 {entry}, -4096")
+        inside_page = f.let("and i64 %vaddr, 4095")  # emulator pages may be smaller than ours
+        f.do(f"store i64 {f.let(f'or i64 {page}, {inside_page}')}, ptr %paddr")
         rights = f.let(f"lshr i64 {entry}, 1")  # PTE_READ, WRITE, EXEC are unicorn's bits shifted by one
         rights = f.let(f"and i64 {rights}, 7")
         rights32 = f.let(f"trunc i64 {rights} to i32")
@@ -453,7 +456,7 @@ class _Generator:
         f.branch(f.let(f"and i1 {is_write}, {was_code}"), "drop_code", "grant")
         f.label("drop_code")
         f.store(mark, "0", "i8")
-        f.set_word("%blk", Word.WINDOW_PHYS, paddr)
+        f.set_word("%blk", Word.WINDOW_PHYS, f.let(f"and i64 {paddr}, -4096"))
         window = f.word("%blk", Word.WINDOW)
         end = f.let(f"add i64 {window}, 4096")
         uc = f.let("ptrtoint ptr %uc to i64")

@@ -23,6 +23,7 @@ EMULATOR = EmulatorFacts(
     uc_arch=uc.UC_ARCH_ARM,
     uc_mode=uc.UC_MODE_ARM,
     cpu_model=None,
+    page_size=4096,
     uc_registers=_UC,
     pc="pc",
     sp="sp",

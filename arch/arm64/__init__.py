@@ -30,6 +30,7 @@ EMULATOR = EmulatorFacts(
     uc_arch=uc.UC_ARCH_ARM64,
     uc_mode=uc.UC_MODE_ARM,
     cpu_model=None,
+    page_size=4096,
     uc_registers=_UC,
     pc="pc",
     sp="sp",
