@@ -77,7 +77,7 @@ class TraceArray:
         self.count = 0  # of the counter clock
         self.cmdlines: dict[int, str] = {}
         self.tgids: dict[int, int] = {}
-        self.cmdlines_size = 128
+        self.cmdlines_size = self.cmdlines_floor = 6552 if tracing.features.hash_ptr_option else 128
         self.pipe_open: set[int | None] = set()  # readers of trace_pipe, None for the merged one
         self.tracer = "nop"
 

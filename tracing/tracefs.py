@@ -336,7 +336,7 @@ class TraceFs:
         size = number(data)
         if not size:
             raise KernelError(EINVAL)
-        self.array.cmdlines_size = size
+        self.array.cmdlines_size = max(size, self.array.cmdlines_floor)
 
     def set_recording(self, data: bytes) -> None:
         self.array.buffer.recording = bool(number(data))

@@ -6,7 +6,7 @@ import heapq
 
 import arch.architecture as architecture
 from arch.ctype import TypeTable
-from arch.errors import EINVAL, ENOENT, KernelError
+from arch.errors import EAGAIN, EINVAL, ENOENT, KernelError
 from arch.memory import FlatMemory
 from arch.symbols import Symbols
 from tracing.system import Tracing
@@ -26,10 +26,6 @@ class Timer:
         self.callback = None
 
 
-class FakeSymbols(Symbols):
-    pass
-
-
 class FakeHost:
     """Implements tracing.host.TraceHost; tests set the attributes of the "current" task directly."""
 
@@ -41,7 +37,7 @@ class FakeHost:
         self.arch = architecture.get(arch)
         self.mem = FlatMemory(size=1 << 22, byteorder=self.arch.byteorder)
         self.layout = self.arch.pt_regs_for(version)
-        self.symbols = FakeSymbols()
+        self.symbols = Symbols()
         self.types = TypeTable(self.arch.model, version=version, arch=arch)
         self.types.load_headers()
         self.nr_cpus = cpus
@@ -238,9 +234,14 @@ def node(tracing, path):
 def cat(tracing, path):
     file = node(tracing, path).open(0o4000)
     text, pos = b"", 0
-    while chunk := file.read(65536, pos):
-        text, pos = text + chunk, pos + len(chunk)
-    file.release()
+    try:
+        while chunk := file.read(65536, pos):
+            text, pos = text + chunk, pos + len(chunk)
+    except KernelError as error:
+        if error.errno != EAGAIN:
+            raise
+    finally:
+        file.release()
     return text.decode("latin-1")
 
 
