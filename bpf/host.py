@@ -21,7 +21,7 @@ class BpfHost(TraceHost, Protocol):
 
     # ---- descriptors of the current task ----
     def fd_install(self, obj: Any, name: str, flags: int) -> int:
-        """Lowest free descriptor for a new anonymous inode `name` ("bpf-map"), O_RDWR | O_CLOEXEC plus `flags`.
+        """Lowest free descriptor for a new anonymous inode `name` ("bpf-map"); `flags`: access mode | O_CLOEXEC.
 
         The file keeps `obj`; when its last descriptor or mapping goes it calls `obj.release()`.  What else files
         can do comes from optional methods of `obj`: `read(file, size)`, `poll()`, `mmap_pages(...)`, `fdinfo()`.

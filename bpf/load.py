@@ -55,6 +55,7 @@ class LoadAttr:
     core_relos: Sequence[tuple[int, int, int, int]] = ()
     fd_array: Sequence[int] | None = None
     read_insns: Callable[[], list[Insn]] | None = None  # reads them from user memory when it is their turn
+    verify_extras: Callable[[VerifyRequest], None] | None = None  # the same for what the verifier reads
 
 
 def object_name(raw: bytes) -> str:
@@ -130,7 +131,10 @@ def prog_load(bpf: Bpf, attr: LoadAttr) -> tuple[Verdict, BpfProg | None]:
         and not features.has_attach_type(bpf.version, attr.expected_attach_type)
     ):
         raise KernelError(EINVAL)
-    return load(bpf, _request(bpf, attr, name))
+    request = _request(bpf, attr, name)
+    if attr.verify_extras is not None:
+        attr.verify_extras(request)
+    return load(bpf, request)
 
 
 def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:

@@ -72,7 +72,10 @@ class BpfProg:
         self.tag = prog_tag(request.insns, request.byteorder)
         self.used_maps = [info.owner for info in verdict.used_maps if info.owner is not None]
         self.map_infos = verdict.used_maps
-        self.btf = request.prog_btf
+        self.btf = self.prog_btf = request.prog_btf
+        self.btf_object = getattr(request, "prog_btf_object", None)
+        if self.btf_object is not None:
+            self.btf_object.get()
         self.func_info = verdict.func_info or request.func_info
         self.line_info = verdict.line_info or request.line_info
         self.attach_btf_id = request.attach_btf_id
@@ -80,6 +83,7 @@ class BpfProg:
         self.attach_prog = request.attach_prog
         self.attach_info = verdict.attach_info
         self.verified_insns = verdict.insn_processed
+        self.max_ctx_offset = int(verdict.stats.get("max_ctx_offset", 0))
         self.load_time_ns = int(bpf.host.now_ns())
         self.uid = int(bpf.host.current_uid())
         self.run_time_ns = self.run_cnt = self.recursion_misses = 0
@@ -90,6 +94,8 @@ class BpfProg:
         self.program = self._make_program(fast)
         for owner in self.used_maps:
             owner.get()
+        if self.attach_prog is not None:
+            self.attach_prog.get()
 
     # ---- making it run ----
 
@@ -237,6 +243,8 @@ class BpfProg:
         self.used_maps = []
         for address in [a for a, (prog, _) in self.bpf.functions.items() if prog is self]:
             del self.bpf.functions[address]
+        if self.btf_object is not None:
+            self.btf_object.put()
         if self.attach_prog is not None:
             self.attach_prog.put()
 

@@ -56,6 +56,7 @@ class Bpf:
         self.running = 0  # programs on their way, on all CPUs
         self.active: dict[int, int] = {}  # bpf_prog_active by CPU: programs of kprobes do not nest
         self.stats_enabled = 0
+        self.attached: dict[tuple[int, int], list[Any]] = {}  # by cgroup and attach type, without links
         self.timers: dict[int, Any] = {}  # struct bpf_timer address -> timer
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
         self.jit_enable = 1

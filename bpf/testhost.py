@@ -157,12 +157,12 @@ class TestHost:
         return 0
 
     # ---- descriptors ----
-    def fd_install(self, obj: Any, name: str, flags: int = 0) -> int:
+    def fd_install(self, obj: Any, name: str, flags: int = 2) -> int:
         fd = next((n for n in range(3, MAX_FDS) if n not in self.fds), None)
         if fd is None:
             raise KernelError(EMFILE)
         self.fds[fd] = obj
-        self.fd_modes[fd] = flags & 3 if flags else 2
+        self.fd_modes[fd] = flags & 3
         return fd
 
     def fd_get(self, fd: int) -> Any:

@@ -8,7 +8,6 @@ as it needs; it gives any integer (kept to 64 bits), and a KernelError becomes i
 from __future__ import annotations
 
 import importlib
-import importlib.util
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -111,9 +110,22 @@ def helper(*names: str, registers: bool = False) -> Callable[[Callable[..., int]
     return register
 
 
-# Modules that register helpers; a module somebody else still writes may be missing.
-MODULES = ("maps", "probe", "printk", "task", "stack", "dynptr", "ringbuf", "perf", "storage", "callbacks", "rfc")
-OPTIONAL_MODULES = ("skb", "kfuncs")
+MODULES = (
+    "maps",
+    "probe",
+    "printk",
+    "task",
+    "stack",
+    "dynptr",
+    "ringbuf",
+    "perf",
+    "storage",
+    "callbacks",
+    "skb",
+    "sock",
+    "kfuncs",
+    "rfc",
+)
 _loaded = False
 
 
@@ -125,9 +137,6 @@ def load_all() -> None:
     _loaded = True
     for name in MODULES:
         importlib.import_module(f"bpf.helpers.{name}")
-    for name in OPTIONAL_MODULES:
-        if importlib.util.find_spec(f"bpf.helpers.{name}"):
-            importlib.import_module(f"bpf.helpers.{name}")
 
 
 def find(*names: str | None) -> Helper | None:

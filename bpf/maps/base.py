@@ -110,6 +110,7 @@ class BpfMap:
         self.inner: MapInfo | None = None
         self.inner_map_meta: BpfMap | None = None
         self.btf: Any = None
+        self.btf_object: Any = None
         self.btf_key_type_id = attr.btf_key_type_id
         self.btf_value_type_id = attr.btf_value_type_id
         self.btf_vmlinux_value_type_id = attr.btf_vmlinux_value_type_id
@@ -241,8 +242,9 @@ class BpfMap:
         """map_free(): give the memory back."""
         self.freed = True
         self.free_elements()
-        if self.inner_map_meta is not None:
-            self.inner_map_meta = None
+        self.inner_map_meta = None
+        if self.btf_object is not None:
+            self.btf_object.put()
         if self.address:
             self.free_struct()
             self.address = 0

@@ -29,10 +29,10 @@ MAX_LOG_SIZE = 0xFFFFFFFF >> 8
 def verify(request: VerifyRequest) -> Verdict:
     """Check a program; never raises for a bad one."""
     if not 0 < len(request.insns) <= MAX_INSNS:
-        return Verdict(-E2BIG)
+        return Verdict(-E2BIG, log_valid=False)
     logging = bool(request.log_level or request.log_size or request.log_buf)
     if logging and not _log_parameters_good(request):
-        return Verdict(-EINVAL)
+        return Verdict(-EINVAL, log_valid=False)
     log: list[str] | None = [] if logging else None
     verdict = Verdict(0)
     try:

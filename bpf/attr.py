@@ -1,0 +1,270 @@
+"""union bpf_attr: where each command's members are, and how far each kernel version knows them.
+
+include/uapi/linux/bpf.h; kernel/bpf/syscall.c:CHECK_ATTR() and the *_LAST_FIELD macros.  A member is `name:offset` or
+`name:offset/size`, size 4 unless given; bytes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from arch.errors import E2BIG, EFAULT, EINVAL, Fault, KernelError
+
+Version = tuple[int, int]
+PAGE_SIZE = 4096
+
+# sizeof(union bpf_attr) by version.
+ATTR_SIZES: tuple[tuple[Version, int], ...] = (
+    #  since    bytes
+    ((5, 17), 144),
+    ((5, 14), 128),
+    ((5, 0), 120),
+    ((4, 17), 72),
+    ((4, 15), 72),
+    ((4, 14), 64),
+    ((3, 18), 48),
+)
+RFC_ATTR_SIZE = 40
+
+_MAP_CREATE = """map_type:0 key_size:4 value_size:8 max_entries:12 map_flags:16 inner_map_fd:20 numa_node:24
+    map_name:28/16 map_ifindex:44 btf_fd:48 btf_key_type_id:52 btf_value_type_id:56 btf_vmlinux_value_type_id:60
+    map_extra:64/8"""
+_ELEM = "map_fd:0 key:8/8 value:16/8 next_key:16/8 flags:24/8"
+_BATCH = "in_batch:0/8 out_batch:8/8 keys:16/8 values:24/8 count:32 map_fd:36 elem_flags:40/8 flags:48/8"
+_PROG_LOAD = """prog_type:0 insn_cnt:4 insns:8/8 license:16/8 log_level:24 log_size:28 log_buf:32/8 kern_version:40
+    prog_flags:44 prog_name:48/16 prog_ifindex:64 expected_attach_type:68 prog_btf_fd:72 func_info_rec_size:76
+    func_info:80/8 func_info_cnt:88 line_info_rec_size:92 line_info:96/8 line_info_cnt:104 attach_btf_id:108
+    attach_prog_fd:112 core_relo_cnt:116 fd_array:120/8 core_relos:128/8 core_relo_rec_size:136"""
+_OBJ = "pathname:0/8 bpf_fd:8 file_flags:12"
+_ATTACH = "target_fd:0 attach_bpf_fd:4 attach_type:8 attach_flags:12 replace_bpf_fd:16"
+_TEST = """prog_fd:0 retval:4 data_size_in:8 data_size_out:12 data_in:16/8 data_out:24/8 repeat:32 duration:36
+    ctx_size_in:40 ctx_size_out:44 ctx_in:48/8 ctx_out:56/8 flags:64 cpu:68 batch_size:72"""
+_ID = "start_id:0 next_id:4 open_flags:8"
+_INFO = "bpf_fd:0 info_len:4 info:8/8"
+_QUERY = """target_fd:0 attach_type:4 query_flags:8 attach_flags:12 prog_ids:16/8 prog_cnt:24
+    prog_attach_flags:32/8"""
+_RAW_TP = "name:0/8 prog_fd:8"
+_BTF_LOAD = "btf:0/8 btf_log_buf:8/8 btf_size:16 btf_log_size:20 btf_log_level:24"
+_TASK_FD = "pid:0 fd:4 flags:8 buf_len:12 buf:16/8 prog_id:24 fd_type:28 probe_offset:32/8 probe_addr:40/8"
+_LINK = """prog_fd:0 target_fd:4 attach_type:8 flags:12 target_btf_id:16 iter_info:16/8 iter_info_len:24
+    bpf_cookie:16/8 kprobe_flags:16 cnt:20 syms:24/8 addrs:32/8 cookies:40/8 tracing_cookie:24/8"""
+_LINK_UPDATE = "link_fd:0 new_prog_fd:4 flags:8 old_prog_fd:12"
+_LINK_FD = "link_fd:0 flags:4"
+_STATS = "type:0"
+_BIND = "prog_fd:0 map_fd:4 flags:8"
+
+
+def _fields(text: str) -> dict[str, tuple[int, int]]:
+    out = {}
+    for word in text.split():
+        name, place = word.split(":")
+        offset, _, size = place.partition("/")
+        out[name] = (int(offset), int(size or 4))
+    return out
+
+
+@dataclass(frozen=True)
+class Layout:
+    """One command's members, and by version the end of the last one that counts (newest first)."""
+
+    fields: dict[str, tuple[int, int]]
+    ends: tuple[tuple[Version, int], ...]
+
+    def end(self, version: Version) -> int:
+        """All behind this must be zero."""
+        return next((end for since, end in self.ends if version >= since), self.ends[-1][1])
+
+
+def _layout(text: str, *ends: tuple[Version, int]) -> Layout:
+    return Layout(_fields(text), ends)
+
+
+LAYOUTS: dict[int, Layout] = {
+    0: _layout(
+        _MAP_CREATE,
+        ((5, 16), 72),
+        ((5, 6), 64),
+        ((4, 18), 60),
+        ((4, 16), 48),
+        ((4, 15), 44),
+        ((4, 14), 28),
+        ((4, 12), 24),
+        ((4, 6), 20),
+        ((3, 18), 16),
+    ),
+    1: _layout(_ELEM, ((5, 1), 32), ((3, 18), 24)),
+    2: _layout(_ELEM, ((3, 18), 32)),
+    3: _layout(_ELEM, ((3, 18), 16)),
+    4: _layout(_ELEM, ((3, 18), 24)),
+    5: _layout(
+        _PROG_LOAD,
+        ((5, 17), 140),
+        ((5, 14), 128),
+        ((5, 5), 116),
+        ((5, 0), 108),
+        ((4, 17), 72),
+        ((4, 16), 68),
+        ((4, 15), 64),
+        ((4, 12), 48),
+        ((4, 1), 44),
+        ((3, 18), 40),
+    ),
+    6: _layout(_OBJ, ((4, 15), 16), ((4, 4), 12)),
+    7: _layout(_OBJ, ((4, 15), 16), ((4, 4), 12)),
+    8: _layout(_ATTACH, ((5, 6), 20), ((4, 10), 16)),
+    9: _layout(_ATTACH, ((4, 10), 12)),
+    10: _layout(_TEST, ((5, 18), 76), ((5, 10), 72), ((5, 2), 64), ((4, 12), 40)),
+    11: _layout(_ID, ((4, 13), 8)),
+    12: _layout(_ID, ((4, 13), 8)),
+    13: _layout(_ID, ((4, 13), 4)),
+    14: _layout(_ID, ((4, 15), 12), ((4, 13), 4)),
+    15: _layout(_INFO, ((4, 13), 16)),
+    16: _layout(_QUERY, ((6, 0), 40), ((4, 15), 28)),
+    17: _layout(_RAW_TP, ((4, 17), 12)),
+    18: _layout(_BTF_LOAD, ((4, 18), 28)),
+    19: _layout(_ID, ((4, 18), 4)),
+    20: _layout(_TASK_FD, ((4, 18), 48)),
+    21: _layout(_ELEM, ((5, 14), 32), ((4, 20), 24)),
+    22: _layout(_ELEM, ((5, 2), 4)),
+    23: _layout(_ID, ((5, 4), 8)),
+    24: _layout(_BATCH, ((5, 6), 56)),
+    25: _layout(_BATCH, ((5, 6), 56)),
+    26: _layout(_BATCH, ((5, 6), 56)),
+    27: _layout(_BATCH, ((5, 6), 56)),
+    28: _layout(_LINK, ((5, 18), 48), ((5, 8), 28), ((5, 7), 16)),
+    29: _layout(_LINK_UPDATE, ((5, 7), 16)),
+    30: _layout(_ID, ((5, 8), 4)),
+    31: _layout(_ID, ((5, 8), 8)),
+    32: _layout(_STATS, ((5, 8), 4)),
+    33: _layout(_LINK_FD, ((5, 8), 8)),
+    34: _layout(_LINK_FD, ((5, 9), 4)),
+    35: _layout(_BIND, ((5, 10), 12)),
+}
+
+
+def attr_size(version: Version) -> int:
+    """sizeof(union bpf_attr); as large as what the version's commands need."""
+    if version == (3, 20):
+        return RFC_ATTR_SIZE
+    return next(size for since, size in ATTR_SIZES if version >= since)
+
+
+class User:
+    """Memory of the calling task: every fault is EFAULT."""
+
+    def __init__(self, mem: Any, byteorder: Any) -> None:
+        self.mem = mem
+        self.byteorder = byteorder
+
+    def read(self, address: int, size: int) -> bytes:
+        """copy_from_user()."""
+        if size == 0:
+            return b""
+        if self.mem is None:
+            raise KernelError(EFAULT)
+        try:
+            return bytes(self.mem.read(address, size))
+        except Fault:
+            raise KernelError(EFAULT) from None
+
+    def write(self, address: int, data: bytes) -> None:
+        """copy_to_user()."""
+        if not data:
+            return
+        if self.mem is None:
+            raise KernelError(EFAULT)
+        try:
+            self.mem.write(address, data)
+        except Fault:
+            raise KernelError(EFAULT) from None
+
+    def put(self, address: int, size: int, value: int) -> None:
+        """put_user()."""
+        self.write(address, (value & (1 << 8 * size) - 1).to_bytes(size, self.byteorder))
+
+    def get(self, address: int, size: int) -> int:
+        """get_user()."""
+        return int.from_bytes(self.read(address, size), self.byteorder)
+
+    def string(self, address: int, limit: int) -> bytes:
+        """strncpy_from_user(): up to the NUL, at most `limit` bytes, no further than needed."""
+        out = bytearray()
+        while len(out) < limit:
+            step = min(limit - len(out), 64 - (address + len(out)) % 64)
+            piece = self.read(address + len(out), step)
+            end = piece.find(0)
+            if end >= 0:
+                return bytes(out + piece[:end])
+            out += piece
+        return bytes(out)
+
+    def check_tail_zero(self, address: int, expected: int, size: int) -> None:
+        """bpf_check_uarg_tail_zero(): what user space knows and we do not must be zero."""
+        if size > PAGE_SIZE:
+            raise KernelError(E2BIG)
+        if size > expected and any(self.read(address + expected, size - expected)):
+            raise KernelError(E2BIG)
+
+
+class Attr:
+    """The attributes of one call: members by name, the rest zero."""
+
+    def __init__(self, raw: bytes, layout: Layout, byteorder: Any, address: int) -> None:
+        self.raw = raw
+        self.layout = layout
+        self.byteorder = byteorder
+        self.address = address  # of the user's copy, for members that are written back
+
+    def __getattr__(self, name: str) -> int:
+        try:
+            offset, size = self.layout.fields[name]
+        except KeyError:
+            raise AttributeError(name) from None
+        return int.from_bytes(self.raw[offset : offset + size], self.byteorder)
+
+    def bytes_of(self, name: str) -> bytes:
+        """A member that is not a number."""
+        offset, size = self.layout.fields[name]
+        return self.raw[offset : offset + size]
+
+    def signed(self, name: str) -> int:
+        """A descriptor."""
+        value = int(getattr(self, name))
+        return value - (1 << 32) if value >> 31 else value
+
+    def place(self, name: str) -> int:
+        """User address of a member."""
+        return self.address + self.layout.fields[name][0]
+
+    def check(self, version: Version) -> None:
+        """CHECK_ATTR()."""
+        if any(self.raw[self.layout.end(version) :]):
+            raise KernelError(EINVAL)
+
+
+@dataclass
+class Call:
+    """One bpf(2) on its way."""
+
+    bpf: Any
+    cmd: int
+    attr: Attr
+    user: User
+
+    @property
+    def host(self) -> Any:
+        return self.bpf.host
+
+    @property
+    def version(self) -> Version:
+        version: Version = self.bpf.version
+        return version
+
+    def check(self) -> None:
+        """The zero rule, first of all in each command."""
+        self.attr.check(self.version)
+
+
+Command = Callable[[Call], int]
