@@ -108,7 +108,7 @@ def _log_is_valid(request: VerifyRequest) -> bool:
 def verify(request: VerifyRequest) -> Verdict:
     """Whether the program may run, why not, and what it becomes."""
     if not _log_is_valid(request):
-        return Verdict(-EINVAL)
+        return Verdict(-EINVAL, log_valid=False)
     env = Env(request)
 
     def ctx_access(off: int, size: int, access: int, info: object) -> bool:
@@ -134,11 +134,11 @@ def _verdict(env: Env, ret: int) -> Verdict:
     facts = env.facts
     return Verdict(
         ret,
-        env.log.text,
-        env.insns if ret == 0 else [],
-        env.used_maps,
-        env.insn_processed,
-        {
+        log=env.log.text,
+        insns=env.insns if ret == 0 else [],
+        used_maps=env.used_maps,
+        insn_processed=env.insn_processed,
+        stats={
             "max_states_per_insn": env.max_states_per_insn,
             "total_states": env.total_states,
             "peak_states": env.peak_states,
