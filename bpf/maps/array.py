@@ -103,6 +103,7 @@ class ArrayMap(_Indexed):
     """BPF_MAP_TYPE_ARRAY."""
 
     can_mmap = True
+    has_direct_value = True
 
     @classmethod
     def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
@@ -111,7 +112,6 @@ class ArrayMap(_Indexed):
     def alloc(self) -> None:
         elem_size = round_up(self.value_size, 8) & U32_MAX
         self._pages = 0
-        self.has_direct_value = self.max_entries == 1  # type: ignore[misc]
         if self.map_flags & uapi.BPF_F_MMAPABLE:
             self.elem_size = elem_size
             size = PAGE_SIZE + round_up(self.max_entries * elem_size, PAGE_SIZE)

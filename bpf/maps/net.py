@@ -152,6 +152,10 @@ class SockMap(_EmptyArray):
             raise refuse(ENOTSOCK)
         raise refuse(EOPNOTSUPP)
 
+    def delete(self, key: bytes) -> None:
+        """__sock_map_delete(): no socket is there."""
+        raise refuse(EINVAL)
+
 
 class SockHash(SockMap):
     """BPF_MAP_TYPE_SOCKHASH."""

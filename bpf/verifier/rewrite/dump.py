@@ -26,7 +26,7 @@ BPF_FUNC_TAIL_CALL = 12
 
 def _map_value_offset(map_: MapInfo, address: int) -> int | None:
     """The offset of `address` in the map's directly addressable values; None: it is not there."""
-    if map_.value_address is None:
+    if map_.value_address is None or map_.max_entries != 1:
         return None
     start = map_.value_address(0)
     size = map_.value_size * map_.max_entries
