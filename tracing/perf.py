@@ -1014,5 +1014,5 @@ class PerfCore:
         return int(self.layout.get(self.host.mem, regs, self.host.arch.instruction_pointer))
 
     def user_mode(self, ip: int) -> bool:
-        """By address: kernel text is found by its symbols, or lies in the upper half."""
-        return not ip >> (8 * self.tracing.word - 1) and not self.host.is_kernel_text(ip)
+        """By address: kernel text is known, or lies in the upper half; no address at all is the kernel's."""
+        return ip != 0 and not ip >> (8 * self.tracing.word - 1) and not self.host.is_kernel_text(ip)

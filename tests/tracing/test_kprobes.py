@@ -1,0 +1,181 @@
+"""kprobes and kretprobes on a machine without a CPU."""
+
+import pytest
+
+from arch.errors import EILSEQ, EINVAL, ENOENT, KernelError
+from tests.tracing.fakes import TEXT, machine
+from tracing.kprobes import Kprobe, Kretprobe
+
+ARCHES = ["x86_64", "arm64", "riscv64", "s390x"]
+
+
+def errno_of(function, *args):
+    with pytest.raises(KernelError) as error:
+        function(*args)
+    return error.value.errno
+
+
+def test_where_probes_may_be():
+    tracing = machine()
+    kprobes, host = tracing.kprobes, tracing.host
+    hits = []
+    for kp, errno in (
+        (Kprobe(hits.append), EINVAL),  # neither symbol nor address
+        (Kprobe(hits.append, "vfs_read", addr=TEXT), EINVAL),  # both
+        (Kprobe(hits.append, "nosuch"), ENOENT),
+        (Kprobe(hits.append, "vfs_read", 2), EILSEQ),
+        (Kprobe(hits.append, "exc_int3"), EINVAL),
+        (Kprobe(hits.append, addr=0xFFFF888000000000), ENOENT),
+        (Kprobe(hits.append, "linux_banner"), EINVAL),
+    ):
+        assert errno_of(kprobes.register, kp) == errno
+    for offset in (0, 5, 9, 12, 16):
+        kprobes.register(Kprobe(hits.append, "vfs_read", offset))
+    assert len(host.armed) == 5
+    twice = Kprobe(hits.append, "vfs_read")
+    kprobes.register(twice)
+    assert errno_of(kprobes.register, twice) == EINVAL
+
+
+def test_several_probes_per_address_and_enable():
+    tracing = machine()
+    order = []
+    a, b = (
+        Kprobe(lambda r: order.append("a"), "vfs_read"),
+        Kprobe(lambda r: order.append("b"), "vfs_read", disabled=True),
+    )
+    host, address = tracing.host, tracing.host.address["vfs_read"]
+    tracing.kprobes.register(a)
+    tracing.kprobes.register(b)
+    host.armed[address](0)
+    tracing.kprobes.enable(b)
+    host.armed[address](0)
+    tracing.kprobes.disable(a)
+    host.armed[address](0)
+    assert order == ["a", "a", "b", "b"]
+    tracing.kprobes.unregister(b)
+    assert address not in host.armed
+    tracing.kprobes.enable(a)
+    tracing.kprobes.unregister(a)
+    assert not host.armed
+    assert not tracing.kprobes.sites
+
+
+def test_a_hit_inside_a_handler_is_missed():
+    tracing = machine()
+    host = tracing.host
+    inner = Kprobe(lambda regs: 1 / 0, "vfs_write")
+    outer = Kprobe(lambda regs: host.armed[host.address["vfs_write"]](regs), "vfs_read")
+    tracing.kprobes.register(inner)
+    tracing.kprobes.register(outer)
+    host.armed[host.address["vfs_read"]](0)
+    assert (inner.nmissed, outer.nmissed) == (1, 0)
+    host.cpu = 1
+    with pytest.raises(ZeroDivisionError):  # another CPU handles no probe: the handler runs
+        host.armed[host.address["vfs_write"]](0)
+    with pytest.raises(ZeroDivisionError):  # and an exception leaves no CPU marked busy
+        host.armed[host.address["vfs_write"]](0)
+
+
+def enter(tracing, name, back):
+    """A call of `name` that will return to `back`: the pt_regs of its first instruction."""
+    host = tracing.host
+    stack = host.mem.alloc(64)
+    regs = host.regs(**{host.arch.stack_pointer: stack})
+    host.arch.set_return_address(host.mem, regs, back, host.layout)
+    changed = host.armed[host.address[name]](regs)
+    return regs, changed
+
+
+@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("version", [(4, 1), (6, 1)])
+def test_return_address_is_replaced_and_given_back(arch, version):
+    tracing = machine(version, arch)
+    host = tracing.host
+    seen = []
+    ip = host.arch.instruction_pointer
+
+    def handler(instance, regs):
+        seen.append((instance.ret_addr, host.layout.get(host.mem, regs, ip)))
+
+    tracing.kprobes.register_kretprobe(Kretprobe(handler, "vfs_read"))
+    back = host.address["ksys_write"] + 0x20
+    regs, changed = enter(tracing, "vfs_read", back)
+    assert changed
+    assert host.arch.return_address(host.mem, regs, host.layout) == host.return_trampoline
+    assert host.return_handler(host.regs(**{ip: host.return_trampoline})) == back
+    shown = back if version == (6, 1) else host.return_trampoline
+    assert seen == [(back, shown)]
+
+
+def test_recursion_two_probes_and_maxactive():
+    tracing = machine()
+    host = tracing.host
+    seen = []
+    first = Kretprobe(lambda i, r: seen.append("first"), "vfs_read", maxactive=2)
+    second = Kretprobe(lambda i, r: seen.append("second"), "vfs_read", maxactive=1)
+    tracing.kprobes.register_kretprobe(first)
+    tracing.kprobes.register_kretprobe(second)
+    backs = [host.address["schedule"] + 4 * n for n in range(3)]
+    for back in backs:
+        enter(tracing, "vfs_read", back)
+    assert (first.nmissed, second.nmissed) == (1, 2)
+    # the third call was not caught: it returns by itself; then the second and the first
+    assert host.return_handler(host.regs()) == backs[1]
+    assert seen == ["first"]
+    assert host.return_handler(host.regs()) == backs[0]
+    assert seen == ["first", "second", "first"]
+    assert (first.free, second.free) == (2, 1)
+
+
+def test_tasks_have_their_own_instances():
+    tracing = machine()
+    host = tracing.host
+    probe = Kretprobe(lambda i, r: None, "vfs_read", maxactive=2)
+    tracing.kprobes.register_kretprobe(probe)
+    enter(tracing, "vfs_read", 0x1000)
+    host.task = "task82"
+    enter(tracing, "vfs_read", 0x2000)
+    host.task = "task81"
+    assert host.return_handler(host.regs()) == 0x1000
+    tracing.task_exit("task82")
+    assert probe.free == 2
+    assert not tracing.kprobes.instances
+
+
+def test_unregistering_with_a_call_under_way():
+    tracing = machine()
+    host = tracing.host
+    probe = Kretprobe(lambda i, r: 1 / 0, "vfs_read")
+    tracing.kprobes.register_kretprobe(probe)
+    enter(tracing, "vfs_read", 0x1234)
+    tracing.kprobes.unregister_kretprobe(probe)
+    assert host.return_handler(host.regs()) == 0x1234
+
+
+def test_entry_handler_may_decline_and_keep_data():
+    tracing = machine()
+    host = tracing.host
+    seen = []
+
+    def entry(instance, regs):
+        instance.data = host.layout.get(host.mem, regs, host.arch.stack_pointer)
+        return seen.append("declined") or True if len(seen) == 0 else False
+
+    probe = Kretprobe(lambda i, r: seen.append(i.data), "vfs_read", entry_handler=entry)
+    tracing.kprobes.register_kretprobe(probe)
+    _, changed = enter(tracing, "vfs_read", 0x1)
+    assert not changed
+    regs, changed = enter(tracing, "vfs_read", 0x2)
+    assert changed
+    host.return_handler(host.regs())
+    assert seen == ["declined", host.layout.get(host.mem, regs, host.arch.stack_pointer)]
+
+
+def test_return_probe_needs_a_function_entry():
+    tracing = machine()
+    assert errno_of(tracing.kprobes.register_kretprobe, Kretprobe(print, addr=TEXT + 0x1004)) == EINVAL
+    assert Kretprobe(print, "vfs_read").maxactive == 0
+    probe = Kretprobe(print, "vfs_read")
+    tracing.kprobes.register_kretprobe(probe)
+    assert probe.maxactive == 10
