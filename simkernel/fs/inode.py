@@ -265,6 +265,9 @@ class Inode:
         """truncate."""
         raise KernelError(EINVAL, "file system cannot truncate")
 
+    def attr_changed(self) -> None:
+        """The mode was changed."""
+
     def evict(self) -> None:
         """The last reference is gone: free what it holds."""
 

@@ -159,6 +159,11 @@ def fops_for(vfs: Any, inode: Inode) -> FileOperations:
     if kind == c.S_IFIFO:
         fifo: FileOperations = vfs.fifo_fops
         return fifo
+    block = getattr(vfs.k, "block", None)
+    if kind == c.S_IFBLK and block is not None and hasattr(block, "fops_for"):
+        ops: FileOperations | None = block.fops_for(inode.i_rdev)
+        if ops is not None:
+            return ops
     if kind in (c.S_IFBLK, c.S_IFSOCK):
         raise KernelError(ENXIO, "no such device")
     return EMPTY_FOPS
@@ -664,6 +669,7 @@ def chmod_path(k: Any, path: Path, mode: int) -> int:
     if not in_group(cred, inode.i_gid) and not cred.capable(c.CAP_FSETID):
         mode &= ~c.S_ISGID
     inode.i_mode = mode
+    inode.attr_changed()
     inode.ctime = k.vfs.now()
     k.vfs.mirror.inode_changed(inode)
     return 0

@@ -6,6 +6,7 @@ The root is a tmpfs with the usual directories, a few files of /etc, and /proc, 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any
 
@@ -78,6 +79,17 @@ def add_bytes_lazily(vfs: Any, path: str, data: bytes, mode: int = 0o755) -> Tmp
         return data[index << c.PAGE_SHIFT : (index + 1) << c.PAGE_SHIFT]
 
     return add_file(vfs, path, mode=mode, filler=filler, size=len(data))
+
+
+def add_host_file(vfs: Any, host_path: str, guest_path: str, mode: int = 0o755) -> TmpfsInode:
+    """A copy of a host file: its size is that of now, its pages are read when they are first used."""
+    size = os.stat(host_path).st_size
+    host = open(host_path, "rb")  # noqa: SIM115  # kept: a program that is replaced on the host keeps its bytes here
+
+    def filler(index: int) -> bytes:
+        return os.pread(host.fileno(), c.PAGE_SIZE, index << c.PAGE_SHIFT)
+
+    return add_file(vfs, guest_path, mode=mode, filler=filler, size=size)
 
 
 def add_link(vfs: Any, path: str, target: str) -> None:

@@ -52,19 +52,8 @@ def shmem_file_read_iter(k: Any, iocb: int, to: int) -> int:
 
 
 @kernel_function("ssize_t generic_file_read_iter(struct kiocb *iocb, struct iov_iter *iter)", source="mm/filemap.c")
-def generic_file_read_iter(k: Any, iocb: int, to: int) -> Any:
-    """Read through the page cache."""
-    if k.vfs.names.filemap_read:
-        return (yield k.call("filemap_read", iocb, to, 0))
-    return _file_read(k, iocb, to)
-
-
-@kernel_function(
-    "ssize_t filemap_read(struct kiocb *iocb, struct iov_iter *iter, ssize_t already_read)", source="mm/filemap.c",
-    since="5.12",
-)  # fmt: skip
-def filemap_read(k: Any, iocb: int, to: int, already: int) -> int:
-    """Copy pages out."""
+def generic_file_read_iter(k: Any, iocb: int, to: int) -> int:
+    """Read a file whose pages are all at hand."""
     return _file_read(k, iocb, to)
 
 

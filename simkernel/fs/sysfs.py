@@ -193,12 +193,10 @@ def register_sysfs(vfs: Vfs) -> None:
         return sorted(names)
 
     singleton("sysfs", lambda v: PseudoSuper(
-        v, "sysfs", c.SYSFS_MAGIC, v.fs_values["sysfs_root"], lambda node, name: kernfs, missing_is_error=True,
-        order=by_name, link_size=False,
+        v, "sysfs", c.SYSFS_MAGIC, v.fs_values["sysfs_root"], lambda node, name: kernfs, order=by_name,
     ))  # fmt: skip
     singleton("cgroup2", lambda v: PseudoSuper(
-        v, "cgroup2", c.CGROUP2_SUPER_MAGIC, v.fs_values["cgroup_root"], lambda node, name: kernfs,
-        missing_is_error=True, order=by_name,
+        v, "cgroup2", c.CGROUP2_SUPER_MAGIC, v.fs_values["cgroup_root"], lambda node, name: kernfs, order=by_name,
     ))  # fmt: skip
 
     def debug_fops(node: Any, name: str) -> FileOperations:

@@ -47,7 +47,6 @@ class Names:
         self.ksys = version.at_least("4.17")
         self.openat2 = version.at_least("5.6")
         self.statx = version.at_least("4.11")
-        self.filemap_read = version.at_least("5.12")
         self.perform_write_iocb = version.at_least("5.18")
         self.user_ns_args = version.at_least("5.12")
 
@@ -354,6 +353,44 @@ class Vfs:
         if not inode.i_nlink and not inode.i_count:
             inode.evict()
 
+    # --- files brought in from the host's side ---
+    def install_file(self, guest_path: str, data: bytes, mode: int = 0o644) -> None:
+        """Make or replace a file."""
+        from simkernel.fs.rootfs import add_bytes_lazily
+
+        add_bytes_lazily(self, guest_path, data, mode)
+
+    def install_host_file(self, host_path: str, guest_path: str, mode: int = 0o755) -> None:
+        """A copy of a host file, whose pages are read when they are needed."""
+        from simkernel.fs.rootfs import add_host_file
+
+        add_host_file(self, host_path, guest_path, mode)
+
+    def symlink_at(self, target: str, guest_path: str) -> None:
+        """A symbolic link; what has that name is replaced."""
+        from simkernel.fs.rootfs import add_link
+
+        add_link(self, guest_path, target)
+
+    def read_file(self, guest_path: str) -> bytes:
+        """The content of a regular file that has pages (not of a generated one)."""
+        inode = self.resolve(guest_path).dentry.inode
+        if inode.i_mapping is None:
+            raise KernelError(EINVAL, f"{guest_path} has no pages")
+        return inode.i_mapping.read(0, inode.i_size)
+
+    def socket_file(self, f_op: FileOperations, private: Any, flags: int) -> File:
+        """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""
+        mnt: Mount = self.fs_values["sock_mnt"]
+        inode = Inode(mnt.mnt_sb, c.S_IFSOCK | 0o777)
+        dentry = Dentry("", None, inode)
+        dentry.private = _socket_name
+        file = self.new_file(Path(mnt, dentry), flags, f_op)
+        file.f_mode |= c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_OPENED | c.FMODE_STREAM
+        file.private_data = private
+        self.mirror.file_flags(file)
+        return file
+
     # --- asked for by the core (simkernel/kernel/fs_interface.py) ---
     def open_exec(self, k: Any, task: Any, path: bytes, dfd: int = c.AT_FDCWD, flags: int = 0) -> File:
         """do_open_execat()."""
@@ -396,6 +433,10 @@ class Vfs:
 MNT_FLAGS = (
     c.MS_RDONLY | c.MS_NOSUID | c.MS_NODEV | c.MS_NOEXEC | c.MS_NOATIME | c.MS_NODIRATIME | c.MS_RELATIME
 )  # fmt: skip
+
+
+def _socket_name(dentry: Dentry) -> str:
+    return f"socket:[{dentry.inode.i_ino}]"
 
 
 def _anon_name(dentry: Dentry) -> str:

@@ -77,7 +77,7 @@ OPEN_CASES = (
     ("/tmp/..", O_RDONLY, 0),
     ("/proc/self/fd/99", O_RDONLY, ENOENT),
     ("/proc/nothing", O_CREAT | O_WRONLY, ENOENT),
-    ("/sys/nothing", O_CREAT | O_WRONLY, ENOENT),
+    ("/sys/nothing", O_CREAT | O_WRONLY, EACCES),
     ("/sys/kernel/debug/nothing", O_CREAT | O_WRONLY, EACCES),
 )
 

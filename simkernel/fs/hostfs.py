@@ -1,0 +1,337 @@
+"""Host directories and files inside the guest: `--bind HOST:GUEST[:rw]`.
+
+Read-only unless asked otherwise.  What the guest can reach is the bound directory and nothing else: every component is
+opened with O_NOFOLLOW relative to the directory above it, symbolic links are only text (the guest resolves them in its
+own tree), and devices, sockets and fifos of the host do not exist for the guest.
+
+Runs must repeat: directories are listed in byte order, inode numbers count up, owner is root, and times are the guest's
+time of the bind (and of the guest's own changes), never the host's.  A file's size and pages are taken when first used;
+what the host changes afterwards is not seen.  Writes go through to the host at once.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from arch.errors import EINVAL, EIO, ENODEV, EXDEV, KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Cred, Dentry, DirEntry, File, Inode, SuperBlock, to_bytes, to_str
+from simkernel.fs.pagecache import Mapping, PagePool
+from simkernel.fs.pseudo import PSEUDO_DIR_OPERATIONS
+from simkernel.fs.tmpfs import move_dentry
+from simkernel.fs.vfs import Vfs
+
+CHUNK = 1 << 18  # bytes read from the host in one go
+
+
+def _host_mmap(k: Any, file: File, vma: Any) -> None:
+    """Pages come from the page cache; shared writable mappings would not reach the host."""
+    if vma.shared and vma.prot & 2:
+        raise KernelError(ENODEV, "no shared writable mappings of host files")
+
+
+HOST_FILE_OPERATIONS = FileOperations(
+    "v9fs_file_operations",
+    read_iter="generic_file_read_iter",
+    write_iter="generic_file_write_iter",
+    llseek="generic_file_llseek",
+    mmap=_host_mmap,
+    fsync=lambda k, file: 0,
+)
+
+
+@contextmanager
+def host_errors() -> Iterator[None]:
+    """The host's refusal becomes the guest's."""
+    try:
+        yield
+    except OSError as error:
+        raise KernelError(error.errno or EIO, str(error)) from None
+
+
+class HostMapping(Mapping):
+    """Pages of a host file; writes go through."""
+
+    __slots__ = ("inode",)
+
+    def __init__(self, pool: PagePool, inode: HostInode, filler: Callable[[int], bytes]) -> None:
+        super().__init__(pool, filler)
+        self.inode = inode
+
+    def write(self, pos: int, data: bytes) -> int:
+        """To the host, then to the pages."""
+        with host_errors(), self.inode.opened(os.O_WRONLY) as fd:
+            done = os.pwrite(fd, data, pos)
+        super().write(pos, data[:done])
+        return done
+
+
+class HostInode(Inode):
+    """A file, directory or symbolic link of the host, found again through its dentry."""
+
+    __slots__ = ("chunk", "chunk_at", "dentry", "target")
+    i_sb: HostSuper
+
+    def __init__(self, sb: HostSuper, status: os.stat_result) -> None:
+        super().__init__(sb, stat.S_IFMT(status.st_mode) | stat.S_IMODE(status.st_mode) & 0o777)
+        self.atime = self.mtime = self.ctime = sb.bound_at
+        self.dentry: Dentry | None = None
+        self.target = ""
+        self.chunk, self.chunk_at = b"", -1
+        if self.is_dir:
+            self.i_fop = PSEUDO_DIR_OPERATIONS
+        elif self.is_reg:
+            self.i_fop = HOST_FILE_OPERATIONS
+            self.i_size = status.st_size
+            self.i_blocks = (status.st_size + 511) // 512
+            self.i_mapping = HostMapping(sb.pool, self, self._fill)
+        else:
+            self.i_size = status.st_size
+
+    @property
+    def pinned_dentries(self) -> bool:  # type: ignore[override]
+        """Entries are looked up on the host."""
+        return False
+
+    # --- the way to the host's file ---
+    def _parts(self) -> list[str]:
+        parts: list[str] = []
+        dentry = self.dentry
+        while dentry is not None and dentry.parent is not dentry:
+            parts.append(dentry.name)
+            dentry = dentry.parent
+        parts.reverse()
+        return parts
+
+    @contextmanager
+    def opened(self, flags: int) -> Iterator[int]:
+        """A host descriptor of this file or directory, reached without following any link."""
+        fd = self.i_sb.open_root() if self.i_sb.is_dir else -1
+        try:
+            if not self.i_sb.is_dir:
+                fd = os.open(self.i_sb.base, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
+            parts = self._parts()
+            for index, part in enumerate(parts):
+                last = index == len(parts) - 1
+                how = flags if last and not self.is_dir else os.O_RDONLY | os.O_DIRECTORY
+                deeper = os.open(to_bytes(part), how | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=fd)
+                os.close(fd)
+                fd = deeper
+            yield fd
+        finally:
+            if fd >= 0:
+                os.close(fd)
+
+    def _fill(self, index: int) -> bytes:
+        """One page of the file; a chunk at a time is read from the host."""
+        at = index << c.PAGE_SHIFT
+        if not (self.chunk_at >= 0 and self.chunk_at <= at < self.chunk_at + CHUNK):
+            start = at - at % CHUNK
+            with host_errors(), self.opened(os.O_RDONLY) as fd:
+                self.chunk, self.chunk_at = os.pread(fd, CHUNK, start), start
+        data = self.chunk[at - self.chunk_at : at - self.chunk_at + c.PAGE_SIZE]
+        return data[: max(0, self.i_size - at)]
+
+    # --- directories ---
+    def lookup(self, parent: Dentry, name: str) -> Dentry | None:
+        """lstat on the host; a known entry keeps its inode."""
+        assert parent.children is not None
+        known = parent.children.get(name)
+        try:
+            with self.opened(os.O_RDONLY) as fd:
+                status = os.stat(to_bytes(name), dir_fd=fd, follow_symlinks=False)
+                text = os.readlink(to_bytes(name), dir_fd=fd) if stat.S_ISLNK(status.st_mode) else b""
+        except (FileNotFoundError, NotADirectoryError):
+            if known is not None:
+                parent.drop(known)
+            return None
+        except OSError as error:
+            raise KernelError(error.errno or EIO, str(error)) from None
+        if stat.S_IFMT(status.st_mode) not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
+            return None
+        if known is not None and known.inode.i_mode & c.S_IFMT == stat.S_IFMT(status.st_mode):
+            return known
+        inode = HostInode(self.i_sb, status)
+        inode.target = to_str(text)
+        inode.dentry = parent.add(name, inode)
+        return inode.dentry
+
+    def entries(self, parent: Dentry) -> list[DirEntry]:
+        """In byte order."""
+        with host_errors(), self.opened(os.O_RDONLY) as fd:
+            names = sorted(os.fsencode(n) for n in os.listdir(fd))
+        out = []
+        for raw in names:
+            child = self.lookup(parent, to_str(raw))
+            if child is not None:
+                out.append(DirEntry(child.name, child.inode.i_ino, child.inode.dtype))
+        return out
+
+    def _made(self, parent: Dentry, name: str) -> Dentry:
+        child = self.lookup(parent, name)
+        if child is None:
+            raise KernelError(EIO, "vanished")
+        now = self.i_sb.now()
+        child.inode.atime = child.inode.mtime = child.inode.ctime = self.mtime = self.ctime = now
+        return child
+
+    def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        """open(O_CREAT | O_EXCL) on the host."""
+        with host_errors(), self.opened(os.O_RDONLY) as fd:
+            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
+            os.close(os.open(to_bytes(name), flags, mode & 0o777, dir_fd=fd))
+        return self._made(parent, name)
+
+    def mkdir(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
+        """mkdir on the host."""
+        with host_errors(), self.opened(os.O_RDONLY) as fd:
+            os.mkdir(to_bytes(name), mode & 0o777, dir_fd=fd)
+        self.i_nlink += 1
+        return self._made(parent, name)
+
+    def symlink(self, parent: Dentry, name: str, target: str, cred: Cred) -> Dentry:
+        """A symbolic link on the host: text, never followed from here."""
+        with host_errors(), self.opened(os.O_RDONLY) as fd:
+            os.symlink(to_bytes(target), to_bytes(name), dir_fd=fd)
+        return self._made(parent, name)
+
+    def unlink(self, parent: Dentry, victim: Dentry) -> None:
+        """unlink on the host."""
+        with host_errors(), self.opened(os.O_RDONLY) as fd:
+            os.unlink(to_bytes(victim.name), dir_fd=fd)
+        victim.inode.i_nlink -= 1
+        self.mtime = self.ctime = self.i_sb.now()
+        parent.drop(victim)
+
+    def rmdir(self, parent: Dentry, victim: Dentry) -> None:
+        """rmdir on the host."""
+        with host_errors(), self.opened(os.O_RDONLY) as fd:
+            os.rmdir(to_bytes(victim.name), dir_fd=fd)
+        victim.inode.i_nlink = 0
+        self.i_nlink -= 1
+        self.mtime = self.ctime = self.i_sb.now()
+        parent.drop(victim)
+
+    def rename(self, parent: Dentry, old: Dentry, new_parent: Dentry, name: str, flags: int) -> None:
+        """rename on the host."""
+        other = new_parent.inode
+        if flags or not isinstance(other, HostInode):
+            raise KernelError(EINVAL if flags else EXDEV, "plain renames only")
+        with host_errors(), self.opened(os.O_RDONLY) as fd, other.opened(os.O_RDONLY) as new_fd:
+            os.rename(to_bytes(old.name), to_bytes(name), src_dir_fd=fd, dst_dir_fd=new_fd)
+        target = new_parent.children.get(name) if new_parent.children else None
+        if target is not None:
+            target.inode.i_nlink -= 1
+            new_parent.drop(target)
+        parent.drop(old)
+        move_dentry(old, new_parent, name)
+
+    # --- the rest ---
+    def get_link(self, dentry: Dentry) -> str:
+        """The text on the host."""
+        if not self.is_link:
+            raise KernelError(EINVAL, "not a symbolic link")
+        return self.target
+
+    def setattr_size(self, size: int) -> None:
+        """truncate on the host."""
+        if self.i_mapping is None:
+            raise KernelError(EINVAL, "not a regular file")
+        with host_errors(), self.opened(os.O_WRONLY) as fd:
+            os.ftruncate(fd, size)
+        self.i_mapping.truncate(size)
+        self.chunk, self.chunk_at = b"", -1
+        self.i_size = size
+
+    def attr_changed(self) -> None:
+        """chmod goes through; owners stay the host's."""
+        with host_errors(), self.opened(os.O_RDONLY) as fd:
+            os.fchmod(fd, self.i_mode & 0o777)
+
+    def evict(self) -> None:
+        """Pages back."""
+        if self.i_mapping is not None:
+            self.i_mapping.truncate(0)
+
+
+class HostSuper(SuperBlock):
+    """One bound directory or file."""
+
+    def __init__(self, vfs: Vfs, base: str, read_only: bool) -> None:
+        super().__init__("9p", c.HOST_BIND_MAGIC, vfs.anon_dev(), vfs.now)
+        self.base = base
+        self.pool = vfs.pool
+        self.bound_at = vfs.now()
+        self.s_flags = c.MS_RDONLY if read_only else 0
+        self.options = "access=any,trans=virtio"
+        status = os.stat(base)
+        self.is_dir = stat.S_ISDIR(status.st_mode)
+        inode = HostInode(self, status)
+        self.s_root = Dentry("/", None, inode)
+        inode.dentry = self.s_root
+
+    def open_root(self) -> int:
+        """A descriptor of the bound directory itself."""
+        return os.open(self.base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+
+    def statfs(self) -> dict[str, int]:
+        """Sizes of the host are not shown."""
+        return {"f_type": self.s_magic, "f_bsize": c.PAGE_SIZE, "f_namelen": c.NAME_MAX}
+
+
+class BindError(Exception):
+    """A --bind that cannot be done: a sentence for a person."""
+
+
+def parse_bind(text: str) -> tuple[str, str, bool]:
+    """`HOST:GUEST[:rw]` -> (host path, guest path, writable)."""
+    parts = text.split(":")
+    if len(parts) == 2:
+        host, guest, mode = parts[0], parts[1], "ro"
+    elif len(parts) == 3:
+        host, guest, mode = parts
+    else:
+        raise BindError(f"--bind {text}: write it as HOST:GUEST or HOST:GUEST:rw")
+    if mode not in ("ro", "rw"):
+        raise BindError(f"--bind {text}: the third part is rw or ro, not {mode!r}")
+    if not host or not guest.startswith("/"):
+        raise BindError(f"--bind {text}: GUEST must be an absolute path")
+    return host, guest, mode == "rw"
+
+
+def bind(vfs: Vfs, host: str, guest: str, writable: bool) -> None:
+    """Show a host directory or file at a guest path, which is made when it does not exist."""
+    from simkernel.fs.rootfs import add_file, make_directory
+
+    base = os.path.realpath(host)
+    try:
+        status = os.stat(base)
+    except OSError as error:
+        raise BindError(f"cannot bind {host}: {error.strerror}") from None
+    if not (stat.S_ISDIR(status.st_mode) or stat.S_ISREG(status.st_mode)):
+        raise BindError(f"cannot bind {host}: neither a directory nor a regular file")
+    guest = "/" + guest.strip("/")
+    try:
+        if stat.S_ISDIR(status.st_mode):
+            make_directory(vfs, guest)
+        else:
+            try:
+                vfs.resolve(guest)
+            except KernelError:
+                add_file(vfs, guest)
+        sb = HostSuper(vfs, base, not writable)
+        flags = c.MS_RELATIME | (0 if writable else c.MS_RDONLY) | c.MS_NODEV
+        vfs.attach(vfs.new_mount(sb, "host", flags), vfs.resolve(guest))
+    except KernelError as error:
+        raise BindError(f"cannot bind {host} at {guest}: {error}") from None
+
+
+def install_binds(k: Any, binds: Sequence[tuple[str, str, bool]]) -> None:
+    """All the binds of a machine, in order."""
+    for host, guest, writable in binds:
+        bind(k.vfs, host, guest, writable)
