@@ -39,13 +39,35 @@ WRAPPERS_SINCE = {"__x64_sys_": "4.17", "__arm64_sys_": "4.19", "__s390x_sys_": 
                   "__ia32_sys_": "4.17"}  # fmt: skip
 
 
+# Where the name in the number table and the name of SYSCALL_DEFINE differ.  arch/x86/entry/syscalls/syscall_64.tbl,
+# include/uapi/asm-generic/unistd.h; the 32-bit tables in *_32.
+DEFINED_AS_64 = {"stat": "newstat", "lstat": "newlstat", "fstat": "newfstat", "uname": "newuname", "umount2": "umount",
+                 "sendfile": "sendfile64"}  # fmt: skip
+DEFINED_AS_32 = {
+    "stat": "newstat", "lstat": "newlstat", "fstat": "newfstat", "uname": "newuname", "umount2": "umount",
+    "umount": "oldumount", "mmap": "old_mmap", "mmap2": "mmap_pgoff", "select": "old_select", "_newselect": "select",
+    "ugetrlimit": "getrlimit", "getrlimit": "old_getrlimit", "_llseek": "llseek",
+    **{name: f"{name}16" for name in ("getuid", "geteuid", "getgid", "getegid", "setuid", "setgid", "setreuid",
+                                      "setregid", "setresuid", "setresgid", "getresuid", "getresgid", "setfsuid",
+                                      "setfsgid", "getgroups", "setgroups", "chown", "lchown", "fchown")},
+    **{f"{name}32": name for name in ("getuid", "geteuid", "getgid", "getegid", "setuid", "setgid", "setreuid",
+                                      "setregid", "setresuid", "setresgid", "getresuid", "getresgid", "setfsuid",
+                                      "setfsgid", "getgroups", "setgroups", "chown", "lchown", "fchown")},
+}  # fmt: skip
+
+
+def define_name(k: Kernel, name: str) -> str:
+    """The name in SYSCALL_DEFINE of a number's name: __x64_sys_newfstat serves fstat."""
+    return (DEFINED_AS_64 if k.arch.word == 8 else DEFINED_AS_32).get(name, name)
+
+
 def syscall_symbol(k: Kernel, name: str) -> tuple[str, bool]:
     """(symbol of a system call's handler, whether it takes pt_regs) in this version on this architecture."""
     prefix = k.abi.wrapper_prefix
     since = WRAPPERS_SINCE.get(prefix)
     if since is not None and k.version.at_least(since):
-        return prefix + name, True
-    return "sys_" + name, False
+        return prefix + define_name(k, name), True
+    return "sys_" + define_name(k, name), False
 
 
 def make_syscall_body(k: Kernel) -> Callable[..., Any]:

@@ -107,9 +107,9 @@ class Signals:
         if signal.group_exiting:
             return sig == SIGKILL
         if bit(sig) & STOPS:
-            self._flush(signal, bit(SIGCONT))
+            self.flush_signals(signal, bit(SIGCONT))
         elif sig == SIGCONT:
-            self._flush(signal, STOPS)
+            self.flush_signals(signal, STOPS)
             if signal.stopped:
                 signal.stopped, signal.continued, signal.stop_reported = False, True, True
                 for thread in signal.threads:
@@ -129,7 +129,8 @@ class Signals:
         handler = task.signal.actions[sig].handler
         return handler == SIG_IGN or (handler == SIG_DFL and bool(bit(sig) & IGNORED_BY_DEFAULT))
 
-    def _flush(self: Any, signal: Any, mask: int) -> None:
+    def flush_signals(self: Any, signal: Any, mask: int) -> None:
+        """flush_sigqueue_mask(): forget pending signals of a mask."""
         signal.pending = [i for i in signal.pending if not bit(i.sig) & mask]
         for thread in signal.threads:
             thread.pending = [i for i in thread.pending if not bit(i.sig) & mask]
@@ -411,7 +412,7 @@ def sys_rt_sigaction(k: Kernel, sig: int, act: int, oact: int, size: int) -> int
     if act:
         task.signal.actions[sig] = new
         if k.ignores(task, sig):
-            k._flush(task.signal, bit(sig))
+            k.flush_signals(task.signal, bit(sig))
     return 0
 
 
