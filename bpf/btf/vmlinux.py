@@ -87,7 +87,9 @@ def record_text(decl: TraceEventDecl, name: str) -> str:
             rows.append(f"\tu32 __rel_loc_{declaration.split()[-1]};")
         else:
             rows.append(f"\t{declaration};")
-    return f"struct trace_event_raw_{name} {{\n\tstruct trace_entry ent;\n" + "\n".join(rows) + "\n\tchar __data[];\n};\n"
+    return (
+        f"struct trace_event_raw_{name} {{\n\tstruct trace_entry ent;\n" + "\n".join(rows) + "\n\tchar __data[];\n};\n"
+    )
 
 
 def add_events(table: TypeTable, events: Mapping[str, TraceEventDecl]) -> None:
