@@ -182,7 +182,6 @@ def _resolver(bpf: Bpf) -> Callable[[int], MapInfo]:
         info = seen.get(id(found))
         if info is None:
             info = seen[id(found)] = found.info()
-            info.bypass_spec_v1 = bpf.capable("perfmon")
         return info
 
     return resolve

@@ -122,6 +122,7 @@ class BpfMap:
         self.writecnt = 0
         self.refs = 0  # all references; descriptors and pins are counted in `users` too
         self.users = 0
+        self.bypass_spec_v1 = bool(bpf.capable("perfmon"))  # its maker may speculate
         self.owner: Any = None  # program-array owner: (type, jited)
         self.address = 0
         self.freed = False
@@ -176,6 +177,7 @@ class BpfMap:
             value_address=self.direct_value_address if self.has_direct_value else None,
             value_read=self._direct_read if self.has_direct_value else None,
             map_extra=self.map_extra,
+            bypass_spec_v1=self.bypass_spec_v1,
             owner=self,
         )
 
