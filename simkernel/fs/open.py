@@ -417,7 +417,8 @@ def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
     file = vfs.new_file(path, op.flags & ~c.O_CLOEXEC, PATH_FOPS)
     layout = vfs.mirror.struct("struct file")
     path_addr = file.addr + layout.offset("f_path")
-    ret = yield k.call("vfs_open", path_addr, file.addr)
+    cred = (0,) if vfs.names.vfs_open_cred else ()
+    ret = yield k.call("vfs_open", path_addr, file.addr, *cred)
     if not ret and truncate:
         try:
             if path.dentry.inode.i_writecount < 0:

@@ -45,6 +45,7 @@ class Names:
         self.write_step = "__vfs_write" if old_vfs else ""
         self.new_sync = version.before("6.0")
         self.ksys = version.at_least("4.17")
+        self.vfs_open_cred = version.before("4.19")
         self.openat2 = version.at_least("5.6")
         self.statx = version.at_least("4.11")
         self.perform_write_iocb = version.at_least("5.18")
