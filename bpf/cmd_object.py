@@ -8,6 +8,8 @@ from typing import Any
 from arch.errors import EACCES, EBADF, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM, KernelError
 from bpf import uapi
 from bpf.attr import Call
+from bpf.btf import Btf
+from bpf.btf.check import btf_parse
 from bpf.cmd_map import O_CLOEXEC, O_RDWR, file_mode, new_map_fd
 from bpf.cmd_prog import prog_fd
 from bpf.insn import encode
@@ -157,7 +159,7 @@ def btf_load(call: Call) -> int:
     data = call.user.read(attr.btf, attr.btf_size)
     btf, errno, log = _check_btf(data, call)
     if log_given:
-        raw = log.encode("utf-8", "replace")
+        raw = log.encode("latin-1")
         if len(raw) >= attr.btf_log_size:
             raw, errno = raw[: attr.btf_log_size - 1], errno or ENOSPC
         call.user.write(attr.btf_log_buf, raw + b"\0")
@@ -171,18 +173,9 @@ def btf_load(call: Call) -> int:
 
 def _check_btf(data: bytes, call: Call) -> tuple[Any, int, str]:
     """btf_parse(): the parsed BTF or an errno, and the log."""
-    import importlib.util
-
-    if importlib.util.find_spec("bpf.btf.check") is not None:
-        check = importlib.import_module("bpf.btf.check")
-        answer: tuple[Any, int, str] = check.btf_parse(data, call.attr.btf_log_level, call.version)
-        return answer
-    from bpf.btf import Btf, BtfError
-
-    try:
-        return Btf.parse(data), 0, ""
-    except BtfError as error:
-        return None, EINVAL, f"{error}\n"
+    want_log = bool(call.attr.btf_log_level)
+    ret, log = btf_parse(data, call.user.byteorder, call.version, want_log=want_log)
+    return (None if ret else Btf.parse(data)), -ret, log
 
 
 # ---- pins ----

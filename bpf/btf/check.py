@@ -75,12 +75,17 @@ _VOID = Raw(0, 0, 0, Kind.VOID)
 
 
 def btf_parse(
-    data: bytes, byteorder: ByteOrder = "little", version: tuple[int, ...] = (6, 1), pointer_size: int = 8
+    data: bytes,
+    byteorder: ByteOrder = "little",
+    version: tuple[int, ...] = (6, 1),
+    pointer_size: int = 8,
+    want_log: bool = True,
 ) -> tuple[int, str]:
     """(0 or minus errno, log) of loading these bytes."""
     if len(data) > MAX_SIZE:
         return -E2BIG, ""
     check = Check(data, byteorder, tuple(version), pointer_size)
+    check.quiet = not want_log
     try:
         check.run()
     except Refused as refusal:
@@ -94,6 +99,7 @@ class Check:
         self.mark = mark(byteorder)
         self.version = version
         self.pointer_size = pointer_size
+        self.quiet = False
         self.max_kind = next((kind for since, kind in KINDS_SINCE if version >= since), Kind.VOID)
         self.out: list[str] = []
         self.types: list[Raw] = [_VOID]
@@ -134,6 +140,8 @@ class Check:
         return self.strings[offset : self.strings.index(b"\0", offset)]
 
     def log_type(self, t: Raw, message: str | None = None, details: bool = True) -> None:
+        if self.quiet:
+            return
         text = f"[{self.log_id}] {_NAMES[t.kind]} {self.name(t.name_off)}"
         if details:
             text += " " + self.details(t)
@@ -144,6 +152,8 @@ class Check:
         return Refused(errno)
 
     def log_member(self, t: Raw, m: tuple[int, ...], message: str | None = None) -> None:
+        if self.quiet:
+            return
         if not self.checking_meta:
             self.log_type(t)
         name, type_id, offset = m
@@ -158,6 +168,8 @@ class Check:
         return Refused(EINVAL)
 
     def log_vsi(self, t: Raw, v: tuple[int, ...], message: str | None = None) -> None:
+        if self.quiet:
+            return
         if not self.checking_meta:
             self.log_type(t)
         text = f"\t type_id={v[0]} offset={v[1]} size={v[2]}"
