@@ -101,6 +101,7 @@ class Vfs:
         kernel_map = getattr(k.arch, "map", None)
         self.user_end: int = kernel_map.user_end if kernel_map is not None else 1 << (8 * k.arch.model.word - 1)
         self.init_user_ns = 0
+        self.probed: dict[str, int] = getattr(k, "_probed", {})  # kernel function -> how many probes it has
         self.sysctl: Any = None  # proc_sys.Sysctl, set when procfs is made
 
     # --- time ---
