@@ -301,7 +301,7 @@ class Kprobes:
                 rp = instance.rp
                 instance.ret_addr = real
                 self.running[cpu] = rp.kp
-                if rp.kp.registered and not rp.kp.disabled:
+                if rp.kp.registered:  # even if disabled since: the call was caught
                     rp.handler(instance, regs)
                 rp.free += 1
         finally:

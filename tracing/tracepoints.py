@@ -17,8 +17,9 @@ from typing import TYPE_CHECKING, Any
 from tracing.assign import Assign, compile_assign
 from tracing.declare import TraceEventDecl, expand
 from tracing.event import FTRACE, Packer, TraceEvent
-from tracing.events import FIRED_WITH, declarations
+from tracing.events import FIRED_WITH, HELD, declarations
 from tracing.fields import FieldLayout
+from tracing.host import TRACE_FLAG_BH_OFF
 
 if TYPE_CHECKING:
     from tracing.system import Tracing
@@ -116,7 +117,9 @@ class TracepointEvent(TraceEvent):
         self.tracepoint = tracepoint
         self._packer: Packer | None = None
         self._assign: Assign | None = None
-        self.preempt_extra = 0 if tracing.features.preempt_count_corrected else 1
+        flags, depth = HELD.get(decl.name, (0, 0))
+        self.held_flags = flags if tracing.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
+        self.held_depth = depth + (0 if tracing.features.preempt_count_corrected else 1)
 
     def reg(self, kind: str) -> None:
         self.tracepoint.add(self.trace if kind == FTRACE else self.perf_trace)
@@ -128,7 +131,9 @@ class TracepointEvent(TraceEvent):
         if self._assign is None or self._packer is None:
             self._assign = compile_assign([source for _, source in self.decl.entry], self.decl.proto, self.tracing.host)
             self._packer = Packer(self.fields, self.tracing.byteorder)
-        return self._packer.pack(self.header(self.preempt_extra), self._assign(*args), self.tracing.reader.cstr)
+        return self._packer.pack(
+            self.header(self.held_depth, self.held_flags), self._assign(*args), self.tracing.reader.cstr
+        )
 
     def trace(self, *args: int) -> None:
         """trace_event_raw_event_*(): into the ftrace buffer."""

@@ -92,11 +92,9 @@ class Host(BpfSide):
         return None if task is None else int(task.addr)
 
     def irq_flags(self) -> int:
-        """What the latency columns of a trace show.  Inside a probe, interrupts are off."""
+        """What the latency columns of a trace show; what probes and tracepoints hold themselves, tracing adds."""
         k = self.k
         flags = TRACE_FLAG_NEED_RESCHED if getattr(k.rq, "need_resched", False) else 0
-        if self.tracing is not None and self.tracing.kprobes.running[k.rq.cpu] is not None:
-            flags |= TRACE_FLAG_IRQS_OFF
         if getattr(k, "irq_depth", None) and k.irq_depth[k.rq.cpu]:
             flags |= TRACE_FLAG_HARDIRQ | TRACE_FLAG_IRQS_OFF
         softirqs = getattr(k, "softirqs", None)

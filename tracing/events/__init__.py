@@ -9,6 +9,7 @@ from __future__ import annotations
 from tracing.declare import TraceEventDecl, Version
 from tracing.events import block, inet, irq, kmem, net, raw_syscalls, sched, signal, task, timer
 from tracing.events.older import OLDER
+from tracing.host import TRACE_FLAG_BH_OFF, TRACE_FLAG_IRQS_OFF
 
 NEWEST: tuple[TraceEventDecl, ...] = (
     *raw_syscalls.EVENTS, *irq.EVENTS, *task.EVENTS, *sched.EVENTS, *signal.EVENTS, *timer.EVENTS, *kmem.EVENTS,
@@ -35,6 +36,47 @@ SINCE: dict[str, Version] = {
     "tasklet_entry": (6, 1),  # with the backports of its stable branch
     "tasklet_exit": (6, 1),
     "suspend_resume": (3, 16),
+}
+
+
+# What the callers of a tracepoint hold in the real kernel, which the latency columns show: (trace flags, preempt depth).
+# Recorded from 6.1 in process context; interrupt context comes from where the machine is.
+IRQS, BH = TRACE_FLAG_IRQS_OFF, TRACE_FLAG_BH_OFF
+HELD: dict[str, tuple[int, int]] = {
+    "sched_switch": (IRQS, 2),  # rq lock, and __schedule's own
+    "sched_waking": (IRQS, 2),  # wait queue lock, pi_lock
+    "sched_wakeup": (IRQS, 3),  # and rq lock
+    "sched_wakeup_new": (IRQS, 2),
+    "sched_migrate_task": (IRQS, 2),
+    "sched_stat_runtime": (IRQS, 2),
+    "signal_generate": (IRQS, 1),  # siglock
+    "signal_deliver": (IRQS, 1),
+    "task_rename": (0, 1),
+    "page_fault_user": (IRQS, 0),
+    "page_fault_kernel": (IRQS, 0),
+    "console": (IRQS, 0),
+    "cpu_idle": (IRQS, 1),
+    "tick_stop": (IRQS, 1),
+    "irq_handler_entry": (IRQS, 1),
+    "irq_handler_exit": (IRQS, 1),
+    "softirq_raise": (IRQS, 0),
+    "hrtimer_start": (IRQS, 2),
+    "hrtimer_cancel": (IRQS, 1),
+    "hrtimer_expire_entry": (IRQS, 1),
+    "hrtimer_expire_exit": (IRQS, 1),
+    "itimer_state": (IRQS, 1),
+    "itimer_expire": (IRQS, 1),
+    "timer_start": (IRQS, 1),
+    "timer_cancel": (IRQS, 1),
+    "workqueue_queue_work": (IRQS, 1),
+    "workqueue_activate_work": (IRQS, 1),
+    "net_dev_queue": (BH, 0),
+    "net_dev_start_xmit": (BH, 0),
+    "net_dev_xmit": (BH, 0),
+    "netif_rx": (BH, 0),
+    "netif_rx_entry": (BH, 0),
+    "netif_rx_exit": (BH, 0),
+    "tcp_destroy_sock": (BH, 1),
 }
 
 
