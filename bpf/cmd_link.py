@@ -13,6 +13,7 @@ from bpf import features, uapi
 from bpf.attr import Call
 from bpf.cmd_map import O_CLOEXEC, O_RDWR
 from bpf.link import BpfLink, DetachableLink, IterLink
+from bpf.maps.base import BpfMap
 
 TP_NAME_MAX = 127
 ATTACH_FLAGS = uapi.BPF_F_ALLOW_OVERRIDE | uapi.BPF_F_ALLOW_MULTI | uapi.BPF_F_REPLACE
@@ -129,7 +130,7 @@ def _raw_tp_attach(call: Call, prog: Any, user_name: int) -> int:
             raise KernelError(EINVAL)
         if prog.type != uapi.BPF_PROG_TYPE_TRACING or prog.expected_attach_type != uapi.BPF_TRACE_RAW_TP:
             return _tracing_attach(call, prog, 0, 0, 0)
-        name = str(prog.attach_info.get("name", "")).removeprefix("btf_trace_")
+        name = str(prog.attach_info.get("attach_func_name", "")).removeprefix("btf_trace_")
     elif prog.type in (uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE):
         name = call.user.string(user_name, TP_NAME_MAX).decode("latin-1")
     else:
@@ -159,7 +160,7 @@ def _tracing_attach(call: Call, prog: Any, target_fd: int, btf_id: int, cookie: 
     options = {
         "attach_type": prog.expected_attach_type,
         "btf_id": btf_id,
-        "symbol": prog.attach_info.get("name"),
+        "symbol": prog.attach_info.get("attach_func_name"),
         "cookie": cookie,
         "target": target,
         "info": prog.attach_info,
@@ -247,6 +248,8 @@ def _perf_link(call: Call, prog: Any) -> int:
     if attr.flags:
         raise KernelError(EINVAL)
     event = call.host.fd_get(attr.signed("target_fd"))
+    if not hasattr(event, "attr") or isinstance(event, BpfMap):
+        raise KernelError(EBADF)
     options = {"event": event, "cookie": attr.bpf_cookie}
     return settle(call, uapi.BPF_LINK_TYPE_PERF_EVENT, prog, ("perf_event", options), {})
 
@@ -295,7 +298,7 @@ def _iter_link(call: Call, prog: Any) -> int:
     if attr.iter_info:
         call.user.check_tail_zero(attr.iter_info, 16, attr.iter_info_len)
     info = call.user.read(attr.iter_info, min(attr.iter_info_len, 16)) if attr.iter_info else b""
-    name = str(prog.attach_info.get("name", "")).removeprefix("bpf_iter_")
+    name = str(prog.attach_info.get("attach_func_name", "")).removeprefix("bpf_iter_")
     if not name:
         raise KernelError(ENOENT)
     details = {"target_name": name}

@@ -29,9 +29,17 @@ class BtfObject:
     anon_name = "btf"
 
     def __init__(self, bpf: Any, btf: Any, data: bytes, *, is_kernel: bool = False, name: str = "") -> None:
-        self.bpf, self.btf, self.data, self.is_kernel, self.name = bpf, btf, data, is_kernel, name
+        self.bpf, self.btf, self.is_kernel, self.name = bpf, btf, is_kernel, name
+        self._data = data
         self.id = 0
         self.refs = 0
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the BTF; the kernel's are made when somebody asks."""
+        if not self._data and self.is_kernel:
+            self._data = self.btf.encode()
+        return self._data
 
     def get(self) -> None:
         """One more reference: a descriptor, a map, a program."""
@@ -89,6 +97,7 @@ def map_get_next_id(call: Call) -> int:
 
 def btf_get_next_id(call: Call) -> int:
     """BPF_BTF_GET_NEXT_ID."""
+    publish_kernel_btf(call)
     return _next_id(call, call.bpf.btfs)
 
 
@@ -120,8 +129,10 @@ def map_get_fd_by_id(call: Call) -> int:
     flags = call.attr.open_flags
     if flags & ~(uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY):
         raise KernelError(EINVAL)
-    target = _by_id(call, call.bpf.maps)
+    if not call.host.capable("sys_admin"):
+        raise KernelError(EPERM)
     mode = file_mode(flags)
+    target = _by_id(call, call.bpf.maps)
     target.get_user()
     return new_map_fd(call, target, mode)
 
@@ -129,6 +140,7 @@ def map_get_fd_by_id(call: Call) -> int:
 def btf_get_fd_by_id(call: Call) -> int:
     """BPF_BTF_GET_FD_BY_ID."""
     call.check()
+    publish_kernel_btf(call)
     found = _by_id(call, call.bpf.btfs)
     found.get()
     return int(call.host.fd_install(found, "btf", O_CLOEXEC))
@@ -165,10 +177,21 @@ def btf_load(call: Call) -> int:
         call.user.write(attr.btf_log_buf, raw + b"\0")
     if errno:
         raise KernelError(errno)
+    publish_kernel_btf(call)
     new = BtfObject(call.bpf, btf, data)
     new.id = call.bpf.btfs.add(new)
     new.get()
     return int(call.host.fd_install(new, "btf", O_CLOEXEC))
+
+
+def publish_kernel_btf(call: Call) -> None:
+    """The kernel's own BTF is an object, too: id 1, "vmlinux"."""
+    btf = getattr(call.host, "vmlinux_btf", None)
+    if btf is None or 1 in call.bpf.btfs.objects:
+        return
+    new = BtfObject(call.bpf, btf, b"", is_kernel=True, name="vmlinux")
+    new.id = call.bpf.btfs.add(new)
+    new.get()
 
 
 def _check_btf(data: bytes, call: Call) -> tuple[Any, int, str]:
@@ -187,7 +210,10 @@ def obj_pin(call: Call) -> int:
     attr = call.attr
     if attr.file_flags:
         raise KernelError(EINVAL)
-    obj = call.host.fd_get(attr.signed("bpf_fd"))
+    try:
+        obj = call.host.fd_get(attr.signed("bpf_fd"))
+    except KernelError:
+        raise KernelError(EINVAL) from None
     if isinstance(obj, BpfMap):
         obj.get_user()
         drop = obj.put_user

@@ -59,6 +59,7 @@ def prog_load(call: Call) -> int:
         kern_version=attr.kern_version,
         prog_flags=attr.prog_flags,
         prog_name=attr.bytes_of("prog_name"),
+        prog_ifindex=attr.prog_ifindex,
         expected_attach_type=attr.expected_attach_type,
         attach_btf_id=attr.attach_btf_id,
         read_insns=lambda: _insns(call),

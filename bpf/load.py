@@ -45,6 +45,7 @@ class LoadAttr:
     kern_version: int = 0
     prog_flags: int = 0
     prog_name: bytes = b""
+    prog_ifindex: int = 0
     expected_attach_type: int = 0
     attach_btf_id: int = 0
     attach_prog: Any = None
@@ -59,9 +60,9 @@ class LoadAttr:
 
 
 def object_name(raw: bytes) -> str:
-    """bpf_obj_name_cpy(): letters, digits, `_` and `.`, then zeros; EINVAL."""
-    text, _, rest = raw.partition(b"\0")
-    if len(text) >= uapi.BPF_OBJ_NAME_LEN or any(rest):
+    """bpf_obj_name_cpy(): letters, digits, `_` and `.` up to a NUL; EINVAL."""
+    text = raw.split(b"\0")[0]
+    if len(text) >= uapi.BPF_OBJ_NAME_LEN:
         raise KernelError(EINVAL)
     if not all(chr(c).isascii() and (chr(c).isalnum() or c in b"_.") for c in text):
         raise KernelError(EINVAL)
@@ -88,7 +89,12 @@ def _check_classic(bpf: Bpf, attr: LoadAttr, count: int) -> None:
 
 
 def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
-    from bpf.verifier.attach_rules import fixup_attach_type, prog_load_check_attach, prog_load_check_caps
+    from bpf.verifier.attach_rules import (
+        EXPECTED_ATTACH_TYPES,
+        fixup_attach_type,
+        prog_load_check_attach,
+        prog_load_check_caps,
+    )
 
     known = sum(flag for since, flag in PROG_FLAGS if bpf.version >= since)
     if attr.prog_flags & ~known:
@@ -105,6 +111,9 @@ def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
     ):
         raise KernelError(EINVAL)
     prog_load_check_caps(attr.prog_type, capabilities(bpf))
+    if attr.prog_type in EXPECTED_ATTACH_TYPES and attr.expected_attach_type:
+        if not features.has_attach_type(bpf.version, attr.expected_attach_type):
+            raise KernelError(EINVAL)
     attr.expected_attach_type = fixup_attach_type(attr.prog_type, attr.expected_attach_type)
     has_btf = attr.attach_prog is None and bool(attr.attach_btf is not None or attr.attach_btf_id)
     prog_load_check_attach(
@@ -124,13 +133,9 @@ def prog_load(bpf: Bpf, attr: LoadAttr) -> tuple[Verdict, BpfProg | None]:
         attr.insns = attr.read_insns()
     if not features.has_prog_type(bpf.version, attr.prog_type):
         raise KernelError(EINVAL)
+    if attr.prog_ifindex:
+        raise KernelError(EINVAL, "no device takes programs")
     name = "" if classic else object_name(attr.prog_name)
-    if (
-        not classic
-        and attr.expected_attach_type
-        and not features.has_attach_type(bpf.version, attr.expected_attach_type)
-    ):
-        raise KernelError(EINVAL)
     request = _request(bpf, attr, name)
     if attr.verify_extras is not None:
         attr.verify_extras(request)

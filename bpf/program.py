@@ -151,7 +151,7 @@ class BpfProg:
         return ProgramFacts(
             self.type,
             self.expected_attach_type,
-            attach_func_name=self.attach_info.get("name"),
+            attach_func_name=self.attach_info.get("attach_func_name"),
             attach_member=self.attach_info.get("member"),
             attach_prog=self.attach_prog,
         )

@@ -65,6 +65,7 @@ class TestHost:
         self.signals: list[tuple[int, bool]] = []
         self.pins: dict[bytes, Any] = {}
         self.stack: list[int] = []
+        self.raw_tracepoints = {"sys_enter", "sys_exit", "sched_switch"}
         self.symbols = self
         self.types: Any = None
         self.arch: Any = None
@@ -243,6 +244,8 @@ class TestHost:
                 timer.callback()
 
     def attach(self, kind: str, prog: Any, options: Mapping[str, Any]) -> Callable[[], None]:
+        if kind == "raw_tracepoint" and options["name"] not in self.raw_tracepoints:
+            raise KernelError(ENOENT)
         entry = (kind, prog, options)
         self.attached.append(entry)
         return lambda: self.attached.remove(entry)

@@ -394,7 +394,7 @@ class PerfEventArrayMap(FdArrayMap):
         """perf_event_fd_array_get_ptr()."""
         event = self.host.fd_get(fd)
         if not hasattr(event, "attr") or isinstance(event, BpfMap):
-            raise refuse(EINVAL)
+            raise refuse(EBADF)
         return event
 
     def put_object(self, obj: Any) -> None:

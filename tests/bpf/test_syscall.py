@@ -1,0 +1,368 @@
+"""bpf(2): every command and map operation against the answers of the real Linux 6.1, and against v41.md for 4.1."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from arch.errors import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, EPERM
+from bpf import uapi
+from bpf.asm import assemble
+from bpf.attr import LAYOUTS
+from bpf.btf import Btf
+from bpf.insn import encode
+from bpf.syscall import bpf
+from bpf.testhost import TestHost
+
+HERE = Path(__file__).parent
+spec = importlib.util.spec_from_file_location("syscall_rows", HERE / "syscall_rows.py")
+rows = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(rows)
+
+
+class Task:
+    """A task that makes system calls: attributes by name."""
+
+    def __init__(self, version=(6, 1), **more):
+        self.host = TestHost(version, **more)
+        for fd in range(3):
+            self.host.fds[fd] = object()
+
+    def put(self, data):
+        return self.host.put(data)
+
+    def call(self, cmd, size=None, tail=None, **fields):
+        raw = bytearray(144)
+        for name, value in fields.items():
+            offset, width = LAYOUTS[cmd].fields[name]
+            if isinstance(value, bytes):
+                raw[offset : offset + width] = value.ljust(width, b"\0")
+            else:
+                raw[offset : offset + width] = (value & (1 << 8 * width) - 1).to_bytes(width, "little")
+        for offset, value in (tail or {}).items():
+            raw[offset] = value
+        self.attr = self.put(bytes(raw))
+        return bpf(self.host, cmd, self.attr, len(raw) if size is None else size)
+
+    def back(self, cmd, name):
+        """A member as the kernel left it."""
+        offset, width = LAYOUTS[cmd].fields[name]
+        return self.host.user.read_uint(self.attr + offset, width)
+
+    def map(self, kind, key=4, value=8, entries=2, **more):
+        return self.call(0, map_type=kind, key_size=key, value_size=value, max_entries=entries, **more)
+
+    def load(self, kind, text="r0 = 0\nexit", license=b"GPL\0", **more):
+        insns = assemble(text) if isinstance(text, str) else text
+        return self.call(
+            5,
+            prog_type=kind,
+            insn_cnt=len(insns),
+            insns=self.put(encode(insns)),
+            license=self.put(license),
+            **more,
+        )
+
+
+# ---- against the real kernel ----
+
+
+def symbols_of(task):
+    """The same objects as the probe makes, in the same order."""
+    host = task.host
+    array = task.map(2)
+    null = host.fd_install(object(), "null", 2)
+    key = [task.put(i.to_bytes(8, "little")) for i in range(3)]
+    value = task.put((7).to_bytes(8, "little"))
+    out, big, packet = task.put(bytes(4096)), task.put(b"\xff" * 4096), task.put(bytes(64))
+    values = [
+        999,
+        null,
+        array,
+        task.map(1, 8),
+        task.map(22, 0),
+        task.map(23, 0),
+        task.map(30, 0),
+        task.map(11, 8, map_flags=1),
+        task.map(27, 0, 0, 4096),
+        task.map(6),
+        task.map(9),
+        task.map(3, 4, 4),
+        task.map(4, 4, 4),
+        task.map(7, 4, 16),
+        task.map(12, 4, 4, inner_map_fd=array),
+        task.map(2),
+        task.map(2, map_flags=uapi.BPF_F_RDONLY),
+        task.map(2, map_flags=uapi.BPF_F_WRONLY),
+        task.load(1),
+        task.load(2),
+        task.load(17),
+        0x1000,
+        *key,
+        value,
+        out,
+        big,
+        task.put(encode(assemble("r0 = 0\nexit"))),
+        task.put(encode(assemble("goto -1"))),
+        task.put(b"GPL\0"),
+        task.put(array.to_bytes(4, "little")),
+    ]
+    names = dict(zip(rows.SYMBOLS, values))
+    names["fd_filter"] = task.put(names["filter"].to_bytes(4, "little"))
+    names["count2"] = task.put((2).to_bytes(4, "little"))
+    names["packet"] = packet
+    names["name"], names["noname"] = task.put(b"sys_enter\0"), task.put(b"no_such_tracepoint\0")
+    assert all(number > 0 for number in names.values()), names
+    task.call(22, map_fd=names["frozen"])
+    task.call(2, map_fd=names["hash"], key=key[0], value=value)
+    return names
+
+
+def reset(task, names):
+    task.host.user.write(names["out"], bytes(4096))
+    task.host.user.write(names["big"], b"\xff" * 4096)
+    task.host.user.write(names["packet"], bytes(64))
+
+
+def recorded():
+    lines = (HERE / "syscall_6_1.txt").read_text().splitlines()
+    return {name: answer for answer, _, name in (line.partition(" ") for line in lines)}
+
+
+def answers():
+    task = Task(memory_size=1 << 24)
+    task.host.vmlinux_btf = Btf()
+    names = symbols_of(task)
+    found = {}
+    for name, cmd, fields, *size in rows.ROWS:
+        raw = rows.build(fields, cmd, LAYOUTS, lambda symbol: names[symbol])
+        attr = task.put(raw)
+        ret = bpf(task.host, cmd, attr, size[0] if size else 144)
+        task.host.user.free(attr)
+        if ret > 2:
+            task.host.close(ret)
+        found[name] = "fd" if ret > 2 else str(ret)
+        reset(task, names)
+    return found
+
+
+# Debian's kernel is built without CONFIG_FPROBE; the simulated one has kprobe_multi links.
+KNOWN = {"link kprobe multi, not meant for": "-22"}
+
+
+def test_every_row_answers_like_linux_6_1():
+    expected, found = {**recorded(), **KNOWN}, answers()
+    assert set(expected) == set(found)
+    assert {name: found[name] for name in found if found[name] != expected[name]} == {}
+
+
+# ---- Linux 4.1, where v41.md says so ----
+
+
+@pytest.fixture
+def old():
+    return Task((4, 1))
+
+
+def test_4_1_the_door(old):
+    """v41.md 1: the table of checks before any command."""
+    good = {"map_type": 2, "key_size": 4, "value_size": 8, "max_entries": 1}
+    assert old.call(0, **good) == 3
+    assert old.call(0, size=16, **good) == 4
+    assert old.call(0, size=15, **good) == 5  # a short size is fine: missing bytes are 0
+    assert old.call(0, size=12, **good) == -EINVAL
+    assert old.call(0, size=4097) == -E2BIG
+    assert old.call(0, size=144, tail={48: 1}, **good) == -E2BIG
+    assert old.call(0, size=144, tail={47: 1}, **good) == -EINVAL
+    assert old.call(6) == -EINVAL
+    assert bpf(old.host, 0, 0x10, 48) == -EFAULT
+    assert bpf(old.host, 0, old.host.user.base + old.host.user.size - 48, 49) == -EFAULT
+    old.host.caps = set()
+    assert old.call(0, size=4097) == -EPERM
+
+
+@pytest.mark.parametrize(
+    ("fields", "answer"),
+    [
+        ({"map_type": 0}, -EINVAL),
+        ({"map_type": 3}, -EINVAL),
+        ({"map_flags": 1}, -EINVAL),
+        ({"key_size": 8}, -EINVAL),
+        ({"max_entries": 0}, -EINVAL),
+        ({"map_type": 1, "key_size": 513}, -E2BIG),
+        ({"map_type": 1, "max_entries": 0xFFFFFFFF}, -12),
+        ({"max_entries": 0x20000000, "value_size": 8}, -12),
+    ],
+)
+def test_4_1_map_create(old, fields, answer):
+    """v41.md 1.2, 2.1, 2.2."""
+    assert old.map(**{"kind": fields.pop("map_type", 2), "key": 4, "value": 8, "entries": 2} | rename(fields)) == answer
+
+
+def rename(fields):
+    names = {"key_size": "key", "value_size": "value", "max_entries": "entries"}
+    return {names.get(name, name): value for name, value in fields.items()}
+
+
+def test_4_1_element_commands(old):
+    """v41.md 1.3."""
+    fd = old.map(1, 8, 8, 2)
+    prog = old.load(1)
+    key, value, out = old.put(bytes(8)), old.put(b"\1" * 8), old.put(bytes(8))
+    assert old.call(1, map_fd=99, key=key, value=out, tail={24: 1}) == -EINVAL  # the zero rule comes first
+    assert old.call(1, map_fd=99, key=key, value=out) == -EBADF
+    assert old.call(1, map_fd=prog, key=key, value=out) == -EINVAL
+    assert old.call(1, map_fd=fd, key=0, value=out) == -EFAULT
+    assert old.call(4, map_fd=fd, key=0, next_key=out) == -EFAULT  # no first key by NULL in 4.1
+    assert old.call(1, map_fd=fd, key=key, value=out) == -ENOENT
+    assert old.call(2, map_fd=fd, key=key, value=0) == -EFAULT
+    assert old.call(2, map_fd=fd, key=key, value=value, flags=3) == -EINVAL
+    assert old.call(2, map_fd=fd, key=key, value=value) == 0
+    assert old.call(2, map_fd=fd, key=key, value=value, flags=1) == -EEXIST
+    assert old.call(1, map_fd=fd, key=key, value=1) == -EFAULT
+    assert old.call(1, map_fd=fd, key=key, value=out) == 0
+    assert old.host.user.read(out, 8) == b"\1" * 8
+    assert old.call(1, map_fd=fd, key=key, value=out, tail={4: 9}) == 0  # padding is not looked at
+    assert old.call(3, map_fd=fd, key=key) == 0
+    assert old.call(3, map_fd=fd, key=key) == -ENOENT
+
+
+def test_4_1_prog_load(old):
+    """v41.md 1.4: the order of the checks."""
+    assert old.load(2, kern_version=0x040100) == 3
+    assert old.load(2) == -EINVAL  # kern_version
+    assert old.load(1) == 4
+    assert old.load(5) == -EINVAL
+    assert old.call(5, prog_type=1, insn_cnt=4096, insns=0, license=old.put(b"GPL\0")) == -EINVAL
+    assert old.call(5, prog_type=1, insn_cnt=1, insns=0, license=old.put(b"GPL\0")) == -EFAULT
+    assert old.call(5, prog_type=1, insn_cnt=1, insns=0, license=0) == -EFAULT
+    assert old.call(5, prog_type=1, insn_cnt=0, insns=0, license=old.put(b"GPL\0")) == -E2BIG
+    assert old.call(5, prog_type=9, insn_cnt=0, insns=0, license=old.put(b"GPL\0")) == -EINVAL
+    assert old.load(1, tail={44: 1}) == -EINVAL
+    log = old.put(b"\xff" * 300)
+    assert old.load(1, "call 5\nexit", log_level=1, log_size=300, log_buf=log) == -EINVAL
+    assert old.host.user.read(log, 60) == b"0: (85) call 5\nunknown func 5\n\0" + b"\xff" * 29
+    assert old.load(1, log_level=1, log_size=127, log_buf=log) == -EINVAL
+    assert old.load(1, log_level=0, log_size=128, log_buf=log) == -EINVAL
+    assert old.load(1, log_level=1, log_size=128, log_buf=8) == -EFAULT
+    assert old.load(2, "call 5\nexit", license=b"MIT\0", kern_version=0x040100) == -EINVAL
+
+
+def test_the_patch_set_of_january_2015():
+    """rfc2015.md 2: attributes without kern_version, program types 2 and 3."""
+    task = Task((3, 20))
+    assert task.load(3) == 3
+    assert task.load(4) == -EINVAL
+    assert task.load(2, size=48, tail={40: 1}) == -E2BIG
+
+
+# ---- objects ----
+
+
+def test_a_map_lives_as_long_as_a_program_that_names_it():
+    task = Task()
+    map_fd = task.map(1)
+    prog_fd = task.load(1, [*assemble(f"r1 = map[{map_fd}]\nr0 = 0\nexit")])
+    target = task.host.fds[map_fd]
+    task.host.close(map_fd)
+    assert not target.freed
+    info = task.put(bytes(88))
+    assert task.call(12, start_id=0) == 0
+    assert task.call(14, start_id=target.id) == map_fd
+    assert task.call(15, bpf_fd=map_fd, info=info, info_len=88) == 0
+    task.host.close(map_fd)
+    task.host.close(prog_fd)
+    assert target.freed
+    assert task.call(14, start_id=target.id) == -ENOENT
+    assert task.call(12, start_id=0) == -ENOENT
+
+
+def test_prog_info_with_partial_sizes():
+    task = Task()
+    map_fd = task.map(2)
+    text = f"r1 = map[{map_fd}]\nr0 = 0\nexit"
+    fd = task.load(1, text, prog_name=b"counter")
+    info = task.put(bytes(300))
+    ids, insns = task.put(bytes(8)), task.put(bytes(64))
+    user = task.host.user
+    user.write_uint(info + 20, 4, 16)
+    user.write_uint(info + 32, 8, insns)
+    user.write_uint(info + 52, 4, 2)
+    user.write_uint(info + 56, 8, ids)
+    assert task.call(15, bpf_fd=fd, info=info, info_len=300) == 0
+    assert task.back(15, "info_len") == 232
+    assert user.read_uint(info, 4) == 1
+    assert user.read_uint(info + 20, 4) == 32  # four instructions
+    assert user.read_uint(info + 52, 4) == 1
+    assert user.read_uint(ids, 4) == task.host.fds[map_fd].id
+    assert user.read(info + 64, 16) == b"counter".ljust(16, b"\0")
+    assert user.read(insns, 16)[:2] == b"\x18\x11"  # only as much as there was room for
+    assert user.read(insns + 16, 16) == bytes(16)
+    short = task.put(bytes(300))
+    assert task.call(15, bpf_fd=fd, info=short, info_len=8) == 0
+    assert user.read(short, 16) == user.read(info, 8) + bytes(8)
+
+
+def test_descriptors_run_out_cleanly():
+    task = Task()
+    for fd in range(3, 1024):
+        task.host.fds.setdefault(fd, object())
+    before = task.host.mem.live_objects
+    assert task.map(2) == -EMFILE
+    assert task.load(1) == -EMFILE
+    assert task.host.bpf.maps.objects == {}
+    assert task.host.bpf.progs.objects == {}
+    assert task.host.mem.live_objects == before
+
+
+def test_pins_and_links():
+    task = Task()
+    prog = task.load(17)
+    name = task.put(b"sys_enter\0")
+    link = task.call(17, prog_fd=prog, name=name)
+    assert task.host.attached[0][0] == "raw_tracepoint"
+    info, text = task.put(bytes(48)), task.put(bytes(16))
+    task.host.user.write_uint(info + 16, 8, text)
+    task.host.user.write_uint(info + 24, 4, 16)
+    assert task.call(15, bpf_fd=link, info=info, info_len=48) == 0
+    assert task.host.user.read(text, 10) == b"sys_enter\0"
+    assert task.call(20, pid=task.host.pid, fd=link, buf=text, buf_len=4) == -28
+    assert task.host.user.read(text, 4) == b"sys\0"
+    assert task.call(6, bpf_fd=link, pathname=task.put(b"/sys/fs/bpf/l\0")) == 0
+    task.host.close(link)
+    assert task.host.attached
+    again = task.call(7, pathname=task.put(b"/sys/fs/bpf/l\0"))
+    assert again == link
+    assert task.call(34, link_fd=again) == -95
+    task.host.close(again)
+    task.host.pins.popitem()[1].release()
+    assert not task.host.attached
+
+
+def test_test_run_copies_back():
+    task = Task()
+    prog = task.load(1, "r0 = 77\nexit")
+    data, out = task.put(bytes(64)), task.put(b"\xff" * 64)
+    fields = {"prog_fd": prog, "data_in": data, "data_size_in": 64, "data_out": out, "repeat": 1}
+    assert task.call(10, data_size_out=64, **fields) == 0
+    assert task.back(10, "retval") == 77
+    assert task.back(10, "data_size_out") == 64
+    assert task.host.user.read(out, 64) == bytes(64)
+    assert task.call(10, data_size_out=8, **fields) == -28
+    assert task.back(10, "retval") == 77
+
+
+@pytest.mark.parametrize(
+    ("version", "kind", "answer"),
+    [((4, 1), 3, -EINVAL), ((4, 9), 9, -EINVAL), ((5, 10), 30, -EINVAL), ((5, 10), 27, 3), ((6, 1), 31, 3)],
+)
+def test_map_types_by_version(version, kind, answer):
+    key, value, entries = (0, 0, 4096) if kind in (27, 31) else (4, 8, 2)
+    assert Task(version).map(kind, key, value, entries) == answer
+
+
+def test_commands_by_version():
+    for cmd, since in ((6, (4, 4)), (10, (4, 12)), (28, (5, 7)), (35, (5, 10))):
+        before = (since[0], since[1] - 1)
+        assert Task(before).call(cmd) == -EINVAL
+        assert Task(since).call(cmd, tail={}) != 0
