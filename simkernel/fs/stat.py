@@ -299,6 +299,22 @@ def sys_fstatfs(k: Any, fd: int, buf: int) -> int:
     return _statfs(k, k.vfs.file_of(k, k.current, fd).f_path, buf)
 
 
+@syscall("statfs64", "const char *pathname, size_t sz, struct statfs64 *buf", source="fs/statfs.c")
+def sys_statfs64(k: Any, pathname: int, size: int, buf: int) -> Any:
+    """statfs64(2) of the architectures that have both: the same structure on 64 bits."""
+    if size != k.vfs.abi.statfs.size:
+        return -EINVAL
+    return (yield from sys_statfs(k, pathname, buf))
+
+
+@syscall("fstatfs64", "unsigned int fd, size_t sz, struct statfs64 *buf", source="fs/statfs.c")
+def sys_fstatfs64(k: Any, fd: int, size: int, buf: int) -> Any:
+    """fstatfs64(2)."""
+    if size != k.vfs.abi.statfs.size:
+        return -EINVAL
+    return sys_fstatfs(k, fd, buf)
+
+
 # --- times ---
 
 

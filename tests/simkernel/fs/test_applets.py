@@ -5,6 +5,7 @@ record_applets.py wrote the answers.  The scripts run one after the other on one
 
 import re
 import shutil
+import sys
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,13 @@ import pytest
 from simkernel.fs import rootfs
 
 HERE = Path(__file__).parent
-BUSYBOX = shutil.which("busybox")
+sys.path.insert(0, str(HERE.parents[1] / "tools"))
+import foreign_packages  # noqa: E402
+
+BUSYBOX = {"x86_64": shutil.which("busybox")}
+for _arch in ("arm64", "s390x"):
+    _package = foreign_packages.path("busybox-static", _arch)
+    BUSYBOX[_arch] = str(_package / "bin/busybox") if _package else None
 # Where we differ from the recorded answer, and why.  docs/differences.md has the list.
 DIFFERENT: dict[str, str] = {}
 
@@ -30,18 +37,20 @@ def answers():
 SCRIPTS, ANSWERS = scripts(), answers()
 
 
-def put_busybox(vfs):
-    rootfs.add_bytes_lazily(vfs, "/bin/busybox", Path(BUSYBOX).read_bytes())
+def put_busybox(vfs, program):
+    rootfs.add_host_file(vfs, program, "/bin/busybox")
     for name in (HERE / "applets.list").read_text().split():
         rootfs.add_link(vfs, f"/bin/{name}", "busybox")
 
 
-@pytest.fixture(scope="module")
-def box():
+@pytest.fixture(scope="module", params=list(BUSYBOX))
+def box(request):
+    if BUSYBOX[request.param] is None:
+        pytest.skip(f"no busybox-static for {request.param}; tests/tools/foreign_packages.py fetches it")
     from simkernel.machine import boot
 
-    m = boot(arch="x86_64", kernel="6.1")
-    put_busybox(m.kernel.vfs)
+    m = boot(arch=request.param, kernel="6.1")
+    put_busybox(m.kernel.vfs, BUSYBOX[request.param])
     for name, script in SCRIPTS.items():
         rootfs.add_file(m.kernel.vfs, f"/cases/{name}", script)
     yield m
@@ -69,7 +78,6 @@ def test_every_script_has_an_answer():
     assert len(SCRIPTS) >= 60
 
 
-@pytest.mark.skipif(BUSYBOX is None, reason="busybox-static is not installed")
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_applet(box, name):
     status, output = run_case(box, name)
