@@ -53,6 +53,7 @@ class Reader:
         self.mem = host.mem
         self.types = host.types
         self.word = host.arch.model.word
+        self._getters: dict[tuple[str, str], Any] = {}
 
     def cstr(self, pointer: int, limit: int = 512) -> bytes:
         """A kernel string without its NUL; "(null)" as __assign_str() has it."""
@@ -74,7 +75,10 @@ class Reader:
         return bytes(data)
 
     def member(self, struct: str, path: str, addr: int) -> Any:
-        return self.types.getter(struct, path)(self.mem, addr)
+        getter = self._getters.get((struct, path))
+        if getter is None:
+            getter = self._getters[struct, path] = self.types.getter(struct, path)
+        return getter(self.mem, addr)
 
     # include/linux/*.h, by name
 

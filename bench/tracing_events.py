@@ -1,0 +1,114 @@
+"""What tracing costs without a CPU: an event nobody listens to, a record, its text, a kprobe hit, a filter.
+
+    python bench/tracing_events.py [--json]
+
+Nanoseconds per operation: the best and the median of seven rounds.  Uses the fake machine of tests/tracing.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+from tests.tracing.fakes import cat, echo, machine
+
+ROUNDS, TURNS = 7, 5_000
+
+
+def measure(operation: Callable[[], object], turns: int = TURNS) -> tuple[float, float]:
+    """(best, median) nanoseconds of one turn."""
+    rounds = []
+    for _ in range(ROUNDS):
+        start = time.perf_counter_ns()
+        for _ in range(turns):
+            operation()
+        rounds.append((time.perf_counter_ns() - start) / turns)
+    return min(rounds), statistics.median(rounds)
+
+
+def nobody_listens() -> Callable[[], object]:
+    point = machine().tracepoints["sched_switch"]
+
+    def fire() -> None:
+        if point.active:
+            point.fire(0, 0, 0, 0)
+
+    return fire
+
+
+def switch_event(filter_text: str = "") -> Callable[[], object]:
+    tracing = machine()
+    one, two = tracing.host.task_struct("a", 1), tracing.host.task_struct("b", 2)
+    if filter_text:
+        echo(tracing, "events/sched/sched_switch/filter", filter_text)
+    echo(tracing, "events/sched/sched_switch/enable", "1")
+    point = tracing.tracepoints["sched_switch"]
+    return lambda: point.fire(0, one, two, 1)
+
+
+def text_of_an_event() -> Callable[[], object]:
+    tracing = machine()
+    one, two = tracing.host.task_struct("a", 1), tracing.host.task_struct("b", 2)
+    echo(tracing, "events/sched/sched_switch/enable", "1")
+    tracing.trace("sched_switch", 0, one, two, 1)
+    event = tracing.trace_array.buffer.cpus[0].peek()
+    assert event is not None
+    assert "sched_switch: prev_comm=a" in cat(tracing, "trace")
+    return lambda: tracing.trace_array.line(event)
+
+
+def kprobe(definition: str) -> Callable[[], object]:
+    tracing = machine()
+    host = tracing.host
+    echo(tracing, "kprobe_events", definition)
+    echo(tracing, "events/kprobes/enable", "1")
+    text = host.mem.alloc(16)
+    host.mem.write(text, b"hello\0")
+    regs = host.regs(di=1, si=text, dx=3)
+    handler = host.armed[host.address["vfs_write"]]
+    return lambda: handler(regs)
+
+
+def kprobe_with_program() -> Callable[[], object]:
+    tracing = machine()
+    host = tracing.host
+    echo(tracing, "kprobe_events", "p:foo vfs_write")
+    event = tracing.events.get("kprobes", "foo")
+    assert event is not None
+    event.perf_register()
+    event.add_bpf(lambda ctx: 0)
+    regs = host.regs()
+    handler = host.armed[host.address["vfs_write"]]
+    return lambda: handler(regs)
+
+
+ROWS: tuple[tuple[str, Callable[[], Callable[[], object]]], ...] = (
+    ("tracepoint without listener", nobody_listens),
+    ("sched_switch into the buffer", switch_event),
+    ("sched_switch, filtered out", lambda: switch_event("prev_pid == 77")),
+    ("sched_switch as text", text_of_an_event),
+    ("kprobe, no arguments", lambda: kprobe("p:foo vfs_write")),
+    ("kprobe, three registers", lambda: kprobe("p:foo vfs_write a=%di b=%si c=%dx:u32")),
+    ("kprobe, a string", lambda: kprobe("p:foo vfs_write a=+0(%si):string")),
+    ("kprobe to an empty program", kprobe_with_program),
+)
+
+
+def main() -> None:
+    results = {name: measure(make()) for name, make in ROWS}
+    if "--json" in sys.argv:
+        print(json.dumps({name: {"best_ns": best, "median_ns": median} for name, (best, median) in results.items()}))
+        return
+    print(f"{'':34} {'best':>9} {'median':>9}  ns")
+    for name, (best, median) in results.items():
+        print(f"{name:34} {best:9.0f} {median:9.0f}")
+
+
+if __name__ == "__main__":
+    main()
