@@ -321,14 +321,15 @@ class PerfEvent:
 
     def read_format(self) -> bytes:
         fmt, order = self.attr.read_format, self.core.order
-        members = [self, *self.siblings] if fmt & pa.FORMAT_GROUP else [self]
+        leader = self.leader
+        members = [leader, *leader.siblings] if fmt & pa.FORMAT_GROUP else [self]
         for member in members:
             member.update()
         times = []
         if fmt & pa.FORMAT_TOTAL_TIME_ENABLED:
-            times.append(self.time_enabled)
+            times.append(members[0].time_enabled)
         if fmt & pa.FORMAT_TOTAL_TIME_RUNNING:
-            times.append(self.time_running)
+            times.append(members[0].time_running)
         values: list[int] = []
         for index, member in enumerate(members):
             values.append((member.count + member.child_count) & 0xFFFFFFFFFFFFFFFF)
@@ -441,7 +442,7 @@ class PerfEvent:
             self.core.write_user(arg, self.id.to_bytes(8, self.core.tracing.byteorder))
             return 0
         if request == IOC_SET_OUTPUT:
-            return self.core.set_output(self, arg if arg < 1 << 31 else arg - (1 << 32))
+            return self.core.set_output(self, -1 if arg == (1 << 8 * self.core.tracing.word) - 1 else arg)
         if request == IOC_SET_FILTER:
             return self.set_filter(self.core.user_string(arg, PAGE_SIZE))
         if request == IOC_SET_BPF:
@@ -610,8 +611,22 @@ class PerfCore:
             self._init_kprobe(event)
         elif self.tracing.features.probe_pmu and attr.type == PMU_TYPES["uprobe"]:
             self._init_uprobe(event)
+        elif attr.type == pa.TYPE_BREAKPOINT:
+            self._init_breakpoint(attr)
         else:
             raise KernelError(ENOENT, f"no PMU for type {attr.type}")
+
+    def _init_breakpoint(self, attr: PerfAttr) -> None:
+        """Checked as hw_breakpoint_arch_parse() does, then refused: these CPUs have no debug registers (ENOSPC)."""
+        length = attr.config2
+        executes = attr.bp_type == 4
+        if (
+            not (attr.bp_type in (1, 2, 3) or executes)
+            or length not in (1, 2, 4, 8)
+            or (executes and length != self.tracing.word)
+        ):
+            raise KernelError(EINVAL, "not a breakpoint")
+        raise KernelError(ENOSPC, "no debug registers")
 
     def _init_software(self, event: PerfEvent) -> None:
         attr = event.attr

@@ -75,6 +75,7 @@ RECORDED = [
     ({"type": 2, "config": 99999}, (0, -1, -1, 0), EINVAL),
     *[({"type": n, "config": 1}, (0, -1, -1, 0), ENOENT) for n in (3, 4, 9)],
     ({"type": 7, "config": 0}, (0, -1, -1, 0), EINVAL),
+    ({"type": 5, "config": 0}, (0, -1, -1, 0), EINVAL),
     ({"size": 0}, (0, -1, -1, 0), 0),
     ({"size": 63}, (0, -1, -1, 0), E2BIG),
     ({"size": 64}, (0, -1, -1, 0), 0),
@@ -246,7 +247,8 @@ def test_ioctls(tracing):
         assert errno_of(event.ioctl, request, arg) == errno
     assert event.ioctl(0x80082407, 0x10000) == 0
     assert user.read_uint(0x10000, 8) == event.id
-    assert event.ioctl(0x2405, (1 << 32) - 1) == 0
+    assert errno_of(event.ioctl, 0x2405, (1 << 32) - 1) == EBADF  # only a whole word of ones is -1
+    assert event.ioctl(0x2405, (1 << 64) - 1) == 0
     event.mmap(8192, True)
     other = open_event(tracing, config=1)
     assert other.ioctl(0x2405, 5) == 0
@@ -277,6 +279,7 @@ def test_group_read(tracing):
     values = struct.unpack("<9Q", leader.read(128))
     assert (values[0], values[3], values[4], values[6], values[7]) == (2, 1, leader.id, 2, sibling.id)
     assert errno_of(leader.read, 64) == ENOSPC
+    assert errno_of(sibling.read, 64) == ENOSPC  # any member reads the whole group
 
 
 def test_task_and_cpu_filters(tracing):
