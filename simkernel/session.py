@@ -155,7 +155,7 @@ class Session:
         return self._read_all(self._pipe).decode("utf-8", "replace")
 
     def enable_event(self, spec: str) -> str:
-        """Turn an event on: `GROUP:NAME`, or a probe definition as kprobe_events takes it (`p:NAME SYMBOL ARGS`).
+        """Turn an event on: `GROUP:NAME`, or a probe as kprobe_events takes it (`p:NAME SYMBOL ARGS`, or `p:SYMBOL`).
 
         Gives `GROUP:NAME`.  KernelError with the kernel's errno, and its own words from error_log where it has some.
         """
@@ -169,6 +169,8 @@ class Session:
         return f"{group}:{name}"
 
     def _define_probe(self, spec: str) -> tuple[str, str]:
+        if len(spec.split()) == 1 and spec[1] == ":":  # no name, just the place
+            spec = f"{spec[0]} {spec[2:]}"
         known = set(self.read_file(f"{TRACEFS}/kprobe_events").decode().splitlines())
         try:
             self.write_file(f"{TRACEFS}/kprobe_events", spec + "\n", O_WRONLY | O_APPEND)

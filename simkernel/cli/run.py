@@ -1,0 +1,464 @@
+"""`simkernel run`: a program in the simulated computer, with probes and BPF programs attached.
+
+The program's own output passes through; what the observers found comes after it: the trace as trace_pipe shows it, then
+the maps of every BPF object.  Exit status: the program's; 2 where the command line or an object is wrong; 124 when time
+ran out.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import select
+import stat
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import click
+
+from arch.architecture import NAMES
+from arch.errors import KernelError, errno_name
+from simkernel.cli import present
+from simkernel.cli.program import Program, ProgramError, check
+
+EXIT_USAGE, EXIT_TIMEOUT = 2, 124
+NS_PER_S = 1_000_000_000
+STDIN_LIMIT = 64 << 20  # bytes of a regular file or pipe that the guest may read
+
+
+@dataclass
+class Options:
+    """What the command line asked for."""
+
+    arch: str
+    kernel: str
+    cpus: int
+    seed: int
+    bpf: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    binds: list[tuple[str, str, bool]] = field(default_factory=list)
+    strace: bool = False
+    stats: bool = False
+    json: bool = False
+    out: Path | None = None
+    timeout: float | None = None
+    host_timeout: float | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    workload: str | None = None
+
+
+class UsageError(Exception):
+    """The command line cannot be carried out: a sentence for a person."""
+
+
+@click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
+@click.option("--arch", type=click.Choice(NAMES), default="x86_64", show_default=True, help="The machine's CPUs.")
+@click.option("--kernel", default="6.1", show_default=True, help="Kernel version: 4.1, 5.10, 6.1, 3.20-rfc ...")
+@click.option("--cpus", type=click.IntRange(1, 64), default=1, show_default=True, help="How many simulated CPUs.")
+@click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option("--bpf", "bpf", multiple=True, metavar="OBJ", help="Load and attach a BPF object.  Repeatable.")
+@click.option(
+    "--event", "events", multiple=True, metavar="GROUP:NAME|p:SPEC", help="Trace an event or a new probe.  Repeatable."
+)
+@click.option("--bind", "binds", multiple=True, metavar="HOST:GUEST[:rw]", help="Show a host file or directory.")
+@click.option("--strace", is_flag=True, help="Print every system call to stderr.")
+@click.option("--stats", is_flag=True, help="Print the machine's counters at the end.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
+@click.option("--out", type=click.Path(path_type=Path), help="Write all results as files into this directory.")
+@click.option("--timeout", type=float, metavar="SECONDS", help="End the program after so much virtual time.")
+@click.option("--host-timeout", type=float, metavar="SECONDS", help="End the program after so much real time.")
+@click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="Environment of the program.  Repeatable.")
+@click.option("--workload", metavar="NAME", help="Run a ready workload instead of a program (`--workload list`).")
+@click.argument("command", nargs=-1, type=click.UNPROCESSED)
+def run(
+    arch: str,
+    kernel: str,
+    cpus: int,
+    seed: int,
+    bpf: tuple[str, ...],
+    events: tuple[str, ...],
+    binds: tuple[str, ...],
+    strace: bool,
+    stats: bool,
+    as_json: bool,
+    out: Path | None,
+    timeout: float | None,
+    host_timeout: float | None,
+    env: tuple[str, ...],
+    workload: str | None,
+    command: tuple[str, ...],
+) -> None:
+    """Run PROGRAM [ARG...] in the simulated computer.
+
+    PROGRAM is a static program of this host, searched on PATH, put into the guest's /bin.  Nothing else of the host is
+    visible inside unless --bind shows it.
+    """
+    try:
+        options = Options(
+            arch, kernel, cpus, seed, bpf, events, [parse_bind(b) for b in binds], strace, stats, as_json, out,
+            timeout, host_timeout, dict(parse_env(e) for e in env), workload,
+        )  # fmt: skip
+        raise SystemExit(execute(options, list(command)))
+    except (UsageError, ProgramError) as error:
+        print(f"simkernel run: {error}", file=sys.stderr)
+        raise SystemExit(EXIT_USAGE) from None
+
+
+def parse_bind(text: str) -> tuple[str, str, bool]:
+    """`HOST:GUEST[:rw]` -> (host path, guest path, writable)."""
+    parts = text.split(":")
+    if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in ("rw", "ro")) or not all(parts[:2]):
+        raise UsageError(f"--bind {text}: write it as HOST:GUEST or HOST:GUEST:rw")
+    host, guest = parts[0], parts[1]
+    if not Path(host).exists():
+        raise UsageError(f"--bind {text}: {host} does not exist on the host")
+    if not guest.startswith("/"):
+        raise UsageError(f"--bind {text}: the guest's path has to begin with /")
+    return host, guest, parts[2:] == ["rw"]
+
+
+def parse_env(text: str) -> tuple[str, str]:
+    """`NAME=VALUE`."""
+    name, separator, value = text.partition("=")
+    if not separator or not name:
+        raise UsageError(f"--env {text}: write it as NAME=VALUE")
+    return name, value
+
+
+def execute(options: Options, command: list[str]) -> int:
+    """Boot, attach, run, report; the exit status."""
+    if options.workload is None and not command:
+        raise UsageError("no program given; for example: simkernel run -- busybox sh -c 'echo hello'")
+    program = None
+    if options.workload is None:
+        program = check(command[0], options.arch, dynamic_ok=bool(options.binds))
+    machine = boot_machine(options)
+    objects = load_objects(machine, options)
+    tracing = enable_events(machine, options) or bool(objects)
+    stdout, stderr = streams(options)
+    status, result, note = run_program(machine, options, program, command, stdout, stderr)
+    trace = machine.trace_pipe() if tracing else ""
+    report = Report(machine, options, objects, trace, status, result, stdout, stderr)
+    for line in note:
+        print(line, file=sys.stderr)
+    report.publish()
+    machine.close()
+    return status
+
+
+def boot_machine(options: Options) -> Any:
+    """A machine as asked for."""
+    from simkernel.machine import MachineError, boot
+
+    lines: list[str] = []
+    sink = lines.append if options.out or options.json else (lambda text: print(text, file=sys.stderr))
+    try:
+        machine = boot(
+            arch=options.arch,
+            kernel=options.kernel,
+            cpus=options.cpus,
+            seed=options.seed,
+            binds=options.binds,
+            strace=sink if options.strace else None,
+        )
+    except (ValueError, MachineError, KernelError) as error:
+        raise UsageError(str(error)) from None
+    machine.strace_lines = lines
+    return machine
+
+
+def load_objects(machine: Any, options: Options) -> list[tuple[str, Any]]:
+    """Load and attach every --bpf object; what the kernel or the loader says goes into the error."""
+    from bpf.loader import LoadError
+
+    out = []
+    for path in options.bpf:
+        if not Path(path).is_file():
+            raise UsageError(f"--bpf {path}: no such file")
+        try:
+            obj = machine.load(path)
+            obj.attach()
+        except LoadError as error:
+            raise UsageError(f"--bpf {path}: {load_error_text(error)}") from None
+        except KernelError as error:
+            raise UsageError(f"--bpf {path}: {error}") from None
+        out.append((path, obj))
+    return out
+
+
+def load_error_text(error: Any) -> str:
+    """Why an object was refused, with the verifier's log where there is one."""
+    text = str(error)
+    log = getattr(error, "log", "")
+    if log and log.strip() not in text:
+        text += "\n" + "".join(f"  {line}\n" for line in log.rstrip("\n").split("\n")).rstrip("\n")
+    return text
+
+
+def enable_events(machine: Any, options: Options) -> bool:
+    """Turn on every --event; True when there is one."""
+    for spec in options.events:
+        try:
+            machine.enable_event(spec)
+        except KernelError as error:
+            near = nearest_events(machine, spec) if error.errno == 2 and not spec.startswith(("p", "r")) else ""
+            raise UsageError(f"--event {spec}: {errno_name(error.errno)}{near or ': ' + error.why}") from None
+    return bool(options.events)
+
+
+def nearest_events(machine: Any, spec: str) -> str:
+    """Names like the one that does not exist."""
+    import difflib
+
+    names = [f"{event.system}:{event.name}" for event in machine.kernel.tracing.events]
+    close = difflib.get_close_matches(spec, names, n=3, cutoff=0.5)
+    return f": no such event{'; near: ' + ', '.join(close) if close else ''}"
+
+
+def streams(options: Options) -> tuple[Any, Any]:
+    """The guest's stdout and stderr: passed through as they come, or collected."""
+    from simkernel.kernel.hostio import HostOutput
+
+    if options.json or options.out:
+        return HostOutput(), HostOutput()
+
+    def passing(fd: int) -> Any:
+        def sink(data: bytes) -> None:
+            while data:
+                data = data[os.write(fd, data) :]
+
+        return HostOutput(sink)
+
+    return passing(1), passing(2)
+
+
+def standard_input() -> Any:
+    """The guest's stdin: this process's, read when the guest reads."""
+    from simkernel.kernel.hostio import HostInput
+
+    try:
+        mode = os.fstat(0).st_mode
+    except OSError:
+        return HostInput(b"")
+    if stat.S_ISCHR(mode) and not os.isatty(0):
+        return HostInput(b"")
+    if os.isatty(0) and not select.select([0], [], [], 0)[0] and not sys.stdin.isatty():
+        return HostInput(b"")
+    return HostInput(b"", source=lambda size: os.read(0, min(size, 1 << 16)))
+
+
+def run_program(
+    machine: Any, options: Options, program: Program | None, command: list[str], stdout: Any, stderr: Any
+) -> tuple[int, Any, list[str]]:
+    """(exit status, the machine's Result, lines for stderr)."""
+    from simkernel.machine import describe_crash
+
+    if program is None:
+        return run_workload(machine, options)
+    guest = put_program(machine, program)
+    virtual = None if options.timeout is None else int(options.timeout * NS_PER_S)
+    env = {**default_env(), **options.env}
+    try:
+        result = machine.run(
+            [guest, *command[1:]],
+            env=env,
+            stdin=standard_input(),
+            timeout_virtual_ns=virtual,
+            timeout_host_s=options.host_timeout,
+            stdout=stdout,
+            stderr=stderr,
+        )
+    except KernelError as error:
+        raise UsageError(f"{command[0]}: {error.why or error}") from None
+    notes = []
+    if result.timed_out:
+        words = {
+            "virtual": "virtual time is up",
+            "host": "real time is up",
+            "deadlock": "it waits for what cannot come",
+        }
+        notes.append(f"simkernel run: {command[0]}: ended, {words[result.timed_out]}")
+    elif result.crash is not None:
+        notes.append("simkernel run: " + describe_crash(result.crash))
+    return (EXIT_TIMEOUT if result.timed_out else result.status), result, notes
+
+
+def run_workload(machine: Any, options: Options) -> tuple[int, Any, list[str]]:
+    """A workload written in Python instead of a program."""
+    from simkernel import workloads
+
+    if options.workload not in workloads.WORKLOADS:
+        listing = "\n".join(f"  {name:<10} {w.__doc__.splitlines()[0]}" for name, w in workloads.WORKLOADS.items())
+        if options.workload == "list":
+            print(listing)
+            raise SystemExit(0)
+        raise UsageError(f"no workload named {options.workload!r}; there are:\n{listing}")
+    return 0, workloads.run(machine, options.workload), []
+
+
+def default_env() -> dict[str, str]:
+    """The guest's environment when nothing is said."""
+    from simkernel.machine import DEFAULT_ENV
+
+    return dict(DEFAULT_ENV)
+
+
+def put_program(machine: Any, program: Program) -> str:
+    """Copy the program into the guest's /bin; busybox gets links by the names of its applets."""
+    from simkernel.fs.rootfs import add_bytes_lazily, add_link
+
+    guest = f"/bin/{program.name}"
+    data = program.path.read_bytes()
+    add_bytes_lazily(machine.kernel.vfs, guest, data)
+    if program.name == "busybox":
+        for applet in busybox_applets(data):
+            add_link(machine.kernel.vfs, f"/bin/{applet}", "busybox")
+    return guest
+
+
+def busybox_applets(data: bytes) -> list[str]:
+    """Applet names from the table inside a busybox binary: NUL-separated, sorted, from `[` to `zcat`."""
+    start = data.find(b"\0[\0[[\0") + 1
+    if not start:
+        return []
+    end = data.find(b"\0\0", start)
+    names = data[start:end].split(b"\0")
+    return [name.decode("ascii") for name in names if name.isascii() and 0 < len(name) < 24 and name != b"busybox"]
+
+
+class Report:
+    """Everything that is known at the end of a run, as text, JSON or files."""
+
+    def __init__(
+        self,
+        machine: Any,
+        options: Options,
+        objects: list[tuple[str, Any]],
+        trace: str,
+        status: int,
+        result: Any,
+        stdout: Any,
+        stderr: Any,
+    ) -> None:
+        self.options = options
+        self.machine = machine
+        self.trace = trace
+        self.status = status
+        self.result = result
+        self.stdout, self.stderr = stdout, stderr
+        self.maps = {path: object_maps(obj) for path, obj in objects}
+
+    def publish(self) -> None:
+        """Where the options say."""
+        if self.options.out:
+            self.write_files(self.options.out)
+        if self.options.json:
+            print(json.dumps(self.document(), indent=2, default=jsonable))
+        elif not self.options.out:
+            self.print_text()
+
+    def print_text(self) -> None:
+        """Trace and maps on stdout, counters on stderr."""
+        sys.stdout.flush()
+        text = self.text()
+        if text:
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        if self.options.stats:
+            sys.stderr.write(self.stats_text())
+
+    def text(self) -> str:
+        """Trace, then maps."""
+        parts = [self.trace] if self.trace else []
+        for path, maps in self.maps.items():
+            several = len(self.maps) > 1
+            for name, entries in maps.items():
+                parts.append(("" if not several else f"{path}: ") + present.map_text(name, entries))
+        return "\n".join(part.rstrip("\n") + "\n" for part in parts)
+
+    def stats_text(self) -> str:
+        """The machine's counters."""
+        counters = self.counters()
+        calls = counters.pop("syscalls_by_name", {})
+        missing = counters.pop("missing_syscalls", {})
+        rows: list[tuple[str, Any]] = list(counters.items())
+        rows += [(f"syscall {name}", count) for name, count in sorted(calls.items(), key=lambda row: (-row[1], row[0]))]
+        rows += [(f"missing syscall {name}", count) for name, count in sorted(missing.items())]
+        return present.table(rows)
+
+    def counters(self) -> dict[str, Any]:
+        """A copy of the counters of the run."""
+        return dict(self.result.counters if self.result is not None else self.machine.counters())
+
+    def document(self) -> dict[str, Any]:
+        """All of it, for machines."""
+        crash = getattr(self.result, "crash", None)
+        return {
+            "status": self.status,
+            "stdout": self.stdout.data.decode("utf-8", "replace"),
+            "stderr": self.stderr.data.decode("utf-8", "replace"),
+            "timed_out": getattr(self.result, "timed_out", ""),
+            "crash": None if crash is None else crash_document(crash),
+            "trace": self.trace,
+            "maps": {
+                path: {name: [{"key": k, "value": v} for k, v in entries] for name, entries in maps.items()}
+                for path, maps in self.maps.items()
+            },
+            "counters": self.counters(),
+            "strace": self.machine.strace_lines,
+        }
+
+    def write_files(self, directory: Path) -> None:
+        """stdout, stderr, trace.txt, maps.txt, result.json (and strace.txt) into a directory."""
+        with contextlib.suppress(FileExistsError):
+            directory.mkdir(parents=True)
+        if not directory.is_dir():
+            raise UsageError(f"--out {directory}: not a directory")
+        (directory / "stdout").write_bytes(self.stdout.data)
+        (directory / "stderr").write_bytes(self.stderr.data)
+        (directory / "trace.txt").write_text(self.trace)
+        maps = "".join(present.map_text(name, entries) for m in self.maps.values() for name, entries in m.items())
+        (directory / "maps.txt").write_text(maps)
+        (directory / "stats.txt").write_text(self.stats_text())
+        (directory / "result.json").write_text(json.dumps(self.document(), indent=2, default=jsonable) + "\n")
+        if self.options.strace:
+            (directory / "strace.txt").write_text("".join(line + "\n" for line in self.machine.strace_lines))
+
+
+def crash_document(crash: Any) -> dict[str, Any]:
+    """A crash for machines."""
+    return {
+        "pid": crash.pid,
+        "comm": crash.comm,
+        "signal": crash.signal,
+        "address": crash.address,
+        "registers": dict(crash.registers),
+    }
+
+
+# Sections of global variables are maps too, but constants tell nothing that the source does not.
+HIDDEN_MAPS = (".rodata", ".kconfig")
+
+
+def object_maps(obj: Any) -> dict[str, list[tuple[Any, Any]]]:
+    """Name -> [(typed key, typed value)] of the maps of an object that have something to show."""
+    out = {}
+    for name, bpf_map in obj.maps.items():
+        if any(hidden in name for hidden in HIDDEN_MAPS) or name.startswith("__bpf_usdt"):
+            continue
+        try:
+            entries = list(bpf_map.items())
+        except KernelError:
+            continue  # ring buffers, program arrays ...: nothing to look up
+        out[name] = entries
+    return out
+
+
+def jsonable(value: Any) -> Any:
+    """Bytes as text where they are text, else as hexadecimal."""
+    if isinstance(value, (bytes, bytearray)):
+        return present.bytes_text(bytes(value)).strip('"')
+    return str(value)

@@ -1,0 +1,113 @@
+"""`simkernel verify`: what a kernel version's verifier says about a BPF object, or about a file of recorded cases."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from bpf.cases import CaseError, CaseFile, Options, Summary, compare, read_cases, run_cases
+from bpf.features import PROG_TYPES
+from simkernel.versions import KernelVersion
+
+
+def _version(text: str | None, default: tuple[int, int]) -> tuple[int, int]:
+    if text is None:
+        return default
+    try:
+        return KernelVersion.parse(text).key
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--kernel") from None
+
+
+@click.command()
+@click.argument("obj", required=False, type=click.Path(path_type=Path))
+@click.option("--cases", type=click.Path(path_type=Path), help="A file of recorded cases (JSON, perhaps gzipped).")
+@click.option("--kernel", metavar="VERSION", help="Kernel version; default 6.1, for cases the recorded one.")
+@click.option("--arch", default="x86_64", show_default=True, help="Architecture of the machine.")
+@click.option("--log-level", type=click.IntRange(0, 7), help="Verifier log level; default 1, for 4.1 cases their own.")
+@click.option("--run", is_flag=True, help="With --cases: test-run what is accepted (BPF_PROG_TEST_RUN).")
+@click.option("--unprivileged", is_flag=True, help="With --cases: ask as a task without capabilities.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON object per program.")
+@click.option("-j", "--jobs", default=1, type=click.IntRange(1), help="Processes.", show_default=True)
+def verify(
+    obj: Path | None,
+    cases: Path | None,
+    kernel: str | None,
+    arch: str,
+    log_level: int | None,
+    run: bool,
+    unprivileged: bool,
+    as_json: bool,
+    jobs: int,
+) -> None:
+    """Ask a kernel version's verifier about the programs of OBJ, or about recorded cases.
+
+    Exit status 0: all programs load (or all answers agree); 1: not so; 2: the input cannot be read.
+    """
+    if (obj is None) == (cases is None):
+        raise click.UsageError("give either an object file or --cases FILE")
+    if cases is not None:
+        sys.exit(_verify_cases(cases, kernel, log_level, run, unprivileged, as_json, jobs))
+    assert obj is not None
+    sys.exit(_verify_object(obj, kernel, arch, log_level, as_json))
+
+
+# ---- recorded cases ----
+
+
+def _verify_cases(
+    path: Path, kernel: str | None, log_level: int | None, run: bool, unprivileged: bool, as_json: bool, jobs: int
+) -> int:
+    try:
+        file: CaseFile = read_cases(path)
+        options = Options(_version(kernel, file.version), log_level, run, unprivileged, xlated=run)
+        results = []
+        for result in run_cases(file, options, jobs):
+            results.append(result)
+            if as_json:
+                shown = {key: value for key, value in result.items() if key != "xlated"}
+                click.echo(json.dumps(shown, separators=(",", ":")))
+    except CaseError as error:
+        click.echo(f"simkernel verify: {error}", err=True)
+        return 2
+    summary: Summary = compare(file, options, results)
+    for line in summary.lines():
+        click.echo(line, err=True)
+    return 1 if summary.differs else 0
+
+
+# ---- objects ----
+
+
+def _verify_object(path: Path, kernel: str | None, arch: str, log_level: int | None, as_json: bool) -> int:
+    from simkernel.verify_object import ObjectError, verify_object
+
+    version = _version(kernel, (6, 1))
+    try:
+        answers = verify_object(path, version, arch, 1 if log_level is None else log_level)
+    except ObjectError as error:
+        click.echo(f"simkernel verify: {path}: {error}", err=True)
+        return 2
+    for answer in answers:
+        if as_json:
+            click.echo(json.dumps(answer, separators=(",", ":")))
+        else:
+            _show(answer)
+    return 0 if all(answer["ret"] == 0 for answer in answers) else 1
+
+
+def _show(answer: dict[str, Any]) -> None:
+    """One program for people: verdict, and the log where it says why."""
+    from arch.errors import errno_name
+
+    kind = answer["prog_type"]
+    name = PROG_TYPES[kind].name.removeprefix("BPF_PROG_TYPE_").lower() if kind < len(PROG_TYPES) else str(kind)
+    verdict = "accepted" if answer["ret"] == 0 else f"rejected: {errno_name(-answer['ret'])}"
+    click.echo(f"{answer['name']} ({name}, section {answer['section']}): {verdict}")
+    if answer["log"]:
+        for line in answer["log"].splitlines():
+            click.echo(f"  {line}")
