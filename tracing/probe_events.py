@@ -334,7 +334,7 @@ class TraceUprobe(TraceProbe):
         self.ref_ctr_offset = ref_ctr_offset
         self.uprobe: Uprobe | None = None
         self.users: set[str] = set()
-        handler, ret_handler = (None, self.returned) if is_return else (self.hit, None)
+        handler, ret_handler = (self.count_call, self.returned) if is_return else (self.hit, None)
         self.consumer = UprobeConsumer(handler, ret_handler, self.wants)
 
     def wants(self, mm: Hashable) -> bool:
@@ -349,9 +349,15 @@ class TraceUprobe(TraceProbe):
         self.context.base = ip - self.offset
         return self.dispatch(regs, (ip,))
 
+    def count_call(self, regs: int) -> object:
+        """A return probe's hits are its function's calls, whether they return or not."""
+        self.nhit += 1
+        return None
+
     def returned(self, func: int, regs: int) -> object:
         ip = self.context.layout.get(self.context.mem, regs, self.context.arch.instruction_pointer)
         self.context.base = func - self.offset
+        self.nhit -= 1  # counted at the call
         return self.dispatch(regs, (func, ip))
 
     def arm(self, kind: str) -> None:
