@@ -10,6 +10,7 @@ import struct
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
+from arch.effective import refine
 from arch.errors import (
     EINTR,
     ENOSYS,
@@ -122,6 +123,8 @@ def page_fault(k: Kernel, regs: int, error_code: int, address: int) -> Body:
         k.trace("page_fault_user", address, regs, error_code)
     access = "write" if error_code & FAULT_WRITE else "exec" if error_code & FAULT_EXEC else "read"
     ret = yield k.call("handle_mm_fault", 0, address, _FLAGS[access], regs)
+    if ret:  # a signal follows: now the exact address matters
+        address = refine(k.arch, lambda field: k.regs_get(regs, field), k.user.read, address)
     if ret & 0x2:  # VM_FAULT_SIGBUS
         k.force_signal(task, SIGBUS, BUS_ADRERR, address)
     elif ret:

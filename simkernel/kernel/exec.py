@@ -376,7 +376,7 @@ def _map_segments(k: Kernel, mm: Mm, file: Any, loads: list[Segment], bias: int)
 def _clear_bss(k: Kernel, mm: Mm, start: int, file_end: int, end: int, prot: int) -> None:
     """The rest of the last file page is zeroed, further pages are anonymous."""
     if start < file_end and prot & PROT_WRITE:
-        k.user.write(start, bytes(file_end - start))
+        k.copy_to_user(start, bytes(file_end - start))
     if end > file_end:
         mm.map(file_end, end - file_end, prot, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS)
 
@@ -461,7 +461,7 @@ def _build_stack(k: Kernel, bprm: LinuxBinprm, mm: Mm, auxv: list[tuple[int, int
     blob = bytearray()  # what lies below `top`, in order of addresses
 
     def put(data: bytes, position: int) -> int:
-        k.user.write(position, data)
+        k.copy_to_user(position, data)
         return position
 
     del blob

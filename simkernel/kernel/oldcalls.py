@@ -25,7 +25,6 @@ from simkernel.kernel.signal import (
 )
 from simkernel.kernel.task import SigAction
 
-
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 

@@ -1,0 +1,85 @@
+"""The exact address of a refused access.  The emulator tells only its page; the instruction tells the rest.
+
+The faulting instruction is decoded with capstone, and the memory operand whose address lies in that page is taken.
+What is not found so (string instructions, exotic operands) is reported as the start of the page.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import capstone
+
+from arch.architecture import Architecture
+from arch.errors import Fault
+from arch.memory import PAGE_MASK
+from arch.support import Support
+
+MAX_INSN = 16  # bytes
+
+
+@functools.cache
+def _decoder(kind: int, mode: int) -> Any:
+    decoder = capstone.Cs(kind, mode)
+    decoder.detail = True
+    return decoder
+
+
+def refine(arch: Architecture, get: Callable[[str], int], read: Callable[[int, int], bytes], page: int) -> int:
+    """The address inside `page` that the instruction at the saved ip touches; `page` itself if that is not clear.
+
+    `get(field)` reads the saved pt_regs, `read(addr, size)` user memory.
+    """
+    support = arch.support
+    assert isinstance(support, Support)
+    ip = get(arch.instruction_pointer)
+    if ip & PAGE_MASK == page & PAGE_MASK:
+        return ip  # it was the fetch that failed
+    code = b""
+    for size in (MAX_INSN, 4, 2):
+        try:
+            code = read(ip, size)
+            break
+        except Fault:
+            continue
+    decoder = _decoder(support.text.capstone_arch, support.text.capstone_mode)
+    insn = next(decoder.disasm(code, ip, 1), None)
+    if insn is None:
+        return page
+    fields = {row.register: row.field for row in arch.pt_regs.rows if row.register is not None}
+    mask = (1 << 8 * arch.word) - 1
+
+    def value(register: int) -> int:
+        name = insn.reg_name(register) if register else None
+        if name in ("rip", "eip"):
+            return int(ip + insn.size)
+        name = _ALIASES.get(name or "", name or "")
+        field = fields.get(f"r{name}" if name.isdigit() else name)  # s390x registers are bare numbers
+        return get(field) if field is not None else 0
+
+    for address in _addresses(insn, value):
+        address &= mask
+        if address & PAGE_MASK == page & PAGE_MASK:
+            return address
+        if page & PAGE_MASK == (address + 63) & PAGE_MASK:
+            return page  # the access runs over into this page
+    sp = get(arch.stack_pointer) - arch.word
+    return sp if sp & PAGE_MASK == page & PAGE_MASK else page
+
+
+# Names that capstone and our register tables spell differently.
+_ALIASES = {"fp": "x29", "lr": "x30"}
+
+
+def _addresses(insn: Any, value: Callable[[int], int]) -> Iterator[int]:
+    """Effective addresses of the memory operands."""
+    for operand in insn.operands:
+        if getattr(operand, "mem", None) is None or operand.type != capstone.CS_OP_MEM:
+            continue
+        memory = operand.mem
+        index = value(getattr(memory, "index", 0)) * getattr(memory, "scale", 1)
+        shift = getattr(getattr(operand, "shift", None), "value", 0)
+        yield value(memory.base) + (index << shift) + memory.disp
+        yield value(memory.base)  # post-indexed forms
