@@ -133,6 +133,7 @@ class Cpu:
         self.on_resume: Callable[[int], int | tuple[int, ...]] = _unset
         self.on_switch: Callable[[], Any] = _unset
         self.address_space: AddressSpace | None = None
+        self._tlb_owner: AddressSpace | None = None  # whose user pages the TLB may hold
         self._native = trampolines(self.facts, self.layout, arch.word, arch.byteorder == "big")
         self._sites: dict[tuple[int, bool], _Site] = {}
         self._retired: list[Any] = []  # handlers of removed probes; native code may still be inside
@@ -147,6 +148,14 @@ class Cpu:
         self._enter_table: Any = None
         self._open()
         self._make_block()
+        builtin = self._native.builtin
+        self._switch_stack = builtin("switch_stack", self._block)
+        self._read_register = builtin("read_register", self._block)
+        self._write_register = builtin("write_register", self._block)
+        self._save = builtin("save", self._block)
+        self._restore = builtin("restore", self._block)
+        self._fetch = builtin("fetch", self._block)
+        self._load = builtin("load", self._block)
         self._map_memory()
         self._install_hooks()
         if support.prepare is not None:
@@ -170,17 +179,13 @@ class Cpu:
         self.uc.ctl_exits_enabled(True)
         self._handle = self.uc._uch
         lib = ctypes.PyDLL(unicorn.unicorn_py3.unicorn.uclib._name)
-        self._uc_reg_read = lib.uc_reg_read
         self._uc_reg_write = lib.uc_reg_write
         self._uc_ctl = lib.uc_ctl
         self._uc_reg_read_batch = lib.uc_reg_read_batch
         self._uc_reg_write_batch = lib.uc_reg_write_batch
         self._uc_hook_add = lib.uc_hook_add
         self._uc_hook_del = lib.uc_hook_del
-        self._uc_context_save = lib.uc_context_save
         self._uc_context_restore = lib.uc_context_restore
-        self._slot = ctypes.c_uint64()
-        self._slot_ref = ctypes.byref(self._slot)
 
     def _make_block(self) -> None:
         """The words that native code and Python share."""
@@ -232,7 +237,7 @@ class Cpu:
         def vmalloc_change(vpn: int, pfn: int | None) -> None:
             change((vpn << PAGE_SHIFT) - start, pfn)
             if pfn is None:
-                self.flush_tlb()
+                self.tlb_dirty()
 
         self.mem.on_vmalloc_change = vmalloc_change
         self.phys.on_code_page_freed = self._code_page_freed
@@ -380,16 +385,18 @@ class Cpu:
 
     # -- registers -----------------------------------------------------------------------------------------
     def read_reg(self, name: str) -> int:
-        """One register by our name (arch.registers).  Slow (0.4 us)."""
-        self._slot.value = 0
-        self._uc_reg_read(self._handle, self.facts.uc_registers[name], self._slot_ref)
-        return self._slot.value
+        """One register by our name (arch.registers).  About 0.1 us."""
+        value: int = self._read_register(self.facts.uc_registers[name])
+        return value
 
     def write_reg(self, name: str, value: int) -> None:
         """Write one register.  Inside a handler the pc of a probe is better changed in its pt_regs."""
-        self._slot.value = value & _WORD_MASK
-        source = self._blobs.get(name, self._slot)
-        self._uc_reg_write(self._handle, self.facts.uc_registers[name], ctypes.byref(source))
+        number = self.facts.uc_registers[name]
+        blob = self._blobs.get(name)
+        if blob is None:
+            self._write_register(number, value)
+        else:
+            self._uc_reg_write(self._handle, number, ctypes.byref(blob))
 
     @property
     def pc(self) -> int:
@@ -411,11 +418,11 @@ class Cpu:
 
     def write_pt_regs(self, addr: int) -> None:
         """Copy the CPU's registers into the struct pt_regs at kernel address `addr`."""
-        self._native.fetch(self._block, self._host(addr))
+        self._fetch(self._host(addr))
 
     def read_pt_regs(self, addr: int) -> None:
         """Load the CPU's registers from the struct pt_regs at kernel address `addr`."""
-        self._native.load(self._block, self._host(addr))
+        self._load(self._host(addr))
 
     def _host(self, addr: int) -> int:
         return self.phys.host_address + self.mem.translate(addr, self.layout.size)
@@ -442,8 +449,7 @@ class Cpu:
 
     def switch_stack(self, sp: int) -> int:
         """In on_switch: go on with the stack pointer `sp`; returns the stack pointer of the task that stops."""
-        old = self.sp
-        self.sp = sp
+        old: int = self._switch_stack(sp)
         return old
 
     def new_context(self) -> Context:
@@ -453,14 +459,14 @@ class Cpu:
 
     def save_user(self, context: Context) -> None:
         """Save what pt_regs does not hold of user state: FP, vector and TLS registers."""
-        self._uc_context_save(self._handle, context.handle.context)
+        self._save(context.address)
         context.soft_tls = self._soft_tls
         context.valid = True
 
     def load_user(self, context: Context | None) -> None:
         """Load them again; None gives the state of a fresh program (execve).  General registers stay."""
         source = self._fresh_user if context is None else context
-        self._native.restore(self._block, source.address)
+        self._restore(source.address)
         if self.support.set_tls is not None:
             self.tls = source.soft_tls
 
@@ -526,7 +532,7 @@ class Cpu:
 
     def save_context(self, context: Context) -> None:
         """Between runs: save all registers of the simulated CPU."""
-        self._uc_context_save(self._handle, context.handle.context)
+        self._save(context.address)
         context.soft_tls = self._soft_tls
         context.extra = (self.words[Word.KERNEL_STACK], self.words[Word.SKIP_PROBE])
         context.valid = True
@@ -542,18 +548,24 @@ class Cpu:
     # -- memory --------------------------------------------------------------------------------------------
     def set_address_space(self, space: AddressSpace | None) -> None:
         """Switch user page tables (flushes the TLB).  None: no user memory."""
-        old = self.address_space
-        if old is space:
+        if self.address_space is space:
             return
-        if old is not None:
-            old.on_change = None
         self.address_space = space
-        if space is None:
+        if space is None:  # the TLB still holds the last space's user pages; no user code runs until another one comes
             self.words[Word.USER_ROOT] = 0
-        else:
-            self.words[Word.USER_ROOT] = space.root
-            space.on_change = self.flush_tlb
-        self.flush_tlb()
+            return
+        self.words[Word.USER_ROOT] = space.root
+        owner = self._tlb_owner
+        if owner is not space:
+            if owner is not None:
+                owner.on_change = None
+            self._tlb_owner = space
+            space.on_change = self.tlb_dirty
+            self.words[Word.TLB_DIRTY] = 1
+
+    def tlb_dirty(self) -> None:
+        """Page tables changed: flush the TLB before the emulation goes on."""
+        self.words[Word.TLB_DIRTY] = 1
 
     def flush_tlb(self) -> None:
         """Forget all cached translations of addresses."""
@@ -671,8 +683,8 @@ class Cpu:
         """Free the emulator."""
         self.phys.on_code_page_freed = None
         self.mem.on_vmalloc_change = None
-        if self.address_space is not None:
-            self.address_space.on_change = None
+        if self._tlb_owner is not None:
+            self._tlb_owner.on_change = None
         del self.uc
 
 
