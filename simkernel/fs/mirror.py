@@ -249,8 +249,12 @@ class Mirror:
     def dentry_moved(self, dentry: Dentry) -> None:
         """rename: a new name, a new parent."""
         if dentry.addr:
+            layout = self.struct("struct dentry")
+            old = layout.get(dentry.addr, "d_name.name")
             self._set_name(dentry, to_bytes(dentry.name))
-            self.struct("struct dentry").set(dentry.addr, "d_parent", self.dentry(dentry.parent))
+            if old != dentry.addr + layout.offset("d_iname"):
+                self.mem.free(old)
+            layout.set(dentry.addr, "d_parent", self.dentry(dentry.parent))
 
     # --- files ---
     def file(self, file: File) -> None:
@@ -287,18 +291,36 @@ class Mirror:
         if file.addr:
             self.mem.free(file.addr)
             file.addr = 0
-        dentry = file.f_path.dentry
-        if not dentry.hashed and not file.f_inode.i_count:
-            self.free_dentry(dentry)
+        dentry, inode = file.f_path.dentry, file.f_inode
+        if not dentry.hashed:
+            if not inode.i_count:
+                self.free_dentry(dentry)
+        elif dentry.parent is dentry and dentry is not file.f_path.mnt.mnt_root:  # a pipe, a socket, an anonymous inode
+            if inode is inode.i_sb.private:
+                self._free_dentry_alone(dentry)
+            elif not inode.i_count:
+                self._free_dentry_alone(dentry)
+                self._free_inode(inode)
 
     def free_dentry(self, dentry: Dentry) -> None:
         """A name that is gone for good, and its inode when that is gone too."""
+        self._free_dentry_alone(dentry)
+        inode = dentry.inode
+        if not inode.i_nlink and not inode.i_count:
+            self._free_inode(inode)
+
+    def _free_dentry_alone(self, dentry: Dentry) -> None:
         if dentry.addr:
             self.dentries.pop(dentry.addr, None)
+            layout = self.struct("struct dentry")
+            name = layout.get(dentry.addr, "d_name.name")
+            if name != dentry.addr + layout.offset("d_iname"):
+                self.mem.free(name)
             self.mem.free(dentry.addr)
             dentry.addr = 0
-        inode = dentry.inode
-        if inode.addr and not inode.i_nlink and not inode.i_count:
+
+    def _free_inode(self, inode: Inode) -> None:
+        if inode.addr:
             self.inodes.pop(inode.addr, None)
             self.mem.free(inode.addr)
             inode.addr = 0

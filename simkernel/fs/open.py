@@ -45,7 +45,6 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 MAY_EXEC, MAY_WRITE, MAY_OPEN = c.MAY_EXEC, c.MAY_WRITE, c.MAY_OPEN
 O_PATH_FLAGS = c.O_DIRECTORY | c.O_NOFOLLOW | c.O_PATH | c.O_CLOEXEC
 RESOLVE_MASK = 0x3F  # RESOLVE_* of openat2
-__FMODE_EXEC = 0x20
 
 PATH_FOPS = FileOperations("empty_fops", llseek="no_llseek")
 
@@ -586,7 +585,8 @@ def open_exec(k: Any, path: bytes, dfd: int, flags: int) -> File:
     if inode.i_writecount > 0:
         raise KernelError(ETXTBSY, "open for writing")
     file: File = vfs.new_file(where, c.O_RDONLY | c.O_LARGEFILE, fops_for(vfs, inode), cred)
-    file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_LSEEK | c.FMODE_PREAD | __FMODE_EXEC
+    file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_EXEC
+    inode.i_writecount -= 1  # deny_write_access(), until the file is released
     return file
 
 

@@ -757,7 +757,11 @@ def vfs_fallocate(k: Any, file_addr: int, mode: int, offset: int, length: int) -
     if mode & c.FALLOC_FL_PUNCH_HOLE:
         if inode.seals & c.F_SEAL_WRITE:
             return -EPERM
-        mapping.punch(offset, min(offset + length, inode.i_size))
+        before = mapping.nrpages
+        mapping.punch(offset, offset + length)
+        give = getattr(inode.i_sb, "give_blocks", None)
+        if give is not None:
+            give(before - mapping.nrpages)
     else:
         if inode.seals & c.F_SEAL_GROW and offset + length > inode.i_size:
             return -EPERM

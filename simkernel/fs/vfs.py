@@ -310,6 +310,8 @@ class Vfs:
         inode.i_count -= 1
         if file.f_mode & c.FMODE_WRITE and inode.i_writecount > 0:
             inode.i_writecount -= 1
+        if file.f_mode & c.FMODE_EXEC:
+            inode.i_writecount += 1  # allow_write_access()
         if not inode.i_nlink and not inode.i_count:
             inode.evict()
         self.files.pop(file.addr, None)
