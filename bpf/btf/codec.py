@@ -159,7 +159,19 @@ class Btf:
         if not btf.raw_strings or btf.raw_strings[0] or btf.raw_strings[-1]:
             raise BtfError("BTF string section does not begin and end with NUL")
         btf._read_types(memoryview(data)[hdr_len + type_off : hdr_len + type_off + type_len])
+        btf._check_references()
         return btf
+
+    def _check_references(self) -> None:
+        """Every type that is referred to exists."""
+        count = len(self.types)
+        for t in self.types:
+            highest = max(t.type, t.index_type)
+            for rows in (t.members, t.params, t.secinfos):
+                for row in rows:
+                    highest = max(highest, row.type)  # type: ignore[attr-defined]
+            if highest >= count:
+                raise BtfError(f"type [{t.id}] refers to [{highest}], which is not there")
 
     def string(self, offset: int) -> str:
         if offset >= len(self.raw_strings):

@@ -271,7 +271,7 @@ class Dumper:
         align = 8 if packed else 8 * self._align(type_id)
         if not bit_size:
             return position + -position % align
-        unit = 8 * self._size(type_id)
+        unit = 8 * self._size(type_id) or 8
         if not packed and position % unit + bit_size > unit:
             return position + -position % unit
         return position
@@ -280,6 +280,11 @@ class Dumper:
         """Unnamed bit-fields from one bit to another."""
         word, bits = ("long", 64) if self.btf.pointer_size == 8 else ("int", 32)
         lines = []
+        if end - start > 64 * bits:  # so large a hole is an array
+            first = start + -start % bits
+            lines = [f"{word}: {first - start};"] if first > start else []
+            lines.append(f"char __pad_{first // 8}[{(end - first) // 8}];")
+            start = first + (end - first) // 8 * 8
         while start < end:
             step = min(end - start, bits - start % bits)
             lines.append(f"{word}: {step};")
@@ -295,7 +300,7 @@ class Dumper:
             return True
         for m in t.members:
             if m.bit_size:
-                unit = 8 * self._size(m.type)
+                unit = 8 * self._size(m.type) or 8
                 if m.bit_offset % unit + m.bit_size > unit:
                     return True
             elif m.bit_offset % (8 * self._align(m.type)):

@@ -117,6 +117,10 @@ def _read(data: bytes, name: str) -> ElfObject:
                 raise LoadError(f"elf: the sections of {name} overlap beyond reason", EINVAL)
         body = data[section["sh_offset"] : section["sh_offset"] + size] if kind not in (SHT_NOBITS, 0) else b""
         align = section["sh_addralign"]
+        if align & (align - 1) or align > 1 << 16:
+            raise LoadError(f"elf: section({index}) {section.name} of {name} has alignment {align}", EINVAL)
+        if kind == SHT_NOBITS and size > MAX_FILE:
+            raise LoadError(f"elf: section({index}) {section.name} of {name} has {size} bytes", EINVAL)
         obj.sections.append(ElfSection(index, section.name, kind, section["sh_flags"], size, body, align))
     symtab: Any = next((s for s in raw if s.header["sh_type"] == "SHT_SYMTAB"), None)
     if symtab is None:

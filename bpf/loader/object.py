@@ -61,12 +61,16 @@ class BpfObject:
         self.btf, self.ext = self._read_btf()
         self.license = self._text_section("license") or ""
         self.kern_version = self._version()
-        self.externs: dict[str, Extern] = externs.collect(self.elf, self.btf)
+        self.externs: dict[str, Extern] = {}
         self.maps: dict[str, Map] = {}
-        self._collect_maps()
         self.codes: list[Code] = []
         self.programs: dict[str, Program] = {}
-        self._collect_programs()
+        try:
+            self.externs = externs.collect(self.elf, self.btf)
+            self._collect_maps()
+            self._collect_programs()
+        except BtfError as error:
+            raise LoadError(f"BTF of object '{self.name}' is corrupted: {error}") from None
         self.task: Task | None = None
         self.features: Features | None = None
         self.kernel_btf: Btf | None = None
@@ -262,6 +266,9 @@ class BpfObject:
         except KernelError as error:
             self.close()
             raise LoadError(f"failed to load object '{self.name}': {error.why}", error.errno) from error
+        except BtfError as error:
+            self.close()
+            raise LoadError(f"BTF of object '{self.name}' is corrupted: {error}") from None
         except LoadError:
             self.close()
             raise

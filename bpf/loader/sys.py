@@ -121,7 +121,7 @@ class Task:
     ) -> int:
         attr = self.pack(
             "7I16sIIIIIQ",
-            *(map_type, key_size, value_size, max_entries, flags, inner_map_fd, numa_node, name.encode()[:15]),
+            *(map_type, key_size, value_size, max_entries, flags, inner_map_fd, numa_node, encode_text(name)[:15]),
             *(ifindex, btf_fd, key_type_id, value_type_id, vmlinux_value_type_id, map_extra),
         )
         return self.bpf(uapi.BPF_MAP_CREATE, trim(attr, 20))
@@ -215,8 +215,16 @@ class Task:
             array = self.pack(f"{len(fd_array)}i", *fd_array) if fd_array else b""
             attr = self.pack(
                 "IIQQIIQII16sIIIIQIIQIIIIQ",
-                *(prog_type, len(insns) // 8, m.put(insns), m.put(license.encode() + b"\0"), log_level, log_size, log),
-                *(kern_version, flags, name.encode()[:15], ifindex, expected_attach_type, btf_fd),
+                *(
+                    prog_type,
+                    len(insns) // 8,
+                    m.put(insns),
+                    m.put(encode_text(license) + b"\0"),
+                    log_level,
+                    log_size,
+                    log,
+                ),
+                *(kern_version, flags, encode_text(name)[:15], ifindex, expected_attach_type, btf_fd),
                 *(func_info_size if func_count else 0, m.put(func_info) if func_count else 0, func_count),
                 *(line_info_size if line_count else 0, m.put(line_info) if line_count else 0, line_count),
                 *(attach_btf_id, attach_prog_fd or attach_btf_obj_fd, 0, m.put(array) if array else 0),
@@ -309,7 +317,7 @@ class Task:
     def write_file(self, path: str, text: str, append: bool = False) -> None:
         fd = self.open(path, O_WRONLY | (O_APPEND if append else 0))
         try:
-            self.write_fd(fd, text.encode())
+            self.write_fd(fd, encode_text(text))
         finally:
             self.close(fd)
 
@@ -373,7 +381,7 @@ class Memory:
         return at
 
     def string(self, text: str) -> int:
-        return self.put(text.encode() + b"\0")
+        return self.put(encode_text(text) + b"\0")
 
     def free(self) -> None:
         for at in self._held:
@@ -393,3 +401,8 @@ def uapi_command_name(cmd: int) -> str:
 
 def _text(log: bytes) -> str:
     return log.split(b"\0", 1)[0].decode(errors="replace")
+
+
+def encode_text(text: str) -> bytes:
+    """Names come from object files, whose bytes need not be UTF-8."""
+    return text.encode("utf-8", "surrogateescape")

@@ -109,7 +109,7 @@ class FakeKernel:
 
     def map_create(self, raw):
         kind, key, value, entries, flags, inner, _node = self.s("7I", raw)
-        name = raw[28:44].split(b"\0")[0].decode()
+        name = raw[28:44].split(b"\0")[0].decode(errors="replace")
         if name and "names" in self.lacks:
             return -EINVAL
         if flags & u.BPF_F_MMAPABLE and "array_mmap" in self.lacks:
@@ -161,7 +161,7 @@ class FakeKernel:
 
     def prog_load(self, raw):
         kind, count, insns, licence, level, log_size, log, version, flags = self.s("IIQQIIQII", raw)
-        name = raw[48:64].split(b"\0")[0].decode()
+        name = raw[48:64].split(b"\0")[0].decode(errors="replace")
         code = decode(self.read(insns, 8 * count), self.byteorder)
         if name and "names" in self.lacks:
             return -EINVAL
