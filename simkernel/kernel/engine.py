@@ -65,8 +65,12 @@ def enter({registers}):
     send = g.send
     try:
         req = send(None)
-        while req.__class__ is int:
-            req = send(req)
+        while req.__class__ is not tuple:
+            if req.__class__ is int:
+                req = send(req)
+            else:
+                send = Flattened(send, req).send
+                req = send(None)
     except StopIteration as s:
         r = s.value
         return r & {mask:#x} if r else 0
@@ -88,6 +92,47 @@ def leaf({names}):
 """
 
 _UNPACK = "unpack(buf, regs - base)"
+
+
+class Inlined:
+    """A request to run another body inside the caller's frame: a function that this version does not have."""
+
+    __slots__ = ("running",)
+
+    def __init__(self, running: Any) -> None:
+        self.running = running
+
+
+class Flattened:
+    """A body and the bodies inlined into it, innermost last, driven as if they were one generator."""
+
+    __slots__ = ("stack",)
+
+    def __init__(self, outer: Callable[[Any], Any], inner: Inlined) -> None:
+        self.stack = [outer, inner.running.send]
+
+    def send(self, value: Any) -> Any:
+        """Go on in the innermost; its result goes to the next one out."""
+        stack = self.stack
+        while True:
+            try:
+                request = stack[-1](value)
+            except StopIteration as stop:
+                if len(stack) == 1:
+                    raise
+                stack.pop()
+                value = stop.value or 0
+                continue
+            except KernelError as error:
+                if len(stack) == 1:
+                    raise
+                stack.pop()
+                value = -error.errno
+                continue
+            if request.__class__ is not Inlined:
+                return request
+            stack.append(request.running.send)
+            value = None
 
 
 class Engine:
@@ -167,6 +212,7 @@ class Engine:
             "clock": self.k.clock,
             "KernelError": KernelError,
             "converts": self.converters.get,
+            "Flattened": Flattened,
             "name": name,
             **extra,
         }
@@ -184,8 +230,12 @@ class Engine:
             convert = frame[1]
             try:
                 request = frame[0](result if convert is None else convert(result))
-                while request.__class__ is int:
-                    request = frame[0](request)
+                while request.__class__ is not tuple:
+                    if request.__class__ is int:
+                        request = frame[0](request)
+                    else:
+                        frame[0] = Flattened(frame[0], request).send
+                        request = frame[0](None)
             except StopIteration as stop:
                 k.frames.pop()
                 value = stop.value

@@ -23,7 +23,7 @@ from arch.unwind import walk_frames
 from simkernel.kernel import kfunc
 from simkernel.kernel.api import KernelApi
 from simkernel.kernel.clock import Clock
-from simkernel.kernel.engine import Engine, result_converter
+from simkernel.kernel.engine import Engine, Inlined, result_converter
 from simkernel.kernel.entry import entry_functions, syscall_symbol
 from simkernel.kernel.irq import InterruptControl
 from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ, Frames, Mm
@@ -248,13 +248,24 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
     def call(self, name: str, *args: int) -> Any:
         leaf = self.leaves.get(name)
         if leaf is None:
-            return (self._addresses[name], *args)
+            address = self._addresses.get(name)
+            return self._call_absent(name, args) if address is None else (address, *args)
         try:
             return leaf(*args)
         except TypeError:
             if len(args) == len(self.functions[self._symbols[name]][1].params):
                 raise
             raise TypeError(f"{name}() called with {len(args)} arguments") from None
+
+    def _call_absent(self, name: str, args: tuple[int, ...]) -> Any:
+        """A function that this version does not have as such: its body runs inside the caller."""
+        declared = next((f for f in kfunc.KERNEL_FUNCTIONS if f.name == name), None)
+        if declared is None:
+            raise KeyError(f"no kernel function {name}")
+        if declared.is_generator:
+            return Inlined(declared.body(self, *args))
+        leaf = self.leaves[name] = self.engine.compile_leaf(declared.prototype, declared.body)
+        return leaf(*args)
 
     def _make_leaves(self) -> None:
         """Plain functions that a body may call without the CPU, as a compiler inlines them; see set_probed()."""
@@ -672,7 +683,7 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
     def return_address(self) -> int:
         """__builtin_return_address(0) of the kernel function whose body runs: where its caller goes on."""
         row = self.cpu.layout.fields[self.arch.frame_pointer]
-        return next(iter(walk_frames(self.arch, self.mem, self.cpu.read_reg(row.register), 1)), 0)
+        return next(iter(walk_frames(self.arch, self.mem, self.cpu.read_reg(row.register or ""), 1)), 0)
 
     def is_err(self, value: int) -> bool:
         """IS_ERR() of a pointer result (or a negative int)."""

@@ -535,6 +535,7 @@ def _eligible(request: WaitRequest, child: Task) -> bool:
 def do_wait(k: Kernel, wo: int) -> Body:
     """Find a child that has something to report; its pid, 0 with WNOHANG, or ECHILD, -ERESTARTSYS."""
     request: WaitRequest = k.current.wait_request
+    k.trace("sched_process_wait", k.pid_struct(request.upid) if request.which != "all" else 0)
     while True:
         found = False
         for parent in list(k.current.signal.threads):

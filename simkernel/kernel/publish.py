@@ -48,6 +48,8 @@ class Publisher:
             return
         self._by_addr.pop(task.addr, None)
         self.mem.free(task.stack)
+        self.mem.free(task.pid_addr)
+        task.pid_addr = 0
         self.mem.free(task.addr)
         if task.cred.addr and task.tgid == task.pid:
             self.mem.free(task.cred.addr)
@@ -78,10 +80,26 @@ class Publisher:
             ("set_child_tid", task.set_child_tid), ("clear_child_tid", task.clear_child_tid),
         ):  # fmt: skip
             put(addr, "task_struct", member, value)
+        self.store_pid(task)
         self.store_comm(task)
         self.store_state(task)
         self.store_cpu(task)
         self.link_lists(task)
+
+    def store_pid(self: Any, task: Task) -> None:
+        """struct pid with its one number (there is one pid namespace), and task->thread_pid."""
+        types, mem = self.types, self.mem
+        if not task.pid_addr:
+            task.pid_addr = mem.alloc(types.sizeof("struct pid") + types.sizeof("struct upid"))
+        numbers = task.pid_addr + types.offsetof("struct pid", "numbers")
+        mem.write_uint(numbers + types.offsetof("struct upid", "nr"), 4, task.pid)
+        self.set_field(task.addr, "task_struct", "thread_pid", task.pid_addr)
+        self.set_field(task.addr, "task_struct", "pids[0].pid", task.pid_addr)
+
+    def pid_struct(self: Any, pid: int) -> int:
+        """find_vpid(): address of the struct pid of a number; 0 when nobody has it."""
+        task = self.tasks.get(pid)
+        return int(task.pid_addr) if task is not None else 0
 
     def link_lists(self: Any, task: Task) -> None:
         """task->tasks, children, sibling, thread_group: circular lists with true neighbours."""

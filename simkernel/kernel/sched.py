@@ -90,6 +90,7 @@ class Scheduler:
         task.vruntime += delta * 1024 // weight
         if task.vruntime > rq.min_vruntime:
             rq.min_vruntime = task.vruntime
+        self.trace("sched_stat_runtime", task.addr, delta, task.vruntime)
 
     def enqueue(self: Any, task: Task, rq: RunQueue) -> None:
         """enqueue_task()."""

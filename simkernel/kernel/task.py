@@ -132,6 +132,7 @@ class Task:
         self.tgid = pid
         self.comm = comm
         self.addr = 0
+        self.pid_addr = 0  # its struct pid
         self.stack = 0  # lowest address of the kernel stack
         self.regs = 0  # kernel address of its user struct pt_regs, at the top of the stack
         self.mm: Mm | None = None
