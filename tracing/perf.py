@@ -34,6 +34,7 @@ from tracing.event import TraceEvent
 from tracing.filter import FilterError, create_filter
 from tracing.perf_attr import PerfAttr
 from tracing.perf_ring import EPOLLHUP, HEADER_SIZE, HEADER_SIZE_5_12, PAGE_SIZE, PerfBuffer
+from tracing.perf_sources import PerfSources
 from tracing.probe_events import KprobeEvent, ProbeEvent, UprobeEvent
 
 if TYPE_CHECKING:
@@ -531,6 +532,7 @@ class PerfCore:
         self.set_bpf_hook: SetBpfHook | None = None
         self.overflow_program_hook: Callable[[PerfEvent, int, int, int], int] | None = None
         self.layout = self.host.arch.pt_regs_for(self.host.version)
+        self.sources = PerfSources(self)
 
     # perf_event_open(2)
 
@@ -596,6 +598,10 @@ class PerfCore:
         self._init_pmu(event)
         self.next_id += 1
         self.events[event.id] = event
+        if task is not None:
+            if not self.sources.followers:
+                self.running_task = self.host.current_task()
+            self.sources.follow(+1)
         if any(attr.flag(name) for name in ("mmap", "comm", "task", "mmap2")):
             self.side_band.append(event)
         self.start_clock(event)
@@ -635,6 +641,7 @@ class PerfCore:
         self._no_branches(attr)
         self.sw_users.setdefault(attr.config, []).append(event)
         self.sw_active[attr.config] = True
+        self.sources.count(attr.config, True)
 
     def _no_branches(self, attr: PerfAttr) -> None:
         if attr.sample_type & pa.SAMPLE_BRANCH_STACK:
@@ -720,10 +727,13 @@ class PerfCore:
         if event.freed:
             return
         event.freed = True
-        self.events.pop(event.id, None)
-        for users in self.sw_users.values():
+        if self.events.pop(event.id, None) is not None and event.tasks is not None:
+            self.sources.follow(-1)
+        for number, users in self.sw_users.items():
             if event in users:
                 users.remove(event)
+                if not users:
+                    self.sources.count(number, False)
         self.sw_active = [bool(self.sw_users.get(number)) for number in range(12)]
         if event in self.side_band:
             self.side_band.remove(event)

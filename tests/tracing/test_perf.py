@@ -494,3 +494,44 @@ def test_big_endian(arch):
     event.mmap(8192, True)
     tracing.trace("sched_process_exit", tracing.host.task_struct("sh", 81))
     assert data(event)[:16] == struct.pack(">IHHII", 9, 1, 16 + 4 + 36, 81, 81)
+
+
+def test_software_counters_listen_to_tracepoints(tracing):
+    host = tracing.host
+    one, two = host.task_struct("a", 81), host.task_struct("b", 82)
+    point = tracing.tracepoints["sched_switch"]
+    assert not point.active
+    event = open_event(tracing, config=3)
+    assert point.active
+    tracing.trace("sched_switch", 0, one, two, 1)
+    host.task = "task82"
+    tracing.trace("sched_switch", 0, two, one, 1)  # another task's
+    host.task = "task81"
+    assert event.count == 1
+    event.release()
+    assert not point.active
+
+
+def test_time_of_a_task_event_is_the_tasks_own(tracing):
+    host = tracing.host
+    one, two = host.task_struct("a", 81), host.task_struct("b", 82)
+    clock = open_event(tracing, config=1, read_format=3)
+    host.ns += 1000
+    tracing.trace("sched_switch", 0, one, two, 1)
+    host.task, host.ns = "task82", host.ns + 5000
+    tracing.trace("sched_switch", 0, two, one, 1)
+    host.task, host.ns = "task81", host.ns + 200
+    assert struct.unpack("<3Q", clock.read(24)) == (1200, 1200, 1200)
+
+
+def test_inherit_and_exec_through_tracepoints(tracing):
+    host = tracing.host
+    event = tracing.perf.open(attr(config=3, flags=["disabled", "inherit", "enable_on_exec"]), 0, -1)
+    child = host.task_struct("c", 82)
+    tracing.trace("sched_process_fork", host.task_struct("a", 81), child)
+    host.task = "task82"
+    assert not event.enabled
+    tracing.trace("sched_process_exec", child, 82, host.mem.alloc(4096))
+    assert event.enabled
+    tracing.trace("sched_switch", 0, child, child, 1)
+    assert event.count == 1
