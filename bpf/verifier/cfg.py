@@ -148,7 +148,7 @@ class _Walk:
             self.stack.append(there)
             return True
         if state[there] & 0xF0 == _DISCOVERED:
-            if loop_ok and env.bpf_capable:
+            if loop_ok and env.allow_loops:
                 return False
             verbose_linfo(env, here, f"{here}: ")
             verbose_linfo(env, there, f"{there}: ")

@@ -39,7 +39,7 @@ from bpf.insn import (
 from bpf.verifier.alu import check_alu_op
 from bpf.verifier.calls import check_helper_call, check_reference_leak
 from bpf.verifier.ctx import HAS_GEN_LD_ABS
-from bpf.verifier.env import BPF_COMPLEXITY_LIMIT_INSNS, Env
+from bpf.verifier.env import Env
 from bpf.verifier.insn_text import insn_text
 from bpf.verifier.jump import check_cond_jmp_op
 from bpf.verifier.kfunc import check_kfunc_call
@@ -433,7 +433,7 @@ def do_check(env: Env) -> None:
             env.reject(EFAULT, f"invalid insn idx {here} insn_cnt {count}")
         insn = insns[here]
         env.insn_processed += 1
-        if env.insn_processed > BPF_COMPLEXITY_LIMIT_INSNS:
+        if env.insn_processed > env.insn_limit:
             env.reject(E2BIG, f"BPF program is too large. Processed {env.insn_processed} insn")
         if is_state_visited(env, here):
             if env.level:

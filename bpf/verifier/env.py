@@ -200,6 +200,8 @@ class Env:
         self.strict_alignment = bool(flags & BPF_F_STRICT_ALIGNMENT) or request.strict_alignment
         if flags & BPF_F_ANY_ALIGNMENT:
             self.strict_alignment = False
+        self.allow_loops = self.bpf_capable
+        self.insn_limit = BPF_COMPLEXITY_LIMIT_INSNS
         self.test_state_freq = self.bpf_capable and bool(flags & BPF_F_TEST_STATE_FREQ)
         # the program
         self.subprogs: list[SubprogInfo] = []  # one more than functions: the end
@@ -218,6 +220,7 @@ class Env:
         self.btf_ctx_access: Callable[[int, int, int, Any], bool] = lambda off, size, access, info: False
         self.seen_direct_write = False
         self.explore_alu_limits = False
+        self.back_steps: list[tuple[int, int, int]] = []  # see precision.py
         self.wide_src: list[bool | None] = []
         self.wide_dst: list[bool] = []
         # the walk

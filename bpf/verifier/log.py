@@ -58,19 +58,21 @@ BPF_LOG_MASK: Final = BPF_LOG_LEVEL | BPF_LOG_STATS
 
 _MIN_ALIGNMENT: Final = 8
 _ALIGNMENT: Final = 40
+_MAX_CHUNKS: Final = 4096
 _MAX_MESSAGE: Final = 1023  # bytes of one message: BPF_VERIFIER_TMP_LOG_SIZE less its NUL
 
 
 class Log:
     """The user's log buffer.  `level` 0 means that nobody wants one."""
 
-    __slots__ = ("_chunks", "level", "limit", "used")
+    __slots__ = ("_chunks", "_joined", "level", "limit", "used")
 
     def __init__(self, level: int, size: int | None) -> None:
         self.level = level
         self.limit = None if size is None else size - 1  # bytes that fit before the NUL
         self.used = 0
         self._chunks: list[str] = []
+        self._joined: list[str] = []  # what comes before the chunks
 
     def write(self, text: str) -> None:
         """Append one message: bpf_verifier_vlog()."""
@@ -82,6 +84,10 @@ class Log:
             text = text[: self.limit - self.used]
         self._chunks.append(text)
         self.used += len(text)
+        if len(self._chunks) > _MAX_CHUNKS:
+            # many short strings cost more memory than their text
+            self._joined.append("".join(self._chunks))
+            self._chunks.clear()
 
     def write_state(self, text: str) -> None:
         """Append a line that the kernel writes as many short messages."""
@@ -96,7 +102,7 @@ class Log:
         if not self.level or self.full:
             return
         while self.used > position:
-            last = self._chunks.pop()
+            last = self._chunks.pop() if self._chunks else self._joined.pop()
             self.used -= len(last)
             if self.used < position:
                 keep = last[: position - self.used]
@@ -111,7 +117,7 @@ class Log:
     @property
     def text(self) -> str:
         """All of it."""
-        return "".join(self._chunks)
+        return "".join(self._joined) + "".join(self._chunks)
 
 
 # ---- types ----

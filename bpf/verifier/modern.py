@@ -7,17 +7,23 @@ rewrite                  from what was verified to what runs
 
 from __future__ import annotations
 
+import gc
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from arch.errors import EINVAL, ENOSPC
 from bpf import uapi
 from bpf.btf.codec import GLOBAL
+from bpf.verifier import older
 from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.verifier.arg_match import check_main_args, prepare_func_args
 from bpf.verifier.attach import check_attach_btf_id
 from bpf.verifier.btf_walk import btf_ctx_access
 from bpf.verifier.cfg import add_subprogs_and_kfuncs, check_cfg, check_max_stack_depth, check_subprogs
 from bpf.verifier.do_check import do_check
-from bpf.verifier.env import BPF_COMPLEXITY_LIMIT_INSNS, Env, Rejected
+from bpf.verifier.env import Env, Rejected
 from bpf.verifier.log import BPF_LOG_LEVEL2, BPF_LOG_MASK, BPF_LOG_STATS
+from bpf.verifier.precision import back_steps
 from bpf.verifier.prepare import check_btf_info, resolve_pseudo_ldimm64
 from bpf.verifier.regs import mark_unknown
 from bpf.verifier.rewrite import rewrite
@@ -73,13 +79,17 @@ def _check_paths(env: Env) -> None:
 
 
 def _check(env: Env) -> None:
+    older.narrow(env)
+    older.check_insns(env)
     add_subprogs_and_kfuncs(env)
     check_subprogs(env)
     check_btf_info(env)
+    older.forget_linkage(env)
     check_attach_btf_id(env)
     resolve_pseudo_ldimm64(env)
     check_cfg(env)
     env.decode()
+    env.back_steps = back_steps(env.insns)
     _check_paths(env)
     check_max_stack_depth(env)
 
@@ -91,7 +101,7 @@ def _print_stats(env: Env) -> None:
         depths = "+".join(str(subprog.stack_depth) for subprog in env.subprogs[:-1])
         env.verbose(f"stack depth {depths}\n")
     env.verbose(
-        f"processed {env.insn_processed} insns (limit {BPF_COMPLEXITY_LIMIT_INSNS}) "
+        f"processed {env.insn_processed} insns (limit {env.insn_limit}) "
         f"max_states_per_insn {env.max_states_per_insn} total_states {env.total_states} "
         f"peak_states {env.peak_states} mark_read {env.longest_mark_read_walk}\n"
     )
@@ -103,6 +113,27 @@ def _log_is_valid(request: VerifyRequest) -> bool:
         return True
     size = request.log_size
     return not request.log_level & ~BPF_LOG_MASK and (size is None or 128 <= size <= (1 << 32) - 1 >> 2)
+
+
+@contextmanager
+def _no_collector() -> Iterator[None]:
+    """States make a growing tree without cycles, through which Python's collector would walk in vain."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
+
+
+def _check_and_rewrite(env: Env) -> int:
+    try:
+        _check(env)
+        rewrite(env)
+    except Rejected as refused:
+        return -refused.errno
+    return 0
 
 
 def verify(request: VerifyRequest) -> Verdict:
@@ -118,12 +149,8 @@ def verify(request: VerifyRequest) -> Verdict:
         return valid
 
     env.btf_ctx_access = ctx_access
-    ret = 0
-    try:
-        _check(env)
-        rewrite(env)
-    except Rejected as refused:
-        ret = -refused.errno
+    with _no_collector():
+        ret = _check_and_rewrite(env)
     _print_stats(env)
     if env.log.level and env.log.full:
         ret = -ENOSPC

@@ -246,8 +246,75 @@ def _entered_from_nowhere(env: Env, state: VerifierState, masks: _Masks) -> None
     )
 
 
+# How an instruction changes the masks on the way back: (kind, bit of destination, bit of source)
+BackStep = tuple[int, int, int]
+_NOTHING, _ADD_SOURCE, _FROM_CONSTANT, _FROM_SOURCE, _OTHER = range(5)
+
+
+def back_steps(insns: list[Insn]) -> list[BackStep]:
+    """The usual instructions, decoded once: loops go back over the same ones again and again."""
+    return [_back_step(insn) for insn in insns]
+
+
+def _back_step(insn: Insn) -> BackStep:
+    class_, op = insn.code & 7, insn.code & 0xF0
+    dst, src = 1 << insn.dst_reg, 1 << insn.src_reg
+    if insn.code == 0:
+        return _NOTHING, 0, 0
+    if class_ in (BPF_ALU, BPF_ALU64):
+        if op == BPF_MOV:
+            return (_FROM_SOURCE if insn.code & BPF_X else _FROM_CONSTANT), dst, src
+        if insn.code & BPF_X and op not in (BPF_END, BPF_NEG):
+            return _ADD_SOURCE, dst, src
+        return _NOTHING, 0, 0
+    if class_ in (BPF_JMP, BPF_JMP32) and op not in (BPF_CALL, BPF_EXIT) and not insn.code & BPF_X:
+        return _NOTHING, 0, 0
+    return _OTHER, 0, 0
+
+
 def _walk_back(env: Env, state: VerifierState, last_idx: int, masks: _Masks, skip_first: bool) -> bool:
     """Follow the masks to the state's checkpoint.  True: nothing is left to follow."""
+    if env.level & BPF_LOG_LEVEL2:
+        return _walk_back_aloud(env, state, last_idx, masks, skip_first)
+    jumps = state.jmp_history
+    history = len(jumps)
+    first = state.first_insn_idx
+    steps = env.back_steps
+    count = len(steps)
+    regs, slots = masks.regs, masks.slots
+    idx = last_idx
+    while True:
+        if not skip_first:
+            kind, dst, src = steps[idx]
+            if kind == _OTHER:
+                masks.regs, masks.slots = regs, slots
+                _backtrack_insn(env, idx, masks)
+                regs, slots = masks.regs, masks.slots
+            elif kind and regs & dst:
+                if kind == _ADD_SOURCE:
+                    regs |= src
+                elif kind == _FROM_SOURCE:
+                    regs = regs & ~dst | src
+                else:
+                    regs &= ~dst
+        skip_first = False
+        if not regs and not slots:
+            return True
+        # get_prev_insn_idx()
+        if idx == first and (history == 0 or (history == 1 and jumps[0][0] == idx)):
+            masks.regs, masks.slots = regs, slots
+            return False
+        if history and jumps[history - 1][0] == idx:
+            history -= 1
+            idx = jumps[history][1]
+        else:
+            idx -= 1
+        if not 0 <= idx < count:
+            env.reject(EFAULT, f"BUG backtracking idx {idx}")
+
+
+def _walk_back_aloud(env: Env, state: VerifierState, last_idx: int, masks: _Masks, skip_first: bool) -> bool:
+    """The same, and each step is logged."""
     history = len(state.jmp_history)
     idx: int | None = last_idx
     while idx is not None:

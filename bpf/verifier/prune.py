@@ -81,9 +81,7 @@ def _check_ids(old_id: int, cur_id: int, idmap: IdMap) -> bool:
 
 
 def _regsafe(env: Env, old_reg: Reg, cur_reg: Reg, idmap: IdMap) -> bool:
-    """What follows was safe with the old register, so it is with this one."""
-    if not old_reg.live & REG_LIVE_READ:
-        return True
+    """What follows was safe with the old register, which it read, so it is with this one."""
     old, cur = old_reg.value, cur_reg.value
     equal = old is cur or same_contents(old, cur)
     if old.type == PTR_TO_STACK:
@@ -144,6 +142,7 @@ def _stacksafe(env: Env, old: FuncState, cur: FuncState, idmap: IdMap) -> bool:
         if old_slot.kinds[BPF_REG_SIZE - 1] != STACK_SPILL:
             continue
         assert cur_slot is not None
+        # old_slot was read, as asked above
         if not _regsafe(env, old_slot, cur_slot, idmap):
             return False
     return True
@@ -152,7 +151,7 @@ def _stacksafe(env: Env, old: FuncState, cur: FuncState, idmap: IdMap) -> bool:
 def _func_states_equal(env: Env, old: FuncState, cur: FuncState) -> bool:
     idmap: IdMap = {}
     for old_reg, cur_reg in zip(old.regs, cur.regs):
-        if not _regsafe(env, old_reg, cur_reg, idmap):
+        if old_reg.live & REG_LIVE_READ and not _regsafe(env, old_reg, cur_reg, idmap):
             return False
     if old.stack and not _stacksafe(env, old, cur, idmap):
         return False
@@ -180,7 +179,10 @@ def _maybe_looping(old: VerifierState, cur: VerifierState) -> bool:
     """Registers of the innermost frame did not change since the checkpoint: states_maybe_looping()."""
     if len(old.frames) != len(cur.frames):
         return False
-    return all(same_contents(old_reg.value, cur_reg.value) for old_reg, cur_reg in zip(old.frame.regs, cur.frame.regs))
+    for old_reg, cur_reg in zip(old.frame.regs, cur.frame.regs):
+        if old_reg.value is not cur_reg.value and not same_contents(old_reg.value, cur_reg.value):
+            return False
+    return True
 
 
 # ---- liveness and precision of a path that was cut ----
