@@ -1,6 +1,6 @@
 /*
  * Makes writes of known sizes to /dev/null: in each round 1 of 1 byte, 2 of 2, 3 of 4, ... 13 of 4096, then one that fails
- * (bad descriptor); finally one line on stdout.  `writer [ROUNDS]`, 1 if not said.
+ * (the descriptor is open for reading only); finally one line on stdout.  `writer [ROUNDS]`, 1 if not said.
  */
 #include "tiny.h"
 
@@ -10,6 +10,7 @@ int main(int argc, char **argv)
 {
 	ulong rounds = argc > 1 ? number_of(argv[1]) : 1, writes = 0, bytes = 0;
 	int fd = syscall4(SYS_openat, -100, (long)"/dev/null", 1, 0);
+	int read_only = syscall4(SYS_openat, -100, (long)"/dev/null", 0, 0);
 	char line[96], *at;
 
 	if (fd < 0) {
@@ -23,7 +24,7 @@ int main(int argc, char **argv)
 				writes++;
 			}
 		}
-		syscall4(SYS_write, 1000, (long)data, 7, 0);
+		syscall4(SYS_write, read_only, (long)data, 7, 0);
 	}
 	syscall4(SYS_close, fd, 0, 0, 0);
 	at = add(line, "wrote ");

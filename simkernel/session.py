@@ -105,13 +105,13 @@ class Session:
         """A reader of a perf event array."""
         from bpf.loader.buffers import PerfBuffer
 
-        return PerfBuffer(self.task, bpf_map, **options)
+        return PerfBuffer(bpf_map, **options)
 
     def ring_buffer(self, bpf_map: Any, **options: Any) -> RingBuffer:
         """A reader of a BPF ring buffer."""
         from bpf.loader.buffers import RingBuffer
 
-        return RingBuffer(self.task, bpf_map, **options)
+        return RingBuffer(bpf_map, **options)
 
     # -- files -------------------------------------------------------------------------------------------------------
 
@@ -148,11 +148,18 @@ class Session:
     # -- tracefs -----------------------------------------------------------------------------------------------------
 
     def trace_pipe(self) -> str:
-        """What has come into the trace buffer since the last time, as trace_pipe prints it; consumes it."""
+        """What has come into the trace buffer since the last time, as trace_pipe prints it; consumes it.
+
+        Recording is off while it is read: with scheduler events on, reading would write what is to be read.
+        """
         if self._pipe < 0:
             path = self.syscalls.task.string(f"{TRACEFS}/trace_pipe")
             self._pipe = self.task.call("openat", AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0)
-        return self._read_all(self._pipe).decode("utf-8", "replace")
+        self.write_file(f"{TRACEFS}/tracing_on", "0")
+        try:
+            return self._read_all(self._pipe).decode("utf-8", "replace")
+        finally:
+            self.write_file(f"{TRACEFS}/tracing_on", "1")
 
     def enable_event(self, spec: str) -> str:
         """Turn an event on: `GROUP:NAME`, or a probe as kprobe_events takes it (`p:NAME SYMBOL ARGS`, or `p:SYMBOL`).

@@ -169,7 +169,7 @@ class Btf:
             highest = max(t.type, t.index_type)
             for rows in (t.members, t.params, t.secinfos):
                 for row in rows:
-                    highest = max(highest, row.type)  # type: ignore[attr-defined]
+                    highest = max(highest, row.type)
             if highest >= count:
                 raise BtfError(f"type [{t.id}] refers to [{highest}], which is not there")
 
