@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 BAR_COLUMNS = 40
+HISTOGRAM_NAMES = ("hist", "log2", "sizes", "latenc", "dist")  # parts of names of maps that count by powers of two
+SHORT_ARRAY = 16  # entries; of longer arrays only those that are not zero are shown
 
 
 def stars(value: int, largest: int, columns: int = BAR_COLUMNS) -> str:
@@ -62,10 +64,15 @@ def _is_number(text: str) -> bool:
 def slots_of(name: str, entries: Sequence[tuple[Any, Any]]) -> list[int] | None:
     """The counters of a map that is a log2 histogram, or None when it is something else.
 
-    A histogram is recognised by convention, as tools recognise theirs: an array of integers whose name contains
-    `hist`, or a value that is a struct with one array member called `slots`.
+    A histogram is recognised by convention, as tools recognise theirs: an array of integers with a name that says so
+    (HISTOGRAM_NAMES), or a value that is a struct with an array member called `slots`.
     """
-    if "hist" in name and entries and all(isinstance(k, int) and isinstance(v, int) for k, v in entries):
+    if (
+        any(word in name for word in HISTOGRAM_NAMES)
+        and len(entries) <= 64
+        and entries
+        and all(isinstance(k, int) and isinstance(v, int) for k, v in entries)
+    ):
         counts = [0] * (max(k for k, _ in entries) + 1)
         for key, value in entries:
             counts[key] = value
@@ -99,13 +106,19 @@ def map_text(name: str, entries: Sequence[tuple[Any, Any]]) -> str:
         body = log2_histogram(counts) or "  (empty)\n"
         return f"{name}:\n{body}"
     lines = [f"{name}:\n"]
+    zeros = 0
     for key, value in entries:
+        if len(entries) > SHORT_ARRAY and isinstance(key, int) and value == 0:
+            zeros += 1
+            continue
         if isinstance(value, Mapping) and isinstance(value.get("slots"), (list, tuple)):
             others = {k: v for k, v in value.items() if k != "slots"}
             lines.append(f"  {value_text(key)}{' ' + value_text(others) if others else ''}\n")
             lines.append(log2_histogram(value["slots"]))
         else:
             lines.append(f"  {value_text(key)}: {value_text(value)}\n")
+    if zeros:
+        lines.append(f"  ({zeros} entries are zero)\n")
     if len(lines) == 1:
         lines.append("  (empty)\n")
     return "".join(lines)

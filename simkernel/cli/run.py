@@ -140,6 +140,10 @@ def execute(options: Options, command: list[str]) -> int:
     tracing = enable_events(machine, options) or bool(objects)
     stdout, stderr = streams(options)
     status, result, note = run_program(machine, options, program, command, stdout, stderr)
+    for _, obj in objects:
+        for link in reversed(obj.links):
+            link.destroy()  # what this tool does from here on is nobody's business
+        obj.links.clear()
     trace = machine.trace_pipe() if tracing else ""
     report = Report(machine, options, objects, trace, status, result, stdout, stderr)
     for line in note:

@@ -28,6 +28,8 @@ from simkernel.observe import perf
 from simkernel.observe.attach import Attachments
 from tracing.perf import PerfEvent
 
+BPF_CALL_INSN = 0x85
+PRINTING_HELPERS = {uapi.BPF_FUNC_trace_printk, uapi.BPF_FUNC_trace_vprintk}
 O_RDWR, O_CLOEXEC, O_ACCMODE, O_NONBLOCK = 2, 0o2000000, 3, 0o4000
 PAGE, PROT_WRITE = 4096, 2
 MAY_READ, MAY_WRITE = 4, 2
@@ -81,7 +83,16 @@ class BpfSide:
     # ---- descriptors ----
 
     def fd_install(self, obj: Any, name: str, flags: int) -> int:
+        if isinstance(obj, BpfProg):
+            self._printk_wanted(obj)
         return int(self.k.vfs.anon_inode_getfd(self.k, name, BPF_FOPS, obj, O_RDWR | O_CLOEXEC | flags))
+
+    def _printk_wanted(self, prog: BpfProg) -> None:
+        """bpf_get_trace_printk_proto(): a program that may print turns the event bpf_trace_printk on."""
+        event = getattr(self.tracing, "bpf_trace_event", None)
+        calls = {i.imm for i in prog.orig_insns if i.code == BPF_CALL_INSN and i.src_reg == 0}
+        if event is not None and calls & PRINTING_HELPERS and not event.enabled:
+            event.set_enabled(True)
 
     def fd_get(self, fd: int) -> Any:
         file = self.k.vfs.fget(fd)

@@ -1,0 +1,34 @@
+"""`simkernel demo`: the main job on the project's own samples.  A program runs, BPF programs on a kernel function watch it."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from arch.architecture import NAMES
+
+SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+
+
+@click.command()
+@click.option("--arch", type=click.Choice(NAMES), default="x86_64", show_default=True, help="The machine's CPUs.")
+def demo(arch: str) -> None:
+    """Run samples/writer under samples/writes.bpf.c: who writes how much, and how large are the writes?"""
+    from simkernel.cli.run import Options, UsageError, execute
+
+    program = SAMPLES / "bin" / arch / "writer"
+    observer = SAMPLES / "obj" / arch / "writes.bpf.o"
+    for path in (program, observer):
+        if not path.exists():
+            print(f"simkernel demo: {path} is missing; run it from a checkout of the project", file=sys.stderr)
+            raise SystemExit(2)
+    shown = " ".join(str(p.relative_to(SAMPLES.parent)) for p in (observer, program))
+    print(f"$ simkernel run --arch {arch} --bpf {shown.replace(' ', ' -- ')}", flush=True)
+    try:
+        status = execute(Options(arch=arch, kernel="6.1", cpus=1, seed=0, bpf=(str(observer),)), [str(program)])
+    except UsageError as error:
+        print(f"simkernel demo: {error}", file=sys.stderr)
+        status = 2
+    raise SystemExit(status)
