@@ -139,6 +139,8 @@ class Cpu:
         self._retired: list[Any] = []  # handlers of removed probes; native code may still be inside
         self._dead_blocks: list[Any] = []  # data of removed hooks; translated code may still point to it
         self._flush_pending = False
+        self._hooks_to_delete: list[int] = []
+        self._running = False
         self._soft_tls = 0
         self.gdt = 0  # x86: address of the global descriptor table
         self._fp: tuple[Any, tuple[Any, ...]] | None = None
@@ -335,9 +337,13 @@ class Cpu:
         words[Word.ON_ENTER], words[Word.ON_RESUME], words[Word.ON_SWITCH] = map(id, handlers)
         words[Word.DEADLINE] = NO_DEADLINE if budget is None else words[Word.WORK] + budget
         while True:
-            if self._flush_pending:
-                self.flush_code()
-            reason = self._native.run(self._block)
+            if self._flush_pending or self._hooks_to_delete:
+                self._do_pending()
+            self._running = True
+            try:
+                reason = self._native.run(self._block)
+            finally:
+                self._running = False
             self._retired.clear()
             if reason != Reason.RESTART:
                 break
@@ -593,12 +599,26 @@ class Cpu:
         self._uc_ctl(self._handle, control, ctypes.c_uint64(start), ctypes.c_uint64(end))
 
     def flush_code(self) -> None:
-        """Drop all translated code; from a probe's handler, as soon as that probe is done."""
-        if self.words[Word.IN_PROBE]:
-            self._flush_pending = True
-            if not self.words[Word.REASON]:
-                self.words[Word.REASON] = Reason.RESTART
+        """Drop all translated code; from a handler, as soon as that handler is done."""
+        self._flush_pending = True
+        self._between_blocks()
+
+    def _between_blocks(self) -> None:
+        """Do what is pending: now, or when the running emulation has been brought to a halt between two blocks."""
+        if not self._running:
+            self._do_pending()
+        elif not self.words[Word.REASON]:
+            self.words[Word.REASON] = Reason.RESTART
             self.uc.emu_stop()
+
+    def _do_pending(self) -> None:
+        """Deleting a hook makes the emulator look up the addresses it was active at; while code runs, an address that
+        is not mapped there would count as a fault of that code.  Flushing would free the code that is running.
+        """
+        for hook in self._hooks_to_delete:
+            self._uc_hook_del(self._handle, ctypes.c_size_t(hook))
+        self._hooks_to_delete.clear()
+        if not self._flush_pending:
             return
         self._flush_pending = False
         self._dead_blocks.clear()
@@ -668,9 +688,8 @@ class Cpu:
         site.block[1] = id(_nothing)  # until the translated code is gone
         self._retired.append(site.call)
         self._dead_blocks.append(site.block)
-        self._uc_hook_del(self._handle, ctypes.c_size_t(site.hook))
-        if not probe.user:
-            self.code_changed(probe.address, 1)
+        self._hooks_to_delete.append(site.hook)
+        self._between_blocks()
 
     def _retranslate(self, addr: int, user: bool) -> None:
         """Drop translated code that contains an address, in all address spaces."""

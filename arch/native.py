@@ -82,7 +82,6 @@ class Word(enum.IntEnum):
     WRITE_PTRS = enum.auto()
     SKIP_PROBE = enum.auto()  # address whose probe has run already, when the emulation goes on there; 0: none
     TLB_DIRTY = enum.auto()  # page tables lost rights: flush before user code runs again
-    IN_PROBE = enum.auto()  # a probe's Python handler is running: translated code is live
     TRAPPED = enum.auto()  # a trap was turned into a kernel entry in this emulation
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
     END = 64
@@ -990,9 +989,7 @@ class _Generator:
         f.do(f"{array} = alloca ptr")
         number = f.call(self.c["PyLong_FromUnsignedLongLong"], "ptr", f"i64 {frame}")
         f.do(f"store ptr {number}, ptr {array}")
-        f.set_word("%blk", Word.IN_PROBE, "1")
         result = f.call(self.c["PyObject_Vectorcall"], "ptr", f"ptr {handler}, ptr {array}, i64 1, ptr null")
-        f.set_word("%blk", Word.IN_PROBE, "0")
         f.call(self.c["Py_DecRef"], "void", f"ptr {number}")
         f.branch(f.let(f"icmp eq ptr {result}, null"), "failed", "back")
         f.label("back")

@@ -556,3 +556,35 @@ def test_fp_state_of_x87_is_an_fxsave_image(tiny: Any) -> None:
     image[2:4] = (7 << 11).to_bytes(2, "little")
     tiny.cpu.set_fp_state(bytes(image))
     assert tiny.cpu.fp_state() == bytes(image)
+
+
+def test_user_probe_removed_from_the_kernel_while_its_page_is_gone(tiny: Any) -> None:
+    """As when a process exits or a file's mapping goes away; then the machine runs on."""
+    log: list[int] = []
+    seen: list[int] = []
+
+    def timer(regs: int, *rest: int) -> int:
+        if not log:
+            page = space.unmap(CODE)
+            tiny.cpu.remove_probe(probe)
+            log.append(page)
+        return 0
+
+    def page_fault(regs: int, error_code: int, address: int, *rest: int) -> int:
+        seen.append(address)
+        space.map(CODE, log[0] >> 12, log[0] & 0xFFF)
+        return 0
+
+    tiny.build(**{tiny.role("timer"): timer, tiny.role("page_fault"): page_fault, "schedule_tail": lambda *a: 0})
+    space = tiny.user(code(SPIN, tiny))
+    hits: list[int] = []
+    probe = tiny.cpu.add_probe(CODE, hits.append, user=True)
+    tiny.enter_user()
+    for _ in range(4):
+        assert tiny.cpu.run(200) is Stop.BUDGET
+        tiny.cpu.enter_timer()
+    assert seen == [CODE]
+    first = len(hits)
+    assert first > 5
+    tiny.cpu.run(200)
+    assert len(hits) == first
