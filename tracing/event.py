@@ -7,12 +7,11 @@ armed, so an event nobody listens to costs nothing.
 
 from __future__ import annotations
 
-import struct
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from arch.errors import EBUSY, EEXIST, KernelError
-from tracing.fields import COMMON_FIELDS, COMMON_SIZE, Field, format_text
+from tracing.fields import COMMON_FIELDS, Field, format_text
 from tracing.print_fmt import PrintContext, Printer, compile_print_fmt
 
 if TYPE_CHECKING:
@@ -234,61 +233,6 @@ class EventRegistry:
         for (system, name), event in self.events.items():
             out.setdefault(system, {})[name] = event
         return out
-
-
-class Packer:
-    """Packs field values at the offsets of a fixed layout; dynamic arrays follow the fixed part."""
-
-    def __init__(self, fields: list[Field], byteorder: str) -> None:
-        order = "<" if byteorder == "little" else ">"
-        code = [order]
-        self.steps: list[tuple[str, int, Any]] = []
-        position = COMMON_SIZE
-        for field in fields:
-            code.append(f"{field.offset - position}x" if field.offset > position else "")
-            text, step = self._field(field)
-            code.append(text)
-            self.steps.append(step)
-            position = field.offset + field.size
-        self.size = max([position, COMMON_SIZE])
-        self.struct = struct.Struct("".join(code))
-        self.dynamic = any(kind == "dynamic" for kind, _, _ in self.steps)
-
-    def _field(self, field: Field) -> tuple[str, tuple[str, int, Any]]:
-        codes = {1: "B", 2: "H", 4: "I", 8: "Q"}
-        if field.is_data_loc:
-            return "I", ("dynamic", 0, None)
-        if field.is_array:
-            count = field.array_length
-            unit = field.size // count
-            if unit == 1:
-                return f"{field.size}s", ("bytes", field.size, "char" in field.type)
-            return f"{count}{codes[unit]}", ("array", (1 << 8 * unit) - 1, count)
-        return codes[field.size], ("int", (1 << 8 * field.size) - 1, None)
-
-    def pack(self, header: bytes, values: tuple[Any, ...], cstr: Callable[[int], bytes]) -> bytes:
-        """The record.  A dynamic char array takes bytes or a pointer to a kernel string."""
-        flat: list[Any] = []
-        tail = b""
-        end = self.size
-        for (kind, mask, extra), value in zip(self.steps, values):
-            if kind == "int":
-                flat.append(int(value) & mask)
-            elif kind == "bytes":
-                data = value if isinstance(value, (bytes, bytearray)) else cstr(value)
-                flat.append(bytes(data[: mask - 1]) if extra else bytes(data[:mask]))
-            elif kind == "array":
-                flat.extend((int(item) & mask) for item in value)
-            else:
-                if isinstance(value, str):
-                    value = value.encode("latin-1")
-                data = value if isinstance(value, (bytes, bytearray)) else cstr(value)
-                data = bytes(data).split(b"\0", 1)[0] + b"\0"
-                flat.append(len(data) << 16 | end)
-                tail += data
-                end += len(data)
-        record: bytes = header + self.struct.pack(*flat) + tail
-        return record
 
 
 def print_context_of(tracing: Tracing) -> PrintContext:

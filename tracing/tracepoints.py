@@ -14,9 +14,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from tracing.assign import Assign, compile_assign
+from tracing.assign import Assign, compile_assign, compile_record
 from tracing.declare import TraceEventDecl, expand
-from tracing.event import FTRACE, Packer, TraceEvent
+from tracing.event import FTRACE, TraceEvent
 from tracing.events import FIRED_WITH, HELD, declarations
 from tracing.fields import FieldLayout
 from tracing.host import TRACE_FLAG_BH_OFF
@@ -115,8 +115,7 @@ class TracepointEvent(TraceEvent):
         self.cap_any = decl.cap_any
         self.decl = decl
         self.tracepoint = tracepoint
-        self._packer: Packer | None = None
-        self._assign: Assign | None = None
+        self._make: Callable[..., bytes] | None = None
         flags, depth = HELD.get(decl.name, (0, 0))
         self.held_flags = flags if tracing.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
         self.held_depth = depth + (0 if tracing.features.preempt_count_corrected else 1)
@@ -128,12 +127,11 @@ class TracepointEvent(TraceEvent):
         self.tracepoint.remove(self.trace if kind == FTRACE else self.perf_trace)
 
     def record(self, args: tuple[int, ...]) -> bytes:
-        if self._assign is None or self._packer is None:
-            self._assign = compile_assign([source for _, source in self.decl.entry], self.decl.proto, self.tracing.host)
-            self._packer = Packer(self.fields, self.tracing.byteorder)
-        return self._packer.pack(
-            self.header(self.held_depth, self.held_flags), self._assign(*args), self.tracing.reader.cstr
-        )
+        make = self._make
+        if make is None:
+            entry = [(field, source) for field, (_, source) in zip(self.fields, self.decl.entry)]
+            make = self._make = compile_record(entry, self.decl.proto, self.tracing.host, self.tracing.byteorder)
+        return make(self.header(self.held_depth, self.held_flags), *args)
 
     def trace(self, *args: int) -> None:
         """trace_event_raw_event_*(): into the ftrace buffer."""

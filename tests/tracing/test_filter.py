@@ -48,10 +48,12 @@ def tracing():
 def record(tracing, **values):
     """A sched_switch record."""
     event = tracing.events.get("sched", "sched_switch")
-    from tracing.event import Packer
-
-    order = [values.get(f.name, b"" if "char" in f.type else 0) for f in event.fields]
-    return event.header() + Packer(event.fields, "little").pack(b"", tuple(order), lambda a: b"")
+    body = bytearray(56)
+    for field in event.fields:
+        value = values.get(field.name, 0)
+        data = value.ljust(field.size, b"\0") if isinstance(value, bytes) else value.to_bytes(field.size, "little")
+        body[field.offset - 8 : field.offset - 8 + field.size] = data
+    return event.header() + bytes(body)
 
 
 def matches(tracing, text, **values):
