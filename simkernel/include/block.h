@@ -59,6 +59,15 @@ struct disk_stats {
 	unsigned long io_ticks;
 	local_t in_flight[2];
 };
+struct buffer_head {
+	unsigned long b_state;
+	struct buffer_head *b_this_page;
+	struct page *b_page;
+	sector_t b_blocknr;
+	size_t b_size;
+	char *b_data;
+	struct block_device *b_bdev;
+};
 struct block_device {
 	sector_t bd_start_sect; /* since 5.11 */
 	sector_t bd_nr_sectors;

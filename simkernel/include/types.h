@@ -300,6 +300,10 @@ struct timespec64 {
 	s64 tv_sec;
 	long tv_nsec;
 };
+struct itimerspec64 {
+	struct timespec64 it_interval;
+	struct timespec64 it_value;
+};
 struct __kernel_timespec {
 	__kernel_time64_t tv_sec;
 	long long tv_nsec;
@@ -364,6 +368,25 @@ struct work_struct {
 	atomic_long_t data;
 	struct list_head entry;
 	work_func_t func;
+};
+struct worker_pool {
+	raw_spinlock_t lock;
+	int cpu;
+	int node;
+	int id;
+	unsigned int flags;
+};
+struct workqueue_struct {
+	struct list_head pwqs;
+	struct list_head list;
+	char name[24];
+};
+struct pool_workqueue {
+	struct worker_pool *pool;
+	struct workqueue_struct *wq;
+	int work_color;
+	int flush_color;
+	int refcnt;
 };
 struct delayed_work {
 	struct work_struct work;

@@ -6,8 +6,10 @@ from pathlib import Path
 import pytest
 
 from tests.tracing.fakes import machine
+from tracing.assign import compile_assign, compile_record
 from tracing.events import NEWEST, declarations
 from tracing.print_fmt import compile_print_fmt
+from tracing.tracepoints import split_arguments
 
 DATA = Path(__file__).parent.parent / "data" / "tracing" / "formats_6_1.txt"
 RECORDED = dict(block.split("\n", 1) for block in DATA.read_text().split("@@@ ")[1:])
@@ -70,3 +72,16 @@ def test_versions_differ_where_the_table_says_so():
     assert [n for _, n in machine((4, 1)).tracepoints["sched_switch"].params] == ["prev", "next"]
     assert [n for _, n in machine((5, 10)).tracepoints["kfree_skb"].params] == ["skb", "location"]
     assert "reason" in [n for _, n in machine((6, 1)).tracepoints["kfree_skb"].params]
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "s390x", "i386"])
+@pytest.mark.parametrize("version", [(4, 1), (5, 10), (6, 1)])
+def test_every_assignment_compiles_against_the_kernels_types(version, arch):
+    """Each right-hand side of a declaration names types and members that this version's headers have."""
+    tracing = machine(version, arch)
+    for name, point in tracing.tracepoints.items():
+        event = tracing.events.get(point.decl.system, name)
+        entry = [(field, source) for field, (_, source) in zip(event.fields, point.decl.entry)]
+        compile_record(entry, point.decl.proto, tracing.host, tracing.byteorder)
+        sources = point.decl.args or ", ".join(param for _, param in point.params)
+        compile_assign(split_arguments(sources), point.fired_with.proto, tracing.host)

@@ -8,7 +8,7 @@ sock_rcvqueue_full = TraceEventDecl(
     "sock", "sock_rcvqueue_full",
     proto="struct sock *sk, struct sk_buff *skb",
     entry=(
-        ("int rmem_alloc", "sk->sk_rmem_alloc.counter"),
+        ("int rmem_alloc", "sk->sk_backlog.rmem_alloc.counter"),
         ("unsigned int truesize", "skb->truesize"),
         ("int sk_rcvbuf", "sk->sk_rcvbuf"),
     ),

@@ -46,7 +46,10 @@ cpu_idle = TraceEventDecl(
     ),
     print='"state=%lu cpu_id=%lu", (unsigned long)REC->state, (unsigned long)REC->cpu_id',
 )  # fmt: skip
-cpu_frequency = cpu_idle.like("cpu_frequency", "unsigned int frequency, unsigned int cpu_id")
+cpu_frequency = cpu_idle.like(
+    "cpu_frequency", "unsigned int frequency, unsigned int cpu_id",
+    entry=(("u32 state", "frequency"), ("u32 cpu_id", "cpu_id")),
+)  # fmt: skip
 suspend_resume = TraceEventDecl(
     "power", "suspend_resume",
     proto="const char *action, int val, bool start",
