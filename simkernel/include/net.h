@@ -1321,3 +1321,9 @@ struct xdp_rxq_info {
 	u32 reg_state;
 	unsigned int napi_id;
 };
+enum netdev_tx {
+	__NETDEV_TX_MIN = -2147483648,
+	NETDEV_TX_OK = 0,
+	NETDEV_TX_BUSY = 16,
+};
+typedef enum netdev_tx netdev_tx_t;

@@ -10,6 +10,8 @@ from typing import Any
 from arch.ctype import CTypeError, FuncDecl
 from bpf.btf import Btf
 from bpf.btf.build import kernel_btf
+from bpf.btf.vmlinux import add_events
+from tracing.events import declarations
 
 
 def function_declarations(k: Any) -> list[FuncDecl]:
@@ -45,6 +47,7 @@ def vmlinux(k: Any) -> Btf:
     """The kernel's BTF, made once per machine."""
     found = getattr(k, "vmlinux_btf", None)
     if found is None:
+        add_events(k.types, declarations(k.types.version))  # struct trace_event_raw_*
         found = k.vmlinux_btf = kernel_btf(k.types, function_declarations(k), tracepoint_parameters(k))
     assert isinstance(found, Btf)
     return found
