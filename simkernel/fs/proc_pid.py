@@ -450,6 +450,73 @@ def smaps_text(task: Any, rollup: bool = False) -> str:
     return "".join(out)
 
 
+def numa_maps(task: Any) -> str:
+    """/proc/PID/numa_maps: everything is on node 0."""
+    mm = task.mm
+    out = []
+    for vma in mm.vmas if mm is not None else ():
+        present = sum(1 for page in range(vma.start, vma.end, c.PAGE_SIZE) if page in mm.pages)
+        name = (
+            f" file={vma.file.path}"
+            if vma.file is not None
+            else f" {vma.name[1:-1]}"
+            if vma.name in ("[heap]", "[stack]")
+            else ""
+        )
+        pages = (
+            f" {'mapped' if vma.file is not None else 'anon'}={present} N0={present} kernelpagesize_kB=4"
+            if present
+            else ""
+        )
+        out.append(f"{vma.start:08x} default{name}{pages}\n")
+    return "".join(out)
+
+
+def _attr_dir() -> Dir:
+    """/proc/PID/attr without a security module: EINVAL for all."""
+
+    def none() -> str:
+        raise KernelError(EINVAL, "no security module")
+
+    names = ("current", "exec", "fscreate", "keycreate", "prev", "sockcreate")
+    return Dir({n: PseudoFile(none, _refuse_write, 0o444 if n == "prev" else 0o666) for n in names})
+
+
+class MapFiles:
+    """/proc/PID/map_files: one link per file mapping, named by its addresses."""
+
+    is_dir = True
+    is_link = False
+    dynamic = True
+    ordered = True
+    mode = 0o500
+    children: dict[str, Any] = {}
+
+    def __init__(self, k: Any, task: Any, ino: int) -> None:
+        self.k = k
+        self.task = task
+        self.ino = ino
+        self.uid, self.gid = task.euid, task.egid
+
+    def entries(self) -> dict[str, Any]:
+        """All of them."""
+        mm = self.task.mm
+        vmas = [v for v in mm.vmas if v.file is not None] if mm is not None else []
+        return {f"{v.start:x}-{v.end:x}": self._node(v) for v in vmas}
+
+    def lookup(self, name: str) -> Any:
+        """One mapping."""
+        return self.entries().get(name)
+
+    def _node(self, vma: Any) -> Link:
+        file = vma.file
+        mode = (0o500 if vma.prot & 5 else 0) | (0o300 if vma.prot & 2 and vma.shared else 0)
+        node = Link(lambda: file.f_path, lambda: str(self.k.vfs.d_path(file.f_path)), mode & 0o600 | 0o400)
+        node.size = 64
+        node.ino = self.ino + 1 + (vma.start >> c.PAGE_SHIFT & 0xFFF)
+        return node
+
+
 class PidDir(Dir):
     """/proc/PID, or /proc/PID/task/TID (whole False)."""
 
@@ -481,7 +548,7 @@ class PidDir(Dir):
             add("task", TaskDir(k, task, self.ino + 0x1000))
         add("fd", FdDir(k, task, FdLink, 0o500, self.ino + 0x400))
         if self.whole:
-            add("map_files", Dir(mode=0o500))
+            add("map_files", MapFiles(k, task, self.ino + 0x3000))
         add("fdinfo", FdDir(k, task, _fdinfo_node, 0o555 if k.version.at_least("5.14") else 0o500, self.ino + 0xC00))
         namespaces = {
             name: Link(lambda text=f"{kind}:[{ino}]": text)  # type: ignore[misc]
@@ -525,6 +592,24 @@ class PidDir(Dir):
         text("stack", lambda: _stack_text(k, task), 0o400)
         text("schedstat", lambda: f"{task.sum_exec_ns} 0 {task.nvcsw + task.nivcsw}\n")
         text("cpuset", lambda: "/\n")
+        text("cpu_resctrl_groups", lambda: "res:\nmon:\n")
+        text("autogroup", lambda: f"/autogroup-1 nice {task.nice}\n", 0o644, lambda data: None)
+        text("numa_maps", lambda: numa_maps(task))
+        text("pagemap", lambda: b"", 0o400)
+        text("patch_state", lambda: "-1\n", 0o400)
+        text("ksm_merging_pages", lambda: "0\n", 0o400)
+        text("ksm_stat", lambda: "ksm_rmap_items 0\n", 0o400)
+        add("attr", _attr_dir())
+        if self.whole:
+            text(
+                "timens_offsets",
+                lambda: f"{'monotonic':<10} {0:10d} {0:9d}\n{'boottime':<10} {0:10d} {0:9d}\n",
+                0o644,
+                _refuse_write,
+            )
+            text("timers", lambda: "")
+        if k.arch.name == "x86_64":
+            text("arch_status", lambda: "")
         text("cgroup", lambda: f"0::{_cgroup_path(k, task)}\n")
         text("oom_score", lambda: "0\n")
         text(

@@ -20,7 +20,7 @@ from arch.errors import EACCES, EAGAIN, EFAULT, EINVAL, EIO, ENOENT, EPERM, Kern
 from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Cred, Dentry, DirEntry, File, Inode, Path, SuperBlock
-from simkernel.fs.read_write import get_pos, set_pos
+from simkernel.fs.read_write import get_pos, set_pos, sync_iter
 from simkernel.kernel.kfunc import kernel_function
 from tracing.host import WouldBlock
 
@@ -133,6 +133,8 @@ class Link:
         self.text = text
         self.mode = mode
         self.uid = self.gid = 0
+        self.size = 0
+        self.ino = 0
 
     def readlink(self) -> str | Path:
         """What it points to."""
@@ -416,7 +418,7 @@ def node_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
 
 # Names of kernel functions whose body is node_read, node_write or their iter forms: (name, source, since, until).
 READS = (
-    ("seq_read", "fs/seq_file.c", None, None),
+    ("seq_read", "fs/seq_file.c", None, "5.10"),
     ("tracing_read_pipe", "kernel/trace/trace.c", None, None),
     ("tracing_buffers_read", "kernel/trace/trace.c", None, None),
     ("rb_simple_read", "kernel/trace/trace.c", None, None),
@@ -475,6 +477,14 @@ def _declare() -> None:
 
 
 _declare()
+
+
+@kernel_function(
+    "ssize_t seq_read(struct file *file, char *buf, size_t size, loff_t *ppos)", source="fs/seq_file.c", since="5.10"
+)
+def seq_read(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+    """A read(2) as a read_iter."""
+    return (yield from sync_iter(k, k.vfs.files[file], "seq_read_iter", [(buf, count)], ppos))
 
 
 @kernel_function(

@@ -119,7 +119,7 @@ def _read_step(k: Any, file: File, buf: int, count: int, ppos: int) -> Any:
         return -EINVAL
     if k.vfs.names.new_sync:
         return (yield k.call("new_sync_read", file.addr, buf, count, ppos))
-    return (yield from _sync_iter(k, file, ops.read_iter, [(buf, count)], ppos))
+    return (yield from sync_iter(k, file, ops.read_iter, [(buf, count)], ppos))
 
 
 @kernel_function(
@@ -129,10 +129,10 @@ def _read_step(k: Any, file: File, buf: int, count: int, ppos: int) -> Any:
 def new_sync_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
     """Turn a read into a read_iter.  Inlined into vfs_read by later compilers."""
     file = k.vfs.files[file_addr]
-    return (yield from _sync_iter(k, file, file.f_op.read_iter, [(buf, count)], ppos))
+    return (yield from sync_iter(k, file, file.f_op.read_iter, [(buf, count)], ppos))
 
 
-def _sync_iter(k: Any, file: File, function: str | None, segments: list[tuple[int, int]], ppos: int,
+def sync_iter(k: Any, file: File, function: str | None, segments: list[tuple[int, int]], ppos: int,
                flags: int = 0) -> Any:  # fmt: skip
     """init_sync_kiocb(), the call of read_iter or write_iter, *ppos = ki_pos."""
     if function is None:
@@ -187,7 +187,7 @@ def _write_step(k: Any, file: File, buf: int, count: int, ppos: int) -> Any:
         return -EINVAL
     if k.vfs.names.new_sync:
         return (yield k.call("new_sync_write", file.addr, buf, count, ppos))
-    return (yield from _sync_iter(k, file, ops.write_iter, [(buf, count)], ppos))
+    return (yield from sync_iter(k, file, ops.write_iter, [(buf, count)], ppos))
 
 
 @kernel_function(
@@ -197,7 +197,7 @@ def _write_step(k: Any, file: File, buf: int, count: int, ppos: int) -> Any:
 def new_sync_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
     """Turn a write into a write_iter.  Inlined into vfs_write by later compilers."""
     file = k.vfs.files[file_addr]
-    return (yield from _sync_iter(k, file, file.f_op.write_iter, [(buf, count)], ppos))
+    return (yield from sync_iter(k, file, file.f_op.write_iter, [(buf, count)], ppos))
 
 
 # --- read, write and positions ---
@@ -336,7 +336,7 @@ def _do_iter(k: Any, file_addr: int, vec: int, vlen: int, ppos: int, flags: int,
     ops = file.f_op
     by_iter = ops.read_iter if direction == READ else ops.write_iter
     if by_iter is not None:
-        return (yield from _sync_iter(k, file, by_iter, segments, ppos, flags))
+        return (yield from sync_iter(k, file, by_iter, segments, ppos, flags))
     if flags & ~RWF_HIPRI:
         return -EOPNOTSUPP
     plain = ops.read if direction == READ else ops.write
