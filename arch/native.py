@@ -1212,7 +1212,7 @@ class Trampolines:
         self.registers = generator.regs
         module = llvm.parse_assembly(generator.module())
         module.verify()
-        machine = llvm.Target.from_default_triple().create_target_machine(opt=1, jit=True)
+        machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
         options = llvm.create_pipeline_tuning_options(speed_level=1)
         passes = llvm.create_pass_builder(machine, options)
         manager = llvm.create_new_module_pass_manager()
