@@ -59,6 +59,7 @@ class Machine:
         self.binds = list(binds)
         self.host_deadline: float | None = None
         self._session: Session | None = None
+        self.strace_lines: list[str] = []  # filled by who asked boot() for a strace sink that collects
 
     # -- programs ------------------------------------------------------------------------------------------------
 

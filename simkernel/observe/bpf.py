@@ -19,6 +19,7 @@ from arch.errors import (
     KernelError,
 )
 from bpf import uapi
+from bpf.btf import Btf
 from bpf.program import BpfProg
 from bpf.system import Bpf
 from simkernel.fs.fops import FileOperations
@@ -26,6 +27,7 @@ from simkernel.fs.inode import to_str
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.observe import perf
 from simkernel.observe.attach import Attachments
+from simkernel.observe.btf import vmlinux
 from tracing.perf import PerfEvent
 
 BPF_CALL_INSN = 0x85
@@ -72,6 +74,22 @@ class BpfSide:
         """At boot."""
         self.bpf = Bpf(self)
         self.attachments = Attachments(self.k)
+
+    @property
+    def vmlinux_btf(self) -> Btf | None:
+        """The kernel's own BTF, made when first asked for; kernels before 5.2 have none."""
+        return vmlinux(self.k) if self.k.types.version >= (5, 2) else None
+
+    @property
+    def sk_buff_offsets(self) -> dict[str, int]:
+        """Where the members of this kernel's struct sk_buff lie, for context rewriting."""
+        struct = self.k.types.struct("struct sk_buff")
+        return {member.name: member.offset for member in struct.flat_members() if member.name}
+
+    def net_device(self, ifindex: int) -> int:
+        """Address of a struct net_device, 0 if there is none."""
+        dev = self.k.net.devices.get(ifindex)
+        return dev.addr if dev is not None else 0
 
     def hook_perf(self) -> None:
         """After tracing is there: programs on perf events."""

@@ -1,0 +1,34 @@
+"""`simkernel btf dump`: the simulated kernel's own types, raw or as a vmlinux.h that programs compile against."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from simkernel.cli.listing import booted, machine_options
+
+
+@click.group()
+def btf() -> None:
+    """The kernel's BTF."""
+
+
+@btf.command()
+@machine_options
+@click.option("--format", "form", type=click.Choice(["raw", "c"]), default="raw", show_default=True)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Write the binary BTF (as /sys/kernel/btf/vmlinux has it)."
+)
+def dump(arch: str, kernel: str, form: str, out: Path | None) -> None:
+    """Print every type of the kernel: `raw` lists the BTF records, `c` is vmlinux.h."""
+    from bpf.btf.dump import dump_c
+    from bpf.btf.raw import dump_raw
+    from simkernel.observe.btf import vmlinux
+
+    types = vmlinux(booted(arch, kernel))
+    if out is not None:
+        out.write_bytes(types.encode())
+        return
+    sys.stdout.write(dump_c(types) if form == "c" else dump_raw(types))
