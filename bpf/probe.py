@@ -8,7 +8,7 @@ quick, and tests/bpf/tables/test_probe.py loads the programs to see that both ag
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -95,8 +95,10 @@ def _available(what: str, have: bool) -> str:
     return f"{what} is {'available' if have else 'NOT available'}"
 
 
-def prog_type_names() -> dict[int, str]:
+def prog_type_names(version: Version = (6, 1)) -> dict[int, str]:
     """bpftool's name of each program type."""
+    if features.is_rfc(version):
+        return {n: name.lower() for n, name in enumerate(features.RFC_PROG_TYPES) if n}
     return {n: name.lower() for n, name in sorted(uapi.PROG_TYPE_NAMES.items()) if n}
 
 
@@ -105,16 +107,16 @@ def map_type_names() -> dict[int, str]:
     return {n: name.lower() for n, name in sorted(uapi.MAP_TYPE_NAMES.items()) if n}
 
 
-def _modern_helpers(version: Version, prog_type: int, config: frozenset[str]) -> Callable[[int], bool]:
+def _modern_helpers(version: Version, prog_type: int, config: frozenset[str]) -> tuple[str, ...]:
     facts = ProgramFacts(prog_type, _ATTACH_TYPE.get(prog_type, 0), ALL_CAPS, version=version, config=config)
-    return lambda number: get_func_proto(number, facts) is not None
+    return tuple(name for number, name in enumerate(HELPER_NAMES) if number and get_func_proto(number, facts))
 
 
-def _classic_helpers(version: Version, prog_type: int) -> Callable[[int], bool]:
+def _classic_helpers(version: Version, prog_type: int) -> tuple[str, ...]:
     from bpf.verifier.classic_types import program_type
 
     kind = program_type(prog_type, version, None)
-    return lambda number: kind is not None and number in kind.helpers
+    return tuple(kind.helpers[number].name for number in sorted(kind.helpers)) if kind is not None else ()
 
 
 def helpers_of(
@@ -123,22 +125,20 @@ def helpers_of(
     """Names of the helpers a program type may call; None where no probe can tell."""
     if prog_type in _NO_HELPER_PROBE or not features.has_prog_type(version, prog_type):
         return None
-    classic = version < (4, 9)
-    has = _classic_helpers(version, prog_type) if classic else _modern_helpers(version, prog_type, config)
-    return tuple(
-        f"bpf_{name}"
-        for number, name in enumerate(HELPER_NAMES)
-        if number and (full or name not in NOISY_HELPERS) and has(number)
-    )
+    if features.is_rfc(version) or version < (4, 9):
+        names = _classic_helpers(version, prog_type)
+    else:
+        names = _modern_helpers(version, prog_type, config)
+    return tuple(f"bpf_{name}" for name in names if full or name not in NOISY_HELPERS)
 
 
 def probe(version: Version, *, full: bool = False, config: frozenset[str] = DEBIAN_6_1) -> Probe:
     """Ask everything.  `full` includes helpers that bpftool leaves out by default."""
-    progs = {n: name for n, name in prog_type_names().items() if n < len(features.PROG_TYPES)}
+    progs = {n: name for n, name in prog_type_names(version).items() if n < len(features.PROG_TYPES)}
     maps = {n: name for n, name in map_type_names().items() if n < len(features.MAP_TYPES)}
     return Probe(
         {name: features.has_prog_type(version, n) for n, name in progs.items()},
         {name: features.has_map_type(version, n) for n, name in maps.items()},
         {name: helpers_of(version, n, full=full, config=config) for n, name in progs.items()},
-        {name: version >= since for name, _, since in _MISC},
+        {name: version >= since and not features.is_rfc(version) for name, _, since in _MISC},
     )

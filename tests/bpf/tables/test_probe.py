@@ -65,3 +65,9 @@ def test_text_and_json():
     assert data["map_types"]["have_ringbuf_map_type"] is True
     assert "bpf_d_path" not in data["helpers"]["kprobe_available_helpers"]
     assert data["misc"]["have_bounded_loops"] is True
+
+
+def test_the_patch_set_of_january_2015():
+    answers = probe.probe((3, 20))
+    assert list(answers.prog_types) == ["socket_filter", "tracing_filter", "kprobe_filter"]
+    assert "bpf_dump_stack" in answers.helpers["tracing_filter"]
