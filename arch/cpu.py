@@ -70,11 +70,12 @@ class KernelCrash(Exception):
 class Context:
     """All registers of one simulated CPU, or a task's FP, vector and TLS registers.  Made by new_context()."""
 
-    __slots__ = ("_tls", "address", "extra", "handle", "soft_tls", "valid")
+    __slots__ = ("_tls", "_tls_high", "address", "extra", "handle", "soft_tls", "valid")
 
-    def __init__(self, handle: Any, tls: int | None) -> None:
+    def __init__(self, handle: Any, tls: int | None, tls_high: int | None = None) -> None:
         self.handle = handle
         self._tls = tls  # the emulator's number of the thread pointer register; None: kept here
+        self._tls_high = tls_high  # of the register with its upper 32 bits (s390x)
         self.soft_tls = 0
         self.address: int = ctypes.cast(handle.context, ctypes.c_void_p).value or 0
         self.valid = False
@@ -83,14 +84,19 @@ class Context:
     @property
     def tls(self) -> int:
         """The user's thread pointer in this context."""
-        return self.soft_tls if self._tls is None else int(self.handle.reg_read(self._tls))
+        if self._tls is None:
+            return self.soft_tls
+        value = int(self.handle.reg_read(self._tls))
+        return value if self._tls_high is None else int(self.handle.reg_read(self._tls_high)) << 32 | value & 0xFFFFFFFF
 
     @tls.setter
     def tls(self, value: int) -> None:
         if self._tls is None:
             self.soft_tls = value
         else:
-            self.handle.reg_write(self._tls, value)
+            self.handle.reg_write(self._tls, value if self._tls_high is None else value & 0xFFFFFFFF)
+        if self._tls_high is not None:
+            self.handle.reg_write(self._tls_high, value >> 32)
 
 
 class Probe:
@@ -461,7 +467,9 @@ class Cpu:
     def new_context(self) -> Context:
         """An empty context."""
         register = self.support.tls_register
-        return Context(self.uc.context_save(), self.facts.uc_registers[register] if register else None)
+        high = self.support.tls_high_register
+        numbers = self.facts.uc_registers
+        return Context(self.uc.context_save(), numbers[register] if register else None, numbers[high] if high else None)
 
     def save_user(self, context: Context) -> None:
         """Save what pt_regs does not hold of user state: FP, vector and TLS registers."""
@@ -526,6 +534,9 @@ class Cpu:
     def tls(self) -> int:
         """The user's thread pointer (fs base, tpidr_el0, tp, access registers 0 and 1)."""
         register = self.support.tls_register
+        high = self.support.tls_high_register
+        if high:
+            return self.read_reg(high) << 32 | self.read_reg(register) & 0xFFFFFFFF
         return self.read_reg(register) if register else self._soft_tls
 
     @tls.setter
@@ -534,7 +545,10 @@ class Cpu:
             self._soft_tls = value
             self.support.set_tls(self, value)
         else:
-            self.write_reg(self.support.tls_register, value)
+            high = self.support.tls_high_register
+            self.write_reg(self.support.tls_register, value & 0xFFFFFFFF if high else value)
+            if high:
+                self.write_reg(high, value >> 32)
 
     def save_context(self, context: Context) -> None:
         """Between runs: save all registers of the simulated CPU."""

@@ -83,3 +83,6 @@ def _addresses(insn: Any, value: Callable[[int], int]) -> Iterator[int]:
         shift = getattr(getattr(operand, "shift", None), "value", 0)
         yield value(memory.base) + (index << shift) + memory.disp
         yield value(memory.base)  # post-indexed forms
+    for operand in insn.operands:
+        if operand.type == capstone.CS_OP_IMM:
+            yield operand.imm  # s390x: an address without a base register looks like an immediate

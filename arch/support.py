@@ -68,6 +68,7 @@ class Support:
     user_constants: tuple[tuple[str, int], ...] = ()
     prepare: Callable[[Any], None] | None = None  # called with the Cpu once: descriptor tables and the like
     tls_register: str = ""
+    tls_high_register: str = ""  # where the upper 32 bits of the thread pointer are, if not in the same register
     set_tls: Callable[[Any, int], None] | None = None  # where the thread pointer is no register (i386)
     fp: FpImage | None = None
     user_mode_fields: Mapping[str, int] = field(default_factory=dict)  # pt_regs fields of a new user program

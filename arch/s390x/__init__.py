@@ -181,6 +181,7 @@ ARCHITECTURE = Architecture(
         kernel_constants=(("pswm", registers.PSW_KERNEL),),
         prepare=_prepare,
         tls_register="a1",
+        tls_high_register="a0",
         fp=FP,
         user_mode_fields={"psw.mask": registers.PSW_USER},
     ),

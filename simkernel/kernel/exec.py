@@ -494,7 +494,7 @@ def _build_stack(k: Kernel, bprm: LinuxBinprm, mm: Mm, auxv: list[tuple[int, int
         words.append(0)
     for tag, value in auxv:
         words += [tag, value]
-    sp = (position - len(words) * word) & ~15
+    sp: int = (position - len(words) * word) & ~15
     data = b"".join(w.to_bytes(word, order) for w in words)
     put(data, sp)
     mm.auxv = b"".join(t.to_bytes(word, order) + v.to_bytes(word, order) for t, v in auxv)

@@ -45,6 +45,7 @@ BODIES = (
     "ids",
     "futex",
     "system",
+    "oldcalls",
     "irq",
     "softirq",
 )
@@ -112,7 +113,6 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         self.symbols = Symbols()
         self.cpu = Cpu(self.arch, self.physical, self.mem, self.version.key)
         self.layout = Layout(self.arch)
-        self.tls_in_memory = self.arch.support.set_tls is not None
         self.log: list[tuple[int, str]] = []
         self._init_state()
         self.init_interrupts()
@@ -478,8 +478,6 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
             cpu.save_user(prev.context)
         if following.mm is not None:
             cpu.load_user(following.context)
-            if self.tls_in_memory:
-                cpu.tls = following.tls
         self.current = rq.current = following
         self.frames = following.frames
         cpu.kernel_stack = following.stack + self.stack_size
@@ -558,22 +556,18 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
 
     def _copy_thread_registers(self, child: Task, tls: int | None) -> None:
         """FP, vector and thread registers of the running task become the child's; CLONE_SETTLS changes one of them."""
-        cpu = self.cpu
+        self.cpu.save_user(child.context)
+        if tls is None:
+            return
         if self.arch.support.set_tls is not None:  # a descriptor in memory (i386): CLONE_SETTLS passes a user_desc
-            cpu.save_user(child.context)
-            child.tls = self.current.tls if tls is None else self.get_user(tls + 4, 4)
+            child.context.tls = self.get_user(tls + 4, 4)
             return
         register = self.arch.support.tls_register
-        row = next((r for r in cpu.layout.rows if r.register == register), None)
-        if tls is None or row is not None:  # the thread pointer is a general register (riscv)
-            cpu.save_user(child.context)
-            if tls is not None and row is not None:
-                self.regs_set(child.regs, row.field, tls)
-            return
-        old = cpu.tls
-        cpu.tls = tls
-        cpu.save_user(child.context)
-        cpu.tls = old
+        row = next((r for r in self.cpu.layout.rows if r.register == register), None)
+        if row is not None:  # the thread pointer is a general register (riscv)
+            self.regs_set(child.regs, row.field, tls)
+        else:
+            child.context.tls = tls
 
     def start_thread(self, task: Task, entry: int, sp: int) -> None:
         """start_thread(): user registers of a new program."""

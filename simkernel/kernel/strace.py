@@ -307,7 +307,7 @@ class Strace:
         return quote(data, STRING_LIMIT, size > STRING_LIMIT)
 
     def _pointers(self, addr: int) -> list[int]:
-        out = []
+        out: list[int] = []
         word = self.k.arch.word
         while addr and len(out) < 4096:
             pointer = self.k.user.read_uint(addr, word)

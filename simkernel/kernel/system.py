@@ -258,7 +258,7 @@ def sys_sched_getaffinity(k: Kernel, pid: int, length: int, mask: int) -> int:
         raise KernelError(EINVAL)
     task = _target(k, pid)
     value = task.affinity or (1 << k.nr_cpus) - 1
-    size = min(length, word)
+    size: int = min(length, word)
     k.copy_to_user(mask, value.to_bytes(size, k.mem.byteorder))
     return size
 
