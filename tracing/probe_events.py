@@ -239,7 +239,7 @@ class TraceProbe:
             return
         if event.enabled or event.triggers:
             record = event.header(0, flags) + event.pack(heads, self.values(regs))
-            self.tracing.commit(event, record)
+            self.tracing.commit(event, record, regs)
 
     def to_perf(self, regs: int, heads: tuple[int, ...], flags: int) -> None:
         """Programs run first, on whatever CPU and task the hit is; then the perf events get a sample."""

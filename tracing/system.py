@@ -96,26 +96,26 @@ class Tracing:
         host = self.host
         return self.pack_header(kind, host.irq_flags(), host.preempt_count() & 0xFF, host.current_pid())
 
-    def commit(self, event: TraceEvent, record: bytes) -> None:
-        """trace_event_buffer_commit(): triggers, filter, buffer."""
-        if event.triggers and not self._run_triggers(event, record):
-            return
+    def commit(self, event: TraceEvent, record: bytes, regs: int = 0) -> None:
+        """trace_event_buffer_commit(): triggers, filter, buffer.  `regs` is a probe's pt_regs, for stack traces."""
+        if event.triggers:
+            for trigger in tuple(event.triggers):
+                trigger.run(record, regs)
         if event.filter is not None and not event.filter.match(record):
             return
         if event.enabled:
             self.trace_array.write_event(record)
             if self.trace_array.options["stacktrace"]:
-                self.dump_stack()
+                self.dump_stack(regs)
 
-    def _run_triggers(self, event: TraceEvent, record: bytes) -> bool:
-        for trigger in tuple(event.triggers):
-            trigger.run(record)
-        return True
-
-    def dump_stack(self) -> None:
-        """A kernel stack trace into the buffer, if the host can walk the stack."""
-        walk = getattr(self.host, "kernel_stack", None)
-        self.trace_array.stack_entry(list(walk()) if walk is not None else [])
+    def dump_stack(self, regs: int = 0) -> None:
+        """A kernel stack trace into the buffer, from a probe's pt_regs or from here, if the host can walk the stack."""
+        addresses: list[int] = []
+        if regs and hasattr(self.host, "callchain"):
+            addresses = list(self.host.callchain(regs)[0])
+        elif hasattr(self.host, "kernel_stack"):
+            addresses = list(self.host.kernel_stack())
+        self.trace_array.stack_entry(addresses)
 
     def size_of_type(self, ctype: str) -> int:
         """Size of a scalar C type as tracepoint prototypes name them; 0 for what is no scalar."""

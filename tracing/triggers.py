@@ -25,7 +25,7 @@ class Trigger:
     def __init__(
         self,
         command: str,
-        action: Callable[[], bool],
+        action: Callable[[int], bool],
         count: int,
         filter: EventFilter | None,
         target: TraceEvent | None,
@@ -37,11 +37,11 @@ class Trigger:
         self.target = target
         self.kind = kind_of(command)
 
-    def run(self, record: bytes) -> None:
+    def run(self, record: bytes, regs: int = 0) -> None:
         """A counter is only used up by an action that did something."""
         if self.count == 0 or (self.filter is not None and not self.filter.match(record)):
             return
-        if self.action() and self.count > 0:
+        if self.action(regs) and self.count > 0:
             self.count -= 1
 
     def show(self) -> str:
@@ -68,18 +68,18 @@ def switch_event(target: TraceEvent, on: bool) -> bool:
     return changed
 
 
-def dump(tracing: Tracing) -> bool:
-    tracing.dump_stack()
+def dump(tracing: Tracing, regs: int) -> bool:
+    tracing.dump_stack(regs)
     return True
 
 
-def action_of(tracing: Tracing, name: str, target: TraceEvent | None) -> Callable[[], bool]:
+def action_of(tracing: Tracing, name: str, target: TraceEvent | None) -> Callable[[int], bool]:
     if name in ("traceon", "traceoff"):
-        return lambda: set_recording(tracing, name == "traceon")
+        return lambda regs: set_recording(tracing, name == "traceon")
     if name == "stacktrace":
-        return lambda: dump(tracing)
+        return lambda regs: dump(tracing, regs)
     assert target is not None
-    return lambda: switch_event(target, name == "enable_event")
+    return lambda regs: switch_event(target, name == "enable_event")
 
 
 def parse(tracing: Tracing, event: TraceEvent, text: str) -> None:
