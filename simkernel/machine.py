@@ -21,7 +21,10 @@ from simkernel.kernel.task import Task
 from simkernel.usertask import UserTask
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from bpf.loader.object import BpfObject
+    from simkernel.program import Program
     from simkernel.session import Session
 
 DEFAULT_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
@@ -60,6 +63,26 @@ class Machine:
         self.host_deadline: float | None = None
         self._session: Session | None = None
         self.strace_lines: list[str] = []  # filled by who asked boot() for a strace sink that collects
+
+    # -- programs of the host --------------------------------------------------------------------------------------
+
+    def install(self, program: str | Path | Program) -> str:
+        """Put a program of the host into the guest's /bin; gives its path there.  busybox gets its applets' links.
+
+        A name without `/` is searched on PATH.  ProgramError says why a file cannot run on this machine.
+        """
+        from simkernel.fs.rootfs import add_bytes_lazily, add_link
+        from simkernel.program import Program, busybox_applets, check
+
+        if not isinstance(program, Program):
+            program = check(str(program), self.kernel.arch.name, dynamic_ok=bool(self.binds))
+        guest = f"/bin/{program.name}"
+        data = program.path.read_bytes()
+        add_bytes_lazily(self.kernel.vfs, guest, data)
+        if program.name == "busybox":
+            for applet in busybox_applets(data):
+                add_link(self.kernel.vfs, f"/bin/{applet}", "busybox")
+        return guest
 
     # -- programs ------------------------------------------------------------------------------------------------
 

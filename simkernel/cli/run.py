@@ -22,7 +22,7 @@ import click
 from arch.architecture import NAMES
 from arch.errors import KernelError, errno_name
 from simkernel.cli import present
-from simkernel.cli.program import Program, ProgramError, check
+from simkernel.program import Program, ProgramError, check
 
 EXIT_USAGE, EXIT_TIMEOUT = 2, 124
 NS_PER_S = 1_000_000_000
@@ -262,7 +262,7 @@ def run_program(
 
     if program is None:
         return run_workload(machine, options)
-    guest = put_program(machine, program)
+    guest = machine.install(program)
     virtual = None if options.timeout is None else int(options.timeout * NS_PER_S)
     env = {**default_env(), **options.env}
     try:
@@ -308,29 +308,6 @@ def default_env() -> dict[str, str]:
     from simkernel.machine import DEFAULT_ENV
 
     return dict(DEFAULT_ENV)
-
-
-def put_program(machine: Any, program: Program) -> str:
-    """Copy the program into the guest's /bin; busybox gets links by the names of its applets."""
-    from simkernel.fs.rootfs import add_bytes_lazily, add_link
-
-    guest = f"/bin/{program.name}"
-    data = program.path.read_bytes()
-    add_bytes_lazily(machine.kernel.vfs, guest, data)
-    if program.name == "busybox":
-        for applet in busybox_applets(data):
-            add_link(machine.kernel.vfs, f"/bin/{applet}", "busybox")
-    return guest
-
-
-def busybox_applets(data: bytes) -> list[str]:
-    """Applet names from the table inside a busybox binary: NUL-separated, sorted, from `[` to `zcat`."""
-    start = data.find(b"\0[\0[[\0") + 1
-    if not start:
-        return []
-    end = data.find(b"\0\0", start)
-    names = data[start:end].split(b"\0")
-    return [name.decode("ascii") for name in names if name.isascii() and 0 < len(name) < 24 and name != b"busybox"]
 
 
 class Report:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from simkernel.cli.program import ProgramError, check
+from simkernel.program import ProgramError, check
 
-HELLO = Path(__file__).parents[3] / "samples" / "bin" / "x86_64" / "hello"
+HELLO = Path(__file__).parents[2] / "samples" / "bin" / "x86_64" / "hello"
 
 
 def elf(machine: int = 62, kind: int = 2, interpreter: bytes = b"", elf_class: int = 2, order: int = 1) -> bytes:

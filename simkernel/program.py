@@ -1,4 +1,4 @@
-"""The program that `simkernel run` is given: found on the host, looked at before the machine boots.
+"""A host program for the machine: found on the host, looked at before it is put in.
 
 A clear sentence says what is wrong with a file that the machine could not run, and what to do about it.
 """
@@ -132,3 +132,13 @@ def hint(machine: int) -> str:
         if architectures.get(name).elf_machine == machine:
             return f"; use --arch {name}"
     return ""
+
+
+def busybox_applets(data: bytes) -> list[str]:
+    """Applet names from the table inside a busybox binary: NUL-separated, sorted, from `[` to `zcat`."""
+    start = data.find(b"\0[\0[[\0") + 1
+    if not start:
+        return []
+    end = data.find(b"\0\0", start)
+    names = data[start:end].split(b"\0")
+    return [name.decode("ascii") for name in names if name.isascii() and 0 < len(name) < 24 and name != b"busybox"]
