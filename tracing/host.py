@@ -9,7 +9,7 @@ sleep on `key` and repeats the read after `TraceHost.wake(key)`; a file opened w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import Any, Protocol
 
 # A probe handler gets the kernel address of the struct pt_regs built for the hit.  A true answer says that it
@@ -56,7 +56,9 @@ class KernelMem(Mem, Protocol):
 
 
 class SymbolTable(Protocol):
-    """kallsyms."""
+    """kallsyms; iterating gives objects with name, address and kind ("t" and "T" are text), by address."""
+
+    def __iter__(self) -> Iterator[Any]: ...
 
     def lookup(self, addr: int) -> tuple[str, int, int] | None:
         """(name, offset into it, size) of the symbol that covers `addr`."""

@@ -288,9 +288,13 @@ class TraceFs:
         return list(self.tracing.events)[::-1]
 
     def filter_functions(self) -> str:
-        """Functions that can be traced, if the host has a list of them (else all of kallsyms that is text)."""
-        names = getattr(self.tracing.host, "traceable_functions", None)
-        return "".join(f"{name}\n" for name in (names() if names is not None else ()))
+        """The functions of the kernel's text, in order of address, but for those in which no probe may be."""
+        kprobes, host = self.tracing.kprobes, self.tracing.host
+        return "".join(
+            f"{symbol.name}\n"
+            for symbol in host.symbols
+            if symbol.kind in "tT" and host.is_kernel_text(symbol.address) and not kprobes.blacklisted(symbol.address)
+        )
 
     def buffer_size(self, cpu: int | None) -> str:
         sizes = self.array.buffer.size_kb

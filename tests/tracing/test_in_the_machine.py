@@ -100,3 +100,36 @@ def test_4_1_prints_as_4_1(shell):
     text = shell(KPROBES, kernel="4.1").text
     assert re.search(r"^ +\S+-\d+ +\[000\] d\.\.\. +\d+\.\d{6}: foo: \(vfs_write\+0x0/0x", text, re.M)
     assert "r:kprobes/bar vfs_write ret=$retval" in text
+
+
+def test_uprobe_at_the_entry_of_a_program(shell):
+    """Armed in every process that maps the file from then on; the address is the program's own."""
+    from elftools.elf.elffile import ELFFile
+
+    with open(BUSYBOX, "rb") as program:
+        elf = ELFFile(program)
+        entry = elf.header.e_entry
+        offset = next(elf.address_offsets(entry))
+        if elf.header.e_type != "ET_EXEC":
+            pytest.skip("this busybox is position independent")
+    result = shell(f"""
+cd /sys/kernel/tracing
+echo 'p:start /bin/busybox:{offset:#x} sp=$stack comm=$comm' > uprobe_events
+echo 1 > events/uprobes/enable
+/bin/busybox true
+/bin/busybox false
+echo 0 > events/uprobes/enable
+/bin/busybox true
+cat uprobe_profile
+grep start: trace
+""")
+    profile, *lines = result.text.splitlines()
+    assert profile == f"  /bin/busybox {'start':<44} {2:15d}"
+    assert len(lines) == 2
+    assert all(f"start: (0x{entry:x}) sp=0x7ff" in line and 'comm="busybox"' in line for line in lines)
+
+
+def test_available_filter_functions_can_be_probed(shell):
+    text = shell("cat /sys/kernel/tracing/available_filter_functions").text.splitlines()
+    assert {"vfs_read", "vfs_write", "ksys_write", "do_sys_openat2"} <= set(text)
+    assert len(text) == len(set(text))
