@@ -3,13 +3,14 @@
 # make lint    formatter, types and the four-floor import contract
 # make docs    regenerates the generated pages and checks that nothing changed
 # make bench   the benchmarks (not part of the tests)
+# make soundness  20,000 random programs: what the verifier accepts is run with every check on
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test lint docs bench clean
+.PHONY: venv demo test lint docs bench soundness clean
 
 venv: $(VENV)/.installed
 
@@ -38,6 +39,10 @@ lint: venv
 
 bench: venv
 	$(BIN)/python -m bench
+
+SEED ?= $(shell date +%s)
+soundness: venv
+	$(BIN)/python tests/bpf/soundness.py --programs 20000 --seed $(SEED)
 
 docs: venv
 	$(BIN)/python -m docs.generate --check

@@ -284,7 +284,8 @@ def load(bpf: Bpf, request: VerifyRequest) -> tuple[Verdict, BpfProg | None]:
     """Verify, and make a program of what is accepted.  Neither id nor descriptor yet."""
     load_all()
     verdict = choose_verifier(request.version)(request)
-    return verdict, BpfProg(bpf, request, verdict) if verdict.ret == 0 else None
+    prog_class: type[BpfProg] = bpf.prog_class or BpfProg
+    return verdict, prog_class(bpf, request, verdict) if verdict.ret == 0 else None
 
 
 def choose_verifier(version: Any) -> Callable[[VerifyRequest], Verdict]:

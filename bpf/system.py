@@ -58,6 +58,7 @@ class Bpf:
         self.stats_enabled = 0
         self.attached: dict[tuple[int, int], list[Any]] = {}  # by cgroup and attach type, without links
         self.timers: dict[int, Any] = {}  # struct bpf_timer address -> timer
+        self.prog_class: Any = None  # another BpfProg, for runs with every check on
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
         self.jit_enable = 1
         self.map_at: dict[int, BpfMap] = {}  # address of struct bpf_map -> map

@@ -1,0 +1,50 @@
+"""Running with every check on: it notices what it should, and a sample of random programs does nothing wrong."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from bpf.asm import assemble
+from bpf.checked import CheckedProgram, Violation
+from bpf.testhost import TestHost
+from bpf.verifier.api import Verdict, VerifyRequest
+
+spec = importlib.util.spec_from_file_location("soundness", Path(__file__).with_name("soundness.py"))
+soundness = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(soundness)
+
+
+def run(text):
+    """A program that no verifier has seen."""
+    host = TestHost()
+    insns = assemble(text)
+    prog = CheckedProgram(host.bpf, VerifyRequest(insns, 2), Verdict(0, insns=insns))
+    return prog.run(host.mem.alloc(168))
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("r0 = r3\nr0 += 1\nexit", "before it is written"),
+        ("exit", "result was never written"),
+        ("r0 = 0\nif r2 == 0 goto +0\nexit", "before it is written"),
+        ("call bpf_ktime_get_ns\nr0 += r1\nexit", "before it is written"),
+        ("r0 = *(u64 *)(r10 +8)\nexit", "load of 8 bytes"),
+        ("r0 = 0\n*(u64 *)(r10 -600) = r0\nexit", "store of 8 bytes"),
+        ("r0 = *(u64 *)(r1 +168)\nexit", "load of 8 bytes"),
+        ("r1 = 0x5 ll\nr0 = *(u8 *)(r1 +0)\nexit", "load of 1 bytes"),
+    ],
+)
+def test_violations(text, message):
+    with pytest.raises(Violation, match=message):
+        run(text)
+
+
+def test_good_programs_run():
+    assert run("*(u64 *)(r10 -8) = 5\nr0 = *(u64 *)(r10 -8)\nr2 = *(u64 *)(r1 +160)\nr0 += r2\nexit") == 5
+    assert run("r6 = 1\nr1 = 2\ncall f\nr0 += r6\nexit\nf: r0 = r1\nexit") == 3
+
+
+def test_a_sample_of_random_programs():
+    assert soundness.main(["--programs", "400", "--seed", "11"]) == 0
