@@ -16,7 +16,7 @@ from typing import Any
 from arch.errors import EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ESRCH, KernelError, errno_name
 from bpf import uapi
 from bpf.btf import Btf, BtfError, BtfType, Kind, Param
-from bpf.btf.codec import EXTERN, GLOBAL, Strings
+from bpf.btf.codec import EXTERN, GLOBAL, STATIC, Strings
 from bpf.btf.ext import BtfExt
 from bpf.insn import BPF_CALL, BPF_JMP, decode, encode
 from bpf.loader import defs, externs, sections
@@ -343,6 +343,7 @@ class BpfObject:
         """Externs made acceptable to the kernel: bpf_object__collect_externs()."""
         assert self.btf is not None
         btf = self.btf
+        self._hide_functions(btf)
         dummy = 0
         for section in (".kconfig", ".ksyms"):
             found = btf.find(section, Kind.DATASEC)
@@ -357,6 +358,13 @@ class BpfObject:
             datasec.secinfos.sort(key=lambda r: r.offset)
             datasec.size = max((r.offset + r.size for r in datasec.secinfos), default=0)
         return btf
+
+    def _hide_functions(self, btf: Btf) -> None:
+        """Hidden functions are static to the verifier: checked where they are called, not on their own."""
+        hidden = {code.name for code in self.codes if not code.is_global}
+        for t in btf.functions():
+            if t.name in hidden and t.linkage == GLOBAL:
+                t.linkage = STATIC
 
     def _finish_extern(self, btf: Btf, row: Any, section: str, at: int, dummy: int) -> None:
         t = btf[row.type]
