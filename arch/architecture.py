@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, cached_property
 from typing import Any
 
 from arch.memory import ByteOrder, KernelMap, Memory
@@ -43,7 +43,7 @@ class Layout:
         if end > self.size:
             raise ValueError(f"{self.name} is longer than {self.size} bytes")
 
-    @property
+    @cached_property
     def fields(self) -> dict[str, Row]:
         """Rows by field name."""
         return {row.field: row for row in self.rows}
@@ -139,6 +139,8 @@ class Architecture:
     elf_et_dyn_base: int
     trap_fields: Mapping[str, str | None] = field(default_factory=dict)  # "error_code"/"orig" -> pt_regs field
     user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
+    # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).
+    older_names: tuple[tuple[tuple[int, int], Mapping[str, str]], ...] = ()
     support: Any = None  # arch.support.Support: emulator constants, kernel text, unwinding
 
     @property
@@ -152,6 +154,20 @@ class Architecture:
             if version >= first:
                 return layout
         return self.pt_regs_by_version[-1][1]
+
+    def symbol_name(self, name: str, version: Any) -> str:
+        """What an entry symbol of the newest kernel was called in this version."""
+        for until, names in self.older_names:
+            if name in names and version < until:
+                name = names[name]
+        return name
+
+    def entry_for(self, version: Any) -> EntryPoints:
+        """`entry` with the names of a version."""
+        return EntryPoints(
+            stubs={role: self.symbol_name(name, version) for role, name in self.entry.stubs.items()},
+            handlers={role: self.symbol_name(name, version) for role, name in self.entry.handlers.items()},
+        )
 
     # -- the native system-call convention, for short ------------------------------------------------------
     @property

@@ -56,6 +56,7 @@ class KernelText:
         support = arch.support
         assert isinstance(support, Support)
         self.arch = arch
+        self.version = version
         self.layout = arch.pt_regs_for(version)
         self.mem = mem
         self.symbols = symbols
@@ -91,13 +92,13 @@ class KernelText:
 
         def resolve(name: str) -> int:
             found = addresses.get(name)
-            return self.address(name) if found is None else found
+            return self._versioned(name) if found is None else found
 
         for stub in stubs:
             if cpu is not None:
                 for role, offset in stub.roles.items():
                     cpu.set_entry(role, self.end + offset)
-            self._place(stub.name, stub.build(self.end, resolve))
+            self._place(self.arch.symbol_name(stub.name, self.version), stub.build(self.end, resolve))
 
     def _place(self, name: str, code: bytes) -> None:
         size = len(code)
@@ -108,20 +109,24 @@ class KernelText:
         self.symbols.add(name, self.end, size)
         self.end += len(padded)
 
+    def _versioned(self, name: str) -> int:
+        """Address of a symbol that is given by its newest name."""
+        return self.address(self.arch.symbol_name(name, self.version))
+
     @property
     def switch_to(self) -> int:
         """Address of the stack-switch routine, called as (prev, next)."""
-        return self.address(self.facts.switch_symbol)
+        return self._versioned(self.facts.switch_symbol)
 
     @property
     def fork_entry(self) -> int:
         """Address of ret_from_fork."""
-        return self.address(self.facts.fork_symbol)
+        return self._versioned(self.facts.fork_symbol)
 
     @property
     def kretprobe_trampoline(self) -> int:
         """Where kretprobes make functions return to; put a probe there that sets the pc."""
-        return self.address(self.facts.kretprobe_symbol)
+        return self._versioned(self.facts.kretprobe_symbol)
 
     def address(self, name: str) -> int:
         """Address of a function or stub."""

@@ -54,7 +54,7 @@ TEXT = TextFacts(
     stubs=text.stubs,
     switch_symbol="__switch_to",
     fork_symbol="ret_from_fork",
-    kretprobe_symbol="arch_rethook_trampoline",
+    kretprobe_symbol="__kretprobe_trampoline",
     padding=bytes.fromhex("00f020e3"),
     # to push {fp, lr}; to add fp; pop {fp, pc} still has its frame
     frameless=((0, 8, 0), (8, 12, 8)),
@@ -171,6 +171,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x00400000,
     trap_fields={"orig": "uregs[17]"},
     user_pt_regs_size=72,
+    older_names=(((5, 15), {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

@@ -111,7 +111,7 @@ def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
     result.append(Stub("ret_to_user", _return_to_user))
     result.append(Stub("__switch_to", _switch_to))
     result.append(_fork(handlers["fork"]))
-    result.append(Stub("arch_rethook_trampoline", lambda address, resolve: _words(NOP, 0xE7F000F0)))
+    result.append(Stub("__kretprobe_trampoline", lambda address, resolve: _words(NOP, 0xE7F000F0)))
     return result
 
 

@@ -59,7 +59,7 @@ TEXT = TextFacts(
     stubs=text.stubs,
     switch_symbol="cpu_switch_to",
     fork_symbol="ret_from_fork",
-    kretprobe_symbol="arch_rethook_trampoline",
+    kretprobe_symbol="__kretprobe_trampoline",
     padding=bytes.fromhex("1f2003d5"),
     frameless=((0, 12, 0), (12, 16, 32), (-4, 0, 0)),  # to stp; to mov x29, sp; ret
     frame_size=32,
@@ -107,6 +107,23 @@ FP = FpImage(
         Piece(a64.UC_ARM64_REG_FPSR, 0, 4),
         Piece(a64.UC_ARM64_REG_FPCR, 4, 4),
         *(Piece(a64.UC_ARM64_REG_Q0 + i, 8 + 16 * i, 16) for i in range(32)),
+    ),
+)
+
+
+OLDER_NAMES = (
+    ((5, 15), {"__kretprobe_trampoline": "kretprobe_trampoline"}),
+    ((5, 14), {"el0t_64_sync": "el0_sync", "el0t_64_irq": "el0_irq", "el0t_64_irq_handler": "gic_handle_irq"}),
+    (
+        (5, 5),  # arch/arm64/kernel/entry-common.c is new
+        {
+            "el0_svc": "el0_svc_naked",
+            "el0_da": "do_mem_abort",
+            "el0_undef": "do_undefinstr",
+            "el0_inv": "bad_mode",
+            "el0_fpsimd_exc": "do_fpsimd_exc",
+            "el0_pc": "do_sp_pc_abort",
+        },
     ),
 )
 
@@ -182,6 +199,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x0000AAAAAAAA0000,
     trap_fields={"orig": "orig_x0"},
     user_pt_regs_size=272,
+    older_names=OLDER_NAMES,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

@@ -128,7 +128,7 @@ def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
     result.append(Stub("ret_to_user", _return_to_user))
     result.append(Stub("cpu_switch_to", _switch_to))
     result.append(_fork(handlers["fork"]))
-    result.append(Stub("arch_rethook_trampoline", lambda address, resolve: _words(NOP, 0xD4200000)))
+    result.append(Stub("__kretprobe_trampoline", lambda address, resolve: _words(NOP, 0xD4200000)))
     return result
 
 

@@ -14,7 +14,7 @@ from arch.memory import KernelMap
 from arch.native import EmulatorFacts
 from arch.support import FrameFacts, Support, TextFacts
 from arch.x86_64 import ENTRY as ENTRY_64
-from arch.x86_64 import TRAP_ROLES, descriptor, fp
+from arch.x86_64 import EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
 
 _UC = {
     name: getattr(x86, "UC_X86_REG_" + name.upper())
@@ -70,6 +70,16 @@ TEXT = TextFacts(
 ENTRY = EntryPoints(
     stubs={**ENTRY_64.stubs, "syscall": "entry_INT80_32"},
     handlers={**ENTRY_64.handlers, "syscall": "do_int80_syscall_32"},
+)
+
+
+OLDER_NAMES = (
+    ((5, 15), {"arch_rethook_trampoline": "kretprobe_trampoline"}),
+    ((5, 18), {"arch_rethook_trampoline": "__kretprobe_trampoline"}),
+    ((5, 8), EXCEPTIONS_BEFORE_5_8),
+    ((4, 9), {"__switch_to_asm": "__switch_to"}),
+    ((4, 4), {"do_int80_syscall_32": "syscall_call"}),
+    ((4, 2), {"entry_INT80_32": "system_call", text.RETURN_TO_USER: "restore_all"}),
 )
 
 
@@ -160,6 +170,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x56555000,
     trap_fields={"orig": "orig_ax"},
     user_pt_regs_size=68,
+    older_names=OLDER_NAMES,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

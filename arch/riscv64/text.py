@@ -131,7 +131,7 @@ def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
     result.append(Stub("ret_from_exception", _return_to_user))
     result.append(Stub("__switch_to", _switch_to))
     result.append(_fork(handlers["fork"]))
-    result.append(Stub("arch_rethook_trampoline", lambda address, resolve: _words(NOP, NOP)))
+    result.append(Stub("__kretprobe_trampoline", lambda address, resolve: _words(NOP, NOP)))
     return result
 
 

@@ -58,7 +58,7 @@ TEXT = TextFacts(
     stubs=text.stubs,
     switch_symbol="__switch_to_asm",
     fork_symbol="ret_from_fork",
-    kretprobe_symbol="arch_rethook_trampoline",
+    kretprobe_symbol="__kretprobe_trampoline",
     padding=bytes.fromhex("0700"),
     frameless=((0, 20, 0), (20, 26, text.FRAME), (-2, 0, 0)),  # to aghi %r15; to stg; br %r14
     frame_size=text.FRAME,
@@ -107,6 +107,13 @@ FP = FpImage(
         *(Piece(s390.UC_S390X_REG_F0 + i, 8 + 8 * i, 8) for i in range(16)),
     ),
     big_endian=True,
+)
+
+
+OLDER_NAMES = (
+    ((5, 15), {"__kretprobe_trampoline": "kretprobe_trampoline"}),
+    ((5, 12), {"__do_syscall": "sysc_do_svc", "do_ext_irq": "do_IRQ", "__ret_to_user": "sysc_done"}),  # entry in C
+    ((4, 18), {"__switch_to_asm": "__switch_to"}),
 )
 
 
@@ -174,6 +181,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x000002AA00000000,
     trap_fields={"orig": "orig_gpr2", "int_code": "int_code", "address": "int_parm_long"},
     user_pt_regs_size=152,
+    older_names=OLDER_NAMES,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

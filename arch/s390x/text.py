@@ -97,7 +97,7 @@ def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
     result.append(Stub("__ret_to_user", _return_to_user))
     result.append(Stub("__switch_to_asm", _switch_to))
     result.append(_fork(handlers["fork"]))
-    result.append(Stub("arch_rethook_trampoline", lambda address, resolve: bytes.fromhex("0700 0001")))
+    result.append(Stub("__kretprobe_trampoline", lambda address, resolve: bytes.fromhex("0700 0001")))
     return result
 
 

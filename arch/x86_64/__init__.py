@@ -107,6 +107,40 @@ ENTRY = EntryPoints(
 )
 
 
+# Renamed by the entry rework of 5.8; do_syscall_64() serves all calls since 4.7, entry_SYSCALL_64 is so called since 4.2.
+EXCEPTIONS_BEFORE_5_8 = {
+    "asm_exc_page_fault": "page_fault",
+    "exc_page_fault": "do_page_fault",
+    "asm_sysvec_apic_timer_interrupt": "apic_timer_interrupt",
+    "sysvec_apic_timer_interrupt": "smp_apic_timer_interrupt",
+    "asm_exc_invalid_op": "invalid_op",
+    "exc_invalid_op": "do_invalid_op",
+    "asm_exc_divide_error": "divide_error",
+    "exc_divide_error": "do_divide_error",
+    "asm_exc_int3": "int3",
+    "exc_int3": "do_int3",
+    "asm_exc_debug": "debug",
+    "exc_debug": "do_debug",
+    "asm_exc_general_protection": "general_protection",
+    "exc_general_protection": "do_general_protection",
+    "asm_exc_coprocessor_error": "coprocessor_error",
+    "exc_coprocessor_error": "do_coprocessor_error",
+    "asm_exc_alignment_check": "alignment_check",
+    "exc_alignment_check": "do_alignment_check",
+    "common_interrupt": "do_IRQ",
+    "asm_common_interrupt": "common_interrupt",
+}
+OLDER_NAMES = (
+    ((5, 15), {"arch_rethook_trampoline": "kretprobe_trampoline"}),
+    ((5, 18), {"arch_rethook_trampoline": "__kretprobe_trampoline"}),
+    ((5, 8), EXCEPTIONS_BEFORE_5_8),
+    ((4, 15), {text.RETURN_TO_USER: "restore_regs_and_iret"}),
+    ((4, 9), {"__switch_to_asm": "__switch_to"}),
+    ((4, 7), {"do_syscall_64": "system_call_fastpath"}),
+    ((4, 2), {"entry_SYSCALL_64": "system_call"}),
+)
+
+
 def descriptor(flags: int, base: int = 0) -> bytes:
     """A code or data segment descriptor without limit; `flags` are the access byte and the high nibble."""
     access, nibble = flags & 0xFF, (flags >> 8) & 0xF
@@ -191,6 +225,7 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x0000555555554000,
     trap_fields={"orig": "orig_ax"},
     user_pt_regs_size=168,
+    older_names=OLDER_NAMES,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

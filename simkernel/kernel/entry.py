@@ -206,7 +206,7 @@ ROLE_BODIES: dict[str, tuple[str, Callable[..., Any]]] = {
 def entry_functions(k: Kernel) -> list[KernelFunction]:
     """The handlers that the architecture's stubs call, as kernel functions; not to be probed."""
     out = []
-    for role, name in k.arch.entry.handlers.items():
+    for role, name in k.arch.entry_for(k.version.key).handlers.items():
         if role == "fork":
             continue
         if role == "syscall":

@@ -71,6 +71,24 @@ def test_entry_roles_match(arch: Architecture) -> None:
     assert len(handlers) == len(set(handlers)), "each role has a handler of its own"
 
 
+@pytest.mark.parametrize("version", [(3, 20), (4, 1), (4, 14), (5, 10), (6, 1)])
+def test_entry_names_of_versions_are_distinct(arch: Architecture, version: tuple[int, int]) -> None:
+    entry = arch.entry_for(version)
+    names = [*entry.handlers.values(), *dict.fromkeys(entry.stubs.values())]
+    assert len(set(names) - {"ret_from_fork"}) == len([n for n in names if n != "ret_from_fork"])
+
+
+def test_entry_names_follow_the_version() -> None:
+    arch = architecture.get("x86_64")
+    assert arch.entry_for((4, 1)).handlers["syscall"] == "system_call_fastpath"
+    assert arch.entry_for((4, 1)).stubs["syscall"] == "system_call"
+    assert arch.entry_for((5, 7)).handlers["page_fault"] == "do_page_fault"
+    assert arch.entry_for((5, 7)).stubs["interrupt"] == "common_interrupt"
+    assert arch.entry_for((6, 1)) == arch.entry
+    assert arch.symbol_name("arch_rethook_trampoline", (4, 1)) == "kretprobe_trampoline"
+    assert arch.symbol_name("arch_rethook_trampoline", (5, 16)) == "__kretprobe_trampoline"
+
+
 def test_addresses_are_sane(arch: Architecture) -> None:
     map = arch.map
     assert map.user_end <= (1 << 8 * arch.word)
