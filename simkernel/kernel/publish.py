@@ -30,16 +30,36 @@ class Publisher:
 
     def get_field(self: Any, addr: int, struct: str, member: str) -> int:
         """Read one member; 0 when this version has none."""
-        if not self.types.has_member(f"struct {struct}", member):
-            return 0
-        return int(self.types.getter(f"struct {struct}", member)(self.mem, addr))
+        key = (struct, member, "get")
+        found = self._offsets.get(key)
+        if found is None:
+            known = self.types.has_member(f"struct {struct}", member)
+            found = self.types.getter(f"struct {struct}", member) if known else _zero
+            self._offsets[key] = found
+        return int(found(self.mem, addr))
+
+    def size_of(self: Any, ctype: str) -> int:
+        """sizeof(), remembered."""
+        found = self._offsets.get(ctype)
+        if found is None:
+            found = self._offsets[ctype] = self.types.sizeof(ctype)
+        return int(found)
+
+    def offset_of(self: Any, ctype: str, member: str) -> int:
+        """offsetof(), remembered; -1 when this version has no such member."""
+        key = (ctype, member, "offset")
+        found = self._offsets.get(key)
+        if found is None:
+            found = self.types.offsetof(ctype, member) if self.types.has_member(ctype, member) else -1
+            self._offsets[key] = found
+        return int(found)
 
     # -- memory --------------------------------------------------------------------------------------------------
 
     def alloc_task_memory(self: Any, task: Task) -> None:
         """struct task_struct, kernel stack, signal_struct and sighand_struct."""
         self.stack_size = self.arch.map.stack_size
-        task.addr = self.mem.alloc(self.types.sizeof("struct task_struct"), 64)
+        task.addr = self.mem.alloc(self.size_of("struct task_struct"), 64)
         task.stack = self.mem.alloc(self.stack_size, 4096)
 
     def free_task_memory(self: Any, task: Task) -> None:
@@ -66,8 +86,8 @@ class Publisher:
         addr = task.addr
         signal = task.signal
         if not signal.addr:
-            signal.addr = self.mem.alloc(self.types.sizeof("struct signal_struct"))
-            signal.sighand_addr = self.mem.alloc(self.types.sizeof("struct sighand_struct"))
+            signal.addr = self.mem.alloc(self.size_of("struct signal_struct"))
+            signal.sighand_addr = self.mem.alloc(self.size_of("struct sighand_struct"))
         for member, value in (
             ("stack", task.stack), ("flags", task.flags), ("pid", task.pid), ("tgid", task.tgid),
             ("real_parent", task.real_parent.addr), ("parent", task.parent.addr),
@@ -88,11 +108,11 @@ class Publisher:
 
     def store_pid(self: Any, task: Task) -> None:
         """struct pid with its one number (there is one pid namespace), and task->thread_pid."""
-        types, mem = self.types, self.mem
+        mem = self.mem
         if not task.pid_addr:
-            task.pid_addr = mem.alloc(types.sizeof("struct pid") + types.sizeof("struct upid"))
-        numbers = task.pid_addr + types.offsetof("struct pid", "numbers")
-        mem.write_uint(numbers + types.offsetof("struct upid", "nr"), 4, task.pid)
+            task.pid_addr = mem.alloc(self.size_of("struct pid") + self.size_of("struct upid"))
+        numbers = task.pid_addr + self.offset_of("struct pid", "numbers")
+        mem.write_uint(numbers + self.offset_of("struct upid", "nr"), 4, task.pid)
         self.set_field(task.addr, "task_struct", "thread_pid", task.pid_addr)
         self.set_field(task.addr, "task_struct", "pids[0].pid", task.pid_addr)
 
@@ -104,24 +124,24 @@ class Publisher:
     def link_lists(self: Any, task: Task) -> None:
         """task->tasks, children, sibling, thread_group: circular lists with true neighbours."""
         for member in ("tasks", "children", "sibling", "thread_group", "thread_node"):
-            if self.types.has_member("struct task_struct", member):
-                self._list_init(task.addr + self.types.offsetof("struct task_struct", member))
+            if (offset := self.offset_of("struct task_struct", member)) >= 0:
+                self._list_init(task.addr + offset)
         if task.pid and task is task.group_leader:
-            offset = self.types.offsetof("struct task_struct", "tasks")
+            offset = self.offset_of("struct task_struct", "tasks")
             self._list_add_tail(task.addr + offset, self.rqs[0].idle.addr + offset if self.rqs else 0)
         parent = task.real_parent
         if parent is not task and task is task.group_leader:
-            head = parent.addr + self.types.offsetof("struct task_struct", "children")
-            self._list_add_tail(task.addr + self.types.offsetof("struct task_struct", "sibling"), head)
+            head = parent.addr + self.offset_of("struct task_struct", "children")
+            self._list_add_tail(task.addr + self.offset_of("struct task_struct", "sibling"), head)
         elif task is not task.group_leader:
-            offset = self.types.offsetof("struct task_struct", "thread_group")
+            offset = self.offset_of("struct task_struct", "thread_group")
             self._list_add_tail(task.addr + offset, task.group_leader.addr + offset)
 
     def unlink_task(self: Any, task: Task) -> None:
         """Take a task out of the lists."""
         for member in ("tasks", "sibling", "thread_group"):
-            if self.types.has_member("struct task_struct", member):
-                self._list_del(task.addr + self.types.offsetof("struct task_struct", member))
+            if (offset := self.offset_of("struct task_struct", member)) >= 0:
+                self._list_del(task.addr + offset)
 
     def _list_init(self: Any, addr: int) -> None:
         word = self.arch.word
@@ -148,7 +168,7 @@ class Publisher:
 
     def store_comm(self: Any, task: Task) -> None:
         """task->comm."""
-        offset = self.types.offsetof("struct task_struct", "comm")
+        offset = self.offset_of("struct task_struct", "comm")
         self.mem.write(task.addr + offset, task.comm.encode("latin-1")[:15].ljust(16, b"\0"))
 
     def set_comm(self: Any, task: Task, name: str) -> None:
@@ -187,7 +207,7 @@ class Publisher:
         """struct cred, and task->cred, task->real_cred."""
         cred = task.cred
         if not cred.addr:
-            cred.addr = self.mem.alloc(self.types.sizeof("struct cred"))
+            cred.addr = self.mem.alloc(self.size_of("struct cred"))
         self.store_cred(cred)
         self.set_field(task.addr, "task_struct", "cred", cred.addr)
         self.set_field(task.addr, "task_struct", "real_cred", cred.addr)
@@ -207,7 +227,7 @@ class Publisher:
 
     def alloc_mm_memory(self: Any, mm: Mm) -> None:
         """struct mm_struct."""
-        mm.addr = self.mem.alloc(self.types.sizeof("struct mm_struct"), 64)
+        mm.addr = self.mem.alloc(self.size_of("struct mm_struct"), 64)
         self.store_mm(mm)
 
     def free_mm_memory(self: Any, mm: Mm) -> None:
@@ -234,8 +254,8 @@ class Publisher:
 
     def binprm_memory(self: Any, bprm: Any) -> int:
         """struct linux_binprm with its file names."""
-        addr = int(self.mem.alloc(self.types.sizeof("struct linux_binprm") + 256))
-        text = addr + self.types.sizeof("struct linux_binprm")
+        addr = int(self.mem.alloc(self.size_of("struct linux_binprm") + 256))
+        text = addr + self.size_of("struct linux_binprm")
         self.mem.write(text, bprm.filename[:255] + b"\0")
         self.set_field(addr, "linux_binprm", "filename", text)
         self.set_field(addr, "linux_binprm", "interp", text)
@@ -250,7 +270,7 @@ class Publisher:
 
     def write_clone_args(self: Any, args: Any) -> int:
         """struct kernel_clone_args; one per task, freed with the next."""
-        addr = int(self.mem.alloc(self.types.sizeof("struct kernel_clone_args")))
+        addr = int(self.mem.alloc(self.size_of("struct kernel_clone_args")))
         for name in ("flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size", "tls"):
             self.set_field(addr, "kernel_clone_args", name, getattr(args, name))
         previous = getattr(self.current, "clone_args_addr", 0)
@@ -262,3 +282,8 @@ class Publisher:
 
 def _nothing(mem: Any, addr: int, value: int) -> None:
     """A member that this kernel version does not have."""
+
+
+def _zero(mem: Any, addr: int) -> int:
+    """The same for reading."""
+    return 0
