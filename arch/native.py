@@ -312,6 +312,7 @@ class _Generator:
         parts += [self.save(), self.read_register(), self.write_register(), self.switch_stack()]
         parts += [self.builtin(name, arguments, result) for name, arguments, result in BUILTINS]
         intrinsics = "".join(f"declare i{n} @llvm.bswap.i{n}(i{n})\n" for n in (16, 32, 64))
+        intrinsics += "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
         return intrinsics + "\n".join(parts)
 
     # -- small pieces --------------------------------------------------------------------------------------------
@@ -985,6 +986,10 @@ class _Generator:
         seen = f.let(f"add i64 %addr, {offset}")
         self._put(f, host, pc_row.field, seen)
         f.set_word("%blk", Word.VALUES + regs.index[facts.pc], seen)
+        size = 8 * len(regs.names)  # the handler may copy registers itself: keep the values of this hit
+        f.do(f"%kept = alloca [{len(regs.names)} x i64]")
+        values_at = f.let(f"inttoptr i64 {f.word_address('%blk', Word.VALUES)} to ptr")
+        f.do(f"call void @llvm.memcpy.p0.p0.i64(ptr %kept, ptr {values_at}, i64 {size}, i1 false)")
         array = "%args"
         f.do(f"{array} = alloca ptr")
         number = f.call(self.c["PyLong_FromUnsignedLongLong"], "ptr", f"i64 {frame}")
@@ -993,6 +998,7 @@ class _Generator:
         f.call(self.c["Py_DecRef"], "void", f"ptr {number}")
         f.branch(f.let(f"icmp eq ptr {result}, null"), "failed", "back")
         f.label("back")
+        f.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {values_at}, ptr %kept, i64 {size}, i1 false)")
         f.do("call void @settle(i64 %blk)")
         f.call(self.c["Py_DecRef"], "void", f"ptr {result}")
         f.do(f"call void @load_frame(ptr %uc, i64 %blk, i64 {host})")

@@ -301,6 +301,26 @@ def test_probe_changes_registers_and_skips(tiny: Any) -> None:
     assert tiny.call("outer") == 5
 
 
+def test_registers_may_be_copied_inside_a_probe(tiny: Any) -> None:
+    """write_pt_regs() to another place shows the CPU as it is; the hit's own frame keeps the ip offset."""
+    tiny.build(outer=lambda *a: iter_call(), victim=lambda *a: 5)
+    other = tiny.mem.alloc(tiny.layout.size)
+    seen: list[tuple[int, int]] = []
+    ip = tiny.arch.instruction_pointer
+
+    def iter_call() -> Any:
+        return (yield ("victim", 1))
+
+    def hit(regs: int) -> None:
+        tiny.cpu.write_pt_regs(other)
+        seen.append((tiny.reg(regs, ip), tiny.reg(other, ip)))
+
+    address = tiny.text.address("victim")
+    tiny.cpu.add_probe(address, hit, ip_offset=1)
+    assert tiny.call("outer") == 5
+    assert seen == [(address + 1, address)]
+
+
 def test_return_probe(tiny: Any) -> None:
     """The return address is replaced by the trampoline's; a probe there sends the function home."""
     tiny.build(outer=lambda *a: iter_call(), victim=lambda *a: 5)
