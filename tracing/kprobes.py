@@ -338,6 +338,8 @@ class Kprobes:
         """debugfs kprobes/list; kprobes.c:report_probe()."""
         for probes in self.sites.values():
             for kp in probes:
+                if kp.kind == "f":  # the function tracer's
+                    continue
                 found = self.host.symbols.lookup(kp.addr)
                 name, offset = (found[0], found[1]) if found else (f"{kp.addr:#x}", 0)
                 line = f"{kp.addr:0{2 * self.tracing.word}x}  {kp.kind}  {name}+0x{offset:x}    "

@@ -16,6 +16,7 @@ from tracing import features as feature_table
 from tracing.assign import Reader
 from tracing.event import FIRST_TYPE, FIRST_TYPE_OLD, EventRegistry, TraceEvent, print_context_of
 from tracing.fields import BASE_TYPES, Field
+from tracing.function import FunctionTracer
 from tracing.host import TraceHost, UserSpaces
 from tracing.kprobes import Kprobes
 from tracing.perf import PerfCore
@@ -62,6 +63,8 @@ class Tracing:
         self.uprobes = Uprobes(self, spaces)
         self.probe_events = ProbeEvents(self)
         self.perf = PerfCore(self)
+        self.function = FunctionTracer(self)
+        self.event_pids: set[int] = set()  # set_event_pid
         if self.features.bpf_trace_event:
             self.bpf_trace_event = BpfTracePrintk(self)
             self.events.add(self.bpf_trace_event)
@@ -101,6 +104,8 @@ class Tracing:
         if event.triggers:
             for trigger in tuple(event.triggers):
                 trigger.run(record, regs)
+        if self.event_pids and self.host.current_pid() not in self.event_pids:
+            return
         if event.filter is not None and not event.filter.match(record):
             return
         if event.enabled:

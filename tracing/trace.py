@@ -51,7 +51,7 @@ OPTIONS_4_1: tuple[tuple[str, bool], ...] = (
 CLOCKS_6_1 = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai", "x86-tsc")
 CLOCKS_4_1 = ("local", "global", "counter", "uptime", "perf", "mono", "x86-tsc")
 COUNTER_CLOCKS = ("counter", "x86-tsc")
-TRACERS = ("blk", "mmiotrace", "function_graph", "function", "nop")
+TRACERS = ("function", "nop")
 PAGE_SIZE = 4096
 PIPE_KEY = ("trace_pipe",)
 
@@ -140,6 +140,8 @@ class TraceArray:
         known = self.tracing.events.by_id.get(kind)
         if known is not None:
             return known.line(data)
+        if kind == TRACE_FN:
+            return self.tracing.function.line(data)
         if kind in (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS):
             return self._print_text(data, kind)
         if kind == TRACE_STACK:
@@ -314,9 +316,15 @@ class TraceArray:
         return " ".join(f"[{name}]" if name == self.clock else name for name in self.clocks) + "\n"
 
     def set_tracer(self, name: str) -> None:
-        """Only nop exists here; the others are named but refused."""
-        if name != "nop":
+        """nop or function; changing the tracer clears the buffer."""
+        if name not in TRACERS:
             raise KernelError(EINVAL, f"tracer {name} is not available")
+        self.expand()
+        if name == self.tracer:
+            return
+        self.tracing.function.set_running(name == "function")
+        self.tracer = name
+        self.reset()
 
     def check_cpu(self, cpu: int) -> None:
         if not 0 <= cpu < self.host.nr_cpus:

@@ -20,6 +20,7 @@ from tracing import triggers
 from tracing.event import TraceEvent
 from tracing.fetch import kstrto
 from tracing.fields import FieldLayout, format_text
+from tracing.function import ALL_ENABLED, NO_PID, NONE_DISABLED, parse_pids, pids_text
 from tracing.readme_text import README
 from tracing.trace import IP_MARKER, PAGE_SIZE, TRACE_PRINT, TRACE_RAW_DATA, TRACERS, TraceArray, TracePipe
 
@@ -244,7 +245,7 @@ class TraceFs:
             File("buffer_size_kb", rw, lambda: self.buffer_size(None), lambda data: self.set_buffer_size(data, None)),
             File("buffer_total_size_kb", ro, self.total_size),
             File("current_tracer", rw, lambda: f"{array.tracer}\n", self.set_tracer),
-            File("enabled_functions", ro, lambda: ""),
+            File("enabled_functions", ro, tracing.function.enabled_text),
             Directory("events", self.dir_mode, self._events),
             File("free_buffer", self.wo, None, lambda data: None,
                  opener=lambda file, flags: FreeBuffer(file, flags, array)),
@@ -257,6 +258,7 @@ class TraceFs:
             File("saved_cmdlines", ro, self.saved_cmdlines),
             File("saved_cmdlines_size", rw, lambda: f"{array.cmdlines_size}\n", self.set_cmdlines_size),
             File("set_event", rw, self.set_event_text, self.set_event, self.clear_events),
+            *self._function_files(),
             self._trace(None),
             File("trace_clock", rw, array.clock_text, lambda data: array.set_clock(word(data))),
             File("trace_marker", self.wo, None, self.marker),
@@ -280,6 +282,24 @@ class TraceFs:
             nodes.append(File("timestamp_mode", ro, lambda: "[delta] absolute\n"))
         return sorted(nodes, key=lambda node: node.name)
 
+    def _function_files(self) -> list[Node]:
+        function, event_pids = self.tracing.function, self.tracing.event_pids
+
+        def names_file(name: str, names: set[str], nothing: str) -> File:
+            return File(name, self.rw, lambda: function.text(names, nothing), lambda data: function.write(names, data),
+                        lambda: function.clear(names))  # fmt: skip
+
+        def pids_file(name: str, pids: set[int], nothing: str) -> File:
+            return File(name, self.rw, lambda: pids_text(pids, nothing), lambda data: parse_pids(pids, data),
+                        pids.clear)  # fmt: skip
+
+        return [
+            names_file("set_ftrace_filter", function.chosen, ALL_ENABLED),
+            names_file("set_ftrace_notrace", function.forbidden, NONE_DISABLED),
+            pids_file("set_ftrace_pid", function.pids, NO_PID),
+            pids_file("set_event_pid", event_pids, ""),
+        ]
+
     def available_events(self) -> str:
         return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first())
 
@@ -289,12 +309,7 @@ class TraceFs:
 
     def filter_functions(self) -> str:
         """The functions of the kernel's text, in order of address, but for those in which no probe may be."""
-        kprobes, host = self.tracing.kprobes, self.tracing.host
-        return "".join(
-            f"{symbol.name}\n"
-            for symbol in host.symbols
-            if symbol.kind in "tT" and host.is_kernel_text(symbol.address) and not kprobes.blacklisted(symbol.address)
-        )
+        return "".join(f"{name}\n" for name in self.tracing.function.functions())
 
     def buffer_size(self, cpu: int | None) -> str:
         sizes = self.array.buffer.size_kb

@@ -1,0 +1,81 @@
+"""The function tracer; texts as recorded from Linux 6.1."""
+
+import pytest
+
+from arch.errors import EINVAL
+from tests.tracing.fakes import cat, echo, machine
+from tests.tracing.test_filter import written
+
+
+@pytest.fixture
+def tracing():
+    return machine()
+
+
+def call(tracing, name, back):
+    host = tracing.host
+    stack = host.mem.alloc(16)
+    host.mem.write_uint(stack, 8, back)
+    host.armed[host.address[name]](host.regs(sp=stack))
+
+
+def test_filters_list_functions(tracing):
+    assert cat(tracing, "set_ftrace_filter") == "#### all functions enabled ####\n"
+    assert cat(tracing, "set_ftrace_notrace") == "#### no functions disabled ####\n"
+    assert written(tracing, "set_ftrace_filter", "nosuch", append=False) == EINVAL
+    echo(tracing, "set_ftrace_filter", "vfs_write ksys_*")
+    assert cat(tracing, "set_ftrace_filter") == "vfs_write\nksys_write\n"
+    echo(tracing, "set_ftrace_filter", "vfs_read", append=True)
+    echo(tracing, "set_ftrace_filter", "!vfs_write", append=True)
+    assert cat(tracing, "set_ftrace_filter") == "vfs_read\nksys_write\n"
+    assert "exc_int3" not in cat(tracing, "available_filter_functions")
+
+
+def test_calls_and_their_callers(tracing):
+    host = tracing.host
+    echo(tracing, "set_ftrace_filter", "vfs_* ksys_write")
+    echo(tracing, "set_ftrace_notrace", "vfs_read")
+    echo(tracing, "current_tracer", "function")
+    assert cat(tracing, "current_tracer") == "function\n"
+    assert set(host.armed) == {host.address[n] for n in ("vfs_write", "vfs_open", "ksys_write")}
+    call(tracing, "ksys_write", host.address["schedule"] + 8)
+    call(tracing, "vfs_write", host.address["ksys_write"] + 8)
+    lines = [line.split(": ", 1)[1] for line in cat(tracing, "trace").splitlines() if not line.startswith("#")]
+    assert lines == ["ksys_write <-schedule", "vfs_write <-ksys_write"]
+    assert cat(tracing, "trace").startswith("# tracer: function\n#\n")
+    echo(tracing, "trace_options", "noprint-parent")
+    assert cat(tracing, "trace").endswith(": vfs_write\n")
+    assert tracing.tracefs.kprobes.lookup("list").show() == ""
+    echo(tracing, "current_tracer", "nop")
+    assert not host.armed
+
+
+def test_together_with_a_return_probe(tracing):
+    """Both sit on the first instruction; the tracer shows the real caller whichever comes first."""
+    host = tracing.host
+    echo(tracing, "kprobe_events", "r:bar vfs_write")
+    echo(tracing, "events/kprobes/enable", "1")
+    echo(tracing, "set_ftrace_filter", "vfs_write")
+    echo(tracing, "current_tracer", "function")
+    call(tracing, "vfs_write", host.address["ksys_write"] + 8)
+    assert host.return_handler(host.regs()) == host.address["ksys_write"] + 8
+    lines = [line.split(": ", 1)[1] for line in cat(tracing, "trace").splitlines() if not line.startswith("#")]
+    assert lines == ["vfs_write <-ksys_write", "bar: (ksys_write+0x8/0x400 <- vfs_write)"]
+
+
+def test_pids(tracing):
+    host = tracing.host
+    assert cat(tracing, "set_ftrace_pid") == "no pid\n"
+    echo(tracing, "set_ftrace_pid", "77")
+    echo(tracing, "set_event_pid", "78")
+    assert cat(tracing, "set_event_pid") == "78\n"
+    assert written(tracing, "set_event_pid", "x") == EINVAL
+    echo(tracing, "set_ftrace_filter", "vfs_read")
+    echo(tracing, "current_tracer", "function")
+    echo(tracing, "events/sched/sched_process_exit/enable", "1")
+    for pid in (76, 77, 78):
+        host.pid = pid
+        call(tracing, "vfs_read", 0)
+        tracing.trace("sched_process_exit", host.task_struct("x", pid))
+    lines = [line.split()[0] for line in cat(tracing, "trace").splitlines() if not line.startswith("#")]
+    assert lines == ["sh-77", "sh-78"]
