@@ -25,7 +25,7 @@ __all__ = ["BODIES", "Vfs", "install"]
 
 # Modules that declare kernel functions and system calls; they must be loaded before the kernel's text is laid out.
 BODIES = (
-    "devices", "eventfd", "eventpoll", "fcntl", "files", "hostio", "namei_calls", "namespace", "open", "pipe", "pseudo",
+    "calls32", "devices", "eventfd", "eventpoll", "fcntl", "files", "hostio", "namei_calls", "namespace", "open", "pipe", "pseudo",
     "read_write", "readdir", "select", "shmem", "stat", "timerfd",
 )  # fmt: skip
 for _name in BODIES:

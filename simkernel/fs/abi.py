@@ -20,11 +20,12 @@ class Record:
     name: str
     size: int
     rows: tuple[tuple[int, int, str], ...]  # offset, size, field
+    align: int = 8  # of the largest field
 
     def __post_init__(self) -> None:
         end = 0
         for offset, size, field in self.rows:
-            if offset < end or offset % min(size, 8) or offset + size > self.size:
+            if offset < end or offset % min(size, self.align) or offset + size > self.size:
                 raise ValueError(f"{self.name}.{field}: offset {offset} does not fit")
             end = offset + size
 
@@ -91,6 +92,52 @@ STATX = Record("statx", 256, (
 ))  # fmt: skip
 
 
+# i386 and arm: struct stat of the old calls, and stat64, where long long is aligned to 4 bytes on i386, to 8 on arm
+STAT_32 = Record("stat", 64, (
+    (0, 4, "st_dev"), (4, 4, "st_ino"), (8, 2, "st_mode"), (10, 2, "st_nlink"), (12, 2, "st_uid"), (14, 2, "st_gid"),
+    (16, 4, "st_rdev"), (20, 4, "st_size"), (24, 4, "st_blksize"), (28, 4, "st_blocks"), (32, 4, "st_atime"),
+    (36, 4, "st_atime_nsec"), (40, 4, "st_mtime"), (44, 4, "st_mtime_nsec"), (48, 4, "st_ctime"),
+    (52, 4, "st_ctime_nsec"),
+))  # fmt: skip
+
+STAT64_I386 = Record("stat64", 96, (
+    (0, 8, "st_dev"), (12, 4, "__st_ino"), (16, 4, "st_mode"), (20, 4, "st_nlink"), (24, 4, "st_uid"),
+    (28, 4, "st_gid"), (32, 8, "st_rdev"), (44, 8, "st_size"), (52, 4, "st_blksize"), (56, 8, "st_blocks"),
+    (64, 4, "st_atime"), (68, 4, "st_atime_nsec"), (72, 4, "st_mtime"), (76, 4, "st_mtime_nsec"), (80, 4, "st_ctime"),
+    (84, 4, "st_ctime_nsec"), (88, 8, "st_ino"),
+), align=4)  # fmt: skip
+
+STAT64_ARM = Record("stat64", 104, (
+    (0, 8, "st_dev"), (12, 4, "__st_ino"), (16, 4, "st_mode"), (20, 4, "st_nlink"), (24, 4, "st_uid"),
+    (28, 4, "st_gid"), (32, 8, "st_rdev"), (48, 8, "st_size"), (56, 4, "st_blksize"), (64, 8, "st_blocks"),
+    (72, 4, "st_atime"), (76, 4, "st_atime_nsec"), (80, 4, "st_mtime"), (84, 4, "st_mtime_nsec"), (88, 4, "st_ctime"),
+    (92, 4, "st_ctime_nsec"), (96, 8, "st_ino"),
+))  # fmt: skip
+
+STATFS_32 = Record("statfs", 64, (
+    (0, 4, "f_type"), (4, 4, "f_bsize"), (8, 4, "f_blocks"), (12, 4, "f_bfree"), (16, 4, "f_bavail"),
+    (20, 4, "f_files"), (24, 4, "f_ffree"), (28, 4, "f_fsid0"), (32, 4, "f_fsid1"), (36, 4, "f_namelen"),
+    (40, 4, "f_frsize"), (44, 4, "f_flags"),
+))  # fmt: skip
+
+STATFS64_32 = Record("statfs64", 84, (
+    (0, 4, "f_type"), (4, 4, "f_bsize"), (8, 8, "f_blocks"), (16, 8, "f_bfree"), (24, 8, "f_bavail"),
+    (32, 8, "f_files"), (40, 8, "f_ffree"), (48, 4, "f_fsid0"), (52, 4, "f_fsid1"), (56, 4, "f_namelen"),
+    (60, 4, "f_frsize"), (64, 4, "f_flags"),
+))  # fmt: skip
+
+# struct flock; asm-generic/fcntl.h
+FLOCK_64 = Record("flock", 32, (
+    (0, 2, "l_type"), (2, 2, "l_whence"), (8, 8, "l_start"), (16, 8, "l_len"), (24, 4, "l_pid"),
+))  # fmt: skip
+FLOCK_32 = Record("flock", 16, (
+    (0, 2, "l_type"), (2, 2, "l_whence"), (4, 4, "l_start"), (8, 4, "l_len"), (12, 4, "l_pid"),
+))  # fmt: skip
+FLOCK64_I386 = Record("flock64", 24, (
+    (0, 2, "l_type"), (2, 2, "l_whence"), (4, 8, "l_start"), (12, 8, "l_len"), (20, 4, "l_pid"),
+), align=4)  # fmt: skip
+
+
 @dataclass(frozen=True, slots=True)
 class FileAbi:
     """One architecture's rows."""
@@ -102,6 +149,11 @@ class FileAbi:
     open_flags: tuple[tuple[int, int], ...] = ()
     # struct epoll_event is packed on x86-64 alone: include/uapi/linux/eventpoll.h
     epoll_event_packed: bool = False
+    flock: Record = FLOCK_64
+    # What the calls of 32-bit machines with 64 in their names use; on 64 bits the same as without
+    stat64: Record | None = None
+    statfs64: Record | None = None
+    flock64: Record | None = None
 
     def flags_from_user(self, flags: int) -> int:
         """open(2)/fcntl(2) flags of this architecture in asm-generic numbering."""
@@ -137,4 +189,12 @@ FILE_ABI: dict[str, FileAbi] = {
     "arm64": FileAbi("arm64", STAT_GENERIC, STATFS_64, open_flags=_ARM_OPEN_FLAGS),
     "riscv64": FileAbi("riscv64", STAT_GENERIC, STATFS_64),
     "s390x": FileAbi("s390x", STAT_S390X, STATFS_S390X),
-}
+    "i386": FileAbi(
+        "i386", STAT_32, STATFS_32, epoll_event_packed=True, flock=FLOCK_32, stat64=STAT64_I386, statfs64=STATFS64_32,
+        flock64=FLOCK64_I386,
+    ),
+    "arm": FileAbi(
+        "arm", STAT_32, STATFS_32, open_flags=_ARM_OPEN_FLAGS, flock=FLOCK_32, stat64=STAT64_ARM, statfs64=STATFS64_32,
+        flock64=FLOCK_64,
+    ),
+}  # fmt: skip

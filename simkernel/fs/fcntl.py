@@ -113,9 +113,11 @@ def do_fcntl(k: Any, fd: int, cmd: int, arg: int) -> Any:
         return k.vfs.abi.flags_to_user(file.f_flags)
     if cmd == c.F_SETFL:
         return _setfl(k, file, arg)
-    if cmd in (c.F_GETLK, c.F_OFD_GETLK):
+    if cmd in (c.F_GETLK, c.F_OFD_GETLK) or (cmd == c.F_GETLK64 and k.vfs.abi.flock64 is not None):
         return fcntl_getlk(k, file, cmd, arg)
-    if cmd in (c.F_SETLK, c.F_SETLKW, c.F_OFD_SETLK, c.F_OFD_SETLKW):
+    if cmd in (c.F_SETLK, c.F_SETLKW, c.F_OFD_SETLK, c.F_OFD_SETLKW) or (
+        cmd in (c.F_SETLK64, c.F_SETLKW64) and k.vfs.abi.flock64 is not None
+    ):
         return (yield from fcntl_setlk(k, file, cmd, arg))
     if cmd == c.F_GETOWN:
         return file.f_owner

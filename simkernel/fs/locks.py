@@ -116,15 +116,22 @@ def flock_file(k: Any, file: File, cmd: int) -> Any:
     return 0
 
 
-# struct flock of 64-bit machines: l_type s16, l_whence s16, l_start s64 at 8, l_len s64 at 16, l_pid s32 at 24
+def _record(k: Any, cmd: int) -> Any:
+    """struct flock, or flock64 for the commands that say so on 32-bit machines."""
+    abi = k.vfs.abi
+    return abi.flock64 if abi.flock64 is not None and cmd >= c.F_GETLK64 else abi.flock
+
+
 def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
-    raw = k.copy_from_user(arg, 32)
-    order = k.mem.byteorder
+    record = _record(k, cmd)
+    raw = record.unpack(k.copy_from_user(arg, record.size), k.mem.byteorder)
+    sizes = {field: size for _, size, field in record.rows}
 
-    def field(at: int, size: int) -> int:
-        return int.from_bytes(raw[at : at + size], order, signed=True)
+    def field(name: str) -> int:
+        value, bits = int(raw[name]), 8 * sizes[name]
+        return value - (1 << bits) if value >> (bits - 1) else value
 
-    kind, whence, start, length, pid = field(0, 2), field(2, 2), field(8, 8), field(16, 8), field(24, 4)
+    kind, whence, start, length, pid = (field(f"l_{n}") for n in ("type", "whence", "start", "len", "pid"))
     if whence == c.SEEK_CUR:
         start += file.f_pos
     elif whence == c.SEEK_END:
@@ -143,7 +150,7 @@ def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
         end = OFFSET_MAX
     if kind not in (c.F_RDLCK, c.F_WRLCK, c.F_UNLCK):
         raise KernelError(EINVAL, "lock type")
-    ofd = cmd >= c.F_OFD_GETLK
+    ofd = c.F_OFD_GETLK <= cmd <= c.F_OFD_SETLKW
     if ofd and pid:
         raise KernelError(EINVAL, "l_pid must be 0")
     owner: Any = file if ofd else k.current.files.addr
@@ -153,17 +160,17 @@ def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
 def fcntl_getlk(k: Any, file: File, cmd: int, arg: int) -> int:
     """F_GETLK: who would stand in the way."""
     kind, wanted = _read_flock(k, file, arg, cmd)
-    if kind == c.F_UNLCK and cmd == c.F_GETLK:
+    if kind == c.F_UNLCK and cmd in (c.F_GETLK, c.F_GETLK64):
         return -EINVAL
     found = table_of(file.f_inode).conflict(wanted)
     if found is None:
         k.put_user(arg, 2, c.F_UNLCK)
         return 0
-    k.put_user(arg, 2, found.kind)
-    k.put_user(arg + 2, 2, c.SEEK_SET)
-    k.put_user(arg + 8, 8, found.start)
-    k.put_user(arg + 16, 8, 0 if found.end == OFFSET_MAX else found.end - found.start + 1)
-    k.put_user(arg + 24, 4, found.pid)
+    record = _record(k, cmd)
+    k.copy_to_user(arg, record.pack({
+        "l_type": found.kind, "l_whence": c.SEEK_SET, "l_start": found.start, "l_pid": found.pid,
+        "l_len": 0 if found.end == OFFSET_MAX else found.end - found.start + 1,
+    }, k.mem.byteorder))  # fmt: skip
     return 0
 
 
@@ -180,7 +187,7 @@ def fcntl_setlk(k: Any, file: File, cmd: int, arg: int) -> Any:
         k.wake_up(table.queue, 0)
         return 0
     while table.conflict(wanted) is not None:
-        if cmd in (c.F_SETLK, c.F_OFD_SETLK):
+        if cmd in (c.F_SETLK, c.F_SETLK64, c.F_OFD_SETLK):
             return -EAGAIN
         ret = yield k.wait(table.queue)
         if ret < 0:

@@ -16,6 +16,7 @@ from arch.errors import (
     EISDIR,
     ENXIO,
     EOPNOTSUPP,
+    EOVERFLOW,
     EPERM,
     ESPIPE,
     ETXTBSY,
@@ -389,33 +390,35 @@ def sys_writev(k: Any, fd: int, vec: int, vlen: int) -> Any:
 _PV = "unsigned long fd, const struct iovec *vec, unsigned long vlen, unsigned long pos_l, unsigned long pos_h"
 
 
-def _signed64(value: int) -> int:
+def _pos_from_hilo(k: Any, low: int, high: int) -> int:
+    """pos_from_hilo(): on 64 bits the low word is all of it."""
+    value = low if k.arch.model.word == 8 else high << 32 | low
     return value - (1 << 64) if value >> 63 else value
 
 
 @syscall("preadv", _PV, source="fs/read_write.c")
 def sys_preadv(k: Any, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int) -> Any:
     """preadv(2)."""
-    return (yield from _vector(k, fd, vec, vlen, _signed64(pos_l), 0, "vfs_readv", c.FMODE_PREAD))
+    return (yield from _vector(k, fd, vec, vlen, _pos_from_hilo(k, pos_l, pos_h), 0, "vfs_readv", c.FMODE_PREAD))
 
 
 @syscall("pwritev", _PV, source="fs/read_write.c")
 def sys_pwritev(k: Any, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int) -> Any:
     """pwritev(2)."""
-    return (yield from _vector(k, fd, vec, vlen, _signed64(pos_l), 0, "vfs_writev", c.FMODE_PWRITE))
+    return (yield from _vector(k, fd, vec, vlen, _pos_from_hilo(k, pos_l, pos_h), 0, "vfs_writev", c.FMODE_PWRITE))
 
 
 @syscall("preadv2", _PV + ", rwf_t flags", source="fs/read_write.c", since="4.6")
 def sys_preadv2(k: Any, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int, flags: int) -> Any:
     """preadv2(2)."""
-    pos = _signed64(pos_l)
+    pos = _pos_from_hilo(k, pos_l, pos_h)
     return (yield from _vector(k, fd, vec, vlen, None if pos == -1 else pos, flags, "vfs_readv", c.FMODE_PREAD))
 
 
 @syscall("pwritev2", _PV + ", rwf_t flags", source="fs/read_write.c", since="4.6")
 def sys_pwritev2(k: Any, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int, flags: int) -> Any:
     """pwritev2(2)."""
-    pos = _signed64(pos_l)
+    pos = _pos_from_hilo(k, pos_l, pos_h)
     return (yield from _vector(k, fd, vec, vlen, None if pos == -1 else pos, flags, "vfs_writev", c.FMODE_PWRITE))
 
 
@@ -486,7 +489,8 @@ def sys_lseek(k: Any, fd: int, offset: int, whence: int) -> Any:
     file = k.vfs.fget(fd)
     if whence > c.SEEK_HOLE:
         return -EINVAL
-    return (yield k.call("vfs_llseek", file.addr, offset, whence))
+    ret = yield k.call("vfs_llseek", file.addr, offset, whence)
+    return -EOVERFLOW if ret > k.vfs.word_mask >> 1 else ret
 
 
 # --- copies between files ---
@@ -555,15 +559,16 @@ def kernel_write(k: Any, file: File, pos: int, data: bytes) -> Any:
 
 
 @syscall("sendfile", "int out_fd, int in_fd, off_t *offset, size_t count", source="fs/read_write.c")
-def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int) -> Any:
-    """sendfile(2)."""
+def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int, width: int = 0) -> Any:
+    """sendfile(2); `width` is the size of *offset in bytes."""
+    width = width or k.arch.model.word
     source = k.vfs.fget(in_fd)
     if not source.f_mode & c.FMODE_READ:
         return -EBADF
     if offset:
         if not source.f_mode & c.FMODE_PREAD:
             return -ESPIPE
-        in_pos = k.get_user(offset, k.arch.model.word, True)
+        in_pos = k.get_user(offset, width, True)
     else:
         in_pos = source.f_pos
     if in_pos < 0:
@@ -578,7 +583,7 @@ def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int) -> An
     moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, dest.f_pos, min(count, c.MAX_RW_COUNT))
     if moved > 0:
         if offset:
-            k.put_user(offset, k.arch.model.word, in_pos)
+            k.put_user(offset, width, in_pos)
         else:
             k.vfs.mirror.set_pos(source, in_pos)
         if not dest.f_mode & c.FMODE_STREAM:

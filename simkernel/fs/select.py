@@ -121,11 +121,11 @@ def sys_poll(k: Any, ufds: int, nfds: int, timeout_msecs: int) -> Any:
     return -ERESTARTNOHAND if ret == -EINTR else ret
 
 
-def read_timespec(k: Any, addr: int) -> int | None:
-    """struct timespec of user space in nanoseconds; None for a null pointer; EINVAL."""
+def read_timespec(k: Any, addr: int, word: int = 0) -> int | None:
+    """struct timespec of user space in nanoseconds; None for a null pointer; EINVAL.  `word` is the size of time_t."""
     if not addr:
         return None
-    word = k.arch.model.word
+    word = word or k.arch.model.word
     sec, nsec = k.get_user(addr, word, True), k.get_user(addr + word, word, True)
     if sec < 0 or not 0 <= nsec < SECOND:
         raise KernelError(EINVAL, "bad timespec")
@@ -159,21 +159,25 @@ def set_mask(k: Any, sigmask: int, size: int) -> Any:
 )  # fmt: skip
 def sys_ppoll(k: Any, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int) -> Any:
     """ppoll(2)."""
-    timeout = read_timespec(k, tsp)
+    return (yield from ppoll(k, ufds, nfds, tsp, sigmask, sigsetsize, k.arch.model.word))
+
+
+def ppoll(k: Any, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int, word: int) -> Any:
+    """The same with the size of time_t."""
+    timeout = read_timespec(k, tsp, word)
     start = k.clock.now_ns
     restore = set_mask(k, sigmask, sigsetsize)
     ret = yield from _poll(k, ufds, nfds, timeout)
     if restore is not None:
         restore(ret == -EINTR)
     if tsp and timeout is not None:
-        _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1)
+        _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1, word)
     return -ERESTARTNOHAND if ret == -EINTR else ret
 
 
-def _put_left(k: Any, addr: int, left_ns: int, unit: int) -> None:
+def _put_left(k: Any, addr: int, left_ns: int, unit: int, word: int) -> None:
     """poll_select_finish(): what is left of the timeout; `unit` 1 for timespec, 1000 for timeval."""
     left = max(0, left_ns)
-    word = k.arch.model.word
     k.put_user(addr, word, left // SECOND)
     k.put_user(addr + word, word, left % SECOND // unit)
 
@@ -266,7 +270,7 @@ def sys_select(k: Any, n: int, inp: int, outp: int, exp: int, tvp: int) -> Any:
     start = k.clock.now_ns
     ret = yield from _select(k, n, inp, outp, exp, timeout)
     if tvp and timeout is not None:
-        _put_left(k, tvp, timeout - (k.clock.now_ns - start), 1000)
+        _put_left(k, tvp, timeout - (k.clock.now_ns - start), 1000, k.arch.model.word)
     return -ERESTARTNOHAND if ret == -EINTR else ret
 
 
@@ -276,15 +280,20 @@ def sys_select(k: Any, n: int, inp: int, outp: int, exp: int, tvp: int) -> Any:
 )  # fmt: skip
 def sys_pselect6(k: Any, n: int, inp: int, outp: int, exp: int, tsp: int, sig: int) -> Any:
     """pselect(2): the sixth argument points to (sigset pointer, size)."""
-    word = k.arch.model.word
-    sigmask = k.get_user(sig, word) if sig else 0
-    size = k.get_user(sig + word, word) if sig else 0
-    timeout = read_timespec(k, tsp)
+    return (yield from pselect6(k, n, inp, outp, exp, tsp, sig, k.arch.model.word))
+
+
+def pselect6(k: Any, n: int, inp: int, outp: int, exp: int, tsp: int, sig: int, word: int) -> Any:
+    """The same with the size of time_t."""
+    pointer = k.arch.model.word
+    sigmask = k.get_user(sig, pointer) if sig else 0
+    size = k.get_user(sig + pointer, pointer) if sig else 0
+    timeout = read_timespec(k, tsp, word)
     start = k.clock.now_ns
     restore = set_mask(k, sigmask, size)
     ret = yield from _select(k, n, inp, outp, exp, timeout)
     if restore is not None:
         restore(ret == -EINTR)
     if tsp and timeout is not None:
-        _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1)
+        _put_left(k, tsp, timeout - (k.clock.now_ns - start), 1, word)
     return -ERESTARTNOHAND if ret == -EINTR else ret

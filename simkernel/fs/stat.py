@@ -6,7 +6,7 @@ from typing import Any
 
 from arch.errors import EBADF, EINVAL, EROFS, KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.abi import STATX
+from simkernel.fs.abi import STATX, Record
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open import get_path_name
@@ -44,13 +44,14 @@ class Kstat:
             "ctime.tv_nsec": inode.ctime % SECOND,
         })))  # fmt: skip
 
-    def to_user(self, statbuf: int) -> int:
-        """cp_new_stat(): the architecture's struct stat."""
+    def to_user(self, statbuf: int, record: Record | None = None) -> int:
+        """cp_new_stat(): the architecture's struct stat, or another record."""
         inode = self.inode
         assert inode is not None
-        record = self.k.vfs.abi.stat
+        record = record or self.k.vfs.abi.stat
+        assert record is not None
         self.k.copy_to_user(statbuf, record.pack({
-            "st_dev": c.new_encode_dev(inode.i_sb.s_dev), "st_ino": inode.i_ino, "st_nlink": inode.i_nlink,
+            "st_dev": c.new_encode_dev(inode.i_sb.s_dev), "st_ino": inode.i_ino, "st_nlink": inode.i_nlink, "__st_ino": inode.i_ino,
             "st_mode": inode.i_mode, "st_uid": inode.i_uid, "st_gid": inode.i_gid,
             "st_rdev": c.new_encode_dev(inode.i_rdev), "st_size": inode.i_size,
             "st_blksize": inode.i_sb.s_blocksize, "st_blocks": inode.i_blocks,
@@ -133,13 +134,14 @@ def vfs_fstat(k: Any, fd: int, stat: int) -> Any:
     return (yield from _getattr(k, file.f_path, k.vfs.objects[stat]))
 
 
-def _stat(k: Any, dfd: int, filename: int, statbuf: int, flags: int) -> Any:
+def stat_path(k: Any, dfd: int, filename: int, statbuf: int, flags: int, record: Record | None = None) -> Any:
+    """stat, lstat, fstatat and their forms."""
     if flags & ~AT_STAT_FLAGS:
         return -EINVAL
     stat = Kstat(k)
     try:
         ret = yield k.call("vfs_fstatat", dfd, filename, stat.addr, flags)
-        return ret or stat.to_user(statbuf)
+        return ret or stat.to_user(statbuf, record)
     finally:
         stat.put()
 
@@ -147,28 +149,33 @@ def _stat(k: Any, dfd: int, filename: int, statbuf: int, flags: int) -> Any:
 @syscall("stat", "const char *filename, struct __old_kernel_stat *statbuf", source="fs/stat.c")
 def sys_stat(k: Any, filename: int, statbuf: int) -> Any:
     """stat(2)."""
-    return (yield from _stat(k, c.AT_FDCWD, filename, statbuf, 0))
+    return (yield from stat_path(k, c.AT_FDCWD, filename, statbuf, 0))
 
 
 @syscall("lstat", "const char *filename, struct __old_kernel_stat *statbuf", source="fs/stat.c")
 def sys_lstat(k: Any, filename: int, statbuf: int) -> Any:
     """lstat(2)."""
-    return (yield from _stat(k, c.AT_FDCWD, filename, statbuf, c.AT_SYMLINK_NOFOLLOW))
+    return (yield from stat_path(k, c.AT_FDCWD, filename, statbuf, c.AT_SYMLINK_NOFOLLOW))
 
 
 @syscall("newfstatat", "int dfd, const char *filename, struct stat *statbuf, int flag", source="fs/stat.c")
 def sys_newfstatat(k: Any, dfd: int, filename: int, statbuf: int, flag: int) -> Any:
     """fstatat(2)."""
-    return (yield from _stat(k, dfd, filename, statbuf, flag))
+    return (yield from stat_path(k, dfd, filename, statbuf, flag))
 
 
 @syscall("fstat", "unsigned int fd, struct __old_kernel_stat *statbuf", source="fs/stat.c")
 def sys_fstat(k: Any, fd: int, statbuf: int) -> Any:
     """fstat(2)."""
+    return (yield from stat_fd(k, fd, statbuf))
+
+
+def stat_fd(k: Any, fd: int, statbuf: int, record: Record | None = None) -> Any:
+    """fstat and fstat64."""
     stat = Kstat(k)
     try:
         ret = yield k.call("vfs_fstat", fd, stat.addr)
-        return ret or stat.to_user(statbuf)
+        return ret or stat.to_user(statbuf, record)
     finally:
         stat.put()
 
@@ -259,7 +266,7 @@ def sys_readlink(k: Any, path: int, buf: int, bufsiz: int) -> Any:
 # --- statfs ---
 
 
-def _statfs(k: Any, path: Path, buf: int) -> int:
+def _statfs(k: Any, path: Path, buf: int, record: Record | None = None) -> int:
     values = path.mnt.mnt_sb.statfs()
     flags = c.ST_VALID
     for ms, st in (
@@ -272,7 +279,8 @@ def _statfs(k: Any, path: Path, buf: int) -> int:
         flags |= c.ST_RDONLY
     dev = c.new_encode_dev(path.mnt.mnt_sb.s_dev)
     values = {"f_frsize": values["f_bsize"], "f_flags": flags, "f_fsid0": dev, **values}
-    record = k.vfs.abi.statfs
+    record = record or k.vfs.abi.statfs
+    assert record is not None
     k.copy_to_user(buf, record.pack(values, k.mem.byteorder))
     return 0
 
@@ -302,17 +310,24 @@ def sys_fstatfs(k: Any, fd: int, buf: int) -> int:
 @syscall("statfs64", "const char *pathname, size_t sz, struct statfs64 *buf", source="fs/statfs.c")
 def sys_statfs64(k: Any, pathname: int, size: int, buf: int) -> Any:
     """statfs64(2) of the architectures that have both: the same structure on 64 bits."""
-    if size != k.vfs.abi.statfs.size:
-        return -EINVAL
-    return (yield from sys_statfs(k, pathname, buf))
+    record = statfs64_record(k, size)
+    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, pathname))
+    return _statfs(k, path, buf, record)
+
+
+def statfs64_record(k: Any, size: int) -> Record:
+    """The layout of struct statfs64; EINVAL for another size (arm's user space may count the padding)."""
+    record: Record = k.vfs.abi.statfs64 or k.vfs.abi.statfs
+    if size != record.size and not (record.size == 84 and size == 88):
+        raise KernelError(EINVAL, "size of struct statfs64")
+    return record
 
 
 @syscall("fstatfs64", "unsigned int fd, size_t sz, struct statfs64 *buf", source="fs/statfs.c")
 def sys_fstatfs64(k: Any, fd: int, size: int, buf: int) -> Any:
     """fstatfs64(2)."""
-    if size != k.vfs.abi.statfs.size:
-        return -EINVAL
-    return sys_fstatfs(k, fd, buf)
+    record = statfs64_record(k, size)
+    return _statfs(k, k.vfs.file_of(k, k.current, fd).f_path, buf, record)
 
 
 # --- times ---
@@ -350,9 +365,13 @@ def _check_nsec(times: tuple[tuple[int, int], ...]) -> None:
 )
 def sys_utimensat(k: Any, dfd: int, filename: int, utimes: int, flags: int) -> int:
     """utimensat(2), and futimens(3) with a null name."""
+    return utimensat(k, dfd, filename, utimes, flags, k.arch.model.word)
+
+
+def utimensat(k: Any, dfd: int, filename: int, utimes: int, flags: int, word: int) -> int:
+    """The same with the size of time_t."""
     times = None
     if utimes:
-        word = k.arch.model.word
         values = [k.get_user(utimes + i * word, word, True) for i in range(4)]
         times = ((values[0], values[1]), (values[2], values[3]))
         if times[0][1] == c.UTIME_OMIT and times[1][1] == c.UTIME_OMIT:

@@ -108,9 +108,8 @@ def _context(k: Any, fd: int) -> TimerFd:
     return ctx
 
 
-def _put_spec(k: Any, addr: int, times: tuple[int, int]) -> None:
+def _put_spec(k: Any, addr: int, times: tuple[int, int], word: int) -> None:
     """struct itimerspec: interval, then value."""
-    word = k.arch.model.word
     left, interval = times
     for at, value in ((0, interval), (2 * word, left)):
         k.put_user(addr + at, word, value // SECOND)
@@ -123,10 +122,14 @@ def _put_spec(k: Any, addr: int, times: tuple[int, int]) -> None:
 )  # fmt: skip
 def sys_timerfd_settime(k: Any, ufd: int, flags: int, utmr: int, otmr: int) -> int:
     """timerfd_settime(2)."""
+    return settime(k, ufd, flags, utmr, otmr, k.arch.model.word)
+
+
+def settime(k: Any, ufd: int, flags: int, utmr: int, otmr: int, word: int) -> int:
+    """The same with the size of time_t."""
     if flags & ~(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET):
         return -EINVAL
-    word = k.arch.model.word
-    interval, value = read_timespec(k, utmr), read_timespec(k, utmr + 2 * word)
+    interval, value = read_timespec(k, utmr, word), read_timespec(k, utmr + 2 * word, word)
     ctx = _context(k, ufd)
     old = ctx.left()
     expires = value or 0
@@ -139,12 +142,17 @@ def sys_timerfd_settime(k: Any, ufd: int, flags: int, utmr: int, otmr: int) -> i
             expires += k.clock.now_ns
     ctx.arm(expires, interval or 0)
     if otmr:
-        _put_spec(k, otmr, old)
+        _put_spec(k, otmr, old, word)
     return 0
 
 
 @syscall("timerfd_gettime", "int ufd, struct __kernel_itimerspec *otmr", source="fs/timerfd.c")
 def sys_timerfd_gettime(k: Any, ufd: int, otmr: int) -> int:
     """timerfd_gettime(2)."""
-    _put_spec(k, otmr, _context(k, ufd).left())
+    return gettime(k, ufd, otmr, k.arch.model.word)
+
+
+def gettime(k: Any, ufd: int, otmr: int, word: int) -> int:
+    """The same with the size of time_t."""
+    _put_spec(k, otmr, _context(k, ufd).left(), word)
     return 0
