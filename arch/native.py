@@ -150,6 +150,9 @@ class EmulatorFacts:
     keep: tuple[str, ...] = ()
     # Registers with fixed values written on the way up, before the pc: ((name, value), ...).
     up_constants: tuple[tuple[str, int], ...] = ()
+    # Where one trap number stands for many: (mask, value, role) of the first two bytes of the instruction; for s390x's
+    # opcode 0xe3 the second byte of the pair is the instruction's sixth.
+    trap_opcodes: tuple[tuple[int, int, Role], ...] = ()
     up_blobs: dict[str, bytes] = field(default_factory=dict)  # registers whose value is a C structure
     up_sp_offset: int = 0  # added to the address of pt_regs for the stack pointer of entry stubs
     up_syncs: tuple[tuple[str, str], ...] = ()  # (register to write, register whose user value it gets)
@@ -869,12 +872,43 @@ class _Generator:
         f.branch(user, "up", "crash")
         f.label("up")
         f.set_word("%blk", Word.TRAPPED, "1")
-        f.do("call void @enter(i64 %blk, i64 %role, i64 %intno, i64 0, i64 %adjust, i64 0)")
+        role = f.let("call i64 @refine_role(ptr %uc, i64 %blk, i64 %role)") if self.facts.trap_opcodes else "%role"
+        f.do(f"call void @enter(i64 %blk, i64 {role}, i64 %intno, i64 0, i64 %adjust, i64 0)")
         f.do("ret void")
         f.label("crash")
         f.set_word("%blk", Word.REASON, str(int(Reason.KERNEL_TRAP)))
         f.call(self.c["uc_emu_stop"], "i32", "ptr %uc")
         f.do("ret void")
+        return (self.refine_role() if self.facts.trap_opcodes else "") + f.text()
+
+    def refine_role(self) -> str:
+        """The role that the instruction at the user's pc asks for, where the trap number does not tell."""
+        f = _Function("internal i64 @refine_role(ptr %uc, i64 %blk, i64 %role)")
+        f.do("%slot = alloca i64")
+        f.do("store i64 0, ptr %slot")
+        f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[self.facts.pc]}, ptr %slot")
+        pc = f.let("load i64, ptr %slot")
+        entry = f.let(f"call i64 @walk(i64 %blk, i64 {f.word('%blk', Word.USER_ROOT)}, i64 {pc})")
+        f.branch(f.let(f"icmp eq i64 {entry}, 0"), "unknown", "decode")
+        f.label("decode")
+        at = f.let(f"or i64 {f.let(f'and i64 {entry}, -4096')}, {f.let(f'and i64 {pc}, 4095')}")
+        at = f.let(f"add i64 {at}, {f.word('%blk', Word.HOST)}")
+        first = f.let(f"zext i8 {f.load(at, 'i8')} to i32")
+        second = f.let(f"zext i8 {f.load(f.let(f'add i64 {at}, 1'), 'i8')} to i32")
+        sixth = f.let(f"zext i8 {f.load(f.let(f'add i64 {at}, 5'), 'i8')} to i32")
+        long_form = f.let(f"icmp eq i32 {first}, 227")
+        second = f.let(f"select i1 {long_form}, i32 {sixth}, i32 {second}")
+        pair = f.let(f"or i32 {f.let(f'shl i32 {first}, 8')}, {second}")
+        for mask, value, role in self.facts.trap_opcodes:
+            yes, no = f.name("yes"), f.name("no")
+            masked = f.let(f"and i32 {pair}, {mask}")
+            f.branch(f.let(f"icmp eq i32 {masked}, {value}"), yes, no)
+            f.label(yes)
+            f.do(f"ret i64 {int(role)}")
+            f.label(no)
+        f.goto("unknown")
+        f.label("unknown")
+        f.do("ret i64 %role")
         return f.text()
 
     def intr(self) -> str:
@@ -1065,8 +1099,10 @@ class _Generator:
         is_fetch = f.let(f"icmp ne i64 {f.let(f'and i64 {code}, 16')}, 0")
         f.branch(f.let(f"and i1 {before}, {is_fetch}"), "empty_block", "page_fault")
         f.label("empty_block")
-        f.do(f"call void @enter(i64 %blk, i64 {int(Role.UNDEFINED)}, i64 6, i64 0, "
-             "i64 0, i64 0)")  # fmt: skip
+        role = str(int(Role.UNDEFINED))
+        if self.facts.trap_opcodes:
+            role = f.let(f"call i64 @refine_role(ptr {uc}, i64 %blk, i64 {role})")
+        f.do(f"call void @enter(i64 %blk, i64 {role}, i64 6, i64 0, i64 0, i64 0)")
         f.goto("again")
         f.label("page_fault")
         f.do(f"call void @enter(i64 %blk, i64 {int(Role.PAGE_FAULT)}, i64 {clean}, i64 {address}, i64 0, i64 0)")

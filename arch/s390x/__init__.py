@@ -39,6 +39,17 @@ EMULATOR = EmulatorFacts(
     syscall_intno=2,
     hypercall_intno=2,
     trap_roles={3: Role.UNDEFINED},
+    trap_opcodes=tuple(
+        (mask, value, role)
+        for role, mask, values in (
+            (Role.BREAKPOINT, 0xFFFF, (0x0001,)),
+            (Role.DIVIDE, 0xFF00, (0x1D00, 0x5D00)),  # dr d
+            (Role.DIVIDE, 0xFFFF, (0xB90D, 0xB91D, 0xB987, 0xB997)),  # dsgr dsgfr dlgr dlr
+            (Role.DIVIDE, 0xFFFF, (0xE30D, 0xE31D, 0xE387, 0xE397)),  # dsg dsgf dlg dl
+            (Role.FP, 0xFF00, (0xB300, 0xED00)),
+        )
+        for value in values
+    ),
     up_constants=(("pswm", registers.PSW_KERNEL),),
     up_sp_offset=-text.OVERHEAD,
     syscall_insn_size=2,

@@ -608,3 +608,23 @@ def test_user_probe_removed_from_the_kernel_while_its_page_is_gone(tiny: Any) ->
     assert first > 5
     tiny.cpu.run(200)
     assert len(hits) == first
+
+
+DIVIDE = {"x86_64": "31d231c9f7f1", "i386": "31d231c9f7f1", "s390x": "a7380000b9970023"}  # by zero
+
+
+@pytest.mark.parametrize("tiny", list(DIVIDE), indirect=True)
+def test_divide_by_zero(tiny: Any) -> None:
+    log = fault_machine(tiny, code(DIVIDE, tiny))
+    assert log[0][:2] == ("divide", CODE + 4)
+
+
+BREAKPOINT = {
+    "x86_64": "cc", "i386": "cc", "arm64": "000020d4", "riscv64": "73001000", "s390x": "0001", "arm": "700020e1",
+}  # fmt: skip
+
+
+def test_breakpoint_instruction(tiny: Any) -> None:
+    log = fault_machine(tiny, code(BREAKPOINT, tiny))
+    after = 1 if tiny.arch.name in ("x86_64", "i386") else 0
+    assert log[0][:2] == ("breakpoint", CODE + after)
