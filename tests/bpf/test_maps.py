@@ -1,5 +1,8 @@
 """Maps: the rules of each type and version, iteration order, lifetimes, and random operations against plain Python."""
 
+from contextlib import suppress
+from pathlib import Path
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -229,14 +232,48 @@ def test_percpu():
         assert a_map.user_lookup(u32(2), 0) == b"vwxyz" + bytes(11)
 
 
-def test_lru_makes_room():
+def test_a_small_lru_map_that_overflows_loses_all_that_is_not_marked():
+    """The kernel frees up to 128 elements at once."""
     a_map = make("LRU_HASH", 4, 8, 3)
     for i in range(3):
         a_map.update(u32(i), u64(i), 0)
-    assert a_map.lookup(u32(0))
+    assert a_map.lookup(u32(0))  # marks it
     a_map.update(u32(3), u64(3), 0)
-    assert sorted(a_map.elements) == [u32(0), u32(2), u32(3)]
+    assert sorted(a_map.elements) == [u32(0), u32(3)]
     assert errno_of(a_map.update, u32(9), u64(9), uapi.BPF_EXIST) == ENOENT
+
+
+LRU_STEPS = {3: 60, 10: 200, 100: 600, 150: 900}
+
+
+@pytest.mark.parametrize(
+    "line", (Path(__file__).parent / "lru_6_1.txt").read_text().splitlines(), ids=lambda s: s.split(":")[0]
+)
+def test_what_stays_in_lru_maps(line):
+    """lru_probe.c on the real Linux 6.1, one CPU: which keys are left after random updates and deletions."""
+    kind, flags, entries, keys, state = map(int, line.split(":")[0].split())
+    a_map = TestHost(memory_size=1 << 22).bpf.new_map(MapAttr(kind, 4, 8, entries, flags))
+    found = []
+
+    def number():
+        nonlocal state
+        state = (state * 1664525 + 1013904223) & 0xFFFFFFFF
+        return state >> 8
+
+    for step in range(LRU_STEPS[entries]):
+        what, key = number() % 16, u32(number() % keys)
+        with suppress(KernelError):
+            if what in (13, 14):
+                a_map.user_delete(key)
+            else:
+                a_map.user_update(key, bytes(8), uapi.BPF_EXIST if what == 15 else 0)
+        if step % 4 == 3:
+            left = [k for k in range(keys) if u32(k) in a_map.elements]
+            checksum = 0
+            for k in left:
+                checksum = (checksum * 31 + k) & 0xFFFFFFFF
+            found.append(f"{len(left)}/{checksum:x}")
+    assert found == line.split(": ")[1].split()
 
 
 def test_queue_and_stack():
