@@ -26,9 +26,11 @@ BPF_FLAGS = ["-O2", "-g", "-mcpu=v1", "-fno-asynchronous-unwind-tables", "-fdebu
 PROGRAM_FLAGS = ["-Os", "-s", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-fno-builtin",
                  "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--build-id=none", "-Wl,-z,norelro",
                  "-Iinclude"]  # fmt: skip
-BPF_SOURCES = ["writes", "syscalls"]
+PROBED_FLAGS = ["-O2", "-g0", "-fno-sanitize=all", *[flag for flag in PROGRAM_FLAGS if flag not in ("-Os", "-s")]]
+BPF_SOURCES = ["writes", "syscalls", "requests", "tasks", "functions"]
 OLD_BPF_SOURCES = ["tracex1", "tracex2", "tracex3", "tracex4"]  # as of Linux 4.1: x86_64 and s390x will do
 PROGRAMS = ["hello", "writer"]
+PROBED_PROGRAMS = ["server"]  # with symbols and probe notes; where BPF programs are built, too
 
 
 def compiler_version() -> str:
@@ -49,9 +51,10 @@ def jobs(out: Path) -> list[list[str]]:
     commands = []
     for arch, (target, bpf) in ARCHES.items():
         (out / "bin" / arch).mkdir(parents=True, exist_ok=True)
-        for name in PROGRAMS:
+        for name in PROGRAMS + (PROBED_PROGRAMS if bpf else []):
             where = str(out / "bin" / arch / name)
-            commands.append(["zig", "cc", "-target", *target.split(), *PROGRAM_FLAGS, f"{name}.c", "-o", where])
+            flags = PROGRAM_FLAGS if name in PROGRAMS else PROBED_FLAGS
+            commands.append(["zig", "cc", "-target", *target.split(), *flags, f"{name}.c", "-o", where])
         if not bpf:
             continue
         (out / "obj" / arch).mkdir(parents=True, exist_ok=True)
