@@ -31,6 +31,14 @@ demo: $(VENV)/.runtime
 test: venv
 	$(BIN)/python -m pytest -n $(JOBS) tests
 
+# Long proofs, fuzz loops and sweeps, which the ordinary tests leave out.
+test-slow: venv
+	$(BIN)/python -m pytest -n $(JOBS) -m slow tests
+
+# 20,000 fresh random programs: what the verifier accepts must run without an invalid access.
+soundness: venv
+	$(BIN)/python -m bench.soundness 20000
+
 lint: venv
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
