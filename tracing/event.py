@@ -55,6 +55,7 @@ class TraceEvent:
         self.triggers: list[Any] = []
         self.filter_program: Any = None  # the 3.20-rfc profile's `bpf-N`
         self.in_use = 0  # references that forbid deletion
+        self.directory: Any = None  # its node in tracefs
         # perf side
         self.perf_users = 0
         self.perf_events: list[PerfEvent] = []
@@ -190,6 +191,7 @@ class EventRegistry:
         self.next_id = first_type
         self.first = first_type
         self.generation = 0  # changes whenever the set does (directory caches)
+        self._systems: tuple[int, dict[str, dict[str, TraceEvent]]] = (-1, {})
 
     def __iter__(self) -> Iterator[TraceEvent]:
         return iter(self.events.values())
@@ -228,11 +230,13 @@ class EventRegistry:
         self.generation += 1
 
     def systems(self) -> dict[str, dict[str, TraceEvent]]:
-        """Event directories: system -> name -> event."""
-        out: dict[str, dict[str, TraceEvent]] = {}
-        for (system, name), event in self.events.items():
-            out.setdefault(system, {})[name] = event
-        return out
+        """Event directories: system -> name -> event; made anew only when an event came or went."""
+        if self._systems[0] != self.generation:
+            out: dict[str, dict[str, TraceEvent]] = {}
+            for (system, name), event in self.events.items():
+                out.setdefault(system, {})[name] = event
+            self._systems = (self.generation, out)
+        return self._systems[1]
 
 
 def print_context_of(tracing: Tracing) -> PrintContext:

@@ -4,7 +4,7 @@ A node is a `Directory` or a `File`; `File.open(flags)` gives an `OpenFile` with
 floor above puts them into its file system.  `OpenFile.read(size, pos)` raises `WouldBlock(key)` where a task must sleep.
 Refusals are KernelErrors.
 
-Directories are made anew when looked at, so events that come and go need no bookkeeping here.
+Directories of events are made anew only when an event came or went, and their files when first looked at.
 """
 
 from __future__ import annotations
@@ -101,16 +101,23 @@ class File(Node):
 
 
 class Directory(Node):
-    """One directory; its entries are computed when asked for."""
+    """One directory; its entries are made when first asked for, and again when `stamp()` has changed."""
 
     is_dir = True
 
-    def __init__(self, name: str, mode: int, make: Callable[[], Iterable[Node]]) -> None:
+    def __init__(
+        self, name: str, mode: int, make: Callable[[], Iterable[Node]], stamp: Callable[[], int] | None = None
+    ) -> None:
         super().__init__(name, mode)
         self.make = make
+        self.stamp = stamp or (lambda: 0)
+        self._made: tuple[int, dict[str, Node]] = (-1, {})
 
     def entries(self) -> dict[str, Node]:
-        return {node.name: node for node in self.make()}
+        stamp = self.stamp()
+        if self._made[0] != stamp:
+            self._made = (stamp, {node.name: node for node in self.make()})
+        return self._made[1]
 
     def lookup(self, name: str) -> Node:
         """ENOENT for a name that is not there."""
@@ -124,11 +131,8 @@ class FixedDirectory(Directory):
     """A directory whose nodes never change."""
 
     def __init__(self, name: str, mode: int, nodes: Iterable[Node]) -> None:
-        self.nodes = {node.name: node for node in nodes}
-        super().__init__(name, mode, self.nodes.values)
-
-    def entries(self) -> dict[str, Node]:
-        return self.nodes
+        known = list(nodes)
+        super().__init__(name, mode, lambda: known)
 
 
 def number(data: bytes) -> int:
@@ -225,6 +229,7 @@ class TraceFs:
     def __init__(self, tracing: Tracing) -> None:
         self.tracing = tracing
         self.array = tracing.trace_array
+        self._systems: dict[str, Directory] = {}
         modern = tracing.features.tracefs_created_mode_0640
         self.rw, self.ro, self.wo = (0o640, 0o440, 0o220) if modern else (0o644, 0o444, 0o222)
         self.dir_mode = 0o750 if modern else 0o700
@@ -246,7 +251,7 @@ class TraceFs:
             File("buffer_total_size_kb", ro, self.total_size),
             File("current_tracer", rw, lambda: f"{array.tracer}\n", self.set_tracer),
             File("enabled_functions", ro, tracing.function.enabled_text),
-            Directory("events", self.dir_mode, self._events),
+            Directory("events", self.dir_mode, self._events, self.stamp),
             File("free_buffer", self.wo, None, lambda data: None,
                  opener=lambda file, flags: FreeBuffer(file, flags, array)),
             File("kprobe_events", rw, lambda: probes.text("kprobe"), lambda data: probes.write(data, "kprobe"),
@@ -414,8 +419,14 @@ class TraceFs:
             File("header_page", self.ro, self.header_page),
         ]
         nodes.append(Directory("ftrace", self.dir_mode, self._ftrace))
-        nodes += [self._system(system) for system in tracing.events.systems()]
+        systems = tracing.events.systems()
+        self._systems = {system: self._systems.get(system) or self._system(system) for system in systems}
+        nodes += self._systems.values()
         return nodes
+
+    def stamp(self) -> int:
+        """Changes when an event comes or goes."""
+        return self.tracing.events.generation
 
     def _ftrace(self) -> list[Node]:
         return [self._ftrace_entry(row) for row in FTRACE_ENTRIES]
@@ -426,7 +437,7 @@ class TraceFs:
         return FixedDirectory(row[0], self.dir_mode, files)
 
     def _system(self, system: str) -> Directory:
-        return Directory(system, self.dir_mode, lambda: self._system_entries(system))
+        return Directory(system, self.dir_mode, lambda: self._system_entries(system), self.stamp)
 
     def _system_entries(self, system: str) -> list[Node]:
         tracing = self.tracing
@@ -448,7 +459,10 @@ class TraceFs:
         event_filter.apply_subsystem_filter(self.tracing, self.of_system(system), text)
 
     def _event(self, event: TraceEvent) -> Directory:
-        return Directory(event.name, self.dir_mode, lambda: self._event_entries(event))
+        """One directory object per event, as long as the event lives."""
+        if event.directory is None:
+            event.directory = Directory(event.name, self.dir_mode, lambda: self._event_entries(event))
+        return event.directory  # type: ignore[no-any-return]
 
     def _event_entries(self, event: TraceEvent) -> list[Node]:
         tracing = self.tracing
