@@ -152,10 +152,12 @@ ARCHITECTURE = Architecture(
             number="uregs[7]",
             args=registers.SYSCALL_ARGS,
             result="uregs[0]",
-            numbers=NUMBERS,
+            # arch/arm/include/uapi/asm/unistd.h: the private calls, above __ARM_NR_BASE
+            numbers={**NUMBERS, "cacheflush": 0xF0002, "set_tls": 0xF0005, "get_tls": 0xF0006},
             insn=bytes.fromhex("000000ef"),
             wrapper_prefix="sys_",
             user_number="r7",
+            aligned_pairs=True,
             clone_order=("flags", "stack", "parent_tid", "tls", "child_tid"),
         ),
     ),

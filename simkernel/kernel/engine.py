@@ -40,10 +40,27 @@ def convert_expression(param: Param, value: str, word: int) -> str:
     return f"((({value} & {2 * bit - 1:#x}) ^ {bit:#x}) - {bit:#x})"
 
 
+def slots(params: tuple[Param, ...], word: int, aligned_pairs: bool) -> list[tuple[int, ...]]:
+    """Argument words of each parameter: one, or two for 64 bits on a 32-bit machine (in an even pair on ARM)."""
+    out: list[tuple[int, ...]] = []
+    at = 0
+    for param in params:
+        if word == 4 and param.size == 8 and not param.pointer:
+            at += at & 1 if aligned_pairs else 0
+            out.append((at, at + 1))
+            at += 2
+        else:
+            out.append((at,))
+            at += 1
+    return out
+
+
 def result_converter(ret: Param, word: int) -> Callable[[int], int] | None:
     """How a caller sees a result register; None when it is taken as it is."""
     size = word if ret.size is None else ret.size
     if size == 0 or (size == 8 and (ret.pointer or not ret.signed)):
+        return None
+    if size > word:  # 64-bit results of 32-bit machines travel beside the register: Kernel.wide_result()
         return None
     return eval(f"lambda r: {convert_expression(ret, 'r', word)}")  # type: ignore[no-any-return]
 
@@ -142,18 +159,45 @@ class Engine:
         self.k = k
         self.word: int = k.arch.word
         self.mask = MASK64 if self.word == 8 else 0xFFFFFFFF
+        self.aligned_pairs: bool = self.word == 4 and k.abi.aligned_pairs
         self.register_arguments = len(k.cpu.facts.argument_registers)
         self.converters: dict[int, Callable[[int], int] | None] = {}
 
     def compile(self, prototype: Prototype, body: Any, generator: bool, name: str) -> Enter:
         """The `enter` of a function that takes C arguments: in registers, the rest on the stack."""
         limit = self.register_arguments
-        arguments = "".join(
-            f", {convert_expression(param, f'a{i}' if i < limit else f'stack({i - limit})', self.word)}"
-            for i, param in enumerate(prototype.params)
-        )
-        registers = ", ".join(f"a{i}" for i in range(min(limit, len(prototype.params))))
+        places = slots(prototype.params, self.word, self.aligned_pairs)
+        names = [[f"a{i}" if i < limit else f"stack({i - limit})" for i in place] for place in places]
+        arguments = self._arguments(prototype, names)
+        registers = ", ".join(f"a{i}" for i in range(min(limit, self.words_of(prototype))))
         return self._make(registers, arguments, body, generator, name, {"stack": self.k.cpu.stack_argument})
+
+    def words_of(self, prototype: Prototype) -> int:
+        """How many argument words a function takes."""
+        places = slots(prototype.params, self.word, self.aligned_pairs)
+        return places[-1][-1] + 1 if places else 0
+
+    def _arguments(self, prototype: Prototype, names: list[list[str]]) -> str:
+        out = ""
+        for param, words in zip(prototype.params, names):
+            value = words[0]
+            if len(words) == 2:
+                low, high = words if self.k.arch.byteorder == "little" else words[::-1]
+                value = f"({low} & 0xFFFFFFFF | ({high} & 0xFFFFFFFF) << 32)"
+            out += f", {convert_expression(param, value, self.word)}"
+        return out
+
+    def split(self, prototype: Prototype, args: tuple[int, ...]) -> tuple[int, ...]:
+        """Arguments as words: 64-bit ones of a 32-bit machine become two."""
+        places = slots(prototype.params, self.word, self.aligned_pairs)
+        words = [0] * self.words_of(prototype)
+        for place, value in zip(places, args):
+            if len(place) == 1:
+                words[place[0]] = value
+            else:
+                low, high = value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF
+                words[place[0]], words[place[1]] = (low, high) if self.k.arch.byteorder == "little" else (high, low)
+        return tuple(words)
 
     def compile_leaf(self, prototype: Prototype, body: Any) -> Callable[..., int]:
         """A plain function called from another body without the CPU: same conversions, same result for the caller.
@@ -162,12 +206,12 @@ class Engine:
         """
         names = [f"a{i}" for i in range(len(prototype.params))]
         masked = "".join(
-            f", {convert_expression(param, f'({n} & {self.mask:#x})', self.word)}"
+            f", {convert_expression(param, f'({n} & {MASK64 if param.size == 8 else self.mask:#x})', self.word)}"
             for n, param in zip(names, prototype.params)
         )
         text = _LEAF.format(
             names=", ".join(names), arguments=masked, result=convert_expression(prototype.ret, "r", self.word),
-            mask=self.mask, cost=HYPERCALL_NS,
+            mask=MASK64 if prototype.ret.size == 8 else self.mask, cost=HYPERCALL_NS,
         )  # fmt: skip
         if prototype.ret.size == 0:
             text = text.replace(f"return {convert_expression(prototype.ret, 'r', self.word)}", "return 0")
@@ -179,7 +223,7 @@ class Engine:
         """The `enter` of a system-call wrapper, which takes `const struct pt_regs *`."""
         k = self.k
         layout = k.cpu.layout
-        rows = [layout.fields[field] for field in k.abi.args[: len(prototype.params)]]
+        rows = [layout.fields[field] for field in k.abi.args[: self.words_of(prototype)]]
         arguments, extra = "", {}
         if rows:
             low, high = min(r.offset for r in rows), max(r.offset + r.size for r in rows)
@@ -187,10 +231,9 @@ class Engine:
             order = "<" if k.arch.byteorder == "little" else ">"
             fmt = struct.Struct(f"{order}{(high - low) // size}{'Q' if size == 8 else 'I'}")
             values = [f"v[{(row.offset - low) // size}]" for row in rows]
+            places = slots(prototype.params, self.word, self.aligned_pairs)
             extra = {"unpack": fmt.unpack_from, "buf": k.physical.buf, "base": k.mem.map.direct_map - low}
-            arguments = "".join(
-                f", {convert_expression(param, value, self.word)}" for param, value in zip(prototype.params, values)
-            )
+            arguments = self._arguments(prototype, [[values[i] for i in place] for place in places])
         return self._make("regs=0", arguments, body, generator, name, extra)
 
     def _make(
@@ -200,6 +243,12 @@ class Engine:
         text = (_GENERATOR if generator else _PLAIN).format(
             registers=registers, arguments=arguments, mask=mask, cost=HYPERCALL_NS
         )
+        if self.word == 4:
+            text = (
+                text.replace("return r &", "k.wide = r or 0\n    return r &", 1)
+                if not generator
+                else text.replace("return r &", "k.wide = r or 0\n        return r &", 1)
+            )
         if "v[" in arguments:
             text = text.replace(
                 f"    clock._now += {HYPERCALL_NS}\n",
@@ -223,6 +272,7 @@ class Engine:
         """The one `resume`, with everything bound."""
         k, clock, converts = self.k, self.k.clock, self.converters.get
         mask = self.mask
+        narrow = self.word == 4
 
         def resume(result: int) -> Any:
             clock._now += HYPERCALL_NS >> 1
@@ -239,6 +289,8 @@ class Engine:
             except StopIteration as stop:
                 k.frames.pop()
                 value = stop.value
+                if narrow:
+                    k.wide = value or 0
                 return value & mask if value else 0
             except KernelError as error:
                 k.frames.pop()

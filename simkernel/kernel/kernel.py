@@ -157,6 +157,8 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         self.user: Any = UserMemory(AddressSpace(self.physical, 0x1000, self.arch.byteorder))
         self.powered_off = False
         self.no_user = self.user
+        self.wide = 0  # the last body's result in full, on 32-bit machines
+        self._narrow = self.arch.word == 4
         self._offsets: dict[Any, Any] = {}
 
     def _import_bodies(self) -> None:
@@ -203,7 +205,7 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         for name, symbol in handlers.items():
             prototype = functions[symbol][1]
             wrapped = functions[symbol][2]
-            count = None if wrapped else len(prototype.params)
+            count = None if wrapped else self.engine.words_of(prototype)
             self.syscall_table[self.abi.numbers[name]] = (self.text.address(symbol), count)
         self.syscall_symbols = handlers
         self.abi_names = self.abi.names
@@ -221,7 +223,10 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         """Functions are compiled when first entered: most functions of a kernel are never reached in one run."""
         by_index = dict(zip(indices, names))
         for name in names:
-            converter = result_converter(functions[name][1].ret, self.arch.word)
+            ret = functions[name][1].ret
+            converter = result_converter(ret, self.arch.word)
+            if ret.size == 8 and self.arch.word == 4:
+                converter = self.wide_result
             if converter is not None:
                 self.engine.converters[self.text.address(name)] = converter
 
@@ -240,7 +245,7 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         generator = getattr(declared, "is_generator", True)
         if wrapped:
             return self.engine.compile_wrapper(prototype, declared.body, generator, name), 1
-        count = min(len(prototype.params), self.engine.register_arguments)
+        count = min(self.engine.words_of(prototype), self.engine.register_arguments)
         return self.engine.compile(prototype, declared.body, generator, name), count
 
     # -- control -------------------------------------------------------------------------------------------------
@@ -249,13 +254,23 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         leaf = self.leaves.get(name)
         if leaf is None:
             address = self._addresses.get(name)
-            return self._call_absent(name, args) if address is None else (address, *args)
+            if address is None:
+                return self._call_absent(name, args)
+            if self._narrow:
+                args = self.engine.split(self.functions[self._symbols.get(name, name)][1], args)
+            return (address, *args)
         try:
             return leaf(*args)
         except TypeError:
             if len(args) == len(self.functions[self._symbols[name]][1].params):
                 raise
             raise TypeError(f"{name}() called with {len(args)} arguments") from None
+
+    def wide_result(self, register: int) -> int:
+        """A 64-bit result on a 32-bit machine: what the body returned, unless a probe changed the register."""
+        if self.wide & 0xFFFFFFFF == register & 0xFFFFFFFF:
+            return self.wide
+        return register - (1 << 32) if register >> 31 else register
 
     def _call_absent(self, name: str, args: tuple[int, ...]) -> Any:
         """A function that this version does not have as such: its body runs inside the caller."""
