@@ -220,7 +220,12 @@ class PseudoInode(Inode):
 
     def lookup(self, parent: Dentry, name: str) -> Dentry | None:
         """The node's child; its dentry is kept as long as the node stays the same."""
-        node = self.node.lookup(name)
+        try:
+            node = self.node.lookup(name)
+        except KernelError as error:
+            if error.errno != ENOENT:
+                raise
+            node = None
         children = parent.children
         assert children is not None
         known = children.get(name)

@@ -215,8 +215,8 @@ def _read(k: Any, fd: int, buf: int, count: int) -> Any:
     file.f_count += 1
     ret = yield k.call("vfs_read", file.addr, buf, count, 0 if file.f_mode & c.FMODE_STREAM else file.pos_addr)
     file.f_count -= 1
-    if not file.f_count:
-        k.vfs.release_file(file)
+    if not file.f_count:  # closed by another thread meanwhile
+        yield k.call("__fput", file.addr)
     return ret
 
 
@@ -233,8 +233,8 @@ def _write(k: Any, fd: int, buf: int, count: int) -> Any:
     file.f_count += 1
     ret = yield k.call("vfs_write", file.addr, buf, count, 0 if file.f_mode & c.FMODE_STREAM else file.pos_addr)
     file.f_count -= 1
-    if not file.f_count:
-        k.vfs.release_file(file)
+    if not file.f_count:  # closed by another thread meanwhile
+        yield k.call("__fput", file.addr)
     return ret
 
 
@@ -365,7 +365,7 @@ def _vector(k: Any, fd: int, vec: int, vlen: int, pos: int | None, flags: int, n
         ret = yield k.call(name, file.addr, vec, vlen, ppos, flags)
         file.f_count -= 1
         if not file.f_count:
-            k.vfs.release_file(file)
+            yield k.call("__fput", file.addr)
         return ret
     if not file.f_mode & mode:
         return -ESPIPE
