@@ -62,9 +62,17 @@ def bpf(host: Any, cmd: int, uattr: int, size: int) -> int:
         return -error.errno
 
 
-def _bpf(host: Any, cmd: int, uattr: int, size: int) -> int:
+def bpf_from_kernel(host: Any, cmd: int, attr: int, size: int) -> int:
+    """The same for a program of type SYSCALL, whose attributes are in kernel memory."""
+    try:
+        return _bpf(host, cmd, attr, size, User(host.mem, host.mem.byteorder))
+    except KernelError as error:
+        return -error.errno
+
+
+def _bpf(host: Any, cmd: int, uattr: int, size: int, memory: User | None = None) -> int:
     system: Bpf = host.bpf
-    user = User(host.user_mem(), host.mem.byteorder)
+    user = memory or User(host.user_mem(), host.mem.byteorder)
     _check_permission(system, cmd)
     known = attr_size(system.version)
     size &= 0xFFFFFFFF

@@ -124,6 +124,7 @@ MODULES = (
     "skb",
     "sock",
     "kfuncs",
+    "syscalls",
     "rfc",
 )
 _loaded = False

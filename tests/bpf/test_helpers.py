@@ -458,3 +458,14 @@ def test_helpers_of_january_2015():
     assert m.run("r1 = 5\ncall 5\nexit", kind=2) == 0
     assert m.run("call 10\nr0 = 0\nexit", kind=3) == 0
     assert m.host.printed == ["<stack trace>"]
+
+
+def test_bpf_from_a_program(m):
+    from bpf.helpers import find
+
+    rt = Runtime(m.host.bpf, None)
+    attr = m.string(b"".join(n.to_bytes(4, "little") for n in (2, 4, 8, 1)))
+    call = find("bpf_sys_bpf").bind(rt)
+    fd = call([0, uapi.BPF_MAP_CREATE, attr, 16, 0, 0])
+    assert m.host.fds[fd].value_size == 8
+    assert call([0, uapi.BPF_MAP_LOOKUP_ELEM, attr, 16, 0, 0]) == -EINVAL & (1 << 64) - 1
