@@ -7,10 +7,10 @@ kernel's own judgement is check.py.  Type ids are indexes; id 0 is void.
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
-from typing import Literal
+from typing import Any, Literal
 
 ByteOrder = Literal["little", "big"]
 
@@ -367,6 +367,20 @@ class Btf:
 
     def functions(self) -> Iterator[BtfType]:
         return (each for each in self.types if each.kind is Kind.FUNC)
+
+
+class LazyBtf(Btf):
+    """A Btf that is made when something first looks into it: a kernel's, which most programs never need."""
+
+    def __init__(self, make: Callable[[], Btf]) -> None:
+        self.__dict__["_make"] = make
+
+    def __getattr__(self, name: str) -> Any:
+        make = self.__dict__.pop("_make", None)
+        if make is None:
+            raise AttributeError(name)
+        self.__dict__.update(make().__dict__)
+        return getattr(self, name)
 
 
 def essential_name(name: str) -> str:

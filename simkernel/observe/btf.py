@@ -10,6 +10,7 @@ from typing import Any
 from arch.ctype import CTypeError, FuncDecl
 from bpf.btf import Btf
 from bpf.btf.build import kernel_btf
+from bpf.btf.codec import LazyBtf
 from bpf.btf.vmlinux import add_events
 from tracing.events import declarations
 
@@ -47,7 +48,11 @@ def vmlinux(k: Any) -> Btf:
     """The kernel's BTF, made once per machine."""
     found = getattr(k, "vmlinux_btf", None)
     if found is None:
-        add_events(k.types, declarations(k.types.version))  # struct trace_event_raw_*
-        found = k.vmlinux_btf = kernel_btf(k.types, function_declarations(k), tracepoint_parameters(k))
+        found = k.vmlinux_btf = LazyBtf(lambda: _build(k))
     assert isinstance(found, Btf)
     return found
+
+
+def _build(k: Any) -> Btf:
+    add_events(k.types, declarations(k.types.version))  # struct trace_event_raw_*
+    return kernel_btf(k.types, function_declarations(k), tracepoint_parameters(k))
