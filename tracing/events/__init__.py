@@ -7,13 +7,13 @@ real ones.  `older` holds the rows of earlier versions and SINCE says when an ev
 from __future__ import annotations
 
 from tracing.declare import TraceEventDecl, Version
-from tracing.events import block, inet, irq, kmem, net, raw_syscalls, sched, signal, task, timer
+from tracing.events import block, inet, irq, kmem, net, raw_syscalls, sched, signal, task, timer, unreached
 from tracing.events.older import OLDER
 from tracing.host import TRACE_FLAG_BH_OFF, TRACE_FLAG_IRQS_OFF
 
 NEWEST: tuple[TraceEventDecl, ...] = (
     *raw_syscalls.EVENTS, *irq.EVENTS, *task.EVENTS, *sched.EVENTS, *signal.EVENTS, *timer.EVENTS, *kmem.EVENTS,
-    *block.EVENTS, *net.EVENTS, *inet.EVENTS,
+    *block.EVENTS, *net.EVENTS, *inet.EVENTS, *unreached.EVENTS,
 )  # fmt: skip
 
 # First kernel that has the event; those not named are older than 4.1.
@@ -36,6 +36,23 @@ SINCE: dict[str, Version] = {
     "tasklet_entry": (6, 1),  # with the backports of its stable branch
     "tasklet_exit": (6, 1),
     "suspend_resume": (3, 16),
+    "napi_gro_frags_exit": (5, 0),
+    "netif_receive_skb_list_entry": (4, 19),
+    "netif_receive_skb_list_exit": (5, 0),
+    "inet_sk_error_report": (5, 15),
+    "tcp_cong_state_set": (5, 19),
+    "sb_clear_inode_writeback": (4, 8),
+    "sb_mark_inode_writeback": (4, 8),
+    "finish_task_reaping": (4, 14),
+    "skip_task_reaping": (4, 14),
+    "start_task_reaping": (4, 14),
+    "wake_reaper": (4, 14),
+    "xdp_exception": (4, 11),
+    "mm_vmscan_node_reclaim_begin": (5, 2),
+    "mm_vmscan_node_reclaim_end": (5, 2),
+    "cgroup_destroy_root": (4, 12),
+    "cgroup_remount": (4, 12),
+    "cgroup_setup_root": (4, 12),
 }
 
 
