@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.sigframe import SA_ONSTACK, SA_SIGINFO, choose_stack, restore_altstack, restorer
+from arch.s390x.text import VDSO_SIGRETURN
+from arch.sigframe import SA_ONSTACK, SA_RESTORER, SA_SIGINFO, choose_stack, restore_altstack, restorer
 
 HAS_RESTORER = True
 SVC, INFO, UC = 160, 168, 296
@@ -54,7 +55,10 @@ def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> N
         data[OLD_SREGS + 344 : OLD_SREGS + 348] = info.sig.to_bytes(4, "big")
     k.copy_to_user(frame, bytes(data))
     k.save_fp(frame + (FP if rt else OLD_SREGS + 208))
-    put(regs, "gprs[14]", restorer(k, action))
+    back = restorer(k, action)
+    if not rt and not action.flags & SA_RESTORER:
+        back += VDSO_SIGRETURN
+    put(regs, "gprs[14]", back)
     put(regs, "gprs[15]", frame)
     put(regs, "psw.addr", action.handler)
     put(regs, "gprs[2]", info.sig)

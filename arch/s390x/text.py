@@ -101,5 +101,6 @@ def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
     return result
 
 
-# __kernel_rt_sigreturn: svc 173
-VDSO = bytes.fromhex("0aad")
+# __kernel_rt_sigreturn: svc 173; __kernel_sigreturn: svc 119.  arch/s390/kernel/vdso64/vdso_user_wrapper.S
+VDSO = bytes.fromhex("0aad 0a77")
+VDSO_SIGRETURN = 2  # bytes into the page
