@@ -1003,3 +1003,21 @@ struct user_regset {
 	unsigned int bias;
 	unsigned int core_note_type;
 };
+
+/* Work done by kernel threads, include/linux/kthread.h. */
+struct kthread_work;
+typedef void (*kthread_work_func_t)(struct kthread_work *work);
+struct kthread_work {
+	struct list_head node;
+	kthread_work_func_t func;
+	struct kthread_worker *worker;
+	int canceling;
+};
+struct kthread_worker {
+	unsigned int flags;
+	raw_spinlock_t lock;
+	struct list_head work_list;
+	struct list_head delayed_work_list;
+	struct task_struct *task;
+	struct kthread_work *current_work;
+};

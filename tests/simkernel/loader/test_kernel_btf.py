@@ -1,0 +1,33 @@
+"""The machine's own BTF: whole, loadable, and of the machine's layout."""
+
+import pytest
+
+import simkernel
+from bpf.btf import Btf, Kind
+from bpf.btf.check import btf_parse
+from simkernel.observe.btf import vmlinux
+
+
+@pytest.mark.parametrize("kernel", ["6.1", "5.10"])
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "riscv64", "s390x"])
+def test_every_function_and_tracepoint_is_in_it(arch, kernel):
+    machine = simkernel.boot(arch=arch, kernel=kernel)
+    k = machine.kernel
+    btf = vmlinux(k)
+    functions = {t.name for t in btf.functions()}
+    assert set(k.functions) <= functions
+    assert all(btf.find(f"btf_trace_{name}", Kind.TYPEDEF) for name in k.tracing.tracepoints)
+    assert btf.find("trace_event_raw_sys_enter", Kind.STRUCT)
+    task = btf[btf.find("task_struct", Kind.STRUCT)]
+    for member in task.members:
+        if member.name and not member.bit_size:
+            assert k.types.offsetof("struct task_struct", member.name) == member.bit_offset // 8
+    data = machine.session.read_file("/sys/kernel/btf/vmlinux")
+    assert Btf.parse(data).types == btf.types
+
+
+def test_the_kernels_btf_would_pass_its_own_check():
+    machine = simkernel.boot()
+    data = machine.session.read_file("/sys/kernel/btf/vmlinux")
+    ret, log = btf_parse(data)
+    assert ret == 0, log[-200:]
