@@ -345,6 +345,8 @@ class MemFile:
 
     def write(self, data: bytes, pos: int) -> int:
         """Store at a user address."""
+        if self.task.mm is None:
+            return 0
         try:
             self.task.mm.user.write(pos, data)
         except (Fault, KernelError):

@@ -536,21 +536,24 @@ def kernel_read(k: Any, file: File, pos: int, size: int) -> Any:
 
 def _read_by_kernel(k: Any, file: File, pos: int, size: int) -> Any:
     """A file with plain read only (proc, sysfs): its node is asked directly."""
-    yield from ()
-    reader = getattr(file.private_data, "read", None)
-    if reader is None:
+    from simkernel.fs.pseudo import read_steps
+
+    if not hasattr(file.private_data, "read"):
         return -EINVAL
-    return reader(size, pos)
+    return (yield from read_steps(k, file, size, pos))
 
 
 def kernel_write(k: Any, file: File, pos: int, data: bytes) -> Any:
     """Write the kernel's bytes to an open file; how many, or -errno."""
     name = file.f_op.write_iter
     if name is None:
-        writer = getattr(file.private_data, "write", None)
-        if file.f_op.write in ("write_null",):
+        from simkernel.fs.pseudo import write_steps
+
+        if file.f_op.write == "write_null":
             return len(data)
-        return writer(data, pos) if writer is not None else -EINVAL
+        if not hasattr(file.private_data, "write"):
+            return -EINVAL
+        return (yield from write_steps(k, file, data, pos))
     iocb = Kiocb(file, pos, IovIter.source(k, data))
     kiocb, addr = k.vfs.uio.begin(iocb)
     ret = yield k.call(name, kiocb, addr)
