@@ -1,6 +1,10 @@
 """The 3.20-rfc profile: `bpf-N` in an event's filter file, close detaches.  The program itself is a stand-in."""
 
+import contextlib
+
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from arch.errors import EBADF, EINVAL, ERANGE, KernelError
 from tests.tracing.fakes import cat, echo, machine, node
@@ -129,3 +133,56 @@ def test_group_filters_and_other_kernels_do_not_know_the_form(rfc):
     newer = machine((6, 1))
     newer.filter_hook = rfc.filter_hook
     assert errno_of(open_filter(newer, "sched/sched_switch"), b"bpf-7") == EINVAL
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    steps=st.lists(
+        st.tuples(
+            st.sampled_from(["open", "attach", "close", "fire", "bad", "text", "zero", "answer"]), st.integers(0, 7)
+        ),
+        max_size=60,
+    )
+)
+def test_no_event_is_lost_and_no_program_leaks(steps):
+    """Whatever is opened, attached, replaced and closed: seen = fired while attached, every reference is given back."""
+    tracing = machine((3, 20), profile="3.20-rfc")
+    programs, taken = [Program() for _ in range(3)], [0]
+
+    def hook(event, text, token):
+        number = int(text[4:])
+        if number >= len(programs):
+            raise KernelError(EBADF)
+        taken[0] += 1
+        return programs[number]
+
+    tracing.filter_hook = hook
+    event = tracing.events.get("sched", "sched_migrate_task")
+    task = tracing.host.task_struct("x", 5)
+    files, seen, recorded = [], 0, 0
+    for step, number in steps:
+        file = files[number % len(files)] if files else None
+        if step == "open":
+            files.append(open_filter(tracing, "sched/sched_migrate_task"))
+        elif step == "answer":
+            programs[number % 3].answer ^= 1
+        elif step == "fire":
+            attached = event.filter_program
+            if attached is not None:
+                seen += 1
+            if event.enabled and (attached is None or attached.answer):
+                recorded += 1
+            tracing.trace("sched_migrate_task", task, 1)
+        elif file is not None and step == "close":
+            files.remove(file)
+            file.release()
+            assert event.filter_program is None
+        elif file is not None:
+            text = {"attach": f"bpf-{number % 3}", "bad": "bpf-9", "text": "pid == 5", "zero": "0"}[step]
+            with contextlib.suppress(KernelError):
+                file.write(text.encode(), 0)
+    for file in files:
+        file.release()
+    assert sum(len(program.args) for program in programs) == seen
+    assert tracing.trace_array.buffer.entries + tracing.trace_array.buffer.overruns == recorded
+    assert sum(program.released for program in programs) == taken[0]
