@@ -292,11 +292,11 @@ def boot(
 ) -> Machine:
     """A running machine: kernel up, file systems mounted, init waiting."""
     # Subsystems are imported before the kernel is made: their functions are part of its text.
-    from simkernel import block, fs, net, observe
+    from simkernel import block, fs, mm, net, observe
     from simkernel.fs.hostfs import install_binds
 
     k = Kernel(arch=arch, version=kernel, cpus=cpus, memory=memory, seed=seed, hostname=hostname)
-    for subsystem in (fs, net, block, observe):
+    for subsystem in (fs, mm, net, block, observe):
         subsystem.install(k)
     install_binds(k, binds)
     if strace is not None:

@@ -12,7 +12,7 @@ from typing import Any
 
 from arch.errors import EMSGSIZE
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.skb import Skb, clone, drop, new_skb
+from simkernel.net.skb import Skb, clone, drop, register
 from simkernel.net.state import ETH_HLEN, ETH_P_IP, SKB_DROP_REASON_OTHERHOST, SKB_DROP_REASON_UNHANDLED_PROTO
 
 NET_TX_SOFTIRQ, NET_RX_SOFTIRQ = 2, 3
@@ -178,7 +178,7 @@ def icmp_reply(body: bytes) -> bytes:
 def inject(k: Any, frame: bytes, ifindex: int = 2) -> None:
     """A frame arrives at a device (interrupt context): queue it and raise the receive interrupt."""
     dev = k.net.devices[ifindex]
-    skb = new_skb(k, len(frame))
+    skb = register(k, Skb(k, len(frame)))
     skb.put(frame)
     skb.mac = skb.data
     skb.pull(ETH_HLEN)
@@ -279,7 +279,7 @@ def deliver_to_taps(k: Any, packet: Skb, kind: int) -> Any:
     for sk in list(k.net.packet):
         if sk.bound_ifindex not in (0, packet.dev.ifindex if packet.dev else 0):
             continue
-        copy = clone(k, packet)
+        copy = yield from clone(k, packet)
         copy.view.pkt_type = kind
         yield k.call("packet_rcv", copy.addr, packet.dev.addr if packet.dev else 0, sk.addr, 0)
 

@@ -43,7 +43,7 @@ def source_for(k: Any, destination: bytes) -> bytes:
 
 def ip_send(k: Any, source: bytes, destination: bytes, protocol: int, body: bytes, sk: Any = None) -> Any:
     """Build one packet around a transport segment and send it (`yield from`); 0 or -errno."""
-    skb = new_skb(k, len(body), sk)
+    skb = yield from new_skb(k, len(body), sk)
     skb.put(body)
     return (yield from ip_queue(k, skb, source, destination, protocol))
 

@@ -57,7 +57,7 @@ def packet_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
     """Send a frame as the caller built it."""
     sk, message = k.net.sockets[sock].sk, k.net.messages[msg]
     dev = k.net.devices[message.ifindex(sk)]
-    skb = new_skb(k, length, sk)
+    skb = yield from new_skb(k, length, sk)
     skb.put(message.data)
     skb.mac = skb.data
     skb.set_dev(dev)

@@ -28,7 +28,7 @@ def raw_deliver(k: Any, packet: Skb, protocol: int) -> Any:
             continue
         if sk.raddr != INADDR_ANY and sk.raddr != addresses(packet)[0]:
             continue
-        copy = clone(k, packet)
+        copy = yield from clone(k, packet)
         copy.len += copy.data - copy.network
         copy.data = copy.network
         copy.sync()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.mm.slab import GFP_ATOMIC, NUMA_NO_NODE
 from simkernel.net.state import ETH_P_IP, SKB_DROP_REASON_NOT_SPECIFIED
 
 if TYPE_CHECKING:
@@ -32,13 +33,15 @@ class Skb:
         "network",
         "proto",
         "sk",
+        "slab",
         "transport",
         "view",
     )
 
-    def __init__(self, k: Any, size: int) -> None:
+    def __init__(self, k: Any, size: int, addr: int = 0) -> None:
         self.mem = k.mem
-        self.view = k.new("struct sk_buff")
+        self.slab = bool(addr)  # from the slab's functions, and back through them
+        self.view = k.view(addr, "struct sk_buff") if addr else k.new("struct sk_buff")
         self.addr = self.view.addr
         self.end = (HEADROOM + size + 63) & ~63
         self.head = k.mem.alloc(self.end, 64)
@@ -119,24 +122,40 @@ class Skb:
         self.view.sk = sk.addr if sk else 0
 
 
-def new_skb(k: Any, size: int, sk: Sock | None = None) -> Skb:
-    """alloc_skb() with headroom: a registered, empty buffer for `size` bytes of payload."""
-    skb = Skb(k, size)
+def new_skb(k: Any, size: int, sk: Sock | None = None) -> Any:
+    """alloc_skb() with headroom (`yield from`): a registered, empty buffer for `size` bytes of payload."""
+    address = yield k.call("__alloc_skb", size + HEADROOM, GFP_ATOMIC, 0, NUMA_NO_NODE)
+    return register(k, Skb(k, size, address), sk)
+
+
+def register(k: Any, skb: Skb, sk: Sock | None = None) -> Skb:
+    """Make a buffer findable by its address."""
     skb.set_owner(sk)
     k.net.skbs[skb.addr] = skb
     return skb
 
 
-def release(k: Any, skb: Skb) -> None:
-    """__kfree_skb(): give the memory back."""
+@kernel_function(
+    "struct sk_buff *__alloc_skb(unsigned int size, gfp_t gfp_mask, int flags, int node)", source="net/core/skbuff.c"
+)
+def __alloc_skb(k: Any, size: int, gfp_mask: int, flags: int, node: int) -> Any:
+    """The struct sk_buff from its cache; its data is allocated behind the scenes."""
+    return (yield k.call("kmem_cache_alloc_node", k.slab.caches["skbuff_head_cache"], gfp_mask, node))
+
+
+def release(k: Any, skb: Skb) -> Any:
+    """__kfree_skb(): give the memory back (`yield from`)."""
     del k.net.skbs[skb.addr]
     k.mem.free(skb.head)
-    k.mem.free(skb.addr)
+    if skb.slab:
+        yield k.call("kmem_cache_free", k.slab.caches["skbuff_head_cache"], skb.addr)
+    else:
+        k.mem.free(skb.addr)
 
 
-def clone(k: Any, skb: Skb) -> Skb:
-    """A copy with the same bytes and headers (for packet sockets)."""
-    copy = new_skb(k, skb.end - HEADROOM)
+def clone(k: Any, skb: Skb) -> Any:
+    """A copy with the same bytes and headers, for packet sockets (`yield from`)."""
+    copy = yield from new_skb(k, skb.end - HEADROOM)
     k.mem.write(copy.head, skb.read(0, skb.data + skb.len))
     copy.data, copy.len, copy.mac, copy.network = skb.data, skb.len, skb.mac, skb.network
     copy.transport, copy.proto = skb.transport, skb.proto
@@ -164,16 +183,16 @@ def kfree_skb_reason(k: Any, skb: int, reason: int) -> Any:
         return 0
     k.net.counters["dropped"] += 1
     k.trace("kfree_skb", skb, k.return_address(), reason)
-    release(k, packet)
+    yield from release(k, packet)
     return 0
 
 
 @kernel_function("void consume_skb(struct sk_buff *skb)", source="net/core/skbuff.c")
-def consume_skb(k: Any, skb: int) -> int:
+def consume_skb(k: Any, skb: int) -> Any:
     """Free a packet that has been used: no drop."""
     packet = k.net.skbs.get(skb)
     if packet is None:
         return 0
     k.trace("consume_skb", skb)
-    release(k, packet)
+    yield from release(k, packet)
     return 0

@@ -90,7 +90,7 @@ def header(sk: Sock, flags: int, seq: int) -> bytes:
 
 def transmit(k: Any, sk: Sock, flags: int, data: bytes = b"") -> Any:
     """`yield from`: one segment at snd_nxt through __tcp_transmit_skb."""
-    skb = new_skb(k, len(data), sk)
+    skb = yield from new_skb(k, len(data), sk)
     skb.put(data)
     skb.push(header(sk, flags, sk.snd_nxt))
     sk.snd_nxt = (sk.snd_nxt + len(data) + bool(flags & (SYN | FIN))) & MASK32
