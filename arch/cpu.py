@@ -252,6 +252,7 @@ class Cpu:
         self.words[Word.VMALLOC_START] = start
         self.words[Word.VMALLOC_SIZE] = self.mem.map.vmalloc_end - start
         self.words[Word.VMALLOC_ROOT] = table.root
+        self.words[Word.ZERO_PAGE] = self.phys.alloc_page() << PAGE_SHIFT
 
     def _make_kernel_context(self) -> None:
         """A context saved in kernel mode and cut off behind the segment registers: restoring it raises the privilege
@@ -269,7 +270,22 @@ class Cpu:
         header = context.size - pointer[0]
         pointer[0] = at + self.facts.context_tail - header
         self._kernel_context = context
+        self._make_spare_context(header)
         self.words[Word.CONTEXT] = ctypes.cast(context.context, ctypes.c_void_p).value or 0
+
+    def _make_spare_context(self, header: int) -> None:
+        """A whole context, and the place in it of CPUX86State.old_exception: behind dr[8] and four pointers."""
+        context = self.uc.context_save()
+        marker = 0x5A5A_1234
+        context.reg_write(self.facts.marker_register, marker)
+        raw = ctypes.string_at(context.context, context.size)
+        at = raw.find(marker.to_bytes(8, "little")) + 8 * 8 + 4 * 8
+        if at < header or raw[at : at + 4] != b"\xff\xff\xff\xff":
+            raise RuntimeError("this version of unicorn keeps its contexts in another form")
+        self._spare_context = context
+        address = ctypes.cast(context.context, ctypes.c_void_p).value or 0
+        self.words[Word.SPARE_CONTEXT] = address
+        self.words[Word.OLD_EXCEPTION] = address + at
 
     def _install_hooks(self) -> None:
         address = self._native.address
@@ -393,6 +409,9 @@ class Cpu:
     @property
     def in_kernel(self) -> bool:
         """Whether the CPU is in kernel mode now."""
+        flag = self.facts.user_flag
+        if flag is not None and self.read_reg(flag[0]) & flag[1]:
+            return False
         return self.read_reg(self.facts.privilege) & self.facts.privilege_mask != self.facts.privilege_user
 
     # -- registers -----------------------------------------------------------------------------------------

@@ -62,6 +62,9 @@ class Word(enum.IntEnum):
     FAULT_CODE = enum.auto()  # error code; 0: no fault noted
     TRAP = enum.auto()  # trap number of the last trap
     GDT = enum.auto()  # page of the descriptor table: segment loads in user mode may read it; 0: none
+    ZERO_PAGE = enum.auto()  # physical address of a page of zeros
+    SPARE_CONTEXT = enum.auto()  # uc_context * to move the whole CPU out and in again (x86)
+    OLD_EXCEPTION = enum.auto()  # host address of the pending-exception field inside it
     KERNEL_STACK = enum.auto()  # top of the current task's kernel stack
     CONTEXT = enum.auto()  # uc_context * that carries kernel privilege (x86)
     ON_ENTER = enum.auto()  # PyObject *
@@ -138,6 +141,7 @@ class EmulatorFacts:
     privilege: str  # register that tells user from kernel mode
     privilege_mask: int
     privilege_user: int  # value & mask in user mode
+    user_flag: tuple[str, int] | None = field(default=None, kw_only=True)  # (register, mask): also user mode; cleared
     hypercall_register: str
     result_register: str
     target_register: str
@@ -159,6 +163,7 @@ class EmulatorFacts:
     user_context: bool = False  # privilege comes with a (shortened) uc_context (x86)
     context_end: str = ""  # last register of the shortened context
     context_tail: int = 0
+    marker_register: int = 0  # unicorn's number of the first debug register (x86)
     syscall_insn_hook: int = 0  # unicorn instruction number (x86 syscall)
     syscall_insn_size: int = 0  # bytes to add to the pc that the hook sees
     syscall_pc_after: bool = True  # intr hook sees the pc after the instruction
@@ -329,6 +334,12 @@ class _Generator:
         value = f.let("load i64, ptr %slot")
         value = f.let(f"and i64 {value}, {facts.privilege_mask}")
         result = f.let(f"icmp eq i64 {value}, {facts.privilege_user}")
+        if facts.user_flag is not None:
+            register, mask = facts.user_flag
+            f.do("store i64 0, ptr %slot")
+            f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[register]}, ptr %slot")
+            flag = f.let(f"and i64 {f.let('load i64, ptr %slot')}, {mask}")
+            result = f.let(f"or i1 {result}, {f.let(f'icmp ne i64 {flag}, 0')}")
         f.do(f"ret i1 {result}")
         return f.text()
 
@@ -484,7 +495,24 @@ class _Generator:
         f.do(f"store i32 {f.let('load i32, ptr %perms')}, ptr {at}")
         f.do("ret i8 1")
 
-        f.label("refuse")  # error code bits as x86: PROT 1, WRITE 2, USER 4, EXEC 16; 32 marks it valid
+        # An illegal instruction at the start of a page makes an empty translation block, whose "second page" is the page
+        # before.  Let that lookup succeed; the block then raises its exception, and the next handler flushes.
+        f.label("refuse")
+        fetch = f.let(f"icmp eq i32 %type, {UC_MEM_FETCH}")
+        f.branch(fetch, "empty_block", "refused")
+        f.label("empty_block")
+        f.do("%slot = alloca i64")
+        f.do("store i64 0, ptr %slot")
+        f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[self.facts.pc]}, ptr %slot")
+        next_page = f.let("add i64 %vaddr, 4096")
+        at_start = f.let(f"icmp eq i64 {f.let('load i64, ptr %slot')}, {next_page}")
+        f.branch(f.let(f"and i1 {at_start}, {user}"), "lend", "refused")
+        f.label("lend")
+        f.do(f"store i64 {f.word('%blk', Word.ZERO_PAGE)}, ptr %paddr")
+        f.do(f"store i32 {UC_PROT_READ | UC_PROT_EXEC}, ptr %perms")
+        f.set_word("%blk", Word.TLB_DIRTY, "1")
+        f.goto("grant")
+        f.label("refused")  # error code bits as x86: PROT 1, WRITE 2, USER 4, EXEC 16; 32 marks it valid
         f.set_word("%blk", Word.FAULT_ADDRESS, "%vaddr")
         entry = f.let("load i64, ptr %pte")
         code = f.let(f"and i64 {entry}, 1")
@@ -655,6 +683,11 @@ class _Generator:
         pc = f.let(f"add i64 {pc}, %adjust")
         self._put(f, host, pc_row.field, pc)
         f.set_word("%blk", Word.VALUES + regs.index[facts.pc], pc)
+        if facts.user_flag is not None:
+            register, mask = facts.user_flag
+            row = next(row for _, row in regs.rows if row.register == register)
+            value = f.let(f"and i64 {f.word('%blk', Word.VALUES + regs.index[register])}, {~mask}")
+            self._put(f, host, row.field, value)
         f.branch(f.let(f"icmp eq i64 %role, {int(Role.SYSCALL)}"), "syscall", "trap")
         f.label("syscall")
         self._fill_fields(f, host, facts.syscall_fill)
@@ -872,6 +905,8 @@ class _Generator:
         f.branch(user, "up", "crash")
         f.label("up")
         f.set_word("%blk", Word.TRAPPED, "1")
+        if self.facts.user_context:
+            self._forget_exception(f)
         role = f.let("call i64 @refine_role(ptr %uc, i64 %blk, i64 %role)") if self.facts.trap_opcodes else "%role"
         f.do(f"call void @enter(i64 %blk, i64 {role}, i64 %intno, i64 0, i64 %adjust, i64 0)")
         f.do("ret void")
@@ -880,6 +915,13 @@ class _Generator:
         f.call(self.c["uc_emu_stop"], "i32", "ptr %uc")
         f.do("ret void")
         return (self.refine_role() if self.facts.trap_opcodes else "") + f.text()
+
+    def _forget_exception(self, f: _Function) -> None:
+        """x86: the emulator thinks that an exception is being delivered, and would make the next one a double fault."""
+        context = f.let(f"inttoptr i64 {f.word('%blk', Word.SPARE_CONTEXT)} to ptr")
+        f.call(self.c["uc_context_save"], "i32", f"ptr %uc, ptr {context}")
+        f.store(f.word("%blk", Word.OLD_EXCEPTION), "-1", "i32")
+        f.call(self.c["uc_context_restore"], "i32", f"ptr %uc, ptr {context}")
 
     def refine_role(self) -> str:
         """The role that the instruction at the user's pc asks for, where the trap number does not tell."""
@@ -1090,20 +1132,7 @@ class _Generator:
         clean = f.let(f"and i64 {code}, 31")
         clean = f.let(f"or i64 {clean}, 4")
         address = f.word("%blk", Word.FAULT_ADDRESS)
-        # An illegal instruction at the start of a page makes an empty translation block, whose "second page" is the
-        # page before: the emulator then reports a fetch fault there.
-        f.do("store i64 0, ptr %slot")
-        f.call(c["uc_reg_read"], "i32", f"ptr {uc}, i32 {self.ids[self.facts.pc]}, ptr %slot")
-        pc_page = f.let(f"and i64 {f.let('load i64, ptr %slot')}, -4096")
-        before = f.let(f"icmp ult i64 {address}, {pc_page}")
-        is_fetch = f.let(f"icmp ne i64 {f.let(f'and i64 {code}, 16')}, 0")
-        f.branch(f.let(f"and i1 {before}, {is_fetch}"), "empty_block", "page_fault")
-        f.label("empty_block")
-        role = str(int(Role.UNDEFINED))
-        if self.facts.trap_opcodes:
-            role = f.let(f"call i64 @refine_role(ptr {uc}, i64 %blk, i64 {role})")
-        f.do(f"call void @enter(i64 %blk, i64 {role}, i64 6, i64 0, i64 0, i64 0)")
-        f.goto("again")
+        f.goto("page_fault")
         f.label("page_fault")
         f.do(f"call void @enter(i64 %blk, i64 {int(Role.PAGE_FAULT)}, i64 {clean}, i64 {address}, i64 0, i64 0)")
         f.goto("again")
