@@ -60,6 +60,11 @@ def tnum_add(a: Tnum, b: Tnum) -> Tnum:
     """a + b: a bit is unknown where a carry may or may not arrive."""
     if not a[1] and not b[1]:
         return ((a[0] + b[0]) & U64, 0)
+    return add_uncertain(a, b)
+
+
+def add_uncertain(a: Tnum, b: Tnum) -> Tnum:
+    """The same for any two numbers: whatever carry an unknown bit can cause, its sum can show."""
     value = a[0] + b[0]
     carries = (a[1] + b[1] + value) ^ value
     mask = (carries | a[1] | b[1]) & U64
