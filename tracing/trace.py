@@ -354,34 +354,22 @@ class TracePipe:
             raise WouldBlock(PIPE_KEY)
         data = self._lines(min(size, PAGE_SIZE - 1))
         self.read_something = True
-        data, self.left = data[:size], data[size:]
+        if len(data) > size:
+            data, self.left = data[:size], data[size:] + self.left
         return data
 
     def _lines(self, room: int) -> bytes:
-        """Whole lines, at least one, as many as fit."""
+        """Whole lines, at least one, as many as fit; one that does not is kept for the next read."""
         out = bytearray()
         array = self.array
-        pending = None
-        while True:
-            event = array.buffer.consume(self.cpu) if pending is None else pending
-            if event is None:
-                return bytes(out)
+        while (event := array.buffer.consume(self.cpu)) is not None:
             text = f"CPU:{event.cpu} [LOST {event.lost} EVENTS]\n" if event.lost else ""
             line = (text + array.line(event)).encode("latin-1", "replace")
+            if out and len(out) + len(line) > room:
+                self.left = line
+                break
             out += line
-            following = self._peek_length()
-            if following is None or len(out) + following > room:
-                return bytes(out)
-
-    def _peek_length(self) -> int | None:
-        """Length of the next line without consuming it, None if there is none."""
-        best: Event | None = None
-        buffer = self.array.buffer
-        for known in buffer.cpus if self.cpu is None else (buffer.cpus[self.cpu],):
-            event = known.peek()
-            if event is not None and (best is None or event.ts < best.ts):
-                best = event
-        return None if best is None else len(self.array.line(best)) + 32
+        return bytes(out)
 
     def ready(self) -> bool:
         return bool(self.left) or not self.array.buffer.empty(self.cpu)
