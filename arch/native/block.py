@@ -1,0 +1,105 @@
+"""The block: 64-bit words that native code and Python share, one array per CPU."""
+
+from __future__ import annotations
+
+import enum
+
+UC_PROT_READ, UC_PROT_WRITE, UC_PROT_EXEC = 1, 2, 4
+UC_MEM_READ, UC_MEM_WRITE, UC_MEM_FETCH = 16, 17, 18
+UC_ERR_EXCEPTION = 21
+
+MAX_REGISTERS = 64
+WINDOW_SIZE = 1 << 16  # bytes of the window through which translated code is dropped
+
+
+class Word(enum.IntEnum):
+    """Words of a CPU's block."""
+
+    UC = 0  # uc_engine *
+    HOST = enum.auto()  # host address of physical address 0
+    PHYS_SIZE = enum.auto()
+    DIRECT = enum.auto()  # kernel map, see memory.KernelMap
+    TEXT_BASE = enum.auto()
+    TEXT_SIZE = enum.auto()
+    TEXT_PHYS = enum.auto()
+    VMALLOC_START = enum.auto()
+    VMALLOC_SIZE = enum.auto()
+    VMALLOC_ROOT = enum.auto()  # physical address of a page table root; 0: none
+    USER_END = enum.auto()
+    USER_ROOT = enum.auto()
+    CODE_PAGES = enum.auto()  # host address of PhysicalMemory.code_pages
+    WINDOW = enum.auto()  # virtual window for dropping translated code of any physical page
+    WINDOW_PHYS = enum.auto()  # what the window shows; 0: window closed
+    WORK = enum.auto()  # units executed in user mode
+    DEADLINE = enum.auto()  # stop when WORK reaches it
+    REASON = enum.auto()  # Reason: why the emulation stopped
+    FAULT_ADDRESS = enum.auto()
+    FAULT_CODE = enum.auto()  # error code; 0: no fault noted
+    TRAP = enum.auto()  # trap number of the last trap
+    GDT = enum.auto()  # page of the descriptor table: segment loads in user mode may read it; 0: none
+    ZERO_PAGE = enum.auto()  # physical address of a page of zeros
+    SPARE_CONTEXT = enum.auto()  # uc_context * to move the whole CPU out and in again (x86)
+    OLD_EXCEPTION = enum.auto()  # host address of the pending-exception field inside it
+    KERNEL_STACK = enum.auto()  # top of the current task's kernel stack
+    CONTEXT = enum.auto()  # uc_context * that carries kernel privilege (x86)
+    ON_ENTER = enum.auto()  # PyObject *
+    ON_RESUME = enum.auto()
+    ON_SWITCH = enum.auto()
+    ENTER_TABLE = enum.auto()  # host address of (PyObject *, number of arguments) by function index; 0: none
+    ENTER_SIZE = enum.auto()  # entries in it
+    UP_EXTRA = enum.auto()  # host address of constant values written on the way up
+    READ_IDS = enum.auto()  # host addresses of the register tables
+    READ_PTRS = enum.auto()
+    HYPER_IDS = enum.auto()
+    HYPER_PTRS = enum.auto()
+    UP_IDS = enum.auto()
+    UP_PTRS = enum.auto()
+    BACK_IDS = enum.auto()
+    BACK_PTRS = enum.auto()
+    WRITE_IDS = enum.auto()  # scratch tables for writing changed registers
+    WRITE_PTRS = enum.auto()
+    SKIP_PROBE = enum.auto()  # address whose probe has run already, when the emulation goes on there; 0: none
+    TLB_DIRTY = enum.auto()  # page tables lost rights: flush before user code runs again
+    TRAPPED = enum.auto()  # a trap was turned into a kernel entry in this emulation
+    ENTRY = enum.auto()  # first of 16 entry addresses, by Role
+    END = 64
+    VALUES = 64  # MAX_REGISTERS values read from registers
+    SCRATCH = VALUES + MAX_REGISTERS  # values written to registers
+    TOTAL = SCRATCH + MAX_REGISTERS
+
+
+class Role(enum.IntEnum):
+    """Ways into the kernel.  Names as in architecture.EntryPoints."""
+
+    SYSCALL = 0
+    PAGE_FAULT = 1
+    TIMER = 2
+    UNDEFINED = 3
+    DIVIDE = 4
+    BREAKPOINT = 5
+    DEBUG = 6
+    PROTECTION = 7
+    FP = 8
+    ALIGNMENT = 9
+    INTERRUPT = 10
+
+
+class Reason(enum.IntEnum):
+    """Why native run() came back."""
+
+    NONE = 0
+    BUDGET = 1
+    STOPPED = 2
+    EXCEPTION = 3  # a Python exception is pending
+    KERNEL_FAULT = 4
+    KERNEL_TRAP = 5
+    RESTART = 7  # Python has to do something between translated blocks
+    ERROR = 6  # unicorn error, number in the low bits: ERROR + 16 * err
+
+
+if Word.ENTRY + len(Role) > Word.END:
+    raise ValueError("the block has no room for all entry addresses")
+
+# Codes in the hypercall register; what is not negative is the index of a kernel function.
+HYPERCALL_RESUME = -1
+HYPERCALL_SWITCH = -2

@@ -1,0 +1,268 @@
+"""TLB misses, and the count of work: what runs while user code runs."""
+
+from __future__ import annotations
+
+from arch.native.block import (
+    UC_MEM_FETCH,
+    UC_MEM_READ,
+    UC_MEM_WRITE,
+    UC_PROT_EXEC,
+    UC_PROT_READ,
+    UC_PROT_WRITE,
+    WINDOW_SIZE,
+    Reason,
+    Word,
+)
+from arch.native.ir import Function, Writer
+
+
+class TlbWriter(Writer):
+    """fill, block, and what they call."""
+
+    def is_user(self) -> str:
+        """Whether the CPU is in user mode now."""
+        facts = self.facts
+        f = Function("internal i1 @is_user(ptr %uc, i64 %blk)")
+        f.do("%slot = alloca i64")
+        f.do("store i64 0, ptr %slot")
+        f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[facts.privilege]}, ptr %slot")
+        value = f.let("load i64, ptr %slot")
+        value = f.let(f"and i64 {value}, {facts.privilege_mask}")
+        result = f.let(f"icmp eq i64 {value}, {facts.privilege_user}")
+        if facts.user_flag is not None:
+            register, mask = facts.user_flag
+            f.do("store i64 0, ptr %slot")
+            f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[register]}, ptr %slot")
+            flag = f.let(f"and i64 {f.let('load i64, ptr %slot')}, {mask}")
+            result = f.let(f"or i1 {result}, {f.let(f'icmp ne i64 {flag}, 0')}")
+        f.do(f"ret i1 {result}")
+        return f.text()
+
+    def walk(self) -> str:
+        """Page-table entry of an address under a root; 0 when a table is missing.  See arch/mmu.py."""
+        f = Function("internal i64 @walk(i64 %blk, i64 %root, i64 %vaddr)")
+        host = f.word("%blk", Word.HOST)
+        none = f.let("icmp eq i64 %root, 0")
+        f.branch(none, "missing", "level3")
+        f.label("level3")
+        table = "%root"
+        for level in (3, 2, 1, 0):
+            shift = f.let(f"lshr i64 %vaddr, {12 + 9 * level}")
+            index = f.let(f"and i64 {shift}, 511")
+            at = f.let(f"shl i64 {index}, 3")
+            at = f.let(f"add i64 {at}, {table}")
+            at = f.let(f"add i64 {at}, {host}")
+            entry = f.load(at)
+            if level == 0:
+                f.do(f"ret i64 {entry}")
+            else:
+                present = f.let(f"icmp ne i64 {entry}, 0")
+                f.branch(present, f"level{level - 1}", "missing")
+                f.label(f"level{level - 1}")
+                table = f.let(f"and i64 {entry}, -4096")
+        f.label("missing")
+        f.do("ret i64 0")
+        return f.text()
+
+    def fill(self) -> str:
+        """uc_cb_tlbevent_t.  RX for code, RW for data, never W and X at once."""
+        f = Function("i8 @fill(ptr %uc, i64 %vaddr, i32 %type, ptr %out, i64 %blk)")
+        f.do("%perms = alloca i32")
+        f.do("%paddr = alloca i64")
+        f.do("%pte = alloca i64")
+        f.do("store i64 0, ptr %pte")
+        window_phys = f.word("%blk", Word.WINDOW_PHYS)
+        closed = f.let(f"icmp eq i64 {window_phys}, 0")
+        f.branch(closed, "mode", "window")
+        f.label("window")
+        off = f.let(f"sub i64 %vaddr, {f.word('%blk', Word.WINDOW)}")
+        inside = f.let(f"icmp ult i64 {off}, {WINDOW_SIZE}")
+        f.branch(inside, "in_window", "mode")
+        f.label("in_window")
+        f.do(f"store i64 {f.let(f'add i64 {off}, {window_phys}')}, ptr %paddr")
+        f.do(f"store i32 {UC_PROT_READ | UC_PROT_EXEC}, ptr %perms")
+        f.goto("grant")
+
+        f.label("mode")
+        user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
+        f.branch(user, "user", "kernel")
+
+        f.label("kernel")
+        off = f.let(f"sub i64 %vaddr, {f.word('%blk', Word.TEXT_BASE)}")
+        inside = f.let(f"icmp ult i64 {off}, {f.word('%blk', Word.TEXT_SIZE)}")
+        f.branch(inside, "text", "not_text")
+        f.label("text")
+        at = f.let(f"add i64 {off}, {f.word('%blk', Word.TEXT_PHYS)}")
+        f.do(f"store i64 {at}, ptr %paddr")
+        f.do(f"store i32 {UC_PROT_READ | UC_PROT_EXEC}, ptr %perms")
+        f.goto("check")
+        f.label("not_text")
+        off = f.let(f"sub i64 %vaddr, {f.word('%blk', Word.DIRECT)}")
+        inside = f.let(f"icmp ult i64 {off}, {f.word('%blk', Word.PHYS_SIZE)}")
+        f.branch(inside, "direct", "not_direct")
+        f.label("direct")
+        f.do(f"store i64 {off}, ptr %paddr")
+        f.do(f"store i32 {UC_PROT_READ | UC_PROT_WRITE}, ptr %perms")
+        f.goto("check")
+        f.label("not_direct")
+        off = f.let(f"sub i64 %vaddr, {f.word('%blk', Word.VMALLOC_START)}")
+        inside = f.let(f"icmp ult i64 {off}, {f.word('%blk', Word.VMALLOC_SIZE)}")
+        f.branch(inside, "vmalloc", "refuse")
+        f.label("vmalloc")
+        root = f.word("%blk", Word.VMALLOC_ROOT)
+        entry = f.let(f"call i64 @walk(i64 %blk, i64 {root}, i64 {off})")
+        f.do(f"store i64 {entry}, ptr %pte")
+        f.goto("from_pte")
+
+        f.label("user")
+        inside = f.let(f"icmp ult i64 %vaddr, {f.word('%blk', Word.USER_END)}")
+        f.branch(inside, "user_walk", "not_user")
+        f.label("not_user")
+        gdt = f.word("%blk", Word.GDT)
+        is_gdt = f.let(f"icmp eq i64 %vaddr, {gdt}")
+        f.branch(f.let(f"and i1 {is_gdt}, {f.let(f'icmp ne i64 {gdt}, 0')}"), "gdt", "refuse")
+        f.label("gdt")
+        f.do(f"store i64 {f.let('sub i64 %vaddr, ' + f.word('%blk', Word.DIRECT))}, ptr %paddr")
+        f.do(f"store i32 {UC_PROT_READ}, ptr %perms")
+        f.goto("check")
+        f.label("user_walk")
+        root = f.word("%blk", Word.USER_ROOT)
+        entry = f.let(f"call i64 @walk(i64 %blk, i64 {root}, i64 %vaddr)")
+        f.do(f"store i64 {entry}, ptr %pte")
+        f.goto("from_pte")
+
+        f.label("from_pte")
+        entry = f.let("load i64, ptr %pte")
+        present = f.let(f"trunc i64 {entry} to i1")
+        f.branch(present, "is_present", "refuse")
+        f.label("is_present")
+        page = f.let(f"and i64 {entry}, -4096")
+        inside_page = f.let("and i64 %vaddr, 4095")  # emulator pages may be smaller than ours
+        f.do(f"store i64 {f.let(f'or i64 {page}, {inside_page}')}, ptr %paddr")
+        rights = f.let(f"lshr i64 {entry}, 1")  # PTE_READ, WRITE, EXEC are unicorn's bits shifted by one
+        rights = f.let(f"and i64 {rights}, 7")
+        rights32 = f.let(f"trunc i64 {rights} to i32")
+        both = f.let(f"and i32 {rights32}, {UC_PROT_WRITE | UC_PROT_EXEC}")
+        both = f.let(f"icmp eq i32 {both}, {UC_PROT_WRITE | UC_PROT_EXEC}")
+        f.do(f"store i32 {rights32}, ptr %perms")
+        f.branch(both, "write_xor_exec", "check")
+        f.label("write_xor_exec")  # a fetch gets RX, anything else RW
+        fetch = f.let(f"icmp eq i32 %type, {UC_MEM_FETCH}")
+        drop = f.let(f"select i1 {fetch}, i32 {UC_PROT_WRITE}, i32 {UC_PROT_EXEC}")
+        f.do(f"store i32 {f.let(f'xor i32 {rights32}, {drop}')}, ptr %perms")
+        f.goto("check")
+
+        f.label("check")
+        perms = f.let("load i32, ptr %perms")
+        shift = f.let(f"sub i32 %type, {UC_MEM_READ}")
+        need = f.let(f"shl i32 1, {shift}")  # read 1, write 2, fetch 4
+        have = f.let(f"and i32 {perms}, {need}")
+        f.branch(f.let(f"icmp ne i32 {have}, 0"), "grant_code", "refuse")
+
+        f.label("grant_code")  # remember pages that may hold translated code; a write grant drops the translation
+        paddr = f.let("load i64, ptr %paddr")
+        pfn = f.let(f"lshr i64 {paddr}, 12")
+        mark = f.let(f"add i64 {pfn}, {f.word('%blk', Word.CODE_PAGES)}")
+        executable = f.let(f"icmp uge i32 {perms}, {UC_PROT_EXEC}")
+        f.branch(executable, "mark_code", "not_code")
+        f.label("mark_code")
+        f.store(mark, "1", "i8")
+        f.goto("grant")
+        f.label("not_code")
+        writable = f.let(f"and i32 {perms}, {UC_PROT_WRITE}")
+        was = f.load(mark, "i8")
+        is_write = f.let(f"icmp ne i32 {writable}, 0")
+        was_code = f.let(f"icmp ne i8 {was}, 0")
+        f.branch(f.let(f"and i1 {is_write}, {was_code}"), "drop_code", "grant")
+        f.label("drop_code")
+        f.store(mark, "0", "i8")
+        f.set_word("%blk", Word.WINDOW_PHYS, f.let(f"and i64 {paddr}, -4096"))
+        window = f.word("%blk", Word.WINDOW)
+        end = f.let(f"add i64 {window}, 4096")
+        uc = f.let("ptrtoint ptr %uc to i64")
+        f.do(f"call void @drop_code(i64 {uc}, i64 {window}, i64 {end})")
+        f.set_word("%blk", Word.WINDOW_PHYS, "0")
+        f.goto("grant")
+
+        f.label("grant")
+        f.do(f"store i64 {f.let('load i64, ptr %paddr')}, ptr %out")
+        at = f.let("getelementptr i8, ptr %out, i64 8")
+        f.do(f"store i32 {f.let('load i32, ptr %perms')}, ptr {at}")
+        f.do("ret i8 1")
+
+        # An illegal instruction at the start of a page makes an empty translation block, whose "second page" is the page
+        # before.  Let that lookup succeed; the block then raises its exception, and the next handler flushes.
+        f.label("refuse")
+        fetch = f.let(f"icmp eq i32 %type, {UC_MEM_FETCH}")
+        f.branch(fetch, "empty_block", "refused")
+        f.label("empty_block")
+        f.do("%slot = alloca i64")
+        f.do("store i64 0, ptr %slot")
+        f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[self.facts.pc]}, ptr %slot")
+        next_page = f.let("add i64 %vaddr, 4096")
+        at_start = f.let(f"icmp eq i64 {f.let('load i64, ptr %slot')}, {next_page}")
+        f.branch(f.let(f"and i1 {at_start}, {user}"), "lend", "refused")
+        f.label("lend")
+        f.do(f"store i64 {f.word('%blk', Word.ZERO_PAGE)}, ptr %paddr")
+        f.do(f"store i32 {UC_PROT_READ | UC_PROT_EXEC}, ptr %perms")
+        f.set_word("%blk", Word.TLB_DIRTY, "1")
+        f.goto("grant")
+        f.label("refused")  # error code bits as x86: PROT 1, WRITE 2, USER 4, EXEC 16; 32 marks it valid
+        f.set_word("%blk", Word.FAULT_ADDRESS, "%vaddr")
+        entry = f.let("load i64, ptr %pte")
+        code = f.let(f"and i64 {entry}, 1")
+        is_write = f.let(f"icmp eq i32 %type, {UC_MEM_WRITE}")
+        code = f.let(f"or i64 {code}, {f.let(f'select i1 {is_write}, i64 2, i64 0')}")
+        is_fetch = f.let(f"icmp eq i32 %type, {UC_MEM_FETCH}")
+        code = f.let(f"or i64 {code}, {f.let(f'select i1 {is_fetch}, i64 16, i64 0')}")
+        code = f.let(f"or i64 {code}, 32")
+        f.set_word("%blk", Word.FAULT_CODE, code)
+        f.do("ret i8 0")
+        return self.drop_code() + f.text()
+
+    def drop_code(self) -> str:
+        """uc_ctl(REMOVE_CACHE, start, end).  A variadic C function."""
+        control = 9 | (2 << 26) | (1 << 30)  # UC_CTL_TB_REMOVE_CACHE, two arguments, write
+        f = Function("internal void @drop_code(i64 %uc, i64 %start, i64 %end)")
+        pointer = f.let(f"inttoptr i64 {self.c['uc_ctl']} to ptr")
+        f.do(f"call i32 (ptr, i32, ...) {pointer}(ptr {f.let('inttoptr i64 %uc to ptr')}, i32 {control}, "
+             "i64 %start, i64 %end)")  # fmt: skip
+        f.do("ret void")
+        return f.text()
+
+    def settle(self) -> str:
+        """After Python ran: flush the TLB if page tables changed."""
+        control = 11 | (1 << 30)  # UC_CTL_TLB_FLUSH, no arguments, write
+        f = Function("internal void @settle(i64 %blk)")
+        dirty = f.word("%blk", Word.TLB_DIRTY)
+        f.branch(f.let(f"icmp eq i64 {dirty}, 0"), "clean", "flush")
+        f.label("flush")
+        f.set_word("%blk", Word.TLB_DIRTY, "0")
+        pointer = f.let(f"inttoptr i64 {self.c['uc_ctl']} to ptr")
+        uc = f.let(f"inttoptr i64 {f.word('%blk', Word.UC)} to ptr")
+        f.do(f"call i32 (ptr, i32, ...) {pointer}(ptr {uc}, i32 {control})")
+        f.goto("clean")
+        f.label("clean")
+        f.do("ret void")
+        return f.text()
+
+    def block(self) -> str:
+        """uc_cb_hookcode_t on user blocks: count about one unit per instruction (4 bytes), stop at the deadline."""
+        f = Function("void @block(ptr %uc, i64 %addr, i32 %size, i64 %blk)")
+        work = f.word("%blk", Word.WORK)
+        over = f.let(f"icmp uge i64 {work}, {f.word('%blk', Word.DEADLINE)}")
+        f.branch(over, "stop", "count")
+        f.label("count")
+        units = f.let("lshr i32 %size, 2")
+        units = f.let(f"zext i32 {units} to i64")
+        units = f.let(f"add i64 {units}, 1")
+        f.set_word("%blk", Word.WORK, f.let(f"add i64 {work}, {units}"))
+        f.do("ret void")
+        f.label("stop")
+        user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
+        f.branch(user, "stop_now", "count")
+        f.label("stop_now")
+        f.set_word("%blk", Word.REASON, str(int(Reason.BUDGET)))
+        f.call(self.c["uc_emu_stop"], "i32", "ptr %uc")
+        f.do("ret void")
+        return f.text()
