@@ -270,7 +270,8 @@ def receive_data(k: Any, sk: Sock, packet: Skb, segment: Segment) -> Any:
 )
 def __tcp_send_ack(k: Any, sk: int, rcv_nxt: int) -> Any:
     """Acknowledge, and tell the window."""
-    yield from transmit(k, k.net.socks[sk], ACK)
+    if sk in k.net.socks:  # the answer to the packet before may have ended it
+        yield from transmit(k, k.net.socks[sk], ACK)
     return 0
 
 
