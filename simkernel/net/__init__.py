@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkernel.net import device, inet, ipv4, packet, raw, socket, sockopt, tcp, transfer, udp
+from simkernel.net import device, inet, ipv4, packet, raw, socket, sockopt, tcp, transfer, udp, unix
 from simkernel.net.state import Net
 
-__all__ = ["Net", "inet", "install", "ipv4", "packet", "raw", "socket", "sockopt", "tcp", "transfer", "udp"]
+__all__ = ["Net", "inet", "install", "ipv4", "packet", "raw", "socket", "sockopt", "tcp", "transfer", "udp", "unix"]
 
 
 def install(k: Any) -> None:

@@ -17,7 +17,7 @@ from arch.errors import (
     ESOCKTNOSUPPORT,
 )
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.net import tcp
+from simkernel.net import tcp, unix
 from simkernel.net.ipv4 import source_for
 from simkernel.net.sock import Sock
 from simkernel.net.socket import (
@@ -40,6 +40,7 @@ from simkernel.net.socket import (
 from simkernel.net.state import (
     AF_INET,
     AF_PACKET,
+    AF_UNIX,
     AF_UNSPEC,
     INADDR_ANY,
     IPPROTO_IP,
@@ -81,7 +82,9 @@ def __sys_socket(k: Any, family: int, type_: int, protocol: int) -> Any:
     source="net/socket.c",
 )
 def __sock_create(k: Any, net: int, family: int, type_: int, protocol: int, res: int, kern: int) -> Any:
-    """The families: IPv4 and packet."""
+    """The families: IPv4, packet and unix."""
+    if family == AF_UNIX:
+        return (yield k.call("unix_create", net, type_, protocol, kern))
     if family == AF_INET:
         return (yield k.call("inet_create", net, type_, protocol, kern))
     if family == AF_PACKET:
@@ -126,7 +129,7 @@ def bind(k: Any, fd: int, umyaddr: int, addrlen: int) -> Any:
     kernel_copy = k.mem.alloc(128)
     k.mem.write(kernel_copy, raw)
     try:
-        name = "inet_bind" if socket_.family == AF_INET else "packet_bind"
+        name = {AF_INET: "inet_bind", AF_UNIX: "unix_bind"}.get(socket_.family, "packet_bind")
         return (yield k.call(name, socket_.addr, kernel_copy, addrlen))
     finally:
         k.mem.free(kernel_copy)
@@ -190,6 +193,8 @@ def packet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
 def listen(k: Any, fd: int, backlog: int) -> Any:
     """Wait for connections."""
     socket_ = socket_of(k, fd)
+    if socket_.family == AF_UNIX:
+        return (yield k.call("unix_listen", socket_.addr, min(backlog & 0xFFFFFFFF, 4096)))
     if socket_.ops is not INET_STREAM:
         return -EOPNOTSUPP
     return (yield k.call("inet_listen", socket_.addr, min(backlog & 0xFFFFFFFF, 4096)))
@@ -235,6 +240,11 @@ def __sys_accept4(k: Any, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flag
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
         return -EINVAL
     listener = socket_of(k, fd)
+    if listener.family == AF_UNIX:
+        new_fd, peer = yield from unix.accept(k, listener, flags)
+        if new_fd >= 0:
+            write_address(k, peer, upeer_sockaddr, upeer_addrlen)
+        return new_fd
     if listener.ops is not INET_STREAM:
         return -EOPNOTSUPP
     if listener.sk.state != TCP_LISTEN:
@@ -250,6 +260,13 @@ def __sys_accept4(k: Any, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flag
     return new_fd
 
 
+# family -> (connection-oriented, datagrams)
+CONNECT = {
+    AF_INET: ("inet_stream_connect", "inet_dgram_connect"),
+    AF_UNIX: ("unix_stream_connect", "unix_dgram_connect"),
+}
+
+
 @syscall("connect", "int fd, struct sockaddr *uservaddr, int addrlen", source="net/socket.c")
 def connect(k: Any, fd: int, uservaddr: int, addrlen: int) -> Any:
     """Connect a socket."""
@@ -263,12 +280,12 @@ def __sys_connect(k: Any, fd: int, uservaddr: int, addrlen: int) -> Any:
     """Copy the address in and connect by protocol."""
     socket_ = socket_of(k, fd)
     raw = read_address(k, uservaddr, addrlen)
-    if socket_.family != AF_INET:
+    if socket_.family not in CONNECT:
         return -EOPNOTSUPP
     kernel_copy = k.mem.alloc(128)
     k.mem.write(kernel_copy, raw)
     try:
-        name = "inet_stream_connect" if socket_.type == SOCK_STREAM else "inet_dgram_connect"
+        name = CONNECT[socket_.family][socket_.type in (SOCK_DGRAM, SOCK_RAW)]
         return (yield k.call(name, socket_.addr, kernel_copy, addrlen, socket_.file.flags))
     finally:
         k.mem.free(kernel_copy)
@@ -312,6 +329,8 @@ def inet_dgram_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int)
 def shutdown(k: Any, fd: int, how: int) -> Any:
     """Close one or both directions; ENOTCONN, EINVAL."""
     socket_ = socket_of(k, fd)
+    if socket_.family == AF_UNIX:
+        return (yield k.call("unix_shutdown", socket_.addr, how))
     if socket_.family != AF_INET:
         return -EOPNOTSUPP
     return (yield k.call("inet_shutdown", socket_.addr, how))
@@ -341,6 +360,9 @@ def inet_shutdown(k: Any, sock: int, how: int) -> Any:
 def getsockname(k: Any, fd: int, usockaddr: int, usockaddr_len: int) -> int:
     """The local address."""
     sk = socket_of(k, fd).sk
+    if isinstance(sk, unix.UnixSock):
+        write_address(k, sk.address, usockaddr, usockaddr_len)
+        return 0
     write_address(k, sockaddr_in(k, sk.laddr, sk.lport), usockaddr, usockaddr_len)
     return 0
 
@@ -349,6 +371,11 @@ def getsockname(k: Any, fd: int, usockaddr: int, usockaddr_len: int) -> int:
 def getpeername(k: Any, fd: int, usockaddr: int, usockaddr_len: int) -> int:
     """The peer's address; ENOTCONN."""
     sk = socket_of(k, fd).sk
+    if isinstance(sk, unix.UnixSock):
+        if sk.peer is None:
+            return -ENOTCONN
+        write_address(k, sk.peer.address, usockaddr, usockaddr_len)
+        return 0
     if not sk.rport or sk.state in (TCP_CLOSE, TCP_SYN_SENT):
         return -ENOTCONN
     write_address(k, sockaddr_in(k, sk.raddr, sk.rport), usockaddr, usockaddr_len)

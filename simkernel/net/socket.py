@@ -30,6 +30,7 @@ from simkernel.net.sock import Sock, unbind
 from simkernel.net.state import (
     AF_INET,
     AF_PACKET,
+    AF_UNIX,
     AF_UNSPEC,
     INADDR_ANY,
     IPPROTO_ICMP,
@@ -111,6 +112,9 @@ class Message:
         self.segments = list(segments)  # (user address, length) to receive into
         self.source = b""
         self.out_flags = 0
+        self.control = b""  # what a sender passes along (SCM_RIGHTS)
+        self.control_room = 0  # bytes the receiver has for the same
+        self.control_out = b""
         k.net.messages[self.addr] = self
 
     def free(self) -> None:
@@ -219,6 +223,10 @@ def parse_sockaddr_in(k: Any, raw: bytes) -> tuple[bytes, int]:
 def sock_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
     """sock_poll(), tcp_poll(), datagram_poll()."""
     sk = file.private_data.sk
+    if sk.family == AF_UNIX:
+        from simkernel.net import unix
+
+        return unix.poll(k, sk, queues)
     if queues is not None:
         queues.append(sk.wq)
     mask = POLLERR if sk.err else 0
@@ -252,6 +260,11 @@ def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
     """Interface queries and the number of readable bytes."""
     sk = file.private_data.sk
     order = k.mem.byteorder
+    if cmd == FIONREAD and sk.family == AF_UNIX:
+        from simkernel.net import unix
+
+        k.put_user(arg, 4, unix.readable_bytes(sk))
+        return 0
     if cmd == FIONREAD:
         packets = list(sk.receive_queue)
         readable = sum(p.len for p in packets) if sk.type == SOCK_STREAM else (packets[0].len if packets else 0)
@@ -287,6 +300,8 @@ def sock_release(k: Any, file: Any) -> Any:
     yield k.call("__sock_release", socket.addr, 0)
 
 
+RELEASE = {AF_INET: "inet_release", AF_PACKET: "packet_release", AF_UNIX: "unix_release"}
+
 SOCKET_FILE_OPS = FileOperations(
     "socket_file_ops",
     read_iter="sock_read_iter",
@@ -303,7 +318,7 @@ SOCKET_FILE_OPS = FileOperations(
 def __sock_release(k: Any, sock: int, inode: int) -> Any:
     """Release by protocol, then the struct socket."""
     socket = k.net.sockets[sock]
-    yield k.call("inet_release" if socket.family == AF_INET else "packet_release", sock)
+    yield k.call(RELEASE[socket.family], sock)
     del k.net.sockets[sock]
     k.mem.free(sock)
     return 0

@@ -19,11 +19,12 @@ from simkernel.net.state import (
 )
 
 
-def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int) -> Any:
+def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int, control: bytes = b"") -> Any:
     """sock_sendmsg() around one message (`yield from`): bytes sent or -errno; EPIPE comes with SIGPIPE."""
     if socket_.file.flags & O_NONBLOCK:
         flags |= MSG_DONTWAIT
     message = Message(k, data, name, flags)
+    message.control = control
     try:
         ret = yield k.call("sock_sendmsg", socket_.addr, message.addr)
     finally:
@@ -33,11 +34,12 @@ def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int) -> Any:
     return ret
 
 
-def receive(k: Any, socket_: Socket, segments: Any, flags: int) -> Any:
+def receive(k: Any, socket_: Socket, segments: Any, flags: int, control_room: int = 0) -> Any:
     """sock_recvmsg() around one message (`yield from`): (bytes or -errno, the message's twin, freed)."""
     if socket_.file.flags & O_NONBLOCK:
         flags |= MSG_DONTWAIT
     message = Message(k, flags=flags, segments=segments)
+    message.control_room = control_room
     try:
         ret = yield k.call("sock_recvmsg", socket_.addr, message.addr, flags)
     finally:
@@ -149,7 +151,10 @@ def sendmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
     fields, segments = read_msghdr(k, msg)
     name = read_address(k, fields["name"], fields["namelen"]) if fields["name"] else b""
     data = b"".join(k.copy_from_user(address, length) for address, length in segments if length)
-    return (yield from send(k, socket_, data, name, flags))
+    control = b""
+    if fields["control"] and fields["controllen"]:
+        control = k.copy_from_user(fields["control"], min(fields["controllen"], 65536))
+    return (yield from send(k, socket_, data, name, flags, control))
 
 
 @syscall("recvmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
@@ -157,13 +162,16 @@ def recvmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
     """Receive and scatter."""
     socket_ = socket_of(k, fd)
     fields, segments = read_msghdr(k, msg)
-    ret, message = yield from receive(k, socket_, segments, flags)
+    room = fields["controllen"] if fields["control"] else 0
+    ret, message = yield from receive(k, socket_, segments, flags, room)
     if ret < 0:
         return ret
+    if message.control_out:
+        k.copy_to_user(fields["control"], message.control_out)
     word = k.arch.model.word
     if fields["name"]:
         write_address(k, message.source, fields["name"], msg + word)
-    k.put_user(msg + 5 * word, word, 0)
+    k.put_user(msg + 5 * word, word, len(message.control_out))
     k.put_user(msg + 6 * word, 4, message.out_flags)
     return ret
 
