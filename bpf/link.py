@@ -22,7 +22,7 @@ class BpfLink:
         self.info = info
         self.id = 0
         self.refs = 0
-        self._detach: Callable[[], None] | None = detach
+        self.detach_fn: Callable[[], None] | None = detach
 
     def get(self) -> None:
         """One more reference."""
@@ -42,8 +42,8 @@ class BpfLink:
 
     def detach_now(self) -> None:
         """The event does not run the program any more."""
-        if self._detach is not None:
-            detach, self._detach = self._detach, None
+        if self.detach_fn is not None:
+            detach, self.detach_fn = self.detach_fn, None
             detach()
 
     def detach(self) -> None:

@@ -52,6 +52,13 @@ class BpfInode(TmpfsInode):
         """Not from user space."""
         raise KernelError(EPERM, "bpffs has no plain files")
 
+    def evict(self) -> None:
+        """bpf_free_inode(): the pin's reference goes."""
+        obj, self.private = self.private, None
+        if obj is not None:
+            obj.release()
+        super().evict()
+
     def pin(self, parent: Dentry, name: str, mode: int, cred: Cred, obj: Any) -> Dentry:
         """bpf_obj_do_pin(): put an object in (the name was looked up and is free)."""
         child = self._new(parent, name, c.S_IFREG | mode, cred)

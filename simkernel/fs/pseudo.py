@@ -440,7 +440,6 @@ READS = (
     ("oom_score_adj_read", "fs/proc/base.c", None, None),
     ("kernfs_fop_read", "fs/kernfs/file.c", None, "5.10"),
     ("kmsg_read", "fs/proc/kmsg.c", None, None),
-    ("bpf_dummy_read", "kernel/bpf/syscall.c", None, None),
 )
 WRITES = (
     ("probes_write", "kernel/trace/trace_kprobe.c", None, None),
@@ -457,7 +456,6 @@ WRITES = (
     ("mem_write", "fs/proc/base.c", None, None),
     ("oom_score_adj_write", "fs/proc/base.c", None, None),
     ("kernfs_fop_write", "fs/kernfs/file.c", None, "5.10"),
-    ("bpf_dummy_write", "kernel/bpf/syscall.c", None, None),
 )
 READ_ITERS = (
     ("seq_read_iter", "fs/seq_file.c", "5.10", None),

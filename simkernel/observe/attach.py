@@ -12,6 +12,7 @@ from typing import Any
 from arch.errors import EINVAL, ENOENT, EOPNOTSUPP, KernelError
 from bpf import uapi
 from bpf.program import BpfProg, trace_call_bpf
+from simkernel.observe import iterators
 from tracing.kprobes import Kprobe, Kretprobe
 
 MASK64 = (1 << 64) - 1
@@ -50,17 +51,22 @@ class Attachments:
         self._depth += 1
         return address
 
-    def run_args(self, prog: BpfProg, args: tuple[int, ...], cookie: int = 0, entry_ip: int = 0) -> int:
-        """Run a program on an array of u64; a program that is already running on this CPU is not run (a miss)."""
+    def run_args(self, prog: BpfProg, args: tuple[int, ...], cookie: int = 0, entry_ip: int = 0, extra: int = 0) -> int:
+        """Run a program on an array of u64; a program that is already running on this CPU is not run (a miss).
+
+        Before the array lie the function's address and the number of arguments, where bpf_get_func_ip() and
+        bpf_get_func_arg_cnt() look for them; `extra` of the values (a return value) are no arguments.
+        """
         key = (prog.id, self.k.rq.cpu)
         if key in self.busy:
             prog.recursion_misses += 1
             return 0
         self.busy.add(key)
+        words = (entry_ip, len(args) - extra, *args)
         order = self.k.mem.byteorder
-        address = self.context(b"".join((arg & MASK64).to_bytes(8, order) for arg in args))
+        address = self.context(b"".join((word & MASK64).to_bytes(8, order) for word in words))
         try:
-            return prog.run64(address, cookie, entry_ip)
+            return prog.run64(address + 16, cookie, entry_ip)
         finally:
             self._depth -= 1
             self.busy.discard(key)
@@ -124,7 +130,7 @@ class Attachments:
             instance.data = read(regs)
 
         def returned(instance: Any, regs: int) -> None:
-            self.run_args(prog, (*instance.data, layout.get(mem, regs, field)), cookie, probe.kp.addr)
+            self.run_args(prog, (*instance.data, layout.get(mem, regs, field)), cookie, probe.kp.addr, 1)
 
         probe = Kretprobe(returned, symbol, entry_handler=entered, maxactive=4096)
         self.tracing.kprobes.register_kretprobe(probe)
@@ -134,7 +140,7 @@ class Attachments:
         read = self._arguments(symbol)
 
         def entered(regs: int) -> object:
-            value = self.run_args(prog, (*read(regs), 0), cookie, probe.addr)
+            value = self.run_args(prog, (*read(regs), 0), cookie, probe.addr, 1)
             if value & 0xFFFFFFFF:
                 self.k.observer.override_return(regs, value)
                 return True
@@ -178,6 +184,14 @@ class Attachments:
         kprobes.register(probe)
         return lambda: kprobes.unregister(probe)
 
+    # ---- iterators ----
+
+    def attach_iter(self, prog: BpfProg, options: Mapping[str, Any]) -> Detach:
+        """Nothing happens until BPF_ITER_CREATE makes a file of the link; that asks for the target again."""
+        if options["target"] not in iterators.TARGETS:
+            raise KernelError(ENOENT, f"no iterator over {options['target']}")
+        return IterTarget(options["target"], bytes(options["info"]))
+
     # ---- perf_event programs ----
 
     def perf_overflow(self, event: Any, regs: int, addr: int, period: int) -> int:
@@ -218,6 +232,16 @@ def parse_fd(text: str) -> int:
     if not -(1 << 31) <= value < 1 << 31:
         raise KernelError(34, "out of range")
     return value
+
+
+class IterTarget:
+    """What an iterator link is about; as the link's detach function it has nothing to undo."""
+
+    def __init__(self, target: str, info: bytes) -> None:
+        self.target, self.info = target, info
+
+    def __call__(self) -> None:
+        """Detached."""
 
 
 class FilterProgram:

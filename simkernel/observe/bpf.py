@@ -20,12 +20,13 @@ from arch.errors import (
 )
 from bpf import uapi
 from bpf.btf import Btf
+from bpf.maps.base import BpfMap
 from bpf.program import BpfProg
 from bpf.system import Bpf
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import to_str
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.observe import perf
+from simkernel.observe import iterators, perf
 from simkernel.observe.attach import Attachments
 from simkernel.observe.btf import vmlinux
 from tracing.perf import PerfEvent
@@ -49,14 +50,14 @@ PROG_TYPE_OF_EVENT = {
 class Attached:
     """A program on a perf event: the tracing floor's AttachedProgram."""
 
-    def __init__(self, prog: BpfProg, cookie: int = 0) -> None:
+    def __init__(self, prog: BpfProg, cookie: int = 0, entry_ip: int = 0) -> None:
         prog.get()
-        self.prog, self.cookie = prog, cookie
+        self.prog, self.cookie, self.entry_ip = prog, cookie, entry_ip
         self.id = prog.id
 
     def run(self, ctx: int) -> int:
-        """With this attachment's cookie."""
-        return self.prog.run(ctx, self.cookie)
+        """With this attachment's cookie, and the probed address for bpf_get_func_ip()."""
+        return self.prog.run(ctx, self.cookie, self.entry_ip)
 
     def release(self) -> None:
         """Detached."""
@@ -69,9 +70,12 @@ class BpfSide:
     k: Any
     tracing: Any
     bpf: Bpf
+    mem: Any
 
     def init_bpf(self) -> None:
         """At boot."""
+        self.seq_files: dict[int, Any] = {}  # struct seq_file -> iterator file
+        self.sessions = 0
         self.bpf = Bpf(self)
         self.attachments = Attachments(self.k)
 
@@ -91,6 +95,26 @@ class BpfSide:
         dev = self.k.net.devices.get(ifindex)
         return dev.addr if dev is not None else 0
 
+    def iter_create(self, link: Any) -> iterators.IterFile:
+        """BPF_ITER_CREATE."""
+        self.sessions += 1
+        return iterators.IterFile(self.k, link, link.detach_fn.target, link.detach_fn.info, self.sessions)
+
+    def seq_write(self, seq: int, data: bytes) -> None:
+        iterators.write_text(self.k, seq, data)
+
+    def task_fd(self, pid: int, fd: int) -> Any:
+        """The object behind another task's descriptor; EBADF."""
+        file = self.k.vfs.file_of(self.k, self.k.find_task(pid), fd)
+        return file.private_data if file.private_data is not None else file
+
+    def load_packet(self, skb: int, off: int, size: int) -> int:
+        """LD_ABS and LD_IND: bytes of a packet in network order, -1 beyond its end."""
+        packet = self.k.net.skbs.get(skb)
+        if packet is None or off < 0 or off + size > packet.len:
+            return -1
+        return int.from_bytes(packet.read(packet.data + off, size), "big")
+
     def hook_perf(self) -> None:
         """After tracing is there: programs on perf events."""
         core = self.tracing.perf
@@ -103,7 +127,18 @@ class BpfSide:
     def fd_install(self, obj: Any, name: str, flags: int) -> int:
         if isinstance(obj, BpfProg):
             self._printk_wanted(obj)
-        return int(self.k.vfs.anon_inode_getfd(self.k, name, BPF_FOPS, obj, O_RDWR | O_CLOEXEC | flags))
+        elif isinstance(obj, BpfMap):
+            self._describe_map(obj)
+        fops = ITER_FOPS if isinstance(obj, iterators.IterFile) else BPF_FOPS
+        return int(self.k.vfs.anon_inode_getfd(self.k, name, fops, obj, flags))
+
+    def _describe_map(self, new: BpfMap) -> None:
+        """id and name into the struct bpf_map, which iterators show."""
+        view = self.k.view(new.address, "struct bpf_map")
+        if self.k.types.has_member("struct bpf_map", "id"):
+            view.id = new.id
+        if new.name and self.k.types.has_member("struct bpf_map", "name"):
+            self.mem.write(view.address_of("name"), new.name.encode()[:15] + b"\0")
 
     def _printk_wanted(self, prog: BpfProg) -> None:
         """bpf_get_trace_printk_proto(): a program that may print turns the event bpf_trace_printk on."""
@@ -227,14 +262,14 @@ class BpfSide:
         """PERF_EVENT_IOC_SET_BPF: the program behind a descriptor, of the type that this event takes."""
         prog = self.bpf.prog_of_fd(fd)
         self.check_event_program(prog, event, kind)
-        return Attached(prog)
+        return Attached(prog, 0, probe_address(event))
 
     def check_event_program(self, prog: BpfProg, event: PerfEvent, kind: str) -> None:
         """perf_event_set_bpf_prog(): EINVAL for another type; EACCES where it reads beyond the record."""
         if prog.type != PROG_TYPE_OF_EVENT[kind]:
             raise KernelError(EINVAL, f"a program of another type than {kind} events take")
         found = event.trace_event
-        limit = getattr(prog.verdict, "max_ctx_offset", 0)
+        limit = prog.max_ctx_offset
         if kind in ("tracepoint", "syscall") and found is not None and limit > context_size(found):
             raise KernelError(EACCES, "the program reads beyond the event's record")
 
@@ -256,7 +291,7 @@ class BpfSide:
         self.check_event_program(prog, event, kind)
         if event.program is not None:
             raise KernelError(EEXIST, "the event has a program")
-        attached = Attached(prog, cookie)
+        attached = Attached(prog, cookie, probe_address(event))
         if event.trace_event is not None:
             event.trace_event.add_bpf(attached.run)
         event.program = attached
@@ -274,6 +309,12 @@ class BpfSide:
 
     def bpf_symbols_changed(self) -> None:
         """Programs in /proc/kallsyms are read from the table of programs when asked for."""
+
+
+def probe_address(event: PerfEvent) -> int:
+    """Where the kprobe of a perf event sits; 0 for other events."""
+    probes = getattr(event.trace_event, "probes", ())
+    return int(probes[0].kp.addr) if probes and hasattr(probes[0], "kp") else 0
 
 
 def context_size(event: Any) -> int:
@@ -333,12 +374,19 @@ BPF_FOPS = FileOperations(
     "ssize_t bpf_dummy_read(struct file *filp, char *buf, size_t siz, loff_t *ppos)", source="kernel/bpf/syscall.c"
 )
 def bpf_dummy_read(k: Any, filp: int, buf: int, siz: int, ppos: int) -> int:
-    """Maps and programs are not read; iterators are."""
-    obj = k.vfs.files[filp].private_data
-    read = getattr(obj, "read", None)
-    if read is None:
-        return -EINVAL
-    data = read(k.vfs.files[filp], siz)
+    """Maps and programs are not read."""
+    return -EINVAL
+
+
+ITER_FOPS = FileOperations("bpf_iter_fops", read="bpf_seq_read", llseek="no_llseek", release=bpf_release)
+
+
+@kernel_function(
+    "ssize_t bpf_seq_read(struct file *file, char *buf, size_t size, loff_t *ppos)", source="kernel/bpf/bpf_iter.c"
+)
+def bpf_seq_read(k: Any, file: int, buf: int, size: int, ppos: int) -> int:
+    """Iterators: reading runs the program."""
+    data = k.vfs.files[file].private_data.read(size)
     k.copy_to_user(buf, data)
     return len(data)
 

@@ -1,0 +1,138 @@
+"""BPF iterators: files whose reading runs a program once for every object of a kind.  kernel/bpf/bpf_iter.c, task_iter.c.
+
+The program's context is a struct bpf_iter__KIND in kernel memory: a struct bpf_iter_meta with a struct seq_file, then the
+object, NULL in the last call.  What the program prints with bpf_seq_printf() is what read(2) gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from arch.errors import EINVAL, ENOENT, KernelError
+
+Row = dict[str, int]  # member of the context -> value
+
+
+def tasks(k: Any, info: bytes) -> Iterator[Row]:
+    """Every thread, by pid; `info` may name one by tid or pid (union bpf_iter_link_info.task)."""
+    order = k.mem.byteorder
+    tid, pid = int.from_bytes(info[:4], order), int.from_bytes(info[4:8], order)
+    for number in sorted(k.tasks):
+        task = k.tasks[number]
+        if (tid and task.pid != tid) or (pid and task.tgid != pid):
+            continue
+        yield {"task": task.addr}
+
+
+def task_files(k: Any, info: bytes) -> Iterator[Row]:
+    """Every open file of every process."""
+    for row in tasks(k, info):
+        task = k.task_at(row["task"])
+        if task.files is None or task.tgid != task.pid:
+            continue
+        for fd in sorted(task.files.fds):
+            yield {**row, "fd": fd, "file": task.files.fds[fd].addr}
+
+
+def task_vmas(k: Any, info: bytes) -> Iterator[Row]:
+    """Every area of every address space."""
+    for row in tasks(k, info):
+        task = k.task_at(row["task"])
+        if task.mm is None or task.tgid != task.pid:
+            continue
+        for vma in task.mm.vmas:
+            yield {**row, "vma": vma.addr}
+
+
+def bpf_maps(k: Any, info: bytes) -> Iterator[Row]:
+    """Every map, by id."""
+    for number in sorted(k.observer.bpf.maps.objects):
+        yield {"map": k.observer.bpf.maps.objects[number].address}
+
+
+def kernel_symbols(k: Any, info: bytes) -> Iterator[Row]:
+    """Every symbol of kallsyms, in the struct kallsym_iter that the context points to."""
+    view = k.new("struct kallsym_iter")
+    names = {member.name for member in k.types.struct("struct kallsym_iter").flat_members()}
+    try:
+        for position, symbol in enumerate(sorted(k.symbols, key=lambda s: s.address)):
+            view.pos = position
+            view.value = symbol.address
+            view.type = ord(symbol.kind)
+            k.mem.write(view.address_of("name"), symbol.name.encode()[:127] + b"\0")
+            if "show_value" in names:
+                view.show_value = 1
+            yield {"ksym": view.addr}
+    finally:
+        k.mem.free(view.addr)
+
+
+#  target -> (C type of the context, objects).  kernel/bpf/: bpf_iter_reg_target()
+TARGETS: dict[str, tuple[str, Callable[[Any, bytes], Iterator[Row]]]] = {
+    "task": ("struct bpf_iter__task", tasks),
+    "task_file": ("struct bpf_iter__task_file", task_files),
+    "task_vma": ("struct bpf_iter__task_vma", task_vmas),
+    "bpf_map": ("struct bpf_iter__bpf_map", bpf_maps),
+    "ksym": ("struct bpf_iter__ksym", kernel_symbols),
+}
+
+
+class IterFile:
+    """What BPF_ITER_CREATE gives: reading runs the program until there is text, or the objects are at an end."""
+
+    def __init__(self, k: Any, link: Any, target: str, info: bytes, session: int) -> None:
+        if target not in TARGETS:
+            raise KernelError(ENOENT, f"no iterator over {target}")
+        self.k, self.link = k, link
+        self.ctype, source = TARGETS[target]
+        self.rows = source(k, info)
+        self.text = b""
+        self.done = False
+        self.number = 0
+        self.session = session
+        self.seq = k.new("struct seq_file")
+        self.meta = k.new("struct bpf_iter_meta")
+        self.context = k.new(self.ctype)
+        self.meta.seq = self.seq.addr
+        self.meta.session_id = session
+        self.context.meta = self.meta.addr
+        k.observer.seq_files[self.seq.addr] = self
+        link.get()
+
+    def read(self, size: int) -> bytes:
+        """The next bytes of text."""
+        while len(self.text) < size and not self.done:
+            self.step()
+        data, self.text = self.text[:size], self.text[size:]
+        return data
+
+    def step(self) -> None:
+        """One object: run the program on it; after the last, once with NULL."""
+        row = next(self.rows, None)
+        members = [m.name for m in self.k.types.struct(self.ctype).flat_members() if m.name not in ("", "meta")]
+        for name in members:
+            setattr(self.context, name, 0 if row is None else row.get(name, 0))
+        self.meta.seq_num = self.number
+        before = self.text
+        result = self.link.prog.run(self.context.addr)
+        if result == 1:  # BPF_ITER: stop_err -EAGAIN, show this object again; here it is skipped, and its text dropped
+            self.text = before
+        self.number += 1
+        self.done = row is None
+
+    def release(self) -> None:
+        """The last descriptor is closed."""
+        self.rows.close()  # type: ignore[attr-defined]
+        self.k.observer.seq_files.pop(self.seq.addr, None)
+        for view in (self.seq, self.meta, self.context):
+            self.k.mem.free(view.addr)
+        self.link.put()
+
+
+def write_text(k: Any, seq: int, data: bytes) -> None:
+    """seq_write(): text of the iterator whose struct seq_file this is."""
+    file = k.observer.seq_files.get(seq)
+    if file is None:
+        raise KernelError(EINVAL, "no such struct seq_file")
+    file.text += data

@@ -1,0 +1,22 @@
+"""Kernel functions are declared once: a second declaration of a name would silently lose against the first."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from simkernel import block, fs, mm, net, observe
+from simkernel.kernel import kernel, kfunc
+from simkernel.versions import KernelVersion
+
+ALL = (block, fs, mm, net, observe, kernel)
+
+
+@pytest.mark.parametrize("version", ["3.20-rfc", "4.1", "4.19", "5.10", "5.15", "6.1"])
+def test_no_symbol_is_declared_twice(version: str) -> None:
+    v = KernelVersion.parse(version)
+    symbols = Counter(f.name_in(v) for f in kfunc.KERNEL_FUNCTIONS if f.exists_in(v))
+    assert [name for name, count in symbols.items() if count > 1] == []
+    calls = Counter(s.name for s in kfunc.SYSCALLS if s.exists_in(v))
+    assert [name for name, count in calls.items() if count > 1] == []
