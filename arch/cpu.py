@@ -1,4 +1,4 @@
-"""The CPU: one unicorn instance per machine, crossed through native trampolines only (arch/native.py).
+"""The CPU: one unicorn instance per machine, crossed through native trampolines only (arch/native/).
 
 How one run looks from above:
 

@@ -1,7 +1,7 @@
 """The MMU: page tables of user address spaces, and Python's view of user memory.
 
 A user address space is a radix tree of page tables that lives in simulated physical memory: four levels of 512
-64-bit entries, the same on every architecture, because only our own TLB fill (arch/native.py) walks it.  Python changes
+64-bit entries, the same on every architecture, because only our own TLB fill (arch/native/) walks it.  Python changes
 them here.  After a change that takes rights away, cached translations must go: `AddressSpace` marks itself dirty and
 the CPU flushes before it runs user code again (`Cpu.run`, and at once through `on_change`).
 """

@@ -71,49 +71,56 @@ class TlbWriter(Writer):
         f.do("%paddr = alloca i64")
         f.do("%pte = alloca i64")
         f.do("store i64 0, ptr %pte")
-        window_phys = f.word("%blk", Word.WINDOW_PHYS)
-        closed = f.let(f"icmp eq i64 {window_phys}, 0")
-        f.branch(closed, "mode", "window")
-        f.label("window")
-        off = f.let(f"sub i64 %vaddr, {f.word('%blk', Word.WINDOW)}")
-        inside = f.let(f"icmp ult i64 {off}, {WINDOW_SIZE}")
-        f.branch(inside, "in_window", "mode")
-        f.label("in_window")
-        f.do(f"store i64 {f.let(f'add i64 {off}, {window_phys}')}, ptr %paddr")
-        f.do(f"store i32 {UC_PROT_READ | UC_PROT_EXEC}, ptr %perms")
-        f.goto("grant")
-
+        self._fill_window(f, otherwise="mode")
         f.label("mode")
         user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
         f.branch(user, "user", "kernel")
+        self._fill_kernel(f)
+        self._fill_user(f)
+        self._fill_from_entry(f)
+        self._fill_grant(f)
+        self._fill_refuse(f, user)
+        return self.drop_code() + f.text()
 
+    @staticmethod
+    def _answer(f: Function, paddr: str, rights: int, go_on: str) -> None:
+        """Propose a page and rights."""
+        f.do(f"store i64 {paddr}, ptr %paddr")
+        f.do(f"store i32 {rights}, ptr %perms")
+        f.goto(go_on)
+
+    @staticmethod
+    def _within(f: Function, start: Word, size: Word | int, yes: str, no: str) -> str:
+        """Branch on whether the address lies in a range of the block; returns the offset in it."""
+        off = f.let(f"sub i64 %vaddr, {f.word('%blk', start)}")
+        limit = f.word("%blk", size) if isinstance(size, Word) else str(size)
+        f.branch(f.let(f"icmp ult i64 {off}, {limit}"), yes, no)
+        f.label(yes)
+        return off
+
+    def _fill_window(self, f: Function, otherwise: str) -> None:
+        """While the window is open, it shows some physical page, in either mode."""
+        shown = f.word("%blk", Word.WINDOW_PHYS)
+        f.branch(f.let(f"icmp eq i64 {shown}, 0"), otherwise, "window")
+        f.label("window")
+        off = self._within(f, Word.WINDOW, WINDOW_SIZE, "in_window", otherwise)
+        self._answer(f, f.let(f"add i64 {off}, {shown}"), UC_PROT_READ | UC_PROT_EXEC, "grant")
+
+    def _fill_kernel(self, f: Function) -> None:
+        """Kernel mode: text, direct map, vmalloc area; never user memory."""
         f.label("kernel")
-        off = f.let(f"sub i64 %vaddr, {f.word('%blk', Word.TEXT_BASE)}")
-        inside = f.let(f"icmp ult i64 {off}, {f.word('%blk', Word.TEXT_SIZE)}")
-        f.branch(inside, "text", "not_text")
-        f.label("text")
+        off = self._within(f, Word.TEXT_BASE, Word.TEXT_SIZE, "text", "not_text")
         at = f.let(f"add i64 {off}, {f.word('%blk', Word.TEXT_PHYS)}")
-        f.do(f"store i64 {at}, ptr %paddr")
-        f.do(f"store i32 {UC_PROT_READ | UC_PROT_EXEC}, ptr %perms")
-        f.goto("check")
+        self._answer(f, at, UC_PROT_READ | UC_PROT_EXEC, "check")
         f.label("not_text")
-        off = f.let(f"sub i64 %vaddr, {f.word('%blk', Word.DIRECT)}")
-        inside = f.let(f"icmp ult i64 {off}, {f.word('%blk', Word.PHYS_SIZE)}")
-        f.branch(inside, "direct", "not_direct")
-        f.label("direct")
-        f.do(f"store i64 {off}, ptr %paddr")
-        f.do(f"store i32 {UC_PROT_READ | UC_PROT_WRITE}, ptr %perms")
-        f.goto("check")
+        off = self._within(f, Word.DIRECT, Word.PHYS_SIZE, "direct", "not_direct")
+        self._answer(f, off, UC_PROT_READ | UC_PROT_WRITE, "check")
         f.label("not_direct")
-        off = f.let(f"sub i64 %vaddr, {f.word('%blk', Word.VMALLOC_START)}")
-        inside = f.let(f"icmp ult i64 {off}, {f.word('%blk', Word.VMALLOC_SIZE)}")
-        f.branch(inside, "vmalloc", "refuse")
-        f.label("vmalloc")
-        root = f.word("%blk", Word.VMALLOC_ROOT)
-        entry = f.let(f"call i64 @walk(i64 %blk, i64 {root}, i64 {off})")
-        f.do(f"store i64 {entry}, ptr %pte")
-        f.goto("from_pte")
+        off = self._within(f, Word.VMALLOC_START, Word.VMALLOC_SIZE, "vmalloc", "refuse")
+        self._walk_from(f, Word.VMALLOC_ROOT, off)
 
+    def _fill_user(self, f: Function) -> None:
+        """User mode: the current page tables, and the descriptor table, which segment loads read (x86)."""
         f.label("user")
         inside = f.let(f"icmp ult i64 %vaddr, {f.word('%blk', Word.USER_END)}")
         f.branch(inside, "user_walk", "not_user")
@@ -122,76 +129,71 @@ class TlbWriter(Writer):
         is_gdt = f.let(f"icmp eq i64 %vaddr, {gdt}")
         f.branch(f.let(f"and i1 {is_gdt}, {f.let(f'icmp ne i64 {gdt}, 0')}"), "gdt", "refuse")
         f.label("gdt")
-        f.do(f"store i64 {f.let('sub i64 %vaddr, ' + f.word('%blk', Word.DIRECT))}, ptr %paddr")
-        f.do(f"store i32 {UC_PROT_READ}, ptr %perms")
-        f.goto("check")
+        self._answer(f, f.let("sub i64 %vaddr, " + f.word("%blk", Word.DIRECT)), UC_PROT_READ, "check")
         f.label("user_walk")
-        root = f.word("%blk", Word.USER_ROOT)
-        entry = f.let(f"call i64 @walk(i64 %blk, i64 {root}, i64 %vaddr)")
+        self._walk_from(f, Word.USER_ROOT, "%vaddr")
+
+    @staticmethod
+    def _walk_from(f: Function, root: Word, address: str) -> None:
+        entry = f.let(f"call i64 @walk(i64 %blk, i64 {f.word('%blk', root)}, i64 {address})")
         f.do(f"store i64 {entry}, ptr %pte")
         f.goto("from_pte")
 
+    def _fill_from_entry(self, f: Function) -> None:
+        """Page and rights of a page-table entry; of a page with W and X, stores get RW and all else RX."""
         f.label("from_pte")
         entry = f.let("load i64, ptr %pte")
-        present = f.let(f"trunc i64 {entry} to i1")
-        f.branch(present, "is_present", "refuse")
+        f.branch(f.let(f"trunc i64 {entry} to i1"), "is_present", "refuse")
         f.label("is_present")
         page = f.let(f"and i64 {entry}, -4096")
         inside_page = f.let("and i64 %vaddr, 4095")  # emulator pages may be smaller than ours
         f.do(f"store i64 {f.let(f'or i64 {page}, {inside_page}')}, ptr %paddr")
         rights = f.let(f"lshr i64 {entry}, 1")  # PTE_READ, WRITE, EXEC are unicorn's bits shifted by one
-        rights = f.let(f"and i64 {rights}, 7")
-        rights32 = f.let(f"trunc i64 {rights} to i32")
-        both = f.let(f"and i32 {rights32}, {UC_PROT_WRITE | UC_PROT_EXEC}")
+        rights = f.let(f"trunc i64 {f.let(f'and i64 {rights}, 7')} to i32")
+        both = f.let(f"and i32 {rights}, {UC_PROT_WRITE | UC_PROT_EXEC}")
         both = f.let(f"icmp eq i32 {both}, {UC_PROT_WRITE | UC_PROT_EXEC}")
-        f.do(f"store i32 {rights32}, ptr %perms")
+        f.do(f"store i32 {rights}, ptr %perms")
         f.branch(both, "write_xor_exec", "check")
-        f.label("write_xor_exec")  # a fetch gets RX, anything else RW
-        fetch = f.let(f"icmp eq i32 %type, {UC_MEM_FETCH}")
-        drop = f.let(f"select i1 {fetch}, i32 {UC_PROT_WRITE}, i32 {UC_PROT_EXEC}")
-        f.do(f"store i32 {f.let(f'xor i32 {rights32}, {drop}')}, ptr %perms")
+        f.label("write_xor_exec")
+        store = f.let(f"icmp eq i32 %type, {UC_MEM_WRITE}")
+        drop = f.let(f"select i1 {store}, i32 {UC_PROT_EXEC}, i32 {UC_PROT_WRITE}")
+        f.do(f"store i32 {f.let(f'xor i32 {rights}, {drop}')}, ptr %perms")
         f.goto("check")
 
+    def _fill_grant(self, f: Function) -> None:
+        """Is the access among the rights?  Pages that may hold translated code are marked; a right to write drops it."""
         f.label("check")
         perms = f.let("load i32, ptr %perms")
-        shift = f.let(f"sub i32 %type, {UC_MEM_READ}")
-        need = f.let(f"shl i32 1, {shift}")  # read 1, write 2, fetch 4
+        need = f.let(f"shl i32 1, {f.let(f'sub i32 %type, {UC_MEM_READ}')}")  # read 1, write 2, fetch 4
         have = f.let(f"and i32 {perms}, {need}")
-        f.branch(f.let(f"icmp ne i32 {have}, 0"), "grant_code", "refuse")
-
-        f.label("grant_code")  # remember pages that may hold translated code; a write grant drops the translation
+        f.branch(f.let(f"icmp ne i32 {have}, 0"), "allowed", "refuse")
+        f.label("allowed")
         paddr = f.let("load i64, ptr %paddr")
-        pfn = f.let(f"lshr i64 {paddr}, 12")
-        mark = f.let(f"add i64 {pfn}, {f.word('%blk', Word.CODE_PAGES)}")
-        executable = f.let(f"icmp uge i32 {perms}, {UC_PROT_EXEC}")
-        f.branch(executable, "mark_code", "not_code")
+        mark = f.let(f"add i64 {f.let(f'lshr i64 {paddr}, 12')}, {f.word('%blk', Word.CODE_PAGES)}")
+        f.branch(f.let(f"icmp uge i32 {perms}, {UC_PROT_EXEC}"), "mark_code", "not_code")
         f.label("mark_code")
         f.store(mark, "1", "i8")
         f.goto("grant")
         f.label("not_code")
-        writable = f.let(f"and i32 {perms}, {UC_PROT_WRITE}")
-        was = f.load(mark, "i8")
-        is_write = f.let(f"icmp ne i32 {writable}, 0")
-        was_code = f.let(f"icmp ne i8 {was}, 0")
+        is_write = f.let(f"icmp ne i32 {f.let(f'and i32 {perms}, {UC_PROT_WRITE}')}, 0")
+        was_code = f.let(f"icmp ne i8 {f.load(mark, 'i8')}, 0")
         f.branch(f.let(f"and i1 {is_write}, {was_code}"), "drop_code", "grant")
         f.label("drop_code")
         f.store(mark, "0", "i8")
-        f.set_word("%blk", Word.WINDOW_PHYS, f.let(f"and i64 {paddr}, -4096"))
-        window = f.word("%blk", Word.WINDOW)
-        end = f.let(f"add i64 {window}, 4096")
-        uc = f.let("ptrtoint ptr %uc to i64")
-        f.do(f"call void @drop_code(i64 {uc}, i64 {window}, i64 {end})")
-        f.set_word("%blk", Word.WINDOW_PHYS, "0")
+        f.do(f"call void @drop_code(ptr %uc, i64 %blk, i64 {f.let(f'and i64 {paddr}, -4096')})")
         f.goto("grant")
-
         f.label("grant")
         f.do(f"store i64 {f.let('load i64, ptr %paddr')}, ptr %out")
         at = f.let("getelementptr i8, ptr %out, i64 8")
         f.do(f"store i32 {f.let('load i32, ptr %perms')}, ptr {at}")
         f.do("ret i8 1")
 
-        # An illegal instruction at the start of a page makes an empty translation block, whose "second page" is the page
-        # before.  Let that lookup succeed; the block then raises its exception, and the next handler flushes.
+    def _fill_refuse(self, f: Function, user: str) -> None:
+        """No: note address and error code for run().
+
+        An illegal instruction at the start of a page makes an empty translation block, whose "second page" is the page
+        before.  That lookup gets a page of zeros: the block then raises its exception, and the next handler flushes.
+        """
         f.label("refuse")
         fetch = f.let(f"icmp eq i32 %type, {UC_MEM_FETCH}")
         f.branch(fetch, "empty_block", "refused")
@@ -203,30 +205,29 @@ class TlbWriter(Writer):
         at_start = f.let(f"icmp eq i64 {f.let('load i64, ptr %slot')}, {next_page}")
         f.branch(f.let(f"and i1 {at_start}, {user}"), "lend", "refused")
         f.label("lend")
-        f.do(f"store i64 {f.word('%blk', Word.ZERO_PAGE)}, ptr %paddr")
-        f.do(f"store i32 {UC_PROT_READ | UC_PROT_EXEC}, ptr %perms")
         f.set_word("%blk", Word.TLB_DIRTY, "1")
-        f.goto("grant")
+        self._answer(f, f.word("%blk", Word.ZERO_PAGE), UC_PROT_READ | UC_PROT_EXEC, "grant")
         f.label("refused")  # error code bits as x86: PROT 1, WRITE 2, USER 4, EXEC 16; 32 marks it valid
         f.set_word("%blk", Word.FAULT_ADDRESS, "%vaddr")
-        entry = f.let("load i64, ptr %pte")
-        code = f.let(f"and i64 {entry}, 1")
-        is_write = f.let(f"icmp eq i32 %type, {UC_MEM_WRITE}")
-        code = f.let(f"or i64 {code}, {f.let(f'select i1 {is_write}, i64 2, i64 0')}")
-        is_fetch = f.let(f"icmp eq i32 %type, {UC_MEM_FETCH}")
-        code = f.let(f"or i64 {code}, {f.let(f'select i1 {is_fetch}, i64 16, i64 0')}")
-        code = f.let(f"or i64 {code}, 32")
+        code = f.let(f"and i64 {f.let('load i64, ptr %pte')}, 1")
+        store = f.let(f"icmp eq i32 %type, {UC_MEM_WRITE}")
+        code = f.let(f"or i64 {code}, {f.let(f'select i1 {store}, i64 2, i64 0')}")
+        code = f.let(f"or i64 {code}, {f.let(f'select i1 {fetch}, i64 48, i64 32')}")
         f.set_word("%blk", Word.FAULT_CODE, code)
         f.do("ret i8 0")
-        return self.drop_code() + f.text()
 
     def drop_code(self) -> str:
-        """uc_ctl(REMOVE_CACHE, start, end).  A variadic C function."""
+        """Drop translated code of the physical page %page, shown through the window; the TLB forgets the window."""
         control = 9 | (2 << 26) | (1 << 30)  # UC_CTL_TB_REMOVE_CACHE, two arguments, write
-        f = Function("internal void @drop_code(i64 %uc, i64 %start, i64 %end)")
+        f = Function("internal void @drop_code(ptr %uc, i64 %blk, i64 %page)")
+        f.set_word("%blk", Word.WINDOW_PHYS, "%page")
+        start = f.word("%blk", Word.WINDOW)
+        end = f.let(f"add i64 {start}, 4096")
         pointer = f.let(f"inttoptr i64 {self.c['uc_ctl']} to ptr")
-        f.do(f"call i32 (ptr, i32, ...) {pointer}(ptr {f.let('inttoptr i64 %uc to ptr')}, i32 {control}, "
-             "i64 %start, i64 %end)")  # fmt: skip
+        f.do(f"call i32 (ptr, i32, ...) {pointer}(ptr %uc, i32 {control}, i64 {start}, i64 {end})")
+        f.set_word("%blk", Word.WINDOW_PHYS, "0")
+        f.set_word("%blk", Word.TLB_DIRTY, "1")
+        f.do("call void @settle(i64 %blk)")
         f.do("ret void")
         return f.text()
 

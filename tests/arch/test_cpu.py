@@ -8,7 +8,7 @@ import pytest
 
 from arch import unwind
 from arch.cpu import FAULT_EXEC, FAULT_PROT, FAULT_USER, FAULT_WRITE, KernelCrash, Stop
-from arch.mmu import PTE_READ, PTE_WRITE
+from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE
 
 CODE, DATA = 0x400000, 0x500000
 
@@ -628,3 +628,47 @@ def test_breakpoint_instruction(tiny: Any) -> None:
     log = fault_machine(tiny, code(BREAKPOINT, tiny))
     after = 1 if tiny.arch.name in ("x86_64", "i386") else 0
     assert log[0][:2] == ("breakpoint", CODE + after)
+
+
+# A hundred times: write a number into the instruction "result = number" of two functions at 0x600000 and 0x700000, call
+# both, add up; then exit(sum).
+SELF_MODIFYING = {
+    "x86_64": "31db31d2ffc3b900006000895901ffd101c2b900007000895901ffd101c283fb647ce189d7b83c0000000f05",
+    "arm64": "13008052160080521750aa52140ca0d2150ea0d273060011e116132a810200b9df3f03d580023fd6d602000ba10200b9df3f03d5"
+    "a0023fd6d602000b7f920171abfeff54e003162aa80b80d2010000d4",
+    "riscv64": "930400001309000093093051370a6000b70a70009384140093954401b3e535012320ba000f100000e7000a003309a9002"
+    "3a0ba000f100000e7800a003309a90093024006e3c854fc130509009308d00573000000",
+    "s390x": "a7790000a7890000a59e0060a5ae0070a77b0001407090020de91a824070a0020dea1a82a77f0064a744fff4b90400280a01",
+    "i386": "31db31d243b900006000895901ffd101c2b900007000895901ffd101c283fb647ce289d3b801000000cd80",
+    "arm": "0040a0e30050a0e30666a0e30786a0e3014084e20040c6e56ff07ff536ff2fe1005085e00040c8e56ff07ff538ff2fe1005085e0"
+    "640054e3f4ffffba0500a0e10170a0e3000000ef",
+}
+RETURN_NUMBER = {
+    "x86_64": "b800000000c3",
+    "arm64": "00008052c0035fd6",
+    "riscv64": "1305000067800000",
+    "s390x": "a728000007fe",
+    "i386": "b800000000c3",
+    "arm": "0000a0e31eff2fe1",
+}
+
+
+def test_pages_that_are_written_and_executed(tiny: Any) -> None:
+    """As a just-in-time compiler does: what was written last is what runs."""
+    sums: list[int] = []
+
+    def syscall(regs: int, nr: int, *rest: int) -> int:
+        sums.append(tiny.reg(regs, tiny.arch.syscall_args[0]))
+        tiny.cpu.stop()
+        return 0
+
+    tiny.build(**{tiny.role("syscall"): syscall, "schedule_tail": lambda *a: 0})
+    space = tiny.user(code(SELF_MODIFYING, tiny), **{tiny.arch.stack_pointer: DATA + 2048})
+    tiny.data_page(space)
+    for address in (0x600000, 0x700000):
+        page = tiny.phys.alloc_page()
+        tiny.phys.write(page << 12, code(RETURN_NUMBER, tiny))
+        space.map(address, page, PTE_READ | PTE_WRITE | PTE_EXEC)
+    tiny.enter_user()
+    assert tiny.cpu.run() is Stop.STOPPED
+    assert sums == [2 * 5050]
