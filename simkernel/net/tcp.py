@@ -260,7 +260,8 @@ def receive_data(k: Any, sk: Sock, packet: Skb, segment: Segment) -> Any:
         yield k.call("tcp_fin", sk.addr)
         if not length:
             yield k.call("consume_skb", packet.addr)
-    yield k.call("__tcp_send_ack", sk.addr, sk.rcv_nxt)
+    if k.net.socks.get(sk.addr) is sk and sk.state != TCP_CLOSE:  # else the FIN was acknowledged on the way out
+        yield k.call("__tcp_send_ack", sk.addr, sk.rcv_nxt)
 
 
 @kernel_function(
@@ -285,6 +286,7 @@ def tcp_fin(k: Any, sk: int) -> Any:
     if sock.state in following:
         yield k.call("tcp_set_state", sk, following[sock.state])
     elif sock.state == TCP_FIN_WAIT2:
+        yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
         yield from time_wait(k, sock)
     yield k.wake(sock.wq)
     return 0
@@ -309,6 +311,8 @@ def tcp_reset(k: Any, sk: int, skb: int) -> Any:
     error = errors.get(sock.state, ECONNRESET)
     yield k.call("tcp_set_state", sk, TCP_CLOSE)
     sock.set_error(error)
+    if sock.dead:
+        sock.free()
     return 0
 
 
