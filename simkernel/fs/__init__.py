@@ -10,9 +10,11 @@ namei.py and vfs.py; then open.py and read_write.py for how a system call reache
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from simkernel.fs import constants, devices
+from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Dentry, Inode, Mount, Path, SuperBlock
 from simkernel.fs.mirror import Mirror
 from simkernel.fs.pagecache import PagePool, PlainPages
@@ -30,6 +32,9 @@ BODIES = (
 )  # fmt: skip
 for _name in BODIES:
     importlib.import_module(f"simkernel.fs.{_name}")
+
+
+NS_FILE_OPERATIONS = FileOperations("ns_file_operations", llseek="no_llseek")
 
 
 def _mount_tmpfs(vfs: Vfs, devname: str, flags: int, data: str, fs_name: str = "tmpfs") -> SuperBlock:
@@ -61,6 +66,7 @@ def _make_internal(vfs: Vfs) -> None:
     from simkernel.fs.pipe import PIPEFIFO_FOPS
 
     vfs.fs_values["pipe_mnt"] = _internal_mount(vfs, "pipefs", constants.PIPEFS_MAGIC)
+    vfs.fs_values["ns_path"] = _namespaces(vfs, _internal_mount(vfs, "nsfs", constants.NSFS_MAGIC))
     vfs.fs_values["sock_mnt"] = _internal_mount(vfs, "sockfs", constants.SOCKFS_MAGIC)
     anon = vfs.fs_values["anon_mnt"] = _internal_mount(vfs, "anon_inodefs", constants.ANON_INODE_FS_MAGIC)
     inode = Inode(anon.mnt_sb, 0o600)
@@ -69,6 +75,22 @@ def _make_internal(vfs: Vfs) -> None:
     vfs.fifo_fops = PIPEFIFO_FOPS
     vfs.char_devices = devices.char_devices(vfs.k)
     vfs.terminal = Terminal(vfs.k)
+
+
+def _namespaces(vfs: Vfs, mnt: Mount) -> Callable[[str, int], Path]:
+    """The inodes of nsfs: one per namespace, made when first asked for."""
+    made: dict[int, Path] = {}
+
+    def path(text: str, ino: int) -> Path:
+        if ino not in made:
+            inode = Inode(mnt.mnt_sb, constants.S_IFREG | 0o444, ino)
+            inode.i_fop = NS_FILE_OPERATIONS
+            dentry = Dentry(text, None, inode)
+            dentry.private = lambda d: d.name
+            made[ino] = Path(mnt, dentry)
+        return made[ino]
+
+    return path
 
 
 def _pool(k: Any) -> PagePool:

@@ -165,6 +165,7 @@ def copy_fs(k: Any, clone_flags: int, tsk: int) -> int:
     adj = getattr(getattr(k.current, "signal", None), "oom_score_adj", 0)
     if adj:
         task.signal.oom_score_adj = adj
+    k.vfs.cgroups.inherit(task, k.current)
     if old is None:
         task.fs = None
     elif clone_flags & CLONE_FS:

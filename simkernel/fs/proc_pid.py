@@ -519,6 +519,17 @@ class MapFiles:
         return node
 
 
+def _namespace_link(k: Any, kind: str, ino: int) -> Link:
+    """A magic link to the namespace's inode on nsfs."""
+    text = f"{kind}:[{ino}]"
+
+    def target() -> Path:
+        path: Path = k.vfs.fs_values["ns_path"](text, ino)
+        return path
+
+    return Link(target, lambda: text)
+
+
 class PidDir(Dir):
     """/proc/PID, or /proc/PID/task/TID (whole False)."""
 
@@ -552,10 +563,7 @@ class PidDir(Dir):
         if self.whole:
             add("map_files", MapFiles(k, task, self.ino + 0x3000))
         add("fdinfo", FdDir(k, task, _fdinfo_node, 0o555 if k.version.at_least("5.14") else 0o500, self.ino + 0xC00))
-        namespaces = {
-            name: Link(lambda text=f"{kind}:[{ino}]": text)  # type: ignore[misc]
-            for name, kind, ino in sorted(_NAMESPACES)
-        }
+        namespaces = {name: _namespace_link(k, kind, ino) for name, kind, ino in sorted(_NAMESPACES)}
         add("ns", Dir(namespaces, mode=0o511))
         if net is not None:
             add("net", net)
@@ -641,8 +649,8 @@ class PidDir(Dir):
 
 
 def _cgroup_path(k: Any, task: Any) -> str:
-    path = getattr(task, "cgroup_path", None)
-    return str(path) if path else "/"
+    path: str = k.vfs.cgroups.of(task).path
+    return path
 
 
 def _io_text(task: Any) -> str:

@@ -1,4 +1,4 @@
-"""sysfs, debugfs, tracefs and cgroup2: trees that the rest of the machine hangs its files on.
+"""sysfs, debugfs and tracefs (and the mounts of these and of cgroup2): trees that the rest of the machine hangs its files on.
 
 fs/sysfs/, fs/kernfs/, fs/debugfs/, fs/tracefs/, kernel/cgroup/.  `sysfs_file(vfs, "kernel/btf/vmlinux", node)` and
 `debugfs_file` put nodes in; `set_tracefs(vfs, root)` gives /sys/kernel/tracing its tree (tracing/tracefs.py).
@@ -11,6 +11,7 @@ from typing import Any
 
 from arch.errors import EINVAL, KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import SuperBlock
 from simkernel.fs.pseudo import (
@@ -150,32 +151,13 @@ def _boot_tree(vfs: Vfs) -> Dir:
     return root
 
 
-def _cgroup_tree(vfs: Vfs) -> Dir:
-    """The root of cgroup2: the files that exist without controllers."""
-    k = vfs.k
-
-    def pids() -> str:
-        tasks = getattr(k, "tasks", {})
-        return "".join(f"{pid}\n" for pid in sorted(tasks) if tasks[pid].pid == tasks[pid].tgid and pid)
-
-    root = Dir(mode=0o555)
-    for name, show, mode in (
-        ("cgroup.controllers", lambda: "\n", 0o444), ("cgroup.max.depth", lambda: "max\n", 0o644),
-        ("cgroup.max.descendants", lambda: "max\n", 0o644), ("cgroup.procs", pids, 0o644),
-        ("cgroup.stat", lambda: "nr_descendants 0\nnr_dying_descendants 0\n", 0o444),
-        ("cgroup.subtree_control", lambda: "\n", 0o644), ("cgroup.threads", pids, 0o644),
-    ):  # fmt: skip
-        root.add(name, PseudoFile(show, (lambda data: None) if mode & 0o200 else None, mode))
-    return root
-
-
 def register_sysfs(vfs: Vfs) -> None:
     """sysfs, debugfs, tracefs and cgroup2: one instance each."""
     kernfs = KERNFS_FOPS if vfs.k.version.at_least("5.10") else KERNFS_FOPS_5_9
     vfs.fs_values["sysfs_root"] = _boot_tree(vfs)
     vfs.fs_values["debugfs_root"] = Dir(mode=0o700)
     vfs.fs_values["tracefs_root"] = TracefsRoot()
-    vfs.fs_values["cgroup_root"] = _cgroup_tree(vfs)
+    vfs.cgroups = Cgroups(vfs.k)
     # /sys/kernel/debug/tracing is the automount point of tracefs; here it is the same tree
     vfs.fs_values["debugfs_root"].add("tracing", vfs.fs_values["tracefs_root"])
     vfs.fs_values["debugfs_root"].add("kprobes", Dir(mode=0o755))
@@ -195,9 +177,16 @@ def register_sysfs(vfs: Vfs) -> None:
     singleton("sysfs", lambda v: PseudoSuper(
         v, "sysfs", c.SYSFS_MAGIC, v.fs_values["sysfs_root"], lambda node, name: kernfs, order=by_name,
     ))  # fmt: skip
-    singleton("cgroup2", lambda v: PseudoSuper(
-        v, "cgroup2", c.CGROUP2_SUPER_MAGIC, v.fs_values["cgroup_root"], lambda node, name: kernfs, order=by_name,
-    ))  # fmt: skip
+
+    def make_cgroup2(v: Vfs) -> SuperBlock:
+        sb = PseudoSuper(
+            v, "cgroup2", c.CGROUP2_SUPER_MAGIC, v.cgroups.root, lambda node, name: kernfs, order=by_name,
+        )  # fmt: skip
+        v.cgroups.sb = sb
+        sb.next_ino = max(sb.next_ino, 2)
+        return sb
+
+    singleton("cgroup2", make_cgroup2)
 
     def debug_fops(node: Any, name: str) -> FileOperations:
         return tracefs_fops(node, name) if name in _TRACE_NAMES else DEBUGFS_FOPS

@@ -102,6 +102,7 @@ class Vfs:
         self.user_end: int = kernel_map.user_end if kernel_map is not None else 1 << (8 * k.arch.model.word - 1)
         self.init_user_ns = 0
         self.probed: dict[str, int] = getattr(k, "_probed", {})  # kernel function -> how many probes it has
+        self.cgroups: Any = None  # cgroup.Cgroups, set when the file systems are registered
         self.sysctl: Any = None  # proc_sys.Sysctl, set when procfs is made
 
     # --- time ---
@@ -416,6 +417,7 @@ class Vfs:
         task.fs = FsStruct(self, self.root, self.root, 0o022)
         task.files = FilesStruct(self)
         self.mirror.task_files(task)
+        self.cgroups.put(task, self.cgroups.of(task))
 
     def set_cwd(self, k: Any, task: Any, path: str) -> None:
         """Start a task in another directory."""
