@@ -1,30 +1,70 @@
-"""`simkernel feature probe`: what BPF features a kernel version has, in bpftool's words."""
+"""`simkernel feature probe`: what BPF a kernel version has, asked as bpftool asks: by trying on a booted machine."""
 
 from __future__ import annotations
 
+import json
 import sys
+from typing import Any
 
 import click
+
+from simkernel.cli.listing import machine_options
+
+# What bpftool calls the types.  tools/bpf/bpftool, libbpf_bpf_prog_type_str(): the constant without its prefix.
+SKIPPED = ("unspec",)
 
 
 @click.group()
 def feature() -> None:
-    """BPF features by kernel version."""
+    """BPF features of a kernel version."""
 
 
 @feature.command()
-@click.option("--kernel", default="6.1", show_default=True, help="Kernel version: 3.20-rfc, 4.1, 5.10, 6.1 ...")
-@click.option("--json", "as_json", is_flag=True, help="The layout of `bpftool -j feature probe`.")
-@click.option("--full", is_flag=True, help="Also the helpers that bpftool leaves out because probing them is noisy.")
-def probe(kernel: str, as_json: bool, full: bool) -> None:
-    """Program types, map types, helpers and other abilities, available or not."""
-    from bpf.probe import probe as ask
-    from simkernel.versions import KernelVersion
+@machine_options
+@click.option("--json", "as_json", is_flag=True, help="A JSON document with bpftool's keys.")
+@click.option("--full", is_flag=True, help="Helpers that write to the log or touch user memory too.")
+def probe(arch: str, kernel: str, as_json: bool, full: bool) -> None:
+    """Try program types, map types and helpers on a machine of that version, and print what works."""
+    from simkernel.machine import boot
+    from simkernel.observe.features import probe_features
 
     try:
-        version = KernelVersion.parse(kernel)
+        machine = boot(arch=arch, kernel=kernel)
     except ValueError as error:
-        print(f"simkernel: {error}", file=sys.stderr)
+        print(f"simkernel feature probe: {error}", file=sys.stderr)
         raise SystemExit(2) from None
-    answers = ask((3, 20) if version.tag == "rfc" else version.key, full=full)
-    sys.stdout.write(answers.json_text() + "\n" if as_json else answers.text())
+    found = probe_features(machine, full)
+    print(json.dumps(found, indent=4) if as_json else text(found), end="\n" if as_json else "")
+
+
+def text(found: dict[str, Any]) -> str:
+    """As bpftool prints it for people."""
+    lines = ["Scanning system call availability..."]
+    lines.append(f"bpf() syscall {'is' if found['syscall_config']['have_bpf_syscall'] else 'is NOT'} available")
+    lines += ["", "Scanning eBPF program types..."]
+    for name, have in found["program_types"].items():
+        lines.append(f"eBPF program_type {name.removeprefix('have_').removesuffix('_prog_type')} is {word(have)}")
+    lines += ["", "Scanning eBPF map types..."]
+    for name, have in found["map_types"].items():
+        lines.append(f"eBPF map_type {name.removeprefix('have_').removesuffix('_map_type')} is {word(have)}")
+    lines += ["", "Scanning eBPF helper functions..."]
+    for name, helpers in found["helpers"].items():
+        lines.append(f"eBPF helpers supported for program type {name.removesuffix('_available_helpers')}:")
+        lines += [f"\t- {helper}" for helper in helpers] or ["\tProgram type not supported"]
+    lines += ["", "Scanning miscellaneous eBPF features..."]
+    for name, have in found["misc"].items():
+        lines.append(f"{MISC_TEXT[name]} is {word(have)}")
+    return "\n".join(lines) + "\n"
+
+
+def word(have: bool) -> str:
+    """available, or NOT."""
+    return "available" if have else "NOT available"
+
+
+MISC_TEXT = {
+    "have_large_insn_limit": "Large program size limit",
+    "have_bounded_loops": "Bounded loop support",
+    "have_v2_isa_extension": "ISA extension v2",
+    "have_v3_isa_extension": "ISA extension v3",
+}

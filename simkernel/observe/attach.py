@@ -18,6 +18,8 @@ from tracing.kprobes import Kprobe, Kretprobe
 MASK64 = (1 << 64) - 1
 MAX_ARGS = 12  # MAX_BPF_FUNC_ARGS
 PERF_DATA_TAIL = 16  # sample_period and addr behind the registers in struct bpf_perf_event_data
+# Program types of 3.20-rfc, the tree of January 2015.
+BPF_PROG_TYPE_TRACING_FILTER, BPF_PROG_TYPE_KPROBE_FILTER = 2, 3
 Detach = Callable[[], None]
 
 
@@ -217,8 +219,7 @@ class Attachments:
         number = parse_fd(text[4:])
         prog = self.bpf.prog_of_fd(number)
         kprobe = event.dynamic
-        wanted = self.bpf.filter_types["kprobe" if kprobe else "tracing"]
-        if prog.type != wanted:
+        if prog.type != (BPF_PROG_TYPE_KPROBE_FILTER if kprobe else BPF_PROG_TYPE_TRACING_FILTER):
             raise KernelError(EINVAL, "a program of another type")
         return FilterProgram(self, prog)
 

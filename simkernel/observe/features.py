@@ -1,0 +1,181 @@
+"""What BPF a machine has, found by trying, as libbpf's probes and `bpftool feature probe` do.
+
+tools/lib/bpf/libbpf_probes.c, tools/bpf/bpftool/feature.c.  Every question is a system call of the machine's tool task: a
+trivial program of each type, a map of each type, and for every helper a program that calls it (what the verifier's log
+then says decides).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EINVAL, ENOTSUPP, KernelError
+from bpf import uapi
+from bpf.btf import Btf, BtfType, Kind, Member
+from bpf.insn import BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JMP, BPF_K, BPF_MOV, Insn, encode
+
+R0_0 = Insn(BPF_ALU64 | BPF_MOV | BPF_K, 0)
+EXIT = Insn(BPF_JMP | BPF_EXIT)
+LOG_SIZE = 4096
+PAGE = 4096
+
+# Types that cannot be loaded without a target: what the kernel has to answer if it knows them.  (errno, words of the log)
+EXPECTED: dict[int, tuple[int, str]] = {
+    uapi.BPF_PROG_TYPE_TRACING: (EINVAL, "attach_btf_id 1 is not a function"),
+    uapi.BPF_PROG_TYPE_LSM: (EINVAL, "attach_btf_id 1 is not a function"),
+    uapi.BPF_PROG_TYPE_EXT: (EINVAL, "Cannot replace kernel functions"),
+    uapi.BPF_PROG_TYPE_STRUCT_OPS: (ENOTSUPP, ""),
+}
+EXTRA: dict[int, dict[str, int]] = {
+    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: {"expected_attach_type": uapi.BPF_CGROUP_INET4_CONNECT},
+    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: {"expected_attach_type": uapi.BPF_CGROUP_GETSOCKOPT},
+    uapi.BPF_PROG_TYPE_SK_LOOKUP: {"expected_attach_type": uapi.BPF_SK_LOOKUP},
+    uapi.BPF_PROG_TYPE_LIRC_MODE2: {"expected_attach_type": uapi.BPF_LIRC_MODE2},
+    uapi.BPF_PROG_TYPE_TRACING: {"expected_attach_type": uapi.BPF_TRACE_FENTRY, "attach_btf_id": 1},
+    uapi.BPF_PROG_TYPE_LSM: {"expected_attach_type": uapi.BPF_LSM_MAC, "attach_btf_id": 1},
+    uapi.BPF_PROG_TYPE_EXT: {"attach_btf_id": 1},
+    uapi.BPF_PROG_TYPE_SYSCALL: {"flags": uapi.BPF_F_SLEEPABLE},
+}
+# bpftool leaves these out unless asked: their use is logged by the kernel.
+NOISY_HELPERS = ("trace_printk", "trace_vprintk", "probe_write_user")
+
+
+class Prober:
+    """Questions to one machine."""
+
+    def __init__(self, machine: Any) -> None:
+        self.machine = machine
+        self.task = machine.session.task
+        self.kern_version = machine.kernel.version.code
+
+    def load(self, prog_type: int, insns: list[Insn]) -> tuple[int, str]:
+        """(descriptor or -errno, log)."""
+        extra = dict(EXTRA.get(prog_type, {}))
+        if self.machine.kernel.version.key < (4, 17):
+            extra.clear()
+        kern_version = self.kern_version if prog_type == uapi.BPF_PROG_TYPE_KPROBE else 0
+        raw = encode(insns, self.task.byteorder)
+        fd, log = self.task.prog_load(
+            prog_type, raw, "GPL", log_level=1, log_size=LOG_SIZE, kern_version=kern_version, **extra
+        )
+        if fd >= 0:
+            self.task.close(fd)
+        return int(fd), str(log)
+
+    def has_prog_type(self, prog_type: int) -> bool:
+        """libbpf_probe_bpf_prog_type()."""
+        fd, log = self.load(prog_type, [R0_0, EXIT])
+        expected = EXPECTED.get(prog_type)
+        if expected is None:
+            return fd >= 0
+        return fd == -expected[0] and expected[1] in log
+
+    def has_helper(self, prog_type: int, helper: int) -> bool:
+        """libbpf_probe_bpf_helper(): whatever the verifier says, unless it does not know the function."""
+        fd, log = self.load(prog_type, [Insn(BPF_JMP | BPF_CALL, 0, 0, 0, helper), EXIT])
+        return fd >= 0 or ("invalid func " not in log and "unknown func " not in log)
+
+    def has_map_type(self, map_type: int) -> bool:
+        """probe_map_create()."""
+        options: dict[str, Any] = {"key_size": 4, "value_size": 4, "max_entries": 1}
+        fds: list[int] = []
+        expected = 0
+        try:
+            expected = self._map_options(map_type, options, fds)
+            sizes = [options.pop(name) for name in ("key_size", "value_size", "max_entries")]
+            fds.append(self.task.map_create(map_type, *sizes, **options))
+        except KernelError as error:
+            return expected != 0 and error.errno == expected
+        finally:
+            for fd in fds:
+                self.task.close(fd)
+        return expected == 0
+
+    def _map_options(self, map_type: int, options: dict[str, Any], fds: list[int]) -> int:
+        """Sizes and flags that a map of this type needs; an errno where success is not possible."""
+        t = uapi
+        if map_type == t.BPF_MAP_TYPE_STACK_TRACE:
+            options["value_size"] = 8
+        elif map_type == t.BPF_MAP_TYPE_LPM_TRIE:
+            options.update(key_size=8, value_size=8, flags=t.BPF_F_NO_PREALLOC)
+        elif map_type in (t.BPF_MAP_TYPE_CGROUP_STORAGE, t.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE):
+            options.update(key_size=16, value_size=8, max_entries=0)
+        elif map_type in (t.BPF_MAP_TYPE_QUEUE, t.BPF_MAP_TYPE_STACK):
+            options["key_size"] = 0
+        elif map_type in (t.BPF_MAP_TYPE_SK_STORAGE, t.BPF_MAP_TYPE_INODE_STORAGE, t.BPF_MAP_TYPE_TASK_STORAGE):
+            btf = self._storage_btf()
+            fds.append(btf)
+            options.update(value_size=8, max_entries=0, flags=t.BPF_F_NO_PREALLOC)
+            options.update(btf_fd=btf, key_type_id=1, value_type_id=3)
+        elif map_type in (t.BPF_MAP_TYPE_RINGBUF, t.BPF_MAP_TYPE_USER_RINGBUF):
+            options.update(key_size=0, value_size=0, max_entries=PAGE)
+        elif map_type == t.BPF_MAP_TYPE_STRUCT_OPS:
+            options.update(vmlinux_value_type_id=1)
+            return ENOTSUPP
+        elif map_type == t.BPF_MAP_TYPE_BLOOM_FILTER:
+            options["key_size"] = 0
+        elif map_type in (t.BPF_MAP_TYPE_ARRAY_OF_MAPS, t.BPF_MAP_TYPE_HASH_OF_MAPS):
+            fds.append(self.task.map_create(t.BPF_MAP_TYPE_HASH, 4, 4, 1))
+            options["inner_map_fd"] = fds[-1]
+        return 0
+
+    def _storage_btf(self) -> int:
+        """struct bpf_spin_lock { int val; }; struct val { int cnt; struct bpf_spin_lock l; };"""
+        btf = Btf(self.task.byteorder)
+        integer = btf.append(BtfType(Kind.INT, "int", 4, encoding=1, bits=32))
+        lock = btf.append(BtfType(Kind.STRUCT, "bpf_spin_lock", 4, members=[Member("val", integer, 0)]))
+        members = [Member("cnt", integer, 0), Member("l", lock, 32)]
+        btf.append(BtfType(Kind.STRUCT, "val", 8, members=members))
+        fd, _ = self.task.btf_load(btf.encode())
+        if fd < 0:
+            raise KernelError(-fd, "BTF_LOAD")
+        return int(fd)
+
+
+def names(prefix: str) -> list[tuple[int, str]]:
+    """(number, lower-case name) of the constants with a prefix, without UNSPEC and aliases."""
+    found: dict[int, str] = {}
+    for name, value in vars(uapi).items():
+        if name.startswith(prefix) and isinstance(value, int) and value:
+            found.setdefault(value, name.removeprefix(prefix).lower())
+    return sorted(found.items())
+
+
+def probe_features(machine: Any, full: bool = False) -> dict[str, Any]:
+    """All of it, under bpftool's JSON keys."""
+    prober = Prober(machine)
+    programs = {name: prober.has_prog_type(number) for number, name in names("BPF_PROG_TYPE_")}
+    maps = {name: prober.has_map_type(number) for number, name in names("BPF_MAP_TYPE_")}
+    helpers: dict[str, list[str]] = {}
+    for number, name in names("BPF_PROG_TYPE_"):
+        have: list[str] = []
+        if programs[name] and number not in EXPECTED:
+            have = [
+                "bpf_" + helper
+                for func, helper in sorted(uapi.HELPER_NAMES.items())
+                if func and (full or helper not in NOISY_HELPERS) and prober.has_helper(number, func)
+            ]
+        helpers[f"{name}_available_helpers"] = have
+    return {
+        "syscall_config": {"have_bpf_syscall": True},
+        "program_types": {f"have_{name}_prog_type": have for name, have in programs.items()},
+        "map_types": {f"have_{name}_map_type": have for name, have in maps.items()},
+        "helpers": helpers,
+        "misc": misc(prober),
+    }
+
+
+def misc(prober: Prober) -> dict[str, bool]:
+    """Sizes, loops and instruction sets.  bpftool: probe_misc_feature()."""
+    socket_filter = uapi.BPF_PROG_TYPE_SOCKET_FILTER
+    large = [R0_0] * uapi.BPF_MAXINSNS + [EXIT]
+    loop = [Insn(0xB7, 0, 0, 0, 10), Insn(0x07, 0, 0, 0, -1), Insn(0x55, 0, 0, -2, 0), EXIT]
+    v2 = [R0_0, Insn(0xA5, 0, 0, 0, 1), EXIT]  # JLT
+    v3 = [R0_0, Insn(0xA6, 0, 0, 0, 1), EXIT]  # JLT32
+    cases = {
+        "have_large_insn_limit": large,
+        "have_bounded_loops": loop,
+        "have_v2_isa_extension": v2,
+        "have_v3_isa_extension": v3,
+    }
+    return {name: prober.load(socket_filter, insns)[0] >= 0 for name, insns in cases.items()}

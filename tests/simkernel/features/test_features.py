@@ -1,0 +1,41 @@
+"""`simkernel feature probe` against what libbpf's probes found on the real Linux 6.1 (probe.c)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import simkernel
+from bpf import uapi
+from simkernel.observe.features import EXPECTED, NOISY_HELPERS, names, probe_features
+
+RECORDED = json.loads((Path(__file__).parent / "recorded_6_1.json").read_text())
+
+
+def test_linux_6_1_has_what_the_real_one_has() -> None:
+    found = probe_features(simkernel.boot(kernel="6.1"))
+    types = dict(names("BPF_PROG_TYPE_"))
+    assert [n for n, name in types.items() if found["program_types"][f"have_{name}_prog_type"]] == RECORDED[
+        "program_types"
+    ]
+    maps = dict(names("BPF_MAP_TYPE_"))
+    assert [n for n, name in maps.items() if found["map_types"][f"have_{name}_map_type"]] == RECORDED["map_types"]
+    for number, name in types.items():
+        if number in EXPECTED or number not in RECORDED["program_types"]:
+            continue
+        want = ["bpf_" + uapi.HELPER_NAMES[h] for h in RECORDED["helpers"][str(number)]]
+        quiet = [helper for helper in want if helper.removeprefix("bpf_") not in NOISY_HELPERS]
+        assert found["helpers"][f"{name}_available_helpers"] == quiet, name
+    assert all(found["misc"].values())
+
+
+def test_linux_4_1_has_four_program_types_and_two_map_types() -> None:
+    found = probe_features(simkernel.boot(kernel="4.1"))
+    programs = [name for name, have in found["program_types"].items() if have]
+    assert programs == [
+        "have_socket_filter_prog_type", "have_kprobe_prog_type", "have_sched_cls_prog_type", "have_sched_act_prog_type",
+    ]  # fmt: skip
+    assert [name for name, have in found["map_types"].items() if have] == ["have_hash_map_type", "have_array_map_type"]
+    assert found["helpers"]["kprobe_available_helpers"] == [
+        "bpf_map_lookup_elem", "bpf_map_update_elem", "bpf_map_delete_elem", "bpf_probe_read", "bpf_ktime_get_ns",
+    ]  # fmt: skip
