@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 # enum trace_type: entries that are no events
 TRACE_FN, TRACE_CTX, TRACE_WAKE, TRACE_STACK, TRACE_PRINT, TRACE_BPRINT = 1, 2, 3, 4, 5, 6
-TRACE_USER_STACK, TRACE_BPUTS, TRACE_RAW_DATA = 12, 14, 16
+TRACE_USER_STACK, TRACE_BPUTS, TRACE_RAW_DATA = 12, 14, 18
 
 # name -> default; kernel/trace/trace.h:TRACE_FLAGS and the order of trace_options
 OPTIONS_6_1: tuple[tuple[str, bool], ...] = (
@@ -146,6 +146,9 @@ class TraceArray:
             return self._print_text(data, kind)
         if kind == TRACE_STACK:
             return self._stack_text(data)
+        if kind == TRACE_RAW_DATA:
+            number = int.from_bytes(data[8:12], self.tracing.byteorder)
+            return f"# {number:x} buf:" + "".join(f" {byte:02x}" for byte in data[12:]) + "\n"
         return f"Unknown type {kind}\n"
 
     def _print_text(self, data: bytes, kind: int) -> str:

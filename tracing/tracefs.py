@@ -267,7 +267,6 @@ class TraceFs:
             self._trace(None),
             File("trace_clock", rw, array.clock_text, lambda data: array.set_clock(word(data))),
             File("trace_marker", self.wo, None, self.marker),
-            File("trace_marker_raw", self.wo, None, self.marker_raw),
             File("trace_options", rw, array.options_text, lambda data: array.set_option(word(data))),
             self._pipe(None),
             File("tracing_cpumask", rw, lambda: f"{array.cpumask:x}\n", self.set_cpumask),
@@ -284,6 +283,7 @@ class TraceFs:
             )  # fmt: skip
         if tracing.features.error_log:
             nodes.append(File("error_log", rw, tracing.error_log_text, lambda data: None, tracing.error_log.clear))
+            nodes.append(File("trace_marker_raw", self.wo, None, self.marker_raw))
             nodes.append(File("timestamp_mode", ro, lambda: "[delta] absolute\n"))
         return sorted(nodes, key=lambda node: node.name)
 
