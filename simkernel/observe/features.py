@@ -48,19 +48,20 @@ class Prober:
         self.task = machine.session.task
         self.kern_version = machine.kernel.version.code
 
-    def load(self, prog_type: int, insns: list[Insn]) -> tuple[int, str]:
-        """(descriptor or -errno, log)."""
+    def load(self, prog_type: int, insns: list[Insn], log: bool = True) -> tuple[int, str]:
+        """(descriptor or -errno, log).  A log that is too small would be an error of its own."""
         extra = dict(EXTRA.get(prog_type, {}))
         if self.machine.kernel.version.key < (4, 17):
             extra.clear()
         kern_version = self.kern_version if prog_type == uapi.BPF_PROG_TYPE_KPROBE else 0
         raw = encode(insns, self.task.byteorder)
-        fd, log = self.task.prog_load(
-            prog_type, raw, "GPL", log_level=1, log_size=LOG_SIZE, kern_version=kern_version, **extra
+        level, size = (1, LOG_SIZE) if log else (0, 0)
+        fd, text = self.task.prog_load(
+            prog_type, raw, "GPL", log_level=level, log_size=size, kern_version=kern_version, **extra
         )
         if fd >= 0:
             self.task.close(fd)
-        return int(fd), str(log)
+        return int(fd), str(text)
 
     def has_prog_type(self, prog_type: int) -> bool:
         """libbpf_probe_bpf_prog_type()."""
@@ -178,4 +179,4 @@ def misc(prober: Prober) -> dict[str, bool]:
         "have_v2_isa_extension": v2,
         "have_v3_isa_extension": v3,
     }
-    return {name: prober.load(socket_filter, insns)[0] >= 0 for name, insns in cases.items()}
+    return {name: prober.load(socket_filter, insns, log=False)[0] >= 0 for name, insns in cases.items()}
