@@ -1,0 +1,119 @@
+"""Probes: handlers at single addresses of kernel and user text."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+from unicorn import unicorn_const as ucc
+
+from arch.architecture import Architecture
+from arch.emulator import WORD_MASK, Emulator
+from arch.memory import KernelMemory, PhysicalMemory
+
+
+class Probe:
+    """An armed probe; hand it back to remove_probe()."""
+
+    __slots__ = ("address", "handler", "ip_offset", "user")
+
+    def __init__(self, address: int, handler: Callable[[int], Any], ip_offset: int, user: bool) -> None:
+        self.address = address
+        self.user = user
+        self.handler = handler
+        self.ip_offset = ip_offset
+
+
+class _Site:
+    """One probed address: the hook, and the probes that share it."""
+
+    __slots__ = ("block", "call", "hook", "probes")
+
+    def __init__(self, block: Any) -> None:
+        self.block = block
+        self.hook = 0
+        self.probes: list[Probe] = []
+        self.call: Any = None
+
+
+class ProbePoints(Emulator):
+    """add_probe() and remove_probe()."""
+
+    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: Any) -> None:
+        self._sites: dict[tuple[int, bool], _Site] = {}
+        self._retired: list[Any] = []  # handlers of removed probes; native code may still be inside
+        super().__init__(arch, phys, mem, version)
+
+    def add_probe(
+        self, addr: int, handler: Callable[[int], Any], ip_offset: int = 0, user: bool | None = None
+    ) -> Probe:
+        """Call handler(regs) before the instruction at `addr` executes; `regs` is the kernel address of a struct
+        pt_regs for the hit.  Whatever the handler changes in it is loaded back, the pc included (then the probed
+        instruction is not executed).  ip_offset is added to the ip that the handler sees.  Several probes may share an
+        address: called in the order they were added, with the same frame; the first one's ip_offset holds.
+
+        A user-mode probe is hit in every address space that executes there.  `user` says which mode is meant; left out,
+        kernel text is recognised by its address (on s390x user programs share these numbers: say it).
+        """
+        if user is None:
+            user = addr < self.mem.map.user_end and not self._is_kernel_text(addr)
+        probe = Probe(addr, handler, ip_offset, user)
+        site = self._sites.get((addr, user))
+        if site is None:
+            site = self._sites[addr, user] = self._new_site(addr, ip_offset, user)
+        site.probes.append(probe)
+        self._aim(site)
+        return probe
+
+    def _is_kernel_text(self, addr: int) -> bool:
+        return 0 <= addr - self.mem.map.text_base < self.mem.map.text_size
+
+    def _new_site(self, addr: int, ip_offset: int, user: bool) -> _Site:
+        block = (ctypes.c_uint64 * 4)(self._block, id(_nothing), ip_offset & WORD_MASK, user)
+        site = _Site(block)
+        data = ctypes.addressof(block)
+        site.hook = self._add_hook(ucc.UC_HOOK_CODE, self._native.address["probe"], data, addr, addr)
+        self._retranslate(addr, user)
+        return site
+
+    def _aim(self, site: _Site) -> None:
+        """Point the native probe at the handler, or at a loop over several."""
+        old = site.call
+        if len(site.probes) == 1:
+            site.call = site.probes[0].handler
+        else:
+            handlers = tuple(probe.handler for probe in site.probes)
+
+            def each(regs: int) -> None:
+                for handler in handlers:
+                    handler(regs)
+
+            site.call = each
+        site.block[1] = id(site.call)
+        self._retired.append(old)
+
+    def remove_probe(self, probe: Probe) -> None:
+        """Disarm; also from inside a handler."""
+        site = self._sites[probe.address, probe.user]
+        site.probes.remove(probe)
+        if site.probes:
+            self._aim(site)
+            return
+        del self._sites[probe.address, probe.user]
+        site.block[1] = id(_nothing)  # until the translated code is gone
+        self._retired.append(site.call)
+        self._dead_blocks.append(site.block)
+        self._hooks_to_delete.append(site.hook)
+        self._between_blocks()
+
+    def _retranslate(self, addr: int, user: bool) -> None:
+        """Drop translated code that contains an address, in all address spaces."""
+        if user:
+            self.flush_code()
+        else:
+            self.code_changed(addr, 1)
+
+
+def _nothing(regs: int) -> None:
+    """Handler of a probe that is being removed."""
