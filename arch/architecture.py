@@ -138,6 +138,10 @@ class Architecture:
     user_stack_top: int  # STACK_TOP
     mmap_base: int  # where top-down mmap begins without randomisation
     elf_et_dyn_base: int
+    # What functions of the generic kernel are called here: name in kernel/, mm/ ... -> this architecture's name
+    own_names: Mapping[str, str] = field(default_factory=dict)
+    # Functions between the system call's handler and the call itself, outermost first: (prototype, first version)
+    syscall_chain: tuple[tuple[str, tuple[int, int]], ...] = ()
     trap_fields: Mapping[str, str | None] = field(default_factory=dict)  # "error_code"/"orig" -> pt_regs field
     user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
     # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).

@@ -171,6 +171,7 @@ ARCHITECTURE = Architecture(
     user_stack_top=0xBF000000,
     mmap_base=0xB6FFF000,
     elf_et_dyn_base=0x00400000,
+    own_names={"exit_to_user_mode_loop": "do_work_pending", "arch_do_signal_or_restart": "do_signal"},
     trap_fields={"orig": "uregs[17]"},
     user_pt_regs_size=72,
     older_names=(((5, 15), {"__kretprobe_trampoline": "kretprobe_trampoline"}),),

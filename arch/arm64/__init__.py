@@ -197,6 +197,15 @@ ARCHITECTURE = Architecture(
     user_stack_top=0x0001000000000000,
     mmap_base=0x0000FFFFF7FFF000,
     elf_et_dyn_base=0x0000AAAAAAAA0000,
+    own_names={"exit_to_user_mode_loop": "do_notify_resume", "arch_do_signal_or_restart": "do_signal"},
+    syscall_chain=(  # arch/arm64/kernel/syscall.c
+        ("void do_el0_svc(struct pt_regs *regs)", (5, 5)),
+        ("void el0_svc_common(struct pt_regs *regs, int scno, int sc_nr, const syscall_fn_t *syscall_table)", (4, 19)),
+        (
+            "void invoke_syscall(struct pt_regs *regs, unsigned int scno, unsigned int sc_nr, const syscall_fn_t *table)",
+            (4, 19),
+        ),
+    ),
     trap_fields={"orig": "orig_x0"},
     user_pt_regs_size=272,
     older_names=OLDER_NAMES,

@@ -172,6 +172,7 @@ ARCHITECTURE = Architecture(
     user_stack_top=0x0000004000000000,
     mmap_base=0x0000003FF7FFF000,
     elf_et_dyn_base=0x0000002AAAAAA000,
+    own_names={"exit_to_user_mode_loop": "do_notify_resume", "arch_do_signal_or_restart": "do_signal"},
     trap_fields={"orig": "orig_a0", "address": "badaddr", "cause": "cause"},
     user_pt_regs_size=256,
     older_names=(((5, 15), {"__kretprobe_trampoline": "kretprobe_trampoline"}),),

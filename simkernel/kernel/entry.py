@@ -122,7 +122,7 @@ def page_fault(k: Kernel, regs: int, error_code: int, address: int) -> Body:
     if k.tracing_faults:
         k.trace("page_fault_user", address, regs, error_code)
     access = "write" if error_code & FAULT_WRITE else "exec" if error_code & FAULT_EXEC else "read"
-    ret = yield k.call("handle_mm_fault", 0, address, _FLAGS[access], regs)
+    ret = yield k.call("handle_mm_fault", *_fault_arguments(k, address, _FLAGS[access], regs))
     if ret:  # a signal follows: now the exact address matters
         address = refine(k.arch, lambda field: k.regs_get(regs, field), k.user.read, address)
     if ret & 0x2:  # VM_FAULT_SIGBUS
@@ -138,13 +138,7 @@ def page_fault(k: Kernel, regs: int, error_code: int, address: int) -> Body:
 _FLAGS = {"read": 0x54, "write": 0x55, "exec": 0x154}  # FAULT_FLAG_*: USER | KILLABLE | ALLOW_RETRY, WRITE, INSTRUCTION
 
 
-@kernel_function(
-    "vm_fault_t handle_mm_fault(struct vm_area_struct *vma, unsigned long address, unsigned int flags, "
-    "struct pt_regs *regs)",
-    source="mm/memory.c",
-)
-def handle_mm_fault(k: Kernel, vma: int, address: int, flags: int, regs: int) -> int:
-    """Make a user page present; 0, VM_FAULT_SIGBUS (2) or VM_FAULT_SIGSEGV (64)."""
+def _handle_mm_fault(k: Kernel, address: int, flags: int) -> int:
     mm = k.current.mm
     access = "write" if flags & 1 else "exec" if flags & 0x100 else "read"
     if mm is None:
@@ -156,6 +150,50 @@ def handle_mm_fault(k: Kernel, vma: int, address: int, flags: int, regs: int) ->
             k.send_signal(k.current, 9)
             return 0
         return 2
+
+
+@kernel_function(
+    "vm_fault_t handle_mm_fault(struct vm_area_struct *vma, unsigned long address, unsigned int flags, "
+    "struct pt_regs *regs)",
+    source="mm/memory.c",
+    since="5.9",
+)
+def handle_mm_fault(k: Kernel, vma: int, address: int, flags: int, regs: int) -> int:
+    """Make a user page present; 0, VM_FAULT_SIGBUS (2) or VM_FAULT_SIGSEGV (64)."""
+    return _handle_mm_fault(k, address, flags)
+
+
+@kernel_function(
+    "vm_fault_t handle_mm_fault(struct vm_area_struct *vma, unsigned long address, unsigned int flags)",
+    source="mm/memory.c",
+    since="4.8",
+    until="5.9",
+)
+def handle_mm_fault_3(k: Kernel, vma: int, address: int, flags: int) -> int:
+    """The form without registers."""
+    return _handle_mm_fault(k, address, flags)
+
+
+@kernel_function(
+    "int handle_mm_fault(struct mm_struct *mm, struct vm_area_struct *vma, unsigned long address, unsigned int flags)",
+    source="mm/memory.c",
+    until="4.8",
+)
+def handle_mm_fault_mm(k: Kernel, mm: int, vma: int, address: int, flags: int) -> int:
+    """The oldest form."""
+    return _handle_mm_fault(k, address, flags)
+
+
+def _fault_arguments(k: Kernel, address: int, flags: int, regs: int) -> tuple[int, ...]:
+    """What handle_mm_fault() of this version gets; the vm_area_struct is made only if somebody could look at it."""
+    mm = k.current.mm
+    vma = mm.find(address) if mm is not None and k.is_probed("handle_mm_fault") else None
+    area = k.vma_struct(mm, vma) if vma is not None else 0
+    if k.version.at_least("5.9"):
+        return (area, address, flags, regs)
+    if k.version.at_least("4.8"):
+        return (area, address, flags)
+    return (mm.addr if mm is not None else 0, area, address, flags)
 
 
 def timer(k: Kernel, regs: int) -> Body:
@@ -210,7 +248,7 @@ def entry_functions(k: Kernel) -> list[KernelFunction]:
         if role == "fork":
             continue
         if role == "syscall":
-            params, body = "struct pt_regs *regs, int nr", make_syscall_body(k)
+            params, body = "struct pt_regs *regs, int nr", _syscall_chain(k, out)
         else:
             params, body = ROLE_BODIES[role]
         prototype = Prototype.parse(f"void {name}({params})")
@@ -218,10 +256,42 @@ def entry_functions(k: Kernel) -> list[KernelFunction]:
     return out
 
 
+def _syscall_chain(k: Kernel, out: list[KernelFunction]) -> Callable[..., Any]:
+    """The functions between the entry code and the call (arm64's invoke_syscall and its callers); the first body."""
+    body = make_syscall_body(k)
+    for text, since in reversed(k.arch.syscall_chain):
+        if k.version.key >= since:
+            prototype = Prototype.parse(text)
+            out.append(KernelFunction(prototype.name, prototype, _accept(body, len(prototype.params)), "arch/*/kernel"))
+            body = _forward(prototype.name, len(prototype.params))
+    return body
+
+
+def _accept(body: Callable[..., Any], count: int) -> Callable[..., Any]:
+    """The body of (regs, nr) for a function with other arguments; the number is in the saved registers."""
+    if count == 1:
+        return lambda k, regs: body(k, regs, k.current.syscall_nr)
+    return lambda k, regs, nr, *more: body(k, regs, nr)
+
+
+def _forward(name: str, count: int) -> Callable[..., Any]:
+    """A body that calls the next function of the chain."""
+
+    def forward(k: Kernel, regs: int, nr: int) -> Body:
+        k.current.syscall_nr = nr
+        yield k.call(name, *(regs, nr, NR_SYSCALLS, 0)[:count])
+        return 0
+
+    return forward
+
+
+NR_SYSCALLS = 451  # include/uapi/asm-generic/unistd.h, __NR_syscalls of 6.1
+
+
 @kernel_function(
     "unsigned long exit_to_user_mode_loop(struct pt_regs *regs, unsigned long ti_work)",
     source="kernel/entry/common.c",
-    names={None: "prepare_exit_to_usermode", "5.9": "exit_to_user_mode_loop"},
+    names={None: "do_notify_resume", "4.4": "exit_to_usermode_loop", "5.9": "exit_to_user_mode_loop"},
 )
 def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
     """Due timers, rescheduling and signals, until there is nothing left to do before user mode."""

@@ -177,7 +177,7 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         aliases: dict[str, str] = {}
         for function in kfunc.KERNEL_FUNCTIONS:
             if function.exists_in(self.version):
-                symbol = function.name_in(self.version)
+                symbol = self.arch.own_names.get(function.name) or function.name_in(self.version)
                 aliases[function.name] = symbol
                 functions.setdefault(symbol, (function, function.prototype, False))
         syscalls = {s.name: s for s in kfunc.SYSCALLS if s.exists_in(self.version) and s.name in self.abi.numbers}
@@ -290,6 +290,10 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
             if not self.functions[symbol][0].is_generator and not self.functions[symbol][2]
         }
         self.leaves = dict(self.all_leaves)
+
+    def is_probed(self, name: str) -> bool:
+        """A probe sits in this function (by its canonical name)."""
+        return bool(self._probed) and bool(self._probed.get(self._symbols[name]))
 
     def set_probed(self, addr: int, probed: bool) -> None:
         """A function with a probe is really called, so that the probe is hit."""

@@ -177,6 +177,8 @@ class Mm:
     def _remove(self, vma: Vma) -> None:
         index = self.vmas.index(vma)
         del self.vmas[index], self.starts[index]
+        self.k.mem.free(vma.addr)
+        vma.addr = 0
         if vma.file is not None:
             vma.file.put()
 
@@ -219,6 +221,7 @@ class Mm:
                 and not a.shared
             ):
                 a.end = b.end
+                self.k.mem.free(b.addr)
                 del self.vmas[left + 1], self.starts[left + 1]
 
     def free_range(self, size: int, hint: int = 0) -> int:
@@ -559,6 +562,8 @@ class Mm:
             put(phys)
         self.pages.clear()
         for vma in self.vmas:
+            self.k.mem.free(vma.addr)
+            vma.addr = 0
             if vma.file is not None:
                 vma.file.put()
         self.vmas.clear()

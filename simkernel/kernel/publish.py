@@ -250,6 +250,18 @@ class Publisher:
         if mm.exe_file is not None:
             self.set_field(mm.addr, "mm_struct", "exe_file", mm.exe_file.addr)
 
+    def vma_struct(self: Any, mm: Mm, vma: Any) -> int:
+        """struct vm_area_struct of an area, made at the first request and brought up to date at each."""
+        if not vma.addr:
+            vma.addr = self.mem.alloc(self.size_of("struct vm_area_struct"))
+        put = self.set_field
+        for member, value in (
+            ("vm_start", vma.start), ("vm_end", vma.end), ("vm_flags", vma.vm_flags), ("vm_pgoff", vma.pgoff),
+            ("vm_mm", mm.addr), ("vm_file", vma.file.addr if vma.file is not None else 0),
+        ):  # fmt: skip
+            put(vma.addr, "vm_area_struct", member, value)
+        return int(vma.addr)
+
     # -- exec ----------------------------------------------------------------------------------------------------
 
     def binprm_memory(self: Any, bprm: Any) -> int:
