@@ -10,6 +10,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
@@ -19,18 +20,24 @@ ARCHES = {
     "arm64": ("aarch64-linux-none", "bpfel-freestanding"),
     "riscv64": ("riscv64-linux-none", "bpfel-freestanding"),
     "s390x": ("s390x-linux-none -mcpu=arch8", "bpfeb-freestanding"),
-    "arm": ("arm-linux-none", ""),
-    "i386": ("x86-linux-none", ""),
+    "arm": ("arm-linux-none", "bpfel-freestanding"),
+    "i386": ("x86-linux-none", "bpfel-freestanding"),
 }
 BPF_FLAGS = ["-O2", "-g", "-mcpu=v1", "-fno-asynchronous-unwind-tables", "-fdebug-compilation-dir=.", "-Iinclude", "-c"]
 PROGRAM_FLAGS = ["-Os", "-s", "-static", "-nostdlib", "-ffreestanding", "-fno-stack-protector", "-fno-builtin",
                  "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-Wl,--build-id=none", "-Wl,-z,norelro",
                  "-Iinclude"]  # fmt: skip
 PROBED_FLAGS = ["-O2", "-g0", "-fno-sanitize=all", *[flag for flag in PROGRAM_FLAGS if flag not in ("-Os", "-s")]]
-BPF_SOURCES = ["writes", "syscalls", "requests", "tasks", "functions"]
-OLD_BPF_SOURCES = ["tracex1", "tracex2", "tracex3", "tracex4"]  # as of Linux 4.1: x86_64 and s390x will do
+FOUR = ("x86_64", "arm64", "riscv64", "s390x")
+BPF_OBJECTS = (
+    # sources, without .bpf.c                                    architectures     objects' names begin with
+    (("writes", "syscalls", "requests", "tasks", "functions"), FOUR, ""),
+    (("v41/tracex1", "v41/tracex2", "v41/tracex3", "v41/tracex4"), FOUR, ""),
+    (("v41/sizes",), tuple(ARCHES), ""),
+    (("rfc2015/tracex1", "rfc2015/tracex2", "rfc2015/tracex3", "rfc2015/tracex4"), FOUR, "rfc_"),
+)
 PROGRAMS = ["hello", "writer"]
-PROBED_PROGRAMS = ["server"]  # with symbols and probe notes; where BPF programs are built, too
+PROBED_PROGRAMS = ["server"]  # with symbols and probe notes, on 64-bit machines
 
 
 def compiler_version() -> str:
@@ -49,18 +56,18 @@ def run(command: list[str]) -> str:
 def jobs(out: Path) -> list[list[str]]:
     """One compiler command per object."""
     commands = []
-    for arch, (target, bpf) in ARCHES.items():
+    for arch, (target, _) in ARCHES.items():
         (out / "bin" / arch).mkdir(parents=True, exist_ok=True)
-        for name in PROGRAMS + (PROBED_PROGRAMS if bpf else []):
+        for name in PROGRAMS + (PROBED_PROGRAMS if arch in FOUR else []):
             where = str(out / "bin" / arch / name)
             flags = PROGRAM_FLAGS if name in PROGRAMS else PROBED_FLAGS
             commands.append(["zig", "cc", "-target", *target.split(), *flags, f"{name}.c", "-o", where])
-        if not bpf:
-            continue
-        (out / "obj" / arch).mkdir(parents=True, exist_ok=True)
-        for name in BPF_SOURCES + (OLD_BPF_SOURCES if arch in ("x86_64", "s390x") else []):
-            where = str(out / "obj" / arch / f"{name}.bpf.o")
-            commands.append(["zig", "cc", "-target", bpf, *BPF_FLAGS, f"-DTARGET_{arch}", f"{name}.bpf.c", "-o", where])
+    for sources, arches, prefix in BPF_OBJECTS:
+        for arch, source in product(arches, sources):
+            (out / "obj" / arch).mkdir(parents=True, exist_ok=True)
+            where = str(out / "obj" / arch / f"{prefix}{Path(source).name}.bpf.o")
+            flags = [*BPF_FLAGS, f"-DTARGET_{arch}"]
+            commands.append(["zig", "cc", "-target", ARCHES[arch][1], *flags, f"{source}.bpf.c", "-o", where])
     return commands
 
 

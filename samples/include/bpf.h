@@ -46,7 +46,7 @@ static long (*const perf_event_output)(void *ctx, void *map, u64 flags, void *da
 	(byte_of(s, i) << 56 | byte_of(s, i + 1) << 48 | byte_of(s, i + 2) << 40 | byte_of(s, i + 3) << 32 | \
 	 byte_of(s, i + 4) << 24 | byte_of(s, i + 5) << 16 | byte_of(s, i + 6) << 8 | byte_of(s, i + 7))
 #endif
-#define print(format, ...)                                                              \
+#define print_by(printk, format, ...)                                                   \
 	({                                                                              \
 		volatile u64 text[4];                                                   \
 		_Static_assert(sizeof(format) <= sizeof(text), "the text is too long"); \
@@ -54,8 +54,9 @@ static long (*const perf_event_output)(void *ctx, void *map, u64 flags, void *da
 		text[1] = word_of(format, 8);                                           \
 		text[2] = word_of(format, 16);                                          \
 		text[3] = word_of(format, 24);                                          \
-		trace_printk((const char *)text, sizeof(format), ##__VA_ARGS__);        \
+		printk((const char *)text, sizeof(format), ##__VA_ARGS__);              \
 	})
+#define print(format, ...) print_by(trace_printk, format, ##__VA_ARGS__)
 
 /* The power of two below a number, without a loop (old verifiers refuse those). */
 inlined u32 log2_of(u64 v)
@@ -70,37 +71,40 @@ inlined u32 log2_of(u64 v)
 	return r;
 }
 
-/* struct pt_regs as far as function arguments and results go; bytes from its start. */
+/*
+ * struct pt_regs as far as probes need it; bytes from its start.  SP and FP at a function's entry; the caller's address is
+ * in LINK where there is such a register, else on top of the stack.  FRAME_RETURN is where a frame keeps its return
+ * address, counted from the frame pointer.
+ */
 #if defined(TARGET_x86_64)
-#define ARG1 112
-#define ARG2 104
-#define ARG3 96
-#define RESULT 80
-#define IP 128
+enum { ARG1 = 112, ARG2 = 104, ARG3 = 96, RESULT = 80, IP = 128, SP = 152, FP = 32, FRAME_RETURN = 8 };
 #elif defined(TARGET_arm64)
-#define ARG1 0
-#define ARG2 8
-#define ARG3 16
-#define RESULT 0
-#define IP 256
+enum { ARG1 = 0, ARG2 = 8, ARG3 = 16, RESULT = 0, IP = 256, SP = 248, FP = 232, FRAME_RETURN = 8 };
+#define LINK 240
 #elif defined(TARGET_riscv64)
-#define ARG1 80
-#define ARG2 88
-#define ARG3 96
-#define RESULT 80
-#define IP 0
+enum { ARG1 = 80, ARG2 = 88, ARG3 = 96, RESULT = 80, IP = 0, SP = 16, FP = 64, FRAME_RETURN = -8 };
+#define LINK 8
 #elif defined(TARGET_s390x)
-#define ARG1 40
-#define ARG2 48
-#define ARG3 56
-#define RESULT 40
-#define IP 16
+enum { ARG1 = 40, ARG2 = 48, ARG3 = 56, RESULT = 40, IP = 16, SP = 144, FP = 144, FRAME_RETURN = 112 };
+#define LINK 136
+#elif defined(TARGET_i386)
+enum { ARG1 = 24, ARG2 = 8, ARG3 = 4, RESULT = 24, IP = 48, SP = 60, FP = 20, FRAME_RETURN = 4 };
+#elif defined(TARGET_arm)
+enum { ARG1 = 0, ARG2 = 4, ARG3 = 8, RESULT = 0, IP = 60, SP = 52, FP = 44, FRAME_RETURN = 0 };
+#define LINK 56
 #else
 #error "say -DTARGET_<architecture>"
 #endif
 
+/* The kernel's unsigned long, and its pointers, as numbers. */
+#if defined(TARGET_i386) || defined(TARGET_arm)
+typedef u32 word;
+#else
+typedef u64 word;
+#endif
+
 struct pt_regs;
-#define reg(ctx, at) (*(unsigned long *)((char *)(ctx) + (at)))
+#define reg(ctx, at) (*(word *)((char *)(ctx) + (at)))
 #define arg1(ctx) reg(ctx, ARG1)
 #define arg2(ctx) reg(ctx, ARG2)
 #define arg3(ctx) reg(ctx, ARG3)

@@ -118,7 +118,7 @@ def test_processes_give_the_same_answers_in_order():
 
 
 def test_an_object():
-    path = Path(__file__).parents[2] / "samples" / "obj" / "x86_64" / "tracex4.bpf.o"
+    path = Path(__file__).parents[2] / "samples" / "obj" / "x86_64" / "tracex2.bpf.o"
     for kernel in ("4.1", "6.1"):
         result = CliRunner().invoke(verify, [str(path), "--kernel", kernel, "--json"])
         answers = [json.loads(line) for line in result.stdout.splitlines()]

@@ -1,4 +1,4 @@
-/* Where are packets dropped, and how large are writes?  Two maps, two probes. */
+/* Who drops packets, and how large are writes?  Two maps, two probes. */
 #include "bpf41.h"
 
 struct bpf_map_def SEC("maps") drops = { HASH, sizeof(long), sizeof(long), 1024 };
@@ -7,11 +7,11 @@ struct bpf_map_def SEC("maps") sizes = { ARRAY, sizeof(u32), sizeof(long), 64 };
 SEC("kprobe/kfree_skb")
 int drop(struct pt_regs *ctx)
 {
-	long place = ip(ctx), one = 1, *count;
+	long place = caller(ctx), one = 1, *count;
 
 	count = map_lookup(&drops, &place);
 	if (count)
-		*count += 1;
+		__sync_fetch_and_add(count, 1);
 	else
 		map_update(&drops, &place, &one, ANY);
 	return 0;

@@ -6,7 +6,7 @@ struct object {
 	u64 by;
 };
 
-struct bpf_map_def SEC("maps") objects = { HASH, sizeof(long), sizeof(struct object), 100000 };
+struct bpf_map_def SEC("maps") objects = { HASH, sizeof(long), sizeof(struct object), 1000000 };
 
 SEC("kprobe/kmem_cache_free")
 int freed(struct pt_regs *ctx)
@@ -21,7 +21,7 @@ SEC("kretprobe/kmem_cache_alloc_node")
 int allocated(struct pt_regs *ctx)
 {
 	long address = result(ctx);
-	struct object fresh = { ktime_ns(), ip(ctx) };
+	struct object fresh = { ktime_ns(), caller_of_caller(ctx) };
 
 	map_update(&objects, &address, &fresh, ANY);
 	return 0;

@@ -1,8 +1,13 @@
-/* How long do block requests take?  From start to completion, in a histogram of microseconds by powers of two. */
+/*
+ * How long do block requests take?  From start to update, on a logarithmic scale of about ten slots per power of ten:
+ * the power of two and 64ths of the way to the next, times 3/64 (ten times log10(2) is 3.01).
+ */
 #include "bpf41.h"
 
+enum { SLOTS = 100 };
+
 struct bpf_map_def SEC("maps") started = { HASH, sizeof(long), sizeof(u64), 4096 };
-struct bpf_map_def SEC("maps") latency = { ARRAY, sizeof(u32), sizeof(u64), 64 };
+struct bpf_map_def SEC("maps") latency = { ARRAY, sizeof(u32), sizeof(u64), SLOTS };
 
 SEC("kprobe/blk_mq_start_request")
 int start(struct pt_regs *ctx)
@@ -18,17 +23,21 @@ SEC("kprobe/blk_update_request")
 int done(struct pt_regs *ctx)
 {
 	long request = arg1(ctx);
-	u64 now = ktime_ns(), *begin, *count;
+	u64 now = ktime_ns(), *begin, *count, delta, power;
 	u32 slot;
 
 	begin = map_lookup(&started, &request);
 	if (!begin)
 		return 0;
-	slot = log2_of((now - *begin) / 1000);
-	map_delete(&started, &request);
+	delta = now - *begin;
+	power = log2_of(delta);
+	slot = (power * 64 + ((delta - (1ull << power)) * 64 >> power)) * 3 / 64;
+	if (slot >= SLOTS)
+		slot = SLOTS - 1;
 	count = map_lookup(&latency, &slot);
 	if (count)
 		__sync_fetch_and_add(count, 1);
+	map_delete(&started, &request);
 	return 0;
 }
 
