@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from functools import cache
 
 import arch.architecture as architecture
 from arch.ctype import TypeTable
@@ -16,6 +17,14 @@ DATA = 0xFFFFFFFF82000000
 FUNCTIONS = ("vfs_read", "vfs_write", "vfs_open", "ksys_write", "schedule", "kfree_skb", "tracing_mark_write")
 BLACKLISTED = ("exc_int3", "asm_exc_divide_error")
 FUNCTION_SIZE = 0x400
+
+
+@cache
+def kernel_types(version, arch):
+    """The kernel's types; nothing changes them, so machines of one kind share them."""
+    types = TypeTable(architecture.get(arch).model, version=version, arch=arch)
+    types.load_headers()
+    return types
 
 
 class Timer:
@@ -38,8 +47,7 @@ class FakeHost:
         self.mem = FlatMemory(size=1 << 22, byteorder=self.arch.byteorder)
         self.layout = self.arch.pt_regs_for(version)
         self.symbols = Symbols()
-        self.types = TypeTable(self.arch.model, version=version, arch=arch)
-        self.types.load_headers()
+        self.types = kernel_types(version, arch)
         self.nr_cpus = cpus
         self.address = {}
         for index, name in enumerate((*FUNCTIONS, *BLACKLISTED)):

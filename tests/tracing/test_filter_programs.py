@@ -135,7 +135,7 @@ def test_group_filters_and_other_kernels_do_not_know_the_form(rfc):
     assert errno_of(open_filter(newer, "sched/sched_switch"), b"bpf-7") == EINVAL
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(
     steps=st.lists(
         st.tuples(

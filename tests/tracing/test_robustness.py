@@ -40,7 +40,7 @@ def events(tracing):
 
 
 @pytest.mark.parametrize("version", [(4, 1), (6, 1)])
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(steps=st.lists(st.tuples(st.integers(0, 200), st.booleans(), texts), min_size=1, max_size=12))
 def test_random_writes(version, steps):
     tracing = machine(version)
@@ -66,7 +66,7 @@ def test_random_writes(version, steps):
                 file.release()
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=60, deadline=None)
 @given(raw=st.binary(min_size=128, max_size=136), pid=st.sampled_from([-1, 0, 81, 5]), cpu=st.integers(-2, 3),
        flags=st.integers(0, 31), kind=st.integers(0, 9), size=st.sampled_from([0, 64, 112, 128, 136]))  # fmt: skip
 def test_random_perf_events(raw, pid, cpu, flags, kind, size):
