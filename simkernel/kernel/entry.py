@@ -188,7 +188,7 @@ def _fault_arguments(k: Kernel, address: int, flags: int, regs: int) -> tuple[in
     """What handle_mm_fault() of this version gets; the vm_area_struct is made only if somebody could look at it."""
     mm = k.current.mm
     vma = mm.find(address) if mm is not None and k.is_probed("handle_mm_fault") else None
-    area = k.vma_struct(mm, vma) if vma is not None else 0
+    area = k.vma_struct(mm, vma) if mm is not None and vma is not None else 0
     if k.version.at_least("5.9"):
         return (area, address, flags, regs)
     if k.version.at_least("4.8"):
@@ -243,7 +243,7 @@ ROLE_BODIES: dict[str, tuple[str, Callable[..., Any]]] = {
 
 def entry_functions(k: Kernel) -> list[KernelFunction]:
     """The handlers that the architecture's stubs call, as kernel functions; not to be probed."""
-    out = []
+    out: list[KernelFunction] = []
     for role, name in k.arch.entry_for(k.version.key).handlers.items():
         if role == "fork":
             continue
@@ -310,6 +310,8 @@ def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
             continue
         if task.work:
             task.work = False
+            if task.rseq and rseq_needed(k, task):
+                yield k.call("__rseq_handle_notify_resume", 0, regs)
             if k.has_signal(task) or task.saved_blocked is not None:
                 yield k.call("arch_do_signal_or_restart", regs)
                 continue
@@ -322,6 +324,14 @@ def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
         break
     k.set_deadline()
     return 0
+
+
+def rseq_needed(k: Kernel, task: Any) -> bool:
+    """The thread moved to another CPU, or may be inside a restartable sequence."""
+    try:
+        return task.rseq_cpu != k.rq.cpu or bool(k.get_user(task.rseq + 8, 8))
+    except KernelError:
+        return True
 
 
 def _restart_code(k: Kernel, regs: int) -> int | None:

@@ -46,6 +46,7 @@ BODIES = (
     "futex",
     "system",
     "oldcalls",
+    "rseq",
     "irq",
     "softirq",
 )
@@ -502,6 +503,8 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         cpu.kernel_stack = following.stack + self.stack_size
         self._set_space(following)
         following.prev = prev
+        if following.rseq:
+            following.work = True
         self.store_current(rq, prev, following)
 
     def finish_switch(self) -> None:

@@ -160,6 +160,9 @@ def _link(k: Kernel, child: Task, args: CloneArgs) -> None:
     parent = k.current
     flags = args.flags
     child.set_child_tid = args.child_tid if flags & CLONE_CHILD_SETTID else 0
+    if not flags & CLONE_VM:
+        child.rseq, child.rseq_sig, child.rseq_cpu = parent.rseq, parent.rseq_sig, -1
+        child.work = bool(child.rseq)
     child.clear_child_tid = args.child_tid if flags & CLONE_CHILD_CLEARTID else 0
     if flags & CLONE_THREAD:
         child.tgid = parent.tgid
@@ -189,6 +192,8 @@ def dup_task_struct(k: Kernel, orig: int, node: int) -> int:
     child.no_new_privs = parent.no_new_privs
     child.personality = parent.personality
     child.vruntime = parent.vruntime
+    if parent.driver is not None:
+        child.driver = parent.driver.forked(k, child)
     return child.addr
 
 

@@ -197,7 +197,9 @@ class Task:
         self.child_subreaper = False
         self.personality = 0
         self.timer_slack_ns = 50000
-        self.rseq = 0
+        self.rseq = 0  # user address of its struct rseq
+        self.rseq_sig = 0
+        self.rseq_cpu = -1
         self.tls = 0
         self.crash: Any = None
         self.killed = False

@@ -232,7 +232,7 @@ class BpfSide:
         if mm is None:
             return 0
         found = next((vma for vma in mm.vmas if vma.start <= addr < vma.end), None)
-        return int(found.addr) if found is not None else 0
+        return int(self.k.vma_struct(mm, found)) if found is not None else 0
 
     def d_path(self, path: int) -> bytes:
         """By the struct path inside a struct file, or of a mount and a dentry that the file system knows."""
