@@ -173,6 +173,39 @@ class TraceEvent:
             self.bpf_programs.remove(program)
 
 
+class LazyEvent(TraceEvent):
+    """An event whose fields and text are made when somebody looks: most never are."""
+
+    def __init__(self, tracing: Tracing, system: str, name: str) -> None:
+        self._made: tuple[list[Field], str] | None = None
+        super().__init__(tracing, system, name, [], "")
+
+    def lay_out(self) -> tuple[list[Field], str]:
+        """(fields, print fmt)."""
+        raise NotImplementedError
+
+    def _lay_out_once(self) -> tuple[list[Field], str]:
+        if self._made is None:
+            self._made = self.lay_out()
+        return self._made
+
+    @property
+    def fields(self) -> list[Field]:
+        return self._lay_out_once()[0]
+
+    @fields.setter
+    def fields(self, value: list[Field]) -> None:
+        """The base class has none to give."""
+
+    @property
+    def print_fmt(self) -> str:
+        return self._lay_out_once()[1]
+
+    @print_fmt.setter
+    def print_fmt(self, value: str) -> None:
+        """The base class has none to give."""
+
+
 GENERIC_FIELDS = (
     Field("int", "common_cpu", 0, 4, True, 7),
     Field("int", "CPU", 0, 4, True, 7),

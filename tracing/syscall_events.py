@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
-from tracing.event import FTRACE, TraceEvent
+from tracing.event import FTRACE, LazyEvent
 from tracing.fields import Field, filter_assign_type
 
 if TYPE_CHECKING:
@@ -24,62 +25,72 @@ def field_type(ctype: str) -> str:
     return re.sub(r"(?<=\w)\*$", " *", text)
 
 
-class SyscallEvent(TraceEvent):
+class SyscallEvent(LazyEvent):
     """Common part: which call it is."""
 
     is_syscall = True
     cap_any = True
 
-    def __init__(self, tracing: Tracing, name: str, syscall: str, fields: list[Field], print_fmt: str) -> None:
-        super().__init__(tracing, "syscalls", name, fields, print_fmt)
+    def __init__(self, tracing: Tracing, side: str, syscall: str) -> None:
+        super().__init__(tracing, "syscalls", f"sys_{side}_{syscall}")
         self.syscall = syscall
+        self.side = side
+        self.start = -(-12 // tracing.word) * tracing.word  # of the first field after the number
 
     def nr_field(self) -> Field:
-        return nr_field(self.tracing)
+        name = "__syscall_nr" if self.tracing.features.syscall_nr_renamed else "nr"
+        return Field("int", name, 8, 4, True)
 
+    def packer(self, values: str) -> struct.Struct:
+        """The number and then words: `values` in struct codes."""
+        order = "<" if self.tracing.byteorder == "little" else ">"
+        return struct.Struct(f"{order}i{self.start - 12}x{values}")
 
-def nr_field(tracing: Tracing) -> Field:
-    name = "__syscall_nr" if tracing.features.syscall_nr_renamed else "nr"
-    return Field("int", name, 8, 4, True)
+    def context_packer(self, values: str) -> struct.Struct:
+        """What programs see: pt_regs pointer, number, words."""
+        order = "<" if self.tracing.byteorder == "little" else ">"
+        return struct.Struct(order + values)
+
+    def reg(self, kind: str) -> None:
+        self.tracing.syscalls.listen(self.side, kind, self, True)
+
+    def unreg(self, kind: str) -> None:
+        self.tracing.syscalls.listen(self.side, kind, self, False)
 
 
 class SyscallEnterEvent(SyscallEvent):
     """sys_enter_NAME."""
 
     def __init__(self, tracing: Tracing, syscall: str, params: Sequence[tuple[str, str]]) -> None:
-        word = tracing.word
-        start = -(-12 // word) * word
-        fields = [nr_field(tracing)]
-        for index, (ctype, name) in enumerate(params):
-            text = field_type(ctype)
-            fields.append(Field(text, name, start + index * word, word, False, filter_assign_type(text)))
         self.params = list(params)
-        digits = 8 if word == 8 else 4 * 2
-        texts = ", ".join(f"{name}: 0x%0{digits}lx" for _, name in params)
-        values = "".join(f", ((unsigned long)(REC->{name}))" for _, name in params)
-        super().__init__(tracing, f"sys_enter_{syscall}", syscall, fields, f'"{texts}"{values}')
-        order = "<" if tracing.byteorder == "little" else ">"
-        code = "Q" if word == 8 else "I"
-        pad = start - 12
-        self.struct = struct.Struct(f"{order}i{pad}x{len(params)}{code}")
-        self.bpf_struct = struct.Struct(f"{order}{code}{code}{6}{code}")
-        self.size = start + len(params) * word
+        super().__init__(tracing, "enter", syscall)
+
+    def lay_out(self) -> tuple[list[Field], str]:
+        word = self.tracing.word
+        fields = [self.nr_field()]
+        for index, (ctype, name) in enumerate(self.params):
+            text = field_type(ctype)
+            fields.append(Field(text, name, self.start + index * word, word, False, filter_assign_type(text)))
+        texts = ", ".join(f"{name}: 0x%08lx" for _, name in self.params)
+        values = "".join(f", ((unsigned long)(REC->{name}))" for _, name in self.params)
+        return fields, f'"{texts}"{values}'
+
+    @cached_property
+    def layout(self) -> struct.Struct:
+        return self.packer(f"{len(self.params)}{'Q' if self.tracing.word == 8 else 'I'}")
+
+    @cached_property
+    def context_layout(self) -> struct.Struct:
+        return self.context_packer("8Q" if self.tracing.word == 8 else "8I")
 
     def record(self, nr: int, args: Sequence[int]) -> bytes:
-        extra = 1
-        body: bytes = self.struct.pack(nr, *args[: len(self.params)])
-        return self.header(extra) + body
+        body: bytes = self.layout.pack(nr, *args[: len(self.params)])
+        return self.header(1) + body
 
     def line(self, record: bytes) -> str:
-        _, *args = self.struct.unpack_from(record, 8)
+        _, *args = self.layout.unpack_from(record, 8)
         pieces = (f"{name}: {value:x}" for (_, name), value in zip(self.params, args))
         return f"sys_{self.syscall}({', '.join(pieces)})\n"
-
-    def reg(self, kind: str) -> None:
-        self.tracing.syscalls.listen("enter", kind, self, True)
-
-    def unreg(self, kind: str) -> None:
-        self.tracing.syscalls.listen("enter", kind, self, False)
 
     def trace(self, nr: int, args: Sequence[int], regs: int) -> None:
         if self.filter_program is not None and not self.filter_program.run_args(tuple(args[:6])):
@@ -89,7 +100,7 @@ class SyscallEnterEvent(SyscallEvent):
 
     def perf_trace(self, nr: int, args: Sequence[int], regs: int) -> None:
         if self.bpf_programs:
-            context = self.bpf_struct.pack(regs, nr, *(args[:6]))
+            context = self.context_layout.pack(regs, nr, *(args[:6]))
             if not self.tracing.run_bpf_on_context(self, context):
                 return
         if self.perf_events:
@@ -100,29 +111,28 @@ class SyscallExitEvent(SyscallEvent):
     """sys_exit_NAME."""
 
     def __init__(self, tracing: Tracing, syscall: str) -> None:
-        word = tracing.word
-        start = -(-12 // word) * word
-        fields = [nr_field(tracing), Field("long", "ret", start, word, True)]
-        super().__init__(tracing, f"sys_exit_{syscall}", syscall, fields, '"0x%lx", REC->ret')
-        order = "<" if tracing.byteorder == "little" else ">"
-        code, unsigned = ("q", "Q") if word == 8 else ("i", "I")
-        self.struct = struct.Struct(f"{order}i{start - 12}x{code}")
-        self.bpf_struct = struct.Struct(f"{order}{unsigned}{unsigned}{code}")
-        self.mask = (1 << 8 * word) - 1
+        super().__init__(tracing, "exit", syscall)
+
+    def lay_out(self) -> tuple[list[Field], str]:
+        ret = Field("long", "ret", self.start, self.tracing.word, True)
+        return [self.nr_field(), ret], '"0x%lx", REC->ret'
+
+    @cached_property
+    def layout(self) -> struct.Struct:
+        return self.packer("q" if self.tracing.word == 8 else "i")
+
+    @cached_property
+    def context_layout(self) -> struct.Struct:
+        return self.context_packer("QQq" if self.tracing.word == 8 else "IIi")
 
     def record(self, nr: int, ret: int) -> bytes:
-        body: bytes = self.struct.pack(nr, ret)
+        body: bytes = self.layout.pack(nr, ret)
         return self.header(1) + body
 
     def line(self, record: bytes) -> str:
-        _, ret = self.struct.unpack_from(record, 8)
-        return f"sys_{self.syscall} -> 0x{ret & self.mask:x}\n"
-
-    def reg(self, kind: str) -> None:
-        self.tracing.syscalls.listen("exit", kind, self, True)
-
-    def unreg(self, kind: str) -> None:
-        self.tracing.syscalls.listen("exit", kind, self, False)
+        _, ret = self.layout.unpack_from(record, 8)
+        mask = (1 << 8 * self.tracing.word) - 1
+        return f"sys_{self.syscall} -> 0x{ret & mask:x}\n"
 
     def trace(self, nr: int, ret: int, regs: int) -> None:
         if self.filter_program is not None:
@@ -133,7 +143,7 @@ class SyscallExitEvent(SyscallEvent):
 
     def perf_trace(self, nr: int, ret: int, regs: int) -> None:
         if self.bpf_programs:
-            if not self.tracing.run_bpf_on_context(self, self.bpf_struct.pack(regs, nr, ret)):
+            if not self.tracing.run_bpf_on_context(self, self.context_layout.pack(regs, nr, ret)):
                 return
         if self.perf_events:
             self.tracing.perf_deliver(self, self.record(nr, ret), regs)

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracing.assign import Assign, compile_assign, compile_record
 from tracing.declare import TraceEventDecl, expand
-from tracing.event import FTRACE, TraceEvent
+from tracing.event import FTRACE, LazyEvent
 from tracing.events import FIRED_WITH, HELD, declarations
 from tracing.fields import Field, FieldLayout
 from tracing.host import TRACE_FLAG_BH_OFF
@@ -103,13 +103,12 @@ def fan_out(callbacks: tuple[Callback, ...]) -> Callback:
     return fire
 
 
-class TracepointEvent(TraceEvent):
+class TracepointEvent(LazyEvent):
     """The event of a TRACE_EVENT."""
 
     def __init__(self, tracing: Tracing, tracepoint: Tracepoint) -> None:
         decl = tracepoint.decl
-        self._fields: list[Field] | None = None
-        super().__init__(tracing, decl.system, decl.name, [], "")
+        super().__init__(tracing, decl.system, decl.name)
         self.cap_any = decl.cap_any
         self.decl = decl
         self.tracepoint = tracepoint
@@ -118,28 +117,11 @@ class TracepointEvent(TraceEvent):
         self.held_flags = flags if tracing.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
         self.held_depth = depth + (0 if tracing.features.preempt_count_corrected else 1)
 
-    # Most events are never looked at: fields are laid out, and the text expanded, when somebody asks.
-
-    @property
-    def fields(self) -> list[Field]:
-        if self._fields is None:
-            layout = FieldLayout(self.tracing.host.arch.model, self.tracing.char_signed)
-            for declaration, _ in self.decl.entry:
-                layout.add(declaration)
-            self._fields = layout.fields
-        return self._fields
-
-    @fields.setter
-    def fields(self, value: list[Field]) -> None:
-        """The base class has none to give."""
-
-    @property
-    def print_fmt(self) -> str:
-        return expand(self.decl.print)
-
-    @print_fmt.setter
-    def print_fmt(self, value: str) -> None:
-        """The base class has none to give."""
+    def lay_out(self) -> tuple[list[Field], str]:
+        layout = FieldLayout(self.tracing.host.arch.model, self.tracing.char_signed)
+        for declaration, _ in self.decl.entry:
+            layout.add(declaration)
+        return layout.fields, expand(self.decl.print)
 
     def reg(self, kind: str) -> None:
         self.tracepoint.add(self.trace if kind == FTRACE else self.perf_trace)
