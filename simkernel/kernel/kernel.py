@@ -152,7 +152,7 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         self.crashes: list[Crash] = []
         self.exit_hooks: list[Callable[[Task], None]] = []
         self._vdso_page: int | None = None
-        self._scratch = self.mem.alloc(64)
+        self._scratch: int = self.mem.alloc(64)
         self._dead: list[Task] = []
         self.hooks: Any = None  # uprobes' view of address spaces
         self.user: Any = UserMemory(AddressSpace(self.physical, 0x1000, self.arch.byteorder))

@@ -162,7 +162,7 @@ def _link(k: Kernel, child: Task, args: CloneArgs) -> None:
     child.set_child_tid = args.child_tid if flags & CLONE_CHILD_SETTID else 0
     if not flags & CLONE_VM:
         child.rseq, child.rseq_sig, child.rseq_cpu = parent.rseq, parent.rseq_sig, -1
-        child.work = bool(child.rseq)
+        child.work = child.work or bool(child.rseq)
     child.clear_child_tid = args.child_tid if flags & CLONE_CHILD_CLEARTID else 0
     if flags & CLONE_THREAD:
         child.tgid = parent.tgid
