@@ -376,10 +376,10 @@ class LazyBtf(Btf):
         self.__dict__["_make"] = make
 
     def __getattr__(self, name: str) -> Any:
-        make = self.__dict__.pop("_make", None)
+        make = self.__dict__.get("_make")
         if make is None:
             raise AttributeError(name)
-        self.__dict__.update(make().__dict__)
+        self.__dict__.update(make().__dict__, _make=None)
         return getattr(self, name)
 
 

@@ -191,3 +191,8 @@ typedef struct pt_regs bpf_user_pt_regs_t; /* arch x86_64,i386,arm */
 typedef struct user_regs_struct bpf_user_pt_regs_t; /* arch riscv64 */
 typedef struct user_pt_regs bpf_user_pt_regs_t; /* arch arm64 */
 typedef user_pt_regs bpf_user_pt_regs_t; /* arch s390x */
+
+/* Entries of the system-call tables.  arch/<arch>/include/asm/syscall.h. */
+typedef long (*sys_call_ptr_t)(const struct pt_regs *regs); /* arch x86_64,i386 */
+typedef long (*syscall_fn_t)(const struct pt_regs *regs); /* arch arm64 */
+typedef long (*syscall_t)(unsigned long, unsigned long, unsigned long, unsigned long, unsigned long, unsigned long, unsigned long); /* arch riscv64 */

@@ -394,7 +394,7 @@ TOOLS: dict[str, Tool] = {
                            some_event("server", count=40)),
     "hardirqs": Tool(NO_BTF, check=map_has("infos", lambda k, v: True, "an interrupt")),
     "javagc": Tool(manual("handle_gc_start", "handle_gc_end", "handle_mem_pool_gc_start", "handle_mem_pool_gc_end"),
-                   lambda t: _gc(t), lambda t: f"{len(t.events)} events"),
+                   lambda t: _gc(t)),
     "klockstat": Tool(both(sized(stack_map=1024), off("kprobe/*", "kretprobe/*"))),
     "ksnoop": Tool(manual("kprobe_entry", "kprobe_return"),
                    steps(by_hand("kprobe_entry", "vfs_write"), by_hand("kprobe_return", "vfs_write", True))),
