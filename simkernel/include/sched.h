@@ -232,6 +232,7 @@ struct thread_struct {
 typedef struct {
 	unsigned long sig[64 / (8 * sizeof(long))];
 } sigset_t;
+typedef unsigned long old_sigset_t;
 typedef void __signalfn_t(int sig);
 typedef __signalfn_t *__sighandler_t;
 typedef void __restorefn_t(void);
