@@ -24,6 +24,7 @@ class Spaces:
         self.sites: dict[int, dict[Any, ProbeHandler]] = {}  # vaddr -> mm -> handler
         self.probes: dict[int, Any] = {}  # vaddr -> armed probe of the CPU
         self.trampolines: dict[Any, int] = {}  # mm -> its xol area
+        self.breakpoint_page: int | None = None
         self.uret_handler: ReturnHandler | None = None
         self.paths: dict[Any, str] = {}
 
@@ -108,10 +109,19 @@ class Spaces:
         """The [uprobes] area of an mm, with one breakpoint where uretprobes make functions return to."""
         found = self.trampolines.get(mm)
         if found is None:
-            found = mm.map(0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS)
+            found = mm.map(0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[uprobes]")
+            page = self._breakpoint_page()
+            mm.find(found).fault = lambda k, vma, pgoff: page
             self.trampolines[mm] = found
             self.arm_user(mm, found, self._returned)
         return int(found)
+
+    def _breakpoint_page(self) -> int:
+        """The one page frame that all [uprobes] areas show."""
+        if self.breakpoint_page is None:
+            self.breakpoint_page = self.k.pages.alloc_page()
+            self.k.pages.write(self.breakpoint_page, self.k.arch.uprobe_breakpoint)
+        return self.breakpoint_page
 
     def set_uret_handler(self, handler: ReturnHandler) -> None:
         self.uret_handler = handler
