@@ -593,7 +593,9 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
 
     def start_thread(self, task: Task, entry: int, sp: int) -> None:
         """start_thread(): user registers of a new program."""
+        number = self.regs_get(task.regs, self.abi.number)  # of the execve that is under way: sys_exit reports it
         self.mem.write(task.regs, bytes(self.cpu.layout.size))
+        self.regs_set(task.regs, self.abi.number, number)
         for field, value in self.arch.support.user_mode_fields.items():
             self.regs_set(task.regs, field, value)
         self.regs_set(task.regs, self.arch.instruction_pointer, entry)

@@ -55,6 +55,7 @@ class Host(BpfSide):
 
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC, which is also what the trace buffer is stamped with."""
+        self.k.charge_user()
         return int(self.k.clock.now_ns)
 
     def cpu_id(self) -> int:
