@@ -119,6 +119,8 @@ class Cpu(TaskState, ProbePoints):
     def run(self, budget: int | None = None) -> Stop:
         """Emulate.  `budget` counts work in user mode, about one unit per instruction; None is no limit."""
         words = self.words
+        if self._running:
+            raise RuntimeError("run() called from a handler of the running CPU")
         handlers = (self.on_enter, self.on_resume, self.on_switch)  # bound methods live as long as this frame
         words[Word.ON_ENTER], words[Word.ON_RESUME], words[Word.ON_SWITCH] = map(id, handlers)
         words[Word.DEADLINE] = NO_DEADLINE if budget is None else words[Word.WORK] + budget

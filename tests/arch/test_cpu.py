@@ -672,3 +672,9 @@ def test_pages_that_are_written_and_executed(tiny: Any) -> None:
     tiny.enter_user()
     assert tiny.cpu.run() is Stop.STOPPED
     assert sums == [2 * 5050]
+
+
+def test_run_inside_a_handler_is_refused(tiny: Any) -> None:
+    tiny.build(nested=lambda *a: tiny.cpu.run())
+    with pytest.raises(RuntimeError, match="called from a handler"):
+        tiny.call("nested")
