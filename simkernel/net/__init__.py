@@ -10,13 +10,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkernel.net import device, inet, ipv4, packet, raw, socket, sockopt, tcp, transfer, udp, unix
+from simkernel.net import device, inet, ipv4, packet, proc, raw, socket, sockopt, tcp, transfer, udp, unix
 from simkernel.net.state import Net
 
-__all__ = ["Net", "inet", "install", "ipv4", "packet", "raw", "socket", "sockopt", "tcp", "transfer", "udp", "unix"]
+__all__ = [
+    "Net",
+    "inet",
+    "install",
+    "ipv4",
+    "packet",
+    "proc",
+    "raw",
+    "socket",
+    "sockopt",
+    "tcp",
+    "transfer",
+    "udp",
+    "unix",
+]
 
 
 def install(k: Any) -> None:
     """Create the network of a booting kernel: devices, protocol tables, /proc/net."""
     k.net = Net(k)
     device.install(k)
+    proc.install(k)

@@ -252,6 +252,7 @@ def sock_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
 
 # include/uapi/linux/sockios.h: what can be asked of an interface
 SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK = 0x8910, 0x8912, 0x8913, 0x8915, 0x891B
+SIOCGIFDSTADDR, SIOCGIFBRDADDR, SIOCGIFMETRIC, SIOCGIFTXQLEN, SIOCGIFMAP = 0x8917, 0x8919, 0x891D, 0x8942, 0x8970
 SIOCGIFMTU, SIOCGIFHWADDR, SIOCGIFINDEX, FIONREAD = 0x8921, 0x8927, 0x8933, 0x541B
 IFNAMSIZ = 16
 
@@ -270,6 +271,8 @@ def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
         readable = sum(p.len for p in packets) if sk.type == SOCK_STREAM else (packets[0].len if packets else 0)
         k.put_user(arg, 4, readable - 8 if packets and sk.protocol == IPPROTO_UDP else readable)
         return 0
+    if cmd == SIOCGIFCONF:
+        return interface_list(k, arg)
     if cmd == SIOCGIFNAME:
         dev = k.net.devices.get(k.get_user(arg + IFNAMSIZ, 4))
         if dev is None:
@@ -283,6 +286,11 @@ def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
         SIOCGIFMTU: lambda d: d.mtu.to_bytes(4, order),
         SIOCGIFHWADDR: lambda d: (772 if d.ifindex == 1 else 1).to_bytes(2, order) + d.mac + bytes(8),
         SIOCGIFINDEX: lambda d: d.ifindex.to_bytes(4, order),
+        SIOCGIFBRDADDR: lambda d: sockaddr_in(k, broadcast_address(d), 0),
+        SIOCGIFDSTADDR: lambda d: sockaddr_in(k, d.address, 0),
+        SIOCGIFMETRIC: lambda d: bytes(4),
+        SIOCGIFTXQLEN: lambda d: (1000).to_bytes(4, order),
+        SIOCGIFMAP: lambda d: bytes(24 if k.arch.model.word == 8 else 16),
     }
     if cmd not in queries:
         raise KernelError(ENOTTY, f"socket ioctl {cmd:#x}")
@@ -291,6 +299,31 @@ def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
     if dev is None:
         raise KernelError(ENODEV, f"no interface {name!r}")
     k.copy_to_user(arg + IFNAMSIZ, queries[cmd](dev))
+    return 0
+
+
+def broadcast_address(dev: Any) -> bytes:
+    """The last address of the interface's network; none on the loopback."""
+    if dev.ifindex == 1:
+        return INADDR_ANY
+    host = (1 << 32 - dev.prefix) - 1
+    last: int = int.from_bytes(dev.address, "big") | host
+    return last.to_bytes(4, "big")
+
+
+def interface_list(k: Any, arg: int) -> int:
+    """dev_ifconf(): struct ifconf; a null buffer asks for the length."""
+    word = k.arch.model.word
+    size = 40 if word == 8 else 32  # struct ifreq
+    room, buffer = k.get_user(arg, 4, signed=True), k.get_user(arg + word, word)
+    rows = [
+        (d.name.encode().ljust(IFNAMSIZ, b"\0") + sockaddr_in(k, d.address, 0)).ljust(size, b"\0")
+        for _, d in sorted(k.net.devices.items())
+    ]
+    if buffer:
+        rows = rows[: max(0, room) // size]
+        k.copy_to_user(buffer, b"".join(rows))
+    k.put_user(arg, 4, size * len(rows))
     return 0
 
 

@@ -73,3 +73,13 @@ def test_a_disk_file_is_read_back_through_the_block_layer(shell) -> None:
     assert issued == completed == len(m.kernel.block.latencies_ns) >= 2
     assert size == 40960
     assert m.kernel.block.bytes_written == 40960
+
+
+def test_tools_read_proc_net(shell) -> None:
+    text, _ = shell(
+        "ifconfig eth0 | head -3; route -n | tail -2; nc -l -p 99 & sleep 0.1; netstat -tln 2>/dev/null | grep -c 0.0.0.0:99; "
+        "ping -c 1 127.0.0.1 >/dev/null; grep -c . /proc/net/dev; kill %1"
+    )
+    assert "inet addr:10.0.2.15  Bcast:10.0.2.255  Mask:255.255.255.0" in text
+    assert "0.0.0.0         10.0.2.2        0.0.0.0         UG    0      0        0 eth0" in text
+    assert text.endswith("1\n4\n")
