@@ -5,8 +5,9 @@ checked: inside the machine's memory it is a load or store of the host at the tr
 call of the memory's own read and write, which fault as they do for the interpreter.  So even a mistake of the verifier
 touches nothing but the simulated machine.  Helpers are Python, called with the registers they may see.
 
-The result is the interpreter's, bit for bit; tests/bpf/test_jit.py runs both.  A program is compiled when it has been
-run a few times, or at once if it can loop.
+The result is the interpreter's, bit for bit; tests/bpf/test_jit.py runs both.  Compiling takes as long as interpreting
+hundreds of thousands of instructions, and a call between Python and native code as long as dozens, so a program is
+compiled when it has worked that much, and only if it loops or has much to do between its calls.
 """
 
 from __future__ import annotations
@@ -76,7 +77,8 @@ from bpf.interpreter import (
 )
 
 M = (1 << 64) - 1
-WARM = 16  # runs before a program without loops is compiled
+WARM = 200_000  # instructions that are interpreted before a program is compiled
+ENTRY_COST, CALL_COST = 40, 17  # of entering native code, and of leaving it for a helper, in interpreted instructions
 
 # Words of the state that native code and Python share: the registers as in the interpreter, then these.
 STATUS = NR_REGISTERS
@@ -503,8 +505,7 @@ class JitProgram(Program):
     def __init__(self, insns: Any, mem: Any, *, warm: int = WARM, **more: Any) -> None:
         super().__init__(insns, mem, **more)
         self._classic = bool(more.get("classic", False))
-        self._runs = 0 if not _has_loop(self) else warm
-        self._warm = warm
+        self._cold = warm if not warm or _is_worth_it(self) else 1 << 62  # instructions left to interpret
         self._native: dict[int, Callable[..., int]] = {}
         self._engine: Any = None
         self._keep: list[Any] = []
@@ -521,12 +522,13 @@ class JitProgram(Program):
     def execute(self, r: Registers, pc: int = 0) -> None:
         """As the interpreter; natively from the beginning of a function."""
         if not self._native and not self.unsupported:
-            self._runs += 1
-            if self._runs > self._warm:
+            if self._cold <= 0:
                 self._compile()
         function = self._native.get(pc)
         if function is None:
+            budget = r[BUDGET_AT]
             super().execute(r, pc)
+            self._cold -= len(self.insns) + budget - r[BUDGET_AT]
             return
         state = _State(*r)
         status = function(ctypes.addressof(state), *r[1:6], r[10])
@@ -641,8 +643,10 @@ def _host_address(mem: Any, window: Window) -> tuple[int, Any]:
     return ctypes.addressof(shared), shared
 
 
-def _has_loop(program: Program) -> bool:
-    return any(_is_backward(insn) for insn in _instructions(program))
+def _is_worth_it(program: Program) -> bool:
+    insns = list(_instructions(program))
+    calls = sum(insn.code == BPF_JMP | BPF_CALL and insn.src_reg != BPF_PSEUDO_CALL for insn in insns)
+    return any(map(_is_backward, insns)) or len(insns) > ENTRY_COST + CALL_COST * calls
 
 
 def _instructions(program: Program) -> Iterator[Insn]:

@@ -14,6 +14,7 @@ from bpf import uapi
 from bpf.helpers import HELPERS, Runtime, find, load_all, not_here
 from bpf.insn import BPF_LD_IMM64, BPF_PSEUDO_KFUNC_CALL, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, Insn, encode
 from bpf.interpreter import MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
+from bpf.jit import JitProgram
 from bpf.maps.array import ProgArrayMap
 from bpf.system import CLASSIC_UNTIL, Bpf
 from bpf.verifier.api import Verdict, VerifyRequest
@@ -101,7 +102,8 @@ class BpfProg:
 
     def _make_program(self, fast: bool) -> Program:
         classic = self.bpf.version < CLASSIC_UNTIL
-        return Program(
+        make = JitProgram if self.bpf.jit_enable and fast and not classic else Program
+        return make(
             self.insns,
             self.bpf.mem,
             bind_call=self._bind,

@@ -155,13 +155,18 @@ def test_callbacks_run_natively_too():
     assert r[0] == 42 and set(program._native) == {0, 4}
 
 
-def test_warm_up():
+@pytest.mark.parametrize(
+    ("source", "native"),
+    [("r0 = 5\nl: r0 += -1\nif r0 != 0 goto l\nexit", True), ("r0 = 0\nexit", False), ("r0 = 0\n" * 41 + "exit", True)],
+)
+def test_compiled_when_warm_and_worth_it(source, native):
     mem = FlatMemory(BASE, 1 << 14)
-    program = JitProgram(assemble("r0 = 5\nexit"), mem, bind_call=lambda insn: lambda r: 0, warm=2)
-    for run in range(4):
-        r = new_registers(0, BASE + 4096)
+    program = JitProgram(assemble(source), mem, bind_call=lambda insn: lambda r: 0, warm=100)
+    for _ in range(40):
+        r = new_registers(0, BASE + 4096, 1000)
         program.execute(r)
-        assert r[0] == 5 and bool(program._native) == (run >= 2)
+        assert r[0] == 0
+    assert bool(program._native) is native
 
 
 def test_memory_of_a_machine():
