@@ -2,17 +2,53 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any
 
 from arch.errors import EFAULT, EINVAL, EPERM, ESRCH, KernelError
-from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import CAP_FULL, Cred, Task
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
+Body = Generator[Any, Any, Any]
+
 CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_SYS_RESOURCE = 5, 6, 7, 8, 24
 NO_ID = 0xFFFFFFFF
+
+
+# -- capable(): asked by a real call where a body can make one -----------------------------------------------------------
+
+
+@kernel_function("bool capable(int cap)", source="kernel/capability.c")
+def capable(k: Kernel, cap: int) -> Body:
+    """1 when the current task has the capability."""
+    return (yield k.call("ns_capable", k.vfs.init_user_ns, cap))
+
+
+@kernel_function("bool ns_capable(struct user_namespace *ns, int cap)", source="kernel/capability.c")
+def ns_capable(k: Kernel, ns: int, cap: int) -> Body:
+    """The same towards a user namespace; there is one."""
+    return int(not (yield k.call("security_capable", k.current.cred.addr, ns, cap, 0)))
+
+
+@kernel_function(
+    "int security_capable(const struct cred *cred, struct user_namespace *ns, int cap, unsigned int opts)",
+    source="security/security.c",
+)
+def security_capable(k: Kernel, cred: int, ns: int, cap: int, opts: int) -> Body:
+    """0 or -EPERM."""
+    return (yield k.call("cap_capable", cred, ns, cap, opts))
+
+
+@kernel_function(
+    "int cap_capable(const struct cred *cred, struct user_namespace *targ_ns, int cap, unsigned int opts)",
+    source="security/commoncap.c",
+)
+def cap_capable(k: Kernel, cred: int, ns: int, cap: int, opts: int) -> int:
+    """0 when the effective set has it, else -EPERM."""
+    return 0 if k.current.cred.cap_effective >> cap & 1 else -EPERM
 
 
 def commit_creds(k: Kernel, cred: Cred) -> int:
@@ -57,12 +93,12 @@ def sys_getegid(k: Kernel) -> int:
 
 
 @syscall("setuid", "uid_t uid", source="kernel/sys.c")
-def sys_setuid(k: Kernel, uid: int) -> int:
+def sys_setuid(k: Kernel, uid: int) -> Body:
     """EPERM, EINVAL."""
     if uid == NO_ID:
         raise KernelError(EINVAL)
     cred = k.current.cred.copy()
-    if k.capable(CAP_SETUID):
+    if (yield k.call("capable", CAP_SETUID)):
         cred.uid = cred.suid = uid
     elif uid not in (cred.uid, cred.suid):
         raise KernelError(EPERM)
@@ -71,12 +107,12 @@ def sys_setuid(k: Kernel, uid: int) -> int:
 
 
 @syscall("setgid", "gid_t gid", source="kernel/sys.c")
-def sys_setgid(k: Kernel, gid: int) -> int:
+def sys_setgid(k: Kernel, gid: int) -> Body:
     """EPERM, EINVAL."""
     if gid == NO_ID:
         raise KernelError(EINVAL)
     cred = k.current.cred.copy()
-    if k.capable(CAP_SETGID):
+    if (yield k.call("capable", CAP_SETGID)):
         cred.gid = cred.sgid = gid
     elif gid not in (cred.gid, cred.sgid):
         raise KernelError(EPERM)
@@ -85,11 +121,11 @@ def sys_setgid(k: Kernel, gid: int) -> int:
 
 
 @syscall("setreuid", "uid_t ruid, uid_t euid", source="kernel/sys.c")
-def sys_setreuid(k: Kernel, ruid: int, euid: int) -> int:
+def sys_setreuid(k: Kernel, ruid: int, euid: int) -> Body:
     """EPERM."""
     old = k.current.cred
     cred = old.copy()
-    able = k.capable(CAP_SETUID)
+    able = yield k.call("capable", CAP_SETUID)
     if ruid != NO_ID:
         if not able and ruid not in (old.uid, old.euid):
             raise KernelError(EPERM)
@@ -105,11 +141,11 @@ def sys_setreuid(k: Kernel, ruid: int, euid: int) -> int:
 
 
 @syscall("setregid", "gid_t rgid, gid_t egid", source="kernel/sys.c")
-def sys_setregid(k: Kernel, rgid: int, egid: int) -> int:
+def sys_setregid(k: Kernel, rgid: int, egid: int) -> Body:
     """EPERM."""
     old = k.current.cred
     cred = old.copy()
-    able = k.capable(CAP_SETGID)
+    able = yield k.call("capable", CAP_SETGID)
     if rgid != NO_ID:
         if not able and rgid not in (old.gid, old.egid):
             raise KernelError(EPERM)
@@ -124,31 +160,34 @@ def sys_setregid(k: Kernel, rgid: int, egid: int) -> int:
     return commit_creds(k, cred)
 
 
-def _setres(k: Kernel, names: tuple[str, str, str], values: tuple[int, int, int], cap: int) -> Cred:
+def _setres(
+    k: Kernel, names: tuple[str, str, str], values: tuple[int, int, int], cap: int
+) -> Generator[Any, Any, Cred]:
     old = k.current.cred
     cred = old.copy()
+    able = yield k.call("capable", cap)
     known = [getattr(old, name) for name in names]
     for name, value in zip(names, values):
         if value == NO_ID:
             continue
-        if not k.capable(cap) and value not in known:
+        if not able and value not in known:
             raise KernelError(EPERM)
         setattr(cred, name, value)
     return cred
 
 
 @syscall("setresuid", "uid_t ruid, uid_t euid, uid_t suid", source="kernel/sys.c")
-def sys_setresuid(k: Kernel, ruid: int, euid: int, suid: int) -> int:
+def sys_setresuid(k: Kernel, ruid: int, euid: int, suid: int) -> Body:
     """EPERM."""
-    cred = _setres(k, ("uid", "euid", "suid"), (ruid, euid, suid), CAP_SETUID)
+    cred = yield from _setres(k, ("uid", "euid", "suid"), (ruid, euid, suid), CAP_SETUID)
     cred.fsuid = cred.euid
     return commit_creds(k, cred)
 
 
 @syscall("setresgid", "gid_t rgid, gid_t egid, gid_t sgid", source="kernel/sys.c")
-def sys_setresgid(k: Kernel, rgid: int, egid: int, sgid: int) -> int:
+def sys_setresgid(k: Kernel, rgid: int, egid: int, sgid: int) -> Body:
     """EPERM."""
-    cred = _setres(k, ("gid", "egid", "sgid"), (rgid, egid, sgid), CAP_SETGID)
+    cred = yield from _setres(k, ("gid", "egid", "sgid"), (rgid, egid, sgid), CAP_SETGID)
     cred.fsgid = cred.egid
     return commit_creds(k, cred)
 
@@ -172,10 +211,10 @@ def sys_getresgid(k: Kernel, rgid: int, egid: int, sgid: int) -> int:
 
 
 @syscall("setfsuid", "uid_t uid", source="kernel/sys.c")
-def sys_setfsuid(k: Kernel, uid: int) -> int:
+def sys_setfsuid(k: Kernel, uid: int) -> Body:
     """The old one, always."""
     old = k.current.cred
-    if k.capable(CAP_SETUID) or uid in (old.uid, old.euid, old.suid, old.fsuid):
+    if (yield k.call("capable", CAP_SETUID)) or uid in (old.uid, old.euid, old.suid, old.fsuid):
         cred = old.copy()
         cred.fsuid = uid
         commit_creds(k, cred)
@@ -183,10 +222,10 @@ def sys_setfsuid(k: Kernel, uid: int) -> int:
 
 
 @syscall("setfsgid", "gid_t gid", source="kernel/sys.c")
-def sys_setfsgid(k: Kernel, gid: int) -> int:
+def sys_setfsgid(k: Kernel, gid: int) -> Body:
     """The old one, always."""
     old = k.current.cred
-    if k.capable(CAP_SETGID) or gid in (old.gid, old.egid, old.sgid, old.fsgid):
+    if (yield k.call("capable", CAP_SETGID)) or gid in (old.gid, old.egid, old.sgid, old.fsgid):
         cred = old.copy()
         cred.fsgid = gid
         commit_creds(k, cred)
@@ -205,9 +244,9 @@ def sys_getgroups(k: Kernel, size: int, out: int) -> int:
 
 
 @syscall("setgroups", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
-def sys_setgroups(k: Kernel, size: int, addr: int) -> int:
+def sys_setgroups(k: Kernel, size: int, addr: int) -> Body:
     """EPERM, EINVAL, EFAULT."""
-    if not k.capable(CAP_SETGID):
+    if not (yield k.call("capable", CAP_SETGID)):
         raise KernelError(EPERM)
     if not 0 <= size <= 65536:
         raise KernelError(EINVAL)

@@ -41,9 +41,9 @@ def sys_uname(k: Kernel, name: int) -> int:
 
 
 @syscall("sethostname", "char *name, int len", source="kernel/sys.c")
-def sys_sethostname(k: Kernel, name: int, length: int) -> int:
+def sys_sethostname(k: Kernel, name: int, length: int) -> Body:
     """EPERM, EINVAL, EFAULT."""
-    if not k.capable(21):
+    if not (yield k.call("capable", 21)):
         raise KernelError(EPERM)
     if not 0 <= length <= 64:
         raise KernelError(EINVAL)
@@ -130,9 +130,9 @@ def sys_syslog(k: Kernel, kind: int, buf: int, length: int) -> int:
 
 
 @syscall("reboot", "int magic1, int magic2, unsigned int cmd, void *arg", source="kernel/reboot.c")
-def sys_reboot(k: Kernel, magic1: int, magic2: int, cmd: int, arg: int) -> int:
+def sys_reboot(k: Kernel, magic1: int, magic2: int, cmd: int, arg: int) -> Body:
     """EPERM, EINVAL; power off and restart stop the machine."""
-    if not k.capable(22):
+    if not (yield k.call("capable", 22)):
         raise KernelError(EPERM)
     if magic1 & 0xFFFFFFFF != 0xFEE1DEAD:
         raise KernelError(EINVAL)
