@@ -618,7 +618,7 @@ class PidDir(Dir):
                 _refuse_write,
             )
             text("timers", lambda: "")
-        if k.arch.name == "x86_64":
+        if getattr(k.arch, "proc_arch_status", False):
             text("arch_status", lambda: "")
         text("cgroup", lambda: f"0::{_cgroup_path(k, task)}\n")
         text("oom_score", lambda: "0\n")
