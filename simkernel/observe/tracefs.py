@@ -13,6 +13,24 @@ from tracing.tracefs import TraceFs
 PROBE_PMUS = ("kprobe", "uprobe")
 
 
+class BtfFile(AttrFile):
+    """/sys/kernel/btf/vmlinux: made when somebody looks; libbpf asks for its size before it reads."""
+
+    def __init__(self, k: Any) -> None:
+        self.k = k
+        self.data = b""
+        super().__init__(self.content, mode=0o444)
+
+    def content(self) -> bytes:
+        """The BTF, encoded once."""
+        self.data = self.data or btf.vmlinux(self.k).encode()
+        return self.data
+
+    def size_now(self) -> int:
+        """For stat."""
+        return len(self.content())
+
+
 def install(k: Any) -> None:
     """Hang the trees of nodes into the file systems."""
     tree = TraceFs(k.tracing)
@@ -26,4 +44,4 @@ def install(k: Any) -> None:
         for attribute, text in PMU_FORMATS.get(name, {}).items():
             sysfs_file(k.vfs, f"{base}/format/{attribute}", AttrFile(lambda text=text: f"{text}\n"))  # type: ignore[misc]
     if k.version.at_least("5.4"):
-        sysfs_file(k.vfs, "kernel/btf/vmlinux", AttrFile(lambda: btf.vmlinux(k).encode(), mode=0o444))
+        sysfs_file(k.vfs, "kernel/btf/vmlinux", BtfFile(k))
