@@ -12,6 +12,7 @@ import bisect
 import ctypes
 import heapq
 import mmap
+import struct
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
@@ -155,6 +156,7 @@ _ZERO_PAGE = bytes(PAGE_SIZE)
 
 # kmalloc size classes.  include/linux/slab.h: KMALLOC_MIN_SIZE, the 96 and 192 byte caches.
 SIZE_CLASSES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096)
+_ZEROS = {size: bytes(size) for size in SIZE_CLASSES}
 _CLASS_OF = tuple(next(c for c in SIZE_CLASSES if c >= n) for n in range(1, SIZE_CLASSES[-1] + 1))
 
 
@@ -195,8 +197,12 @@ class KernelMemory:
         self._buf = phys.buf
         self._base = map.direct_map
         self._size = phys.size
+        order = "<" if byteorder == "little" else ">"
+        formats = {1: "B", 2: "H", 4: "I", 8: "Q"}
+        codes = {size: struct.Struct(order + letter) for size, letter in formats.items()}
+        # size -> (read, write, mask)
+        self._codecs = {n: (c.unpack_from, c.pack_into, (1 << 8 * n) - 1) for n, c in codes.items()}
         self._sizes: dict[int, int] = {}  # live object -> its size class (or rounded page size)
-        self._requested: dict[int, int] = {}
         self._free_lists: dict[int, list[int]] = {size: [] for size in SIZE_CLASSES}
         self._vmalloc_pages: dict[int, int] = {}  # virtual page number -> pfn
         self._vmalloc_areas: dict[int, int] = {}  # start -> size
@@ -290,18 +296,19 @@ class KernelMemory:
     def read_uint(self, addr: int, size: int) -> int:
         """The number of `size` bytes at a kernel address."""
         off = addr - self._base
-        if off >= 0 and off + size <= self._size:
-            return int.from_bytes(self._buf[off : off + size], self.byteorder)
+        if off >= 0 and off + size <= self._size and size in self._codecs:
+            number: int = self._codecs[size][0](self._buf, off)[0]
+            return number
         return int.from_bytes(self._read_slow(addr, size), self.byteorder)
 
     def write_uint(self, addr: int, size: int, value: int) -> None:
         """Store a number of `size` bytes at a kernel address."""
-        data = (value & ((1 << (8 * size)) - 1)).to_bytes(size, self.byteorder)
         off = addr - self._base
-        if off >= 0 and off + size <= self._size:
-            self._buf[off : off + size] = data
+        if off >= 0 and off + size <= self._size and size in self._codecs:
+            _, pack, mask = self._codecs[size]
+            pack(self._buf, off, value & mask)
         else:
-            self._write_slow(addr, data)
+            self.write(addr, (value & ((1 << (8 * size)) - 1)).to_bytes(size, self.byteorder))
 
     def read_cstring(self, addr: int, limit: int = 4096) -> bytes:
         """The bytes before the first NUL, at most `limit`."""
@@ -329,7 +336,6 @@ class KernelMemory:
             cls = (size + PAGE_SIZE - 1) & PAGE_MASK
             addr = self.alloc_pages(cls >> PAGE_SHIFT)
         self._sizes[addr] = cls
-        self._requested[addr] = size
         self.live_objects += 1
         self.live_bytes += cls
         return addr
@@ -341,7 +347,7 @@ class KernelMemory:
             free.extend(page + off for off in range((PAGE_SIZE // cls - 1) * cls, -1, -cls))
         addr = free.pop()
         off = addr - self._base
-        self._buf[off : off + cls] = bytes(cls)
+        self._buf[off : off + cls] = _ZEROS[cls]
         return addr
 
     def free(self, addr: int) -> None:
@@ -351,7 +357,6 @@ class KernelMemory:
         cls = self._sizes.pop(addr, None)
         if cls is None:
             raise AssertionError(f"free of {addr:#x}, which is not a live object")
-        del self._requested[addr]
         self.live_objects -= 1
         self.live_bytes -= cls
         if cls <= SIZE_CLASSES[-1]:
