@@ -80,7 +80,7 @@ class SyscallAbi:
     aligned_pairs: bool = False  # 64-bit arguments of a 32-bit machine begin in an even argument word (ARM EABI)
     mmap_takes_block: bool = False  # mmap() gets a pointer to its six arguments (old_mmap)
 
-    @property
+    @cached_property
     def names(self) -> dict[int, str]:
         """number -> name."""
         return {nr: name for name, nr in self.numbers.items()}
