@@ -76,6 +76,7 @@ class Emulator:
         lib = ctypes.PyDLL(unicorn.unicorn_py3.unicorn.uclib._name)
         self._uc_reg_write = lib.uc_reg_write
         self._uc_ctl = lib.uc_ctl
+        self._uc_ctl.argtypes = (ctypes.c_void_p, ctypes.c_uint32)  # the rest is variadic
         self._uc_reg_read_batch = lib.uc_reg_read_batch
         self._uc_reg_write_batch = lib.uc_reg_write_batch
         self._uc_hook_add = lib.uc_hook_add
