@@ -129,7 +129,7 @@ def install(k: Any) -> Vfs:
     vfs.mount_at("/sys/fs/bpf", "bpf", "bpf", relatime)
     vfs.mount_at("/sys/kernel/debug", "debugfs", "debugfs", relatime)
     vfs.mount_at("/sys/kernel/tracing", "tracefs", "tracefs", relatime)
-    if k.version.at_least("4.5"):
+    if vfs.names.cgroup2:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
     _give_boot_tasks_files(vfs)
     return vfs

@@ -269,11 +269,11 @@ def char_devices(k: Any) -> dict[int, FileOperations]:
     """dev_t -> operations, for this version."""
     from simkernel.fs import hostio
 
-    new_tty = k.version.at_least("5.12")
-    new_random = k.version.at_least("5.19")
+    new_tty = k.vfs.names.tty_iter
+    new_random = k.vfs.names.random_iter
     return {
         c.makedev(1, 3): NULL_FOPS,
-        c.makedev(1, 5): ZERO_FOPS if k.version.at_least("5.8") else ZERO_FOPS_5_7,
+        c.makedev(1, 5): ZERO_FOPS if k.vfs.names.read_zero else ZERO_FOPS_5_7,
         c.makedev(1, 7): FULL_FOPS,
         c.makedev(1, 8): RANDOM_FOPS if new_random else RANDOM_FOPS_5_18,
         c.makedev(1, 9): URANDOM_FOPS if new_random else URANDOM_FOPS_5_18,

@@ -114,7 +114,7 @@ def sys_eventfd2(k: Any, count: int, flags: int) -> int:
     """eventfd(2)."""
     if flags & ~(c.O_CLOEXEC | c.O_NONBLOCK | EFD_SEMAPHORE):
         return -EINVAL
-    fops = EVENTFD_FOPS if k.version.at_least("5.8") else EVENTFD_FOPS_5_7
+    fops = EVENTFD_FOPS if k.vfs.names.eventfd_read_iter else EVENTFD_FOPS_5_7
     ctx = EventFd(count, flags)
     fd: int = k.vfs.anon_inode_getfd(k, "[eventfd]", fops, ctx, c.O_RDWR | flags & (c.O_CLOEXEC | c.O_NONBLOCK))
     return fd

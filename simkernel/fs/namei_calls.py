@@ -247,9 +247,9 @@ def _with_name(k: Any, pathname: int, function: str, dfd: int, *args: int) -> An
 
 
 def _mkdirat(k: Any, dfd: int, pathname: int, mode: int) -> Any:
-    if k.version.at_least("5.15"):
+    if k.vfs.names.mkdirat_filename:
         return (yield from _with_name(k, pathname, "do_mkdirat", dfd, mode))
-    if k.version.at_least("4.17"):
+    if k.vfs.names.do_mkdirat:
         return (yield k.call("do_mkdirat", dfd, pathname, mode))
     return (yield from _make(k, dfd, get_path_name(k, pathname), True, "vfs_mkdir", _masked(k, mode)))
 
@@ -389,13 +389,13 @@ def do_rmdir(k: Any, dfd: int, name: int) -> Any:
 
 
 def _unlinkat(k: Any, dfd: int, pathname: int) -> Any:
-    if k.version.at_least("4.14"):
+    if k.vfs.names.do_unlinkat:
         return (yield from _with_name(k, pathname, "do_unlinkat", dfd))
     return (yield from _unlink(k, dfd, get_path_name(k, pathname)))
 
 
 def _rmdirat(k: Any, dfd: int, pathname: int) -> Any:
-    if k.version.at_least("5.9"):
+    if k.vfs.names.do_rmdir:
         return (yield from _with_name(k, pathname, "do_rmdir", dfd))
     return (yield from _rmdir(k, dfd, get_path_name(k, pathname)))
 
@@ -529,7 +529,7 @@ def _rename(k: Any, old_dfd: int, old_name: str, new_dfd: int, new_name: str, fl
     }  # fmt: skip
     rd = 0
     try:
-        if k.version.at_least("5.12"):
+        if k.vfs.names.user_ns_args:
             rd = mirror.struct("struct renamedata").new(values)
             vfs.objects[rd] = r
             return (yield k.call("vfs_rename", rd))

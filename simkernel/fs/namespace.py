@@ -122,7 +122,7 @@ def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data
     where = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, dir_name))
     if flags & MS_MGC_MSK == MS_MGC_VAL:
         flags &= ~MS_MGC_MSK
-    if not k.version.at_least("5.9"):
+    if not k.vfs.names.path_mount:
         return _path_mount(k, where, dev, fs_name, flags, text)
     layout = k.vfs.mirror.struct("struct path")
     addr = layout.new({"mnt": k.vfs.mirror.vfsmount(where.mnt), "dentry": k.vfs.mirror.dentry(where.dentry)})

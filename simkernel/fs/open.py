@@ -416,7 +416,7 @@ def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
     file = vfs.new_file(path, op.flags & ~c.O_CLOEXEC, PATH_FOPS)
     layout = vfs.mirror.struct("struct file")
     path_addr = file.addr + layout.offset("f_path")
-    cred = (0,) if vfs.names.vfs_open_cred else ()
+    cred = (0,) if not vfs.names.vfs_open_two_args else ()
     ret = yield k.call("vfs_open", path_addr, file.addr, *cred)
     if not ret and truncate:
         try:
@@ -831,7 +831,7 @@ def _faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
 
 def _access(k: Any, dfd: int, filename: int, mode: int, flags: int) -> Any:
     if k.vfs.names.ksys:
-        args = (dfd, filename, mode, flags) if k.version.at_least("5.8") else (dfd, filename, mode)
+        args = (dfd, filename, mode, flags) if k.vfs.names.faccessat2 else (dfd, filename, mode)
         return (yield k.call("do_faccessat", *args))
     return _faccessat(k, dfd, filename, mode, flags)
 

@@ -175,14 +175,14 @@ def cpu_list(mask: int) -> str:
 
 
 def status_text(k: Any, task: Any) -> str:
-    """/proc/PID/status.  fs/proc/array.c:proc_pid_status()."""
-    files, fs, mm = task.files, task.fs, task.mm
+    """/proc/PID/status.  fs/proc/array.c:proc_pid_status(); lines came with the versions of features.py."""
+    files, fs, mm, has = task.files, task.fs, task.mm, k.vfs.names
     out = [f"Name:\t{escape_comm(task.comm)}\n"]
-    if fs is not None:
+    if fs is not None and has.status_umask:
         out.append(f"Umask:\t{fs.umask:04o}\n")
     parent = task.real_parent.tgid if task.pid != 1 else 0
-    pids = f"State:\t{_STATE_NAMES.get(state_letter(task), 'S (sleeping)')}\nTgid:\t{task.tgid}\nNgid:\t0\n"
-    out.append(pids + f"Pid:\t{task.pid}\nPPid:\t{parent}\nTracerPid:\t0\n")
+    out.append(f"State:\t{_STATE_NAMES.get(state_letter(task), 'S (sleeping)')}\nTgid:\t{task.tgid}\nNgid:\t0\n")
+    out.append(f"Pid:\t{task.pid}\nPPid:\t{parent}\nTracerPid:\t0\n")
     out.append(f"Uid:\t{task.uid}\t{task.euid}\t{task.suid}\t{task.fsuid}\n")
     out.append(f"Gid:\t{task.gid}\t{task.egid}\t{task.sgid}\t{task.fsgid}\n")
     out.append(f"FDSize:\t{files.max_fds if files is not None else 0}\n")
@@ -190,23 +190,32 @@ def status_text(k: Any, task: Any) -> str:
     for name, value in (("NStgid", task.tgid), ("NSpid", task.pid), ("NSpgid", task.pgid), ("NSsid", task.session)):
         out.append(f"{name}:\t{value}\n")
     if mm is not None:
-        out += [f"{name}:\t{kb:8d} kB\n" for name, kb in _mem_rows(task)]
-        out.append("CoreDumping:\t0\n" + ("THP_enabled:\t1\n" if k.version.at_least("5.0") else ""))
+        skip: tuple[str, ...] = () if has.status_rss_kinds else ("RssAnon", "RssFile", "RssShmem")
+        skip += () if has.status_hugetlb else ("HugetlbPages",)
+        out += [f"{name}:\t{kb:8d} kB\n" for name, kb in _mem_rows(task) if name not in skip]
+        out.append("CoreDumping:\t0\n" * has.status_core_dumping + "THP_enabled:\t1\n" * has.status_thp)
     out.append(f"Threads:\t{len(threads_of(task))}\nSigQ:\t0/{task.rlimits.get(11, (0, 0))[0]}\n")
-    for name, mask in (
-        ("SigPnd", task.sigpending), ("ShdPnd", task.shared_pending), ("SigBlk", task.blocked),
-        ("SigIgn", task.ignored), ("SigCgt", task.caught), ("CapInh", task.cap_inheritable),
-        ("CapPrm", task.cap_permitted), ("CapEff", task.cap_effective), ("CapBnd", task.cap_bset),
-        ("CapAmb", task.cap_ambient),
-    ):  # fmt: skip
-        out.append(f"{name}:\t{mask:016x}\n")
-    out.append(f"NoNewPrivs:\t{int(task.no_new_privs)}\nSeccomp:\t0\nSeccomp_filters:\t0\n")
-    out.append("Speculation_Store_Bypass:\tnot vulnerable\nSpeculationIndirectBranch:\talways enabled\n")
+    out.append(_masks_text(k, task))
+    out.append(f"NoNewPrivs:\t{int(task.no_new_privs)}\n" * has.status_no_new_privs + "Seccomp:\t0\n")
+    out.append("Seccomp_filters:\t0\n" * has.status_seccomp_filters)
+    out.append("Speculation_Store_Bypass:\tnot vulnerable\n" * has.status_speculation)
+    out.append("SpeculationIndirectBranch:\talways enabled\n" * has.status_indirect_branch)
     mask = cpu_mask(k, task)
     out.append(f"Cpus_allowed:\t{mask:x}\nCpus_allowed_list:\t{cpu_list(mask)}\n")
     out.append("Mems_allowed:\t1\nMems_allowed_list:\t0\n")
     out.append(f"voluntary_ctxt_switches:\t{task.nvcsw}\nnonvoluntary_ctxt_switches:\t{task.nivcsw}\n")
     return "".join(out)
+
+
+def _masks_text(k: Any, task: Any) -> str:
+    rows = [
+        ("SigPnd", task.sigpending), ("ShdPnd", task.shared_pending), ("SigBlk", task.blocked),
+        ("SigIgn", task.ignored), ("SigCgt", task.caught), ("CapInh", task.cap_inheritable),
+        ("CapPrm", task.cap_permitted), ("CapEff", task.cap_effective), ("CapBnd", task.cap_bset),
+    ]  # fmt: skip
+    if k.vfs.names.status_cap_ambient:
+        rows.append(("CapAmb", task.cap_ambient))
+    return "".join(f"{name}:\t{mask:016x}\n" for name, mask in rows)
 
 
 def limits_text(task: Any) -> str:
@@ -242,7 +251,7 @@ def fdinfo_text(k: Any, task: Any, fd: int) -> str:
         raise KernelError(ENOENT, "closed")
     flags = file.f_flags | (c.O_CLOEXEC if fd in task.files.close_on_exec else 0)
     out = f"pos:\t{file.f_pos}\nflags:\t0{k.vfs.abi.flags_to_user(flags):o}\nmnt_id:\t{file.f_path.mnt.mnt_id}\n"
-    if k.version.at_least("5.14"):
+    if k.vfs.names.fdinfo_for_all:
         out += f"ino:\t{file.f_inode.i_ino}\n"
     show = getattr(file.private_data, "show_fdinfo", None)
     return out + (show() if show is not None else "")
@@ -311,7 +320,7 @@ class FdLink(Link):
 
 
 def _fdinfo_node(k: Any, task: Any, fd: int, file: File) -> PseudoFile:
-    node = PseudoFile(lambda: fdinfo_text(k, task, fd), mode=0o444 if k.version.at_least("5.14") else 0o400)
+    node = PseudoFile(lambda: fdinfo_text(k, task, fd), mode=0o444 if k.vfs.names.fdinfo_for_all else 0o400)
     node.uid, node.gid = task.euid, task.egid
     return node
 
@@ -562,7 +571,7 @@ class PidDir(Dir):
         add("fd", FdDir(k, task, FdLink, 0o500, self.ino + 0x400))
         if self.whole:
             add("map_files", MapFiles(k, task, self.ino + 0x3000))
-        add("fdinfo", FdDir(k, task, _fdinfo_node, 0o555 if k.version.at_least("5.14") else 0o500, self.ino + 0xC00))
+        add("fdinfo", FdDir(k, task, _fdinfo_node, 0o555 if k.vfs.names.fdinfo_for_all else 0o500, self.ino + 0xC00))
         namespaces = {name: _namespace_link(k, kind, ino) for name, kind, ino in sorted(_NAMESPACES)}
         add("ns", Dir(namespaces, mode=0o511))
         if net is not None:

@@ -274,7 +274,7 @@ def make_root(vfs: Vfs) -> Dir:
     text("vmstat", lambda: f"nr_free_pages {getattr(k, 'free_ram_pages', 0)}\npgfault {getattr(k, 'nr_faults', 0)}\n")
     text("zoneinfo", lambda: "Node 0, zone   Normal\n")
     vfs.sysctl, sys_dir = make_sysctl(k, uname)
-    _set_fops(sys_dir, PROC_SYS_FOPS if k.version.at_least("5.9") else PROC_SYS_FOPS_5_8)
+    _set_fops(sys_dir, PROC_SYS_FOPS if vfs.names.proc_sys_iter else PROC_SYS_FOPS_5_8)
     sys_dir.nlink = 1  # type: ignore[attr-defined]
     root.add("sys", sys_dir)
     for name in ("bus", "driver", "fs", "irq", "sysvipc", "tty"):
@@ -361,7 +361,7 @@ def register_procfs(vfs: Vfs) -> None:
         sb = v.singletons.get("proc")
         if sb is None:
             root = make_root(v)
-            seq_iter = v.k.version.at_least("5.10")
+            seq_iter = v.names.seq_read_iter
             whole = PROC_ITER_FOPS if seq_iter else PROC_REG_FOPS
             pid_nodes = SEQ_FOPS
 

@@ -205,10 +205,9 @@ def sys_statx(k: Any, dfd: int, filename: int, flags: int, mask: int, buffer: in
 
 def _statx_values(k: Any, path: Path) -> dict[str, int]:
     inode = path.dentry.inode
-    mask = c.STATX_BASIC_STATS | (c.STATX_MNT_ID if k.version.at_least("5.8") else 0)
-    tmpfs_btime = inode.i_sb.s_magic == c.TMPFS_MAGIC and k.version.at_least("5.20")
+    mask = c.STATX_BASIC_STATS | (c.STATX_MNT_ID if k.vfs.names.statx_mnt_id else 0)
     out = {
-        "stx_mask": mask | (c.STATX_BTIME if tmpfs_btime else 0), "stx_blksize": inode.i_sb.s_blocksize,
+        "stx_mask": mask, "stx_blksize": inode.i_sb.s_blocksize,
         "stx_attributes": 0x2000 if path.dentry is path.mnt.mnt_root else 0, "stx_nlink": inode.i_nlink,
         "stx_uid": inode.i_uid, "stx_gid": inode.i_gid, "stx_mode": inode.i_mode, "stx_ino": inode.i_ino,
         "stx_size": inode.i_size, "stx_blocks": inode.i_blocks, "stx_attributes_mask": 0x203000,
@@ -217,8 +216,6 @@ def _statx_values(k: Any, path: Path) -> dict[str, int]:
         "stx_mnt_id": path.mnt.mnt_id,
     }  # fmt: skip
     times = [("atime", inode.atime), ("ctime", inode.ctime), ("mtime", inode.mtime)]
-    if tmpfs_btime:
-        times.append(("btime", inode.btime))
     for name, value in times:
         out[f"stx_{name}"] = value // SECOND
         out[f"stx_{name}_nsec"] = value % SECOND
@@ -252,7 +249,7 @@ def sys_readlinkat(k: Any, dfd: int, pathname: int, buf: int, bufsiz: int) -> An
         return -EINVAL if name else -2
     k.vfs.touch_atime(path)
     dentry = k.vfs.mirror.dentry(path.dentry)
-    if k.version.at_least("4.10"):
+    if k.vfs.names.vfs_readlink:
         return (yield k.call("vfs_readlink", dentry, buf, bufsiz))
     return _readlink(k, inode, dentry, buf, bufsiz)
 

@@ -153,7 +153,7 @@ def _boot_tree(vfs: Vfs) -> Dir:
 
 def register_sysfs(vfs: Vfs) -> None:
     """sysfs, debugfs, tracefs and cgroup2: one instance each."""
-    kernfs = KERNFS_FOPS if vfs.k.version.at_least("5.10") else KERNFS_FOPS_5_9
+    kernfs = KERNFS_FOPS if vfs.names.kernfs_iter else KERNFS_FOPS_5_9
     vfs.fs_values["sysfs_root"] = _boot_tree(vfs)
     vfs.fs_values["debugfs_root"] = Dir(mode=0o700)
     vfs.fs_values["tracefs_root"] = TracefsRoot()

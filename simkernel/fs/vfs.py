@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from arch.errors import EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENOTDIR, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.abi import FILE_ABI, FileAbi
+from simkernel.fs.features import Features
 from simkernel.fs.fops import EMPTY_FOPS, FileOperations
 from simkernel.fs.inode import ROOT_CRED, Cred, Dentry, File, Inode, Mount, Path, SuperBlock, d_path
 from simkernel.fs.namei import LOOKUP_FOLLOW, NameData
@@ -34,22 +35,6 @@ class FsType:
     mount: Callable[[Vfs, str, int, str], SuperBlock]  # (vfs, device name, MS_* flags, data)
     nodev: bool = True
     user_mountable: bool = True  # False: SB_NOUSER (pipefs, sockfs)
-
-
-class Names:
-    """Which functions stand on the paths in this version: the place where fs/ reads the version for a behaviour."""
-
-    def __init__(self, version: Any) -> None:
-        old_vfs = version.before("5.9")
-        self.read_step = "__vfs_read" if old_vfs else ""
-        self.write_step = "__vfs_write" if old_vfs else ""
-        self.new_sync = version.before("6.0")
-        self.ksys = version.at_least("4.17")
-        self.vfs_open_cred = version.before("4.19")
-        self.openat2 = version.at_least("5.6")
-        self.statx = version.at_least("4.11")
-        self.perform_write_iocb = version.at_least("5.18")
-        self.user_ns_args = version.at_least("5.12")
 
 
 class TaskCred:
@@ -90,7 +75,7 @@ class Vfs:
         self._next_mnt_id = 1
         self._next_anon_minor = 1
         self.fs_values: dict[str, Any] = {}  # shared state of file systems: sysctl values, hostname ...
-        self.names = Names(k.version)
+        self.names = Features(k.version)
         self.uio: Any = None  # uio.UioStructs, set by install()
         self.scratch: list[int] = []  # free loff_t's
         self.kstats: list[int] = []  # free struct kstat's
