@@ -83,7 +83,7 @@ class Spaces:
         site = self.sites.setdefault(vaddr, {})
         site[mm] = handler
         if vaddr not in self.probes:
-            self.probes[vaddr] = self.k.cpu.add_probe(vaddr, self._hit(site))
+            self.probes[vaddr] = self.k.cpu.add_probe(vaddr, self._hit(site), user=True)
 
     def _hit(self, site: dict[Any, ProbeHandler]) -> Callable[[int], object]:
         k = self.k
