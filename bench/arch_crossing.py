@@ -24,6 +24,8 @@ GETPID_LOOP = {
     "arm64": "881580d2010000d4feffff17",
     "riscv64": "9308c00a730000006ff09fff",
     "s390x": "0a14a7f4ffff",
+    "i386": "b814000000cd80ebf7",
+    "arm": "1470a0e3000000effdffffea",
 }
 
 
