@@ -11,6 +11,8 @@ kernel, on its way back to user mode, for what Python wants next; then its regis
         yield u.write(fd, b"hello", 5)
     machine.workload(sender)
 
+`u.fork(program)` makes a child that runs another generator function.  simkernel/workloads.py has ready workloads.
+
 A str or bytes argument is put into the task's memory (with a NUL behind it) and its address passed.
 """
 
@@ -30,6 +32,7 @@ if TYPE_CHECKING:
 CODE = 0x400000  # where the system-call instruction lies
 HEAP_SIZE = 64 << 20
 ALIGN = 16
+SIGCHLD = 17
 
 Value = int | str | bytes | bytearray
 Request = tuple[str, tuple[Value, ...]]
@@ -100,12 +103,19 @@ class Driver:
         """Wait for the next call and set the registers for it.  `result` is the last one's, None at first."""
         raise NotImplementedError
 
+    def forked(self, k: Kernel, child: Task) -> Driver | None:
+        """Who drives a child of this task, made by fork(2) or clone(2)."""
+        return None
+
     def trapped(self, k: Kernel, regs: int) -> Generator[Any, Any, None]:
         """A breakpoint in driven code: nothing special."""
         yield from self.next(k, regs, None)
 
     def returning(self, k: Kernel, regs: int) -> Generator[Any, Any, None]:
-        """On the way back to user mode after a call."""
+        """On the way back to user mode after a call; or after an interrupt before the instruction was executed."""
+        if k.regs_get(regs, k.arch.instruction_pointer) == CODE:
+            self.task.work = True
+            return
         yield from self.next(k, regs, k.signed_word(k.regs_get(regs, k.abi.result)))
 
     def set_call(self, k: Kernel, regs: int, request: Request) -> None:
@@ -159,7 +169,7 @@ class UserTask(Driver):
 class Calls:
     """`u` of a workload: `yield u.openat(...)` makes a system call of that name."""
 
-    def __init__(self, driver: Driver) -> None:
+    def __init__(self, driver: Workload) -> None:
         self._driver = driver
         self.alloc = driver.alloc
         self.free_all = driver.free_all
@@ -176,6 +186,13 @@ class Calls:
         """For names that are no Python names, or shadowed here."""
         return name, args
 
+    def fork(self, program: Callable[[Calls], Generator[Request, int, Any]]) -> Request:
+        """fork(2): gives the pid; the child, with a copy of the memory, runs another generator function."""
+        self._driver.child = program
+        if "fork" in self._driver.k.abi.numbers:
+            return "fork", ()
+        return "clone", (SIGCHLD, 0, 0, 0, 0)
+
     def __getattr__(self, name: str) -> Callable[..., Request]:
         return lambda *args: (name, args)
 
@@ -187,6 +204,17 @@ class Workload(Driver):
         super().__init__(k)
         self.program = program
         self.running: Generator[Request, int, Any] | None = None
+        self.child: Callable[[Calls], Generator[Request, int, Any]] | None = None  # program of the next one forked
+
+    def forked(self, k: Kernel, child: Task) -> Driver | None:
+        """A child of u.fork() has its own program, in a copy of this task's memory."""
+        if self.child is None:
+            return None
+        driver = Workload(k, self.child)
+        self.child = None
+        driver.task, driver.heap, driver.top, driver.started = child, self.heap, self.top, True
+        child.work = True
+        return driver
 
     def next(self, k: Kernel, regs: int, result: int | None) -> Generator[Any, Any, None]:
         try:
