@@ -205,6 +205,7 @@ class Task:
         self.killed = False
         self.clone_args: Any = None  # CloneArgs of the clone in progress
         self.wait_request: Any = None
+        self.sleeps_until = 0  # ns, of nanosleep(2)
         self.driver: Any = None  # who drives this task from Python (simkernel/usertask.py)
         self.forked = False  # made by clone(): strace says so
         self.sigwait = 0  # mask of rt_sigtimedwait

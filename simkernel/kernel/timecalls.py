@@ -180,17 +180,18 @@ def sys_times(k: Kernel, tbuf: int) -> int:
 )
 def hrtimer_nanosleep(k: Kernel, until: int, mode: int, clockid: int) -> Body:
     """Sleep until an absolute time of the monotonic clock; 0 or -ERESTART_RESTARTBLOCK when interrupted."""
+    k.current.sleeps_until = until
     while k.clock.now_ns < until:
-        result = yield k.call("do_nanosleep", until, 0)
+        result = yield k.call("do_nanosleep", 0, 0)
         if result:
             raise KernelError(ERESTART_RESTARTBLOCK)
     return 0
 
 
 @kernel_function("int do_nanosleep(struct hrtimer_sleeper *t, int mode)", source="kernel/time/hrtimer.c")
-def do_nanosleep(k: Kernel, until: int, mode: int) -> Body:
-    """Sleep once; 1 when a signal came."""
-    result = yield k.wait(None, timeout_ns=until - k.clock.now_ns)
+def do_nanosleep(k: Kernel, t: int, mode: int) -> Body:
+    """Sleep once; 1 when a signal came.  The time is the task's: a pointer of a 32-bit machine could not carry it."""
+    result = yield k.wait(None, timeout_ns=k.current.sleeps_until - k.clock.now_ns)
     return int(result not in (0, -ETIME))
 
 
