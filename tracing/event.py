@@ -38,6 +38,8 @@ class TraceEvent:
     dynamic = False  # made through kprobe_events and friends
     cap_any = False
     is_syscall = False
+    held_flags = 0  # what the place that fires it holds: irqs off and such
+    held_depth = 0  # and its preempt depth
 
     def __init__(self, tracing: Tracing, system: str, name: str, fields: list[Field], print_fmt: str) -> None:
         self.tracing = tracing
@@ -152,12 +154,14 @@ class TraceEvent:
             self.tracing.bpf_misses += 1
             return 0
         active[cpu] += 1
+        self.tracing.bpf_event[cpu] = self
         try:
             result = 1
             for program in tuple(self.bpf_programs):
                 result &= program(ctx)
             return result
         finally:
+            self.tracing.bpf_event[cpu] = None
             active[cpu] -= 1
 
     def add_bpf(self, program: BpfProgram) -> None:

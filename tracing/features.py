@@ -35,6 +35,7 @@ SINCE: dict[str, Version] = {
     "bpf_output": (4, 4),  # a43eec304259
     "bpf_trace_event": (5, 9),  # ac5a72ea5c89: bpf_trace_printk is an event
     "event_ids_from_20": (4, 17),
+    "printk_lock_gone": (6, 1),  # e2bb9e01d589, in the stable series of 6.1: bpf_trace_printk takes no lock
     "rethook": (5, 18),  # 73f9b911faa7
     "hash_ptr_option": (5, 12),
     "irqs_on_in_ftrace_probes": (5, 10),  # ftrace-based kprobes no longer turn interrupts off
@@ -72,6 +73,7 @@ class Features:
     bpf_output: bool
     bpf_trace_event: bool
     event_ids_from_20: bool
+    printk_lock_gone: bool
     rethook: bool
     hash_ptr_option: bool
     irqs_on_in_ftrace_probes: bool

@@ -266,7 +266,7 @@ class TraceKprobe(TraceProbe):
         self.addr = addr
         self.users: set[str] = set()
         self.waits_for_module = False
-        self.flags = 0 if tracing.features.irqs_on_in_ftrace_probes else TRACE_FLAG_IRQS_OFF
+        self.held_flags = 0 if tracing.features.irqs_on_in_ftrace_probes else TRACE_FLAG_IRQS_OFF
         self.rp: Kretprobe | None = None
         if is_return:
             self.rp = Kretprobe(self.returned, symbol or None, addr, maxactive, disabled=True)
@@ -276,10 +276,10 @@ class TraceKprobe(TraceProbe):
             self.kp = Kprobe(self.hit, symbol or None, offset, addr, disabled=True)
 
     def hit(self, regs: int) -> object:
-        return self.dispatch(regs, (self.kp.addr,), self.flags)
+        return self.dispatch(regs, (self.kp.addr,), self.held_flags)
 
     def returned(self, instance: KretprobeInstance, regs: int) -> object:
-        return self.dispatch(regs, (self.kp.addr, instance.ret_addr), self.flags)
+        return self.dispatch(regs, (self.kp.addr, instance.ret_addr), self.held_flags)
 
     @property
     def nmissed(self) -> int:

@@ -17,7 +17,7 @@ from tracing.assign import Reader
 from tracing.event import FIRST_TYPE, FIRST_TYPE_OLD, EventRegistry, TraceEvent, print_context_of
 from tracing.fields import BASE_TYPES, Field
 from tracing.function import FunctionTracer
-from tracing.host import TraceHost, UserSpaces
+from tracing.host import TRACE_FLAG_IRQS_OFF, TraceHost, UserSpaces
 from tracing.kprobes import Kprobes
 from tracing.perf import PerfCore
 from tracing.probe_events import ProbeEvents
@@ -53,6 +53,7 @@ class Tracing:
         self.pipe_waiters = False
         self.error_log: list[tuple[int, str, str, str, int]] = []  # time, place, command, message, position
         self.bpf_prog_active = [0] * host.nr_cpus  # shared with bpf(2), which raises it around map updates
+        self.bpf_event: list[TraceEvent | None] = [None] * host.nr_cpus  # whose programs run
         self.bpf_misses = 0
         self.filter_hook: FilterHook | None = None
         self._scratch: list[int] = []
@@ -95,9 +96,10 @@ class Tracing:
     def pack_header(self, kind: int, flags: int, preempt: int, pid: int) -> bytes:
         return self._header.pack(kind & 0xFFFF, flags & 0xFF, preempt, pid)
 
-    def header_of(self, kind: int) -> bytes:
+    def header_of(self, kind: int, flags: int = 0, preempt: int = 0) -> bytes:
         host = self.host
-        return self.pack_header(kind, host.irq_flags(), host.preempt_count() & 0xFF, host.current_pid())
+        preempt += host.preempt_count()
+        return self.pack_header(kind, host.irq_flags() | flags, preempt & 0xFF, host.current_pid())
 
     def commit(self, event: TraceEvent, record: bytes, regs: int = 0) -> None:
         """trace_event_buffer_commit(): triggers, filter, buffer.  `regs` is a probe's pt_regs, for stack traces."""
@@ -170,7 +172,19 @@ class Tracing:
         if self.features.bpf_trace_event:
             self.bpf_trace_event.trace(text)
         elif self.trace_array.options["trace_printk"]:
-            self.trace_array.print_entry(IP_TRACE_PRINTK, text, TRACE_BPRINT)
+            self.trace_array.print_entry(IP_TRACE_PRINTK, text, TRACE_BPRINT, *self.printk_context())
+
+    def printk_context(self) -> tuple[int, int]:
+        """Flags and preempt count of bpf_trace_printk's line, from who runs the program and what the helper takes."""
+        event, features = self.bpf_event[self.host.cpu_id()], self.features
+        flags, depth = 0, 0
+        if event is not None:
+            flags, depth = event.held_flags, event.held_depth + 1
+        if features.bpf_trace_event:
+            depth += 1  # the helper's buffers
+            if not features.printk_lock_gone:
+                flags, depth = flags | TRACE_FLAG_IRQS_OFF, depth + 1
+        return flags, (depth | 0x10) if features.migrate_disable_column else depth
 
     def log_error(self, place: str, command: str, message: str, position: int) -> None:
         """tracing_log_err(): the last eight errors with their caret."""
@@ -199,4 +213,5 @@ class BpfTracePrintk(TraceEvent):
             return
         data = text.encode("latin-1", "replace") + b"\0"
         loc = (len(data) << 16 | 12).to_bytes(4, self.tracing.byteorder)
-        self.tracing.commit(self, self.header() + loc + data)
+        flags, preempt = self.tracing.printk_context()
+        self.tracing.commit(self, self.header(preempt, flags) + loc + data)

@@ -115,10 +115,10 @@ class TraceArray:
             self.tgids[pid] = self.host.current_tgid()
         return self.write(data)
 
-    def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT) -> bool:
+    def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT, flags: int = 0, preempt: int = 0) -> bool:
         """A TRACE_PRINT entry; `ip` names the function shown before the text."""
         data = text.encode("latin-1", "replace") + b"\0"
-        header = self.tracing.header_of(kind)
+        header = self.tracing.header_of(kind, flags, preempt)
         return self.write(header + ip.to_bytes(self.tracing.word, self.tracing.byteorder) + data)
 
     def stack_entry(self, addresses: list[int]) -> None:
