@@ -208,3 +208,33 @@ def test_nobody_listens():
     echo(tracing, "events/sched/sched_switch/enable", "0")
     assert not point.active
     assert written(tracing, "events/sched/sched_switch/enable", "2") == EINVAL
+
+
+@pytest.mark.parametrize(
+    ("version", "group", "event", "columns"),
+    [
+        ((6, 1), "sched", "sched_process_exit", "...21"),
+        ((6, 1), "sched", "sched_switch", "d..41"),
+        ((6, 1), None, None, "...11"),
+        ((5, 10), "sched", "sched_process_exit", "d..3"),
+        ((4, 14), "sched", "sched_process_exit", "...1"),
+    ],
+)
+def test_columns_of_bpf_trace_printk(version, group, event, columns):
+    """What 6.1 showed for programs of these events: the caller's state and what the helper takes itself."""
+    tracing = machine(version)
+
+    def program(ctx):
+        tracing.bpf_trace_printk("text")
+        return 0
+
+    if tracing.features.bpf_trace_event:
+        tracing.bpf_trace_event.set_enabled(True)
+    if event is None:
+        program(0)
+    else:
+        tracepoint = tracing.events.get(group, event)
+        tracepoint.add_bpf(program)
+        tracepoint.run_bpf(0)
+    line = next(line for line in cat(tracing, "trace").splitlines() if "text" in line)
+    assert line.split("] ")[1].split(" ")[0] == columns
