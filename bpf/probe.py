@@ -113,10 +113,11 @@ def _modern_helpers(version: Version, prog_type: int, config: frozenset[str]) ->
 
 
 def _classic_helpers(version: Version, prog_type: int) -> tuple[str, ...]:
-    from bpf.verifier.classic_types import program_type
+    from bpf.verifier.classic_types import available, func_limit, program_type
 
     kind = program_type(prog_type, version, None)
-    return tuple(kind.helpers[number].name for number in sorted(kind.helpers)) if kind is not None else ()
+    rows = sorted(kind.helpers.items()) if kind is not None else []
+    return tuple(row.name for number, row in rows if number < func_limit(version) and available(row, version))
 
 
 def helpers_of(

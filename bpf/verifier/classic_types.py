@@ -126,11 +126,17 @@ RFC_HELPERS = {
 SK_BUFF_SIZE_4_1 = 36  # sizeof(struct __sk_buff)
 BPF_CONTEXT_FIELDS = 6  # struct bpf_context { u64 arg1 ... arg6; }
 PT_REGS_SIZE_X86_64 = 168
+PERF_MAX_TRACE_SIZE = 2048
 
 
 def pt_regs_access(ctx_size: int) -> Callable[[int, int], bool]:
     """kprobe_prog_is_valid_access(): aligned reads anywhere inside struct pt_regs."""
     return lambda off, size: 0 <= off < ctx_size and off % size == 0
+
+
+def trace_record_access(off: int, size: int) -> bool:
+    """tp_prog_is_valid_access(): aligned reads of the record behind the pointer to struct pt_regs."""
+    return 8 <= off < PERF_MAX_TRACE_SIZE and off % size == 0
 
 
 def sk_buff_access(off: int, size: int) -> bool:
@@ -174,12 +180,15 @@ def program_type(number: int, version: Any, ctx_size: int | None) -> ProgramType
             2: ProgramType("tracing_filter", RFC_HELPERS, bpf_context_access, False, False),
             3: ProgramType("kprobe_filter", RFC_HELPERS, pt_regs, False, False),
         }.get(number)
-    return {
+    types = {
         1: ProgramType("socket_filter", SOCKET_HELPERS, sk_buff_access, True, True),
         2: ProgramType("kprobe", KPROBE_HELPERS, pt_regs, False, False),
         3: ProgramType("sched_cls", SCHED_HELPERS, sk_buff_access, True, True),
         4: ProgramType("sched_act", SCHED_HELPERS, sk_buff_access, True, True),
-    }.get(number)
+    }
+    if version >= (4, 7):
+        types[5] = ProgramType("tracepoint", KPROBE_HELPERS, trace_record_access, False, False)
+    return types.get(number)
 
 
 # __BPF_FUNC_MAX_ID by version: a larger number is `invalid func`, a smaller one `unknown func`.

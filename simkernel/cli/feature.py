@@ -50,7 +50,9 @@ def text(found: dict[str, Any]) -> str:
     lines += ["", "Scanning eBPF helper functions..."]
     for name, helpers in found["helpers"].items():
         lines.append(f"eBPF helpers supported for program type {name.removesuffix('_available_helpers')}:")
-        lines += [f"\t- {helper}" for helper in helpers] or ["\tProgram type not supported"]
+        supported = found["program_types"][f"have_{name.removesuffix('_available_helpers')}_prog_type"]
+        nothing = "Could not determine which helpers are available" if supported else "Program type not supported"
+        lines += [f"\t- {helper}" for helper in helpers] or ["\t" + nothing]
     lines += ["", "Scanning miscellaneous eBPF features..."]
     for name, have in found["misc"].items():
         lines.append(f"{MISC_TEXT[name]} is {word(have)}")

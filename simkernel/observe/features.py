@@ -12,6 +12,7 @@ from typing import Any
 from arch.errors import EINVAL, ENOTSUPP, KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfType, Kind, Member
+from bpf.features import RFC_PROG_TYPES
 from bpf.insn import BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JMP, BPF_K, BPF_MOV, Insn, encode
 
 R0_0 = Insn(BPF_ALU64 | BPF_MOV | BPF_K, 0)
@@ -46,7 +47,10 @@ class Prober:
     def __init__(self, machine: Any) -> None:
         self.machine = machine
         self.task = machine.session.task
-        self.kern_version = machine.kernel.version.code
+        version = machine.kernel.version
+        rfc = version.tag == "rfc"
+        self.kern_version = 0 if rfc else version.code
+        self.prog_types = list(enumerate(map(str.lower, RFC_PROG_TYPES)))[1:] if rfc else names("BPF_PROG_TYPE_")
 
     def load(self, prog_type: int, insns: list[Insn], log: bool = True) -> tuple[int, str]:
         """(descriptor or -errno, log).  A log that is too small would be an error of its own."""
@@ -145,10 +149,10 @@ def names(prefix: str) -> list[tuple[int, str]]:
 def probe_features(machine: Any, full: bool = False) -> dict[str, Any]:
     """All of it, under bpftool's JSON keys."""
     prober = Prober(machine)
-    programs = {name: prober.has_prog_type(number) for number, name in names("BPF_PROG_TYPE_")}
+    programs = {name: prober.has_prog_type(number) for number, name in prober.prog_types}
     maps = {name: prober.has_map_type(number) for number, name in names("BPF_MAP_TYPE_")}
     helpers: dict[str, list[str]] = {}
-    for number, name in names("BPF_PROG_TYPE_"):
+    for number, name in prober.prog_types:
         have: list[str] = []
         if programs[name] and number not in EXPECTED:
             have = [
