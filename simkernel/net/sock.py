@@ -119,6 +119,9 @@ class Sock:
         """sk_free(): the struct goes away with its last reference."""
         if self.k.net.socks.pop(self.addr, None) is not None:
             self.k.mem.free(self.addr)
+            if self.filter is not None:
+                self.filter.release()
+                self.filter = None
 
 
 def unbind(table: dict[int, list[Sock]], sk: Sock) -> None:

@@ -23,7 +23,7 @@ __all__ = ["Host", "bpf_calls", "install", "perf_calls"]
 
 def install(k: Any) -> None:
     """Put tracing and BPF into a booting kernel (after its file systems)."""
-    from simkernel.observe import tracefs
+    from simkernel.observe import sockfilter, tracefs
     from simkernel.observe.spaces import Spaces
     from tracing.system import Tracing
 
@@ -37,3 +37,4 @@ def install(k: Any) -> None:
     k.exit_hooks.append(host.task_exit)
     tracefs.install(k)
     bpf_calls.install(k)
+    sockfilter.install(k)

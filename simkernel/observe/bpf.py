@@ -36,6 +36,7 @@ PRINTING_HELPERS = {uapi.BPF_FUNC_trace_printk, uapi.BPF_FUNC_trace_vprintk}
 O_RDWR, O_CLOEXEC, O_ACCMODE, O_NONBLOCK = 2, 0o2000000, 3, 0o4000
 PAGE, PROT_WRITE = 4096, 2
 MAY_READ, MAY_WRITE = 4, 2
+SKF_NET_OFF, SKF_LL_OFF = -0x100000, -0x200000  # include/uapi/linux/filter.h
 
 # What PERF_EVENT_IOC_SET_BPF wants, by kind of event.  kernel/events/core.c:perf_event_set_bpf_prog()
 PROG_TYPE_OF_EVENT = {
@@ -111,9 +112,9 @@ class BpfSide:
     def load_packet(self, skb: int, off: int, size: int) -> int:
         """LD_ABS and LD_IND: bytes of a packet in network order, -1 beyond its end."""
         packet = self.k.net.skbs.get(skb)
-        if packet is None or off < 0 or off + size > packet.len:
+        if packet is None:
             return -1
-        return int.from_bytes(packet.read(packet.data + off, size), "big")
+        return load_bytes(packet, off, size)
 
     def hook_perf(self) -> None:
         """After tracing is there: programs on perf events."""
@@ -309,6 +310,21 @@ class BpfSide:
 
     def bpf_symbols_changed(self) -> None:
         """Programs in /proc/kallsyms are read from the table of programs when asked for."""
+
+
+def load_bytes(packet: Any, off: int, size: int) -> int:
+    """bpf_load_pointer(): negative offsets count from the network or the link header."""
+    if off >= 1 << 31:
+        off -= 1 << 32
+    start = packet.data + off
+    if off < 0:
+        network = off >= SKF_NET_OFF
+        start = off - (SKF_NET_OFF if network else SKF_LL_OFF) + (packet.network if network else packet.mac)
+        if off < SKF_LL_OFF:
+            return -1
+    if start + size > packet.data + packet.len:
+        return -1
+    return int.from_bytes(packet.read(start, size), "big")
 
 
 def probe_address(event: PerfEvent) -> int:

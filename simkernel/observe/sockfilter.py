@@ -1,0 +1,43 @@
+"""Programs on sockets: SO_ATTACH_BPF.  net/core/filter.c:sk_attach_bpf().
+
+The context is the packet's real struct sk_buff in kernel memory: the verifier has rewritten loads from struct __sk_buff
+into loads of its members.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import EINVAL, KernelError
+from bpf import uapi
+from bpf.program import BpfProg
+
+
+class SocketFilter:
+    """A program that says how many bytes of each packet a socket keeps; 0 drops the packet."""
+
+    def __init__(self, prog: BpfProg) -> None:
+        prog.get()
+        self.prog = prog
+
+    def __call__(self, skb: Any) -> int:
+        """Run on a packet (simkernel.net.skb.Skb)."""
+        skb.sync()
+        return self.prog.run(skb.addr)
+
+    def release(self) -> None:
+        """Replaced, detached, or the socket is gone."""
+        self.prog.put()
+
+
+def attach_socket_filter(k: Any, fd: int) -> SocketFilter:
+    """The program behind a descriptor.  EBADF; EINVAL for another object or type."""
+    prog = k.observer.bpf.prog_of_fd(fd - (1 << 32) if fd >> 31 else fd)
+    if prog.type != uapi.BPF_PROG_TYPE_SOCKET_FILTER:
+        raise KernelError(EINVAL, "not a socket filter")
+    return SocketFilter(prog)
+
+
+def install(k: Any) -> None:
+    """At boot."""
+    k.attach_socket_filter = lambda fd: attach_socket_filter(k, fd)
