@@ -69,6 +69,8 @@ class Publisher:
         self._by_addr.pop(task.addr, None)
         self.mem.free(task.stack)
         self.mem.free(task.pid_addr)
+        self.mem.free(task.clone_args_addr)
+        task.clone_args_addr = 0
         task.pid_addr = 0
         self.mem.free(task.addr)
         if task.cred.addr and task.tgid == task.pid:

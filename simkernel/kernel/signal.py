@@ -573,6 +573,8 @@ def sys_tgkill(k: Kernel, tgid: int, pid: int, sig: int) -> int:
 def sys_rt_sigqueueinfo(k: Kernel, pid: int, sig: int, uinfo: int) -> int:
     """Send with a value.  EPERM, ESRCH."""
     raw = k.copy_from_user(uinfo, 128)
+    if not 0 <= sig <= 64:
+        raise KernelError(EINVAL)
     code = int.from_bytes(raw[8:12], k.mem.byteorder, signed=True)
     task = k.find_task(pid)
     if task is None:

@@ -57,7 +57,7 @@ def sys_sysinfo(k: Kernel, info: int) -> int:
     word, order = k.arch.word, k.mem.byteorder
     total, free = k.physical.size, k.physical.free_pages * 4096
     values = [k.clock.now_ns // NS, 0, 0, 0, total, free, 0, 0, 0, 0]
-    data = b"".join(v.to_bytes(word, order) for v in values)
+    data = b"".join((v & ((1 << 8 * word) - 1)).to_bytes(word, order) for v in values)
     data += len(k.tasks).to_bytes(2, order) + bytes(2)
     if word == 8:
         data += bytes(4)
