@@ -166,6 +166,8 @@ class SyscallTable:
     def declare(self, calls: Sequence[tuple[str, Sequence[tuple[str, str]]]], numbers: dict[str, int]) -> None:
         """Make the events of the declared calls; exit before enter, as the linker lays their metadata out."""
         for name, params in calls:
+            if self.tracing.events.get("syscalls", f"sys_exit_{name}") is not None:
+                continue  # two numbers of one handler share its events
             exit_event = SyscallExitEvent(self.tracing, name)
             enter = SyscallEnterEvent(self.tracing, name, params)
             self.tracing.events.add(exit_event)
