@@ -27,8 +27,9 @@ __all__ = ["BODIES", "Vfs", "install"]
 
 # Modules that declare kernel functions and system calls; they must be loaded before the kernel's text is laid out.
 BODIES = (
-    "calls32", "devices", "eventfd", "eventpoll", "fcntl", "files", "hostio", "namei_calls", "namespace", "open", "pipe", "pseudo",
-    "read_write", "readdir", "select", "shmem", "stat", "timerfd",
+    "attributes", "calls32", "copy", "devices", "eventfd", "eventpoll", "fcntl", "files", "hostio", "lseek", "namei_calls",
+    "namespace", "open", "pipe", "pseudo", "read_write", "readdir", "select", "shmem", "stat", "timerfd", "truncate",
+    "xattr",
 )  # fmt: skip
 for _name in BODIES:
     importlib.import_module(f"simkernel.fs.{_name}")

@@ -11,12 +11,13 @@ from typing import Any
 from arch.errors import EINVAL
 from simkernel.fs import constants as c
 from simkernel.fs import timerfd
+from simkernel.fs.attributes import sys_chown, sys_fchown, sys_lchown
+from simkernel.fs.copy import sys_sendfile
 from simkernel.fs.fcntl import do_fcntl, sys_fadvise64
 from simkernel.fs.namespace import sys_umount
-from simkernel.fs.open import sys_chown, sys_fchown, sys_lchown
-from simkernel.fs.read_write import sys_ftruncate, sys_sendfile, sys_sync_file_range, sys_truncate
 from simkernel.fs.select import ppoll, pselect6, sys_select
 from simkernel.fs.stat import stat_fd, stat_path, utimensat
+from simkernel.fs.truncate import sys_ftruncate, sys_sync_file_range, sys_truncate
 from simkernel.kernel.kfunc import syscall
 
 TIME64 = 8  # bytes of the fields of struct __kernel_timespec
@@ -65,7 +66,7 @@ def sys_ftruncate64(k: Any, fd: int, length: int) -> Any:
 )
 def sys_llseek(k: Any, fd: int, offset_high: int, offset_low: int, result: int, whence: int) -> Any:
     """_llseek(2): the new position goes to memory."""
-    from simkernel.fs.read_write import llseek
+    from simkernel.fs.lseek import llseek
 
     file = k.vfs.fget(fd)
     if whence > c.SEEK_HOLE:

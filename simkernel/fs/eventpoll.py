@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EEXIST, EINTR, EINVAL, ELOOP, ENOENT, EPERM
+from arch.errors import EEXIST, EINTR, EINVAL, ELOOP, ENOENT, EPERM, ETIME
 from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import File
@@ -234,7 +234,7 @@ def _wait(k: Any, epfd: int, events: int, maxevents: int, timeout_ns: int | None
         if left is not None and left <= 0:
             return 0
         ret = yield k.wait(ep.wq, timeout_ns=left, exclusive=True)
-        if ret == -62:  # ETIME: look once more
+        if ret == -ETIME:  # look once more
             deadline = k.clock.now_ns
             continue
         if ret < 0:

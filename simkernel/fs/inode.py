@@ -7,10 +7,10 @@ carried as surrogate escapes, so that every name round-trips.  Times are nanosec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from arch.errors import EACCES, EFAULT, EINVAL, ENODEV, ENOTDIR, EOPNOTSUPP, EPERM, EROFS, KernelError
+from arch.errors import EACCES, EFAULT, EINVAL, ENODEV, EOPNOTSUPP, EPERM, EROFS, KernelError
 from simkernel.fs import constants as c
 
 if TYPE_CHECKING:
@@ -476,21 +476,6 @@ def inode_permission(inode: Inode, mask: int, cred: Cred, mnt: Mount | None = No
         if inode.i_sb.read_only and kind in (c.S_IFREG, c.S_IFDIR, c.S_IFLNK):
             raise KernelError(EROFS, "read-only file system")
     inode.permission(mask, cred)
-
-
-def require_dir(dentry: Dentry) -> None:
-    """ENOTDIR unless a directory."""
-    if dentry.children is None:
-        raise KernelError(ENOTDIR, f"{dentry.name} is not a directory")
-
-
-def walk_up(dentry: Dentry) -> Iterator[Dentry]:
-    """The dentry and its ancestors to the root of its file system."""
-    while True:
-        yield dentry
-        if dentry.parent is dentry:
-            return
-        dentry = dentry.parent
 
 
 def d_path(path: Path, root: Path | None) -> str:

@@ -31,13 +31,12 @@ LAST_NORM, LAST_ROOT, LAST_DOT, LAST_DOTDOT = range(4)
 # include/linux/namei.h
 LOOKUP_FOLLOW = 0x1
 LOOKUP_DIRECTORY = 0x2
-LOOKUP_EMPTY = 0x4000
 
 
 class NameData:
     """struct nameidata."""
 
-    __slots__ = ("base", "cred", "flags", "last", "last_type", "links", "path", "root", "trailing", "vfs")
+    __slots__ = ("base", "created", "cred", "flags", "last", "last_type", "links", "path", "root", "trailing", "vfs")
 
     def __init__(self, vfs: Vfs, root: Path, base: Path, cred: Cred, flags: int = 0) -> None:
         self.vfs = vfs
@@ -46,6 +45,7 @@ class NameData:
         self.path = base
         self.cred = cred
         self.flags = flags
+        self.created = False  # open(2) has made the file
         self.links = 0  # symbolic links followed so far
         self.last = ""
         self.last_type = LAST_ROOT
@@ -237,10 +237,3 @@ def lookup_create(nd: NameData, name: str, want_dir: bool) -> Dentry:
     if nd.path.mnt.read_only:
         raise KernelError(EROFS, "read-only mount")
     return parent
-
-
-def lookup_victim(nd: NameData, name: str) -> Dentry | None:
-    """filename_parentat() and the lookup of the last name for unlink and rmdir; None is a negative dentry."""
-    if nd.path.mnt.read_only:
-        raise KernelError(EROFS, "read-only mount")
-    return nd.lookup_last_name()

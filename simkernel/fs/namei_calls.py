@@ -32,8 +32,9 @@ from simkernel.fs.namei import (
     may_create,
     may_delete,
 )  # fmt: skip
-from simkernel.fs.open import get_path_name
+from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.locks import under_inode_lock
 
 USERNS = "struct user_namespace *mnt_userns, "
 
@@ -79,10 +80,6 @@ def _declare(prototype: str, body: Any, since: str | None = None, source: str = 
     with_userns.__doc__ = without.__doc__ = body.__doc__
     kernel_function(f"{head}({USERNS}{params}", source=source, since="5.12")(with_userns)
     kernel_function(prototype, source=source, since=since, until="5.12")(without)
-
-
-def _inode(k: Any, addr: int) -> Any:
-    return k.vfs.mirror.inodes[addr]
 
 
 def _made(k: Any, pending: Pending, made: Dentry) -> int:
@@ -210,7 +207,8 @@ def _make(k: Any, dfd: int, name: str, want_dir: bool, function: str, *args: int
     new = Pending(k, parent, nd.last, nd.cred)
     new.target = target
     try:
-        ret = yield k.call(function, *vfs.userns_arg(nd.path), vfs.mirror.inode(parent.inode), new.addr, *args)
+        call = (function, *vfs.userns_arg(nd.path), vfs.mirror.inode(parent.inode), new.addr, *args)
+        ret = yield from under_inode_lock(k, parent.inode, *call)
     finally:
         new.put()
     return ret
@@ -237,7 +235,7 @@ def do_mkdirat_5_14(k: Any, dfd: int, pathname: int, mode: int) -> Any:
 
 def _with_name(k: Any, pathname: int, function: str, dfd: int, *args: int) -> Any:
     """Call function(dfd, struct filename *, ...), as system calls do from 5.15 on."""
-    from simkernel.fs.open import Filename, OpenFlags
+    from simkernel.fs.open_walk import Filename, OpenFlags
 
     name = Filename(k, get_path_name(k, pathname), pathname, OpenFlags(0, 0))
     try:
@@ -359,7 +357,8 @@ def _unlink(k: Any, dfd: int, name: str) -> Any:
     mirror = vfs.mirror
     addr = mirror.dentry(victim)
     dir_addr = mirror.inode(nd.path.dentry.inode)
-    return (yield k.call("vfs_unlink", *vfs.userns_arg(nd.path), dir_addr, addr, 0))
+    call = ("vfs_unlink", *vfs.userns_arg(nd.path), dir_addr, addr, 0)
+    return (yield from under_inode_lock(k, nd.path.dentry.inode, *call))
 
 
 def _rmdir(k: Any, dfd: int, name: str) -> Any:
@@ -373,7 +372,8 @@ def _rmdir(k: Any, dfd: int, name: str) -> Any:
         return -ENOENT
     addr = vfs.mirror.dentry(victim)
     dir_addr = vfs.mirror.inode(nd.path.dentry.inode)
-    return (yield k.call("vfs_rmdir", *vfs.userns_arg(nd.path), dir_addr, addr))
+    call = ("vfs_rmdir", *vfs.userns_arg(nd.path), dir_addr, addr)
+    return (yield from under_inode_lock(k, nd.path.dentry.inode, *call))
 
 
 @kernel_function("int do_unlinkat(int dfd, struct filename *name)", source="fs/namei.c", since="4.14")

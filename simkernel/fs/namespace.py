@@ -11,7 +11,7 @@ from arch.errors import EBUSY, EINVAL, ELOOP, ENODEV, ENOTBLK, ENOTDIR, EPERM
 from simkernel.fs import constants as c
 from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
 from simkernel.fs.namei import LOOKUP_FOLLOW
-from simkernel.fs.open import get_path_name
+from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.vfs import MNT_FLAGS, Vfs
 from simkernel.kernel.kfunc import kernel_function, syscall
 

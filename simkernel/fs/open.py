@@ -13,258 +13,30 @@ from arch.errors import (
     E2BIG,
     EACCES,
     EBADF,
-    EEXIST,
-    EFAULT,
     EINVAL,
-    EISDIR,
-    ELOOP,
-    ENAMETOOLONG,
-    ENOENT,
-    ENOTDIR,
-    ENOTTY,
-    ENXIO,
-    EPERM,
     EROFS,
     ETXTBSY,
     KernelError,
 )  # fmt: skip
 from simkernel.fs import constants as c
-from simkernel.fs.fops import EMPTY_FOPS, FileOperations
-from simkernel.fs.inode import ACC_MODE, Dentry, File, Inode, Mount, Path, inode_permission, to_bytes, to_str
+from simkernel.fs.inode import File, to_str
 from simkernel.fs.namei import (
-    LAST_NORM,
-    LAST_ROOT,
-    LOOKUP_DIRECTORY,
     LOOKUP_FOLLOW,
-    NameData,
-    may_create,
-    mode_strip_sgid,
 )  # fmt: skip
+from simkernel.fs.open_walk import (
+    MAY_EXEC,
+    O_PATH_FLAGS,
+    PATH_FOPS,
+    Filename,
+    OpenFlags,
+    fops_for,
+    get_path_name,
+    may_open,
+    plan_open,
+)
 from simkernel.kernel.kfunc import kernel_function, syscall
-
-MAY_EXEC, MAY_WRITE, MAY_OPEN = c.MAY_EXEC, c.MAY_WRITE, c.MAY_OPEN
-O_PATH_FLAGS = c.O_DIRECTORY | c.O_NOFOLLOW | c.O_PATH | c.O_CLOEXEC
-RESOLVE_MASK = 0x3F  # RESOLVE_* of openat2
-
-PATH_FOPS = FileOperations("empty_fops", llseek="no_llseek")
-
-
-def get_path_name(k: Any, addr: int, empty_ok: bool = False) -> str:
-    """getname(): the path at a user address; ENOENT when empty, ENAMETOOLONG from 4096 bytes on."""
-    raw = k.strncpy_from_user(addr, c.PATH_MAX)
-    if not raw and not empty_ok:
-        raise KernelError(ENOENT, "empty path")
-    return to_str(raw)
-
-
-class Filename:
-    """struct filename and, behind it, struct open_flags, in kernel memory for the time of one system call."""
-
-    __slots__ = ("addr", "k", "name", "op_addr")
-
-    def __init__(self, k: Any, name: str, uptr: int, op: OpenFlags) -> None:
-        self.k = k
-        self.name = name
-        mirror = k.vfs.mirror
-        layout, op_layout = mirror.struct("struct filename"), mirror.struct("struct open_flags")
-        raw = to_bytes(name)
-        at = layout.size
-        op_at = (at + len(raw) + 8) & ~7
-        self.addr = k.mem.alloc(op_at + op_layout.size)
-        self.op_addr = self.addr + op_at
-        head = layout.pack({"name": self.addr + at, "uptr": uptr, "refcnt.counter": 1})
-        tail = op_layout.pack({
-            "open_flag": op.flags, "mode": op.mode, "acc_mode": op.acc_mode, "intent": 0x100, "lookup_flags": op.lookup,
-        })  # fmt: skip
-        k.mem.write(self.addr, (bytes(head) + raw).ljust(op_at, b"\0") + bytes(tail))
-        k.vfs.objects[self.addr] = self
-        k.vfs.objects[self.op_addr] = op
-
-    def put(self) -> None:
-        """putname()."""
-        del self.k.vfs.objects[self.addr], self.k.vfs.objects[self.op_addr]
-        self.k.mem.free(self.addr)
-
-
-class OpenFlags:
-    """struct open_flags: what the flags of open(2) mean for the walk."""
-
-    __slots__ = ("acc_mode", "flags", "lookup", "mode")
-
-    def __init__(self, flags: int, mode: int) -> None:
-        if flags & (c.O_CREAT | c.O_TMPFILE_BIT):
-            self.mode = mode & c.S_IALLUGO | c.S_IFREG
-        else:
-            self.mode = 0
-        if flags & c.O_SYNC_BIT:
-            flags |= c.O_DSYNC
-        acc = ACC_MODE[flags & c.O_ACCMODE]
-        if flags & c.O_TMPFILE_BIT:
-            if not flags & c.O_DIRECTORY or flags & c.O_CREAT or not acc & MAY_WRITE:
-                raise KernelError(EINVAL, "O_TMPFILE rules")
-        if flags & c.O_PATH:
-            flags &= O_PATH_FLAGS
-            acc = 0
-        if flags & c.O_TRUNC:
-            acc |= MAY_WRITE
-        if flags & c.O_APPEND:
-            acc |= c.MAY_APPEND
-        self.lookup = 0
-        if flags & c.O_CREAT and flags & c.O_EXCL:
-            flags |= c.O_NOFOLLOW
-        if flags & c.O_DIRECTORY:
-            self.lookup |= LOOKUP_DIRECTORY
-        if not flags & c.O_NOFOLLOW:
-            self.lookup |= LOOKUP_FOLLOW
-        self.flags = flags
-        self.acc_mode = acc
-
-
-def may_open(path: Path, acc_mode: int, flags: int, cred: Any) -> int:
-    """may_open(): by kind of file; gives the flags without O_TRUNC where it means nothing."""
-    inode = path.dentry.inode
-    kind = inode.i_mode & c.S_IFMT
-    if kind == c.S_IFLNK:
-        raise KernelError(ELOOP, "a symbolic link cannot be opened")
-    if kind == c.S_IFDIR:
-        if acc_mode & MAY_WRITE:
-            raise KernelError(EISDIR, "a directory cannot be written")
-        if acc_mode & MAY_EXEC:
-            raise KernelError(EACCES, "a directory cannot be executed")
-    elif kind != c.S_IFREG:
-        if kind in (c.S_IFBLK, c.S_IFCHR) and path.mnt.mnt_flags & c.MS_NODEV:
-            raise KernelError(EACCES, "mounted nodev")
-        if acc_mode & MAY_EXEC:
-            raise KernelError(EACCES, "not a regular file")
-        flags &= ~c.O_TRUNC
-    elif acc_mode & MAY_EXEC and path.mnt.mnt_flags & c.MS_NOEXEC:
-        raise KernelError(EACCES, "mounted noexec")
-    inode_permission(inode, MAY_OPEN | acc_mode, cred)
-    if flags & c.O_NOATIME and cred.fsuid != inode.i_uid and not cred.capable(c.CAP_FOWNER):
-        raise KernelError(EPERM, "O_NOATIME is the owner's")
-    return flags
-
-
-def fops_for(vfs: Any, inode: Inode) -> FileOperations:
-    """inode->i_fop: by file system, or by kind for special files."""
-    if inode.i_fop is not None:
-        return inode.i_fop
-    kind = inode.i_mode & c.S_IFMT
-    if kind == c.S_IFCHR:
-        found: FileOperations | None = vfs.char_devices.get(inode.i_rdev)
-        if found is None:
-            raise KernelError(ENXIO, "no such device")
-        return found
-    if kind == c.S_IFIFO:
-        fifo: FileOperations = vfs.fifo_fops
-        return fifo
-    block = getattr(vfs.k, "block", None)
-    if kind == c.S_IFBLK and block is not None and hasattr(block, "fops_for"):
-        ops: FileOperations | None = block.fops_for(inode.i_rdev)
-        if ops is not None:
-            return ops
-    if kind in (c.S_IFBLK, c.S_IFSOCK):
-        raise KernelError(ENXIO, "no such device")
-    return EMPTY_FOPS
-
-
-class NameLookup:
-    """Result of walk_to_open(): what to open."""
-
-    __slots__ = ("created", "flags", "path")
-
-    def __init__(self, path: Path, created: bool, flags: int) -> None:
-        self.path = path
-        self.created = created
-        self.flags = flags
-
-
-def walk_to_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> NameLookup:
-    """link_path_walk() and open_last_lookups(): find the file, or create it."""
-    nd.flags = op.lookup
-    nd.start(name)
-    flags = op.flags
-    while True:
-        if nd.last_type != LAST_NORM:
-            if nd.last_type != LAST_ROOT:
-                nd.handle_dots()
-            return NameLookup(nd.path, False, flags)
-        child, created = _lookup_open(vfs, nd, op)
-        if created:
-            return NameLookup(Path(nd.path.mnt, child), True, flags)
-        link = nd.step_into(child, trailing=True)
-        if link is None:
-            return NameLookup(nd.path, False, flags)
-        nd.walk_to_parent(link)
-
-
-def _lookup_open(vfs: Any, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
-    """lookup_open(): the last component, created when O_CREAT says so."""
-    creating = op.flags & c.O_CREAT
-    if not creating and nd.trailing:
-        nd.flags |= LOOKUP_FOLLOW | LOOKUP_DIRECTORY
-    parent = nd.path.dentry
-    inode_permission(parent.inode, MAY_EXEC, nd.cred)
-    if creating and nd.trailing:
-        raise KernelError(EISDIR, "cannot create a name with a slash")
-    child = nd.lookup_last_name()
-    if child is not None:
-        return child, False
-    if not creating:
-        raise KernelError(ENOENT, f"no {nd.last}")
-    if parent.inode.i_nlink == 0:
-        raise KernelError(ENOENT, "directory was removed")
-    if nd.path.mnt.read_only:
-        raise KernelError(EROFS, "read-only mount")
-    may_create(parent.inode, nd.cred)
-    mode = mode_strip_sgid(parent.inode, op.mode & ~vfs.k.current.fs.umask, nd.cred)
-    child = parent.inode.create(parent, nd.last, mode, nd.cred)
-    vfs.mirror.inode_changed(parent.inode)
-    return child, True
-
-
-def plan_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
-    """Everything of path_openat() before vfs_open(): (path, flags, truncate)."""
-    if op.flags & c.O_TMPFILE_BIT:
-        return _tmpfile(vfs, nd, name, op)
-    if op.flags & c.O_PATH:
-        nd.flags = op.lookup
-        return nd.lookup(name), op.flags, False
-    found = walk_to_open(vfs, nd, name, op)
-    path, flags = found.path, found.flags
-    inode = path.dentry.inode
-    if op.flags & c.O_CREAT:
-        if op.flags & c.O_EXCL and not found.created:
-            raise KernelError(EEXIST, "exists")
-        if inode.is_dir:
-            raise KernelError(EISDIR, "is a directory")
-    if nd.flags & LOOKUP_DIRECTORY and path.dentry.children is None:
-        raise KernelError(ENOTDIR, "not a directory")
-    acc_mode = op.acc_mode
-    truncate = False
-    if found.created:
-        flags &= ~c.O_TRUNC
-        acc_mode = 0
-    elif inode.is_reg and flags & c.O_TRUNC:
-        if path.mnt.read_only:
-            raise KernelError(EROFS, "read-only mount")
-        truncate = True
-    flags = may_open(path, acc_mode, flags, nd.cred)
-    return path, flags, truncate and bool(flags & c.O_TRUNC)
-
-
-def _tmpfile(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
-    nd.flags = op.lookup
-    where = nd.lookup(name)
-    if where.mnt.read_only:
-        raise KernelError(EROFS, "read-only mount")
-    dir_ = where.dentry.inode
-    inode_permission(dir_, MAY_WRITE | MAY_EXEC, nd.cred)
-    inode = dir_.tmpfile(where.dentry, op.mode & ~vfs.k.current.fs.umask, nd.cred)
-    dentry = Dentry(f"#{inode.i_ino}", where.dentry, inode)
-    dentry.hashed = False
-    return Path(where.mnt, dentry), op.flags & ~(c.O_TRUNC | c.O_CREAT | c.O_EXCL), False
-
+from simkernel.kernel.locks import inode_lock
+from simkernel.kernel.security import may
 
 # --- the kernel functions of an open ---
 
@@ -413,6 +185,8 @@ def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
     nd, name = vfs.objects[nd_addr]
     op: OpenFlags = vfs.objects[op_addr]
     path, _, truncate = plan_open(vfs, nd, name, op)
+    if vfs.probed and op.flags & c.O_CREAT:
+        yield from _creation_seen(k, nd, path.dentry, op)
     file = vfs.new_file(path, op.flags & ~c.O_CLOEXEC, PATH_FOPS)
     layout = vfs.mirror.struct("struct file")
     path_addr = file.addr + layout.offset("f_path")
@@ -422,7 +196,7 @@ def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
         try:
             if path.dentry.inode.i_writecount < 0:
                 raise KernelError(ETXTBSY, "being executed")
-            from simkernel.fs.read_write import truncate_path
+            from simkernel.fs.truncate import truncate_path
 
             truncate_path(k, file, 0)
         except KernelError as error:
@@ -431,6 +205,18 @@ def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
         vfs.put_file(file)
         return ret
     return file.addr
+
+
+def _creation_seen(k: Any, nd: Any, dentry: Any, op: OpenFlags) -> Any:
+    """The lock and the hook of lookup_open(), for those who probe them: nothing is different without."""
+    mirror = k.vfs.mirror
+    parent = dentry.parent.inode
+    lock = inode_lock(k, parent)
+    yield k.call("down_write", lock)
+    if nd.created:
+        mode = op.mode & ~k.current.fs.umask & c.S_IALLUGO | c.S_IFREG
+        yield from may(k, "security_inode_create", mirror.inode(parent), mirror.dentry(dentry), mode)
+    yield k.call("up_write", lock)
 
 
 @kernel_function("int vfs_open(const struct path *path, struct file *file)", source="fs/open.c", since="4.19")
@@ -474,16 +260,18 @@ def do_dentry_open(k: Any, file_addr: int, inode_addr: int, open_: int) -> Any:
     if file.f_mode & c.FMODE_WRITE:
         inode.i_writecount += 1
     file.f_op = fops_for(vfs, inode)
+    if vfs.probed:
+        cred = () if k.version.at_least("4.19") else (k.current.cred.addr,)
+        ret = yield from may(k, "security_file_open", file_addr, *cred)
+        if ret < 0:
+            return _undo_write_access(file, inode, ret)
     file.f_mode |= c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE
     if file.f_op.open is not None:
         ret = file.f_op.open(k, inode, file)
         if inspect.isgenerator(ret):
             ret = yield from ret
         if ret:
-            if file.f_mode & c.FMODE_WRITE:
-                inode.i_writecount -= 1
-                file.f_mode &= ~c.FMODE_WRITE
-            return ret
+            return _undo_write_access(file, inode, ret)
     ops = file.f_op
     mode = file.f_mode | c.FMODE_OPENED
     if ops.llseek == "no_llseek":
@@ -500,6 +288,14 @@ def do_dentry_open(k: Any, file_addr: int, inode_addr: int, open_: int) -> Any:
     file.f_flags &= ~(c.O_CREAT | c.O_EXCL | c.O_NOCTTY | c.O_TRUNC)
     vfs.mirror.file_flags(file)
     return 0
+
+
+def _undo_write_access(file: File, inode: Any, ret: int) -> int:
+    """cleanup_all: of do_dentry_open()."""
+    if file.f_mode & c.FMODE_WRITE:
+        inode.i_writecount -= 1
+        file.f_mode &= ~c.FMODE_WRITE
+    return ret
 
 
 # --- close ---
@@ -588,327 +384,3 @@ def open_exec(k: Any, path: bytes, dfd: int, flags: int) -> File:
     file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_EXEC
     inode.i_writecount -= 1  # deny_write_access(), until the file is released
     return file
-
-
-# --- chdir and friends ---
-
-
-@syscall("chdir", "const char *filename", source="fs/open.c")
-def sys_chdir(k: Any, filename: int) -> int:
-    """chdir(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
-    inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
-    k.current.fs.set_pwd(path)
-    return 0
-
-
-@syscall("fchdir", "unsigned int fd", source="fs/open.c")
-def sys_fchdir(k: Any, fd: int) -> int:
-    """fchdir(2)."""
-    file = k.vfs.file_of(k, k.current, fd)
-    if file.f_path.dentry.children is None:
-        return -ENOTDIR
-    inode_permission(file.f_inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
-    k.current.fs.set_pwd(file.f_path)
-    return 0
-
-
-@syscall("chroot", "const char *filename", source="fs/open.c")
-def sys_chroot(k: Any, filename: int) -> int:
-    """chroot(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
-    inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
-    if not k.capable(c.CAP_SYS_CHROOT):
-        return -EPERM
-    k.current.fs.set_root(path)
-    return 0
-
-
-@syscall("getcwd", "char *buf, unsigned long size", source="fs/d_path.c")
-def sys_getcwd(k: Any, buf: int, size: int) -> int:
-    """getcwd(2): the length with the NUL."""
-    from simkernel.fs.inode import prepend_path
-
-    fs = k.current.fs
-    if not fs.pwd.dentry.hashed:
-        return -ENOENT
-    text, reachable = prepend_path(fs.pwd, fs.root)
-    raw = to_bytes(text if reachable else "(unreachable)" + text) + b"\0"
-    if len(raw) > c.PATH_MAX:
-        return -ENAMETOOLONG
-    if len(raw) > size:
-        return -34  # ERANGE
-    k.copy_to_user(buf, raw)
-    return len(raw)
-
-
-@syscall("umask", "int mask", source="kernel/sys.c")
-def sys_umask(k: Any, mask: int) -> int:
-    """umask(2)."""
-    old: int = k.current.fs.umask
-    k.current.fs.set_umask(mask & c.S_IRWXUGO)
-    return old
-
-
-# --- mode, owner, access ---
-
-
-def _setattr_allowed(mnt: Mount) -> None:
-    if mnt.read_only:
-        raise KernelError(EROFS, "read-only mount")
-
-
-def chmod_path(k: Any, path: Path, mode: int) -> int:
-    """chmod_common()."""
-    _setattr_allowed(path.mnt)
-    inode, cred = path.dentry.inode, k.vfs.cred()
-    if cred.fsuid != inode.i_uid and not cred.capable(c.CAP_FOWNER):
-        return -EPERM
-    mode = mode & c.S_IALLUGO | inode.i_mode & c.S_IFMT
-    from simkernel.fs.inode import in_group
-
-    if not in_group(cred, inode.i_gid) and not cred.capable(c.CAP_FSETID):
-        mode &= ~c.S_ISGID
-    inode.i_mode = mode
-    inode.attr_changed()
-    inode.ctime = k.vfs.now()
-    k.vfs.mirror.inode_changed(inode)
-    return 0
-
-
-@kernel_function("int chmod_common(const struct path *path, umode_t mode)", source="fs/open.c")
-def chmod_common(k: Any, path: int, mode: int) -> int:
-    """Change the mode of what a path names."""
-    return chmod_path(k, k.vfs.objects[path], mode)
-
-
-def with_path(k: Any, path: Path, name: str, *args: int) -> Any:
-    """Call a kernel function whose first argument is a struct path of its own."""
-    layout = k.vfs.mirror.struct("struct path")
-    addr = layout.new({"mnt": k.vfs.mirror.vfsmount(path.mnt), "dentry": k.vfs.mirror.dentry(path.dentry)})
-    k.vfs.objects[addr] = path
-    try:
-        return (yield k.call(name, addr, *args))
-    finally:
-        del k.vfs.objects[addr]
-        k.mem.free(addr)
-
-
-@syscall("chmod", "const char *filename, umode_t mode", source="fs/open.c")
-def sys_chmod(k: Any, filename: int, mode: int) -> Any:
-    """chmod(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename))
-    return (yield from with_path(k, path, "chmod_common", mode))
-
-
-@syscall("fchmodat", "int dfd, const char *filename, umode_t mode", source="fs/open.c")
-def sys_fchmodat(k: Any, dfd: int, filename: int, mode: int) -> Any:
-    """fchmodat(2)."""
-    path = k.vfs.user_path(dfd, get_path_name(k, filename))
-    return (yield from with_path(k, path, "chmod_common", mode))
-
-
-@syscall("fchmod", "unsigned int fd, umode_t mode", source="fs/open.c")
-def sys_fchmod(k: Any, fd: int, mode: int) -> Any:
-    """fchmod(2)."""
-    return (yield from with_path(k, k.vfs.fget(fd).f_path, "chmod_common", mode))
-
-
-@kernel_function("int chown_common(const struct path *path, uid_t user, gid_t group)", source="fs/open.c")
-def chown_common(k: Any, path_addr: int, user: int, group: int) -> int:
-    """Change owner and group; -1 leaves one alone; set-id bits fall."""
-    from simkernel.fs.inode import in_group
-
-    path = k.vfs.objects[path_addr]
-    _setattr_allowed(path.mnt)
-    inode, cred = path.dentry.inode, k.vfs.cred()
-    nobody = 0xFFFFFFFF
-    capable = cred.capable(c.CAP_CHOWN)
-    if user != nobody and not capable and not (cred.fsuid == inode.i_uid and user == inode.i_uid):
-        return -EPERM
-    if (
-        group != nobody
-        and not capable
-        and not (cred.fsuid == inode.i_uid and (in_group(cred, group) or group == inode.i_gid))
-    ):
-        return -EPERM
-    if user != nobody:
-        inode.i_uid = user
-    if group != nobody:
-        inode.i_gid = group
-    if not inode.is_dir:
-        if inode.i_mode & 0o010:
-            inode.i_mode &= ~c.S_ISGID
-        inode.i_mode &= ~c.S_ISUID
-    inode.ctime = k.vfs.now()
-    k.vfs.mirror.inode_changed(inode)
-    return 0
-
-
-@syscall("chown", "const char *filename, uid_t user, gid_t group", source="fs/open.c")
-def sys_chown(k: Any, filename: int, user: int, group: int) -> Any:
-    """chown(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename))
-    return (yield from with_path(k, path, "chown_common", user, group))
-
-
-@syscall("lchown", "const char *filename, uid_t user, gid_t group", source="fs/open.c")
-def sys_lchown(k: Any, filename: int, user: int, group: int) -> Any:
-    """lchown(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), 0)
-    return (yield from with_path(k, path, "chown_common", user, group))
-
-
-@syscall("fchown", "unsigned int fd, uid_t user, gid_t group", source="fs/open.c")
-def sys_fchown(k: Any, fd: int, user: int, group: int) -> Any:
-    """fchown(2)."""
-    return (yield from with_path(k, k.vfs.fget(fd).f_path, "chown_common", user, group))
-
-
-@syscall("fchownat", "int dfd, const char *filename, uid_t user, gid_t group, int flag", source="fs/open.c")
-def sys_fchownat(k: Any, dfd: int, filename: int, user: int, group: int, flag: int) -> Any:
-    """fchownat(2)."""
-    if flag & ~(c.AT_SYMLINK_NOFOLLOW | c.AT_EMPTY_PATH):
-        return -EINVAL
-    empty = bool(flag & c.AT_EMPTY_PATH)
-    lookup = 0 if flag & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
-    path = k.vfs.user_path(dfd, get_path_name(k, filename, empty), lookup, empty)
-    return (yield from with_path(k, path, "chown_common", user, group))
-
-
-@kernel_function(
-    "long do_faccessat(int dfd, const char *filename, int mode, int flags)", source="fs/open.c", since="5.8"
-)
-def do_faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
-    """Check access with the real (or, AT_EACCESS, the effective) ids."""
-    return _faccessat(k, dfd, filename, mode, flags)
-
-
-@kernel_function(
-    "long do_faccessat(int dfd, const char *filename, int mode)", source="fs/open.c", since="4.17", until="5.8"
-)
-def do_faccessat_5_7(k: Any, dfd: int, filename: int, mode: int) -> int:
-    """Check access with the real ids."""
-    return _faccessat(k, dfd, filename, mode, 0)
-
-
-class RealCred:
-    """override_creds() of access(2): the real ids, and capabilities only for real root."""
-
-    def __init__(self, k: Any) -> None:
-        task = k.current
-        self.k = k
-        cred = getattr(task, "cred", task)
-        self.fsuid: int = cred.uid
-        self.fsgid: int = cred.gid
-        self.groups = getattr(cred, "groups", ())
-
-    def capable(self, cap: int) -> bool:
-        """Only for uid 0."""
-        return self.fsuid == 0 and bool(self.k.capable(cap))
-
-
-def _faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
-    if mode & ~7 or flags & ~(c.AT_EACCESS | c.AT_SYMLINK_NOFOLLOW | c.AT_EMPTY_PATH):
-        return -EINVAL
-    cred = k.vfs.cred() if flags & c.AT_EACCESS else RealCred(k)
-    empty = bool(flags & c.AT_EMPTY_PATH)
-    lookup = 0 if flags & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
-    name = get_path_name(k, filename, empty)
-    if not name:
-        path = k.vfs.user_path(dfd, name, lookup, True)
-    else:
-        path = k.vfs.nameidata(dfd, name, lookup, cred).lookup(name)
-    inode = path.dentry.inode
-    if mode & MAY_EXEC and inode.is_reg and path.mnt.mnt_flags & c.MS_NOEXEC:
-        return -EACCES
-    inode_permission(inode, mode | c.MAY_ACCESS, cred)
-    special = inode.i_mode & c.S_IFMT in (c.S_IFCHR, c.S_IFBLK, c.S_IFIFO, c.S_IFSOCK)
-    if mode & MAY_WRITE and not special and path.mnt.read_only:
-        return -EROFS
-    return 0
-
-
-def _access(k: Any, dfd: int, filename: int, mode: int, flags: int) -> Any:
-    if k.vfs.names.ksys:
-        args = (dfd, filename, mode, flags) if k.vfs.names.faccessat2 else (dfd, filename, mode)
-        return (yield k.call("do_faccessat", *args))
-    return _faccessat(k, dfd, filename, mode, flags)
-
-
-@syscall("access", "const char *filename, int mode", source="fs/open.c")
-def sys_access(k: Any, filename: int, mode: int) -> Any:
-    """access(2)."""
-    return (yield from _access(k, c.AT_FDCWD, filename, mode, 0))
-
-
-@syscall("faccessat", "int dfd, const char *filename, int mode", source="fs/open.c")
-def sys_faccessat(k: Any, dfd: int, filename: int, mode: int) -> Any:
-    """faccessat(2)."""
-    return (yield from _access(k, dfd, filename, mode, 0))
-
-
-@syscall("faccessat2", "int dfd, const char *filename, int mode, int flags", source="fs/open.c", since="5.8")
-def sys_faccessat2(k: Any, dfd: int, filename: int, mode: int, flags: int) -> Any:
-    """faccessat2(2)."""
-    return (yield from _access(k, dfd, filename, mode, flags))
-
-
-# --- extended attributes: none are stored ---
-
-
-def _xattr_get(k: Any, path: Path, name: int) -> int:
-    text = k.strncpy_from_user(name, c.XATTR_NAME_MAX + 1)
-    if not text:
-        return -34  # ERANGE
-    known = text.startswith((b"security.", b"trusted.", b"system.posix_acl_"))
-    return -61 if known and not text.startswith(b"system.") else -95  # ENODATA, EOPNOTSUPP
-
-
-def _declare_xattrs() -> None:
-    """The twelve calls differ in how they name the file."""
-    by = {
-        "": ("const char *pathname", lambda k, a: k.vfs.user_path(c.AT_FDCWD, get_path_name(k, a))),
-        "l": ("const char *pathname", lambda k, a: k.vfs.user_path(c.AT_FDCWD, get_path_name(k, a), 0)),
-        "f": ("int fd", lambda k, a: k.vfs.fget(a).f_path),
-    }
-    for prefix, (param, find) in by.items():
-
-        def get(k: Any, where: int, name: int, value: int, size: int, find: Any = find) -> int:
-            """getxattr(2): nothing is there."""
-            return _xattr_get(k, find(k, where), name)
-
-        def set_(k: Any, where: int, name: int, value: int, size: int, flags: int, find: Any = find) -> int:
-            """setxattr(2): cannot be stored."""
-            find(k, where)
-            return -95
-
-        def list_(k: Any, where: int, buf: int, size: int, find: Any = find) -> int:
-            """listxattr(2): an empty list."""
-            find(k, where)
-            return 0
-
-        def remove(k: Any, where: int, name: int, find: Any = find) -> int:
-            """removexattr(2): nothing is there."""
-            return _xattr_get(k, find(k, where), name)
-
-        syscall(f"{prefix}getxattr", f"{param}, const char *name, void *value, size_t size", source="fs/xattr.c")(get)
-        syscall(
-            f"{prefix}setxattr", f"{param}, const char *name, const void *value, size_t size, int flags",
-            source="fs/xattr.c",
-        )(set_)  # fmt: skip
-        syscall(f"{prefix}listxattr", f"{param}, char *list, size_t size", source="fs/xattr.c")(list_)
-        syscall(f"{prefix}removexattr", f"{param}, const char *name", source="fs/xattr.c")(remove)
-
-
-_declare_xattrs()
-
-
-def not_a_terminal() -> KernelError:
-    """ENOTTY, for ioctl."""
-    return KernelError(ENOTTY, "inappropriate ioctl")
-
-
-def bad_address() -> KernelError:
-    """EFAULT."""
-    return KernelError(EFAULT, "bad address")

@@ -15,6 +15,7 @@ from simkernel.fs.fcntl import FIONREAD
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Dentry, File, Inode, Path, SuperBlock
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.locks import pipe_mutex
 from simkernel.kernel.waitqueue import WaitQueue
 
 PIPE_SIZE = 65536
@@ -26,9 +27,10 @@ SIGPIPE = 13
 class Pipe:
     """struct pipe_inode_info."""
 
-    __slots__ = ("data", "r_counter", "rd_wait", "readers", "size", "w_counter", "wr_wait", "writers")
+    __slots__ = ("addr", "data", "r_counter", "rd_wait", "readers", "size", "w_counter", "wr_wait", "writers")
 
     def __init__(self) -> None:
+        self.addr = 0  # of struct pipe_inode_info, once somebody looks at its lock
         self.data = bytearray()
         self.size = PIPE_SIZE
         self.readers = 0
@@ -56,6 +58,26 @@ class Pipe:
 @kernel_function("ssize_t pipe_read(struct kiocb *iocb, struct iov_iter *to)", source="fs/pipe.c")
 def pipe_read(k: Any, iocb_addr: int, to: int) -> Any:
     """Take what is there; wait only when there is nothing."""
+    lock = pipe_mutex(k, k.vfs.objects[iocb_addr].file.f_inode)
+    if not lock:
+        return (yield from _pipe_read(k, iocb_addr, to, 0))
+    yield k.call("mutex_lock", lock)
+    ret = yield from _pipe_read(k, iocb_addr, to, lock)
+    yield k.call("mutex_unlock", lock)
+    return ret
+
+
+def _wait_unlocked(k: Any, queue: WaitQueue, lock: int) -> Any:
+    """wait_event of a pipe, without its lock while it waits."""
+    if lock:
+        yield k.call("mutex_unlock", lock)
+    ret = yield k.wait(queue, exclusive=True)
+    if lock:
+        yield k.call("mutex_lock", lock)
+    return ret
+
+
+def _pipe_read(k: Any, iocb_addr: int, to: int, lock: int) -> Any:
     vfs = k.vfs
     iocb, it = vfs.objects[iocb_addr], vfs.objects[to]
     if not it.count:
@@ -80,7 +102,7 @@ def pipe_read(k: Any, iocb_addr: int, to: int) -> Any:
             return 0
         if file.f_flags & c.O_NONBLOCK or iocb.flags & 8:
             return -EAGAIN
-        ret = yield k.wait(pipe.rd_wait, exclusive=True)
+        ret = yield from _wait_unlocked(k, pipe.rd_wait, lock)
         if ret < 0:
             return ret
 
@@ -88,6 +110,16 @@ def pipe_read(k: Any, iocb_addr: int, to: int) -> Any:
 @kernel_function("ssize_t pipe_write(struct kiocb *iocb, struct iov_iter *from)", source="fs/pipe.c")
 def pipe_write(k: Any, iocb_addr: int, from_: int) -> Any:
     """Put everything in, waiting for room; EPIPE and SIGPIPE without readers."""
+    lock = pipe_mutex(k, k.vfs.objects[iocb_addr].file.f_inode)
+    if not lock:
+        return (yield from _pipe_write(k, iocb_addr, from_, 0))
+    yield k.call("mutex_lock", lock)
+    ret = yield from _pipe_write(k, iocb_addr, from_, lock)
+    yield k.call("mutex_unlock", lock)
+    return ret
+
+
+def _pipe_write(k: Any, iocb_addr: int, from_: int, lock: int) -> Any:
     vfs = k.vfs
     iocb, it = vfs.objects[iocb_addr], vfs.objects[from_]
     if not it.count:
@@ -124,7 +156,7 @@ def pipe_write(k: Any, iocb_addr: int, from_: int) -> Any:
         if file.f_flags & c.O_NONBLOCK or iocb.flags & 8:
             ret = -EAGAIN
             break
-        got = yield k.wait(pipe.wr_wait, exclusive=True)
+        got = yield from _wait_unlocked(k, pipe.wr_wait, lock)
         if got < 0:
             ret = got
             break
@@ -182,6 +214,9 @@ def pipe_release(k: Any, file: File) -> None:
         k.wake_up(pipe.wr_wait, 0)
     if not pipe.readers and not pipe.writers:
         inode.i_pipe = None
+        if pipe.addr:
+            k.mem.free(pipe.addr)
+            pipe.addr = 0
 
 
 def fifo_open(k: Any, inode: Inode, file: File) -> Any:

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from arch.errors import EACCES, EINVAL, EIO, ENOENT, Fault, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
+from simkernel.fs.proc_text import (
+    cmdline,
+    fdinfo_text,
+    limits_text,
+    numa_maps,
+    read_mm,
+    sched_text,
+    smaps_text,
+    stat_line,
+    state_letter,
+    statm_line,
+    status_text,
+    threads_of,
+)
 from simkernel.fs.pseudo import Dir, Link, PseudoFile, node_fops
-
-TICK_NS = 10_000_000  # USER_HZ is 100
-MS = 1_000_000
-PF_EXITING = 4
-PAGE_KB = 4
 
 CMDLINE_FOPS = node_fops("proc_pid_cmdline_ops", read="proc_pid_cmdline_read")
 ENVIRON_FOPS = node_fops("proc_environ_operations", read="environ_read")
@@ -23,238 +32,12 @@ COMM_FOPS = node_fops("proc_pid_set_comm_operations", read="seq_read", write="co
 OOM_FOPS = node_fops("proc_oom_score_adj_operations", read="oom_score_adj_read", write="oom_score_adj_write")
 MEM_FOPS = node_fops("proc_mem_operations", read="mem_read", write="mem_write")
 
-_STATE_NAMES = {
-    "R": "R (running)", "S": "S (sleeping)", "D": "D (disk sleep)", "T": "T (stopped)", "t": "t (tracing stop)",
-    "X": "X (dead)", "Z": "Z (zombie)", "I": "I (idle)",
-}  # fmt: skip
-
-# fs/proc/base.c:lnames[] -> (name, unit), by RLIMIT_* number; shown in this order
-_LIMIT_ROWS = (
-    (0, "Max cpu time", "seconds"), (1, "Max file size", "bytes"), (2, "Max data size", "bytes"),
-    (3, "Max stack size", "bytes"), (4, "Max core file size", "bytes"), (5, "Max resident set", "bytes"),
-    (6, "Max processes", "processes"), (7, "Max open files", "files"), (8, "Max locked memory", "bytes"),
-    (9, "Max address space", "bytes"), (10, "Max file locks", "locks"), (11, "Max pending signals", "signals"),
-    (12, "Max msgqueue size", "bytes"), (13, "Max nice priority", ""), (14, "Max realtime priority", ""),
-    (15, "Max realtime timeout", "us"),
-)  # fmt: skip
-
 # include/linux/proc_ns.h: PROC_*_INIT_INO
 _NAMESPACES = (
     ("net", "net", 0xF0000000), ("uts", "uts", 0xEFFFFFFE), ("ipc", "ipc", 0xEFFFFFFF), ("pid", "pid", 0xEFFFFFFC),
     ("pid_for_children", "pid", 0xEFFFFFFC), ("user", "user", 0xEFFFFFFD), ("mnt", "mnt", 0xF0000001),
     ("cgroup", "cgroup", 0xEFFFFFFB), ("time", "time", 0xEFFFFFFA), ("time_for_children", "time", 0xEFFFFFFA),
 )  # fmt: skip
-
-
-def state_letter(task: Any) -> str:
-    """R, S, D, T, Z ...: a kernel thread that waits is idle in newer kernels; S here."""
-    return str(getattr(task, "state_letter", "R"))
-
-
-def threads_of(task: Any) -> list[Any]:
-    """The living threads of the group."""
-    return list(getattr(task, "threads", None) or [task])
-
-
-def read_mm(mm: Any, start: int, end: int) -> bytes:
-    """Bytes of another task's memory; shorter when a page is missing."""
-    if mm is None or end <= start:
-        return b""
-    try:
-        return bytes(mm.read(start, end - start))
-    except (Fault, KernelError):
-        return b""
-
-
-def cmdline(task: Any) -> bytes:
-    """Arguments, separated by NUL; setproctitle's trick (no final NUL) reads on into the environment."""
-    mm = task.mm
-    if mm is None:
-        return b""
-    text = read_mm(mm, mm.arg_start, mm.arg_end)
-    if text and text[-1]:
-        more = read_mm(mm, mm.env_start, mm.env_end)
-        whole = text + more
-        return whole[: whole.find(b"\0", 0) + 1 or len(whole)]
-    return text
-
-
-def escape_comm(comm: str) -> str:
-    """proc_task_name(): newline and backslash are escaped."""
-    return comm.replace("\\", "\\\\").replace("\n", "\\n")
-
-
-def stat_line(k: Any, task: Any, whole: bool) -> str:
-    """/proc/PID/stat, or of one thread.  fs/proc/array.c:do_task_stat()."""
-    mm = task.mm
-    threads = threads_of(task)
-    of = threads if whole else [task]
-    utime = sum(t.utime_ns for t in of) + (getattr(task.signal, "utime_ns", 0) if whole else 0)
-    stime = sum(t.stime_ns for t in of) + (getattr(task.signal, "stime_ns", 0) if whole else 0)
-    tty = 0
-    prio = getattr(task, "prio", 120) - 100
-    signal = task.signal
-    limit = task.rlimits.get(5, (-1, -1))[0] & 0xFFFFFFFFFFFFFFFF
-    fields: list[Any] = [
-        task.pid, f"({escape_comm(task.comm)})", state_letter(task), task.real_parent.tgid if task.pid != 1 else 0,
-        task.pgid, task.session, tty, -1, task.flags, task.min_flt, 0, task.maj_flt, 0,
-        utime // TICK_NS, stime // TICK_NS, getattr(signal, "cutime_ns", 0) // TICK_NS,
-        getattr(signal, "cstime_ns", 0) // TICK_NS, prio, task.nice, len(threads), 0, task.start_time_ns // TICK_NS,
-        mm.total_pages() * c.PAGE_SIZE if mm else 0, _rss(mm), limit,
-        mm.start_code if mm else 0, mm.end_code if mm else 0, mm.start_stack if mm else 0, 0, 0,
-        task.sigpending & 0x7FFFFFFF, task.blocked & 0x7FFFFFFF, task.ignored & 0x7FFFFFFF, task.caught & 0x7FFFFFFF,
-        0, 0, 0, task.exit_signal if task.tgid == task.pid else -1, task.cpu, getattr(task, "rt_priority", 0),
-        getattr(task, "policy", 0), 0, 0, 0,
-        mm.start_data if mm else 0, mm.end_data if mm else 0, mm.start_brk if mm else 0, mm.arg_start if mm else 0,
-        mm.arg_end if mm else 0, mm.env_start if mm else 0, mm.env_end if mm else 0, task.exit_code,
-    ]  # fmt: skip
-    return " ".join(map(str, fields)) + "\n"
-
-
-def _rss(mm: Any) -> int:
-    if mm is None:
-        return 0
-    value = mm.rss_pages
-    return int(value() if callable(value) else value)
-
-
-def statm_line(task: Any) -> str:
-    """/proc/PID/statm: pages of size, resident, shared, text, lib, data, dirty."""
-    mm = task.mm
-    if mm is None:
-        return "0 0 0 0 0 0 0\n"
-    text = (mm.end_code + c.PAGE_SIZE - 1 >> c.PAGE_SHIFT) - (mm.start_code >> c.PAGE_SHIFT)
-    data = sum(v.end - v.start for v in mm.vmas if v.prot & 2 and not v.shared) >> c.PAGE_SHIFT
-    return f"{mm.total_pages()} {_rss(mm)} {_file_pages(mm)} {text} 0 {data} 0\n"
-
-
-def _file_pages(mm: Any) -> int:
-    count = 0
-    for vma in mm.vmas:
-        if vma.file is not None and not vma.prot & 2:
-            count += sum(1 for page in range(vma.start, vma.end, c.PAGE_SIZE) if page in mm.pages)
-    return count
-
-
-def _mem_rows(task: Any) -> Iterator[tuple[str, int]]:
-    """(name, kB) of task_mem()."""
-    mm = task.mm
-    size = mm.total_pages() * PAGE_KB
-    rss, files = _rss(mm) * PAGE_KB, _file_pages(mm) * PAGE_KB
-    stack = sum(v.end - v.start for v in mm.vmas if v.name == "[stack]") >> 10
-    data = (sum(v.end - v.start for v in mm.vmas if v.prot & 2 and not v.shared) >> 10) - stack
-    text = ((mm.end_code + c.PAGE_SIZE - 1 & -c.PAGE_SIZE) - (mm.start_code & -c.PAGE_SIZE)) >> 10
-    lib = max(0, (sum(v.end - v.start for v in mm.vmas if v.prot & 4) >> 10) - text)
-    yield from (
-        ("VmPeak", size), ("VmSize", size), ("VmLck", 0), ("VmPin", 0), ("VmHWM", rss), ("VmRSS", rss),
-        ("RssAnon", rss - files), ("RssFile", files), ("RssShmem", 0), ("VmData", data), ("VmStk", stack),
-        ("VmExe", text), ("VmLib", lib), ("VmPTE", 4 * (1 + len(mm.pages) // 512)), ("VmSwap", 0), ("HugetlbPages", 0),
-    )  # fmt: skip
-
-
-def cpu_mask(k: Any, task: Any) -> int:
-    """cpus_allowed; 0 in the task means all."""
-    everything: int = (1 << k.nr_cpus) - 1
-    mask = int(getattr(task, "affinity", 0) or everything)
-    return mask & everything
-
-
-def cpu_list(mask: int) -> str:
-    """`0-3,5`: %*pbl."""
-    parts = []
-    bit = 0
-    while mask >> bit:
-        if mask >> bit & 1:
-            end = bit
-            while mask >> end + 1 & 1:
-                end += 1
-            parts.append(str(bit) if end == bit else f"{bit}-{end}")
-            bit = end
-        bit += 1
-    return ",".join(parts)
-
-
-def status_text(k: Any, task: Any) -> str:
-    """/proc/PID/status.  fs/proc/array.c:proc_pid_status(); lines came with the versions of features.py."""
-    files, fs, mm, has = task.files, task.fs, task.mm, k.vfs.names
-    out = [f"Name:\t{escape_comm(task.comm)}\n"]
-    if fs is not None and has.status_umask:
-        out.append(f"Umask:\t{fs.umask:04o}\n")
-    parent = task.real_parent.tgid if task.pid != 1 else 0
-    out.append(f"State:\t{_STATE_NAMES.get(state_letter(task), 'S (sleeping)')}\nTgid:\t{task.tgid}\nNgid:\t0\n")
-    out.append(f"Pid:\t{task.pid}\nPPid:\t{parent}\nTracerPid:\t0\n")
-    out.append(f"Uid:\t{task.uid}\t{task.euid}\t{task.suid}\t{task.fsuid}\n")
-    out.append(f"Gid:\t{task.gid}\t{task.egid}\t{task.sgid}\t{task.fsgid}\n")
-    out.append(f"FDSize:\t{files.max_fds if files is not None else 0}\n")
-    out.append("Groups:\t" + "".join(f"{g} " for g in task.groups) + ("" if task.groups else " ") + "\n")
-    for name, value in (("NStgid", task.tgid), ("NSpid", task.pid), ("NSpgid", task.pgid), ("NSsid", task.session)):
-        out.append(f"{name}:\t{value}\n")
-    if mm is not None:
-        skip: tuple[str, ...] = () if has.status_rss_kinds else ("RssAnon", "RssFile", "RssShmem")
-        skip += () if has.status_hugetlb else ("HugetlbPages",)
-        out += [f"{name}:\t{kb:8d} kB\n" for name, kb in _mem_rows(task) if name not in skip]
-        out.append("CoreDumping:\t0\n" * has.status_core_dumping + "THP_enabled:\t1\n" * has.status_thp)
-    out.append(f"Threads:\t{len(threads_of(task))}\nSigQ:\t0/{task.rlimits.get(11, (0, 0))[0]}\n")
-    out.append(_masks_text(k, task))
-    out.append(f"NoNewPrivs:\t{int(task.no_new_privs)}\n" * has.status_no_new_privs + "Seccomp:\t0\n")
-    out.append("Seccomp_filters:\t0\n" * has.status_seccomp_filters)
-    out.append("Speculation_Store_Bypass:\tnot vulnerable\n" * has.status_speculation)
-    out.append("SpeculationIndirectBranch:\talways enabled\n" * has.status_indirect_branch)
-    mask = cpu_mask(k, task)
-    out.append(f"Cpus_allowed:\t{mask:x}\nCpus_allowed_list:\t{cpu_list(mask)}\n")
-    out.append("Mems_allowed:\t1\nMems_allowed_list:\t0\n")
-    out.append(f"voluntary_ctxt_switches:\t{task.nvcsw}\nnonvoluntary_ctxt_switches:\t{task.nivcsw}\n")
-    return "".join(out)
-
-
-def _masks_text(k: Any, task: Any) -> str:
-    rows = [
-        ("SigPnd", task.sigpending), ("ShdPnd", task.shared_pending), ("SigBlk", task.blocked),
-        ("SigIgn", task.ignored), ("SigCgt", task.caught), ("CapInh", task.cap_inheritable),
-        ("CapPrm", task.cap_permitted), ("CapEff", task.cap_effective), ("CapBnd", task.cap_bset),
-    ]  # fmt: skip
-    if k.vfs.names.status_cap_ambient:
-        rows.append(("CapAmb", task.cap_ambient))
-    return "".join(f"{name}:\t{mask:016x}\n" for name, mask in rows)
-
-
-def limits_text(task: Any) -> str:
-    """/proc/PID/limits."""
-    out = [f"{'Limit':<25} {'Soft Limit':<20} {'Hard Limit':<20} {'Units':<10}\n"]
-    for number, name, unit in _LIMIT_ROWS:
-        soft, hard = task.rlimits.get(number, (-1, -1))
-        texts = ["unlimited" if v < 0 or v >= (1 << 64) - 1 else str(v) for v in (soft, hard)]
-        out.append(f"{name:<25} {texts[0]:<20} {texts[1]:<20} {unit:<10}\n" if unit else
-                   f"{name:<25} {texts[0]:<20} {texts[1]:<20} \n")  # fmt: skip
-    return "".join(out)
-
-
-def sched_text(task: Any) -> str:
-    """/proc/PID/sched: the first lines."""
-    head = f"{task.comm} ({task.pid}, #threads: {len(threads_of(task))})\n"
-    line = "-" * 67 + "\n"
-    rows = (
-        ("se.exec_start", f"{task.slice_start_ns // MS}.{task.slice_start_ns % MS:06d}"),
-        ("se.vruntime", f"{task.vruntime // MS}.{task.vruntime % MS:06d}"),
-        ("se.sum_exec_runtime", f"{task.sum_exec_ns // MS}.{task.sum_exec_ns % MS:06d}"),
-        ("se.nr_migrations", "0"), ("nr_switches", str(task.nvcsw + task.nivcsw)),
-        ("nr_voluntary_switches", str(task.nvcsw)), ("nr_involuntary_switches", str(task.nivcsw)),
-        ("policy", str(task.policy)), ("prio", str(task.prio)),
-    )  # fmt: skip
-    return head + line + "".join(f"{name:<45}:{value:>21}\n" for name, value in rows)
-
-
-def fdinfo_text(k: Any, task: Any, fd: int) -> str:
-    """/proc/PID/fdinfo/FD."""
-    file = task.files.fds.get(fd)
-    if file is None:
-        raise KernelError(ENOENT, "closed")
-    flags = file.f_flags | (c.O_CLOEXEC if fd in task.files.close_on_exec else 0)
-    out = f"pos:\t{file.f_pos}\nflags:\t0{k.vfs.abi.flags_to_user(flags):o}\nmnt_id:\t{file.f_path.mnt.mnt_id}\n"
-    if k.vfs.names.fdinfo_for_all:
-        out += f"ino:\t{file.f_inode.i_ino}\n"
-    show = getattr(file.private_data, "show_fdinfo", None)
-    return out + (show() if show is not None else "")
 
 
 class FdDir:
@@ -438,49 +221,6 @@ def _syscall_text(k: Any, task: Any) -> str:
         return f"{number}\n"
     values = [k.regs_get(regs, name) for name in (*abi.args[:6], k.arch.stack_pointer, k.arch.instruction_pointer)]
     return f"{number} " + " ".join(f"{v:#x}" for v in values) + "\n"
-
-
-def smaps_text(task: Any, rollup: bool = False) -> str:
-    """/proc/PID/smaps, smaps_rollup."""
-    mm = task.mm
-    if mm is None:
-        return ""
-    out = []
-    total = 0
-    for vma, line in zip(mm.vmas, mm.maps()):
-        present = sum(1 for page in range(vma.start, vma.end, c.PAGE_SIZE) if page in mm.pages) * PAGE_KB
-        total += present
-        rows = (
-            ("Size", (vma.end - vma.start) >> 10), ("KernelPageSize", 4), ("MMUPageSize", 4), ("Rss", present),
-            ("Pss", present), ("Private_Dirty", present if vma.prot & 2 else 0),
-        )  # fmt: skip
-        out.append(line + "".join(f"{name + ':':<15}{kb:9d} kB\n" for name, kb in rows))
-    if rollup:
-        first, last = (mm.vmas[0].start, mm.vmas[-1].end) if mm.vmas else (0, 0)
-        return f"{first:08x}-{last:08x} ---p 00000000 00:00 0 ".ljust(73) + f"[rollup]\nRss:           {total:9d} kB\n"
-    return "".join(out)
-
-
-def numa_maps(task: Any) -> str:
-    """/proc/PID/numa_maps: everything is on node 0."""
-    mm = task.mm
-    out = []
-    for vma in mm.vmas if mm is not None else ():
-        present = sum(1 for page in range(vma.start, vma.end, c.PAGE_SIZE) if page in mm.pages)
-        name = (
-            f" file={vma.file.path}"
-            if vma.file is not None
-            else f" {vma.name[1:-1]}"
-            if vma.name in ("[heap]", "[stack]")
-            else ""
-        )
-        pages = (
-            f" {'mapped' if vma.file is not None else 'anon'}={present} N0={present} kernelpagesize_kB=4"
-            if present
-            else ""
-        )
-        out.append(f"{vma.start:08x} default{name}{pages}\n")
-    return "".join(out)
 
 
 def _attr_dir() -> Dir:

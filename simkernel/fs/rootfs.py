@@ -10,7 +10,6 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import ROOT_CRED, Dentry, to_bytes
 from simkernel.fs.tmpfs import TmpfsInode
@@ -100,18 +99,6 @@ def add_link(vfs: Any, path: str, target: str) -> None:
     if old is not None:
         parent.inode.unlink(parent, old)
     parent.inode.symlink(parent, name, target, ROOT_CRED)
-
-
-def add_hard_link(vfs: Any, path: str, target: str) -> None:
-    """One more name for a file."""
-    directory, _, name = path.rpartition("/")
-    parent = make_directory(vfs, directory)
-    try:
-        old = vfs.resolve(target).dentry
-    except KernelError:
-        raise ValueError(f"{target} does not exist") from None
-    if parent.inode.lookup(parent, name) is None:
-        parent.inode.link(parent, name, old)
 
 
 def add_node(vfs: Any, path: str, kind: int, dev: int, mode: int) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EBADF, EINTR, EINVAL, ERESTARTNOHAND, KernelError
+from arch.errors import EBADF, EINTR, EINVAL, ERESTARTNOHAND, ETIME, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -39,7 +39,7 @@ def wait_ready(k: Any, check: Any, timeout_ns: int | None) -> Any:
         if left is not None and left <= 0:
             return 0, False
         ret = yield k.wait(tuple(queues) if queues else None, timeout_ns=left)
-        if ret == -62:  # ETIME
+        if ret == -ETIME:
             return check([]), False
         if ret < 0:
             return check([]), True

@@ -10,9 +10,10 @@ from typing import Any
 from arch.errors import EFAULT, EFBIG, EINVAL, EISDIR, ENOSPC, EPERM, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File
-from simkernel.fs.read_write import fsize_limit
+from simkernel.fs.truncate import fsize_limit
 from simkernel.fs.uio import IovIter, Kiocb
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.locks import under_inode_lock
 
 CHUNK = 1 << 20  # bytes copied in one go
 
@@ -80,7 +81,7 @@ def generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
             _limit_iter(it, limit - iocb.pos)
     if inode.seals & c.F_SEAL_WRITE or (inode.seals & c.F_SEAL_GROW and iocb.pos + it.count > inode.i_size):
         return -EPERM
-    return (yield k.call("__generic_file_write_iter", iocb_addr, from_))
+    return (yield from under_inode_lock(k, inode, "__generic_file_write_iter", iocb_addr, from_))
 
 
 def _limit_iter(it: Any, size: int) -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EBADF, EINVAL, EROFS, KernelError
+from arch.errors import EBADF, EINVAL, EPERM, EROFS, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.abi import STATX, Record
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
-from simkernel.fs.open import get_path_name
+from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 SECOND = 1_000_000_000
@@ -86,7 +86,7 @@ def vfs_getattr_4_10(k: Any, path: int, stat: int) -> int:
 
 def _getattr(k: Any, path: Path, stat: Kstat) -> Any:
     """Call vfs_getattr on a path of its own."""
-    from simkernel.fs.open import with_path
+    from simkernel.fs.attributes import with_path
 
     args = (c.STATX_BASIC_STATS, 0) if k.vfs.names.statx else ()
     return (yield from with_path(k, path, "vfs_getattr", stat.addr, *args))
@@ -118,7 +118,7 @@ def vfs_fstatat(k: Any, dfd: int, filename: int, stat: int, flags: int) -> Any:
 
 
 def _call_statx(k: Any, dfd: int, name: str, uptr: int, flags: int, stat: int) -> Any:
-    from simkernel.fs.open import Filename, OpenFlags
+    from simkernel.fs.open_walk import Filename, OpenFlags
 
     file_name = Filename(k, name, uptr, OpenFlags(0, 0))
     try:
@@ -291,7 +291,7 @@ def vfs_statfs(k: Any, path: int, buf: int) -> int:
 @syscall("statfs", "const char *pathname, struct statfs *buf", source="fs/statfs.c")
 def sys_statfs(k: Any, pathname: int, buf: int) -> Any:
     """statfs(2)."""
-    from simkernel.fs.open import with_path
+    from simkernel.fs.attributes import with_path
 
     path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, pathname))
     yield from with_path(k, path, "vfs_statfs", 0)
@@ -340,7 +340,7 @@ def _set_times(k: Any, path: Path, times: tuple[tuple[int, int], tuple[int, int]
     explicit = times is not None and not all(t[1] == c.UTIME_NOW for t in times)
     if not owner:
         if explicit:
-            return -1
+            return -EPERM
         inode_permission(inode, c.MAY_WRITE, cred)
     for name, value in zip(("atime", "mtime"), times or ((0, c.UTIME_NOW), (0, c.UTIME_NOW)), strict=True):
         second, nsec = value

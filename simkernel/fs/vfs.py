@@ -432,9 +432,3 @@ def _socket_name(dentry: Dentry) -> str:
 
 def _anon_name(dentry: Dentry) -> str:
     return dentry.name
-
-
-def require_flags(flags: int, allowed: int) -> None:
-    """EINVAL for a flag the call does not know."""
-    if flags & ~allowed:
-        raise KernelError(EINVAL, "unknown flags")

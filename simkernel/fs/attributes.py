@@ -1,0 +1,288 @@
+"""Where a task stands, and mode, owner and access of files: chdir, chroot, getcwd, umask, chmod, chown, access.  fs/open.c, fs/d_path.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import (
+    EACCES,
+    EINVAL,
+    ENAMETOOLONG,
+    ENOENT,
+    ENOTDIR,
+    EPERM,
+    ERANGE,
+    EROFS,
+    KernelError,
+)  # fmt: skip
+from simkernel.fs import constants as c
+from simkernel.fs.inode import Mount, Path, inode_permission, to_bytes
+from simkernel.fs.namei import (
+    LOOKUP_DIRECTORY,
+    LOOKUP_FOLLOW,
+)  # fmt: skip
+from simkernel.fs.open_walk import MAY_EXEC, MAY_WRITE, get_path_name
+from simkernel.kernel.kfunc import kernel_function, syscall
+
+# --- chdir and friends ---
+
+
+@syscall("chdir", "const char *filename", source="fs/open.c")
+def sys_chdir(k: Any, filename: int) -> int:
+    """chdir(2)."""
+    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
+    inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
+    k.current.fs.set_pwd(path)
+    return 0
+
+
+@syscall("fchdir", "unsigned int fd", source="fs/open.c")
+def sys_fchdir(k: Any, fd: int) -> int:
+    """fchdir(2)."""
+    file = k.vfs.file_of(k, k.current, fd)
+    if file.f_path.dentry.children is None:
+        return -ENOTDIR
+    inode_permission(file.f_inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
+    k.current.fs.set_pwd(file.f_path)
+    return 0
+
+
+@syscall("chroot", "const char *filename", source="fs/open.c")
+def sys_chroot(k: Any, filename: int) -> int:
+    """chroot(2)."""
+    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
+    inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
+    if not k.capable(c.CAP_SYS_CHROOT):
+        return -EPERM
+    k.current.fs.set_root(path)
+    return 0
+
+
+@syscall("getcwd", "char *buf, unsigned long size", source="fs/d_path.c")
+def sys_getcwd(k: Any, buf: int, size: int) -> int:
+    """getcwd(2): the length with the NUL."""
+    from simkernel.fs.inode import prepend_path
+
+    fs = k.current.fs
+    if not fs.pwd.dentry.hashed:
+        return -ENOENT
+    text, reachable = prepend_path(fs.pwd, fs.root)
+    raw = to_bytes(text if reachable else "(unreachable)" + text) + b"\0"
+    if len(raw) > c.PATH_MAX:
+        return -ENAMETOOLONG
+    if len(raw) > size:
+        return -ERANGE
+    k.copy_to_user(buf, raw)
+    return len(raw)
+
+
+@syscall("umask", "int mask", source="kernel/sys.c")
+def sys_umask(k: Any, mask: int) -> int:
+    """umask(2)."""
+    old: int = k.current.fs.umask
+    k.current.fs.set_umask(mask & c.S_IRWXUGO)
+    return old
+
+
+# --- mode, owner, access ---
+
+
+def _setattr_allowed(mnt: Mount) -> None:
+    if mnt.read_only:
+        raise KernelError(EROFS, "read-only mount")
+
+
+def chmod_path(k: Any, path: Path, mode: int) -> int:
+    """chmod_common()."""
+    _setattr_allowed(path.mnt)
+    inode, cred = path.dentry.inode, k.vfs.cred()
+    if cred.fsuid != inode.i_uid and not cred.capable(c.CAP_FOWNER):
+        return -EPERM
+    mode = mode & c.S_IALLUGO | inode.i_mode & c.S_IFMT
+    from simkernel.fs.inode import in_group
+
+    if not in_group(cred, inode.i_gid) and not cred.capable(c.CAP_FSETID):
+        mode &= ~c.S_ISGID
+    inode.i_mode = mode
+    inode.attr_changed()
+    inode.ctime = k.vfs.now()
+    k.vfs.mirror.inode_changed(inode)
+    return 0
+
+
+@kernel_function("int chmod_common(const struct path *path, umode_t mode)", source="fs/open.c")
+def chmod_common(k: Any, path: int, mode: int) -> int:
+    """Change the mode of what a path names."""
+    return chmod_path(k, k.vfs.objects[path], mode)
+
+
+def with_path(k: Any, path: Path, name: str, *args: int) -> Any:
+    """Call a kernel function whose first argument is a struct path of its own."""
+    layout = k.vfs.mirror.struct("struct path")
+    addr = layout.new({"mnt": k.vfs.mirror.vfsmount(path.mnt), "dentry": k.vfs.mirror.dentry(path.dentry)})
+    k.vfs.objects[addr] = path
+    try:
+        return (yield k.call(name, addr, *args))
+    finally:
+        del k.vfs.objects[addr]
+        k.mem.free(addr)
+
+
+@syscall("chmod", "const char *filename, umode_t mode", source="fs/open.c")
+def sys_chmod(k: Any, filename: int, mode: int) -> Any:
+    """chmod(2)."""
+    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename))
+    return (yield from with_path(k, path, "chmod_common", mode))
+
+
+@syscall("fchmodat", "int dfd, const char *filename, umode_t mode", source="fs/open.c")
+def sys_fchmodat(k: Any, dfd: int, filename: int, mode: int) -> Any:
+    """fchmodat(2)."""
+    path = k.vfs.user_path(dfd, get_path_name(k, filename))
+    return (yield from with_path(k, path, "chmod_common", mode))
+
+
+@syscall("fchmod", "unsigned int fd, umode_t mode", source="fs/open.c")
+def sys_fchmod(k: Any, fd: int, mode: int) -> Any:
+    """fchmod(2)."""
+    return (yield from with_path(k, k.vfs.fget(fd).f_path, "chmod_common", mode))
+
+
+@kernel_function("int chown_common(const struct path *path, uid_t user, gid_t group)", source="fs/open.c")
+def chown_common(k: Any, path_addr: int, user: int, group: int) -> int:
+    """Change owner and group; -1 leaves one alone; set-id bits fall."""
+    from simkernel.fs.inode import in_group
+
+    path = k.vfs.objects[path_addr]
+    _setattr_allowed(path.mnt)
+    inode, cred = path.dentry.inode, k.vfs.cred()
+    nobody = 0xFFFFFFFF
+    capable = cred.capable(c.CAP_CHOWN)
+    if user != nobody and not capable and not (cred.fsuid == inode.i_uid and user == inode.i_uid):
+        return -EPERM
+    if (
+        group != nobody
+        and not capable
+        and not (cred.fsuid == inode.i_uid and (in_group(cred, group) or group == inode.i_gid))
+    ):
+        return -EPERM
+    if user != nobody:
+        inode.i_uid = user
+    if group != nobody:
+        inode.i_gid = group
+    if not inode.is_dir:
+        if inode.i_mode & 0o010:
+            inode.i_mode &= ~c.S_ISGID
+        inode.i_mode &= ~c.S_ISUID
+    inode.ctime = k.vfs.now()
+    k.vfs.mirror.inode_changed(inode)
+    return 0
+
+
+@syscall("chown", "const char *filename, uid_t user, gid_t group", source="fs/open.c")
+def sys_chown(k: Any, filename: int, user: int, group: int) -> Any:
+    """chown(2)."""
+    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename))
+    return (yield from with_path(k, path, "chown_common", user, group))
+
+
+@syscall("lchown", "const char *filename, uid_t user, gid_t group", source="fs/open.c")
+def sys_lchown(k: Any, filename: int, user: int, group: int) -> Any:
+    """lchown(2)."""
+    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), 0)
+    return (yield from with_path(k, path, "chown_common", user, group))
+
+
+@syscall("fchown", "unsigned int fd, uid_t user, gid_t group", source="fs/open.c")
+def sys_fchown(k: Any, fd: int, user: int, group: int) -> Any:
+    """fchown(2)."""
+    return (yield from with_path(k, k.vfs.fget(fd).f_path, "chown_common", user, group))
+
+
+@syscall("fchownat", "int dfd, const char *filename, uid_t user, gid_t group, int flag", source="fs/open.c")
+def sys_fchownat(k: Any, dfd: int, filename: int, user: int, group: int, flag: int) -> Any:
+    """fchownat(2)."""
+    if flag & ~(c.AT_SYMLINK_NOFOLLOW | c.AT_EMPTY_PATH):
+        return -EINVAL
+    empty = bool(flag & c.AT_EMPTY_PATH)
+    lookup = 0 if flag & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    path = k.vfs.user_path(dfd, get_path_name(k, filename, empty), lookup, empty)
+    return (yield from with_path(k, path, "chown_common", user, group))
+
+
+@kernel_function(
+    "long do_faccessat(int dfd, const char *filename, int mode, int flags)", source="fs/open.c", since="5.8"
+)
+def do_faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
+    """Check access with the real (or, AT_EACCESS, the effective) ids."""
+    return _faccessat(k, dfd, filename, mode, flags)
+
+
+@kernel_function(
+    "long do_faccessat(int dfd, const char *filename, int mode)", source="fs/open.c", since="4.17", until="5.8"
+)
+def do_faccessat_5_7(k: Any, dfd: int, filename: int, mode: int) -> int:
+    """Check access with the real ids."""
+    return _faccessat(k, dfd, filename, mode, 0)
+
+
+class RealCred:
+    """override_creds() of access(2): the real ids, and capabilities only for real root."""
+
+    def __init__(self, k: Any) -> None:
+        task = k.current
+        self.k = k
+        cred = getattr(task, "cred", task)
+        self.fsuid: int = cred.uid
+        self.fsgid: int = cred.gid
+        self.groups = getattr(cred, "groups", ())
+
+    def capable(self, cap: int) -> bool:
+        """Only for uid 0."""
+        return self.fsuid == 0 and bool(self.k.capable(cap))
+
+
+def _faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
+    if mode & ~7 or flags & ~(c.AT_EACCESS | c.AT_SYMLINK_NOFOLLOW | c.AT_EMPTY_PATH):
+        return -EINVAL
+    cred = k.vfs.cred() if flags & c.AT_EACCESS else RealCred(k)
+    empty = bool(flags & c.AT_EMPTY_PATH)
+    lookup = 0 if flags & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    name = get_path_name(k, filename, empty)
+    if not name:
+        path = k.vfs.user_path(dfd, name, lookup, True)
+    else:
+        path = k.vfs.nameidata(dfd, name, lookup, cred).lookup(name)
+    inode = path.dentry.inode
+    if mode & MAY_EXEC and inode.is_reg and path.mnt.mnt_flags & c.MS_NOEXEC:
+        return -EACCES
+    inode_permission(inode, mode | c.MAY_ACCESS, cred)
+    special = inode.i_mode & c.S_IFMT in (c.S_IFCHR, c.S_IFBLK, c.S_IFIFO, c.S_IFSOCK)
+    if mode & MAY_WRITE and not special and path.mnt.read_only:
+        return -EROFS
+    return 0
+
+
+def _access(k: Any, dfd: int, filename: int, mode: int, flags: int) -> Any:
+    if k.vfs.names.ksys:
+        args = (dfd, filename, mode, flags) if k.vfs.names.faccessat2 else (dfd, filename, mode)
+        return (yield k.call("do_faccessat", *args))
+    return _faccessat(k, dfd, filename, mode, flags)
+
+
+@syscall("access", "const char *filename, int mode", source="fs/open.c")
+def sys_access(k: Any, filename: int, mode: int) -> Any:
+    """access(2)."""
+    return (yield from _access(k, c.AT_FDCWD, filename, mode, 0))
+
+
+@syscall("faccessat", "int dfd, const char *filename, int mode", source="fs/open.c")
+def sys_faccessat(k: Any, dfd: int, filename: int, mode: int) -> Any:
+    """faccessat(2)."""
+    return (yield from _access(k, dfd, filename, mode, 0))
+
+
+@syscall("faccessat2", "int dfd, const char *filename, int mode, int flags", source="fs/open.c", since="5.8")
+def sys_faccessat2(k: Any, dfd: int, filename: int, mode: int, flags: int) -> Any:
+    """faccessat2(2)."""
+    return (yield from _access(k, dfd, filename, mode, flags))

@@ -1,0 +1,181 @@
+"""Copies inside the kernel: sendfile, splice, copy_file_range, and reading and writing for the kernel itself.  fs/read_write.c, fs/splice.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import (
+    EBADF,
+    EINVAL,
+    EISDIR,
+    ESPIPE,
+)  # fmt: skip
+from simkernel.fs import constants as c
+from simkernel.fs.inode import File
+from simkernel.fs.uio import IovIter, Kiocb
+from simkernel.kernel.kfunc import syscall
+
+
+def _transfer(k: Any, source: File, in_pos: int, dest: File, out_pos: int, count: int) -> Any:
+    """Move bytes through read_iter/read and write_iter/write in pieces of a pipe's size; (moved, in_pos, out_pos)."""
+    moved = 0
+    while moved < count:
+        step = min(count - moved, 65536)
+        got = yield from kernel_read(k, source, in_pos, step)
+        if isinstance(got, int):
+            return (moved or got), in_pos, out_pos
+        if not got:
+            break
+        wrote = yield from kernel_write(k, dest, out_pos, got)
+        if wrote < 0:
+            return (moved or wrote), in_pos, out_pos
+        moved += wrote
+        in_pos += wrote
+        out_pos += wrote
+        if wrote < len(got) or len(got) < step:
+            break
+    return moved, in_pos, out_pos
+
+
+def kernel_read(k: Any, file: File, pos: int, size: int) -> Any:
+    """Bytes of an open file for the kernel's own use, or -errno."""
+    name = file.f_op.read_iter
+    if name is None:
+        data = yield from _read_by_kernel(k, file, pos, size)
+        return data
+    it = IovIter.sink(k, size)
+    iocb = Kiocb(file, pos, it)
+    kiocb, addr = k.vfs.uio.begin(iocb)
+    ret = yield k.call(name, kiocb, addr)
+    k.vfs.uio.end(iocb)
+    if ret < 0:
+        return ret
+    assert it.kernel_out is not None
+    return b"".join(it.kernel_out)
+
+
+def _read_by_kernel(k: Any, file: File, pos: int, size: int) -> Any:
+    """A file with plain read only (proc, sysfs): its node is asked directly."""
+    from simkernel.fs.pseudo import read_steps
+
+    if not hasattr(file.private_data, "read"):
+        return -EINVAL
+    return (yield from read_steps(k, file, size, pos))
+
+
+def kernel_write(k: Any, file: File, pos: int, data: bytes) -> Any:
+    """Write the kernel's bytes to an open file; how many, or -errno."""
+    name = file.f_op.write_iter
+    if name is None:
+        from simkernel.fs.pseudo import write_steps
+
+        if file.f_op.write == "write_null":
+            return len(data)
+        if not hasattr(file.private_data, "write"):
+            return -EINVAL
+        return (yield from write_steps(k, file, data, pos))
+    iocb = Kiocb(file, pos, IovIter.source(k, data))
+    kiocb, addr = k.vfs.uio.begin(iocb)
+    ret = yield k.call(name, kiocb, addr)
+    k.vfs.uio.end(iocb)
+    return ret
+
+
+@syscall("sendfile", "int out_fd, int in_fd, off_t *offset, size_t count", source="fs/read_write.c")
+def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int, width: int = 0) -> Any:
+    """sendfile(2); `width` is the size of *offset in bytes."""
+    width = width or k.arch.model.word
+    source = k.vfs.fget(in_fd)
+    if not source.f_mode & c.FMODE_READ:
+        return -EBADF
+    if offset:
+        if not source.f_mode & c.FMODE_PREAD:
+            return -ESPIPE
+        in_pos = k.get_user(offset, width, True)
+    else:
+        in_pos = source.f_pos
+    if in_pos < 0:
+        return -EINVAL
+    dest = k.vfs.fget(out_fd)
+    if not dest.f_mode & c.FMODE_WRITE:
+        return -EBADF
+    if source.f_op.iterate or dest.f_flags & c.O_APPEND:
+        return -EINVAL
+    if source.f_op.read_iter is None and source.private_data is None:
+        return -EINVAL
+    moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, dest.f_pos, min(count, c.MAX_RW_COUNT))
+    if moved > 0:
+        if offset:
+            k.put_user(offset, width, in_pos)
+        else:
+            k.vfs.mirror.set_pos(source, in_pos)
+        if not dest.f_mode & c.FMODE_STREAM:
+            k.vfs.mirror.set_pos(dest, out_pos)
+    return moved
+
+
+@syscall(
+    "splice", "int fd_in, loff_t *off_in, int fd_out, loff_t *off_out, size_t len, unsigned int flags",
+    source="fs/splice.c",
+)  # fmt: skip
+def sys_splice(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, length: int, flags: int) -> Any:
+    """splice(2): one end is a pipe; bytes are copied, not moved by page."""
+    if flags & ~0xF:
+        return -EINVAL
+    if not length:
+        return 0
+    source, dest = k.vfs.fget(fd_in), k.vfs.fget(fd_out)
+    if not source.f_mode & c.FMODE_READ or not dest.f_mode & c.FMODE_WRITE:
+        return -EBADF
+    in_pipe, out_pipe = source.f_inode.i_pipe is not None, dest.f_inode.i_pipe is not None
+    if (in_pipe and off_in) or (out_pipe and off_out):
+        return -ESPIPE
+    if not in_pipe and not out_pipe:
+        return -EINVAL
+    if not out_pipe and dest.f_flags & c.O_APPEND:
+        return -EINVAL
+    in_pos = k.get_user(off_in, 8, True) if off_in else source.f_pos
+    out_pos = k.get_user(off_out, 8, True) if off_out else dest.f_pos
+    got = yield from kernel_read(k, source, in_pos, min(length, 65536))
+    if isinstance(got, int) or not got:
+        return got if isinstance(got, int) else 0
+    wrote = yield from kernel_write(k, dest, out_pos, got)
+    if wrote <= 0:
+        return wrote
+    for is_pipe, off, file, pos in ((in_pipe, off_in, source, in_pos), (out_pipe, off_out, dest, out_pos)):
+        if off:
+            k.put_user(off, 8, pos + wrote)
+        elif not is_pipe:
+            k.vfs.mirror.set_pos(file, pos + wrote)
+    return wrote
+
+
+@syscall(
+    "copy_file_range", "int fd_in, loff_t *off_in, int fd_out, loff_t *off_out, size_t len, unsigned int flags",
+    source="fs/read_write.c", since="4.5",
+)  # fmt: skip
+def sys_copy_file_range(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, length: int, flags: int) -> Any:
+    """copy_file_range(2)."""
+    source, dest = k.vfs.fget(fd_in), k.vfs.fget(fd_out)
+    in_pos = k.get_user(off_in, 8, True) if off_in else source.f_pos
+    out_pos = k.get_user(off_out, 8, True) if off_out else dest.f_pos
+    if flags:
+        return -EINVAL
+    if source.f_inode.is_dir or dest.f_inode.is_dir:
+        return -EISDIR
+    if not source.f_inode.is_reg or not dest.f_inode.is_reg:
+        return -EINVAL
+    if not source.f_mode & c.FMODE_READ or not dest.f_mode & c.FMODE_WRITE or dest.f_flags & c.O_APPEND:
+        return -EBADF
+    if in_pos < 0 or out_pos < 0:
+        return -EINVAL
+    if source.f_inode is dest.f_inode and in_pos < out_pos + length and out_pos < in_pos + length:
+        return -EINVAL
+    moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, out_pos, min(length, c.MAX_RW_COUNT))
+    if moved > 0:
+        for off, file, pos in ((off_in, source, in_pos), (off_out, dest, out_pos)):
+            if off:
+                k.put_user(off, 8, pos)
+            else:
+                k.vfs.mirror.set_pos(file, pos)
+    return moved

@@ -1,0 +1,83 @@
+"""Positions of files.  fs/read_write.c:vfs_llseek() and the llseek operations of fs/read_write.c and fs/libfs.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import (
+    EINVAL,
+    ENXIO,
+    EOVERFLOW,
+    ESPIPE,
+)  # fmt: skip
+from simkernel.fs import constants as c
+from simkernel.fs.inode import File
+from simkernel.kernel.kfunc import kernel_function, syscall
+
+
+@kernel_function("loff_t vfs_llseek(struct file *file, loff_t offset, int whence)", source="fs/read_write.c")
+def vfs_llseek(k: Any, file_addr: int, offset: int, whence: int) -> int:
+    """Move the position; ESPIPE for what has none."""
+    return llseek(k, k.vfs.files[file_addr], offset, whence)
+
+
+def llseek(k: Any, file: File, offset: int, whence: int) -> int:
+    """The llseek operations of fs/read_write.c and fs/libfs.c."""
+    kind = file.f_op.llseek
+    if kind == "no_llseek" or not file.f_mode & c.FMODE_LSEEK:
+        return -ESPIPE
+    if kind == "noop_llseek":
+        return file.f_pos
+    if kind == "null_lseek":
+        k.vfs.mirror.set_pos(file, 0)
+        return 0
+    inode = file.f_inode
+    if kind == "dcache_dir_lseek" and whence not in (c.SEEK_SET, c.SEEK_CUR):
+        return -EINVAL
+    if kind == "memory_lseek" and whence not in (c.SEEK_SET, c.SEEK_CUR):
+        return -EINVAL
+    if kind == "seq_lseek" and whence not in (c.SEEK_SET, c.SEEK_CUR):
+        return -EINVAL
+    inode.getattr()
+    size = inode.i_size
+    if whence == c.SEEK_CUR:
+        if not offset:
+            return file.f_pos
+        offset += file.f_pos
+    elif whence == c.SEEK_END:
+        offset += size
+    elif whence in (c.SEEK_DATA, c.SEEK_HOLE):
+        if offset < 0 or offset >= size:
+            return -ENXIO
+        offset = _seek_data_hole(file, offset, whence, size)
+        if offset < 0:
+            return offset
+    elif whence != c.SEEK_SET:
+        return -EINVAL
+    if offset < 0 or offset > inode.i_sb.s_maxbytes:
+        return -EINVAL
+    if offset != file.f_pos:
+        k.vfs.mirror.set_pos(file, offset)
+        if file.f_op.iterate:
+            file.readdir_list = None
+    return offset
+
+
+def _seek_data_hole(file: File, offset: int, whence: int, size: int) -> int:
+    mapping = file.f_mapping
+    if mapping is None:
+        return offset if whence == c.SEEK_DATA else size
+    if whence == c.SEEK_HOLE:
+        return mapping.seek_hole(offset, size)
+    found = mapping.seek_data(offset, size)
+    return -ENXIO if found is None else found
+
+
+@syscall("lseek", "unsigned int fd, off_t offset, unsigned int whence", source="fs/read_write.c")
+def sys_lseek(k: Any, fd: int, offset: int, whence: int) -> Any:
+    """lseek(2)."""
+    file = k.vfs.fget(fd)
+    if whence > c.SEEK_HOLE:
+        return -EINVAL
+    ret = yield k.call("vfs_llseek", file.addr, offset, whence)
+    return -EOVERFLOW if ret > k.vfs.word_mask >> 1 else ret

@@ -1,0 +1,254 @@
+"""What open(2) asks for and the walk to it: flags, the last component, creation.  fs/open.c:build_open_flags(), fs/namei.c:open_last_lookups()."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import (
+    EACCES,
+    EEXIST,
+    EINVAL,
+    EISDIR,
+    ELOOP,
+    ENOENT,
+    ENOTDIR,
+    ENXIO,
+    EPERM,
+    EROFS,
+    KernelError,
+)  # fmt: skip
+from simkernel.fs import constants as c
+from simkernel.fs.fops import EMPTY_FOPS, FileOperations
+from simkernel.fs.inode import ACC_MODE, Dentry, Inode, Path, inode_permission, to_bytes, to_str
+from simkernel.fs.namei import (
+    LAST_NORM,
+    LAST_ROOT,
+    LOOKUP_DIRECTORY,
+    LOOKUP_FOLLOW,
+    NameData,
+    may_create,
+    mode_strip_sgid,
+)  # fmt: skip
+
+MAY_EXEC, MAY_WRITE, MAY_OPEN = c.MAY_EXEC, c.MAY_WRITE, c.MAY_OPEN
+O_PATH_FLAGS = c.O_DIRECTORY | c.O_NOFOLLOW | c.O_PATH | c.O_CLOEXEC
+
+PATH_FOPS = FileOperations("empty_fops", llseek="no_llseek")
+
+
+def get_path_name(k: Any, addr: int, empty_ok: bool = False) -> str:
+    """getname(): the path at a user address; ENOENT when empty, ENAMETOOLONG from 4096 bytes on."""
+    raw = k.strncpy_from_user(addr, c.PATH_MAX)
+    if not raw and not empty_ok:
+        raise KernelError(ENOENT, "empty path")
+    return to_str(raw)
+
+
+class Filename:
+    """struct filename and, behind it, struct open_flags, in kernel memory for the time of one system call."""
+
+    __slots__ = ("addr", "k", "name", "op_addr")
+
+    def __init__(self, k: Any, name: str, uptr: int, op: OpenFlags) -> None:
+        self.k = k
+        self.name = name
+        mirror = k.vfs.mirror
+        layout, op_layout = mirror.struct("struct filename"), mirror.struct("struct open_flags")
+        raw = to_bytes(name)
+        at = layout.size
+        op_at = (at + len(raw) + 8) & ~7
+        self.addr = k.mem.alloc(op_at + op_layout.size)
+        self.op_addr = self.addr + op_at
+        head = layout.pack({"name": self.addr + at, "uptr": uptr, "refcnt.counter": 1})
+        tail = op_layout.pack({
+            "open_flag": op.flags, "mode": op.mode, "acc_mode": op.acc_mode, "intent": 0x100, "lookup_flags": op.lookup,
+        })  # fmt: skip
+        k.mem.write(self.addr, (bytes(head) + raw).ljust(op_at, b"\0") + bytes(tail))
+        k.vfs.objects[self.addr] = self
+        k.vfs.objects[self.op_addr] = op
+
+    def put(self) -> None:
+        """putname()."""
+        del self.k.vfs.objects[self.addr], self.k.vfs.objects[self.op_addr]
+        self.k.mem.free(self.addr)
+
+
+class OpenFlags:
+    """struct open_flags: what the flags of open(2) mean for the walk."""
+
+    __slots__ = ("acc_mode", "flags", "lookup", "mode")
+
+    def __init__(self, flags: int, mode: int) -> None:
+        if flags & (c.O_CREAT | c.O_TMPFILE_BIT):
+            self.mode = mode & c.S_IALLUGO | c.S_IFREG
+        else:
+            self.mode = 0
+        if flags & c.O_SYNC_BIT:
+            flags |= c.O_DSYNC
+        acc = ACC_MODE[flags & c.O_ACCMODE]
+        if flags & c.O_TMPFILE_BIT:
+            if not flags & c.O_DIRECTORY or flags & c.O_CREAT or not acc & MAY_WRITE:
+                raise KernelError(EINVAL, "O_TMPFILE rules")
+        if flags & c.O_PATH:
+            flags &= O_PATH_FLAGS
+            acc = 0
+        if flags & c.O_TRUNC:
+            acc |= MAY_WRITE
+        if flags & c.O_APPEND:
+            acc |= c.MAY_APPEND
+        self.lookup = 0
+        if flags & c.O_CREAT and flags & c.O_EXCL:
+            flags |= c.O_NOFOLLOW
+        if flags & c.O_DIRECTORY:
+            self.lookup |= LOOKUP_DIRECTORY
+        if not flags & c.O_NOFOLLOW:
+            self.lookup |= LOOKUP_FOLLOW
+        self.flags = flags
+        self.acc_mode = acc
+
+
+def may_open(path: Path, acc_mode: int, flags: int, cred: Any) -> int:
+    """may_open(): by kind of file; gives the flags without O_TRUNC where it means nothing."""
+    inode = path.dentry.inode
+    kind = inode.i_mode & c.S_IFMT
+    if kind == c.S_IFLNK:
+        raise KernelError(ELOOP, "a symbolic link cannot be opened")
+    if kind == c.S_IFDIR:
+        if acc_mode & MAY_WRITE:
+            raise KernelError(EISDIR, "a directory cannot be written")
+        if acc_mode & MAY_EXEC:
+            raise KernelError(EACCES, "a directory cannot be executed")
+    elif kind != c.S_IFREG:
+        if kind in (c.S_IFBLK, c.S_IFCHR) and path.mnt.mnt_flags & c.MS_NODEV:
+            raise KernelError(EACCES, "mounted nodev")
+        if acc_mode & MAY_EXEC:
+            raise KernelError(EACCES, "not a regular file")
+        flags &= ~c.O_TRUNC
+    elif acc_mode & MAY_EXEC and path.mnt.mnt_flags & c.MS_NOEXEC:
+        raise KernelError(EACCES, "mounted noexec")
+    inode_permission(inode, MAY_OPEN | acc_mode, cred)
+    if flags & c.O_NOATIME and cred.fsuid != inode.i_uid and not cred.capable(c.CAP_FOWNER):
+        raise KernelError(EPERM, "O_NOATIME is the owner's")
+    return flags
+
+
+def fops_for(vfs: Any, inode: Inode) -> FileOperations:
+    """inode->i_fop: by file system, or by kind for special files."""
+    if inode.i_fop is not None:
+        return inode.i_fop
+    kind = inode.i_mode & c.S_IFMT
+    if kind == c.S_IFCHR:
+        found: FileOperations | None = vfs.char_devices.get(inode.i_rdev)
+        if found is None:
+            raise KernelError(ENXIO, "no such device")
+        return found
+    if kind == c.S_IFIFO:
+        fifo: FileOperations = vfs.fifo_fops
+        return fifo
+    block = getattr(vfs.k, "block", None)
+    if kind == c.S_IFBLK and block is not None and hasattr(block, "fops_for"):
+        ops: FileOperations | None = block.fops_for(inode.i_rdev)
+        if ops is not None:
+            return ops
+    if kind in (c.S_IFBLK, c.S_IFSOCK):
+        raise KernelError(ENXIO, "no such device")
+    return EMPTY_FOPS
+
+
+class NameLookup:
+    """Result of walk_to_open(): what to open."""
+
+    __slots__ = ("created", "flags", "path")
+
+    def __init__(self, path: Path, created: bool, flags: int) -> None:
+        self.path = path
+        self.created = created
+        self.flags = flags
+
+
+def walk_to_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> NameLookup:
+    """link_path_walk() and open_last_lookups(): find the file, or create it."""
+    nd.flags = op.lookup
+    nd.start(name)
+    flags = op.flags
+    while True:
+        if nd.last_type != LAST_NORM:
+            if nd.last_type != LAST_ROOT:
+                nd.handle_dots()
+            return NameLookup(nd.path, False, flags)
+        child, created = _lookup_open(vfs, nd, op)
+        if created:
+            return NameLookup(Path(nd.path.mnt, child), True, flags)
+        link = nd.step_into(child, trailing=True)
+        if link is None:
+            return NameLookup(nd.path, False, flags)
+        nd.walk_to_parent(link)
+
+
+def _lookup_open(vfs: Any, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
+    """lookup_open(): the last component, created when O_CREAT says so."""
+    creating = op.flags & c.O_CREAT
+    if not creating and nd.trailing:
+        nd.flags |= LOOKUP_FOLLOW | LOOKUP_DIRECTORY
+    parent = nd.path.dentry
+    inode_permission(parent.inode, MAY_EXEC, nd.cred)
+    if creating and nd.trailing:
+        raise KernelError(EISDIR, "cannot create a name with a slash")
+    child = nd.lookup_last_name()
+    if child is not None:
+        return child, False
+    if not creating:
+        raise KernelError(ENOENT, f"no {nd.last}")
+    if parent.inode.i_nlink == 0:
+        raise KernelError(ENOENT, "directory was removed")
+    if nd.path.mnt.read_only:
+        raise KernelError(EROFS, "read-only mount")
+    may_create(parent.inode, nd.cred)
+    mode = mode_strip_sgid(parent.inode, op.mode & ~vfs.k.current.fs.umask, nd.cred)
+    child = parent.inode.create(parent, nd.last, mode, nd.cred)
+    vfs.mirror.inode_changed(parent.inode)
+    return child, True
+
+
+def plan_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
+    """Everything of path_openat() before vfs_open(): (path, flags, truncate)."""
+    if op.flags & c.O_TMPFILE_BIT:
+        return _tmpfile(vfs, nd, name, op)
+    if op.flags & c.O_PATH:
+        nd.flags = op.lookup
+        return nd.lookup(name), op.flags, False
+    found = walk_to_open(vfs, nd, name, op)
+    path, flags = found.path, found.flags
+    inode = path.dentry.inode
+    if op.flags & c.O_CREAT:
+        if op.flags & c.O_EXCL and not found.created:
+            raise KernelError(EEXIST, "exists")
+        if inode.is_dir:
+            raise KernelError(EISDIR, "is a directory")
+    if nd.flags & LOOKUP_DIRECTORY and path.dentry.children is None:
+        raise KernelError(ENOTDIR, "not a directory")
+    acc_mode = op.acc_mode
+    truncate = False
+    nd.created = found.created
+    if found.created:
+        flags &= ~c.O_TRUNC
+        acc_mode = 0
+    elif inode.is_reg and flags & c.O_TRUNC:
+        if path.mnt.read_only:
+            raise KernelError(EROFS, "read-only mount")
+        truncate = True
+    flags = may_open(path, acc_mode, flags, nd.cred)
+    return path, flags, truncate and bool(flags & c.O_TRUNC)
+
+
+def _tmpfile(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
+    nd.flags = op.lookup
+    where = nd.lookup(name)
+    if where.mnt.read_only:
+        raise KernelError(EROFS, "read-only mount")
+    dir_ = where.dentry.inode
+    inode_permission(dir_, MAY_WRITE | MAY_EXEC, nd.cred)
+    inode = dir_.tmpfile(where.dentry, op.mode & ~vfs.k.current.fs.umask, nd.cred)
+    dentry = Dentry(f"#{inode.i_ino}", where.dentry, inode)
+    dentry.hashed = False
+    return Path(where.mnt, dentry), op.flags & ~(c.O_TRUNC | c.O_CREAT | c.O_EXCL), False

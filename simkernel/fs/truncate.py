@@ -1,0 +1,228 @@
+"""Sizes of files and syncing: truncate, fallocate, fsync, sync.  fs/open.c, fs/sync.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import (
+    EBADF,
+    EFBIG,
+    EINVAL,
+    EISDIR,
+    ENODEV,
+    EOPNOTSUPP,
+    EPERM,
+    EROFS,
+    ESPIPE,
+    ETXTBSY,
+)  # fmt: skip
+from simkernel.fs import constants as c
+from simkernel.fs.inode import File
+from simkernel.kernel.kfunc import kernel_function, syscall
+
+MAX_S64 = (1 << 63) - 1
+SIGXFSZ = 25
+RLIMIT_FSIZE = 1
+
+
+def truncate_path(k: Any, file_or_inode: Any, size: int) -> None:
+    """do_truncate(): limits and seals, then the file system, then the times.  fs/open.c."""
+    inode = file_or_inode.f_inode if isinstance(file_or_inode, File) else file_or_inode
+    inode.setattr_size(size)
+    now = k.vfs.now()
+    inode.mtime = inode.ctime = now
+    k.vfs.mirror.inode_changed(inode)
+
+
+@kernel_function("int vfs_fsync_range(struct file *file, loff_t start, loff_t end, int datasync)", source="fs/sync.c")
+def vfs_fsync_range(k: Any, file_addr: int, start: int, end: int, datasync: int) -> Any:
+    """Memory is all there is: nothing to write."""
+    file = k.vfs.files[file_addr]
+    if file.f_op.fsync is None:
+        return -EINVAL
+    ret = file.f_op.fsync(k, file)
+    return ret if isinstance(ret, int) else (yield from ret)
+
+
+@kernel_function("int vfs_fsync(struct file *file, int datasync)", source="fs/sync.c")
+def vfs_fsync(k: Any, file_addr: int, datasync: int) -> Any:
+    """The whole file."""
+    return (yield k.call("vfs_fsync_range", file_addr, 0, MAX_S64, datasync))
+
+
+@syscall("fsync", "unsigned int fd", source="fs/sync.c")
+def sys_fsync(k: Any, fd: int) -> Any:
+    """fsync(2)."""
+    return (yield k.call("vfs_fsync", k.vfs.fget(fd).addr, 0))
+
+
+@syscall("fdatasync", "unsigned int fd", source="fs/sync.c")
+def sys_fdatasync(k: Any, fd: int) -> Any:
+    """fdatasync(2)."""
+    return (yield k.call("vfs_fsync", k.vfs.fget(fd).addr, 1))
+
+
+@syscall("sync", "", source="fs/sync.c")
+def sys_sync(k: Any) -> Any:
+    """sync(2)."""
+    return (yield k.call("ksys_sync"))
+
+
+@kernel_function("void ksys_sync(void)", source="fs/sync.c")
+def ksys_sync(k: Any) -> Any:
+    """Every super block that has something to write."""
+    for sb in dict.fromkeys(mnt.mnt_sb for mnt in k.vfs.mounts):
+        yield from _sync_filesystem(k, sb)
+    return 0
+
+
+def _sync_filesystem(k: Any, sb: Any) -> Any:
+    sync_fs = getattr(sb, "sync_fs", None)
+    if sync_fs is not None:
+        yield from sync_fs(k)
+
+
+@syscall("syncfs", "int fd", source="fs/sync.c")
+def sys_syncfs(k: Any, fd: int) -> Any:
+    """syncfs(2)."""
+    yield from _sync_filesystem(k, k.vfs.fget(fd).f_inode.i_sb)
+    return 0
+
+
+@syscall("sync_file_range", "int fd, loff_t offset, loff_t nbytes, unsigned int flags", source="fs/sync.c")
+def sys_sync_file_range(k: Any, fd: int, offset: int, nbytes: int, flags: int) -> int:
+    """sync_file_range(2)."""
+    file = k.vfs.fget(fd)
+    if flags & ~7 or offset < 0 or nbytes < 0:
+        return -EINVAL
+    kind = file.f_inode.i_mode & c.S_IFMT
+    return 0 if kind in (c.S_IFREG, c.S_IFBLK, c.S_IFDIR, c.S_IFLNK) else -ESPIPE
+
+
+@kernel_function("int vfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)", source="fs/open.c")
+def vfs_fallocate(k: Any, file_addr: int, mode: int, offset: int, length: int) -> int:
+    """Reserve or punch."""
+    file = k.vfs.files[file_addr]
+    if offset < 0 or length <= 0:
+        return -EINVAL
+    if mode & ~(c.FALLOC_FL_KEEP_SIZE | c.FALLOC_FL_PUNCH_HOLE):
+        return -EOPNOTSUPP
+    if mode & c.FALLOC_FL_PUNCH_HOLE and not mode & c.FALLOC_FL_KEEP_SIZE:
+        return -EOPNOTSUPP
+    if not file.f_mode & c.FMODE_WRITE:
+        return -EBADF
+    inode = file.f_inode
+    if inode.i_pipe is not None:
+        return -ESPIPE
+    if inode.is_dir:
+        return -EISDIR
+    if not inode.is_reg:
+        return -ENODEV
+    if offset + length > inode.i_sb.s_maxbytes:
+        return -EFBIG
+    mapping = inode.i_mapping
+    if mapping is None or mapping.filler is not None:
+        return -EOPNOTSUPP
+    if mode & c.FALLOC_FL_PUNCH_HOLE:
+        if inode.seals & c.F_SEAL_WRITE:
+            return -EPERM
+        before = mapping.nrpages
+        mapping.punch(offset, offset + length)
+        give = getattr(inode.i_sb, "give_blocks", None)
+        if give is not None:
+            give(before - mapping.nrpages)
+    else:
+        if inode.seals & c.F_SEAL_GROW and offset + length > inode.i_size:
+            return -EPERM
+        for index in range(offset >> c.PAGE_SHIFT, (offset + length + c.PAGE_SIZE - 1) >> c.PAGE_SHIFT):
+            mapping.page(index)
+        if not mode & c.FALLOC_FL_KEEP_SIZE and offset + length > inode.i_size:
+            inode.i_size = offset + length
+    inode.mtime = inode.ctime = k.vfs.now()
+    k.vfs.mirror.inode_changed(inode)
+    return 0
+
+
+@syscall("fallocate", "int fd, int mode, loff_t offset, loff_t len", source="fs/open.c")
+def sys_fallocate(k: Any, fd: int, mode: int, offset: int, length: int) -> Any:
+    """fallocate(2)."""
+    return (yield k.call("vfs_fallocate", k.vfs.fget(fd).addr, mode, offset, length))
+
+
+@syscall("ftruncate", "unsigned int fd, off_t length", source="fs/open.c")
+def sys_ftruncate(k: Any, fd: int, length: int) -> Any:
+    """ftruncate(2)."""
+    if length < 0:
+        return -EINVAL
+    file = k.vfs.fget(fd)
+    if not file.f_inode.is_reg or not file.f_mode & c.FMODE_WRITE:
+        return -EINVAL
+    return (yield k.call("do_truncate", *k.vfs.userns_arg(file.f_path), file.f_path.dentry.addr, length, 0x60,
+                         file.addr))  # fmt: skip
+
+
+@syscall("truncate", "const char *path, long length", source="fs/open.c")
+def sys_truncate(k: Any, path: int, length: int) -> Any:
+    """truncate(2)."""
+    from simkernel.fs.inode import inode_permission
+    from simkernel.fs.open_walk import get_path_name
+
+    if length < 0:
+        return -EINVAL
+    where = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, path))
+    inode = where.dentry.inode
+    if inode.is_dir:
+        return -EISDIR
+    if not inode.is_reg:
+        return -EINVAL
+    inode_permission(inode, c.MAY_WRITE, k.vfs.cred())
+    if where.mnt.read_only:
+        return -EROFS
+    if inode.i_writecount < 0:
+        return -ETXTBSY
+    k.vfs.mirror.dentry(where.dentry)
+    return (yield k.call("do_truncate", *k.vfs.userns_arg(where), where.dentry.addr, length, 0, 0))
+
+
+@kernel_function(
+    "int do_truncate(struct user_namespace *mnt_userns, struct dentry *dentry, loff_t length, "
+    "unsigned int time_attrs, struct file *filp)", source="fs/open.c", since="5.12",
+)  # fmt: skip
+def do_truncate(k: Any, userns: int, dentry: int, length: int, time_attrs: int, filp: int) -> int:
+    """Set the size."""
+    return _do_truncate(k, dentry, length)
+
+
+@kernel_function(
+    "int do_truncate(struct dentry *dentry, loff_t length, unsigned int time_attrs, struct file *filp)",
+    source="fs/open.c", until="5.12",
+)  # fmt: skip
+def do_truncate_5_11(k: Any, dentry: int, length: int, time_attrs: int, filp: int) -> int:
+    """Set the size."""
+    return _do_truncate(k, dentry, length)
+
+
+def _do_truncate(k: Any, dentry: int, length: int) -> int:
+    inode = k.vfs.mirror.dentries[dentry].inode
+    if exceeds_fsize(k, length, inode.i_size):
+        return -EFBIG
+    truncate_path(k, inode, length)
+    return 0
+
+
+def exceeds_fsize(k: Any, size: int, old_size: int) -> bool:
+    """RLIMIT_FSIZE; sends SIGXFSZ."""
+    limit = fsize_limit(k)
+    if limit is None or size <= old_size or size <= limit:
+        return False
+    k.send_signal(k.current, SIGXFSZ)
+    return True
+
+
+def fsize_limit(k: Any) -> int | None:
+    """RLIMIT_FSIZE of the current task, or None without a limit."""
+    rlimits = getattr(k.current, "rlimits", None)
+    if not rlimits or RLIMIT_FSIZE not in rlimits:
+        return None
+    value = int(rlimits[RLIMIT_FSIZE][0])
+    return value if 0 <= value < c.MAX_LFS_FILESIZE else None

@@ -1,0 +1,58 @@
+"""Extended attributes: none are stored.  fs/xattr.c, with the answers of a tmpfs without them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import ENODATA, EOPNOTSUPP, ERANGE
+from simkernel.fs import constants as c
+from simkernel.fs.inode import Path
+from simkernel.fs.open_walk import get_path_name
+from simkernel.kernel.kfunc import syscall
+
+
+def _xattr_get(k: Any, path: Path, name: int) -> int:
+    text = k.strncpy_from_user(name, c.XATTR_NAME_MAX + 1)
+    if not text:
+        return -ERANGE
+    known = text.startswith((b"security.", b"trusted.", b"system.posix_acl_"))
+    return -ENODATA if known and not text.startswith(b"system.") else -EOPNOTSUPP
+
+
+def _declare_xattrs() -> None:
+    """The twelve calls differ in how they name the file."""
+    by = {
+        "": ("const char *pathname", lambda k, a: k.vfs.user_path(c.AT_FDCWD, get_path_name(k, a))),
+        "l": ("const char *pathname", lambda k, a: k.vfs.user_path(c.AT_FDCWD, get_path_name(k, a), 0)),
+        "f": ("int fd", lambda k, a: k.vfs.fget(a).f_path),
+    }
+    for prefix, (param, find) in by.items():
+
+        def get(k: Any, where: int, name: int, value: int, size: int, find: Any = find) -> int:
+            """getxattr(2): nothing is there."""
+            return _xattr_get(k, find(k, where), name)
+
+        def set_(k: Any, where: int, name: int, value: int, size: int, flags: int, find: Any = find) -> int:
+            """setxattr(2): cannot be stored."""
+            find(k, where)
+            return -EOPNOTSUPP
+
+        def list_(k: Any, where: int, buf: int, size: int, find: Any = find) -> int:
+            """listxattr(2): an empty list."""
+            find(k, where)
+            return 0
+
+        def remove(k: Any, where: int, name: int, find: Any = find) -> int:
+            """removexattr(2): nothing is there."""
+            return _xattr_get(k, find(k, where), name)
+
+        syscall(f"{prefix}getxattr", f"{param}, const char *name, void *value, size_t size", source="fs/xattr.c")(get)
+        syscall(
+            f"{prefix}setxattr", f"{param}, const char *name, const void *value, size_t size, int flags",
+            source="fs/xattr.c",
+        )(set_)  # fmt: skip
+        syscall(f"{prefix}listxattr", f"{param}, char *list, size_t size", source="fs/xattr.c")(list_)
+        syscall(f"{prefix}removexattr", f"{param}, const char *name", source="fs/xattr.c")(remove)
+
+
+_declare_xattrs()
