@@ -1,8 +1,8 @@
 """Ask the real Linux 6.1 what each script of applets.txt prints, and write the answers into applets.out.
 
-    python record_applets.py ORACLE_COMMAND...
+    python record_applets.py BOOT_COMMAND...
 
-ORACLE_COMMAND boots the kernel with busybox as its only program: `ORACLE_COMMAND -f FILE... -o OUT COMMAND` puts the
+BOOT_COMMAND boots the kernel with busybox as its only program: `BOOT_COMMAND -f FILE... -o OUT COMMAND` puts the
 files into /, runs the shell command as root and stores what the guest's /tmp/out holds.  Every script runs with
 `busybox sh` in an empty directory below /tmp; standard output and standard error are recorded together.
 """
