@@ -174,7 +174,7 @@ def disk(scene: Scene) -> Programs:
         need((yield u.lseek(fd, 0, 0)), "lseek")
         while need((yield u.read(fd, buffer, 16 * PAGE)), "read"):
             pass
-        for _ in range(40):
+        for _ in range(150):
             yield from drop_caches(u)
             place = scene.random.randrange(pages) * PAGE
             need((yield u.lseek(fd, place, 0)), "lseek")
@@ -260,11 +260,15 @@ WORKLOADS: dict[str, Callable[[Scene], Programs]] = {
 }
 
 
+def scene(machine: Machine, name: str) -> Scene:
+    """A machine's facts, and random numbers for a workload of this name."""
+    k = machine.kernel
+    return Scene(k.arch.byteorder, k.arch.word, random.Random(f"{k.seed} {name}"))
+
+
 def start(machine: Machine, name: str) -> list[Task]:
     """The tasks of a workload; they run when the machine runs."""
-    k = machine.kernel
-    scene = Scene(k.arch.byteorder, k.arch.word, random.Random(f"{k.seed} {name}"))
-    return [machine.workload(program, comm) for comm, program in WORKLOADS[name](scene)]
+    return [machine.workload(program, comm) for comm, program in WORKLOADS[name](scene(machine, name))]
 
 
 def wait(machine: Machine, tasks: Sequence[Task]) -> None:

@@ -172,6 +172,7 @@ class Tracing:
         if self.features.bpf_trace_event:
             self.bpf_trace_event.trace(text)
         elif self.trace_array.options["trace_printk"]:
+            self.trace_array.remember_task()  # recording began when the program was loaded
             self.trace_array.print_entry(IP_TRACE_PRINTK, text, TRACE_BPRINT, *self.printk_context())
 
     def printk_context(self) -> tuple[int, int]:

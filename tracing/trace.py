@@ -108,12 +108,16 @@ class TraceArray:
 
     def write_event(self, data: bytes) -> bool:
         """The same for an event, which also remembers the task's name."""
+        self.remember_task()
+        return self.write(data)
+
+    def remember_task(self) -> None:
+        """tracing_record_taskinfo(): names of tasks, while events or programs that print are on."""
         pid = self.host.current_pid()
         if pid and self.options["record-cmd"]:
             self.cmdlines[pid] = self.host.current_comm()
         if self.options.get("record-tgid"):
             self.tgids[pid] = self.host.current_tgid()
-        return self.write(data)
 
     def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT, flags: int = 0, preempt: int = 0) -> bool:
         """A TRACE_PRINT entry; `ip` names the function shown before the text."""

@@ -1,0 +1,1 @@
+"""The samples of "tracing: attach eBPF programs to tracepoints/syscalls/kprobe", January 2015."""

@@ -1,0 +1,1 @@
+"""samples/bpf of Linux 4.1: the kernel sides in C (*.bpf.c), the user sides in Python."""
