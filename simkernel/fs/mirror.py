@@ -309,6 +309,17 @@ class Mirror:
         if not inode.i_nlink and not inode.i_count:
             self._free_inode(inode)
 
+    def forget_tree(self, dentry: Dentry) -> bool:
+        """Free the structs of a generated directory that is gone; False when something in it is still open."""
+        free = True
+        for child in list((dentry.children or {}).values()):
+            free = self.forget_tree(child) and free
+        if not free or dentry.inode.i_count:
+            return False
+        self._free_dentry_alone(dentry)
+        self._free_inode(dentry.inode)
+        return True
+
     def _free_dentry_alone(self, dentry: Dentry) -> None:
         if dentry.addr:
             self.dentries.pop(dentry.addr, None)

@@ -166,7 +166,7 @@ def _gone(k: Any, parent: Dentry, victim: Dentry) -> None:
     mirror.inode_changed(victim.inode)
     inode = victim.inode
     k.vfs.evict_if_unused(inode)
-    if not inode.i_count and not inode.is_dir:
+    if not inode.i_count and not (inode.is_dir and k.vfs.somebody_is_in(victim)):
         mirror.free_dentry(victim)
 
 

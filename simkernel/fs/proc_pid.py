@@ -455,6 +455,7 @@ def find_process(k: Any, name: str, cache: dict[int, PidDir], net: Any) -> PidDi
     if node is None or node.task is not task:
         for pid in [p for p, n in cache.items() if n.gone]:
             del cache[pid]
+            k.vfs.forget_tree(k.vfs.singletons["proc"].s_root, str(pid))
         node = cache[task.pid] = PidDir(k, task, True, net)
     return node
 

@@ -10,6 +10,7 @@ import os
 from collections.abc import Callable
 from typing import Any
 
+from arch.errors import EROFS, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import ROOT_CRED, Dentry, to_bytes
 from simkernel.fs.tmpfs import TmpfsInode
@@ -32,6 +33,12 @@ ETC = (
 )  # fmt: skip
 
 
+def require_own(directory: Dentry, path: str) -> None:
+    """What is put in from outside goes into the machine's own memory; a bound directory of the host is never changed."""
+    if not isinstance(directory.inode, TmpfsInode):
+        raise KernelError(EROFS, f"{path} is not in the machine's own file system")
+
+
 def make_directory(vfs: Any, path: str, mode: int = 0o755) -> Dentry:
     """mkdir -p, with all rights; gives the directory."""
     parent: Dentry = vfs.root.dentry
@@ -42,6 +49,7 @@ def make_directory(vfs: Any, path: str, mode: int = 0o755) -> Dentry:
         child = parent.inode.lookup(parent, part)
         if child is None:
             last = index == len(parts) - 1
+            require_own(parent, path)
             child = parent.inode.mkdir(parent, part, mode if last else 0o755, ROOT_CRED)
         parent = child
     return vfs.traverse_mounts(mnt, parent)[1]  # type: ignore[no-any-return]
@@ -54,6 +62,7 @@ def add_file(
     """Make (or replace) a regular file; with `filler` its pages are asked for when needed, `size` says how long it is."""
     directory, _, name = path.rpartition("/")
     parent = make_directory(vfs, directory)
+    require_own(parent, path)
     old = parent.inode.lookup(parent, name)
     if old is not None:
         parent.inode.unlink(parent, old)
@@ -95,6 +104,7 @@ def add_link(vfs: Any, path: str, target: str) -> None:
     """A symbolic link; what has that name is replaced."""
     directory, _, name = path.rpartition("/")
     parent = make_directory(vfs, directory)
+    require_own(parent, path)
     old = parent.inode.lookup(parent, name)
     if old is not None:
         parent.inode.unlink(parent, old)

@@ -222,6 +222,21 @@ class Vfs:
         """PTR_ERR()."""
         return ret if ret < 0 else (ret & self.word_mask) - self.word_mask - 1
 
+    def somebody_is_in(self, dentry: Dentry) -> bool:
+        """Is it a task's working directory or root?"""
+        for task in getattr(self.k, "tasks", {}).values():
+            fs = getattr(task, "fs", None)
+            if fs is not None and dentry in (fs.pwd.dentry, fs.root.dentry):
+                return True
+        return False
+
+    def forget_tree(self, parent: Dentry, name: str) -> None:
+        """A generated directory is gone (the process was reaped): let go of its dentries."""
+        child = parent.children.get(name) if parent.children else None
+        if child is not None:
+            parent.drop(child)
+            self.mirror.forget_tree(child)
+
     # --- times ---
     def touch_atime(self, path: Path) -> None:
         """touch_atime(): the access time, under noatime and relatime rules.  fs/inode.c."""

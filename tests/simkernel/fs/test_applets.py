@@ -83,3 +83,15 @@ def test_applet(box, name):
     status, output = run_case(box, name)
     assert output == ANSWERS[name][1]
     assert status == ANSWERS[name][0]
+
+
+def test_reading_proc_of_many_processes_leaves_nothing(box):
+    """Structures of /proc/PID go away with the process."""
+    script = (
+        "i=0; while [ $i -lt 20 ]; do cat /proc/self/stat >/dev/null; ls /proc/self/fd >/dev/null; i=$((i+1)); done"
+    )
+    live = []
+    for _ in range(3):
+        assert box.run(["/bin/busybox", "sh", "-c", script], timeout_host_s=60).status == 0
+        live.append(box.kernel.mem.live_objects)
+    assert live[2] - live[1] <= 30
