@@ -346,6 +346,12 @@ class Env:
                 return number
         return -1
 
+    def forget_states(self) -> None:
+        """Nothing is walked any more: let go of all states, which a reference from a cycle would keep."""
+        self.explored.clear()
+        self.stack.clear()
+        self.enter(VerifierState(FuncState(-1, 0, 0, False)))
+
     # ---- references ----
 
     def acquire_reference(self, insn_idx: int) -> int:

@@ -151,6 +151,7 @@ def verify(request: VerifyRequest) -> Verdict:
     env.btf_ctx_access = ctx_access
     with _no_collector():
         ret = _check_and_rewrite(env)
+        env.forget_states()
     _print_stats(env)
     if env.log.level and env.log.full:
         ret = -ENOSPC
