@@ -22,6 +22,8 @@ from arch.errors import (
 )
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import KernelFunction, Prototype, kernel_function
+from simkernel.kernel.locks import mmap_lock
+from simkernel.kernel.oom import oom_control
 from simkernel.kernel.signal import SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
 
 if TYPE_CHECKING:
@@ -122,10 +124,17 @@ def page_fault(k: Kernel, regs: int, error_code: int, address: int) -> Body:
     if k.tracing_faults:
         k.trace("page_fault_user", address, regs, error_code)
     access = "write" if error_code & FAULT_WRITE else "exec" if error_code & FAULT_EXEC else "read"
+    lock = mmap_lock(k)
+    if lock:
+        yield k.call("down_read_trylock", lock)
     ret = yield k.call("handle_mm_fault", *_fault_arguments(k, address, _FLAGS[access], regs))
+    if lock:
+        yield k.call("up_read", lock)
     if ret:  # a signal follows: now the exact address matters
         address = refine(k.arch, lambda field: k.regs_get(regs, field), k.user.read, address)
-    if ret & 0x2:  # VM_FAULT_SIGBUS
+    if ret & 0x1:  # VM_FAULT_OOM
+        yield k.call("out_of_memory", oom_control(k))
+    elif ret & 0x2:  # VM_FAULT_SIGBUS
         k.force_signal(task, SIGBUS, BUS_ADRERR, address)
     elif ret:
         present = task.mm is not None and task.mm.find(address) is not None
@@ -147,8 +156,7 @@ def _handle_mm_fault(k: Kernel, address: int, flags: int) -> int:
         return 0 if mm.fault(address, access) else 64
     except KernelError as error:
         if error.errno == 12:
-            k.send_signal(k.current, 9)
-            return 0
+            return 1
         return 2
 
 
@@ -159,7 +167,7 @@ def _handle_mm_fault(k: Kernel, address: int, flags: int) -> int:
     since="5.9",
 )
 def handle_mm_fault(k: Kernel, vma: int, address: int, flags: int, regs: int) -> int:
-    """Make a user page present; 0, VM_FAULT_SIGBUS (2) or VM_FAULT_SIGSEGV (64)."""
+    """Make a user page present; 0, VM_FAULT_OOM (1), VM_FAULT_SIGBUS (2) or VM_FAULT_SIGSEGV (64)."""
     return _handle_mm_fault(k, address, flags)
 
 
@@ -317,6 +325,9 @@ def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
                 continue
             if task.driver is not None:
                 yield from task.driver.returning(k, regs)
+                if k.fatal_pending():
+                    task.work = True
+                    continue
                 break
             if task.in_syscall and _restart_code(k, regs) is not None:
                 yield k.call("arch_do_signal_or_restart", regs)

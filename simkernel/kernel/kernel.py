@@ -49,6 +49,9 @@ BODIES = (
     "rseq",
     "irq",
     "softirq",
+    "locks",
+    "security",
+    "oom",
 )
 
 NS_PER_WORK = 1  # cost model: one unit of Cpu.work, about one instruction of user code
@@ -325,7 +328,7 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         exclusive: bool = False,
         killable: bool = False,
     ) -> Any:
-        if (interruptible and self.has_signal(self.current)) or (killable and self._fatal_pending()):
+        if (interruptible and self.has_signal(self.current)) or (killable and self.fatal_pending()):
             return -ERESTARTSYS
         if timeout_ns is not None and timeout_ns <= 0:
             return -ETIME
@@ -333,7 +336,8 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         self.begin_wait(queues, interruptible, timeout_ns, exclusive, killable)
         return (self._addresses["schedule"],)
 
-    def _fatal_pending(self) -> bool:
+    def fatal_pending(self) -> bool:
+        """fatal_signal_pending() of the current task."""
         task = self.current
         return task.signal.group_exiting or any(i.sig == 9 for i in (*task.pending, *task.signal.pending))
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from arch.errors import EBADF, EINVAL, ENOMEM, KernelError
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.locks import mmap_lock, under_mmap_lock
 from simkernel.kernel.mm import MAP_ANONYMOUS, PAGE, Mm, page_up
 
 if TYPE_CHECKING:
@@ -24,10 +25,10 @@ def current_mm(k: Kernel) -> Mm:
 
 
 @syscall("brk", "unsigned long brk", source="mm/mmap.c")
-def sys_brk(k: Kernel, brk: int) -> int:
+def sys_brk(k: Kernel, brk: int) -> Body:
     """Move the end of the heap; the (possibly old) end."""
     mm = current_mm(k)
-    value = mm.set_brk(brk)
+    value: int = yield from under_mmap_lock(k, lambda: mm.set_brk(brk))
     k.set_field(mm.addr, "mm_struct", "brk", value)
     return value
 
@@ -39,7 +40,13 @@ def sys_brk(k: Kernel, brk: int) -> int:
 )
 def vm_mmap_pgoff(k: Kernel, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> Body:
     """Map a file or anonymous memory; the address."""
-    return (yield k.call("do_mmap", file, addr, length, prot, flags, pgoff))
+    lock = mmap_lock(k)
+    if not lock:
+        return (yield k.call("do_mmap", file, addr, length, prot, flags, pgoff))
+    yield k.call("down_write_killable" if k.version.at_least("4.7") else "down_write", lock)
+    ret: int = yield k.call("do_mmap", file, addr, length, prot, flags, pgoff)
+    yield k.call("up_write", lock)
+    return ret
 
 
 @kernel_function(
@@ -102,19 +109,18 @@ def _int(value: int) -> int:
 
 
 @syscall("munmap", "unsigned long addr, size_t len", source="mm/mmap.c")
-def sys_munmap(k: Kernel, addr: int, length: int) -> int:
+def sys_munmap(k: Kernel, addr: int, length: int) -> Body:
     """EINVAL."""
-    current_mm(k).unmap(addr, length)
-    return 0
+    return (yield from under_mmap_lock(k, lambda: current_mm(k).unmap(addr, length)))
 
 
 @syscall("mprotect", "unsigned long start, size_t len, unsigned long prot", source="mm/mprotect.c")
-def sys_mprotect(k: Kernel, start: int, length: int, prot: int) -> int:
+def sys_mprotect(k: Kernel, start: int, length: int, prot: int) -> Body:
     """EINVAL, ENOMEM, EACCES."""
     if prot & ~0x0300001F:
         raise KernelError(EINVAL)
     if length:
-        current_mm(k).protect(start, length, prot)
+        return (yield from under_mmap_lock(k, lambda: current_mm(k).protect(start, length, prot)))
     elif start & (PAGE - 1):
         raise KernelError(EINVAL)
     return 0
@@ -125,9 +131,10 @@ def sys_mprotect(k: Kernel, start: int, length: int, prot: int) -> int:
     "unsigned long addr, unsigned long old_len, unsigned long new_len, unsigned long flags, unsigned long new_addr",
     source="mm/mremap.c",
 )
-def sys_mremap(k: Kernel, addr: int, old_len: int, new_len: int, flags: int, new_addr: int) -> int:
+def sys_mremap(k: Kernel, addr: int, old_len: int, new_len: int, flags: int, new_addr: int) -> Body:
     """EINVAL, EFAULT, ENOMEM."""
-    return current_mm(k).remap(addr, old_len, new_len, flags, new_addr)
+    mm = current_mm(k)
+    return (yield from under_mmap_lock(k, lambda: mm.remap(addr, old_len, new_len, flags, new_addr)))
 
 
 @syscall("madvise", "unsigned long start, size_t len_in, int behavior", source="mm/madvise.c")

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from simkernel.net import device, inet, ipv4, packet, proc, raw, socket, sockopt, tcp, transfer, udp, unix
+from simkernel.net import device, inet, inet6, ipv4, packet, proc, raw, socket, sockopt, tcp, transfer, udp, unix
 from simkernel.net.state import Net
 
 __all__ = [
     "Net",
     "inet",
+    "inet6",
     "install",
     "ipv4",
     "packet",

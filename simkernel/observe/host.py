@@ -10,6 +10,7 @@ from typing import Any
 
 from arch.errors import Fault
 from arch.unwind import walk_kernel, walk_user
+from simkernel.kernel.entry import define_name
 from simkernel.observe.bpf import BpfSide
 from tracing.host import (
     TRACE_FLAG_HARDIRQ,
@@ -251,12 +252,13 @@ class Host(BpfSide):
         k.tracepoints.update(self.tracing.tracepoints)
 
     def declare_syscalls(self) -> None:
-        """sys_enter_* and sys_exit_* from the declared calls."""
+        """sys_enter_* and sys_exit_* from the declared calls, by their names in SYSCALL_DEFINE (newstat, umount)."""
         calls = [
-            (name, [(param.ctype, param.name) for param in call.prototype.params])
+            (define_name(self.k, name), [(param.ctype, param.name) for param in call.prototype.params])
             for name, call in sorted(self.k.syscalls.items())
         ]
-        self.tracing.declare_syscalls(calls, self.k.abi.numbers)
+        numbers = {define_name(self.k, name): number for name, number in self.k.abi.numbers.items()}
+        self.tracing.declare_syscalls(calls, numbers)
 
     def task_exit(self, task: Any) -> None:
         """A task is gone."""

@@ -1,0 +1,55 @@
+"""Memory has run out.  mm/oom_kill.c.
+
+The victim is the task whose page could not be had; it gets SIGKILL.  Badness scores are not compared.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from simkernel.kernel.kfunc import kernel_function
+
+Body = Generator[Any, Any, Any]
+GFP_HIGHUSER_MOVABLE = 0x100CCA
+SIGKILL = 9
+
+
+def oom_control(k: Any) -> int:
+    """A struct oom_control about the current task; 0 in a version without it.  out_of_memory() gives it back."""
+    if not k.version.at_least("4.2"):
+        return 0
+    oc = int(k.mem.alloc(k.size_of("struct oom_control")))
+    k.set_field(oc, "oom_control", "gfp_mask", GFP_HIGHUSER_MOVABLE)
+    if k.version.at_least("4.9"):
+        k.set_field(oc, "oom_control", "totalpages", k.total_ram_pages)
+        k.set_field(oc, "oom_control", "chosen", k.current.addr)
+    return oc
+
+
+@kernel_function("bool out_of_memory(struct oom_control *oc)", source="mm/oom_kill.c", since="4.2")
+def out_of_memory(k: Any, oc: int) -> Body:
+    """Choose a victim and kill it; 1."""
+    task = k.current
+    if k.version.at_least("4.9"):
+        message = k.mem.alloc(16)
+        k.mem.write(message, b"Out of memory\0")
+        yield k.call("oom_kill_process", oc, message)
+        k.mem.free(message)
+    else:
+        k.send_signal(task, SIGKILL)
+    if oc:
+        k.mem.free(oc)
+    return 1
+
+
+@kernel_function(
+    "void oom_kill_process(struct oom_control *oc, const char *message)", source="mm/oom_kill.c", since="4.9"
+)
+def oom_kill_process(k: Any, oc: int, message: int) -> int:
+    """Say so in the log, and send SIGKILL."""
+    task = k.current
+    text = k.mem.read(message, 14).split(b"\0")[0].decode()
+    k.printk(f"{text}: Killed process {task.pid} ({task.comm}) total-vm:{4 * task.mm.total_pages()}kB")
+    k.send_signal(task, SIGKILL)
+    return 0
