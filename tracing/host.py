@@ -10,7 +10,7 @@ sleep on `key` and repeats the read after `TraceHost.wake(key)`; a file opened w
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 # A probe handler gets the kernel address of the struct pt_regs built for the hit.  A true answer says that it
 # changed registers in that pt_regs, and that they have to be loaded back into the CPU.
@@ -137,6 +137,20 @@ class TraceHost(Protocol):
         """Kernel address of the current struct task_struct."""
 
 
+class Mapping(NamedTuple):
+    """A file's mapping, as perf tells of it."""
+
+    start: int
+    length: int
+    offset: int
+    path: str
+    major: int
+    minor: int
+    ino: int
+    prot: int  # PROT_*
+    flags: int  # MAP_*
+
+
 class UserSpaces(Protocol):
     """User address spaces, for uprobes.  `inode` and `mm` are any hashable tokens of the upper floor."""
 
@@ -151,6 +165,9 @@ class UserSpaces(Protocol):
 
     def mappings(self, inode: Hashable) -> Sequence[tuple[Hashable, int, int, int, bool]]:
         """Present mappings of the file in every address space: (mm, start, end, file offset, executable)."""
+
+    def mapping(self, mm: Hashable, start: int) -> Mapping | None:
+        """The mapping of a file that begins there."""
 
     def current_mm(self) -> Hashable | None: ...
     def mm_of_pid(self, pid: int) -> Hashable | None: ...

@@ -38,11 +38,15 @@ from tracing.perf_sources import PerfSources
 from tracing.probe_events import KprobeEvent, ProbeEvent, UprobeEvent
 
 if TYPE_CHECKING:
+    from tracing.host import Mapping
     from tracing.system import Tracing
 
 # enum perf_event_type
 RECORD_MMAP, RECORD_LOST, RECORD_COMM, RECORD_EXIT, RECORD_THROTTLE, RECORD_UNTHROTTLE, RECORD_FORK = range(1, 8)
-RECORD_SAMPLE = 9
+RECORD_SAMPLE, RECORD_MMAP2 = 9, 10
+MISC_USER, MISC_MMAP_DATA = 2, 1 << 13
+PROT_EXEC = 4
+SIDE_BAND = ("mmap", "mmap2", "mmap_data", "comm", "task")  # flags that ask for records about tasks
 MISC_KERNEL, MISC_USER = 1, 2
 CONTEXT_KERNEL, CONTEXT_USER = -128 & (1 << 64) - 1, -512 & (1 << 64) - 1
 MAX_STACK = 127
@@ -602,8 +606,9 @@ class PerfCore:
             if not self.sources.followers:
                 self.running_task = self.host.current_task()
             self.sources.follow(+1)
-        if any(attr.flag(name) for name in ("mmap", "comm", "task", "mmap2")):
+        if any(attr.flag(name) for name in SIDE_BAND):
             self.side_band.append(event)
+            self.sources.describe(True)
         self.start_clock(event)
         return event
 
@@ -737,6 +742,7 @@ class PerfCore:
         self.sw_active = [bool(self.sw_users.get(number)) for number in range(12)]
         if event in self.side_band:
             self.side_band.remove(event)
+            self.sources.describe(bool(self.side_band))
         self._drop_program(event)
         found = event.trace_event
         if found is not None:
@@ -977,28 +983,46 @@ class PerfCore:
 
     # Side-band records
 
-    def _side_band(self, flag: str, kind: int, body: bytes) -> None:
+    def _side_band(self, flags: tuple[str, ...], kind: int, body: bytes, misc: int = 0) -> None:
         for event in self.side_band:
-            if event.attr.flag(flag) and event.active():
-                trailer = event.sample_id()
-                head = struct.pack(self.order + "IHH", kind, 0, 8 + len(body) + len(trailer))
-                event.output(head + body + trailer)
+            if event.active() and any(event.attr.flag(flag) for flag in flags):
+                self._side_band_record(event, kind, body, misc)
+
+    def _side_band_record(self, event: PerfEvent, kind: int, body: bytes, misc: int) -> None:
+        trailer = event.sample_id()
+        event.output(struct.pack(self.order + "IHH", kind, misc, 8 + len(body) + len(trailer)) + body + trailer)
 
     def comm_event(self, tgid: int, pid: int, comm: str) -> None:
         """PERF_RECORD_COMM."""
         data = comm.encode("latin-1") + b"\0"
-        self._side_band("comm", RECORD_COMM, struct.pack(self.order + "II", tgid, pid) + data + bytes(-len(data) % 8))
+        self._side_band(
+            ("comm",), RECORD_COMM, struct.pack(self.order + "II", tgid, pid) + data + bytes(-len(data) % 8)
+        )
 
     def fork_event(self, tgid: int, ppid: int, pid: int, ptid: int, exiting: bool = False) -> None:
         """PERF_RECORD_FORK, PERF_RECORD_EXIT."""
         body = struct.pack(self.order + "IIIIQ", tgid, ppid, pid, ptid, self.host.now_ns())
-        self._side_band("task", RECORD_EXIT if exiting else RECORD_FORK, body)
+        self._side_band(SIDE_BAND, RECORD_EXIT if exiting else RECORD_FORK, body)
 
-    def mmap_event(self, tgid: int, pid: int, start: int, length: int, offset: int, path: str) -> None:
-        """PERF_RECORD_MMAP of an executable mapping."""
-        data = path.encode("latin-1") + b"\0"
-        body = struct.pack(self.order + "IIQQQ", tgid, pid, start, length, offset) + data + bytes(-len(data) % 8)
-        self._side_band("mmap", RECORD_MMAP, body)
+    def mmap_event(self, area: Mapping) -> None:
+        """PERF_RECORD_MMAP or _MMAP2 of the running task's new mapping of a file."""
+        host, order = self.host, self.order
+        where = struct.pack(
+            order + "IIQQQ", host.current_tgid(), host.current_pid(), area.start, area.length, area.offset
+        )
+        more = struct.pack(order + "IIQQII", area.major, area.minor, area.ino, 0, area.prot, area.flags)
+        name = area.path.encode("latin-1", "replace") + b"\0"
+        name += bytes(-len(name) % 8)
+        executable = bool(area.prot & PROT_EXEC)
+        misc = MISC_USER if executable else MISC_USER | MISC_MMAP_DATA
+        for event in self.side_band:
+            attr = event.attr
+            wanted = attr.flag("mmap") or attr.flag("mmap2") if executable else attr.flag("mmap_data")
+            if wanted and event.active():
+                if attr.flag("mmap2"):
+                    self._side_band_record(event, RECORD_MMAP2, where + more + name, misc)
+                else:
+                    self._side_band_record(event, RECORD_MMAP, where + name, misc)
 
     # User memory of the caller
 

@@ -23,6 +23,7 @@ COUNTED: dict[int, tuple[str, ...]] = {
     pa.SW_PAGE_FAULTS_MIN: ("page_fault_user", "page_fault_kernel"),
 }
 Callback = Callable[..., None]
+COMM_LEN = 16
 
 
 class PerfSources:
@@ -37,6 +38,12 @@ class PerfSources:
             "sched_process_fork": self._fork,
             "sched_process_exec": self._exec,
         }
+        self.describing: dict[str, Callback] = {
+            "task_rename": self._renamed,
+            "sched_process_fork": self._forked,
+            "sched_process_exit": self._exited,
+        }
+        self.described = False
 
     def count(self, number: int, on: bool) -> None:
         """A software event got its first user, or lost its last."""
@@ -58,6 +65,15 @@ class PerfSources:
                 self._listen(name, callback, self.followers > 0)
         if not self.followers:
             self.core.knows_switches = False
+
+    def describe(self, on: bool) -> None:
+        """Somebody wants records of names, forks and mappings, or nobody any more."""
+        if on == self.described:
+            return
+        self.described = on
+        for name, callback in self.describing.items():
+            self._listen(name, callback, on)
+        self.core.tracing.uprobes.mmap_listener = self._mapped if on else None
 
     def _listen(self, name: str, callback: Callback, on: bool) -> None:
         tracepoint = self.core.tracing.tracepoints.get(name)
@@ -91,3 +107,36 @@ class PerfSources:
 
     def _exec(self, *args: int) -> None:
         self.core.task_exec(self.core.host.current_task())
+
+    # Side-band records
+
+    def _number(self, path: str, task_struct: int) -> int:
+        return int(self.core.tracing.reader.member("struct task_struct", path, task_struct))
+
+    def _renamed(self, *args: int) -> None:
+        task = self._argument("task_rename", "task", args)
+        name = self.core.host.mem.read(self._argument("task_rename", "comm", args), COMM_LEN).split(b"\0", 1)[0]
+        self.core.comm_event(
+            self._number("tgid", task), self._number("pid", task), name[: COMM_LEN - 1].decode("latin-1")
+        )
+
+    def _forked(self, *args: int) -> None:
+        child, host = self._argument("sched_process_fork", "child", args), self.core.host
+        self.core.fork_event(
+            self._number("tgid", child), host.current_tgid(), self._number("pid", child), host.current_pid()
+        )
+
+    def _exited(self, *args: int) -> None:
+        task = args[0]
+        parent = int(self.core.tracing.reader.member("struct task_struct", "real_parent", task))
+        self.core.fork_event(
+            self._number("tgid", task), self._number("tgid", parent), self._number("pid", task),
+            self._number("pid", parent), exiting=True,
+        )  # fmt: skip
+
+    def _mapped(self, mm: Hashable, start: int) -> None:
+        spaces = self.core.tracing.uprobes.spaces
+        if spaces is not None and mm == spaces.current_mm():
+            found = spaces.mapping(mm, start)
+            if found is not None:
+                self.core.mmap_event(found)

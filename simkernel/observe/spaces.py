@@ -11,7 +11,7 @@ from typing import Any
 
 from arch.errors import EINVAL, KernelError
 from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
-from tracing.host import ProbeHandler, ReturnHandler
+from tracing.host import Mapping, ProbeHandler, ReturnHandler
 
 PAGE = 4096
 
@@ -66,6 +66,26 @@ class Spaces:
             for vma in mm.vmas
             if vma.file is not None and vma.file.inode is inode
         ]
+
+    def mapping(self, mm: Any, start: int) -> Mapping | None:
+        """The mapping of a file that begins there."""
+        for vma in mm.vmas:
+            if vma.start == start and vma.file is not None:
+                inode, dev = vma.file.inode, int(vma.file.inode.i_sb.s_dev)
+                path = self.k.vfs.d_path(vma.file.f_path)
+                size = vma.end - start
+                return Mapping(
+                    start,
+                    size,
+                    vma.pgoff * PAGE,
+                    path,
+                    dev >> 20,
+                    dev & 0xFFFFF,
+                    inode.i_ino,
+                    vma.prot,
+                    vma.flags & 0xF,
+                )
+        return None
 
     def current_mm(self) -> Hashable | None:
         return self.k.current.mm  # type: ignore[no-any-return]

@@ -10,6 +10,7 @@ from arch.ctype import TypeTable
 from arch.errors import EAGAIN, EINVAL, ENOENT, KernelError
 from arch.memory import FlatMemory
 from arch.symbols import Symbols
+from tracing.host import Mapping
 from tracing.system import Tracing
 
 TEXT = 0xFFFFFFFF81000000
@@ -200,6 +201,12 @@ class FakeSpaces:
 
     def mappings(self, inode):
         return [(mm, start, end, offset, x) for mm, start, end, offset, x, known in self.maps if known == inode]
+
+    def mapping(self, mm, start):
+        for known, begin, end, offset, executable, inode in self.maps:
+            if (known, begin) == (mm, start):
+                return Mapping(start, end - start, offset, self.inode_path(inode), 0, 2, 7, 5 if executable else 1, 2)
+        return None
 
     def current_mm(self):
         return self.mm

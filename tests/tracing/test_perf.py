@@ -535,3 +535,45 @@ def test_inherit_and_exec_through_tracepoints(tracing):
     assert event.enabled
     tracing.trace("sched_switch", 0, child, child, 1)
     assert event.count == 1
+
+
+@pytest.mark.parametrize("mmap2", [False, True])
+def test_names_forks_and_mappings(tracing, mmap2):
+    """PERF_RECORD_COMM, FORK, EXIT, MMAP and MMAP2, as 6.1 laid them out for a program that forked and mapped itself."""
+    host = tracing.host
+    flags = ["comm", "task", "mmap", "sample_id_all", *(["mmap2", "mmap_data"] if mmap2 else [])]
+    event = open_event(tracing, pid=-1, cpu=0, flags=0, raw_flags=sum(1 << FLAG_BITS.index(f) for f in flags),
+                       sample_type=2)  # fmt: skip
+    event.mmap(8192 + 4096 * 3, True)
+    task, child = host.task_struct("a", 81, tgid=80), host.task_struct("c", 82, tgid=82)
+    name = host.mem.alloc(16)
+    host.mem.write(name, b"a name too long\0")
+    tracing.trace("task_rename", task, name)
+    tracing.trace("sched_process_fork", task, child)
+    spaces = tracing.host_spaces
+    spaces.maps += [("mm1", 0x400000, 0x402000, 0x1000, True, "/sb"), ("mm1", 0x500000, 0x501000, 0, False, "/sb")]
+    tracing.uprobes.mmap("mm1", 0x400000, 0x402000, "/sb", 0x1000)
+    tracing.uprobes.mmap("mm1", 0x500000, 0x501000, "/sb", 0)
+    got, rest = [], data(event)
+    while rest:
+        kind, misc, size = struct.unpack_from("<IHH", rest)
+        got.append((kind, misc, rest[8 : size - 8]))
+        assert rest[size - 8 : size] == struct.pack("<II", host.current_tgid(), host.current_pid())
+        rest = rest[size:]
+    me = struct.pack("<II", host.current_tgid(), host.current_pid())
+    text = me + struct.pack("<QQQ", 0x400000, 0x2000, 0x1000)
+    assert got[0] == (3, 0, struct.pack("<II", 80, 81) + b"a name too long\0")
+    assert got[1][:2] == (7, 0)
+    assert got[1][2][:16] == struct.pack("<IIII", 82, host.current_tgid(), 82, host.current_pid())
+    if mmap2:
+        numbers = struct.pack("<IIQQII", 0, 2, 7, 0, 5, 2)
+        assert got[2:] == [
+            (10, 2, text + numbers + b"/sb\0\0\0\0\0"),
+            (10, 0x2002, me + struct.pack("<QQQ", 0x500000, 0x1000, 0) + struct.pack("<IIQQII", 0, 2, 7, 0, 1, 2)
+             + b"/sb\0\0\0\0\0"),
+        ]  # fmt: skip
+    else:
+        assert got[2:] == [(1, 2, text + b"/sb\0\0\0\0\0")]
+    tracing.perf.free(event)
+    assert not tracing.tracepoints["task_rename"].active
+    assert tracing.uprobes.mmap_listener is None
