@@ -542,7 +542,34 @@ def _auto_usdt(obj: BpfObject, program: Program) -> Any:
     return attach_usdt(obj, program, parts[0], parts[1], parts[2])
 
 
+def _auto_filter_file(obj: BpfObject, program: Program) -> Link:
+    """`events/SYSTEM/EVENT` of January 2015: `bpf-N` into the event's filter file.  A kprobe event of that name is made."""
+    from bpf.loader.bpf_load import write_filter
+
+    task = _task(obj)
+    _require_fd(program)
+    name = program.section_name.lstrip("?")
+    undo = []
+    function = name.removeprefix("events/kprobes/")
+    if function != name and not task.exists(f"{tracefs(task)}/{name}"):
+        control = f"{tracefs(task)}/kprobe_events"
+        try:
+            task.write_file(control, f"p:{function} {function}\n", append=True)
+        except KernelError as error:
+            text = f"failed to create kprobe '{function}' error '{errno_name(error.errno)}'"
+            raise LoadError(text + near_functions(task, function), error.errno) from None
+        undo.append(lambda: task.write_file(control, f"-:{function}\n", append=True))
+    link = Link(task, name, undo=undo)
+    try:
+        link.fd = write_filter(task, name, f"bpf-{program.fd}")
+    except LoadError:
+        link.destroy()
+        raise
+    return link
+
+
 _METHODS = {
+    "filter_file": _auto_filter_file,
     "kprobe": _auto_kprobe,
     "ksyscall": _auto_ksyscall,
     "kprobe_multi": _auto_kprobe_multi,

@@ -581,7 +581,8 @@ class BpfObject:
         for program in self._loading():
             if program.prog_type == uapi.BPF_PROG_TYPE_UNSPEC:
                 raise LoadError(_unknown_section(program))
-            if not version and program.prog_type == uapi.BPF_PROG_TYPE_KPROBE:
+            filter_file = program.section is not None and program.section.attach == "filter_file"  # knows no version
+            if not version and program.prog_type == uapi.BPF_PROG_TYPE_KPROBE and not filter_file:
                 assert self.task is not None
                 version = kernel_version(self.task)
             self._load_program(program, version, log_level)

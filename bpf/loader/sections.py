@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from bpf import uapi as u
 
+TRACING_FILTER_2015, KPROBE_FILTER_2015 = 2, 3
 ATTACHABLE = 1  # takes part in BPF_PROG_ATTACH: expected_attach_type is given
 ATTACHABLE_OPT = 3  # ... if the kernel knows expected_attach_type
 ATTACH_BTF = 4  # attaches to a BTF id
@@ -112,6 +113,9 @@ SECTIONS = (
     Section("cgroup/dev", u.BPF_PROG_TYPE_CGROUP_DEVICE, u.BPF_CGROUP_DEVICE, ATTACHABLE_OPT),
     Section("struct_ops+", u.BPF_PROG_TYPE_STRUCT_OPS),
     Section("sk_lookup", u.BPF_PROG_TYPE_SK_LOOKUP, u.BPF_SK_LOOKUP, ATTACHABLE),
+    # The tree of January 2015 (3.20-rfc), whose program types have numbers of their own; bpf/loader/bpf_load.py.
+    Section("events/kprobes+", KPROBE_FILTER_2015, attach="filter_file"),
+    Section("events+", TRACING_FILTER_2015, attach="filter_file"),
 )
 
 

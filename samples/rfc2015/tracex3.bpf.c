@@ -16,7 +16,7 @@ struct globals {
 
 struct bpf_map_def SEC("maps") started = { HASH, sizeof(long), sizeof(u64), 4096 };
 struct bpf_map_def SEC("maps") globals = { ARRAY, sizeof(u32), sizeof(struct globals), 1 };
-struct bpf_map_def SEC("maps") latency = { ARRAY, sizeof(u32), sizeof(u64), SLOTS };
+struct bpf_map_def SEC("maps") cells = { ARRAY, sizeof(u32), sizeof(u64), SLOTS };
 
 SEC("events/block/block_rq_issue")
 int issue(struct bpf_context *ctx)
@@ -58,7 +58,7 @@ int complete(struct bpf_context *ctx)
 		return 0;
 	}
 	slot = delta * SLOTS / (2 * g->lat_ave);
-	count = map_lookup(&latency, &slot);
+	count = map_lookup(&cells, &slot);
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	return 0;

@@ -7,7 +7,7 @@
 enum { SLOTS = 100 };
 
 struct bpf_map_def SEC("maps") started = { HASH, sizeof(long), sizeof(u64), 4096 };
-struct bpf_map_def SEC("maps") latency = { ARRAY, sizeof(u32), sizeof(u64), SLOTS };
+struct bpf_map_def SEC("maps") cells = { ARRAY, sizeof(u32), sizeof(u64), SLOTS };
 
 SEC("kprobe/blk_mq_start_request")
 int start(struct pt_regs *ctx)
@@ -34,7 +34,7 @@ int done(struct pt_regs *ctx)
 	slot = (power * 64 + ((delta - (1ull << power)) * 64 >> power)) * 3 / 64;
 	if (slot >= SLOTS)
 		slot = SLOTS - 1;
-	count = map_lookup(&latency, &slot);
+	count = map_lookup(&cells, &slot);
 	if (count)
 		__sync_fetch_and_add(count, 1);
 	map_delete(&started, &request);
