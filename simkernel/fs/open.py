@@ -188,6 +188,9 @@ def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
     if vfs.probed and op.flags & c.O_CREAT:
         yield from _creation_seen(k, nd, path.dentry, op)
     file = vfs.new_file(path, op.flags & ~c.O_CLOEXEC, PATH_FOPS)
+    if nd.created:
+        file.f_mode |= c.FMODE_CREATED
+        vfs.mirror.file_flags(file)
     layout = vfs.mirror.struct("struct file")
     path_addr = file.addr + layout.offset("f_path")
     cred = (0,) if not vfs.names.vfs_open_two_args else ()
