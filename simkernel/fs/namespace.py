@@ -82,15 +82,20 @@ def _do_move(vfs: Vfs, where: Path, source_name: str) -> int:
     "int path_mount(const char *dev_name, struct path *path, const char *type_page, unsigned long flags, "
     "void *data_page)", source="fs/namespace.c", since="5.9",
 )  # fmt: skip
-def path_mount(k: Any, dev_name: int, path: int, type_page: int, flags: int, data: int) -> int:
+def path_mount(k: Any, dev_name: int, path: int, type_page: int, flags: int, data: int) -> Any:
     """What kind of mount it is."""
     where, dev, fs_name, text = k.vfs.objects[path]
-    return _path_mount(k, where, dev, fs_name, flags, text)
+    return (yield from _path_mount(k, where, dev, fs_name, flags, text))
 
 
-def _path_mount(k: Any, where: Path, dev: str, fs_name: str, flags: int, data: str) -> int:
+def _may_mount(k: Any) -> Any:
+    """may_mount(): CAP_SYS_ADMIN."""
+    return (yield k.call("ns_capable", k.vfs.init_user_ns, c.CAP_SYS_ADMIN))
+
+
+def _path_mount(k: Any, where: Path, dev: str, fs_name: str, flags: int, data: str) -> Any:
     vfs: Vfs = k.vfs
-    if not k.capable(c.CAP_SYS_ADMIN):
+    if not (yield from _may_mount(k)):
         return -EPERM
     if flags & c.MS_REMOUNT:
         if where.dentry is not where.mnt.mnt_root:
@@ -123,7 +128,7 @@ def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data
     if flags & MS_MGC_MSK == MS_MGC_VAL:
         flags &= ~MS_MGC_MSK
     if not k.vfs.names.path_mount:
-        return _path_mount(k, where, dev, fs_name, flags, text)
+        return (yield from _path_mount(k, where, dev, fs_name, flags, text))
     layout = k.vfs.mirror.struct("struct path")
     addr = layout.new({"mnt": k.vfs.mirror.vfsmount(where.mnt), "dentry": k.vfs.mirror.dentry(where.dentry)})
     k.vfs.objects[addr] = (where, dev, fs_name, text)
@@ -135,14 +140,14 @@ def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data
 
 
 @syscall("umount2", "char *name, int flags", source="fs/namespace.c")
-def sys_umount(k: Any, name: int, flags: int) -> int:
+def sys_umount(k: Any, name: int, flags: int) -> Any:
     """umount2(2)."""
     if flags & ~(c.MNT_FORCE | c.MNT_DETACH | c.MNT_EXPIRE | c.UMOUNT_NOFOLLOW):
         return -EINVAL
     vfs: Vfs = k.vfs
     lookup = 0 if flags & c.UMOUNT_NOFOLLOW else LOOKUP_FOLLOW
     path = vfs.user_path(c.AT_FDCWD, get_path_name(k, name), lookup)
-    if not k.capable(c.CAP_SYS_ADMIN):
+    if not (yield from _may_mount(k)):
         return -EPERM
     mnt = path.mnt
     if path.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt:

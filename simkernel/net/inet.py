@@ -88,7 +88,7 @@ def __sock_create(k: Any, net: int, family: int, type_: int, protocol: int, res:
     if family == AF_INET:
         return (yield k.call("inet_create", net, type_, protocol, kern))
     if family == AF_PACKET:
-        if not k.capable(CAP_NET_RAW):
+        if not (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_NET_RAW)):
             return -EPERM
         if type_ not in (SOCK_RAW, SOCK_DGRAM):
             return -ESOCKTNOSUPPORT
@@ -102,7 +102,7 @@ def __sock_create(k: Any, net: int, family: int, type_: int, protocol: int, res:
 @kernel_function(
     "struct socket *inet_create(struct net *net, int type, int protocol, int kern)", source="net/ipv4/af_inet.c"
 )
-def inet_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> int:
+def inet_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> Any:
     """Find the protocol in inetsw."""
     rows = [row for row in INETSW if row[0] == type_]
     if not rows:
@@ -112,7 +112,7 @@ def inet_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> int:
         if protocol in (known, IPPROTO_IP) or wildcard:
             if wildcard and protocol == IPPROTO_IP:
                 return -EPROTONOSUPPORT
-            if type_ == SOCK_RAW and not k.capable(CAP_NET_RAW):
+            if type_ == SOCK_RAW and not (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_NET_RAW)):
                 return -EPERM
             sk = Sock(k, AF_INET, type_, protocol or known)
             if ops is INET_RAW:
