@@ -45,7 +45,7 @@ WRAPPERS_SINCE = {"__x64_sys_": "4.17", "__arm64_sys_": "4.19", "__s390x_sys_": 
 # Where the name in the number table and the name of SYSCALL_DEFINE differ.  arch/x86/entry/syscalls/syscall_64.tbl,
 # include/uapi/asm-generic/unistd.h; the 32-bit tables in *_32.
 DEFINED_AS_64 = {"stat": "newstat", "lstat": "newlstat", "fstat": "newfstat", "uname": "newuname", "umount2": "umount",
-                 "sendfile": "sendfile64"}  # fmt: skip
+                 "sendfile": "sendfile64", "umount": "oldumount"}  # fmt: skip
 DEFINED_AS_32 = {
     "stat": "newstat", "lstat": "newlstat", "fstat": "newfstat", "uname": "newuname", "umount2": "umount",
     "umount": "oldumount", "mmap": "old_mmap", "mmap2": "mmap_pgoff", "select": "old_select", "_newselect": "select",
