@@ -87,18 +87,18 @@ class Signals:
         if not sig:
             return
         signal = task.signal
-        if not self._prepare(task, sig):
-            self.trace("signal_generate", sig, 0, task.addr, int(group), 1)
-            return
-        queue = signal.pending if group else task.pending
-        if sig < 32 and any(i.sig == sig for i in queue):
-            self.trace("signal_generate", sig, 0, task.addr, int(group), 2)
-            return
         info = SigInfo(sig, code)
         for name, value in values.items():
             setattr(info, name, value)
+        if not self._prepare(task, sig):
+            self._trace_signal("signal_generate", info, task.addr, int(group), 1)
+            return
+        queue = signal.pending if group else task.pending
+        if sig < 32 and any(i.sig == sig for i in queue):
+            self._trace_signal("signal_generate", info, task.addr, int(group), 2)
+            return
         queue.append(info)
-        self.trace("signal_generate", sig, 0, task.addr, int(group), 0)
+        self._trace_signal("signal_generate", info, task.addr, int(group), 0)
         self._complete(task, sig, group)
 
     def _prepare(self: Any, task: Task, sig: int) -> bool:
@@ -165,6 +165,23 @@ class Signals:
                 thread.pending.append(SigInfo(SIGKILL))
                 self.wake_signal(thread, True)
 
+    def _trace_signal(self: Any, name: str, info: SigInfo, *rest: Any) -> None:
+        """Fire a signal tracepoint, with the siginfo (and the k_sigaction) in memory meanwhile."""
+        point = self.tracepoints.get(name)
+        if point is None or not point.active:
+            return
+        address = self.mem.alloc(256)
+        try:
+            self.mem.write(address, self.siginfo(info))
+            if rest and isinstance(rest[0], SigAction):
+                self.mem.write(address + 128, bytes(128))
+                view = self.view(address + 128, "struct k_sigaction")
+                view.sa.sa_handler, view.sa.sa_flags = rest[0].handler, rest[0].flags
+                rest = (address + 128,)
+            point.fire(info.sig, address, *rest)
+        finally:
+            self.mem.free(address)
+
     def force_signal(self: Any, task: Task, sig: int, code: int, addr: int) -> None:
         """force_sig_fault(): cannot be blocked or ignored."""
         action = task.signal.actions[sig]
@@ -174,7 +191,7 @@ class Signals:
         info = SigInfo(sig, code)
         info.addr = addr
         task.pending.append(info)
-        self.trace("signal_generate", sig, 0, task.addr, 0, 0)
+        self._trace_signal("signal_generate", info, task.addr, 0, 0)
         task.work = True
 
     def _tell_parent(self: Any, task: Task, code: int, status: int) -> None:
@@ -229,7 +246,7 @@ class Signals:
                 return None
             sig = info.sig
             action = signal.actions[sig]
-            self.trace("signal_deliver", sig, 0, info, action)
+            self._trace_signal("signal_deliver", info, action)
             if self.strace is not None:
                 self.strace.signal(task, info)
             if action.handler == SIG_IGN and sig != SIGKILL:

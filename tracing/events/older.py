@@ -26,6 +26,12 @@ sched_switch_5_10 = replace(
     ),
     print=sched.sched_switch.print.replace("TASK_REPORT_MAX", "TASK_REPORT_MAX_5").replace("0x000000", "0x00"),
     since=(4, 14),
+    until=(5, 14),
+)
+sched_switch_5_15 = replace(
+    sched_switch_5_10,
+    entry=tuple((decl, source.replace("prev->state", "prev->__state")) for decl, source in sched_switch_5_10.entry),
+    since=(5, 14),
     until=(5, 18),
 )
 _SWITCH_4_1_PRINT = (
@@ -179,7 +185,7 @@ page_fault_user_4_1 = _fault_4_1
 page_fault_kernel_4_1 = _fault_4_1.like("page_fault_kernel")
 
 OLDER: tuple[TraceEventDecl, ...] = (
-    sched_switch_5_10, sched_switch_4_4, sched_switch_4_1, sched_wakeup_4_1, sched_wakeup_new_4_1,
+    sched_switch_5_15, sched_switch_5_10, sched_switch_4_4, sched_switch_4_1, sched_wakeup_4_1, sched_wakeup_new_4_1,
     sched_pi_setprio_4_1, block_rq_issue_4_1, block_rq_insert_4_1, block_rq_requeue_5_10, block_rq_complete_5_10,
     block_rq_complete_4_1, *_bio_4_1.values(), kfree_skb_4_1, napi_poll_4_1,
     _softirq_4_1, _softirq_4_1.like("softirq_exit"), _softirq_4_1.like("softirq_raise"),
