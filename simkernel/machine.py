@@ -12,13 +12,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import KernelError, errno_name
+from arch.errors import EROFS, KernelError, errno_name
 from simkernel import usertask
 from simkernel.kernel.hostio import HostInput, HostOutput
 from simkernel.kernel.kernel import Crash, Kernel
 from simkernel.kernel.signal import SIGNAL_NAMES
 from simkernel.kernel.task import Task
 from simkernel.usertask import UserTask
+from simkernel.versions import KernelVersion
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -28,7 +29,15 @@ if TYPE_CHECKING:
     from simkernel.session import Session
 
 DEFAULT_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
-HOST_CHECK_S = 0.05  # how often a host time limit is looked at, at most
+FAULT_SIGNALS = (4, 5, 7, 8, 11)  # ILL TRAP BUS FPE SEGV: si_addr says where
+CORE_SIGNALS = (
+    *FAULT_SIGNALS,
+    3,
+    6,
+    24,
+    25,
+    31,
+)  # QUIT ABRT XCPU XFSZ SYS.  include/linux/signal.h, SIG_KERNEL_COREDUMP_MASK
 
 
 class MachineError(Exception):
@@ -69,20 +78,28 @@ class Machine:
     def install(self, program: str | Path | Program) -> str:
         """Put a program of the host into the guest's /bin; gives its path there.  busybox gets its applets' links.
 
-        A name without `/` is searched on PATH.  ProgramError says why a file cannot run on this machine.
+        A name without `/` is searched on PATH.  ProgramError says why a file cannot run on this machine.  Where a bind
+        covers /bin, the program goes into /run/bin: the host's directories are not ours to write.
         """
         from simkernel.fs.rootfs import add_bytes_lazily, add_link
-        from simkernel.program import Program, busybox_applets, check
+        from simkernel.program import Program, ProgramError, busybox_applets, check
 
         if not isinstance(program, Program):
             program = check(str(program), self.kernel.arch.name, dynamic_ok=bool(self.binds))
-        guest = f"/bin/{program.name}"
         data = program.path.read_bytes()
-        add_bytes_lazily(self.kernel.vfs, guest, data)
-        if program.name == "busybox":
-            for applet in busybox_applets(data):
-                add_link(self.kernel.vfs, f"/bin/{applet}", "busybox")
-        return guest
+        for directory in ("/bin", "/run/bin"):
+            guest = f"{directory}/{program.name}"
+            try:
+                add_bytes_lazily(self.kernel.vfs, guest, data)
+            except KernelError as error:
+                if error.errno != EROFS:
+                    raise
+                continue
+            if program.name == "busybox":
+                for applet in busybox_applets(data):
+                    add_link(self.kernel.vfs, f"{directory}/{applet}", "busybox")
+            return guest
+        raise ProgramError(f"{program.path}: nowhere to put it: binds cover /bin and /run")
 
     # -- programs ------------------------------------------------------------------------------------------------
 
@@ -264,11 +281,13 @@ def _comm(path: bytes) -> str:
 
 
 def describe_crash(crash: Crash) -> str:
-    """A few lines for stderr: signal, address, registers."""
+    """A few lines for stderr: signal; of a fault its address, and registers where Linux would dump core."""
     name = SIGNAL_NAMES.get(crash.signal, f"signal {crash.signal}")
     lines = [f"{crash.comm}[{crash.pid}]: killed by {name}"]
-    if crash.signal in (4, 5, 7, 8, 11):
+    if crash.signal in FAULT_SIGNALS:
         lines[0] += f" at address {crash.address:#x}"
+    if crash.signal not in CORE_SIGNALS:
+        return lines[0]
     row = []
     for register, value in crash.registers:
         row.append(f"{register}: {value:016x}")
@@ -295,7 +314,9 @@ def boot(
     from simkernel import block, fs, mm, net, observe
     from simkernel.fs.hostfs import install_binds
 
-    k = Kernel(arch=arch, version=kernel, cpus=cpus, memory=memory, seed=seed, hostname=hostname)
+    k = Kernel(
+        arch=arch, version=KernelVersion.supported(kernel), cpus=cpus, memory=memory, seed=seed, hostname=hostname
+    )
     for subsystem in (fs, mm, net, block, observe):
         subsystem.install(k)
     install_binds(k, binds)

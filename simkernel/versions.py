@@ -10,6 +10,8 @@ import functools
 import re
 from dataclasses import dataclass
 
+OLDEST, NEWEST = (3, 18), (6, 1)  # what a machine can be; before 3.18 there was no bpf(2)
+LAST_MINOR = {3: 20, 4: 20, 5: 19, 6: 1}  # 3.20 is the patch set's own; Linus called it 4.0
 _TEXT = re.compile(r"^(\d+)\.(\d+)(?:\.(\d+))?(?:-([a-z0-9]+))?$")
 
 
@@ -32,6 +34,15 @@ class KernelVersion:
         if match is None:
             raise ValueError(f"not a kernel version: {text!r} (write it like 6.1, 4.1 or 3.20-rfc)")
         return KernelVersion(int(match[1]), int(match[2]), int(match[3] or 0), match[4] or "")
+
+    @staticmethod
+    def supported(text: str | KernelVersion) -> KernelVersion:
+        """parse(), and ValueError too for a version that the machine cannot be."""
+        version = KernelVersion.parse(text)
+        if not OLDEST <= version.key <= NEWEST or version.minor > LAST_MINOR[version.major]:
+            known = " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
+            raise ValueError(f"no kernel version {version} here: there are {known}, and 3.20-rfc")
+        return version
 
     @property
     def key(self) -> tuple[int, int]:

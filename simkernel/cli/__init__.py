@@ -7,7 +7,9 @@ quickly.  Bad input ends in one clear line on stderr and exit status 2; no trace
 from __future__ import annotations
 
 import importlib
+import os
 import sys
+from typing import Any
 
 import click
 
@@ -28,6 +30,8 @@ COMMANDS = {
     "btf": ("simkernel.cli.btf", "btf", "Dump the simulated kernel's BTF, raw or as vmlinux.h."),
 }
 
+EXIT_USAGE, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 128 + 2, 128 + 13  # as a shell tells of SIGINT and SIGPIPE
+
 
 class LazyGroup(click.Group):
     """A click group that imports a command's module when the command is used."""
@@ -43,6 +47,19 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; what a person at the terminal does to it ends it quietly."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt:
+            raise SystemExit(EXIT_INTERRUPTED) from None
+        except BrokenPipeError:
+            silence(sys.stdout)
+            raise SystemExit(EXIT_BROKEN_PIPE) from None
+        except KernelError as error:
+            print(f"simkernel {ctx.invoked_subcommand}: {error}", file=sys.stderr)
+            raise SystemExit(EXIT_USAGE) from None
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_) for name, (_, _, help_) in COMMANDS.items()])
@@ -54,13 +71,23 @@ def cli() -> None:
     """Tracing and eBPF on a simulated Linux computer: no root, no KVM, no real kernel."""
 
 
+def silence(stream: Any) -> None:
+    """Nobody reads this stream any more: what is still buffered goes nowhere, and nothing is said about it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def open_standard_streams() -> None:
+    """A standard stream that was closed before the start is /dev/null: another file must not get its number."""
+    for fd, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
+        if getattr(sys, name) is None:
+            null = os.open(os.devnull, os.O_RDWR)
+            if null != fd:
+                os.dup2(null, fd)
+                os.close(null)
+            setattr(sys, name, os.fdopen(fd, mode, closefd=False))
+
+
 def main() -> None:
     """Entry point of the `simkernel` command."""
-    try:
-        cli()
-    except KernelError as error:
-        print(f"simkernel: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
-    except BrokenPipeError:
-        sys.stderr.close()
-        raise SystemExit(141) from None
+    open_standard_streams()
+    cli()

@@ -8,11 +8,12 @@ ran out.
 from __future__ import annotations
 
 import contextlib
+import errno
 import json
+import math
 import os
-import select
-import stat
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,12 +22,19 @@ import click
 
 from arch.architecture import NAMES
 from arch.errors import KernelError, errno_name
-from simkernel.cli import present
+from simkernel.cli import present, silence
 from simkernel.program import Program, ProgramError, check
 
 EXIT_USAGE, EXIT_TIMEOUT = 2, 124
 NS_PER_S = 1_000_000_000
-STDIN_LIMIT = 64 << 20  # bytes of a regular file or pipe that the guest may read
+TIME_IS_UP = {
+    "virtual": "virtual time is up",
+    "host": "real time is up",
+    "deadlock": "it waits for what cannot come",
+}
+SIGPIPE = 13  # its reader went away: nothing worth a word
+MAX_SECONDS = 1_000_000_000
+ICANON, ECHO, ISIG = 0o2, 0o10, 0o1  # c_lflag.  include/uapi/asm-generic/termbits.h
 
 
 @dataclass
@@ -67,9 +75,9 @@ class UsageError(Exception):
 @click.option("--strace", is_flag=True, help="Print every system call to stderr.")
 @click.option("--stats", is_flag=True, help="Print the machine's counters at the end.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
-@click.option("--out", type=click.Path(path_type=Path), help="Write all results as files into this directory.")
-@click.option("--timeout", type=float, metavar="SECONDS", help="End the program after so much virtual time.")
-@click.option("--host-timeout", type=float, metavar="SECONDS", help="End the program after so much real time.")
+@click.option("--out", metavar="DIR", help="Write all results as files into this directory.")
+@click.option("--timeout", metavar="SECONDS", help="End the program after so much virtual time.")
+@click.option("--host-timeout", metavar="SECONDS", help="End the program after so much real time.")
 @click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="Environment of the program.  Repeatable.")
 @click.option("--workload", metavar="NAME", help="Run a ready workload instead of a program (`--workload list`).")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -84,9 +92,9 @@ def run(
     strace: bool,
     stats: bool,
     as_json: bool,
-    out: Path | None,
-    timeout: float | None,
-    host_timeout: float | None,
+    out: str | None,
+    timeout: str | None,
+    host_timeout: str | None,
     env: tuple[str, ...],
     workload: str | None,
     command: tuple[str, ...],
@@ -98,8 +106,9 @@ def run(
     """
     try:
         options = Options(
-            arch, kernel, cpus, seed, bpf, events, [parse_bind(b) for b in binds], strace, stats, as_json, out,
-            timeout, host_timeout, dict(parse_env(e) for e in env), workload,
+            arch, kernel, cpus, seed, bpf, events, [parse_bind(b) for b in binds], strace, stats, as_json,
+            parse_out(out), parse_seconds("--timeout", timeout), parse_seconds("--host-timeout", host_timeout),
+            dict(parse_env(e) for e in env), workload,
         )  # fmt: skip
         raise SystemExit(execute(options, list(command)))
     except (UsageError, ProgramError) as error:
@@ -117,6 +126,8 @@ def parse_bind(text: str) -> tuple[str, str, bool]:
         raise UsageError(f"--bind {text}: {host} does not exist on the host")
     if not guest.startswith("/"):
         raise UsageError(f"--bind {text}: the guest's path has to begin with /")
+    if os.path.normpath(guest).strip("/") == "":
+        raise UsageError(f"--bind {text}: the machine's root cannot be covered; choose a directory, such as /host")
     return host, guest, parts[2:] == ["rw"]
 
 
@@ -128,10 +139,44 @@ def parse_env(text: str) -> tuple[str, str]:
     return name, value
 
 
+def parse_seconds(option: str, text: str | None) -> float | None:
+    """A time limit: a number of seconds that is not negative."""
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds <= MAX_SECONDS:
+        raise UsageError(f"{option} {text}: write it as seconds, from 0 to {MAX_SECONDS:,}")
+    return seconds
+
+
+def parse_out(text: str | None) -> Path | None:
+    """The directory for the results; made at once, so that a long run does not end in vain."""
+    if text is None:
+        return None
+    directory = Path(text)
+    try:
+        if not text:
+            raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT))
+        directory.mkdir(parents=True, exist_ok=True)
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    except OSError as error:
+        reason = "not a directory" if isinstance(error, FileExistsError) else error.strerror
+        raise UsageError(f"--out {text or repr(text)}: {reason}") from None
+    return directory
+
+
 def execute(options: Options, command: list[str]) -> int:
     """Boot, attach, run, report; the exit status."""
     if options.workload is None and not command:
         raise UsageError("no program given; for example: simkernel run -- busybox sh -c 'echo hello'")
+    if options.workload is not None and command:
+        raise UsageError(f"either --workload {options.workload} or a program ({command[0]}), not both")
+    if options.workload is not None:
+        check_workload(options.workload)
     program = None
     if options.workload is None:
         program = check(command[0], options.arch, dynamic_ok=bool(options.binds))
@@ -155,6 +200,7 @@ def execute(options: Options, command: list[str]) -> int:
 
 def boot_machine(options: Options) -> Any:
     """A machine as asked for."""
+    from simkernel.fs.hostfs import BindError
     from simkernel.machine import MachineError, boot
 
     lines: list[str] = []
@@ -168,7 +214,7 @@ def boot_machine(options: Options) -> Any:
             binds=options.binds,
             strace=sink if options.strace else None,
         )
-    except (ValueError, MachineError, KernelError) as error:
+    except (ValueError, MachineError, KernelError, BindError) as error:
         raise UsageError(str(error)) from None
     machine.strace_lines = lines
     return machine
@@ -231,27 +277,62 @@ def streams(options: Options) -> tuple[Any, Any]:
 
     def passing(fd: int) -> Any:
         def sink(data: bytes) -> None:
-            while data:
-                data = data[os.write(fd, data) :]
+            try:
+                while data:
+                    data = data[os.write(fd, data) :]
+            except OSError as error:
+                raise KernelError(error.errno or errno.EIO, "the host's stream") from None
 
         return HostOutput(sink)
 
-    return passing(1), passing(2)
+    out, err = passing(1), passing(2)
+    if os.isatty(0) and os.isatty(1):
+        out.tty, err.tty = True, os.isatty(2)
+    return out, err
 
 
-def standard_input() -> Any:
+def standard_input(terminal: bool) -> Any:
     """The guest's stdin: this process's, read when the guest reads."""
     from simkernel.kernel.hostio import HostInput
 
+    def source(size: int) -> bytes:
+        try:
+            return os.read(0, min(size, 1 << 16))
+        except OSError as error:
+            raise KernelError(error.errno or errno.EIO, "the host's stream") from None
+
+    stdin = HostInput(b"", source=source)
+    if terminal:
+        stdin.tty = True
+        stdin.configure = configure_terminal
+    return stdin
+
+
+def configure_terminal(lflag: int) -> None:
+    """The guest set its terminal's modes: ours gets the same, for ours does the echo and the line editing."""
+    import termios
+
+    modes = termios.tcgetattr(0)
+    bits = ((ICANON, termios.ICANON), (ECHO, termios.ECHO), (ISIG, termios.ISIG))
+    for theirs, ours in bits:
+        modes[3] = modes[3] | ours if lflag & theirs else modes[3] & ~ours
+    modes[0] = modes[0] | termios.ICRNL if lflag & ICANON else modes[0] & ~termios.ICRNL
+    termios.tcsetattr(0, termios.TCSADRAIN, modes)
+
+
+@contextlib.contextmanager
+def terminal_restored(terminal: bool) -> Iterator[None]:
+    """The terminal is left as it was found."""
+    if not terminal:
+        yield
+        return
+    import termios
+
+    before = termios.tcgetattr(0)
     try:
-        mode = os.fstat(0).st_mode
-    except OSError:
-        return HostInput(b"")
-    if stat.S_ISCHR(mode) and not os.isatty(0):
-        return HostInput(b"")
-    if os.isatty(0) and not select.select([0], [], [], 0)[0] and not sys.stdin.isatty():
-        return HostInput(b"")
-    return HostInput(b"", source=lambda size: os.read(0, min(size, 1 << 16)))
+        yield
+    finally:
+        termios.tcsetattr(0, termios.TCSADRAIN, before)
 
 
 def run_program(
@@ -266,41 +347,62 @@ def run_program(
     virtual = None if options.timeout is None else int(options.timeout * NS_PER_S)
     env = {**default_env(), **options.env}
     try:
-        result = machine.run(
-            [guest, *command[1:]],
-            env=env,
-            stdin=standard_input(),
-            timeout_virtual_ns=virtual,
-            timeout_host_s=options.host_timeout,
-            stdout=stdout,
-            stderr=stderr,
-        )
+        with terminal_restored(stdout.tty):
+            result = machine.run(
+                [guest, *command[1:]],
+                env=env,
+                stdin=standard_input(stdout.tty),
+                timeout_virtual_ns=virtual,
+                timeout_host_s=options.host_timeout,
+                stdout=stdout,
+                stderr=stderr,
+            )
     except KernelError as error:
+        if program.interpreter and error.errno == errno.ENOENT:
+            raise UsageError(
+                f"{command[0]}: needs {program.interpreter}, which no --bind shows to the machine"
+            ) from None
         raise UsageError(f"{command[0]}: {error.why or error}") from None
     notes = []
     if result.timed_out:
-        words = {
-            "virtual": "virtual time is up",
-            "host": "real time is up",
-            "deadlock": "it waits for what cannot come",
-        }
-        notes.append(f"simkernel run: {command[0]}: ended, {words[result.timed_out]}")
-    elif result.crash is not None:
+        notes.append(f"simkernel run: {command[0]}: ended, {TIME_IS_UP[result.timed_out]}")
+    elif result.crash is not None and result.signal != SIGPIPE:
         notes.append("simkernel run: " + describe_crash(result.crash))
     return (EXIT_TIMEOUT if result.timed_out else result.status), result, notes
 
 
-def run_workload(machine: Any, options: Options) -> tuple[int, Any, list[str]]:
-    """A workload written in Python instead of a program."""
+def check_workload(name: str) -> None:
+    """`list` prints what there is; an unknown name is refused."""
     from simkernel import workloads
 
-    if options.workload not in workloads.WORKLOADS:
-        listing = "\n".join(f"  {name:<10} {w.__doc__.splitlines()[0]}" for name, w in workloads.WORKLOADS.items())
-        if options.workload == "list":
-            print(listing)
-            raise SystemExit(0)
-        raise UsageError(f"no workload named {options.workload!r}; there are:\n{listing}")
-    return 0, workloads.run(machine, options.workload), []
+    listing = "\n".join(f"  {name:<10} {(w.__doc__ or '').splitlines()[0]}" for name, w in workloads.WORKLOADS.items())
+    if name == "list":
+        print(listing)
+        raise SystemExit(0)
+    if name not in workloads.WORKLOADS:
+        raise UsageError(f"no workload named {name!r}; there are:\n{listing}")
+
+
+def run_workload(machine: Any, options: Options) -> tuple[int, Any, list[str]]:
+    """A workload written in Python instead of a program; the same time limits."""
+    import time
+
+    from simkernel import workloads
+    from simkernel.machine import Result
+
+    k, name = machine.kernel, options.workload or ""
+    begin_ns, deadline = k.clock.now_ns, time.monotonic() + (options.host_timeout or 0)
+    limit = None if options.timeout is None else begin_ns + int(options.timeout * NS_PER_S)
+    check = None if options.host_timeout is None else lambda: time.monotonic() > deadline
+    tasks = workloads.start(machine, name)
+    ended = k.run(lambda: all(task.exit_state for task in tasks), limit, check)
+    result = Result(max(task.exit_code >> 8 & 0xFF for task in tasks), virtual_ns=k.clock.now_ns - begin_ns)
+    result.counters = machine.counters()
+    if ended:
+        return result.status, result, []
+    over = limit is not None and k.clock.now_ns >= limit
+    result.timed_out = "virtual" if over else "host" if check is not None and check() else "deadlock"
+    return EXIT_TIMEOUT, result, [f"simkernel run: {name}: ended, {TIME_IS_UP[result.timed_out]}"]
 
 
 def default_env() -> dict[str, str]:
@@ -334,12 +436,18 @@ class Report:
 
     def publish(self) -> None:
         """Where the options say."""
-        if self.options.out:
-            self.write_files(self.options.out)
-        if self.options.json:
-            print(json.dumps(self.document(), indent=2, default=jsonable))
-        elif not self.options.out:
-            self.print_text()
+        try:
+            if self.options.out:
+                self.write_files(self.options.out)
+            if self.options.json:
+                print(json.dumps(self.document(), indent=2, default=jsonable), flush=True)
+            elif not self.options.out:
+                self.print_text()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            silence(sys.stdout)
+            raise UsageError(f"cannot write the results: {error.strerror}") from None
 
     def print_text(self) -> None:
         """Trace and maps on stdout, counters on stderr."""
@@ -394,10 +502,6 @@ class Report:
 
     def write_files(self, directory: Path) -> None:
         """stdout, stderr, trace.txt, maps.txt, result.json (and strace.txt) into a directory."""
-        with contextlib.suppress(FileExistsError):
-            directory.mkdir(parents=True)
-        if not directory.is_dir():
-            raise UsageError(f"--out {directory}: not a directory")
         (directory / "stdout").write_bytes(self.stdout.data)
         (directory / "stderr").write_bytes(self.stderr.data)
         (directory / "trace.txt").write_text(self.trace)

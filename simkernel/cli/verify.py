@@ -18,7 +18,7 @@ def _version(text: str | None, default: tuple[int, int]) -> tuple[int, int]:
     if text is None:
         return default
     try:
-        return KernelVersion.parse(text).key
+        return KernelVersion.supported(text).key
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--kernel") from None
 

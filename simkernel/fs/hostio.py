@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EAGAIN, EFAULT, ENOTTY, ENXIO, KernelError
+from arch.errors import EAGAIN, EFAULT, ENOTTY, ENXIO, EPIPE, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Dentry, File, Inode, Path
@@ -38,6 +38,8 @@ TCXONC, TCSBRKP, TIOCGDEV = 0x540A, 0x5425, 0x80045432
 # A sane cooked terminal: c_iflag, c_oflag, c_cflag, c_lflag, c_line, c_cc[19].  include/linux/tty.h:INIT_C_CC
 _IFLAG, _OFLAG, _CFLAG, _LFLAG = 0o2400, 0o5, 0o277, 0o105073
 _C_CC = bytes((3, 28, 127, 21, 4, 0, 1, 0, 17, 19, 26, 0, 18, 15, 23, 22, 0, 0, 0))
+
+SIGPIPE = 13
 
 
 class Terminal:
@@ -74,7 +76,14 @@ def _write_output(k: Any, it: Any, stream: Any) -> int:
         data = it.copy_from(65536)
         if not data:
             return done or -EFAULT
-        stream.write(data)
+        try:
+            stream.write(data)
+        except KernelError as error:  # the host's end is closed or full
+            if done:
+                return done
+            if error.errno == EPIPE:
+                k.send_signal(k.current, SIGPIPE)
+            return -error.errno
         done += len(data)
     return done
 
@@ -220,6 +229,8 @@ def _tty_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
         k.copy_to_user(arg, terminal.termios)
     elif cmd in (TCSETS, TCSETSW, TCSETSF):
         terminal.termios = k.copy_from_user(arg, len(terminal.termios))
+        if terminal.input is not None and terminal.input.configure is not None:
+            terminal.input.configure(int.from_bytes(terminal.termios[12:16], k.mem.byteorder))
     elif cmd == TIOCGWINSZ:
         order = k.mem.byteorder
         k.copy_to_user(arg, b"".join(v.to_bytes(2, order) for v in (terminal.rows, terminal.columns, 0, 0)))

@@ -15,6 +15,7 @@ class HostInput:
         self.source = source  # blocking host read(size) -> bytes, b"" at the end; used when data is empty
         self.queue = WaitQueue("host-input")
         self.tty = False
+        self.configure: Callable[[int], None] | None = None  # told c_lflag when the guest sets a terminal's modes
 
     def read(self, size: int) -> bytes:
         """Up to `size` bytes; b"" at the end of input."""
@@ -26,7 +27,7 @@ class HostInput:
 
 
 class HostOutput:
-    """Collects what the guest writes, or passes it on at once."""
+    """Collects what the guest writes, or passes it on at once; a sink's KernelError is what the guest's write gives."""
 
     def __init__(self, sink: Callable[[bytes], None] | None = None) -> None:
         self.chunks: list[bytes] = []
