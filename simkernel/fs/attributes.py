@@ -48,11 +48,12 @@ def sys_fchdir(k: Any, fd: int) -> int:
 
 
 @syscall("chroot", "const char *filename", source="fs/open.c")
-def sys_chroot(k: Any, filename: int) -> int:
+def sys_chroot(k: Any, filename: int) -> Any:
     """chroot(2)."""
     path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
     inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
-    if not k.capable(c.CAP_SYS_CHROOT):
+    allowed = (yield k.call("capable", c.CAP_SYS_CHROOT)) if k.vfs.probed else k.capable(c.CAP_SYS_CHROOT)
+    if not allowed:
         return -EPERM
     k.current.fs.set_root(path)
     return 0
