@@ -484,10 +484,10 @@ def task_fd_query(call: Call) -> int:
         if obj.type != uapi.BPF_LINK_TYPE_RAW_TRACEPOINT:
             raise KernelError(ENOTSUPP)
         return _tell(call, obj.prog.id, uapi.BPF_FD_TYPE_RAW_TRACEPOINT, obj.info["tp_name"], 0, 0)
-    query = getattr(obj, "bpf_query", None)
-    if query is None:
+    query = getattr(call.host, "perf_event_query", None)
+    answer = query(obj) if query is not None else None
+    if answer is None:
         raise KernelError(ENOTSUPP)
-    answer = query()
     return _tell(call, *answer)
 
 

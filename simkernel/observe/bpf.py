@@ -13,6 +13,7 @@ from arch.errors import (
     EBADF,
     EEXIST,
     EINVAL,
+    ENOENT,
     EOPNOTSUPP,
     EPERM,
     Fault,
@@ -108,6 +109,25 @@ class BpfSide:
         """The object behind another task's descriptor; EBADF."""
         file = self.k.vfs.file_of(self.k, self.k.find_task(pid), fd)
         return file.private_data if file.private_data is not None else file
+
+    def perf_event_query(self, obj: Any) -> tuple[int, int, str | None, int, int] | None:
+        """bpf_get_perf_event_info(): (program, kind, name, offset, address); None for what is no perf event."""
+        if not isinstance(obj, PerfEvent):
+            return None
+        program, event = obj.program, obj.trace_event
+        if program is None:
+            raise KernelError(ENOENT, "the event has no program")
+        if event is None:
+            raise KernelError(EOPNOTSUPP, "a program of a counter")
+        prog_id = program.id
+        kind = obj.core.program_kind(obj)
+        if kind not in ("kprobe", "uprobe"):
+            return prog_id, uapi.BPF_FD_TYPE_TRACEPOINT, event.name, 0, 0
+        (probe, *_) = event.probes  # type: ignore[attr-defined]
+        if kind == "uprobe":
+            return prog_id, uapi.BPF_FD_TYPE_UPROBE + probe.is_return, probe.path, probe.offset, 0
+        address = 0 if probe.symbol else probe.kp.addr
+        return prog_id, uapi.BPF_FD_TYPE_KPROBE + probe.is_return, probe.symbol or None, probe.offset, address
 
     def load_packet(self, skb: int, off: int, size: int) -> int:
         """LD_ABS and LD_IND: bytes of a packet in network order, -1 beyond its end."""
