@@ -138,6 +138,8 @@ class Architecture:
     user_stack_top: int  # STACK_TOP
     mmap_base: int  # where top-down mmap begins without randomisation
     elf_et_dyn_base: int
+    # (pt_regs field, bit) that says in which instruction set a program starts whose entry address is odd
+    entry_mode: tuple[str, int] | None = None
     # What functions of the generic kernel are called here: name in kernel/, mm/ ... -> this architecture's name
     own_names: Mapping[str, str] = field(default_factory=dict)
     # Functions between the system call's handler and the call itself, outermost first: (prototype, first version)

@@ -602,6 +602,10 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         self.regs_set(task.regs, self.abi.number, number)
         for field, value in self.arch.support.user_mode_fields.items():
             self.regs_set(task.regs, field, value)
+        mode = self.arch.entry_mode
+        if mode is not None and entry & 1:  # ARM: an odd entry address is Thumb code
+            self.regs_set(task.regs, mode[0], self.regs_get(task.regs, mode[0]) | mode[1])
+            entry &= ~1
         self.regs_set(task.regs, self.arch.instruction_pointer, entry)
         self.regs_set(task.regs, self.arch.stack_pointer, sp)
         self.cpu.load_user(None)
