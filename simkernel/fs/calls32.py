@@ -183,4 +183,4 @@ def sys_fchown32(k: Any, fd: int, user: int, group: int) -> Any:
 @syscall("umount", "char *name", source="fs/namespace.c")
 def sys_oldumount(k: Any, name: int) -> Any:
     """umount(2) without flags."""
-    return sys_umount(k, name, 0)
+    return (yield from sys_umount(k, name, 0))
