@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import ENOSYS
+from arch.errors import ENOSYS, ERESTARTSYS
 from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
 from simkernel.kernel.task import Task
 from simkernel.kernel.waitqueue import WaitQueue
@@ -145,7 +145,8 @@ class UserTask(Driver):
         if result is not None:
             self.result = result
         while self.request is None:
-            yield k.wait(self.queue, interruptible=False)
+            if (yield k.wait(self.queue, interruptible=False, killable=True)) == -ERESTARTSYS:
+                return  # killed: the signal is taken on the way out
         request, self.request = self.request, None
         self.set_call(k, regs, request)
 
