@@ -6,7 +6,7 @@ from typing import Final, NamedTuple, NoReturn
 
 from arch.errors import EINVAL, ENOENT, ENOTSUPP
 from bpf import uapi
-from bpf.btf.codec import MODIFIERS, Btf, BtfType, Kind
+from bpf.btf.codec import COMPOSITES, GLOBAL, MODIFIERS, SIZED, Btf, BtfType, Kind
 from bpf.verifier import attach_rules, struct_ops
 from bpf.verifier.btf_walk import is_any_enum, kind_text, type_by_id
 from bpf.verifier.env import Env
@@ -206,6 +206,8 @@ def _check_target(env: Env) -> tuple[str, BtfType | None]:
         return t.name, proto
     if attach not in _TRAMPOLINE_ATTACH and not extension:
         env.reject(EINVAL)
+    if t.kind is Kind.FUNC and extension:
+        _check_same_type(env, btf, t)
     proto = _function_prototype(env, btf, t, btf_id)
     known: BtfType | None = None if unreliable else proto
     check_func_model(env, btf, known, t.name)
@@ -255,7 +257,7 @@ def _check_target_prog(env: Env, t: BtfType, btf_id: int) -> bool:
     functions = [row[1] for row in target.func_info]
     if btf_id not in functions:
         env.reject(EINVAL, f"Subprog {t.name} doesn't exist")
-    unreliable = bool(getattr(target, "unreliable", {}).get(functions.index(btf_id), False))
+    unreliable = functions.index(btf_id) in target.attach_info.get("unreliable", ())
     if extension and unreliable:
         env.reject(EINVAL, "Cannot replace static functions")
     if target.prog_type == env.request.prog_type:
@@ -267,6 +269,59 @@ def _check_target_prog(env: Env, t: BtfType, btf_id: int) -> bool:
     ):
         env.reject(EINVAL, "Cannot extend fentry/fexit")
     return unreliable
+
+
+def _check_same_type(env: Env, btf: Btf, theirs: BtfType) -> None:
+    """An extension has the type of the function it replaces: btf_check_type_match()."""
+    if not env.has_func_info:
+        env.reject(EINVAL, "Program extension requires BTF")
+    ours = type_by_id(env.btf, env.subprogs[0].type_id)
+    if ours is None or ours.kind is not Kind.FUNC:
+        env.reject(EINVAL)
+    for func in (ours, theirs):
+        if func.linkage != GLOBAL:
+            env.reject(EINVAL, f"{func.name}() is not a global function")
+    proto, other = env.btf[ours.type], btf[theirs.type]
+    if len(proto.params) != len(other.params):
+        env.reject(
+            EINVAL,
+            f"{ours.name}() has {len(proto.params)} args while {theirs.name}() has {len(other.params)} args",
+        )
+    t1, t2 = env.btf.resolved(proto.type), btf.resolved(other.type)
+    if not _same_info(t1, t2):
+        env.reject(
+            EINVAL,
+            f"Return type {kind_text(t1)} of {ours.name}() doesn't match type {kind_text(t2)} of {theirs.name}()",
+        )
+    for i, (param, wanted) in enumerate(zip(proto.params, other.params)):
+        t1, t2 = env.btf.resolved(param.type), btf.resolved(wanted.type)
+        _check_same_arg(env, btf, (ours.name, theirs.name), i, t1, t2)
+
+
+def _same_info(a: BtfType, b: BtfType) -> bool:
+    """btf_type.info: kind, number of members and the flag."""
+    return (a.kind, a.vlen, a.kflag) == (b.kind, b.vlen, b.kflag)
+
+
+def _check_same_arg(env: Env, btf: Btf, names: tuple[str, str], i: int, t1: BtfType, t2: BtfType) -> None:
+    ours, theirs = names
+    if not _same_info(t1, t2):
+        env.reject(EINVAL, f"arg{i} in {ours}() is {kind_text(t1)} while {theirs}() has {kind_text(t2)}")
+    if t1.kind in SIZED and t1.size != t2.size:
+        env.reject(EINVAL, f"arg{i} in {ours}() has size {t1.size} while {theirs}() has {t2.size}")
+    if t1.kind is Kind.INT or is_any_enum(t1):
+        return
+    if t1.kind is not Kind.PTR:
+        env.reject(EINVAL, f"arg{i} in {ours}() has unrecognized type")
+    t1, t2 = env.btf.resolved(t1.type), btf.resolved(t2.type)
+    for name, target in ((ours, t1), (theirs, t2)):
+        if target.kind not in COMPOSITES:
+            env.reject(EINVAL, f"arg{i} in {name}() is not a pointer to context")
+    if t1.name != t2.name:
+        env.reject(
+            EINVAL,
+            f"arg{i} {ours}(struct {t1.name} *) doesn't match {theirs}(struct {t2.name} *)",
+        )
 
 
 def _check_sleepable(env: Env, name: str) -> None:

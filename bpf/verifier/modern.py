@@ -183,5 +183,11 @@ def _verdict(env: Env, ret: int) -> Verdict:
         line_info=env.line_info,
         sleepable=env.sleepable,
         attach_info=facts.attach_info
-        | {"attach_func_name": facts.attach_func_name, "attach_func_proto": facts.attach_func_proto},
+        | {
+            "attach_func_name": facts.attach_func_name,
+            "attach_func_proto": facts.attach_func_proto,
+            "member": env.attach_member,
+            # functions whose BTF does not fit their arguments: nobody may rely on it
+            "unreliable": tuple(i for i, subprog in enumerate(env.subprogs[:-1]) if subprog.unreliable),
+        },
     )
