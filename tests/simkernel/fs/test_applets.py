@@ -17,8 +17,8 @@ sys.path.insert(0, str(HERE.parents[1] / "tools"))
 import foreign_packages  # noqa: E402
 
 BUSYBOX = {"x86_64": shutil.which("busybox")}
-for _arch in ("arm64", "s390x"):
-    _package = foreign_packages.path("busybox-static", _arch)
+for _arch, _debian in (("arm64", "arm64"), ("s390x", "s390x"), ("i386", "i386"), ("arm", "armhf")):
+    _package = foreign_packages.path("busybox-static", _debian)
     BUSYBOX[_arch] = str(_package / "bin/busybox") if _package else None
 # Where we differ from the recorded answer, and why.  docs/differences.md has the list.
 DIFFERENT: dict[str, str] = {}
