@@ -374,6 +374,7 @@ def do_exit(k: Kernel, code: int) -> Body:
     yield k.call("exit_fs", task.addr)
     yield k.call("exit_notify", task.addr, 1 if last else 0)
     task.state = TASK_DEAD
+    k.store_state(task)
     while True:
         yield k.call("__schedule", 0)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 from simkernel.kernel.mm import Mm
-from simkernel.kernel.task import Task
+from simkernel.kernel.task import TASK_DEAD, Task
 
 
 class Publisher:
@@ -180,8 +180,11 @@ class Publisher:
 
     def store_state(self: Any, task: Task) -> None:
         """task->__state (state before 5.14)."""
-        self.set_field(task.addr, "task_struct", "__state", task.state)
-        self.set_field(task.addr, "task_struct", "state", task.state)
+        state = task.state
+        if state == TASK_DEAD and self.version.before("4.14"):
+            state = 64  # TASK_DEAD before TASK_PARKED took its bit
+        self.set_field(task.addr, "task_struct", "__state", state)
+        self.set_field(task.addr, "task_struct", "state", state)
 
     def store_cpu(self: Any, task: Task) -> None:
         """task->cpu, in thread_info or beside it by version."""

@@ -103,7 +103,7 @@ def test_every_function_can_be_probed_or_says_why_not(probing):
 
 @pytest.mark.parametrize("name", OWN_PATH)
 def test_functions_of_the_scheduler_are_hit_where_they_are(probing, name):
-    m, call = probing
+    m, _ = probing
     k = m.kernel
     entries, returns = [], []
     kp = Kprobe(entries.append, symbol=name)
