@@ -76,6 +76,8 @@ def check_btf_info(env: Env) -> None:
         _check_abnormal_return(env)
     if request.line_info:
         _check_btf_line(env)
+    if request.core_relos:
+        env.reject(ENOTSUPP, "CO-RE relocations by the kernel are not supported")  # libbpf does them itself
 
 
 def _check_abnormal_return(env: Env) -> None:
