@@ -16,6 +16,15 @@ from simkernel.fs.uio import IovIter, Kiocb
 from simkernel.kernel.kfunc import syscall
 
 
+def can_splice_from(k: Any, file: File) -> bool:
+    """Has it a splice_read, and a position (before 6.0: is it a regular file)?  Before 5.10 every file could be read."""
+    has = k.vfs.names
+    if not (file.f_mode & c.FMODE_LSEEK if has.splice_from_devices else file.f_inode.is_reg):
+        return False
+    ops = file.f_op
+    return not has.no_default_splice or (ops.read_iter is not None if ops.splice is None else ops.splice)
+
+
 def _transfer(k: Any, source: File, in_pos: int, dest: File, out_pos: int, count: int) -> Any:
     """Move bytes through read_iter/read and write_iter/write in pieces of a pipe's size; (moved, in_pos, out_pos)."""
     moved = 0
@@ -88,6 +97,8 @@ def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int, width
     source = k.vfs.fget(in_fd)
     if not source.f_mode & c.FMODE_READ:
         return -EBADF
+    if not can_splice_from(k, source):
+        return -EINVAL
     if offset:
         if not source.f_mode & c.FMODE_PREAD:
             return -ESPIPE

@@ -227,18 +227,20 @@ def _map_zero(k: Any, file: File, vma: Any) -> None:
 
 
 NULL_FOPS = FileOperations(
-    "null_fops", read="read_null", write="write_null", read_iter="read_iter_null", write_iter="write_iter_null",
+    "null_fops", splice=False, read="read_null", write="write_null", read_iter="read_iter_null", write_iter="write_iter_null",
     llseek="null_lseek",
 )  # fmt: skip
 ZERO_FOPS = FileOperations(
-    "zero_fops", read="read_zero", write="write_null", read_iter="read_iter_zero", write_iter="write_iter_null",
+    "zero_fops", splice=False, read="read_zero", write="write_null", read_iter="read_iter_zero", write_iter="write_iter_null",
     llseek="null_lseek", mmap=_map_zero,
 )  # fmt: skip
 ZERO_FOPS_5_7 = FileOperations(
-    "zero_fops", write="write_null", read_iter="read_iter_zero", write_iter="write_iter_null", llseek="null_lseek",
+    "zero_fops", splice=False, write="write_null", read_iter="read_iter_zero", write_iter="write_iter_null", llseek="null_lseek",
     mmap=_map_zero,
 )  # fmt: skip
-FULL_FOPS = FileOperations("full_fops", write="write_full", read_iter="read_iter_zero", llseek="null_lseek")
+FULL_FOPS = FileOperations(
+    "full_fops", splice=False, write="write_full", read_iter="read_iter_zero", llseek="null_lseek"
+)
 RANDOM_FOPS = FileOperations(
     "random_fops", read_iter="random_read_iter", write="random_write", llseek="noop_llseek",
 )  # fmt: skip

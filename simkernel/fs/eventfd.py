@@ -102,10 +102,10 @@ def _poll(k: Any, file: File, queues: Any) -> int:
 
 
 EVENTFD_FOPS = FileOperations(
-    "eventfd_fops", read_iter="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll
+    "eventfd_fops", splice=False, read_iter="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll
 )
 EVENTFD_FOPS_5_7 = FileOperations(
-    "eventfd_fops", read="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll
+    "eventfd_fops", splice=False, read="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll
 )
 
 

@@ -31,6 +31,8 @@ FEATURES = (
     ("proc_sys_iter", "5.9"),
     ("seq_read_iter", "5.10"),
     ("kernfs_iter", "5.10"),
+    ("no_default_splice", "5.10"),  # sendfile needs splice_read
+    ("splice_from_devices", "6.0"),  # sendfile from what can seek, not from regular files alone
     ("tty_iter", "5.12"),
     ("random_iter", "5.19"),
     # what files show

@@ -40,6 +40,7 @@ class FileOperations:
     fsync: Callable[[Any, File], int] | None = None
     iterate: bool = False  # a directory
     stream: bool = False  # stream_open(): no position at all
+    splice: bool | None = None  # splice_read; None: where there is a read_iter
     setfl: Callable[[Any, File, int], None] | None = None  # check_flags
     extra: dict[str, str] = field(default_factory=dict)  # further members of the C struct: name -> kernel function
 

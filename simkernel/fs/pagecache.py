@@ -88,7 +88,7 @@ class Mapping:
         """The page's physical address, made (and filled) if absent."""
         phys = self.pages.get(index)
         if phys is None:
-            if self.limit is not None and not self.limit():
+            if self.limit is not None and not self.limit() and self.filler is None:  # what is filled was there before
                 raise KernelError(ENOSPC, "file system full")
             phys = self.pages[index] = self.pool.alloc_page()
             if self.filler is not None:

@@ -25,6 +25,7 @@ from simkernel.fs.proc_text import (
 )
 from simkernel.fs.pseudo import Dir, Link, PseudoFile, node_fops
 
+MOUNTS_FOPS = node_fops("proc_mounts_operations", splice=True)
 CMDLINE_FOPS = node_fops("proc_pid_cmdline_ops", read="proc_pid_cmdline_read")
 ENVIRON_FOPS = node_fops("proc_environ_operations", read="environ_read")
 AUXV_FOPS = node_fops("proc_auxv_operations", read="auxv_read")
@@ -340,10 +341,10 @@ class PidDir(Dir):
         add("cwd", _magic(k, task, lambda: task.fs.pwd if task.fs is not None else None))
         add("root", _magic(k, task, lambda: task.fs.root if task.fs is not None else None))
         add("exe", _magic(k, task, lambda: mm().exe_file.f_path if mm() and mm().exe_file else None))
-        text("mounts", lambda: show_mounts(vfs, root()))
-        text("mountinfo", lambda: show_mountinfo(vfs, root()))
+        text("mounts", lambda: show_mounts(vfs, root()), fops=MOUNTS_FOPS)
+        text("mountinfo", lambda: show_mountinfo(vfs, root()), fops=MOUNTS_FOPS)
         if self.whole:
-            text("mountstats", lambda: show_mountstats(vfs, root()), 0o400)
+            text("mountstats", lambda: show_mountstats(vfs, root()), 0o400, fops=MOUNTS_FOPS)
         text("clear_refs", lambda: "", 0o200, lambda data: None)
         text("smaps", lambda: smaps_text(task))
         text("smaps_rollup", lambda: smaps_text(task, True))

@@ -551,11 +551,12 @@ def generic_read_dir(k: Any, file: int, buf: int, size: int, ppos: int) -> int:
 
 
 def node_fops(name: str, read: str | None = "seq_read", write: str | None = None, read_iter: str | None = None,
-              write_iter: str | None = None, llseek: str = "default_llseek") -> FileOperations:  # fmt: skip
+              write_iter: str | None = None, llseek: str = "default_llseek", splice: bool | None = None,
+              ) -> FileOperations:  # fmt: skip
     """FileOperations of generated files."""
     return FileOperations(
         name, read=read, write=write, read_iter=read_iter, write_iter=write_iter, llseek=llseek, open=open_node,
-        release=release_node, poll=poll_node,
+        release=release_node, poll=poll_node, splice=splice,
     )  # fmt: skip
 
 
@@ -585,7 +586,11 @@ _TRACEFS_FUNCTIONS = {
     "current_tracer": ("tracing_set_trace_read", "simple_attr_write"),
     "trace_pipe_raw": ("tracing_buffers_read", "tracing_write_stub"),
 }
-_TRACEFS_FOPS = {name: node_fops(f"{name}_fops", read, write) for name, (read, write) in _TRACEFS_FUNCTIONS.items()}
+_TRACEFS_SPLICE = ("trace", "trace_pipe", "trace_pipe_raw")  # these have a splice_read
+_TRACEFS_FOPS = {
+    name: node_fops(f"{name}_fops", read, write, splice=True if name in _TRACEFS_SPLICE else None)
+    for name, (read, write) in _TRACEFS_FUNCTIONS.items()
+}
 TRACEFS_DEFAULT_FOPS = node_fops("tracefs_file_operations", "seq_read", "simple_attr_write")
 
 

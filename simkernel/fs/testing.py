@@ -7,8 +7,15 @@ from collections.abc import Callable
 from typing import Any
 
 import simkernel.fs
+import simkernel.kernel.ids  # capable() and its like, which the file systems call
 from simkernel.fs.constants import AT_FDCWD, O_CREAT, O_DIRECTORY, O_RDONLY, O_TRUNC, O_WRONLY
 from simkernel.kernel.testing import HostKernel, HostTask, run_body, run_syscall
+
+
+def own_credentials(task: Any) -> None:
+    """A HostTask keeps its ids itself; it may do everything."""
+    task.cred = task
+    task.cap_effective = (1 << 41) - 1
 
 
 class Libc:
@@ -16,6 +23,7 @@ class Libc:
 
     def __init__(self, version: str = "6.1", arch: str = "x86_64") -> None:
         self.k: Any = HostKernel(version=version, arch=arch)
+        own_credentials(self.k.current)
         self.vfs = simkernel.fs.install(self.k)
         self._slot = itertools.cycle(range(0x11000, 0x20000, 0x1000))
 
@@ -120,6 +128,7 @@ class Libc:
         """A forked task; it becomes the current one when assigned to libc.k.current."""
         k = self.k
         task = HostTask(pid, "child", k.mem.alloc(k.types.sizeof("struct task_struct"), 64))
+        own_credentials(task)
         k.tasks[pid] = task
         flags = 0x400 if share_files else 0
         assert self.body("copy_files", flags, task.addr) == 0

@@ -319,3 +319,24 @@ def test_nothing_is_left_in_kernel_memory(libc):
     before = libc.k.mem.live_objects
     churn()
     assert libc.k.mem.live_objects - before <= 2
+
+
+SENDFILE_6_1 = (  # what sendfile(2) from these files answered on Linux 6.1
+    ("/proc/version", True), ("/proc/meminfo", True), ("/proc/mounts", True), ("/proc/sys/kernel/ostype", True),
+    ("/sys/kernel/fscaps", True), ("/sys/fs/cgroup/cgroup.procs", True), ("/dev/urandom", True),
+    ("/proc/kallsyms", False), ("/proc/self/cmdline", False), ("/dev/zero", False), ("/dev/null", False),
+    ("/dev/kmsg", False),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "works"), SENDFILE_6_1)
+def test_sendfile_needs_splice_read(libc, path, works):
+    out = libc.openat("/tmp/out", O_CREAT | O_WRONLY)
+    ret = libc.sendfile(out, libc.openat(path), 0, 100)
+    assert ret > 0 if works else ret == -EINVAL
+
+
+def test_sendfile_does_not_read_pipes(libc):
+    r, w = libc.pipe()
+    libc.write_bytes(w, b"data")
+    assert libc.sendfile(libc.openat("/dev/null", O_WRONLY), r, 0, 4) == -EINVAL
