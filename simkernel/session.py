@@ -12,10 +12,11 @@ Everything here goes through system calls of that task, as a tool on Linux does 
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EAGAIN, KernelError
+from arch.errors import EAGAIN, ENOENT, KernelError
 
 if TYPE_CHECKING:
     from bpf.loader.buffers import PerfBuffer, RingBuffer
@@ -27,6 +28,12 @@ AT_FDCWD = -100
 O_RDONLY, O_WRONLY, O_RDWR, O_TRUNC, O_APPEND, O_NONBLOCK = 0, 1, 2, 0o1000, 0o2000, 0o4000
 TRACEFS = "/sys/kernel/tracing"
 CHUNK = 1 << 16
+_PROBE = re.compile(r"^(p|r\d*)[: ]")
+
+
+def is_probe(spec: str) -> bool:
+    """True for a probe definition (`p:...`, `r:...`, `r8:...`), False for the name of an event."""
+    return _PROBE.match(spec) is not None
 
 
 class TaskSyscalls:
@@ -166,18 +173,18 @@ class Session:
 
         Gives `GROUP:NAME`.  KernelError with the kernel's errno, and its own words from error_log where it has some.
         """
-        if spec[:2] in ("p:", "r:") or spec[:2] in ("p ", "r "):
+        if is_probe(spec):
             group, name = self._define_probe(spec)
         else:
-            group, _, name = spec.partition(":")
-            if not name:
-                group, name = group.partition("/")[::2]
+            group, _, name = spec.partition(":" if ":" in spec else "/")
+            if not group:
+                raise KernelError(ENOENT, f"no event is named {spec!r}")
         self.write_file(f"{TRACEFS}/events/{group}/{name}/enable", "1")
         return f"{group}:{name}"
 
     def _define_probe(self, spec: str) -> tuple[str, str]:
-        if len(spec.split()) == 1 and spec[1] == ":":  # no name, just the place
-            spec = f"{spec[0]} {spec[2:]}"
+        if len(spec.split()) == 1:  # no name, just the place
+            spec = spec.replace(":", " ", 1)
         known = set(self.read_file(f"{TRACEFS}/kprobe_events").decode().splitlines())
         try:
             self.write_file(f"{TRACEFS}/kprobe_events", spec + "\n", O_WRONLY | O_APPEND)

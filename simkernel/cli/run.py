@@ -32,6 +32,7 @@ TIME_IS_UP = {
     "host": "real time is up",
     "deadlock": "it waits for what cannot come",
 }
+SIGKILL = 9
 SIGPIPE = 13  # its reader went away: nothing worth a word
 MAX_SECONDS = 1_000_000_000
 ICANON, ECHO, ISIG = 0o2, 0o10, 0o1  # c_lflag.  include/uapi/asm-generic/termbits.h
@@ -250,11 +251,13 @@ def load_error_text(error: Any) -> str:
 
 def enable_events(machine: Any, options: Options) -> bool:
     """Turn on every --event; True when there is one."""
+    from simkernel.session import is_probe
+
     for spec in options.events:
         try:
             machine.enable_event(spec)
         except KernelError as error:
-            near = nearest_events(machine, spec) if error.errno == 2 and not spec.startswith(("p", "r")) else ""
+            near = nearest_events(machine, spec) if error.errno == errno.ENOENT and not is_probe(spec) else ""
             raise UsageError(f"--event {spec}: {errno_name(error.errno)}{near or ': ' + error.why}") from None
     return bool(options.events)
 
@@ -368,7 +371,14 @@ def run_program(
         notes.append(f"simkernel run: {command[0]}: ended, {TIME_IS_UP[result.timed_out]}")
     elif result.crash is not None and result.signal != SIGPIPE:
         notes.append("simkernel run: " + describe_crash(result.crash))
+    elif result.signal == SIGKILL:
+        notes.append(f"simkernel run: {command[0]}: killed by SIGKILL{memory_note(machine)}")
     return (EXIT_TIMEOUT if result.timed_out else result.status), result, notes
+
+
+def memory_note(machine: Any) -> str:
+    """Whether the kernel's log says that memory ran out."""
+    return " (out of memory)" if any("Out of memory" in str(line) for line in machine.kernel.log) else ""
 
 
 def check_workload(name: str) -> None:

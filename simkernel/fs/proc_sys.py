@@ -68,7 +68,7 @@ ENTRIES = (
     Entry("kernel.sched_child_runs_first", 0),
     Entry("kernel.sysrq", 0),
     Entry("kernel.tainted", 0),
-    Entry("kernel.threads-max", 4096, low=20),
+    Entry("kernel.threads-max", 2048, low=20),
     Entry("kernel.unprivileged_bpf_disabled", 2, 0o644, 0, 2, since="4.4"),
     Entry("kernel.version", "", 0o444),
     Entry("net.core.bpf_jit_enable", 1, 0o600, 0, 2),

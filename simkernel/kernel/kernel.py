@@ -128,7 +128,9 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         self.tasks: dict[int, Task] = {}
         self._by_addr: dict[int, Task] = {}
         self._pid = 0
-        self.max_threads = 4096
+        self.max_threads = self.physical.size // (
+            8 * 16384
+        )  # kernel/fork.c:set_max_threads(): an eighth of memory for stacks
         self.syscall_table: dict[int, tuple[int, int | None]] = {}
         self.syscall_counts: dict[int, int] = {}
         self.missing: dict[str, int] = {}
