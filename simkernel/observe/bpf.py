@@ -368,7 +368,7 @@ def bpf_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
     if poll is None:
         return 0x145  # POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM
     if queues is not None:
-        queues.append(k.vfs.key_queue(getattr(obj, "waiters", ("bpf-map", getattr(obj, "id", 0)))))
+        queues.append(k.vfs.key_queue(getattr(obj, "waiters", obj)))
     return int(poll())
 
 

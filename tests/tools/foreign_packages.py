@@ -19,6 +19,11 @@ PACKAGES = (
     ("busybox-static", "s390x"),
     ("busybox-static", "i386"),
     ("busybox-static", "armhf"),
+    ("libbpf-tools", "amd64"),
+    ("bpftool", "amd64"),
+    ("libc6", "arm64"),
+    ("bash", "arm64"),
+    ("libtinfo6", "arm64"),
 )
 
 
