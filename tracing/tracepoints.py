@@ -113,6 +113,7 @@ class TracepointEvent(LazyEvent):
         self.decl = decl
         self.tracepoint = tracepoint
         self._make: Callable[..., bytes] | None = None
+        self._masks: list[int] | None = None  # of the arguments' sizes
         flags, depth = HELD.get(decl.name, (0, 0))
         self.held_flags = flags if tracing.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
         self.held_depth = depth + (0 if tracing.features.preempt_count_corrected else 1)
@@ -155,8 +156,11 @@ class TracepointEvent(LazyEvent):
 
     def bpf_args(self, args: tuple[int, ...]) -> tuple[int, ...]:
         """struct bpf_context of the 3.20-rfc profile: six u64, each zero-extended from its own size."""
-        sizes = [self.tracing.size_of_type(ctype) for ctype, _ in self.decl.params]
-        values = [value & ((1 << 8 * size) - 1) for value, size in zip(args, sizes)]
+        masks = self._masks
+        if masks is None:
+            sizes = [self.tracing.size_of_type(ctype) for ctype, _ in self.decl.params]
+            masks = self._masks = [(1 << 8 * size) - 1 for size in sizes]
+        values = [value & mask for value, mask in zip(args, masks)]
         return tuple((values + [0] * 6)[:6])
 
 

@@ -6,6 +6,7 @@ or a struct pt_regs; it lives for the length of the run.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -52,6 +53,10 @@ class Attachments:
         self.k.mem.write(address, data)
         self._depth += 1
         return address
+
+    def done(self) -> None:
+        """The context that was put last is not needed any more."""
+        self._depth -= 1
 
     def run_args(self, prog: BpfProg, args: tuple[int, ...], cookie: int = 0, entry_ip: int = 0, extra: int = 0) -> int:
         """Run a program on an array of u64; a program that is already running on this CPU is not run (a miss).
@@ -251,10 +256,18 @@ class FilterProgram:
     def __init__(self, attachments: Attachments, prog: BpfProg) -> None:
         prog.get()
         self.attachments, self.prog = attachments, prog
+        mark = "<" if attachments.k.mem.byteorder == "little" else ">"
+        self.pack = struct.Struct(mark + "6Q").pack
 
     def run_args(self, args: tuple[int, ...]) -> int:
-        """Tracepoints and system calls: struct bpf_context, six arguments, unused ones 0."""
-        return self.attachments.run_args(self.prog, (*args, 0, 0, 0, 0, 0, 0)[:6])
+        """Tracepoints and system calls: struct bpf_context, six arguments, unused ones 0.  There is no recursion guard."""
+        a, b, c, d, e, f = args if len(args) == 6 else (*args, 0, 0, 0, 0, 0, 0)[:6]
+        attachments = self.attachments
+        address = attachments.context(self.pack(a & MASK64, b & MASK64, c & MASK64, d & MASK64, e & MASK64, f & MASK64))
+        try:
+            return self.prog.run(address)
+        finally:
+            attachments.done()
 
     def run_regs(self, regs: int) -> int:
         """Kprobes: struct pt_regs."""
