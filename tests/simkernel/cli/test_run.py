@@ -1,0 +1,274 @@
+"""`simkernel run` as a person meets it: what it says of bad input, its exit statuses, and that it writes nothing unasked."""
+
+from __future__ import annotations
+
+import filecmp
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+import simkernel
+from arch.errors import KernelError
+from simkernel.cli import cli
+from simkernel.program import ProgramError
+
+ROOT = Path(__file__).parents[3]
+BIN, OBJ = ROOT / "samples" / "bin", ROOT / "samples" / "obj"
+HELLO, WRITER, WRITES = BIN / "x86_64" / "hello", BIN / "x86_64" / "writer", OBJ / "x86_64" / "writes.bpf.o"
+COMMAND = [sys.executable, "-c", "import sys; sys.argv[0] = 'simkernel'; from simkernel.cli import main; main()"]
+
+
+def run(*args: object) -> Result:
+    """`simkernel run ARGS` in this process.  A traceback is a failure of the test."""
+    result = CliRunner().invoke(cli, ["run", *map(str, args)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def shell(args: list[object], **options: object) -> subprocess.CompletedProcess[bytes]:
+    """`simkernel run ARGS` as a process of its own, for what needs real streams."""
+    return subprocess.run([*COMMAND, "run", *map(str, args)], cwd=ROOT, timeout=60, **options)  # type: ignore[call-overload,no-any-return]
+
+
+@pytest.mark.parametrize(
+    ("args", "sentence"),
+    [
+        ([], "no program given"),
+        (["nosuch-program"], "not found on PATH"),
+        (["./nosuch"], "no such file"),
+        (["/"], "is a directory"),
+        (["/dev/null"], "not a regular file"),
+        ([BIN / "s390x" / "hello"], "use --arch s390x"),
+        ([WRITES], "built for bpf"),
+        (["--kernel", "abc", HELLO], "not a kernel version"),
+        (["--kernel", "7.0", HELLO], "no kernel version 7.0"),
+        (["--kernel", "2.6", HELLO], "no kernel version 2.6"),
+        (["--kernel", "4.21", HELLO], "no kernel version 4.21"),
+        (["--timeout", "nan", HELLO], "--timeout nan"),
+        (["--timeout", "-1", HELLO], "--timeout -1"),
+        (["--host-timeout", "1e300", HELLO], "--host-timeout 1e300"),
+        (["--out", "", HELLO], "--out ''"),
+        (["--out", HELLO, HELLO], "not a directory"),
+        (["--out", "/proc/nosuch", HELLO], "No such file"),
+        (["--bind", "/tmp", HELLO], "HOST:GUEST"),
+        (["--bind", "/nosuch:/in", HELLO], "does not exist"),
+        (["--bind", "/tmp:in", HELLO], "has to begin with /"),
+        (["--bind", "/tmp:/in:xx", HELLO], "HOST:GUEST"),
+        (["--bind", "/tmp:/in/../..", HELLO], "root cannot be covered"),
+        (["--bind", "/tmp:/etc/hostname", HELLO], "ENOTDIR"),
+        (["--env", "=x", HELLO], "NAME=VALUE"),
+        (["--workload", "nosuch"], "no workload named 'nosuch'"),
+        (["--workload", "disk", HELLO], "not both"),
+        (["--bpf", "/nosuch", HELLO], "no such file"),
+        (["--bpf", HELLO, HELLO], "not a valid eBPF object"),
+        (["--bpf", OBJ / "s390x" / "writes.bpf.o", HELLO], "big endian"),
+        (["--kernel", "4.1", "--bpf", WRITES, HELLO], "invalid func 14"),
+        (["--event", "", HELLO], "no such event"),
+        (["--event", "sched:sched_swich", HELLO], "near: sched:sched_switch"),
+        (["--event", "power:foo", HELLO], "no such event"),
+        (["--event", "p:nosuch", HELLO], "Invalid probed address or symbol"),
+        (["--event", "p:x vfs_write %zz", HELLO], "Invalid register name"),
+    ],
+)
+def test_bad_input_is_a_sentence_and_status_2(args: list[object], sentence: str) -> None:
+    result = run(*args)
+    assert result.exit_code == 2
+    assert sentence in result.stderr
+    assert result.stderr.startswith("simkernel run: ")
+
+
+def test_an_unknown_function_in_an_object_gets_near_names(tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.bpf.o"
+    wrong.write_bytes(WRITES.read_bytes().replace(b"vfs_write", b"vfs_wrote"))
+    result = run("--bpf", wrong, HELLO)
+    assert result.exit_code == 2
+    assert "did you mean vfs_write" in result.stderr
+
+
+def test_the_exit_status_is_the_programs(busybox: str) -> None:
+    assert run(busybox, "sh", "-c", "exit 7").exit_code == 7
+    assert run(busybox, "nosuch-applet").exit_code == 127
+
+
+def test_a_crash_is_told_and_the_maps_are_printed(busybox: str) -> None:
+    result = run("--json", "--bpf", WRITES, busybox, "sh", "-c", "echo before; kill -SEGV $$")
+    assert result.exit_code == 128 + 11
+    assert "killed by SIGSEGV at address" in result.stderr
+    assert "RIP: " in result.stderr
+    document = json.loads(result.stdout)
+    assert document["crash"]["signal"] == 11
+    assert document["maps"][str(WRITES)]["sizes"]
+
+
+def test_other_signals_are_one_line_and_sigpipe_none(busybox: str) -> None:
+    killed = run(busybox, "sh", "-c", "kill -TERM $$")
+    assert (killed.exit_code, killed.stderr) == (143, f"simkernel run: {Path(busybox).name}[100]: killed by SIGTERM\n")
+    assert run(busybox, "sh", "-c", "kill -KILL $$").stderr == f"simkernel run: {busybox}: killed by SIGKILL\n"
+    piped = run(busybox, "sh", "-c", "kill -PIPE $$")
+    assert (piped.exit_code, piped.stderr) == (141, "")
+
+
+def test_time_limits_end_a_program(busybox: str) -> None:
+    endless = run("--timeout", "0.001", busybox, "sh", "-c", "while :; do :; done")
+    assert (endless.exit_code, "virtual time is up" in endless.stderr) == (124, True)
+    real = run("--host-timeout", "0.3", busybox, "sh", "-c", "while :; do :; done")
+    assert (real.exit_code, "real time is up" in real.stderr) == (124, True)
+    assert run("--timeout", "0.0001", "--workload", "disk").exit_code == 124
+
+
+def test_a_full_file_system_is_an_errno_of_the_program(busybox: str) -> None:
+    result = run("--json", busybox, "dd", "if=/dev/zero", "of=/tmp/x", "bs=1M")
+    assert result.exit_code == 1
+    assert "No space left on device" in json.loads(result.stdout)["stderr"]
+
+
+def test_a_bind_over_bin_leaves_the_hosts_directory_alone(tmp_path: Path, busybox: str) -> None:
+    """The program that the machine gets is not written into, nor replaces, what the host has there."""
+    (tmp_path / "busybox").write_text("the host's own")
+    for mode in ("", ":rw"):
+        result = run("--json", "--bind", f"{tmp_path}:/bin{mode}", busybox, "ls", "/bin")
+        assert (result.exit_code, json.loads(result.stdout)["stdout"]) == (0, "busybox\n")
+    assert [p.name for p in tmp_path.iterdir()] == ["busybox"]
+    assert (tmp_path / "busybox").read_text() == "the host's own"
+
+
+def test_a_bind_makes_no_directory_in_another_bind(tmp_path: Path) -> None:
+    result = run("--bind", f"{tmp_path}:/in", "--bind", f"{tmp_path}:/in/sub", HELLO)
+    assert (result.exit_code, "EROFS" in result.stderr) == (2, True)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_same_command_gives_the_same_files(tmp_path: Path) -> None:
+    """Whatever the hash seed and the number of host cores."""
+    trees = []
+    for name, hash_seed in (("one", "1"), ("two", "77")):
+        args = ["--out", tmp_path / name, "--cpus", 4, "--seed", 5, "--strace", "--event", "sched:sched_switch"]
+        shell([*args, "--bpf", WRITES, "--", WRITER], env={**os.environ, "PYTHONHASHSEED": hash_seed}, check=True)
+        trees.append(tmp_path / name)
+    names = sorted(p.name for p in trees[0].iterdir())
+    assert names == ["maps.txt", "result.json", "stats.txt", "stderr", "stdout", "strace.txt", "trace.txt"]
+    assert filecmp.cmpfiles(*trees, names, shallow=False) == (names, [], [])
+
+
+# ---- streams ----
+
+
+def test_bytes_pass_through(busybox: str) -> None:
+    data = bytes(range(256)) * 1000
+    result = shell([busybox, "cat"], input=data, capture_output=True)
+    assert (result.returncode, result.stdout, result.stderr) == (0, data, b"")
+
+
+def test_a_closed_reader_is_sigpipe_for_the_program(busybox: str) -> None:
+    child = subprocess.Popen(
+        [*COMMAND, "run", busybox, "yes"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    assert child.stdout is not None and child.stderr is not None
+    assert child.stdout.readline() == b"y\n"
+    child.stdout.close()
+    assert child.stderr.read() == b""
+    assert child.wait(60) == 141
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full on this host")
+def test_a_full_disk_is_said_to_the_program_and_to_the_person(busybox: str) -> None:
+    with open("/dev/full", "wb") as full:
+        program = shell([busybox, "echo", "hi"], stdout=full, stderr=subprocess.PIPE)
+        trace = shell(["--event", "syscalls:sys_enter_write", HELLO], stdout=full, stderr=subprocess.PIPE)
+    assert (program.returncode, b"No space left on device" in program.stderr) == (1, True)
+    assert trace.returncode == 2
+    assert trace.stderr == b"simkernel run: cannot write the results: No space left on device\n"
+
+
+def test_closed_standard_streams_are_dev_null() -> None:
+    result = shell([HELLO], stderr=subprocess.PIPE, preexec_fn=lambda: (os.close(0), os.close(1)))
+    assert (result.returncode, result.stderr) == (0, b"")
+
+
+def test_ctrl_c_is_quiet(busybox: str) -> None:
+    loop = [busybox, "sh", "-c", "echo on; while :; do :; done"]
+    child = subprocess.Popen([*COMMAND, "run", *loop], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    assert child.stdout is not None and child.stderr is not None
+    assert child.stdout.readline() == b"on\n"
+    time.sleep(0.1)
+    child.send_signal(signal.SIGINT)
+    assert child.wait(60) == 130
+    assert child.stderr.read() == b""
+
+
+def test_a_shell_on_a_terminal_answers_line_by_line(busybox: str) -> None:
+    import pty
+
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.chdir(ROOT)
+        os.execv(COMMAND[0], [*COMMAND, "run", busybox, "sh"])
+    os.set_blocking(fd, True)
+    seen = b""
+
+    def until(mark: bytes) -> None:
+        nonlocal seen
+        while mark not in seen:
+            seen += os.read(fd, 4096)
+        seen = seen.partition(mark)[2]
+
+    until(b"# ")
+    os.write(fd, b"read x; echo got-$x\n")
+    until(b"\n")
+    os.write(fd, b"it\n")
+    until(b"got-it")
+    os.write(fd, b"exit 5\n")
+    until(b"exit 5")
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 5
+    os.close(fd)
+
+
+# ---- damaged programs ----
+
+
+def damaged(data: bytes, rng: random.Random) -> bytes:
+    """A program with bits or header bytes changed, or its end missing."""
+    out = bytearray(data)
+    kind = rng.randrange(3)
+    if kind == 0:
+        return bytes(out[: rng.randrange(len(out))])
+    for _ in range(rng.randint(1, 4) if kind == 1 else rng.randint(1, 40)):
+        at = rng.randrange(64 + 56 * 6) if kind == 1 else rng.randrange(len(out))
+        out[at] = rng.choice((0, 1, 0x7F, 0x80, 0xFF)) if kind == 1 else out[at] ^ 1 << rng.randrange(8)
+    return bytes(out)
+
+
+def run_damaged(arch: str, seed: int, count: int, tmp_path: Path) -> int:
+    """Install and run so many; anything but a refusal or an end of the program is an exception here."""
+    rng = random.Random(seed)
+    original = (BIN / arch / "hello").read_bytes()
+    m = simkernel.boot(arch=arch)
+    path, ran = tmp_path / "damaged", 0
+    for _ in range(count):
+        path.write_bytes(damaged(original, rng))
+        try:
+            m.run([m.install(path)], timeout_virtual_ns=5_000_000, timeout_host_s=2)
+            ran += 1
+        except (ProgramError, KernelError):
+            continue
+    return ran
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "s390x"])
+def test_damaged_programs_are_refused_or_end(arch: str, tmp_path: Path) -> None:
+    assert run_damaged(arch, 3, 40, tmp_path) > 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "riscv64", "s390x", "i386", "arm"])
+def test_many_damaged_programs_are_refused_or_end(arch: str, tmp_path: Path) -> None:
+    assert run_damaged(arch, 11, 1500, tmp_path) > 100
