@@ -10,7 +10,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test lint docs bench soundness clean
+.PHONY: venv demo test test-slow lint docs bench soundness clean
 
 venv: $(VENV)/.installed
 
@@ -34,10 +34,6 @@ test: venv
 # Long proofs, fuzz loops and sweeps, which the ordinary tests leave out.
 test-slow: venv
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests
-
-# 20,000 fresh random programs: what the verifier accepts must run without an invalid access.
-soundness: venv
-	$(BIN)/python -m bench.soundness 20000
 
 lint: venv
 	$(BIN)/ruff format --check .
