@@ -268,3 +268,41 @@ def writer_and_child(count):
         yield u.wait4(-1, 0, 0, 0)
 
     return program
+
+
+HELPERS = """
+    r6 = *(u64 *)(r1 +16)           ; arg3: count
+    r7 = *(u64 *)(r1 +8)            ; arg2: buf
+    r1 = 0x0a756c25206e656c ll      ; "len %lu\\n"
+    *(u64 *)(r10 -16) = r1
+    *(u64 *)(r10 -8) = 0
+    r1 = r10
+    r1 += -16
+    r2 = 9
+    r3 = r6
+    call 11                         ; printk
+    call 10                         ; dump_stack
+    r1 = r7
+    call 8                          ; fetch_u8
+    if r0 == 120 goto kept          ; 'x'
+    r0 = 0
+    exit
+  kept:
+    call 12                         ; ktime_get_ns
+    r0 = 1
+    exit
+"""
+
+
+def test_helpers_of_that_tree(box, task):
+    fd = open_filter(task, WRITE)
+    task.write_fd(fd, b"bpf-%d" % load(task, HELPERS))
+    task.write_file("/dev/null", "xyz")
+    task.write_file("/dev/null", "abcdef")
+    event_of(box, WRITE).filter_program.release()
+    event_of(box, WRITE).filter_program = None
+    event_of(box, WRITE).set_enabled(False)
+    text = box.trace_pipe()
+    assert "len 3\n" in text and "len 6\n" in text
+    assert text.count("<stack trace>") == 2
+    assert text.count("sys_write(fd:") == 1  # the one that begins with x
