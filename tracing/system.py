@@ -181,6 +181,9 @@ class Tracing:
         flags, depth = 0, 0
         if event is not None:
             flags, depth = event.held_flags, event.held_depth + 1
+            held = next((getattr(probe, "held_flags", 0) for probe in getattr(event, "probes", ())), 0)
+            if held:  # a kprobe's handler before 5.10: interrupts off, and one preempt_disable()
+                flags, depth = flags | held, depth + 1
         if features.bpf_trace_event:
             depth += 1  # the helper's buffers
             if not features.printk_lock_gone:

@@ -79,7 +79,7 @@ def packets_by_lo(text, tool, before):
 
 def check_v41_tracex1(text, tool, before):
     for line in packets_by_lo(text, tool, before):
-        assert re.fullmatch(r" +ping-\d+ +\[000\] \S{4} +\d+\.\d{6}: : skb [0-9a-f]+ len 84", line)
+        assert re.fullmatch(r" +ping-\d+ +\[000\] d\.s2 +\d+\.\d{6}: : skb [0-9a-f]+ len 84", line)
 
 
 def check_rfc_tracex1(text, tool, before):
