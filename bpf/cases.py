@@ -67,17 +67,69 @@ def read_cases(path: Path) -> CaseFile:
     return parse_cases(content, str(path))
 
 
+# What the fields of a case have to be, where it has them.
+FIELD_TYPES: dict[str, type | tuple[type, ...]] = {
+    "insns": (str, list),
+    "prog_type": int,
+    "prog_flags": int,
+    "attach_type": int,
+    "attach": list,
+    "func_info": list,
+    "maps": (dict, list),
+    "kfuncs": dict,
+    "runs": list,
+    "ret": int,
+    "log": str,
+    "log_level": int,
+    "log_size": int,
+    "log_len": int,
+    "log_tail": str,
+    "log0": (str, type(None)),  # not kept where it was too long
+    "log1": (str, type(None)),
+    "log2": (str, type(None)),
+    "verifier_ret": int,
+    "verifier_log": str,
+    "answer": dict,
+    "answer_unprivileged": dict,
+}
+
+
+def check_row(row: Any, name: str) -> Row:
+    """One case, its fields of the types they should be; CaseError names the first that is not."""
+    if not (isinstance(row, dict) and "insns" in row and "prog_type" in row):
+        raise CaseError(f"{name}: a case needs insns and prog_type")
+    check_fields(row, title(row), name)
+    for run in row.get("runs") or ():
+        if not isinstance(run, dict):
+            raise CaseError(f"{name}: case {title(row)}: a run has to be an object, not {run!r:.40}")
+    for key in ("answer", "answer_unprivileged"):
+        if row.get(key) is not None:
+            check_fields({"ret": None, **row[key], "runs": None}, f"{title(row)}: {key}", name)
+    return row
+
+
+def check_fields(row: Row, case: str, name: str) -> None:
+    """Objects and lists may be null, numbers and texts may not."""
+    for key, value in row.items():
+        wanted = FIELD_TYPES.get(key)
+        optional = value is None and wanted not in (int, str)
+        if wanted is not None and not optional and not isinstance(value, wanted):
+            raise CaseError(f"{name}: case {case}: {key} cannot be {value!r:.40}")
+
+
 def parse_cases(content: Any, name: str = "cases") -> CaseFile:
     """The cases of decoded JSON."""
     maps: dict[str, Row] = {}
     if isinstance(content, dict) and "header" in content:
         rows = [row for key, part in content.items() if key != "header" and isinstance(part, list) for row in part]
-        return CaseFile("4.1", rows)
+        return CaseFile("4.1", [check_row(row, name) for row in rows])
     if isinstance(content, dict) and "cases" in content:
         maps, content = content.get("maps", {}), content["cases"]
     rows = content if isinstance(content, list) else [content]
-    if not all(isinstance(row, dict) and "insns" in row and "prog_type" in row for row in rows):
-        raise CaseError(f"{name}: a case needs insns and prog_type")
+    for row in rows:
+        check_row(row, name)
+    if not isinstance(maps, dict):
+        raise CaseError(f"{name}: maps has to be an object")
     if rows and isinstance(rows[0]["insns"], list):
         return CaseFile("4.1", rows)
     for number, row in enumerate(rows):

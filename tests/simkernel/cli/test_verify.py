@@ -1,0 +1,94 @@
+"""`simkernel verify`: verdicts and exit statuses, and case files that are not as they should be."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from simkernel.cli import cli
+
+ROOT = Path(__file__).parents[3]
+OBJ = ROOT / "samples" / "obj"
+DATA = ROOT / "tests" / "data"
+
+
+def verify(*args: object) -> Result:
+    """`simkernel verify ARGS` in this process.  A traceback is a failure of the test."""
+    result = CliRunner().invoke(cli, ["verify", *map(str, args)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def test_an_object_program_by_program() -> None:
+    result = verify("--json", OBJ / "x86_64" / "writes.bpf.o")
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(row["name"], row["ret"]) for row in rows] == [("write_begins", 0), ("write_ends", 0)]
+    assert result.exit_code == 0
+
+
+def test_a_rejected_object_is_status_1_with_the_log() -> None:
+    result = verify(OBJ / "x86_64" / "writes.bpf.o", "--kernel", "4.1")
+    assert result.exit_code == 1
+    assert "rejected: EINVAL" in result.stdout
+    assert "invalid func 14" in result.stdout
+
+
+def test_another_architecture() -> None:
+    assert verify(OBJ / "s390x" / "writes.bpf.o", "--arch", "s390x").exit_code == 0
+
+
+@pytest.mark.parametrize("name", ["/nosuch", "/", ROOT / "README.md", ROOT / "samples" / "bin" / "x86_64" / "hello"])
+def test_what_is_no_object_is_status_2(name: object) -> None:
+    result = verify(name)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+
+
+GOOD = {"id": 1, "prog_type": 1, "insns": "b7000000000000009500000000000000", "answer": {"ret": 0}}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "{", "[1, 2]", '{"cases": [{"id": 1}]}', '{"cases": 3}', "\x1f\x8bxx"]
+    + [
+        json.dumps({"maps": {}, "cases": [{**GOOD, **change}]})
+        for change in ({"insns": "zz"}, {"insns": "b7"}, {"insns": 3}, {"runs": [None]}, {"runs": 1}, {"answer": "x"},
+                       {"answer": {}}, {"kfuncs": [1]}, {"prog_type": "x"}, {"maps": {"nosuch": [0]}}, {"log": 5})
+    ],
+)  # fmt: skip
+def test_a_broken_case_file_is_one_line(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "cases.json"
+    path.write_text(text, encoding="latin-1")
+    result = verify("--cases", path)
+    assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
+
+
+def test_agreement_and_difference(tmp_path: Path) -> None:
+    path = tmp_path / "cases.json"
+    path.write_text(json.dumps([GOOD]))
+    assert verify("--cases", path).exit_code == 0
+    path.write_text(json.dumps([{**GOOD, "answer": {"ret": -13}}]))
+    result = verify("--cases", path)
+    assert result.exit_code == 1
+    assert "the real kernel says EACCES" in result.stderr
+
+
+@pytest.mark.parametrize("name", ["verifier_6_1_given", "verifier_logs_4_1_given", "test_verifier_4_1"])
+def test_recorded_cases_with_one_wrong_field(name: str, tmp_path: Path) -> None:
+    """Whatever a field holds: an answer or a refusal, no traceback."""
+    content = json.loads(gzip.decompress((DATA / f"{name}.json.gz").read_bytes()))
+    key = None if isinstance(content, list) else next(k for k, v in content.items() if isinstance(v, list))
+    rows = content if key is None else content[key]
+    rng, path = random.Random(4), tmp_path / "case.json"
+    wrong: list[Any] = [None, -1, "zz", "", [], {}, 1 << 70, 3.5, [None], [1, "x"], True, {"a": 1}]
+    for _ in range(15):
+        row = dict(rng.choice(rows))
+        row[rng.choice(list(row))] = rng.choice(wrong)
+        path.write_text(json.dumps([row] if key is None else {**content, key: [row]}))
+        assert verify("--cases", path, "--run").exit_code in (0, 1, 2)
