@@ -29,6 +29,10 @@ def dump(arch: str, kernel: str, form: str, out: Path | None) -> None:
 
     types = vmlinux(booted(arch, kernel))
     if out is not None:
-        out.write_bytes(types.encode())
+        try:
+            out.write_bytes(types.encode())
+        except OSError as error:
+            print(f"simkernel btf dump: {out}: {error.strerror}", file=sys.stderr)
+            raise SystemExit(2) from None
         return
     sys.stdout.write(dump_c(types) if form == "c" else dump_raw(types))

@@ -12,6 +12,11 @@ from arch.architecture import NAMES
 SAMPLES = Path(__file__).resolve().parents[2] / "samples"
 
 
+def observers(arch: str) -> list[Path]:
+    """The BPF program of the demo; the 32-bit machines have the one that only counts sizes."""
+    return [SAMPLES / "obj" / arch / f"{name}.bpf.o" for name in ("writes", "sizes")]
+
+
 @click.command()
 @click.option("--arch", type=click.Choice(NAMES), default="x86_64", show_default=True, help="The machine's CPUs.")
 def demo(arch: str) -> None:
@@ -19,7 +24,7 @@ def demo(arch: str) -> None:
     from simkernel.cli.run import Options, UsageError, execute
 
     program = SAMPLES / "bin" / arch / "writer"
-    observer = SAMPLES / "obj" / arch / "writes.bpf.o"
+    observer = next((path for path in observers(arch) if path.exists()), observers(arch)[0])
     for path in (program, observer):
         if not path.exists():
             print(f"simkernel demo: {path} is missing; run it from a checkout of the project", file=sys.stderr)
