@@ -11,7 +11,7 @@ from arch.errors import EAGAIN, EFAULT, EINVAL, ENOSPC, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import File, Inode
-from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.kfunc import kernel_function
 
 ZEROS = bytes(65536)
 
@@ -145,20 +145,6 @@ def random_write(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
     """Entropy is taken and forgotten: runs must repeat."""
     k.copy_from_user(buf, min(count, 1 << 20))
     return count
-
-
-@syscall("getrandom", "char *ubuf, size_t len, unsigned int flags", source="drivers/char/random.c")
-def sys_getrandom(k: Any, ubuf: int, length: int, flags: int) -> int:
-    """getrandom(2)."""
-    if flags & ~7 or flags & 6 == 6:
-        return -EINVAL
-    length = min(length, 1 << 25)
-    done = 0
-    while done < length:
-        step = min(65536, length - done)
-        k.copy_to_user(ubuf + done, k.random.randbytes(step))
-        done += step
-    return done
 
 
 # --- /dev/kmsg ---

@@ -66,7 +66,7 @@ def sys_sysinfo(k: Kernel, info: int) -> int:
     return 0
 
 
-@syscall("getrandom", "char *buf, size_t count, unsigned int flags", source="drivers/char/random.c", since="3.17")
+@syscall("getrandom", "char *ubuf, size_t len, unsigned int flags", source="drivers/char/random.c", since="3.17")
 def sys_getrandom(k: Kernel, buf: int, count: int, flags: int) -> int:
     """Bytes from the machine's seed.  EINVAL, EFAULT."""
     if flags & ~7 or flags & 6 == 6:
