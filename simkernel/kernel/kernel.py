@@ -159,6 +159,7 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         self._vdso_page: int | None = None
         self._scratch: int = self.mem.alloc(64)
         self._dead: list[Task] = []
+        self.newborn_mm: Mm | None = None  # a child's, while fork copies breakpoints
         self.hooks: Any = None  # uprobes' view of address spaces
         self.user: Any = UserMemory(AddressSpace(self.physical, 0x1000, self.arch.byteorder))
         self.powered_off = False
@@ -739,7 +740,9 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
         mm = old.dup(AddressSpace(self.physical, self.layout.task_size, self.arch.byteorder))
         self._attach_mm(mm)
         if self.hooks is not None:
+            self.newborn_mm = mm  # no task has it yet
             self.hooks.dup_mm(old, mm)
+            self.newborn_mm = None
         return mm
 
     def set_mm(self, task: Task, mm: Mm | None) -> None:

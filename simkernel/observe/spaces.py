@@ -57,6 +57,8 @@ class Spaces:
             mm = self.k.tasks[pid].mm
             if mm is not None:
                 out[mm] = None
+        if self.k.newborn_mm is not None:
+            out[self.k.newborn_mm] = None
         return list(out)
 
     def mappings(self, inode: Any) -> Sequence[tuple[Hashable, int, int, int, bool]]:
