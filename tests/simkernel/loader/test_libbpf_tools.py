@@ -12,14 +12,18 @@ RIGHT = [
     "biopattern",
     "biotop",
     "bitesize",
+    "capable",
     "cpudist",
+    "execsnoop",
     "exitsnoop",
+    "filelife",
     "filetop",
     "fsdist",
     "fsslower",
     "funclatency",
     "gethostlatency",
     "hardirqs",
+    "mountsnoop",
     "offcputime",
     "opensnoop",
     "runqlat",
@@ -27,6 +31,7 @@ RIGHT = [
     "sigsnoop",
     "softirqs",
     "solisten",
+    "statsnoop",
     "syscount",
     "tcpconnect",
     "tcpconnlat",
@@ -39,7 +44,18 @@ RIGHT = [
     "vfsstat",
     "wakeuptime",
 ]
-ATTACHED = ["bashreadline", "cpufreq", "drsnoop", "javagc", "ksnoop", "llcstat", "runqlen", "slabratetop"]
+ATTACHED = [
+    "bashreadline",
+    "cpufreq",
+    "drsnoop",
+    "javagc",
+    "klockstat",
+    "ksnoop",
+    "llcstat",
+    "oomkill",
+    "runqlen",
+    "slabratetop",
+]
 pytestmark = pytest.mark.skipif(not OBJECTS, reason="the package cannot be had here")
 
 
