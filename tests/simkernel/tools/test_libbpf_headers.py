@@ -21,6 +21,8 @@ from simkernel.observe.btf import vmlinux
 HERE = Path(__file__).parent / "programs"
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
 ASM = Path("/usr/include/x86_64-linux-gnu")
+ASM_LIBRARIES = Path("/usr/lib/x86_64-linux-gnu")
+DATA = Path(__file__).resolve().parents[2] / "data"
 SDT = [ASM / "sys" / "sdt.h", ASM / "sys" / "sdt-config.h"]
 # ours: (BPF target, __TARGET_ARCH_, target of user programs)
 ARCHES = {
@@ -97,3 +99,35 @@ def test_places_of_arguments_children_and_semaphores(arch, flags, kernel, tmp_pa
             link.destroy()
         assert machine.run([path]).stdout == b"4 0 0\n2 0 0\n"
         assert bss.plain == 7
+
+
+@pytest.mark.skipif(
+    not all(
+        [
+            shutil.which("gcc"),
+            *((ASM_LIBRARIES / name).exists() for name in ("libbpf.a", "libelf.a", "libz.a")),
+            SDT[0].exists(),
+        ]
+    ),
+    reason="needs gcc, systemtap-sdt-dev and the static libraries libbpf, libelf and zlib",
+)
+@pytest.mark.parametrize("kernel", ["6.1", "5.10"])
+def test_libbpf_itself_answers_as_on_linux(kernel, tmp_path):
+    """Debian's libbpf in a static program, unmodified: what it attached and every byte the probes counted.
+
+    The recorded answer is a real 6.1's, to the same three files. The map of argument specifications is left out of it,
+    since the compiler chooses where arguments lie; all other bytes are the program's own.
+    """
+    for name, libraries in (("loader", ["-lbpf", "-lelf", "-lz"]), ("places", [])):
+        subprocess.run(["gcc", "-static", "-O0", "-w", HERE / f"{name}.c", "-o", tmp_path / name, *libraries],
+                       check=True, capture_output=True)  # fmt: skip
+    with closing(simkernel.boot(kernel=kernel, binds=[(str(tmp_path), "/given", False)])) as machine:
+        program = machine.install(str(tmp_path / "places"))
+        bpf_object(machine, "x86_64", "places.bpf.c", tmp_path)
+        result = machine.run(["/given/loader", "/given/places.bpf.c.o", program])
+        lines = result.stdout.decode().splitlines(keepends=True)
+    recorded = (DATA / "libbpf_places_6_1.txt").read_text()
+    if kernel == "5.10":  # no BPF cookie: .kconfig's LINUX_HAS_BPF_COOKIE is 0, and the probes are found by address
+        recorded = recorded.replace("places.kconfig 00000000: 01\n", "")
+        assert any(line.startswith("__bpf_usdt_ip_to_spec_id") for line in lines)
+    assert "".join(line for line in lines if not line.startswith("__bpf_")) == recorded
