@@ -24,6 +24,8 @@ PACKAGES = (
     ("libc6", "arm64"),
     ("bash", "arm64"),
     ("libtinfo6", "arm64"),
+    ("musl", "amd64"),
+    ("musl", "arm64"),
 )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import importlib.util
+import subprocess
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -50,3 +53,19 @@ def test_programs_of_a_given_root_on_arm64():
         environment = {"LD_LIBRARY_PATH": "/opt/lib/aarch64-linux-gnu"}
         result = machine.run([bash, "-c", 'for i in 1 2 3; do echo $((i*i)); done; echo "$HOSTTYPE"'], env=environment)
         assert (result.status, result.stdout) == (0, b"1\n4\n9\naarch64\n")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("ziglang") is None, reason="needs ziglang")
+@pytest.mark.parametrize(("arch", "debian", "target"), [("x86_64", "amd64", "x86_64"), ("arm64", "arm64", "aarch64")])
+def test_a_position_independent_program_of_musl(arch, debian, target, tmp_path):
+    """Linked by zig, started by the musl loader of Debian's package."""
+    root = foreign_packages.path("musl", debian)
+    if root is None:
+        pytest.skip("Debian's musl was not fetched (tests/tools/foreign_packages.py)")
+    source, program = Path(__file__).parent / "programs" / "dynamic.c", tmp_path / "dynamic"
+    subprocess.run(
+        [sys.executable, "-m", "ziglang", "cc", "-target", f"{target}-linux-musl", "-O1", "-fno-sanitize=all",
+         "-dynamic", "-fPIE", "-pie", source, "-o", program], check=True, capture_output=True)  # fmt: skip
+    with closing(simkernel.boot(arch=arch, binds=[(str(root / "lib"), "/lib", False)])) as machine:
+        result = machine.run([machine.install(str(program)), "a", "b"], env={"COLOUR": "green"})
+        assert (result.status, result.stdout) == (0, b"42 3 green 3\n"), result.stderr
