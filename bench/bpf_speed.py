@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable
 
 from arch.memory import FlatMemory
-from bpf.asm import assemble
-from bpf.interpreter import Program, new_registers
-from bpf.load import LoadAttr, prog_load
+from bpf.core.load import LoadAttr, prog_load
+from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
-from bpf.testhost import TestHost
+from bpf.run.interpreter import Program, new_registers
+from bpf.testing.host import TestHost
 from bpf.verifier.api import VerifyRequest
-from bpf.verifier.classic import verify
+from bpf.verifier.classic.verifier import verify
 
 REPETITIONS = 3
 

@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable
 
 import simkernel
-from bpf.asm import assemble
+from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import BPF_PROG_TYPE_TRACING_FILTER, DEBUGFS, bpf_prog_load
 from bpf.loader.sys import O_WRONLY
 

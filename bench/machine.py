@@ -114,7 +114,7 @@ def probed(loop: Loop, counter: bool) -> float:
     """Nanoseconds of a getppid with a kprobe on it: no program, or one that counts in a hash map."""
     symbol = loop.machine.kernel.syscall_symbols["getppid"]
     if not counter:
-        from tracing.kprobes import Kprobe
+        from tracing.probes.kprobes import Kprobe
 
         probe = Kprobe(lambda regs: None, symbol)
         loop.machine.kernel.tracing.kprobes.register(probe)

@@ -9,8 +9,8 @@ import resource
 import time
 
 from bpf import uapi
-from bpf.asm import assemble
-from bpf.insn import Insn
+from bpf.isa.asm import assemble
+from bpf.isa.insn import Insn
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
 

@@ -1,7 +1,7 @@
 """Numbers of include/uapi/linux/bpf.h, as of Linux 6.1, under the kernel's names.
 
 Plain integers, so that they are quick to compare; the `*_NAMES` tables at the end give a number's name back.
-Which kernel version knows which of them is in `bpf/features.py`.
+Which kernel version knows which of them is in `bpf/versions/features.py`.
 """
 
 from __future__ import annotations

@@ -18,8 +18,8 @@ from bpf.loader.errors import LoadError
 from bpf.loader.object import BpfObject
 from bpf.loader.program import Program
 from bpf.loader.sys import Task
-from bpf.syscall import bpf
-from bpf.testhost import TestHost
+from bpf.syscall.sys_bpf import bpf
+from bpf.testing.host import TestHost
 
 Version = tuple[int, int]
 MAX_MAPS_BYTES = 256 << 20

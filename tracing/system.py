@@ -13,19 +13,19 @@ from typing import Any
 
 from arch.datamodel import CHAR_IS_UNSIGNED
 from tracing import features as feature_table
-from tracing.assign import Reader
-from tracing.event import FIRST_TYPE, FIRST_TYPE_OLD, EventRegistry, TraceEvent, print_context_of
-from tracing.fields import BASE_TYPES, Field
-from tracing.function import FunctionTracer
-from tracing.host import TRACE_FLAG_IRQS_OFF, TraceHost, UserSpaces
-from tracing.kprobes import Kprobes
-from tracing.perf import PerfCore
-from tracing.probe_events import ProbeEvents
-from tracing.syscall_events import SyscallTable
-from tracing.trace import IP_TRACE_PRINTK, TRACE_BPRINT, TraceArray
-from tracing.tracefs import TraceFs
-from tracing.tracepoints import Tracepoint, install
-from tracing.uprobes import Uprobes
+from tracing.buffer.trace import IP_TRACE_PRINTK, TRACE_BPRINT, TraceArray
+from tracing.events.syscalls import SyscallTable
+from tracing.face import TRACE_FLAG_IRQS_OFF, TraceHost, UserSpaces
+from tracing.files.tracefs import TraceFs
+from tracing.perf.core import PerfCore
+from tracing.probes.kprobes import Kprobes
+from tracing.probes.probe_events import ProbeEvents
+from tracing.probes.uprobes import Uprobes
+from tracing.record.assign import Reader
+from tracing.record.event import FIRST_TYPE, FIRST_TYPE_OLD, EventRegistry, TraceEvent, print_context_of
+from tracing.record.fields import BASE_TYPES, Field
+from tracing.record.tracepoints import Tracepoint, install
+from tracing.tracers.function import FunctionTracer
 
 SCRATCH_SIZE = 8192  # PERF_MAX_TRACE_SIZE
 ERROR_LOG_ENTRIES = 8

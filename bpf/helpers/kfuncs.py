@@ -1,6 +1,6 @@
 """Kernel functions that programs call by BTF id: net/bpf/test_run.c, kernel/trace/bpf_trace.c and others of 6.1.
 
-Registered like helpers, under their own names; the verifier's table of them is bpf/verifier/kfuncs.py.
+Registered like helpers, under their own names; the verifier's table of them is bpf/verifier/calls/kfuncs.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """What programs on packets call: bytes, checksums, headers, redirection.  net/core/filter.c of Linux 6.1.
 
 Each function is the kernel function of that name, `f(rt, r1, ..., r5)`: registers as unsigned 64-bit numbers in,
-a number (or -errno) out.  Packets are linear (bpf/skbuff.py), there is no tunnel, no IPsec state and no socket but the
+a number (or -errno) out.  Packets are linear (bpf/packet/skbuff.py), there is no tunnel, no IPsec state and no socket but the
 packet's own; what asks for one gets the kernel's answer for "there is none".
 """
 
@@ -26,14 +26,14 @@ from arch.errors import (
     EOPNOTSUPP,
 )
 from bpf.helpers import helper
-from bpf.net_checksum import (
+from bpf.packet.checksum import (
     csum_add,
     csum_partial,
     csum_replace2,
     csum_replace4,
     csum_replace_by_diff,
 )
-from bpf.skbuff import (
+from bpf.packet.skbuff import (
     CHECKSUM_COMPLETE,
     CHECKSUM_NONE,
     CHECKSUM_PARTIAL,

@@ -11,7 +11,7 @@ from weakref import WeakKeyDictionary
 
 from arch.errors import EINVAL, ENOENT, ENOPROTOOPT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
 from bpf.helpers import helper
-from bpf.skbuff import AF_INET6, SkBuff, Sock
+from bpf.packet.skbuff import AF_INET6, SkBuff, Sock
 from bpf.verifier.rewrite.kernel_offsets import OFFSETS
 
 IPPROTO_TCP, IPPROTO_UDP, AF_UNIX = 6, 17, 1

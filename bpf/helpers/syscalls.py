@@ -27,7 +27,7 @@ ALLOWED = frozenset(
 @helper("bpf_sys_bpf")
 def sys_bpf(rt: Runtime, cmd: int, attr: int, size: int) -> int:
     """The commands a loader program needs; all pointers are into kernel memory."""
-    from bpf.syscall import bpf_from_kernel
+    from bpf.syscall.sys_bpf import bpf_from_kernel
 
     cmd = signed(cmd, 32)
     if cmd not in ALLOWED:

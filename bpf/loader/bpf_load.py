@@ -12,7 +12,7 @@ from pathlib import Path
 
 from arch.errors import KernelError, errno_name
 from bpf import uapi
-from bpf.insn import BPF_LD_IMM64, BPF_PSEUDO_MAP_FD, Insn, decode, encode
+from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_MAP_FD, Insn, decode, encode
 from bpf.loader.elf import ElfObject, ElfSection, read_object
 from bpf.loader.errors import LoadError
 from bpf.loader.sections import KPROBE_FILTER_2015, TRACING_FILTER_2015

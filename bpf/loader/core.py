@@ -14,7 +14,7 @@ from arch.errors import E2BIG, EINVAL, EOPNOTSUPP, ERANGE
 from bpf.btf import Btf, BtfError, Kind
 from bpf.btf.codec import COMPOSITES, ENUMS, INT_SIGNED, essential_name
 from bpf.btf.ext import CoreKind, CoreRelo
-from bpf.insn import (
+from bpf.isa.insn import (
     BPF_ALU,
     BPF_ALU64,
     BPF_CALL,

@@ -18,7 +18,7 @@ from bpf import uapi
 from bpf.btf import Btf, BtfError, BtfType, Kind, Param
 from bpf.btf.codec import EXTERN, GLOBAL, STATIC, Strings
 from bpf.btf.ext import BtfExt
-from bpf.insn import BPF_CALL, BPF_JMP, decode, encode
+from bpf.isa.insn import BPF_CALL, BPF_JMP, decode, encode
 from bpf.loader import defs, externs, sections
 from bpf.loader.core import Relocator
 from bpf.loader.defs import MAP_IN_MAP, PIN_BY_NAME, MapDef

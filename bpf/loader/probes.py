@@ -10,7 +10,7 @@ from arch.errors import EBADF, EBUSY, EINVAL, KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfType, Kind, Member, Param, Secinfo
 from bpf.btf.codec import EXTERN, GLOBAL, INT_SIGNED, STATIC
-from bpf.insn import (
+from bpf.isa.insn import (
     BPF_ALU64,
     BPF_CALL,
     BPF_EXIT,

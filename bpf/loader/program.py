@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from bpf.btf.ext import CoreRelo, FuncInfo, LineInfo
-from bpf.insn import Insn
+from bpf.isa.insn import Insn
 from bpf.loader.elf import Relocation
 from bpf.loader.sections import Section
 

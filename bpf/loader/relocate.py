@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.errors import EINVAL
-from bpf.insn import (
+from bpf.isa.insn import (
     BPF_CALL,
     BPF_JMP,
     BPF_LD_IMM64,

@@ -1,7 +1,7 @@
 """Map types.  Mirrors kernel/bpf/{arraymap,hashtab,lpm_trie,queue_stack_maps,bloom_filter,ringbuf,stackmap,...}.c.
 
 `MAP_TYPES` is the kernel's bpf_map_types table; `create_map` is find_and_alloc_map().  Which kernel version has which
-type is asked of bpf/features.py by the caller.
+type is asked of bpf/versions/features.py by the caller.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What a verifier is asked, and what it answers.
 
-bpf(2) fills a `VerifyRequest` from the raw attributes of BPF_PROG_LOAD; `bpf/cases.py` fills it from a case file.
+bpf(2) fills a `VerifyRequest` from the raw attributes of BPF_PROG_LOAD; `bpf/testing/cases.py` fills it from a case file.
 The classic verifier (before 4.9) and the modern one take the same request and give the same kind of `Verdict`.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from bpf.insn import Insn
+from bpf.isa.insn import Insn
 
 ALL_CAPS = frozenset({"sys_admin", "bpf", "perfmon", "net_admin"})
 

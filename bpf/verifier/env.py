@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from arch.errors import EFAULT
-from bpf.insn import (
+from bpf.isa.insn import (
     BPF_ALU,
     BPF_ALU64,
     BPF_CALL,
@@ -28,8 +28,8 @@ from bpf.insn import (
     Insn,
 )
 from bpf.verifier.api import MapInfo, VerifyRequest
-from bpf.verifier.log import Log
-from bpf.verifier.state import FuncState, Reg, VerifierState
+from bpf.verifier.domain.state import FuncState, Reg, VerifierState
+from bpf.verifier.log.log import Log
 
 BPF_COMPLEXITY_LIMIT_INSNS: Final = 1_000_000
 BPF_COMPLEXITY_LIMIT_JMP_SEQ: Final = 8192

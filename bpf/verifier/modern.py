@@ -15,21 +15,21 @@ from arch.errors import EINVAL, ENOSPC
 from bpf import uapi
 from bpf.btf.codec import GLOBAL
 from bpf.verifier import older
+from bpf.verifier.access.precision import back_steps
+from bpf.verifier.access.regs import mark_unknown
 from bpf.verifier.api import Verdict, VerifyRequest
-from bpf.verifier.arg_match import check_main_args, prepare_func_args
-from bpf.verifier.attach import check_attach_btf_id
-from bpf.verifier.btf_walk import btf_ctx_access
-from bpf.verifier.cfg import add_subprogs_and_kfuncs, check_cfg, check_max_stack_depth, check_subprogs
-from bpf.verifier.do_check import do_check
+from bpf.verifier.calls.arg_match import check_main_args, prepare_func_args
+from bpf.verifier.context.attach import check_attach_btf_id
+from bpf.verifier.context.btf_walk import btf_ctx_access
+from bpf.verifier.context.struct_ops import adjust_argument
+from bpf.verifier.domain.state import Reg, VerifierState, known_zero
+from bpf.verifier.domain.types import PTR_TO_CTX, PTR_TO_MEM, SCALAR_VALUE, base_type
 from bpf.verifier.env import Env, Rejected
-from bpf.verifier.log import BPF_LOG_LEVEL2, BPF_LOG_MASK, BPF_LOG_STATS
-from bpf.verifier.precision import back_steps
-from bpf.verifier.prepare import check_btf_info, resolve_pseudo_ldimm64
-from bpf.verifier.regs import mark_unknown
+from bpf.verifier.log.log import BPF_LOG_LEVEL2, BPF_LOG_MASK, BPF_LOG_STATS
+from bpf.verifier.paths.cfg import add_subprogs_and_kfuncs, check_cfg, check_max_stack_depth, check_subprogs
+from bpf.verifier.paths.do_check import do_check
+from bpf.verifier.paths.prepare import check_btf_info, resolve_pseudo_ldimm64
 from bpf.verifier.rewrite import rewrite
-from bpf.verifier.state import Reg, VerifierState, known_zero
-from bpf.verifier.struct_ops import adjust_argument
-from bpf.verifier.types import PTR_TO_CTX, PTR_TO_MEM, SCALAR_VALUE, base_type
 
 
 def _start(env: Env, subprog: int) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from arch.errors import EINVAL
 from bpf import uapi
-from bpf.features_data import ABILITIES
-from bpf.insn import (
+from bpf.isa.insn import (
     BPF_CALL,
     BPF_JLE,
     BPF_JLT,
@@ -29,6 +28,7 @@ from bpf.insn import (
     Insn,
 )
 from bpf.verifier.env import Env
+from bpf.versions.data import ABILITIES
 
 Version = tuple[int, int]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from bpf import uapi
-from bpf.asm import assemble
+from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import BPF_PROG_TYPE_TRACING_FILTER, bpf_prog_load, write_filter
 from samples.tool import Tool, command_line
 

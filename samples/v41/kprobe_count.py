@@ -6,7 +6,7 @@ from typing import TextIO
 
 from arch.architecture import get
 from bpf import uapi
-from bpf.asm import assemble
+from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import DEBUGFS, attach_perf, bpf_prog_load, event_id
 from samples.tool import Tool, command_line
 

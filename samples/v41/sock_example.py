@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from bpf import uapi
-from bpf.asm import assemble
+from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import bpf_prog_load
 from samples.tool import Tool, command_line
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import click
 
-from bpf.cases import CaseError, CaseFile, Options, Summary, compare, read_cases, run_cases
-from bpf.features import PROG_TYPES
+from bpf.testing.cases import CaseError, CaseFile, Options, Summary, compare, read_cases, run_cases
+from bpf.versions.features import PROG_TYPES
 from simkernel.versions import KernelVersion
 
 

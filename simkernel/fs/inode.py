@@ -135,7 +135,7 @@ class Inode:
         self.private: Any = None
         self.addr = 0
 
-    # --- names that the kernel core uses (simkernel/kernel/fs_interface.py) ---
+    # --- names that the kernel core uses (simkernel/fs/face.py) ---
     @property
     def ino(self) -> int:
         """i_ino."""
@@ -394,7 +394,7 @@ class File:
         self.f_count += 1
         return self
 
-    # --- names that the kernel core uses (simkernel/kernel/fs_interface.py) ---
+    # --- names that the kernel core uses (simkernel/fs/face.py) ---
     @property
     def inode(self) -> Inode:
         """f_inode."""

@@ -23,7 +23,7 @@ from simkernel.fs.pseudo import (
     PseudoSuper,
 )  # fmt: skip
 from simkernel.fs.vfs import FsType, Vfs
-from tracing.host import WouldBlock
+from tracing.face import WouldBlock
 
 PROC_ROOT_INO = 1
 PROC_DYNAMIC_FIRST = 0xF0000000
@@ -303,7 +303,7 @@ def _from(k: Any, name: str) -> str:
 def _uname(k: Any) -> Callable[[], list[str]]:
     def fields() -> list[str]:
         try:
-            from simkernel.kernel.system import uname_fields
+            from simkernel.kernel.calls.system import uname_fields
 
             return uname_fields(k)
         except (ImportError, AttributeError):

@@ -7,7 +7,7 @@ The tree is made of nodes.  A node is anything with these attributes (tracing's 
                 poll() -> mask, release()
     link        is_link = True, readlink() -> str | Path
 
-read() and write() raise KernelError(errno), or tracing.host.WouldBlock(key): then the task sleeps on that key.
+read() and write() raise KernelError(errno), or tracing.face.WouldBlock(key): then the task sleeps on that key.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Cred, Dentry, DirEntry, File, Inode, Path, SuperBlock
 from simkernel.fs.read_write import get_pos, set_pos, sync_iter
 from simkernel.kernel.kfunc import kernel_function
-from tracing.host import WouldBlock
+from tracing.face import WouldBlock
 
 Text = str | bytes
 

@@ -1,7 +1,7 @@
 """sysfs, debugfs and tracefs (and the mounts of these and of cgroup2): trees that the rest of the machine hangs its files on.
 
 fs/sysfs/, fs/kernfs/, fs/debugfs/, fs/tracefs/, kernel/cgroup/.  `sysfs_file(vfs, "kernel/btf/vmlinux", node)` and
-`debugfs_file` put nodes in; `set_tracefs(vfs, root)` gives /sys/kernel/tracing its tree (tracing/tracefs.py).
+`debugfs_file` put nodes in; `set_tracefs(vfs, root)` gives /sys/kernel/tracing its tree (tracing/files/tracefs.py).
 """
 
 from __future__ import annotations

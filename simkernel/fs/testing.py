@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import simkernel.fs
-import simkernel.kernel.ids  # capable() and its like, which the file systems call
+import simkernel.kernel.calls.ids  # capable() and its like, which the file systems call
 from simkernel.fs.constants import AT_FDCWD, O_CREAT, O_DIRECTORY, O_RDONLY, O_TRUNC, O_WRONLY
 from simkernel.kernel.testing import HostKernel, HostTask, run_body, run_syscall
 

@@ -334,7 +334,7 @@ class Vfs:
             raise KernelError(EBADF, f"no descriptor {fd}")
         return file
 
-    # --- waiting on plain keys (tracing.host.WouldBlock) ---
+    # --- waiting on plain keys (tracing.face.WouldBlock) ---
     def key_queue(self, key: Any) -> WaitQueue:
         """The wait queue of a key that a lower floor names; `k.wake_up` of it lets readers repeat."""
         queue = self.key_queues.get(key)
@@ -396,7 +396,7 @@ class Vfs:
         self.mirror.file_flags(file)
         return file
 
-    # --- asked for by the core (simkernel/kernel/fs_interface.py) ---
+    # --- asked for by the core (simkernel/fs/face.py) ---
     def open_exec(self, k: Any, task: Any, path: bytes, dfd: int = c.AT_FDCWD, flags: int = 0) -> File:
         """do_open_execat()."""
         from simkernel.fs.open import open_exec

@@ -21,10 +21,10 @@ from arch.symbols import Symbols
 from arch.text import KernelText, user_code_page
 from arch.unwind import walk_frames
 from simkernel.kernel import kfunc
-from simkernel.kernel.api import KernelApi
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.engine import Engine, Inlined, result_converter
 from simkernel.kernel.entry import entry_functions, syscall_symbol
+from simkernel.kernel.face import KernelApi
 from simkernel.kernel.irq import InterruptControl
 from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ, Frames, Mm
 from simkernel.kernel.publish import Publisher
@@ -35,18 +35,18 @@ from simkernel.kernel.waitqueue import WaitQueue
 from simkernel.versions import KernelVersion
 
 BODIES = (
-    "process",
+    "calls.process",
     "sched",
     "signal",
     "exec",
     "entry",
-    "mmcalls",
-    "timecalls",
-    "ids",
-    "futex",
-    "system",
-    "oldcalls",
-    "rseq",
+    "calls.mm",
+    "calls.time",
+    "calls.ids",
+    "calls.futex",
+    "calls.system",
+    "calls.old",
+    "calls.rseq",
     "irq",
     "softirq",
     "locks",
@@ -816,25 +816,25 @@ class Kernel(Scheduler, Signals, Publisher, InterruptControl, KernelApi):
 
     def futex_wake(self, addr: int, count: int) -> int:
         """Wake sleepers of a user address (CLONE_CHILD_CLEARTID)."""
-        from simkernel.kernel import futex
+        from simkernel.kernel.calls import futex
 
         return futex.wake(self, futex.key_of(self, addr), count)
 
     def exit_robust_list(self, task: Task) -> Any:
         """exit_robust_list()."""
-        from simkernel.kernel import futex
+        from simkernel.kernel.calls import futex
 
         return futex.exit_robust_list(self, task)
 
     def cancel_itimers(self, task: Task) -> None:
         """exit_itimers()."""
-        from simkernel.kernel import timecalls
+        from simkernel.kernel.calls import time as timecalls
 
         timecalls.cancel_all(self, task)
 
     def read_timespec(self, addr: int) -> int:
         """A user timespec in nanoseconds.  EINVAL, EFAULT."""
-        from simkernel.kernel import timecalls
+        from simkernel.kernel.calls import time as timecalls
 
         return timecalls.read_timespec(self, addr)
 
@@ -1006,7 +1006,7 @@ def sleep_forever(k: Kernel) -> Any:
 
 def init_body(k: Kernel) -> Any:
     """pid 1: adopts orphans and reaps them."""
-    from simkernel.kernel.process import WaitRequest
+    from simkernel.kernel.calls.process import WaitRequest
 
     task = k.current
     while True:

@@ -17,8 +17,8 @@ from typing import Any
 
 from arch.errors import ERESTARTSYS, ESRCH, ETIME, KernelError
 from simkernel.kernel import kfunc
-from simkernel.kernel.api import KernelApi
 from simkernel.kernel.clock import Clock
+from simkernel.kernel.face import KernelApi
 from simkernel.kernel.kfunc import Prototype
 from simkernel.kernel.waitqueue import WaitQueue
 from simkernel.versions import KernelVersion

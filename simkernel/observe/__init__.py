@@ -1,7 +1,7 @@
 """Where the kernel is watched from: tracing and BPF wired into one machine.
 
-    host.py      the kernel as tracing and BPF see it (tracing.host.TraceHost, bpf.host.BpfHost)
-    spaces.py    user address spaces as uprobes see them (tracing.host.UserSpaces)
+    host.py      the kernel as tracing and BPF see it (tracing.face.TraceHost, bpf.face.BpfHost)
+    spaces.py    user address spaces as uprobes see them (tracing.face.UserSpaces)
     tracefs.py   tracing's tree of files in the virtual file system
     perf.py      perf_event_open(2) and the files it makes
     bpf.py       bpf(2), its files, pinning, and where programs get attached

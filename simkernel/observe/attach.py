@@ -12,9 +12,9 @@ from typing import Any
 
 from arch.errors import EINVAL, ENOENT, EOPNOTSUPP, KernelError
 from bpf import uapi
-from bpf.program import BpfProg, trace_call_bpf
+from bpf.core.program import BpfProg, trace_call_bpf
 from simkernel.observe import iterators
-from tracing.kprobes import Kprobe, Kretprobe
+from tracing.probes.kprobes import Kprobe, Kretprobe
 
 MASK64 = (1 << 64) - 1
 MAX_ARGS = 12  # MAX_BPF_FUNC_ARGS

@@ -1,6 +1,6 @@
 """bpf(2) on the machine: the call, its descriptors, pinning, and what it takes to run programs at events.
 
-`BpfSide` is the BPF half of the host (bpf.host.BpfHost); kernel/bpf/syscall.c, kernel/trace/bpf_trace.c.
+`BpfSide` is the BPF half of the host (bpf.face.BpfHost); kernel/bpf/syscall.c, kernel/trace/bpf_trace.c.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from arch.errors import (
 )
 from bpf import uapi
 from bpf.btf import Btf
+from bpf.core.program import BpfProg
+from bpf.core.system import Bpf
 from bpf.maps.base import BpfMap
-from bpf.program import BpfProg
-from bpf.system import Bpf
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import to_str
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.observe import iterators, perf
 from simkernel.observe.attach import Attachments
 from simkernel.observe.btf import vmlinux
-from tracing.perf import PerfEvent
+from tracing.perf.core import PerfEvent
 
 BPF_CALL_INSN = 0x85
 PRINTING_HELPERS = {uapi.BPF_FUNC_trace_printk, uapi.BPF_FUNC_trace_vprintk}
@@ -447,8 +447,8 @@ def bpf(k: Any, cmd: int, uattr: int, size: int) -> Any:
 
 @kernel_function("int __sys_bpf(int cmd, union bpf_attr *uattr, unsigned int size)", source="kernel/bpf/syscall.c")
 def __sys_bpf(k: Any, cmd: int, uattr: int, size: int) -> int:
-    """Commands are bpf/syscall.py's."""
-    from bpf.syscall import bpf as command
+    """Commands are bpf/syscall/sys_bpf.py's."""
+    from bpf.syscall.sys_bpf import bpf as command
 
     return int(command(k.observer, cmd, uattr, size))
 

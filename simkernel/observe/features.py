@@ -12,8 +12,8 @@ from typing import Any
 from arch.errors import EINVAL, ENOTSUPP, KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfType, Kind, Member
-from bpf.features import RFC_PROG_TYPES
-from bpf.insn import BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JMP, BPF_K, BPF_MOV, Insn, encode
+from bpf.isa.insn import BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JMP, BPF_K, BPF_MOV, Insn, encode
+from bpf.versions.features import RFC_PROG_TYPES
 
 R0_0 = Insn(BPF_ALU64 | BPF_MOV | BPF_K, 0)
 EXIT = Insn(BPF_JMP | BPF_EXIT)

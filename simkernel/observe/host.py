@@ -1,4 +1,4 @@
-"""The kernel as tracing and BPF see it: one object that satisfies `tracing.host.TraceHost` and `bpf.host.BpfHost`.
+"""The kernel as tracing and BPF see it: one object that satisfies `tracing.face.TraceHost` and `bpf.face.BpfHost`.
 
 Everything here is a short answer from the kernel's own state.  The part for BPF's files and attachments is bpf.py's.
 """
@@ -12,7 +12,7 @@ from arch.errors import Fault
 from arch.unwind import walk_kernel, walk_user
 from simkernel.kernel.entry import define_name
 from simkernel.observe.bpf import BpfSide
-from tracing.host import (
+from tracing.face import (
     TRACE_FLAG_HARDIRQ,
     TRACE_FLAG_IRQS_OFF,
     TRACE_FLAG_NEED_RESCHED,

@@ -7,8 +7,8 @@ from typing import Any
 from arch.errors import E2BIG, EBADF, EMFILE, KernelError
 from simkernel.fs.fops import FileOperations
 from simkernel.kernel.kfunc import kernel_function, syscall
-from tracing import perf_attr
-from tracing.perf import PerfEvent
+from tracing.perf import attr as perf_attr
+from tracing.perf.core import PerfEvent
 
 PAGE = 4096
 PROT_WRITE = 2

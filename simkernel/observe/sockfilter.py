@@ -10,7 +10,7 @@ from typing import Any
 
 from arch.errors import EINVAL, KernelError
 from bpf import uapi
-from bpf.program import BpfProg
+from bpf.core.program import BpfProg
 
 
 class SocketFilter:

@@ -1,4 +1,4 @@
-"""User address spaces as uprobes see them (tracing.host.UserSpaces): files by inode, areas by mm.
+"""User address spaces as uprobes see them (tracing.face.UserSpaces): files by inode, areas by mm.
 
 A uprobe sits at a virtual address of one mm.  The CPU knows virtual addresses only, so a site is armed once for all
 spaces and asks, when it is hit, whether the current mm has a breakpoint there.  kernel/events/uprobes.c.
@@ -11,7 +11,7 @@ from typing import Any
 
 from arch.errors import EINVAL, KernelError
 from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
-from tracing.host import Mapping, ProbeHandler, ReturnHandler
+from tracing.face import Mapping, ProbeHandler, ReturnHandler
 
 PAGE = 4096
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from simkernel.fs.sysfs import AttrFile, debugfs_file, set_tracefs, sysfs_file
 from simkernel.observe import btf
-from tracing.perf import PMU_FORMATS, PMU_TYPES
-from tracing.tracefs import TraceFs
+from tracing.files.tracefs import TraceFs
+from tracing.perf.core import PMU_FORMATS, PMU_TYPES
 
 # PMUs of which only newer versions know.  kernel/events/core.c, commit e12f03d7031a (4.17).
 PROBE_PMUS = ("kprobe", "uprobe")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from syscall_rows import ROWS, SYMBOLS, build
 
-from bpf.attr import LAYOUTS
+from bpf.syscall.attr import LAYOUTS
 
 HEAD = r"""
 #define _GNU_SOURCE

@@ -18,10 +18,10 @@ from contextlib import suppress
 from pathlib import Path
 
 from arch.errors import KernelError
-from bpf.cases import MAPS_FILE, CaseMachine, Options, read_cases
-from bpf.checked import CheckedProgram, Violation
-from bpf.insn import Insn, decode, encode, signed16, signed32
-from bpf.interpreter import BpfFault, BudgetExceeded
+from bpf.isa.insn import Insn, decode, encode, signed16, signed32
+from bpf.run.interpreter import BpfFault, BudgetExceeded
+from bpf.testing.cases import MAPS_FILE, CaseMachine, Options, read_cases
+from bpf.testing.checked import CheckedProgram, Violation
 
 DATA = Path(__file__).parents[1] / "data"
 RUNS = 3
@@ -90,7 +90,7 @@ class Suspect(CaseMachine):
         self.rng = rng
 
     def _runs(self, prog):
-        from bpf.testrun import TestRequest, test_run
+        from bpf.syscall.test_run import TestRequest, test_run
 
         self.accepted = True
         for _ in range(RUNS):

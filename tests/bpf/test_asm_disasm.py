@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpf.asm import AsmError, assemble
-from bpf.disasm import UNSPECIFIED, disassemble, line_4_1, line_6_1
-from bpf.insn import BPF_LD_IMM64, Insn, decode, encode
+from bpf.isa.asm import AsmError, assemble
+from bpf.isa.disasm import UNSPECIFIED, disassemble, line_4_1, line_6_1
+from bpf.isa.insn import BPF_LD_IMM64, Insn, decode, encode
 
 PROGRAM = """
     r6 = r1

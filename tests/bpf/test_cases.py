@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from bpf.cases import CaseError, Options, compare, parse_cases, read_cases, run_cases
+from bpf.testing.cases import CaseError, Options, compare, parse_cases, read_cases, run_cases
 from simkernel.cli.verify import verify
 
 DATA = Path(__file__).parents[1] / "data"

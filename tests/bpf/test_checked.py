@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from bpf.asm import assemble
-from bpf.checked import CheckedProgram, Violation
-from bpf.testhost import TestHost
+from bpf.isa.asm import assemble
+from bpf.testing.checked import CheckedProgram, Violation
+from bpf.testing.host import TestHost
 from bpf.verifier.api import Verdict, VerifyRequest
 
 spec = importlib.util.spec_from_file_location("soundness", Path(__file__).with_name("soundness.py"))

@@ -8,13 +8,13 @@ from hypothesis import strategies as st
 
 from arch.errors import EINVAL, KernelError
 from bpf import uapi
-from bpf.asm import assemble
+from bpf.core.load import LoadAttr, prog_load
+from bpf.core.program import trace_call_bpf
 from bpf.helpers import Runtime
 from bpf.helpers.printk import check_format_4_1, format_modern, vsnprintf_4_1
-from bpf.load import LoadAttr, prog_load
+from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
-from bpf.program import trace_call_bpf
-from bpf.testhost import TestHost
+from bpf.testing.host import TestHost
 
 KPROBE, TRACEPOINT, PERF_EVENT = 2, 5, 7
 

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from arch.errors import Fault
 from arch.memory import FlatMemory
-from bpf.asm import assemble
-from bpf.insn import Insn
-from bpf.interpreter import (
+from bpf.isa.asm import assemble
+from bpf.isa.insn import Insn
+from bpf.run.interpreter import (
     BpfFault,
     BudgetExceeded,
     CpuException,

@@ -7,10 +7,10 @@ import pytest
 from arch import architecture
 from arch.errors import EINVAL, Fault, KernelError
 from arch.memory import FlatMemory, KernelMemory, PhysicalMemory
-from bpf.asm import assemble
-from bpf.insn import Insn
-from bpf.interpreter import BpfFault, BudgetExceeded, Program, new_registers
-from bpf.jit import JitProgram
+from bpf.isa.asm import assemble
+from bpf.isa.insn import Insn
+from bpf.run.compiled import JitProgram
+from bpf.run.interpreter import BpfFault, BudgetExceeded, Program, new_registers
 
 BASE = 0xFFFF888000000000
 

@@ -20,7 +20,7 @@ from arch.errors import (
 from bpf import uapi
 from bpf.maps.base import MapAttr
 from bpf.maps.jhash import jhash, jhash2
-from bpf.testhost import TestHost
+from bpf.testing.host import TestHost
 
 
 def u32(value):

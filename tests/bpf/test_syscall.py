@@ -7,12 +7,12 @@ import pytest
 
 from arch.errors import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, EPERM
 from bpf import uapi
-from bpf.asm import assemble
-from bpf.attr import LAYOUTS
 from bpf.btf import Btf
-from bpf.insn import encode
-from bpf.syscall import bpf
-from bpf.testhost import TestHost
+from bpf.isa.asm import assemble
+from bpf.isa.insn import encode
+from bpf.syscall.attr import LAYOUTS
+from bpf.syscall.sys_bpf import bpf
+from bpf.testing.host import TestHost
 
 HERE = Path(__file__).parent
 spec = importlib.util.spec_from_file_location("syscall_rows", HERE / "syscall_rows.py")

@@ -9,12 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arch.errors import EBADF, EINVAL, KernelError
-from bpf.asm import assemble
-from bpf.disasm import disassemble
-from bpf.insn import decode, imm64
+from bpf.isa.asm import assemble
+from bpf.isa.disasm import disassemble
+from bpf.isa.insn import decode, imm64
 from bpf.verifier.api import MapInfo, VerifyRequest
-from bpf.verifier.classic import verify
-from bpf.verifier.classic_state import (
+from bpf.verifier.classic.state import (
     CONST_IMM,
     MAX_BPF_STACK,
     NO_REG,
@@ -25,6 +24,7 @@ from bpf.verifier.classic_state import (
     RememberedStates,
     start_state,
 )
+from bpf.verifier.classic.verifier import verify
 
 DATA = Path(__file__).parents[1] / "data"
 PATCH_SET = (3, 20)

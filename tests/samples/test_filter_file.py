@@ -10,8 +10,8 @@ import pytest
 import simkernel
 from arch.errors import EBADF, EFAULT, EINVAL, ERANGE, KernelError
 from bpf import uapi
-from bpf.asm import assemble
-from bpf.insn import encode
+from bpf.isa.asm import assemble
+from bpf.isa.insn import encode
 from bpf.loader.bpf_load import BPF_PROG_TYPE_KPROBE_FILTER, BPF_PROG_TYPE_TRACING_FILTER, DEBUGFS, bpf_prog_load
 from simkernel.session import Session
 

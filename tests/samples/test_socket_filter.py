@@ -5,7 +5,7 @@ import pytest
 import simkernel
 from arch.errors import EBADF, EINVAL, ENOENT, KernelError
 from bpf import uapi
-from bpf.asm import assemble
+from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import bpf_prog_load
 from samples.tool import Tool
 from samples.v41.sock_example import SO_ATTACH_BPF, SOL_SOCKET, open_raw_sock

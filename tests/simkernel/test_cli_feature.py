@@ -5,7 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
-from bpf.probe import probe
+from bpf.testing.probe import probe
 from simkernel.cli import cli
 
 

@@ -10,7 +10,7 @@ from arch.ctype import TypeTable
 from arch.errors import EAGAIN, EINVAL, ENOENT, KernelError
 from arch.memory import FlatMemory
 from arch.symbols import Symbols
-from tracing.host import Mapping
+from tracing.face import Mapping
 from tracing.system import Tracing
 
 TEXT = 0xFFFFFFFF81000000
@@ -37,7 +37,7 @@ class Timer:
 
 
 class FakeHost:
-    """Implements tracing.host.TraceHost; tests set the attributes of the "current" task directly."""
+    """Implements tracing.face.TraceHost; tests set the attributes of the "current" task directly."""
 
     profile = "6.1"
 
@@ -173,7 +173,7 @@ class FakeHost:
 
 
 class FakeSpaces:
-    """Implements tracing.host.UserSpaces over a dict of files."""
+    """Implements tracing.face.UserSpaces over a dict of files."""
 
     def __init__(self):
         self.files = {"/h": b"\x90" * 0x10000}

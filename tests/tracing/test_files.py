@@ -9,7 +9,7 @@ import pytest
 from arch.errors import EAGAIN, EBADF, EBUSY, EINVAL, ENOENT, KernelError
 from tests.tracing.fakes import cat, echo, machine, node
 from tests.tracing.test_filter import written
-from tracing.host import WouldBlock
+from tracing.face import WouldBlock
 
 DATA = Path(__file__).parent.parent / "data" / "tracing" / "files_6_1.jsonl"
 ROWS = [json.loads(line) for line in DATA.read_text().splitlines()]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from arch.errors import EINVAL, KernelError
 from tests.tracing.fakes import cat, echo, machine
-from tracing.filter import FilterError, create_filter, glob_match
+from tracing.record.filter import FilterError, create_filter, glob_match
 
 DATA = Path(__file__).parent.parent / "data" / "tracing" / "filters_6_1.jsonl"
 ROWS = [json.loads(line) for line in DATA.read_text().splitlines()]

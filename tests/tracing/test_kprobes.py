@@ -4,7 +4,7 @@ import pytest
 
 from arch.errors import EILSEQ, EINVAL, ENOENT, KernelError
 from tests.tracing.fakes import TEXT, machine
-from tracing.kprobes import Kprobe, Kretprobe
+from tracing.probes.kprobes import Kprobe, Kretprobe
 
 ARCHES = ["x86_64", "arm64", "riscv64", "s390x"]
 

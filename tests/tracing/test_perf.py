@@ -20,8 +20,8 @@ from arch.errors import (
 from arch.memory import FlatMemory
 from tests.tracing.fakes import cat, echo, machine
 from tests.tracing.test_filter import written
-from tracing.perf_attr import FLAG_BITS
-from tracing.perf_ring import EPOLLHUP, EPOLLIN
+from tracing.perf.attr import FLAG_BITS
+from tracing.perf.ring import EPOLLHUP, EPOLLIN
 
 DUMMY = 9
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from arch.errors import KernelError
 from tests.tracing.fakes import machine
-from tracing.host import WouldBlock
+from tracing.face import WouldBlock
 
 TOKENS = [
     "p:", "r:", "-:", "e", "vfs_read", "vfs_write", "%di", "+8(", ")", "$retval", "$comm", ":u32", ":string", "[3]", "@",

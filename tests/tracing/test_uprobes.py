@@ -6,7 +6,7 @@ from arch.errors import EINVAL, KernelError
 from arch.memory import FlatMemory
 from tests.tracing.fakes import cat, echo, machine
 from tests.tracing.test_filter import written
-from tracing.uprobes import UprobeConsumer
+from tracing.probes.uprobes import UprobeConsumer
 
 TEXT, DATA = 0x400000, 0x600000
 

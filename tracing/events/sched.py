@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.declare import TraceEventDecl
+from tracing.record.declare import TraceEventDecl
 
 sched_kthread_stop = TraceEventDecl(
     "sched", "sched_kthread_stop",

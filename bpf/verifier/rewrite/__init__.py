@@ -6,7 +6,7 @@ user space sees it.
 
 from __future__ import annotations
 
-from bpf.insn import BPF_LD_IMM64, BPF_PSEUDO_FUNC
+from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_FUNC
 from bpf.verifier.env import Env
 from bpf.verifier.rewrite.bpf_loop import optimize_bpf_loop
 from bpf.verifier.rewrite.ctx_access import convert_ctx_accesses

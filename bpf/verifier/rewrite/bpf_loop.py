@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.errors import E2BIG
-from bpf.insn import BPF_ADD, BPF_CALL, BPF_JEQ, BPF_JGE, BPF_JLE, BPF_JMP, BPF_PSEUDO_CALL, Insn
+from bpf.isa.insn import BPF_ADD, BPF_CALL, BPF_JEQ, BPF_JGE, BPF_JLE, BPF_JMP, BPF_PSEUDO_CALL, Insn
 from bpf.verifier.env import Env
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.patch import patch_insns

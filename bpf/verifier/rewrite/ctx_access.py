@@ -10,10 +10,10 @@ from collections.abc import Callable
 
 from arch.errors import EINVAL
 from bpf import uapi
-from bpf.insn import BPF_AND, BPF_JEQ, BPF_LDX, BPF_MEM, BPF_PROBE_MEM, BPF_RSH, BPF_ST, BPF_STX, BPF_XOR, Insn
-from bpf.verifier import types as t
-from bpf.verifier.ctx import PT_REGS_SIZE
-from bpf.verifier.ctx_layout import SK_BUFF
+from bpf.isa.insn import BPF_AND, BPF_JEQ, BPF_LDX, BPF_MEM, BPF_PROBE_MEM, BPF_RSH, BPF_ST, BPF_STX, BPF_XOR, Insn
+from bpf.verifier.context.ctx import PT_REGS_SIZE
+from bpf.verifier.context.ctx_layout import SK_BUFF
+from bpf.verifier.domain import types as t
 from bpf.verifier.env import Env, InsnAux
 from bpf.verifier.rewrite import ctx_fields as fields
 from bpf.verifier.rewrite import emit

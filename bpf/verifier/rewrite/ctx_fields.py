@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from bpf.insn import BPF_ADD, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JNE, BPF_JSET, BPF_LSH, BPF_REG_AX, BPF_SUB, Insn
-from bpf.verifier.ctx_layout import (
+from bpf.isa.insn import BPF_ADD, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JNE, BPF_JSET, BPF_LSH, BPF_REG_AX, BPF_SUB, Insn
+from bpf.verifier.context.ctx_layout import (
     BPF_SK_LOOKUP,
     BPF_SOCK,
     BPF_SOCK_ADDR,

@@ -7,7 +7,7 @@ gained by reaching it speculatively.
 
 from __future__ import annotations
 
-from bpf.insn import BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32
+from bpf.isa.insn import BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32
 from bpf.verifier.env import Env
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.patch import remove_insns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from bpf.insn import (
+from bpf.isa.insn import (
     BPF_CALL,
     BPF_JMP,
     BPF_LD_IMM64,

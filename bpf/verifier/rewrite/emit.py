@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bpf.insn import (
+from bpf.isa.insn import (
     BPF_ADD,
     BPF_ALU,
     BPF_ALU64,

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bpf import uapi
-from bpf.insn import BPF_ADD, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JNE, BPF_LSH, BPF_MUL, Insn
+from bpf.isa.insn import BPF_ADD, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JNE, BPF_LSH, BPF_MUL, Insn
 from bpf.verifier.api import MapInfo
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.callees import CALLEE_NUMBERS

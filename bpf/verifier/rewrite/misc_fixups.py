@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from arch.errors import EINVAL, EOPNOTSUPP
 from bpf import uapi
-from bpf.insn import (
+from bpf.isa.insn import (
     BPF_ADD,
     BPF_ALU,
     BPF_ALU64,

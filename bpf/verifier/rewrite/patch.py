@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
 from arch.errors import ENOMEM
-from bpf.insn import (
+from bpf.isa.insn import (
     BPF_CALL,
     BPF_EXIT,
     BPF_JMP,

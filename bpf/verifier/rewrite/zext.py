@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from random import Random
 
-from bpf.insn import BPF_CALL, BPF_JMP, BPF_LD, BPF_LDX, BPF_LSH, BPF_OR, BPF_PSEUDO_KFUNC_CALL, BPF_REG_AX, Insn
-from bpf.verifier import types as t
+from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_LD, BPF_LDX, BPF_LSH, BPF_OR, BPF_PSEUDO_KFUNC_CALL, BPF_REG_AX, Insn
+from bpf.verifier.domain import types as t
 from bpf.verifier.env import BPF_F_TEST_RND_HI32, Env, InsnAux, _wide_operands
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.patch import BPF_ATOMIC_MODE, BPF_CMPXCHG_OP, BPF_STX_CLASS, insn_def_regno, patch_insns

@@ -8,7 +8,7 @@ import struct
 from arch.errors import EBADF, EEXIST, EINVAL, ENOENT, EPERM
 from bpf import uapi as u
 from bpf.btf import Btf, BtfError, Kind
-from bpf.insn import decode
+from bpf.isa.insn import decode
 
 DEFAULT_FILES = {
     "/sys/bus/event_source/devices/kprobe/type": b"8\n",

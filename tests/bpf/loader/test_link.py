@@ -2,7 +2,7 @@
 
 import pytest
 
-from bpf.insn import BPF_PSEUDO_CALL
+from bpf.isa.insn import BPF_PSEUDO_CALL
 from bpf.loader.errors import LoadError
 from bpf.loader.link import link_objects
 from bpf.loader.object import BpfObject

@@ -9,7 +9,7 @@ from arch.ctype import TypeTable
 from bpf import uapi
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import Kind
-from bpf.insn import BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE
+from bpf.isa.insn import BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE
 from bpf.loader.core import BAD_RELO
 from bpf.loader.errors import LoadError
 from bpf.loader.object import BpfObject, object_name

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bpf.net_checksum import csum_fold, csum_partial, csum_replace2, csum_replace4, csum_replace_by_diff
+from bpf.packet.checksum import csum_fold, csum_partial, csum_replace2, csum_replace4, csum_replace_by_diff
 
 HEADER = bytes.fromhex("45000073000040004011" + "0000" + "c0a80001c0a800c7")
 

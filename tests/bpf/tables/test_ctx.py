@@ -5,8 +5,8 @@ from dataclasses import dataclass
 import pytest
 
 from bpf import uapi
-from bpf.verifier import ctx, ctx_layout
-from bpf.verifier import types as t
+from bpf.verifier.context import ctx, ctx_layout
+from bpf.verifier.domain import types as t
 
 
 @dataclass

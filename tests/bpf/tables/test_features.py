@@ -2,8 +2,8 @@
 
 import pytest
 
-from bpf import features_data as data
 from bpf import uapi
+from bpf.versions import data as data
 
 
 def numbers(prefix, names):

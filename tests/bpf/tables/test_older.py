@@ -3,11 +3,11 @@
 import pytest
 
 from bpf import uapi
-from bpf.asm import assemble
-from bpf.features_data_helpers import HELPER_NUMBERS, HELPER_SINCE
-from bpf.insn import Insn
+from bpf.isa.asm import assemble
+from bpf.isa.insn import Insn
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
+from bpf.versions.helpers import HELPER_NUMBERS, HELPER_SINCE
 
 EXIT = Insn(0x95)
 RETURN_0 = [Insn(0xB7, 0, 0, 0, 0), EXIT]

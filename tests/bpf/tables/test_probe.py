@@ -4,11 +4,12 @@ import json
 
 import pytest
 
-from bpf import probe, uapi
-from bpf.features_data_helpers import HELPER_NAMES
-from bpf.insn import Insn
+from bpf import uapi
+from bpf.isa.insn import Insn
+from bpf.testing import probe
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
+from bpf.versions.helpers import HELPER_NAMES
 from tests.bpf.tables.test_recorded import HELPERS, numbers
 
 

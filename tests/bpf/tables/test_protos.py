@@ -3,9 +3,10 @@
 import pytest
 
 from bpf import uapi
-from bpf.features_data_helpers import HELPER_NAMES, HELPER_SINCE
-from bpf.verifier import protos, protos_table
-from bpf.verifier import types as t
+from bpf.verifier.domain import types as t
+from bpf.verifier.protos import choose as protos
+from bpf.verifier.protos import table as protos_table
+from bpf.versions.helpers import HELPER_NAMES, HELPER_SINCE
 
 NOBODY: frozenset[str] = frozenset()
 

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from bpf.features_data_helpers import HELPER_NAMES
-from bpf.insn import decode, encode
-from bpf.verifier import protos
+from bpf.isa.insn import decode, encode
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
+from bpf.verifier.protos import choose as protos
 from bpf.verifier.rewrite import dump
+from bpf.versions.helpers import HELPER_NAMES
 
 DATA = Path(__file__).resolve().parents[2] / "data"
 

@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from bpf import cases, uapi
-from bpf.asm import assemble
-from bpf.disasm import line_6_1
-from bpf.insn import Insn
+from bpf import uapi
+from bpf.isa.asm import assemble
+from bpf.isa.disasm import line_6_1
+from bpf.isa.insn import Insn
+from bpf.testing import cases
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
 from bpf.verifier.rewrite import dump

@@ -8,10 +8,10 @@ import pytest
 
 from arch.errors import EINVAL, ENOSPC, ENOTSUPP, KernelError
 from bpf import uapi
-from bpf.insn import Insn, decode
-from bpf.program import BpfProg
-from bpf.testhost import TestHost
-from bpf.testrun import TestRequest, test_run
+from bpf.core.program import BpfProg
+from bpf.isa.insn import Insn, decode
+from bpf.syscall.test_run import TestRequest, test_run
+from bpf.testing.host import TestHost
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
 

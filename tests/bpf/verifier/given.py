@@ -18,9 +18,9 @@ from arch.errors import EBADF, EINVAL, KernelError
 from bpf import uapi
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import Btf, Kind
-from bpf.insn import decode, encode
+from bpf.isa.insn import decode, encode
 from bpf.verifier.api import ALL_CAPS, KptrField, MapInfo, VerifyRequest
-from bpf.verifier.attach_rules import fixup_attach_type
+from bpf.verifier.protos.attach_rules import fixup_attach_type
 from bpf.verifier.rewrite import dump
 
 DATA = Path(__file__).parents[2] / "data"

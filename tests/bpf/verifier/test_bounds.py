@@ -6,10 +6,11 @@ import random
 
 import pytest
 
-from bpf import insn as i
-from bpf.verifier import bounds, jump, scalar
-from bpf.verifier.state import UNKNOWN
-from bpf.verifier.tnum import tnum_in
+from bpf.isa import insn as i
+from bpf.verifier.domain import bounds, scalar
+from bpf.verifier.domain.state import UNKNOWN
+from bpf.verifier.domain.tnum import tnum_in
+from bpf.verifier.paths import jump
 
 U64, U32 = (1 << 64) - 1, (1 << 32) - 1
 EDGES = [0, 1, 2, 7, 31, 63, 64, 0xFF, 0x100, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 1 << 32, (1 << 63) - 1, 1 << 63, U64]

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import pytest
 
-from bpf import insn as i
-from bpf.verifier import bounds, jump
-from bpf.verifier import tnum as t
-from bpf.verifier.state import UNKNOWN
+from bpf.isa import insn as i
+from bpf.verifier.domain import bounds
+from bpf.verifier.domain import tnum as t
+from bpf.verifier.domain.state import UNKNOWN
+from bpf.verifier.paths import jump
 
 z3 = pytest.importorskip("z3")
 

@@ -9,8 +9,8 @@ import pytest
 
 from arch.errors import E2BIG, EACCES, EINVAL, ENOSPC
 from bpf import uapi
-from bpf.asm import assemble
 from bpf.btf.codec import GLOBAL, STATIC, Btf, BtfType, Kind, Member, Param
+from bpf.isa.asm import assemble
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
 

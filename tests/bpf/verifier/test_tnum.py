@@ -7,7 +7,7 @@ import operator
 
 import pytest
 
-from bpf.verifier import tnum as t
+from bpf.verifier.domain import tnum as t
 
 U64 = (1 << 64) - 1
 WIDTH = 4

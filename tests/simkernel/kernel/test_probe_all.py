@@ -9,7 +9,7 @@ import pytest
 
 from arch.errors import EINVAL, KernelError
 from simkernel.machine import boot
-from tracing.kprobes import Kprobe, Kretprobe
+from tracing.probes.kprobes import Kprobe, Kretprobe
 
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x")
 RESULT = 0x1234_5678

@@ -1,0 +1,89 @@
+"""Links: an attached program as an object of its own.  struct bpf_link, kernel/bpf/syscall.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arch.errors import EINVAL, EOPNOTSUPP, KernelError
+
+
+class BpfLink:
+    """Keeps `prog` attached until it goes; `info` is what BPF_OBJ_GET_INFO_BY_FD tells beyond type, id and program."""
+
+    anon_name = "bpf_link"
+    can_detach = False  # BPF_LINK_DETACH
+    can_update = False  # BPF_LINK_UPDATE
+
+    def __init__(self, bpf: Any, kind: int, prog: Any, detach: Callable[[], None], info: dict[str, Any]) -> None:
+        self.bpf = bpf
+        self.type = kind
+        self.prog = prog
+        self.info = info
+        self.id = 0
+        self.refs = 0
+        self.detach_fn: Callable[[], None] | None = detach
+
+    def get(self) -> None:
+        """One more reference."""
+        self.refs += 1
+
+    def put(self) -> None:
+        """One less; the last one detaches."""
+        self.refs -= 1
+        if self.refs == 0:
+            self.bpf.links.remove(self.id)
+            self.detach_now()
+            self.prog.put()
+
+    def release(self) -> None:
+        """The last descriptor of one open file is gone."""
+        self.put()
+
+    def detach_now(self) -> None:
+        """The event does not run the program any more."""
+        if self.detach_fn is not None:
+            detach, self.detach_fn = self.detach_fn, None
+            detach()
+
+    def detach(self) -> None:
+        """BPF_LINK_DETACH: only cgroup, netns and XDP links."""
+        if not self.can_detach:
+            raise KernelError(EOPNOTSUPP)
+        self.detach_now()
+
+    def update(self, new: Any, old: Any) -> None:
+        """BPF_LINK_UPDATE."""
+        if not self.can_update:
+            raise KernelError(EINVAL)
+        if old is not None and old is not self.prog:
+            raise KernelError(1)  # EPERM
+        if new.type != self.prog.type:
+            raise KernelError(EINVAL)
+        new.get()
+        previous, self.prog = self.prog, new
+        previous.put()
+
+    def run(self, ctx: int, cookie: int = 0) -> int:
+        """For attachments that hold the link, not the program, so that updates take effect."""
+        return int(self.prog.run(ctx, cookie))
+
+    def fdinfo(self) -> str:
+        """bpf_link_show_fdinfo()."""
+        from bpf.versions.data import LINK_TYPES
+
+        name = LINK_TYPES[self.type].name.removeprefix("BPF_LINK_TYPE_").lower()
+        return f"link_type:\t{name}\nlink_id:\t{self.id}\nprog_tag:\t{self.prog.tag.hex()}\nprog_id:\t{self.prog.id}\n"
+
+
+class DetachableLink(BpfLink):
+    """Cgroup, netns and XDP links."""
+
+    can_detach = True
+    can_update = True
+
+
+class IterLink(BpfLink):
+    """Of BPF_TRACE_ITER programs: opened for reading by BPF_ITER_CREATE."""
+
+    can_update = True

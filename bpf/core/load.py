@@ -1,0 +1,199 @@
+"""BPF_PROG_LOAD from parsed attributes to a program: the kernel's checks in the kernel's order.
+
+kernel/bpf/syscall.c:bpf_prog_load() of 6.1 and of 4.1.  bpf(2) parses user memory into a `LoadAttr`; case files make one
+directly.  What happens before the verifier is a KernelError; what the verifier says is in the Verdict.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from arch.errors import E2BIG, EINVAL, EPERM, KernelError
+from bpf import uapi
+from bpf.core.program import BpfProg, license_is_gpl_compatible, load
+from bpf.core.system import CLASSIC_UNTIL, Bpf
+from bpf.isa.insn import Insn
+from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
+from bpf.versions import features
+
+PROG_FLAGS = (
+    #  since    flag
+    ((4, 12), uapi.BPF_F_STRICT_ALIGNMENT),
+    ((5, 0), uapi.BPF_F_ANY_ALIGNMENT),
+    ((5, 3), uapi.BPF_F_TEST_RND_HI32),
+    ((5, 3), uapi.BPF_F_TEST_STATE_FREQ),
+    ((5, 10), uapi.BPF_F_SLEEPABLE),
+    ((5, 18), uapi.BPF_F_XDP_HAS_FRAGS),
+)
+MAXINSNS_CLASSIC = 4096
+KERN_VERSION_UNTIL = (5, 0)
+_CAPABILITIES = ("sys_admin", "bpf", "perfmon", "net_admin")
+
+
+@dataclass
+class LoadAttr:
+    """The part of union bpf_attr that BPF_PROG_LOAD reads, with what it points to."""
+
+    prog_type: int
+    insns: list[Insn] = field(default_factory=list)
+    insn_cnt: int | None = None  # None: len(insns)
+    license: str = ""
+    log_level: int = 0
+    log_size: int | None = None
+    log_buf: int | None = None
+    kern_version: int = 0
+    prog_flags: int = 0
+    prog_name: bytes = b""
+    prog_ifindex: int = 0
+    expected_attach_type: int = 0
+    attach_btf_id: int = 0
+    attach_prog: Any = None
+    attach_btf: Any = None  # given by descriptor
+    prog_btf: Any = None
+    func_info: Sequence[tuple[int, int]] = ()
+    line_info: Sequence[tuple[int, int, int, int]] = ()
+    core_relos: Sequence[tuple[int, int, int, int]] = ()
+    fd_array: Sequence[int] | None = None
+    read_insns: Callable[[], list[Insn]] | None = None  # reads them from user memory when it is their turn
+    verify_extras: Callable[[VerifyRequest], None] | None = None  # the same for what the verifier reads
+
+
+def object_name(raw: bytes) -> str:
+    """bpf_obj_name_cpy(): letters, digits, `_` and `.` up to a NUL; EINVAL."""
+    text = raw.split(b"\0")[0]
+    if len(text) >= uapi.BPF_OBJ_NAME_LEN:
+        raise KernelError(EINVAL)
+    if not all(chr(c).isascii() and (chr(c).isalnum() or c in b"_.") for c in text):
+        raise KernelError(EINVAL)
+    return text.decode("ascii")
+
+
+def version_code(host: Any) -> int:
+    """LINUX_VERSION_CODE."""
+    code = getattr(host, "version_code", None)
+    return int(code) if code is not None else (host.version[0] << 16) + (host.version[1] << 8)
+
+
+def capabilities(bpf: Bpf) -> frozenset[str]:
+    """Of the current task, as the verifier asks for them."""
+    return frozenset(cap for cap in _CAPABILITIES if bpf.host.capable(cap))
+
+
+def _check_classic(bpf: Bpf, attr: LoadAttr, count: int) -> None:
+    if count >= MAXINSNS_CLASSIC:
+        raise KernelError(EINVAL)
+    kprobe = attr.prog_type == uapi.BPF_PROG_TYPE_KPROBE and not features.is_rfc(bpf.version)
+    if kprobe and attr.kern_version != version_code(bpf.host):
+        raise KernelError(EINVAL)
+
+
+def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
+    from bpf.verifier.protos.attach_rules import (
+        EXPECTED_ATTACH_TYPES,
+        fixup_attach_type,
+        prog_load_check_attach,
+        prog_load_check_caps,
+    )
+
+    known = sum(flag for since, flag in PROG_FLAGS if bpf.version >= since)
+    if attr.prog_flags & ~known:
+        raise KernelError(EINVAL)
+    limit = uapi.BPF_COMPLEXITY_LIMIT_INSNS if bpf.capable("bpf") else uapi.BPF_MAXINSNS
+    if bpf.version < (5, 2):
+        limit = uapi.BPF_MAXINSNS
+    if not 0 < count <= limit:
+        raise KernelError(E2BIG)
+    if (
+        bpf.version < KERN_VERSION_UNTIL
+        and attr.prog_type == uapi.BPF_PROG_TYPE_KPROBE
+        and attr.kern_version != version_code(bpf.host)
+    ):
+        raise KernelError(EINVAL)
+    prog_load_check_caps(attr.prog_type, capabilities(bpf))
+    if attr.prog_type in EXPECTED_ATTACH_TYPES and attr.expected_attach_type:
+        if not features.has_attach_type(bpf.version, attr.expected_attach_type):
+            raise KernelError(EINVAL)
+    attr.expected_attach_type = fixup_attach_type(attr.prog_type, attr.expected_attach_type)
+    has_btf = attr.attach_prog is None and bool(attr.attach_btf is not None or attr.attach_btf_id)
+    prog_load_check_attach(
+        attr.prog_type, attr.expected_attach_type, has_btf, attr.attach_btf_id, attr.attach_prog is not None
+    )
+
+
+def prog_load(bpf: Bpf, attr: LoadAttr) -> tuple[Verdict, BpfProg | None]:
+    """All of it but id and descriptor."""
+    count = len(attr.insns) if attr.insn_cnt is None else attr.insn_cnt
+    classic = bpf.version < CLASSIC_UNTIL
+    if classic:
+        _check_classic(bpf, attr, count)
+    else:
+        _check_modern(bpf, attr, count)
+    if attr.read_insns is not None:
+        attr.insns = attr.read_insns()
+    if not features.has_prog_type(bpf.version, attr.prog_type):
+        raise KernelError(EINVAL)
+    if attr.prog_ifindex:
+        raise KernelError(EINVAL, "no device takes programs")
+    name = "" if classic else object_name(attr.prog_name)
+    request = _request(bpf, attr, name)
+    if attr.verify_extras is not None:
+        attr.verify_extras(request)
+    return load(bpf, request)
+
+
+def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
+    host = bpf.host
+    arch = getattr(host, "arch", None)
+    request = VerifyRequest(
+        insns=attr.insns,
+        prog_type=attr.prog_type,
+        expected_attach_type=attr.expected_attach_type,
+        prog_flags=attr.prog_flags,
+        gpl_compatible=license_is_gpl_compatible(attr.license),
+        log_level=attr.log_level,
+        log_size=attr.log_size,
+        log_buf=attr.log_buf,
+        version=bpf.version,
+        caps=capabilities(bpf),
+        resolve_map=_resolver(bpf),
+        fd_array=attr.fd_array,
+        byteorder=bpf.mem.byteorder,
+        prog_btf=attr.prog_btf,
+        func_info=attr.func_info,
+        line_info=attr.line_info,
+        core_relos=attr.core_relos,
+        vmlinux_btf=getattr(host, "vmlinux_btf", None),
+        attach_btf_id=attr.attach_btf_id,
+        attach_btf=attr.attach_btf,
+        attach_prog=attr.attach_prog,
+        kernel_symbol=host.symbols.address,
+        name=name,
+        sk_buff_offsets=getattr(host, "sk_buff_offsets", None),
+    )
+    if arch is not None:
+        request.arch = arch.name
+        request.word_size = arch.model.word
+        request.ctx_size = arch.pt_regs_for(bpf.version).size
+    return request
+
+
+def _resolver(bpf: Bpf) -> Callable[[int], MapInfo]:
+    """__bpf_map_get() for a verifier: the same map is the same object each time."""
+    seen: dict[int, MapInfo] = {}
+
+    def resolve(fd: int) -> MapInfo:
+        found = bpf.map_of_fd(fd)
+        info = seen.get(id(found))
+        if info is None:
+            info = seen[id(found)] = found.info()
+        return info
+
+    return resolve
+
+
+def refuse_unprivileged(bpf: Bpf) -> None:
+    """kernel.unprivileged_bpf_disabled, before MAP_CREATE and PROG_LOAD."""
+    if bpf.unprivileged_bpf_disabled and not bpf.capable("bpf"):
+        raise KernelError(EPERM)

@@ -1,0 +1,338 @@
+"""A loaded program: struct bpf_prog and its aux; running it, and what happens between the machine and a run.
+
+kernel/bpf/core.c, kernel/bpf/syscall.c, kernel/trace/bpf_trace.c:trace_call_bpf().
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from arch.errors import E2BIG, KernelError
+from bpf import uapi
+from bpf.core.system import CLASSIC_UNTIL, Bpf
+from bpf.helpers import HELPERS, Runtime, find, load_all, not_here
+from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_KFUNC_CALL, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, Insn, encode
+from bpf.maps.array import ProgArrayMap
+from bpf.run.compiled import JitProgram
+from bpf.run.interpreter import MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
+from bpf.verifier.api import Verdict, VerifyRequest
+
+M32 = 0xFFFFFFFF
+TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT's text
+STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
+LICENSES = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
+TRACING_LIKE = (
+    uapi.BPF_PROG_TYPE_TRACING,
+    uapi.BPF_PROG_TYPE_LSM,
+    uapi.BPF_PROG_TYPE_EXT,
+    uapi.BPF_PROG_TYPE_STRUCT_OPS,
+)
+
+
+def license_is_gpl_compatible(text: str) -> bool:
+    """include/linux/license.h."""
+    return text in LICENSES
+
+
+def prog_tag(insns: Sequence[Insn], byteorder: str = "little") -> bytes:
+    """bpf_prog_calc_tag(): the first 8 bytes of SHA-1 over the program with map descriptors taken out."""
+    out: list[Insn] = []
+    was_map = False
+    for insn in insns:
+        maps = insn.code == BPF_LD_IMM64 and insn.src_reg in (BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE)
+        if not was_map and maps:
+            was_map = True
+            insn = insn._replace(imm=0)
+        elif was_map and insn[:4] == (0, 0, 0, 0):
+            was_map = False
+            insn = insn._replace(imm=0)
+        else:
+            was_map = False
+        out.append(insn)
+    return hashlib.sha1(encode(out, byteorder)).digest()[: uapi.BPF_TAG_SIZE]
+
+
+class BpfProg:
+    """One program.  Made from a request that a verifier accepted; holds its maps."""
+
+    anon_name = "bpf-prog"
+
+    def __init__(self, bpf: Bpf, request: VerifyRequest, verdict: Verdict, *, fast: bool = True) -> None:
+        self.bpf = bpf
+        self.type = self.prog_type = request.prog_type
+        self.expected_attach_type = request.expected_attach_type
+        self.prog_flags = request.prog_flags
+        self.name = request.name
+        self.gpl_compatible = request.gpl_compatible
+        self.sleepable = verdict.sleepable or bool(request.prog_flags & uapi.BPF_F_SLEEPABLE)
+        self.orig_insns = list(request.insns)
+        self.insns = verdict.insns
+        self.verdict = verdict
+        self.tag = prog_tag(request.insns, request.byteorder)
+        self.used_maps = [info.owner for info in verdict.used_maps if info.owner is not None]
+        self.map_infos = verdict.used_maps
+        self.btf = self.prog_btf = request.prog_btf
+        self.btf_object = getattr(request, "prog_btf_object", None)
+        if self.btf_object is not None:
+            self.btf_object.get()
+        self.func_info = verdict.func_info or request.func_info
+        self.line_info = verdict.line_info or request.line_info
+        self.attach_btf_id = request.attach_btf_id
+        self.attach_btf = request.attach_btf
+        self.attach_prog = request.attach_prog
+        self.attach_info = verdict.attach_info
+        self.verified_insns = verdict.insn_processed
+        self.max_ctx_offset = int(verdict.stats.get("max_ctx_offset", 0))
+        self.load_time_ns = int(bpf.host.now_ns())
+        self.uid = int(bpf.host.current_uid())
+        self.run_time_ns = self.run_cnt = self.recursion_misses = 0
+        self.id = 0
+        self.refs = 0
+        self.runtime = Runtime(bpf, self)
+        self.text = bpf.take_text(len(self.insns) * 8)
+        self.program = self._make_program(fast)
+        for owner in self.used_maps:
+            owner.get()
+        if self.attach_prog is not None:
+            self.attach_prog.get()
+
+    # ---- making it run ----
+
+    def _make_program(self, fast: bool) -> Program:
+        classic = self.bpf.version < CLASSIC_UNTIL
+        make = JitProgram if self.bpf.jit_enable and fast and not classic else Program
+        return make(
+            self.insns,
+            self.bpf.mem,
+            bind_call=self._bind,
+            classic=classic,
+            name=f"bpf_prog_{self.tag.hex()}_{self.name}",
+            tail_call=self._tail_call,
+            function_address=self.function_address,
+            load_packet=self._load_packet,
+            unknown_opcode=self._unknown_opcode,
+            fast=fast,
+        )
+
+    def function_address(self, index: int) -> int:
+        """Kernel address of the function of the program that starts at this instruction."""
+        address = self.text + 8 * index
+        self.bpf.functions[address] = (self, index)
+        return address
+
+    def _bind(self, insn: Insn) -> Callable[[Registers], int]:
+        """The helper (or kernel function) an instruction calls."""
+        names = self._callee_names(insn)
+        found = find(*names)
+        return found.bind(self.runtime) if found is not None else not_here(names[0] or "?")
+
+    def _callee_names(self, insn: Insn) -> list[str]:
+        """Kernel function names to look for, the most particular first."""
+        if insn.src_reg == BPF_PSEUDO_KFUNC_CALL:
+            return [self.bpf.kfunc_name(insn.imm, insn.off)]
+        if self.bpf.version < CLASSIC_UNTIL:
+            from bpf.verifier.classic.types import program_type
+
+            kind = program_type(self.type, self.bpf.version, None)
+            return ["bpf_" + kind.helpers[insn.imm].name] if kind and insn.imm in kind.helpers else ["?"]
+        from bpf.verifier.protos.choose import get_func_proto
+        from bpf.verifier.rewrite.callees import CALLEES
+
+        if insn.imm in CALLEES:
+            return [CALLEES[insn.imm]]
+        names = ["bpf_" + uapi.HELPER_NAMES.get(insn.imm, "unspec")]
+        proto = get_func_proto(insn.imm, self.facts())
+        return [proto.func, *names] if proto is not None and proto.func else names
+
+    def facts(self) -> Any:
+        """What the tables of prototypes ask of a program."""
+        from bpf.verifier.protos.choose import ProgramFacts
+
+        return ProgramFacts(
+            self.type,
+            self.expected_attach_type,
+            attach_func_name=self.attach_info.get("attach_func_name"),
+            attach_member=self.attach_info.get("member"),
+            attach_prog=self.attach_prog,
+        )
+
+    def _tail_call(self, r: Registers) -> bool:
+        """bpf_tail_call(ctx, map, index): True if another program took over, and has ended."""
+        array = self.bpf.map_at.get(r[2])
+        index = r[3] & M32
+        if not isinstance(array, ProgArrayMap) or index >= array.max_entries or r[TAIL_CALLS_AT] >= MAX_TAIL_CALLS:
+            return False
+        target = array.get_element(index)
+        if target is None:
+            return False
+        r[TAIL_CALLS_AT] += 1
+        target.runtime.cookie = self.runtime.cookie
+        target.program.execute(r)
+        return True
+
+    def _load_packet(self, skb: int, off: int, size: int) -> int:
+        """LD_ABS and LD_IND of the classic interpreter: the host knows where a packet's bytes are."""
+        load = getattr(self.bpf.host, "load_packet", None)
+        return int(load(skb, off, size)) if load is not None else -1
+
+    def _unknown_opcode(self, code: int) -> None:
+        self.bpf.host.pr(4, f"unknown opcode {code:02x}")
+
+    # ---- running ----
+
+    def run(self, ctx: int, cookie: int = 0, entry_ip: int = 0) -> int:
+        """bpf_prog_run(): the low 32 bits of R0."""
+        return self.run64(ctx, cookie, entry_ip) & M32
+
+    def run64(self, ctx: int, cookie: int = 0, entry_ip: int = 0) -> int:
+        """All of R0, which trampolines and iterators look at."""
+        bpf, runtime = self.bpf, self.runtime
+        bpf.enter()
+        top = bpf.take_stack(STACK_BYTES)
+        r = new_registers(ctx, top)
+        before = runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip
+        runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip = r, ctx, cookie, entry_ip
+        started = bpf.host.now_ns() if bpf.stats_enabled else 0
+        try:
+            self.program.execute(r)
+        finally:
+            runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip = before
+            bpf.give_stack(top)
+            bpf.leave()
+        if bpf.stats_enabled:
+            self.run_cnt += 1
+            self.run_time_ns += bpf.host.now_ns() - started
+        return r[0]
+
+    def run_function(self, address: int, *args: int) -> int:
+        """A function of the program by itself: a timer's callback."""
+        prog, start = self.bpf.functions[address]
+        bpf = self.bpf
+        bpf.enter()
+        top = bpf.take_stack(STACK_BYTES)
+        r = new_registers(0, top)
+        r[1 : 1 + len(args)] = args
+        try:
+            prog.program.execute(r, start)
+        finally:
+            bpf.give_stack(top)
+            bpf.leave()
+        return r[0]
+
+    # ---- lifetime ----
+
+    def get(self) -> None:
+        """One more reference."""
+        self.refs += 1
+
+    def put(self) -> None:
+        """One reference less; the last one drops the program and its maps."""
+        self.refs -= 1
+        if self.refs == 0:
+            self.bpf.progs.remove(self.id)
+            self.bpf.defer(self._free)
+            self.bpf.host.bpf_symbols_changed()
+
+    def release(self) -> None:
+        """The last descriptor of one open file is gone."""
+        self.put()
+
+    def _free(self) -> None:
+        for owner in self.used_maps:
+            owner.put()
+        self.used_maps = []
+        for address in [a for a, (prog, _) in self.bpf.functions.items() if prog is self]:
+            del self.bpf.functions[address]
+        if self.btf_object is not None:
+            self.btf_object.put()
+        if self.attach_prog is not None:
+            self.attach_prog.put()
+
+    def bind_map(self, owner: Any) -> None:
+        """BPF_PROG_BIND_MAP: one more map whose life the program prolongs."""
+        if owner not in self.used_maps:
+            owner.get()
+            self.used_maps.append(owner)
+
+    # ---- properties ----
+
+    def compatible_with(self, array: Any) -> bool:
+        """bpf_prog_map_compatible(): the first program decides what the others of a program array are."""
+        key = (self.type, self.expected_attach_type, bool(self.prog_flags & uapi.BPF_F_XDP_HAS_FRAGS))
+        target = (self.attach_btf_id, id(self.attach_prog)) if self.type in TRACING_LIKE else None
+        if array.owner is None:
+            array.owner = (self.type, bool(self.bpf.jit_enable), key, target)
+            return True
+        return bool(array.owner[2] == key and array.owner[3] == target)
+
+    @property
+    def symbol(self) -> str:
+        """Its name in kallsyms."""
+        return f"bpf_prog_{self.tag.hex()}" + (f"_{self.name}" if self.name else "")
+
+    def fdinfo(self) -> str:
+        """bpf_prog_show_fdinfo()."""
+        return (
+            f"prog_type:\t{self.type}\nprog_jited:\t{int(bool(self.bpf.jit_enable))}\nprog_tag:\t{self.tag.hex()}\n"
+            f"memlock:\t{(len(self.insns) * 8 + 4095) // 4096 * 4096}\nprog_id:\t{self.id}\n"
+            f"run_time_ns:\t{self.run_time_ns}\nrun_cnt:\t{self.run_cnt}\n"
+            f"recursion_misses:\t{self.recursion_misses}\nverified_insns:\t{self.verified_insns}\n"
+        )
+
+
+def load(bpf: Bpf, request: VerifyRequest) -> tuple[Verdict, BpfProg | None]:
+    """Verify, and make a program of what is accepted.  Neither id nor descriptor yet."""
+    load_all()
+    verdict = choose_verifier(request.version)(request)
+    prog_class: type[BpfProg] = bpf.prog_class or BpfProg
+    return verdict, prog_class(bpf, request, verdict) if verdict.ret == 0 else None
+
+
+def choose_verifier(version: Any) -> Callable[[VerifyRequest], Verdict]:
+    """The classic verifier before 4.9, the modern one since.  One of the two places that read the version for it."""
+    if version < CLASSIC_UNTIL:
+        from bpf.verifier.classic.verifier import verify as classic
+
+        return classic
+    from bpf.verifier.modern import verify as modern
+
+    return modern
+
+
+def trace_call_bpf(bpf: Bpf, progs: Iterable[BpfProg], ctx: int, cookie: int = 0, entry_ip: int = 0) -> int:
+    """Programs of a probe or tracepoint: 0 if the event is to be dropped.  kernel/trace/bpf_trace.c.
+
+    In an NMI of Linux 4.1 nothing runs and the event is kept; while another program runs on this CPU nothing runs
+    and it is dropped.  With several programs (4.15) all run, and each must agree.
+    """
+    if bpf.version < CLASSIC_UNTIL and bpf.host.in_nmi():
+        return 1
+    cpu = bpf.host.cpu_id()
+    if bpf.active.get(cpu, 0):
+        for prog in progs:
+            prog.recursion_misses += 1
+        return 0
+    bpf.active[cpu] = 1
+    try:
+        answer = 1
+        for number, prog in enumerate(progs):
+            value = prog.run(ctx, cookie, entry_ip)
+            answer = value if number == 0 else answer & value
+        return answer
+    finally:
+        bpf.active[cpu] = 0
+
+
+def check_insns(bpf: Bpf, count: int) -> None:
+    """The first checks of BPF_PROG_LOAD on the number of instructions."""
+    limit = uapi.BPF_COMPLEXITY_LIMIT_INSNS if bpf.capable("bpf") else uapi.BPF_MAXINSNS
+    if not 0 < count <= limit:
+        raise KernelError(E2BIG)
+
+
+def known_helpers() -> list[str]:
+    """Kernel functions that have an implementation here."""
+    load_all()
+    return sorted(HELPERS)

@@ -1,0 +1,266 @@
+"""Instructions as the kernel prints them, in the form of 4.1 and in the form of 6.1.
+
+The 4.1 form is print_bpf_insn() of kernel/bpf/verifier.c as it was then; the 6.1 form is kernel/bpf/disasm.c.  A line
+is returned without its newline.  Names of called functions and constants of ld_imm64 can be supplied by the
+caller, as the kernel's struct bpf_insn_cbs does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+from bpf.isa.insn import (
+    BPF_ABS,
+    BPF_ADD,
+    BPF_ALU64,
+    BPF_AND,
+    BPF_ATOMIC,
+    BPF_CALL,
+    BPF_CMPXCHG,
+    BPF_END,
+    BPF_EXIT,
+    BPF_FETCH,
+    BPF_IMM,
+    BPF_IND,
+    BPF_JA,
+    BPF_JMP,
+    BPF_JMP32,
+    BPF_LD_IMM64,
+    BPF_MEM,
+    BPF_NEG,
+    BPF_OR,
+    BPF_PSEUDO_BTF_ID,
+    BPF_PSEUDO_CALL,
+    BPF_PSEUDO_KFUNC_CALL,
+    BPF_PSEUDO_MAP_FD,
+    BPF_PSEUDO_MAP_IDX,
+    BPF_PSEUDO_MAP_IDX_VALUE,
+    BPF_PSEUDO_MAP_VALUE,
+    BPF_XCHG,
+    BPF_XOR,
+    Insn,
+)
+from bpf.uapi import HELPER_NAMES
+
+CLASS_NAMES = ("ld", "ldx", "st", "stx", "alu", "jmp", "jmp32", "alu64")
+SIZES = ("u32", "u16", "u8", "u64")  # by the size field >> 3
+# By operation >> 4; what C prints for a missing string is "(null)".
+ALU_OPS = ("+=", "-=", "*=", "/=", "|=", "&=", "<<=", ">>=", "neg", "%=", "^=", "=", "s>>=", "endian")
+JMP_OPS = ("jmp", "==", ">", ">=", "&", "!=", "s>", "s>=", "call", "exit", "<", "<=", "s<", "s<=")
+ATOMIC_OPS = {BPF_ADD: "add", BPF_AND: "and", BPF_OR: "or", BPF_XOR: "xor"}
+_NULL = ("(null)", "(null)")
+_ALU_61 = ALU_OPS + _NULL
+_JMP_61 = JMP_OPS + _NULL
+
+# What 4.1 prints for an operation beyond its string tables is whatever lies behind them in memory.
+UNSPECIFIED = "<unspecified>"
+
+_POINTER_KINDS = frozenset(
+    (
+        BPF_PSEUDO_MAP_FD,
+        BPF_PSEUDO_MAP_VALUE,
+        BPF_PSEUDO_MAP_IDX,
+        BPF_PSEUDO_MAP_IDX_VALUE,
+        BPF_PSEUDO_BTF_ID,
+    )
+)
+
+CallName = Callable[[Insn], "str | None"]
+ImmName = Callable[[Insn, int], str]
+
+
+def line_4_1(insn: Insn) -> str:
+    """One instruction in the form of Linux 4.1.  kernel/bpf/verifier.c:print_bpf_insn()."""
+    code, dst, src, off, imm = insn
+    match code & 7:
+        case 7:
+            if code >> 4 >= len(ALU_OPS):
+                return f"({code:02x}) {UNSPECIFIED}"
+            return f"({code:02x}) r{dst} {ALU_OPS[code >> 4]} " + (f"r{src}" if code & 8 else f"{imm}")
+        case 4:
+            if code >> 4 >= len(ALU_OPS):
+                return f"({code:02x}) {UNSPECIFIED}"
+            operand = f"r{src}" if code & 8 else f"{imm}"
+            return f"({code:02x}) (u32) r{dst} {ALU_OPS[code >> 4]} (u32) {operand}"
+        case 3:
+            if code & 0xE0 == BPF_MEM:
+                return f"({code:02x}) *({SIZES[code >> 3 & 3]} *)(r{dst} {off:+d}) = r{src}"
+            if code & 0xE0 == BPF_ATOMIC:
+                return f"({code:02x}) lock *({SIZES[code >> 3 & 3]} *)(r{dst} {off:+d}) += r{src}"
+            return f"BUG_{code:02x}"
+        case 2:
+            if code & 0xE0 == BPF_MEM:
+                return f"({code:02x}) *({SIZES[code >> 3 & 3]} *)(r{dst} {off:+d}) = {imm}"
+            return f"BUG_st_{code:02x}"
+        case 1:
+            if code & 0xE0 == BPF_MEM:
+                return f"({code:02x}) r{dst} = *({SIZES[code >> 3 & 3]} *)(r{src} {off:+d})"
+            return f"BUG_ldx_{code:02x}"
+        case 0:
+            return _load_4_1(insn)
+        case 5:
+            return _jump_4_1(insn)
+    return f"({code:02x}) BUG"
+
+
+def _load_4_1(insn: Insn) -> str:
+    code, dst, src, _, imm = insn
+    mode = code & 0xE0
+    if mode == BPF_ABS:
+        return f"({code:02x}) r0 = *({SIZES[code >> 3 & 3]} *)skb[{imm}]"
+    if mode == BPF_IND:
+        return f"({code:02x}) r0 = *({SIZES[code >> 3 & 3]} *)skb[r{src} + {imm}]"
+    if mode == BPF_IMM:
+        return f"({code:02x}) r{dst} = 0x{imm & 0xFFFFFFFF:x}"
+    return f"BUG_ld_{code:02x}"
+
+
+def _jump_4_1(insn: Insn) -> str:
+    code, dst, src, off, imm = insn
+    if code & 0xF0 == BPF_CALL:
+        return f"({code:02x}) call {imm}"
+    if code == BPF_JMP | BPF_JA:
+        return f"({code:02x}) goto pc{off:+d}"
+    if code == BPF_JMP | BPF_EXIT:
+        return f"({code:02x}) exit"
+    if code & 0xF0 > BPF_EXIT:
+        return f"({code:02x}) {UNSPECIFIED}"
+    operand = f"r{src}" if code & 8 else f"0x{imm & 0xFFFFFFFF:x}"
+    return f"({code:02x}) if r{dst} {JMP_OPS[code >> 4]} {operand} goto pc{off:+d}"
+
+
+def call_target(insn: Insn, call_name: CallName | None = None) -> str:
+    """What a call calls: helper name, or what the callback says.  kernel/bpf/disasm.c:__func_get_name()."""
+    if insn.src_reg == 0 and insn.imm in HELPER_NAMES:
+        return "bpf_" + HELPER_NAMES[insn.imm]
+    if call_name is not None:
+        name = call_name(insn)
+        if name is not None:
+            return name
+    if insn.src_reg == BPF_PSEUDO_CALL:
+        return f"{insn.imm:+d}"
+    if insn.src_reg == BPF_PSEUDO_KFUNC_CALL:
+        return "kernel-function"
+    return "unknown"
+
+
+def line_6_1(
+    insn: Insn,
+    high: int = 0,
+    *,
+    call_name: CallName | None = None,
+    imm_name: ImmName | None = None,
+    allow_ptr_leaks: bool = True,
+) -> str:
+    """One instruction in the form of Linux 6.1; `high` is the immediate of an ld_imm64's second slot.
+
+    kernel/bpf/disasm.c:print_bpf_insn().
+    """
+    code = insn.code
+    match code & 7:
+        case 4 | 7:
+            return _alu_6_1(insn)
+        case 3:
+            return _stx_6_1(insn)
+        case 2:
+            if code & 0xE0 == BPF_MEM:
+                return f"({code:02x}) *({SIZES[code >> 3 & 3]} *)(r{insn.dst_reg} {insn.off:+d}) = {insn.imm}"
+            return f"({code:02x}) nospec" if code & 0xE0 == 0xC0 else f"BUG_st_{code:02x}"
+        case 1:
+            if code & 0xE0 != BPF_MEM:
+                return f"BUG_ldx_{code:02x}"
+            return f"({code:02x}) r{insn.dst_reg} = *({SIZES[code >> 3 & 3]} *)(r{insn.src_reg} {insn.off:+d})"
+        case 0:
+            return _load_6_1(insn, high, imm_name, allow_ptr_leaks)
+    return _jump_6_1(insn, call_name)
+
+
+def _alu_6_1(insn: Insn) -> str:
+    code, dst, src, _, imm = insn
+    wide = code & 7 == BPF_ALU64
+    letter = "r" if wide else "w"
+    op = code & 0xF0
+    if op == BPF_END:
+        if wide:
+            return f"BUG_alu64_{code:02x}"
+        return f"({code:02x}) r{dst} = {'be' if code & 8 else 'le'}{imm} r{dst}"
+    if op == BPF_NEG:
+        return f"({code:02x}) {letter}{dst} = -{letter}{dst}"
+    operand = f"{letter}{src}" if code & 8 else f"{imm}"
+    return f"({code:02x}) {letter}{dst} {_ALU_61[op >> 4]} {operand}"
+
+
+def _stx_6_1(insn: Insn) -> str:
+    code, dst, src, off, imm = insn
+    size = SIZES[code >> 3 & 3]
+    place = f"(r{dst} {off:+d})"
+    if code & 0xE0 == BPF_MEM:
+        return f"({code:02x}) *({size} *){place} = r{src}"
+    if code & 0xE0 != BPF_ATOMIC:
+        return f"BUG_{code:02x}"
+    suffix = "64" if size == "u64" else ""
+    if imm in ATOMIC_OPS:
+        return f"({code:02x}) lock *({size} *){place} {ALU_OPS[imm >> 4]} r{src}"
+    if imm & BPF_FETCH and imm & ~BPF_FETCH in ATOMIC_OPS:
+        name = ATOMIC_OPS[imm & ~BPF_FETCH]
+        return f"({code:02x}) r{src} = atomic{suffix}_fetch_{name}(({size} *){place}, r{src})"
+    if imm == BPF_CMPXCHG:
+        return f"({code:02x}) r0 = atomic{suffix}_cmpxchg(({size} *){place}, r0, r{src})"
+    if imm == BPF_XCHG:
+        return f"({code:02x}) r{src} = atomic{suffix}_xchg(({size} *){place}, r{src})"
+    return f"BUG_{code:02x}"
+
+
+def _load_6_1(insn: Insn, high: int, imm_name: ImmName | None, allow_ptr_leaks: bool) -> str:
+    code, dst, src, _, imm = insn
+    if code & 0xE0 == BPF_ABS:
+        return f"({code:02x}) r0 = *({SIZES[code >> 3 & 3]} *)skb[{imm}]"
+    if code & 0xE0 == BPF_IND:
+        return f"({code:02x}) r0 = *({SIZES[code >> 3 & 3]} *)skb[r{src} + {imm}]"
+    if code != BPF_LD_IMM64:
+        return f"BUG_ld_{code:02x}"
+    full = (high & 0xFFFFFFFF) << 32 | (imm & 0xFFFFFFFF)
+    if src in _POINTER_KINDS and not allow_ptr_leaks:
+        full = 0
+    return f"({code:02x}) r{dst} = " + (imm_name(insn, full) if imm_name else f"0x{full:x}")
+
+
+def _jump_6_1(insn: Insn, call_name: CallName | None) -> str:
+    code, dst, src, off, imm = insn
+    op = code & 0xF0
+    if op == BPF_CALL:
+        if src == BPF_PSEUDO_CALL:
+            return f"({code:02x}) call pc{call_target(insn, call_name)}"
+        return f"({code:02x}) call {call_target(insn, call_name)}#{imm}"
+    if code == BPF_JMP | BPF_JA:
+        return f"({code:02x}) goto pc{off:+d}"
+    if code == BPF_JMP | BPF_EXIT:
+        return f"({code:02x}) exit"
+    letter = "w" if code & 7 == BPF_JMP32 else "r"
+    operand = f"{letter}{src}" if code & 8 else f"0x{imm & 0xFFFFFFFF:x}"
+    return f"({code:02x}) if {letter}{dst} {_JMP_61[op >> 4]} {operand} goto pc{off:+d}"
+
+
+def listing(
+    insns: Sequence[Insn],
+    *,
+    form: str = "6.1",
+    call_name: CallName | None = None,
+    imm_name: ImmName | None = None,
+) -> Iterator[tuple[int, str]]:
+    """Index and text of every instruction; the second slot of an ld_imm64 is skipped."""
+    index = 0
+    while index < len(insns):
+        insn = insns[index]
+        wide = insn.code == BPF_LD_IMM64 and index + 1 < len(insns)
+        if form == "4.1":
+            yield index, line_4_1(insn)
+        else:
+            high = insns[index + 1].imm if wide else 0
+            yield index, line_6_1(insn, high, call_name=call_name, imm_name=imm_name)
+        index += 2 if wide else 1
+
+
+def disassemble(insns: Sequence[Insn], *, form: str = "6.1") -> str:
+    """A whole program, `N: (xx) text` per line."""
+    return "".join(f"{index}: {text}\n" for index, text in listing(insns, form=form))

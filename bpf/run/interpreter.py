@@ -1,0 +1,574 @@
+"""The reference interpreter: what each instruction does, and running programs quickly enough in Python.
+
+kernel/bpf/core.c:___bpf_prog_run().  The meaning of every operation is a row of text in the tables below.  At load the
+rows of a basic block are put together into one Python function over the list of registers (and, for stepping, each
+instruction into a function of its own), so there is a single description of what an instruction does.
+
+    r[0]..r[10]  registers     r[11]  BPF_REG_AX, used by rewritten programs
+    r[12]        instructions that may still be executed, counted at backward jumps
+    r[13]        tail calls made so far
+
+Two sets of rules: `classic` as in Linux 4.1 (an unknown opcode and a division by zero end the program with 0, packet
+loads are instructions) and modern.  Registers are unsigned 64-bit numbers; memory is the machine's.  An access that
+faults is a mistake of the verifier or of the simulator, never of the program: BpfFault says where.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from arch.errors import Fault
+from bpf.isa.disasm import line_6_1
+from bpf.isa.insn import (
+    BPF_ABS,
+    BPF_ADD,
+    BPF_ALU64,
+    BPF_AND,
+    BPF_ARSH,
+    BPF_ATOMIC,
+    BPF_CALL,
+    BPF_CMPXCHG,
+    BPF_DIV,
+    BPF_END,
+    BPF_EXIT,
+    BPF_FETCH,
+    BPF_IND,
+    BPF_JA,
+    BPF_JEQ,
+    BPF_JGE,
+    BPF_JGT,
+    BPF_JLE,
+    BPF_JLT,
+    BPF_JMP,
+    BPF_JMP32,
+    BPF_JNE,
+    BPF_JSET,
+    BPF_JSGE,
+    BPF_JSGT,
+    BPF_JSLE,
+    BPF_JSLT,
+    BPF_LD_IMM64,
+    BPF_LSH,
+    BPF_MEM,
+    BPF_MOD,
+    BPF_MOV,
+    BPF_MUL,
+    BPF_NEG,
+    BPF_OR,
+    BPF_PROBE_MEM,
+    BPF_PSEUDO_CALL,
+    BPF_PSEUDO_FUNC,
+    BPF_RSH,
+    BPF_SUB,
+    BPF_TAIL_CALL,
+    BPF_XCHG,
+    BPF_XOR,
+    Insn,
+    imm64,
+)
+
+M = (1 << 64) - 1
+M32 = (1 << 32) - 1
+S = 1 << 63
+S32 = 1 << 31
+FRAME_SIZE = 1024  # bytes from one function's R10 to the next; 512 for the program, some for inlined loops
+MAX_FRAMES = 8
+MAX_TAIL_CALLS = 33
+BUDGET = 1 << 40
+BUDGET_AT, TAIL_CALLS_AT = 12, 13
+NR_REGISTERS = 14
+EXIT = -1
+
+# Instructions that name the start of a function of the program.
+_FUNCTION_STARTS = {(BPF_LD_IMM64, BPF_PSEUDO_FUNC), (BPF_JMP | BPF_CALL, BPF_PSEUDO_CALL)}
+
+Registers = list[int]
+Op = Callable[[Registers], int]
+
+# x is the destination's value, y the operand; 64 bits.  The 32-bit form is the same on the low halves.
+ALU_MEANING = {
+    BPF_ADD: "(x + y) & M",
+    BPF_SUB: "(x - y) & M",
+    BPF_MUL: "(x * y) & M",
+    BPF_DIV: "x // y if y else 0",
+    BPF_OR: "x | y",
+    BPF_AND: "x & y",
+    BPF_LSH: "(x << (y & W)) & M",
+    BPF_RSH: "x >> (y & W)",
+    BPF_NEG: "-x & M",
+    BPF_MOD: "x % y if y else x",
+    BPF_XOR: "x ^ y",
+    BPF_MOV: "y",
+    BPF_ARSH: "(((x ^ S) - S) >> (y & W)) & M",
+}
+
+# Signed comparison: flipping the sign bits makes it an unsigned one.
+JMP_MEANING = {
+    BPF_JEQ: "x == y",
+    BPF_JGT: "x > y",
+    BPF_JGE: "x >= y",
+    BPF_JSET: "x & y",
+    BPF_JNE: "x != y",
+    BPF_JSGT: "(x ^ S) > (y ^ S)",
+    BPF_JSGE: "(x ^ S) >= (y ^ S)",
+    BPF_JLT: "x < y",
+    BPF_JLE: "x <= y",
+    BPF_JSLT: "(x ^ S) < (y ^ S)",
+    BPF_JSLE: "(x ^ S) <= (y ^ S)",
+}
+
+ATOMIC_MEANING = {BPF_ADD: "old + y", BPF_OR: "old | y", BPF_AND: "old & y", BPF_XOR: "old ^ y"}
+CLASSIC_JUMPS = {BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET, BPF_JNE, BPF_JSGT, BPF_JSGE}
+
+_SIZES = (4, 2, 1, 8)
+_FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
+
+
+class BpfFault(Exception):
+    """A verified program touched memory it cannot: the verifier or the simulator is wrong."""
+
+    def __init__(self, program: str, index: int, text: str, fault: Fault) -> None:
+        super().__init__(f"{program}: instruction {index}, {text}: {fault}")
+        self.index = index
+        self.fault = fault
+
+
+class BudgetExceeded(Exception):
+    """The program ran longer than it was allowed to."""
+
+
+class CpuException(Exception):
+    """The instruction makes the CPU trap: in Linux 4.1 a 32-bit division whose divisor's low half only is 0."""
+
+
+def _expand(meaning: str, x: str, y: str, wide: bool) -> str:
+    """The row for these operands; 32-bit operands are cut, and masks and sign bits are those of 32 bits."""
+    names = {"x": x, "y": y, "M": "M", "S": "S", "W": "63"}
+    if not wide:
+        names = {"x": f"({x} & M32)", "y": y, "M": "M32", "S": "S32", "W": "31"}
+    out = []
+    for word in meaning.replace("(", " ( ").replace(")", " ) ").replace("-x", "- x").split():
+        out.append(names.get(word, word))
+    return " ".join(out)
+
+
+@dataclass(frozen=True)
+class Window:
+    """The part of memory that is one buffer: direct map addresses from `base` on."""
+
+    buffer: Any
+    base: int
+    size: int
+
+
+def window_of(mem: Any) -> Window | None:
+    """The buffer behind a KernelMemory or FlatMemory, if it has one."""
+    for names in (("_buf", "_base", "_size"), ("data", "base", "size")):
+        if all(hasattr(mem, name) for name in names):
+            return Window(*(getattr(mem, name) for name in names))
+    return None
+
+
+class Translator:
+    """Python text for instructions: `lines(i)` is a list of statements, the last of which may return."""
+
+    def __init__(self, insns: Sequence[Insn], *, classic: bool, byteorder: str, fast: bool) -> None:
+        self.insns = insns
+        self.classic = classic
+        self.byteorder = byteorder
+        self.fast = fast
+
+    def lines(self, i: int) -> list[str]:
+        """What instruction i does; falls through to `following(i)` unless it returns."""
+        insn = self.insns[i]
+        match insn.code & 7:
+            case 7 | 4:
+                return self._alu(i, insn)
+            case 1:
+                return self._load(i, insn)
+            case 2:
+                return self._store(i, insn)
+            case 3:
+                return self._store_register(i, insn)
+            case 5 | 6:
+                return self._jump(i, insn)
+        return self._ld(i, insn)
+
+    def following(self, i: int) -> int:
+        """The next instruction in program order."""
+        return i + (2 if self.insns[i].code == BPF_LD_IMM64 else 1)
+
+    def ends_block(self, i: int) -> bool:
+        """Control may go elsewhere after this one."""
+        code = self.insns[i].code
+        return code & 7 in (BPF_JMP, BPF_JMP32) and code & 0xF0 != BPF_CALL
+
+    def targets(self, i: int) -> list[int]:
+        """Where a jump goes to."""
+        insn = self.insns[i]
+        if insn.code & 7 not in (BPF_JMP, BPF_JMP32) or insn.code & 0xF0 in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL):
+            return []
+        return [i + insn.off + 1]
+
+    # ---- arithmetic ----
+
+    def _operand(self, insn: Insn, wide: bool) -> str:
+        """The second operand."""
+        if insn.code & 8:
+            return f"r[{insn.src_reg}]" if wide else f"(r[{insn.src_reg}] & M32)"
+        return str(insn.imm & (M if wide else M32))
+
+    def _alu(self, i: int, insn: Insn) -> list[str]:
+        wide = insn.code & 7 == BPF_ALU64
+        op = insn.code & 0xF0
+        if op == BPF_END:
+            return self._unknown(insn) if wide else self._swap(insn)
+        if op not in ALU_MEANING or (self.classic and op == BPF_ARSH and not wide):
+            return self._unknown(insn)
+        before = self._classic_divisor(insn, wide) if self.classic and op in (BPF_DIV, BPF_MOD) else []
+        value = _expand(ALU_MEANING[op], f"r[{insn.dst_reg}]", self._operand(insn, wide), wide)
+        return [*before, f"r[{insn.dst_reg}] = {value}"]
+
+    def _classic_divisor(self, insn: Insn, wide: bool) -> list[str]:
+        """Before 4.15 a zero divisor, all 64 bits of it, ends the program."""
+        if not insn.code & 8:
+            return []
+        lines = [f"if not r[{insn.src_reg}]: r[0] = 0; return {EXIT}"]
+        if not wide:
+            lines.append(f"if not r[{insn.src_reg}] & M32: raise CpuException('divide error')")
+        return lines
+
+    def _swap(self, insn: Insn) -> list[str]:
+        """To little or big endian, 16, 32 or 64 bits."""
+        size = insn.imm // 8
+        wanted = "big" if insn.code & 8 else "little"
+        value = f"r[{insn.dst_reg}] & {(1 << insn.imm) - 1}"
+        if wanted != self.byteorder:
+            value = f"from_bytes(({value}).to_bytes({size}, 'little'), 'big')"
+        return [f"r[{insn.dst_reg}] = {value}"]
+
+    def _unknown(self, insn: Insn) -> list[str]:
+        """A warning in the kernel log, and the program is over."""
+        return [f"unknown_opcode({insn.code}); r[0] = 0; return {EXIT}"]
+
+    # ---- memory ----
+
+    def _address(self, reg: int, off: int) -> str:
+        return f"r[{reg}] + {off}" if off >= 0 else f"r[{reg}] - {-off}"
+
+    def _load(self, i: int, insn: Insn) -> list[str]:
+        size = _SIZES[insn.code >> 3 & 3]
+        dst = f"r[{insn.dst_reg}]"
+        address = self._address(insn.src_reg, insn.off)
+        if insn.code & 0xE0 == BPF_PROBE_MEM:
+            return [f"{dst} = probe({address} & M, {size})"]
+        if insn.code & 0xE0 != BPF_MEM:
+            return self._unknown(insn)
+        if not self.fast:
+            return [f"{dst} = read({address} & M, {size})"]
+        return [
+            f"a = {address} - BASE",
+            f"{dst} = unpack{size}(buffer, a)[0] if 0 <= a <= LIMIT else read(a + BASE & M, {size})",
+        ]
+
+    def _put(self, insn: Insn, size: int, value: str) -> list[str]:
+        address = self._address(insn.dst_reg, insn.off)
+        if not self.fast:
+            return [f"write({address} & M, {size}, {value})"]
+        return [
+            f"a = {address} - BASE",
+            f"if 0 <= a <= LIMIT: pack{size}(buffer, a, {value})",
+            f"else: write(a + BASE & M, {size}, {value})",
+        ]
+
+    def _store(self, i: int, insn: Insn) -> list[str]:
+        size = _SIZES[insn.code >> 3 & 3]
+        if insn.code & 0xE0 == 0xC0 and not self.classic:
+            return ["pass"]  # BPF_NOSPEC
+        if insn.code & 0xE0 != BPF_MEM:
+            return self._unknown(insn)
+        return self._put(insn, size, str(insn.imm & (1 << 8 * size) - 1))
+
+    def _store_register(self, i: int, insn: Insn) -> list[str]:
+        size = _SIZES[insn.code >> 3 & 3]
+        if insn.code & 0xE0 == BPF_ATOMIC:
+            return self._atomic(insn, size)
+        if insn.code & 0xE0 != BPF_MEM:
+            return self._unknown(insn)
+        source = f"r[{insn.src_reg}]"
+        return self._put(insn, size, source if size == 8 else f"{source} & {(1 << 8 * size) - 1}")
+
+    def _atomic(self, insn: Insn, size: int) -> list[str]:
+        if size < 4:
+            return self._unknown(insn)
+        address = f"{self._address(insn.dst_reg, insn.off)} & M"
+        source = f"r[{insn.src_reg}]" if size == 8 else f"(r[{insn.src_reg}] & M32)"
+        op = insn.imm
+        if op == BPF_XCHG:
+            return [f"a = {address}", f"y = {source}", f"r[{insn.src_reg}] = read(a, {size})", f"write(a, {size}, y)"]
+        if op == BPF_CMPXCHG:
+            expected = "r[0]" if size == 8 else "(r[0] & M32)"
+            return [
+                f"a = {address}",
+                f"old = read(a, {size})",
+                f"if old == {expected}: write(a, {size}, {source})",
+                "r[0] = old",
+            ]
+        if op & ~BPF_FETCH not in ATOMIC_MEANING or (self.classic and op):
+            return self._unknown(insn)
+        lines = [
+            f"a = {address}",
+            f"old = read(a, {size})",
+            f"write(a, {size}, {ATOMIC_MEANING[op & ~BPF_FETCH].replace('y', source)})",
+        ]
+        return [*lines, f"r[{insn.src_reg}] = old"] if op & BPF_FETCH else lines
+
+    def _ld(self, i: int, insn: Insn) -> list[str]:
+        if insn.code == BPF_LD_IMM64:
+            if insn.src_reg == BPF_PSEUDO_FUNC:
+                return [f"r[{insn.dst_reg}] = function_address({i + insn.imm + 1})"]
+            return [f"r[{insn.dst_reg}] = {imm64(insn, self.insns[i + 1])}"]
+        mode, size = insn.code & 0xE0, _SIZES[insn.code >> 3 & 3]
+        if mode not in (BPF_ABS, BPF_IND) or size == 8 or not self.classic:
+            return self._unknown(insn)
+        offset = f"{insn.imm}" if mode == BPF_ABS else f"{insn.imm} + s32(r[{insn.src_reg}])"
+        return [f"a = load_packet(r[6], {offset}, {size})", f"if a < 0: r[0] = 0; return {EXIT}", "r[0] = a"]
+
+    # ---- jumps ----
+
+    def _jump(self, i: int, insn: Insn) -> list[str]:
+        op = insn.code & 0xF0
+        wide = insn.code & 7 == BPF_JMP
+        if op == BPF_CALL:
+            return self._call(i, insn)
+        if op == BPF_EXIT and wide:
+            return [f"return {EXIT}"]
+        if op == BPF_TAIL_CALL and wide:
+            return [f"if tail_call(r): return {EXIT}", f"return {i + 1}"]
+        if op == BPF_JA:
+            return self._go(i, insn.off)
+        if op not in JMP_MEANING or (self.classic and (op not in CLASSIC_JUMPS or not wide)):
+            return self._unknown(insn)
+        x, y = f"r[{insn.dst_reg}]", self._operand(insn, wide)
+        condition = _expand(JMP_MEANING[op], x, y, wide)
+        return [f"if {condition}:", *(" " + line for line in self._go(i, insn.off)), f"return {i + 1}"]
+
+    def _go(self, i: int, off: int) -> list[str]:
+        """To another instruction; going back costs as much of the budget as lies between."""
+        if off >= 0:
+            return [f"return {i + off + 1}"]
+        spend = [f"r[{BUDGET_AT}] -= {-off}", f"if r[{BUDGET_AT}] < 0: raise BudgetExceeded"]
+        return [*spend, f"return {i + off + 1}"]
+
+    def _call(self, i: int, insn: Insn) -> list[str]:
+        if insn.src_reg == BPF_PSEUDO_CALL:
+            return [f"call_function(r, {i + insn.imm + 1})"]
+        return [f"r[0] = call_{i}(r)"]
+
+
+class Program:
+    """A program ready to run: functions by instruction, and the names they use."""
+
+    def __init__(
+        self,
+        insns: Sequence[Insn],
+        mem: Any,
+        *,
+        bind_call: Callable[[Insn], Callable[[Registers], int]],
+        classic: bool = False,
+        name: str = "program",
+        tail_call: Callable[[Registers], bool] | None = None,
+        function_address: Callable[[int], int] | None = None,
+        load_packet: Callable[[int, int, int], int] | None = None,
+        unknown_opcode: Callable[[int], None] | None = None,
+        fast: bool = True,
+    ) -> None:
+        self.insns = list(insns)
+        self.mem = mem
+        self.name = name
+        window = window_of(mem) if fast else None
+        self.translator = Translator(insns, classic=classic, byteorder=mem.byteorder, fast=window is not None)
+        self._names: dict[str, Any] = {
+            "M": M,
+            "M32": M32,
+            "S": S,
+            "S32": S32,
+            "read": mem.read_uint,
+            "write": mem.write_uint,
+            "probe": self._probe,
+            "from_bytes": int.from_bytes,
+            "s32": lambda value: ((value & M32) ^ S32) - S32,
+            "BudgetExceeded": BudgetExceeded,
+            "CpuException": CpuException,
+            "call_function": self.call_function,
+            "tail_call": tail_call or (lambda r: False),
+            "function_address": function_address or (lambda index: index),
+            "load_packet": load_packet or (lambda skb, off, size: -1),
+            "unknown_opcode": unknown_opcode or (lambda code: None),
+        }
+        if window is not None:
+            self._names |= self._fast_names(window)
+        self._bind_call = bind_call
+        self._leaders = self._find_leaders()
+        self._where: dict[tuple[str, int], int] = {}  # (file name of the text, line) -> instruction
+        self.ops: list[Op] = [self._lazy(i) for i in range(len(insns))]
+        self._single: dict[int, Op] = {}
+
+    def _fast_names(self, window: Window) -> dict[str, Any]:
+        order = "<" if self.mem.byteorder == "little" else ">"
+        names: dict[str, Any] = {"buffer": window.buffer, "BASE": window.base, "LIMIT": window.size - 8}
+        for size, letter in _FORMATS.items():
+            layout = struct.Struct(order + letter)
+            names[f"unpack{size}"], names[f"pack{size}"] = layout.unpack_from, layout.pack_into
+        return names
+
+    def _probe(self, address: int, size: int) -> int:
+        """BPF_PROBE_MEM: a load that may fault gives 0."""
+        try:
+            return int(self.mem.read_uint(address, size))
+        except Fault:
+            return 0
+
+    # ---- translation ----
+
+    def _find_leaders(self) -> set[int]:
+        leaders = {0}
+        i, count = 0, len(self.insns)
+        while i < count:
+            following = self.translator.following(i)
+            insn = self.insns[i]
+            if self.translator.ends_block(i):
+                leaders.update(self.translator.targets(i))
+                leaders.add(following)
+            elif (insn.code, insn.src_reg) in _FUNCTION_STARTS:
+                leaders.add(i + insn.imm + 1)
+            i = following
+        return leaders
+
+    def _lazy(self, start: int) -> Op:
+        """Translated when first reached."""
+
+        def first(r: Registers) -> int:
+            op = self._translate(start, self._block(start))
+            self.ops[start] = op
+            return op(r)
+
+        return first
+
+    def _block(self, start: int) -> list[int]:
+        """The instructions from here to the end of the basic block."""
+        block, i = [], start
+        while True:
+            block.append(i)
+            following = self.translator.following(i)
+            if self.translator.ends_block(i) or following >= len(self.insns) or following in self._leaders:
+                return block
+            i = following
+
+    def _translate(self, start: int, block: list[int]) -> Op:
+        """One Python function for these instructions."""
+        names = self._names
+        file = f"<{self.name}:{start}+{len(block)}>"
+        text = ["def op(r):"]
+        for i in block:
+            insn = self.insns[i]
+            if insn.code == BPF_JMP | BPF_CALL and insn.src_reg != BPF_PSEUDO_CALL:
+                names[f"call_{i}"] = self._bind_call(insn)
+            for line in self.translator.lines(i):
+                text.append(" " + line)
+                self._where[file, len(text)] = i
+        text.append(f" return {self.translator.following(block[-1])}")
+        scope: dict[str, Any] = {}
+        exec(compile("\n".join(text), file, "exec"), names, scope)
+        op: Op = scope["op"]
+        return op
+
+    def instruction_of(self, error: BaseException) -> int:
+        """Which instruction an exception came from."""
+        found, trace = -1, error.__traceback__
+        while trace is not None:
+            found = self._where.get((trace.tb_frame.f_code.co_filename, trace.tb_lineno), found)
+            trace = trace.tb_next
+        return found
+
+    # ---- running ----
+
+    def execute(self, r: Registers, pc: int = 0) -> None:
+        """From instruction `pc` to the exit of its function; the result is in r[0]."""
+        ops = self.ops
+        try:
+            while pc >= 0:
+                pc = ops[pc](r)
+        except Fault as fault:
+            index = self.instruction_of(fault)
+            raise BpfFault(self.name, index, self._text(index), fault) from fault
+
+    def _text(self, index: int) -> str:
+        if not 0 <= index < len(self.insns):
+            return "?"
+        insn = self.insns[index]
+        high = self.insns[index + 1].imm if insn.code == BPF_LD_IMM64 else 0
+        return line_6_1(insn, high)
+
+    def call_function(self, r: Registers, start: int) -> None:
+        """A call of a function of the program: a frame of its own, R6 to R9 kept."""
+        saved, frame = r[6:10], r[10]
+        r[10] = frame - FRAME_SIZE
+        self.execute(r, start)
+        r[6:10], r[10] = saved, frame
+
+    def call_back(self, r: Registers, start: int, *args: int) -> int:
+        """A helper calls a function of the program, with registers of its own below the caller's frame."""
+        fresh = [0] * NR_REGISTERS
+        fresh[1 : 1 + len(args)] = args
+        fresh[10] = r[10] - FRAME_SIZE
+        fresh[BUDGET_AT], fresh[TAIL_CALLS_AT] = r[BUDGET_AT], r[TAIL_CALLS_AT]
+        self.execute(fresh, start)
+        r[BUDGET_AT] = fresh[BUDGET_AT]
+        return fresh[0]
+
+    # ---- stepping ----
+
+    def single(self, i: int) -> Op:
+        """One instruction as a function."""
+        op = self._single.get(i)
+        if op is None:
+            op = self._single[i] = self._translate(i, [i])
+        return op
+
+    def step(self, r: Registers) -> Iterator[Step]:
+        """Run instruction by instruction: yields before each one.  Functions of the program are stepped into."""
+        frames: list[tuple[list[int], int, int]] = []
+        pc = 0
+        while pc >= 0:
+            insn = self.insns[pc]
+            yield Step(pc, insn, self._text(pc), tuple(r[:11]), len(frames))
+            if insn.code == BPF_JMP | BPF_CALL and insn.src_reg == BPF_PSEUDO_CALL:
+                frames.append((r[6:10], r[10], pc + 1))
+                r[10] -= FRAME_SIZE
+                pc += insn.imm + 1
+                continue
+            pc = self.single(pc)(r)
+            if pc < 0 and frames:
+                r[6:10], r[10], pc = frames.pop()
+
+
+@dataclass(frozen=True)
+class Step:
+    """What is about to be executed."""
+
+    index: int
+    insn: Insn
+    text: str
+    registers: tuple[int, ...]
+    depth: int  # functions of the program entered
+
+
+def new_registers(ctx: int, stack_top: int, budget: int = BUDGET) -> Registers:
+    """Registers at entry: R1 the context, R10 the frame, the rest 0."""
+    r = [0] * NR_REGISTERS
+    r[1], r[10], r[BUDGET_AT] = ctx, stack_top, budget
+    return r

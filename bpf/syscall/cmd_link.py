@@ -1,0 +1,528 @@
+"""bpf(2) commands that attach programs.  kernel/bpf/syscall.c: link_create(), bpf_raw_tp_link_attach() and their like.
+
+What attaching really does is the host's: `host.attach(kind, prog, options)` makes events run the program.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from arch.errors import EBADF, EFAULT, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPNOTSUPP, EPERM, KernelError
+from bpf import uapi
+from bpf.core.link import BpfLink, DetachableLink, IterLink
+from bpf.maps.base import BpfMap
+from bpf.syscall.attr import Call
+from bpf.syscall.cmd_map import O_CLOEXEC, O_RDWR
+from bpf.versions import features
+
+TP_NAME_MAX = 127
+ATTACH_FLAGS = uapi.BPF_F_ALLOW_OVERRIDE | uapi.BPF_F_ALLOW_MULTI | uapi.BPF_F_REPLACE
+MAX_KPROBE_MULTI = 1 << 20
+
+_CGROUP_SOCK_ADDR = (
+    *range(uapi.BPF_CGROUP_INET4_BIND, uapi.BPF_CGROUP_INET6_CONNECT + 1),
+    uapi.BPF_CGROUP_UDP4_SENDMSG,
+    uapi.BPF_CGROUP_UDP6_SENDMSG,
+    uapi.BPF_CGROUP_UDP4_RECVMSG,
+    uapi.BPF_CGROUP_UDP6_RECVMSG,
+    uapi.BPF_CGROUP_INET4_GETPEERNAME,
+    uapi.BPF_CGROUP_INET6_GETPEERNAME,
+    uapi.BPF_CGROUP_INET4_GETSOCKNAME,
+    uapi.BPF_CGROUP_INET6_GETSOCKNAME,
+)
+
+# attach_type_to_prog_type(): the program type an attach type belongs to.
+PROG_TYPE_OF: dict[int, int] = {
+    uapi.BPF_CGROUP_INET_INGRESS: uapi.BPF_PROG_TYPE_CGROUP_SKB,
+    uapi.BPF_CGROUP_INET_EGRESS: uapi.BPF_PROG_TYPE_CGROUP_SKB,
+    uapi.BPF_CGROUP_INET_SOCK_CREATE: uapi.BPF_PROG_TYPE_CGROUP_SOCK,
+    uapi.BPF_CGROUP_INET_SOCK_RELEASE: uapi.BPF_PROG_TYPE_CGROUP_SOCK,
+    uapi.BPF_CGROUP_INET4_POST_BIND: uapi.BPF_PROG_TYPE_CGROUP_SOCK,
+    uapi.BPF_CGROUP_INET6_POST_BIND: uapi.BPF_PROG_TYPE_CGROUP_SOCK,
+    **dict.fromkeys(_CGROUP_SOCK_ADDR, uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR),
+    uapi.BPF_CGROUP_SOCK_OPS: uapi.BPF_PROG_TYPE_SOCK_OPS,
+    uapi.BPF_CGROUP_DEVICE: uapi.BPF_PROG_TYPE_CGROUP_DEVICE,
+    uapi.BPF_SK_MSG_VERDICT: uapi.BPF_PROG_TYPE_SK_MSG,
+    uapi.BPF_SK_SKB_STREAM_PARSER: uapi.BPF_PROG_TYPE_SK_SKB,
+    uapi.BPF_SK_SKB_STREAM_VERDICT: uapi.BPF_PROG_TYPE_SK_SKB,
+    uapi.BPF_SK_SKB_VERDICT: uapi.BPF_PROG_TYPE_SK_SKB,
+    uapi.BPF_LIRC_MODE2: uapi.BPF_PROG_TYPE_LIRC_MODE2,
+    uapi.BPF_FLOW_DISSECTOR: uapi.BPF_PROG_TYPE_FLOW_DISSECTOR,
+    uapi.BPF_CGROUP_SYSCTL: uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
+    uapi.BPF_CGROUP_GETSOCKOPT: uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
+    uapi.BPF_CGROUP_SETSOCKOPT: uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
+    uapi.BPF_TRACE_ITER: uapi.BPF_PROG_TYPE_TRACING,
+    uapi.BPF_TRACE_RAW_TP: uapi.BPF_PROG_TYPE_TRACING,
+    uapi.BPF_TRACE_FENTRY: uapi.BPF_PROG_TYPE_TRACING,
+    uapi.BPF_TRACE_FEXIT: uapi.BPF_PROG_TYPE_TRACING,
+    uapi.BPF_MODIFY_RETURN: uapi.BPF_PROG_TYPE_TRACING,
+    uapi.BPF_LSM_MAC: uapi.BPF_PROG_TYPE_LSM,
+    uapi.BPF_LSM_CGROUP: uapi.BPF_PROG_TYPE_LSM,
+    uapi.BPF_SK_LOOKUP: uapi.BPF_PROG_TYPE_SK_LOOKUP,
+    uapi.BPF_XDP: uapi.BPF_PROG_TYPE_XDP,
+}
+CGROUP_TYPES = frozenset(
+    (
+        uapi.BPF_PROG_TYPE_CGROUP_SKB,
+        uapi.BPF_PROG_TYPE_CGROUP_SOCK,
+        uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR,
+        uapi.BPF_PROG_TYPE_SOCK_OPS,
+        uapi.BPF_PROG_TYPE_CGROUP_DEVICE,
+        uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
+        uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
+    )
+)
+_EXACT_TYPES = frozenset(
+    (
+        uapi.BPF_PROG_TYPE_CGROUP_SOCK,
+        uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR,
+        uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
+        uapi.BPF_PROG_TYPE_SK_LOOKUP,
+    )
+)
+
+
+def link_of_fd(call: Call, fd: int) -> BpfLink:
+    """bpf_link_get_from_fd()."""
+    found = call.host.fd_get(fd)
+    if not isinstance(found, BpfLink):
+        raise KernelError(EINVAL)
+    return found
+
+
+def settle(
+    call: Call,
+    kind: int,
+    prog: Any,
+    attach: tuple[str, dict[str, Any]],
+    info: dict[str, Any],
+    link_class: type[BpfLink] = BpfLink,
+) -> int:
+    """Attach, make a link of it, give it a descriptor: bpf_link_init() to bpf_link_settle()."""
+    name, options = attach
+    detach: Callable[[], None] = call.host.attach(name, prog, options)
+    link = link_class(call.bpf, kind, prog, detach, info)
+    prog.get()
+    link.id = call.bpf.links.add(link)
+    link.get()
+    anon = "bpf_link" if features.has_command(call.version, uapi.BPF_LINK_CREATE) else "bpf-raw-tracepoint"
+    try:
+        return int(call.host.fd_install(link, anon, O_RDWR | O_CLOEXEC))
+    except KernelError:
+        link.put()
+        raise
+
+
+# ---- tracepoints and trampolines ----
+
+
+def raw_tracepoint_open(call: Call) -> int:
+    """BPF_RAW_TRACEPOINT_OPEN; also how fentry programs are attached before links."""
+    call.check()
+    prog = call.bpf.prog_of_fd(call.attr.signed("prog_fd"))
+    return _raw_tp_attach(call, prog, call.attr.name)
+
+
+def _raw_tp_attach(call: Call, prog: Any, user_name: int) -> int:
+    """bpf_raw_tp_link_attach()."""
+    if prog.type in (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_EXT, uapi.BPF_PROG_TYPE_LSM):
+        if user_name:
+            raise KernelError(EINVAL)
+        if prog.type != uapi.BPF_PROG_TYPE_TRACING or prog.expected_attach_type != uapi.BPF_TRACE_RAW_TP:
+            return _tracing_attach(call, prog, 0, 0, 0)
+        name = str(prog.attach_info.get("attach_func_name", "")).removeprefix("btf_trace_")
+    elif prog.type in (uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE):
+        name = call.user.string(user_name, TP_NAME_MAX).decode("latin-1")
+    else:
+        raise KernelError(EINVAL)
+    info = {"tp_name": name}
+    return settle(call, uapi.BPF_LINK_TYPE_RAW_TRACEPOINT, prog, ("raw_tracepoint", {"name": name}), info)
+
+
+_TRAMPOLINES = (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
+
+
+def _tracing_attach(call: Call, prog: Any, target_fd: int, btf_id: int, cookie: int) -> int:
+    """bpf_tracing_prog_attach()."""
+    allowed = {
+        uapi.BPF_PROG_TYPE_TRACING: _TRAMPOLINES,
+        uapi.BPF_PROG_TYPE_EXT: (0,),
+        uapi.BPF_PROG_TYPE_LSM: (uapi.BPF_LSM_MAC,),
+    }.get(prog.type, ())
+    if prog.expected_attach_type not in allowed or bool(target_fd) != bool(btf_id):
+        raise KernelError(EINVAL)
+    target = prog.attach_prog
+    if target_fd:
+        if prog.type != uapi.BPF_PROG_TYPE_EXT:
+            raise KernelError(EINVAL)
+        target = call.bpf.prog_of_fd(target_fd)
+    btf_id = btf_id or prog.attach_btf_id
+    options = {
+        "attach_type": prog.expected_attach_type,
+        "btf_id": btf_id,
+        "symbol": prog.attach_info.get("attach_func_name"),
+        "cookie": cookie,
+        "target": target,
+        "info": prog.attach_info,
+    }
+    info = {
+        "attach_type": prog.expected_attach_type,
+        "target_obj_id": target.id if target is not None else 1,
+        "target_btf_id": btf_id,
+    }
+    return settle(call, uapi.BPF_LINK_TYPE_TRACING, prog, ("tracing", options), info)
+
+
+# ---- links ----
+
+
+def check_attach_type(call: Call, prog: Any, attach_type: int) -> None:
+    """bpf_prog_attach_check_attach_type()."""
+    if prog.type in _EXACT_TYPES:
+        if attach_type != prog.expected_attach_type:
+            raise KernelError(EINVAL)
+    elif prog.type == uapi.BPF_PROG_TYPE_CGROUP_SKB:
+        if not call.host.capable("net_admin"):
+            raise KernelError(EPERM)
+        if PROG_TYPE_OF.get(attach_type) != prog.type:
+            raise KernelError(EINVAL)
+        if prog.expected_attach_type and prog.expected_attach_type != attach_type:
+            raise KernelError(EINVAL)
+    elif prog.type == uapi.BPF_PROG_TYPE_KPROBE:
+        multi = uapi.BPF_TRACE_KPROBE_MULTI
+        if prog.expected_attach_type == multi and attach_type != multi:
+            raise KernelError(EINVAL)
+
+
+def link_create(call: Call) -> int:
+    """BPF_LINK_CREATE."""
+    call.check()
+    attr = call.attr
+    prog = call.bpf.prog_of_fd(attr.signed("prog_fd"))
+    attach_type = attr.attach_type
+    if not features.has_attach_type(call.version, attach_type):
+        raise KernelError(EINVAL)
+    check_attach_type(call, prog, attach_type)
+    perf_types = (uapi.BPF_PROG_TYPE_PERF_EVENT, uapi.BPF_PROG_TYPE_TRACEPOINT)
+    if prog.type in perf_types:
+        if attach_type != uapi.BPF_PERF_EVENT:
+            raise KernelError(EINVAL)
+        return _perf_link(call, prog)
+    if prog.type == uapi.BPF_PROG_TYPE_KPROBE:
+        if attach_type == uapi.BPF_PERF_EVENT:
+            return _perf_link(call, prog)
+        if attach_type != uapi.BPF_TRACE_KPROBE_MULTI:
+            raise KernelError(EINVAL)
+        return _kprobe_multi(call, prog)
+    if prog.type == uapi.BPF_PROG_TYPE_EXT:
+        return _tracing_attach(call, prog, attr.signed("target_fd"), attr.target_btf_id, attr.tracing_cookie)
+    if PROG_TYPE_OF.get(attach_type) != prog.type:
+        raise KernelError(EINVAL)
+    if prog.type in (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_LSM):
+        return _tracing_link(call, prog, attach_type)
+    if prog.type in CGROUP_TYPES:
+        return _cgroup_link(call, prog)
+    if prog.type in (uapi.BPF_PROG_TYPE_FLOW_DISSECTOR, uapi.BPF_PROG_TYPE_SK_LOOKUP):
+        return _netns_link(call, prog)
+    if prog.type == uapi.BPF_PROG_TYPE_XDP:
+        return _xdp_link(call, prog)
+    raise KernelError(EINVAL)
+
+
+def _tracing_link(call: Call, prog: Any, attach_type: int) -> int:
+    attr = call.attr
+    if attach_type != prog.expected_attach_type:
+        raise KernelError(EINVAL)
+    if attach_type == uapi.BPF_TRACE_RAW_TP:
+        return _raw_tp_attach(call, prog, 0)
+    if attach_type == uapi.BPF_TRACE_ITER:
+        return _iter_link(call, prog)
+    if attach_type == uapi.BPF_LSM_CGROUP:
+        return _cgroup_link(call, prog)
+    return _tracing_attach(call, prog, attr.signed("target_fd"), attr.target_btf_id, attr.tracing_cookie)
+
+
+def _perf_link(call: Call, prog: Any) -> int:
+    """bpf_perf_link_attach()."""
+    attr = call.attr
+    if attr.flags:
+        raise KernelError(EINVAL)
+    event = call.host.fd_get(attr.signed("target_fd"))
+    if not hasattr(event, "attr") or isinstance(event, BpfMap):
+        raise KernelError(EBADF)
+    options = {"event": event, "cookie": attr.bpf_cookie}
+    return settle(call, uapi.BPF_LINK_TYPE_PERF_EVENT, prog, ("perf_event", options), {})
+
+
+def _kprobe_multi(call: Call, prog: Any) -> int:
+    """bpf_kprobe_multi_link_attach(): by names or by addresses, not both."""
+    attr, user = call.attr, call.user
+    if prog.expected_attach_type != uapi.BPF_TRACE_KPROBE_MULTI:
+        raise KernelError(EINVAL)
+    flags, count = attr.kprobe_flags, attr.cnt
+    if flags & ~uapi.BPF_F_KPROBE_MULTI_RETURN:
+        raise KernelError(EINVAL)
+    if bool(attr.addrs) == bool(attr.syms) or not count:
+        raise KernelError(EINVAL)
+    if count > MAX_KPROBE_MULTI:
+        raise KernelError(7)  # E2BIG
+    cookies = [user.get(attr.cookies + 8 * i, 8) for i in range(count)] if attr.cookies else [0] * count
+    if attr.addrs:
+        addresses = [user.get(attr.addrs + 8 * i, 8) for i in range(count)]
+    else:
+        addresses = [_symbol(call, user.get(attr.syms + 8 * i, 8)) for i in range(count)]
+    options = {
+        "addresses": addresses,
+        "cookies": cookies,
+        "is_return": bool(flags & uapi.BPF_F_KPROBE_MULTI_RETURN),
+    }
+    return settle(call, uapi.BPF_LINK_TYPE_KPROBE_MULTI, prog, ("kprobe_multi", options), {})
+
+
+def _symbol(call: Call, address: int) -> int:
+    """One name of the list; ESRCH if there is no such symbol."""
+    name = call.user.string(address, 511).decode("latin-1")
+    found = call.host.symbols.address(name)
+    if found is None:
+        raise KernelError(3)  # ESRCH
+    return int(found)
+
+
+def _iter_link(call: Call, prog: Any) -> int:
+    """bpf_iter_link_attach()."""
+    attr = call.attr
+    if attr.target_fd or attr.flags:
+        raise KernelError(EINVAL)
+    if bool(attr.iter_info) != bool(attr.iter_info_len):
+        raise KernelError(EINVAL)
+    if attr.iter_info:
+        call.user.check_tail_zero(attr.iter_info, 16, attr.iter_info_len)
+    info = call.user.read(attr.iter_info, min(attr.iter_info_len, 16)) if attr.iter_info else b""
+    name = str(prog.attach_info.get("attach_func_name", "")).removeprefix("bpf_iter_")
+    if not name:
+        raise KernelError(ENOENT)
+    details = {"target_name": name}
+    options = {"target": name, "info": info.ljust(16, b"\0")}
+    return settle(call, uapi.BPF_LINK_TYPE_ITER, prog, ("iter", options), details, IterLink)
+
+
+def _cgroup_link(call: Call, prog: Any) -> int:
+    """cgroup_bpf_link_attach()."""
+    attr = call.attr
+    if attr.flags:
+        raise KernelError(EINVAL)
+    cgroup = _cgroup(call, attr.signed("target_fd"))
+    options = {"cgroup": cgroup, "attach_type": attr.attach_type, "flags": uapi.BPF_F_ALLOW_MULTI, "link": True}
+    info = {"cgroup_id": int(getattr(cgroup, "id", 0)), "attach_type": attr.attach_type}
+    return settle(call, uapi.BPF_LINK_TYPE_CGROUP, prog, ("cgroup", options), info, DetachableLink)
+
+
+def _cgroup(call: Call, fd: int) -> Any:
+    """cgroup_get_from_fd(): EBADF for what is no directory of a cgroup."""
+    found = call.host.fd_get(fd)
+    cgroup = getattr(found, "cgroup", None)
+    if cgroup is None:
+        raise KernelError(EBADF)
+    return cgroup
+
+
+def _netns_link(call: Call, prog: Any) -> int:
+    attr = call.attr
+    if attr.flags:
+        raise KernelError(EINVAL)
+    namespace = call.host.fd_get(attr.signed("target_fd"))
+    if not hasattr(namespace, "net_namespace"):
+        raise KernelError(EINVAL)
+    options = {"netns": namespace.net_namespace, "attach_type": attr.attach_type}
+    info = {"netns_ino": int(getattr(namespace, "ino", 0)), "attach_type": attr.attach_type}
+    return settle(call, uapi.BPF_LINK_TYPE_NETNS, prog, ("netns", options), info, DetachableLink)
+
+
+def _xdp_link(call: Call, prog: Any) -> int:
+    attr = call.attr
+    options = {"ifindex": attr.target_fd, "flags": attr.flags}
+    return settle(call, uapi.BPF_LINK_TYPE_XDP, prog, ("xdp", options), {"ifindex": attr.target_fd}, DetachableLink)
+
+
+def link_update(call: Call) -> int:
+    """BPF_LINK_UPDATE."""
+    call.check()
+    attr = call.attr
+    if attr.flags & ~uapi.BPF_F_REPLACE:
+        raise KernelError(EINVAL)
+    link = link_of_fd(call, attr.signed("link_fd"))
+    new = call.bpf.prog_of_fd(attr.signed("new_prog_fd"))
+    old = None
+    if attr.flags & uapi.BPF_F_REPLACE:
+        old = call.bpf.prog_of_fd(attr.signed("old_prog_fd"))
+    elif attr.old_prog_fd:
+        raise KernelError(EINVAL)
+    link.update(new, old)
+    return 0
+
+
+def link_detach(call: Call) -> int:
+    """BPF_LINK_DETACH."""
+    call.check()
+    link_of_fd(call, call.attr.signed("link_fd")).detach()
+    return 0
+
+
+def iter_create(call: Call) -> int:
+    """BPF_ITER_CREATE: a file whose reading runs the program."""
+    call.check()
+    if call.attr.flags:
+        raise KernelError(EINVAL)
+    link = link_of_fd(call, call.attr.signed("link_fd"))
+    if not isinstance(link, IterLink):
+        raise KernelError(EINVAL)
+    create = getattr(call.host, "iter_create", None)
+    if create is None:
+        raise KernelError(EOPNOTSUPP)
+    return int(call.host.fd_install(create(link), "bpf_iter", O_CLOEXEC))
+
+
+# ---- the older way, without links ----
+
+
+def prog_attach(call: Call) -> int:
+    """BPF_PROG_ATTACH: cgroups, sockmaps, flow dissectors."""
+    call.check()
+    attr = call.attr
+    if attr.attach_flags & ~ATTACH_FLAGS:
+        raise KernelError(EINVAL)
+    prog_type = _attachable(call, attr.attach_type)
+    prog = call.bpf.prog_of_fd(attr.signed("attach_bpf_fd"))
+    if prog.type != prog_type:
+        raise KernelError(EINVAL)
+    try:
+        check_attach_type(call, prog, attr.attach_type)
+    except KernelError:
+        raise KernelError(EINVAL) from None
+    if prog_type in CGROUP_TYPES or (
+        prog_type == uapi.BPF_PROG_TYPE_LSM and prog.expected_attach_type == uapi.BPF_LSM_CGROUP
+    ):
+        cgroup = _cgroup(call, attr.signed("target_fd"))
+        options = {"cgroup": cgroup, "attach_type": attr.attach_type, "flags": attr.attach_flags, "link": False}
+        detach = call.host.attach("cgroup", prog, options)
+        prog.get()
+        call.bpf.attached.setdefault((id(cgroup), attr.attach_type), []).append((prog, detach))
+        return 0
+    raise KernelError(EINVAL)
+
+
+def _attachable(call: Call, attach_type: int) -> int:
+    """The program type, if this version has the attach type and attaches it this way."""
+    prog_type = PROG_TYPE_OF.get(attach_type) if features.has_attach_type(call.version, attach_type) else None
+    if prog_type is None:
+        raise KernelError(EINVAL)
+    return prog_type
+
+
+def prog_detach(call: Call) -> int:
+    """BPF_PROG_DETACH."""
+    call.check()
+    attr = call.attr
+    prog_type = _attachable(call, attr.attach_type)
+    if prog_type not in CGROUP_TYPES and prog_type != uapi.BPF_PROG_TYPE_LSM:
+        raise KernelError(EINVAL)
+    cgroup = _cgroup(call, attr.signed("target_fd"))
+    wanted = None
+    if attr.attach_bpf_fd:
+        try:
+            wanted = call.bpf.prog_of_fd(attr.signed("attach_bpf_fd"))
+        except KernelError:
+            wanted = None
+    entries = call.bpf.attached.get((id(cgroup), attr.attach_type), [])
+    for entry in entries:
+        if wanted is None or entry[0] is wanted:
+            entries.remove(entry)
+            entry[1]()
+            entry[0].put()
+            return 0
+    raise KernelError(ENOENT)
+
+
+def prog_query(call: Call) -> int:
+    """BPF_PROG_QUERY: ids of the programs attached to a cgroup."""
+    if not call.host.capable("net_admin"):
+        raise KernelError(EPERM)
+    call.check()
+    attr = call.attr
+    if attr.query_flags & ~uapi.BPF_F_QUERY_EFFECTIVE:
+        raise KernelError(EINVAL)
+    prog_type = _attachable(call, attr.attach_type)
+    if prog_type not in CGROUP_TYPES and attr.attach_type != uapi.BPF_LSM_CGROUP:
+        raise KernelError(EINVAL)
+    cgroup = _cgroup(call, attr.signed("target_fd"))
+    progs = [prog for prog, _ in call.bpf.attached.get((id(cgroup), attr.attach_type), [])]
+    room = attr.prog_cnt
+    call.user.put(attr.place("attach_flags"), 4, 0)
+    call.user.put(attr.place("prog_cnt"), 4, len(progs))
+    if not room or not attr.prog_ids or not progs:
+        return 0
+    for i, prog in enumerate(progs[:room]):
+        call.user.put(attr.prog_ids + 4 * i, 4, prog.id)
+    if room < len(progs):
+        raise KernelError(ENOSPC)
+    return 0
+
+
+# ---- who is attached where ----
+
+
+def task_fd_query(call: Call) -> int:
+    """BPF_TASK_FD_QUERY: what program is behind another task's descriptor."""
+    call.check()
+    attr = call.attr
+    if not call.host.capable("sys_admin"):
+        raise KernelError(EPERM)
+    if attr.flags:
+        raise KernelError(EINVAL)
+    obj = _task_fd(call, attr.pid, attr.fd)
+    if isinstance(obj, BpfLink):
+        if obj.type != uapi.BPF_LINK_TYPE_RAW_TRACEPOINT:
+            raise KernelError(ENOTSUPP)
+        return _tell(call, obj.prog.id, uapi.BPF_FD_TYPE_RAW_TRACEPOINT, obj.info["tp_name"], 0, 0)
+    query = getattr(call.host, "perf_event_query", None)
+    answer = query(obj) if query is not None else None
+    if answer is None:
+        raise KernelError(ENOTSUPP)
+    return _tell(call, *answer)
+
+
+def _task_fd(call: Call, pid: int, fd: int) -> Any:
+    """fget_task(): ENOENT without the task, EBADF without the descriptor."""
+    if pid in (call.host.current_pid(), call.host.current_tgid()):
+        return call.host.fd_get(fd)
+    look_up = getattr(call.host, "task_fd", None)
+    if look_up is None or call.host.task_address(pid) is None:
+        raise KernelError(ENOENT)
+    return look_up(pid, fd)
+
+
+def _tell(call: Call, prog_id: int, fd_type: int, text: str | None, offset: int, address: int) -> int:
+    """bpf_task_fd_query_copy(): the name as far as there is room."""
+    attr, user = call.attr, call.user
+    raw = (text or "").encode()
+    room, buf = attr.buf_len, attr.buf
+    user.put(attr.place("buf_len"), 4, len(raw))
+    errno = 0
+    if room and buf:
+        if not raw:
+            user.put(buf, 1, 0)
+        elif room >= len(raw) + 1:
+            user.write(buf, raw + b"\0")
+        else:
+            user.write(buf, raw[: room - 1] + b"\0")
+            errno = ENOSPC
+    elif bool(room) != bool(buf):
+        raise KernelError(EINVAL if buf else EFAULT)
+    user.put(attr.place("prog_id"), 4, prog_id)
+    user.put(attr.place("fd_type"), 4, fd_type)
+    user.put(attr.place("probe_offset"), 8, offset)
+    user.put(attr.place("probe_addr"), 8, address)
+    if errno:
+        raise KernelError(errno)
+    return 0

@@ -1,0 +1,343 @@
+"""bpf(2) commands on maps.  kernel/bpf/syscall.c: map_create(), map_lookup_elem() ... bpf_map_do_batch()."""
+
+from __future__ import annotations
+
+from arch.errors import EBUSY, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM, KernelError
+from bpf import uapi
+from bpf.core.load import object_name
+from bpf.core.system import CLASSIC_UNTIL
+from bpf.maps.base import BpfMap, MapAttr
+from bpf.maps.hash import HashMap
+from bpf.maps.queue import BloomFilterMap, QueueMap
+from bpf.syscall.attr import Call
+from bpf.versions import features
+
+O_RDONLY, O_WRONLY, O_RDWR, O_CLOEXEC = 0, 1, 2, 0o2000000
+NR_NODES = 1
+
+
+def file_mode(flags: int) -> int:
+    """bpf_get_file_flag(): the access mode a map's descriptor gets; EINVAL for both restrictions."""
+    read_only, write_only = flags & uapi.BPF_F_RDONLY, flags & uapi.BPF_F_WRONLY
+    if read_only and write_only:
+        raise KernelError(EINVAL)
+    return O_RDONLY if read_only else O_WRONLY if write_only else O_RDWR
+
+
+def map_create(call: Call) -> int:
+    """BPF_MAP_CREATE."""
+    call.check()
+    attr, version = call.attr, call.version
+    if attr.btf_vmlinux_value_type_id:
+        if attr.map_type != uapi.BPF_MAP_TYPE_STRUCT_OPS or attr.btf_key_type_id or attr.btf_value_type_id:
+            raise KernelError(EINVAL)
+    elif attr.btf_key_type_id and not attr.btf_value_type_id:
+        raise KernelError(EINVAL)
+    if attr.map_type != uapi.BPF_MAP_TYPE_BLOOM_FILTER and attr.map_extra:
+        raise KernelError(EINVAL)
+    mode = file_mode(attr.map_flags)
+    if attr.map_flags & uapi.BPF_F_NUMA_NODE and attr.numa_node >= NR_NODES and version >= (4, 14):
+        raise KernelError(EINVAL)
+    if not features.has_map_type(version, attr.map_type) or attr.map_flags & ~features.map_flags(version):
+        raise KernelError(EINVAL)
+    new = call.bpf.new_map(_map_attr(call))
+    try:
+        new.name = object_name(attr.bytes_of("map_name")) if version >= (4, 15) else ""
+        _set_types(call, new)
+    except KernelError:
+        new.free()
+        raise
+    new.get_user()
+    call.bpf.publish_map(new)
+    return new_map_fd(call, new, mode)
+
+
+def _map_attr(call: Call) -> MapAttr:
+    attr = call.attr
+    return MapAttr(
+        attr.map_type,
+        attr.key_size,
+        attr.value_size,
+        attr.max_entries,
+        attr.map_flags,
+        attr.signed("inner_map_fd"),
+        attr.numa_node,
+        attr.bytes_of("map_name"),
+        attr.map_ifindex,
+        attr.signed("btf_fd"),
+        attr.btf_key_type_id,
+        attr.btf_value_type_id,
+        attr.btf_vmlinux_value_type_id,
+        attr.map_extra,
+    )
+
+
+def _set_types(call: Call, new: BpfMap) -> None:
+    """BTF of key and value, if given."""
+    attr = call.attr
+    if not (attr.btf_key_type_id or attr.btf_value_type_id or attr.btf_vmlinux_value_type_id):
+        return
+    from bpf.maps.btf import check_map_btf
+    from bpf.syscall.cmd_object import btf_of_fd
+
+    found = btf_of_fd(call, attr.signed("btf_fd"))
+    new.btf = found.btf
+    new.btf_object = found
+    if attr.btf_value_type_id:
+        vmlinux = getattr(call.host, "vmlinux_btf", None)
+        check_map_btf(new, new.btf, attr.btf_key_type_id, attr.btf_value_type_id, vmlinux)
+        new.set_special()
+    found.get()
+
+
+def new_map_fd(call: Call, target: BpfMap, mode: int) -> int:
+    """bpf_map_new_fd(); without a descriptor the reference is given back."""
+    try:
+        return int(call.host.fd_install(target, "bpf-map", mode | O_CLOEXEC))
+    except KernelError:
+        target.put_user()
+        raise
+
+
+def _may(call: Call, target: BpfMap, fd: int, *, read: bool = False, write: bool = False) -> None:
+    """map_get_sys_perms(): how the descriptor was opened; a frozen map cannot be written."""
+    mode = call.host.fd_flags(fd) & 3
+    if read and mode == O_WRONLY:
+        raise KernelError(EPERM)
+    if write and (mode == O_RDONLY or target.frozen):
+        raise KernelError(EPERM)
+
+
+def _check_lock(target: BpfMap, flags: int) -> None:
+    if flags & uapi.BPF_F_LOCK and not target.has_spin_lock():
+        raise KernelError(EINVAL)
+
+
+def _copy_key(call: Call, target: BpfMap, address: int) -> bytes:
+    """__bpf_copy_key(): maps without keys take no key."""
+    if target.key_size:
+        return call.user.read(address, target.key_size)
+    if address and call.version >= CLASSIC_UNTIL:
+        raise KernelError(EINVAL)
+    return b""
+
+
+def map_lookup_elem(call: Call) -> int:
+    """BPF_MAP_LOOKUP_ELEM."""
+    call.check()
+    attr = call.attr
+    flags = attr.flags
+    if flags & ~uapi.BPF_F_LOCK:
+        raise KernelError(EINVAL)
+    fd = attr.signed("map_fd")
+    target = call.bpf.map_of_fd(fd)
+    _may(call, target, fd, read=True)
+    _check_lock(target, flags)
+    key = _copy_key(call, target, attr.key)
+    if isinstance(target, BloomFilterMap):
+        target.peek(call.user.read(attr.value, target.value_size))
+        return 0
+    call.user.write(attr.value, target.user_lookup(key, flags))
+    return 0
+
+
+def map_update_elem(call: Call) -> int:
+    """BPF_MAP_UPDATE_ELEM."""
+    call.check()
+    attr = call.attr
+    fd = attr.signed("map_fd")
+    target = call.bpf.map_of_fd(fd)
+    _may(call, target, fd, write=True)
+    if call.version >= (5, 1):
+        _check_lock(target, attr.flags)
+    key = _copy_key(call, target, attr.key)
+    target.user_update(key, call.user.read(attr.value, target.user_value_size), attr.flags)
+    return 0
+
+
+def map_delete_elem(call: Call) -> int:
+    """BPF_MAP_DELETE_ELEM."""
+    call.check()
+    fd = call.attr.signed("map_fd")
+    target = call.bpf.map_of_fd(fd)
+    _may(call, target, fd, write=True)
+    target.user_delete(_copy_key(call, target, call.attr.key))
+    return 0
+
+
+def map_get_next_key(call: Call) -> int:
+    """BPF_MAP_GET_NEXT_KEY: a NULL key asks for the first one, since 4.12."""
+    call.check()
+    attr = call.attr
+    fd = attr.signed("map_fd")
+    target = call.bpf.map_of_fd(fd)
+    _may(call, target, fd, read=True)
+    key: bytes | None = None
+    if attr.key or call.version < (4, 12):
+        key = _copy_key(call, target, attr.key)
+    call.user.write(attr.next_key, target.next_key(key))
+    return 0
+
+
+_LOOKUP_AND_DELETE = (
+    uapi.BPF_MAP_TYPE_HASH,
+    uapi.BPF_MAP_TYPE_PERCPU_HASH,
+    uapi.BPF_MAP_TYPE_LRU_HASH,
+    uapi.BPF_MAP_TYPE_LRU_PERCPU_HASH,
+)
+
+
+def map_lookup_and_delete_elem(call: Call) -> int:
+    """BPF_MAP_LOOKUP_AND_DELETE_ELEM: queues and stacks, since 5.14 hash maps too."""
+    call.check()
+    attr = call.attr
+    flags = attr.flags
+    if flags & ~uapi.BPF_F_LOCK:
+        raise KernelError(EINVAL)
+    fd = attr.signed("map_fd")
+    target = call.bpf.map_of_fd(fd)
+    _may(call, target, fd, read=True, write=True)
+    if flags and isinstance(target, QueueMap):
+        raise KernelError(EINVAL)
+    _check_lock(target, flags)
+    key = _copy_key(call, target, attr.key)
+    hashes = _LOOKUP_AND_DELETE if call.version >= (5, 14) else ()
+    if not isinstance(target, QueueMap) and target.map_type not in hashes:
+        raise KernelError(ENOTSUPP)
+    call.user.write(attr.value, target.lookup_and_delete(key, flags))
+    return 0
+
+
+def map_freeze(call: Call) -> int:
+    """BPF_MAP_FREEZE."""
+    call.check()
+    target = call.bpf.map_of_fd(call.attr.signed("map_fd"))
+    if target.map_type == uapi.BPF_MAP_TYPE_STRUCT_OPS or target.timer_off >= 0 or target.kptrs:
+        raise KernelError(ENOTSUPP)
+    if target.writecnt or target.frozen:
+        raise KernelError(EBUSY)
+    if not call.bpf.capable("bpf"):
+        raise KernelError(EPERM)
+    target.frozen = True
+    return 0
+
+
+# ---- batches ----
+
+_BATCH = {
+    uapi.BPF_MAP_LOOKUP_BATCH: "lookup",
+    uapi.BPF_MAP_LOOKUP_AND_DELETE_BATCH: "lookup_and_delete",
+    uapi.BPF_MAP_UPDATE_BATCH: "update",
+    uapi.BPF_MAP_DELETE_BATCH: "delete",
+}
+
+
+def map_batch(call: Call) -> int:
+    """The four batch commands: bpf_map_do_batch()."""
+    call.check()
+    attr = call.attr
+    what = _BATCH[call.cmd]
+    fd = attr.signed("map_fd")
+    target = call.bpf.map_of_fd(fd)
+    _may(call, target, fd, read=what.startswith("lookup"), write=what != "lookup")
+    if what not in target.direct_batch():
+        raise KernelError(ENOTSUPP)
+    if attr.elem_flags & ~uapi.BPF_F_LOCK:
+        raise KernelError(EINVAL)
+    _check_lock(target, attr.elem_flags)
+    by_bucket = what.startswith("lookup") and isinstance(target, HashMap)
+    if by_bucket and attr.flags:
+        raise KernelError(EINVAL)
+    if not attr.count:
+        return 0
+    call.user.put(attr.place("count"), 4, 0)
+    if by_bucket:
+        assert isinstance(target, HashMap)
+        return _lookup_buckets(call, target, what == "lookup_and_delete")
+    if what == "lookup":
+        return _lookup_each(call, target)
+    return _change_each(call, target, what)
+
+
+def _change_each(call: Call, target: BpfMap, what: str) -> int:
+    """generic_map_update_batch(), generic_map_delete_batch(): as far as it goes, and how far that was."""
+    attr, user = call.attr, call.user
+    done, size = 0, target.user_value_size
+    error: KernelError | None = None
+    while done < attr.count:
+        try:
+            key = user.read(attr.keys + done * target.key_size, target.key_size)
+            if what == "update":
+                target.user_update(key, user.read(attr.values + done * size, size), attr.elem_flags)
+            else:
+                target.user_delete(key)
+        except KernelError as refused:
+            error = refused
+            break
+        done += 1
+    user.put(attr.place("count"), 4, done)
+    if error is not None:
+        raise error
+    return 0
+
+
+def _lookup_each(call: Call, target: BpfMap) -> int:
+    """generic_map_lookup_batch(): ENOENT at the end of the map."""
+    attr, user = call.attr, call.user
+    done, size = 0, target.user_value_size
+    last = user.read(attr.in_batch, target.key_size) if attr.in_batch else None
+    error: KernelError | None = None
+    while done < attr.count:
+        try:
+            key = target.next_key(last)
+        except KernelError as refused:
+            error = refused
+            break
+        try:
+            value = target.user_lookup(key, attr.elem_flags)
+        except KernelError as refused:
+            if refused.errno != ENOENT:
+                raise
+            last = key
+            continue
+        user.write(attr.keys + done * target.key_size, key)
+        user.write(attr.values + done * size, value)
+        done += 1
+        last = key
+    user.put(attr.place("count"), 4, done)
+    if done and last is not None:
+        user.write(attr.out_batch, last)
+    if error is not None:
+        raise error
+    return 0
+
+
+def _lookup_buckets(call: Call, target: HashMap, delete: bool) -> int:
+    """__htab_map_lookup_and_delete_batch(): whole buckets; the batch is the number of the next bucket."""
+    attr, user = call.attr, call.user
+    batch = user.get(attr.in_batch, 4) if attr.in_batch else 0
+    if batch >= target.n_buckets:
+        raise KernelError(ENOENT)
+    total, size, answer = 0, target.user_value_size, 0
+    while True:
+        batch = target.next_bucket(batch)
+        keys = target.batch_buckets()[1](batch) if batch < target.n_buckets else []
+        if len(keys) > attr.count - total:
+            answer = ENOSPC if total == 0 else 0
+            break
+        for key in keys:
+            user.write(attr.keys + total * target.key_size, key)
+            user.write(attr.values + total * size, target.user_lookup(key, 0))
+            total += 1
+        if delete:
+            for key in keys:
+                target.delete(key)
+        batch += 1
+        if batch >= target.n_buckets:
+            batch, answer = target.n_buckets, ENOENT
+            break
+    user.put(attr.out_batch, 4, batch)
+    user.put(attr.place("count"), 4, total)
+    if answer:
+        raise KernelError(answer)
+    return 0

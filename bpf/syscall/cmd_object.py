@@ -1,0 +1,565 @@
+"""bpf(2) commands on objects in general: ids, information, pins, BTF, statistics.  kernel/bpf/syscall.c, btf.c."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from arch.errors import EACCES, EBADF, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM, KernelError
+from bpf import uapi
+from bpf.btf import Btf
+from bpf.btf.check import btf_parse
+from bpf.core.link import BpfLink
+from bpf.core.program import BpfProg
+from bpf.core.system import IdTable
+from bpf.isa.insn import encode
+from bpf.maps.base import BpfMap
+from bpf.syscall.attr import Call
+from bpf.syscall.cmd_map import O_CLOEXEC, O_RDWR, file_mode, new_map_fd
+from bpf.syscall.cmd_prog import prog_fd
+
+INT_MAX = 0x7FFFFFFF
+EBADFD = 77
+BTF_MAX_SIZE = 16 << 20
+
+
+class BtfObject:
+    """struct btf as an object: loaded by a task, or the kernel's own."""
+
+    anon_name = "btf"
+
+    def __init__(self, bpf: Any, btf: Any, data: bytes, *, is_kernel: bool = False, name: str = "") -> None:
+        self.bpf, self.btf, self.is_kernel, self.name = bpf, btf, is_kernel, name
+        self._data = data
+        self.id = 0
+        self.refs = 0
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the BTF; the kernel's are made when somebody asks."""
+        if not self._data and self.is_kernel:
+            self._data = self.btf.encode()
+        return self._data
+
+    def get(self) -> None:
+        """One more reference: a descriptor, a map, a program."""
+        self.refs += 1
+
+    def put(self) -> None:
+        """One less."""
+        self.refs -= 1
+        if self.refs == 0 and not self.is_kernel:
+            self.bpf.btfs.remove(self.id)
+
+    def release(self) -> None:
+        """The last descriptor of one open file is gone."""
+        self.put()
+
+    def fdinfo(self) -> str:
+        """bpf_btf_show_fdinfo()."""
+        return f"btf_id:\t{self.id}\n"
+
+
+def btf_of_fd(call: Call, fd: int) -> BtfObject:
+    """btf_get_by_fd(): EBADF, EINVAL."""
+    found = call.host.fd_get(fd)
+    if not isinstance(found, BtfObject):
+        raise KernelError(EINVAL)
+    return found
+
+
+# ---- ids ----
+
+
+def _next_id(call: Call, table: IdTable) -> int:
+    """bpf_obj_get_next_id()."""
+    call.check()
+    if call.attr.start_id >= INT_MAX:
+        raise KernelError(EINVAL)
+    if not call.host.capable("sys_admin"):
+        raise KernelError(EPERM)
+    following = table.after(call.attr.start_id)
+    if following is None:
+        raise KernelError(ENOENT)
+    call.user.put(call.attr.place("next_id"), 4, following)
+    return 0
+
+
+def prog_get_next_id(call: Call) -> int:
+    """BPF_PROG_GET_NEXT_ID."""
+    return _next_id(call, call.bpf.progs)
+
+
+def map_get_next_id(call: Call) -> int:
+    """BPF_MAP_GET_NEXT_ID."""
+    return _next_id(call, call.bpf.maps)
+
+
+def btf_get_next_id(call: Call) -> int:
+    """BPF_BTF_GET_NEXT_ID."""
+    publish_kernel_btf(call)
+    return _next_id(call, call.bpf.btfs)
+
+
+def link_get_next_id(call: Call) -> int:
+    """BPF_LINK_GET_NEXT_ID."""
+    return _next_id(call, call.bpf.links)
+
+
+def _by_id(call: Call, table: IdTable) -> Any:
+    if not call.host.capable("sys_admin"):
+        raise KernelError(EPERM)
+    found = table.objects.get(call.attr.start_id)
+    if found is None:
+        raise KernelError(ENOENT)
+    return found
+
+
+def prog_get_fd_by_id(call: Call) -> int:
+    """BPF_PROG_GET_FD_BY_ID."""
+    call.check()
+    prog = _by_id(call, call.bpf.progs)
+    prog.get()
+    return prog_fd(call, prog)
+
+
+def map_get_fd_by_id(call: Call) -> int:
+    """BPF_MAP_GET_FD_BY_ID."""
+    call.check()
+    flags = call.attr.open_flags
+    if flags & ~(uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY):
+        raise KernelError(EINVAL)
+    if not call.host.capable("sys_admin"):
+        raise KernelError(EPERM)
+    mode = file_mode(flags)
+    target = _by_id(call, call.bpf.maps)
+    target.get_user()
+    return new_map_fd(call, target, mode)
+
+
+def btf_get_fd_by_id(call: Call) -> int:
+    """BPF_BTF_GET_FD_BY_ID."""
+    call.check()
+    publish_kernel_btf(call)
+    found = _by_id(call, call.bpf.btfs)
+    found.get()
+    return int(call.host.fd_install(found, "btf", O_CLOEXEC))
+
+
+def link_get_fd_by_id(call: Call) -> int:
+    """BPF_LINK_GET_FD_BY_ID."""
+    call.check()
+    found = _by_id(call, call.bpf.links)
+    found.get()
+    return int(call.host.fd_install(found, "bpf_link", O_CLOEXEC))
+
+
+# ---- BTF ----
+
+
+def btf_load(call: Call) -> int:
+    """BPF_BTF_LOAD."""
+    call.check()
+    if not call.bpf.capable("bpf"):
+        raise KernelError(EPERM)
+    attr = call.attr
+    if attr.btf_size > BTF_MAX_SIZE:
+        raise KernelError(7)  # E2BIG
+    log_given = attr.btf_log_level or attr.btf_log_buf or attr.btf_log_size
+    if log_given and (not attr.btf_log_level or not attr.btf_log_buf or attr.btf_log_size < 128):
+        raise KernelError(EINVAL)
+    data = call.user.read(attr.btf, attr.btf_size)
+    btf, errno, log = _check_btf(data, call)
+    if log_given:
+        raw = log.encode("latin-1")
+        if len(raw) >= attr.btf_log_size:
+            raw, errno = raw[: attr.btf_log_size - 1], errno or ENOSPC
+        call.user.write(attr.btf_log_buf, raw + b"\0")
+    if errno:
+        raise KernelError(errno)
+    publish_kernel_btf(call)
+    new = BtfObject(call.bpf, btf, data)
+    new.id = call.bpf.btfs.add(new)
+    new.get()
+    return int(call.host.fd_install(new, "btf", O_CLOEXEC))
+
+
+def publish_kernel_btf(call: Call) -> None:
+    """The kernel's own BTF is an object, too: id 1, "vmlinux"."""
+    btf = getattr(call.host, "vmlinux_btf", None)
+    if btf is None or 1 in call.bpf.btfs.objects:
+        return
+    new = BtfObject(call.bpf, btf, b"", is_kernel=True, name="vmlinux")
+    new.id = call.bpf.btfs.add(new)
+    new.get()
+
+
+def _check_btf(data: bytes, call: Call) -> tuple[Any, int, str]:
+    """btf_parse(): the parsed BTF or an errno, and the log."""
+    want_log = bool(call.attr.btf_log_level)
+    ret, log = btf_parse(data, call.user.byteorder, call.version, want_log=want_log)
+    return (None if ret else Btf.parse(data)), -ret, log
+
+
+# ---- pins ----
+
+
+def obj_pin(call: Call) -> int:
+    """BPF_OBJ_PIN: maps, programs and (5.8) links."""
+    call.check()
+    attr = call.attr
+    if attr.file_flags:
+        raise KernelError(EINVAL)
+    try:
+        obj = call.host.fd_get(attr.signed("bpf_fd"))
+    except KernelError:
+        raise KernelError(EINVAL) from None
+    if isinstance(obj, BpfMap):
+        obj.get_user()
+        drop = obj.put_user
+    elif isinstance(obj, BpfProg) or (isinstance(obj, BpfLink) and call.version >= (5, 8)):
+        obj.get()
+        drop = obj.put
+    else:
+        raise KernelError(EINVAL)
+    try:
+        call.host.bpffs_pin(attr.pathname, obj, getattr(obj, "anon_name", "bpf"))
+    except KernelError:
+        drop()
+        raise
+    return 0
+
+
+def obj_get(call: Call) -> int:
+    """BPF_OBJ_GET."""
+    call.check()
+    attr = call.attr
+    if attr.bpf_fd or attr.file_flags & ~(uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY):
+        raise KernelError(EINVAL)
+    mode = file_mode(attr.file_flags)
+    obj = call.host.bpffs_get(attr.pathname, mode)
+    if isinstance(obj, BpfMap):
+        obj.get_user()
+        return new_map_fd(call, obj, mode)
+    if isinstance(obj, BpfProg):
+        obj.get()
+        return prog_fd(call, obj)
+    if isinstance(obj, BpfLink):
+        if mode != O_RDWR:
+            raise KernelError(EINVAL)
+        obj.get()
+        return int(call.host.fd_install(obj, "bpf_link", O_RDWR | O_CLOEXEC))
+    raise KernelError(EACCES)
+
+
+# ---- information ----
+
+# struct bpf_prog_info, bpf_map_info, bpf_btf_info, bpf_link_info of 6.1: name: (offset, size)
+PROG_INFO_SIZE, PROG_INFO_KNOWN = 232, 228
+PROG_INFO = {
+    "type": (0, 4),
+    "id": (4, 4),
+    "tag": (8, 8),
+    "jited_prog_len": (16, 4),
+    "xlated_prog_len": (20, 4),
+    "jited_prog_insns": (24, 8),
+    "xlated_prog_insns": (32, 8),
+    "load_time": (40, 8),
+    "created_by_uid": (48, 4),
+    "nr_map_ids": (52, 4),
+    "map_ids": (56, 8),
+    "name": (64, 16),
+    "ifindex": (80, 4),
+    "gpl_compatible": (84, 4),
+    "nr_jited_ksyms": (104, 4),
+    "nr_jited_func_lens": (108, 4),
+    "jited_ksyms": (112, 8),
+    "jited_func_lens": (120, 8),
+    "btf_id": (128, 4),
+    "func_info_rec_size": (132, 4),
+    "func_info": (136, 8),
+    "nr_func_info": (144, 4),
+    "nr_line_info": (148, 4),
+    "line_info": (152, 8),
+    "jited_line_info": (160, 8),
+    "nr_jited_line_info": (168, 4),
+    "line_info_rec_size": (172, 4),
+    "jited_line_info_rec_size": (176, 4),
+    "nr_prog_tags": (180, 4),
+    "prog_tags": (184, 8),
+    "run_time_ns": (192, 8),
+    "run_cnt": (200, 8),
+    "recursion_misses": (208, 8),
+    "verified_insns": (216, 4),
+    "attach_btf_obj_id": (220, 4),
+    "attach_btf_id": (224, 4),
+}
+MAP_INFO_SIZE = 88
+MAP_INFO = {
+    "type": (0, 4),
+    "id": (4, 4),
+    "key_size": (8, 4),
+    "value_size": (12, 4),
+    "max_entries": (16, 4),
+    "map_flags": (20, 4),
+    "name": (24, 16),
+    "ifindex": (40, 4),
+    "btf_vmlinux_value_type_id": (44, 4),
+    "btf_id": (64, 4),
+    "btf_key_type_id": (68, 4),
+    "btf_value_type_id": (72, 4),
+    "map_extra": (80, 8),
+}
+BTF_INFO_SIZE = 32
+BTF_INFO = {
+    "btf": (0, 8),
+    "btf_size": (8, 4),
+    "id": (12, 4),
+    "name": (16, 8),
+    "name_len": (24, 4),
+    "kernel_btf": (28, 4),
+}
+LINK_INFO_SIZE = 48
+
+# What earlier versions' structs were cut at.
+PROG_INFO_SIZES = (
+    ((5, 19), 228),
+    ((5, 17), 220),
+    ((5, 12), 216),
+    ((5, 1), 208),
+    ((5, 0), 192),
+    ((4, 18), 128),
+    ((4, 15), 104),
+    ((4, 13), 40),
+)
+MAP_INFO_SIZES = (((5, 16), 88), ((5, 6), 80), ((4, 18), 76), ((4, 15), 64), ((4, 13), 24))
+BTF_INFO_SIZES = (((5, 11), 32), ((4, 18), 16))
+
+
+def _sized(table: Sequence[tuple[tuple[int, int], int]], version: tuple[int, int]) -> int:
+    return next((size for since, size in table if version >= since), table[-1][1])
+
+
+class Info:
+    """One of the structs, being filled: integers by name."""
+
+    def __init__(self, raw: bytes, size: int, fields: dict[str, tuple[int, int]], byteorder: Any) -> None:
+        self.raw = bytearray(raw.ljust(size, b"\0"))
+        self.fields, self.byteorder = fields, byteorder
+
+    def __getitem__(self, name: str) -> int:
+        offset, size = self.fields[name]
+        return int.from_bytes(self.raw[offset : offset + size], self.byteorder)
+
+    def __setitem__(self, name: str, value: int | bytes) -> None:
+        offset, size = self.fields[name]
+        data = value if isinstance(value, bytes) else (value & (1 << 8 * size) - 1).to_bytes(size, self.byteorder)
+        self.raw[offset : offset + size] = data[:size].ljust(size, b"\0")
+
+
+def obj_get_info_by_fd(call: Call) -> int:
+    """BPF_OBJ_GET_INFO_BY_FD."""
+    call.check()
+    try:
+        obj = call.host.fd_get(call.attr.signed("bpf_fd"))
+    except KernelError:
+        raise KernelError(EBADFD if call.version >= (4, 18) else EBADF) from None
+    if isinstance(obj, BpfProg):
+        return _prog_info(call, obj)
+    if isinstance(obj, BpfMap):
+        return _map_info(call, obj)
+    if isinstance(obj, BtfObject):
+        return _btf_info(call, obj)
+    if isinstance(obj, BpfLink):
+        return _link_info(call, obj)
+    raise KernelError(EINVAL)
+
+
+def _begin(call: Call, known: int, size: int, fields: dict[str, tuple[int, int]], *, read: bool) -> tuple[Info, int]:
+    """The user's struct as far as we know it, and how much of it goes back."""
+    attr, user = call.attr, call.user
+    user.check_tail_zero(attr.info, known, attr.info_len)
+    length = min(attr.info_len, size)
+    raw = user.read(attr.info, length) if read else b""
+    return Info(raw, size, fields, user.byteorder), length
+
+
+def _end(call: Call, info: Info, length: int) -> int:
+    call.user.write(call.attr.info, bytes(info.raw[:length]))
+    call.user.put(call.attr.place("info_len"), 4, length)
+    return 0
+
+
+def _give(call: Call, info: Info, count: str, pointer: str, items: Sequence[bytes]) -> None:
+    """An array by its two members: how many there are, and as many as the user has room for."""
+    room, info[count] = info[count], len(items)
+    if room and items:
+        call.user.write(info[pointer], b"".join(items[:room]))
+
+
+def _prog_info(call: Call, prog: BpfProg) -> int:
+    """bpf_prog_get_info_by_fd().  Programs are interpreted, so there is no machine code to show."""
+    known = _sized(PROG_INFO_SIZES, call.version)
+    info, length = _begin(call, known, PROG_INFO_SIZE if known == PROG_INFO_KNOWN else known, PROG_INFO, read=True)
+    info.raw.extend(bytes(PROG_INFO_SIZE - len(info.raw)))
+    order = call.user.byteorder
+
+    def u32(value: int) -> bytes:
+        return value.to_bytes(4, order)
+
+    info["type"], info["id"], info["load_time"] = prog.type, prog.id, prog.load_time_ns
+    info["created_by_uid"], info["gpl_compatible"] = prog.uid, int(prog.gpl_compatible)
+    info["tag"], info["name"] = prog.tag, prog.name.encode()
+    _give(call, info, "nr_map_ids", "map_ids", [u32(used.id) for used in prog.used_maps])
+    _check_record_sizes(info)
+    info["run_time_ns"], info["run_cnt"] = prog.run_time_ns, prog.run_cnt
+    info["recursion_misses"], info["verified_insns"] = prog.recursion_misses, prog.verified_insns
+    info["btf_id"] = prog.btf_object.id if prog.btf_object is not None else 0
+    if not call.bpf.capable("bpf"):
+        for name in ("jited_prog_len", "xlated_prog_len", "nr_jited_ksyms", "nr_jited_func_lens"):
+            info[name] = 0
+        for name in ("nr_func_info", "nr_line_info", "nr_jited_line_info"):
+            info[name] = 0
+        return _end(call, info, length)
+    _give_xlated(call, info, prog)
+    info["jited_prog_len"] = info["nr_jited_line_info"] = 0
+    starts = prog.verdict.subprog_starts or (0,)
+    _give(call, info, "nr_jited_ksyms", "jited_ksyms", [(prog.text + 8 * s).to_bytes(8, order) for s in starts])
+    _give(call, info, "nr_jited_func_lens", "jited_func_lens", [u32(0) for _ in starts])
+    info["attach_btf_id"] = prog.attach_btf_id
+    info["attach_btf_obj_id"] = 1 if prog.attach_btf_id and prog.attach_prog is None else 0
+    _give(call, info, "nr_func_info", "func_info", [b"".join(map(u32, row)) for row in prog.func_info])
+    _give(call, info, "nr_line_info", "line_info", [b"".join(map(u32, row)) for row in prog.line_info])
+    _give(call, info, "nr_prog_tags", "prog_tags", [prog.tag for _ in starts])
+    return _end(call, info, length)
+
+
+def _check_record_sizes(info: Info) -> None:
+    """set_info_rec_size()."""
+    for count, size, expected in (
+        ("nr_func_info", "func_info_rec_size", 8),
+        ("nr_line_info", "line_info_rec_size", 16),
+        ("nr_jited_line_info", "jited_line_info_rec_size", 8),
+    ):
+        if (info[count] or info[size]) and info[size] != expected:
+            raise KernelError(EINVAL)
+        info[size] = expected
+
+
+def _give_xlated(call: Call, info: Info, prog: BpfProg) -> None:
+    from bpf.verifier.rewrite.dump import dump
+
+    insns = dump(prog.insns, prog.map_infos, True, prog.verdict.subprog_starts)
+    data = encode(insns, call.user.byteorder)
+    room, info["xlated_prog_len"] = info["xlated_prog_len"], len(data)
+    if room:
+        call.user.write(info["xlated_prog_insns"], data[:room])
+
+
+def _map_info(call: Call, target: BpfMap) -> int:
+    """bpf_map_get_info_by_fd()."""
+    known = _sized(MAP_INFO_SIZES, call.version)
+    info, length = _begin(call, known, known, MAP_INFO, read=False)
+    info.raw.extend(bytes(MAP_INFO_SIZE - len(info.raw)))
+    info["type"], info["id"], info["key_size"] = target.map_type, target.id, target.key_size
+    info["value_size"], info["max_entries"] = target.value_size, target.max_entries
+    info["map_flags"], info["map_extra"] = target.map_flags, target.map_extra
+    info["name"] = target.name.encode()
+    if target.btf is not None:
+        info["btf_id"] = target.btf_object.id if target.btf_object is not None else 0
+        info["btf_key_type_id"], info["btf_value_type_id"] = target.btf_key_type_id, target.btf_value_type_id
+    info["btf_vmlinux_value_type_id"] = target.btf_vmlinux_value_type_id
+    return _end(call, info, length)
+
+
+def _btf_info(call: Call, obj: BtfObject) -> int:
+    """btf_get_info_by_fd()."""
+    known = _sized(BTF_INFO_SIZES, call.version)
+    info, length = _begin(call, known, known, BTF_INFO, read=True)
+    info.raw.extend(bytes(BTF_INFO_SIZE - len(info.raw)))
+    room = info["btf_size"]
+    info["id"], info["btf_size"] = obj.id, len(obj.data)
+    if room:
+        call.user.write(info["btf"], obj.data[:room])
+    info["kernel_btf"] = int(obj.is_kernel)
+    errno = _give_text(call, info, "name", "name_len", obj.name, empty_ok=True)
+    _end(call, info, length)
+    if errno:
+        raise KernelError(errno)
+    return 0
+
+
+def _give_text(call: Call, info: Info, pointer: str, count: str, text: str, *, empty_ok: bool = False) -> int:
+    """A string by pointer and length: all of it with its NUL, or what fits and ENOSPC."""
+    address, room = info[pointer], info[count]
+    if bool(address) != bool(room):
+        raise KernelError(EINVAL)
+    raw = text.encode()
+    info[count] = len(raw) if empty_ok else len(raw) + 1
+    if not address:
+        return 0
+    if room >= len(raw) + 1:
+        call.user.write(address, raw + b"\0")
+        return 0
+    call.user.write(address, raw[: room - 1] + b"\0")
+    return ENOSPC
+
+
+def _link_info(call: Call, link: BpfLink) -> int:
+    """bpf_link_get_info_by_fd(); what a type tells more is in link.info."""
+    fields = {"type": (0, 4), "id": (4, 4), "prog_id": (8, 4), **_LINK_FIELDS.get(link.type, {})}
+    info, length = _begin(call, LINK_INFO_SIZE, LINK_INFO_SIZE, fields, read=True)
+    info["type"], info["id"], info["prog_id"] = link.type, link.id, link.prog.id
+    errno = 0
+    for name, value in link.info.items():
+        if name in fields and isinstance(value, int):
+            info[name] = value
+        elif name in ("tp_name", "target_name") and name in fields:
+            errno = _give_text(call, info, name, f"{name}_len", value)
+    if errno:
+        raise KernelError(errno)
+    return _end(call, info, length)
+
+
+_LINK_FIELDS: dict[int, dict[str, tuple[int, int]]] = {
+    uapi.BPF_LINK_TYPE_RAW_TRACEPOINT: {"tp_name": (16, 8), "tp_name_len": (24, 4)},
+    uapi.BPF_LINK_TYPE_TRACING: {"attach_type": (16, 4), "target_obj_id": (20, 4), "target_btf_id": (24, 4)},
+    uapi.BPF_LINK_TYPE_CGROUP: {"cgroup_id": (16, 8), "attach_type": (24, 4)},
+    uapi.BPF_LINK_TYPE_ITER: {"target_name": (16, 8), "target_name_len": (24, 4)},
+    uapi.BPF_LINK_TYPE_NETNS: {"netns_ino": (16, 4), "attach_type": (20, 4)},
+    uapi.BPF_LINK_TYPE_XDP: {"ifindex": (16, 4)},
+}
+
+
+# ---- statistics ----
+
+
+class StatsSwitch:
+    """What BPF_ENABLE_STATS gives: run times are counted while it is open."""
+
+    anon_name = "bpf-stats"
+
+    def __init__(self, bpf: Any) -> None:
+        self.bpf = bpf
+        bpf.stats_enabled += 1
+
+    def release(self) -> None:
+        """Closed."""
+        self.bpf.stats_enabled -= 1
+
+
+def enable_stats(call: Call) -> int:
+    """BPF_ENABLE_STATS."""
+    call.check()
+    if not call.host.capable("sys_admin"):
+        raise KernelError(EPERM)
+    if call.attr.type != uapi.BPF_STATS_RUN_TIME:
+        raise KernelError(EINVAL)
+    if call.bpf.stats_enabled > INT_MAX // 2:
+        raise KernelError(EOVERFLOW)
+    switch = StatsSwitch(call.bpf)
+    try:
+        return int(call.host.fd_install(switch, "bpf-stats", O_CLOEXEC))
+    except KernelError:
+        switch.release()
+        raise

@@ -1,0 +1,217 @@
+"""bpf(2) commands on programs.  kernel/bpf/syscall.c: bpf_prog_load(), bpf_prog_test_run(), bpf_prog_bind_map()."""
+
+from __future__ import annotations
+
+import struct
+from typing import Any
+
+from arch.errors import E2BIG, EINVAL, ENOTSUPP, KernelError
+from bpf.core.load import LoadAttr
+from bpf.core.load import prog_load as load_program
+from bpf.core.system import CLASSIC_UNTIL
+from bpf.isa.insn import Insn, decode
+from bpf.syscall.attr import Call
+from bpf.syscall.cmd_map import O_CLOEXEC, O_RDWR
+
+LICENSE_MAX = 127
+MIN_FUNC_INFO, MIN_LINE_INFO, MAX_RECORD = 8, 16, 252  # bytes
+CORE_RELO_SIZE = 16
+MIN_LOG, MAX_LOG = 128, 0xFFFFFFFF >> 2
+
+
+def _records(call: Call, address: int, count: int, size: int, known: int) -> list[tuple[int, ...]]:
+    """`count` records of `size` bytes, of which we know `known`; the rest must be zero."""
+    out = []
+    order = "<" if call.user.byteorder == "little" else ">"
+    layout = struct.Struct(order + "I" * (known // 4))
+    for i in range(count):
+        raw = call.user.read(address + i * size, size)
+        if any(raw[known:]):
+            raise KernelError(E2BIG)
+        out.append(layout.unpack(raw[:known].ljust(known, b"\0")))
+    return out
+
+
+def _log_parameters_bad(call: Call) -> bool:
+    """bpf_verifier_log_attr_valid(): level and buffer belong together."""
+    level, size, buf = call.attr.log_level, call.attr.log_size, call.attr.log_buf
+    if not (level or size or buf):
+        return False
+    if call.version < CLASSIC_UNTIL:
+        return False  # the classic verifier checks them itself
+    limit = MAX_LOG if call.version >= (4, 20) else 0xFFFFFFFF >> 8
+    return not (MIN_LOG <= size <= limit) or not level or not buf or bool(level & ~7)
+
+
+def prog_load(call: Call) -> int:
+    """BPF_PROG_LOAD."""
+    call.check()
+    attr, user = call.attr, call.user
+    text = user.string(attr.license, LICENSE_MAX).decode("latin-1")
+    logging = bool(attr.log_level or attr.log_size or attr.log_buf)
+    load = LoadAttr(
+        attr.prog_type,
+        insn_cnt=attr.insn_cnt,
+        license=text,
+        log_level=attr.log_level,
+        log_size=attr.log_size if logging else None,
+        log_buf=attr.log_buf if logging else None,
+        kern_version=attr.kern_version,
+        prog_flags=attr.prog_flags,
+        prog_name=attr.bytes_of("prog_name"),
+        prog_ifindex=attr.prog_ifindex,
+        expected_attach_type=attr.expected_attach_type,
+        attach_btf_id=attr.attach_btf_id,
+        read_insns=lambda: _insns(call),
+    )
+    if call.version >= CLASSIC_UNTIL:
+        _set_attach_target(call, load)
+        load.verify_extras = lambda request: _verify_extras(call, request)
+    verdict, prog = load_program(call.bpf, load)
+    if logging and verdict.log_valid:
+        user.write(attr.log_buf, verdict.log.encode("latin-1", "replace") + b"\0")
+    if prog is None:
+        raise KernelError(-verdict.ret)
+    return new_prog_fd(call, prog)
+
+
+def _insns(call: Call) -> list[Insn]:
+    return decode(call.user.read(call.attr.insns, call.attr.insn_cnt * 8), call.user.byteorder)
+
+
+def _set_attach_target(call: Call, load: LoadAttr) -> None:
+    """attach_prog_fd may be a program or a BTF."""
+    fd = call.attr.signed("attach_prog_fd")
+    if not fd:
+        return
+    try:
+        load.attach_prog = call.bpf.prog_of_fd(fd)
+    except KernelError:
+        from bpf.syscall.cmd_object import btf_of_fd
+
+        try:
+            found = btf_of_fd(call, fd)
+        except KernelError:
+            raise KernelError(EINVAL) from None
+        if not found.is_kernel:
+            raise KernelError(ENOTSUPP) from None
+        load.attach_btf = found.btf
+
+
+def _verify_extras(call: Call, request: Any) -> None:
+    """What the verifier itself reads from user memory: BTF, function and line records, the array of descriptors."""
+    attr = call.attr
+    if _log_parameters_bad(call):
+        raise KernelError(EINVAL)
+    if attr.fd_array:
+        request.fd_array = _FdArray(call, attr.fd_array)
+    if not (attr.func_info_cnt or attr.line_info_cnt):
+        return
+    from bpf.syscall.cmd_object import btf_of_fd
+
+    found = btf_of_fd(call, attr.signed("prog_btf_fd"))
+    if found.is_kernel:
+        raise KernelError(13)  # EACCES
+    request.prog_btf = found.btf
+    request.prog_btf_object = found
+    if attr.func_info_cnt:
+        size = attr.func_info_rec_size
+        if size < MIN_FUNC_INFO or size > MAX_RECORD or size % 4:
+            raise KernelError(EINVAL)
+        request.func_info = _records(call, attr.func_info, attr.func_info_cnt, size, MIN_FUNC_INFO)
+    if attr.line_info_cnt:
+        size = attr.line_info_rec_size
+        if size < MIN_LINE_INFO or size > MAX_RECORD or size % 4:
+            raise KernelError(EINVAL)
+        request.line_info = _records(call, attr.line_info, attr.line_info_cnt, size, MIN_LINE_INFO)
+    if attr.core_relo_cnt:
+        size = attr.core_relo_rec_size
+        if size < CORE_RELO_SIZE or size > MAX_RECORD or size % 4:
+            raise KernelError(EINVAL)
+        request.core_relos = _records(call, attr.core_relos, attr.core_relo_cnt, size, CORE_RELO_SIZE)
+
+
+class _FdArray:
+    """attr.fd_array: descriptors read from user memory one by one; its length is nowhere told."""
+
+    def __init__(self, call: Call, address: int) -> None:
+        self._call, self._address = call, address
+
+    def __getitem__(self, index: int) -> int:
+        value = self._call.user.get(self._address + 4 * index, 4)
+        return value - (1 << 32) if value >> 31 else value
+
+    def __len__(self) -> int:
+        return 1 << 16
+
+
+def new_prog_fd(call: Call, prog: Any) -> int:
+    """bpf_prog_alloc_id(), bpf_prog_new_fd()."""
+    prog.id = call.bpf.progs.add(prog)
+    prog.get()
+    call.host.bpf_symbols_changed()
+    return prog_fd(call, prog)
+
+
+def prog_fd(call: Call, prog: Any) -> int:
+    """One more descriptor; the reference is the file's."""
+    try:
+        return int(call.host.fd_install(prog, "bpf-prog", O_RDWR | O_CLOEXEC))
+    except KernelError:
+        prog.put()
+        raise
+
+
+def prog_test_run(call: Call) -> int:
+    """BPF_PROG_TEST_RUN."""
+    from bpf.syscall.test_run import TestRequest, test_run
+
+    call.check()
+    attr, user = call.attr, call.user
+    if bool(attr.ctx_size_in) != bool(attr.ctx_in) or bool(attr.ctx_size_out) != bool(attr.ctx_out):
+        raise KernelError(EINVAL)
+    prog = call.bpf.prog_of_fd(attr.signed("prog_fd"))
+    request = TestRequest(
+        data_in=user.read(attr.data_in, _packet_size(attr.data_size_in)) if attr.data_size_in else None,
+        ctx_in=user.read(attr.ctx_in, _packet_size(attr.ctx_size_in)) if attr.ctx_size_in else None,
+        has_data_out=bool(attr.data_out),
+        data_size_out=attr.data_size_out,
+        has_ctx_out=bool(attr.ctx_out),
+        ctx_size_out=attr.ctx_size_out,
+        duration=attr.duration,
+        repeat=attr.repeat,
+        flags=attr.flags,
+        cpu=attr.cpu,
+        batch_size=attr.batch_size,
+    )
+    result = test_run(call.bpf, prog, request)
+    if result.data is not None:
+        user.write(attr.data_out, result.data)
+    if result.data_size is not None:
+        user.put(attr.place("data_size_out"), 4, result.data_size)
+    user.put(attr.place("retval"), 4, result.retval)
+    user.put(attr.place("duration"), 4, result.duration)
+    if result.ctx is not None:
+        user.write(attr.ctx_out or attr.ctx_in, result.ctx)
+    if result.ctx_size is not None:
+        user.put(attr.place("ctx_size_out"), 4, result.ctx_size)
+    if result.error:
+        raise KernelError(result.error)
+    return 0
+
+
+def _packet_size(size: int) -> int:
+    """More than a page is not even read."""
+    if size > 1 << 16:
+        raise KernelError(EINVAL)
+    return size
+
+
+def prog_bind_map(call: Call) -> int:
+    """BPF_PROG_BIND_MAP."""
+    call.check()
+    if call.attr.flags:
+        raise KernelError(EINVAL)
+    prog = call.bpf.prog_of_fd(call.attr.signed("prog_fd"))
+    prog.bind_map(call.bpf.map_of_fd(call.attr.signed("map_fd")))
+    return 0

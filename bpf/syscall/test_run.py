@@ -1,0 +1,593 @@
+"""BPF_PROG_TEST_RUN: run a program on a packet or a context from user space.  net/bpf/test_run.c of Linux 6.1.
+
+The system call hands over a TestRequest and gets a TestResult; what it copies where follows from the result.
+Raw tracepoints, packets, XDP, flow dissection, socket lookup, tracing and system-call programs have test runs; all
+other types answer ENOTSUPP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+from arch.errors import (
+    E2BIG,
+    EAFNOSUPPORT,
+    EBADMSG,
+    EFAULT,
+    EINVAL,
+    ENODEV,
+    ENOMEM,
+    ENOSPC,
+    ENOTSUPP,
+    ENXIO,
+    ERANGE,
+    KernelError,
+)
+from bpf import uapi
+from bpf.packet.checksum import csum_fold, csum_partial
+from bpf.packet.skbuff import (
+    AF_INET,
+    AF_INET6,
+    CHECKSUM_COMPLETE,
+    ETH_HLEN,
+    ETH_P_IP,
+    ETH_P_IPV6,
+    MAX_SKB_FRAGS,
+    NET_SKB_PAD,
+    PAGE_SIZE,
+    SHINFO_SIZE,
+    XDP_PACKET_HEADROOM,
+    NetDevice,
+    SkBuff,
+    Sock,
+    XdpBuff,
+    check_header,
+    skb_data_align,
+)
+from bpf.verifier.context.ctx_layout import BPF_FLOW_KEYS, BPF_SK_LOOKUP, SK_BUFF, XDP_MD, CtxLayout
+from bpf.verifier.rewrite.kernel_offsets import OFFSETS, SIZEOF
+
+BPF_F_TEST_RUN_ON_CPU = 1
+BPF_F_TEST_XDP_LIVE_FRAMES = 2
+BPF_F_TEST_SKB_CHECKSUM_COMPLETE = 4
+GSO_LEGACY_MAX_SIZE = 65536
+GSO_MAX_SEGS = 65535
+TEST_XDP_MAX_BATCH = 256
+XDP_FRAME_SIZE = 40  # sizeof(struct xdp_frame)
+LOOPBACK_IFINDEX = 1
+LOOPBACK_MTU = 65536
+
+
+@dataclass
+class TestRequest:
+    """union bpf_attr, member `test`, with what it points to copied in; None: no buffer given."""
+
+    __test__ = False  # for pytest
+
+    data_in: bytes | None = None
+    ctx_in: bytes | None = None
+    has_data_out: bool = False
+    data_size_out: int = 0
+    has_ctx_out: bool = False
+    ctx_size_out: int = 0
+    duration: int = 0
+    repeat: int = 0
+    flags: int = 0
+    cpu: int = 0
+    batch_size: int = 0
+
+    @property
+    def data_size_in(self) -> int:
+        """Bytes of the packet."""
+        return len(self.data_in or b"")
+
+    @property
+    def ctx_size_in(self) -> int:
+        """Bytes of the context."""
+        return len(self.ctx_in or b"")
+
+    @staticmethod
+    def of(data: bytes = b"", ctx: bytes = b"", repeat: int = 0) -> TestRequest:
+        """As a test asks: an output buffer large enough for the packet, none for the context."""
+        return TestRequest(data or None, ctx or None, bool(data), 1 << 16 if data else 0, repeat=repeat)
+
+
+@dataclass
+class TestResult:
+    """What goes back; `error` is ENOSPC where an output buffer was too small, and the rest is copied all the same."""
+
+    __test__ = False
+
+    retval: int = 0
+    duration: int = 0
+    data: bytes | None = None  # bytes for data_out
+    data_size: int | None = None  # for data_size_out
+    ctx: bytes | None = None  # bytes for ctx_out, or back into ctx_in (system-call programs)
+    ctx_size: int | None = None
+    error: int = 0
+
+
+def test_run(bpf: Any, prog: Any, request: TestRequest) -> TestResult:
+    """bpf_prog_test_run(): KernelError, or the result.
+
+    `bpf` is the machine's bpf.core.system.Bpf; `prog` has type, expected_attach_type, max_ctx_offset and
+    run(ctx_address) -> int.
+    """
+    run = _RUNS.get(prog.type)
+    if run is None:
+        raise KernelError(ENOTSUPP, "program type has no test run")
+    runner = _Runner(bpf.host, prog, request)
+    with runner.cleanup:
+        return run(runner)
+
+
+test_run.__test__ = False  # type: ignore[attr-defined]
+
+
+class _Runner:
+    """One test run under way."""
+
+    def __init__(self, host: Any, prog: Any, request: TestRequest) -> None:
+        self.host, self.prog, self.request = host, prog, request
+        self.mem = host.mem
+        self.result = TestResult()
+        self.cleanup = ExitStack()
+        self.max_ctx_offset = int(getattr(prog, "max_ctx_offset", 0))
+
+    @contextmanager
+    def memory(self, data: bytes, size: int = 0) -> Iterator[int]:
+        """Kernel memory that holds `data`, for the length of the block."""
+        address = self.mem.alloc(max(size, len(data), 8), 64)
+        try:
+            if data:
+                self.mem.write(address, data)
+            yield address
+        finally:
+            self.mem.free(address)
+
+    def reject_options(self, flags: int = 0) -> None:
+        """EINVAL for flags other than these, for a CPU and for batches."""
+        request = self.request
+        if request.flags & ~flags or request.cpu or request.batch_size:
+            raise KernelError(EINVAL, "option not known for this program type")
+
+    def packet_in(self, size: int, headroom: int, tailroom: int) -> bytes:
+        """The packet from user space.  bpf_test_init()."""
+        if size > PAGE_SIZE - headroom - tailroom:
+            raise KernelError(EINVAL, "packet does not fit into a page")
+        return (self.request.data_in or b"")[:size].ljust(size, b"\0")
+
+    def context_in(self, layout: CtxLayout) -> bytes | None:
+        """The context from user space, filled up with zeros; None if there is none.  bpf_ctx_init()."""
+        request = self.request
+        if request.ctx_in is None:
+            return bytes(layout.size) if request.has_ctx_out else None
+        raw = request.ctx_in
+        if any(raw[layout.size :]):
+            raise KernelError(E2BIG, "context is larger than ours")
+        return raw[: layout.size].ljust(layout.size, b"\0")
+
+    def run(self, ctx: int) -> None:
+        """Run `repeat` times and note result and mean time.  bpf_test_run()."""
+        repeat, start = self.request.repeat or 1, self.host.now_ns()
+        for _ in range(repeat):
+            self.result.retval = self.prog.run(ctx) & 0xFFFFFFFF
+        self.result.duration = min((self.host.now_ns() - start) // repeat, 0xFFFFFFFF)
+
+    def finish(self, data: bytes, ctx: bytes | None) -> TestResult:
+        """What is copied out.  bpf_test_finish(), bpf_ctx_finish()."""
+        request, result = self.request, self.result
+        size, result.data_size = len(data), len(data)
+        if request.data_size_out and size > request.data_size_out:
+            size, result.error = request.data_size_out, ENOSPC
+        result.data = data[:size] if request.has_data_out else None
+        if result.error or ctx is None or not request.has_ctx_out:
+            return result
+        size, result.ctx_size = len(ctx), len(ctx)
+        if size > request.ctx_size_out:
+            size, result.error = request.ctx_size_out, ENOSPC
+        result.ctx = ctx[:size]
+        return result
+
+    def device(self, ifindex: int) -> NetDevice:
+        """A network device by number; the loopback device unless the host has more.  ENODEV."""
+        find = getattr(self.host, "net_device", None)
+        if find is not None:
+            address = find(ifindex)
+            if not address:
+                raise KernelError(ENODEV, "no such device")
+            return NetDevice(self.mem, address)
+        if ifindex != LOOPBACK_IFINDEX:
+            raise KernelError(ENODEV, "no such device")
+        loopback: NetDevice = NetDevice.new(self.mem)
+        self.cleanup.callback(loopback.free)
+        loopback.set("ifindex", LOOPBACK_IFINDEX)
+        loopback.set("mtu", LOOPBACK_MTU)
+        return loopback
+
+
+# -- fields of a context from user space ----------------------------------------------------------------
+
+
+class _Fields:
+    """A context's bytes by field name."""
+
+    def __init__(self, layout: CtxLayout, raw: bytes, byteorder: Any) -> None:
+        self.layout, self.raw, self.byteorder = layout, bytearray(raw), byteorder
+
+    def get(self, name: str) -> int:
+        field = self.layout[name]
+        return int.from_bytes(self.raw[field.offset : field.end], self.byteorder)
+
+    def set(self, name: str, value: int) -> None:
+        field = self.layout[name]
+        self.raw[field.offset : field.end] = value.to_bytes(field.end - field.offset, self.byteorder)
+
+    def bytes_of(self, name: str) -> bytes:
+        field = self.layout[name]
+        return bytes(self.raw[field.offset : field.end])
+
+    def only(self, allowed: str) -> None:
+        """EINVAL if anything outside these fields is not zero."""
+        rest = bytearray(self.raw)
+        for name in allowed.split():
+            field = self.layout[name]
+            rest[field.offset : field.end] = bytes(field.end - field.offset)
+        if any(rest):
+            raise KernelError(EINVAL, "context field cannot be set")
+
+
+# -- packets -------------------------------------------------------------------------------------------
+
+_L2 = (uapi.BPF_PROG_TYPE_SCHED_CLS, uapi.BPF_PROG_TYPE_SCHED_ACT)
+_DIRECT = (*_L2, uapi.BPF_PROG_TYPE_LWT_IN, uapi.BPF_PROG_TYPE_LWT_OUT, uapi.BPF_PROG_TYPE_LWT_XMIT)
+_SKB_CTX_FIELDS = "mark priority ingress_ifindex ifindex cb tstamp wire_len gso_segs gso_size hwtstamp"
+
+
+def _run_skb(runner: _Runner) -> TestResult:
+    """bpf_prog_test_run_skb()."""
+    runner.reject_options(BPF_F_TEST_SKB_CHECKSUM_COMPLETE)
+    request = runner.request
+    if request.data_size_in < ETH_HLEN:
+        raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
+    packet = runner.packet_in(request.data_size_in, NET_SKB_PAD, skb_data_align(SHINFO_SIZE))
+    raw = runner.context_in(SK_BUFF)
+    ctx = _Fields(SK_BUFF, raw, runner.mem.byteorder) if raw is not None else None
+    with ExitStack() as cleanup:
+        sk = Sock.dummy(runner.mem)
+        cleanup.callback(sk.free)
+        skb = SkBuff.build(runner.mem, packet)
+        cleanup.callback(skb.release)
+        skb.set("sk", sk.addr)
+        ifindex = ctx.get("ifindex") if ctx else 0
+        skb.eth_type_trans(runner.device(ifindex if ifindex > 1 else LOOPBACK_IFINDEX))
+        skb.reset_network_header()
+        _socket_addresses(skb, sk)
+        return _run_built_skb(runner, skb, ctx)
+
+
+def _socket_addresses(skb: SkBuff, sk: Sock) -> None:
+    """The socket takes its addresses from the packet."""
+    if skb.protocol() == ETH_P_IP:
+        check_header(skb, 20)
+        header = bytes(skb.mem.read(skb.data, 20))
+        sk.common_set("skc_family", AF_INET)
+        skb.mem.write(sk.common_at("skc_rcv_saddr"), header[12:16])
+        skb.mem.write(sk.common_at("skc_daddr"), header[16:20])
+    elif skb.protocol() == ETH_P_IPV6:
+        check_header(skb, 40)
+        header = bytes(skb.mem.read(skb.data, 40))
+        sk.common_set("skc_family", AF_INET6)
+        skb.mem.write(sk.common_at("skc_v6_rcv_saddr"), header[8:24])
+        skb.mem.write(sk.common_at("skc_v6_daddr"), header[24:40])
+
+
+def _run_built_skb(runner: _Runner, skb: SkBuff, ctx: _Fields | None) -> TestResult:
+    prog_type = runner.prog.type
+    is_l2 = prog_type in _L2
+    if is_l2:
+        skb.push(ETH_HLEN)
+    if prog_type in _DIRECT:
+        skb.compute_data_pointers()
+    if ctx:
+        _skb_from_context(skb, ctx)
+    complete = runner.request.flags & BPF_F_TEST_SKB_CHECKSUM_COMPLETE
+    if complete:
+        skb.set("csum", _payload_csum(skb))
+        skb.set_ip_summed(CHECKSUM_COMPLETE)
+    runner.run(skb.addr)
+    if not is_l2:
+        if skb.headroom < ETH_HLEN:
+            skb.expand_head(-(-(ETH_HLEN - skb.headroom) // 16) * 16, 0)
+        skb.push(ETH_HLEN)
+        skb.mem.write(skb.data, bytes(ETH_HLEN))
+    if complete and csum_fold(skb.get("csum")) != csum_fold(_payload_csum(skb)):
+        raise KernelError(EBADMSG, "the program left a wrong checksum")
+    if ctx:
+        _skb_to_context(skb, ctx)
+    return runner.finish(skb.packet(), bytes(ctx.raw) if ctx else None)
+
+
+def _payload_csum(skb: SkBuff) -> int:
+    offset = skb.network_header() - skb.data
+    return csum_partial(skb.packet()[offset:], 0)
+
+
+def _skb_from_context(skb: SkBuff, ctx: _Fields) -> None:
+    """convert___skb_to_skb()."""
+    ctx.only(_SKB_CTX_FIELDS)
+    skb.set("mark", ctx.get("mark"))
+    skb.set("priority", ctx.get("priority"))
+    skb.set("skb_iif", ctx.get("ingress_ifindex"))
+    skb.set("tstamp", ctx.get("tstamp"))
+    skb.mem.write(skb.cb_at("qdisc_skb_cb.data"), ctx.bytes_of("cb"))
+    wire_len = ctx.get("wire_len") or skb.len
+    if not skb.len <= wire_len <= GSO_LEGACY_MAX_SIZE and ctx.get("wire_len"):
+        raise KernelError(EINVAL, "wire_len is out of range")
+    skb.mem.write_uint(skb.cb_at("qdisc_skb_cb.pkt_len"), 4, wire_len)
+    if ctx.get("gso_segs") > GSO_MAX_SEGS:
+        raise KernelError(EINVAL, "gso_segs is out of range")
+    for name, member in (("gso_segs", "gso_segs"), ("gso_size", "gso_size"), ("hwtstamp", "hwtstamps")):
+        offset, size = OFFSETS[f"skb_shared_info.{member}"]
+        skb.mem.write_uint(skb.shinfo + offset, size, ctx.get(name) & ((1 << size * 8) - 1))
+
+
+def _skb_to_context(skb: SkBuff, ctx: _Fields) -> None:
+    """convert_skb_to___skb()."""
+    mem = skb.mem
+    ctx.set("mark", skb.get("mark"))
+    ctx.set("priority", skb.get("priority"))
+    ctx.set("ingress_ifindex", skb.get("skb_iif"))
+    ctx.set("ifindex", NetDevice(mem, skb.get("dev")).get("ifindex"))
+    ctx.set("tstamp", skb.get("tstamp"))
+    cb = ctx.layout["cb"]
+    ctx.raw[cb.offset : cb.end] = bytes(mem.read(skb.cb_at("qdisc_skb_cb.data"), cb.end - cb.offset))
+    ctx.set("wire_len", mem.read_uint(skb.cb_at("qdisc_skb_cb.pkt_len"), 4))
+    for name, member in (("gso_segs", "gso_segs"), ("hwtstamp", "hwtstamps")):
+        offset, size = OFFSETS[f"skb_shared_info.{member}"]
+        ctx.set(name, mem.read_uint(skb.shinfo + offset, size))
+
+
+# -- XDP -----------------------------------------------------------------------------------------------
+
+
+def _xdp_context(runner: _Runner) -> tuple[_Fields | None, int, int]:
+    """The context, the bytes of metadata, and how many bytes come from user space."""
+    request = runner.request
+    raw = runner.context_in(XDP_MD)
+    if raw is None:
+        return None, 0, request.data_size_in
+    ctx = _Fields(XDP_MD, raw, runner.mem.byteorder)
+    meta, end = ctx.get("data"), ctx.get("data_end")
+    if ctx.get("data_meta") or end > request.data_size_in or meta > end:
+        raise KernelError(EINVAL, "xdp_md does not describe the packet")
+    if meta & 3 or meta > 32 or meta > XDP_PACKET_HEADROOM - XDP_FRAME_SIZE:
+        raise KernelError(EINVAL, "metadata has a bad size")
+    return ctx, meta, end
+
+
+def _run_xdp(runner: _Runner) -> TestResult:
+    """bpf_prog_test_run_xdp(), without live frames."""
+    request = runner.request
+    if runner.prog.expected_attach_type in (uapi.BPF_XDP_DEVMAP, uapi.BPF_XDP_CPUMAP):
+        raise KernelError(EINVAL, "cannot be tested by itself")
+    if request.flags & ~BPF_F_TEST_XDP_LIVE_FRAMES:
+        raise KernelError(EINVAL, "unknown flag")
+    if request.flags & BPF_F_TEST_XDP_LIVE_FRAMES:
+        raise KernelError(E2BIG if request.batch_size > TEST_XDP_MAX_BATCH else ENOTSUPP, "no live frames here")
+    if request.batch_size:
+        raise KernelError(EINVAL, "batch without live frames")
+    ctx, meta, linear = _xdp_context(runner)
+    headroom, tailroom = XDP_PACKET_HEADROOM - meta, skb_data_align(SHINFO_SIZE)
+    if request.data_size_in - meta < ETH_HLEN:
+        raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
+    packet = runner.packet_in(min(linear, PAGE_SIZE - headroom - tailroom), headroom, tailroom)
+    with runner.memory(bytes(headroom) + packet, PAGE_SIZE) as start:
+        return _run_xdp_buff(runner, ctx, start, headroom, meta, len(packet))
+
+
+def _add_fragments(runner: _Runner, xdp: XdpBuff, rest: bytes) -> None:
+    """What did not fit into the first page, a page each."""
+    pages = [rest[i : i + PAGE_SIZE] for i in range(0, len(rest), PAGE_SIZE)]
+    if len(pages) > MAX_SKB_FRAGS:
+        raise KernelError(ENOMEM, "packet needs too many pages")
+    for index, page in enumerate(pages):
+        xdp.set_frag(index, runner.cleanup.enter_context(runner.memory(page, PAGE_SIZE)), len(page))
+    xdp.set_frags(len(pages), len(rest))
+
+
+def _run_xdp_buff(
+    runner: _Runner, ctx: _Fields | None, start: int, headroom: int, meta: int, length: int
+) -> TestResult:
+    mem = runner.mem
+    if ctx and ctx.get("egress_ifindex"):
+        raise KernelError(EINVAL, "egress_ifindex cannot be set")
+    ifindex, queue = (ctx.get("ingress_ifindex"), ctx.get("rx_queue_index")) if ctx else (0, 0)
+    if queue:
+        raise KernelError(EINVAL, "no such queue")
+    device = runner.device(ifindex or LOOPBACK_IFINDEX)
+    with runner.memory(b"", SIZEOF["xdp_rxq_info"]) as rxq, runner.memory(b"", SIZEOF["xdp_buff"]) as address:
+        mem.write_uint(rxq + OFFSETS["xdp_rxq_info.dev"][0], 8, device.addr)
+        xdp = XdpBuff(mem, address)
+        xdp.set("data_hard_start", start)
+        xdp.set("data", start + headroom + meta)
+        xdp.set("data_meta", start + headroom)
+        xdp.set("data_end", start + headroom + length)
+        xdp.set("rxq", rxq)
+        xdp.set("frame_sz", PAGE_SIZE)
+        if rest := (runner.request.data_in or b"")[length:]:
+            _add_fragments(runner, xdp, rest)
+        runner.run(address)
+        if ctx:
+            ctx.set("data", xdp.get("data") - xdp.get("data_meta"))
+            ctx.set("data_end", xdp.get("data_end") - xdp.get("data_meta"))
+        data = bytes(mem.read(xdp.get("data_meta"), xdp.get("data_end") - xdp.get("data_meta")))
+        data += b"".join(bytes(mem.read(at, size)) for at, size in xdp.parts()[1:])
+    return runner.finish(data, bytes(ctx.raw) if ctx else None)
+
+
+# -- flow dissector ------------------------------------------------------------------------------------
+
+
+def _run_flow_dissector(runner: _Runner) -> TestResult:
+    """bpf_prog_test_run_flow_dissector()."""
+    runner.reject_options()
+    size = runner.request.data_size_in
+    if size < ETH_HLEN:
+        raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
+    packet = runner.packet_in(size, 0, 0)
+    raw = runner.context_in(BPF_FLOW_KEYS)
+    ctx = _Fields(BPF_FLOW_KEYS, raw, runner.mem.byteorder) if raw is not None else None
+    if ctx:
+        ctx.only("flags")
+    flags = ctx.get("flags") if ctx else 0
+    mem = runner.mem
+    with (
+        runner.memory(packet) as data,
+        runner.memory(b"", BPF_FLOW_KEYS.size) as keys_at,
+        runner.memory(b"", SIZEOF["bpf_flow_dissector"]) as address,
+    ):
+        for member, value in (("flow_keys", keys_at), ("data", data), ("data_end", data + size)):
+            mem.write_uint(address + OFFSETS[f"bpf_flow_dissector.{member}"][0], 8, value)
+        keys = _Fields(BPF_FLOW_KEYS, bytes(BPF_FLOW_KEYS.size), mem.byteorder)
+        n_proto = BPF_FLOW_KEYS["n_proto"]
+        keys.raw[n_proto.offset : n_proto.end] = packet[12:14]
+        keys.set("nhoff", ETH_HLEN)
+        keys.set("thoff", ETH_HLEN)
+        keys.set("flags", flags)
+        fresh = bytes(keys.raw)
+        repeat, runner.request.repeat = runner.request.repeat or 1, 1
+        for _ in range(repeat):
+            mem.write(keys_at, fresh)
+            runner.run(address)
+        keys.raw = bytearray(mem.read(keys_at, BPF_FLOW_KEYS.size))
+    limit = min(size, 0xFFFF)
+    nhoff = min(max(keys.get("nhoff"), ETH_HLEN), limit)
+    keys.set("nhoff", nhoff)
+    keys.set("thoff", min(max(keys.get("thoff"), nhoff), limit))
+    return runner.finish(bytes(keys.raw), bytes(ctx.raw) if ctx else None)
+
+
+# -- socket lookup -------------------------------------------------------------------------------------
+
+SK_PASS = 1
+
+
+def _run_sk_lookup(runner: _Runner) -> TestResult:
+    """bpf_prog_test_run_sk_lookup()."""
+    runner.reject_options()
+    request = runner.request
+    if request.data_in is not None or request.has_data_out or request.data_size_out:
+        raise KernelError(EINVAL, "socket lookup has no packet")
+    raw = runner.context_in(BPF_SK_LOOKUP)
+    if raw is None:
+        raise KernelError(EINVAL, "socket lookup needs a context")
+    ctx = _Fields(BPF_SK_LOOKUP, raw, runner.mem.byteorder)
+    if ctx.get("sk") or any(raw[BPF_SK_LOOKUP["local_port"].end :]):
+        raise KernelError(EINVAL, "context field cannot be set")
+    if ctx.get("local_port") > 0xFFFF:
+        raise KernelError(ERANGE, "local_port is no port")
+    family = ctx.get("family") & 0xFFFF
+    if family not in (AF_INET, AF_INET6):
+        raise KernelError(EAFNOSUPPORT, "no such address family")
+    mem = runner.mem
+    addresses = ctx.bytes_of("local_ip6") + ctx.bytes_of("remote_ip6")
+    with runner.memory(addresses) as ip6, runner.memory(b"", SIZEOF["bpf_sk_lookup_kern"]) as address:
+
+        def put(member: str, data: bytes) -> None:
+            mem.write(address + OFFSETS[f"bpf_sk_lookup_kern.{member}"][0], data)
+
+        order = mem.byteorder
+        put("family", family.to_bytes(2, order))
+        put("protocol", (ctx.get("protocol") & 0xFFFF).to_bytes(2, order))
+        put("dport", ctx.get("local_port").to_bytes(2, order))
+        put("sport", ctx.bytes_of("remote_port"))
+        if family == AF_INET:
+            put("v4.daddr", ctx.bytes_of("local_ip4"))
+            put("v4.saddr", ctx.bytes_of("remote_ip4"))
+        else:
+            put("v6.daddr", ip6.to_bytes(8, order))
+            put("v6.saddr", (ip6 + 16).to_bytes(8, order))
+        runner.run(address)
+        # a program that neither drops nor selects lets the lookup go on: BPF_PROG_SK_LOOKUP_RUN_ARRAY()
+        runner.result.retval = SK_PASS if runner.result.retval == SK_PASS else 0
+    ctx.set("sk", 0)
+    return runner.finish(b"", bytes(ctx.raw))
+
+
+# -- tracing and system calls --------------------------------------------------------------------------
+
+
+def _run_raw_tp(runner: _Runner) -> TestResult:
+    """bpf_prog_test_run_raw_tp()."""
+    request = runner.request
+    extras = (request.data_in is not None, request.has_data_out, request.has_ctx_out, request.duration, request.repeat)
+    if any(extras) or request.batch_size:
+        raise KernelError(EINVAL, "raw tracepoints take only a context")
+    if not runner.max_ctx_offset <= request.ctx_size_in <= 12 * 8:
+        raise KernelError(EINVAL, "context has a bad size")
+    if not request.flags & BPF_F_TEST_RUN_ON_CPU and request.cpu:
+        raise KernelError(EINVAL, "cpu without BPF_F_TEST_RUN_ON_CPU")
+    data = request.ctx_in or b""
+    if request.flags & BPF_F_TEST_RUN_ON_CPU and request.cpu >= runner.host.nr_cpus:
+        raise KernelError(ENXIO, "no such CPU")
+    with runner.memory(data) as ctx:
+        runner.run(ctx if data else 0)
+    runner.result.duration = 0
+    return runner.result
+
+
+def _run_syscall(runner: _Runner) -> TestResult:
+    """bpf_prog_test_run_syscall(): the context goes back to where it came from."""
+    request = runner.request
+    extras = (request.data_in is not None, request.has_data_out, request.has_ctx_out, request.duration, request.repeat)
+    if any(extras) or request.flags or request.batch_size:
+        raise KernelError(EINVAL, "system-call programs take only a context")
+    if not runner.max_ctx_offset <= request.ctx_size_in <= 0xFFFF:
+        raise KernelError(EINVAL, "context has a bad size")
+    data = request.ctx_in or b""
+    with runner.memory(data) as ctx:
+        runner.run(ctx if data else 0)
+        runner.result.ctx = bytes(runner.mem.read(ctx, len(data))) if data else None
+    runner.result.duration = 0
+    return runner.result
+
+
+def _run_tracing(runner: _Runner) -> TestResult:
+    """bpf_prog_test_run_tracing(): call the functions that exist to be traced.
+
+    The host's `call_test_functions(prog)` makes the calls, with whatever is attached; it gives the return value and
+    side effect of bpf_modify_return_test().  Without it they return what they return untraced.
+    """
+    runner.reject_options()
+    attach = runner.prog.expected_attach_type
+    call = getattr(runner.host, "call_bpf_test_functions", None)
+    if attach in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT):
+        if call is not None:
+            call("fentry")
+        return runner.result
+    if attach != uapi.BPF_MODIFY_RETURN:
+        raise KernelError(EFAULT, "iterators and raw tracepoints have no test functions")
+    ret, side_effect = call("modify_return") if call is not None else (4, 1)
+    runner.result.retval = side_effect << 16 | ret
+    return runner.result
+
+
+_RUNS: dict[int, Callable[[_Runner], TestResult]] = {
+    uapi.BPF_PROG_TYPE_SOCKET_FILTER: _run_skb,
+    uapi.BPF_PROG_TYPE_SCHED_CLS: _run_skb,
+    uapi.BPF_PROG_TYPE_SCHED_ACT: _run_skb,
+    uapi.BPF_PROG_TYPE_CGROUP_SKB: _run_skb,
+    uapi.BPF_PROG_TYPE_LWT_IN: _run_skb,
+    uapi.BPF_PROG_TYPE_LWT_OUT: _run_skb,
+    uapi.BPF_PROG_TYPE_LWT_XMIT: _run_skb,
+    uapi.BPF_PROG_TYPE_XDP: _run_xdp,
+    uapi.BPF_PROG_TYPE_FLOW_DISSECTOR: _run_flow_dissector,
+    uapi.BPF_PROG_TYPE_SK_LOOKUP: _run_sk_lookup,
+    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT: _run_raw_tp,
+    uapi.BPF_PROG_TYPE_TRACING: _run_tracing,
+    uapi.BPF_PROG_TYPE_SYSCALL: _run_syscall,
+}

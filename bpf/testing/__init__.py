@@ -1,0 +1,1 @@
+"""BPF without a machine: a small host, recorded cases, runs with every check on."""

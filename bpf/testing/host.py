@@ -1,0 +1,267 @@
+"""A machine just big enough for BPF: memory, a clock, one task, descriptors.  For tests and for case files.
+
+Nothing is attached to anything here; programs are run by BPF_PROG_TEST_RUN or by calling them.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any
+
+from arch.datamodel import ILP32_LE_ARM, LP64_BE, LP64_LE
+from arch.errors import EBADF, EMFILE, ENOENT, EOPNOTSUPP, Fault, KernelError
+from arch.memory import FlatMemory
+from bpf.core.system import Bpf
+
+MODELS = {("little", 8): LP64_LE, ("big", 8): LP64_BE, ("little", 4): ILP32_LE_ARM}
+MAX_FDS = 1024
+
+
+class TestTimer:
+    """A timer of the test host; fires when the test says how late it is."""
+
+    __test__ = False
+
+    def __init__(self, at_ns: int, callback: Callable[[], None]) -> None:
+        self.at_ns, self.callback, self.live = at_ns, callback, True
+
+    def cancel(self) -> None:
+        self.live = False
+
+
+class TestHost:
+    """The BpfHost protocol over a FlatMemory."""
+
+    __test__ = False
+
+    def __init__(
+        self,
+        version: tuple[int, int] = (6, 1),
+        *,
+        nr_cpus: int = 1,
+        memory_size: int = 1 << 22,
+        byteorder: Any = "little",
+        seed: int = 0,
+    ) -> None:
+        self.version = version
+        self.profile = "3.20-rfc" if version == (3, 20) else f"{version[0]}.{version[1]}"
+        self.mem = FlatMemory(size=memory_size, byteorder=byteorder)
+        self.user = FlatMemory(0x10000, 1 << 20, byteorder)
+        self.ram_bytes = memory_size
+        self.nr_cpus = nr_cpus
+        self.cpu = 0
+        self.random = random.Random(seed)
+        self.time_ns = 1_000_000_000
+        self.pid, self.tgid, self.uid, self.gid, self.comm = 100, 100, 0, 0, "test"
+        self.caps = {"sys_admin", "bpf", "perfmon", "net_admin"}
+        self.fds: dict[int, Any] = {}
+        self.fd_modes: dict[int, int] = {}
+        self.printed: list[str] = []
+        self.woken: list[Hashable] = []
+        self.timers: list[TestTimer] = []
+        self.attached: list[tuple[str, Any, Mapping[str, Any]]] = []
+        self.perf_samples: list[tuple[Any, bytes]] = []
+        self.signals: list[tuple[int, bool]] = []
+        self.pins: dict[bytes, Any] = {}
+        self.stack: list[int] = []
+        self.raw_tracepoints = {"sys_enter", "sys_exit", "sched_switch"}
+        self.symbols = self
+        self.types: Any = None
+        self.arch: Any = None
+        self.vmlinux_btf: Any = None
+        self.unmapped_symbols = False  # every kernel symbol has some address
+        self._task = 0
+        self.bpf = Bpf(self)
+
+    # ---- symbols ----
+    def lookup(self, addr: int) -> tuple[str, int, int] | None:
+        return None
+
+    def address(self, name: str) -> int | None:
+        return 0xFFFFFFFF81000000 if self.unmapped_symbols else None
+
+    # ---- where we are ----
+    def now_ns(self) -> int:
+        return self.time_ns
+
+    def clock_ns(self, clock: str) -> int:
+        return self.time_ns
+
+    def jiffies64(self) -> int:
+        return 0xFFFB6C20 + self.time_ns // 4_000_000
+
+    def cpu_id(self) -> int:
+        return self.cpu
+
+    def numa_node_id(self) -> int:
+        return 0
+
+    def random_u32(self) -> int:
+        return self.random.getrandbits(32)
+
+    def current_pid(self) -> int:
+        return self.pid
+
+    def current_tgid(self) -> int:
+        return self.tgid
+
+    def current_uid(self) -> int:
+        return self.uid
+
+    def current_gid(self) -> int:
+        return self.gid
+
+    def current_comm(self) -> str:
+        return self.comm
+
+    def current_task(self) -> Hashable:
+        return self.pid
+
+    def current_task_address(self) -> int:
+        if not self._task:
+            self._task = self.mem.alloc(16384)
+        return self._task
+
+    def task_address(self, pid: int) -> int | None:
+        return self.current_task_address() if pid == self.pid else None
+
+    def current_cgroup_id(self, ancestor_level: int | None = None) -> int:
+        return 1
+
+    def ns_pid_tgid(self, dev: int, ino: int) -> tuple[int, int] | None:
+        return None
+
+    def in_nmi(self) -> bool:
+        return False
+
+    def user_mode(self, regs: int) -> bool:
+        return False
+
+    def irq_flags(self) -> int:
+        return 0
+
+    def preempt_count(self) -> int:
+        return 0
+
+    def capable(self, capability: str) -> bool:
+        return capability in self.caps
+
+    def user_mem(self) -> FlatMemory:
+        return self.user
+
+    def read_task_user(self, task: int, addr: int, size: int) -> bytes:
+        return self.user.read(addr, size)
+
+    def send_signal(self, signal: int, whole_process: bool) -> int:
+        self.signals.append((signal, whole_process))
+        return 0
+
+    # ---- descriptors ----
+    def fd_install(self, obj: Any, name: str, flags: int = 2) -> int:
+        fd = next((n for n in range(3, MAX_FDS) if n not in self.fds), None)
+        if fd is None:
+            raise KernelError(EMFILE)
+        self.fds[fd] = obj
+        self.fd_modes[fd] = flags & 3
+        return fd
+
+    def fd_get(self, fd: int) -> Any:
+        if fd not in self.fds:
+            raise KernelError(EBADF)
+        return self.fds[fd]
+
+    def fd_flags(self, fd: int) -> int:
+        return self.fd_modes.get(fd, 2)
+
+    def close(self, fd: int) -> None:
+        obj = self.fds.pop(fd)
+        if hasattr(obj, "release"):
+            obj.release()
+
+    def bpffs_pin(self, path: int, obj: Any, name: str) -> None:
+        self.pins[self._path(path)] = obj
+
+    def bpffs_get(self, path: int, flags: int) -> Any:
+        found = self.pins.get(self._path(path))
+        if found is None:
+            raise KernelError(ENOENT)
+        return found
+
+    def _path(self, path: int) -> bytes:
+        return self.user.read(path, 64).split(b"\0")[0]
+
+    # ---- stacks ----
+    def callchain(self, regs: int, *, user: bool, max_depth: int) -> list[int] | None:
+        return [] if user else self.stack[:max_depth]
+
+    def task_callchain(self, task: int, max_depth: int) -> list[int] | None:
+        return self.stack[:max_depth]
+
+    def task_pt_regs(self, task: int) -> int:
+        return self.current_task_address() + 16384 - 168
+
+    def override_return(self, regs: int, value: int) -> None:
+        raise KernelError(EOPNOTSUPP)
+
+    def find_vma(self, task: int, addr: int) -> int:
+        return 0
+
+    def d_path(self, path: int) -> bytes:
+        raise KernelError(EOPNOTSUPP)
+
+    # ---- output ----
+    def trace_printk(self, text: str) -> None:
+        self.printed.append(text)
+
+    def perf_event_output(self, event: Any, regs: int, data: bytes) -> None:
+        self.perf_samples.append((event, data))
+
+    def perf_event_read(self, event: Any) -> tuple[int, int, int]:
+        return (0, 0, 0)
+
+    def dump_stack(self) -> None:
+        self.printed.append("<stack trace>")
+
+    def pr(self, level: int, text: str) -> None:
+        self.printed.append(text)
+
+    def wake(self, key: Hashable) -> None:
+        self.woken.append(key)
+
+    def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> TestTimer:
+        timer = TestTimer(self.time_ns + delay_ns, callback)
+        self.timers.append(timer)
+        return timer
+
+    def advance(self, delta_ns: int) -> None:
+        """Let time pass and fire what is due."""
+        self.time_ns += delta_ns
+        due = [timer for timer in self.timers if timer.at_ns <= self.time_ns]
+        self.timers = [timer for timer in self.timers if timer.at_ns > self.time_ns]
+        for timer in sorted(due, key=lambda timer: timer.at_ns):
+            if timer.live:
+                timer.callback()
+
+    def attach(self, kind: str, prog: Any, options: Mapping[str, Any]) -> Callable[[], None]:
+        if kind == "raw_tracepoint" and options["name"] not in self.raw_tracepoints:
+            raise KernelError(ENOENT)
+        entry = (kind, prog, options)
+        self.attached.append(entry)
+        return lambda: self.attached.remove(entry)
+
+    def bpf_symbols_changed(self) -> None:
+        """Nobody lists symbols here."""
+
+    # ---- for tests: user memory ----
+    def put(self, data: bytes) -> int:
+        """Bytes into user memory; their address."""
+        address = self.user.alloc(len(data))
+        self.user.write(address, data)
+        return address
+
+    def is_kernel_text(self, addr: int) -> bool:
+        return False
+
+    def fault(self, addr: int) -> Fault:
+        return Fault(addr)

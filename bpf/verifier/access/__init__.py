@@ -1,0 +1,1 @@
+"""Reading and writing registers, stack and memory, and what each teaches."""

@@ -1,0 +1,29 @@
+"""Instructions in the log's words, with the names of kernel functions: print_bpf_insn() as the verifier calls it."""
+
+from __future__ import annotations
+
+from bpf.btf.codec import Kind
+from bpf.isa.disasm import line_6_1
+from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_KFUNC_CALL, Insn
+from bpf.verifier.env import Env
+
+
+def _kfunc_name(env: Env, insn: Insn) -> str | None:
+    """disasm_kfunc_name()."""
+    if insn.src_reg != BPF_PSEUDO_KFUNC_CALL:
+        return None
+    if insn.off:
+        return "<error>"  # of a module, and no module here has BTF
+    func = env.vmlinux[insn.imm]
+    return "" if func.kind is Kind.VOID else str(func.name)
+
+
+def insn_text(env: Env, idx: int) -> str:
+    """The instruction's line, without newline; kept, as loops print the same line many times."""
+    text = env.insn_texts.get(idx)
+    if text is None:
+        insn = env.insns[idx]
+        high = env.insns[idx + 1].imm if insn.code == BPF_LD_IMM64 else 0
+        text = line_6_1(insn, high, call_name=lambda call: _kfunc_name(env, call), allow_ptr_leaks=env.allow_ptr_leaks)
+        env.insn_texts[idx] = text
+    return text

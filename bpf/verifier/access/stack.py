@@ -1,0 +1,371 @@
+"""The program's stack: spilling and filling registers, plain data, accesses at variable offsets.
+
+check_stack_*(), mark_reg_stack_read() and save_register_state() of kernel/bpf/verifier.c.  Byte `slot % 8` of a
+slot is byte number `slot` below the frame pointer, so byte 7 of a slot has its lowest address.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arch.errors import EACCES, EFAULT, EINVAL
+from bpf.isa.insn import BPF_MEM, BPF_REG_FP, BPF_ST
+from bpf.verifier.access.linfo import verbose_linfo
+from bpf.verifier.access.map_access import READ, WRITE
+from bpf.verifier.access.precision import mark_chain_precision
+from bpf.verifier.access.regs import is_pointer_value, mark_reg_read, mark_unknown
+from bpf.verifier.domain.bounds import is_unbounded, s32, s64
+from bpf.verifier.domain.call_meta import CallMeta
+from bpf.verifier.domain.state import (
+    BPF_REG_SIZE,
+    MAX_BPF_STACK,
+    REG_LIVE_READ64,
+    REG_LIVE_WRITTEN,
+    STACK_INVALID,
+    STACK_MISC,
+    STACK_SPILL,
+    STACK_ZERO,
+    FuncState,
+    Reg,
+    StackSlot,
+    Value,
+    known_scalar,
+)
+from bpf.verifier.domain.tnum import tnum_text
+from bpf.verifier.domain.types import (
+    CONST_PTR_TO_MAP,
+    NOT_INIT,
+    PTR_TO_BTF_ID,
+    PTR_TO_BUF,
+    PTR_TO_CTX,
+    PTR_TO_FLOW_KEYS,
+    PTR_TO_FUNC,
+    PTR_TO_MAP_KEY,
+    PTR_TO_MAP_VALUE,
+    PTR_TO_MEM,
+    PTR_TO_PACKET,
+    PTR_TO_PACKET_END,
+    PTR_TO_PACKET_META,
+    PTR_TO_SOCK_COMMON,
+    PTR_TO_SOCKET,
+    PTR_TO_STACK,
+    PTR_TO_TCP_SOCK,
+    PTR_TO_XDP_SOCK,
+    SCALAR_VALUE,
+    base_type,
+)
+from bpf.verifier.env import BPF_MAX_VAR_OFF, Env
+
+# fmt: off
+_SPILLABLE: Final = frozenset({
+    PTR_TO_MAP_VALUE, PTR_TO_STACK, PTR_TO_CTX, PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_PACKET_END,
+    PTR_TO_FLOW_KEYS, CONST_PTR_TO_MAP, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK,
+    PTR_TO_BTF_ID, PTR_TO_BUF, PTR_TO_MEM, PTR_TO_FUNC, PTR_TO_MAP_KEY,
+})
+# fmt: on
+
+
+def grow_stack_state(env: Env, frame: FuncState, size: int) -> None:
+    """The frame uses `size` bytes of stack from now on."""
+    wanted = size // BPF_REG_SIZE
+    if len(frame.stack) >= wanted:
+        return
+    frame.stack.extend(StackSlot() for _ in range(wanted - len(frame.stack)))
+    info = env.subprogs[frame.subprogno]
+    info.stack_depth = max(info.stack_depth, size)
+
+
+def check_stack_access_within_bounds(env: Env, regno: int, off: int, size: int, helper: bool, access: int) -> None:
+    """The access stays in the frame; the frame grows to hold it."""
+    v = env.regs[regno].value
+    frame = env.cur.frames[v.frameno]
+    if helper:
+        extra = " indirect access to"
+    else:
+        extra = " read from" if access == READ else " write to"
+    if not v.var_off[1]:
+        low = s64(v.var_off[0]) + off
+        high = low + size
+    else:
+        if v.smax >= BPF_MAX_VAR_OFF or v.smin <= -BPF_MAX_VAR_OFF:
+            env.reject(EACCES, f"invalid unbounded variable-offset{extra} stack R{regno}")
+        low = v.smin + off
+        high = v.smax + off + size
+    lowest = -MAX_BPF_STACK if access == WRITE or env.allow_uninit_stack else -frame.allocated_stack
+    errno = 0
+    if low < lowest or low > -1:
+        errno = EACCES
+    elif high > 0:
+        errno = EINVAL
+    elif size < 0:
+        errno = EFAULT
+    if errno:
+        if not v.var_off[1]:
+            env.reject(errno, f"invalid{extra} stack R{regno} off={off} size={size}")
+        where = f"R{regno} var_off={tnum_text(v.var_off)} size={size}"
+        env.reject(errno, f"invalid variable-offset{extra} stack {where}")
+    grow_stack_state(env, frame, (-low + BPF_REG_SIZE - 1) // BPF_REG_SIZE * BPF_REG_SIZE)
+
+
+# ---- writing ----
+
+
+def check_stack_write(env: Env, regno: int, off: int, size: int, value_regno: int, insn_idx: int) -> None:
+    """A store through a stack pointer; value_regno -1: not of a register."""
+    v = env.regs[regno].value
+    frame = env.cur.frames[v.frameno]
+    if not v.var_off[1]:
+        _write_fixed(env, frame, s32(off + v.var_off[0]), size, value_regno, insn_idx)
+    else:
+        _write_variable(env, frame, v, off, size, value_regno, insn_idx)
+
+
+def _save_register(slot: StackSlot, reg: Reg, size: int) -> None:
+    """save_register_state(): spill a register or its low part."""
+    slot.copy_register_state(reg)
+    if size == BPF_REG_SIZE:
+        slot.live |= REG_LIVE_WRITTEN
+    above = BPF_REG_SIZE - size
+    kept = bytes(STACK_INVALID if kind == STACK_INVALID else STACK_MISC for kind in slot.kinds[:above])
+    slot.kinds = kept + bytes([STACK_SPILL]) * size
+
+
+def _must_sanitize(slot: StackSlot, at: int, size: int, reg: Reg | None) -> bool:
+    """A store that a mispredicting CPU must not let later loads overtake."""
+    if reg is not None and base_type(reg.value.type) in _SPILLABLE:
+        return True
+    return any(slot.kinds[(at - i) % BPF_REG_SIZE] not in (STACK_MISC, STACK_ZERO) for i in range(size))
+
+
+def _write_fixed(env: Env, frame: FuncState, off: int, size: int, value_regno: int, insn_idx: int) -> None:
+    at = -off - 1
+    spi = at // BPF_REG_SIZE
+    slot = frame.stack[spi]
+    insn = env.insns[insn_idx]
+    if not env.allow_ptr_leaks and size != BPF_REG_SIZE and slot.is_spilled_reg:
+        env.reject(EACCES, "attempt to corrupt spilled pointer on stack")
+    reg = env.regs[value_regno] if value_regno >= 0 else None
+    if not env.bypass_spec_v4 and _must_sanitize(slot, at, size, reg):
+        env.aux[insn_idx].sanitize_stack_spill = True
+    env.scratched_stack_slots |= 1 << spi
+    stores_imm = reg is None and insn.code & 7 == BPF_ST and insn.code & 0xE0 == BPF_MEM
+    tracked = env.bpf_capable and off % BPF_REG_SIZE == 0
+    if reg is not None and tracked and _is_bounded(reg.value) and not reg.value.is_null:
+        if insn.dst_reg != BPF_REG_FP:
+            # backtracking only sees stores through r10
+            mark_chain_precision(env, value_regno)
+        _save_register(slot, reg, size)
+        if reg.value.umax.bit_length() > 8 * size:
+            slot.value = slot.value.with_id(0)
+    elif stores_imm and tracked and insn.imm != 0:
+        _save_register(slot, Reg(known_scalar(insn.imm & ((1 << 64) - 1))), size)
+    elif reg is not None and base_type(reg.value.type) in _SPILLABLE:
+        _spill_pointer(env, frame, slot, reg, size, insn_idx)
+    else:
+        zero = insn.imm == 0 if stores_imm else reg is not None and reg.value.is_null
+        _write_data(env, slot, at, size, value_regno, zero)
+
+
+def _is_bounded(v: Value) -> bool:
+    return v.type == SCALAR_VALUE and not is_unbounded(v)
+
+
+def _spill_pointer(env: Env, frame: FuncState, slot: StackSlot, reg: Reg, size: int, insn_idx: int) -> None:
+    if size != BPF_REG_SIZE:
+        verbose_linfo(env, insn_idx, "; ")
+        env.reject(EACCES, "invalid size of register spill")
+    if frame is not env.frame and reg.value.type == PTR_TO_STACK:
+        env.reject(EINVAL, "cannot spill pointers to stack into stack frame of the caller")
+    _save_register(slot, reg, size)
+
+
+def _write_data(env: Env, slot: StackSlot, at: int, size: int, value_regno: int, zero: bool) -> None:
+    slot.value = slot.value.with_type(NOT_INIT)
+    if slot.is_spilled_reg:
+        slot.scrub()
+    if size == BPF_REG_SIZE:
+        slot.live |= REG_LIVE_WRITTEN
+    kind = STACK_MISC
+    if zero:
+        if value_regno >= 0:
+            # the register must be zero on every path that counts on zeros here
+            mark_chain_precision(env, value_regno)
+        kind = STACK_ZERO
+    kinds = bytearray(slot.kinds)
+    for i in range(size):
+        kinds[(at - i) % BPF_REG_SIZE] = kind
+    slot.kinds = bytes(kinds)
+
+
+def _write_variable(env: Env, frame: FuncState, v: Value, off: int, size: int, value_regno: int, insn_idx: int) -> None:
+    """A store somewhere in a range: every byte of the range may now be data."""
+    low, high = v.smin + off, v.smax + off + size
+    writing_zero = value_regno >= 0 and env.regs[value_regno].value.is_null
+    zero_used = False
+    for i in range(low, high):
+        at = -i - 1
+        spi = at // BPF_REG_SIZE
+        slot = frame.stack[spi]
+        kind = slot.kinds[at % BPF_REG_SIZE]
+        env.scratched_stack_slots |= 1 << spi
+        if not env.allow_ptr_leaks and kind not in (STACK_MISC, STACK_ZERO):
+            env.verbose(f"spilled ptr in range of var-offset stack write; insn {insn_idx}, ptr off: {i}")
+            env.reject(EINVAL)
+        slot.value = slot.value.with_type(NOT_INIT)
+        new_kind = STACK_MISC
+        if writing_zero and kind == STACK_ZERO:
+            new_kind = STACK_ZERO
+            zero_used = True
+        if kind == STACK_INVALID and not env.allow_uninit_stack:
+            env.verbose(f"uninit stack in range of var-offset write prohibited for !root; insn {insn_idx}, off: {i}")
+            env.reject(EINVAL)
+        slot.set_kind(at % BPF_REG_SIZE, new_kind)
+    if zero_used:
+        mark_chain_precision(env, value_regno)
+
+
+# ---- reading ----
+
+
+def check_stack_read(env: Env, regno: int, off: int, size: int, dst_regno: int) -> None:
+    """A load through a stack pointer; dst_regno -1: into no register."""
+    v = env.regs[regno].value
+    frame = env.cur.frames[v.frameno]
+    if not v.var_off[1]:
+        _read_fixed(env, frame, s32(off + v.var_off[0]), size, dst_regno)
+        return
+    if dst_regno < 0:
+        env.reject(
+            EACCES,
+            "variable offset stack pointer cannot be passed into helper function; "
+            f"var_off={tnum_text(v.var_off)} off={off} size={size}",
+        )
+    check_stack_range_initialized(env, regno, off, size, False, False, None)
+    _mark_read_into(env, frame, v.smin + off, v.smax + off + size, dst_regno)
+
+
+def _mark_read_into(env: Env, frame: FuncState, low: int, high: int, dst_regno: int) -> None:
+    """The destination is zero if all bytes read are, else anything: mark_reg_stack_read()."""
+    dst = env.regs[dst_regno]
+    for i in range(low, high):
+        at = -i - 1
+        if frame.stack[at // BPF_REG_SIZE].kinds[at % BPF_REG_SIZE] != STACK_ZERO:
+            mark_unknown(env, dst)
+            break
+    else:
+        dst.value = known_scalar(0)
+        # some of these zeros may have been precise registers, so the result is
+        dst.precise = True
+    dst.live |= REG_LIVE_WRITTEN
+
+
+def _check_readable(env: Env, slot: StackSlot, off: int, size: int, kinds: tuple[int, ...]) -> None:
+    at = -off - 1
+    for i in range(size):
+        kind = slot.kinds[(at - i) % BPF_REG_SIZE]
+        if kind in kinds or (kind == STACK_INVALID and env.allow_uninit_stack):
+            continue
+        env.reject(EACCES, f"invalid read from stack off {off}+{i} size {size}")
+
+
+def _read_fixed(env: Env, frame: FuncState, off: int, size: int, dst_regno: int) -> None:
+    slot = frame.stack[(-off - 1) // BPF_REG_SIZE]
+    if not slot.is_spilled_reg:
+        _check_readable(env, slot, off, size, (STACK_MISC, STACK_ZERO))
+        mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)
+        if dst_regno >= 0:
+            _mark_read_into(env, frame, off, off + size, dst_regno)
+        return
+    spill_size = 1
+    while spill_size < BPF_REG_SIZE and slot.kinds[BPF_REG_SIZE - 1 - spill_size] == STACK_SPILL:
+        spill_size += 1
+    if size != BPF_REG_SIZE or spill_size != BPF_REG_SIZE:
+        _read_part(env, slot, off, size, spill_size, dst_regno)
+        return
+    if dst_regno >= 0:
+        env.regs[dst_regno].copy_register_state(slot)
+        env.regs[dst_regno].live |= REG_LIVE_WRITTEN
+    elif is_pointer_value(env, slot.value):
+        env.reject(EACCES, f"leaking pointer from stack off {off}")
+    mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)
+
+
+def _read_part(env: Env, slot: StackSlot, off: int, size: int, spill_size: int, dst_regno: int) -> None:
+    """Not a whole register: fine for scalars."""
+    if slot.value.type != SCALAR_VALUE:
+        verbose_linfo(env, env.insn_idx, "; ")
+        env.reject(EACCES, "invalid size of register fill")
+    mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)
+    if dst_regno < 0:
+        return
+    dst = env.regs[dst_regno]
+    if off % BPF_REG_SIZE == 0 and size == spill_size:
+        subreg_def = dst.subreg_def
+        dst.copy_register_state(slot)
+        dst.subreg_def = subreg_def
+    else:
+        _check_readable(env, slot, off, size, (STACK_SPILL, STACK_MISC))
+        mark_unknown(env, dst)
+    dst.live |= REG_LIVE_WRITTEN
+
+
+def check_stack_range_initialized(
+    env: Env, regno: int, off: int, size: int, zero_size_ok: bool, helper: bool, meta: CallMeta | None
+) -> None:
+    """All bytes a load at a variable offset or a helper may read are there.
+
+    A helper may also write them, so what it could reach is plain data afterwards.  With meta.raw_mode nothing
+    needs to be there, and the caller records the write.
+    """
+    v = env.regs[regno].value
+    frame = env.cur.frames[v.frameno]
+    extra = " indirect" if helper else ""
+    if size == 0 and not zero_size_ok:
+        env.reject(EACCES, "invalid zero-sized read")
+    check_stack_access_within_bounds(env, regno, off, size, helper, WRITE if helper else READ)
+    if not v.var_off[1]:
+        low = high = s32(v.var_off[0] + off)
+    else:
+        if not env.bypass_spec_v1:
+            env.reject(
+                EACCES,
+                f"R{regno}{extra} variable offset stack access prohibited for !root, var_off={tnum_text(v.var_off)}",
+            )
+        # nobody knows which bytes are written: they must all be initialised
+        meta = None
+        low, high = s32(v.smin + off), s32(v.smax + off)
+    if meta is not None and meta.raw_mode:
+        meta.access_size = size
+        meta.regno = regno
+        return
+    for i in range(low, high + size):
+        _check_byte_initialized(env, frame, v, regno, i, low, size, helper)
+
+
+def _check_byte_initialized(
+    env: Env, frame: FuncState, v: Value, regno: int, i: int, low: int, size: int, helper: bool
+) -> None:
+    at = -i - 1
+    spi = at // BPF_REG_SIZE
+    if spi >= len(frame.stack):
+        env.verbose("verifier bug: allocated_stack too small")
+        env.reject(EFAULT)
+    slot = frame.stack[spi]
+    kind = slot.kinds[at % BPF_REG_SIZE]
+    if kind == STACK_MISC:
+        pass
+    elif kind == STACK_ZERO or (kind == STACK_INVALID and env.allow_uninit_stack):
+        if helper:
+            slot.set_kind(at % BPF_REG_SIZE, STACK_MISC)
+    elif slot.is_spilled_reg and (slot.value.type == SCALAR_VALUE or env.allow_ptr_leaks):
+        if helper:
+            mark_unknown(env, slot)
+            slot.scrub()
+    else:
+        extra = " indirect" if helper else ""
+        if not v.var_off[1]:
+            where = f"off {low}+{i - low}"
+        else:
+            where = f"var_off {tnum_text(v.var_off)}+{i - low}"
+        env.reject(EACCES, f"invalid{extra} read from stack R{regno} {where} size {size}")
+    mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)

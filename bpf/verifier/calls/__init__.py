@@ -1,0 +1,1 @@
+"""Calls of helpers, kernel functions and the program's own functions."""

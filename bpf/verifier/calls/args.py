@@ -1,0 +1,429 @@
+"""Arguments of helpers: do the registers hold what the prototype asks for?
+
+check_func_arg(), check_reg_type(), check_func_arg_reg_off(), process_spin_lock(), process_timer_func() and
+process_kptr_func() of kernel/bpf/verifier.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from arch.errors import EACCES, EFAULT, EINVAL, ENOTSUPP
+from bpf import uapi
+from bpf.btf.codec import Kind
+from bpf.verifier.access import dynptr
+from bpf.verifier.access.map_access import (
+    READ,
+    WRITE,
+    check_map_access,
+    check_ptr_off_reg,
+    kptr_at,
+    map_is_rdonly,
+    map_kptr_match_type,
+)
+from bpf.verifier.access.memory import (
+    PACKETS,
+    check_helper_mem_access,
+    check_mem_size_reg,
+    check_ptr_alignment,
+    may_access_direct_pkt_data,
+)
+from bpf.verifier.access.precision import mark_chain_precision
+from bpf.verifier.access.regs import check_src, is_pointer_value
+from bpf.verifier.context.btf_walk import btf_struct_ids_match
+from bpf.verifier.domain.bounds import s32, s64
+from bpf.verifier.domain.call_meta import CallMeta
+from bpf.verifier.domain.state import Value
+from bpf.verifier.domain.types import (
+    ARG_ANYTHING,
+    ARG_CONST_ALLOC_SIZE_OR_ZERO,
+    ARG_CONST_MAP_PTR,
+    ARG_CONST_SIZE,
+    ARG_CONST_SIZE_OR_ZERO,
+    ARG_DONTCARE,
+    ARG_PTR_TO_ALLOC_MEM,
+    ARG_PTR_TO_BTF_ID,
+    ARG_PTR_TO_BTF_ID_SOCK_COMMON,
+    ARG_PTR_TO_CONST_STR,
+    ARG_PTR_TO_CTX,
+    ARG_PTR_TO_DYNPTR,
+    ARG_PTR_TO_FUNC,
+    ARG_PTR_TO_KPTR,
+    ARG_PTR_TO_MAP_KEY,
+    ARG_PTR_TO_MAP_VALUE,
+    ARG_PTR_TO_MEM,
+    ARG_PTR_TO_PERCPU_BTF_ID,
+    ARG_PTR_TO_SOCK_COMMON,
+    ARG_PTR_TO_SOCKET,
+    ARG_PTR_TO_SPIN_LOCK,
+    ARG_PTR_TO_STACK,
+    ARG_PTR_TO_TIMER,
+    CONST_PTR_TO_MAP,
+    DYNPTR_TYPE_FLAG_MASK,
+    DYNPTR_TYPE_LOCAL,
+    DYNPTR_TYPE_RINGBUF,
+    MEM_ALIGNED,
+    MEM_ALLOC,
+    MEM_FIXED_SIZE,
+    MEM_PERCPU,
+    MEM_RDONLY,
+    MEM_UNINIT,
+    MEM_WRITE,
+    OBJ_RELEASE,
+    PTR_MAYBE_NULL,
+    PTR_TO_BTF_ID,
+    PTR_TO_BUF,
+    PTR_TO_CTX,
+    PTR_TO_DYNPTR,
+    PTR_TO_FUNC,
+    PTR_TO_MAP_KEY,
+    PTR_TO_MAP_VALUE,
+    PTR_TO_MEM,
+    PTR_TO_PACKET,
+    PTR_TO_PACKET_META,
+    PTR_TO_SOCK_COMMON,
+    PTR_TO_SOCKET,
+    PTR_TO_STACK,
+    PTR_TO_TCP_SOCK,
+    PTR_TO_XDP_SOCK,
+    SCALAR_VALUE,
+    base_type,
+)
+from bpf.verifier.env import Env, Rejected
+from bpf.verifier.log.log import reg_type_str
+from bpf.verifier.protos.proto import FuncProto
+
+BPF_PTR_POISON: Final = "BPF_PTR_POISON"  # a BTF id that the call itself decides
+
+# fmt: off
+_KEY_VALUE: Final = (PTR_TO_STACK, PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
+_SOCKS: Final = (PTR_TO_SOCK_COMMON, PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK)
+# argument type: register types that will do, in the order in which they are named when none does
+_COMPATIBLE: Final[dict[int, tuple[int, ...]]] = {
+    ARG_PTR_TO_MAP_KEY: _KEY_VALUE,
+    ARG_PTR_TO_MAP_VALUE: _KEY_VALUE,
+    ARG_CONST_SIZE: (SCALAR_VALUE,),
+    ARG_CONST_SIZE_OR_ZERO: (SCALAR_VALUE,),
+    ARG_CONST_ALLOC_SIZE_OR_ZERO: (SCALAR_VALUE,),
+    ARG_CONST_MAP_PTR: (CONST_PTR_TO_MAP,),
+    ARG_PTR_TO_CTX: (PTR_TO_CTX,),
+    ARG_PTR_TO_SOCK_COMMON: _SOCKS,
+    ARG_PTR_TO_BTF_ID_SOCK_COMMON: (*_SOCKS, PTR_TO_BTF_ID),
+    ARG_PTR_TO_SOCKET: (PTR_TO_SOCKET,),
+    ARG_PTR_TO_BTF_ID: (PTR_TO_BTF_ID,),
+    ARG_PTR_TO_SPIN_LOCK: (PTR_TO_MAP_VALUE,),
+    ARG_PTR_TO_MEM: (*_KEY_VALUE, PTR_TO_MEM, PTR_TO_MEM | MEM_ALLOC, PTR_TO_BUF),
+    ARG_PTR_TO_ALLOC_MEM: (PTR_TO_MEM | MEM_ALLOC,),
+    ARG_PTR_TO_PERCPU_BTF_ID: (PTR_TO_BTF_ID | MEM_PERCPU,),
+    ARG_PTR_TO_FUNC: (PTR_TO_FUNC,),
+    ARG_PTR_TO_STACK: (PTR_TO_STACK,),
+    ARG_PTR_TO_CONST_STR: (PTR_TO_MAP_VALUE,),
+    ARG_PTR_TO_TIMER: (PTR_TO_MAP_VALUE,),
+    ARG_PTR_TO_KPTR: (PTR_TO_MAP_VALUE,),
+    ARG_PTR_TO_DYNPTR: (PTR_TO_STACK, PTR_TO_DYNPTR | DYNPTR_TYPE_LOCAL),
+}
+_ANY_OFFSET: Final = frozenset({
+    PTR_TO_STACK, PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE, PTR_TO_MEM,
+    PTR_TO_MEM | MEM_RDONLY, PTR_TO_MEM | MEM_ALLOC, PTR_TO_BUF, PTR_TO_BUF | MEM_RDONLY, SCALAR_VALUE,
+})
+# fmt: on
+
+
+def check_func_arg_reg_off(env: Env, v: Value, regno: int, arg_type: int) -> None:
+    """Pointers with an offset are only taken where the helper knows what to do with one."""
+    fixed_off_ok = False
+    if v.type == PTR_TO_STACK and base_type(arg_type) == ARG_PTR_TO_DYNPTR and v.off % 8:
+        env.reject(EINVAL, "cannot pass in dynptr at an offset")
+    if v.type in _ANY_OFFSET:
+        # memory from a ring buffer is given back by its very start
+        if base_type(arg_type) != ARG_PTR_TO_ALLOC_MEM:
+            return
+    elif v.type == PTR_TO_BTF_ID:
+        if arg_type & OBJ_RELEASE and v.off:
+            env.reject(EINVAL, f"R{regno} must have zero offset when passed to release func")
+        fixed_off_ok = True
+    check_ptr_off_reg(env, v, regno, fixed_off_ok)
+
+
+def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, meta: CallMeta) -> None:
+    v = env.regs[regno].value
+    compatible = _COMPATIBLE[base_type(arg_type)]
+    word = v.type
+    if arg_type & MEM_RDONLY:
+        word &= ~MEM_RDONLY
+    if arg_type & PTR_MAYBE_NULL:
+        word &= ~PTR_MAYBE_NULL
+    if word not in compatible:
+        wanted = ", ".join(reg_type_str(each) for each in compatible)
+        env.reject(EACCES, f"R{regno} type={reg_type_str(v.type)} expected={wanted}")
+    if v.type == PTR_TO_BTF_ID:
+        _check_btf_type(env, v, regno, arg_type, btf_name, meta)
+
+
+def _check_btf_type(env: Env, v: Value, regno: int, arg_type: int, btf_name: str | None, meta: CallMeta) -> None:
+    strict = bool(arg_type & OBJ_RELEASE) and meta.func_id != uapi.BPF_FUNC_sk_release
+    if btf_name is None:
+        if base_type(arg_type) != ARG_PTR_TO_BTF_ID_SOCK_COMMON:
+            env.reject(EFAULT, "verifier internal error: missing arg compatible BTF ID")
+        btf_name = "sock_common"
+    if meta.func_id == uapi.BPF_FUNC_kptr_xchg:
+        assert meta.kptr is not None
+        try:
+            map_kptr_match_type(env, meta.kptr, v, regno)
+        except Rejected:
+            env.reject(EACCES)
+        return
+    if btf_name == BPF_PTR_POISON:
+        env.verbose("verifier internal error:")
+        env.reject(EACCES, f"R{regno} has non-overwritten BPF_PTR_POISON type")
+    wanted = env.vmlinux.find(btf_name, Kind.STRUCT)
+    if not btf_struct_ids_match(env, v.raw1, v.raw2, v.off, env.vmlinux, wanted, strict):
+        name = v.raw1.name_of(v.raw2)
+        env.reject(EACCES, f"R{regno} is of type {name} but {btf_name} is expected")
+
+
+def _resolve_map_arg_type(env: Env, meta: CallMeta, arg_type: int) -> int:
+    """Some maps have other things for values."""
+    if meta.map_ptr is None:
+        env.reject(EACCES, "invalid map_ptr to access map->type")
+    kind = meta.map_ptr.map_type
+    if kind in (uapi.BPF_MAP_TYPE_SOCKMAP, uapi.BPF_MAP_TYPE_SOCKHASH):
+        if arg_type != ARG_PTR_TO_MAP_VALUE:
+            env.reject(EINVAL, "invalid arg_type for sockmap/sockhash")
+        return ARG_PTR_TO_BTF_ID_SOCK_COMMON
+    if kind == uapi.BPF_MAP_TYPE_BLOOM_FILTER and meta.func_id == uapi.BPF_FUNC_map_peek_elem:
+        return ARG_PTR_TO_MAP_VALUE  # what peek reads is the question, not the answer
+    return arg_type
+
+
+def check_func_arg(env: Env, arg: int, meta: CallMeta, fn: FuncProto) -> None:
+    """Argument number `arg`, from 0."""
+    arg_type = fn.arg_types[arg]
+    if arg_type == ARG_DONTCARE:
+        return
+    regno = arg + 1
+    check_src(env, regno)
+    v = env.regs[regno].value
+    if arg_type == ARG_ANYTHING:
+        if is_pointer_value(env, v):
+            env.reject(EACCES, f"R{regno} leaks addr into helper function")
+        return
+    if base_type(v.type) in PACKETS and not may_access_direct_pkt_data(env, meta, READ):
+        env.reject(EACCES, "helper access to the packet is not allowed")
+    if base_type(arg_type) == ARG_PTR_TO_MAP_VALUE:
+        arg_type = _resolve_map_arg_type(env, meta, arg_type)
+    if not (v.is_null and arg_type & PTR_MAYBE_NULL):
+        btf_name = fn.arg_btf_ids[arg] if base_type(arg_type) == ARG_PTR_TO_BTF_ID else None
+        _check_reg_type(env, regno, arg_type, btf_name, meta)
+        check_func_arg_reg_off(env, v, regno, arg_type)
+    if arg_type & OBJ_RELEASE:
+        _note_release(env, v, regno, arg_type, meta)
+    if v.ref_obj_id:
+        if meta.ref_obj_id:
+            env.reject(
+                EFAULT,
+                f"verifier internal error: more than one arg with ref_obj_id R{regno} {v.ref_obj_id} {meta.ref_obj_id}",
+            )
+        meta.ref_obj_id = v.ref_obj_id
+    check = _BY_TYPE.get(base_type(arg_type))
+    if check is not None:
+        check(env, v, arg, arg_type, meta, fn)
+
+
+def _note_release(env: Env, v: Value, regno: int, arg_type: int, meta: CallMeta) -> None:
+    if base_type(arg_type) == ARG_PTR_TO_DYNPTR:
+        frame = env.cur.frames[v.frameno]
+        spi = dynptr.get_spi(v.off)
+        if not dynptr.spi_is_valid(frame, spi) or not frame.stack[spi].value.id:
+            env.reject(EINVAL, f"arg {regno} is an unacquired reference")
+    elif not v.ref_obj_id and not v.is_null:
+        env.reject(EINVAL, f"R{regno} must be referenced when passed to release function")
+    if meta.release_regno:
+        env.reject(EFAULT, "verifier internal error: more than one release argument")
+    meta.release_regno = regno
+
+
+# ---- by argument type ----
+
+
+def _map_ptr(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    if meta.map_ptr is not None and (meta.map_ptr is not v.raw1 or meta.map_uid != v.raw2):
+        # bpf_timer_init(timer, map): a timer belongs to the map it lies in
+        env.reject(
+            EINVAL,
+            f"timer pointer in R1 map_uid={meta.map_uid} doesn't match map pointer in R2 map_uid={v.raw2}",
+        )
+    meta.map_ptr = v.map
+    meta.map_uid = v.raw2
+
+
+def _map_key(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    if meta.map_ptr is None:
+        env.reject(EACCES, "invalid map_ptr to access map->key")
+    check_helper_mem_access(env, arg + 1, meta.map_ptr.key_size, READ, False, None)
+
+
+def _access_of(arg_type: int) -> int:
+    return WRITE if arg_type & MEM_WRITE else READ
+
+
+def _map_value(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    if arg_type & PTR_MAYBE_NULL and v.is_null:
+        return
+    if meta.map_ptr is None:
+        env.reject(EACCES, "invalid map_ptr to access map->value")
+    meta.raw_mode = bool(arg_type & MEM_UNINIT)
+    check_helper_mem_access(env, arg + 1, meta.map_ptr.value_size, _access_of(arg_type), False, meta)
+
+
+def _percpu_btf(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    if not v.raw2:
+        env.reject(EACCES, f"Helper has invalid btf_id in R{arg + 1}")
+    meta.ret_btf = v.raw1
+    meta.ret_btf_id = v.raw2
+
+
+def _special_field(env: Env, v: Value, regno: int, struct: str, off: int) -> None:
+    """The register points exactly to the lock or timer of its map's value."""
+    m = v.map
+    if v.var_off[1]:
+        env.reject(EACCES, f"R{regno} doesn't have constant offset. {struct} has to be at the constant offset")
+    if m.btf is None:
+        env.reject(EACCES, f"map '{m.name}' has to have BTF in order to use {struct}")
+    if off < 0:
+        if off == -7:  # -E2BIG
+            env.reject(EACCES, f"map '{m.name}' has more than one 'struct {struct}'")
+        if off == -2:  # -ENOENT
+            env.reject(EACCES, f"map '{m.name}' doesn't have 'struct {struct}'")
+        env.reject(EACCES, f"map '{m.name}' is not a struct type or {struct} is mangled")
+
+
+def _spin_lock(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    """process_spin_lock()."""
+    lock_off = v.map.spin_lock_off
+    _special_field(env, v, arg + 1, "bpf_spin_lock", lock_off)
+    at = s64(v.var_off[0] + v.off)
+    if lock_off != at:
+        env.reject(EACCES, f"off {at} doesn't point to 'struct bpf_spin_lock'")
+    state = env.cur
+    if meta.func_id == uapi.BPF_FUNC_spin_lock:
+        if state.active_spin_lock:
+            env.reject(EACCES, "Locking two bpf_spin_locks are not allowed")
+        state.active_spin_lock = v.id
+        return
+    if not state.active_spin_lock:
+        env.reject(EACCES, "bpf_spin_unlock without taking a lock")
+    if state.active_spin_lock != v.id:
+        env.reject(EACCES, "bpf_spin_unlock of different lock")
+    state.active_spin_lock = 0
+
+
+def _timer(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    """process_timer_func()."""
+    timer_off = v.map.timer_off
+    _special_field(env, v, arg + 1, "bpf_timer", timer_off)
+    at = s64(v.var_off[0] + v.off)
+    if timer_off != at:
+        env.reject(EACCES, f"off {at} doesn't point to 'struct bpf_timer' that is at {timer_off}")
+    if meta.map_ptr is not None:
+        env.reject(EACCES, "verifier bug. Two map pointers in a timer helper")
+    meta.map_uid = v.raw2
+    meta.map_ptr = v.map
+
+
+def _kptr(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    """process_kptr_func()."""
+    m = v.map
+    if v.var_off[1]:
+        env.reject(EACCES, f"R{arg + 1} doesn't have constant offset. kptr has to be at the constant offset")
+    if m.btf is None:
+        env.reject(EACCES, f"map '{m.name}' has to have BTF in order to use bpf_kptr_xchg")
+    if not m.kptrs:
+        env.reject(EACCES, f"map '{m.name}' has no valid kptr")
+    meta.map_ptr = m
+    at = s32(v.off + v.var_off[0])
+    field = kptr_at(m, at & 0xFFFFFFFF)
+    if field is None:
+        env.reject(EACCES, f"off={at} doesn't point to kptr")
+    if not field.referenced:
+        env.reject(EACCES, f"off={at} kptr isn't referenced kptr")
+    meta.kptr = field
+
+
+def _func(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    meta.subprogno = v.raw1
+
+
+def _mem(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    meta.raw_mode = bool(arg_type & MEM_UNINIT)
+    if arg_type & MEM_FIXED_SIZE:
+        size = fn.arg_sizes[arg]
+        check_helper_mem_access(env, arg + 1, size, _access_of(arg_type), False, meta)
+        if arg_type & MEM_ALIGNED:
+            check_ptr_alignment(env, v, 0, size, True)
+
+
+def _size(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    zero_ok = base_type(arg_type) == ARG_CONST_SIZE_OR_ZERO
+    check_mem_size_reg(env, arg + 1, _access_of(fn.arg_types[arg - 1]), zero_ok, meta)
+
+
+def _alloc_size(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    if v.var_off[1]:
+        env.reject(EACCES, f"R{arg + 1} is not a known constant'")
+    meta.mem_size = s32(v.var_off[0])
+    mark_chain_precision(env, arg + 1)
+
+
+def _dynptr(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    if base_type(v.type) == PTR_TO_DYNPTR:
+        return
+    if arg_type & MEM_UNINIT:
+        if not dynptr.is_dynptr_uninit(env, v):
+            env.reject(EINVAL, "Dynptr has to be an uninitialized dynptr")
+        if meta.uninit_dynptr_regno:
+            env.reject(EFAULT, "verifier internal error: multiple uninitialized dynptr args")
+        meta.uninit_dynptr_regno = arg + 1
+    elif not dynptr.is_dynptr_init(env, v):
+        env.reject(EINVAL, f"Expected an initialized dynptr as arg #{arg + 1}")
+    elif not dynptr.is_dynptr_type_expected(env, v, arg_type):
+        names = {DYNPTR_TYPE_LOCAL: "local", DYNPTR_TYPE_RINGBUF: "ringbuf"}
+        kind = names.get(arg_type & DYNPTR_TYPE_FLAG_MASK, "<unknown>")
+        env.reject(EINVAL, f"Expected a dynptr of type {kind} as arg #{arg + 1}")
+
+
+def _const_str(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    m = v.map
+    regno = arg + 1
+    if not map_is_rdonly(m):
+        env.reject(EACCES, f"R{regno} does not point to a readonly map'")
+    if v.var_off[1]:
+        env.reject(EACCES, f"R{regno} is not a constant address'")
+    if m.map_type != uapi.BPF_MAP_TYPE_ARRAY or m.value_read is None:
+        env.reject(EACCES, "no direct value access support for this map type")
+    check_map_access(env, regno, v.off, m.value_size - v.off, False, direct=False)
+    if m.max_entries != 1:
+        env.reject(ENOTSUPP, "direct value access on string failed")
+    at = v.off + s64(v.var_off[0])
+    if all(m.value_read(i, 1) for i in range(at, m.value_size)):
+        env.reject(EINVAL, "string is not zero-terminated")
+
+
+_Check = Callable[[Env, Value, int, int, CallMeta, FuncProto], None]
+_BY_TYPE: Final[dict[int, _Check]] = {
+    ARG_CONST_MAP_PTR: _map_ptr,
+    ARG_PTR_TO_MAP_KEY: _map_key,
+    ARG_PTR_TO_MAP_VALUE: _map_value,
+    ARG_PTR_TO_PERCPU_BTF_ID: _percpu_btf,
+    ARG_PTR_TO_SPIN_LOCK: _spin_lock,
+    ARG_PTR_TO_TIMER: _timer,
+    ARG_PTR_TO_FUNC: _func,
+    ARG_PTR_TO_MEM: _mem,
+    ARG_CONST_SIZE: _size,
+    ARG_CONST_SIZE_OR_ZERO: _size,
+    ARG_PTR_TO_DYNPTR: _dynptr,
+    ARG_CONST_ALLOC_SIZE_OR_ZERO: _alloc_size,
+    ARG_PTR_TO_CONST_STR: _const_str,
+    ARG_PTR_TO_KPTR: _kptr,
+}

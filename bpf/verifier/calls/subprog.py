@@ -1,0 +1,251 @@
+"""Calls between functions of the program, callbacks, and coming back from them.
+
+__check_func_call(), set_*_callback_state() and prepare_func_exit() of kernel/bpf/verifier.c.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from arch.errors import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
+from bpf import uapi
+from bpf.btf.codec import GLOBAL, Kind
+from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_REG_0, Insn
+from bpf.uapi import HELPER_NAMES
+from bpf.verifier.access.precision import CALLBACK_CALLING_HELPERS, mark_chain_precision
+from bpf.verifier.access.regs import clear_caller_saved_regs, mark_not_init, mark_reg_read, mark_unknown
+from bpf.verifier.calls.arg_match import check_subprog_call
+from bpf.verifier.domain.state import (
+    DEF_NOT_SUBREG,
+    MAX_CALL_FRAMES,
+    REG_LIVE_READ64,
+    U64_MAX,
+    FuncState,
+    Reg,
+    Value,
+    known_zero,
+)
+from bpf.verifier.domain.tnum import Tnum, tnum_in, tnum_range, tnum_text
+from bpf.verifier.domain.types import (
+    CONST_PTR_TO_MAP,
+    DYNPTR_TYPE_LOCAL,
+    PTR_TO_BTF_ID,
+    PTR_TO_DYNPTR,
+    PTR_TO_MAP_KEY,
+    PTR_TO_MAP_VALUE,
+    PTR_TO_STACK,
+    SCALAR_VALUE,
+)
+from bpf.verifier.env import MAP_PTR_POISON, Env, Rejected
+from bpf.verifier.log.log import print_verifier_state
+
+# (env, caller, callee, instruction): fills the callee's arguments
+SetCalleeState = Callable[[Env, FuncState, FuncState, int], None]
+
+# Map types whose operations can call a function for each element.
+_FOR_EACH_MAPS: Final = frozenset(
+    {
+        uapi.BPF_MAP_TYPE_HASH,
+        uapi.BPF_MAP_TYPE_ARRAY,
+        uapi.BPF_MAP_TYPE_PERCPU_HASH,
+        uapi.BPF_MAP_TYPE_PERCPU_ARRAY,
+        uapi.BPF_MAP_TYPE_LRU_HASH,
+        uapi.BPF_MAP_TYPE_LRU_PERCPU_HASH,
+    }
+)
+
+
+def check_func_call(env: Env, insn: Insn) -> None:
+    """A call of another function of the program."""
+    target = env.insn_idx + insn.imm + 1
+    subprog = env.find_subprog(target)
+    if subprog < 0:
+        env.reject(EFAULT, f"verifier bug. No program starts at insn {target}")
+    call_subprog(env, insn, subprog, _set_callee_state)
+
+
+def call_subprog(env: Env, insn: Insn, subprog: int, set_callee_state: SetCalleeState) -> None:
+    """Enter a function, or skip it if it is global: __check_func_call()."""
+    state = env.cur
+    if state.curframe + 1 >= MAX_CALL_FRAMES:
+        env.reject(E2BIG, f"the call stack of {state.curframe + 2} frames is too deep")
+    caller = env.frame
+    if _is_global(env, subprog, caller):
+        _skip_global(env, subprog, caller)
+        return
+    if set_callee_state is not _set_callee_state and insn.imm not in CALLBACK_CALLING_HELPERS:
+        name = f"bpf_{HELPER_NAMES[insn.imm]}#{insn.imm}"
+        env.reject(EFAULT, f"verifier bug: helper {name} is not marked as callback-calling")
+    if insn.code == BPF_JMP | BPF_CALL and insn.src_reg == 0 and insn.imm == uapi.BPF_FUNC_timer_set_callback:
+        _push_timer_callback(env, subprog, caller, set_callee_state)
+        return
+    here = env.insn_idx
+    callee = env.new_frame(here, state.curframe + 1, subprog)
+    callee.refs = caller.refs
+    set_callee_state(env, caller, callee, here)
+    clear_caller_saved_regs(env, caller.regs)
+    state.frames.append(callee)
+    env.sync_frame()
+    env.insn_idx = env.subprogs[subprog].start - 1
+    if env.level:
+        env.verbose("caller:\n")
+        print_verifier_state(env, caller, True)
+        env.verbose("callee:\n")
+        print_verifier_state(env, callee, True)
+
+
+def _is_global(env: Env, subprog: int, caller: FuncState) -> bool:
+    """A global function is verified on its own; its arguments must fit its prototype."""
+    is_global = env.has_func_info and env.subprogs[subprog].linkage == GLOBAL
+    try:
+        check_subprog_call(env, subprog, caller.regs)
+    except Rejected as refused:
+        if refused.errno == EFAULT:
+            raise
+        if is_global:
+            env.reject(refused.errno, f"Caller passes invalid args into func#{subprog}")
+    return is_global
+
+
+def _skip_global(env: Env, subprog: int, caller: FuncState) -> None:
+    if env.level:
+        env.verbose(f"Func#{subprog} is global and valid. Skipping.\n")
+    _forget_caller_saved(env, caller)
+
+
+def _forget_caller_saved(env: Env, caller: FuncState) -> None:
+    clear_caller_saved_regs(env, caller.regs)
+    mark_unknown(env, caller.regs[BPF_REG_0])
+    caller.regs[BPF_REG_0].subreg_def = DEF_NOT_SUBREG
+
+
+def _push_timer_callback(env: Env, subprog: int, caller: FuncState, set_callee_state: SetCalleeState) -> None:
+    """The callback runs later, so it is a path of its own; the caller just goes on."""
+    env.subprogs[subprog].is_async_cb = True
+    state = env.push_async_cb(env.subprogs[subprog].start, env.insn_idx, subprog)
+    callee = state.frames[0]
+    callee.async_entry_cnt = caller.async_entry_cnt + 1
+    set_callee_state(env, caller, callee, env.insn_idx)
+    _forget_caller_saved(env, caller)
+
+
+# ---- arguments ----
+
+
+def _set_callee_state(env: Env, caller: FuncState, callee: FuncState, insn_idx: int) -> None:
+    """r1 to r5 of the caller, liveness chain and all."""
+    for regno in range(1, 6):
+        callee.regs[regno].assign(caller.regs[regno])
+
+
+def _set_pointer(reg: Reg, value: Value) -> None:
+    frameno = reg.value.frameno
+    reg.value = value
+    value.frameno = frameno
+
+
+def _set_unreadable(env: Env, callee: FuncState, *regnos: int) -> None:
+    for regno in regnos:
+        mark_not_init(env, callee.regs[regno])
+
+
+def _is_callback(callee: FuncState) -> None:
+    callee.in_callback_fn = True
+    callee.callback_ret_range = tnum_range(0, 1)
+
+
+def set_map_elem_callback_state(env: Env, caller: FuncState, callee: FuncState, insn_idx: int) -> None:
+    """bpf_for_each_map_elem(map, callback_fn, callback_ctx, flags): callback(map, key, value, ctx)."""
+    found = env.aux[insn_idx].map_ptr
+    if found == MAP_PTR_POISON:
+        env.reject(EINVAL, "tail_call abusing map_ptr")
+    assert found is not None and not isinstance(found, str)
+    if found.map_type not in _FOR_EACH_MAPS:
+        env.reject(ENOTSUPP, "callback function not allowed for map")
+    m = caller.regs[1].value.map
+    callee.regs[1].assign(caller.regs[1])
+    _set_pointer(callee.regs[2], known_zero(PTR_TO_MAP_KEY, m))
+    _set_pointer(callee.regs[3], known_zero(PTR_TO_MAP_VALUE, m))
+    callee.regs[4].assign(caller.regs[3])
+    _set_unreadable(env, callee, 5)
+    _is_callback(callee)
+
+
+def set_loop_callback_state(env: Env, caller: FuncState, callee: FuncState, insn_idx: int) -> None:
+    """bpf_loop(nr_loops, callback_fn, callback_ctx, flags): callback(index, ctx)."""
+    callee.regs[1].value = callee.regs[1].value.with_type(SCALAR_VALUE)
+    callee.regs[2].assign(caller.regs[3])
+    _set_unreadable(env, callee, 3, 4, 5)
+    _is_callback(callee)
+
+
+def set_timer_callback_state(env: Env, caller: FuncState, callee: FuncState, insn_idx: int) -> None:
+    """bpf_timer_set_callback(timer, callback_fn): callback(map, key, value)."""
+    m = caller.regs[1].value.map
+    _set_pointer(callee.regs[1], known_zero(CONST_PTR_TO_MAP, m))
+    _set_pointer(callee.regs[2], known_zero(PTR_TO_MAP_KEY, m))
+    _set_pointer(callee.regs[3], known_zero(PTR_TO_MAP_VALUE, m))
+    _set_unreadable(env, callee, 4, 5)
+    callee.in_async_callback_fn = True
+    callee.callback_ret_range = tnum_range(0, 1)
+
+
+def set_find_vma_callback_state(env: Env, caller: FuncState, callee: FuncState, insn_idx: int) -> None:
+    """bpf_find_vma(task, addr, callback_fn, callback_ctx, flags): callback(task, vma, ctx)."""
+    callee.regs[1].assign(caller.regs[1])
+    vma = env.vmlinux.find("vm_area_struct", Kind.STRUCT)
+    _set_pointer(callee.regs[2], known_zero(PTR_TO_BTF_ID, env.vmlinux, vma))
+    callee.regs[3].assign(caller.regs[4])
+    _set_unreadable(env, callee, 4, 5)
+    _is_callback(callee)
+
+
+def set_user_ringbuf_callback_state(env: Env, caller: FuncState, callee: FuncState, insn_idx: int) -> None:
+    """bpf_user_ringbuf_drain(map, callback_fn, ctx, flags): callback(dynptr, ctx)."""
+    _set_unreadable(env, callee, 0)
+    _set_pointer(callee.regs[1], known_zero(PTR_TO_DYNPTR | DYNPTR_TYPE_LOCAL))
+    callee.regs[2].assign(caller.regs[3])
+    _set_unreadable(env, callee, 3, 4, 5)
+    _is_callback(callee)
+
+
+# ---- coming back ----
+
+
+def verbose_invalid_scalar(env: Env, v: Value, wanted: Tnum, place: str, reg_name: str) -> None:
+    """A return value outside its range."""
+    if v.var_off[1] != U64_MAX:
+        has = f"has value {tnum_text(v.var_off)}"
+    else:
+        has = "has unknown scalar value"
+    env.verbose(f"At {place} the register {reg_name} {has} should have been in {tnum_text(wanted)}\n")
+
+
+def prepare_func_exit(env: Env) -> None:
+    """The innermost function returns."""
+    state = env.cur
+    callee = env.frame
+    r0 = callee.regs[BPF_REG_0]
+    if r0.value.type == PTR_TO_STACK:
+        env.reject(EINVAL, "cannot return stack pointer to the caller")
+    caller = state.frames[-2]
+    if callee.in_callback_fn:
+        if r0.value.type != SCALAR_VALUE:
+            env.reject(EACCES, "R0 not a scalar value")
+        mark_reg_read(env, r0, r0.parent, REG_LIVE_READ64)
+        mark_chain_precision(env, BPF_REG_0)
+        if not tnum_in(callee.callback_ret_range, r0.value.var_off):
+            verbose_invalid_scalar(env, r0.value, callee.callback_ret_range, "callback return", "R0")
+            env.reject(EINVAL)
+    else:
+        caller.regs[BPF_REG_0].assign(r0)
+        caller.refs = callee.refs
+    env.insn_idx = callee.callsite + 1
+    if env.level:
+        env.verbose("returning from callee:\n")
+        print_verifier_state(env, callee, True)
+        env.verbose(f"to caller at {env.insn_idx}:\n")
+        print_verifier_state(env, caller, True)
+    state.frames.pop()
+    env.sync_frame()

@@ -1,0 +1,1 @@
+"""What a program gets as its context, and what it may attach to."""

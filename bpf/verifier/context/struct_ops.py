@@ -1,0 +1,89 @@
+"""Programs that are members of a kernel struct of functions: bpf_tcp_congestion_ops and bpf_dummy_ops.
+
+net/ipv4/bpf_tcp_ca.c and net/bpf/bpf_dummy_struct_ops.c of Linux 6.1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from arch.errors import EACCES
+from bpf.btf.codec import Btf, Kind
+from bpf.verifier.context.btf_walk import btf_struct_access, resolve_size
+from bpf.verifier.domain.types import NOT_INIT, PTR_TO_BTF_ID
+from bpf.verifier.env import Env
+
+READ: Final = 0
+TCP_CA: Final = "tcp_congestion_ops"
+DUMMY: Final = "bpf_dummy_ops"
+
+# struct: members that a program may not be
+STRUCTS: Final[dict[str, frozenset[str]]] = {DUMMY: frozenset(), TCP_CA: frozenset({"get_info"})}
+
+# what congestion control may write: (struct, member, any byte of it and not only the first)
+_TCP_WRITABLE: Final = (
+    ("sock", "sk_pacing_rate", False),
+    ("sock", "sk_pacing_status", False),
+    ("inet_connection_sock", "icsk_ca_priv", True),
+    ("inet_connection_sock", "icsk_ack.pending", False),
+    ("tcp_sock", "snd_cwnd", False),
+    ("tcp_sock", "snd_cwnd_cnt", False),
+    ("tcp_sock", "snd_ssthresh", False),
+    ("tcp_sock", "ecn_flags", False),
+)
+
+
+def adjust_argument(env: Env, info: Any) -> None:
+    """For congestion control a struct sock is always a struct tcp_sock: bpf_tcp_ca_is_valid_access()."""
+    if env.struct_ops == TCP_CA and info.reg_type == PTR_TO_BTF_ID:
+        if info.btf_id == env.vmlinux.find("sock", Kind.STRUCT):
+            info.btf_id = env.vmlinux.find("tcp_sock", Kind.STRUCT)
+
+
+def struct_access(env: Env, btf: Btf, type_id: int, off: int, size: int, access: int) -> tuple[int, int, int]:
+    """btf_struct_access() of the struct's own verifier operations."""
+    if env.struct_ops == DUMMY:
+        if type_id != btf.find("bpf_dummy_ops_state", Kind.STRUCT):
+            env.reject(EACCES, "only access to bpf_dummy_ops_state is supported")
+        return btf_struct_access(env, btf, type_id, off, size)
+    if access == READ:
+        return btf_struct_access(env, btf, type_id, off, size)
+    if type_id != btf.find("tcp_sock", Kind.STRUCT):
+        env.reject(EACCES, "only read is supported")
+    end = _writable_end(btf, off)
+    if not end:
+        env.reject(EACCES, f"no write support to tcp_sock at off {off}")
+    if off + size > end:
+        env.reject(
+            EACCES,
+            f"write access at off {off} with size {size} beyond the member of tcp_sock ended at {end}",
+        )
+    return NOT_INIT, 0, 0
+
+
+def _writable_end(btf: Btf, off: int) -> int:
+    """End of the writable member at an offset, in bytes; 0: there is none."""
+    for struct, path, anywhere in _TCP_WRITABLE:
+        place = _member(btf, struct, path)
+        if place is not None:
+            start, size = place
+            if off == start or (anywhere and start <= off < start + size):
+                return start + size
+    return 0
+
+
+def _member(btf: Btf, struct: str, path: str) -> tuple[int, int] | None:
+    """(offset, size) of a member; a bit-field's are those of the bytes it lies in."""
+    type_id, start = btf.find(struct, Kind.STRUCT), 0
+    for name in path.split("."):
+        if not type_id:
+            return None
+        for member, target, bit_offset, _ in btf.members_of(type_id):
+            if member == name:
+                start += bit_offset // 8
+                type_id = btf.skip(target)
+                break
+        else:
+            return None
+    resolved = resolve_size(btf, type_id)
+    return (start, resolved.size) if resolved is not None else None

@@ -1,0 +1,1 @@
+"""What the verifier knows: tracked numbers, bounds, registers, stack slots, states."""

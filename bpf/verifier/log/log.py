@@ -1,0 +1,302 @@
+"""The verifier's log: the buffer, and how registers, stack slots and types read in it.
+
+kernel/bpf/log.c; reg_type_str(), print_verifier_state() and print_insn_state() of kernel/bpf/verifier.c.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from bpf.verifier.domain.state import (
+    BPF_REG_SIZE,
+    INVALID_SLOT,
+    REG_LIVE_DONE,
+    REG_LIVE_READ,
+    REG_LIVE_WRITTEN,
+    S32_MAX,
+    S32_MIN,
+    S64_MAX,
+    S64_MIN,
+    U32_MAX,
+    U64_MAX,
+    FuncState,
+    Reg,
+    StackSlot,
+    Value,
+)
+from bpf.verifier.domain.tnum import tnum_text
+from bpf.verifier.domain.types import (
+    CONST_PTR_TO_MAP,
+    MEM_ALLOC,
+    MEM_PERCPU,
+    MEM_RDONLY,
+    MEM_USER,
+    NOT_INIT,
+    PTR_MAYBE_NULL,
+    PTR_TO_BTF_ID,
+    PTR_TO_MAP_KEY,
+    PTR_TO_MAP_VALUE,
+    PTR_TO_MEM,
+    PTR_TO_PACKET,
+    PTR_TO_PACKET_META,
+    PTR_TO_SOCKET,
+    PTR_TO_STACK,
+    PTR_TO_TCP_SOCK,
+    PTR_UNTRUSTED,
+    SCALAR_VALUE,
+    base_type,
+)
+
+if TYPE_CHECKING:
+    from bpf.verifier.env import Env
+
+BPF_LOG_LEVEL1: Final = 1
+BPF_LOG_LEVEL2: Final = 2
+BPF_LOG_STATS: Final = 4
+BPF_LOG_LEVEL: Final = BPF_LOG_LEVEL1 | BPF_LOG_LEVEL2
+BPF_LOG_MASK: Final = BPF_LOG_LEVEL | BPF_LOG_STATS
+
+_MIN_ALIGNMENT: Final = 8
+_ALIGNMENT: Final = 40
+_MAX_CHUNKS: Final = 4096
+_MAX_MESSAGE: Final = 1023  # bytes of one message: BPF_VERIFIER_TMP_LOG_SIZE less its NUL
+
+
+class Log:
+    """The user's log buffer.  `level` 0 means that nobody wants one."""
+
+    __slots__ = ("_chunks", "_joined", "level", "limit", "used")
+
+    def __init__(self, level: int, size: int | None) -> None:
+        self.level = level
+        self.limit = None if size is None else size - 1  # bytes that fit before the NUL
+        self.used = 0
+        self._chunks: list[str] = []
+        self._joined: list[str] = []  # what comes before the chunks
+
+    def write(self, text: str) -> None:
+        """Append one message: bpf_verifier_vlog()."""
+        if not self.level or (self.limit is not None and self.used >= self.limit):
+            return
+        if len(text) > _MAX_MESSAGE:
+            text = text[:_MAX_MESSAGE]
+        if self.limit is not None and self.used + len(text) > self.limit:
+            text = text[: self.limit - self.used]
+        self._chunks.append(text)
+        self.used += len(text)
+        if len(self._chunks) > _MAX_CHUNKS:
+            # many short strings cost more memory than their text
+            self._joined.append("".join(self._chunks))
+            self._chunks.clear()
+
+    def write_state(self, text: str) -> None:
+        """Append a line that the kernel writes as many short messages."""
+        if len(text) <= _MAX_MESSAGE:
+            self.write(text)
+            return
+        for at in range(0, len(text), _MAX_MESSAGE):
+            self.write(text[at : at + _MAX_MESSAGE])
+
+    def reset(self, position: int) -> None:
+        """Forget what was written after `position`: bpf_vlog_reset()."""
+        if not self.level or self.full:
+            return
+        while self.used > position:
+            last = self._chunks.pop() if self._chunks else self._joined.pop()
+            self.used -= len(last)
+            if self.used < position:
+                keep = last[: position - self.used]
+                self._chunks.append(keep)
+                self.used += len(keep)
+
+    @property
+    def full(self) -> bool:
+        """Nothing more fits: bpf_verifier_log_full()."""
+        return self.limit is not None and self.used >= self.limit
+
+    @property
+    def text(self) -> str:
+        """All of it."""
+        return "".join(self._joined) + "".join(self._chunks)
+
+
+# ---- types ----
+
+# fmt: off
+_TYPE_NAMES: Final = (
+    "?", "scalar", "ctx", "map_ptr", "map_value", "map_key", "fp", "pkt_meta", "pkt", "pkt_end", "flow_keys",
+    "sock", "sock_common", "tcp_sock", "tp_buffer", "xdp_sock", "ptr_", "mem", "buf", "func", "dynptr_ptr",
+)
+_PREFIXES: Final = (  # the last one that applies is printed
+    (MEM_RDONLY, "rdonly_"), (MEM_ALLOC, "alloc_"), (MEM_USER, "user_"), (MEM_PERCPU, "percpu_"),
+    (PTR_UNTRUSTED, "untrusted_"),
+)
+# fmt: on
+
+_type_texts: dict[int, str] = {}
+
+
+def reg_type_str(word: int) -> str:
+    """A register type as the log names it."""
+    text = _type_texts.get(word)
+    if text is None:
+        base = base_type(word)
+        postfix = ""
+        if word & PTR_MAYBE_NULL:
+            postfix = "or_null_" if base == PTR_TO_BTF_ID else "_or_null"
+        prefix = ""
+        for flag, name in _PREFIXES:
+            if word & flag:
+                prefix = name
+        text = _type_texts[word] = f"{prefix}{_TYPE_NAMES[base]}{postfix}"
+    return text
+
+
+# ---- registers ----
+
+_LIVENESS: Final = tuple(
+    ("_" if live & (REG_LIVE_READ | REG_LIVE_WRITTEN | REG_LIVE_DONE) else "")
+    + ("r" if live & REG_LIVE_READ else "")
+    + ("w" if live & REG_LIVE_WRITTEN else "")
+    + ("D" if live & REG_LIVE_DONE else "")
+    for live in range(16)
+)
+_SLOT_CHARS: Final = bytes.maketrans(bytes(range(5)), b"?rm0d")
+_MAP_POINTERS: Final = (CONST_PTR_TO_MAP, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
+_REFERENCED: Final = (PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_MEM, PTR_TO_BTF_ID)
+
+
+def _value_attributes(v: Value) -> list[str]:
+    """What stands between the parentheses."""
+    base = base_type(v.type)
+    found = []
+    if v.id:
+        found.append(f"id={v.id}")
+    if v.ref_obj_id and base in _REFERENCED:
+        found.append(f"ref_obj_id={v.ref_obj_id}")
+    if v.type != SCALAR_VALUE:
+        found.append(f"off={v.off}")
+    if base in (PTR_TO_PACKET, PTR_TO_PACKET_META):
+        found.append(f"r={v.raw1}")
+    elif base in _MAP_POINTERS:
+        found.append(f"ks={v.raw1.key_size},vs={v.raw1.value_size}")
+    if not v.var_off[1]:
+        found.append(f"imm={v.var_off[0]:x}")
+    else:
+        found.extend(_bounds(v))
+    return found
+
+
+def _bounds(v: Value) -> list[str]:
+    """The bounds that say something."""
+    found = []
+    if v.smin & U64_MAX != v.umin and v.smin != S64_MIN:
+        found.append(f"smin={v.smin}")
+    if v.smax & U64_MAX != v.umax and v.smax != S64_MAX:
+        found.append(f"smax={v.smax}")
+    if v.umin:
+        found.append(f"umin={v.umin}")
+    if v.umax != U64_MAX:
+        found.append(f"umax={v.umax}")
+    if v.var_off[1] != U64_MAX:
+        found.append(f"var_off={tnum_text(v.var_off)}")
+    if v.s32_min not in (v.smin, S32_MIN):
+        found.append(f"s32_min={v.s32_min}")
+    if v.s32_max not in (v.smax, S32_MAX):
+        found.append(f"s32_max={v.s32_max}")
+    if v.u32_min not in (v.umin, 0):
+        found.append(f"u32_min={_as_int(v.u32_min)}")
+    if v.u32_max not in (v.umax, U32_MAX):
+        found.append(f"u32_max={_as_int(v.u32_max)}")
+    return found
+
+
+def _as_int(number: int) -> int:
+    return number - (1 << 32) if number >> 31 else number
+
+
+def _as_s64(number: int) -> int:
+    number &= U64_MAX
+    return number - (1 << 64) if number >> 63 else number
+
+
+def value_text(v: Value) -> str:
+    """The contents of a register as the log shows them."""
+    if v.text is None:
+        if v.type in (SCALAR_VALUE, PTR_TO_STACK) and not v.var_off[1]:
+            name = "" if v.type == SCALAR_VALUE else "fp"
+            v.text = f"{name}{_as_s64(v.var_off[0] + v.off)}"
+        else:
+            name = reg_type_str(v.type)
+            if base_type(v.type) == PTR_TO_BTF_ID:
+                name += v.raw1.name_of(v.raw2)
+            v.text = f"{name}({','.join(_value_attributes(v))})"
+    return v.text
+
+
+def _reg_text(number: int, reg: Reg) -> str:
+    v = reg.value
+    precise = "P" if reg.precise and v.type == SCALAR_VALUE else ""
+    return f" R{number}{_LIVENESS[reg.live]}={precise}{v.text or value_text(v)}"
+
+
+def _slot_text(number: int, slot: StackSlot) -> str:
+    if slot.is_spilled_reg:
+        v = slot.value
+        text = ""
+        if v.type != SCALAR_VALUE:
+            text = reg_type_str(v.type)
+        else:
+            if slot.precise:
+                text = "P"
+            if not v.var_off[1]:
+                text += str(_as_s64(v.var_off[0] + v.off))
+    else:
+        text = slot.kinds.translate(_SLOT_CHARS).decode()
+    return f" fp{(-number - 1) * BPF_REG_SIZE}{_LIVENESS[slot.live]}={text}"
+
+
+def state_text(frame: FuncState, regs: int, slots: int) -> str:
+    """One line of state: the registers and stack slots whose bits are set in `regs` and `slots`."""
+    parts = []
+    if frame.frameno:
+        parts.append(f" frame{frame.frameno}:")
+    for number, reg in enumerate(frame.regs):
+        if (regs >> number) & 1 and reg.value.type != NOT_INIT:
+            parts.append(_reg_text(number, reg))
+    if slots:
+        for number, slot in enumerate(frame.stack):
+            if (slots >> number) & 1 and slot.kinds != INVALID_SLOT:
+                parts.append(_slot_text(number, slot))
+    if frame.refs:
+        parts.append(" refs=" + ",".join(str(ref[0]) for ref in frame.refs))
+    if frame.in_callback_fn:
+        parts.append(" cb")
+    if frame.in_async_callback_fn:
+        parts.append(" async_cb")
+    parts.append("\n")
+    return "".join(parts)
+
+
+def print_verifier_state(env: Env, frame: FuncState, print_all: bool) -> None:
+    """All of a frame, or what the last instruction touched."""
+    if print_all:
+        env.log.write_state(state_text(frame, -1, -1))
+    else:
+        env.log.write_state(state_text(frame, env.scratched_regs, env.scratched_stack_slots))
+        env.scratched_regs = 0
+        env.scratched_stack_slots = 0
+
+
+def print_insn_state(env: Env, frame: FuncState) -> None:
+    """What an instruction did: on its own line if nothing was printed since, else on a line of its own."""
+    log = env.log
+    if env.prev_log_len and env.prev_log_len == log.used:
+        log.reset(env.prev_log_len - 1)
+        position = env.prev_insn_print_len
+        column = max(position + _MIN_ALIGNMENT // 2, _ALIGNMENT)
+        column = (column + _MIN_ALIGNMENT - 1) // _MIN_ALIGNMENT * _MIN_ALIGNMENT
+        log.write(" " * (column - position - 1) + ";")
+    else:
+        log.write(f"{env.insn_idx}:")
+    print_verifier_state(env, frame, False)

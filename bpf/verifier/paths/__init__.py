@@ -1,0 +1,1 @@
+"""The shape of the program and the walk over its paths: control flow, jumps, arithmetic, pruning."""

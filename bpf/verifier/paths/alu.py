@@ -1,0 +1,471 @@
+"""Arithmetic instructions: on scalars, on pointers, and what unprivileged programs must not speculate about.
+
+check_alu_op(), adjust_reg_min_max_vals(), adjust_ptr_min_max_vals() and the sanitize_*() functions of
+kernel/bpf/verifier.c.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arch.errors import EACCES, EINVAL
+from bpf.isa.disasm import ALU_OPS
+from bpf.isa.insn import (
+    BPF_ADD,
+    BPF_ALU64,
+    BPF_AND,
+    BPF_ARSH,
+    BPF_DIV,
+    BPF_END,
+    BPF_LSH,
+    BPF_MOD,
+    BPF_MOV,
+    BPF_NEG,
+    BPF_OR,
+    BPF_RSH,
+    BPF_SUB,
+    BPF_X,
+    BPF_XOR,
+    Insn,
+)
+from bpf.verifier.access.map_access import check_map_access
+from bpf.verifier.access.precision import mark_chain_precision
+from bpf.verifier.access.regs import check_dst, check_src, is_pointer_value, mark_unknown
+from bpf.verifier.domain import scalar
+from bpf.verifier.domain.bounds import reg_bounds_sync, s32, s64, zext_32_to_64
+from bpf.verifier.domain.state import (
+    DEF_NOT_SUBREG,
+    MAX_BPF_STACK,
+    REG_LIVE_WRITTEN,
+    S64_MAX,
+    S64_MIN,
+    U32_MAX,
+    U64_MAX,
+    UNKNOWN,
+    Reg,
+    Value,
+    known_scalar,
+)
+from bpf.verifier.domain.tnum import tnum_add, tnum_sub, tnum_text
+from bpf.verifier.domain.types import (
+    CONST_PTR_TO_MAP,
+    PTR_MAYBE_NULL,
+    PTR_TO_FLOW_KEYS,
+    PTR_TO_MAP_VALUE,
+    PTR_TO_PACKET,
+    PTR_TO_PACKET_END,
+    PTR_TO_PACKET_META,
+    PTR_TO_SOCK_COMMON,
+    PTR_TO_SOCKET,
+    PTR_TO_STACK,
+    PTR_TO_TCP_SOCK,
+    PTR_TO_XDP_SOCK,
+    SCALAR_VALUE,
+    base_type,
+)
+from bpf.verifier.env import (
+    BPF_ALU_IMMEDIATE,
+    BPF_ALU_NEG_VALUE,
+    BPF_ALU_NON_POINTER,
+    BPF_ALU_SANITIZE_DST,
+    BPF_ALU_SANITIZE_SRC,
+    BPF_MAX_VAR_OFF,
+    Env,
+    Rejected,
+)
+from bpf.verifier.log.log import reg_type_str
+
+_NO_ARITHMETIC: Final = frozenset(
+    {PTR_TO_PACKET_END, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK}
+)
+_PACKET: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
+_PROHIBITED: Final = "pointer arithmetic with it prohibited for !root"
+
+
+def check_alu_op(env: Env, insn: Insn) -> None:
+    """One instruction of class ALU or ALU64."""
+    op = insn.code & 0xF0
+    if op in (BPF_END, BPF_NEG):
+        _check_unary(env, insn, op)
+    elif op == BPF_MOV:
+        _check_mov(env, insn)
+    elif op > BPF_END:
+        env.reject(EINVAL, f"invalid BPF_ALU opcode {op:x}")
+    else:
+        _check_binary(env, insn, op)
+
+
+def _check_unary(env: Env, insn: Insn, op: int) -> None:
+    if op == BPF_NEG:
+        if insn.code & BPF_X or insn.src_reg or insn.off or insn.imm:
+            env.reject(EINVAL, "BPF_NEG uses reserved fields")
+    elif insn.src_reg or insn.off or insn.imm not in (16, 32, 64) or insn.code & 7 == BPF_ALU64:
+        env.reject(EINVAL, "BPF_END uses reserved fields")
+    check_src(env, insn.dst_reg)
+    if is_pointer_value(env, env.regs[insn.dst_reg].value):
+        env.reject(EACCES, f"R{insn.dst_reg} pointer arithmetic prohibited")
+    mark_unknown(env, check_dst(env, insn.dst_reg))
+
+
+def _check_mov(env: Env, insn: Insn) -> None:
+    from_reg = insn.code & BPF_X
+    if insn.off or (insn.imm if from_reg else insn.src_reg):
+        env.reject(EINVAL, "BPF_MOV uses reserved fields")
+    if from_reg:
+        check_src(env, insn.src_reg)
+    dst = check_dst(env, insn.dst_reg)
+    wide = insn.code & 7 == BPF_ALU64
+    if not from_reg:
+        mark_unknown(env, dst)
+        dst.value = known_scalar(insn.imm & (U64_MAX if wide else U32_MAX))
+    elif wide:
+        _mov64(env, dst, env.regs[insn.src_reg])
+    else:
+        _mov32(env, dst, env.regs[insn.src_reg], insn)
+
+
+def _mov64(env: Env, dst: Reg, src: Reg) -> None:
+    if src.value.type == SCALAR_VALUE and not src.value.id:
+        # the same id on both: what is learnt about one holds for the other
+        src.value = src.value.with_id(env.new_id())
+    dst.copy_register_state(src)
+    dst.live |= REG_LIVE_WRITTEN
+    dst.subreg_def = DEF_NOT_SUBREG
+
+
+def _mov32(env: Env, dst: Reg, src: Reg, insn: Insn) -> None:
+    v = src.value
+    if is_pointer_value(env, v):
+        env.reject(EACCES, f"R{insn.src_reg} partial copy of pointer")
+    if v.type == SCALAR_VALUE:
+        dst.copy_register_state(src)
+        v = v.with_id(0)
+        dst.live |= REG_LIVE_WRITTEN
+        dst.subreg_def = env.insn_idx + 1
+    else:
+        mark_unknown(env, dst)
+        v = UNKNOWN.copy()
+    zext_32_to_64(v)
+    reg_bounds_sync(v)
+    dst.value = v
+
+
+def _check_binary(env: Env, insn: Insn, op: int) -> None:
+    if insn.code & BPF_X:
+        if insn.imm or insn.off:
+            env.reject(EINVAL, "BPF_ALU uses reserved fields")
+        check_src(env, insn.src_reg)
+    elif insn.src_reg or insn.off:
+        env.reject(EINVAL, "BPF_ALU uses reserved fields")
+    check_src(env, insn.dst_reg)
+    if not insn.code & BPF_X:
+        if op in (BPF_MOD, BPF_DIV) and insn.imm == 0:
+            env.reject(EINVAL, "div by zero")
+        if op in (BPF_LSH, BPF_RSH, BPF_ARSH):
+            size = 64 if insn.code & 7 == BPF_ALU64 else 32
+            if insn.imm < 0 or insn.imm >= size:
+                env.reject(EINVAL, f"invalid shift {insn.imm}")
+    dst = check_dst(env, insn.dst_reg)
+    _adjust_reg(env, insn, op, dst)
+
+
+def _adjust_reg(env: Env, insn: Insn, op: int, dst: Reg) -> None:
+    """adjust_reg_min_max_vals(): pointer or scalar, by what the two operands are."""
+    dst_is_pointer = dst.value.type != SCALAR_VALUE
+    if not dst_is_pointer and dst.value.id:
+        dst.value = dst.value.with_id(0)
+    if not insn.code & BPF_X:
+        operand = known_scalar(insn.imm & U64_MAX)
+        if dst_is_pointer:
+            _adjust_ptr(env, insn, op, dst, dst, operand)
+        else:
+            _adjust_scalar(env, insn, op, dst, operand)
+        return
+    src = env.regs[insn.src_reg]
+    if src.value.type != SCALAR_VALUE:
+        if not dst_is_pointer:
+            mark_chain_precision(env, insn.dst_reg)
+            _adjust_ptr(env, insn, op, dst, src, dst.value)
+        elif op == BPF_SUB and env.allow_ptr_leaks:
+            mark_unknown(env, dst)
+        else:
+            env.reject(EACCES, f"R{insn.dst_reg} pointer {_op_name(op)} pointer prohibited")
+        return
+    if dst_is_pointer:
+        mark_chain_precision(env, insn.src_reg)
+        _adjust_ptr(env, insn, op, dst, dst, src.value)
+        return
+    if dst.precise:
+        # what is added to a precise scalar must be precise, too
+        mark_chain_precision(env, insn.src_reg)
+    _adjust_scalar(env, insn, op, dst, src.value)
+
+
+def _op_name(op: int) -> str:
+    return ALU_OPS[op >> 4]
+
+
+def _adjust_scalar(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> None:
+    """adjust_scalar_min_max_vals()."""
+    alu32 = insn.code & 7 != BPF_ALU64
+    if not scalar.is_tracked(op, operand, alu32):
+        mark_unknown(env, dst)
+        return
+    if op in (BPF_ADD, BPF_SUB) and not _can_skip_sanitation(env, insn):
+        if not _note_sanitation(env, BPF_ALU_NON_POINTER, 0):
+            _reject_paths(env, insn)
+    v = dst.value.copy()
+    if scalar.apply(op, v, operand, alu32):
+        dst.value = v
+    else:
+        mark_unknown(env, dst)
+        dst.value = scalar.unknown_result(alu32)
+
+
+# ---- pointers ----
+
+
+def _check_sane_offset(env: Env, v: Value, word: int) -> None:
+    """check_reg_sane_offset(): sums of these stay far from overflow."""
+    name = reg_type_str(word)
+    number = s64(v.var_off[0])
+    if not v.var_off[1] and (number >= BPF_MAX_VAR_OFF or number <= -BPF_MAX_VAR_OFF):
+        env.reject(EINVAL, f"math between {name} pointer and {number} is not allowed")
+    if v.off >= BPF_MAX_VAR_OFF or v.off <= -BPF_MAX_VAR_OFF:
+        env.reject(EINVAL, f"{name} pointer offset {v.off} is not allowed")
+    if v.smin == S64_MIN:
+        env.reject(EINVAL, f"math between {name} pointer and register with unbounded min value is not allowed")
+    if v.smin >= BPF_MAX_VAR_OFF or v.smin <= -BPF_MAX_VAR_OFF:
+        env.reject(EINVAL, f"value {v.smin} makes {name} pointer be out of bounds")
+
+
+def _check_pointer_allows_arithmetic(env: Env, op: int, dst: int, ptr: Value, off: Value) -> None:
+    if ptr.type & PTR_MAYBE_NULL:
+        name = reg_type_str(ptr.type)
+        env.reject(EACCES, f"R{dst} pointer arithmetic on {name} prohibited, null-check it first")
+    base = base_type(ptr.type)
+    known = not off.var_off[1]
+    if base == PTR_TO_FLOW_KEYS:
+        if known:
+            return
+    elif base == CONST_PTR_TO_MAP:
+        if known and off.smin == 0 and op == BPF_ADD:
+            return
+    elif base not in _NO_ARITHMETIC:
+        return
+    env.reject(EACCES, f"R{dst} pointer arithmetic on {reg_type_str(ptr.type)} prohibited")
+
+
+def _adjust_ptr(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off: Value) -> None:
+    """adjust_ptr_min_max_vals(): dst = pointer + or - scalar."""
+    ptr = ptr_reg.value
+    _, contradictory = scalar.operand_is_contradictory(off, False)
+    if contradictory:
+        mark_unknown(env, dst)
+        return
+    if insn.code & 7 != BPF_ALU64:
+        if op == BPF_SUB and env.allow_ptr_leaks:
+            mark_unknown(env, dst)
+            return
+        env.reject(EACCES, f"R{insn.dst_reg} 32-bit pointer arithmetic prohibited")
+    _check_pointer_allows_arithmetic(env, op, insn.dst_reg, ptr, off)
+    if dst is not ptr_reg:
+        # C's structure assignment: liveness and parent come along
+        dst.assign(ptr_reg)
+    _check_sane_offset(env, off, ptr.type)
+    _check_sane_offset(env, ptr, ptr.type)
+    v = ptr.copy()
+    v.set_unbounded32()
+    window = None
+    if op in (BPF_ADD, BPF_SUB) and not _can_skip_sanitation(env, insn):
+        dst.value = v
+        window = _sanitize_ptr_alu(env, insn, op, dst, ptr_reg, off)
+        v = v.copy()
+    if op == BPF_ADD:
+        _add_to_pointer(env, v, ptr, off)
+    elif op == BPF_SUB:
+        if dst is not ptr_reg:
+            env.reject(EACCES, f"R{insn.dst_reg} tried to subtract pointer from scalar")
+        if ptr.type == PTR_TO_STACK:
+            env.reject(EACCES, f"R{insn.dst_reg} subtraction from stack pointer prohibited")
+        _subtract_from_pointer(env, v, ptr, off)
+    elif op in (BPF_AND, BPF_OR, BPF_XOR):
+        env.reject(EACCES, f"R{insn.dst_reg} bitwise operator {_op_name(op)} on pointer prohibited")
+    else:
+        env.reject(EACCES, f"R{insn.dst_reg} pointer arithmetic with {_op_name(op)} operator prohibited")
+    _check_sane_offset(env, v, ptr.type)
+    reg_bounds_sync(v)
+    dst.value = v
+    _sanitize_check_bounds(env, insn, v)
+    if window is not None:
+        window.commit(env, insn, v)
+
+
+def _fixed_offset(ptr: Value, number: int) -> bool:
+    """A known number goes into the fixed part if that does not overflow it."""
+    return s32(ptr.off + number) == ptr.off + number
+
+
+def _add_to_pointer(env: Env, v: Value, ptr: Value, off: Value) -> None:
+    if not off.var_off[1] and _fixed_offset(ptr, off.smin):
+        v.off = ptr.off + off.smin
+        return
+    low, high = ptr.smin + off.smin, ptr.smax + off.smax
+    if S64_MIN <= low <= S64_MAX and S64_MIN <= high <= S64_MAX:
+        v.smin, v.smax = low, high
+    else:
+        v.smin, v.smax = S64_MIN, S64_MAX
+    low, high = ptr.umin + off.umin, ptr.umax + off.umax
+    if low <= U64_MAX and high <= U64_MAX:
+        v.umin, v.umax = low, high
+    else:
+        v.umin, v.umax = 0, U64_MAX
+    v.var_off = tnum_add(ptr.var_off, off.var_off)
+    if ptr.type in _PACKET:
+        # a new variable offset: ranges found for the old pointer do not hold
+        v.id = env.new_id()
+        v.raw1 = v.raw2 = 0
+
+
+def _subtract_from_pointer(env: Env, v: Value, ptr: Value, off: Value) -> None:
+    if not off.var_off[1] and _fixed_offset(ptr, -off.smin):
+        v.off = ptr.off - off.smin
+        return
+    low, high = ptr.smin - off.smax, ptr.smax - off.smin
+    if S64_MIN <= low <= S64_MAX and S64_MIN <= high <= S64_MAX:
+        v.smin, v.smax = low, high
+    else:
+        v.smin, v.smax = S64_MIN, S64_MAX
+    if ptr.umin < off.umax:
+        v.umin, v.umax = 0, U64_MAX
+    else:
+        v.umin, v.umax = ptr.umin - off.umax, (ptr.umax - off.umin) & U64_MAX
+    v.var_off = tnum_sub(ptr.var_off, off.var_off)
+    if ptr.type in _PACKET:
+        v.id = env.new_id()
+        if off.smin < 0:
+            v.raw1 = v.raw2 = 0
+
+
+# ---- sanitation: what a mispredicting CPU could do with an unprivileged program's arithmetic ----
+
+
+def _can_skip_sanitation(env: Env, insn: Insn) -> bool:
+    return env.bypass_spec_v1 or not insn.code & BPF_X
+
+
+def _note_sanitation(env: Env, state: int, limit: int) -> bool:
+    """Remember how this instruction is to be masked; False if another path wants it otherwise."""
+    aux = env.aux[env.insn_idx]
+    if aux.alu_state and (aux.alu_state != state or aux.alu_limit != limit):
+        return False
+    aux.alu_state = state
+    aux.alu_limit = limit
+    return True
+
+
+def _reject_paths(env: Env, insn: Insn) -> None:
+    verb = "add" if insn.code & 0xF0 == BPF_ADD else "sub"
+    env.reject(EACCES, f"R{insn.dst_reg} tried to {verb} from different maps, paths or scalars, {_PROHIBITED}")
+
+
+def _pointer_limit(env: Env, insn: Insn, ptr: Value, mask_to_left: bool) -> int:
+    """How far the pointer may move: retrieve_ptr_limit()."""
+    if ptr.type == PTR_TO_STACK:
+        maximum = MAX_BPF_STACK + mask_to_left
+        limit = -(ptr.var_off[0] + ptr.off) & U32_MAX
+    elif ptr.type == PTR_TO_MAP_VALUE:
+        maximum = ptr.map.value_size
+        limit = ((ptr.smin if mask_to_left else ptr.umax) + ptr.off) & U32_MAX
+    else:
+        env.reject(EACCES, f"R{insn.dst_reg} has pointer with unsupported alu operation, {_PROHIBITED}")
+    if limit >= maximum:
+        verb = "add" if insn.code & 0xF0 == BPF_ADD else "sub"
+        env.reject(EACCES, f"R{insn.dst_reg} tried to {verb} beyond pointer bounds, {_PROHIBITED}")
+    return limit
+
+
+class _Window:
+    """What the first half of sanitize_ptr_alu() leaves for the second: bpf_sanitize_info."""
+
+    __slots__ = ("alu_limit", "alu_state", "mask_to_left")
+
+    def __init__(self, state: int, limit: int, mask_to_left: bool) -> None:
+        self.alu_state = state
+        self.alu_limit = limit
+        self.mask_to_left = mask_to_left
+
+    def commit(self, env: Env, insn: Insn, v: Value) -> None:
+        """With the result known: how far the operand may reach at most."""
+        limit = _pointer_limit(env, insn, v, self.mask_to_left)
+        if not _note_sanitation(env, self.alu_state, abs(s32(self.alu_limit - limit))):
+            _reject_paths(env, insn)
+
+
+def _sanitize_ptr_alu(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off: Value) -> _Window | None:
+    """Before the operation; also pushes the path on which the operand was masked to zero."""
+    off_is_imm = not off.var_off[1]
+    off_is_neg = off.smin < 0
+    ptr_is_dst = ptr_reg is dst
+    window = None
+    if not env.cur.speculative:
+        if not off_is_imm and off_is_neg != (off.smax < 0):
+            env.reject(EACCES, f"R{insn.src_reg} has unknown scalar with mixed signed bounds, {_PROHIBITED}")
+        mask_to_left = (op == BPF_ADD and off_is_neg) or (op == BPF_SUB and not off_is_neg)
+        limit = _pointer_limit(env, insn, ptr_reg.value, mask_to_left)
+        state = (
+            (BPF_ALU_NEG_VALUE if off_is_neg else 0)
+            | (BPF_ALU_IMMEDIATE if off_is_imm else 0)
+            | (BPF_ALU_SANITIZE_SRC if ptr_is_dst else BPF_ALU_SANITIZE_DST)
+        )
+        if not off_is_imm:
+            env.explore_alu_limits = True
+        window = _Window(state, limit, mask_to_left)
+    if off_is_imm:
+        return window
+    saved = dst.clone()
+    if not ptr_is_dst:
+        dst.copy_register_state(ptr_reg)
+    try:
+        sanitize_speculative_path(env, None, env.insn_idx + 1, env.insn_idx)
+    except Rejected:
+        env.reject(EACCES, f"R{insn.dst_reg} could not be pushed for speculative verification, {_PROHIBITED}")
+    if not ptr_is_dst:
+        dst.assign(saved)
+    return window
+
+
+def sanitize_speculative_path(env: Env, insn: Insn | None, next_idx: int, curr_idx: int) -> None:
+    """Walk the way that is impossible but may be predicted; its operands can be anything."""
+    branch = env.push_stack(next_idx, curr_idx, True)
+    if insn is not None:
+        regs = branch.frame.regs
+        mark_unknown(env, regs[insn.dst_reg])
+        if insn.code & BPF_X:
+            mark_unknown(env, regs[insn.src_reg])
+
+
+def _sanitize_check_bounds(env: Env, insn: Insn, v: Value) -> None:
+    """For the unprivileged a pointer may not even be made that points outside."""
+    if env.bypass_spec_v1:
+        return
+    if v.type == PTR_TO_STACK:
+        off = s32(v.off + v.var_off[0])
+        if v.var_off[1]:
+            env.reject(
+                EACCES,
+                f"R{insn.dst_reg} variable stack access prohibited for !root, var_off={tnum_text(v.var_off)} off={off}",
+            )
+        if off >= 0 or off < -MAX_BPF_STACK:
+            env.reject(
+                EACCES,
+                f"R{insn.dst_reg} stack pointer arithmetic goes out of range, prohibited for !root; off={off}",
+            )
+    elif v.type == PTR_TO_MAP_VALUE:
+        try:
+            check_map_access(env, insn.dst_reg, v.off, 1, False, direct=False)
+        except Rejected:
+            env.reject(
+                EACCES,
+                f"R{insn.dst_reg} pointer arithmetic of map value goes out of range, prohibited for !root",
+            )

@@ -1,0 +1,292 @@
+"""The shape of the program before any path is walked: functions, jumps, reachability, loops, stack depth.
+
+add_subprog_and_kfunc(), check_subprogs(), check_cfg(), check_max_stack_depth() of kernel/bpf/verifier.c.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arch.errors import E2BIG, EACCES, EFAULT, EINVAL, EPERM
+from bpf import uapi
+from bpf.isa.insn import (
+    BPF_ABS,
+    BPF_CALL,
+    BPF_EXIT,
+    BPF_IND,
+    BPF_JA,
+    BPF_JMP,
+    BPF_JMP32,
+    BPF_LD,
+    BPF_LD_IMM64,
+    BPF_PSEUDO_CALL,
+    BPF_PSEUDO_FUNC,
+    BPF_PSEUDO_KFUNC_CALL,
+    BPF_X,
+    Insn,
+)
+from bpf.verifier.access.linfo import verbose_linfo
+from bpf.verifier.calls.kfunc import add_kfunc_call
+from bpf.verifier.domain.state import MAX_BPF_STACK, MAX_CALL_FRAMES
+from bpf.verifier.env import BPF_MAX_SUBPROGS, Env, SubprogInfo
+from bpf.verifier.log.log import BPF_LOG_LEVEL2
+
+_CALL: Final = BPF_JMP | BPF_CALL
+
+
+def is_pseudo_call(insn: Insn) -> bool:
+    """A call of another function of the program."""
+    return insn.code == _CALL and insn.src_reg == BPF_PSEUDO_CALL
+
+
+def is_pseudo_func(insn: Insn) -> bool:
+    """A load of the address of another function of the program."""
+    return insn.code == BPF_LD_IMM64 and insn.src_reg == BPF_PSEUDO_FUNC
+
+
+def is_pseudo_kfunc_call(insn: Insn) -> bool:
+    """A call of a kernel function."""
+    return insn.code == _CALL and insn.src_reg == BPF_PSEUDO_KFUNC_CALL
+
+
+# ---- functions ----
+
+
+def add_subprogs_and_kfuncs(env: Env) -> None:
+    """Find all functions, and all kernel functions that are called."""
+    starts = {0}
+    for i, insn in enumerate(env.insns):
+        calls_subprog = is_pseudo_call(insn) or is_pseudo_func(insn)
+        if not calls_subprog and not is_pseudo_kfunc_call(insn):
+            continue
+        if not env.bpf_capable:
+            env.reject(EPERM, "loading/calling other bpf or kernel functions are allowed for CAP_BPF and CAP_SYS_ADMIN")
+        if calls_subprog:
+            _add_subprog(env, starts, i + insn.imm + 1)
+        else:
+            add_kfunc_call(env, insn.imm, insn.off)
+    env.subprogs = [SubprogInfo(start) for start in sorted(starts)]
+    env.subprogs.append(SubprogInfo(len(env.insns)))
+    if env.level & BPF_LOG_LEVEL2:
+        for number, subprog in enumerate(env.subprogs[:-1]):
+            env.verbose(f"func#{number} @{subprog.start}\n")
+
+
+def _add_subprog(env: Env, starts: set[int], start: int) -> None:
+    if start >= len(env.insns) or start < 0:
+        env.reject(EINVAL, "call to invalid destination")
+    if start not in starts and len(starts) >= BPF_MAX_SUBPROGS:
+        env.reject(E2BIG, "too many subprograms")
+    starts.add(start)
+
+
+def check_subprogs(env: Env) -> None:
+    """Functions are not left except by call and exit."""
+    for number, subprog in enumerate(env.subprogs[:-1]):
+        end = env.subprogs[number + 1].start
+        for i in range(subprog.start, end):
+            insn = env.insns[i]
+            _note_special_insn(subprog, insn)
+            _check_jump_inside(env, i, insn, subprog.start, end)
+        if env.insns[end - 1].code not in (BPF_JMP | BPF_EXIT, BPF_JMP32 | BPF_JA, BPF_JMP | BPF_JA):
+            env.reject(EINVAL, "last insn is not an exit or jmp")
+
+
+def _note_special_insn(subprog: SubprogInfo, insn: Insn) -> None:
+    if insn.code == _CALL and insn.imm == uapi.BPF_FUNC_tail_call and insn.src_reg != BPF_PSEUDO_CALL:
+        subprog.has_tail_call = True
+    if insn.code & 7 == BPF_LD and insn.code & 0xE0 in (BPF_ABS, BPF_IND):
+        subprog.has_ld_abs = True
+
+
+def _check_jump_inside(env: Env, i: int, insn: Insn, start: int, end: int) -> None:
+    if insn.code & 7 not in (BPF_JMP, BPF_JMP32) or insn.code & 0xF0 in (BPF_EXIT, BPF_CALL):
+        return
+    distance = insn.imm if insn.code == BPF_JMP32 | BPF_JA else insn.off
+    target = i + distance + 1
+    if target < start or target >= end:
+        env.reject(EINVAL, f"jump out of range from insn {i} to {target}")
+
+
+# ---- control flow ----
+
+_DISCOVERED, _EXPLORED, _FALLTHROUGH, _BRANCH = 0x10, 0x20, 1, 2
+
+
+class _Walk:
+    """A depth-first search without recursion; `state` has where each instruction stands in it."""
+
+    def __init__(self, env: Env) -> None:
+        self.env = env
+        self.state = [0] * len(env.insns)
+        self.stack = [0]
+        self.state[0] = _DISCOVERED
+
+    def run(self) -> None:
+        while self.stack:
+            here = self.stack[-1]
+            if not self._visit(here):
+                self.state[here] = _EXPLORED
+                self.stack.pop()
+
+    def _push(self, here: int, there: int, edge: int, loop_ok: bool) -> bool:
+        """Follow one edge; True if there is something new at its end."""
+        env, state = self.env, self.state
+        if state[here] >= _DISCOVERED | edge:
+            return False
+        if there < 0 or there >= len(state):
+            verbose_linfo(env, here, f"{here}: ")
+            env.reject(EINVAL, f"jump out of range from insn {here} to {there}")
+        if edge == _BRANCH:
+            env.aux[there].prune_point = True
+            env.aux[there].jmp_point = True
+        if state[there] == 0:
+            state[here] = _DISCOVERED | edge
+            state[there] = _DISCOVERED
+            if len(self.stack) >= len(state):
+                env.reject(E2BIG)
+            self.stack.append(there)
+            return True
+        if state[there] & 0xF0 == _DISCOVERED:
+            if loop_ok and env.allow_loops:
+                return False
+            verbose_linfo(env, here, f"{here}: ")
+            verbose_linfo(env, there, f"{there}: ")
+            env.reject(EINVAL, f"back-edge from insn {here} to {there}")
+        if state[there] != _EXPLORED:
+            env.reject(EFAULT, "insn state internal bug")
+        state[here] = _DISCOVERED | edge
+        return False
+
+    def _visit(self, here: int) -> bool:
+        env = self.env
+        insn = env.insns[here]
+        if is_pseudo_func(insn):
+            return self._visit_call(here, insn, True)
+        if insn.code & 7 not in (BPF_JMP, BPF_JMP32):
+            size = 2 if insn.code == BPF_LD_IMM64 else 1
+            return self._push(here, here + size, _FALLTHROUGH, False)
+        op = insn.code & 0xF0
+        if op == BPF_EXIT:
+            return False
+        if op == BPF_CALL:
+            if insn.imm == uapi.BPF_FUNC_timer_set_callback:
+                # the callback is another path, which must find a checkpoint here
+                env.aux[here].prune_point = True
+            return self._visit_call(here, insn, insn.src_reg == BPF_PSEUDO_CALL)
+        if op == BPF_JA:
+            return self._visit_goto(here, insn)
+        env.aux[here].prune_point = True
+        return self._push(here, here + 1, _FALLTHROUGH, True) or self._push(here, here + insn.off + 1, _BRANCH, True)
+
+    def _visit_goto(self, here: int, insn: Insn) -> bool:
+        if insn.code & BPF_X:
+            self.env.reject(EINVAL)
+        target = here + (insn.off if insn.code & 7 == BPF_JMP else insn.imm) + 1
+        if self._push(here, target, _FALLTHROUGH, True):
+            return True
+        self.env.aux[target].prune_point = True
+        self.env.aux[target].jmp_point = True
+        return False
+
+    def _visit_call(self, here: int, insn: Insn, visit_callee: bool) -> bool:
+        env = self.env
+        size = 2 if insn.code == BPF_LD_IMM64 else 1
+        if self._push(here, here + size, _FALLTHROUGH, False):
+            return True
+        env.aux[here + size].prune_point = True
+        env.aux[here + size].jmp_point = True
+        if not visit_callee:
+            return False
+        env.aux[here].prune_point = True
+        return self._push(here, here + insn.imm + 1, _BRANCH, is_pseudo_func(insn))
+
+
+def check_cfg(env: Env) -> None:
+    """Every instruction is reachable, and there is no loop where none is allowed."""
+    walk = _Walk(env)
+    walk.run()
+    i = 0
+    while i < len(env.insns):
+        if walk.state[i] != _EXPLORED:
+            env.reject(EINVAL, f"unreachable insn {i}")
+        if env.insns[i].code == BPF_LD_IMM64:
+            if walk.state[i + 1] != 0:
+                env.reject(EINVAL, f"jump into the middle of ldimm64 insn {i}")
+            i += 1
+        i += 1
+
+
+# ---- stack depth ----
+
+
+def _rounded_depth(subprog: SubprogInfo) -> int:
+    return (max(subprog.stack_depth, 1) + 31) // 32 * 32
+
+
+def check_max_stack_depth(env: Env) -> None:
+    """No chain of calls uses more than 512 bytes of stack or 8 frames."""
+    for number in range(env.subprog_cnt):
+        if number == 0 or env.subprogs[number].is_async_cb:
+            _check_depth_from(env, number)
+
+
+def _check_depth_from(env: Env, root: int) -> None:
+    subprogs = env.subprogs
+    callers: list[tuple[int, int]] = []  # (instruction to go on at, function)
+    depth, number, i = 0, root, subprogs[root].start
+    tail_call_reachable = False
+    depth = _enter_function(env, number, depth, len(callers))
+    while True:
+        callee, i = _next_callee(env, number, i)
+        if callee < 0:
+            if tail_call_reachable:
+                for _, caller in callers:
+                    subprogs[caller].tail_call_reachable = True
+            if subprogs[0].tail_call_reachable:
+                env.facts.tail_call_reachable = True
+            if not callers:
+                return
+            depth -= _rounded_depth(subprogs[number])
+            i, number = callers.pop()
+            continue
+        callers.append((i, number))
+        number = callee
+        i = subprogs[number].start
+        tail_call_reachable |= subprogs[number].has_tail_call
+        if len(callers) >= MAX_CALL_FRAMES:
+            env.reject(E2BIG, f"the call stack of {len(callers)} frames is too deep !")
+        depth = _enter_function(env, number, depth, len(callers))
+
+
+def _enter_function(env: Env, number: int, depth: int, frame: int) -> int:
+    """Depth with this function's frame on top."""
+    if number and env.subprogs[number].has_tail_call and depth >= 256:
+        env.reject(
+            EACCES,
+            f"tail_calls are not allowed when call stack of previous frames is {depth} bytes. Too large",
+        )
+    depth += _rounded_depth(env.subprogs[number])
+    if depth > MAX_BPF_STACK:
+        env.reject(EACCES, f"combined stack size of {frame + 1} calls is {depth}. Too large")
+    return depth
+
+
+def _next_callee(env: Env, number: int, i: int) -> tuple[int, int]:
+    """(next function called from instruction i on, instruction after the call); -1: none."""
+    end = env.subprogs[number + 1].start
+    while i < end:
+        insn = env.insns[i]
+        i += 1
+        if not is_pseudo_call(insn) and not is_pseudo_func(insn):
+            continue
+        callee = env.find_subprog(i + insn.imm)
+        if callee < 0:
+            env.reject(EFAULT)
+        if env.subprogs[callee].is_async_cb:
+            if env.subprogs[callee].has_tail_call:
+                env.reject(EFAULT, "verifier bug. subprog has tail_call and async cb")
+            if not is_pseudo_call(insn):
+                continue  # it runs some time later, on a stack of its own
+        return callee, i
+    return -1, i

@@ -1,0 +1,498 @@
+"""Walking every path of one function: do_check() of kernel/bpf/verifier.c, and the instructions it handles itself."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arch.errors import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
+from bpf import uapi
+from bpf.isa.insn import (
+    BPF_ABS,
+    BPF_ALU,
+    BPF_ALU64,
+    BPF_ATOMIC,
+    BPF_CALL,
+    BPF_DW,
+    BPF_EXIT,
+    BPF_IMM,
+    BPF_IND,
+    BPF_JA,
+    BPF_JMP,
+    BPF_JMP32,
+    BPF_LDX,
+    BPF_MEM,
+    BPF_PSEUDO_BTF_ID,
+    BPF_PSEUDO_CALL,
+    BPF_PSEUDO_FUNC,
+    BPF_PSEUDO_KFUNC_CALL,
+    BPF_PSEUDO_MAP_FD,
+    BPF_PSEUDO_MAP_IDX,
+    BPF_PSEUDO_MAP_IDX_VALUE,
+    BPF_PSEUDO_MAP_VALUE,
+    BPF_REG_0,
+    BPF_REG_6,
+    BPF_ST,
+    BPF_STX,
+    BPF_X,
+    Insn,
+)
+from bpf.verifier.access.insn_text import insn_text
+from bpf.verifier.access.linfo import verbose_linfo
+from bpf.verifier.access.map_access import READ, WRITE, check_ptr_off_reg
+from bpf.verifier.access.memory import check_atomic, check_mem_access
+from bpf.verifier.access.regs import (
+    check_dst,
+    check_src,
+    clear_caller_saved_regs,
+    is_pointer_value,
+    mark_unknown,
+)
+from bpf.verifier.calls.calls import check_helper_call, check_reference_leak
+from bpf.verifier.calls.kfunc import check_kfunc_call
+from bpf.verifier.calls.subprog import check_func_call, prepare_func_exit, verbose_invalid_scalar
+from bpf.verifier.context.ctx import HAS_GEN_LD_ABS
+from bpf.verifier.domain.state import U64_MAX, Value, VerifierState, known_scalar, known_zero
+from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const, tnum_in, tnum_range
+from bpf.verifier.domain.types import (
+    CONST_PTR_TO_MAP,
+    NOT_INIT,
+    PTR_TO_BTF_ID,
+    PTR_TO_CTX,
+    PTR_TO_FUNC,
+    PTR_TO_MAP_VALUE,
+    PTR_TO_MEM,
+    PTR_TO_SOCK_COMMON,
+    PTR_TO_SOCKET,
+    PTR_TO_TCP_SOCK,
+    PTR_TO_XDP_SOCK,
+    SCALAR_VALUE,
+    base_type,
+)
+from bpf.verifier.env import Env
+from bpf.verifier.log.log import BPF_LOG_LEVEL2, print_insn_state, print_verifier_state, reg_type_str
+from bpf.verifier.paths.alu import check_alu_op
+from bpf.verifier.paths.jump import check_cond_jmp_op
+from bpf.verifier.paths.prune import is_state_visited
+
+# Pointers whose loads and stores are rewritten, each its own way.
+_REWRITTEN: Final = frozenset(
+    {PTR_TO_CTX, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK, PTR_TO_BTF_ID}
+)
+_MAY_ACCESS_SKB: Final = (
+    uapi.BPF_PROG_TYPE_SOCKET_FILTER,
+    uapi.BPF_PROG_TYPE_SCHED_CLS,
+    uapi.BPF_PROG_TYPE_SCHED_ACT,
+)
+
+
+# ---- loads and stores ----
+
+
+def _note_pointer_type(env: Env, word: int) -> None:
+    """An instruction is rewritten once, so it must see the same kind of pointer on all paths."""
+    aux = env.aux[env.insn_idx]
+    seen = aux.ptr_type
+    if seen == NOT_INIT:
+        aux.ptr_type = word
+    elif word != seen and (base_type(word) in _REWRITTEN or base_type(seen) in _REWRITTEN):
+        env.reject(EINVAL, "same insn cannot be used with different pointers")
+
+
+def _check_ldx(env: Env, insn: Insn) -> None:
+    check_src(env, insn.src_reg)
+    check_dst(env, insn.dst_reg)
+    word = env.regs[insn.src_reg].value.type
+    check_mem_access(env, env.insn_idx, insn.src_reg, insn.off, insn.code & 0x18, READ, insn.dst_reg)
+    _note_pointer_type(env, word)
+    env.insn_idx += 1
+
+
+def _check_stx(env: Env, insn: Insn) -> None:
+    mode = insn.code & 0xE0
+    if mode == BPF_ATOMIC:
+        check_atomic(env, insn)
+        env.insn_idx += 1
+        return
+    if mode != BPF_MEM or insn.imm:
+        env.reject(EINVAL, "BPF_STX uses reserved fields")
+    check_src(env, insn.src_reg)
+    check_src(env, insn.dst_reg)
+    word = env.regs[insn.dst_reg].value.type
+    check_mem_access(env, env.insn_idx, insn.dst_reg, insn.off, insn.code & 0x18, WRITE, insn.src_reg)
+    _note_pointer_type(env, word)
+    env.insn_idx += 1
+
+
+def _check_st(env: Env, insn: Insn) -> None:
+    if insn.code & 0xE0 != BPF_MEM or insn.src_reg:
+        env.reject(EINVAL, "BPF_ST uses reserved fields")
+    check_src(env, insn.dst_reg)
+    word = env.regs[insn.dst_reg].value.type
+    if word == PTR_TO_CTX:
+        env.reject(EACCES, f"BPF_ST stores into R{insn.dst_reg} {reg_type_str(word)} is not allowed")
+    check_mem_access(env, env.insn_idx, insn.dst_reg, insn.off, insn.code & 0x18, WRITE, -1)
+    env.insn_idx += 1
+
+
+def _check_ld(env: Env, insn: Insn) -> None:
+    mode = insn.code & 0xE0
+    if mode in (BPF_ABS, BPF_IND):
+        _check_ld_abs(env, insn, mode)
+    elif mode == BPF_IMM:
+        _check_ld_imm(env, insn)
+        env.insn_idx += 1
+        _mark_seen(env)
+    else:
+        env.reject(EINVAL, "invalid BPF_LD mode")
+    env.insn_idx += 1
+
+
+def _check_ld_imm(env: Env, insn: Insn) -> None:
+    """check_ld_imm(): a 64-bit number, or what its pseudo type says."""
+    if insn.code & 0x18 != BPF_DW:
+        env.reject(EINVAL, "invalid BPF_LD_IMM insn")
+    if insn.off:
+        env.reject(EINVAL, "BPF_LD_IMM64 uses reserved fields")
+    dst = check_dst(env, insn.dst_reg)
+    mark_unknown(env, dst)
+    kind = insn.src_reg
+    if kind == 0:
+        high = env.insns[env.insn_idx + 1].imm
+        dst.value = known_scalar(((high << 32) | (insn.imm & 0xFFFFFFFF)) & U64_MAX)
+    elif kind == BPF_PSEUDO_BTF_ID:
+        dst.value = _btf_variable(env)
+    elif kind == BPF_PSEUDO_FUNC:
+        dst.value = _function_pointer(env, insn)
+    else:
+        dst.value = _map_pointer(env, kind)
+
+
+def _btf_variable(env: Env) -> Value:
+    aux = env.aux[env.insn_idx]
+    base = base_type(aux.btf_var_type)
+    if base == PTR_TO_MEM:
+        return known_zero(aux.btf_var_type, aux.btf_var_size)
+    if base == PTR_TO_BTF_ID:
+        return known_zero(aux.btf_var_type, aux.btf_var_btf, aux.btf_var_id)
+    env.reject(EFAULT, "bpf verifier is misconfigured")
+
+
+def _function_pointer(env: Env, insn: Insn) -> Value:
+    number = env.find_subprog(env.insn_idx + insn.imm + 1)
+    if not env.has_func_info:
+        env.reject(EINVAL, "missing btf func_info")
+    if env.subprogs[number].linkage != 0:
+        env.reject(EINVAL, "callback function not static")
+    if number == 0:
+        env.reject(EINVAL, "callback function cannot be the main program")
+    return known_zero(PTR_TO_FUNC, number)
+
+
+def _map_pointer(env: Env, kind: int) -> Value:
+    aux = env.aux[env.insn_idx]
+    m = env.used_maps[aux.map_index]
+    if kind in (BPF_PSEUDO_MAP_VALUE, BPF_PSEUDO_MAP_IDX_VALUE):
+        number = env.new_id() if m.spin_lock_off >= 0 else 0
+        return known_zero(PTR_TO_MAP_VALUE, m, off=aux.map_off, number=number)
+    if kind in (BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_IDX):
+        return known_zero(CONST_PTR_TO_MAP, m)
+    env.reject(EINVAL, "bpf verifier is misconfigured")
+
+
+def _check_ld_abs(env: Env, insn: Insn, mode: int) -> None:
+    """check_ld_abs(): a load from the packet in the manner of classic BPF; it can end the program."""
+    if env.prog_type not in _MAY_ACCESS_SKB:
+        env.reject(EINVAL, "BPF_LD_[ABS|IND] instructions not allowed for this program type")
+    if env.prog_type not in HAS_GEN_LD_ABS:
+        env.reject(EINVAL, "bpf verifier is misconfigured")
+    if insn.dst_reg or insn.off or insn.code & 0x18 == BPF_DW or (mode == BPF_ABS and insn.src_reg):
+        env.reject(EINVAL, "BPF_LD_[ABS|IND] uses reserved fields")
+    check_src(env, BPF_REG_6)
+    if check_reference_leak(env):
+        env.reject(EINVAL, "BPF_LD_[ABS|IND] cannot be mixed with socket references")
+    if env.cur.active_spin_lock:
+        env.reject(EINVAL, "BPF_LD_[ABS|IND] cannot be used inside bpf_spin_lock-ed region")
+    v = env.regs[BPF_REG_6].value
+    if v.type != PTR_TO_CTX:
+        env.reject(EINVAL, "at the time of BPF_LD_ABS|IND R6 != pointer to skb")
+    if mode == BPF_IND:
+        check_src(env, insn.src_reg)
+    check_ptr_off_reg(env, v, BPF_REG_6)
+    clear_caller_saved_regs(env, env.regs)
+    r0 = env.regs[BPF_REG_0]
+    mark_unknown(env, r0)
+    r0.subreg_def = env.insn_idx + 1
+    if env.cur.curframe:
+        # beyond the packet's end the function returns 0
+        env.scratched_regs |= 1 << BPF_REG_0
+        env.push_stack(env.insn_idx + 1, env.insn_idx, False)
+        r0.value = known_scalar(0)
+        prepare_func_exit(env)
+        env.insn_idx -= 1
+
+
+# ---- jumps ----
+
+
+def _check_call(env: Env, insn: Insn) -> None:
+    kind = insn.src_reg
+    if (
+        insn.code & BPF_X
+        or (kind != BPF_PSEUDO_KFUNC_CALL and insn.off)
+        or kind not in (0, BPF_PSEUDO_CALL, BPF_PSEUDO_KFUNC_CALL)
+        or insn.dst_reg
+        or insn.code & 7 == BPF_JMP32
+    ):
+        env.reject(EINVAL, "BPF_CALL uses reserved fields")
+    if env.cur.active_spin_lock and (kind == BPF_PSEUDO_CALL or insn.imm != uapi.BPF_FUNC_spin_unlock):
+        env.reject(EINVAL, "function calls are not allowed while holding a lock")
+    if kind == BPF_PSEUDO_CALL:
+        check_func_call(env, insn)
+    elif kind == BPF_PSEUDO_KFUNC_CALL:
+        check_kfunc_call(env, insn)
+    else:
+        check_helper_call(env, insn)
+    env.insn_idx += 1
+
+
+def _check_goto(env: Env, insn: Insn) -> None:
+    wide = insn.code & 7 == BPF_JMP
+    if insn.code & BPF_X or insn.src_reg or insn.dst_reg or (insn.imm if wide else insn.off):
+        env.reject(EINVAL, "BPF_JA uses reserved fields")
+    env.insn_idx += (insn.off if wide else insn.imm) + 1
+
+
+# ---- the end of a path ----
+
+
+def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:
+    """(what a program of this type may return, what of that binds it to its attach type); None: anything."""
+    kind, attach = env.prog_type, env.expected_attach_type
+    boolean = tnum_range(0, 1)
+    if kind == uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR:
+        if attach in _ALWAYS_ONE:
+            return tnum_range(1, 1), TNUM_UNKNOWN
+        if attach in (uapi.BPF_CGROUP_INET4_BIND, uapi.BPF_CGROUP_INET6_BIND):
+            return tnum_range(0, 3), TNUM_UNKNOWN
+        return boolean, TNUM_UNKNOWN
+    if kind == uapi.BPF_PROG_TYPE_CGROUP_SKB:
+        if attach == uapi.BPF_CGROUP_INET_EGRESS:
+            return tnum_range(0, 3), tnum_range(2, 3)
+        return boolean, TNUM_UNKNOWN
+    if kind in _BOOLEAN or kind == uapi.BPF_PROG_TYPE_SK_LOOKUP:
+        return boolean, TNUM_UNKNOWN
+    if kind == uapi.BPF_PROG_TYPE_RAW_TRACEPOINT:
+        return (tnum_const(0), TNUM_UNKNOWN) if env.request.attach_btf_id else None
+    if kind == uapi.BPF_PROG_TYPE_TRACING:
+        if attach in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT):
+            return tnum_const(0), TNUM_UNKNOWN
+        if attach in (uapi.BPF_TRACE_RAW_TP, uapi.BPF_MODIFY_RETURN):
+            return None
+        if attach == uapi.BPF_TRACE_ITER:
+            return boolean, TNUM_UNKNOWN
+        env.reject(ENOTSUPP)
+    if kind == uapi.BPF_PROG_TYPE_LSM and attach == uapi.BPF_LSM_CGROUP:
+        return (boolean if env.facts.attach_func_proto.type else tnum_range(1, 1)), TNUM_UNKNOWN
+    return None
+
+
+_BOOLEAN: Final = frozenset(
+    {
+        uapi.BPF_PROG_TYPE_CGROUP_SOCK,
+        uapi.BPF_PROG_TYPE_SOCK_OPS,
+        uapi.BPF_PROG_TYPE_CGROUP_DEVICE,
+        uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
+        uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
+    }
+)
+_ALWAYS_ONE: Final = frozenset(
+    {
+        uapi.BPF_CGROUP_UDP4_RECVMSG,
+        uapi.BPF_CGROUP_UDP6_RECVMSG,
+        uapi.BPF_CGROUP_INET4_GETPEERNAME,
+        uapi.BPF_CGROUP_INET6_GETPEERNAME,
+        uapi.BPF_CGROUP_INET4_GETSOCKNAME,
+        uapi.BPF_CGROUP_INET6_GETSOCKNAME,
+    }
+)
+
+
+def _check_return_code(env: Env) -> None:
+    """check_return_code(): what is in r0 when the outermost function returns."""
+    frame = env.cur.frames[0]
+    is_subprog = bool(frame.subprogno)
+    if not is_subprog and _returns_nothing(env):
+        return
+    check_src(env, BPF_REG_0)
+    v = env.regs[BPF_REG_0].value
+    if is_pointer_value(env, v):
+        env.reject(EACCES, "R0 leaks addr as return value")
+    if frame.in_async_callback_fn:
+        if v.type != SCALAR_VALUE:
+            name = reg_type_str(v.type)
+            env.reject(EINVAL, f"In async callback the register R0 is not a known value ({name})")
+        if not tnum_in(tnum_const(0), v.var_off):
+            verbose_invalid_scalar(env, v, tnum_const(0), "async callback", "R0")
+            env.reject(EINVAL)
+        return
+    if is_subprog:
+        if v.type != SCALAR_VALUE:
+            name = reg_type_str(v.type)
+            env.reject(EINVAL, f"At subprogram exit the register R0 is not a scalar value ({name})")
+        return
+    allowed = _return_range(env)
+    if allowed is None:
+        return
+    wanted, binding = allowed
+    if v.type != SCALAR_VALUE:
+        name = reg_type_str(v.type)
+        env.reject(EINVAL, f"At program exit the register R0 is not a known value ({name})")
+    if not tnum_in(wanted, v.var_off):
+        verbose_invalid_scalar(env, v, wanted, "program exit", "R0")
+        if env.prog_type == uapi.BPF_PROG_TYPE_LSM and not env.facts.attach_func_proto.type:
+            env.verbose("Note, BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!\n")
+        env.reject(EINVAL)
+    if binding != TNUM_UNKNOWN and tnum_in(binding, v.var_off):
+        env.facts.enforce_expected_attach_type = True
+
+
+def _returns_nothing(env: Env) -> bool:
+    """The function attached to is void, and r0 does not matter."""
+    if env.prog_type == uapi.BPF_PROG_TYPE_LSM and env.expected_attach_type == uapi.BPF_LSM_CGROUP:
+        return False
+    if env.prog_type in (uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_STRUCT_OPS):
+        return not env.facts.attach_func_proto.type
+    return False
+
+
+def _check_exit(env: Env, insn: Insn) -> bool:
+    """True: the path is at its end; False: back in the caller."""
+    if insn.code & BPF_X or insn.imm or insn.src_reg or insn.dst_reg or insn.code & 7 == BPF_JMP32:
+        env.reject(EINVAL, "BPF_EXIT uses reserved fields")
+    if env.cur.active_spin_lock:
+        env.reject(EINVAL, "bpf_spin_unlock is missing")
+    if check_reference_leak(env):
+        env.reject(EINVAL)
+    if env.cur.curframe:
+        prepare_func_exit(env)
+        return False
+    _check_return_code(env)
+    return True
+
+
+def _update_branch_counts(state: VerifierState | None) -> None:
+    """This path is done; so are the checkpoints that only waited for it."""
+    while state is not None:
+        state.branches -= 1
+        if state.branches:
+            break
+        state = state.parent
+
+
+def _mark_seen(env: Env) -> None:
+    """Not dead code, unless only a mispredicting CPU comes here."""
+    if not env.cur.speculative:
+        env.aux[env.insn_idx].seen = env.pass_cnt
+
+
+# ---- the walk ----
+
+_HANDLERS: Final = {
+    BPF_ALU: None,
+    BPF_ALU64: None,
+    BPF_LDX: _check_ldx,
+    BPF_STX: _check_stx,
+    BPF_ST: _check_st,
+    0: _check_ld,
+}
+
+
+def _print_insn(env: Env) -> None:
+    log = env.log
+    if env.scratched_regs or env.scratched_stack_slots:
+        print_insn_state(env, env.frame)
+    if env.line_info:
+        verbose_linfo(env, env.insn_idx, "; ")
+    before = log.used
+    log.write(f"{env.insn_idx}: {insn_text(env, env.insn_idx)}\n")
+    env.prev_insn_print_len = log.used - before
+    env.prev_log_len = log.used
+
+
+def do_check(env: Env) -> None:
+    """Walk until no path is left."""
+    level2 = bool(env.level & BPF_LOG_LEVEL2)
+    print_state = False
+    prev_insn_idx = -1
+    insns = env.insns
+    count = len(insns)
+    while True:
+        env.prev_insn_idx = prev_insn_idx
+        here = env.insn_idx
+        if here >= count:
+            env.reject(EFAULT, f"invalid insn idx {here} insn_cnt {count}")
+        insn = insns[here]
+        env.insn_processed += 1
+        if env.insn_processed > env.insn_limit:
+            env.reject(E2BIG, f"BPF program is too large. Processed {env.insn_processed} insn")
+        if is_state_visited(env, here):
+            if env.level:
+                _print_safe(env, print_state)
+            done = True
+        else:
+            if level2 and print_state:
+                _print_from(env, ":")
+                print_verifier_state(env, env.frame, True)
+                print_state = False
+            if env.level:
+                _print_insn(env)
+            _mark_seen(env)
+            prev_insn_idx = here
+            done = _step(env, insn)
+        if done:
+            env.scratch_everything()
+            _update_branch_counts(env.cur)
+            branch = env.pop_stack(not level2)
+            if branch is None:
+                return
+            prev_insn_idx, env.insn_idx = branch.prev_insn_idx, branch.insn_idx
+            print_state = True
+        elif insn.code == BPF_JMP | BPF_EXIT:
+            print_state = True
+
+
+def _print_from(env: Env, end: str) -> None:
+    speculative = " (speculative execution)" if env.cur.speculative else ""
+    env.log.write(f"\nfrom {env.prev_insn_idx} to {env.insn_idx}{speculative}{end}")
+
+
+def _print_safe(env: Env, print_state: bool) -> None:
+    if print_state:
+        _print_from(env, ": safe\n")
+    else:
+        env.log.write(f"{env.insn_idx}: safe\n")
+
+
+def _step(env: Env, insn: Insn) -> bool:
+    """One instruction; moves on env.insn_idx.  True: the path ends here."""
+    class_ = insn.code & 7
+    if class_ in (BPF_ALU, BPF_ALU64):
+        check_alu_op(env, insn)
+        env.insn_idx += 1
+    elif class_ in (BPF_JMP, BPF_JMP32):
+        env.jmps_processed += 1
+        op = insn.code & 0xF0
+        if op == BPF_CALL:
+            _check_call(env, insn)
+        elif op == BPF_JA:
+            _check_goto(env, insn)
+        elif op == BPF_EXIT:
+            return _check_exit(env, insn)
+        else:
+            check_cond_jmp_op(env, insn)
+            env.insn_idx += 1
+    else:
+        handler = _HANDLERS[class_]
+        assert handler is not None
+        handler(env, insn)
+    return False

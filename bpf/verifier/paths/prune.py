@@ -1,0 +1,361 @@
+"""Checkpoints and pruning: has a path come here before that knew no more than this one does?
+
+is_state_visited(), states_equal(), regsafe(), stacksafe(), propagate_liveness() and propagate_precision() of
+kernel/bpf/verifier.c.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arch.errors import EINVAL
+from bpf.isa.insn import BPF_REG_6, BPF_REG_FP
+from bpf.verifier.access.linfo import verbose_linfo
+from bpf.verifier.access.precision import (
+    mark_all_scalars_imprecise,
+    mark_chain_precision_frame,
+    mark_chain_precision_stack_frame,
+    push_jmp_history,
+)
+from bpf.verifier.access.regs import mark_insn_zext, mark_not_init, mark_reg_read
+from bpf.verifier.domain.state import (
+    BPF_REG_SIZE,
+    INVALID_SLOT,
+    REG_LIVE_DONE,
+    REG_LIVE_NONE,
+    REG_LIVE_READ,
+    REG_LIVE_READ64,
+    STACK_INVALID,
+    STACK_MISC,
+    STACK_SPILL,
+    STACK_ZERO,
+    FuncState,
+    Reg,
+    Value,
+    VerifierState,
+    same_contents,
+    same_head,
+)
+from bpf.verifier.domain.types import (
+    NOT_INIT,
+    PTR_MAYBE_NULL,
+    PTR_TO_MAP_KEY,
+    PTR_TO_MAP_VALUE,
+    PTR_TO_PACKET,
+    PTR_TO_PACKET_META,
+    PTR_TO_STACK,
+    SCALAR_VALUE,
+    base_type,
+)
+from bpf.verifier.env import BPF_COMPLEXITY_LIMIT_STATES, Env
+from bpf.verifier.log.log import BPF_LOG_LEVEL2
+
+_MAP_VALUES: Final = (PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
+_PACKETS: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
+
+IdMap = dict[int, int]
+
+
+def _range_within(old: Value, cur: Value) -> bool:
+    """Everything cur can be, old could be; bounds and bits."""
+    return (
+        old.umin <= cur.umin
+        and old.umax >= cur.umax
+        and old.smin <= cur.smin
+        and old.smax >= cur.smax
+        and old.u32_min <= cur.u32_min
+        and old.u32_max >= cur.u32_max
+        and old.s32_min <= cur.s32_min
+        and old.s32_max >= cur.s32_max
+        # tnum_in(old, cur)
+        and not cur.var_off[1] & ~old.var_off[1]
+        and old.var_off[0] == cur.var_off[0] & ~old.var_off[1]
+    )
+
+
+def _check_ids(old_id: int, cur_id: int, idmap: IdMap) -> bool:
+    """Ids may differ if they differ the same way everywhere."""
+    if not old_id:
+        return True
+    return idmap.setdefault(old_id, cur_id) == cur_id
+
+
+def _regsafe(env: Env, old_reg: Reg, cur_reg: Reg, idmap: IdMap) -> bool:
+    """What follows was safe with the old register, which it read, so it is with this one."""
+    old, cur = old_reg.value, cur_reg.value
+    equal = old is cur or same_contents(old, cur)
+    if old.type == PTR_TO_STACK:
+        # two stack pointers are only equal if they point into the same frame
+        return equal and old.frameno == cur.frameno
+    if equal or old.type == NOT_INIT:
+        return True
+    if cur.type == NOT_INIT:
+        return False
+    base = base_type(old.type)
+    if base == SCALAR_VALUE:
+        if env.explore_alu_limits or cur.type != SCALAR_VALUE:
+            return False
+        return not old_reg.precise or _range_within(old, cur)
+    if base in _MAP_VALUES:
+        if old.type & PTR_MAYBE_NULL:
+            if not cur.type & PTR_MAYBE_NULL or not same_head(old, cur):
+                return False
+            return _check_ids(old.id, cur.id, idmap)
+        return same_head(old, cur) and _range_within(old, cur)
+    if base in _PACKETS:
+        return _packet_safe(old, cur, idmap)
+    return False
+
+
+def _packet_safe(old: Value, cur: Value, idmap: IdMap) -> bool:
+    if cur.type != old.type:
+        return False
+    if old.raw1 < 0 or cur.raw1 < 0:
+        if old.raw1 != cur.raw1:
+            return False
+    elif old.raw1 > cur.raw1:
+        return False
+    if old.off != cur.off:
+        return False
+    if old.id and not _check_ids(old.id, cur.id, idmap):
+        return False
+    return _range_within(old, cur)
+
+
+def _stacksafe(env: Env, old: FuncState, cur: FuncState, idmap: IdMap) -> bool:
+    """Whatever was read from the old stack is on the current one, too."""
+    for number, old_slot in enumerate(old.stack):
+        if not old_slot.live & REG_LIVE_READ or old_slot.kinds == INVALID_SLOT:
+            continue
+        cur_slot = cur.stack[number] if number < len(cur.stack) else None
+        for i in range(BPF_REG_SIZE):
+            kind = old_slot.kinds[i]
+            if kind == STACK_INVALID or (kind == STACK_MISC and env.allow_uninit_stack):
+                continue
+            if cur_slot is None:
+                return False
+            cur_kind = cur_slot.kinds[i]
+            if kind == STACK_MISC and cur_kind == STACK_ZERO:
+                continue
+            if kind != cur_kind:
+                return False
+        if old_slot.kinds[BPF_REG_SIZE - 1] != STACK_SPILL:
+            continue
+        assert cur_slot is not None
+        # old_slot was read, as asked above
+        if not _regsafe(env, old_slot, cur_slot, idmap):
+            return False
+    return True
+
+
+def _func_states_equal(env: Env, old: FuncState, cur: FuncState) -> bool:
+    idmap: IdMap = {}
+    for old_reg, cur_reg in zip(old.regs, cur.regs):
+        if old_reg.live & REG_LIVE_READ and not _regsafe(env, old_reg, cur_reg, idmap):
+            return False
+    if old.stack and not _stacksafe(env, old, cur, idmap):
+        return False
+    return old.refs == cur.refs
+
+
+def states_equal(env: Env, old: VerifierState, cur: VerifierState) -> bool:
+    """The current path can be cut: it knows at least what the old one did."""
+    if len(old.frames) != len(cur.frames):
+        return False
+    if old.speculative and not cur.speculative:
+        # a speculative path was not checked for everything
+        return False
+    if old.active_spin_lock != cur.active_spin_lock:
+        return False
+    for old_frame, cur_frame in zip(old.frames, cur.frames):
+        if old_frame.callsite != cur_frame.callsite:
+            return False
+        if not _func_states_equal(env, old_frame, cur_frame):
+            return False
+    return True
+
+
+def _maybe_looping(old: VerifierState, cur: VerifierState) -> bool:
+    """Registers of the innermost frame did not change since the checkpoint: states_maybe_looping()."""
+    if len(old.frames) != len(cur.frames):
+        return False
+    for old_reg, cur_reg in zip(old.frame.regs, cur.frame.regs):
+        if old_reg.value is not cur_reg.value and not same_contents(old_reg.value, cur_reg.value):
+            return False
+    return True
+
+
+# ---- liveness and precision of a path that was cut ----
+
+
+def _propagate_liveness_reg(env: Env, old: Reg, cur: Reg) -> int:
+    cur_flag = cur.live & REG_LIVE_READ
+    flag = old.live & REG_LIVE_READ
+    if cur_flag in (REG_LIVE_READ64, flag) or not flag:
+        return 0
+    mark_reg_read(env, old, cur, flag)
+    return flag
+
+
+def _propagate_liveness(env: Env, old: VerifierState, cur: VerifierState) -> None:
+    """What the old path read below here, the current one would have read."""
+    for number, (old_frame, cur_frame) in enumerate(zip(old.frames, cur.frames)):
+        first = BPF_REG_6 if number < old.curframe else 0
+        for regno in range(first, BPF_REG_FP):
+            cur_reg = cur_frame.regs[regno]
+            if _propagate_liveness_reg(env, old_frame.regs[regno], cur_reg) == REG_LIVE_READ64:
+                mark_insn_zext(env, cur_reg)
+        for old_slot, cur_slot in zip(old_frame.stack, cur_frame.stack):
+            _propagate_liveness_reg(env, old_slot, cur_slot)
+
+
+def _was_relied_on(reg: Reg) -> bool:
+    return reg.precise and reg.value.type == SCALAR_VALUE and bool(reg.live & REG_LIVE_READ)
+
+
+def _propagate_precision(env: Env, old: VerifierState) -> None:
+    """What had to be precise for the old path, has to be for the current one."""
+    level2 = env.level & BPF_LOG_LEVEL2
+    for number in range(old.curframe, -1, -1):
+        frame = old.frames[number]
+        for regno in range(BPF_REG_FP):
+            if _was_relied_on(frame.regs[regno]):
+                if level2:
+                    env.verbose(f"frame {number}: propagating r{regno}\n")
+                mark_chain_precision_frame(env, number, regno)
+        for spi, slot in enumerate(frame.stack):
+            if slot.is_spilled_reg and _was_relied_on(slot):
+                if level2:
+                    env.verbose(f"frame {number}: propagating fp{(-spi - 1) * BPF_REG_SIZE}\n")
+                mark_chain_precision_stack_frame(env, number, spi)
+
+
+# ---- checkpoints that are complete ----
+
+
+def _clean_func_state(env: Env, frame: FuncState) -> None:
+    """What no path below ever read need not be compared: forget it."""
+    for reg in frame.regs[:BPF_REG_FP]:
+        read = reg.live & REG_LIVE_READ
+        reg.live |= REG_LIVE_DONE
+        if not read:
+            mark_not_init(env, reg)
+    for slot in frame.stack:
+        read = slot.live & REG_LIVE_READ
+        slot.live |= REG_LIVE_DONE
+        if not read:
+            mark_not_init(env, slot)
+            slot.kinds = INVALID_SLOT
+
+
+def _is_clean(state: VerifierState) -> bool:
+    return bool(state.frames[0].regs[0].live & REG_LIVE_DONE)
+
+
+def _clean_live_states(env: Env, bucket: list[VerifierState], insn_idx: int, cur: VerifierState) -> None:
+    for state in reversed(bucket):
+        if state.branches or state.insn_idx != insn_idx or len(state.frames) != len(cur.frames):
+            continue
+        if _is_clean(state) or any(a.callsite != b.callsite for a, b in zip(state.frames, cur.frames)):
+            continue
+        for frame in state.frames:
+            _clean_func_state(env, frame)
+
+
+def _bucket(env: Env, insn_idx: int) -> list[VerifierState]:
+    """The checkpoints of this hash: explored_state().  Newest last."""
+    key = ((insn_idx ^ env.frame.callsite) & 0xFFFFFFFF) % len(env.insns)
+    found = env.explored.get(key)
+    if found is None:
+        found = env.explored[key] = []
+    return found
+
+
+def _steps_since_checkpoint(env: Env) -> tuple[int, int]:
+    return (
+        env.jmps_processed - env.prev_jmps_processed,
+        env.insn_processed - env.prev_insn_processed,
+    )
+
+
+def is_state_visited(env: Env, insn_idx: int) -> bool:
+    """True: this path can be cut here.  Otherwise the state may have become a new checkpoint."""
+    cur = env.cur
+    cur.last_insn_idx = env.prev_insn_idx
+    if not env.aux[insn_idx].prune_point:
+        push_jmp_history(env, cur)
+        return False
+    jmps, insns = _steps_since_checkpoint(env)
+    add_new_state = env.test_state_freq or (jmps >= 2 and insns >= 8)
+    bucket = _bucket(env, insn_idx)
+    count = 0
+    if bucket:
+        _clean_live_states(env, bucket, insn_idx, cur)
+        position = len(bucket)
+        while position:
+            position -= 1
+            count += 1
+            old = bucket[position]
+            if old.insn_idx != insn_idx:
+                continue
+            if old.branches:
+                _check_not_looping(env, old, cur, insn_idx)
+                # an unrolled loop need not leave a checkpoint in every turn
+                if jmps < 20 and insns < 100:
+                    add_new_state = False
+            elif states_equal(env, old, cur):
+                old.hit_cnt += 1
+                _propagate_liveness(env, old, cur)
+                push_jmp_history(env, cur)
+                _propagate_precision(env, old)
+                return True
+            if add_new_state:
+                old.miss_cnt += 1
+            if old.miss_cnt > old.hit_cnt * 3 + 3:
+                # it costs more than it saves
+                del bucket[position]
+                if _is_clean(old):
+                    env.peak_states -= 1
+    if env.max_states_per_insn < count:
+        env.max_states_per_insn = count
+    too_many = not env.bpf_capable and count > BPF_COMPLEXITY_LIMIT_STATES
+    if too_many or not add_new_state:
+        push_jmp_history(env, cur)
+        return False
+    bucket.append(_checkpoint(env, cur, insn_idx))
+    return False
+
+
+def _check_not_looping(env: Env, old: VerifierState, cur: VerifierState, insn_idx: int) -> None:
+    frame = old.frame
+    if frame.in_async_callback_fn and frame.async_entry_cnt != cur.frame.async_entry_cnt:
+        return  # another run of the same callback
+    if _maybe_looping(old, cur) and states_equal(env, old, cur):
+        verbose_linfo(env, insn_idx, "; ")
+        env.reject(EINVAL, f"infinite loop detected at insn {insn_idx}")
+
+
+def _checkpoint(env: Env, cur: VerifierState, insn_idx: int) -> VerifierState:
+    """Keep a copy of the current state; the current registers become its registers' children."""
+    env.total_states += 1
+    env.peak_states += 1
+    env.prev_jmps_processed = env.jmps_processed
+    env.prev_insn_processed = env.insn_processed
+    if env.bpf_capable:
+        mark_all_scalars_imprecise(cur)
+    new = cur.clone()
+    new.insn_idx = insn_idx
+    cur.parent = new
+    cur.first_insn_idx = insn_idx
+    cur.jmp_history = []
+    for number, (frame, new_frame) in enumerate(zip(cur.frames, new.frames)):
+        first = BPF_REG_6 if number < cur.curframe else 0
+        for regno in range(BPF_REG_FP):
+            reg = frame.regs[regno]
+            if regno >= first:
+                reg.parent = new_frame.regs[regno]
+            reg.live = REG_LIVE_NONE
+        for slot, new_slot in zip(frame.stack, new_frame.stack):
+            slot.live = REG_LIVE_NONE
+            slot.parent = new_slot
+    return new

@@ -1,0 +1,1 @@
+"""Which helper a program may call, with which prototype and which maps."""

@@ -1,0 +1,408 @@
+"""Which prototype a program gets for a helper it calls, or none.
+
+Mirrors the get_func_proto() member of each bpf_verifier_ops: kernel/bpf/helpers.c, kernel/bpf/cgroup.c,
+kernel/bpf/bpf_lsm.c, kernel/trace/bpf_trace.c, net/core/filter.c of Linux 6.1.  The prototypes are rows of
+protos_table.py and the plain answers rows of protos_by_type.py; what depends on more than the helper is here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from typing import Any, Protocol
+
+from bpf import uapi
+from bpf.verifier.protos import by_type as tables
+from bpf.verifier.protos.proto import FuncProto
+from bpf.verifier.protos.table import PROTOS
+from bpf.versions.helpers import HELPER_NAMES, HELPER_NUMBERS, HELPER_SINCE, Version
+
+__all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
+
+ALL_CAPS = frozenset({"sys_admin", "bpf", "perfmon", "net_admin"})
+
+# Kernel options that decide whether a helper or a program type is there.  Debian's 6.1 has none of these two.
+FULL_CONFIG = frozenset({"BPF_KPROBE_OVERRIDE", "BPF_LIRC_MODE2"})
+DEBIAN_6_1: frozenset[str] = frozenset()
+
+
+class Program(Protocol):
+    """What a rule may ask of a program: struct bpf_prog with its aux, before the check."""
+
+    @property
+    def prog_type(self) -> int: ...
+    @property
+    def expected_attach_type(self) -> int: ...
+    @property
+    def caps(self) -> Collection[str]: ...
+    @property
+    def attach_func_name(self) -> str | None: ...
+    @property
+    def attach_member(self) -> str | None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramFacts:
+    """A Program made of plain values, for questions that no real program asks (feature probes, tests)."""
+
+    prog_type: int
+    expected_attach_type: int = 0
+    caps: Collection[str] = ALL_CAPS
+    attach_func_name: str | None = None
+    attach_member: str | None = None
+    attach_prog: Any = None
+    version: Any = (6, 1)
+    config: frozenset[str] = DEBIAN_6_1
+
+
+Rule = Callable[[str, Any], "FuncProto | None"]
+
+
+def bpf_capable(prog: Program) -> bool:
+    """CAP_BPF or CAP_SYS_ADMIN.  include/linux/capability.h."""
+    return "bpf" in prog.caps or "sys_admin" in prog.caps
+
+
+def perfmon_capable(prog: Program) -> bool:
+    """CAP_PERFMON or CAP_SYS_ADMIN.  include/linux/capability.h."""
+    return "perfmon" in prog.caps or "sys_admin" in prog.caps
+
+
+def _base(helper: str, prog: Program) -> FuncProto | None:
+    """kernel/bpf/helpers.c:bpf_base_func_proto()."""
+    if proto := tables.BASE_ANYONE.get(helper):
+        return proto
+    if not bpf_capable(prog):
+        return None
+    if proto := tables.BASE_BPF.get(helper):
+        return proto
+    return tables.BASE_PERFMON.get(helper) if perfmon_capable(prog) else None
+
+
+def _sk_base(helper: str, prog: Program) -> FuncProto | None:
+    """net/core/filter.c:bpf_sk_base_func_proto(): casts of sockets need CAP_PERFMON."""
+    proto = tables.BPF_SK_BASE.get(helper)
+    if proto is None:
+        return _base(helper, prog)
+    if helper == "ktime_get_coarse_ns" or perfmon_capable(prog):
+        return proto
+    return None
+
+
+def _then(table: dict[str, FuncProto], rest: Rule) -> Rule:
+    """The rule of a switch whose default asks another."""
+    return lambda helper, prog: table.get(helper) or rest(helper, prog)
+
+
+# -- tracing: kernel/trace/bpf_trace.c -------------------------------------------------------------
+
+_tracing = _then(tables.BPF_TRACING, _base)
+
+
+def _kprobe(helper: str, prog: Program) -> FuncProto | None:
+    multi = prog.expected_attach_type == uapi.BPF_TRACE_KPROBE_MULTI
+    if helper == "get_func_ip":
+        return PROTOS["bpf_get_func_ip_proto_kprobe_multi" if multi else "bpf_get_func_ip_proto_kprobe"]
+    if helper == "get_attach_cookie":
+        return PROTOS["bpf_get_attach_cookie_proto_kmulti" if multi else "bpf_get_attach_cookie_proto_trace"]
+    if helper == "override_return" and "BPF_KPROBE_OVERRIDE" not in getattr(prog, "config", DEBIAN_6_1):
+        return None
+    return tables.KPROBE_PROG.get(helper) or _tracing(helper, prog)
+
+
+_raw_tp = _then(tables.RAW_TP_PROG, _tracing)
+
+_ITER_ONLY = {f"seq_{name}": PROTOS[f"bpf_seq_{name}_proto"] for name in ("printf", "write", "printf_btf")}
+_TRAMPOLINE_ONLY = {
+    "get_func_arg": PROTOS["bpf_get_func_arg_proto"],
+    "get_func_ret": PROTOS["bpf_get_func_ret_proto"],
+    "get_func_arg_cnt": PROTOS["bpf_get_func_arg_cnt_proto"],
+    "get_attach_cookie": PROTOS["bpf_get_attach_cookie_proto_tracing"],
+}
+_ITER_TARGETS = {"bpf_iter_unix": tables.BPF_ITER_UNIX_GET, "bpf_iter_tcp": tables.BPF_ITER_TCP_GET}
+
+
+def has_trampoline(prog: Program) -> bool:
+    """The program runs from a trampoline.  kernel/bpf/trampoline.c:bpf_prog_has_trampoline()."""
+    if prog.prog_type == uapi.BPF_PROG_TYPE_TRACING:
+        return prog.expected_attach_type in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
+    return prog.prog_type == uapi.BPF_PROG_TYPE_LSM and prog.expected_attach_type == uapi.BPF_LSM_MAC
+
+
+def _tracing_prog(helper: str, prog: Program) -> FuncProto | None:
+    is_iter = prog.expected_attach_type == uapi.BPF_TRACE_ITER
+    if proto := _ITER_ONLY.get(helper):
+        return proto if is_iter else None
+    if proto := _TRAMPOLINE_ONLY.get(helper):
+        return proto if has_trampoline(prog) else None
+    if proto := tables.TRACING_PROG.get(helper) or _raw_tp(helper, prog):
+        return proto
+    return _ITER_TARGETS.get(prog.attach_func_name or "", {}).get(helper) if is_iter else None
+
+
+# -- kernel/bpf/bpf_lsm.c, kernel/bpf/syscall.c ----------------------------------------------------
+
+_LOCKED_SOCKOPT_HOOKS = {"bpf_lsm_sock_graft", "bpf_lsm_inet_csk_clone", "bpf_lsm_inet_conn_established"}
+_UNLOCKED_SOCKOPT_HOOKS = {"bpf_lsm_socket_post_create", "bpf_lsm_socket_socketpair"}
+
+
+def _lsm_sockopt(helper: str, prog: Program) -> FuncProto | None:
+    if prog.expected_attach_type != uapi.BPF_LSM_CGROUP:
+        return None
+    if prog.attach_func_name in _LOCKED_SOCKOPT_HOOKS:
+        return PROTOS[f"bpf_sk_{helper}_proto"]
+    if prog.attach_func_name in _UNLOCKED_SOCKOPT_HOOKS:
+        return PROTOS[f"bpf_unlocked_sk_{helper}_proto"]
+    return None
+
+
+def _lsm(helper: str, prog: Program) -> FuncProto | None:
+    if prog.expected_attach_type == uapi.BPF_LSM_CGROUP and (proto := _cgroup_common(helper, prog)):
+        return proto
+    if helper == "get_attach_cookie":
+        return PROTOS["bpf_get_attach_cookie_proto"] if has_trampoline(prog) else None
+    if helper in ("setsockopt", "getsockopt"):
+        return _lsm_sockopt(helper, prog)
+    return tables.BPF_LSM.get(helper) or _tracing_prog(helper, prog)
+
+
+def _syscall(helper: str, prog: Program) -> FuncProto | None:
+    if helper == "sys_bpf":
+        return PROTOS["bpf_sys_bpf_proto"] if perfmon_capable(prog) else None
+    return tables.SYSCALL_PROG.get(helper) or _tracing_prog(helper, prog)
+
+
+# -- control groups: kernel/bpf/cgroup.c, net/core/filter.c ----------------------------------------
+
+_NO_RETVAL = {
+    uapi.BPF_CGROUP_INET_INGRESS,
+    uapi.BPF_CGROUP_INET_EGRESS,
+    uapi.BPF_CGROUP_SOCK_OPS,
+    uapi.BPF_CGROUP_UDP4_RECVMSG,
+    uapi.BPF_CGROUP_UDP6_RECVMSG,
+    uapi.BPF_CGROUP_INET4_GETPEERNAME,
+    uapi.BPF_CGROUP_INET6_GETPEERNAME,
+    uapi.BPF_CGROUP_INET4_GETSOCKNAME,
+    uapi.BPF_CGROUP_INET6_GETSOCKNAME,
+}
+
+_SOCK_ADDR_SOCKOPT = {
+    uapi.BPF_CGROUP_INET4_BIND,
+    uapi.BPF_CGROUP_INET6_BIND,
+    uapi.BPF_CGROUP_INET4_CONNECT,
+    uapi.BPF_CGROUP_INET6_CONNECT,
+    uapi.BPF_CGROUP_UDP4_RECVMSG,
+    uapi.BPF_CGROUP_UDP6_RECVMSG,
+    uapi.BPF_CGROUP_UDP4_SENDMSG,
+    uapi.BPF_CGROUP_UDP6_SENDMSG,
+    uapi.BPF_CGROUP_INET4_GETPEERNAME,
+    uapi.BPF_CGROUP_INET6_GETPEERNAME,
+    uapi.BPF_CGROUP_INET4_GETSOCKNAME,
+    uapi.BPF_CGROUP_INET6_GETSOCKNAME,
+}
+
+
+def _cgroup_common(helper: str, prog: Program) -> FuncProto | None:
+    """get_local_storage, and the return value where the hook has one.  cgroup_common_func_proto()."""
+    if helper in ("get_retval", "set_retval"):
+        return None if prog.expected_attach_type in _NO_RETVAL else PROTOS[f"bpf_{helper}_proto"]
+    return tables.CGROUP_COMMON.get(helper)
+
+
+def _cgroup(table: dict[str, FuncProto], rest: Rule, current: bool) -> Rule:
+    """A control group's rule: the common helpers first, those of the current task if the hook runs in one."""
+
+    def rule(helper: str, prog: Program) -> FuncProto | None:
+        if proto := _cgroup_common(helper, prog):
+            return proto
+        if current and (proto := tables.CGROUP_CURRENT.get(helper)):
+            return proto
+        return table.get(helper) or rest(helper, prog)
+
+    return rule
+
+
+_sk_filter = _then(tables.SK_FILTER, _sk_base)
+_sock_addr_rest = _cgroup(tables.SOCK_ADDR, _sk_base, current=True)
+_cg_sockopt_rest = _cgroup(tables.CG_SOCKOPT, _base, current=True)
+
+
+def _sock_addr(helper: str, prog: Program) -> FuncProto | None:
+    attach = prog.expected_attach_type
+    if helper == "bind":
+        connect = (uapi.BPF_CGROUP_INET4_CONNECT, uapi.BPF_CGROUP_INET6_CONNECT)
+        return PROTOS["bpf_bind_proto"] if attach in connect else None
+    if helper in ("setsockopt", "getsockopt"):
+        return PROTOS[f"bpf_sock_addr_{helper}_proto"] if attach in _SOCK_ADDR_SOCKOPT else None
+    return _sock_addr_rest(helper, prog)
+
+
+def _cg_sockopt(helper: str, prog: Program) -> FuncProto | None:
+    if helper in ("setsockopt", "getsockopt"):
+        is_set = prog.expected_attach_type == uapi.BPF_CGROUP_SETSOCKOPT
+        return PROTOS[f"bpf_sk_{helper}_proto"] if is_set else None
+    return _cg_sockopt_rest(helper, prog)
+
+
+# -- network: net/core/filter.c, net/ipv4/bpf_tcp_ca.c, drivers/media/rc/bpf-lirc.c ------------------
+
+_lwt_out = _then(tables.LWT_OUT, _sk_base)
+_lwt_seg6_rest = _then(tables.LWT_SEG6LOCAL, _lwt_out)
+
+
+def _lwt_seg6local(helper: str, prog: Program) -> FuncProto | None:
+    return None if helper == "skb_pull_data" else _lwt_seg6_rest(helper, prog)
+
+
+def _struct_ops(helper: str, prog: Program) -> FuncProto | None:
+    """tcp_congestion_ops; a program for release() may not set or read socket options."""
+    if helper in ("setsockopt", "getsockopt"):
+        return None if prog.attach_member == "release" else PROTOS[f"bpf_sk_{helper}_proto"]
+    return tables.BPF_TCP_CA_GET.get(helper) or _base(helper, prog)
+
+
+def _lirc_mode2(helper: str, prog: Program) -> FuncProto | None:
+    if helper == "trace_printk" and perfmon_capable(prog):
+        return PROTOS["bpf_trace_printk_proto"]
+    return tables.LIRC_MODE2.get(helper)
+
+
+_tc_cls_act = _then(tables.TC_CLS_ACT, _sk_base)
+
+RULES: dict[int, Rule] = {
+    uapi.BPF_PROG_TYPE_SOCKET_FILTER: _sk_filter,
+    uapi.BPF_PROG_TYPE_KPROBE: _kprobe,
+    uapi.BPF_PROG_TYPE_SCHED_CLS: _tc_cls_act,
+    uapi.BPF_PROG_TYPE_SCHED_ACT: _tc_cls_act,
+    uapi.BPF_PROG_TYPE_TRACEPOINT: _then(tables.TP_PROG, _tracing),
+    uapi.BPF_PROG_TYPE_XDP: _then(tables.XDP, _sk_base),
+    uapi.BPF_PROG_TYPE_PERF_EVENT: _then(tables.PE_PROG, _tracing),
+    uapi.BPF_PROG_TYPE_CGROUP_SKB: _cgroup(tables.CG_SKB, _sk_filter, current=False),
+    uapi.BPF_PROG_TYPE_CGROUP_SOCK: _cgroup(tables.SOCK_FILTER, _base, current=True),
+    uapi.BPF_PROG_TYPE_LWT_IN: _then(tables.LWT_IN, _lwt_out),
+    uapi.BPF_PROG_TYPE_LWT_OUT: _lwt_out,
+    uapi.BPF_PROG_TYPE_LWT_XMIT: _then(tables.LWT_XMIT, _lwt_out),
+    uapi.BPF_PROG_TYPE_SOCK_OPS: _cgroup(tables.SOCK_OPS, _sk_base, current=False),
+    uapi.BPF_PROG_TYPE_SK_SKB: _then(tables.SK_SKB, _sk_base),
+    uapi.BPF_PROG_TYPE_CGROUP_DEVICE: _cgroup(tables.CGROUP_DEV, _base, current=True),
+    uapi.BPF_PROG_TYPE_SK_MSG: _then(tables.SK_MSG, _sk_base),
+    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT: _raw_tp,
+    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: _sock_addr,
+    uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL: _lwt_seg6local,
+    uapi.BPF_PROG_TYPE_LIRC_MODE2: _lirc_mode2,
+    uapi.BPF_PROG_TYPE_SK_REUSEPORT: _then(tables.SK_REUSEPORT, _base),
+    uapi.BPF_PROG_TYPE_FLOW_DISSECTOR: _then(tables.FLOW_DISSECTOR, _sk_base),
+    uapi.BPF_PROG_TYPE_CGROUP_SYSCTL: _cgroup(tables.SYSCTL, _base, current=True),
+    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE: _raw_tp,
+    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: _cg_sockopt,
+    uapi.BPF_PROG_TYPE_TRACING: _tracing_prog,
+    uapi.BPF_PROG_TYPE_STRUCT_OPS: _struct_ops,
+    uapi.BPF_PROG_TYPE_LSM: _lsm,
+    uapi.BPF_PROG_TYPE_SK_LOOKUP: _then(tables.SK_LOOKUP, _sk_base),
+    uapi.BPF_PROG_TYPE_SYSCALL: _syscall,
+}
+
+
+@lru_cache(maxsize=1024)
+def _numbered(proto: FuncProto, func_id: int) -> FuncProto:
+    return replace(proto, func_id=func_id, name=f"bpf_{HELPER_NAMES[func_id]}")
+
+
+def _older(version: Any, since: Version) -> bool:
+    """Whether a kernel of that version lacks what came in `since`."""
+    return bool(version < since)
+
+
+def get_func_proto(func_id: int, prog: Any) -> FuncProto | None:
+    """The prototype this program sees for this helper; None: "unknown func".
+
+    A program that replaces another's function (BPF_PROG_TYPE_EXT) sees what the other one sees; `attach_prog` is it.
+    """
+    if not 0 < func_id < len(HELPER_NAMES) or _older(getattr(prog, "version", (6, 1)), HELPER_SINCE[func_id]):
+        return None
+    prog_type = prog.prog_type
+    if prog_type == uapi.BPF_PROG_TYPE_EXT:
+        target = getattr(prog, "attach_prog", None)
+        prog_type = target.prog_type if target is not None else prog_type
+    rule = RULES.get(prog_type)
+    proto = rule(HELPER_NAMES[func_id], prog) if rule else None
+    return _numbered(proto, func_id) if proto else None
+
+
+def helper_proto(
+    func_id: int,
+    prog_type: int,
+    expected_attach_type: int = 0,
+    caps: Collection[str] = ALL_CAPS,
+    version: Any = (6, 1),
+    attach_func_name: str | None = None,
+    config: frozenset[str] = DEBIAN_6_1,
+) -> FuncProto | None:
+    """get_func_proto() for a program that is only thought of."""
+    facts = ProgramFacts(prog_type, expected_attach_type, caps, attach_func_name, version=version, config=config)
+    return get_func_proto(func_id, facts)
+
+
+# -- the `allowed` member ----------------------------------------------------------------------------
+
+# kernel/trace/bpf_trace.c:btf_allowlist_d_path
+D_PATH_FUNCTIONS = {
+    "security_file_permission",
+    "security_inode_getattr",
+    "security_file_open",
+    "security_path_truncate",
+    "vfs_truncate",
+    "vfs_fallocate",
+    "dentry_open",
+    "vfs_getattr",
+    "filp_close",
+}
+
+
+def helper_allowed(proto: FuncProto, prog: Any) -> bool:
+    """Whether the place where the program attaches permits the helper; else "helper call is not allowed in probe"."""
+    if proto.allowed is None:
+        return True
+    return _ALLOWED[proto.allowed](prog)
+
+
+def _d_path_allowed(prog: Program) -> bool:
+    """kernel/trace/bpf_trace.c:bpf_d_path_allowed()."""
+    if prog.prog_type == uapi.BPF_PROG_TYPE_TRACING and prog.expected_attach_type == uapi.BPF_TRACE_ITER:
+        return True
+    if prog.prog_type == uapi.BPF_PROG_TYPE_LSM:
+        return _sleepable_hook(prog)
+    return prog.attach_func_name in D_PATH_FUNCTIONS
+
+
+def _sleepable_hook(prog: Program) -> bool:
+    """kernel/bpf/bpf_lsm.c:bpf_lsm_is_sleepable_hook()."""
+    from bpf.verifier.protos.attach_rules import SLEEPABLE_LSM_HOOKS
+
+    return prog.attach_func_name in SLEEPABLE_LSM_HOOKS
+
+
+def _sk_storage_tracing_allowed(prog: Any) -> bool:
+    """net/core/bpf_sk_storage.c:bpf_sk_storage_tracing_allowed()."""
+    if getattr(prog, "attach_prog", None) is not None:
+        return False
+    attach = prog.expected_attach_type
+    if attach in (uapi.BPF_TRACE_ITER, uapi.BPF_TRACE_RAW_TP):
+        return True
+    if attach in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT):
+        return not (prog.attach_func_name or "").startswith("bpf_sk_storage")
+    return False
+
+
+_ALLOWED: dict[str, Callable[[Any], bool]] = {
+    "d_path": _d_path_allowed,
+    "ima_inode_hash": _sleepable_hook,
+    "sk_storage_tracing": _sk_storage_tracing_allowed,
+}
+
+# A row that names no helper would never be found: checked at import.
+for _name, _value in vars(tables).items():
+    if _name.isupper() and _name != "PROTOS":
+        _unknown = set(_value) - set(HELPER_NUMBERS)
+        assert not _unknown, (_name, _unknown)

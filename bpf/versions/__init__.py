@@ -1,0 +1,1 @@
+"""What each kernel version has, as tables and questions to them."""

@@ -1,0 +1,405 @@
+"""When each number of linux/bpf.h and each ability of the verifier came: 3.18 to 6.1.
+
+Source: include/uapi/linux/bpf.h of the released versions and the commits named; docs/kernel-versions.md of
+iovisor/bcc (2026-08) for program types, map types and helpers, corrected where the order of an enum shows that a
+number cannot be older than the one before it.  Helpers are in features_data_helpers.py, context fields in
+verifier/ctx_layout.py.  tests/bpf/tables/test_features.py holds every table against the numbers of uapi.py.
+
+A row is `name, (major, minor)[, commit]`.  Rows stand in the order of their numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from bpf.versions.helpers import HELPER_NAMES, HELPER_SINCE, Version
+
+__all__ = [
+    "ABILITIES",
+    "ATTACH_TYPES",
+    "COMMANDS",
+    "FLAGS",
+    "HELPERS",
+    "LINK_TYPES",
+    "MAP_TYPES",
+    "PROG_TYPES",
+    "Feature",
+    "Version",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """One thing a kernel has from a version on."""
+
+    name: str
+    since: Version
+    commit: str = ""
+    what: str = ""
+
+
+def _rows(text: str, prefix: str = "") -> tuple[Feature, ...]:
+    rows = []
+    for line in text.strip().split("\n"):
+        name, version, *rest = line.split(None, 3)
+        major, _, minor = version.partition(".")
+        commit = rest[0] if rest and rest[0] != "-" else ""
+        rows.append(Feature(prefix + name, (int(major), int(minor)), commit, rest[1] if len(rest) > 1 else ""))
+    return tuple(rows)
+
+
+# enum bpf_prog_type
+PROG_TYPES = _rows(
+    """
+    UNSPEC                  3.18
+    SOCKET_FILTER           3.19 ddd872bc3098
+    KPROBE                  4.1  2541517c32be
+    SCHED_CLS               4.1  96be4325f443
+    SCHED_ACT               4.1  94caee8c312d
+    TRACEPOINT              4.7  98b5c2c65c29
+    XDP                     4.8  6a773a15a1e8
+    PERF_EVENT              4.9  0515e5999a46
+    CGROUP_SKB              4.10 0e33661de493
+    CGROUP_SOCK             4.10 610236587600
+    LWT_IN                  4.10 3a0af8fd61f9
+    LWT_OUT                 4.10 3a0af8fd61f9
+    LWT_XMIT                4.10 3a0af8fd61f9
+    SOCK_OPS                4.13 40304b2a1567
+    SK_SKB                  4.14 b005fd189cec
+    CGROUP_DEVICE           4.15 ebc614f68736
+    SK_MSG                  4.17 4f738adba30a
+    RAW_TRACEPOINT          4.17 c4f6699dfcb8
+    CGROUP_SOCK_ADDR        4.17 4fbac77d2d09
+    LWT_SEG6LOCAL           4.18 004d4b274e2a
+    LIRC_MODE2              4.18 f4364dcfc86d
+    SK_REUSEPORT            4.19 2dbb9b9e6df6
+    FLOW_DISSECTOR          4.20 d58e468b1112
+    CGROUP_SYSCTL           5.2  7b146cebe30c
+    RAW_TRACEPOINT_WRITABLE 5.2  9df1c28bb752
+    CGROUP_SOCKOPT          5.3  0d01da6afc54
+    TRACING                 5.5  f1b9509c2fb0
+    STRUCT_OPS              5.6  27ae7997a661
+    EXT                     5.6  be8704ff07d2
+    LSM                     5.7  fc611f47f218
+    SK_LOOKUP               5.9  e9ddbb7707ff
+    SYSCALL                 5.14 79a7f8bdb159
+    """,
+    "BPF_PROG_TYPE_",
+)
+
+# enum bpf_map_type
+MAP_TYPES = _rows(
+    """
+    UNSPEC                3.18
+    HASH                  3.19 0f8e4bd8a1fc
+    ARRAY                 3.19 28fbcfa08d8e
+    PROG_ARRAY            4.2  04fd61ab36ec
+    PERF_EVENT_ARRAY      4.3  ea317b267e9d
+    PERCPU_HASH           4.6  824bd0ce6c7c
+    PERCPU_ARRAY          4.6  a10423b87a7e
+    STACK_TRACE           4.6  d5a3b1f69186
+    CGROUP_ARRAY          4.8  4ed8ec521ed5
+    LRU_HASH              4.10 29ba732acbee
+    LRU_PERCPU_HASH       4.10 8f8449384ec3
+    LPM_TRIE              4.11 b95a5c4db09b
+    ARRAY_OF_MAPS         4.12 56f668dfe00d
+    HASH_OF_MAPS          4.12 bcc6b1b7ebf8
+    DEVMAP                4.14 546ac1ffb70d
+    SOCKMAP               4.14 174a79ff9515
+    CPUMAP                4.15 6710e1126934
+    XSKMAP                4.18 fbfc504a24f5
+    SOCKHASH              4.18 81110384441a
+    CGROUP_STORAGE        4.19 de9cbbaadba5
+    REUSEPORT_SOCKARRAY   4.19 5dc4c4b7d4e8
+    PERCPU_CGROUP_STORAGE 4.20 b741f1630346
+    QUEUE                 4.20 f1a2e44a3aec
+    STACK                 4.20 f1a2e44a3aec
+    SK_STORAGE            5.2  6ac99e8f23d4
+    DEVMAP_HASH           5.4  6f9d451ab1a3
+    STRUCT_OPS            5.6  85d33df357b6
+    RINGBUF               5.8  457f44363a88
+    INODE_STORAGE         5.10 8ea636848aca
+    TASK_STORAGE          5.11 4cf1bc1f1045
+    BLOOM_FILTER          5.16 9330986c0300
+    USER_RINGBUF          6.1  583c1f420173
+    """,
+    "BPF_MAP_TYPE_",
+)
+
+# enum bpf_attach_type
+ATTACH_TYPES = _rows(
+    """
+    CGROUP_INET_INGRESS            4.10
+    CGROUP_INET_EGRESS             4.10
+    CGROUP_INET_SOCK_CREATE        4.10
+    CGROUP_SOCK_OPS                4.13
+    SK_SKB_STREAM_PARSER           4.14
+    SK_SKB_STREAM_VERDICT          4.14
+    CGROUP_DEVICE                  4.15
+    SK_MSG_VERDICT                 4.17
+    CGROUP_INET4_BIND              4.17
+    CGROUP_INET6_BIND              4.17
+    CGROUP_INET4_CONNECT           4.17
+    CGROUP_INET6_CONNECT           4.17
+    CGROUP_INET4_POST_BIND         4.17
+    CGROUP_INET6_POST_BIND         4.17
+    CGROUP_UDP4_SENDMSG            4.18
+    CGROUP_UDP6_SENDMSG            4.18
+    LIRC_MODE2                     4.18
+    FLOW_DISSECTOR                 4.20
+    CGROUP_SYSCTL                  5.2
+    CGROUP_UDP4_RECVMSG            5.2
+    CGROUP_UDP6_RECVMSG            5.2
+    CGROUP_GETSOCKOPT              5.3
+    CGROUP_SETSOCKOPT              5.3
+    TRACE_RAW_TP                   5.5
+    TRACE_FENTRY                   5.5
+    TRACE_FEXIT                    5.5
+    MODIFY_RETURN                  5.7
+    LSM_MAC                        5.7
+    TRACE_ITER                     5.8
+    CGROUP_INET4_GETPEERNAME       5.8
+    CGROUP_INET6_GETPEERNAME       5.8
+    CGROUP_INET4_GETSOCKNAME       5.8
+    CGROUP_INET6_GETSOCKNAME       5.8
+    XDP_DEVMAP                     5.8
+    CGROUP_INET_SOCK_RELEASE       5.9
+    XDP_CPUMAP                     5.9
+    SK_LOOKUP                      5.9
+    XDP                            5.9
+    SK_SKB_VERDICT                 5.13
+    SK_REUSEPORT_SELECT            5.14
+    SK_REUSEPORT_SELECT_OR_MIGRATE 5.14
+    PERF_EVENT                     5.15
+    TRACE_KPROBE_MULTI             5.18
+    LSM_CGROUP                     6.0
+    """,
+    "BPF_",
+)
+
+# enum bpf_link_type; links themselves came with 5.7, their numbers with 5.8
+LINK_TYPES = _rows(
+    """
+    UNSPEC         5.8
+    RAW_TRACEPOINT 5.8
+    TRACING        5.8
+    CGROUP         5.8
+    ITER           5.8
+    NETNS          5.8
+    XDP            5.9
+    PERF_EVENT     5.15
+    KPROBE_MULTI   5.18
+    STRUCT_OPS     5.19
+    """,
+    "BPF_LINK_TYPE_",
+)
+
+# enum bpf_cmd
+COMMANDS = _rows(
+    """
+    MAP_CREATE                  3.18 99c55f7d47c0
+    MAP_LOOKUP_ELEM             3.18 db20fd2b0108
+    MAP_UPDATE_ELEM             3.18 db20fd2b0108
+    MAP_DELETE_ELEM             3.18 db20fd2b0108
+    MAP_GET_NEXT_KEY            3.18 db20fd2b0108
+    PROG_LOAD                   3.18 09756af46893
+    OBJ_PIN                     4.4  b2197755b263
+    OBJ_GET                     4.4  b2197755b263
+    PROG_ATTACH                 4.10 f4324551489e
+    PROG_DETACH                 4.10 f4324551489e
+    PROG_TEST_RUN               4.12 1cf1cae963c2
+    PROG_GET_NEXT_ID            4.13 34ad5580f8f9
+    MAP_GET_NEXT_ID             4.13 34ad5580f8f9
+    PROG_GET_FD_BY_ID           4.13 b16d9aa4c2b9
+    MAP_GET_FD_BY_ID            4.13 bd5f5f4ecb78
+    OBJ_GET_INFO_BY_FD          4.13 1e2709769086
+    PROG_QUERY                  4.15 468e2f64d220
+    RAW_TRACEPOINT_OPEN         4.17 c4f6699dfcb8
+    BTF_LOAD                    4.18 69b693f0aefa
+    BTF_GET_FD_BY_ID            4.18 78958fca7ead
+    TASK_FD_QUERY               4.18 41bdc4b40ed6
+    MAP_LOOKUP_AND_DELETE_ELEM  4.20 bd513cd08f10
+    MAP_FREEZE                  5.2  87df15de441b
+    BTF_GET_NEXT_ID             5.4  1b9ed84ecf26
+    MAP_LOOKUP_BATCH            5.6  cb4d03ab499d
+    MAP_LOOKUP_AND_DELETE_BATCH 5.6  057996380a42
+    MAP_UPDATE_BATCH            5.6  aa2e93b8e58e
+    MAP_DELETE_BATCH            5.6  aa2e93b8e58e
+    LINK_CREATE                 5.7  af6eea57437a
+    LINK_UPDATE                 5.7  0c991ebc8c69
+    LINK_GET_FD_BY_ID           5.8  2d602c8cf40d
+    LINK_GET_NEXT_ID            5.8  2d602c8cf40d
+    ENABLE_STATS                5.8  d46edd671a14
+    ITER_CREATE                 5.8  ac51d99bf81c
+    LINK_DETACH                 5.9  73b11c2ab072
+    PROG_BIND_MAP               5.10 ef15314aa5de
+    """,
+    "BPF_",
+)
+
+# Flags, by the member of union bpf_attr or the helper argument that takes them.
+FLAGS: dict[str, tuple[Feature, ...]] = {
+    "map_flags": _rows(
+        """
+        NO_PREALLOC    4.6  6c9059817432
+        NO_COMMON_LRU  4.10 29ba732acbee
+        NUMA_NODE      4.14 96eabe7a40aa
+        RDONLY         4.15 6e71b04a8224
+        WRONLY         4.15 6e71b04a8224
+        STACK_BUILD_ID 4.17 615755a77b24
+        ZERO_SEED      5.0  96b3b6c9091d
+        RDONLY_PROG    5.2  591fe9888d78
+        WRONLY_PROG    5.2  591fe9888d78
+        CLONE          5.4  8f51dfc73bf1
+        MMAPABLE       5.5  fc9702273e2e
+        PRESERVE_ELEMS 5.10 792caccc4526
+        INNER_MAP      5.10 4a8f87e60f6d
+        """,
+        "BPF_F_",
+    ),
+    "prog_flags": _rows(
+        """
+        STRICT_ALIGNMENT 4.12 e07b98d9bffe
+        ANY_ALIGNMENT    5.0  e9ee9efc0d17
+        TEST_RND_HI32    5.3  c240eff63a1c
+        TEST_STATE_FREQ  5.4  10d274e880eb
+        SLEEPABLE        5.10 1e6c62a88215
+        XDP_HAS_FRAGS    5.18 c2f2cdbeffda
+        """,
+        "BPF_F_",
+    ),
+    "update_flags": _rows(
+        """
+        ANY     3.19 3274f52073d8
+        NOEXIST 3.19 3274f52073d8
+        EXIST   3.19 3274f52073d8
+        F_LOCK  5.1  96049f3afd50
+        """,
+        "BPF_",
+    ),
+    "attach_flags": _rows(
+        """
+        ALLOW_OVERRIDE 4.10 7f677633379b
+        ALLOW_MULTI    4.15 324bda9e6c5a
+        REPLACE        5.6  7dd68b3279f1
+        """,
+        "BPF_F_",
+    ),
+    "query_flags": _rows("QUERY_EFFECTIVE 4.15 468e2f64d220", "BPF_F_"),
+    "kprobe_multi_flags": _rows("KPROBE_MULTI_RETURN 5.18 0dcac2725406", "BPF_F_"),
+    "test_run_flags": _rows(
+        """
+        TEST_RUN_ON_CPU              5.10 1b4d60ec162f
+        TEST_XDP_LIVE_FRAMES         5.18 b530e9e1063e
+        TEST_SKB_CHECKSUM_COMPLETE   6.1  - from a stable release of 6.1
+        """,
+        "BPF_F_",
+    ),
+    "stack_flags": _rows(
+        """
+        SKIP_FIELD_MASK 4.6  d5a3b1f69186
+        USER_STACK      4.6  d5a3b1f69186
+        FAST_STACK_CMP  4.6  d5a3b1f69186
+        REUSE_STACKID   4.6  d5a3b1f69186
+        USER_BUILD_ID   4.18 c195651e565a
+        """,
+        "BPF_F_",
+    ),
+    "perf_event_flags": _rows(
+        """
+        INDEX_MASK  4.7 1e33759c788c
+        CURRENT_CPU 4.7 1e33759c788c
+        CTXLEN_MASK 4.8 555c8a8623a3
+        """,
+        "BPF_F_",
+    ),
+    "ringbuf_flags": _rows(
+        """
+        RB_NO_WAKEUP    5.8 457f44363a88
+        RB_FORCE_WAKEUP 5.8 457f44363a88
+        """,
+        "BPF_",
+    ),
+    "storage_flags": _rows(
+        "LOCAL_STORAGE_GET_F_CREATE 5.10 450af8d0f6be\nSK_STORAGE_GET_F_CREATE 5.2 6ac99e8f23d4", "BPF_"
+    ),
+    "skb_flags": _rows(
+        """
+        RECOMPUTE_CSUM   4.1  91bc4822c3d6
+        INVALIDATE_HASH  4.4  8afd54c87ada
+        HDR_FIELD_MASK   4.1  91bc4822c3d6
+        PSEUDO_HDR       4.1  91bc4822c3d6
+        MARK_MANGLED_0   4.6  2f72959a9c1c
+        MARK_ENFORCE     4.10 d1b662adcdb8
+        IPV6             6.1  - from a stable release of 6.1
+        INGRESS          4.2  3896d655f4d4
+        """,
+        "BPF_F_",
+    ),
+    "redirect_flags": _rows(
+        """
+        BROADCAST       5.14 e624d4ed4aa8
+        EXCLUDE_INGRESS 5.14 e624d4ed4aa8
+        """,
+        "BPF_F_",
+    ),
+}
+
+# What the verifier and its surroundings can do.  A loader asks for these names, never for a version.
+ABILITIES = _rows(
+    """
+    unprivileged              4.4  1be7f75d1668 socket filters from tasks without capabilities
+    exact_log                 4.9  13a27dfc6697 the modern verifier's state log; before, the classic one's
+    direct_packet_read        4.7  969bf05eb3ce data and data_end of __sk_buff
+    direct_packet_write       4.9  36bbef52c7eb stores into packets of sched_cls and sched_act
+    map_value_variable_offset 4.9  484611357c19 variable offsets into map values
+    value_tracking            4.14 f1174f77b50c bounds and known bits of every scalar
+    helper_uninit_memory      4.8  435faee1aae9 helpers that fill memory
+    helper_packet_pointer     4.18 d71962f3e627 packet and map value memory as helper arguments
+    liveness                  4.14 dc503a8ad984 pruning by what is read later
+    multi_function            4.16 cc8b0b92a169 calls between functions of a program
+    log_level_2               4.10 61bd5218eef3 states at every instruction
+    btf                       4.18 69b693f0aefa types for maps
+    btf_func_info             5.0  838e96904ff3 types for functions, checked against the program
+    btf_line_info             5.0  c454a46b5efd source lines in the log
+    reference_tracking        4.20 fd978bf7fd31 sockets that must be released
+    dead_code_removal         5.1  52875a04f4b2 unreached code of privileged programs is removed
+    jmp32                     5.1  092ed0968bb6 32-bit conditional jumps
+    spin_lock                 5.1  d83525ca62cf locks in map values
+    million_insns             5.2  c04c0d2b968a privileged programs walk 1,000,000 instructions
+    log_stats                 5.2  06ee7115b0d1 log level 4
+    direct_map_value          5.2  d8eca5bbb2be ld_imm64 of an address in a map value
+    readonly_maps             5.2  591fe9888d78 maps the program may only read
+    bounded_loops             5.3  2589726d12a1 loops that provably end
+    precision                 5.3  b5dc0163d8fd scalars compared only where their value matters
+    zero_extension            5.3  a4b1d3c1ddf6 upper halves by the verifier where the CPU does not
+    tracing_btf               5.5  f1b9509c2fb0 kernel types behind arguments, probe loads
+    frozen_map_constants      5.5  a23740ec43ba values of frozen read-only maps are known
+    global_functions          5.6  51c39bb1d5d1 functions verified by themselves
+    struct_ops                5.6  27ae7997a661 kernel operations as programs
+    bounds_32                 5.7  3f50f132d840 bounds of the low 32 bits
+    cap_bpf                   5.8  2c78ee898d8f CAP_BPF and CAP_PERFMON instead of CAP_SYS_ADMIN
+    iterators                 5.8  ac51d99bf81c programs that print kernel objects
+    tail_call_in_function     5.10 e411901c0b77 tail calls below the main function
+    sleepable                 5.10 1e6c62a88215 programs that may fault
+    ksym                      5.10 4976b718c355 ld_imm64 of a kernel variable by BTF id
+    dynamic_inner_map         5.10 4a8f87e60f6d inner arrays of different size
+    spilled_scalars           5.10 5689d49b71ad bounds survive in the stack
+    atomics                   5.12 5ca419f2864a fetch, exchange, compare and exchange
+    module_btf                5.11 70ed506c3bbc kernel variables and functions of modules
+    stack_variable_offset     5.12 01f810ace9ed variable offsets into the stack
+    callbacks                 5.13 69c087ba6225 functions of the program as helper arguments
+    kfunc                     5.13 e6ac2450d6de calls of listed kernel functions
+    fd_array                  5.14 387544bfa291 descriptors by index
+    timer                     5.15 b00628b1c7d5 timers in map values
+    core_relocation           5.17 fbd94c7afcf9 CO-RE relocations done by the kernel
+    loop_helper               5.17 e6f2dd0f8067 bpf_loop()
+    mem_user                  5.18 c6f1bfe89ac9 pointers to user memory by BTF tag
+    kptr                      5.19 61df10c7799e kernel pointers in map values
+    dynptr                    5.19 97e03f521050 memory of a size known at run time
+    loop_inline               6.0  1ade23711971 bpf_loop() written out
+    destructive_kfunc         6.1  133790596406 kernel functions that stop the machine
+    """
+)
+
+HELPERS = tuple(Feature(f"BPF_FUNC_{name}", since) for name, since in zip(HELPER_NAMES, HELPER_SINCE, strict=True))

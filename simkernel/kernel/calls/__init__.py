@@ -1,0 +1,1 @@
+"""System calls of the kernel's core, one file for each area."""

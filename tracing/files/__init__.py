@@ -1,0 +1,1 @@
+"""The files of tracefs.  kernel/trace/trace.c, trace_events.c."""

@@ -1,0 +1,630 @@
+"""The files of tracefs, and of debugfs kprobes/, as plain nodes.  kernel/trace/trace.c, trace_events.c.
+
+A node is a `Directory` or a `File`; `File.open(flags)` gives an `OpenFile` with read, write, poll and release.  The
+floor above puts them into its file system.  `OpenFile.read(size, pos)` raises `WouldBlock(key)` where a task must sleep.
+Refusals are KernelErrors.
+
+Directories of events are made anew only when an event came or went, and their files when first looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from arch.errors import EBADF, EINVAL, ENODEV, ENOENT, ENOMEM, KernelError
+from tracing.buffer.trace import IP_MARKER, PAGE_SIZE, TRACE_PRINT, TRACE_RAW_DATA, TRACERS, TraceArray, TracePipe
+from tracing.files.readme import README
+from tracing.probes.fetch import kstrto
+from tracing.record import filter as event_filter
+from tracing.record.event import TraceEvent
+from tracing.record.fields import FieldLayout, format_text
+from tracing.tracers.function import ALL_ENABLED, NO_PID, NONE_DISABLED, parse_pids, pids_text
+from tracing.triggers import triggers
+
+if TYPE_CHECKING:
+    from tracing.system import Tracing
+
+O_WRONLY, O_RDWR, O_TRUNC, O_APPEND, O_NONBLOCK = 0o1, 0o2, 0o1000, 0o2000, 0o4000
+EPOLLIN, EPOLLOUT, EPOLLRDNORM, EPOLLWRNORM = 0x1, 0x4, 0x40, 0x100
+MARKER_LIMIT = 4096
+
+
+class OpenFile:
+    """An open file that is text made at the first read (a seq_file) and whose writes go to one function."""
+
+    def __init__(self, file: File, flags: int) -> None:
+        self.file = file
+        self.flags = flags
+        self._text: bytes | None = None
+
+    @property
+    def nonblock(self) -> bool:
+        return bool(self.flags & O_NONBLOCK)
+
+    def read(self, size: int, pos: int) -> bytes:
+        """Bytes at `pos`; the text is made when position 0 is read."""
+        if self.file.show is None:
+            raise KernelError(EINVAL, f"{self.file.name} cannot be read")
+        if self._text is None or not pos:
+            self._text = self.file.show().encode("latin-1", "replace")
+        return self._text[pos : pos + size]
+
+    def write(self, data: bytes, pos: int) -> int:
+        """How much was taken; the whole of it, or an error."""
+        if self.file.store is None:
+            raise KernelError(EINVAL, f"{self.file.name} cannot be written")
+        taken = self.file.store(data)
+        return taken if isinstance(taken, int) else len(data)
+
+    def poll(self) -> int:
+        return EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM
+
+    def release(self) -> None:
+        """The last descriptor is gone."""
+
+
+class Node:
+    """What both kinds have."""
+
+    is_dir = False
+
+    def __init__(self, name: str, mode: int) -> None:
+        self.name = name
+        self.mode = mode
+
+
+class File(Node):
+    """One file.  `show()` gives its text, `store(bytes)` takes a write; `truncate()` runs at open with O_TRUNC."""
+
+    def __init__(
+        self,
+        name: str,
+        mode: int,
+        show: Callable[[], str] | None = None,
+        store: Callable[[bytes], object] | None = None,
+        truncate: Callable[[], object] | None = None,
+        opener: Callable[[File, int], OpenFile] | None = None,
+    ) -> None:
+        super().__init__(name, mode)
+        self.show = show
+        self.store = store
+        self.truncate = truncate
+        self.opener = opener or OpenFile
+
+    def open(self, flags: int) -> OpenFile:
+        if flags & O_TRUNC and flags & (O_WRONLY | O_RDWR) and self.truncate is not None:
+            self.truncate()
+        return self.opener(self, flags)
+
+
+class Directory(Node):
+    """One directory; its entries are made when first asked for, and again when `stamp()` has changed."""
+
+    is_dir = True
+
+    def __init__(
+        self, name: str, mode: int, make: Callable[[], Iterable[Node]], stamp: Callable[[], int] | None = None
+    ) -> None:
+        super().__init__(name, mode)
+        self.make = make
+        self.stamp = stamp or (lambda: 0)
+        self._made: tuple[int, dict[str, Node]] = (-1, {})
+
+    def entries(self) -> dict[str, Node]:
+        stamp = self.stamp()
+        if self._made[0] != stamp:
+            self._made = (stamp, {node.name: node for node in self.make()})
+        return self._made[1]
+
+    def lookup(self, name: str) -> Node:
+        """ENOENT for a name that is not there."""
+        node = self.entries().get(name)
+        if node is None:
+            raise KernelError(ENOENT, name)
+        return node
+
+
+class FixedDirectory(Directory):
+    """A directory whose nodes never change."""
+
+    def __init__(self, name: str, mode: int, nodes: Iterable[Node]) -> None:
+        known = list(nodes)
+        super().__init__(name, mode, lambda: known)
+
+
+def number(data: bytes) -> int:
+    """An unsigned decimal, octal or hexadecimal number as kstrtoul_from_user() takes it."""
+    return kstrto(data.split(b"\0", 1)[0].decode("latin-1"), 10, 64, False)
+
+
+class PipeFile(OpenFile):
+    """trace_pipe."""
+
+    def __init__(self, file: File, flags: int, pipe: TracePipe) -> None:
+        super().__init__(file, flags)
+        self.pipe = pipe
+
+    def read(self, size: int, pos: int) -> bytes:
+        return self.pipe.read(size, self.nonblock)
+
+    def write(self, data: bytes, pos: int) -> int:
+        raise KernelError(EBADF, "trace_pipe is read only")
+
+    def poll(self) -> int:
+        if self.pipe.ready():
+            return EPOLLIN | EPOLLRDNORM
+        self.pipe.array.tracing.pipe_waiters = True
+        return 0
+
+    def release(self) -> None:
+        self.pipe.release()
+
+
+class FilterFile(OpenFile):
+    """events/*/*/filter.  With the 3.20-rfc profile, closing it detaches a program."""
+
+    def __init__(self, file: File, flags: int, tracing: Tracing, event: TraceEvent) -> None:
+        super().__init__(file, flags)
+        self.tracing = tracing
+        self.event = event
+
+    def write(self, data: bytes, pos: int) -> int:
+        tracing, event = self.tracing, self.event
+        text = event_filter.written_text(data)
+        stripped = text.strip(" \t\n\v\f\r")
+        if tracing.features.filter_programs and stripped.startswith("bpf") and len(stripped) >= 5:
+            attach_program(tracing, event, stripped, self)
+            return len(data)
+        event_filter.apply_event_filter(tracing, event, text)
+        drop_program(event)
+        return len(data)
+
+    def release(self) -> None:
+        """Any close of the file detaches, as that patch set had it."""
+        if self.event.filter_program is not None:
+            self.event.set_enabled(False)
+            drop_program(self.event)
+            self.event.filter, self.event.filter_text = None, None
+
+
+class FreeBuffer(OpenFile):
+    """free_buffer: closing it gives the buffer's memory back, and may stop recording."""
+
+    def __init__(self, file: File, flags: int, array: TraceArray) -> None:
+        super().__init__(file, flags)
+        self.array = array
+
+    def release(self) -> None:
+        if self.array.options["disable_on_free"]:
+            self.array.buffer.recording = False
+        self.array.expanded = True
+        self.array.buffer.resize(0)
+
+
+def attach_program(tracing: Tracing, event: TraceEvent, text: str, token: OpenFile) -> None:
+    """`bpf-123`: the fourth character is any separator, the rest a descriptor of the writer.  EINVAL, ERANGE, EBADF."""
+    kstrto(text[4:], 0, 31, False)
+    if tracing.filter_hook is None:
+        raise KernelError(EINVAL, "no programs on this machine")
+    program = tracing.filter_hook(event, text, token)
+    old, event.filter_program = event.filter_program, program
+    if old is not None:
+        old.release()
+    event.filter, event.filter_text = None, text
+    event.set_enabled(True)
+
+
+def drop_program(event: TraceEvent) -> None:
+    program, event.filter_program = event.filter_program, None
+    if program is not None:
+        program.release()
+
+
+class TraceFs:
+    """Builds the tree of a machine.  `root` is tracefs; `kprobes` goes to debugfs/kprobes."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        self.tracing = tracing
+        self.array = tracing.trace_array
+        self._systems: dict[str, Directory] = {}
+        modern = tracing.features.tracefs_created_mode_0640
+        self.rw, self.ro, self.wo = (0o640, 0o440, 0o220) if modern else (0o644, 0o444, 0o222)
+        self.dir_mode = 0o750 if modern else 0o700
+        self.root = FixedDirectory("tracing", 0o700, self._top())
+        self.kprobes = FixedDirectory("kprobes", 0o755, self._kprobes())
+
+    # Top directory
+
+    def _top(self) -> list[Node]:
+        tracing, array = self.tracing, self.array
+        rw, ro = self.rw, self.ro
+        probes = tracing.probe_events
+        nodes: list[Node] = [
+            File("README", ro, lambda: README),
+            File("available_events", ro, self.available_events),
+            File("available_filter_functions", ro, self.filter_functions),
+            File("available_tracers", ro, lambda: " ".join(TRACERS) + "\n"),
+            File("buffer_size_kb", rw, lambda: self.buffer_size(None), lambda data: self.set_buffer_size(data, None)),
+            File("buffer_total_size_kb", ro, self.total_size),
+            File("current_tracer", rw, lambda: f"{array.tracer}\n", self.set_tracer),
+            File("enabled_functions", ro, tracing.function.enabled_text),
+            Directory("events", self.dir_mode, self._events, self.stamp),
+            File("free_buffer", self.wo, None, lambda data: None,
+                 opener=lambda file, flags: FreeBuffer(file, flags, array)),
+            File("kprobe_events", rw, lambda: probes.text("kprobe"), lambda data: probes.write(data, "kprobe"),
+                 lambda: probes.release_all("kprobe")),
+            File("kprobe_profile", ro, lambda: probes.profile("kprobe")),
+            FixedDirectory("options", self.dir_mode, [self._option(name) for name in array.options]),
+            FixedDirectory("per_cpu", self.dir_mode, [self._cpu(cpu) for cpu in range(array.host.nr_cpus)]),
+            File("printk_formats", ro, lambda: ""),
+            File("saved_cmdlines", ro, self.saved_cmdlines),
+            File("saved_cmdlines_size", rw, lambda: f"{array.cmdlines_size}\n", self.set_cmdlines_size),
+            File("set_event", rw, self.set_event_text, self.set_event, self.clear_events),
+            *self._function_files(),
+            self._trace(None),
+            File("trace_clock", rw, array.clock_text, lambda data: array.set_clock(word(data))),
+            File("trace_marker", self.wo, None, self.marker),
+            File("trace_options", rw, array.options_text, lambda data: array.set_option(word(data))),
+            self._pipe(None),
+            File("tracing_cpumask", rw, lambda: f"{array.cpumask:x}\n", self.set_cpumask),
+            File("tracing_on", rw, lambda: f"{array.buffer.recording:d}\n", self.set_recording),
+            File("tracing_thresh", rw, lambda: f"{array.threshold_us}\n", self.set_threshold),
+            File("uprobe_events", rw, lambda: probes.text("uprobe"), lambda data: probes.write(data, "uprobe"),
+                 lambda: probes.release_all("uprobe")),
+            File("uprobe_profile", ro, lambda: probes.profile("uprobe")),
+        ]  # fmt: skip
+        if tracing.features.dynamic_events:
+            nodes.append(
+                File("dynamic_events", rw, lambda: probes.text(None), lambda data: probes.write(data, None),
+                     lambda: probes.release_all(None))
+            )  # fmt: skip
+        if tracing.features.error_log:
+            nodes.append(File("error_log", rw, tracing.error_log_text, lambda data: None, tracing.error_log.clear))
+            nodes.append(File("trace_marker_raw", self.wo, None, self.marker_raw))
+            nodes.append(File("timestamp_mode", ro, lambda: "[delta] absolute\n"))
+        return sorted(nodes, key=lambda node: node.name)
+
+    def _function_files(self) -> list[Node]:
+        function, event_pids = self.tracing.function, self.tracing.event_pids
+
+        def names_file(name: str, names: set[str], nothing: str) -> File:
+            return File(name, self.rw, lambda: function.text(names, nothing), lambda data: function.write(names, data),
+                        lambda: function.clear(names))  # fmt: skip
+
+        def pids_file(name: str, pids: set[int], nothing: str) -> File:
+            return File(name, self.rw, lambda: pids_text(pids, nothing), lambda data: parse_pids(pids, data),
+                        pids.clear)  # fmt: skip
+
+        return [
+            names_file("set_ftrace_filter", function.chosen, ALL_ENABLED),
+            names_file("set_ftrace_notrace", function.forbidden, NONE_DISABLED),
+            pids_file("set_ftrace_pid", function.pids, NO_PID),
+            pids_file("set_event_pid", event_pids, ""),
+        ]
+
+    def available_events(self) -> str:
+        return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first())
+
+    def newest_first(self) -> list[TraceEvent]:
+        """The kernel puts each new event at the head of its list."""
+        return list(self.tracing.events)[::-1]
+
+    def filter_functions(self) -> str:
+        """The functions of the kernel's text, in order of address, but for those in which no probe may be."""
+        return "".join(f"{name}\n" for name in self.tracing.function.functions())
+
+    def buffer_size(self, cpu: int | None) -> str:
+        sizes = self.array.buffer.size_kb
+        later = "" if self.array.expanded else f" (expanded: {self.array.full_size_kb})"
+        if cpu is not None:
+            return f"{sizes[cpu]}{later}\n"
+        return f"{sizes[0]}{later}\n" if len(set(sizes)) == 1 else "X\n"
+
+    def total_size(self) -> str:
+        sizes = self.array.buffer.size_kb
+        later = "" if self.array.expanded else f" (expanded: {self.array.full_size_kb * len(sizes)})"
+        return f"{sum(sizes)}{later}\n"
+
+    def set_buffer_size(self, data: bytes, cpu: int | None) -> None:
+        size = number(data)
+        if not size:
+            raise KernelError(EINVAL, "a buffer has a size")
+        if size > 1 << 22:
+            raise KernelError(ENOMEM, "that much memory is not there")
+        self.array.expanded = True
+        self.array.buffer.resize(size, cpu)
+
+    def set_tracer(self, data: bytes) -> None:
+        if len(data) > 100:
+            data = data[:100]
+        self.array.set_tracer(word(data))
+
+    def set_cpumask(self, data: bytes) -> None:
+        """A hexadecimal mask, groups of eight digits separated by commas."""
+        text = word(data).replace(",", "")
+        try:
+            self.array.cpumask = int(text, 16) & ((1 << self.array.host.nr_cpus) - 1)
+        except ValueError:
+            raise KernelError(EINVAL, f"not a mask: {text!r}") from None
+
+    def set_threshold(self, data: bytes) -> None:
+        self.array.threshold_us = number(data)
+
+    def saved_cmdlines(self) -> str:
+        return "".join(f"{pid} {comm}\n" for pid, comm in sorted(self.array.cmdlines.items()))
+
+    def set_cmdlines_size(self, data: bytes) -> None:
+        size = number(data)
+        if not size:
+            raise KernelError(EINVAL)
+        self.array.cmdlines_size = max(size, self.array.cmdlines_floor)
+
+    def set_recording(self, data: bytes) -> None:
+        self.array.buffer.recording = bool(number(data))
+
+    def marker(self, data: bytes) -> None:
+        """trace_marker: a print entry; EINVAL when the markers option is off."""
+        if not self.array.options["markers"]:
+            raise KernelError(EINVAL, "markers are off")
+        text = data[:MARKER_LIMIT].decode("latin-1")
+        if data and not self.array.print_entry(IP_MARKER, text if text.endswith("\n") else text + "\n", TRACE_PRINT):
+            raise KernelError(EBADF, "the buffer is not recording")
+
+    def marker_raw(self, data: bytes) -> None:
+        if not self.array.options["markers"] or len(data) < 4:
+            raise KernelError(EINVAL, "an id and data")
+        if not self.array.write(self.tracing.header_of(TRACE_RAW_DATA) + data):
+            raise KernelError(EBADF, "the buffer is not recording")
+
+    # trace, trace_pipe, per CPU
+
+    def _trace(self, cpu: int | None) -> File:
+        array = self.array
+        return File("trace", self.rw, lambda: "".join(array.render(cpu)), lambda data: None,
+                    lambda: array.reset(cpu))  # fmt: skip
+
+    def _pipe(self, cpu: int | None) -> File:
+        return File("trace_pipe", self.ro, opener=lambda file, flags: PipeFile(file, flags, self.array.open_pipe(cpu)))
+
+    def _cpu(self, cpu: int) -> Directory:
+        buffer, host, version = self.array.buffer, self.array.host, self.tracing.host.version
+        return FixedDirectory(f"cpu{cpu}", self.dir_mode, [
+            File("buffer_size_kb", self.rw, lambda: self.buffer_size(cpu), lambda data: self.set_buffer_size(data, cpu)),
+            File("stats", self.ro, lambda: buffer.stats(cpu, host.now_ns(), version)),
+            self._trace(cpu),
+            self._pipe(cpu),
+        ])  # fmt: skip
+
+    def _option(self, name: str) -> File:
+        array = self.array
+
+        def store(data: bytes) -> None:
+            value = number(data)
+            if value > 1:
+                raise KernelError(EINVAL, "0 or 1")
+            array.set_option(name if value else f"no{name}")
+
+        return File(name, self.rw, lambda: f"{array.options[name]:d}\n", store)
+
+    # events/
+
+    def _events(self) -> list[Node]:
+        tracing = self.tracing
+        nodes: list[Node] = [
+            File("enable", self.rw, lambda: enable_text(tracing.events), lambda data: self.enable_all(None, data)),
+            File("header_event", self.ro, lambda: HEADER_EVENT),
+            File("header_page", self.ro, self.header_page),
+        ]
+        nodes.append(Directory("ftrace", self.dir_mode, self._ftrace))
+        systems = tracing.events.systems()
+        self._systems = {system: self._systems.get(system) or self._system(system) for system in systems}
+        nodes += self._systems.values()
+        return nodes
+
+    def stamp(self) -> int:
+        """Changes when an event comes or goes."""
+        return self.tracing.events.generation
+
+    def _ftrace(self) -> list[Node]:
+        return [self._ftrace_entry(row) for row in FTRACE_ENTRIES]
+
+    def _ftrace_entry(self, row: tuple[str, int, tuple[str, ...], str]) -> Node:
+        text = ftrace_format(self.tracing, *row)
+        files = [File("format", self.ro, lambda: text), File("id", self.ro, lambda: f"{row[1]}\n")]
+        return FixedDirectory(row[0], self.dir_mode, files)
+
+    def _system(self, system: str) -> Directory:
+        return Directory(system, self.dir_mode, lambda: self._system_entries(system), self.stamp)
+
+    def _system_entries(self, system: str) -> list[Node]:
+        tracing = self.tracing
+        events = tracing.events.systems().get(system, {})
+        nodes: list[Node] = [
+            File("enable", self.rw, lambda: enable_text(self.of_system(system)),
+                 lambda data: self.enable_all(system, data)),
+            File("filter", self.rw, lambda: event_filter.DEFAULT_SYS_FILTER_MESSAGE + "\n",
+                 lambda data: self.system_filter(system, data)),
+        ]  # fmt: skip
+        nodes += [self._event(event) for event in events.values()]
+        return nodes
+
+    def of_system(self, system: str) -> list[TraceEvent]:
+        return [event for event in self.tracing.events if event.system == system]
+
+    def system_filter(self, system: str, data: bytes) -> None:
+        text = event_filter.written_text(data)
+        event_filter.apply_subsystem_filter(self.tracing, self.of_system(system), text)
+
+    def _event(self, event: TraceEvent) -> Directory:
+        """One directory object per event, as long as the event lives."""
+        if event.directory is None:
+            event.directory = Directory(event.name, self.dir_mode, lambda: self._event_entries(event))
+        return event.directory  # type: ignore[no-any-return]
+
+    def _event_entries(self, event: TraceEvent) -> list[Node]:
+        tracing = self.tracing
+
+        def check() -> None:
+            if tracing.events.get(event.system, event.name) is not event:
+                raise KernelError(ENODEV, "the event is gone")
+
+        def enable(data: bytes) -> None:
+            check()
+            value = number(data)
+            self.array.expand()
+            if value > 1:
+                raise KernelError(EINVAL, "0 or 1")
+            event.set_enabled(bool(value))
+
+        nodes: list[Node] = [
+            File("enable", self.rw, lambda: enable_state(event), enable),
+            File("filter", self.rw, lambda: filter_text(event),
+                 opener=lambda file, flags: FilterFile(file, flags, tracing, event)),
+            File("format", self.ro, lambda: event.format),
+            File("id", self.ro, lambda: f"{event.id}\n"),
+            File("trigger", self.rw, lambda: triggers.text(event),
+                 lambda data: self.trigger(event, data)),
+        ]  # fmt: skip
+        return nodes
+
+    def trigger(self, event: TraceEvent, data: bytes) -> None:
+        if data:
+            triggers.parse(self.tracing, event, event_filter.written_text(data))
+
+    def enable_all(self, system: str | None, data: bytes) -> None:
+        """0 or 1 to events/enable or events/GROUP/enable."""
+        value = number(data)
+        self.array.expand()
+        if value > 1:
+            raise KernelError(EINVAL, "0 or 1")
+        events = [event for event in self.tracing.events if system in (None, event.system)]
+        if not events:
+            raise KernelError(ENODEV, "no events")
+        for event in events:
+            event.set_enabled(bool(value))
+
+    def set_event_text(self) -> str:
+        return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first() if event.enabled)
+
+    def clear_events(self) -> None:
+        for event in self.tracing.events:
+            event.set_enabled(False)
+
+    def set_event(self, data: bytes) -> int:
+        """One word per write: `system:event`, `event`, `system:*`, with an optional `!`; EINVAL if none matches."""
+        match = re.match(r"\s*(\S*)\s?", data.decode("latin-1"))
+        item = match[1] if match is not None else ""
+        taken = match.end() if match is not None else len(data)
+        if not item:
+            return taken
+        self.array.expand()
+        on = not item.startswith("!")
+        name = item.removeprefix("!")
+        system, colon, event_name = name.partition(":")
+        chosen = []
+        for event in self.tracing.events:
+            if colon:
+                fits = glob_or_any(system, event.system) and glob_or_any(event_name, event.name)
+            else:
+                fits = glob_or_any(name, event.name) or glob_or_any(name, event.system)
+            if fits:
+                chosen.append(event)
+        if not chosen:
+            raise KernelError(EINVAL, f"no event {item}")
+        for event in chosen:
+            event.set_enabled(on)
+        return taken
+
+    def header_page(self) -> str:
+        word_size = self.tracing.word
+        data_size = PAGE_SIZE - 16
+        return (
+            "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
+            f"\tfield: local_t commit;\toffset:8;\tsize:{word_size};\tsigned:1;\n"
+            f"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
+            f"\tfield: char data;\toffset:16;\tsize:{data_size};\tsigned:{int(self.tracing.char_signed)};\n"
+        )
+
+    # debugfs kprobes/
+
+    def _kprobes(self) -> list[Node]:
+        kprobes = self.tracing.kprobes
+
+        def enable(data: bytes) -> None:
+            text = word(data)
+            if text[:1] not in ("0", "1", "n", "N", "y", "Y"):
+                raise KernelError(EINVAL, "y or n")
+            kprobes.set_all_armed(text[:1] in "1yY")
+
+        return [
+            File("blacklist", 0o400, lambda: "".join(kprobes.blacklist_lines())),
+            File("enabled", 0o600, lambda: f"{kprobes.all_armed:d}\n", enable),
+            File("list", 0o400, lambda: "".join(kprobes.list_lines())),
+        ]
+
+
+def glob_or_any(pattern: str, name: str) -> bool:
+    return pattern in ("", "*", name)
+
+
+def word(data: bytes) -> str:
+    return data.split(b"\0", 1)[0].decode("latin-1").strip()
+
+
+def filter_text(event: TraceEvent) -> str:
+    """What the filter file reads; a text that does not fit the kernel's page reads as nothing."""
+    text = f"{event.filter_text if event.filter_text is not None else 'none'}\n"
+    return text if len(text) < PAGE_SIZE else ""
+
+
+def enable_state(event: TraceEvent) -> str:
+    """0, 1, and a * while a trigger keeps it armed; trace_events.c:event_enable_read()."""
+    return ("1" if event.enabled else "0") + ("*" if event.soft_users else "") + "\n"
+
+
+def enable_text(events: Iterable[TraceEvent]) -> str:
+    """0, 1, or X for a mixture."""
+    states = {event.enabled for event in events}
+    return "X\n" if len(states) == 2 else ("1\n" if states == {True} else "0\n")
+
+
+HEADER_EVENT = """# compressed entry header
+\ttype_len    :    5 bits
+\ttime_delta  :   27 bits
+\tarray       :   32 bits
+
+\tpadding     : type == 29
+\ttime_extend : type == 30
+\ttime_stamp : type == 31
+\tdata max type_len  == 28
+"""
+
+# events/ftrace: entries that are no events but have a format.  trace_entries.h.
+_IP, _STACK_PRINT = "unsigned long ip", '"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n" "\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n" '
+_STACK_PRINT += '"\\t=> %ps\\n\\t=> %ps\\n", ' + ", ".join(f"(void *)REC->caller[{index}]" for index in range(8))
+FTRACE_ENTRIES: tuple[tuple[str, int, tuple[str, ...], str], ...] = (
+    # name, id, fields (an array without length ends the entry), print fmt
+    ("function", 1, (_IP, "unsigned long parent_ip"), '" %ps <-- %ps", (void *)REC->ip, (void *)REC->parent_ip'),
+    ("kernel_stack", 4, ("int size", "unsigned long caller[8]"), _STACK_PRINT),
+    ("print", 5, (_IP, "char buf[]"), '"%ps: %s", (void *)REC->ip, REC->buf'),
+    ("bprint", 6, (_IP, "const char * fmt", "u32 buf[]"), '"%ps: %s", (void *)REC->ip, REC->fmt'),
+    ("user_stack", 12, ("unsigned int tgid", "unsigned long caller[8]"), _STACK_PRINT),
+    ("bputs", 14, (_IP, "const char * str"), '"%ps: %s", (void *)REC->ip, REC->str'),
+    ("raw_data", 18, ("unsigned int id", "char buf[]"), '"id:%04x %08x", REC->id, (int)REC->buf[0]'),
+)
+
+
+def ftrace_format(tracing: Tracing, name: str, number_: int, declarations: tuple[str, ...], print_fmt: str) -> str:
+    """The `format` file of such an entry."""
+    layout = FieldLayout(tracing.host.arch.model, tracing.char_signed)
+    fields = []
+    for declaration in declarations:
+        if declaration.endswith("[]"):
+            element = layout.add(declaration[:-2])
+            fields.append(replace(element, type=f"{element.type}[]", size=0))
+        else:
+            fields.append(layout.add(declaration))
+    return format_text(name, number_, fields, print_fmt)

@@ -1,0 +1,1 @@
+"""perf events: perf_event_open(2), its samples and buffers.  kernel/events/."""

@@ -1,0 +1,124 @@
+"""The perf ring buffer that user space maps.  kernel/events/ring_buffer.c, struct perf_event_mmap_page.
+
+One control page and 2^n data pages, real pages of simulated kernel memory: the floor above maps them into the task.
+Head and tail are free running byte counts; records wrap byte-wise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tracing.face import KernelMem
+
+PAGE_SIZE = 4096
+EPOLLIN, EPOLLHUP = 0x001, 0x010
+
+# struct perf_event_mmap_page, offsets
+OFF_VERSION, OFF_LOCK, OFF_INDEX, OFF_OFFSET = 0, 8, 12, 16
+OFF_TIME_ENABLED, OFF_TIME_RUNNING, OFF_CAPABILITIES = 24, 32, 40
+OFF_PMC_WIDTH, OFF_TIME_SHIFT, OFF_TIME_MULT, OFF_TIME_OFFSET, OFF_TIME_ZERO, OFF_SIZE = 48, 50, 52, 56, 64, 72
+OFF_DATA_HEAD, OFF_DATA_TAIL, OFF_DATA_OFFSET, OFF_DATA_SIZE = 1024, 1032, 1040, 1048
+HEADER_SIZE = 76  # offset of the reserved area before 5.12 added time_cycles and time_mask
+HEADER_SIZE_5_12 = 96
+
+RECORD_LOST = 2
+
+
+class PerfBuffer:
+    """struct perf_buffer (ring_buffer in older kernels)."""
+
+    def __init__(self, mem: KernelMem, nr_pages: int, watermark: int, overwrite: bool, header_size: int) -> None:
+        self.mem = mem
+        self.nr_pages = nr_pages
+        self.size = nr_pages * PAGE_SIZE
+        self.base = mem.alloc((1 + nr_pages) * PAGE_SIZE, PAGE_SIZE)  # contiguous: control page, then data
+        self.data = self.base + PAGE_SIZE
+        self.overwrite = overwrite
+        self.paused = not nr_pages
+        self.backward = False
+        self.head = 0
+        self.lost = 0  # records since the last that fitted
+        self.wakeup_mark = 0
+        self.watermark = min(self.size, watermark) if watermark else 0
+        self.watermark = self.watermark or self.size // 2
+        self.events = 0
+        self.poll = 0
+        self.mapped = 1
+        self.on_wakeup: list[Callable[[], None]] = []
+        mem.write_uint(self.base + OFF_CAPABILITIES, 8, 1 << 1 if mem.byteorder == "little" else 1 << 62)
+        mem.write_uint(self.base + OFF_SIZE, 4, header_size)
+        mem.write_uint(self.base + OFF_DATA_OFFSET, 8, PAGE_SIZE)
+        mem.write_uint(self.base + OFF_DATA_SIZE, 8, self.size)
+
+    def pages(self) -> list[int]:
+        """Kernel addresses of the pages to map, in order."""
+        return [self.base + index * PAGE_SIZE for index in range(1 + self.nr_pages)]
+
+    @property
+    def tail(self) -> int:
+        return self.mem.read_uint(self.base + OFF_DATA_TAIL, 8)
+
+    def room(self) -> int:
+        """CIRC_SPACE()."""
+        if self.backward:
+            return (self.head - self.tail - 1) & (self.size - 1)
+        return (self.tail - self.head - 1) & (self.size - 1)
+
+    def write(self, record: bytes, lost_record: Callable[[int], bytes]) -> bool:
+        """perf_output_begin() to _end(): the record, preceded by PERF_RECORD_LOST if records were lost before."""
+        if self.paused:
+            self.lost += bool(self.nr_pages)
+            return False
+        prefix = lost_record(self.lost) if self.lost else b""
+        need = len(record) + len(prefix)
+        if need > self.size or (not self.overwrite and need > self.room()):
+            self.lost += 1
+            return False
+        self.lost = 0
+        if self.backward:
+            self.head = (self.head - need) & 0xFFFFFFFFFFFFFFFF
+            self._copy(self.head, prefix + record)
+        else:
+            self._copy(self.head, prefix + record)
+            self.head += need
+        mark = self.wakeup_mark
+        if self.head - self.wakeup_mark > self.watermark and not self.backward:
+            self.wakeup_mark += self.watermark
+        self.mem.write_uint(self.base + OFF_DATA_HEAD, 8, self.head)
+        if self.wakeup_mark != mark:
+            self.wakeup()
+        return True
+
+    def _copy(self, position: int, data: bytes) -> None:
+        start = position & (self.size - 1)
+        first = min(len(data), self.size - start)
+        self.mem.write(self.data + start, data[:first])
+        if first < len(data):
+            self.mem.write(self.data, data[first:])
+
+    def count_event(self, wakeup_events: int) -> None:
+        """A sample was written and wakeups go by number of samples."""
+        self.events += 1
+        if self.events >= wakeup_events:
+            self.events -= wakeup_events
+            self.wakeup()
+
+    def wakeup(self) -> None:
+        """perf_output_wakeup()."""
+        self.poll = EPOLLIN
+        for callback in tuple(self.on_wakeup):
+            callback()
+
+    def set_header(self, count: int, enabled: int, running: int) -> None:
+        """perf_event_update_userpage()."""
+        mem, base = self.mem, self.base
+        sequence = mem.read_uint(base + OFF_LOCK, 4)
+        mem.write_uint(base + OFF_OFFSET, 8, count & 0xFFFFFFFFFFFFFFFF)
+        mem.write_uint(base + OFF_TIME_ENABLED, 8, enabled)
+        mem.write_uint(base + OFF_TIME_RUNNING, 8, running)
+        mem.write_uint(base + OFF_LOCK, 4, (sequence + 2) & 0xFFFFFFFF)
+
+    def free(self) -> None:
+        self.mem.free(self.base)

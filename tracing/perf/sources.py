@@ -1,0 +1,142 @@
+"""What perf learns from tracepoints: software counters, and where tasks go.
+
+The kernel calls perf directly at context switches, forks, execs and page faults; here perf listens to the tracepoints of
+those places while somebody counts or follows a task, so nobody else has to know.  A tracepoint that this kernel never
+fires leaves its counter at zero.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
+
+from tracing.perf import attr as pa
+
+if TYPE_CHECKING:
+    from tracing.perf.core import PerfCore
+
+# software event -> tracepoints that count one each
+COUNTED: dict[int, tuple[str, ...]] = {
+    pa.SW_CONTEXT_SWITCHES: ("sched_switch",),
+    pa.SW_CPU_MIGRATIONS: ("sched_migrate_task",),
+    pa.SW_PAGE_FAULTS: ("page_fault_user", "page_fault_kernel"),
+    pa.SW_PAGE_FAULTS_MIN: ("page_fault_user", "page_fault_kernel"),
+}
+Callback = Callable[..., None]
+COMM_LEN = 16
+
+
+class PerfSources:
+    """Registers and removes perf's own tracepoint callbacks."""
+
+    def __init__(self, core: PerfCore) -> None:
+        self.core = core
+        self.counters: dict[int, Callback] = {}
+        self.followers = 0
+        self.following: dict[str, Callback] = {
+            "sched_switch": self._switch,
+            "sched_process_fork": self._fork,
+            "sched_process_exec": self._exec,
+        }
+        self.describing: dict[str, Callback] = {
+            "task_rename": self._renamed,
+            "sched_process_fork": self._forked,
+            "sched_process_exit": self._exited,
+        }
+        self.described = False
+
+    def count(self, number: int, on: bool) -> None:
+        """A software event got its first user, or lost its last."""
+        if on == (number in self.counters):
+            return
+        if on:
+            self.counters[number] = self._counter(number)
+        callback = self.counters[number]
+        for name in COUNTED.get(number, ()):
+            self._listen(name, callback, on)
+        if not on:
+            del self.counters[number]
+
+    def follow(self, delta: int) -> None:
+        """An event of a task came (+1) or went (-1)."""
+        before, self.followers = self.followers, self.followers + delta
+        if bool(before) != bool(self.followers):
+            for name, callback in self.following.items():
+                self._listen(name, callback, self.followers > 0)
+        if not self.followers:
+            self.core.knows_switches = False
+
+    def describe(self, on: bool) -> None:
+        """Somebody wants records of names, forks and mappings, or nobody any more."""
+        if on == self.described:
+            return
+        self.described = on
+        for name, callback in self.describing.items():
+            self._listen(name, callback, on)
+        self.core.tracing.uprobes.mmap_listener = self._mapped if on else None
+
+    def _listen(self, name: str, callback: Callback, on: bool) -> None:
+        tracepoint = self.core.tracing.tracepoints.get(name)
+        if tracepoint is not None:
+            (tracepoint.add if on else tracepoint.remove)(callback)
+
+    def _counter(self, number: int) -> Callback:
+        core = self.core
+
+        def count(*args: int) -> None:
+            core.sw_event(number, 1, core.tracing.caller_regs())
+
+        return count
+
+    def _argument(self, tracepoint: str, name: str, args: tuple[int, ...]) -> int:
+        names = [known for _, known in self.core.tracing.tracepoints[tracepoint].params]
+        return args[names.index(name)]
+
+    def _token(self, task_struct: int) -> Hashable | None:
+        pid = int(self.core.tracing.reader.member("struct task_struct", "pid", task_struct))
+        return self.core.host.find_task(pid) if pid else None
+
+    def _switch(self, *args: int) -> None:
+        following = self._token(self._argument("sched_switch", "next", args))
+        self.core.task_switch(self.core.host.current_task(), following)
+
+    def _fork(self, *args: int) -> None:
+        child = self._token(self._argument("sched_process_fork", "child", args))
+        if child is not None:
+            self.core.task_fork(self.core.host.current_task(), child)
+
+    def _exec(self, *args: int) -> None:
+        self.core.task_exec(self.core.host.current_task())
+
+    # Side-band records
+
+    def _number(self, path: str, task_struct: int) -> int:
+        return int(self.core.tracing.reader.member("struct task_struct", path, task_struct))
+
+    def _renamed(self, *args: int) -> None:
+        task = self._argument("task_rename", "task", args)
+        name = self.core.host.mem.read(self._argument("task_rename", "comm", args), COMM_LEN).split(b"\0", 1)[0]
+        self.core.comm_event(
+            self._number("tgid", task), self._number("pid", task), name[: COMM_LEN - 1].decode("latin-1")
+        )
+
+    def _forked(self, *args: int) -> None:
+        child, host = self._argument("sched_process_fork", "child", args), self.core.host
+        self.core.fork_event(
+            self._number("tgid", child), host.current_tgid(), self._number("pid", child), host.current_pid()
+        )
+
+    def _exited(self, *args: int) -> None:
+        task = args[0]
+        parent = int(self.core.tracing.reader.member("struct task_struct", "real_parent", task))
+        self.core.fork_event(
+            self._number("tgid", task), self._number("tgid", parent), self._number("pid", task),
+            self._number("pid", parent), exiting=True,
+        )  # fmt: skip
+
+    def _mapped(self, mm: Hashable, start: int) -> None:
+        spaces = self.core.tracing.uprobes.spaces
+        if spaces is not None and mm == spaces.current_mm():
+            found = spaces.mapping(mm, start)
+            if found is not None:
+                self.core.mmap_event(found)

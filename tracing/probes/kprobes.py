@@ -1,0 +1,353 @@
+"""kprobes and kretprobes.  kernel/kprobes.c, kernel/trace/rethook.c.
+
+A probed address is a *site*.  Whenever the set of enabled probes at a site changes, one closure is built that does all
+that a hit needs, and the host is told to run it at that address; nothing is looked up at the hit.
+
+A hit while another probe is being handled on the same CPU runs no handler and counts in `nmissed`, as on Linux.
+
+Return probes replace the return address at the function's first instruction by the trampoline's and keep the real one
+in an instance, per task, newest first.  When a CPU arrives at the trampoline, the instances of that frame run and the
+real address is given back.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Hashable, Iterator
+from typing import TYPE_CHECKING
+
+from arch.errors import EILSEQ, EINVAL, ENOENT, KernelError
+from tracing.face import ProbeHandler
+
+if TYPE_CHECKING:
+    from tracing.system import Tracing
+
+KRETPROBE_MAXACTIVE_MAX = 4096
+
+
+class Kprobe:
+    """struct kprobe.  Give `symbol` (and `offset`) or `addr`; `pre_handler(regs)` runs at each hit."""
+
+    __slots__ = ("addr", "disabled", "given_addr", "kind", "nmissed", "offset", "pre_handler", "registered", "symbol")
+
+    def __init__(
+        self,
+        pre_handler: Callable[[int], object],
+        symbol: str | None = None,
+        offset: int = 0,
+        addr: int = 0,
+        disabled: bool = False,
+    ) -> None:
+        self.pre_handler = pre_handler
+        self.symbol = symbol
+        self.offset = offset
+        self.given_addr = addr
+        self.addr = 0
+        self.disabled = disabled
+        self.nmissed = 0
+        self.registered = False
+        self.kind = "k"
+
+
+class KretprobeInstance:
+    """struct kretprobe_instance: one call under way."""
+
+    __slots__ = ("data", "ret_addr", "rp")
+
+    def __init__(self, rp: Kretprobe, ret_addr: int) -> None:
+        self.rp = rp
+        self.ret_addr = ret_addr
+        self.data: object = None
+
+
+class Kretprobe:
+    """struct kretprobe.  `handler(instance, regs)` runs when the function returns.
+
+    `entry_handler(instance, regs)`, if given, runs at entry; a true answer means this call is not of interest.
+    """
+
+    def __init__(
+        self,
+        handler: Callable[[KretprobeInstance, int], object],
+        symbol: str | None = None,
+        addr: int = 0,
+        maxactive: int = 0,
+        entry_handler: Callable[[KretprobeInstance, int], object] | None = None,
+        disabled: bool = False,
+    ) -> None:
+        self.handler = handler
+        self.entry_handler = entry_handler
+        self.maxactive = maxactive
+        self.nmissed = 0  # calls not caught because all instances were in use
+        self.free = 0
+        self.kp = Kprobe(lambda regs: None, symbol, 0, addr, disabled)
+        self.kp.kind = "r"
+
+
+class Kprobes:
+    """All kernel probes of a machine."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        self.tracing = tracing
+        self.host = tracing.host
+        self.layout = self.host.arch.pt_regs_for(self.host.version)
+        self.ip_field = self.host.arch.instruction_pointer
+        self.sites: dict[int, list[Kprobe]] = {}
+        self.armed: dict[int, ProbeHandler] = {}
+        self.running: list[Kprobe | None] = [None] * self.host.nr_cpus
+        self.instances: dict[Hashable, list[KretprobeInstance]] = {}
+        self.all_armed = True  # debugfs kprobes/enabled
+        self.ip_in_return_handlers = tracing.features.rethook or tracing.features.dynamic_events
+        self._return_handler_set = False
+        self._starts: list[int] = []
+        self._blacklist: list[tuple[int, int, str]] | None = None
+
+    # Registration
+
+    def resolve(self, kp: Kprobe) -> int:
+        """_kprobe_addr(): a symbol or an address, not both, not neither."""
+        if bool(kp.symbol) == bool(kp.given_addr):
+            raise KernelError(EINVAL, "give a symbol or an address")
+        if kp.symbol:
+            addr = self.host.symbols.address(kp.symbol)
+            if addr is None:
+                raise KernelError(ENOENT, f"no symbol {kp.symbol}")
+            return addr + kp.offset
+        if self.tracing.features.rethook and self.host.symbols.lookup(kp.given_addr) is None:
+            raise KernelError(ENOENT, f"no symbol covers {kp.given_addr:#x}")
+        return kp.given_addr + kp.offset
+
+    def blacklist(self) -> list[tuple[int, int, str]]:
+        """(start, end, name), ascending."""
+        if self._blacklist is None:
+            self._blacklist = sorted(self.host.probe_blacklist())
+            self._starts = [row[0] for row in self._blacklist]
+        return self._blacklist
+
+    def blacklisted(self, addr: int) -> str | None:
+        """Name of the blacklisted function that covers `addr`."""
+        rows = self.blacklist()
+        index = bisect_right(self._starts, addr) - 1
+        return rows[index][2] if index >= 0 and addr < rows[index][1] else None
+
+    def check_address(self, addr: int) -> None:
+        """check_kprobe_address_safe() and arch_prepare_kprobe()."""
+        if not self.host.is_kernel_text(addr):
+            raise KernelError(EINVAL, f"{addr:#x} is not kernel text")
+        name = self.blacklisted(addr)
+        if name is not None:
+            raise KernelError(EINVAL, f"{name} is on the kprobe blacklist")
+        found = self.host.symbols.lookup(addr)
+        if found is not None and found[1]:
+            boundaries = self.host.boundaries(found[0])
+            if addr not in boundaries:
+                raise KernelError(EILSEQ, f"{addr:#x} is inside an instruction")
+
+    def register(self, kp: Kprobe) -> None:
+        """register_kprobe().  EINVAL, ENOENT, EILSEQ."""
+        if kp.registered:
+            raise KernelError(EINVAL, "already registered")
+        addr = self.resolve(kp)
+        self.check_address(addr)
+        kp.addr = addr
+        kp.nmissed = 0
+        kp.registered = True
+        self.sites.setdefault(addr, []).append(kp)
+        if not kp.disabled:
+            self._rearm(addr)
+
+    def unregister(self, kp: Kprobe) -> None:
+        if not kp.registered:
+            return
+        probes = self.sites[kp.addr]
+        probes.remove(kp)
+        kp.registered = False
+        self._rearm(kp.addr)
+        if not probes:
+            del self.sites[kp.addr]
+
+    def enable(self, kp: Kprobe) -> None:
+        """enable_kprobe()."""
+        if not kp.registered:
+            raise KernelError(EINVAL, "not registered")
+        if kp.disabled:
+            kp.disabled = False
+            self._rearm(kp.addr)
+
+    def disable(self, kp: Kprobe) -> None:
+        """disable_kprobe()."""
+        if not kp.registered:
+            raise KernelError(EINVAL, "not registered")
+        if not kp.disabled:
+            kp.disabled = True
+            self._rearm(kp.addr)
+
+    def register_kretprobe(self, rp: Kretprobe) -> None:
+        """register_kretprobe(): the address must be a function's entry."""
+        addr = self.resolve(rp.kp)
+        found = self.host.symbols.lookup(addr)
+        if found is None or found[1]:
+            raise KernelError(EINVAL, "a return probe needs a function's entry")
+        if rp.maxactive <= 0:
+            rp.maxactive = max(10, 2 * self.host.nr_cpus)  # CONFIG_PREEMPTION
+        if not self._return_handler_set:
+            self.host.set_return_handler(self.return_handler)
+            self._return_handler_set = True
+        rp.free = rp.maxactive
+        rp.nmissed = 0
+        rp.kp.pre_handler = self._entry_closure(rp)
+        self.register(rp.kp)
+
+    def unregister_kretprobe(self, rp: Kretprobe) -> None:
+        """Calls under way still return properly: their instances stay, without a handler to run."""
+        self.unregister(rp.kp)
+
+    # Hits
+
+    def _rearm(self, addr: int) -> None:
+        """Build the closure for the enabled probes of a site and (dis)arm it."""
+        old = self.armed.pop(addr, None)
+        if old is not None:
+            self.host.disarm(addr, old)
+        probes = [kp for kp in self.sites.get(addr, ()) if not kp.disabled]
+        if probes and self.all_armed:
+            handler = self._single(probes[0]) if len(probes) == 1 else self._aggregate(probes)
+            self.armed[addr] = handler
+            self.host.arm(addr, handler)
+
+    def _single(self, kp: Kprobe) -> ProbeHandler:
+        running, cpu_id, pre_handler = self.running, self.host.cpu_id, kp.pre_handler
+
+        def hit(regs: int) -> object:
+            cpu = cpu_id()
+            if running[cpu] is not None:
+                kp.nmissed += 1
+                return None
+            running[cpu] = kp
+            try:
+                return pre_handler(regs)
+            finally:
+                running[cpu] = None
+
+        return hit
+
+    def _aggregate(self, probes: list[Kprobe]) -> ProbeHandler:
+        running, cpu_id = self.running, self.host.cpu_id
+
+        def hit(regs: int) -> object:
+            cpu = cpu_id()
+            if running[cpu] is not None:
+                for kp in probes:
+                    kp.nmissed += 1
+                return None
+            changed: object = None
+            try:
+                for kp in probes:
+                    running[cpu] = kp
+                    changed = kp.pre_handler(regs) or changed
+            finally:
+                running[cpu] = None
+            return changed
+
+        return hit
+
+    # Return probes
+
+    def _entry_closure(self, rp: Kretprobe) -> Callable[[int], object]:
+        """pre_handler_kretprobe() with everything bound."""
+        arch, mem, layout = self.host.arch, self.host.mem, self.layout
+        trampoline, current_task, instances = self.host.return_trampoline, self.host.current_task, self.instances
+        entry_handler = rp.entry_handler
+
+        def entry(regs: int) -> object:
+            if not rp.free:
+                rp.nmissed += 1
+                return None
+            instance = KretprobeInstance(rp, arch.return_address(mem, regs, layout))
+            if entry_handler is not None and entry_handler(instance, regs):
+                return None
+            rp.free -= 1
+            arch.set_return_address(mem, regs, trampoline, layout)
+            instances.setdefault(current_task(), []).append(instance)
+            return True
+
+        return entry
+
+    def return_handler(self, regs: int) -> int:
+        """A function returned through the trampoline; give the real return address.
+
+        6.1 shows handlers the real address in pt_regs, 4.1 the trampoline's.
+        """
+        task = self.host.current_task()
+        stack = self.instances.get(task)
+        if not stack:
+            raise RuntimeError("the return trampoline was reached without an instance")
+        trampoline = self.host.return_trampoline
+        frame: list[KretprobeInstance] = []
+        while stack:
+            instance = stack.pop()
+            frame.append(instance)
+            if instance.ret_addr != trampoline:
+                break
+        real = frame[-1].ret_addr
+        if not stack:
+            del self.instances[task]
+        if self.ip_in_return_handlers:
+            self.layout.set(self.host.mem, regs, self.ip_field, real)
+        cpu = self.host.cpu_id()
+        before = self.running[cpu]
+        try:
+            for instance in frame:
+                rp = instance.rp
+                instance.ret_addr = real
+                self.running[cpu] = rp.kp
+                if rp.kp.registered:  # even if disabled since: the call was caught
+                    rp.handler(instance, regs)
+                rp.free += 1
+        finally:
+            self.running[cpu] = before
+        return real
+
+    def real_return_address(self, task: Hashable, depth: int = 0) -> int | None:
+        """For stack walks: what the trampoline's address in a frame stands for, `depth` frames with it from the top."""
+        stack = self.instances.get(task, [])
+        reals = [instance.ret_addr for instance in reversed(stack) if instance.ret_addr != self.host.return_trampoline]
+        return reals[depth] if depth < len(reals) else None
+
+    def task_exit(self, task: Hashable) -> None:
+        """kprobe_flush_task(): a task is gone with calls still under way."""
+        for instance in self.instances.pop(task, ()):
+            instance.rp.free += 1
+
+    # debugfs kprobes/
+
+    def set_all_armed(self, on: bool) -> None:
+        """kprobes/enabled."""
+        if on != self.all_armed:
+            self.all_armed = on
+            for addr in list(self.sites):
+                self._rearm(addr)
+
+    def on_ftrace(self, kp: Kprobe) -> bool:
+        """The probe sits on the function's ftrace site."""
+        found = self.host.symbols.lookup(kp.addr)
+        on_entry = found is not None and not found[1]
+        return on_entry and getattr(self.host.arch, "kprobes_on_ftrace", self.host.arch.link_register is None)
+
+    def list_lines(self) -> Iterator[str]:
+        """debugfs kprobes/list; kprobes.c:report_probe()."""
+        for probes in self.sites.values():
+            for kp in probes:
+                if kp.kind == "f":  # the function tracer's
+                    continue
+                found = self.host.symbols.lookup(kp.addr)
+                name, offset = (found[0], found[1]) if found else (f"{kp.addr:#x}", 0)
+                line = f"{kp.addr:0{2 * self.tracing.word}x}  {kp.kind}  {name}+0x{offset:x}    "
+                line += "[DISABLED]" if kp.disabled else ""
+                line += "[FTRACE]" if self.on_ftrace(kp) else ""
+                yield line + "\n"
+
+    def blacklist_lines(self) -> Iterator[str]:
+        """debugfs kprobes/blacklist."""
+        for start, end, name in self.blacklist():
+            yield f"0x{start:0{2 * self.tracing.word}x}-0x{end:0{2 * self.tracing.word}x}\t{name}\n"

@@ -1,0 +1,173 @@
+"""Tracepoints, and the events made from them.  include/linux/tracepoint.h, kernel/tracepoint.c, trace/trace_events.h.
+
+A tracepoint is a list of callbacks; `active` is the static key.  The kernel writes
+
+    tp = tracing.tracepoints["sched_switch"]
+    if tp.active:
+        tp.fire(preempt, prev, next, prev_state)
+
+with the arguments of the newest kernel's prototype, as ints; an older kernel's own arguments are made from them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from tracing.events import FIRED_WITH, HELD, declarations
+from tracing.face import TRACE_FLAG_BH_OFF
+from tracing.record.assign import Assign, compile_assign, compile_record
+from tracing.record.declare import TraceEventDecl, expand
+from tracing.record.event import FTRACE, LazyEvent
+from tracing.record.fields import Field, FieldLayout
+
+if TYPE_CHECKING:
+    from tracing.system import Tracing
+
+Callback = Callable[..., None]
+
+
+class Tracepoint:
+    """One tracepoint: `fire` is bound to the cheapest thing that serves the present callbacks."""
+
+    __slots__ = ("_convert", "active", "callbacks", "decl", "fire", "fired_with", "followers", "name", "tracing")
+
+    def __init__(self, tracing: Tracing, decl: TraceEventDecl, fired_with: TraceEventDecl) -> None:
+        self.tracing = tracing
+        self.decl = decl
+        self.fired_with = fired_with
+        self.name = decl.name
+        self.callbacks: tuple[Callback, ...] = ()
+        self.active = False
+        self.followers: list[Any] = []  # hot places that keep their own `active` and `fire`
+        self._convert: Assign | None = None
+        self.fire: Callback = nothing
+
+    @property
+    def params(self) -> list[tuple[str, str]]:
+        """(C type, name) of the arguments callbacks get."""
+        return self.decl.params
+
+    def add(self, callback: Callback) -> None:
+        """tracepoint_probe_register(): callbacks run in the order of registration."""
+        self.callbacks = (*self.callbacks, callback)
+        self._bind()
+
+    def remove(self, callback: Callback) -> None:
+        self.callbacks = tuple(known for known in self.callbacks if known != callback)
+        self._bind()
+
+    def _bind(self) -> None:
+        callbacks = self.callbacks
+        self.active = bool(callbacks)
+        if not callbacks:
+            self.fire = nothing
+        elif self._same_arguments():
+            self.fire = callbacks[0] if len(callbacks) == 1 else fan_out(callbacks)
+        else:
+            self.fire = self._fire_converted
+        for follower in self.followers:
+            follower.active, follower.fire = self.active, self.fire
+
+    def _same_arguments(self) -> bool:
+        return self.decl.args is None and self.decl.params == self.fired_with.params
+
+    def _fire_converted(self, *args: int) -> None:
+        if self._convert is None:
+            sources = self.decl.args or ", ".join(name for _, name in self.decl.params)
+            self._convert = compile_assign(split_arguments(sources), self.fired_with.proto, self.tracing.host)
+        for callback in self.callbacks:
+            callback(*self._convert(*args))
+
+
+def split_arguments(text: str) -> list[str]:
+    """At the commas outside parentheses."""
+    out, depth, start = [], 0, 0
+    for index, char in enumerate(text):
+        depth += (char == "(") - (char == ")")
+        if char == "," and not depth:
+            out.append(text[start:index].strip())
+            start = index + 1
+    return [*out, text[start:].strip()]
+
+
+def nothing(*args: int) -> None:
+    """No listener."""
+
+
+def fan_out(callbacks: tuple[Callback, ...]) -> Callback:
+    def fire(*args: int) -> None:
+        for callback in callbacks:
+            callback(*args)
+
+    return fire
+
+
+class TracepointEvent(LazyEvent):
+    """The event of a TRACE_EVENT."""
+
+    def __init__(self, tracing: Tracing, tracepoint: Tracepoint) -> None:
+        decl = tracepoint.decl
+        super().__init__(tracing, decl.system, decl.name)
+        self.cap_any = decl.cap_any
+        self.decl = decl
+        self.tracepoint = tracepoint
+        self._make: Callable[..., bytes] | None = None
+        self._masks: list[int] | None = None  # of the arguments' sizes
+        flags, depth = HELD.get(decl.name, (0, 0))
+        self.held_flags = flags if tracing.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
+        self.held_depth = depth + (0 if tracing.features.preempt_count_corrected else 1)
+
+    def lay_out(self) -> tuple[list[Field], str]:
+        layout = FieldLayout(self.tracing.host.arch.model, self.tracing.char_signed)
+        for declaration, _ in self.decl.entry:
+            layout.add(declaration)
+        return layout.fields, expand(self.decl.print)
+
+    def reg(self, kind: str) -> None:
+        self.tracepoint.add(self.trace if kind == FTRACE else self.perf_trace)
+
+    def unreg(self, kind: str) -> None:
+        self.tracepoint.remove(self.trace if kind == FTRACE else self.perf_trace)
+
+    def record(self, args: tuple[int, ...]) -> bytes:
+        make = self._make
+        if make is None:
+            entry = [(field, source) for field, (_, source) in zip(self.fields, self.decl.entry)]
+            make = self._make = compile_record(entry, self.decl.proto, self.tracing.host, self.tracing.byteorder)
+        return make(self.header(self.held_depth, self.held_flags), *args)
+
+    def trace(self, *args: int) -> None:
+        """trace_event_raw_event_*(): into the ftrace buffer."""
+        if self.filter_program is not None and not self.filter_program.run_args(self.bpf_args(args)):
+            return
+        if self.enabled or self.triggers:
+            self.tracing.commit(self, self.record(args))
+
+    def perf_trace(self, *args: int) -> None:
+        """perf_trace_*(): to programs and perf events."""
+        if not self.bpf_programs and not self.tracing.perf_wants(self):
+            return
+        record = self.record(args)
+        if self.bpf_programs and not self.tracing.run_bpf_on_record(self, record):
+            return
+        if self.perf_events:
+            self.tracing.perf_deliver(self, record)
+
+    def bpf_args(self, args: tuple[int, ...]) -> tuple[int, ...]:
+        """struct bpf_context of the 3.20-rfc profile: six u64, each zero-extended from its own size."""
+        masks = self._masks
+        if masks is None:
+            sizes = [self.tracing.size_of_type(ctype) for ctype, _ in self.decl.params]
+            masks = self._masks = [(1 << 8 * size) - 1 for size in sizes]
+        values = [value & mask for value, mask in zip(args, masks)]
+        return tuple((values + [0] * 6)[:6])
+
+
+def install(tracing: Tracing) -> dict[str, Tracepoint]:
+    """Create the tracepoints of the kernel's version and register their events."""
+    out: dict[str, Tracepoint] = {}
+    for name, decl in declarations(tracing.host.version).items():
+        tracepoint = out[name] = Tracepoint(tracing, decl, FIRED_WITH[name])
+        tracing.events.add(TracepointEvent(tracing, tracepoint))
+    return out

@@ -1,0 +1,1 @@
+"""Event records as text: `print fmt` and the flag names in it."""

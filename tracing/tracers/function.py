@@ -1,0 +1,138 @@
+"""The function tracer: every call of the chosen functions in the trace.  kernel/trace/trace_functions.c, ftrace.c.
+
+`echo function > current_tracer` arms the first instruction of each function that set_ftrace_filter allows and
+set_ftrace_notrace does not forbid; a hit writes which function was entered and from where.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from arch.errors import EINVAL, KernelError
+from tracing.probes.kprobes import Kprobe
+from tracing.record.filter import glob_match
+
+if TYPE_CHECKING:
+    from tracing.system import Tracing
+
+TRACE_FN = 1
+ALL_ENABLED, NONE_DISABLED, NO_PID = (
+    "#### all functions enabled ####\n",
+    "#### no functions disabled ####\n",
+    "no pid\n",
+)
+
+
+class FunctionTracer:
+    """Which functions, and the probes on them while the tracer runs."""
+
+    def __init__(self, tracing: Tracing) -> None:
+        self.tracing = tracing
+        self.host = tracing.host
+        self.chosen: set[str] = set()  # empty: all
+        self.forbidden: set[str] = set()
+        self.pids: set[int] = set()
+        self.running = False
+        self.probes: dict[str, Kprobe] = {}
+        order = "<" if tracing.byteorder == "little" else ">"
+        self.entry = struct.Struct(order + ("QQ" if tracing.word == 8 else "II"))
+
+    def functions(self) -> dict[str, int]:
+        """Name -> address of all functions that can be traced, in order of address."""
+        kprobes, host = self.tracing.kprobes, self.host
+        return {
+            symbol.name: symbol.address
+            for symbol in host.symbols
+            if symbol.kind in "tT" and host.is_kernel_text(symbol.address) and not kprobes.blacklisted(symbol.address)
+        }
+
+    # set_ftrace_filter, set_ftrace_notrace
+
+    def text(self, names: set[str], nothing: str) -> str:
+        return "".join(f"{name}\n" for name in self.functions() if name in names) or nothing
+
+    def write(self, names: set[str], data: bytes) -> None:
+        """Words: function names or globs, `!` takes away; EINVAL for one that matches nothing."""
+        known = self.functions()
+        for word in data.decode("latin-1").split():
+            remove = word.startswith("!")
+            pattern = word.lstrip("!").encode("latin-1")
+            found = {name for name in known if glob_match(pattern, name.encode("latin-1"))}
+            if not found:
+                raise KernelError(EINVAL, f"no function {word}")
+            if remove:
+                names -= found
+            else:
+                names |= found
+        self.update()
+
+    def clear(self, names: set[str]) -> None:
+        names.clear()
+        self.update()
+
+    # Running
+
+    def set_running(self, on: bool) -> None:
+        self.running = on
+        self.update()
+
+    def update(self) -> None:
+        """Arm and disarm so that exactly the wanted functions are traced."""
+        wanted: dict[str, int] = {}
+        if self.running:
+            wanted = {
+                name: address
+                for name, address in self.functions().items()
+                if (not self.chosen or name in self.chosen) and name not in self.forbidden
+            }
+        for name in [name for name in self.probes if name not in wanted]:
+            self.tracing.kprobes.unregister(self.probes.pop(name))
+        for name, address in wanted.items():
+            if name not in self.probes:
+                probe = Kprobe(self._hit_closure(address), symbol=name)
+                probe.kind = "f"
+                self.tracing.kprobes.register(probe)
+                self.probes[name] = probe
+
+    def _hit_closure(self, address: int) -> Callable[[int], None]:
+        """function_trace_call() for one function."""
+        tracing, host, pack, pids = self.tracing, self.host, self.entry.pack, self.pids
+        array, kprobes = tracing.trace_array, tracing.kprobes
+        arch, mem, layout = host.arch, host.mem, kprobes.layout
+
+        def hit(regs: int) -> None:
+            if pids and host.current_pid() not in pids:
+                return
+            parent = arch.return_address(mem, regs, layout)
+            if parent == host.return_trampoline:
+                parent = kprobes.real_return_address(host.current_task()) or parent
+            array.write_event(tracing.header_of(TRACE_FN) + pack(address, parent))
+
+        return hit
+
+    def line(self, data: bytes) -> str:
+        """`vfs_write <-ksys_write`; the parent only with the print-parent option."""
+        ip, parent = self.entry.unpack_from(data, 8)
+        context = self.tracing.print_context
+        text = context.symbol_name(ip)
+        if self.tracing.trace_array.options["print-parent"] and parent:
+            text += f" <-{context.symbol_name(parent)}"
+        return text + "\n"
+
+    def enabled_text(self) -> str:
+        """enabled_functions, without the names of trampolines that do not exist here."""
+        return "".join(f"{name} (1)\n" for name in self.functions() if name in self.probes)
+
+
+def parse_pids(pids: set[int], data: bytes) -> None:
+    """set_ftrace_pid, set_event_pid: numbers; EINVAL."""
+    for word in data.decode("latin-1").split():
+        if not word.isdigit():
+            raise KernelError(EINVAL, f"not a pid: {word}")
+        pids.add(int(word))
+
+
+def pids_text(pids: set[int], nothing: str = "") -> str:
+    return "".join(f"{pid}\n" for pid in sorted(pids)) or nothing

@@ -1,0 +1,1 @@
+"""What an event does beside being recorded.  kernel/trace/trace_events_trigger.c."""
