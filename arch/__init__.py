@@ -4,3 +4,5 @@ Physical memory, page tables and the emulated CPU; per architecture one folder o
 calling conventions, system-call numbers, breakpoints, kernel-function text, stack unwinding); C types and their
 layouts; kernel text and symbols.  Nothing here knows what a task, a file or a program is.  Mirrors Linux's arch/.
 """
+
+PART_OF = "simkernel"  # simkernel/own_floors.py looks for this line

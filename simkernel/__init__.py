@@ -15,10 +15,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from simkernel.own_floors import check_or_exit
+
+check_or_exit()
+
 if TYPE_CHECKING:
     from simkernel.machine import Machine, MachineError, Result, boot
 
-__all__ = ["Machine", "MachineError", "Result", "boot"]
+__all__ = ["Machine", "MachineError", "Result", "__version__", "boot"]
+__version__ = "0.1.0"  # pyproject.toml reads it from here
 
 
 def __getattr__(name: str) -> Any:

@@ -3,3 +3,5 @@
 Runs callbacks at events; does not know that BPF exists.  Mirrors kernel/trace/, kernel/kprobes.c and
 kernel/events/.
 """
+
+PART_OF = "simkernel"  # simkernel/own_floors.py looks for this line

@@ -7,7 +7,7 @@ from typing import TextIO
 from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import BPF_PROG_TYPE_TRACING_FILTER, bpf_prog_load, write_filter
-from samples.tool import Tool, command_line
+from ..tool import Tool, command_line
 
 PROGRAM = """
     r2 = *(u64 *)(r1 +8)            ; bpf_context.arg2: the caller of kfree_skb

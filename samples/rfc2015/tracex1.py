@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from samples.tool import Tool, command_line
+from ..tool import Tool, command_line
 from simkernel import net
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from samples.histogram import histogram
-from samples.rfc2015.dropmon import print_drops
-from samples.tool import Tool, command_line
+from ..histogram import histogram
+from .dropmon import print_drops
+from ..tool import Tool, command_line
 
 SLOTS = 64
 

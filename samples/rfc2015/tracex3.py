@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from samples.heatmap import SHADES, cell, png, row
-from samples.tool import Tool, command_line
+from ..heatmap import SHADES, cell, png, row
+from ..tool import Tool, command_line
 
 SLOTS = 32
 GLOBALS, LATENCY = 1, 2  # numbers of the maps

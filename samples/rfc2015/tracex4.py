@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TextIO
 
 from bpf.loader.bpf_load import DEBUGFS
-from samples.histogram import histogram
-from samples.tool import Tool, command_line
+from ..histogram import histogram
+from ..tool import Tool, command_line
 
 SLOTS = 64
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from samples.tool import Tool, command_line
+from ..tool import Tool, command_line
 
 
 def main(arch: str = "x86_64", seed: int = 0, out: TextIO | None = None) -> Tool:

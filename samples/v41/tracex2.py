@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from samples.histogram import histogram
-from samples.tool import Tool, command_line
+from ..histogram import histogram
+from ..tool import Tool, command_line
 
 SLOTS = 64
 

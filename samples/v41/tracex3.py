@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TextIO
 
-from samples.heatmap import SHADES, cell, png, row
-from samples.tool import Tool, command_line
+from ..heatmap import SHADES, cell, png, row
+from ..tool import Tool, command_line
 
 SLOTS, FIRST_SHOWN = 100, 29
 ROWS_PER_BANNER = 20

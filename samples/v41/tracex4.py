@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from samples.tool import NS_PER_S, Tool, command_line
+from ..tool import NS_PER_S, Tool, command_line
 from simkernel.usertask import Calls
 from simkernel.workloads import AF_INET, SOCK_DGRAM, Scene, need, scene
 

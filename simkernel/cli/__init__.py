@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from arch.errors import KernelError
+from simkernel import __version__
 
 # Command name -> (module, attribute, one line of help).  Order: as a newcomer meets them.
 COMMANDS = {
@@ -66,7 +67,7 @@ class LazyGroup(click.Group):
 
 
 @click.group(cls=LazyGroup)
-@click.version_option(package_name="simkernel")
+@click.version_option(__version__, prog_name="simkernel")
 def cli() -> None:
     """Tracing and eBPF on a simulated Linux computer: no root, no KVM, no real kernel."""
 

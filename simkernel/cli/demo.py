@@ -9,7 +9,9 @@ import click
 
 from arch.architecture import NAMES
 
-SAMPLES = Path(__file__).resolve().parents[2] / "samples"
+PACKAGE = Path(__file__).resolve().parents[1]
+INSTALLED, CHECKOUT = PACKAGE / "samples", PACKAGE.parent / "samples"
+SAMPLES = INSTALLED if INSTALLED.is_dir() else CHECKOUT
 
 
 def observers(arch: str) -> list[Path]:
@@ -27,9 +29,9 @@ def demo(arch: str) -> None:
     observer = next((path for path in observers(arch) if path.exists()), observers(arch)[0])
     for path in (program, observer):
         if not path.exists():
-            print(f"simkernel demo: {path} is missing; run it from a checkout of the project", file=sys.stderr)
+            print(f"simkernel demo: {path} is missing; simkernel is not installed whole", file=sys.stderr)
             raise SystemExit(2)
-    shown = " ".join(str(p.relative_to(SAMPLES.parent)) for p in (observer, program))
+    shown = " ".join(str(path if SAMPLES == INSTALLED else path.relative_to(CHECKOUT.parent)) for path in (observer, program))
     print(f"$ simkernel run --arch {arch} --bpf {shown.replace(' ', ' -- ')}", flush=True)
     try:
         status = execute(Options(arch=arch, kernel="6.1", cpus=1, seed=0, bpf=(str(observer),)), [str(program)])

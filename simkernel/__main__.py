@@ -1,0 +1,5 @@
+"""`python -m simkernel`: the command line."""
+
+from simkernel.cli import main
+
+main()
