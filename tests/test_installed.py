@@ -106,7 +106,9 @@ def test_the_demo_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:
     assert "wrote 98305 bytes in 91 writes" in done.stdout
     assert any("|****" in line for line in shown)
     # What it says one can type is true from any folder.
-    assert run("sh", "-c", f"{installed.parent}/{command.removeprefix('$ ')}", cwd=tmp_path).stdout.splitlines() == shown
+    assert (
+        run("sh", "-c", f"{installed.parent}/{command.removeprefix('$ ')}", cwd=tmp_path).stdout.splitlines() == shown
+    )
 
 
 def test_a_sample_runs_from_the_wheel(installed: Path, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import TextIO
 from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import BPF_PROG_TYPE_TRACING_FILTER, bpf_prog_load, write_filter
+
 from ..tool import Tool, command_line
 
 PROGRAM = """

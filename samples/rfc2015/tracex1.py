@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TextIO
 
-from ..tool import Tool, command_line
 from simkernel import net
+
+from ..tool import Tool, command_line
 
 
 def main(arch: str = "x86_64", seed: int = 0, out: TextIO | None = None) -> Tool:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TextIO
 
 from ..histogram import histogram
-from .dropmon import print_drops
 from ..tool import Tool, command_line
+from .dropmon import print_drops
 
 SLOTS = 64
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TextIO
 
 from bpf.loader.bpf_load import DEBUGFS
+
 from ..histogram import histogram
 from ..tool import Tool, command_line
 

@@ -8,6 +8,7 @@ from arch.architecture import get
 from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import DEBUGFS, attach_perf, bpf_prog_load, event_id
+
 from ..tool import Tool, command_line
 
 # Linux 4.1 has the caller's address in a register (LINK) or on top of the stack (probe_read, helper 4).

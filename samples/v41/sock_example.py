@@ -7,6 +7,7 @@ from typing import TextIO
 from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import bpf_prog_load
+
 from ..tool import Tool, command_line
 
 PROTOCOL_AT = 23  # in an Ethernet frame with IPv4: 14 + 9

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
-from ..tool import NS_PER_S, Tool, command_line
 from simkernel.usertask import Calls
 from simkernel.workloads import AF_INET, SOCK_DGRAM, Scene, need, scene
+
+from ..tool import NS_PER_S, Tool, command_line
 
 CLEAR_SCREEN = "\033[1;1H\033[2J\0\0"  # written with a length of 12: a NUL and one byte more than the text has
 

@@ -31,7 +31,9 @@ def demo(arch: str) -> None:
         if not path.exists():
             print(f"simkernel demo: {path} is missing; simkernel is not installed whole", file=sys.stderr)
             raise SystemExit(2)
-    shown = " ".join(str(path if SAMPLES == INSTALLED else path.relative_to(CHECKOUT.parent)) for path in (observer, program))
+    shown = " ".join(
+        str(path if SAMPLES == INSTALLED else path.relative_to(CHECKOUT.parent)) for path in (observer, program)
+    )
     print(f"$ simkernel run --arch {arch} --bpf {shown.replace(' ', ' -- ')}", flush=True)
     try:
         status = execute(Options(arch=arch, kernel="6.1", cpus=1, seed=0, bpf=(str(observer),)), [str(program)])
