@@ -44,10 +44,10 @@ def prog_tag(insns: Sequence[Insn], byteorder: str = "little") -> bytes:
         maps = insn.code == BPF_LD_IMM64 and insn.src_reg in (BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE)
         if not was_map and maps:
             was_map = True
-            insn = insn._replace(imm=0)
-        elif was_map and insn[:4] == (0, 0, 0, 0):
+            insn = insn.replace(imm=0)
+        elif was_map and insn.fields()[:4] == (0, 0, 0, 0):
             was_map = False
-            insn = insn._replace(imm=0)
+            insn = insn.replace(imm=0)
         else:
             was_map = False
         out.append(insn)

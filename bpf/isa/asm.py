@@ -243,7 +243,7 @@ def _negate(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn
 def _alu(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
     if line.opcode == BPF_LD_IMM64:
         return ld_imm64(int(m[2]), _number(m[6]) & (1 << 64) - 1)
-    if line.opcode is not None and line.opcode & 0xE7 == BPF_LD | BPF_IMM:
+    if line.opcode is not None and Insn(line.opcode).cls == BPF_LD and Insn(line.opcode).mode == BPF_IMM:
         return [Insn(line.opcode, int(m[2]), 0, 0, signed32(_number(m[6])))]
     klass = BPF_ALU64 if m[1] == "r" else BPF_ALU
     op = _ALU_CODES[m[3]]
@@ -283,7 +283,7 @@ def _read_line(number: int, text: str, maps: Mapping[str, int]) -> _Line:
         raise line.fail("not an instruction")
     first = line.insns[0]
     if line.opcode is not None and first.code != line.opcode:
-        line.insns[0] = first._replace(code=line.opcode)
+        line.insns[0] = first.replace(code=line.opcode)
     return line
 
 
@@ -315,6 +315,6 @@ def _resolve(lines: list[_Line], labels: Mapping[str, int]) -> list[Insn]:
                 raise line.fail(f"no label {line.target}")
             distance = labels[line.target] - len(program) - 1
             field = "imm" if line.target_in_imm else "off"
-            line.insns[0] = line.insns[0]._replace(**{field: distance})
+            line.insns[0] = line.insns[0].replace(**{field: distance})
         program += line.insns
     return program

@@ -9,17 +9,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 
+from bpf.isa import insn as isa
 from bpf.isa.insn import (
     BPF_ABS,
     BPF_ADD,
     BPF_ALU64,
     BPF_AND,
     BPF_ATOMIC,
+    BPF_B,
     BPF_CALL,
     BPF_CMPXCHG,
+    BPF_DW,
     BPF_END,
     BPF_EXIT,
     BPF_FETCH,
+    BPF_H,
     BPF_IMM,
     BPF_IND,
     BPF_JA,
@@ -36,6 +40,9 @@ from bpf.isa.insn import (
     BPF_PSEUDO_MAP_IDX,
     BPF_PSEUDO_MAP_IDX_VALUE,
     BPF_PSEUDO_MAP_VALUE,
+    BPF_TO_BE,
+    BPF_W,
+    BPF_X,
     BPF_XCHG,
     BPF_XOR,
     Insn,
@@ -43,7 +50,7 @@ from bpf.isa.insn import (
 from bpf.uapi import HELPER_NAMES
 
 CLASS_NAMES = ("ld", "ldx", "st", "stx", "alu", "jmp", "jmp32", "alu64")
-SIZES = ("u32", "u16", "u8", "u64")  # by the size field >> 3
+SIZES = {BPF_W: "u32", BPF_H: "u16", BPF_B: "u8", BPF_DW: "u64"}
 # By operation >> 4; what C prints for a missing string is "(null)".
 ALU_OPS = ("+=", "-=", "*=", "/=", "|=", "&=", "<<=", ">>=", "neg", "%=", "^=", "=", "s>>=", "endian")
 JMP_OPS = ("jmp", "==", ">", ">=", "&", "!=", "s>", "s>=", "call", "exit", "<", "<=", "s<", "s<=")
@@ -71,62 +78,62 @@ ImmName = Callable[[Insn, int], str]
 
 def line_4_1(insn: Insn) -> str:
     """One instruction in the form of Linux 4.1.  kernel/bpf/verifier.c:print_bpf_insn()."""
-    code, dst, src, off, imm = insn
-    match code & 7:
-        case 7:
-            if code >> 4 >= len(ALU_OPS):
+    code, dst, src, off, imm = insn.code, insn.dst_reg, insn.src_reg, insn.off, insn.imm
+    match insn.cls:
+        case isa.BPF_ALU64:
+            if insn.op >> 4 >= len(ALU_OPS):
                 return f"({code:02x}) {UNSPECIFIED}"
-            return f"({code:02x}) r{dst} {ALU_OPS[code >> 4]} " + (f"r{src}" if code & 8 else f"{imm}")
-        case 4:
-            if code >> 4 >= len(ALU_OPS):
+            return f"({code:02x}) r{dst} {ALU_OPS[insn.op >> 4]} " + (f"r{src}" if insn.src_kind == BPF_X else f"{imm}")
+        case isa.BPF_ALU:
+            if insn.op >> 4 >= len(ALU_OPS):
                 return f"({code:02x}) {UNSPECIFIED}"
-            operand = f"r{src}" if code & 8 else f"{imm}"
-            return f"({code:02x}) (u32) r{dst} {ALU_OPS[code >> 4]} (u32) {operand}"
-        case 3:
-            if code & 0xE0 == BPF_MEM:
-                return f"({code:02x}) *({SIZES[code >> 3 & 3]} *)(r{dst} {off:+d}) = r{src}"
-            if code & 0xE0 == BPF_ATOMIC:
-                return f"({code:02x}) lock *({SIZES[code >> 3 & 3]} *)(r{dst} {off:+d}) += r{src}"
+            operand = f"r{src}" if insn.src_kind == BPF_X else f"{imm}"
+            return f"({code:02x}) (u32) r{dst} {ALU_OPS[insn.op >> 4]} (u32) {operand}"
+        case isa.BPF_STX:
+            if insn.mode == BPF_MEM:
+                return f"({code:02x}) *({SIZES[insn.size]} *)(r{dst} {off:+d}) = r{src}"
+            if insn.mode == BPF_ATOMIC:
+                return f"({code:02x}) lock *({SIZES[insn.size]} *)(r{dst} {off:+d}) += r{src}"
             return f"BUG_{code:02x}"
-        case 2:
-            if code & 0xE0 == BPF_MEM:
-                return f"({code:02x}) *({SIZES[code >> 3 & 3]} *)(r{dst} {off:+d}) = {imm}"
+        case isa.BPF_ST:
+            if insn.mode == BPF_MEM:
+                return f"({code:02x}) *({SIZES[insn.size]} *)(r{dst} {off:+d}) = {imm}"
             return f"BUG_st_{code:02x}"
-        case 1:
-            if code & 0xE0 == BPF_MEM:
-                return f"({code:02x}) r{dst} = *({SIZES[code >> 3 & 3]} *)(r{src} {off:+d})"
+        case isa.BPF_LDX:
+            if insn.mode == BPF_MEM:
+                return f"({code:02x}) r{dst} = *({SIZES[insn.size]} *)(r{src} {off:+d})"
             return f"BUG_ldx_{code:02x}"
-        case 0:
+        case isa.BPF_LD:
             return _load_4_1(insn)
-        case 5:
+        case isa.BPF_JMP:
             return _jump_4_1(insn)
     return f"({code:02x}) BUG"
 
 
 def _load_4_1(insn: Insn) -> str:
-    code, dst, src, _, imm = insn
-    mode = code & 0xE0
+    code, dst, src, imm = insn.code, insn.dst_reg, insn.src_reg, insn.imm
+    mode = insn.mode
     if mode == BPF_ABS:
-        return f"({code:02x}) r0 = *({SIZES[code >> 3 & 3]} *)skb[{imm}]"
+        return f"({code:02x}) r0 = *({SIZES[insn.size]} *)skb[{imm}]"
     if mode == BPF_IND:
-        return f"({code:02x}) r0 = *({SIZES[code >> 3 & 3]} *)skb[r{src} + {imm}]"
+        return f"({code:02x}) r0 = *({SIZES[insn.size]} *)skb[r{src} + {imm}]"
     if mode == BPF_IMM:
         return f"({code:02x}) r{dst} = 0x{imm & 0xFFFFFFFF:x}"
     return f"BUG_ld_{code:02x}"
 
 
 def _jump_4_1(insn: Insn) -> str:
-    code, dst, src, off, imm = insn
-    if code & 0xF0 == BPF_CALL:
+    code, dst, src, off, imm = insn.code, insn.dst_reg, insn.src_reg, insn.off, insn.imm
+    if insn.op == BPF_CALL:
         return f"({code:02x}) call {imm}"
     if code == BPF_JMP | BPF_JA:
         return f"({code:02x}) goto pc{off:+d}"
     if code == BPF_JMP | BPF_EXIT:
         return f"({code:02x}) exit"
-    if code & 0xF0 > BPF_EXIT:
+    if insn.op > BPF_EXIT:
         return f"({code:02x}) {UNSPECIFIED}"
-    operand = f"r{src}" if code & 8 else f"0x{imm & 0xFFFFFFFF:x}"
-    return f"({code:02x}) if r{dst} {JMP_OPS[code >> 4]} {operand} goto pc{off:+d}"
+    operand = f"r{src}" if insn.src_kind == BPF_X else f"0x{imm & 0xFFFFFFFF:x}"
+    return f"({code:02x}) if r{dst} {JMP_OPS[insn.op >> 4]} {operand} goto pc{off:+d}"
 
 
 def call_target(insn: Insn, call_name: CallName | None = None) -> str:
@@ -157,46 +164,46 @@ def line_6_1(
     kernel/bpf/disasm.c:print_bpf_insn().
     """
     code = insn.code
-    match code & 7:
-        case 4 | 7:
+    match insn.cls:
+        case isa.BPF_ALU | isa.BPF_ALU64:
             return _alu_6_1(insn)
-        case 3:
+        case isa.BPF_STX:
             return _stx_6_1(insn)
-        case 2:
-            if code & 0xE0 == BPF_MEM:
-                return f"({code:02x}) *({SIZES[code >> 3 & 3]} *)(r{insn.dst_reg} {insn.off:+d}) = {insn.imm}"
-            return f"({code:02x}) nospec" if code & 0xE0 == 0xC0 else f"BUG_st_{code:02x}"
-        case 1:
-            if code & 0xE0 != BPF_MEM:
+        case isa.BPF_ST:
+            if insn.mode == BPF_MEM:
+                return f"({code:02x}) *({SIZES[insn.size]} *)(r{insn.dst_reg} {insn.off:+d}) = {insn.imm}"
+            return f"({code:02x}) nospec" if insn.mode == BPF_ATOMIC else f"BUG_st_{code:02x}"
+        case isa.BPF_LDX:
+            if insn.mode != BPF_MEM:
                 return f"BUG_ldx_{code:02x}"
-            return f"({code:02x}) r{insn.dst_reg} = *({SIZES[code >> 3 & 3]} *)(r{insn.src_reg} {insn.off:+d})"
-        case 0:
+            return f"({code:02x}) r{insn.dst_reg} = *({SIZES[insn.size]} *)(r{insn.src_reg} {insn.off:+d})"
+        case isa.BPF_LD:
             return _load_6_1(insn, high, imm_name, allow_ptr_leaks)
     return _jump_6_1(insn, call_name)
 
 
 def _alu_6_1(insn: Insn) -> str:
-    code, dst, src, _, imm = insn
-    wide = code & 7 == BPF_ALU64
+    code, dst, src, imm = insn.code, insn.dst_reg, insn.src_reg, insn.imm
+    wide = insn.cls == BPF_ALU64
     letter = "r" if wide else "w"
-    op = code & 0xF0
+    op = insn.op
     if op == BPF_END:
         if wide:
             return f"BUG_alu64_{code:02x}"
-        return f"({code:02x}) r{dst} = {'be' if code & 8 else 'le'}{imm} r{dst}"
+        return f"({code:02x}) r{dst} = {'be' if insn.src_kind == BPF_TO_BE else 'le'}{imm} r{dst}"
     if op == BPF_NEG:
         return f"({code:02x}) {letter}{dst} = -{letter}{dst}"
-    operand = f"{letter}{src}" if code & 8 else f"{imm}"
+    operand = f"{letter}{src}" if insn.src_kind == BPF_X else f"{imm}"
     return f"({code:02x}) {letter}{dst} {_ALU_61[op >> 4]} {operand}"
 
 
 def _stx_6_1(insn: Insn) -> str:
-    code, dst, src, off, imm = insn
-    size = SIZES[code >> 3 & 3]
+    code, dst, src, off, imm = insn.code, insn.dst_reg, insn.src_reg, insn.off, insn.imm
+    size = SIZES[insn.size]
     place = f"(r{dst} {off:+d})"
-    if code & 0xE0 == BPF_MEM:
+    if insn.mode == BPF_MEM:
         return f"({code:02x}) *({size} *){place} = r{src}"
-    if code & 0xE0 != BPF_ATOMIC:
+    if insn.mode != BPF_ATOMIC:
         return f"BUG_{code:02x}"
     suffix = "64" if size == "u64" else ""
     if imm in ATOMIC_OPS:
@@ -212,11 +219,11 @@ def _stx_6_1(insn: Insn) -> str:
 
 
 def _load_6_1(insn: Insn, high: int, imm_name: ImmName | None, allow_ptr_leaks: bool) -> str:
-    code, dst, src, _, imm = insn
-    if code & 0xE0 == BPF_ABS:
-        return f"({code:02x}) r0 = *({SIZES[code >> 3 & 3]} *)skb[{imm}]"
-    if code & 0xE0 == BPF_IND:
-        return f"({code:02x}) r0 = *({SIZES[code >> 3 & 3]} *)skb[r{src} + {imm}]"
+    code, dst, src, imm = insn.code, insn.dst_reg, insn.src_reg, insn.imm
+    if insn.mode == BPF_ABS:
+        return f"({code:02x}) r0 = *({SIZES[insn.size]} *)skb[{imm}]"
+    if insn.mode == BPF_IND:
+        return f"({code:02x}) r0 = *({SIZES[insn.size]} *)skb[r{src} + {imm}]"
     if code != BPF_LD_IMM64:
         return f"BUG_ld_{code:02x}"
     full = (high & 0xFFFFFFFF) << 32 | (imm & 0xFFFFFFFF)
@@ -226,8 +233,8 @@ def _load_6_1(insn: Insn, high: int, imm_name: ImmName | None, allow_ptr_leaks: 
 
 
 def _jump_6_1(insn: Insn, call_name: CallName | None) -> str:
-    code, dst, src, off, imm = insn
-    op = code & 0xF0
+    code, dst, src, off, imm = insn.code, insn.dst_reg, insn.src_reg, insn.off, insn.imm
+    op = insn.op
     if op == BPF_CALL:
         if src == BPF_PSEUDO_CALL:
             return f"({code:02x}) call pc{call_target(insn, call_name)}"
@@ -236,8 +243,8 @@ def _jump_6_1(insn: Insn, call_name: CallName | None) -> str:
         return f"({code:02x}) goto pc{off:+d}"
     if code == BPF_JMP | BPF_EXIT:
         return f"({code:02x}) exit"
-    letter = "w" if code & 7 == BPF_JMP32 else "r"
-    operand = f"{letter}{src}" if code & 8 else f"0x{imm & 0xFFFFFFFF:x}"
+    letter = "w" if insn.cls == BPF_JMP32 else "r"
+    operand = f"{letter}{src}" if insn.src_kind == BPF_X else f"0x{imm & 0xFFFFFFFF:x}"
     return f"({code:02x}) if {letter}{dst} {_JMP_61[op >> 4]} {operand} goto pc{off:+d}"
 
 

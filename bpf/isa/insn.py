@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Final
 
 # Instruction classes: the low three bits of the opcode.
 BPF_LD, BPF_LDX, BPF_ST, BPF_STX, BPF_ALU, BPF_JMP, BPF_JMP32, BPF_ALU64 = range(8)
@@ -71,47 +71,65 @@ BPF_LD_IMM64 = BPF_LD | BPF_DW | BPF_IMM  # opcode 0x18
 _LAYOUT = {"little": struct.Struct("<BBhi"), "big": struct.Struct(">BBhi")}
 
 
-class Insn(NamedTuple):
-    """One slot of a program; `off` and `imm` are signed."""
-
-    code: int
-    dst_reg: int = 0
-    src_reg: int = 0
-    off: int = 0
-    imm: int = 0
+# What an opcode says, by opcode: BPF_CLASS(), BPF_SIZE(), BPF_MODE(), BPF_OP() and BPF_SRC() of it.
+_PARTS: Final = tuple((code & 0x07, code & 0x18, code & 0xE0, code & 0xF0, code & 0x08) for code in range(256))
 
 
-def bpf_class(code: int) -> int:
-    """Instruction class of an opcode: BPF_CLASS()."""
-    return code & 0x07
+class Insn:
+    """One slot of a program; `off` and `imm` are signed.  A value: equal where the five fields are, never changed.
+
+    The parts of the opcode are worked out once, because every pass asks for them: `cls` always means something,
+    `size` and `mode` with loads and stores, `op` and `src_kind` (BPF_K or BPF_X) with arithmetic and jumps.
+    """
+
+    __slots__ = ("cls", "code", "dst_reg", "imm", "mode", "off", "op", "size", "src_kind", "src_reg")
+
+    def __init__(self, code: int, dst_reg: int = 0, src_reg: int = 0, off: int = 0, imm: int = 0) -> None:
+        self.code: Final = code
+        self.dst_reg: Final = dst_reg
+        self.src_reg: Final = src_reg
+        self.off: Final = off
+        self.imm: Final = imm
+        parts = _PARTS[code]
+        self.cls: Final = parts[0]  # BPF_LD ... BPF_ALU64
+        self.size: Final = parts[1]  # BPF_W ... BPF_DW; SIZE_BYTES says how many bytes
+        self.mode: Final = parts[2]  # BPF_IMM ... BPF_ATOMIC
+        self.op: Final = parts[3]  # BPF_ADD ... or BPF_JA ...
+        self.src_kind: Final = parts[4]  # BPF_K or BPF_X; of BPF_END: BPF_TO_LE or BPF_TO_BE
+
+    def replace(
+        self,
+        *,
+        code: int | None = None,
+        dst_reg: int | None = None,
+        src_reg: int | None = None,
+        off: int | None = None,
+        imm: int | None = None,
+    ) -> Insn:
+        """The same instruction with other fields."""
+        return Insn(
+            self.code if code is None else code,
+            self.dst_reg if dst_reg is None else dst_reg,
+            self.src_reg if src_reg is None else src_reg,
+            self.off if off is None else off,
+            self.imm if imm is None else imm,
+        )
+
+    def fields(self) -> tuple[int, int, int, int, int]:
+        """(code, dst_reg, src_reg, off, imm)."""
+        return self.code, self.dst_reg, self.src_reg, self.off, self.imm
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Insn) and self.fields() == other.fields()
+
+    def __hash__(self) -> int:
+        return hash(self.fields())
+
+    def __repr__(self) -> str:
+        return "Insn(code=0x{:02x}, dst_reg={}, src_reg={}, off={}, imm={})".format(*self.fields())
 
 
-def bpf_size(code: int) -> int:
-    """Size field of a load or store: BPF_SIZE()."""
-    return code & 0x18
-
-
-def bpf_mode(code: int) -> int:
-    """Mode field of a load or store: BPF_MODE()."""
-    return code & 0xE0
-
-
-def bpf_op(code: int) -> int:
-    """Operation field of an ALU or jump opcode: BPF_OP()."""
-    return code & 0xF0
-
-
-def bpf_src(code: int) -> int:
-    """Source field of an ALU or jump opcode: BPF_SRC()."""
-    return code & 0x08
-
-
-SIZE_BYTES = {BPF_W: 4, BPF_H: 2, BPF_B: 1, BPF_DW: 8}
-
-
-def size_bytes(code: int) -> int:
-    """How many bytes a load or store of this opcode touches: bpf_size_to_bytes()."""
-    return SIZE_BYTES[code & 0x18]
+SIZE_BYTES: Final = {BPF_W: 4, BPF_H: 2, BPF_B: 1, BPF_DW: 8}
 
 
 def signed32(value: int) -> int:

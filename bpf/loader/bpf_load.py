@@ -75,7 +75,7 @@ class BpfLoad:
             if insns[index].code != BPF_LD_IMM64:
                 raise LoadError(f"invalid relo for insn[{index}].code 0x{insns[index].code:x}")
             fd = self.map_fd[relocation.symbol.value // MAP_ENTRY]
-            insns[index] = insns[index]._replace(src_reg=BPF_PSEUDO_MAP_FD, imm=fd)
+            insns[index] = insns[index].replace(src_reg=BPF_PSEUDO_MAP_FD, imm=fd)
         return insns
 
     # -- attaching ---------------------------------------------------------------------------------------------------

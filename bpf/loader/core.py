@@ -25,12 +25,9 @@ from bpf.isa.insn import (
     BPF_LDX,
     BPF_ST,
     BPF_STX,
+    SIZE_BYTES,
     Insn,
-    bpf_class,
-    bpf_mode,
-    bpf_src,
     signed32,
-    size_bytes,
 )
 from bpf.loader.errors import LoadError
 
@@ -600,13 +597,13 @@ def patch(insns: list[Insn], index: int, r: Result, program: str, number: int, m
     """Put the value where the instruction has it.  bpf_core_patch_insn()."""
     insn = insns[index]
     head = f"prog '{program}': relo #{number}"
-    kind = bpf_class(insn.code)
-    if kind in (BPF_ALU, BPF_ALU64) and bpf_src(insn.code) == BPF_K:
+    kind = insn.cls
+    if kind in (BPF_ALU, BPF_ALU64) and insn.src_kind == BPF_K:
         if r.poison:
             return poison(insns, index)
         if r.validate and insn.imm != signed32(r.original):
             raise _unexpected(head, index, "ALU/ALU64", insn.imm & 0xFFFFFFFF, r)
-        insns[index] = insn._replace(imm=signed32(r.new))
+        insns[index] = insn.replace(imm=signed32(r.new))
     elif kind in (BPF_LDX, BPF_ST, BPF_STX):
         if r.poison:
             return poison(insns, index)
@@ -620,7 +617,7 @@ def patch(insns: list[Insn], index: int, r: Result, program: str, number: int, m
                 "pointers, unsigned integers, or fields of matching type and size."
             )
             return poison(insns, index)
-        insns[index] = _resized(insn, index, r, head)._replace(off=r.new)
+        insns[index] = _resized(insn, index, r, head).replace(off=r.new)
     elif kind == BPF_LD:
         _patch_imm64(insns, index, r, head)
     else:
@@ -633,13 +630,13 @@ def patch(insns: list[Insn], index: int, r: Result, program: str, number: int, m
 def _resized(insn: Insn, index: int, r: Result, head: str) -> Insn:
     if r.original_size == r.new_size:
         return insn
-    has = size_bytes(insn.code)
+    has = SIZE_BYTES[insn.size]
     if has != r.original_size:
         text = f"unexpected mem size: got {has}, exp {r.original_size}"
         raise LoadError(f"{head}: insn #{index} (LDX/ST/STX) {text}")
     if r.new_size not in _SIZE_FIELD:
         raise LoadError(f"{head}: insn #{index} (LDX/ST/STX) invalid new mem size: {r.new_size}")
-    return insn._replace(code=bpf_mode(insn.code) | _SIZE_FIELD[r.new_size] | bpf_class(insn.code))
+    return insn.replace(code=insn.mode | _SIZE_FIELD[r.new_size] | insn.cls)
 
 
 def _patch_imm64(insns: list[Insn], index: int, r: Result, head: str) -> None:
@@ -654,8 +651,8 @@ def _patch_imm64(insns: list[Insn], index: int, r: Result, head: str) -> None:
     has = (low.imm & 0xFFFFFFFF) | (high.imm & 0xFFFFFFFF) << 32
     if r.validate and has != r.original:
         raise _unexpected(head, index, "LDIMM64", has, r)
-    insns[index] = low._replace(imm=signed32(r.new))
-    insns[index + 1] = high._replace(imm=signed32(r.new >> 32))
+    insns[index] = low.replace(imm=signed32(r.new))
+    insns[index + 1] = high.replace(imm=signed32(r.new >> 32))
     return None
 
 

@@ -574,7 +574,7 @@ class BpfObject:
             if insn.code == BPF_JMP | BPF_CALL and insn.src_reg == 0 and insn.imm in older:
                 assert self.features is not None
                 if not self.features.probe_read_kernel:
-                    insns[at] = insn._replace(imm=older[insn.imm])
+                    insns[at] = insn.replace(imm=older[insn.imm])
 
     def _load_programs(self, log_level: int) -> None:
         version = self.kern_version

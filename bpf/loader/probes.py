@@ -86,7 +86,7 @@ class Features:
         try:
             first, second = ld_imm64(1, fd, BPF_PSEUDO_MAP_VALUE)
             store = Insn(0x7A, 1, 0, 0, 42)
-            insns = [first, second._replace(imm=16), store, *TRIVIAL]
+            insns = [first, second.replace(imm=16), store, *TRIVIAL]
             return self._loads(uapi.BPF_PROG_TYPE_SOCKET_FILTER, insns)
         finally:
             self.task.close(fd)

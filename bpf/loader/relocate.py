@@ -52,7 +52,7 @@ class Linker:
                     waiting.append(target)
                 insn = out.insns[index]
                 start = out.starts[target.name]
-                out.insns[index] = insn._replace(imm=start - (index + 1))
+                out.insns[index] = insn.replace(imm=start - (index + 1))
         return out
 
     def _append(self, out: Linked, code: Code) -> None:
@@ -85,9 +85,9 @@ class Linker:
                 target = self._function(
                     code, r, r.symbol.value // 8 + (insn.imm // 8 if r.symbol.type == STT_SECTION else 0)
                 )
-                out.insns[start + at] = insn._replace(src_reg=BPF_PSEUDO_FUNC)
+                out.insns[start + at] = insn.replace(src_reg=BPF_PSEUDO_FUNC)
                 if start + at + 1 < len(out.insns):
-                    out.insns[start + at + 1] = out.insns[start + at + 1]._replace(imm=0)
+                    out.insns[start + at + 1] = out.insns[start + at + 1].replace(imm=0)
                 found.append((start + at, target))
         return found
 
@@ -143,7 +143,7 @@ class References:
             raise LoadError(f"prog '{program}': ld_imm64 at insn #{at} has no second half")
         fd = self.map_fd(r, program)
         if fd is not None:
-            linked.insns[at] = insn._replace(src_reg=BPF_PSEUDO_MAP_FD, imm=fd)
+            linked.insns[at] = insn.replace(src_reg=BPF_PSEUDO_MAP_FD, imm=fd)
             return
         fd = self.data_map(r.symbol.section)
         if fd is None:
@@ -151,8 +151,8 @@ class References:
             name = section.name if section else f"#{r.symbol.section}"
             raise LoadError(f"prog '{program}': bad map relo against '{r.symbol.name}' in section '{name}'")
         offset = insn.imm + r.symbol.value
-        linked.insns[at] = insn._replace(src_reg=BPF_PSEUDO_MAP_VALUE, imm=fd)
-        linked.insns[at + 1] = linked.insns[at + 1]._replace(imm=signed32(offset))
+        linked.insns[at] = insn.replace(src_reg=BPF_PSEUDO_MAP_VALUE, imm=fd)
+        linked.insns[at + 1] = linked.insns[at + 1].replace(imm=signed32(offset))
 
     def _extern(self, linked: Linked, at: int, insn: Insn, r: Relocation, program: str) -> None:
         name = r.symbol.name
@@ -161,17 +161,17 @@ class References:
             if kind == "missing":
                 linked.insns[at] = Insn(BPF_JMP | BPF_CALL, 0, 0, 0, 2002000000 + at)
             else:
-                linked.insns[at] = insn._replace(src_reg=BPF_PSEUDO_KFUNC_CALL, imm=number, off=second)
+                linked.insns[at] = insn.replace(src_reg=BPF_PSEUDO_KFUNC_CALL, imm=number, off=second)
             return
         if insn.code != BPF_LD_IMM64 or at + 1 >= len(linked.insns):
             raise LoadError(f"prog '{program}': invalid relo for extern '{name}' (insn #{at})")
         high = linked.insns[at + 1]
         if kind == "kconfig":  # offset in the .kconfig map
-            linked.insns[at] = insn._replace(src_reg=BPF_PSEUDO_MAP_VALUE, imm=second)
-            linked.insns[at + 1] = high._replace(imm=number)
+            linked.insns[at] = insn.replace(src_reg=BPF_PSEUDO_MAP_VALUE, imm=second)
+            linked.insns[at + 1] = high.replace(imm=number)
         elif kind == "btf":  # a kernel variable by BTF id
-            linked.insns[at] = insn._replace(src_reg=3, imm=number)
-            linked.insns[at + 1] = high._replace(imm=second)
+            linked.insns[at] = insn.replace(src_reg=3, imm=number)
+            linked.insns[at + 1] = high.replace(imm=second)
         else:  # an address, 0 where a weak symbol is missing
-            linked.insns[at] = insn._replace(src_reg=0, imm=signed32(number))
-            linked.insns[at + 1] = high._replace(imm=signed32(number >> 32))
+            linked.insns[at] = insn.replace(src_reg=0, imm=signed32(number))
+            linked.insns[at + 1] = high.replace(imm=signed32(number >> 32))

@@ -45,6 +45,7 @@ from bpf.isa.insn import (
     BPF_JSGT,
     BPF_JSLE,
     BPF_JSLT,
+    BPF_K,
     BPF_LD_IMM64,
     BPF_LSH,
     BPF_MEM,
@@ -59,8 +60,10 @@ from bpf.isa.insn import (
     BPF_RSH,
     BPF_SUB,
     BPF_TAIL_CALL,
+    BPF_TO_BE,
     BPF_XCHG,
     BPF_XOR,
+    SIZE_BYTES,
     Insn,
     imm64,
 )
@@ -85,7 +88,6 @@ STATUS = NR_REGISTERS
 WORDS = NR_REGISTERS + 2
 OK, RAISED, BUDGET_SPENT, TAIL_CALLED = 0, 1, 2, 3
 
-_SIZES = (4, 2, 1, 8)
 _BINARY = {
     BPF_ADD: "add",
     BPF_SUB: "sub",
@@ -209,15 +211,15 @@ class _Function:
                 raise Unsupported("control leaves the program")
             found.add(i)
             insn = self.jit.insns[i]
-            jump = insn.code & 7 in (BPF_JMP, BPF_JMP32)
+            jump = insn.cls in (BPF_JMP, BPF_JMP32)
             waiting += translator.targets(i)
-            if not jump or insn.code & 0xF0 not in (BPF_JA, BPF_EXIT):
+            if not jump or insn.op not in (BPF_JA, BPF_EXIT):
                 waiting.append(translator.following(i))
         return found
 
     def insn(self, i: int, insn: Insn) -> None:
         """One instruction, and on to the next."""
-        kind = insn.code & 7
+        kind = insn.cls
         if kind in (4, BPF_ALU64):
             self.alu(insn)
         elif kind == 1:
@@ -243,14 +245,14 @@ class _Function:
 
     def operand(self, insn: Insn, wide: bool) -> str:
         """The second operand, as wide as the operation."""
-        if not insn.code & 8:
+        if insn.src_kind == BPF_K:
             return str(insn.imm)
         value = self.get(insn.src_reg)
         return value if wide else self.let(f"trunc i64 {value} to i32")
 
     def alu(self, insn: Insn) -> None:
         """dst = dst op operand."""
-        op, wide = insn.code & 0xF0, insn.code & 7 == BPF_ALU64
+        op, wide = insn.op, insn.cls == BPF_ALU64
         if op == BPF_END:
             if wide:
                 raise Unsupported("byte swap")
@@ -288,7 +290,7 @@ class _Function:
         value = self.get(insn.dst_reg)
         if kind != "i64":
             value = self.let(f"trunc i64 {value} to {kind}")
-        if bool(insn.code & 8) != self.big:
+        if (insn.src_kind == BPF_TO_BE) != self.big:
             value = self.let(f"call {kind} @llvm.bswap.{kind}({kind} {value})")
         self.put(insn.dst_reg, value if kind == "i64" else self.let(f"zext {kind} {value} to i64"))
 
@@ -359,16 +361,16 @@ class _Function:
 
     def load(self, i: int, insn: Insn) -> None:
         """dst = *(size *)(src + off)"""
-        mode = insn.code & 0xE0
+        mode = insn.mode
         if mode not in (BPF_MEM, BPF_PROBE_MEM):
             raise Unsupported("load")
-        size = _SIZES[insn.code >> 3 & 3]
+        size = SIZE_BYTES[insn.size]
         address = self.address(insn.src_reg, insn.off)
         self.put(insn.dst_reg, self.read(i, address, size, mode == BPF_PROBE_MEM))
 
     def store(self, i: int, insn: Insn) -> None:
         """*(size *)(dst + off) = src or imm; atomics; nothing for a speculation barrier."""
-        mode, size, imm = insn.code & 0xE0, _SIZES[insn.code >> 3 & 3], insn.code & 7 == 2
+        mode, size, imm = insn.mode, SIZE_BYTES[insn.size], insn.cls == 2
         if imm and mode == 0xC0:
             return
         if mode == BPF_ATOMIC:
@@ -415,7 +417,7 @@ class _Function:
 
     def jump(self, i: int, insn: Insn) -> bool:
         """True if control does not just go on."""
-        op, wide = insn.code & 0xF0, insn.code & 7 == BPF_JMP
+        op, wide = insn.op, insn.cls == BPF_JMP
         if op == BPF_CALL:
             self.call(i, insn)
             return False
@@ -657,7 +659,7 @@ def _instructions(program: Program) -> Iterator[Insn]:
 
 
 def _is_backward(insn: Insn) -> bool:
-    jump = insn.code & 7 in (BPF_JMP, BPF_JMP32) and insn.code & 0xF0 not in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL)
+    jump = insn.cls in (BPF_JMP, BPF_JMP32) and insn.op not in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL)
     return jump and insn.off < 0
 
 

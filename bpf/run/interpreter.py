@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from arch.errors import Fault
+from bpf.isa import insn as isa
 from bpf.isa.disasm import line_6_1
 from bpf.isa.insn import (
     BPF_ABS,
@@ -50,6 +51,7 @@ from bpf.isa.insn import (
     BPF_JSGT,
     BPF_JSLE,
     BPF_JSLT,
+    BPF_K,
     BPF_LD_IMM64,
     BPF_LSH,
     BPF_MEM,
@@ -64,8 +66,11 @@ from bpf.isa.insn import (
     BPF_RSH,
     BPF_SUB,
     BPF_TAIL_CALL,
+    BPF_TO_BE,
+    BPF_X,
     BPF_XCHG,
     BPF_XOR,
+    SIZE_BYTES,
     Insn,
     imm64,
 )
@@ -123,7 +128,6 @@ JMP_MEANING = {
 ATOMIC_MEANING = {BPF_ADD: "old + y", BPF_OR: "old | y", BPF_AND: "old & y", BPF_XOR: "old ^ y"}
 CLASSIC_JUMPS = {BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET, BPF_JNE, BPF_JSGT, BPF_JSGE}
 
-_SIZES = (4, 2, 1, 8)
 _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
 
@@ -184,16 +188,16 @@ class Translator:
     def lines(self, i: int) -> list[str]:
         """What instruction i does; falls through to `following(i)` unless it returns."""
         insn = self.insns[i]
-        match insn.code & 7:
-            case 7 | 4:
+        match insn.cls:
+            case isa.BPF_ALU64 | isa.BPF_ALU:
                 return self._alu(i, insn)
-            case 1:
+            case isa.BPF_LDX:
                 return self._load(i, insn)
-            case 2:
+            case isa.BPF_ST:
                 return self._store(i, insn)
-            case 3:
+            case isa.BPF_STX:
                 return self._store_register(i, insn)
-            case 5 | 6:
+            case isa.BPF_JMP | isa.BPF_JMP32:
                 return self._jump(i, insn)
         return self._ld(i, insn)
 
@@ -203,13 +207,13 @@ class Translator:
 
     def ends_block(self, i: int) -> bool:
         """Control may go elsewhere after this one."""
-        code = self.insns[i].code
-        return code & 7 in (BPF_JMP, BPF_JMP32) and code & 0xF0 != BPF_CALL
+        insn = self.insns[i]
+        return insn.cls in (BPF_JMP, BPF_JMP32) and insn.op != BPF_CALL
 
     def targets(self, i: int) -> list[int]:
         """Where a jump goes to."""
         insn = self.insns[i]
-        if insn.code & 7 not in (BPF_JMP, BPF_JMP32) or insn.code & 0xF0 in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL):
+        if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL):
             return []
         return [i + insn.off + 1]
 
@@ -217,13 +221,13 @@ class Translator:
 
     def _operand(self, insn: Insn, wide: bool) -> str:
         """The second operand."""
-        if insn.code & 8:
+        if insn.src_kind == BPF_X:
             return f"r[{insn.src_reg}]" if wide else f"(r[{insn.src_reg}] & M32)"
         return str(insn.imm & (M if wide else M32))
 
     def _alu(self, i: int, insn: Insn) -> list[str]:
-        wide = insn.code & 7 == BPF_ALU64
-        op = insn.code & 0xF0
+        wide = insn.cls == BPF_ALU64
+        op = insn.op
         if op == BPF_END:
             return self._unknown(insn) if wide else self._swap(insn)
         if op not in ALU_MEANING or (self.classic and op == BPF_ARSH and not wide):
@@ -234,7 +238,7 @@ class Translator:
 
     def _classic_divisor(self, insn: Insn, wide: bool) -> list[str]:
         """Before 4.15 a zero divisor, all 64 bits of it, ends the program."""
-        if not insn.code & 8:
+        if insn.src_kind == BPF_K:
             return []
         lines = [f"if not r[{insn.src_reg}]: r[0] = 0; return {EXIT}"]
         if not wide:
@@ -244,7 +248,7 @@ class Translator:
     def _swap(self, insn: Insn) -> list[str]:
         """To little or big endian, 16, 32 or 64 bits."""
         size = insn.imm // 8
-        wanted = "big" if insn.code & 8 else "little"
+        wanted = "big" if insn.src_kind == BPF_TO_BE else "little"
         value = f"r[{insn.dst_reg}] & {(1 << insn.imm) - 1}"
         if wanted != self.byteorder:
             value = f"from_bytes(({value}).to_bytes({size}, 'little'), 'big')"
@@ -260,12 +264,12 @@ class Translator:
         return f"r[{reg}] + {off}" if off >= 0 else f"r[{reg}] - {-off}"
 
     def _load(self, i: int, insn: Insn) -> list[str]:
-        size = _SIZES[insn.code >> 3 & 3]
+        size = SIZE_BYTES[insn.size]
         dst = f"r[{insn.dst_reg}]"
         address = self._address(insn.src_reg, insn.off)
-        if insn.code & 0xE0 == BPF_PROBE_MEM:
+        if insn.mode == BPF_PROBE_MEM:
             return [f"{dst} = probe({address} & M, {size})"]
-        if insn.code & 0xE0 != BPF_MEM:
+        if insn.mode != BPF_MEM:
             return self._unknown(insn)
         if not self.fast:
             return [f"{dst} = read({address} & M, {size})"]
@@ -285,18 +289,18 @@ class Translator:
         ]
 
     def _store(self, i: int, insn: Insn) -> list[str]:
-        size = _SIZES[insn.code >> 3 & 3]
-        if insn.code & 0xE0 == 0xC0 and not self.classic:
+        size = SIZE_BYTES[insn.size]
+        if insn.mode == 0xC0 and not self.classic:
             return ["pass"]  # BPF_NOSPEC
-        if insn.code & 0xE0 != BPF_MEM:
+        if insn.mode != BPF_MEM:
             return self._unknown(insn)
         return self._put(insn, size, str(insn.imm & (1 << 8 * size) - 1))
 
     def _store_register(self, i: int, insn: Insn) -> list[str]:
-        size = _SIZES[insn.code >> 3 & 3]
-        if insn.code & 0xE0 == BPF_ATOMIC:
+        size = SIZE_BYTES[insn.size]
+        if insn.mode == BPF_ATOMIC:
             return self._atomic(insn, size)
-        if insn.code & 0xE0 != BPF_MEM:
+        if insn.mode != BPF_MEM:
             return self._unknown(insn)
         source = f"r[{insn.src_reg}]"
         return self._put(insn, size, source if size == 8 else f"{source} & {(1 << 8 * size) - 1}")
@@ -331,7 +335,7 @@ class Translator:
             if insn.src_reg == BPF_PSEUDO_FUNC:
                 return [f"r[{insn.dst_reg}] = function_address({i + insn.imm + 1})"]
             return [f"r[{insn.dst_reg}] = {imm64(insn, self.insns[i + 1])}"]
-        mode, size = insn.code & 0xE0, _SIZES[insn.code >> 3 & 3]
+        mode, size = insn.mode, SIZE_BYTES[insn.size]
         if mode not in (BPF_ABS, BPF_IND) or size == 8 or not self.classic:
             return self._unknown(insn)
         offset = f"{insn.imm}" if mode == BPF_ABS else f"{insn.imm} + s32(r[{insn.src_reg}])"
@@ -340,8 +344,8 @@ class Translator:
     # ---- jumps ----
 
     def _jump(self, i: int, insn: Insn) -> list[str]:
-        op = insn.code & 0xF0
-        wide = insn.code & 7 == BPF_JMP
+        op = insn.op
+        wide = insn.cls == BPF_JMP
         if op == BPF_CALL:
             return self._call(i, insn)
         if op == BPF_EXIT and wide:

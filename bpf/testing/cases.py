@@ -196,7 +196,7 @@ def _run_4_1(row: Row, options: Options) -> Row:
     text = row["insns"] if isinstance(row["insns"], str) else "".join(row["insns"])
     insns = decode(bytes.fromhex(text))
     for slot in row.get("fixup", ()):
-        insns[slot] = insns[slot]._replace(imm=3)
+        insns[slot] = insns[slot].replace(imm=3)
     level = row.get("log_level", 1)
     if options.log_level is not None and level:
         level = options.log_level
@@ -316,11 +316,11 @@ class CaseMachine:
             except KernelError:
                 fd = -1
             for i in places:
-                insns[i] = insns[i]._replace(imm=fd)
+                insns[i] = insns[i].replace(imm=fd)
         btf = self.host.vmlinux_btf
         for name, places in row.get("kfuncs", {}).items():
             for i in places:
-                insns[i] = insns[i]._replace(imm=btf.find(name, 12))
+                insns[i] = insns[i].replace(imm=btf.find(name, 12))
         attach = row.get("attach")
         attr = LoadAttr(
             row["prog_type"],

@@ -151,8 +151,7 @@ def _wide_operands(insn: Insn) -> tuple[bool | None, bool]:
 
     None for the sources of a store: a pointer is 64 bits, a scalar as wide as the store.
     """
-    code = insn.code
-    class_, op = code & 7, code & 0xF0
+    class_, op = insn.cls, insn.op
     if class_ == BPF_JMP and op == BPF_EXIT:
         return True, True
     if class_ == BPF_JMP and op == BPF_CALL:
@@ -161,13 +160,13 @@ def _wide_operands(insn: Insn) -> tuple[bool | None, bool]:
         return True, True
     if class_ in (BPF_ALU, BPF_JMP32):
         return False, False
-    wide = code & 0x18 == BPF_DW
+    wide = insn.size == BPF_DW
     if class_ == BPF_LDX:
         return True, wide
     if class_ == BPF_STX:
         return True if wide else None, wide
     if class_ == BPF_LD:
-        return True, code & 0xE0 == BPF_IMM
+        return True, insn.mode == BPF_IMM
     return True, True
 
 

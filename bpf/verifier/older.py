@@ -105,10 +105,10 @@ def _check_insn(env: Env, insn: Insn) -> None:
             env.reject(EINVAL, "BPF_CALL uses reserved fields")
     elif code in _BPF_STX_ATOMIC and insn.imm and not has(env, "atomics"):
         env.reject(EINVAL, "BPF_STX uses reserved fields")
-    elif code & 7 == BPF_JMP32 and not has(env, "jmp32"):
+    elif insn.cls == BPF_JMP32 and not has(env, "jmp32"):
         _unknown(env, code, f"unknown insn class {BPF_JMP32}")
-    elif code & 7 == BPF_JMP and code & 0xF0 in _NEW_JUMPS and env.version < (4, 14):
-        env.reject(EINVAL, f"invalid BPF_JMP opcode {code & 0xF0:x}")
+    elif insn.cls == BPF_JMP and insn.op in _NEW_JUMPS and env.version < (4, 14):
+        env.reject(EINVAL, f"invalid BPF_JMP opcode {insn.op:x}")
 
 
 def _unknown(env: Env, code: int, before: str) -> None:

@@ -48,19 +48,19 @@ def change(rng: random.Random, insns: list[Insn], fixed: set[int]) -> None:
     insn = insns[i]
     kind = rng.randrange(8)
     if kind == 0:
-        insn = insn._replace(imm=signed32(rng.choice(CONSTANTS)))
+        insn = insn.replace(imm=signed32(rng.choice(CONSTANTS)))
     elif kind == 1:
-        insn = insn._replace(off=signed16(insn.off + rng.choice((-8, -4, -2, -1, 1, 2, 4, 8))))
+        insn = insn.replace(off=signed16(insn.off + rng.choice((-8, -4, -2, -1, 1, 2, 4, 8))))
     elif kind == 2:
-        insn = insn._replace(dst_reg=rng.randrange(11))
+        insn = insn.replace(dst_reg=rng.randrange(11))
     elif kind == 3:
-        insn = insn._replace(src_reg=rng.randrange(11))
+        insn = insn.replace(src_reg=rng.randrange(11))
     elif kind == 4:
-        insn = insn._replace(code=insn.code ^ rng.choice((0x08, 0x10, 0x20, 0x40, 0x80, 0x03, 0x01)))
+        insn = insn.replace(code=insn.code ^ rng.choice((0x08, 0x10, 0x20, 0x40, 0x80, 0x03, 0x01)))
     elif kind == 5:
         insn = insns[rng.choice(free)]
     elif kind == 6:
-        insn = insn._replace(imm=signed32(insn.imm + rng.choice((-1, 1, 8, -8))))
+        insn = insn.replace(imm=signed32(insn.imm + rng.choice((-1, 1, 8, -8))))
     else:
         operation = rng.choice((0x07, 0x0F, 0x17, 0x1F, 0x57, 0x67, 0x77, 0xBF, 0xBC, 0x54, 0xC7, 0x04, 0x0C))
         source = rng.randrange(11) if operation & 8 else 0

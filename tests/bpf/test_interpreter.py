@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from arch.errors import Fault
 from arch.memory import FlatMemory
 from bpf.isa.asm import assemble
-from bpf.isa.insn import Insn
+from bpf.isa.insn import BPF_X, Insn
 from bpf.run.interpreter import (
     BpfFault,
     BudgetExceeded,
@@ -48,10 +48,10 @@ class Second:
         self.r = [0] * 11
 
     def operand(self, insn):
-        return self.r[insn.src_reg] if insn.code & 8 else ctypes.c_uint64(insn.imm).value
+        return self.r[insn.src_reg] if insn.src_kind == BPF_X else ctypes.c_uint64(insn.imm).value
 
     def alu(self, insn):
-        wide = insn.code & 7 == 7
+        wide = insn.cls == 7
         u, s = (ctypes.c_uint64, ctypes.c_int64) if wide else (ctypes.c_uint32, ctypes.c_int32)
         x, y = u(self.r[insn.dst_reg]).value, u(self.operand(insn)).value
         shift = y % (64 if wide else 32)
@@ -70,26 +70,26 @@ class Second:
             0xB0: lambda: y,
             0xC0: lambda: s(x).value >> shift,
         }
-        self.r[insn.dst_reg] = u(table[insn.code & 0xF0]()).value
+        self.r[insn.dst_reg] = u(table[insn.op]()).value
 
     def end(self, insn):
         letter = {16: "H", 32: "I", 64: "Q"}[insn.imm]
         value = self.r[insn.dst_reg] & ((1 << insn.imm) - 1)
         raw = struct.pack(self.order + letter, value)
-        self.r[insn.dst_reg] = struct.unpack((">" if insn.code & 8 else "<") + letter, raw)[0]
+        self.r[insn.dst_reg] = struct.unpack((">" if insn.src_kind == BPF_X else "<") + letter, raw)[0]
 
     def memory(self, insn):
-        letter = {0x00: "I", 0x08: "H", 0x10: "B", 0x18: "Q"}[insn.code & 0x18]
+        letter = {0x00: "I", 0x08: "H", 0x10: "B", 0x18: "Q"}[insn.size]
         at = 64 + insn.off
-        if insn.code & 7 == 1:
+        if insn.cls == 1:
             self.r[insn.dst_reg] = struct.unpack_from(self.order + letter, self.stack, at)[0]
             return
         size = struct.calcsize(letter)
-        value = self.r[insn.src_reg] if insn.code & 7 == 3 else insn.imm
+        value = self.r[insn.src_reg] if insn.cls == 3 else insn.imm
         struct.pack_into(self.order + letter, self.stack, at, value % (1 << 8 * size))
 
     def taken(self, insn):
-        u, s = (ctypes.c_uint64, ctypes.c_int64) if insn.code & 7 == 5 else (ctypes.c_uint32, ctypes.c_int32)
+        u, s = (ctypes.c_uint64, ctypes.c_int64) if insn.cls == 5 else (ctypes.c_uint32, ctypes.c_int32)
         x, y = u(self.r[insn.dst_reg]).value, u(self.operand(insn)).value
         a, b = s(x).value, s(y).value
         return {
@@ -104,16 +104,16 @@ class Second:
             0xB0: x <= y,
             0xC0: a < b,
             0xD0: a <= b,
-        }[insn.code & 0xF0]
+        }[insn.op]
 
     def run(self, insns):
         pc = 0
         while insns[pc].code != 0x95:
             insn = insns[pc]
             pc += 1
-            kind = insn.code & 7
+            kind = insn.cls
             if kind in (4, 7):
-                self.end(insn) if insn.code & 0xF0 == 0xD0 else self.alu(insn)
+                self.end(insn) if insn.op == 0xD0 else self.alu(insn)
             elif kind in (5, 6):
                 pc += insn.off if self.taken(insn) else 0
             else:

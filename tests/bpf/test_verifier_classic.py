@@ -87,7 +87,7 @@ def test_random():
 def test_the_kernels_own_cases(case):
     insns = decode(bytes.fromhex("".join(case["insns"])))
     for slot in case["fixup"]:
-        insns[slot] = insns[slot]._replace(imm=3)
+        insns[slot] = insns[slot].replace(imm=3)
     request = VerifyRequest(
         insns, case["prog_type"], log_level=1, log_size=65536, version=(4, 1), resolve_map=resolve_map
     )

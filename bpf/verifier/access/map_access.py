@@ -154,8 +154,8 @@ def map_kptr_match_type(env: Env, field: KptrField, v: Value, regno: int) -> Non
 def check_map_kptr_access(env: Env, value_regno: int, insn_idx: int, field: KptrField) -> None:
     """A load or store of a kernel pointer in a map value."""
     insn = env.insns[insn_idx]
-    class_ = insn.code & 7
-    if insn.code & 0xE0 != BPF_MEM:
+    class_ = insn.cls
+    if insn.mode != BPF_MEM:
         env.reject(EACCES, "kptr in map can only be accessed using BPF_MEM instruction mode")
     if class_ != BPF_LDX and field.referenced:
         env.reject(EACCES, "store to referenced kptr disallowed")

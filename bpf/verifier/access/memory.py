@@ -507,7 +507,7 @@ def check_atomic(env: Env, insn: Insn) -> None:
     """A read-modify-write instruction: a load and a store."""
     if insn.imm not in _ATOMIC_OPS:
         env.reject(EINVAL, f"BPF_ATOMIC uses invalid atomic opcode {insn.imm & 0xFFFFFFFF:02x}")
-    size_code = insn.code & 0x18
+    size_code = insn.size
     if size_code not in (BPF_W, BPF_DW):
         env.reject(EINVAL, "invalid atomic operand size")
     check_src(env, insn.src_reg)

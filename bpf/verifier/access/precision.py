@@ -21,6 +21,7 @@ from bpf.isa.insn import (
     BPF_IND,
     BPF_JMP,
     BPF_JMP32,
+    BPF_K,
     BPF_LD,
     BPF_LDX,
     BPF_MOV,
@@ -81,12 +82,12 @@ def _stack_bit(env: Env, off: int) -> int:
 
 
 def _backtrack_alu(insn: Insn, masks: _Masks) -> None:
-    dreg, op = 1 << insn.dst_reg, insn.code & 0xF0
+    dreg, op = 1 << insn.dst_reg, insn.op
     if not masks.regs & dreg or op in (BPF_END, BPF_NEG):
         return
     if op == BPF_MOV:
         masks.regs &= ~dreg
-    if insn.code & BPF_X:
+    if insn.src_kind == BPF_X:
         masks.regs |= 1 << insn.src_reg
 
 
@@ -111,12 +112,12 @@ def _backtrack_store(env: Env, insn: Insn, masks: _Masks) -> None:
     bit = _stack_bit(env, insn.off)
     if masks.slots & bit:
         masks.slots &= ~bit
-        if insn.code & 7 == BPF_STX:
+        if insn.cls == BPF_STX:
             masks.regs |= 1 << insn.src_reg
 
 
 def _backtrack_jump(env: Env, insn: Insn, masks: _Masks) -> None:
-    op = insn.code & 0xF0
+    op = insn.op
     if op == BPF_CALL:
         if insn.src_reg == BPF_PSEUDO_CALL:
             raise _GiveUp
@@ -129,7 +130,7 @@ def _backtrack_jump(env: Env, insn: Insn, masks: _Masks) -> None:
             env.reject(EFAULT, f"BUG regs {masks.regs:x}")
     elif op == BPF_EXIT:
         raise _GiveUp
-    elif insn.code & BPF_X:
+    elif insn.src_kind == BPF_X:
         both = (1 << insn.dst_reg) | (1 << insn.src_reg)
         if masks.regs & both:
             masks.regs |= both
@@ -143,11 +144,11 @@ def _backtrack_insn(env: Env, idx: int, masks: _Masks) -> None:
         return
     if env.level & BPF_LOG_LEVEL2:
         env.log.write(f"regs={masks.regs:x} stack={masks.slots:x} before {idx}: {insn_text(env, idx)}\n")
-    class_ = code & 7
+    class_ = insn.cls
     if class_ in (BPF_ALU, BPF_ALU64):
         _backtrack_alu(insn, masks)
         return
-    fetch = class_ == BPF_STX and code & 0xE0 == BPF_ATOMIC and bool(insn.imm & BPF_FETCH)
+    fetch = class_ == BPF_STX and insn.mode == BPF_ATOMIC and bool(insn.imm & BPF_FETCH)
     if class_ == BPF_LDX or fetch:
         _backtrack_load(env, insn, masks, fetch)
     elif class_ in (BPF_STX, BPF_ST):
@@ -156,7 +157,7 @@ def _backtrack_insn(env: Env, idx: int, masks: _Masks) -> None:
         _backtrack_jump(env, insn, masks)
     elif class_ == BPF_LD and masks.regs & (1 << insn.dst_reg):
         masks.regs &= ~(1 << insn.dst_reg)
-        if code & 0xE0 in (BPF_IND, BPF_ABS):
+        if insn.mode in (BPF_IND, BPF_ABS):
             raise _GiveUp
 
 
@@ -257,17 +258,17 @@ def back_steps(insns: list[Insn]) -> list[BackStep]:
 
 
 def _back_step(insn: Insn) -> BackStep:
-    class_, op = insn.code & 7, insn.code & 0xF0
+    class_, op = insn.cls, insn.op
     dst, src = 1 << insn.dst_reg, 1 << insn.src_reg
     if insn.code == 0:
         return _NOTHING, 0, 0
     if class_ in (BPF_ALU, BPF_ALU64):
         if op == BPF_MOV:
-            return (_FROM_SOURCE if insn.code & BPF_X else _FROM_CONSTANT), dst, src
-        if insn.code & BPF_X and op not in (BPF_END, BPF_NEG):
+            return (_FROM_SOURCE if insn.src_kind == BPF_X else _FROM_CONSTANT), dst, src
+        if insn.src_kind == BPF_X and op not in (BPF_END, BPF_NEG):
             return _ADD_SOURCE, dst, src
         return _NOTHING, 0, 0
-    if class_ in (BPF_JMP, BPF_JMP32) and op not in (BPF_CALL, BPF_EXIT) and not insn.code & BPF_X:
+    if class_ in (BPF_JMP, BPF_JMP32) and op not in (BPF_CALL, BPF_EXIT) and insn.src_kind == BPF_K:
         return _NOTHING, 0, 0
     return _OTHER, 0, 0
 

@@ -148,7 +148,7 @@ def _write_fixed(env: Env, frame: FuncState, off: int, size: int, value_regno: i
     if not env.bypass_spec_v4 and _must_sanitize(slot, at, size, reg):
         env.aux[insn_idx].sanitize_stack_spill = True
     env.scratched_stack_slots |= 1 << spi
-    stores_imm = reg is None and insn.code & 7 == BPF_ST and insn.code & 0xE0 == BPF_MEM
+    stores_imm = reg is None and insn.cls == BPF_ST and insn.mode == BPF_MEM
     tracked = env.bpf_capable and off % BPF_REG_SIZE == 0
     if reg is not None and tracked and _is_bounded(reg.value) and not reg.value.is_null:
         if insn.dst_reg != BPF_REG_FP:

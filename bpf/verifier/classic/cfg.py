@@ -43,10 +43,10 @@ def resolve_maps(insns: list[Insn], resolve: Callable[[int], MapInfo] | None) ->
     i = 0
     while i < len(insns):
         insn = insns[i]
-        if insn.code & 7 == BPF_LDX and (insn.code & 0xE0 != BPF_MEM or insn.imm):
+        if insn.cls == BPF_LDX and (insn.mode != BPF_MEM or insn.imm):
             raise Rejected(EINVAL, "BPF_LDX uses reserved fields\n")
         if insn.code == BPF_LD_IMM64:
-            if i + 1 == len(insns) or insns[i + 1][:4] != (0, 0, 0, 0):
+            if i + 1 == len(insns) or insns[i + 1].fields()[:4] != (0, 0, 0, 0):
                 raise Rejected(EINVAL, "invalid bpf_ld_imm64 insn\n")
             if insn.src_reg:
                 if insn.src_reg != BPF_PSEUDO_MAP_FD:
@@ -65,8 +65,8 @@ def _resolve_one(insns: list[Insn], i: int, resolve: Callable[[int], MapInfo] | 
         info = resolve(fd)
     except KernelError as error:
         raise Rejected(error.errno, f"fd {fd} is not pointing to valid bpf_map\n") from None
-    insns[i] = insns[i]._replace(imm=signed32(info.address))
-    insns[i + 1] = insns[i + 1]._replace(imm=signed32(info.address >> 32))
+    insns[i] = insns[i].replace(imm=signed32(info.address))
+    insns[i + 1] = insns[i + 1].replace(imm=signed32(info.address >> 32))
     if all(info.address != other.address for other in used):
         if len(used) >= MAX_USED_MAPS:
             raise Rejected(E2BIG)
@@ -103,13 +103,13 @@ class ControlFlow:
     def _visit(self, t: int) -> bool:
         """Follow the next edge out of t; False when none is left."""
         insn = self.insns[t]
-        op = insn.code & 0xF0
-        if insn.code & 7 != BPF_JMP or op == BPF_CALL:
+        op = insn.op
+        if insn.cls != BPF_JMP or op == BPF_CALL:
             return self._follow(t, t + 1, _FALLTHROUGH)
         if op == BPF_EXIT:
             return False
         if op == BPF_JA:
-            if insn.code & BPF_X:
+            if insn.src_kind == BPF_X:
                 raise Rejected(EINVAL)
             if self._follow(t, t + insn.off + 1, _FALLTHROUGH):
                 return True

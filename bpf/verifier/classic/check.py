@@ -11,22 +11,28 @@ from typing import Any
 from arch.errors import E2BIG, EACCES, EFAULT, EINVAL
 from bpf.isa.disasm import line_4_1
 from bpf.isa.insn import (
+    BPF_ABS,
     BPF_ADD,
     BPF_ALU64,
     BPF_CALL,
     BPF_DIV,
     BPF_END,
     BPF_EXIT,
+    BPF_IMM,
+    BPF_IND,
     BPF_JA,
     BPF_JEQ,
     BPF_JNE,
+    BPF_K,
     BPF_LD_IMM64,
     BPF_MEM,
     BPF_MOD,
     BPF_MOV,
     BPF_NEG,
     BPF_W,
+    BPF_X,
     BPF_XADD,
+    SIZE_BYTES,
     Insn,
 )
 from bpf.verifier.api import MapInfo
@@ -72,7 +78,6 @@ from bpf.verifier.classic.types import (
 
 MAX_INSNS = 32768  # steps, over all paths
 MAX_BRANCHES = 1024  # sides waiting to be explored
-_SIZES = (4, 2, 1, 8)  # by the size field >> 3
 _EXPECTED = {
     ARG_PTR_TO_STACK: PTR_TO_STACK,
     ARG_PTR_TO_MAP_KEY: PTR_TO_STACK,
@@ -148,7 +153,7 @@ class Simulation:
                     log.append(lines[index])
                 fresh = False
                 insn = insns[index]
-                following = checks[insn[0] & 7](index, insn)
+                following = checks[insn.cls](index, insn)
             if following is None:
                 if not self.branches:
                     return
@@ -187,8 +192,8 @@ class Simulation:
 
     def _alu(self, index: int, insn: Insn) -> int:
         """check_alu_op()."""
-        code, dst, src, off, imm = insn
-        op = code & 0xF0
+        code, dst, src, off, imm = insn.code, insn.dst_reg, insn.src_reg, insn.off, insn.imm
+        op = insn.op
         if op in (BPF_NEG, BPF_END):
             self._unary(insn)
         elif op == BPF_MOV:
@@ -196,14 +201,14 @@ class Simulation:
         elif op > BPF_END:
             raise Rejected(EINVAL, f"invalid BPF_ALU opcode {op:x}\n")
         else:
-            if code & 8:
+            if insn.src_kind == BPF_X:
                 if imm or off:
                     raise Rejected(EINVAL, "BPF_ALU uses reserved fields\n")
                 self._source(src)
             elif src or off:
                 raise Rejected(EINVAL, "BPF_ALU uses reserved fields\n")
             before = self._source(dst)
-            if not code & 8 and imm == 0 and op in (BPF_MOD, BPF_DIV):
+            if insn.src_kind == BPF_K and imm == 0 and op in (BPF_MOD, BPF_DIV):
                 raise Rejected(EINVAL, "div by zero\n")
             self._set_unknown(dst)
             if code == BPF_ALU64 | BPF_ADD and before[0] == FRAME_PTR:
@@ -211,9 +216,9 @@ class Simulation:
         return index + 1
 
     def _unary(self, insn: Insn) -> None:
-        code, dst, src, off, imm = insn
-        if code & 0xF0 == BPF_NEG:
-            if code & 8 or src or off or imm:
+        dst, src, off, imm = insn.dst_reg, insn.src_reg, insn.off, insn.imm
+        if insn.op == BPF_NEG:
+            if insn.src_kind == BPF_X or src or off or imm:
                 raise Rejected(EINVAL, "BPF_NEG uses reserved fields\n")
         elif src or off or imm not in (16, 32, 64):
             raise Rejected(EINVAL, "BPF_END uses reserved fields\n")
@@ -221,37 +226,37 @@ class Simulation:
         self._set_unknown(dst)
 
     def _mov(self, insn: Insn) -> None:
-        code, dst, src, off, imm = insn
-        if code & 8:
+        dst, src, off, imm = insn.dst_reg, insn.src_reg, insn.off, insn.imm
+        if insn.src_kind == BPF_X:
             if imm or off:
                 raise Rejected(EINVAL, "BPF_MOV uses reserved fields\n")
             self._source(src)
         elif src or off:
             raise Rejected(EINVAL, "BPF_MOV uses reserved fields\n")
         self._set_unknown(dst)
-        if not code & 8:
+        if insn.src_kind == BPF_K:
             self.state.regs[dst] = (CONST_IMM, self.immediates.store(0, imm))
-        elif code & 7 == BPF_ALU64:
+        elif insn.cls == BPF_ALU64:
             self.state.regs[dst] = self.state.regs[src]  # after dst was marked: `r1 = r1` forgets a pointer
 
     # ---- loads and stores ----
 
     def _ldx(self, index: int, insn: Insn) -> int:
-        code, dst, src, off, _ = insn
+        dst, src, off = insn.dst_reg, insn.src_reg, insn.off
         base = self._source(src)
         self._destination(dst)
-        size = _SIZES[code >> 3 & 3]
+        size = SIZE_BYTES[insn.size]
         self.state.regs[dst] = self._read(src, base, off, size)
-        if code & 0x18 == BPF_W:
+        if insn.size == BPF_W:
             first = self.base_types.setdefault(index, base[0])
             if first != base[0] and PTR_TO_CTX in (first, base[0]):
                 raise Rejected(EINVAL, "same insn cannot be used with different pointers\n")
         return index + 1
 
     def _stx(self, index: int, insn: Insn) -> int:
-        code, dst, src, off, imm = insn
-        size = _SIZES[code >> 3 & 3]
-        if code & 0xE0 == BPF_XADD:
+        dst, src, off, imm = insn.dst_reg, insn.src_reg, insn.off, insn.imm
+        size = SIZE_BYTES[insn.size]
+        if insn.mode == BPF_XADD:
             if size < 4 or imm:
                 raise Rejected(EINVAL, "BPF_XADD uses reserved fields\n")
             self._source(src)
@@ -259,17 +264,17 @@ class Simulation:
             self._read(dst, base, off, size)
             self._write(dst, base, off, size, None)
             return index + 1
-        if code & 0xE0 != BPF_MEM or imm:
+        if insn.mode != BPF_MEM or imm:
             raise Rejected(EINVAL, "BPF_STX uses reserved fields\n")
         value = self._source(src)
         self._write(dst, self._source(dst), off, size, value)
         return index + 1
 
     def _st(self, index: int, insn: Insn) -> int:
-        code, dst, src, off, _ = insn
-        if code & 0xE0 != BPF_MEM or src:
+        dst, src, off = insn.dst_reg, insn.src_reg, insn.off
+        if insn.mode != BPF_MEM or src:
             raise Rejected(EINVAL, "BPF_ST uses reserved fields\n")
-        self._write(dst, self._source(dst), off, _SIZES[code >> 3 & 3], None)
+        self._write(dst, self._source(dst), off, SIZE_BYTES[insn.size], None)
         return index + 1
 
     def _read(self, regno: int, base: Reg, off: int, size: int) -> Reg:
@@ -336,12 +341,12 @@ class Simulation:
     # ---- BPF_LD ----
 
     def _ld(self, index: int, insn: Insn) -> int:
-        code, dst, src, off, _ = insn
-        mode = code & 0xE0
-        if mode in (0x20, 0x40):
+        code, dst, src, off = insn.code, insn.dst_reg, insn.src_reg, insn.off
+        mode = insn.mode
+        if mode in (BPF_ABS, BPF_IND):
             self._ld_abs(insn)
             return index + 1
-        if mode != 0:
+        if mode != BPF_IMM:
             raise Rejected(EINVAL, "invalid BPF_LD mode\n")
         if code != BPF_LD_IMM64:
             raise Rejected(EINVAL, "invalid BPF_LD_IMM insn\n")
@@ -355,8 +360,8 @@ class Simulation:
 
     def _ld_abs(self, insn: Insn) -> None:
         """check_ld_abs()."""
-        code, dst, src, off, _ = insn
-        indirect = code & 0xE0 == 0x40
+        dst, src, off = insn.dst_reg, insn.src_reg, insn.off
+        indirect = insn.mode == BPF_IND
         if not self.prog_type.may_access_skb:
             raise Rejected(EINVAL, "BPF_LD_ABS|IND instructions not allowed for this program type\n")
         if dst or off or (not indirect and src):
@@ -376,24 +381,24 @@ class Simulation:
             regs[regno] = (NOT_INIT, self.immediates.store(regs[regno][1], 0))
 
     def _unknown_class(self, index: int, insn: Insn) -> int:
-        raise Rejected(EINVAL, f"unknown insn class {insn.code & 7}\n")
+        raise Rejected(EINVAL, f"unknown insn class {insn.cls}\n")
 
     # ---- jumps and calls ----
 
     def _jmp(self, index: int, insn: Insn) -> int | None:
-        code, dst, src, off, imm = insn
-        op = code & 0xF0
+        dst, src, off, imm = insn.dst_reg, insn.src_reg, insn.off, insn.imm
+        op = insn.op
         if op == BPF_CALL:
-            if code & 8 or off or src or dst:
+            if insn.src_kind == BPF_X or off or src or dst:
                 raise Rejected(EINVAL, "BPF_CALL uses reserved fields\n")
             self._call(imm)
             return index + 1
         if op == BPF_JA:
-            if code & 8 or imm or src or dst:
+            if insn.src_kind == BPF_X or imm or src or dst:
                 raise Rejected(EINVAL, "BPF_JA uses reserved fields\n")
             return index + off + 1
         if op == BPF_EXIT:
-            if code & 8 or imm or src or dst:
+            if insn.src_kind == BPF_X or imm or src or dst:
                 raise Rejected(EINVAL, "BPF_EXIT uses reserved fields\n")
             self._source(0)
             return None
@@ -401,18 +406,18 @@ class Simulation:
 
     def _conditional_jump(self, index: int, insn: Insn) -> int:
         """check_cond_jmp_op(): the other side is pushed, what the comparison tells is noted on both."""
-        code, dst, src, off, imm = insn
-        op = code & 0xF0
+        dst, src, off, imm = insn.dst_reg, insn.src_reg, insn.off, insn.imm
+        op = insn.op
         if op > BPF_EXIT:
             raise Rejected(EINVAL, f"invalid BPF_JMP opcode {op:x}\n")
-        if code & 8:
+        if insn.src_kind == BPF_X:
             if imm:
                 raise Rejected(EINVAL, "BPF_JMP uses reserved fields\n")
             self._source(src)
         elif src:
             raise Rejected(EINVAL, "BPF_JMP uses reserved fields\n")
         reg = self._source(dst)
-        equality = not code & 8 and op in (BPF_JEQ, BPF_JNE)
+        equality = insn.src_kind == BPF_K and op in (BPF_JEQ, BPF_JNE)
         if equality and reg[0] == CONST_IMM and self.immediates.load(reg[1]) == imm:
             return index + off + 1 if op == BPF_JEQ else index + 1
         other = self.state.copy()

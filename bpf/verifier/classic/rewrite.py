@@ -66,13 +66,13 @@ def _adjust_branches(insns: list[Insn], position: int, delta: int) -> None:
     that ends close before `position` may land wrongly.  Kept on purpose.
     """
     for i, insn in enumerate(insns):
-        if insn.code & 7 != BPF_JMP or insn.code & 0xF0 in (BPF_CALL, BPF_EXIT):
+        if insn.cls != BPF_JMP or insn.op in (BPF_CALL, BPF_EXIT):
             continue
         target = i + insn.off + 1
         if i < position < target:
-            insns[i] = insn._replace(off=insn.off + delta)
+            insns[i] = insn.replace(off=insn.off + delta)
         elif i > position > target:
-            insns[i] = insn._replace(off=insn.off - delta)
+            insns[i] = insn.replace(off=insn.off - delta)
 
 
 def convert_context(

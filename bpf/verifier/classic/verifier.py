@@ -91,4 +91,4 @@ def _check(request: VerifyRequest, log: list[str] | None, verdict: Verdict) -> N
 
 def _convert_pseudo(insns: list[Insn]) -> list[Insn]:
     """convert_pseudo_ld_imm64(): the run-time program knows map addresses only as constants."""
-    return [insn._replace(src_reg=0) if insn.code == BPF_LD_IMM64 else insn for insn in insns]
+    return [insn.replace(src_reg=0) if insn.code == BPF_LD_IMM64 else insn for insn in insns]

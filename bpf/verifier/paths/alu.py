@@ -17,6 +17,7 @@ from bpf.isa.insn import (
     BPF_ARSH,
     BPF_DIV,
     BPF_END,
+    BPF_K,
     BPF_LSH,
     BPF_MOD,
     BPF_MOV,
@@ -84,7 +85,7 @@ _PROHIBITED: Final = "pointer arithmetic with it prohibited for !root"
 
 def check_alu_op(env: Env, insn: Insn) -> None:
     """One instruction of class ALU or ALU64."""
-    op = insn.code & 0xF0
+    op = insn.op
     if op in (BPF_END, BPF_NEG):
         _check_unary(env, insn, op)
     elif op == BPF_MOV:
@@ -97,9 +98,9 @@ def check_alu_op(env: Env, insn: Insn) -> None:
 
 def _check_unary(env: Env, insn: Insn, op: int) -> None:
     if op == BPF_NEG:
-        if insn.code & BPF_X or insn.src_reg or insn.off or insn.imm:
+        if insn.src_kind == BPF_X or insn.src_reg or insn.off or insn.imm:
             env.reject(EINVAL, "BPF_NEG uses reserved fields")
-    elif insn.src_reg or insn.off or insn.imm not in (16, 32, 64) or insn.code & 7 == BPF_ALU64:
+    elif insn.src_reg or insn.off or insn.imm not in (16, 32, 64) or insn.cls == BPF_ALU64:
         env.reject(EINVAL, "BPF_END uses reserved fields")
     check_src(env, insn.dst_reg)
     if is_pointer_value(env, env.regs[insn.dst_reg].value):
@@ -108,13 +109,13 @@ def _check_unary(env: Env, insn: Insn, op: int) -> None:
 
 
 def _check_mov(env: Env, insn: Insn) -> None:
-    from_reg = insn.code & BPF_X
+    from_reg = insn.src_kind == BPF_X
     if insn.off or (insn.imm if from_reg else insn.src_reg):
         env.reject(EINVAL, "BPF_MOV uses reserved fields")
     if from_reg:
         check_src(env, insn.src_reg)
     dst = check_dst(env, insn.dst_reg)
-    wide = insn.code & 7 == BPF_ALU64
+    wide = insn.cls == BPF_ALU64
     if not from_reg:
         mark_unknown(env, dst)
         dst.value = known_scalar(insn.imm & (U64_MAX if wide else U32_MAX))
@@ -151,18 +152,18 @@ def _mov32(env: Env, dst: Reg, src: Reg, insn: Insn) -> None:
 
 
 def _check_binary(env: Env, insn: Insn, op: int) -> None:
-    if insn.code & BPF_X:
+    if insn.src_kind == BPF_X:
         if insn.imm or insn.off:
             env.reject(EINVAL, "BPF_ALU uses reserved fields")
         check_src(env, insn.src_reg)
     elif insn.src_reg or insn.off:
         env.reject(EINVAL, "BPF_ALU uses reserved fields")
     check_src(env, insn.dst_reg)
-    if not insn.code & BPF_X:
+    if insn.src_kind == BPF_K:
         if op in (BPF_MOD, BPF_DIV) and insn.imm == 0:
             env.reject(EINVAL, "div by zero")
         if op in (BPF_LSH, BPF_RSH, BPF_ARSH):
-            size = 64 if insn.code & 7 == BPF_ALU64 else 32
+            size = 64 if insn.cls == BPF_ALU64 else 32
             if insn.imm < 0 or insn.imm >= size:
                 env.reject(EINVAL, f"invalid shift {insn.imm}")
     dst = check_dst(env, insn.dst_reg)
@@ -174,7 +175,7 @@ def _adjust_reg(env: Env, insn: Insn, op: int, dst: Reg) -> None:
     dst_is_pointer = dst.value.type != SCALAR_VALUE
     if not dst_is_pointer and dst.value.id:
         dst.value = dst.value.with_id(0)
-    if not insn.code & BPF_X:
+    if insn.src_kind == BPF_K:
         operand = known_scalar(insn.imm & U64_MAX)
         if dst_is_pointer:
             _adjust_ptr(env, insn, op, dst, dst, operand)
@@ -207,7 +208,7 @@ def _op_name(op: int) -> str:
 
 def _adjust_scalar(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> None:
     """adjust_scalar_min_max_vals()."""
-    alu32 = insn.code & 7 != BPF_ALU64
+    alu32 = insn.cls != BPF_ALU64
     if not scalar.is_tracked(op, operand, alu32):
         mark_unknown(env, dst)
         return
@@ -263,7 +264,7 @@ def _adjust_ptr(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off: Valu
     if contradictory:
         mark_unknown(env, dst)
         return
-    if insn.code & 7 != BPF_ALU64:
+    if insn.cls != BPF_ALU64:
         if op == BPF_SUB and env.allow_ptr_leaks:
             mark_unknown(env, dst)
             return
@@ -351,7 +352,7 @@ def _subtract_from_pointer(env: Env, v: Value, ptr: Value, off: Value) -> None:
 
 
 def _can_skip_sanitation(env: Env, insn: Insn) -> bool:
-    return env.bypass_spec_v1 or not insn.code & BPF_X
+    return env.bypass_spec_v1 or insn.src_kind == BPF_K
 
 
 def _note_sanitation(env: Env, state: int, limit: int) -> bool:
@@ -365,7 +366,7 @@ def _note_sanitation(env: Env, state: int, limit: int) -> bool:
 
 
 def _reject_paths(env: Env, insn: Insn) -> None:
-    verb = "add" if insn.code & 0xF0 == BPF_ADD else "sub"
+    verb = "add" if insn.op == BPF_ADD else "sub"
     env.reject(EACCES, f"R{insn.dst_reg} tried to {verb} from different maps, paths or scalars, {_PROHIBITED}")
 
 
@@ -380,7 +381,7 @@ def _pointer_limit(env: Env, insn: Insn, ptr: Value, mask_to_left: bool) -> int:
     else:
         env.reject(EACCES, f"R{insn.dst_reg} has pointer with unsupported alu operation, {_PROHIBITED}")
     if limit >= maximum:
-        verb = "add" if insn.code & 0xF0 == BPF_ADD else "sub"
+        verb = "add" if insn.op == BPF_ADD else "sub"
         env.reject(EACCES, f"R{insn.dst_reg} tried to {verb} beyond pointer bounds, {_PROHIBITED}")
     return limit
 
@@ -441,7 +442,7 @@ def sanitize_speculative_path(env: Env, insn: Insn | None, next_idx: int, curr_i
     if insn is not None:
         regs = branch.frame.regs
         mark_unknown(env, regs[insn.dst_reg])
-        if insn.code & BPF_X:
+        if insn.src_kind == BPF_X:
             mark_unknown(env, regs[insn.src_reg])
 
 

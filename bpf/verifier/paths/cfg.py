@@ -95,12 +95,12 @@ def check_subprogs(env: Env) -> None:
 def _note_special_insn(subprog: SubprogInfo, insn: Insn) -> None:
     if insn.code == _CALL and insn.imm == uapi.BPF_FUNC_tail_call and insn.src_reg != BPF_PSEUDO_CALL:
         subprog.has_tail_call = True
-    if insn.code & 7 == BPF_LD and insn.code & 0xE0 in (BPF_ABS, BPF_IND):
+    if insn.cls == BPF_LD and insn.mode in (BPF_ABS, BPF_IND):
         subprog.has_ld_abs = True
 
 
 def _check_jump_inside(env: Env, i: int, insn: Insn, start: int, end: int) -> None:
-    if insn.code & 7 not in (BPF_JMP, BPF_JMP32) or insn.code & 0xF0 in (BPF_EXIT, BPF_CALL):
+    if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op in (BPF_EXIT, BPF_CALL):
         return
     distance = insn.imm if insn.code == BPF_JMP32 | BPF_JA else insn.off
     target = i + distance + 1
@@ -163,10 +163,10 @@ class _Walk:
         insn = env.insns[here]
         if is_pseudo_func(insn):
             return self._visit_call(here, insn, True)
-        if insn.code & 7 not in (BPF_JMP, BPF_JMP32):
+        if insn.cls not in (BPF_JMP, BPF_JMP32):
             size = 2 if insn.code == BPF_LD_IMM64 else 1
             return self._push(here, here + size, _FALLTHROUGH, False)
-        op = insn.code & 0xF0
+        op = insn.op
         if op == BPF_EXIT:
             return False
         if op == BPF_CALL:
@@ -180,9 +180,9 @@ class _Walk:
         return self._push(here, here + 1, _FALLTHROUGH, True) or self._push(here, here + insn.off + 1, _BRANCH, True)
 
     def _visit_goto(self, here: int, insn: Insn) -> bool:
-        if insn.code & BPF_X:
+        if insn.src_kind == BPF_X:
             self.env.reject(EINVAL)
-        target = here + (insn.off if insn.code & 7 == BPF_JMP else insn.imm) + 1
+        target = here + (insn.off if insn.cls == BPF_JMP else insn.imm) + 1
         if self._push(here, target, _FALLTHROUGH, True):
             return True
         self.env.aux[target].prune_point = True

@@ -102,13 +102,13 @@ def _check_ldx(env: Env, insn: Insn) -> None:
     check_src(env, insn.src_reg)
     check_dst(env, insn.dst_reg)
     word = env.regs[insn.src_reg].value.type
-    check_mem_access(env, env.insn_idx, insn.src_reg, insn.off, insn.code & 0x18, READ, insn.dst_reg)
+    check_mem_access(env, env.insn_idx, insn.src_reg, insn.off, insn.size, READ, insn.dst_reg)
     _note_pointer_type(env, word)
     env.insn_idx += 1
 
 
 def _check_stx(env: Env, insn: Insn) -> None:
-    mode = insn.code & 0xE0
+    mode = insn.mode
     if mode == BPF_ATOMIC:
         check_atomic(env, insn)
         env.insn_idx += 1
@@ -118,24 +118,24 @@ def _check_stx(env: Env, insn: Insn) -> None:
     check_src(env, insn.src_reg)
     check_src(env, insn.dst_reg)
     word = env.regs[insn.dst_reg].value.type
-    check_mem_access(env, env.insn_idx, insn.dst_reg, insn.off, insn.code & 0x18, WRITE, insn.src_reg)
+    check_mem_access(env, env.insn_idx, insn.dst_reg, insn.off, insn.size, WRITE, insn.src_reg)
     _note_pointer_type(env, word)
     env.insn_idx += 1
 
 
 def _check_st(env: Env, insn: Insn) -> None:
-    if insn.code & 0xE0 != BPF_MEM or insn.src_reg:
+    if insn.mode != BPF_MEM or insn.src_reg:
         env.reject(EINVAL, "BPF_ST uses reserved fields")
     check_src(env, insn.dst_reg)
     word = env.regs[insn.dst_reg].value.type
     if word == PTR_TO_CTX:
         env.reject(EACCES, f"BPF_ST stores into R{insn.dst_reg} {reg_type_str(word)} is not allowed")
-    check_mem_access(env, env.insn_idx, insn.dst_reg, insn.off, insn.code & 0x18, WRITE, -1)
+    check_mem_access(env, env.insn_idx, insn.dst_reg, insn.off, insn.size, WRITE, -1)
     env.insn_idx += 1
 
 
 def _check_ld(env: Env, insn: Insn) -> None:
-    mode = insn.code & 0xE0
+    mode = insn.mode
     if mode in (BPF_ABS, BPF_IND):
         _check_ld_abs(env, insn, mode)
     elif mode == BPF_IMM:
@@ -149,7 +149,7 @@ def _check_ld(env: Env, insn: Insn) -> None:
 
 def _check_ld_imm(env: Env, insn: Insn) -> None:
     """check_ld_imm(): a 64-bit number, or what its pseudo type says."""
-    if insn.code & 0x18 != BPF_DW:
+    if insn.size != BPF_DW:
         env.reject(EINVAL, "invalid BPF_LD_IMM insn")
     if insn.off:
         env.reject(EINVAL, "BPF_LD_IMM64 uses reserved fields")
@@ -205,7 +205,7 @@ def _check_ld_abs(env: Env, insn: Insn, mode: int) -> None:
         env.reject(EINVAL, "BPF_LD_[ABS|IND] instructions not allowed for this program type")
     if env.prog_type not in HAS_GEN_LD_ABS:
         env.reject(EINVAL, "bpf verifier is misconfigured")
-    if insn.dst_reg or insn.off or insn.code & 0x18 == BPF_DW or (mode == BPF_ABS and insn.src_reg):
+    if insn.dst_reg or insn.off or insn.size == BPF_DW or (mode == BPF_ABS and insn.src_reg):
         env.reject(EINVAL, "BPF_LD_[ABS|IND] uses reserved fields")
     check_src(env, BPF_REG_6)
     if check_reference_leak(env):
@@ -237,11 +237,11 @@ def _check_ld_abs(env: Env, insn: Insn, mode: int) -> None:
 def _check_call(env: Env, insn: Insn) -> None:
     kind = insn.src_reg
     if (
-        insn.code & BPF_X
+        insn.src_kind == BPF_X
         or (kind != BPF_PSEUDO_KFUNC_CALL and insn.off)
         or kind not in (0, BPF_PSEUDO_CALL, BPF_PSEUDO_KFUNC_CALL)
         or insn.dst_reg
-        or insn.code & 7 == BPF_JMP32
+        or insn.cls == BPF_JMP32
     ):
         env.reject(EINVAL, "BPF_CALL uses reserved fields")
     if env.cur.active_spin_lock and (kind == BPF_PSEUDO_CALL or insn.imm != uapi.BPF_FUNC_spin_unlock):
@@ -256,8 +256,8 @@ def _check_call(env: Env, insn: Insn) -> None:
 
 
 def _check_goto(env: Env, insn: Insn) -> None:
-    wide = insn.code & 7 == BPF_JMP
-    if insn.code & BPF_X or insn.src_reg or insn.dst_reg or (insn.imm if wide else insn.off):
+    wide = insn.cls == BPF_JMP
+    if insn.src_kind == BPF_X or insn.src_reg or insn.dst_reg or (insn.imm if wide else insn.off):
         env.reject(EINVAL, "BPF_JA uses reserved fields")
     env.insn_idx += (insn.off if wide else insn.imm) + 1
 
@@ -367,7 +367,7 @@ def _returns_nothing(env: Env) -> bool:
 
 def _check_exit(env: Env, insn: Insn) -> bool:
     """True: the path is at its end; False: back in the caller."""
-    if insn.code & BPF_X or insn.imm or insn.src_reg or insn.dst_reg or insn.code & 7 == BPF_JMP32:
+    if insn.src_kind == BPF_X or insn.imm or insn.src_reg or insn.dst_reg or insn.cls == BPF_JMP32:
         env.reject(EINVAL, "BPF_EXIT uses reserved fields")
     if env.cur.active_spin_lock:
         env.reject(EINVAL, "bpf_spin_unlock is missing")
@@ -475,13 +475,13 @@ def _print_safe(env: Env, print_state: bool) -> None:
 
 def _step(env: Env, insn: Insn) -> bool:
     """One instruction; moves on env.insn_idx.  True: the path ends here."""
-    class_ = insn.code & 7
+    class_ = insn.cls
     if class_ in (BPF_ALU, BPF_ALU64):
         check_alu_op(env, insn)
         env.insn_idx += 1
     elif class_ in (BPF_JMP, BPF_JMP32):
         env.jmps_processed += 1
-        op = insn.code & 0xF0
+        op = insn.op
         if op == BPF_CALL:
             _check_call(env, insn)
         elif op == BPF_JA:

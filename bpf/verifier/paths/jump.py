@@ -24,6 +24,7 @@ from bpf.isa.insn import (
     BPF_JSGT,
     BPF_JSLE,
     BPF_JSLT,
+    BPF_K,
     BPF_X,
     Insn,
 )
@@ -401,8 +402,8 @@ _PACKET_JUMPS: Final = {
 
 def _try_match_pkt_pointers(insn: Insn, dst: Value, src: Value, this: VerifierState, other: VerifierState) -> bool:
     """A comparison of packet pointer and end; the kernel spells out all eight cases."""
-    op = insn.code & 0xF0
-    if not insn.code & BPF_X or insn.code & 7 == BPF_JMP32 or op not in _PACKET_JUMPS:
+    op = insn.op
+    if insn.src_kind == BPF_K or insn.cls == BPF_JMP32 or op not in _PACKET_JUMPS:
         return False
     if _is_before_end(dst, src):
         good_here, right_open = _PACKET_JUMPS[op]
@@ -423,13 +424,13 @@ def _try_match_pkt_pointers(insn: Insn, dst: Value, src: Value, this: VerifierSt
 
 def check_cond_jmp_op(env: Env, insn: Insn) -> None:
     """One conditional jump: go on at env.insn_idx, remember the other way if there is one."""
-    op = insn.code & 0xF0
+    op = insn.op
     if op == BPF_JA or op > BPF_JSLE:
         env.reject(EINVAL, f"invalid BPF_JMP/JMP32 opcode {op:x}")
     check_src(env, insn.dst_reg)
     dst = env.regs[insn.dst_reg]
     src: Reg | None = None
-    if insn.code & BPF_X:
+    if insn.src_kind == BPF_X:
         if insn.imm:
             env.reject(EINVAL, "BPF_JMP/JMP32 uses reserved fields")
         check_src(env, insn.src_reg)
@@ -439,7 +440,7 @@ def check_cond_jmp_op(env: Env, insn: Insn) -> None:
             env.reject(EACCES, f"R{insn.src_reg} pointer comparison prohibited")
     elif insn.src_reg:
         env.reject(EINVAL, "BPF_JMP/JMP32 uses reserved fields")
-    jmp32 = insn.code & 7 == BPF_JMP32
+    jmp32 = insn.cls == BPF_JMP32
     taken = _predict(dst.value, src.value if src is not None else None, insn.imm, op, jmp32)
     if taken >= 0:
         _follow_only(env, insn, dst, src, bool(taken))

@@ -164,7 +164,7 @@ def resolve_pseudo_ldimm64(env: Env) -> None:
     i = 0
     while i < len(insns):
         insn = insns[i]
-        if insn.code & 7 == BPF_LDX and (insn.code & 0xE0 != BPF_MEM or insn.imm):
+        if insn.cls == BPF_LDX and (insn.mode != BPF_MEM or insn.imm):
             env.reject(EINVAL, "BPF_LDX uses reserved fields")
         if insn.code == BPF_LD_IMM64:
             _resolve(env, i, insn)
@@ -198,8 +198,8 @@ def _resolve(env: Env, i: int, insn: Insn) -> None:
 
 
 def _set_address(env: Env, i: int, address: int) -> None:
-    env.insns[i] = env.insns[i]._replace(imm=signed32(address))
-    env.insns[i + 1] = env.insns[i + 1]._replace(imm=signed32(address >> 32))
+    env.insns[i] = env.insns[i].replace(imm=signed32(address))
+    env.insns[i + 1] = env.insns[i + 1].replace(imm=signed32(address >> 32))
 
 
 def _find_map(env: Env, insn: Insn) -> MapInfo:

@@ -30,7 +30,7 @@ def _convert_pseudo_ld_imm64(env: Env) -> None:
     """What an address stands for is forgotten; the address stays.  convert_pseudo_ld_imm64()."""
     for i, insn in enumerate(env.insns):
         if insn.code == BPF_LD_IMM64 and insn.src_reg not in (0, BPF_PSEUDO_FUNC):
-            env.insns[i] = insn._replace(src_reg=0)
+            env.insns[i] = insn.replace(src_reg=0)
 
 
 def rewrite(env: Env) -> None:

@@ -60,7 +60,7 @@ def optimize_bpf_loop(env: Env) -> None:
     grown = 0
     for i, callback in callbacks:  # in program order: earlier loops have moved the later ones
         at = i + grown + CALL_AT
-        env.insns[at] = env.insns[at]._replace(imm=env.subprogs[callback].start - at - 1)
+        env.insns[at] = env.insns[at].replace(imm=env.subprogs[callback].start - at - 1)
         grown += len(patches[i]) - 1
     if env.subprogs:
         env.facts.stack_depth = env.subprogs[0].stack_depth

@@ -105,7 +105,7 @@ def _add_prologue(env: Env, prog_type: int) -> int:
 
 
 def _is_mem(insn: Insn, class_: int) -> bool:
-    return insn.code & 0xE7 == class_ | BPF_MEM
+    return insn.cls == class_ and insn.mode == BPF_MEM
 
 
 def _reads_tstamp_type(env: Env) -> bool:
@@ -143,7 +143,7 @@ class CtxAccesses:
             if convert is not None:
                 self.patches[i] = self.convert(convert, insn, aux)
             elif load and aux.ptr_type in (t.PTR_TO_BTF_ID, t.PTR_TO_BTF_ID | t.PTR_UNTRUSTED):
-                self.env.insns[i] = insn._replace(code=BPF_LDX | BPF_PROBE_MEM | insn.code & 0x18)
+                self.env.insns[i] = insn.replace(code=BPF_LDX | BPF_PROBE_MEM | insn.size)
 
     def converter(self, ptr_type: int) -> Convert | None:
         """What turns accesses through such a pointer into others; None: they stay."""
@@ -155,8 +155,8 @@ class CtxAccesses:
 
     def convert(self, convert: Convert, insn: Insn, aux: InsnAux) -> list[Insn]:
         """One access; a narrow load becomes a load of the whole field, shifted and masked."""
-        size, wanted, off = emit.SIZE_BYTES[insn.code & 0x18], aux.ctx_field_size, insn.off
-        write, narrow = insn.code & 7 == BPF_STX, size < wanted
+        size, wanted, off = emit.SIZE_BYTES[insn.size], aux.ctx_field_size, insn.off
+        write, narrow = insn.cls == BPF_STX, size < wanted
         if write and narrow:
             self.env.reject(EINVAL, "bpf verifier narrow ctx access misconfigured")
         default = wanted

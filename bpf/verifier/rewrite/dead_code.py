@@ -7,7 +7,7 @@ gained by reaching it speculatively.
 
 from __future__ import annotations
 
-from bpf.isa.insn import BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32
+from bpf.isa.insn import BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32, Insn
 from bpf.verifier.env import Env
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.patch import remove_insns
@@ -21,17 +21,17 @@ def sanitize_dead_code(env: Env) -> None:
             aux.zext_dst = False
 
 
-def _is_cond_jump(code: int) -> bool:
-    op = code & 0xF0
-    if code & 7 == BPF_JMP32:
+def _is_cond_jump(insn: Insn) -> bool:
+    op = insn.op
+    if insn.cls == BPF_JMP32:
         return op != BPF_JA
-    return code & 7 == BPF_JMP and op not in (BPF_JA, BPF_EXIT, BPF_CALL)
+    return insn.cls == BPF_JMP and op not in (BPF_JA, BPF_EXIT, BPF_CALL)
 
 
 def hard_wire_dead_code_branches(env: Env) -> None:
     """A condition of which one side was never walked becomes an unconditional jump."""
     for i, insn in enumerate(env.insns):
-        if not _is_cond_jump(insn.code):
+        if not _is_cond_jump(insn):
             continue
         if not env.aux[i + 1].seen:
             env.insns[i] = emit.ja(insn.off)

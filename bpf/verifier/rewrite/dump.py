@@ -48,8 +48,8 @@ def _find_map(maps: Sequence[MapInfo], address: int) -> tuple[MapInfo, int, int]
 def _dump_call(insn: Insn, index: int, subprogs: Mapping[int, int], raw_ok: bool) -> Insn:
     """A call of a function of the program shows the function's number and, compiled, the distance in `off`."""
     if insn.src_reg == BPF_PSEUDO_CALL and subprogs:
-        insn = insn._replace(off=s16(insn.imm), imm=subprogs.get(index + insn.imm + 1, 0))
-    return insn if raw_ok else insn._replace(imm=0)
+        insn = insn.replace(off=s16(insn.imm), imm=subprogs.get(index + insn.imm + 1, 0))
+    return insn if raw_ok else insn.replace(imm=0)
 
 
 def dump(
@@ -66,21 +66,21 @@ def dump(
         insn = out[i]
         code = insn.code
         if code == BPF_JMP | BPF_TAIL_CALL:
-            out[i] = insn._replace(code=BPF_JMP | BPF_CALL, imm=BPF_FUNC_TAIL_CALL if raw_ok else 0)
+            out[i] = insn.replace(code=BPF_JMP | BPF_CALL, imm=BPF_FUNC_TAIL_CALL if raw_ok else 0)
         elif code == BPF_JMP | BPF_CALL:
             out[i] = _dump_call(insn, i, subprogs, raw_ok)
-        elif code & 0xE7 == BPF_LDX | BPF_PROBE_MEM:
-            out[i] = insn._replace(code=BPF_LDX | BPF_MEM | code & 0x18)
+        elif insn.cls == BPF_LDX and insn.mode == BPF_PROBE_MEM:
+            out[i] = insn.replace(code=BPF_LDX | BPF_MEM | insn.size)
         elif code == BPF_LD_IMM64:
             if insn.src_reg == BPF_PSEUDO_FUNC:
-                out[i + 1] = out[i + 1]._replace(imm=subprogs.get(i + insn.imm + 1, 0))
+                out[i + 1] = out[i + 1].replace(imm=subprogs.get(i + insn.imm + 1, 0))
             else:
                 address = (out[i + 1].imm & 0xFFFFFFFF) << 32 | insn.imm & 0xFFFFFFFF
                 found = _find_map(used_maps, address)
                 if found is not None:
                     map_, offset, src = found
-                    out[i] = insn._replace(src_reg=src, imm=map_.id)
-                    out[i + 1] = out[i + 1]._replace(imm=s32(offset))
+                    out[i] = insn.replace(src_reg=src, imm=map_.id)
+                    out[i + 1] = out[i + 1].replace(imm=s32(offset))
             i += 1
         i += 1
     return out

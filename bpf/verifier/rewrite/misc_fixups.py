@@ -9,6 +9,7 @@ from __future__ import annotations
 from arch.errors import EINVAL, EOPNOTSUPP
 from bpf import uapi
 from bpf.isa.insn import (
+    BPF_ABS,
     BPF_ADD,
     BPF_ALU,
     BPF_ALU64,
@@ -69,9 +70,9 @@ _STORAGE_GET = {uapi.BPF_FUNC_task_storage_get, uapi.BPF_FUNC_sk_storage_get, ua
 
 def div_mod(insn: Insn) -> list[Insn]:
     """x / 0 is 0, x % 0 is x."""
-    wide, dst, src = insn.code & 7 == BPF_ALU64, insn.dst_reg, insn.src_reg
+    wide, dst, src = insn.cls == BPF_ALU64, insn.dst_reg, insn.src_reg
     jump = (BPF_JMP if wide else BPF_JMP32) | BPF_K
-    if insn.code & 0xF0 == BPF_DIV:
+    if insn.op == BPF_DIV:
         return [Insn(jump | BPF_JNE, src, 0, 2, 0), emit.alu32(BPF_XOR, dst, dst), emit.ja(1), insn]
     if wide:
         return [Insn(jump | BPF_JEQ, src, 0, 1, 0), insn]
@@ -80,13 +81,13 @@ def div_mod(insn: Insn) -> list[Insn]:
 
 def ld_abs(insn: Insn) -> list[Insn]:
     """A packet load of classic BPF: call the kernel, and leave the program with 0 if it fails.  bpf_gen_ld_abs()."""
-    if insn.code & 0xE0 == BPF_IND:
+    if insn.mode == BPF_IND:
         insns = [emit.mov64(2, insn.src_reg)]
         if insn.imm:
             insns.append(emit.add_imm(2, insn.imm))
     else:
         insns = [emit.mov64_imm(2, insn.imm)]
-    helper = _LD_ABS_HELPER.get(insn.code & 0x18, "bpf_skb_load_helper_32_no_cache")
+    helper = _LD_ABS_HELPER.get(insn.size, "bpf_skb_load_helper_32_no_cache")
     return [
         *insns,
         emit.mov64(1, 6),
@@ -121,7 +122,7 @@ def sanitize_alu(insn: Insn, aux: InsnAux) -> list[Insn]:
     code = insn.code
     if negative:
         code = _ADD_SUB[1] if code == _ADD_SUB[0] else _ADD_SUB[0]
-    insns.append(insn._replace(code=code, src_reg=ax))
+    insns.append(insn.replace(code=code, src_reg=ax))
     if from_src and negative and not constant:
         insns.append(emit.alu64_imm(BPF_MUL, reg, -1))
     return insns
@@ -149,7 +150,7 @@ class MiscFixups:
         code = insn.code
         if code in _DIV_MOD:
             return div_mod(insn)
-        if code & 7 == BPF_LD and code & 0xE0 in (0x20, 0x40):
+        if insn.cls == BPF_LD and insn.mode in (BPF_ABS, BPF_IND):
             return ld_abs(insn)
         if code in _ADD_SUB:
             return sanitize_alu(insn, aux) if aux.alu_state not in (0, BPF_ALU_NON_POINTER) else None
@@ -197,7 +198,7 @@ class MiscFixups:
         key_known = aux.map_key is not None and aux.map_key != MAP_KEY_POISON
         if env.bpf_capable and not env.request.jit_blinding and env.request.jit_requested and known and key_known:
             self.poke_count += 1
-            return [insn._replace(imm=self.poke_count)]
+            return [insn.replace(imm=self.poke_count)]
         if not aux.map_unpriv:
             return [insn]
         if map_ == MAP_PTR_POISON or not isinstance(map_, MapInfo):

@@ -33,11 +33,11 @@ Patches = Mapping[int, Sequence[Insn]]
 
 def insn_def_regno(insn: Insn) -> int:
     """The register an instruction writes; -1: none.  insn_def_regno()."""
-    class_ = insn.code & 7
+    class_ = insn.cls
     if class_ in (BPF_JMP, BPF_JMP32, 2):
         return -1
     if class_ == BPF_STX_CLASS:
-        if insn.code & 0xE0 == BPF_ATOMIC_MODE and insn.imm & 1:
+        if insn.mode == BPF_ATOMIC_MODE and insn.imm & 1:
             return 0 if insn.imm == BPF_CMPXCHG_OP else insn.src_reg
         return -1
     return insn.dst_reg
@@ -53,7 +53,7 @@ def _jump_kind(insn: Insn) -> str:
     code = insn.code
     if code == BPF_LD_IMM64:
         return "imm" if insn.src_reg == BPF_PSEUDO_FUNC else ""
-    class_, op = code & 7, code & 0xF0
+    class_, op = insn.cls, insn.op
     if class_ not in (BPF_JMP, BPF_JMP32) or op == BPF_EXIT:
         return ""
     if op == BPF_CALL:
@@ -71,10 +71,10 @@ def _retarget(insn: Insn, old: int, new: int, place: Sequence[int]) -> Insn | No
         return insn  # a trap's jump to itself was handled by the caller; nothing else points outside
     delta = place[target] - new - 1
     if kind == "imm":
-        return insn._replace(imm=delta)
+        return insn.replace(imm=delta)
     if not -(1 << 15) <= delta < 1 << 15:
         return None
-    return insn._replace(off=delta)
+    return insn.replace(off=delta)
 
 
 def patch_insns(env: Env, patches: Patches) -> None:

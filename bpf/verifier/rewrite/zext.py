@@ -9,7 +9,18 @@ from __future__ import annotations
 
 from random import Random
 
-from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_LD, BPF_LDX, BPF_LSH, BPF_OR, BPF_PSEUDO_KFUNC_CALL, BPF_REG_AX, Insn
+from bpf.isa.insn import (
+    BPF_CALL,
+    BPF_IMM,
+    BPF_JMP,
+    BPF_LD,
+    BPF_LDX,
+    BPF_LSH,
+    BPF_OR,
+    BPF_PSEUDO_KFUNC_CALL,
+    BPF_REG_AX,
+    Insn,
+)
 from bpf.verifier.domain import types as t
 from bpf.verifier.env import BPF_F_TEST_RND_HI32, Env, InsnAux, _wide_operands
 from bpf.verifier.rewrite import emit
@@ -17,19 +28,19 @@ from bpf.verifier.rewrite.patch import BPF_ATOMIC_MODE, BPF_CMPXCHG_OP, BPF_STX_
 
 
 def _is_cmpxchg(insn: Insn) -> bool:
-    return insn.code & 0xE7 == BPF_STX_CLASS | BPF_ATOMIC_MODE and insn.imm == BPF_CMPXCHG_OP
+    return insn.cls == BPF_STX_CLASS and insn.mode == BPF_ATOMIC_MODE and insn.imm == BPF_CMPXCHG_OP
 
 
 def zext_reg(reg: int) -> Insn:
     """Clear the upper half, marked by imm 1 as the verifier's own.  BPF_ZEXT_REG()."""
-    return emit.mov32(reg, reg)._replace(imm=1)
+    return emit.mov32(reg, reg).replace(imm=1)
 
 
 def _random_hi32(insn: Insn, aux: InsnAux, reg: int, random: Random) -> list[Insn]:
     """The instruction and a random upper half, if nobody may read that half."""
     if reg == -1 or _wide_operands(insn)[1]:
         return []
-    if insn.code & 7 == BPF_LDX and aux.ptr_type == t.PTR_TO_CTX:
+    if insn.cls == BPF_LDX and aux.ptr_type == t.PTR_TO_CTX:
         return []  # the load may have become a wider one
     return [
         insn,
@@ -62,7 +73,7 @@ def opt_subreg_zext_lo32_rnd_hi32(env: Env) -> None:
         if aux.zext_dst:
             patch = _zero_hi32(env, insn, reg)
         elif randomise:
-            skip = insn.code & 0xE7 == BPF_LD and insn.code != 0
+            skip = insn.cls == BPF_LD and insn.mode == BPF_IMM and insn.code != 0
             patch = _random_hi32(insn, aux, reg, random)
         else:
             continue

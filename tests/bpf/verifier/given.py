@@ -103,10 +103,10 @@ def request(row, level, *, trusted=True, answer=None):
         else:
             maps[fd] = make_map(definitions[name], len(maps) + 1, trusted)
         for i in places:
-            insns[i] = insns[i]._replace(imm=fd)
+            insns[i] = insns[i].replace(imm=fd)
     for name, places in row.get("kfuncs", {}).items():
         for i in places:
-            insns[i] = insns[i]._replace(imm=kernel_types().find(name, Kind.FUNC))
+            insns[i] = insns[i].replace(imm=kernel_types().find(name, Kind.FUNC))
     attach_btf_id = 0
     if "attach" in row:
         name, kind = row["attach"]
