@@ -11,8 +11,9 @@ from typing import Any
 import unicorn as _unicorn
 from unicorn import unicorn_const as ucc
 
+from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.architecture import Architecture, Layout
-from arch.memory import PAGE_SHIFT, PAGE_SIZE, KernelMemory, PhysicalMemory
+from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import kernel_page_table
 from arch.native import WINDOW_SIZE, Reason, Word, trampolines
 from arch.support import Support

@@ -16,10 +16,10 @@ import struct
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
 
-from arch.errors import ENOMEM, Fault, KernelError
+from arch.abi.errno import ENOMEM
+from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
+from arch.errors import Fault, KernelError
 
-PAGE_SHIFT = 12
-PAGE_SIZE = 1 << PAGE_SHIFT
 PAGE_MASK = ~(PAGE_SIZE - 1)
 
 ByteOrder = Literal["little", "big"]

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.errors import Fault
-from arch.memory import PAGE_MASK, PAGE_SHIFT, PAGE_SIZE, ByteOrder, PhysicalMemory
+from arch.memory import PAGE_MASK, ByteOrder, PhysicalMemory
 
 # Page-table entry: pfn << 12 | flags, a 64-bit word in the host's byte order.
 PTE_PRESENT = 1

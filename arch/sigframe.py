@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-SA_SIGINFO, SA_RESTORER, SA_ONSTACK = 4, 0x04000000, 0x08000000
-SS_DISABLE = 2
+from arch.abi.signal import SA_RESTORER, SS_DISABLE
 
 
 def choose_stack(task: Any, sp: int, on_altstack: bool) -> int:

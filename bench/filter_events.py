@@ -16,9 +16,9 @@ import time
 from collections.abc import Callable
 
 import simkernel
+from arch.abi.fcntl import O_WRONLY
 from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import BPF_PROG_TYPE_TRACING_FILTER, DEBUGFS, bpf_prog_load
-from bpf.loader.sys import O_WRONLY
 
 ROUNDS, TURNS = 7, 4_000
 EVENT = DEBUGFS + "events/sched/sched_switch/"

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import simkernel
+from arch.abi.time import NSEC_PER_SEC
 from arch.architecture import NAMES
 from bpf.loader.bpf_load import BpfLoad
 from simkernel import workloads
 
 HERE = Path(__file__).resolve().parent
-NS_PER_S = 1_000_000_000
 
 
 class Tool:
@@ -44,10 +44,10 @@ class Tool:
 
     def sleep(self, seconds: float) -> None:
         """sleep(3): virtual time, in which the workloads run."""
-        ns = int(seconds * NS_PER_S)
+        ns = int(seconds * NSEC_PER_SEC)
         form = "QQ" if self.task.word == 8 else "II"
         with self.task.memory() as memory:
-            self.task.call("nanosleep", memory.put(self.task.pack(form, ns // NS_PER_S, ns % NS_PER_S)), 0)
+            self.task.call("nanosleep", memory.put(self.task.pack(form, ns // NSEC_PER_SEC, ns % NSEC_PER_SEC)), 0)
 
     def finish(self) -> None:
         """Let the workloads end by themselves."""

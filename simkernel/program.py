@@ -11,11 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arch import architecture as architectures
+from arch.abi.elf import EI_CLASS, EI_DATA, ELFMAG, ET_DYN, ET_EXEC, PT_INTERP, PT_LOAD
 
-ELF_MAGIC = b"\x7fELF"
-EI_CLASS, EI_DATA = 4, 5
-ET_EXEC, ET_DYN = 2, 3
-PT_LOAD, PT_INTERP = 1, 3
 MAX_PROGRAM_BYTES = 256 << 20
 # e_machine values that we can name though we do not run them.  include/uapi/linux/elf-em.h
 OTHER_MACHINES = {8: "mips", 20: "powerpc", 21: "powerpc64", 43: "sparc64", 258: "loongarch64", 247: "bpf"}
@@ -63,7 +60,7 @@ def check(name: str, arch_name: str, dynamic_ok: bool = False) -> Program:
     data = path.read_bytes()
     if data[:2] == b"#!":
         raise ProgramError(f"{name}: is a script; run its interpreter, for example `busybox sh {name}` with --bind")
-    if data[:4] != ELF_MAGIC:
+    if data[:4] != ELFMAG:
         raise ProgramError(f"{name}: not an ELF program")
     if len(data) < 52:
         raise ProgramError(f"{name}: truncated ELF file ({len(data)} bytes)")

@@ -16,7 +16,9 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EAGAIN, ENOENT, KernelError
+from arch.abi.errno import EAGAIN, ENOENT
+from arch.abi.fcntl import AT_FDCWD, O_APPEND, O_NONBLOCK, O_RDONLY, O_WRONLY
+from arch.errors import KernelError
 
 if TYPE_CHECKING:
     from bpf.loader.buffers import PerfBuffer, RingBuffer
@@ -24,8 +26,6 @@ if TYPE_CHECKING:
     from simkernel.machine import Machine
     from simkernel.usertask import UserTask
 
-AT_FDCWD = -100
-O_RDONLY, O_WRONLY, O_RDWR, O_TRUNC, O_APPEND, O_NONBLOCK = 0, 1, 2, 0o1000, 0o2000, 0o4000
 TRACEFS = "/sys/kernel/tracing"
 CHUNK = 1 << 16
 _PROBE = re.compile(r"^(p|r\d*)[: ]")

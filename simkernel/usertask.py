@@ -21,8 +21,9 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import ENOSYS, ERESTARTSYS
-from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
+from arch.abi.errno import ENOSYS, ERESTARTSYS
+from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
+from arch.abi.signal import SIGCHLD
 from simkernel.kernel.task import Task
 from simkernel.kernel.waitqueue import WaitQueue
 
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 CODE = 0x400000  # where the system-call instruction lies
 HEAP_SIZE = 64 << 20
 ALIGN = 16
-SIGCHLD = 17
 
 Value = int | str | bytes | bytearray
 Request = tuple[str, tuple[Value, ...]]

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from arch import architecture
+from arch.abi.errno import ENOENT, ENOSYS
 from arch.ctype import CTypeError, FuncDecl, TypeTable
-from arch.errors import ENOENT, ENOSYS, KernelError
+from arch.errors import KernelError
 from bpf.btf import Btf
 from bpf.btf.vmlinux import vmlinux
 from bpf.loader.errors import LoadError

@@ -20,18 +20,18 @@ from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY
+from arch.abi.inet import ICMP_ECHOREPLY, IPPROTO_ICMP
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.socket import AF_INET, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
+from arch.abi.time import NSEC_PER_MSEC
+
 if TYPE_CHECKING:
     from simkernel.kernel.task import Task
     from simkernel.machine import Machine, Result
     from simkernel.usertask import Calls
 
-AF_INET, SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, IPPROTO_ICMP = 2, 1, 2, 3, 1
-ICMP_ECHOREPLY = 0
-AT_FDCWD = -100
-O_RDONLY, O_WRONLY, O_RDWR, O_CREAT, O_TRUNC = 0, 1, 2, 0o100, 0o1000
 LOCALHOST = bytes((127, 0, 0, 1))
-NS_PER_MS = 1_000_000
-PAGE = 4096
 
 Program = Callable[["Calls"], Generator[Any, int, Any]]
 Programs = Sequence[tuple[str, Program]]
@@ -85,14 +85,14 @@ def udp(scene: Scene) -> Programs:
 
     def sender(u: Calls) -> Any:
         sock = need((yield u.socket(AF_INET, SOCK_DGRAM, 0)), "socket")
-        yield from sleep(u, scene, 2 * NS_PER_MS)
+        yield from sleep(u, scene, 2 * NSEC_PER_MSEC)
         to, nowhere, data = (u.string(x) for x in (scene.address(port), scene.address(nobody), bytes(1500)))
         for number in range(datagrams):
             size = scene.random.randint(1, 1400)
             need((yield u.sendto(sock, data, size, 0, to, 16)), "sendto")
             if number % 5 == 4:
                 yield u.sendto(sock, data, size, 0, nowhere, 16)
-            yield from sleep(u, scene, scene.random.randint(0, NS_PER_MS))
+            yield from sleep(u, scene, scene.random.randint(0, NSEC_PER_MSEC))
 
     return ("receiver", receiver), ("sender", sender)
 
@@ -116,7 +116,7 @@ def tcp(scene: Scene) -> Programs:
         yield u.close(conn)
 
     def client(u: Calls) -> Any:
-        yield from sleep(u, scene, 2 * NS_PER_MS)
+        yield from sleep(u, scene, 2 * NSEC_PER_MSEC)
         sock = need((yield u.socket(AF_INET, SOCK_STREAM, 0)), "socket")
         need((yield u.connect(sock, scene.address(port), 16)), "connect")
         data, left = u.alloc(4096), total
@@ -141,7 +141,7 @@ def ping(scene: Scene) -> Programs:
             while not reply or reply[20] != ICMP_ECHOREPLY:  # a raw socket on loopback sees the request, too
                 reply = u.read_memory(buffer, need((yield u.recvfrom(sock, buffer, 256, 0, 0, 0)), "recvfrom"))
             assert reply[24:] == request[4:], "not an answer to this request"
-            yield from sleep(u, scene, 1000 * NS_PER_MS)
+            yield from sleep(u, scene, 1000 * NSEC_PER_MSEC)
             u.free_all()
 
     return (("ping", pinger),)
@@ -165,20 +165,20 @@ def disk(scene: Scene) -> Programs:
 
     def program(u: Calls) -> Any:
         fd = need((yield u.openat(AT_FDCWD, "/mnt/workload", O_RDWR | O_CREAT | O_TRUNC, 0o644)), "open")
-        buffer, written = u.alloc(16 * PAGE), 0
-        while written < pages * PAGE:
-            size = scene.random.randint(1, 16) * PAGE
+        buffer, written = u.alloc(16 * PAGE_SIZE), 0
+        while written < pages * PAGE_SIZE:
+            size = scene.random.randint(1, 16) * PAGE_SIZE
             written += need((yield u.write(fd, buffer, size)), "write")
             need((yield u.fsync(fd)), "fsync")
         yield from drop_caches(u)
         need((yield u.lseek(fd, 0, 0)), "lseek")
-        while need((yield u.read(fd, buffer, 16 * PAGE)), "read"):
+        while need((yield u.read(fd, buffer, 16 * PAGE_SIZE)), "read"):
             pass
         for _ in range(150):
             yield from drop_caches(u)
-            place = scene.random.randrange(pages) * PAGE
+            place = scene.random.randrange(pages) * PAGE_SIZE
             need((yield u.lseek(fd, place, 0)), "lseek")
-            need((yield u.read(fd, buffer, PAGE)), "read")
+            need((yield u.read(fd, buffer, PAGE_SIZE)), "read")
         yield u.close(fd)
 
     return (("disk", program),)
@@ -214,7 +214,7 @@ def forker(scene: Scene) -> Programs:
         def program(u: Calls) -> Any:
             for _ in range(scene.random.randint(1, 8)):
                 yield u.getppid()
-            yield from sleep(u, scene, scene.random.randint(0, 3) * NS_PER_MS)
+            yield from sleep(u, scene, scene.random.randint(0, 3) * NSEC_PER_MSEC)
             return number & 0x7F
 
         return program
@@ -236,7 +236,7 @@ def sleeper(scene: Scene) -> Programs:
 
     def program(u: Calls) -> Any:
         for _ in range(30):
-            yield from sleep(u, scene, scene.random.randint(1, 50) * NS_PER_MS)
+            yield from sleep(u, scene, scene.random.randint(1, 50) * NSEC_PER_MSEC)
             yield u.sched_yield()
 
     return tuple((f"sleeper/{number}", program) for number in range(3))

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.sigframe import SA_ONSTACK, SA_SIGINFO, choose_stack, restore_altstack, restorer
+from arch.abi.signal import SA_ONSTACK, SA_SIGINFO
+from arch.sigframe import choose_stack, restore_altstack, restorer
 
 HAS_RESTORER = True
 UC, STACK, SIGMASK, MCONTEXT = 128, 128 + 16, 128 + 40, 128 + 176

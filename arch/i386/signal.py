@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from arch.abi.signal import SA_ONSTACK, SA_SIGINFO
 from arch.i386.registers import USER_CS, USER_DS
-from arch.sigframe import SA_ONSTACK, SA_SIGINFO, choose_stack, restore_altstack, restorer
+from arch.sigframe import choose_stack, restore_altstack, restorer
 
 HAS_RESTORER = True
 SC, EXTRAMASK, FRAME_SIZE = 8, 8 + 88 + 624, 8 + 88 + 624 + 12

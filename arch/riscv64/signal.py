@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from arch.abi.signal import SA_ONSTACK
 from arch.riscv64.registers import ABI_NAMES
-from arch.sigframe import SA_ONSTACK, choose_stack, restore_altstack
+from arch.sigframe import choose_stack, restore_altstack
 
 HAS_RESTORER = False
 UC, STACK, SIGMASK, MCONTEXT = 128, 128 + 16, 128 + 40, 128 + 176

@@ -12,8 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from arch.abi.signal import SA_ONSTACK, SA_RESTORER, SA_SIGINFO
 from arch.s390x.text import VDSO_SIGRETURN
-from arch.sigframe import SA_ONSTACK, SA_RESTORER, SA_SIGINFO, choose_stack, restore_altstack, restorer
+from arch.sigframe import choose_stack, restore_altstack, restorer
 
 HAS_RESTORER = True
 SVC, INFO, UC = 160, 168, 296

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EFAULT, KernelError
-from arch.sigframe import SA_ONSTACK, SA_RESTORER, choose_stack, restore_altstack
+from arch.abi.errno import EFAULT
+from arch.abi.signal import SA_ONSTACK, SA_RESTORER
+from arch.errors import KernelError
+from arch.sigframe import choose_stack, restore_altstack
 from arch.x86_64.registers import USER_CS, USER_DS
 
 HAS_RESTORER = True

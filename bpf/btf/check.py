@@ -10,7 +10,8 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field
 
-from arch.errors import E2BIG, EEXIST, EINVAL, ELOOP, ENOTSUPP
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ELOOP, ENOTSUPP
+from arch.abi.limits import U32_MAX
 from bpf.btf.codec import HEADER, HEADER_SIZE, MAGIC, ByteOrder, Kind, mark
 
 MAX_SIZE = 16 << 20
@@ -21,7 +22,6 @@ KSYM_NAME_LEN = 512
 INFO_MASK = 0x9F00FFFF
 OLD_INFO_MASK = 0x8F00FFFF  # before 5.13 the kind had four bits
 INT_MASK = 0x0FFFFFFF
-U32_MAX = 0xFFFFFFFF
 
 # The newest kind each kernel knows.
 KINDS_SINCE = (((6, 0), Kind.ENUM64), ((5, 17), Kind.TYPE_TAG), ((5, 16), Kind.DECL_TAG), ((5, 13), Kind.FLOAT),

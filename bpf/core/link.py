@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import EINVAL, EOPNOTSUPP, KernelError
+from arch.abi.errno import EINVAL, EOPNOTSUPP
+from arch.errors import KernelError
 
 
 class BpfLink:

@@ -10,7 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from arch.errors import E2BIG, EINVAL, EPERM, KernelError
+from arch.abi.errno import E2BIG, EINVAL, EPERM
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.program import BpfProg, license_is_gpl_compatible, load
 from bpf.core.system import CLASSIC_UNTIL, Bpf

@@ -9,7 +9,9 @@ import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from arch.errors import E2BIG, KernelError
+from arch.abi.errno import E2BIG
+from arch.abi.limits import U32_MAX
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.system import CLASSIC_UNTIL, Bpf
 from bpf.helpers import HELPERS, Runtime, find, load_all, not_here
@@ -19,7 +21,6 @@ from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
 from bpf.verifier.api import Verdict, VerifyRequest
 
-M32 = 0xFFFFFFFF
 TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT's text
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
 LICENSES = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
@@ -161,7 +162,7 @@ class BpfProg:
     def _tail_call(self, r: Registers) -> bool:
         """bpf_tail_call(ctx, map, index): True if another program took over, and has ended."""
         array = self.bpf.map_at.get(r[2])
-        index = r[3] & M32
+        index = r[3] & U32_MAX
         if not isinstance(array, ProgArrayMap) or index >= array.max_entries or r[TAIL_CALLS_AT] >= MAX_TAIL_CALLS:
             return False
         target = array.get_element(index)
@@ -184,7 +185,7 @@ class BpfProg:
 
     def run(self, ctx: int, cookie: int = 0, entry_ip: int = 0) -> int:
         """bpf_prog_run(): the low 32 bits of R0."""
-        return self.run64(ctx, cookie, entry_ip) & M32
+        return self.run64(ctx, cookie, entry_ip) & U32_MAX
 
     def run64(self, ctx: int, cookie: int = 0, entry_ip: int = 0) -> int:
         """All of R0, which trampolines and iterators look at."""

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from arch.errors import EBADF, EINVAL, ENOSPC, ENOTSUPP, KernelError
+from arch.abi.errno import EBADF, EINVAL, ENOSPC, ENOTSUPP
+from arch.errors import KernelError
 from bpf.maps import create_map
 from bpf.maps.base import BpfMap, MapAttr
 

@@ -12,7 +12,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import EFAULT, EINVAL, EOPNOTSUPP, Fault, KernelError
+from arch.abi.errno import EFAULT, EINVAL, EOPNOTSUPP
+from arch.errors import Fault, KernelError
 
 Registers = list[int]
 M = (1 << 64) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import E2BIG, EBUSY, EDEADLK, EINVAL, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EBUSY, EDEADLK, EINVAL, EOPNOTSUPP, EPERM
 from bpf.helpers import Registers, Runtime, helper
 from bpf.maps.array import ArrayMap
 from bpf.maps.base import round_up

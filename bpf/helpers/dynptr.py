@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import E2BIG, EINVAL
+from arch.abi.errno import E2BIG, EINVAL
 from bpf.helpers import Runtime, helper
 
 DYNPTR_MAX_SIZE = (1 << 24) - 1

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
+from arch.abi.limits import U32_MAX
 from bpf.helpers import helper
-
-M32 = (1 << 32) - 1
 
 # struct prog_test_ref_kfunc { int a, b; struct prog_test_member memb; ... *next; refcount_t cnt; }
 PROG_TEST_SIZE, A, B, NEXT, CNT = 32, 0, 4, 16, 24
@@ -30,19 +29,19 @@ def prog_test_struct(rt: Any) -> int:
 
 
 def _count(rt: Any, address: int, by: int) -> None:
-    rt.mem.write_uint(address + CNT, 4, (rt.mem.read_uint(address + CNT, 4) + by) & M32)
+    rt.mem.write_uint(address + CNT, 4, (rt.mem.read_uint(address + CNT, 4) + by) & U32_MAX)
 
 
 @helper("bpf_kfunc_call_test1")
 def bpf_kfunc_call_test1(rt: Any, sk: int, a: int, b: int, c: int, d: int) -> int:
     """The sum of its arguments: u32, u64, u32, u64."""
-    return (a & M32) + b + (c & M32) + d
+    return (a & U32_MAX) + b + (c & U32_MAX) + d
 
 
 @helper("bpf_kfunc_call_test2")
 def bpf_kfunc_call_test2(rt: Any, sk: int, a: int, b: int) -> int:
     """The sum as an int."""
-    return (a + b) & M32
+    return (a + b) & U32_MAX
 
 
 @helper("bpf_kfunc_call_test3")
@@ -85,7 +84,7 @@ def bpf_kfunc_call_memb_acquire(rt: Any) -> int:
 @helper("bpf_kfunc_call_test_get_rdwr_mem", "bpf_kfunc_call_test_get_rdonly_mem", "bpf_kfunc_call_test_acq_rdonly_mem")
 def bpf_kfunc_call_test_get_mem(rt: Any, obj: int, size: int) -> int:
     """The first bytes of the test object, two ints at most."""
-    size &= M32
+    size &= U32_MAX
     signed = size - (1 << 32) if size >> 31 else size
     return 0 if signed > 8 else obj
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import E2BIG, EINVAL, ENOENT, EOPNOTSUPP, KernelError
+from arch.abi.errno import E2BIG, EINVAL, ENOENT, EOPNOTSUPP
+from arch.abi.perf_event import PERF_COUNT_SW_BPF_OUTPUT, PERF_TYPE_SOFTWARE
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.helpers import Runtime, helper
-
-PERF_TYPE_SOFTWARE, PERF_COUNT_SW_BPF_OUTPUT = 1, 10
 
 
 def _event(rt: Runtime, map_ptr: int, flags: int) -> Any:

@@ -11,7 +11,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from arch.errors import E2BIG, EINVAL, Fault, KernelError
+from arch.abi.errno import E2BIG, EINVAL
+from arch.errors import Fault, KernelError
 from bpf.helpers import Runtime, helper, signed
 
 MAX_ARGUMENTS = 3

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arch.errors import EFAULT, EPERM, Fault, KernelError
+from arch.abi.errno import EFAULT, EPERM
+from arch.errors import Fault, KernelError
 from bpf.helpers import Runtime, helper, signed
 
 

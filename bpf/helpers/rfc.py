@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arch.errors import EFAULT, EINVAL, Fault, KernelError
+from arch.abi.errno import EFAULT, EINVAL
+from arch.errors import Fault, KernelError
 from bpf.helpers import Runtime, helper
 from bpf.helpers.printk import check_format_4_1, vsnprintf_4_1
 

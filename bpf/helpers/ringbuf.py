@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arch.errors import E2BIG, EAGAIN, EINVAL, ENODATA, KernelError
+from arch.abi.errno import E2BIG, EAGAIN, EINVAL, ENODATA
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.helpers import Registers, Runtime, helper
 from bpf.helpers.dynptr import DYNPTR_LOCAL, DYNPTR_MAX_SIZE, DYNPTR_RINGBUF, clear_dynptr, make_dynptr

@@ -11,7 +11,7 @@ import zlib
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import (
+from arch.abi.errno import (
     E2BIG,
     EACCES,
     EAFNOSUPPORT,
@@ -25,6 +25,9 @@ from arch.errors import (
     ENOTSUPP,
     EOPNOTSUPP,
 )
+from arch.abi.inet import ETH_HLEN, ETH_P_8021AD, ETH_P_8021Q, ETH_P_IP, ETH_P_IPV6, PACKET_OTHERHOST, VLAN_HLEN
+from arch.abi.limits import INT_MAX, U16_MAX, U32_MAX
+from arch.abi.socket import AF_INET, AF_INET6
 from bpf.helpers import helper
 from bpf.packet.checksum import (
     csum_add,
@@ -38,10 +41,6 @@ from bpf.packet.skbuff import (
     CHECKSUM_NONE,
     CHECKSUM_PARTIAL,
     CHECKSUM_UNNECESSARY,
-    ETH_HLEN,
-    ETH_P_IP,
-    ETH_P_IPV6,
-    PACKET_OTHERHOST,
     SHINFO_SIZE,
     NetDevice,
     SkBuff,
@@ -55,8 +54,6 @@ Helper = Callable[[Any, int, int, int, int, int], int]
 
 SKB_HELPERS: dict[str, Helper] = {}
 
-M16, M32 = 0xFFFF, 0xFFFFFFFF
-INT_MAX = 0x7FFFFFFF
 SKF_NET_OFF, SKF_LL_OFF = -0x100000, -0x200000
 BPF_SKB_MAX_LEN = (4 << 12) - 320  # SKB_MAX_ALLOC: four pages without struct skb_shared_info
 MAX_BPF_STACK = 512
@@ -70,7 +67,6 @@ BPF_HDR_START_MAC, BPF_HDR_START_NET = 0, 1
 TC_ACT_SHOT, TC_ACT_REDIRECT = 2, 7
 XDP_ABORTED, XDP_REDIRECT = 0, 4
 SK_DROP, SK_PASS = 0, 1
-ETH_P_8021Q, ETH_P_8021AD, VLAN_HLEN = 0x8100, 0x88A8, 4
 VLAN_PRESENT_BIT = 1
 L4_HASH, SW_HASH = 1, 2  # the low bits of a byte here
 BPF_CSUM_LEVEL_QUERY, BPF_CSUM_LEVEL_INC, BPF_CSUM_LEVEL_DEC, BPF_CSUM_LEVEL_RESET = range(4)
@@ -81,7 +77,6 @@ BPF_F_ADJ_ROOM_MASK = 0xFF00000000000000 | 0x5F
 BPF_FIB_LOOKUP_PARAMS_SIZE = 64
 BPF_FIB_LKUP_RET_FWD_DISABLED = 5
 BPF_MTU_CHK_RET_SUCCESS, BPF_MTU_CHK_RET_FRAG_NEEDED = 0, 1
-AF_INET, AF_INET6 = 2, 10
 
 
 def _add(name: str, function: Helper) -> None:
@@ -100,14 +95,14 @@ def _kernel(function: Helper) -> Helper:
 
 
 def _s32(value: int) -> int:
-    value &= M32
+    value &= U32_MAX
     return value - (1 << 32) if value & 0x80000000 else value
 
 
 def _fill(host: Any, to: int, length: int, error: int) -> int:
     """A helper that fills memory clears it when it fails."""
-    if length & M32:
-        host.mem.write(to, bytes(length & M32))
+    if length & U32_MAX:
+        host.mem.write(to, bytes(length & U32_MAX))
     return -error
 
 
@@ -117,7 +112,7 @@ def _fill(host: Any, to: int, length: int, error: int) -> int:
 @_kernel
 def bpf_skb_load_bytes(host: Any, skb_at: int, offset: int, to: int, length: int, _: int) -> int:
     """Copy bytes out of the packet.  EFAULT beyond its end."""
-    skb, offset, length = SkBuff(host.mem, skb_at), offset & M32, length & M32
+    skb, offset, length = SkBuff(host.mem, skb_at), offset & U32_MAX, length & U32_MAX
     if offset > INT_MAX or offset + length > skb.len:
         return _fill(host, to, length, EFAULT)
     host.mem.write(to, bytes(host.mem.read(skb.data + offset, length)))
@@ -127,10 +122,10 @@ def bpf_skb_load_bytes(host: Any, skb_at: int, offset: int, to: int, length: int
 @_kernel
 def bpf_skb_load_bytes_relative(host: Any, skb_at: int, offset: int, to: int, length: int, start: int) -> int:
     """Copy bytes, counted from the link-layer or network header."""
-    skb, offset, length = SkBuff(host.mem, skb_at), offset & M32, length & M32
-    start &= M32
-    has_mac = skb.get("mac_header") != M16
-    if offset > M16 or start > BPF_HDR_START_NET or (start == BPF_HDR_START_MAC and not has_mac):
+    skb, offset, length = SkBuff(host.mem, skb_at), offset & U32_MAX, length & U32_MAX
+    start &= U32_MAX
+    has_mac = skb.get("mac_header") != U16_MAX
+    if offset > U16_MAX or start > BPF_HDR_START_NET or (start == BPF_HDR_START_MAC and not has_mac):
         return _fill(host, to, length, EFAULT)
     at = (skb.mac_header() if start == BPF_HDR_START_MAC else skb.network_header()) + offset
     if at + length > skb.get("head") + skb.get("tail"):
@@ -149,16 +144,16 @@ def _writable(skb: SkBuff, length: int) -> bool:
 @_kernel
 def bpf_skb_store_bytes(host: Any, skb_at: int, offset: int, source: int, length: int, flags: int) -> int:
     """Copy bytes into the packet."""
-    skb, offset, length = SkBuff(host.mem, skb_at), offset & M32, length & M32
+    skb, offset, length = SkBuff(host.mem, skb_at), offset & U32_MAX, length & U32_MAX
     if flags & ~(BPF_F_RECOMPUTE_CSUM | BPF_F_INVALIDATE_HASH):
         return -EINVAL
-    if offset > INT_MAX or not _writable(skb, (offset + length) & M32):
+    if offset > INT_MAX or not _writable(skb, (offset + length) & U32_MAX):
         return -EFAULT
     at, fresh = skb.data + offset, bytes(host.mem.read(source, length)) if length else b""
     if flags & BPF_F_RECOMPUTE_CSUM and skb.ip_summed() == CHECKSUM_COMPLETE:
         old = csum_partial(_aligned(bytes(host.mem.read(at, length)), offset), 0)
         new = csum_partial(_aligned(fresh, offset), 0)
-        skb.set("csum", csum_add(csum_add(skb.get("csum"), ~old & M32), new))
+        skb.set("csum", csum_add(csum_add(skb.get("csum"), ~old & U32_MAX), new))
     if fresh:
         host.mem.write(at, fresh)
     if flags & BPF_F_INVALIDATE_HASH:
@@ -174,7 +169,7 @@ def _aligned(data: bytes, offset: int) -> bytes:
 def bpf_skb_pull_data(host: Any, skb_at: int, length: int, *_: int) -> int:
     """Make the first bytes directly accessible: all of them are."""
     skb = SkBuff(host.mem, skb_at)
-    return 0 if _writable(skb, length & M32 or skb.headlen) else -ENOMEM
+    return 0 if _writable(skb, length & U32_MAX or skb.headlen) else -ENOMEM
 
 
 @_kernel
@@ -189,7 +184,7 @@ def _load(host: Any, skb_at: int, offset: int, size: int) -> int:
     if offset < 0:
         if offset >= SKF_NET_OFF:
             offset += -SKF_NET_OFF + skb.network_header() - skb.data
-        elif offset >= SKF_LL_OFF and skb.get("mac_header") != M16:
+        elif offset >= SKF_LL_OFF and skb.get("mac_header") != U16_MAX:
             offset += -SKF_LL_OFF + skb.mac_header() - skb.data
         else:
             return -EFAULT
@@ -220,7 +215,7 @@ def bpf_skb_load_helper_32_no_cache(host: Any, skb_at: int, offset: int, *_: int
 def bpf_flow_dissector_load_bytes(host: Any, ctx: int, offset: int, to: int, length: int, _: int) -> int:
     """Copy bytes of the packet under dissection, if there is a packet."""
     skb_at = host.mem.read_uint(ctx + OFFSETS["bpf_flow_dissector.skb"][0], 8)
-    if offset & M32 > M16 or not skb_at:
+    if offset & U32_MAX > U16_MAX or not skb_at:
         return _fill(host, to, length, EFAULT)
     return bpf_skb_load_bytes(host, skb_at, offset, to, length, 0)
 
@@ -245,12 +240,12 @@ def sk_reuseport_load_bytes_relative(host: Any, ctx: int, offset: int, to: int, 
 @_kernel
 def bpf_csum_diff(host: Any, source: int, source_size: int, to: int, to_size: int, seed: int) -> int:
     """The sum that replacing one block by another adds."""
-    source_size, to_size = source_size & M32, to_size & M32
+    source_size, to_size = source_size & U32_MAX, to_size & U32_MAX
     if (source_size | to_size) & 3 or source_size + to_size > MAX_BPF_STACK:
         return -EINVAL
     old = bytes(host.mem.read(source, source_size)) if source_size else b""
     new = bytes(host.mem.read(to, to_size)) if to_size else b""
-    return csum_partial(bytes(~b & 0xFF for b in old) + new, seed & M32)
+    return csum_partial(bytes(~b & 0xFF for b in old) + new, seed & U32_MAX)
 
 
 @_kernel
@@ -259,7 +254,7 @@ def bpf_csum_update(host: Any, skb_at: int, csum: int, *_: int) -> int:
     skb = SkBuff(host.mem, skb_at)
     if skb.ip_summed() != CHECKSUM_COMPLETE:
         return -ENOTSUPP
-    total = csum_add(skb.get("csum"), csum & M32)
+    total = csum_add(skb.get("csum"), csum & U32_MAX)
     skb.set("csum", total)
     return total
 
@@ -306,19 +301,19 @@ def bpf_csum_level(host: Any, skb_at: int, level: int, *_: int) -> int:
 def _replaced(check: int, old: int, new: int, size: int) -> int | None:
     """A checksum field after a field of `size` bytes changed; None: no such size."""
     if size == 0:
-        return None if old else csum_replace_by_diff(check, new & M32)
+        return None if old else csum_replace_by_diff(check, new & U32_MAX)
     if size == 2:
-        return csum_replace2(check, old & M16, new & M16)
-    return csum_replace4(check, old & M32, new & M32) if size == 4 else None
+        return csum_replace2(check, old & U16_MAX, new & U16_MAX)
+    return csum_replace4(check, old & U32_MAX, new & U32_MAX) if size == 4 else None
 
 
 @_kernel
 def bpf_l3_csum_replace(host: Any, skb_at: int, offset: int, old: int, new: int, flags: int) -> int:
     """Correct the checksum of an IP header."""
-    skb, offset = SkBuff(host.mem, skb_at), offset & M32
+    skb, offset = SkBuff(host.mem, skb_at), offset & U32_MAX
     if flags & ~BPF_F_HDR_FIELD_MASK:
         return -EINVAL
-    if offset > M16 or offset & 1 or not _writable(skb, offset + 2):
+    if offset > U16_MAX or offset & 1 or not _writable(skb, offset + 2):
         return -EFAULT
     check = _replaced(host.mem.read_uint(skb.data + offset, 2), old, new, flags)
     if check is None:
@@ -330,11 +325,11 @@ def bpf_l3_csum_replace(host: Any, skb_at: int, offset: int, old: int, new: int,
 @_kernel
 def bpf_l4_csum_replace(host: Any, skb_at: int, offset: int, old: int, new: int, flags: int) -> int:
     """Correct the checksum of TCP, UDP or ICMP, and the packet's own sum with it."""
-    skb, offset, size = SkBuff(host.mem, skb_at), offset & M32, flags & BPF_F_HDR_FIELD_MASK
+    skb, offset, size = SkBuff(host.mem, skb_at), offset & U32_MAX, flags & BPF_F_HDR_FIELD_MASK
     known = BPF_F_MARK_MANGLED_0 | BPF_F_MARK_ENFORCE | BPF_F_PSEUDO_HDR | BPF_F_HDR_FIELD_MASK | BPF_F_IPV6
     if flags & ~known:
         return -EINVAL
-    if offset > M16 or offset & 1 or not _writable(skb, offset + 2):
+    if offset > U16_MAX or offset & 1 or not _writable(skb, offset + 2):
         return -EFAULT
     at = skb.data + offset
     check = host.mem.read_uint(at, 2)
@@ -346,8 +341,8 @@ def bpf_l4_csum_replace(host: Any, skb_at: int, offset: int, old: int, new: int,
     if skb.ip_summed() == CHECKSUM_PARTIAL:
         fresh = check  # the device will sum; only the pseudo header counts
         if flags & BPF_F_PSEUDO_HDR:
-            inverted = _replaced(~check & M16, old, new, size)
-            fresh = ~inverted & M16 if inverted is not None else check
+            inverted = _replaced(~check & U16_MAX, old, new, size)
+            fresh = ~inverted & U16_MAX if inverted is not None else check
     host.mem.write_uint(at, 2, CSUM_MANGLED_0 if flags & BPF_F_MARK_MANGLED_0 and not fresh else fresh)
     return 0
 
@@ -377,7 +372,7 @@ def bpf_get_hash_recalc(host: Any, skb_at: int, *_: int) -> int:
 @_kernel
 def bpf_set_hash(host: Any, skb_at: int, value: int, *_: int) -> int:
     """Give the packet a hash."""
-    SkBuff(host.mem, skb_at).set("hash", value & M32)
+    SkBuff(host.mem, skb_at).set("hash", value & U32_MAX)
     return 0
 
 
@@ -391,7 +386,7 @@ def bpf_set_hash_invalid(host: Any, skb_at: int, *_: int) -> int:
 @_kernel
 def bpf_skb_change_type(host: Any, skb_at: int, kind: int, *_: int) -> int:
     """PACKET_HOST and its like."""
-    skb, kind = SkBuff(host.mem, skb_at), kind & M32
+    skb, kind = SkBuff(host.mem, skb_at), kind & U32_MAX
     if kind > PACKET_OTHERHOST or skb.pkt_type() > PACKET_OTHERHOST:
         return -EINVAL
     skb.set_pkt_type(kind)
@@ -401,7 +396,7 @@ def bpf_skb_change_type(host: Any, skb_at: int, kind: int, *_: int) -> int:
 @_kernel
 def bpf_skb_set_tstamp(host: Any, skb_at: int, tstamp: int, kind: int, *_: int) -> int:
     """Set the time of delivery."""
-    skb, kind = SkBuff(host.mem, skb_at), kind & M32
+    skb, kind = SkBuff(host.mem, skb_at), kind & U32_MAX
     if skb.protocol() not in (ETH_P_IP, ETH_P_IPV6):
         return -EOPNOTSUPP
     if kind > 1 or bool(kind) != bool(tstamp):
@@ -422,7 +417,7 @@ def _make_headroom(skb: SkBuff, count: int) -> None:
 
 def _min_len(skb: SkBuff) -> int:
     shortest = max(skb.network_header() - skb.data, 0)
-    if skb.get("transport_header") != M16:
+    if skb.get("transport_header") != U16_MAX:
         offset = skb.get("head") + skb.get("transport_header") - skb.data
         shortest = offset if offset > 0 else shortest
     return shortest
@@ -431,7 +426,7 @@ def _min_len(skb: SkBuff) -> int:
 @_kernel
 def bpf_skb_change_tail(host: Any, skb_at: int, length: int, flags: int, *_: int) -> int:
     """Make the packet longer, with zeros, or shorter."""
-    skb, length = SkBuff(host.mem, skb_at), length & M32
+    skb, length = SkBuff(host.mem, skb_at), length & U32_MAX
     result = 0
     if flags or not _min_len(skb) <= length <= BPF_SKB_MAX_LEN:
         result = -EINVAL
@@ -453,9 +448,9 @@ def bpf_skb_change_tail(host: Any, skb_at: int, length: int, flags: int, *_: int
 @_kernel
 def bpf_skb_change_head(host: Any, skb_at: int, room: int, flags: int, *_: int) -> int:
     """Make room for a link-layer header."""
-    skb, room = SkBuff(host.mem, skb_at), room & M32
+    skb, room = SkBuff(host.mem, skb_at), room & U32_MAX
     result = 0
-    if flags or skb.len + room > M32 or (skb.len + room > BPF_SKB_MAX_LEN and not skb.is_gso):
+    if flags or skb.len + room > U32_MAX or (skb.len + room > BPF_SKB_MAX_LEN and not skb.is_gso):
         result = -EINVAL
     else:
         _make_headroom(skb, room)
@@ -507,7 +502,7 @@ def _base_len(skb: SkBuff) -> int:
 @_kernel
 def bpf_skb_adjust_room(host: Any, skb_at: int, diff: int, mode: int, flags: int, _: int) -> int:
     """Grow or shrink at the network header, without encapsulation flags."""
-    skb, diff, mode = SkBuff(host.mem, skb_at), _s32(diff), mode & M32
+    skb, diff, mode = SkBuff(host.mem, skb_at), _s32(diff), mode & U32_MAX
     if flags & ~(BPF_F_ADJ_ROOM_MASK | BPF_F_ADJ_ROOM_NO_CSUM_RESET):
         return -EINVAL
     if abs(diff) > 0xFFF:
@@ -561,7 +556,7 @@ def bpf_skb_change_proto(host: Any, skb_at: int, proto: int, flags: int, *_: int
     skb = SkBuff(host.mem, skb_at)
     if flags:
         return -EINVAL
-    wanted = int.from_bytes((proto & M16).to_bytes(2, host.mem.byteorder), "big")
+    wanted = int.from_bytes((proto & U16_MAX).to_bytes(2, host.mem.byteorder), "big")
     change = (skb.protocol(), wanted)
     result = 0
     if change == (ETH_P_IP, ETH_P_IPV6):
@@ -590,7 +585,7 @@ def _put_tag(skb: SkBuff, proto: bytes, tci: int) -> None:
 def bpf_skb_vlan_push(host: Any, skb_at: int, proto: int, tci: int, *_: int) -> int:
     """Give the packet a VLAN tag; a tag it has already goes into the packet."""
     skb, mem = SkBuff(host.mem, skb_at), host.mem
-    tag = (proto & M16).to_bytes(2, mem.byteorder)
+    tag = (proto & U16_MAX).to_bytes(2, mem.byteorder)
     if int.from_bytes(tag, "big") not in (ETH_P_8021Q, ETH_P_8021AD):
         tag = ETH_P_8021Q.to_bytes(2, "big")
     result = 0
@@ -600,7 +595,7 @@ def bpf_skb_vlan_push(host: Any, skb_at: int, proto: int, tci: int, *_: int) -> 
         else:
             _insert_tag(skb)
     if not result:
-        _put_tag(skb, tag, tci & M16)
+        _put_tag(skb, tag, tci & U16_MAX)
     skb.compute_data_pointers()
     return result
 
@@ -682,7 +677,7 @@ def bpf_redirect_peer(host: Any, ifindex: int, flags: int, *_: int) -> int:
 @_kernel
 def bpf_redirect_neigh(host: Any, ifindex: int, params: int, size: int, flags: int, _: int) -> int:
     """The same, with the neighbour's address filled in."""
-    return TC_ACT_SHOT if (size & M32 and _s32(size) < 20) or flags else TC_ACT_REDIRECT
+    return TC_ACT_SHOT if (size & U32_MAX and _s32(size) < 20) or flags else TC_ACT_REDIRECT
 
 
 @_kernel
@@ -694,7 +689,7 @@ def bpf_clone_redirect(host: Any, skb_at: int, ifindex: int, flags: int, *_: int
     if skb.is_gso and not skb.shared("gso_type"):
         return -EBADMSG
     known = NetDevice(host.mem, skb.get("dev")).get("ifindex") if skb.get("dev") else 0
-    return 0 if ifindex & M32 == known else -EINVAL
+    return 0 if ifindex & U32_MAX == known else -EINVAL
 
 
 @_kernel
@@ -760,7 +755,7 @@ def bpf_skb_under_cgroup(host: Any, skb_at: int, map_at: int, index: int, *_: in
     """Whether the packet's socket is in a control group of the map: no map holds one."""
     if not SkBuff(host.mem, skb_at).get("sk"):
         return -ENOENT
-    return -E2BIG if index & M32 >= host.mem.read_uint(map_at + 36, 4) else -EAGAIN
+    return -E2BIG if index & U32_MAX >= host.mem.read_uint(map_at + 36, 4) else -EAGAIN
 
 
 def _full_sock(host: Any, sk: int) -> bool:
@@ -793,7 +788,7 @@ _no_metadata("bpf_skb_get_xfrm_state", 2, 3)
 
 def _fib_lookup(host: Any, params: int, size: int, flags: int) -> int:
     """No device forwards."""
-    if _s32(size) < BPF_FIB_LOOKUP_PARAMS_SIZE or flags & M32 & ~3:
+    if _s32(size) < BPF_FIB_LOOKUP_PARAMS_SIZE or flags & U32_MAX & ~3:
         return -EINVAL
     if host.mem.read_uint(params, 1) not in (AF_INET, AF_INET6):
         return -EAFNOSUPPORT
@@ -815,7 +810,7 @@ def bpf_xdp_fib_lookup(host: Any, xdp_at: int, params: int, size: int, flags: in
 
 def _check_mtu(host: Any, device: int, ifindex: int, mtu_at: int, length: int, diff: int) -> int:
     dev, mtu, result = NetDevice(host.mem, device), 0, -ENODEV
-    if device and ifindex & M32 in (0, dev.get("ifindex")):
+    if device and ifindex & U32_MAX in (0, dev.get("ifindex")):
         mtu = dev.get("mtu")
         given = host.mem.read_uint(mtu_at, 4)
         size = (given + ETH_HLEN if given else length) + _s32(diff)
@@ -833,7 +828,7 @@ def bpf_skb_check_mtu(host: Any, skb_at: int, ifindex: int, mtu_at: int, diff: i
         return -EINVAL
     result = _check_mtu(host, skb.get("dev"), ifindex, mtu_at, skb.len, diff)
     if result == BPF_MTU_CHK_RET_FRAG_NEEDED and skb.is_gso:
-        return -EINVAL if flags & 1 and skb.get("transport_header") == M16 else BPF_MTU_CHK_RET_SUCCESS
+        return -EINVAL if flags & 1 and skb.get("transport_header") == U16_MAX else BPF_MTU_CHK_RET_SUCCESS
     return result
 
 
@@ -871,7 +866,7 @@ def _ipv4_set_ce(skb: SkBuff, at: int) -> int:
     if not ecn & 2:
         return int(ecn == 0)
     check = mem.read_uint(at + 10, 2) + _swap16(0xFFFB) + _swap16(ecn)
-    mem.write_uint(at + 10, 2, (check + (check >= 0xFFFF)) & M16)
+    mem.write_uint(at + 10, 2, (check + (check >= 0xFFFF)) & U16_MAX)
     mem.write_uint(at + 1, 1, mem.read_uint(at + 1, 1) | 3)
     return 1
 
@@ -992,7 +987,7 @@ def bpf_xdp_adjust_meta(host: Any, xdp_at: int, offset: int, *_: int) -> int:
 
 def _xdp_pieces(xdp: XdpBuff, offset: int, length: int) -> list[tuple[int, int]] | int:
     """Where these bytes are, piece by piece, or -errno.  bpf_xdp_pointer(), bpf_xdp_copy_buf()."""
-    if offset > M16 or length > M16:
+    if offset > U16_MAX or length > U16_MAX:
         return -EFAULT
     if offset + length > xdp.buff_len():
         return -EINVAL
@@ -1008,7 +1003,7 @@ def _xdp_pieces(xdp: XdpBuff, offset: int, length: int) -> list[tuple[int, int]]
 @_kernel
 def bpf_xdp_load_bytes(host: Any, xdp_at: int, offset: int, to: int, length: int, _: int) -> int:
     """Copy bytes out of the frame."""
-    pieces = _xdp_pieces(XdpBuff(host.mem, xdp_at), offset & M32, length & M32)
+    pieces = _xdp_pieces(XdpBuff(host.mem, xdp_at), offset & U32_MAX, length & U32_MAX)
     if isinstance(pieces, int):
         return pieces
     host.mem.write(to, b"".join(bytes(host.mem.read(at, size)) for at, size in pieces))
@@ -1018,7 +1013,7 @@ def bpf_xdp_load_bytes(host: Any, xdp_at: int, offset: int, to: int, length: int
 @_kernel
 def bpf_xdp_store_bytes(host: Any, xdp_at: int, offset: int, source: int, length: int, _: int) -> int:
     """Copy bytes into the frame."""
-    pieces = _xdp_pieces(XdpBuff(host.mem, xdp_at), offset & M32, length & M32)
+    pieces = _xdp_pieces(XdpBuff(host.mem, xdp_at), offset & U32_MAX, length & U32_MAX)
     if isinstance(pieces, int):
         return pieces
     for at, size in pieces:

@@ -9,14 +9,13 @@ from __future__ import annotations
 from typing import Any
 from weakref import WeakKeyDictionary
 
-from arch.errors import EINVAL, ENOENT, ENOPROTOOPT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
+from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
+from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_NEW_SYN_RECV, TCP_TIME_WAIT
+from arch.abi.socket import AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM
 from bpf.helpers import helper
-from bpf.packet.skbuff import AF_INET6, SkBuff, Sock
+from bpf.packet.skbuff import SkBuff, Sock
 from bpf.verifier.rewrite.kernel_offsets import OFFSETS
 
-IPPROTO_TCP, IPPROTO_UDP, AF_UNIX = 6, 17, 1
-SOCK_STREAM, SOCK_DGRAM = 1, 2
-TCP_TIME_WAIT, TCP_NEW_SYN_RECV = 6, 12
 SK_DROP = 0
 
 _COOKIES: WeakKeyDictionary[Any, dict[int, int]] = WeakKeyDictionary()

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from arch.errors import EFAULT, EINVAL, EOPNOTSUPP, KernelError
+from arch.abi.errno import EFAULT, EINVAL, EOPNOTSUPP
+from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.helpers import Runtime, helper
-from bpf.maps.stackmap import PERF_MAX_STACK_DEPTH
 
 _STACKID_FLAGS = (
     uapi.BPF_F_SKIP_FIELD_MASK | uapi.BPF_F_USER_STACK | uapi.BPF_F_FAST_STACK_CMP | uapi.BPF_F_REUSE_STACKID

@@ -5,7 +5,7 @@ kernel/bpf/syscall.c:bpf_sys_bpf(), kernel/bpf/btf.c:bpf_btf_find_by_name_kind()
 
 from __future__ import annotations
 
-from arch.errors import EINVAL, ENOENT
+from arch.abi.errno import EINVAL, ENOENT
 from bpf import uapi
 from bpf.helpers import Runtime, helper, signed
 

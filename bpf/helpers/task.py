@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from arch.errors import EBUSY, EINVAL, ENOENT, EPERM
+from arch.abi.errno import EBUSY, EINVAL, ENOENT, EPERM
+from arch.abi.limits import TASK_COMM_LEN
 from bpf.helpers import Registers, Runtime, helper, signed
-
-TASK_COMM_LEN = 16
 
 
 @helper("bpf_ktime_get_ns")

@@ -16,7 +16,14 @@ from elftools.common.exceptions import ELFError
 from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
-from arch.errors import EINVAL, ENOENT, EOPNOTSUPP, ESRCH, KernelError, errno_name
+from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP, ESRCH, errno_name
+from arch.abi.perf_event import (
+    PERF_EVENT_IOC_DISABLE,
+    PERF_EVENT_IOC_ENABLE,
+    PERF_EVENT_IOC_SET_BPF,
+    PERF_TYPE_TRACEPOINT,
+)
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.loader import sections
 from bpf.loader.errors import LoadError
@@ -24,12 +31,11 @@ from bpf.loader.externs import uname_release
 from bpf.loader.object import nearest
 from bpf.loader.probes import Features
 from bpf.loader.program import Program
-from bpf.loader.sys import PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_SET_BPF, Task
+from bpf.loader.sys import Task
 
 if TYPE_CHECKING:
     from bpf.loader.object import BpfObject
 
-PERF_TYPE_TRACEPOINT = 2
 PERF_ATTR_SIZE = 112
 EBUSY_WORDS = "busy"
 # What system-call functions are called, by `uname -m`.

@@ -10,18 +10,20 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from arch.errors import KernelError, errno_name
+from arch.abi.errno import errno_name
+from arch.abi.fcntl import O_WRONLY
+from arch.abi.perf_event import PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_SET_BPF, PERF_SAMPLE_RAW, PERF_TYPE_TRACEPOINT
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_MAP_FD, Insn, decode, encode
 from bpf.loader.elf import ElfObject, ElfSection, read_object
 from bpf.loader.errors import LoadError
 from bpf.loader.sections import KPROBE_FILTER_2015, TRACING_FILTER_2015
-from bpf.loader.sys import O_WRONLY, PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_SET_BPF, Task
+from bpf.loader.sys import Task
 
 DEBUGFS = "/sys/kernel/debug/tracing/"
 LOG_BUF_SIZE = 65536
 MAP_ENTRY = 16  # bytes of struct bpf_map_def
-PERF_TYPE_TRACEPOINT, PERF_SAMPLE_RAW = 2, 0x400
 # Of the tree of January 2015; include/uapi/linux/bpf.h there.
 BPF_PROG_TYPE_TRACING_FILTER, BPF_PROG_TYPE_KPROBE_FILTER = TRACING_FILTER_2015, KPROBE_FILTER_2015
 PROGRAM_SECTIONS = ("kprobe/", "kretprobe/", "socket", "events/")

@@ -8,16 +8,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from arch.errors import ENODEV, KernelError
+from arch.abi.errno import ENODEV
+from arch.abi.mman import MAP_SHARED, PROT_READ, PROT_WRITE
+from arch.abi.perf_event import (
+    PERF_COUNT_SW_BPF_OUTPUT,
+    PERF_EVENT_IOC_ENABLE,
+    PERF_RECORD_LOST,
+    PERF_RECORD_SAMPLE,
+    PERF_SAMPLE_RAW,
+    PERF_TYPE_SOFTWARE,
+)
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.loader.attach import perf_attr
 from bpf.loader.errors import LoadError
 from bpf.loader.maps import Map, cpu_list, possible_cpus
-from bpf.loader.sys import MAP_SHARED, PERF_EVENT_IOC_ENABLE, PROT_READ, PROT_WRITE, Task
+from bpf.loader.sys import Task
 
-PERF_TYPE_SOFTWARE, PERF_COUNT_SW_BPF_OUTPUT = 1, 10
-PERF_SAMPLE_RAW = 1 << 10
-PERF_RECORD_LOST, PERF_RECORD_SAMPLE = 2, 9
 # struct perf_event_mmap_page
 DATA_HEAD, DATA_TAIL = 1024, 1032
 RINGBUF_BUSY, RINGBUF_DISCARD = 1 << 31, 1 << 30

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
-from arch.errors import E2BIG, EINVAL, EOPNOTSUPP, ERANGE
+from arch.abi.errno import E2BIG, EINVAL, EOPNOTSUPP, ERANGE
 from bpf.btf import Btf, BtfError, Kind
 from bpf.btf.codec import COMPOSITES, ENUMS, INT_SIGNED, essential_name
 from bpf.btf.ext import CoreKind, CoreRelo

@@ -8,14 +8,14 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field, replace
 
-from arch.errors import EINVAL, ENOENT
+from arch.abi.elf import STB_LOCAL, STT_SECTION
+from arch.abi.errno import EINVAL, ENOENT, ENOTSUP
 from bpf import uapi
 from bpf.btf import Btf, BtfError, BtfType, Kind
 from bpf.btf.codec import mark
-from bpf.loader.elf import STB_LOCAL, STT_SECTION, ElfObject, ElfSection, Symbol
+from bpf.loader.elf import ElfObject, ElfSection, Symbol
 from bpf.loader.errors import LoadError
 
-ENOTSUP = 95
 PIN_NONE, PIN_BY_NAME = 0, 1
 MAP_IN_MAP = frozenset({uapi.BPF_MAP_TYPE_ARRAY_OF_MAPS, uapi.BPF_MAP_TYPE_HASH_OF_MAPS})
 

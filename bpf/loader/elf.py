@@ -14,18 +14,19 @@ from elftools.common.exceptions import ELFError
 from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
-from arch.errors import EBADF, EINVAL, ENOENT
+from arch.abi.elf import (
+    EM_BPF,
+    ET_REL,
+    SHF_EXECINSTR,
+    SHN_ABS,
+    SHN_COMMON,
+    SHT_NOBITS,
+    SHT_PROGBITS,
+)
+from arch.abi.errno import EBADF, EINVAL, ENOENT
 from bpf.btf.codec import ByteOrder
 from bpf.loader.errors import LoadError
 
-EM_BPF = 247
-ET_REL = 1
-SHT_PROGBITS, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 4, 8, 9
-SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
-SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
-STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
-STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
-STV_DEFAULT, STV_INTERNAL, STV_HIDDEN = 0, 1, 2
 R_BPF_64_64, R_BPF_64_ABS64, R_BPF_64_ABS32, R_BPF_64_NODYLD32, R_BPF_64_32 = 1, 2, 3, 4, 10
 MAX_FILE = 64 << 20
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.errors import EINVAL, errno_name
+from arch.abi.errno import EINVAL, errno_name
 
 
 class LoadError(Exception):

@@ -8,10 +8,12 @@ from __future__ import annotations
 import zlib
 from dataclasses import dataclass
 
-from arch.errors import EINVAL, ENOENT, ESRCH, KernelError
+from arch.abi.elf import SHN_UNDEF, STB_WEAK
+from arch.abi.errno import EINVAL, ENOENT, ESRCH
+from arch.errors import KernelError
 from bpf.btf import Btf, BtfError, Kind
 from bpf.btf.codec import INT_BOOL, INT_SIGNED
-from bpf.loader.elf import SHN_UNDEF, STB_WEAK, ElfObject
+from bpf.loader.elf import ElfObject
 from bpf.loader.errors import LoadError
 from bpf.loader.probes import Features
 from bpf.loader.sys import Task

@@ -9,24 +9,29 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, field, replace
 
-from arch.errors import EEXIST
-from bpf.btf import Btf, BtfError, BtfType, Kind, Secinfo
-from bpf.btf.codec import EXTERN, GLOBAL, STATIC, ByteOrder, Strings, mark
-from bpf.btf.ext import BtfExt, CoreRelo, FuncInfo, LineInfo
-from bpf.loader.elf import (
+from arch.abi.elf import (
     EM_BPF,
-    R_BPF_64_32,
-    R_BPF_64_64,
-    R_BPF_64_ABS64,
     SHF_ALLOC,
     SHN_ABS,
     SHN_UNDEF,
     SHT_NOBITS,
     SHT_PROGBITS,
+    SHT_REL,
+    SHT_STRTAB,
+    SHT_SYMTAB,
     STB_GLOBAL,
     STB_LOCAL,
     STB_WEAK,
     STT_SECTION,
+)
+from arch.abi.errno import EEXIST
+from bpf.btf import Btf, BtfError, BtfType, Kind, Secinfo
+from bpf.btf.codec import EXTERN, GLOBAL, STATIC, ByteOrder, Strings, mark
+from bpf.btf.ext import BtfExt, CoreRelo, FuncInfo, LineInfo
+from bpf.loader.elf import (
+    R_BPF_64_32,
+    R_BPF_64_64,
+    R_BPF_64_ABS64,
     ElfObject,
     ElfSection,
     Relocation,
@@ -36,7 +41,6 @@ from bpf.loader.elf import (
 from bpf.loader.errors import LoadError
 
 _ONCE = ("license", "version")  # the same in all objects
-_SHT_SYMTAB, _SHT_STRTAB, _SHT_REL = 2, 3, 9
 
 
 @dataclass
@@ -383,16 +387,16 @@ def _write(sections: list[_Section], symbols: list[Symbol], order: ByteOrder) ->
         table += struct.pack(m + "IBBHQQ", *row)
     symtab = len(headers)
     locals_count = sum(s.bind == STB_LOCAL for s in symbols)
-    put(".symtab", _SHT_SYMTAB, 0, bytes(table), symtab + 1, locals_count, 8, 24)
-    put(".strtab", _SHT_STRTAB, 0, bytes(strtab), align=1)
+    put(".symtab", SHT_SYMTAB, 0, bytes(table), symtab + 1, locals_count, 8, 24)
+    put(".strtab", SHT_STRTAB, 0, bytes(strtab), align=1)
     for number, s in enumerate(sections, 1):
         rows = [struct.pack(m + "QQ", at, places[symbol] << 32 | kind) for at, symbol, kind in sorted(s.relocations)]
         if rows:
-            put(".rel" + s.name, _SHT_REL, 0, b"".join(rows), symtab, number, 8, 16)
+            put(".rel" + s.name, SHT_REL, 0, b"".join(rows), symtab, number, 8, 16)
     name_at(names, ".shstrtab")
     own = len(names) - len(".shstrtab") - 1
     body.extend(bytes(-len(body) % 8))
-    headers.append(struct.pack(m + "IIQQQQIIQQ", own, _SHT_STRTAB, 0, 0, len(body), len(names), 0, 0, 1, 0))
+    headers.append(struct.pack(m + "IIQQQQIIQQ", own, SHT_STRTAB, 0, 0, len(body), len(names), 0, 0, 1, 0))
     body.extend(names)
     body.extend(bytes(-len(body) % 8))
     ident = b"\x7fELF" + bytes([2, 1 if order == "little" else 2, 1]) + bytes(9)

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from arch.errors import ENOENT, KernelError
+from arch.abi.errno import ENOENT
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, Kind
 from bpf.loader import values

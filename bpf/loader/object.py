@@ -13,7 +13,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from arch.errors import EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ESRCH, KernelError, errno_name
+from arch.abi.elf import SHN_UNDEF, STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FUNC, STT_SECTION, STV_HIDDEN, STV_INTERNAL
+from arch.abi.errno import EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ESRCH, errno_name
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfError, BtfType, Kind, Param
 from bpf.btf.codec import EXTERN, GLOBAL, STATIC, Strings
@@ -22,20 +24,7 @@ from bpf.isa.insn import BPF_CALL, BPF_JMP, decode, encode
 from bpf.loader import defs, externs, sections
 from bpf.loader.core import Relocator
 from bpf.loader.defs import MAP_IN_MAP, PIN_BY_NAME, MapDef
-from bpf.loader.elf import (
-    SHN_UNDEF,
-    STB_GLOBAL,
-    STB_LOCAL,
-    STB_WEAK,
-    STT_FUNC,
-    STT_SECTION,
-    STV_HIDDEN,
-    STV_INTERNAL,
-    ElfObject,
-    ElfSection,
-    Relocation,
-    read_object,
-)
+from bpf.loader.elf import ElfObject, ElfSection, Relocation, read_object
 from bpf.loader.errors import LoadError
 from bpf.loader.externs import Extern, kernel_version
 from bpf.loader.maps import Globals, Map

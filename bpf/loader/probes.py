@@ -6,7 +6,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.errors import EBADF, EBUSY, EINVAL, KernelError
+from arch.abi.errno import EBADF, EBUSY, EINVAL
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfType, Kind, Member, Param, Secinfo
 from bpf.btf.codec import EXTERN, GLOBAL, INT_SIGNED, STATIC

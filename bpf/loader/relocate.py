@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.errors import EINVAL
+from arch.abi.elf import SHN_UNDEF, STT_SECTION
+from arch.abi.errno import EINVAL
 from bpf.isa.insn import (
     BPF_CALL,
     BPF_JMP,
@@ -20,7 +21,7 @@ from bpf.isa.insn import (
     Insn,
     signed32,
 )
-from bpf.loader.elf import SHN_UNDEF, STT_SECTION, ElfObject, Relocation
+from bpf.loader.elf import ElfObject, Relocation
 from bpf.loader.errors import LoadError
 from bpf.loader.program import Code, Linked
 

@@ -12,18 +12,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from arch.errors import EINTR, ENOENT, KernelError
+from arch.abi.errno import EINTR, ENOENT
+from arch.abi.fcntl import AT_FDCWD, F_OK, O_APPEND, O_CLOEXEC, O_RDONLY, O_WRONLY
+from arch.abi.perf_event import (
+    PERF_FLAG_FD_CLOEXEC,
+)
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import ByteOrder, mark
-
-AT_FDCWD = -100
-O_RDONLY, O_WRONLY, O_RDWR, O_APPEND, O_CLOEXEC = 0, 1, 2, 0o2000, 0o2000000
-PROT_READ, PROT_WRITE = 1, 2
-MAP_SHARED = 1
-F_OK, X_OK, R_OK = 0, 1, 4
-PERF_FLAG_FD_CLOEXEC = 8
-# _IO('$', n) and _IOW('$', 8, __u32) of perf_event.h
-PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_SET_BPF = 0x2400, 0x2401, 0x40042408
 
 
 class Syscalls(Protocol):

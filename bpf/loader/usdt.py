@@ -16,7 +16,8 @@ from elftools.common.exceptions import ELFError
 from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
-from arch.errors import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ESRCH, KernelError
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSUP, ESRCH
+from arch.errors import KernelError
 from bpf.btf.codec import ByteOrder, mark
 from bpf.loader.attach import Link, attach_uprobe, resolve_path
 from bpf.loader.errors import LoadError
@@ -28,7 +29,6 @@ from bpf.loader.usdt_args import MAX_ARGS, Argument, ArgumentError, parse_argume
 if TYPE_CHECKING:
     from bpf.loader.object import BpfObject
 
-ENOTSUP = 95
 NOTE_SECTION, BASE_SECTION = ".note.stapsdt", ".stapsdt.base"
 NOTE_TYPE, NOTE_NAME = 3, b"stapsdt"
 SPECS, IP_TO_ID = "__bpf_usdt_specs", "__bpf_usdt_ip_to_spec_id"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from arch.errors import E2BIG, EINVAL, ENOENT
+from arch.abi.errno import E2BIG, EINVAL, ENOENT
 from bpf.loader.scanf import scanf
 
 MAX_ARGS = 12  # BPF_USDT_MAX_ARG_CNT

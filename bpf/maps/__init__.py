@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EINVAL, KernelError
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.maps.array import ArrayMap, ArrayOfMaps, CgroupArrayMap, PercpuArrayMap, PerfEventArrayMap, ProgArrayMap
 from bpf.maps.base import BpfMap, MapAttr

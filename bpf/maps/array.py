@@ -9,13 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from arch.errors import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
+from arch.abi.limits import INT_MAX, PAGE_SIZE, U32_MAX
 from bpf import uapi
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
-    INT_MAX,
     PCPU_MIN_UNIT_SIZE,
-    U32_MAX,
     BpfMap,
     MapAttr,
     flags_access_ok,
@@ -26,7 +25,6 @@ from bpf.maps.base import (
 
 VALUES = 272  # offsetof(struct bpf_array, value)
 ELEM_SIZE_AT, INDEX_MASK_AT = 256, 260
-PAGE_SIZE = 4096
 
 ARRAY_CREATE_FLAGS = (
     uapi.BPF_F_NUMA_NODE | uapi.BPF_F_MMAPABLE | BPF_F_ACCESS_MASK | uapi.BPF_F_PRESERVE_ELEMS | uapi.BPF_F_INNER_MAP

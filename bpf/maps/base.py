@@ -11,12 +11,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
-from arch.errors import E2BIG, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, KernelError
+from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.verifier.api import MapInfo
 
-U32_MAX = 0xFFFFFFFF
-INT_MAX = 0x7FFFFFFF
 KMALLOC_MAX_SIZE = 1 << 22  # MAX_ORDER 11, 4 KiB pages
 PCPU_MIN_UNIT_SIZE = 32 << 10
 BPF_F_ACCESS_MASK = uapi.BPF_F_RDONLY | uapi.BPF_F_RDONLY_PROG | uapi.BPF_F_WRONLY | uapi.BPF_F_WRONLY_PROG

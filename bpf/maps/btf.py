@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import E2BIG, EACCES, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPERM, KernelError
+from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPERM
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfError, BtfType, Kind
 from bpf.maps.base import KPTR_SIZE, SPIN_LOCK_SIZE, TIMER_SIZE, BpfMap

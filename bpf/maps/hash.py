@@ -11,13 +11,14 @@ import bisect
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from arch.errors import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EPERM, KernelError
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EPERM
+from arch.abi.limits import U32_MAX
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
     KMALLOC_MAX_SIZE,
     PCPU_MIN_UNIT_SIZE,
-    U32_MAX,
     BpfMap,
     MapAttr,
     check_update_flags,

@@ -10,7 +10,7 @@ import bisect
 from collections.abc import Iterable
 from typing import Any
 
-from arch.errors import EEXIST, EINVAL, ENOENT, ENOSPC, EPERM
+from arch.abi.errno import EEXIST, EINVAL, ENOENT, ENOSPC, EPERM
 from bpf import uapi
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,

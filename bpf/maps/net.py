@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOSPC, ENOTSOCK, ENOTSUPP, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOSPC, ENOTSOCK, ENOTSUPP, EOPNOTSUPP, EPERM
+from arch.abi.limits import INT_MAX, U32_MAX
 from bpf import uapi
 from bpf.maps.array import array_alloc_check
-from bpf.maps.base import INT_MAX, U32_MAX, BpfMap, MapAttr, refuse, roundup_pow_of_two
+from bpf.maps.base import BpfMap, MapAttr, refuse, roundup_pow_of_two
 
 NR_CPUS = 8192  # CONFIG_NR_CPUS
 DEV_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY

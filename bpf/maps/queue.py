@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import E2BIG, EINVAL, ENOENT, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EINVAL, ENOENT, EOPNOTSUPP, EPERM
+from arch.abi.limits import U32_MAX
 from bpf import uapi
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
-    U32_MAX,
     BpfMap,
     MapAttr,
     check_value_size,

@@ -7,18 +7,18 @@ what was written there is copied to the front when a record is committed.
 
 from __future__ import annotations
 
-from arch.errors import E2BIG, EAGAIN, EBUSY, EINVAL, ENODATA, ENOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EAGAIN, EBUSY, EINVAL, ENODATA, ENOTSUPP, EPERM
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from bpf import uapi
 from bpf.maps.base import BpfMap, refuse, round_up
 
-PAGE_SIZE = 4096
 HEADER = uapi.BPF_RINGBUF_HDR_SZ
 MAX_RECORD_SIZE = 0xFFFFFFFF // 4
 META_PAGES = 3  # RINGBUF_PGOFF of 6.1 with its two position pages: 1 + 2
 MAX_DATA_SIZE = ((1 << 24) - META_PAGES) * PAGE_SIZE
 MAX_USER_SAMPLES = 128 * 1024
 DYNPTR_MAX_SIZE = (1 << 24) - 1
-POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM = 0x01, 0x04, 0x40, 0x100
 
 
 class RingBufferMap(BpfMap):

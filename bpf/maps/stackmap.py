@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from arch.errors import E2BIG, EEXIST, EFAULT, EINVAL, ENOENT, ENOMEM, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EEXIST, EFAULT, EINVAL, ENOENT, ENOMEM, EOPNOTSUPP, EPERM
+from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from bpf import uapi
 from bpf.maps.base import BpfMap, refuse, roundup_pow_of_two
 from bpf.maps.jhash import jhash2
 
 STACK_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY | uapi.BPF_F_STACK_BUILD_ID
-PERF_MAX_STACK_DEPTH = 127  # sysctl kernel.perf_event_max_stack
 BUILD_ID_ENTRY = 32  # sizeof(struct bpf_stack_build_id)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSUPP, EPERM
 from bpf import uapi
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,

@@ -6,10 +6,7 @@ as the little-endian kernel reads them.
 
 from __future__ import annotations
 
-MASK = 0xFFFFFFFF
-
-
-MASK64 = (1 << 64) - 1
+from arch.abi.limits import U32_MAX, U64_MAX
 
 
 def _add_chain(total: int, words: bytes) -> int:
@@ -17,8 +14,8 @@ def _add_chain(total: int, words: bytes) -> int:
     carry = 0
     for i in range(0, len(words), 8):
         total += int.from_bytes(words[i : i + 8], "little") + carry
-        carry, total = total >> 64, total & MASK64
-    return (total + carry) & MASK64
+        carry, total = total >> 64, total & U64_MAX
+    return (total + carry) & U64_MAX
 
 
 def csum_partial(data: bytes, start: int) -> int:
@@ -34,8 +31,8 @@ def csum_partial(data: bytes, start: int) -> int:
             total, at = _add_chain(total, data[at : at + size]), at + size
     if at < end:
         total = _add_chain(total, data[at:].ljust(8, b"\0"))
-    result = (total >> 32) + (total & MASK)
-    return (result + (result >> 32)) & MASK
+    result = (total >> 32) + (total & U32_MAX)
+    return (result + (result >> 32)) & U32_MAX
 
 
 def csum_fold(total: int) -> int:
@@ -53,17 +50,17 @@ def csum_unfold(check: int) -> int:
 def csum_add(one: int, other: int) -> int:
     """Two sums together."""
     total = one + other
-    return (total + (total >> 32)) & MASK
+    return (total + (total >> 32)) & U32_MAX
 
 
 def csum_sub(one: int, other: int) -> int:
     """One sum without another."""
-    return csum_add(one, ~other & MASK)
+    return csum_add(one, ~other & U32_MAX)
 
 
 def csum_replace_by_diff(check: int, diff: int) -> int:
     """A checksum field after its data changed by `diff`."""
-    return csum_fold(csum_add(diff, ~csum_unfold(check) & MASK))
+    return csum_fold(csum_add(diff, ~csum_unfold(check) & U32_MAX))
 
 
 def csum_replace2(check: int, old: int, new: int) -> int:
@@ -77,5 +74,5 @@ def csum_replace2(check: int, old: int, new: int) -> int:
 
 def csum_replace4(check: int, old: int, new: int) -> int:
     """A checksum field after a 32-bit word changed."""
-    total = csum_sub(~csum_unfold(check) & MASK, old)
+    total = csum_sub(~csum_unfold(check) & U32_MAX, old)
     return csum_fold(csum_add(total, new))

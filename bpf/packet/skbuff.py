@@ -9,22 +9,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EINVAL, ENOMEM, KernelError
+from arch.abi.errno import EINVAL, ENOMEM
+from arch.abi.inet import (
+    ETH_HLEN,
+    ETH_P_802_2,
+    ETH_P_802_3,
+    PACKET_BROADCAST,
+    PACKET_HOST,
+    PACKET_MULTICAST,
+    PACKET_OTHERHOST,
+    TCP_CLOSE,
+)
+from arch.abi.limits import PAGE_SIZE
+from arch.errors import KernelError
 from bpf.verifier.rewrite.kernel_offsets import OFFSETS, SIZEOF, TC_AT_INGRESS_MASK
 
-ETH_HLEN = 14
 NET_SKB_PAD = 64
 SMP_CACHE_BYTES = 64
 XDP_PACKET_HEADROOM = 256
-PAGE_SIZE = 4096
 SHINFO_SIZE = SIZEOF["skb_shared_info"]
-TCP_CLOSE = 7
 KMALLOC_SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
 NO_QUEUE_MAPPING = 0xFFFF
 
-AF_INET, AF_INET6 = 2, 10
-PACKET_HOST, PACKET_BROADCAST, PACKET_MULTICAST, PACKET_OTHERHOST = 0, 1, 2, 3
-ETH_P_802_3, ETH_P_802_2, ETH_P_IP, ETH_P_IPV6 = 0x0001, 0x0004, 0x0800, 0x86DD
 CHECKSUM_NONE, CHECKSUM_UNNECESSARY, CHECKSUM_COMPLETE, CHECKSUM_PARTIAL = range(4)
 
 

@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from arch.abi.limits import U32_MAX
 from arch.errors import Fault
 from bpf.isa import insn as isa
 from bpf.isa.disasm import line_6_1
@@ -76,7 +77,6 @@ from bpf.isa.insn import (
 )
 
 M = (1 << 64) - 1
-M32 = (1 << 32) - 1
 S = 1 << 63
 S32 = 1 << 31
 FRAME_SIZE = 1024  # bytes from one function's R10 to the next; 512 for the program, some for inlined loops
@@ -223,7 +223,7 @@ class Translator:
         """The second operand."""
         if insn.src_kind == BPF_X:
             return f"r[{insn.src_reg}]" if wide else f"(r[{insn.src_reg}] & M32)"
-        return str(insn.imm & (M if wide else M32))
+        return str(insn.imm & (M if wide else U32_MAX))
 
     def _alu(self, i: int, insn: Insn) -> list[str]:
         wide = insn.cls == BPF_ALU64
@@ -397,14 +397,14 @@ class Program:
         self.translator = Translator(insns, classic=classic, byteorder=mem.byteorder, fast=window is not None)
         self._names: dict[str, Any] = {
             "M": M,
-            "M32": M32,
+            "M32": U32_MAX,
             "S": S,
             "S32": S32,
             "read": mem.read_uint,
             "write": mem.write_uint,
             "probe": self._probe,
             "from_bytes": int.from_bytes,
-            "s32": lambda value: ((value & M32) ^ S32) - S32,
+            "s32": lambda value: ((value & U32_MAX) ^ S32) - S32,
             "BudgetExceeded": BudgetExceeded,
             "CpuException": CpuException,
             "call_function": self.call_function,

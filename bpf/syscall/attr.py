@@ -10,10 +10,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from arch.errors import E2BIG, EFAULT, EINVAL, Fault, KernelError
+from arch.abi.errno import E2BIG, EFAULT, EINVAL
+from arch.abi.limits import PAGE_SIZE
+from arch.errors import Fault, KernelError
 
 Version = tuple[int, int]
-PAGE_SIZE = 4096
 
 # sizeof(union bpf_attr) by version.
 ATTR_SIZES: tuple[tuple[Version, int], ...] = (

@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import EBADF, EFAULT, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPNOTSUPP, EPERM, KernelError
+from arch.abi.errno import EBADF, EFAULT, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPNOTSUPP, EPERM
+from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.link import BpfLink, DetachableLink, IterLink
 from bpf.maps.base import BpfMap
 from bpf.syscall.attr import Call
-from bpf.syscall.cmd_map import O_CLOEXEC, O_RDWR
 from bpf.versions import features
 
 TP_NAME_MAX = 127

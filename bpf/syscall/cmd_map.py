@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from arch.errors import EBUSY, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM, KernelError
+from arch.abi.errno import EBUSY, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM
+from arch.abi.fcntl import O_CLOEXEC, O_RDONLY, O_RDWR, O_WRONLY
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.load import object_name
 from bpf.core.system import CLASSIC_UNTIL
@@ -12,7 +14,6 @@ from bpf.maps.queue import BloomFilterMap, QueueMap
 from bpf.syscall.attr import Call
 from bpf.versions import features
 
-O_RDONLY, O_WRONLY, O_RDWR, O_CLOEXEC = 0, 1, 2, 0o2000000
 NR_NODES = 1
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from arch.errors import EACCES, EBADF, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM, KernelError
+from arch.abi.errno import EACCES, EBADF, EBADFD, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM
+from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.abi.limits import INT_MAX
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf
 from bpf.btf.check import btf_parse
@@ -15,11 +18,9 @@ from bpf.core.system import IdTable
 from bpf.isa.insn import encode
 from bpf.maps.base import BpfMap
 from bpf.syscall.attr import Call
-from bpf.syscall.cmd_map import O_CLOEXEC, O_RDWR, file_mode, new_map_fd
+from bpf.syscall.cmd_map import file_mode, new_map_fd
 from bpf.syscall.cmd_prog import prog_fd
 
-INT_MAX = 0x7FFFFFFF
-EBADFD = 77
 BTF_MAX_SIZE = 16 << 20
 
 

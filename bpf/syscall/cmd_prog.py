@@ -5,13 +5,14 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from arch.errors import E2BIG, EINVAL, ENOTSUPP, KernelError
+from arch.abi.errno import E2BIG, EINVAL, ENOTSUPP
+from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.errors import KernelError
 from bpf.core.load import LoadAttr
 from bpf.core.load import prog_load as load_program
 from bpf.core.system import CLASSIC_UNTIL
 from bpf.isa.insn import Insn, decode
 from bpf.syscall.attr import Call
-from bpf.syscall.cmd_map import O_CLOEXEC, O_RDWR
 
 LICENSE_MAX = 127
 MIN_FUNC_INFO, MIN_LINE_INFO, MAX_RECORD = 8, 16, 252  # bytes

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import E2BIG, EFAULT, EINVAL, EPERM, KernelError
+from arch.abi.errno import E2BIG, EFAULT, EINVAL, EPERM
+from arch.abi.limits import PAGE_SIZE
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.system import Bpf
 from bpf.syscall import cmd_link, cmd_map, cmd_object, cmd_prog
-from bpf.syscall.attr import LAYOUTS, PAGE_SIZE, Attr, Call, Command, User, attr_size
+from bpf.syscall.attr import LAYOUTS, Attr, Call, Command, User, attr_size
 from bpf.versions import features
 
 COMMANDS: dict[int, Command] = {

@@ -12,32 +12,17 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from arch.errors import (
-    E2BIG,
-    EAFNOSUPPORT,
-    EBADMSG,
-    EFAULT,
-    EINVAL,
-    ENODEV,
-    ENOMEM,
-    ENOSPC,
-    ENOTSUPP,
-    ENXIO,
-    ERANGE,
-    KernelError,
-)
+from arch.abi.errno import E2BIG, EAFNOSUPPORT, EBADMSG, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSPC, ENOTSUPP, ENXIO, ERANGE
+from arch.abi.inet import ETH_HLEN, ETH_P_IP, ETH_P_IPV6
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.socket import AF_INET, AF_INET6
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.packet.checksum import csum_fold, csum_partial
 from bpf.packet.skbuff import (
-    AF_INET,
-    AF_INET6,
     CHECKSUM_COMPLETE,
-    ETH_HLEN,
-    ETH_P_IP,
-    ETH_P_IPV6,
     MAX_SKB_FRAGS,
     NET_SKB_PAD,
-    PAGE_SIZE,
     SHINFO_SIZE,
     XDP_PACKET_HEADROOM,
     NetDevice,

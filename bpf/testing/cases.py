@@ -22,7 +22,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from arch.errors import EBADF, EINVAL, EPERM, KernelError, errno_name
+from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
 from bpf.core.system import CLASSIC_UNTIL

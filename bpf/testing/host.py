@@ -9,8 +9,9 @@ import random
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
+from arch.abi.errno import EBADF, EMFILE, ENOENT, EOPNOTSUPP
 from arch.datamodel import ILP32_LE_ARM, LP64_BE, LP64_LE
-from arch.errors import EBADF, EMFILE, ENOENT, EOPNOTSUPP, Fault, KernelError
+from arch.errors import Fault, KernelError
 from arch.memory import FlatMemory
 from bpf.core.system import Bpf
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
-from arch.errors import EFAULT
+from arch.abi.errno import EFAULT
 from bpf.isa.insn import (
     BPF_ALU,
     BPF_ALU64,

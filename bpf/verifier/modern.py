@@ -11,7 +11,7 @@ import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from arch.errors import EINVAL, ENOSPC
+from arch.abi.errno import EINVAL, ENOSPC
 from bpf import uapi
 from bpf.btf.codec import GLOBAL
 from bpf.verifier import older

@@ -7,7 +7,7 @@ of the two places where behaviour depends on the version; the other is the syste
 
 from __future__ import annotations
 
-from arch.errors import EINVAL
+from arch.abi.errno import EINVAL
 from bpf import uapi
 from bpf.isa.insn import (
     BPF_CALL,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from arch.abi.inet import ETH_P_ALL
+from arch.abi.socket import AF_PACKET, SO_ATTACH_BPF, SOCK_RAW, SOL_SOCKET
 from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import bpf_prog_load
@@ -26,8 +28,6 @@ PROGRAM = f"""
     r0 = 0
     exit
 """
-AF_PACKET, SOCK_RAW, ETH_P_ALL = 17, 3, 3
-SOL_SOCKET, SO_ATTACH_BPF = 1, 50
 ICMP, TCP, UDP = 1, 6, 17
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any, TextIO
 
+from arch.abi.socket import AF_INET, SOCK_DGRAM
+from arch.abi.time import NSEC_PER_SEC
 from simkernel.usertask import Calls
-from simkernel.workloads import AF_INET, SOCK_DGRAM, Scene, need, scene
+from simkernel.workloads import Scene, need, scene
 
-from ..tool import NS_PER_S, Tool, command_line
+from ..tool import Tool, command_line
 
 CLEAR_SCREEN = "\033[1;1H\033[2J\0\0"  # written with a length of 12: a NUL and one byte more than the text has
 
@@ -30,9 +32,9 @@ def print_old_objects(tool: Tool) -> None:
     now_ns = tool.machine.kernel.clock.now_ns
     for key in tool.keys(0, b"\xff" * 8):
         born_ns, by = tool.task.unpack("QQ", tool.lookup(0, key, 16))
-        if now_ns - born_ns >= NS_PER_S:
+        if now_ns - born_ns >= NSEC_PER_SEC:
             (address,) = tool.task.unpack("Q", key)
-            age_s = (now_ns - born_ns) // NS_PER_S
+            age_s = (now_ns - born_ns) // NSEC_PER_SEC
             tool.print(f"obj 0x{address:x} is {age_s:2}sec old was allocated at ip {by:x}")
 
 

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EISDIR, ENOSPC, KernelError
+from arch.abi.errno import EISDIR, ENOSPC
+from arch.abi.fcntl import O_APPEND, O_SYNC
+from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SIZE
+from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFREG, makedev
+from arch.errors import KernelError
 from simkernel.block.blk_mq import REQ_OP_READ, REQ_OP_WRITE, REQ_RAHEAD, REQ_SYNC, submit_and_wait
 from simkernel.block.disk import CAPACITY_SECTORS, SECTOR
-from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Cred, Dentry, Inode
 from simkernel.fs.namei import init_owner
@@ -22,14 +25,14 @@ from simkernel.fs.vfs import FsType, Vfs
 from simkernel.kernel.kfunc import kernel_function
 
 SIMFS_MAGIC = 0x53494D46
-SECTORS_PER_PAGE = c.PAGE_SIZE // SECTOR
+SECTORS_PER_PAGE = PAGE_SIZE // SECTOR
 READAHEAD_PAGES = 32
 DIRTY_LIMIT_PAGES = 2048  # beyond this a writer helps to write back (balance_dirty_pages)
 
 
 def simfs_fsync(k: Any, file: Any) -> Any:
     """f_op->fsync."""
-    return (yield k.call("file_write_and_wait_range", file.addr, 0, c.MAX_LFS_FILESIZE))
+    return (yield k.call("file_write_and_wait_range", file.addr, 0, MAX_LFS_FILESIZE))
 
 
 SIMFS_FILE_OPERATIONS = FileOperations(
@@ -75,8 +78,8 @@ class SimfsInode(TmpfsInode):
         sb = self.i_sb
         assert isinstance(sb, SimfsSuper)
         sb.take_inode()
-        inode = SimfsInode(sb, c.S_IFREG)
-        init_owner(inode, self, mode & c.S_IALLUGO | c.S_IFREG, cred)
+        inode = SimfsInode(sb, S_IFREG)
+        init_owner(inode, self, mode & S_IALLUGO | S_IFREG, cred)
         inode.i_nlink = 0
         return inode
 
@@ -88,7 +91,7 @@ class SimfsInode(TmpfsInode):
     def setattr_size(self, size: int) -> None:
         """Truncate: pages and blocks beyond the end are free again."""
         super().setattr_size(size)
-        first = -(-size // c.PAGE_SIZE)
+        first = -(-size // PAGE_SIZE)
         self._free_blocks([index for index in self.blocks if index >= first])
         self.dirty = {index for index in self.dirty if index < first}
 
@@ -121,7 +124,7 @@ class SimfsSuper(TmpfsSuper):
         super().__init__(dev, vfs.now, vfs.pool, "", fs_name="simfs", root_mode=0o755)
         self.s_magic = SIMFS_MAGIC
         self.options = ""
-        root = SimfsInode(self, c.S_IFDIR | 0o755)
+        root = SimfsInode(self, S_IFDIR | 0o755)
         self.s_root = Dentry("/", None, root)
 
     def take_block_number(self) -> int:
@@ -155,7 +158,7 @@ class SimfsSuper(TmpfsSuper):
 def install(k: Any) -> None:
     """Register simfs and mount it at /mnt."""
     vfs = k.vfs
-    dev = c.makedev(254, 0)
+    dev = makedev(254, 0)
     vfs.register(FsType("simfs", lambda vfs, devname, flags, data: SimfsSuper(vfs, dev), nodev=False))
     vfs.mount_at("/mnt", "simfs", "/dev/vda")
     k.drop_caches = lambda: drop_caches(vfs)
@@ -200,7 +203,7 @@ def filemap_read(k: Any, iocb: int, iter_: int, already_read: int) -> Any:
     size = min(request.it.count, max(0, inode.i_size - request.pos))
     if size <= 0:
         return 0
-    first, last = request.pos // c.PAGE_SIZE, (request.pos + size - 1) // c.PAGE_SIZE
+    first, last = request.pos // PAGE_SIZE, (request.pos + size - 1) // PAGE_SIZE
     wanted = [i for i in range(first, last + 1) if i not in inode.i_mapping.pages and i in inode.blocks]
     if wanted:
         yield k.call("page_cache_ra_unbounded", request.file.addr, wanted[0], last - wanted[0] + 1, 0)
@@ -241,17 +244,17 @@ def simfs_file_write_iter(k: Any, iocb: int, from_: int) -> Any:
     """write(): FS-independent work first, then the pages that changed are dirty; O_SYNC waits for the disk."""
     request = k.vfs.objects[iocb]
     inode = request.file.f_inode
-    start = inode.i_size if request.file.f_flags & c.O_APPEND else request.pos
-    partial = {start // c.PAGE_SIZE, (start + max(request.it.count, 1) - 1) // c.PAGE_SIZE}
+    start = inode.i_size if request.file.f_flags & O_APPEND else request.pos
+    partial = {start // PAGE_SIZE, (start + max(request.it.count, 1) - 1) // PAGE_SIZE}
     for index in sorted(partial):
         if index in inode.blocks and index not in inode.i_mapping.pages:
             yield k.call("page_cache_ra_unbounded", request.file.addr, index, 1, 0)
     ret = yield k.call("generic_file_write_iter", iocb, from_)
     if ret > 0:
         end = request.pos
-        changed = range((end - ret) // c.PAGE_SIZE, (end - 1) // c.PAGE_SIZE + 1)
+        changed = range((end - ret) // PAGE_SIZE, (end - 1) // PAGE_SIZE + 1)
         inode.dirty.update(changed)
-        if request.file.f_flags & c.O_SYNC or len(inode.dirty) > DIRTY_LIMIT_PAGES:
+        if request.file.f_flags & O_SYNC or len(inode.dirty) > DIRTY_LIMIT_PAGES:
             yield from write_back(k, inode, sorted(inode.dirty))
     return ret
 
@@ -289,7 +292,7 @@ def do_writepages(k: Any, inode_addr: int, work: int) -> Any:
         pairs.append((index, inode.blocks[index]))
     bios = []
     for run in runs_of(pairs):
-        data = b"".join(inode.i_mapping.pool.read(inode.i_mapping.page(index), c.PAGE_SIZE) for index, _ in run)
+        data = b"".join(inode.i_mapping.pool.read(inode.i_mapping.page(index), PAGE_SIZE) for index, _ in run)
         bios.append(
             k.block.new_bio(REQ_OP_WRITE | REQ_SYNC, run[0][1] * SECTORS_PER_PAGE, len(run) * SECTORS_PER_PAGE, data)
         )

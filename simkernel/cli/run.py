@@ -20,20 +20,20 @@ from typing import Any
 
 import click
 
+from arch.abi.errno import errno_name
+from arch.abi.signal import SIGKILL, SIGPIPE
+from arch.abi.time import NSEC_PER_SEC
 from arch.architecture import NAMES
-from arch.errors import KernelError, errno_name
+from arch.errors import KernelError
 from simkernel.cli import present, silence
 from simkernel.program import Program, ProgramError, check
 
 EXIT_USAGE, EXIT_TIMEOUT = 2, 124
-NS_PER_S = 1_000_000_000
 TIME_IS_UP = {
     "virtual": "virtual time is up",
     "host": "real time is up",
     "deadlock": "it waits for what cannot come",
 }
-SIGKILL = 9
-SIGPIPE = 13  # its reader went away: nothing worth a word
 MAX_SECONDS = 1_000_000_000
 ICANON, ECHO, ISIG = 0o2, 0o10, 0o1  # c_lflag.  include/uapi/asm-generic/termbits.h
 
@@ -347,7 +347,7 @@ def run_program(
     if program is None:
         return run_workload(machine, options)
     guest = machine.install(program)
-    virtual = None if options.timeout is None else int(options.timeout * NS_PER_S)
+    virtual = None if options.timeout is None else int(options.timeout * NSEC_PER_SEC)
     env = {**default_env(), **options.env}
     try:
         with terminal_restored(stdout.tty):
@@ -402,7 +402,7 @@ def run_workload(machine: Any, options: Options) -> tuple[int, Any, list[str]]:
 
     k, name = machine.kernel, options.workload or ""
     begin_ns, deadline = k.clock.now_ns, time.monotonic() + (options.host_timeout or 0)
-    limit = None if options.timeout is None else begin_ns + int(options.timeout * NS_PER_S)
+    limit = None if options.timeout is None else begin_ns + int(options.timeout * NSEC_PER_SEC)
     check = None if options.host_timeout is None else lambda: time.monotonic() > deadline
     tasks = workloads.start(machine, name)
     ended = k.run(lambda: all(task.exit_state for task in tasks), limit, check)

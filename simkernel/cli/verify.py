@@ -9,9 +9,9 @@ from typing import Any
 
 import click
 
+from arch.abi.version import KernelVersion
 from bpf.testing.cases import CaseError, CaseFile, Options, Summary, compare, read_cases, run_cases
 from bpf.versions.features import PROG_TYPES
-from simkernel.versions import KernelVersion
 
 
 def _version(text: str | None, default: tuple[int, int]) -> tuple[int, int]:
@@ -102,7 +102,7 @@ def _verify_object(path: Path, kernel: str | None, arch: str, log_level: int | N
 
 def _show(answer: dict[str, Any]) -> None:
     """One program for people: verdict, and the log where it says why."""
-    from arch.errors import errno_name
+    from arch.abi.errno import errno_name
 
     kind = answer["prog_type"]
     name = PROG_TYPES[kind].name.removeprefix("BPF_PROG_TYPE_").lower() if kind < len(PROG_TYPES) else str(kind)

@@ -13,7 +13,9 @@ import importlib
 from collections.abc import Callable
 from typing import Any
 
-from simkernel.fs import constants, devices
+from arch.abi.mount import MS_RELATIME
+from arch.abi.stat import ANON_INODE_FS_MAGIC, NSFS_MAGIC, PIPEFS_MAGIC, S_IFDIR, S_IFREG, SOCKFS_MAGIC
+from simkernel.fs import devices
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Dentry, Inode, Mount, Path, SuperBlock
 from simkernel.fs.mirror import Mirror
@@ -55,7 +57,7 @@ def _internal_mount(vfs: Vfs, fs_name: str, magic: int) -> Mount:
     """kern_mount(): a file system that has no place in the tree."""
     sb = SuperBlock(fs_name, magic, vfs.anon_dev(), vfs.now)
     sb.pseudo_mountable = False
-    root = Inode(sb, constants.S_IFDIR | 0o600)
+    root = Inode(sb, S_IFDIR | 0o600)
     sb.s_root = Dentry(f"{fs_name}:", None, root)
     vfs.singletons[fs_name] = sb
     vfs.register(FsType(fs_name, lambda v, d, f, t: v.singletons[fs_name], user_mountable=False))
@@ -66,10 +68,10 @@ def _make_internal(vfs: Vfs) -> None:
     from simkernel.fs.hostio import Terminal
     from simkernel.fs.pipe import PIPEFIFO_FOPS
 
-    vfs.fs_values["pipe_mnt"] = _internal_mount(vfs, "pipefs", constants.PIPEFS_MAGIC)
-    vfs.fs_values["ns_path"] = _namespaces(vfs, _internal_mount(vfs, "nsfs", constants.NSFS_MAGIC))
-    vfs.fs_values["sock_mnt"] = _internal_mount(vfs, "sockfs", constants.SOCKFS_MAGIC)
-    anon = vfs.fs_values["anon_mnt"] = _internal_mount(vfs, "anon_inodefs", constants.ANON_INODE_FS_MAGIC)
+    vfs.fs_values["pipe_mnt"] = _internal_mount(vfs, "pipefs", PIPEFS_MAGIC)
+    vfs.fs_values["ns_path"] = _namespaces(vfs, _internal_mount(vfs, "nsfs", NSFS_MAGIC))
+    vfs.fs_values["sock_mnt"] = _internal_mount(vfs, "sockfs", SOCKFS_MAGIC)
+    anon = vfs.fs_values["anon_mnt"] = _internal_mount(vfs, "anon_inodefs", ANON_INODE_FS_MAGIC)
     inode = Inode(anon.mnt_sb, 0o600)
     inode.i_nlink = 1
     anon.mnt_sb.private = inode
@@ -84,7 +86,7 @@ def _namespaces(vfs: Vfs, mnt: Mount) -> Callable[[str, int], Path]:
 
     def path(text: str, ino: int) -> Path:
         if ino not in made:
-            inode = Inode(mnt.mnt_sb, constants.S_IFREG | 0o444, ino)
+            inode = Inode(mnt.mnt_sb, S_IFREG | 0o444, ino)
             inode.i_fop = NS_FILE_OPERATIONS
             dentry = Dentry(text, None, inode)
             dentry.private = lambda d: d.name
@@ -122,7 +124,7 @@ def install(k: Any) -> Vfs:
     vfs.mounts.append(root)
     vfs.root = Path(root, root.mnt_root)
     populate_root(vfs)
-    relatime = constants.MS_RELATIME
+    relatime = MS_RELATIME
     vfs.mount_at("/proc", "proc", "proc", relatime)
     vfs.mount_at("/sys", "sysfs", "sysfs", relatime)
     vfs.mount_at("/dev", "devtmpfs", "devtmpfs", relatime)

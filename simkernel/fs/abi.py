@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from simkernel.fs import constants as c
+from arch.abi.fcntl import O_DIRECT, O_DIRECTORY, O_LARGEFILE, O_NOFOLLOW
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +181,7 @@ class FileAbi:
 
 
 _ARM_OPEN_FLAGS = (
-    (0o40000, c.O_DIRECTORY), (0o100000, c.O_NOFOLLOW), (0o200000, c.O_DIRECT), (0o400000, c.O_LARGEFILE),
+    (0o40000, O_DIRECTORY), (0o100000, O_NOFOLLOW), (0o200000, O_DIRECT), (0o400000, O_LARGEFILE),
 )  # fmt: skip
 
 FILE_ABI: dict[str, FileAbi] = {

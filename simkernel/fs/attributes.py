@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
-    EACCES,
-    EINVAL,
-    ENAMETOOLONG,
-    ENOENT,
-    ENOTDIR,
-    EPERM,
-    ERANGE,
-    EROFS,
-    KernelError,
-)  # fmt: skip
+from arch.abi.capability import CAP_CHOWN, CAP_FOWNER, CAP_FSETID, CAP_SYS_CHROOT
+from arch.abi.errno import EACCES, EINVAL, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, ERANGE, EROFS  # fmt: skip
+from arch.abi.fcntl import AT_EACCESS, AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
+from arch.abi.limits import PATH_MAX
+from arch.abi.mount import MS_NOEXEC
+from arch.abi.stat import S_IALLUGO, S_IFBLK, S_IFCHR, S_IFIFO, S_IFMT, S_IFSOCK, S_IRWXUGO, S_ISGID, S_ISUID
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import Mount, Path, inode_permission, to_bytes
 from simkernel.fs.namei import (
@@ -30,7 +26,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 @syscall("chdir", "const char *filename", source="fs/open.c")
 def sys_chdir(k: Any, filename: int) -> int:
     """chdir(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
+    path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
     inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
     k.current.fs.set_pwd(path)
     return 0
@@ -50,9 +46,9 @@ def sys_fchdir(k: Any, fd: int) -> int:
 @syscall("chroot", "const char *filename", source="fs/open.c")
 def sys_chroot(k: Any, filename: int) -> Any:
     """chroot(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
+    path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
     inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
-    allowed = (yield k.call("capable", c.CAP_SYS_CHROOT)) if k.vfs.probed else k.capable(c.CAP_SYS_CHROOT)
+    allowed = (yield k.call("capable", CAP_SYS_CHROOT)) if k.vfs.probed else k.capable(CAP_SYS_CHROOT)
     if not allowed:
         return -EPERM
     k.current.fs.set_root(path)
@@ -69,7 +65,7 @@ def sys_getcwd(k: Any, buf: int, size: int) -> int:
         return -ENOENT
     text, reachable = prepend_path(fs.pwd, fs.root)
     raw = to_bytes(text if reachable else "(unreachable)" + text) + b"\0"
-    if len(raw) > c.PATH_MAX:
+    if len(raw) > PATH_MAX:
         return -ENAMETOOLONG
     if len(raw) > size:
         return -ERANGE
@@ -81,7 +77,7 @@ def sys_getcwd(k: Any, buf: int, size: int) -> int:
 def sys_umask(k: Any, mask: int) -> int:
     """umask(2)."""
     old: int = k.current.fs.umask
-    k.current.fs.set_umask(mask & c.S_IRWXUGO)
+    k.current.fs.set_umask(mask & S_IRWXUGO)
     return old
 
 
@@ -97,13 +93,13 @@ def chmod_path(k: Any, path: Path, mode: int) -> int:
     """chmod_common()."""
     _setattr_allowed(path.mnt)
     inode, cred = path.dentry.inode, k.vfs.cred()
-    if cred.fsuid != inode.i_uid and not cred.capable(c.CAP_FOWNER):
+    if cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER):
         return -EPERM
-    mode = mode & c.S_IALLUGO | inode.i_mode & c.S_IFMT
+    mode = mode & S_IALLUGO | inode.i_mode & S_IFMT
     from simkernel.fs.inode import in_group
 
-    if not in_group(cred, inode.i_gid) and not cred.capable(c.CAP_FSETID):
-        mode &= ~c.S_ISGID
+    if not in_group(cred, inode.i_gid) and not cred.capable(CAP_FSETID):
+        mode &= ~S_ISGID
     inode.i_mode = mode
     inode.attr_changed()
     inode.ctime = k.vfs.now()
@@ -132,7 +128,7 @@ def with_path(k: Any, path: Path, name: str, *args: int) -> Any:
 @syscall("chmod", "const char *filename, umode_t mode", source="fs/open.c")
 def sys_chmod(k: Any, filename: int, mode: int) -> Any:
     """chmod(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename))
+    path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename))
     return (yield from with_path(k, path, "chmod_common", mode))
 
 
@@ -158,7 +154,7 @@ def chown_common(k: Any, path_addr: int, user: int, group: int) -> int:
     _setattr_allowed(path.mnt)
     inode, cred = path.dentry.inode, k.vfs.cred()
     nobody = 0xFFFFFFFF
-    capable = cred.capable(c.CAP_CHOWN)
+    capable = cred.capable(CAP_CHOWN)
     if user != nobody and not capable and not (cred.fsuid == inode.i_uid and user == inode.i_uid):
         return -EPERM
     if (
@@ -173,8 +169,8 @@ def chown_common(k: Any, path_addr: int, user: int, group: int) -> int:
         inode.i_gid = group
     if not inode.is_dir:
         if inode.i_mode & 0o010:
-            inode.i_mode &= ~c.S_ISGID
-        inode.i_mode &= ~c.S_ISUID
+            inode.i_mode &= ~S_ISGID
+        inode.i_mode &= ~S_ISUID
     inode.ctime = k.vfs.now()
     k.vfs.mirror.inode_changed(inode)
     return 0
@@ -183,14 +179,14 @@ def chown_common(k: Any, path_addr: int, user: int, group: int) -> int:
 @syscall("chown", "const char *filename, uid_t user, gid_t group", source="fs/open.c")
 def sys_chown(k: Any, filename: int, user: int, group: int) -> Any:
     """chown(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename))
+    path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename))
     return (yield from with_path(k, path, "chown_common", user, group))
 
 
 @syscall("lchown", "const char *filename, uid_t user, gid_t group", source="fs/open.c")
 def sys_lchown(k: Any, filename: int, user: int, group: int) -> Any:
     """lchown(2)."""
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename), 0)
+    path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename), 0)
     return (yield from with_path(k, path, "chown_common", user, group))
 
 
@@ -203,10 +199,10 @@ def sys_fchown(k: Any, fd: int, user: int, group: int) -> Any:
 @syscall("fchownat", "int dfd, const char *filename, uid_t user, gid_t group, int flag", source="fs/open.c")
 def sys_fchownat(k: Any, dfd: int, filename: int, user: int, group: int, flag: int) -> Any:
     """fchownat(2)."""
-    if flag & ~(c.AT_SYMLINK_NOFOLLOW | c.AT_EMPTY_PATH):
+    if flag & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         return -EINVAL
-    empty = bool(flag & c.AT_EMPTY_PATH)
-    lookup = 0 if flag & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    empty = bool(flag & AT_EMPTY_PATH)
+    lookup = 0 if flag & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
     path = k.vfs.user_path(dfd, get_path_name(k, filename, empty), lookup, empty)
     return (yield from with_path(k, path, "chown_common", user, group))
 
@@ -244,21 +240,21 @@ class RealCred:
 
 
 def _faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
-    if mode & ~7 or flags & ~(c.AT_EACCESS | c.AT_SYMLINK_NOFOLLOW | c.AT_EMPTY_PATH):
+    if mode & ~7 or flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         return -EINVAL
-    cred = k.vfs.cred() if flags & c.AT_EACCESS else RealCred(k)
-    empty = bool(flags & c.AT_EMPTY_PATH)
-    lookup = 0 if flags & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    cred = k.vfs.cred() if flags & AT_EACCESS else RealCred(k)
+    empty = bool(flags & AT_EMPTY_PATH)
+    lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
     name = get_path_name(k, filename, empty)
     if not name:
         path = k.vfs.user_path(dfd, name, lookup, True)
     else:
         path = k.vfs.nameidata(dfd, name, lookup, cred).lookup(name)
     inode = path.dentry.inode
-    if mode & MAY_EXEC and inode.is_reg and path.mnt.mnt_flags & c.MS_NOEXEC:
+    if mode & MAY_EXEC and inode.is_reg and path.mnt.mnt_flags & MS_NOEXEC:
         return -EACCES
     inode_permission(inode, mode | c.MAY_ACCESS, cred)
-    special = inode.i_mode & c.S_IFMT in (c.S_IFCHR, c.S_IFBLK, c.S_IFIFO, c.S_IFSOCK)
+    special = inode.i_mode & S_IFMT in (S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK)
     if mode & MAY_WRITE and not special and path.mnt.read_only:
         return -EROFS
     return 0
@@ -274,7 +270,7 @@ def _access(k: Any, dfd: int, filename: int, mode: int, flags: int) -> Any:
 @syscall("access", "const char *filename, int mode", source="fs/open.c")
 def sys_access(k: Any, filename: int, mode: int) -> Any:
     """access(2)."""
-    return (yield from _access(k, c.AT_FDCWD, filename, mode, 0))
+    return (yield from _access(k, AT_FDCWD, filename, mode, 0))
 
 
 @syscall("faccessat", "int dfd, const char *filename, int mode", source="fs/open.c")

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EIO, EPERM, KernelError
-from simkernel.fs import constants as c
+from arch.abi.errno import EIO, EPERM
+from arch.abi.stat import BPF_FS_MAGIC, S_IFDIR, S_IFREG, S_ISVTX
+from arch.errors import KernelError
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Cred, Dentry, File, Inode, SuperBlock
 from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
@@ -61,7 +62,7 @@ class BpfInode(TmpfsInode):
 
     def pin(self, parent: Dentry, name: str, mode: int, cred: Cred, obj: Any) -> Dentry:
         """bpf_obj_do_pin(): put an object in (the name was looked up and is free)."""
-        child = self._new(parent, name, c.S_IFREG | mode, cred)
+        child = self._new(parent, name, S_IFREG | mode, cred)
         child.inode.private = obj
         return child
 
@@ -76,9 +77,9 @@ class BpfSuper(TmpfsSuper):
             if key == "mode":
                 mode = int(value, 8)
         super().__init__(vfs.anon_dev(), vfs.now, vfs.pool, "", "bpf")
-        self.s_magic = c.BPF_FS_MAGIC
+        self.s_magic = BPF_FS_MAGIC
         self.options = f"mode={mode:o}" if mode != 0o777 else ""
-        self.s_root = Dentry("/", None, BpfInode(self, c.S_IFDIR | c.S_ISVTX | mode))
+        self.s_root = Dentry("/", None, BpfInode(self, S_IFDIR | S_ISVTX | mode))
         self.max_blocks = self.max_inodes = 0
 
     def statfs(self) -> dict[str, int]:

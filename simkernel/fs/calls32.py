@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EINVAL
-from simkernel.fs import constants as c
+from arch.abi.errno import EINVAL
+from arch.abi.fcntl import AT_FDCWD, AT_SYMLINK_NOFOLLOW, SEEK_HOLE
 from simkernel.fs import timerfd
 from simkernel.fs.attributes import sys_chown, sys_fchown, sys_lchown
 from simkernel.fs.copy import sys_sendfile
@@ -26,13 +26,13 @@ TIME64 = 8  # bytes of the fields of struct __kernel_timespec
 @syscall("stat64", "const char *filename, struct stat64 *statbuf", source="fs/stat.c")
 def sys_stat64(k: Any, filename: int, statbuf: int) -> Any:
     """stat64(2)."""
-    return (yield from stat_path(k, c.AT_FDCWD, filename, statbuf, 0, k.vfs.abi.stat64))
+    return (yield from stat_path(k, AT_FDCWD, filename, statbuf, 0, k.vfs.abi.stat64))
 
 
 @syscall("lstat64", "const char *filename, struct stat64 *statbuf", source="fs/stat.c")
 def sys_lstat64(k: Any, filename: int, statbuf: int) -> Any:
     """lstat64(2)."""
-    return (yield from stat_path(k, c.AT_FDCWD, filename, statbuf, c.AT_SYMLINK_NOFOLLOW, k.vfs.abi.stat64))
+    return (yield from stat_path(k, AT_FDCWD, filename, statbuf, AT_SYMLINK_NOFOLLOW, k.vfs.abi.stat64))
 
 
 @syscall("fstat64", "unsigned long fd, struct stat64 *statbuf", source="fs/stat.c")
@@ -69,7 +69,7 @@ def sys_llseek(k: Any, fd: int, offset_high: int, offset_low: int, result: int, 
     from simkernel.fs.lseek import llseek
 
     file = k.vfs.fget(fd)
-    if whence > c.SEEK_HOLE:
+    if whence > SEEK_HOLE:
         return -EINVAL
     offset = offset_high << 32 | offset_low
     position = llseek(k, file, offset - (1 << 64) if offset >> 63 else offset, whence)

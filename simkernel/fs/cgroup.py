@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import EBUSY, EEXIST, EINVAL, EOPNOTSUPP, ESRCH, KernelError
+from arch.abi.errno import EBUSY, EEXIST, EINVAL, EOPNOTSUPP, ESRCH
+from arch.abi.signal import SIGKILL
+from arch.errors import KernelError
 from simkernel.fs.pseudo import Dir, PseudoFile
-
-SIGKILL = 9
 
 
 class Cgroup(Dir):

@@ -1,45 +1,11 @@
-"""Numbers of the file-related user interface that are the same on every architecture.
+"""The kernel's own numbers of files: not seen by user space, but by kprobes and BPF.  include/linux/fs.h, namei.h.
 
-include/uapi/linux/{fcntl,stat,poll,eventpoll,fs,mount,magic,falloc,statfs}.h, asm-generic/{fcntl,poll,ioctls}.h.
-What differs by architecture is in abi.py.
+What user space sees is in arch/abi/.
 """
 
 from __future__ import annotations
 
-PAGE_SIZE = 4096
-PAGE_SHIFT = 12
-PATH_MAX = 4096
-NAME_MAX = 255
 MAXSYMLINKS = 40
-MAX_RW_COUNT = 0x7FFFF000
-IOV_MAX = 1024
-MAX_LFS_FILESIZE = (1 << 63) - 1
-
-# open(2) flags, asm-generic/fcntl.h
-O_ACCMODE = 0o3
-O_RDONLY, O_WRONLY, O_RDWR = 0, 1, 2
-O_CREAT = 0o100
-O_EXCL = 0o200
-O_NOCTTY = 0o400
-O_TRUNC = 0o1000
-O_APPEND = 0o2000
-O_NONBLOCK = 0o4000
-O_DSYNC = 0o10000
-FASYNC = 0o20000
-O_DIRECT = 0o40000
-O_LARGEFILE = 0o100000
-O_DIRECTORY = 0o200000
-O_NOFOLLOW = 0o400000
-O_NOATIME = 0o1000000
-O_CLOEXEC = 0o2000000
-O_SYNC_BIT = 0o4000000
-O_SYNC = O_SYNC_BIT | O_DSYNC
-O_PATH = 0o10000000
-O_TMPFILE_BIT = 0o20000000
-VALID_OPEN_FLAGS = (
-    O_ACCMODE | O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC | O_APPEND | O_NONBLOCK | O_SYNC | FASYNC | O_DIRECT
-    | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_NOATIME | O_CLOEXEC | O_PATH | O_TMPFILE_BIT
-)  # fmt: skip
 
 # file->f_mode, include/linux/fs.h
 FMODE_READ = 0x1
@@ -56,121 +22,5 @@ FMODE_CAN_WRITE = 0x40000
 FMODE_OPENED = 0x80000
 FMODE_CREATED = 0x100000
 
-# st_mode, linux/stat.h
-S_IFMT = 0o170000
-S_IFSOCK, S_IFLNK, S_IFREG, S_IFBLK = 0o140000, 0o120000, 0o100000, 0o060000
-S_IFDIR, S_IFCHR, S_IFIFO = 0o040000, 0o020000, 0o010000
-S_ISUID, S_ISGID, S_ISVTX = 0o4000, 0o2000, 0o1000
-S_IRWXUGO = 0o777
-S_IALLUGO = 0o7777
-S_IXUGO = 0o111
-
-# *at(2), linux/fcntl.h
-AT_FDCWD = -100
-AT_SYMLINK_NOFOLLOW = 0x100
-AT_EACCESS = 0x200
-AT_REMOVEDIR = 0x200
-AT_SYMLINK_FOLLOW = 0x400
-AT_NO_AUTOMOUNT = 0x800
-AT_EMPTY_PATH = 0x1000
-AT_STATX_SYNC_TYPE = 0x6000
-
-# fcntl(2)
-F_DUPFD, F_GETFD, F_SETFD, F_GETFL, F_SETFL, F_GETLK, F_SETLK, F_SETLKW = range(8)
-F_SETOWN, F_GETOWN, F_SETSIG, F_GETSIG = 8, 9, 10, 11
-F_GETLK64, F_SETLK64, F_SETLKW64 = 12, 13, 14
-F_OFD_GETLK, F_OFD_SETLK, F_OFD_SETLKW = 36, 37, 38
-F_SETLEASE, F_GETLEASE = 1024, 1025
-F_DUPFD_CLOEXEC, F_SETPIPE_SZ, F_GETPIPE_SZ, F_ADD_SEALS, F_GET_SEALS = 1030, 1031, 1032, 1033, 1034
-FD_CLOEXEC = 1
-F_RDLCK, F_WRLCK, F_UNLCK = 0, 1, 2
-LOCK_SH, LOCK_EX, LOCK_NB, LOCK_UN = 1, 2, 4, 8
-F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE = 1, 2, 4, 8
-
-SEEK_SET, SEEK_CUR, SEEK_END, SEEK_DATA, SEEK_HOLE = range(5)
-
-FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE = 1, 2
-RENAME_NOREPLACE, RENAME_EXCHANGE, RENAME_WHITEOUT = 1, 2, 4
-
-# getdents d_type, linux/fs_types.h; index is (mode & S_IFMT) >> 12
-DT_UNKNOWN, DT_FIFO, DT_CHR, DT_DIR, DT_BLK, DT_REG, DT_LNK, DT_SOCK = 0, 1, 2, 4, 6, 8, 10, 12
-
 # permission masks, include/linux/fs.h
 MAY_EXEC, MAY_WRITE, MAY_READ, MAY_APPEND, MAY_ACCESS, MAY_OPEN, MAY_CHDIR = 1, 2, 4, 8, 0x10, 0x20, 0x40
-
-# capabilities, linux/capability.h
-CAP_CHOWN, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_FSETID = 0, 1, 2, 3, 4
-CAP_SYS_CHROOT, CAP_SYS_PTRACE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE, CAP_MKNOD = 18, 19, 21, 24, 27
-
-# poll(2), asm-generic/poll.h
-POLLIN, POLLPRI, POLLOUT, POLLERR, POLLHUP, POLLNVAL = 1, 2, 4, 8, 16, 32
-POLLRDNORM, POLLRDBAND, POLLWRNORM, POLLWRBAND, POLLMSG, POLLRDHUP = 0x40, 0x80, 0x100, 0x200, 0x400, 0x2000
-EPOLLET, EPOLLONESHOT, EPOLLWAKEUP, EPOLLEXCLUSIVE = 1 << 31, 1 << 30, 1 << 29, 1 << 28
-EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD = 1, 2, 3
-DEFAULT_POLLMASK = POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM
-
-# mount(2), linux/mount.h
-MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_SYNCHRONOUS, MS_REMOUNT = 1, 2, 4, 8, 16, 32
-MS_MANDLOCK, MS_DIRSYNC, MS_NOATIME, MS_NODIRATIME, MS_BIND, MS_MOVE = 64, 128, 1024, 2048, 4096, 8192
-MS_REC, MS_SILENT, MS_UNBINDABLE, MS_PRIVATE, MS_SLAVE, MS_SHARED = 16384, 32768, 1 << 17, 1 << 18, 1 << 19, 1 << 20
-MS_RELATIME, MS_STRICTATIME, MS_LAZYTIME = 1 << 21, 1 << 24, 1 << 25
-MNT_FORCE, MNT_DETACH, MNT_EXPIRE, UMOUNT_NOFOLLOW = 1, 2, 4, 8
-
-# statfs f_flags, linux/statfs.h
-ST_RDONLY, ST_NOSUID, ST_NODEV, ST_NOEXEC = 1, 2, 4, 8
-ST_VALID, ST_NOATIME, ST_NODIRATIME, ST_RELATIME = 0x20, 0x400, 0x800, 0x1000
-
-# super block magics, linux/magic.h
-TMPFS_MAGIC = 0x01021994
-RAMFS_MAGIC = 0x858458F6
-PROC_SUPER_MAGIC = 0x9FA0
-SYSFS_MAGIC = 0x62656572
-DEBUGFS_MAGIC = 0x64626720
-TRACEFS_MAGIC = 0x74726163
-BPF_FS_MAGIC = 0xCAFE4A11
-CGROUP2_SUPER_MAGIC = 0x63677270
-PIPEFS_MAGIC = 0x50495045
-ANON_INODE_FS_MAGIC = 0x09041934
-NSFS_MAGIC = 0x6E736673
-SOCKFS_MAGIC = 0x534F434B
-DEVPTS_SUPER_MAGIC = 0x1CD1
-HOST_BIND_MAGIC = 0x01021997  # V9FS_MAGIC: what a virtual machine's host share shows
-
-# utimensat(2), linux/stat.h
-UTIME_NOW = (1 << 30) - 1
-UTIME_OMIT = (1 << 30) - 2
-
-# statx(2), linux/stat.h
-STATX_BASIC_STATS = 0x7FF
-STATX_BTIME = 0x800
-STATX_MNT_ID = 0x1000
-STATX__RESERVED = 0x80000000
-
-# include/linux/fs.h
-XATTR_NAME_MAX = 255
-
-
-def makedev(major: int, minor: int) -> int:
-    """The kernel's dev_t: MKDEV(), include/linux/kdev_t.h."""
-    return (major << 20) | minor
-
-
-def dev_major(dev: int) -> int:
-    """MAJOR()."""
-    return dev >> 20
-
-
-def dev_minor(dev: int) -> int:
-    """MINOR()."""
-    return dev & 0xFFFFF
-
-
-def new_encode_dev(dev: int) -> int:
-    """dev_t as user space sees it, include/linux/kdev_t.h."""
-    minor = dev & 0xFFFFF
-    return (minor & 0xFF) | (dev >> 20) << 8 | (minor & ~0xFF) << 12
-
-
-def new_decode_dev(dev: int) -> int:
-    """The inverse of new_encode_dev."""
-    return makedev((dev & 0xFFF00) >> 8, (dev & 0xFF) | ((dev >> 12) & 0xFFF00))

@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
-    EBADF,
-    EINVAL,
-    EISDIR,
-    ESPIPE,
-)  # fmt: skip
+from arch.abi.errno import EBADF, EINVAL, EISDIR, ESPIPE  # fmt: skip
+from arch.abi.fcntl import O_APPEND
+from arch.abi.limits import MAX_RW_COUNT
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File
 from simkernel.fs.uio import IovIter, Kiocb
@@ -110,11 +107,11 @@ def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int, width
     dest = k.vfs.fget(out_fd)
     if not dest.f_mode & c.FMODE_WRITE:
         return -EBADF
-    if source.f_op.iterate or dest.f_flags & c.O_APPEND:
+    if source.f_op.iterate or dest.f_flags & O_APPEND:
         return -EINVAL
     if source.f_op.read_iter is None and source.private_data is None:
         return -EINVAL
-    moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, dest.f_pos, min(count, c.MAX_RW_COUNT))
+    moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, dest.f_pos, min(count, MAX_RW_COUNT))
     if moved > 0:
         if offset:
             k.put_user(offset, width, in_pos)
@@ -143,7 +140,7 @@ def sys_splice(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, lengt
         return -ESPIPE
     if not in_pipe and not out_pipe:
         return -EINVAL
-    if not out_pipe and dest.f_flags & c.O_APPEND:
+    if not out_pipe and dest.f_flags & O_APPEND:
         return -EINVAL
     in_pos = k.get_user(off_in, 8, True) if off_in else source.f_pos
     out_pos = k.get_user(off_out, 8, True) if off_out else dest.f_pos
@@ -176,13 +173,13 @@ def sys_copy_file_range(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: i
         return -EISDIR
     if not source.f_inode.is_reg or not dest.f_inode.is_reg:
         return -EINVAL
-    if not source.f_mode & c.FMODE_READ or not dest.f_mode & c.FMODE_WRITE or dest.f_flags & c.O_APPEND:
+    if not source.f_mode & c.FMODE_READ or not dest.f_mode & c.FMODE_WRITE or dest.f_flags & O_APPEND:
         return -EBADF
     if in_pos < 0 or out_pos < 0:
         return -EINVAL
     if source.f_inode is dest.f_inode and in_pos < out_pos + length and out_pos < in_pos + length:
         return -EINVAL
-    moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, out_pos, min(length, c.MAX_RW_COUNT))
+    moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, out_pos, min(length, MAX_RW_COUNT))
     if moved > 0:
         for off, file, pos in ((off_in, source, in_pos), (off_out, dest, out_pos)):
             if off:

@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EAGAIN, EFAULT, EINVAL, ENOSPC, KernelError
-from simkernel.fs import constants as c
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSPC
+from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.poll import POLLIN, POLLRDNORM
+from arch.abi.stat import makedev
+from arch.errors import KernelError
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import File, Inode
 from simkernel.kernel.kfunc import kernel_function
@@ -163,7 +166,7 @@ def devkmsg_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any
     file = k.vfs.files[file_addr]
     log = kernel_log(k)
     while file.private_data >= len(log):
-        if file.f_flags & c.O_NONBLOCK:
+        if file.f_flags & O_NONBLOCK:
             return -EAGAIN
         ret = yield k.wait(k.vfs.key_queue("kmsg"))
         if ret < 0:
@@ -201,7 +204,7 @@ def kernel_log(k: Any) -> list[tuple[int, int, str]]:
 def _kmsg_poll(k: Any, file: File, queues: Any) -> int:
     if queues is not None:
         queues.append(k.vfs.key_queue("kmsg"))
-    return c.POLLIN | c.POLLRDNORM if file.private_data < len(kernel_log(k)) else 0
+    return POLLIN | POLLRDNORM if file.private_data < len(kernel_log(k)) else 0
 
 
 # --- tables ---
@@ -260,12 +263,12 @@ def char_devices(k: Any) -> dict[int, FileOperations]:
     new_tty = k.vfs.names.tty_iter
     new_random = k.vfs.names.random_iter
     return {
-        c.makedev(1, 3): NULL_FOPS,
-        c.makedev(1, 5): ZERO_FOPS if k.vfs.names.read_zero else ZERO_FOPS_5_7,
-        c.makedev(1, 7): FULL_FOPS,
-        c.makedev(1, 8): RANDOM_FOPS if new_random else RANDOM_FOPS_5_18,
-        c.makedev(1, 9): URANDOM_FOPS if new_random else URANDOM_FOPS_5_18,
-        c.makedev(1, 11): KMSG_FOPS,
-        c.makedev(5, 0): hostio.TTY_FOPS if new_tty else hostio.TTY_FOPS_5_11,
-        c.makedev(5, 1): hostio.CONSOLE_FOPS if new_tty else hostio.CONSOLE_FOPS_5_11,
+        makedev(1, 3): NULL_FOPS,
+        makedev(1, 5): ZERO_FOPS if k.vfs.names.read_zero else ZERO_FOPS_5_7,
+        makedev(1, 7): FULL_FOPS,
+        makedev(1, 8): RANDOM_FOPS if new_random else RANDOM_FOPS_5_18,
+        makedev(1, 9): URANDOM_FOPS if new_random else URANDOM_FOPS_5_18,
+        makedev(1, 11): KMSG_FOPS,
+        makedev(5, 0): hostio.TTY_FOPS if new_tty else hostio.TTY_FOPS_5_11,
+        makedev(5, 1): hostio.CONSOLE_FOPS if new_tty else hostio.CONSOLE_FOPS_5_11,
     }

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EAGAIN, EFAULT, EINVAL
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL
+from arch.abi.fcntl import (
+    EFD_SEMAPHORE,
+    F_SEAL_SEAL,
+    MFD_ALLOW_SEALING,
+    MFD_CLOEXEC,
+    O_CLOEXEC,
+    O_LARGEFILE,
+    O_NONBLOCK,
+    O_RDWR,
+)
+from arch.abi.limits import ULLONG_MAX
+from arch.abi.poll import POLLERR, POLLIN, POLLOUT
+from arch.abi.stat import S_IFREG
 from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Dentry, File, Path
 from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.waitqueue import WaitQueue
-
-EFD_SEMAPHORE = 1
-ULLONG_MAX = (1 << 64) - 1
-MFD_CLOEXEC, MFD_ALLOW_SEALING, MFD_HUGETLB = 1, 2, 4
 
 
 class EventFd:
@@ -57,7 +66,7 @@ def _read(k: Any, file: File, size: int, put: Any) -> Any:
         return -EINVAL
     ctx: EventFd = file.private_data
     while not ctx.count:
-        if file.f_flags & c.O_NONBLOCK:
+        if file.f_flags & O_NONBLOCK:
             return -EAGAIN
         ret = yield k.wait(ctx.wqh)
         if ret < 0:
@@ -81,7 +90,7 @@ def eventfd_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> An
         return -EINVAL
     ctx: EventFd = file.private_data
     while ULLONG_MAX - ctx.count <= value:
-        if file.f_flags & c.O_NONBLOCK:
+        if file.f_flags & O_NONBLOCK:
             return -EAGAIN
         ret = yield k.wait(ctx.wqh)
         if ret < 0:
@@ -95,10 +104,10 @@ def _poll(k: Any, file: File, queues: Any) -> int:
     ctx: EventFd = file.private_data
     if queues is not None:
         queues.append(ctx.wqh)
-    mask = c.POLLIN if ctx.count else 0
+    mask = POLLIN if ctx.count else 0
     if ctx.count == ULLONG_MAX:
-        mask |= c.POLLERR
-    return mask | (c.POLLOUT if ctx.count < ULLONG_MAX - 1 else 0)
+        mask |= POLLERR
+    return mask | (POLLOUT if ctx.count < ULLONG_MAX - 1 else 0)
 
 
 EVENTFD_FOPS = FileOperations(
@@ -112,11 +121,11 @@ EVENTFD_FOPS_5_7 = FileOperations(
 @syscall("eventfd2", "unsigned int count, int flags", source="fs/eventfd.c")
 def sys_eventfd2(k: Any, count: int, flags: int) -> int:
     """eventfd(2)."""
-    if flags & ~(c.O_CLOEXEC | c.O_NONBLOCK | EFD_SEMAPHORE):
+    if flags & ~(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE):
         return -EINVAL
     fops = EVENTFD_FOPS if k.vfs.names.eventfd_read_iter else EVENTFD_FOPS_5_7
     ctx = EventFd(count, flags)
-    fd: int = k.vfs.anon_inode_getfd(k, "[eventfd]", fops, ctx, c.O_RDWR | flags & (c.O_CLOEXEC | c.O_NONBLOCK))
+    fd: int = k.vfs.anon_inode_getfd(k, "[eventfd]", fops, ctx, O_RDWR | flags & (O_CLOEXEC | O_NONBLOCK))
     return fd
 
 
@@ -141,16 +150,16 @@ def sys_memfd_create(k: Any, uname: int, flags: int) -> int:
     if mnt is None:
         sb = TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, "size=100%", "tmpfs", getattr(k, "total_ram_pages", 65536))
         mnt = vfs.fs_values["shm_mnt"] = vfs.new_mount(sb, "tmpfs")
-    inode = TmpfsInode(mnt.mnt_sb, c.S_IFREG | 0o777)
+    inode = TmpfsInode(mnt.mnt_sb, S_IFREG | 0o777)
     mnt.mnt_sb.take_inode()
     cred = vfs.cred()
     inode.i_uid, inode.i_gid, inode.i_nlink = cred.fsuid, cred.fsgid, 0
     if flags & MFD_ALLOW_SEALING:
-        inode.seals &= ~c.F_SEAL_SEAL
+        inode.seals &= ~F_SEAL_SEAL
     dentry = Dentry("memfd:" + raw.decode("utf-8", "surrogateescape"), None, inode)
     dentry.private = _memfd_name
     assert inode.i_fop is not None
-    file = vfs.new_file(Path(mnt, dentry), c.O_RDWR | c.O_LARGEFILE, inode.i_fop, cred)
+    file = vfs.new_file(Path(mnt, dentry), O_RDWR | O_LARGEFILE, inode.i_fop, cred)
     file.f_mode |= (
         c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE
     )

@@ -8,15 +8,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EEXIST, EINTR, EINVAL, ELOOP, ENOENT, EPERM, ETIME
-from simkernel.fs import constants as c
+from arch.abi.errno import EEXIST, EINTR, EINVAL, ELOOP, ENOENT, EPERM, ETIME
+from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.abi.poll import (
+    EPOLL_CTL_ADD,
+    EPOLL_CTL_DEL,
+    EPOLL_CTL_MOD,
+    EPOLLET,
+    EPOLLEXCLUSIVE,
+    EPOLLONESHOT,
+    EPOLLWAKEUP,
+    POLLERR,
+    POLLHUP,
+    POLLIN,
+    POLLRDNORM,
+)
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import File
 from simkernel.fs.select import read_timespec, vfs_poll
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.waitqueue import WaitQueue
 
-EP_PRIVATE_BITS = c.EPOLLWAKEUP | c.EPOLLONESHOT | c.EPOLLET | c.EPOLLEXCLUSIVE
+EP_PRIVATE_BITS = EPOLLWAKEUP | EPOLLONESHOT | EPOLLET | EPOLLEXCLUSIVE
 EP_MAX_NESTS = 4
 
 
@@ -97,9 +110,9 @@ class EventPoll:
             if not mask:
                 continue
             out.append((mask, item.data))
-            if item.events & c.EPOLLONESHOT:
+            if item.events & EPOLLONESHOT:
                 item.events &= EP_PRIVATE_BITS
-            elif not item.events & c.EPOLLET:
+            elif not item.events & EPOLLET:
                 again.append(item)
         for item in again:
             item.ready = True
@@ -112,7 +125,7 @@ def _poll(k: Any, file: File, queues: Any) -> int:
     if queues is not None:
         queues.append(ep.poll_wait)
     ready = any(vfs_poll(k, item.file, None) & item.events for item in ep.ready)
-    return c.POLLIN | c.POLLRDNORM if ready else 0
+    return POLLIN | POLLRDNORM if ready else 0
 
 
 def _release(k: Any, file: File) -> None:
@@ -127,9 +140,9 @@ EVENTPOLL_FOPS = FileOperations("eventpoll_fops", llseek="noop_llseek", poll=_po
 @syscall("epoll_create1", "int flags", source="fs/eventpoll.c")
 def sys_epoll_create1(k: Any, flags: int) -> int:
     """epoll_create1(2)."""
-    if flags & ~c.O_CLOEXEC:
+    if flags & ~O_CLOEXEC:
         return -EINVAL
-    fd: int = k.vfs.anon_inode_getfd(k, "[eventpoll]", EVENTPOLL_FOPS, EventPoll(k), c.O_RDWR | flags)
+    fd: int = k.vfs.anon_inode_getfd(k, "[eventpoll]", EVENTPOLL_FOPS, EventPoll(k), O_RDWR | flags)
     return fd
 
 
@@ -161,7 +174,7 @@ def _event_layout(k: Any) -> tuple[int, int]:
 def sys_epoll_ctl(k: Any, epfd: int, op: int, fd: int, event: int) -> int:
     """epoll_ctl(2)."""
     events = data = 0
-    if op != c.EPOLL_CTL_DEL:
+    if op != EPOLL_CTL_DEL:
         events = k.get_user(event, 4)
         data = k.get_user(event + _event_layout(k)[1], 8)
     ep_file, file = k.vfs.fget(epfd), k.vfs.fget(fd)
@@ -170,30 +183,30 @@ def sys_epoll_ctl(k: Any, epfd: int, op: int, fd: int, event: int) -> int:
     if ep_file is file or ep_file.f_op is not EVENTPOLL_FOPS:
         return -EINVAL
     ep: EventPoll = ep_file.private_data
-    if events & c.EPOLLEXCLUSIVE and (op == c.EPOLL_CTL_MOD or file.f_op is EVENTPOLL_FOPS):
+    if events & EPOLLEXCLUSIVE and (op == EPOLL_CTL_MOD or file.f_op is EVENTPOLL_FOPS):
         return -EINVAL
-    if op == c.EPOLL_CTL_ADD and (_reaches(file, ep) or _depth(file) > EP_MAX_NESTS):
+    if op == EPOLL_CTL_ADD and (_reaches(file, ep) or _depth(file) > EP_MAX_NESTS):
         return -ELOOP
     item = ep.items.get((fd, id(file)))
-    if op == c.EPOLL_CTL_ADD:
+    if op == EPOLL_CTL_ADD:
         if item is not None:
             return -EEXIST
-        item = Item(ep, fd, file, events | c.POLLERR | c.POLLHUP, data)
+        item = Item(ep, fd, file, events | POLLERR | POLLHUP, data)
         ep.items[fd, id(file)] = item
         if file.watchers is None:
             file.watchers = []
         file.watchers.append(item)
         item.attach()
-    elif op == c.EPOLL_CTL_DEL:
+    elif op == EPOLL_CTL_DEL:
         if item is None:
             return -ENOENT
         ep.remove(item)
         return 0
-    elif op == c.EPOLL_CTL_MOD:
+    elif op == EPOLL_CTL_MOD:
         if item is None:
             return -ENOENT
         item.detach()
-        item.events, item.data = events | c.POLLERR | c.POLLHUP, data
+        item.events, item.data = events | POLLERR | POLLHUP, data
         item.attach()
     else:
         return -EINVAL

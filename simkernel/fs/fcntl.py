@@ -5,17 +5,51 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from arch.errors import EBADF, EINVAL, ENOTTY, EPERM, ESPIPE
+from arch.abi.capability import CAP_FOWNER
+from arch.abi.errno import EBADF, EINVAL, ENOTTY, EPERM, ESPIPE
+from arch.abi.fcntl import (
+    F_ADD_SEALS,
+    F_DUPFD,
+    F_DUPFD_CLOEXEC,
+    F_GET_SEALS,
+    F_GETFD,
+    F_GETFL,
+    F_GETLEASE,
+    F_GETLK,
+    F_GETLK64,
+    F_GETOWN,
+    F_GETPIPE_SZ,
+    F_GETSIG,
+    F_OFD_GETLK,
+    F_OFD_SETLK,
+    F_OFD_SETLKW,
+    F_SEAL_SEAL,
+    F_SETFD,
+    F_SETFL,
+    F_SETLK,
+    F_SETLK64,
+    F_SETLKW,
+    F_SETLKW64,
+    F_SETOWN,
+    F_SETPIPE_SZ,
+    F_SETSIG,
+    F_UNLCK,
+    FASYNC,
+    FD_CLOEXEC,
+    O_APPEND,
+    O_CLOEXEC,
+    O_DIRECT,
+    O_NOATIME,
+    O_NONBLOCK,
+)
+from arch.abi.ioctl import FIGETBSZ, FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQSIZE
+from arch.abi.stat import TMPFS_MAGIC
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File
 from simkernel.fs.locks import fcntl_getlk, fcntl_setlk, flock_file
 from simkernel.kernel.kfunc import kernel_function, syscall
 
-SETFL_MASK = c.O_APPEND | c.O_NONBLOCK | c.FASYNC | c.O_DIRECT | c.O_NOATIME
-
-# ioctl numbers, asm-generic/ioctls.h, linux/fs.h
-FIOCLEX, FIONCLEX, FIONBIO, FIOASYNC, FIOQSIZE = 0x5451, 0x5450, 0x5421, 0x5452, 0x5460
-FIONREAD, FIGETBSZ = 0x541B, 2
+SETFL_MASK = O_APPEND | O_NONBLOCK | FASYNC | O_DIRECT | O_NOATIME
 
 
 @syscall("dup", "unsigned int fildes", source="fs/file.c")
@@ -41,7 +75,7 @@ def _dup_to(k: Any, oldfd: int, newfd: int, flags: int) -> Any:
     file.get()
     old = files.remove(newfd)
     files.install(newfd, file)
-    files.set_cloexec(newfd, bool(flags & c.O_CLOEXEC))
+    files.set_cloexec(newfd, bool(flags & O_CLOEXEC))
     if old is not None:
         yield k.call("filp_close", old.addr, files.addr)
     return newfd
@@ -59,7 +93,7 @@ def sys_dup2(k: Any, oldfd: int, newfd: int) -> Any:
 @syscall("dup3", "unsigned int oldfd, unsigned int newfd, int flags", source="fs/file.c")
 def sys_dup3(k: Any, oldfd: int, newfd: int, flags: int) -> Any:
     """dup3(2)."""
-    if flags & ~c.O_CLOEXEC or oldfd == newfd:
+    if flags & ~O_CLOEXEC or oldfd == newfd:
         return -EINVAL
     return (yield from _dup_to(k, oldfd, newfd, flags))
 
@@ -67,11 +101,11 @@ def sys_dup3(k: Any, oldfd: int, newfd: int, flags: int) -> Any:
 def _setfl(k: Any, file: File, arg: int) -> int:
     """setfl(): O_APPEND, O_NONBLOCK and a few more can change."""
     arg = k.vfs.abi.flags_from_user(arg)
-    if (arg ^ file.f_flags) & c.O_NOATIME and arg & c.O_NOATIME:
+    if (arg ^ file.f_flags) & O_NOATIME and arg & O_NOATIME:
         cred = k.vfs.cred()
-        if cred.fsuid != file.f_inode.i_uid and not cred.capable(c.CAP_FOWNER):
+        if cred.fsuid != file.f_inode.i_uid and not cred.capable(CAP_FOWNER):
             return -EPERM
-    if arg & c.O_DIRECT and file.f_mapping is not None:
+    if arg & O_DIRECT and file.f_mapping is not None:
         return -EINVAL
     if file.f_op.setfl is not None:
         file.f_op.setfl(k, file, arg)
@@ -82,11 +116,11 @@ def _setfl(k: Any, file: File, arg: int) -> int:
 
 def _seals(k: Any, file: File, add: int | None) -> int:
     inode = file.f_inode
-    if inode.i_sb.s_magic != c.TMPFS_MAGIC or not inode.is_reg:
+    if inode.i_sb.s_magic != TMPFS_MAGIC or not inode.is_reg:
         return -EINVAL
     if add is None:
         return inode.seals
-    if not file.f_mode & c.FMODE_WRITE or inode.seals & c.F_SEAL_SEAL:
+    if not file.f_mode & c.FMODE_WRITE or inode.seals & F_SEAL_SEAL:
         return -EPERM
     if add & ~0x1F:
         return -EINVAL
@@ -98,45 +132,45 @@ def do_fcntl(k: Any, fd: int, cmd: int, arg: int) -> Any:
     """do_fcntl(): by command."""
     file: File = k.vfs.file_of(k, k.current, fd)
     files = k.current.files
-    if file.f_mode & c.FMODE_PATH and cmd not in (c.F_DUPFD, c.F_DUPFD_CLOEXEC, c.F_GETFD, c.F_SETFD, c.F_GETFL):
+    if file.f_mode & c.FMODE_PATH and cmd not in (F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL):
         return -EBADF
-    if cmd in (c.F_DUPFD, c.F_DUPFD_CLOEXEC):
+    if cmd in (F_DUPFD, F_DUPFD_CLOEXEC):
         if arg >= files.limit():
             return -EINVAL
-        return _dup_from(k, fd, arg & 0xFFFFFFFF, cmd == c.F_DUPFD_CLOEXEC)
-    if cmd == c.F_GETFD:
-        return c.FD_CLOEXEC if fd in files.close_on_exec else 0
-    if cmd == c.F_SETFD:
-        files.set_cloexec(fd, bool(arg & c.FD_CLOEXEC))
+        return _dup_from(k, fd, arg & 0xFFFFFFFF, cmd == F_DUPFD_CLOEXEC)
+    if cmd == F_GETFD:
+        return FD_CLOEXEC if fd in files.close_on_exec else 0
+    if cmd == F_SETFD:
+        files.set_cloexec(fd, bool(arg & FD_CLOEXEC))
         return 0
-    if cmd == c.F_GETFL:
+    if cmd == F_GETFL:
         return k.vfs.abi.flags_to_user(file.f_flags)
-    if cmd == c.F_SETFL:
+    if cmd == F_SETFL:
         return _setfl(k, file, arg)
-    if cmd in (c.F_GETLK, c.F_OFD_GETLK) or (cmd == c.F_GETLK64 and k.vfs.abi.flock64 is not None):
+    if cmd in (F_GETLK, F_OFD_GETLK) or (cmd == F_GETLK64 and k.vfs.abi.flock64 is not None):
         return fcntl_getlk(k, file, cmd, arg)
-    if cmd in (c.F_SETLK, c.F_SETLKW, c.F_OFD_SETLK, c.F_OFD_SETLKW) or (
-        cmd in (c.F_SETLK64, c.F_SETLKW64) and k.vfs.abi.flock64 is not None
+    if cmd in (F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW) or (
+        cmd in (F_SETLK64, F_SETLKW64) and k.vfs.abi.flock64 is not None
     ):
         return (yield from fcntl_setlk(k, file, cmd, arg))
-    if cmd == c.F_GETOWN:
+    if cmd == F_GETOWN:
         return file.f_owner
-    if cmd == c.F_SETOWN:
+    if cmd == F_SETOWN:
         file.f_owner = arg - (1 << 32) if arg & 0x80000000 else arg
         return 0
-    if cmd == c.F_GETSIG:
+    if cmd == F_GETSIG:
         return 0
-    if cmd == c.F_SETSIG:
+    if cmd == F_SETSIG:
         return 0 if arg <= 64 else -EINVAL
-    if cmd == c.F_GETLEASE:
-        return c.F_UNLCK
-    if cmd in (c.F_GETPIPE_SZ, c.F_SETPIPE_SZ):
+    if cmd == F_GETLEASE:
+        return F_UNLCK
+    if cmd in (F_GETPIPE_SZ, F_SETPIPE_SZ):
         pipe = file.f_inode.i_pipe
         if pipe is None:
             return -EBADF
-        return pipe.size if cmd == c.F_GETPIPE_SZ else pipe.resize(k, arg)
-    if cmd in (c.F_ADD_SEALS, c.F_GET_SEALS):
-        return _seals(k, file, arg if cmd == c.F_ADD_SEALS else None)
+        return pipe.size if cmd == F_GETPIPE_SZ else pipe.resize(k, arg)
+    if cmd in (F_ADD_SEALS, F_GET_SEALS):
+        return _seals(k, file, arg if cmd == F_ADD_SEALS else None)
     return -EINVAL
 
 
@@ -189,7 +223,7 @@ def sys_ioctl(k: Any, fd: int, cmd: int, arg: int) -> Any:
         return 0
     if cmd == FIONBIO:
         on = k.get_user(arg, 4)
-        file.f_flags = file.f_flags | c.O_NONBLOCK if on else file.f_flags & ~c.O_NONBLOCK
+        file.f_flags = file.f_flags | O_NONBLOCK if on else file.f_flags & ~O_NONBLOCK
         k.vfs.mirror.file_flags(file)
         return 0
     if cmd == FIGETBSZ:

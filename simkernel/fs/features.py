@@ -6,7 +6,7 @@ on a path, and what files show.  A row is (attribute, first version that has it)
 
 from __future__ import annotations
 
-from simkernel.versions import KernelVersion
+from arch.abi.version import KernelVersion
 
 FEATURES = (
     # functions on the way of a system call

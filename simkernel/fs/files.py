@@ -8,16 +8,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EMFILE, KernelError
+from arch.abi.errno import EMFILE
+from arch.abi.resource import RLIMIT_NOFILE
+from arch.abi.sched import CLONE_FILES, CLONE_FS
+from arch.errors import KernelError
 from simkernel.fs.inode import File, Path
 from simkernel.kernel.kfunc import kernel_function
 
 if TYPE_CHECKING:
     from simkernel.fs.vfs import Vfs
 
-CLONE_FS = 0x200
-CLONE_FILES = 0x400
-RLIMIT_NOFILE = 7
 DEFAULT_NOFILE = 1024
 NR_OPEN_DEFAULT = 64
 

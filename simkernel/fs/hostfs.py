@@ -17,8 +17,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from arch.errors import EINVAL, EIO, ENODEV, EXDEV, KernelError
-from simkernel.fs import constants as c
+from arch.abi.errno import EINVAL, EIO, ENODEV, EXDEV
+from arch.abi.limits import NAME_MAX, PAGE_SHIFT, PAGE_SIZE
+from arch.abi.mount import MS_NODEV, MS_RDONLY, MS_RELATIME
+from arch.abi.stat import S_IFMT, V9FS_MAGIC
+from arch.errors import KernelError
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Cred, Dentry, DirEntry, File, Inode, SuperBlock, to_bytes, to_str
 from simkernel.fs.pagecache import Mapping, PagePool
@@ -129,12 +132,12 @@ class HostInode(Inode):
 
     def _fill(self, index: int) -> bytes:
         """One page of the file; a chunk at a time is read from the host."""
-        at = index << c.PAGE_SHIFT
+        at = index << PAGE_SHIFT
         if not (self.chunk_at >= 0 and self.chunk_at <= at < self.chunk_at + CHUNK):
             start = at - at % CHUNK
             with host_errors(), self.opened(os.O_RDONLY) as fd:
                 self.chunk, self.chunk_at = os.pread(fd, CHUNK, start), start
-        data = self.chunk[at - self.chunk_at : at - self.chunk_at + c.PAGE_SIZE]
+        data = self.chunk[at - self.chunk_at : at - self.chunk_at + PAGE_SIZE]
         return data[: max(0, self.i_size - at)]
 
     # --- directories ---
@@ -154,7 +157,7 @@ class HostInode(Inode):
             raise KernelError(error.errno or EIO, str(error)) from None
         if stat.S_IFMT(status.st_mode) not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
             return None
-        if known is not None and known.inode.i_mode & c.S_IFMT == stat.S_IFMT(status.st_mode):
+        if known is not None and known.inode.i_mode & S_IFMT == stat.S_IFMT(status.st_mode):
             return known
         inode = HostInode(self.i_sb, status)
         inode.target = to_str(text)
@@ -263,11 +266,11 @@ class HostSuper(SuperBlock):
     """One bound directory or file."""
 
     def __init__(self, vfs: Vfs, base: str, read_only: bool) -> None:
-        super().__init__("9p", c.HOST_BIND_MAGIC, vfs.anon_dev(), vfs.now)
+        super().__init__("9p", V9FS_MAGIC, vfs.anon_dev(), vfs.now)
         self.base = base
         self.pool = vfs.pool
         self.bound_at = vfs.now()
-        self.s_flags = c.MS_RDONLY if read_only else 0
+        self.s_flags = MS_RDONLY if read_only else 0
         self.options = "access=any,trans=virtio"
         status = os.stat(base)
         self.is_dir = stat.S_ISDIR(status.st_mode)
@@ -281,7 +284,7 @@ class HostSuper(SuperBlock):
 
     def statfs(self) -> dict[str, int]:
         """Sizes of the host are not shown."""
-        return {"f_type": self.s_magic, "f_bsize": c.PAGE_SIZE, "f_namelen": c.NAME_MAX}
+        return {"f_type": self.s_magic, "f_bsize": PAGE_SIZE, "f_namelen": NAME_MAX}
 
 
 class BindError(Exception):
@@ -325,7 +328,7 @@ def bind(vfs: Vfs, host: str, guest: str, writable: bool) -> None:
             except KernelError:
                 add_file(vfs, guest)
         sb = HostSuper(vfs, base, not writable)
-        flags = c.MS_RELATIME | (0 if writable else c.MS_RDONLY) | c.MS_NODEV
+        flags = MS_RELATIME | (0 if writable else MS_RDONLY) | MS_NODEV
         vfs.attach(vfs.new_mount(sb, "host", flags), vfs.resolve(guest))
     except KernelError as error:
         raise BindError(f"cannot bind {host} at {guest}: {error}") from None

@@ -8,38 +8,38 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EAGAIN, EFAULT, ENOTTY, ENXIO, EPIPE, KernelError
+from arch.abi.errno import EAGAIN, EFAULT, ENOTTY, ENXIO, EPIPE
+from arch.abi.fcntl import O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY
+from arch.abi.ioctl import (
+    FIONREAD,
+    TCFLSH,
+    TCGETS,
+    TCSBRK,
+    TCSBRKP,
+    TCSETS,
+    TCSETSF,
+    TCSETSW,
+    TCXONC,
+    TIOCGPGRP,
+    TIOCGSID,
+    TIOCGWINSZ,
+    TIOCNOTTY,
+    TIOCSCTTY,
+    TIOCSPGRP,
+    TIOCSWINSZ,
+)
+from arch.abi.poll import POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
+from arch.abi.signal import SIGPIPE
+from arch.abi.stat import S_IFIFO
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Dentry, File, Inode, Path
 from simkernel.kernel.kfunc import kernel_function
 
-# asm-generic/ioctls.h
-TCGETS, TCSETS, TCSETSW, TCSETSF, TIOCSCTTY, TIOCGPGRP, TIOCSPGRP = (
-    0x5401,
-    0x5402,
-    0x5403,
-    0x5404,
-    0x540E,
-    0x540F,
-    0x5410,
-)
-TIOCGWINSZ, TIOCSWINSZ, FIONREAD, TIOCNOTTY, TIOCGSID, TCSBRK, TCFLSH = (
-    0x5413,
-    0x5414,
-    0x541B,
-    0x5422,
-    0x5429,
-    0x5409,
-    0x540B,
-)
-TCXONC, TCSBRKP, TIOCGDEV = 0x540A, 0x5425, 0x80045432
-
 # A sane cooked terminal: c_iflag, c_oflag, c_cflag, c_lflag, c_line, c_cc[19].  include/linux/tty.h:INIT_C_CC
 _IFLAG, _OFLAG, _CFLAG, _LFLAG = 0o2400, 0o5, 0o277, 0o105073
 _C_CC = bytes((3, 28, 127, 21, 4, 0, 1, 0, 17, 19, 26, 0, 18, 15, 23, 22, 0, 0, 0))
-
-SIGPIPE = 13
 
 
 class Terminal:
@@ -63,7 +63,7 @@ def _read_input(k: Any, iocb: Any, it: Any, stream: Any) -> Any:
                 return 0
             copied = it.copy_to(data)
             return copied or -EFAULT
-        if iocb.file.f_flags & c.O_NONBLOCK:
+        if iocb.file.f_flags & O_NONBLOCK:
             return -EAGAIN
         ret = yield k.wait(stream.queue)
         if ret < 0:
@@ -112,13 +112,13 @@ def _host_poll(k: Any, file: File, queues: Any) -> int:
     if file.f_mode & c.FMODE_READ and hasattr(stream, "queue"):
         if queues is not None:
             queues.append(stream.queue)
-        mask = c.POLLIN | c.POLLRDNORM if stream.data else 0
+        mask = POLLIN | POLLRDNORM if stream.data else 0
         if not stream.data and stream.source is None:
-            mask |= c.POLLHUP
+            mask |= POLLHUP
         elif not stream.data:
-            mask |= c.POLLIN | c.POLLRDNORM
+            mask |= POLLIN | POLLRDNORM
         return mask
-    return c.POLLOUT | c.POLLWRNORM
+    return POLLOUT | POLLWRNORM
 
 
 def _host_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
@@ -142,12 +142,12 @@ def open_host_stream(vfs: Any, stream: Any, fd: int) -> File:
     """A File for one of the host's streams."""
     if getattr(stream, "tty", False):
         return _open_terminal(vfs, stream, fd)
-    inode = Inode(vfs.singletons["pipefs"], c.S_IFIFO | 0o600)
+    inode = Inode(vfs.singletons["pipefs"], S_IFIFO | 0o600)
     inode.i_fop = HOST_STREAM_FOPS
     dentry = Dentry("", None, inode)
     dentry.private = _pipe_name
     file: File = vfs.new_file(
-        Path(vfs.fs_values["pipe_mnt"], dentry), c.O_RDONLY if fd == 0 else c.O_WRONLY, HOST_STREAM_FOPS
+        Path(vfs.fs_values["pipe_mnt"], dentry), O_RDONLY if fd == 0 else O_WRONLY, HOST_STREAM_FOPS
     )
     file.f_mode |= c.FMODE_OPENED | c.FMODE_STREAM | (c.FMODE_CAN_READ if fd == 0 else c.FMODE_CAN_WRITE)
     file.private_data = stream
@@ -162,7 +162,7 @@ def _open_terminal(vfs: Any, stream: Any, fd: int) -> File:
     else:
         terminal.output = stream
     path = vfs.resolve("/dev/console")
-    file: File = vfs.new_file(path, c.O_RDWR, vfs.char_devices[path.dentry.inode.i_rdev])
+    file: File = vfs.new_file(path, O_RDWR, vfs.char_devices[path.dentry.inode.i_rdev])
     file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_STREAM
     file.private_data = terminal
     vfs.mirror.file_flags(file)
@@ -251,13 +251,13 @@ def _tty_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
 
 def _tty_poll(k: Any, file: File, queues: Any) -> int:
     stream = file.private_data.input
-    mask = c.POLLOUT | c.POLLWRNORM
+    mask = POLLOUT | POLLWRNORM
     if stream is None:
-        return mask | c.POLLIN | c.POLLRDNORM
+        return mask | POLLIN | POLLRDNORM
     if queues is not None:
         queues.append(stream.queue)
     if stream.data or stream.source is not None:
-        mask |= c.POLLIN | c.POLLRDNORM
+        mask |= POLLIN | POLLRDNORM
     return mask
 
 

@@ -10,7 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
-from arch.errors import EACCES, EFAULT, EINVAL, ENODEV, EOPNOTSUPP, EPERM, EROFS, KernelError
+from arch.abi.capability import CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH
+from arch.abi.errno import EACCES, EFAULT, EINVAL, ENODEV, EOPNOTSUPP, EPERM, EROFS
+from arch.abi.fcntl import F_SEAL_SEAL, O_ACCMODE, O_NONBLOCK
+from arch.abi.limits import MAX_LFS_FILESIZE, NAME_MAX, PAGE_SHIFT, PAGE_SIZE
+from arch.abi.mount import MS_RDONLY
+from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IXUGO
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 
 if TYPE_CHECKING:
@@ -72,8 +78,8 @@ class SuperBlock:
         self.now = now
         self.options = options  # what /proc/mounts shows after the mount flags, e.g. "size=64k,mode=755"
         self.s_flags = 0
-        self.s_blocksize = c.PAGE_SIZE
-        self.s_maxbytes = c.MAX_LFS_FILESIZE
+        self.s_blocksize = PAGE_SIZE
+        self.s_maxbytes = MAX_LFS_FILESIZE
         self.s_root: Dentry = None  # type: ignore[assignment]  # set by the file system before it is mounted
         self.time_gran_ns = 1
         self.pseudo_mountable = True  # SB_NOUSER clear: may be named in mount(2)
@@ -89,12 +95,12 @@ class SuperBlock:
 
     def statfs(self) -> dict[str, int]:
         """simple_statfs(), fs/libfs.c."""
-        return {"f_type": self.s_magic, "f_bsize": self.s_blocksize, "f_namelen": c.NAME_MAX}
+        return {"f_type": self.s_magic, "f_bsize": self.s_blocksize, "f_namelen": NAME_MAX}
 
     @property
     def read_only(self) -> bool:
         """SB_RDONLY."""
-        return bool(self.s_flags & c.MS_RDONLY)
+        return bool(self.s_flags & MS_RDONLY)
 
 
 class Inode:
@@ -118,7 +124,7 @@ class Inode:
         self.i_mode = mode
         self.i_uid = 0
         self.i_gid = 0
-        self.i_nlink = 2 if mode & c.S_IFMT == c.S_IFDIR else 1
+        self.i_nlink = 2 if mode & S_IFMT == S_IFDIR else 1
         self.i_size = 0
         self.i_blocks = 0  # 512-byte units
         self.i_rdev = 0
@@ -130,7 +136,7 @@ class Inode:
         self.i_count = 0  # open files
         self.i_writecount = 0  # writers (>0) or execve denying write (<0)
         self.locks: Any = None
-        self.seals = c.F_SEAL_SEAL
+        self.seals = F_SEAL_SEAL
         self.version = 0
         self.private: Any = None
         self.addr = 0
@@ -168,7 +174,7 @@ class Inode:
 
     def get_page(self, k: Any, index: int) -> int:
         """Physical address of a page of the page cache; EFAULT beyond the end of the file."""
-        if self.i_mapping is None or index << c.PAGE_SHIFT >= self.i_size:
+        if self.i_mapping is None or index << PAGE_SHIFT >= self.i_size:
             raise KernelError(EFAULT, "beyond the end of the file")
         return self.i_mapping.page(index)
 
@@ -176,22 +182,22 @@ class Inode:
     @property
     def is_dir(self) -> bool:
         """S_ISDIR."""
-        return self.i_mode & c.S_IFMT == c.S_IFDIR
+        return self.i_mode & S_IFMT == S_IFDIR
 
     @property
     def is_reg(self) -> bool:
         """S_ISREG."""
-        return self.i_mode & c.S_IFMT == c.S_IFREG
+        return self.i_mode & S_IFMT == S_IFREG
 
     @property
     def is_link(self) -> bool:
         """S_ISLNK."""
-        return self.i_mode & c.S_IFMT == c.S_IFLNK
+        return self.i_mode & S_IFMT == S_IFLNK
 
     @property
     def dtype(self) -> int:
         """DT_* of this inode."""
-        return (self.i_mode & c.S_IFMT) >> 12
+        return (self.i_mode & S_IFMT) >> 12
 
     # --- inode_operations: directories.  `parent` is the directory's dentry ---
     def lookup(self, parent: Dentry, name: str) -> Dentry | None:
@@ -343,7 +349,7 @@ class Mount:
     @property
     def read_only(self) -> bool:
         """Of the mount or of its super block."""
-        return bool(self.mnt_flags & c.MS_RDONLY) or self.mnt_sb.read_only
+        return bool(self.mnt_flags & MS_RDONLY) or self.mnt_sb.read_only
 
 
 class Path(NamedTuple):
@@ -371,7 +377,7 @@ class File:
         self.f_path = path
         self.f_inode = path.dentry.inode
         self.f_flags = flags
-        self.f_mode = OPEN_FMODE[flags & c.O_ACCMODE]
+        self.f_mode = OPEN_FMODE[flags & O_ACCMODE]
         self.f_pos = 0
         self.f_op = f_op
         self.f_count = 1
@@ -387,7 +393,7 @@ class File:
     @property
     def nonblock(self) -> bool:
         """O_NONBLOCK."""
-        return bool(self.f_flags & c.O_NONBLOCK)
+        return bool(self.f_flags & O_NONBLOCK)
 
     def get(self) -> File:
         """get_file(): one more reference."""
@@ -457,14 +463,14 @@ def generic_permission(inode: Inode, mask: int, cred: Cred) -> None:
     if not want & ~bits:
         return
     if inode.is_dir:
-        if not want & c.MAY_WRITE and cred.capable(c.CAP_DAC_READ_SEARCH):
+        if not want & c.MAY_WRITE and cred.capable(CAP_DAC_READ_SEARCH):
             return
-        if cred.capable(c.CAP_DAC_OVERRIDE):
+        if cred.capable(CAP_DAC_OVERRIDE):
             return
         raise KernelError(EACCES, "permission denied")
-    if want == c.MAY_READ and cred.capable(c.CAP_DAC_READ_SEARCH):
+    if want == c.MAY_READ and cred.capable(CAP_DAC_READ_SEARCH):
         return
-    if (not want & c.MAY_EXEC or mode & c.S_IXUGO) and cred.capable(c.CAP_DAC_OVERRIDE):
+    if (not want & c.MAY_EXEC or mode & S_IXUGO) and cred.capable(CAP_DAC_OVERRIDE):
         return
     raise KernelError(EACCES, "permission denied")
 
@@ -472,8 +478,8 @@ def generic_permission(inode: Inode, mask: int, cred: Cred) -> None:
 def inode_permission(inode: Inode, mask: int, cred: Cred, mnt: Mount | None = None) -> None:
     """May `cred` do that?  EROFS before EACCES.  fs/namei.c:inode_permission()."""
     if mask & c.MAY_WRITE:
-        kind = inode.i_mode & c.S_IFMT
-        if inode.i_sb.read_only and kind in (c.S_IFREG, c.S_IFDIR, c.S_IFLNK):
+        kind = inode.i_mode & S_IFMT
+        if inode.i_sb.read_only and kind in (S_IFREG, S_IFDIR, S_IFLNK):
             raise KernelError(EROFS, "read-only file system")
     inode.permission(mask, cred)
 

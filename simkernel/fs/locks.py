@@ -9,12 +9,31 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from arch.errors import EAGAIN, EBADF, EINVAL, EOVERFLOW, KernelError
+from arch.abi.errno import EAGAIN, EBADF, EINVAL, EOVERFLOW
+from arch.abi.fcntl import (
+    F_GETLK,
+    F_GETLK64,
+    F_OFD_GETLK,
+    F_OFD_SETLK,
+    F_OFD_SETLKW,
+    F_RDLCK,
+    F_SETLK,
+    F_SETLK64,
+    F_UNLCK,
+    F_WRLCK,
+    LOCK_EX,
+    LOCK_NB,
+    LOCK_SH,
+    LOCK_UN,
+    SEEK_CUR,
+    SEEK_END,
+    SEEK_SET,
+)
+from arch.abi.limits import S64_MAX
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File, Inode
 from simkernel.kernel.waitqueue import WaitQueue
-
-OFFSET_MAX = (1 << 63) - 1
 
 
 @dataclass
@@ -58,7 +77,7 @@ class LockTable:
         for lock in self.records:
             if lock.owner is wanted.owner or lock.owner == wanted.owner:
                 continue
-            if lock.start <= wanted.end and wanted.start <= lock.end and c.F_WRLCK in (lock.kind, wanted.kind):
+            if lock.start <= wanted.end and wanted.start <= lock.end and F_WRLCK in (lock.kind, wanted.kind):
                 return lock
         return None
 
@@ -88,12 +107,12 @@ def table_of(inode: Inode) -> LockTable:
 
 def flock_file(k: Any, file: File, cmd: int) -> Any:
     """flock(2): shared, exclusive or unlock."""
-    kind = cmd & ~c.LOCK_NB
-    if kind not in (c.LOCK_SH, c.LOCK_EX, c.LOCK_UN):
+    kind = cmd & ~LOCK_NB
+    if kind not in (LOCK_SH, LOCK_EX, LOCK_UN):
         return -EINVAL
     table = table_of(file.f_inode)
     me = id(file)
-    if kind == c.LOCK_UN:
+    if kind == LOCK_UN:
         if table.flocks.pop(me, None) is not None:
             del table.flock_files[me]
             k.wake_up(table.queue, 0)
@@ -105,8 +124,8 @@ def flock_file(k: Any, file: File, cmd: int) -> Any:
     if table.flocks.pop(me, None) is not None:
         del table.flock_files[me]
         k.wake_up(table.queue, 0)
-    while any(other == c.LOCK_EX or kind == c.LOCK_EX for other in table.flocks.values()):
-        if cmd & c.LOCK_NB:
+    while any(other == LOCK_EX or kind == LOCK_EX for other in table.flocks.values()):
+        if cmd & LOCK_NB:
             return -EAGAIN
         ret = yield k.wait(table.queue)
         if ret < 0:
@@ -119,7 +138,7 @@ def flock_file(k: Any, file: File, cmd: int) -> Any:
 def _record(k: Any, cmd: int) -> Any:
     """struct flock, or flock64 for the commands that say so on 32-bit machines."""
     abi = k.vfs.abi
-    return abi.flock64 if abi.flock64 is not None and cmd >= c.F_GETLK64 else abi.flock
+    return abi.flock64 if abi.flock64 is not None and cmd >= F_GETLK64 else abi.flock
 
 
 def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
@@ -132,25 +151,25 @@ def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
         return value - (1 << bits) if value >> (bits - 1) else value
 
     kind, whence, start, length, pid = (field(f"l_{n}") for n in ("type", "whence", "start", "len", "pid"))
-    if whence == c.SEEK_CUR:
+    if whence == SEEK_CUR:
         start += file.f_pos
-    elif whence == c.SEEK_END:
+    elif whence == SEEK_END:
         start += file.f_inode.i_size
-    elif whence != c.SEEK_SET:
+    elif whence != SEEK_SET:
         raise KernelError(EINVAL, "whence")
     if start < 0 or (length < 0 and start + length < 0):
         raise KernelError(EINVAL, "negative range")
-    if start > OFFSET_MAX or (length > 0 and start + length - 1 > OFFSET_MAX):
+    if start > S64_MAX or (length > 0 and start + length - 1 > S64_MAX):
         raise KernelError(EOVERFLOW, "range too large")
     if length > 0:
         end = start + length - 1
     elif length < 0:
         start, end = start + length, start - 1
     else:
-        end = OFFSET_MAX
-    if kind not in (c.F_RDLCK, c.F_WRLCK, c.F_UNLCK):
+        end = S64_MAX
+    if kind not in (F_RDLCK, F_WRLCK, F_UNLCK):
         raise KernelError(EINVAL, "lock type")
-    ofd = c.F_OFD_GETLK <= cmd <= c.F_OFD_SETLKW
+    ofd = F_OFD_GETLK <= cmd <= F_OFD_SETLKW
     if ofd and pid:
         raise KernelError(EINVAL, "l_pid must be 0")
     owner: Any = file if ofd else k.current.files.addr
@@ -160,16 +179,16 @@ def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
 def fcntl_getlk(k: Any, file: File, cmd: int, arg: int) -> int:
     """F_GETLK: who would stand in the way."""
     kind, wanted = _read_flock(k, file, arg, cmd)
-    if kind == c.F_UNLCK and cmd in (c.F_GETLK, c.F_GETLK64):
+    if kind == F_UNLCK and cmd in (F_GETLK, F_GETLK64):
         return -EINVAL
     found = table_of(file.f_inode).conflict(wanted)
     if found is None:
-        k.put_user(arg, 2, c.F_UNLCK)
+        k.put_user(arg, 2, F_UNLCK)
         return 0
     record = _record(k, cmd)
     k.copy_to_user(arg, record.pack({
-        "l_type": found.kind, "l_whence": c.SEEK_SET, "l_start": found.start, "l_pid": found.pid,
-        "l_len": 0 if found.end == OFFSET_MAX else found.end - found.start + 1,
+        "l_type": found.kind, "l_whence": SEEK_SET, "l_start": found.start, "l_pid": found.pid,
+        "l_len": 0 if found.end == S64_MAX else found.end - found.start + 1,
     }, k.mem.byteorder))  # fmt: skip
     return 0
 
@@ -177,22 +196,20 @@ def fcntl_getlk(k: Any, file: File, cmd: int, arg: int) -> int:
 def fcntl_setlk(k: Any, file: File, cmd: int, arg: int) -> Any:
     """F_SETLK, F_SETLKW and their OFD forms."""
     kind, wanted = _read_flock(k, file, arg, cmd)
-    if (kind == c.F_RDLCK and not file.f_mode & c.FMODE_READ) or (
-        kind == c.F_WRLCK and not file.f_mode & c.FMODE_WRITE
-    ):
+    if (kind == F_RDLCK and not file.f_mode & c.FMODE_READ) or (kind == F_WRLCK and not file.f_mode & c.FMODE_WRITE):
         return -EBADF
     table = table_of(file.f_inode)
-    if kind == c.F_UNLCK:
+    if kind == F_UNLCK:
         table.replace(wanted.owner, wanted.start, wanted.end, None)
         k.wake_up(table.queue, 0)
         return 0
     while table.conflict(wanted) is not None:
-        if cmd in (c.F_SETLK, c.F_SETLK64, c.F_OFD_SETLK):
+        if cmd in (F_SETLK, F_SETLK64, F_OFD_SETLK):
             return -EAGAIN
         ret = yield k.wait(table.queue)
         if ret < 0:
             return ret
     table.replace(wanted.owner, wanted.start, wanted.end, wanted)
-    if kind == c.F_RDLCK:
+    if kind == F_RDLCK:
         k.wake_up(table.queue, 0)
     return 0

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
-    EINVAL,
-    ENXIO,
-    EOVERFLOW,
-    ESPIPE,
-)  # fmt: skip
+from arch.abi.errno import EINVAL, ENXIO, EOVERFLOW, ESPIPE  # fmt: skip
+from arch.abi.fcntl import SEEK_CUR, SEEK_DATA, SEEK_END, SEEK_HOLE, SEEK_SET
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -32,27 +28,27 @@ def llseek(k: Any, file: File, offset: int, whence: int) -> int:
         k.vfs.mirror.set_pos(file, 0)
         return 0
     inode = file.f_inode
-    if kind == "dcache_dir_lseek" and whence not in (c.SEEK_SET, c.SEEK_CUR):
+    if kind == "dcache_dir_lseek" and whence not in (SEEK_SET, SEEK_CUR):
         return -EINVAL
-    if kind == "memory_lseek" and whence not in (c.SEEK_SET, c.SEEK_CUR):
+    if kind == "memory_lseek" and whence not in (SEEK_SET, SEEK_CUR):
         return -EINVAL
-    if kind == "seq_lseek" and whence not in (c.SEEK_SET, c.SEEK_CUR):
+    if kind == "seq_lseek" and whence not in (SEEK_SET, SEEK_CUR):
         return -EINVAL
     inode.getattr()
     size = inode.i_size
-    if whence == c.SEEK_CUR:
+    if whence == SEEK_CUR:
         if not offset:
             return file.f_pos
         offset += file.f_pos
-    elif whence == c.SEEK_END:
+    elif whence == SEEK_END:
         offset += size
-    elif whence in (c.SEEK_DATA, c.SEEK_HOLE):
+    elif whence in (SEEK_DATA, SEEK_HOLE):
         if offset < 0 or offset >= size:
             return -ENXIO
         offset = _seek_data_hole(file, offset, whence, size)
         if offset < 0:
             return offset
-    elif whence != c.SEEK_SET:
+    elif whence != SEEK_SET:
         return -EINVAL
     if offset < 0 or offset > inode.i_sb.s_maxbytes:
         return -EINVAL
@@ -66,8 +62,8 @@ def llseek(k: Any, file: File, offset: int, whence: int) -> int:
 def _seek_data_hole(file: File, offset: int, whence: int, size: int) -> int:
     mapping = file.f_mapping
     if mapping is None:
-        return offset if whence == c.SEEK_DATA else size
-    if whence == c.SEEK_HOLE:
+        return offset if whence == SEEK_DATA else size
+    if whence == SEEK_HOLE:
         return mapping.seek_hole(offset, size)
     found = mapping.seek_data(offset, size)
     return -ENXIO if found is None else found
@@ -77,7 +73,7 @@ def _seek_data_hole(file: File, offset: int, whence: int, size: int) -> int:
 def sys_lseek(k: Any, fd: int, offset: int, whence: int) -> Any:
     """lseek(2)."""
     file = k.vfs.fget(fd)
-    if whence > c.SEEK_HOLE:
+    if whence > SEEK_HOLE:
         return -EINVAL
     ret = yield k.call("vfs_llseek", file.addr, offset, whence)
     return -EOVERFLOW if ret > k.vfs.word_mask >> 1 else ret

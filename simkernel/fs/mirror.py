@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from arch.abi.limits import PAGE_SHIFT
+from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
+from arch.abi.stat import DT_BLK, DT_CHR, DT_DIR, DT_FIFO, DT_LNK, DT_REG, DT_SOCK
 from arch.ctype import CTypeError
-from simkernel.fs import constants as c
 from simkernel.fs.inode import Dentry, File, Inode, Mount, SuperBlock, to_bytes
 
 if TYPE_CHECKING:
@@ -21,14 +23,14 @@ DNAME_INLINE_LEN = 32
 
 # d_flags, include/linux/dcache.h: DCACHE_*_TYPE by S_IFMT >> 12
 _DENTRY_TYPE = {
-    c.DT_DIR: 0x00200000, c.DT_REG: 0x00400000, c.DT_LNK: 0x00600000, c.DT_CHR: 0x00500000, c.DT_BLK: 0x00500000,
-    c.DT_FIFO: 0x00500000, c.DT_SOCK: 0x00500000,
+    DT_DIR: 0x00200000, DT_REG: 0x00400000, DT_LNK: 0x00600000, DT_CHR: 0x00500000, DT_BLK: 0x00500000,
+    DT_FIFO: 0x00500000, DT_SOCK: 0x00500000,
 }  # fmt: skip
 
 # include/linux/mount.h
 _MNT_FLAG = (
-    (c.MS_NOSUID, 0x01), (c.MS_NODEV, 0x02), (c.MS_NOEXEC, 0x04), (c.MS_NOATIME, 0x08), (c.MS_NODIRATIME, 0x10),
-    (c.MS_RELATIME, 0x20), (c.MS_RDONLY, 0x40),
+    (MS_NOSUID, 0x01), (MS_NODEV, 0x02), (MS_NOEXEC, 0x04), (MS_NOATIME, 0x08), (MS_NODIRATIME, 0x10),
+    (MS_RELATIME, 0x20), (MS_RDONLY, 0x40),
 )  # fmt: skip
 
 
@@ -201,7 +203,7 @@ class Mirror:
         second = 1_000_000_000
         return {
             "i_mode": inode.i_mode, "i_uid": inode.i_uid, "i_gid": inode.i_gid, "i_ino": inode.i_ino,
-            "i_nlink": inode.i_nlink, "i_rdev": inode.i_rdev, "i_size": inode.i_size, "i_blkbits": c.PAGE_SHIFT,
+            "i_nlink": inode.i_nlink, "i_rdev": inode.i_rdev, "i_size": inode.i_size, "i_blkbits": PAGE_SHIFT,
             "i_blocks": inode.i_blocks, "i_count.counter": max(1, inode.i_count),
             "i_atime.tv_sec": inode.atime // second, "i_atime.tv_nsec": inode.atime % second,
             "i_mtime.tv_sec": inode.mtime // second, "i_mtime.tv_nsec": inode.mtime % second,

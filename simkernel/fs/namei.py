@@ -8,18 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arch.errors import (
-    EBUSY,
-    EEXIST,
-    EISDIR,
-    ELOOP,
-    ENAMETOOLONG,
-    ENOENT,
-    ENOTDIR,
-    EPERM,
-    EROFS,
-    KernelError,
-)  # fmt: skip
+from arch.abi.capability import CAP_FOWNER, CAP_FSETID
+from arch.abi.errno import EBUSY, EEXIST, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS  # fmt: skip
+from arch.abi.limits import NAME_MAX
+from arch.abi.stat import S_IFDIR, S_IFMT, S_ISGID, S_ISVTX
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import Cred, Dentry, Inode, Path, in_group, inode_permission
 
@@ -103,7 +96,7 @@ class NameData:
         """The child named `last` of the directory where we stand."""
         parent = self.path.dentry
         name = self.last
-        if len(name) > 63 and len(name.encode("utf-8", "surrogateescape")) > c.NAME_MAX:
+        if len(name) > 63 and len(name.encode("utf-8", "surrogateescape")) > NAME_MAX:
             raise KernelError(ENAMETOOLONG, "component too long")
         return parent.inode.lookup(parent, name)
 
@@ -185,8 +178,8 @@ def may_delete(parent: Dentry, victim: Dentry, isdir: bool, cred: Cred) -> None:
     dir_ = parent.inode
     inode = victim.inode
     inode_permission(dir_, c.MAY_WRITE | c.MAY_EXEC, cred)
-    sticky = dir_.i_mode & c.S_ISVTX and cred.fsuid not in (inode.i_uid, dir_.i_uid)
-    if sticky and not cred.capable(c.CAP_FOWNER):
+    sticky = dir_.i_mode & S_ISVTX and cred.fsuid not in (inode.i_uid, dir_.i_uid)
+    if sticky and not cred.capable(CAP_FOWNER):
         raise KernelError(EPERM, "sticky directory")
     if isdir:
         if not inode.is_dir:
@@ -202,10 +195,10 @@ def may_delete(parent: Dentry, victim: Dentry, isdir: bool, cred: Cred) -> None:
 def init_owner(inode: Inode, dir_: Inode, mode: int, cred: Cred) -> None:
     """Owner, group and the set-group-id inheritance of a new inode.  fs/inode.c:inode_init_owner()."""
     inode.i_uid = cred.fsuid
-    if dir_.i_mode & c.S_ISGID:
+    if dir_.i_mode & S_ISGID:
         inode.i_gid = dir_.i_gid
-        if mode & c.S_IFMT == c.S_IFDIR:
-            mode |= c.S_ISGID
+        if mode & S_IFMT == S_IFDIR:
+            mode |= S_ISGID
     else:
         inode.i_gid = cred.fsgid
     inode.i_mode = mode
@@ -213,13 +206,13 @@ def init_owner(inode: Inode, dir_: Inode, mode: int, cred: Cred) -> None:
 
 def mode_strip_sgid(dir_: Inode, mode: int, cred: Cred) -> int:
     """A set-group-id executable must not be made in a foreign group.  fs/inode.c:mode_strip_sgid()."""
-    if mode & (c.S_ISGID | 0o010) != c.S_ISGID | 0o010:
+    if mode & (S_ISGID | 0o010) != S_ISGID | 0o010:
         return mode
-    if mode & c.S_IFMT == c.S_IFDIR or not dir_.i_mode & c.S_ISGID:
+    if mode & S_IFMT == S_IFDIR or not dir_.i_mode & S_ISGID:
         return mode
-    if in_group(cred, dir_.i_gid) or cred.capable(c.CAP_FSETID):
+    if in_group(cred, dir_.i_gid) or cred.capable(CAP_FSETID):
         return mode
-    return mode & ~c.S_ISGID
+    return mode & ~S_ISGID
 
 
 def lookup_create(nd: NameData, name: str, want_dir: bool) -> Dentry:

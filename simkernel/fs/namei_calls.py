@@ -7,19 +7,22 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
-    EBUSY,
-    EEXIST,
-    EINVAL,
-    EISDIR,
-    ENOENT,
-    ENOTDIR,
-    ENOTEMPTY,
-    EPERM,
-    EROFS,
-    EXDEV,
-    KernelError,
-)  # fmt: skip
+from arch.abi.capability import CAP_MKNOD
+from arch.abi.errno import EBUSY, EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, EPERM, EROFS, EXDEV  # fmt: skip
+from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_FOLLOW, RENAME_EXCHANGE, RENAME_NOREPLACE
+from arch.abi.stat import (
+    S_IALLUGO,
+    S_IFBLK,
+    S_IFCHR,
+    S_IFDIR,
+    S_IFIFO,
+    S_IFMT,
+    S_IFREG,
+    S_IFSOCK,
+    S_ISVTX,
+    new_decode_dev,
+)
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import Dentry, Path, inode_permission
 from simkernel.fs.namei import (
@@ -92,7 +95,7 @@ def _vfs_create(k: Any, dir_: int, dentry: int, mode: int, excl: int) -> int:
     """Make a regular file."""
     new = k.vfs.objects[dentry]
     may_create(new.parent.inode, new.cred)
-    mode = mode & c.S_IALLUGO | c.S_IFREG
+    mode = mode & S_IALLUGO | S_IFREG
     return _made(k, new, new.parent.inode.create(new.parent, new.name, mode, new.cred))
 
 
@@ -100,15 +103,15 @@ def _vfs_mkdir(k: Any, dir_: int, dentry: int, mode: int) -> int:
     """Make a directory."""
     new = k.vfs.objects[dentry]
     may_create(new.parent.inode, new.cred)
-    return _made(k, new, new.parent.inode.mkdir(new.parent, new.name, mode & (0o777 | c.S_ISVTX), new.cred))
+    return _made(k, new, new.parent.inode.mkdir(new.parent, new.name, mode & (0o777 | S_ISVTX), new.cred))
 
 
 def _vfs_mknod(k: Any, dir_: int, dentry: int, mode: int, dev: int) -> int:
     """Make a device, a fifo or a socket."""
     new = k.vfs.objects[dentry]
     may_create(new.parent.inode, new.cred)
-    kind = mode & c.S_IFMT
-    if kind in (c.S_IFCHR, c.S_IFBLK) and not (kind == c.S_IFCHR and dev == 0) and not new.cred.capable(c.CAP_MKNOD):
+    kind = mode & S_IFMT
+    if kind in (S_IFCHR, S_IFBLK) and not (kind == S_IFCHR and dev == 0) and not new.cred.capable(CAP_MKNOD):
         return -EPERM
     return _made(k, new, new.parent.inode.mknod(new.parent, new.name, mode, dev, new.cred))
 
@@ -255,7 +258,7 @@ def _mkdirat(k: Any, dfd: int, pathname: int, mode: int) -> Any:
 @syscall("mkdir", "const char *pathname, umode_t mode", source="fs/namei.c")
 def sys_mkdir(k: Any, pathname: int, mode: int) -> Any:
     """mkdir(2)."""
-    return (yield from _mkdirat(k, c.AT_FDCWD, pathname, mode))
+    return (yield from _mkdirat(k, AT_FDCWD, pathname, mode))
 
 
 @syscall("mkdirat", "int dfd, const char *pathname, umode_t mode", source="fs/namei.c")
@@ -265,21 +268,21 @@ def sys_mkdirat(k: Any, dfd: int, pathname: int, mode: int) -> Any:
 
 
 def _mknodat(k: Any, dfd: int, filename: int, mode: int, dev: int) -> Any:
-    kind = mode & c.S_IFMT
-    if kind not in (0, c.S_IFREG, c.S_IFCHR, c.S_IFBLK, c.S_IFIFO, c.S_IFSOCK):
-        return -EPERM if kind == c.S_IFDIR else -EINVAL
+    kind = mode & S_IFMT
+    if kind not in (0, S_IFREG, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK):
+        return -EPERM if kind == S_IFDIR else -EINVAL
     name = get_path_name(k, filename)
     mode = _masked(k, mode)
-    if kind in (0, c.S_IFREG):
-        return (yield from _make(k, dfd, name, False, "vfs_create", mode | c.S_IFREG, 1))
-    rdev = c.new_decode_dev(dev) if kind in (c.S_IFCHR, c.S_IFBLK) else 0
+    if kind in (0, S_IFREG):
+        return (yield from _make(k, dfd, name, False, "vfs_create", mode | S_IFREG, 1))
+    rdev = new_decode_dev(dev) if kind in (S_IFCHR, S_IFBLK) else 0
     return (yield from _make(k, dfd, name, False, "vfs_mknod", mode, rdev))
 
 
 @syscall("mknod", "const char *filename, umode_t mode, unsigned dev", source="fs/namei.c")
 def sys_mknod(k: Any, filename: int, mode: int, dev: int) -> Any:
     """mknod(2)."""
-    return (yield from _mknodat(k, c.AT_FDCWD, filename, mode, dev))
+    return (yield from _mknodat(k, AT_FDCWD, filename, mode, dev))
 
 
 @syscall("mknodat", "int dfd, const char *filename, umode_t mode, unsigned int dev", source="fs/namei.c")
@@ -299,17 +302,17 @@ def sys_symlinkat(k: Any, oldname: int, newdfd: int, newname: int) -> Any:
 @syscall("symlink", "const char *oldname, const char *newname", source="fs/namei.c")
 def sys_symlink(k: Any, oldname: int, newname: int) -> Any:
     """symlink(2)."""
-    return (yield from sys_symlinkat(k, oldname, c.AT_FDCWD, newname))
+    return (yield from sys_symlinkat(k, oldname, AT_FDCWD, newname))
 
 
 @syscall("linkat", "int olddfd, const char *oldname, int newdfd, const char *newname, int flags", source="fs/namei.c")
 def sys_linkat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Any:
     """linkat(2)."""
-    if flags & ~(c.AT_SYMLINK_FOLLOW | c.AT_EMPTY_PATH):
+    if flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH):
         return -EINVAL
     vfs = k.vfs
-    empty = bool(flags & c.AT_EMPTY_PATH)
-    lookup = LOOKUP_FOLLOW if flags & c.AT_SYMLINK_FOLLOW else 0
+    empty = bool(flags & AT_EMPTY_PATH)
+    lookup = LOOKUP_FOLLOW if flags & AT_SYMLINK_FOLLOW else 0
     old = vfs.user_path(olddfd, get_path_name(k, oldname, empty), lookup, empty)
     name = get_path_name(k, newname)
     nd = vfs.nameidata(newdfd, name)
@@ -328,7 +331,7 @@ def sys_linkat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int, fla
 @syscall("link", "const char *oldname, const char *newname", source="fs/namei.c")
 def sys_link(k: Any, oldname: int, newname: int) -> Any:
     """link(2)."""
-    return (yield from sys_linkat(k, c.AT_FDCWD, oldname, c.AT_FDCWD, newname, 0))
+    return (yield from sys_linkat(k, AT_FDCWD, oldname, AT_FDCWD, newname, 0))
 
 
 # --- removing names ---
@@ -403,13 +406,13 @@ def _rmdirat(k: Any, dfd: int, pathname: int) -> Any:
 @syscall("unlink", "const char *pathname", source="fs/namei.c")
 def sys_unlink(k: Any, pathname: int) -> Any:
     """unlink(2)."""
-    return (yield from _unlinkat(k, c.AT_FDCWD, pathname))
+    return (yield from _unlinkat(k, AT_FDCWD, pathname))
 
 
 @syscall("unlinkat", "int dfd, const char *pathname, int flag", source="fs/namei.c")
 def sys_unlinkat(k: Any, dfd: int, pathname: int, flag: int) -> Any:
     """unlinkat(2)."""
-    if flag & ~c.AT_REMOVEDIR:
+    if flag & ~AT_REMOVEDIR:
         return -EINVAL
     return (yield from (_rmdirat if flag else _unlinkat)(k, dfd, pathname))
 
@@ -417,7 +420,7 @@ def sys_unlinkat(k: Any, dfd: int, pathname: int, flag: int) -> Any:
 @syscall("rmdir", "const char *pathname", source="fs/namei.c")
 def sys_rmdir(k: Any, pathname: int) -> Any:
     """rmdir(2)."""
-    return (yield from _rmdirat(k, c.AT_FDCWD, pathname))
+    return (yield from _rmdirat(k, AT_FDCWD, pathname))
 
 
 # --- rename ---
@@ -448,7 +451,7 @@ def _vfs_rename(k: Any, r: Renaming) -> int:
     may_delete(r.old_parent, r.old, is_dir, cred)
     if r.target is None:
         may_create(r.new_parent.inode, cred)
-    elif r.flags & c.RENAME_EXCHANGE:
+    elif r.flags & RENAME_EXCHANGE:
         may_delete(r.new_parent, r.target, r.target.inode.is_dir, cred)
     else:
         may_delete(r.new_parent, r.target, is_dir, cred)
@@ -462,7 +465,7 @@ def _vfs_rename(k: Any, r: Renaming) -> int:
     for inode in (r.old_parent.inode, r.new_parent.inode, source):
         mirror.inode_changed(inode)
     if r.target is not None:
-        if r.flags & c.RENAME_EXCHANGE:
+        if r.flags & RENAME_EXCHANGE:
             mirror.dentry_moved(r.target)
         else:
             _gone(k, r.new_parent, r.target)
@@ -487,7 +490,7 @@ def vfs_rename_5_11(k: Any, old_dir: int, old: int, new_dir: int, new: int, dele
 def _plan_rename(k: Any, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int) -> tuple[Renaming, Path]:
     """do_renameat2() up to vfs_rename(): both walks and every check between them."""
     vfs = k.vfs
-    if flags & ~7 or (flags & 5 and flags & c.RENAME_EXCHANGE):
+    if flags & ~7 or (flags & 5 and flags & RENAME_EXCHANGE):
         raise KernelError(EINVAL, "unknown or conflicting flags")
     old_nd, new_nd = vfs.nameidata(old_dfd, old_name), vfs.nameidata(new_dfd, new_name)
     old_nd.start(old_name)
@@ -497,23 +500,23 @@ def _plan_rename(k: Any, old_dfd: int, old_name: str, new_dfd: int, new_name: st
     if old_nd.last_type != LAST_NORM:
         raise KernelError(EBUSY, "cannot rename . or ..")
     if new_nd.last_type != LAST_NORM:
-        raise KernelError(EEXIST if flags & c.RENAME_NOREPLACE else EBUSY, "cannot become . or ..")
+        raise KernelError(EEXIST if flags & RENAME_NOREPLACE else EBUSY, "cannot become . or ..")
     old = _victim(old_nd)
     if old is None:
         raise KernelError(ENOENT, "no such file")
     target = _victim(new_nd)
-    if flags & c.RENAME_NOREPLACE and target is not None:
+    if flags & RENAME_NOREPLACE and target is not None:
         raise KernelError(EEXIST, "target exists")
-    if flags & c.RENAME_EXCHANGE and target is None:
+    if flags & RENAME_EXCHANGE and target is None:
         raise KernelError(ENOENT, "nothing to exchange with")
-    if flags & c.RENAME_EXCHANGE and target is not None and not target.inode.is_dir and new_nd.trailing:
+    if flags & RENAME_EXCHANGE and target is not None and not target.inode.is_dir and new_nd.trailing:
         raise KernelError(ENOTDIR, "a slash after what is no directory")
-    if not old.inode.is_dir and (old_nd.trailing or (not flags & c.RENAME_EXCHANGE and new_nd.trailing)):
+    if not old.inode.is_dir and (old_nd.trailing or (not flags & RENAME_EXCHANGE and new_nd.trailing)):
         raise KernelError(ENOTDIR, "a slash after what is no directory")
     if old.inode.is_dir and old.is_ancestor_of(new_nd.path.dentry):
         raise KernelError(EINVAL, "into its own subdirectory")
     if target is not None and target.is_ancestor_of(old_nd.path.dentry) and target.inode.is_dir:
-        raise KernelError(EINVAL if flags & c.RENAME_EXCHANGE else ENOTEMPTY, "target holds the source")
+        raise KernelError(EINVAL if flags & RENAME_EXCHANGE else ENOTEMPTY, "target holds the source")
     return Renaming(old_nd.path.dentry, old, new_nd.path.dentry, new_nd.last, target, flags), old_nd.path
 
 
@@ -563,4 +566,4 @@ def sys_renameat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int) -
 @syscall("rename", "const char *oldname, const char *newname", source="fs/namei.c")
 def sys_rename(k: Any, oldname: int, newname: int) -> Any:
     """rename(2)."""
-    return (yield from sys_renameat2(k, c.AT_FDCWD, oldname, c.AT_FDCWD, newname, 0))
+    return (yield from sys_renameat2(k, AT_FDCWD, oldname, AT_FDCWD, newname, 0))

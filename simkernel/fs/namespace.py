@@ -7,24 +7,49 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EBUSY, EINVAL, ELOOP, ENODEV, ENOTBLK, ENOTDIR, EPERM
-from simkernel.fs import constants as c
+from arch.abi.capability import CAP_SYS_ADMIN
+from arch.abi.errno import EBUSY, EINVAL, ELOOP, ENODEV, ENOTBLK, ENOTDIR, EPERM
+from arch.abi.fcntl import AT_FDCWD
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mount import (
+    MNT_DETACH,
+    MNT_EXPIRE,
+    MNT_FORCE,
+    MS_BIND,
+    MS_MGC_MSK,
+    MS_MGC_VAL,
+    MS_MOVE,
+    MS_NOATIME,
+    MS_NODEV,
+    MS_NODIRATIME,
+    MS_NOEXEC,
+    MS_NOSUID,
+    MS_PRIVATE,
+    MS_RDONLY,
+    MS_RELATIME,
+    MS_REMOUNT,
+    MS_SHARED,
+    MS_SLAVE,
+    MS_STRICTATIME,
+    MS_SYNCHRONOUS,
+    MS_UNBINDABLE,
+    UMOUNT_NOFOLLOW,
+)
+from arch.abi.stat import S_IFBLK, S_IFMT, dev_major, dev_minor
 from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.vfs import MNT_FLAGS, Vfs
 from simkernel.kernel.kfunc import kernel_function, syscall
 
-MS_MGC_VAL, MS_MGC_MSK = 0xC0ED0000, 0xFFFF0000
-
 
 def mount_flags(flags: int) -> int:
     """path_mount(): relatime unless told otherwise."""
     out = flags & MNT_FLAGS
-    if not flags & c.MS_NOATIME:
-        out |= c.MS_RELATIME
-    if flags & c.MS_STRICTATIME:
-        out &= ~(c.MS_RELATIME | c.MS_NOATIME)
+    if not flags & MS_NOATIME:
+        out |= MS_RELATIME
+    if flags & MS_STRICTATIME:
+        out &= ~(MS_RELATIME | MS_NOATIME)
     return out
 
 
@@ -44,8 +69,8 @@ def _do_new_mount(vfs: Vfs, where: Path, fs_name: str, devname: str, flags: int,
 
 
 def _do_block_mount(vfs: Vfs, where: Path, fs_name: str, devname: str, flags: int, data: str) -> int:
-    device = vfs.user_path(c.AT_FDCWD, devname)
-    if device.dentry.inode.i_mode & c.S_IFMT != c.S_IFBLK:
+    device = vfs.user_path(AT_FDCWD, devname)
+    if device.dentry.inode.i_mode & S_IFMT != S_IFBLK:
         return -ENOTBLK
     sb = vfs.make_super(fs_name, devname, flags, data)
     vfs.attach(vfs.new_mount(sb, devname, mount_flags(flags)), where)
@@ -55,7 +80,7 @@ def _do_block_mount(vfs: Vfs, where: Path, fs_name: str, devname: str, flags: in
 def _do_bind(vfs: Vfs, where: Path, source_name: str) -> int:
     if not source_name:
         return -EINVAL
-    source = vfs.user_path(c.AT_FDCWD, source_name)
+    source = vfs.user_path(AT_FDCWD, source_name)
     if (source.dentry.children is None) != (where.dentry.children is None):
         return -ENOTDIR
     mnt = vfs.new_mount(source.mnt.mnt_sb, source.mnt.devname, source.mnt.mnt_flags, source.dentry)
@@ -64,7 +89,7 @@ def _do_bind(vfs: Vfs, where: Path, source_name: str) -> int:
 
 
 def _do_move(vfs: Vfs, where: Path, source_name: str) -> int:
-    source = vfs.user_path(c.AT_FDCWD, source_name)
+    source = vfs.user_path(AT_FDCWD, source_name)
     mnt = source.mnt
     if source.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt:
         return -EINVAL
@@ -90,26 +115,26 @@ def path_mount(k: Any, dev_name: int, path: int, type_page: int, flags: int, dat
 
 def _may_mount(k: Any) -> Any:
     """may_mount(): CAP_SYS_ADMIN."""
-    return (yield k.call("ns_capable", k.vfs.init_user_ns, c.CAP_SYS_ADMIN))
+    return (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_SYS_ADMIN))
 
 
 def _path_mount(k: Any, where: Path, dev: str, fs_name: str, flags: int, data: str) -> Any:
     vfs: Vfs = k.vfs
     if not (yield from _may_mount(k)):
         return -EPERM
-    if flags & c.MS_REMOUNT:
+    if flags & MS_REMOUNT:
         if where.dentry is not where.mnt.mnt_root:
             return -EINVAL
-        if flags & c.MS_BIND:
+        if flags & MS_BIND:
             where.mnt.mnt_flags = mount_flags(flags)
         else:
-            vfs.remount(where.mnt, mount_flags(flags) | flags & c.MS_RDONLY, data)
+            vfs.remount(where.mnt, mount_flags(flags) | flags & MS_RDONLY, data)
         return 0
-    if flags & c.MS_BIND:
+    if flags & MS_BIND:
         return _do_bind(vfs, where, dev)
-    if flags & (c.MS_SHARED | c.MS_PRIVATE | c.MS_SLAVE | c.MS_UNBINDABLE):
+    if flags & (MS_SHARED | MS_PRIVATE | MS_SLAVE | MS_UNBINDABLE):
         return 0 if where.dentry is where.mnt.mnt_root else -EINVAL
-    if flags & c.MS_MOVE:
+    if flags & MS_MOVE:
         return _do_move(vfs, where, dev)
     if not fs_name:
         return -EINVAL
@@ -121,10 +146,10 @@ def _path_mount(k: Any, where: Path, dev: str, fs_name: str, flags: int, data: s
 )
 def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data: int) -> Any:
     """mount(2)."""
-    fs_name = k.strncpy_from_user(type_, c.PAGE_SIZE).decode("utf-8", "surrogateescape") if type_ else ""
-    dev = k.strncpy_from_user(dev_name, c.PAGE_SIZE).decode("utf-8", "surrogateescape") if dev_name else ""
-    text = k.strncpy_from_user(data, c.PAGE_SIZE).decode("utf-8", "surrogateescape") if data else ""
-    where = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, dir_name))
+    fs_name = k.strncpy_from_user(type_, PAGE_SIZE).decode("utf-8", "surrogateescape") if type_ else ""
+    dev = k.strncpy_from_user(dev_name, PAGE_SIZE).decode("utf-8", "surrogateescape") if dev_name else ""
+    text = k.strncpy_from_user(data, PAGE_SIZE).decode("utf-8", "surrogateescape") if data else ""
+    where = k.vfs.user_path(AT_FDCWD, get_path_name(k, dir_name))
     if flags & MS_MGC_MSK == MS_MGC_VAL:
         flags &= ~MS_MGC_MSK
     if not k.vfs.names.path_mount:
@@ -142,17 +167,17 @@ def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data
 @syscall("umount2", "char *name, int flags", source="fs/namespace.c")
 def sys_umount(k: Any, name: int, flags: int) -> Any:
     """umount2(2)."""
-    if flags & ~(c.MNT_FORCE | c.MNT_DETACH | c.MNT_EXPIRE | c.UMOUNT_NOFOLLOW):
+    if flags & ~(MNT_FORCE | MNT_DETACH | MNT_EXPIRE | UMOUNT_NOFOLLOW):
         return -EINVAL
     vfs: Vfs = k.vfs
-    lookup = 0 if flags & c.UMOUNT_NOFOLLOW else LOOKUP_FOLLOW
-    path = vfs.user_path(c.AT_FDCWD, get_path_name(k, name), lookup)
+    lookup = 0 if flags & UMOUNT_NOFOLLOW else LOOKUP_FOLLOW
+    path = vfs.user_path(AT_FDCWD, get_path_name(k, name), lookup)
     if not (yield from _may_mount(k)):
         return -EPERM
     mnt = path.mnt
     if path.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt:
         return -EINVAL
-    if flags & c.MNT_DETACH:
+    if flags & MNT_DETACH:
         for child in reversed(vfs.children_of(mnt)):
             vfs.detach(child)
     elif vfs.is_busy(mnt):
@@ -166,14 +191,14 @@ def sys_pivot_root(k: Any, new_root: int, put_old: int) -> int:
     """pivot_root(2): not from the initial root, as on Linux when that is rootfs."""
     get_path_name(k, new_root)
     get_path_name(k, put_old)
-    return -EPERM if not k.capable(c.CAP_SYS_ADMIN) else -EINVAL
+    return -EPERM if not k.capable(CAP_SYS_ADMIN) else -EINVAL
 
 
 # --- texts ---
 
 _SHOWN_FLAGS = (
-    (c.MS_NOSUID, ",nosuid"), (c.MS_NODEV, ",nodev"), (c.MS_NOEXEC, ",noexec"), (c.MS_NOATIME, ",noatime"),
-    (c.MS_NODIRATIME, ",nodiratime"), (c.MS_RELATIME, ",relatime"),
+    (MS_NOSUID, ",nosuid"), (MS_NODEV, ",nodev"), (MS_NOEXEC, ",noexec"), (MS_NOATIME, ",noatime"),
+    (MS_NODIRATIME, ",nodiratime"), (MS_RELATIME, ",relatime"),
 )  # fmt: skip
 
 
@@ -189,7 +214,7 @@ def _options(mnt: Mount) -> str:
 def _sb_options(mnt: Mount) -> str:
     sb = mnt.mnt_sb
     out = "ro" if sb.read_only else "rw"
-    if sb.s_flags & c.MS_SYNCHRONOUS:
+    if sb.s_flags & MS_SYNCHRONOUS:
         out += ",sync"
     return out + ("," + sb.options if sb.options else "")
 
@@ -220,8 +245,8 @@ def show_mountinfo(vfs: Vfs, root: Path) -> str:
     for mnt, where in _visible(vfs, root):
         sb = mnt.mnt_sb
         inside = _path_inside(mnt.mnt_root, sb.s_root)
-        flags = ("ro" if mnt.mnt_flags & c.MS_RDONLY else "rw") + _options(mnt)
-        dev = f"{c.dev_major(sb.s_dev)}:{c.dev_minor(sb.s_dev)}"
+        flags = ("ro" if mnt.mnt_flags & MS_RDONLY else "rw") + _options(mnt)
+        dev = f"{dev_major(sb.s_dev)}:{dev_minor(sb.s_dev)}"
         lines.append(
             f"{mnt.mnt_id} {mnt.mnt_parent.mnt_id} {dev} {_mangle(inside)} {_mangle(where)} {flags} - "
             f"{sb.fs_name} {_mangle(mnt.devname)} {_sb_options(mnt)}\n"

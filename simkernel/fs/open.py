@@ -9,15 +9,27 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from arch.errors import (
-    E2BIG,
-    EACCES,
-    EBADF,
-    EINVAL,
-    EROFS,
-    ETXTBSY,
-    KernelError,
-)  # fmt: skip
+from arch.abi.errno import E2BIG, EACCES, EBADF, EINVAL, EROFS, ETXTBSY  # fmt: skip
+from arch.abi.fcntl import (
+    AT_EMPTY_PATH,
+    AT_FDCWD,
+    AT_SYMLINK_NOFOLLOW,
+    O_CLOEXEC,
+    O_CREAT,
+    O_EXCL,
+    O_LARGEFILE,
+    O_NOCTTY,
+    O_PATH,
+    O_RDONLY,
+    O_TMPFILE_BIT,
+    O_TRUNC,
+    O_WRONLY,
+    VALID_OPEN_FLAGS,
+)
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mount import MS_NOEXEC
+from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File, to_str
 from simkernel.fs.namei import (
@@ -70,7 +82,7 @@ def _sys_open(k: Any, dfd: int, filename: int, how: OpenHow) -> Any:
     op = OpenFlags(how.flags, how.mode)
     name = Filename(k, get_path_name(k, filename), filename, op)
     try:
-        fd = k.current.files.get_unused_fd(bool(how.flags & c.O_CLOEXEC))
+        fd = k.current.files.get_unused_fd(bool(how.flags & O_CLOEXEC))
         ret = yield k.call("do_filp_open", dfd, name.addr, name.op_addr)
         if vfs.is_error(ret):
             k.current.files.put_unused_fd(fd)
@@ -84,7 +96,7 @@ def _sys_open(k: Any, dfd: int, filename: int, how: OpenHow) -> Any:
 @kernel_function("long do_sys_open(int dfd, const char *filename, int flags, umode_t mode)", source="fs/open.c")
 def do_sys_open(k: Any, dfd: int, filename: int, flags: int, mode: int) -> Any:
     """open(2) and openat(2)."""
-    how = OpenHow(flags & c.VALID_OPEN_FLAGS & 0xFFFFFFFF, mode & c.S_IALLUGO)
+    how = OpenHow(flags & VALID_OPEN_FLAGS & 0xFFFFFFFF, mode & S_IALLUGO)
     if not k.vfs.names.openat2:
         return (yield from _sys_open(k, dfd, filename, how))
     return (yield from _call_openat2(k, dfd, filename, how))
@@ -102,22 +114,22 @@ def _call_openat2(k: Any, dfd: int, filename: int, how: OpenHow) -> Any:
 
 
 def _sys_openat(k: Any, dfd: int, filename: int, flags: int, mode: int) -> Any:
-    flags = k.vfs.abi.flags_from_user(flags & 0xFFFFFFFF) | (c.O_LARGEFILE if k.arch.model.word == 8 else 0)
+    flags = k.vfs.abi.flags_from_user(flags & 0xFFFFFFFF) | (O_LARGEFILE if k.arch.model.word == 8 else 0)
     if not k.vfs.names.openat2:
         return (yield k.call("do_sys_open", dfd, filename, flags, mode))
-    if flags & (c.O_CREAT | c.O_TMPFILE_BIT):
-        mode &= c.S_IALLUGO
+    if flags & (O_CREAT | O_TMPFILE_BIT):
+        mode &= S_IALLUGO
     else:
         mode = 0
-    if flags & c.O_PATH:
+    if flags & O_PATH:
         flags &= O_PATH_FLAGS
-    return (yield from _call_openat2(k, dfd, filename, OpenHow(flags & c.VALID_OPEN_FLAGS, mode)))
+    return (yield from _call_openat2(k, dfd, filename, OpenHow(flags & VALID_OPEN_FLAGS, mode)))
 
 
 @syscall("open", "const char *filename, int flags, umode_t mode", source="fs/open.c")
 def sys_open(k: Any, filename: int, flags: int, mode: int) -> Any:
     """open(2)."""
-    return (yield from _sys_openat(k, c.AT_FDCWD, filename, flags, mode))
+    return (yield from _sys_openat(k, AT_FDCWD, filename, flags, mode))
 
 
 @syscall("openat", "int dfd, const char *filename, int flags, umode_t mode", source="fs/open.c")
@@ -129,7 +141,7 @@ def sys_openat(k: Any, dfd: int, filename: int, flags: int, mode: int) -> Any:
 @syscall("creat", "const char *pathname, umode_t mode", source="fs/open.c")
 def sys_creat(k: Any, pathname: int, mode: int) -> Any:
     """creat(2)."""
-    return (yield from _sys_openat(k, c.AT_FDCWD, pathname, c.O_CREAT | c.O_WRONLY | c.O_TRUNC, mode))
+    return (yield from _sys_openat(k, AT_FDCWD, pathname, O_CREAT | O_WRONLY | O_TRUNC, mode))
 
 
 @syscall(
@@ -139,7 +151,7 @@ def sys_openat2(k: Any, dfd: int, filename: int, how: int, usize: int) -> Any:
     """openat2(2): strict about flags; RESOLVE_* other than 0 answers EAGAIN-free EINVAL here."""
     if usize < 24:
         return -EINVAL
-    if usize > c.PAGE_SIZE:
+    if usize > PAGE_SIZE:
         return -E2BIG
     raw = k.copy_from_user(how, usize)
     if any(raw[24:]):
@@ -147,14 +159,14 @@ def sys_openat2(k: Any, dfd: int, filename: int, how: int, usize: int) -> Any:
     order = k.mem.byteorder
     flags, mode, resolve = (int.from_bytes(raw[i : i + 8], order) for i in (0, 8, 16))
     flags = k.vfs.abi.flags_from_user(flags)
-    if flags & ~c.VALID_OPEN_FLAGS or resolve:
+    if flags & ~VALID_OPEN_FLAGS or resolve:
         return -EINVAL
-    creating = flags & (c.O_CREAT | c.O_TMPFILE_BIT)
-    if (mode and not creating) or mode & ~c.S_IALLUGO:
+    creating = flags & (O_CREAT | O_TMPFILE_BIT)
+    if (mode and not creating) or mode & ~S_IALLUGO:
         return -EINVAL
-    if flags & c.O_PATH and flags & ~O_PATH_FLAGS:
+    if flags & O_PATH and flags & ~O_PATH_FLAGS:
         return -EINVAL
-    return (yield from _call_openat2(k, dfd, filename, OpenHow(flags | c.O_LARGEFILE, mode)))
+    return (yield from _call_openat2(k, dfd, filename, OpenHow(flags | O_LARGEFILE, mode)))
 
 
 @kernel_function(
@@ -185,9 +197,9 @@ def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
     nd, name = vfs.objects[nd_addr]
     op: OpenFlags = vfs.objects[op_addr]
     path, _, truncate = plan_open(vfs, nd, name, op)
-    if vfs.probed and op.flags & c.O_CREAT:
+    if vfs.probed and op.flags & O_CREAT:
         yield from _creation_seen(k, nd, path.dentry, op)
-    file = vfs.new_file(path, op.flags & ~c.O_CLOEXEC, PATH_FOPS)
+    file = vfs.new_file(path, op.flags & ~O_CLOEXEC, PATH_FOPS)
     if nd.created:
         file.f_mode |= c.FMODE_CREATED
         vfs.mirror.file_flags(file)
@@ -217,7 +229,7 @@ def _creation_seen(k: Any, nd: Any, dentry: Any, op: OpenFlags) -> Any:
     lock = inode_lock(k, parent)
     yield k.call("down_write", lock)
     if nd.created:
-        mode = op.mode & ~k.current.fs.umask & c.S_IALLUGO | c.S_IFREG
+        mode = op.mode & ~k.current.fs.umask & S_IALLUGO | S_IFREG
         yield from may(k, "security_inode_create", mirror.inode(parent), mirror.dentry(dentry), mode)
     yield k.call("up_write", lock)
 
@@ -248,12 +260,12 @@ def do_dentry_open(k: Any, file_addr: int, inode_addr: int, open_: int) -> Any:
     vfs = k.vfs
     file: File = vfs.files[file_addr]
     inode = file.f_inode
-    if file.f_flags & c.O_PATH:
+    if file.f_flags & O_PATH:
         file.f_mode = c.FMODE_PATH | c.FMODE_OPENED
         vfs.mirror.file_flags(file)
         return 0
-    kind = inode.i_mode & c.S_IFMT
-    if file.f_mode & c.FMODE_WRITE and kind in (c.S_IFREG, c.S_IFDIR, c.S_IFLNK):
+    kind = inode.i_mode & S_IFMT
+    if file.f_mode & c.FMODE_WRITE and kind in (S_IFREG, S_IFDIR, S_IFLNK):
         if inode.i_writecount < 0:
             file.f_mode &= ~c.FMODE_WRITE
             return -ETXTBSY
@@ -285,10 +297,10 @@ def do_dentry_open(k: Any, file_addr: int, inode_addr: int, open_: int) -> Any:
         mode |= c.FMODE_CAN_WRITE
     if ops.stream:
         mode = mode & ~(c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE) | c.FMODE_STREAM
-    if kind in (c.S_IFREG, c.S_IFDIR):
+    if kind in (S_IFREG, S_IFDIR):
         mode |= c.FMODE_ATOMIC_POS
     file.f_mode = mode
-    file.f_flags &= ~(c.O_CREAT | c.O_EXCL | c.O_NOCTTY | c.O_TRUNC)
+    file.f_flags &= ~(O_CREAT | O_EXCL | O_NOCTTY | O_TRUNC)
     vfs.mirror.file_flags(file)
     return 0
 
@@ -370,20 +382,20 @@ def sys_close_range(k: Any, fd: int, max_fd: int, flags: int) -> Any:
 
 def open_exec(k: Any, path: bytes, dfd: int, flags: int) -> File:
     """do_open_execat(): EACCES unless an executable regular file on a mount that allows it."""
-    if flags & ~(c.AT_SYMLINK_NOFOLLOW | c.AT_EMPTY_PATH):
+    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         raise KernelError(EINVAL, "unknown flags")
     vfs = k.vfs
     name = to_str(path)
-    lookup = 0 if flags & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
-    where = vfs.user_path(dfd, name, lookup, empty=bool(flags & c.AT_EMPTY_PATH))
+    lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    where = vfs.user_path(dfd, name, lookup, empty=bool(flags & AT_EMPTY_PATH))
     cred = vfs.cred()
-    may_open(where, MAY_EXEC, c.O_RDONLY, cred)
+    may_open(where, MAY_EXEC, O_RDONLY, cred)
     inode = where.dentry.inode
-    if not inode.is_reg or where.mnt.mnt_flags & c.MS_NOEXEC:
+    if not inode.is_reg or where.mnt.mnt_flags & MS_NOEXEC:
         raise KernelError(EACCES, "not executable")
     if inode.i_writecount > 0:
         raise KernelError(ETXTBSY, "open for writing")
-    file: File = vfs.new_file(where, c.O_RDONLY | c.O_LARGEFILE, fops_for(vfs, inode), cred)
+    file: File = vfs.new_file(where, O_RDONLY | O_LARGEFILE, fops_for(vfs, inode), cred)
     file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_EXEC
     inode.i_writecount -= 1  # deny_write_access(), until the file is released
     return file

@@ -4,19 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
-    EACCES,
-    EEXIST,
-    EINVAL,
-    EISDIR,
-    ELOOP,
-    ENOENT,
-    ENOTDIR,
-    ENXIO,
-    EPERM,
-    EROFS,
-    KernelError,
-)  # fmt: skip
+from arch.abi.capability import CAP_FOWNER
+from arch.abi.errno import EACCES, EEXIST, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR, ENXIO, EPERM, EROFS  # fmt: skip
+from arch.abi.fcntl import (
+    O_ACCMODE,
+    O_APPEND,
+    O_CLOEXEC,
+    O_CREAT,
+    O_DIRECTORY,
+    O_DSYNC,
+    O_EXCL,
+    O_NOATIME,
+    O_NOFOLLOW,
+    O_PATH,
+    O_SYNC_BIT,
+    O_TMPFILE_BIT,
+    O_TRUNC,
+)
+from arch.abi.limits import PATH_MAX
+from arch.abi.mount import MS_NODEV, MS_NOEXEC
+from arch.abi.stat import S_IALLUGO, S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFLNK, S_IFMT, S_IFREG, S_IFSOCK
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fops import EMPTY_FOPS, FileOperations
 from simkernel.fs.inode import ACC_MODE, Dentry, Inode, Path, inode_permission, to_bytes, to_str
@@ -31,14 +39,14 @@ from simkernel.fs.namei import (
 )  # fmt: skip
 
 MAY_EXEC, MAY_WRITE, MAY_OPEN = c.MAY_EXEC, c.MAY_WRITE, c.MAY_OPEN
-O_PATH_FLAGS = c.O_DIRECTORY | c.O_NOFOLLOW | c.O_PATH | c.O_CLOEXEC
+O_PATH_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC
 
 PATH_FOPS = FileOperations("empty_fops", llseek="no_llseek")
 
 
 def get_path_name(k: Any, addr: int, empty_ok: bool = False) -> str:
     """getname(): the path at a user address; ENOENT when empty, ENAMETOOLONG from 4096 bytes on."""
-    raw = k.strncpy_from_user(addr, c.PATH_MAX)
+    raw = k.strncpy_from_user(addr, PATH_MAX)
     if not raw and not empty_ok:
         raise KernelError(ENOENT, "empty path")
     return to_str(raw)
@@ -79,29 +87,29 @@ class OpenFlags:
     __slots__ = ("acc_mode", "flags", "lookup", "mode")
 
     def __init__(self, flags: int, mode: int) -> None:
-        if flags & (c.O_CREAT | c.O_TMPFILE_BIT):
-            self.mode = mode & c.S_IALLUGO | c.S_IFREG
+        if flags & (O_CREAT | O_TMPFILE_BIT):
+            self.mode = mode & S_IALLUGO | S_IFREG
         else:
             self.mode = 0
-        if flags & c.O_SYNC_BIT:
-            flags |= c.O_DSYNC
-        acc = ACC_MODE[flags & c.O_ACCMODE]
-        if flags & c.O_TMPFILE_BIT:
-            if not flags & c.O_DIRECTORY or flags & c.O_CREAT or not acc & MAY_WRITE:
+        if flags & O_SYNC_BIT:
+            flags |= O_DSYNC
+        acc = ACC_MODE[flags & O_ACCMODE]
+        if flags & O_TMPFILE_BIT:
+            if not flags & O_DIRECTORY or flags & O_CREAT or not acc & MAY_WRITE:
                 raise KernelError(EINVAL, "O_TMPFILE rules")
-        if flags & c.O_PATH:
+        if flags & O_PATH:
             flags &= O_PATH_FLAGS
             acc = 0
-        if flags & c.O_TRUNC:
+        if flags & O_TRUNC:
             acc |= MAY_WRITE
-        if flags & c.O_APPEND:
+        if flags & O_APPEND:
             acc |= c.MAY_APPEND
         self.lookup = 0
-        if flags & c.O_CREAT and flags & c.O_EXCL:
-            flags |= c.O_NOFOLLOW
-        if flags & c.O_DIRECTORY:
+        if flags & O_CREAT and flags & O_EXCL:
+            flags |= O_NOFOLLOW
+        if flags & O_DIRECTORY:
             self.lookup |= LOOKUP_DIRECTORY
-        if not flags & c.O_NOFOLLOW:
+        if not flags & O_NOFOLLOW:
             self.lookup |= LOOKUP_FOLLOW
         self.flags = flags
         self.acc_mode = acc
@@ -110,24 +118,24 @@ class OpenFlags:
 def may_open(path: Path, acc_mode: int, flags: int, cred: Any) -> int:
     """may_open(): by kind of file; gives the flags without O_TRUNC where it means nothing."""
     inode = path.dentry.inode
-    kind = inode.i_mode & c.S_IFMT
-    if kind == c.S_IFLNK:
+    kind = inode.i_mode & S_IFMT
+    if kind == S_IFLNK:
         raise KernelError(ELOOP, "a symbolic link cannot be opened")
-    if kind == c.S_IFDIR:
+    if kind == S_IFDIR:
         if acc_mode & MAY_WRITE:
             raise KernelError(EISDIR, "a directory cannot be written")
         if acc_mode & MAY_EXEC:
             raise KernelError(EACCES, "a directory cannot be executed")
-    elif kind != c.S_IFREG:
-        if kind in (c.S_IFBLK, c.S_IFCHR) and path.mnt.mnt_flags & c.MS_NODEV:
+    elif kind != S_IFREG:
+        if kind in (S_IFBLK, S_IFCHR) and path.mnt.mnt_flags & MS_NODEV:
             raise KernelError(EACCES, "mounted nodev")
         if acc_mode & MAY_EXEC:
             raise KernelError(EACCES, "not a regular file")
-        flags &= ~c.O_TRUNC
-    elif acc_mode & MAY_EXEC and path.mnt.mnt_flags & c.MS_NOEXEC:
+        flags &= ~O_TRUNC
+    elif acc_mode & MAY_EXEC and path.mnt.mnt_flags & MS_NOEXEC:
         raise KernelError(EACCES, "mounted noexec")
     inode_permission(inode, MAY_OPEN | acc_mode, cred)
-    if flags & c.O_NOATIME and cred.fsuid != inode.i_uid and not cred.capable(c.CAP_FOWNER):
+    if flags & O_NOATIME and cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER):
         raise KernelError(EPERM, "O_NOATIME is the owner's")
     return flags
 
@@ -136,21 +144,21 @@ def fops_for(vfs: Any, inode: Inode) -> FileOperations:
     """inode->i_fop: by file system, or by kind for special files."""
     if inode.i_fop is not None:
         return inode.i_fop
-    kind = inode.i_mode & c.S_IFMT
-    if kind == c.S_IFCHR:
+    kind = inode.i_mode & S_IFMT
+    if kind == S_IFCHR:
         found: FileOperations | None = vfs.char_devices.get(inode.i_rdev)
         if found is None:
             raise KernelError(ENXIO, "no such device")
         return found
-    if kind == c.S_IFIFO:
+    if kind == S_IFIFO:
         fifo: FileOperations = vfs.fifo_fops
         return fifo
     block = getattr(vfs.k, "block", None)
-    if kind == c.S_IFBLK and block is not None and hasattr(block, "fops_for"):
+    if kind == S_IFBLK and block is not None and hasattr(block, "fops_for"):
         ops: FileOperations | None = block.fops_for(inode.i_rdev)
         if ops is not None:
             return ops
-    if kind in (c.S_IFBLK, c.S_IFSOCK):
+    if kind in (S_IFBLK, S_IFSOCK):
         raise KernelError(ENXIO, "no such device")
     return EMPTY_FOPS
 
@@ -187,7 +195,7 @@ def walk_to_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> NameLookup
 
 def _lookup_open(vfs: Any, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
     """lookup_open(): the last component, created when O_CREAT says so."""
-    creating = op.flags & c.O_CREAT
+    creating = op.flags & O_CREAT
     if not creating and nd.trailing:
         nd.flags |= LOOKUP_FOLLOW | LOOKUP_DIRECTORY
     parent = nd.path.dentry
@@ -212,16 +220,16 @@ def _lookup_open(vfs: Any, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
 
 def plan_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
     """Everything of path_openat() before vfs_open(): (path, flags, truncate)."""
-    if op.flags & c.O_TMPFILE_BIT:
+    if op.flags & O_TMPFILE_BIT:
         return _tmpfile(vfs, nd, name, op)
-    if op.flags & c.O_PATH:
+    if op.flags & O_PATH:
         nd.flags = op.lookup
         return nd.lookup(name), op.flags, False
     found = walk_to_open(vfs, nd, name, op)
     path, flags = found.path, found.flags
     inode = path.dentry.inode
-    if op.flags & c.O_CREAT:
-        if op.flags & c.O_EXCL and not found.created:
+    if op.flags & O_CREAT:
+        if op.flags & O_EXCL and not found.created:
             raise KernelError(EEXIST, "exists")
         if inode.is_dir:
             raise KernelError(EISDIR, "is a directory")
@@ -231,14 +239,14 @@ def plan_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, i
     truncate = False
     nd.created = found.created
     if found.created:
-        flags &= ~c.O_TRUNC
+        flags &= ~O_TRUNC
         acc_mode = 0
-    elif inode.is_reg and flags & c.O_TRUNC:
+    elif inode.is_reg and flags & O_TRUNC:
         if path.mnt.read_only:
             raise KernelError(EROFS, "read-only mount")
         truncate = True
     flags = may_open(path, acc_mode, flags, nd.cred)
-    return path, flags, truncate and bool(flags & c.O_TRUNC)
+    return path, flags, truncate and bool(flags & O_TRUNC)
 
 
 def _tmpfile(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
@@ -251,4 +259,4 @@ def _tmpfile(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, in
     inode = dir_.tmpfile(where.dentry, op.mode & ~vfs.k.current.fs.umask, nd.cred)
     dentry = Dentry(f"#{inode.i_ino}", where.dentry, inode)
     dentry.hashed = False
-    return Path(where.mnt, dentry), op.flags & ~(c.O_TRUNC | c.O_CREAT | c.O_EXCL), False
+    return Path(where.mnt, dentry), op.flags & ~(O_TRUNC | O_CREAT | O_EXCL), False

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from arch.errors import ENOSPC, KernelError
-from simkernel.fs.constants import PAGE_SHIFT, PAGE_SIZE
+from arch.abi.errno import ENOSPC
+from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
+from arch.errors import KernelError
 
 
 class PagePool(Protocol):

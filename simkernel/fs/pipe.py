@@ -9,9 +9,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EAGAIN, EBUSY, EFAULT, EINVAL, ENXIO, EPERM, EPIPE, ERESTARTSYS, KernelError
+from arch.abi.capability import CAP_SYS_RESOURCE
+from arch.abi.errno import EAGAIN, EBUSY, EFAULT, EINVAL, ENXIO, EPERM, EPIPE, ERESTARTSYS
+from arch.abi.fcntl import O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_RDONLY, O_WRONLY
+from arch.abi.ioctl import FIONREAD
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
+from arch.abi.signal import SIGPIPE
+from arch.abi.stat import PIPEFS_MAGIC, S_IFIFO
+from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.fcntl import FIONREAD
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Dentry, File, Inode, Path, SuperBlock
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -21,7 +28,6 @@ from simkernel.kernel.waitqueue import WaitQueue
 PIPE_SIZE = 65536
 PIPE_BUF = 4096
 PIPE_MAX_SIZE = 1 << 20
-SIGPIPE = 13
 
 
 class Pipe:
@@ -42,11 +48,11 @@ class Pipe:
 
     def resize(self, k: Any, size: int) -> int:
         """F_SETPIPE_SZ: the next power of two of pages."""
-        size = max(size, c.PAGE_SIZE)
+        size = max(size, PAGE_SIZE)
         if size > 1 << 31:
             return -EINVAL
         rounded = 1 << (size - 1).bit_length()
-        if rounded > PIPE_MAX_SIZE and not k.capable(c.CAP_SYS_RESOURCE):
+        if rounded > PIPE_MAX_SIZE and not k.capable(CAP_SYS_RESOURCE):
             return -EPERM
         if rounded < len(self.data):
             return -EBUSY
@@ -100,7 +106,7 @@ def _pipe_read(k: Any, iocb_addr: int, to: int, lock: int) -> Any:
             return copied
         if not pipe.writers:
             return 0
-        if file.f_flags & c.O_NONBLOCK or iocb.flags & 8:
+        if file.f_flags & O_NONBLOCK or iocb.flags & 8:
             return -EAGAIN
         ret = yield from _wait_unlocked(k, pipe.rd_wait, lock)
         if ret < 0:
@@ -153,7 +159,7 @@ def _pipe_write(k: Any, iocb_addr: int, from_: int, lock: int) -> Any:
             if not it.count:
                 break
             continue
-        if file.f_flags & c.O_NONBLOCK or iocb.flags & 8:
+        if file.f_flags & O_NONBLOCK or iocb.flags & 8:
             ret = -EAGAIN
             break
         got = yield from _wait_unlocked(k, pipe.wr_wait, lock)
@@ -178,21 +184,21 @@ def pipe_poll(k: Any, file: File, queues: list[WaitQueue] | None) -> int:
             queues.append(pipe.wr_wait)
     if file.f_mode & c.FMODE_READ:
         if pipe.data:
-            mask |= c.POLLIN | c.POLLRDNORM
+            mask |= POLLIN | POLLRDNORM
         if not pipe.writers and file.private_data != pipe.w_counter:
-            mask |= c.POLLHUP
+            mask |= POLLHUP
     if file.f_mode & c.FMODE_WRITE:
         if pipe.size - len(pipe.data) >= PIPE_BUF:
-            mask |= c.POLLOUT | c.POLLWRNORM
+            mask |= POLLOUT | POLLWRNORM
         if not pipe.readers:
-            mask |= c.POLLERR
+            mask |= POLLERR
     return mask
 
 
 def pipe_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
     """FIONREAD alone."""
     if cmd != FIONREAD:
-        from arch.errors import ENOTTY
+        from arch.abi.errno import ENOTTY
 
         raise KernelError(ENOTTY, "no such pipe ioctl")
     k.put_user(arg, 4, len(file.f_inode.i_pipe.data))
@@ -225,7 +231,7 @@ def fifo_open(k: Any, inode: Inode, file: File) -> Any:
         inode.i_pipe = Pipe()
     pipe: Pipe = inode.i_pipe
     mode = file.f_mode & (c.FMODE_READ | c.FMODE_WRITE)
-    is_anonymous = inode.i_sb.s_magic == c.PIPEFS_MAGIC
+    is_anonymous = inode.i_sb.s_magic == PIPEFS_MAGIC
     file.private_data = 0
     if mode == c.FMODE_READ:
         pipe.r_counter += 1
@@ -233,7 +239,7 @@ def fifo_open(k: Any, inode: Inode, file: File) -> Any:
         if pipe.readers == 1:
             k.wake_up(pipe.wr_wait, 0)
         if not is_anonymous and not pipe.writers:
-            if file.f_flags & c.O_NONBLOCK:
+            if file.f_flags & O_NONBLOCK:
                 file.private_data = pipe.w_counter
             else:
                 seen = pipe.w_counter
@@ -244,7 +250,7 @@ def fifo_open(k: Any, inode: Inode, file: File) -> Any:
                         k.wake_up(pipe.wr_wait, 0)
                         return -ERESTARTSYS
     elif mode == c.FMODE_WRITE:
-        if not is_anonymous and file.f_flags & c.O_NONBLOCK and not pipe.readers:
+        if not is_anonymous and file.f_flags & O_NONBLOCK and not pipe.readers:
             if not pipe.writers:
                 inode.i_pipe = None
             return -ENXIO
@@ -286,7 +292,7 @@ def _pipe_name(dentry: Dentry) -> str:
 def create_pipe_files(vfs: Any, flags: int) -> tuple[File, File]:
     """The read end and the write end of a new pipe."""
     sb: SuperBlock = vfs.singletons["pipefs"]
-    inode = Inode(sb, c.S_IFIFO | 0o600)
+    inode = Inode(sb, S_IFIFO | 0o600)
     cred = vfs.cred()
     inode.i_uid, inode.i_gid = cred.fsuid, cred.fsgid
     inode.i_fop = PIPEFIFO_FOPS
@@ -297,13 +303,13 @@ def create_pipe_files(vfs: Any, flags: int) -> tuple[File, File]:
     dentry = Dentry("", None, inode)
     dentry.private = _pipe_name
     path = Path(vfs.fs_values["pipe_mnt"], dentry)
-    extra = flags & (c.O_NONBLOCK | c.O_DIRECT)
+    extra = flags & (O_NONBLOCK | O_DIRECT)
     ends = []
-    for access, can in ((c.O_RDONLY, c.FMODE_CAN_READ), (c.O_WRONLY, c.FMODE_CAN_WRITE)):
+    for access, can in ((O_RDONLY, c.FMODE_CAN_READ), (O_WRONLY, c.FMODE_CAN_WRITE)):
         file = vfs.new_file(path, access | extra, PIPEFIFO_FOPS, cred)
         file.f_mode |= can | c.FMODE_OPENED | c.FMODE_STREAM
         file.private_data = 0
-        if access == c.O_WRONLY:
+        if access == O_WRONLY:
             inode.i_writecount += 1
         vfs.mirror.file_flags(file)
         ends.append(file)
@@ -313,10 +319,10 @@ def create_pipe_files(vfs: Any, flags: int) -> tuple[File, File]:
 @syscall("pipe2", "int *fildes, int flags", source="fs/pipe.c")
 def sys_pipe2(k: Any, fildes: int, flags: int) -> int:
     """pipe2(2)."""
-    if flags & ~(c.O_CLOEXEC | c.O_NONBLOCK | c.O_DIRECT):
+    if flags & ~(O_CLOEXEC | O_NONBLOCK | O_DIRECT):
         return -EINVAL
     files = k.current.files
-    cloexec = bool(flags & c.O_CLOEXEC)
+    cloexec = bool(flags & O_CLOEXEC)
     first = files.get_unused_fd(cloexec)
     try:
         second = files.get_unused_fd(cloexec)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import EACCES, EINVAL, EIO, ENOENT, Fault, KernelError
+from arch.abi.errno import EACCES, EINVAL, EIO, ENOENT
+from arch.abi.limits import PAGE_SHIFT
+from arch.abi.poll import DEFAULT_POLLMASK
+from arch.errors import Fault, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
@@ -148,7 +151,7 @@ class MemFile:
 
     def poll(self) -> int:
         """Always ready."""
-        return c.DEFAULT_POLLMASK
+        return DEFAULT_POLLMASK
 
     def release(self) -> None:
         """Nothing."""
@@ -265,7 +268,7 @@ class MapFiles:
         mode = (0o500 if vma.prot & 5 else 0) | (0o300 if vma.prot & 2 and vma.shared else 0)
         node = Link(lambda: file.f_path, lambda: str(self.k.vfs.d_path(file.f_path)), mode & 0o600 | 0o400)
         node.size = 64
-        node.ino = self.ino + 1 + (vma.start >> c.PAGE_SHIFT & 0xFFF)
+        node.ino = self.ino + 1 + (vma.start >> PAGE_SHIFT & 0xFFF)
         return node
 
 

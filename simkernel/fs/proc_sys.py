@@ -10,7 +10,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from arch.errors import EINVAL, EPERM, KernelError
+from arch.abi.errno import EINVAL, EPERM
+from arch.errors import KernelError
 from simkernel.fs.pseudo import Dir, PseudoFile
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from arch.errors import ENOENT, Fault, KernelError
-from simkernel.fs import constants as c
+from arch.abi.errno import ENOENT
+from arch.abi.fcntl import O_CLOEXEC
+from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
+from arch.errors import Fault, KernelError
 
 TICK_NS = 10_000_000  # USER_HZ is 100
 MS = 1_000_000
@@ -83,7 +85,7 @@ def stat_line(k: Any, task: Any, whole: bool) -> str:
         task.pgid, task.session, tty, -1, task.flags, task.min_flt, 0, task.maj_flt, 0,
         utime // TICK_NS, stime // TICK_NS, getattr(signal, "cutime_ns", 0) // TICK_NS,
         getattr(signal, "cstime_ns", 0) // TICK_NS, prio, task.nice, len(threads), 0, task.start_time_ns // TICK_NS,
-        mm.total_pages() * c.PAGE_SIZE if mm else 0, _rss(mm), limit,
+        mm.total_pages() * PAGE_SIZE if mm else 0, _rss(mm), limit,
         mm.start_code if mm else 0, mm.end_code if mm else 0, mm.start_stack if mm else 0, 0, 0,
         task.sigpending & 0x7FFFFFFF, task.blocked & 0x7FFFFFFF, task.ignored & 0x7FFFFFFF, task.caught & 0x7FFFFFFF,
         0, 0, 0, task.exit_signal if task.tgid == task.pid else -1, task.cpu, getattr(task, "rt_priority", 0),
@@ -106,8 +108,8 @@ def statm_line(task: Any) -> str:
     mm = task.mm
     if mm is None:
         return "0 0 0 0 0 0 0\n"
-    text = (mm.end_code + c.PAGE_SIZE - 1 >> c.PAGE_SHIFT) - (mm.start_code >> c.PAGE_SHIFT)
-    data = sum(v.end - v.start for v in mm.vmas if v.prot & 2 and not v.shared) >> c.PAGE_SHIFT
+    text = (mm.end_code + PAGE_SIZE - 1 >> PAGE_SHIFT) - (mm.start_code >> PAGE_SHIFT)
+    data = sum(v.end - v.start for v in mm.vmas if v.prot & 2 and not v.shared) >> PAGE_SHIFT
     return f"{mm.total_pages()} {_rss(mm)} {_file_pages(mm)} {text} 0 {data} 0\n"
 
 
@@ -115,7 +117,7 @@ def _file_pages(mm: Any) -> int:
     count = 0
     for vma in mm.vmas:
         if vma.file is not None and not vma.prot & 2:
-            count += sum(1 for page in range(vma.start, vma.end, c.PAGE_SIZE) if page in mm.pages)
+            count += sum(1 for page in range(vma.start, vma.end, PAGE_SIZE) if page in mm.pages)
     return count
 
 
@@ -126,7 +128,7 @@ def _mem_rows(task: Any) -> Iterator[tuple[str, int]]:
     rss, files = _rss(mm) * PAGE_KB, _file_pages(mm) * PAGE_KB
     stack = sum(v.end - v.start for v in mm.vmas if v.name == "[stack]") >> 10
     data = (sum(v.end - v.start for v in mm.vmas if v.prot & 2 and not v.shared) >> 10) - stack
-    text = ((mm.end_code + c.PAGE_SIZE - 1 & -c.PAGE_SIZE) - (mm.start_code & -c.PAGE_SIZE)) >> 10
+    text = ((mm.end_code + PAGE_SIZE - 1 & -PAGE_SIZE) - (mm.start_code & -PAGE_SIZE)) >> 10
     lib = max(0, (sum(v.end - v.start for v in mm.vmas if v.prot & 4) >> 10) - text)
     yield from (
         ("VmPeak", size), ("VmSize", size), ("VmLck", 0), ("VmPin", 0), ("VmHWM", rss), ("VmRSS", rss),
@@ -232,7 +234,7 @@ def fdinfo_text(k: Any, task: Any, fd: int) -> str:
     file = task.files.fds.get(fd)
     if file is None:
         raise KernelError(ENOENT, "closed")
-    flags = file.f_flags | (c.O_CLOEXEC if fd in task.files.close_on_exec else 0)
+    flags = file.f_flags | (O_CLOEXEC if fd in task.files.close_on_exec else 0)
     out = f"pos:\t{file.f_pos}\nflags:\t0{k.vfs.abi.flags_to_user(flags):o}\nmnt_id:\t{file.f_path.mnt.mnt_id}\n"
     if k.vfs.names.fdinfo_for_all:
         out += f"ino:\t{file.f_inode.i_ino}\n"
@@ -248,7 +250,7 @@ def smaps_text(task: Any, rollup: bool = False) -> str:
     out = []
     total = 0
     for vma, line in zip(mm.vmas, mm.maps()):
-        present = sum(1 for page in range(vma.start, vma.end, c.PAGE_SIZE) if page in mm.pages) * PAGE_KB
+        present = sum(1 for page in range(vma.start, vma.end, PAGE_SIZE) if page in mm.pages) * PAGE_KB
         total += present
         rows = (
             ("Size", (vma.end - vma.start) >> 10), ("KernelPageSize", 4), ("MMUPageSize", 4), ("Rss", present),
@@ -266,7 +268,7 @@ def numa_maps(task: Any) -> str:
     mm = task.mm
     out = []
     for vma in mm.vmas if mm is not None else ():
-        present = sum(1 for page in range(vma.start, vma.end, c.PAGE_SIZE) if page in mm.pages)
+        present = sum(1 for page in range(vma.start, vma.end, PAGE_SIZE) if page in mm.pages)
         name = (
             f" file={vma.file.path}"
             if vma.file is not None

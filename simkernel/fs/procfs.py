@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from simkernel.fs import constants as c
+from arch.abi.poll import POLLIN, POLLRDNORM
+from arch.abi.stat import PROC_SUPER_MAGIC
 from simkernel.fs.devices import kernel_log
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import SuperBlock
@@ -216,7 +217,7 @@ class KmsgReader:
 
     def poll(self) -> int:
         """Readable while lines are left."""
-        return c.POLLIN | c.POLLRDNORM if self.index < len(kernel_log(self.k)) else 0
+        return POLLIN | POLLRDNORM if self.index < len(kernel_log(self.k)) else 0
 
     def release(self) -> None:
         """Nothing."""
@@ -369,7 +370,7 @@ def register_procfs(vfs: Vfs) -> None:
                 return whole if root.children.get(name) is node else pid_nodes
 
             sb = v.singletons["proc"] = PseudoSuper(
-                v, "proc", c.PROC_SUPER_MAGIC, root, fops, missing_is_error=True, first_ino=PROC_DYNAMIC_FIRST,
+                v, "proc", PROC_SUPER_MAGIC, root, fops, missing_is_error=True, first_ino=PROC_DYNAMIC_FIRST,
                 blocksize=1024, order=lambda names: sorted(names, key=lambda n: (len(n), n)), link_size=False,
             )  # fmt: skip
             v.fs_values["proc_root"] = root

@@ -16,7 +16,12 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from arch.errors import EACCES, EAGAIN, EFAULT, EINVAL, EIO, ENOENT, EPERM, KernelError
+from arch.abi.errno import EACCES, EAGAIN, EFAULT, EINVAL, EIO, ENOENT, EPERM
+from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.poll import DEFAULT_POLLMASK
+from arch.abi.stat import DT_DIR, DT_LNK, DT_REG, S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Cred, Dentry, DirEntry, File, Inode, Path, SuperBlock
@@ -114,7 +119,7 @@ class OpenText:
 
     def poll(self) -> int:
         """Always ready."""
-        return c.DEFAULT_POLLMASK
+        return DEFAULT_POLLMASK
 
     def release(self) -> None:
         """Nothing to do."""
@@ -147,7 +152,7 @@ class PseudoSuper(SuperBlock):
     def __init__(
         self, vfs: Any, fs_name: str, magic: int, root: Any, file_fops: Callable[[Any, str], FileOperations],
         newest_first: bool = False, file_size: int = 0, missing_is_error: bool = False, first_ino: int = 1,
-        blocksize: int = c.PAGE_SIZE, dir_fops: FileOperations | None = None, link_size: bool = False,
+        blocksize: int = PAGE_SIZE, dir_fops: FileOperations | None = None, link_size: bool = False,
         order: Callable[[list[str]], list[str]] | None = None,
     ) -> None:  # fmt: skip
         super().__init__(fs_name, magic, vfs.anon_dev(), vfs.now)
@@ -184,11 +189,11 @@ class PseudoInode(Inode):
 
     def __init__(self, sb: PseudoSuper, node: Any, name: str) -> None:
         if node.is_dir:
-            kind = c.S_IFDIR
+            kind = S_IFDIR
         else:
-            kind = c.S_IFLNK if getattr(node, "is_link", False) else c.S_IFREG
-        mode = node.mode & c.S_IALLUGO
-        kind = node.mode & c.S_IFMT or kind
+            kind = S_IFLNK if getattr(node, "is_link", False) else S_IFREG
+        mode = node.mode & S_IALLUGO
+        kind = node.mode & S_IFMT or kind
         super().__init__(sb, kind | mode, sb.ino_for(node))
         self.node = node
         self.i_uid = getattr(node, "uid", 0)
@@ -197,10 +202,10 @@ class PseudoInode(Inode):
         if node.is_dir:
             self.i_fop = sb.dir_fops
             self.i_nlink = 2 + sum(1 for n in self._static().values() if n.is_dir)
-        elif kind == c.S_IFREG:
+        elif kind == S_IFREG:
             self.i_fop = getattr(node, "fops", None) or sb.file_fops(node, name)
             self.i_size = getattr(node, "size", 0) or sb.file_size
-        elif kind == c.S_IFLNK:
+        elif kind == S_IFLNK:
             self.i_size = getattr(node, "size", 0)
             if not self.i_size and sb.link_size:
                 target = node.readlink()
@@ -254,9 +259,9 @@ class PseudoInode(Inode):
             names.reverse()
         for name in names:
             node = nodes[name]
-            kind = c.DT_DIR if node.is_dir else c.DT_LNK if getattr(node, "is_link", False) else c.DT_REG
-            if node.mode & c.S_IFMT:
-                kind = (node.mode & c.S_IFMT) >> 12
+            kind = DT_DIR if node.is_dir else DT_LNK if getattr(node, "is_link", False) else DT_REG
+            if node.mode & S_IFMT:
+                kind = (node.mode & S_IFMT) >> 12
             out.append(DirEntry(name, sb.ino_for(node), kind))
         return out
 
@@ -303,7 +308,7 @@ class PseudoInode(Inode):
 
     def getattr(self) -> None:
         """A node may know its size, and its link count may have changed."""
-        if self.i_mode & c.S_IFMT == c.S_IFDIR:
+        if self.i_mode & S_IFMT == S_IFDIR:
             self.i_nlink = getattr(self.node, "nlink", 0) or 2 + sum(1 for n in self._static().values() if n.is_dir)
             return
         size = getattr(self.node, "size_now", None)
@@ -354,7 +359,7 @@ def read_steps(k: Any, file: File, size: int, pos: int) -> Any:
                 data = yield from data
             return data
         except WouldBlock as blocked:
-            if file.f_flags & c.O_NONBLOCK:
+            if file.f_flags & O_NONBLOCK:
                 raise KernelError(EAGAIN, "would block") from None
             ret = yield k.wait(k.vfs.key_queue(blocked.key))
             if ret < 0:
@@ -391,7 +396,7 @@ def write_steps(k: Any, file: File, data: bytes, pos: int) -> Any:
                 taken = yield from taken
             return len(data) if taken is None else taken
         except WouldBlock as blocked:
-            if file.f_flags & c.O_NONBLOCK:
+            if file.f_flags & O_NONBLOCK:
                 raise KernelError(EAGAIN, "would block") from None
             ret = yield k.wait(k.vfs.key_queue(blocked.key))
             if ret < 0:
@@ -545,7 +550,7 @@ PSEUDO_DIR_OPERATIONS = FileOperations(
 )
 def generic_read_dir(k: Any, file: int, buf: int, size: int, ppos: int) -> int:
     """Directories are not read with read(2)."""
-    from arch.errors import EISDIR
+    from arch.abi.errno import EISDIR
 
     return -EISDIR
 

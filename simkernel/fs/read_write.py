@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
-    EBADF,
-    EFAULT,
-    EINVAL,
-    EOPNOTSUPP,
-    ESPIPE,
-)  # fmt: skip
+from arch.abi.errno import EBADF, EFAULT, EINVAL, EOPNOTSUPP, ESPIPE  # fmt: skip
+from arch.abi.fcntl import RWF_HIPRI
+from arch.abi.limits import MAX_RW_COUNT, S64_MAX
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File
 from simkernel.fs.uio import IovIter, Kiocb, import_iovec
@@ -22,8 +18,6 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pos_lock
 
 READ, WRITE = 0, 1
-MAX_S64 = (1 << 63) - 1
-RWF_HIPRI = 1  # the one flag that means nothing to files without read_iter
 
 
 def get_pos(k: Any, file: File, ppos: int) -> int:
@@ -48,7 +42,7 @@ def set_pos(k: Any, file: File, ppos: int, pos: int) -> None:
 
 
 def _area_is_sane(k: Any, file: File, ppos: int, count: int) -> bool:
-    return not ppos or 0 <= get_pos(k, file, ppos) <= MAX_S64 - count
+    return not ppos or 0 <= get_pos(k, file, ppos) <= S64_MAX - count
 
 
 def verify_area(k: Any, file: File, read_write: int, ppos: int, count: int) -> Any:
@@ -88,8 +82,8 @@ def vfs_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
     ret = yield from verify_area(k, file, READ, ppos, count)
     if ret < 0:
         return ret
-    if count > c.MAX_RW_COUNT:
-        count = c.MAX_RW_COUNT
+    if count > MAX_RW_COUNT:
+        count = MAX_RW_COUNT
     return (
         (yield k.call(k.vfs.names.read_step, file_addr, buf, count, ppos))
         if k.vfs.names.read_step
@@ -155,8 +149,8 @@ def vfs_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
     ret = yield from verify_area(k, file, WRITE, ppos, count)
     if ret < 0:
         return ret
-    if count > c.MAX_RW_COUNT:
-        count = c.MAX_RW_COUNT
+    if count > MAX_RW_COUNT:
+        count = MAX_RW_COUNT
     return (
         (yield k.call(k.vfs.names.write_step, file_addr, buf, count, ppos))
         if k.vfs.names.write_step

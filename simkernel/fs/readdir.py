@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EINVAL, ENOENT, ENOTDIR
-from simkernel.fs import constants as c
+from arch.abi.errno import EINVAL, ENOENT, ENOTDIR
+from arch.abi.stat import DT_DIR
 from simkernel.fs.inode import DirEntry, File, to_bytes
 from simkernel.kernel.kfunc import kernel_function, syscall
 
@@ -21,7 +21,7 @@ def snapshot(file: File) -> list[DirEntry]:
     parent = dentry.parent.inode
     if dentry is file.f_path.mnt.mnt_root:
         parent = inode
-    dots = [DirEntry(".", inode.i_ino, c.DT_DIR), DirEntry("..", parent.i_ino, c.DT_DIR)]
+    dots = [DirEntry(".", inode.i_ino, DT_DIR), DirEntry("..", parent.i_ino, DT_DIR)]
     return dots + inode.entries(dentry)
 
 

@@ -10,8 +10,10 @@ import os
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import EROFS, KernelError
-from simkernel.fs import constants as c
+from arch.abi.errno import EROFS
+from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
+from arch.abi.stat import S_IFCHR, makedev
+from arch.errors import KernelError
 from simkernel.fs.inode import ROOT_CRED, Dentry, to_bytes
 from simkernel.fs.tmpfs import TmpfsInode
 
@@ -84,7 +86,7 @@ def add_bytes_lazily(vfs: Any, path: str, data: bytes, mode: int = 0o755) -> Tmp
     """A file whose pages are copied into simulated memory when they are first used: for large programs."""
 
     def filler(index: int) -> bytes:
-        return data[index << c.PAGE_SHIFT : (index + 1) << c.PAGE_SHIFT]
+        return data[index << PAGE_SHIFT : (index + 1) << PAGE_SHIFT]
 
     return add_file(vfs, path, mode=mode, filler=filler, size=len(data))
 
@@ -95,7 +97,7 @@ def add_host_file(vfs: Any, host_path: str, guest_path: str, mode: int = 0o755) 
     host = open(host_path, "rb")  # noqa: SIM115  # kept: a program that is replaced on the host keeps its bytes here
 
     def filler(index: int) -> bytes:
-        return os.pread(host.fileno(), c.PAGE_SIZE, index << c.PAGE_SHIFT)
+        return os.pread(host.fileno(), PAGE_SIZE, index << PAGE_SHIFT)
 
     return add_file(vfs, guest_path, mode=mode, filler=filler, size=size)
 
@@ -141,7 +143,7 @@ def populate_root(vfs: Any) -> None:
 def populate_dev(vfs: Any, nodes: Any) -> None:
     """Device nodes and the links of /dev."""
     for name, major, minor, mode in nodes:
-        add_node(vfs, f"/dev/{name}", c.S_IFCHR, c.makedev(major, minor), mode)
+        add_node(vfs, f"/dev/{name}", S_IFCHR, makedev(major, minor), mode)
     for name, target in (
         ("fd", "/proc/self/fd"), ("stdin", "/proc/self/fd/0"), ("stdout", "/proc/self/fd/1"),
         ("stderr", "/proc/self/fd/2"),

@@ -7,23 +7,37 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EBADF, EINTR, EINVAL, ERESTARTNOHAND, ETIME, KernelError
+from arch.abi.errno import EBADF, EINTR, EINVAL, ERESTARTNOHAND, ETIME
+from arch.abi.poll import (
+    DEFAULT_POLLMASK,
+    POLLERR,
+    POLLHUP,
+    POLLIN,
+    POLLNVAL,
+    POLLOUT,
+    POLLPRI,
+    POLLRDBAND,
+    POLLRDNORM,
+    POLLWRBAND,
+    POLLWRNORM,
+)
+from arch.abi.time import NSEC_PER_SEC
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.waitqueue import WaitQueue
 
-SECOND = 1_000_000_000
 UNBLOCKABLE = 1 << 8 | 1 << 18  # SIGKILL, SIGSTOP
-POLLIN_SET = c.POLLRDNORM | c.POLLRDBAND | c.POLLIN | c.POLLHUP | c.POLLERR
-POLLOUT_SET = c.POLLWRBAND | c.POLLWRNORM | c.POLLOUT | c.POLLERR
-POLLEX_SET = c.POLLPRI
+POLLIN_SET = POLLRDNORM | POLLRDBAND | POLLIN | POLLHUP | POLLERR
+POLLOUT_SET = POLLWRBAND | POLLWRNORM | POLLOUT | POLLERR
+POLLEX_SET = POLLPRI
 
 
 def vfs_poll(k: Any, file: File, queues: list[WaitQueue] | None) -> int:
     """A file without poll is always ready."""
     if file.f_op.poll is None:
-        return c.DEFAULT_POLLMASK
+        return DEFAULT_POLLMASK
     return file.f_op.poll(k, file, queues)
 
 
@@ -71,9 +85,9 @@ class PollCall:
             if fd >= 0:
                 file = fds.get(fd)
                 if file is None or file.f_mode & c.FMODE_PATH:
-                    mask = c.POLLNVAL
+                    mask = POLLNVAL
                 else:
-                    mask = vfs_poll(self.k, file, queues) & (events | c.POLLERR | c.POLLHUP)
+                    mask = vfs_poll(self.k, file, queues) & (events | POLLERR | POLLHUP)
             self.revents[i] = mask
             if mask:
                 count += 1
@@ -127,9 +141,9 @@ def read_timespec(k: Any, addr: int, word: int = 0) -> int | None:
         return None
     word = word or k.arch.model.word
     sec, nsec = k.get_user(addr, word, True), k.get_user(addr + word, word, True)
-    if sec < 0 or not 0 <= nsec < SECOND:
+    if sec < 0 or not 0 <= nsec < NSEC_PER_SEC:
         raise KernelError(EINVAL, "bad timespec")
-    return int(sec * SECOND + nsec)
+    return int(sec * NSEC_PER_SEC + nsec)
 
 
 def set_mask(k: Any, sigmask: int, size: int) -> Any:
@@ -178,8 +192,8 @@ def ppoll(k: Any, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int,
 def _put_left(k: Any, addr: int, left_ns: int, unit: int, word: int) -> None:
     """poll_select_finish(): what is left of the timeout; `unit` 1 for timespec, 1000 for timeval."""
     left = max(0, left_ns)
-    k.put_user(addr, word, left // SECOND)
-    k.put_user(addr + word, word, left % SECOND // unit)
+    k.put_user(addr, word, left // NSEC_PER_SEC)
+    k.put_user(addr + word, word, left % NSEC_PER_SEC // unit)
 
 
 class SelectCall:
@@ -266,7 +280,7 @@ def sys_select(k: Any, n: int, inp: int, outp: int, exp: int, tvp: int) -> Any:
         sec, usec = k.get_user(tvp, word, True), k.get_user(tvp + word, word, True)
         if sec < 0 or usec < 0:
             return -EINVAL
-        timeout = sec * SECOND + usec * 1000
+        timeout = sec * NSEC_PER_SEC + usec * 1000
     start = k.clock.now_ns
     ret = yield from _select(k, n, inp, outp, exp, timeout)
     if tvp and timeout is not None:

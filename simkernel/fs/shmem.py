@@ -7,8 +7,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EFAULT, EFBIG, EINVAL, EISDIR, ENOSPC, EPERM, KernelError
-from simkernel.fs import constants as c
+from arch.abi.capability import CAP_FSETID
+from arch.abi.errno import EFAULT, EFBIG, EINVAL, EISDIR, ENOSPC, EPERM
+from arch.abi.fcntl import F_SEAL_GROW, F_SEAL_WRITE, O_APPEND, O_NOATIME
+from arch.abi.stat import S_ISGID, S_ISUID
+from arch.errors import KernelError
 from simkernel.fs.inode import File
 from simkernel.fs.truncate import fsize_limit
 from simkernel.fs.uio import IovIter, Kiocb
@@ -41,7 +44,7 @@ def _file_read(k: Any, iocb_addr: int, to: int) -> int:
                 return -EFAULT
             break
     iocb.pos = pos
-    if not file.f_flags & c.O_NOATIME:
+    if not file.f_flags & O_NOATIME:
         vfs.touch_atime(file.f_path)
     return done
 
@@ -68,7 +71,7 @@ def generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
     inode = file.f_inode
     if not it.count:
         return 0
-    if file.f_flags & c.O_APPEND or iocb.flags & 16:
+    if file.f_flags & O_APPEND or iocb.flags & 16:
         iocb.pos = inode.i_size
     if iocb.pos >= inode.i_sb.s_maxbytes:
         return -EFBIG
@@ -79,7 +82,7 @@ def generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
             return -EFBIG
         if iocb.pos + it.count > limit:
             _limit_iter(it, limit - iocb.pos)
-    if inode.seals & c.F_SEAL_WRITE or (inode.seals & c.F_SEAL_GROW and iocb.pos + it.count > inode.i_size):
+    if inode.seals & F_SEAL_WRITE or (inode.seals & F_SEAL_GROW and iocb.pos + it.count > inode.i_size):
         return -EPERM
     return (yield from under_inode_lock(k, inode, "__generic_file_write_iter", iocb_addr, from_))
 
@@ -95,10 +98,10 @@ def __generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
     vfs = k.vfs
     inode = vfs.objects[iocb_addr].file.f_inode
     mode = inode.i_mode
-    if mode & (c.S_ISUID | c.S_ISGID) and not k.capable(c.CAP_FSETID):
-        inode.i_mode &= ~c.S_ISUID
+    if mode & (S_ISUID | S_ISGID) and not k.capable(CAP_FSETID):
+        inode.i_mode &= ~S_ISUID
         if mode & 0o010:
-            inode.i_mode &= ~c.S_ISGID
+            inode.i_mode &= ~S_ISGID
     inode.mtime = inode.ctime = vfs.now()
     if k.vfs.names.perform_write_iocb:
         return (yield k.call("generic_perform_write", iocb_addr, from_))

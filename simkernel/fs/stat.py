@@ -4,7 +4,30 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EBADF, EINVAL, EPERM, EROFS, KernelError
+from arch.abi.capability import CAP_FOWNER
+from arch.abi.errno import EBADF, EINVAL, EPERM, EROFS
+from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_NO_AUTOMOUNT, AT_STATX_SYNC_TYPE, AT_SYMLINK_NOFOLLOW
+from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RELATIME
+from arch.abi.stat import (
+    ST_NOATIME,
+    ST_NODEV,
+    ST_NODIRATIME,
+    ST_NOEXEC,
+    ST_NOSUID,
+    ST_RDONLY,
+    ST_RELATIME,
+    ST_VALID,
+    STATX__RESERVED,
+    STATX_BASIC_STATS,
+    STATX_MNT_ID,
+    UTIME_NOW,
+    UTIME_OMIT,
+    dev_major,
+    dev_minor,
+    new_encode_dev,
+)
+from arch.abi.time import NSEC_PER_SEC
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.abi import STATX, Record
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
@@ -12,8 +35,7 @@ from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.kfunc import kernel_function, syscall
 
-SECOND = 1_000_000_000
-AT_STAT_FLAGS = c.AT_SYMLINK_NOFOLLOW | c.AT_NO_AUTOMOUNT | c.AT_EMPTY_PATH | c.AT_STATX_SYNC_TYPE
+AT_STAT_FLAGS = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE
 
 
 class Kstat:
@@ -36,12 +58,12 @@ class Kstat:
         inode.getattr()
         layout = self.k.vfs.mirror.struct("struct kstat")
         self.k.mem.write(self.addr, bytes(layout.pack({
-            "result_mask": c.STATX_BASIC_STATS, "mode": inode.i_mode, "nlink": inode.i_nlink, "blksize": 4096,
+            "result_mask": STATX_BASIC_STATS, "mode": inode.i_mode, "nlink": inode.i_nlink, "blksize": 4096,
             "ino": inode.i_ino, "dev": inode.i_sb.s_dev, "rdev": inode.i_rdev, "uid": inode.i_uid, "gid": inode.i_gid,
-            "size": inode.i_size, "blocks": inode.i_blocks, "atime.tv_sec": inode.atime // SECOND,
-            "atime.tv_nsec": inode.atime % SECOND, "mtime.tv_sec": inode.mtime // SECOND,
-            "mtime.tv_nsec": inode.mtime % SECOND, "ctime.tv_sec": inode.ctime // SECOND,
-            "ctime.tv_nsec": inode.ctime % SECOND,
+            "size": inode.i_size, "blocks": inode.i_blocks, "atime.tv_sec": inode.atime // NSEC_PER_SEC,
+            "atime.tv_nsec": inode.atime % NSEC_PER_SEC, "mtime.tv_sec": inode.mtime // NSEC_PER_SEC,
+            "mtime.tv_nsec": inode.mtime % NSEC_PER_SEC, "ctime.tv_sec": inode.ctime // NSEC_PER_SEC,
+            "ctime.tv_nsec": inode.ctime % NSEC_PER_SEC,
         })))  # fmt: skip
 
     def to_user(self, statbuf: int, record: Record | None = None) -> int:
@@ -51,13 +73,13 @@ class Kstat:
         record = record or self.k.vfs.abi.stat
         assert record is not None
         self.k.copy_to_user(statbuf, record.pack({
-            "st_dev": c.new_encode_dev(inode.i_sb.s_dev), "st_ino": inode.i_ino, "st_nlink": inode.i_nlink, "__st_ino": inode.i_ino,
+            "st_dev": new_encode_dev(inode.i_sb.s_dev), "st_ino": inode.i_ino, "st_nlink": inode.i_nlink, "__st_ino": inode.i_ino,
             "st_mode": inode.i_mode, "st_uid": inode.i_uid, "st_gid": inode.i_gid,
-            "st_rdev": c.new_encode_dev(inode.i_rdev), "st_size": inode.i_size,
+            "st_rdev": new_encode_dev(inode.i_rdev), "st_size": inode.i_size,
             "st_blksize": inode.i_sb.s_blocksize, "st_blocks": inode.i_blocks,
-            "st_atime": inode.atime // SECOND, "st_atime_nsec": inode.atime % SECOND,
-            "st_mtime": inode.mtime // SECOND, "st_mtime_nsec": inode.mtime % SECOND,
-            "st_ctime": inode.ctime // SECOND, "st_ctime_nsec": inode.ctime % SECOND,
+            "st_atime": inode.atime // NSEC_PER_SEC, "st_atime_nsec": inode.atime % NSEC_PER_SEC,
+            "st_mtime": inode.mtime // NSEC_PER_SEC, "st_mtime_nsec": inode.mtime % NSEC_PER_SEC,
+            "st_ctime": inode.ctime // NSEC_PER_SEC, "st_ctime_nsec": inode.ctime % NSEC_PER_SEC,
         }, self.k.mem.byteorder))  # fmt: skip
         return 0
 
@@ -88,13 +110,13 @@ def _getattr(k: Any, path: Path, stat: Kstat) -> Any:
     """Call vfs_getattr on a path of its own."""
     from simkernel.fs.attributes import with_path
 
-    args = (c.STATX_BASIC_STATS, 0) if k.vfs.names.statx else ()
+    args = (STATX_BASIC_STATS, 0) if k.vfs.names.statx else ()
     return (yield from with_path(k, path, "vfs_getattr", stat.addr, *args))
 
 
 def _lookup_stat(k: Any, dfd: int, name: str, flags: int, stat: Kstat) -> Any:
-    lookup = 0 if flags & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
-    path = k.vfs.user_path(dfd, name, lookup, bool(flags & c.AT_EMPTY_PATH))
+    lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    path = k.vfs.user_path(dfd, name, lookup, bool(flags & AT_EMPTY_PATH))
     return (yield from _getattr(k, path, stat))
 
 
@@ -111,7 +133,7 @@ def vfs_statx(k: Any, dfd: int, filename: int, flags: int, stat: int, mask: int)
 @kernel_function("int vfs_fstatat(int dfd, const char *filename, struct kstat *stat, int flags)", source="fs/stat.c")
 def vfs_fstatat(k: Any, dfd: int, filename: int, stat: int, flags: int) -> Any:
     """stat, lstat and newfstatat."""
-    name = get_path_name(k, filename, bool(flags & c.AT_EMPTY_PATH))
+    name = get_path_name(k, filename, bool(flags & AT_EMPTY_PATH))
     if not k.vfs.names.statx:
         return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.objects[stat]))
     return (yield from _call_statx(k, dfd, name, filename, flags, stat))
@@ -122,7 +144,7 @@ def _call_statx(k: Any, dfd: int, name: str, uptr: int, flags: int, stat: int) -
 
     file_name = Filename(k, name, uptr, OpenFlags(0, 0))
     try:
-        return (yield k.call("vfs_statx", dfd, file_name.addr, flags, stat, c.STATX_BASIC_STATS))
+        return (yield k.call("vfs_statx", dfd, file_name.addr, flags, stat, STATX_BASIC_STATS))
     finally:
         file_name.put()
 
@@ -149,13 +171,13 @@ def stat_path(k: Any, dfd: int, filename: int, statbuf: int, flags: int, record:
 @syscall("stat", "const char *filename, struct __old_kernel_stat *statbuf", source="fs/stat.c")
 def sys_stat(k: Any, filename: int, statbuf: int) -> Any:
     """stat(2)."""
-    return (yield from stat_path(k, c.AT_FDCWD, filename, statbuf, 0))
+    return (yield from stat_path(k, AT_FDCWD, filename, statbuf, 0))
 
 
 @syscall("lstat", "const char *filename, struct __old_kernel_stat *statbuf", source="fs/stat.c")
 def sys_lstat(k: Any, filename: int, statbuf: int) -> Any:
     """lstat(2)."""
-    return (yield from stat_path(k, c.AT_FDCWD, filename, statbuf, c.AT_SYMLINK_NOFOLLOW))
+    return (yield from stat_path(k, AT_FDCWD, filename, statbuf, AT_SYMLINK_NOFOLLOW))
 
 
 @syscall("newfstatat", "int dfd, const char *filename, struct stat *statbuf, int flag", source="fs/stat.c")
@@ -186,11 +208,11 @@ def stat_fd(k: Any, fd: int, statbuf: int, record: Record | None = None) -> Any:
 )  # fmt: skip
 def sys_statx(k: Any, dfd: int, filename: int, flags: int, mask: int, buffer: int) -> Any:
     """statx(2)."""
-    if mask & c.STATX__RESERVED:
+    if mask & STATX__RESERVED:
         return -EINVAL
-    if flags & c.AT_STATX_SYNC_TYPE == c.AT_STATX_SYNC_TYPE or flags & ~AT_STAT_FLAGS:
+    if flags & AT_STATX_SYNC_TYPE == AT_STATX_SYNC_TYPE or flags & ~AT_STAT_FLAGS:
         return -EINVAL
-    name = get_path_name(k, filename, bool(flags & c.AT_EMPTY_PATH))
+    name = get_path_name(k, filename, bool(flags & AT_EMPTY_PATH))
     stat = Kstat(k)
     try:
         ret = yield from _call_statx(k, dfd, name, filename, flags, stat.addr)
@@ -205,20 +227,20 @@ def sys_statx(k: Any, dfd: int, filename: int, flags: int, mask: int, buffer: in
 
 def _statx_values(k: Any, path: Path) -> dict[str, int]:
     inode = path.dentry.inode
-    mask = c.STATX_BASIC_STATS | (c.STATX_MNT_ID if k.vfs.names.statx_mnt_id else 0)
+    mask = STATX_BASIC_STATS | (STATX_MNT_ID if k.vfs.names.statx_mnt_id else 0)
     out = {
         "stx_mask": mask, "stx_blksize": inode.i_sb.s_blocksize,
         "stx_attributes": 0x2000 if path.dentry is path.mnt.mnt_root else 0, "stx_nlink": inode.i_nlink,
         "stx_uid": inode.i_uid, "stx_gid": inode.i_gid, "stx_mode": inode.i_mode, "stx_ino": inode.i_ino,
         "stx_size": inode.i_size, "stx_blocks": inode.i_blocks, "stx_attributes_mask": 0x203000,
-        "stx_rdev_major": c.dev_major(inode.i_rdev), "stx_rdev_minor": c.dev_minor(inode.i_rdev),
-        "stx_dev_major": c.dev_major(inode.i_sb.s_dev), "stx_dev_minor": c.dev_minor(inode.i_sb.s_dev),
+        "stx_rdev_major": dev_major(inode.i_rdev), "stx_rdev_minor": dev_minor(inode.i_rdev),
+        "stx_dev_major": dev_major(inode.i_sb.s_dev), "stx_dev_minor": dev_minor(inode.i_sb.s_dev),
         "stx_mnt_id": path.mnt.mnt_id,
     }  # fmt: skip
     times = [("atime", inode.atime), ("ctime", inode.ctime), ("mtime", inode.mtime)]
     for name, value in times:
-        out[f"stx_{name}"] = value // SECOND
-        out[f"stx_{name}_nsec"] = value % SECOND
+        out[f"stx_{name}"] = value // NSEC_PER_SEC
+        out[f"stx_{name}_nsec"] = value % NSEC_PER_SEC
     return out
 
 
@@ -257,7 +279,7 @@ def sys_readlinkat(k: Any, dfd: int, pathname: int, buf: int, bufsiz: int) -> An
 @syscall("readlink", "const char *path, char *buf, int bufsiz", source="fs/stat.c")
 def sys_readlink(k: Any, path: int, buf: int, bufsiz: int) -> Any:
     """readlink(2)."""
-    return (yield from sys_readlinkat(k, c.AT_FDCWD, path, buf, bufsiz))
+    return (yield from sys_readlinkat(k, AT_FDCWD, path, buf, bufsiz))
 
 
 # --- statfs ---
@@ -265,16 +287,16 @@ def sys_readlink(k: Any, path: int, buf: int, bufsiz: int) -> Any:
 
 def _statfs(k: Any, path: Path, buf: int, record: Record | None = None) -> int:
     values = path.mnt.mnt_sb.statfs()
-    flags = c.ST_VALID
+    flags = ST_VALID
     for ms, st in (
-        (c.MS_NOSUID, c.ST_NOSUID), (c.MS_NODEV, c.ST_NODEV), (c.MS_NOEXEC, c.ST_NOEXEC),
-        (c.MS_NOATIME, c.ST_NOATIME), (c.MS_NODIRATIME, c.ST_NODIRATIME), (c.MS_RELATIME, c.ST_RELATIME),
+        (MS_NOSUID, ST_NOSUID), (MS_NODEV, ST_NODEV), (MS_NOEXEC, ST_NOEXEC),
+        (MS_NOATIME, ST_NOATIME), (MS_NODIRATIME, ST_NODIRATIME), (MS_RELATIME, ST_RELATIME),
     ):  # fmt: skip
         if path.mnt.mnt_flags & ms:
             flags |= st
     if path.mnt.read_only:
-        flags |= c.ST_RDONLY
-    dev = c.new_encode_dev(path.mnt.mnt_sb.s_dev)
+        flags |= ST_RDONLY
+    dev = new_encode_dev(path.mnt.mnt_sb.s_dev)
     values = {"f_frsize": values["f_bsize"], "f_flags": flags, "f_fsid0": dev, **values}
     record = record or k.vfs.abi.statfs
     assert record is not None
@@ -293,7 +315,7 @@ def sys_statfs(k: Any, pathname: int, buf: int) -> Any:
     """statfs(2)."""
     from simkernel.fs.attributes import with_path
 
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, pathname))
+    path = k.vfs.user_path(AT_FDCWD, get_path_name(k, pathname))
     yield from with_path(k, path, "vfs_statfs", 0)
     return _statfs(k, path, buf)
 
@@ -308,7 +330,7 @@ def sys_fstatfs(k: Any, fd: int, buf: int) -> int:
 def sys_statfs64(k: Any, pathname: int, size: int, buf: int) -> Any:
     """statfs64(2) of the architectures that have both: the same structure on 64 bits."""
     record = statfs64_record(k, size)
-    path = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, pathname))
+    path = k.vfs.user_path(AT_FDCWD, get_path_name(k, pathname))
     return _statfs(k, path, buf, record)
 
 
@@ -336,16 +358,16 @@ def _set_times(k: Any, path: Path, times: tuple[tuple[int, int], tuple[int, int]
         return -EROFS
     inode, cred = path.dentry.inode, k.vfs.cred()
     now = k.vfs.now()
-    owner = cred.fsuid == inode.i_uid or cred.capable(c.CAP_FOWNER)
-    explicit = times is not None and not all(t[1] == c.UTIME_NOW for t in times)
+    owner = cred.fsuid == inode.i_uid or cred.capable(CAP_FOWNER)
+    explicit = times is not None and not all(t[1] == UTIME_NOW for t in times)
     if not owner:
         if explicit:
             return -EPERM
         inode_permission(inode, c.MAY_WRITE, cred)
-    for name, value in zip(("atime", "mtime"), times or ((0, c.UTIME_NOW), (0, c.UTIME_NOW)), strict=True):
+    for name, value in zip(("atime", "mtime"), times or ((0, UTIME_NOW), (0, UTIME_NOW)), strict=True):
         second, nsec = value
-        if nsec != c.UTIME_OMIT:
-            setattr(inode, name, now if nsec == c.UTIME_NOW else second * SECOND + nsec)
+        if nsec != UTIME_OMIT:
+            setattr(inode, name, now if nsec == UTIME_NOW else second * NSEC_PER_SEC + nsec)
     inode.ctime = now
     k.vfs.mirror.inode_changed(inode)
     return 0
@@ -353,7 +375,7 @@ def _set_times(k: Any, path: Path, times: tuple[tuple[int, int], tuple[int, int]
 
 def _check_nsec(times: tuple[tuple[int, int], ...]) -> None:
     for _, nsec in times:
-        if not (0 <= nsec < SECOND or nsec in (c.UTIME_NOW, c.UTIME_OMIT)):
+        if not (0 <= nsec < NSEC_PER_SEC or nsec in (UTIME_NOW, UTIME_OMIT)):
             raise KernelError(EINVAL, "nanoseconds out of range")
 
 
@@ -371,17 +393,17 @@ def utimensat(k: Any, dfd: int, filename: int, utimes: int, flags: int, word: in
     if utimes:
         values = [k.get_user(utimes + i * word, word, True) for i in range(4)]
         times = ((values[0], values[1]), (values[2], values[3]))
-        if times[0][1] == c.UTIME_OMIT and times[1][1] == c.UTIME_OMIT:
+        if times[0][1] == UTIME_OMIT and times[1][1] == UTIME_OMIT:
             return 0
         _check_nsec(times)
-    if not filename and dfd != c.AT_FDCWD:
+    if not filename and dfd != AT_FDCWD:
         if flags:
             return -EINVAL
         return _set_times(k, k.vfs.fget(dfd).f_path, times)
-    if flags & ~(c.AT_SYMLINK_NOFOLLOW | c.AT_EMPTY_PATH):
+    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         return -EINVAL
-    empty = bool(flags & c.AT_EMPTY_PATH)
-    lookup = 0 if flags & c.AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+    empty = bool(flags & AT_EMPTY_PATH)
+    lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
     return _set_times(k, k.vfs.user_path(dfd, get_path_name(k, filename, empty), lookup, empty), times)
 
 
@@ -407,7 +429,7 @@ def sys_futimesat(k: Any, dfd: int, filename: int, utimes: int) -> int:
 @syscall("utimes", "char *filename, struct __kernel_old_timeval *utimes", source="fs/utimes.c")
 def sys_utimes(k: Any, filename: int, utimes: int) -> Any:
     """utimes(2)."""
-    return sys_futimesat(k, c.AT_FDCWD, filename, utimes)
+    return sys_futimesat(k, AT_FDCWD, filename, utimes)
 
 
 @syscall("utime", "char *filename, struct utimbuf *times", source="fs/utimes.c")
@@ -417,4 +439,4 @@ def sys_utime(k: Any, filename: int, buf: int) -> int:
     if buf:
         word = k.arch.model.word
         times = ((k.get_user(buf, word, True), 0), (k.get_user(buf + word, word, True), 0))
-    return _set_times(k, k.vfs.user_path(c.AT_FDCWD, get_path_name(k, filename)), times)
+    return _set_times(k, k.vfs.user_path(AT_FDCWD, get_path_name(k, filename)), times)

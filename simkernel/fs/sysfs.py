@@ -9,8 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import EINVAL, KernelError
-from simkernel.fs import constants as c
+from arch.abi.errno import EINVAL
+from arch.abi.fcntl import O_ACCMODE, O_RDONLY, O_WRONLY
+from arch.abi.stat import CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, SYSFS_MAGIC, TRACEFS_MAGIC
+from arch.errors import KernelError
 from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import SuperBlock
@@ -35,10 +37,10 @@ class AttrFile(PseudoFile):
 
     def open(self, flags: int) -> Any:
         """kernfs_fop_open(): EINVAL for an access that the attribute does not have."""
-        access = flags & c.O_ACCMODE
-        if access != c.O_RDONLY and (not self.mode & 0o222 or self.store is None):
+        access = flags & O_ACCMODE
+        if access != O_RDONLY and (not self.mode & 0o222 or self.store is None):
             raise KernelError(EINVAL, "cannot be written")
-        if access != c.O_WRONLY and (not self.mode & 0o444 or self.show is None):
+        if access != O_WRONLY and (not self.mode & 0o444 or self.show is None):
             raise KernelError(EINVAL, "cannot be read")
         return super().open(flags)
 
@@ -175,12 +177,12 @@ def register_sysfs(vfs: Vfs) -> None:
         return sorted(names)
 
     singleton("sysfs", lambda v: PseudoSuper(
-        v, "sysfs", c.SYSFS_MAGIC, v.fs_values["sysfs_root"], lambda node, name: kernfs, order=by_name,
+        v, "sysfs", SYSFS_MAGIC, v.fs_values["sysfs_root"], lambda node, name: kernfs, order=by_name,
     ))  # fmt: skip
 
     def make_cgroup2(v: Vfs) -> SuperBlock:
         sb = PseudoSuper(
-            v, "cgroup2", c.CGROUP2_SUPER_MAGIC, v.cgroups.root, lambda node, name: kernfs, order=by_name,
+            v, "cgroup2", CGROUP2_SUPER_MAGIC, v.cgroups.root, lambda node, name: kernfs, order=by_name,
         )  # fmt: skip
         v.cgroups.sb = sb
         sb.next_ino = max(sb.next_ino, 2)
@@ -192,10 +194,10 @@ def register_sysfs(vfs: Vfs) -> None:
         return tracefs_fops(node, name) if name in _TRACE_NAMES else DEBUGFS_FOPS
 
     singleton("debugfs", lambda v: PseudoSuper(
-        v, "debugfs", c.DEBUGFS_MAGIC, v.fs_values["debugfs_root"], debug_fops, newest_first=True, link_size=True
+        v, "debugfs", DEBUGFS_MAGIC, v.fs_values["debugfs_root"], debug_fops, newest_first=True, link_size=True
     ))  # fmt: skip
     singleton("tracefs", lambda v: PseudoSuper(
-        v, "tracefs", c.TRACEFS_MAGIC, v.fs_values["tracefs_root"], tracefs_fops, newest_first=True
+        v, "tracefs", TRACEFS_MAGIC, v.fs_values["tracefs_root"], tracefs_fops, newest_first=True
     ))  # fmt: skip
 
 

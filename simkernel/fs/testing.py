@@ -8,7 +8,7 @@ from typing import Any
 
 import simkernel.fs
 import simkernel.kernel.calls.ids  # capable() and its like, which the file systems call
-from simkernel.fs.constants import AT_FDCWD, O_CREAT, O_DIRECTORY, O_RDONLY, O_TRUNC, O_WRONLY
+from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_DIRECTORY, O_RDONLY, O_TRUNC, O_WRONLY
 from simkernel.kernel.testing import HostKernel, HostTask, run_body, run_syscall
 
 

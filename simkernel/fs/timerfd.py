@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EAGAIN, EINVAL, KernelError
-from simkernel.fs import constants as c
+from arch.abi.errno import EAGAIN, EINVAL
+from arch.abi.fcntl import O_CLOEXEC, O_NONBLOCK, O_RDWR
+from arch.abi.poll import POLLIN
+from arch.abi.time import (
+    CLOCK_BOOTTIME,
+    CLOCK_BOOTTIME_ALARM,
+    CLOCK_MONOTONIC,
+    CLOCK_REALTIME,
+    CLOCK_REALTIME_ALARM,
+    NSEC_PER_SEC,
+    TFD_TIMER_ABSTIME,
+    TFD_TIMER_CANCEL_ON_SET,
+)
+from arch.errors import KernelError
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import File
 from simkernel.fs.select import read_timespec
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.waitqueue import WaitQueue
-
-SECOND = 1_000_000_000
-CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME_ALARM, CLOCK_BOOTTIME_ALARM = 0, 1, 7, 8, 9
-TFD_TIMER_ABSTIME, TFD_TIMER_CANCEL_ON_SET = 1, 2
 
 
 class TimerFd:
@@ -66,7 +74,7 @@ def timerfd_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any
         return -EINVAL
     ctx: TimerFd = file.private_data
     while not ctx.ticks:
-        if file.f_flags & c.O_NONBLOCK:
+        if file.f_flags & O_NONBLOCK:
             return -EAGAIN
         ret = yield k.wait(ctx.wqh)
         if ret < 0:
@@ -80,7 +88,7 @@ def _poll(k: Any, file: File, queues: Any) -> int:
     ctx: TimerFd = file.private_data
     if queues is not None:
         queues.append(ctx.wqh)
-    return c.POLLIN if ctx.ticks else 0
+    return POLLIN if ctx.ticks else 0
 
 
 def _release(k: Any, file: File) -> None:
@@ -94,9 +102,9 @@ TIMERFD_FOPS = FileOperations("timerfd_fops", read="timerfd_read", llseek="noop_
 def sys_timerfd_create(k: Any, clockid: int, flags: int) -> int:
     """timerfd_create(2)."""
     clocks = (CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME_ALARM, CLOCK_BOOTTIME_ALARM)
-    if flags & ~(c.O_CLOEXEC | c.O_NONBLOCK) or clockid not in clocks:
+    if flags & ~(O_CLOEXEC | O_NONBLOCK) or clockid not in clocks:
         return -EINVAL
-    fd: int = k.vfs.anon_inode_getfd(k, "[timerfd]", TIMERFD_FOPS, TimerFd(k, clockid), c.O_RDWR | flags)
+    fd: int = k.vfs.anon_inode_getfd(k, "[timerfd]", TIMERFD_FOPS, TimerFd(k, clockid), O_RDWR | flags)
     return fd
 
 
@@ -112,8 +120,8 @@ def _put_spec(k: Any, addr: int, times: tuple[int, int], word: int) -> None:
     """struct itimerspec: interval, then value."""
     left, interval = times
     for at, value in ((0, interval), (2 * word, left)):
-        k.put_user(addr + at, word, value // SECOND)
-        k.put_user(addr + at + word, word, value % SECOND)
+        k.put_user(addr + at, word, value // NSEC_PER_SEC)
+        k.put_user(addr + at + word, word, value % NSEC_PER_SEC)
 
 
 @syscall(

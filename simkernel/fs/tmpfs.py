@@ -8,8 +8,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EFBIG, EINVAL, ENOSPC, ENOTEMPTY, EPERM, KernelError
-from simkernel.fs import constants as c
+from arch.abi.errno import EFBIG, EINVAL, ENOSPC, ENOTEMPTY, EPERM
+from arch.abi.fcntl import F_SEAL_GROW, F_SEAL_SHRINK, F_SEAL_WRITE, RENAME_EXCHANGE, RENAME_WHITEOUT
+from arch.abi.limits import NAME_MAX, PAGE_SIZE
+from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFREG, S_IRWXUGO, TMPFS_MAGIC
+from arch.errors import KernelError
 from simkernel.fs.fops import FileOperations
 from simkernel.fs.inode import Cred, Dentry, File, Inode, SuperBlock
 from simkernel.fs.namei import init_owner
@@ -23,7 +26,7 @@ BOGO_DIRENT_SIZE = 20
 
 def shmem_mmap(k: Any, file: File, vma: Any) -> None:
     """Pages come from the page cache; a write seal forbids writable shared mappings."""
-    if file.f_inode.seals & c.F_SEAL_WRITE and vma.shared and vma.prot & 2:
+    if file.f_inode.seals & F_SEAL_WRITE and vma.shared and vma.prot & 2:
         raise KernelError(EPERM, "sealed")
     k.vfs.touch_atime(file.f_path)
 
@@ -76,7 +79,7 @@ class TmpfsInode(Inode):
 
     def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """shmem_create()."""
-        return self._new(parent, name, mode & c.S_IALLUGO | c.S_IFREG, cred)
+        return self._new(parent, name, mode & S_IALLUGO | S_IFREG, cred)
 
     def mknod(self, parent: Dentry, name: str, mode: int, dev: int, cred: Cred) -> Dentry:
         """shmem_mknod()."""
@@ -86,13 +89,13 @@ class TmpfsInode(Inode):
 
     def mkdir(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """shmem_mkdir()."""
-        child = self._new(parent, name, mode & c.S_IALLUGO | c.S_IFDIR, cred)
+        child = self._new(parent, name, mode & S_IALLUGO | S_IFDIR, cred)
         self.i_nlink += 1
         return child
 
     def symlink(self, parent: Dentry, name: str, target: str, cred: Cred) -> Dentry:
         """shmem_symlink()."""
-        child = self._new(parent, name, c.S_IFLNK | c.S_IRWXUGO, cred)
+        child = self._new(parent, name, S_IFLNK | S_IRWXUGO, cred)
         inode = child.inode
         assert isinstance(inode, TmpfsInode)
         inode.target = target
@@ -130,11 +133,11 @@ class TmpfsInode(Inode):
         inode, new_dir = old.inode, new_parent.inode
         assert parent.children is not None and new_parent.children is not None
         target = new_parent.children.get(name)
-        if flags & c.RENAME_EXCHANGE:
+        if flags & RENAME_EXCHANGE:
             assert target is not None
             self._exchange(parent, old, new_parent, target)
             return
-        if flags & c.RENAME_WHITEOUT:
+        if flags & RENAME_WHITEOUT:
             raise KernelError(EINVAL, "whiteouts are not simulated")
         if target is not None:
             if target.children:
@@ -170,8 +173,8 @@ class TmpfsInode(Inode):
         """shmem_tmpfile()."""
         sb = self.i_sb
         sb.take_inode()
-        inode = TmpfsInode(sb, c.S_IFREG)
-        init_owner(inode, self, mode & c.S_IALLUGO | c.S_IFREG, cred)
+        inode = TmpfsInode(sb, S_IFREG)
+        init_owner(inode, self, mode & S_IALLUGO | S_IFREG, cred)
         inode.i_nlink = 0
         return inode
 
@@ -185,13 +188,13 @@ class TmpfsInode(Inode):
     def getattr(self) -> None:
         """shmem_getattr(): blocks are the pages present."""
         if self.i_mapping is not None:
-            self.i_blocks = self.i_mapping.nrpages * (c.PAGE_SIZE // 512)
+            self.i_blocks = self.i_mapping.nrpages * (PAGE_SIZE // 512)
 
     def setattr_size(self, size: int) -> None:
         """shmem_setattr(): seals, limits, pages."""
         if self.i_mapping is None:
             raise KernelError(EINVAL, "not a regular file")
-        if (size < self.i_size and self.seals & c.F_SEAL_SHRINK) or (size > self.i_size and self.seals & c.F_SEAL_GROW):
+        if (size < self.i_size and self.seals & F_SEAL_SHRINK) or (size > self.i_size and self.seals & F_SEAL_GROW):
             raise KernelError(EPERM, "sealed")
         if size > self.i_sb.s_maxbytes:
             raise KernelError(EFBIG, "too large")
@@ -229,7 +232,7 @@ class TmpfsSuper(SuperBlock):
         self, dev: int, now: Callable[[], int], pool: PagePool, data: str = "", fs_name: str = "tmpfs",
         total_pages: int = 32768, root_mode: int = 0o1777,
     ) -> None:  # fmt: skip
-        super().__init__(fs_name, c.TMPFS_MAGIC, dev, now)
+        super().__init__(fs_name, TMPFS_MAGIC, dev, now)
         self.pool = pool
         self.max_blocks = total_pages // 2
         self.max_inodes = total_pages // 2
@@ -265,7 +268,7 @@ class TmpfsSuper(SuperBlock):
         self.options = ",".join(sorted(shown, key=_SHOWN_ORDER) + ["inode64"])
         self.used_blocks = 0
         self.free_inodes = self.max_inodes
-        root = TmpfsInode(self, c.S_IFDIR | mode)
+        root = TmpfsInode(self, S_IFDIR | mode)
         root.i_uid, root.i_gid = uid, gid
         self.free_inodes -= 1
         self.s_root = Dentry("/", None, root)
@@ -291,7 +294,7 @@ class TmpfsSuper(SuperBlock):
         """shmem_statfs()."""
         free = self.max_blocks - self.used_blocks
         return {
-            "f_type": self.s_magic, "f_bsize": c.PAGE_SIZE, "f_namelen": c.NAME_MAX, "f_blocks": self.max_blocks,
+            "f_type": self.s_magic, "f_bsize": PAGE_SIZE, "f_namelen": NAME_MAX, "f_blocks": self.max_blocks,
             "f_bfree": free, "f_bavail": free, "f_files": self.max_inodes, "f_ffree": self.free_inodes,
         }  # fmt: skip
 
@@ -309,4 +312,4 @@ def _memparse(text: str) -> int:
 def _blocks(text: str, total_pages: int) -> int:
     if text.endswith("%"):
         return total_pages * int(text[:-1]) // 100
-    return -(-_memparse(text) // c.PAGE_SIZE)
+    return -(-_memparse(text) // PAGE_SIZE)

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
-    EBADF,
-    EFBIG,
-    EINVAL,
-    EISDIR,
-    ENODEV,
-    EOPNOTSUPP,
-    EPERM,
-    EROFS,
-    ESPIPE,
-    ETXTBSY,
-)  # fmt: skip
+from arch.abi.errno import EBADF, EFBIG, EINVAL, EISDIR, ENODEV, EOPNOTSUPP, EPERM, EROFS, ESPIPE, ETXTBSY  # fmt: skip
+from arch.abi.fcntl import AT_FDCWD, F_SEAL_GROW, F_SEAL_WRITE, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
+from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SHIFT, PAGE_SIZE, S64_MAX
+from arch.abi.resource import RLIMIT_FSIZE
+from arch.abi.signal import SIGXFSZ
+from arch.abi.stat import S_IFBLK, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File
 from simkernel.kernel.kfunc import kernel_function, syscall
-
-MAX_S64 = (1 << 63) - 1
-SIGXFSZ = 25
-RLIMIT_FSIZE = 1
 
 
 def truncate_path(k: Any, file_or_inode: Any, size: int) -> None:
@@ -47,7 +37,7 @@ def vfs_fsync_range(k: Any, file_addr: int, start: int, end: int, datasync: int)
 @kernel_function("int vfs_fsync(struct file *file, int datasync)", source="fs/sync.c")
 def vfs_fsync(k: Any, file_addr: int, datasync: int) -> Any:
     """The whole file."""
-    return (yield k.call("vfs_fsync_range", file_addr, 0, MAX_S64, datasync))
+    return (yield k.call("vfs_fsync_range", file_addr, 0, S64_MAX, datasync))
 
 
 @syscall("fsync", "unsigned int fd", source="fs/sync.c")
@@ -95,8 +85,8 @@ def sys_sync_file_range(k: Any, fd: int, offset: int, nbytes: int, flags: int) -
     file = k.vfs.fget(fd)
     if flags & ~7 or offset < 0 or nbytes < 0:
         return -EINVAL
-    kind = file.f_inode.i_mode & c.S_IFMT
-    return 0 if kind in (c.S_IFREG, c.S_IFBLK, c.S_IFDIR, c.S_IFLNK) else -ESPIPE
+    kind = file.f_inode.i_mode & S_IFMT
+    return 0 if kind in (S_IFREG, S_IFBLK, S_IFDIR, S_IFLNK) else -ESPIPE
 
 
 @kernel_function("int vfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)", source="fs/open.c")
@@ -105,9 +95,9 @@ def vfs_fallocate(k: Any, file_addr: int, mode: int, offset: int, length: int) -
     file = k.vfs.files[file_addr]
     if offset < 0 or length <= 0:
         return -EINVAL
-    if mode & ~(c.FALLOC_FL_KEEP_SIZE | c.FALLOC_FL_PUNCH_HOLE):
+    if mode & ~(FALLOC_FL_KEEP_SIZE | FALLOC_FL_PUNCH_HOLE):
         return -EOPNOTSUPP
-    if mode & c.FALLOC_FL_PUNCH_HOLE and not mode & c.FALLOC_FL_KEEP_SIZE:
+    if mode & FALLOC_FL_PUNCH_HOLE and not mode & FALLOC_FL_KEEP_SIZE:
         return -EOPNOTSUPP
     if not file.f_mode & c.FMODE_WRITE:
         return -EBADF
@@ -123,8 +113,8 @@ def vfs_fallocate(k: Any, file_addr: int, mode: int, offset: int, length: int) -
     mapping = inode.i_mapping
     if mapping is None or mapping.filler is not None:
         return -EOPNOTSUPP
-    if mode & c.FALLOC_FL_PUNCH_HOLE:
-        if inode.seals & c.F_SEAL_WRITE:
+    if mode & FALLOC_FL_PUNCH_HOLE:
+        if inode.seals & F_SEAL_WRITE:
             return -EPERM
         before = mapping.nrpages
         mapping.punch(offset, offset + length)
@@ -132,11 +122,11 @@ def vfs_fallocate(k: Any, file_addr: int, mode: int, offset: int, length: int) -
         if give is not None:
             give(before - mapping.nrpages)
     else:
-        if inode.seals & c.F_SEAL_GROW and offset + length > inode.i_size:
+        if inode.seals & F_SEAL_GROW and offset + length > inode.i_size:
             return -EPERM
-        for index in range(offset >> c.PAGE_SHIFT, (offset + length + c.PAGE_SIZE - 1) >> c.PAGE_SHIFT):
+        for index in range(offset >> PAGE_SHIFT, (offset + length + PAGE_SIZE - 1) >> PAGE_SHIFT):
             mapping.page(index)
-        if not mode & c.FALLOC_FL_KEEP_SIZE and offset + length > inode.i_size:
+        if not mode & FALLOC_FL_KEEP_SIZE and offset + length > inode.i_size:
             inode.i_size = offset + length
     inode.mtime = inode.ctime = k.vfs.now()
     k.vfs.mirror.inode_changed(inode)
@@ -169,7 +159,7 @@ def sys_truncate(k: Any, path: int, length: int) -> Any:
 
     if length < 0:
         return -EINVAL
-    where = k.vfs.user_path(c.AT_FDCWD, get_path_name(k, path))
+    where = k.vfs.user_path(AT_FDCWD, get_path_name(k, path))
     inode = where.dentry.inode
     if inode.is_dir:
         return -EISDIR
@@ -225,4 +215,4 @@ def fsize_limit(k: Any) -> int | None:
     if not rlimits or RLIMIT_FSIZE not in rlimits:
         return None
     value = int(rlimits[RLIMIT_FSIZE][0])
-    return value if 0 <= value < c.MAX_LFS_FILESIZE else None
+    return value if 0 <= value < MAX_LFS_FILESIZE else None

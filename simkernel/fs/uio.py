@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EFAULT, EINVAL, KernelError
-from simkernel.fs import constants as c
+from arch.abi.errno import EFAULT, EINVAL
+from arch.abi.limits import IOV_MAX, MAX_RW_COUNT, PAGE_SIZE
+from arch.errors import KernelError
 from simkernel.fs.inode import File
 
 ITER_IOVEC, ITER_KVEC, ITER_BVEC, ITER_PIPE, ITER_XARRAY, ITER_DISCARD, ITER_UBUF = range(7)
@@ -67,7 +68,7 @@ class IovIter:
         """What fits before the page that faults."""
         done = 0
         while done < len(data):
-            step = min(c.PAGE_SIZE - (addr + done & c.PAGE_SIZE - 1), len(data) - done)
+            step = min(PAGE_SIZE - (addr + done & PAGE_SIZE - 1), len(data) - done)
             try:
                 self.k.copy_to_user(addr + done, data[done : done + step])
             except KernelError:
@@ -101,7 +102,7 @@ class IovIter:
     def _partial_from(self, addr: int, size: int) -> bytes:
         out = bytearray()
         while len(out) < size:
-            step = min(c.PAGE_SIZE - (addr + len(out) & c.PAGE_SIZE - 1), size - len(out))
+            step = min(PAGE_SIZE - (addr + len(out) & PAGE_SIZE - 1), size - len(out))
             try:
                 out += self.k.copy_from_user(addr + len(out), step)
             except KernelError:
@@ -182,7 +183,7 @@ class UioStructs:
 
 def import_iovec(k: Any, uvec: int, count: int) -> list[tuple[int, int]]:
     """Read struct iovec[count] of the current task, with the kernel's limits.  lib/iov_iter.c:__import_iovec()."""
-    if count > c.IOV_MAX:
+    if count > IOV_MAX:
         raise KernelError(EINVAL, "too many segments")
     word = k.arch.model.word
     raw = k.copy_from_user(uvec, 2 * word * count) if count else b""
@@ -197,7 +198,7 @@ def import_iovec(k: Any, uvec: int, count: int) -> list[tuple[int, int]]:
             raise KernelError(EINVAL, "negative length")
         if base + length > 1 << (8 * word - 1):
             raise KernelError(EFAULT, "not user memory")
-        length = min(length, c.MAX_RW_COUNT - total)
+        length = min(length, MAX_RW_COUNT - total)
         total += length
         out.append((base, length))
     return out

@@ -10,7 +10,23 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENOTDIR, KernelError
+from arch.abi.errno import EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENOTDIR
+from arch.abi.fcntl import AT_FDCWD, O_ACCMODE, O_CLOEXEC, O_NONBLOCK
+from arch.abi.mount import (
+    MS_DIRSYNC,
+    MS_MANDLOCK,
+    MS_NOATIME,
+    MS_NODEV,
+    MS_NODIRATIME,
+    MS_NOEXEC,
+    MS_NOSUID,
+    MS_RDONLY,
+    MS_RELATIME,
+    MS_SYNCHRONOUS,
+)
+from arch.abi.stat import S_IFSOCK, makedev
+from arch.abi.time import TICK_NSEC
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.abi import FILE_ABI, FileAbi
 from simkernel.fs.features import Features
@@ -23,8 +39,6 @@ from simkernel.kernel.waitqueue import WaitQueue
 if TYPE_CHECKING:
     from simkernel.fs.files import FilesStruct, FsStruct
     from simkernel.fs.mirror import Mirror
-
-JIFFY_NS = 4_000_000  # HZ=250: file times advance by ticks, as current_time() does
 
 
 @dataclass(frozen=True)
@@ -94,7 +108,7 @@ class Vfs:
     def now(self) -> int:
         """current_time(): wall-clock nanoseconds at the last tick."""
         now: int = self.k.clock.realtime_ns
-        return now - now % JIFFY_NS
+        return now - now % TICK_NSEC
 
     # --- file systems ---
     def register(self, fs_type: FsType) -> None:
@@ -105,7 +119,7 @@ class Vfs:
         """get_anon_bdev(): a dev_t with major 0."""
         minor = self._next_anon_minor
         self._next_anon_minor += 1
-        return c.makedev(0, minor)
+        return makedev(0, minor)
 
     def make_super(self, fs_name: str, devname: str = "none", flags: int = 0, data: str = "") -> SuperBlock:
         """vfs_get_tree(): ENODEV for an unknown file system."""
@@ -183,7 +197,7 @@ class Vfs:
         """set_nameidata() for a path of the current task; EBADF for a bad dfd with a relative name."""
         k = self.k
         fs = k.current.fs
-        if name.startswith("/") or dfd == c.AT_FDCWD:
+        if name.startswith("/") or dfd == AT_FDCWD:
             base = fs.pwd
         else:
             base = self.file_of(k, k.current, dfd).f_path
@@ -194,7 +208,7 @@ class Vfs:
         if not name:
             if not empty:
                 raise KernelError(ENOENT, "empty path")
-            if dfd == c.AT_FDCWD:
+            if dfd == AT_FDCWD:
                 pwd: Path = self.k.current.fs.pwd
                 return pwd
             return self.file_of(self.k, self.k.current, dfd).f_path
@@ -242,16 +256,16 @@ class Vfs:
         """touch_atime(): the access time, under noatime and relatime rules.  fs/inode.c."""
         flags = path.mnt.mnt_flags
         inode = path.dentry.inode
-        if flags & (c.MS_NOATIME | c.MS_RDONLY) or inode.i_sb.s_flags & (c.MS_NOATIME | c.MS_RDONLY):
+        if flags & (MS_NOATIME | MS_RDONLY) or inode.i_sb.s_flags & (MS_NOATIME | MS_RDONLY):
             return
-        if flags & c.MS_NODIRATIME and inode.is_dir:
+        if flags & MS_NODIRATIME and inode.is_dir:
             return
         now: int = self.k.clock.realtime_ns
-        now -= now % JIFFY_NS
+        now -= now % TICK_NSEC
         atime = inode.atime
         if now == atime:
             return
-        if flags & c.MS_RELATIME and inode.mtime < atime and inode.ctime < atime and now - atime < 86_400_000_000_000:
+        if flags & MS_RELATIME and inode.mtime < atime and inode.ctime < atime and now - atime < 86_400_000_000_000:
             return
         inode.atime = now
 
@@ -274,7 +288,7 @@ class Vfs:
         inode = sb.private
         dentry = Dentry(f"anon_inode:{name}", None, inode)
         dentry.private = _anon_name
-        file = self.new_file(Path(self.fs_values["anon_mnt"], dentry), flags & (c.O_ACCMODE | c.O_NONBLOCK), f_op)
+        file = self.new_file(Path(self.fs_values["anon_mnt"], dentry), flags & (O_ACCMODE | O_NONBLOCK), f_op)
         file.private_data = private
         mode_bits = file.f_mode
         if f_op.read or f_op.read_iter:
@@ -345,11 +359,11 @@ class Vfs:
     # --- mount options shared by mount(2) and boot ---
     def remount(self, mnt: Mount, flags: int, data: str) -> None:
         """MS_REMOUNT: change flags of the mount and of its super block."""
-        if flags & c.MS_RDONLY and not mnt.mnt_sb.read_only:
+        if flags & MS_RDONLY and not mnt.mnt_sb.read_only:
             for file in self.files.values():
                 if file.f_path.mnt.mnt_sb is mnt.mnt_sb and file.f_mode & c.FMODE_WRITE and file.f_inode.is_reg:
                     raise KernelError(EBUSY, "open for writing")
-        keep = c.MS_RDONLY | c.MS_SYNCHRONOUS | c.MS_MANDLOCK | c.MS_DIRSYNC
+        keep = MS_RDONLY | MS_SYNCHRONOUS | MS_MANDLOCK | MS_DIRSYNC
         mnt.mnt_sb.s_flags = mnt.mnt_sb.s_flags & ~keep | flags & keep
         mnt.mnt_flags = flags & MNT_FLAGS
 
@@ -387,7 +401,7 @@ class Vfs:
     def socket_file(self, f_op: FileOperations, private: Any, flags: int) -> File:
         """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""
         mnt: Mount = self.fs_values["sock_mnt"]
-        inode = Inode(mnt.mnt_sb, c.S_IFSOCK | 0o777)
+        inode = Inode(mnt.mnt_sb, S_IFSOCK | 0o777)
         dentry = Dentry("", None, inode)
         dentry.private = _socket_name
         file = self.new_file(Path(mnt, dentry), flags, f_op)
@@ -397,7 +411,7 @@ class Vfs:
         return file
 
     # --- asked for by the core (simkernel/fs/face.py) ---
-    def open_exec(self, k: Any, task: Any, path: bytes, dfd: int = c.AT_FDCWD, flags: int = 0) -> File:
+    def open_exec(self, k: Any, task: Any, path: bytes, dfd: int = AT_FDCWD, flags: int = 0) -> File:
         """do_open_execat()."""
         from simkernel.fs.open import open_exec
 
@@ -406,7 +420,7 @@ class Vfs:
     def anon_inode_getfd(self, k: Any, name: str, ops: FileOperations, private: Any, flags: int) -> int:
         """A new descriptor of the current task on an anonymous inode."""
         files: FilesStruct = k.current.files
-        fd = files.get_unused_fd(flags & c.O_CLOEXEC != 0)
+        fd = files.get_unused_fd(flags & O_CLOEXEC != 0)
         files.install(fd, self.anon_file(name, ops, private, flags))
         return fd
 
@@ -437,7 +451,7 @@ class Vfs:
 
 
 MNT_FLAGS = (
-    c.MS_RDONLY | c.MS_NOSUID | c.MS_NODEV | c.MS_NOEXEC | c.MS_NOATIME | c.MS_NODIRATIME | c.MS_RELATIME
+    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME | MS_RELATIME
 )  # fmt: skip
 
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import ENODATA, EOPNOTSUPP, ERANGE
-from simkernel.fs import constants as c
+from arch.abi.errno import ENODATA, EOPNOTSUPP, ERANGE
+from arch.abi.fcntl import AT_FDCWD
+from arch.abi.limits import XATTR_NAME_MAX
 from simkernel.fs.inode import Path
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.kfunc import syscall
 
 
 def _xattr_get(k: Any, path: Path, name: int) -> int:
-    text = k.strncpy_from_user(name, c.XATTR_NAME_MAX + 1)
+    text = k.strncpy_from_user(name, XATTR_NAME_MAX + 1)
     if not text:
         return -ERANGE
     known = text.startswith((b"security.", b"trusted.", b"system.posix_acl_"))
@@ -22,8 +23,8 @@ def _xattr_get(k: Any, path: Path, name: int) -> int:
 def _declare_xattrs() -> None:
     """The twelve calls differ in how they name the file."""
     by = {
-        "": ("const char *pathname", lambda k, a: k.vfs.user_path(c.AT_FDCWD, get_path_name(k, a))),
-        "l": ("const char *pathname", lambda k, a: k.vfs.user_path(c.AT_FDCWD, get_path_name(k, a), 0)),
+        "": ("const char *pathname", lambda k, a: k.vfs.user_path(AT_FDCWD, get_path_name(k, a))),
+        "l": ("const char *pathname", lambda k, a: k.vfs.user_path(AT_FDCWD, get_path_name(k, a), 0)),
         "f": ("int fd", lambda k, a: k.vfs.fget(a).f_path),
     }
     for prefix, (param, find) in by.items():

@@ -15,6 +15,7 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from arch.abi.limits import U64_MAX
 from arch.errors import KernelError
 from simkernel.kernel.kfunc import Param, Prototype
 
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
 Enter = Callable[..., Any]
-MASK64 = (1 << 64) - 1
 HYPERCALL_NS = 20  # cost model: one kernel function costs this much of virtual time, one resumption half of it
 
 # A frame of a running body: [send, result conversion of the pending call, generator, function name]
@@ -158,7 +158,7 @@ class Engine:
     def __init__(self, k: Kernel) -> None:
         self.k = k
         self.word: int = k.arch.word
-        self.mask = MASK64 if self.word == 8 else 0xFFFFFFFF
+        self.mask = U64_MAX if self.word == 8 else 0xFFFFFFFF
         self.aligned_pairs: bool = self.word == 4 and k.abi.aligned_pairs
         self.register_arguments = len(k.cpu.facts.argument_registers)
         self.converters: dict[int, Callable[[int], int] | None] = {}
@@ -206,12 +206,12 @@ class Engine:
         """
         names = [f"a{i}" for i in range(len(prototype.params))]
         masked = "".join(
-            f", {convert_expression(param, f'({n} & {MASK64 if param.size == 8 else self.mask:#x})', self.word)}"
+            f", {convert_expression(param, f'({n} & {U64_MAX if param.size == 8 else self.mask:#x})', self.word)}"
             for n, param in zip(names, prototype.params)
         )
         text = _LEAF.format(
             names=", ".join(names), arguments=masked, result=convert_expression(prototype.ret, "r", self.word),
-            mask=MASK64 if prototype.ret.size == 8 else self.mask, cost=HYPERCALL_NS,
+            mask=U64_MAX if prototype.ret.size == 8 else self.mask, cost=HYPERCALL_NS,
         )  # fmt: skip
         if prototype.ret.size == 0:
             text = text.replace(f"return {convert_expression(prototype.ret, 'r', self.word)}", "return 0")

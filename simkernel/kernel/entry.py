@@ -10,21 +10,14 @@ import struct
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING, Any
 
+from arch.abi.errno import EINTR, ENOSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ERESTARTNOINTR, ERESTARTSYS
+from arch.abi.signal import BUS_ADRERR, SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
 from arch.effective import refine
-from arch.errors import (
-    EINTR,
-    ENOSYS,
-    ERESTART_RESTARTBLOCK,
-    ERESTARTNOHAND,
-    ERESTARTNOINTR,
-    ERESTARTSYS,
-    KernelError,
-)
+from arch.errors import KernelError
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock
 from simkernel.kernel.oom import oom_control
-from simkernel.kernel.signal import SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
@@ -34,7 +27,6 @@ Body = Generator[Any, Any, Any]
 SYSCALL_NS = 60  # cost model: the way in and out
 FAULT_NS = 250
 FAULT_PROT, FAULT_WRITE, FAULT_USER, FAULT_EXEC = 1, 2, 4, 16  # arch.cpu
-BUS_ADRERR = 2
 
 # Since when the architectures' system-call handlers take struct pt_regs (CONFIG_ARCH_HAS_SYSCALL_WRAPPER), by the
 # prefix of their names.  arch/*/include/asm/syscall_wrapper.h.

@@ -10,40 +10,49 @@ from collections.abc import Generator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import E2BIG, EACCES, EFAULT, EINVAL, EIO, ELIBBAD, ELOOP, ENOENT, ENOEXEC, ENOMEM, KernelError
-from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.mm import (
-    MAP_ANONYMOUS,
-    MAP_FIXED,
-    MAP_GROWSDOWN,
-    MAP_PRIVATE,
-    PAGE,
-    PROT_EXEC,
-    PROT_READ,
-    PROT_WRITE,
-    Mm,
-    Vma,
-    page_down,
-    page_up,
+from arch.abi.elf import (
+    AT_BASE,
+    AT_CLKTCK,
+    AT_EGID,
+    AT_ENTRY,
+    AT_EUID,
+    AT_EXECFN,
+    AT_FLAGS,
+    AT_GID,
+    AT_HWCAP,
+    AT_HWCAP2,
+    AT_NULL,
+    AT_PAGESZ,
+    AT_PHDR,
+    AT_PHENT,
+    AT_PHNUM,
+    AT_PLATFORM,
+    AT_RANDOM,
+    AT_SECURE,
+    AT_SYSINFO_EHDR,
+    AT_UID,
+    ET_DYN,
+    ET_EXEC,
+    PT_INTERP,
+    PT_LOAD,
 )
-from simkernel.kernel.task import COMM_LEN, PF_FORKNOEXEC, SigAction
+from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, EIO, ELIBBAD, ELOOP, ENOENT, ENOEXEC, ENOMEM
+from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
+from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
+from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_GROWSDOWN, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
+from arch.errors import KernelError
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.mm import Mm, Vma, page_down, page_up
+from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
 Body = Generator[Any, Any, Any]
 
-PT_LOAD, PT_INTERP, PT_TLS, PT_GNU_STACK = 1, 3, 7, 0x6474E551
-ET_EXEC, ET_DYN = 2, 3
-AT_FDCWD = -100
-AT_EMPTY_PATH, AT_SYMLINK_NOFOLLOW = 0x1000, 0x100
-MAX_ARG_STRLEN = 32 * PAGE
+MAX_ARG_STRLEN = 32 * PAGE_SIZE
 STACK_PAGES = 33  # what setup_arg_pages() leaves mapped: 128 KiB and a page
 MAX_RECURSION = 5
-
-(AT_NULL, AT_IGNORE, AT_EXECFD, AT_PHDR, AT_PHENT, AT_PHNUM, AT_PAGESZ, AT_BASE, AT_FLAGS, AT_ENTRY) = range(10)
-AT_UID, AT_EUID, AT_GID, AT_EGID, AT_PLATFORM, AT_HWCAP, AT_CLKTCK, AT_SECURE = 11, 12, 13, 14, 15, 16, 17, 23
-AT_RANDOM, AT_HWCAP2, AT_EXECFN, AT_SYSINFO_EHDR, AT_MINSIGSTKSZ = 25, 26, 31, 33, 51
 
 
 @dataclass(frozen=True, slots=True)
@@ -303,7 +312,7 @@ def begin_new_exec(k: Kernel, address: int) -> Body:
     signal.actions = [SigAction(1) if n and a.handler == 1 else SigAction() for n, a in enumerate(signal.actions)]
     task.sas_sp = task.sas_size = task.sas_flags = 0
     yield k.call("do_close_on_exec", k.get_field(task.addr, "task_struct", "files"))
-    name = bprm.filename.rsplit(b"/", 1)[-1][: COMM_LEN - 1]
+    name = bprm.filename.rsplit(b"/", 1)[-1][: TASK_COMM_LEN - 1]
     yield k.call("__set_task_comm", task.addr, k.scratch_string(name), 1)
     return 0
 
@@ -335,9 +344,9 @@ def exec_mmap(k: Kernel, mm: int) -> Body:
 def __set_task_comm(k: Kernel, tsk: int, buf: int, exec_: int) -> int:
     """Rename a task: at most 15 bytes."""
     task = k.task_at(tsk)
-    name = k.mem.read(buf, COMM_LEN).split(b"\0", 1)[0]
+    name = k.mem.read(buf, TASK_COMM_LEN).split(b"\0", 1)[0]
     k.trace("task_rename", tsk, buf)
-    k.set_comm(task, name.decode("latin-1")[: COMM_LEN - 1])
+    k.set_comm(task, name.decode("latin-1")[: TASK_COMM_LEN - 1])
     return 0
 
 
@@ -363,7 +372,7 @@ def _map_segments(k: Kernel, mm: Mm, file: Any, loads: list[Segment], bias: int)
         if segment.filesz:
             if segment.offset + segment.filesz > file.inode.size:
                 raise KernelError(EIO, "truncated ELF file")
-            pgoff = page_down(segment.offset) // PAGE
+            pgoff = page_down(segment.offset) // PAGE_SIZE
             mm.map(low, file_end - low, prot, MAP_PRIVATE | MAP_FIXED, file, pgoff)
         else:
             file_end = low
@@ -416,7 +425,7 @@ def _load_image(
     auxv = [
         (AT_SYSINFO_EHDR, vdso) if vdso else None,
         (AT_HWCAP, k.arch.hwcap),
-        (AT_PAGESZ, PAGE),
+        (AT_PAGESZ, PAGE_SIZE),
         (AT_CLKTCK, 100),
         (AT_PHDR, phdr),
         (AT_PHENT, elf.phentsize),
@@ -450,7 +459,7 @@ def _map_interpreter(k: Kernel, mm: Mm, file: Any, elf: ElfHeader) -> tuple[int,
 
 def _make_stack(k: Kernel, mm: Mm) -> None:
     top = k.layout.stack_top
-    vma = Vma(top - STACK_PAGES * PAGE, top, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN, name="[stack]")
+    vma = Vma(top - STACK_PAGES * PAGE_SIZE, top, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN, name="[stack]")
     mm.insert(vma)
 
 

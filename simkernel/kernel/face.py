@@ -9,10 +9,11 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EFAULT, ENAMETOOLONG, Fault, KernelError
+from arch.abi.errno import EFAULT, ENAMETOOLONG
+from arch.abi.version import KernelVersion
+from arch.errors import Fault, KernelError
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.waitqueue import WaitQueue
-from simkernel.versions import KernelVersion
 
 if TYPE_CHECKING:
     from simkernel.kernel.task import Task

@@ -12,9 +12,12 @@ from collections.abc import Callable
 from typing import Any
 
 from arch import architecture
+from arch.abi.errno import EIO, ENOSYS, ERESTARTSYS, ESRCH, ETIME
+from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
+from arch.abi.version import KernelVersion
 from arch.cpu import Cpu, Stop
 from arch.ctype import TypeTable
-from arch.errors import EIO, ENOSYS, ERESTARTSYS, ESRCH, ETIME, KernelError
+from arch.errors import KernelError
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import AddressSpace, UserMemory
 from arch.symbols import Symbols
@@ -26,13 +29,12 @@ from simkernel.kernel.engine import Engine, Inlined, result_converter
 from simkernel.kernel.entry import entry_functions, syscall_symbol
 from simkernel.kernel.face import KernelApi
 from simkernel.kernel.irq import InterruptControl
-from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ, Frames, Mm
+from simkernel.kernel.mm import Frames, Mm
 from simkernel.kernel.publish import Publisher
 from simkernel.kernel.sched import RunQueue, Scheduler
 from simkernel.kernel.signal import Signals
 from simkernel.kernel.task import PF_IDLE, PF_KTHREAD, TASK_DEAD, Cred, SigInfo, SignalStruct, Task
 from simkernel.kernel.waitqueue import WaitQueue
-from simkernel.versions import KernelVersion
 
 BODIES = (
     "calls.process",

@@ -30,7 +30,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simkernel.versions import KernelVersion
+from arch.abi.version import KernelVersion
 
 Body = Callable[..., Any]
 

@@ -12,25 +12,39 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, EPERM, KernelError
+from arch.abi.errno import EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, EPERM
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import (
+    MADV_DOFORK,
+    MADV_DONTFORK,
+    MADV_DONTNEED,
+    MADV_FREE,
+    MAP_FIXED,
+    MAP_FIXED_NOREPLACE,
+    MAP_GROWSDOWN,
+    MAP_POPULATE,
+    MAP_PRIVATE,
+    MAP_SHARED,
+    MAP_SHARED_VALIDATE,
+    MAP_TYPE,
+    MREMAP_DONTUNMAP,
+    MREMAP_FIXED,
+    MREMAP_MAYMOVE,
+    PROT_EXEC,
+    PROT_READ,
+    PROT_WRITE,
+)
+from arch.errors import KernelError
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
-PAGE = 4096
-PROT_READ, PROT_WRITE, PROT_EXEC = 1, 2, 4
-PROT_GROWSDOWN, PROT_GROWSUP = 0x01000000, 0x02000000
-MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE, MAP_TYPE = 1, 2, 3, 0xF
-MAP_FIXED, MAP_ANONYMOUS, MAP_GROWSDOWN, MAP_FIXED_NOREPLACE = 0x10, 0x20, 0x100, 0x100000
-MAP_POPULATE = 0x8000
-MREMAP_MAYMOVE, MREMAP_FIXED, MREMAP_DONTUNMAP = 1, 2, 4
-MADV_DONTNEED, MADV_FREE, MADV_REMOVE, MADV_DONTFORK, MADV_DOFORK = 4, 8, 9, 10, 11
 # x86-like CPUs have no execute-only or write-only pages: any right brings reading.
 PTE_OF_PROT = tuple(
     (PTE_READ if prot else 0) | (PTE_WRITE if prot & 2 else 0) | (PTE_EXEC if prot & 4 else 0) for prot in range(8)
 )
-STACK_GUARD = 256 * PAGE
+STACK_GUARD = 256 * PAGE_SIZE
 STACK_LIMIT = 8 << 20
 
 # include/linux/mm.h, the bits that struct vm_area_struct.vm_flags really shows.
@@ -40,12 +54,12 @@ VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC, VM_MAYSHARE, VM_GROWSDOWN = 0x10, 0x20, 0x4
 
 def page_down(addr: int) -> int:
     """The start of the page."""
-    return addr & ~(PAGE - 1)
+    return addr & ~(PAGE_SIZE - 1)
 
 
 def page_up(addr: int) -> int:
     """The next page boundary, or the address itself."""
-    return (addr + PAGE - 1) & ~(PAGE - 1)
+    return (addr + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1)
 
 
 class Frames:
@@ -76,7 +90,7 @@ class Frames:
     def copy_page(self, phys: int) -> int:
         """A new page with the same bytes."""
         new = self.alloc_page()
-        self.write(new, self.read(phys, PAGE))
+        self.write(new, self.read(phys, PAGE_SIZE))
         return new
 
 
@@ -108,7 +122,7 @@ class Vma:
     def clone(self, start: int, end: int) -> Vma:
         """A part of this area."""
         new = Vma(start, end, self.prot, self.flags, self.file, self.pgoff, self.name)
-        new.pgoff += (start - self.start) // PAGE
+        new.pgoff += (start - self.start) // PAGE_SIZE
         new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
         return new
 
@@ -256,7 +270,7 @@ class Mm:
 
     def total_pages(self) -> int:
         """mm->total_vm."""
-        return sum(v.end - v.start for v in self.vmas) // PAGE
+        return sum(v.end - v.start for v in self.vmas) // PAGE_SIZE
 
     # -- pages ---------------------------------------------------------------------------------------------------
 
@@ -274,7 +288,7 @@ class Mm:
         if not vma.prot & need and not (need == PROT_READ and vma.prot & (PROT_WRITE | PROT_EXEC)):
             return False
         self.k.count_fault(self, addr, access)
-        page = addr & ~(PAGE - 1)
+        page = addr & ~(PAGE_SIZE - 1)
         write = access == "write"
         phys = self.pages.get(page)
         frames = self.k.pages
@@ -288,7 +302,7 @@ class Mm:
 
     def _new_page(self, vma: Vma, page: int, write: bool) -> int:
         frames = self.k.pages
-        pgoff = vma.pgoff + (page - vma.start) // PAGE
+        pgoff = vma.pgoff + (page - vma.start) // PAGE_SIZE
         if vma.fault is not None:
             phys: int = vma.fault(self.k, vma, pgoff)
             frames.get_page(phys)
@@ -321,7 +335,7 @@ class Mm:
         new_start = page_down(addr)
         if index and new_start - self.vmas[index - 1].end < STACK_GUARD and self.vmas[index - 1].prot:
             return None
-        vma.pgoff -= (vma.start - new_start) // PAGE
+        vma.pgoff -= (vma.start - new_start) // PAGE_SIZE
         vma.start = self.starts[index] = new_start
         return vma
 
@@ -336,9 +350,9 @@ class Mm:
     def present(self, start: int, end: int) -> list[int]:
         """Addresses of the present pages in [start, end)."""
         pages = self.pages
-        if (end - start) // PAGE > len(pages):
+        if (end - start) // PAGE_SIZE > len(pages):
             return [p for p in pages if start <= p < end]
-        return [p for p in range(start, end, PAGE) if p in pages]
+        return [p for p in range(start, end, PAGE_SIZE) if p in pages]
 
     # -- the calls -----------------------------------------------------------------------------------------------
 
@@ -356,7 +370,7 @@ class Mm:
             raise KernelError(ENOMEM)
         prot &= 7
         if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE):
-            if addr & (PAGE - 1):
+            if addr & (PAGE_SIZE - 1):
                 raise KernelError(EINVAL)
             if addr + size > self.k.layout.task_size:
                 raise KernelError(ENOMEM)
@@ -378,7 +392,7 @@ class Mm:
         if file is None and not vma.shared:
             self.merge_anonymous(vma)
         if flags & MAP_POPULATE and prot:
-            for page in range(addr, addr + size, PAGE):
+            for page in range(addr, addr + size, PAGE_SIZE):
                 self.fault(page, "write" if prot & PROT_WRITE else "read")
         return addr
 
@@ -395,7 +409,7 @@ class Mm:
 
     def unmap(self, addr: int, length: int) -> None:
         """do_munmap(): a hole is not an error."""
-        if addr & (PAGE - 1) or not length:
+        if addr & (PAGE_SIZE - 1) or not length:
             raise KernelError(EINVAL)
         end = addr + page_up(length)
         if end > self.k.layout.task_size:
@@ -409,7 +423,7 @@ class Mm:
 
     def protect(self, addr: int, length: int, prot: int) -> None:
         """mprotect(2)."""
-        if addr & (PAGE - 1):
+        if addr & (PAGE_SIZE - 1):
             raise KernelError(EINVAL)
         end = addr + page_up(length)
         if end < addr or end > self.k.layout.task_size:
@@ -451,7 +465,7 @@ class Mm:
             return self.brk
         old, new = page_up(self.brk), page_up(value)
         if new > old:
-            if self.overlaps(old, new + PAGE):
+            if self.overlaps(old, new + PAGE_SIZE):
                 return self.brk
             vma = Vma(old, new, PROT_READ | PROT_WRITE, MAP_PRIVATE, name="[heap]")
             self.insert(vma)
@@ -463,7 +477,7 @@ class Mm:
 
     def remap(self, old: int, old_size: int, new_size: int, flags: int, fixed: int) -> int:
         """mremap(2)."""
-        if old & (PAGE - 1) or flags & ~7 or (flags & MREMAP_FIXED and not flags & MREMAP_MAYMOVE):
+        if old & (PAGE_SIZE - 1) or flags & ~7 or (flags & MREMAP_FIXED and not flags & MREMAP_MAYMOVE):
             raise KernelError(EINVAL)
         old_size, new_size = page_up(old_size), page_up(new_size)
         if not new_size:
@@ -482,7 +496,7 @@ class Mm:
         if vma.end == end and not self.overlaps(end, old + new_size) and old + new_size <= self.k.layout.task_size:
             grown = vma.clone(end, end)
             grown.end = old + new_size
-            grown.pgoff = vma.pgoff + (end - vma.start) // PAGE
+            grown.pgoff = vma.pgoff + (end - vma.start) // PAGE_SIZE
             vma.end = old + new_size
             return old
         if not flags & MREMAP_MAYMOVE:
@@ -506,7 +520,7 @@ class Mm:
 
     def advise(self, addr: int, length: int, advice: int) -> None:
         """madvise(2): DONTNEED and FREE drop pages, DONTFORK is kept, the rest is advice without effect."""
-        if addr & (PAGE - 1) or advice < 0 or (advice > 25 and advice not in (100, 101)):
+        if addr & (PAGE_SIZE - 1) or advice < 0 or (advice > 25 and advice not in (100, 101)):
             raise KernelError(EINVAL)
         end = addr + page_up(length)
         areas = self.overlaps(addr, end)
@@ -579,7 +593,7 @@ class Mm:
             inode = vma.file.inode if vma.file is not None else None
             dev = inode.dev if inode is not None else 0
             text = (
-                f"{vma.start:08x}-{vma.end:08x} {rights}{'s' if vma.shared else 'p'} {vma.pgoff * PAGE if inode else 0:08x} "
+                f"{vma.start:08x}-{vma.end:08x} {rights}{'s' if vma.shared else 'p'} {vma.pgoff * PAGE_SIZE if inode else 0:08x} "
                 f"{dev >> 20:02x}:{dev & 0xFFFFF:02x} {inode.ino if inode is not None else 0} "
             )
             name = vma.file.path if vma.file is not None else vma.name

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import Any
 
+from arch.abi.signal import SIGKILL
 from simkernel.kernel.kfunc import kernel_function
 
 Body = Generator[Any, Any, Any]
 GFP_HIGHUSER_MOVABLE = 0x100CCA
-SIGKILL = 9
 
 
 def oom_control(k: Any) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import ERESTARTSYS, ETIME
+from arch.abi.errno import ERESTARTSYS, ETIME
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import (

@@ -8,19 +8,45 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import (
-    EAGAIN,
-    EFAULT,
-    EINTR,
-    EINVAL,
-    ENOMEM,
-    EPERM,
-    ERESTARTNOHAND,
-    ERESTARTSYS,
-    ESRCH,
-    ETIME,
-    KernelError,
+from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTARTNOHAND, ERESTARTSYS, ESRCH, ETIME
+from arch.abi.signal import (
+    MINSIGSTKSZ,
+    SA_NOCLDSTOP,
+    SA_NODEFER,
+    SA_RESETHAND,
+    SI_KERNEL,
+    SI_TKILL,
+    SI_USER,
+    SIG_BLOCK,
+    SIG_DFL,
+    SIG_IGN,
+    SIG_SETMASK,
+    SIG_UNBLOCK,
+    SIGABRT,
+    SIGBUS,
+    SIGCHLD,
+    SIGCONT,
+    SIGFPE,
+    SIGHUP,
+    SIGILL,
+    SIGKILL,
+    SIGQUIT,
+    SIGSEGV,
+    SIGSTOP,
+    SIGSYS,
+    SIGTRAP,
+    SIGTSTP,
+    SIGTTIN,
+    SIGTTOU,
+    SIGURG,
+    SIGWINCH,
+    SIGXCPU,
+    SIGXFSZ,
+    SS_AUTODISARM,
+    SS_DISABLE,
+    SS_ONSTACK,
 )
+from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import (
     PF_EXITING,
@@ -37,20 +63,8 @@ if TYPE_CHECKING:
 
 Body = Generator[Any, Any, Any]
 
-(SIGHUP, SIGINT, SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGUSR1, SIGSEGV, SIGUSR2, SIGPIPE,
- SIGALRM, SIGTERM, SIGSTKFLT, SIGCHLD, SIGCONT, SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGXCPU, SIGXFSZ,
- SIGVTALRM, SIGPROF, SIGWINCH, SIGIO, SIGPWR, SIGSYS) = range(1, 32)  # fmt: skip
 
 SIGNAL_NAMES = {value: name for name, value in globals().items() if name.startswith("SIG") and isinstance(value, int)}
-
-SIG_DFL, SIG_IGN = 0, 1
-SA_NOCLDSTOP, SA_NOCLDWAIT, SA_SIGINFO, SA_RESTORER = 1, 2, 4, 0x04000000
-SA_ONSTACK, SA_RESTART, SA_NODEFER, SA_RESETHAND = 0x08000000, 0x10000000, 0x40000000, 0x80000000
-SIG_BLOCK, SIG_UNBLOCK, SIG_SETMASK = 0, 1, 2
-SS_ONSTACK, SS_DISABLE, SS_AUTODISARM = 1, 2, 1 << 31
-SI_USER, SI_KERNEL, SI_QUEUE, SI_TIMER, SI_TKILL = 0, 0x80, -1, -2, -6
-SEGV_MAPERR, SEGV_ACCERR = 1, 2
-MINSIGSTKSZ = 2048
 
 
 def bit(sig: int) -> int:

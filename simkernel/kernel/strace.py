@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import ERRNO_NAMES, Fault, KernelError
+from arch.abi.errno import ERRNO_NAMES
+from arch.errors import Fault, KernelError
 from simkernel.kernel.kfunc import Param
 from simkernel.kernel.signal import SIGNAL_NAMES
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
+from arch.abi.capability import CAP_FULL_SET
+from arch.abi.signal import NSIG
 from simkernel.kernel.waitqueue import WaitQueue
 
 if TYPE_CHECKING:
@@ -21,15 +23,7 @@ EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD = 0x10, 0x20, 0x80
 # The same in 4.1: EXIT_ZOMBIE 32, EXIT_DEAD 16, TASK_DEAD 64.
 PF_EXITING, PF_KTHREAD, PF_FORKNOEXEC, PF_RANDOMIZE, PF_IDLE = 0x4, 0x00200000, 0x40, 0x00400000, 0x2
 THREAD_SIZE = 16384
-COMM_LEN = 16
-NSIG = 64
 
-CLONE_VM, CLONE_FS, CLONE_FILES, CLONE_SIGHAND = 0x100, 0x200, 0x400, 0x800
-CLONE_VFORK, CLONE_PARENT, CLONE_THREAD, CLONE_SETTLS = 0x4000, 0x8000, 0x10000, 0x80000
-CLONE_PARENT_SETTID, CLONE_CHILD_CLEARTID, CLONE_CHILD_SETTID = 0x100000, 0x200000, 0x1000000
-CLONE_PIDFD = 0x1000
-
-CAP_FULL = (1 << 41) - 1
 
 RLIMITS = {  # RLIMIT_*: (soft, hard); include/asm-generic/resource.h, INIT_RLIMITS
     0: (-1, -1), 1: (-1, -1), 2: (-1, -1), 3: (8 << 20, -1), 4: (0, -1), 5: (-1, -1), 6: (4096, 4096),
@@ -110,7 +104,7 @@ class Cred:
         self.gid = self.egid = self.sgid = self.fsgid = 0
         self.groups: list[int] = []
         self.cap_inheritable = self.cap_ambient = 0
-        self.cap_permitted = self.cap_effective = self.cap_bset = CAP_FULL
+        self.cap_permitted = self.cap_effective = self.cap_bset = CAP_FULL_SET
         self.addr = 0
 
     def copy(self) -> Cred:

@@ -15,13 +15,14 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import ERESTARTSYS, ESRCH, ETIME, KernelError
+from arch.abi.errno import ERESTARTSYS, ESRCH, ETIME
+from arch.abi.version import KernelVersion
+from arch.errors import KernelError
 from simkernel.kernel import kfunc
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.face import KernelApi
 from simkernel.kernel.kfunc import Prototype
 from simkernel.kernel.waitqueue import WaitQueue
-from simkernel.versions import KernelVersion
 
 
 class Blocked(Exception):

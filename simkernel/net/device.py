@@ -10,14 +10,23 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from arch.errors import EMSGSIZE
+from arch.abi.errno import EMSGSIZE
+from arch.abi.inet import (
+    ETH_HLEN,
+    ETH_P_IP,
+    IFF_BROADCAST,
+    IFF_LOOPBACK,
+    IFF_MULTICAST,
+    IFF_RUNNING,
+    IFF_UP,
+    PACKET_HOST,
+    PACKET_OUTGOING,
+)
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.skb import Skb, clone, drop, register
-from simkernel.net.state import ETH_HLEN, ETH_P_IP, SKB_DROP_REASON_OTHERHOST, SKB_DROP_REASON_UNHANDLED_PROTO
+from simkernel.net.state import SKB_DROP_REASON_OTHERHOST, SKB_DROP_REASON_UNHANDLED_PROTO
 
 NET_TX_SOFTIRQ, NET_RX_SOFTIRQ = 2, 3
-IFF_UP, IFF_BROADCAST, IFF_LOOPBACK, IFF_RUNNING, IFF_MULTICAST = 0x1, 0x2, 0x8, 0x40, 0x1000
-PACKET_HOST, PACKET_BROADCAST, PACKET_OTHERHOST, PACKET_OUTGOING = 0, 1, 3, 4
 BACKLOG_LIMIT = 1000  # net.core.netdev_max_backlog
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
+from arch.abi.capability import CAP_NET_RAW
+from arch.abi.errno import (
     EADDRINUSE,
     EADDRNOTAVAIL,
     EAFNOSUPPORT,
@@ -16,18 +17,31 @@ from arch.errors import (
     EPROTONOSUPPORT,
     ESOCKTNOSUPPORT,
 )
+from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.inet import INADDR_ANY, IPPROTO_IP, TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN, TCP_SYN_SENT
+from arch.abi.socket import (
+    AF_INET,
+    AF_PACKET,
+    AF_UNIX,
+    AF_UNSPEC,
+    MSG_DONTWAIT,
+    SHUT_RDWR,
+    SOCK_CLOEXEC,
+    SOCK_DGRAM,
+    SOCK_NONBLOCK,
+    SOCK_RAW,
+    SOCK_STREAM,
+    SOCKADDR_LL_SIZE,
+)
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.net import tcp, unix
 from simkernel.net.ipv4 import source_for
 from simkernel.net.sock import Sock
 from simkernel.net.socket import (
-    CAP_NET_RAW,
     INET_RAW,
     INET_STREAM,
     INETSW,
-    O_NONBLOCK,
     PACKET,
-    SOCKADDR_LL,
     Socket,
     autobind,
     new_socket_fd,
@@ -37,26 +51,7 @@ from simkernel.net.socket import (
     socket_of,
     write_address,
 )
-from simkernel.net.state import (
-    AF_INET,
-    AF_PACKET,
-    AF_UNIX,
-    AF_UNSPEC,
-    INADDR_ANY,
-    IPPROTO_IP,
-    MSG_DONTWAIT,
-    RCV_SHUTDOWN,
-    SHUT_RDWR,
-    SOCK_CLOEXEC,
-    SOCK_DGRAM,
-    SOCK_NONBLOCK,
-    SOCK_RAW,
-    SOCK_STREAM,
-    TCP_CLOSE,
-    TCP_ESTABLISHED,
-    TCP_LISTEN,
-    TCP_SYN_SENT,
-)
+from simkernel.net.state import RCV_SHUTDOWN
 
 
 @syscall("socket", "int family, int type, int protocol", source="net/socket.c")
@@ -177,9 +172,9 @@ def __inet_bind(k: Any, sk: int, uaddr: int, addr_len: int, flags: int) -> int:
 def packet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
     """Listen on one interface, for one protocol."""
     sk = k.net.sockets[sock].sk
-    if addr_len < SOCKADDR_LL:
+    if addr_len < SOCKADDR_LL_SIZE:
         return -EINVAL
-    raw = k.mem.read(uaddr, SOCKADDR_LL)
+    raw = k.mem.read(uaddr, SOCKADDR_LL_SIZE)
     index = int.from_bytes(raw[4:8], k.mem.byteorder)
     if index and index not in k.net.devices:
         return -ENODEV

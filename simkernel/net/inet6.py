@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EAFNOSUPPORT
+from arch.abi.errno import EAFNOSUPPORT
 from simkernel.kernel.kfunc import kernel_function
 
 

@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import ECONNREFUSED, ENETUNREACH
+from arch.abi.errno import ECONNREFUSED, ENETUNREACH
+from arch.abi.inet import (
+    ICMP_DEST_UNREACH,
+    ICMP_ECHO,
+    ICMP_PORT_UNREACH,
+    IPPROTO_ICMP,
+    IPPROTO_TCP,
+    IPPROTO_UDP,
+)
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.device import route, send_frame
 from simkernel.net.skb import Skb, drop, new_skb
 from simkernel.net.state import (
-    IPPROTO_ICMP,
-    IPPROTO_TCP,
-    IPPROTO_UDP,
     SKB_DROP_REASON_IP_INHDR,
     SKB_DROP_REASON_IP_NOPROTO,
     SKB_DROP_REASON_OTHERHOST,
     checksum,
 )
 
-ICMP_ECHOREPLY, ICMP_DEST_UNREACH, ICMP_ECHO = 0, 3, 8
-ICMP_PORT_UNREACH = 3
 IP_HEADER = 20
 # inet_protos[]: who receives which protocol.
 PROTOCOLS = {IPPROTO_ICMP: "icmp_rcv", IPPROTO_TCP: "tcp_v4_rcv", IPPROTO_UDP: "udp_rcv"}

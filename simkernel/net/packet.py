@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
+from arch.abi.inet import ETH_HLEN, PACKET_OUTGOING
+from arch.abi.socket import SOCK_DGRAM
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.device import PACKET_OUTGOING, send_frame
+from simkernel.net.device import send_frame
 from simkernel.net.skb import Skb, drop, new_skb
 from simkernel.net.sock import Sock
-from simkernel.net.state import (
-    ETH_HLEN,
-    SKB_DROP_REASON_SOCKET_FILTER,
-    SKB_DROP_REASON_SOCKET_RCVBUFF,
-    SOCK_DGRAM,
-)
+from simkernel.net.state import SKB_DROP_REASON_SOCKET_FILTER, SKB_DROP_REASON_SOCKET_RCVBUFF
 
 
 @kernel_function(

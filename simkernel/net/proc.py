@@ -9,18 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from arch.abi.inet import RTF_GATEWAY, RTF_UP, TCP_ESTABLISHED, TCP_LISTEN, TCP_TIME_WAIT
+from arch.abi.socket import AF_UNIX, SO_ACCEPTCON, SS_CONNECTED, SS_UNCONNECTED
 from simkernel.fs.procfs import proc_file
 from simkernel.fs.pseudo import PseudoFile
 from simkernel.net.device import GATEWAY, GATEWAY_MAC
 from simkernel.net.sock import Sock
-from simkernel.net.state import AF_UNIX, TCP_ESTABLISHED, TCP_LISTEN
 from simkernel.net.unix import UnixSock
 
-RTF_UP, RTF_GATEWAY = 1, 2
-TCP_TIME_WAIT = 6
 UDP_CLOSED, UDP_CONNECTED = 7, 1
-SS_UNCONNECTED, SS_CONNECTED = 1, 3
-SO_ACCEPTCON = 0x10000
 
 
 def _hex_address(k: Any, address: bytes, port: int) -> str:

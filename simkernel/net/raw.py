@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from arch.abi.inet import INADDR_ANY
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.ipv4 import addresses, ip_send, source_for
 from simkernel.net.skb import Skb, clone
-from simkernel.net.state import INADDR_ANY
 
 
 @kernel_function("int raw_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)", source="net/ipv4/raw.c")

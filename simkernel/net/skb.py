@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from arch.abi.inet import ETH_P_IP
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.mm.slab import GFP_ATOMIC, NUMA_NO_NODE
-from simkernel.net.state import ETH_P_IP, SKB_DROP_REASON_NOT_SPECIFIED
+from simkernel.net.state import SKB_DROP_REASON_NOT_SPECIFIED
 
 if TYPE_CHECKING:
     from simkernel.net.device import NetDevice

@@ -9,19 +9,10 @@ from __future__ import annotations
 from collections import deque
 from typing import TYPE_CHECKING, Any
 
+from arch.abi.inet import INADDR_ANY, IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE
+from arch.abi.socket import AF_INET, SOCK_STREAM
 from simkernel.kernel.waitqueue import WaitQueue
-from simkernel.net.state import (
-    AF_INET,
-    INADDR_ANY,
-    IPPROTO_TCP,
-    IPPROTO_UDP,
-    SK_RCVBUF,
-    SK_SNDBUF,
-    SOCK_STREAM,
-    TCP_CLOSE,
-    TCP_RCVBUF,
-    TCP_SNDBUF,
-)
+from simkernel.net.state import SK_RCVBUF, SK_SNDBUF, TCP_RCVBUF, TCP_SNDBUF
 
 if TYPE_CHECKING:
     from simkernel.net.skb import Skb

@@ -10,55 +10,62 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from arch.errors import (
-    EAFNOSUPPORT,
-    EAGAIN,
-    EDESTADDRREQ,
-    EINVAL,
-    ENODEV,
-    ENOTSOCK,
-    ENOTTY,
-    KernelError,
-)
-from simkernel.fs import constants as c
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import Dentry, Inode, Path
-from simkernel.kernel.kfunc import kernel_function
-from simkernel.net import tcp
-from simkernel.net.skb import Skb
-from simkernel.net.sock import Sock, unbind
-from simkernel.net.state import (
-    AF_INET,
-    AF_PACKET,
-    AF_UNIX,
-    AF_UNSPEC,
+from arch.abi.errno import EAFNOSUPPORT, EAGAIN, EDESTADDRREQ, EINVAL, ENODEV, ENOTSOCK, ENOTTY
+from arch.abi.fcntl import O_NONBLOCK, O_RDWR
+from arch.abi.inet import (
+    IFNAMSIZ,
     INADDR_ANY,
     IPPROTO_ICMP,
     IPPROTO_IP,
     IPPROTO_TCP,
     IPPROTO_UDP,
-    MSG_DONTWAIT,
-    MSG_PEEK,
-    MSG_TRUNC,
-    RCV_SHUTDOWN,
-    SEND_SHUTDOWN,
-    SHUTDOWN_MASK,
-    SOCK_CLOEXEC,
-    SOCK_DGRAM,
-    SOCK_NONBLOCK,
-    SOCK_RAW,
-    SOCK_STREAM,
     TCP_CLOSE,
     TCP_ESTABLISHED,
     TCP_LISTEN,
     TCP_SYN_SENT,
 )
-
-O_NONBLOCK, O_CLOEXEC, O_RDWR = 0o4000, 0o2000000, 2
-SIGPIPE = 13
-SOCKADDR_IN, SOCKADDR_LL = 16, 20
-POLLIN, POLLOUT, POLLERR, POLLHUP, POLLRDHUP, POLLRDNORM, POLLWRNORM = 0x1, 0x4, 0x8, 0x10, 0x2000, 0x40, 0x100
-CAP_NET_BIND_SERVICE, CAP_NET_RAW = 10, 13
+from arch.abi.ioctl import (
+    FIONREAD,
+    SIOCGIFADDR,
+    SIOCGIFBRDADDR,
+    SIOCGIFCONF,
+    SIOCGIFDSTADDR,
+    SIOCGIFFLAGS,
+    SIOCGIFHWADDR,
+    SIOCGIFINDEX,
+    SIOCGIFMAP,
+    SIOCGIFMETRIC,
+    SIOCGIFMTU,
+    SIOCGIFNAME,
+    SIOCGIFNETMASK,
+    SIOCGIFTXQLEN,
+)
+from arch.abi.limits import U32_MAX
+from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
+from arch.abi.socket import (
+    AF_INET,
+    AF_PACKET,
+    AF_UNIX,
+    AF_UNSPEC,
+    MSG_DONTWAIT,
+    MSG_PEEK,
+    MSG_TRUNC,
+    SOCK_CLOEXEC,
+    SOCK_DGRAM,
+    SOCK_NONBLOCK,
+    SOCK_RAW,
+    SOCK_STREAM,
+    SOCKADDR_IN_SIZE,
+)
+from arch.abi.stat import S_IFSOCK
+from arch.errors import KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Dentry, Inode, Path
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.skb import Skb
+from simkernel.net.sock import Sock, unbind
+from simkernel.net.state import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK
 
 
 @dataclass(frozen=True)
@@ -209,7 +216,7 @@ def sockaddr_in(k: Any, address: bytes, port: int) -> bytes:
 
 def parse_sockaddr_in(k: Any, raw: bytes) -> tuple[bytes, int]:
     """(address, port); EINVAL when short, EAFNOSUPPORT for another family."""
-    if len(raw) < SOCKADDR_IN:
+    if len(raw) < SOCKADDR_IN_SIZE:
         raise KernelError(EINVAL, "address too short")
     family = int.from_bytes(raw[:2], k.mem.byteorder)
     if family not in (AF_INET, AF_UNSPEC):
@@ -240,7 +247,7 @@ def sock_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
         if sk.state != TCP_SYN_SENT:
             if sk.receive_queue:
                 mask |= POLLIN | POLLRDNORM
-            if sk.shutdown & SEND_SHUTDOWN or sk.snd_wnd > (sk.snd_nxt - sk.snd_una) & tcp.MASK32:
+            if sk.shutdown & SEND_SHUTDOWN or sk.snd_wnd > (sk.snd_nxt - sk.snd_una) & U32_MAX:
                 mask |= POLLOUT | POLLWRNORM
         return mask
     if sk.shutdown & RCV_SHUTDOWN:
@@ -248,13 +255,6 @@ def sock_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
     if sk.receive_queue:
         mask |= POLLIN | POLLRDNORM
     return mask | POLLOUT | POLLWRNORM
-
-
-# include/uapi/linux/sockios.h: what can be asked of an interface
-SIOCGIFNAME, SIOCGIFCONF, SIOCGIFFLAGS, SIOCGIFADDR, SIOCGIFNETMASK = 0x8910, 0x8912, 0x8913, 0x8915, 0x891B
-SIOCGIFDSTADDR, SIOCGIFBRDADDR, SIOCGIFMETRIC, SIOCGIFTXQLEN, SIOCGIFMAP = 0x8917, 0x8919, 0x891D, 0x8942, 0x8970
-SIOCGIFMTU, SIOCGIFHWADDR, SIOCGIFINDEX, FIONREAD = 0x8921, 0x8927, 0x8933, 0x541B
-IFNAMSIZ = 16
 
 
 def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
@@ -400,7 +400,7 @@ def socket_of(k: Any, fd: int) -> Socket:
 def socket_file(k: Any, socket: Socket, flags: int) -> Any:
     """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""
     mount = k.vfs.fs_values["sock_mnt"]
-    inode = Inode(mount.mnt_sb, c.S_IFSOCK | 0o777)
+    inode = Inode(mount.mnt_sb, S_IFSOCK | 0o777)
     dentry = Dentry("", None, inode)
     dentry.private = _socket_name
     file = k.vfs.new_file(Path(mount, dentry), flags, SOCKET_FILE_OPS)

@@ -5,22 +5,35 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.errors import (
-    EINVAL,
-    ENOPROTOOPT,
+from arch.abi.errno import EINVAL, ENOPROTOOPT
+from arch.abi.inet import TCP_LISTEN
+from arch.abi.socket import (
+    SO_ACCEPTCONN,
+    SO_ATTACH_BPF,
+    SO_BROADCAST,
+    SO_DEBUG,
+    SO_DETACH_FILTER,
+    SO_DOMAIN,
+    SO_ERROR,
+    SO_KEEPALIVE,
+    SO_LINGER,
+    SO_PROTOCOL,
+    SO_RCVBUF,
+    SO_RCVTIMEO,
+    SO_REUSEADDR,
+    SO_REUSEPORT,
+    SO_SNDBUF,
+    SO_SNDTIMEO,
+    SO_TIMESTAMP,
+    SO_TYPE,
+    SOL_IP,
+    SOL_SOCKET,
+    SOL_TCP,
 )
 from simkernel.kernel.kfunc import syscall
 from simkernel.net.sock import Sock
 from simkernel.net.socket import socket_of
-from simkernel.net.state import (
-    TCP_LISTEN,
-)
 
-SOL_SOCKET, SOL_IP, SOL_TCP = 1, 0, 6
-# asm-generic/socket.h
-SO_DEBUG, SO_REUSEADDR, SO_TYPE, SO_ERROR, SO_BROADCAST, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE = 1, 2, 3, 4, 6, 7, 8, 9
-SO_LINGER, SO_REUSEPORT, SO_RCVTIMEO, SO_SNDTIMEO, SO_ATTACH_FILTER, SO_DETACH_FILTER = 13, 15, 20, 21, 26, 27
-SO_TIMESTAMP, SO_ACCEPTCONN, SO_PROTOCOL, SO_DOMAIN, SO_ATTACH_BPF = 29, 30, 38, 39, 50
 PLAIN_OPTIONS = {SO_DEBUG, SO_REUSEADDR, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT, SO_TIMESTAMP}
 BUFFER_MAX = 212992
 
@@ -58,7 +71,7 @@ def setsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: i
 
 def attach_or_detach(k: Any, sk: Sock, optname: int, optval: int, optlen: int) -> int:
     """SO_ATTACH_BPF and SO_DETACH_FILTER (= SO_DETACH_BPF)."""
-    from arch.errors import ENOENT
+    from arch.abi.errno import ENOENT
 
     if optname == SO_DETACH_FILTER:
         if sk.filter is None:

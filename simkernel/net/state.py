@@ -13,25 +13,10 @@ if TYPE_CHECKING:
     from simkernel.net.skb import Skb
     from simkernel.net.sock import Sock
 
-# include/linux/socket.h
-AF_UNSPEC, AF_UNIX, AF_INET, AF_INET6, AF_NETLINK, AF_PACKET = 0, 1, 2, 10, 16, 17
-SOCK_STREAM, SOCK_DGRAM, SOCK_RAW, SOCK_PACKET = 1, 2, 3, 10
-SOCK_NONBLOCK, SOCK_CLOEXEC = 0o4000, 0o2000000
-MSG_OOB, MSG_PEEK, MSG_TRUNC, MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL = 0x1, 0x2, 0x20, 0x40, 0x100, 0x4000
-SHUT_RD, SHUT_WR, SHUT_RDWR = 0, 1, 2
 RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK = 1, 2, 3
 
-# include/uapi/linux/in.h and if_ether.h
-IPPROTO_IP, IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP, IPPROTO_RAW = 0, 1, 6, 17, 255
-ETH_P_IP, ETH_P_ARP, ETH_P_ALL, ETH_HLEN = 0x0800, 0x0806, 0x0003, 14
-INADDR_ANY = b"\0\0\0\0"
 LOOPBACK = b"\x7f\0\0\1"
 
-# include/net/tcp_states.h
-(
-    TCP_ESTABLISHED, TCP_SYN_SENT, TCP_SYN_RECV, TCP_FIN_WAIT1, TCP_FIN_WAIT2, TCP_TIME_WAIT,
-    TCP_CLOSE, TCP_CLOSE_WAIT, TCP_LAST_ACK, TCP_LISTEN, TCP_CLOSING, TCP_NEW_SYN_RECV,
-) = range(1, 13)  # fmt: skip
 
 # enum skb_drop_reason of 6.1, include/net/dropreason.h: the ones that this network can have.
 SKB_DROP_REASON_NOT_SPECIFIED = 1

@@ -8,21 +8,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EAGAIN, ECONNREFUSED, ECONNRESET, EINPROGRESS, EISCONN, ENOTCONN, EPIPE
-from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.ipv4 import addresses, ip_queue, ip_send, source_for
-from simkernel.net.skb import Skb, drop, new_skb
-from simkernel.net.sock import Sock, unbind
-from simkernel.net.state import (
+from arch.abi.errno import EAGAIN, ECONNREFUSED, ECONNRESET, EINPROGRESS, EISCONN, ENOTCONN, EPIPE
+from arch.abi.inet import (
     INADDR_ANY,
     IPPROTO_TCP,
-    MSG_DONTWAIT,
-    MSG_PEEK,
-    MSG_WAITALL,
-    RCV_SHUTDOWN,
-    SEND_SHUTDOWN,
-    SHUTDOWN_MASK,
-    SKB_DROP_REASON_NO_SOCKET,
     TCP_CLOSE,
     TCP_CLOSE_WAIT,
     TCP_CLOSING,
@@ -35,6 +24,13 @@ from simkernel.net.state import (
     TCP_SYN_SENT,
     TCP_TIME_WAIT,
 )
+from arch.abi.limits import U32_MAX
+from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.ipv4 import addresses, ip_queue, ip_send, source_for
+from simkernel.net.skb import Skb, drop, new_skb
+from simkernel.net.sock import Sock, unbind
+from simkernel.net.state import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, SKB_DROP_REASON_NO_SOCKET
 
 FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 TCP_HEADER = 20
@@ -42,7 +38,6 @@ MSS = 65483 - 20  # what lo's MTU leaves after IP and TCP headers with timestamp
 MSS_ETHERNET = 1460
 WINDOW_SCALE = 7
 TIME_WAIT_NS = 60 * 10**9
-MASK32 = 0xFFFFFFFF
 
 
 def key_of(sk: Sock) -> tuple[bytes, int, bytes, int]:
@@ -80,8 +75,8 @@ def header(sk: Sock, flags: int, seq: int) -> bytes:
     return (
         sk.lport.to_bytes(2, "big")
         + sk.rport.to_bytes(2, "big")
-        + (seq & MASK32).to_bytes(4, "big")
-        + (ack & MASK32).to_bytes(4, "big")
+        + (seq & U32_MAX).to_bytes(4, "big")
+        + (ack & U32_MAX).to_bytes(4, "big")
         + bytes((5 << 4, flags))
         + window.to_bytes(2, "big")
         + b"\0\0\0\0"
@@ -93,7 +88,7 @@ def transmit(k: Any, sk: Sock, flags: int, data: bytes = b"") -> Any:
     skb = yield from new_skb(k, len(data), sk)
     skb.put(data)
     skb.push(header(sk, flags, sk.snd_nxt))
-    sk.snd_nxt = (sk.snd_nxt + len(data) + bool(flags & (SYN | FIN))) & MASK32
+    sk.snd_nxt = (sk.snd_nxt + len(data) + bool(flags & (SYN | FIN))) & U32_MAX
     return (yield k.call("__tcp_transmit_skb", sk.addr, skb.addr, 1, 0, sk.rcv_nxt))
 
 
@@ -127,7 +122,7 @@ def send_reset(k: Any, packet: Skb) -> Any:
     source, destination = addresses(packet)
     seq = body[8:12] if flags & ACK else bytes(4)
     length = len(body) - (body[12] >> 4) * 4 + bool(flags & SYN) + bool(flags & FIN)
-    ack = (int.from_bytes(body[4:8], "big") + length) & MASK32
+    ack = (int.from_bytes(body[4:8], "big") + length) & U32_MAX
     answer = body[2:4] + body[0:2] + seq + (bytes(4) if flags & ACK else ack.to_bytes(4, "big"))
     answer += bytes((5 << 4, RST if flags & ACK else RST | ACK)) + bytes(6)
     yield from ip_send(k, destination, source, IPPROTO_TCP, answer)
@@ -246,7 +241,7 @@ def receive_data(k: Any, sk: Sock, packet: Skb, segment: Segment) -> Any:
     if segment.seq != sk.rcv_nxt or not (length or segment.flags & FIN):
         yield k.call("consume_skb", packet.addr)
         return
-    sk.rcv_nxt = (sk.rcv_nxt + length) & MASK32
+    sk.rcv_nxt = (sk.rcv_nxt + length) & U32_MAX
     if length:
         packet.pull(packet.len - length)
         packet.sync()
@@ -256,7 +251,7 @@ def receive_data(k: Any, sk: Sock, packet: Skb, segment: Segment) -> Any:
             sk.queue(packet)
             yield k.call("sock_def_readable", sk.addr)
     if segment.flags & FIN:
-        sk.rcv_nxt = (sk.rcv_nxt + 1) & MASK32
+        sk.rcv_nxt = (sk.rcv_nxt + 1) & U32_MAX
         yield k.call("tcp_fin", sk.addr)
         if not length:
             yield k.call("consume_skb", packet.addr)
@@ -331,7 +326,7 @@ def tcp_rcv_state_process(k: Any, sk: int, skb: int) -> Any:
         return 0
     if sock.state == TCP_SYN_SENT:
         if segment.flags & (SYN | ACK) == SYN | ACK and segment.ack == sock.snd_nxt:
-            sock.rcv_nxt = (segment.seq + 1) & MASK32
+            sock.rcv_nxt = (segment.seq + 1) & U32_MAX
             take_ack(k, sock, segment)
             yield k.call("tcp_finish_connect", sk, skb)
             yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
@@ -379,7 +374,7 @@ def tcp_v4_conn_request(k: Any, sk: int, skb: int) -> Any:
     child.listener = listener
     child.sync_addresses()
     segment = Segment(body)
-    child.rcv_nxt = (segment.seq + 1) & MASK32
+    child.rcv_nxt = (segment.seq + 1) & U32_MAX
     child.snd_wnd = segment.window
     child.iss = child.snd_nxt = child.snd_una = k.random.getrandbits(32)
     child.state = TCP_SYN_RECV
@@ -436,7 +431,7 @@ def tcp_sendmsg_locked(k: Any, sk: int, msg: int, size: int) -> Any:
             return sent or -EPIPE
         if sock.state not in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
             return sent or (-EPIPE if sock.state != TCP_SYN_SENT else -EAGAIN)
-        room = sock.snd_wnd - ((sock.snd_nxt - sock.snd_una) & MASK32)
+        room = sock.snd_wnd - ((sock.snd_nxt - sock.snd_una) & U32_MAX)
         if room <= 0:
             if message.flags & MSG_DONTWAIT:
                 return sent or -EAGAIN

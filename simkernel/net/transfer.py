@@ -4,19 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
-    EINVAL,
-    EPIPE,
-    KernelError,
-)
+from arch.abi.errno import EINVAL, EPIPE
+from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.inet import TCP_ESTABLISHED
+from arch.abi.signal import SIGPIPE
+from arch.abi.socket import MSG_DONTWAIT, MSG_NOSIGNAL, SOCK_STREAM
+from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.net.socket import O_NONBLOCK, SIGPIPE, Message, Socket, autobind, read_address, socket_of, write_address
-from simkernel.net.state import (
-    MSG_DONTWAIT,
-    MSG_NOSIGNAL,
-    SOCK_STREAM,
-    TCP_ESTABLISHED,
-)
+from simkernel.net.socket import Message, Socket, autobind, read_address, socket_of, write_address
 
 
 def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int, control: bytes = b"") -> Any:

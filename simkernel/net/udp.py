@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EMSGSIZE
+from arch.abi.errno import EMSGSIZE
+from arch.abi.inet import ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.ipv4 import ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, addresses, ip_send, source_for
+from simkernel.net.ipv4 import addresses, ip_send, source_for
 from simkernel.net.skb import drop
 from simkernel.net.sock import Sock
 from simkernel.net.state import (
-    INADDR_ANY,
-    IPPROTO_UDP,
     SKB_DROP_REASON_IP_INHDR,
     SKB_DROP_REASON_NO_SOCKET,
     SKB_DROP_REASON_SOCKET_FILTER,
     SKB_DROP_REASON_SOCKET_RCVBUFF,
-    TCP_ESTABLISHED,
 )
 
 UDP_HEADER = 8

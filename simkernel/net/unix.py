@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import (
+from arch.abi.errno import (
     EADDRINUSE,
     EAFNOSUPPORT,
     EAGAIN,
@@ -24,36 +24,37 @@ from arch.errors import (
     EPROTONOSUPPORT,
     EPROTOTYPE,
     ESOCKTNOSUPPORT,
-    KernelError,
 )
+from arch.abi.fcntl import AT_FDCWD, O_NONBLOCK
+from arch.abi.inet import TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN
+from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
+from arch.abi.socket import (
+    AF_UNIX,
+    MSG_CMSG_CLOEXEC,
+    MSG_CTRUNC,
+    MSG_DONTWAIT,
+    MSG_PEEK,
+    MSG_TRUNC,
+    SCM_RIGHTS,
+    SOCK_CLOEXEC,
+    SOCK_DGRAM,
+    SOCK_NONBLOCK,
+    SOCK_SEQPACKET,
+    SOCK_STREAM,
+    SOL_SOCKET,
+    UNIX_PATH_MAX,
+)
+from arch.abi.stat import S_IFMT, S_IFSOCK
+from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File, Inode, inode_permission, to_str
 from simkernel.fs.namei import lookup_create
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.net.sock import Sock
-from simkernel.net.socket import O_NONBLOCK, ProtoOps, Socket, new_socket_fd
-from simkernel.net.state import (
-    AF_UNIX,
-    MSG_DONTWAIT,
-    MSG_PEEK,
-    MSG_TRUNC,
-    RCV_SHUTDOWN,
-    SEND_SHUTDOWN,
-    SHUTDOWN_MASK,
-    SOCK_CLOEXEC,
-    SOCK_DGRAM,
-    SOCK_NONBLOCK,
-    SOCK_STREAM,
-    TCP_CLOSE,
-    TCP_ESTABLISHED,
-    TCP_LISTEN,
-)
+from simkernel.net.socket import ProtoOps, Socket, new_socket_fd
+from simkernel.net.state import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK
 
-SOCK_SEQPACKET = 5
-SUN_PATH_MAX = 108
 MAX_DGRAM_QLEN = 10  # net.unix.max_dgram_qlen
-SOL_SOCKET, SCM_RIGHTS = 1, 1
-MSG_CTRUNC, MSG_CMSG_CLOEXEC = 8, 0x40000000
 SCM_MAX_FD = 253
 AUTOBIND_NAMES = 0x100000
 
@@ -142,7 +143,7 @@ def unix_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> int:
 
 def parse_address(k: Any, raw: bytes) -> bytes:
     """unix_validate_addr(): sun_path as it identifies the socket."""
-    if len(raw) <= 2 or len(raw) > 2 + SUN_PATH_MAX:
+    if len(raw) <= 2 or len(raw) > 2 + UNIX_PATH_MAX:
         raise KernelError(EINVAL, "length of the address")
     if int.from_bytes(raw[:2], k.mem.byteorder) != AF_UNIX:
         raise KernelError(EINVAL, "address family")
@@ -179,7 +180,7 @@ def unix_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
 
 def _make_inode(k: Any, path: str, only_check: bool) -> Inode:
     vfs = k.vfs
-    nd = vfs.nameidata(c.AT_FDCWD, path)
+    nd = vfs.nameidata(AT_FDCWD, path)
     try:
         parent = lookup_create(nd, path, False)
     except KernelError as error:
@@ -187,7 +188,7 @@ def _make_inode(k: Any, path: str, only_check: bool) -> Inode:
     inode_permission(parent.inode, c.MAY_WRITE | c.MAY_EXEC, nd.cred)
     if only_check:
         return parent.inode
-    made = parent.inode.mknod(parent, nd.last, c.S_IFSOCK | 0o777 & ~k.current.fs.umask, 0, nd.cred)
+    made = parent.inode.mknod(parent, nd.last, S_IFSOCK | 0o777 & ~k.current.fs.umask, 0, nd.cred)
     inode: Inode = made.inode
     return inode
 
@@ -211,10 +212,10 @@ def find_other(k: Any, name: bytes, type_: int) -> UnixSock:
     if name[0] == 0:
         found = table(k).get(name)
     else:
-        path = k.vfs.user_path(c.AT_FDCWD, to_str(name[:-1]))
+        path = k.vfs.user_path(AT_FDCWD, to_str(name[:-1]))
         inode = path.dentry.inode
         inode_permission(inode, c.MAY_WRITE, k.vfs.cred())
-        if inode.i_mode & c.S_IFMT != c.S_IFSOCK:
+        if inode.i_mode & S_IFMT != S_IFSOCK:
             raise KernelError(ECONNREFUSED, "not a socket")
         found = table(k).get(inode)
     if found is None:
@@ -653,17 +654,17 @@ def poll(k: Any, sk: UnixSock, queues: list[Any] | None) -> int:
         queues.append(sk.wq)
         if sk.peer is not None:
             queues.append(sk.peer.wq)
-    mask = c.POLLERR if sk.err else 0
+    mask = POLLERR if sk.err else 0
     if sk.shutdown == SHUTDOWN_MASK:
-        mask |= c.POLLHUP
+        mask |= POLLHUP
     if sk.shutdown & RCV_SHUTDOWN:
-        mask |= c.POLLRDHUP | c.POLLIN | c.POLLRDNORM
+        mask |= POLLRDHUP | POLLIN | POLLRDNORM
     if sk.parcels or sk.pending:
-        mask |= c.POLLIN | c.POLLRDNORM
+        mask |= POLLIN | POLLRDNORM
     if sk.type != SOCK_DGRAM and sk.state == TCP_CLOSE:
-        mask |= c.POLLHUP
+        mask |= POLLHUP
     if sk.state != TCP_LISTEN and (sk.peer is None or sk.peer.has_room(1)):
-        mask |= c.POLLOUT | c.POLLWRNORM
+        mask |= POLLOUT | POLLWRNORM
     return mask
 
 

@@ -10,13 +10,14 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arch.errors import EINVAL, ENOENT, EOPNOTSUPP, KernelError
+from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP
+from arch.abi.limits import U64_MAX
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.program import BpfProg, trace_call_bpf
 from simkernel.observe import iterators
 from tracing.probes.kprobes import Kprobe, Kretprobe
 
-MASK64 = (1 << 64) - 1
 MAX_ARGS = 12  # MAX_BPF_FUNC_ARGS
 PERF_DATA_TAIL = 16  # sample_period and addr behind the registers in struct bpf_perf_event_data
 # Program types of 3.20-rfc, the tree of January 2015.
@@ -71,7 +72,7 @@ class Attachments:
         self.busy.add(key)
         words = (entry_ip, len(args) - extra, *args)
         order = self.k.mem.byteorder
-        address = self.context(b"".join((word & MASK64).to_bytes(8, order) for word in words))
+        address = self.context(b"".join((word & U64_MAX).to_bytes(8, order) for word in words))
         try:
             return prog.run64(address + 16, cookie, entry_ip)
         finally:
@@ -206,7 +207,7 @@ class Attachments:
         layout, order = self.k.cpu.layout, self.k.mem.byteorder
         size = self.k.arch.user_regs_size if hasattr(self.k.arch, "user_regs_size") else layout.size
         frame = self.k.mem.read(regs, size) if regs else bytes(size)
-        data = frame + (period & MASK64).to_bytes(8, order) + (addr & MASK64).to_bytes(8, order)
+        data = frame + (period & U64_MAX).to_bytes(8, order) + (addr & U64_MAX).to_bytes(8, order)
         context = self.context(data)
         try:
             return trace_call_bpf(self.bpf, [event.program.prog], context, event.program.cookie)
@@ -263,7 +264,9 @@ class FilterProgram:
         """Tracepoints and system calls: struct bpf_context, six arguments, unused ones 0.  There is no recursion guard."""
         a, b, c, d, e, f = args if len(args) == 6 else (*args, 0, 0, 0, 0, 0, 0)[:6]
         attachments = self.attachments
-        address = attachments.context(self.pack(a & MASK64, b & MASK64, c & MASK64, d & MASK64, e & MASK64, f & MASK64))
+        address = attachments.context(
+            self.pack(a & U64_MAX, b & U64_MAX, c & U64_MAX, d & U64_MAX, e & U64_MAX, f & U64_MAX)
+        )
         try:
             return self.prog.run(address)
         finally:

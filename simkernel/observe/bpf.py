@@ -8,17 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from arch.errors import (
-    EACCES,
-    EBADF,
-    EEXIST,
-    EINVAL,
-    ENOENT,
-    EOPNOTSUPP,
-    EPERM,
-    Fault,
-    KernelError,
-)
+from arch.abi.errno import EACCES, EBADF, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM
+from arch.abi.fcntl import O_ACCMODE
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import PROT_WRITE
+from arch.errors import Fault, KernelError
 from bpf import uapi
 from bpf.btf import Btf
 from bpf.core.program import BpfProg
@@ -34,8 +28,6 @@ from tracing.perf.core import PerfEvent
 
 BPF_CALL_INSN = 0x85
 PRINTING_HELPERS = {uapi.BPF_FUNC_trace_printk, uapi.BPF_FUNC_trace_vprintk}
-O_RDWR, O_CLOEXEC, O_ACCMODE, O_NONBLOCK = 2, 0o2000000, 3, 0o4000
-PAGE, PROT_WRITE = 4096, 2
 MAY_READ, MAY_WRITE = 4, 2
 SKF_NET_OFF, SKF_LL_OFF = -0x100000, -0x200000  # include/uapi/linux/filter.h
 
@@ -375,13 +367,13 @@ def bpf_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
 def bpf_mmap(k: Any, file: Any, vma: Any) -> None:
     """bpf_map_mmap(): arrays made with BPF_F_MMAPABLE, and ring buffers."""
     obj = file.private_data
-    length, offset, writable = vma.end - vma.start, vma.pgoff * PAGE, bool(vma.prot & PROT_WRITE)
+    length, offset, writable = vma.end - vma.start, vma.pgoff * PAGE_SIZE, bool(vma.prot & PROT_WRITE)
     if hasattr(obj, "check_mmap"):
         obj.check_mmap(vma.shared, writable)
     elif not vma.shared:
         raise KernelError(EINVAL, "only shared mappings")
     if hasattr(obj, "mmap_pages"):
-        perf.show_pages(vma, obj.mmap_pages(offset, length // PAGE, writable))
+        perf.show_pages(vma, obj.mmap_pages(offset, length // PAGE_SIZE, writable))
         return
     if not hasattr(obj, "mmap_area") or not obj.map_flags & uapi.BPF_F_MMAPABLE:
         raise KernelError(EINVAL if hasattr(obj, "mmap_area") else 524, "this map cannot be mapped")
@@ -390,7 +382,7 @@ def bpf_mmap(k: Any, file: Any, vma: Any) -> None:
     start, size = obj.mmap_area()
     if offset + length > size:
         raise KernelError(EINVAL, "beyond the map's values")
-    perf.show_pages(vma, [start + offset + at for at in range(0, length, PAGE)])
+    perf.show_pages(vma, [start + offset + at for at in range(0, length, PAGE_SIZE)])
 
 
 def bpf_release(k: Any, file: Any) -> None:

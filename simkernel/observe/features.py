@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import EINVAL, ENOTSUPP, KernelError
+from arch.abi.errno import EINVAL, ENOTSUPP
+from arch.abi.limits import PAGE_SIZE
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfType, Kind, Member
 from bpf.isa.insn import BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JMP, BPF_K, BPF_MOV, Insn, encode
@@ -18,7 +20,6 @@ from bpf.versions.features import RFC_PROG_TYPES
 R0_0 = Insn(BPF_ALU64 | BPF_MOV | BPF_K, 0)
 EXIT = Insn(BPF_JMP | BPF_EXIT)
 LOG_SIZE = 4096
-PAGE = 4096
 
 # Types that cannot be loaded without a target: what the kernel has to answer if it knows them.  (errno, words of the log)
 EXPECTED: dict[int, tuple[int, str]] = {
@@ -113,7 +114,7 @@ class Prober:
             options.update(value_size=8, max_entries=0, flags=t.BPF_F_NO_PREALLOC)
             options.update(btf_fd=btf, key_type_id=1, value_type_id=3)
         elif map_type in (t.BPF_MAP_TYPE_RINGBUF, t.BPF_MAP_TYPE_USER_RINGBUF):
-            options.update(key_size=0, value_size=0, max_entries=PAGE)
+            options.update(key_size=0, value_size=0, max_entries=PAGE_SIZE)
         elif map_type == t.BPF_MAP_TYPE_STRUCT_OPS:
             options.update(vmlinux_value_type_id=1)
             return ENOTSUPP

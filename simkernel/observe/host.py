@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
+from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.errors import Fault
 from arch.unwind import walk_kernel, walk_user
 from simkernel.kernel.entry import define_name
@@ -24,8 +25,6 @@ from tracing.face import (
 # include/uapi/linux/capability.h, by the names that tracing and bpf use
 CAPABILITIES = {"net_admin": 12, "sys_ptrace": 19, "sys_admin": 21, "perfmon": 38, "bpf": 39}
 NAMED_SINCE = {"perfmon": "5.8", "bpf": "5.8"}  # before, CAP_SYS_ADMIN was asked
-JIFFIES_AT_BOOT = (1 << 32) - 300 * 250  # INITIAL_JIFFIES, HZ=250
-NS_PER_JIFFY = 4_000_000
 
 
 class Host(BpfSide):
@@ -229,10 +228,10 @@ class Host(BpfSide):
         now = self.now_ns()
         if clock in ("realtime", "tai"):
             return int(self.k.clock.realtime_ns) + (37_000_000_000 if clock == "tai" else 0)
-        return now - now % NS_PER_JIFFY if clock.endswith("coarse") else now
+        return now - now % TICK_NSEC if clock.endswith("coarse") else now
 
     def jiffies64(self) -> int:
-        return JIFFIES_AT_BOOT + self.now_ns() // NS_PER_JIFFY
+        return INITIAL_JIFFIES + self.now_ns() // TICK_NSEC
 
     def random_u32(self) -> int:
         return int(self.k.random.getrandbits(32))

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from arch.errors import EINVAL, ENOENT, KernelError
+from arch.abi.errno import EINVAL, ENOENT
+from arch.errors import KernelError
 
 Row = dict[str, int]  # member of the context -> value
 

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import E2BIG, EBADF, EMFILE, KernelError
+from arch.abi.errno import E2BIG, EBADF, EMFILE
+from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import PROT_WRITE
+from arch.abi.perf_event import PERF_ATTR_SIZE_VER0, PERF_FLAG_FD_CLOEXEC
+from arch.errors import KernelError
 from simkernel.fs.fops import FileOperations
 from simkernel.kernel.kfunc import kernel_function, syscall
 from tracing.perf import attr as perf_attr
 from tracing.perf.core import PerfEvent
 
-PAGE = 4096
-PROT_WRITE = 2
-O_RDWR, O_CLOEXEC = 2, 0o2000000
-FLAG_FD_CLOEXEC = 8
-PERF_ATTR_SIZE_VER0 = 64
 SIZE_AT = 4  # of `size` in struct perf_event_attr
 
 
@@ -46,7 +46,7 @@ class PerfMapping:
 def perf_mmap(k: Any, file: Any, vma: Any) -> None:
     """mmap(2): the control page, then the ring."""
     event: PerfEvent = file.private_data
-    pages = event.mmap(vma.end - vma.start, bool(vma.prot & PROT_WRITE), vma.shared, vma.pgoff * PAGE)
+    pages = event.mmap(vma.end - vma.start, bool(vma.prot & PROT_WRITE), vma.shared, vma.pgoff * PAGE_SIZE)
     show_pages(vma, pages)
     vma.private = PerfMapping(event)
     vma.dontfork = True
@@ -100,7 +100,7 @@ def event_of_fd(k: Any, fd: int) -> PerfEvent:
 def read_attr(k: Any, address: int) -> bytes:
     """perf_copy_attr(): the attr's own size says how much there is; a wrong one is answered with the right one."""
     size = k.get_user(address + SIZE_AT, 4) or PERF_ATTR_SIZE_VER0
-    if not PERF_ATTR_SIZE_VER0 <= size <= PAGE:
+    if not PERF_ATTR_SIZE_VER0 <= size <= PAGE_SIZE:
         k.put_user(address + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
         raise KernelError(E2BIG, f"perf_event_attr of {size} bytes")
     return bytes(k.copy_from_user(address, size))
@@ -122,7 +122,7 @@ def perf_event_open(k: Any, attr_uptr: int, pid: int, cpu: int, group_fd: int, f
             k.put_user(attr_uptr + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
         raise
     try:
-        cloexec = O_CLOEXEC if flags & FLAG_FD_CLOEXEC else 0
+        cloexec = O_CLOEXEC if flags & PERF_FLAG_FD_CLOEXEC else 0
         return int(k.vfs.anon_inode_getfd(k, "[perf_event]", PERF_FOPS, event, O_RDWR | cloexec))
     except KernelError as error:
         if error.errno == EMFILE:

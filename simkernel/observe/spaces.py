@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from typing import Any
 
-from arch.errors import EINVAL, KernelError
-from simkernel.kernel.mm import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
+from arch.abi.errno import EINVAL
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
+from arch.errors import KernelError
 from tracing.face import Mapping, ProbeHandler, ReturnHandler
-
-PAGE = 4096
 
 
 class Spaces:
@@ -63,7 +63,7 @@ class Spaces:
 
     def mappings(self, inode: Any) -> Sequence[tuple[Hashable, int, int, int, bool]]:
         return [
-            (mm, vma.start, vma.end, vma.pgoff * PAGE, bool(vma.prot & PROT_EXEC))
+            (mm, vma.start, vma.end, vma.pgoff * PAGE_SIZE, bool(vma.prot & PROT_EXEC))
             for mm in self.all_mms()
             for vma in mm.vmas
             if vma.file is not None and vma.file.inode is inode
@@ -79,7 +79,7 @@ class Spaces:
                 return Mapping(
                     start,
                     size,
-                    vma.pgoff * PAGE,
+                    vma.pgoff * PAGE_SIZE,
                     path,
                     dev >> 20,
                     dev & 0xFFFFF,
@@ -131,7 +131,7 @@ class Spaces:
         """The [uprobes] area of an mm, with one breakpoint where uretprobes make functions return to."""
         found = self.trampolines.get(mm)
         if found is None:
-            found = mm.map(0, PAGE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[uprobes]")
+            found = mm.map(0, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[uprobes]")
             page = self._breakpoint_page()
             mm.find(found).fault = lambda k, vma, pgoff: page
             self.trampolines[mm] = found

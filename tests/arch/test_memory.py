@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 
 from arch import architecture
-from arch.errors import ENOMEM, Fault
-from arch.memory import PAGE_SIZE, FlatMemory, KernelMemory, OutOfMemory, PhysicalMemory
+from arch.abi.errno import ENOMEM
+from arch.abi.limits import PAGE_SIZE
+from arch.errors import Fault
+from arch.memory import FlatMemory, KernelMemory, OutOfMemory, PhysicalMemory
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace, UserMemory
 from arch.symbols import Symbols
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arch.errors import EINVAL, KernelError
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
 from bpf.core.program import trace_call_bpf

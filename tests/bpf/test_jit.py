@@ -5,7 +5,8 @@ import random
 import pytest
 
 from arch import architecture
-from arch.errors import EINVAL, Fault, KernelError
+from arch.abi.errno import EINVAL
+from arch.errors import Fault, KernelError
 from arch.memory import FlatMemory, KernelMemory, PhysicalMemory
 from bpf.isa.asm import assemble
 from bpf.isa.insn import Insn

@@ -7,16 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arch.errors import (
-    E2BIG,
-    EEXIST,
-    EINVAL,
-    ENOENT,
-    ENOSPC,
-    ENOTSUPP,
-    EPERM,
-    KernelError,
-)
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.maps.base import MapAttr
 from bpf.maps.jhash import jhash, jhash2

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arch.errors import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, EPERM
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, EPERM
 from bpf import uapi
 from bpf.btf import Btf
 from bpf.isa.asm import assemble

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from arch.errors import EBADF, EINVAL, KernelError
+from arch.abi.errno import EBADF, EINVAL
+from arch.errors import KernelError
 from bpf.isa.asm import assemble
 from bpf.isa.disasm import disassemble
 from bpf.isa.insn import decode, imm64

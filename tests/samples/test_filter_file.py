@@ -8,7 +8,10 @@ from pathlib import Path
 import pytest
 
 import simkernel
-from arch.errors import EBADF, EFAULT, EINVAL, ERANGE, KernelError
+from arch.abi.errno import EBADF, EFAULT, EINVAL, ERANGE
+from arch.abi.fcntl import O_WRONLY
+from arch.abi.signal import SIGKILL
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
@@ -16,7 +19,6 @@ from bpf.loader.bpf_load import BPF_PROG_TYPE_KPROBE_FILTER, BPF_PROG_TYPE_TRACI
 from simkernel.session import Session
 
 SAMPLES = Path(__file__).parents[2] / "samples"
-O_WRONLY, SIGKILL = 1, 9
 SWITCH, WRITE = "events/sched/sched_switch", "events/syscalls/sys_enter_write"
 DISCARD, KEEP = "r0 = 0\nexit", "r0 = 1\nexit"
 COUNT = """

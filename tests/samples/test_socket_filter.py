@@ -3,15 +3,16 @@
 import pytest
 
 import simkernel
-from arch.errors import EBADF, EINVAL, ENOENT, KernelError
+from arch.abi.errno import EAGAIN, EBADF, EINVAL, ENOENT
+from arch.abi.socket import MSG_DONTWAIT, SO_ATTACH_BPF, SO_DETACH_BPF, SOL_SOCKET
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.loader.bpf_load import bpf_prog_load
 from samples.tool import Tool
-from samples.v41.sock_example import SO_ATTACH_BPF, SOL_SOCKET, open_raw_sock
+from samples.v41.sock_example import open_raw_sock
 from simkernel import net, workloads
 
-SO_DETACH_BPF, MSG_DONTWAIT, EAGAIN = 27, 0x40, 11
 FRAME = bytes.fromhex("525400123456 525500010202 88b5") + bytes(range(100))
 KEEP_20 = "r0 = 20\nexit"
 DROP = "r0 = 0\nexit"

@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 
+from arch.abi.version import KernelVersion
 from simkernel import block, fs, mm, net, observe
 from simkernel.kernel import kernel, kfunc
-from simkernel.versions import KernelVersion
 
 ALL = (block, fs, mm, net, observe, kernel)
 

@@ -7,11 +7,12 @@ from pathlib import Path
 import pytest
 
 import simkernel
-from arch.errors import ENOENT, EROFS, KernelError
+from arch.abi.errno import ENOENT, EROFS
+from arch.abi.version import KernelVersion
+from arch.errors import KernelError
 from simkernel.fs.rootfs import add_file
 from simkernel.machine import Machine
 from simkernel.session import is_probe
-from simkernel.versions import KernelVersion
 
 WRITER = Path(__file__).parents[2] / "samples" / "bin" / "x86_64" / "writer"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import simkernel
-from arch.errors import (
+from arch.abi.errno import (  # fmt: skip
     EADDRINUSE,
     EAGAIN,
     ECONNREFUSED,
@@ -16,11 +16,11 @@ from arch.errors import (
     EOPNOTSUPP,
     EPIPE,
     EPROTOTYPE,
-)  # fmt: skip
+)
+from arch.abi.poll import POLLHUP, POLLIN, POLLOUT
 
 STREAM, DGRAM, SEQPACKET, NONBLOCK = 1, 2, 5, 0o4000
 DONTWAIT, PEEK, NOSIGNAL = 0x40, 2, 0x4000
-POLLIN, POLLOUT, POLLHUP, POLLRDHUP = 1, 4, 0x10, 0x2000
 
 
 class User:

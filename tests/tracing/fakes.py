@@ -6,8 +6,9 @@ import heapq
 from functools import cache
 
 import arch.architecture as architecture
+from arch.abi.errno import EAGAIN, EINVAL, ENOENT
 from arch.ctype import TypeTable
-from arch.errors import EAGAIN, EINVAL, ENOENT, KernelError
+from arch.errors import KernelError
 from arch.memory import FlatMemory
 from arch.symbols import Symbols
 from tracing.face import Mapping

@@ -102,7 +102,7 @@ def test_every_function(probed):
 
 def test_every_instruction_of_one_function(probed):
     """A probe at each boundary is hit once; between boundaries it is EILSEQ."""
-    from arch.errors import EILSEQ
+    from arch.abi.errno import EILSEQ
     from tests.tracing.test_filter import written
 
     tracing, tiny, names, _ = probed

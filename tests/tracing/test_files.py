@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from arch.errors import EAGAIN, EBADF, EBUSY, EINVAL, ENOENT, KernelError
+from arch.abi.errno import EAGAIN, EBADF, EBUSY, EINVAL, ENOENT
+from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine, node
 from tests.tracing.test_filter import written
 from tracing.face import WouldBlock

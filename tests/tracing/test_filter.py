@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arch.errors import EINVAL, KernelError
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine
 from tracing.record.filter import FilterError, create_filter, glob_match
 

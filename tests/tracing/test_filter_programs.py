@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arch.errors import EBADF, EINVAL, ERANGE, KernelError
+from arch.abi.errno import EBADF, EINVAL, ERANGE
+from arch.abi.fcntl import O_WRONLY
+from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine, node
-
-O_WRONLY = 1
 
 
 class Program:

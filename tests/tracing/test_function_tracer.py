@@ -2,7 +2,7 @@
 
 import pytest
 
-from arch.errors import EINVAL
+from arch.abi.errno import EINVAL
 from tests.tracing.fakes import cat, echo, machine
 from tests.tracing.test_filter import written
 

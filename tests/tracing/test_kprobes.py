@@ -2,7 +2,8 @@
 
 import pytest
 
-from arch.errors import EILSEQ, EINVAL, ENOENT, KernelError
+from arch.abi.errno import EILSEQ, EINVAL, ENOENT
+from arch.errors import KernelError
 from tests.tracing.fakes import TEXT, machine
 from tracing.probes.kprobes import Kprobe, Kretprobe
 

@@ -4,24 +4,13 @@ import struct
 
 import pytest
 
-from arch.errors import (
-    E2BIG,
-    EBADF,
-    EBUSY,
-    EEXIST,
-    EINVAL,
-    ENOENT,
-    ENOSPC,
-    ENOTTY,
-    EOPNOTSUPP,
-    ESRCH,
-    KernelError,
-)
+from arch.abi.errno import E2BIG, EBADF, EBUSY, EEXIST, EINVAL, ENOENT, ENOSPC, ENOTTY, EOPNOTSUPP, ESRCH
+from arch.abi.poll import EPOLLHUP, EPOLLIN
+from arch.errors import KernelError
 from arch.memory import FlatMemory
 from tests.tracing.fakes import cat, echo, machine
 from tests.tracing.test_filter import written
 from tracing.perf.attr import FLAG_BITS
-from tracing.perf.ring import EPOLLHUP, EPOLLIN
 
 DUMMY = 9
 

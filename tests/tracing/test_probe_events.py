@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from arch.errors import EBUSY, EINVAL, ENOENT, ENOSPC, ERANGE, KernelError
+from arch.abi.errno import EBUSY, EINVAL, ENOENT, ENOSPC, ERANGE
+from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine
 from tests.tracing.test_filter import written
 

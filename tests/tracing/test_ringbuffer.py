@@ -5,7 +5,8 @@ import contextlib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracing.buffer.ringbuffer import BUF_PAGE_SIZE, PAGE_SIZE, RingBuffer, decode_page, encode_page, event_size
+from arch.abi.limits import PAGE_SIZE
+from tracing.buffer.ringbuffer import BUF_PAGE_SIZE, RingBuffer, decode_page, encode_page, event_size
 
 records = st.lists(st.tuples(st.integers(0, 1 << 40), st.binary(min_size=1, max_size=150)), max_size=20)
 

@@ -2,7 +2,8 @@
 
 import pytest
 
-from arch.errors import EINVAL, KernelError
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
 from arch.memory import FlatMemory
 from tests.tracing.fakes import cat, echo, machine
 from tests.tracing.test_filter import written

@@ -13,7 +13,8 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-PAGE_SIZE = 4096
+from arch.abi.limits import PAGE_SIZE
+
 BUF_PAGE_HEADER = 16  # u64 time_stamp, local_t commit
 BUF_PAGE_SIZE = PAGE_SIZE - BUF_PAGE_HEADER
 RB_ALIGNMENT = 4

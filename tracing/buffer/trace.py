@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from arch.errors import EAGAIN, EBUSY, EINVAL, ENODEV, KernelError
+from arch.abi.errno import EAGAIN, EBUSY, EINVAL, ENODEV
+from arch.abi.limits import PAGE_SIZE
+from arch.errors import KernelError
 from tracing.buffer.ringbuffer import Event, RingBuffer
 from tracing.face import (
     TRACE_FLAG_BH_OFF,
@@ -52,7 +54,6 @@ CLOCKS_6_1 = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw"
 CLOCKS_4_1 = ("local", "global", "counter", "uptime", "perf", "mono", "x86-tsc")
 COUNTER_CLOCKS = ("counter", "x86-tsc")
 TRACERS = ("function", "nop")
-PAGE_SIZE = 4096
 PIPE_KEY = ("trace_pipe",)
 
 

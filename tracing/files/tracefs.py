@@ -14,8 +14,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from arch.errors import EBADF, EINVAL, ENODEV, ENOENT, ENOMEM, KernelError
-from tracing.buffer.trace import IP_MARKER, PAGE_SIZE, TRACE_PRINT, TRACE_RAW_DATA, TRACERS, TraceArray, TracePipe
+from arch.abi.errno import EBADF, EINVAL, ENODEV, ENOENT, ENOMEM
+from arch.abi.fcntl import O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.poll import EPOLLIN, EPOLLOUT, EPOLLRDNORM, EPOLLWRNORM
+from arch.errors import KernelError
+from tracing.buffer.trace import IP_MARKER, TRACE_PRINT, TRACE_RAW_DATA, TRACERS, TraceArray, TracePipe
 from tracing.files.readme import README
 from tracing.probes.fetch import kstrto
 from tracing.record import filter as event_filter
@@ -27,8 +31,6 @@ from tracing.triggers import triggers
 if TYPE_CHECKING:
     from tracing.system import Tracing
 
-O_WRONLY, O_RDWR, O_TRUNC, O_APPEND, O_NONBLOCK = 0o1, 0o2, 0o1000, 0o2000, 0o4000
-EPOLLIN, EPOLLOUT, EPOLLRDNORM, EPOLLWRNORM = 0x1, 0x4, 0x40, 0x100
 MARKER_LIMIT = 4096
 
 

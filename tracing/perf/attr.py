@@ -9,10 +9,11 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from arch.errors import E2BIG, EINVAL, KernelError
+from arch.abi.errno import E2BIG, EINVAL
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.perf_event import PERF_ATTR_SIZE_VER0
+from arch.errors import KernelError
 
-PERF_ATTR_SIZE_VER0 = 64
-PAGE_SIZE = 4096
 # (first version, sizeof(struct perf_event_attr))
 ATTR_SIZES = (((5, 13), 128), ((5, 5), 120), ((4, 1), 112), ((3, 19), 104), ((3, 7), 96), ((0, 0), 80))
 
@@ -55,7 +56,7 @@ FLAG_COUNT = (
     ((4, 3), 27), ((4, 1), 26), ((3, 16), 25), ((0, 0), 24),
 )  # fmt: skip
 
-FLAG_FD_NO_GROUP, FLAG_FD_OUTPUT, FLAG_PID_CGROUP, FLAG_FD_CLOEXEC = 1, 2, 4, 8
+FLAG_FD_NO_GROUP, FLAG_FD_OUTPUT, FLAG_PID_CGROUP = 1, 2, 4
 
 # Which registers a sample may name (arch/*/include/uapi/asm/perf_regs.h) is the floor of arch/'s business; without it
 # any non-zero mask is taken.

@@ -13,7 +13,7 @@ import struct
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any, Protocol
 
-from arch.errors import (
+from arch.abi.errno import (
     E2BIG,
     EACCES,
     EBADF,
@@ -26,12 +26,14 @@ from arch.errors import (
     EOPNOTSUPP,
     EPERM,
     ESRCH,
-    Fault,
-    KernelError,
 )
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import PROT_EXEC
+from arch.abi.poll import EPOLLHUP
+from arch.errors import Fault, KernelError
 from tracing.perf import attr as pa
 from tracing.perf.attr import PerfAttr
-from tracing.perf.ring import EPOLLHUP, HEADER_SIZE, HEADER_SIZE_5_12, PAGE_SIZE, PerfBuffer
+from tracing.perf.ring import HEADER_SIZE, HEADER_SIZE_5_12, PerfBuffer
 from tracing.perf.sources import PerfSources
 from tracing.probes.probe_events import KprobeEvent, ProbeEvent, UprobeEvent
 from tracing.record.event import TraceEvent
@@ -45,7 +47,6 @@ if TYPE_CHECKING:
 RECORD_MMAP, RECORD_LOST, RECORD_COMM, RECORD_EXIT, RECORD_THROTTLE, RECORD_UNTHROTTLE, RECORD_FORK = range(1, 8)
 RECORD_SAMPLE, RECORD_MMAP2 = 9, 10
 MISC_USER, MISC_MMAP_DATA = 2, 1 << 13
-PROT_EXEC = 4
 SIDE_BAND = ("mmap", "mmap2", "mmap_data", "comm", "task")  # flags that ask for records about tasks
 MISC_KERNEL, MISC_USER = 1, 2
 CONTEXT_KERNEL, CONTEXT_USER = -128 & (1 << 64) - 1, -512 & (1 << 64) - 1

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.poll import EPOLLIN
+
 if TYPE_CHECKING:
     from tracing.face import KernelMem
 
-PAGE_SIZE = 4096
-EPOLLIN, EPOLLHUP = 0x001, 0x010
 
 # struct perf_event_mmap_page, offsets
 OFF_VERSION, OFF_LOCK, OFF_INDEX, OFF_OFFSET = 0, 8, 12, 16

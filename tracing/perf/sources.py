@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
+from arch.abi.limits import TASK_COMM_LEN
 from tracing.perf import attr as pa
 
 if TYPE_CHECKING:
@@ -23,7 +24,6 @@ COUNTED: dict[int, tuple[str, ...]] = {
     pa.SW_PAGE_FAULTS_MIN: ("page_fault_user", "page_fault_kernel"),
 }
 Callback = Callable[..., None]
-COMM_LEN = 16
 
 
 class PerfSources:
@@ -115,9 +115,9 @@ class PerfSources:
 
     def _renamed(self, *args: int) -> None:
         task = self._argument("task_rename", "task", args)
-        name = self.core.host.mem.read(self._argument("task_rename", "comm", args), COMM_LEN).split(b"\0", 1)[0]
+        name = self.core.host.mem.read(self._argument("task_rename", "comm", args), TASK_COMM_LEN).split(b"\0", 1)[0]
         self.core.comm_event(
-            self._number("tgid", task), self._number("pid", task), name[: COMM_LEN - 1].decode("latin-1")
+            self._number("tgid", task), self._number("pid", task), name[: TASK_COMM_LEN - 1].decode("latin-1")
         )
 
     def _forked(self, *args: int) -> None:

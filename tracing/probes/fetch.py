@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import E2BIG, EINVAL, ENOENT, ENOSPC, ERANGE, Fault, KernelError
+from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC, ERANGE
+from arch.errors import Fault, KernelError
 from tracing.record.fields import c_string
 
 if TYPE_CHECKING:

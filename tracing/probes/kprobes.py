@@ -16,7 +16,8 @@ from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator
 from typing import TYPE_CHECKING
 
-from arch.errors import EILSEQ, EINVAL, ENOENT, KernelError
+from arch.abi.errno import EILSEQ, EINVAL, ENOENT
+from arch.errors import KernelError
 from tracing.face import ProbeHandler
 
 if TYPE_CHECKING:

@@ -11,7 +11,9 @@ import struct
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EADDRNOTAVAIL, EBUSY, ECANCELED, EEXIST, EILSEQ, EINVAL, ENOENT, ENOMEM, KernelError
+from arch.abi.errno import EADDRNOTAVAIL, EBUSY, ECANCELED, EEXIST, EILSEQ, EINVAL, ENOENT, ENOMEM
+from arch.abi.limits import UINT_MAX
+from arch.errors import KernelError
 from tracing.face import TRACE_FLAG_IRQS_OFF
 from tracing.probes.fetch import (
     MAX_TRACE_ARGS,
@@ -36,7 +38,6 @@ if TYPE_CHECKING:
 
 MAX_EVENT_NAME_LEN = 64
 WRITE_BUFSIZE = 4096
-UINT_MAX = 0xFFFFFFFF
 
 
 class NotMine(KernelError):

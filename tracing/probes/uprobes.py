@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import TYPE_CHECKING
 
-from arch.errors import EINVAL, EIO, ENOSYS, Fault, KernelError
+from arch.abi.errno import EINVAL, EIO, ENOSYS
+from arch.errors import Fault, KernelError
 from tracing.face import ProbeHandler, UserSpaces
 
 if TYPE_CHECKING:

@@ -18,7 +18,6 @@ from tracing.face import TraceHost
 from tracing.record.fields import COMMON_SIZE, UNSIGNED_CODES, Field
 from tracing.text.print_fmt import BINARY, FORMAT_HELPERS, TOKEN, _Parser, c_div, c_mod
 
-TASK_COMM_LEN = 16
 Assign = Callable[..., Any]
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Protocol
 
-from arch.errors import EBUSY, EEXIST, KernelError
+from arch.abi.errno import EBUSY, EEXIST
+from arch.errors import KernelError
 from tracing.record.fields import COMMON_FIELDS, Field, format_text
 from tracing.text.print_fmt import PrintContext, Printer, compile_print_fmt
 

@@ -13,7 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from arch.errors import EINVAL, ENODEV, Fault, KernelError
+from arch.abi.errno import EINVAL, ENODEV
+from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
+from arch.errors import Fault, KernelError
 from tracing.probes.fetch import kstrto
 from tracing.record.event import TraceEvent
 from tracing.record.fields import (
@@ -30,9 +32,7 @@ if TYPE_CHECKING:
 
 MAX_FILTER_STR_VAL = 256
 MAX_NUMBER = 24
-PAGE_SIZE = 4096
 USTRING_BUF_SIZE = 1024
-TASK_COMM_LEN = 16
 OPS = ("~", "!=", "==", "<=", "<", ">=", ">", "&")  # in the order the parser tries them
 INVERT, PROCESS_AND, PROCESS_OR = 1, 2, 4
 

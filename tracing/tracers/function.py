@@ -10,7 +10,8 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from arch.errors import EINVAL, KernelError
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
 from tracing.probes.kprobes import Kprobe
 from tracing.record.filter import glob_match
 

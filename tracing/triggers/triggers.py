@@ -9,7 +9,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from arch.errors import EEXIST, EINVAL, KernelError
+from arch.abi.errno import EEXIST, EINVAL
+from arch.errors import KernelError
 from tracing.record.event import TraceEvent
 from tracing.record.filter import EventFilter, create_filter
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EINVAL
+from arch.abi.errno import EINVAL
 from bpf.verifier.access.regs import release_reference
 from bpf.verifier.domain.state import BPF_REG_SIZE, DYNPTR_SLOT, INVALID_SLOT, STACK_DYNPTR, FuncState, StackSlot, Value
 from bpf.verifier.domain.types import ARG_PTR_TO_DYNPTR, DYNPTR_TYPE_FLAG_MASK, DYNPTR_TYPE_LOCAL, DYNPTR_TYPE_RINGBUF

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EACCES, EINVAL
+from arch.abi.errno import EACCES, EINVAL
+from arch.abi.limits import U64_MAX
 from bpf import uapi
 from bpf.isa.insn import BPF_LDX, BPF_MEM, BPF_ST, BPF_STX
 from bpf.verifier.api import KptrField, MapInfo
 from bpf.verifier.context.btf_walk import btf_struct_ids_match
 from bpf.verifier.domain.bounds import s32
-from bpf.verifier.domain.state import S64_MIN, U64_MAX, Value, known_zero
+from bpf.verifier.domain.state import S64_MIN, Value, known_zero
 from bpf.verifier.domain.tnum import tnum_text
 from bpf.verifier.domain.types import (
     PTR_MAYBE_NULL,

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EACCES, EINVAL, ENOTSUPP, EPERM
+from arch.abi.errno import EACCES, EINVAL, ENOTSUPP, EPERM
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.isa.insn import (

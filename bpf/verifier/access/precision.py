@@ -6,7 +6,7 @@ precise scalars, so whoever relies on a scalar's value calls mark_chain_precisio
 
 from __future__ import annotations
 
-from arch.errors import EFAULT
+from arch.abi.errno import EFAULT
 from bpf import uapi
 from bpf.isa.insn import (
     BPF_ABS,

@@ -5,7 +5,7 @@ mark_reg_read(), check_reg_arg(), mark_insn_zext() and mark_reg_*() of kernel/bp
 
 from __future__ import annotations
 
-from arch.errors import EACCES, EFAULT, EINVAL
+from arch.abi.errno import EACCES, EFAULT, EINVAL
 from bpf.isa.insn import BPF_REG_FP, MAX_BPF_REG
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,

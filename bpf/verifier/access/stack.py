@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EACCES, EFAULT, EINVAL
+from arch.abi.errno import EACCES, EFAULT, EINVAL
 from bpf.isa.insn import BPF_MEM, BPF_REG_FP, BPF_ST
 from bpf.verifier.access.linfo import verbose_linfo
 from bpf.verifier.access.map_access import READ, WRITE

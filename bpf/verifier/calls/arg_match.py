@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from arch.errors import EFAULT, EINVAL
+from arch.abi.errno import EFAULT, EINVAL
 from bpf.btf.codec import COMPOSITES, GLOBAL, Btf, BtfType, Kind, Param
 from bpf.verifier.access import dynptr
 from bpf.verifier.access.map_access import kptr_at

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from arch.errors import EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.verifier.access import dynptr

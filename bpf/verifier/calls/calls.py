@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP, MAX_ERRNO
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Kind
 from bpf.isa.insn import BPF_DW, BPF_REG_0, Insn
@@ -63,7 +63,6 @@ from bpf.verifier.protos.map_compat import check_map_func_compatibility
 from bpf.verifier.protos.proto import FuncProto
 
 _NUMBER_OF: Final = {name: number for number, name in HELPER_NAMES.items()}
-_MAX_ERRNO: Final = 4095
 _FUNC_MAX_ID: Final = max(HELPER_NAMES) + 1
 
 
@@ -406,7 +405,7 @@ def _refine_size(value: Value, meta: CallMeta) -> None:
     """A negative errno, or at most the size of the buffer: do_refine_retval_range()."""
     value.smax = meta.msize_max_value
     value.s32_max = s32(meta.msize_max_value)
-    value.smin = value.s32_min = -_MAX_ERRNO
+    value.smin = value.s32_min = -MAX_ERRNO
     reg_bounds_sync(value)
 
 

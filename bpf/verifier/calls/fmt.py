@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EINVAL
+from arch.abi.errno import EINVAL
 
 _SPACES: Final = frozenset(b" \t\n\v\f\r")
 _TEXT: Final = frozenset(range(0x20, 0x7F)) | _SPACES | frozenset(range(0x80, 0x100))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from arch.errors import E2BIG, EACCES, EINVAL, ENOENT, ENOTSUPP, EPROTO
+from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOTSUPP, EPROTO
 from bpf.btf.codec import COMPOSITES, BtfType, Kind
 from bpf.isa.insn import BPF_REG_0, Insn
 from bpf.verifier.access.regs import mark_insn_zext, mark_not_init, mark_reg_read, mark_unknown, release_reference

@@ -8,7 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from arch.errors import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.limits import U64_MAX
 from bpf import uapi
 from bpf.btf.codec import GLOBAL, Kind
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_REG_0, Insn
@@ -20,7 +21,6 @@ from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
     MAX_CALL_FRAMES,
     REG_LIVE_READ64,
-    U64_MAX,
     FuncState,
     Reg,
     Value,

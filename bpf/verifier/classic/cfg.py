@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.errors import E2BIG, EFAULT, EINVAL, KernelError
+from arch.abi.errno import E2BIG, EFAULT, EINVAL
+from arch.errors import KernelError
 from bpf.isa.insn import (
     BPF_CALL,
     BPF_EXIT,

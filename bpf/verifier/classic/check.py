@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.errors import E2BIG, EACCES, EFAULT, EINVAL
+from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL
 from bpf.isa.disasm import line_4_1
 from bpf.isa.insn import (
     BPF_ABS,

@@ -12,7 +12,7 @@ What program types may call and read is in classic_types.py.
 
 from __future__ import annotations
 
-from arch.errors import E2BIG, EINVAL, ENOSPC
+from arch.abi.errno import E2BIG, EINVAL, ENOSPC
 from bpf.isa.insn import BPF_LD_IMM64, Insn
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.verifier.classic.cfg import ControlFlow, Rejected, resolve_maps

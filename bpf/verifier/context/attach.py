@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple, NoReturn
 
-from arch.errors import EINVAL, ENOENT, ENOTSUPP
+from arch.abi.errno import EINVAL, ENOENT, ENOTSUPP
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, GLOBAL, MODIFIERS, SIZED, Btf, BtfType, Kind
 from bpf.verifier.context import struct_ops

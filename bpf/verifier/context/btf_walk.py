@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from arch.errors import EACCES, EFAULT, EINVAL
+from arch.abi.errno import EACCES, EFAULT, EINVAL
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, ENUMS, MODIFIERS, SIZED, Btf, BtfType, Kind
 from bpf.verifier.domain.types import (

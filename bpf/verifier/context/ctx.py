@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
+from arch.abi.limits import U16_MAX
 from bpf import uapi
 from bpf.verifier.context.ctx_layout import (
     BPF_CGROUP_DEV_CTX,
@@ -38,7 +39,6 @@ WRITE = 1
 PERF_MAX_TRACE_SIZE = 8192
 MAX_BPF_FUNC_ARGS = 12
 PT_REGS_SIZE = 168  # x86-64
-U16_MAX = 0xFFFF
 
 
 @dataclass(slots=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from arch.errors import EACCES
+from arch.abi.errno import EACCES
 from bpf.btf.codec import Btf, Kind
 from bpf.verifier.context.btf_walk import btf_struct_access, resolve_size
 from bpf.verifier.domain.types import NOT_INIT, PTR_TO_BTF_ID

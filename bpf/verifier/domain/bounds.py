@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from bpf.verifier.domain.state import S32_MAX, S32_MIN, S64_MAX, S64_MIN, U32_MAX, U64_MAX, Value
+from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
+from bpf.verifier.domain.state import S32_MIN, S64_MIN, Value
 from bpf.verifier.domain.tnum import tnum_range
 
 _SIGN32: Final = 1 << 31

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
+from arch.abi.limits import S32_MAX, S64_MAX, U16_MAX, U32_MAX, U64_MAX
 from bpf.isa.insn import (
     BPF_ADD,
     BPF_AND,
@@ -28,7 +29,7 @@ from bpf.verifier.domain.bounds import (
     update_reg_bounds,
     zext_32_to_64,
 )
-from bpf.verifier.domain.state import S32_MAX, S32_MIN, S64_MAX, S64_MIN, U32_MAX, U64_MAX, UNKNOWN, Value
+from bpf.verifier.domain.state import S32_MIN, S64_MIN, UNKNOWN, Value
 from bpf.verifier.domain.tnum import (
     tnum_add,
     tnum_and,
@@ -42,8 +43,6 @@ from bpf.verifier.domain.tnum import (
     tnum_subreg,
     tnum_xor,
 )
-
-_U16_MAX: Final = (1 << 16) - 1
 
 
 def _set_known32(d: Value, imm: int) -> None:
@@ -107,7 +106,7 @@ def _sub(d: Value, s: Value) -> None:
 
 def _mul(d: Value, s: Value) -> None:
     d.var_off = tnum_mul(d.var_off, s.var_off)
-    if s.s32_min < 0 or d.s32_min < 0 or s.u32_max > _U16_MAX or d.u32_max > _U16_MAX:
+    if s.s32_min < 0 or d.s32_min < 0 or s.u32_max > U16_MAX or d.u32_max > U16_MAX:
         d.set_unbounded32()
     else:
         # both fit 16 bits, so the products fit 32

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
 from bpf.isa.insn import BPF_REG_FP, MAX_BPF_REG
 from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const
 from bpf.verifier.domain.types import NOT_INIT, PTR_TO_STACK, SCALAR_VALUE
@@ -20,11 +21,7 @@ if TYPE_CHECKING:
     from bpf.verifier.api import MapInfo
 
 S64_MIN: Final = -(1 << 63)
-S64_MAX: Final = (1 << 63) - 1
-U64_MAX: Final = (1 << 64) - 1
 S32_MIN: Final = -(1 << 31)
-S32_MAX: Final = (1 << 31) - 1
-U32_MAX: Final = (1 << 32) - 1
 
 BPF_REG_SIZE: Final = 8  # bytes of a stack slot
 MAX_BPF_STACK: Final = 512  # bytes

@@ -7,18 +7,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
 from bpf.verifier.domain.state import (
     BPF_REG_SIZE,
     INVALID_SLOT,
     REG_LIVE_DONE,
     REG_LIVE_READ,
     REG_LIVE_WRITTEN,
-    S32_MAX,
     S32_MIN,
-    S64_MAX,
     S64_MIN,
-    U32_MAX,
-    U64_MAX,
     FuncState,
     Reg,
     StackSlot,

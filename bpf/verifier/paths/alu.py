@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EACCES, EINVAL
+from arch.abi.errno import EACCES, EINVAL
+from arch.abi.limits import S64_MAX, U32_MAX, U64_MAX
 from bpf.isa.disasm import ALU_OPS
 from bpf.isa.insn import (
     BPF_ADD,
@@ -38,10 +39,7 @@ from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
     MAX_BPF_STACK,
     REG_LIVE_WRITTEN,
-    S64_MAX,
     S64_MIN,
-    U32_MAX,
-    U64_MAX,
     UNKNOWN,
     Reg,
     Value,

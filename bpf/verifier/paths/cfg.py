@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import E2BIG, EACCES, EFAULT, EINVAL, EPERM
+from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, EPERM
 from bpf import uapi
 from bpf.isa.insn import (
     BPF_ABS,

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.limits import U64_MAX
 from bpf import uapi
 from bpf.isa.insn import (
     BPF_ABS,
@@ -51,7 +52,7 @@ from bpf.verifier.calls.calls import check_helper_call, check_reference_leak
 from bpf.verifier.calls.kfunc import check_kfunc_call
 from bpf.verifier.calls.subprog import check_func_call, prepare_func_exit, verbose_invalid_scalar
 from bpf.verifier.context.ctx import HAS_GEN_LD_ABS
-from bpf.verifier.domain.state import U64_MAX, Value, VerifierState, known_scalar, known_zero
+from bpf.verifier.domain.state import Value, VerifierState, known_scalar, known_zero
 from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const, tnum_in, tnum_range
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EACCES, EINVAL
+from arch.abi.errno import EACCES, EINVAL
+from arch.abi.limits import U32_MAX, U64_MAX
 from bpf import uapi
 from bpf.isa.insn import (
     BPF_JA,
@@ -31,16 +32,7 @@ from bpf.isa.insn import (
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import check_src, is_pointer_value
 from bpf.verifier.domain.bounds import reg_bounds_sync, reg_combine_32_into_64, reg_combine_64_into_32, s32, s64
-from bpf.verifier.domain.state import (
-    AT_PKT_END,
-    BEYOND_PKT_END,
-    U32_MAX,
-    U64_MAX,
-    FuncState,
-    Reg,
-    Value,
-    VerifierState,
-)
+from bpf.verifier.domain.state import AT_PKT_END, BEYOND_PKT_END, FuncState, Reg, Value, VerifierState
 from bpf.verifier.domain.tnum import (
     tnum_and,
     tnum_clear_subreg,

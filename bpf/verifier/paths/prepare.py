@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import E2BIG, EBADF, EBUSY, EFAULT, EINVAL, ENOENT, ENOTSUPP, EPROTO, KernelError
+from arch.abi.errno import E2BIG, EBADF, EBUSY, EFAULT, EINVAL, ENOENT, ENOTSUPP, EPROTO
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Btf, BtfError, Kind
 from bpf.isa.insn import (

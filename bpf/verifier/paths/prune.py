@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EINVAL
+from arch.abi.errno import EINVAL
 from bpf.isa.insn import BPF_REG_6, BPF_REG_FP
 from bpf.verifier.access.linfo import verbose_linfo
 from bpf.verifier.access.precision import (

@@ -6,7 +6,8 @@ kernel/bpf/verifier.c.  The sets are by function name: ids differ from kernel to
 
 from __future__ import annotations
 
-from arch.errors import EINVAL, EPERM, KernelError
+from arch.abi.errno import EINVAL, EPERM
+from arch.errors import KernelError
 from bpf import uapi
 
 BTF_MAX_TYPE = 0x000FFFFF

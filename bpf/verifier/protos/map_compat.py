@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.errors import EINVAL
+from arch.abi.errno import EINVAL
 from bpf import uapi
 from bpf.uapi import HELPER_NAMES
 from bpf.verifier.api import MapInfo

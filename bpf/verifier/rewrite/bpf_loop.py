@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.errors import E2BIG
+from arch.abi.errno import E2BIG
 from bpf.isa.insn import BPF_ADD, BPF_CALL, BPF_JEQ, BPF_JGE, BPF_JLE, BPF_JMP, BPF_PSEUDO_CALL, Insn
 from bpf.verifier.env import Env
 from bpf.verifier.rewrite import emit

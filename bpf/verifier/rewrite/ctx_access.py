@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.errors import EINVAL
+from arch.abi.errno import EINVAL
 from bpf import uapi
 from bpf.isa.insn import BPF_AND, BPF_JEQ, BPF_LDX, BPF_MEM, BPF_PROBE_MEM, BPF_RSH, BPF_ST, BPF_STX, BPF_XOR, Insn
 from bpf.verifier.context.ctx import PT_REGS_SIZE

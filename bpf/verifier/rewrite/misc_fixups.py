@@ -6,7 +6,7 @@ lookups and small helpers written out.
 
 from __future__ import annotations
 
-from arch.errors import EINVAL, EOPNOTSUPP
+from arch.abi.errno import EINVAL, EOPNOTSUPP
 from bpf import uapi
 from bpf.isa.insn import (
     BPF_ABS,

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 
-from arch.errors import ENOMEM
+from arch.abi.errno import ENOMEM
 from bpf.isa.insn import (
     BPF_CALL,
     BPF_EXIT,

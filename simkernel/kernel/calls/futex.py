@@ -5,8 +5,25 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EAGAIN, EFAULT, EINVAL, ENOSYS, ERESTARTSYS, ESRCH, ETIME, ETIMEDOUT, KernelError
-from simkernel.kernel.calls.time import CLOCK_MONOTONIC, CLOCK_REALTIME, clock_now, read_timespec
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSYS, ERESTARTSYS, ESRCH, ETIME, ETIMEDOUT
+from arch.abi.futex import (
+    FUTEX_CLOCK_REALTIME,
+    FUTEX_CMP_REQUEUE,
+    FUTEX_OWNER_DIED,
+    FUTEX_PRIVATE_FLAG,
+    FUTEX_REQUEUE,
+    FUTEX_TID_MASK,
+    FUTEX_WAIT,
+    FUTEX_WAIT_BITSET,
+    FUTEX_WAITERS,
+    FUTEX_WAKE,
+    FUTEX_WAKE_BITSET,
+    FUTEX_WAKE_OP,
+    ROBUST_LIST_LIMIT,
+)
+from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
+from arch.errors import KernelError
+from simkernel.kernel.calls.time import clock_now, read_timespec
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
 
@@ -15,12 +32,7 @@ if TYPE_CHECKING:
 
 Body = Generator[Any, Any, Any]
 
-(FUTEX_WAIT, FUTEX_WAKE, FUTEX_FD, FUTEX_REQUEUE, FUTEX_CMP_REQUEUE, FUTEX_WAKE_OP, FUTEX_LOCK_PI, FUTEX_UNLOCK_PI,
- FUTEX_TRYLOCK_PI, FUTEX_WAIT_BITSET, FUTEX_WAKE_BITSET) = range(11)  # fmt: skip
-FUTEX_PRIVATE, FUTEX_CLOCK_REALTIME = 128, 256
 ANY = 0xFFFFFFFF
-FUTEX_WAITERS, FUTEX_OWNER_DIED, FUTEX_TID_MASK = 0x80000000, 0x40000000, 0x3FFFFFFF
-ROBUST_LIMIT = 2048
 
 
 class FutexWaiter:
@@ -159,7 +171,7 @@ def _wake_op(k: Kernel, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encoded: i
 
 
 def _do_futex(k: Kernel, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int, size: int | None) -> Body:
-    command = op & ~(FUTEX_PRIVATE | FUTEX_CLOCK_REALTIME)
+    command = op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
     k.charge_user()
     if op & FUTEX_CLOCK_REALTIME and command not in (FUTEX_WAIT_BITSET, FUTEX_WAIT):
         raise KernelError(ENOSYS)
@@ -238,7 +250,7 @@ def exit_robust_list(k: Kernel, task: Task) -> Body:
         entry = k.get_user(head, word)
         offset = k.get_user(head + word, word, signed=True)
         pending = k.get_user(head + 2 * word, word)
-        for _ in range(ROBUST_LIMIT):
+        for _ in range(ROBUST_LIST_LIMIT):
             if entry & ~1 == head:
                 break
             following = k.get_user(entry & ~1, word)

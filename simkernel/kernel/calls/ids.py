@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EFAULT, EINVAL, EPERM, ESRCH, KernelError
+from arch.abi.capability import CAP_FULL_SET, CAP_SETGID, CAP_SETUID, CAP_SYS_RESOURCE
+from arch.abi.errno import EFAULT, EINVAL, EPERM, ESRCH
+from arch.abi.limits import U32_MAX
+from arch.abi.resource import RLIM_NLIMITS
+from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.task import CAP_FULL, Cred, Task
+from simkernel.kernel.task import Cred, Task
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
 Body = Generator[Any, Any, Any]
-
-CAP_KILL, CAP_SETGID, CAP_SETUID, CAP_SETPCAP, CAP_SYS_RESOURCE = 5, 6, 7, 8, 24
-NO_ID = 0xFFFFFFFF
 
 
 # -- capable(): asked by a real call where a body can make one -----------------------------------------------------------
@@ -95,7 +96,7 @@ def sys_getegid(k: Kernel) -> int:
 @syscall("setuid", "uid_t uid", source="kernel/sys.c")
 def sys_setuid(k: Kernel, uid: int) -> Body:
     """EPERM, EINVAL."""
-    if uid == NO_ID:
+    if uid == U32_MAX:
         raise KernelError(EINVAL)
     cred = k.current.cred.copy()
     if (yield k.call("capable", CAP_SETUID)):
@@ -109,7 +110,7 @@ def sys_setuid(k: Kernel, uid: int) -> Body:
 @syscall("setgid", "gid_t gid", source="kernel/sys.c")
 def sys_setgid(k: Kernel, gid: int) -> Body:
     """EPERM, EINVAL."""
-    if gid == NO_ID:
+    if gid == U32_MAX:
         raise KernelError(EINVAL)
     cred = k.current.cred.copy()
     if (yield k.call("capable", CAP_SETGID)):
@@ -126,15 +127,15 @@ def sys_setreuid(k: Kernel, ruid: int, euid: int) -> Body:
     old = k.current.cred
     cred = old.copy()
     able = yield k.call("capable", CAP_SETUID)
-    if ruid != NO_ID:
+    if ruid != U32_MAX:
         if not able and ruid not in (old.uid, old.euid):
             raise KernelError(EPERM)
         cred.uid = ruid
-    if euid != NO_ID:
+    if euid != U32_MAX:
         if not able and euid not in (old.uid, old.euid, old.suid):
             raise KernelError(EPERM)
         cred.euid = euid
-    if ruid != NO_ID or (euid != NO_ID and euid != old.uid):
+    if ruid != U32_MAX or (euid != U32_MAX and euid != old.uid):
         cred.suid = cred.euid
     cred.fsuid = cred.euid
     return commit_creds(k, cred)
@@ -146,15 +147,15 @@ def sys_setregid(k: Kernel, rgid: int, egid: int) -> Body:
     old = k.current.cred
     cred = old.copy()
     able = yield k.call("capable", CAP_SETGID)
-    if rgid != NO_ID:
+    if rgid != U32_MAX:
         if not able and rgid not in (old.gid, old.egid):
             raise KernelError(EPERM)
         cred.gid = rgid
-    if egid != NO_ID:
+    if egid != U32_MAX:
         if not able and egid not in (old.gid, old.egid, old.sgid):
             raise KernelError(EPERM)
         cred.egid = egid
-    if rgid != NO_ID or (egid != NO_ID and egid != old.gid):
+    if rgid != U32_MAX or (egid != U32_MAX and egid != old.gid):
         cred.sgid = cred.egid
     cred.fsgid = cred.egid
     return commit_creds(k, cred)
@@ -168,7 +169,7 @@ def _setres(
     able = yield k.call("capable", cap)
     known = [getattr(old, name) for name in names]
     for name, value in zip(names, values):
-        if value == NO_ID:
+        if value == U32_MAX:
             continue
         if not able and value not in known:
             raise KernelError(EPERM)
@@ -301,7 +302,7 @@ def sys_capset(k: Kernel, header: int, data: int) -> int:
         for j in range(3):
             at = 12 * i + 4 * j
             masks[j] |= int.from_bytes(raw[at : at + 4], k.mem.byteorder) << 32 * i
-    effective, permitted, inheritable = (m & CAP_FULL for m in masks)
+    effective, permitted, inheritable = (m & CAP_FULL_SET for m in masks)
     old = k.current.cred
     if permitted & ~old.cap_permitted or effective & ~permitted:
         raise KernelError(EPERM)
@@ -313,8 +314,6 @@ def sys_capset(k: Kernel, header: int, data: int) -> int:
 
 
 # -- limits -------------------------------------------------------------------------------------------------------
-
-RLIM_NLIMITS = 16
 
 
 def _limit_bytes(k: Kernel, pair: tuple[int, int], size: int) -> bytes:

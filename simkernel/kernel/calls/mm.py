@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EBADF, EINVAL, ENOMEM, KernelError
+from arch.abi.errno import EBADF, EINVAL, ENOMEM
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import MAP_ANONYMOUS
+from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, under_mmap_lock
-from simkernel.kernel.mm import MAP_ANONYMOUS, PAGE, Mm, page_up
+from simkernel.kernel.mm import Mm, page_up
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
@@ -59,7 +62,7 @@ def do_mmap(k: Kernel, file: int, addr: int, length: int, prot: int, flags: int,
     """EINVAL, ENOMEM, EACCES, ENODEV, EEXIST."""
     mm = current_mm(k)
     limit = k.current.rlimits[9][0]
-    if limit >= 0 and (mm.total_pages() * PAGE + length) > limit:
+    if limit >= 0 and (mm.total_pages() * PAGE_SIZE + length) > limit:
         raise KernelError(ENOMEM)
     target, k.mapping_file = k.mapping_file, None
     return mm.map(addr, length, prot, flags, target if file else None, pgoff)
@@ -89,9 +92,9 @@ def sys_mmap(k: Kernel, addr: int, length: int, prot: int, flags: int, fd: int, 
         addr, length, prot, flags, fd, off = (
             int.from_bytes(raw[i * word : (i + 1) * word], k.mem.byteorder) for i in range(6)
         )
-    if off & (PAGE - 1):
+    if off & (PAGE_SIZE - 1):
         raise KernelError(EINVAL)
-    return (yield from _mmap(k, addr, length, prot, flags, _int(fd), off // PAGE))
+    return (yield from _mmap(k, addr, length, prot, flags, _int(fd), off // PAGE_SIZE))
 
 
 @syscall(
@@ -121,7 +124,7 @@ def sys_mprotect(k: Kernel, start: int, length: int, prot: int) -> Body:
         raise KernelError(EINVAL)
     if length:
         return (yield from under_mmap_lock(k, lambda: current_mm(k).protect(start, length, prot)))
-    elif start & (PAGE - 1):
+    elif start & (PAGE_SIZE - 1):
         raise KernelError(EINVAL)
     return 0
 
@@ -147,7 +150,7 @@ def sys_madvise(k: Kernel, start: int, length: int, behavior: int) -> int:
 @syscall("msync", "unsigned long start, size_t len, int flags", source="mm/msync.c")
 def sys_msync(k: Kernel, start: int, length: int, flags: int) -> int:
     """File pages are written in place: nothing to do but to check."""
-    if flags & ~7 or start & (PAGE - 1) or flags & 5 == 5:
+    if flags & ~7 or start & (PAGE_SIZE - 1) or flags & 5 == 5:
         raise KernelError(EINVAL)
     end = start + page_up(length)
     covered = sum(min(v.end, end) - max(v.start, start) for v in current_mm(k).overlaps(start, end))
@@ -160,18 +163,18 @@ def sys_msync(k: Kernel, start: int, length: int, flags: int) -> int:
 def sys_mincore(k: Kernel, start: int, length: int, vec: int) -> int:
     """Which pages are present."""
     mm = current_mm(k)
-    if start & (PAGE - 1):
+    if start & (PAGE_SIZE - 1):
         raise KernelError(EINVAL)
     end = start + page_up(length)
     if sum(min(v.end, end) - max(v.start, start) for v in mm.overlaps(start, end)) < end - start:
         raise KernelError(ENOMEM)
-    k.copy_to_user(vec, bytes(page in mm.pages for page in range(start, end, PAGE)))
+    k.copy_to_user(vec, bytes(page in mm.pages for page in range(start, end, PAGE_SIZE)))
     return 0
 
 
 def _check_range(k: Kernel, start: int, length: int) -> int:
     end = start + page_up(length)
-    start &= ~(PAGE - 1)
+    start &= ~(PAGE_SIZE - 1)
     if sum(min(v.end, end) - max(v.start, start) for v in current_mm(k).overlaps(start, end)) < end - start:
         raise KernelError(ENOMEM)
     return 0

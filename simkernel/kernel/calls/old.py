@@ -8,21 +8,14 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EINVAL, ERESTARTNOHAND, ESRCH, KernelError
+from arch.abi.errno import EINVAL, ERESTARTNOHAND, ESRCH
+from arch.abi.signal import SI_KERNEL, SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK, SIGKILL, SIGSTOP
+from arch.errors import KernelError
 from simkernel.kernel.calls import ids
 from simkernel.kernel.calls.ids import sys_getrlimit
 from simkernel.kernel.calls.process import sys_wait4
 from simkernel.kernel.kfunc import syscall
-from simkernel.kernel.signal import (
-    SI_KERNEL,
-    SIG_BLOCK,
-    SIG_SETMASK,
-    SIG_UNBLOCK,
-    SIGKILL,
-    SIGSTOP,
-    UNBLOCKABLE,
-    bit,
-)
+from simkernel.kernel.signal import UNBLOCKABLE, bit
 from simkernel.kernel.task import SigAction
 
 if TYPE_CHECKING:

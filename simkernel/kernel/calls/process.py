@@ -6,18 +6,8 @@ import contextlib
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import (
-    EAGAIN,
-    ECHILD,
-    EFAULT,
-    EINVAL,
-    EPERM,
-    ERESTARTSYS,
-    ESRCH,
-    KernelError,
-)
-from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.task import (
+from arch.abi.errno import EAGAIN, ECHILD, EFAULT, EINVAL, EPERM, ERESTARTSYS, ESRCH
+from arch.abi.sched import (
     CLONE_CHILD_CLEARTID,
     CLONE_CHILD_SETTID,
     CLONE_FILES,
@@ -30,6 +20,22 @@ from simkernel.kernel.task import (
     CLONE_THREAD,
     CLONE_VFORK,
     CLONE_VM,
+    CSIGNAL,
+)
+from arch.abi.signal import (
+    CLD_CONTINUED,
+    CLD_DUMPED,
+    CLD_EXITED,
+    CLD_KILLED,
+    CLD_STOPPED,
+    SA_NOCLDWAIT,
+    SIGCHLD,
+    SIGKILL,
+)
+from arch.abi.wait import WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOTHREAD, WNOWAIT, WSTOPPED, WUNTRACED
+from arch.errors import KernelError
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.task import (
     EXIT_DEAD,
     EXIT_ZOMBIE,
     PF_EXITING,
@@ -46,13 +52,6 @@ if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
 Body = Generator[Any, Any, Any]
-
-SIGCHLD, SIGKILL = 17, 9
-WNOHANG, WUNTRACED, WSTOPPED, WEXITED, WCONTINUED, WNOWAIT = 1, 2, 2, 4, 8, 0x01000000
-__WALL, __WCLONE, __WNOTHREAD = 0x40000000, 0x80000000, 0x20000000
-CLD_EXITED, CLD_KILLED, CLD_DUMPED, CLD_STOPPED, CLD_CONTINUED = 1, 2, 3, 5, 6
-SA_NOCLDSTOP, SA_NOCLDWAIT = 1, 2
-CSIGNAL = 0xFF
 
 
 class CloneArgs:
@@ -534,7 +533,7 @@ def _eligible(request: WaitRequest, child: Task) -> bool:
     if request.which == "pgid" and child.pgid != request.upid:
         return False
     cloned = child.exit_signal != SIGCHLD
-    return bool(request.options & __WALL) or cloned == bool(request.options & __WCLONE)
+    return bool(request.options & WALL) or cloned == bool(request.options & WCLONE)
 
 
 @kernel_function("long do_wait(struct wait_opts *wo)", source="kernel/exit.c")
@@ -545,7 +544,7 @@ def do_wait(k: Kernel, wo: int) -> Body:
     while True:
         found = False
         for parent in list(k.current.signal.threads):
-            if request.options & __WNOTHREAD and parent is not k.current:
+            if request.options & WNOTHREAD and parent is not k.current:
                 continue
             for child in list(parent.children):
                 if not _eligible(request, child):
@@ -592,7 +591,7 @@ def _consider(k: Kernel, request: WaitRequest, child: Task) -> Generator[Any, An
 @syscall("wait4", "pid_t upid, int *stat_addr, int options, struct rusage *ru", source="kernel/exit.c")
 def sys_wait4(k: Kernel, upid: int, stat_addr: int, options: int, ru: int) -> Body:
     """The pid of a child that ended or stopped.  ECHILD, EINVAL, EFAULT, EINTR."""
-    if options & ~(WNOHANG | WUNTRACED | WCONTINUED | __WNOTHREAD | __WCLONE | __WALL):
+    if options & ~(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
         raise KernelError(EINVAL)
     if upid == -(1 << 31):
         raise KernelError(ESRCH)
@@ -617,7 +616,7 @@ def sys_wait4(k: Kernel, upid: int, stat_addr: int, options: int, ru: int) -> Bo
 )
 def sys_waitid(k: Kernel, which: int, upid: int, infop: int, options: int, ru: int) -> Body:
     """As wait4, with a siginfo.  ECHILD, EINVAL."""
-    if options & ~(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | __WNOTHREAD | __WCLONE | __WALL):
+    if options & ~(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
         raise KernelError(EINVAL)
     if not options & (WEXITED | WSTOPPED | WCONTINUED) or which not in (0, 1, 2):
         raise KernelError(EINVAL)

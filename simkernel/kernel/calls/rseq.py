@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from arch.errors import EBUSY, EINVAL, EPERM, KernelError
+from arch.abi.errno import EBUSY, EINVAL, EPERM
+from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 if TYPE_CHECKING:

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import EFAULT, EINVAL, ENODEV, EPERM, ESRCH, KernelError
+from arch.abi.errno import EFAULT, EINVAL, ENODEV, EPERM, ESRCH
+from arch.abi.time import NSEC_PER_SEC
+from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
 
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
 
 Body = Generator[Any, Any, Any]
 
-NS = 1_000_000_000
 BUILD = "#1 SMP"
 
 
@@ -56,7 +57,7 @@ def sys_sysinfo(k: Kernel, info: int) -> int:
     """EFAULT."""
     word, order = k.arch.word, k.mem.byteorder
     total, free = k.physical.size, k.physical.free_pages * 4096
-    values = [k.clock.now_ns // NS, 0, 0, 0, total, free, 0, 0, 0, 0]
+    values = [k.clock.now_ns // NSEC_PER_SEC, 0, 0, 0, total, free, 0, 0, 0, 0]
     data = b"".join((v & ((1 << 8 * word) - 1)).to_bytes(word, order) for v in values)
     data += len(k.tasks).to_bytes(2, order) + bytes(2)
     if word == 8:
@@ -110,7 +111,9 @@ def sys_membarrier(k: Kernel, cmd: int, flags: int, cpu_id: int) -> int:
 @syscall("syslog", "int type, char *buf, int len", source="kernel/printk/printk.c")
 def sys_syslog(k: Kernel, kind: int, buf: int, length: int) -> int:
     """Read the kernel log (dmesg).  EINVAL."""
-    text = "".join(f"<6>[{ns // NS:5d}.{ns % NS // 1000:06d}] {line}\n" for ns, line in k.log).encode()
+    text = "".join(
+        f"<6>[{ns // NSEC_PER_SEC:5d}.{ns % NSEC_PER_SEC // 1000:06d}] {line}\n" for ns, line in k.log
+    ).encode()
     if kind in (2, 3, 4):
         if not buf or length < 0:
             raise KernelError(EINVAL)

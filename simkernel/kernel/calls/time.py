@@ -5,32 +5,32 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any
 
-from arch.errors import (
-    EAGAIN,
-    EFAULT,
-    EINTR,
-    EINVAL,
-    EOPNOTSUPP,
-    ERESTART_RESTARTBLOCK,
-    ERESTARTNOHAND,
-    ETIME,
-    KernelError,
+from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, EOPNOTSUPP, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ETIME
+from arch.abi.signal import SIGALRM, SIGPROF, SIGVTALRM
+from arch.abi.time import (
+    CLOCK_BOOTTIME,
+    CLOCK_BOOTTIME_ALARM,
+    CLOCK_MONOTONIC,
+    CLOCK_MONOTONIC_COARSE,
+    CLOCK_MONOTONIC_RAW,
+    CLOCK_PROCESS_CPUTIME_ID,
+    CLOCK_REALTIME,
+    CLOCK_REALTIME_ALARM,
+    CLOCK_REALTIME_COARSE,
+    CLOCK_TAI,
+    CLOCK_THREAD_CPUTIME_ID,
+    NSEC_PER_SEC,
+    TICK_NSEC,
+    TIMER_ABSTIME,
 )
+from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.signal import SIGALRM, SIGPROF, SIGVTALRM
 from simkernel.kernel.task import Task
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
 
 Body = Generator[Any, Any, Any]
-
-(CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID, CLOCK_MONOTONIC_RAW,
- CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE, CLOCK_BOOTTIME, CLOCK_REALTIME_ALARM, CLOCK_BOOTTIME_ALARM,
- _SGI, CLOCK_TAI) = range(12)  # fmt: skip
-TIMER_ABSTIME = 1
-NS = 1_000_000_000
-TICK_NS = 4_000_000  # CONFIG_HZ=250
 
 
 class Times:
@@ -56,14 +56,14 @@ def pair_bytes(k: Kernel, first: int, second: int, size: int) -> bytes:
 def read_timespec(k: Kernel, addr: int, size: int | None = None) -> int:
     """Nanoseconds.  EINVAL for an impossible one."""
     seconds, ns = read_pair(k, addr, size or k.arch.word)
-    if seconds < 0 or not 0 <= ns < NS:
+    if seconds < 0 or not 0 <= ns < NSEC_PER_SEC:
         raise KernelError(EINVAL)
-    return min(seconds * NS + ns, (1 << 63) - 1)
+    return min(seconds * NSEC_PER_SEC + ns, (1 << 63) - 1)
 
 
 def write_timespec(k: Kernel, addr: int, ns: int, size: int | None = None) -> None:
     """Store nanoseconds as a timespec."""
-    k.copy_to_user(addr, pair_bytes(k, *divmod(ns, NS), size or k.arch.word))
+    k.copy_to_user(addr, pair_bytes(k, *divmod(ns, NSEC_PER_SEC), size or k.arch.word))
 
 
 def clock_now(k: Kernel, which: int) -> int:
@@ -73,9 +73,9 @@ def clock_now(k: Kernel, which: int) -> int:
     if which in (CLOCK_REALTIME, CLOCK_TAI, CLOCK_REALTIME_ALARM):
         return k.clock.realtime_ns
     if which == CLOCK_REALTIME_COARSE:
-        return k.clock.realtime_ns // TICK_NS * TICK_NS
+        return k.clock.realtime_ns // TICK_NSEC * TICK_NSEC
     if which == CLOCK_MONOTONIC_COARSE:
-        return now // TICK_NS * TICK_NS
+        return now // TICK_NSEC * TICK_NSEC
     if which in (CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM):
         return now
     k.account()
@@ -113,7 +113,7 @@ def sys_clock_getres(k: Kernel, which: int, tp: int) -> int:
     """EINVAL, EFAULT."""
     clock_now(k, which)
     if tp:
-        write_timespec(k, tp, TICK_NS if which in (CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE) else 1)
+        write_timespec(k, tp, TICK_NSEC if which in (CLOCK_REALTIME_COARSE, CLOCK_MONOTONIC_COARSE) else 1)
     return 0
 
 
@@ -131,7 +131,7 @@ def sys_gettimeofday(k: Kernel, tv: int, tz: int) -> int:
     """Wall clock in microseconds."""
     k.charge_user()
     if tv:
-        seconds, ns = divmod(k.clock.realtime_ns, NS)
+        seconds, ns = divmod(k.clock.realtime_ns, NSEC_PER_SEC)
         k.copy_to_user(tv, pair_bytes(k, seconds, ns // 1000, k.arch.word))
     if tz:
         k.copy_to_user(tz, bytes(8))
@@ -145,7 +145,7 @@ def sys_settimeofday(k: Kernel, tv: int, tz: int) -> int:
         seconds, us = read_pair(k, tv, k.arch.word)
         if seconds < 0 or not 0 <= us < 1_000_000:
             raise KernelError(EINVAL)
-        k.clock.realtime_offset_ns = seconds * NS + us * 1000 - k.clock.now_ns
+        k.clock.realtime_offset_ns = seconds * NSEC_PER_SEC + us * 1000 - k.clock.now_ns
     return 0
 
 
@@ -153,7 +153,7 @@ def sys_settimeofday(k: Kernel, tv: int, tz: int) -> int:
 def sys_time(k: Kernel, tloc: int) -> int:
     """Seconds of the wall clock."""
     k.charge_user()
-    value = k.clock.realtime_ns // NS
+    value = k.clock.realtime_ns // NSEC_PER_SEC
     if tloc:
         k.put_user(tloc, k.arch.word, value)
     return value
@@ -281,7 +281,7 @@ def _set_itimer(k: Kernel, which: int, value_ns: int, interval_ns: int) -> tuple
 
 def _itimer_bytes(k: Kernel, value: tuple[int, int]) -> bytes:
     size = k.arch.word
-    return b"".join(pair_bytes(k, ns // NS, ns % NS // 1000, size) for ns in (value[1], value[0]))
+    return b"".join(pair_bytes(k, ns // NSEC_PER_SEC, ns % NSEC_PER_SEC // 1000, size) for ns in (value[1], value[0]))
 
 
 @syscall("setitimer", "int which, struct itimerval *value, struct itimerval *ovalue", source="kernel/time/itimer.c")
@@ -297,7 +297,7 @@ def sys_setitimer(k: Kernel, which: int, value: int, ovalue: int) -> int:
             seconds, us = read_pair(k, at, size)
             if seconds < 0 or not 0 <= us < 1_000_000:
                 raise KernelError(EINVAL)
-            parts.append(seconds * NS + us * 1000)
+            parts.append(seconds * NSEC_PER_SEC + us * 1000)
         interval_ns, value_ns = parts
     old = _set_itimer(k, which, value_ns, interval_ns)
     if ovalue:
@@ -319,9 +319,9 @@ def sys_getitimer(k: Kernel, which: int, value: int) -> int:
 @syscall("alarm", "unsigned int seconds", source="kernel/time/itimer.c")
 def sys_alarm(k: Kernel, seconds: int) -> int:
     """SIGALRM after so many seconds; what was left of the old alarm, rounded."""
-    old, _ = _set_itimer(k, 0, seconds * NS, 0)
-    whole, rest = divmod(old, NS)
-    return whole + (1 if rest >= NS // 2 or (old and not whole) else 0)
+    old, _ = _set_itimer(k, 0, seconds * NSEC_PER_SEC, 0)
+    whole, rest = divmod(old, NSEC_PER_SEC)
+    return whole + (1 if rest >= NSEC_PER_SEC // 2 or (old and not whole) else 0)
 
 
 class PosixTimer:
@@ -382,7 +382,9 @@ def _fire(k: Kernel, task: Task, number: int, timer: PosixTimer) -> None:
 def _itimerspec(k: Kernel, timer: PosixTimer) -> bytes:
     left = max(timer.expires - k.clock.now_ns, 1) if timer.event is not None else 0
     size = k.arch.word
-    return pair_bytes(k, *divmod(timer.interval_ns, NS), size) + pair_bytes(k, *divmod(left, NS), size)
+    return pair_bytes(k, *divmod(timer.interval_ns, NSEC_PER_SEC), size) + pair_bytes(
+        k, *divmod(left, NSEC_PER_SEC), size
+    )
 
 
 @syscall(

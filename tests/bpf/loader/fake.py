@@ -5,7 +5,7 @@
 
 import struct
 
-from arch.errors import EBADF, EEXIST, EINVAL, ENOENT, EPERM
+from arch.abi.errno import EBADF, EEXIST, EINVAL, ENOENT, EPERM
 from bpf import uapi as u
 from bpf.btf import Btf, BtfError, Kind
 from bpf.isa.insn import decode

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from arch.errors import EINVAL, ENOSPC, ENOTSUPP, KernelError
+from arch.abi.errno import EINVAL, ENOSPC, ENOTSUPP
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.program import BpfProg
 from bpf.isa.insn import Insn, decode

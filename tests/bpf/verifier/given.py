@@ -12,9 +12,10 @@ import re
 from functools import cache
 from pathlib import Path
 
+from arch.abi.errno import EBADF, EINVAL
 from arch.ctype import TypeTable
 from arch.datamodel import LP64_LE
-from arch.errors import EBADF, EINVAL, KernelError
+from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import Btf, Kind

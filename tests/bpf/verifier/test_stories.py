@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from arch.errors import E2BIG, EACCES, EINVAL, ENOSPC
+from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOSPC
 from bpf import uapi
 from bpf.btf.codec import GLOBAL, STATIC, Btf, BtfType, Kind, Member, Param
 from bpf.isa.asm import assemble

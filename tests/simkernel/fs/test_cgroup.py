@@ -1,7 +1,7 @@
 """cgroup2 directories and the processes in them."""
 
-from arch.errors import EACCES, EBUSY, EEXIST, EINVAL, ENOTDIR, EPERM, ESRCH
-from simkernel.fs.constants import O_CREAT, O_WRONLY
+from arch.abi.errno import EACCES, EBUSY, EEXIST, EINVAL, ENOTDIR, EPERM, ESRCH
+from arch.abi.fcntl import O_CREAT, O_WRONLY
 
 ROOT = "/sys/fs/cgroup"
 

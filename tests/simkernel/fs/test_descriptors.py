@@ -2,7 +2,7 @@
 
 import pytest
 
-from arch.errors import (
+from arch.abi.errno import (  # fmt: skip
     EAGAIN,
     EBADF,
     EFBIG,
@@ -16,8 +16,8 @@ from arch.errors import (
     EPERM,
     ESPIPE,
     ETXTBSY,
-)  # fmt: skip
-from simkernel.fs.constants import (
+)
+from arch.abi.fcntl import (  # fmt: skip
     F_DUPFD,
     F_DUPFD_CLOEXEC,
     F_GETFD,
@@ -39,7 +39,7 @@ from simkernel.fs.constants import (
     SEEK_DATA,
     SEEK_END,
     SEEK_HOLE,
-)  # fmt: skip
+)
 from simkernel.fs.mirror import DNAME_INLINE_LEN
 from simkernel.kernel.testing import Blocked
 

@@ -4,8 +4,8 @@ import os
 
 import pytest
 
-from arch.errors import ELOOP, ENOENT, EROFS
-from simkernel.fs.constants import O_APPEND, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY
+from arch.abi.errno import ELOOP, ENOENT, EROFS
+from arch.abi.fcntl import O_APPEND, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY
 from simkernel.fs.hostfs import BindError, bind, parse_bind
 
 

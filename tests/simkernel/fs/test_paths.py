@@ -2,7 +2,7 @@
 
 import pytest
 
-from arch.errors import (
+from arch.abi.errno import (  # fmt: skip
     EACCES,
     EBADF,
     EBUSY,
@@ -16,8 +16,8 @@ from arch.errors import (
     ENOTEMPTY,
     EPERM,
     EXDEV,
-)  # fmt: skip
-from simkernel.fs.constants import (
+)
+from arch.abi.fcntl import (  # fmt: skip
     AT_FDCWD,
     O_APPEND,
     O_CREAT,
@@ -29,7 +29,7 @@ from simkernel.fs.constants import (
     O_RDWR,
     O_TRUNC,
     O_WRONLY,
-)  # fmt: skip
+)
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 import pytest
 
+from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDWR
 from simkernel.fs.abi import FILE_ABI
-from simkernel.fs.constants import AT_FDCWD, O_CREAT, O_DIRECTORY, O_NOFOLLOW, O_RDWR
 from simkernel.fs.testing import Libc
 
 VERSIONS = ("3.20-rfc", "4.1", "4.10", "4.17", "5.4", "5.10", "5.15", "6.1")

@@ -2,23 +2,20 @@
 
 import pytest
 
-from arch.errors import EAGAIN, EBUSY, EEXIST, EINVAL, ELOOP, ENOENT, ENXIO, EPERM, EPIPE, ERESTARTSYS
-from simkernel.fs.constants import (
+from arch.abi.errno import EAGAIN, EBUSY, EEXIST, EINVAL, ELOOP, ENOENT, ENXIO, EPERM, EPIPE, ERESTARTSYS
+from arch.abi.fcntl import F_SETFL, O_NONBLOCK, O_RDONLY, O_WRONLY
+from arch.abi.poll import (  # fmt: skip
     EPOLL_CTL_ADD,
     EPOLL_CTL_DEL,
     EPOLL_CTL_MOD,
     EPOLLET,
     EPOLLONESHOT,
-    F_SETFL,
-    O_NONBLOCK,
-    O_RDONLY,
-    O_WRONLY,
     POLLERR,
     POLLHUP,
     POLLIN,
     POLLNVAL,
     POLLOUT,
-)  # fmt: skip
+)
 from simkernel.kernel.testing import Blocked
 
 PIPE_SIZE = 65536

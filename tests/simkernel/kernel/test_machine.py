@@ -5,7 +5,8 @@ import struct
 
 import pytest
 
-from arch.errors import EBADF, ENOENT, ENOEXEC, KernelError
+from arch.abi.errno import EBADF, ENOENT, ENOEXEC
+from arch.errors import KernelError
 from simkernel.fs.rootfs import add_file
 from simkernel.machine import boot, describe_crash
 

@@ -7,7 +7,8 @@ value; a function on the blacklist must say why it cannot be probed.
 
 import pytest
 
-from arch.errors import EINVAL, KernelError
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
 from simkernel.machine import boot
 from tracing.probes.kprobes import Kprobe, Kretprobe
 

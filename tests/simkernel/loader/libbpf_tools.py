@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import Any
 
 import simkernel
+from arch.abi.elf import EM_BPF
 from bpf.btf import Kind
 from bpf.loader import values
 from bpf.loader.attach import attach_kprobe, attach_uprobe
@@ -33,7 +34,6 @@ from bpf.loader.usdt import attach_usdt
 ROOT = Path(__file__).resolve().parents[3]
 CACHE = Path(os.environ.get("SIMKERNEL_TEST_CACHE", Path.home() / ".cache" / "simkernel-tests"))
 PACKAGE, VERSION = "libbpf-tools", "0.26.0+ds-1"
-EM_BPF = 247
 
 
 # ------------------------------------------------------------------------------------------------ the package

@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 import simkernel
+from arch.abi.time import NSEC_PER_SEC
 from simkernel.kernel.hostio import HostOutput
 from tests.tools import foreign_packages
 
 ROOT = Path(__file__).resolve().parents[3]
 BINDS = [(path, path, False) for path in ("/lib", "/lib64", "/usr/lib") if Path(path).is_dir()]
 LIBRARIES = ("/lib64/ld-linux-x86-64.so.2", "/usr/lib/x86_64-linux-gnu/libelf.so.1", "/lib/x86_64-linux-gnu/libz.so.1")
-SECOND = 1_000_000_000
 
 
 def package(name: str) -> Path:
@@ -147,13 +147,13 @@ def observed(command: str, path: Path) -> str:
         def ended() -> bool:
             return task.exit_state != 0
 
-        k.run(ended, k.clock.now_ns + 3 * SECOND // 10)
+        k.run(ended, k.clock.now_ns + 3 * NSEC_PER_SEC // 10)
         assert not ended(), out.data.decode()
         machine.run([busybox, "sh", "-c", WORKLOAD], timeout_host_s=60)
-        k.run(ended, k.clock.now_ns + 2 * SECOND)
+        k.run(ended, k.clock.now_ns + 2 * NSEC_PER_SEC)
         if not ended():
             k.send_signal(task, 2)
-            k.run(ended, k.clock.now_ns + 2 * SECOND)
+            k.run(ended, k.clock.now_ns + 2 * NSEC_PER_SEC)
         return out.data.decode()
     finally:
         machine.close()

@@ -1,0 +1,25 @@
+"""ELF files and the auxiliary vector.  include/uapi/linux/{elf,elf-em,auxvec}.h.
+
+e_machine values of the architectures that a machine can be stand in their own folders (`Architecture.elf_machine`).
+"""
+
+from __future__ import annotations
+
+ELFMAG = b"\x7fELF"
+EI_CLASS, EI_DATA = 4, 5
+ELFCLASS32, ELFCLASS64 = 1, 2
+ELFDATA2LSB, ELFDATA2MSB = 1, 2
+ET_REL, ET_EXEC, ET_DYN = 1, 2, 3
+EM_BPF = 247
+PT_LOAD, PT_INTERP, PT_TLS, PT_GNU_STACK = 1, 3, 7, 0x6474E551
+
+SHT_PROGBITS, SHT_SYMTAB, SHT_STRTAB, SHT_RELA, SHT_NOBITS, SHT_REL = 1, 2, 3, 4, 8, 9
+SHF_WRITE, SHF_ALLOC, SHF_EXECINSTR = 1, 2, 4
+SHN_UNDEF, SHN_ABS, SHN_COMMON = 0, 0xFFF1, 0xFFF2
+STB_LOCAL, STB_GLOBAL, STB_WEAK = 0, 1, 2
+STT_NOTYPE, STT_OBJECT, STT_FUNC, STT_SECTION = 0, 1, 2, 3
+STV_DEFAULT, STV_INTERNAL, STV_HIDDEN = 0, 1, 2
+
+(AT_NULL, AT_IGNORE, AT_EXECFD, AT_PHDR, AT_PHENT, AT_PHNUM, AT_PAGESZ, AT_BASE, AT_FLAGS, AT_ENTRY) = range(10)
+AT_UID, AT_EUID, AT_GID, AT_EGID, AT_PLATFORM, AT_HWCAP, AT_CLKTCK, AT_SECURE = 11, 12, 13, 14, 15, 16, 17, 23
+AT_RANDOM, AT_HWCAP2, AT_EXECFN, AT_SYSINFO_EHDR, AT_MINSIGSTKSZ = 25, 26, 31, 33, 51
