@@ -13,12 +13,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from arch.abi.errno import EROFS, errno_name
+from arch.abi.signal import SIGNAL_NAMES
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from simkernel import usertask
 from simkernel.kernel.hostio import HostInput, HostOutput
 from simkernel.kernel.kernel import Crash, Kernel
-from simkernel.kernel.signal import SIGNAL_NAMES
 from simkernel.kernel.task import Task
 from simkernel.usertask import UserTask
 

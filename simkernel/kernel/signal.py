@@ -64,9 +64,6 @@ if TYPE_CHECKING:
 Body = Generator[Any, Any, Any]
 
 
-SIGNAL_NAMES = {value: name for name, value in globals().items() if name.startswith("SIG") and isinstance(value, int)}
-
-
 def bit(sig: int) -> int:
     """sigmask(sig)."""
     return 1 << (sig - 1)

@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from arch.abi.errno import ERRNO_NAMES
+from arch.abi.signal import SIGNAL_NAMES
 from arch.errors import Fault, KernelError
 from simkernel.kernel.kfunc import Param
-from simkernel.kernel.signal import SIGNAL_NAMES
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
