@@ -1,8 +1,8 @@
 """Host directories and files inside the guest: `--bind HOST:GUEST[:rw]`.
 
-Read-only unless asked otherwise.  What the guest can reach is the bound directory and nothing else: every component is
-opened with O_NOFOLLOW relative to the directory above it, symbolic links are only text (the guest resolves them in its
-own tree), and devices, sockets and fifos of the host do not exist for the guest.
+Read-only unless asked otherwise, for good: remounting changes the guest's flags, not the bind (`hosttree.py`, which also
+says what of the host can be reached).  Symbolic links are only text (the guest resolves them in its own tree), and
+devices, sockets and fifos of the host do not exist for the guest.
 
 Runs must repeat: directories are listed in byte order, inode numbers count up, owner is root, and times are the guest's
 time of the bind (and of the guest's own changes), never the host's.  A file's size and pages are taken when first used;
@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from arch.abi.errno import EINVAL, EIO, ENODEV, EXDEV
+from arch.abi.errno import EINVAL, EIO, EROFS, EXDEV
 from arch.abi.limits import NAME_MAX, PAGE_SHIFT, PAGE_SIZE
 from arch.abi.mount import MS_NODEV, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import S_IFMT, V9FS_MAGIC
 from arch.errors import KernelError
+from simkernel.fs import constants as c
 from simkernel.fs.fops import FileOperations
+from simkernel.fs.hosttree import HostTree, host_errors
 from simkernel.fs.inode import Cred, Dentry, DirEntry, File, Inode, SuperBlock, to_bytes, to_str
 from simkernel.fs.pagecache import Mapping, PagePool
 from simkernel.fs.pseudo import PSEUDO_DIR_OPERATIONS
@@ -33,9 +34,9 @@ CHUNK = 1 << 18  # bytes read from the host in one go
 
 
 def _host_mmap(k: Any, file: File, vma: Any) -> None:
-    """Pages come from the page cache; shared writable mappings would not reach the host."""
-    if vma.shared and vma.prot & 2:
-        raise KernelError(ENODEV, "no shared writable mappings of host files")
+    """generic_file_readonly_mmap(): pages come from the page cache, and no shared mapping may become writable."""
+    if vma.shared and file.f_mode & c.FMODE_WRITE:
+        raise KernelError(EINVAL, "no shared writable mappings of host files")
 
 
 HOST_FILE_OPERATIONS = FileOperations(
@@ -46,15 +47,6 @@ HOST_FILE_OPERATIONS = FileOperations(
     mmap=_host_mmap,
     fsync=lambda k, file: 0,
 )
-
-
-@contextmanager
-def host_errors() -> Iterator[None]:
-    """The host's refusal becomes the guest's."""
-    try:
-        yield
-    except OSError as error:
-        raise KernelError(error.errno or EIO, str(error)) from None
 
 
 class HostMapping(Mapping):
@@ -68,8 +60,8 @@ class HostMapping(Mapping):
 
     def write(self, pos: int, data: bytes) -> int:
         """To the host, then to the pages."""
-        with host_errors(), self.inode.opened(os.O_WRONLY) as fd:
-            done = os.pwrite(fd, data, pos)
+        with host_errors():
+            done = self.inode.tree.write(self.inode.path, data, pos)
         super().write(pos, data[:done])
         return done
 
@@ -102,7 +94,14 @@ class HostInode(Inode):
         return False
 
     # --- the way to the host's file ---
-    def _parts(self) -> list[str]:
+    @property
+    def tree(self) -> HostTree:
+        """What the bind reaches."""
+        return self.i_sb.tree
+
+    @property
+    def path(self) -> list[str]:
+        """Names from the bound directory to here."""
         parts: list[str] = []
         dentry = self.dentry
         while dentry is not None and dentry.parent is not dentry:
@@ -111,32 +110,15 @@ class HostInode(Inode):
         parts.reverse()
         return parts
 
-    @contextmanager
-    def opened(self, flags: int) -> Iterator[int]:
-        """A host descriptor of this file or directory, reached without following any link."""
-        fd = self.i_sb.open_root() if self.i_sb.is_dir else -1
-        try:
-            if not self.i_sb.is_dir:
-                fd = os.open(self.i_sb.base, flags | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-            parts = self._parts()
-            for index, part in enumerate(parts):
-                last = index == len(parts) - 1
-                how = flags if last and not self.is_dir else os.O_RDONLY | os.O_DIRECTORY
-                deeper = os.open(to_bytes(part), how | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=fd)
-                os.close(fd)
-                fd = deeper
-            yield fd
-        finally:
-            if fd >= 0:
-                os.close(fd)
-
     def _fill(self, index: int) -> bytes:
-        """One page of the file; a chunk at a time is read from the host."""
+        """One page of the file; a chunk at a time is read from the host.  EIO where the file is not there any more."""
         at = index << PAGE_SHIFT
         if not (self.chunk_at >= 0 and self.chunk_at <= at < self.chunk_at + CHUNK):
             start = at - at % CHUNK
-            with host_errors(), self.opened(os.O_RDONLY) as fd:
-                self.chunk, self.chunk_at = os.pread(fd, CHUNK, start), start
+            try:
+                self.chunk, self.chunk_at = self.tree.read(self.path, CHUNK, start), start
+            except OSError as error:
+                raise KernelError(EIO, str(error)) from None
         data = self.chunk[at - self.chunk_at : at - self.chunk_at + PAGE_SIZE]
         return data[: max(0, self.i_size - at)]
 
@@ -145,18 +127,13 @@ class HostInode(Inode):
         """lstat on the host; a known entry keeps its inode."""
         assert parent.children is not None
         known = parent.children.get(name)
-        try:
-            with self.opened(os.O_RDONLY) as fd:
-                status = os.stat(to_bytes(name), dir_fd=fd, follow_symlinks=False)
-                text = os.readlink(to_bytes(name), dir_fd=fd) if stat.S_ISLNK(status.st_mode) else b""
-        except (FileNotFoundError, NotADirectoryError):
+        with host_errors():
+            found = self.tree.look(self.path, name)
+        if found is None:
             if known is not None:
                 parent.drop(known)
             return None
-        except OSError as error:
-            raise KernelError(error.errno or EIO, str(error)) from None
-        if stat.S_IFMT(status.st_mode) not in (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK):
-            return None
+        status, text = found
         if known is not None and known.inode.i_mode & S_IFMT == stat.S_IFMT(status.st_mode):
             return known
         inode = HostInode(self.i_sb, status)
@@ -166,8 +143,8 @@ class HostInode(Inode):
 
     def entries(self, parent: Dentry) -> list[DirEntry]:
         """In byte order."""
-        with host_errors(), self.opened(os.O_RDONLY) as fd:
-            names = sorted(os.fsencode(n) for n in os.listdir(fd))
+        with host_errors():
+            names = self.tree.names(self.path)
         out = []
         for raw in names:
             child = self.lookup(parent, to_str(raw))
@@ -185,36 +162,35 @@ class HostInode(Inode):
 
     def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """open(O_CREAT | O_EXCL) on the host."""
-        with host_errors(), self.opened(os.O_RDONLY) as fd:
-            flags = os.O_CREAT | os.O_EXCL | os.O_WRONLY | os.O_NOFOLLOW | os.O_CLOEXEC
-            os.close(os.open(to_bytes(name), flags, mode & 0o777, dir_fd=fd))
+        with host_errors():
+            self.tree.create(self.path, name, mode)
         return self._made(parent, name)
 
     def mkdir(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
         """mkdir on the host."""
-        with host_errors(), self.opened(os.O_RDONLY) as fd:
-            os.mkdir(to_bytes(name), mode & 0o777, dir_fd=fd)
+        with host_errors():
+            self.tree.mkdir(self.path, name, mode)
         self.i_nlink += 1
         return self._made(parent, name)
 
     def symlink(self, parent: Dentry, name: str, target: str, cred: Cred) -> Dentry:
         """A symbolic link on the host: text, never followed from here."""
-        with host_errors(), self.opened(os.O_RDONLY) as fd:
-            os.symlink(to_bytes(target), to_bytes(name), dir_fd=fd)
+        with host_errors():
+            self.tree.symlink(self.path, name, to_bytes(target))
         return self._made(parent, name)
 
     def unlink(self, parent: Dentry, victim: Dentry) -> None:
         """unlink on the host."""
-        with host_errors(), self.opened(os.O_RDONLY) as fd:
-            os.unlink(to_bytes(victim.name), dir_fd=fd)
+        with host_errors():
+            self.tree.unlink(self.path, victim.name)
         victim.inode.i_nlink -= 1
         self.mtime = self.ctime = self.i_sb.now()
         parent.drop(victim)
 
     def rmdir(self, parent: Dentry, victim: Dentry) -> None:
         """rmdir on the host."""
-        with host_errors(), self.opened(os.O_RDONLY) as fd:
-            os.rmdir(to_bytes(victim.name), dir_fd=fd)
+        with host_errors():
+            self.tree.rmdir(self.path, victim.name)
         victim.inode.i_nlink = 0
         self.i_nlink -= 1
         self.mtime = self.ctime = self.i_sb.now()
@@ -223,10 +199,10 @@ class HostInode(Inode):
     def rename(self, parent: Dentry, old: Dentry, new_parent: Dentry, name: str, flags: int) -> None:
         """rename on the host."""
         other = new_parent.inode
-        if flags or not isinstance(other, HostInode):
+        if flags or not isinstance(other, HostInode) or other.tree is not self.tree:
             raise KernelError(EINVAL if flags else EXDEV, "plain renames only")
-        with host_errors(), self.opened(os.O_RDONLY) as fd, other.opened(os.O_RDONLY) as new_fd:
-            os.rename(to_bytes(old.name), to_bytes(name), src_dir_fd=fd, dst_dir_fd=new_fd)
+        with host_errors():
+            self.tree.rename(self.path, old.name, other.path, name)
         target = new_parent.children.get(name) if new_parent.children else None
         if target is not None:
             target.inode.i_nlink -= 1
@@ -245,16 +221,16 @@ class HostInode(Inode):
         """truncate on the host."""
         if self.i_mapping is None:
             raise KernelError(EINVAL, "not a regular file")
-        with host_errors(), self.opened(os.O_WRONLY) as fd:
-            os.ftruncate(fd, size)
+        with host_errors():
+            self.tree.truncate(self.path, size)
         self.i_mapping.truncate(size)
         self.chunk, self.chunk_at = b"", -1
         self.i_size = size
 
     def attr_changed(self) -> None:
         """chmod goes through; owners stay the host's."""
-        with host_errors(), self.opened(os.O_RDONLY) as fd:
-            os.fchmod(fd, self.i_mode & 0o777)
+        with host_errors():
+            self.tree.chmod(self.path, self.i_mode, self.is_dir)
 
     def evict(self) -> None:
         """Pages back."""
@@ -267,20 +243,24 @@ class HostSuper(SuperBlock):
 
     def __init__(self, vfs: Vfs, base: str, read_only: bool) -> None:
         super().__init__("9p", V9FS_MAGIC, vfs.anon_dev(), vfs.now)
-        self.base = base
+        self.tree = HostTree(base, not read_only)
         self.pool = vfs.pool
         self.bound_at = vfs.now()
         self.s_flags = MS_RDONLY if read_only else 0
         self.options = "access=any,trans=virtio"
-        status = os.stat(base)
-        self.is_dir = stat.S_ISDIR(status.st_mode)
-        inode = HostInode(self, status)
+        inode = HostInode(self, self.tree.status)
         self.s_root = Dentry("/", None, inode)
         inode.dentry = self.s_root
 
-    def open_root(self) -> int:
-        """A descriptor of the bound directory itself."""
-        return os.open(self.base, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    @property
+    def read_only(self) -> bool:
+        """The bind's own answer counts, then SB_RDONLY."""
+        return not self.tree.writable or super().read_only
+
+    def reconfigure(self, flags: int, data: str) -> None:
+        """EROFS for writing what was bound read-only, as ovl_reconfigure() of an overlay without an upper layer."""
+        if not flags & MS_RDONLY and not self.tree.writable:
+            raise KernelError(EROFS, "bound read-only")
 
     def statfs(self) -> dict[str, int]:
         """Sizes of the host are not shown."""

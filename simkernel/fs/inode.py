@@ -102,6 +102,9 @@ class SuperBlock:
         """SB_RDONLY."""
         return bool(self.s_flags & MS_RDONLY)
 
+    def reconfigure(self, flags: int, data: str) -> None:
+        """fs_context_operations.reconfigure: what a remount asks for, before it is done; may refuse."""
+
 
 class Inode:
     """struct inode with the inode_operations as methods; a file system derives from it.

@@ -363,6 +363,7 @@ class Vfs:
             for file in self.files.values():
                 if file.f_path.mnt.mnt_sb is mnt.mnt_sb and file.f_mode & c.FMODE_WRITE and file.f_inode.is_reg:
                     raise KernelError(EBUSY, "open for writing")
+        mnt.mnt_sb.reconfigure(flags, data)
         keep = MS_RDONLY | MS_SYNCHRONOUS | MS_MANDLOCK | MS_DIRSYNC
         mnt.mnt_sb.s_flags = mnt.mnt_sb.s_flags & ~keep | flags & keep
         mnt.mnt_flags = flags & MNT_FLAGS

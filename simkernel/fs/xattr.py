@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.abi.errno import ENODATA, EOPNOTSUPP, ERANGE
+from arch.abi.errno import ENODATA, EOPNOTSUPP, ERANGE, EROFS
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.limits import XATTR_NAME_MAX
 from simkernel.fs.inode import Path
@@ -35,8 +35,7 @@ def _declare_xattrs() -> None:
 
         def set_(k: Any, where: int, name: int, value: int, size: int, flags: int, find: Any = find) -> int:
             """setxattr(2): cannot be stored."""
-            find(k, where)
-            return -EOPNOTSUPP
+            return -EROFS if find(k, where).mnt.read_only else -EOPNOTSUPP
 
         def list_(k: Any, where: int, buf: int, size: int, find: Any = find) -> int:
             """listxattr(2): an empty list."""
@@ -45,7 +44,8 @@ def _declare_xattrs() -> None:
 
         def remove(k: Any, where: int, name: int, find: Any = find) -> int:
             """removexattr(2): nothing is there."""
-            return _xattr_get(k, find(k, where), name)
+            path = find(k, where)
+            return -EROFS if path.mnt.read_only else _xattr_get(k, path, name)
 
         syscall(f"{prefix}getxattr", f"{param}, const char *name, void *value, size_t size", source="fs/xattr.c")(get)
         syscall(

@@ -272,3 +272,31 @@ def test_damaged_programs_are_refused_or_end(arch: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("arch", ["x86_64", "arm64", "riscv64", "s390x", "i386", "arm"])
 def test_many_damaged_programs_are_refused_or_end(arch: str, tmp_path: Path) -> None:
     assert run_damaged(arch, 11, 1500, tmp_path) > 100
+
+
+REMOUNTING = """
+mount -o remount,rw /in; echo "remount $?"
+mount -o remount,bind,rw /in; echo "bind $?"
+mkdir -p /b; mount --bind /in /b; mount -o remount,rw /b
+( i=0; while [ $i -lt 40 ]; do mount -o remount,bind,rw /in; mount -o remount,bind,ro /in; i=$((i+1)); done ) &
+( i=0; while [ $i -lt 40 ]; do echo x > /in/file; echo x >> /b/file; echo x > /in/new; i=$((i+1)); done ) &
+wait
+exec 5< /in/file; echo x > /proc/self/fd/5; chmod 777 /in/file; touch -d 1999-01-01 /in/file; ln -s x /in/link
+truncate -s 0 /in/file; mv /in/file /in/gone; rm -f /in/file; mkdir /in/sub; mknod /in/null c 1 3
+chroot /in /file; unshare -m true; unshare -m sh -c 'mount -o remount,rw /in; echo x > /in/file'
+cat /in/file; echo; head -n 1 /in/file > /dev/null && echo still there
+"""
+
+
+def test_a_read_only_bind_stays_so_whatever_is_mounted(tmp_path: Path, busybox: str) -> None:
+    """Two processes on two CPUs: one changes the mounts all the time, the other writes."""
+    (tmp_path / "file").write_text("of the host")
+    before = (tmp_path / "file").lstat()
+    result = run("--json", "--cpus", 2, "--bind", f"{tmp_path}:/in", busybox, "sh", "-c", REMOUNTING)
+    told = json.loads(result.stdout)
+    assert told["stdout"] == "remount 255\nbind 0\nof the host\nstill there\n"
+    assert told["stderr"].count("Read-only file system") > 120
+    after = (tmp_path / "file").lstat()
+    assert (after.st_mtime_ns, after.st_mode, after.st_ino) == (before.st_mtime_ns, before.st_mode, before.st_ino)
+    assert [p.name for p in tmp_path.iterdir()] == ["file"]
+    assert (tmp_path / "file").read_text() == "of the host"
