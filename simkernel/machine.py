@@ -132,8 +132,10 @@ class Machine:
         task.flags = 0
         task.watched = True
         task.exec_error = 0
+        from simkernel.fs.hostio import install_stdio
+
         k.vfs.setup_init_files(k, task)
-        k.vfs.install_stdio(k, task, *ends)
+        install_stdio(k.vfs, task, *ends)
         if session:
             task.signal.pgid = task.signal.session = task.pid
         if cwd != "/":
@@ -312,7 +314,8 @@ def boot(
 ) -> Machine:
     """A running machine: kernel up, file systems mounted, init waiting."""
     # Subsystems are imported before the kernel is made: their functions are part of its text.
-    from simkernel import block, fs, mm, net, observe
+    from simkernel import block, mm, net, observe
+    from simkernel.fs import boot as fs
     from simkernel.fs.hostfs import install_binds
 
     k = Kernel(

@@ -106,7 +106,7 @@ def kernel_types(machine: Any, version: Version) -> Btf:
 
 def _functions(table: TypeTable) -> list[FuncDecl]:
     """The functions the simulated kernel declares for this version."""
-    import simkernel.fs
+    import simkernel.fs.boot
     import simkernel.kernel.kernel  # noqa: F401  - declares them
     from simkernel.kernel.kfunc import KERNEL_FUNCTIONS
 

@@ -16,8 +16,7 @@ from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFREG, makedev
 from arch.errors import KernelError
 from simkernel.block.blk_mq import REQ_OP_READ, REQ_OP_WRITE, REQ_RAHEAD, REQ_SYNC, submit_and_wait
 from simkernel.block.disk import CAPACITY_SECTORS, SECTOR
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import Cred, Dentry, Inode
+from simkernel.fs.inode import Cred, Dentry, FileOperations, Inode
 from simkernel.fs.namei import init_owner
 from simkernel.fs.pagecache import Mapping
 from simkernel.fs.tmpfs import BOGO_DIRENT_SIZE, TmpfsInode, TmpfsSuper
@@ -196,7 +195,7 @@ def simfs_file_read_iter(k: Any, iocb: int, to: int) -> Any:
 )
 def filemap_read(k: Any, iocb: int, iter_: int, already_read: int) -> Any:
     """Bring the missing pages in, then copy."""
-    request = k.vfs.objects[iocb]
+    request = k.vfs.kiocbs[iocb]
     inode = request.file.f_inode
     if inode.is_dir:
         return -EISDIR
@@ -210,7 +209,7 @@ def filemap_read(k: Any, iocb: int, iter_: int, already_read: int) -> Any:
     data = inode.i_mapping.read(request.pos, size)
     copied = request.it.copy_to(data)
     request.pos += copied
-    k.vfs.touch_atime(request.file.f_path)
+    k.vfs.mounts.touch_atime(request.file.f_path)
     return copied or -14
 
 
@@ -242,7 +241,7 @@ def page_cache_ra_unbounded(k: Any, file: int, index: int, nr_to_read: int, look
 @kernel_function("ssize_t simfs_file_write_iter(struct kiocb *iocb, struct iov_iter *from)", source="fs/ext4/file.c")
 def simfs_file_write_iter(k: Any, iocb: int, from_: int) -> Any:
     """write(): FS-independent work first, then the pages that changed are dirty; O_SYNC waits for the disk."""
-    request = k.vfs.objects[iocb]
+    request = k.vfs.kiocbs[iocb]
     inode = request.file.f_inode
     start = inode.i_size if request.file.f_flags & O_APPEND else request.pos
     partial = {start // PAGE_SIZE, (start + max(request.it.count, 1) - 1) // PAGE_SIZE}

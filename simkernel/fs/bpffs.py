@@ -11,8 +11,7 @@ from typing import Any
 from arch.abi.errno import EIO, EPERM
 from arch.abi.stat import BPF_FS_MAGIC, S_IFDIR, S_IFREG, S_ISVTX
 from arch.errors import KernelError
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import Cred, Dentry, File, Inode, SuperBlock
+from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, SuperBlock
 from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
 from simkernel.fs.vfs import FsType, Vfs
 

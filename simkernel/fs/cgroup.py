@@ -14,7 +14,8 @@ from typing import Any
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, EOPNOTSUPP, ESRCH
 from arch.abi.signal import SIGKILL
 from arch.errors import KernelError
-from simkernel.fs.pseudo import Dir, PseudoFile
+from simkernel.fs.mirror import Mirror
+from simkernel.fs.nodes import Dir, PseudoFile
 
 
 class Cgroup(Dir):
@@ -162,8 +163,9 @@ def _no_controller(data: bytes) -> None:
 class Cgroups:
     """The hierarchy of one machine."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: Any, mirror: Mirror) -> None:
         self.k = k
+        self.mirror = mirror
         self.sb: Any = None  # set when the file system is made
         self.root = Cgroup(self, "", None)
         self.root.ino = 1
@@ -182,7 +184,7 @@ class Cgroups:
         task.cgroup = group
         self.publish(group)
         if getattr(task, "addr", 0):
-            self.k.vfs.mirror.task.set(task.addr, "cgroups", group.css_set)
+            self.mirror.struct("struct task_struct").set(task.addr, "cgroups", group.css_set)
 
     def inherit(self, child: Any, parent: Any) -> None:
         """cgroup_fork()."""
@@ -206,7 +208,7 @@ class Cgroups:
             return
         if group.parent is not None:
             self.publish(group.parent)
-        mirror = self.k.vfs.mirror
+        mirror = self.mirror
         name = mirror.string(group.name.encode("utf-8", "surrogateescape") or b"/")
         node = mirror.struct("struct kernfs_node").new({"name": name, "id": group.ino, "mode": 0o40000 | group.mode})
         group.addr = mirror.struct("struct cgroup").new({"level": group.level, "kn": node, "max_depth": 0x7FFFFFFF})

@@ -12,8 +12,7 @@ from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import makedev
 from arch.errors import KernelError
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import File, Inode
+from simkernel.fs.inode import File, FileOperations, Inode
 from simkernel.kernel.kfunc import kernel_function
 
 ZEROS = bytes(65536)
@@ -44,7 +43,7 @@ def read_iter_null(k: Any, iocb: int, to: int) -> int:
 @kernel_function("ssize_t write_iter_null(struct kiocb *iocb, struct iov_iter *from)", source="drivers/char/mem.c")
 def write_iter_null(k: Any, iocb: int, from_: int) -> int:
     """Takes everything."""
-    return int(k.vfs.objects[from_].count)
+    return int(k.vfs.iters[from_].count)
 
 
 @kernel_function(
@@ -67,7 +66,7 @@ def read_zero(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
 @kernel_function("ssize_t read_iter_zero(struct kiocb *iocb, struct iov_iter *iter)", source="drivers/char/mem.c")
 def read_iter_zero(k: Any, iocb: int, to: int) -> int:
     """Zeros without end."""
-    it = k.vfs.objects[to]
+    it = k.vfs.iters[to]
     done = 0
     while it.count:
         step = min(len(ZEROS), it.count)
@@ -87,7 +86,7 @@ def write_full(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
 
 
 def _random_iter(k: Any, to: int) -> int:
-    it = k.vfs.objects[to]
+    it = k.vfs.iters[to]
     done = 0
     while it.count:
         step = min(4096, it.count)
@@ -184,7 +183,7 @@ def devkmsg_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any
 @kernel_function("ssize_t devkmsg_write(struct kiocb *iocb, struct iov_iter *from)", source="kernel/printk/printk.c")
 def devkmsg_write(k: Any, iocb: int, from_: int) -> int:
     """A line from user space for the kernel log."""
-    it = k.vfs.objects[from_]
+    it = k.vfs.iters[from_]
     size: int = it.count
     if size > 992:
         return -EINVAL

@@ -19,8 +19,7 @@ from arch.abi.limits import ULLONG_MAX
 from arch.abi.poll import POLLERR, POLLIN, POLLOUT
 from arch.abi.stat import S_IFREG
 from simkernel.fs import constants as c
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import Dentry, File, Path
+from simkernel.fs.inode import Dentry, File, FileOperations, Path
 from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.waitqueue import WaitQueue
@@ -43,7 +42,7 @@ class EventFd:
 @kernel_function("ssize_t eventfd_read(struct kiocb *iocb, struct iov_iter *to)", source="fs/eventfd.c", since="5.8")
 def eventfd_read(k: Any, iocb_addr: int, to: int) -> Any:
     """Take the count, or 1 of a semaphore."""
-    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[to]
+    iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[to]
     return (yield from _read(k, iocb.file, it.count, it.copy_to))
 
 
@@ -146,10 +145,10 @@ def sys_memfd_create(k: Any, uname: int, flags: int) -> int:
         return -EINVAL
     raw = k.strncpy_from_user(uname, 250)
     vfs = k.vfs
-    mnt = vfs.fs_values.get("shm_mnt")
+    mnt = vfs.shm_mnt
     if mnt is None:
         sb = TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, "size=100%", "tmpfs", getattr(k, "total_ram_pages", 65536))
-        mnt = vfs.fs_values["shm_mnt"] = vfs.new_mount(sb, "tmpfs")
+        mnt = vfs.shm_mnt = vfs.mounts.new(sb, "tmpfs")
     inode = TmpfsInode(mnt.mnt_sb, S_IFREG | 0o777)
     mnt.mnt_sb.take_inode()
     cred = vfs.cred()

@@ -23,8 +23,7 @@ from arch.abi.poll import (
     POLLIN,
     POLLRDNORM,
 )
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import File
+from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import read_timespec, vfs_poll
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.waitqueue import WaitQueue

@@ -22,9 +22,8 @@ from arch.abi.mount import MS_NODEV, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import S_IFMT, V9FS_MAGIC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.fops import FileOperations
 from simkernel.fs.hosttree import HostTree, host_errors
-from simkernel.fs.inode import Cred, Dentry, DirEntry, File, Inode, SuperBlock, to_bytes, to_str
+from simkernel.fs.inode import Cred, Dentry, DirEntry, File, FileOperations, Inode, SuperBlock, to_bytes, to_str
 from simkernel.fs.pagecache import Mapping, PagePool
 from simkernel.fs.pseudo import PSEUDO_DIR_OPERATIONS
 from simkernel.fs.tmpfs import move_dentry
@@ -309,7 +308,7 @@ def bind(vfs: Vfs, host: str, guest: str, writable: bool) -> None:
                 add_file(vfs, guest)
         sb = HostSuper(vfs, base, not writable)
         flags = MS_RELATIME | (0 if writable else MS_RDONLY) | MS_NODEV
-        vfs.attach(vfs.new_mount(sb, "host", flags), vfs.resolve(guest))
+        vfs.mounts.attach(vfs.mounts.new(sb, "host", flags), vfs.resolve(guest))
     except KernelError as error:
         raise BindError(f"cannot bind {host} at {guest}: {error}") from None
 

@@ -33,25 +33,9 @@ from arch.abi.signal import SIGPIPE
 from arch.abi.stat import S_IFIFO
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import Dentry, File, Inode, Path
+from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
+from simkernel.fs.terminal import Terminal
 from simkernel.kernel.kfunc import kernel_function
-
-# A sane cooked terminal: c_iflag, c_oflag, c_cflag, c_lflag, c_line, c_cc[19].  include/linux/tty.h:INIT_C_CC
-_IFLAG, _OFLAG, _CFLAG, _LFLAG = 0o2400, 0o5, 0o277, 0o105073
-_C_CC = bytes((3, 28, 127, 21, 4, 0, 1, 0, 17, 19, 26, 0, 18, 15, 23, 22, 0, 0, 0))
-
-
-class Terminal:
-    """A terminal's settings and the host stream(s) behind it."""
-
-    def __init__(self, k: Any, stdin: Any = None, stdout: Any = None) -> None:
-        order = k.mem.byteorder
-        self.termios = b"".join(v.to_bytes(4, order) for v in (_IFLAG, _OFLAG, _CFLAG, _LFLAG)) + b"\0" + _C_CC
-        self.rows, self.columns = 24, 80
-        self.input = stdin
-        self.output = stdout
-        self.pgrp = 0
 
 
 def _read_input(k: Any, iocb: Any, it: Any, stream: Any) -> Any:
@@ -94,7 +78,7 @@ def _write_output(k: Any, it: Any, stream: Any) -> int:
 @kernel_function("ssize_t hostio_read(struct kiocb *iocb, struct iov_iter *to)", source="simkernel/fs/hostio.py")
 def hostio_read(k: Any, iocb_addr: int, to: int) -> Any:
     """pipe_read of a pipe whose writer is the host."""
-    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[to]
+    iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[to]
     if not it.count:
         return 0
     return (yield from _read_input(k, iocb, it, iocb.file.private_data))
@@ -103,7 +87,7 @@ def hostio_read(k: Any, iocb_addr: int, to: int) -> Any:
 @kernel_function("ssize_t hostio_write(struct kiocb *iocb, struct iov_iter *from)", source="simkernel/fs/hostio.py")
 def hostio_write(k: Any, iocb_addr: int, from_: int) -> int:
     """pipe_write of a pipe whose reader is the host."""
-    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[from_]
+    iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[from_]
     return _write_output(k, it, iocb.file.private_data)
 
 
@@ -146,13 +130,22 @@ def open_host_stream(vfs: Any, stream: Any, fd: int) -> File:
     inode.i_fop = HOST_STREAM_FOPS
     dentry = Dentry("", None, inode)
     dentry.private = _pipe_name
-    file: File = vfs.new_file(
-        Path(vfs.fs_values["pipe_mnt"], dentry), O_RDONLY if fd == 0 else O_WRONLY, HOST_STREAM_FOPS
-    )
+    file: File = vfs.new_file(Path(vfs.pipe_mnt, dentry), O_RDONLY if fd == 0 else O_WRONLY, HOST_STREAM_FOPS)
     file.f_mode |= c.FMODE_OPENED | c.FMODE_STREAM | (c.FMODE_CAN_READ if fd == 0 else c.FMODE_CAN_WRITE)
     file.private_data = stream
     vfs.mirror.file_flags(file)
     return file
+
+
+def install_stdio(vfs: Any, task: Any, stdin: Any, stdout: Any, stderr: Any) -> None:
+    """Descriptors 0, 1 and 2 on host ends: each a `HostInput` or `HostOutput` (simkernel/kernel/hostio.py), or None."""
+    for fd, stream in enumerate((stdin, stdout, stderr)):
+        if stream is None:
+            continue
+        if fd == 2 and stderr is stdout and 1 in task.files.fds:
+            task.files.install(2, task.files.fds[1].get())
+            continue
+        task.files.install(fd, open_host_stream(vfs, stream, fd))
 
 
 def _open_terminal(vfs: Any, stream: Any, fd: int) -> File:
@@ -177,7 +170,7 @@ def _open_terminal(vfs: Any, stream: Any, fd: int) -> File:
 )
 def tty_read(k: Any, iocb_addr: int, to: int) -> Any:
     """A line from the host."""
-    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[to]
+    iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[to]
     stream = iocb.file.private_data.input
     if stream is None:
         return 0
@@ -205,7 +198,7 @@ def tty_read_5_11(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> An
 )
 def tty_write(k: Any, iocb_addr: int, from_: int) -> int:
     """To the host's terminal."""
-    iocb, it = k.vfs.objects[iocb_addr], k.vfs.objects[from_]
+    iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[from_]
     stream = iocb.file.private_data.output
     return _write_output(k, it, stream) if stream is not None else int(it.count)
 

@@ -7,17 +7,13 @@ reaches them is opened (walking up d_parent finds everything), and updated when 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arch.abi.limits import PAGE_SHIFT
 from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import DT_BLK, DT_CHR, DT_DIR, DT_FIFO, DT_LNK, DT_REG, DT_SOCK
 from arch.ctype import CTypeError
-from simkernel.fs.inode import Dentry, File, Inode, Mount, SuperBlock, to_bytes
-
-if TYPE_CHECKING:
-    from simkernel.fs.files import FilesStruct, FsStruct
-    from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Mount, SuperBlock, to_bytes
 
 DNAME_INLINE_LEN = 32
 
@@ -119,7 +115,6 @@ class Mirror:
         file = self.struct("struct file")
         self.at_f_pos = file.offset("f_pos")
         self.file_bytes: dict[str, tuple[int, int] | None] = {}
-        self.task = self.struct("struct task_struct")
 
     def struct(self, name: str) -> Struct:
         """The layout of one type."""
@@ -148,8 +143,9 @@ class Mirror:
         addr = self.fops.get(ops)
         if addr is None:
             members: dict[str, int | bytes] = {
-                name: self.symbol(getattr(ops, name)) for name in ("read", "write", "read_iter", "write_iter", "llseek")
-            }
+                "read": self.symbol(ops.read), "write": self.symbol(ops.write), "read_iter": self.symbol(ops.read_iter),
+                "write_iter": self.symbol(ops.write_iter), "llseek": self.symbol(ops.llseek),
+            }  # fmt: skip
             members |= {name: self.symbol(function) for name, function in ops.extra.items()}
             addr = self.fops[ops] = self.struct("struct file_operations").new(members)
         return addr
@@ -337,88 +333,3 @@ class Mirror:
             self.inodes.pop(inode.addr, None)
             self.mem.free(inode.addr)
             inode.addr = 0
-
-    # --- files_struct, fs_struct ---
-    def files_struct(self, files: FilesStruct) -> None:
-        """struct files_struct with its embedded table of 64."""
-        layout = self.struct("struct files_struct")
-        addr = files.addr = layout.new({"count": files.count}, 64)
-        files.fd_array = addr + layout.offset("fd_array")
-        if layout.where("fdtab") is not None:
-            at = layout.offset("fdtab")
-            layout.set(addr, "fdt", addr + at)
-            layout.set(addr, "fdtab.max_fds", files.max_fds)
-            layout.set(addr, "fdtab.fd", files.fd_array)
-            for member, bits in (("fdtab.open_fds", "open_fds_init"), ("fdtab.close_on_exec", "close_on_exec_init")):
-                place = layout.where(bits)
-                if place is not None:
-                    layout.set(addr, member, addr + place[0])
-
-    def grow_fdtable(self, files: FilesStruct) -> None:
-        """expand_fdtable(): a larger array in a new place."""
-        layout = self.struct("struct files_struct")
-        old, old_size = files.fd_array, max(files.fds, default=0) + 1
-        new = self.mem.alloc(files.max_fds * self.word)
-        embedded = files.addr + layout.offset("fd_array")
-        del old_size
-        for fd, file in files.fds.items():
-            self.mem.write_uint(new + fd * self.word, self.word, file.addr)
-        files.fd_array = new
-        if old != embedded:
-            self.mem.free(old)
-        layout.set(files.addr, "fdtab.fd", new)
-        layout.set(files.addr, "fdtab.max_fds", files.max_fds)
-
-    def fd_entry(self, files: FilesStruct, fd: int, file: File | None) -> None:
-        """fdt->fd[fd]."""
-        self.mem.write_uint(files.fd_array + fd * self.word, self.word, file.addr if file is not None else 0)
-
-    def fd_bits(self, files: FilesStruct, fd: int) -> None:
-        """open_fds and close_on_exec of the embedded table: kept for the first 64 descriptors."""
-        if fd >= 64:
-            return
-        layout = self.struct("struct files_struct")
-        bit = 1 << fd
-        for member, on in (
-            ("open_fds_init", fd in files.fds or fd in files.reserved),
-            ("close_on_exec_init", fd in files.close_on_exec),
-        ):
-            place = layout.where(member)
-            if place is not None:
-                size = min(place[1], 8)
-                old = self.mem.read_uint(files.addr + place[0], size)
-                self.mem.write_uint(files.addr + place[0], size, old | bit if on else old & ~bit)
-
-    def free_files_struct(self, files: FilesStruct) -> None:
-        """The last task is gone."""
-        if files.fd_array != files.addr + self.struct("struct files_struct").offset("fd_array"):
-            self.mem.free(files.fd_array)
-        self.mem.free(files.addr)
-
-    def fs_struct(self, fs: FsStruct) -> None:
-        """struct fs_struct."""
-        layout = self.struct("struct fs_struct")
-        data = bytes(layout.pack({
-            "users": fs.count, "umask": fs.umask,
-            "root.mnt": self.vfsmount(fs.root.mnt), "root.dentry": self.dentry(fs.root.dentry),
-            "pwd.mnt": self.vfsmount(fs.pwd.mnt), "pwd.dentry": self.dentry(fs.pwd.dentry),
-        }))  # fmt: skip
-        if not fs.addr:
-            fs.addr = self.mem.alloc(layout.size)
-        self.mem.write(fs.addr, data)
-
-    def free_fs_struct(self, fs: FsStruct) -> None:
-        """The last task is gone."""
-        self.mem.free(fs.addr)
-
-    def task_files(self, task: Any) -> None:
-        """task->files, task->fs and the users' counts."""
-        files, fs = task.files, task.fs
-        addr = getattr(task, "addr", 0)
-        if addr:
-            self.task.set(addr, "files", files.addr if files is not None else 0)
-            self.task.set(addr, "fs", fs.addr if fs is not None else 0)
-        if files is not None:
-            self.struct("struct files_struct").set(files.addr, "count", files.count)
-        if fs is not None:
-            self.struct("struct fs_struct").set(fs.addr, "users", fs.count)

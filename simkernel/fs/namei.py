@@ -6,18 +6,27 @@ sleeps, so it is plain Python; only the functions around it (do_filp_open, path_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from arch.abi.capability import CAP_FOWNER, CAP_FSETID
-from arch.abi.errno import EBUSY, EEXIST, EISDIR, ELOOP, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, EROFS  # fmt: skip
+from arch.abi.errno import (  # fmt: skip
+    EACCES,
+    EBUSY,
+    EEXIST,
+    EISDIR,
+    ELOOP,
+    ENAMETOOLONG,
+    ENOENT,
+    ENOTDIR,
+    EPERM,
+    EROFS,
+)
+from arch.abi.fcntl import O_NOATIME, O_TRUNC
 from arch.abi.limits import NAME_MAX
-from arch.abi.stat import S_IFDIR, S_IFMT, S_ISGID, S_ISVTX
+from arch.abi.mount import MS_NODEV, MS_NOEXEC
+from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_ISGID, S_ISVTX
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import Cred, Dentry, Inode, Path, in_group, inode_permission
-
-if TYPE_CHECKING:
-    from simkernel.fs.vfs import Vfs
+from simkernel.fs.mounts import Mounts
 
 LAST_NORM, LAST_ROOT, LAST_DOT, LAST_DOTDOT = range(4)
 
@@ -29,10 +38,10 @@ LOOKUP_DIRECTORY = 0x2
 class NameData:
     """struct nameidata."""
 
-    __slots__ = ("base", "created", "cred", "flags", "last", "last_type", "links", "path", "root", "trailing", "vfs")
+    __slots__ = ("base", "created", "cred", "flags", "last", "last_type", "links", "mounts", "path", "root", "trailing")
 
-    def __init__(self, vfs: Vfs, root: Path, base: Path, cred: Cred, flags: int = 0) -> None:
-        self.vfs = vfs
+    def __init__(self, mounts: Mounts, root: Path, base: Path, cred: Cred, flags: int = 0) -> None:
+        self.mounts = mounts
         self.root = root
         self.base = base  # where a relative name starts
         self.path = base
@@ -104,7 +113,7 @@ class NameData:
         """step_into(): cross mounts, then stand on the child or say which link to follow."""
         mnt = self.path.mnt
         if child.mounts:
-            mnt, child = self.vfs.traverse_mounts(mnt, child)
+            mnt, child = self.mounts.traverse(mnt, child)
         if child.inode.is_link and not (trailing and not self.flags & LOOKUP_FOLLOW):
             return self.pick_link(Path(mnt, child))
         self.path = Path(mnt, child)
@@ -116,7 +125,7 @@ class NameData:
         if self.links > c.MAXSYMLINKS:
             raise KernelError(ELOOP, "too many symbolic links")
         inode = path.dentry.inode
-        self.vfs.touch_atime(path)
+        self.mounts.touch_atime(path)
         target = inode.get_link(path.dentry)
         if isinstance(target, Path):
             self.path = target
@@ -142,7 +151,7 @@ class NameData:
                 break
             dentry, mnt = mnt.mountpoint, mnt.mnt_parent
         if dentry.mounts:
-            mnt, dentry = self.vfs.traverse_mounts(mnt, dentry)
+            mnt, dentry = self.mounts.traverse(mnt, dentry)
         self.path = Path(mnt, dentry)
 
     def lookup(self, name: str) -> Path:
@@ -190,6 +199,31 @@ def may_delete(parent: Dentry, victim: Dentry, isdir: bool, cred: Cred) -> None:
         raise KernelError(EISDIR, "is a directory")
     if dir_.i_nlink == 0:
         raise KernelError(ENOENT, "directory was removed")
+
+
+def may_open(path: Path, acc_mode: int, flags: int, cred: Cred) -> int:
+    """may_open(): by kind of file; gives the flags without O_TRUNC where it means nothing."""
+    inode = path.dentry.inode
+    kind = inode.i_mode & S_IFMT
+    if kind == S_IFLNK:
+        raise KernelError(ELOOP, "a symbolic link cannot be opened")
+    if kind == S_IFDIR:
+        if acc_mode & c.MAY_WRITE:
+            raise KernelError(EISDIR, "a directory cannot be written")
+        if acc_mode & c.MAY_EXEC:
+            raise KernelError(EACCES, "a directory cannot be executed")
+    elif kind != S_IFREG:
+        if kind in (S_IFBLK, S_IFCHR) and path.mnt.mnt_flags & MS_NODEV:
+            raise KernelError(EACCES, "mounted nodev")
+        if acc_mode & c.MAY_EXEC:
+            raise KernelError(EACCES, "not a regular file")
+        flags &= ~O_TRUNC
+    elif acc_mode & c.MAY_EXEC and path.mnt.mnt_flags & MS_NOEXEC:
+        raise KernelError(EACCES, "mounted noexec")
+    inode_permission(inode, c.MAY_OPEN | acc_mode, cred)
+    if flags & O_NOATIME and cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER):
+        raise KernelError(EPERM, "O_NOATIME is the owner's")
+    return flags
 
 
 def init_owner(inode: Inode, dir_: Inode, mode: int, cred: Cred) -> None:

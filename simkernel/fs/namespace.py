@@ -37,9 +37,10 @@ from arch.abi.mount import (
 )
 from arch.abi.stat import S_IFBLK, S_IFMT, dev_major, dev_minor
 from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
+from simkernel.fs.mounts import MNT_FLAGS
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
-from simkernel.fs.vfs import MNT_FLAGS, Vfs
+from simkernel.fs.vfs import Vfs
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
@@ -64,7 +65,7 @@ def _do_new_mount(vfs: Vfs, where: Path, fs_name: str, devname: str, flags: int,
     sb = vfs.make_super(fs_name, devname, flags, data)
     if where.dentry is where.mnt.mnt_root and where.mnt.mnt_sb is sb:
         return -EBUSY
-    vfs.attach(vfs.new_mount(sb, devname, mount_flags(flags)), where)
+    vfs.mounts.attach(vfs.mounts.new(sb, devname, mount_flags(flags)), where)
     return 0
 
 
@@ -73,7 +74,7 @@ def _do_block_mount(vfs: Vfs, where: Path, fs_name: str, devname: str, flags: in
     if device.dentry.inode.i_mode & S_IFMT != S_IFBLK:
         return -ENOTBLK
     sb = vfs.make_super(fs_name, devname, flags, data)
-    vfs.attach(vfs.new_mount(sb, devname, mount_flags(flags)), where)
+    vfs.mounts.attach(vfs.mounts.new(sb, devname, mount_flags(flags)), where)
     return 0
 
 
@@ -83,8 +84,8 @@ def _do_bind(vfs: Vfs, where: Path, source_name: str) -> int:
     source = vfs.user_path(AT_FDCWD, source_name)
     if (source.dentry.children is None) != (where.dentry.children is None):
         return -ENOTDIR
-    mnt = vfs.new_mount(source.mnt.mnt_sb, source.mnt.devname, source.mnt.mnt_flags, source.dentry)
-    vfs.attach(mnt, where)
+    mnt = vfs.mounts.new(source.mnt.mnt_sb, source.mnt.devname, source.mnt.mnt_flags, source.dentry)
+    vfs.mounts.attach(mnt, where)
     return 0
 
 
@@ -98,8 +99,8 @@ def _do_move(vfs: Vfs, where: Path, source_name: str) -> int:
         if step is mnt:
             return -ELOOP
         step = step.mnt_parent
-    vfs.detach(mnt)
-    vfs.attach(mnt, where)
+    vfs.mounts.detach(mnt)
+    vfs.mounts.attach(mnt, where)
     return 0
 
 
@@ -178,11 +179,11 @@ def sys_umount(k: Any, name: int, flags: int) -> Any:
     if path.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt:
         return -EINVAL
     if flags & MNT_DETACH:
-        for child in reversed(vfs.children_of(mnt)):
-            vfs.detach(child)
+        for child in reversed(vfs.mounts.children_of(mnt)):
+            vfs.mounts.detach(child)
     elif vfs.is_busy(mnt):
         return -EBUSY
-    vfs.detach(mnt)
+    vfs.mounts.detach(mnt)
     return 0
 
 

@@ -9,43 +9,35 @@ from __future__ import annotations
 import inspect
 from typing import Any
 
-from arch.abi.errno import E2BIG, EACCES, EBADF, EINVAL, EROFS, ETXTBSY  # fmt: skip
+from arch.abi.errno import E2BIG, EBADF, EINVAL, EROFS, ETXTBSY  # fmt: skip
 from arch.abi.fcntl import (
-    AT_EMPTY_PATH,
     AT_FDCWD,
-    AT_SYMLINK_NOFOLLOW,
     O_CLOEXEC,
     O_CREAT,
     O_EXCL,
     O_LARGEFILE,
     O_NOCTTY,
     O_PATH,
-    O_RDONLY,
     O_TMPFILE_BIT,
     O_TRUNC,
     O_WRONLY,
     VALID_OPEN_FLAGS,
 )
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.mount import MS_NOEXEC
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.inode import File, to_str
-from simkernel.fs.namei import (
-    LOOKUP_FOLLOW,
-)  # fmt: skip
+from simkernel.fs.fdtable import publish_task_files
+from simkernel.fs.inode import File
 from simkernel.fs.open_walk import (
-    MAY_EXEC,
     O_PATH_FLAGS,
     PATH_FOPS,
     Filename,
     OpenFlags,
-    fops_for,
     get_path_name,
-    may_open,
     plan_open,
 )
+from simkernel.fs.truncate import truncate_path
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import inode_lock
 from simkernel.kernel.security import may
@@ -211,8 +203,6 @@ def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
         try:
             if path.dentry.inode.i_writecount < 0:
                 raise KernelError(ETXTBSY, "being executed")
-            from simkernel.fs.truncate import truncate_path
-
             truncate_path(k, file, 0)
         except KernelError as error:
             ret = -error.errno
@@ -274,7 +264,7 @@ def do_dentry_open(k: Any, file_addr: int, inode_addr: int, open_: int) -> Any:
             return -EROFS
     if file.f_mode & c.FMODE_WRITE:
         inode.i_writecount += 1
-    file.f_op = fops_for(vfs, inode)
+    file.f_op = vfs.fops_for(inode)
     if vfs.probed:
         cred = () if k.version.at_least("4.19") else (k.current.cred.addr,)
         ret = yield from may(k, "security_file_open", file_addr, *cred)
@@ -366,7 +356,7 @@ def sys_close_range(k: Any, fd: int, max_fd: int, flags: int) -> Any:
     if flags & 2 and files.count > 1:  # CLOSE_RANGE_UNSHARE
         files.count -= 1
         files = k.current.files = files.copy()
-        k.vfs.mirror.task_files(k.current)
+        publish_task_files(k.vfs.mirror, k.current)
     for number in [n for n in sorted(files.fds) if fd <= n <= max_fd]:
         if flags & 4:  # CLOSE_RANGE_CLOEXEC
             files.set_cloexec(number, True)
@@ -375,27 +365,3 @@ def sys_close_range(k: Any, fd: int, max_fd: int, flags: int) -> Any:
         if file is not None:
             yield k.call("filp_close", file.addr, files.addr)
     return 0
-
-
-# --- opening for execution, and by the kernel ---
-
-
-def open_exec(k: Any, path: bytes, dfd: int, flags: int) -> File:
-    """do_open_execat(): EACCES unless an executable regular file on a mount that allows it."""
-    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
-        raise KernelError(EINVAL, "unknown flags")
-    vfs = k.vfs
-    name = to_str(path)
-    lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
-    where = vfs.user_path(dfd, name, lookup, empty=bool(flags & AT_EMPTY_PATH))
-    cred = vfs.cred()
-    may_open(where, MAY_EXEC, O_RDONLY, cred)
-    inode = where.dentry.inode
-    if not inode.is_reg or where.mnt.mnt_flags & MS_NOEXEC:
-        raise KernelError(EACCES, "not executable")
-    if inode.i_writecount > 0:
-        raise KernelError(ETXTBSY, "open for writing")
-    file: File = vfs.new_file(where, O_RDONLY | O_LARGEFILE, fops_for(vfs, inode), cred)
-    file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_EXEC
-    inode.i_writecount -= 1  # deny_write_access(), until the file is released
-    return file

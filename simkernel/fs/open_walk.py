@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.abi.capability import CAP_FOWNER
-from arch.abi.errno import EACCES, EEXIST, EINVAL, EISDIR, ELOOP, ENOENT, ENOTDIR, ENXIO, EPERM, EROFS  # fmt: skip
+from arch.abi.errno import EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, EROFS  # fmt: skip
 from arch.abi.fcntl import (
     O_ACCMODE,
     O_APPEND,
@@ -14,7 +13,6 @@ from arch.abi.fcntl import (
     O_DIRECTORY,
     O_DSYNC,
     O_EXCL,
-    O_NOATIME,
     O_NOFOLLOW,
     O_PATH,
     O_SYNC_BIT,
@@ -22,12 +20,18 @@ from arch.abi.fcntl import (
     O_TRUNC,
 )
 from arch.abi.limits import PATH_MAX
-from arch.abi.mount import MS_NODEV, MS_NOEXEC
-from arch.abi.stat import S_IALLUGO, S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFLNK, S_IFMT, S_IFREG, S_IFSOCK
+from arch.abi.stat import S_IALLUGO, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.fops import EMPTY_FOPS, FileOperations
-from simkernel.fs.inode import ACC_MODE, Dentry, Inode, Path, inode_permission, to_bytes, to_str
+from simkernel.fs.inode import (
+    ACC_MODE,
+    Dentry,
+    FileOperations,
+    Path,
+    inode_permission,
+    to_bytes,
+    to_str,
+)
 from simkernel.fs.namei import (
     LAST_NORM,
     LAST_ROOT,
@@ -35,6 +39,7 @@ from simkernel.fs.namei import (
     LOOKUP_FOLLOW,
     NameData,
     may_create,
+    may_open,
     mode_strip_sgid,
 )  # fmt: skip
 
@@ -113,54 +118,6 @@ class OpenFlags:
             self.lookup |= LOOKUP_FOLLOW
         self.flags = flags
         self.acc_mode = acc
-
-
-def may_open(path: Path, acc_mode: int, flags: int, cred: Any) -> int:
-    """may_open(): by kind of file; gives the flags without O_TRUNC where it means nothing."""
-    inode = path.dentry.inode
-    kind = inode.i_mode & S_IFMT
-    if kind == S_IFLNK:
-        raise KernelError(ELOOP, "a symbolic link cannot be opened")
-    if kind == S_IFDIR:
-        if acc_mode & MAY_WRITE:
-            raise KernelError(EISDIR, "a directory cannot be written")
-        if acc_mode & MAY_EXEC:
-            raise KernelError(EACCES, "a directory cannot be executed")
-    elif kind != S_IFREG:
-        if kind in (S_IFBLK, S_IFCHR) and path.mnt.mnt_flags & MS_NODEV:
-            raise KernelError(EACCES, "mounted nodev")
-        if acc_mode & MAY_EXEC:
-            raise KernelError(EACCES, "not a regular file")
-        flags &= ~O_TRUNC
-    elif acc_mode & MAY_EXEC and path.mnt.mnt_flags & MS_NOEXEC:
-        raise KernelError(EACCES, "mounted noexec")
-    inode_permission(inode, MAY_OPEN | acc_mode, cred)
-    if flags & O_NOATIME and cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER):
-        raise KernelError(EPERM, "O_NOATIME is the owner's")
-    return flags
-
-
-def fops_for(vfs: Any, inode: Inode) -> FileOperations:
-    """inode->i_fop: by file system, or by kind for special files."""
-    if inode.i_fop is not None:
-        return inode.i_fop
-    kind = inode.i_mode & S_IFMT
-    if kind == S_IFCHR:
-        found: FileOperations | None = vfs.char_devices.get(inode.i_rdev)
-        if found is None:
-            raise KernelError(ENXIO, "no such device")
-        return found
-    if kind == S_IFIFO:
-        fifo: FileOperations = vfs.fifo_fops
-        return fifo
-    block = getattr(vfs.k, "block", None)
-    if kind == S_IFBLK and block is not None and hasattr(block, "fops_for"):
-        ops: FileOperations | None = block.fops_for(inode.i_rdev)
-        if ops is not None:
-            return ops
-    if kind in (S_IFBLK, S_IFSOCK):
-        raise KernelError(ENXIO, "no such device")
-    return EMPTY_FOPS
 
 
 class NameLookup:

@@ -19,8 +19,7 @@ from arch.abi.signal import SIGPIPE
 from arch.abi.stat import PIPEFS_MAGIC, S_IFIFO
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import Dentry, File, Inode, Path, SuperBlock
+from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path, SuperBlock
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pipe_mutex
 from simkernel.kernel.waitqueue import WaitQueue
@@ -64,7 +63,7 @@ class Pipe:
 @kernel_function("ssize_t pipe_read(struct kiocb *iocb, struct iov_iter *to)", source="fs/pipe.c")
 def pipe_read(k: Any, iocb_addr: int, to: int) -> Any:
     """Take what is there; wait only when there is nothing."""
-    lock = pipe_mutex(k, k.vfs.objects[iocb_addr].file.f_inode)
+    lock = pipe_mutex(k, k.vfs.kiocbs[iocb_addr].file.f_inode)
     if not lock:
         return (yield from _pipe_read(k, iocb_addr, to, 0))
     yield k.call("mutex_lock", lock)
@@ -85,7 +84,7 @@ def _wait_unlocked(k: Any, queue: WaitQueue, lock: int) -> Any:
 
 def _pipe_read(k: Any, iocb_addr: int, to: int, lock: int) -> Any:
     vfs = k.vfs
-    iocb, it = vfs.objects[iocb_addr], vfs.objects[to]
+    iocb, it = vfs.kiocbs[iocb_addr], vfs.iters[to]
     if not it.count:
         return 0
     file: File = iocb.file
@@ -102,7 +101,7 @@ def _pipe_read(k: Any, iocb_addr: int, to: int, lock: int) -> Any:
                 k.wake_up(pipe.wr_wait)
             if not copied:
                 return -EFAULT
-            vfs.touch_atime(file.f_path)
+            vfs.mounts.touch_atime(file.f_path)
             return copied
         if not pipe.writers:
             return 0
@@ -116,7 +115,7 @@ def _pipe_read(k: Any, iocb_addr: int, to: int, lock: int) -> Any:
 @kernel_function("ssize_t pipe_write(struct kiocb *iocb, struct iov_iter *from)", source="fs/pipe.c")
 def pipe_write(k: Any, iocb_addr: int, from_: int) -> Any:
     """Put everything in, waiting for room; EPIPE and SIGPIPE without readers."""
-    lock = pipe_mutex(k, k.vfs.objects[iocb_addr].file.f_inode)
+    lock = pipe_mutex(k, k.vfs.kiocbs[iocb_addr].file.f_inode)
     if not lock:
         return (yield from _pipe_write(k, iocb_addr, from_, 0))
     yield k.call("mutex_lock", lock)
@@ -127,7 +126,7 @@ def pipe_write(k: Any, iocb_addr: int, from_: int) -> Any:
 
 def _pipe_write(k: Any, iocb_addr: int, from_: int, lock: int) -> Any:
     vfs = k.vfs
-    iocb, it = vfs.objects[iocb_addr], vfs.objects[from_]
+    iocb, it = vfs.kiocbs[iocb_addr], vfs.iters[from_]
     if not it.count:
         return 0
     file: File = iocb.file
@@ -302,7 +301,7 @@ def create_pipe_files(vfs: Any, flags: int) -> tuple[File, File]:
     pipe.r_counter = pipe.w_counter = 1
     dentry = Dentry("", None, inode)
     dentry.private = _pipe_name
-    path = Path(vfs.fs_values["pipe_mnt"], dentry)
+    path = Path(vfs.pipe_mnt, dentry)
     extra = flags & (O_NONBLOCK | O_DIRECT)
     ends = []
     for access, can in ((O_RDONLY, c.FMODE_CAN_READ), (O_WRONLY, c.FMODE_CAN_WRITE)):

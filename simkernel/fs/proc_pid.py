@@ -12,6 +12,7 @@ from arch.errors import Fault, KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
+from simkernel.fs.nodes import Dir, Link, PseudoFile
 from simkernel.fs.proc_text import (
     cmdline,
     fdinfo_text,
@@ -26,7 +27,7 @@ from simkernel.fs.proc_text import (
     status_text,
     threads_of,
 )
-from simkernel.fs.pseudo import Dir, Link, PseudoFile, node_fops
+from simkernel.fs.pseudo import node_fops
 
 MOUNTS_FOPS = node_fops("proc_mounts_operations", splice=True)
 CMDLINE_FOPS = node_fops("proc_pid_cmdline_ops", read="proc_pid_cmdline_read")
@@ -277,7 +278,7 @@ def _namespace_link(k: Any, kind: str, ino: int) -> Link:
     text = f"{kind}:[{ino}]"
 
     def target() -> Path:
-        path: Path = k.vfs.fs_values["ns_path"](text, ino)
+        path: Path = k.vfs.namespaces.path(text, ino)
         return path
 
     return Link(target, lambda: text)
@@ -325,7 +326,7 @@ class PidDir(Dir):
             return task.mm
 
         def root() -> Path:
-            here: Path = task.fs.root if task.fs is not None else vfs.root
+            here: Path = task.fs.root if task.fs is not None else vfs.mounts.root
             return here
 
         text("environ", lambda: read_mm(mm(), mm().env_start, mm().env_end) if mm() else b"", 0o400, fops=ENVIRON_FOPS)

@@ -12,7 +12,7 @@ from typing import Any
 
 from arch.abi.errno import EINVAL, EPERM
 from arch.errors import KernelError
-from simkernel.fs.pseudo import Dir, PseudoFile
+from simkernel.fs.nodes import Dir, PseudoFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,9 +147,8 @@ def _uuid(k: Any) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def make_sysctl(k: Any, uname: Callable[[], list[str]]) -> tuple[Sysctl, Dir]:
-    """The values and the tree of /proc/sys."""
-    table = Sysctl(k)
+def make_sysctl(k: Any, table: Sysctl, uname: Callable[[], list[str]]) -> Dir:
+    """The tree of /proc/sys."""
     table.readers |= {
         "kernel.osrelease": lambda: uname()[2],
         "kernel.version": lambda: uname()[3],
@@ -177,7 +176,7 @@ def make_sysctl(k: Any, uname: Callable[[], list[str]]) -> tuple[Sysctl, Dir]:
                 entry.mode,
             ),
         )
-    return table, root
+    return root
 
 
 def _boot_id(k: Any, table: Sysctl) -> str:

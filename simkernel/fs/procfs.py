@@ -8,8 +8,8 @@ from typing import Any
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import PROC_SUPER_MAGIC
 from simkernel.fs.devices import kernel_log
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import SuperBlock
+from simkernel.fs.inode import FileOperations, SuperBlock
+from simkernel.fs.nodes import Dir, Link, PseudoFile
 from simkernel.fs.proc_pid import PidDir, find_process, self_pid, thread_self
 from simkernel.fs.proc_sys import make_sysctl
 from simkernel.fs.pseudo import (
@@ -18,9 +18,6 @@ from simkernel.fs.pseudo import (
     PROC_SYS_FOPS,
     PROC_SYS_FOPS_5_8,
     SEQ_FOPS,
-    Dir,
-    Link,
-    PseudoFile,
     PseudoSuper,
 )  # fmt: skip
 from simkernel.fs.vfs import FsType, Vfs
@@ -274,7 +271,7 @@ def make_root(vfs: Vfs) -> Dir:
     text("vmallocinfo", lambda: "", 0o400)
     text("vmstat", lambda: f"nr_free_pages {getattr(k, 'free_ram_pages', 0)}\npgfault {getattr(k, 'nr_faults', 0)}\n")
     text("zoneinfo", lambda: "Node 0, zone   Normal\n")
-    vfs.sysctl, sys_dir = make_sysctl(k, uname)
+    sys_dir = make_sysctl(k, vfs.sysctl, uname)
     _set_fops(sys_dir, PROC_SYS_FOPS if vfs.names.proc_sys_iter else PROC_SYS_FOPS_5_8)
     sys_dir.nlink = 1  # type: ignore[attr-defined]
     root.add("sys", sys_dir)
@@ -324,7 +321,7 @@ class ProcRoot(Dir):
         self.dynamic = True
         self.ino = PROC_ROOT_INO
         self.processes: dict[int, PidDir] = {}
-        self.net = Dir()
+        self.net = vfs.proc_net
 
     @property
     def nlink(self) -> int:
@@ -373,7 +370,7 @@ def register_procfs(vfs: Vfs) -> None:
                 v, "proc", PROC_SUPER_MAGIC, root, fops, missing_is_error=True, first_ino=PROC_DYNAMIC_FIRST,
                 blocksize=1024, order=lambda names: sorted(names, key=lambda n: (len(n), n)), link_size=False,
             )  # fmt: skip
-            v.fs_values["proc_root"] = root
+            v.proc_root = root
         return sb
 
     vfs.register(FsType("proc", mount))
@@ -381,11 +378,11 @@ def register_procfs(vfs: Vfs) -> None:
 
 def proc_file(vfs: Vfs, path: str, node: Any) -> None:
     """proc_create(): put a node under /proc, e.g. "net/dev" (per process through self/net)."""
-    root: ProcRoot = vfs.fs_values["proc_root"]
+    root = vfs.proc_root
     parts = path.split("/")
-    where: Dir = root
+    where = root
     if parts[0] == "net":
-        where, parts = root.net, parts[1:]
+        where, parts = vfs.proc_net, parts[1:]
     for part in parts[:-1]:
         where = where.children.get(part) or where.add(part, Dir())
     where.add(parts[-1], node)

@@ -56,7 +56,7 @@ def iterate_dir(k: Any, file_addr: int, ctx: int) -> int:
             break
         pos += 1
     k.vfs.mirror.set_pos(file, pos)
-    k.vfs.touch_atime(file.f_path)
+    k.vfs.mounts.touch_atime(file.f_path)
     return filler.error
 
 

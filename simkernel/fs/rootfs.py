@@ -43,18 +43,18 @@ def require_own(directory: Dentry, path: str) -> None:
 
 def make_directory(vfs: Any, path: str, mode: int = 0o755) -> Dentry:
     """mkdir -p, with all rights; gives the directory."""
-    parent: Dentry = vfs.root.dentry
-    mnt = vfs.root.mnt
+    parent: Dentry = vfs.mounts.root.dentry
+    mnt = vfs.mounts.root.mnt
     parts = [p for p in path.split("/") if p]
     for index, part in enumerate(parts):
-        mnt, parent = vfs.traverse_mounts(mnt, parent)
+        mnt, parent = vfs.mounts.traverse(mnt, parent)
         child = parent.inode.lookup(parent, part)
         if child is None:
             last = index == len(parts) - 1
             require_own(parent, path)
             child = parent.inode.mkdir(parent, part, mode if last else 0o755, ROOT_CRED)
         parent = child
-    return vfs.traverse_mounts(mnt, parent)[1]  # type: ignore[no-any-return]
+    return vfs.mounts.traverse(mnt, parent)[1]  # type: ignore[no-any-return]
 
 
 def add_file(

@@ -24,8 +24,8 @@ CHUNK = 1 << 20  # bytes copied in one go
 def _file_read(k: Any, iocb_addr: int, to: int) -> int:
     """Copy from the pages to where the reader wants it."""
     vfs = k.vfs
-    iocb: Kiocb = vfs.objects[iocb_addr]
-    it = vfs.objects[to]
+    iocb: Kiocb = vfs.kiocbs[iocb_addr]
+    it = vfs.iters[to]
     file = iocb.file
     inode, mapping = file.f_inode, file.f_mapping
     if mapping is None:
@@ -45,7 +45,7 @@ def _file_read(k: Any, iocb_addr: int, to: int) -> int:
             break
     iocb.pos = pos
     if not file.f_flags & O_NOATIME:
-        vfs.touch_atime(file.f_path)
+        vfs.mounts.touch_atime(file.f_path)
     return done
 
 
@@ -65,8 +65,8 @@ def generic_file_read_iter(k: Any, iocb: int, to: int) -> int:
 def generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
     """Check position and limits, then write."""
     vfs = k.vfs
-    iocb: Kiocb = vfs.objects[iocb_addr]
-    it = vfs.objects[from_]
+    iocb: Kiocb = vfs.kiocbs[iocb_addr]
+    it = vfs.iters[from_]
     file = iocb.file
     inode = file.f_inode
     if not it.count:
@@ -96,7 +96,7 @@ def _limit_iter(it: Any, size: int) -> None:
 def __generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
     """Drop set-id bits, set the times, copy."""
     vfs = k.vfs
-    inode = vfs.objects[iocb_addr].file.f_inode
+    inode = vfs.kiocbs[iocb_addr].file.f_inode
     mode = inode.i_mode
     if mode & (S_ISUID | S_ISGID) and not k.capable(CAP_FSETID):
         inode.i_mode &= ~S_ISUID
@@ -105,7 +105,7 @@ def __generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
     inode.mtime = inode.ctime = vfs.now()
     if k.vfs.names.perform_write_iocb:
         return (yield k.call("generic_perform_write", iocb_addr, from_))
-    iocb = vfs.objects[iocb_addr]
+    iocb = vfs.kiocbs[iocb_addr]
     ret = yield k.call("generic_perform_write", iocb.file.addr, from_, iocb.pos)
     if ret > 0:
         iocb.pos += ret
@@ -117,8 +117,8 @@ def __generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
 )
 def generic_perform_write(k: Any, iocb_addr: int, from_: int) -> int:
     """Copy to the pages; ENOSPC when the file system is full."""
-    iocb: Kiocb = k.vfs.objects[iocb_addr]
-    ret = _perform_write(k, iocb.file, k.vfs.objects[from_], iocb.pos)
+    iocb: Kiocb = k.vfs.kiocbs[iocb_addr]
+    ret = _perform_write(k, iocb.file, k.vfs.iters[from_], iocb.pos)
     if ret > 0:
         iocb.pos += ret
     return ret
@@ -130,7 +130,7 @@ def generic_perform_write(k: Any, iocb_addr: int, from_: int) -> int:
 )  # fmt: skip
 def generic_perform_write_5_17(k: Any, file: int, from_: int, pos: int) -> int:
     """Copy to the pages; ENOSPC when the file system is full."""
-    return _perform_write(k, k.vfs.files[file], k.vfs.objects[from_], pos)
+    return _perform_write(k, k.vfs.files[file], k.vfs.iters[from_], pos)
 
 
 def _perform_write(k: Any, file: File, it: IovIter, pos: int) -> int:

@@ -269,7 +269,7 @@ def sys_readlinkat(k: Any, dfd: int, pathname: int, buf: int, bufsiz: int) -> An
     inode = path.dentry.inode
     if not inode.is_link:
         return -EINVAL if name else -2
-    k.vfs.touch_atime(path)
+    k.vfs.mounts.touch_atime(path)
     dentry = k.vfs.mirror.dentry(path.dentry)
     if k.vfs.names.vfs_readlink:
         return (yield k.call("vfs_readlink", dentry, buf, bufsiz))

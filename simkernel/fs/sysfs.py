@@ -13,15 +13,12 @@ from arch.abi.errno import EINVAL
 from arch.abi.fcntl import O_ACCMODE, O_RDONLY, O_WRONLY
 from arch.abi.stat import CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, SYSFS_MAGIC, TRACEFS_MAGIC
 from arch.errors import KernelError
-from simkernel.fs.cgroup import Cgroups
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import SuperBlock
+from simkernel.fs.inode import FileOperations, SuperBlock
+from simkernel.fs.nodes import Dir, PseudoFile, TracefsRoot
 from simkernel.fs.pseudo import (
     DEBUGFS_FOPS,
     KERNFS_FOPS,
     KERNFS_FOPS_5_9,
-    Dir,
-    PseudoFile,
     PseudoSuper,
     tracefs_fops,
 )  # fmt: skip
@@ -55,41 +52,19 @@ def _walk(root: Dir, path: str) -> tuple[Dir, str]:
 
 def sysfs_file(vfs: Vfs, path: str, node: Any) -> None:
     """Put a node into /sys; directories on the way are made."""
-    where, name = _walk(vfs.fs_values["sysfs_root"], path)
+    where, name = _walk(vfs.sysfs_root, path)
     where.add(name, node)
 
 
 def debugfs_file(vfs: Vfs, path: str, node: Any) -> None:
     """Put a node into /sys/kernel/debug."""
-    where, name = _walk(vfs.fs_values["debugfs_root"], path)
+    where, name = _walk(vfs.debugfs_root, path)
     where.add(name, node)
 
 
 def set_tracefs(vfs: Vfs, root: Any) -> None:
     """The tree of tracefs: /sys/kernel/tracing and /sys/kernel/debug/tracing."""
-    holder: TracefsRoot = vfs.fs_values["tracefs_root"]
-    holder.inner = root
-
-
-class TracefsRoot:
-    """Stands for the tree that tracing gives later."""
-
-    is_dir = True
-    is_link = False
-    mode = 0o700
-    uid = gid = 0
-
-    def __init__(self) -> None:
-        self.inner: Any = Dir(mode=0o700)
-
-    def entries(self) -> dict[str, Any]:
-        """The tree's."""
-        out: dict[str, Any] = self.inner.entries()
-        return out
-
-    def lookup(self, name: str) -> Any:
-        """The tree's."""
-        return self.inner.lookup(name)
+    vfs.tracefs_root.inner = root
 
 
 def _cpu_range(k: Any) -> str:
@@ -156,13 +131,12 @@ def _boot_tree(vfs: Vfs) -> Dir:
 def register_sysfs(vfs: Vfs) -> None:
     """sysfs, debugfs, tracefs and cgroup2: one instance each."""
     kernfs = KERNFS_FOPS if vfs.names.kernfs_iter else KERNFS_FOPS_5_9
-    vfs.fs_values["sysfs_root"] = _boot_tree(vfs)
-    vfs.fs_values["debugfs_root"] = Dir(mode=0o700)
-    vfs.fs_values["tracefs_root"] = TracefsRoot()
-    vfs.cgroups = Cgroups(vfs.k)
+    vfs.sysfs_root = _boot_tree(vfs)
+    vfs.debugfs_root = Dir(mode=0o700)
+    vfs.tracefs_root = TracefsRoot()
     # /sys/kernel/debug/tracing is the automount point of tracefs; here it is the same tree
-    vfs.fs_values["debugfs_root"].add("tracing", vfs.fs_values["tracefs_root"])
-    vfs.fs_values["debugfs_root"].add("kprobes", Dir(mode=0o755))
+    vfs.debugfs_root.add("tracing", vfs.tracefs_root)
+    vfs.debugfs_root.add("kprobes", Dir(mode=0o755))
 
     def singleton(name: str, make: Callable[[Vfs], SuperBlock]) -> None:
         def mount(v: Vfs, devname: str, flags: int, data: str) -> SuperBlock:
@@ -177,7 +151,7 @@ def register_sysfs(vfs: Vfs) -> None:
         return sorted(names)
 
     singleton("sysfs", lambda v: PseudoSuper(
-        v, "sysfs", SYSFS_MAGIC, v.fs_values["sysfs_root"], lambda node, name: kernfs, order=by_name,
+        v, "sysfs", SYSFS_MAGIC, v.sysfs_root, lambda node, name: kernfs, order=by_name,
     ))  # fmt: skip
 
     def make_cgroup2(v: Vfs) -> SuperBlock:
@@ -194,10 +168,10 @@ def register_sysfs(vfs: Vfs) -> None:
         return tracefs_fops(node, name) if name in _TRACE_NAMES else DEBUGFS_FOPS
 
     singleton("debugfs", lambda v: PseudoSuper(
-        v, "debugfs", DEBUGFS_MAGIC, v.fs_values["debugfs_root"], debug_fops, newest_first=True, link_size=True
+        v, "debugfs", DEBUGFS_MAGIC, v.debugfs_root, debug_fops, newest_first=True, link_size=True
     ))  # fmt: skip
     singleton("tracefs", lambda v: PseudoSuper(
-        v, "tracefs", TRACEFS_MAGIC, v.fs_values["tracefs_root"], tracefs_fops, newest_first=True
+        v, "tracefs", TRACEFS_MAGIC, v.tracefs_root, tracefs_fops, newest_first=True
     ))  # fmt: skip
 
 

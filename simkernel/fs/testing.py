@@ -6,9 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
-import simkernel.fs
-import simkernel.kernel.calls.ids  # capable() and its like, which the file systems call
 from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_DIRECTORY, O_RDONLY, O_TRUNC, O_WRONLY
+from simkernel.fs.boot import install
 from simkernel.kernel.testing import HostKernel, HostTask, run_body, run_syscall
 
 
@@ -24,7 +23,7 @@ class Libc:
     def __init__(self, version: str = "6.1", arch: str = "x86_64") -> None:
         self.k: Any = HostKernel(version=version, arch=arch)
         own_credentials(self.k.current)
-        self.vfs = simkernel.fs.install(self.k)
+        self.vfs = install(self.k)
         self._slot = itertools.cycle(range(0x11000, 0x20000, 0x1000))
 
     def text(self, value: str | bytes) -> int:

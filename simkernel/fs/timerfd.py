@@ -18,8 +18,7 @@ from arch.abi.time import (
     TFD_TIMER_CANCEL_ON_SET,
 )
 from arch.errors import KernelError
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import File
+from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import read_timespec
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.waitqueue import WaitQueue

@@ -13,8 +13,7 @@ from arch.abi.fcntl import F_SEAL_GROW, F_SEAL_SHRINK, F_SEAL_WRITE, RENAME_EXCH
 from arch.abi.limits import NAME_MAX, PAGE_SIZE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFREG, S_IRWXUGO, TMPFS_MAGIC
 from arch.errors import KernelError
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import Cred, Dentry, File, Inode, SuperBlock
+from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, SuperBlock
 from simkernel.fs.namei import init_owner
 from simkernel.fs.pagecache import Mapping, PagePool
 
@@ -28,7 +27,7 @@ def shmem_mmap(k: Any, file: File, vma: Any) -> None:
     """Pages come from the page cache; a write seal forbids writable shared mappings."""
     if file.f_inode.seals & F_SEAL_WRITE and vma.shared and vma.prot & 2:
         raise KernelError(EPERM, "sealed")
-    k.vfs.touch_atime(file.f_path)
+    k.vfs.mounts.touch_atime(file.f_path)
 
 
 SHMEM_FILE_OPERATIONS = FileOperations(

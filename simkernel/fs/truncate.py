@@ -11,7 +11,8 @@ from arch.abi.resource import RLIMIT_FSIZE
 from arch.abi.signal import SIGXFSZ
 from arch.abi.stat import S_IFBLK, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from simkernel.fs import constants as c
-from simkernel.fs.inode import File
+from simkernel.fs.inode import File, inode_permission
+from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
@@ -154,9 +155,6 @@ def sys_ftruncate(k: Any, fd: int, length: int) -> Any:
 @syscall("truncate", "const char *path, long length", source="fs/open.c")
 def sys_truncate(k: Any, path: int, length: int) -> Any:
     """truncate(2)."""
-    from simkernel.fs.inode import inode_permission
-    from simkernel.fs.open_walk import get_path_name
-
     if length < 0:
         return -EINVAL
     where = k.vfs.user_path(AT_FDCWD, get_path_name(k, path))

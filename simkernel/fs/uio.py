@@ -12,6 +12,7 @@ from arch.abi.errno import EFAULT, EINVAL
 from arch.abi.limits import IOV_MAX, MAX_RW_COUNT, PAGE_SIZE
 from arch.errors import KernelError
 from simkernel.fs.inode import File
+from simkernel.fs.mirror import Mirror
 
 ITER_IOVEC, ITER_KVEC, ITER_BVEC, ITER_PIPE, ITER_XARRAY, ITER_DISCARD, ITER_UBUF = range(7)
 
@@ -139,11 +140,12 @@ class Kiocb:
 class UioStructs:
     """Hands out kernel addresses for kiocb/iov_iter pairs; a pair lives for one call."""
 
-    def __init__(self, vfs: Any) -> None:
-        self.vfs = vfs
-        self.mem = vfs.k.mem
-        self.kiocb = vfs.mirror.struct("struct kiocb")
-        self.iter = vfs.mirror.struct("struct iov_iter")
+    def __init__(self, mirror: Mirror) -> None:
+        self.mem = mirror.mem
+        self.kiocbs: dict[int, Kiocb] = {}  # by kernel address
+        self.iters: dict[int, IovIter] = {}
+        self.kiocb = mirror.struct("struct kiocb")
+        self.iter = mirror.struct("struct iov_iter")
         self.at_iter = (self.kiocb.size + 15) & ~15
         self.size = self.at_iter + self.iter.size
         self.free: list[int] = []
@@ -169,15 +171,13 @@ class UioStructs:
                 data[at : at + place[1]] = (value & ((1 << 8 * place[1]) - 1)).to_bytes(place[1], order)
         self.mem.write(addr, bytes(data))
         iocb.addr, it.addr = addr, addr + self.at_iter
-        objects = self.vfs.objects
-        objects[iocb.addr] = iocb
-        objects[it.addr] = it
+        self.kiocbs[iocb.addr] = iocb
+        self.iters[it.addr] = it
         return iocb.addr, it.addr
 
     def end(self, iocb: Kiocb) -> None:
         """The call is over."""
-        objects = self.vfs.objects
-        del objects[iocb.addr], objects[iocb.it.addr]
+        del self.kiocbs[iocb.addr], self.iters[iocb.it.addr]
         self.free.append(iocb.addr)
 
 

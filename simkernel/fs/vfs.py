@@ -8,37 +8,58 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from arch.abi.errno import EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENOTDIR
-from arch.abi.fcntl import AT_FDCWD, O_ACCMODE, O_CLOEXEC, O_NONBLOCK
+from arch.abi.errno import EACCES, EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENXIO, ETXTBSY
+from arch.abi.fcntl import (
+    AT_EMPTY_PATH,
+    AT_FDCWD,
+    AT_SYMLINK_NOFOLLOW,
+    O_ACCMODE,
+    O_CLOEXEC,
+    O_LARGEFILE,
+    O_NONBLOCK,
+    O_RDONLY,
+)
 from arch.abi.mount import (
     MS_DIRSYNC,
     MS_MANDLOCK,
-    MS_NOATIME,
-    MS_NODEV,
-    MS_NODIRATIME,
     MS_NOEXEC,
-    MS_NOSUID,
     MS_RDONLY,
-    MS_RELATIME,
     MS_SYNCHRONOUS,
 )
-from arch.abi.stat import S_IFSOCK, makedev
+from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFSOCK, makedev
 from arch.abi.time import TICK_NSEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.abi import FILE_ABI, FileAbi
+from simkernel.fs.cgroup import Cgroups
+from simkernel.fs.fdtable import FilesStruct, FsStruct, publish_task_files
 from simkernel.fs.features import Features
-from simkernel.fs.fops import EMPTY_FOPS, FileOperations
-from simkernel.fs.inode import ROOT_CRED, Cred, Dentry, File, Inode, Mount, Path, SuperBlock, d_path
-from simkernel.fs.namei import LOOKUP_FOLLOW, NameData
+from simkernel.fs.inode import (
+    EMPTY_FOPS,
+    ROOT_CRED,
+    Cred,
+    Dentry,
+    File,
+    FileOperations,
+    Inode,
+    Mount,
+    Path,
+    SuperBlock,
+    d_path,
+    to_str,
+)
+from simkernel.fs.mirror import Mirror
+from simkernel.fs.mounts import MNT_FLAGS, Mounts
+from simkernel.fs.namei import LOOKUP_FOLLOW, NameData, may_open
+from simkernel.fs.nodes import Dir, TracefsRoot
+from simkernel.fs.nsfs import Namespaces
 from simkernel.fs.pagecache import PagePool
+from simkernel.fs.proc_sys import Sysctl
+from simkernel.fs.terminal import Terminal
+from simkernel.fs.uio import UioStructs
 from simkernel.kernel.waitqueue import WaitQueue
-
-if TYPE_CHECKING:
-    from simkernel.fs.files import FilesStruct, FsStruct
-    from simkernel.fs.mirror import Mirror
 
 
 @dataclass(frozen=True)
@@ -77,32 +98,41 @@ class Vfs:
         self.pool = pool
         self.abi = abi or FILE_ABI[getattr(k.arch, "name", "x86_64")]
         self.fs_types: dict[str, FsType] = {}
-        self.mounted: dict[tuple[Mount, Dentry], Mount] = {}
-        self.mounts: list[Mount] = []  # of the namespace, in mount order
-        self.root: Path = None  # type: ignore[assignment]  # set by install()
+        self.mounts = Mounts(self.now)
         self.files: dict[int, File] = {}  # struct file address -> File
-        self.objects: dict[int, Any] = {}  # other structs that travel through arguments: filename, nameidata, iov_iter
+        self.objects: dict[int, Any] = {}  # other structs that travel through arguments: filename, nameidata, kstat
         self.key_queues: dict[Any, WaitQueue] = {}
-        self.mirror: Mirror = None  # type: ignore[assignment]  # set by install()
+        self.mirror = Mirror(k)
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
         self.anon_files = 0
-        self._next_mnt_id = 1
         self._next_anon_minor = 1
-        self.fs_values: dict[str, Any] = {}  # shared state of file systems: sysctl values, hostname ...
+        # mounts that have no place in the tree; made at boot
+        self.pipe_mnt: Mount
+        self.sock_mnt: Mount
+        self.anon_mnt: Mount
+        self.shm_mnt: Mount | None = None  # of memfd_create(2): made when first needed
+        self.namespaces: Namespaces
+        # the trees of generated files, where other parts of the kernel hang theirs
+        self.proc_root: Dir
+        self.proc_net = Dir()
+        self.sysfs_root: Dir
+        self.debugfs_root: Dir
+        self.tracefs_root: TracefsRoot
         self.names = Features(k.version)
-        self.uio: Any = None  # uio.UioStructs, set by install()
+        self.uio = UioStructs(self.mirror)
+        self.kiocbs, self.iters = self.uio.kiocbs, self.uio.iters
         self.scratch: list[int] = []  # free loff_t's
         self.kstats: list[int] = []  # free struct kstat's
         self.char_devices: dict[int, FileOperations] = {}
         self.fifo_fops: FileOperations = EMPTY_FOPS
-        self.terminal: Any = None
+        self.terminal = Terminal(k.mem.byteorder)
         self.word_mask = (1 << 8 * k.arch.model.word) - 1
         kernel_map = getattr(k.arch, "map", None)
         self.user_end: int = kernel_map.user_end if kernel_map is not None else 1 << (8 * k.arch.model.word - 1)
-        self.init_user_ns = 0
+        self.init_user_ns = self.mirror.symbol("init_user_ns")
         self.probed: dict[str, int] = getattr(k, "_probed", {})  # kernel function -> how many probes it has
-        self.cgroups: Any = None  # cgroup.Cgroups, set when the file systems are registered
-        self.sysctl: Any = None  # proc_sys.Sysctl, set when procfs is made
+        self.cgroups = Cgroups(k, self.mirror)
+        self.sysctl = Sysctl(k)
 
     # --- time ---
     def now(self) -> int:
@@ -129,42 +159,24 @@ class Vfs:
         return fs_type.mount(self, devname, flags, data)
 
     # --- mounts ---
-    def new_mount(self, sb: SuperBlock, devname: str, flags: int = 0, root: Dentry | None = None) -> Mount:
-        """A mount that is not yet attached anywhere."""
-        mnt = Mount(sb, root or sb.s_root, devname, flags, self._next_mnt_id)
-        self._next_mnt_id += 1
-        return mnt
-
-    def attach(self, mnt: Mount, at: Path) -> None:
-        """graft_tree(): make `mnt` cover `at`."""
-        if (at.dentry.children is None) != (mnt.mnt_root.children is None):
-            raise KernelError(ENOTDIR, "a directory can cover only a directory")
-        if not at.dentry.hashed:
-            raise KernelError(ENOENT, "mount point was removed")
-        mnt.mnt_parent, mnt.mountpoint = at.mnt, at.dentry
-        self.mounted[at.mnt, at.dentry] = mnt
-        at.dentry.mounts += 1
-        self.mounts.append(mnt)
+    def internal_mount(self, fs_name: str, magic: int) -> Mount:
+        """kern_mount(): a file system that has no place in the tree."""
+        sb = SuperBlock(fs_name, magic, self.anon_dev(), self.now)
+        sb.pseudo_mountable = False
+        sb.s_root = Dentry(f"{fs_name}:", None, Inode(sb, S_IFDIR | 0o600))
+        self.singletons[fs_name] = sb
+        self.register(FsType(fs_name, lambda vfs, dev, flags, data: sb, user_mountable=False))
+        return self.mounts.new(sb, "none")
 
     def mount_at(self, path: str, fs_name: str, devname: str = "none", flags: int = 0, data: str = "") -> Mount:
         """For boot: mount a new instance on an existing directory."""
-        mnt = self.new_mount(self.make_super(fs_name, devname, flags, data), devname, flags)
-        self.attach(mnt, self.resolve(path))
+        mnt = self.mounts.new(self.make_super(fs_name, devname, flags, data), devname, flags)
+        self.mounts.attach(mnt, self.resolve(path))
         return mnt
-
-    def detach(self, mnt: Mount) -> None:
-        """umount: uncover what it covered."""
-        mnt.mountpoint.mounts -= 1
-        del self.mounted[mnt.mnt_parent, mnt.mountpoint]
-        self.mounts.remove(mnt)
-
-    def children_of(self, mnt: Mount) -> list[Mount]:
-        """Mounts that sit on this one."""
-        return [m for m in self.mounts if m.mnt_parent is mnt and m is not mnt]
 
     def is_busy(self, mnt: Mount) -> bool:
         """An open file, a working directory or a mount is on it (propagate_mount_busy)."""
-        if self.children_of(mnt):
+        if self.mounts.children_of(mnt):
             return True
         if any(f.f_path.mnt is mnt for f in self.files.values()):
             return True
@@ -174,24 +186,10 @@ class Vfs:
                 return True
         return False
 
-    def traverse_mounts(self, mnt: Mount, dentry: Dentry) -> tuple[Mount, Dentry]:
-        """Go down to what is mounted here, as often as needed."""
-        while dentry.mounts:
-            over = self.mounted.get((mnt, dentry))
-            if over is None:
-                break
-            mnt, dentry = over, over.mnt_root
-        return mnt, dentry
-
     # --- walking ---
     def cred(self) -> Cred:
         """The current task's credentials."""
         return TaskCred(self.k)
-
-    def fs_of(self, task: Any) -> FsStruct:
-        """task->fs."""
-        fs: FsStruct = task.fs
-        return fs
 
     def nameidata(self, dfd: int, name: str, flags: int = 0, cred: Cred | None = None) -> NameData:
         """set_nameidata() for a path of the current task; EBADF for a bad dfd with a relative name."""
@@ -201,7 +199,7 @@ class Vfs:
             base = fs.pwd
         else:
             base = self.file_of(k, k.current, dfd).f_path
-        return NameData(self, fs.root, base, cred or TaskCred(k), flags)
+        return NameData(self.mounts, fs.root, base, cred or TaskCred(k), flags)
 
     def user_path(self, dfd: int, name: str, flags: int = LOOKUP_FOLLOW, empty: bool = False) -> Path:
         """user_path_at_empty() of the current task."""
@@ -216,13 +214,13 @@ class Vfs:
 
     def resolve(self, name: str, follow: bool = True) -> Path:
         """For the kernel itself: a path from the global root, with all rights."""
-        nd = NameData(self, self.root, self.root, ROOT_CRED, LOOKUP_FOLLOW if follow else 0)
+        nd = NameData(self.mounts, self.mounts.root, self.mounts.root, ROOT_CRED, LOOKUP_FOLLOW if follow else 0)
         return nd.lookup(name)
 
     def d_path(self, path: Path) -> str:
         """Text of the path as the current task sees it."""
         fs = getattr(self.k.current, "fs", None)
-        return d_path(path, fs.root if fs is not None else self.root)
+        return d_path(path, fs.root if fs is not None else self.mounts.root)
 
     def userns_arg(self, path: Path) -> tuple[int, ...]:
         """The leading argument that vfs_ functions have from 5.12 on."""
@@ -251,24 +249,6 @@ class Vfs:
             parent.drop(child)
             self.mirror.forget_tree(child)
 
-    # --- times ---
-    def touch_atime(self, path: Path) -> None:
-        """touch_atime(): the access time, under noatime and relatime rules.  fs/inode.c."""
-        flags = path.mnt.mnt_flags
-        inode = path.dentry.inode
-        if flags & (MS_NOATIME | MS_RDONLY) or inode.i_sb.s_flags & (MS_NOATIME | MS_RDONLY):
-            return
-        if flags & MS_NODIRATIME and inode.is_dir:
-            return
-        now: int = self.k.clock.realtime_ns
-        now -= now % TICK_NSEC
-        atime = inode.atime
-        if now == atime:
-            return
-        if flags & MS_RELATIME and inode.mtime < atime and inode.ctime < atime and now - atime < 86_400_000_000_000:
-            return
-        inode.atime = now
-
     # --- open files ---
     def file(self, addr: int) -> File:
         """The File whose struct file is at this kernel address."""
@@ -288,7 +268,7 @@ class Vfs:
         inode = sb.private
         dentry = Dentry(f"anon_inode:{name}", None, inode)
         dentry.private = _anon_name
-        file = self.new_file(Path(self.fs_values["anon_mnt"], dentry), flags & (O_ACCMODE | O_NONBLOCK), f_op)
+        file = self.new_file(Path(self.anon_mnt, dentry), flags & (O_ACCMODE | O_NONBLOCK), f_op)
         file.private_data = private
         mode_bits = file.f_mode
         if f_op.read or f_op.read_iter:
@@ -373,35 +353,9 @@ class Vfs:
         if not inode.i_nlink and not inode.i_count:
             inode.evict()
 
-    # --- files brought in from the host's side ---
-    def install_file(self, guest_path: str, data: bytes, mode: int = 0o644) -> None:
-        """Make or replace a file."""
-        from simkernel.fs.rootfs import add_bytes_lazily
-
-        add_bytes_lazily(self, guest_path, data, mode)
-
-    def install_host_file(self, host_path: str, guest_path: str, mode: int = 0o755) -> None:
-        """A copy of a host file, whose pages are read when they are needed."""
-        from simkernel.fs.rootfs import add_host_file
-
-        add_host_file(self, host_path, guest_path, mode)
-
-    def symlink_at(self, target: str, guest_path: str) -> None:
-        """A symbolic link; what has that name is replaced."""
-        from simkernel.fs.rootfs import add_link
-
-        add_link(self, guest_path, target)
-
-    def read_file(self, guest_path: str) -> bytes:
-        """The content of a regular file that has pages (not of a generated one)."""
-        inode = self.resolve(guest_path).dentry.inode
-        if inode.i_mapping is None:
-            raise KernelError(EINVAL, f"{guest_path} has no pages")
-        return inode.i_mapping.read(0, inode.i_size)
-
     def socket_file(self, f_op: FileOperations, private: Any, flags: int) -> File:
         """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""
-        mnt: Mount = self.fs_values["sock_mnt"]
+        mnt = self.sock_mnt
         inode = Inode(mnt.mnt_sb, S_IFSOCK | 0o777)
         dentry = Dentry("", None, inode)
         dentry.private = _socket_name
@@ -412,11 +366,40 @@ class Vfs:
         return file
 
     # --- asked for by the core (simkernel/fs/face.py) ---
-    def open_exec(self, k: Any, task: Any, path: bytes, dfd: int = AT_FDCWD, flags: int = 0) -> File:
-        """do_open_execat()."""
-        from simkernel.fs.open import open_exec
+    def fops_for(self, inode: Inode) -> FileOperations:
+        """inode->i_fop: by file system, or by kind for special files."""
+        if inode.i_fop is not None:
+            return inode.i_fop
+        kind = inode.i_mode & S_IFMT
+        if kind == S_IFIFO:
+            return self.fifo_fops
+        if kind == S_IFCHR:
+            found = self.char_devices.get(inode.i_rdev)
+            if found is None:
+                raise KernelError(ENXIO, "no such device")
+            return found
+        if kind in (S_IFBLK, S_IFSOCK):  # the disk is reached through its file system alone
+            raise KernelError(ENXIO, "no such device")
+        return EMPTY_FOPS
 
-        return open_exec(k, path, dfd, flags)
+    def open_exec(self, k: Any, path: bytes, dfd: int = AT_FDCWD, flags: int = 0) -> File:
+        """do_open_execat(): EACCES unless an executable regular file on a mount that allows it."""
+        if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
+            raise KernelError(EINVAL, "unknown flags")
+        name = to_str(path)
+        lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
+        where = self.user_path(dfd, name, lookup, empty=bool(flags & AT_EMPTY_PATH))
+        cred = self.cred()
+        may_open(where, c.MAY_EXEC, O_RDONLY, cred)
+        inode = where.dentry.inode
+        if not inode.is_reg or where.mnt.mnt_flags & MS_NOEXEC:
+            raise KernelError(EACCES, "not executable")
+        if inode.i_writecount > 0:
+            raise KernelError(ETXTBSY, "open for writing")
+        file = self.new_file(where, O_RDONLY | O_LARGEFILE, self.fops_for(inode), cred)
+        file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_EXEC
+        inode.i_writecount -= 1  # deny_write_access(), until the file is released
+        return file
 
     def anon_inode_getfd(self, k: Any, name: str, ops: FileOperations, private: Any, flags: int) -> int:
         """A new descriptor of the current task on an anonymous inode."""
@@ -427,33 +410,15 @@ class Vfs:
 
     def setup_init_files(self, k: Any, task: Any) -> None:
         """Root, working directory and an empty descriptor table for the first task."""
-        from simkernel.fs.files import FilesStruct, FsStruct
-
-        task.fs = FsStruct(self, self.root, self.root, 0o022)
-        task.files = FilesStruct(self)
-        self.mirror.task_files(task)
+        root = self.mounts.root
+        task.fs = FsStruct(self.mirror, root, root, 0o022)
+        task.files = FilesStruct(self.mirror)
+        publish_task_files(self.mirror, task)
         self.cgroups.put(task, self.cgroups.of(task))
 
     def set_cwd(self, k: Any, task: Any, path: str) -> None:
         """Start a task in another directory."""
         task.fs.set_pwd(self.resolve(path))
-
-    def install_stdio(self, k: Any, task: Any, stdin: Any, stdout: Any, stderr: Any) -> None:
-        """Descriptors 0, 1 and 2 on the host's streams."""
-        from simkernel.fs.hostio import open_host_stream
-
-        for fd, stream in enumerate((stdin, stdout, stderr)):
-            if stream is None:
-                continue
-            if fd == 2 and stderr is stdout and 1 in task.files.fds:
-                task.files.install(2, task.files.fds[1].get())
-                continue
-            task.files.install(fd, open_host_stream(self, stream, fd))
-
-
-MNT_FLAGS = (
-    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME | MS_RELATIME
-)  # fmt: skip
 
 
 def _socket_name(dentry: Dentry) -> str:

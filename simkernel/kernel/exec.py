@@ -200,7 +200,7 @@ def do_execveat_common(k: Kernel, fd: int, filename: int, argv: int, envp: int, 
     limit = max(k.current.rlimits[3][0], 128 * 1024) // 4 if k.current.rlimits[3][0] > 0 else 6 << 20
     if sum(len(s) + 1 + k.arch.word for s in (*args, *env)) > limit:
         raise KernelError(E2BIG)
-    file = k.vfs.open_exec(k, k.current, name, fd, flags)
+    file = k.vfs.open_exec(k, name, fd, flags)
     shown = name if fd == AT_FDCWD or name.startswith(b"/") else b"/dev/fd/%d" % fd + (b"/" + name if name else b"")
     bprm = LinuxBinprm(file, shown, args or [b""], env)
     bprm.addr = k.binprm_memory(bprm)
@@ -250,7 +250,7 @@ def _load_script(k: Kernel, bprm: LinuxBinprm) -> None:
     bprm.argv = [interp, *extra, bprm.filename if bprm.interp == bprm.filename else bprm.interp, *bprm.argv[1:]]
     bprm.interp = interp
     bprm.file.put()
-    bprm.file = k.vfs.open_exec(k, k.current, interp, AT_FDCWD, 0)
+    bprm.file = k.vfs.open_exec(k, interp, AT_FDCWD, 0)
 
 
 @kernel_function("int load_elf_binary(struct linux_binprm *bprm)", source="fs/binfmt_elf.c")
@@ -282,7 +282,7 @@ def _interpreter(k: Kernel, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[Any, Elf
             if not 2 <= segment.filesz <= 4096:
                 raise KernelError(ENOEXEC)
             path = bprm.file.read_at(segment.offset, segment.filesz).rstrip(b"\0")
-            file = k.vfs.open_exec(k, k.current, path, AT_FDCWD, 0)
+            file = k.vfs.open_exec(k, path, AT_FDCWD, 0)
             try:
                 return file, parse_elf(k, file, file.read_at(0, 256))
             except KernelError:

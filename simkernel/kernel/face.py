@@ -31,7 +31,7 @@ class KernelApi:
     clock: Clock
     random: random.Random  # the machine's seeded randomness
     current: Task
-    vfs: Any  # fs_interface.Vfs, set by simkernel.fs.install
+    vfs: Any  # fs_interface.Vfs, set by simkernel.fs.boot.install
     nr_cpus: int
     hostname: str
 

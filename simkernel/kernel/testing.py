@@ -1,7 +1,7 @@
 """Run bodies of kernel functions without any CPU: for tests of one piece of the kernel.
 
     k = HostKernel(version="6.1")
-    simkernel.fs.install(k)
+    simkernel.fs.boot.install(k)
     assert run_body(k, "ksys_write", fd, addr, n) == n
     assert run_syscall(k, "openat", AT_FDCWD, path, O_RDONLY, 0) == 3
 

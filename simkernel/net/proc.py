@@ -11,8 +11,8 @@ from typing import Any
 
 from arch.abi.inet import RTF_GATEWAY, RTF_UP, TCP_ESTABLISHED, TCP_LISTEN, TCP_TIME_WAIT
 from arch.abi.socket import AF_UNIX, SO_ACCEPTCON, SS_CONNECTED, SS_UNCONNECTED
+from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.procfs import proc_file
-from simkernel.fs.pseudo import PseudoFile
 from simkernel.net.device import GATEWAY, GATEWAY_MAC
 from simkernel.net.sock import Sock
 from simkernel.net.unix import UnixSock

@@ -60,8 +60,7 @@ from arch.abi.socket import (
 from arch.abi.stat import S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import Dentry, Inode, Path
+from simkernel.fs.inode import Dentry, FileOperations, Inode, Path
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.skb import Skb
 from simkernel.net.sock import Sock, unbind
@@ -399,7 +398,7 @@ def socket_of(k: Any, fd: int) -> Socket:
 
 def socket_file(k: Any, socket: Socket, flags: int) -> Any:
     """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""
-    mount = k.vfs.fs_values["sock_mnt"]
+    mount = k.vfs.sock_mnt
     inode = Inode(mount.mnt_sb, S_IFSOCK | 0o777)
     dentry = Dentry("", None, inode)
     dentry.private = _socket_name

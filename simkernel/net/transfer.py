@@ -174,7 +174,7 @@ def recvmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
 @kernel_function("ssize_t sock_read_iter(struct kiocb *iocb, struct iov_iter *to)", source="net/socket.c")
 def sock_read_iter(k: Any, iocb: int, to: int) -> Any:
     """read() of a socket."""
-    request = k.vfs.objects[iocb]
+    request = k.vfs.kiocbs[iocb]
     if not request.it.count:
         return 0
     ret, _ = yield from receive(k, request.file.private_data, list(request.it.segments), 0)
@@ -184,5 +184,5 @@ def sock_read_iter(k: Any, iocb: int, to: int) -> Any:
 @kernel_function("ssize_t sock_write_iter(struct kiocb *iocb, struct iov_iter *from)", source="net/socket.c")
 def sock_write_iter(k: Any, iocb: int, from_: int) -> Any:
     """write() to a socket."""
-    request = k.vfs.objects[iocb]
+    request = k.vfs.kiocbs[iocb]
     return (yield from send(k, request.file.private_data, request.it.copy_from(request.it.count), b"", 0))

@@ -18,8 +18,7 @@ from bpf.btf import Btf
 from bpf.core.program import BpfProg
 from bpf.core.system import Bpf
 from bpf.maps.base import BpfMap
-from simkernel.fs.fops import FileOperations
-from simkernel.fs.inode import to_str
+from simkernel.fs.inode import FileOperations, to_str
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.observe import iterators, perf
 from simkernel.observe.attach import Attachments

@@ -10,7 +10,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import PROT_WRITE
 from arch.abi.perf_event import PERF_ATTR_SIZE_VER0, PERF_FLAG_FD_CLOEXEC
 from arch.errors import KernelError
-from simkernel.fs.fops import FileOperations
+from simkernel.fs.inode import FileOperations
 from simkernel.kernel.kfunc import kernel_function, syscall
 from tracing.perf import attr as perf_attr
 from tracing.perf.core import PerfEvent

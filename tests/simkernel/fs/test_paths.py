@@ -245,6 +245,6 @@ def test_deleted_files_live_while_open(libc):
     assert libc.readlink(f"/proc/self/fd/{fd}") == "/tmp/gone (deleted)"
     assert libc.lseek(fd, 0, 0) == 0
     assert libc.read_bytes(fd) == b"still here"
-    used = libc.vfs.root.mnt.mnt_sb.used_blocks
+    used = libc.vfs.mounts.root.mnt.mnt_sb.used_blocks
     libc.close(fd)
-    assert libc.vfs.root.mnt.mnt_sb.used_blocks == used - 1
+    assert libc.vfs.mounts.root.mnt.mnt_sb.used_blocks == used - 1

@@ -43,7 +43,9 @@ def story(libc):
     for fd in sorted(k.current.files.fds):
         assert libc.close(fd) == 0
     assert files and not libc.vfs.files
-    assert not libc.vfs.objects  # nothing that a call brought along is left behind
+    assert (
+        not libc.vfs.objects and not libc.vfs.kiocbs and not libc.vfs.iters
+    )  # nothing that a call brought along is left behind
 
 
 @pytest.mark.parametrize("version", VERSIONS)

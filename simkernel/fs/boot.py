@@ -1,0 +1,117 @@
+"""Making the file systems of a machine: which modules have bodies, what is mounted where at boot.  init/do_mounts.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.mount import MS_RELATIME
+from arch.abi.stat import ANON_INODE_FS_MAGIC, NSFS_MAGIC, PIPEFS_MAGIC, SOCKFS_MAGIC
+from simkernel.fs import (
+    attributes,
+    calls32,
+    copy,
+    devices,
+    eventfd,
+    eventpoll,
+    fcntl,
+    files,
+    hostio,
+    lseek,
+    namei_calls,
+    namespace,
+    open,
+    pipe,
+    pseudo,
+    read_write,
+    readdir,
+    select,
+    shmem,
+    stat,
+    timerfd,
+    truncate,
+    xattr,
+)
+from simkernel.fs.bpffs import register_bpffs
+from simkernel.fs.inode import Inode, SuperBlock
+from simkernel.fs.nsfs import Namespaces
+from simkernel.fs.pagecache import PagePool, PlainPages
+from simkernel.fs.pipe import PIPEFIFO_FOPS
+from simkernel.fs.procfs import register_procfs
+from simkernel.fs.rootfs import populate_dev, populate_root
+from simkernel.fs.sysfs import register_sysfs
+from simkernel.fs.tmpfs import TmpfsSuper
+from simkernel.fs.vfs import FsType, Vfs
+
+# Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
+BODIES = (
+    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, files, hostio, lseek, namei_calls, namespace, open, pipe, pseudo, read_write, readdir, select, shmem, stat, timerfd, truncate, xattr,
+)  # fmt: skip
+
+
+def _mount_tmpfs(vfs: Vfs, devname: str, flags: int, data: str, fs_name: str = "tmpfs") -> SuperBlock:
+    total = getattr(vfs.k, "total_ram_pages", 65536)
+    mode = 0o755 if fs_name in ("rootfs", "devtmpfs") else 0o1777
+    return TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, data, fs_name, total, mode)
+
+
+def _mount_devtmpfs(vfs: Vfs, devname: str, flags: int, data: str) -> SuperBlock:
+    sb = vfs.singletons.get("devtmpfs")
+    if sb is None:
+        sb = vfs.singletons["devtmpfs"] = _mount_tmpfs(vfs, devname, flags, "mode=755", "devtmpfs")
+    return sb
+
+
+def _make_internal(vfs: Vfs) -> None:
+    vfs.pipe_mnt = vfs.internal_mount("pipefs", PIPEFS_MAGIC)
+    vfs.namespaces = Namespaces(vfs.internal_mount("nsfs", NSFS_MAGIC))
+    vfs.sock_mnt = vfs.internal_mount("sockfs", SOCKFS_MAGIC)
+    vfs.anon_mnt = vfs.internal_mount("anon_inodefs", ANON_INODE_FS_MAGIC)
+    inode = Inode(vfs.anon_mnt.mnt_sb, 0o600)
+    inode.i_nlink = 1
+    vfs.anon_mnt.mnt_sb.private = inode
+    vfs.fifo_fops = PIPEFIFO_FOPS
+    vfs.char_devices = devices.char_devices(vfs.k)
+
+
+def _pool(k: Any) -> PagePool:
+    pool = getattr(k, "pages", None)
+    return pool if pool is not None else PlainPages()
+
+
+def install(k: Any) -> Vfs:
+    """Make the file systems of a machine: called once at boot."""
+    vfs = Vfs(k, _pool(k))
+    k.vfs = vfs
+    vfs.register(FsType("sysfs", lambda v, d, f, t: v.singletons["sysfs"]))
+    vfs.register(FsType("tmpfs", _mount_tmpfs))
+    register_procfs(vfs)
+    vfs.register(FsType("devtmpfs", _mount_devtmpfs))
+    register_sysfs(vfs)
+    register_bpffs(vfs)
+    _make_internal(vfs)
+    vfs.register(FsType("ramfs", lambda v, d, f, t: _mount_tmpfs(v, d, f, t, "ramfs")))
+    vfs.mounts.set_root(vfs.mounts.new(_mount_tmpfs(vfs, "rootfs", 0, "", "rootfs"), "rootfs"))
+    populate_root(vfs)
+    relatime = MS_RELATIME
+    vfs.mount_at("/proc", "proc", "proc", relatime)
+    vfs.mount_at("/sys", "sysfs", "sysfs", relatime)
+    vfs.mount_at("/dev", "devtmpfs", "devtmpfs", relatime)
+    populate_dev(vfs, devices.DEVICE_NODES)
+    vfs.mount_at("/sys/fs/bpf", "bpf", "bpf", relatime)
+    vfs.mount_at("/sys/kernel/debug", "debugfs", "debugfs", relatime)
+    vfs.mount_at("/sys/kernel/tracing", "tracefs", "tracefs", relatime)
+    if vfs.names.cgroup2:
+        vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
+    _give_boot_tasks_files(vfs)
+    return vfs
+
+
+def _give_boot_tasks_files(vfs: Vfs) -> None:
+    """Tasks that exist already (init, kernel threads) get a root, and init an empty table."""
+    tasks = getattr(vfs.k, "tasks", None) or {}
+    for task in tasks.values():
+        if getattr(task, "fs", None) is None:
+            vfs.setup_init_files(vfs.k, task)
+    current = vfs.k.current
+    if getattr(current, "fs", None) is None:
+        vfs.setup_init_files(vfs.k, current)
