@@ -16,7 +16,7 @@ def main(arch: str = "x86_64", seed: int = 0, out: TextIO | None = None) -> Tool
     tool.start("ping")
     for _ in range(3):
         frame = bytes.fromhex("525400123456 525500010202 0800") + bytes(46)
-        net.device.inject(tool.machine.kernel, frame)
+        net.inject(tool.machine.kernel, frame)
     tool.finish()
     tool.print(tool.session.trace_pipe())
     return tool

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from arch.abi.errno import EISDIR, ENOSPC
+from arch.abi.errno import EFAULT, EISDIR, ENOSPC
 from arch.abi.fcntl import O_APPEND, O_SYNC
 from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SIZE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFREG, makedev
@@ -210,7 +210,7 @@ def filemap_read(k: Any, iocb: int, iter_: int, already_read: int) -> Any:
     copied = request.it.copy_to(data)
     request.pos += copied
     k.vfs.mounts.touch_atime(request.file.f_path)
-    return copied or -14
+    return copied or -EFAULT
 
 
 @kernel_function(

@@ -1,38 +1,39 @@
-"""The network: sk_buff, net_device, IPv4 with UDP, TCP, ICMP and packet sockets.  Mirrors net/.
+"""The network: sk_buff, net_device, IPv4 with UDP, TCP, ICMP and packet sockets, unix sockets.  Mirrors net/.
 
 Small but real: frames are bytes in kernel memory, every layer is a kernel function with its Linux name that a probe
 can sit on, and the structures that BPF programs walk (sk_buff, sock, net_device) hold true values.  The devices are
-`lo` and `eth0`, whose other end is a simulated host (see device.py).  Loss, retransmission and routing beyond
+`lo` and `eth0`, whose other end is a simulated host (sim_eth.py).  Loss, retransmission and routing beyond
 these two interfaces are not modelled; what is missing answers with the kernel's errno.
+
+Rooms: core/ (packets, socks, devices), ipv4/, unix/, and calls/ with the system calls on top; each imports only from
+those before it.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from simkernel.net import device, inet, inet6, ipv4, packet, proc, raw, socket, sockopt, tcp, transfer, udp, unix
-from simkernel.net.state import Net
+from simkernel.net import inet6, packet, proc, sim_eth
+from simkernel.net.calls import socket as socket_calls
+from simkernel.net.calls import sockopt, transfer
+from simkernel.net.core import device
+from simkernel.net.core.state import Net
+from simkernel.net.ipv4 import af_inet, icmp, ip_input, raw, tcp, tcp_input, udp
+from simkernel.net.sim_eth import inject
+from simkernel.net.unix import connect as unix_connect
+from simkernel.net.unix import transfer as unix_transfer
 
-__all__ = [
-    "Net",
-    "inet",
-    "inet6",
-    "install",
-    "ipv4",
-    "packet",
-    "proc",
-    "raw",
-    "socket",
-    "sockopt",
-    "tcp",
-    "transfer",
-    "udp",
-    "unix",
-]
+# The modules whose kernel functions and system calls a kernel with a network has.
+DECLARED = (
+    device, sim_eth, ip_input, icmp, udp, raw, tcp, tcp_input, af_inet, packet, unix_connect, unix_transfer, inet6,
+    socket_calls, transfer, sockopt,
+)  # fmt: skip
+
+__all__ = ["DECLARED", "Net", "inject", "install"]
 
 
 def install(k: Any) -> None:
     """Create the network of a booting kernel: devices, protocol tables, /proc/net."""
-    k.net = Net(k)
+    k.net = Net(k.random)
     device.install(k)
     proc.install(k)

@@ -4,13 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.inet import ETH_HLEN, PACKET_OUTGOING
-from arch.abi.socket import SOCK_DGRAM
+from arch.abi.socket import SOCK_DGRAM, SOCKADDR_LL_SIZE
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.device import send_frame
-from simkernel.net.skb import Skb, drop, new_skb
-from simkernel.net.sock import Sock
-from simkernel.net.state import SKB_DROP_REASON_SOCKET_FILTER, SKB_DROP_REASON_SOCKET_RCVBUFF
+from simkernel.net.core.datagram import drain_and_free, queue_or_drop, wait_for_packet
+from simkernel.net.core.device import send_frame
+from simkernel.net.core.skb import new_skb
+from simkernel.net.core.sock import ProtoOps
+
+PACKET = ProtoOps("packet_ops", "packet_sendmsg", "packet_recvmsg")
+
+
+@kernel_function(
+    "int packet_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/packet/af_packet.c"
+)
+def packet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
+    """Listen on one interface, for one protocol."""
+    sk = k.net.sockets[sock].sk
+    if addr_len < SOCKADDR_LL_SIZE:
+        return -EINVAL
+    raw = k.mem.read(uaddr, SOCKADDR_LL_SIZE)
+    index = int.from_bytes(raw[4:8], k.mem.byteorder)
+    if index and index not in k.net.devices:
+        return -ENODEV
+    sk.bound_ifindex = index
+    if sk not in k.net.packet:
+        k.net.packet.append(sk)
+    return 0
 
 
 @kernel_function(
@@ -27,24 +48,6 @@ def packet_rcv(k: Any, skb: int, dev: int, pt: int, orig_dev: int) -> Any:
         packet.pull(ETH_HLEN)
     packet.sync()
     return (yield from queue_or_drop(k, sock, packet))
-
-
-def queue_or_drop(k: Any, sock: Sock, packet: Skb) -> Any:
-    """sk_filter() and sock_queue_rcv_skb(): the filter's answer is the number of bytes to keep, 0 drops."""
-    if sock.filter is not None:
-        keep = sock.filter(packet)
-        if keep == 0:
-            yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
-            return 0
-        packet.len = min(packet.len, keep)
-        packet.sync()
-    if sock.rmem + packet.truesize > sock.rcvbuf:
-        sock.drops += 1
-        yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF)
-        return 0
-    sock.queue(packet)
-    yield k.call("sock_def_readable", sock.addr)
-    return 0
 
 
 @kernel_function(
@@ -74,11 +77,19 @@ def packet_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
 )
 def packet_recvmsg(k: Any, sock: int, msg: int, length: int, flags: int) -> Any:
     """One frame in."""
-    from simkernel.net.socket import wait_for_packet
-
     sk, message = k.net.sockets[sock].sk, k.net.messages[msg]
     packet = yield from wait_for_packet(k, sk, flags)
     if isinstance(packet, int):
         return packet
     message.set_link_source(packet)
     return (yield from message.take_packet(k, sk, packet, packet.payload, length, flags))
+
+
+@kernel_function("int packet_release(struct socket *sock)", source="net/packet/af_packet.c")
+def packet_release(k: Any, sock: int) -> Any:
+    """Close a packet socket."""
+    sk = k.net.sockets[sock].sk
+    if sk in k.net.packet:
+        k.net.packet.remove(sk)
+    yield from drain_and_free(k, sk)
+    return 0

@@ -13,9 +13,9 @@ from arch.abi.inet import RTF_GATEWAY, RTF_UP, TCP_ESTABLISHED, TCP_LISTEN, TCP_
 from arch.abi.socket import AF_UNIX, SO_ACCEPTCON, SS_CONNECTED, SS_UNCONNECTED
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.procfs import proc_file
-from simkernel.net.device import GATEWAY, GATEWAY_MAC
-from simkernel.net.sock import Sock
-from simkernel.net.unix import UnixSock
+from simkernel.net.core.netdevice import GATEWAY, GATEWAY_MAC
+from simkernel.net.core.sock import Sock
+from simkernel.net.unix.sock import UnixSock
 
 UDP_CLOSED, UDP_CONNECTED = 7, 1
 

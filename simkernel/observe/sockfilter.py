@@ -22,7 +22,7 @@ class SocketFilter:
         self.prog = prog
 
     def __call__(self, skb: Any) -> int:
-        """Run on a packet (simkernel.net.skb.Skb)."""
+        """Run on a packet (simkernel.net.core.skb.Skb)."""
         skb.sync()
         return self.prog.run(skb.addr)
 

@@ -63,7 +63,7 @@ def box(arch="x86_64", kernel="4.1"):
 
 
 def arrive(tool, frame=FRAME):
-    net.device.inject(tool.machine.kernel, frame)
+    net.inject(tool.machine.kernel, frame)
     tool.sleep(0.001)
 
 

@@ -1,70 +1,22 @@
 """Network devices and the path between them and the protocols.  net/core/dev.c, drivers/net/loopback.c.
 
-`lo` brings every frame back.  `eth0` (10.0.2.15/24) leads to a simulated host 10.0.2.2, which answers pings and UDP
-echoes and sends what a machine's packet source is told to send (`Net`-side API: `inject`).  A frame that arrives waits in
-the CPU's backlog; the NET_RX softirq takes it up through the layers.
+`lo` brings every frame back; `eth0` is in sim_eth.py.  A frame that arrives waits in the CPU's backlog; the NET_RX softirq
+takes it up through the layers.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 from arch.abi.errno import EMSGSIZE
-from arch.abi.inet import (
-    ETH_HLEN,
-    ETH_P_IP,
-    IFF_BROADCAST,
-    IFF_LOOPBACK,
-    IFF_MULTICAST,
-    IFF_RUNNING,
-    IFF_UP,
-    PACKET_HOST,
-    PACKET_OUTGOING,
-)
+from arch.abi.inet import ETH_HLEN, ETH_P_IP, PACKET_HOST, PACKET_OUTGOING
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.skb import Skb, clone, drop, register
-from simkernel.net.state import SKB_DROP_REASON_OTHERHOST, SKB_DROP_REASON_UNHANDLED_PROTO
+from simkernel.net.core.netdevice import DEVICES, GATEWAY_MAC, NetDevice
+from simkernel.net.core.skb import SKB_DROP_REASON_OTHERHOST, SKB_DROP_REASON_UNHANDLED_PROTO, Skb, clone, drop
 
 NET_TX_SOFTIRQ, NET_RX_SOFTIRQ = 2, 3
 BACKLOG_LIMIT = 1000  # net.core.netdev_max_backlog
-
-
-STATISTICS = ("rx_packets", "rx_bytes", "rx_dropped", "tx_packets", "tx_bytes")
-
-
-@dataclass
-class NetDevice:
-    """A struct net_device."""
-
-    addr: int
-    name: str
-    ifindex: int
-    mac: bytes
-    address: bytes  # IPv4, network order
-    prefix: int
-    mtu: int
-    flags: int
-    xmit: str  # ndo_start_xmit: a kernel function
-    stats: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATISTICS, 0))
-
-    def on_link(self, address: bytes) -> bool:
-        """Does this address belong to the device's network?"""
-        shift = 32 - self.prefix
-        return int.from_bytes(address, "big") >> shift == int.from_bytes(self.address, "big") >> shift
-
-
-GATEWAY = bytes((10, 0, 2, 2))
-GATEWAY_MAC = bytes.fromhex("525500010202")
-
-#       name  ifindex  MAC              address            prefix  MTU    flags                                   xmit
-DEVICES = (
-    ("lo", 1, bytes(6), bytes((127, 0, 0, 1)), 8, 65536, IFF_UP | IFF_LOOPBACK | IFF_RUNNING, "loopback_xmit"),
-    (
-        "eth0", 2, bytes.fromhex("525400123456"), bytes((10, 0, 2, 15)), 24, 1500,
-        IFF_UP | IFF_BROADCAST | IFF_RUNNING | IFF_MULTICAST, "sim_eth_xmit",
-    ),
-)  # fmt: skip
+NIC_IRQ = 11
 
 
 def install(k: Any) -> None:
@@ -93,9 +45,6 @@ def route(k: Any, address: bytes) -> NetDevice | None:
     if address[0] == 127 or any(dev.address == address for dev in devices.values()):
         return devices.get(1)
     return devices.get(2)
-
-
-# ------------------------------------------------------------------------------------------------------------- transmit
 
 
 @kernel_function("int __dev_queue_xmit(struct sk_buff *skb, struct net_device *sb_dev)", source="net/core/dev.c")
@@ -138,77 +87,6 @@ def loopback_xmit(k: Any, skb: int, dev: int) -> Any:
     packet.sync()
     yield k.call("__netif_rx", skb)
     return 0
-
-
-@kernel_function("netdev_tx_t sim_eth_xmit(struct sk_buff *skb, struct net_device *dev)", source="(simulated driver)")
-def sim_eth_xmit(k: Any, skb: int, dev: int) -> Any:
-    """The wire: the simulated host at the other end sees the frame, and may answer after a while."""
-    packet = k.net.skbs[skb]
-    answer = far_host_answer(packet.payload)
-    if answer:
-        k.add_timer(k.clock.now_ns + WIRE_NS, lambda: inject(k, answer))
-    yield k.call("consume_skb", skb)
-    return 0
-
-
-WIRE_NS = 200_000  # there and back
-
-
-def far_host_answer(frame: bytes) -> bytes | None:
-    """What 10.0.2.2 answers: echo replies, and UDP datagrams to port 7 sent back."""
-    from simkernel.net.ipv4 import ip_header
-
-    if int.from_bytes(frame[12:14], "big") != ETH_P_IP:
-        return None
-    header, body = frame[14:34], frame[34:]
-    source, destination, protocol = header[12:16], header[16:20], header[9]
-    if destination != GATEWAY:
-        return None
-    if protocol == 1 and body[0] == 8:
-        body = icmp_reply(body)
-    elif protocol == 17 and int.from_bytes(body[2:4], "big") == 7:
-        body = body[2:4] + body[0:2] + body[4:6] + b"\0\0" + body[8:]
-    else:
-        return None
-    return frame[6:12] + frame[0:6] + frame[12:14] + ip_header(destination, source, protocol, len(body), 0) + body
-
-
-def icmp_reply(body: bytes) -> bytes:
-    """An echo request turned into its reply."""
-    from simkernel.net.state import checksum
-
-    reply = b"\0\0\0\0" + body[4:]
-    return reply[:2] + checksum(reply).to_bytes(2, "big") + reply[4:]
-
-
-# -------------------------------------------------------------------------------------------------------------- receive
-
-
-def inject(k: Any, frame: bytes, ifindex: int = 2) -> None:
-    """A frame arrives at a device (interrupt context): queue it and raise the receive interrupt."""
-    dev = k.net.devices[ifindex]
-    skb = register(k, Skb(k, len(frame)))
-    skb.put(frame)
-    skb.mac = skb.data
-    skb.pull(ETH_HLEN)
-    skb.network = skb.data
-    skb.proto = int.from_bytes(frame[12:14], "big")
-    skb.set_dev(dev)
-    skb.sync()
-    if len(k.net.backlog) >= BACKLOG_LIMIT:
-        dev.stats["rx_dropped"] += 1
-        k.net.counters["dropped"] += 1
-    k.raise_irq(NIC_IRQ, "sim_eth_interrupt", NIC_IRQ, skb.addr)
-
-
-NIC_IRQ = 11
-
-
-@kernel_function("irqreturn_t sim_eth_interrupt(int irq, void *dev_id)", source="(simulated driver)")
-def sim_eth_interrupt(k: Any, irq: int, dev_id: int) -> Any:
-    """The network card's interrupt: a frame goes to the backlog."""
-    yield k.call("__netif_rx", dev_id)
-    return 1
 
 
 @kernel_function(

@@ -1,4 +1,4 @@
-"""struct sock and its relatives: the protocol's view of a socket.  include/net/sock.h, include/net/inet_sock.h.
+"""struct socket and struct sock: what a descriptor refers to, and the protocol's view of it.  include/linux/net.h, include/net/sock.h.
 
 One host-side `Sock` per struct sock.  The struct in kernel memory is a tcp_sock, udp_sock or raw_sock (all begin
 with an inet_sock, which begins with a sock), so that programs may cast as they do on Linux.
@@ -7,17 +7,17 @@ with an inet_sock, which begins with a sock), so that programs may cast as they 
 from __future__ import annotations
 
 from collections import deque
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import Any
 
 from arch.abi.inet import INADDR_ANY, IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE
 from arch.abi.socket import AF_INET, SOCK_STREAM
 from simkernel.kernel.waitqueue import WaitQueue
-from simkernel.net.state import SK_RCVBUF, SK_SNDBUF, TCP_RCVBUF, TCP_SNDBUF
+from simkernel.net.core.skb import Skb
 
-if TYPE_CHECKING:
-    from simkernel.net.skb import Skb
-    from simkernel.net.socket import Socket
-
+RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK = 1, 2, 3
+SK_RCVBUF = SK_SNDBUF = 212992  # net.core.rmem_default, wmem_default
+TCP_RCVBUF, TCP_SNDBUF = 131072, 2626560  # net.ipv4.tcp_rmem[1]; what a loopback connection autotunes to
 # The C type that a protocol allocates (struct proto .obj_size).
 OBJECT_TYPE = {IPPROTO_TCP: "struct tcp_sock", IPPROTO_UDP: "struct udp_sock"}
 DEFAULT_OBJECT_TYPE = "struct inet_sock"
@@ -122,3 +122,30 @@ def unbind(table: dict[int, list[Sock]], sk: Sock) -> None:
         owners.remove(sk)
         if not owners:
             del table[sk.lport]
+
+
+@dataclass(frozen=True)
+class ProtoOps:
+    """struct proto_ops and struct proto of one kind of socket: kernel function names."""
+
+    name: str
+    sendmsg: str  # proto_ops.sendmsg
+    recvmsg: str
+    prot_sendmsg: str = ""  # proto.sendmsg, called by inet_sendmsg
+    prot_recvmsg: str = ""
+
+
+class Socket:
+    """A struct socket: what a descriptor refers to."""
+
+    def __init__(self, k: Any, family: int, type_: int, ops: ProtoOps, sk: Sock) -> None:
+        self.k = k
+        self.family, self.type, self.ops, self.sk = family, type_, ops, sk
+        view = k.new("struct socket")
+        self.addr = view.addr
+        view.type = type_
+        view.sk = sk.addr
+        sk.socket = self
+        sk.view.sk_socket = view.addr
+        self.file: Any = None
+        k.net.sockets[self.addr] = self

@@ -7,15 +7,17 @@ from typing import Any
 from arch.abi.errno import EMSGSIZE
 from arch.abi.inet import ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.ipv4 import addresses, ip_send, source_for
-from simkernel.net.skb import drop
-from simkernel.net.sock import Sock
-from simkernel.net.state import (
+from simkernel.net.core.datagram import wait_for_packet
+from simkernel.net.core.skb import (
     SKB_DROP_REASON_IP_INHDR,
     SKB_DROP_REASON_NO_SOCKET,
     SKB_DROP_REASON_SOCKET_FILTER,
     SKB_DROP_REASON_SOCKET_RCVBUFF,
+    drop,
 )
+from simkernel.net.core.sock import Sock
+from simkernel.net.ipv4.header import addresses
+from simkernel.net.ipv4.ip_output import ip_send, source_for
 
 UDP_HEADER = 8
 UDP_MAX = 65507  # largest payload of one datagram
@@ -99,21 +101,12 @@ def udp_queue_rcv_skb(k: Any, sk: int, skb: int) -> Any:
     return 0
 
 
-@kernel_function("void sock_def_readable(struct sock *sk)", source="net/core/sock.c")
-def sock_def_readable(k: Any, sk: int) -> Any:
-    """Wake who waits to read."""
-    yield k.wake(k.net.socks[sk].wq)
-    return 0
-
-
 @kernel_function(
     "int udp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags, int *addr_len)",
     source="net/ipv4/udp.c",
 )
 def udp_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Any:
     """One datagram in; what does not fit is lost (MSG_TRUNC)."""
-    from simkernel.net.socket import wait_for_packet
-
     sock, message = k.net.socks[sk], k.net.messages[msg]
     packet = yield from wait_for_packet(k, sock, flags)
     if isinstance(packet, int):

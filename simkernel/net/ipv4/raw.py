@@ -6,8 +6,10 @@ from typing import Any
 
 from arch.abi.inet import INADDR_ANY
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.ipv4 import addresses, ip_send, source_for
-from simkernel.net.skb import Skb, clone
+from simkernel.net.core.datagram import queue_or_drop, wait_for_packet
+from simkernel.net.core.skb import Skb, clone
+from simkernel.net.ipv4.header import addresses
+from simkernel.net.ipv4.ip_output import ip_send, source_for
 
 
 @kernel_function("int raw_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)", source="net/ipv4/raw.c")
@@ -40,8 +42,6 @@ def raw_deliver(k: Any, packet: Skb, protocol: int) -> Any:
 @kernel_function("int raw_rcv(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/raw.c")
 def raw_rcv(k: Any, sk: int, skb: int) -> Any:
     """Queue it like a datagram."""
-    from simkernel.net.packet import queue_or_drop
-
     return (yield from queue_or_drop(k, k.net.socks[sk], k.net.skbs[skb]))
 
 
@@ -51,8 +51,6 @@ def raw_rcv(k: Any, sk: int, skb: int) -> Any:
 )
 def raw_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Any:
     """One packet with its IP header."""
-    from simkernel.net.socket import wait_for_packet
-
     sock, message = k.net.socks[sk], k.net.messages[msg]
     packet = yield from wait_for_packet(k, sock, flags)
     if isinstance(packet, int):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from arch.abi.errno import EINVAL, ENOPROTOOPT
+from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT
 from arch.abi.inet import TCP_LISTEN
 from arch.abi.socket import (
     SO_ACCEPTCONN,
@@ -31,8 +31,8 @@ from arch.abi.socket import (
     SOL_TCP,
 )
 from simkernel.kernel.kfunc import syscall
-from simkernel.net.sock import Sock
-from simkernel.net.socket import socket_of
+from simkernel.net.core.sock import Sock
+from simkernel.net.files import socket_of
 
 PLAIN_OPTIONS = {SO_DEBUG, SO_REUSEADDR, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT, SO_TIMESTAMP}
 BUFFER_MAX = 212992
@@ -71,8 +71,6 @@ def setsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: i
 
 def attach_or_detach(k: Any, sk: Sock, optname: int, optval: int, optlen: int) -> int:
     """SO_ATTACH_BPF and SO_DETACH_FILTER (= SO_DETACH_BPF)."""
-    from arch.abi.errno import ENOENT
-
     if optname == SO_DETACH_FILTER:
         if sk.filter is None:
             return -ENOENT

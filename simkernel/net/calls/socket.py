@@ -1,57 +1,36 @@
-"""Socket system calls that set a socket up: socket, bind, listen, accept, connect, shutdown.  net/socket.c, net/ipv4/af_inet.c."""
+"""System calls that set a socket up: socket, bind, listen, accept, connect, shutdown.  net/socket.c.
+
+A system call finds the struct socket behind its descriptor and calls through the protocol's operations, by the names
+that Linux gives them: connect -> __sys_connect -> inet_stream_connect -> tcp_v4_connect.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
 from arch.abi.capability import CAP_NET_RAW
-from arch.abi.errno import (
-    EADDRINUSE,
-    EADDRNOTAVAIL,
-    EAFNOSUPPORT,
-    EINVAL,
-    ENODEV,
-    ENOTCONN,
-    EOPNOTSUPP,
-    EPERM,
-    EPROTONOSUPPORT,
-    ESOCKTNOSUPPORT,
-)
+from arch.abi.errno import EAFNOSUPPORT, EINVAL, ENOTCONN, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
 from arch.abi.fcntl import O_NONBLOCK
-from arch.abi.inet import INADDR_ANY, IPPROTO_IP, TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN, TCP_SYN_SENT
+from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
 from arch.abi.socket import (
     AF_INET,
     AF_PACKET,
     AF_UNIX,
-    AF_UNSPEC,
     MSG_DONTWAIT,
-    SHUT_RDWR,
     SOCK_CLOEXEC,
     SOCK_DGRAM,
     SOCK_NONBLOCK,
     SOCK_RAW,
     SOCK_STREAM,
-    SOCKADDR_LL_SIZE,
 )
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.net import tcp, unix
-from simkernel.net.ipv4 import source_for
-from simkernel.net.sock import Sock
-from simkernel.net.socket import (
-    INET_RAW,
-    INET_STREAM,
-    INETSW,
-    PACKET,
-    Socket,
-    autobind,
-    new_socket_fd,
-    parse_sockaddr_in,
-    read_address,
-    sockaddr_in,
-    socket_of,
-    write_address,
-)
-from simkernel.net.state import RCV_SHUTDOWN
+from simkernel.net.core.message import read_address, sockaddr_in, write_address
+from simkernel.net.core.sock import Sock, Socket
+from simkernel.net.files import new_socket_fd, socket_of
+from simkernel.net.ipv4.af_inet import INET_STREAM
+from simkernel.net.packet import PACKET
+from simkernel.net.unix.connect import accept_connection
+from simkernel.net.unix.sock import UnixSock
 
 
 @syscall("socket", "int family, int type, int protocol", source="net/socket.c")
@@ -94,28 +73,6 @@ def __sock_create(k: Any, net: int, family: int, type_: int, protocol: int, res:
     return -EAFNOSUPPORT
 
 
-@kernel_function(
-    "struct socket *inet_create(struct net *net, int type, int protocol, int kern)", source="net/ipv4/af_inet.c"
-)
-def inet_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> Any:
-    """Find the protocol in inetsw."""
-    rows = [row for row in INETSW if row[0] == type_]
-    if not rows:
-        return -ESOCKTNOSUPPORT
-    for _, known, ops in rows:
-        wildcard = known == IPPROTO_IP
-        if protocol in (known, IPPROTO_IP) or wildcard:
-            if wildcard and protocol == IPPROTO_IP:
-                return -EPROTONOSUPPORT
-            if type_ == SOCK_RAW and not (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_NET_RAW)):
-                return -EPERM
-            sk = Sock(k, AF_INET, type_, protocol or known)
-            if ops is INET_RAW:
-                k.net.raw.append(sk)
-            return int(Socket(k, AF_INET, type_, ops, sk).addr)
-    return -EPROTONOSUPPORT
-
-
 @syscall("bind", "int fd, struct sockaddr *umyaddr, int addrlen", source="net/socket.c")
 def bind(k: Any, fd: int, umyaddr: int, addrlen: int) -> Any:
     """Give a socket its local address."""
@@ -130,60 +87,6 @@ def bind(k: Any, fd: int, umyaddr: int, addrlen: int) -> Any:
         k.mem.free(kernel_copy)
 
 
-@kernel_function(
-    "int inet_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/ipv4/af_inet.c"
-)
-def inet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> Any:
-    """EINVAL when bound already, EADDRNOTAVAIL for a foreign address, EADDRINUSE, EACCES below port 1024."""
-    return (yield k.call("__inet_bind", k.net.sockets[sock].sk.addr, uaddr, addr_len, 0))
-
-
-@kernel_function(
-    "int __inet_bind(struct sock *sk, struct sockaddr *uaddr, int addr_len, u32 flags)",
-    source="net/ipv4/af_inet.c",
-    since="4.17",
-)
-def __inet_bind(k: Any, sk: int, uaddr: int, addr_len: int, flags: int) -> int:
-    """The work of bind."""
-    sock = k.net.socks[sk]
-    address, port = parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
-    if sock.lport:
-        return -EINVAL
-    if address != INADDR_ANY and address[0] != 127 and all(d.address != address for d in k.net.devices.values()):
-        return -EADDRNOTAVAIL
-    if sock.type != SOCK_RAW:
-        table = k.net.tcp_bound if sock.type == SOCK_STREAM else k.net.udp
-        port = port or k.net.ephemeral_port(table)
-        reuse = sock.options.get((1, 2))
-        for other in table.get(port, ()):
-            clash = INADDR_ANY in (address, other.laddr) or address == other.laddr
-            if clash and not (reuse and other.options.get((1, 2)) and other.state != TCP_LISTEN):
-                return -EADDRINUSE
-        sock.lport = port
-        table.setdefault(port, []).append(sock)
-    sock.laddr = address
-    sock.sync_addresses()
-    return 0
-
-
-@kernel_function(
-    "int packet_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/packet/af_packet.c"
-)
-def packet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
-    """Listen on one interface, for one protocol."""
-    sk = k.net.sockets[sock].sk
-    if addr_len < SOCKADDR_LL_SIZE:
-        return -EINVAL
-    raw = k.mem.read(uaddr, SOCKADDR_LL_SIZE)
-    index = int.from_bytes(raw[4:8], k.mem.byteorder)
-    if index and index not in k.net.devices:
-        return -ENODEV
-    sk.bound_ifindex = index
-    if sk not in k.net.packet:
-        k.net.packet.append(sk)
-    return 0
-
-
 @syscall("listen", "int fd, int backlog", source="net/socket.c")
 def listen(k: Any, fd: int, backlog: int) -> Any:
     """Wait for connections."""
@@ -193,24 +96,6 @@ def listen(k: Any, fd: int, backlog: int) -> Any:
     if socket_.ops is not INET_STREAM:
         return -EOPNOTSUPP
     return (yield k.call("inet_listen", socket_.addr, min(backlog & 0xFFFFFFFF, 4096)))
-
-
-@kernel_function("int inet_listen(struct socket *sock, int backlog)", source="net/ipv4/af_inet.c")
-def inet_listen(k: Any, sock: int, backlog: int) -> Any:
-    """EINVAL unless the socket is unconnected."""
-    sk = k.net.sockets[sock].sk
-    if sk.state not in (TCP_CLOSE, TCP_LISTEN) or sk.rport:
-        return -EINVAL
-    sk.backlog = backlog
-    sk.view.sk_max_ack_backlog = backlog
-    if sk.state == TCP_CLOSE:
-        if not sk.lport:
-            sk.lport = k.net.ephemeral_port(k.net.tcp_bound)
-            k.net.tcp_bound.setdefault(sk.lport, []).append(sk)
-            sk.sync_addresses()
-        yield k.call("tcp_set_state", sk.addr, TCP_LISTEN)
-        k.net.tcp_listen.setdefault(sk.lport, []).append(sk)
-    return 0
 
 
 @syscall("accept", "int fd, struct sockaddr *upeer_sockaddr, int *upeer_addrlen", source="net/socket.c")
@@ -236,7 +121,7 @@ def __sys_accept4(k: Any, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flag
         return -EINVAL
     listener = socket_of(k, fd)
     if listener.family == AF_UNIX:
-        new_fd, peer = yield from unix.accept(k, listener, flags)
+        new_fd, peer = yield from accept_connection(k, listener, flags)
         if new_fd >= 0:
             write_address(k, peer, upeer_sockaddr, upeer_addrlen)
         return new_fd
@@ -286,40 +171,6 @@ def __sys_connect(k: Any, fd: int, uservaddr: int, addrlen: int) -> Any:
         k.mem.free(kernel_copy)
 
 
-@kernel_function(
-    "int inet_stream_connect(struct socket *sock, struct sockaddr *uaddr, int addr_len, int flags)",
-    source="net/ipv4/af_inet.c",
-)
-def inet_stream_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int) -> Any:
-    """TCP: send the SYN and wait."""
-    sk = k.net.sockets[sock].sk
-    parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
-    if sk.state == TCP_LISTEN:
-        return -EINVAL
-    return (yield from tcp.connect_and_wait(k, sk, uaddr, addr_len, bool(flags & O_NONBLOCK)))
-
-
-@kernel_function(
-    "int inet_dgram_connect(struct socket *sock, struct sockaddr *uaddr, int addr_len, int flags)",
-    source="net/ipv4/af_inet.c",
-)
-def inet_dgram_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int) -> int:
-    """Datagrams: remember the peer (AF_UNSPEC forgets it)."""
-    sk = k.net.sockets[sock].sk
-    raw = bytes(k.mem.read(uaddr, max(addr_len, 0)))
-    if len(raw) >= 2 and int.from_bytes(raw[:2], k.mem.byteorder) == AF_UNSPEC:
-        sk.raddr, sk.rport, sk.state = INADDR_ANY, 0, TCP_CLOSE
-    else:
-        sk.raddr, sk.rport = parse_sockaddr_in(k, raw)
-        autobind(k, sk)
-        if sk.laddr == INADDR_ANY:
-            sk.laddr = source_for(k, sk.raddr)
-        sk.state = TCP_ESTABLISHED
-    sk.view["__sk_common"].skc_state = sk.state
-    sk.sync_addresses()
-    return 0
-
-
 @syscall("shutdown", "int fd, int how", source="net/socket.c")
 def shutdown(k: Any, fd: int, how: int) -> Any:
     """Close one or both directions; ENOTCONN, EINVAL."""
@@ -331,31 +182,11 @@ def shutdown(k: Any, fd: int, how: int) -> Any:
     return (yield k.call("inet_shutdown", socket_.addr, how))
 
 
-@kernel_function("int inet_shutdown(struct socket *sock, int how)", source="net/ipv4/af_inet.c")
-def inet_shutdown(k: Any, sock: int, how: int) -> Any:
-    """The directions are bits: 1 receiving, 2 sending."""
-    sk = k.net.sockets[sock].sk
-    if not 0 <= how <= SHUT_RDWR:
-        return -EINVAL
-    bits = how + 1
-    if sk.state == TCP_CLOSE and sk.type == SOCK_STREAM:
-        return -ENOTCONN
-    if sk.type != SOCK_STREAM and sk.state != TCP_ESTABLISHED:
-        return -ENOTCONN
-    if sk.state == TCP_LISTEN:
-        return -ENOTCONN if not bits & RCV_SHUTDOWN else 0
-    sk.set_shutdown(bits)
-    if sk.type == SOCK_STREAM:
-        yield k.call("tcp_shutdown", sk.addr, bits)
-    yield k.wake(sk.wq)
-    return 0
-
-
 @syscall("getsockname", "int fd, struct sockaddr *usockaddr, int *usockaddr_len", source="net/socket.c")
 def getsockname(k: Any, fd: int, usockaddr: int, usockaddr_len: int) -> int:
     """The local address."""
     sk = socket_of(k, fd).sk
-    if isinstance(sk, unix.UnixSock):
+    if isinstance(sk, UnixSock):
         write_address(k, sk.address, usockaddr, usockaddr_len)
         return 0
     write_address(k, sockaddr_in(k, sk.laddr, sk.lport), usockaddr, usockaddr_len)
@@ -366,7 +197,7 @@ def getsockname(k: Any, fd: int, usockaddr: int, usockaddr_len: int) -> int:
 def getpeername(k: Any, fd: int, usockaddr: int, usockaddr_len: int) -> int:
     """The peer's address; ENOTCONN."""
     sk = socket_of(k, fd).sk
-    if isinstance(sk, unix.UnixSock):
+    if isinstance(sk, UnixSock):
         if sk.peer is None:
             return -ENOTCONN
         write_address(k, sk.peer.address, usockaddr, usockaddr_len)

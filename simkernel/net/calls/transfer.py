@@ -1,4 +1,7 @@
-"""Sending and receiving: sendto, recvfrom, sendmsg, recvmsg, and read and write of sockets.  net/socket.c."""
+"""System calls that move data: sendto, recvfrom, sendmsg, recvmsg, and read and write of sockets.  net/socket.c.
+
+sendto -> __sys_sendto -> sock_sendmsg -> inet_sendmsg -> udp_sendmsg.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +14,9 @@ from arch.abi.signal import SIGPIPE
 from arch.abi.socket import MSG_DONTWAIT, MSG_NOSIGNAL, SOCK_STREAM
 from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.net.socket import Message, Socket, autobind, read_address, socket_of, write_address
+from simkernel.net.core.message import Message, read_address, write_address
+from simkernel.net.core.sock import Socket
+from simkernel.net.files import socket_of
 
 
 def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int, control: bytes = b"") -> Any:
@@ -53,29 +58,6 @@ def sock_recvmsg(k: Any, sock: int, msg: int, flags: int) -> Any:
     """Through proto_ops."""
     size = sum(length for _, length in k.net.messages[msg].segments)
     return (yield k.call(k.net.sockets[sock].ops.recvmsg, sock, msg, size, flags))
-
-
-@kernel_function("int inet_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)", source="net/ipv4/af_inet.c")
-def inet_sendmsg(k: Any, sock: int, msg: int, size: int) -> Any:
-    """Through struct proto."""
-    socket_ = k.net.sockets[sock]
-    sk = socket_.sk
-    if sk.type == SOCK_STREAM and not sk.rport:
-        return -EPIPE
-    if sk.err and sk.type != SOCK_STREAM:
-        return -sk.take_error()
-    if sk.type != SOCK_STREAM:
-        autobind(k, sk)
-    return (yield k.call(socket_.ops.prot_sendmsg, sk.addr, msg, size))
-
-
-@kernel_function(
-    "int inet_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)", source="net/ipv4/af_inet.c"
-)
-def inet_recvmsg(k: Any, sock: int, msg: int, size: int, flags: int) -> Any:
-    """Through struct proto."""
-    socket_ = k.net.sockets[sock]
-    return (yield k.call(socket_.ops.prot_recvmsg, socket_.sk.addr, msg, size, flags, 0))
 
 
 @syscall(

@@ -5,18 +5,30 @@ The bytes of a packet and the struct are in kernel memory; `Skb` is the host-sid
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from arch.abi.inet import ETH_P_IP
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.mm.slab import GFP_ATOMIC, NUMA_NO_NODE
-from simkernel.net.state import SKB_DROP_REASON_NOT_SPECIFIED
+from simkernel.net.core.netdevice import NetDevice
 
-if TYPE_CHECKING:
-    from simkernel.net.device import NetDevice
-    from simkernel.net.sock import Sock
-
+# enum skb_drop_reason of 6.1, include/net/dropreason.h: the ones that this network can have.
+SKB_DROP_REASON_NOT_SPECIFIED = 1
+SKB_DROP_REASON_NO_SOCKET = 2
+SKB_DROP_REASON_TCP_CSUM = 4
+SKB_DROP_REASON_SOCKET_FILTER = 5
+SKB_DROP_REASON_OTHERHOST = 8
+SKB_DROP_REASON_IP_INHDR = 10
+SKB_DROP_REASON_IP_NOPROTO = 14
+SKB_DROP_REASON_SOCKET_RCVBUFF = 15
+SKB_DROP_REASON_UNHANDLED_PROTO = 49
 HEADROOM = 128  # room for link, network and transport headers (LL_MAX_HEADER and MAX_HEADER, rounded)
+
+
+class Owner(Protocol):
+    """The sock that a packet belongs to (sock.py's Sock)."""
+
+    addr: int
 
 
 class Skb:
@@ -51,7 +63,7 @@ class Skb:
         self.mac = self.network = self.transport = 0
         self.proto = ETH_P_IP
         self.dev: NetDevice | None = None
-        self.sk: Sock | None = None
+        self.sk: Owner | None = None
         view = self.view
         view.head = self.head
         view.end = self.end if self.offsets else self.head + self.end
@@ -117,19 +129,19 @@ class Skb:
         self.view.dev = dev.addr
         self.view.skb_iif = dev.ifindex
 
-    def set_owner(self, sk: Sock | None) -> None:
+    def set_owner(self, sk: Owner | None) -> None:
         """skb->sk."""
         self.sk = sk
         self.view.sk = sk.addr if sk else 0
 
 
-def new_skb(k: Any, size: int, sk: Sock | None = None) -> Any:
+def new_skb(k: Any, size: int, sk: Owner | None = None) -> Any:
     """alloc_skb() with headroom (`yield from`): a registered, empty buffer for `size` bytes of payload."""
     address = yield k.call("__alloc_skb", size + HEADROOM, GFP_ATOMIC, 0, NUMA_NO_NODE)
     return register(k, Skb(k, size, address), sk)
 
 
-def register(k: Any, skb: Skb, sk: Sock | None = None) -> Skb:
+def register(k: Any, skb: Skb, sk: Owner | None = None) -> Skb:
     """Make a buffer findable by its address."""
     skb.set_owner(sk)
     k.net.skbs[skb.addr] = skb

@@ -1,0 +1,1 @@
+"""Packets, socks, devices, and the queues between them; no protocol.  Mirrors net/core/."""

@@ -1,0 +1,58 @@
+"""Queues of packets: filling one through the socket's filter, waiting for one, emptying one.  net/core/{datagram,sock}.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.errno import EAGAIN
+from arch.abi.socket import MSG_DONTWAIT
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.skb import SKB_DROP_REASON_SOCKET_FILTER, SKB_DROP_REASON_SOCKET_RCVBUFF, Skb, drop
+from simkernel.net.core.sock import RCV_SHUTDOWN, Sock
+
+
+def queue_or_drop(k: Any, sock: Sock, packet: Skb) -> Any:
+    """sk_filter() and sock_queue_rcv_skb(): the filter's answer is the number of bytes to keep, 0 drops."""
+    if sock.filter is not None:
+        keep = sock.filter(packet)
+        if keep == 0:
+            yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
+            return 0
+        packet.len = min(packet.len, keep)
+        packet.sync()
+    if sock.rmem + packet.truesize > sock.rcvbuf:
+        sock.drops += 1
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF)
+        return 0
+    sock.queue(packet)
+    yield k.call("sock_def_readable", sock.addr)
+    return 0
+
+
+@kernel_function("void sock_def_readable(struct sock *sk)", source="net/core/sock.c")
+def sock_def_readable(k: Any, sk: int) -> Any:
+    """Wake who waits to read."""
+    yield k.wake(k.net.socks[sk].wq)
+    return 0
+
+
+def wait_for_packet(k: Any, sk: Sock, flags: int) -> Any:
+    """__skb_recv_datagram(): the first queued packet, or -errno; sleeps unless MSG_DONTWAIT (`yield from`)."""
+    while not sk.receive_queue:
+        if sk.err:
+            return -sk.take_error()
+        if sk.shutdown & RCV_SHUTDOWN:
+            return 0
+        if flags & MSG_DONTWAIT:
+            return -EAGAIN
+        ret = yield k.wait(sk.wq, exclusive=True)
+        if ret < 0:
+            return ret
+    return sk.receive_queue[0]
+
+
+def drain_and_free(k: Any, sk: Sock) -> Any:
+    """Throw away what was not read, then the sock."""
+    while sk.receive_queue:
+        yield k.call("consume_skb", sk.receive_queue.popleft().addr)
+    sk.free()

@@ -1,0 +1,130 @@
+"""struct msghdr on its way through the layers, and socket addresses.  include/linux/socket.h, net/socket.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.errno import EAFNOSUPPORT, EDESTADDRREQ, EINVAL, ENODEV
+from arch.abi.inet import INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
+from arch.abi.socket import AF_INET, AF_PACKET, AF_UNSPEC, MSG_PEEK, MSG_TRUNC, SOCKADDR_IN_SIZE
+from arch.errors import KernelError
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.sock import Sock
+
+
+def sockaddr_in(k: Any, address: bytes, port: int) -> bytes:
+    """struct sockaddr_in."""
+    return AF_INET.to_bytes(2, k.mem.byteorder) + port.to_bytes(2, "big") + address + bytes(8)
+
+
+def parse_sockaddr_in(k: Any, raw: bytes) -> tuple[bytes, int]:
+    """(address, port); EINVAL when short, EAFNOSUPPORT for another family."""
+    if len(raw) < SOCKADDR_IN_SIZE:
+        raise KernelError(EINVAL, "address too short")
+    family = int.from_bytes(raw[:2], k.mem.byteorder)
+    if family not in (AF_INET, AF_UNSPEC):
+        raise KernelError(EAFNOSUPPORT, f"address family {family}")
+    return raw[4:8], int.from_bytes(raw[2:4], "big")
+
+
+def read_address(k: Any, address: int, length: int) -> bytes:
+    """move_addr_to_kernel(): EINVAL, EFAULT."""
+    if length < 0 or length > 128:
+        raise KernelError(EINVAL, "address length")
+    return bytes(k.copy_from_user(address, length)) if length else b""
+
+
+def write_address(k: Any, raw: bytes, address: int, length_at: int) -> None:
+    """move_addr_to_user(): cut to the caller's buffer, tell the true length."""
+    if not address:
+        return
+    room = k.get_user(length_at, 4, signed=True)
+    if room < 0:
+        raise KernelError(EINVAL, "negative address length")
+    k.copy_to_user(address, raw[:room])
+    k.put_user(length_at, 4, len(raw))
+
+
+class Message:
+    """A struct msghdr on its way through the layers: data, address, flags."""
+
+    def __init__(self, k: Any, data: bytes = b"", name: bytes = b"", flags: int = 0, segments: Any = ()) -> None:
+        self.k = k
+        self.addr = k.new("struct msghdr").addr
+        self.data, self.name, self.flags = data, name, flags
+        self.segments = list(segments)  # (user address, length) to receive into
+        self.source = b""
+        self.out_flags = 0
+        self.control = b""  # what a sender passes along (SCM_RIGHTS)
+        self.control_room = 0  # bytes the receiver has for the same
+        self.control_out = b""
+        k.net.messages[self.addr] = self
+
+    def free(self) -> None:
+        """The call is over."""
+        del self.k.net.messages[self.addr]
+        self.k.mem.free(self.addr)
+
+    def destination(self, sk: Sock) -> tuple[bytes, int]:
+        """Where to send: the message's address, or the connected one; EDESTADDRREQ, EINVAL, EAFNOSUPPORT."""
+        if not self.name:
+            if sk.state != TCP_ESTABLISHED:
+                raise KernelError(EDESTADDRREQ, "not connected and no address")
+            return sk.raddr, sk.rport
+        address, port = parse_sockaddr_in(self.k, self.name)
+        if sk.protocol == IPPROTO_UDP and port == 0:
+            raise KernelError(EINVAL, "port 0")
+        return (bytes((127, 0, 0, 1)) if address == INADDR_ANY else address), port
+
+    def ifindex(self, sk: Sock) -> int:
+        """The interface of a packet socket's message."""
+        index = int.from_bytes(self.name[4:8], self.k.mem.byteorder) if len(self.name) >= 8 else sk.bound_ifindex
+        if index not in self.k.net.devices:
+            raise KernelError(ENODEV, f"no interface {index}")
+        return index
+
+    def set_source(self, address: bytes, port: int) -> None:
+        """Where the packet came from, as recvfrom() tells."""
+        self.source = sockaddr_in(self.k, address, port)
+
+    def set_link_source(self, packet: Skb) -> None:
+        """struct sockaddr_ll of a received frame."""
+        order = self.k.mem.byteorder
+        dev = packet.dev
+        self.source = (
+            AF_PACKET.to_bytes(2, order)
+            + packet.proto.to_bytes(2, "big")
+            + (dev.ifindex if dev else 0).to_bytes(4, order)
+            + (772 if dev and dev.ifindex == 1 else 1).to_bytes(2, order)
+            + bytes((packet.view.pkt_type, 6))
+            + packet.read(packet.mac + 6, 6)
+            + b"\0\0"
+        )
+
+    def stage(self, chunk: bytes) -> int:
+        """Give tcp_write_xmit a piece of the data: a key into `net.staged`."""
+        staged = self.k.net.staged
+        key = max(staged, default=0) + 1
+        staged[key] = chunk
+        return key
+
+    def scatter(self, data: bytes) -> None:
+        """Copy received bytes to the caller's buffers; KernelError(EFAULT)."""
+        for address, length in self.segments:
+            part, data = data[:length], data[length:]
+            if part:
+                self.k.copy_to_user(address, part)
+            if not data:
+                break
+
+    def take_packet(self, k: Any, sk: Sock, packet: Skb, body: bytes, length: int, flags: int) -> Any:
+        """Finish receiving one datagram: copy, free (unless peeking), and its length (`yield from`)."""
+        copied = body[:length]
+        if len(body) > length:
+            self.out_flags |= MSG_TRUNC
+        if not flags & MSG_PEEK:
+            sk.receive_queue.popleft()
+            sk.charge(-packet.truesize)
+            yield k.call("consume_skb", packet.addr)
+        self.scatter(copied)
+        return len(body) if flags & MSG_TRUNC else len(copied)

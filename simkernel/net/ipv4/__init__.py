@@ -1,0 +1,1 @@
+"""IPv4 and what runs over it: ICMP, UDP, TCP, raw sockets.  Mirrors net/ipv4/."""

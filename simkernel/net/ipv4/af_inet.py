@@ -1,0 +1,213 @@
+"""IPv4 sockets: the protocols they may have, and what a socket's operations do before the protocol.  net/ipv4/af_inet.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.capability import CAP_NET_RAW
+from arch.abi.errno import EADDRINUSE, EADDRNOTAVAIL, EINVAL, ENOTCONN, EPERM, EPIPE, EPROTONOSUPPORT, ESOCKTNOSUPPORT
+from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.inet import (
+    INADDR_ANY,
+    IPPROTO_ICMP,
+    IPPROTO_IP,
+    IPPROTO_TCP,
+    IPPROTO_UDP,
+    TCP_CLOSE,
+    TCP_ESTABLISHED,
+    TCP_LISTEN,
+)
+from arch.abi.socket import AF_INET, AF_UNSPEC, SHUT_RDWR, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.datagram import drain_and_free
+from simkernel.net.core.message import parse_sockaddr_in
+from simkernel.net.core.sock import RCV_SHUTDOWN, ProtoOps, Sock, Socket, unbind
+from simkernel.net.ipv4.ip_output import source_for
+from simkernel.net.ipv4.tcp import connect_and_wait
+
+INET_STREAM = ProtoOps("inet_stream_ops", "inet_sendmsg", "inet_recvmsg", "tcp_sendmsg", "tcp_recvmsg")
+INET_DGRAM = ProtoOps("inet_dgram_ops", "inet_sendmsg", "inet_recvmsg", "udp_sendmsg", "udp_recvmsg")
+INET_RAW = ProtoOps("inet_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "raw_sendmsg", "raw_recvmsg")
+#         (type, protocol) -> (protocol used, operations).  net/ipv4/af_inet.c: inetsw_array
+INETSW = (
+    (SOCK_STREAM, IPPROTO_TCP, INET_STREAM),
+    (SOCK_DGRAM, IPPROTO_UDP, INET_DGRAM),
+    (SOCK_DGRAM, IPPROTO_ICMP, INET_RAW),
+    (SOCK_RAW, IPPROTO_IP, INET_RAW),
+)
+
+
+@kernel_function(
+    "struct socket *inet_create(struct net *net, int type, int protocol, int kern)", source="net/ipv4/af_inet.c"
+)
+def inet_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> Any:
+    """Find the protocol in inetsw."""
+    rows = [row for row in INETSW if row[0] == type_]
+    if not rows:
+        return -ESOCKTNOSUPPORT
+    for _, known, ops in rows:
+        wildcard = known == IPPROTO_IP
+        if protocol in (known, IPPROTO_IP) or wildcard:
+            if wildcard and protocol == IPPROTO_IP:
+                return -EPROTONOSUPPORT
+            if type_ == SOCK_RAW and not (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_NET_RAW)):
+                return -EPERM
+            sk = Sock(k, AF_INET, type_, protocol or known)
+            if ops is INET_RAW:
+                k.net.raw.append(sk)
+            return int(Socket(k, AF_INET, type_, ops, sk).addr)
+    return -EPROTONOSUPPORT
+
+
+@kernel_function(
+    "int inet_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/ipv4/af_inet.c"
+)
+def inet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> Any:
+    """EINVAL when bound already, EADDRNOTAVAIL for a foreign address, EADDRINUSE, EACCES below port 1024."""
+    return (yield k.call("__inet_bind", k.net.sockets[sock].sk.addr, uaddr, addr_len, 0))
+
+
+@kernel_function(
+    "int __inet_bind(struct sock *sk, struct sockaddr *uaddr, int addr_len, u32 flags)",
+    source="net/ipv4/af_inet.c",
+    since="4.17",
+)
+def __inet_bind(k: Any, sk: int, uaddr: int, addr_len: int, flags: int) -> int:
+    """The work of bind."""
+    sock = k.net.socks[sk]
+    address, port = parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
+    if sock.lport:
+        return -EINVAL
+    if address != INADDR_ANY and address[0] != 127 and all(d.address != address for d in k.net.devices.values()):
+        return -EADDRNOTAVAIL
+    if sock.type != SOCK_RAW:
+        table = k.net.tcp_bound if sock.type == SOCK_STREAM else k.net.udp
+        port = port or k.net.ephemeral_port(table)
+        reuse = sock.options.get((1, 2))
+        for other in table.get(port, ()):
+            clash = INADDR_ANY in (address, other.laddr) or address == other.laddr
+            if clash and not (reuse and other.options.get((1, 2)) and other.state != TCP_LISTEN):
+                return -EADDRINUSE
+        sock.lport = port
+        table.setdefault(port, []).append(sock)
+    sock.laddr = address
+    sock.sync_addresses()
+    return 0
+
+
+@kernel_function("int inet_listen(struct socket *sock, int backlog)", source="net/ipv4/af_inet.c")
+def inet_listen(k: Any, sock: int, backlog: int) -> Any:
+    """EINVAL unless the socket is unconnected."""
+    sk = k.net.sockets[sock].sk
+    if sk.state not in (TCP_CLOSE, TCP_LISTEN) or sk.rport:
+        return -EINVAL
+    sk.backlog = backlog
+    sk.view.sk_max_ack_backlog = backlog
+    if sk.state == TCP_CLOSE:
+        if not sk.lport:
+            sk.lport = k.net.ephemeral_port(k.net.tcp_bound)
+            k.net.tcp_bound.setdefault(sk.lport, []).append(sk)
+            sk.sync_addresses()
+        yield k.call("tcp_set_state", sk.addr, TCP_LISTEN)
+        k.net.tcp_listen.setdefault(sk.lport, []).append(sk)
+    return 0
+
+
+@kernel_function(
+    "int inet_stream_connect(struct socket *sock, struct sockaddr *uaddr, int addr_len, int flags)",
+    source="net/ipv4/af_inet.c",
+)
+def inet_stream_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int) -> Any:
+    """TCP: send the SYN and wait."""
+    sk = k.net.sockets[sock].sk
+    parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
+    if sk.state == TCP_LISTEN:
+        return -EINVAL
+    return (yield from connect_and_wait(k, sk, uaddr, addr_len, bool(flags & O_NONBLOCK)))
+
+
+@kernel_function(
+    "int inet_dgram_connect(struct socket *sock, struct sockaddr *uaddr, int addr_len, int flags)",
+    source="net/ipv4/af_inet.c",
+)
+def inet_dgram_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int) -> int:
+    """Datagrams: remember the peer (AF_UNSPEC forgets it)."""
+    sk = k.net.sockets[sock].sk
+    raw = bytes(k.mem.read(uaddr, max(addr_len, 0)))
+    if len(raw) >= 2 and int.from_bytes(raw[:2], k.mem.byteorder) == AF_UNSPEC:
+        sk.raddr, sk.rport, sk.state = INADDR_ANY, 0, TCP_CLOSE
+    else:
+        sk.raddr, sk.rport = parse_sockaddr_in(k, raw)
+        autobind(k, sk)
+        if sk.laddr == INADDR_ANY:
+            sk.laddr = source_for(k, sk.raddr)
+        sk.state = TCP_ESTABLISHED
+    sk.view["__sk_common"].skc_state = sk.state
+    sk.sync_addresses()
+    return 0
+
+
+def autobind(k: Any, sk: Sock) -> None:
+    """inet_autobind(): a datagram socket gets a port when it first needs one."""
+    if sk.protocol == IPPROTO_UDP and not sk.lport:
+        sk.lport = k.net.ephemeral_port(k.net.udp)
+        k.net.udp.setdefault(sk.lport, []).append(sk)
+        sk.sync_addresses()
+
+
+@kernel_function("int inet_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)", source="net/ipv4/af_inet.c")
+def inet_sendmsg(k: Any, sock: int, msg: int, size: int) -> Any:
+    """Through struct proto."""
+    socket_ = k.net.sockets[sock]
+    sk = socket_.sk
+    if sk.type == SOCK_STREAM and not sk.rport:
+        return -EPIPE
+    if sk.err and sk.type != SOCK_STREAM:
+        return -sk.take_error()
+    if sk.type != SOCK_STREAM:
+        autobind(k, sk)
+    return (yield k.call(socket_.ops.prot_sendmsg, sk.addr, msg, size))
+
+
+@kernel_function(
+    "int inet_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)", source="net/ipv4/af_inet.c"
+)
+def inet_recvmsg(k: Any, sock: int, msg: int, size: int, flags: int) -> Any:
+    """Through struct proto."""
+    socket_ = k.net.sockets[sock]
+    return (yield k.call(socket_.ops.prot_recvmsg, socket_.sk.addr, msg, size, flags, 0))
+
+
+@kernel_function("int inet_shutdown(struct socket *sock, int how)", source="net/ipv4/af_inet.c")
+def inet_shutdown(k: Any, sock: int, how: int) -> Any:
+    """The directions are bits: 1 receiving, 2 sending."""
+    sk = k.net.sockets[sock].sk
+    if not 0 <= how <= SHUT_RDWR:
+        return -EINVAL
+    bits = how + 1
+    if sk.state == TCP_CLOSE and sk.type == SOCK_STREAM:
+        return -ENOTCONN
+    if sk.type != SOCK_STREAM and sk.state != TCP_ESTABLISHED:
+        return -ENOTCONN
+    if sk.state == TCP_LISTEN:
+        return -ENOTCONN if not bits & RCV_SHUTDOWN else 0
+    sk.set_shutdown(bits)
+    if sk.type == SOCK_STREAM:
+        yield k.call("tcp_shutdown", sk.addr, bits)
+    yield k.wake(sk.wq)
+    return 0
+
+
+@kernel_function("int inet_release(struct socket *sock)", source="net/ipv4/af_inet.c")
+def inet_release(k: Any, sock: int) -> Any:
+    """Close an IPv4 socket."""
+    sk = k.net.sockets[sock].sk
+    sk.socket = None
+    if sk.type == SOCK_STREAM:
+        yield k.call("tcp_close", sk.addr, 0)
+        return 0
+    unbind(k.net.udp, sk)
+    if sk in k.net.raw:
+        k.net.raw.remove(sk)
+    yield from drain_and_free(k, sk)
+    return 0

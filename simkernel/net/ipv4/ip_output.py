@@ -1,0 +1,78 @@
+"""IPv4, on the way out.  net/ipv4/ip_output.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.errno import ENETUNREACH
+from arch.abi.inet import IPPROTO_TCP
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.device import route, send_frame
+from simkernel.net.core.skb import Skb, drop, new_skb
+from simkernel.net.ipv4.header import ip_header
+
+
+def source_for(k: Any, destination: bytes) -> bytes:
+    """The local address that a packet to `destination` leaves from; KernelError-free: None becomes ENETUNREACH above."""
+    dev = route(k, destination)
+    if dev is None:
+        return bytes(4)
+    return destination if dev.ifindex == 1 and destination[0] != 127 else dev.address
+
+
+def ip_send(k: Any, source: bytes, destination: bytes, protocol: int, body: bytes, sk: Any = None) -> Any:
+    """Build one packet around a transport segment and send it (`yield from`); 0 or -errno."""
+    skb = yield from new_skb(k, len(body), sk)
+    skb.put(body)
+    return (yield from ip_queue(k, skb, source, destination, protocol))
+
+
+def ip_queue(k: Any, skb: Skb, source: bytes, destination: bytes, protocol: int) -> Any:
+    """Put the IP header before a transport segment and send the packet (`yield from`); 0 or -errno."""
+    dev = route(k, destination)
+    if dev is None:
+        yield drop(k, skb)
+        return -ENETUNREACH
+    length = skb.len
+    skb.transport = skb.data
+    k.net.ip_id = (k.net.ip_id + 1) & 0xFFFF
+    skb.push(ip_header(source, destination, protocol, length, k.net.ip_id))
+    skb.network = skb.data
+    skb.set_dev(dev)
+    skb.sync()
+    k.net.counters["bytes_sent"] += length
+    return (yield k.call("ip_local_out", k.net.init_net, skb.sk.addr if skb.sk else 0, skb.addr))
+
+
+@kernel_function(
+    "int ip_local_out(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c"
+)
+def ip_local_out(k: Any, net: int, sk: int, skb: int) -> Any:
+    """A packet of this machine enters the output path."""
+    return (yield k.call("ip_output", net, sk, skb))
+
+
+@kernel_function("int ip_output(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c")
+def ip_output(k: Any, net: int, sk: int, skb: int) -> Any:
+    """Choose the device, then finish."""
+    return (yield k.call("ip_finish_output2", net, sk, skb))
+
+
+@kernel_function(
+    "int ip_finish_output2(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c"
+)
+def ip_finish_output2(k: Any, net: int, sk: int, skb: int) -> Any:
+    """Link layer header and the device queue."""
+    packet = k.net.skbs[skb]
+    return (yield from send_frame(k, packet, packet.dev))
+
+
+@kernel_function(
+    "int __ip_queue_xmit(struct sock *sk, struct sk_buff *skb, struct flowi *fl, __u8 tos)",
+    source="net/ipv4/ip_output.c",
+    names={None: "ip_queue_xmit", "5.0": "__ip_queue_xmit"},
+)
+def __ip_queue_xmit(k: Any, sk: int, skb: int, fl: int, tos: int) -> Any:
+    """Route by the connection and put the IP header on."""
+    sock = k.net.socks[sk]
+    return (yield from ip_queue(k, k.net.skbs[skb], sock.laddr, sock.raddr, IPPROTO_TCP))

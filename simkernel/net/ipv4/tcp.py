@@ -1,0 +1,229 @@
+"""TCP as system calls see it: connect, accept, send, receive, shut down, close.  net/ipv4/{tcp,tcp_ipv4,inet_connection_sock}.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.errno import EAGAIN, ECONNREFUSED, EINPROGRESS, EISCONN, ENOTCONN, EPIPE
+from arch.abi.inet import (
+    INADDR_ANY,
+    TCP_CLOSE,
+    TCP_CLOSE_WAIT,
+    TCP_ESTABLISHED,
+    TCP_FIN_WAIT1,
+    TCP_FIN_WAIT2,
+    TCP_LAST_ACK,
+    TCP_LISTEN,
+    TCP_SYN_RECV,
+    TCP_SYN_SENT,
+)
+from arch.abi.limits import U32_MAX
+from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock
+from simkernel.net.ipv4.ip_output import source_for
+from simkernel.net.ipv4.tcp_output import transmit
+from simkernel.net.ipv4.tcp_sock import ACK, MSS, MSS_ETHERNET, RST, key_of, unhash
+
+
+@kernel_function(
+    "int tcp_v4_connect(struct sock *sk, struct sockaddr *uaddr, int addr_len)", source="net/ipv4/tcp_ipv4.c"
+)
+def tcp_v4_connect(k: Any, sk: int, uaddr: int, addr_len: int) -> Any:
+    """Choose addresses and ports, send the SYN."""
+    sock = k.net.socks[sk]
+    raw = k.mem.read(uaddr, 8)
+    sock.rport, sock.raddr = int.from_bytes(raw[2:4], "big"), bytes(raw[4:8])
+    if sock.raddr == INADDR_ANY:
+        sock.raddr = bytes((127, 0, 0, 1))
+    if sock.laddr == INADDR_ANY:
+        sock.laddr = source_for(k, sock.raddr)
+    if not sock.lport:
+        sock.lport = k.net.ephemeral_port(k.net.tcp_bound)
+        k.net.tcp_bound.setdefault(sock.lport, []).append(sock)
+    sock.sync_addresses()
+    yield k.call("tcp_set_state", sk, TCP_SYN_SENT)
+    k.net.tcp_established[key_of(sock)] = sock
+    sock.iss = sock.snd_nxt = sock.snd_una = k.random.getrandbits(32)
+    return (yield k.call("tcp_connect", sk))
+
+
+def connect_and_wait(k: Any, sk: Sock, uaddr: int, addr_len: int, nonblocking: bool) -> Any:
+    """__inet_stream_connect(): connect and, unless told otherwise, wait for the answer (`yield from`)."""
+    if sk.state == TCP_CLOSE:
+        ret = yield k.call("tcp_v4_connect", sk.addr, uaddr, addr_len)
+        if ret < 0:
+            return ret
+    elif sk.state != TCP_SYN_SENT:
+        return -EISCONN
+    while sk.state == TCP_SYN_SENT:
+        if nonblocking:
+            return -EINPROGRESS
+        ret = yield k.wait(sk.wq)
+        if ret < 0:
+            return ret
+    if sk.err:
+        return -sk.take_error()
+    return 0 if sk.state != TCP_CLOSE else -ECONNREFUSED
+
+
+@kernel_function(
+    "struct sock *inet_csk_accept(struct sock *sk, int flags, int *err, bool kern)",
+    source="net/ipv4/inet_connection_sock.c",
+)
+def inet_csk_accept(k: Any, sk: int, flags: int, err: int, kern: int) -> Any:
+    """The next connection of a listener; sleeps for it."""
+    sock = k.net.socks[sk]
+    while not sock.accept_queue:
+        if flags & MSG_DONTWAIT:
+            return -EAGAIN
+        ret = yield k.wait(sock.wq, exclusive=True)
+        if ret < 0:
+            return ret
+    child = sock.accept_queue.popleft()
+    sock.view.sk_ack_backlog = len(sock.accept_queue)
+    child.listener = None
+    return child.addr
+
+
+@kernel_function("int tcp_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)", source="net/ipv4/tcp.c")
+def tcp_sendmsg(k: Any, sk: int, msg: int, size: int) -> Any:
+    """Send a stream of bytes; sleeps while the peer's window is full."""
+    return (yield k.call("tcp_sendmsg_locked", sk, msg, size))
+
+
+@kernel_function("int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)", source="net/ipv4/tcp.c")
+def tcp_sendmsg_locked(k: Any, sk: int, msg: int, size: int) -> Any:
+    """The work of tcp_sendmsg with the sock locked."""
+    sock, message = k.net.socks[sk], k.net.messages[msg]
+    sent = 0
+    while sent < size:
+        if sock.err:
+            return sent or -sock.take_error()
+        if sock.shutdown & SEND_SHUTDOWN:
+            return sent or -EPIPE
+        if sock.state not in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
+            return sent or (-EPIPE if sock.state != TCP_SYN_SENT else -EAGAIN)
+        room = sock.snd_wnd - ((sock.snd_nxt - sock.snd_una) & U32_MAX)
+        if room <= 0:
+            if message.flags & MSG_DONTWAIT:
+                return sent or -EAGAIN
+            ret = yield k.wait(sock.wq)
+            if ret < 0:
+                return sent or ret
+            continue
+        chunk = message.data[sent : sent + min(room, MSS if sock.raddr[0] == 127 else MSS_ETHERNET)]
+        yield k.call("tcp_write_xmit", sk, len(chunk), 0, 1, 0, message.stage(chunk))
+        sent += len(chunk)
+    return sent
+
+
+@kernel_function(
+    "int tcp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags, int *addr_len)",
+    source="net/ipv4/tcp.c",
+)
+def tcp_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Any:
+    """Bytes of the stream: at least one (all with MSG_WAITALL), 0 at its end."""
+    sock, message = k.net.socks[sk], k.net.messages[msg]
+    if sock.state == TCP_LISTEN:
+        return -ENOTCONN
+    wanted = length if flags & MSG_WAITALL else min(length, 1)
+    copied = bytearray()
+    while True:
+        if flags & MSG_PEEK:
+            copied = bytearray(b"".join(p.payload for p in sock.receive_queue)[:length])
+        else:
+            yield from take_bytes(k, sock, copied, length)
+        if len(copied) >= wanted:
+            break
+        if sock.err and not copied:
+            return -sock.take_error()
+        if sock.shutdown & RCV_SHUTDOWN or sock.fin_queued:
+            break
+        if sock.state == TCP_CLOSE:
+            if not copied and not sock.rport:
+                return -ENOTCONN
+            break
+        if flags & MSG_DONTWAIT:
+            if not copied:
+                return -EAGAIN
+            break
+        ret = yield k.wait(sock.wq)
+        if ret < 0:
+            if copied:
+                break
+            return ret
+    message.scatter(bytes(copied))
+    if copied and not flags & MSG_PEEK:
+        yield k.call("tcp_cleanup_rbuf", sk, len(copied))
+    return len(copied)
+
+
+def take_bytes(k: Any, sk: Sock, into: bytearray, limit: int) -> Any:
+    """Move bytes from the receive queue, freeing the packets that are used up."""
+    while sk.receive_queue and len(into) < limit:
+        packet = sk.receive_queue[0]
+        part = packet.payload[: limit - len(into)]
+        into += part
+        packet.pull(len(part))
+        if not packet.len:
+            sk.receive_queue.popleft()
+            sk.charge(-packet.truesize)
+            yield k.call("consume_skb", packet.addr)
+
+
+@kernel_function("void tcp_cleanup_rbuf(struct sock *sk, int copied)", source="net/ipv4/tcp.c")
+def tcp_cleanup_rbuf(k: Any, sk: int, copied: int) -> Any:
+    """After reading: tell the peer about the room, if it was short of it."""
+    sock = k.net.socks[sk]
+    connected = sock.state in (TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2)
+    if connected and sock.rmem + 2 * copied > sock.rcvbuf // 2:
+        yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
+    return 0
+
+
+@kernel_function("void tcp_shutdown(struct sock *sk, int how)", source="net/ipv4/tcp.c")
+def tcp_shutdown(k: Any, sk: int, how: int) -> Any:
+    """shutdown(SHUT_WR): send the FIN."""
+    if how & SEND_SHUTDOWN:
+        yield from send_fin(k, k.net.socks[sk])
+    return 0
+
+
+def send_fin(k: Any, sk: Sock) -> Any:
+    """tcp_close_state() and tcp_send_fin()."""
+    following = {TCP_ESTABLISHED: TCP_FIN_WAIT1, TCP_SYN_RECV: TCP_FIN_WAIT1, TCP_CLOSE_WAIT: TCP_LAST_ACK}
+    if sk.state in following:
+        yield k.call("tcp_set_state", sk.addr, following[sk.state])
+        yield k.call("tcp_send_fin", sk.addr)
+    elif sk.state in (TCP_SYN_SENT, TCP_LISTEN):
+        yield k.call("tcp_set_state", sk.addr, TCP_CLOSE)
+
+
+@kernel_function("void tcp_close(struct sock *sk, long timeout)", source="net/ipv4/tcp.c")
+def tcp_close(k: Any, sk: int, timeout: int) -> Any:
+    """The last descriptor is closed: FIN, or a reset when data was left unread."""
+    sock = k.net.socks[sk]
+    sock.set_shutdown(SHUTDOWN_MASK)
+    unread = bool(sock.receive_queue)
+    while sock.receive_queue:
+        packet = sock.receive_queue.popleft()
+        sock.charge(-packet.truesize)
+        yield k.call("consume_skb", packet.addr)
+    if sock.state == TCP_LISTEN:
+        for child in list(sock.accept_queue):
+            child.listener = None
+            child.dead = True
+            yield from transmit(k, child, RST | ACK)
+            yield k.call("tcp_done", child.addr)
+        sock.accept_queue.clear()
+    sock.dead = True
+    if unread and sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
+        yield from transmit(k, sock, RST | ACK)
+        yield k.call("tcp_done", sk)
+        return 0
+    yield from send_fin(k, sock)
+    if sock.addr in k.net.socks and sock.state == TCP_CLOSE:
+        unhash(k, sock)
+        sock.free()
+    return 0

@@ -1,0 +1,1 @@
+"""Sockets between tasks of one machine.  Mirrors net/unix/."""

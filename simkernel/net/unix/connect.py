@@ -1,0 +1,207 @@
+"""Unix sockets: connecting and parting.  net/unix/af_unix.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.errno import EAFNOSUPPORT, EAGAIN, ECONNREFUSED, ECONNRESET, EINVAL, EISCONN, EOPNOTSUPP
+from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.inet import TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN
+from arch.abi.socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK
+from arch.errors import KernelError
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket
+from simkernel.net.files import new_socket_fd
+from simkernel.net.unix.names import find_other, parse_address
+from simkernel.net.unix.rights import drop_files
+from simkernel.net.unix.sock import _OPS, UnixSock, unix_sock
+
+
+@kernel_function("int unix_listen(struct socket *sock, int backlog)", source="net/unix/af_unix.c")
+def unix_listen(k: Any, sock: int, backlog: int) -> int:
+    """EINVAL without a name, EOPNOTSUPP for datagrams."""
+    sk = unix_sock(k, sock)
+    if sk.type == SOCK_DGRAM:
+        return -EOPNOTSUPP
+    if not sk.name or sk.state not in (TCP_CLOSE, TCP_LISTEN):
+        return -EINVAL
+    sk.backlog = backlog
+    sk.view.sk_max_ack_backlog = backlog
+    sk.peer_pid = k.current.tgid
+    sk.set_state(TCP_LISTEN)
+    return 0
+
+
+@kernel_function(
+    "int unix_stream_connect(struct socket *sock, struct sockaddr *uaddr, int addr_len, int flags)",
+    source="net/unix/af_unix.c",
+)
+def unix_stream_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int) -> Any:
+    """Queue a connection at the listener; waits while its backlog is full."""
+    sk = unix_sock(k, sock)
+    name = parse_address(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
+    while True:
+        other = find_other(k, name, sk.type)
+        if other.state != TCP_LISTEN or other.shutdown & RCV_SHUTDOWN:
+            return -ECONNREFUSED
+        if sk.state != TCP_CLOSE:
+            return -EISCONN if sk.state == TCP_ESTABLISHED else -EINVAL
+        if len(other.pending) <= other.backlog:
+            break
+        if flags & O_NONBLOCK:
+            return -EAGAIN
+        ret = yield k.wait(other.wq)
+        if ret < 0:
+            return ret
+    server = UnixSock(k, sk.type)
+    server.name = other.name
+    join(sk, server)
+    sk.peer_pid, server.peer_pid = other.peer_pid, k.current.tgid
+    other.pending.append(server)
+    yield k.wake(other.wq)
+    return 0
+
+
+def join(one: UnixSock, two: UnixSock) -> None:
+    """Make two socks each other's peer."""
+    one.peer, two.peer = two, one
+    for sk in (one, two):
+        sk.set_state(TCP_ESTABLISHED)
+
+
+@kernel_function(
+    "int unix_dgram_connect(struct socket *sock, struct sockaddr *addr, int alen, int flags)",
+    source="net/unix/af_unix.c",
+)
+def unix_dgram_connect(k: Any, sock: int, addr: int, alen: int, flags: int) -> int:
+    """Remember where datagrams go; AF_UNSPEC forgets it."""
+    sk = unix_sock(k, sock)
+    raw = bytes(k.mem.read(addr, max(alen, 0)))
+    if len(raw) < 2:
+        return -EINVAL
+    if int.from_bytes(raw[:2], k.mem.byteorder) == 0:
+        sk.peer = None
+        sk.set_state(TCP_CLOSE)
+        return 0
+    sk.peer = find_other(k, parse_address(k, raw), sk.type)
+    sk.set_state(TCP_ESTABLISHED)
+    return 0
+
+
+@kernel_function(
+    "int unix_accept(struct socket *sock, struct socket *newsock, int flags, bool kern)", source="net/unix/af_unix.c"
+)
+def unix_accept(k: Any, sock: int, newsock: int, flags: int, kern: int) -> Any:
+    """Wait for a connection; 0 when one is there."""
+    sk = unix_sock(k, sock)
+    if sk.type == SOCK_DGRAM:
+        return -EOPNOTSUPP
+    if sk.state != TCP_LISTEN:
+        return -EINVAL
+    while not sk.pending:
+        if sk.shutdown & RCV_SHUTDOWN:
+            return -EINVAL
+        if flags & O_NONBLOCK:
+            return -EAGAIN
+        ret = yield k.wait(sk.wq, exclusive=True)
+        if ret < 0:
+            return ret
+    return 0
+
+
+def accept_connection(k: Any, listener: Socket, flags: int) -> Any:
+    """accept4(2) of a unix socket: (descriptor or -errno, the peer's address)."""
+    ret = yield k.call("unix_accept", listener.addr, 0, listener.file.flags, 0)
+    if ret < 0:
+        return ret, b""
+    sk = listener.sk
+    assert isinstance(sk, UnixSock)
+    child = sk.pending.pop(0)
+    k.wake_up(sk.wq, 0)
+    fd = new_socket_fd(k, Socket(k, AF_UNIX, child.type, _OPS[child.type], child), flags)
+    return fd, child.peer.address if child.peer is not None else AF_UNIX.to_bytes(2, k.mem.byteorder)
+
+
+@syscall("socketpair", "int family, int type, int protocol, int *usockvec", source="net/socket.c")
+def socketpair(k: Any, family: int, type_: int, protocol: int, usockvec: int) -> Any:
+    """Two sockets connected to each other."""
+    flags = type_ & ~0xF
+    if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
+        return -EINVAL
+    if family != AF_UNIX:
+        return -EOPNOTSUPP if family in (2, 10, 16, 17) else -EAFNOSUPPORT
+    ends = []
+    for _ in range(2):
+        address = yield k.call("unix_create", k.net.init_net, type_ & 0xF, protocol, 0)
+        if k.is_err(address):
+            return k.ptr_err(address)
+        ends.append(k.net.sockets[address])
+    yield k.call("unix_socketpair", ends[0].addr, ends[1].addr)
+    first, second = (new_socket_fd(k, end, flags) for end in ends)
+    order = k.mem.byteorder
+    try:
+        k.copy_to_user(usockvec, first.to_bytes(4, order) + second.to_bytes(4, order))
+    except KernelError:
+        for fd in (first, second):
+            yield k.call("filp_close", k.current.files.remove(fd).addr, k.current.files.addr)
+        raise
+    return 0
+
+
+@kernel_function("int unix_socketpair(struct socket *socka, struct socket *sockb)", source="net/unix/af_unix.c")
+def unix_socketpair(k: Any, socka: int, sockb: int) -> int:
+    """Connect two new sockets."""
+    one, two = unix_sock(k, socka), unix_sock(k, sockb)
+    join(one, two)
+    one.peer_pid = two.peer_pid = k.current.tgid
+    return 0
+
+
+@kernel_function("int unix_shutdown(struct socket *sock, int mode)", source="net/unix/af_unix.c")
+def unix_shutdown(k: Any, sock: int, mode: int) -> int:
+    """Close one or both directions, and the peer's other ones."""
+    if not 0 <= mode <= 2:
+        return -EINVAL
+    sk = unix_sock(k, sock)
+    bits = mode + 1
+    sk.set_shutdown(bits)
+    peer = sk.peer
+    if peer is not None and sk.type != SOCK_DGRAM:
+        peer.set_shutdown((SEND_SHUTDOWN if bits & RCV_SHUTDOWN else 0) | (RCV_SHUTDOWN if bits & SEND_SHUTDOWN else 0))
+        k.wake_up(peer.wq, 0)
+    k.wake_up(sk.wq, 0)
+    return 0
+
+
+def close_sock(k: Any, sk: UnixSock) -> None:
+    """unix_release_sock()."""
+    sk.dead = True
+    sk.socket = None
+    key: Any = sk.inode if sk.inode is not None else sk.name
+    if k.net.unix.get(key) is sk:
+        del k.net.unix[key]
+    unread = bool(sk.parcels)
+    for parcel in sk.parcels:
+        drop_files(k, parcel.files)
+    sk.parcels.clear()
+    for child in sk.pending:
+        close_sock(k, child)
+    sk.pending.clear()
+    peer = sk.peer
+    if peer is not None and sk.type != SOCK_DGRAM and peer.peer is sk:
+        peer.set_shutdown(SHUTDOWN_MASK)
+        if unread or sk.state == TCP_LISTEN or sk.k.net.socks.get(sk.addr) is not sk:
+            peer.err = ECONNRESET
+    if peer is not None:
+        k.wake_up(peer.wq, 0)
+    sk.peer = None
+    sk.set_state(TCP_CLOSE)
+    k.wake_up(sk.wq, 0)
+    sk.free()
+
+
+@kernel_function("int unix_release(struct socket *sock)", source="net/unix/af_unix.c")
+def unix_release(k: Any, sock: int) -> int:
+    """The last descriptor is gone: tell the peer, forget the name, close what was passed and not received."""
+    close_sock(k, unix_sock(k, sock))
+    return 0

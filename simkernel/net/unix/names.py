@@ -1,0 +1,102 @@
+"""Names of unix sockets.  A bound path is an inode of kind socket, found again by that inode; an abstract name is a key of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.errno import EADDRINUSE, ECONNREFUSED, EEXIST, EINVAL, EPROTOTYPE
+from arch.abi.fcntl import AT_FDCWD
+from arch.abi.socket import AF_UNIX, UNIX_PATH_MAX
+from arch.abi.stat import S_IFMT, S_IFSOCK
+from arch.errors import KernelError
+from simkernel.fs import constants as c
+from simkernel.fs.inode import Inode, inode_permission, to_str
+from simkernel.fs.namei import lookup_create
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.unix.sock import UnixSock, unix_sock
+
+AUTOBIND_NAMES = 0x100000
+
+
+def parse_address(k: Any, raw: bytes) -> bytes:
+    """unix_validate_addr(): sun_path as it identifies the socket."""
+    if len(raw) <= 2 or len(raw) > 2 + UNIX_PATH_MAX:
+        raise KernelError(EINVAL, "length of the address")
+    if int.from_bytes(raw[:2], k.mem.byteorder) != AF_UNIX:
+        raise KernelError(EINVAL, "address family")
+    path = raw[2:]
+    return path if path[0] == 0 else path.split(b"\0")[0] + b"\0"
+
+
+@kernel_function(
+    "int unix_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/unix/af_unix.c"
+)
+def unix_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
+    """Give it a name: an inode of the file system, or an abstract one; EADDRINUSE, EINVAL when it has one."""
+    sk = unix_sock(k, sock)
+    raw = bytes(k.mem.read(uaddr, max(addr_len, 0)))
+    if addr_len == 2 and int.from_bytes(raw, k.mem.byteorder) == AF_UNIX:
+        autobind(k, sk)
+        return 0
+    name = parse_address(k, raw)
+    if name[0] == 0:
+        if sk.name:
+            return -EINVAL
+        if name in k.net.unix:
+            return -EADDRINUSE
+        k.net.unix[name] = sk
+    else:
+        inode = _make_inode(k, to_str(name[:-1]), bool(sk.name))
+        if sk.name:
+            return -EINVAL
+        sk.inode = inode
+        k.net.unix[inode] = sk
+    sk.name = name
+    return 0
+
+
+def _make_inode(k: Any, path: str, only_check: bool) -> Inode:
+    vfs = k.vfs
+    nd = vfs.nameidata(AT_FDCWD, path)
+    try:
+        parent = lookup_create(nd, path, False)
+    except KernelError as error:
+        raise KernelError(EADDRINUSE if error.errno == EEXIST else error.errno, str(error)) from None
+    inode_permission(parent.inode, c.MAY_WRITE | c.MAY_EXEC, nd.cred)
+    if only_check:
+        return parent.inode
+    made = parent.inode.mknod(parent, nd.last, S_IFSOCK | 0o777 & ~k.current.fs.umask, 0, nd.cred)
+    inode: Inode = made.inode
+    return inode
+
+
+def autobind(k: Any, sk: UnixSock) -> None:
+    """unix_autobind(): an abstract name of five hexadecimal digits, the first that is free."""
+    if sk.name:
+        return
+    names = k.net.unix
+    for number in range(AUTOBIND_NAMES):
+        name = b"\0%05x" % number
+        if name not in names:
+            sk.name = name
+            names[name] = sk
+            return
+    raise KernelError(EADDRINUSE, "no abstract name is free")
+
+
+def find_other(k: Any, name: bytes, type_: int) -> UnixSock:
+    """unix_find_other(): ECONNREFUSED, EPROTOTYPE, and what the path walk says."""
+    if name[0] == 0:
+        found = k.net.unix.get(name)
+    else:
+        path = k.vfs.user_path(AT_FDCWD, to_str(name[:-1]))
+        inode = path.dentry.inode
+        inode_permission(inode, c.MAY_WRITE, k.vfs.cred())
+        if inode.i_mode & S_IFMT != S_IFSOCK:
+            raise KernelError(ECONNREFUSED, "not a socket")
+        found = k.net.unix.get(inode)
+    if not isinstance(found, UnixSock):
+        raise KernelError(ECONNREFUSED, "nobody is bound there")
+    if found.type != type_:
+        raise KernelError(EPROTOTYPE, "another type of socket")
+    return found

@@ -1,0 +1,118 @@
+"""AF_UNIX: stream, datagram and seqpacket sockets between tasks of one machine.  net/unix/af_unix.c, net/unix/garbage.c.
+
+What is sent lies in the receiver's queue as `Parcel`s (bytes, the sender's name, passed files); sending blocks while the
+receiver has more than its buffer holds.  No sk_buff is made: network tracepoints do not see these sockets.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.errno import EPROTONOSUPPORT, ESOCKTNOSUPPORT
+from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
+from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
+from arch.abi.socket import AF_UNIX, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM
+from simkernel.fs.inode import File, Inode
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, ProtoOps, Sock, Socket
+
+MAX_DGRAM_QLEN = 10  # net.unix.max_dgram_qlen
+UNIX_STREAM = ProtoOps("unix_stream_ops", "unix_stream_sendmsg", "unix_stream_recvmsg")
+UNIX_DGRAM = ProtoOps("unix_dgram_ops", "unix_dgram_sendmsg", "unix_dgram_recvmsg")
+UNIX_SEQPACKET = ProtoOps("unix_seqpacket_ops", "unix_dgram_sendmsg", "unix_dgram_recvmsg")
+_OPS = {SOCK_STREAM: UNIX_STREAM, SOCK_DGRAM: UNIX_DGRAM, SOCK_SEQPACKET: UNIX_SEQPACKET}
+
+
+class Parcel:
+    """What one send brought: bytes, who sent it, and files that travel with its first byte."""
+
+    __slots__ = ("data", "files", "source")
+
+    def __init__(self, data: bytes, source: bytes, files: list[File]) -> None:
+        self.data = data
+        self.source = source
+        self.files = files
+
+
+class UnixSock(Sock):
+    """struct unix_sock."""
+
+    def __init__(self, k: Any, type_: int) -> None:
+        super().__init__(k, AF_UNIX, type_, 0)
+        self.name = b""  # sun_path: a path with its NUL, or an abstract name that begins with NUL
+        self.inode: Inode | None = None
+        self.peer: UnixSock | None = None
+        self.parcels: list[Parcel] = []
+        self.queued = 0  # bytes in parcels
+        self.pending: list[UnixSock] = []  # connections waiting for accept()
+        self.peer_pid = 0
+
+    @property
+    def address(self) -> bytes:
+        """struct sockaddr_un."""
+        return AF_UNIX.to_bytes(2, self.k.mem.byteorder) + self.name
+
+    def set_state(self, state: int) -> None:
+        """sk_state, in both places."""
+        self.state = state
+        self.view["__sk_common"].skc_state = state
+
+    def has_room(self, size: int) -> bool:
+        """May a sender add `size` bytes?"""
+        if self.type == SOCK_STREAM:
+            return self.queued < self.rcvbuf
+        return len(self.parcels) <= MAX_DGRAM_QLEN and (not self.parcels or self.queued + size <= self.rcvbuf)
+
+    def put(self, parcel: Parcel) -> None:
+        """Queue and wake the reader."""
+        self.parcels.append(parcel)
+        self.queued += len(parcel.data)
+        self.k.wake_up(self.wq)
+
+
+def unix_sock(k: Any, socket: int) -> UnixSock:
+    """The UnixSock of a struct socket."""
+    sk = k.net.sockets[socket].sk
+    assert isinstance(sk, UnixSock)
+    return sk
+
+
+@kernel_function(
+    "struct socket *unix_create(struct net *net, int type, int protocol, int kern)", source="net/unix/af_unix.c"
+)
+def unix_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> int:
+    """A new socket; EPROTONOSUPPORT, ESOCKTNOSUPPORT."""
+    if protocol not in (0, AF_UNIX):
+        return -EPROTONOSUPPORT
+    if type_ == 3:  # SOCK_RAW: "believe it or not, BSD has AF_UNIX, SOCK_RAW though nothing uses it"
+        type_ = SOCK_DGRAM
+    if type_ not in _OPS:
+        return -ESOCKTNOSUPPORT
+    return int(Socket(k, AF_UNIX, type_, _OPS[type_], UnixSock(k, type_)).addr)
+
+
+def unix_poll(k: Any, sk: UnixSock, queues: list[Any] | None) -> int:
+    """unix_poll(), unix_dgram_poll()."""
+    if queues is not None:
+        queues.append(sk.wq)
+        if sk.peer is not None:
+            queues.append(sk.peer.wq)
+    mask = POLLERR if sk.err else 0
+    if sk.shutdown == SHUTDOWN_MASK:
+        mask |= POLLHUP
+    if sk.shutdown & RCV_SHUTDOWN:
+        mask |= POLLRDHUP | POLLIN | POLLRDNORM
+    if sk.parcels or sk.pending:
+        mask |= POLLIN | POLLRDNORM
+    if sk.type != SOCK_DGRAM and sk.state == TCP_CLOSE:
+        mask |= POLLHUP
+    if sk.state != TCP_LISTEN and (sk.peer is None or sk.peer.has_room(1)):
+        mask |= POLLOUT | POLLWRNORM
+    return mask
+
+
+def readable_bytes(sk: UnixSock) -> int:
+    """SIOCINQ: of a stream everything, of datagrams the first."""
+    if sk.type == SOCK_STREAM:
+        return sk.queued
+    return len(sk.parcels[0].data) if sk.parcels else 0

@@ -1,0 +1,176 @@
+"""Unix sockets: sending and receiving.  net/unix/af_unix.c."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.abi.errno import EAGAIN, ECONNREFUSED, EINVAL, EISCONN, EMSGSIZE, ENOTCONN, EOPNOTSUPP, EPERM, EPIPE
+from arch.abi.inet import TCP_ESTABLISHED
+from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SOCK_DGRAM, SOCK_SEQPACKET
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN
+from simkernel.net.unix.names import find_other, parse_address
+from simkernel.net.unix.rights import drop_files, give_files, take_files
+from simkernel.net.unix.sock import Parcel, UnixSock, unix_sock
+
+
+def _send_refusal(sk: UnixSock, peer: UnixSock | None) -> int:
+    """Why a connected sender cannot send."""
+    if peer is None or sk.shutdown & SEND_SHUTDOWN or peer.dead or peer.shutdown & RCV_SHUTDOWN:
+        return -EPIPE
+    return 0
+
+
+@kernel_function(
+    "int unix_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)", source="net/unix/af_unix.c"
+)
+def unix_stream_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
+    """Everything, in pieces that fit the peer's buffer; EPIPE, ENOTCONN, EISCONN with an address."""
+    sk, message = unix_sock(k, sock), k.net.messages[msg]
+    if message.name:
+        return -EISCONN if sk.state == TCP_ESTABLISHED else -EOPNOTSUPP
+    peer = sk.peer
+    if peer is None:
+        return -ENOTCONN
+    files = take_files(k, message)
+    done = 0
+    while done < length or not length:
+        refusal = _send_refusal(sk, peer)
+        if refusal:
+            drop_files(k, files)
+            return done or refusal
+        if not peer.has_room(1):
+            if message.flags & MSG_DONTWAIT:
+                drop_files(k, files)
+                return done or -EAGAIN
+            ret = yield k.wait(peer.wq)
+            if ret < 0:
+                drop_files(k, files)
+                return done or ret
+            continue
+        step = min(length - done, peer.rcvbuf - peer.queued)
+        if step or files:
+            peer.put(Parcel(message.data[done : done + step], sk.address, files))
+            files = []
+        done += step
+        if not length:
+            break
+    return done
+
+
+@kernel_function(
+    "int unix_dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)", source="net/unix/af_unix.c"
+)
+def unix_dgram_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
+    """One datagram to the peer or to a name; EMSGSIZE, ENOTCONN, ECONNREFUSED."""
+    sk, message = unix_sock(k, sock), k.net.messages[msg]
+    if length > sk.sndbuf - 32:
+        return -EMSGSIZE
+    if sk.type == SOCK_SEQPACKET and sk.state != TCP_ESTABLISHED:
+        return -ENOTCONN
+    files = take_files(k, message)
+    while True:
+        named = bool(message.name) and sk.type == SOCK_DGRAM
+        peer = find_other(k, parse_address(k, message.name), SOCK_DGRAM) if named else sk.peer
+        refusal = 0
+        if peer is None:
+            refusal = -ENOTCONN
+        elif sk.shutdown & SEND_SHUTDOWN or peer.shutdown & RCV_SHUTDOWN:
+            refusal = -EPIPE
+        elif peer.dead:
+            refusal = -ECONNREFUSED if sk.type == SOCK_DGRAM else -EPIPE
+            sk.peer = None if sk.type == SOCK_DGRAM else sk.peer
+        elif peer.peer not in (None, sk) and sk.type == SOCK_DGRAM:
+            refusal = -EPERM  # it talks to someone else
+        if refusal:
+            drop_files(k, files)
+            return refusal
+        assert peer is not None
+        if peer.has_room(length):
+            peer.put(Parcel(message.data, sk.address, files))
+            return length
+        if message.flags & MSG_DONTWAIT:
+            drop_files(k, files)
+            return -EAGAIN
+        ret = yield k.wait(peer.wq)
+        if ret < 0:
+            drop_files(k, files)
+            return ret
+
+
+def _wait_parcel(k: Any, sk: UnixSock, flags: int) -> Any:
+    """The first parcel, 0 at the end, or -errno (`yield from`)."""
+    while not sk.parcels:
+        if sk.err:
+            return -sk.take_error()
+        if sk.shutdown & RCV_SHUTDOWN:
+            return 0
+        if flags & MSG_DONTWAIT:
+            return -EAGAIN
+        ret = yield k.wait(sk.wq, exclusive=True)
+        if ret < 0:
+            return ret
+    return sk.parcels[0]
+
+
+def _taken(sk: UnixSock, size: int) -> None:
+    sk.queued -= size
+    sk.k.wake_up(sk.wq, 0)
+
+
+@kernel_function(
+    "int unix_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)",
+    source="net/unix/af_unix.c",
+)
+def unix_stream_recvmsg(k: Any, sock: int, msg: int, size: int, flags: int) -> Any:
+    """Bytes as they come; parcels with files are not joined with what is before them."""
+    sk, message = unix_sock(k, sock), k.net.messages[msg]
+    if sk.state != TCP_ESTABLISHED:
+        return -EINVAL
+    first = yield from _wait_parcel(k, sk, flags | message.flags)
+    if not isinstance(first, Parcel):
+        return first
+    out = bytearray()
+    index = 0
+    while index < len(sk.parcels) and len(out) < size:
+        parcel = sk.parcels[index]
+        if parcel.files and out:
+            break
+        room = size - len(out)
+        out += parcel.data[:room]
+        if flags & MSG_PEEK:
+            index += 1
+            continue
+        if parcel.files:
+            give_files(k, message, parcel, flags)
+        if room >= len(parcel.data):
+            sk.parcels.pop(0)
+        else:
+            parcel.data = parcel.data[room:]
+    message.scatter(bytes(out))
+    if not flags & MSG_PEEK:
+        _taken(sk, len(out))
+    return len(out)
+
+
+@kernel_function(
+    "int unix_dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)",
+    source="net/unix/af_unix.c",
+)
+def unix_dgram_recvmsg(k: Any, sock: int, msg: int, size: int, flags: int) -> Any:
+    """One datagram; what does not fit is lost."""
+    sk, message = unix_sock(k, sock), k.net.messages[msg]
+    if sk.type == SOCK_SEQPACKET and sk.state != TCP_ESTABLISHED:
+        return -ENOTCONN
+    parcel = yield from _wait_parcel(k, sk, flags | message.flags)
+    if not isinstance(parcel, Parcel):
+        return parcel
+    if not flags & MSG_PEEK:
+        sk.parcels.pop(0)
+        _taken(sk, len(parcel.data))
+        give_files(k, message, parcel, flags)
+    message.source = parcel.source if len(parcel.source) > 2 else b""
+    if len(parcel.data) > size:
+        message.out_flags |= MSG_TRUNC
+    message.scatter(parcel.data[:size])
+    return len(parcel.data) if flags & MSG_TRUNC else min(size, len(parcel.data))
