@@ -1,47 +1,347 @@
-"""What BPF needs from the floors above: a TraceHost, and these.
+"""What BPF needs from the floor above it, and what it shows of itself there.
 
 The kernel implements `BpfHost`; tests and case files use the small one of `bpf/testing/host.py`.  Addresses are plain
-ints, times are nanoseconds of virtual time, errors are KernelError.
+ints, times are nanoseconds of virtual time, errors are KernelError.  What a host lacks it answers with None, 0 or an
+errno, as the comments say; no member is ever missing.
+
+    FdObject       what lies behind a descriptor that bpf(2) made: maps, programs, links, BTF, iterators
+    Prog, Link     a loaded and an attached program, for those who run or show them
+    AttachRequest  the kinds of events that programs are attached to
+    BpfHost        the machine around it all
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import ClassVar, Protocol
 
-from tracing.face import TraceHost
+from arch.abi.errno import EINVAL, ENOTSUPP
+from arch.architecture import Architecture
+from arch.errors import KernelError
+from bpf.btf import Btf
+from tracing.face import KernelMem, Mem, SymbolTable
 
 Detach = Callable[[], None]
+Registers = list[int]
 
 
-class BpfHost(TraceHost, Protocol):
-    """The kernel as seen by BPF.  `bpf` is where `bpf.core.system.Bpf(host)` is kept, one for each machine."""
+# ---- what lies behind a descriptor ----
 
-    bpf: Any
+
+class FdObject:
+    """An object of BPF as its file sees it: struct file_operations, with what a file without an operation answers."""
+
+    anon_name: ClassVar[str] = "bpf"  # of the anonymous inode
+
+    @property
+    def waiters(self) -> Hashable:
+        """What pollers sleep on until BpfHost.wake()."""
+        return self
+
+    def poll(self) -> int | None:
+        """Poll bits; None: always ready."""
+        return None
+
+    def read(self, size: int) -> bytes:
+        """The next bytes; EINVAL for what is not read."""
+        raise KernelError(EINVAL)
+
+    def check_mmap(self, shared: bool, writable: bool) -> None:
+        """KernelError if no such mapping can be made."""
+        if not shared:
+            raise KernelError(EINVAL, "only shared mappings")
+
+    def mmap_pages(self, offset: int, pages: int, writable: bool) -> list[int]:
+        """Kernel addresses of the pages a mapping shows, from a byte offset on; ENOTSUPP."""
+        raise KernelError(ENOTSUPP, "this object cannot be mapped")
+
+    def fdinfo(self) -> str:
+        """Lines of its own in /proc/PID/fdinfo."""
+        return ""
+
+    def release(self) -> None:
+        """The last descriptor of one open file is gone."""
+
+
+class Runnable(Protocol):
+    """The instructions of a program, ready to be run by one of the engines."""
+
+    def execute(self, r: Registers, start: int = 0) -> None:
+        """Run from an instruction on until the program's end; R0 is r[0]."""
+
+    def call_back(self, r: Registers, start: int, *args: int) -> int:
+        """Call the function that starts at an instruction, in a run on its way."""
+
+
+class Prog(FdObject, ABC):
+    """A loaded program: struct bpf_prog."""
+
+    id: int
+    type: int
+    expected_attach_type: int
+    tag: bytes
+    name: str
+    program: Runnable
+    recursion_misses: int
+
+    @abstractmethod
+    def get(self) -> None:
+        """One more reference."""
+
+    @abstractmethod
+    def put(self) -> None:
+        """One reference less."""
+
+    @abstractmethod
+    def run(self, ctx: int, cookie: int = 0, entry_ip: int = 0) -> int:
+        """The low 32 bits of R0 for the context at this address."""
+
+    @abstractmethod
+    def run_function(self, address: int, *args: int) -> int:
+        """A function of the program by itself: a timer's callback."""
+
+    @abstractmethod
+    def compatible_with(self, array: ProgArray) -> bool:
+        """bpf_prog_map_compatible(): may it be an element of this program array?"""
+
+
+@dataclass(frozen=True)
+class ProgArrayOwner:
+    """What the first program of a program array decides for the others."""
+
+    type: int
+    jited: bool
+    expected_attach_type: int
+    xdp_has_frags: bool
+    target: tuple[int, int] | None  # BTF id and program that tracing-like programs attach to
+
+
+class ProgArray(Protocol):
+    """The part of a program array that programs compare themselves with."""
+
+    owner: ProgArrayOwner | None
+
+
+class Link(FdObject, ABC):
+    """An attached program as an object: struct bpf_link."""
+
+    id: int
+    type: int
+    prog: Prog
+    request: AttachRequest
+
+    @abstractmethod
+    def get(self) -> None:
+        """One more reference."""
+
+    @abstractmethod
+    def put(self) -> None:
+        """One reference less; the last one detaches."""
+
+
+# ---- attaching ----
+
+
+class PerfAttr(Protocol):
+    """The part of struct perf_event_attr that helpers ask for."""
+
+    @property
+    def type(self) -> int: ...
+    @property
+    def config(self) -> int: ...
+
+
+class PerfEvent(Protocol):
+    """A perf event of the tracing floor."""
+
+    @property
+    def attr(self) -> PerfAttr: ...
+    @property
+    def cpu(self) -> int:
+        """The CPU it counts on; -1: any."""
+
+
+class Cgroup(Protocol):
+    """A control group."""
+
+    @property
+    def id(self) -> int: ...
+    def contains_current(self) -> bool:
+        """The current task is in it or below it."""
+
+
+@dataclass(frozen=True)
+class NetNamespace:
+    """A network namespace: the upper floor's token of it, and the inode number that names it."""
+
+    token: Hashable
+    ino: int
+
+
+@dataclass(frozen=True)
+class RawTracepointAttach:
+    """A tracepoint by name; the context is its arguments."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class TracingAttach:
+    """A trampoline on a kernel function (fentry, fexit, fmod_ret, LSM hooks), or on a function of another program."""
+
+    attach_type: int
+    btf_id: int
+    symbol: str | None
+    cookie: int = 0
+    target: Prog | None = None
+
+
+@dataclass(frozen=True)
+class KprobeMultiAttach:
+    """Many functions with one link."""
+
+    addresses: Sequence[int]
+    cookies: Sequence[int]
+    is_return: bool
+
+
+@dataclass(frozen=True)
+class PerfEventAttach:
+    """A perf event that is open already."""
+
+    event: PerfEvent
+    cookie: int = 0
+
+
+@dataclass(frozen=True)
+class IterAttach:
+    """Objects of a kind; nothing happens before BPF_ITER_CREATE."""
+
+    target: str
+    info: bytes  # union bpf_iter_link_info
+
+
+@dataclass(frozen=True)
+class CgroupAttach:
+    """A hook of a control group; `flags`: BPF_F_ALLOW_*; `link`: by a link."""
+
+    cgroup: Cgroup
+    attach_type: int
+    flags: int
+    link: bool
+
+
+@dataclass(frozen=True)
+class NetnsAttach:
+    """A hook of a network namespace."""
+
+    netns: NetNamespace
+    attach_type: int
+
+
+@dataclass(frozen=True)
+class XdpAttach:
+    """A network device's receive path."""
+
+    ifindex: int
+    flags: int
+
+
+AttachRequest = (
+    RawTracepointAttach
+    | TracingAttach
+    | KprobeMultiAttach
+    | PerfEventAttach
+    | IterAttach
+    | CgroupAttach
+    | NetnsAttach
+    | XdpAttach
+)
+
+
+class Timer(Protocol):
+    """An armed timer."""
+
+    def cancel(self) -> None:
+        """Forget it; harmless when it has run."""
+
+
+# ---- the machine ----
+
+
+class BpfHost(Protocol):
+    """The kernel as seen by BPF.  Its `bpf.board.Bpf(host)`, one for each machine, is kept by whoever made the host."""
+
+    # Facts.  `version` is (major, minor).
+    @property
+    def version(self) -> tuple[int, int]: ...
+    @property
+    def version_code(self) -> int:
+        """LINUX_VERSION_CODE."""
+
+    @property
+    def arch(self) -> Architecture | None:
+        """None: programs are checked as on x86_64."""
+
+    @property
+    def mem(self) -> KernelMem: ...
+    @property
+    def symbols(self) -> SymbolTable: ...
+    @property
+    def nr_cpus(self) -> int: ...
+    @property
+    def ram_bytes(self) -> int: ...
+    @property
+    def vmlinux_btf(self) -> Btf | None:
+        """The kernel's own BTF; None where it has none."""
+
+    @property
+    def sk_buff_offsets(self) -> Mapping[str, int] | None:
+        """Members of this kernel's struct sk_buff; None: as on x86_64."""
 
     # ---- descriptors of the current task ----
-    def fd_install(self, obj: Any, name: str, flags: int) -> int:
+    def fd_install(self, obj: FdObject, name: str, flags: int) -> int:
         """Lowest free descriptor for a new anonymous inode `name` ("bpf-map"); `flags`: access mode | O_CLOEXEC.
 
-        The file keeps `obj`; when its last descriptor or mapping goes it calls `obj.release()`.  What else files
-        can do comes from optional methods of `obj`: `read(file, size)`, `poll()`, `mmap_pages(...)`, `fdinfo()`.
+        The file keeps `obj`; when its last descriptor or mapping goes it calls `obj.release()`.
         KernelError(EMFILE or ENFILE).
         """
 
-    def fd_get(self, fd: int) -> Any:
-        """The object of an open descriptor: what fd_install() was given, or the upper floor's own file object."""
+    def fd_get(self, fd: int) -> object:
+        """The object of an open descriptor: what fd_install() was given, or the upper floor's own.  EBADF."""
 
     def fd_flags(self, fd: int) -> int:
         """Access mode of an open descriptor: O_RDONLY, O_WRONLY or O_RDWR."""
 
+    def fd_perf_event(self, fd: int) -> PerfEvent:
+        """The perf event behind a descriptor; EBADF."""
+
+    def fd_cgroup(self, fd: int) -> Cgroup:
+        """The control group whose directory it is; EBADF."""
+
+    def fd_netns(self, fd: int) -> NetNamespace:
+        """The network namespace it is; EINVAL."""
+
+    def fd_owner(self, fd: int, kind: str) -> int:
+        """Kernel address of the "task" of a pidfd, the "inode" of a file, the "sock" of a socket; 0 for another file."""
+
+    def close(self, fd: int) -> None:
+        """close(2)."""
+
+    def task_fd(self, pid: int, fd: int) -> object:
+        """The object behind another task's descriptor; ENOENT, EBADF."""
+
     # ---- bpffs ----
-    def bpffs_pin(self, path: int, obj: Any, name: str) -> None:
+    def bpffs_pin(self, path: int, obj: FdObject, name: str) -> None:
         """BPF_OBJ_PIN: make a file of this object at the path at user address `path`; the file keeps a reference."""
 
-    def bpffs_get(self, path: int, flags: int) -> Any:
+    def bpffs_get(self, path: int, flags: int) -> object:
         """BPF_OBJ_GET: the object behind a file in bpffs; EACCES if the file may not be opened like that."""
 
     # ---- numbers ----
+    def now_ns(self) -> int: ...
     def random_u32(self) -> int:
         """From the machine's seed."""
 
@@ -49,16 +349,29 @@ class BpfHost(TraceHost, Protocol):
         """One of "monotonic", "boottime", "monotonic_coarse", "tai", "realtime"."""
 
     def jiffies64(self) -> int: ...
+    def cpu_id(self) -> int: ...
     def numa_node_id(self) -> int: ...
+    def per_cpu_offset(self, cpu: int) -> int:
+        """Bytes from a per-CPU variable's address to that CPU's own."""
 
     # ---- the current task ----
+    def capable(self, capability: str) -> bool:
+        """Has the current task "sys_admin", "perfmon" ...?"""
+
+    def user_mem(self) -> Mem | None:
+        """The current task's user memory, None for a kernel thread."""
+
+    def current_pid(self) -> int: ...
+    def current_tgid(self) -> int: ...
+    def current_uid(self) -> int: ...
+    def current_gid(self) -> int: ...
+    def current_comm(self) -> str: ...
     def current_task_address(self) -> int:
         """Kernel address of its struct task_struct."""
 
     def task_address(self, pid: int) -> int | None:
         """Of the thread with this pid."""
 
-    def current_gid(self) -> int: ...
     def current_cgroup_id(self, ancestor_level: int | None = None) -> int: ...
     def ns_pid_tgid(self, dev: int, ino: int) -> tuple[int, int] | None:
         """(pid, tgid) in the pid namespace with this device and inode; None: not the task's."""
@@ -67,10 +380,8 @@ class BpfHost(TraceHost, Protocol):
         """To the current task; 0 or -errno."""
 
     def in_nmi(self) -> bool: ...
-    def user_mode(self, regs: int) -> bool:
-        """The struct pt_regs at this address was taken in user mode."""
 
-    # ---- stacks and registers ----
+    # ---- stacks, registers, kernel objects ----
     def callchain(self, regs: int, *, user: bool, max_depth: int) -> list[int] | None:
         """Return addresses, innermost first, as perf_callchain_kernel() or _user() give them."""
 
@@ -92,46 +403,58 @@ class BpfHost(TraceHost, Protocol):
     def d_path(self, path: int) -> bytes:
         """Text of the struct path at this address; KernelError."""
 
+    def sock_from_file(self, file: int) -> int:
+        """Address of the struct socket of a struct file; 0 for a file that is none."""
+
+    def net_device(self, ifindex: int) -> int | None:
+        """Address of a struct net_device, 0 if there is none; None: this machine has no network."""
+
+    def load_packet(self, skb: int, off: int, size: int) -> int:
+        """LD_ABS and LD_IND of the classic interpreter: bytes of a packet in network order, -1 beyond its end."""
+
     # ---- output ----
+    def pr(self, level: int, text: str) -> None:
+        """printk: one line for the kernel log."""
+
     def trace_printk(self, text: str) -> None:
         """Text into the trace buffer; by version as an entry of its own or as the tracepoint bpf_trace_printk."""
 
-    def perf_event_output(self, event: Any, regs: int, data: bytes) -> None:
+    def seq_write(self, seq: int, data: bytes) -> None:
+        """Text of an iterator: into the struct seq_file at this address; EINVAL if there is none."""
+
+    def perf_event_output(self, event: PerfEvent, regs: int, data: bytes) -> None:
         """A raw sample into the buffer of a perf event."""
 
-    def perf_event_read(self, event: Any) -> tuple[int, int, int]:
+    def perf_event_read(self, event: PerfEvent) -> tuple[int, int, int]:
         """Counter, time enabled, time running."""
+
+    def perf_event_query(self, obj: object) -> tuple[int, int, str | None, int, int] | None:
+        """bpf_get_perf_event_info(): (program, kind, name, offset, address); None for what is no perf event."""
 
     def dump_stack(self) -> None:
         """A kernel stack record in the trace buffer (3.20-rfc)."""
 
-    # ---- attaching ----
-    def attach(self, kind: str, prog: Any, options: Mapping[str, Any]) -> Detach:
-        """Make `prog.run(ctx)` happen at an event, until the answer is called.
+    # ---- attaching, waiting ----
+    def attach(self, prog: Prog, request: AttachRequest) -> Detach:
+        """Make `prog.run(ctx)` happen at an event, until the answer is called.  KernelError when that cannot be."""
 
-        Kinds: "raw_tracepoint" {name}, "tracing" {attach_type, btf_id, symbol, cookie}, "kprobe_multi"
-        {addresses, cookies, is_return}, "perf_event" {event, cookie}, "iter" {target, info}, "cgroup"
-        {cgroup, attach_type, flags}, "netns", "xdp".  KernelError when that is not possible.
+    def iter_create(self, link: Link) -> FdObject:
+        """BPF_ITER_CREATE: a file whose reading runs the link's program; EOPNOTSUPP."""
+
+    def call_test_functions(self, kind: str) -> tuple[int, int]:
+        """Call the functions of net/bpf/test_run.c that exist to be traced: "fentry" or "modify_return".
+
+        Return value and side effect of bpf_modify_return_test().
         """
+
+    def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
+        """kern_sys_bpf(): the system call with attributes in kernel memory; a result or -errno."""
 
     def bpf_symbols_changed(self) -> None:
         """The programs to list in /proc/kallsyms are others now."""
 
+    def wake(self, key: Hashable) -> None:
+        """Let the tasks that sleep on `key` run again."""
 
-class MapCreateHost(Protocol):
-    """The part of a host that map types use; every BpfHost is one."""
-
-    version: tuple[int, int]
-    mem: Any
-    nr_cpus: int
-    types: Any
-
-    def cpu_id(self) -> int: ...
-    def capable(self, capability: str) -> bool: ...
-    def random_u32(self) -> int: ...
-    def fd_get(self, fd: int) -> Any: ...
-    def wake(self, key: Any) -> None: ...
-    def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Any: ...
-
-
-Symbols = Sequence[tuple[int, str]]
+    def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
+        """Call back after `delay_ns` of virtual time."""

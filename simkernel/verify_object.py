@@ -59,7 +59,7 @@ class BareTask:
         """What the loader needs before anything is attached."""
         try:
             if name == "bpf":
-                return bpf(self.host, *args)
+                return bpf(self.host.bpf, *args)
             if name == "close":
                 if args[0] in self._reading:
                     del self._reading[args[0]]
@@ -78,6 +78,7 @@ class BareTask:
     def _uname(self, addr: int) -> int:
         """struct new_utsname: six texts of 65 bytes."""
         release = f"{self.host.version[0]}.{self.host.version[1]}.0"
+        assert self.host.arch is not None
         texts = ("Linux", "simkernel", release, "#1", self.host.arch.name, "(none)")
         self.host.user.write(addr, b"".join(text.encode().ljust(65, b"\0") for text in texts))
         return 0

@@ -2,28 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
 
-from arch.abi.errno import EINVAL, EOPNOTSUPP
+from arch.abi.errno import EINVAL, EOPNOTSUPP, EPERM
 from arch.errors import KernelError
+from bpf.board import Bpf
+from bpf.face import AttachRequest, Detach, Link, Prog
+from bpf.versions.data import LINK_TYPES
 
 
-class BpfLink:
+class BpfLink(Link):
     """Keeps `prog` attached until it goes; `info` is what BPF_OBJ_GET_INFO_BY_FD tells beyond type, id and program."""
 
     anon_name = "bpf_link"
     can_detach = False  # BPF_LINK_DETACH
     can_update = False  # BPF_LINK_UPDATE
 
-    def __init__(self, bpf: Any, kind: int, prog: Any, detach: Callable[[], None], info: dict[str, Any]) -> None:
+    def __init__(
+        self, bpf: Bpf, kind: int, prog: Prog, request: AttachRequest, detach: Detach, info: Mapping[str, int | str]
+    ) -> None:
         self.bpf = bpf
         self.type = kind
         self.prog = prog
+        self.request = request
         self.info = info
         self.id = 0
         self.refs = 0
-        self.detach_fn: Callable[[], None] | None = detach
+        self.detach_fn: Detach | None = detach
 
     def get(self) -> None:
         """One more reference."""
@@ -38,7 +43,6 @@ class BpfLink:
             self.prog.put()
 
     def release(self) -> None:
-        """The last descriptor of one open file is gone."""
         self.put()
 
     def detach_now(self) -> None:
@@ -53,12 +57,12 @@ class BpfLink:
             raise KernelError(EOPNOTSUPP)
         self.detach_now()
 
-    def update(self, new: Any, old: Any) -> None:
+    def update(self, new: Prog, old: Prog | None) -> None:
         """BPF_LINK_UPDATE."""
         if not self.can_update:
             raise KernelError(EINVAL)
         if old is not None and old is not self.prog:
-            raise KernelError(1)  # EPERM
+            raise KernelError(EPERM)
         if new.type != self.prog.type:
             raise KernelError(EINVAL)
         new.get()
@@ -67,12 +71,10 @@ class BpfLink:
 
     def run(self, ctx: int, cookie: int = 0) -> int:
         """For attachments that hold the link, not the program, so that updates take effect."""
-        return int(self.prog.run(ctx, cookie))
+        return self.prog.run(ctx, cookie)
 
     def fdinfo(self) -> str:
         """bpf_link_show_fdinfo()."""
-        from bpf.versions.data import LINK_TYPES
-
         name = LINK_TYPES[self.type].name.removeprefix("BPF_LINK_TYPE_").lower()
         return f"link_type:\t{name}\nlink_id:\t{self.id}\nprog_tag:\t{self.prog.tag.hex()}\nprog_id:\t{self.prog.id}\n"
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from arch.abi.errno import E2BIG, EINVAL, EPERM
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
+from bpf.btf import Btf
 from bpf.core.program import BpfProg, license_is_gpl_compatible, load
-from bpf.core.system import CLASSIC_UNTIL, Bpf
 from bpf.isa.insn import Insn
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.versions import features
@@ -50,15 +50,16 @@ class LoadAttr:
     prog_ifindex: int = 0
     expected_attach_type: int = 0
     attach_btf_id: int = 0
-    attach_prog: Any = None
-    attach_btf: Any = None  # given by descriptor
-    prog_btf: Any = None
+    attach_prog: BpfProg | None = None
+    attach_btf: Btf | None = None  # given by descriptor
+    prog_btf: Btf | None = None
+    btf_object: BtfObject | None = None  # the program keeps it
     func_info: Sequence[tuple[int, int]] = ()
     line_info: Sequence[tuple[int, int, int, int]] = ()
     core_relos: Sequence[tuple[int, int, int, int]] = ()
     fd_array: Sequence[int] | None = None
     read_insns: Callable[[], list[Insn]] | None = None  # reads them from user memory when it is their turn
-    verify_extras: Callable[[VerifyRequest], None] | None = None  # the same for what the verifier reads
+    verify_extras: Callable[[LoadAttr, VerifyRequest], None] | None = None  # the same for what the verifier reads
 
 
 def object_name(raw: bytes) -> str:
@@ -71,12 +72,6 @@ def object_name(raw: bytes) -> str:
     return text.decode("ascii")
 
 
-def version_code(host: Any) -> int:
-    """LINUX_VERSION_CODE."""
-    code = getattr(host, "version_code", None)
-    return int(code) if code is not None else (host.version[0] << 16) + (host.version[1] << 8)
-
-
 def capabilities(bpf: Bpf) -> frozenset[str]:
     """Of the current task, as the verifier asks for them."""
     return frozenset(cap for cap in _CAPABILITIES if bpf.host.capable(cap))
@@ -86,7 +81,7 @@ def _check_classic(bpf: Bpf, attr: LoadAttr, count: int) -> None:
     if count >= MAXINSNS_CLASSIC:
         raise KernelError(EINVAL)
     kprobe = attr.prog_type == uapi.BPF_PROG_TYPE_KPROBE and not features.is_rfc(bpf.version)
-    if kprobe and attr.kern_version != version_code(bpf.host):
+    if kprobe and attr.kern_version != bpf.host.version_code:
         raise KernelError(EINVAL)
 
 
@@ -109,7 +104,7 @@ def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
     if (
         bpf.version < KERN_VERSION_UNTIL
         and attr.prog_type == uapi.BPF_PROG_TYPE_KPROBE
-        and attr.kern_version != version_code(bpf.host)
+        and attr.kern_version != bpf.host.version_code
     ):
         raise KernelError(EINVAL)
     prog_load_check_caps(attr.prog_type, capabilities(bpf))
@@ -140,13 +135,13 @@ def prog_load(bpf: Bpf, attr: LoadAttr) -> tuple[Verdict, BpfProg | None]:
     name = "" if classic else object_name(attr.prog_name)
     request = _request(bpf, attr, name)
     if attr.verify_extras is not None:
-        attr.verify_extras(request)
-    return load(bpf, request)
+        attr.verify_extras(attr, request)
+    return load(bpf, request, attr.btf_object)
 
 
 def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
     host = bpf.host
-    arch = getattr(host, "arch", None)
+    arch = host.arch
     request = VerifyRequest(
         insns=attr.insns,
         prog_type=attr.prog_type,
@@ -165,13 +160,13 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         func_info=attr.func_info,
         line_info=attr.line_info,
         core_relos=attr.core_relos,
-        vmlinux_btf=getattr(host, "vmlinux_btf", None),
+        vmlinux_btf=host.vmlinux_btf,
         attach_btf_id=attr.attach_btf_id,
         attach_btf=attr.attach_btf,
         attach_prog=attr.attach_prog,
         kernel_symbol=host.symbols.address,
         name=name,
-        sk_buff_offsets=getattr(host, "sk_buff_offsets", None),
+        sk_buff_offsets=host.sk_buff_offsets,
     )
     if arch is not None:
         request.arch = arch.name

@@ -7,19 +7,26 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING
 
-from arch.abi.errno import E2BIG
+from arch.abi.errno import E2BIG, EINVAL
 from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.core.system import CLASSIC_UNTIL, Bpf
+from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
+from bpf.face import Prog, ProgArray, ProgArrayOwner
 from bpf.helpers import HELPERS, Runtime, find, load_all, not_here
 from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_KFUNC_CALL, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, Insn, encode
 from bpf.maps.array import ProgArrayMap
+from bpf.maps.base import BpfMap
 from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
 from bpf.verifier.api import Verdict, VerifyRequest
+from tracing.face import Mem
+
+if TYPE_CHECKING:
+    from bpf.verifier.protos.choose import ProgramFacts  # its tables are made when the first program is loaded
 
 TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT's text
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
@@ -55,12 +62,20 @@ def prog_tag(insns: Sequence[Insn], byteorder: str = "little") -> bytes:
     return hashlib.sha1(encode(out, byteorder)).digest()[: uapi.BPF_TAG_SIZE]
 
 
-class BpfProg:
+class BpfProg(Prog):
     """One program.  Made from a request that a verifier accepted; holds its maps."""
 
     anon_name = "bpf-prog"
 
-    def __init__(self, bpf: Bpf, request: VerifyRequest, verdict: Verdict, *, fast: bool = True) -> None:
+    def __init__(
+        self,
+        bpf: Bpf,
+        request: VerifyRequest,
+        verdict: Verdict,
+        *,
+        fast: bool = True,
+        btf_object: BtfObject | None = None,
+    ) -> None:
         self.bpf = bpf
         self.type = self.prog_type = request.prog_type
         self.expected_attach_type = request.expected_attach_type
@@ -72,10 +87,10 @@ class BpfProg:
         self.insns = verdict.insns
         self.verdict = verdict
         self.tag = prog_tag(request.insns, request.byteorder)
-        self.used_maps = [info.owner for info in verdict.used_maps if info.owner is not None]
+        self.used_maps = [info.owner for info in verdict.used_maps if isinstance(info.owner, BpfMap)]
         self.map_infos = verdict.used_maps
         self.btf = self.prog_btf = request.prog_btf
-        self.btf_object = getattr(request, "prog_btf_object", None)
+        self.btf_object = btf_object
         if self.btf_object is not None:
             self.btf_object.get()
         self.func_info = verdict.func_info or request.func_info
@@ -86,8 +101,8 @@ class BpfProg:
         self.attach_info = verdict.attach_info
         self.verified_insns = verdict.insn_processed
         self.max_ctx_offset = int(verdict.stats.get("max_ctx_offset", 0))
-        self.load_time_ns = int(bpf.host.now_ns())
-        self.uid = int(bpf.host.current_uid())
+        self.load_time_ns = bpf.host.now_ns()
+        self.uid = bpf.host.current_uid()
         self.run_time_ns = self.run_cnt = self.recursion_misses = 0
         self.id = 0
         self.refs = 0
@@ -106,7 +121,7 @@ class BpfProg:
         make = JitProgram if self.bpf.jit_enable and fast and not classic else Program
         return make(
             self.insns,
-            self.bpf.mem,
+            self._memory(),
             bind_call=self._bind,
             classic=classic,
             name=f"bpf_prog_{self.tag.hex()}_{self.name}",
@@ -116,6 +131,10 @@ class BpfProg:
             unknown_opcode=self._unknown_opcode,
             fast=fast,
         )
+
+    def _memory(self) -> Mem:
+        """What the program's loads and stores reach."""
+        return self.bpf.mem
 
     def function_address(self, index: int) -> int:
         """Kernel address of the function of the program that starts at this instruction."""
@@ -147,7 +166,7 @@ class BpfProg:
         proto = get_func_proto(insn.imm, self.facts())
         return [proto.func, *names] if proto is not None and proto.func else names
 
-    def facts(self) -> Any:
+    def facts(self) -> ProgramFacts:
         """What the tables of prototypes ask of a program."""
         from bpf.verifier.protos.choose import ProgramFacts
 
@@ -166,7 +185,7 @@ class BpfProg:
         if not isinstance(array, ProgArrayMap) or index >= array.max_entries or r[TAIL_CALLS_AT] >= MAX_TAIL_CALLS:
             return False
         target = array.get_element(index)
-        if target is None:
+        if not isinstance(target, BpfProg):
             return False
         r[TAIL_CALLS_AT] += 1
         target.runtime.cookie = self.runtime.cookie
@@ -175,8 +194,7 @@ class BpfProg:
 
     def _load_packet(self, skb: int, off: int, size: int) -> int:
         """LD_ABS and LD_IND of the classic interpreter: the host knows where a packet's bytes are."""
-        load = getattr(self.bpf.host, "load_packet", None)
-        return int(load(skb, off, size)) if load is not None else -1
+        return self.bpf.host.load_packet(skb, off, size)
 
     def _unknown_opcode(self, code: int) -> None:
         self.bpf.host.pr(4, f"unknown opcode {code:02x}")
@@ -237,7 +255,6 @@ class BpfProg:
             self.bpf.host.bpf_symbols_changed()
 
     def release(self) -> None:
-        """The last descriptor of one open file is gone."""
         self.put()
 
     def _free(self) -> None:
@@ -251,7 +268,7 @@ class BpfProg:
         if self.attach_prog is not None:
             self.attach_prog.put()
 
-    def bind_map(self, owner: Any) -> None:
+    def bind_map(self, owner: BpfMap) -> None:
         """BPF_PROG_BIND_MAP: one more map whose life the program prolongs."""
         if owner not in self.used_maps:
             owner.get()
@@ -259,14 +276,18 @@ class BpfProg:
 
     # ---- properties ----
 
-    def compatible_with(self, array: Any) -> bool:
+    def compatible_with(self, array: ProgArray) -> bool:
         """bpf_prog_map_compatible(): the first program decides what the others of a program array are."""
-        key = (self.type, self.expected_attach_type, bool(self.prog_flags & uapi.BPF_F_XDP_HAS_FRAGS))
-        target = (self.attach_btf_id, id(self.attach_prog)) if self.type in TRACING_LIKE else None
+        mine = ProgArrayOwner(
+            self.type,
+            bool(self.bpf.jit_enable),
+            self.expected_attach_type,
+            bool(self.prog_flags & uapi.BPF_F_XDP_HAS_FRAGS),
+            (self.attach_btf_id, id(self.attach_prog)) if self.type in TRACING_LIKE else None,
+        )
         if array.owner is None:
-            array.owner = (self.type, bool(self.bpf.jit_enable), key, target)
-            return True
-        return bool(array.owner[2] == key and array.owner[3] == target)
+            array.owner = mine
+        return replace(mine, jited=array.owner.jited) == array.owner
 
     @property
     def symbol(self) -> str:
@@ -283,15 +304,26 @@ class BpfProg:
         )
 
 
-def load(bpf: Bpf, request: VerifyRequest) -> tuple[Verdict, BpfProg | None]:
+def prog_of_fd(bpf: Bpf, fd: int) -> BpfProg:
+    """bpf_prog_get(): EBADF if not open, EINVAL if not a program."""
+    found = bpf.host.fd_get(fd)
+    if not isinstance(found, BpfProg):
+        raise KernelError(EINVAL)
+    return found
+
+
+def load(bpf: Bpf, request: VerifyRequest, btf_object: BtfObject | None = None) -> tuple[Verdict, BpfProg | None]:
     """Verify, and make a program of what is accepted.  Neither id nor descriptor yet."""
     load_all()
     verdict = choose_verifier(request.version)(request)
-    prog_class: type[BpfProg] = bpf.prog_class or BpfProg
-    return verdict, prog_class(bpf, request, verdict) if verdict.ret == 0 else None
+    if verdict.ret:
+        return verdict, None
+    wanted = bpf.prog_class
+    prog_class = wanted if wanted is not None and issubclass(wanted, BpfProg) else BpfProg
+    return verdict, prog_class(bpf, request, verdict, btf_object=btf_object)
 
 
-def choose_verifier(version: Any) -> Callable[[VerifyRequest], Verdict]:
+def choose_verifier(version: tuple[int, int]) -> Callable[[VerifyRequest], Verdict]:
     """The classic verifier before 4.9, the modern one since.  One of the two places that read the version for it."""
     if version < CLASSIC_UNTIL:
         from bpf.verifier.classic.verifier import verify as classic

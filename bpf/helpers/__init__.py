@@ -10,19 +10,22 @@ from __future__ import annotations
 import importlib
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import TypeVar
 
 from arch.abi.errno import EFAULT, EINVAL, EOPNOTSUPP
 from arch.errors import Fault, KernelError
+from bpf.board import Bpf
+from bpf.face import Prog, Registers
+from bpf.maps.base import BpfMap
 
-Registers = list[int]
 M = (1 << 64) - 1
+Map = TypeVar("Map", bound=BpfMap)
 
 
 class Runtime:
     """What a helper sees of the program that calls it and of the machine."""
 
-    def __init__(self, bpf: Any, prog: Any) -> None:
+    def __init__(self, bpf: Bpf, prog: Prog) -> None:
         self.bpf = bpf
         self.host = bpf.host
         self.mem = bpf.mem
@@ -31,18 +34,26 @@ class Runtime:
         self.ctx = 0
         self.cookie = 0  # bpf_cookie of the attachment that started this run
         self.entry_ip = 0  # of the probed function, for bpf_get_func_ip() on kprobes
+        self.retval = 0  # of a control group hook, as bpf_set_retval() left it
 
-    def map(self, address: int) -> Any:
+    def map(self, address: int) -> BpfMap:
         """The map whose struct bpf_map is at this address."""
         found = self.bpf.map_at.get(address)
         if found is None:
             raise KernelError(EINVAL, f"no map at {address:#x}")
         return found
 
+    def map_of(self, address: int, kind: type[Map]) -> Map:
+        """The same for a helper that takes one kind of map only; the verifier has seen to it."""
+        found = self.map(address)
+        if not isinstance(found, kind):
+            raise KernelError(EINVAL, f"no {kind.__name__} at {address:#x}")
+        return found
+
     def call_back(self, r: Registers, function: int, *args: int) -> int:
         """Call a function of a BPF program by its address."""
         prog, start = self.bpf.functions[function]
-        return int(prog.program.call_back(r, start, *args))
+        return prog.program.call_back(r, start, *args)
 
     def read_user(self, addr: int, size: int) -> bytes:
         """User memory of the current task; EFAULT."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import E2BIG, EBUSY, EDEADLK, EINVAL, EOPNOTSUPP, EPERM
-from bpf.helpers import Registers, Runtime, helper
+from bpf.board import Bpf
+from bpf.face import Prog, Registers, Timer
+from bpf.helpers import Runtime, helper
 from bpf.maps.array import ArrayMap
-from bpf.maps.base import round_up
+from bpf.maps.base import BpfMap, round_up
 
 BPF_MAX_LOOPS = 8 << 20
 CLOCKS = (0, 1, 7)  # CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME
@@ -33,13 +33,13 @@ def loop(rt: Runtime, r: Registers) -> int:
 class BpfTimer:
     """struct bpf_hrtimer: the value it belongs to, what it calls, and whether it is counting."""
 
-    def __init__(self, bpf: Any, owner: Any, value: int) -> None:
+    def __init__(self, bpf: Bpf, owner: BpfMap, value: int) -> None:
         self.bpf = bpf
         self.map = owner
         self.value = value
-        self.prog: Any = None
+        self.prog: Prog | None = None
         self.function = 0
-        self.pending: Any = None
+        self.pending: Timer | None = None
         self.running = False
 
     def start(self, delay_ns: int) -> None:
@@ -70,7 +70,7 @@ class BpfTimer:
     def fire(self) -> None:
         """bpf_timer_cb(): the function gets (map, key, value)."""
         self.pending = None
-        if not self.function:
+        if self.prog is None:
             return
         self.running = True
         try:
@@ -84,6 +84,11 @@ class BpfTimer:
                 self.prog.run_function(self.function, self.map.address, at, self.value)
         finally:
             self.running = False
+
+
+def _timer(rt: Runtime, address: int) -> BpfTimer | None:
+    found = rt.bpf.timers.get(address)
+    return found if isinstance(found, BpfTimer) else None
 
 
 @helper("bpf_timer_init")
@@ -106,7 +111,7 @@ def timer_init(rt: Runtime, timer: int, map_ptr: int, flags: int) -> int:
 def timer_set_callback(rt: Runtime, timer: int, function: int) -> int:
     if rt.host.in_nmi():
         return -EOPNOTSUPP
-    found = rt.bpf.timers.get(timer)
+    found = _timer(rt, timer)
     if found is None:
         return -EINVAL
     if not found.map.users:
@@ -123,7 +128,7 @@ def timer_set_callback(rt: Runtime, timer: int, function: int) -> int:
 def timer_start(rt: Runtime, timer: int, delay_ns: int, flags: int) -> int:
     if rt.host.in_nmi():
         return -EOPNOTSUPP
-    found = rt.bpf.timers.get(timer)
+    found = _timer(rt, timer)
     if flags or found is None or found.prog is None:
         return -EINVAL
     found.start(delay_ns)
@@ -134,7 +139,7 @@ def timer_start(rt: Runtime, timer: int, delay_ns: int, flags: int) -> int:
 def timer_cancel(rt: Runtime, timer: int) -> int:
     if rt.host.in_nmi():
         return -EOPNOTSUPP
-    found = rt.bpf.timers.get(timer)
+    found = _timer(rt, timer)
     if found is None:
         return -EINVAL
     if found.running:

@@ -5,22 +5,18 @@ Registered like helpers, under their own names; the verifier's table of them is 
 
 from __future__ import annotations
 
-from typing import Any
-from weakref import WeakKeyDictionary
-
 from arch.abi.limits import U32_MAX
-from bpf.helpers import helper
+from bpf.helpers import Runtime, helper
 
 # struct prog_test_ref_kfunc { int a, b; struct prog_test_member memb; ... *next; refcount_t cnt; }
 PROG_TEST_SIZE, A, B, NEXT, CNT = 32, 0, 4, 16, 24
-_TEST_STRUCTS: WeakKeyDictionary[Any, int] = WeakKeyDictionary()
 
 
-def prog_test_struct(rt: Any) -> int:
+def prog_test_struct(rt: Runtime) -> int:
     """Address of the machine's one test object; its reference count starts at 1."""
-    address = _TEST_STRUCTS.get(rt.bpf)
-    if address is None:
-        address = _TEST_STRUCTS[rt.bpf] = rt.mem.alloc(PROG_TEST_SIZE)
+    address = rt.bpf.test_struct
+    if not address:
+        address = rt.bpf.test_struct = rt.mem.alloc(PROG_TEST_SIZE)
         rt.mem.write_uint(address + A, 4, 42)
         rt.mem.write_uint(address + B, 4, 108)
         rt.mem.write_uint(address + NEXT, 8, address)
@@ -28,30 +24,30 @@ def prog_test_struct(rt: Any) -> int:
     return address
 
 
-def _count(rt: Any, address: int, by: int) -> None:
+def _count(rt: Runtime, address: int, by: int) -> None:
     rt.mem.write_uint(address + CNT, 4, (rt.mem.read_uint(address + CNT, 4) + by) & U32_MAX)
 
 
 @helper("bpf_kfunc_call_test1")
-def bpf_kfunc_call_test1(rt: Any, sk: int, a: int, b: int, c: int, d: int) -> int:
+def bpf_kfunc_call_test1(rt: Runtime, sk: int, a: int, b: int, c: int, d: int) -> int:
     """The sum of its arguments: u32, u64, u32, u64."""
     return (a & U32_MAX) + b + (c & U32_MAX) + d
 
 
 @helper("bpf_kfunc_call_test2")
-def bpf_kfunc_call_test2(rt: Any, sk: int, a: int, b: int) -> int:
+def bpf_kfunc_call_test2(rt: Runtime, sk: int, a: int, b: int) -> int:
     """The sum as an int."""
     return (a + b) & U32_MAX
 
 
 @helper("bpf_kfunc_call_test3")
-def bpf_kfunc_call_test3(rt: Any, sk: int) -> int:
+def bpf_kfunc_call_test3(rt: Runtime, sk: int) -> int:
     """Its argument."""
     return sk
 
 
 @helper("bpf_kfunc_call_test_acquire")
-def bpf_kfunc_call_test_acquire(rt: Any, scalar: int) -> int:
+def bpf_kfunc_call_test_acquire(rt: Runtime, scalar: int) -> int:
     """A reference to the test object."""
     address = prog_test_struct(rt)
     _count(rt, address, 1)
@@ -59,7 +55,7 @@ def bpf_kfunc_call_test_acquire(rt: Any, scalar: int) -> int:
 
 
 @helper("bpf_kfunc_call_test_release")
-def bpf_kfunc_call_test_release(rt: Any, obj: int) -> int:
+def bpf_kfunc_call_test_release(rt: Runtime, obj: int) -> int:
     """Give a reference back."""
     if obj:
         _count(rt, obj, -1)
@@ -67,7 +63,7 @@ def bpf_kfunc_call_test_release(rt: Any, obj: int) -> int:
 
 
 @helper("bpf_kfunc_call_test_kptr_get")
-def bpf_kfunc_call_test_kptr_get(rt: Any, pointer: int, a: int, b: int) -> int:
+def bpf_kfunc_call_test_kptr_get(rt: Runtime, pointer: int, a: int, b: int) -> int:
     """A reference to what a map value points to."""
     obj = int(rt.mem.read_uint(pointer, 8))
     if obj:
@@ -76,13 +72,13 @@ def bpf_kfunc_call_test_kptr_get(rt: Any, pointer: int, a: int, b: int) -> int:
 
 
 @helper("bpf_kfunc_call_memb_acquire")
-def bpf_kfunc_call_memb_acquire(rt: Any) -> int:
+def bpf_kfunc_call_memb_acquire(rt: Runtime) -> int:
     """Nothing: the call only exists to be verified."""
     return 0
 
 
 @helper("bpf_kfunc_call_test_get_rdwr_mem", "bpf_kfunc_call_test_get_rdonly_mem", "bpf_kfunc_call_test_acq_rdonly_mem")
-def bpf_kfunc_call_test_get_mem(rt: Any, obj: int, size: int) -> int:
+def bpf_kfunc_call_test_get_mem(rt: Runtime, obj: int, size: int) -> int:
     """The first bytes of the test object, two ints at most."""
     size &= U32_MAX
     signed = size - (1 << 32) if size >> 31 else size
@@ -108,12 +104,12 @@ def bpf_kfunc_call_test_get_mem(rt: Any, obj: int, size: int) -> int:
     "cgroup_rstat_updated",
     "cgroup_rstat_flush",
 )
-def takes_and_gives_nothing(rt: Any) -> int:
+def takes_and_gives_nothing(rt: Runtime) -> int:
     """A function without result or effect here."""
     return 0
 
 
 @helper("bpf_lookup_user_key", "bpf_lookup_system_key")
-def no_key(rt: Any) -> int:
+def no_key(rt: Runtime) -> int:
     """There are no keyrings."""
     return 0

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
-from bpf.helpers import Registers, Runtime, helper
+from arch.errors import KernelError
+from bpf.face import Registers
+from bpf.helpers import Runtime, helper
+from bpf.maps.hash import HashMap
+from bpf.maps.queue import QueueMap
+from bpf.maps.storage import CgroupStorageMap
 
 
 @helper("bpf_map_lookup_elem")
@@ -15,7 +20,7 @@ def map_lookup_elem(rt: Runtime, map_ptr: int, key: int) -> int:
 @helper("__htab_map_lookup_elem")
 def htab_lookup_element(rt: Runtime, map_ptr: int, key: int) -> int:
     """Address of the struct htab_elem, for programs whose lookup was written out."""
-    found = rt.bpf.map_at[map_ptr]
+    found = rt.map_of(map_ptr, HashMap)
     return int(found.lookup_element(rt.mem.read(key, found.key_size)))
 
 
@@ -45,8 +50,8 @@ def _take(rt: Runtime, map_ptr: int, value: int, pop: bool) -> int:
     found = rt.map(map_ptr)
     try:
         data = found.pop() if pop else found.peek(rt.mem.read(value, found.value_size))
-    except Exception:
-        if found.key_size == 0 and hasattr(found, "head"):
+    except KernelError:
+        if isinstance(found, QueueMap):
             rt.mem.write(value, bytes(found.value_size))
         raise
     rt.mem.write(value, data)
@@ -82,7 +87,7 @@ def for_each_map_elem(rt: Runtime, r: Registers) -> int:
 @helper("bpf_get_local_storage")
 def get_local_storage(rt: Runtime, map_ptr: int, flags: int) -> int:
     """The cgroup storage of this run."""
-    return int(rt.map(map_ptr).storage())
+    return rt.map_of(map_ptr, CgroupStorageMap).storage()
 
 
 @helper("bpf_spin_lock")

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import E2BIG, EINVAL, ENOENT, EOPNOTSUPP
 from arch.abi.perf_event import PERF_COUNT_SW_BPF_OUTPUT, PERF_TYPE_SOFTWARE
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.face import PerfEvent
 from bpf.helpers import Runtime, helper
+from bpf.maps.array import PerfEventArrayMap
 
 
-def _event(rt: Runtime, map_ptr: int, flags: int) -> Any:
+def _event(rt: Runtime, map_ptr: int, flags: int) -> PerfEvent:
     """The event at the index in the low half of flags; all ones there mean this CPU's."""
-    found = rt.map(map_ptr)
+    found = rt.map_of(map_ptr, PerfEventArrayMap)
     index = flags & uapi.BPF_F_INDEX_MASK
     if index == uapi.BPF_F_CURRENT_CPU:
         index = rt.host.cpu_id()
@@ -43,7 +43,7 @@ def perf_event_output(rt: Runtime, ctx: int, map_ptr: int, flags: int, data: int
     event = _event(rt, map_ptr, flags)
     if event.attr.type != PERF_TYPE_SOFTWARE or event.attr.config != PERF_COUNT_SW_BPF_OUTPUT:
         return -EINVAL
-    if getattr(event, "oncpu", getattr(event, "cpu", -1)) not in (rt.host.cpu_id(), None):
+    if event.cpu != rt.host.cpu_id():
         return -EOPNOTSUPP
     rt.host.perf_event_output(event, ctx, bytes(rt.mem.read(data, size)))
     return 0

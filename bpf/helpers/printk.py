@@ -294,13 +294,13 @@ def seq_printf(rt: Runtime, seq: int, fmt: int, size: int, args: int, length: in
     raw = bytes(rt.mem.read(fmt, size & 0xFFFFFFFF))
     if b"\0" not in raw:
         raise _invalid()
-    rt.bpf.seq_write(seq, format_modern(rt, raw[: raw.index(0)], values))
+    rt.host.seq_write(seq, format_modern(rt, raw[: raw.index(0)], values))
     return 0
 
 
 @helper("bpf_seq_write")
 def seq_write(rt: Runtime, seq: int, data: int, length: int) -> int:
-    rt.bpf.seq_write(seq, bytes(rt.mem.read(data, length & 0xFFFFFFFF)))
+    rt.host.seq_write(seq, bytes(rt.mem.read(data, length & 0xFFFFFFFF)))
     return 0
 
 

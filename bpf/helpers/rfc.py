@@ -25,8 +25,8 @@ def _fetch(rt: Runtime, address: int, size: int) -> int:
 
 @helper("bpf_fetch_ptr")
 def fetch_ptr(rt: Runtime, address: int) -> int:
-    model = getattr(rt.host.arch, "model", None)
-    return _fetch(rt, address, model.word if model is not None else 8)
+    arch = rt.host.arch
+    return _fetch(rt, address, arch.model.word if arch is not None else 8)
 
 
 @helper("bpf_fetch_u64")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from arch.abi.errno import E2BIG, EAGAIN, EINVAL, ENODATA
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.helpers import Registers, Runtime, helper
+from bpf.face import Registers
+from bpf.helpers import Runtime, helper
 from bpf.helpers.dynptr import DYNPTR_LOCAL, DYNPTR_MAX_SIZE, DYNPTR_RINGBUF, clear_dynptr, make_dynptr
-from bpf.maps.ringbuf import MAX_USER_SAMPLES, RingBufferMap
+from bpf.maps.ringbuf import MAX_USER_SAMPLES, RingBufferMap, UserRingBufferMap
 
 
 @helper("bpf_ringbuf_output")
 def ringbuf_output(rt: Runtime, map_ptr: int, data: int, size: int, flags: int) -> int:
-    rt.map(map_ptr).output(bytes(rt.mem.read(data, size)), flags)
+    rt.map_of(map_ptr, RingBufferMap).output(bytes(rt.mem.read(data, size)), flags)
     return 0
 
 
@@ -20,7 +21,7 @@ def ringbuf_output(rt: Runtime, map_ptr: int, data: int, size: int, flags: int) 
 def ringbuf_reserve(rt: Runtime, map_ptr: int, size: int, flags: int) -> int:
     if flags:
         return 0
-    return int(rt.map(map_ptr).reserve(size))
+    return int(rt.map_of(map_ptr, RingBufferMap).reserve(size))
 
 
 def _owner(rt: Runtime, sample: int) -> RingBufferMap:
@@ -45,7 +46,7 @@ def ringbuf_discard(rt: Runtime, sample: int, flags: int) -> int:
 
 @helper("bpf_ringbuf_query")
 def ringbuf_query(rt: Runtime, map_ptr: int, flags: int) -> int:
-    return int(rt.map(map_ptr).query(flags))
+    return int(rt.map_of(map_ptr, RingBufferMap).query(flags))
 
 
 @helper("bpf_ringbuf_reserve_dynptr")
@@ -53,7 +54,7 @@ def ringbuf_reserve_dynptr(rt: Runtime, map_ptr: int, size: int, flags: int, ptr
     size &= 0xFFFFFFFF
     sample = 0
     if not flags and size <= DYNPTR_MAX_SIZE:
-        sample = rt.map(map_ptr).reserve(size)
+        sample = rt.map_of(map_ptr, RingBufferMap).reserve(size)
     if not sample:
         clear_dynptr(rt.mem, ptr)
         return -E2BIG if size > DYNPTR_MAX_SIZE and not flags else -EINVAL
@@ -85,7 +86,7 @@ def user_ringbuf_drain(rt: Runtime, r: Registers) -> int:
     map_ptr, function, context, flags = r[1:5]
     if flags & ~(uapi.BPF_RB_NO_WAKEUP | uapi.BPF_RB_FORCE_WAKEUP):
         return -EINVAL
-    ring = rt.map(map_ptr)
+    ring = rt.map_of(map_ptr, UserRingBufferMap)
     ring.begin_drain()
     seen = used = 0
     try:

@@ -28,7 +28,7 @@ from arch.abi.errno import (
 from arch.abi.inet import ETH_HLEN, ETH_P_8021AD, ETH_P_8021Q, ETH_P_IP, ETH_P_IPV6, PACKET_OTHERHOST, VLAN_HLEN
 from arch.abi.limits import INT_MAX, U16_MAX, U32_MAX
 from arch.abi.socket import AF_INET, AF_INET6
-from bpf.helpers import helper
+from bpf.helpers import Runtime, helper
 from bpf.packet.checksum import (
     csum_add,
     csum_partial,
@@ -83,7 +83,7 @@ def _add(name: str, function: Helper) -> None:
     """Make a function known under the kernel's name, with all five registers."""
     SKB_HELPERS[name] = function
 
-    def call(rt: Any, r1: int, r2: int, r3: int, r4: int, r5: int) -> int:
+    def call(rt: Runtime, r1: int, r2: int, r3: int, r4: int, r5: int) -> int:
         return function(rt, r1, r2, r3, r4, r5)
 
     helper(name)(call)

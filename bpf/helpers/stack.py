@@ -7,6 +7,7 @@ from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.helpers import Runtime, helper
+from bpf.maps.stackmap import StackTraceMap
 
 _STACKID_FLAGS = (
     uapi.BPF_F_SKIP_FIELD_MASK | uapi.BPF_F_USER_STACK | uapi.BPF_F_FAST_STACK_CMP | uapi.BPF_F_REUSE_STACKID
@@ -33,7 +34,7 @@ def _saved_regs(rt: Runtime, ctx: int) -> int:
 def get_stackid(rt: Runtime, ctx: int, map_ptr: int, flags: int) -> int:
     if flags & ~_STACKID_FLAGS:
         return -EINVAL
-    found = rt.map(map_ptr)
+    found = rt.map_of(map_ptr, StackTraceMap)
     user = bool(flags & uapi.BPF_F_USER_STACK)
     depth = min(found.value_size // found.entry_size + (flags & uapi.BPF_F_SKIP_FIELD_MASK), PERF_MAX_STACK_DEPTH)
     trace = rt.host.callchain(_saved_regs(rt, ctx), user=user, max_depth=depth)

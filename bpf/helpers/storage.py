@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bpf.helpers import Runtime, helper
+from bpf.maps.storage import LocalStorageMap
 
 
 @helper(
@@ -15,7 +16,7 @@ from bpf.helpers import Runtime, helper
 )
 def storage_get(rt: Runtime, map_ptr: int, owner: int, value: int, flags: int) -> int:
     """The owner's value, made from `value` (or zeros) if BPF_LOCAL_STORAGE_GET_F_CREATE asks for it; or NULL."""
-    found = rt.map(map_ptr)
+    found = rt.map_of(map_ptr, LocalStorageMap)
     initial = bytes(rt.mem.read(value, found.value_size)) if value else None
     return int(found.storage_get(owner, initial, flags))
 
@@ -30,5 +31,5 @@ def storage_get(rt: Runtime, map_ptr: int, owner: int, value: int, flags: int) -
 def storage_delete(rt: Runtime, map_ptr: int, owner: int) -> int:
     if not owner:
         return -22
-    rt.map(map_ptr).storage_delete(owner)
+    rt.map_of(map_ptr, LocalStorageMap).storage_delete(owner)
     return 0

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EINVAL, ENOENT
 from bpf import uapi
+from bpf.btf import Kind
 from bpf.helpers import Runtime, helper, signed
 
 ALLOWED = frozenset(
@@ -27,12 +28,10 @@ ALLOWED = frozenset(
 @helper("bpf_sys_bpf")
 def sys_bpf(rt: Runtime, cmd: int, attr: int, size: int) -> int:
     """The commands a loader program needs; all pointers are into kernel memory."""
-    from bpf.syscall.sys_bpf import bpf_from_kernel
-
     cmd = signed(cmd, 32)
     if cmd not in ALLOWED:
         return -EINVAL
-    return bpf_from_kernel(rt.host, cmd, attr, size & 0xFFFFFFFF)
+    return rt.host.sys_bpf(cmd, attr, size & 0xFFFFFFFF)
 
 
 @helper("bpf_btf_find_by_name_kind")
@@ -43,13 +42,13 @@ def btf_find_by_name_kind(rt: Runtime, name: int, size: int, kind: int, flags: i
     text = bytes(rt.mem.read(name, signed(size, 32)))
     if text[-1]:
         return -EINVAL
-    btf = getattr(rt.host, "vmlinux_btf", None)
-    found = btf.find(text.split(b"\0")[0].decode("latin-1"), signed(kind, 32)) if btf is not None else 0
-    return int(found) or -ENOENT
+    btf, wanted = rt.host.vmlinux_btf, next((known for known in Kind if known == signed(kind, 32)), None)
+    if btf is None or wanted is None:
+        return -ENOENT
+    return btf.find(text.split(b"\0")[0].decode("latin-1"), wanted) or -ENOENT
 
 
 @helper("bpf_sock_from_file")
 def sock_from_file(rt: Runtime, file: int) -> int:
-    """NULL unless the host knows the file as a socket."""
-    look_up = getattr(rt.host, "sock_from_file", None)
-    return int(look_up(file)) if look_up is not None else 0
+    """NULL unless the file is a socket's."""
+    return rt.host.sock_from_file(file)

@@ -2,49 +2,52 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EBUSY, EINVAL, ENOENT, EPERM
+from arch.abi.errno import E2BIG, EAGAIN, EBUSY, EINVAL, ENOENT, EPERM
 from arch.abi.limits import TASK_COMM_LEN
-from bpf.helpers import Registers, Runtime, helper, signed
+from bpf import uapi
+from bpf.face import Registers
+from bpf.helpers import Runtime, helper, signed
+from bpf.maps.array import CgroupArrayMap
 
 
 @helper("bpf_ktime_get_ns")
 def ktime_get_ns(rt: Runtime) -> int:
-    return int(rt.host.now_ns())
+    return rt.host.now_ns()
 
 
 @helper("bpf_ktime_get_boot_ns")
 def ktime_get_boot_ns(rt: Runtime) -> int:
-    return int(rt.host.clock_ns("boottime"))
+    return rt.host.clock_ns("boottime")
 
 
 @helper("bpf_ktime_get_coarse_ns")
 def ktime_get_coarse_ns(rt: Runtime) -> int:
-    return int(rt.host.clock_ns("monotonic_coarse"))
+    return rt.host.clock_ns("monotonic_coarse")
 
 
 @helper("bpf_ktime_get_tai_ns")
 def ktime_get_tai_ns(rt: Runtime) -> int:
-    return int(rt.host.clock_ns("tai"))
+    return rt.host.clock_ns("tai")
 
 
 @helper("bpf_jiffies64")
 def jiffies64(rt: Runtime) -> int:
-    return int(rt.host.jiffies64())
+    return rt.host.jiffies64()
 
 
 @helper("bpf_get_prandom_u32", "bpf_user_rnd_u32")
 def get_prandom_u32(rt: Runtime) -> int:
-    return int(rt.host.random_u32())
+    return rt.host.random_u32()
 
 
 @helper("bpf_get_smp_processor_id", "bpf_get_raw_cpu_id", "bpf_get_raw_smp_processor_id")
 def get_smp_processor_id(rt: Runtime) -> int:
-    return int(rt.host.cpu_id())
+    return rt.host.cpu_id()
 
 
 @helper("bpf_get_numa_node_id")
 def get_numa_node_id(rt: Runtime) -> int:
-    return int(rt.host.numa_node_id())
+    return rt.host.numa_node_id()
 
 
 @helper("bpf_get_current_pid_tgid")
@@ -68,17 +71,17 @@ def get_current_comm(rt: Runtime, buf: int, size: int) -> int:
 
 @helper("bpf_get_current_task", "bpf_get_current_task_btf")
 def get_current_task(rt: Runtime) -> int:
-    return int(rt.host.current_task_address())
+    return rt.host.current_task_address()
 
 
 @helper("bpf_task_pt_regs")
 def task_pt_regs(rt: Runtime, task: int) -> int:
-    return int(rt.host.task_pt_regs(task))
+    return rt.host.task_pt_regs(task)
 
 
 @helper("bpf_get_current_cgroup_id")
 def get_current_cgroup_id(rt: Runtime) -> int:
-    return int(rt.host.current_cgroup_id())
+    return rt.host.current_cgroup_id()
 
 
 @helper("bpf_get_current_ancestor_cgroup_id")
@@ -88,13 +91,13 @@ def get_current_ancestor_cgroup_id(rt: Runtime, level: int) -> int:
 
 @helper("bpf_current_task_under_cgroup")
 def current_task_under_cgroup(rt: Runtime, map_ptr: int, index: int) -> int:
-    found = rt.map(map_ptr)
+    found = rt.map_of(map_ptr, CgroupArrayMap)
     if index & 0xFFFFFFFF >= found.max_entries:
-        return -7  # E2BIG
+        return -E2BIG
     cgroup = found.get_element(index & 0xFFFFFFFF)
     if cgroup is None:
-        return -11  # EAGAIN
-    return int(bool(getattr(cgroup, "contains_current", lambda: True)()))
+        return -EAGAIN
+    return int(cgroup.contains_current())
 
 
 @helper("bpf_get_ns_current_pid_tgid")
@@ -126,7 +129,7 @@ def _send(rt: Runtime, signal: int, whole_process: bool) -> int:
     signal &= 0xFFFFFFFF
     if signal > 64:
         return -EINVAL
-    return int(rt.host.send_signal(signal, whole_process))
+    return rt.host.send_signal(signal, whole_process)
 
 
 @helper("bpf_override_return")
@@ -151,7 +154,7 @@ def get_func_ip(rt: Runtime, ctx: int) -> int:
     """Tracing programs keep it two words before the context; kprobes know it from the probe."""
     if rt.entry_ip:
         return rt.entry_ip
-    if rt.prog.type == 26:  # BPF_PROG_TYPE_TRACING
+    if rt.prog.type == uapi.BPF_PROG_TYPE_TRACING:
         return int(rt.mem.read_uint(ctx - 16, 8))
     return 0
 
@@ -181,14 +184,12 @@ def get_func_arg_cnt(rt: Runtime, ctx: int) -> int:
 def per_cpu_ptr(rt: Runtime, pointer: int, cpu: int) -> int:
     if cpu & 0xFFFFFFFF >= rt.host.nr_cpus:
         return 0
-    offset = getattr(rt.host, "per_cpu_offset", lambda cpu: 0)(cpu & 0xFFFFFFFF)
-    return int(pointer + offset)
+    return pointer + rt.host.per_cpu_offset(cpu & 0xFFFFFFFF)
 
 
 @helper("bpf_this_cpu_ptr")
 def this_cpu_ptr(rt: Runtime, pointer: int) -> int:
-    offset = getattr(rt.host, "per_cpu_offset", lambda cpu: 0)(rt.host.cpu_id())
-    return int(pointer + offset)
+    return pointer + rt.host.per_cpu_offset(rt.host.cpu_id())
 
 
 @helper("bpf_kallsyms_lookup_name")
@@ -231,10 +232,10 @@ def sys_close(rt: Runtime, fd: int) -> int:
 
 @helper("bpf_get_retval")
 def get_retval(rt: Runtime) -> int:
-    return int(getattr(rt, "retval", 0))
+    return rt.retval
 
 
 @helper("bpf_set_retval")
 def set_retval(rt: Runtime, value: int) -> int:
-    rt.retval = signed(value, 32)  # type: ignore[attr-defined]
+    rt.retval = signed(value, 32)
     return 0

@@ -7,31 +7,39 @@ addresses from that.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Generic, TypeVar
 
-from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, EPERM
 from arch.abi.limits import INT_MAX, PAGE_SIZE, U32_MAX
 from bpf import uapi
+from bpf.btf import Btf
+from bpf.face import Cgroup, PerfEvent, Prog
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
     PCPU_MIN_UNIT_SIZE,
+    Board,
     BpfMap,
     MapAttr,
     flags_access_ok,
+    inner_map_model,
+    inner_map_of_fd,
     refuse,
     round_up,
     roundup_pow_of_two,
 )
+from bpf.maps.btf import check_int_key
+from bpf.maps.rows import Probe, map_type
 
 VALUES = 272  # offsetof(struct bpf_array, value)
 ELEM_SIZE_AT, INDEX_MASK_AT = 256, 260
+Element = TypeVar("Element")
 
 ARRAY_CREATE_FLAGS = (
     uapi.BPF_F_NUMA_NODE | uapi.BPF_F_MMAPABLE | BPF_F_ACCESS_MASK | uapi.BPF_F_PRESERVE_ELEMS | uapi.BPF_F_INNER_MAP
 )
 
 
-def array_alloc_check(bpf: Any, attr: MapAttr) -> None:
+def array_alloc_check(bpf: Board, attr: MapAttr) -> None:
     """array_map_alloc_check()."""
     if bpf.version < (4, 9):
         if attr.max_entries == 0 or attr.key_size != 4 or attr.value_size == 0 or attr.map_flags:
@@ -97,14 +105,26 @@ class _Indexed(BpfMap):
         self.mem.write_uint(self.address + INDEX_MASK_AT, 4, self.index_mask())
 
 
+@map_type(
+    2,
+    "ARRAY",
+    since="3.19",
+    commit="28fbcfa08d8e",
+    struct="bpf_array",
+    for_each=True,
+    sleepable=True,
+    lock=True,
+    timer=True,
+    kptr=True,
+    btf="keyless",
+)
 class ArrayMap(_Indexed):
     """BPF_MAP_TYPE_ARRAY."""
 
-    can_mmap = True
     has_direct_value = True
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         array_alloc_check(bpf, attr)
 
     def alloc(self) -> None:
@@ -182,22 +202,40 @@ class ArrayMap(_Indexed):
                     return index + 1
         return self.max_entries
 
-    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
-        self.bpf.check_array_btf(self, btf, key_type_id)
+    def check_btf(self, btf: Btf, key_type_id: int, value_type_id: int) -> None:
+        check_int_key(self, btf, key_type_id)
 
     def direct_batch(self) -> Iterable[str]:
         return ("lookup", "update")
 
-    def mmap_area(self) -> tuple[int, int]:
-        """Address and size of what mmap() shows."""
-        return self._pages + PAGE_SIZE, round_up(self.max_entries * self.elem_size, PAGE_SIZE)
+    def mmap_pages(self, offset: int, pages: int, writable: bool) -> list[int]:
+        """array_map_mmap(): the values, page by page; only of maps made for it, and not to write when frozen."""
+        if not self.map_flags & uapi.BPF_F_MMAPABLE:
+            raise refuse(EINVAL)
+        if writable and self.frozen:
+            raise refuse(EPERM)
+        if offset + pages * PAGE_SIZE > round_up(self.max_entries * self.elem_size, PAGE_SIZE):
+            raise refuse(EINVAL)
+        return [self.values + offset + at * PAGE_SIZE for at in range(pages)]
 
 
+@map_type(
+    6,
+    "PERCPU_ARRAY",
+    since="4.6",
+    commit="a10423b87a7e",
+    struct="bpf_array",
+    for_each=True,
+    sleepable=True,
+    kptr=True,
+    btf="keyless",
+    per_cpu=True,
+)
 class PercpuArrayMap(_Indexed):
     """BPF_MAP_TYPE_PERCPU_ARRAY: for each CPU a whole array, one behind the other."""
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         array_alloc_check(bpf, attr)
 
     def alloc(self) -> None:
@@ -270,20 +308,20 @@ class PercpuArrayMap(_Indexed):
     def free_elements(self) -> None:
         self.mem.free(self.values)
 
-    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
-        self.bpf.check_array_btf(self, btf, key_type_id)
+    def check_btf(self, btf: Btf, key_type_id: int, value_type_id: int) -> None:
+        check_int_key(self, btf, key_type_id)
 
     def direct_batch(self) -> Iterable[str]:
         return ("lookup", "update")
 
 
-class FdArrayMap(_Indexed):
+class FdArrayMap(_Indexed, Generic[Element]):
     """Arrays whose elements are pointers to kernel objects, given by descriptor."""
 
     holds_fds = True
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         """fd_array_map_alloc_check()."""
         if attr.value_size != 4:
             raise refuse(EINVAL)
@@ -294,28 +332,28 @@ class FdArrayMap(_Indexed):
     def alloc(self) -> None:
         self.alloc_array(8)
         self.values = self.address + VALUES
-        self.objects: dict[int, Any] = {}
+        self.objects: dict[int, Element] = {}
 
-    def pointer(self, obj: Any) -> int:
-        """What is stored in memory for an object."""
-        return int(getattr(obj, "address", 0) or 0)
+    def pointer(self, obj: Element) -> int:
+        """What is stored in memory for an object: its address, where it is an object of simulated memory."""
+        return 0
 
-    def get_object(self, fd: int) -> Any:
+    def get_object(self, fd: int) -> Element:
         """map_fd_get_ptr(): the object of a descriptor, referenced; KernelError."""
         raise NotImplementedError
 
-    def put_object(self, obj: Any) -> None:
+    def put_object(self, obj: Element) -> None:
         """map_fd_put_ptr()."""
-        obj.put()
+        raise NotImplementedError
 
-    def object_id(self, obj: Any) -> int:
+    def object_id(self, obj: Element) -> int:
         """map_fd_sys_lookup_elem(): what user space reads."""
         raise refuse(EOPNOTSUPP)
 
     def lookup(self, key: bytes) -> int:
         raise refuse(EOPNOTSUPP)
 
-    def get_element(self, index: int) -> Any:
+    def get_element(self, index: int) -> Element | None:
         """The object at this index, or None."""
         return self.objects.get(index)
 
@@ -365,37 +403,55 @@ class FdArrayMap(_Indexed):
         self.clear()
 
 
-class ProgArrayMap(FdArrayMap):
+@map_type(
+    3,
+    "PROG_ARRAY",
+    since="4.2",
+    commit="04fd61ab36ec",
+    struct="bpf_array",
+    helpers="tail_call",
+)
+class ProgArrayMap(FdArrayMap[Prog]):
     """BPF_MAP_TYPE_PROG_ARRAY: where tail calls go.  Emptied when user space lets go of it."""
 
     can_be_inner = False  # map_meta_equal is there, but bpf_map_meta_alloc() refuses: see `can_be_model`
 
-    def get_object(self, fd: int) -> Any:
+    def get_object(self, fd: int) -> Prog:
         """prog_fd_array_get_ptr(): the first program decides which may follow."""
-        prog = self.bpf.prog_of_fd(fd)
-        if not prog.compatible_with(self):
+        prog = self.host.fd_get(fd)
+        if not isinstance(prog, Prog) or not prog.compatible_with(self):
             raise refuse(EINVAL)
         prog.get()
         return prog
 
-    def object_id(self, obj: Any) -> int:
-        return int(obj.id)
+    def put_object(self, obj: Prog) -> None:
+        obj.put()
+
+    def object_id(self, obj: Prog) -> int:
+        return obj.id
 
     def release_users(self) -> None:
         self.clear()
 
 
-class PerfEventArrayMap(FdArrayMap):
+@map_type(
+    4,
+    "PERF_EVENT_ARRAY",
+    since="4.3",
+    commit="ea317b267e9d",
+    struct="bpf_array",
+    helpers="perf_event_read perf_event_output skb_output perf_event_read_value xdp_output",
+    btf="none",
+    loader_btf=False,
+)
+class PerfEventArrayMap(FdArrayMap[PerfEvent]):
     """BPF_MAP_TYPE_PERF_EVENT_ARRAY: an element goes when the file it was set through is closed."""
 
-    def get_object(self, fd: int) -> Any:
+    def get_object(self, fd: int) -> PerfEvent:
         """perf_event_fd_array_get_ptr()."""
-        event = self.host.fd_get(fd)
-        if not hasattr(event, "attr") or isinstance(event, BpfMap):
-            raise refuse(EBADF)
-        return event
+        return self.host.fd_perf_event(fd)
 
-    def put_object(self, obj: Any) -> None:
+    def put_object(self, obj: PerfEvent) -> None:
         """The event's file is kept alive by whoever has it open."""
 
     def user_lookup(self, key: bytes, flags: int) -> bytes:
@@ -406,18 +462,25 @@ class PerfEventArrayMap(FdArrayMap):
             self.clear()
 
 
-class CgroupArrayMap(FdArrayMap):
+@map_type(
+    8,
+    "CGROUP_ARRAY",
+    since="4.8",
+    commit="4ed8ec521ed5",
+    struct="bpf_array",
+    helpers="skb_under_cgroup current_task_under_cgroup",
+    btf="none",
+    loader_btf=False,
+    missing="cgroups by descriptor",
+)
+class CgroupArrayMap(FdArrayMap[Cgroup]):
     """BPF_MAP_TYPE_CGROUP_ARRAY."""
 
-    def get_object(self, fd: int) -> Any:
+    def get_object(self, fd: int) -> Cgroup:
         """cgroup_get_from_fd()."""
-        found = self.host.fd_get(fd)
-        cgroup = getattr(found, "cgroup", None)
-        if cgroup is None:
-            raise refuse(EBADF)
-        return cgroup
+        return self.host.fd_cgroup(fd)
 
-    def put_object(self, obj: Any) -> None:
+    def put_object(self, obj: Cgroup) -> None:
         """Cgroups are kept by their directory."""
 
     def user_lookup(self, key: bytes, flags: int) -> bytes:
@@ -427,21 +490,40 @@ class CgroupArrayMap(FdArrayMap):
         self.clear()
 
 
-class ArrayOfMaps(FdArrayMap):
+@map_type(
+    12,
+    "ARRAY_OF_MAPS",
+    since="4.12",
+    commit="56f668dfe00d",
+    struct="bpf_array",
+    helpers="map_lookup_elem",
+    sleepable=True,
+    btf="none",
+    map_in_map=True,
+    loader_btf=False,
+    probe=Probe(needs="inner"),
+)
+class ArrayOfMaps(FdArrayMap[BpfMap]):
     """BPF_MAP_TYPE_ARRAY_OF_MAPS."""
 
     can_be_inner = False
 
     def alloc(self) -> None:
-        self.inner_map_meta = self.bpf.inner_map_model(self.attr.inner_map_fd)
+        self.inner_map_meta = inner_map_model(self.host, self.attr.inner_map_fd)
         self.inner = self.inner_map_meta.meta() if self.inner_map_meta else None
         super().alloc()
 
-    def get_object(self, fd: int) -> Any:
-        return self.bpf.inner_map_of_fd(self, fd)
+    def get_object(self, fd: int) -> BpfMap:
+        return inner_map_of_fd(self, fd)
 
-    def object_id(self, obj: Any) -> int:
-        return int(obj.id)
+    def put_object(self, obj: BpfMap) -> None:
+        obj.put()
+
+    def pointer(self, obj: BpfMap) -> int:
+        return obj.address
+
+    def object_id(self, obj: BpfMap) -> int:
+        return obj.id
 
     def lookup(self, key: bytes) -> int:
         """array_of_map_lookup_elem(): the pointer itself."""

@@ -8,13 +8,17 @@ a KernelError.  `lookup` is what a program does (an address, 0 for NULL), `user_
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import ClassVar, Protocol
 
 from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.verifier.api import MapInfo
+from bpf.btf import Btf
+from bpf.face import BpfHost, FdObject, ProgArrayOwner
+from bpf.maps.info import KptrField, MapInfo
+from tracing.face import KernelMem
 
 KMALLOC_MAX_SIZE = 1 << 22  # MAX_ORDER 11, 4 KiB pages
 PCPU_MIN_UNIT_SIZE = 32 << 10
@@ -83,17 +87,54 @@ def flags_access_ok(flags: int) -> bool:
     return flags & both != both
 
 
-class BpfMap:
+class Board(Protocol):
+    """What a map needs of the machine's BPF: bpf.board.Bpf."""
+
+    host: BpfHost
+    version: tuple[int, int]
+    memory_limit: int  # bytes that one map may take
+
+    def capable(self, capability: str) -> bool:
+        """bpf_capable() and its like."""
+
+    def defer(self, free: Callable[[], None]) -> None:
+        """call_rcu()."""
+
+    def defer_free(self, mem: KernelMem, address: int) -> None:
+        """kfree_rcu()."""
+
+    def scratch(self, size: int) -> AbstractContextManager[int]:
+        """Kernel memory for the length of a block."""
+
+    def cancel_timer(self, address: int) -> None:
+        """The value that holds this struct bpf_timer goes."""
+
+    def release_kptr(self, kptr: KptrField, address: int) -> None:
+        """The value that holds this kernel pointer goes."""
+
+    def forget_map(self, old: BpfMap) -> None:
+        """bpf_map_free_id()."""
+
+
+class Counted(Protocol):
+    """An object that others hold references to, and that has an id."""
+
+    id: int
+
+    def get(self) -> None: ...
+    def put(self) -> None: ...
+
+
+class BpfMap(FdObject):
     """One map.  Subclasses are the rows of bpf_map_types: alloc_check, and the operations a type has."""
 
-    anon_name: ClassVar[str] = "bpf-map"
+    anon_name = "bpf-map"
     can_be_inner: ClassVar[bool] = True  # map_meta_equal
     holds_fds: ClassVar[bool] = False  # values are descriptors for user space, pointers inside
-    can_mmap: ClassVar[bool] = False
     lookup_from_syscall: ClassVar[bool] = True
     has_direct_value: ClassVar[bool] = False
 
-    def __init__(self, bpf: Any, attr: MapAttr) -> None:
+    def __init__(self, bpf: Board, attr: MapAttr) -> None:
         self.bpf = bpf
         self.host = bpf.host
         self.mem = bpf.host.mem
@@ -108,28 +149,28 @@ class BpfMap:
         self.id = 0
         self.inner: MapInfo | None = None
         self.inner_map_meta: BpfMap | None = None
-        self.btf: Any = None
-        self.btf_object: Any = None
+        self.btf: Btf | None = None
+        self.btf_object: Counted | None = None
         self.btf_key_type_id = attr.btf_key_type_id
         self.btf_value_type_id = attr.btf_value_type_id
         self.btf_vmlinux_value_type_id = attr.btf_vmlinux_value_type_id
         self.spin_lock_off = -EINVAL
         self.timer_off = -EINVAL
-        self.kptrs: tuple[Any, ...] = ()
+        self.kptrs: tuple[KptrField, ...] = ()
         self.special: list[tuple[int, int]] = []  # (offset, size) of what copies leave alone
         self.frozen = False
         self.writecnt = 0
         self.refs = 0  # all references; descriptors and pins are counted in `users` too
         self.users = 0
-        self.bypass_spec_v1 = bool(bpf.capable("perfmon"))  # its maker may speculate
-        self.owner: Any = None  # program-array owner: (type, jited)
+        self.bypass_spec_v1 = bpf.capable("perfmon")  # its maker may speculate
+        self.owner: ProgArrayOwner | None = None  # of program arrays
         self.address = 0
         self.freed = False
 
     # ---- making ----
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         """map_alloc_check(): is this a map of this type at all?"""
 
     def alloc(self) -> None:
@@ -140,7 +181,7 @@ class BpfMap:
         """Kernel memory of this map; ENOMEM if there is not that much."""
         if size > self.bpf.memory_limit:
             raise refuse(ENOMEM, "more than the machine has")
-        return int(self.mem.alloc(size, align))
+        return self.mem.alloc(size, align)
 
     def describe(self) -> None:
         """Fill in the fields of struct bpf_map that a program may read through a map pointer."""
@@ -187,7 +228,7 @@ class BpfMap:
     def _direct_read(self, offset: int, size: int) -> int:
         return int(self.mem.read_uint(self.direct_value_address(offset), size))
 
-    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
+    def check_btf(self, btf: Btf, key_type_id: int, value_type_id: int) -> None:
         """map_check_btf() of the type; here as for types that have none: a key type is needed."""
         if not key_type_id:
             raise refuse(EINVAL)
@@ -233,7 +274,6 @@ class BpfMap:
         self.put()
 
     def release(self) -> None:
-        """The last descriptor of one open file is gone (struct file_operations.release)."""
         self.put_user()
 
     def release_users(self) -> None:
@@ -377,13 +417,41 @@ class BpfMap:
             f"memlock:\t{self.memory()}\nmap_id:\t{self.id}\nfrozen:\t{int(self.frozen)}\n"
         )
         if self.owner is not None:
-            text += f"owner_prog_type:\t{self.owner[0]}\nowner_jited:\t{int(self.owner[1])}\n"
+            text += f"owner_prog_type:\t{self.owner.type}\nowner_jited:\t{int(self.owner.jited)}\n"
         return text
 
     def memory(self) -> int:
         """bpf_map_memory_footprint() of 6.1: as if values were all allocated, in whole pages."""
         size = round_up(self.key_size + self.value_size, 8)
         return round_up(self.max_entries * size, 4096)
+
+
+def map_of_fd(host: BpfHost, fd: int) -> BpfMap:
+    """__bpf_map_get(): EBADF if not open, EINVAL if not a map."""
+    found = host.fd_get(fd)
+    if not isinstance(found, BpfMap):
+        raise refuse(EINVAL)
+    return found
+
+
+def inner_map_model(host: BpfHost, fd: int) -> BpfMap:
+    """bpf_map_meta_alloc(): the map that says what can be put into a map of maps."""
+    model = map_of_fd(host, fd)
+    if model.inner is not None:
+        raise refuse(EINVAL)
+    if not model.can_be_inner or model.has_spin_lock():
+        raise refuse(ENOTSUPP)
+    return model
+
+
+def inner_map_of_fd(outer: BpfMap, fd: int) -> BpfMap:
+    """bpf_map_fd_get_ptr(): a map like the model; the reference is the outer map's."""
+    inner = map_of_fd(outer.host, fd)
+    assert outer.inner_map_meta is not None
+    if not outer.inner_map_meta.meta_equal(inner):
+        raise refuse(EINVAL)
+    inner.get()
+    return inner
 
 
 def check_update_flags(flags: int) -> None:

@@ -6,14 +6,13 @@ and the map_check_btf members of the map types.
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOTSUPP, EOPNOTSUPP, EPERM
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfError, BtfType, Kind
 from bpf.maps.base import KPTR_SIZE, SPIN_LOCK_SIZE, TIMER_SIZE, BpfMap
-from bpf.verifier.api import KptrField
+from bpf.maps.info import KptrField
+from bpf.maps.rows import MAP_TYPES
 
 KPTRS_MAX = 8  # BPF_MAP_VALUE_OFF_MAX
 # The only objects of the kernel that a map may own: the kptr_ref of the test kernel functions.
@@ -21,43 +20,6 @@ DTORS = {
     "prog_test_ref_kfunc": "bpf_kfunc_call_test_release",
     "prog_test_member": "bpf_kfunc_call_memb_release",
 }
-
-_LOCK_TYPES = (
-    uapi.BPF_MAP_TYPE_HASH,
-    uapi.BPF_MAP_TYPE_ARRAY,
-    uapi.BPF_MAP_TYPE_CGROUP_STORAGE,
-    uapi.BPF_MAP_TYPE_SK_STORAGE,
-    uapi.BPF_MAP_TYPE_INODE_STORAGE,
-    uapi.BPF_MAP_TYPE_TASK_STORAGE,
-)
-_TIMER_TYPES = (uapi.BPF_MAP_TYPE_HASH, uapi.BPF_MAP_TYPE_LRU_HASH, uapi.BPF_MAP_TYPE_ARRAY)
-_KPTR_TYPES = (*_TIMER_TYPES, uapi.BPF_MAP_TYPE_PERCPU_ARRAY)
-_NO_BTF = (
-    uapi.BPF_MAP_TYPE_PERF_EVENT_ARRAY,
-    uapi.BPF_MAP_TYPE_CGROUP_ARRAY,
-    uapi.BPF_MAP_TYPE_ARRAY_OF_MAPS,
-    uapi.BPF_MAP_TYPE_HASH_OF_MAPS,
-    uapi.BPF_MAP_TYPE_CPUMAP,
-    uapi.BPF_MAP_TYPE_DEVMAP,
-    uapi.BPF_MAP_TYPE_DEVMAP_HASH,
-    uapi.BPF_MAP_TYPE_STACK_TRACE,
-    uapi.BPF_MAP_TYPE_SOCKMAP,
-    uapi.BPF_MAP_TYPE_SOCKHASH,
-    uapi.BPF_MAP_TYPE_XSKMAP,
-)
-# Types whose own check accepts that there is no key.
-_KEYLESS_OK = (
-    uapi.BPF_MAP_TYPE_ARRAY,
-    uapi.BPF_MAP_TYPE_PERCPU_ARRAY,
-    uapi.BPF_MAP_TYPE_BLOOM_FILTER,
-    uapi.BPF_MAP_TYPE_LPM_TRIE,
-    uapi.BPF_MAP_TYPE_CGROUP_STORAGE,
-    uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE,
-    uapi.BPF_MAP_TYPE_SK_STORAGE,
-    uapi.BPF_MAP_TYPE_INODE_STORAGE,
-    uapi.BPF_MAP_TYPE_TASK_STORAGE,
-    *_NO_BTF,
-)
 
 
 def _sized(btf: Btf, type_id: int) -> tuple[BtfType, int]:
@@ -70,10 +32,11 @@ def _sized(btf: Btf, type_id: int) -> tuple[BtfType, int]:
 
 def check_map_btf(new: BpfMap, btf: Btf, key_id: int, value_id: int, vmlinux: Btf | None) -> None:
     """map_check_btf(): sizes agree; locks, timers and kernel pointers only where they may be."""
+    row = MAP_TYPES[new.map_type]
     if key_id:
         if _sized(btf, key_id)[1] != new.key_size:
             raise KernelError(EINVAL)
-    elif new.map_type not in _KEYLESS_OK:
+    elif row.btf == "key":
         raise KernelError(EINVAL)
     value_type, size = _sized(btf, value_id)
     if size != new.value_size:
@@ -83,18 +46,18 @@ def check_map_btf(new: BpfMap, btf: Btf, key_id: int, value_id: int, vmlinux: Bt
     if new.spin_lock_off >= 0:
         if read_only:
             raise KernelError(EACCES)
-        if new.map_type not in _LOCK_TYPES:
+        if not row.lock:
             raise KernelError(ENOTSUPP)
     new.timer_off = find_special(btf, value_type, "bpf_timer", TIMER_SIZE, 8)
     if new.timer_off >= 0:
         if read_only:
             raise KernelError(EACCES)
-        if new.map_type not in _TIMER_TYPES:
+        if not row.timer:
             raise KernelError(EOPNOTSUPP)
     _check_kptrs(new, btf, value_type, vmlinux)
-    if new.map_type in _NO_BTF:
+    if row.btf == "none":
         raise KernelError(ENOTSUPP)
-    if new.map_type in _KEYLESS_OK:
+    if row.btf == "keyless":
         new.check_btf(btf, key_id, value_id)
 
 
@@ -106,7 +69,7 @@ def _check_kptrs(new: BpfMap, btf: Btf, value_type: BtfType, vmlinux: Btf | None
         raise KernelError(EPERM)
     if new.map_flags & (uapi.BPF_F_RDONLY_PROG | uapi.BPF_F_WRONLY_PROG):
         raise KernelError(EACCES)
-    if new.map_type not in _KPTR_TYPES:
+    if not MAP_TYPES[new.map_type].kptr:
         raise KernelError(EOPNOTSUPP)
     new.kptrs = tuple(kptrs)
 
@@ -170,12 +133,12 @@ def _kptr(offset: int, referenced: bool, target: BtfType, vmlinux: Btf | None) -
     return KptrField(offset, btf_id, referenced, target.name, dtor)
 
 
-def _int_of(btf: Any, type_id: int, bits: int) -> bool:
+def _int_of(btf: Btf, type_id: int, bits: int) -> bool:
     key = btf.resolved(type_id)
     return bool(key.kind is Kind.INT and key.bits == bits and key.bit_offset == 0)
 
 
-def check_int_key(checked: BpfMap, btf: Any, key_type_id: int) -> None:
+def check_int_key(checked: BpfMap, btf: Btf, key_type_id: int) -> None:
     """array_map_check_btf(): an int of 32 bits; no key at all only for the one value of a data section."""
     if not key_type_id:
         single = checked.map_type == uapi.BPF_MAP_TYPE_ARRAY and checked.max_entries == 1
@@ -185,13 +148,13 @@ def check_int_key(checked: BpfMap, btf: Any, key_type_id: int) -> None:
         raise KernelError(EINVAL)
 
 
-def check_struct_key(btf: Any, key_type_id: int) -> None:
+def check_struct_key(btf: Btf, key_type_id: int) -> None:
     """trie_check_btf()."""
     if btf.resolved(key_type_id).kind is not Kind.STRUCT:
         raise KernelError(EINVAL)
 
 
-def check_cgroup_key(checked: BpfMap, btf: Any, key_type_id: int) -> None:
+def check_cgroup_key(checked: BpfMap, btf: Btf, key_type_id: int) -> None:
     """cgroup_storage_check_btf(): struct bpf_cgroup_storage_key, or a u64 by itself."""
     if checked.key_size == KPTR_SIZE:
         if not _int_of(btf, key_type_id, 64):

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EPERM
 from arch.abi.limits import U32_MAX
@@ -19,16 +18,20 @@ from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
     KMALLOC_MAX_SIZE,
     PCPU_MIN_UNIT_SIZE,
+    Board,
     BpfMap,
     MapAttr,
     check_update_flags,
     flags_access_ok,
+    inner_map_model,
+    inner_map_of_fd,
     refuse,
     round_up,
     roundup_pow_of_two,
 )
 from bpf.maps.jhash import jhash
 from bpf.maps.lru import Lru, Node
+from bpf.maps.rows import Probe, map_type
 
 HTAB_ELEM = 48  # offsetof(struct htab_elem, key)
 LRU_REF_AT = 35  # offsetof(struct htab_elem, lru_node.ref)
@@ -53,7 +56,7 @@ def _alloc_check_4_1(attr: MapAttr) -> None:
         raise refuse(ENOMEM)
 
 
-def htab_alloc_check(bpf: Any, attr: MapAttr) -> None:
+def htab_alloc_check(bpf: Board, attr: MapAttr) -> None:
     """htab_map_alloc_check()."""
     if bpf.version < (4, 6):
         _alloc_check_4_1(attr)
@@ -81,13 +84,26 @@ def htab_alloc_check(bpf: Any, attr: MapAttr) -> None:
         raise refuse(E2BIG)
 
 
+@map_type(
+    1,
+    "HASH",
+    since="3.19",
+    commit="0f8e4bd8a1fc",
+    struct="bpf_htab",
+    for_each=True,
+    sleepable=True,
+    lock=True,
+    timer=True,
+    kptr=True,
+    lookup_and_delete="5.14",
+)
 class HashMap(BpfMap):
     """BPF_MAP_TYPE_HASH."""
 
     lru = False
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         htab_alloc_check(bpf, attr)
 
     def alloc(self) -> None:
@@ -283,6 +299,17 @@ class HashMap(BpfMap):
         return order[at][0] if at < len(order) else self.n_buckets
 
 
+@map_type(
+    5,
+    "PERCPU_HASH",
+    since="4.6",
+    commit="824bd0ce6c7c",
+    struct="bpf_htab",
+    for_each=True,
+    sleepable=True,
+    lookup_and_delete="5.14",
+    per_cpu=True,
+)
 class PercpuHashMap(HashMap):
     """BPF_MAP_TYPE_PERCPU_HASH: the element holds a pointer to one value per CPU."""
 
@@ -420,6 +447,18 @@ class _Lru(HashMap):
         super().free_elements()
 
 
+@map_type(
+    9,
+    "LRU_HASH",
+    since="4.10",
+    commit="29ba732acbee",
+    struct="bpf_htab",
+    for_each=True,
+    sleepable=True,
+    timer=True,
+    kptr=True,
+    lookup_and_delete="5.14",
+)
 class LruHashMap(_Lru):
     """BPF_MAP_TYPE_LRU_HASH."""
 
@@ -455,6 +494,17 @@ class LruHashMap(_Lru):
             self._free_element(old)
 
 
+@map_type(
+    10,
+    "LRU_PERCPU_HASH",
+    since="4.10",
+    commit="8f8449384ec3",
+    struct="bpf_htab",
+    for_each=True,
+    sleepable=True,
+    lookup_and_delete="5.14",
+    per_cpu=True,
+)
 class LruPercpuHashMap(_Lru, PercpuHashMap):
     """BPF_MAP_TYPE_LRU_PERCPU_HASH."""
 
@@ -492,6 +542,19 @@ class LruPercpuHashMap(_Lru, PercpuHashMap):
         fill(old is None)
 
 
+@map_type(
+    13,
+    "HASH_OF_MAPS",
+    since="4.12",
+    commit="bcc6b1b7ebf8",
+    struct="bpf_htab",
+    helpers="map_lookup_elem",
+    sleepable=True,
+    btf="none",
+    map_in_map=True,
+    loader_btf=False,
+    probe=Probe(needs="inner"),
+)
 class HashOfMaps(HashMap):
     """BPF_MAP_TYPE_HASH_OF_MAPS: a value is a pointer to a map."""
 
@@ -499,14 +562,14 @@ class HashOfMaps(HashMap):
     holds_fds = True
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         """fd_htab_map_alloc_check()."""
         if attr.value_size != 4:
             raise refuse(EINVAL)
         htab_alloc_check(bpf, attr)
 
     def alloc(self) -> None:
-        self.inner_map_meta = self.bpf.inner_map_model(self.attr.inner_map_fd)
+        self.inner_map_meta = inner_map_model(self.host, self.attr.inner_map_fd)
         self.inner = self.inner_map_meta.meta() if self.inner_map_meta else None
         self.objects: dict[int, BpfMap] = {}  # element -> the map in it
         super().alloc()
@@ -522,7 +585,7 @@ class HashOfMaps(HashMap):
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         """bpf_fd_htab_map_update_elem()."""
-        inner = self.bpf.inner_map_of_fd(self, int.from_bytes(value[:4], self.mem.byteorder, signed=True))
+        inner = inner_map_of_fd(self, int.from_bytes(value[:4], self.mem.byteorder, signed=True))
         try:
             old = self.elements.get(key)
             check_update_flags(flags)

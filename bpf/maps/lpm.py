@@ -8,18 +8,13 @@ from __future__ import annotations
 
 import bisect
 from collections.abc import Iterable
-from typing import Any
 
 from arch.abi.errno import EEXIST, EINVAL, ENOENT, ENOSPC, EPERM
 from bpf import uapi
-from bpf.maps.base import (
-    BPF_F_ACCESS_MASK,
-    KMALLOC_MAX_SIZE,
-    BpfMap,
-    check_update_flags,
-    flags_access_ok,
-    refuse,
-)
+from bpf.btf import Btf
+from bpf.maps.base import BPF_F_ACCESS_MASK, KMALLOC_MAX_SIZE, BpfMap, check_update_flags, flags_access_ok, refuse
+from bpf.maps.btf import check_struct_key
+from bpf.maps.rows import Probe, map_type
 
 LPM_CREATE_FLAGS = uapi.BPF_F_NO_PREALLOC | uapi.BPF_F_NUMA_NODE | BPF_F_ACCESS_MASK
 DATA_SIZE_MIN, DATA_SIZE_MAX = 1, 256
@@ -27,6 +22,15 @@ NODE_SIZE = 40  # offsetof(struct lpm_trie_node, data)
 VALUE_SIZE_MAX = KMALLOC_MAX_SIZE - DATA_SIZE_MAX - NODE_SIZE
 
 
+@map_type(
+    11,
+    "LPM_TRIE",
+    since="4.11",
+    commit="b95a5c4db09b",
+    struct="lpm_trie",
+    btf="keyless",
+    probe=Probe(8, 8, map_flags=uapi.BPF_F_NO_PREALLOC),
+)
 class LpmTrieMap(BpfMap):
     """BPF_MAP_TYPE_LPM_TRIE."""
 
@@ -138,9 +142,9 @@ class LpmTrieMap(BpfMap):
                 self.mem.free(node)
         self.nodes = {}
 
-    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
+    def check_btf(self, btf: Btf, key_type_id: int, value_type_id: int) -> None:
         """trie_check_btf(): a struct (the key begins with the prefix length)."""
-        self.bpf.check_struct_key_btf(btf, key_type_id)
+        check_struct_key(btf, key_type_id)
 
     def direct_batch(self) -> Iterable[str]:
         return ("lookup", "update", "delete")

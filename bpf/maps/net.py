@@ -6,13 +6,12 @@ has the kernel's rules; an element that would need a device, a socket or a queue
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOSPC, ENOTSOCK, ENOTSUPP, EOPNOTSUPP, EPERM
 from arch.abi.limits import INT_MAX, U32_MAX
 from bpf import uapi
 from bpf.maps.array import array_alloc_check
-from bpf.maps.base import BpfMap, MapAttr, refuse, roundup_pow_of_two
+from bpf.maps.base import Board, BpfMap, MapAttr, refuse, roundup_pow_of_two
+from bpf.maps.rows import Probe, map_type
 
 NR_CPUS = 8192  # CONFIG_NR_CPUS
 DEV_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY
@@ -49,6 +48,28 @@ class _EmptyArray(BpfMap):
             raise refuse(EEXIST)
 
 
+@map_type(
+    14,
+    "DEVMAP",
+    since="4.14",
+    commit="546ac1ffb70d",
+    struct="bpf_dtab",
+    helpers="redirect_map map_lookup_elem",
+    btf="none",
+    loader_btf=False,
+    missing="elements",
+)
+@map_type(
+    25,
+    "DEVMAP_HASH",
+    since="5.4",
+    commit="6f9d451ab1a3",
+    struct="bpf_dtab",
+    helpers="redirect_map map_lookup_elem",
+    btf="none",
+    loader_btf=False,
+    missing="elements",
+)
 class DevMap(_EmptyArray):
     """BPF_MAP_TYPE_DEVMAP and DEVMAP_HASH."""
 
@@ -77,6 +98,17 @@ class DevMap(_EmptyArray):
         raise refuse(EINVAL, "no such device can be put into a device map")
 
 
+@map_type(
+    16,
+    "CPUMAP",
+    since="4.15",
+    commit="6710e1126934",
+    struct="bpf_cpu_map",
+    helpers="redirect_map",
+    btf="none",
+    loader_btf=False,
+    missing="redirecting packets to other CPUs",
+)
 class CpuMap(_EmptyArray):
     """BPF_MAP_TYPE_CPUMAP."""
 
@@ -101,6 +133,17 @@ class CpuMap(_EmptyArray):
             raise refuse(EOPNOTSUPP, "no packets are redirected between CPUs")
 
 
+@map_type(
+    17,
+    "XSKMAP",
+    since="4.18",
+    commit="fbfc504a24f5",
+    struct="xsk_map",
+    helpers="redirect_map map_lookup_elem",
+    btf="none",
+    loader_btf=False,
+    missing="elements",
+)
 class XskMap(_EmptyArray):
     """BPF_MAP_TYPE_XSKMAP."""
 
@@ -124,6 +167,17 @@ class XskMap(_EmptyArray):
         raise refuse(ENOTSOCK)
 
 
+@map_type(
+    15,
+    "SOCKMAP",
+    since="4.14",
+    commit="174a79ff9515",
+    struct="bpf_stab",
+    helpers="msg_redirect_map sk_redirect_map sk_select_reuseport map_lookup_elem sock_map_update",
+    btf="none",
+    loader_btf=False,
+    missing="elements",
+)
 class SockMap(_EmptyArray):
     """BPF_MAP_TYPE_SOCKMAP."""
 
@@ -148,8 +202,7 @@ class SockMap(_EmptyArray):
         fd = int.from_bytes(value, self.mem.byteorder)
         if fd > INT_MAX:
             raise refuse(EINVAL)
-        found = self.host.fd_get(fd)
-        if not hasattr(found, "sock_address"):
+        if not self.host.fd_owner(fd, "sock"):
             raise refuse(ENOTSOCK)
         raise refuse(EOPNOTSUPP)
 
@@ -158,6 +211,17 @@ class SockMap(_EmptyArray):
         raise refuse(EINVAL)
 
 
+@map_type(
+    18,
+    "SOCKHASH",
+    since="4.18",
+    commit="81110384441a",
+    struct="bpf_shtab",
+    helpers="msg_redirect_hash sk_redirect_hash sk_select_reuseport map_lookup_elem sock_hash_update",
+    btf="none",
+    loader_btf=False,
+    missing="elements",
+)
 class SockHash(SockMap):
     """BPF_MAP_TYPE_SOCKHASH."""
 
@@ -183,11 +247,20 @@ class SockHash(SockMap):
         raise refuse(ENOENT)
 
 
+@map_type(
+    20,
+    "REUSEPORT_SOCKARRAY",
+    since="4.19",
+    commit="5dc4c4b7d4e8",
+    struct="reuseport_array",
+    helpers="sk_select_reuseport",
+    missing="elements",
+)
 class ReuseportArray(_EmptyArray):
     """BPF_MAP_TYPE_REUSEPORT_SOCKARRAY."""
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         """reuseport_array_alloc_check()."""
         if attr.value_size not in (4, 8):
             raise refuse(EINVAL)
@@ -216,13 +289,22 @@ class ReuseportArray(_EmptyArray):
         raise refuse(ENOENT)
 
 
+@map_type(
+    26,
+    "STRUCT_OPS",
+    since="5.6",
+    commit="85d33df357b6",
+    struct="bpf_struct_ops_map",
+    probe=Probe(needs="vmlinux_type", errno=ENOTSUPP),
+    missing="all of it",
+)
 class StructOpsMap(BpfMap):
     """BPF_MAP_TYPE_STRUCT_OPS: no kernel structure can be implemented by programs here."""
 
     can_be_inner = False
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         """bpf_struct_ops_map_alloc_check()."""
         if attr.key_size != 4 or attr.max_entries != 1 or attr.map_flags or not attr.btf_vmlinux_value_type_id:
             raise refuse(EINVAL)

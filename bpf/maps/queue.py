@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from arch.abi.errno import E2BIG, EINVAL, ENOENT, EOPNOTSUPP, EPERM
 from arch.abi.limits import U32_MAX
 from bpf import uapi
+from bpf.btf import Btf
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
+    Board,
     BpfMap,
     MapAttr,
     check_value_size,
@@ -18,6 +19,7 @@ from bpf.maps.base import (
     roundup_pow_of_two,
 )
 from bpf.maps.jhash import jhash, jhash2
+from bpf.maps.rows import Probe, map_type
 
 QUEUE_STACK_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | BPF_F_ACCESS_MASK
 BLOOM_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_ZERO_SEED | BPF_F_ACCESS_MASK
@@ -26,17 +28,29 @@ BLOOM_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_ZERO_SEED | BPF_F_ACCESS_
 class _Keyless(BpfMap):
     """lookup and delete with a key mean nothing here."""
 
-    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
+    def check_btf(self, btf: Btf, key_type_id: int, value_type_id: int) -> None:
         """Only a void key."""
         if key_type_id:
             raise refuse(EINVAL)
 
 
+@map_type(
+    22,
+    "QUEUE",
+    since="4.20",
+    commit="f1a2e44a3aec",
+    struct="bpf_queue_stack",
+    helpers="map_peek_elem map_pop_elem map_push_elem",
+    lookup_and_delete="4.20",
+    keyless=True,
+    loader_btf=False,
+    probe=Probe(key_size=0),
+)
 class QueueMap(_Keyless):
     """BPF_MAP_TYPE_QUEUE: first in, first out.  One element of room more than max_entries, as in the kernel."""
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         """queue_stack_map_alloc_check()."""
         if not bpf.capable("bpf"):
             raise refuse(EPERM)
@@ -109,6 +123,18 @@ class QueueMap(_Keyless):
         return self.pop()
 
 
+@map_type(
+    23,
+    "STACK",
+    since="4.20",
+    commit="f1a2e44a3aec",
+    struct="bpf_queue_stack",
+    helpers="map_peek_elem map_pop_elem map_push_elem",
+    lookup_and_delete="4.20",
+    keyless=True,
+    loader_btf=False,
+    probe=Probe(key_size=0),
+)
 class StackMap(QueueMap):
     """BPF_MAP_TYPE_STACK: last in, first out."""
 
@@ -122,11 +148,23 @@ class StackMap(QueueMap):
         return value
 
 
+@map_type(
+    30,
+    "BLOOM_FILTER",
+    since="5.16",
+    commit="9330986c0300",
+    struct="bpf_bloom_filter",
+    helpers="map_peek_elem map_push_elem",
+    btf="keyless",
+    map_extra=True,
+    keyless=True,
+    probe=Probe(key_size=0),
+)
 class BloomFilterMap(_Keyless):
     """BPF_MAP_TYPE_BLOOM_FILTER."""
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         check_value_size(attr.value_size)
 
     def alloc(self) -> None:

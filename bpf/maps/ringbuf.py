@@ -12,6 +12,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from bpf import uapi
 from bpf.maps.base import BpfMap, refuse, round_up
+from bpf.maps.rows import Probe, map_type
 
 HEADER = uapi.BPF_RINGBUF_HDR_SZ
 MAX_RECORD_SIZE = 0xFFFFFFFF // 4
@@ -21,11 +22,22 @@ MAX_USER_SAMPLES = 128 * 1024
 DYNPTR_MAX_SIZE = (1 << 24) - 1
 
 
+@map_type(
+    27,
+    "RINGBUF",
+    since="5.8",
+    commit="457f44363a88",
+    struct="bpf_ringbuf_map",
+    helpers="ringbuf_output ringbuf_reserve ringbuf_query ringbuf_reserve_dynptr ringbuf_submit_dynptr ringbuf_discard_dynptr",
+    sleepable=True,
+    keyless=True,
+    loader_btf=False,
+    probe=Probe(0, 0, 4096),
+)
 class RingBufferMap(BpfMap):
     """BPF_MAP_TYPE_RINGBUF."""
 
     can_be_inner = True
-    can_mmap = True
 
     def alloc(self) -> None:
         """ringbuf_map_alloc()."""
@@ -155,6 +167,17 @@ class RingBufferMap(BpfMap):
         raise refuse(ENOTSUPP)
 
 
+@map_type(
+    31,
+    "USER_RINGBUF",
+    since="6.1",
+    commit="583c1f420173",
+    struct="bpf_ringbuf_map",
+    helpers="user_ringbuf_drain",
+    sleepable=True,
+    keyless=True,
+    probe=Probe(0, 0, 4096),
+)
 class UserRingBufferMap(RingBufferMap):
     """BPF_MAP_TYPE_USER_RINGBUF: user space produces, programs drain."""
 

@@ -9,11 +9,23 @@ from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from bpf import uapi
 from bpf.maps.base import BpfMap, refuse, roundup_pow_of_two
 from bpf.maps.jhash import jhash2
+from bpf.maps.rows import Probe, map_type
 
 STACK_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY | uapi.BPF_F_STACK_BUILD_ID
 BUILD_ID_ENTRY = 32  # sizeof(struct bpf_stack_build_id)
 
 
+@map_type(
+    7,
+    "STACK_TRACE",
+    since="4.6",
+    commit="d5a3b1f69186",
+    struct="bpf_stack_map",
+    helpers="get_stackid",
+    btf="none",
+    loader_btf=False,
+    probe=Probe(value_size=8),
+)
 class StackTraceMap(BpfMap):
     """BPF_MAP_TYPE_STACK_TRACE: programs put stacks in by their hash, user space reads them."""
 

@@ -6,19 +6,21 @@ The owner is named by the kernel address of its struct; from user space by a des
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSUPP, EPERM
 from bpf import uapi
+from bpf.btf import Btf
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
     KMALLOC_MAX_SIZE,
     PCPU_MIN_UNIT_SIZE,
+    Board,
     BpfMap,
     MapAttr,
     flags_access_ok,
     refuse,
 )
+from bpf.maps.btf import check_cgroup_key, check_int_key
+from bpf.maps.rows import Probe, map_type
 
 LOCAL_STORAGE_CREATE_FLAGS = uapi.BPF_F_NO_PREALLOC | uapi.BPF_F_CLONE
 STORAGE_ELEM = 64  # sizeof(struct bpf_local_storage_elem)
@@ -28,10 +30,10 @@ MAX_VALUE_SIZE = min(KMALLOC_MAX_SIZE - 512 - STORAGE_ELEM, 0xFFFF - STORAGE_ELE
 class LocalStorageMap(BpfMap):
     """What the four have in common; `owners` maps an owner's address to its value's address."""
 
-    owner_attribute = "address"
+    owner_kind = "task"  # of BpfHost.fd_owner()
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         """bpf_local_storage_map_alloc_check()."""
         if (
             attr.map_flags & ~LOCAL_STORAGE_CREATE_FLAGS
@@ -89,9 +91,8 @@ class LocalStorageMap(BpfMap):
 
     def _owner_of(self, key: bytes) -> int:
         fd = int.from_bytes(key[:4], self.mem.byteorder, signed=True)
-        found = self.host.fd_get(fd)
-        address = getattr(found, self.owner_attribute, None)
-        if not isinstance(address, int) or not address:
+        address = self.host.fd_owner(fd, self.owner_kind)
+        if not address:
             raise refuse(EBADF)
         return address
 
@@ -132,34 +133,94 @@ class LocalStorageMap(BpfMap):
     def next_key(self, key: bytes | None) -> bytes:
         raise refuse(ENOTSUPP)
 
-    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
+    def check_btf(self, btf: Btf, key_type_id: int, value_type_id: int) -> None:
         """bpf_local_storage_map_check_btf(): a 32-bit integer."""
-        self.bpf.check_array_btf(self, btf, key_type_id)
+        check_int_key(self, btf, key_type_id)
 
 
+@map_type(
+    29,
+    "TASK_STORAGE",
+    since="5.11",
+    commit="4cf1bc1f1045",
+    struct="bpf_local_storage_map",
+    helpers="task_storage_get task_storage_delete",
+    sleepable=True,
+    lock=True,
+    btf="keyless",
+    probe=Probe(4, 8, 0, uapi.BPF_F_NO_PREALLOC, "storage_btf"),
+)
 class TaskStorageMap(LocalStorageMap):
     """BPF_MAP_TYPE_TASK_STORAGE; user space names a task by a pidfd."""
 
-    owner_attribute = "task_address"
+    owner_kind = "task"
 
 
+@map_type(
+    28,
+    "INODE_STORAGE",
+    since="5.10",
+    commit="8ea636848aca",
+    struct="bpf_local_storage_map",
+    helpers="inode_storage_get inode_storage_delete",
+    sleepable=True,
+    lock=True,
+    btf="keyless",
+    probe=Probe(4, 8, 0, uapi.BPF_F_NO_PREALLOC, "storage_btf"),
+)
 class InodeStorageMap(LocalStorageMap):
     """BPF_MAP_TYPE_INODE_STORAGE; user space names an inode by any open file of it."""
 
-    owner_attribute = "inode_address"
+    owner_kind = "inode"
 
 
+@map_type(
+    24,
+    "SK_STORAGE",
+    since="5.2",
+    commit="6ac99e8f23d4",
+    struct="bpf_local_storage_map",
+    helpers="sk_storage_get sk_storage_delete",
+    sleepable=True,
+    lock=True,
+    btf="keyless",
+    probe=Probe(4, 8, 0, uapi.BPF_F_NO_PREALLOC, "storage_btf"),
+)
 class SkStorageMap(LocalStorageMap):
     """BPF_MAP_TYPE_SK_STORAGE; user space names a socket by its descriptor."""
 
-    owner_attribute = "sock_address"
+    owner_kind = "sock"
 
 
+@map_type(
+    19,
+    "CGROUP_STORAGE",
+    since="4.19",
+    commit="de9cbbaadba5",
+    struct="bpf_cgroup_storage_map",
+    helpers="get_local_storage",
+    lock=True,
+    btf="keyless",
+    probe=Probe(16, 8, 0),
+    missing="one value for all cgroups",
+)
+@map_type(
+    21,
+    "PERCPU_CGROUP_STORAGE",
+    since="4.20",
+    commit="b741f1630346",
+    struct="bpf_cgroup_storage_map",
+    helpers="get_local_storage",
+    btf="keyless",
+    per_cpu=True,
+    probe=Probe(16, 8, 0),
+    missing="one value for all cgroups",
+)
 class CgroupStorageMap(BpfMap):
     """BPF_MAP_TYPE_CGROUP_STORAGE and its per-CPU form; elements come with attached programs."""
 
     @classmethod
-    def alloc_check(cls, bpf: Any, attr: MapAttr) -> None:
+    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
         """cgroup_storage_map_alloc()."""
         percpu = attr.map_type == uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE
         limit = min(MAX_VALUE_SIZE, PCPU_MIN_UNIT_SIZE) if percpu else MAX_VALUE_SIZE
@@ -188,8 +249,8 @@ class CgroupStorageMap(BpfMap):
         if self.value:
             self.mem.free(self.value)
 
-    def check_btf(self, btf: Any, key_type_id: int, value_type_id: int) -> None:
-        self.bpf.check_cgroup_key_btf(self, btf, key_type_id)
+    def check_btf(self, btf: Btf, key_type_id: int, value_type_id: int) -> None:
+        check_cgroup_key(self, btf, key_type_id)
 
     def lookup(self, key: bytes) -> int:
         return 0

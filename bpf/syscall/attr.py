@@ -8,11 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 from arch.abi.errno import E2BIG, EFAULT, EINVAL
+from arch.abi.fcntl import O_CLOEXEC, O_RDONLY, O_RDWR, O_WRONLY
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import Fault, KernelError
+from arch.memory import ByteOrder
+from bpf import uapi
+from bpf.board import Bpf, BtfObject
+from bpf.face import BpfHost, Prog
+from bpf.maps.base import BpfMap
+from tracing.face import Mem
 
 Version = tuple[int, int]
 
@@ -155,7 +161,7 @@ def attr_size(version: Version) -> int:
 class User:
     """Memory of the calling task: every fault is EFAULT."""
 
-    def __init__(self, mem: Any, byteorder: Any) -> None:
+    def __init__(self, mem: Mem | None, byteorder: ByteOrder) -> None:
         self.mem = mem
         self.byteorder = byteorder
 
@@ -212,17 +218,20 @@ class User:
 class Attr:
     """The attributes of one call: members by name, the rest zero."""
 
-    def __init__(self, raw: bytes, layout: Layout, byteorder: Any, address: int) -> None:
+    def __init__(self, raw: bytes, layout: Layout, byteorder: ByteOrder, address: int) -> None:
         self.raw = raw
         self.layout = layout
         self.byteorder = byteorder
         self.address = address  # of the user's copy, for members that are written back
 
     def __getattr__(self, name: str) -> int:
-        try:
-            offset, size = self.layout.fields[name]
-        except KeyError:
-            raise AttributeError(name) from None
+        if name not in self.layout.fields:
+            raise AttributeError(name)
+        return self.number(name)
+
+    def number(self, name: str) -> int:
+        """A member by its name."""
+        offset, size = self.layout.fields[name]
         return int.from_bytes(self.raw[offset : offset + size], self.byteorder)
 
     def bytes_of(self, name: str) -> bytes:
@@ -232,7 +241,7 @@ class Attr:
 
     def signed(self, name: str) -> int:
         """A descriptor."""
-        value = int(getattr(self, name))
+        value = self.number(name)
         return value - (1 << 32) if value >> 31 else value
 
     def place(self, name: str) -> int:
@@ -249,19 +258,18 @@ class Attr:
 class Call:
     """One bpf(2) on its way."""
 
-    bpf: Any
+    bpf: Bpf
     cmd: int
     attr: Attr
     user: User
 
     @property
-    def host(self) -> Any:
+    def host(self) -> BpfHost:
         return self.bpf.host
 
     @property
     def version(self) -> Version:
-        version: Version = self.bpf.version
-        return version
+        return self.bpf.version
 
     def check(self) -> None:
         """The zero rule, first of all in each command."""
@@ -269,3 +277,37 @@ class Call:
 
 
 Command = Callable[[Call], int]
+
+
+def btf_of_fd(call: Call, fd: int) -> BtfObject:
+    """btf_get_by_fd(): EBADF, EINVAL."""
+    found = call.host.fd_get(fd)
+    if not isinstance(found, BtfObject):
+        raise KernelError(EINVAL)
+    return found
+
+
+def file_mode(flags: int) -> int:
+    """bpf_get_file_flag(): the access mode a map's descriptor gets; EINVAL for both restrictions."""
+    read_only, write_only = flags & uapi.BPF_F_RDONLY, flags & uapi.BPF_F_WRONLY
+    if read_only and write_only:
+        raise KernelError(EINVAL)
+    return O_RDONLY if read_only else O_WRONLY if write_only else O_RDWR
+
+
+def new_map_fd(call: Call, target: BpfMap, mode: int) -> int:
+    """bpf_map_new_fd(); without a descriptor the reference is given back."""
+    try:
+        return call.host.fd_install(target, "bpf-map", mode | O_CLOEXEC)
+    except KernelError:
+        target.put_user()
+        raise
+
+
+def prog_fd(call: Call, prog: Prog) -> int:
+    """One more descriptor of a program; the reference is the file's."""
+    try:
+        return call.host.fd_install(prog, "bpf-prog", O_RDWR | O_CLOEXEC)
+    except KernelError:
+        prog.put()
+        raise

@@ -10,14 +10,17 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from arch.abi.errno import E2BIG, EAFNOSUPPORT, EBADMSG, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSPC, ENOTSUPP, ENXIO, ERANGE
 from arch.abi.inet import ETH_HLEN, ETH_P_IP, ETH_P_IPV6
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.socket import AF_INET, AF_INET6
 from arch.errors import KernelError
+from arch.memory import ByteOrder
 from bpf import uapi
+from bpf.board import Bpf
+from bpf.core.program import BpfProg
+from bpf.face import BpfHost
 from bpf.packet.checksum import csum_fold, csum_partial
 from bpf.packet.skbuff import (
     CHECKSUM_COMPLETE,
@@ -95,12 +98,8 @@ class TestResult:
     error: int = 0
 
 
-def test_run(bpf: Any, prog: Any, request: TestRequest) -> TestResult:
-    """bpf_prog_test_run(): KernelError, or the result.
-
-    `bpf` is the machine's bpf.core.system.Bpf; `prog` has type, expected_attach_type, max_ctx_offset and
-    run(ctx_address) -> int.
-    """
+def test_run(bpf: Bpf, prog: BpfProg, request: TestRequest) -> TestResult:
+    """bpf_prog_test_run(): KernelError, or the result."""
     run = _RUNS.get(prog.type)
     if run is None:
         raise KernelError(ENOTSUPP, "program type has no test run")
@@ -115,12 +114,12 @@ test_run.__test__ = False  # type: ignore[attr-defined]
 class _Runner:
     """One test run under way."""
 
-    def __init__(self, host: Any, prog: Any, request: TestRequest) -> None:
+    def __init__(self, host: BpfHost, prog: BpfProg, request: TestRequest) -> None:
         self.host, self.prog, self.request = host, prog, request
         self.mem = host.mem
         self.result = TestResult()
         self.cleanup = ExitStack()
-        self.max_ctx_offset = int(getattr(prog, "max_ctx_offset", 0))
+        self.max_ctx_offset = prog.max_ctx_offset
 
     @contextmanager
     def memory(self, data: bytes, size: int = 0) -> Iterator[int]:
@@ -179,9 +178,8 @@ class _Runner:
 
     def device(self, ifindex: int) -> NetDevice:
         """A network device by number; the loopback device unless the host has more.  ENODEV."""
-        find = getattr(self.host, "net_device", None)
-        if find is not None:
-            address = find(ifindex)
+        address = self.host.net_device(ifindex)
+        if address is not None:
             if not address:
                 raise KernelError(ENODEV, "no such device")
             return NetDevice(self.mem, address)
@@ -200,7 +198,7 @@ class _Runner:
 class _Fields:
     """A context's bytes by field name."""
 
-    def __init__(self, layout: CtxLayout, raw: bytes, byteorder: Any) -> None:
+    def __init__(self, layout: CtxLayout, raw: bytes, byteorder: ByteOrder) -> None:
         self.layout, self.raw, self.byteorder = layout, bytearray(raw), byteorder
 
     def get(self, name: str) -> int:
@@ -544,19 +542,16 @@ def _run_syscall(runner: _Runner) -> TestResult:
 def _run_tracing(runner: _Runner) -> TestResult:
     """bpf_prog_test_run_tracing(): call the functions that exist to be traced.
 
-    The host's `call_test_functions(prog)` makes the calls, with whatever is attached; it gives the return value and
-    side effect of bpf_modify_return_test().  Without it they return what they return untraced.
+    The host makes the calls, with whatever is attached.
     """
     runner.reject_options()
     attach = runner.prog.expected_attach_type
-    call = getattr(runner.host, "call_bpf_test_functions", None)
     if attach in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT):
-        if call is not None:
-            call("fentry")
+        runner.host.call_test_functions("fentry")
         return runner.result
     if attach != uapi.BPF_MODIFY_RETURN:
         raise KernelError(EFAULT, "iterators and raw tracepoints have no test functions")
-    ret, side_effect = call("modify_return") if call is not None else (4, 1)
+    ret, side_effect = runner.host.call_test_functions("modify_return")
     runner.result.retval = side_effect << 16 | ret
     return runner.result
 

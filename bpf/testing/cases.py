@@ -25,8 +25,9 @@ from typing import Any
 from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.board import CLASSIC_UNTIL
+from bpf.btf import Btf, Kind
 from bpf.core.load import LoadAttr, prog_load
-from bpf.core.system import CLASSIC_UNTIL
 from bpf.isa.insn import Insn, decode, encode
 from bpf.maps.base import BpfMap, MapAttr
 from bpf.testing.host import TestHost
@@ -268,7 +269,7 @@ class CaseMachine:
 
     def _create(self, attr: MapAttr) -> BpfMap:
         from bpf.maps.btf import check_map_btf
-        from bpf.versions.features import has_map_type
+        from bpf.maps.types import has_map_type
 
         if not has_map_type(self.options.version, attr.map_type):
             raise KernelError(EINVAL)
@@ -321,7 +322,7 @@ class CaseMachine:
         btf = self.host.vmlinux_btf
         for name, places in row.get("kfuncs", {}).items():
             for i in places:
-                insns[i] = insns[i].replace(imm=btf.find(name, 12))
+                insns[i] = insns[i].replace(imm=_type_id(btf, name, Kind.FUNC))
         attach = row.get("attach")
         attr = LoadAttr(
             row["prog_type"],
@@ -330,7 +331,7 @@ class CaseMachine:
             log_level=level,
             prog_flags=row.get("prog_flags", 0),
             expected_attach_type=row.get("attach_type", 0),
-            attach_btf_id=btf.find(attach[0], attach[1]) if attach else 0,
+            attach_btf_id=_type_id(btf, attach[0], Kind(attach[1])) if attach else 0,
             prog_btf=_parse_btf(row["btf"]) if row.get("btf") and self.bpf.capable("bpf") else None,
             func_info=[(pair[0], pair[1]) for pair in row.get("func_info", ())],
         )
@@ -361,6 +362,10 @@ class CaseMachine:
             except KernelError as error:
                 out.append([-error.errno, None])
         return out
+
+
+def _type_id(btf: Btf | None, name: str, kind: Kind) -> int:
+    return btf.find(name, kind) if btf is not None else 0
 
 
 def mask(log: str) -> str:

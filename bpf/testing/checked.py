@@ -12,12 +12,14 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from arch.errors import Fault
+from arch.memory import FlatMemory
 from bpf import uapi
 from bpf.core.program import BpfProg
 from bpf.isa.insn import BPF_PSEUDO_CALL, Insn
-from bpf.maps.array import VALUES, ArrayMap
+from bpf.maps.array import VALUES, ArrayMap, FdArrayMap
 from bpf.maps.base import STRUCT_BPF_MAP_SIZE, BpfMap
-from bpf.run.interpreter import FRAME_SIZE, Registers
+from bpf.run.interpreter import FRAME_SIZE, Program, Registers
+from tracing.face import Mem
 
 FRAME_BYTES = 512 + 64  # what a function may use, and what inlined loops keep below it
 SHARED_INFO = 320  # sizeof(struct skb_shared_info)
@@ -59,7 +61,7 @@ POISON: Any = _Poison()
 class GuardedMemory:
     """Memory of which only some ranges may be touched; the rest is a Violation."""
 
-    def __init__(self, mem: Any) -> None:
+    def __init__(self, mem: Mem) -> None:
         self.mem = mem
         self.byteorder = mem.byteorder
         self.starts: list[int] = []
@@ -91,17 +93,21 @@ class GuardedMemory:
         self._check(address, size, "store")
         self.mem.write_uint(address, size, value)
 
+    def read(self, address: int, size: int) -> bytes:
+        self._check(address, size, "load")
+        return self.mem.read(address, size)
+
+    def write(self, address: int, data: bytes) -> None:
+        self._check(address, len(data), "store")
+        self.mem.write(address, data)
+
 
 class CheckedProgram(BpfProg):
     """A program under suspicion."""
 
-    def _make_program(self, fast: bool) -> Any:
+    def _make_program(self, fast: bool) -> Program:
         self.guard = GuardedMemory(self.bpf.mem)
-        unguarded, self.bpf.mem = self.bpf.mem, self.guard
-        try:
-            program = super()._make_program(False)
-        finally:
-            self.bpf.mem = unguarded
+        program = super()._make_program(False)
         call, call_back = program.call_function, program.call_back
 
         def call_function(r: Registers, start: int) -> None:
@@ -119,6 +125,9 @@ class CheckedProgram(BpfProg):
         program._names["call_function"] = call_function
         setattr(program, "call_back", checked_call_back)  # noqa: B010 - helpers call it by this name
         return program
+
+    def _memory(self) -> Mem:
+        return self.guard
 
     def _bind(self, insn: Insn) -> Callable[[Registers], int]:
         bound = super()._bind(insn)
@@ -158,8 +167,9 @@ class CheckedProgram(BpfProg):
     def _ranges(self, ctx: int) -> list[tuple[int, int]]:
         """All live objects but maps, stacks and the packet's buffer; of those only what is the program's."""
         mem = self.bpf.mem
+        assert isinstance(mem, FlatMemory)
         special = {found.address for found in self.bpf.map_at.values()}
-        special |= {top - (16 << 10) for top in self.bpf._stacks}
+        special |= {top - (16 << 10) for top in self.bpf.idle_stacks}
         ranges: list[tuple[int, int]] = []
         if self.type in SKB_TYPES:
             head, data = mem.read_uint(ctx + SKB_HEAD, 8), mem.read_uint(ctx + SKB_DATA, 8)
@@ -173,7 +183,7 @@ class CheckedProgram(BpfProg):
         return ranges
 
 
-def _object_of(mem: Any, address: int) -> int:
+def _object_of(mem: FlatMemory, address: int) -> int:
     """Start of the live object an address lies in."""
     return max((start for start, size in mem._sizes.items() if start <= address < start + size), default=address)
 
@@ -181,10 +191,11 @@ def _object_of(mem: Any, address: int) -> int:
 def _map_ranges(found: BpfMap, special: set[int]) -> list[tuple[int, int]]:
     """Values of an array one by one; elements of other maps are objects of their own."""
     if isinstance(found, ArrayMap):
+        assert isinstance(found.mem, FlatMemory)
         special.add(_object_of(found.mem, found.address))
         step = found.elem_size
         return [(found.values + i * step, found.values + i * step + found.value_size) for i in range(found.max_entries)]
-    if hasattr(found, "values") and hasattr(found, "objects"):
+    if isinstance(found, FdArrayMap):
         special.add(found.address)
         return [(found.address + VALUES, found.address + VALUES + found.max_entries * 8)]
     return []

@@ -6,14 +6,17 @@ Nothing is attached to anything here; programs are run by BPF_PROG_TEST_RUN or b
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Mapping
-from typing import Any
+from collections.abc import Callable, Hashable, Iterator, Mapping
 
-from arch.abi.errno import EBADF, EMFILE, ENOENT, EOPNOTSUPP
+from arch.abi.errno import EBADF, EINVAL, EMFILE, ENOENT, EOPNOTSUPP
+from arch.architecture import Architecture
 from arch.datamodel import ILP32_LE_ARM, LP64_BE, LP64_LE
 from arch.errors import Fault, KernelError
-from arch.memory import FlatMemory
-from bpf.core.system import Bpf
+from arch.memory import ByteOrder, FlatMemory
+from bpf.board import Bpf
+from bpf.btf import Btf
+from bpf.face import AttachRequest, Cgroup, FdObject, Link, NetNamespace, PerfEvent, Prog, RawTracepointAttach
+from bpf.syscall.sys_bpf import bpf_from_kernel
 
 MODELS = {("little", 8): LP64_LE, ("big", 8): LP64_BE, ("little", 4): ILP32_LE_ARM}
 MAX_FDS = 1024
@@ -31,8 +34,21 @@ class TestTimer:
         self.live = False
 
 
+class TestEvent:
+    """A perf event of the test host: a counter of that type and configuration on one CPU."""
+
+    __test__ = False
+
+    def __init__(self, type_: int, config: int, cpu: int = 0) -> None:
+        self.type, self.config, self.cpu = type_, config, cpu
+
+    @property
+    def attr(self) -> TestEvent:
+        return self
+
+
 class TestHost:
-    """The BpfHost protocol over a FlatMemory."""
+    """A BpfHost over a FlatMemory."""
 
     __test__ = False
 
@@ -42,10 +58,11 @@ class TestHost:
         *,
         nr_cpus: int = 1,
         memory_size: int = 1 << 22,
-        byteorder: Any = "little",
+        byteorder: ByteOrder = "little",
         seed: int = 0,
     ) -> None:
         self.version = version
+        self.version_code = (version[0] << 16) + (version[1] << 8)
         self.profile = "3.20-rfc" if version == (3, 20) else f"{version[0]}.{version[1]}"
         self.mem = FlatMemory(size=memory_size, byteorder=byteorder)
         self.user = FlatMemory(0x10000, 1 << 20, byteorder)
@@ -56,26 +73,29 @@ class TestHost:
         self.time_ns = 1_000_000_000
         self.pid, self.tgid, self.uid, self.gid, self.comm = 100, 100, 0, 0, "test"
         self.caps = {"sys_admin", "bpf", "perfmon", "net_admin"}
-        self.fds: dict[int, Any] = {}
+        self.fds: dict[int, object] = {}
         self.fd_modes: dict[int, int] = {}
         self.printed: list[str] = []
         self.woken: list[Hashable] = []
         self.timers: list[TestTimer] = []
-        self.attached: list[tuple[str, Any, Mapping[str, Any]]] = []
-        self.perf_samples: list[tuple[Any, bytes]] = []
+        self.attached: list[tuple[Prog, AttachRequest]] = []
+        self.perf_samples: list[tuple[PerfEvent, bytes]] = []
         self.signals: list[tuple[int, bool]] = []
-        self.pins: dict[bytes, Any] = {}
+        self.pins: dict[bytes, FdObject] = {}
         self.stack: list[int] = []
         self.raw_tracepoints = {"sys_enter", "sys_exit", "sched_switch"}
         self.symbols = self
-        self.types: Any = None
-        self.arch: Any = None
-        self.vmlinux_btf: Any = None
+        self.arch: Architecture | None = None
+        self.vmlinux_btf: Btf | None = None
+        self.sk_buff_offsets: Mapping[str, int] | None = None
         self.unmapped_symbols = False  # every kernel symbol has some address
         self._task = 0
         self.bpf = Bpf(self)
 
     # ---- symbols ----
+    def __iter__(self) -> Iterator[object]:
+        return iter(())
+
     def lookup(self, addr: int) -> tuple[str, int, int] | None:
         return None
 
@@ -159,7 +179,7 @@ class TestHost:
         return 0
 
     # ---- descriptors ----
-    def fd_install(self, obj: Any, name: str, flags: int = 2) -> int:
+    def fd_install(self, obj: object, name: str, flags: int = 2) -> int:
         fd = next((n for n in range(3, MAX_FDS) if n not in self.fds), None)
         if fd is None:
             raise KernelError(EMFILE)
@@ -167,7 +187,7 @@ class TestHost:
         self.fd_modes[fd] = flags & 3
         return fd
 
-    def fd_get(self, fd: int) -> Any:
+    def fd_get(self, fd: int) -> object:
         if fd not in self.fds:
             raise KernelError(EBADF)
         return self.fds[fd]
@@ -177,13 +197,34 @@ class TestHost:
 
     def close(self, fd: int) -> None:
         obj = self.fds.pop(fd)
-        if hasattr(obj, "release"):
+        if isinstance(obj, FdObject):
             obj.release()
 
-    def bpffs_pin(self, path: int, obj: Any, name: str) -> None:
+    def task_fd(self, pid: int, fd: int) -> object:
+        raise KernelError(ENOENT, "the only task is the current one")
+
+    def fd_perf_event(self, fd: int) -> PerfEvent:
+        found = self.fd_get(fd)
+        if not isinstance(found, TestEvent):
+            raise KernelError(EBADF)
+        return found
+
+    def fd_cgroup(self, fd: int) -> Cgroup:
+        self.fd_get(fd)
+        raise KernelError(EBADF, "no control groups here")
+
+    def fd_netns(self, fd: int) -> NetNamespace:
+        self.fd_get(fd)
+        raise KernelError(EINVAL, "no namespaces here")
+
+    def fd_owner(self, fd: int, kind: str) -> int:
+        self.fd_get(fd)
+        return 0
+
+    def bpffs_pin(self, path: int, obj: FdObject, name: str) -> None:
         self.pins[self._path(path)] = obj
 
-    def bpffs_get(self, path: int, flags: int) -> Any:
+    def bpffs_get(self, path: int, flags: int) -> object:
         found = self.pins.get(self._path(path))
         if found is None:
             raise KernelError(ENOENT)
@@ -215,10 +256,10 @@ class TestHost:
     def trace_printk(self, text: str) -> None:
         self.printed.append(text)
 
-    def perf_event_output(self, event: Any, regs: int, data: bytes) -> None:
+    def perf_event_output(self, event: PerfEvent, regs: int, data: bytes) -> None:
         self.perf_samples.append((event, data))
 
-    def perf_event_read(self, event: Any) -> tuple[int, int, int]:
+    def perf_event_read(self, event: PerfEvent) -> tuple[int, int, int]:
         return (0, 0, 0)
 
     def dump_stack(self) -> None:
@@ -244,12 +285,40 @@ class TestHost:
             if timer.live:
                 timer.callback()
 
-    def attach(self, kind: str, prog: Any, options: Mapping[str, Any]) -> Callable[[], None]:
-        if kind == "raw_tracepoint" and options["name"] not in self.raw_tracepoints:
+    def attach(self, prog: Prog, request: AttachRequest) -> Callable[[], None]:
+        if isinstance(request, RawTracepointAttach) and request.name not in self.raw_tracepoints:
             raise KernelError(ENOENT)
-        entry = (kind, prog, options)
+        entry = (prog, request)
         self.attached.append(entry)
         return lambda: self.attached.remove(entry)
+
+    def iter_create(self, link: Link) -> FdObject:
+        raise KernelError(EOPNOTSUPP, "no objects to iterate over")
+
+    def call_test_functions(self, kind: str) -> tuple[int, int]:
+        """Nothing is attached, so they return what they return untraced."""
+        return 4, 1
+
+    def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
+        return bpf_from_kernel(self.bpf, cmd, attr, size)
+
+    def seq_write(self, seq: int, data: bytes) -> None:
+        raise KernelError(EINVAL, "no struct seq_file here")
+
+    def load_packet(self, skb: int, off: int, size: int) -> int:
+        return -1
+
+    def perf_event_query(self, obj: object) -> tuple[int, int, str | None, int, int] | None:
+        return None
+
+    def net_device(self, ifindex: int) -> int | None:
+        return None
+
+    def per_cpu_offset(self, cpu: int) -> int:
+        return 0
+
+    def sock_from_file(self, file: int) -> int:
+        return 0
 
     def bpf_symbols_changed(self) -> None:
         """Nobody lists symbols here."""

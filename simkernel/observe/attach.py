@@ -7,14 +7,15 @@ or a struct pt_regs; it lives for the length of the run.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP
 from arch.abi.limits import U64_MAX
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.core.program import BpfProg, trace_call_bpf
+from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
+from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach, TracingAttach
 from simkernel.observe import iterators
 from tracing.probes.kprobes import Kprobe, Kretprobe
 
@@ -22,7 +23,6 @@ MAX_ARGS = 12  # MAX_BPF_FUNC_ARGS
 PERF_DATA_TAIL = 16  # sample_period and addr behind the registers in struct bpf_perf_event_data
 # Program types of 3.20-rfc, the tree of January 2015.
 BPF_PROG_TYPE_TRACING_FILTER, BPF_PROG_TYPE_KPROBE_FILTER = 2, 3
-Detach = Callable[[], None]
 
 
 class Attachments:
@@ -81,11 +81,11 @@ class Attachments:
 
     # ---- raw tracepoints ----
 
-    def attach_raw_tracepoint(self, prog: BpfProg, options: Mapping[str, Any]) -> Detach:
+    def attach_raw_tracepoint(self, prog: BpfProg, request: RawTracepointAttach) -> Detach:
         """BPF_RAW_TRACEPOINT_OPEN: the tracepoint's own arguments, as u64."""
-        point = self.tracing.tracepoints.get(options["name"])
+        point = self.tracing.tracepoints.get(request.name)
         if point is None:
-            raise KernelError(ENOENT, f"no tracepoint {options['name']}")
+            raise KernelError(ENOENT, f"no tracepoint {request.name}")
 
         def fired(*args: int) -> None:
             self.run_args(prog, args)
@@ -95,12 +95,12 @@ class Attachments:
 
     # ---- fentry, fexit, fmod_ret, tp_btf ----
 
-    def attach_tracing(self, prog: BpfProg, options: Mapping[str, Any]) -> Detach:
+    def attach_tracing(self, prog: BpfProg, request: TracingAttach) -> Detach:
         """A BPF trampoline on a kernel function, or a BTF-typed tracepoint."""
-        kind, symbol = options["attach_type"], options["symbol"]
+        kind, symbol = request.attach_type, request.symbol or ""
         if kind == uapi.BPF_TRACE_RAW_TP:
-            return self.attach_raw_tracepoint(prog, {"name": symbol.removeprefix("btf_trace_")})
-        cookie = int(options.get("cookie", 0))
+            return self.attach_raw_tracepoint(prog, RawTracepointAttach(symbol.removeprefix("btf_trace_")))
+        cookie = request.cookie
         if kind == uapi.BPF_TRACE_FENTRY:
             return self._fentry(prog, symbol, cookie)
         if kind == uapi.BPF_TRACE_FEXIT:
@@ -160,13 +160,12 @@ class Attachments:
 
     # ---- kprobe.multi ----
 
-    def attach_kprobe_multi(self, prog: BpfProg, options: Mapping[str, Any]) -> Detach:
+    def attach_kprobe_multi(self, prog: BpfProg, request: KprobeMultiAttach) -> Detach:
         """Many functions with one link; the cookie goes with the address."""
-        addresses, cookies = options["addresses"], options.get("cookies") or [0] * len(options["addresses"])
         armed: list[Detach] = []
         try:
-            for address, cookie in zip(addresses, cookies):
-                armed.append(self._multi(prog, address, cookie, bool(options.get("is_return"))))
+            for address, cookie in zip(request.addresses, request.cookies):
+                armed.append(self._multi(prog, address, cookie, request.is_return))
         except KernelError:
             for detach in armed:
                 detach()
@@ -194,11 +193,11 @@ class Attachments:
 
     # ---- iterators ----
 
-    def attach_iter(self, prog: BpfProg, options: Mapping[str, Any]) -> Detach:
+    def attach_iter(self, prog: BpfProg, request: IterAttach) -> Detach:
         """Nothing happens until BPF_ITER_CREATE makes a file of the link; that asks for the target again."""
-        if options["target"] not in iterators.TARGETS:
-            raise KernelError(ENOENT, f"no iterator over {options['target']}")
-        return IterTarget(options["target"], bytes(options["info"]))
+        if request.target not in iterators.TARGETS:
+            raise KernelError(ENOENT, f"no iterator over {request.target}")
+        return lambda: None
 
     # ---- perf_event programs ----
 
@@ -223,7 +222,7 @@ class Attachments:
     def filter_program(self, event: Any, text: str, token: Any) -> Any:
         """The program that `bpf-N` names.  EINVAL, ERANGE for bad numbers, EBADF, EINVAL for bad descriptors."""
         number = parse_fd(text[4:])
-        prog = self.bpf.prog_of_fd(number)
+        prog = prog_of_fd(self.bpf, number)
         kprobe = event.dynamic
         if prog.type != (BPF_PROG_TYPE_KPROBE_FILTER if kprobe else BPF_PROG_TYPE_TRACING_FILTER):
             raise KernelError(EINVAL, "a program of another type")
@@ -239,16 +238,6 @@ def parse_fd(text: str) -> int:
     if not -(1 << 31) <= value < 1 << 31:
         raise KernelError(34, "out of range")
     return value
-
-
-class IterTarget:
-    """What an iterator link is about; as the link's detach function it has nothing to undo."""
-
-    def __init__(self, target: str, info: bytes) -> None:
-        self.target, self.info = target, info
-
-    def __call__(self) -> None:
-        """Detached."""
 
 
 class FilterProgram:

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
 from typing import Any
 
 from arch.abi.errno import EACCES, EBADF, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM
@@ -13,10 +12,24 @@ from arch.abi.fcntl import O_ACCMODE
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import PROT_WRITE
 from arch.errors import Fault, KernelError
-from bpf import uapi
+from bpf import face, uapi
+from bpf.board import Bpf
 from bpf.btf import Btf
-from bpf.core.program import BpfProg
-from bpf.core.system import Bpf
+from bpf.core.program import BpfProg, prog_of_fd
+from bpf.face import (
+    AttachRequest,
+    Cgroup,
+    Detach,
+    FdObject,
+    IterAttach,
+    KprobeMultiAttach,
+    Link,
+    NetNamespace,
+    PerfEventAttach,
+    Prog,
+    RawTracepointAttach,
+    TracingAttach,
+)
 from bpf.maps.base import BpfMap
 from simkernel.fs.inode import FileOperations, to_str
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -69,7 +82,6 @@ class BpfSide:
         """At boot."""
         self.seq_files: dict[int, Any] = {}  # struct seq_file -> iterator file
         self.sessions = 0
-        self.bpf = Bpf(self)
         self.attachments = Attachments(self.k)
 
     @property
@@ -88,10 +100,11 @@ class BpfSide:
         dev = self.k.net.devices.get(ifindex)
         return dev.addr if dev is not None else 0
 
-    def iter_create(self, link: Any) -> iterators.IterFile:
+    def iter_create(self, link: Link) -> iterators.IterFile:
         """BPF_ITER_CREATE."""
+        assert isinstance(link.request, IterAttach)
         self.sessions += 1
-        return iterators.IterFile(self.k, link, link.detach_fn.target, link.detach_fn.info, self.sessions)
+        return iterators.IterFile(self.k, link, link.request.target, link.request.info, self.sessions)
 
     def seq_write(self, seq: int, data: bytes) -> None:
         iterators.write_text(self.k, seq, data)
@@ -165,6 +178,31 @@ class BpfSide:
 
     def fd_flags(self, fd: int) -> int:
         return int(self.k.vfs.fget(fd).f_flags) & O_ACCMODE
+
+    def close(self, fd: int) -> None:
+        """close_fd(): a program cannot make the CPU run __fput(), so what the last reference does is done at once."""
+        file = self.k.current.files.remove(fd)
+        if file is None:
+            raise KernelError(EBADF)
+        self.k.vfs.put_file(file)
+
+    def fd_perf_event(self, fd: int) -> PerfEvent:
+        found = self.fd_get(fd)
+        if not isinstance(found, PerfEvent):
+            raise KernelError(EBADF, "not a perf event")
+        return found
+
+    def fd_cgroup(self, fd: int) -> Cgroup:
+        self.fd_get(fd)
+        raise KernelError(EBADF, "programs are not attached to control groups here")
+
+    def fd_netns(self, fd: int) -> NetNamespace:
+        self.fd_get(fd)
+        raise KernelError(EINVAL, "programs are not attached to network namespaces here")
+
+    def fd_owner(self, fd: int, kind: str) -> int:
+        self.fd_get(fd)
+        return 0
 
     # ---- bpffs ----
 
@@ -258,10 +296,12 @@ class BpfSide:
     def trace_printk(self, text: str) -> None:
         self.tracing.bpf_trace_printk(text)
 
-    def perf_event_output(self, event: Any, regs: int, data: bytes) -> None:
+    def perf_event_output(self, event: face.PerfEvent, regs: int, data: bytes) -> None:
+        assert isinstance(event, PerfEvent)
         event.bpf_output(data, regs)
 
-    def perf_event_read(self, event: PerfEvent) -> tuple[int, int, int]:
+    def perf_event_read(self, event: face.PerfEvent) -> tuple[int, int, int]:
+        assert isinstance(event, PerfEvent)
         event.update()
         return event.count, event.time_enabled, event.time_running
 
@@ -272,7 +312,7 @@ class BpfSide:
 
     def set_bpf(self, event: PerfEvent, fd: int, kind: str) -> Attached:
         """PERF_EVENT_IOC_SET_BPF: the program behind a descriptor, of the type that this event takes."""
-        prog = self.bpf.prog_of_fd(fd)
+        prog = prog_of_fd(self.bpf, fd)
         self.check_event_program(prog, event, kind)
         return Attached(prog, 0, probe_address(event))
 
@@ -285,19 +325,39 @@ class BpfSide:
         if kind in ("tracepoint", "syscall") and found is not None and limit > context_size(found):
             raise KernelError(EACCES, "the program reads beyond the event's record")
 
-    def attach(self, kind: str, prog: BpfProg, options: Mapping[str, Any]) -> Callable[[], None]:
-        if kind == "perf_event":
-            return self._attach_perf(prog, options["event"], int(options.get("cookie", 0)))
-        attach = getattr(self.attachments, f"attach_{kind}", None)
-        if attach is None:
-            raise KernelError(EOPNOTSUPP, f"nothing of kind {kind} on this machine")
-        detach: Callable[[], None] = attach(prog, options)
-        return detach
+    def attach(self, prog: Prog, request: AttachRequest) -> Detach:
+        assert isinstance(prog, BpfProg)
+        match request:
+            case PerfEventAttach(event, cookie):
+                assert isinstance(event, PerfEvent)
+                return self._attach_perf(prog, event, cookie)
+            case RawTracepointAttach():
+                return self.attachments.attach_raw_tracepoint(prog, request)
+            case TracingAttach():
+                return self.attachments.attach_tracing(prog, request)
+            case KprobeMultiAttach():
+                return self.attachments.attach_kprobe_multi(prog, request)
+            case IterAttach():
+                return self.attachments.attach_iter(prog, request)
+        raise KernelError(EOPNOTSUPP, f"no {type(request).__name__} on this machine")
 
-    def _attach_perf(self, prog: BpfProg, event: PerfEvent, cookie: int) -> Callable[[], None]:
+    def call_test_functions(self, kind: str) -> tuple[int, int]:
+        """The functions of net/bpf/test_run.c are not in this kernel's text: what they return untraced."""
+        return 4, 1
+
+    def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
+        from bpf.syscall.sys_bpf import bpf_from_kernel
+
+        return bpf_from_kernel(self.bpf, cmd, attr, size)
+
+    def per_cpu_offset(self, cpu: int) -> int:
+        return 0
+
+    def sock_from_file(self, file: int) -> int:
+        return 0
+
+    def _attach_perf(self, prog: BpfProg, event: PerfEvent, cookie: int) -> Detach:
         """BPF_LINK_CREATE on a perf event: as PERF_EVENT_IOC_SET_BPF, with a cookie."""
-        if not isinstance(event, PerfEvent):
-            raise KernelError(EBADF, "not a perf event")
         core = event.core
         kind = core.program_kind(event)
         self.check_event_program(prog, event, kind)
@@ -354,41 +414,26 @@ def context_size(event: Any) -> int:
 
 def bpf_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
     """poll(2): ring buffers; anything else is always ready."""
-    obj = file.private_data
-    poll = getattr(obj, "poll", None)
-    if poll is None:
+    obj: FdObject = file.private_data
+    bits: int | None = obj.poll()
+    if bits is None:
         return 0x145  # POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM
     if queues is not None:
-        queues.append(k.vfs.key_queue(getattr(obj, "waiters", obj)))
-    return int(poll())
+        queues.append(k.vfs.key_queue(obj.waiters))
+    return bits
 
 
 def bpf_mmap(k: Any, file: Any, vma: Any) -> None:
     """bpf_map_mmap(): arrays made with BPF_F_MMAPABLE, and ring buffers."""
-    obj = file.private_data
-    length, offset, writable = vma.end - vma.start, vma.pgoff * PAGE_SIZE, bool(vma.prot & PROT_WRITE)
-    if hasattr(obj, "check_mmap"):
-        obj.check_mmap(vma.shared, writable)
-    elif not vma.shared:
-        raise KernelError(EINVAL, "only shared mappings")
-    if hasattr(obj, "mmap_pages"):
-        perf.show_pages(vma, obj.mmap_pages(offset, length // PAGE_SIZE, writable))
-        return
-    if not hasattr(obj, "mmap_area") or not obj.map_flags & uapi.BPF_F_MMAPABLE:
-        raise KernelError(EINVAL if hasattr(obj, "mmap_area") else 524, "this map cannot be mapped")
-    if writable and getattr(obj, "frozen", False):
-        raise KernelError(EPERM, "the map is frozen")
-    start, size = obj.mmap_area()
-    if offset + length > size:
-        raise KernelError(EINVAL, "beyond the map's values")
-    perf.show_pages(vma, [start + offset + at for at in range(0, length, PAGE_SIZE)])
+    obj: FdObject = file.private_data
+    writable = bool(vma.prot & PROT_WRITE)
+    obj.check_mmap(vma.shared, writable)
+    perf.show_pages(vma, obj.mmap_pages(vma.pgoff * PAGE_SIZE, (vma.end - vma.start) // PAGE_SIZE, writable))
 
 
 def bpf_release(k: Any, file: Any) -> None:
     """The last descriptor is gone."""
-    release = getattr(file.private_data, "release", None)
-    if release is not None:
-        release()
+    file.private_data.release()
 
 
 BPF_FOPS = FileOperations(
@@ -441,7 +486,7 @@ def __sys_bpf(k: Any, cmd: int, uattr: int, size: int) -> int:
     """Commands are bpf/syscall/sys_bpf.py's."""
     from bpf.syscall.sys_bpf import bpf as command
 
-    return int(command(k.observer, cmd, uattr, size))
+    return command(k.observer.bpf, cmd, uattr, size)
 
 
 def install(k: Any) -> None:

@@ -11,6 +11,7 @@ from typing import Any
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.errors import Fault
 from arch.unwind import walk_kernel, walk_user
+from bpf.board import Bpf
 from simkernel.kernel.entry import define_name
 from simkernel.observe.bpf import BpfSide
 from tracing.face import (
@@ -49,6 +50,7 @@ class Host(BpfSide):
         self._boundaries: dict[str, tuple[int, ...]] = {}
         self._text_start: int = k.mem.map.text_base
         self._caller_regs = 0
+        self.bpf = Bpf(self)
         self.init_bpf()
 
     # ---- where we are ----

@@ -11,6 +11,7 @@ from typing import Any
 
 from arch.abi.errno import EINVAL, ENOENT
 from arch.errors import KernelError
+from bpf.face import FdObject, Link
 
 Row = dict[str, int]  # member of the context -> value
 
@@ -79,10 +80,10 @@ TARGETS: dict[str, tuple[str, Callable[[Any, bytes], Iterator[Row]]]] = {
 }
 
 
-class IterFile:
+class IterFile(FdObject):
     """What BPF_ITER_CREATE gives: reading runs the program until there is text, or the objects are at an end."""
 
-    def __init__(self, k: Any, link: Any, target: str, info: bytes, session: int) -> None:
+    def __init__(self, k: Any, link: Link, target: str, info: bytes, session: int) -> None:
         if target not in TARGETS:
             raise KernelError(ENOENT, f"no iterator over {target}")
         self.k, self.link = k, link

@@ -11,7 +11,7 @@ from typing import Any
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.core.program import BpfProg
+from bpf.core.program import BpfProg, prog_of_fd
 
 
 class SocketFilter:
@@ -33,7 +33,7 @@ class SocketFilter:
 
 def attach_socket_filter(k: Any, fd: int) -> SocketFilter:
     """The program behind a descriptor.  EBADF; EINVAL for another object or type."""
-    prog = k.observer.bpf.prog_of_fd(fd - (1 << 32) if fd >> 31 else fd)
+    prog = prog_of_fd(k.observer.bpf, fd - (1 << 32) if fd >> 31 else fd)
     if prog.type != uapi.BPF_PROG_TYPE_SOCKET_FILTER:
         raise KernelError(EINVAL, "not a socket filter")
     return SocketFilter(prog)

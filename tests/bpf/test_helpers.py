@@ -1,7 +1,5 @@
 """Helpers, called by programs that the version's verifier accepted."""
 
-from types import SimpleNamespace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -15,7 +13,7 @@ from bpf.helpers import Runtime
 from bpf.helpers.printk import check_format_4_1, format_modern, vsnprintf_4_1
 from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
-from bpf.testing.host import TestHost
+from bpf.testing.host import TestEvent, TestHost
 
 KPROBE, TRACEPOINT, PERF_EVENT = 2, 5, 7
 
@@ -372,7 +370,7 @@ def test_ring_buffer(m):
 
 def test_perf_event_output(m):
     array = m.map("events", "PERF_EVENT_ARRAY", 4, 4, 2)
-    event = SimpleNamespace(attr=SimpleNamespace(type=1, config=10), oncpu=0)
+    event = TestEvent(1, 10)
     fd = m.host.fd_install(event, "perf")
     program = """
         *(u64 *)(r10 -8) = 99
@@ -388,9 +386,9 @@ def test_perf_event_output(m):
     array.user_update(bytes(4), fd.to_bytes(4, "little"), 0)
     assert m.run(program) == 0
     assert m.host.perf_samples == [(event, (99).to_bytes(8, "little"))]
-    event.oncpu = 1
+    event.cpu = 1
     assert signed(m.run(program)) == -95
-    event.attr.config = 1
+    event.config = 1
     assert signed(m.run(program)) == -22
 
 

@@ -8,6 +8,7 @@ import pytest
 from arch.abi.errno import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, EPERM
 from bpf import uapi
 from bpf.btf import Btf
+from bpf.face import RawTracepointAttach
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
 from bpf.syscall.attr import LAYOUTS
@@ -42,7 +43,7 @@ class Task:
         for offset, value in (tail or {}).items():
             raw[offset] = value
         self.attr = self.put(bytes(raw))
-        return bpf(self.host, cmd, self.attr, len(raw) if size is None else size)
+        return bpf(self.host.bpf, cmd, self.attr, len(raw) if size is None else size)
 
     def back(self, cmd, name):
         """A member as the kernel left it."""
@@ -137,7 +138,7 @@ def answers():
     for name, cmd, fields, *size in rows.ROWS:
         raw = rows.build(fields, cmd, LAYOUTS, lambda symbol: names[symbol])
         attr = task.put(raw)
-        ret = bpf(task.host, cmd, attr, size[0] if size else 144)
+        ret = bpf(task.host.bpf, cmd, attr, size[0] if size else 144)
         task.host.user.free(attr)
         if ret > 2:
             task.host.close(ret)
@@ -175,8 +176,8 @@ def test_4_1_the_door(old):
     assert old.call(0, size=144, tail={48: 1}, **good) == -E2BIG
     assert old.call(0, size=144, tail={47: 1}, **good) == -EINVAL
     assert old.call(6) == -EINVAL
-    assert bpf(old.host, 0, 0x10, 48) == -EFAULT
-    assert bpf(old.host, 0, old.host.user.base + old.host.user.size - 48, 49) == -EFAULT
+    assert bpf(old.host.bpf, 0, 0x10, 48) == -EFAULT
+    assert bpf(old.host.bpf, 0, old.host.user.base + old.host.user.size - 48, 49) == -EFAULT
     old.host.caps = set()
     assert old.call(0, size=4097) == -EPERM
 
@@ -320,7 +321,7 @@ def test_pins_and_links():
     prog = task.load(17)
     name = task.put(b"sys_enter\0")
     link = task.call(17, prog_fd=prog, name=name)
-    assert task.host.attached[0][0] == "raw_tracepoint"
+    assert isinstance(task.host.attached[0][1], RawTracepointAttach)
     info, text = task.put(bytes(48)), task.put(bytes(16))
     task.host.user.write_uint(info + 16, 8, text)
     task.host.user.write_uint(info + 24, 4, 16)

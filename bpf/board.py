@@ -9,26 +9,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Generic, Protocol, TypeVar
 
-from arch.abi.errno import EBADF, EINVAL, ENOSPC, ENOTSUPP
+from arch.abi.errno import ENOSPC
 from arch.errors import KernelError
-from bpf.maps import create_map
-from bpf.maps.base import BpfMap, MapAttr
+from bpf.btf import Btf
+from bpf.face import BpfHost, Cgroup, Detach, FdObject, Link, Prog
+from bpf.maps.base import BpfMap, MapAttr, map_of_fd
+from bpf.maps.info import KptrField
+from bpf.maps.types import create_map
+from tracing.face import KernelMem
 
 # Commands, types and helpers up to 4.8 are checked by the classic verifier; struct layouts before ids existed (4.13).
 CLASSIC_UNTIL = (4, 9)
 STACK_LEFTOVER = 0xFFFFC900003AFB98
+Object = TypeVar("Object")
 
 
-class IdTable:
+class IdTable(Generic[Object]):
     """An idr: cyclic allocation from 1.  kernel/bpf/syscall.c:bpf_map_alloc_id()."""
 
     def __init__(self) -> None:
-        self.objects: dict[int, Any] = {}
+        self.objects: dict[int, Object] = {}
         self._next = 1
 
-    def add(self, obj: Any) -> int:
+    def add(self, obj: Object) -> int:
         """The next id; never one that was used before, as long as numbers last."""
         if self._next > 0x7FFFFFFF:
             raise KernelError(ENOSPC)
@@ -45,25 +50,74 @@ class IdTable:
         return min((n for n in self.objects if n > number), default=None)
 
 
+class BtfObject(FdObject):
+    """struct btf as an object: loaded by a task, or the kernel's own."""
+
+    anon_name = "btf"
+
+    def __init__(self, bpf: Bpf, btf: Btf, data: bytes, *, is_kernel: bool = False, name: str = "") -> None:
+        self.bpf, self.btf, self.is_kernel, self.name = bpf, btf, is_kernel, name
+        self._data = data
+        self.id = 0
+        self.refs = 0
+
+    @property
+    def data(self) -> bytes:
+        """The bytes of the BTF; the kernel's are made when somebody asks."""
+        if not self._data and self.is_kernel:
+            self._data = self.btf.encode()
+        return self._data
+
+    def get(self) -> None:
+        """One more reference: a descriptor, a map, a program."""
+        self.refs += 1
+
+    def put(self) -> None:
+        """One less."""
+        self.refs -= 1
+        if self.refs == 0 and not self.is_kernel:
+            self.bpf.btfs.remove(self.id)
+
+    def release(self) -> None:
+        self.put()
+
+    def fdinfo(self) -> str:
+        """bpf_btf_show_fdinfo()."""
+        return f"btf_id:\t{self.id}\n"
+
+
+class ValueTimer(Protocol):
+    """A timer in a map value: struct bpf_hrtimer."""
+
+    def cancel(self) -> None:
+        """bpf_timer_cancel_and_free()."""
+
+
 class Bpf:
     """The BPF subsystem of one machine."""
 
-    def __init__(self, host: Any) -> None:
+    def __init__(self, host: BpfHost) -> None:
         self.host = host
         self.mem = host.mem
-        self.version: tuple[int, int] = tuple(host.version)[:2]
-        self.maps, self.progs, self.links, self.btfs = IdTable(), IdTable(), IdTable(), IdTable()
-        self.memory_limit = int(getattr(host, "ram_bytes", 1 << 30))  # of one map, in bytes
+        self.version: tuple[int, int] = host.version
+        self.maps: IdTable[BpfMap] = IdTable()
+        self.progs: IdTable[Prog] = IdTable()
+        self.links: IdTable[Link] = IdTable()
+        self.btfs: IdTable[BtfObject] = IdTable()
+        self.memory_limit = host.ram_bytes  # of one map, in bytes
         self.running = 0  # programs on their way, on all CPUs
         self.active: dict[int, int] = {}  # bpf_prog_active by CPU: programs of kprobes do not nest
         self.stats_enabled = 0
-        self.attached: dict[tuple[int, int], list[Any]] = {}  # by cgroup and attach type, without links
-        self.timers: dict[int, Any] = {}  # struct bpf_timer address -> timer
-        self.prog_class: Any = None  # another BpfProg, for runs with every check on
+        # by cgroup and attach type, without links
+        self.attached: dict[tuple[Cgroup, int], list[tuple[Prog, Detach]]] = {}
+        self.timers: dict[int, ValueTimer] = {}  # struct bpf_timer address -> timer
+        self.prog_class: type[Prog] | None = None  # another BpfProg, for runs with every check on
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
         self.jit_enable = 1
         self.map_at: dict[int, BpfMap] = {}  # address of struct bpf_map -> map
-        self.functions: dict[int, tuple[Any, int]] = {}  # address of a program's function -> (program, instruction)
+        self.functions: dict[int, tuple[Prog, int]] = {}  # address of a program's function -> (program, instruction)
+        self.cookies: dict[int, int] = {}  # socket -> its cookie, from 1 in the order they are asked for
+        self.test_struct = 0  # address of the struct prog_test_ref_kfunc of the test kernel functions
         self._deferred: list[Callable[[], None]] = []
         self._stacks: list[int] = []
         self._text = 0xFFFFFFFFC0000000
@@ -74,7 +128,7 @@ class Bpf:
         """bpf_capable(), perfmon_capable(): CAP_SYS_ADMIN stands in for the newer ones."""
         if self.host.capable(capability):
             return True
-        return capability in ("bpf", "perfmon", "net_admin_or_sys") and bool(self.host.capable("sys_admin"))
+        return capability in ("bpf", "perfmon", "net_admin_or_sys") and self.host.capable("sys_admin")
 
     # ---- running programs ----
 
@@ -97,7 +151,7 @@ class Bpf:
         else:
             free()
 
-    def defer_free(self, mem: Any, address: int) -> None:
+    def defer_free(self, mem: KernelMem, address: int) -> None:
         """kfree_rcu()."""
         if self.running:
             self._deferred.append(lambda: mem.free(address))
@@ -111,13 +165,18 @@ class Bpf:
         """
         if self._stacks:
             return self._stacks.pop()
-        address = int(self.mem.alloc(size, 64))
+        address = self.mem.alloc(size, 64)
         self.mem.write(address, STACK_LEFTOVER.to_bytes(8, self.mem.byteorder) * (size // 8))
         return address + size
 
     def give_stack(self, top: int) -> None:
         """The run is over."""
         self._stacks.append(top)
+
+    @property
+    def idle_stacks(self) -> list[int]:
+        """Tops of the stacks that no program uses."""
+        return self._stacks
 
     def take_text(self, size: int) -> int:
         """Where a program of so many bytes is said to be."""
@@ -139,7 +198,7 @@ class Bpf:
         if timer is not None:
             timer.cancel()
 
-    def release_kptr(self, kptr: Any, address: int) -> None:
+    def release_kptr(self, kptr: KptrField, address: int) -> None:
         """A value with a kernel pointer goes: the object is not counted here, the pointer is cleared."""
         self.mem.write_uint(address, 8, 0)
 
@@ -167,72 +226,11 @@ class Bpf:
 
     def map_of_fd(self, fd: int) -> BpfMap:
         """__bpf_map_get(): EBADF if not open, EINVAL if not a map."""
-        found = self.host.fd_get(fd)
-        if not isinstance(found, BpfMap):
-            raise KernelError(EINVAL)
-        return found
-
-    def prog_of_fd(self, fd: int) -> Any:
-        """bpf_prog_get(): EBADF if not open, EINVAL if not a program."""
-        from bpf.core.program import BpfProg
-
-        found = self.host.fd_get(fd)
-        if not isinstance(found, BpfProg):
-            raise KernelError(EINVAL)
-        return found
-
-    def inner_map_model(self, fd: int) -> BpfMap:
-        """bpf_map_meta_alloc(): the map that says what can be put into a map of maps."""
-        model = self.map_of_fd(fd)
-        if model.inner is not None:
-            raise KernelError(EINVAL)
-        if not model.can_be_inner or model.has_spin_lock():
-            raise KernelError(ENOTSUPP)
-        return model
-
-    def inner_map_of_fd(self, outer: BpfMap, fd: int) -> BpfMap:
-        """bpf_map_fd_get_ptr(): a map like the model; the reference is the outer map's."""
-        inner = self.map_of_fd(fd)
-        assert outer.inner_map_meta is not None
-        if not outer.inner_map_meta.meta_equal(inner):
-            raise KernelError(EINVAL)
-        inner.get()
-        return inner
-
-    # ---- BTF of keys ----
-
-    def check_array_btf(self, checked: BpfMap, btf: Any, key_type_id: int) -> None:
-        """array_map_check_btf(): a 32-bit integer as key, or (one element only) none."""
-        from bpf.maps import btf as map_btf  # knows maps, so it is imported late
-
-        map_btf.check_int_key(checked, btf, key_type_id)
-
-    def check_struct_key_btf(self, btf: Any, key_type_id: int) -> None:
-        """trie_check_btf()."""
-        from bpf.maps import btf as map_btf  # knows maps, so it is imported late
-
-        map_btf.check_struct_key(btf, key_type_id)
-
-    def check_cgroup_key_btf(self, checked: BpfMap, btf: Any, key_type_id: int) -> None:
-        """cgroup_storage_check_btf()."""
-        from bpf.maps import btf as map_btf  # knows maps, so it is imported late
-
-        map_btf.check_cgroup_key(checked, btf, key_type_id)
+        return map_of_fd(self.host, fd)
 
     # ---- what kernel BTF knows ----
 
     def kfunc_name(self, btf_id: int, off: int) -> str:
         """The kernel function a call of a BTF id means."""
-        btf = getattr(self.host, "vmlinux_btf", None)
+        btf = self.host.vmlinux_btf
         return str(btf.name_of(btf_id)) if btf is not None and btf_id < len(btf) else f"kfunc#{btf_id}"
-
-    def seq_write(self, seq: int, data: bytes) -> None:
-        """Text of an iterator: into the struct seq_file the host knows."""
-        write = getattr(self.host, "seq_write", None)
-        if write is None:
-            raise KernelError(EINVAL)
-        write(seq, data)
-
-    def no_such_fd(self) -> KernelError:
-        """For hosts without descriptors."""
-        return KernelError(EBADF)

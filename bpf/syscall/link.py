@@ -1,19 +1,30 @@
 """bpf(2) commands that attach programs.  kernel/bpf/syscall.c: link_create(), bpf_raw_tp_link_attach() and their like.
 
-What attaching really does is the host's: `host.attach(kind, prog, options)` makes events run the program.
+What attaching really does is the host's: `host.attach(prog, request)` makes events run the program.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Mapping
 
-from arch.abi.errno import EBADF, EFAULT, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EFAULT, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM, ESRCH
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.link import BpfLink, DetachableLink, IterLink
-from bpf.maps.base import BpfMap
+from bpf.core.program import BpfProg, prog_of_fd
+from bpf.face import (
+    AttachRequest,
+    Cgroup,
+    CgroupAttach,
+    IterAttach,
+    KprobeMultiAttach,
+    NetnsAttach,
+    PerfEventAttach,
+    RawTracepointAttach,
+    TracingAttach,
+    XdpAttach,
+)
 from bpf.syscall.attr import Call
 from bpf.versions import features
 
@@ -95,21 +106,20 @@ def link_of_fd(call: Call, fd: int) -> BpfLink:
 def settle(
     call: Call,
     kind: int,
-    prog: Any,
-    attach: tuple[str, dict[str, Any]],
-    info: dict[str, Any],
+    prog: BpfProg,
+    request: AttachRequest,
+    info: Mapping[str, int | str],
     link_class: type[BpfLink] = BpfLink,
 ) -> int:
     """Attach, make a link of it, give it a descriptor: bpf_link_init() to bpf_link_settle()."""
-    name, options = attach
-    detach: Callable[[], None] = call.host.attach(name, prog, options)
-    link = link_class(call.bpf, kind, prog, detach, info)
+    detach = call.host.attach(prog, request)
+    link = link_class(call.bpf, kind, prog, request, detach, info)
     prog.get()
     link.id = call.bpf.links.add(link)
     link.get()
     anon = "bpf_link" if features.has_command(call.version, uapi.BPF_LINK_CREATE) else "bpf-raw-tracepoint"
     try:
-        return int(call.host.fd_install(link, anon, O_RDWR | O_CLOEXEC))
+        return call.host.fd_install(link, anon, O_RDWR | O_CLOEXEC)
     except KernelError:
         link.put()
         raise
@@ -121,11 +131,11 @@ def settle(
 def raw_tracepoint_open(call: Call) -> int:
     """BPF_RAW_TRACEPOINT_OPEN; also how fentry programs are attached before links."""
     call.check()
-    prog = call.bpf.prog_of_fd(call.attr.signed("prog_fd"))
+    prog = prog_of_fd(call.bpf, call.attr.signed("prog_fd"))
     return _raw_tp_attach(call, prog, call.attr.name)
 
 
-def _raw_tp_attach(call: Call, prog: Any, user_name: int) -> int:
+def _raw_tp_attach(call: Call, prog: BpfProg, user_name: int) -> int:
     """bpf_raw_tp_link_attach()."""
     if prog.type in (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_EXT, uapi.BPF_PROG_TYPE_LSM):
         if user_name:
@@ -138,13 +148,13 @@ def _raw_tp_attach(call: Call, prog: Any, user_name: int) -> int:
     else:
         raise KernelError(EINVAL)
     info = {"tp_name": name}
-    return settle(call, uapi.BPF_LINK_TYPE_RAW_TRACEPOINT, prog, ("raw_tracepoint", {"name": name}), info)
+    return settle(call, uapi.BPF_LINK_TYPE_RAW_TRACEPOINT, prog, RawTracepointAttach(name), info)
 
 
 _TRAMPOLINES = (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
 
 
-def _tracing_attach(call: Call, prog: Any, target_fd: int, btf_id: int, cookie: int) -> int:
+def _tracing_attach(call: Call, prog: BpfProg, target_fd: int, btf_id: int, cookie: int) -> int:
     """bpf_tracing_prog_attach()."""
     allowed = {
         uapi.BPF_PROG_TYPE_TRACING: _TRAMPOLINES,
@@ -157,28 +167,22 @@ def _tracing_attach(call: Call, prog: Any, target_fd: int, btf_id: int, cookie: 
     if target_fd:
         if prog.type != uapi.BPF_PROG_TYPE_EXT:
             raise KernelError(EINVAL)
-        target = call.bpf.prog_of_fd(target_fd)
+        target = prog_of_fd(call.bpf, target_fd)
     btf_id = btf_id or prog.attach_btf_id
-    options = {
-        "attach_type": prog.expected_attach_type,
-        "btf_id": btf_id,
-        "symbol": prog.attach_info.get("attach_func_name"),
-        "cookie": cookie,
-        "target": target,
-        "info": prog.attach_info,
-    }
+    symbol = prog.attach_info.get("attach_func_name")
+    request = TracingAttach(prog.expected_attach_type, btf_id, symbol, cookie, target)
     info = {
         "attach_type": prog.expected_attach_type,
         "target_obj_id": target.id if target is not None else 1,
         "target_btf_id": btf_id,
     }
-    return settle(call, uapi.BPF_LINK_TYPE_TRACING, prog, ("tracing", options), info)
+    return settle(call, uapi.BPF_LINK_TYPE_TRACING, prog, request, info)
 
 
 # ---- links ----
 
 
-def check_attach_type(call: Call, prog: Any, attach_type: int) -> None:
+def check_attach_type(call: Call, prog: BpfProg, attach_type: int) -> None:
     """bpf_prog_attach_check_attach_type()."""
     if prog.type in _EXACT_TYPES:
         if attach_type != prog.expected_attach_type:
@@ -200,7 +204,7 @@ def link_create(call: Call) -> int:
     """BPF_LINK_CREATE."""
     call.check()
     attr = call.attr
-    prog = call.bpf.prog_of_fd(attr.signed("prog_fd"))
+    prog = prog_of_fd(call.bpf, attr.signed("prog_fd"))
     attach_type = attr.attach_type
     if not features.has_attach_type(call.version, attach_type):
         raise KernelError(EINVAL)
@@ -231,7 +235,7 @@ def link_create(call: Call) -> int:
     raise KernelError(EINVAL)
 
 
-def _tracing_link(call: Call, prog: Any, attach_type: int) -> int:
+def _tracing_link(call: Call, prog: BpfProg, attach_type: int) -> int:
     attr = call.attr
     if attach_type != prog.expected_attach_type:
         raise KernelError(EINVAL)
@@ -244,19 +248,16 @@ def _tracing_link(call: Call, prog: Any, attach_type: int) -> int:
     return _tracing_attach(call, prog, attr.signed("target_fd"), attr.target_btf_id, attr.tracing_cookie)
 
 
-def _perf_link(call: Call, prog: Any) -> int:
+def _perf_link(call: Call, prog: BpfProg) -> int:
     """bpf_perf_link_attach()."""
     attr = call.attr
     if attr.flags:
         raise KernelError(EINVAL)
-    event = call.host.fd_get(attr.signed("target_fd"))
-    if not hasattr(event, "attr") or isinstance(event, BpfMap):
-        raise KernelError(EBADF)
-    options = {"event": event, "cookie": attr.bpf_cookie}
-    return settle(call, uapi.BPF_LINK_TYPE_PERF_EVENT, prog, ("perf_event", options), {})
+    event = call.host.fd_perf_event(attr.signed("target_fd"))
+    return settle(call, uapi.BPF_LINK_TYPE_PERF_EVENT, prog, PerfEventAttach(event, attr.bpf_cookie), {})
 
 
-def _kprobe_multi(call: Call, prog: Any) -> int:
+def _kprobe_multi(call: Call, prog: BpfProg) -> int:
     """bpf_kprobe_multi_link_attach(): by names or by addresses, not both."""
     attr, user = call.attr, call.user
     if prog.expected_attach_type != uapi.BPF_TRACE_KPROBE_MULTI:
@@ -267,18 +268,14 @@ def _kprobe_multi(call: Call, prog: Any) -> int:
     if bool(attr.addrs) == bool(attr.syms) or not count:
         raise KernelError(EINVAL)
     if count > MAX_KPROBE_MULTI:
-        raise KernelError(7)  # E2BIG
+        raise KernelError(E2BIG)
     cookies = [user.get(attr.cookies + 8 * i, 8) for i in range(count)] if attr.cookies else [0] * count
     if attr.addrs:
         addresses = [user.get(attr.addrs + 8 * i, 8) for i in range(count)]
     else:
         addresses = [_symbol(call, user.get(attr.syms + 8 * i, 8)) for i in range(count)]
-    options = {
-        "addresses": addresses,
-        "cookies": cookies,
-        "is_return": bool(flags & uapi.BPF_F_KPROBE_MULTI_RETURN),
-    }
-    return settle(call, uapi.BPF_LINK_TYPE_KPROBE_MULTI, prog, ("kprobe_multi", options), {})
+    request = KprobeMultiAttach(addresses, cookies, bool(flags & uapi.BPF_F_KPROBE_MULTI_RETURN))
+    return settle(call, uapi.BPF_LINK_TYPE_KPROBE_MULTI, prog, request, {})
 
 
 def _symbol(call: Call, address: int) -> int:
@@ -286,11 +283,11 @@ def _symbol(call: Call, address: int) -> int:
     name = call.user.string(address, 511).decode("latin-1")
     found = call.host.symbols.address(name)
     if found is None:
-        raise KernelError(3)  # ESRCH
-    return int(found)
+        raise KernelError(ESRCH)
+    return found
 
 
-def _iter_link(call: Call, prog: Any) -> int:
+def _iter_link(call: Call, prog: BpfProg) -> int:
     """bpf_iter_link_attach()."""
     attr = call.attr
     if attr.target_fd or attr.flags:
@@ -304,46 +301,40 @@ def _iter_link(call: Call, prog: Any) -> int:
     if not name:
         raise KernelError(ENOENT)
     details = {"target_name": name}
-    options = {"target": name, "info": info.ljust(16, b"\0")}
-    return settle(call, uapi.BPF_LINK_TYPE_ITER, prog, ("iter", options), details, IterLink)
+    request = IterAttach(name, info.ljust(16, b"\0"))
+    return settle(call, uapi.BPF_LINK_TYPE_ITER, prog, request, details, IterLink)
 
 
-def _cgroup_link(call: Call, prog: Any) -> int:
+def _cgroup_link(call: Call, prog: BpfProg) -> int:
     """cgroup_bpf_link_attach()."""
     attr = call.attr
     if attr.flags:
         raise KernelError(EINVAL)
     cgroup = _cgroup(call, attr.signed("target_fd"))
-    options = {"cgroup": cgroup, "attach_type": attr.attach_type, "flags": uapi.BPF_F_ALLOW_MULTI, "link": True}
-    info = {"cgroup_id": int(getattr(cgroup, "id", 0)), "attach_type": attr.attach_type}
-    return settle(call, uapi.BPF_LINK_TYPE_CGROUP, prog, ("cgroup", options), info, DetachableLink)
+    request = CgroupAttach(cgroup, attr.attach_type, uapi.BPF_F_ALLOW_MULTI, link=True)
+    info = {"cgroup_id": cgroup.id, "attach_type": attr.attach_type}
+    return settle(call, uapi.BPF_LINK_TYPE_CGROUP, prog, request, info, DetachableLink)
 
 
-def _cgroup(call: Call, fd: int) -> Any:
+def _cgroup(call: Call, fd: int) -> Cgroup:
     """cgroup_get_from_fd(): EBADF for what is no directory of a cgroup."""
-    found = call.host.fd_get(fd)
-    cgroup = getattr(found, "cgroup", None)
-    if cgroup is None:
-        raise KernelError(EBADF)
-    return cgroup
+    return call.host.fd_cgroup(fd)
 
 
-def _netns_link(call: Call, prog: Any) -> int:
+def _netns_link(call: Call, prog: BpfProg) -> int:
     attr = call.attr
     if attr.flags:
         raise KernelError(EINVAL)
-    namespace = call.host.fd_get(attr.signed("target_fd"))
-    if not hasattr(namespace, "net_namespace"):
-        raise KernelError(EINVAL)
-    options = {"netns": namespace.net_namespace, "attach_type": attr.attach_type}
-    info = {"netns_ino": int(getattr(namespace, "ino", 0)), "attach_type": attr.attach_type}
-    return settle(call, uapi.BPF_LINK_TYPE_NETNS, prog, ("netns", options), info, DetachableLink)
+    namespace = call.host.fd_netns(attr.signed("target_fd"))
+    request = NetnsAttach(namespace, attr.attach_type)
+    info = {"netns_ino": namespace.ino, "attach_type": attr.attach_type}
+    return settle(call, uapi.BPF_LINK_TYPE_NETNS, prog, request, info, DetachableLink)
 
 
-def _xdp_link(call: Call, prog: Any) -> int:
+def _xdp_link(call: Call, prog: BpfProg) -> int:
     attr = call.attr
-    options = {"ifindex": attr.target_fd, "flags": attr.flags}
-    return settle(call, uapi.BPF_LINK_TYPE_XDP, prog, ("xdp", options), {"ifindex": attr.target_fd}, DetachableLink)
+    request = XdpAttach(attr.target_fd, attr.flags)
+    return settle(call, uapi.BPF_LINK_TYPE_XDP, prog, request, {"ifindex": attr.target_fd}, DetachableLink)
 
 
 def link_update(call: Call) -> int:
@@ -353,10 +344,10 @@ def link_update(call: Call) -> int:
     if attr.flags & ~uapi.BPF_F_REPLACE:
         raise KernelError(EINVAL)
     link = link_of_fd(call, attr.signed("link_fd"))
-    new = call.bpf.prog_of_fd(attr.signed("new_prog_fd"))
+    new = prog_of_fd(call.bpf, attr.signed("new_prog_fd"))
     old = None
     if attr.flags & uapi.BPF_F_REPLACE:
-        old = call.bpf.prog_of_fd(attr.signed("old_prog_fd"))
+        old = prog_of_fd(call.bpf, attr.signed("old_prog_fd"))
     elif attr.old_prog_fd:
         raise KernelError(EINVAL)
     link.update(new, old)
@@ -378,10 +369,7 @@ def iter_create(call: Call) -> int:
     link = link_of_fd(call, call.attr.signed("link_fd"))
     if not isinstance(link, IterLink):
         raise KernelError(EINVAL)
-    create = getattr(call.host, "iter_create", None)
-    if create is None:
-        raise KernelError(EOPNOTSUPP)
-    return int(call.host.fd_install(create(link), "bpf_iter", O_CLOEXEC))
+    return call.host.fd_install(call.host.iter_create(link), "bpf_iter", O_CLOEXEC)
 
 
 # ---- the older way, without links ----
@@ -394,7 +382,7 @@ def prog_attach(call: Call) -> int:
     if attr.attach_flags & ~ATTACH_FLAGS:
         raise KernelError(EINVAL)
     prog_type = _attachable(call, attr.attach_type)
-    prog = call.bpf.prog_of_fd(attr.signed("attach_bpf_fd"))
+    prog = prog_of_fd(call.bpf, attr.signed("attach_bpf_fd"))
     if prog.type != prog_type:
         raise KernelError(EINVAL)
     try:
@@ -405,10 +393,9 @@ def prog_attach(call: Call) -> int:
         prog_type == uapi.BPF_PROG_TYPE_LSM and prog.expected_attach_type == uapi.BPF_LSM_CGROUP
     ):
         cgroup = _cgroup(call, attr.signed("target_fd"))
-        options = {"cgroup": cgroup, "attach_type": attr.attach_type, "flags": attr.attach_flags, "link": False}
-        detach = call.host.attach("cgroup", prog, options)
+        detach = call.host.attach(prog, CgroupAttach(cgroup, attr.attach_type, attr.attach_flags, link=False))
         prog.get()
-        call.bpf.attached.setdefault((id(cgroup), attr.attach_type), []).append((prog, detach))
+        call.bpf.attached.setdefault((cgroup, attr.attach_type), []).append((prog, detach))
         return 0
     raise KernelError(EINVAL)
 
@@ -432,10 +419,10 @@ def prog_detach(call: Call) -> int:
     wanted = None
     if attr.attach_bpf_fd:
         try:
-            wanted = call.bpf.prog_of_fd(attr.signed("attach_bpf_fd"))
+            wanted = prog_of_fd(call.bpf, attr.signed("attach_bpf_fd"))
         except KernelError:
             wanted = None
-    entries = call.bpf.attached.get((id(cgroup), attr.attach_type), [])
+    entries = call.bpf.attached.get((cgroup, attr.attach_type), [])
     for entry in entries:
         if wanted is None or entry[0] is wanted:
             entries.remove(entry)
@@ -457,7 +444,7 @@ def prog_query(call: Call) -> int:
     if prog_type not in CGROUP_TYPES and attr.attach_type != uapi.BPF_LSM_CGROUP:
         raise KernelError(EINVAL)
     cgroup = _cgroup(call, attr.signed("target_fd"))
-    progs = [prog for prog, _ in call.bpf.attached.get((id(cgroup), attr.attach_type), [])]
+    progs = [prog for prog, _ in call.bpf.attached.get((cgroup, attr.attach_type), [])]
     room = attr.prog_cnt
     call.user.put(attr.place("attach_flags"), 4, 0)
     call.user.put(attr.place("prog_cnt"), 4, len(progs))
@@ -485,22 +472,20 @@ def task_fd_query(call: Call) -> int:
     if isinstance(obj, BpfLink):
         if obj.type != uapi.BPF_LINK_TYPE_RAW_TRACEPOINT:
             raise KernelError(ENOTSUPP)
-        return _tell(call, obj.prog.id, uapi.BPF_FD_TYPE_RAW_TRACEPOINT, obj.info["tp_name"], 0, 0)
-    query = getattr(call.host, "perf_event_query", None)
-    answer = query(obj) if query is not None else None
+        return _tell(call, obj.prog.id, uapi.BPF_FD_TYPE_RAW_TRACEPOINT, str(obj.info["tp_name"]), 0, 0)
+    answer = call.host.perf_event_query(obj)
     if answer is None:
         raise KernelError(ENOTSUPP)
     return _tell(call, *answer)
 
 
-def _task_fd(call: Call, pid: int, fd: int) -> Any:
+def _task_fd(call: Call, pid: int, fd: int) -> object:
     """fget_task(): ENOENT without the task, EBADF without the descriptor."""
     if pid in (call.host.current_pid(), call.host.current_tgid()):
         return call.host.fd_get(fd)
-    look_up = getattr(call.host, "task_fd", None)
-    if look_up is None or call.host.task_address(pid) is None:
+    if call.host.task_address(pid) is None:
         raise KernelError(ENOENT)
-    return look_up(pid, fd)
+    return call.host.task_fd(pid, fd)
 
 
 def _tell(call: Call, prog_id: int, fd_type: int, text: str | None, offset: int, address: int) -> int:

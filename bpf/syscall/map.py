@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from arch.abi.errno import EBUSY, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM
-from arch.abi.fcntl import O_CLOEXEC, O_RDONLY, O_RDWR, O_WRONLY
+from arch.abi.fcntl import O_RDONLY, O_WRONLY
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.board import CLASSIC_UNTIL
 from bpf.core.load import object_name
-from bpf.core.system import CLASSIC_UNTIL
 from bpf.maps.base import BpfMap, MapAttr
+from bpf.maps.btf import check_map_btf
 from bpf.maps.hash import HashMap
 from bpf.maps.queue import BloomFilterMap, QueueMap
-from bpf.syscall.attr import Call
+from bpf.maps.rows import MAP_TYPES
+from bpf.maps.types import has_map_type
+from bpf.syscall.attr import Call, btf_of_fd, file_mode, new_map_fd
 from bpf.versions import features
 
 NR_NODES = 1
-
-
-def file_mode(flags: int) -> int:
-    """bpf_get_file_flag(): the access mode a map's descriptor gets; EINVAL for both restrictions."""
-    read_only, write_only = flags & uapi.BPF_F_RDONLY, flags & uapi.BPF_F_WRONLY
-    if read_only and write_only:
-        raise KernelError(EINVAL)
-    return O_RDONLY if read_only else O_WRONLY if write_only else O_RDWR
 
 
 def map_create(call: Call) -> int:
@@ -34,12 +29,13 @@ def map_create(call: Call) -> int:
             raise KernelError(EINVAL)
     elif attr.btf_key_type_id and not attr.btf_value_type_id:
         raise KernelError(EINVAL)
-    if attr.map_type != uapi.BPF_MAP_TYPE_BLOOM_FILTER and attr.map_extra:
+    row = MAP_TYPES.get(attr.map_type)
+    if attr.map_extra and not (row is not None and row.map_extra):
         raise KernelError(EINVAL)
     mode = file_mode(attr.map_flags)
     if attr.map_flags & uapi.BPF_F_NUMA_NODE and attr.numa_node >= NR_NODES and version >= (4, 14):
         raise KernelError(EINVAL)
-    if not features.has_map_type(version, attr.map_type) or attr.map_flags & ~features.map_flags(version):
+    if not has_map_type(version, attr.map_type) or attr.map_flags & ~features.map_flags(version):
         raise KernelError(EINVAL)
     new = call.bpf.new_map(_map_attr(call))
     try:
@@ -78,26 +74,13 @@ def _set_types(call: Call, new: BpfMap) -> None:
     attr = call.attr
     if not (attr.btf_key_type_id or attr.btf_value_type_id or attr.btf_vmlinux_value_type_id):
         return
-    from bpf.maps.btf import check_map_btf
-    from bpf.syscall.cmd_object import btf_of_fd
-
     found = btf_of_fd(call, attr.signed("btf_fd"))
     new.btf = found.btf
     new.btf_object = found
     if attr.btf_value_type_id:
-        vmlinux = getattr(call.host, "vmlinux_btf", None)
-        check_map_btf(new, new.btf, attr.btf_key_type_id, attr.btf_value_type_id, vmlinux)
+        check_map_btf(new, found.btf, attr.btf_key_type_id, attr.btf_value_type_id, call.host.vmlinux_btf)
         new.set_special()
     found.get()
-
-
-def new_map_fd(call: Call, target: BpfMap, mode: int) -> int:
-    """bpf_map_new_fd(); without a descriptor the reference is given back."""
-    try:
-        return int(call.host.fd_install(target, "bpf-map", mode | O_CLOEXEC))
-    except KernelError:
-        target.put_user()
-        raise
 
 
 def _may(call: Call, target: BpfMap, fd: int, *, read: bool = False, write: bool = False) -> None:
@@ -180,14 +163,6 @@ def map_get_next_key(call: Call) -> int:
     return 0
 
 
-_LOOKUP_AND_DELETE = (
-    uapi.BPF_MAP_TYPE_HASH,
-    uapi.BPF_MAP_TYPE_PERCPU_HASH,
-    uapi.BPF_MAP_TYPE_LRU_HASH,
-    uapi.BPF_MAP_TYPE_LRU_PERCPU_HASH,
-)
-
-
 def map_lookup_and_delete_elem(call: Call) -> int:
     """BPF_MAP_LOOKUP_AND_DELETE_ELEM: queues and stacks, since 5.14 hash maps too."""
     call.check()
@@ -202,8 +177,8 @@ def map_lookup_and_delete_elem(call: Call) -> int:
         raise KernelError(EINVAL)
     _check_lock(target, flags)
     key = _copy_key(call, target, attr.key)
-    hashes = _LOOKUP_AND_DELETE if call.version >= (5, 14) else ()
-    if not isinstance(target, QueueMap) and target.map_type not in hashes:
+    since = MAP_TYPES[target.map_type].lookup_and_delete
+    if since is None or call.version < since:
         raise KernelError(ENOTSUPP)
     call.user.write(attr.value, target.lookup_and_delete(key, flags))
     return 0

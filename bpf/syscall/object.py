@@ -3,76 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from arch.abi.errno import EACCES, EBADF, EBADFD, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM
+from arch.abi.errno import E2BIG, EACCES, EBADF, EBADFD, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.limits import INT_MAX
 from arch.errors import KernelError
+from arch.memory import ByteOrder
 from bpf import uapi
+from bpf.board import Bpf, BtfObject, IdTable, Object
 from bpf.btf import Btf
 from bpf.btf.check import btf_parse
 from bpf.core.link import BpfLink
 from bpf.core.program import BpfProg
-from bpf.core.system import IdTable
+from bpf.face import FdObject
 from bpf.isa.insn import encode
 from bpf.maps.base import BpfMap
-from bpf.syscall.attr import Call
-from bpf.syscall.cmd_map import file_mode, new_map_fd
-from bpf.syscall.cmd_prog import prog_fd
+from bpf.syscall.attr import Call, file_mode, new_map_fd, prog_fd
+from bpf.verifier.rewrite.dump import dump
 
 BTF_MAX_SIZE = 16 << 20
-
-
-class BtfObject:
-    """struct btf as an object: loaded by a task, or the kernel's own."""
-
-    anon_name = "btf"
-
-    def __init__(self, bpf: Any, btf: Any, data: bytes, *, is_kernel: bool = False, name: str = "") -> None:
-        self.bpf, self.btf, self.is_kernel, self.name = bpf, btf, is_kernel, name
-        self._data = data
-        self.id = 0
-        self.refs = 0
-
-    @property
-    def data(self) -> bytes:
-        """The bytes of the BTF; the kernel's are made when somebody asks."""
-        if not self._data and self.is_kernel:
-            self._data = self.btf.encode()
-        return self._data
-
-    def get(self) -> None:
-        """One more reference: a descriptor, a map, a program."""
-        self.refs += 1
-
-    def put(self) -> None:
-        """One less."""
-        self.refs -= 1
-        if self.refs == 0 and not self.is_kernel:
-            self.bpf.btfs.remove(self.id)
-
-    def release(self) -> None:
-        """The last descriptor of one open file is gone."""
-        self.put()
-
-    def fdinfo(self) -> str:
-        """bpf_btf_show_fdinfo()."""
-        return f"btf_id:\t{self.id}\n"
-
-
-def btf_of_fd(call: Call, fd: int) -> BtfObject:
-    """btf_get_by_fd(): EBADF, EINVAL."""
-    found = call.host.fd_get(fd)
-    if not isinstance(found, BtfObject):
-        raise KernelError(EINVAL)
-    return found
 
 
 # ---- ids ----
 
 
-def _next_id(call: Call, table: IdTable) -> int:
+def _next_id(call: Call, table: IdTable[Object]) -> int:
     """bpf_obj_get_next_id()."""
     call.check()
     if call.attr.start_id >= INT_MAX:
@@ -107,7 +62,7 @@ def link_get_next_id(call: Call) -> int:
     return _next_id(call, call.bpf.links)
 
 
-def _by_id(call: Call, table: IdTable) -> Any:
+def _by_id(call: Call, table: IdTable[Object]) -> Object:
     if not call.host.capable("sys_admin"):
         raise KernelError(EPERM)
     found = table.objects.get(call.attr.start_id)
@@ -144,7 +99,7 @@ def btf_get_fd_by_id(call: Call) -> int:
     publish_kernel_btf(call)
     found = _by_id(call, call.bpf.btfs)
     found.get()
-    return int(call.host.fd_install(found, "btf", O_CLOEXEC))
+    return call.host.fd_install(found, "btf", O_CLOEXEC)
 
 
 def link_get_fd_by_id(call: Call) -> int:
@@ -152,7 +107,7 @@ def link_get_fd_by_id(call: Call) -> int:
     call.check()
     found = _by_id(call, call.bpf.links)
     found.get()
-    return int(call.host.fd_install(found, "bpf_link", O_CLOEXEC))
+    return call.host.fd_install(found, "bpf_link", O_CLOEXEC)
 
 
 # ---- BTF ----
@@ -165,7 +120,7 @@ def btf_load(call: Call) -> int:
         raise KernelError(EPERM)
     attr = call.attr
     if attr.btf_size > BTF_MAX_SIZE:
-        raise KernelError(7)  # E2BIG
+        raise KernelError(E2BIG)
     log_given = attr.btf_log_level or attr.btf_log_buf or attr.btf_log_size
     if log_given and (not attr.btf_log_level or not attr.btf_log_buf or attr.btf_log_size < 128):
         raise KernelError(EINVAL)
@@ -176,18 +131,18 @@ def btf_load(call: Call) -> int:
         if len(raw) >= attr.btf_log_size:
             raw, errno = raw[: attr.btf_log_size - 1], errno or ENOSPC
         call.user.write(attr.btf_log_buf, raw + b"\0")
-    if errno:
+    if errno or btf is None:
         raise KernelError(errno)
     publish_kernel_btf(call)
     new = BtfObject(call.bpf, btf, data)
     new.id = call.bpf.btfs.add(new)
     new.get()
-    return int(call.host.fd_install(new, "btf", O_CLOEXEC))
+    return call.host.fd_install(new, "btf", O_CLOEXEC)
 
 
 def publish_kernel_btf(call: Call) -> None:
     """The kernel's own BTF is an object, too: id 1, "vmlinux"."""
-    btf = getattr(call.host, "vmlinux_btf", None)
+    btf = call.host.vmlinux_btf
     if btf is None or 1 in call.bpf.btfs.objects:
         return
     new = BtfObject(call.bpf, btf, b"", is_kernel=True, name="vmlinux")
@@ -195,7 +150,7 @@ def publish_kernel_btf(call: Call) -> None:
     new.get()
 
 
-def _check_btf(data: bytes, call: Call) -> tuple[Any, int, str]:
+def _check_btf(data: bytes, call: Call) -> tuple[Btf | None, int, str]:
     """btf_parse(): the parsed BTF or an errno, and the log."""
     want_log = bool(call.attr.btf_log_level)
     ret, log = btf_parse(data, call.user.byteorder, call.version, want_log=want_log)
@@ -224,7 +179,7 @@ def obj_pin(call: Call) -> int:
     else:
         raise KernelError(EINVAL)
     try:
-        call.host.bpffs_pin(attr.pathname, obj, getattr(obj, "anon_name", "bpf"))
+        call.host.bpffs_pin(attr.pathname, obj, obj.anon_name)
     except KernelError:
         drop()
         raise
@@ -249,7 +204,7 @@ def obj_get(call: Call) -> int:
         if mode != O_RDWR:
             raise KernelError(EINVAL)
         obj.get()
-        return int(call.host.fd_install(obj, "bpf_link", O_RDWR | O_CLOEXEC))
+        return call.host.fd_install(obj, "bpf_link", O_RDWR | O_CLOEXEC)
     raise KernelError(EACCES)
 
 
@@ -344,7 +299,7 @@ def _sized(table: Sequence[tuple[tuple[int, int], int]], version: tuple[int, int
 class Info:
     """One of the structs, being filled: integers by name."""
 
-    def __init__(self, raw: bytes, size: int, fields: dict[str, tuple[int, int]], byteorder: Any) -> None:
+    def __init__(self, raw: bytes, size: int, fields: dict[str, tuple[int, int]], byteorder: ByteOrder) -> None:
         self.raw = bytearray(raw.ljust(size, b"\0"))
         self.fields, self.byteorder = fields, byteorder
 
@@ -448,8 +403,6 @@ def _check_record_sizes(info: Info) -> None:
 
 
 def _give_xlated(call: Call, info: Info, prog: BpfProg) -> None:
-    from bpf.verifier.rewrite.dump import dump
-
     insns = dump(prog.insns, prog.map_infos, True, prog.verdict.subprog_starts)
     data = encode(insns, call.user.byteorder)
     room, info["xlated_prog_len"] = info["xlated_prog_len"], len(data)
@@ -516,7 +469,7 @@ def _link_info(call: Call, link: BpfLink) -> int:
         if name in fields and isinstance(value, int):
             info[name] = value
         elif name in ("tp_name", "target_name") and name in fields:
-            errno = _give_text(call, info, name, f"{name}_len", value)
+            errno = _give_text(call, info, name, f"{name}_len", str(value))
     if errno:
         raise KernelError(errno)
     return _end(call, info, length)
@@ -535,12 +488,12 @@ _LINK_FIELDS: dict[int, dict[str, tuple[int, int]]] = {
 # ---- statistics ----
 
 
-class StatsSwitch:
+class StatsSwitch(FdObject):
     """What BPF_ENABLE_STATS gives: run times are counted while it is open."""
 
     anon_name = "bpf-stats"
 
-    def __init__(self, bpf: Any) -> None:
+    def __init__(self, bpf: Bpf) -> None:
         self.bpf = bpf
         bpf.stats_enabled += 1
 
@@ -560,7 +513,7 @@ def enable_stats(call: Call) -> int:
         raise KernelError(EOVERFLOW)
     switch = StatsSwitch(call.bpf)
     try:
-        return int(call.host.fd_install(switch, "bpf-stats", O_CLOEXEC))
+        return call.host.fd_install(switch, "bpf-stats", O_CLOEXEC)
     except KernelError:
         switch.release()
         raise

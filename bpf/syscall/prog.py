@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import struct
-from typing import Any
+from collections.abc import Sequence
+from typing import cast, overload
 
-from arch.abi.errno import E2BIG, EINVAL, ENOTSUPP
-from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOTSUPP
 from arch.errors import KernelError
+from bpf.board import CLASSIC_UNTIL
 from bpf.core.load import LoadAttr
 from bpf.core.load import prog_load as load_program
-from bpf.core.system import CLASSIC_UNTIL
+from bpf.core.program import BpfProg, prog_of_fd
 from bpf.isa.insn import Insn, decode
-from bpf.syscall.attr import Call
+from bpf.syscall.attr import Call, btf_of_fd, prog_fd
+from bpf.syscall.test_run import TestRequest, test_run
+from bpf.verifier.api import VerifyRequest
 
 LICENSE_MAX = 127
 MIN_FUNC_INFO, MIN_LINE_INFO, MAX_RECORD = 8, 16, 252  # bytes
@@ -67,7 +70,7 @@ def prog_load(call: Call) -> int:
     )
     if call.version >= CLASSIC_UNTIL:
         _set_attach_target(call, load)
-        load.verify_extras = lambda request: _verify_extras(call, request)
+        load.verify_extras = lambda load, request: _verify_extras(call, load, request)
     verdict, prog = load_program(call.bpf, load)
     if logging and verdict.log_valid:
         user.write(attr.log_buf, verdict.log.encode("latin-1", "replace") + b"\0")
@@ -86,10 +89,8 @@ def _set_attach_target(call: Call, load: LoadAttr) -> None:
     if not fd:
         return
     try:
-        load.attach_prog = call.bpf.prog_of_fd(fd)
+        load.attach_prog = prog_of_fd(call.bpf, fd)
     except KernelError:
-        from bpf.syscall.cmd_object import btf_of_fd
-
         try:
             found = btf_of_fd(call, fd)
         except KernelError:
@@ -99,7 +100,7 @@ def _set_attach_target(call: Call, load: LoadAttr) -> None:
         load.attach_btf = found.btf
 
 
-def _verify_extras(call: Call, request: Any) -> None:
+def _verify_extras(call: Call, load: LoadAttr, request: VerifyRequest) -> None:
     """What the verifier itself reads from user memory: BTF, function and line records, the array of descriptors."""
     attr = call.attr
     if _log_parameters_bad(call):
@@ -108,37 +109,44 @@ def _verify_extras(call: Call, request: Any) -> None:
         request.fd_array = _FdArray(call, attr.fd_array)
     if not (attr.func_info_cnt or attr.line_info_cnt):
         return
-    from bpf.syscall.cmd_object import btf_of_fd
-
     found = btf_of_fd(call, attr.signed("prog_btf_fd"))
     if found.is_kernel:
-        raise KernelError(13)  # EACCES
+        raise KernelError(EACCES)
     request.prog_btf = found.btf
-    request.prog_btf_object = found
+    load.btf_object = found
     if attr.func_info_cnt:
         size = attr.func_info_rec_size
         if size < MIN_FUNC_INFO or size > MAX_RECORD or size % 4:
             raise KernelError(EINVAL)
-        request.func_info = _records(call, attr.func_info, attr.func_info_cnt, size, MIN_FUNC_INFO)
+        functions = _records(call, attr.func_info, attr.func_info_cnt, size, MIN_FUNC_INFO)
+        request.func_info = cast(list[tuple[int, int]], functions)
     if attr.line_info_cnt:
         size = attr.line_info_rec_size
         if size < MIN_LINE_INFO or size > MAX_RECORD or size % 4:
             raise KernelError(EINVAL)
-        request.line_info = _records(call, attr.line_info, attr.line_info_cnt, size, MIN_LINE_INFO)
+        lines = _records(call, attr.line_info, attr.line_info_cnt, size, MIN_LINE_INFO)
+        request.line_info = cast(list[tuple[int, int, int, int]], lines)
     if attr.core_relo_cnt:
         size = attr.core_relo_rec_size
         if size < CORE_RELO_SIZE or size > MAX_RECORD or size % 4:
             raise KernelError(EINVAL)
-        request.core_relos = _records(call, attr.core_relos, attr.core_relo_cnt, size, CORE_RELO_SIZE)
+        relocations = _records(call, attr.core_relos, attr.core_relo_cnt, size, CORE_RELO_SIZE)
+        request.core_relos = cast(list[tuple[int, int, int, int]], relocations)
 
 
-class _FdArray:
+class _FdArray(Sequence[int]):
     """attr.fd_array: descriptors read from user memory one by one; its length is nowhere told."""
 
     def __init__(self, call: Call, address: int) -> None:
         self._call, self._address = call, address
 
-    def __getitem__(self, index: int) -> int:
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[int]: ...
+    def __getitem__(self, index: int | slice) -> int | list[int]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
         value = self._call.user.get(self._address + 4 * index, 4)
         return value - (1 << 32) if value >> 31 else value
 
@@ -146,7 +154,7 @@ class _FdArray:
         return 1 << 16
 
 
-def new_prog_fd(call: Call, prog: Any) -> int:
+def new_prog_fd(call: Call, prog: BpfProg) -> int:
     """bpf_prog_alloc_id(), bpf_prog_new_fd()."""
     prog.id = call.bpf.progs.add(prog)
     prog.get()
@@ -154,24 +162,13 @@ def new_prog_fd(call: Call, prog: Any) -> int:
     return prog_fd(call, prog)
 
 
-def prog_fd(call: Call, prog: Any) -> int:
-    """One more descriptor; the reference is the file's."""
-    try:
-        return int(call.host.fd_install(prog, "bpf-prog", O_RDWR | O_CLOEXEC))
-    except KernelError:
-        prog.put()
-        raise
-
-
 def prog_test_run(call: Call) -> int:
     """BPF_PROG_TEST_RUN."""
-    from bpf.syscall.test_run import TestRequest, test_run
-
     call.check()
     attr, user = call.attr, call.user
     if bool(attr.ctx_size_in) != bool(attr.ctx_in) or bool(attr.ctx_size_out) != bool(attr.ctx_out):
         raise KernelError(EINVAL)
-    prog = call.bpf.prog_of_fd(attr.signed("prog_fd"))
+    prog = prog_of_fd(call.bpf, attr.signed("prog_fd"))
     request = TestRequest(
         data_in=user.read(attr.data_in, _packet_size(attr.data_size_in)) if attr.data_size_in else None,
         ctx_in=user.read(attr.ctx_in, _packet_size(attr.ctx_size_in)) if attr.ctx_size_in else None,
@@ -213,6 +210,6 @@ def prog_bind_map(call: Call) -> int:
     call.check()
     if call.attr.flags:
         raise KernelError(EINVAL)
-    prog = call.bpf.prog_of_fd(call.attr.signed("prog_fd"))
+    prog = prog_of_fd(call.bpf, call.attr.signed("prog_fd"))
     prog.bind_map(call.bpf.map_of_fd(call.attr.signed("map_fd")))
     return 0

@@ -1,0 +1,36 @@
+"""All map types, and making a map: bpf_map_types and find_and_alloc_map() of kernel/bpf/syscall.c."""
+
+from __future__ import annotations
+
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
+from bpf.maps import array, hash, lpm, net, queue, ringbuf, stackmap, storage
+from bpf.maps.base import Board, BpfMap, MapAttr
+from bpf.maps.rows import MAP_TYPES, MapType, Version
+
+__all__ = ["MAP_TYPES", "MapType", "create_map", "has_map_type", "map_types"]
+
+MODULES = (array, hash, lpm, net, queue, ringbuf, stackmap, storage)  # each import declares rows
+
+
+def has_map_type(version: Version, number: int) -> bool:
+    """A map of this type can be made."""
+    row = MAP_TYPES.get(number)
+    return row is not None and version >= row.since
+
+
+def map_types() -> list[MapType]:
+    """All rows by number."""
+    return [row for _, row in sorted(MAP_TYPES.items())]
+
+
+def create_map(bpf: Board, attr: MapAttr) -> BpfMap:
+    """A new map in the machine's memory; KernelError as the type's checks say."""
+    row = MAP_TYPES.get(attr.map_type)
+    if row is None:
+        raise KernelError(EINVAL, f"no map type {attr.map_type}")
+    kind: type[BpfMap] = row.cls
+    kind.alloc_check(bpf, attr)
+    new = kind(bpf, attr)
+    new.alloc()
+    return new
