@@ -20,8 +20,9 @@ from typing import ClassVar, Protocol
 from arch.abi.errno import EINVAL, ENOTSUPP
 from arch.architecture import Architecture
 from arch.errors import KernelError
+from arch.memory import Memory
 from bpf.btf import Btf
-from tracing.face import KernelMem, Mem, SymbolTable
+from tracing.face import KernelMem, SymbolTable
 
 Detach = Callable[[], None]
 Registers = list[int]
@@ -358,7 +359,7 @@ class BpfHost(Protocol):
     def capable(self, capability: str) -> bool:
         """Has the current task "sys_admin", "perfmon" ...?"""
 
-    def user_mem(self) -> Mem | None:
+    def user_mem(self) -> Memory | None:
         """The current task's user memory, None for a kernel thread."""
 
     def current_pid(self) -> int: ...

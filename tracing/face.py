@@ -1,16 +1,24 @@
-"""What tracing needs from the floors above, as Protocols.
+"""What tracing needs from the floors above, and what it takes from them, as Protocols.
 
 The kernel (or a test) implements `TraceHost`; user address spaces implement `UserSpaces`.  Nothing here knows
 BPF or the virtual file system.  Times are nanoseconds of virtual time, addresses are plain ints.
 
 A blocking read of a trace file does not block here: it raises `WouldBlock(key)`.  The upper floor puts the task to
 sleep on `key` and repeats the read after `TraceHost.wake(key)`; a file opened with O_NONBLOCK gets EAGAIN instead.
+
+Programs of the floor above reach an event as `AttachedProgram` (on a perf event) or `FilterProgram` (in the filter file
+of 3.20-rfc); tracing runs them and gives them back, and knows nothing else of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
+
+from arch.architecture import Architecture
+from arch.ctype import TypeTable
+from arch.memory import Memory
+from arch.symbols import Symbol
 
 # A probe handler gets the kernel address of the struct pt_regs built for the hit.  A true answer says that it
 # changed registers in that pt_regs, and that they have to be loaded back into the CPU.
@@ -37,18 +45,7 @@ class WouldBlock(Exception):
         self.key = key
 
 
-class Mem(Protocol):
-    """Bytes at addresses.  Every access may raise arch.errors.Fault."""
-
-    @property
-    def byteorder(self) -> Any: ...
-    def read(self, addr: int, size: int) -> bytes: ...
-    def write(self, addr: int, data: bytes) -> None: ...
-    def read_uint(self, addr: int, size: int) -> int: ...
-    def write_uint(self, addr: int, size: int, value: int) -> None: ...
-
-
-class KernelMem(Mem, Protocol):
+class KernelMem(Memory, Protocol):
     """Kernel memory; alloc() gives zeroed bytes and may be asked for whole pages (align=4096)."""
 
     def alloc(self, size: int, align: int = 8) -> int: ...
@@ -56,9 +53,7 @@ class KernelMem(Mem, Protocol):
 
 
 class SymbolTable(Protocol):
-    """kallsyms; iterating gives objects with name, address and kind ("t" and "T" are text), by address."""
-
-    def __iter__(self) -> Iterator[Any]: ...
+    """kallsyms, asked for one symbol."""
 
     def lookup(self, addr: int) -> tuple[str, int, int] | None:
         """(name, offset into it, size) of the symbol that covers `addr`."""
@@ -67,17 +62,37 @@ class SymbolTable(Protocol):
         """Address of a function or variable; None if there is no such symbol."""
 
 
+class AllSymbols(SymbolTable, Protocol):
+    """kallsyms, to be gone through as well."""
+
+    def __iter__(self) -> Iterator[Symbol]:
+        """All symbols, by address."""
+
+
+class Timer(Protocol):
+    """An armed timer."""
+
+    def cancel(self) -> None:
+        """Forget it; harmless when it has run."""
+
+
 class TraceHost(Protocol):
     """The kernel as seen by tracing."""
 
     # Facts.  `version` is (major, minor); `profile` its name: "4.1", "6.1", "3.20-rfc" (whose version is (3, 20)).
     version: tuple[int, int]
     profile: str
-    arch: Any  # arch.architecture.Architecture
-    mem: KernelMem
-    symbols: SymbolTable
-    types: Any  # arch.ctype.TypeTable with the kernel's declarations: tracepoints read task->comm and such through it
+    release: str  # uname -r
+    arch: Architecture
     nr_cpus: int
+
+    @property
+    def mem(self) -> KernelMem: ...
+    @property
+    def symbols(self) -> AllSymbols: ...
+    @property
+    def types(self) -> TypeTable:
+        """The kernel's declarations: tracepoints read task->comm and such through them."""
 
     # Where we are.  pid is the kernel's pid (a thread's), tgid the process's.
     def now_ns(self) -> int: ...
@@ -92,7 +107,7 @@ class TraceHost(Protocol):
     def preempt_count(self) -> int:
         """Low four bits preemption depth, bits 4-7 migrate-disable depth (as trace_entry.preempt_count of 6.1)."""
 
-    def user_mem(self) -> Mem | None:
+    def user_mem(self) -> Memory | None:
         """The current task's user memory, None for a kernel thread."""
 
     def capable(self, capability: str) -> bool:
@@ -118,12 +133,25 @@ class TraceHost(Protocol):
     def probe_blacklist(self) -> Iterable[tuple[int, int, str]]:
         """(start, end, name) of the functions in which no kprobe may be put."""
 
+    # Registers and stacks, for samples and stack traces.
+    def caller_regs(self) -> int:
+        """perf_fetch_caller_regs(): address of a pt_regs of the place that fired; 0 if the host keeps none."""
+
+    def interrupt_regs(self) -> int:
+        """get_irq_regs(): pt_regs of what a timer tick interrupted; 0 if the host keeps none."""
+
+    def stack_trace(self, regs: int) -> list[int]:
+        """Kernel return addresses, innermost first, from a probe's pt_regs, or from here where `regs` is 0."""
+
+    def callchains(self, regs: int, limit: int) -> tuple[list[int], list[int]]:
+        """(kernel, user) return addresses from a pt_regs, innermost first, at most `limit` of each."""
+
     # Waiting and logging.
     def wake(self, key: Hashable) -> None:
         """Let the tasks that sleep on `key` run again."""
 
-    def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Any:
-        """Call back after `delay_ns` of virtual time; the answer has cancel()."""
+    def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
+        """Call back after `delay_ns` of virtual time."""
 
     def pr(self, level: int, text: str) -> None:
         """printk: one line for the kernel log."""
@@ -157,9 +185,6 @@ class UserSpaces(Protocol):
     def resolve_path(self, path: str) -> Hashable:
         """The inode of a path; KernelError(ENOENT ...), EINVAL if it is not a regular file."""
 
-    def inode_path(self, inode: Hashable) -> str:
-        """A path to show for it in uprobe_events."""
-
     def inode_size(self, inode: Hashable) -> int: ...
     def read_inode(self, inode: Hashable, offset: int, size: int) -> bytes: ...
 
@@ -170,15 +195,41 @@ class UserSpaces(Protocol):
         """The mapping of a file that begins there."""
 
     def current_mm(self) -> Hashable | None: ...
-    def mm_of_pid(self, pid: int) -> Hashable | None: ...
+    def mm_of_task(self, task: Hashable) -> Hashable | None:
+        """The address space of a task token (TraceHost.find_task); None for a kernel thread."""
 
     def arm_user(self, mm: Hashable, vaddr: int, handler: ProbeHandler) -> None:
         """Breakpoint in user text; `handler` gets the kernel address of the pt_regs (ip = vaddr)."""
 
     def disarm_user(self, mm: Hashable, vaddr: int) -> None: ...
-    def user_mem_of(self, mm: Hashable) -> Mem: ...
+    def user_mem_of(self, mm: Hashable) -> Memory: ...
 
     def uretprobe_trampoline(self, mm: Hashable) -> int:
         """Address of the xol area's return trampoline in `mm`, mapped at the first call."""
 
     def set_uret_handler(self, handler: ReturnHandler) -> None: ...
+
+
+class AttachedProgram(Protocol):
+    """A program that the floor above attached to a perf event."""
+
+    id: int
+
+    def run(self, ctx: int) -> int:
+        """On the context at kernel address `ctx`; 0 drops the event."""
+
+    def release(self) -> None:
+        """Drop its reference."""
+
+
+class FilterProgram(Protocol):
+    """A program in an event's filter file (3.20-rfc); a true answer lets the event through."""
+
+    def run_args(self, args: tuple[int, ...]) -> int:
+        """On up to six arguments."""
+
+    def run_regs(self, regs: int) -> int:
+        """On a struct pt_regs."""
+
+    def release(self) -> None:
+        """Drop its reference."""

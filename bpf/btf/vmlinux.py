@@ -13,7 +13,7 @@ from arch.ctype import CType, CTypeError, FuncDecl, TypeTable
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import Btf
 from tracing.events import declarations
-from tracing.record.declare import TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 # Events declared by DEFINE_EVENT share the record of their class; the others are a class of their own.
 EVENT_CLASSES = {

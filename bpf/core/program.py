@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from arch.abi.errno import E2BIG, EINVAL
 from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
+from arch.memory import Memory
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
 from bpf.face import Prog, ProgArray, ProgArrayOwner
@@ -23,7 +24,6 @@ from bpf.maps.base import BpfMap
 from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
 from bpf.verifier.api import Verdict, VerifyRequest
-from tracing.face import Mem
 
 if TYPE_CHECKING:
     from bpf.verifier.protos.choose import ProgramFacts  # its tables are made when the first program is loaded
@@ -132,7 +132,7 @@ class BpfProg(Prog):
             fast=fast,
         )
 
-    def _memory(self) -> Mem:
+    def _memory(self) -> Memory:
         """What the program's loads and stores reach."""
         return self.bpf.mem
 

@@ -13,12 +13,11 @@ from arch.abi.errno import E2BIG, EFAULT, EINVAL
 from arch.abi.fcntl import O_CLOEXEC, O_RDONLY, O_RDWR, O_WRONLY
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import Fault, KernelError
-from arch.memory import ByteOrder
+from arch.memory import ByteOrder, Memory
 from bpf import uapi
 from bpf.board import Bpf, BtfObject
 from bpf.face import BpfHost, Prog
 from bpf.maps.base import BpfMap
-from tracing.face import Mem
 
 Version = tuple[int, int]
 
@@ -161,7 +160,7 @@ def attr_size(version: Version) -> int:
 class User:
     """Memory of the calling task: every fault is EFAULT."""
 
-    def __init__(self, mem: Mem | None, byteorder: ByteOrder) -> None:
+    def __init__(self, mem: Memory | None, byteorder: ByteOrder) -> None:
         self.mem = mem
         self.byteorder = byteorder
 

@@ -12,14 +12,13 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from arch.errors import Fault
-from arch.memory import FlatMemory
+from arch.memory import FlatMemory, Memory
 from bpf import uapi
 from bpf.core.program import BpfProg
 from bpf.isa.insn import BPF_PSEUDO_CALL, Insn
 from bpf.maps.array import VALUES, ArrayMap, FdArrayMap
 from bpf.maps.base import STRUCT_BPF_MAP_SIZE, BpfMap
 from bpf.run.interpreter import FRAME_SIZE, Program, Registers
-from tracing.face import Mem
 
 FRAME_BYTES = 512 + 64  # what a function may use, and what inlined loops keep below it
 SHARED_INFO = 320  # sizeof(struct skb_shared_info)
@@ -61,7 +60,7 @@ POISON: Any = _Poison()
 class GuardedMemory:
     """Memory of which only some ranges may be touched; the rest is a Violation."""
 
-    def __init__(self, mem: Mem) -> None:
+    def __init__(self, mem: Memory) -> None:
         self.mem = mem
         self.byteorder = mem.byteorder
         self.starts: list[int] = []
@@ -126,7 +125,7 @@ class CheckedProgram(BpfProg):
         setattr(program, "call_back", checked_call_back)  # noqa: B010 - helpers call it by this name
         return program
 
-    def _memory(self) -> Mem:
+    def _memory(self) -> Memory:
         return self.guard
 
     def _bind(self, insn: Insn) -> Callable[[Registers], int]:

@@ -217,7 +217,7 @@ class Attachments:
 
     def install(self) -> None:
         """3.20-rfc: `bpf-N` written to an event's filter file."""
-        self.tracing.filter_hook = self.filter_program
+        self.tracing.tracefs.filter_hook = self.filter_program
 
     def filter_program(self, event: Any, text: str, token: Any) -> Any:
         """The program that `bpf-N` names.  EINVAL, ERANGE for bad numbers, EBADF, EINVAL for bad descriptors."""

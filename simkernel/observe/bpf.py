@@ -36,7 +36,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.observe import iterators, perf
 from simkernel.observe.attach import Attachments
 from simkernel.observe.btf import vmlinux
-from tracing.perf.core import PerfEvent
+from tracing.perf.event import PerfEvent
 
 BPF_CALL_INSN = 0x85
 PRINTING_HELPERS = {uapi.BPF_FUNC_trace_printk, uapi.BPF_FUNC_trace_vprintk}
@@ -124,7 +124,7 @@ class BpfSide:
         if event is None:
             raise KernelError(EOPNOTSUPP, "a program of a counter")
         prog_id = program.id
-        kind = obj.core.program_kind(obj)
+        kind = obj.program_kind
         if kind not in ("kprobe", "uprobe"):
             return prog_id, uapi.BPF_FD_TYPE_TRACEPOINT, event.name, 0, 0
         (probe, *_) = event.probes  # type: ignore[attr-defined]
@@ -167,7 +167,7 @@ class BpfSide:
 
     def _printk_wanted(self, prog: BpfProg) -> None:
         """bpf_get_trace_printk_proto(): a program that may print turns the event bpf_trace_printk on."""
-        event = getattr(self.tracing, "bpf_trace_event", None)
+        event = self.tracing.bpf_trace_event
         calls = {i.imm for i in prog.orig_insns if i.code == BPF_CALL_INSN and i.src_reg == 0}
         if event is not None and calls & PRINTING_HELPERS and not event.enabled:
             event.set_enabled(True)
@@ -358,8 +358,7 @@ class BpfSide:
 
     def _attach_perf(self, prog: BpfProg, event: PerfEvent, cookie: int) -> Detach:
         """BPF_LINK_CREATE on a perf event: as PERF_EVENT_IOC_SET_BPF, with a cookie."""
-        core = event.core
-        kind = core.program_kind(event)
+        kind = event.program_kind
         self.check_event_program(prog, event, kind)
         if event.program is not None:
             raise KernelError(EEXIST, "the event has a program")

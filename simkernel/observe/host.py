@@ -185,6 +185,10 @@ class Host(BpfSide):
         """The kernel stack of the running task here and now."""
         return self.kernel_callchain(self.caller_regs(), 127)
 
+    def stack_trace(self, regs: int) -> list[int]:
+        """Kernel return addresses from a probe's pt_regs, or from here."""
+        return (self.one_chain(regs, False, 127) or []) if regs else self.kernel_stack()
+
     def caller_regs(self) -> int:
         """perf_fetch_caller_regs(): the CPU's registers now, in a struct pt_regs of this host's own."""
         if not self._caller_regs:
@@ -192,11 +196,17 @@ class Host(BpfSide):
         self.k.cpu.write_pt_regs(self._caller_regs)
         return self._caller_regs
 
-    def callchain(self, regs: int, limit: int = 127, *, user: bool | None = None, max_depth: int = 0) -> Any:
-        """Perf asks for (kernel, user) chains at once, BPF for one of them (None where there is none)."""
-        if user is None:
-            return self.one_chain(regs, False, limit) or [], self.one_chain(regs, True, limit) or []
-        return self.one_chain(regs, user, max_depth or limit)
+    def interrupt_regs(self) -> int:
+        """Of what a timer's tick interrupted: timers run between two instructions, so the CPU's registers now."""
+        return self.caller_regs()
+
+    def callchains(self, regs: int, limit: int) -> tuple[list[int], list[int]]:
+        """Perf asks for (kernel, user) chains at once."""
+        return self.one_chain(regs, False, limit) or [], self.one_chain(regs, True, limit) or []
+
+    def callchain(self, regs: int, *, user: bool, max_depth: int) -> list[int] | None:
+        """BPF asks for one of them; None where there is none."""
+        return self.one_chain(regs, user, max_depth)
 
     def one_chain(self, regs: int, user: bool, limit: int) -> list[int] | None:
         """Return addresses, innermost first, of the kernel's or the user's part of the stack."""

@@ -13,7 +13,7 @@ from arch.errors import KernelError
 from simkernel.fs.inode import FileOperations
 from simkernel.kernel.kfunc import kernel_function, syscall
 from tracing.perf import attr as perf_attr
-from tracing.perf.core import PerfEvent
+from tracing.perf.event import PerfEvent
 
 SIZE_AT = 4  # of `size` in struct perf_event_attr
 

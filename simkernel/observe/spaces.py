@@ -39,9 +39,6 @@ class Spaces:
         self.paths[inode] = self.k.vfs.d_path(found)
         return inode  # type: ignore[no-any-return]
 
-    def inode_path(self, inode: Any) -> str:
-        return self.paths.get(inode, "")
-
     def inode_size(self, inode: Any) -> int:
         return int(inode.i_size)
 
@@ -92,9 +89,9 @@ class Spaces:
     def current_mm(self) -> Hashable | None:
         return self.k.current.mm  # type: ignore[no-any-return]
 
-    def mm_of_pid(self, pid: int) -> Hashable | None:
-        task = self.k.find_task(pid)
-        return None if task is None else task.mm
+    def mm_of_task(self, task: Any) -> Hashable | None:
+        """None for a kernel thread, or a task that has exited."""
+        return task.mm  # type: ignore[no-any-return]
 
     def user_mem_of(self, mm: Any) -> Any:
         return mm.user

@@ -6,8 +6,7 @@ from typing import Any
 
 from simkernel.fs.sysfs import AttrFile, debugfs_file, set_tracefs, sysfs_file
 from simkernel.observe import btf
-from tracing.files.tracefs import TraceFs
-from tracing.perf.core import PMU_FORMATS, PMU_TYPES
+from tracing.perf.pmu import PMU_FORMATS, PMU_TYPES
 
 # PMUs of which only newer versions know.  kernel/events/core.c, commit e12f03d7031a (4.17).
 PROBE_PMUS = ("kprobe", "uprobe")
@@ -33,7 +32,7 @@ class BtfFile(AttrFile):
 
 def install(k: Any) -> None:
     """Hang the trees of nodes into the file systems."""
-    tree = TraceFs(k.tracing)
+    tree = k.tracing.tracefs
     set_tracefs(k.vfs, tree.root)
     debugfs_file(k.vfs, "kprobes", tree.kprobes)
     for name, number in PMU_TYPES.items():

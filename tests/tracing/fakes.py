@@ -45,6 +45,7 @@ class FakeHost:
     def __init__(self, version=(6, 1), arch="x86_64", profile="", cpus=2):
         self.version = version
         self.profile = profile or ".".join(map(str, version))
+        self.release = ".".join(map(str, version))
         self.arch = architecture.get(arch)
         self.mem = FlatMemory(size=1 << 22, byteorder=self.arch.byteorder)
         self.layout = self.arch.pt_regs_for(version)
@@ -146,6 +147,18 @@ class FakeHost:
     def current_struct(self):
         return self.struct
 
+    def caller_regs(self):
+        return 0
+
+    def interrupt_regs(self):
+        return 0
+
+    def stack_trace(self, regs):
+        return []
+
+    def callchains(self, regs, limit):
+        return [], []
+
     # for tests
     def run_timers(self, until_ns):
         while self.timers and self.timers[0][0] <= until_ns:
@@ -182,6 +195,7 @@ class FakeSpaces:
         self.armed = {}
         self.mems = {}
         self.mm = "mm1"
+        self.mm_of = {}  # task -> mm, where it is not the current one
         self.uret_handler = None
 
     def resolve_path(self, path):
@@ -190,9 +204,6 @@ class FakeSpaces:
         if path not in self.files:
             raise KernelError(ENOENT)
         return path
-
-    def inode_path(self, inode):
-        return inode
 
     def inode_size(self, inode):
         return len(self.files[inode])
@@ -206,14 +217,14 @@ class FakeSpaces:
     def mapping(self, mm, start):
         for known, begin, end, offset, executable, inode in self.maps:
             if (known, begin) == (mm, start):
-                return Mapping(start, end - start, offset, self.inode_path(inode), 0, 2, 7, 5 if executable else 1, 2)
+                return Mapping(start, end - start, offset, inode, 0, 2, 7, 5 if executable else 1, 2)
         return None
 
     def current_mm(self):
         return self.mm
 
-    def mm_of_pid(self, pid):
-        return self.mm
+    def mm_of_task(self, task):
+        return self.mm_of.get(task, self.mm)
 
     def arm_user(self, mm, vaddr, handler):
         assert (mm, vaddr) not in self.armed

@@ -59,7 +59,7 @@ def record(tracing, **values):
 
 def matches(tracing, text, **values):
     event = tracing.events.get("sched", "sched_switch")
-    return create_filter(tracing, event, text).match(record(tracing, **values))
+    return create_filter(event, text).match(record(tracing, **values))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_branch_program_agrees_with_a_tree_walk(tracing, tree, numbers):
 def test_any_text_gives_a_filter_or_an_error(tracing, text):
     event = tracing.events.get("sched", "sched_switch")
     try:
-        create_filter(tracing, event, text)
+        create_filter(event, text)
     except FilterError as error:
         assert error.errno > 0
 

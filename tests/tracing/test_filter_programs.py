@@ -41,7 +41,7 @@ def rfc():
             raise KernelError(EBADF)
         return tracing.programs[number]
 
-    tracing.filter_hook = hook
+    tracing.tracefs.filter_hook = hook
     return tracing
 
 
@@ -131,7 +131,7 @@ def test_group_filters_and_other_kernels_do_not_know_the_form(rfc):
     echo(rfc, "events/sched/filter", "bpf-7")
     assert rfc.events.get("sched", "sched_switch").filter_program is None
     newer = machine((6, 1))
-    newer.filter_hook = rfc.filter_hook
+    newer.tracefs.filter_hook = rfc.tracefs.filter_hook
     assert errno_of(open_filter(newer, "sched/sched_switch"), b"bpf-7") == EINVAL
 
 
@@ -156,7 +156,7 @@ def test_no_event_is_lost_and_no_program_leaks(steps):
         taken[0] += 1
         return programs[number]
 
-    tracing.filter_hook = hook
+    tracing.tracefs.filter_hook = hook
     event = tracing.events.get("sched", "sched_migrate_task")
     task = tracing.host.task_struct("x", 5)
     files, seen, recorded = [], 0, 0

@@ -7,9 +7,9 @@ import pytest
 
 from tests.tracing.fakes import machine
 from tracing.events import NEWEST, declarations
+from tracing.events.tracepoints import split_arguments
 from tracing.record.assign import compile_assign, compile_record
-from tracing.record.tracepoints import split_arguments
-from tracing.text.print_fmt import compile_print_fmt
+from tracing.record.print_fmt import compile_print_fmt
 
 DATA = Path(__file__).parent.parent / "data" / "tracing" / "formats_6_1.txt"
 RECORDED = dict(block.split("\n", 1) for block in DATA.read_text().split("@@@ ")[1:])

@@ -441,9 +441,9 @@ def test_programs_do_not_nest(tracing):
     with_programs(tracing, {1: program})
     event = open_event(tracing, type=2, config=event_id(tracing, "kprobes", "foo"))
     event.ioctl(SET_BPF, 1)
-    tracing.bpf_prog_active[0] += 1  # as bpf(2) does around a map update
+    tracing.running.active[0] += 1  # as bpf(2) does around a map update
     tracing.host.armed[tracing.host.address["vfs_read"]](tracing.host.regs())
-    assert (program.seen, event.count, tracing.bpf_misses) == ([], 0, 1)
+    assert (program.seen, event.count, tracing.running.misses) == ([], 0, 1)
 
 
 def test_kprobe_and_uprobe_pmu(tracing):

@@ -5,12 +5,12 @@ One TraceArray, the global one (no instances).  Times are nanoseconds of virtual
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterator
 
 from arch.abi.errno import EAGAIN, EBUSY, EINVAL, ENODEV
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
+from tracing.board import Board
 from tracing.buffer.ringbuffer import Event, RingBuffer
 from tracing.face import (
     TRACE_FLAG_BH_OFF,
@@ -23,46 +23,26 @@ from tracing.face import (
     TRACE_FLAG_SOFTIRQ,
     WouldBlock,
 )
-from tracing.record.fields import c_string
-
-if TYPE_CHECKING:
-    from tracing.system import Tracing
+from tracing.text.strings import c_string
 
 # enum trace_type: entries that are no events
 TRACE_FN, TRACE_CTX, TRACE_WAKE, TRACE_STACK, TRACE_PRINT, TRACE_BPRINT = 1, 2, 3, 4, 5, 6
 TRACE_USER_STACK, TRACE_BPUTS, TRACE_RAW_DATA = 12, 14, 18
 
-# name -> default; kernel/trace/trace.h:TRACE_FLAGS and the order of trace_options
-OPTIONS_6_1: tuple[tuple[str, bool], ...] = (
-    ("print-parent", True), ("sym-offset", False), ("sym-addr", False), ("verbose", False), ("raw", False),
-    ("hex", False), ("bin", False), ("block", False), ("trace_printk", True), ("annotate", True),
-    ("userstacktrace", False), ("sym-userobj", False), ("printk-msg-only", False), ("context-info", True),
-    ("latency-format", False), ("record-cmd", True), ("record-tgid", False), ("overwrite", True),
-    ("disable_on_free", False), ("irq-info", True), ("markers", True), ("event-fork", False),
-    ("pause-on-trace", False), ("hash-ptr", True), ("function-trace", True), ("function-fork", False),
-    ("display-graph", False), ("stacktrace", False), ("test_nop_accept", False), ("test_nop_refuse", False),
-)  # fmt: skip
-OPTIONS_4_1: tuple[tuple[str, bool], ...] = (
-    ("print-parent", True), ("sym-offset", False), ("sym-addr", False), ("verbose", False), ("raw", False),
-    ("hex", False), ("bin", False), ("block", False), ("stacktrace", False), ("trace_printk", True),
-    ("annotate", True), ("userstacktrace", False), ("sym-userobj", False), ("printk-msg-only", False),
-    ("context-info", True), ("latency-format", False), ("sleep-time", True), ("graph-time", True),
-    ("record-cmd", True), ("overwrite", True), ("disable_on_free", False), ("irq-info", True), ("markers", True),
-    ("function-trace", True), ("test_nop_accept", False), ("test_nop_refuse", False),
-)  # fmt: skip
 CLOCKS_6_1 = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai", "x86-tsc")
 CLOCKS_4_1 = ("local", "global", "counter", "uptime", "perf", "mono", "x86-tsc")
 COUNTER_CLOCKS = ("counter", "x86-tsc")
-TRACERS = ("function", "nop")
 PIPE_KEY = ("trace_pipe",)
 
 
 class TraceArray:
     """The global trace array."""
 
-    def __init__(self, tracing: Tracing, size_kb: int = 1408) -> None:
-        self.tracing = tracing
-        self.host = tracing.host
+    def __init__(self, board: Board, size_kb: int = 1408) -> None:
+        self.board = board
+        self.host = board.host
+        self.features = board.features
+        self.options = board.options
         # Two pages per CPU until an event is first enabled or a size is set; then `size_kb`.
         self.buffer = RingBuffer(self.host.nr_cpus, 0)
         self.full_size_kb = size_kb
@@ -70,17 +50,16 @@ class TraceArray:
         self.cpumask = (1 << self.host.nr_cpus) - 1
         self.threshold_us = 0
         self.time_start = 0  # of the latency format
-        modern = tracing.features.dynamic_events
-        self.options: dict[str, bool] = dict(OPTIONS_6_1 if modern else OPTIONS_4_1)
-        self.options.setdefault("hash-ptr", True)
-        self.clocks = CLOCKS_6_1 if modern else CLOCKS_4_1
+        self.clocks = CLOCKS_6_1 if board.features.dynamic_events else CLOCKS_4_1
         self.clock = "local"
         self.count = 0  # of the counter clock
         self.cmdlines: dict[int, str] = {}
         self.tgids: dict[int, int] = {}
-        self.cmdlines_size = self.cmdlines_floor = 6552 if tracing.features.hash_ptr_option else 128
+        self.cmdlines_size = self.cmdlines_floor = 6552 if board.features.hash_ptr_option else 128
         self.pipe_open: set[int | None] = set()  # readers of trace_pipe, None for the merged one
+        self.pipe_waiters = False  # somebody sleeps on trace_pipe
         self.tracer = "nop"
+        self.tracers: dict[str, Callable[[bool], None]] = {"nop": lambda on: None}  # name -> start or stop
 
     # Writing
 
@@ -102,8 +81,8 @@ class TraceArray:
         if not buffer.recording or not self.cpumask >> cpu & 1:
             return False
         buffer.write(cpu, self.now(), data)
-        if self.tracing.pipe_waiters:
-            self.tracing.pipe_waiters = False
+        if self.pipe_waiters:
+            self.pipe_waiters = False
             self.host.wake(PIPE_KEY)
         return True
 
@@ -123,42 +102,40 @@ class TraceArray:
     def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT, flags: int = 0, preempt: int = 0) -> bool:
         """A TRACE_PRINT entry; `ip` names the function shown before the text."""
         data = text.encode("latin-1", "replace") + b"\0"
-        header = self.tracing.header_of(kind, flags, preempt)
-        return self.write(header + ip.to_bytes(self.tracing.word, self.tracing.byteorder) + data)
+        header = self.board.header_of(kind, flags, preempt)
+        return self.write(header + ip.to_bytes(self.board.word, self.board.byteorder) + data)
 
     def stack_entry(self, addresses: list[int]) -> None:
         """A kernel stack trace (dump_stack, the stacktrace trigger and option)."""
-        order, word = self.tracing.byteorder, self.tracing.word
-        header = self.tracing.header_of(TRACE_STACK) + len(addresses).to_bytes(4, order)
+        order, word = self.board.byteorder, self.board.word
+        header = self.board.header_of(TRACE_STACK) + len(addresses).to_bytes(4, order)
         self.write(header.ljust(8 + word, b"\0") + b"".join(addr.to_bytes(word, order) for addr in addresses))
 
     # Text of one entry
 
     def line(self, event: Event, following: Event | None = None) -> str:
         """The entry with its context columns; several lines for a stack."""
-        if self.options["printk-msg-only"] and int.from_bytes(event.data[:2], self.tracing.byteorder) == TRACE_PRINT:
+        if self.options["printk-msg-only"] and int.from_bytes(event.data[:2], self.board.byteorder) == TRACE_PRINT:
             return self.entry_text(event.data)
         return self.context(event, following) + self.entry_text(event.data)
 
     def entry_text(self, data: bytes) -> str:
-        kind = int.from_bytes(data[:2], self.tracing.byteorder)
-        known = self.tracing.events.by_id.get(kind)
-        if known is not None:
-            return known.line(data)
-        if kind == TRACE_FN:
-            return self.tracing.function.line(data)
+        kind = int.from_bytes(data[:2], self.board.byteorder)
+        line = self.board.lines.get(kind)
+        if line is not None:
+            return line(data)
         if kind in (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS):
             return self._print_text(data, kind)
         if kind == TRACE_STACK:
             return self._stack_text(data)
         if kind == TRACE_RAW_DATA:
-            number = int.from_bytes(data[8:12], self.tracing.byteorder)
+            number = int.from_bytes(data[8:12], self.board.byteorder)
             return f"# {number:x} buf:" + "".join(f" {byte:02x}" for byte in data[12:]) + "\n"
         return f"Unknown type {kind}\n"
 
     def _print_text(self, data: bytes, kind: int) -> str:
-        word = self.tracing.word
-        ip = int.from_bytes(data[8 : 8 + word], self.tracing.byteorder)
+        word = self.board.word
+        ip = int.from_bytes(data[8 : 8 + word], self.board.byteorder)
         text = c_string(data[8 + word :])
         if self.options["printk-msg-only"]:
             return text
@@ -168,20 +145,20 @@ class TraceArray:
         return f"{name}: {text}{newline}"
 
     def _stack_text(self, data: bytes) -> str:
-        order, word = self.tracing.byteorder, self.tracing.word
+        order, word = self.board.byteorder, self.board.word
         count = int.from_bytes(data[8:12], order)
         start = 8 + word
         lines = ["<stack trace>\n"]
         for index in range(count):
             addr = int.from_bytes(data[start + index * word : start + (index + 1) * word], order)
-            lines.append(f" => {self.tracing.print_context.symbol_name(addr)}\n")
+            lines.append(f" => {self.board.addresses.symbol_name(addr)}\n")
         return "".join(lines)
 
     def context(self, event: Event, following: Event | None = None) -> str:
         if not self.options["context-info"]:
             return ""
         data = event.data
-        order = self.tracing.byteorder
+        order = self.board.byteorder
         flags, preempt = data[2], data[3]
         pid = int.from_bytes(data[4:8], order, signed=True)
         comm = self.comm(pid)
@@ -190,7 +167,7 @@ class TraceArray:
             gap = (following.ts - event.ts) // 1000 if following is not None else 0
             mark = "!" if gap > 100 else "+" if gap > 1 else " "
             return f"{comm[:8]:>8}-{pid:<7d} {event.cpu:3d}{self.latency(flags, preempt)} {us:4d}us{mark}: "
-        width = 7 if self.tracing.features.wide_pid else 5
+        width = 7 if self.features.wide_pid else 5
         text = f"{comm:>16}-{pid:<{width}d} "
         if self.options.get("record-tgid"):
             tgid = self.tgids.get(pid)
@@ -212,7 +189,7 @@ class TraceArray:
 
     def latency(self, flags: int, preempt: int) -> str:
         """The four or five characters; trace_output.c:trace_print_lat_fmt()."""
-        bh_off = flags & TRACE_FLAG_BH_OFF and self.tracing.features.bh_disabled
+        bh_off = flags & TRACE_FLAG_BH_OFF and self.features.bh_disabled
         if flags & TRACE_FLAG_IRQS_OFF:
             irqs = "D" if bh_off else "d"
         elif bh_off:
@@ -227,7 +204,7 @@ class TraceArray:
             hard, soft = flags & TRACE_FLAG_HARDIRQ, flags & TRACE_FLAG_SOFTIRQ
             context = "H" if hard and soft else "h" if hard else "s" if soft else "."
         text = irqs + resched + context + (f"{preempt & 0xF:x}" if preempt & 0xF else ".")
-        if self.tracing.features.migrate_disable_column:
+        if self.features.migrate_disable_column:
             text += f"{preempt >> 4:x}" if preempt >> 4 else "."
         return text
 
@@ -246,7 +223,7 @@ class TraceArray:
         return text + "".join(f"#{line}\n" for line in self._columns())
 
     def _columns(self) -> tuple[str, ...]:
-        features = self.tracing.features
+        features = self.features
         if not self.options["irq-info"]:
             return HEADER_NO_IRQ_WIDE if features.wide_pid else HEADER_NO_IRQ
         if self.options.get("record-tgid"):
@@ -259,7 +236,7 @@ class TraceArray:
 
     def _latency_header(self, entries: int, total: int) -> str:
         lines = (
-            f"# {self.tracer} latency trace v1.1.5 on {self.tracing.release}\n"
+            f"# {self.tracer} latency trace v1.1.5 on {self.host.release}\n"
             "# --------------------------------------------------------------------\n"
             f"# latency: 0 us, #{entries}/{total}, CPU#0 | (M:desktop VP:0, KP:0, SP:0 HP:0 #P:{self.host.nr_cpus})\n"
             "#    -----------------\n"
@@ -306,7 +283,7 @@ class TraceArray:
             self.buffer.overwrite = on
 
     def options_text(self) -> str:
-        hidden = () if self.tracing.features.hash_ptr_option else ("hash-ptr",)
+        hidden = () if self.features.hash_ptr_option else ("hash-ptr",)
         return "".join(f"{'' if on else 'no'}{name}\n" for name, on in self.options.items() if name not in hidden)
 
     def set_clock(self, name: str) -> None:
@@ -325,12 +302,13 @@ class TraceArray:
 
     def set_tracer(self, name: str) -> None:
         """nop or function; changing the tracer clears the buffer."""
-        if name not in TRACERS:
+        if name not in self.tracers:
             raise KernelError(EINVAL, f"tracer {name} is not available")
         self.expand()
         if name == self.tracer:
             return
-        self.tracing.function.set_running(name == "function")
+        self.tracers[self.tracer](False)
+        self.tracers[name](True)
         self.tracer = name
         self.reset()
 
@@ -358,7 +336,7 @@ class TracePipe:
                 return b""
             if nonblock:
                 raise KernelError(EAGAIN)
-            array.tracing.pipe_waiters = True
+            array.pipe_waiters = True
             raise WouldBlock(PIPE_KEY)
         data = self._lines(min(size, PAGE_SIZE - 1))
         self.read_something = True

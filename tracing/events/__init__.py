@@ -7,9 +7,9 @@ real ones.  `older` holds the rows of earlier versions and SINCE says when an ev
 from __future__ import annotations
 
 from tracing.events import block, inet, irq, kmem, net, raw_syscalls, sched, signal, task, timer, unreached
+from tracing.events.declare import TraceEventDecl, Version
 from tracing.events.older import OLDER
 from tracing.face import TRACE_FLAG_BH_OFF, TRACE_FLAG_IRQS_OFF
-from tracing.record.declare import TraceEventDecl, Version
 
 NEWEST: tuple[TraceEventDecl, ...] = (
     *raw_syscalls.EVENTS, *irq.EVENTS, *task.EVENTS, *sched.EVENTS, *signal.EVENTS, *timer.EVENTS, *kmem.EVENTS,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.record.declare import TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 sock_rcvqueue_full = TraceEventDecl(
     "sock", "sock_rcvqueue_full",

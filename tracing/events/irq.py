@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.record.declare import TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 irq_handler_entry = TraceEventDecl(
     "irq", "irq_handler_entry",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.record.declare import TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 kmem_cache_alloc = TraceEventDecl(
     "kmem", "kmem_cache_alloc",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.record.declare import TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 net_dev_start_xmit = TraceEventDecl(
     "net", "net_dev_start_xmit",

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tracing.events import block, irq, kmem, net, sched, task, timer
-from tracing.record.declare import TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 _BLOCK_DEV = ("dev_t dev", "rq_dev(rq)")
 _SCHED_ARGS = "prev, next"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.record.declare import TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 sched_kthread_stop = TraceEventDecl(
     "sched", "sched_kthread_stop",

@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
 
-from tracing.record.event import FTRACE, LazyEvent
+from tracing.events.tracepoints import Tracepoint
+from tracing.record.event import FTRACE, PERF, EventRegistry, LazyEvent
 from tracing.record.fields import Field, filter_assign_type
-
-if TYPE_CHECKING:
-    from tracing.system import Tracing
+from tracing.record.recorder import Recorder
 
 
 def field_type(ctype: str) -> str:
@@ -28,45 +26,46 @@ def field_type(ctype: str) -> str:
 class SyscallEvent(LazyEvent):
     """Common part: which call it is."""
 
-    is_syscall = True
+    program_kind = "syscall"
     cap_any = True
 
-    def __init__(self, tracing: Tracing, side: str, syscall: str) -> None:
-        super().__init__(tracing, "syscalls", f"sys_{side}_{syscall}")
+    def __init__(self, recorder: Recorder, table: SyscallTable, side: str, syscall: str) -> None:
+        super().__init__(recorder, "syscalls", f"sys_{side}_{syscall}")
+        self.table = table
         self.syscall = syscall
         self.side = side
-        self.start = -(-12 // tracing.word) * tracing.word  # of the first field after the number
+        self.start = -(-12 // self.board.word) * self.board.word  # of the first field after the number
 
     def nr_field(self) -> Field:
-        name = "__syscall_nr" if self.tracing.features.syscall_nr_renamed else "nr"
+        name = "__syscall_nr" if self.board.features.syscall_nr_renamed else "nr"
         return Field("int", name, 8, 4, True)
 
     def packer(self, values: str) -> struct.Struct:
         """The number and then words: `values` in struct codes."""
-        order = "<" if self.tracing.byteorder == "little" else ">"
-        return struct.Struct(f"{order}i{self.start - 12}x{values}")
+        return struct.Struct(f"{self.board.order}i{self.start - 12}x{values}")
 
     def context_packer(self, values: str) -> struct.Struct:
         """What programs see: pt_regs pointer, number, words."""
-        order = "<" if self.tracing.byteorder == "little" else ">"
-        return struct.Struct(order + values)
+        return struct.Struct(self.board.order + values)
 
     def reg(self, kind: str) -> None:
-        self.tracing.syscalls.listen(self.side, kind, self, True)
+        self.table.listen(self.side, kind, self, True)
 
     def unreg(self, kind: str) -> None:
-        self.tracing.syscalls.listen(self.side, kind, self, False)
+        self.table.listen(self.side, kind, self, False)
 
 
 class SyscallEnterEvent(SyscallEvent):
     """sys_enter_NAME."""
 
-    def __init__(self, tracing: Tracing, syscall: str, params: Sequence[tuple[str, str]]) -> None:
+    def __init__(
+        self, recorder: Recorder, table: SyscallTable, syscall: str, params: Sequence[tuple[str, str]]
+    ) -> None:
         self.params = list(params)
-        super().__init__(tracing, "enter", syscall)
+        super().__init__(recorder, table, "enter", syscall)
 
     def lay_out(self) -> tuple[list[Field], str]:
-        word = self.tracing.word
+        word = self.board.word
         fields = [self.nr_field()]
         for index, (ctype, name) in enumerate(self.params):
             text = field_type(ctype)
@@ -77,11 +76,11 @@ class SyscallEnterEvent(SyscallEvent):
 
     @cached_property
     def layout(self) -> struct.Struct:
-        return self.packer(f"{len(self.params)}{'Q' if self.tracing.word == 8 else 'I'}")
+        return self.packer(f"{len(self.params)}{'Q' if self.board.word == 8 else 'I'}")
 
     @cached_property
     def context_layout(self) -> struct.Struct:
-        return self.context_packer("8Q" if self.tracing.word == 8 else "8I")
+        return self.context_packer("8Q" if self.board.word == 8 else "8I")
 
     def record(self, nr: int, args: Sequence[int]) -> bytes:
         body: bytes = self.layout.pack(nr, *args[: len(self.params)])
@@ -96,34 +95,34 @@ class SyscallEnterEvent(SyscallEvent):
         if self.filter_program is not None and not self.filter_program.run_args(tuple(args[:6])):
             return
         if self.enabled or self.triggers:
-            self.tracing.commit(self, self.record(nr, args))
+            self.commit(self.record(nr, args))
 
     def perf_trace(self, nr: int, args: Sequence[int], regs: int) -> None:
         if self.bpf_programs:
             context = self.context_layout.pack(regs, nr, *(args[:6]))
-            if not self.tracing.run_bpf_on_context(self, context):
+            if not self.run_bpf_on_context(context):
                 return
         if self.perf_events:
-            self.tracing.perf_deliver(self, self.record(nr, args), regs)
+            self.deliver_to_perf(self.record(nr, args), regs)
 
 
 class SyscallExitEvent(SyscallEvent):
     """sys_exit_NAME."""
 
-    def __init__(self, tracing: Tracing, syscall: str) -> None:
-        super().__init__(tracing, "exit", syscall)
+    def __init__(self, recorder: Recorder, table: SyscallTable, syscall: str) -> None:
+        super().__init__(recorder, table, "exit", syscall)
 
     def lay_out(self) -> tuple[list[Field], str]:
-        ret = Field("long", "ret", self.start, self.tracing.word, True)
+        ret = Field("long", "ret", self.start, self.board.word, True)
         return [self.nr_field(), ret], '"0x%lx", REC->ret'
 
     @cached_property
     def layout(self) -> struct.Struct:
-        return self.packer("q" if self.tracing.word == 8 else "i")
+        return self.packer("q" if self.board.word == 8 else "i")
 
     @cached_property
     def context_layout(self) -> struct.Struct:
-        return self.context_packer("QQq" if self.tracing.word == 8 else "IIi")
+        return self.context_packer("QQq" if self.board.word == 8 else "IIi")
 
     def record(self, nr: int, ret: int) -> bytes:
         body: bytes = self.layout.pack(nr, ret)
@@ -131,7 +130,7 @@ class SyscallExitEvent(SyscallEvent):
 
     def line(self, record: bytes) -> str:
         _, ret = self.layout.unpack_from(record, 8)
-        mask = (1 << 8 * self.tracing.word) - 1
+        mask = (1 << 8 * self.board.word) - 1
         return f"sys_{self.syscall} -> 0x{ret & mask:x}\n"
 
     def trace(self, nr: int, ret: int, regs: int) -> None:
@@ -139,39 +138,42 @@ class SyscallExitEvent(SyscallEvent):
             if not self.filter_program.run_args((ret & 0xFFFFFFFFFFFFFFFF, 0, 0, 0, 0, 0)):
                 return
         if self.enabled or self.triggers:
-            self.tracing.commit(self, self.record(nr, ret))
+            self.commit(self.record(nr, ret))
 
     def perf_trace(self, nr: int, ret: int, regs: int) -> None:
         if self.bpf_programs:
-            if not self.tracing.run_bpf_on_context(self, self.context_layout.pack(regs, nr, ret)):
+            if not self.run_bpf_on_context(self.context_layout.pack(regs, nr, ret)):
                 return
         if self.perf_events:
-            self.tracing.perf_deliver(self, self.record(nr, ret), regs)
+            self.deliver_to_perf(self.record(nr, ret), regs)
 
 
 class SyscallTable:
     """Numbers to events, and the four callbacks on the raw tracepoints."""
 
-    def __init__(self, tracing: Tracing) -> None:
-        self.tracing = tracing
+    def __init__(self, recorder: Recorder, events: EventRegistry, tracepoints: Mapping[str, Tracepoint]) -> None:
+        self.recorder = recorder
+        self.reader = recorder.reader
+        self.events = events
+        self.tracepoints = tracepoints
         self.by_number: dict[int, tuple[SyscallEnterEvent, SyscallExitEvent]] = {}
         self.listeners: dict[tuple[str, str], dict[str, SyscallEvent]] = {}
         self.callbacks = {
             ("enter", FTRACE): self._enter,
             ("exit", FTRACE): self._exit,
-            ("enter", "perf"): self._perf_enter,
-            ("exit", "perf"): self._perf_exit,
+            ("enter", PERF): self._perf_enter,
+            ("exit", PERF): self._perf_exit,
         }
 
     def declare(self, calls: Sequence[tuple[str, Sequence[tuple[str, str]]]], numbers: dict[str, int]) -> None:
         """Make the events of the declared calls; exit before enter, as the linker lays their metadata out."""
         for name, params in calls:
-            if self.tracing.events.get("syscalls", f"sys_exit_{name}") is not None:
+            if self.events.get("syscalls", f"sys_exit_{name}") is not None:
                 continue  # two numbers of one handler share its events
-            exit_event = SyscallExitEvent(self.tracing, name)
-            enter = SyscallEnterEvent(self.tracing, name, params)
-            self.tracing.events.add(exit_event)
-            self.tracing.events.add(enter)
+            exit_event = SyscallExitEvent(self.recorder, self, name)
+            enter = SyscallEnterEvent(self.recorder, self, name, params)
+            self.events.add(exit_event)
+            self.events.add(enter)
             if name in numbers:
                 self.by_number[numbers[name]] = (enter, exit_event)
 
@@ -182,38 +184,40 @@ class SyscallTable:
             known[event.syscall] = event
         else:
             known.pop(event.syscall, None)
-        tracepoint = self.tracing.tracepoints[f"sys_{side}"]
+        tracepoint = self.tracepoints[f"sys_{side}"]
         if bool(known) != was:
             (tracepoint.add if known else tracepoint.remove)(self.callbacks[side, kind])
 
     def _args(self, regs: int) -> tuple[int, ...]:
-        return self.tracing.reader.syscall_args(regs)
+        return self.reader.syscall_args(regs)
 
     def _enter(self, regs: int, nr: int) -> None:
-        event = self._listening("enter", FTRACE, nr)
+        event = self._entered(FTRACE, nr)
         if event is not None:
-            event.trace(nr, self._args(regs), regs)  # type: ignore[attr-defined]
+            event.trace(nr, self._args(regs), regs)
 
     def _perf_enter(self, regs: int, nr: int) -> None:
-        event = self._listening("enter", "perf", nr)
+        event = self._entered(PERF, nr)
         if event is not None:
-            event.perf_trace(nr, self._args(regs), regs)  # type: ignore[attr-defined]
+            event.perf_trace(nr, self._args(regs), regs)
 
     def _exit(self, regs: int, ret: int) -> None:
-        nr = self.tracing.reader.syscall_nr(regs)
-        event = self._listening("exit", FTRACE, nr)
+        nr = self.reader.syscall_nr(regs)
+        event = self._left(FTRACE, nr)
         if event is not None:
-            event.trace(nr, ret, regs)  # type: ignore[attr-defined]
+            event.trace(nr, ret, regs)
 
     def _perf_exit(self, regs: int, ret: int) -> None:
-        nr = self.tracing.reader.syscall_nr(regs)
-        event = self._listening("exit", "perf", nr)
+        nr = self.reader.syscall_nr(regs)
+        event = self._left(PERF, nr)
         if event is not None:
-            event.perf_trace(nr, ret, regs)  # type: ignore[attr-defined]
+            event.perf_trace(nr, ret, regs)
 
-    def _listening(self, side: str, kind: str, nr: int) -> SyscallEvent | None:
+    def _entered(self, kind: str, nr: int) -> SyscallEnterEvent | None:
+        """The event of call `nr`, if that kind of user listens to it."""
         pair = self.by_number.get(nr)
-        if pair is None:
-            return None
-        event = pair[0] if side == "enter" else pair[1]
-        return event if event.syscall in self.listeners.get((side, kind), {}) else None
+        return pair[0] if pair is not None and pair[0].syscall in self.listeners.get(("enter", kind), {}) else None
+
+    def _left(self, kind: str, nr: int) -> SyscallExitEvent | None:
+        pair = self.by_number.get(nr)
+        return pair[1] if pair is not None and pair[1].syscall in self.listeners.get(("exit", kind), {}) else None

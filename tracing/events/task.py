@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.record.declare import TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 task_newtask = TraceEventDecl(
     "task", "task_newtask",

@@ -6,7 +6,7 @@ writeback.h, oom.h, cgroup.h, and what is left of net.h, sched.h, kmem.h, tcp.h.
 
 from __future__ import annotations
 
-from tracing.record.declare import TraceEventDecl
+from tracing.events.declare import TraceEventDecl
 
 sched_kthread_work_execute_end = TraceEventDecl(
     "sched", "sched_kthread_work_execute_end",

@@ -1,265 +1,77 @@
-"""The files of tracefs, and of debugfs kprobes/, as plain nodes.  kernel/trace/trace.c, trace_events.c.
+"""The tree of tracefs, and of debugfs kprobes/.  kernel/trace/trace.c, trace_events.c.
 
-A node is a `Directory` or a `File`; `File.open(flags)` gives an `OpenFile` with read, write, poll and release.  The
-floor above puts them into its file system.  `OpenFile.read(size, pos)` raises `WouldBlock(key)` where a task must sleep.
-Refusals are KernelErrors.
-
-Directories of events are made anew only when an event came or went, and their files when first looked at.
+The floor above puts these nodes (files/nodes.py) into its file system.  Directories of events are made anew only when an
+event came or went, and their files when first looked at.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
-from dataclasses import replace
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
-from arch.abi.errno import EBADF, EINVAL, ENODEV, ENOENT, ENOMEM
-from arch.abi.fcntl import O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY
+from arch.abi.errno import EBADF, EINVAL, ENODEV, ENOMEM
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.poll import EPOLLIN, EPOLLOUT, EPOLLRDNORM, EPOLLWRNORM
 from arch.errors import KernelError
-from tracing.buffer.trace import IP_MARKER, TRACE_PRINT, TRACE_RAW_DATA, TRACERS, TraceArray, TracePipe
+from tracing.buffer.trace import IP_MARKER, TRACE_PRINT, TRACE_RAW_DATA
+from tracing.files.formats import FTRACE_ENTRIES, HEADER_EVENT, ftrace_format, header_page
+from tracing.files.nodes import Directory, File, FixedDirectory, Node, number, word
+from tracing.files.opened import FilterFile, FilterHook, FreeBuffer, PipeFile
 from tracing.files.readme import README
-from tracing.probes.fetch import kstrto
+from tracing.probes.kprobes import Kprobes
+from tracing.probes.probe_events import ProbeEvents
 from tracing.record import filter as event_filter
-from tracing.record.event import TraceEvent
-from tracing.record.fields import FieldLayout, format_text
-from tracing.tracers.function import ALL_ENABLED, NO_PID, NONE_DISABLED, parse_pids, pids_text
+from tracing.record.event import EventRegistry, TraceEvent
+from tracing.record.recorder import Recorder
+from tracing.tracers.function import ALL_ENABLED, NO_PID, NONE_DISABLED, FunctionTracer, parse_pids, pids_text
 from tracing.triggers import triggers
 
-if TYPE_CHECKING:
-    from tracing.system import Tracing
-
 MARKER_LIMIT = 4096
-
-
-class OpenFile:
-    """An open file that is text made at the first read (a seq_file) and whose writes go to one function."""
-
-    def __init__(self, file: File, flags: int) -> None:
-        self.file = file
-        self.flags = flags
-        self._text: bytes | None = None
-
-    @property
-    def nonblock(self) -> bool:
-        return bool(self.flags & O_NONBLOCK)
-
-    def read(self, size: int, pos: int) -> bytes:
-        """Bytes at `pos`; the text is made when position 0 is read."""
-        if self.file.show is None:
-            raise KernelError(EINVAL, f"{self.file.name} cannot be read")
-        if self._text is None or not pos:
-            self._text = self.file.show().encode("latin-1", "replace")
-        return self._text[pos : pos + size]
-
-    def write(self, data: bytes, pos: int) -> int:
-        """How much was taken; the whole of it, or an error."""
-        if self.file.store is None:
-            raise KernelError(EINVAL, f"{self.file.name} cannot be written")
-        taken = self.file.store(data)
-        return taken if isinstance(taken, int) else len(data)
-
-    def poll(self) -> int:
-        return EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM
-
-    def release(self) -> None:
-        """The last descriptor is gone."""
-
-
-class Node:
-    """What both kinds have."""
-
-    is_dir = False
-
-    def __init__(self, name: str, mode: int) -> None:
-        self.name = name
-        self.mode = mode
-
-
-class File(Node):
-    """One file.  `show()` gives its text, `store(bytes)` takes a write; `truncate()` runs at open with O_TRUNC."""
-
-    def __init__(
-        self,
-        name: str,
-        mode: int,
-        show: Callable[[], str] | None = None,
-        store: Callable[[bytes], object] | None = None,
-        truncate: Callable[[], object] | None = None,
-        opener: Callable[[File, int], OpenFile] | None = None,
-    ) -> None:
-        super().__init__(name, mode)
-        self.show = show
-        self.store = store
-        self.truncate = truncate
-        self.opener = opener or OpenFile
-
-    def open(self, flags: int) -> OpenFile:
-        if flags & O_TRUNC and flags & (O_WRONLY | O_RDWR) and self.truncate is not None:
-            self.truncate()
-        return self.opener(self, flags)
-
-
-class Directory(Node):
-    """One directory; its entries are made when first asked for, and again when `stamp()` has changed."""
-
-    is_dir = True
-
-    def __init__(
-        self, name: str, mode: int, make: Callable[[], Iterable[Node]], stamp: Callable[[], int] | None = None
-    ) -> None:
-        super().__init__(name, mode)
-        self.make = make
-        self.stamp = stamp or (lambda: 0)
-        self._made: tuple[int, dict[str, Node]] = (-1, {})
-
-    def entries(self) -> dict[str, Node]:
-        stamp = self.stamp()
-        if self._made[0] != stamp:
-            self._made = (stamp, {node.name: node for node in self.make()})
-        return self._made[1]
-
-    def lookup(self, name: str) -> Node:
-        """ENOENT for a name that is not there."""
-        node = self.entries().get(name)
-        if node is None:
-            raise KernelError(ENOENT, name)
-        return node
-
-
-class FixedDirectory(Directory):
-    """A directory whose nodes never change."""
-
-    def __init__(self, name: str, mode: int, nodes: Iterable[Node]) -> None:
-        known = list(nodes)
-        super().__init__(name, mode, lambda: known)
-
-
-def number(data: bytes) -> int:
-    """An unsigned decimal, octal or hexadecimal number as kstrtoul_from_user() takes it."""
-    return kstrto(data.split(b"\0", 1)[0].decode("latin-1"), 10, 64, False)
-
-
-class PipeFile(OpenFile):
-    """trace_pipe."""
-
-    def __init__(self, file: File, flags: int, pipe: TracePipe) -> None:
-        super().__init__(file, flags)
-        self.pipe = pipe
-
-    def read(self, size: int, pos: int) -> bytes:
-        return self.pipe.read(size, self.nonblock)
-
-    def write(self, data: bytes, pos: int) -> int:
-        raise KernelError(EBADF, "trace_pipe is read only")
-
-    def poll(self) -> int:
-        if self.pipe.ready():
-            return EPOLLIN | EPOLLRDNORM
-        self.pipe.array.tracing.pipe_waiters = True
-        return 0
-
-    def release(self) -> None:
-        self.pipe.release()
-
-
-class FilterFile(OpenFile):
-    """events/*/*/filter.  With the 3.20-rfc profile, closing it detaches a program."""
-
-    def __init__(self, file: File, flags: int, tracing: Tracing, event: TraceEvent) -> None:
-        super().__init__(file, flags)
-        self.tracing = tracing
-        self.event = event
-
-    def write(self, data: bytes, pos: int) -> int:
-        tracing, event = self.tracing, self.event
-        text = event_filter.written_text(data)
-        stripped = text.strip(" \t\n\v\f\r")
-        if tracing.features.filter_programs and stripped.startswith("bpf") and len(stripped) >= 5:
-            attach_program(tracing, event, stripped, self)
-            return len(data)
-        event_filter.apply_event_filter(tracing, event, text)
-        drop_program(event)
-        return len(data)
-
-    def release(self) -> None:
-        """Any close of the file detaches, as that patch set had it."""
-        if self.event.filter_program is not None:
-            self.event.set_enabled(False)
-            drop_program(self.event)
-            self.event.filter, self.event.filter_text = None, None
-
-
-class FreeBuffer(OpenFile):
-    """free_buffer: closing it gives the buffer's memory back, and may stop recording."""
-
-    def __init__(self, file: File, flags: int, array: TraceArray) -> None:
-        super().__init__(file, flags)
-        self.array = array
-
-    def release(self) -> None:
-        if self.array.options["disable_on_free"]:
-            self.array.buffer.recording = False
-        self.array.expanded = True
-        self.array.buffer.resize(0)
-
-
-def attach_program(tracing: Tracing, event: TraceEvent, text: str, token: OpenFile) -> None:
-    """`bpf-123`: the fourth character is any separator, the rest a descriptor of the writer.  EINVAL, ERANGE, EBADF."""
-    kstrto(text[4:], 0, 31, False)
-    if tracing.filter_hook is None:
-        raise KernelError(EINVAL, "no programs on this machine")
-    program = tracing.filter_hook(event, text, token)
-    old, event.filter_program = event.filter_program, program
-    if old is not None:
-        old.release()
-    event.filter, event.filter_text = None, text
-    event.set_enabled(True)
-
-
-def drop_program(event: TraceEvent) -> None:
-    program, event.filter_program = event.filter_program, None
-    if program is not None:
-        program.release()
 
 
 class TraceFs:
     """Builds the tree of a machine.  `root` is tracefs; `kprobes` goes to debugfs/kprobes."""
 
-    def __init__(self, tracing: Tracing) -> None:
-        self.tracing = tracing
-        self.array = tracing.trace_array
+    def __init__(
+        self, recorder: Recorder, events: EventRegistry, kprobes: Kprobes, probe_events: ProbeEvents,
+        function: FunctionTracer,
+    ) -> None:  # fmt: skip
+        self.recorder = recorder
+        self.board = recorder.board
+        self.array = recorder.array
+        self.events = events
+        self.probe_events = probe_events
+        self.function = function
+        self.filter_hook: FilterHook | None = None  # of the floor above: `bpf-N` in a filter file (3.20-rfc)
         self._systems: dict[str, Directory] = {}
-        modern = tracing.features.tracefs_created_mode_0640
+        self._event_directories: dict[TraceEvent, Directory] = {}
+        modern = self.board.features.tracefs_created_mode_0640
         self.rw, self.ro, self.wo = (0o640, 0o440, 0o220) if modern else (0o644, 0o444, 0o222)
         self.dir_mode = 0o750 if modern else 0o700
         self.root = FixedDirectory("tracing", 0o700, self._top())
-        self.kprobes = FixedDirectory("kprobes", 0o755, self._kprobes())
+        self.kprobes = FixedDirectory("kprobes", 0o755, self._kprobes(kprobes))
 
     # Top directory
 
     def _top(self) -> list[Node]:
-        tracing, array = self.tracing, self.array
+        array, board, features = self.array, self.board, self.board.features
         rw, ro = self.rw, self.ro
-        probes = tracing.probe_events
+        probes = self.probe_events
         nodes: list[Node] = [
             File("README", ro, lambda: README),
             File("available_events", ro, self.available_events),
             File("available_filter_functions", ro, self.filter_functions),
-            File("available_tracers", ro, lambda: " ".join(TRACERS) + "\n"),
+            File("available_tracers", ro, lambda: " ".join(sorted(array.tracers)) + "\n"),
             File("buffer_size_kb", rw, lambda: self.buffer_size(None), lambda data: self.set_buffer_size(data, None)),
             File("buffer_total_size_kb", ro, self.total_size),
             File("current_tracer", rw, lambda: f"{array.tracer}\n", self.set_tracer),
-            File("enabled_functions", ro, tracing.function.enabled_text),
+            File("enabled_functions", ro, self.function.enabled_text),
             Directory("events", self.dir_mode, self._events, self.stamp),
             File("free_buffer", self.wo, None, lambda data: None,
                  opener=lambda file, flags: FreeBuffer(file, flags, array)),
             File("kprobe_events", rw, lambda: probes.text("kprobe"), lambda data: probes.write(data, "kprobe"),
                  lambda: probes.release_all("kprobe")),
             File("kprobe_profile", ro, lambda: probes.profile("kprobe")),
-            FixedDirectory("options", self.dir_mode, [self._option(name) for name in array.options]),
+            FixedDirectory("options", self.dir_mode, [self._option(name) for name in board.options]),
             FixedDirectory("per_cpu", self.dir_mode, [self._cpu(cpu) for cpu in range(array.host.nr_cpus)]),
             File("printk_formats", ro, lambda: ""),
             File("saved_cmdlines", ro, self.saved_cmdlines),
@@ -278,19 +90,19 @@ class TraceFs:
                  lambda: probes.release_all("uprobe")),
             File("uprobe_profile", ro, lambda: probes.profile("uprobe")),
         ]  # fmt: skip
-        if tracing.features.dynamic_events:
+        if features.dynamic_events:
             nodes.append(
                 File("dynamic_events", rw, lambda: probes.text(None), lambda data: probes.write(data, None),
                      lambda: probes.release_all(None))
             )  # fmt: skip
-        if tracing.features.error_log:
-            nodes.append(File("error_log", rw, tracing.error_log_text, lambda data: None, tracing.error_log.clear))
+        if features.error_log:
+            nodes.append(File("error_log", rw, board.errors.text, lambda data: None, board.errors.clear))
             nodes.append(File("trace_marker_raw", self.wo, None, self.marker_raw))
             nodes.append(File("timestamp_mode", ro, lambda: "[delta] absolute\n"))
         return sorted(nodes, key=lambda node: node.name)
 
     def _function_files(self) -> list[Node]:
-        function, event_pids = self.tracing.function, self.tracing.event_pids
+        function, event_pids = self.function, self.recorder.event_pids
 
         def names_file(name: str, names: set[str], nothing: str) -> File:
             return File(name, self.rw, lambda: function.text(names, nothing), lambda data: function.write(names, data),
@@ -312,11 +124,11 @@ class TraceFs:
 
     def newest_first(self) -> list[TraceEvent]:
         """The kernel puts each new event at the head of its list."""
-        return list(self.tracing.events)[::-1]
+        return list(self.events)[::-1]
 
     def filter_functions(self) -> str:
         """The functions of the kernel's text, in order of address, but for those in which no probe may be."""
-        return "".join(f"{name}\n" for name in self.tracing.function.functions())
+        return "".join(f"{name}\n" for name in self.function.functions())
 
     def buffer_size(self, cpu: int | None) -> str:
         sizes = self.array.buffer.size_kb
@@ -369,16 +181,16 @@ class TraceFs:
 
     def marker(self, data: bytes) -> None:
         """trace_marker: a print entry; EINVAL when the markers option is off."""
-        if not self.array.options["markers"]:
+        if not self.board.options["markers"]:
             raise KernelError(EINVAL, "markers are off")
         text = data[:MARKER_LIMIT].decode("latin-1")
         if data and not self.array.print_entry(IP_MARKER, text if text.endswith("\n") else text + "\n", TRACE_PRINT):
             raise KernelError(EBADF, "the buffer is not recording")
 
     def marker_raw(self, data: bytes) -> None:
-        if not self.array.options["markers"] or len(data) < 4:
+        if not self.board.options["markers"] or len(data) < 4:
             raise KernelError(EINVAL, "an id and data")
-        if not self.array.write(self.tracing.header_of(TRACE_RAW_DATA) + data):
+        if not self.array.write(self.board.header_of(TRACE_RAW_DATA) + data):
             raise KernelError(EBADF, "the buffer is not recording")
 
     # trace, trace_pipe, per CPU
@@ -392,10 +204,10 @@ class TraceFs:
         return File("trace_pipe", self.ro, opener=lambda file, flags: PipeFile(file, flags, self.array.open_pipe(cpu)))
 
     def _cpu(self, cpu: int) -> Directory:
-        buffer, host, version = self.array.buffer, self.array.host, self.tracing.host.version
+        buffer, host = self.array.buffer, self.board.host
         return FixedDirectory(f"cpu{cpu}", self.dir_mode, [
             File("buffer_size_kb", self.rw, lambda: self.buffer_size(cpu), lambda data: self.set_buffer_size(data, cpu)),
-            File("stats", self.ro, lambda: buffer.stats(cpu, host.now_ns(), version)),
+            File("stats", self.ro, lambda: buffer.stats(cpu, host.now_ns(), host.version)),
             self._trace(cpu),
             self._pipe(cpu),
         ])  # fmt: skip
@@ -409,32 +221,33 @@ class TraceFs:
                 raise KernelError(EINVAL, "0 or 1")
             array.set_option(name if value else f"no{name}")
 
-        return File(name, self.rw, lambda: f"{array.options[name]:d}\n", store)
+        return File(name, self.rw, lambda: f"{array.board.options[name]:d}\n", store)
 
     # events/
 
     def _events(self) -> list[Node]:
-        tracing = self.tracing
+        events = self.events
+        self._event_directories = {event: known for event, known in self._event_directories.items() if event in events}
         nodes: list[Node] = [
-            File("enable", self.rw, lambda: enable_text(tracing.events), lambda data: self.enable_all(None, data)),
+            File("enable", self.rw, lambda: enable_text(events), lambda data: self.enable_all(None, data)),
             File("header_event", self.ro, lambda: HEADER_EVENT),
-            File("header_page", self.ro, self.header_page),
+            File("header_page", self.ro, lambda: header_page(self.board)),
         ]
         nodes.append(Directory("ftrace", self.dir_mode, self._ftrace))
-        systems = tracing.events.systems()
+        systems = events.systems()
         self._systems = {system: self._systems.get(system) or self._system(system) for system in systems}
         nodes += self._systems.values()
         return nodes
 
     def stamp(self) -> int:
         """Changes when an event comes or goes."""
-        return self.tracing.events.generation
+        return self.events.generation
 
     def _ftrace(self) -> list[Node]:
         return [self._ftrace_entry(row) for row in FTRACE_ENTRIES]
 
     def _ftrace_entry(self, row: tuple[str, int, tuple[str, ...], str]) -> Node:
-        text = ftrace_format(self.tracing, *row)
+        text = ftrace_format(self.board, *row)
         files = [File("format", self.ro, lambda: text), File("id", self.ro, lambda: f"{row[1]}\n")]
         return FixedDirectory(row[0], self.dir_mode, files)
 
@@ -442,8 +255,7 @@ class TraceFs:
         return Directory(system, self.dir_mode, lambda: self._system_entries(system), self.stamp)
 
     def _system_entries(self, system: str) -> list[Node]:
-        tracing = self.tracing
-        events = tracing.events.systems().get(system, {})
+        events = self.events.systems().get(system, {})
         nodes: list[Node] = [
             File("enable", self.rw, lambda: enable_text(self.of_system(system)),
                  lambda data: self.enable_all(system, data)),
@@ -454,23 +266,23 @@ class TraceFs:
         return nodes
 
     def of_system(self, system: str) -> list[TraceEvent]:
-        return [event for event in self.tracing.events if event.system == system]
+        return [event for event in self.events if event.system == system]
 
     def system_filter(self, system: str, data: bytes) -> None:
         text = event_filter.written_text(data)
-        event_filter.apply_subsystem_filter(self.tracing, self.of_system(system), text)
+        event_filter.apply_subsystem_filter(self.of_system(system), text)
 
     def _event(self, event: TraceEvent) -> Directory:
         """One directory object per event, as long as the event lives."""
-        if event.directory is None:
-            event.directory = Directory(event.name, self.dir_mode, lambda: self._event_entries(event))
-        return event.directory  # type: ignore[no-any-return]
+        known = self._event_directories.get(event)
+        if known is None:
+            known = Directory(event.name, self.dir_mode, lambda: self._event_entries(event))
+            self._event_directories[event] = known
+        return known
 
     def _event_entries(self, event: TraceEvent) -> list[Node]:
-        tracing = self.tracing
-
         def check() -> None:
-            if tracing.events.get(event.system, event.name) is not event:
+            if self.events.get(event.system, event.name) is not event:
                 raise KernelError(ENODEV, "the event is gone")
 
         def enable(data: bytes) -> None:
@@ -484,7 +296,7 @@ class TraceFs:
         nodes: list[Node] = [
             File("enable", self.rw, lambda: enable_state(event), enable),
             File("filter", self.rw, lambda: filter_text(event),
-                 opener=lambda file, flags: FilterFile(file, flags, tracing, event)),
+                 opener=lambda file, flags: FilterFile(file, flags, self.events, event, lambda: self.filter_hook)),
             File("format", self.ro, lambda: event.format),
             File("id", self.ro, lambda: f"{event.id}\n"),
             File("trigger", self.rw, lambda: triggers.text(event),
@@ -494,7 +306,7 @@ class TraceFs:
 
     def trigger(self, event: TraceEvent, data: bytes) -> None:
         if data:
-            triggers.parse(self.tracing, event, event_filter.written_text(data))
+            triggers.parse(self.events, event, event_filter.written_text(data))
 
     def enable_all(self, system: str | None, data: bytes) -> None:
         """0 or 1 to events/enable or events/GROUP/enable."""
@@ -502,7 +314,7 @@ class TraceFs:
         self.array.expand()
         if value > 1:
             raise KernelError(EINVAL, "0 or 1")
-        events = [event for event in self.tracing.events if system in (None, event.system)]
+        events = [event for event in self.events if system in (None, event.system)]
         if not events:
             raise KernelError(ENODEV, "no events")
         for event in events:
@@ -512,7 +324,7 @@ class TraceFs:
         return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first() if event.enabled)
 
     def clear_events(self) -> None:
-        for event in self.tracing.events:
+        for event in self.events:
             event.set_enabled(False)
 
     def set_event(self, data: bytes) -> int:
@@ -527,7 +339,7 @@ class TraceFs:
         name = item.removeprefix("!")
         system, colon, event_name = name.partition(":")
         chosen = []
-        for event in self.tracing.events:
+        for event in self.events:
             if colon:
                 fits = glob_or_any(system, event.system) and glob_or_any(event_name, event.name)
             else:
@@ -540,21 +352,9 @@ class TraceFs:
             event.set_enabled(on)
         return taken
 
-    def header_page(self) -> str:
-        word_size = self.tracing.word
-        data_size = PAGE_SIZE - 16
-        return (
-            "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
-            f"\tfield: local_t commit;\toffset:8;\tsize:{word_size};\tsigned:1;\n"
-            f"\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-            f"\tfield: char data;\toffset:16;\tsize:{data_size};\tsigned:{int(self.tracing.char_signed)};\n"
-        )
-
     # debugfs kprobes/
 
-    def _kprobes(self) -> list[Node]:
-        kprobes = self.tracing.kprobes
-
+    def _kprobes(self, kprobes: Kprobes) -> list[Node]:
         def enable(data: bytes) -> None:
             text = word(data)
             if text[:1] not in ("0", "1", "n", "N", "y", "Y"):
@@ -572,10 +372,6 @@ def glob_or_any(pattern: str, name: str) -> bool:
     return pattern in ("", "*", name)
 
 
-def word(data: bytes) -> str:
-    return data.split(b"\0", 1)[0].decode("latin-1").strip()
-
-
 def filter_text(event: TraceEvent) -> str:
     """What the filter file reads; a text that does not fit the kernel's page reads as nothing."""
     text = f"{event.filter_text if event.filter_text is not None else 'none'}\n"
@@ -591,42 +387,3 @@ def enable_text(events: Iterable[TraceEvent]) -> str:
     """0, 1, or X for a mixture."""
     states = {event.enabled for event in events}
     return "X\n" if len(states) == 2 else ("1\n" if states == {True} else "0\n")
-
-
-HEADER_EVENT = """# compressed entry header
-\ttype_len    :    5 bits
-\ttime_delta  :   27 bits
-\tarray       :   32 bits
-
-\tpadding     : type == 29
-\ttime_extend : type == 30
-\ttime_stamp : type == 31
-\tdata max type_len  == 28
-"""
-
-# events/ftrace: entries that are no events but have a format.  trace_entries.h.
-_IP, _STACK_PRINT = "unsigned long ip", '"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n" "\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n" '
-_STACK_PRINT += '"\\t=> %ps\\n\\t=> %ps\\n", ' + ", ".join(f"(void *)REC->caller[{index}]" for index in range(8))
-FTRACE_ENTRIES: tuple[tuple[str, int, tuple[str, ...], str], ...] = (
-    # name, id, fields (an array without length ends the entry), print fmt
-    ("function", 1, (_IP, "unsigned long parent_ip"), '" %ps <-- %ps", (void *)REC->ip, (void *)REC->parent_ip'),
-    ("kernel_stack", 4, ("int size", "unsigned long caller[8]"), _STACK_PRINT),
-    ("print", 5, (_IP, "char buf[]"), '"%ps: %s", (void *)REC->ip, REC->buf'),
-    ("bprint", 6, (_IP, "const char * fmt", "u32 buf[]"), '"%ps: %s", (void *)REC->ip, REC->fmt'),
-    ("user_stack", 12, ("unsigned int tgid", "unsigned long caller[8]"), _STACK_PRINT),
-    ("bputs", 14, (_IP, "const char * str"), '"%ps: %s", (void *)REC->ip, REC->str'),
-    ("raw_data", 18, ("unsigned int id", "char buf[]"), '"id:%04x %08x", REC->id, (int)REC->buf[0]'),
-)
-
-
-def ftrace_format(tracing: Tracing, name: str, number_: int, declarations: tuple[str, ...], print_fmt: str) -> str:
-    """The `format` file of such an entry."""
-    layout = FieldLayout(tracing.host.arch.model, tracing.char_signed)
-    fields = []
-    for declaration in declarations:
-        if declaration.endswith("[]"):
-            element = layout.add(declaration[:-2])
-            fields.append(replace(element, type=f"{element.type}[]", size=0))
-        else:
-            fields.append(layout.add(declaration))
-    return format_text(name, number_, fields, print_fmt)

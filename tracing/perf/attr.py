@@ -14,6 +14,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.perf_event import PERF_ATTR_SIZE_VER0
 from arch.errors import KernelError
 
+SAMPLE_RATE = 100_000  # perf_event_max_sample_rate, samples a second
 # (first version, sizeof(struct perf_event_attr))
 ATTR_SIZES = (((5, 13), 128), ((5, 5), 120), ((4, 1), 112), ((3, 19), 104), ((3, 7), 96), ((0, 0), 80))
 

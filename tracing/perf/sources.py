@@ -7,14 +7,16 @@ fires leaves its counter at zero.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Mapping
+from typing import Protocol
 
 from arch.abi.limits import TASK_COMM_LEN
+from tracing.board import Board
+from tracing.events.tracepoints import Tracepoint
+from tracing.face import Mapping as FileMapping
 from tracing.perf import attr as pa
-
-if TYPE_CHECKING:
-    from tracing.perf.core import PerfCore
+from tracing.probes.uprobes import Uprobes
+from tracing.record.reader import Reader
 
 # software event -> tracepoints that count one each
 COUNTED: dict[int, tuple[str, ...]] = {
@@ -26,11 +28,30 @@ COUNTED: dict[int, tuple[str, ...]] = {
 Callback = Callable[..., None]
 
 
+class Told(Protocol):
+    """Who is told of what happens: the machine's PerfCore."""
+
+    board: Board
+    knows_switches: bool
+
+    def sw_event(self, number: int, nr: int = 1, regs: int = 0, addr: int = 0) -> None: ...
+    def task_switch(self, previous: Hashable, following: Hashable) -> None: ...
+    def task_fork(self, parent: Hashable, child: Hashable) -> None: ...
+    def task_exec(self, task: Hashable) -> None: ...
+    def comm_event(self, tgid: int, pid: int, comm: str) -> None: ...
+    def fork_event(self, tgid: int, ppid: int, pid: int, ptid: int, exiting: bool = False) -> None: ...
+    def mmap_event(self, area: FileMapping) -> None: ...
+
+
 class PerfSources:
     """Registers and removes perf's own tracepoint callbacks."""
 
-    def __init__(self, core: PerfCore) -> None:
+    def __init__(self, core: Told, reader: Reader, tracepoints: Mapping[str, Tracepoint], uprobes: Uprobes) -> None:
         self.core = core
+        self.host = core.board.host
+        self.reader = reader
+        self.tracepoints = tracepoints
+        self.uprobes = uprobes
         self.counters: dict[int, Callback] = {}
         self.followers = 0
         self.following: dict[str, Callback] = {
@@ -73,69 +94,69 @@ class PerfSources:
         self.described = on
         for name, callback in self.describing.items():
             self._listen(name, callback, on)
-        self.core.tracing.uprobes.mmap_listener = self._mapped if on else None
+        self.uprobes.mmap_listener = self._mapped if on else None
 
     def _listen(self, name: str, callback: Callback, on: bool) -> None:
-        tracepoint = self.core.tracing.tracepoints.get(name)
+        tracepoint = self.tracepoints.get(name)
         if tracepoint is not None:
             (tracepoint.add if on else tracepoint.remove)(callback)
 
     def _counter(self, number: int) -> Callback:
-        core = self.core
+        core, caller_regs = self.core, self.host.caller_regs
 
         def count(*args: int) -> None:
-            core.sw_event(number, 1, core.tracing.caller_regs())
+            core.sw_event(number, 1, caller_regs())
 
         return count
 
     def _argument(self, tracepoint: str, name: str, args: tuple[int, ...]) -> int:
-        names = [known for _, known in self.core.tracing.tracepoints[tracepoint].params]
+        names = [known for _, known in self.tracepoints[tracepoint].params]
         return args[names.index(name)]
 
     def _token(self, task_struct: int) -> Hashable | None:
-        pid = int(self.core.tracing.reader.member("struct task_struct", "pid", task_struct))
-        return self.core.host.find_task(pid) if pid else None
+        pid = int(self.reader.member("struct task_struct", "pid", task_struct))
+        return self.host.find_task(pid) if pid else None
 
     def _switch(self, *args: int) -> None:
         following = self._token(self._argument("sched_switch", "next", args))
-        self.core.task_switch(self.core.host.current_task(), following)
+        self.core.task_switch(self.host.current_task(), following)
 
     def _fork(self, *args: int) -> None:
         child = self._token(self._argument("sched_process_fork", "child", args))
         if child is not None:
-            self.core.task_fork(self.core.host.current_task(), child)
+            self.core.task_fork(self.host.current_task(), child)
 
     def _exec(self, *args: int) -> None:
-        self.core.task_exec(self.core.host.current_task())
+        self.core.task_exec(self.host.current_task())
 
     # Side-band records
 
     def _number(self, path: str, task_struct: int) -> int:
-        return int(self.core.tracing.reader.member("struct task_struct", path, task_struct))
+        return int(self.reader.member("struct task_struct", path, task_struct))
 
     def _renamed(self, *args: int) -> None:
         task = self._argument("task_rename", "task", args)
-        name = self.core.host.mem.read(self._argument("task_rename", "comm", args), TASK_COMM_LEN).split(b"\0", 1)[0]
+        name = self.host.mem.read(self._argument("task_rename", "comm", args), TASK_COMM_LEN).split(b"\0", 1)[0]
         self.core.comm_event(
             self._number("tgid", task), self._number("pid", task), name[: TASK_COMM_LEN - 1].decode("latin-1")
         )
 
     def _forked(self, *args: int) -> None:
-        child, host = self._argument("sched_process_fork", "child", args), self.core.host
+        child, host = self._argument("sched_process_fork", "child", args), self.host
         self.core.fork_event(
             self._number("tgid", child), host.current_tgid(), self._number("pid", child), host.current_pid()
         )
 
     def _exited(self, *args: int) -> None:
         task = args[0]
-        parent = int(self.core.tracing.reader.member("struct task_struct", "real_parent", task))
+        parent = int(self.reader.member("struct task_struct", "real_parent", task))
         self.core.fork_event(
             self._number("tgid", task), self._number("tgid", parent), self._number("pid", task),
             self._number("pid", parent), exiting=True,
         )  # fmt: skip
 
     def _mapped(self, mm: Hashable, start: int) -> None:
-        spaces = self.core.tracing.uprobes.spaces
+        spaces = self.uprobes.spaces
         if spaces is not None and mm == spaces.current_mm():
             found = spaces.mapping(mm, start)
             if found is not None:

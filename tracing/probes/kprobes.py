@@ -14,14 +14,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator
-from typing import TYPE_CHECKING
 
 from arch.abi.errno import EILSEQ, EINVAL, ENOENT
 from arch.errors import KernelError
+from tracing.board import Board
 from tracing.face import ProbeHandler
-
-if TYPE_CHECKING:
-    from tracing.system import Tracing
 
 KRETPROBE_MAXACTIVE_MAX = 4096
 
@@ -88,17 +85,17 @@ class Kretprobe:
 class Kprobes:
     """All kernel probes of a machine."""
 
-    def __init__(self, tracing: Tracing) -> None:
-        self.tracing = tracing
-        self.host = tracing.host
-        self.layout = self.host.arch.pt_regs_for(self.host.version)
+    def __init__(self, board: Board) -> None:
+        self.board = board
+        self.host = board.host
+        self.layout = board.layout
         self.ip_field = self.host.arch.instruction_pointer
         self.sites: dict[int, list[Kprobe]] = {}
         self.armed: dict[int, ProbeHandler] = {}
         self.running: list[Kprobe | None] = [None] * self.host.nr_cpus
         self.instances: dict[Hashable, list[KretprobeInstance]] = {}
         self.all_armed = True  # debugfs kprobes/enabled
-        self.ip_in_return_handlers = tracing.features.rethook or tracing.features.dynamic_events
+        self.ip_in_return_handlers = board.features.rethook or board.features.dynamic_events
         self._return_handler_set = False
         self._starts: list[int] = []
         self._blacklist: list[tuple[int, int, str]] | None = None
@@ -114,7 +111,7 @@ class Kprobes:
             if addr is None:
                 raise KernelError(ENOENT, f"no symbol {kp.symbol}")
             return addr + kp.offset
-        if self.tracing.features.rethook and self.host.symbols.lookup(kp.given_addr) is None:
+        if self.board.features.rethook and self.host.symbols.lookup(kp.given_addr) is None:
             raise KernelError(ENOENT, f"no symbol covers {kp.given_addr:#x}")
         return kp.given_addr + kp.offset
 
@@ -333,7 +330,7 @@ class Kprobes:
         """The probe sits on the function's ftrace site."""
         found = self.host.symbols.lookup(kp.addr)
         on_entry = found is not None and not found[1]
-        return on_entry and getattr(self.host.arch, "kprobes_on_ftrace", self.host.arch.link_register is None)
+        return on_entry and self.host.arch.link_register is None
 
     def list_lines(self) -> Iterator[str]:
         """debugfs kprobes/list; kprobes.c:report_probe()."""
@@ -343,7 +340,7 @@ class Kprobes:
                     continue
                 found = self.host.symbols.lookup(kp.addr)
                 name, offset = (found[0], found[1]) if found else (f"{kp.addr:#x}", 0)
-                line = f"{kp.addr:0{2 * self.tracing.word}x}  {kp.kind}  {name}+0x{offset:x}    "
+                line = f"{kp.addr:0{2 * self.board.word}x}  {kp.kind}  {name}+0x{offset:x}    "
                 line += "[DISABLED]" if kp.disabled else ""
                 line += "[FTRACE]" if self.on_ftrace(kp) else ""
                 yield line + "\n"
@@ -351,4 +348,4 @@ class Kprobes:
     def blacklist_lines(self) -> Iterator[str]:
         """debugfs kprobes/blacklist."""
         for start, end, name in self.blacklist():
-            yield f"0x{start:0{2 * self.tracing.word}x}-0x{end:0{2 * self.tracing.word}x}\t{name}\n"
+            yield f"0x{start:0{2 * self.board.word}x}-0x{end:0{2 * self.board.word}x}\t{name}\n"

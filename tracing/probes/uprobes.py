@@ -10,14 +10,12 @@ The kernel calls mmap(), munmap(), dup_mm() and exit_mm() when address spaces ch
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
 
 from arch.abi.errno import EINVAL, EIO, ENOSYS
 from arch.errors import Fault, KernelError
+from arch.memory import ByteOrder, Memory
+from tracing.board import Board
 from tracing.face import ProbeHandler, UserSpaces
-
-if TYPE_CHECKING:
-    from tracing.system import Tracing
 
 UPROBE_HANDLER_REMOVE = 1
 MAX_URETPROBE_DEPTH = 64
@@ -72,18 +70,18 @@ class ReturnInstance:
 class Uprobes:
     """All user probes of a machine."""
 
-    def __init__(self, tracing: Tracing, spaces: UserSpaces | None) -> None:
-        self.tracing = tracing
-        self.host = tracing.host
+    def __init__(self, board: Board, spaces: UserSpaces | None) -> None:
+        self.host = board.host
         self.spaces = spaces
-        self.layout = self.host.arch.pt_regs_for(self.host.version)
+        self.layout = board.layout
         self.probes: dict[tuple[Hashable, int], Uprobe] = {}
         self.by_inode: dict[Hashable, dict[int, Uprobe]] = {}
         self.instances: dict[Hashable, list[ReturnInstance]] = {}
         self._ret_handler_set = False
         self.mmap_listener: Callable[[Hashable, int], None] | None = None  # perf, told of (mm, start)
 
-    def _spaces(self) -> UserSpaces:
+    def user_spaces(self) -> UserSpaces:
+        """The machine's; ENOSYS where there are none."""
         if self.spaces is None:
             raise KernelError(ENOSYS, "no user address spaces")
         return self.spaces
@@ -92,7 +90,7 @@ class Uprobes:
 
     def register(self, inode: Hashable, offset: int, consumer: UprobeConsumer, ref_ctr_offset: int = 0) -> Uprobe:
         """uprobe_register().  EINVAL past the end of the file or for a different counter, EIO if unreadable."""
-        spaces = self._spaces()
+        spaces = self.user_spaces()
         if consumer.handler is None and consumer.ret_handler is None:
             raise KernelError(EINVAL, "a consumer needs a handler")
         if offset > spaces.inode_size(inode):
@@ -129,7 +127,7 @@ class Uprobes:
         """uprobe_apply(): a consumer came, went or changed its mind; (dis)arm every mapping accordingly."""
         wanted: dict[tuple[Hashable, int], None] = {}
         counters: dict[tuple[Hashable, int], None] = {}
-        for mm, start, end, file_offset, executable in self._spaces().mappings(uprobe.inode):
+        for mm, start, end, file_offset, executable in self.user_spaces().mappings(uprobe.inode):
             if not any(consumer.wants(mm) for consumer in uprobe.consumers):
                 continue
             vaddr = start + uprobe.offset - file_offset
@@ -152,15 +150,15 @@ class Uprobes:
     def _arm(self, uprobe: Uprobe, key: tuple[Hashable, int]) -> None:
         handler = self._closure(uprobe, *key)
         uprobe.armed[key] = handler
-        self._spaces().arm_user(key[0], key[1], handler)
+        self.user_spaces().arm_user(key[0], key[1], handler)
 
     def _disarm(self, uprobe: Uprobe, key: tuple[Hashable, int]) -> None:
         del uprobe.armed[key]
-        self._spaces().disarm_user(*key)
+        self.user_spaces().disarm_user(*key)
 
     def _count(self, uprobe: Uprobe, key: tuple[Hashable, int], delta: int) -> None:
         """update_ref_ctr(): a 16-bit counter; one that would go below zero or over is left alone."""
-        mem = self._spaces().user_mem_of(key[0])
+        mem = self.user_spaces().user_mem_of(key[0])
         try:
             value = mem.read_uint(key[1], 2) + delta
             if 0 <= value < 0x8000:
@@ -224,7 +222,7 @@ class Uprobes:
 
     def _prepare_uretprobe(self, uprobe: Uprobe, mm: Hashable, func: int, regs: int) -> object:
         """prepare_uretprobe(): hijack the return address, at most 64 deep."""
-        spaces = self._spaces()
+        spaces = self.user_spaces()
         if not self._ret_handler_set:
             spaces.set_uret_handler(self.return_handler)
             self._ret_handler_set = True
@@ -297,15 +295,22 @@ class Uprobes:
 class _Joined:
     """pt_regs in kernel memory, everything else in user memory: what the return-address facts of arch/ read."""
 
-    def __init__(self, kernel: object, user: object, regs: int, size: int) -> None:
+    def __init__(self, kernel: Memory, user: Memory, regs: int, size: int) -> None:
         self.kernel, self.user = kernel, user
+        self.byteorder: ByteOrder = kernel.byteorder
         self.low, self.high = regs, regs + size
 
-    def _side(self, addr: int) -> object:
+    def _side(self, addr: int) -> Memory:
         return self.kernel if self.low <= addr < self.high else self.user
 
+    def read(self, addr: int, size: int) -> bytes:
+        return self._side(addr).read(addr, size)
+
+    def write(self, addr: int, data: bytes) -> None:
+        self._side(addr).write(addr, data)
+
     def read_uint(self, addr: int, size: int) -> int:
-        return self._side(addr).read_uint(addr, size)  # type: ignore[attr-defined, no-any-return]
+        return self._side(addr).read_uint(addr, size)
 
     def write_uint(self, addr: int, size: int, value: int) -> None:
-        self._side(addr).write_uint(addr, size, value)  # type: ignore[attr-defined]
+        self._side(addr).write_uint(addr, size, value)

@@ -7,17 +7,16 @@ armed, so an event nobody listens to costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, Protocol
+from collections.abc import Callable, Hashable, Iterator
+from typing import Protocol
 
 from arch.abi.errno import EBUSY, EEXIST
 from arch.errors import KernelError
+from tracing.board import Line
+from tracing.face import AttachedProgram, FilterProgram
 from tracing.record.fields import COMMON_FIELDS, Field, format_text
-from tracing.text.print_fmt import PrintContext, Printer, compile_print_fmt
-
-if TYPE_CHECKING:
-    from tracing.perf.core import PerfEvent
-    from tracing.system import Tracing
+from tracing.record.print_fmt import Printer, compile_print_fmt
+from tracing.record.recorder import Recorder
 
 FTRACE, PERF = "ftrace", "perf"
 BpfProgram = Callable[[int], int]
@@ -33,17 +32,46 @@ class Filter(Protocol):
     def match(self, record: bytes) -> bool: ...
 
 
+class Trigger(Protocol):
+    """What hangs in an event's `trigger` file."""
+
+    kind: str  # two of one kind exclude each other
+    target: TraceEvent | None  # the event that it switches
+
+    def run(self, record: bytes, regs: int = 0) -> None:
+        """The event fired; `regs` is a probe's pt_regs, or 0."""
+
+    def show(self) -> str:
+        """Its line in the file."""
+
+
+class PerfUser(Protocol):
+    """A perf event on a trace event, as the trace event sees it."""
+
+    program: AttachedProgram | None
+
+    def wants_mm(self, mm: Hashable) -> bool:
+        """Is this address space one of those that it counts in?"""
+
+    def receive(self, record: bytes, regs: int, ip: int) -> None:
+        """The trace event fired, with this record; perf_tp_event()."""
+
+
 class TraceEvent:
     """One event: identity, fields, text, users."""
 
+    program_kind = "tracepoint"  # what PERF_EVENT_IOC_SET_BPF calls it: also "kprobe", "uprobe", "syscall"
+
     dynamic = False  # made through kprobe_events and friends
     cap_any = False
-    is_syscall = False
     held_flags = 0  # what the place that fires it holds: irqs off and such
     held_depth = 0  # and its preempt depth
+    handler_flags = 0  # what the handler of its probe holds
 
-    def __init__(self, tracing: Tracing, system: str, name: str, fields: list[Field], print_fmt: str) -> None:
-        self.tracing = tracing
+    def __init__(self, recorder: Recorder, system: str, name: str, fields: list[Field], print_fmt: str) -> None:
+        self.recorder = recorder
+        self.board = recorder.board
+        self.host = recorder.host
         self.system = system
         self.name = name
         self.id = 0
@@ -55,14 +83,14 @@ class TraceEvent:
         self.soft_users = 0  # triggers that keep it armed though disabled
         self.filter: Filter | None = None
         self.filter_text: str | None = None  # what the file shows, error text included
-        self.triggers: list[Any] = []
-        self.filter_program: Any = None  # the 3.20-rfc profile's `bpf-N`
+        self.triggers: list[Trigger] = []
+        self.filter_program: FilterProgram | None = None  # the 3.20-rfc profile's `bpf-N`
         self.in_use = 0  # references that forbid deletion
-        self.directory: Any = None  # its node in tracefs
         # perf side
         self.perf_users = 0
-        self.perf_events: list[PerfEvent] = []
+        self.perf_events: list[PerfUser] = []
         self.bpf_programs: list[BpfProgram] = []
+        self.shared_program: AttachedProgram | None = None  # before 4.14: the one for all perf events
 
     # Identity
 
@@ -126,20 +154,42 @@ class TraceEvent:
     def unreg(self, kind: str) -> None:
         """Disarm."""
 
+    def perf_changed(self) -> None:
+        """A perf event came or went, or its tasks are others: the address spaces of interest may differ."""
+
     # Records
 
     def header(self, preempt_extra: int = 0, flags_extra: int = 0) -> bytes:
         """struct trace_entry of an event that fires now."""
-        host = self.tracing.host
+        host = self.host
         preempt = (host.preempt_count() + preempt_extra) & 0xFF
-        return self.tracing.pack_header(self.id, host.irq_flags() | flags_extra, preempt, host.current_pid())
+        return self.board.pack_header(self.id, host.irq_flags() | flags_extra, preempt, host.current_pid())
+
+    def commit(self, record: bytes, regs: int = 0) -> None:
+        """trace_event_buffer_commit(): triggers, filter, buffer.  `regs` is a probe's pt_regs, for stack traces."""
+        if self.triggers:
+            for trigger in tuple(self.triggers):
+                trigger.run(record, regs)
+        recorder = self.recorder
+        if recorder.event_pids and self.host.current_pid() not in recorder.event_pids:
+            return
+        if self.filter is not None and not self.filter.match(record):
+            return
+        if self.enabled:
+            recorder.array.write_event(record)
+            if self.board.options["stacktrace"]:
+                recorder.dump_stack(regs)
+
+    def deliver_to_perf(self, record: bytes, regs: int = 0, ip: int = 0) -> None:
+        """perf_tp_event(): a sample for each perf event that counts here."""
+        for user in tuple(self.perf_events):
+            user.receive(record, regs, ip)
 
     def text(self, record: bytes) -> str:
         """What the trace file prints after `NAME: `."""
         if self._printer is None:
-            tracing = self.tracing
-            self._printer = compile_print_fmt(self.print_fmt, self.fields, tracing.byteorder, tracing.word)
-        return self._printer(record, self.tracing.print_context)
+            self._printer = compile_print_fmt(self.print_fmt, self.fields, self.board.byteorder, self.board.word)
+        return self._printer(record, self.board.addresses)
 
     def line(self, record: bytes) -> str:
         """The whole event part of a trace line, with the newline."""
@@ -149,25 +199,39 @@ class TraceEvent:
 
     def run_bpf(self, ctx: int) -> int:
         """trace_call_bpf(): all programs run, the answers are and-ed; 0 also if one is running on this CPU already."""
-        active = self.tracing.bpf_prog_active
-        cpu = self.tracing.host.cpu_id()
+        running, cpu = self.recorder.running, self.host.cpu_id()
+        active = running.active
         if active[cpu]:
-            self.tracing.bpf_misses += 1
+            running.misses += 1
             return 0
         active[cpu] += 1
-        self.tracing.bpf_event[cpu] = self
+        running.event[cpu] = self
         try:
             result = 1
             for program in tuple(self.bpf_programs):
                 result &= program(ctx)
             return result
         finally:
-            self.tracing.bpf_event[cpu] = None
+            running.event[cpu] = None
             active[cpu] -= 1
+
+    def run_bpf_on_context(self, context: bytes) -> int:
+        """Run the programs on these bytes, which live in kernel memory meanwhile."""
+        recorder = self.recorder
+        addr = recorder.put_context(context)
+        try:
+            return self.run_bpf(addr)
+        finally:
+            recorder.drop_context()
+
+    def run_bpf_on_record(self, record: bytes) -> int:
+        """Programs of a tracepoint see the record with its first eight bytes replaced by the pt_regs pointer."""
+        head = self.host.caller_regs().to_bytes(self.board.word, self.board.byteorder).ljust(8, b"\0")
+        return self.run_bpf_on_context(head + record[8:])
 
     def add_bpf(self, program: BpfProgram) -> None:
         """Attach a program for perf users of this event; before 4.14 there is one at most (EEXIST)."""
-        if self.tracing.features.one_program_per_event and self.bpf_programs:
+        if self.board.features.one_program_per_event and self.bpf_programs:
             raise KernelError(EEXIST, "the event already has a program")
         if program in self.bpf_programs:
             raise KernelError(EEXIST, "that program is attached already")
@@ -181,9 +245,9 @@ class TraceEvent:
 class LazyEvent(TraceEvent):
     """An event whose fields and text are made when somebody looks: most never are."""
 
-    def __init__(self, tracing: Tracing, system: str, name: str) -> None:
+    def __init__(self, recorder: Recorder, system: str, name: str) -> None:
         self._made: tuple[list[Field], str] | None = None
-        super().__init__(tracing, system, name, [], "")
+        super().__init__(recorder, system, name, [], "")
 
     def lay_out(self) -> tuple[list[Field], str]:
         """(fields, print fmt)."""
@@ -223,7 +287,8 @@ GENERIC_FIELDS = (
 class EventRegistry:
     """All events by name and by number.  kernel/trace/trace_output.c:register_trace_event()."""
 
-    def __init__(self, first_type: int) -> None:
+    def __init__(self, first_type: int, lines: dict[int, Line]) -> None:
+        self.lines = lines  # of the board: how the entries of a type print
         self.events: dict[tuple[str, str], TraceEvent] = {}
         self.by_id: dict[int, TraceEvent] = {}
         self.next_id = first_type
@@ -236,6 +301,9 @@ class EventRegistry:
 
     def __len__(self) -> int:
         return len(self.events)
+
+    def __contains__(self, event: TraceEvent) -> bool:
+        return self.by_id.get(event.id) is event
 
     def get(self, system: str, name: str) -> TraceEvent | None:
         return self.events.get((system, name))
@@ -251,6 +319,7 @@ class EventRegistry:
         event.id = self._new_id()
         self.events[key] = event
         self.by_id[event.id] = event
+        self.lines[event.id] = event.line
         self.generation += 1
 
     def _new_id(self) -> int:
@@ -265,6 +334,7 @@ class EventRegistry:
     def remove(self, event: TraceEvent) -> None:
         del self.events[event.system, event.name]
         del self.by_id[event.id]
+        del self.lines[event.id]
         self.generation += 1
 
     def systems(self) -> dict[str, dict[str, TraceEvent]]:
@@ -275,44 +345,3 @@ class EventRegistry:
                 out.setdefault(system, {})[name] = event
             self._systems = (self.generation, out)
         return self._systems[1]
-
-
-def print_context_of(tracing: Tracing) -> PrintContext:
-    """The print context of a machine: symbols and how %p looks in this version."""
-    return _Context(tracing)
-
-
-class _Context:
-    def __init__(self, tracing: Tracing) -> None:
-        self.tracing = tracing
-        self.word = tracing.word
-        self.mask = (1 << 8 * tracing.word) - 1
-
-    def symbol_name(self, addr: int) -> str:
-        found = self.tracing.host.symbols.lookup(addr & self.mask)
-        return found[0] if found else f"0x{addr & self.mask:x}"
-
-    def symbol_offset(self, addr: int) -> str:
-        found = self.tracing.host.symbols.lookup(addr & self.mask)
-        return f"{found[0]}+0x{found[1]:x}/0x{found[2]:x}" if found else f"0x{addr & self.mask:x}"
-
-    def pointer(self, addr: int) -> str:
-        """%p: since 4.15 a hash, before the address itself."""
-        if not isinstance(addr, int):
-            return "(____ptrval____)"
-        addr &= self.mask
-        digits = self.word * 2
-        if not self.tracing.features.hashed_pointers:
-            return f"{addr:0{digits}x}" if addr else "(null)".rjust(digits)
-        if not self.tracing.trace_array.options["hash-ptr"] or not addr:
-            return f"{addr:0{digits}x}"
-        return f"{hash_pointer(addr):0{digits}x}"
-
-
-def hash_pointer(addr: int) -> int:
-    """A 32-bit hash that does not depend on the run (the real one is keyed by a boot-time secret)."""
-    value = (addr ^ 0x6C078965DEADBEEF) & 0xFFFFFFFFFFFFFFFF
-    for multiplier in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
-        value ^= value >> 33
-        value = value * multiplier & 0xFFFFFFFFFFFFFFFF
-    return (value ^ value >> 33) & 0xFFFFFFFF

@@ -202,8 +202,3 @@ class RecordReader:
 def data_loc(length: int, offset: int) -> int:
     """A __data_loc word: length (with the NUL) and offset from the record's start."""
     return length << 16 | offset
-
-
-def c_string(data: bytes) -> str:
-    """Up to the first NUL; bytes are shown as Latin-1 so that any byte survives."""
-    return data.split(b"\0", 1)[0].decode("latin-1")

@@ -11,13 +11,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.errors import Fault, KernelError
-from tracing.probes.fetch import kstrto
-from tracing.record.event import TraceEvent
+from tracing.record.event import EventRegistry, TraceEvent
 from tracing.record.fields import (
     FILTER_COMM,
     FILTER_CPU,
@@ -26,9 +24,7 @@ from tracing.record.fields import (
     FILTER_STATIC_STRING,
     Field,
 )
-
-if TYPE_CHECKING:
-    from tracing.system import Tracing
+from tracing.text.strings import kstrto
 
 MAX_FILTER_STR_VAL = 256
 MAX_NUMBER = 24
@@ -170,9 +166,10 @@ def find_bad_open(text: str, opened: int) -> int:
 class FilterParser:
     """predicate_parse() and parse_pred() for one event."""
 
-    def __init__(self, tracing: Tracing, event: TraceEvent) -> None:
-        self.tracing = tracing
-        self.host = tracing.host
+    def __init__(self, event: TraceEvent) -> None:
+        self.host = event.host
+        self.byteorder = event.board.byteorder
+        self.reader = event.recorder.reader
         self.event = event
 
     def parse(self, text: str) -> EventFilter:
@@ -295,8 +292,8 @@ class FilterParser:
         return close + 1, self.string_test(field, matches, inverted, user)
 
     def string_test(self, field: Field, matches: Callable[[bytes, int], bool], inverted: bool, user: bool) -> Test:
-        offset, size, order = field.offset, field.size, self.tracing.byteorder
-        host, reader = self.host, self.tracing.reader
+        offset, size, order = field.offset, field.size, self.byteorder
+        host, reader = self.host, self.reader
         if field.filter_type == FILTER_COMM:
             return lambda record: matches(host.current_comm().encode("latin-1"), TASK_COMM_LEN) != inverted
         if field.filter_type == FILTER_STATIC_STRING:
@@ -362,7 +359,7 @@ class FilterParser:
             compare = COMPARE.get(op)
             number = sign_extend(value, 32)
             return (lambda record: compare(cpu_id(), number)) if compare else (lambda record: False)
-        size, offset, order, signed = field.size, field.offset, self.tracing.byteorder, field.signed
+        size, offset, order, signed = field.size, field.offset, self.byteorder, field.signed
         if size not in (1, 2, 4, 8):
             return lambda record: False
         mask = (1 << 8 * size) - 1
@@ -526,17 +523,17 @@ def error_text(error: FilterError, text: str) -> str:
     return f"{text}\n{'^':>{position}}\nparse_error: {error.message}\n"
 
 
-def log_filter_error(tracing: Tracing, error: FilterError, text: str) -> None:
+def log_filter_error(event: TraceEvent, error: FilterError, text: str) -> None:
     message = error.message if error.message is not None else ERRNO
-    tracing.log_error("event filter parse error", text, message, error.position if error.message else 0)
+    event.board.errors.add("event filter parse error", text, message, error.position if error.message else 0)
 
 
-def create_filter(tracing: Tracing, event: TraceEvent, text: str) -> EventFilter:
+def create_filter(event: TraceEvent, text: str) -> EventFilter:
     """A filter for an event; FilterError."""
     try:
-        return FilterParser(tracing, event).parse(text)
+        return FilterParser(event).parse(text)
     except FilterError as error:
-        if not tracing.features.filter_parser_4_17:
+        if not event.board.features.filter_parser_4_17:
             error.errno = EINVAL
         raise
 
@@ -549,23 +546,23 @@ def written_text(data: bytes) -> str:
     return text.rstrip(" \t\n\v\f\r\xa0")
 
 
-def apply_event_filter(tracing: Tracing, event: TraceEvent, text: str) -> None:
+def apply_event_filter(events: EventRegistry, event: TraceEvent, text: str) -> None:
     """events/*/*/filter: `0` removes; an error replaces the filter by its message."""
-    if tracing.events.get(event.system, event.name) is not event:
+    if events.get(event.system, event.name) is not event:
         raise KernelError(ENODEV, "the event is gone")
     if text.strip(" \t\n\v\f\r\xa0") == "0":
         event.filter, event.filter_text = None, None
         return
     try:
-        event.filter = create_filter(tracing, event, text)
+        event.filter = create_filter(event, text)
         event.filter_text = text
     except FilterError as error:
         event.filter, event.filter_text = None, error_text(error, text)
-        log_filter_error(tracing, error, text)
+        log_filter_error(event, error, text)
         raise
 
 
-def apply_subsystem_filter(tracing: Tracing, events: list[TraceEvent], text: str) -> None:
+def apply_subsystem_filter(events: list[TraceEvent], text: str) -> None:
     """events/GROUP/filter: every event gets it or, where it does not fit, an error text; never an error itself."""
     if not events:
         raise KernelError(ENODEV, "the system has no events")
@@ -575,9 +572,9 @@ def apply_subsystem_filter(tracing: Tracing, events: list[TraceEvent], text: str
             event.filter, event.filter_text = None, None
             continue
         try:
-            event.filter = create_filter(tracing, event, text)
+            event.filter = create_filter(event, text)
             event.filter_text = text
         except FilterError:
             shown = FilterError(EINVAL, BAD_SUBSYS_FILTER, 0)
             event.filter, event.filter_text = None, error_text(shown, text)
-            log_filter_error(tracing, shown, text)
+            log_filter_error(event, shown, text)

@@ -8,17 +8,14 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
-from tracing.probes.kprobes import Kprobe
+from tracing.board import Board
+from tracing.buffer.trace import TRACE_FN, TraceArray
+from tracing.probes.kprobes import Kprobe, Kprobes
 from tracing.record.filter import glob_match
 
-if TYPE_CHECKING:
-    from tracing.system import Tracing
-
-TRACE_FN = 1
 ALL_ENABLED, NONE_DISABLED, NO_PID = (
     "#### all functions enabled ####\n",
     "#### no functions disabled ####\n",
@@ -29,20 +26,23 @@ ALL_ENABLED, NONE_DISABLED, NO_PID = (
 class FunctionTracer:
     """Which functions, and the probes on them while the tracer runs."""
 
-    def __init__(self, tracing: Tracing) -> None:
-        self.tracing = tracing
-        self.host = tracing.host
+    def __init__(self, board: Board, array: TraceArray, kprobes: Kprobes) -> None:
+        self.board = board
+        self.host = board.host
+        self.array = array
+        self.kprobes = kprobes
         self.chosen: set[str] = set()  # empty: all
         self.forbidden: set[str] = set()
         self.pids: set[int] = set()
         self.running = False
         self.probes: dict[str, Kprobe] = {}
-        order = "<" if tracing.byteorder == "little" else ">"
-        self.entry = struct.Struct(order + ("QQ" if tracing.word == 8 else "II"))
+        self.entry = struct.Struct(board.order + ("QQ" if board.word == 8 else "II"))
+        array.tracers["function"] = self.set_running
+        board.lines[TRACE_FN] = self.line
 
     def functions(self) -> dict[str, int]:
         """Name -> address of all functions that can be traced, in order of address."""
-        kprobes, host = self.tracing.kprobes, self.host
+        kprobes, host = self.kprobes, self.host
         return {
             symbol.name: symbol.address
             for symbol in host.symbols
@@ -89,19 +89,19 @@ class FunctionTracer:
                 if (not self.chosen or name in self.chosen) and name not in self.forbidden
             }
         for name in [name for name in self.probes if name not in wanted]:
-            self.tracing.kprobes.unregister(self.probes.pop(name))
+            self.kprobes.unregister(self.probes.pop(name))
         for name, address in wanted.items():
             if name not in self.probes:
                 probe = Kprobe(self._hit_closure(address), symbol=name)
                 probe.kind = "f"
-                self.tracing.kprobes.register(probe)
+                self.kprobes.register(probe)
                 self.probes[name] = probe
 
     def _hit_closure(self, address: int) -> Callable[[int], None]:
         """function_trace_call() for one function."""
-        tracing, host, pack, pids = self.tracing, self.host, self.entry.pack, self.pids
-        array, kprobes = tracing.trace_array, tracing.kprobes
-        arch, mem, layout = host.arch, host.mem, kprobes.layout
+        host, pack, pids = self.host, self.entry.pack, self.pids
+        array, kprobes, header_of = self.array, self.kprobes, self.board.header_of
+        arch, mem, layout = host.arch, host.mem, self.board.layout
 
         def hit(regs: int) -> None:
             if pids and host.current_pid() not in pids:
@@ -109,17 +109,17 @@ class FunctionTracer:
             parent = arch.return_address(mem, regs, layout)
             if parent == host.return_trampoline:
                 parent = kprobes.real_return_address(host.current_task()) or parent
-            array.write_event(tracing.header_of(TRACE_FN) + pack(address, parent))
+            array.write_event(header_of(TRACE_FN) + pack(address, parent))
 
         return hit
 
     def line(self, data: bytes) -> str:
         """`vfs_write <-ksys_write`; the parent only with the print-parent option."""
         ip, parent = self.entry.unpack_from(data, 8)
-        context = self.tracing.print_context
-        text = context.symbol_name(ip)
-        if self.tracing.trace_array.options["print-parent"] and parent:
-            text += f" <-{context.symbol_name(parent)}"
+        addresses = self.board.addresses
+        text = addresses.symbol_name(ip)
+        if self.board.options["print-parent"] and parent:
+            text += f" <-{addresses.symbol_name(parent)}"
         return text + "\n"
 
     def enabled_text(self) -> str:

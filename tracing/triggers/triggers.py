@@ -7,15 +7,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from arch.abi.errno import EEXIST, EINVAL
 from arch.errors import KernelError
-from tracing.record.event import TraceEvent
+from tracing.record.event import EventRegistry, TraceEvent
+from tracing.record.event import Trigger as AnyTrigger
 from tracing.record.filter import EventFilter, create_filter
-
-if TYPE_CHECKING:
-    from tracing.system import Tracing
+from tracing.record.recorder import Recorder
 
 UNLIMITED = -1
 
@@ -56,8 +54,9 @@ def kind_of(command: str) -> str:
     return {"traceon": "traceonoff", "traceoff": "traceonoff"}.get(command, command.replace("disable_", "enable_"))
 
 
-def set_recording(tracing: Tracing, on: bool) -> bool:
-    buffer = tracing.trace_array.buffer
+def set_recording(recorder: Recorder, on: bool) -> bool:
+    """traceon, traceoff; says whether that changed anything."""
+    buffer = recorder.array.buffer
     changed = buffer.recording != on
     buffer.recording = on
     return changed
@@ -69,21 +68,22 @@ def switch_event(target: TraceEvent, on: bool) -> bool:
     return changed
 
 
-def dump(tracing: Tracing, regs: int) -> bool:
-    tracing.dump_stack(regs)
+def dump(recorder: Recorder, regs: int) -> bool:
+    """stacktrace."""
+    recorder.dump_stack(regs)
     return True
 
 
-def action_of(tracing: Tracing, name: str, target: TraceEvent | None) -> Callable[[int], bool]:
+def action_of(recorder: Recorder, name: str, target: TraceEvent | None) -> Callable[[int], bool]:
     if name in ("traceon", "traceoff"):
-        return lambda regs: set_recording(tracing, name == "traceon")
+        return lambda regs: set_recording(recorder, name == "traceon")
     if name == "stacktrace":
-        return lambda regs: dump(tracing, regs)
+        return lambda regs: dump(recorder, regs)
     assert target is not None
     return lambda regs: switch_event(target, name == "enable_event")
 
 
-def parse(tracing: Tracing, event: TraceEvent, text: str) -> None:
+def parse(events: EventRegistry, event: TraceEvent, text: str) -> None:
     """One write to the trigger file; EINVAL, EEXIST."""
     match = re.fullmatch(r"(!?)(\w+)((?::[\w.-]+)*)(?:\s+if\s+(.*))?", text.strip())
     if match is None:
@@ -95,7 +95,7 @@ def parse(tracing: Tracing, event: TraceEvent, text: str) -> None:
     if name in ("enable_event", "disable_event"):
         if len(rest) < 2:
             raise KernelError(EINVAL, "give <system>:<event>")
-        target = tracing.events.get(rest[0], rest[1])
+        target = events.get(rest[0], rest[1])
         if target is None:
             raise KernelError(EINVAL, f"no event {rest[0]}:{rest[1]}")
         command = f"{name}:{rest[0]}:{rest[1]}"
@@ -108,16 +108,17 @@ def parse(tracing: Tracing, event: TraceEvent, text: str) -> None:
             delete(event, known)
         return
     count = int(rest[0]) if rest else UNLIMITED
-    chosen = create_filter(tracing, event, condition) if condition else None
+    chosen = create_filter(event, condition) if condition else None
     if known is not None:
         raise KernelError(EEXIST, "the event has this trigger")
     event.soft_enable(1)
-    event.triggers.insert(0, Trigger(command, action_of(tracing, name, target), count, chosen, target))
+    action = action_of(event.recorder, name, target)
+    event.triggers.insert(0, Trigger(command, action, count, chosen, target))
     if target is not None:
         target.in_use += 1
 
 
-def delete(event: TraceEvent, trigger: Trigger) -> None:
+def delete(event: TraceEvent, trigger: AnyTrigger) -> None:
     event.triggers.remove(trigger)
     event.soft_enable(-1)
     if trigger.target is not None:

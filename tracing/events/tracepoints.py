@@ -12,34 +12,39 @@ with the arguments of the newest kernel's prototype, as ints; an older kernel's 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Protocol
 
 from tracing.events import FIRED_WITH, HELD, declarations
-from tracing.face import TRACE_FLAG_BH_OFF
+from tracing.events.declare import TraceEventDecl, expand
+from tracing.face import TRACE_FLAG_BH_OFF, TraceHost
 from tracing.record.assign import Assign, compile_assign, compile_record
-from tracing.record.declare import TraceEventDecl, expand
-from tracing.record.event import FTRACE, LazyEvent
-from tracing.record.fields import Field, FieldLayout
-
-if TYPE_CHECKING:
-    from tracing.system import Tracing
+from tracing.record.event import FTRACE, EventRegistry, LazyEvent
+from tracing.record.fields import BASE_TYPES, Field, FieldLayout
+from tracing.record.recorder import Recorder
 
 Callback = Callable[..., None]
+
+
+class Follower(Protocol):
+    """A hot place in the kernel that keeps its own copy of these two."""
+
+    active: bool
+    fire: Callback
 
 
 class Tracepoint:
     """One tracepoint: `fire` is bound to the cheapest thing that serves the present callbacks."""
 
-    __slots__ = ("_convert", "active", "callbacks", "decl", "fire", "fired_with", "followers", "name", "tracing")
+    __slots__ = ("_convert", "active", "callbacks", "decl", "fire", "fired_with", "followers", "host", "name")
 
-    def __init__(self, tracing: Tracing, decl: TraceEventDecl, fired_with: TraceEventDecl) -> None:
-        self.tracing = tracing
+    def __init__(self, host: TraceHost, decl: TraceEventDecl, fired_with: TraceEventDecl) -> None:
+        self.host = host
         self.decl = decl
         self.fired_with = fired_with
         self.name = decl.name
         self.callbacks: tuple[Callback, ...] = ()
         self.active = False
-        self.followers: list[Any] = []  # hot places that keep their own `active` and `fire`
+        self.followers: list[Follower] = []
         self._convert: Assign | None = None
         self.fire: Callback = nothing
 
@@ -75,7 +80,7 @@ class Tracepoint:
     def _fire_converted(self, *args: int) -> None:
         if self._convert is None:
             sources = self.decl.args or ", ".join(name for _, name in self.decl.params)
-            self._convert = compile_assign(split_arguments(sources), self.fired_with.proto, self.tracing.host)
+            self._convert = compile_assign(split_arguments(sources), self.fired_with.proto, self.host)
         for callback in self.callbacks:
             callback(*self._convert(*args))
 
@@ -106,20 +111,20 @@ def fan_out(callbacks: tuple[Callback, ...]) -> Callback:
 class TracepointEvent(LazyEvent):
     """The event of a TRACE_EVENT."""
 
-    def __init__(self, tracing: Tracing, tracepoint: Tracepoint) -> None:
+    def __init__(self, recorder: Recorder, tracepoint: Tracepoint) -> None:
         decl = tracepoint.decl
-        super().__init__(tracing, decl.system, decl.name)
+        super().__init__(recorder, decl.system, decl.name)
         self.cap_any = decl.cap_any
         self.decl = decl
         self.tracepoint = tracepoint
         self._make: Callable[..., bytes] | None = None
         self._masks: list[int] | None = None  # of the arguments' sizes
         flags, depth = HELD.get(decl.name, (0, 0))
-        self.held_flags = flags if tracing.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
-        self.held_depth = depth + (0 if tracing.features.preempt_count_corrected else 1)
+        self.held_flags = flags if self.board.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
+        self.held_depth = depth + (0 if self.board.features.preempt_count_corrected else 1)
 
     def lay_out(self) -> tuple[list[Field], str]:
-        layout = FieldLayout(self.tracing.host.arch.model, self.tracing.char_signed)
+        layout = FieldLayout(self.host.arch.model, self.board.char_signed)
         for declaration, _ in self.decl.entry:
             layout.add(declaration)
         return layout.fields, expand(self.decl.print)
@@ -134,7 +139,7 @@ class TracepointEvent(LazyEvent):
         make = self._make
         if make is None:
             entry = [(field, source) for field, (_, source) in zip(self.fields, self.decl.entry)]
-            make = self._make = compile_record(entry, self.decl.proto, self.tracing.host, self.tracing.byteorder)
+            make = self._make = compile_record(entry, self.decl.proto, self.host, self.board.byteorder)
         return make(self.header(self.held_depth, self.held_flags), *args)
 
     def trace(self, *args: int) -> None:
@@ -142,32 +147,42 @@ class TracepointEvent(LazyEvent):
         if self.filter_program is not None and not self.filter_program.run_args(self.bpf_args(args)):
             return
         if self.enabled or self.triggers:
-            self.tracing.commit(self, self.record(args))
+            self.commit(self.record(args))
 
     def perf_trace(self, *args: int) -> None:
         """perf_trace_*(): to programs and perf events."""
-        if not self.bpf_programs and not self.tracing.perf_wants(self):
+        if not self.bpf_programs and not self.perf_events:
             return
         record = self.record(args)
-        if self.bpf_programs and not self.tracing.run_bpf_on_record(self, record):
+        if self.bpf_programs and not self.run_bpf_on_record(record):
             return
         if self.perf_events:
-            self.tracing.perf_deliver(self, record)
+            self.deliver_to_perf(record)
 
     def bpf_args(self, args: tuple[int, ...]) -> tuple[int, ...]:
         """struct bpf_context of the 3.20-rfc profile: six u64, each zero-extended from its own size."""
         masks = self._masks
         if masks is None:
-            sizes = [self.tracing.size_of_type(ctype) for ctype, _ in self.decl.params]
+            sizes = [size_of_type(ctype, self.board.word) for ctype, _ in self.decl.params]
             masks = self._masks = [(1 << 8 * size) - 1 for size in sizes]
         values = [value & mask for value, mask in zip(args, masks)]
         return tuple((values + [0] * 6)[:6])
 
 
-def install(tracing: Tracing) -> dict[str, Tracepoint]:
+def size_of_type(ctype: str, word: int) -> int:
+    """Bytes of a scalar C type as tracepoint prototypes name them; 8 for what is no scalar."""
+    plain = ctype.replace("const ", "").strip()
+    if plain.endswith("*"):
+        return word
+    if plain.startswith("enum "):
+        return 4
+    return (BASE_TYPES[plain][0] or word) if plain in BASE_TYPES else {"blk_status_t": 1}.get(plain, 8)
+
+
+def install(recorder: Recorder, events: EventRegistry) -> dict[str, Tracepoint]:
     """Create the tracepoints of the kernel's version and register their events."""
     out: dict[str, Tracepoint] = {}
-    for name, decl in declarations(tracing.host.version).items():
-        tracepoint = out[name] = Tracepoint(tracing, decl, FIRED_WITH[name])
-        tracing.events.add(TracepointEvent(tracing, tracepoint))
+    for name, decl in declarations(recorder.host.version).items():
+        tracepoint = out[name] = Tracepoint(recorder.host, decl, FIRED_WITH[name])
+        events.add(TracepointEvent(recorder, tracepoint))
     return out

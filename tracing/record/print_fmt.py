@@ -11,20 +11,11 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol
+from typing import Any
 
-from tracing.record.fields import BASE_TYPES, SIGNED_CODES, UNSIGNED_CODES, Field, c_string
-
-
-class PrintContext(Protocol):
-    """What text needs of the kernel: symbols and the pointer hash."""
-
-    word: int
-
-    def symbol_name(self, addr: int) -> str: ...
-    def symbol_offset(self, addr: int) -> str: ...
-    def pointer(self, addr: int) -> str: ...
-
+from tracing.record.fields import BASE_TYPES, SIGNED_CODES, UNSIGNED_CODES, Field
+from tracing.text.addresses import Addresses
+from tracing.text.strings import c_string
 
 TOKEN = re.compile(
     r"""\s*(?:(?P<string>"(?:\\.|[^"\\])*")|(?P<char>'(?:\\.|[^'\\])')
@@ -434,7 +425,7 @@ def sockaddr(data: bytes) -> str:
     return "(einval)"
 
 
-def format_pointer(ext: str, value: Any, ctx: PrintContext) -> str:
+def format_pointer(ext: str, value: Any, ctx: Addresses) -> str:
     if ext.startswith(("I4", "i4")):
         return ipv4(value)
     if ext.startswith(("I6", "i6")):
@@ -479,7 +470,7 @@ FORMAT_HELPERS: dict[str, Any] = {
     "as_pointer": lambda value: value,
 }  # fmt: skip
 
-Printer = Callable[[bytes, PrintContext], str]
+Printer = Callable[[bytes, Addresses], str]
 
 
 def split_format(fmt: str, arguments: Sequence[str], word: int) -> list[str]:

@@ -1,0 +1,101 @@
+"""What all parts of tracing know of their machine: facts that never change, and how addresses print.
+
+A part takes the `Board` and, beside it, exactly the other parts that it works with; `tracing/system.py` makes them all.
+The board itself knows no part: what an entry of the trace looks like, for one, whoever makes such entries says in
+`lines` (register_trace_event() of kernel/trace/trace_output.c).
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+
+from arch.datamodel import CHAR_IS_UNSIGNED
+from tracing import features as feature_table
+from tracing.face import TraceHost
+from tracing.text.addresses import Addresses
+
+ERROR_LOG_ENTRIES = 8
+
+# name -> default; kernel/trace/trace.h:TRACE_FLAGS and the order of trace_options
+OPTIONS_6_1: tuple[tuple[str, bool], ...] = (
+    ("print-parent", True), ("sym-offset", False), ("sym-addr", False), ("verbose", False), ("raw", False),
+    ("hex", False), ("bin", False), ("block", False), ("trace_printk", True), ("annotate", True),
+    ("userstacktrace", False), ("sym-userobj", False), ("printk-msg-only", False), ("context-info", True),
+    ("latency-format", False), ("record-cmd", True), ("record-tgid", False), ("overwrite", True),
+    ("disable_on_free", False), ("irq-info", True), ("markers", True), ("event-fork", False),
+    ("pause-on-trace", False), ("hash-ptr", True), ("function-trace", True), ("function-fork", False),
+    ("display-graph", False), ("stacktrace", False), ("test_nop_accept", False), ("test_nop_refuse", False),
+)  # fmt: skip
+OPTIONS_4_1: tuple[tuple[str, bool], ...] = (
+    ("print-parent", True), ("sym-offset", False), ("sym-addr", False), ("verbose", False), ("raw", False),
+    ("hex", False), ("bin", False), ("block", False), ("stacktrace", False), ("trace_printk", True),
+    ("annotate", True), ("userstacktrace", False), ("sym-userobj", False), ("printk-msg-only", False),
+    ("context-info", True), ("latency-format", False), ("sleep-time", True), ("graph-time", True),
+    ("record-cmd", True), ("overwrite", True), ("disable_on_free", False), ("irq-info", True), ("markers", True),
+    ("function-trace", True), ("test_nop_accept", False), ("test_nop_refuse", False),
+)  # fmt: skip
+
+Line = Callable[[bytes], str]  # an entry's bytes -> what `trace` prints of it behind the columns, with the newline
+
+
+class Board:
+    """One machine as its tracing knows it."""
+
+    def __init__(self, host: TraceHost) -> None:
+        self.host = host
+        self.features = feature_table.features(host.version, host.profile)
+        model = host.arch.model
+        self.byteorder = host.arch.byteorder
+        self.order = "<" if self.byteorder == "little" else ">"  # for struct
+        self.word: int = model.word  # bytes of a long
+        self.char_signed = host.arch.name not in CHAR_IS_UNSIGNED
+        self.layout = host.arch.pt_regs_for(host.version)
+        self.options: dict[str, bool] = dict(OPTIONS_6_1 if self.features.dynamic_events else OPTIONS_4_1)
+        self.options.setdefault("hash-ptr", True)
+        self.addresses = Addresses(host.symbols, self.word, self.features.hashed_pointers, self.options)
+        self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
+        self.errors = ErrorLog(host, self.features.error_log)
+        self._header = struct.Struct(self.order + "HBBi")
+
+    def pack_header(self, kind: int, flags: int, preempt: int, pid: int) -> bytes:
+        """struct trace_entry: type, flags, preempt_count, pid."""
+        return self._header.pack(kind & 0xFFFF, flags & 0xFF, preempt, pid)
+
+    def header_of(self, kind: int, flags: int = 0, preempt: int = 0) -> bytes:
+        """struct trace_entry of what happens now; `flags` and `preempt` add to what the host says."""
+        host = self.host
+        preempt += host.preempt_count()
+        return self.pack_header(kind, host.irq_flags() | flags, preempt & 0xFF, host.current_pid())
+
+    def instruction_pointer(self, regs: int) -> int:
+        """Of a struct pt_regs in kernel memory."""
+        return int(self.layout.get(self.host.mem, regs, self.host.arch.instruction_pointer))
+
+
+class ErrorLog:
+    """The file error_log: the last eight refused commands, each with a caret.  kernel/trace/trace.c:tracing_log_err()."""
+
+    def __init__(self, host: TraceHost, kept: bool) -> None:
+        self.host = host
+        self.kept = kept  # kernels before 5.2 have no such file
+        self.entries: list[tuple[int, str, str, str, int]] = []  # time, place, command, message, position
+
+    def add(self, place: str, command: str, message: str, position: int) -> None:
+        """`position` is the caret's column in the command, from 0."""
+        if self.kept:
+            self.entries.append((self.host.now_ns(), place, command, message, position))
+            del self.entries[:-ERROR_LOG_ENTRIES]
+
+    def text(self) -> str:
+        """What the file reads."""
+        out = []
+        for ts, place, command, message, position in self.entries:
+            us = ts // 1000
+            out.append(f"[{us // 1_000_000:5d}.{us % 1_000_000:06d}] {place}: error: {message}\n")
+            out.append(f"  Command: {command}\n" + " " * (len("  Command: ") + position) + "^\n")
+        return "".join(out)
+
+    def clear(self) -> None:
+        """Opened with O_TRUNC."""
+        self.entries.clear()

@@ -1,0 +1,371 @@
+"""One perf event: where it counts, when it samples, its buffer and its life.  kernel/events/core.c, struct perf_event."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Hashable
+from typing import Protocol
+
+from arch.abi.errno import EINVAL, ENOSPC, EOPNOTSUPP
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.poll import EPOLLHUP
+from arch.errors import KernelError
+from tracing.board import Board
+from tracing.face import AttachedProgram, Timer, UserSpaces
+from tracing.perf import attr as pa
+from tracing.perf.attr import PerfAttr
+from tracing.perf.ring import HEADER_SIZE, HEADER_SIZE_5_12, PerfBuffer
+from tracing.perf.sample import Format, Sample, user_mode
+from tracing.probes.event import ProbeEvent
+from tracing.record.event import TraceEvent
+from tracing.record.filter import EventFilter
+
+MIN_CLOCK_PERIOD_NS = 10_000
+
+
+class Owner(Protocol):
+    """What an event asks of the machine's PerfCore."""
+
+    board: Board
+    spaces: UserSpaces | None
+    running_task: Hashable | None
+    knows_switches: bool
+    overflow_program_hook: Callable[[PerfEvent, int, int, int], int] | None
+
+    def ioctl(self, event: PerfEvent, request: int, arg: int) -> int: ...
+    def free(self, event: PerfEvent) -> None: ...
+
+
+class PerfEvent:
+    """struct perf_event."""
+
+    def __init__(self, core: Owner, attr: PerfAttr, task: Hashable | None, cpu: int, event_id: int) -> None:
+        self.core = core
+        self.board = core.board
+        self.host = core.board.host
+        self.attr = attr
+        self.id = event_id
+        self.format = Format(core.board, attr, event_id)
+        self.tasks: set[Hashable] | None = None if task is None else {task}
+        self.cpu = cpu
+        self.enabled = not attr.disabled
+        self.count = 0
+        self.child_count = 0
+        self.leader: PerfEvent = self
+        self.siblings: list[PerfEvent] = []
+        self.trace_event: TraceEvent | None = None
+        self.local_event: ProbeEvent | None = None  # made for perf's own kprobe and uprobe types
+        self.buffer: PerfBuffer | None = None
+        self.owns_buffer = False
+        self.mmap_count = 0
+        self.filter: EventFilter | None = None
+        self.program: AttachedProgram | None = None
+        self.output_to: list[PerfEvent] = []
+        self.refcount = 1
+        self.freed = False
+        self.hangup = False
+        self.waiters: tuple[str, int] = ("perf", event_id)
+        self.period = attr.sample_period
+        self.period_left = -self.period
+        self.last_period = self.period
+        self.event_limit = 0
+        self.lost_samples = 0
+        self.timer: Timer | None = None
+        self.time_mark = self.host.now_ns()
+        self.time_enabled = 0
+        self.time_running = 0
+        self.clock_base = 0  # of the cpu-clock and task-clock counters
+        self.overflow_hook: Callable[[PerfEvent, int], None] | None = None
+        self.on_free: list[Callable[[], None]] = []
+
+    # Where it counts
+
+    @property
+    def sampling(self) -> bool:
+        return self.attr.sample_period != 0
+
+    @property
+    def program_kind(self) -> str:
+        """What programs it takes: "kprobe", "uprobe", "tracepoint", "syscall" or "perf_event"."""
+        return "perf_event" if self.trace_event is None else self.trace_event.program_kind
+
+    def wants_task(self, task: Hashable) -> bool:
+        return self.tasks is None or task in self.tasks
+
+    def wants_mm(self, mm: Hashable) -> bool:
+        """For uprobes: is this address space one of those of interest?"""
+        if self.tasks is None:
+            return True
+        spaces = self.core.spaces
+        return spaces is None or any(spaces.mm_of_task(task) == mm for task in self.tasks)
+
+    def active(self) -> bool:
+        """Scheduled in on this CPU now."""
+        if not self.enabled or self.freed:
+            return False
+        if self.cpu >= 0 and self.cpu != self.host.cpu_id():
+            return False
+        return self.tasks is None or self.host.current_task() in self.tasks
+
+    # Time: a task's event runs while the task does; the kernel says so through PerfCore.task_switch().
+
+    def update_time(self) -> None:
+        now = self.host.now_ns()
+        if self.enabled and (
+            self.tasks is None or self.core.running_task in self.tasks or not self.core.knows_switches
+        ):
+            self.time_enabled += now - self.time_mark
+            self.time_running += now - self.time_mark
+        self.time_mark = now
+
+    def update(self) -> None:
+        """pmu->read(): bring the clock counters up to date."""
+        self.update_time()
+        if self.attr.type == pa.TYPE_SOFTWARE and self.attr.config in (pa.SW_CPU_CLOCK, pa.SW_TASK_CLOCK):
+            self.count = self.time_running - self.clock_base
+
+    # Counting and sampling
+
+    def receive(self, record: bytes, regs: int, ip: int) -> None:
+        """perf_tp_event(): the trace event fired."""
+        if not self.active():
+            return
+        if self.attr.flag("exclude_kernel") and not user_mode(self.board, ip):
+            return
+        if self.filter is not None and not self.filter.match(record):
+            return
+        self.swevent(1, regs, record, 0, ip)
+
+    def swevent(self, nr: int, regs: int, raw: bytes | None = None, addr: int = 0, ip: int = 0) -> None:
+        """perf_swevent_event(): count, and sample when a period is full."""
+        self.count += nr
+        if not self.sampling:
+            return
+        attr = self.attr
+        if attr.sample_type & pa.SAMPLE_PERIOD and not attr.freq:
+            self.overflow(regs, raw, addr, ip, nr)
+            return
+        if nr == 1 and self.period == 1 and not attr.freq:
+            self.overflow(regs, raw, addr, ip, self.last_period)
+            return
+        self.period_left += nr
+        while self.period_left >= 0:
+            self.period_left -= max(1, self.period)
+            self.overflow(regs, raw, addr, ip, self.last_period)
+
+    def overflow(self, regs: int, raw: bytes | None, addr: int, ip: int, period: int) -> None:
+        """__perf_event_overflow(): a perf_event program may drop it; REFRESH may end it."""
+        if self.event_limit:
+            self.event_limit -= 1
+            if not self.event_limit:
+                self.hangup = True
+                self.disable()
+        if self.program is not None and self.trace_event is None:
+            if not self.run_overflow_program(regs, addr, period):
+                return
+        if self.overflow_hook is not None:
+            self.overflow_hook(self, regs)
+        self.output(self.sample(regs, raw, addr, ip, period))
+
+    def run_overflow_program(self, regs: int, addr: int, period: int) -> int:
+        """A perf_event program at an overflow; the floor above builds struct bpf_perf_event_data."""
+        hook = self.core.overflow_program_hook
+        return 1 if hook is None else hook(self, regs, addr, period)
+
+    def bpf_output(self, data: bytes, regs: int = 0) -> None:
+        """bpf_perf_event_output(): a sample with these bytes as raw data.  EINVAL, EOPNOTSUPP."""
+        if self.attr.type != pa.TYPE_SOFTWARE or self.attr.config != pa.SW_BPF_OUTPUT:
+            raise KernelError(EINVAL, "not a bpf-output event")
+        if self.cpu != self.host.cpu_id() and self.cpu >= 0:
+            raise KernelError(EOPNOTSUPP, "the event is on another CPU")
+        if self.enabled:
+            self.output(self.sample(regs, data, 0, 0, 0))
+
+    def sample(self, regs: int, raw: bytes | None, addr: int, ip: int, period: int) -> bytes:
+        """A PERF_RECORD_SAMPLE."""
+        shown = self.leader.id if self.attr.flag("inherit") else self.id
+        return self.format.sample(Sample(regs, raw or b"", addr, ip, period, shown, self.read_format))
+
+    def output(self, record: bytes) -> None:
+        """perf_output_begin() to _end(): a record into the buffer, if there is one."""
+        buffer = self.buffer
+        if buffer is None:
+            return
+        if not buffer.write(record, self.format.lost_record):
+            self.lost_samples += 1
+            return
+        if not self.attr.flag("watermark") and self.attr.wakeup:
+            buffer.count_event(self.attr.wakeup)
+
+    # Clocks
+
+    def start_clock(self) -> None:
+        """cpu-clock and task-clock sample with a timer of virtual time."""
+        if self.timer is not None or not self.enabled or not self.sampling:
+            return
+        if self.attr.type != pa.TYPE_SOFTWARE or self.attr.config not in (pa.SW_CPU_CLOCK, pa.SW_TASK_CLOCK):
+            return
+        period = 1_000_000_000 // self.attr.sample_period if self.attr.freq else self.attr.sample_period
+        period = max(MIN_CLOCK_PERIOD_NS, period)
+
+        def tick() -> None:
+            self.timer = None
+            if self.freed or not self.enabled:
+                return
+            if self.active():
+                self.update()
+                regs = self.host.interrupt_regs()
+                ip = self.board.instruction_pointer(regs) if regs else 0
+                excluded = self.attr.flag("exclude_user" if user_mode(self.board, ip) else "exclude_kernel")
+                idle = self.attr.flag("exclude_idle") and not self.host.current_pid()
+                if not excluded and not idle:
+                    self.overflow(regs, None, 0, ip, period)
+            if self.enabled and self.timer is None:
+                self.timer = self.host.add_timer(period, tick)
+
+        self.timer = self.host.add_timer(period, tick)
+
+    def stop_clock(self) -> None:
+        """No more ticks."""
+        timer, self.timer = self.timer, None
+        if timer is not None:
+            timer.cancel()
+
+    # read(2), poll(2), mmap(2)
+
+    def read_format(self) -> bytes:
+        """What read(2) and PERF_SAMPLE_READ give; perf_event_read_format."""
+        fmt, order = self.attr.read_format, self.board.order
+        leader = self.leader
+        members = [leader, *leader.siblings] if fmt & pa.FORMAT_GROUP else [self]
+        for member in members:
+            member.update()
+        times = []
+        if fmt & pa.FORMAT_TOTAL_TIME_ENABLED:
+            times.append(members[0].time_enabled)
+        if fmt & pa.FORMAT_TOTAL_TIME_RUNNING:
+            times.append(members[0].time_running)
+        values: list[int] = []
+        for index, member in enumerate(members):
+            values.append((member.count + member.child_count) & 0xFFFFFFFFFFFFFFFF)
+            if not index and not fmt & pa.FORMAT_GROUP:
+                values += times
+            if fmt & pa.FORMAT_ID:
+                values.append(member.id)
+            if fmt & pa.FORMAT_LOST:
+                values.append(member.lost_samples)
+        if fmt & pa.FORMAT_GROUP:
+            values = [len(members), *times, *values]
+        return struct.pack(f"{order}{len(values)}Q", *values)
+
+    def read(self, size: int) -> bytes:
+        """perf_read(): ENOSPC if the buffer is too small."""
+        data = self.read_format()
+        if size < len(data):
+            raise KernelError(ENOSPC, f"{len(data)} bytes are needed")
+        return data
+
+    def poll(self) -> int:
+        """perf_poll(): the wakeup flag is cleared by looking."""
+        if self.hangup:
+            return EPOLLHUP
+        if self.buffer is None:
+            return EPOLLHUP
+        events, self.buffer.poll = self.buffer.poll, 0
+        return events
+
+    def mmap(self, length: int, writable: bool, shared: bool = True, offset: int = 0) -> list[int]:
+        """perf_mmap(): the kernel addresses of the pages to map, the control page first.  EINVAL, ENOMEM, EPERM."""
+        if self.tasks is not None and self.cpu < 0 and self.attr.flag("inherit"):
+            raise KernelError(EINVAL, "an inherited event without a CPU has no buffer")
+        if not shared:
+            raise KernelError(EINVAL, "only shared mappings")
+        if length % PAGE_SIZE or offset:
+            raise KernelError(EINVAL, "offset and length")
+        nr_pages = length // PAGE_SIZE - 1
+        if nr_pages < 0 or (nr_pages and nr_pages & (nr_pages - 1)):
+            raise KernelError(EINVAL, "1 + 2^n pages")
+        if self.buffer is not None:
+            if self.buffer.nr_pages != nr_pages:
+                raise KernelError(EINVAL, "another size than the buffer's")
+            self.buffer.mapped += 1
+        else:
+            mark = self.attr.wakeup if self.attr.flag("watermark") else 0
+            header = HEADER_SIZE_5_12 if self.board.features.modern_probe_grammar else HEADER_SIZE
+            self.buffer = PerfBuffer(self.host.mem, nr_pages, mark, not writable, header)
+            self.buffer.backward = self.attr.flag("write_backward")
+            self.owns_buffer = True
+            self.buffer.on_wakeup.append(self._wake)
+        self.mmap_count += 1
+        self.refcount += 1
+        self.update()
+        self.buffer.set_header(self.count, self.time_enabled, self.time_running)
+        return self.buffer.pages()
+
+    def munmap(self) -> None:
+        """perf_mmap_close(): the last mapping frees the buffer, and perhaps the event."""
+        self.mmap_count -= 1
+        buffer = self.buffer
+        if buffer is not None:
+            buffer.mapped -= 1
+            if not buffer.mapped:
+                for event in [self, *self.output_to]:
+                    if event.buffer is buffer:
+                        event.buffer = None
+                buffer.free()
+        self.put()
+
+    def _wake(self) -> None:
+        self.host.wake(self.waiters)
+        for event in self.output_to:
+            self.host.wake(event.waiters)
+
+    # State
+
+    def enable(self) -> None:
+        """PERF_EVENT_IOC_ENABLE."""
+        if not self.enabled:
+            self.update_time()
+            self.enabled = True
+            self.hangup = False
+            self.start_clock()
+
+    def disable(self) -> None:
+        """PERF_EVENT_IOC_DISABLE."""
+        if self.enabled:
+            self.update()
+            self.enabled = False
+            self.stop_clock()
+
+    def reset(self) -> None:
+        """PERF_EVENT_IOC_RESET."""
+        self.update()
+        self.clock_base = self.time_running
+        self.count = 0
+
+    def ioctl(self, request: int, arg: int) -> int:
+        """perf_ioctl(): the answer of ioctl(2); see perf/ioctl.py."""
+        return self.core.ioctl(self, request, arg)
+
+    # Life
+
+    def get(self) -> PerfEvent:
+        self.refcount += 1
+        return self
+
+    def put(self) -> None:
+        self.refcount -= 1
+        if not self.refcount:
+            self.core.free(self)
+
+    def release(self) -> None:
+        """The last descriptor is closed: no more counting; it goes when its mappings are gone."""
+        self.update()
+        self.enabled = False
+        self.stop_clock()
+        if self.leader is self:
+            for sibling in self.siblings:
+                sibling.leader = sibling
+        elif self in self.leader.siblings:
+            self.leader.siblings.remove(self)
+        self.put()

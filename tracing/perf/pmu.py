@@ -1,0 +1,137 @@
+"""What kinds of perf events there are: software, tracepoint, breakpoint, kprobe, uprobe.  kernel/events/core.c, hw_breakpoint.c.
+
+Each kind checks the attribute in the kernel's order and hangs the event where it counts.
+"""
+
+from __future__ import annotations
+
+from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM
+from arch.abi.limits import PAGE_SIZE
+from arch.errors import KernelError
+from tracing.board import Board
+from tracing.perf import attr as pa
+from tracing.perf.attr import PerfAttr
+from tracing.perf.event import PerfEvent
+from tracing.perf.user import UserMemory
+from tracing.probes.event import ProbeEvent
+from tracing.probes.probe_events import ProbeEvents
+from tracing.record.event import EventRegistry, TraceEvent
+
+# /sys/bus/event_source/devices/NAME/type
+PMU_TYPES = {"software": 1, "tracepoint": 2, "breakpoint": 5, "kprobe": 6, "uprobe": 7}
+PMU_FORMATS = {
+    "kprobe": {"retprobe": "config:0"},
+    "uprobe": {"retprobe": "config:0", "ref_ctr_offset": "config:32-63"},
+}
+PROBE_IS_RETPROBE = 1
+
+
+class Pmus:
+    """All of a machine's."""
+
+    def __init__(self, board: Board, events: EventRegistry, probe_events: ProbeEvents, user: UserMemory) -> None:
+        self.board = board
+        self.host = board.host
+        self.events = events
+        self.probe_events = probe_events
+        self.user = user
+        self.paranoid = 2  # perf_event_paranoid
+
+    def init(self, event: PerfEvent) -> None:
+        """The event_init() of the type's PMU.  ENOENT for a type nobody serves."""
+        attr = event.attr
+        if attr.type == pa.TYPE_SOFTWARE:
+            self._init_software(event)
+        elif attr.type == pa.TYPE_TRACEPOINT:
+            self._init_tracepoint(event)
+        elif self.board.features.probe_pmu and attr.type == PMU_TYPES["kprobe"]:
+            self._init_kprobe(event)
+        elif self.board.features.probe_pmu and attr.type == PMU_TYPES["uprobe"]:
+            self._init_uprobe(event)
+        elif attr.type == pa.TYPE_BREAKPOINT:
+            self._init_breakpoint(attr)
+        else:
+            raise KernelError(ENOENT, f"no PMU for type {attr.type}")
+
+    def _init_breakpoint(self, attr: PerfAttr) -> None:
+        """Checked as hw_breakpoint_arch_parse() does, then refused: these CPUs have no debug registers (ENOSPC)."""
+        length = attr.config2
+        executes = attr.bp_type == 4
+        if (
+            not (attr.bp_type in (1, 2, 3) or executes)
+            or length not in (1, 2, 4, 8)
+            or (executes and length != self.board.word)
+        ):
+            raise KernelError(EINVAL, "not a breakpoint")
+        raise KernelError(ENOSPC, "no debug registers")
+
+    def _init_software(self, event: PerfEvent) -> None:
+        attr = event.attr
+        if attr.config >= pa.by_version(pa.SW_MAX, self.host.version):
+            raise KernelError(ENOENT, f"software event {attr.config}")
+        self._no_branches(attr)
+
+    def _no_branches(self, attr: PerfAttr) -> None:
+        if attr.sample_type & pa.SAMPLE_BRANCH_STACK:
+            raise KernelError(EOPNOTSUPP, "no branch stacks")
+
+    def _init_tracepoint(self, event: PerfEvent) -> None:
+        self._no_branches(event.attr)
+        found = self.events.by_id.get(event.attr.config)
+        if found is None:
+            raise KernelError(EINVAL, f"no trace event {event.attr.config}")
+        self._permission(event, found)
+        self.attach(event, found)
+
+    def _permission(self, event: PerfEvent, found: TraceEvent) -> None:
+        """perf_trace_event_perm()."""
+        if not event.attr.sample_type & pa.SAMPLE_RAW:
+            return
+        if event.tasks is not None and found.cap_any:
+            return
+        if self.paranoid > -1 and not (self.host.capable("perfmon") or self.host.capable("sys_admin")):
+            raise KernelError(EPERM, "raw tracepoint data needs privilege")
+
+    def attach(self, event: PerfEvent, found: TraceEvent) -> None:
+        event.trace_event = found
+        found.perf_events.append(event)
+        try:
+            found.perf_register()
+        except KernelError:
+            found.perf_events.remove(event)
+            raise
+        found.perf_changed()
+
+    def _init_kprobe(self, event: PerfEvent) -> None:
+        attr = event.attr
+        if not (self.host.capable("perfmon") or self.host.capable("sys_admin")):
+            raise KernelError(EACCES, "perfmon")
+        self._no_branches(attr)
+        symbol = ""
+        if attr.config1:
+            symbol = self.user.string(attr.config1, 512, E2BIG)
+        address = 0 if symbol else attr.config2
+        offset = attr.config2 if symbol else 0
+        local = self.probe_events.local_kprobe(symbol, address, offset, bool(attr.config & PROBE_IS_RETPROBE))
+        self._attach_local(event, local)
+
+    def _init_uprobe(self, event: PerfEvent) -> None:
+        attr = event.attr
+        if not (self.host.capable("perfmon") or self.host.capable("sys_admin")):
+            raise KernelError(EACCES, "perfmon")
+        self._no_branches(attr)
+        path = self.user.string(attr.config1, PAGE_SIZE, E2BIG) if attr.config1 else ""
+        if not path:
+            raise KernelError(EINVAL, "no path")
+        local = self.probe_events.local_uprobe(
+            path, attr.config2, attr.config >> 32, bool(attr.config & PROBE_IS_RETPROBE)
+        )
+        self._attach_local(event, local)
+
+    def _attach_local(self, event: PerfEvent, local: ProbeEvent) -> None:
+        event.local_event = local
+        try:
+            self.attach(event, local)
+        except KernelError:
+            self.probe_events.destroy_local(local)
+            raise

@@ -1,0 +1,169 @@
+"""The records of a perf buffer: samples, and those about tasks.  kernel/events/core.c:perf_output_sample()."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from tracing.board import Board
+from tracing.face import Mapping
+from tracing.perf import attr as pa
+from tracing.perf.attr import PerfAttr
+
+# enum perf_event_type
+RECORD_MMAP, RECORD_LOST, RECORD_COMM, RECORD_EXIT, RECORD_THROTTLE, RECORD_UNTHROTTLE, RECORD_FORK = range(1, 8)
+RECORD_SAMPLE, RECORD_MMAP2 = 9, 10
+MISC_KERNEL, MISC_USER, MISC_MMAP_DATA = 1, 2, 1 << 13
+CONTEXT_KERNEL, CONTEXT_USER = -128 & (1 << 64) - 1, -512 & (1 << 64) - 1
+MAX_STACK = 127
+MEM_NA = 0x5080021  # PERF_MEM_NA
+
+
+def user_mode(board: Board, ip: int) -> bool:
+    """By address: kernel text is known, or lies in the upper half; no address at all is the kernel's."""
+    return ip != 0 and not ip >> (8 * board.word - 1) and not board.host.is_kernel_text(ip)
+
+
+@dataclass(slots=True)
+class Sample:
+    """What is known where an event overflows."""
+
+    regs: int  # kernel address of a struct pt_regs, or 0
+    raw: bytes  # a trace event's record
+    addr: int
+    ip: int  # 0: from regs
+    period: int
+    id: int  # PERF_SAMPLE_ID: of the event, or of its leader for inherited ones
+    read: Callable[[], bytes]  # PERF_SAMPLE_READ
+
+
+class Format:
+    """How the records of one event look."""
+
+    def __init__(self, board: Board, attr: PerfAttr, event_id: int) -> None:
+        self.board = board
+        self.attr = attr
+        self.id = event_id
+
+    def lost_record(self, lost: int) -> bytes:
+        """PERF_RECORD_LOST: `lost` records found no room."""
+        trailer = self.sample_id()
+        head = struct.pack(self.board.order + "IHHQQ", RECORD_LOST, 0, 24 + len(trailer), self.id, lost)
+        return head + trailer
+
+    def sample_id(self) -> bytes:
+        """The trailer of records that are no samples (sample_id_all)."""
+        attr = self.attr
+        if not attr.flag("sample_id_all"):
+            return b""
+        host, order, kind = self.board.host, self.board.order, attr.sample_type
+        out = b""
+        if kind & pa.SAMPLE_TID:
+            out += struct.pack(order + "II", host.current_tgid(), host.current_pid())
+        if kind & pa.SAMPLE_TIME:
+            out += struct.pack(order + "Q", host.now_ns())
+        if kind & pa.SAMPLE_ID:
+            out += struct.pack(order + "Q", self.id)
+        if kind & pa.SAMPLE_STREAM_ID:
+            out += struct.pack(order + "Q", self.id)
+        if kind & pa.SAMPLE_CPU:
+            out += struct.pack(order + "II", host.cpu_id(), 0)
+        if kind & pa.SAMPLE_IDENTIFIER:
+            out += struct.pack(order + "Q", self.id)
+        return out
+
+    def sample(self, what: Sample) -> bytes:
+        """A PERF_RECORD_SAMPLE; perf_output_sample()."""
+        kind, order, host = self.attr.sample_type, self.board.order, self.board.host
+        regs = what.regs
+        ip = what.ip or (self.board.instruction_pointer(regs) if regs else 0)
+        out = b""
+        if kind & pa.SAMPLE_IDENTIFIER:
+            out += struct.pack(order + "Q", self.id)
+        if kind & pa.SAMPLE_IP:
+            out += struct.pack(order + "Q", ip)
+        if kind & pa.SAMPLE_TID:
+            out += struct.pack(order + "II", host.current_tgid(), host.current_pid())
+        if kind & pa.SAMPLE_TIME:
+            out += struct.pack(order + "Q", host.now_ns())
+        if kind & pa.SAMPLE_ADDR:
+            out += struct.pack(order + "Q", what.addr)
+        if kind & pa.SAMPLE_ID:
+            out += struct.pack(order + "Q", what.id)
+        if kind & pa.SAMPLE_STREAM_ID:
+            out += struct.pack(order + "Q", self.id)
+        if kind & pa.SAMPLE_CPU:
+            out += struct.pack(order + "II", host.cpu_id(), 0)
+        if kind & pa.SAMPLE_PERIOD:
+            out += struct.pack(order + "Q", what.period)
+        if kind & pa.SAMPLE_READ:
+            out += what.read()
+        if kind & pa.SAMPLE_CALLCHAIN:
+            out += self.callchain(regs)
+        if kind & pa.SAMPLE_RAW:
+            out += self.raw_field(what.raw)
+        out += self.sample_tail()
+        misc = MISC_USER if user_mode(self.board, ip) else MISC_KERNEL
+        return struct.pack(order + "IHH", RECORD_SAMPLE, misc, 8 + len(out)) + out
+
+    def sample_tail(self) -> bytes:
+        """What follows the raw data; branches and stack dumps are empty here, the rest zero."""
+        kind, order = self.attr.sample_type, self.board.order
+        out = b""
+        if kind & pa.SAMPLE_BRANCH_STACK:
+            out += struct.pack(order + "Q", 0)
+        if kind & pa.SAMPLE_REGS_USER:
+            out += struct.pack(order + "Q", 0)  # PERF_SAMPLE_REGS_ABI_NONE
+        if kind & pa.SAMPLE_STACK_USER:
+            out += struct.pack(order + "Q", 0)
+        if kind & (pa.SAMPLE_WEIGHT | pa.SAMPLE_WEIGHT_STRUCT):
+            out += struct.pack(order + "Q", 0)
+        if kind & pa.SAMPLE_DATA_SRC:
+            out += struct.pack(order + "Q", MEM_NA)
+        if kind & pa.SAMPLE_TRANSACTION:
+            out += struct.pack(order + "Q", 0)
+        if kind & pa.SAMPLE_REGS_INTR:
+            out += struct.pack(order + "Q", 0)
+        for bit in (pa.SAMPLE_PHYS_ADDR, pa.SAMPLE_CGROUP, pa.SAMPLE_DATA_PAGE_SIZE, pa.SAMPLE_CODE_PAGE_SIZE):
+            if kind & bit:
+                out += struct.pack(order + "Q", 0)
+        if kind & pa.SAMPLE_AUX:
+            out += struct.pack(order + "Q", 0)
+        return out
+
+    def raw_field(self, raw: bytes) -> bytes:
+        """u32 size and data, padded so that both together are a multiple of eight."""
+        size = -(-(len(raw) + 4) // 8) * 8 - 4
+        return struct.pack(self.board.order + "I", size) + raw + bytes(size - len(raw))
+
+    def callchain(self, regs: int) -> bytes:
+        """u64 nr and the addresses, each part behind its PERF_CONTEXT_* mark."""
+        limit = self.attr.sample_max_stack or MAX_STACK
+        kernel, user = self.board.host.callchains(regs, limit)
+        ips: list[int] = []
+        if kernel and not self.attr.flag("exclude_callchain_kernel"):
+            ips += [CONTEXT_KERNEL, *kernel[:limit]]
+        if user and not self.attr.flag("exclude_callchain_user"):
+            ips += [CONTEXT_USER, *user[:limit]]
+        return struct.pack(f"{self.board.order}{1 + len(ips)}Q", len(ips), *ips)
+
+    def about_task(self, kind: int, body: bytes, misc: int = 0) -> bytes:
+        """A record that is no sample: header, body, and the trailer of sample_id_all."""
+        trailer = self.sample_id()
+        return struct.pack(self.board.order + "IHH", kind, misc, 8 + len(body) + len(trailer)) + body + trailer
+
+
+def comm_body(order: str, tgid: int, pid: int, comm: str) -> bytes:
+    """PERF_RECORD_COMM."""
+    data = comm.encode("latin-1") + b"\0"
+    return struct.pack(order + "II", tgid, pid) + data + bytes(-len(data) % 8)
+
+
+def mmap_bodies(order: str, tgid: int, pid: int, area: Mapping) -> tuple[bytes, bytes]:
+    """PERF_RECORD_MMAP and PERF_RECORD_MMAP2 of one mapping."""
+    where = struct.pack(order + "IIQQQ", tgid, pid, area.start, area.length, area.offset)
+    more = struct.pack(order + "IIQQII", area.major, area.minor, area.ino, 0, area.prot, area.flags)
+    name = area.path.encode("latin-1", "replace") + b"\0"
+    name += bytes(-len(name) % 8)
+    return where + name, where + more + name

@@ -1,0 +1,92 @@
+"""An argument of a probe event: its type, and the fetch instructions it was parsed to.  kernel/trace/trace_probe.h."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+MAX_TRACE_ARGS = 128
+
+
+@dataclass(frozen=True, slots=True)
+class FetchType:
+    """struct fetch_type: how a value is stored, printed and described."""
+
+    name: str
+    size: int
+    signed: bool
+    fmt: str  # in the print fmt
+    fmttype: str  # the C type in the format file
+    is_string: bool = False
+    print: str = ""  # python format of one value, or "symbol"/"string"
+
+
+def _integer(name: str, bits: int, kind: str) -> FetchType:
+    long_ = bits == 64
+    fmt = {"u": "%Lu" if long_ else "%u", "s": "%Ld" if long_ else "%d", "x": "0x%Lx" if long_ else "0x%x"}[kind]
+    return FetchType(
+        name, bits // 8, kind == "s", fmt, f"{'s' if kind == 's' else 'u'}{bits}",
+        print="0x%x" if kind == "x" else "%d",
+    )  # fmt: skip
+
+
+def fetch_types(word: int) -> dict[str, FetchType]:
+    """probe_fetch_types[] of 6.1."""
+    string = FetchType("string", 4, True, '\\"%s\\"', "__data_loc char[]", True, "string")
+    types = {name: FetchType(name, 4, True, string.fmt, string.fmttype, True, "string")
+             for name in ("string", "ustring", "symstr")}  # fmt: skip
+    for kind in "usx":
+        for bits in (8, 16, 32, 64):
+            types[f"{kind}{bits}"] = _integer(f"{kind}{bits}", bits, kind)
+    types["symbol"] = FetchType("symbol", word, False, "%pS", f"u{8 * word}", print="symbol")
+    return types
+
+
+def fetch_types_4_1(word: int) -> dict[str, FetchType]:
+    """The table of 4.1: unsigned values print as hex, no x8...x64, no ustring, no symbol."""
+    types = {"string": FetchType("string", 4, True, '\\"%s\\"', "__data_loc char[]", True, "string")}
+    types["string_size"] = FetchType("string_size", 4, False, '\\"%s\\"', "u32", print="0x%x")
+    for bits in (8, 16, 32, 64):
+        hexadecimal = _integer(f"u{bits}", bits, "x")
+        types[f"u{bits}"] = hexadecimal
+        types[f"s{bits}"] = _integer(f"s{bits}", bits, "s")
+    return types
+
+
+@dataclass(slots=True)
+class Op:
+    """One fetch instruction.  `offset` is used by deref and store; `user` reads user memory."""
+
+    op: str  # reg stack stackp retval comm arg imm foffs data sym deref / store kinds
+    param: int = 0
+    offset: int = 0
+    user: bool = False
+    name: str = ""  # of a pt_regs field or a symbol
+    data: bytes = b""  # an immediate string
+
+
+@dataclass(slots=True)
+class ProbeArg:
+    """struct probe_arg."""
+
+    name: str
+    text: str  # the expression as written, `comm` in the kernel
+    type: FetchType
+    count: int = 0  # of an array, 0 for a scalar
+    offset: int = 0  # into the record after the fixed head
+    ops: list[Op] = field(default_factory=list)
+    store: str = "raw"  # raw mem string symstr
+    store_offset: int = 0
+    store_user: bool = False
+    bits: tuple[int, int] | None = None  # (shift left, shift right) of a bit-field
+
+    @property
+    def dynamic(self) -> bool:
+        return self.type.is_string
+
+    @property
+    def size(self) -> int:
+        return self.type.size * (self.count or 1)
+
+    @property
+    def ctype(self) -> str:
+        return f"{self.type.fmttype}[{self.count}]" if self.count else self.type.fmttype

@@ -1,0 +1,115 @@
+"""All probe events of a machine, in order of creation: what the grammars add to, and deletions take from."""
+
+from __future__ import annotations
+
+from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
+from arch.errors import KernelError
+from tracing.probes.command import Command
+from tracing.probes.event import ProbeEvent, TraceProbe, compare_arg_types
+from tracing.probes.fetch_parser import FetchParser
+from tracing.probes.kprobes import Kprobes
+from tracing.probes.trace_kprobe import KprobeEvent, TraceKprobe
+from tracing.probes.trace_uprobe import TraceUprobe, UprobeEvent
+from tracing.probes.uprobes import Uprobes
+from tracing.record.event import FTRACE, PERF, EventRegistry
+from tracing.record.recorder import Recorder
+
+
+class ProbeTable:
+    """Probes and their events."""
+
+    def __init__(self, recorder: Recorder, events: EventRegistry, kprobes: Kprobes, uprobes: Uprobes) -> None:
+        self.recorder = recorder
+        self.board = recorder.board
+        self.host = recorder.host
+        self.events = events
+        self.kprobes = kprobes
+        self.uprobes = uprobes
+        self.probes: list[TraceProbe] = []
+
+    def find(self, kind: str, group: str, event: str) -> ProbeEvent | None:
+        """The event of that name and kind of probe."""
+        for probe in self.probes:
+            if probe.kind == kind and probe.event.system == group and probe.event.name == event:
+                return probe.event
+        return None
+
+    def join(self, command: Command, probe: TraceProbe, old: ProbeEvent) -> None:
+        """Append to an event of the same name: same kind, same arguments, another place.  EEXIST."""
+        if old.is_return != probe.is_return:
+            command.index = 0
+            raise command.fail("DIFF_PROBE_TYPE", 0, EEXIST)
+        differs = compare_arg_types(probe.args, old.args)
+        if differs:
+            command.index = differs + 1
+            raise command.fail("DIFF_ARG_TYPE", 0, EEXIST)
+        if any(known.same_definition(probe) for known in old.probes):
+            command.index = 0
+            raise command.fail("SAME_PROBE", 0, EEXIST)
+        probe.event = old
+
+    def new_event(self, command: Command, event: ProbeEvent) -> None:
+        if self.events.get(event.system, event.name) is not None:
+            command.index = 0
+            raise command.fail("EVENT_EXIST", 0, EEXIST)
+        self.events.add(event)
+
+    def register_kprobe(self, command: Command, probe: TraceKprobe, parser: FetchParser, group: str, name: str) -> None:
+        """register_trace_kprobe(), append_trace_kprobe()."""
+        old = self.find("kprobe", group, name)
+        if old is not None:
+            self.join(command, probe, old)
+        else:
+            probe.event = KprobeEvent(self.recorder, group, name, probe.args, probe.is_return)
+            self.new_event(command, probe.event)
+        try:
+            parser.resolve_symbols(probe.args)
+            probe.recompile()
+            probe.register()
+        except KernelError as error:
+            if error.errno == ENOENT and (not probe.symbol or ":" in probe.symbol):
+                probe.waits_for_module = True
+                self.host.pr(4, "This probe might be able to register after target module is loaded. Continue.")
+            else:
+                if old is None:
+                    self.events.remove(probe.event)
+                raise
+        probe.event.probes.append(probe)
+        self.probes.append(probe)
+        self.catch_up(probe)
+
+    def catch_up(self, probe: TraceProbe) -> None:
+        """A sibling of an event in use is armed at once."""
+        event = probe.event
+        if event.armed_for_ftrace:
+            probe.arm(FTRACE)
+        if event.perf_users:
+            probe.arm(PERF)
+
+    def register_uprobe(self, command: Command, probe: TraceUprobe, group: str, name: str) -> None:
+        """register_trace_uprobe()."""
+        for known in self.probes:
+            if isinstance(known, TraceUprobe) and (known.inode, known.offset) == (probe.inode, probe.offset):
+                if known.ref_ctr_offset != probe.ref_ctr_offset:
+                    self.host.pr(4, "Reference counter offset mismatch.")
+                    raise KernelError(EINVAL, "reference counter offset mismatch")
+        old = self.find("uprobe", group, name)
+        if old is not None:
+            self.join(command, probe, old)
+        else:
+            probe.event = UprobeEvent(self.recorder, group, name, probe.args, probe.is_return)
+            self.new_event(command, probe.event)
+        probe.event.probes.append(probe)
+        self.probes.append(probe)
+        self.catch_up(probe)
+
+    def remove(self, probe: TraceProbe) -> None:
+        """unregister_trace_kprobe(), unregister_trace_uprobe(): EBUSY while the event is used, unless it has siblings."""
+        event = probe.event
+        if len(event.probes) == 1:
+            if event.busy:
+                raise KernelError(EBUSY, f"{event.system}/{event.name} is in use")
+            self.events.remove(event)
+        probe.unregister()
+        event.probes.remove(probe)
+        self.probes.remove(probe)

@@ -1,0 +1,102 @@
+"""Probe events in kernel text.  kernel/trace/trace_kprobe.c."""
+
+from __future__ import annotations
+
+from tracing.face import TRACE_FLAG_IRQS_OFF
+from tracing.probes.args import ProbeArg
+from tracing.probes.event import ProbeEvent, TraceProbe
+from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
+from tracing.record.fields import COMMON_SIZE
+from tracing.record.recorder import Recorder
+
+
+class KprobeEvent(ProbeEvent):
+    """Printed as `NAME: (SYM+OFF/SIZE) a=...`, a return as `NAME: (CALLER+OFF/SIZE <- FUNC) ...`."""
+
+    program_kind = "kprobe"
+
+    def __init__(self, recorder: Recorder, group: str, name: str, args: list[ProbeArg], is_return: bool) -> None:
+        super().__init__(recorder, group, name, args, is_return)
+        self.handler_flags = 0 if self.board.features.irqs_on_in_ftrace_probes else TRACE_FLAG_IRQS_OFF
+
+    def line(self, record: bytes) -> str:
+        addresses = self.board.addresses
+        heads = self.heads.unpack_from(record, COMMON_SIZE)
+        if self.is_return:
+            func, ret_ip = heads
+            found = self.host.symbols.lookup(func)
+            where = f"{addresses.symbol_offset(ret_ip)} <- {found[0] if found else ''}"
+        else:
+            where = addresses.symbol_offset(heads[0])
+        return f"{self.name}: ({where}){self.args_text(record)}\n"
+
+
+class TraceKprobe(TraceProbe):
+    """struct trace_kprobe."""
+
+    kind = "kprobe"
+
+    def __init__(
+        self, recorder: Recorder, kprobes: Kprobes, args: list[ProbeArg], is_return: bool, symbol: str, offset: int,
+        addr: int, maxactive: int,
+    ) -> None:  # fmt: skip
+        super().__init__(recorder, args, is_return)
+        self.kprobes = kprobes
+        self.symbol = symbol
+        self.offset = offset
+        self.addr = addr
+        self.waits_for_module = False
+        self.held_flags = 0 if self.board.features.irqs_on_in_ftrace_probes else TRACE_FLAG_IRQS_OFF
+        self.rp: Kretprobe | None = None
+        if is_return:
+            self.rp = Kretprobe(self.returned, symbol or None, addr, maxactive, disabled=True)
+            self.kp = self.rp.kp
+            self.kp.offset = offset
+        else:
+            self.kp = Kprobe(self.hit, symbol or None, offset, addr, disabled=True)
+
+    def hit(self, regs: int) -> object:
+        return self.dispatch(regs, (self.kp.addr,), self.held_flags)
+
+    def returned(self, instance: KretprobeInstance, regs: int) -> object:
+        return self.dispatch(regs, (self.kp.addr, instance.ret_addr), self.held_flags)
+
+    @property
+    def nmissed(self) -> int:
+        """What kprobe_profile shows; 6.1 adds a return probe's own misses."""
+        own = self.rp.nmissed if self.rp is not None and self.board.features.dynamic_events else 0
+        return self.kp.nmissed + own
+
+    def register(self) -> None:
+        """__register_trace_kprobe().  EINVAL, ENOENT, EILSEQ."""
+        if self.rp is not None:
+            self.kprobes.register_kretprobe(self.rp)
+        else:
+            self.kprobes.register(self.kp)
+
+    def unregister(self) -> None:
+        self.kprobes.unregister(self.kp)
+
+    def arm(self, kind: str) -> None:
+        self.users.add(kind)
+        if self.kp.registered:
+            self.kprobes.enable(self.kp)
+
+    def disarm(self, kind: str) -> None:
+        self.users.discard(kind)
+        if not self.users and self.kp.registered:
+            self.kprobes.disable(self.kp)
+
+    def point(self) -> str:
+        if not self.symbol:
+            return f"0x{self.board.addresses.pointer(self.addr)}"
+        return f"{self.symbol}+{self.offset}" if self.offset else self.symbol
+
+    def show(self) -> str:
+        letter = "r" if self.is_return else "p"
+        if self.rp is not None and self.board.features.maxactive and self.rp.maxactive:
+            letter += str(self.rp.maxactive)
+        return f"{letter}:{self.event.system}/{self.event.name} {self.point()}{self.args_show()}\n"
+
+    def profile(self) -> str:
+        return f"  {self.event.name:<44} {self.nhit:15d} {self.nmissed:15d}\n"

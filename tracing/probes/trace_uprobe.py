@@ -1,0 +1,113 @@
+"""Probe events in files that programs map.  kernel/trace/trace_uprobe.c."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+
+from arch.errors import KernelError
+from tracing.probes.args import ProbeArg
+from tracing.probes.event import ProbeEvent, TraceProbe
+from tracing.probes.uprobes import Uprobe, UprobeConsumer, Uprobes
+from tracing.record.event import FTRACE
+from tracing.record.fields import COMMON_SIZE
+from tracing.record.recorder import Recorder
+
+
+class UprobeEvent(ProbeEvent):
+    """Printed as `NAME: (0xADDR) a=...`, a return as `NAME: (0xCALLER <- 0xFUNC) ...`."""
+
+    program_kind = "uprobe"
+
+    def line(self, record: bytes) -> str:
+        heads = self.heads.unpack_from(record, COMMON_SIZE)
+        where = f"0x{heads[1]:x} <- 0x{heads[0]:x}" if self.is_return else f"0x{heads[0]:x}"
+        return f"{self.name}: ({where}){self.args_text(record)}\n"
+
+    def perf_changed(self) -> None:
+        """A perf event came or went: the address spaces of interest may differ."""
+        for probe in self.probes:
+            if isinstance(probe, TraceUprobe) and probe.uprobe is not None:
+                probe.uprobes.refresh(probe.uprobe)
+
+
+class TraceUprobe(TraceProbe):
+    """struct trace_uprobe."""
+
+    kind = "uprobe"
+
+    def __init__(
+        self, recorder: Recorder, uprobes: Uprobes, args: list[ProbeArg], is_return: bool, path: str, inode: Hashable,
+        offset: int, ref_ctr_offset: int,
+    ) -> None:  # fmt: skip
+        super().__init__(recorder, args, is_return)
+        self.uprobes = uprobes
+        self.path = path
+        self.inode = inode
+        self.offset = offset
+        self.ref_ctr_offset = ref_ctr_offset
+        self.uprobe: Uprobe | None = None
+        handler, ret_handler = (self.count_call, self.returned) if is_return else (self.hit, None)
+        self.consumer = UprobeConsumer(handler, ret_handler, self.wants)
+
+    def wants(self, mm: Hashable) -> bool:
+        """uprobe_perf_filter(): everything for ftrace and system-wide perf events, else the tasks of perf events."""
+        event = self.event
+        if FTRACE in self.users or not event.perf_events:
+            return bool(self.users)
+        return any(perf_event.wants_mm(mm) for perf_event in event.perf_events)
+
+    def hit(self, regs: int) -> object:
+        ip = self.board.instruction_pointer(regs)
+        self.context.base = ip - self.offset
+        return self.dispatch(regs, (ip,))
+
+    def count_call(self, regs: int) -> object:
+        """A return probe's hits are its function's calls, whether they return or not."""
+        self.nhit += 1
+        return None
+
+    def returned(self, func: int, regs: int) -> object:
+        ip = self.board.instruction_pointer(regs)
+        self.context.base = func - self.offset
+        self.nhit -= 1  # counted at the call
+        return self.dispatch(regs, (func, ip))
+
+    def arm(self, kind: str) -> None:
+        self.users.add(kind)
+        if self.uprobe is None:
+            try:
+                self.uprobe = self.uprobes.register(self.inode, self.offset, self.consumer, self.ref_ctr_offset)
+            except KernelError:
+                self.users.discard(kind)
+                raise
+        else:
+            self.uprobes.refresh(self.uprobe)
+
+    def disarm(self, kind: str) -> None:
+        self.users.discard(kind)
+        if self.uprobe is None:
+            return
+        if self.users:
+            self.uprobes.refresh(self.uprobe)
+        else:
+            self.uprobes.unregister(self.uprobe, self.consumer)
+            self.uprobe = None
+
+    def point(self) -> str:
+        digits = 2 * self.board.word
+        text = f"{self.path}:0x{self.offset:0{digits}x}"
+        return text + (f"(0x{self.ref_ctr_offset:x})" if self.ref_ctr_offset else "")
+
+    def show(self) -> str:
+        letter = "r" if self.is_return else "p"
+        return f"{letter}:{self.event.system}/{self.event.name} {self.point()}{self.args_show()}\n"
+
+    def matches_point(self, word: str) -> bool:
+        return word in (f"{self.path}:0x{self.offset:0{2 * self.board.word}x}", self.point())
+
+    def unregister(self) -> None:
+        for kind in tuple(self.users):
+            self.disarm(kind)
+
+    def profile(self) -> str:
+        return f"  {self.path} {self.event.name:<44} {self.nhit:15d}\n"

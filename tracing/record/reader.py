@@ -1,0 +1,303 @@
+"""Kernel memory as the inline functions of the kernel's headers see it: what TP_fast_assign may call.
+
+Each method is named like the kernel function or macro whose answer it gives, and reads simulated kernel memory through
+the machine's own C types.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from arch.errors import Fault
+from tracing.face import TraceHost
+
+# Members that Linux spells as macros.  include/net/sock.h, include/net/inet_sock.h
+MACRO_MEMBERS = {
+    "sk_family": "__sk_common.skc_family",
+    "sk_state": "__sk_common.skc_state",
+    "sk_num": "__sk_common.skc_num",
+    "sk_dport": "__sk_common.skc_dport",
+    "sk_daddr": "__sk_common.skc_daddr",
+    "sk_rcv_saddr": "__sk_common.skc_rcv_saddr",
+    "sk_v6_daddr": "__sk_common.skc_v6_daddr",
+    "sk_v6_rcv_saddr": "__sk_common.skc_v6_rcv_saddr",
+    "sk_cookie": "__sk_common.skc_cookie",
+    "inet_num": "sk.__sk_common.skc_num",
+    "inet_dport": "sk.__sk_common.skc_dport",
+    "inet_daddr": "sk.__sk_common.skc_daddr",
+    "inet_rcv_saddr": "sk.__sk_common.skc_rcv_saddr",
+}
+
+
+class Reader:
+    """Kernel memory as the inline functions of the kernel's headers see it.
+
+    Methods named like a kernel function are what the declarations of tracing/events/ may call.
+    """
+
+    def __init__(self, host: TraceHost) -> None:
+        self.host = host
+        self.mem = host.mem
+        self.types = host.types
+        self.word = host.arch.model.word
+        self._getters: dict[tuple[str, str], Any] = {}
+
+    def cstr(self, pointer: int, limit: int = 512) -> bytes:
+        """A kernel string without its NUL; "(null)" as __assign_str() has it."""
+        if not pointer:
+            return b"(null)"
+        data = bytearray()
+        while len(data) < limit:
+            try:
+                chunk = self.mem.read(pointer + len(data), min(32, limit - len(data)))
+            except Fault:
+                try:
+                    chunk = self.mem.read(pointer + len(data), 1)
+                except Fault:
+                    break
+            end = chunk.find(b"\0")
+            if end >= 0:
+                return bytes(data + chunk[:end])
+            data += chunk
+        return bytes(data)
+
+    def fixed(self, value: Any, size: int) -> bytes:
+        """A char array from bytes or a kernel string, with its NUL."""
+        return bytes(value if isinstance(value, (bytes, bytearray)) else self.cstr(value))[: size - 1]
+
+    def string(self, value: Any) -> bytes:
+        """A dynamic string from bytes, text or a kernel string, with its NUL."""
+        if isinstance(value, str):
+            value = value.encode("latin-1")
+        data = bytes(value) if isinstance(value, (bytes, bytearray)) else self.cstr(value)
+        return data.split(b"\0", 1)[0] + b"\0"
+
+    def member(self, struct: str, path: str, addr: int) -> Any:
+        getter = self._getters.get((struct, path))
+        if getter is None:
+            getter = self._getters[struct, path] = self.types.getter(struct, path)
+        return getter(self.mem, addr)
+
+    # include/linux/*.h, by name
+
+    def task_cpu(self, p: int) -> int:
+        for path in ("thread_info.cpu", "cpu", "wake_cpu"):
+            if self.types.has_member("struct task_struct", path):
+                return int(self.member("struct task_struct", path, p))
+        return self.host.cpu_id()
+
+    def pid_nr(self, pid: int) -> int:
+        if not pid:
+            return 0
+        offset = self.types.offsetof("struct pid", "numbers")
+        return self.mem.read_uint(pid + offset, 4)
+
+    def ntohs(self, value: int) -> int:
+        """Value as loaded by this CPU of a big-endian 16-bit field."""
+        value &= 0xFFFF
+        return value if self.mem.byteorder == "big" else (value >> 8 | (value & 0xFF) << 8)
+
+    def min(self, a: int, b: int) -> int:
+        return a if a < b else b
+
+    def max(self, a: int, b: int) -> int:
+        return a if a > b else b
+
+    def atomic_read(self, value: int) -> int:
+        return value
+
+    READ_ONCE = atomic_read
+
+    # include/trace/events/sched.h
+
+    def sched_switch_state(self, preempt: int, prev_state: int, prev: int) -> int:
+        """__trace_sched_switch_state() of 4.14 and later."""
+        if preempt:
+            return 0x100
+        state = (prev_state | int(self.member("struct task_struct", "exit_state", prev))) & 0x7F
+        if prev_state & 0x402 == 0x402:  # TASK_IDLE
+            state = 0x80
+        return 1 << (state.bit_length() - 1) if state else 0
+
+    def sched_switch_state_4_1(self, preempt: int, prev_state: int, prev: int) -> int:
+        """Before 4.14 the raw state, with TASK_STATE_MAX (1024) set for a preempted task."""
+        return 1024 if preempt else prev_state
+
+    # include/trace/events/signal.h
+
+    def siginfo_errno(self, info: int) -> int:
+        return 0 if info in (0, 1, 2) else int(self.member("struct kernel_siginfo", "si_errno", info))
+
+    def siginfo_code(self, info: int) -> int:
+        """SEND_SIG_NOINFO (0) is SI_USER, SEND_SIG_PRIV (1) and SEND_SIG_FORCED (2) are SI_KERNEL."""
+        if info in (0, 1, 2):
+            return 0 if info == 0 else 0x80
+        return int(self.member("struct kernel_siginfo", "si_code", info))
+
+    # arch/*/include/asm/syscall.h
+
+    def syscall_args(self, regs: int) -> tuple[int, ...]:
+        layout = self.host.arch.pt_regs_for(self.host.version)
+        return tuple(layout.get(self.mem, regs, name) for name in self.host.arch.syscall_args[:6])
+
+    def syscall_nr(self, regs: int) -> int:
+        layout = self.host.arch.pt_regs_for(self.host.version)
+        value: int = layout.get(self.mem, regs, self.host.arch.syscall_number)
+        return value
+
+    def instruction_pointer(self, regs: int) -> int:
+        layout = self.host.arch.pt_regs_for(self.host.version)
+        value: int = layout.get(self.mem, regs, self.host.arch.instruction_pointer)
+        return value
+
+    # include/linux/blkdev.h, blktrace_api.h
+
+    def disk_devt(self, disk: int) -> int:
+        major, minor = (self.member("struct gendisk", name, disk) for name in ("major", "first_minor"))
+        return int(major) << 20 | int(minor)
+
+    def rq_dev(self, rq: int) -> int:
+        """The dev_t of a request: rq->q->disk since 5.17, rq->rq_disk before."""
+        if self.types.has_member("struct request_queue", "disk"):
+            queue = self.member("struct request", "q", rq)
+            disk = self.member("struct request_queue", "disk", queue) if queue else 0
+        else:
+            disk = self.member("struct request", "rq_disk", rq)
+        return self.disk_devt(disk) if disk else 0
+
+    def bio_dev(self, bio: int) -> int:
+        if self.types.has_member("struct bio", "bi_bdev"):
+            bdev = self.member("struct bio", "bi_bdev", bio)
+            return int(self.member("struct block_device", "bd_dev", bdev)) if bdev else 0
+        return self.disk_devt(self.member("struct bio", "bi_disk", bio))
+
+    def bio_sectors(self, bio: int) -> int:
+        return int(self.member("struct bio", "bi_iter.bi_size", bio)) >> 9
+
+    def blk_rq_pos(self, rq: int) -> int:
+        return int(self.member("struct request", "__sector", rq))
+
+    def blk_rq_bytes(self, rq: int) -> int:
+        return int(self.member("struct request", "__data_len", rq))
+
+    def blk_rq_sectors(self, rq: int) -> int:
+        return self.blk_rq_bytes(rq) >> 9
+
+    def blk_rq_trace_sector(self, rq: int) -> int:
+        """0 for a pass-through request or one without a position."""
+        sector = self.blk_rq_pos(rq)
+        return 0 if sector == 0xFFFFFFFFFFFFFFFF else sector
+
+    blk_rq_trace_nr_sectors = blk_rq_sectors
+
+    def blk_status_to_errno(self, status: int) -> int:
+        """BLK_STS_* to -errno; block/blk-core.c:blk_errors[]."""
+        return BLK_ERRNO.get(status & 0xFF, -5)
+
+    def blk_fill_rwbs(self, opf: int) -> bytes:
+        """kernel/trace/blktrace.c:blk_fill_rwbs(), the encoding of 4.8 and later."""
+        text = "F" if opf & REQ_PREFLUSH else ""
+        text += {0: "R", 1: "W", 2: "F", 3: "D", 5: "DE"}.get(opf & 0xFF, "N")
+        for bit, letter in ((REQ_FUA, "F"), (REQ_RAHEAD, "A"), (REQ_SYNC, "S"), (REQ_META, "M")):
+            text += letter if opf & bit else ""
+        return text.encode()
+
+    # net/
+
+    def _sock(self, path: str, sk: int) -> int:
+        return int(self.member("struct inet_sock", path, sk))
+
+    def inet_sport(self, sk: int) -> int:
+        return self.ntohs(self._sock("inet_sport", sk))
+
+    def inet_dport(self, sk: int) -> int:
+        return self.ntohs(self.mem.read_uint(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_dport"]), 2))
+
+    def inet_saddr(self, sk: int) -> bytes:
+        return self.mem.read(sk + self.types.offsetof("struct inet_sock", "inet_saddr"), 4)
+
+    def inet_daddr(self, sk: int) -> bytes:
+        return self.mem.read(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_daddr"]), 4)
+
+    def _address6(self, sk: int, path: str, v4: bytes) -> bytes:
+        """IPv6 address of an AF_INET6 socket, else the IPv4 one mapped (::ffff:a.b.c.d)."""
+        if self.member("struct sock", MACRO_MEMBERS["sk_family"], sk) == 10:
+            return self.mem.read(sk + self.types.offsetof("struct sock", MACRO_MEMBERS[path]), 16)
+        return bytes(10) + b"\xff\xff" + v4
+
+    def inet_saddr_v6(self, sk: int) -> bytes:
+        return self._address6(sk, "sk_v6_rcv_saddr", self.inet_saddr(sk))
+
+    def inet_daddr_v6(self, sk: int) -> bytes:
+        return self._address6(sk, "sk_v6_daddr", self.inet_daddr(sk))
+
+    def sockaddr_src(self, sk: int) -> bytes:
+        return self._sockaddr(sk, self._sock("inet_sport", sk), self.inet_saddr(sk), self.inet_saddr_v6(sk))
+
+    def sockaddr_dst(self, sk: int) -> bytes:
+        port = self.mem.read_uint(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_dport"]), 2)
+        return self._sockaddr(sk, port, self.inet_daddr(sk), self.inet_daddr_v6(sk))
+
+    def _sockaddr(self, sk: int, port: int, v4: bytes, v6: bytes) -> bytes:
+        family = int(self.member("struct sock", MACRO_MEMBERS["sk_family"], sk))
+        order: Any = self.mem.byteorder
+        head = family.to_bytes(2, order) + port.to_bytes(2, order)
+        return head + v4 if family == 2 else head + bytes(4) + v6
+
+    def sock_gen_cookie(self, sk: int) -> int:
+        path = MACRO_MEMBERS["sk_cookie"]
+        if self.types.has_member("struct sock", path):
+            return self.mem.read_uint(sk + self.types.offsetof("struct sock", path), 8)
+        return 0
+
+    def skb_shinfo(self, skb: int) -> int:
+        head = int(self.member("struct sk_buff", "head", skb))
+        return head + int(self.member("struct sk_buff", "end", skb))
+
+    def skb_transport_header_was_set(self, skb: int) -> int:
+        return int(self.member("struct sk_buff", "transport_header", skb) != 0xFFFF)
+
+    def skb_mac_header_was_set(self, skb: int) -> int:
+        return int(self.member("struct sk_buff", "mac_header", skb) != 0xFFFF)
+
+    def _skb_offset(self, skb: int, header: str) -> int:
+        head, data = (int(self.member("struct sk_buff", name, skb)) for name in ("head", "data"))
+        return head + int(self.member("struct sk_buff", header, skb)) - data
+
+    def skb_network_offset(self, skb: int) -> int:
+        return self._skb_offset(skb, "network_header")
+
+    def skb_transport_offset(self, skb: int) -> int:
+        return self._skb_offset(skb, "transport_header") if self.skb_transport_header_was_set(skb) else 0
+
+    def skb_mac_offset(self, skb: int) -> int:
+        return self._skb_offset(skb, "mac_header")
+
+    def tcp_data_len(self, skb: int) -> int:
+        """skb->len - __tcp_hdrlen(th)."""
+        data = int(self.member("struct sk_buff", "data", skb))
+        return int(self.member("struct sk_buff", "len", skb)) - (self.mem.read(data + 12, 1)[0] >> 4) * 4
+
+    # mm/
+
+    def page_to_pfn(self, page: int) -> int:
+        base, size = VMEMMAP_BASE, self.types.sizeof("struct page")
+        return int((page - base) // size) & 0xFFFFFFFFFFFFFFFF
+
+    # kernel/printk
+
+    def console_text(self, text: int, length: int) -> bytes:
+        data = self.mem.read(text, length) if length else b""
+        return data[:-1] if data.endswith(b"\n") else data
+
+    @property
+    def jiffies(self) -> int:
+        """HZ is 250; jiffies start five minutes before they wrap (INITIAL_JIFFIES)."""
+        mask: int = (1 << 8 * self.word) - 1
+        return (self.host.now_ns() // 4_000_000 + 0xFFFEDB08) & mask
+
+
+BLK_ERRNO = {0: 0, 1: -95, 2: -110, 3: -28, 4: -67, 5: -121, 6: -52, 7: -61, 8: -84, 9: -12, 10: -5, 12: -11, 13: -16}
+# req_flag_bits, include/linux/blk_types.h of 6.1
+REQ_SYNC, REQ_META, REQ_FUA, REQ_PREFLUSH, REQ_RAHEAD = 1 << 11, 1 << 12, 1 << 17, 1 << 18, 1 << 19
+VMEMMAP_BASE = 0xFFFFEA0000000000

@@ -1,0 +1,60 @@
+"""What the events of one machine share: the buffer they write to, and whose programs run on which CPU."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from tracing.board import Board
+from tracing.buffer.trace import TraceArray
+from tracing.record.reader import Reader
+
+SCRATCH_SIZE = 8192  # PERF_MAX_TRACE_SIZE
+
+
+class Firing(Protocol):
+    """An event whose programs run: what its place in the kernel holds, for the columns of what they print."""
+
+    held_flags: int  # TRACE_FLAG_*
+    held_depth: int  # preempt_disable() depth
+    handler_flags: int  # TRACE_FLAG_* of the probe's handler itself
+
+
+class Running:
+    """Programs of the floor above that run now, one set of programs per CPU (bpf_prog_active)."""
+
+    def __init__(self, nr_cpus: int) -> None:
+        self.active = [0] * nr_cpus  # bpf(2) raises it, too, around updates of maps
+        self.event: list[Firing | None] = [None] * nr_cpus
+        self.misses = 0
+
+
+class Recorder:
+    """Where records go, and where programs find their contexts."""
+
+    def __init__(self, board: Board, array: TraceArray) -> None:
+        self.board = board
+        self.host = board.host
+        self.array = array
+        self.reader = Reader(board.host)
+        self.running = Running(board.host.nr_cpus)
+        self.event_pids: set[int] = set()  # set_event_pid; empty: all
+        self._scratch: list[int] = []
+        self._scratch_depth = 0
+
+    def dump_stack(self, regs: int = 0) -> None:
+        """A kernel stack trace into the buffer, from a probe's pt_regs or, where `regs` is 0, from here."""
+        self.array.stack_entry(self.host.stack_trace(regs))
+
+    def put_context(self, context: bytes) -> int:
+        """Copy a program's context to kernel memory; its address, good until drop_context().  Contexts nest."""
+        depth = self._scratch_depth
+        if depth == len(self._scratch):
+            self._scratch.append(self.host.mem.alloc(SCRATCH_SIZE))
+        addr = self._scratch[depth]
+        self.host.mem.write(addr, context + bytes(-len(context) % 8))
+        self._scratch_depth = depth + 1
+        return addr
+
+    def drop_context(self) -> None:
+        """The program that got the newest context is done."""
+        self._scratch_depth -= 1

@@ -1,0 +1,52 @@
+"""Addresses as text: symbols, offsets, and what %p prints.  lib/vsprintf.c, kernel/kallsyms.c."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracing.face import SymbolTable
+
+
+class Addresses:
+    """How one machine's addresses print.
+
+    `options` are the trace options, of which `hash-ptr` matters; `hashed` says that %p hashes at all (4.15 and later).
+    """
+
+    def __init__(self, symbols: SymbolTable, word: int, hashed: bool, options: Mapping[str, bool]) -> None:
+        self.symbols = symbols
+        self.word = word
+        self.hashed = hashed
+        self.options = options
+        self.mask = (1 << 8 * word) - 1
+
+    def symbol_name(self, addr: int) -> str:
+        """%ps: the name alone, or the number of an address without a symbol."""
+        found = self.symbols.lookup(addr & self.mask)
+        return found[0] if found else f"0x{addr & self.mask:x}"
+
+    def symbol_offset(self, addr: int) -> str:
+        """%pS: name+offset/size."""
+        found = self.symbols.lookup(addr & self.mask)
+        return f"{found[0]}+0x{found[1]:x}/0x{found[2]:x}" if found else f"0x{addr & self.mask:x}"
+
+    def pointer(self, addr: int) -> str:
+        """%p: since 4.15 a hash, before the address itself."""
+        if not isinstance(addr, int):
+            return "(____ptrval____)"
+        addr &= self.mask
+        digits = self.word * 2
+        if not self.hashed:
+            return f"{addr:0{digits}x}" if addr else "(null)".rjust(digits)
+        if not self.options["hash-ptr"] or not addr:
+            return f"{addr:0{digits}x}"
+        return f"{hash_pointer(addr):0{digits}x}"
+
+
+def hash_pointer(addr: int) -> int:
+    """A 32-bit hash that does not depend on the run (the real one is keyed by a boot-time secret)."""
+    value = (addr ^ 0x6C078965DEADBEEF) & 0xFFFFFFFFFFFFFFFF
+    for multiplier in (0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53):
+        value ^= value >> 33
+        value = value * multiplier & 0xFFFFFFFFFFFFFFFF
+    return (value ^ value >> 33) & 0xFFFFFFFF
