@@ -5,4 +5,4 @@ calling conventions, system-call numbers, breakpoints, kernel-function text, sta
 layouts; kernel text and symbols.  Nothing here knows what a task, a file or a program is.  Mirrors Linux's arch/.
 """
 
-PART_OF = "simkernel"  # simkernel/own_floors.py looks for this line
+__part_of__ = "simkernel"  # simkernel/own_floors.py looks for this line

@@ -2,4 +2,4 @@
 what libbpf does in user space.  Mirrors kernel/bpf/ and tools/lib/bpf/.
 """
 
-PART_OF = "simkernel"  # simkernel/own_floors.py looks for this line
+__part_of__ = "simkernel"  # simkernel/own_floors.py looks for this line

@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 FLOORS_BELOW = ("arch", "tracing", "bpf")
-MARK = 'PART_OF = "simkernel"'  # in each floor's __init__.py
+MARK = '__part_of__ = "simkernel"'  # in each floor's __init__.py
 EXIT_USAGE = 2
 
 

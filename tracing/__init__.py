@@ -4,4 +4,4 @@ Runs callbacks at events; does not know that BPF exists.  Mirrors kernel/trace/,
 kernel/events/.
 """
 
-PART_OF = "simkernel"  # simkernel/own_floors.py looks for this line
+__part_of__ = "simkernel"  # simkernel/own_floors.py looks for this line
