@@ -91,7 +91,7 @@ def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
         SIOCGIFADDR: lambda d: sockaddr_in(k, d.address, 0),
         SIOCGIFNETMASK: lambda d: sockaddr_in(k, (0xFFFFFFFF << (32 - d.prefix) & 0xFFFFFFFF).to_bytes(4, "big"), 0),
         SIOCGIFMTU: lambda d: d.mtu.to_bytes(4, order),
-        SIOCGIFHWADDR: lambda d: (772 if d.ifindex == 1 else 1).to_bytes(2, order) + d.mac + bytes(8),
+        SIOCGIFHWADDR: lambda d: d.hardware_type.to_bytes(2, order) + d.mac + bytes(8),
         SIOCGIFINDEX: lambda d: d.ifindex.to_bytes(4, order),
         SIOCGIFBRDADDR: lambda d: sockaddr_in(k, broadcast_address(d), 0),
         SIOCGIFDSTADDR: lambda d: sockaddr_in(k, d.address, 0),

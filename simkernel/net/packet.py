@@ -7,10 +7,11 @@ from typing import Any
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.inet import ETH_HLEN, PACKET_OUTGOING
 from arch.abi.socket import SOCK_DGRAM, SOCKADDR_LL_SIZE
+from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import drain_and_free, queue_or_drop, wait_for_packet
 from simkernel.net.core.device import send_frame
-from simkernel.net.core.skb import new_skb
+from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import ProtoOps
 
 PACKET = ProtoOps("packet_ops", "packet_sendmsg", "packet_recvmsg")
@@ -56,7 +57,10 @@ def packet_rcv(k: Any, skb: int, dev: int, pt: int, orig_dev: int) -> Any:
 def packet_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
     """Send a frame as the caller built it."""
     sk, message = k.net.sockets[sock].sk, k.net.messages[msg]
-    dev = k.net.devices[message.ifindex(sk)]
+    index = int.from_bytes(message.name[4:8], k.mem.byteorder) if len(message.name) >= 8 else sk.bound_ifindex
+    dev = k.net.devices.get(index)
+    if dev is None:
+        raise KernelError(ENODEV, f"no interface {index}")
     skb = yield from new_skb(k, length, sk)
     skb.put(message.data)
     skb.mac = skb.data
@@ -82,7 +86,7 @@ def packet_recvmsg(k: Any, sock: int, msg: int, length: int, flags: int) -> Any:
     if isinstance(packet, int):
         return packet
     message.set_link_source(packet)
-    return (yield from message.take_packet(k, sk, packet, packet.payload, length, flags))
+    return (yield from message.take_packet(sk, packet, packet.payload, length, flags))
 
 
 @kernel_function("int packet_release(struct socket *sock)", source="net/packet/af_packet.c")

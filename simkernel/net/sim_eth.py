@@ -11,7 +11,8 @@ from arch.abi.inet import ETH_HLEN, ETH_P_IP
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import BACKLOG_LIMIT, NIC_IRQ
 from simkernel.net.core.netdevice import GATEWAY
-from simkernel.net.core.skb import Skb, register
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.skbuff import register
 from simkernel.net.ipv4.header import icmp_reply, ip_header
 
 WIRE_NS = 200_000  # there and back

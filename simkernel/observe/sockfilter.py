@@ -41,4 +41,4 @@ def attach_socket_filter(k: Any, fd: int) -> SocketFilter:
 
 def install(k: Any) -> None:
     """At boot."""
-    k.attach_socket_filter = lambda fd: attach_socket_filter(k, fd)
+    k.net.attach_filter = lambda fd: attach_socket_filter(k, fd)

@@ -66,7 +66,7 @@ def __sock_create(k: Any, net: int, family: int, type_: int, protocol: int, res:
             return -EPERM
         if type_ not in (SOCK_RAW, SOCK_DGRAM):
             return -ESOCKTNOSUPPORT
-        sk = Sock(k, family, type_, protocol)
+        sk = Sock(k, k.net, family, type_, protocol)
         if protocol:
             k.net.packet.append(sk)
         return Socket(k, family, type_, PACKET, sk).addr

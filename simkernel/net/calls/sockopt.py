@@ -79,7 +79,9 @@ def attach_or_detach(k: Any, sk: Sock, optname: int, optval: int, optlen: int) -
         return 0
     if optlen != 4:
         return -EINVAL
-    attached = k.attach_socket_filter(k.get_user(optval, 4))
+    if k.net.attach_filter is None:
+        return -EINVAL
+    attached = k.net.attach_filter(k.get_user(optval, 4))
     if sk.filter is not None:
         sk.filter.release()
     sk.filter = attached

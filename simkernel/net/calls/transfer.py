@@ -5,6 +5,8 @@ sendto -> __sys_sendto -> sock_sendmsg -> inet_sendmsg -> udp_sendmsg.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from arch.abi.errno import EINVAL, EPIPE
@@ -19,16 +21,25 @@ from simkernel.net.core.sock import Socket
 from simkernel.net.files import socket_of
 
 
+@contextmanager
+def on_its_way(k: Any, message: Message) -> Iterator[None]:
+    """The layers find the message by the address of its struct msghdr, as long as the call lasts."""
+    k.net.messages[message.addr] = message
+    try:
+        yield
+    finally:
+        del k.net.messages[message.addr]
+        message.free()
+
+
 def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int, control: bytes = b"") -> Any:
     """sock_sendmsg() around one message (`yield from`): bytes sent or -errno; EPIPE comes with SIGPIPE."""
     if socket_.file.flags & O_NONBLOCK:
         flags |= MSG_DONTWAIT
     message = Message(k, data, name, flags)
     message.control = control
-    try:
+    with on_its_way(k, message):
         ret = yield k.call("sock_sendmsg", socket_.addr, message.addr)
-    finally:
-        message.free()
     if ret == -EPIPE and not flags & MSG_NOSIGNAL and socket_.type == SOCK_STREAM:
         k.send_signal(k.current, SIGPIPE)
     return ret
@@ -40,10 +51,8 @@ def receive(k: Any, socket_: Socket, segments: Any, flags: int, control_room: in
         flags |= MSG_DONTWAIT
     message = Message(k, flags=flags, segments=segments)
     message.control_room = control_room
-    try:
+    with on_its_way(k, message):
         ret = yield k.call("sock_recvmsg", socket_.addr, message.addr, flags)
-    finally:
-        message.free()
     return ret, message
 
 

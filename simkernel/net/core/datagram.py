@@ -7,7 +7,8 @@ from typing import Any
 from arch.abi.errno import EAGAIN
 from arch.abi.socket import MSG_DONTWAIT
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.skb import SKB_DROP_REASON_SOCKET_FILTER, SKB_DROP_REASON_SOCKET_RCVBUFF, Skb, drop
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.skbuff import SKB_DROP_REASON_SOCKET_FILTER, SKB_DROP_REASON_SOCKET_RCVBUFF, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, Sock
 
 

@@ -12,7 +12,8 @@ from arch.abi.errno import EMSGSIZE
 from arch.abi.inet import ETH_HLEN, ETH_P_IP, PACKET_HOST, PACKET_OUTGOING
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netdevice import DEVICES, GATEWAY_MAC, NetDevice
-from simkernel.net.core.skb import SKB_DROP_REASON_OTHERHOST, SKB_DROP_REASON_UNHANDLED_PROTO, Skb, clone, drop
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.skbuff import SKB_DROP_REASON_OTHERHOST, SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop
 
 NET_TX_SOFTIRQ, NET_RX_SOFTIRQ = 2, 3
 BACKLOG_LIMIT = 1000  # net.core.netdev_max_backlog

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
-from arch.abi.errno import EAFNOSUPPORT, EDESTADDRREQ, EINVAL, ENODEV
-from arch.abi.inet import INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
+from arch.abi.errno import EAFNOSUPPORT, EDESTADDRREQ, EINVAL
+from arch.abi.inet import ARPHRD_ETHER, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
 from arch.abi.socket import AF_INET, AF_PACKET, AF_UNSPEC, MSG_PEEK, MSG_TRUNC, SOCKADDR_IN_SIZE
 from arch.errors import KernelError
 from simkernel.net.core.skb import Skb
@@ -48,7 +49,9 @@ def write_address(k: Any, raw: bytes, address: int, length_at: int) -> None:
 class Message:
     """A struct msghdr on its way through the layers: data, address, flags."""
 
-    def __init__(self, k: Any, data: bytes = b"", name: bytes = b"", flags: int = 0, segments: Any = ()) -> None:
+    def __init__(
+        self, k: Any, data: bytes = b"", name: bytes = b"", flags: int = 0, segments: Sequence[tuple[int, int]] = ()
+    ) -> None:
         self.k = k
         self.addr = k.new("struct msghdr").addr
         self.data, self.name, self.flags = data, name, flags
@@ -58,11 +61,9 @@ class Message:
         self.control = b""  # what a sender passes along (SCM_RIGHTS)
         self.control_room = 0  # bytes the receiver has for the same
         self.control_out = b""
-        k.net.messages[self.addr] = self
 
     def free(self) -> None:
         """The call is over."""
-        del self.k.net.messages[self.addr]
         self.k.mem.free(self.addr)
 
     def destination(self, sk: Sock) -> tuple[bytes, int]:
@@ -76,13 +77,6 @@ class Message:
             raise KernelError(EINVAL, "port 0")
         return (bytes((127, 0, 0, 1)) if address == INADDR_ANY else address), port
 
-    def ifindex(self, sk: Sock) -> int:
-        """The interface of a packet socket's message."""
-        index = int.from_bytes(self.name[4:8], self.k.mem.byteorder) if len(self.name) >= 8 else sk.bound_ifindex
-        if index not in self.k.net.devices:
-            raise KernelError(ENODEV, f"no interface {index}")
-        return index
-
     def set_source(self, address: bytes, port: int) -> None:
         """Where the packet came from, as recvfrom() tells."""
         self.source = sockaddr_in(self.k, address, port)
@@ -95,18 +89,11 @@ class Message:
             AF_PACKET.to_bytes(2, order)
             + packet.proto.to_bytes(2, "big")
             + (dev.ifindex if dev else 0).to_bytes(4, order)
-            + (772 if dev and dev.ifindex == 1 else 1).to_bytes(2, order)
+            + (dev.hardware_type if dev else ARPHRD_ETHER).to_bytes(2, order)
             + bytes((packet.view.pkt_type, 6))
             + packet.read(packet.mac + 6, 6)
             + b"\0\0"
         )
-
-    def stage(self, chunk: bytes) -> int:
-        """Give tcp_write_xmit a piece of the data: a key into `net.staged`."""
-        staged = self.k.net.staged
-        key = max(staged, default=0) + 1
-        staged[key] = chunk
-        return key
 
     def scatter(self, data: bytes) -> None:
         """Copy received bytes to the caller's buffers; KernelError(EFAULT)."""
@@ -117,7 +104,7 @@ class Message:
             if not data:
                 break
 
-    def take_packet(self, k: Any, sk: Sock, packet: Skb, body: bytes, length: int, flags: int) -> Any:
+    def take_packet(self, sk: Sock, packet: Skb, body: bytes, length: int, flags: int) -> Any:
         """Finish receiving one datagram: copy, free (unless peeking), and its length (`yield from`)."""
         copied = body[:length]
         if len(body) > length:
@@ -125,6 +112,6 @@ class Message:
         if not flags & MSG_PEEK:
             sk.receive_queue.popleft()
             sk.charge(-packet.truesize)
-            yield k.call("consume_skb", packet.addr)
+            yield self.k.call("consume_skb", packet.addr)
         self.scatter(copied)
         return len(body) if flags & MSG_TRUNC else len(copied)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from arch.abi.inet import IFF_BROADCAST, IFF_LOOPBACK, IFF_MULTICAST, IFF_RUNNING, IFF_UP
+from arch.abi.inet import ARPHRD_ETHER, ARPHRD_LOOPBACK, IFF_BROADCAST, IFF_LOOPBACK, IFF_MULTICAST, IFF_RUNNING, IFF_UP
 
 STATISTICS = ("rx_packets", "rx_bytes", "rx_dropped", "tx_packets", "tx_bytes")
 
@@ -23,6 +23,11 @@ class NetDevice:
     flags: int
     xmit: str  # ndo_start_xmit: a kernel function
     stats: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATISTICS, 0))
+
+    @property
+    def hardware_type(self) -> int:
+        """dev->type."""
+        return ARPHRD_LOOPBACK if self.flags & IFF_LOOPBACK else ARPHRD_ETHER
 
     def on_link(self, address: bytes) -> bool:
         """Does this address belong to the device's network?"""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from arch.abi.inet import INADDR_ANY, IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE
 from arch.abi.socket import AF_INET, SOCK_STREAM
@@ -23,11 +23,32 @@ OBJECT_TYPE = {IPPROTO_TCP: "struct tcp_sock", IPPROTO_UDP: "struct udp_sock"}
 DEFAULT_OBJECT_TYPE = "struct inet_sock"
 
 
+class NetTables:
+    """struct net (init_net), and the live socks and sockets by their kernel addresses."""
+
+    def __init__(self) -> None:
+        self.init_net = 0  # kernel address
+        self.socks: dict[int, Sock] = {}
+        self.sockets: dict[int, Socket] = {}
+
+
+class Filter(Protocol):
+    """A program on a socket (SO_ATTACH_BPF)."""
+
+    def __call__(self, skb: Skb, /) -> int:
+        """How many bytes of a packet to keep; 0 drops it."""
+        ...
+
+    def release(self) -> None:
+        """Replaced, detached, or the socket is gone."""
+        ...
+
+
 class Sock:
     """A struct sock: addresses, queues, state, and for TCP the sequence numbers."""
 
-    def __init__(self, k: Any, family: int, type_: int, protocol: int) -> None:
-        self.k = k
+    def __init__(self, k: Any, net: NetTables, family: int, type_: int, protocol: int) -> None:
+        self.k, self.net = k, net
         self.family, self.type, self.protocol = family, type_, protocol
         ctype = OBJECT_TYPE.get(protocol, DEFAULT_OBJECT_TYPE) if family == AF_INET else "struct sock"
         self.addr = k.new(ctype).addr
@@ -44,7 +65,7 @@ class Sock:
         stream = type_ == SOCK_STREAM
         self.rcvbuf, self.sndbuf = (TCP_RCVBUF, TCP_SNDBUF) if stream else (SK_RCVBUF, SK_SNDBUF)
         self.options: dict[tuple[int, int], int] = {}
-        self.filter: Any = None  # run(skb) -> bytes to keep; set by SO_ATTACH_BPF
+        self.filter: Filter | None = None
         self.wq = WaitQueue("sk_sleep")
         self.drops = 0
         self.dead = False
@@ -55,12 +76,12 @@ class Sock:
         self.backlog = 0
         self.listener: Sock | None = None
         self.fin_queued = False  # the peer's FIN was received
-        k.net.socks[self.addr] = self
+        net.socks[self.addr] = self
         common = self.view["__sk_common"]
         common.skc_family = family
         common.skc_refcnt.refs.counter = 1
         common.skc_state = TCP_CLOSE
-        common.skc_net.net = k.net.init_net
+        common.skc_net.net = net.init_net
         self.view.sk_protocol = protocol
         self.view.sk_type = type_
         self.view.sk_rcvbuf = self.rcvbuf
@@ -108,7 +129,7 @@ class Sock:
 
     def free(self) -> None:
         """sk_free(): the struct goes away with its last reference."""
-        if self.k.net.socks.pop(self.addr, None) is not None:
+        if self.net.socks.pop(self.addr, None) is not None:
             self.k.mem.free(self.addr)
             if self.filter is not None:
                 self.filter.release()
@@ -139,7 +160,6 @@ class Socket:
     """A struct socket: what a descriptor refers to."""
 
     def __init__(self, k: Any, family: int, type_: int, ops: ProtoOps, sk: Sock) -> None:
-        self.k = k
         self.family, self.type, self.ops, self.sk = family, type_, ops, sk
         view = k.new("struct socket")
         self.addr = view.addr
@@ -148,4 +168,4 @@ class Socket:
         sk.socket = self
         sk.view.sk_socket = view.addr
         self.file: Any = None
-        k.net.sockets[self.addr] = self
+        sk.net.sockets[self.addr] = self

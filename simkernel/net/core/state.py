@@ -6,25 +6,25 @@ Addresses are 4 bytes in network order, ports plain ints; sizes are in bytes.
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from itertools import chain
 from random import Random
 
 from simkernel.net.core.message import Message
 from simkernel.net.core.netdevice import NetDevice
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.sock import Sock, Socket
+from simkernel.net.core.sock import Filter, NetTables, Sock
 
 
-class Net:
+class Net(NetTables):
     """What net/ keeps in global variables and in struct net (init_net)."""
 
     def __init__(self, random: Random) -> None:
+        super().__init__()
         self.random = random
         self.devices: dict[int, NetDevice] = {}  # by ifindex
         self.skbs: dict[int, Skb] = {}  # live sk_buffs by kernel address
-        self.socks: dict[int, Sock] = {}  # live socks by kernel address
         self.messages: dict[int, Message] = {}  # by the address of struct msghdr
-        self.sockets: dict[int, Socket] = {}  # by the address of struct socket
         self.backlog: deque[Skb] = deque()  # softnet_data.input_pkt_queue
         self.udp: dict[int, list[Sock]] = {}  # bound UDP socks by port
         self.tcp_bound: dict[int, list[Sock]] = {}
@@ -35,8 +35,8 @@ class Net:
         self.raw: list[Sock] = []
         self.packet: list[Sock] = []
         self.unix: dict[object, Sock] = {}  # bound unix socks, by inode or abstract name
-        self.init_net = 0  # kernel address of init_net
         self.ip_id = 0
+        self.attach_filter: Callable[[int], Filter] | None = None  # the program behind a descriptor, where there is BPF
         # The machine's own count of what happened, to compare observers with: see docs.
         self.counters: dict[str, int] = {"dropped": 0, "received": 0, "transmitted": 0, "bytes_sent": 0}
 
@@ -48,3 +48,9 @@ class Net:
             if not taken.get(port):
                 return port
         return 0
+
+    def stage(self, chunk: bytes) -> int:
+        """Put data aside for tcp_write_xmit: the key under which it finds it."""
+        key = max(self.staged, default=0) + 1
+        self.staged[key] = chunk
+        return key

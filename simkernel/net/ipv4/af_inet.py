@@ -52,7 +52,7 @@ def inet_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> Any:
                 return -EPROTONOSUPPORT
             if type_ == SOCK_RAW and not (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_NET_RAW)):
                 return -EPERM
-            sk = Sock(k, AF_INET, type_, protocol or known)
+            sk = Sock(k, k.net, AF_INET, type_, protocol or known)
             if ops is INET_RAW:
                 k.net.raw.append(sk)
             return int(Socket(k, AF_INET, type_, ops, sk).addr)

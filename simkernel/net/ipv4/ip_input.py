@@ -6,7 +6,12 @@ from typing import Any
 
 from arch.abi.inet import IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.skb import SKB_DROP_REASON_IP_INHDR, SKB_DROP_REASON_IP_NOPROTO, SKB_DROP_REASON_OTHERHOST, drop
+from simkernel.net.core.skbuff import (
+    SKB_DROP_REASON_IP_INHDR,
+    SKB_DROP_REASON_IP_NOPROTO,
+    SKB_DROP_REASON_OTHERHOST,
+    drop,
+)
 from simkernel.net.ipv4.header import IP_HEADER, checksum
 from simkernel.net.ipv4.raw import raw_deliver
 

@@ -8,7 +8,8 @@ from arch.abi.errno import ENETUNREACH
 from arch.abi.inet import IPPROTO_TCP
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import route, send_frame
-from simkernel.net.core.skb import Skb, drop, new_skb
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.ipv4.header import ip_header
 
 

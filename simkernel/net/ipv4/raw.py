@@ -7,7 +7,8 @@ from typing import Any
 from arch.abi.inet import INADDR_ANY
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import queue_or_drop, wait_for_packet
-from simkernel.net.core.skb import Skb, clone
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.skbuff import clone
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.ip_output import ip_send, source_for
 
@@ -56,4 +57,4 @@ def raw_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: in
     if isinstance(packet, int):
         return packet
     message.set_source(addresses(packet)[0], 0)
-    return (yield from message.take_packet(k, sock, packet, packet.payload, length, flags))
+    return (yield from message.take_packet(sock, packet, packet.payload, length, flags))

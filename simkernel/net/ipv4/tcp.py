@@ -113,7 +113,7 @@ def tcp_sendmsg_locked(k: Any, sk: int, msg: int, size: int) -> Any:
                 return sent or ret
             continue
         chunk = message.data[sent : sent + min(room, MSS if sock.raddr[0] == 127 else MSS_ETHERNET)]
-        yield k.call("tcp_write_xmit", sk, len(chunk), 0, 1, 0, message.stage(chunk))
+        yield k.call("tcp_write_xmit", sk, len(chunk), 0, 1, 0, k.net.stage(chunk))
         sent += len(chunk)
     return sent
 

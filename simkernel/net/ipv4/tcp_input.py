@@ -21,7 +21,8 @@ from arch.abi.inet import (
 )
 from arch.abi.limits import U32_MAX
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.skb import SKB_DROP_REASON_NO_SOCKET, Skb, drop
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.tcp_output import send_reset, transmit
@@ -208,7 +209,7 @@ def tcp_v4_conn_request(k: Any, sk: int, skb: int) -> Any:
     if len(listener.accept_queue) > listener.backlog:
         return 0
     body = packet.payload
-    child = Sock(k, listener.family, listener.type, listener.protocol)
+    child = Sock(k, k.net, listener.family, listener.type, listener.protocol)
     child.raddr, child.laddr = addresses(packet)
     child.lport, child.rport = listener.lport, int.from_bytes(body[:2], "big")
     child.listener = listener

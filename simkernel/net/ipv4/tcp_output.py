@@ -7,7 +7,8 @@ from typing import Any
 from arch.abi.inet import IPPROTO_TCP
 from arch.abi.limits import U32_MAX
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.skb import Skb, new_skb
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import Sock
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.ip_output import ip_send

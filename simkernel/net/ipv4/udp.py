@@ -8,7 +8,7 @@ from arch.abi.errno import EMSGSIZE
 from arch.abi.inet import ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import wait_for_packet
-from simkernel.net.core.skb import (
+from simkernel.net.core.skbuff import (
     SKB_DROP_REASON_IP_INHDR,
     SKB_DROP_REASON_NO_SOCKET,
     SKB_DROP_REASON_SOCKET_FILTER,
@@ -114,4 +114,4 @@ def udp_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: in
     body = packet.payload
     source, _ = addresses(packet)
     message.set_source(source, int.from_bytes(body[:2], "big"))
-    return (yield from message.take_packet(k, sock, packet, body[UDP_HEADER:], length, flags))
+    return (yield from message.take_packet(sock, packet, body[UDP_HEADER:], length, flags))

@@ -53,7 +53,7 @@ def unix_stream_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int
         ret = yield k.wait(other.wq)
         if ret < 0:
             return ret
-    server = UnixSock(k, sk.type)
+    server = UnixSock(k, k.net, sk.type)
     server.name = other.name
     join(sk, server)
     sk.peer_pid, server.peer_pid = other.peer_pid, k.current.tgid

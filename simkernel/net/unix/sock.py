@@ -14,7 +14,7 @@ from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNO
 from arch.abi.socket import AF_UNIX, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM
 from simkernel.fs.inode import File, Inode
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, ProtoOps, Sock, Socket
+from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, NetTables, ProtoOps, Sock, Socket
 
 MAX_DGRAM_QLEN = 10  # net.unix.max_dgram_qlen
 UNIX_STREAM = ProtoOps("unix_stream_ops", "unix_stream_sendmsg", "unix_stream_recvmsg")
@@ -37,8 +37,8 @@ class Parcel:
 class UnixSock(Sock):
     """struct unix_sock."""
 
-    def __init__(self, k: Any, type_: int) -> None:
-        super().__init__(k, AF_UNIX, type_, 0)
+    def __init__(self, k: Any, net: NetTables, type_: int) -> None:
+        super().__init__(k, net, AF_UNIX, type_, 0)
         self.name = b""  # sun_path: a path with its NUL, or an abstract name that begins with NUL
         self.inode: Inode | None = None
         self.peer: UnixSock | None = None
@@ -88,7 +88,7 @@ def unix_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> int:
         type_ = SOCK_DGRAM
     if type_ not in _OPS:
         return -ESOCKTNOSUPPORT
-    return int(Socket(k, AF_UNIX, type_, _OPS[type_], UnixSock(k, type_)).addr)
+    return int(Socket(k, AF_UNIX, type_, _OPS[type_], UnixSock(k, k.net, type_)).addr)
 
 
 def unix_poll(k: Any, sk: UnixSock, queues: list[Any] | None) -> int:
