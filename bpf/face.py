@@ -13,7 +13,7 @@ errno, as the comments say; no member is ever missing.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -22,6 +22,7 @@ from arch.architecture import Architecture
 from arch.errors import KernelError
 from arch.memory import Memory
 from bpf.btf import Btf
+from bpf.layout import KernelLayout
 from tracing.face import KernelMem, SymbolTable
 
 Detach = Callable[[], None]
@@ -299,8 +300,8 @@ class BpfHost(Protocol):
         """The kernel's own BTF; None where it has none."""
 
     @property
-    def sk_buff_offsets(self) -> Mapping[str, int] | None:
-        """Members of this kernel's struct sk_buff; None: as on x86_64."""
+    def structs(self) -> KernelLayout:
+        """Where this kernel keeps the members of its structures."""
 
     # ---- descriptors of the current task ----
     def fd_install(self, obj: FdObject, name: str, flags: int) -> int:

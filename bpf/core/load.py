@@ -166,12 +166,13 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         attach_prog=attr.attach_prog,
         kernel_symbol=host.symbols.address,
         name=name,
-        sk_buff_offsets=host.sk_buff_offsets,
+        layout=host.structs,
     )
     if arch is not None:
         request.arch = arch.name
         request.word_size = arch.model.word
         request.ctx_size = arch.pt_regs_for(bpf.version).size
+        request.user_regs_size = arch.user_pt_regs_size
     return request
 
 

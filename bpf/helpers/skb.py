@@ -41,14 +41,13 @@ from bpf.packet.skbuff import (
     CHECKSUM_NONE,
     CHECKSUM_PARTIAL,
     CHECKSUM_UNNECESSARY,
-    SHINFO_SIZE,
+    KernelStruct,
     NetDevice,
     SkBuff,
     Sock,
     XdpBuff,
-    skb_data_align,
+    shinfo_room,
 )
-from bpf.verifier.rewrite.kernel_offsets import OFFSETS
 
 Helper = Callable[[Any, int, int, int, int, int], int]
 
@@ -67,8 +66,6 @@ BPF_HDR_START_MAC, BPF_HDR_START_NET = 0, 1
 TC_ACT_SHOT, TC_ACT_REDIRECT = 2, 7
 XDP_ABORTED, XDP_REDIRECT = 0, 4
 SK_DROP, SK_PASS = 0, 1
-VLAN_PRESENT_BIT = 1
-L4_HASH, SW_HASH = 1, 2  # the low bits of a byte here
 BPF_CSUM_LEVEL_QUERY, BPF_CSUM_LEVEL_INC, BPF_CSUM_LEVEL_DEC, BPF_CSUM_LEVEL_RESET = range(4)
 SKB_MAX_CSUM_LEVEL = 3
 BPF_ADJ_ROOM_NET, BPF_ADJ_ROOM_MAC = 0, 1
@@ -112,7 +109,7 @@ def _fill(host: Any, to: int, length: int, error: int) -> int:
 @_kernel
 def bpf_skb_load_bytes(host: Any, skb_at: int, offset: int, to: int, length: int, _: int) -> int:
     """Copy bytes out of the packet.  EFAULT beyond its end."""
-    skb, offset, length = SkBuff(host.mem, skb_at), offset & U32_MAX, length & U32_MAX
+    skb, offset, length = SkBuff(host.host, skb_at), offset & U32_MAX, length & U32_MAX
     if offset > INT_MAX or offset + length > skb.len:
         return _fill(host, to, length, EFAULT)
     host.mem.write(to, bytes(host.mem.read(skb.data + offset, length)))
@@ -122,7 +119,7 @@ def bpf_skb_load_bytes(host: Any, skb_at: int, offset: int, to: int, length: int
 @_kernel
 def bpf_skb_load_bytes_relative(host: Any, skb_at: int, offset: int, to: int, length: int, start: int) -> int:
     """Copy bytes, counted from the link-layer or network header."""
-    skb, offset, length = SkBuff(host.mem, skb_at), offset & U32_MAX, length & U32_MAX
+    skb, offset, length = SkBuff(host.host, skb_at), offset & U32_MAX, length & U32_MAX
     start &= U32_MAX
     has_mac = skb.get("mac_header") != U16_MAX
     if offset > U16_MAX or start > BPF_HDR_START_NET or (start == BPF_HDR_START_MAC and not has_mac):
@@ -136,7 +133,7 @@ def bpf_skb_load_bytes_relative(host: Any, skb_at: int, offset: int, to: int, le
 
 def _writable(skb: SkBuff, length: int) -> bool:
     """bpf_try_make_writable(): the packet is that long; data pointers are computed anew."""
-    skb.set("cloned", skb.get("cloned") & ~1)
+    skb.set("cloned", 0)
     skb.compute_data_pointers()
     return length <= skb.len
 
@@ -144,7 +141,7 @@ def _writable(skb: SkBuff, length: int) -> bool:
 @_kernel
 def bpf_skb_store_bytes(host: Any, skb_at: int, offset: int, source: int, length: int, flags: int) -> int:
     """Copy bytes into the packet."""
-    skb, offset, length = SkBuff(host.mem, skb_at), offset & U32_MAX, length & U32_MAX
+    skb, offset, length = SkBuff(host.host, skb_at), offset & U32_MAX, length & U32_MAX
     if flags & ~(BPF_F_RECOMPUTE_CSUM | BPF_F_INVALIDATE_HASH):
         return -EINVAL
     if offset > INT_MAX or not _writable(skb, (offset + length) & U32_MAX):
@@ -168,7 +165,7 @@ def _aligned(data: bytes, offset: int) -> bytes:
 @_kernel
 def bpf_skb_pull_data(host: Any, skb_at: int, length: int, *_: int) -> int:
     """Make the first bytes directly accessible: all of them are."""
-    skb = SkBuff(host.mem, skb_at)
+    skb = SkBuff(host.host, skb_at)
     return 0 if _writable(skb, length & U32_MAX or skb.headlen) else -ENOMEM
 
 
@@ -180,7 +177,7 @@ def sk_skb_pull_data(host: Any, skb_at: int, length: int, *_: int) -> int:
 
 def _load(host: Any, skb_at: int, offset: int, size: int) -> int:
     """A load of classic BPF: big-endian, negative offsets from the headers."""
-    skb, offset = SkBuff(host.mem, skb_at), _s32(offset)
+    skb, offset = SkBuff(host.host, skb_at), _s32(offset)
     if offset < 0:
         if offset >= SKF_NET_OFF:
             offset += -SKF_NET_OFF + skb.network_header() - skb.data
@@ -214,7 +211,7 @@ def bpf_skb_load_helper_32_no_cache(host: Any, skb_at: int, offset: int, *_: int
 @_kernel
 def bpf_flow_dissector_load_bytes(host: Any, ctx: int, offset: int, to: int, length: int, _: int) -> int:
     """Copy bytes of the packet under dissection, if there is a packet."""
-    skb_at = host.mem.read_uint(ctx + OFFSETS["bpf_flow_dissector.skb"][0], 8)
+    skb_at = KernelStruct(host.host, ctx).read(ctx, "bpf_flow_dissector.skb")
     if offset & U32_MAX > U16_MAX or not skb_at:
         return _fill(host, to, length, EFAULT)
     return bpf_skb_load_bytes(host, skb_at, offset, to, length, 0)
@@ -223,14 +220,14 @@ def bpf_flow_dissector_load_bytes(host: Any, ctx: int, offset: int, to: int, len
 @_kernel
 def sk_reuseport_load_bytes(host: Any, ctx: int, offset: int, to: int, length: int, _: int) -> int:
     """Copy bytes of the packet for which a socket is chosen."""
-    skb_at = host.mem.read_uint(ctx + OFFSETS["sk_reuseport_kern.skb"][0], 8)
+    skb_at = KernelStruct(host.host, ctx).read(ctx, "sk_reuseport_kern.skb")
     return bpf_skb_load_bytes(host, skb_at, offset, to, length, 0)
 
 
 @_kernel
 def sk_reuseport_load_bytes_relative(host: Any, ctx: int, offset: int, to: int, length: int, start: int) -> int:
     """The same, counted from a header."""
-    skb_at = host.mem.read_uint(ctx + OFFSETS["sk_reuseport_kern.skb"][0], 8)
+    skb_at = KernelStruct(host.host, ctx).read(ctx, "sk_reuseport_kern.skb")
     return bpf_skb_load_bytes_relative(host, skb_at, offset, to, length, start)
 
 
@@ -251,7 +248,7 @@ def bpf_csum_diff(host: Any, source: int, source_size: int, to: int, to_size: in
 @_kernel
 def bpf_csum_update(host: Any, skb_at: int, csum: int, *_: int) -> int:
     """Add to the packet's own sum, if it has one."""
-    skb = SkBuff(host.mem, skb_at)
+    skb = SkBuff(host.host, skb_at)
     if skb.ip_summed() != CHECKSUM_COMPLETE:
         return -ENOTSUPP
     total = csum_add(skb.get("csum"), csum & U32_MAX)
@@ -260,11 +257,11 @@ def bpf_csum_update(host: Any, skb_at: int, csum: int, *_: int) -> int:
 
 
 def _csum_level(skb: SkBuff) -> int:
-    return skb.get("csum_level") >> 2 & 3
+    return skb.get("csum_level")
 
 
 def _set_csum_level(skb: SkBuff, level: int) -> None:
-    skb.set("csum_level", skb.get("csum_level") & ~0xC | level << 2)
+    skb.set("csum_level", level)
 
 
 def _reset_checksum_unnecessary(skb: SkBuff) -> None:
@@ -276,7 +273,7 @@ def _reset_checksum_unnecessary(skb: SkBuff) -> None:
 @_kernel
 def bpf_csum_level(host: Any, skb_at: int, level: int, *_: int) -> int:
     """How many checksums of the packet are known to be right."""
-    skb = SkBuff(host.mem, skb_at)
+    skb = SkBuff(host.host, skb_at)
     unnecessary, have = skb.ip_summed() == CHECKSUM_UNNECESSARY, _csum_level(skb)
     if level == BPF_CSUM_LEVEL_QUERY:
         return have if unnecessary else -EACCES
@@ -310,7 +307,7 @@ def _replaced(check: int, old: int, new: int, size: int) -> int | None:
 @_kernel
 def bpf_l3_csum_replace(host: Any, skb_at: int, offset: int, old: int, new: int, flags: int) -> int:
     """Correct the checksum of an IP header."""
-    skb, offset = SkBuff(host.mem, skb_at), offset & U32_MAX
+    skb, offset = SkBuff(host.host, skb_at), offset & U32_MAX
     if flags & ~BPF_F_HDR_FIELD_MASK:
         return -EINVAL
     if offset > U16_MAX or offset & 1 or not _writable(skb, offset + 2):
@@ -325,7 +322,7 @@ def bpf_l3_csum_replace(host: Any, skb_at: int, offset: int, old: int, new: int,
 @_kernel
 def bpf_l4_csum_replace(host: Any, skb_at: int, offset: int, old: int, new: int, flags: int) -> int:
     """Correct the checksum of TCP, UDP or ICMP, and the packet's own sum with it."""
-    skb, offset, size = SkBuff(host.mem, skb_at), offset & U32_MAX, flags & BPF_F_HDR_FIELD_MASK
+    skb, offset, size = SkBuff(host.host, skb_at), offset & U32_MAX, flags & BPF_F_HDR_FIELD_MASK
     known = BPF_F_MARK_MANGLED_0 | BPF_F_MARK_ENFORCE | BPF_F_PSEUDO_HDR | BPF_F_HDR_FIELD_MASK | BPF_F_IPV6
     if flags & ~known:
         return -EINVAL
@@ -350,20 +347,16 @@ def bpf_l4_csum_replace(host: Any, skb_at: int, offset: int, old: int, new: int,
 # -- hash, type, time ----------------------------------------------------------------------------------
 
 
-def _hash_flags(skb: SkBuff) -> int:
-    """Address of the byte with l4_hash and sw_hash, the one after vlan_present's."""
-    return skb.at("vlan_present") + 1
-
-
 def _clear_hash(skb: SkBuff) -> None:
     skb.set("hash", 0)
-    skb.mem.write_uint(_hash_flags(skb), 1, skb.mem.read_uint(_hash_flags(skb), 1) & ~(L4_HASH | SW_HASH))
+    skb.set("l4_hash", 0)
+    skb.set("sw_hash", 0)
 
 
 @_kernel
 def bpf_get_hash_recalc(host: Any, skb_at: int, *_: int) -> int:
     """The packet's hash, computed from its headers if it has none."""
-    skb = SkBuff(host.mem, skb_at)
+    skb = SkBuff(host.host, skb_at)
     if not skb.get("hash"):
         skb.set("hash", zlib.crc32(skb.packet()[:64]) | 1)
     return skb.get("hash")
@@ -372,21 +365,21 @@ def bpf_get_hash_recalc(host: Any, skb_at: int, *_: int) -> int:
 @_kernel
 def bpf_set_hash(host: Any, skb_at: int, value: int, *_: int) -> int:
     """Give the packet a hash."""
-    SkBuff(host.mem, skb_at).set("hash", value & U32_MAX)
+    SkBuff(host.host, skb_at).set("hash", value & U32_MAX)
     return 0
 
 
 @_kernel
 def bpf_set_hash_invalid(host: Any, skb_at: int, *_: int) -> int:
     """Forget the hash."""
-    _clear_hash(SkBuff(host.mem, skb_at))
+    _clear_hash(SkBuff(host.host, skb_at))
     return 0
 
 
 @_kernel
 def bpf_skb_change_type(host: Any, skb_at: int, kind: int, *_: int) -> int:
     """PACKET_HOST and its like."""
-    skb, kind = SkBuff(host.mem, skb_at), kind & U32_MAX
+    skb, kind = SkBuff(host.host, skb_at), kind & U32_MAX
     if kind > PACKET_OTHERHOST or skb.pkt_type() > PACKET_OTHERHOST:
         return -EINVAL
     skb.set_pkt_type(kind)
@@ -396,14 +389,13 @@ def bpf_skb_change_type(host: Any, skb_at: int, kind: int, *_: int) -> int:
 @_kernel
 def bpf_skb_set_tstamp(host: Any, skb_at: int, tstamp: int, kind: int, *_: int) -> int:
     """Set the time of delivery."""
-    skb, kind = SkBuff(host.mem, skb_at), kind & U32_MAX
+    skb, kind = SkBuff(host.host, skb_at), kind & U32_MAX
     if skb.protocol() not in (ETH_P_IP, ETH_P_IPV6):
         return -EOPNOTSUPP
     if kind > 1 or bool(kind) != bool(tstamp):
         return -EINVAL
     skb.set("tstamp", tstamp)
-    flags = skb.get("mono_delivery_time")
-    skb.set("mono_delivery_time", flags | 1 << 5 if kind else flags & ~(1 << 5))
+    skb.set("mono_delivery_time", kind)
     return 0
 
 
@@ -426,7 +418,7 @@ def _min_len(skb: SkBuff) -> int:
 @_kernel
 def bpf_skb_change_tail(host: Any, skb_at: int, length: int, flags: int, *_: int) -> int:
     """Make the packet longer, with zeros, or shorter."""
-    skb, length = SkBuff(host.mem, skb_at), length & U32_MAX
+    skb, length = SkBuff(host.host, skb_at), length & U32_MAX
     result = 0
     if flags or not _min_len(skb) <= length <= BPF_SKB_MAX_LEN:
         result = -EINVAL
@@ -448,7 +440,7 @@ def bpf_skb_change_tail(host: Any, skb_at: int, length: int, flags: int, *_: int
 @_kernel
 def bpf_skb_change_head(host: Any, skb_at: int, room: int, flags: int, *_: int) -> int:
     """Make room for a link-layer header."""
-    skb, room = SkBuff(host.mem, skb_at), room & U32_MAX
+    skb, room = SkBuff(host.host, skb_at), room & U32_MAX
     result = 0
     if flags or skb.len + room > U32_MAX or (skb.len + room > BPF_SKB_MAX_LEN and not skb.is_gso):
         result = -EINVAL
@@ -502,7 +494,7 @@ def _base_len(skb: SkBuff) -> int:
 @_kernel
 def bpf_skb_adjust_room(host: Any, skb_at: int, diff: int, mode: int, flags: int, _: int) -> int:
     """Grow or shrink at the network header, without encapsulation flags."""
-    skb, diff, mode = SkBuff(host.mem, skb_at), _s32(diff), mode & U32_MAX
+    skb, diff, mode = SkBuff(host.host, skb_at), _s32(diff), mode & U32_MAX
     if flags & ~(BPF_F_ADJ_ROOM_MASK | BPF_F_ADJ_ROOM_NO_CSUM_RESET):
         return -EINVAL
     if abs(diff) > 0xFFF:
@@ -553,7 +545,7 @@ def _grow(skb: SkBuff, offset: int, count: int, flags: int) -> int:
 @_kernel
 def bpf_skb_change_proto(host: Any, skb_at: int, proto: int, flags: int, *_: int) -> int:
     """Exchange an IPv4 header for room of an IPv6 header, or the other way round."""
-    skb = SkBuff(host.mem, skb_at)
+    skb = SkBuff(host.host, skb_at)
     if flags:
         return -EINVAL
     wanted = int.from_bytes((proto & U16_MAX).to_bytes(2, host.mem.byteorder), "big")
@@ -578,18 +570,18 @@ def bpf_skb_change_proto(host: Any, skb_at: int, proto: int, flags: int, *_: int
 def _put_tag(skb: SkBuff, proto: bytes, tci: int) -> None:
     skb.mem.write(skb.at("vlan_proto"), proto)
     skb.set("vlan_tci", tci)
-    skb.set("vlan_present", skb.get("vlan_present") | VLAN_PRESENT_BIT)
+    skb.set("vlan_present", 1)
 
 
 @_kernel
 def bpf_skb_vlan_push(host: Any, skb_at: int, proto: int, tci: int, *_: int) -> int:
     """Give the packet a VLAN tag; a tag it has already goes into the packet."""
-    skb, mem = SkBuff(host.mem, skb_at), host.mem
+    skb, mem = SkBuff(host.host, skb_at), host.mem
     tag = (proto & U16_MAX).to_bytes(2, mem.byteorder)
     if int.from_bytes(tag, "big") not in (ETH_P_8021Q, ETH_P_8021AD):
         tag = ETH_P_8021Q.to_bytes(2, "big")
     result = 0
-    if skb.get("vlan_present") & VLAN_PRESENT_BIT:
+    if skb.get("vlan_present"):
         if skb.data != skb.mac_header():
             result = -EINVAL
         else:
@@ -615,7 +607,7 @@ def _insert_tag(skb: SkBuff) -> None:
 @_kernel
 def bpf_skb_vlan_pop(host: Any, skb_at: int, *_: int) -> int:
     """Take the VLAN tag off; one in the packet takes its place.  skb_vlan_pop()."""
-    skb = SkBuff(host.mem, skb_at)
+    skb = SkBuff(host.host, skb_at)
     result = _vlan_pop(skb)
     skb.compute_data_pointers()
     return result
@@ -626,8 +618,8 @@ def _is_vlan(skb: SkBuff) -> bool:
 
 
 def _vlan_pop(skb: SkBuff) -> int:
-    if skb.get("vlan_present") & VLAN_PRESENT_BIT:
-        skb.set("vlan_present", skb.get("vlan_present") & ~VLAN_PRESENT_BIT)
+    if skb.get("vlan_present"):
+        skb.set("vlan_present", 0)
     elif not _is_vlan(skb):
         return 0
     elif (tci := _extract_tag(skb)) < 0:
@@ -683,12 +675,12 @@ def bpf_redirect_neigh(host: Any, ifindex: int, params: int, size: int, flags: i
 @_kernel
 def bpf_clone_redirect(host: Any, skb_at: int, ifindex: int, flags: int, *_: int) -> int:
     """Send a copy elsewhere now: it reaches the loopback device, and there its end."""
-    skb = SkBuff(host.mem, skb_at)
+    skb = SkBuff(host.host, skb_at)
     if flags & ~BPF_F_INGRESS:
         return -EINVAL
     if skb.is_gso and not skb.shared("gso_type"):
         return -EBADMSG
-    known = NetDevice(host.mem, skb.get("dev")).get("ifindex") if skb.get("dev") else 0
+    known = NetDevice(host.host, skb.get("dev")).get("ifindex") if skb.get("dev") else 0
     return 0 if ifindex & U32_MAX == known else -EINVAL
 
 
@@ -753,14 +745,14 @@ for _name in (
 @_kernel
 def bpf_skb_under_cgroup(host: Any, skb_at: int, map_at: int, index: int, *_: int) -> int:
     """Whether the packet's socket is in a control group of the map: no map holds one."""
-    if not SkBuff(host.mem, skb_at).get("sk"):
+    if not SkBuff(host.host, skb_at).get("sk"):
         return -ENOENT
     return -E2BIG if index & U32_MAX >= host.mem.read_uint(map_at + 36, 4) else -EAGAIN
 
 
 def _full_sock(host: Any, sk: int) -> bool:
     """Not a request, not in TIME_WAIT.  sk_fullsock()."""
-    state = host.mem.read_uint(Sock(host.mem, sk).common_at("skc_state"), 1)
+    state = host.mem.read_uint(Sock(host.host, sk).common_at("skc_state"), 1)
     return state not in (6, 12)
 
 
@@ -809,7 +801,7 @@ def bpf_xdp_fib_lookup(host: Any, xdp_at: int, params: int, size: int, flags: in
 
 
 def _check_mtu(host: Any, device: int, ifindex: int, mtu_at: int, length: int, diff: int) -> int:
-    dev, mtu, result = NetDevice(host.mem, device), 0, -ENODEV
+    dev, mtu, result = NetDevice(host.host, device), 0, -ENODEV
     if device and ifindex & U32_MAX in (0, dev.get("ifindex")):
         mtu = dev.get("mtu")
         given = host.mem.read_uint(mtu_at, 4)
@@ -822,7 +814,7 @@ def _check_mtu(host: Any, device: int, ifindex: int, mtu_at: int, length: int, d
 @_kernel
 def bpf_skb_check_mtu(host: Any, skb_at: int, ifindex: int, mtu_at: int, diff: int, flags: int) -> int:
     """Whether the packet fits through a device."""
-    skb = SkBuff(host.mem, skb_at)
+    skb = SkBuff(host.host, skb_at)
     if flags & ~1 or (flags & 1 and (_s32(diff) or host.mem.read_uint(mtu_at, 4))):
         host.mem.write_uint(mtu_at, 4, 0)
         return -EINVAL
@@ -835,11 +827,11 @@ def bpf_skb_check_mtu(host: Any, skb_at: int, ifindex: int, mtu_at: int, diff: i
 @_kernel
 def bpf_xdp_check_mtu(host: Any, xdp_at: int, ifindex: int, mtu_at: int, diff: int, flags: int) -> int:
     """Whether the frame fits through a device."""
-    xdp = XdpBuff(host.mem, xdp_at)
+    xdp = XdpBuff(host.host, xdp_at)
     if flags:
         host.mem.write_uint(mtu_at, 4, 0)
         return -EINVAL
-    device = host.mem.read_uint(xdp.get("rxq") + OFFSETS["xdp_rxq_info.dev"][0], 8)
+    device = xdp.read(xdp.get("rxq"), "xdp_rxq_info.dev")
     return _check_mtu(host, device, ifindex, mtu_at, xdp.get("data_end") - xdp.get("data"), diff)
 
 
@@ -883,7 +875,7 @@ def _ipv6_set_ce(skb: SkBuff, at: int) -> int:
 @_kernel
 def bpf_skb_ecn_set_ce(host: Any, skb_at: int, *_: int) -> int:
     """Mark the packet "congestion experienced", if its ends understand that; 1 if it is marked then."""
-    skb = SkBuff(host.mem, skb_at)
+    skb = SkBuff(host.host, skb_at)
     kind, at, end = _protocol_behind_vlan(skb), skb.network_header(), skb.data + skb.len
     if kind == ETH_P_IP and skb.headlen >= 20 and at + 20 <= end:
         return _ipv4_set_ce(skb, at)
@@ -898,7 +890,7 @@ def bpf_skb_ecn_set_ce(host: Any, skb_at: int, *_: int) -> int:
 @_kernel
 def bpf_xdp_get_buff_len(host: Any, xdp_at: int, *_: int) -> int:
     """Length of the frame."""
-    return XdpBuff(host.mem, xdp_at).buff_len()
+    return XdpBuff(host.host, xdp_at).buff_len()
 
 
 def _meta_len(xdp: XdpBuff) -> int:
@@ -909,7 +901,7 @@ def _meta_len(xdp: XdpBuff) -> int:
 @_kernel
 def bpf_xdp_adjust_head(host: Any, xdp_at: int, offset: int, *_: int) -> int:
     """Move the beginning of the frame; metadata moves with it."""
-    xdp, offset = XdpBuff(host.mem, xdp_at), _s32(offset)
+    xdp, offset = XdpBuff(host.host, xdp_at), _s32(offset)
     meta_len, data = _meta_len(xdp), xdp.get("data") + offset
     lowest = xdp.get("data_hard_start") + XDP_FRAME_SIZE + meta_len
     if data < lowest or data > xdp.get("data_end") - ETH_HLEN:
@@ -925,10 +917,10 @@ def bpf_xdp_adjust_head(host: Any, xdp_at: int, offset: int, *_: int) -> int:
 @_kernel
 def bpf_xdp_adjust_tail(host: Any, xdp_at: int, offset: int, *_: int) -> int:
     """Move the end of the frame; new bytes are zero."""
-    xdp, offset = XdpBuff(host.mem, xdp_at), _s32(offset)
+    xdp, offset = XdpBuff(host.host, xdp_at), _s32(offset)
     if xdp.has_frags:
         return _shrink_frags(xdp, -offset) if offset < 0 else _grow_frag(xdp, offset)
-    hard_end = xdp.get("data_hard_start") + xdp.get("frame_sz") - skb_data_align(SHINFO_SIZE)
+    hard_end = xdp.get("data_hard_start") + xdp.get("frame_sz") - shinfo_room(xdp.kernel)
     end = xdp.get("data_end") + offset
     if end > hard_end or end < xdp.get("data") + ETH_HLEN:
         return -EINVAL
@@ -973,7 +965,7 @@ def _grow_frag(xdp: XdpBuff, count: int) -> int:
 @_kernel
 def bpf_xdp_adjust_meta(host: Any, xdp_at: int, offset: int, *_: int) -> int:
     """Move the beginning of the metadata before the frame."""
-    xdp = XdpBuff(host.mem, xdp_at)
+    xdp = XdpBuff(host.host, xdp_at)
     data, meta = xdp.get("data"), xdp.get("data_meta") + _s32(offset)
     if xdp.get("data_meta") > data:
         return -ENOTSUPP
@@ -1003,7 +995,7 @@ def _xdp_pieces(xdp: XdpBuff, offset: int, length: int) -> list[tuple[int, int]]
 @_kernel
 def bpf_xdp_load_bytes(host: Any, xdp_at: int, offset: int, to: int, length: int, _: int) -> int:
     """Copy bytes out of the frame."""
-    pieces = _xdp_pieces(XdpBuff(host.mem, xdp_at), offset & U32_MAX, length & U32_MAX)
+    pieces = _xdp_pieces(XdpBuff(host.host, xdp_at), offset & U32_MAX, length & U32_MAX)
     if isinstance(pieces, int):
         return pieces
     host.mem.write(to, b"".join(bytes(host.mem.read(at, size)) for at, size in pieces))
@@ -1013,7 +1005,7 @@ def bpf_xdp_load_bytes(host: Any, xdp_at: int, offset: int, to: int, length: int
 @_kernel
 def bpf_xdp_store_bytes(host: Any, xdp_at: int, offset: int, source: int, length: int, _: int) -> int:
     """Copy bytes into the frame."""
-    pieces = _xdp_pieces(XdpBuff(host.mem, xdp_at), offset & U32_MAX, length & U32_MAX)
+    pieces = _xdp_pieces(XdpBuff(host.host, xdp_at), offset & U32_MAX, length & U32_MAX)
     if isinstance(pieces, int):
         return pieces
     for at, size in pieces:

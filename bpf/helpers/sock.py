@@ -11,18 +11,16 @@ from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_NEW_SYN_RECV, TCP_TIME_W
 from arch.abi.socket import AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM
 from bpf.helpers import Runtime, helper
 from bpf.packet.skbuff import SkBuff, Sock
-from bpf.verifier.rewrite.kernel_offsets import OFFSETS
 
 SK_DROP = 0
 
 
 def _field(rt: Runtime, path: str, base: int) -> int:
-    offset, size = OFFSETS[path]
-    return int(rt.mem.read_uint(base + offset, size))
+    return Sock(rt.host, base).read(base, path)
 
 
 def _state(rt: Runtime, sk: int) -> int:
-    return int(rt.mem.read_uint(Sock(rt.mem, sk).common_at("skc_state"), 1))
+    return Sock(rt.host, sk).read(sk, "sock_common.skc_state")
 
 
 def _is_full(rt: Runtime, sk: int) -> bool:
@@ -43,7 +41,7 @@ def sock_gen_cookie(rt: Runtime, sk: int) -> int:
 @helper("bpf_get_socket_cookie")
 def bpf_get_socket_cookie(rt: Runtime, skb: int) -> int:
     """Of the packet's socket; 0 without one."""
-    return sock_gen_cookie(rt, SkBuff(rt.mem, skb).get("sk"))
+    return sock_gen_cookie(rt, SkBuff(rt.host, skb).get("sk"))
 
 
 @helper("bpf_get_socket_cookie_sock", "bpf_get_socket_ptr_cookie")
@@ -172,7 +170,7 @@ def bpf_sk_assign(rt: Runtime, skb: int, sk: int, flags: int) -> int:
     """Give the packet a socket: only at ingress, and none is there to be given."""
     if flags:
         return -EINVAL
-    return -ESOCKTNOSUPPORT if SkBuff(rt.mem, skb).at_ingress() else -EOPNOTSUPP
+    return -ESOCKTNOSUPPORT if SkBuff(rt.host, skb).at_ingress() else -EOPNOTSUPP
 
 
 @helper("bpf_sk_lookup_assign")
@@ -180,8 +178,7 @@ def bpf_sk_lookup_assign(rt: Runtime, ctx: int, sk: int, flags: int) -> int:
     """Choose the socket of a lookup; NULL takes a choice back."""
     if flags & ~3:
         return -EINVAL
-    offset, size = OFFSETS["bpf_sk_lookup_kern.selected_sk"]
-    rt.mem.write_uint(ctx + offset, size, sk)
+    Sock(rt.host, sk).write(ctx, "bpf_sk_lookup_kern.selected_sk", sk)
     return 0
 
 

@@ -17,10 +17,16 @@ _BUILD_ID_ENTRY = 32
 
 
 def _saved_regs(rt: Runtime, ctx: int) -> int:
-    """Tracepoint programs find the struct pt_regs in their context; raw ones have the host take the registers."""
+    """Tracepoint programs find the struct pt_regs in their context, and so do programs of perf events.
+
+    Raw tracepoints have the host take the registers.
+    """
     if rt.prog.type == uapi.BPF_PROG_TYPE_TRACEPOINT:
         return int(rt.mem.read_uint(ctx, 8))
-    if rt.prog.type in (uapi.BPF_PROG_TYPE_KPROBE, uapi.BPF_PROG_TYPE_PERF_EVENT):
+    if rt.prog.type == uapi.BPF_PROG_TYPE_PERF_EVENT:
+        place = rt.host.structs.place("bpf_perf_event_data_kern.regs")
+        return rt.mem.read_uint(ctx + place.offset, place.size)
+    if rt.prog.type == uapi.BPF_PROG_TYPE_KPROBE:
         return ctx
     return 0
 

@@ -1,13 +1,13 @@
 """Packets as programs meet them: struct sk_buff and struct xdp_buff in kernel memory.
 
-include/linux/skbuff.h, include/net/xdp.h of Linux 6.1.  Offsets are those of the context conversion
-(verifier/rewrite/kernel_offsets.py), so what is written here is what a rewritten program reads.  A packet here is
+include/linux/skbuff.h, include/net/xdp.h of Linux 6.1.  Offsets are those of the host's kernel (bpf/layout.py), as in
+the context conversion, so what is written here is what a rewritten program reads.  A packet here is
 always linear: one buffer of headroom, data, tailroom and struct skb_shared_info.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol, Self
 
 from arch.abi.errno import EINVAL, ENOMEM
 from arch.abi.inet import (
@@ -22,12 +22,12 @@ from arch.abi.inet import (
 )
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
-from bpf.verifier.rewrite.kernel_offsets import OFFSETS, SIZEOF, TC_AT_INGRESS_MASK
+from bpf.layout import KernelLayout
+from tracing.face import KernelMem
 
 NET_SKB_PAD = 64
 SMP_CACHE_BYTES = 64
 XDP_PACKET_HEADROOM = 256
-SHINFO_SIZE = SIZEOF["skb_shared_info"]
 KMALLOC_SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
 NO_QUEUE_MAPPING = 0xFFFF
 
@@ -44,19 +44,35 @@ def ksize(size: int) -> int:
     return next((have for have in KMALLOC_SIZES if have >= size), -(-size // PAGE_SIZE) * PAGE_SIZE)
 
 
+def shinfo_room(kernel: KernelLayout) -> int:
+    """What struct skb_shared_info takes at the end of a buffer."""
+    return skb_data_align(kernel.sizeof("skb_shared_info"))
+
+
+class PacketHost(Protocol):
+    """Where packets are: a machine's memory, and what its kernel keeps where."""
+
+    @property
+    def mem(self) -> KernelMem: ...
+    @property
+    def structs(self) -> KernelLayout: ...
+
+
 class KernelStruct:
-    """One kernel structure at an address, by the table of offsets."""
+    """One kernel structure at an address."""
 
     struct = ""
 
-    def __init__(self, mem: Any, addr: int) -> None:
-        self.mem = mem
+    def __init__(self, host: PacketHost, addr: int) -> None:
+        self.host = host
+        self.mem = host.mem
+        self.kernel = host.structs
         self.addr = addr
 
     @classmethod
-    def new(cls, mem: Any) -> Any:
+    def new(cls, host: PacketHost) -> Self:
         """A zeroed one."""
-        return cls(mem, mem.alloc(SIZEOF[cls.struct], 64))
+        return cls(host, host.mem.alloc(host.structs.sizeof(cls.struct), 64))
 
     def free(self) -> None:
         """Give its memory back."""
@@ -64,17 +80,28 @@ class KernelStruct:
 
     def at(self, member: str) -> int:
         """Address of a member."""
-        return self.addr + OFFSETS[f"{self.struct}.{member}"][0]
+        return self.addr + self.kernel.offset(f"{self.struct}.{member}")
 
     def get(self, member: str) -> int:
         """Value of a member."""
-        offset, size = OFFSETS[f"{self.struct}.{member}"]
-        return int(self.mem.read_uint(self.addr + offset, size))
+        return self.read(self.addr, f"{self.struct}.{member}")
 
     def set(self, member: str, value: int) -> None:
         """Change a member."""
-        offset, size = OFFSETS[f"{self.struct}.{member}"]
-        self.mem.write_uint(self.addr + offset, size, value & ((1 << size * 8) - 1))
+        self.write(self.addr, f"{self.struct}.{member}", value)
+
+    def read(self, base: int, path: str) -> int:
+        """A member of some structure at `base`."""
+        offset, size, mask, shift = self.kernel.place(path)
+        value = self.mem.read_uint(base + offset, size)
+        return (value & mask) >> shift if mask else value
+
+    def write(self, base: int, path: str, value: int) -> None:
+        """Change a member of some structure at `base`."""
+        offset, size, mask, shift = self.kernel.place(path)
+        if mask:
+            value = self.mem.read_uint(base + offset, 1) & ~mask | value << shift & mask
+        self.mem.write_uint(base + offset, size, value & ((1 << size * 8) - 1))
 
 
 class NetDevice(KernelStruct):
@@ -89,9 +116,9 @@ class Sock(KernelStruct):
     struct = "sock"
 
     @classmethod
-    def dummy(cls, mem: Any) -> Sock:
+    def dummy(cls, host: PacketHost) -> Sock:
         """sock_init_data() of a socket without protocol."""
-        sk: Sock = cls.new(mem)
+        sk = cls.new(host)
         sk.common_set("skc_state", TCP_CLOSE)
         sk.common_set("skc_refcnt", 1)
         sk.set("sk_rx_queue_mapping", NO_QUEUE_MAPPING)
@@ -99,16 +126,15 @@ class Sock(KernelStruct):
 
     def common_at(self, member: str) -> int:
         """Address of a member of struct sock_common."""
-        return self.addr + OFFSETS[f"sock_common.{member}"][0]
+        return self.addr + self.kernel.offset(f"sock_common.{member}")
 
     def common_set(self, member: str, value: int) -> None:
         """Change a member of struct sock_common."""
-        self.mem.write_uint(self.common_at(member), OFFSETS[f"sock_common.{member}"][1], value)
+        self.write(self.addr, f"sock_common.{member}", value)
 
 
 XDP_FLAGS_HAS_FRAGS = 1
 MAX_SKB_FRAGS = 17
-SKB_FRAG_SIZE = 16  # skb_frag_t: page, length, offset
 
 
 class XdpBuff(KernelStruct):
@@ -122,33 +148,35 @@ class XdpBuff(KernelStruct):
     @property
     def shinfo(self) -> int:
         """Address of struct skb_shared_info, at the end of the page."""
-        return self.get("data_hard_start") + self.get("frame_sz") - skb_data_align(SHINFO_SIZE)
+        return self.get("data_hard_start") + self.get("frame_sz") - shinfo_room(self.kernel)
 
     @property
     def has_frags(self) -> bool:
         """The frame has fragments."""
         return bool(self.get("flags") & XDP_FLAGS_HAS_FRAGS)
 
+    def _frag(self, index: int) -> int:
+        """Address of an skb_frag_t."""
+        return self.shinfo + self.kernel.offset("skb_shared_info.frags") + index * self.kernel.sizeof("bio_vec")
+
     def frag(self, index: int) -> tuple[int, int]:
         """Address and length of a fragment."""
-        at = self.shinfo + OFFSETS["skb_shared_info.frags"][0] + index * SKB_FRAG_SIZE
-        return self.mem.read_uint(at, 8), self.mem.read_uint(at + 8, 4)
+        at = self._frag(index)
+        return self.read(at, "bio_vec.bv_page"), self.read(at, "bio_vec.bv_len")
 
     def set_frag(self, index: int, address: int, length: int) -> None:
         """Change a fragment."""
-        at = self.shinfo + OFFSETS["skb_shared_info.frags"][0] + index * SKB_FRAG_SIZE
-        self.mem.write_uint(at, 8, address)
-        self.mem.write_uint(at + 8, 4, length)
+        at = self._frag(index)
+        self.write(at, "bio_vec.bv_page", address)
+        self.write(at, "bio_vec.bv_len", length)
 
     def info(self, member: str) -> int:
         """A member of struct skb_shared_info."""
-        offset, size = OFFSETS[f"skb_shared_info.{member}"]
-        return int(self.mem.read_uint(self.shinfo + offset, size))
+        return self.read(self.shinfo, f"skb_shared_info.{member}")
 
     def set_info(self, member: str, value: int) -> None:
         """Change a member of struct skb_shared_info."""
-        offset, size = OFFSETS[f"skb_shared_info.{member}"]
-        self.mem.write_uint(self.shinfo + offset, size, value)
+        self.write(self.shinfo, f"skb_shared_info.{member}", value)
 
     def set_frags(self, count: int, size: int) -> None:
         """How many fragments, and their bytes together."""
@@ -174,18 +202,20 @@ class SkBuff(KernelStruct):
     struct = "sk_buff"
 
     @classmethod
-    def build(cls, mem: Any, data: bytes, headroom: int = NET_SKB_PAD) -> SkBuff:
+    def build(cls, host: PacketHost, data: bytes, headroom: int = NET_SKB_PAD) -> SkBuff:
         """build_skb() over a buffer that kmalloc() rounds up, then skb_reserve() and __skb_put()."""
-        room = ksize(skb_data_align(len(data)) + headroom + skb_data_align(SHINFO_SIZE))
-        skb: SkBuff = cls.new(mem)
+        kernel = host.structs
+        room = ksize(skb_data_align(len(data)) + headroom + shinfo_room(kernel))
+        skb = cls.new(host)
+        mem = host.mem
         head = mem.alloc(room, SMP_CACHE_BYTES)
-        end = room - skb_data_align(SHINFO_SIZE)
+        end = room - shinfo_room(kernel)
         skb.set("head", head)
         skb.set("end", end)
         skb.set("data", head + headroom)
         skb.set("tail", headroom + len(data))
         skb.set("len", len(data))
-        skb.set("truesize", skb_data_align(SIZEOF["sk_buff"]) + room)
+        skb.set("truesize", skb_data_align(kernel.sizeof("sk_buff")) + room)
         skb.set("users", 1)
         skb.set("mac_header", 0xFFFF)
         skb.set("transport_header", 0xFFFF)
@@ -259,11 +289,11 @@ class SkBuff(KernelStruct):
         """A larger buffer with the same packet.  pskb_expand_head()."""
         head, end, data = self.get("head"), self.get("end"), self.data
         more_head = skb_data_align(more_head)
-        room = ksize(skb_data_align(end + more_head + more_tail) + skb_data_align(SHINFO_SIZE))
+        room = ksize(skb_data_align(end + more_head + more_tail) + shinfo_room(self.kernel))
         fresh = self.mem.alloc(room, SMP_CACHE_BYTES)
         self.mem.write(fresh + more_head, bytes(self.mem.read(head, self.get("tail"))))
-        new_end = room - skb_data_align(SHINFO_SIZE)
-        self.mem.write(fresh + new_end, bytes(self.mem.read(head + end, SHINFO_SIZE)))
+        new_end = room - shinfo_room(self.kernel)
+        self.mem.write(fresh + new_end, bytes(self.mem.read(head + end, self.kernel.sizeof("skb_shared_info"))))
         self.mem.free(head)
         self.set("head", fresh)
         self.set("end", new_end)
@@ -273,17 +303,15 @@ class SkBuff(KernelStruct):
             self.set(member, self.get(member) + more_head)
         if self.get("mac_header") != 0xFFFF:
             self.set("mac_header", self.get("mac_header") + more_head)
-        self.set("cloned", self.get("cloned") & ~1)
+        self.set("cloned", 0)
 
     def shared(self, member: str) -> int:
         """A member of struct skb_shared_info."""
-        offset, size = OFFSETS[f"skb_shared_info.{member}"]
-        return int(self.mem.read_uint(self.shinfo + offset, size))
+        return self.read(self.shinfo, f"skb_shared_info.{member}")
 
     def set_shared(self, member: str, value: int) -> None:
         """Change a member of struct skb_shared_info."""
-        offset, size = OFFSETS[f"skb_shared_info.{member}"]
-        self.mem.write_uint(self.shinfo + offset, size, value)
+        self.write(self.shinfo, f"skb_shared_info.{member}", value)
 
     @property
     def is_gso(self) -> bool:
@@ -338,35 +366,35 @@ class SkBuff(KernelStruct):
         return int.from_bytes(bytes(self.mem.read(self.at("protocol"), 2)), "big")
 
     def set_pkt_type(self, kind: int) -> None:
-        """PACKET_HOST and its like: the low three bits of a byte."""
-        self.set("pkt_type", self.get("pkt_type") & ~7 | kind)
+        """PACKET_HOST and its like."""
+        self.set("pkt_type", kind)
 
     def pkt_type(self) -> int:
         """PACKET_HOST and its like."""
-        return self.get("pkt_type") & 7
+        return self.get("pkt_type")
 
     def ip_summed(self) -> int:
         """What is known of the checksum: CHECKSUM_NONE and its like, two bits."""
-        return self.get("ip_summed") >> 5 & 3
+        return self.get("ip_summed")
 
     def set_ip_summed(self, state: int) -> None:
         """See ip_summed()."""
-        self.set("ip_summed", self.get("ip_summed") & ~0x60 | state << 5)
+        self.set("ip_summed", state)
 
     def at_ingress(self) -> bool:
         """The packet comes in.  skb->tc_at_ingress."""
-        return bool(self.get("tc_at_ingress") & TC_AT_INGRESS_MASK)
+        return bool(self.get("tc_at_ingress"))
 
     # -- what direct packet access needs
 
     def cb_at(self, member: str) -> int:
         """Address of a member of one of the structures laid over the private area."""
-        return self.at("cb") + OFFSETS[member][0]
+        return self.at("cb") + self.kernel.offset(member)
 
     def compute_data_pointers(self) -> None:
         """Where the packet ends, and where its metadata begins.  bpf_compute_data_pointers()."""
-        self.mem.write_uint(self.cb_at("bpf_skb_data_end.data_meta"), 8, self.data)
-        self.mem.write_uint(self.cb_at("bpf_skb_data_end.data_end"), 8, self.data + self.headlen)
+        self.write(self.at("cb"), "bpf_skb_data_end.data_meta", self.data)
+        self.write(self.at("cb"), "bpf_skb_data_end.data_end", self.data + self.headlen)
 
 
 def _pkt_type(destination: bytes, own: bytes, broadcast: bytes) -> int:

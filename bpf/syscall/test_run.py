@@ -26,17 +26,16 @@ from bpf.packet.skbuff import (
     CHECKSUM_COMPLETE,
     MAX_SKB_FRAGS,
     NET_SKB_PAD,
-    SHINFO_SIZE,
     XDP_PACKET_HEADROOM,
+    KernelStruct,
     NetDevice,
     SkBuff,
     Sock,
     XdpBuff,
     check_header,
-    skb_data_align,
+    shinfo_room,
 )
 from bpf.verifier.context.ctx_layout import BPF_FLOW_KEYS, BPF_SK_LOOKUP, SK_BUFF, XDP_MD, CtxLayout
-from bpf.verifier.rewrite.kernel_offsets import OFFSETS, SIZEOF
 
 BPF_F_TEST_RUN_ON_CPU = 1
 BPF_F_TEST_XDP_LIVE_FRAMES = 2
@@ -117,6 +116,7 @@ class _Runner:
     def __init__(self, host: BpfHost, prog: BpfProg, request: TestRequest) -> None:
         self.host, self.prog, self.request = host, prog, request
         self.mem = host.mem
+        self.kernel = host.structs
         self.result = TestResult()
         self.cleanup = ExitStack()
         self.max_ctx_offset = prog.max_ctx_offset
@@ -182,10 +182,10 @@ class _Runner:
         if address is not None:
             if not address:
                 raise KernelError(ENODEV, "no such device")
-            return NetDevice(self.mem, address)
+            return NetDevice(self.host, address)
         if ifindex != LOOPBACK_IFINDEX:
             raise KernelError(ENODEV, "no such device")
-        loopback: NetDevice = NetDevice.new(self.mem)
+        loopback = NetDevice.new(self.host)
         self.cleanup.callback(loopback.free)
         loopback.set("ifindex", LOOPBACK_IFINDEX)
         loopback.set("mtu", LOOPBACK_MTU)
@@ -236,13 +236,13 @@ def _run_skb(runner: _Runner) -> TestResult:
     request = runner.request
     if request.data_size_in < ETH_HLEN:
         raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
-    packet = runner.packet_in(request.data_size_in, NET_SKB_PAD, skb_data_align(SHINFO_SIZE))
+    packet = runner.packet_in(request.data_size_in, NET_SKB_PAD, shinfo_room(runner.kernel))
     raw = runner.context_in(SK_BUFF)
     ctx = _Fields(SK_BUFF, raw, runner.mem.byteorder) if raw is not None else None
     with ExitStack() as cleanup:
-        sk = Sock.dummy(runner.mem)
+        sk = Sock.dummy(runner.host)
         cleanup.callback(sk.free)
-        skb = SkBuff.build(runner.mem, packet)
+        skb = SkBuff.build(runner.host, packet)
         cleanup.callback(skb.release)
         skb.set("sk", sk.addr)
         ifindex = ctx.get("ifindex") if ctx else 0
@@ -314,8 +314,7 @@ def _skb_from_context(skb: SkBuff, ctx: _Fields) -> None:
     if ctx.get("gso_segs") > GSO_MAX_SEGS:
         raise KernelError(EINVAL, "gso_segs is out of range")
     for name, member in (("gso_segs", "gso_segs"), ("gso_size", "gso_size"), ("hwtstamp", "hwtstamps")):
-        offset, size = OFFSETS[f"skb_shared_info.{member}"]
-        skb.mem.write_uint(skb.shinfo + offset, size, ctx.get(name) & ((1 << size * 8) - 1))
+        skb.set_shared(member, ctx.get(name))
 
 
 def _skb_to_context(skb: SkBuff, ctx: _Fields) -> None:
@@ -324,14 +323,13 @@ def _skb_to_context(skb: SkBuff, ctx: _Fields) -> None:
     ctx.set("mark", skb.get("mark"))
     ctx.set("priority", skb.get("priority"))
     ctx.set("ingress_ifindex", skb.get("skb_iif"))
-    ctx.set("ifindex", NetDevice(mem, skb.get("dev")).get("ifindex"))
+    ctx.set("ifindex", NetDevice(skb.host, skb.get("dev")).get("ifindex"))
     ctx.set("tstamp", skb.get("tstamp"))
     cb = ctx.layout["cb"]
     ctx.raw[cb.offset : cb.end] = bytes(mem.read(skb.cb_at("qdisc_skb_cb.data"), cb.end - cb.offset))
     ctx.set("wire_len", mem.read_uint(skb.cb_at("qdisc_skb_cb.pkt_len"), 4))
     for name, member in (("gso_segs", "gso_segs"), ("hwtstamp", "hwtstamps")):
-        offset, size = OFFSETS[f"skb_shared_info.{member}"]
-        ctx.set(name, mem.read_uint(skb.shinfo + offset, size))
+        ctx.set(name, skb.shared(member))
 
 
 # -- XDP -----------------------------------------------------------------------------------------------
@@ -364,7 +362,7 @@ def _run_xdp(runner: _Runner) -> TestResult:
     if request.batch_size:
         raise KernelError(EINVAL, "batch without live frames")
     ctx, meta, linear = _xdp_context(runner)
-    headroom, tailroom = XDP_PACKET_HEADROOM - meta, skb_data_align(SHINFO_SIZE)
+    headroom, tailroom = XDP_PACKET_HEADROOM - meta, shinfo_room(runner.kernel)
     if request.data_size_in - meta < ETH_HLEN:
         raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
     packet = runner.packet_in(min(linear, PAGE_SIZE - headroom - tailroom), headroom, tailroom)
@@ -392,9 +390,12 @@ def _run_xdp_buff(
     if queue:
         raise KernelError(EINVAL, "no such queue")
     device = runner.device(ifindex or LOOPBACK_IFINDEX)
-    with runner.memory(b"", SIZEOF["xdp_rxq_info"]) as rxq, runner.memory(b"", SIZEOF["xdp_buff"]) as address:
-        mem.write_uint(rxq + OFFSETS["xdp_rxq_info.dev"][0], 8, device.addr)
-        xdp = XdpBuff(mem, address)
+    with (
+        runner.memory(b"", runner.kernel.sizeof("xdp_rxq_info")) as rxq,
+        runner.memory(b"", runner.kernel.sizeof("xdp_buff")) as address,
+    ):
+        xdp = XdpBuff(runner.host, address)
+        xdp.write(rxq, "xdp_rxq_info.dev", device.addr)
         xdp.set("data_hard_start", start)
         xdp.set("data", start + headroom + meta)
         xdp.set("data_meta", start + headroom)
@@ -431,10 +432,10 @@ def _run_flow_dissector(runner: _Runner) -> TestResult:
     with (
         runner.memory(packet) as data,
         runner.memory(b"", BPF_FLOW_KEYS.size) as keys_at,
-        runner.memory(b"", SIZEOF["bpf_flow_dissector"]) as address,
+        runner.memory(b"", runner.kernel.sizeof("bpf_flow_dissector")) as address,
     ):
         for member, value in (("flow_keys", keys_at), ("data", data), ("data_end", data + size)):
-            mem.write_uint(address + OFFSETS[f"bpf_flow_dissector.{member}"][0], 8, value)
+            KernelStruct(runner.host, address).write(address, f"bpf_flow_dissector.{member}", value)
         keys = _Fields(BPF_FLOW_KEYS, bytes(BPF_FLOW_KEYS.size), mem.byteorder)
         n_proto = BPF_FLOW_KEYS["n_proto"]
         keys.raw[n_proto.offset : n_proto.end] = packet[12:14]
@@ -478,10 +479,10 @@ def _run_sk_lookup(runner: _Runner) -> TestResult:
         raise KernelError(EAFNOSUPPORT, "no such address family")
     mem = runner.mem
     addresses = ctx.bytes_of("local_ip6") + ctx.bytes_of("remote_ip6")
-    with runner.memory(addresses) as ip6, runner.memory(b"", SIZEOF["bpf_sk_lookup_kern"]) as address:
+    with runner.memory(addresses) as ip6, runner.memory(b"", runner.kernel.sizeof("bpf_sk_lookup_kern")) as address:
 
         def put(member: str, data: bytes) -> None:
-            mem.write(address + OFFSETS[f"bpf_sk_lookup_kern.{member}"][0], data)
+            mem.write(address + runner.kernel.offset(f"bpf_sk_lookup_kern.{member}"), data)
 
         order = mem.byteorder
         put("family", family.to_bytes(2, order))
@@ -492,8 +493,8 @@ def _run_sk_lookup(runner: _Runner) -> TestResult:
             put("v4.daddr", ctx.bytes_of("local_ip4"))
             put("v4.saddr", ctx.bytes_of("remote_ip4"))
         else:
-            put("v6.daddr", ip6.to_bytes(8, order))
-            put("v6.saddr", (ip6 + 16).to_bytes(8, order))
+            put("v6.daddr", ip6.to_bytes(runner.kernel.word, order))
+            put("v6.saddr", (ip6 + 16).to_bytes(runner.kernel.word, order))
         runner.run(address)
         # a program that neither drops nor selects lets the lookup go on: BPF_PROG_SK_LOOKUP_RUN_ARRAY()
         runner.result.retval = SK_PASS if runner.result.retval == SK_PASS else 0

@@ -6,20 +6,32 @@ Nothing is attached to anything here; programs are run by BPF_PROG_TEST_RUN or b
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
+from functools import cache
 
 from arch.abi.errno import EBADF, EINVAL, EMFILE, ENOENT, EOPNOTSUPP
 from arch.architecture import Architecture
+from arch.ctype import TypeTable
 from arch.datamodel import ILP32_LE_ARM, LP64_BE, LP64_LE
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, FlatMemory
 from bpf.board import Bpf
 from bpf.btf import Btf
 from bpf.face import AttachRequest, Cgroup, FdObject, Link, NetNamespace, PerfEvent, Prog, RawTracepointAttach
+from bpf.layout import KernelLayout, layout_of
 from bpf.syscall.sys_bpf import bpf_from_kernel
 
 MODELS = {("little", 8): LP64_LE, ("big", 8): LP64_BE, ("little", 4): ILP32_LE_ARM}
 MAX_FDS = 1024
+
+
+@cache
+def kernel_layout(version: tuple[int, int], byteorder: ByteOrder) -> KernelLayout:
+    """Of the kernel that a test host stands for: x86-64's, or where bytes are the other way round s390x's."""
+    big = byteorder == "big"
+    types = TypeTable(LP64_BE if big else LP64_LE, version, "s390x" if big else "x86_64")
+    types.load_headers()
+    return layout_of(types)
 
 
 class TestTimer:
@@ -87,7 +99,7 @@ class TestHost:
         self.symbols = self
         self.arch: Architecture | None = None
         self.vmlinux_btf: Btf | None = None
-        self.sk_buff_offsets: Mapping[str, int] | None = None
+        self.structs = kernel_layout(version, byteorder)
         self.unmapped_symbols = False  # every kernel symbol has some address
         self._task = 0
         self.bpf = Bpf(self)

@@ -6,11 +6,12 @@ The classic verifier (before 4.9) and the modern one take the same request and g
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from bpf.isa.insn import Insn
+from bpf.layout import KernelLayout
 from bpf.maps.info import KptrField, MapInfo
 
 __all__ = ["ALL_CAPS", "KptrField", "MapInfo", "Verdict", "VerifyRequest"]
@@ -48,7 +49,8 @@ class VerifyRequest:
     attach_prog: Any = None  # program whose function is replaced or traced (BPF_PROG_TYPE_EXT, fentry of a program)
     # the machine
     ctx_size: int | None = None  # size of struct pt_regs for kprobe programs; None: x86_64's
-    sk_buff_offsets: Mapping[str, int] | None = None  # fields of struct sk_buff; None: x86_64's
+    layout: KernelLayout | None = None  # of the kernel's structures; None: of 6.1 on x86_64
+    user_regs_size: int | None = None  # of the registers in struct bpf_perf_event_data; None: as ctx_size
     helper_available: Callable[[int], bool] | None = None  # feature table by version; None: everything of `version`
     kernel_symbol: Callable[[str], int | None] | None = None  # kallsyms, for BPF_PSEUDO_BTF_ID variables
     jit_requested: bool = True

@@ -27,6 +27,7 @@ from bpf.isa.insn import (
     BPF_STX,
     Insn,
 )
+from bpf.layout import default_layout
 from bpf.verifier.api import MapInfo, VerifyRequest
 from bpf.verifier.domain.state import FuncState, Reg, VerifierState
 from bpf.verifier.log.log import Log
@@ -52,6 +53,8 @@ BPF_ALU_SANITIZE_DST: Final = 2
 BPF_ALU_NEG_VALUE: Final = 4
 BPF_ALU_NON_POINTER: Final = 8
 BPF_ALU_IMMEDIATE: Final = 16
+
+PT_REGS_SIZE: Final = 168  # x86-64, in bytes
 
 MAP_PTR_POISON: Final = "poison"  # an instruction saw different maps on different paths
 MAP_KEY_POISON: Final = -1
@@ -181,6 +184,10 @@ class Env:
         self.request = request
         self.caps = caps
         self.prog_type = request.prog_type
+        self.kernel = request.layout or default_layout()
+        self.word_size = request.word_size
+        self.pt_regs_size = request.ctx_size or PT_REGS_SIZE
+        self.user_regs_size = request.user_regs_size or self.pt_regs_size
         self.expected_attach_type = request.expected_attach_type
         self.sleepable = bool(flags & BPF_F_SLEEPABLE)
         self.insns: list[Insn] = list(request.insns)

@@ -1166,6 +1166,7 @@ struct bpf_map {
 	u64 map_extra; /* since 5.16 */
 	u32 map_flags;
 	int spin_lock_off;
+	struct bpf_map_value_off *kptr_off_tab; /* since 5.19 */
 	int timer_off;
 	u32 id;
 	int numa_node;
@@ -1173,13 +1174,24 @@ struct bpf_map {
 	u32 btf_value_type_id;
 	u32 btf_vmlinux_value_type_id;
 	struct btf *btf;
+	struct obj_cgroup *objcg;
 	char name[16];
+	struct bpf_map_off_arr *off_arr; /* since 6.0 */
 	atomic64_t refcnt;
 	atomic64_t usercnt;
+	union {
+		struct work_struct work;
+		struct callback_head rcu;
+	};
 	struct mutex freeze_mutex;
 	atomic64_t writecnt;
+	spinlock_t owner_lock;
+	struct bpf_map_owner *owner;
 	bool bypass_spec_v1;
 	bool frozen;
+	bool free_after_mult_rcu_gp;
+	s64 *elem_count;
+	u64 cookie;
 };
 struct bpf_map_ops {
 	int (*map_alloc_check)(union bpf_attr *);
@@ -1199,11 +1211,39 @@ struct bpf_array {
 	struct bpf_map map;
 	u32 elem_size;
 	u32 index_mask;
+	struct bpf_array_aux *aux;
 	union {
 		char value[];
 		void *ptrs[];
 		void *pptrs[];
 	};
+};
+struct bpf_lru_node {
+	struct list_head list;
+	u16 cpu;
+	u8 type;
+	u8 ref;
+};
+struct pcpu_freelist_node {
+	struct pcpu_freelist_node *next;
+};
+struct htab_elem {
+	union {
+		struct hlist_nulls_node hash_node;
+		struct {
+			void *padding;
+			union {
+				struct pcpu_freelist_node fnode;
+				struct htab_elem *batch_flink;
+			};
+		};
+	};
+	union {
+		void *ptr_to_pptr;
+		struct bpf_lru_node lru_node;
+	};
+	u32 hash;
+	char key[] __attribute__((aligned(8)));
 };
 struct bpf_htab {
 	struct bpf_map map;
@@ -1607,6 +1647,17 @@ struct kallsym_iter {
 	char module_name[56];
 	int exported;
 	int show_value;
+};
+struct bpf_flow_dissector {
+	struct bpf_flow_keys *flow_keys;
+	const struct sk_buff *skb;
+	const void *data;
+	const void *data_end;
+};
+struct bpf_cg_run_ctx {
+	struct bpf_run_ctx run_ctx;
+	const struct bpf_prog_array_item *prog_item;
+	int retval;
 };
 struct bpf_sk_lookup_kern {
 	u16 family;

@@ -498,6 +498,7 @@ struct sk_buff {
 	refcount_t users;
 	struct skb_ext *extensions;
 };
+typedef struct bio_vec skb_frag_t;
 struct skb_shared_info {
 	__u8 flags;
 	__u8 meta_len;
@@ -510,6 +511,9 @@ struct skb_shared_info {
 	unsigned int gso_type;
 	u32 tskey;
 	atomic_t dataref;
+	unsigned int xdp_frags_size; /* since 5.18 */
+	void *destructor_arg;
+	skb_frag_t frags[17];
 };
 struct skb_shared_hwtstamps {
 	union {
@@ -617,11 +621,13 @@ struct sock {
 	unsigned int sk_ll_usec;
 	unsigned int sk_napi_id;
 	int sk_rcvbuf;
+	int sk_disconnects; /* since 6.1 */
 	struct sk_filter *sk_filter;
 	union {
 		struct socket_wq *sk_wq;
 		struct socket_wq *sk_wq_raw;
 	};
+	struct xfrm_policy *sk_policy[2];
 	struct dst_entry *sk_dst_cache;
 	atomic_t sk_omem_alloc;
 	int sk_sndbuf;
@@ -670,6 +676,8 @@ struct sock {
 	u32 sk_max_ack_backlog;
 	kuid_t sk_uid;
 	u8 sk_txrehash;
+	u8 sk_prefer_busy_poll; /* since 5.11 */
+	u16 sk_busy_poll_budget; /* since 5.11 */
 	spinlock_t sk_peer_lock;
 	int sk_bind_phc;
 	struct pid *sk_peer_pid;
@@ -680,6 +688,11 @@ struct sock {
 	u8 sk_shutdown;
 	atomic_t sk_tskey;
 	atomic_t sk_zckey;
+	u8 sk_clockid;
+	u8 sk_txtime_deadline_mode : 1;
+	u8 sk_txtime_report_errors : 1;
+	u8 sk_txtime_unused : 6;
+	bool sk_use_task_frag; /* since 6.1 */
 	struct socket *sk_socket;
 	void *sk_user_data;
 	void *sk_security;
@@ -690,20 +703,32 @@ struct sock {
 	void (*sk_write_space)(struct sock *);
 	void (*sk_error_report)(struct sock *);
 	int (*sk_backlog_rcv)(struct sock *, struct sk_buff *);
+	struct sk_buff *(*sk_validate_xmit_skb)(struct sock *, struct net_device *, struct sk_buff *);
 	void (*sk_destruct)(struct sock *);
+	struct sock_reuseport *sk_reuseport_cb;
 	struct bpf_local_storage *sk_bpf_storage;
 	struct callback_head sk_rcu;
+	struct hlist_node sk_bind2_node; /* since 6.1 */
 };
 struct ip_options_rcu;
 struct inet_cork {
 	unsigned int flags;
 	__be32 addr;
-	u32 fragsize;
+	struct ip_options *opt;
+	unsigned int fragsize;
 	int length;
+	struct dst_entry *dst;
 	u8 tx_flags;
 	__u8 ttl;
 	__s16 tos;
 	char priority;
+	__u16 gso_size;
+	u64 transmit_time;
+	u32 mark;
+};
+struct inet_cork_full {
+	struct inet_cork base;
+	u64 fl[11]; /* a struct flowi */
 };
 struct inet_sock {
 	struct sock sk;
@@ -734,6 +759,12 @@ struct inet_sock {
 	int uc_index;
 	int mc_index;
 	__be32 mc_addr;
+	struct ip_mc_socklist *mc_list;
+	struct inet_cork_full cork;
+	struct {
+		__u16 lo;
+		__u16 hi;
+	} local_port_range; /* since 6.1 */
 };
 struct ipv6_pinfo {
 	struct in6_addr saddr;
@@ -752,6 +783,7 @@ struct fastopen_queue {
 	spinlock_t lock;
 	int qlen;
 	int max_qlen;
+	struct tcp_fastopen_context *ctx;
 };
 struct request_sock_queue {
 	spinlock_t rskq_lock;
@@ -775,14 +807,23 @@ struct inet_connection_sock {
 	struct inet_sock icsk_inet;
 	struct request_sock_queue icsk_accept_queue;
 	struct inet_bind_bucket *icsk_bind_hash;
+	struct inet_bind2_bucket *icsk_bind2_hash; /* since 6.1 */
 	unsigned long icsk_timeout;
 	struct timer_list icsk_retransmit_timer;
 	struct timer_list icsk_delack_timer;
+	union {
+		struct timer_list icsk_keepalive_timer;
+		struct timer_list mptcp_tout_timer;
+	};
 	__u32 icsk_rto;
+	__u32 icsk_rto_min; /* since 5.11 */
+	__u32 icsk_delack_max; /* since 5.11 */
 	__u32 icsk_pmtu_cookie;
 	const struct tcp_congestion_ops *icsk_ca_ops;
 	const struct inet_connection_sock_af_ops *icsk_af_ops;
 	const struct tcp_ulp_ops *icsk_ulp_ops;
+	void *icsk_ulp_data;
+	void (*icsk_clean_acked)(struct sock *, u32);
 	unsigned int (*icsk_sync_mss)(struct sock *, u32);
 	__u8 icsk_ca_state : 5;
 	__u8 icsk_ca_initialized : 1;
@@ -794,6 +835,25 @@ struct inet_connection_sock {
 	__u8 icsk_syn_retries;
 	__u8 icsk_probes_out;
 	__u16 icsk_ext_hdr_len;
+	struct {
+		__u8 pending;
+		__u8 quick;
+		__u8 pingpong;
+		__u8 retry;
+		__u32 ato;
+		unsigned long timeout;
+		__u32 lrcvtime;
+		__u16 last_seg_size;
+		__u16 rcv_mss;
+	} icsk_ack;
+	struct {
+		int search_high;
+		int search_low;
+		u32 probe_size : 31;
+		u32 enabled : 1;
+		u32 probe_timestamp;
+	} icsk_mtup;
+	u32 icsk_probes_tstamp; /* since 5.11 */
 	u32 icsk_user_timeout;
 	u64 icsk_ca_priv[13];
 };
@@ -872,14 +932,32 @@ struct tcp_sock {
 	struct tcp_rack rack;
 	u16 advmss;
 	u8 compressed_ack;
+	u8 dup_ack_counter : 2;
+	u8 tlp_retrans : 1;
+	u8 unused : 5;
+	u32 chrono_start;
+	u32 chrono_stat[3];
+	u8 chrono_type : 2;
+	u8 rate_app_limited : 1;
+	u8 fastopen_connect : 1;
+	u8 fastopen_no_cookie : 1;
+	u8 is_sack_reneg : 1;
+	u8 fastopen_client_fail : 2;
 	u8 nonagle : 4;
 	u8 thin_lto : 1;
+	u8 recvmsg_inq : 1;
 	u8 repair : 1;
 	u8 frto : 1;
+	u8 repair_queue;
+	u8 save_syn : 2;
 	u8 syn_data : 1;
 	u8 syn_fastopen : 1;
+	u8 syn_fastopen_exp : 1;
+	u8 syn_fastopen_ch : 1;
+	u8 syn_data_acked : 1;
 	u8 is_cwnd_limited : 1;
 	u32 tlp_high_seq;
+	u32 tcp_tx_delay;
 	u64 tcp_wstamp_ns;
 	u64 tcp_clock_cache;
 	u64 tcp_mstamp;
@@ -892,6 +970,7 @@ struct tcp_sock {
 	u32 packets_out;
 	u32 retrans_out;
 	u32 max_packets_out;
+	u32 cwnd_usage_seq;
 	u16 urg_data;
 	u8 ecn_flags;
 	u8 keepalive_probes;
@@ -922,9 +1001,12 @@ struct tcp_sock {
 	u32 pushed_seq;
 	u32 lost_out;
 	u32 sacked_out;
+	struct hrtimer pacing_timer;
+	struct hrtimer compressed_ack_timer;
 	struct sk_buff *lost_skb_hint;
 	struct sk_buff *retransmit_skb_hint;
 	struct rb_root out_of_order_queue;
+	struct sk_buff *ooo_last_skb;
 	struct tcp_sack_block duplicate_sack[1];
 	struct tcp_sack_block selective_acks[4];
 	struct tcp_sack_block recv_sack_cache[4];
@@ -942,6 +1024,15 @@ struct tcp_sock {
 	unsigned int keepalive_intvl;
 	int linger2;
 	u8 bpf_sock_ops_cb_flags;
+	u8 bpf_chg_cc_inprogress : 1;
+	u16 timeout_rehash;
+	u32 rcv_ooopack;
+	u32 rcv_rtt_last_tsecr;
+	struct {
+		u32 rtt_us;
+		u32 seq;
+		u64 time;
+	} rcv_rtt_est;
 	struct {
 		u32 space;
 		u32 seq;
@@ -951,7 +1042,15 @@ struct tcp_sock {
 		u32 probe_seq_start;
 		u32 probe_seq_end;
 	} mtu_probe;
+	u32 mtu_info;
 	bool is_mptcp;
+	bool (*smc_hs_congested)(const struct sock *);
+	bool syn_smc;
+	const struct tcp_sock_af_ops *af_specific;
+	struct tcp_md5sig_info *md5sig_info;
+	struct tcp_fastopen_request *fastopen_req;
+	struct request_sock *fastopen_rsk;
+	struct saved_syn *saved_syn;
 };
 struct udp_sock {
 	struct inet_sock inet;
@@ -1196,12 +1295,27 @@ struct net_device_stats {
 };
 struct net_device {
 	char name[16];
+	struct netdev_name_node *name_node;
+	struct dev_ifalias *ifalias;
+	unsigned long mem_end;
+	unsigned long mem_start;
+	unsigned long base_addr;
 	unsigned long state;
+	struct list_head dev_list;
 	struct list_head napi_list;
+	struct list_head unreg_list;
+	struct list_head close_list;
+	struct list_head ptype_all;
+	struct list_head ptype_specific;
+	struct {
+		struct list_head upper;
+		struct list_head lower;
+	} adj_list;
 	unsigned int flags;
 	unsigned long long priv_flags;
 	const struct net_device_ops *netdev_ops;
 	int ifindex;
+	unsigned short gflags;
 	unsigned short hard_header_len;
 	unsigned int mtu;
 	unsigned short needed_headroom;
@@ -1315,11 +1429,71 @@ struct xdp_buff {
 	u32 frame_sz;
 	u32 flags;
 };
+struct xdp_mem_info {
+	u32 type;
+	u32 id;
+};
 struct xdp_rxq_info {
 	struct net_device *dev;
 	u32 queue_index;
 	u32 reg_state;
+	struct xdp_mem_info mem;
 	unsigned int napi_id;
+	u32 frag_size;
+};
+struct xdp_txq_info {
+	struct net_device *dev;
+};
+struct xdp_sock {
+	struct sock sk;
+	u64 cacheline[7]; /* its own members begin on a cache line of their own */
+	struct xsk_queue *rx;
+	struct net_device *dev;
+	struct xdp_umem *umem;
+	struct list_head flush_node;
+	struct xsk_buff_pool *pool;
+	u16 queue_id;
+	bool zc;
+};
+/* What sk_buff.cb holds, by who has the packet: include/net/sch_generic.h, linux/filter.h, linux/skmsg.h, net/tcp.h. */
+struct qdisc_skb_cb {
+	struct {
+		unsigned int pkt_len;
+		u16 slave_dev_queue_mapping;
+		u16 tc_classid;
+	};
+	unsigned char data[20];
+};
+struct bpf_skb_data_end {
+	struct qdisc_skb_cb qdisc_cb;
+	void *data_meta;
+	void *data_end;
+};
+struct sk_skb_cb {
+	unsigned char data[20];
+	unsigned char pad[4];
+	u32 strp[3]; /* a struct _strp_msg */
+	u8 tls; /* a struct tls_msg */
+	u64 temp_reg;
+};
+struct tcp_skb_cb {
+	__u32 seq;
+	__u32 end_seq;
+	union {
+		__u32 tcp_tw_isn;
+		struct {
+			u16 tcp_gso_segs;
+			u16 tcp_gso_size;
+		};
+	};
+	__u8 tcp_flags;
+	__u8 sacked;
+	__u8 ip_dsfield;
+	__u8 txstamp_ack : 1;
+	__u8 eor : 1;
+	__u8 has_rxtstamp : 1;
+	__u8 unused : 5;
+	__u32 ack_seq;
 };
 enum netdev_tx {
 	__NETDEV_TX_MIN = -2147483648,

@@ -332,6 +332,10 @@ struct perf_branch_stack {
 	__u64 nr;
 	__u64 hw_idx;
 };
+struct perf_regs {
+	__u64 abi;
+	struct pt_regs *regs;
+};
 struct perf_sample_data {
 	u64 sample_flags;
 	u64 period;
@@ -349,11 +353,20 @@ struct perf_sample_data {
 	} tid_entry;
 	u64 time;
 	u64 id;
+	u64 stream_id;
 	struct {
 		u32 cpu;
 		u32 reserved;
 	} cpu_entry;
 	struct perf_callchain_entry *callchain;
+	u64 aux_size;
+	struct perf_regs regs_user;
+	struct perf_regs regs_intr;
+	u64 stack_user_size;
+	u64 phys_addr;
+	u64 cgroup;
+	u64 data_page_size;
+	u64 code_page_size;
 };
 struct perf_callchain_entry {
 	__u64 nr;

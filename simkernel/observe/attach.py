@@ -16,11 +16,11 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
 from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach, TracingAttach
+from bpf.layout import layout_of
 from simkernel.observe import iterators
 from tracing.probes.kprobes import Kprobe, Kretprobe
 
 MAX_ARGS = 12  # MAX_BPF_FUNC_ARGS
-PERF_DATA_TAIL = 16  # sample_period and addr behind the registers in struct bpf_perf_event_data
 # Program types of 3.20-rfc, the tree of January 2015.
 BPF_PROG_TYPE_TRACING_FILTER, BPF_PROG_TYPE_KPROBE_FILTER = 2, 3
 
@@ -202,12 +202,19 @@ class Attachments:
     # ---- perf_event programs ----
 
     def perf_overflow(self, event: Any, regs: int, addr: int, period: int) -> int:
-        """bpf_overflow_handler(): struct bpf_perf_event_data is the registers, the period and the address."""
-        layout, order = self.k.cpu.layout, self.k.mem.byteorder
-        size = self.k.arch.user_regs_size if hasattr(self.k.arch, "user_regs_size") else layout.size
-        frame = self.k.mem.read(regs, size) if regs else bytes(size)
-        data = frame + (period & U64_MAX).to_bytes(8, order) + (addr & U64_MAX).to_bytes(8, order)
-        context = self.context(data)
+        """bpf_overflow_handler(): struct bpf_perf_event_data_kern, which points to registers and sample."""
+        kernel, mem = layout_of(self.k.types), self.k.mem
+        kern_size, sample_size = kernel.sizeof("bpf_perf_event_data_kern"), kernel.sizeof("perf_sample_data")
+        context = self.context(bytes(kern_size + sample_size + self.k.cpu.layout.size))
+        sample = context + kern_size
+        for path, base, value in (
+            ("bpf_perf_event_data_kern.regs", context, regs or sample + sample_size),
+            ("bpf_perf_event_data_kern.data", context, sample),
+            ("perf_sample_data.period", sample, period & U64_MAX),
+            ("perf_sample_data.addr", sample, addr & U64_MAX),
+        ):
+            place = kernel.place(path)
+            mem.write_uint(base + place.offset, place.size, value)
         try:
             return trace_call_bpf(self.bpf, [event.program.prog], context, event.program.cookie)
         finally:

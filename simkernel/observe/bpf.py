@@ -30,6 +30,7 @@ from bpf.face import (
     RawTracepointAttach,
     TracingAttach,
 )
+from bpf.layout import KernelLayout, layout_of
 from bpf.maps.base import BpfMap
 from simkernel.fs.inode import FileOperations, to_str
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -85,15 +86,14 @@ class BpfSide:
         self.attachments = Attachments(self.k)
 
     @property
+    def structs(self) -> KernelLayout:
+        """Where the kernel keeps the members of its structures."""
+        return layout_of(self.k.types)
+
+    @property
     def vmlinux_btf(self) -> Btf | None:
         """The kernel's own BTF, made when first asked for; kernels before 5.2 have none."""
         return vmlinux(self.k) if self.k.types.version >= (5, 2) else None
-
-    @property
-    def sk_buff_offsets(self) -> dict[str, int]:
-        """Where the members of this kernel's struct sk_buff lie, for context rewriting."""
-        struct = self.k.types.struct("struct sk_buff")
-        return {member.name: member.offset for member in struct.flat_members() if member.name}
 
     def net_device(self, ifindex: int) -> int:
         """Address of a struct net_device, 0 if there is none."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EINVAL, ENOSPC
 from bpf.isa.insn import BPF_LD_IMM64, Insn
+from bpf.layout import default_layout
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.verifier.classic.cfg import ControlFlow, Rejected, resolve_maps
 from bpf.verifier.classic.check import Simulation
@@ -84,7 +85,7 @@ def _check(request: VerifyRequest, log: list[str] | None, verdict: Verdict) -> N
     finally:
         verdict.insn_processed = simulation.insn_processed
     if operations.rewrites_context:
-        insns = convert_context(insns, simulation.base_types, request.sk_buff_offsets)
+        insns = convert_context(insns, simulation.base_types, request.layout or default_layout((4, 1)))
     verdict.insns = _convert_pseudo(insns)
     verdict.used_maps = maps
 

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Protocol
 
 from arch.abi.limits import U16_MAX
 from bpf import uapi
+from bpf.btf import Btf
 from bpf.verifier.context.ctx_layout import (
     BPF_CGROUP_DEV_CTX,
     BPF_SK_LOOKUP,
@@ -38,7 +39,6 @@ WRITE = 1
 
 PERF_MAX_TRACE_SIZE = 8192
 MAX_BPF_FUNC_ARGS = 12
-PT_REGS_SIZE = 168  # x86-64
 
 
 @dataclass(slots=True)
@@ -47,10 +47,36 @@ class AccessInfo:
 
     reg_type: int = t.SCALAR_VALUE
     ctx_field_size: int = 0  # a narrower load becomes a load of so many bytes, shifted and masked
-    btf: Any = None
+    btf: Btf | None = None
     btf_id: int = 0
     log: Callable[[str], None] | None = None
     is_retval: bool = False
+
+
+class Target(Protocol):
+    """A program whose function another replaces."""
+
+    @property
+    def prog_type(self) -> int: ...
+
+
+class CtxUser(Protocol):
+    """What these rules ask of the program being verified: a part of Env."""
+
+    prog_type: int
+    expected_attach_type: int
+    caps: set[str]
+    version: Version
+    word_size: int  # of a kernel pointer, in bytes
+    pt_regs_size: int  # of struct pt_regs, in bytes
+    user_regs_size: int  # of bpf_user_pt_regs_t, the registers at the start of struct bpf_perf_event_data
+
+    @property
+    def attach_prog(self) -> Target | None:
+        """The program to be replaced."""
+
+    def btf_ctx_access(self, off: int, size: int, access: int, info: AccessInfo) -> bool:
+        """An argument of the function attached to, by its BTF."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +127,7 @@ class CtxTable:
                 table[offset] = (field.offset, field.end, access)
         return table
 
-    def check(self, prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+    def check(self, prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
         """Whether the access is valid; what it gives goes to `info`."""
         row = (self.write if access else self.read).get(off)
         if row is None or off % size:
@@ -113,7 +139,7 @@ class CtxTable:
             return False
         if rule.needs_bpf and not ({"bpf", "sys_admin"} & set(prog.caps)):
             return False
-        if rule.since > (3, 18) and getattr(prog, "version", (6, 1)) < rule.since:
+        if rule.since > (3, 18) and prog.version < rule.since:
             return False
         if rule.reg_type:
             info.reg_type = rule.reg_type
@@ -233,7 +259,7 @@ SOCK = CtxTable(BPF_SOCK, _SOCK, _SOCK)
 _DST_PORT = BPF_SOCK["dst_port"]
 
 
-def sock_is_valid_access(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def sock_is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """bpf_sock_is_valid_access(): any field; dst_port is two bytes that may also be read as four."""
     if _DST_PORT.offset <= off < _DST_PORT.end and off % size == 0 and off >= 0:
         info.ctx_field_size = 4 if size == 4 else 2
@@ -244,7 +270,7 @@ def sock_is_valid_access(prog: Any, off: int, size: int, access: int, info: Any)
 _SOCK_COMMON_HIDDEN = range(BPF_SOCK.offsetof("type"), BPF_SOCK["priority"].end)
 
 
-def sock_common_is_valid_access(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def sock_common_is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """bpf_sock_common_is_valid_access(): what a request or timewait socket has too."""
     return off not in _SOCK_COMMON_HIDDEN and sock_is_valid_access(prog, off, size, access, info)
 
@@ -262,7 +288,7 @@ _SOCK_BOUND: tuple[tuple[set[int], tuple[int, ...]], ...] = (
 )
 
 
-def _sock_filter(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _sock_filter(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """CGROUP_SOCK: sock_filter_is_valid_access(), fields by attach type."""
     if not sock_is_valid_access(prog, off, size, access, info):
         return False
@@ -284,7 +310,7 @@ XDP_SOCK = _all(BPF_XDP_SOCK)
 _COUNTER_MIDDLES = {BPF_TCP_SOCK.offsetof(name) + 4 for name in ("bytes_received", "bytes_acked")}
 
 
-def tcp_sock_is_valid_access(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def tcp_sock_is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """bpf_tcp_sock_is_valid_access(); the verifier lets nobody write there.
 
     The second half of a counter is let through, and refused when the access cannot be converted.
@@ -294,7 +320,7 @@ def tcp_sock_is_valid_access(prog: Any, off: int, size: int, access: int, info: 
     return TCP_SOCK.check(prog, off, size, READ, info)
 
 
-def xdp_sock_is_valid_access(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def xdp_sock_is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """bpf_xdp_sock_is_valid_access(); the verifier lets nobody write there."""
     return XDP_SOCK.check(prog, off, size, READ, info)
 
@@ -395,7 +421,7 @@ SK_LOOKUP = CtxTable(
 _REMOTE_PORT = BPF_SK_LOOKUP["remote_port"]
 
 
-def _sk_lookup(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _sk_lookup(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """sk_lookup_is_valid_access(): the port is two bytes, read as four by old programs, padding included."""
     if _REMOTE_PORT.offset <= off < _REMOTE_PORT.offset + 4:
         if access != READ or off % size:
@@ -436,18 +462,13 @@ CG_SOCKOPT = CtxTable(
 # -- tracing -------------------------------------------------------------------------------------------
 
 
-def _pt_regs_size(prog: Any) -> int:
-    request = getattr(prog, "request", None)
-    return getattr(request, "ctx_size", None) or getattr(prog, "ctx_size", None) or PT_REGS_SIZE
-
-
-def _kprobe(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _kprobe(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """kprobe_prog_is_valid_access(): all of struct pt_regs, read only."""
-    limit = _pt_regs_size(prog)
+    limit = prog.pt_regs_size
     return access == READ and 0 <= off < limit and off % size == 0 and off + size <= limit
 
 
-def _tracepoint(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _tracepoint(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """tp_prog_is_valid_access(): the record without its first word, which is hidden.
 
     The kernel compares with the word's size as unsigned numbers, so an offset below zero passes.
@@ -455,23 +476,25 @@ def _tracepoint(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
     return access == READ and (off < 0 or off >= 8) and off < PERF_MAX_TRACE_SIZE and off % size == 0
 
 
-def _perf_event(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _perf_event(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """pe_prog_is_valid_access(): struct bpf_perf_event_data, registers, then sample_period and addr."""
-    regs = _pt_regs_size(prog)
-    if access != READ or not 0 <= off < regs + 16 or off % size:
+    regs, word = prog.user_regs_size, prog.word_size
+    if access != READ or not 0 <= off < regs + 16:
+        return False
+    if off % size and not (word == 4 and size == 8 and off % size == 4):
         return False
     if off >= regs:
         info.ctx_field_size = 8
         return True
-    return size == 8
+    return bool(size == word)
 
 
-def _raw_tp(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _raw_tp(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """bpf_tracing_ctx_access(): twelve arguments of eight bytes."""
     return access == READ and 0 <= off < 8 * MAX_BPF_FUNC_ARGS and off % size == 0
 
 
-def _raw_tp_writable(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _raw_tp_writable(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """raw_tp_writable_prog_is_valid_access(): the first argument is a buffer that may be written."""
     if off == 0:
         if size != 8 or access != READ:
@@ -480,27 +503,27 @@ def _raw_tp_writable(prog: Any, off: int, size: int, access: int, info: Any) -> 
     return _raw_tp(prog, off, size, access, info)
 
 
-def _btf(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _btf(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """bpf_tracing_btf_ctx_access(): arguments with the types the kernel's BTF gives them."""
     return _raw_tp(prog, off, size, access, info) and bool(prog.btf_ctx_access(off, size, access, info))
 
 
-def _lsm(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _lsm(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """bpf_lsm_verifier_ops: BTF alone decides."""
     return bool(prog.btf_ctx_access(off, size, access, info))
 
 
-def _syscall(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _syscall(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """syscall_prog_is_valid_access(): whatever user space passes to BPF_PROG_TEST_RUN."""
     return 0 <= off < U16_MAX and off % size == 0
 
 
-def _lirc_mode2(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def _lirc_mode2(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """lirc_mode2_is_valid_access(): one u32."""
     return access == READ and off == 0 and size == 4
 
 
-Check = Callable[[Any, int, int, int, Any], bool]
+Check = Callable[[CtxUser, int, int, int, AccessInfo], bool]
 
 CHECKS: dict[int, Check] = {
     uapi.BPF_PROG_TYPE_SOCKET_FILTER: SK_FILTER.check,
@@ -536,7 +559,7 @@ CHECKS: dict[int, Check] = {
 }
 
 
-def is_valid_access(prog: Any, off: int, size: int, access: int, info: Any) -> bool:
+def is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
     """env->ops->is_valid_access(): whether the program may touch these bytes of its context.
 
     `access` is READ or WRITE; `info` an AccessInfo, filled in.  A program that replaces another's function
@@ -544,7 +567,7 @@ def is_valid_access(prog: Any, off: int, size: int, access: int, info: Any) -> b
     """
     prog_type = prog.prog_type
     if prog_type == uapi.BPF_PROG_TYPE_EXT:
-        target = getattr(prog, "attach_prog", None)
+        target = prog.attach_prog
         prog_type = target.prog_type if target is not None else prog_type
     check = CHECKS.get(prog_type)
     return check is not None and check(prog, off, size, access, info)

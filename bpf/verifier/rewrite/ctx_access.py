@@ -11,19 +11,19 @@ from collections.abc import Callable
 from arch.abi.errno import EINVAL
 from bpf import uapi
 from bpf.isa.insn import BPF_AND, BPF_JEQ, BPF_LDX, BPF_MEM, BPF_PROBE_MEM, BPF_RSH, BPF_ST, BPF_STX, BPF_XOR, Insn
-from bpf.verifier.context.ctx import PT_REGS_SIZE
+from bpf.layout import KernelLayout
 from bpf.verifier.context.ctx_layout import SK_BUFF
 from bpf.verifier.domain import types as t
 from bpf.verifier.env import Env, InsnAux
 from bpf.verifier.rewrite import ctx_fields as fields
 from bpf.verifier.rewrite import emit
-from bpf.verifier.rewrite.kernel_offsets import CLONED_MASK, offsetof
+from bpf.verifier.rewrite.fields import Made, Use
 from bpf.verifier.rewrite.patch import patch_insns
 
 TC_ACT_SHOT = 2
 SK_DROP = 0
 
-Convert = Callable[[fields.Use], fields.Made]
+Convert = Callable[[Use], Made]
 
 CONVERTERS: dict[int, Convert] = {
     uapi.BPF_PROG_TYPE_SOCKET_FILTER: fields.CONVERT_SKB,
@@ -75,11 +75,12 @@ def ops_prog_type(env: Env) -> int:
     return env.prog_type
 
 
-def unclone_prologue(verdict: int, first: Insn) -> list[Insn]:
+def unclone_prologue(kernel: KernelLayout, verdict: int, first: Insn) -> list[Insn]:
     """Make the packet the program's own: if (skb->cloned && bpf_skb_pull_data(skb, 0)) return verdict."""
+    cloned = kernel.place("sk_buff.cloned")
     return [
-        emit.ldx(1, 6, 1, offsetof("sk_buff.cloned")),
-        emit.alu32_imm(BPF_AND, 6, CLONED_MASK),
+        emit.ldx(1, 6, 1, cloned.offset),
+        emit.alu32_imm(BPF_AND, 6, cloned.mask),
         emit.jmp_imm(BPF_JEQ, 6, 0, 7),
         emit.mov64(6, 1),
         emit.alu64(BPF_XOR, 2, 2),
@@ -99,7 +100,7 @@ def _add_prologue(env: Env, prog_type: int) -> int:
     verdict = UNCLONE_VERDICT.get(prog_type)
     if verdict is None:
         env.reject(EINVAL, "bpf verifier is misconfigured")
-    prologue = unclone_prologue(verdict, env.insns[0])
+    prologue = unclone_prologue(env.kernel, verdict, env.insns[0])
     patch_insns(env, {0: prologue})
     return len(prologue) - 1
 
@@ -123,7 +124,7 @@ class CtxAccesses:
         self.env = env
         self.prog_type = ops_prog_type(env)
         self.tstamp_type_access = _reads_tstamp_type(env)
-        self.regs_size = env.request.ctx_size or PT_REGS_SIZE
+        self.regs_size = env.user_regs_size
         self.patches: dict[int, list[Insn]] = {}
 
     def run(self) -> None:
@@ -155,17 +156,19 @@ class CtxAccesses:
 
     def convert(self, convert: Convert, insn: Insn, aux: InsnAux) -> list[Insn]:
         """One access; a narrow load becomes a load of the whole field, shifted and masked."""
+        env = self.env
         size, wanted, off = emit.SIZE_BYTES[insn.size], aux.ctx_field_size, insn.off
         write, narrow = insn.cls == BPF_STX, size < wanted
         if write and narrow:
             self.env.reject(EINVAL, "bpf verifier narrow ctx access misconfigured")
         default = wanted
-        use = fields.Use(
+        use = Use(
             write,
             insn.dst_reg,
             insn.src_reg,
             off & ~(default - 1) if narrow else off,
             wanted if narrow else size,
+            env.kernel,
             tstamp_type_access=self.tstamp_type_access,
         )
         made, target = convert(use)

@@ -11,11 +11,14 @@ from bpf.isa.insn import BPF_ADD, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JNE, BPF_LSH, B
 from bpf.verifier.api import MapInfo
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.callees import CALLEE_NUMBERS
-from bpf.verifier.rewrite.kernel_offsets import offsetof
 
 BPF_F_INNER_MAP = 1 << 12
 
-_LRU_REF = offsetof("htab_elem.lru_node") + offsetof("bpf_lru_node.ref")
+# Where bpf/maps keeps elements, on every architecture as on x86-64.
+_ARRAY_VALUE = 272  # struct bpf_array
+_ELEM_KEY = 48  # struct htab_elem
+_LRU_REF = 35  # lru_node.ref of it
+_XSK_MAP = 264  # struct xsk_map
 
 
 def index_mask(map_: MapInfo) -> int:
@@ -25,7 +28,7 @@ def index_mask(map_: MapInfo) -> int:
 
 def _element(map_: MapInfo, elem_size: int, skip: int) -> list[Insn]:
     """r0 = address of the element that *r2 is the index of; jumps `skip` beyond the address if there is none."""
-    insns = [emit.add_imm(1, offsetof("bpf_array.value")), emit.ldx(4, 0, 2, 0)]
+    insns = [emit.add_imm(1, _ARRAY_VALUE), emit.ldx(4, 0, 2, 0)]
     if map_.bypass_spec_v1:
         insns.append(emit.jmp_imm(BPF_JGE, 0, map_.max_entries, 2 + skip))
     else:
@@ -57,7 +60,7 @@ def _array_of_maps(map_: MapInfo) -> list[Insn]:
 
 def _value(map_: MapInfo) -> Insn:
     """From a hash element to its value."""
-    return emit.add_imm(0, offsetof("htab_elem.key") + -(-map_.key_size // 8) * 8)
+    return emit.add_imm(0, _ELEM_KEY + -(-map_.key_size // 8) * 8)
 
 
 _FIND = emit.call(CALLEE_NUMBERS["__htab_map_lookup_elem"])
@@ -87,7 +90,7 @@ def _xskmap(map_: MapInfo) -> list[Insn]:
         emit.ldx(4, 0, 2, 0),
         emit.jmp32_imm(BPF_JGE, 0, map_.max_entries, 5),
         emit.alu64_imm(BPF_LSH, 0, 3),
-        emit.add_imm(1, offsetof("xsk_map.xsk_map")),
+        emit.add_imm(1, _XSK_MAP),
         emit.alu64(BPF_ADD, 0, 1),
         emit.ldx(8, 0, 0, 0),
         emit.ja(1),

@@ -15,6 +15,10 @@ class Prog:
     expected_attach_type: int = 0
     caps: frozenset = frozenset({"sys_admin"})
     version: tuple = (6, 1)
+    word_size: int = 8
+    pt_regs_size: int = 168
+    user_regs_size: int = 168
+    attach_prog: object = None
 
 
 def access(kind, layout, field, size, write=False, at=0, **more):

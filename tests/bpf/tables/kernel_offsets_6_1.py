@@ -1,8 +1,7 @@
 """Where Linux 6.1 keeps what a context access really reads: offsets in struct sk_buff, sock and their like.
 
 x86-64, Debian's configuration, from the kernel's own BTF; bytes.  A word is `member:offset/size`; a bit field's
-offset is that of the byte that holds it.  Simulated network buffers are built with the same table, so a rewritten
-program reads what it would read there.
+offset is that of the byte that holds it.
 """
 
 from __future__ import annotations
@@ -249,19 +248,3 @@ def _table() -> tuple[dict[str, tuple[int, int]], dict[str, int]]:
 
 # "sk_buff.len" -> (offset, size)
 OFFSETS, SIZEOF = _table()
-
-# bits of the byte that holds sk_buff.vlan_present
-PKT_TYPE_MAX = 7
-CLONED_MASK = 1
-SKB_MONO_DELIVERY_TIME_MASK = 1 << 5
-TC_AT_INGRESS_MASK = 1 << 7
-
-
-def offsetof(path: str) -> int:
-    """Offset of "struct.member" in bytes."""
-    return OFFSETS[path][0]
-
-
-def sizeof_field(path: str) -> int:
-    """Size of "struct.member" in bytes."""
-    return OFFSETS[path][1]
