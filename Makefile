@@ -4,13 +4,14 @@
 # make docs    regenerates the generated pages and checks that nothing changed
 # make bench   the benchmarks (not part of the tests)
 # make soundness  20,000 random programs: what the verifier accepts is run with every check on
+# make hostile    20,000 programs that no verifier would let pass: none reaches the host
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-slow lint docs bench soundness clean
+.PHONY: venv demo test test-slow lint docs bench soundness hostile clean
 
 venv: $(VENV)/.installed
 
@@ -47,6 +48,9 @@ bench: venv
 SEED ?= $(shell date +%s)
 soundness: venv
 	$(BIN)/python tests/bpf/soundness.py --programs 20000 --seed $(SEED)
+
+hostile: venv
+	$(BIN)/python tests/simkernel/hostile.py --programs 20000 --seed $(SEED)
 
 docs: venv
 	$(BIN)/python -m docs.generate --check

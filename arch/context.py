@@ -7,6 +7,7 @@ from typing import Any
 
 from arch.architecture import Architecture
 from arch.emulator import Emulator
+from arch.errors import CorruptMemory
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import AddressSpace
 from arch.native import Word
@@ -53,6 +54,8 @@ class TaskState(Emulator):
         self._soft_tls = 0
         self._fp: tuple[Any, tuple[Any, ...]] | None = None
         super().__init__(arch, phys, mem, version)
+        self._lowest_stack = mem.map.direct_map + self.layout.size + self.facts.frame_reserve
+        self._highest_stack = mem.map.direct_map + phys.size
         self._fresh_user = self.new_context()
         self.save_user(self._fresh_user)
 
@@ -64,6 +67,8 @@ class TaskState(Emulator):
 
     @kernel_stack.setter
     def kernel_stack(self, top: int) -> None:
+        if not self._lowest_stack <= top <= self._highest_stack:  # native code writes pt_regs there, and does not ask
+            raise CorruptMemory(f"kernel stack at {top:#x} is not in the direct map")
         self.words[Word.KERNEL_STACK] = top
 
     @property
@@ -116,7 +121,7 @@ class TaskState(Emulator):
         """Between runs: load all registers of a simulated CPU."""
         self._uc_context_restore(self._handle, context.handle.context)
         if context.extra:
-            self.words[Word.KERNEL_STACK], self.words[Word.SKIP_PROBE] = context.extra
+            self.kernel_stack, self.words[Word.SKIP_PROBE] = context.extra
         if self.support.set_tls is not None:
             self.tls = context.soft_tls
 

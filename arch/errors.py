@@ -2,6 +2,7 @@
 
 `KernelError` is the kernel refusing; it becomes -errno where a kernel function returns.  `Fault` is an access to
 an address where nothing (permitted) is mapped; it becomes -EFAULT or a signal.  Any other exception is our bug.
+`CorruptMemory` is neither: a program that should not have run wrote where only the kernel writes.
 The numbers are in arch/abi/errno.py.
 """
 
@@ -32,3 +33,7 @@ class Fault(Exception):
 
     def __str__(self) -> str:
         return f"{self.access} fault at {self.address:#x}"
+
+
+class CorruptMemory(Exception):
+    """Simulated memory says what the kernel never wrote there: the end of the machine, and of nothing else."""

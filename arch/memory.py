@@ -9,9 +9,7 @@ and mm/vmalloc.c.
 from __future__ import annotations
 
 import bisect
-import ctypes
 import heapq
-import mmap
 import struct
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol
@@ -19,6 +17,7 @@ from typing import Any, Literal, Protocol
 from arch.abi.errno import ENOMEM
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.errors import Fault, KernelError
+from arch.hostmap import HostMapping
 
 PAGE_MASK = ~(PAGE_SIZE - 1)
 
@@ -67,9 +66,9 @@ class PhysicalMemory:
             raise ValueError("memory size must be a multiple of 4096 bytes")
         self.size = size
         self.nr_pages = size >> PAGE_SHIFT
-        self.buf = mmap.mmap(-1, size)
-        self._anchor = ctypes.c_char.from_buffer(self.buf)
-        self.host_address = ctypes.addressof(self._anchor)
+        self.host = HostMapping(size)
+        self.buf = self.host.buf
+        self.host_address = self.host.address
         self.words = memoryview(self.buf).cast("Q")  # 64-bit words in host byte order: page tables
         self.refcounts = [0] * self.nr_pages
         # Page frames that may hold translated code; one byte each, shared with the native TLB fill.

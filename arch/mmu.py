@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
-from arch.errors import Fault
+from arch.errors import CorruptMemory, Fault
 from arch.memory import PAGE_MASK, ByteOrder, PhysicalMemory
 
 # Page-table entry: pfn << 12 | flags, a 64-bit word in the host's byte order.
@@ -50,6 +50,8 @@ class PageTable:
                 pfn = self.phys.alloc_page()
                 self._tables.append(pfn)
                 entry = words[at] = (pfn << PAGE_SHIFT) | PTE_PRESENT
+            elif entry >= self.phys.size:
+                raise CorruptMemory(f"page table at {table:#x}: entry {entry:#x}")
             table = entry & ~PTE_FLAGS
         leaf = self._leaves[key] = table >> 3
         return leaf
@@ -57,6 +59,17 @@ class PageTable:
     def set(self, addr: int, entry: int) -> None:
         """Store the entry of one page."""
         self.phys.words[self._leaf(addr) + ((addr >> PAGE_SHIFT) & 511)] = entry
+
+    def verify(self, addr: int) -> None:
+        """CorruptMemory unless what the CPU walks is what was entered: tables lie where broken programs can write."""
+        table = self.root
+        for shift in (39, 30, 21):
+            entry = self.phys.words[(table >> 3) + ((addr >> shift) & 511)]
+            table = entry & ~PTE_FLAGS
+            if entry >= self.phys.size:
+                raise CorruptMemory(f"page tables of {addr:#x}: entry {entry:#x}")
+        if table >> 3 != self._leaves.get(addr >> 21):
+            raise CorruptMemory(f"page tables of {addr:#x}: another leaf, {table:#x}")
 
     def get(self, addr: int) -> int:
         """Entry of one page; 0 when there is none."""
@@ -103,7 +116,10 @@ class AddressSpace:
         """Enter one page: `prot` is PTE_READ|PTE_WRITE|PTE_EXEC and soft bits.  Takes no reference on the page."""
         self._check(addr)
         old = self.table.get(addr)
-        self.table.set(addr, (pfn << PAGE_SHIFT) | prot | PTE_PRESENT)
+        entry = (pfn << PAGE_SHIFT) | prot | PTE_PRESENT
+        self.table.set(addr, entry)
+        if old == entry:  # a fault on what is mapped: a stale translation, or tables that the CPU reads otherwise
+            self.table.verify(addr)
         if old and self.on_change is not None:
             self.on_change()
 
@@ -136,7 +152,7 @@ class AddressSpace:
     def translate(self, addr: int, access: str) -> int:
         """Physical address, if user code may do this access ("read", "write", "exec"); else Fault."""
         entry = self.entry(addr)
-        if not entry & _NEEDED[access]:
+        if not entry & _NEEDED[access] or entry >= self.phys.size:
             raise Fault(addr, access)
         return (entry & ~PTE_FLAGS) | (addr & (PAGE_SIZE - 1))
 
@@ -164,13 +180,14 @@ class UserMemory:
         self.on_code_change: Callable[[int, int], None] | None = None  # (paddr, size): see Cpu.code_page_changed
         self._buf = space.phys.buf
         self._get = space.table.get
+        self._end = space.phys.size  # an entry below it names a page that exists: its flags are the low bits
 
     def _translate(self, addr: int, need: int, access: str) -> int:
         """Physical address of one byte whose page allows the access."""
         for _ in range(3):  # a fault may have to be taken twice: bring in, then copy
             if 0 <= addr < self.space.limit:
                 entry = self._get(addr)
-                if entry & need:
+                if entry & need and entry < self._end:
                     return (entry & ~PTE_FLAGS) | (addr & (PAGE_SIZE - 1))
             if self.on_fault is None or not self.on_fault(addr, access):
                 break

@@ -64,15 +64,25 @@ class CallWriter(Writer):
         return f.text()
 
     def _stack_arguments(self, f: Function, size: str, first: int) -> None:
-        """Arguments beyond the registers go to the frame's outgoing slots."""
+        """Arguments beyond the registers go to the frame's outgoing slots; a stack pointer that a broken program left
+        outside the direct map is a fault in kernel mode.
+        """
         f.branch(f.let(f"icmp sgt i64 {size}, {first}"), "stacked", "release")
         f.label("stacked")
         f.do("store i64 0, ptr %slot")
         f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[self.facts.sp]}, ptr %slot")
-        at = f.let("load i64, ptr %slot")
-        at = f.let(f"sub i64 {at}, {f.word('%blk', Word.DIRECT)}")
-        at = f.let(f"add i64 {at}, {f.word('%blk', Word.HOST)}")
+        sp = f.let("load i64, ptr %slot")
+        at = f.let(f"sub i64 {sp}, {f.word('%blk', Word.DIRECT)}")
         at = f.let(f"add i64 {at}, {self.facts.outgoing_offset}")
+        room = f.let(f"sub i64 {f.word('%blk', Word.PHYS_SIZE)}, {self.facts.outgoing_slots * self.word}")
+        f.branch(f.let(f"icmp ule i64 {at}, {room}"), "on_stack", "no_stack")
+        f.label("no_stack")
+        f.set_word("%blk", Word.FAULT_ADDRESS, sp)
+        f.set_word("%blk", Word.REASON, str(int(Reason.KERNEL_FAULT)))
+        f.call(self.c["uc_emu_stop"], "i32", "ptr %uc")
+        f.goto("release")
+        f.label("on_stack")
+        at = f.let(f"add i64 {at}, {f.word('%blk', Word.HOST)}")
         for i in range(self.facts.outgoing_slots):
             here, after = f.name("stack"), f.name("next")
             f.branch(f.let(f"icmp sgt i64 {size}, {first + i}"), here, "release")

@@ -34,6 +34,7 @@ class Generator(TlbWriter, FrameWriter, CallWriter, TrapWriter, BuiltinWriter):
         parts += [self.save(), self.read_register(), self.write_register(), self.switch_stack()]
         parts += [self.builtin(name, arguments, result) for name, arguments, result in BUILTINS]
         intrinsics = "".join(f"declare i{n} @llvm.bswap.i{n}(i{n})\n" for n in (16, 32, 64))
+        intrinsics += "declare i64 @llvm.umin.i64(i64, i64)\n"
         intrinsics += "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
         return intrinsics + "\n".join(parts)
 

@@ -39,9 +39,14 @@ class TlbWriter(Writer):
         return f.text()
 
     def walk(self) -> str:
-        """Page-table entry of an address under a root; 0 when a table is missing.  See arch/mmu.py."""
+        """Page-table entry of an address under a root; 0 when a table is missing.  See arch/mmu.py.
+
+        Tables lie where a program with a wrong verdict can write: whatever an entry says, no step and no page of a
+        result lies outside simulated memory.  There, an entry is a missing one.
+        """
         f = Function("internal i64 @walk(i64 %blk, i64 %root, i64 %vaddr)")
         host = f.word("%blk", Word.HOST)
+        end = f.word("%blk", Word.PHYS_SIZE)
         none = f.let("icmp eq i64 %root, 0")
         f.branch(none, "missing", "level3")
         f.label("level3")
@@ -53,11 +58,12 @@ class TlbWriter(Writer):
             at = f.let(f"add i64 {at}, {table}")
             at = f.let(f"add i64 {at}, {host}")
             entry = f.load(at)
+            inside = f.let(f"icmp ult i64 {entry}, {end}")  # the low bits are flags, and the end is one of a page
             if level == 0:
-                f.do(f"ret i64 {entry}")
+                f.do(f"ret i64 {f.let(f'select i1 {inside}, i64 {entry}, i64 0')}")
             else:
                 present = f.let(f"icmp ne i64 {entry}, 0")
-                f.branch(present, f"level{level - 1}", "missing")
+                f.branch(f.let(f"and i1 {present}, {inside}"), f"level{level - 1}", "missing")
                 f.label(f"level{level - 1}")
                 table = f.let(f"and i64 {entry}, -4096")
         f.label("missing")
@@ -165,10 +171,11 @@ class TlbWriter(Writer):
         f.label("check")
         perms = f.let("load i32, ptr %perms")
         need = f.let(f"shl i32 1, {f.let(f'sub i32 %type, {UC_MEM_READ}')}")  # read 1, write 2, fetch 4
-        have = f.let(f"and i32 {perms}, {need}")
-        f.branch(f.let(f"icmp ne i32 {have}, 0"), "allowed", "refuse")
-        f.label("allowed")
+        have = f.let(f"icmp ne i32 {f.let(f'and i32 {perms}, {need}')}, 0")
         paddr = f.let("load i64, ptr %paddr")
+        exists = f.let(f"icmp ult i64 {paddr}, {f.word('%blk', Word.PHYS_SIZE)}")
+        f.branch(f.let(f"and i1 {have}, {exists}"), "allowed", "refuse")
+        f.label("allowed")
         mark = f.let(f"add i64 {f.let(f'lshr i64 {paddr}, 12')}, {f.word('%blk', Word.CODE_PAGES)}")
         f.branch(f.let(f"icmp uge i32 {perms}, {UC_PROT_EXEC}"), "mark_code", "not_code")
         f.label("mark_code")

@@ -46,10 +46,15 @@ class TrapWriter(Writer):
         f.branch(f.let(f"icmp eq i64 {entry}, 0"), "unknown", "decode")
         f.label("decode")
         at = f.let(f"or i64 {f.let(f'and i64 {entry}, -4096')}, {f.let(f'and i64 {pc}, 4095')}")
-        at = f.let(f"add i64 {at}, {f.word('%blk', Word.HOST)}")
-        first = f.let(f"zext i8 {f.load(at, 'i8')} to i32")
-        second = f.let(f"zext i8 {f.load(f.let(f'add i64 {at}, 1'), 'i8')} to i32")
-        sixth = f.let(f"zext i8 {f.load(f.let(f'add i64 {at}, 5'), 'i8')} to i32")
+        host, last = f.word("%blk", Word.HOST), f.let(f"sub i64 {f.word('%blk', Word.PHYS_SIZE)}, 1")
+
+        def byte(n: int) -> str:
+            """The n-th byte; the last one of memory for what would lie beyond."""
+            there = f.let(f"add i64 {at}, {n}")
+            there = f.let(f"call i64 @llvm.umin.i64(i64 {there}, i64 {last})")
+            return f.let(f"zext i8 {f.load(f.let(f'add i64 {there}, {host}'), 'i8')} to i32")
+
+        first, second, sixth = byte(0), byte(1), byte(5)
         long_form = f.let(f"icmp eq i32 {first}, 227")
         second = f.let(f"select i1 {long_form}, i32 {sixth}, i32 {second}")
         pair = f.let(f"or i32 {f.let(f'shl i32 {first}, 8')}, {second}")
@@ -165,7 +170,8 @@ class TrapWriter(Writer):
         top = f.let(f"sub i64 {top}, {self.layout.size + facts.frame_reserve}")
         frame = f.let(f"select i1 {user}, i64 {top}, i64 {below}")
         direct = f.let(f"sub i64 {frame}, {f.word('%blk', Word.DIRECT)}")
-        inside = f.let(f"icmp ult i64 {direct}, {f.word('%blk', Word.PHYS_SIZE)}")
+        room = f.let(f"sub i64 {f.word('%blk', Word.PHYS_SIZE)}, {self.layout.size}")
+        inside = f.let(f"icmp ule i64 {direct}, {room}")
         f.branch(inside, "hit", "miss")
         f.label("hit")
         host = f.let(f"add i64 {direct}, {f.word('%blk', Word.HOST)}")

@@ -85,8 +85,11 @@ ENTRY_COST, CALL_COST = 40, 17  # of entering native code, and of leaving it for
 
 # Words of the state that native code and Python share: the registers as in the interpreter, then these.
 STATUS = NR_REGISTERS
+DEPTH = NR_REGISTERS + 1  # functions of the program that are being called
 WORDS = NR_REGISTERS + 2
-OK, RAISED, BUDGET_SPENT, TAIL_CALLED = 0, 1, 2, 3
+OK, RAISED, BUDGET_SPENT, TAIL_CALLED, TOO_DEEP = 0, 1, 2, 3, 4
+# The verifier allows eight functions (MAX_CALL_FRAMES); what it did not see may call itself, on the host's stack.
+MAX_DEPTH = 64
 
 _BINARY = {
     BPF_ADD: "add",
@@ -159,10 +162,18 @@ class _Function:
 
     def get(self, reg: int) -> str:
         """Value of a register."""
+        self.require(reg)
         return self.let(f"load i64, ptr %R{reg}")
+
+    @staticmethod
+    def require(reg: int) -> None:
+        """Only registers that there are."""
+        if reg > 11:
+            raise Unsupported(f"register {reg}")
 
     def put(self, reg: int, value: str) -> None:
         """Change a register."""
+        self.require(reg)
         self.do(f"store i64 {value}, ptr %R{reg}")
 
     def word(self, index: int) -> str:
@@ -474,14 +485,27 @@ class _Function:
     def call(self, i: int, insn: Insn) -> None:
         """A function of the program, or a helper."""
         if insn.src_reg == BPF_PSEUDO_CALL:
+            depth = self.deeper()
             args = ", ".join(f"i64 {self.get(n)}" for n in range(1, 6))
             frame = self.let(f"sub i64 {self.get(10)}, {FRAME_SIZE}")
             status = self.let(f"call i32 @f{i + insn.imm + 1}(ptr %state, {args}, i64 {frame})")
+            self.do(f"store i64 {depth}, ptr {self.word(DEPTH)}")
         else:
             self.share(1, 2, 3, 4, 5, 10)
             status = self.let(f"call i32 {self.entry('call')}(ptr %state, i64 {i})")
         self.leave_unless_ok(status)
         self.put(0, self.let(f"load i64, ptr {self.word(0)}"))
+
+    def deeper(self) -> str:
+        """One function more; gives the depth to return to."""
+        depth = self.let(f"load i64, ptr {self.word(DEPTH)}")
+        self.do(f"store i64 {self.let(f'add i64 {depth}, 1')}, ptr {self.word(DEPTH)}")
+        deep, go_on = self.fresh("deep"), self.fresh("call")
+        self.do(f"br i1 {self.let(f'icmp uge i64 {depth}, {MAX_DEPTH}')}, label %{deep}, label %{go_on}")
+        self.label(deep)
+        self.do(f"ret i32 {TOO_DEEP}")
+        self.label(go_on)
+        return depth
 
     def tail_call(self, i: int) -> None:
         """Another program takes over, or this one goes on."""
@@ -539,6 +563,8 @@ class JitProgram(Program):
             return
         if status == BUDGET_SPENT:
             raise BudgetExceeded
+        if status == TOO_DEEP:
+            raise RecursionError(f"{self.name}: more than {MAX_DEPTH} functions of the program call each other")
         error, self._error = self._error, None
         assert error is not None
         raise error
@@ -572,20 +598,22 @@ class JitProgram(Program):
     def _py_read(self, at: int, address: int, size: int, index: int, probe: int) -> int:
         try:
             return int(self._probe(address, size) if probe else self.mem.read_uint(address, size))
-        except Fault as fault:
-            self._note(at, index, fault)
+        except BaseException as error:
+            self._note(at, index, error)
         return 0
 
     def _py_write(self, at: int, address: int, size: int, value: int, index: int) -> None:
         try:
             self.mem.write_uint(address, size, value & ((1 << 8 * size) - 1))
-        except Fault as fault:
-            self._note(at, index, fault)
+        except BaseException as error:
+            self._note(at, index, error)
 
-    def _note(self, at: int, index: int, fault: Fault) -> None:
-        error = BpfFault(self.name, index, self._text(index), fault)
-        error.__cause__ = fault
+    def _note(self, at: int, index: int, error: BaseException) -> None:
+        """Whatever it is ends the program: what leaves a callback would only be printed."""
         self._error = error
+        if isinstance(error, Fault):
+            self._error = BpfFault(self.name, index, self._text(index), error)
+            self._error.__cause__ = error
         _State.from_address(at)[STATUS] = RAISED
 
     # ---- compiling ----

@@ -195,3 +195,43 @@ def test_what_it_cannot_do_it_interprets():
     assert bad.unsupported
     with pytest.raises(Fault):
         mem.read_uint(0, 8)
+
+
+def alone(insns, mem, **more):
+    program = JitProgram(insns, mem, warm=0, bind_call=lambda insn: lambda r: 0, **more)
+    program.execute(new_registers(BASE + 64, BASE + 4096, 1 << 20))
+    return program
+
+
+def test_functions_without_end_do_not_use_up_the_hosts_stack():
+    """Only the verifier sees that they call each other for ever."""
+    insns = [Insn(0x85, 0, 1, 0, 1), Insn(0x95), Insn(0x85, 0, 1, 0, -1), Insn(0x95)]
+    for make, more in ((Program, {}), (JitProgram, {"warm": 0})):
+        program = make(insns, FlatMemory(BASE, 1 << 14), bind_call=lambda insn: lambda r: 0, **more)
+        with pytest.raises(RecursionError):
+            program.execute(new_registers(BASE + 64, BASE + 4096, 1 << 20))
+    assert not program.unsupported
+
+
+def test_sixty_functions_deep_is_fine():
+    insns = [Insn(0x85, 0, 1, 0, 1) if i % 2 == 0 else Insn(0x95) for i in range(120)]
+    assert not alone([*insns, Insn(0xB7, 0, 0, 0, 3), Insn(0x95)], FlatMemory(BASE, 1 << 16)).unsupported
+
+
+def test_registers_that_are_not_there_are_left_to_the_interpreter():
+    assert "register 13" in alone([Insn(0xB7, 13, 0, 0, 1), Insn(0x95)], FlatMemory(BASE, 1 << 14)).unsupported
+
+
+@pytest.mark.parametrize("insn", [Insn(0x79, 0, 6), Insn(0x7B, 6, 0), Insn(0x39, 0, 6)])
+def test_whatever_memory_raises_ends_the_program(insn):
+    """Not only faults: an exception in a callback from native code would only be printed, and the run go on."""
+
+    class Broken(FlatMemory):
+        def read_uint(self, addr, size):
+            raise KeyboardInterrupt
+
+        def write_uint(self, addr, size, value):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        alone([Insn(0xB7, 6, 0, 0, 8), insn, Insn(0xB7, 0), Insn(0x95)], Broken(BASE, 1 << 14))

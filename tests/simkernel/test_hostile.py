@@ -1,0 +1,35 @@
+"""Programs that no verifier would let pass reach nothing but the simulated machine: tests/simkernel/hostile.py."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+def run(*options: str) -> dict:
+    """A campaign in a process of its own; its count."""
+    script = Path(__file__).with_name("hostile.py")
+    done = subprocess.run([sys.executable, str(script), *options], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    counted = json.loads(done.stdout.splitlines()[-1])
+    assert counted["violations"] == 0
+    return counted
+
+
+def test_two_hundred_programs() -> None:
+    outcomes = run("--programs", "200", "--arch", "x86_64")["outcomes"]
+    assert outcomes["goes on"] > 50
+    assert outcomes["ends with CorruptMemory"] > 10  # they do hit what matters
+    assert outcomes["ends with KernelCrash"] > 5
+
+
+def test_some_on_each_architecture() -> None:
+    assert run("--programs", "60")["programs"] == 60
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_ten_thousand_programs(seed: str) -> None:
+    run("--programs", "10000", "--seed", seed)
