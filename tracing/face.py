@@ -186,7 +186,8 @@ class UserSpaces(Protocol):
         """The inode of a path; KernelError(ENOENT ...), EINVAL if it is not a regular file."""
 
     def inode_size(self, inode: Hashable) -> int: ...
-    def read_inode(self, inode: Hashable, offset: int, size: int) -> bytes: ...
+    def has_pages(self, inode: Hashable) -> bool:
+        """Its bytes come by the page (a_ops->read_folio, or shmem), as those of a file that can be mapped do."""
 
     def mappings(self, inode: Hashable) -> Sequence[tuple[Hashable, int, int, int, bool]]:
         """Present mappings of the file in every address space: (mm, start, end, file offset, executable)."""

@@ -251,9 +251,7 @@ class BpfSide:
         if not 0 <= signal <= 64:
             return -EINVAL
         if signal:
-            self.k.send_signal(task, signal, whole_group=whole_process) if not whole_process else self.k.send_signal(
-                task, signal
-            )
+            (self.k.send_signal if whole_process else self.k.send_thread_signal)(task, signal)
         return 0
 
     def in_nmi(self) -> bool:

@@ -97,11 +97,11 @@ class Host(BpfSide):
     def irq_flags(self) -> int:
         """What the latency columns of a trace show; what probes and tracepoints hold themselves, tracing adds."""
         k = self.k
-        flags = TRACE_FLAG_NEED_RESCHED if getattr(k.rq, "need_resched", False) else 0
-        if getattr(k, "irq_depth", None) and k.irq_depth[k.rq.cpu]:
+        cpu = k.rq.cpu
+        flags = TRACE_FLAG_NEED_RESCHED if k.rq.need_resched else 0
+        if k.irqs.depth[cpu]:
             flags |= TRACE_FLAG_HARDIRQ | TRACE_FLAG_IRQS_OFF
-        softirqs = getattr(k, "softirqs", None)
-        if softirqs is not None and softirqs.depth[k.rq.cpu]:
+        if k.softirqs.depth[cpu]:
             flags |= TRACE_FLAG_SOFTIRQ
         return flags
 

@@ -15,6 +15,8 @@ from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
 from arch.errors import KernelError
 from tracing.face import Mapping, ProbeHandler, ReturnHandler
 
+KERNFS = ("sysfs", "cgroup", "cgroup2")  # fs/kernfs/inode.c:kernfs_aops
+
 
 class Spaces:
     """UserSpaces over a Kernel: `inode` is an fs Inode, `mm` a kernel Mm."""
@@ -42,8 +44,9 @@ class Spaces:
     def inode_size(self, inode: Any) -> int:
         return int(inode.i_size)
 
-    def read_inode(self, inode: Any, offset: int, size: int) -> bytes:
-        return bytes(inode.i_mapping.read(offset, min(size, max(0, inode.i_size - offset))))
+    def has_pages(self, inode: Any) -> bool:
+        """Files of kernfs have simple_read_folio(), though nobody ever maps them; procfs and debugfs have nothing."""
+        return inode.i_mapping is not None or inode.i_sb.fs_name in KERNFS
 
     # ---- areas ----
 

@@ -472,6 +472,17 @@ def test_kprobe_and_uprobe_pmu(tracing):
     assert not tracing.host_spaces.armed
 
 
+def test_a_uprobe_of_one_task_is_armed_in_its_address_space_alone(tracing):
+    spaces = tracing.host_spaces
+    spaces.maps = [(mm, 0x400000, 0x404000, 0x1000, True, "/h") for mm in ("mm1", "mm2")]
+    spaces.mm_of = {"task81": "mm1", "task82": "mm2"}
+    tracing.host.user = FlatMemory(base=0x10000, size=4096)
+    tracing.host.user.write(0x10000, b"/h\0")
+    uprobe = tracing.perf.open(attr(7, 0, config1=0x10000, config2=0x1100), 82, -1)
+    assert list(spaces.armed) == [("mm2", 0x400100)]
+    uprobe.release()
+
+
 @pytest.mark.parametrize("arch", ["s390x"])
 def test_big_endian(arch):
     tracing = machine(arch=arch)

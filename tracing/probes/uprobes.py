@@ -89,10 +89,12 @@ class Uprobes:
     # Registration
 
     def register(self, inode: Hashable, offset: int, consumer: UprobeConsumer, ref_ctr_offset: int = 0) -> Uprobe:
-        """uprobe_register().  EINVAL past the end of the file or for a different counter, EIO if unreadable."""
+        """uprobe_register().  EIO for a file without pages (procfs); EINVAL past its end or for a different counter."""
         spaces = self.user_spaces()
         if consumer.handler is None and consumer.ret_handler is None:
             raise KernelError(EINVAL, "a consumer needs a handler")
+        if not spaces.has_pages(inode):
+            raise KernelError(EIO, "the file has no pages to read instructions from")
         if offset > spaces.inode_size(inode):
             raise KernelError(EINVAL, "offset past the end of the file")
         breakpoint_size = len(self.host.arch.uprobe_breakpoint)
@@ -103,8 +105,6 @@ class Uprobes:
         if uprobe is not None and uprobe.ref_ctr_offset != ref_ctr_offset:
             raise KernelError(EINVAL, "reference counter offset differs from the one registered")
         if uprobe is None:
-            if not spaces.read_inode(inode, offset, 1):
-                raise KernelError(EIO, "cannot read the instruction")
             uprobe = self.probes[key] = Uprobe(inode, offset, ref_ctr_offset)
             self.by_inode.setdefault(inode, {})[offset] = uprobe
         uprobe.consumers.append(consumer)
