@@ -1,31 +1,94 @@
 """What the signal frames of all architectures share.  kernel/signal.c, include/linux/signal.h.
 
-`k` is the kernel: regs_get/regs_set on the user's struct pt_regs, copy_to_user/copy_from_user, siginfo, altstack_bytes,
-save_fp/restore_fp (the CPU's FP image at a user address) and vdso (address of the signal trampoline page).
+`k` is the kernel's side of it (FrameHost).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Protocol
 
 from arch.abi.signal import SA_RESTORER, SS_DISABLE
+from arch.architecture import Architecture
+from arch.cpu import Cpu
 
 
-def choose_stack(task: Any, sp: int, on_altstack: bool) -> int:
+class Action(Protocol):
+    """struct k_sigaction."""
+
+    handler: int
+    flags: int
+    restorer: int
+
+
+class SignalInfo(Protocol):
+    """One signal."""
+
+    sig: int
+    addr: int
+
+
+class Stack(Protocol):
+    """A task's alternate signal stack."""
+
+    sas_sp: int
+    sas_size: int
+
+
+class FrameHost(Protocol):
+    """What the writing and reading of a frame needs.  User memory raises KernelError(EFAULT)."""
+
+    arch: Architecture
+    cpu: Cpu
+
+    def regs_get(self, regs: int, field: str) -> int:
+        """One field of the user's struct pt_regs."""
+        ...
+
+    def regs_set(self, regs: int, field: str, value: int) -> None:
+        """Store one."""
+
+    def copy_from_user(self, addr: int, size: int) -> bytes: ...
+    def copy_to_user(self, addr: int, data: bytes) -> None: ...
+
+    def siginfo(self) -> bytes:
+        """siginfo_t of the signal that is delivered, 128 bytes."""
+        ...
+
+    def altstack_bytes(self) -> bytes:
+        """stack_t of the alternate stack."""
+        ...
+
+    @property
+    def stack(self) -> Stack:
+        """The alternate stack."""
+        ...
+
+    def save_fp(self, address: int) -> None:
+        """The CPU's FP image to a user address."""
+
+    def restore_fp(self, address: int) -> None:
+        """And back."""
+
+    def vdso_address(self) -> int:
+        """Address of the signal trampoline page."""
+        ...
+
+
+def choose_stack(task: Stack, sp: int, on_altstack: bool) -> int:
     """sigsp(): the alternate stack if asked for and not already on it."""
     if on_altstack and task.sas_size and not task.sas_sp < sp <= task.sas_sp + task.sas_size:
-        return int(task.sas_sp + task.sas_size)
+        return task.sas_sp + task.sas_size
     return sp
 
 
-def restore_altstack(k: Any, raw: bytes) -> None:
+def restore_altstack(k: FrameHost, raw: bytes) -> None:
     """restore_altstack(): the stack_t in the handler's frame."""
     word, order = k.arch.word, k.arch.byteorder
     if not int.from_bytes(raw[word : word + 4], order) & SS_DISABLE:
-        k.current.sas_sp = int.from_bytes(raw[:word], order)
-        k.current.sas_size = int.from_bytes(raw[2 * word : 3 * word], order)
+        k.stack.sas_sp = int.from_bytes(raw[:word], order)
+        k.stack.sas_size = int.from_bytes(raw[2 * word : 3 * word], order)
 
 
-def restorer(k: Any, action: Any) -> int:
+def restorer(k: FrameHost, action: Action) -> int:
     """Where the handler returns to: libc's SA_RESTORER, else the kernel's trampoline."""
-    return int(action.restorer if action.flags & SA_RESTORER else k.vdso_address())
+    return action.restorer if action.flags & SA_RESTORER else k.vdso_address()

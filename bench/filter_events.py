@@ -41,8 +41,8 @@ def measure(setup: Callable[[simkernel.Machine], None]) -> tuple[float, float]:
     task.write_file(DEBUGFS + "buffer_size_kb", "1408")
     setup(machine)
     k = machine.kernel
-    point = k.tracing.tracepoints["sched_switch"]
-    current = k.current.addr if k.current else k.init_task.addr
+    point = k.observer.tracing.tracepoints["sched_switch"]
+    current = k.current.addr if k.current else k.tasks.init.addr
     rounds = []
     for _ in range(ROUNDS):
         start = time.perf_counter_ns()

@@ -112,16 +112,16 @@ def start_up() -> float:
 
 def probed(loop: Loop, counter: bool) -> float:
     """Nanoseconds of a getppid with a kprobe on it: no program, or one that counts in a hash map."""
-    symbol = loop.machine.kernel.syscall_symbols["getppid"]
+    symbol = loop.machine.kernel.syscalls.symbols["getppid"]
     if not counter:
         from tracing.probes.kprobes import Kprobe
 
         probe = Kprobe(lambda regs: None, symbol)
-        loop.machine.kernel.tracing.kprobes.register(probe)
+        loop.machine.kernel.observer.tracing.kprobes.register(probe)
         try:
             return loop.per_turn("g", 20000)
         finally:
-            loop.machine.kernel.tracing.kprobes.unregister(probe)
+            loop.machine.kernel.observer.tracing.kprobes.unregister(probe)
     obj = loop.machine.load(counter_object(symbol), "count")
     links = obj.attach()
     try:

@@ -13,13 +13,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from arch.abi.errno import EROFS, errno_name
+from arch.abi.fcntl import AT_FDCWD
 from arch.abi.signal import SIGNAL_NAMES
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from simkernel import usertask
+from simkernel.kernel.exec_state import ExecRequest
+from simkernel.kernel.face import Steps
 from simkernel.kernel.hostio import HostInput, HostOutput
-from simkernel.kernel.kernel import Crash, Kernel
-from simkernel.kernel.task import Task
+from simkernel.kernel.kernel import Kernel
+from simkernel.kernel.task import Crash, Task
 from simkernel.usertask import UserTask
 
 if TYPE_CHECKING:
@@ -120,15 +123,15 @@ class Machine:
         environment = [f"{n}={v}".encode() for n, v in (DEFAULT_ENV if env is None else env).items()]
         ends = (stdin or HostInput(), stdout or HostOutput(), stderr or HostOutput())
 
-        def start(k: Kernel) -> Any:
+        def start() -> Steps[None]:
             task = k.current
-            k.exec_request = (-100, args[0], args, environment, 0)
-            ret = yield k.call("do_execveat_common", -100, k.scratch_string(args[0]), 0, 0, 0)
+            k.exec.request = ExecRequest(AT_FDCWD, args[0], args, environment)
+            ret = yield k.call("do_execveat_common", AT_FDCWD, k.mirror.scratch_string(args[0]), 0, 0, 0)
             if ret:
                 task.exec_error = -ret
                 yield k.call("do_exit", 127 << 8)
 
-        task: Task = k.make_kernel_thread(_comm(args[0]), start, k.init_task)
+        task: Task = k.threads.make_kernel_thread(_comm(args[0]), start, k.tasks.init)
         task.flags = 0
         task.watched = True
         task.exec_error = 0
@@ -140,7 +143,7 @@ class Machine:
             task.signal.pgid = task.signal.session = task.pid
         if cwd != "/":
             k.vfs.set_cwd(k, task, cwd)
-        k.wake_new(task)
+        k.cpus.wake_new(task)
         return task
 
     def run(
@@ -178,7 +181,7 @@ class Machine:
         if timeout_host_s is not None:
             deadline = time.monotonic() + timeout_host_s
             check = lambda: time.monotonic() > deadline  # noqa: E731
-        ended = k.run(lambda: task.exit_state != 0 or k.powered_off, limit, check)
+        ended = k.cpus.run(lambda: task.exit_state != 0 or k.cpus.powered_off, limit, check)
         timed_out = ""
         if not ended:
             timed_out = "host" if check is not None and check() else "virtual" if self._over(limit) else "deadlock"
@@ -204,24 +207,24 @@ class Machine:
         """End a program that took too long, and its children with it."""
         k = self.kernel
         for victim in [task, *task.descendants()]:
-            k.send_signal(victim, 9)
-        k.run(lambda: task.exit_state != 0, k.clock.now_ns + 1_000_000_000)
+            k.signals.send(victim, 9)
+        k.cpus.run(lambda: task.exit_state != 0, k.clock.now_ns + 1_000_000_000)
 
     def reap(self, task: Task) -> None:
         """Let init collect a task that the host has waited for."""
         task.watched = False
-        self.kernel.wake_up(self.kernel.init_task.signal.wait_chldexit)
+        self.kernel.wake_up(self.kernel.tasks.init.signal.wait_chldexit)
 
     def settle(self, limit_ns: int = 1_000_000_000) -> None:
         """Run until nothing is runnable any more, at most for so long."""
         k = self.kernel
-        k.run(lambda: not any(rq.busy for rq in k.rqs), k.clock.now_ns + limit_ns)
+        k.cpus.run(lambda: not any(rq.busy for rq in k.cpus.rqs), k.clock.now_ns + limit_ns)
 
     def user_task(self, comm: str = "simkernel") -> UserTask:
         """A user task that host code drives, system call by system call (simkernel/usertask.py)."""
         driver = UserTask(self.kernel)
         usertask.start(self.kernel, driver, comm)
-        self.kernel.run(lambda: driver.started)
+        self.kernel.cpus.run(lambda: driver.started)
         return driver
 
     def workload(self, program: Callable[[Any], Any], comm: str = "workload") -> Task:
@@ -256,16 +259,16 @@ class Machine:
     def counters(self) -> dict[str, Any]:
         """What the machine has done: system calls by name, missing ones, faults, switches, virtual time."""
         k = self.kernel
-        names = k.abi_names
-        calls = {names.get(nr, str(nr)): count for nr, count in sorted(k.syscall_counts.items())}
+        names = k.syscalls.names
+        calls = {names.get(nr, str(nr)): count for nr, count in sorted(k.syscalls.counts.items())}
         return {
             "virtual_ns": k.clock.now_ns,
             "syscalls": sum(calls.values()),
             "syscalls_by_name": calls,
-            "missing_syscalls": dict(k.missing),
-            "page_faults": k.nr_faults,
-            "context_switches": k.nr_context_switches,
-            "forks": k.nr_forks,
+            "missing_syscalls": dict(k.syscalls.missing),
+            "page_faults": k.mm.nr_faults,
+            "context_switches": k.cpus.nr_switches,
+            "forks": k.tasks.nr_forks,
             "user_work": k.cpu.work,
         }
 
@@ -327,7 +330,7 @@ def boot(
     if strace is not None:
         from simkernel.kernel.strace import Strace
 
-        k.strace = Strace(k, strace)
+        k.syscalls.strace = Strace(k, strace)
     return Machine(k, binds)
 
 

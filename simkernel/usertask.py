@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from arch.abi.errno import ENOSYS, ERESTARTSYS
 from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
 from arch.abi.signal import SIGCHLD
-from simkernel.kernel.task import Task
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.face import Steps
+from simkernel.kernel.task import Task, WaitQueue
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
@@ -82,8 +82,9 @@ class Driver:
 
     # -- the task's side -----------------------------------------------------------------------------------------------
 
-    def main(self, k: Kernel) -> Generator[Any, Any, None]:
+    def main(self) -> Steps[None]:
         """Body of the new task: an address space with the one instruction, then on to user mode."""
+        k = self.k
         task = k.current
         self.task = task
         yield k.call("exec_mmap", 0)
@@ -93,39 +94,41 @@ class Driver:
         mm.user.write(CODE, k.abi.insn)
         self.heap = self.top = mm.map(0, HEAP_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS)
         stack = mm.map(0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS)
-        k.start_thread(task, CODE, stack + (1 << 16) - 256)
+        k.threads.start_thread(task, CODE, stack + (1 << 16) - 256)
         task.driver = self
         task.work = True
         self.started = True
-        yield from self.next(k, task.regs, None)
+        yield from self.next(task.regs, None)
 
-    def next(self, k: Kernel, regs: int, result: int | None) -> Generator[Any, Any, None]:
+    def next(self, regs: int, result: int | None) -> Steps[None]:
         """Wait for the next call and set the registers for it.  `result` is the last one's, None at first."""
         raise NotImplementedError
 
-    def forked(self, k: Kernel, child: Task) -> Driver | None:
+    def forked(self, child: Task) -> Driver | None:
         """Who drives a child of this task, made by fork(2) or clone(2)."""
         return None
 
-    def trapped(self, k: Kernel, regs: int) -> Generator[Any, Any, None]:
+    def trapped(self, regs: int) -> Steps[None]:
         """A breakpoint in driven code: nothing special."""
-        yield from self.next(k, regs, None)
+        yield from self.next(regs, None)
 
-    def returning(self, k: Kernel, regs: int) -> Generator[Any, Any, None]:
+    def returning(self, regs: int) -> Steps[None]:
         """On the way back to user mode after a call; or after an interrupt before the instruction was executed."""
-        if k.regs_get(regs, k.arch.instruction_pointer) == CODE:
+        k = self.k
+        if k.regs.get(regs, k.arch.instruction_pointer) == CODE:
             self.task.work = True
             return
-        yield from self.next(k, regs, k.signed_word(k.regs_get(regs, k.abi.result)))
+        yield from self.next(regs, k.regs.signed_word(k.regs.get(regs, k.abi.result)))
 
-    def set_call(self, k: Kernel, regs: int, request: Request) -> None:
+    def set_call(self, regs: int, request: Request) -> None:
         """Registers of one system call; an unknown name gets an impossible number."""
+        k = self.k
         name, args = request
         number = k.abi.numbers.get(name, -ENOSYS)
-        k.regs_set(regs, k.arch.instruction_pointer, CODE)
-        k.regs_set(regs, k.user_number_field, number)
-        for field, value in zip(k.user_arg_fields, args):
-            k.regs_set(regs, field, self.value(value))
+        k.regs.set(regs, k.arch.instruction_pointer, CODE)
+        k.regs.set(regs, k.regs.user_number_field, number)
+        for field, value in zip(k.regs.user_arg_fields, args):
+            k.regs.set(regs, field, self.value(value))
         self.task.work = True
 
     def value(self, value: Value) -> int:
@@ -141,14 +144,14 @@ class UserTask(Driver):
         self.request: Request | None = None
         self.result: int | None = None
 
-    def next(self, k: Kernel, regs: int, result: int | None) -> Generator[Any, Any, None]:
+    def next(self, regs: int, result: int | None) -> Steps[None]:
         if result is not None:
             self.result = result
         while self.request is None:
-            if (yield k.wait(self.queue, interruptible=False, killable=True)) == -ERESTARTSYS:
+            if (yield self.k.wait(self.queue, interruptible=False, killable=True)) == -ERESTARTSYS:
                 return  # killed: the signal is taken on the way out
         request, self.request = self.request, None
-        self.set_call(k, regs, request)
+        self.set_call(regs, request)
 
     def syscall(self, name: str, *args: Value) -> int:
         """One system call of this task; -errno for a refusal.  Not from inside the kernel."""
@@ -157,7 +160,7 @@ class UserTask(Driver):
         self.result = None
         self.request = (name, args)
         self.k.wake_up(self.queue)
-        if not self.k.run(lambda: self.result is not None or self.task.exit_state != 0):
+        if not self.k.cpus.run(lambda: self.result is not None or self.task.exit_state != 0):
             raise RuntimeError(f"{name} waits for something that can never happen")
         return self.result if self.result is not None else 0
 
@@ -207,17 +210,17 @@ class Workload(Driver):
         self.running: Generator[Request, int, Any] | None = None
         self.child: Callable[[Calls], Generator[Request, int, Any]] | None = None  # program of the next one forked
 
-    def forked(self, k: Kernel, child: Task) -> Driver | None:
+    def forked(self, child: Task) -> Driver | None:
         """A child of u.fork() has its own program, in a copy of this task's memory."""
         if self.child is None:
             return None
-        driver = Workload(k, self.child)
+        driver = Workload(self.k, self.child)
         self.child = None
         driver.task, driver.heap, driver.top, driver.started = child, self.heap, self.top, True
         child.work = True
         return driver
 
-    def next(self, k: Kernel, regs: int, result: int | None) -> Generator[Any, Any, None]:
+    def next(self, regs: int, result: int | None) -> Steps[None]:
         try:
             if self.running is None:
                 self.running = self.program(Calls(self))
@@ -226,16 +229,16 @@ class Workload(Driver):
                 request = self.running.send(result if result is not None else 0)
         except StopIteration as stop:
             request = ("exit_group", (stop.value if isinstance(stop.value, int) else 0,))
-        self.set_call(k, regs, request)
+        self.set_call(regs, request)
         yield 0
 
 
 def start(k: Kernel, driver: Driver, comm: str) -> Task:
     """A child of init, root, with files of its own and no open descriptors."""
-    task: Task = k.make_kernel_thread(comm, driver.main, k.init_task)
+    task: Task = k.threads.make_kernel_thread(comm, driver.main, k.tasks.init)
     task.flags = 0
     k.vfs.setup_init_files(k, task)
     task.signal.pgid = task.signal.session = task.pid
     driver.task = task
-    k.wake_new(task)
+    k.cpus.wake_new(task)
     return task

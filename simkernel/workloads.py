@@ -273,7 +273,7 @@ def start(machine: Machine, name: str) -> list[Task]:
 
 def wait(machine: Machine, tasks: Sequence[Task]) -> None:
     """Run the machine until all these tasks have ended; Failed when they cannot."""
-    if not machine.kernel.run(lambda: all(task.exit_state for task in tasks)):
+    if not machine.kernel.cpus.run(lambda: all(task.exit_state for task in tasks)):
         raise Failed("the workload waits for something that can never happen")
 
 

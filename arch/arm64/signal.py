@@ -7,10 +7,8 @@ followed by a frame record { fp, lr } that the handler's x29 points to.
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.signal import SA_ONSTACK, SA_SIGINFO
-from arch.sigframe import choose_stack, restore_altstack, restorer
+from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack, restorer
 
 HAS_RESTORER = True
 UC, STACK, SIGMASK, MCONTEXT = 128, 128 + 16, 128 + 40, 128 + 176
@@ -21,15 +19,15 @@ FIELDS = (*(f"regs[{i}]" for i in range(31)), "sp", "pc", "pstate")
 PSTATE_FLAGS = 0xF0000000  # N, Z, C, V
 
 
-def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> None:
+def setup_rt_frame(k: FrameHost, regs: int, info: SignalInfo, action: Action, blocked: int) -> None:
     """Write the frame below the user's stack pointer and aim the registers at the handler.  EFAULT."""
     get, put = k.regs_get, k.regs_set
-    sp = choose_stack(k.current, get(regs, "sp"), bool(action.flags & SA_ONSTACK))
+    sp = choose_stack(k.stack, get(regs, "sp"), bool(action.flags & SA_ONSTACK))
     record = (sp & ~15) - 16
     frame = record - FRAME_SIZE & ~15
     data = bytearray(FRAME_SIZE)
-    data[:128] = k.siginfo(info)
-    data[STACK : STACK + 24] = k.altstack_bytes(k.current)
+    data[:128] = k.siginfo()
+    data[STACK : STACK + 24] = k.altstack_bytes()
     data[SIGMASK : SIGMASK + 8] = blocked.to_bytes(8, "little")
     data[MCONTEXT : MCONTEXT + 8] = info.addr.to_bytes(8, "little")
     for i, name in enumerate(FIELDS):
@@ -48,7 +46,7 @@ def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> N
     put(regs, "pc", action.handler)
 
 
-def rt_sigreturn(k: Any, regs: int) -> int:
+def rt_sigreturn(k: FrameHost, regs: int) -> int:
     """Load the registers from the frame; the mask of blocked signals.  EFAULT."""
     get, put = k.regs_get, k.regs_set
     frame = get(regs, "sp")

@@ -8,11 +8,9 @@ The FP image follows above either.
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.signal import SA_ONSTACK, SA_SIGINFO
 from arch.i386.registers import USER_CS, USER_DS
-from arch.sigframe import choose_stack, restore_altstack, restorer
+from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack, restorer
 
 HAS_RESTORER = True
 SC, EXTRAMASK, FRAME_SIZE = 8, 8 + 88 + 624, 8 + 88 + 624 + 12
@@ -30,7 +28,7 @@ def _words(*values: int) -> bytes:
     return b"".join((v & 0xFFFFFFFF).to_bytes(4, "little") for v in values)
 
 
-def _context(k: Any, regs: int, info: Any, blocked: int, fp: int) -> bytes:
+def _context(k: FrameHost, regs: int, info: SignalInfo, blocked: int, fp: int) -> bytes:
     data = bytearray(88)
     for i, name in enumerate(SIGCONTEXT):
         if name is not None:
@@ -40,18 +38,18 @@ def _context(k: Any, regs: int, info: Any, blocked: int, fp: int) -> bytes:
     return bytes(data)
 
 
-def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> None:
+def setup_rt_frame(k: FrameHost, regs: int, info: SignalInfo, action: Action, blocked: int) -> None:
     """Write the frame below the user's stack pointer and aim the registers at the handler.  EFAULT."""
     get, put = k.regs_get, k.regs_set
     rt = bool(action.flags & SA_SIGINFO)
-    sp = choose_stack(k.current, get(regs, "sp"), bool(action.flags & SA_ONSTACK))
+    sp = choose_stack(k.stack, get(regs, "sp"), bool(action.flags & SA_ONSTACK))
     fp = (sp - 512) & ~63
     frame = ((fp - (RT_FRAME_SIZE if rt else FRAME_SIZE) + 4) & ~15) - 4
     context = _context(k, regs, info, blocked, fp)
     back = restorer(k, action)
     if rt:
-        head = _words(back, info.sig, frame + RT_INFO, frame + RT_UC) + k.siginfo(info)
-        body = _words(0, 0) + k.altstack_bytes(k.current) + context + blocked.to_bytes(8, "little")
+        head = _words(back, info.sig, frame + RT_INFO, frame + RT_UC) + k.siginfo()
+        body = _words(0, 0) + k.altstack_bytes() + context + blocked.to_bytes(8, "little")
         k.copy_to_user(frame, head + body)
     else:
         k.copy_to_user(frame, _words(back, info.sig) + context)
@@ -68,7 +66,7 @@ def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> N
     put(regs, "orig_ax", -1)
 
 
-def _restore(k: Any, regs: int, address: int) -> None:
+def _restore(k: FrameHost, regs: int, address: int) -> None:
     raw = k.copy_from_user(address, 88)
     for i, name in enumerate(SIGCONTEXT):
         if name is None:
@@ -85,7 +83,7 @@ def _restore(k: Any, regs: int, address: int) -> None:
         k.restore_fp(fp)
 
 
-def rt_sigreturn(k: Any, regs: int) -> int:
+def rt_sigreturn(k: FrameHost, regs: int) -> int:
     """Load the registers from the frame; the mask of blocked signals.  EFAULT."""
     frame = k.regs_get(regs, "sp") - 4
     raw = k.copy_from_user(frame, RT_FRAME_SIZE)
@@ -94,7 +92,7 @@ def rt_sigreturn(k: Any, regs: int) -> int:
     return int.from_bytes(raw[RT_MASK : RT_MASK + 8], "little")
 
 
-def sigreturn(k: Any, regs: int) -> int:
+def sigreturn(k: FrameHost, regs: int) -> int:
     """The same for a frame without siginfo.  Its restorer has popped the signal number."""
     frame = k.regs_get(regs, "sp") - 8
     low = int.from_bytes(k.copy_from_user(frame + SC + OLDMASK, 4), "little")

@@ -6,11 +6,9 @@ struct rt_sigframe { siginfo 128; ucontext { flags 8, link 8, stack_t 24, sigset
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.signal import SA_ONSTACK
 from arch.riscv64.registers import ABI_NAMES
-from arch.sigframe import choose_stack, restore_altstack
+from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack
 
 HAS_RESTORER = False
 UC, STACK, SIGMASK, MCONTEXT = 128, 128 + 16, 128 + 40, 128 + 176
@@ -19,14 +17,14 @@ FRAME_SIZE = FP + 528
 FIELDS = ("epc", *ABI_NAMES)
 
 
-def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> None:
+def setup_rt_frame(k: FrameHost, regs: int, info: SignalInfo, action: Action, blocked: int) -> None:
     """Write the frame below the user's stack pointer and aim the registers at the handler.  EFAULT."""
     get, put = k.regs_get, k.regs_set
-    sp = choose_stack(k.current, get(regs, "sp"), bool(action.flags & SA_ONSTACK))
+    sp = choose_stack(k.stack, get(regs, "sp"), bool(action.flags & SA_ONSTACK))
     frame = sp - FRAME_SIZE & ~15
     data = bytearray(FRAME_SIZE)
-    data[:128] = k.siginfo(info)
-    data[STACK : STACK + 24] = k.altstack_bytes(k.current)
+    data[:128] = k.siginfo()
+    data[STACK : STACK + 24] = k.altstack_bytes()
     data[SIGMASK : SIGMASK + 8] = blocked.to_bytes(8, "little")
     for i, name in enumerate(FIELDS):
         data[MCONTEXT + 8 * i : MCONTEXT + 8 * i + 8] = get(regs, name).to_bytes(8, "little")
@@ -40,7 +38,7 @@ def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> N
     put(regs, "a2", frame + UC)
 
 
-def rt_sigreturn(k: Any, regs: int) -> int:
+def rt_sigreturn(k: FrameHost, regs: int) -> int:
     """Load the registers from the frame; the mask of blocked signals.  EFAULT."""
     frame = k.regs_get(regs, "sp")
     raw = k.copy_from_user(frame, FP)

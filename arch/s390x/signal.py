@@ -10,11 +10,9 @@ The machine is one without vector registers.
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.signal import SA_ONSTACK, SA_RESTORER, SA_SIGINFO
 from arch.s390x.text import VDSO_SIGRETURN
-from arch.sigframe import choose_stack, restore_altstack, restorer
+from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack, restorer
 
 HAS_RESTORER = True
 SVC, INFO, UC = 160, 168, 296
@@ -27,7 +25,7 @@ FIELDS = ("psw.mask", "psw.addr", *(f"gprs[{i}]" for i in range(16)))
 PSW_MASK_USER = 0x0000FF0180000000  # condition code and program mask, and what a program may choose
 
 
-def _sigregs(k: Any, regs: int) -> bytes:
+def _sigregs(k: FrameHost, regs: int) -> bytes:
     """_sigregs without its FP part, which save_fp() writes."""
     data = bytearray(344)
     for i, name in enumerate(FIELDS):
@@ -36,18 +34,18 @@ def _sigregs(k: Any, regs: int) -> bytes:
     return bytes(data)
 
 
-def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> None:
+def setup_rt_frame(k: FrameHost, regs: int, info: SignalInfo, action: Action, blocked: int) -> None:
     """Write the frame below the user's stack pointer and aim the registers at the handler.  EFAULT."""
     get, put = k.regs_get, k.regs_set
     rt = bool(action.flags & SA_SIGINFO)
-    sp = choose_stack(k.current, get(regs, "gprs[15]"), bool(action.flags & SA_ONSTACK))
+    sp = choose_stack(k.stack, get(regs, "gprs[15]"), bool(action.flags & SA_ONSTACK))
     frame = sp - (FRAME_SIZE if rt else OLD_FRAME_SIZE) & ~7
     data = bytearray(FRAME_SIZE if rt else OLD_FRAME_SIZE)
     data[:8] = get(regs, "gprs[15]").to_bytes(8, "big")  # back chain
     if rt:
         data[SVC : SVC + 2] = bytes((0x0A, 173))
-        data[INFO : INFO + 128] = k.siginfo(info)
-        data[STACK : STACK + 24] = k.altstack_bytes(k.current)
+        data[INFO : INFO + 128] = k.siginfo()
+        data[STACK : STACK + 24] = k.altstack_bytes()
         data[MCONTEXT : MCONTEXT + 344] = _sigregs(k, regs)
         data[SIGMASK : SIGMASK + 8] = blocked.to_bytes(8, "big")
     else:
@@ -68,7 +66,7 @@ def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> N
         put(regs, "gprs[4]", frame + UC)
 
 
-def _restore(k: Any, regs: int, address: int) -> None:
+def _restore(k: FrameHost, regs: int, address: int) -> None:
     raw = k.copy_from_user(address, 208)
     mask = k.regs_get(regs, "psw.mask")
     for i, name in enumerate(FIELDS):
@@ -80,7 +78,7 @@ def _restore(k: Any, regs: int, address: int) -> None:
     k.restore_fp(address + 208)
 
 
-def rt_sigreturn(k: Any, regs: int) -> int:
+def rt_sigreturn(k: FrameHost, regs: int) -> int:
     """Load the registers from the frame; the mask of blocked signals.  EFAULT."""
     frame = k.regs_get(regs, "gprs[15]")
     raw = k.copy_from_user(frame, FRAME_SIZE)
@@ -89,7 +87,7 @@ def rt_sigreturn(k: Any, regs: int) -> int:
     return int.from_bytes(raw[SIGMASK : SIGMASK + 8], "big")
 
 
-def sigreturn(k: Any, regs: int) -> int:
+def sigreturn(k: FrameHost, regs: int) -> int:
     """The same for a frame without siginfo."""
     frame = k.regs_get(regs, "gprs[15]")
     mask = int.from_bytes(k.copy_from_user(frame + OLD_SC, 8), "big")

@@ -6,12 +6,10 @@ struct ucontext    { flags 8, link 8, stack_t 24, sigcontext 256, sigset_t 8 }
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EFAULT
 from arch.abi.signal import SA_ONSTACK, SA_RESTORER
 from arch.errors import KernelError
-from arch.sigframe import choose_stack, restore_altstack
+from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack
 from arch.x86_64.registers import USER_CS, USER_DS
 
 HAS_RESTORER = True
@@ -26,9 +24,9 @@ SIGCONTEXT = ("r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "di", "si", 
 FIX_EFLAGS = 0x50DD5  # what a handler may change: AC OF DF TF SF ZF AF PF CF RF
 
 
-def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> None:
+def setup_rt_frame(k: FrameHost, regs: int, info: SignalInfo, action: Action, blocked: int) -> None:
     """Write the frame below the user's stack pointer and aim the registers at the handler.  EFAULT."""
-    task = k.current
+    task = k.stack
     get, put = k.regs_get, k.regs_set
     sp = choose_stack(task, get(regs, "sp") - REDZONE, bool(action.flags & SA_ONSTACK))
     if not action.flags & SA_RESTORER:
@@ -39,9 +37,9 @@ def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> N
     context += get(regs, "cs").to_bytes(2, "little") + bytes(4) + get(regs, "ss").to_bytes(2, "little")
     context += bytes(8) * 2 + blocked.to_bytes(8, "little")  # err, trapno, oldmask
     context += (info.addr & (1 << 64) - 1).to_bytes(8, "little") + fp.to_bytes(8, "little")
-    uc = (2 | 4).to_bytes(8, "little") + bytes(8) + k.altstack_bytes(task)  # UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
+    uc = (2 | 4).to_bytes(8, "little") + bytes(8) + k.altstack_bytes()  # UC_SIGCONTEXT_SS | UC_STRICT_RESTORE_SS
     uc += context.ljust(256, b"\0") + blocked.to_bytes(8, "little")
-    k.copy_to_user(frame, action.restorer.to_bytes(8, "little") + uc + k.siginfo(info))
+    k.copy_to_user(frame, action.restorer.to_bytes(8, "little") + uc + k.siginfo())
     k.save_fp(fp)
     put(regs, "di", info.sig)
     put(regs, "ax", 0)
@@ -55,7 +53,7 @@ def setup_rt_frame(k: Any, regs: int, info: Any, action: Any, blocked: int) -> N
     put(regs, "orig_ax", -1)
 
 
-def rt_sigreturn(k: Any, regs: int) -> int:
+def rt_sigreturn(k: FrameHost, regs: int) -> int:
     """Load the registers from the frame; the mask of blocked signals.  EFAULT."""
     get, put = k.regs_get, k.regs_set
     frame = get(regs, "sp") - 8

@@ -19,5 +19,5 @@ __all__ = ["BlockLayer", "Disk", "blk_mq", "install", "simfs"]
 def install(k: Any) -> None:
     """Create the disk of a booting kernel and mount its file system at /mnt."""
     k.block = BlockLayer(k, Disk(k.random.getrandbits(64)))
-    k.request_irq(DISK_IRQ, DISK_NAME)
+    k.irqs.request(DISK_IRQ, DISK_NAME)
     simfs.install(k)

@@ -7,7 +7,7 @@ from typing import Any
 
 from simkernel.block.disk import SECTOR, Disk
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 
 REQ_OP_READ, REQ_OP_WRITE = 0, 1
 REQ_SYNC, REQ_META, REQ_RAHEAD = 1 << 11, 1 << 12, 1 << 19
@@ -177,9 +177,9 @@ def sim_queue_rq(k: Any, rq: int) -> int:
 
     def complete() -> None:
         block.latencies_ns.append(at - issued)
-        k.raise_irq(DISK_IRQ, "sim_disk_interrupt", DISK_IRQ, rq)
+        k.irqs.raise_irq(DISK_IRQ, "sim_disk_interrupt", DISK_IRQ, rq)
 
-    k.add_timer(at, complete)
+    k.clock.add(at, complete)
     return 0
 
 

@@ -59,7 +59,7 @@ def function_names(k: Any) -> list[str]:
 
 def event_names(k: Any) -> list[str]:
     """`system:name` of every trace event."""
-    return sorted(f"{event.system}:{event.name}" for event in k.tracing.events)
+    return sorted(f"{event.system}:{event.name}" for event in k.observer.tracing.events)
 
 
 def near(name: str, names: list[str]) -> str:
@@ -78,7 +78,7 @@ def disasm(arch: str, kernel: str, function: str) -> None:
         print(f"simkernel disasm: no function {function}{near(function, function_names(k))}", file=sys.stderr)
         raise SystemExit(2)
     symbol = k.symbols[function]
-    declared = k.functions.get(function)
+    declared = k.text.functions.get(function)
     blocked = any(name == function for _, _, name in k.observer.probe_blacklist())
     if declared is not None:
         print(f"{declared[1].text};" + ("    /* takes struct pt_regs * here */" if declared[2] else ""))

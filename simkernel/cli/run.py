@@ -266,7 +266,7 @@ def nearest_events(machine: Any, spec: str) -> str:
     """Names like the one that does not exist."""
     import difflib
 
-    names = [f"{event.system}:{event.name}" for event in machine.kernel.tracing.events]
+    names = [f"{event.system}:{event.name}" for event in machine.kernel.observer.tracing.events]
     close = difflib.get_close_matches(spec, names, n=3, cutoff=0.5)
     return f": no such event{'; near: ' + ', '.join(close) if close else ''}"
 
@@ -405,7 +405,7 @@ def run_workload(machine: Any, options: Options) -> tuple[int, Any, list[str]]:
     limit = None if options.timeout is None else begin_ns + int(options.timeout * NSEC_PER_SEC)
     check = None if options.host_timeout is None else lambda: time.monotonic() > deadline
     tasks = workloads.start(machine, name)
-    ended = k.run(lambda: all(task.exit_state for task in tasks), limit, check)
+    ended = k.cpus.run(lambda: all(task.exit_state for task in tasks), limit, check)
     result = Result(max(task.exit_code >> 8 & 0xFF for task in tasks), virtual_ns=k.clock.now_ns - begin_ns)
     result.counters = machine.counters()
     if ended:

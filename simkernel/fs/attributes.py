@@ -69,7 +69,7 @@ def sys_getcwd(k: Any, buf: int, size: int) -> int:
         return -ENAMETOOLONG
     if len(raw) > size:
         return -ERANGE
-    k.copy_to_user(buf, raw)
+    k.usercopy.copy_to_user(buf, raw)
     return len(raw)
 
 

@@ -34,7 +34,6 @@ from simkernel.fs import (
 from simkernel.fs.bpffs import register_bpffs
 from simkernel.fs.inode import Inode, SuperBlock
 from simkernel.fs.nsfs import Namespaces
-from simkernel.fs.pagecache import PagePool, PlainPages
 from simkernel.fs.pipe import PIPEFIFO_FOPS
 from simkernel.fs.procfs import register_procfs
 from simkernel.fs.rootfs import populate_dev, populate_root
@@ -49,7 +48,7 @@ BODIES = (
 
 
 def _mount_tmpfs(vfs: Vfs, devname: str, flags: int, data: str, fs_name: str = "tmpfs") -> SuperBlock:
-    total = getattr(vfs.k, "total_ram_pages", 65536)
+    total = vfs.k.mm.total_ram_pages
     mode = 0o755 if fs_name in ("rootfs", "devtmpfs") else 0o1777
     return TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, data, fs_name, total, mode)
 
@@ -73,14 +72,9 @@ def _make_internal(vfs: Vfs) -> None:
     vfs.char_devices = devices.char_devices(vfs.k)
 
 
-def _pool(k: Any) -> PagePool:
-    pool = getattr(k, "pages", None)
-    return pool if pool is not None else PlainPages()
-
-
 def install(k: Any) -> Vfs:
     """Make the file systems of a machine: called once at boot."""
-    vfs = Vfs(k, _pool(k))
+    vfs = Vfs(k, k.mm.frames)
     k.vfs = vfs
     vfs.register(FsType("sysfs", lambda v, d, f, t: v.singletons["sysfs"]))
     vfs.register(FsType("tmpfs", _mount_tmpfs))
@@ -108,7 +102,7 @@ def install(k: Any) -> Vfs:
 
 def _give_boot_tasks_files(vfs: Vfs) -> None:
     """Tasks that exist already (init, kernel threads) get a root, and init an empty table."""
-    tasks = getattr(vfs.k, "tasks", None) or {}
+    tasks = vfs.k.tasks.by_pid
     for task in tasks.values():
         if getattr(task, "fs", None) is None:
             vfs.setup_init_files(vfs.k, task)

@@ -75,7 +75,7 @@ def sys_llseek(k: Any, fd: int, offset_high: int, offset_low: int, result: int, 
     position = llseek(k, file, offset - (1 << 64) if offset >> 63 else offset, whence)
     if position < 0:
         return position
-    k.put_user(result, 8, position)
+    k.usercopy.put_user(result, 8, position)
     return 0
 
 

@@ -77,7 +77,7 @@ class Cgroup(Dir):
     def tasks(self) -> list[Any]:
         """Living threads in it, by pid."""
         k = self.groups.k
-        found = [t for t in getattr(k, "tasks", {}).values() if t.pid and not getattr(t, "exit_state", 0)]
+        found = [t for t in k.tasks.by_pid.values() if t.pid and not getattr(t, "exit_state", 0)]
         return sorted((t for t in found if self.groups.of(t) is self), key=lambda t: int(t.pid))
 
     def populated(self) -> bool:
@@ -126,7 +126,7 @@ class Cgroup(Dir):
             raise KernelError(EINVAL, "not a pid") from None
         if pid < 0:
             raise KernelError(EINVAL, "not a pid")
-        task = k.current if pid == 0 else k.find_task(pid)
+        task = k.current if pid == 0 else k.tasks.find(pid)
         if task is None:
             raise KernelError(ESRCH, "no such process")
         if not whole:
@@ -139,7 +139,7 @@ class Cgroup(Dir):
             raise KernelError(EINVAL, "1 only")
         for task in self.tasks():
             if task.pid == task.tgid:
-                self.groups.k.send_signal(task, SIGKILL)
+                self.groups.k.signals.send(task, SIGKILL)
         for child in self.subgroups.values():
             child._kill(data)
 

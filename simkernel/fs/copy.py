@@ -99,7 +99,7 @@ def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int, width
     if offset:
         if not source.f_mode & c.FMODE_PREAD:
             return -ESPIPE
-        in_pos = k.get_user(offset, width, True)
+        in_pos = k.usercopy.get_user(offset, width, True)
     else:
         in_pos = source.f_pos
     if in_pos < 0:
@@ -114,7 +114,7 @@ def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int, width
     moved, in_pos, out_pos = yield from _transfer(k, source, in_pos, dest, dest.f_pos, min(count, MAX_RW_COUNT))
     if moved > 0:
         if offset:
-            k.put_user(offset, width, in_pos)
+            k.usercopy.put_user(offset, width, in_pos)
         else:
             k.vfs.mirror.set_pos(source, in_pos)
         if not dest.f_mode & c.FMODE_STREAM:
@@ -142,8 +142,8 @@ def sys_splice(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, lengt
         return -EINVAL
     if not out_pipe and dest.f_flags & O_APPEND:
         return -EINVAL
-    in_pos = k.get_user(off_in, 8, True) if off_in else source.f_pos
-    out_pos = k.get_user(off_out, 8, True) if off_out else dest.f_pos
+    in_pos = k.usercopy.get_user(off_in, 8, True) if off_in else source.f_pos
+    out_pos = k.usercopy.get_user(off_out, 8, True) if off_out else dest.f_pos
     got = yield from kernel_read(k, source, in_pos, min(length, 65536))
     if isinstance(got, int) or not got:
         return got if isinstance(got, int) else 0
@@ -152,7 +152,7 @@ def sys_splice(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, lengt
         return wrote
     for is_pipe, off, file, pos in ((in_pipe, off_in, source, in_pos), (out_pipe, off_out, dest, out_pos)):
         if off:
-            k.put_user(off, 8, pos + wrote)
+            k.usercopy.put_user(off, 8, pos + wrote)
         elif not is_pipe:
             k.vfs.mirror.set_pos(file, pos + wrote)
     return wrote
@@ -165,8 +165,8 @@ def sys_splice(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, lengt
 def sys_copy_file_range(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, length: int, flags: int) -> Any:
     """copy_file_range(2)."""
     source, dest = k.vfs.fget(fd_in), k.vfs.fget(fd_out)
-    in_pos = k.get_user(off_in, 8, True) if off_in else source.f_pos
-    out_pos = k.get_user(off_out, 8, True) if off_out else dest.f_pos
+    in_pos = k.usercopy.get_user(off_in, 8, True) if off_in else source.f_pos
+    out_pos = k.usercopy.get_user(off_out, 8, True) if off_out else dest.f_pos
     if flags:
         return -EINVAL
     if source.f_inode.is_dir or dest.f_inode.is_dir:
@@ -183,7 +183,7 @@ def sys_copy_file_range(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: i
     if moved > 0:
         for off, file, pos in ((off_in, source, in_pos), (off_out, dest, out_pos)):
             if off:
-                k.put_user(off, 8, pos)
+                k.usercopy.put_user(off, 8, pos)
             else:
                 k.vfs.mirror.set_pos(file, pos)
     return moved

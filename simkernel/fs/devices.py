@@ -56,7 +56,7 @@ def read_zero(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
     while done < count:
         step = min(len(ZEROS), count - done)
         try:
-            k.copy_to_user(buf + done, ZEROS[:step])
+            k.usercopy.copy_to_user(buf + done, ZEROS[:step])
         except KernelError:
             return done or -EFAULT
         done += step
@@ -117,7 +117,7 @@ def random_read_iter(k: Any, iocb: int, to: int) -> int:
 
 def _random_read(k: Any, buf: int, count: int) -> int:
     count = min(count, 1 << 25)
-    k.copy_to_user(buf, k.random.randbytes(count))
+    k.usercopy.copy_to_user(buf, k.random.randbytes(count))
     return count
 
 
@@ -145,7 +145,7 @@ def random_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
 )
 def random_write(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
     """Entropy is taken and forgotten: runs must repeat."""
-    k.copy_from_user(buf, min(count, 1 << 20))
+    k.usercopy.copy_from_user(buf, min(count, 1 << 20))
     return count
 
 
@@ -176,7 +176,7 @@ def devkmsg_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any
     if len(record) > count:
         return -EINVAL
     file.private_data += 1
-    k.copy_to_user(buf, record)
+    k.usercopy.copy_to_user(buf, record)
     return len(record)
 
 
@@ -195,9 +195,8 @@ def devkmsg_write(k: Any, iocb: int, from_: int) -> int:
 
 
 def kernel_log(k: Any) -> list[tuple[int, int, str]]:
-    """(level, time in ns, text) of every line; a kernel that keeps plain lines has level 6 and time 0."""
-    log = getattr(k, "log", [])
-    return [line if isinstance(line, tuple) else (6, 0, str(line)) for line in log]
+    """(level, time in ns, text) of every line; all are KERN_INFO."""
+    return [(6, ns, text) for ns, text in k.log]
 
 
 def _kmsg_poll(k: Any, file: File, queues: Any) -> int:

@@ -22,7 +22,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.inode import Dentry, File, FileOperations, Path
 from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 
 
 class EventFd:
@@ -54,7 +54,7 @@ def eventfd_read_5_7(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
     """Take the count, or 1 of a semaphore."""
 
     def put(data: bytes) -> int:
-        k.copy_to_user(buf, data)
+        k.usercopy.copy_to_user(buf, data)
         return len(data)
 
     return (yield from _read(k, k.vfs.files[file], count, put))
@@ -84,7 +84,7 @@ def eventfd_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> An
     file = k.vfs.files[file_addr]
     if count < 8:
         return -EINVAL
-    value = k.get_user(buf, 8)
+    value = k.usercopy.get_user(buf, 8)
     if value == ULLONG_MAX:
         return -EINVAL
     ctx: EventFd = file.private_data
@@ -143,11 +143,11 @@ def sys_memfd_create(k: Any, uname: int, flags: int) -> int:
     """memfd_create(2): a file of an unmounted tmpfs."""
     if flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING):
         return -EINVAL
-    raw = k.strncpy_from_user(uname, 250)
+    raw = k.usercopy.strncpy_from_user(uname, 250)
     vfs = k.vfs
     mnt = vfs.shm_mnt
     if mnt is None:
-        sb = TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, "size=100%", "tmpfs", getattr(k, "total_ram_pages", 65536))
+        sb = TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, "size=100%", "tmpfs", k.mm.total_ram_pages)
         mnt = vfs.shm_mnt = vfs.mounts.new(sb, "tmpfs")
     inode = TmpfsInode(mnt.mnt_sb, S_IFREG | 0o777)
     mnt.mnt_sb.take_inode()

@@ -26,7 +26,7 @@ from arch.abi.poll import (
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import read_timespec, vfs_poll
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 
 EP_PRIVATE_BITS = EPOLLWAKEUP | EPOLLONESHOT | EPOLLET | EPOLLEXCLUSIVE
 EP_MAX_NESTS = 4
@@ -174,8 +174,8 @@ def sys_epoll_ctl(k: Any, epfd: int, op: int, fd: int, event: int) -> int:
     """epoll_ctl(2)."""
     events = data = 0
     if op != EPOLL_CTL_DEL:
-        events = k.get_user(event, 4)
-        data = k.get_user(event + _event_layout(k)[1], 8)
+        events = k.usercopy.get_user(event, 4)
+        data = k.usercopy.get_user(event + _event_layout(k)[1], 8)
     ep_file, file = k.vfs.fget(epfd), k.vfs.fget(fd)
     if file.f_op.poll is None:
         return -EPERM
@@ -240,7 +240,7 @@ def _wait(k: Any, epfd: int, events: int, maxevents: int, timeout_ns: int | None
             out = b"".join(
                 mask.to_bytes(4, order) + bytes(data_at - 4) + data.to_bytes(8, order) for mask, data in found
             )
-            k.copy_to_user(events, out)
+            k.usercopy.copy_to_user(events, out)
             return len(found)
         left = None if deadline is None else deadline - k.clock.now_ns
         if left is not None and left <= 0:

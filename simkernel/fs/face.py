@@ -10,7 +10,7 @@ through these small protocols, and through the kernel functions of fs/file.c and
     void do_close_on_exec(struct files_struct *files)
 
 `task.files` and `task.fs` are attributes of Task that belong to fs/: the core never looks inside them.  They also set
-the members `files` and `fs` of the struct task_struct in kernel memory.  `k.task_at(addr)` gives the Task of an address.
+the members `files` and `fs` of the struct task_struct in kernel memory.  `k.tasks.at(addr)` gives the Task of an address.
 """
 
 from __future__ import annotations

@@ -203,7 +203,7 @@ def vfs_ioctl(k: Any, file_addr: int, cmd: int, arg: int) -> Any:
 
 def _fionread(k: Any, file: File, arg: int) -> int | None:
     if cmd_on_regular(file):
-        k.put_user(arg, 4, max(0, file.f_inode.i_size - file.f_pos))
+        k.usercopy.put_user(arg, 4, max(0, file.f_inode.i_size - file.f_pos))
         return 0
     return None
 
@@ -222,17 +222,17 @@ def sys_ioctl(k: Any, fd: int, cmd: int, arg: int) -> Any:
         files.set_cloexec(fd, cmd == FIOCLEX)
         return 0
     if cmd == FIONBIO:
-        on = k.get_user(arg, 4)
+        on = k.usercopy.get_user(arg, 4)
         file.f_flags = file.f_flags | O_NONBLOCK if on else file.f_flags & ~O_NONBLOCK
         k.vfs.mirror.file_flags(file)
         return 0
     if cmd == FIGETBSZ:
-        k.put_user(arg, 4, file.f_inode.i_sb.s_blocksize)
+        k.usercopy.put_user(arg, 4, file.f_inode.i_sb.s_blocksize)
         return 0
     if cmd == FIOQSIZE:
         if not (file.f_inode.is_reg or file.f_inode.is_dir or file.f_inode.is_link):
             return -ENOTTY
-        k.put_user(arg, 8, file.f_inode.i_size)
+        k.usercopy.put_user(arg, 8, file.f_inode.i_size)
         return 0
     if cmd == FIONREAD:
         done = _fionread(k, file, arg)

@@ -12,7 +12,7 @@ from simkernel.kernel.kfunc import kernel_function
 @kernel_function("int copy_files(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
 def copy_files(k: Any, clone_flags: int, tsk: int) -> int:
     """Give a new task its descriptors: the parent's own table with CLONE_FILES, else a copy."""
-    task, old = k.task_at(tsk), k.current.files
+    task, old = k.tasks.at(tsk), k.current.files
     if old is None:
         task.files = None
     elif clone_flags & CLONE_FILES:
@@ -27,7 +27,7 @@ def copy_files(k: Any, clone_flags: int, tsk: int) -> int:
 @kernel_function("int copy_fs(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
 def copy_fs(k: Any, clone_flags: int, tsk: int) -> int:
     """Give a new task its root, working directory and umask; and what else /proc keeps per process."""
-    task, old = k.task_at(tsk), k.current.fs
+    task, old = k.tasks.at(tsk), k.current.fs
     adj = getattr(getattr(k.current, "signal", None), "oom_score_adj", 0)
     if adj:
         task.signal.oom_score_adj = adj
@@ -46,7 +46,7 @@ def copy_fs(k: Any, clone_flags: int, tsk: int) -> int:
 @kernel_function("void exit_files(struct task_struct *tsk)", source="fs/file.c")
 def exit_files(k: Any, tsk: int) -> Any:
     """Let go of the descriptor table; the last user closes every file, lowest descriptor first."""
-    task = k.task_at(tsk)
+    task = k.tasks.at(tsk)
     files, task.files = task.files, None
     if files is None:
         return 0
@@ -64,7 +64,7 @@ def exit_files(k: Any, tsk: int) -> Any:
 @kernel_function("void exit_fs(struct task_struct *tsk)", source="fs/fs_struct.c")
 def exit_fs(k: Any, tsk: int) -> int:
     """Let go of root and working directory."""
-    task = k.task_at(tsk)
+    task = k.tasks.at(tsk)
     fs, task.fs = task.fs, None
     if fs is not None:
         fs.count -= 1

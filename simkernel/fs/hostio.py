@@ -66,7 +66,7 @@ def _write_output(k: Any, it: Any, stream: Any) -> int:
             if done:
                 return done
             if error.errno == EPIPE:
-                k.send_signal(k.current, SIGPIPE)
+                k.signals.send(k.current, SIGPIPE)
             return -error.errno
         done += len(data)
     return done
@@ -107,7 +107,7 @@ def _host_poll(k: Any, file: File, queues: Any) -> int:
 
 def _host_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
     if cmd == FIONREAD:
-        k.put_user(arg, 4, len(getattr(file.private_data, "data", b"")))
+        k.usercopy.put_user(arg, 4, len(getattr(file.private_data, "data", b"")))
         return 0
     raise KernelError(ENOTTY, "not a terminal")
 
@@ -210,7 +210,7 @@ def tty_write(k: Any, iocb_addr: int, from_: int) -> int:
 def tty_write_5_11(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> int:
     """To the host's terminal."""
     stream = k.vfs.files[file_addr].private_data.output
-    data = k.copy_from_user(buf, min(count, 1 << 20))
+    data = k.usercopy.copy_from_user(buf, min(count, 1 << 20))
     if stream is not None:
         stream.write(data)
     return len(data)
@@ -219,24 +219,24 @@ def tty_write_5_11(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> i
 def _tty_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
     terminal: Terminal = file.private_data
     if cmd == TCGETS:
-        k.copy_to_user(arg, terminal.termios)
+        k.usercopy.copy_to_user(arg, terminal.termios)
     elif cmd in (TCSETS, TCSETSW, TCSETSF):
-        terminal.termios = k.copy_from_user(arg, len(terminal.termios))
+        terminal.termios = k.usercopy.copy_from_user(arg, len(terminal.termios))
         if terminal.input is not None and terminal.input.configure is not None:
             terminal.input.configure(int.from_bytes(terminal.termios[12:16], k.mem.byteorder))
     elif cmd == TIOCGWINSZ:
         order = k.mem.byteorder
-        k.copy_to_user(arg, b"".join(v.to_bytes(2, order) for v in (terminal.rows, terminal.columns, 0, 0)))
+        k.usercopy.copy_to_user(arg, b"".join(v.to_bytes(2, order) for v in (terminal.rows, terminal.columns, 0, 0)))
     elif cmd == TIOCSWINSZ:
-        terminal.rows, terminal.columns = k.get_user(arg, 2), k.get_user(arg + 2, 2)
+        terminal.rows, terminal.columns = k.usercopy.get_user(arg, 2), k.usercopy.get_user(arg + 2, 2)
     elif cmd == TIOCGPGRP:
-        k.put_user(arg, 4, terminal.pgrp or getattr(k.current, "pgid", k.current.tgid))
+        k.usercopy.put_user(arg, 4, terminal.pgrp or getattr(k.current, "pgid", k.current.tgid))
     elif cmd == TIOCSPGRP:
-        terminal.pgrp = k.get_user(arg, 4)
+        terminal.pgrp = k.usercopy.get_user(arg, 4)
     elif cmd == TIOCGSID:
-        k.put_user(arg, 4, getattr(k.current, "session", k.current.tgid))
+        k.usercopy.put_user(arg, 4, getattr(k.current, "session", k.current.tgid))
     elif cmd == FIONREAD:
-        k.put_user(arg, 4, len(terminal.input.data) if terminal.input is not None else 0)
+        k.usercopy.put_user(arg, 4, len(terminal.input.data) if terminal.input is not None else 0)
     elif cmd not in (TIOCSCTTY, TIOCNOTTY, TCSBRK, TCFLSH, TCXONC, TCSBRKP):
         raise KernelError(ENOTTY, "unknown terminal ioctl")
     return 0

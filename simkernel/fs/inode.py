@@ -20,7 +20,7 @@ from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IXUGO
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.pagecache import Mapping
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 
 
 class Cred(Protocol):

@@ -33,7 +33,7 @@ from arch.abi.limits import S64_MAX
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File, Inode
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 
 
 @dataclass
@@ -143,7 +143,7 @@ def _record(k: Any, cmd: int) -> Any:
 
 def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
     record = _record(k, cmd)
-    raw = record.unpack(k.copy_from_user(arg, record.size), k.mem.byteorder)
+    raw = record.unpack(k.usercopy.copy_from_user(arg, record.size), k.mem.byteorder)
     sizes = {field: size for _, size, field in record.rows}
 
     def field(name: str) -> int:
@@ -183,10 +183,10 @@ def fcntl_getlk(k: Any, file: File, cmd: int, arg: int) -> int:
         return -EINVAL
     found = table_of(file.f_inode).conflict(wanted)
     if found is None:
-        k.put_user(arg, 2, F_UNLCK)
+        k.usercopy.put_user(arg, 2, F_UNLCK)
         return 0
     record = _record(k, cmd)
-    k.copy_to_user(arg, record.pack({
+    k.usercopy.copy_to_user(arg, record.pack({
         "l_type": found.kind, "l_whence": SEEK_SET, "l_start": found.start, "l_pid": found.pid,
         "l_len": 0 if found.end == S64_MAX else found.end - found.start + 1,
     }, k.mem.byteorder))  # fmt: skip

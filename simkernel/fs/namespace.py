@@ -147,9 +147,9 @@ def _path_mount(k: Any, where: Path, dev: str, fs_name: str, flags: int, data: s
 )
 def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data: int) -> Any:
     """mount(2)."""
-    fs_name = k.strncpy_from_user(type_, PAGE_SIZE).decode("utf-8", "surrogateescape") if type_ else ""
-    dev = k.strncpy_from_user(dev_name, PAGE_SIZE).decode("utf-8", "surrogateescape") if dev_name else ""
-    text = k.strncpy_from_user(data, PAGE_SIZE).decode("utf-8", "surrogateescape") if data else ""
+    fs_name = k.usercopy.strncpy_from_user(type_, PAGE_SIZE).decode("utf-8", "surrogateescape") if type_ else ""
+    dev = k.usercopy.strncpy_from_user(dev_name, PAGE_SIZE).decode("utf-8", "surrogateescape") if dev_name else ""
+    text = k.usercopy.strncpy_from_user(data, PAGE_SIZE).decode("utf-8", "surrogateescape") if data else ""
     where = k.vfs.user_path(AT_FDCWD, get_path_name(k, dir_name))
     if flags & MS_MGC_MSK == MS_MGC_VAL:
         flags &= ~MS_MGC_MSK

@@ -145,7 +145,7 @@ def sys_openat2(k: Any, dfd: int, filename: int, how: int, usize: int) -> Any:
         return -EINVAL
     if usize > PAGE_SIZE:
         return -E2BIG
-    raw = k.copy_from_user(how, usize)
+    raw = k.usercopy.copy_from_user(how, usize)
     if any(raw[24:]):
         return -E2BIG
     order = k.mem.byteorder

@@ -51,7 +51,7 @@ PATH_FOPS = FileOperations("empty_fops", llseek="no_llseek")
 
 def get_path_name(k: Any, addr: int, empty_ok: bool = False) -> str:
     """getname(): the path at a user address; ENOENT when empty, ENAMETOOLONG from 4096 bytes on."""
-    raw = k.strncpy_from_user(addr, PATH_MAX)
+    raw = k.usercopy.strncpy_from_user(addr, PATH_MAX)
     if not raw and not empty_ok:
         raise KernelError(ENOENT, "empty path")
     return to_str(raw)

@@ -22,7 +22,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path, SuperBlock
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pipe_mutex
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 
 PIPE_SIZE = 65536
 PIPE_BUF = 4096
@@ -136,7 +136,7 @@ def _pipe_write(k: Any, iocb_addr: int, from_: int, lock: int) -> Any:
     ret = 0
     while True:
         if not pipe.readers:
-            k.send_signal(k.current, SIGPIPE)
+            k.signals.send(k.current, SIGPIPE)
             ret = -EPIPE
             break
         room = pipe.size - len(pipe.data)
@@ -200,7 +200,7 @@ def pipe_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
         from arch.abi.errno import ENOTTY
 
         raise KernelError(ENOTTY, "no such pipe ioctl")
-    k.put_user(arg, 4, len(file.f_inode.i_pipe.data))
+    k.usercopy.put_user(arg, 4, len(file.f_inode.i_pipe.data))
     return 0
 
 
@@ -331,7 +331,7 @@ def sys_pipe2(k: Any, fildes: int, flags: int) -> int:
     reader, writer = create_pipe_files(k.vfs, flags)
     order = k.mem.byteorder
     try:
-        k.copy_to_user(fildes, first.to_bytes(4, order) + second.to_bytes(4, order))
+        k.usercopy.copy_to_user(fildes, first.to_bytes(4, order) + second.to_bytes(4, order))
     except KernelError:
         for fd, file in ((first, reader), (second, writer)):
             files.put_unused_fd(fd)

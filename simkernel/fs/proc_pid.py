@@ -171,12 +171,8 @@ def _magic(k: Any, task: Any, where: Callable[[], Path | None]) -> Link:
 def _comm_write(k: Any, task: Any, data: bytes) -> None:
     if task.tgid != k.current.tgid:
         raise KernelError(EINVAL, "another process")
-    setter = getattr(k, "set_comm", None)
     comm = data[:15].split(b"\0")[0].decode("utf-8", "surrogateescape")
-    if setter is not None:
-        setter(task, comm)
-    else:
-        task.comm = comm
+    k.mirror.set_comm(task, comm)
 
 
 def _oom_score_adj(task: Any) -> int:
@@ -202,17 +198,14 @@ def _refuse_write(data: bytes) -> None:
 
 
 def _stack_text(k: Any, task: Any) -> str:
-    stack = getattr(task, "kernel_stack", None)
-    lines = stack() if stack is not None else []
-    return "".join(f"[<0>] {line}\n" for line in lines)
+    return "".join(f"[<0>] {line}\n" for line in k.text.stack_of(task))
 
 
-def _wchan(task: Any) -> str:
-    stack = getattr(task, "kernel_stack", None)
-    if stack is None or state_letter(task) == "R":
+def _wchan(k: Any, task: Any) -> str:
+    if state_letter(task) == "R":
         return "0"
     skip = ("schedule", "__schedule", "schedule_timeout")
-    names = [line.partition("+")[0] for line in stack()]
+    names = [line.partition("+")[0] for line in k.text.stack_of(task)]
     return next((n for n in names if n not in skip), "0")
 
 
@@ -220,11 +213,10 @@ def _syscall_text(k: Any, task: Any) -> str:
     if state_letter(task) == "R" and task is not k.current:
         return "running\n"
     number = getattr(task, "syscall_nr", -1)
-    abi = getattr(k, "abi", None)
-    regs = getattr(task, "regs", 0)
-    if abi is None or not regs or not hasattr(k, "regs_get"):
+    abi, regs = k.abi, task.regs
+    if not regs:
         return f"{number}\n"
-    values = [k.regs_get(regs, name) for name in (*abi.args[:6], k.arch.stack_pointer, k.arch.instruction_pointer)]
+    values = [k.regs.get(regs, name) for name in (*abi.args[:6], k.arch.stack_pointer, k.arch.instruction_pointer)]
     return f"{number} " + " ".join(f"{v:#x}" for v in values) + "\n"
 
 
@@ -352,7 +344,7 @@ class PidDir(Dir):
         text("clear_refs", lambda: "", 0o200, lambda data: None)
         text("smaps", lambda: smaps_text(task))
         text("smaps_rollup", lambda: smaps_text(task, True))
-        text("wchan", lambda: _wchan(task))
+        text("wchan", lambda: _wchan(self.k, task))
         text("stack", lambda: _stack_text(k, task), 0o400)
         text("schedstat", lambda: f"{task.sum_exec_ns} 0 {task.nvcsw + task.nivcsw}\n")
         text("cpuset", lambda: "/\n")
@@ -398,7 +390,7 @@ class PidDir(Dir):
     @property
     def gone(self) -> bool:
         """The task was reaped."""
-        tasks = getattr(self.k, "tasks", {})
+        tasks = self.k.tasks.by_pid
         return tasks.get(self.task.pid) is not self.task
 
 
@@ -453,7 +445,7 @@ def find_process(k: Any, name: str, cache: dict[int, PidDir], net: Any) -> PidDi
     """The directory of a pid; any thread's number works, as on Linux."""
     if not name.isdigit() or name != str(int(name)):
         return None
-    task = k.find_task(int(name))
+    task = k.tasks.find(int(name))
     if task is None or task.pid == 0:
         return None
     node = cache.get(task.pid)

@@ -79,8 +79,8 @@ def cpuinfo(k: Any) -> str:
 
 def meminfo(k: Any) -> str:
     """/proc/meminfo."""
-    total = getattr(k, "total_ram_pages", 65536) * 4
-    free = getattr(k, "free_ram_pages", 32768) * 4
+    total = k.mm.total_ram_pages * 4
+    free = k.mm.free_ram_pages * 4
     cached = sum(sb.used_blocks for sb in _tmpfs_supers(k.vfs)) * 4
     rows = [
         ("MemTotal", total), ("MemFree", free), ("MemAvailable", free), ("Buffers", 0), ("Cached", cached),
@@ -88,7 +88,7 @@ def meminfo(k: Any) -> str:
         ("Active(file)", 0), ("Inactive(file)", 0), ("Unevictable", 0), ("Mlocked", 0), ("SwapTotal", 0),
         ("SwapFree", 0), ("Dirty", 0), ("Writeback", 0), ("AnonPages", max(0, total - free - cached) // 2),
         ("Mapped", 0), ("Shmem", cached), ("KReclaimable", 0), ("Slab", 0), ("SReclaimable", 0), ("SUnreclaim", 0),
-        ("KernelStack", 16 * len(getattr(k, "tasks", {}))), ("PageTables", 0), ("NFS_Unstable", 0), ("Bounce", 0),
+        ("KernelStack", 16 * len(k.tasks.by_pid)), ("PageTables", 0), ("NFS_Unstable", 0), ("Bounce", 0),
         ("WritebackTmp", 0), ("CommitLimit", total // 2), ("Committed_AS", 0), ("VmallocTotal", 34359738367),
         ("VmallocUsed", 0), ("VmallocChunk", 0), ("Percpu", 0),
     ]  # fmt: skip
@@ -105,7 +105,7 @@ def _tmpfs_supers(vfs: Vfs) -> list[Any]:
 
 def proc_stat(k: Any) -> str:
     """/proc/stat."""
-    tasks = list(getattr(k, "tasks", {}).values())
+    tasks = list(k.tasks.by_pid.values())
     user = sum(getattr(t, "utime_ns", 0) for t in tasks)
     system = sum(getattr(t, "stime_ns", 0) for t in tasks)
     for task in tasks:
@@ -121,8 +121,8 @@ def proc_stat(k: Any) -> str:
         out.append(f"cpu{cpu} " + " ".join(str(t // k.nr_cpus) for t in ticks) + "\n")
     running = sum(1 for t in tasks if getattr(t, "state_letter", "R") == "R")
     boot = (k.clock.realtime_ns - k.clock.now_ns) // 1_000_000_000
-    out.append(f"intr 0\nctxt {getattr(k, 'nr_context_switches', 0)}\nbtime {boot}\n")
-    out.append(f"processes {getattr(k, 'nr_forks', len(tasks))}\nprocs_running {max(1, running)}\nprocs_blocked 0\n")
+    out.append(f"intr 0\nctxt {k.cpus.nr_switches}\nbtime {boot}\n")
+    out.append(f"processes {k.tasks.nr_forks}\nprocs_running {max(1, running)}\nprocs_blocked 0\n")
     out.append("softirq 0 0 0 0 0 0 0 0 0 0 0\n")
     return "".join(out)
 
@@ -135,9 +135,9 @@ def uptime(k: Any) -> str:
 
 def loadavg(k: Any) -> str:
     """/proc/loadavg: load itself is not simulated."""
-    tasks = list(getattr(k, "tasks", {}).values())
+    tasks = list(k.tasks.by_pid.values())
     running = max(1, sum(1 for t in tasks if getattr(t, "state_letter", "R") == "R"))
-    last = getattr(k, "_pid", 0) or max((t.pid for t in tasks), default=0)
+    last = k.tasks.last_pid or max((t.pid for t in tasks), default=0)
     return f"0.00 0.00 0.00 {running}/{len(tasks)} {last}\n"
 
 
@@ -237,7 +237,7 @@ def make_root(vfs: Vfs) -> Dir:
     ) -> None:
         root.add(name, PseudoFile(show, store, mode, fops=fops))
 
-    text("buddyinfo", lambda: f"Node 0, zone   Normal {getattr(k, 'free_ram_pages', 0):6d}\n")
+    text("buddyinfo", lambda: f"Node 0, zone   Normal {k.mm.free_ram_pages:6d}\n")
     text("cgroups", lambda: "#subsys_name\thierarchy\tnum_cgroups\tenabled\n")
     text("cmdline", lambda: getattr(k, "command_line", "console=ttyS0") + "\n")
     text("consoles", lambda: "ttyS0                -W- (EC   a)    4:64\n")
@@ -269,7 +269,7 @@ def make_root(vfs: Vfs) -> Dir:
     text("uptime", lambda: uptime(k))
     text("version", lambda: version_text(k, uname))
     text("vmallocinfo", lambda: "", 0o400)
-    text("vmstat", lambda: f"nr_free_pages {getattr(k, 'free_ram_pages', 0)}\npgfault {getattr(k, 'nr_faults', 0)}\n")
+    text("vmstat", lambda: f"nr_free_pages {k.mm.free_ram_pages}\npgfault {k.mm.nr_faults}\n")
     text("zoneinfo", lambda: "Node 0, zone   Normal\n")
     sys_dir = make_sysctl(k, vfs.sysctl, uname)
     _set_fops(sys_dir, PROC_SYS_FOPS if vfs.names.proc_sys_iter else PROC_SYS_FOPS_5_8)
@@ -330,7 +330,7 @@ class ProcRoot(Dir):
         return 2 + fixed + len(self._leaders())
 
     def _leaders(self) -> list[Any]:
-        tasks = getattr(self.k, "tasks", {})
+        tasks = self.k.tasks.by_pid
         return [tasks[pid] for pid in sorted(tasks) if pid and tasks[pid].pid == tasks[pid].tgid]
 
     def entries(self) -> dict[str, Any]:

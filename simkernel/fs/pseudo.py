@@ -248,7 +248,7 @@ def node_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
     pos = get_pos(k, file, ppos)
     data = yield from read_steps(k, file, count, pos)
     if data:
-        k.copy_to_user(buf, data)
+        k.usercopy.copy_to_user(buf, data)
         set_pos(k, file, ppos, pos + len(data))
     return len(data)
 
@@ -256,7 +256,7 @@ def node_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
 def node_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
     """The body of every plain write of a generated file."""
     file = k.vfs.files[file_addr]
-    data = k.copy_from_user(buf, min(count, 1 << 20))
+    data = k.usercopy.copy_from_user(buf, min(count, 1 << 20))
     pos = get_pos(k, file, ppos)
     taken = yield from write_steps(k, file, data, pos)
     set_pos(k, file, ppos, pos + taken)

@@ -108,7 +108,7 @@ def _getdents(k: Any, fd: int, dirent: int, count: int, old: bool) -> Any:
         k.mem.free(ctx)
     if ret < 0:
         return ret
-    k.copy_to_user(dirent, bytes(filler.out))
+    k.usercopy.copy_to_user(dirent, bytes(filler.out))
     return len(filler.out)
 
 

@@ -26,7 +26,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import File
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 
 UNBLOCKABLE = 1 << 8 | 1 << 18  # SIGKILL, SIGSTOP
 POLLIN_SET = POLLRDNORM | POLLRDBAND | POLLIN | POLLHUP | POLLERR
@@ -65,7 +65,7 @@ class PollCall:
     def __init__(self, k: Any, ufds: int, nfds: int) -> None:
         self.k = k
         self.ufds = ufds
-        raw = k.copy_from_user(ufds, 8 * nfds) if nfds else b""
+        raw = k.usercopy.copy_from_user(ufds, 8 * nfds) if nfds else b""
         order = k.mem.byteorder
         self.rows = [
             (
@@ -96,7 +96,7 @@ class PollCall:
     def finish(self) -> None:
         """Copy the answers out."""
         for i, mask in enumerate(self.revents):
-            self.k.put_user(self.ufds + 8 * i + 6, 2, mask)
+            self.k.usercopy.put_user(self.ufds + 8 * i + 6, 2, mask)
 
 
 @kernel_function(
@@ -140,7 +140,7 @@ def read_timespec(k: Any, addr: int, word: int = 0) -> int | None:
     if not addr:
         return None
     word = word or k.arch.model.word
-    sec, nsec = k.get_user(addr, word, True), k.get_user(addr + word, word, True)
+    sec, nsec = k.usercopy.get_user(addr, word, True), k.usercopy.get_user(addr + word, word, True)
     if sec < 0 or not 0 <= nsec < NSEC_PER_SEC:
         raise KernelError(EINVAL, "bad timespec")
     return int(sec * NSEC_PER_SEC + nsec)
@@ -157,7 +157,7 @@ def set_mask(k: Any, sigmask: int, size: int) -> Any:
         raise KernelError(EINVAL, "sigset size")
     task = k.current
     task.saved_blocked = task.blocked
-    task.blocked = k.get_user(sigmask, 8) & ~UNBLOCKABLE
+    task.blocked = k.usercopy.get_user(sigmask, 8) & ~UNBLOCKABLE
     task.work = True
 
     def restore(interrupted: bool) -> None:
@@ -192,8 +192,8 @@ def ppoll(k: Any, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int,
 def _put_left(k: Any, addr: int, left_ns: int, unit: int, word: int) -> None:
     """poll_select_finish(): what is left of the timeout; `unit` 1 for timespec, 1000 for timeval."""
     left = max(0, left_ns)
-    k.put_user(addr, word, left // NSEC_PER_SEC)
-    k.put_user(addr + word, word, left % NSEC_PER_SEC // unit)
+    k.usercopy.put_user(addr, word, left // NSEC_PER_SEC)
+    k.usercopy.put_user(addr + word, word, left % NSEC_PER_SEC // unit)
 
 
 class SelectCall:
@@ -211,7 +211,7 @@ class SelectCall:
     def _read(self, addr: int) -> set[int]:
         if not addr or not self.size:
             return set()
-        raw = self.k.copy_from_user(addr, self.size)
+        raw = self.k.usercopy.copy_from_user(addr, self.size)
         word = self.k.arch.model.word
         out = set()
         for at in range(0, self.size, word):
@@ -251,7 +251,7 @@ class SelectCall:
                     )
                     for at in range(0, self.size, word)
                 )
-                self.k.copy_to_user(addr, raw)
+                self.k.usercopy.copy_to_user(addr, raw)
 
 
 def _select(k: Any, n: int, inp: int, outp: int, exp: int, timeout_ns: int | None) -> Any:
@@ -277,7 +277,7 @@ def sys_select(k: Any, n: int, inp: int, outp: int, exp: int, tvp: int) -> Any:
     timeout = None
     if tvp:
         word = k.arch.model.word
-        sec, usec = k.get_user(tvp, word, True), k.get_user(tvp + word, word, True)
+        sec, usec = k.usercopy.get_user(tvp, word, True), k.usercopy.get_user(tvp + word, word, True)
         if sec < 0 or usec < 0:
             return -EINVAL
         timeout = sec * NSEC_PER_SEC + usec * 1000
@@ -300,8 +300,8 @@ def sys_pselect6(k: Any, n: int, inp: int, outp: int, exp: int, tsp: int, sig: i
 def pselect6(k: Any, n: int, inp: int, outp: int, exp: int, tsp: int, sig: int, word: int) -> Any:
     """The same with the size of time_t."""
     pointer = k.arch.model.word
-    sigmask = k.get_user(sig, pointer) if sig else 0
-    size = k.get_user(sig + pointer, pointer) if sig else 0
+    sigmask = k.usercopy.get_user(sig, pointer) if sig else 0
+    size = k.usercopy.get_user(sig + pointer, pointer) if sig else 0
     timeout = read_timespec(k, tsp, word)
     start = k.clock.now_ns
     restore = set_mask(k, sigmask, size)

@@ -78,7 +78,7 @@ def generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
     limit = fsize_limit(k)
     if limit is not None:
         if iocb.pos >= limit:
-            k.send_signal(k.current, 25)  # SIGXFSZ
+            k.signals.send(k.current, 25)  # SIGXFSZ
             return -EFBIG
         if iocb.pos + it.count > limit:
             _limit_iter(it, limit - iocb.pos)

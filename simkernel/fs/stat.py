@@ -72,7 +72,7 @@ class Kstat:
         assert inode is not None
         record = record or self.k.vfs.abi.stat
         assert record is not None
-        self.k.copy_to_user(statbuf, record.pack({
+        self.k.usercopy.copy_to_user(statbuf, record.pack({
             "st_dev": new_encode_dev(inode.i_sb.s_dev), "st_ino": inode.i_ino, "st_nlink": inode.i_nlink, "__st_ino": inode.i_ino,
             "st_mode": inode.i_mode, "st_uid": inode.i_uid, "st_gid": inode.i_gid,
             "st_rdev": new_encode_dev(inode.i_rdev), "st_size": inode.i_size,
@@ -219,7 +219,7 @@ def sys_statx(k: Any, dfd: int, filename: int, flags: int, mask: int, buffer: in
         if ret:
             return ret
         assert stat.path is not None
-        k.copy_to_user(buffer, STATX.pack(_statx_values(k, stat.path), k.mem.byteorder))
+        k.usercopy.copy_to_user(buffer, STATX.pack(_statx_values(k, stat.path), k.mem.byteorder))
         return 0
     finally:
         stat.put()
@@ -255,7 +255,7 @@ def vfs_readlink(k: Any, dentry: int, buffer: int, buflen: int) -> int:
 
 def _readlink(k: Any, inode: Inode, dentry: int, buffer: int, buflen: int) -> int:
     text = to_bytes(inode.readlink(k.vfs.mirror.dentries[dentry]))[:buflen]
-    k.copy_to_user(buffer, text)
+    k.usercopy.copy_to_user(buffer, text)
     return len(text)
 
 
@@ -300,7 +300,7 @@ def _statfs(k: Any, path: Path, buf: int, record: Record | None = None) -> int:
     values = {"f_frsize": values["f_bsize"], "f_flags": flags, "f_fsid0": dev, **values}
     record = record or k.vfs.abi.statfs
     assert record is not None
-    k.copy_to_user(buf, record.pack(values, k.mem.byteorder))
+    k.usercopy.copy_to_user(buf, record.pack(values, k.mem.byteorder))
     return 0
 
 
@@ -391,7 +391,7 @@ def utimensat(k: Any, dfd: int, filename: int, utimes: int, flags: int, word: in
     """The same with the size of time_t."""
     times = None
     if utimes:
-        values = [k.get_user(utimes + i * word, word, True) for i in range(4)]
+        values = [k.usercopy.get_user(utimes + i * word, word, True) for i in range(4)]
         times = ((values[0], values[1]), (values[2], values[3]))
         if times[0][1] == UTIME_OMIT and times[1][1] == UTIME_OMIT:
             return 0
@@ -411,7 +411,7 @@ def _timevals(k: Any, addr: int) -> tuple[tuple[int, int], tuple[int, int]] | No
     if not addr:
         return None
     word = k.arch.model.word
-    values = [k.get_user(addr + i * word, word, True) for i in range(4)]
+    values = [k.usercopy.get_user(addr + i * word, word, True) for i in range(4)]
     if not all(0 <= usec < 1_000_000 for usec in (values[1], values[3])):
         raise KernelError(EINVAL, "microseconds out of range")
     return ((values[0], values[1] * 1000), (values[2], values[3] * 1000))
@@ -438,5 +438,5 @@ def sys_utime(k: Any, filename: int, buf: int) -> int:
     times = None
     if buf:
         word = k.arch.model.word
-        times = ((k.get_user(buf, word, True), 0), (k.get_user(buf + word, word, True), 0))
+        times = ((k.usercopy.get_user(buf, word, True), 0), (k.usercopy.get_user(buf + word, word, True), 0))
     return _set_times(k, k.vfs.user_path(AT_FDCWD, get_path_name(k, filename)), times)

@@ -8,7 +8,7 @@ from typing import Any
 
 from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_DIRECTORY, O_RDONLY, O_TRUNC, O_WRONLY
 from simkernel.fs.boot import install
-from simkernel.kernel.testing import HostKernel, HostTask, run_body, run_syscall
+from simkernel.kernel.testing import HostKernel, run_body, run_syscall
 
 
 def own_credentials(task: Any) -> None:
@@ -46,13 +46,13 @@ class Libc:
 
     def write_bytes(self, fd: int, data: bytes) -> int:
         """write(2) of these bytes."""
-        self.k.user.write(0x40000, data)
+        self.k.usercopy.user.write(0x40000, data)
         return run_syscall(self.k, "write", fd, 0x40000, len(data))
 
     def read_bytes(self, fd: int, size: int = 65536) -> Any:
         """read(2): the bytes, or -errno."""
         n = run_syscall(self.k, "read", fd, 0x40000, size)
-        return n if n < 0 else bytes(self.k.user.read(0x40000, n))
+        return n if n < 0 else bytes(self.k.usercopy.user.read(0x40000, n))
 
     def put(self, path: str, data: bytes, mode: int = 0o644) -> None:
         """Make a file with this content."""
@@ -87,7 +87,7 @@ class Libc:
 
     def _unpack_stat(self) -> dict[str, int]:
         record = self.vfs.abi.stat
-        return record.unpack(self.k.user.read(0x60000, record.size), self.k.mem.byteorder)
+        return record.unpack(self.k.usercopy.user.read(0x60000, record.size), self.k.mem.byteorder)
 
     def listdir(self, path: str) -> list[str]:
         """Names in the order of getdents64."""
@@ -99,7 +99,7 @@ class Libc:
             assert n >= 0, n
             if not n:
                 break
-            raw = self.k.user.read(0x50000, n)
+            raw = self.k.usercopy.user.read(0x50000, n)
             at = 0
             order = self.k.mem.byteorder
             while at < n:
@@ -112,12 +112,12 @@ class Libc:
     def readlink(self, path: str) -> Any:
         """The text of a link, or -errno."""
         n = self.call("readlinkat", AT_FDCWD, path, 0x50000, 4096)
-        return n if n < 0 else self.k.user.read(0x50000, n).decode()
+        return n if n < 0 else self.k.usercopy.user.read(0x50000, n).decode()
 
     def pipe(self, flags: int = 0) -> tuple[int, int]:
         """(read end, write end)."""
         assert self.call("pipe2", 0x50000, flags) == 0
-        return self.k.get_user(0x50000, 4), self.k.get_user(0x50004, 4)
+        return self.k.usercopy.get_user(0x50000, 4), self.k.usercopy.get_user(0x50004, 4)
 
     def body(self, name: str, *args: int) -> int:
         """Run a kernel function."""
@@ -126,9 +126,8 @@ class Libc:
     def new_task(self, pid: int, share_files: bool = False) -> Any:
         """A forked task; it becomes the current one when assigned to libc.k.current."""
         k = self.k
-        task = HostTask(pid, "child", k.mem.alloc(k.types.sizeof("struct task_struct"), 64))
+        task = k.add_task(pid, "child")
         own_credentials(task)
-        k.tasks[pid] = task
         flags = 0x400 if share_files else 0
         assert self.body("copy_files", flags, task.addr) == 0
         assert self.body("copy_fs", 0, task.addr) == 0

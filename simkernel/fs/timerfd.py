@@ -21,7 +21,7 @@ from arch.errors import KernelError
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import read_timespec
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 
 
 class TimerFd:
@@ -38,12 +38,12 @@ class TimerFd:
 
     def arm(self, expires: int, interval: int) -> None:
         """Start anew; 0 disarms."""
-        self.k.cancel_timer(self.timer)
+        self.k.clock.cancel(self.timer)
         self.timer = None
         self.ticks = 0
         self.expires, self.interval = expires, interval
         if expires:
-            self.timer = self.k.add_timer(max(expires, self.k.clock.now_ns), self._expired)
+            self.timer = self.k.clock.add(max(expires, self.k.clock.now_ns), self._expired)
 
     def _expired(self) -> None:
         now = self.k.clock.now_ns
@@ -51,7 +51,7 @@ class TimerFd:
             passed = max(0, now - self.expires) // self.interval + 1
             self.ticks += passed
             self.expires += passed * self.interval
-            self.timer = self.k.add_timer(self.expires, self._expired)
+            self.timer = self.k.clock.add(self.expires, self._expired)
         else:
             self.ticks += 1
             self.expires = 0
@@ -78,7 +78,7 @@ def timerfd_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any
         ret = yield k.wait(ctx.wqh)
         if ret < 0:
             return ret
-    k.put_user(buf, 8, ctx.ticks)
+    k.usercopy.put_user(buf, 8, ctx.ticks)
     ctx.ticks = 0
     return 8
 
@@ -91,7 +91,7 @@ def _poll(k: Any, file: File, queues: Any) -> int:
 
 
 def _release(k: Any, file: File) -> None:
-    k.cancel_timer(file.private_data.timer)
+    k.clock.cancel(file.private_data.timer)
 
 
 TIMERFD_FOPS = FileOperations("timerfd_fops", read="timerfd_read", llseek="noop_llseek", poll=_poll, release=_release)
@@ -119,8 +119,8 @@ def _put_spec(k: Any, addr: int, times: tuple[int, int], word: int) -> None:
     """struct itimerspec: interval, then value."""
     left, interval = times
     for at, value in ((0, interval), (2 * word, left)):
-        k.put_user(addr + at, word, value // NSEC_PER_SEC)
-        k.put_user(addr + at + word, word, value % NSEC_PER_SEC)
+        k.usercopy.put_user(addr + at, word, value // NSEC_PER_SEC)
+        k.usercopy.put_user(addr + at + word, word, value % NSEC_PER_SEC)
 
 
 @syscall(

@@ -203,7 +203,7 @@ def exceeds_fsize(k: Any, size: int, old_size: int) -> bool:
     limit = fsize_limit(k)
     if limit is None or size <= old_size or size <= limit:
         return False
-    k.send_signal(k.current, SIGXFSZ)
+    k.signals.send(k.current, SIGXFSZ)
     return True
 
 

@@ -58,7 +58,7 @@ class IovIter:
             step = min(length - self.offset, len(data) - done)
             if step:
                 try:
-                    self.k.copy_to_user(base + self.offset, data[done : done + step])
+                    self.k.usercopy.copy_to_user(base + self.offset, data[done : done + step])
                 except KernelError:
                     return done + self._partial_to(base + self.offset, data[done : done + step])
             self._advance(step)
@@ -71,7 +71,7 @@ class IovIter:
         while done < len(data):
             step = min(PAGE_SIZE - (addr + done & PAGE_SIZE - 1), len(data) - done)
             try:
-                self.k.copy_to_user(addr + done, data[done : done + step])
+                self.k.usercopy.copy_to_user(addr + done, data[done : done + step])
             except KernelError:
                 break
             done += step
@@ -92,7 +92,7 @@ class IovIter:
             step = min(length - self.offset, size)
             if step:
                 try:
-                    parts.append(self.k.copy_from_user(base + self.offset, step))
+                    parts.append(self.k.usercopy.copy_from_user(base + self.offset, step))
                 except KernelError:
                     parts.append(self._partial_from(base + self.offset, step))
                     break
@@ -105,7 +105,7 @@ class IovIter:
         while len(out) < size:
             step = min(PAGE_SIZE - (addr + len(out) & PAGE_SIZE - 1), size - len(out))
             try:
-                out += self.k.copy_from_user(addr + len(out), step)
+                out += self.k.usercopy.copy_from_user(addr + len(out), step)
             except KernelError:
                 break
         self._advance(len(out))
@@ -186,7 +186,7 @@ def import_iovec(k: Any, uvec: int, count: int) -> list[tuple[int, int]]:
     if count > IOV_MAX:
         raise KernelError(EINVAL, "too many segments")
     word = k.arch.model.word
-    raw = k.copy_from_user(uvec, 2 * word * count) if count else b""
+    raw = k.usercopy.copy_from_user(uvec, 2 * word * count) if count else b""
     order = k.mem.byteorder
     out = []
     total = 0

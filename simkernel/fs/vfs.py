@@ -59,7 +59,7 @@ from simkernel.fs.pagecache import PagePool
 from simkernel.fs.proc_sys import Sysctl
 from simkernel.fs.terminal import Terminal
 from simkernel.fs.uio import UioStructs
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Vfs:
         kernel_map = getattr(k.arch, "map", None)
         self.user_end: int = kernel_map.user_end if kernel_map is not None else 1 << (8 * k.arch.model.word - 1)
         self.init_user_ns = self.mirror.symbol("init_user_ns")
-        self.probed: dict[str, int] = getattr(k, "_probed", {})  # kernel function -> how many probes it has
+        self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
         self.sysctl = Sysctl(k)
 
@@ -180,7 +180,7 @@ class Vfs:
             return True
         if any(f.f_path.mnt is mnt for f in self.files.values()):
             return True
-        for task in getattr(self.k, "tasks", {}).values():
+        for task in self.k.tasks.by_pid.values():
             fs = getattr(task, "fs", None)
             if fs is not None and (fs.pwd.mnt is mnt or fs.root.mnt is mnt):
                 return True
@@ -236,7 +236,7 @@ class Vfs:
 
     def somebody_is_in(self, dentry: Dentry) -> bool:
         """Is it a task's working directory or root?"""
-        for task in getattr(self.k, "tasks", {}).values():
+        for task in self.k.tasks.by_pid.values():
             fs = getattr(task, "fs", None)
             if fs is not None and dentry in (fs.pwd.dentry, fs.root.dentry):
                 return True

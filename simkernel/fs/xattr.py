@@ -13,7 +13,7 @@ from simkernel.kernel.kfunc import syscall
 
 
 def _xattr_get(k: Any, path: Path, name: int) -> int:
-    text = k.strncpy_from_user(name, XATTR_NAME_MAX + 1)
+    text = k.usercopy.strncpy_from_user(name, XATTR_NAME_MAX + 1)
     if not text:
         return -ERANGE
     known = text.startswith((b"security.", b"trusted.", b"system.posix_acl_"))

@@ -13,14 +13,16 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arch.abi.limits import U64_MAX
+from arch.architecture import Architecture, SyscallAbi
+from arch.cpu import Cpu
 from arch.errors import KernelError
+from simkernel.kernel.body import Inlined
+from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.kfunc import Param, Prototype
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
+from simkernel.kernel.task import CurrentTask
 
 Enter = Callable[..., Any]
 HYPERCALL_NS = 20  # cost model: one kernel function costs this much of virtual time, one resumption half of it
@@ -60,7 +62,7 @@ def result_converter(ret: Param, word: int) -> Callable[[int], int] | None:
     size = word if ret.size is None else ret.size
     if size == 0 or (size == 8 and (ret.pointer or not ret.signed)):
         return None
-    if size > word:  # 64-bit results of 32-bit machines travel beside the register: Kernel.wide_result()
+    if size > word:  # 64-bit results of 32-bit machines travel beside the register: Engine.wide_result()
         return None
     return eval(f"lambda r: {convert_expression(ret, 'r', word)}")  # type: ignore[no-any-return]
 
@@ -93,7 +95,7 @@ def enter({registers}):
         return r & {mask:#x} if r else 0
     except KernelError as e:
         return -e.errno & {mask:#x}
-    k.frames.append([send, converts(req[0]), g, name])
+    cpus.frames.append([send, converts(req[0]), g, name])
     return req
 """
 
@@ -109,15 +111,6 @@ def leaf({names}):
 """
 
 _UNPACK = "unpack(buf, regs - base)"
-
-
-class Inlined:
-    """A request to run another body inside the caller's frame: a function that this version does not have."""
-
-    __slots__ = ("running",)
-
-    def __init__(self, running: Any) -> None:
-        self.running = running
 
 
 class Flattened:
@@ -155,12 +148,14 @@ class Flattened:
 class Engine:
     """Compiles the `enter` of every function, and resumes bodies."""
 
-    def __init__(self, k: Kernel) -> None:
-        self.k = k
-        self.word: int = k.arch.word
+    def __init__(self, board: CurrentTask, arch: Architecture, abi: SyscallAbi, cpu: Cpu, cpus: Cpus) -> None:
+        self.board = board  # what every body gets as its first argument
+        self.arch, self.abi, self.cpu, self.cpus, self.clock = arch, abi, cpu, cpus, cpus.clock
+        self.word = arch.word
         self.mask = U64_MAX if self.word == 8 else 0xFFFFFFFF
-        self.aligned_pairs: bool = self.word == 4 and k.abi.aligned_pairs
-        self.register_arguments = len(k.cpu.facts.argument_registers)
+        self.aligned_pairs = self.word == 4 and abi.aligned_pairs
+        self.register_arguments = len(cpu.facts.argument_registers)
+        self.wide = 0  # the last body's result in full, on 32-bit machines
         self.converters: dict[int, Callable[[int], int] | None] = {}
 
     def compile(self, prototype: Prototype, body: Any, generator: bool, name: str) -> Enter:
@@ -170,7 +165,13 @@ class Engine:
         names = [[f"a{i}" if i < limit else f"stack({i - limit})" for i in place] for place in places]
         arguments = self._arguments(prototype, names)
         registers = ", ".join(f"a{i}" for i in range(min(limit, self.words_of(prototype))))
-        return self._make(registers, arguments, body, generator, name, {"stack": self.k.cpu.stack_argument})
+        return self._make(registers, arguments, body, generator, name, {"stack": self.cpu.stack_argument})
+
+    def wide_result(self, register: int) -> int:
+        """A 64-bit result on a 32-bit machine: what the body returned, unless a probe changed the register."""
+        if self.wide & 0xFFFFFFFF == register & 0xFFFFFFFF:
+            return self.wide
+        return register - (1 << 32) if register >> 31 else register
 
     def words_of(self, prototype: Prototype) -> int:
         """How many argument words a function takes."""
@@ -182,7 +183,7 @@ class Engine:
         for param, words in zip(prototype.params, names):
             value = words[0]
             if len(words) == 2:
-                low, high = words if self.k.arch.byteorder == "little" else words[::-1]
+                low, high = words if self.arch.byteorder == "little" else words[::-1]
                 value = f"({low} & 0xFFFFFFFF | ({high} & 0xFFFFFFFF) << 32)"
             out += f", {convert_expression(param, value, self.word)}"
         return out
@@ -196,13 +197,13 @@ class Engine:
                 words[place[0]] = value
             else:
                 low, high = value & 0xFFFFFFFF, value >> 32 & 0xFFFFFFFF
-                words[place[0]], words[place[1]] = (low, high) if self.k.arch.byteorder == "little" else (high, low)
+                words[place[0]], words[place[1]] = (low, high) if self.arch.byteorder == "little" else (high, low)
         return tuple(words)
 
     def compile_leaf(self, prototype: Prototype, body: Any) -> Callable[..., int]:
         """A plain function called from another body without the CPU: same conversions, same result for the caller.
 
-        This is what a compiler does when it inlines; `Kernel.call` only uses it while nobody probes the function.
+        This is what a compiler does when it inlines; `Text.call` only uses it while nobody probes the function.
         """
         names = [f"a{i}" for i in range(len(prototype.params))]
         masked = "".join(
@@ -215,24 +216,23 @@ class Engine:
         )  # fmt: skip
         if prototype.ret.size == 0:
             text = text.replace(f"return {convert_expression(prototype.ret, 'r', self.word)}", "return 0")
-        scope: dict[str, Any] = {"k": self.k, "body": body, "clock": self.k.clock, "KernelError": KernelError}
+        scope: dict[str, Any] = {"k": self.board, "body": body, "clock": self.clock, "KernelError": KernelError}
         exec(_compiled(text), scope)
         return scope["leaf"]  # type: ignore[no-any-return]
 
     def compile_wrapper(self, prototype: Prototype, body: Any, generator: bool, name: str) -> Enter:
         """The `enter` of a system-call wrapper, which takes `const struct pt_regs *`."""
-        k = self.k
-        layout = k.cpu.layout
-        rows = [layout.fields[field] for field in k.abi.args[: self.words_of(prototype)]]
+        layout, mem = self.cpu.layout, self.cpu.mem
+        rows = [layout.fields[field] for field in self.abi.args[: self.words_of(prototype)]]
         arguments, extra = "", {}
         if rows:
             low, high = min(r.offset for r in rows), max(r.offset + r.size for r in rows)
             size = rows[0].size
-            order = "<" if k.arch.byteorder == "little" else ">"
+            order = "<" if self.arch.byteorder == "little" else ">"
             fmt = struct.Struct(f"{order}{(high - low) // size}{'Q' if size == 8 else 'I'}")
             values = [f"v[{(row.offset - low) // size}]" for row in rows]
             places = slots(prototype.params, self.word, self.aligned_pairs)
-            extra = {"unpack": fmt.unpack_from, "buf": k.physical.buf, "base": k.mem.map.direct_map - low}
+            extra = {"unpack": fmt.unpack_from, "buf": self.cpu.phys.buf, "base": mem.map.direct_map - low}
             arguments = self._arguments(prototype, [[values[i] for i in place] for place in places])
         return self._make("regs=0", arguments, body, generator, name, extra)
 
@@ -245,9 +245,9 @@ class Engine:
         )
         if self.word == 4:
             text = (
-                text.replace("return r &", "k.wide = r or 0\n    return r &", 1)
+                text.replace("return r &", "engine.wide = r or 0\n    return r &", 1)
                 if not generator
-                else text.replace("return r &", "k.wide = r or 0\n        return r &", 1)
+                else text.replace("return r &", "engine.wide = r or 0\n        return r &", 1)
             )
         if "v[" in arguments:
             text = text.replace(
@@ -256,9 +256,11 @@ class Engine:
                 1,
             )
         scope: dict[str, Any] = {
-            "k": self.k,
+            "k": self.board,
+            "cpus": self.cpus,
+            "engine": self,
             "body": body,
-            "clock": self.k.clock,
+            "clock": self.clock,
             "KernelError": KernelError,
             "converts": self.converters.get,
             "Flattened": Flattened,
@@ -270,13 +272,13 @@ class Engine:
 
     def make_resume(self) -> Callable[[int], Any]:
         """The one `resume`, with everything bound."""
-        k, clock, converts = self.k, self.k.clock, self.converters.get
+        engine, cpus, clock, converts = self, self.cpus, self.clock, self.converters.get
         mask = self.mask
         narrow = self.word == 4
 
         def resume(result: int) -> Any:
             clock._now += HYPERCALL_NS >> 1
-            frame = k.frames[-1]
+            frame = cpus.frames[-1]
             convert = frame[1]
             try:
                 request = frame[0](result if convert is None else convert(result))
@@ -287,13 +289,13 @@ class Engine:
                         frame[0] = Flattened(frame[0], request).send
                         request = frame[0](None)
             except StopIteration as stop:
-                k.frames.pop()
+                cpus.frames.pop()
                 value = stop.value
                 if narrow:
-                    k.wide = value or 0
+                    engine.wide = value or 0
                 return value & mask if value else 0
             except KernelError as error:
-                k.frames.pop()
+                cpus.frames.pop()
                 return -error.errno & mask
             frame[1] = converts(request[0])
             return request

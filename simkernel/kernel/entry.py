@@ -7,65 +7,27 @@ architecture's (arch.entry); each stub calls the handler of its role, whose body
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import Any
 
 from arch.abi.errno import EINTR, ENOSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ERESTARTNOINTR, ERESTARTSYS
 from arch.abi.signal import BUS_ADRERR, SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
 from arch.effective import refine
 from arch.errors import KernelError
+from simkernel.kernel.calls.signal import get_signal
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock
 from simkernel.kernel.oom import oom_control
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
-
-Body = Generator[Any, Any, Any]
+from simkernel.kernel.task import has_signal
 
 SYSCALL_NS = 60  # cost model: the way in and out
 FAULT_NS = 250
 FAULT_PROT, FAULT_WRITE, FAULT_USER, FAULT_EXEC = 1, 2, 4, 16  # arch.cpu
 
-# Since when the architectures' system-call handlers take struct pt_regs (CONFIG_ARCH_HAS_SYSCALL_WRAPPER), by the
-# prefix of their names.  arch/*/include/asm/syscall_wrapper.h.
-WRAPPERS_SINCE = {"__x64_sys_": "4.17", "__arm64_sys_": "4.19", "__s390x_sys_": "5.1", "__riscv_sys_": "6.6",
-                  "__ia32_sys_": "4.17"}  # fmt: skip
 
-
-# Where the name in the number table and the name of SYSCALL_DEFINE differ.  arch/x86/entry/syscalls/syscall_64.tbl,
-# include/uapi/asm-generic/unistd.h; the 32-bit tables in *_32.
-DEFINED_AS_64 = {"stat": "newstat", "lstat": "newlstat", "fstat": "newfstat", "uname": "newuname", "umount2": "umount",
-                 "sendfile": "sendfile64", "umount": "oldumount"}  # fmt: skip
-DEFINED_AS_32 = {
-    "stat": "newstat", "lstat": "newlstat", "fstat": "newfstat", "uname": "newuname", "umount2": "umount",
-    "umount": "oldumount", "mmap": "old_mmap", "mmap2": "mmap_pgoff", "select": "old_select", "_newselect": "select",
-    "ugetrlimit": "getrlimit", "getrlimit": "old_getrlimit", "_llseek": "llseek",
-    **{name: f"{name}16" for name in ("getuid", "geteuid", "getgid", "getegid", "setuid", "setgid", "setreuid",
-                                      "setregid", "setresuid", "setresgid", "getresuid", "getresgid", "setfsuid",
-                                      "setfsgid", "getgroups", "setgroups", "chown", "lchown", "fchown")},
-    **{f"{name}32": name for name in ("getuid", "geteuid", "getgid", "getegid", "setuid", "setgid", "setreuid",
-                                      "setregid", "setresuid", "setresgid", "getresuid", "getresgid", "setfsuid",
-                                      "setfsgid", "getgroups", "setgroups", "chown", "lchown", "fchown")},
-}  # fmt: skip
-
-
-def define_name(k: Kernel, name: str) -> str:
-    """The name in SYSCALL_DEFINE of a number's name: __x64_sys_newfstat serves fstat."""
-    return (DEFINED_AS_64 if k.arch.word == 8 else DEFINED_AS_32).get(name, name)
-
-
-def syscall_symbol(k: Kernel, name: str) -> tuple[str, bool]:
-    """(symbol of a system call's handler, whether it takes pt_regs) in this version on this architecture."""
-    prefix = k.abi.wrapper_prefix
-    since = WRAPPERS_SINCE.get(prefix)
-    if since is not None and k.version.at_least(since):
-        return prefix + define_name(k, name), True
-    return "sys_" + define_name(k, name), False
-
-
-def make_syscall_body(k: Kernel) -> Callable[..., Any]:
+def make_syscall_body(k: KernelFace) -> Callable[..., Any]:
     """The body of the "syscall" role: do_syscall_64() and its like."""
     layout = k.cpu.layout
     row = layout.fields[k.abi.result]
@@ -73,22 +35,23 @@ def make_syscall_body(k: Kernel) -> Callable[..., Any]:
     pack = struct.Struct(order + ("Q" if row.size == 8 else "I")).pack_into
     buf, base = k.physical.buf, k.mem.map.direct_map - row.offset
     mask = (1 << 8 * row.size) - 1
-    clock, table, counts = k.clock, k.syscall_table, k.syscall_counts
+    clock, cpus, syscalls = k.clock, k.cpus, k.syscalls
+    table, counts, charge_user = syscalls.table, syscalls.counts, cpus.charge_user
     unpackers = [layout.fields[field] for field in k.abi.args]
-    enter_point, exit_point = k.tracepoint("sys_enter"), k.tracepoint("sys_exit")
+    enter_point, exit_point = k.tracepoints.point("sys_enter"), k.tracepoints.point("sys_exit")
 
-    def do_syscall(k: Kernel, regs: int, nr: int) -> Body:
+    def do_syscall(k: KernelFace, regs: int, nr: int) -> Body:
         clock._now += SYSCALL_NS
-        k.charge_user()
+        charge_user()
         task = k.current
         task.syscall_nr = nr
         counts[nr] = counts.get(nr, 0) + 1
-        observed = k.strace is not None or enter_point.active or k.syscall_events
+        observed = syscalls.strace is not None or enter_point.active
         if observed:
-            nr = k.syscall_enter(regs, nr)
+            nr = syscalls.enter(regs, nr)
         target = table.get(nr)
         if target is None:
-            ret = k.missing_syscall(nr)
+            ret = syscalls.absent(nr)
         elif target[1] is None:
             ret = yield (target[0], regs)
         else:  # no wrapper: the handler takes C arguments
@@ -98,8 +61,8 @@ def make_syscall_body(k: Kernel) -> Callable[..., Any]:
             )
         pack(buf, regs - base, ret & mask)
         if observed or exit_point.active:
-            k.syscall_exit(regs, nr, ret)
-        if task.work or clock._now >= k.deadline:
+            syscalls.exit(regs, nr, ret)
+        if task.work or clock._now >= cpus.deadline:
             task.in_syscall = True
             yield k.call("exit_to_user_mode_loop", regs, 0)
             task.in_syscall = False
@@ -108,12 +71,12 @@ def make_syscall_body(k: Kernel) -> Callable[..., Any]:
     return do_syscall
 
 
-def page_fault(k: Kernel, regs: int, error_code: int, address: int) -> Body:
+def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     """exc_page_fault() of user code: bring the page in, or SIGSEGV / SIGBUS."""
     k.clock._now += FAULT_NS
-    k.charge_user()
+    k.cpus.charge_user()
     task = k.current
-    if k.tracing_faults:
+    if k.tracepoints.point("page_fault_user").active:
         k.trace("page_fault_user", address, regs, error_code)
     access = "write" if error_code & FAULT_WRITE else "exec" if error_code & FAULT_EXEC else "read"
     lock = mmap_lock(k)
@@ -123,15 +86,15 @@ def page_fault(k: Kernel, regs: int, error_code: int, address: int) -> Body:
     if lock:
         yield k.call("up_read", lock)
     if ret:  # a signal follows: now the exact address matters
-        address = refine(k.arch, lambda field: k.regs_get(regs, field), k.user.read, address)
+        address = refine(k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address)
     if ret & 0x1:  # VM_FAULT_OOM
         yield k.call("out_of_memory", oom_control(k))
     elif ret & 0x2:  # VM_FAULT_SIGBUS
-        k.force_signal(task, SIGBUS, BUS_ADRERR, address)
+        k.signals.force(task, SIGBUS, BUS_ADRERR, address)
     elif ret:
         present = task.mm is not None and task.mm.find(address) is not None
-        k.force_signal(task, SIGSEGV, SEGV_ACCERR if present else SEGV_MAPERR, address)
-    if task.work or k.clock._now >= k.deadline:
+        k.signals.force(task, SIGSEGV, SEGV_ACCERR if present else SEGV_MAPERR, address)
+    if task.work or k.clock._now >= k.cpus.deadline:
         yield k.call("exit_to_user_mode_loop", regs, 0)
     return 0
 
@@ -139,7 +102,7 @@ def page_fault(k: Kernel, regs: int, error_code: int, address: int) -> Body:
 _FLAGS = {"read": 0x54, "write": 0x55, "exec": 0x154}  # FAULT_FLAG_*: USER | KILLABLE | ALLOW_RETRY, WRITE, INSTRUCTION
 
 
-def _handle_mm_fault(k: Kernel, address: int, flags: int) -> int:
+def _handle_mm_fault(k: KernelFace, address: int, flags: int) -> int:
     mm = k.current.mm
     access = "write" if flags & 1 else "exec" if flags & 0x100 else "read"
     if mm is None:
@@ -158,7 +121,7 @@ def _handle_mm_fault(k: Kernel, address: int, flags: int) -> int:
     source="mm/memory.c",
     since="5.9",
 )
-def handle_mm_fault(k: Kernel, vma: int, address: int, flags: int, regs: int) -> int:
+def handle_mm_fault(k: KernelFace, vma: int, address: int, flags: int, regs: int) -> int:
     """Make a user page present; 0, VM_FAULT_OOM (1), VM_FAULT_SIGBUS (2) or VM_FAULT_SIGSEGV (64)."""
     return _handle_mm_fault(k, address, flags)
 
@@ -169,7 +132,7 @@ def handle_mm_fault(k: Kernel, vma: int, address: int, flags: int, regs: int) ->
     since="4.8",
     until="5.9",
 )
-def handle_mm_fault_3(k: Kernel, vma: int, address: int, flags: int) -> int:
+def handle_mm_fault_3(k: KernelFace, vma: int, address: int, flags: int) -> int:
     """The form without registers."""
     return _handle_mm_fault(k, address, flags)
 
@@ -179,16 +142,16 @@ def handle_mm_fault_3(k: Kernel, vma: int, address: int, flags: int) -> int:
     source="mm/memory.c",
     until="4.8",
 )
-def handle_mm_fault_mm(k: Kernel, mm: int, vma: int, address: int, flags: int) -> int:
+def handle_mm_fault_mm(k: KernelFace, mm: int, vma: int, address: int, flags: int) -> int:
     """The oldest form."""
     return _handle_mm_fault(k, address, flags)
 
 
-def _fault_arguments(k: Kernel, address: int, flags: int, regs: int) -> tuple[int, ...]:
+def _fault_arguments(k: KernelFace, address: int, flags: int, regs: int) -> tuple[int, ...]:
     """What handle_mm_fault() of this version gets; the vm_area_struct is made only if somebody could look at it."""
     mm = k.current.mm
-    vma = mm.find(address) if mm is not None and k.is_probed("handle_mm_fault") else None
-    area = k.vma_struct(mm, vma) if mm is not None and vma is not None else 0
+    vma = mm.find(address) if mm is not None and k.text.is_probed("handle_mm_fault") else None
+    area = k.mirror.vma_struct(mm, vma) if mm is not None and vma is not None else 0
     if k.version.at_least("5.9"):
         return (area, address, flags, regs)
     if k.version.at_least("4.8"):
@@ -196,33 +159,33 @@ def _fault_arguments(k: Kernel, address: int, flags: int, regs: int) -> tuple[in
     return (mm.addr if mm is not None else 0, area, address, flags)
 
 
-def timer(k: Kernel, regs: int) -> Body:
+def timer(k: KernelFace, regs: int) -> Body:
     """The timer interrupt: time has passed; others may run."""
-    k.charge_user()
+    k.cpus.charge_user()
     yield k.call("exit_to_user_mode_loop", regs, 0)
     return 0
 
 
 def _trap(sig: int, code: int) -> Callable[..., Body]:
-    def trap(k: Kernel, regs: int, trapnr: int) -> Body:
-        k.charge_user()
+    def trap(k: KernelFace, regs: int, trapnr: int) -> Body:
+        k.cpus.charge_user()
         task = k.current
         if task.driver is not None and sig in (SIGTRAP, SIGILL):
-            yield from task.driver.trapped(k, regs)
+            yield from task.driver.trapped(regs)
         else:
-            k.force_signal(task, sig, code, k.regs_get(regs, k.arch.instruction_pointer))
-        if task.work or k.clock._now >= k.deadline:
+            k.signals.force(task, sig, code, k.regs.get(regs, k.arch.instruction_pointer))
+        if task.work or k.clock._now >= k.cpus.deadline:
             yield k.call("exit_to_user_mode_loop", regs, 0)
         return 0
 
     return trap
 
 
-def interrupt(k: Kernel, regs: int, vector: int) -> Body:
+def interrupt(k: KernelFace, regs: int, vector: int) -> Body:
     """A device interrupt that came while user code ran."""
-    k.charge_user()
+    k.cpus.charge_user()
     yield from take_interrupts(k)
-    if k.current.work or k.clock._now >= k.deadline:
+    if k.current.work or k.clock._now >= k.cpus.deadline:
         yield k.call("exit_to_user_mode_loop", regs, 0)
     return 0
 
@@ -241,7 +204,7 @@ ROLE_BODIES: dict[str, tuple[str, Callable[..., Any]]] = {
 }
 
 
-def entry_functions(k: Kernel) -> list[KernelFunction]:
+def entry_functions(k: KernelFace) -> list[KernelFunction]:
     """The handlers that the architecture's stubs call, as kernel functions; not to be probed."""
     out: list[KernelFunction] = []
     for role, name in k.arch.entry_for(k.version.key).handlers.items():
@@ -256,7 +219,7 @@ def entry_functions(k: Kernel) -> list[KernelFunction]:
     return out
 
 
-def _syscall_chain(k: Kernel, out: list[KernelFunction]) -> Callable[..., Any]:
+def _syscall_chain(k: KernelFace, out: list[KernelFunction]) -> Callable[..., Any]:
     """The functions between the entry code and the call (arm64's invoke_syscall and its callers); the first body."""
     body = make_syscall_body(k)
     for text, since in reversed(k.arch.syscall_chain):
@@ -277,7 +240,7 @@ def _accept(body: Callable[..., Any], count: int) -> Callable[..., Any]:
 def _forward(name: str, count: int) -> Callable[..., Any]:
     """A body that calls the next function of the chain."""
 
-    def forward(k: Kernel, regs: int, nr: int) -> Body:
+    def forward(k: KernelFace, regs: int, nr: int) -> Body:
         k.current.syscall_nr = nr
         yield k.call(name, *(regs, nr, NR_SYSCALLS, 0)[:count])
         return 0
@@ -293,7 +256,7 @@ NR_SYSCALLS = 451  # include/uapi/asm-generic/unistd.h, __NR_syscalls of 6.1
     source="kernel/entry/common.c",
     names={None: "do_notify_resume", "4.4": "exit_to_usermode_loop", "5.9": "exit_to_user_mode_loop"},
 )
-def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
+def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
     """Due timers, rescheduling and signals, until there is nothing left to do before user mode."""
     task = k.current
     pending = k.irqs.pending
@@ -301,7 +264,7 @@ def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
         clock = k.clock
         if clock._now >= clock.next_event_ns:
             clock.run_due()
-        rq = k.rq
+        rq = k.cpus.rq
         if pending[rq.cpu]:
             yield from take_interrupts(k)
             continue
@@ -312,12 +275,12 @@ def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
             task.work = False
             if task.rseq and rseq_needed(k, task):
                 yield k.call("__rseq_handle_notify_resume", 0, regs)
-            if k.has_signal(task) or task.saved_blocked is not None:
+            if has_signal(task) or task.saved_blocked is not None:
                 yield k.call("arch_do_signal_or_restart", regs)
                 continue
             if task.driver is not None:
-                yield from task.driver.returning(k, regs)
-                if k.fatal_pending():
+                yield from task.driver.returning(regs)
+                if k.signals.fatal_pending():
                     task.work = True
                     continue
                 break
@@ -325,20 +288,20 @@ def exit_to_user_mode_loop(k: Kernel, regs: int, ti_work: int) -> Body:
                 yield k.call("arch_do_signal_or_restart", regs)
                 continue
         break
-    k.set_deadline()
+    k.cpus.set_deadline()
     return 0
 
 
-def rseq_needed(k: Kernel, task: Any) -> bool:
+def rseq_needed(k: KernelFace, task: Any) -> bool:
     """The thread moved to another CPU, or may be inside a restartable sequence."""
     try:
-        return task.rseq_cpu != k.rq.cpu or bool(k.get_user(task.rseq + 8, 8))
+        return task.rseq_cpu != k.cpus.rq.cpu or bool(k.usercopy.get_user(task.rseq + 8, 8))
     except KernelError:
         return True
 
 
-def _restart_code(k: Kernel, regs: int) -> int | None:
-    value = k.regs_get(regs, k.abi.result)
+def _restart_code(k: KernelFace, regs: int) -> int | None:
+    value = k.regs.get(regs, k.abi.result)
     bits = 8 * k.arch.word
     value = value - (1 << bits) if value >> (bits - 1) else value
     if -value in (ERESTARTSYS, ERESTARTNOINTR, ERESTARTNOHAND, ERESTART_RESTARTBLOCK):
@@ -351,11 +314,11 @@ def _restart_code(k: Kernel, regs: int) -> int | None:
     source="arch/*/kernel/signal.c",
     names={None: "do_signal", "5.9": "arch_do_signal_or_restart"},
 )
-def arch_do_signal_or_restart(k: Kernel, regs: int) -> Body:
+def arch_do_signal_or_restart(k: KernelFace, regs: int) -> Body:
     """Deliver one signal (its frame on the user stack), or restart an interrupted system call."""
     task = k.current
     restart = _restart_code(k, regs) if task.in_syscall else None
-    info = yield from k.get_signal()
+    info = yield from get_signal(k)
     if info is not None:
         action = task.signal.actions[info.sig]
         if restart is not None:
@@ -363,33 +326,33 @@ def arch_do_signal_or_restart(k: Kernel, regs: int) -> Body:
                 restart == ERESTARTSYS and not action.flags & 0x10000000
             )
             if interrupted:
-                k.regs_set(regs, k.abi.result, -EINTR)
+                k.regs.set(regs, k.abi.result, -EINTR)
             else:
                 _restart(k, regs)
         task.in_syscall = False
-        k.delivering = info
+        k.signals.delivering = info
         yield k.call("setup_rt_frame", info.sig, regs)
         return 0
     if restart is not None:
         if restart == ERESTART_RESTARTBLOCK:
-            k.restart_number(regs)
+            k.regs.restart_number(regs)
         else:
             _restart(k, regs)
         task.in_syscall = False
     if task.saved_blocked is not None:
         task.blocked, task.saved_blocked = task.saved_blocked, None
-        k.recalc_sigpending(task)
+        k.signals.recalc(task)
     return 0
 
 
-def _restart(k: Kernel, regs: int) -> None:
+def _restart(k: KernelFace, regs: int) -> None:
     """Back to the system-call instruction, with the registers of before."""
-    k.regs_set(regs, k.abi.result, k.regs_get(regs, k.orig_field))
+    k.regs.set(regs, k.abi.result, k.regs.get(regs, k.regs.orig_field))
     ip = k.arch.instruction_pointer
-    k.regs_set(regs, ip, k.regs_get(regs, ip) - k.syscall_insn_size)
+    k.regs.set(regs, ip, k.regs.get(regs, ip) - k.regs.syscall_insn_size)
 
 
 @kernel_function("long sys_ni_syscall(void)", source="kernel/sys_ni.c")
-def sys_ni_syscall(k: Kernel) -> int:
+def sys_ni_syscall(k: KernelFace) -> int:
     """A number without a function."""
     return -ENOSYS

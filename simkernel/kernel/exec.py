@@ -6,9 +6,8 @@ ELF headers are read here, field by field as load_elf_binary() does, for 32 and 
 from __future__ import annotations
 
 import struct
-from collections.abc import Generator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arch.abi.elf import (
     AT_BASE,
@@ -41,14 +40,11 @@ from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_GROWSDOWN, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
 from arch.errors import KernelError
+from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.mm import Mm, Vma, page_down, page_up
 from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
-
-Body = Generator[Any, Any, Any]
 
 MAX_ARG_STRLEN = 32 * PAGE_SIZE
 STACK_PAGES = 33  # what setup_arg_pages() leaves mapped: 128 KiB and a page
@@ -81,7 +77,7 @@ class ElfHeader:
     segments: tuple[Segment, ...]
 
 
-def parse_elf(k: Kernel, file: Any, head: bytes) -> ElfHeader:
+def parse_elf(k: KernelFace, file: Any, head: bytes) -> ElfHeader:
     """The ELF and program headers; KernelError(ENOEXEC) for another machine or a broken file, EIO if truncated."""
     bits64 = k.arch.elf_class == 2
     order = "<" if k.arch.byteorder == "little" else ">"
@@ -116,32 +112,19 @@ def parse_elf(k: Kernel, file: Any, head: bytes) -> ElfHeader:
     return ElfHeader(kind, machine, entry, phoff, phentsize, phnum, tuple(segments))
 
 
-class LinuxBinprm:
-    """struct linux_binprm."""
-
-    def __init__(self, file: Any, filename: bytes, argv: list[bytes], envp: list[bytes]) -> None:
-        self.file = file
-        self.filename = filename  # as given to execve: AT_EXECFN
-        self.interp = filename  # what really runs, after #!
-        self.argv = argv
-        self.envp = envp
-        self.head = b""
-        self.addr = 0
-
-
 # -- the system calls ------------------------------------------------------------------------------------------------
 
 
-def read_strings(k: Kernel, array: int, limit: int = 0x20000) -> list[bytes]:
+def read_strings(k: KernelFace, array: int, limit: int = 0x20000) -> list[bytes]:
     """A NULL-terminated array of user strings.  EFAULT, E2BIG."""
     out: list[bytes] = []
     word = k.arch.word
     while array:
-        pointer = k.get_user(array, word)
+        pointer = k.usercopy.get_user(array, word)
         if not pointer:
             break
         try:
-            out.append(k.strncpy_from_user(pointer, MAX_ARG_STRLEN))
+            out.append(k.usercopy.strncpy_from_user(pointer, MAX_ARG_STRLEN))
         except KernelError as error:
             raise KernelError(EFAULT if error.errno == EFAULT else E2BIG) from None
         if len(out) > limit:
@@ -155,7 +138,7 @@ def read_strings(k: Kernel, array: int, limit: int = 0x20000) -> list[bytes]:
     "const char *filename, const char *const *argv, const char *const *envp",
     source="fs/exec.c",
 )
-def sys_execve(k: Kernel, filename: int, argv: int, envp: int) -> Body:
+def sys_execve(k: KernelFace, filename: int, argv: int, envp: int) -> Body:
     """Run another program in this process.  ENOENT, EACCES, ENOEXEC, E2BIG, EFAULT, ENOMEM."""
     return (yield from _execve(k, AT_FDCWD, filename, argv, envp, 0))
 
@@ -166,24 +149,24 @@ def sys_execve(k: Kernel, filename: int, argv: int, envp: int) -> Body:
     source="fs/exec.c",
     since="3.19",
 )
-def sys_execveat(k: Kernel, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
+def sys_execveat(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
     """The same relative to a directory descriptor."""
     return (yield from _execve(k, fd, filename, argv, envp, flags))
 
 
-def _execve(k: Kernel, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
+def _execve(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
     if flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW):
         raise KernelError(EINVAL)
-    name = k.strncpy_from_user(filename, 4096)
+    name = k.usercopy.strncpy_from_user(filename, 4096)
     if not name and not flags & AT_EMPTY_PATH:
         raise KernelError(ENOENT)
-    k.exec_request = (fd, name, read_strings(k, argv), read_strings(k, envp), flags)
+    k.exec.request = ExecRequest(fd, name, read_strings(k, argv), read_strings(k, envp), flags)
     address = k.mem.alloc(len(name) + 1)
     k.mem.write(address, name + b"\0")
     ret: int = yield k.call("do_execveat_common", fd, address, argv, envp, flags)
     k.mem.free(address)
     if not ret:
-        return k.signed_word(k.regs_get(k.current.regs, k.abi.result))
+        return k.regs.signed_word(k.regs.get(k.current.regs, k.abi.result))
     return ret
 
 
@@ -193,22 +176,23 @@ def _execve(k: Kernel, fd: int, filename: int, argv: int, envp: int, flags: int)
     source="fs/exec.c",
     names={None: "do_execve_common", "3.19": "do_execveat_common"},
 )
-def do_execveat_common(k: Kernel, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
+def do_execveat_common(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
     """Open the file, find its format, replace the image."""
-    fd, name, args, env, flags = k.exec_request
-    k.exec_request = None
+    request, k.exec.request = k.exec.request, None
+    assert request is not None
+    fd, name, args, env, flags = request.fd, request.name, request.argv, request.envp, request.flags
     limit = max(k.current.rlimits[3][0], 128 * 1024) // 4 if k.current.rlimits[3][0] > 0 else 6 << 20
     if sum(len(s) + 1 + k.arch.word for s in (*args, *env)) > limit:
         raise KernelError(E2BIG)
     file = k.vfs.open_exec(k, name, fd, flags)
     shown = name if fd == AT_FDCWD or name.startswith(b"/") else b"/dev/fd/%d" % fd + (b"/" + name if name else b"")
     bprm = LinuxBinprm(file, shown, args or [b""], env)
-    bprm.addr = k.binprm_memory(bprm)
-    k.bprms.append(bprm)
+    bprm.addr = k.mirror.binprm_memory(bprm)
+    k.exec.binprms.append(bprm)
     try:
         return (yield k.call("bprm_execve", bprm.addr, fd, filename, flags))
     finally:
-        k.bprms.remove(bprm)
+        k.exec.binprms.remove(bprm)
         bprm.file.put()
         k.mem.free(bprm.addr)
 
@@ -216,9 +200,9 @@ def do_execveat_common(k: Kernel, fd: int, filename: int, argv: int, envp: int, 
 @kernel_function(
     "int bprm_execve(struct linux_binprm *bprm, int fd, struct filename *filename, int flags)", source="fs/exec.c"
 )
-def bprm_execve(k: Kernel, address: int, fd: int, filename: int, flags: int) -> Body:
+def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int) -> Body:
     """Try the formats; #! scripts name another file, a few levels deep."""
-    bprm = k.bprm_at(address)
+    bprm = k.exec.at(address)
     task = k.current
     old_pid = task.pid
     for _ in range(MAX_RECURSION + 1):
@@ -237,7 +221,7 @@ def bprm_execve(k: Kernel, address: int, fd: int, filename: int, flags: int) -> 
     return 0
 
 
-def _load_script(k: Kernel, bprm: LinuxBinprm) -> None:
+def _load_script(k: KernelFace, bprm: LinuxBinprm) -> None:
     """load_script(): `#! interpreter argument`."""
     line = bprm.head[2:].split(b"\n", 1)
     if len(line) == 1 and len(bprm.head) >= 256 and not line[0].strip(b" \t").partition(b" ")[1]:
@@ -254,9 +238,9 @@ def _load_script(k: Kernel, bprm: LinuxBinprm) -> None:
 
 
 @kernel_function("int load_elf_binary(struct linux_binprm *bprm)", source="fs/binfmt_elf.c")
-def load_elf_binary(k: Kernel, address: int) -> Body:
+def load_elf_binary(k: KernelFace, address: int) -> Body:
     """Map an ELF file (and its interpreter) and start it.  ENOEXEC leaves the old image; later errors kill."""
-    bprm = k.bprm_at(address)
+    bprm = k.exec.at(address)
     elf = parse_elf(k, bprm.file, bprm.head)
     loads = [s for s in elf.segments if s.kind == PT_LOAD]
     if not loads:
@@ -268,14 +252,14 @@ def load_elf_binary(k: Kernel, address: int) -> Body:
     try:
         return _load_image(k, bprm, mm, elf, loads, interp_file, interp)
     except KernelError as error:
-        k.force_signal(k.current, 11, 0x80, 0)
+        k.signals.force(k.current, 11, 0x80, 0)
         return -error.errno
     finally:
         if interp_file is not None:
             interp_file.put()
 
 
-def _interpreter(k: Kernel, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[Any, ElfHeader | None]:
+def _interpreter(k: KernelFace, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[Any, ElfHeader | None]:
     """The dynamic linker that PT_INTERP names.  ENOENT when the guest does not have it."""
     for segment in elf.segments:
         if segment.kind == PT_INTERP:
@@ -296,9 +280,9 @@ def _interpreter(k: Kernel, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[Any, Elf
     source="fs/exec.c",
     names={None: "flush_old_exec", "5.8": "begin_new_exec"},
 )
-def begin_new_exec(k: Kernel, address: int) -> Body:
+def begin_new_exec(k: KernelFace, address: int) -> Body:
     """The point of no return: other threads end, a fresh address space, signals and descriptors reset."""
-    bprm = k.bprm_at(address)
+    bprm = k.exec.at(address)
     task = k.current
     yield from _de_thread(k)
     yield k.call("exec_mmap", 0)
@@ -311,42 +295,43 @@ def begin_new_exec(k: Kernel, address: int) -> Body:
     signal = task.signal
     signal.actions = [SigAction(1) if n and a.handler == 1 else SigAction() for n, a in enumerate(signal.actions)]
     task.sas_sp = task.sas_size = task.sas_flags = 0
-    yield k.call("do_close_on_exec", k.get_field(task.addr, "task_struct", "files"))
+    yield k.call("do_close_on_exec", k.mirror.get_field(task.addr, "task_struct", "files"))
     name = bprm.filename.rsplit(b"/", 1)[-1][: TASK_COMM_LEN - 1]
-    yield k.call("__set_task_comm", task.addr, k.scratch_string(name), 1)
+    yield k.call("__set_task_comm", task.addr, k.mirror.scratch_string(name), 1)
     return 0
 
 
-def _de_thread(k: Kernel) -> Body:
+def _de_thread(k: KernelFace) -> Body:
     """de_thread(): end the others; a thread that execs becomes the leader and takes its pid."""
     task = k.current
     signal = task.signal
-    k.kill_other_threads(task)
+    k.signals.kill_other_threads(task)
     while any(t is not task and not t.exit_state for t in signal.threads):
         yield k.wait(signal.wait_chldexit, interruptible=False)
     leader = task.group_leader
     if leader is not task:
-        k.take_identity(task, leader)
+        k.tasks.take_identity(task, leader)
+        k.threads.dead.append(leader)
     return 0
 
 
 @kernel_function("int exec_mmap(struct mm_struct *mm)", source="fs/exec.c")
-def exec_mmap(k: Kernel, mm: int) -> Body:
+def exec_mmap(k: KernelFace, mm: int) -> Body:
     """Swap the address space for an empty one."""
     task = k.current
     old = task.mm
     yield k.call("mm_release", task.addr, old.addr if old is not None else 0)
-    k.replace_mm(task)
+    k.mm.replace(task)
     return 0
 
 
 @kernel_function("void __set_task_comm(struct task_struct *tsk, const char *buf, bool exec)", source="fs/exec.c")
-def __set_task_comm(k: Kernel, tsk: int, buf: int, exec_: int) -> int:
+def __set_task_comm(k: KernelFace, tsk: int, buf: int, exec_: int) -> int:
     """Rename a task: at most 15 bytes."""
-    task = k.task_at(tsk)
+    task = k.tasks.at(tsk)
     name = k.mem.read(buf, TASK_COMM_LEN).split(b"\0", 1)[0]
     k.trace("task_rename", tsk, buf)
-    k.set_comm(task, name.decode("latin-1")[: TASK_COMM_LEN - 1])
+    k.mirror.set_comm(task, name.decode("latin-1")[: TASK_COMM_LEN - 1])
     return 0
 
 
@@ -357,14 +342,14 @@ def _protection(flags: int) -> int:
     return (PROT_READ if flags & 4 else 0) | (PROT_WRITE if flags & 2 else 0) | (PROT_EXEC if flags & 1 else 0)
 
 
-def _map_segments(k: Kernel, mm: Mm, file: Any, loads: list[Segment], bias: int) -> int:
+def _map_segments(k: KernelFace, mm: Mm, file: Any, loads: list[Segment], bias: int) -> int:
     """Map PT_LOAD segments; returns the end of the highest (the place of the heap)."""
     end = 0
     for segment in loads:
         if segment.filesz > segment.memsz:
             raise KernelError(ENOEXEC)
         start = bias + segment.vaddr
-        if start + segment.memsz > k.layout.task_size or start < k.layout.mmap_min:
+        if start + segment.memsz > k.mm.layout.task_size or start < k.mm.layout.mmap_min:
             raise KernelError(EINVAL)
         prot = _protection(segment.flags)
         low = page_down(start)
@@ -382,16 +367,16 @@ def _map_segments(k: Kernel, mm: Mm, file: Any, loads: list[Segment], bias: int)
     return end
 
 
-def _clear_bss(k: Kernel, mm: Mm, start: int, file_end: int, end: int, prot: int) -> None:
+def _clear_bss(k: KernelFace, mm: Mm, start: int, file_end: int, end: int, prot: int) -> None:
     """The rest of the last file page is zeroed, further pages are anonymous."""
     if start < file_end and prot & PROT_WRITE:
-        k.copy_to_user(start, bytes(file_end - start))
+        k.usercopy.copy_to_user(start, bytes(file_end - start))
     if end > file_end:
         mm.map(file_end, end - file_end, prot, MAP_PRIVATE | MAP_FIXED | MAP_ANONYMOUS)
 
 
 def _load_image(
-    k: Kernel,
+    k: KernelFace,
     bprm: LinuxBinprm,
     mm: Mm,
     elf: ElfHeader,
@@ -421,7 +406,7 @@ def _load_image(
     for segment in loads:
         if segment.offset <= elf.phoff < segment.offset + segment.filesz:
             phdr = elf.phoff - segment.offset + segment.vaddr + bias
-    vdso = k.map_vdso(mm)
+    vdso = k.mm.map_vdso(mm)
     auxv = [
         (AT_SYSINFO_EHDR, vdso) if vdso else None,
         (AT_HWCAP, k.arch.hwcap),
@@ -441,11 +426,11 @@ def _load_image(
         (AT_HWCAP2, k.arch.hwcap2) if k.arch.hwcap2 else None,
     ]
     sp = _build_stack(k, bprm, mm, [pair for pair in auxv if pair is not None])
-    k.start_thread(task, entry, sp)
+    k.threads.start_thread(task, entry, sp)
     return 0
 
 
-def _map_interpreter(k: Kernel, mm: Mm, file: Any, elf: ElfHeader) -> tuple[int, int]:
+def _map_interpreter(k: KernelFace, mm: Mm, file: Any, elf: ElfHeader) -> tuple[int, int]:
     loads = [s for s in elf.segments if s.kind == PT_LOAD]
     if not loads:
         raise KernelError(ELIBBAD)
@@ -457,20 +442,20 @@ def _map_interpreter(k: Kernel, mm: Mm, file: Any, elf: ElfHeader) -> tuple[int,
     return bias + elf.entry, bias + lowest
 
 
-def _make_stack(k: Kernel, mm: Mm) -> None:
-    top = k.layout.stack_top
+def _make_stack(k: KernelFace, mm: Mm) -> None:
+    top = k.mm.layout.stack_top
     vma = Vma(top - STACK_PAGES * PAGE_SIZE, top, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_GROWSDOWN, name="[stack]")
     mm.insert(vma)
 
 
-def _build_stack(k: Kernel, bprm: LinuxBinprm, mm: Mm, auxv: list[tuple[int, int]]) -> int:
+def _build_stack(k: KernelFace, bprm: LinuxBinprm, mm: Mm, auxv: list[tuple[int, int]]) -> int:
     """create_elf_tables(): strings at the top, then random bytes, auxv, envp, argv and argc; the stack pointer."""
     word, order = k.arch.word, k.arch.byteorder
-    top = k.layout.stack_top
+    top = k.mm.layout.stack_top
     blob = bytearray()  # what lies below `top`, in order of addresses
 
     def put(data: bytes, position: int) -> int:
-        k.copy_to_user(position, data)
+        k.usercopy.copy_to_user(position, data)
         return position
 
     del blob

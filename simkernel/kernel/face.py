@@ -1,49 +1,127 @@
-"""The face that kernel-function bodies see: `k`.  Everything a body may use, independent of how functions are executed.
+"""The face that kernel-function bodies see: `k`, the board on which the kernel's parts meet.
 
 `Kernel` (kernel.py) is this on emulated CPUs; `HostKernel` (testing.py) is this without any CPU, for tests of bodies.
+
+How bodies are typed
+--------------------
+    from simkernel.kernel.face import Body, KernelFace, Steps
+
+    @kernel_function("ssize_t vfs_read(...)", source="fs/read_write.c")
+    def vfs_read(k: KernelFace, file: int, buf: int, count: int, pos: int) -> Body:     # a generator: it makes calls
+        ret = yield k.call("rw_verify_area", READ, file, pos, count)                    # an int
+        return ret
+
+    def lookup(k: KernelFace, name: bytes) -> Steps[Dentry]: ...       # `dentry = yield from lookup(k, name)`
+    def sys_getpid(k: KernelFace) -> int: ...                          # a leaf: plain, calls nothing, never sleeps
+
+A part (`k.cpus`, `k.tasks`, ...) is a concrete class that owns its state; its module knows only other parts below it,
+never this one, so that a reader's go-to-definition arrives at the code.  Nothing that this module imports may import it.
+
+A folder whose objects live on the board and whose own code needs more of them than the others do narrows the face:
+
+    class FsKernel(KernelFace):
+        vfs: Vfs                        # the class itself instead of simkernel.fs.face.Vfs
+
+and its bodies take `k: FsKernel`.  Folders build on each other: a face of net/ derives from the one of fs/.  `Kernel`
+derives from the last of them, so everything may be given it.
+
+What is there only sometimes is None: what belongs to the CPU in a HostKernel is simply absent there, and its bodies
+are not run there.
 """
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable
+from typing import Any
 
-from arch.abi.errno import EFAULT, ENAMETOOLONG
 from arch.abi.version import KernelVersion
-from arch.errors import Fault, KernelError
+from arch.architecture import Architecture, SyscallAbi
+from arch.cpu import Cpu
+from arch.ctype import TypeTable, View
+from arch.memory import KernelMemory, PhysicalMemory
+from arch.symbols import Symbols
+from simkernel.kernel.address_spaces import AddressSpaces
+from simkernel.kernel.body import Body, Call, Inlined, Request, Steps
 from simkernel.kernel.clock import Clock
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.cpus import Cpus
+from simkernel.kernel.exec_state import ExecState
+from simkernel.kernel.interrupts import Interrupts, Softirqs
+from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.registers import Registers
+from simkernel.kernel.sigframes import SignalFrames
+from simkernel.kernel.signals import Signals
+from simkernel.kernel.syscalls import Syscalls
+from simkernel.kernel.task import Task, WaitQueue
+from simkernel.kernel.tasks import Tasks
+from simkernel.kernel.text import Text
+from simkernel.kernel.threads import Threads
+from simkernel.kernel.tracepoints import Tracepoints
+from simkernel.kernel.usercopy import UserCopy
 
-if TYPE_CHECKING:
-    from simkernel.kernel.task import Task
+__all__ = ["Body", "Call", "Inlined", "KernelFace", "Request", "Steps"]
 
 
-class KernelApi:
+class KernelFace:
     """What bodies of kernel functions and system calls may use."""
 
+    # Facts
+    arch: Architecture
+    abi: SyscallAbi
     version: KernelVersion
-    arch: Any  # arch.architecture.Architecture
-    types: Any  # arch.ctype.TypeTable
-    mem: Any  # arch.memory.KernelMemory: kernel virtual addresses
-    user: Any  # Memory over the current task's user addresses (raises Fault)
-    symbols: Any  # arch.symbols.Symbols
-    clock: Clock
+    types: TypeTable
+    physical: PhysicalMemory
+    mem: KernelMemory  # kernel virtual addresses
+    symbols: Symbols
     random: random.Random  # the machine's seeded randomness
-    current: Task
-    vfs: Any  # fs_interface.Vfs, set by simkernel.fs.boot.install
+    seed: int
     nr_cpus: int
     hostname: str
+    log: list[tuple[int, str]]  # dmesg: (ns, line)
+    current: Task  # who runs; the scheduler changes it
+
+    # Parts that every kernel has
+    clock: Clock
+    tracepoints: Tracepoints
+    mirror: Mirror  # tasks, credentials, address spaces as structures in kernel memory
+    usercopy: UserCopy  # the current task's memory
+    tasks: Tasks
+    mm: AddressSpaces
+
+    # Parts that live on the emulated CPU
+    cpu: Cpu
+    text: Text  # functions, leaves, calls
+    cpus: Cpus  # run queues, wake-ups, the run loop and the switch
+    threads: Threads  # kernel stacks and saved registers of tasks
+    regs: Registers
+    signals: Signals
+    sigframes: SignalFrames
+    syscalls: Syscalls
+    irqs: Interrupts
+    softirqs: Softirqs
+    exec: ExecState
+    futexes: dict[Hashable, list[Any]]  # calls/futex.py
+
+    # Parts of the other folders, put here by their install()
+    vfs: Any
+    net: Any = None
+    block: Any = None
+    slab: Any = None
+    observer: Any = None
+    vmlinux_btf: Any = None
+    attach_socket_filter: Any = None
+    drop_caches: Any = None
 
     # -- control: what is yielded ------------------------------------------------------------------------------------
+    # A Kernel puts its parts' own methods in the place of these, so that a verb costs no second call.
 
-    def call(self, name: str, *args: int) -> Any:
+    def call(self, name: str, *args: int) -> Call:
         """`ret = yield k.call("name", ...)`: the CPU really calls that kernel function.  Must be yielded at once."""
         raise NotImplementedError
 
-    def call_address(self, addr: int, *args: int) -> Any:
+    def call_address(self, addr: int, *args: int) -> Call:
         """`ret = yield k.call_address(addr, ...)`: call through a function pointer."""
-        raise NotImplementedError
+        return (addr, *args)
 
     def wait(
         self,
@@ -52,7 +130,7 @@ class KernelApi:
         timeout_ns: int | None = None,
         exclusive: bool = False,
         killable: bool = False,
-    ) -> Any:
+    ) -> Call:
         """`ret = yield k.wait(queue)`: sleep until woken; re-check your condition in a loop, as wait_event() does.
 
         Gives 0 (woken, perhaps spuriously), -ERESTARTSYS (a signal is pending) or -ETIME (timeout_ns passed).  If a
@@ -60,103 +138,34 @@ class KernelApi:
         """
         raise NotImplementedError
 
-    # -- waking --------------------------------------------------------------------------------------------------------
+    def wake(self, queue: WaitQueue) -> Call:
+        """`yield k.wake(queue)`: wake by a real call of __wake_up, so that probes on that path see it."""
+        raise NotImplementedError
 
     def wake_up(self, queue: WaitQueue, nr_exclusive: int = 1) -> int:
         """Wake all non-exclusive sleepers and at most `nr_exclusive` exclusive ones (0: all).  Callable from anywhere."""
         raise NotImplementedError
 
-    def wake(self, queue: WaitQueue) -> Any:
-        """`yield k.wake(queue)`: the same by a real call of __wake_up, so that probes on that path see it."""
-        raise NotImplementedError
+    # -- events ------------------------------------------------------------------------------------------------------
 
-    # -- user memory ----------------------------------------------------------------------------------------------------
-
-    def copy_from_user(self, addr: int, size: int) -> bytes:
-        """Bytes at a user address of the current task; KernelError(EFAULT)."""
-        try:
-            return bytes(self.user.read(addr, size))
-        except Fault:
-            raise KernelError(EFAULT) from None
-
-    def copy_to_user(self, addr: int, data: bytes) -> None:
-        """Write bytes to a user address of the current task; KernelError(EFAULT)."""
-        try:
-            self.user.write(addr, data)
-        except Fault:
-            raise KernelError(EFAULT) from None
-
-    def get_user(self, addr: int, size: int, signed: bool = False) -> int:
-        """One integer of the machine's byte order from user memory; KernelError(EFAULT)."""
-        data = self.copy_from_user(addr, size)
-        return int.from_bytes(data, self.mem.byteorder, signed=signed)
-
-    def put_user(self, addr: int, size: int, value: int) -> None:
-        """Store one integer (two's complement) to user memory; KernelError(EFAULT)."""
-        self.copy_to_user(addr, (value & ((1 << 8 * size) - 1)).to_bytes(size, self.mem.byteorder))
-
-    def strncpy_from_user(self, addr: int, limit: int = 4096) -> bytes:
-        """A C string without its NUL; KernelError(EFAULT), or ENAMETOOLONG when no NUL within `limit` bytes."""
-        out = bytearray()
-        while len(out) < limit:
-            step = min(256 - (addr & 255), limit - len(out))
-            chunk = self.copy_from_user(addr, step)
-            end = chunk.find(0)
-            if end >= 0:
-                out += chunk[:end]
-                return bytes(out)
-            out += chunk
-            addr += step
-        raise KernelError(ENAMETOOLONG)
-
-    # -- objects in kernel memory ------------------------------------------------------------------------------------------
-
-    def new(self, ctype: str) -> Any:
-        """kzalloc() of one C type: a View of zeroed kernel memory (`.addr` is its address)."""
-        from arch.ctype import View
-
-        type_ = self.types.type(ctype)
-        return View(self.mem, self.mem.alloc(self.types.sizeof(ctype)), type_)
-
-    def view(self, addr: int, ctype: str) -> Any:
-        """A View of the object of this C type at a kernel address."""
-        from arch.ctype import View
-
-        return View(self.mem, addr, self.types.type(ctype))
-
-    # -- time, events, signals ----------------------------------------------------------------------------------------------
-
-    def add_timer(self, when_ns: int, fn: Callable[[], None]) -> Any:
-        """Run `fn()` at that virtual time (interrupt context: no yield); gives a handle for cancel_timer."""
-        return self.clock.add(when_ns, fn)
-
-    def cancel_timer(self, timer: Any) -> None:
-        """Forget a timer; harmless when it has run."""
-        self.clock.cancel(timer)
-
-    def trace(self, name: str, *args: Any) -> None:
+    def trace(self, name: str, *args: object) -> None:
         """Fire a tracepoint with the arguments of its TP_PROTO; nearly free when nothing listens."""
-
-    def send_signal(self, task: Task, sig: int, code: int = 0, **info: Any) -> None:
-        """Make a signal pending for a thread group (SI_KERNEL by default) and wake who takes it."""
-        raise NotImplementedError
-
-    def signal_pending(self) -> bool:
-        """True when the current task has an unblocked pending signal."""
-        raise NotImplementedError
-
-    def task_at(self, addr: int) -> Task:
-        """The Task whose struct task_struct is at this address."""
-        raise NotImplementedError
-
-    def find_task(self, pid: int) -> Task | None:
-        """A thread by its pid (find_task_by_vpid)."""
-        raise NotImplementedError
-
-    def capable(self, cap: int) -> bool:
-        """True when the current task's effective set has this capability."""
         raise NotImplementedError
 
     def printk(self, text: str) -> None:
         """A line for the kernel log (dmesg)."""
-        raise NotImplementedError
+        self.log.append((self.clock._now, text))
+
+    # -- objects in kernel memory, rights ----------------------------------------------------------------------------
+
+    def new(self, ctype: str) -> View:
+        """kzalloc() of one C type: a View of zeroed kernel memory (`.addr` is its address)."""
+        return View(self.mem, self.mem.alloc(self.types.sizeof(ctype)), self.types.type(ctype))
+
+    def view(self, addr: int, ctype: str) -> View:
+        """A View of the object of this C type at a kernel address."""
+        return View(self.mem, addr, self.types.type(ctype))
+
+    def capable(self, cap: int) -> bool:
+        """True when the current task's effective set has this capability."""
+        return bool(self.current.cred.cap_effective >> cap & 1)

@@ -28,11 +28,13 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from arch.abi.version import KernelVersion
 
+# Any callable whose first parameter is some narrowing of KernelFace (face.py says how bodies are typed).
 Body = Callable[..., Any]
+B = TypeVar("B", bound=Body)
 
 _PROTOTYPE = re.compile(r"^(?P<ret>.*?[\s*])(?P<name>\w+)\s*\((?P<params>.*)\)\s*;?\s*$", re.S)
 _QUALIFIERS = re.compile(r"\b(const|volatile|__user|__iomem|__rcu|asmlinkage|static|__init|noinline|register|inline)\b")
@@ -193,11 +195,11 @@ def kernel_function(
     until: str | None = None,
     names: Mapping[str | None, str] | None = None,
     notrace: bool = False,
-) -> Callable[[Body], Body]:
+) -> Callable[[B], B]:
     """Declare a kernel function; the decorated body stays callable as it is."""
     parsed = Prototype.parse(prototype)
 
-    def declare(body: Body) -> Body:
+    def declare(body: B) -> B:
         generator = inspect.isgeneratorfunction(body)
         KERNEL_FUNCTIONS.append(
             KernelFunction(parsed.name, parsed, body, source, since, until, names or {}, notrace, generator)
@@ -209,11 +211,11 @@ def kernel_function(
 
 def syscall(
     name: str, params: str, source: str = "", since: str | None = None, until: str | None = None
-) -> Callable[[Body], Body]:
+) -> Callable[[B], B]:
     """Declare a system call by its name and C parameters (the table of numbers is the architecture's)."""
     parsed = Prototype.parse(f"long sys_{name}({params or 'void'})")
 
-    def declare(body: Body) -> Body:
+    def declare(body: B) -> B:
         SYSCALLS.append(Syscall(name, parsed, body, source, since, until, inspect.isgeneratorfunction(body)))
         return body
 

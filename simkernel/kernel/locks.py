@@ -14,13 +14,12 @@ lock of the object itself, while anything at all has a probe; who holds a lock i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable
 from typing import Any
 
 from arch.errors import KernelError
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
-
-Body = Generator[Any, Any, Any]
 
 RWSEM_WRITER_LOCKED = 1
 RWSEM_READER_BIAS = 1 << 8
@@ -36,63 +35,66 @@ def _declare(prototype: str, source: str, body: Callable[..., int], since: str |
     kernel_function(prototype, source=source, since=since)(body)
 
 
-def _take_mutex(k: Any, lock: int) -> int:
+def _take_mutex(k: KernelFace, lock: int) -> int:
     """The owner is the current task."""
-    k.set_field(lock, "mutex", "owner.counter", k.current.addr)
+    k.mirror.set_field(lock, "mutex", "owner.counter", k.current.addr)
     return 0
 
 
-def _try_mutex(k: Any, lock: int) -> int:
+def _try_mutex(k: KernelFace, lock: int) -> int:
     """1: it was free."""
     _take_mutex(k, lock)
     return 1
 
 
-def _give_mutex(k: Any, lock: int) -> int:
+def _give_mutex(k: KernelFace, lock: int) -> int:
     """Nobody owns it."""
-    k.set_field(lock, "mutex", "owner.counter", 0)
+    k.mirror.set_field(lock, "mutex", "owner.counter", 0)
     return 0
 
 
-def _read_lock(k: Any, sem: int) -> int:
+def _read_lock(k: KernelFace, sem: int) -> int:
     """One reader more."""
-    k.set_field(
-        sem, "rw_semaphore", "count.counter", k.get_field(sem, "rw_semaphore", "count.counter") + RWSEM_READER_BIAS
+    k.mirror.set_field(
+        sem,
+        "rw_semaphore",
+        "count.counter",
+        k.mirror.get_field(sem, "rw_semaphore", "count.counter") + RWSEM_READER_BIAS,
     )
-    k.set_field(sem, "rw_semaphore", "owner.counter", k.current.addr | RWSEM_READER_OWNED)
+    k.mirror.set_field(sem, "rw_semaphore", "owner.counter", k.current.addr | RWSEM_READER_OWNED)
     return 0
 
 
-def _try_read(k: Any, sem: int) -> int:
+def _try_read(k: KernelFace, sem: int) -> int:
     """1: no writer."""
     _read_lock(k, sem)
     return 1
 
 
-def _read_unlock(k: Any, sem: int) -> int:
+def _read_unlock(k: KernelFace, sem: int) -> int:
     """One reader less."""
-    count = k.get_field(sem, "rw_semaphore", "count.counter") - RWSEM_READER_BIAS
-    k.set_field(sem, "rw_semaphore", "count.counter", max(0, count))
+    count = k.mirror.get_field(sem, "rw_semaphore", "count.counter") - RWSEM_READER_BIAS
+    k.mirror.set_field(sem, "rw_semaphore", "count.counter", max(0, count))
     return 0
 
 
-def _write_lock(k: Any, sem: int) -> int:
+def _write_lock(k: KernelFace, sem: int) -> int:
     """The writer is the current task."""
-    k.set_field(sem, "rw_semaphore", "count.counter", RWSEM_WRITER_LOCKED)
-    k.set_field(sem, "rw_semaphore", "owner.counter", k.current.addr)
+    k.mirror.set_field(sem, "rw_semaphore", "count.counter", RWSEM_WRITER_LOCKED)
+    k.mirror.set_field(sem, "rw_semaphore", "owner.counter", k.current.addr)
     return 0
 
 
-def _try_write(k: Any, sem: int) -> int:
+def _try_write(k: KernelFace, sem: int) -> int:
     """1: it was free."""
     _write_lock(k, sem)
     return 1
 
 
-def _write_unlock(k: Any, sem: int) -> int:
+def _write_unlock(k: KernelFace, sem: int) -> int:
     """Nobody owns it."""
-    k.set_field(sem, "rw_semaphore", "owner.counter", 0)
-    k.set_field(sem, "rw_semaphore", "count.counter", 0)
+    k.mirror.set_field(sem, "rw_semaphore", "owner.counter", 0)
+    k.mirror.set_field(sem, "rw_semaphore", "count.counter", 0)
     return 0
 
 
@@ -115,20 +117,20 @@ _declare("void up_write(struct rw_semaphore *sem)", RWSEM, _write_unlock)
 # ---- the locks of objects: 0 while nothing has a probe ----
 
 
-def observed(k: Any) -> bool:
+def observed(k: KernelFace) -> bool:
     """Somebody has a probe on some kernel function."""
     return bool(k.vfs.probed)
 
 
-def _member(k: Any, struct: str, address: int, *names: str) -> int:
+def _member(k: KernelFace, struct: str, address: int, *names: str) -> int:
     for name in names:
-        offset = k.offset_of(f"struct {struct}", name)
+        offset = k.mirror.offset_of(f"struct {struct}", name)
         if offset >= 0:
             return int(address) + int(offset)
     return 0
 
 
-def mmap_lock(k: Any) -> int:
+def mmap_lock(k: KernelFace) -> int:
     """Of the current address space."""
     mm = k.current.mm
     if mm is None or not mm.addr or not observed(k):
@@ -136,27 +138,27 @@ def mmap_lock(k: Any) -> int:
     return _member(k, "mm_struct", mm.addr, "mmap_lock", "mmap_sem")
 
 
-def inode_lock(k: Any, inode: Any) -> int:
+def inode_lock(k: KernelFace, inode: Any) -> int:
     """inode_lock(): i_rwsem, a mutex before 4.7."""
     return _member(k, "inode", k.vfs.mirror.inode(inode), "i_rwsem") if observed(k) else 0
 
 
-def pos_lock(k: Any, file: Any) -> int:
+def pos_lock(k: KernelFace, file: Any) -> int:
     """fdget_pos(): the position of a file that more than one descriptor or thread uses."""
     return _member(k, "file", file.addr, "f_pos_lock") if observed(k) else 0
 
 
-def pipe_mutex(k: Any, inode: Any) -> int:
+def pipe_mutex(k: KernelFace, inode: Any) -> int:
     """pipe_lock()."""
     pipe = inode.i_pipe
     if pipe is None or not observed(k):
         return 0
     if not pipe.addr:
-        pipe.addr = k.mem.alloc(k.size_of("struct pipe_inode_info"))
+        pipe.addr = k.mem.alloc(k.mirror.size_of("struct pipe_inode_info"))
     return _member(k, "pipe_inode_info", pipe.addr, "mutex")
 
 
-def under_mmap_lock(k: Any, work: Callable[[], int | None]) -> Body:
+def under_mmap_lock(k: KernelFace, work: Callable[[], int | None]) -> Body:
     """`yield from`: some plain work on the current address space as its only writer."""
     lock = mmap_lock(k)
     if not lock:
@@ -171,7 +173,7 @@ def under_mmap_lock(k: Any, work: Callable[[], int | None]) -> Body:
     return ret
 
 
-def under_inode_lock(k: Any, inode: Any, *call: Any) -> Body:
+def under_inode_lock(k: KernelFace, inode: Any, *call: Any) -> Body:
     """`yield from`: one call with an inode locked for writing."""
     lock = inode_lock(k, inode)
     if not lock:

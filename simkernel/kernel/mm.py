@@ -10,9 +10,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
-from arch.abi.errno import EACCES, EEXIST, EFAULT, EINVAL, ENODEV, ENOMEM, EPERM
+from arch.abi.errno import EACCES, EEXIST, EFAULT, EINVAL, ENOMEM, EPERM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     MADV_DOFORK,
@@ -35,10 +35,8 @@ from arch.abi.mman import (
     PROT_WRITE,
 )
 from arch.errors import KernelError
-from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
+from arch.memory import KernelMemory, PhysicalMemory
+from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace, UserMemory
 
 # x86-like CPUs have no execute-only or write-only pages: any right brings reading.
 PTE_OF_PROT = tuple(
@@ -65,7 +63,7 @@ def page_up(addr: int) -> int:
 class Frames:
     """Physical pages with reference counts, by physical address (arch.memory.PhysicalMemory names them by pfn)."""
 
-    def __init__(self, physical: Any) -> None:
+    def __init__(self, physical: PhysicalMemory) -> None:
         self.physical = physical
         self.refcounts: list[int] = physical.refcounts
         self.read: Callable[[int, int], bytes] = physical.read
@@ -140,11 +138,53 @@ class Vma:
         return f"Vma({self.start:#x}-{self.end:#x} prot={self.prot} {self.name or getattr(self.file, 'path', '')})"
 
 
+class Layout(Protocol):
+    """Borders of user address space."""
+
+    task_size: int
+    stack_top: int
+    mmap_base: int
+    mmap_min: int
+
+
+class MmHome(Protocol):
+    """What an address space needs of the kernel: `k.mm` (address_spaces.py)."""
+
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def frames(self) -> Frames: ...
+    @property
+    def mem(self) -> KernelMemory: ...
+
+    def mmap_changed(self, mm: Mm, vma: Vma) -> None:
+        """An area was mapped, or became executable."""
+
+    def munmap_notify(self, mm: Mm, start: int, end: int) -> None:
+        """An area goes away."""
+
+    def count_fault(self, mm: Mm, addr: int, access: str) -> None:
+        """A page is about to be made present."""
+
+    def shared_anonymous(self, size: int) -> Callable[..., int]:
+        """The `fault` of a new area of shared anonymous memory."""
+        ...
+
+    def map_file(self, file: Any, vma: Vma) -> None:
+        """f_op->mmap; KernelError(ENODEV) when it cannot be mapped."""
+
+    def area_page(self, vma: Vma, pgoff: int) -> int:
+        """Physical address of a page of an area that has a `fault`, or of a mapped file."""
+        ...
+
+
 class Mm:
     """struct mm_struct and its page table."""
 
-    def __init__(self, k: Kernel, space: Any) -> None:
-        self.k = k
+    user: UserMemory  # over `space`
+
+    def __init__(self, home: MmHome, space: AddressSpace) -> None:
+        self.home = home
         self.space = space
         self.vmas: list[Vma] = []
         self.starts: list[int] = []
@@ -157,11 +197,10 @@ class Mm:
         self.arg_start = self.arg_end = self.env_start = self.env_end = 0
         self.auxv = b""
         self.exe_file: Any = None
-        self.mmap_base = k.layout.mmap_base
+        self.mmap_base = home.layout.mmap_base
         self.rss_peak = 0
         self.uprobes: Any = None
         self.vdso = 0
-        self.user: Any = None  # UserMemory over `space`
 
     # -- areas ---------------------------------------------------------------------------------------------------
 
@@ -186,12 +225,12 @@ class Mm:
         self.starts.insert(index, vma.start)
         if vma.file is not None:
             vma.file.get()
-        self.k.mmap_changed(self, vma)
+        self.home.mmap_changed(self, vma)
 
     def _remove(self, vma: Vma) -> None:
         index = self.vmas.index(vma)
         del self.vmas[index], self.starts[index]
-        self.k.mem.free(vma.addr)
+        self.home.mem.free(vma.addr)
         vma.addr = 0
         if vma.file is not None:
             vma.file.put()
@@ -235,13 +274,13 @@ class Mm:
                 and not a.shared
             ):
                 a.end = b.end
-                self.k.mem.free(b.addr)
+                self.home.mem.free(b.addr)
                 del self.vmas[left + 1], self.starts[left + 1]
 
     def free_range(self, size: int, hint: int = 0) -> int:
         """get_unmapped_area(): top-down below mmap_base; the hint when that is free."""
-        low = self.k.layout.mmap_min
-        if hint and hint >= low and hint + size <= self.k.layout.task_size and not self.overlaps(hint, hint + size):
+        low = self.home.layout.mmap_min
+        if hint and hint >= low and hint + size <= self.home.layout.task_size and not self.overlaps(hint, hint + size):
             return hint
         top = self.mmap_base
         for vma in reversed(self.vmas):
@@ -287,11 +326,11 @@ class Mm:
         need = PROT_WRITE if access == "write" else PROT_EXEC if access == "exec" else PROT_READ
         if not vma.prot & need and not (need == PROT_READ and vma.prot & (PROT_WRITE | PROT_EXEC)):
             return False
-        self.k.count_fault(self, addr, access)
+        self.home.count_fault(self, addr, access)
         page = addr & ~(PAGE_SIZE - 1)
         write = access == "write"
         phys = self.pages.get(page)
-        frames = self.k.pages
+        frames = self.home.frames
         if phys is None:
             phys = self._new_page(vma, page, write)
             self.pages[page] = phys
@@ -301,29 +340,29 @@ class Mm:
         return True
 
     def _new_page(self, vma: Vma, page: int, write: bool) -> int:
-        frames = self.k.pages
+        frames = self.home.frames
         pgoff = vma.pgoff + (page - vma.start) // PAGE_SIZE
         if vma.fault is not None:
-            phys: int = vma.fault(self.k, vma, pgoff)
+            phys = self.home.area_page(vma, pgoff)
             frames.get_page(phys)
             return phys
         if vma.file is None:
             return frames.alloc_page()
-        phys = int(vma.file.inode.get_page(self.k, pgoff))
+        phys = self.home.area_page(vma, pgoff)
         if write and not vma.shared:
             return frames.copy_page(phys)
         frames.get_page(phys)
         return phys
 
     def _copy_page(self, page: int, phys: int) -> int:
-        new = self.k.pages.copy_page(phys)
+        new = self.home.frames.copy_page(phys)
         self.pages[page] = new
-        self.k.pages.put_page(phys)
+        self.home.frames.put_page(phys)
         return new
 
     def _map(self, vma: Vma, page: int, phys: int) -> None:
         prot = vma.prot
-        if prot & PROT_WRITE and not vma.shared and self.k.pages.shared(phys):
+        if prot & PROT_WRITE and not vma.shared and self.home.frames.shared(phys):
             prot &= ~PROT_WRITE
         self.space.map(page, phys >> 12, PTE_OF_PROT[prot])
 
@@ -341,7 +380,7 @@ class Mm:
 
     def unmap_pages(self, start: int, end: int) -> None:
         """zap_page_range(): forget present pages."""
-        put = self.k.pages.put_page
+        put = self.home.frames.put_page
         unmap = self.space.unmap
         for page in self.present(start, end):
             unmap(page)
@@ -366,15 +405,15 @@ class Mm:
         kind = flags & MAP_TYPE
         if kind not in (MAP_SHARED, MAP_PRIVATE, MAP_SHARED_VALIDATE):
             raise KernelError(EINVAL)
-        if size > self.k.layout.task_size:
+        if size > self.home.layout.task_size:
             raise KernelError(ENOMEM)
         prot &= 7
         if flags & (MAP_FIXED | MAP_FIXED_NOREPLACE):
             if addr & (PAGE_SIZE - 1):
                 raise KernelError(EINVAL)
-            if addr + size > self.k.layout.task_size:
+            if addr + size > self.home.layout.task_size:
                 raise KernelError(ENOMEM)
-            if addr < self.k.layout.mmap_min:
+            if addr < self.home.layout.mmap_min:
                 raise KernelError(EPERM)
             if flags & MAP_FIXED_NOREPLACE and self.overlaps(addr, addr + size):
                 raise KernelError(EEXIST)
@@ -384,7 +423,7 @@ class Mm:
         if file is not None:
             self._check_file(vma, file)
         elif vma.shared:
-            vma.private = self.k.shared_anonymous(size)
+            vma.private = self.home.shared_anonymous(size)
             vma.fault = vma.private
         if flags & MAP_FIXED:
             self.unmap(addr, size)
@@ -402,22 +441,19 @@ class Mm:
             raise KernelError(EACCES)
         if vma.shared and vma.prot & PROT_WRITE and accmode != 2:
             raise KernelError(EACCES)
-        hook = getattr(file, "mmap", None)
-        if hook is None:
-            raise KernelError(ENODEV)
-        hook(self.k, vma)
+        self.home.map_file(file, vma)
 
     def unmap(self, addr: int, length: int) -> None:
         """do_munmap(): a hole is not an error."""
         if addr & (PAGE_SIZE - 1) or not length:
             raise KernelError(EINVAL)
         end = addr + page_up(length)
-        if end > self.k.layout.task_size:
+        if end > self.home.layout.task_size:
             raise KernelError(EINVAL)
         self.split_at(addr)
         self.split_at(end)
         for vma in self.overlaps(addr, end):
-            self.k.munmap_notify(self, vma.start, vma.end)
+            self.home.munmap_notify(self, vma.start, vma.end)
             self.unmap_pages(vma.start, vma.end)
             self._remove(vma)
 
@@ -426,7 +462,7 @@ class Mm:
         if addr & (PAGE_SIZE - 1):
             raise KernelError(EINVAL)
         end = addr + page_up(length)
-        if end < addr or end > self.k.layout.task_size:
+        if end < addr or end > self.home.layout.task_size:
             raise KernelError(ENOMEM)
         prot &= 7
         position = addr
@@ -449,7 +485,7 @@ class Mm:
                 vma.prot = prot
                 self._reprotect(vma)
                 if prot & PROT_EXEC:
-                    self.k.mmap_changed(self, vma)
+                    self.home.mmap_changed(self, vma)
         for vma in areas:
             if vma in self.vmas:
                 self.merge_anonymous(vma)
@@ -493,7 +529,7 @@ class Mm:
                 self.unmap(old + new_size, old_size - new_size)
             return old
         end = old + old_size
-        if vma.end == end and not self.overlaps(end, old + new_size) and old + new_size <= self.k.layout.task_size:
+        if vma.end == end and not self.overlaps(end, old + new_size) and old + new_size <= self.home.layout.task_size:
             grown = vma.clone(end, end)
             grown.end = old + new_size
             grown.pgoff = vma.pgoff + (end - vma.start) // PAGE_SIZE
@@ -534,14 +570,14 @@ class Mm:
 
     # -- whole maps ----------------------------------------------------------------------------------------------
 
-    def dup(self, space: Any) -> Mm:
+    def dup(self, space: AddressSpace) -> Mm:
         """dup_mmap(): the child's copy; private pages are shared until written."""
-        new = Mm(self.k, space)
+        new = Mm(self.home, space)
         for name in _COPIED:
             setattr(new, name, getattr(self, name))
         if new.exe_file is not None:
             new.exe_file.get()
-        get = self.k.pages.get_page
+        get = self.home.frames.get_page
         for vma in self.vmas:
             if vma.dontfork:
                 continue
@@ -571,12 +607,12 @@ class Mm:
         unmap = self.space.unmap
         for page in self.pages:
             unmap(page)
-        put = self.k.pages.put_page
+        put = self.home.frames.put_page
         for phys in self.pages.values():
             put(phys)
         self.pages.clear()
         for vma in self.vmas:
-            self.k.mem.free(vma.addr)
+            self.home.mem.free(vma.addr)
             vma.addr = 0
             if vma.file is not None:
                 vma.file.put()

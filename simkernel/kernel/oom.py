@@ -5,30 +5,27 @@ The victim is the task whose page could not be had; it gets SIGKILL.  Badness sc
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
 from arch.abi.signal import SIGKILL
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
 
-Body = Generator[Any, Any, Any]
 GFP_HIGHUSER_MOVABLE = 0x100CCA
 
 
-def oom_control(k: Any) -> int:
+def oom_control(k: KernelFace) -> int:
     """A struct oom_control about the current task; 0 in a version without it.  out_of_memory() gives it back."""
     if not k.version.at_least("4.2"):
         return 0
-    oc = int(k.mem.alloc(k.size_of("struct oom_control")))
-    k.set_field(oc, "oom_control", "gfp_mask", GFP_HIGHUSER_MOVABLE)
+    oc = int(k.mem.alloc(k.mirror.size_of("struct oom_control")))
+    k.mirror.set_field(oc, "oom_control", "gfp_mask", GFP_HIGHUSER_MOVABLE)
     if k.version.at_least("4.9"):
-        k.set_field(oc, "oom_control", "totalpages", k.total_ram_pages)
-        k.set_field(oc, "oom_control", "chosen", k.current.addr)
+        k.mirror.set_field(oc, "oom_control", "totalpages", k.mm.total_ram_pages)
+        k.mirror.set_field(oc, "oom_control", "chosen", k.current.addr)
     return oc
 
 
 @kernel_function("bool out_of_memory(struct oom_control *oc)", source="mm/oom_kill.c", since="4.2")
-def out_of_memory(k: Any, oc: int) -> Body:
+def out_of_memory(k: KernelFace, oc: int) -> Body:
     """Choose a victim and kill it; 1."""
     task = k.current
     if k.version.at_least("4.9"):
@@ -37,7 +34,7 @@ def out_of_memory(k: Any, oc: int) -> Body:
         yield k.call("oom_kill_process", oc, message)
         k.mem.free(message)
     else:
-        k.send_signal(task, SIGKILL)
+        k.signals.send(task, SIGKILL)
     if oc:
         k.mem.free(oc)
     return 1
@@ -46,10 +43,11 @@ def out_of_memory(k: Any, oc: int) -> Body:
 @kernel_function(
     "void oom_kill_process(struct oom_control *oc, const char *message)", source="mm/oom_kill.c", since="4.9"
 )
-def oom_kill_process(k: Any, oc: int, message: int) -> int:
+def oom_kill_process(k: KernelFace, oc: int, message: int) -> int:
     """Say so in the log, and send SIGKILL."""
     task = k.current
+    assert task.mm is not None
     text = k.mem.read(message, 14).split(b"\0")[0].decode()
     k.printk(f"{text}: Killed process {task.pid} ({task.comm}) total-vm:{4 * task.mm.total_pages()}kB")
-    k.send_signal(task, SIGKILL)
+    k.signals.send(task, SIGKILL)
     return 0

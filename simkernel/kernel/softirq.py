@@ -1,13 +1,14 @@
 """Softirqs: work that interrupts leave for later, run on the way out of them.  kernel/softirq.c.
 
-`k.raise_softirq(nr)` marks a vector pending on this CPU; do_softirq() runs what is pending, lowest number first, at most
-ten rounds.  Which function serves a vector is in `k.softirq_action`.
+`k.softirqs.raise_softirq(nr)` marks a vector pending on this CPU; do_softirq() runs what is pending, lowest number first, at most
+ten rounds.  Which function serves a vector is in `k.softirqs.actions`.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import kernel_function
 
 # include/linux/interrupt.h
@@ -16,28 +17,19 @@ IRQ_POLL_SOFTIRQ, TASKLET_SOFTIRQ, SCHED_SOFTIRQ, HRTIMER_SOFTIRQ, RCU_SOFTIRQ =
 MAX_SOFTIRQ_RESTART = 10
 
 
-class Softirqs:
-    """Pending vectors and depth per CPU."""
-
-    def __init__(self, nr_cpus: int) -> None:
-        self.pending = [0] * nr_cpus
-        self.depth = [0] * nr_cpus  # in_serving_softirq
-        self.counts: dict[int, list[int]] = {nr: [0] * nr_cpus for nr in range(10)}  # /proc/softirqs
-
-
 @kernel_function("void do_softirq(void)", source="kernel/softirq.c")
-def do_softirq(k: Any) -> Any:
+def do_softirq(k: KernelFace) -> Any:
     """Run pending softirqs, unless this CPU is serving them already."""
-    cpu = k.cpu_id()
+    cpu = k.cpus.id()
     if k.softirqs.pending[cpu] and not k.softirqs.depth[cpu]:
         yield k.call("__do_softirq")
     return 0
 
 
 @kernel_function("void __do_softirq(void)", source="kernel/softirq.c")
-def __do_softirq(k: Any) -> Any:
+def __do_softirq(k: KernelFace) -> Any:
     """The vectors, lowest first, again while new ones come, ten times at most."""
-    softirqs, cpu = k.softirqs, k.cpu_id()
+    softirqs, cpu = k.softirqs, k.cpus.id()
     softirqs.depth[cpu] += 1
     try:
         for _ in range(MAX_SOFTIRQ_RESTART):
@@ -45,10 +37,10 @@ def __do_softirq(k: Any) -> Any:
             if not pending:
                 break
             for nr in range(10):
-                if pending >> nr & 1 and nr in k.softirq_action:
+                if pending >> nr & 1 and nr in k.softirqs.actions:
                     softirqs.counts[nr][cpu] += 1
                     k.trace("softirq_entry", nr)
-                    yield k.call(k.softirq_action[nr], 0)
+                    yield k.call(k.softirqs.actions[nr], 0)
                     k.trace("softirq_exit", nr)
     finally:
         softirqs.depth[cpu] -= 1

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any
 from arch.abi.errno import ERRNO_NAMES
 from arch.abi.signal import SIGNAL_NAMES
 from arch.errors import Fault, KernelError
+from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Param
 
 if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
     from simkernel.kernel.task import SigInfo, Task
 
 STRING_LIMIT = 32
@@ -166,7 +166,7 @@ _ESCAPES = {9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r"}
 class Strace:
     """Prints lines through `emit`."""
 
-    def __init__(self, k: Kernel, emit: Callable[[str], None]) -> None:
+    def __init__(self, k: KernelFace, emit: Callable[[str], None]) -> None:
         self.k = k
         self.emit = emit
         self.pending: dict[int, tuple[str, list[str | None], list[int]]] = {}
@@ -177,9 +177,9 @@ class Strace:
     def enter(self, task: Task, nr: int, regs: int) -> None:
         """A call begins: take what can only be read now."""
         k = self.k
-        name = k.abi_names.get(nr, f"syscall_{nr:#x}")
-        call = k.syscalls.get(name)
-        values = [k.regs_get(regs, field) for field in k.abi.args]
+        name = k.syscalls.names.get(nr, f"syscall_{nr:#x}")
+        call = k.syscalls.declared.get(name)
+        values = [k.regs.get(regs, field) for field in k.abi.args]
         params = call.prototype.params if call is not None else ()
         if call is None:
             shown: list[str | None] = [hex(v) for v in values]
@@ -199,7 +199,7 @@ class Strace:
 
     def leave(self, task: Task, nr: int, ret: int) -> None:
         """The call returns."""
-        name, shown, values = self.pending.pop(task.pid, (self.k.abi_names.get(nr, str(nr)), ["..."], []))
+        name, shown, values = self.pending.pop(task.pid, (self.k.syscalls.names.get(nr, str(nr)), ["..."], []))
         args = ", ".join(self._out(name, i, values, ret) if a is None else a for i, a in enumerate(shown))
         self._line(task, f"{name}({args})", "= " + self._result(name, ret))
 
@@ -240,7 +240,7 @@ class Strace:
         self._emit(task, f"+++ exited with {code} +++")
 
     def _result(self, name: str, ret: int) -> str:
-        ret = self.k.signed_word(ret & ((1 << 8 * self.k.arch.word) - 1))
+        ret = self.k.regs.signed_word(ret & ((1 << 8 * self.k.arch.word) - 1))
         if -4096 < ret < 0:
             if -ret in RESTART_TEXT:
                 return "? " + RESTART_TEXT[-ret]
@@ -284,7 +284,7 @@ class Strace:
 
     def _clone(self, values: list[int]) -> str:
         """As strace writes it: named arguments, those of the flags that are given."""
-        flag_bits, stack, parent, child, tls = self.k.clone_argument_order(*values[:5])
+        flag_bits, stack, parent, child, tls = self.k.regs.clone_arguments(*values[:5])
         shown = f"child_stack={hex(stack) if stack else 'NULL'}, flags="
         names = [CLONE(flag_bits & ~0xFF)[2:]] if flag_bits & ~0xFF else []
         shown += "|".join(names + ([signal_name(flag_bits & 0xFF)] if flag_bits & 0xFF else [])) or "0"
@@ -296,13 +296,13 @@ class Strace:
         if not addr:
             return "NULL"
         try:
-            return quote(self.k.strncpy_from_user(addr, 4096), None)
+            return quote(self.k.usercopy.strncpy_from_user(addr, 4096), None)
         except KernelError:
             return hex(addr)
 
     def _buffer(self, addr: int, size: int) -> str:
         try:
-            data = bytes(self.k.user.read(addr, min(size, STRING_LIMIT)))
+            data = bytes(self.k.usercopy.user.read(addr, min(size, STRING_LIMIT)))
         except Fault:
             return hex(addr)
         return quote(data, STRING_LIMIT, size > STRING_LIMIT)
@@ -311,7 +311,7 @@ class Strace:
         out: list[int] = []
         word = self.k.arch.word
         while addr and len(out) < 4096:
-            pointer = self.k.user.read_uint(addr, word)
+            pointer = self.k.usercopy.user.read_uint(addr, word)
             if not pointer:
                 break
             out.append(pointer)
@@ -337,7 +337,7 @@ class Strace:
             return hex(addr) if addr else "NULL"
         try:
             if name in OUT_BUFFERS:
-                data = bytes(self.k.user.read(addr, min(ret, STRING_LIMIT + 1)))
+                data = bytes(self.k.usercopy.user.read(addr, min(ret, STRING_LIMIT + 1)))
                 if name == "getcwd":
                     return quote(data.split(b"\0")[0], None)
                 limit = None if name.startswith("readlink") else STRING_LIMIT
@@ -353,18 +353,18 @@ def _signed(param: Param, value: int, word: int) -> int:
     return value - (1 << bits) if param.signed and value >> (bits - 1) else value
 
 
-def _fd_pair(k: Kernel, addr: int) -> str:
-    return f"[{k.user.read_uint(addr, 4)}, {k.user.read_uint(addr + 4, 4)}]"
+def _fd_pair(k: KernelFace, addr: int) -> str:
+    return f"[{k.usercopy.user.read_uint(addr, 4)}, {k.usercopy.user.read_uint(addr + 4, 4)}]"
 
 
-def _timespec(k: Kernel, addr: int) -> str:
+def _timespec(k: KernelFace, addr: int) -> str:
     word = k.arch.word
-    seconds, ns = k.user.read_uint(addr, word), k.user.read_uint(addr + word, word)
+    seconds, ns = k.usercopy.user.read_uint(addr, word), k.usercopy.user.read_uint(addr + word, word)
     return f"{{tv_sec={seconds}, tv_nsec={ns}}}"
 
 
-def _wait_status(k: Kernel, addr: int) -> str:
-    status = k.user.read_uint(addr, 4)
+def _wait_status(k: KernelFace, addr: int) -> str:
+    status = k.usercopy.user.read_uint(addr, 4)
     if status & 0x7F == 0:
         code = status >> 8 & 0xFF
         return f"[{{WIFEXITED(s) && WEXITSTATUS(s) == {code}}}]"
@@ -373,8 +373,8 @@ def _wait_status(k: Kernel, addr: int) -> str:
     return f"[{{WIFSIGNALED(s) && WTERMSIG(s) == {signal_name(status & 0x7F)}}}]"
 
 
-def _utsname(k: Kernel, addr: int) -> str:
-    names = [bytes(k.user.read(addr + 65 * i, 65)).split(b"\0")[0] for i in range(2)]
+def _utsname(k: KernelFace, addr: int) -> str:
+    names = [bytes(k.usercopy.user.read(addr + 65 * i, 65)).split(b"\0")[0] for i in range(2)]
     return f"{{sysname={quote(names[0])}, nodename={quote(names[1])}, ...}}"
 
 

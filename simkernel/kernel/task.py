@@ -6,16 +6,15 @@ programs, crash dumps) is in kernel memory and is updated whenever it changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Iterator
+from typing import Any, Protocol
 
 from arch.abi.capability import CAP_FULL_SET
-from arch.abi.signal import NSIG
-from simkernel.kernel.waitqueue import WaitQueue
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
-    from simkernel.kernel.mm import Mm
+from arch.abi.signal import NSIG, SIGCHLD, SIGKILL, SIGSTOP
+from arch.context import Context
+from arch.memory import Memory
+from simkernel.kernel.body import Body, Steps
+from simkernel.kernel.mm import Mm
 
 # task_struct.__state (include/linux/sched.h)
 TASK_RUNNING, TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_STOPPED, TASK_TRACED = 0, 1, 2, 4, 8
@@ -24,12 +23,47 @@ EXIT_DEAD, EXIT_ZOMBIE, TASK_DEAD = 0x10, 0x20, 0x80
 PF_EXITING, PF_KTHREAD, PF_FORKNOEXEC, PF_RANDOMIZE, PF_IDLE = 0x4, 0x00200000, 0x40, 0x00400000, 0x2
 THREAD_SIZE = 16384
 
+UNBLOCKABLE = 1 << (SIGKILL - 1) | 1 << (SIGSTOP - 1)
 
 RLIMITS = {  # RLIMIT_*: (soft, hard); include/asm-generic/resource.h, INIT_RLIMITS
     0: (-1, -1), 1: (-1, -1), 2: (-1, -1), 3: (8 << 20, -1), 4: (0, -1), 5: (-1, -1), 6: (4096, 4096),
     7: (1024, 4096), 8: (8 << 20, 8 << 20), 9: (-1, -1), 10: (-1, -1), 11: (4096, 4096), 12: (819200, 819200),
     13: (0, 0), 14: (0, 0), 15: (-1, -1),
 }  # fmt: skip
+
+
+# A running body: [send, conversion of the pending call's result, generator, function name].  engine.py
+Frame = list[Any]
+
+
+class WaitQueue:
+    """A wait_queue_head: sleepers in the order in which they came.  include/linux/wait.h, kernel/sched/wait.c.
+
+    A body sleeps with `yield k.wait(queue)` and is woken by `k.wake_up(queue)`, or by a real call of the kernel function
+    `__wake_up` (what a coroutine should use, so that probes see it: `yield k.wake(queue)`).
+    """
+
+    __slots__ = ("addr", "name", "on_wake", "waiters")
+
+    def __init__(self, name: str = "", addr: int = 0) -> None:
+        self.name = name
+        self.addr = addr  # kernel address of the wait_queue_head_t, 0 when it has none
+        self.waiters: list[tuple[Task, bool]] = []  # (sleeper, exclusive)
+        self.on_wake: list[Callable[[], object]] = []  # callables without arguments (epoll and the like)
+
+    def add(self, task: Task, exclusive: bool = False) -> None:
+        """Exclusive waiters go to the end, others to the front, as add_wait_queue() does."""
+        if exclusive:
+            self.waiters.append((task, True))
+        else:
+            self.waiters.insert(0, (task, False))
+
+    def remove(self, task: Task) -> None:
+        """finish_wait(): forget this sleeper; not an error when it is not there."""
+        self.waiters = [w for w in self.waiters if w[0] is not task]
+
+    def __bool__(self) -> bool:
+        return bool(self.waiters)
 
 
 class SigAction:
@@ -117,11 +151,66 @@ class Cred:
         return new
 
 
+class CloneArgs:
+    """struct kernel_clone_args, the host-side twin."""
+
+    __slots__ = ("child_tid", "exit_signal", "flags", "parent_tid", "pidfd", "stack", "stack_size", "tls")
+
+    def __init__(self, flags: int, exit_signal: int = SIGCHLD, stack: int = 0) -> None:
+        self.flags = flags
+        self.exit_signal = exit_signal
+        self.stack = stack
+        self.stack_size = 0
+        self.parent_tid = self.child_tid = self.tls = self.pidfd = 0
+
+
+class WaitRequest:
+    """struct wait_opts."""
+
+    def __init__(self, which: str, upid: int, options: int) -> None:
+        self.which = which  # "all", "pid", "pgid"
+        self.upid = upid
+        self.options = options
+        self.pid = 0
+        self.status = 0
+        self.code = 0
+        self.uid = 0
+        self.usage: tuple[int, int, int] = (0, 0, 0)
+
+
+class Crash:
+    """What is known of a user program that died of a signal."""
+
+    def __init__(self, task: Task, info: SigInfo, registers: list[tuple[str, int]]) -> None:
+        self.pid, self.comm = task.pid, task.comm
+        self.signal = info.sig
+        self.code = info.code
+        self.address = info.addr
+        self.registers = registers  # (name, value) in the order in which they are printed
+
+
+class Driver(Protocol):
+    """Who drives a task from Python (simkernel/usertask.py)."""
+
+    def forked(self, child: Task) -> Driver | None:
+        """Who drives a child of this task, made by fork(2) or clone(2)."""
+        ...
+
+    def trapped(self, regs: int) -> Steps[None]:
+        """A breakpoint or an undefined instruction in driven code."""
+        ...
+
+    def returning(self, regs: int) -> Steps[None]:
+        """On the way back to user mode."""
+        ...
+
+
 class Task:
     """struct task_struct."""
 
-    def __init__(self, k: Kernel, pid: int, comm: str) -> None:
-        self.k = k
+    context: Context  # FP, vector and thread registers while it does not run; a HostKernel's tasks have none
+
+    def __init__(self, pid: int, comm: str) -> None:
         self.pid = pid
         self.tgid = pid
         self.comm = comm
@@ -130,7 +219,7 @@ class Task:
         self.stack = 0  # lowest address of the kernel stack
         self.regs = 0  # kernel address of its user struct pt_regs, at the top of the stack
         self.mm: Mm | None = None
-        self.user: Any = None
+        self.user: Memory | None = None
         self.files: Any = None
         self.fs: Any = None
         self.signal: SignalStruct = SignalStruct()
@@ -161,15 +250,13 @@ class Task:
         self.affinity = 0
         self.need_resched = False
         # execution
-        self.frames: list[list[Any]] = []
-        self.context: Any = None
+        self.frames: list[Frame] = []
         self.wait_queues: tuple[WaitQueue, ...] = ()
         self.wait_result = 0
         self.wait_timer: Any = None
         self.wait_interruptible = False
         self.wait_killable = False
-        self.kthread: Any = None
-        self.entered = False
+        self.kthread: Callable[[], Steps[object]] | None = None  # what a kernel thread does
         self.syscall_nr = -1
         self.in_syscall = False
         # signals
@@ -177,7 +264,7 @@ class Task:
         self.blocked = 0
         self.saved_blocked: int | None = None  # restore after sigsuspend and the like
         self.sas_sp = self.sas_size = self.sas_flags = 0
-        self.restart: Any = None  # (name, ...) for restart_syscall
+        self.restart: Callable[[], Body] | None = None  # for restart_syscall
         self.work = False  # something to do before going back to user mode
         # thread bits
         self.set_child_tid = 0
@@ -195,21 +282,18 @@ class Task:
         self.rseq_sig = 0
         self.rseq_cpu = -1
         self.tls = 0
-        self.crash: Any = None
+        self.crash: Crash | None = None
         self.killed = False
-        self.clone_args: Any = None  # CloneArgs of the clone in progress
-        self.wait_request: Any = None
+        self.clone_args: CloneArgs | None = None  # CloneArgs of the clone in progress
+        self.wait_request: WaitRequest | None = None
         self.sleeps_until = 0  # ns, of nanosleep(2)
-        self.driver: Any = None  # who drives this task from Python (simkernel/usertask.py)
+        self.driver: Driver | None = None  # who drives this task from Python (simkernel/usertask.py)
         self.forked = False  # made by clone(): strace says so
         self.sigwait = 0  # mask of rt_sigtimedwait
         self.returned_from_signal = False
-        self.signal_contexts: dict[int, Any] = {}  # FP state of interrupted code, by frame address
-        self.dead_space: Any = None
-        self.prev: Any = None
+        self.prev: Task | None = None
         self.watched = False  # the host waits for it: init does not reap
         self.clone_args_addr = 0
-        self.migrate = False
         self.exec_error = 0  # why a program that the host started could not be executed
         self.ksp = 0  # kernel stack pointer while it does not run
 
@@ -293,10 +377,6 @@ class Task:
             self.state, "S"
         )
 
-    def kernel_stack(self) -> list[str]:
-        """`name+0x0/0x40` of the functions that run in this task, innermost first."""
-        return [self.k.symbols.format(self.k.text.address(f[3])) for f in reversed(self.frames)]
-
     def descendants(self) -> Iterator[Task]:
         """All children, recursively."""
         for child in self.children:
@@ -313,3 +393,24 @@ def mask_of(pending: list[SigInfo]) -> int:
     for info in pending:
         mask |= 1 << (info.sig - 1)
     return mask
+
+
+def has_signal(task: Task) -> bool:
+    """TIF_SIGPENDING: something unblocked is pending."""
+    signal = task.signal
+    if not task.pending and not signal.pending and not (signal.stopped or signal.group_exiting):
+        return False
+    if signal.stopped or (signal.group_exiting and not task.flags & PF_EXITING):
+        return True
+    return bool((mask_of(task.pending) | mask_of(signal.pending)) & ~(task.blocked & ~UNBLOCKABLE))
+
+
+def fatal_pending(task: Task) -> bool:
+    """fatal_signal_pending()."""
+    return task.signal.group_exiting or any(i.sig == SIGKILL for i in (*task.pending, *task.signal.pending))
+
+
+class CurrentTask(Protocol):
+    """The board as its parts see it: who runs."""
+
+    current: Task

@@ -15,21 +15,41 @@ import random
 from collections.abc import Callable
 from typing import Any
 
-from arch.abi.errno import ERESTARTSYS, ESRCH, ETIME
+from arch import architecture
+from arch.abi.errno import ERESTARTSYS, ETIME
+from arch.abi.signal import SI_KERNEL
 from arch.abi.version import KernelVersion
+from arch.ctype import TypeTable
 from arch.errors import KernelError
+from arch.memory import FlatMemory, KernelMemory, PhysicalMemory
+from arch.symbols import Symbols
 from simkernel.kernel import kfunc
+from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
-from simkernel.kernel.face import KernelApi
+from simkernel.kernel.cpus import Cpus
+from simkernel.kernel.face import Call, KernelFace, Request
 from simkernel.kernel.kfunc import Prototype
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.registers import Registers
+from simkernel.kernel.signals import Signals
+from simkernel.kernel.syscalls import Syscalls
+from simkernel.kernel.task import CurrentTask, Task, WaitQueue
+from simkernel.kernel.tasks import Tasks
+from simkernel.kernel.text import Text
+from simkernel.kernel.tracepoints import Tracepoints
+from simkernel.kernel.usercopy import UserCopy
+
+MEMORY, MAX_THREADS = 64 << 20, 1024
+USER_BASE, USER_SIZE = 0x10000, 1 << 20
 
 
 class Blocked(Exception):
     """A body sleeps and nothing will wake it."""
 
 
-class _Call:
+class HostCall(Request):
+    """A call that is served by running the body at once."""
+
     __slots__ = ("args", "name")
 
     def __init__(self, name: str, args: tuple[int, ...]) -> None:
@@ -37,73 +57,73 @@ class _Call:
         self.args = args
 
 
-class _Wait:
-    __slots__ = ("queue", "timeout_ns")
+class HostWait(Request):
+    """A sleep."""
 
-    def __init__(self, queue: Any, timeout_ns: int | None) -> None:
-        self.queue = queue
+    __slots__ = ("queues", "timeout_ns")
+
+    def __init__(self, queues: WaitQueue | tuple[WaitQueue, ...] | None, timeout_ns: int | None) -> None:
+        self.queues = queues
         self.timeout_ns = timeout_ns
 
+    @property
+    def name(self) -> str:
+        """What is waited for, in words."""
+        first = self.queues[0] if isinstance(self.queues, tuple) and self.queues else self.queues
+        return first.name if isinstance(first, WaitQueue) else ""
 
-class HostTask:
-    """A task with the attributes that bodies of other subsystems look at."""
+
+class HostTask(Task):
+    """A task that keeps the signals it was sent, and its ids itself."""
 
     def __init__(self, pid: int = 1, comm: str = "test", addr: int = 0) -> None:
-        self.pid = self.tgid = pid
-        self.comm = comm
+        super().__init__(pid, comm)
         self.addr = addr
-        self.files: Any = None
-        self.fs: Any = None
-        self.mm: Any = None
         self.uid = self.gid = self.euid = self.egid = self.fsuid = self.fsgid = 0
         self.groups: list[int] = []
         self.signals: list[int] = []
-        self.rlimits: dict[int, tuple[int, int]] = {}
-        self.parent: Any = None
-        self.session = self.pgid = pid
-        self.tty: Any = None
+        self.signal.pgid = self.signal.session = pid
 
 
-class HostKernel(KernelApi):
-    """KernelApi without a CPU."""
+class HostText(Text):
+    """Functions are called directly, and nobody probes them."""
 
-    def __init__(self, version: str = "6.1", arch: str = "x86_64", cpus: int = 1, seed: int = 0) -> None:
-        from arch.architecture import get
-        from arch.ctype import TypeTable
-        from arch.memory import FlatMemory
+    def __init__(self, version: KernelVersion) -> None:
+        self.bodies = {f.name: f for f in kfunc.KERNEL_FUNCTIONS if f.exists_in(version)}
+        self.probed = {}
 
-        self.version = KernelVersion.parse(version)
-        self.arch = get(arch)
-        self.types = TypeTable(self.arch.model, self.version.key, arch)
-        self.types.load_headers()
-        order = self.arch.model.byteorder
-        self.mem = FlatMemory(0xFFFF888000000000 if self.arch.model.word == 8 else 0xC0000000, 8 << 20, order)
-        self.user = FlatMemory(0x10000, 1 << 20, order)
-        self.clock = Clock()
-        self.random = random.Random(seed)
-        self.nr_cpus = cpus
-        self.hostname = "simkernel"
-        self.log: list[str] = []
-        self.traced: list[tuple[Any, ...]] = []
-        self.on_block: Callable[[], None] | None = None  # called instead of raising Blocked
-        self.functions = {f.name: f for f in kfunc.KERNEL_FUNCTIONS if f.exists_in(self.version)}
-        self.syscalls = {s.name: s for s in kfunc.SYSCALLS if s.exists_in(self.version)}
-        task = HostTask(1, "test", self.mem.alloc(self.types.sizeof("struct task_struct"), 64))
-        self.tasks = {1: task}
-        self.current = task  # type: ignore[assignment]
+    def call(self, name: str, *args: int) -> Call:
+        return HostCall(name, args)
 
-    def call(self, name: str, *args: int) -> Any:
-        return _Call(name, args)
+    def is_probed(self, name: str) -> bool:
+        return False
+
+    def stack_of(self, task: Task) -> list[str]:
+        return []
+
+
+class HostCpus(Cpus):
+    """Sleeping is a request; waking forgets the sleepers."""
+
+    def __init__(self) -> None:
+        self.nr_switches = 0
+        self.powered_off = False
+
+    def id(self) -> int:
+        return 0
+
+    def charge_user(self) -> None:
+        pass
 
     def wait(
         self,
-        queue: Any,
+        queue: WaitQueue | tuple[WaitQueue, ...] | None,
         interruptible: bool = True,
         timeout_ns: int | None = None,
         exclusive: bool = False,
         killable: bool = False,
-    ) -> Any:
-        return _Wait(queue, timeout_ns)
+    ) -> Call:
+        return HostWait(queue, timeout_ns)
 
     def wake_up(self, queue: WaitQueue, nr_exclusive: int = 1) -> int:
         woken = len(queue.waiters)
@@ -112,38 +132,98 @@ class HostKernel(KernelApi):
             fn()
         return woken
 
-    def wake(self, queue: WaitQueue) -> Any:
-        self.wake_up(queue)
-        return None
+    def wake(self, queue: WaitQueue) -> Call:
+        return self.wake_up(queue)
 
-    def trace(self, name: str, *args: Any) -> None:
-        self.traced.append((name, *args))
 
-    def send_signal(self, task: Any, sig: int, code: int = 0, **info: Any) -> None:
+class HostSignals(Signals):
+    """Signals are only written down."""
+
+    def __init__(self, board: CurrentTask) -> None:
+        self.board = board
+
+    def send(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> None:
+        assert isinstance(task, HostTask)
         task.signals.append(sig)
 
-    def signal_pending(self) -> bool:
-        return bool(self.current.signals)
+    def pending(self) -> bool:
+        task = self.board.current
+        return isinstance(task, HostTask) and bool(task.signals)
 
-    def task_at(self, addr: int) -> Any:
-        for task in self.tasks.values():
-            if task.addr == addr:
-                return task
-        raise KernelError(ESRCH)
 
-    def find_task(self, pid: int) -> Any:
-        return self.tasks.get(pid)
+class HostSyscalls(Syscalls):
+    """The declared ones."""
+
+    def __init__(self, version: KernelVersion) -> None:
+        self.declared = {s.name: s for s in kfunc.SYSCALLS if s.exists_in(version)}
+
+
+class HostKernel(KernelFace):
+    """The board without a CPU."""
+
+    def __init__(self, version: str = "6.1", arch: str = "x86_64", cpus: int = 1, seed: int = 0) -> None:
+        self.version = KernelVersion.parse(version)
+        self.arch = architecture.get(arch)
+        self.abi = self.arch.syscall_abis[0]
+        self.types = TypeTable(self.arch.model, self.version.key, arch)
+        self.types.load_headers()
+        self.physical = PhysicalMemory(MEMORY)
+        self.mem = KernelMemory(self.physical, self.arch.map, self.arch.byteorder)
+        self.symbols = Symbols()
+        self.seed, self.random = seed, random.Random(seed)
+        self.nr_cpus, self.hostname = cpus, "simkernel"
+        self.log = []
+        self.futexes = {}
+        self.traced: list[tuple[object, ...]] = []
+        self.on_block: Callable[[], None] | None = None  # called instead of raising Blocked
+        self.clock = Clock()
+        self.tracepoints = Tracepoints()
+        self.mirror = Mirror(self.arch, self.version, self.types, self.mem, cpus)
+        self.usercopy = UserCopy(FlatMemory(USER_BASE, USER_SIZE, self.arch.byteorder), self.arch.byteorder)
+        self.regs = Registers(self.arch, self.abi, self.arch.pt_regs_for(self.version.key), self.mem)
+        self.tasks = Tasks(self.arch, self.clock, self.mirror, MAX_THREADS)
+        self.mm = AddressSpaces(self, self.arch, self.physical, self.mem, self.mirror, self.usercopy, None)
+        self.text = self.host_text = HostText(self.version)
+        self.cpus = HostCpus()
+        self.signals = HostSignals(self)
+        self.syscalls = HostSyscalls(self.version)
+        self.current = self.add_task(1, "test")
+
+    def add_task(self, pid: int, comm: str) -> HostTask:
+        """One more task."""
+        task = HostTask(pid, comm, self.mem.alloc(self.types.sizeof("struct task_struct"), 64))
+        self.tasks.by_pid[pid] = self.tasks.by_address[task.addr] = task
+        return task
+
+    def call(self, name: str, *args: int) -> Call:
+        return HostCall(name, args)
+
+    def wait(
+        self,
+        queue: WaitQueue | tuple[WaitQueue, ...] | None,
+        interruptible: bool = True,
+        timeout_ns: int | None = None,
+        exclusive: bool = False,
+        killable: bool = False,
+    ) -> Call:
+        return HostWait(queue, timeout_ns)
+
+    def wake_up(self, queue: WaitQueue, nr_exclusive: int = 1) -> int:
+        return self.cpus.wake_up(queue)
+
+    def wake(self, queue: WaitQueue) -> Call:
+        return self.cpus.wake(queue)
+
+    def trace(self, name: str, *args: object) -> None:
+        self.traced.append((name, *args))
 
     def capable(self, cap: int) -> bool:
         return True
 
-    def printk(self, text: str) -> None:
-        self.log.append(text)
-
     def put_user_string(self, addr: int, text: str | bytes) -> int:
-        """For tests: a C string in user memory; gives the address."""
+        """A C string in user memory; gives the address."""
         data = text.encode() if isinstance(text, str) else text
-        self.user.write(addr, data + b"\0")
+        self.usercopy.user.write(addr, data + b"\0")
         return addr
 
 
@@ -173,10 +253,10 @@ def _run(k: HostKernel, body: Any, generator: bool, prototype: Prototype, args: 
 
 
 def _serve(k: HostKernel, request: Any) -> Any:
-    if isinstance(request, _Call):
+    if isinstance(request, HostCall):
         return run_body(k, request.name, *request.args)
-    if isinstance(request, _Wait):
-        if k.signal_pending():
+    if isinstance(request, HostWait):
+        if k.signals.pending():
             return -ERESTARTSYS
         if k.on_block is not None:
             k.on_block()
@@ -187,17 +267,17 @@ def _serve(k: HostKernel, request: Any) -> Any:
             return -ETIME
         if k.clock.skip_to_next():
             return 0
-        raise Blocked(getattr(request.queue, "name", ""))
+        raise Blocked(request.name)
     return request
 
 
 def run_body(k: HostKernel, name: str, *args: int) -> int:
     """Run a declared kernel function; its result as an int, -errno for a refusal."""
-    function = k.functions[name]
+    function = k.host_text.bodies[name]
     return _run(k, function.body, function.is_generator, function.prototype, args)
 
 
 def run_syscall(k: HostKernel, name: str, *args: int) -> int:
     """Run a declared system call's body."""
-    call = k.syscalls[name]
+    call = k.syscalls.declared[name]
     return _run(k, call.body, call.is_generator, call.prototype, args)

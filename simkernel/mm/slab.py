@@ -69,7 +69,7 @@ def kmem_cache_alloc(k: Any, s: int, gfpflags: int) -> Any:
     """An object of a cache."""
     yield 0  # really called: the call site is what observers ask for
     address = k.slab.take(s)
-    k.trace("kmem_cache_alloc", k.return_address(), address, s, gfpflags, NUMA_NO_NODE)
+    k.trace("kmem_cache_alloc", k.text.return_address(), address, s, gfpflags, NUMA_NO_NODE)
     return address
 
 
@@ -78,7 +78,7 @@ def kmem_cache_alloc_node(k: Any, s: int, gfpflags: int, node: int) -> Any:
     """An object of a cache, preferably of a node."""
     yield 0
     address = k.slab.take(s)
-    k.trace("kmem_cache_alloc", k.return_address(), address, s, gfpflags, node)
+    k.trace("kmem_cache_alloc", k.text.return_address(), address, s, gfpflags, node)
     return address
 
 
@@ -86,6 +86,6 @@ def kmem_cache_alloc_node(k: Any, s: int, gfpflags: int, node: int) -> Any:
 def kmem_cache_free(k: Any, s: int, x: int) -> Any:
     """The object goes back."""
     yield 0
-    k.trace("kmem_cache_free", k.return_address(), x, s)
+    k.trace("kmem_cache_free", k.text.return_address(), x, s)
     k.slab.give(x)
     return 0

@@ -71,20 +71,20 @@ def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
     sk = file.private_data.sk
     order = k.mem.byteorder
     if cmd == FIONREAD and sk.family == AF_UNIX:
-        k.put_user(arg, 4, readable_bytes(sk))
+        k.usercopy.put_user(arg, 4, readable_bytes(sk))
         return 0
     if cmd == FIONREAD:
         packets = list(sk.receive_queue)
         readable = sum(p.len for p in packets) if sk.type == SOCK_STREAM else (packets[0].len if packets else 0)
-        k.put_user(arg, 4, readable - 8 if packets and sk.protocol == IPPROTO_UDP else readable)
+        k.usercopy.put_user(arg, 4, readable - 8 if packets and sk.protocol == IPPROTO_UDP else readable)
         return 0
     if cmd == SIOCGIFCONF:
         return interface_list(k, arg)
     if cmd == SIOCGIFNAME:
-        dev = k.net.devices.get(k.get_user(arg + IFNAMSIZ, 4))
+        dev = k.net.devices.get(k.usercopy.get_user(arg + IFNAMSIZ, 4))
         if dev is None:
             raise KernelError(ENODEV, "no such interface")
-        k.copy_to_user(arg, dev.name.encode().ljust(IFNAMSIZ, b"\0"))
+        k.usercopy.copy_to_user(arg, dev.name.encode().ljust(IFNAMSIZ, b"\0"))
         return 0
     queries: dict[int, Callable[[Any], bytes]] = {
         SIOCGIFFLAGS: lambda d: d.flags.to_bytes(2, order),
@@ -101,11 +101,11 @@ def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
     }
     if cmd not in queries:
         raise KernelError(ENOTTY, f"socket ioctl {cmd:#x}")
-    name = k.copy_from_user(arg, IFNAMSIZ).split(b"\0")[0].decode("latin-1")
+    name = k.usercopy.copy_from_user(arg, IFNAMSIZ).split(b"\0")[0].decode("latin-1")
     dev = next((d for d in k.net.devices.values() if d.name == name), None)
     if dev is None:
         raise KernelError(ENODEV, f"no interface {name!r}")
-    k.copy_to_user(arg + IFNAMSIZ, queries[cmd](dev))
+    k.usercopy.copy_to_user(arg + IFNAMSIZ, queries[cmd](dev))
     return 0
 
 

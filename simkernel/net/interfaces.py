@@ -21,13 +21,13 @@ def interface_list(k: Any, arg: int) -> int:
     """dev_ifconf(): struct ifconf; a null buffer asks for the length."""
     word = k.arch.model.word
     size = 40 if word == 8 else 32  # struct ifreq
-    room, buffer = k.get_user(arg, 4, signed=True), k.get_user(arg + word, word)
+    room, buffer = k.usercopy.get_user(arg, 4, signed=True), k.usercopy.get_user(arg + word, word)
     rows = [
         (d.name.encode().ljust(IFNAMSIZ, b"\0") + sockaddr_in(k, d.address, 0)).ljust(size, b"\0")
         for _, d in sorted(k.net.devices.items())
     ]
     if buffer:
         rows = rows[: max(0, room) // size]
-        k.copy_to_user(buffer, b"".join(rows))
-    k.put_user(arg, 4, size * len(rows))
+        k.usercopy.copy_to_user(buffer, b"".join(rows))
+    k.usercopy.put_user(arg, 4, size * len(rows))
     return 0

@@ -24,7 +24,7 @@ def sim_eth_xmit(k: Any, skb: int, dev: int) -> Any:
     packet = k.net.skbs[skb]
     answer = far_host_answer(packet.payload)
     if answer:
-        k.add_timer(k.clock.now_ns + WIRE_NS, lambda: inject(k, answer))
+        k.clock.add(k.clock.now_ns + WIRE_NS, lambda: inject(k, answer))
     yield k.call("consume_skb", skb)
     return 0
 
@@ -60,7 +60,7 @@ def inject(k: Any, frame: bytes, ifindex: int = 2) -> None:
     if len(k.net.backlog) >= BACKLOG_LIMIT:
         dev.stats["rx_dropped"] += 1
         k.net.counters["dropped"] += 1
-    k.raise_irq(NIC_IRQ, "sim_eth_interrupt", NIC_IRQ, skb.addr)
+    k.irqs.raise_irq(NIC_IRQ, "sim_eth_interrupt", NIC_IRQ, skb.addr)
 
 
 @kernel_function("irqreturn_t sim_eth_interrupt(int irq, void *dev_id)", source="(simulated driver)")

@@ -30,11 +30,11 @@ def install(k: Any) -> None:
     host = Host(k)
     k.observer = host
     spaces = Spaces(k)
-    k.tracing = host.tracing = Tracing(host, spaces)
-    k.hooks = k.tracing.uprobes
+    k.observer.tracing = host.tracing = Tracing(host, spaces)
+    k.mm.hooks = k.observer.tracing.uprobes
     host.link_tracepoints()
     host.declare_syscalls()
-    k.exit_hooks.append(host.task_exit)
+    k.tasks.exit_hooks.append(host.task_exit)
     tracefs.install(k)
     bpf_calls.install(k)
     sockfilter.install(k)

@@ -42,7 +42,7 @@ class Attachments:
     @property
     def tracing(self) -> Any:
         """The machine's tracing."""
-        return self.k.tracing
+        return self.k.observer.tracing
 
     # ---- running ----
 
@@ -65,7 +65,7 @@ class Attachments:
         Before the array lie the function's address and the number of arguments, where bpf_get_func_ip() and
         bpf_get_func_arg_cnt() look for them; `extra` of the values (a return value) are no arguments.
         """
-        key = (prog.id, self.k.rq.cpu)
+        key = (prog.id, self.k.cpus.rq.cpu)
         if key in self.busy:
             prog.recursion_misses += 1
             return 0
@@ -111,7 +111,7 @@ class Attachments:
 
     def _arguments(self, symbol: str) -> Callable[[int], tuple[int, ...]]:
         """Reader of a function's arguments from the pt_regs of its entry."""
-        declared = self.k.functions.get(symbol)
+        declared = self.k.text.functions.get(symbol)
         count = 1 if declared is None or declared[2] else len(declared[1].params)
         arch, mem, layout = self.k.arch, self.k.mem, self.k.cpu.layout
 

@@ -111,7 +111,7 @@ class BpfSide:
 
     def task_fd(self, pid: int, fd: int) -> Any:
         """The object behind another task's descriptor; EBADF."""
-        file = self.k.vfs.file_of(self.k, self.k.find_task(pid), fd)
+        file = self.k.vfs.file_of(self.k, self.k.tasks.find(pid), fd)
         return file.private_data if file.private_data is not None else file
 
     def perf_event_query(self, obj: Any) -> tuple[int, int, str | None, int, int] | None:
@@ -208,7 +208,7 @@ class BpfSide:
 
     def _pin_place(self, path: int) -> tuple[Any, str]:
         """(directory path, last name) in a bpffs; EPERM where the directory is on another file system."""
-        name = to_str(self.k.strncpy_from_user(path, 4096))
+        name = to_str(self.k.usercopy.strncpy_from_user(path, 4096))
         directory, _, last = name.rstrip("/").rpartition("/")
         where = self.k.vfs.user_path(-100, directory or ("/" if name.startswith("/") else "."))
         if where.dentry.inode.i_sb.fs_name != "bpf":
@@ -224,7 +224,7 @@ class BpfSide:
         where.dentry.inode.pin(where.dentry, last, 0o600, self.k.vfs.cred(), obj)
 
     def bpffs_get(self, path: int, flags: int) -> Any:
-        name = to_str(self.k.strncpy_from_user(path, 4096))
+        name = to_str(self.k.usercopy.strncpy_from_user(path, 4096))
         found = self.k.vfs.user_path(-100, name)
         inode = found.dentry.inode
         wanted = {0: MAY_READ, 1: MAY_WRITE, 2: MAY_READ | MAY_WRITE}[flags & O_ACCMODE]
@@ -251,7 +251,7 @@ class BpfSide:
         if not 0 <= signal <= 64:
             return -EINVAL
         if signal:
-            (self.k.send_signal if whole_process else self.k.send_thread_signal)(task, signal)
+            (self.k.signals.send if whole_process else self.k.signals.send_thread)(task, signal)
         return 0
 
     def in_nmi(self) -> bool:
@@ -261,26 +261,26 @@ class BpfSide:
         """Kernel stack of a task that is not running, along its saved frames."""
         from arch.unwind import walk_frames
 
-        found = self.k.task_at(task)
+        found = self.k.tasks.at(task)
         if found is self.k.current:
             return self.kernel_stack()[:max_depth]  # type: ignore[attr-defined, no-any-return]
         return list(walk_frames(self.k.arch, self.k.mem, found.ksp, max_depth))
 
     def task_pt_regs(self, task: int) -> int:
-        return int(self.k.task_at(task).regs)
+        return int(self.k.tasks.at(task).regs)
 
     def read_task_user(self, task: int, addr: int, size: int) -> bytes:
-        found = self.k.task_at(task)
+        found = self.k.tasks.at(task)
         if found.user is None:
             raise Fault(addr)
         return bytes(found.user.read(addr, size))
 
     def find_vma(self, task: int, addr: int) -> int:
-        mm = self.k.task_at(task).mm
+        mm = self.k.tasks.at(task).mm
         if mm is None:
             return 0
         found = next((vma for vma in mm.vmas if vma.start <= addr < vma.end), None)
-        return int(self.k.vma_struct(mm, found)) if found is not None else 0
+        return int(self.k.mirror.vma_struct(mm, found)) if found is not None else 0
 
     def d_path(self, path: int) -> bytes:
         """By the struct path inside a struct file, or of a mount and a dentry that the file system knows."""
@@ -456,7 +456,7 @@ ITER_FOPS = FileOperations("bpf_iter_fops", read="bpf_seq_read", llseek="no_llse
 def bpf_seq_read(k: Any, file: int, buf: int, size: int, ppos: int) -> int:
     """Iterators: reading runs the program."""
     data = k.vfs.files[file].private_data.read(size)
-    k.copy_to_user(buf, data)
+    k.usercopy.copy_to_user(buf, data)
     return len(data)
 
 

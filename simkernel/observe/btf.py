@@ -18,9 +18,9 @@ from tracing.events import declarations
 def function_declarations(k: Any) -> list[FuncDecl]:
     """The prototypes of the functions in kernel text, under their names in this version."""
     out = []
-    for symbol in sorted(k.functions):
-        prototype = k.functions[symbol][1]
-        wrapped = k.functions[symbol][2]
+    for symbol in sorted(k.text.functions):
+        prototype = k.text.functions[symbol][1]
+        wrapped = k.text.functions[symbol][2]
         text = f"long {symbol}(const struct pt_regs *regs)" if wrapped else _renamed(prototype, symbol)
         try:
             out.append(k.types.prototype(text))
@@ -38,7 +38,7 @@ def _renamed(prototype: Any, symbol: str) -> str:
 def tracepoint_parameters(k: Any) -> dict[str, list[tuple[str, Any]]]:
     """Name -> [(argument, C type)] of every tracepoint of this version."""
     out = {}
-    for name, point in sorted(k.tracing.tracepoints.items()):
+    for name, point in sorted(k.observer.tracing.tracepoints.items()):
         declared = k.types.prototype(f"void f({', '.join(f'{ctype} {arg}' for ctype, arg in point.params) or 'void'})")
         out[name] = [(arg, ctype) for arg, ctype in declared.params]
     return out

@@ -12,7 +12,7 @@ from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.errors import Fault
 from arch.unwind import walk_kernel, walk_user
 from bpf.board import Bpf
-from simkernel.kernel.entry import define_name
+from simkernel.kernel.syscalls import define_name
 from simkernel.observe.bpf import BpfSide
 from tracing.face import (
     TRACE_FLAG_HARDIRQ,
@@ -42,10 +42,10 @@ class Host(BpfSide):
         self.symbols = k.symbols
         self.types = k.types
         self.nr_cpus: int = k.nr_cpus
-        self.ram_bytes = k.total_ram_pages * 4096
+        self.ram_bytes = k.mm.total_ram_pages * 4096
         self.tracing: Any = None  # set by install()
         self.layout = k.cpu.layout
-        self.return_trampoline: int = k.text.kretprobe_trampoline
+        self.return_trampoline: int = k.text.image.kretprobe_trampoline
         self._probes: dict[tuple[int, ProbeHandler], Any] = {}
         self._boundaries: dict[str, tuple[int, ...]] = {}
         self._text_start: int = k.mem.map.text_base
@@ -57,11 +57,11 @@ class Host(BpfSide):
 
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC, which is also what the trace buffer is stamped with."""
-        self.k.charge_user()
+        self.k.cpus.charge_user()
         return int(self.k.clock.now_ns)
 
     def cpu_id(self) -> int:
-        return int(self.k.rq.cpu)
+        return int(self.k.cpus.rq.cpu)
 
     def current_pid(self) -> int:
         return int(self.k.current.pid)
@@ -88,17 +88,17 @@ class Host(BpfSide):
         return int(self.k.current.addr)
 
     def find_task(self, pid: int) -> Hashable | None:
-        return self.k.find_task(pid)  # type: ignore[no-any-return]
+        return self.k.tasks.find(pid)  # type: ignore[no-any-return]
 
     def task_address(self, pid: int) -> int | None:
-        task = self.k.find_task(pid)
+        task = self.k.tasks.find(pid)
         return None if task is None else int(task.addr)
 
     def irq_flags(self) -> int:
         """What the latency columns of a trace show; what probes and tracepoints hold themselves, tracing adds."""
         k = self.k
-        cpu = k.rq.cpu
-        flags = TRACE_FLAG_NEED_RESCHED if k.rq.need_resched else 0
+        cpu = k.cpus.rq.cpu
+        flags = TRACE_FLAG_NEED_RESCHED if k.cpus.rq.need_resched else 0
         if k.irqs.depth[cpu]:
             flags |= TRACE_FLAG_HARDIRQ | TRACE_FLAG_IRQS_OFF
         if k.softirqs.depth[cpu]:
@@ -120,21 +120,21 @@ class Host(BpfSide):
     # ---- kernel text ----
 
     def is_kernel_text(self, addr: int) -> bool:
-        return self._text_start <= addr < self.k.text.end and self.symbols.lookup(addr) is not None
+        return self._text_start <= addr < self.k.text.image.end and self.symbols.lookup(addr) is not None
 
     def boundaries(self, name: str) -> tuple[int, ...]:
         """Addresses of the instructions of a function."""
         found = self._boundaries.get(name)
         if found is None:
             start = self.symbols.address(name) or 0
-            found = tuple(start + offset for offset in self.k.text.boundaries(name))
+            found = tuple(start + offset for offset in self.k.text.image.boundaries(name))
             self._boundaries[name] = found
         return found
 
     def probe_blacklist(self) -> Iterable[tuple[int, int, str]]:
         """Entry code and the return trampoline: probing them would trap inside the trap."""
         for symbol in self.symbols:
-            declared = self.k.functions.get(symbol.name)
+            declared = self.k.text.functions.get(symbol.name)
             if symbol.kind in "tT" and (declared is None or getattr(declared[0], "notrace", False)):
                 yield symbol.address, symbol.end, symbol.name
 
@@ -142,11 +142,11 @@ class Host(BpfSide):
 
     def arm(self, addr: int, handler: ProbeHandler) -> None:
         self._probes[addr, handler] = self.k.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset)
-        self.k.set_probed(addr, True)
+        self.k.text.set_probed(addr, True)
 
     def disarm(self, addr: int, handler: ProbeHandler) -> None:
         self.k.cpu.remove_probe(self._probes.pop((addr, handler)))
-        self.k.set_probed(addr, False)
+        self.k.text.set_probed(addr, False)
 
     def set_return_handler(self, handler: ReturnHandler) -> None:
         """Whoever arrives at the trampoline goes on where the handler says."""
@@ -223,7 +223,7 @@ class Host(BpfSide):
         if not regs:
             return False
         ip = self.layout.get(self.mem, regs, self.arch.instruction_pointer)
-        return ip < self.k.layout.task_size and not self.is_kernel_text(ip)
+        return ip < self.k.mm.layout.task_size and not self.is_kernel_text(ip)
 
     # ---- waiting, time, messages ----
 
@@ -231,7 +231,7 @@ class Host(BpfSide):
         self.k.wake_up(self.k.vfs.key_queue(key), 0)
 
     def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
-        return Timer(self.k, self.k.add_timer(self.now_ns() + delay_ns, callback))
+        return Timer(self.k, self.k.clock.add(self.now_ns() + delay_ns, callback))
 
     def pr(self, level: int, text: str) -> None:
         self.k.printk(text)
@@ -256,19 +256,19 @@ class Host(BpfSide):
     def link_tracepoints(self) -> None:
         """The kernel's places for tracepoints become tracing's."""
         k = self.k
-        for name, slot in list(k.tracepoints.items()):
+        for name, slot in list(k.tracepoints.points.items()):
             point = self.tracing.tracepoints.get(name)
             if point is not None:
                 point.followers.append(slot)
-        k.tracepoints.update(self.tracing.tracepoints)
+        k.tracepoints.points.update(self.tracing.tracepoints)
 
     def declare_syscalls(self) -> None:
         """sys_enter_* and sys_exit_* from the declared calls, by their names in SYSCALL_DEFINE (newstat, umount)."""
         calls = [
-            (define_name(self.k, name), [(param.ctype, param.name) for param in call.prototype.params])
-            for name, call in sorted(self.k.syscalls.items())
+            (define_name(self.k.arch.word, name), [(param.ctype, param.name) for param in call.prototype.params])
+            for name, call in sorted(self.k.syscalls.declared.items())
         ]
-        numbers = {define_name(self.k, name): number for name, number in self.k.abi.numbers.items()}
+        numbers = {define_name(self.k.arch.word, name): number for name, number in self.k.abi.numbers.items()}
         self.tracing.declare_syscalls(calls, numbers)
 
     def task_exit(self, task: Any) -> None:
@@ -291,4 +291,4 @@ class Timer:
 
     def cancel(self) -> None:
         """Forget it."""
-        self.k.cancel_timer(self.handle)
+        self.k.clock.cancel(self.handle)

@@ -20,8 +20,8 @@ def tasks(k: Any, info: bytes) -> Iterator[Row]:
     """Every thread, by pid; `info` may name one by tid or pid (union bpf_iter_link_info.task)."""
     order = k.mem.byteorder
     tid, pid = int.from_bytes(info[:4], order), int.from_bytes(info[4:8], order)
-    for number in sorted(k.tasks):
-        task = k.tasks[number]
+    for number in sorted(k.tasks.by_pid):
+        task = k.tasks.by_pid[number]
         if (tid and task.pid != tid) or (pid and task.tgid != pid):
             continue
         yield {"task": task.addr}
@@ -30,7 +30,7 @@ def tasks(k: Any, info: bytes) -> Iterator[Row]:
 def task_files(k: Any, info: bytes) -> Iterator[Row]:
     """Every open file of every process."""
     for row in tasks(k, info):
-        task = k.task_at(row["task"])
+        task = k.tasks.at(row["task"])
         if task.files is None or task.tgid != task.pid:
             continue
         for fd in sorted(task.files.fds):
@@ -40,7 +40,7 @@ def task_files(k: Any, info: bytes) -> Iterator[Row]:
 def task_vmas(k: Any, info: bytes) -> Iterator[Row]:
     """Every area of every address space."""
     for row in tasks(k, info):
-        task = k.task_at(row["task"])
+        task = k.tasks.at(row["task"])
         if task.mm is None or task.tgid != task.pid:
             continue
         for vma in task.mm.vmas:

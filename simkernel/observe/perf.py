@@ -85,7 +85,7 @@ PERF_FOPS = FileOperations(
 def perf_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
     """The counter, in the attr's read_format."""
     data = k.vfs.files[file].private_data.read(count)
-    k.copy_to_user(buf, data)
+    k.usercopy.copy_to_user(buf, data)
     return len(data)
 
 
@@ -99,11 +99,11 @@ def event_of_fd(k: Any, fd: int) -> PerfEvent:
 
 def read_attr(k: Any, address: int) -> bytes:
     """perf_copy_attr(): the attr's own size says how much there is; a wrong one is answered with the right one."""
-    size = k.get_user(address + SIZE_AT, 4) or PERF_ATTR_SIZE_VER0
+    size = k.usercopy.get_user(address + SIZE_AT, 4) or PERF_ATTR_SIZE_VER0
     if not PERF_ATTR_SIZE_VER0 <= size <= PAGE_SIZE:
-        k.put_user(address + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
+        k.usercopy.put_user(address + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
         raise KernelError(E2BIG, f"perf_event_attr of {size} bytes")
-    return bytes(k.copy_from_user(address, size))
+    return bytes(k.usercopy.copy_from_user(address, size))
 
 
 @syscall(
@@ -113,13 +113,13 @@ def read_attr(k: Any, address: int) -> bytes:
 )
 def perf_event_open(k: Any, attr_uptr: int, pid: int, cpu: int, group_fd: int, flags: int) -> int:
     """A descriptor for a new event, named anon_inode:[perf_event]."""
-    core = k.tracing.perf
+    core = k.observer.tracing.perf
     raw = read_attr(k, attr_uptr)
     try:
         event = core.open(raw, pid, cpu, group_fd, flags)
     except KernelError as error:
         if error.errno == E2BIG and len(raw) > perf_attr.attr_size(k.version.key):
-            k.put_user(attr_uptr + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
+            k.usercopy.put_user(attr_uptr + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
         raise
     try:
         cloexec = O_CLOEXEC if flags & PERF_FLAG_FD_CLOEXEC else 0

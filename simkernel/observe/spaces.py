@@ -53,12 +53,12 @@ class Spaces:
     def all_mms(self) -> list[Any]:
         """Every address space, once, in the order of pids."""
         out: dict[Any, None] = {}
-        for pid in sorted(self.k.tasks):
-            mm = self.k.tasks[pid].mm
+        for pid in sorted(self.k.tasks.by_pid):
+            mm = self.k.tasks.by_pid[pid].mm
             if mm is not None:
                 out[mm] = None
-        if self.k.newborn_mm is not None:
-            out[self.k.newborn_mm] = None
+        if self.k.mm.newborn is not None:
+            out[self.k.mm.newborn] = None
         return list(out)
 
     def mappings(self, inode: Any) -> Sequence[tuple[Hashable, int, int, int, bool]]:
@@ -141,8 +141,8 @@ class Spaces:
     def _breakpoint_page(self) -> int:
         """The one page frame that all [uprobes] areas show."""
         if self.breakpoint_page is None:
-            self.breakpoint_page = self.k.pages.alloc_page()
-            self.k.pages.write(self.breakpoint_page, self.k.arch.uprobe_breakpoint)
+            self.breakpoint_page = self.k.mm.frames.alloc_page()
+            self.k.mm.frames.write(self.breakpoint_page, self.k.arch.uprobe_breakpoint)
         return self.breakpoint_page
 
     def set_uret_handler(self, handler: ReturnHandler) -> None:

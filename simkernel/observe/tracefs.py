@@ -32,11 +32,11 @@ class BtfFile(AttrFile):
 
 def install(k: Any) -> None:
     """Hang the trees of nodes into the file systems."""
-    tree = k.tracing.tracefs
+    tree = k.observer.tracing.tracefs
     set_tracefs(k.vfs, tree.root)
     debugfs_file(k.vfs, "kprobes", tree.kprobes)
     for name, number in PMU_TYPES.items():
-        if name in PROBE_PMUS and not k.tracing.features.probe_pmu:
+        if name in PROBE_PMUS and not k.observer.tracing.features.probe_pmu:
             continue
         base = f"bus/event_source/devices/{name}"
         sysfs_file(k.vfs, f"{base}/type", AttrFile(lambda number=number: f"{number}\n"))  # type: ignore[misc]

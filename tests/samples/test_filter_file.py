@@ -55,7 +55,7 @@ def open_filter(task, event=SWITCH):
 
 
 def event_of(box, path):
-    return box.kernel.tracing.events.get(*path.split("/")[1:])
+    return box.kernel.observer.tracing.events.get(*path.split("/")[1:])
 
 
 def attached(box, path=SWITCH):
@@ -166,7 +166,7 @@ def test_exit_detaches(box):
 
 def test_kill_9_detaches(box):
     session, _ = tool_with_a_program(box)
-    box.kernel.send_signal(session.syscalls.task.task, SIGKILL)
+    box.kernel.signals.send(session.syscalls.task.task, SIGKILL)
     box.settle()
     assert not attached(box) and nothing_left(box)
 
@@ -179,7 +179,7 @@ def test_exec_detaches(box):
     request = ("execve", (target.string(guest), 0, 0))
     target.request = request
     box.kernel.wake_up(target.queue)
-    box.kernel.run(lambda: target.task.exit_state != 0)
+    box.kernel.cpus.run(lambda: target.task.exit_state != 0)
     assert not attached(box) and nothing_left(box)
 
 
@@ -205,9 +205,9 @@ def test_a_forked_child_that_closes_nothing_keeps_it(box):
         states.append(attached(box))
 
     task = box.workload(owner, "owner")
-    k.run(lambda: task.exit_state != 0)
+    k.cpus.run(lambda: task.exit_state != 0)
     assert states == [True] and attached(box)
-    k.run(lambda: False, k.clock.now_ns + 2 * 10**9)
+    k.cpus.run(lambda: False, k.clock.now_ns + 2 * 10**9)
     assert not attached(box) and nothing_left(box)
 
 
@@ -228,12 +228,12 @@ def test_fuzz_no_event_is_lost_and_nothing_leaks(seed):
         task.write_fd(fd, b"bpf-%d" % progs[number])
         before = writes(box)
         programs_saw = seen_by(task, seen)
-        recorded = box.kernel.tracing.trace_array.buffer.entries
+        recorded = box.kernel.observer.tracing.trace_array.buffer.entries
         writers = [box.workload(writer_and_child(generator.randrange(20)), "writer") for _ in range(2)]
-        k.run(lambda ws=writers: all(w.exit_state for w in ws))
+        k.cpus.run(lambda ws=writers: all(w.exit_state for w in ws))
         done = writes(box) - before
         assert seen_by(task, seen) - programs_saw == done
-        assert box.kernel.tracing.trace_array.buffer.entries - recorded == (done if number else 0)
+        assert box.kernel.observer.tracing.trace_array.buffer.entries - recorded == (done if number else 0)
         action = generator.randrange(3)
         if action == 0:
             task.write_fd(fd, b"0")
@@ -251,7 +251,7 @@ def test_fuzz_no_event_is_lost_and_nothing_leaks(seed):
 
 
 def writes(box):
-    return box.kernel.syscall_counts.get(box.kernel.abi.numbers["write"], 0)
+    return box.kernel.syscalls.counts.get(box.kernel.abi.numbers["write"], 0)
 
 
 def seen_by(task, fd):

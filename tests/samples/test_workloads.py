@@ -38,7 +38,7 @@ def test_on_every_architecture(arch):
         assert result.status == 0 and not any("killed" in line for line in lines), name
         if name == "forker":
             statuses = [line for line in lines if "+++ exited with" in line]
-            assert len(statuses) == 21 and machine.kernel.nr_forks >= 20
+            assert len(statuses) == 21 and machine.kernel.tasks.nr_forks >= 20
 
 
 def test_drops_and_completions():
@@ -60,9 +60,9 @@ def test_an_interrupt_between_two_calls_skips_none():
             seen.append((number, (yield u.getppid())))
 
     tasks = [machine.workload(busy, f"busy{n}") for n in range(2)]
-    calls = machine.kernel.syscall_counts.get(machine.kernel.abi.numbers["getppid"], 0)
+    calls = machine.kernel.syscalls.counts.get(machine.kernel.abi.numbers["getppid"], 0)
     workloads.wait(machine, tasks)
-    assert machine.kernel.syscall_counts[machine.kernel.abi.numbers["getppid"]] - calls == 6000
+    assert machine.kernel.syscalls.counts[machine.kernel.abi.numbers["getppid"]] - calls == 6000
     assert len(seen) == 6000 and {ppid for _, ppid in seen} == {1}
 
 

@@ -95,7 +95,7 @@ class Attack:
             root = k.cpu.words[arch.native.Word.VMALLOC_ROOT]
             return self.direct + root + 8 * rng.randrange(512)
         if kind == "task":
-            return int(rng.choice([task.addr, k.init_task.addr])) + 8 * rng.randrange(600)
+            return int(rng.choice([task.addr, k.tasks.init.addr])) + 8 * rng.randrange(600)
         if kind == "stack":
             return int(self.regs) + 8 * rng.randrange(-40, 300)
         if kind == "regs":
@@ -108,7 +108,7 @@ class Attack:
         if kind == "edge":
             return self.direct + rng.choice([0, -8, -1, self.phys.size - 8, self.phys.size - 4, self.phys.size, 8])
         if kind == "object":
-            places = [*k.vfs.files, k.current.files.addr, k.init_task.stack, self.freed()]
+            places = [*k.vfs.files, k.current.files.addr, k.tasks.init.stack, self.freed()]
             return int(rng.choice(places)) + 8 * rng.randrange(64)
         if kind == "zero":
             return self.direct + k.cpu.words[arch.native.Word.ZERO_PAGE] + 8 * rng.randrange(512)

@@ -56,7 +56,7 @@ def probed(request):
 
     kernel = boot(arch=request.param).kernel
     names = function_names(kernel)
-    blacklisted = {name for _, _, name in kernel.tracing.kprobes.blacklist()}
+    blacklisted = {name for _, _, name in kernel.observer.tracing.kprobes.blacklist()}
     tiny = Tiny(request.param)
     own = set(tiny.arch.entry.handlers.values()) | {"start_kernel"}
     bodies = {name: (lambda *args, n=number: 3 * n + 1) for number, name in enumerate(names) if name not in own}

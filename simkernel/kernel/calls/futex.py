@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSYS, ERESTARTSYS, ESRCH, ETIME, ETIMEDOUT
 from arch.abi.futex import (
@@ -24,13 +23,9 @@ from arch.abi.futex import (
 from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
 from arch.errors import KernelError
 from simkernel.kernel.calls.time import clock_now, read_timespec
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
-
-Body = Generator[Any, Any, Any]
 
 ANY = 0xFFFFFFFF
 
@@ -45,26 +40,26 @@ class FutexWaiter:
         self.woken = False
 
 
-def key_of(k: Kernel, addr: int) -> tuple[int, int]:
+def key_of(k: KernelFace, addr: int) -> tuple[int, int]:
     """get_futex_key(): the physical place, so that shared mappings meet.  EINVAL, EFAULT."""
     if addr & 3:
         raise KernelError(EINVAL)
     mm = k.current.mm
     if mm is None:
         raise KernelError(EFAULT)
-    k.get_user(addr, 4)
+    k.usercopy.get_user(addr, 4)
     vma = mm.find(addr)
     if vma is not None and vma.shared:
         return (mm.pages[addr & ~4095], addr & 4095)
     return (mm.addr, addr)
 
 
-def queue_of(k: Kernel, key: Any) -> list[FutexWaiter]:
+def queue_of(k: KernelFace, key: Any) -> list[FutexWaiter]:
     """The sleepers of a key, in order."""
     return k.futexes.setdefault(key, [])
 
 
-def wake(k: Kernel, key: Any, count: int, bitset: int = ANY) -> int:
+def wake(k: KernelFace, key: Any, count: int, bitset: int = ANY) -> int:
     """futex_wake(): wake at most `count`."""
     waiters = k.futexes.get(key)
     woken = 0
@@ -75,14 +70,14 @@ def wake(k: Kernel, key: Any, count: int, bitset: int = ANY) -> int:
             if waiter.bitset & bitset:
                 waiters.remove(waiter)
                 waiter.woken = True
-                k.activate(waiter.task, 0)
+                k.cpus.activate(waiter.task, 0)
                 woken += 1
         if not waiters:
             del k.futexes[key]
     return woken
 
 
-def _forget(k: Kernel, waiter: FutexWaiter) -> None:
+def _forget(k: KernelFace, waiter: FutexWaiter) -> None:
     waiters = k.futexes.get(waiter.key)
     if waiters and waiter in waiters:
         waiters.remove(waiter)
@@ -94,12 +89,12 @@ def _forget(k: Kernel, waiter: FutexWaiter) -> None:
     "int futex_wait(u32 *uaddr, unsigned int flags, u32 val, ktime_t *abs_time, u32 bitset)",
     source="kernel/futex/waitwake.c",
 )
-def futex_wait(k: Kernel, uaddr: int, flags: int, val: int, until: int, bitset: int) -> Body:
+def futex_wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bitset: int) -> Body:
     """Sleep while *uaddr == val.  EAGAIN, ETIMEDOUT, EINTR.  `until` is the monotonic time in ns, 0 for ever."""
     if not bitset:
         raise KernelError(EINVAL)
     key = key_of(k, uaddr)
-    if k.get_user(uaddr, 4) != val:
+    if k.usercopy.get_user(uaddr, 4) != val:
         raise KernelError(EAGAIN)
     waiter = FutexWaiter(k.current, key, bitset)
     queue_of(k, key).append(waiter)
@@ -110,7 +105,7 @@ def futex_wait(k: Kernel, uaddr: int, flags: int, val: int, until: int, bitset: 
                 break
             if result == -ETIME:
                 raise KernelError(ETIMEDOUT)
-            if result == -ERESTARTSYS and k.signal_pending():
+            if result == -ERESTARTSYS and k.signals.pending():
                 raise KernelError(ERESTARTSYS)
     finally:
         _forget(k, waiter)
@@ -120,7 +115,7 @@ def futex_wait(k: Kernel, uaddr: int, flags: int, val: int, until: int, bitset: 
 @kernel_function(
     "int futex_wake(u32 *uaddr, unsigned int flags, int nr_wake, u32 bitset)", source="kernel/futex/waitwake.c"
 )
-def futex_wake(k: Kernel, uaddr: int, flags: int, nr_wake: int, bitset: int) -> int:
+def futex_wake(k: KernelFace, uaddr: int, flags: int, nr_wake: int, bitset: int) -> int:
     """Wake sleepers; how many."""
     if not bitset:
         raise KernelError(EINVAL)
@@ -131,12 +126,12 @@ def futex_wake(k: Kernel, uaddr: int, flags: int, nr_wake: int, bitset: int) -> 
     "int futex_requeue(u32 *uaddr1, unsigned int flags, u32 *uaddr2, int nr_wake, int nr_requeue, u32 *cmpval)",
     source="kernel/futex/requeue.c",
 )
-def futex_requeue(k: Kernel, uaddr1: int, flags: int, uaddr2: int, nr_wake: int, nr_requeue: int, cmp: int) -> int:
+def futex_requeue(k: KernelFace, uaddr1: int, flags: int, uaddr2: int, nr_wake: int, nr_requeue: int, cmp: int) -> int:
     """Wake some, move others to a second futex.  EAGAIN when the value changed (cmp: its address + 1 or 0)."""
     if nr_wake < 0 or nr_requeue < 0:
         raise KernelError(EINVAL)
     first, second = key_of(k, uaddr1), key_of(k, uaddr2)
-    if flags & 0x80000000 and k.get_user(uaddr1, 4) != cmp:
+    if flags & 0x80000000 and k.usercopy.get_user(uaddr1, 4) != cmp:
         raise KernelError(EAGAIN)
     done = wake(k, first, nr_wake)
     waiters = k.futexes.get(first, [])
@@ -150,7 +145,7 @@ def futex_requeue(k: Kernel, uaddr1: int, flags: int, uaddr2: int, nr_wake: int,
     return done + len(moved)
 
 
-def _wake_op(k: Kernel, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encoded: int) -> int:
+def _wake_op(k: KernelFace, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encoded: int) -> int:
     """FUTEX_WAKE_OP: change the second word, wake the first, and the second when the comparison holds."""
     op, cmp = encoded >> 28 & 7, encoded >> 24 & 15
     oparg, cmparg = encoded >> 12 & 0xFFF, encoded & 0xFFF
@@ -161,8 +156,8 @@ def _wake_op(k: Kernel, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encoded: i
     if op > 4:
         raise KernelError(ENOSYS)
     first, second = key_of(k, uaddr1), key_of(k, uaddr2)
-    old = k.get_user(uaddr2, 4, signed=True)
-    k.put_user(uaddr2, 4, (oparg, old + oparg, old | oparg, old & ~oparg, old ^ oparg)[op])
+    old = k.usercopy.get_user(uaddr2, 4, signed=True)
+    k.usercopy.put_user(uaddr2, 4, (oparg, old + oparg, old | oparg, old & ~oparg, old ^ oparg)[op])
     holds = (old == cmparg, old != cmparg, old < cmparg, old <= cmparg, old > cmparg, old >= cmparg)
     if cmp > 5:
         raise KernelError(ENOSYS)
@@ -170,9 +165,11 @@ def _wake_op(k: Kernel, uaddr1: int, uaddr2: int, nr1: int, nr2: int, encoded: i
     return count + (wake(k, second, nr2) if holds[cmp] else 0)
 
 
-def _do_futex(k: Kernel, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int, size: int | None) -> Body:
+def _do_futex(
+    k: KernelFace, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int, size: int | None
+) -> Body:
     command = op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
-    k.charge_user()
+    k.cpus.charge_user()
     if op & FUTEX_CLOCK_REALTIME and command not in (FUTEX_WAIT_BITSET, FUTEX_WAIT):
         raise KernelError(ENOSYS)
     val2 = utime & 0xFFFFFFFF
@@ -202,7 +199,7 @@ def _do_futex(k: Kernel, uaddr: int, op: int, val: int, utime: int, uaddr2: int,
     "u32 *uaddr, int op, u32 val, const struct timespec *utime, u32 *uaddr2, u32 val3",
     source="kernel/futex/syscalls.c",
 )
-def sys_futex(k: Kernel, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int) -> Body:
+def sys_futex(k: KernelFace, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int) -> Body:
     """WAIT, WAKE, BITSET, REQUEUE, CMP_REQUEUE, WAKE_OP; the PI operations are ENOSYS."""
     return (yield from _do_futex(k, uaddr, op, val, utime, uaddr2, val3, None))
 
@@ -212,13 +209,13 @@ def sys_futex(k: Kernel, uaddr: int, op: int, val: int, utime: int, uaddr2: int,
     "u32 *uaddr, int op, u32 val, const struct timespec *utime, u32 *uaddr2, u32 val3",
     source="kernel/futex/syscalls.c",
 )
-def sys_futex_time64(k: Kernel, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int) -> Body:
+def sys_futex_time64(k: KernelFace, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int) -> Body:
     """The same with 64-bit times on 32-bit machines."""
     return (yield from _do_futex(k, uaddr, op, val, utime, uaddr2, val3, 8))
 
 
 @syscall("set_robust_list", "struct robust_list_head *head, size_t len", source="kernel/futex/syscalls.c")
-def sys_set_robust_list(k: Kernel, head: int, length: int) -> int:
+def sys_set_robust_list(k: KernelFace, head: int, length: int) -> int:
     """EINVAL for a wrong size."""
     if length != 3 * k.arch.word:
         raise KernelError(EINVAL)
@@ -229,17 +226,17 @@ def sys_set_robust_list(k: Kernel, head: int, length: int) -> int:
 @syscall(
     "get_robust_list", "int pid, struct robust_list_head **head_ptr, size_t *len_ptr", source="kernel/futex/syscalls.c"
 )
-def sys_get_robust_list(k: Kernel, pid: int, head_ptr: int, len_ptr: int) -> int:
+def sys_get_robust_list(k: KernelFace, pid: int, head_ptr: int, len_ptr: int) -> int:
     """ESRCH, EFAULT."""
-    task = k.find_task(pid) if pid else k.current
+    task = k.tasks.find(pid) if pid else k.current
     if task is None:
         raise KernelError(ESRCH)
-    k.put_user(len_ptr, k.arch.word, 3 * k.arch.word)
-    k.put_user(head_ptr, k.arch.word, task.robust_list)
+    k.usercopy.put_user(len_ptr, k.arch.word, 3 * k.arch.word)
+    k.usercopy.put_user(head_ptr, k.arch.word, task.robust_list)
     return 0
 
 
-def exit_robust_list(k: Kernel, task: Task) -> Body:
+def exit_robust_list(k: KernelFace, task: Task) -> Body:
     """A dying thread's robust locks are marked and handed on."""
     if not task.robust_list or task.mm is None:
         return 0
@@ -247,13 +244,13 @@ def exit_robust_list(k: Kernel, task: Task) -> Body:
     word = k.arch.word
     head, task.robust_list = task.robust_list, 0
     try:
-        entry = k.get_user(head, word)
-        offset = k.get_user(head + word, word, signed=True)
-        pending = k.get_user(head + 2 * word, word)
+        entry = k.usercopy.get_user(head, word)
+        offset = k.usercopy.get_user(head + word, word, signed=True)
+        pending = k.usercopy.get_user(head + 2 * word, word)
         for _ in range(ROBUST_LIST_LIMIT):
             if entry & ~1 == head:
                 break
-            following = k.get_user(entry & ~1, word)
+            following = k.usercopy.get_user(entry & ~1, word)
             if entry != pending:
                 _handle_death(k, (entry & ~1) + offset, task)
             entry = following
@@ -264,9 +261,9 @@ def exit_robust_list(k: Kernel, task: Task) -> Body:
     return 0
 
 
-def _handle_death(k: Kernel, addr: int, task: Task) -> None:
-    value = k.get_user(addr, 4)
+def _handle_death(k: KernelFace, addr: int, task: Task) -> None:
+    value = k.usercopy.get_user(addr, 4)
     if value & FUTEX_TID_MASK == task.pid:
-        k.put_user(addr, 4, (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED)
+        k.usercopy.put_user(addr, 4, (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED)
         if value & FUTEX_WAITERS:
             wake(k, key_of(k, addr), 1)

@@ -3,33 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arch.abi.capability import CAP_FULL_SET, CAP_SETGID, CAP_SETUID, CAP_SYS_RESOURCE
 from arch.abi.errno import EFAULT, EINVAL, EPERM, ESRCH
 from arch.abi.limits import U32_MAX
 from arch.abi.resource import RLIM_NLIMITS
 from arch.errors import KernelError
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Cred, Task
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
-
-Body = Generator[Any, Any, Any]
-
 
 # -- capable(): asked by a real call where a body can make one -----------------------------------------------------------
 
 
 @kernel_function("bool capable(int cap)", source="kernel/capability.c")
-def capable(k: Kernel, cap: int) -> Body:
+def capable(k: KernelFace, cap: int) -> Body:
     """1 when the current task has the capability."""
     return (yield k.call("ns_capable", k.vfs.init_user_ns, cap))
 
 
 @kernel_function("bool ns_capable(struct user_namespace *ns, int cap)", source="kernel/capability.c")
-def ns_capable(k: Kernel, ns: int, cap: int) -> Body:
+def ns_capable(k: KernelFace, ns: int, cap: int) -> Body:
     """The same towards a user namespace; there is one."""
     return int(not (yield k.call("security_capable", k.current.cred.addr, ns, cap, 0)))
 
@@ -38,7 +33,7 @@ def ns_capable(k: Kernel, ns: int, cap: int) -> Body:
     "int security_capable(const struct cred *cred, struct user_namespace *ns, int cap, unsigned int opts)",
     source="security/security.c",
 )
-def security_capable(k: Kernel, cred: int, ns: int, cap: int, opts: int) -> Body:
+def security_capable(k: KernelFace, cred: int, ns: int, cap: int, opts: int) -> Body:
     """0 or -EPERM."""
     return (yield k.call("cap_capable", cred, ns, cap, opts))
 
@@ -47,12 +42,12 @@ def security_capable(k: Kernel, cred: int, ns: int, cap: int, opts: int) -> Body
     "int cap_capable(const struct cred *cred, struct user_namespace *targ_ns, int cap, unsigned int opts)",
     source="security/commoncap.c",
 )
-def cap_capable(k: Kernel, cred: int, ns: int, cap: int, opts: int) -> int:
+def cap_capable(k: KernelFace, cred: int, ns: int, cap: int, opts: int) -> int:
     """0 when the effective set has it, else -EPERM."""
     return 0 if k.current.cred.cap_effective >> cap & 1 else -EPERM
 
 
-def commit_creds(k: Kernel, cred: Cred) -> int:
+def commit_creds(k: KernelFace, cred: Cred) -> int:
     """Install changed credentials; capabilities follow the user ids.  security/commoncap.c:cap_emulate_setxuid()"""
     task = k.current
     old = task.cred
@@ -65,36 +60,36 @@ def commit_creds(k: Kernel, cred: Cred) -> int:
     elif old.euid != 0 and cred.euid == 0:
         cred.cap_effective = cred.cap_permitted
     task.cred = cred
-    k.publish_cred(task)
+    k.mirror.publish_cred(task)
     return 0
 
 
 @syscall("getuid", "", source="kernel/sys.c")
-def sys_getuid(k: Kernel) -> int:
+def sys_getuid(k: KernelFace) -> int:
     """Real user id."""
     return k.current.cred.uid
 
 
 @syscall("geteuid", "", source="kernel/sys.c")
-def sys_geteuid(k: Kernel) -> int:
+def sys_geteuid(k: KernelFace) -> int:
     """Effective user id."""
     return k.current.cred.euid
 
 
 @syscall("getgid", "", source="kernel/sys.c")
-def sys_getgid(k: Kernel) -> int:
+def sys_getgid(k: KernelFace) -> int:
     """Real group id."""
     return k.current.cred.gid
 
 
 @syscall("getegid", "", source="kernel/sys.c")
-def sys_getegid(k: Kernel) -> int:
+def sys_getegid(k: KernelFace) -> int:
     """Effective group id."""
     return k.current.cred.egid
 
 
 @syscall("setuid", "uid_t uid", source="kernel/sys.c")
-def sys_setuid(k: Kernel, uid: int) -> Body:
+def sys_setuid(k: KernelFace, uid: int) -> Body:
     """EPERM, EINVAL."""
     if uid == U32_MAX:
         raise KernelError(EINVAL)
@@ -108,7 +103,7 @@ def sys_setuid(k: Kernel, uid: int) -> Body:
 
 
 @syscall("setgid", "gid_t gid", source="kernel/sys.c")
-def sys_setgid(k: Kernel, gid: int) -> Body:
+def sys_setgid(k: KernelFace, gid: int) -> Body:
     """EPERM, EINVAL."""
     if gid == U32_MAX:
         raise KernelError(EINVAL)
@@ -122,7 +117,7 @@ def sys_setgid(k: Kernel, gid: int) -> Body:
 
 
 @syscall("setreuid", "uid_t ruid, uid_t euid", source="kernel/sys.c")
-def sys_setreuid(k: Kernel, ruid: int, euid: int) -> Body:
+def sys_setreuid(k: KernelFace, ruid: int, euid: int) -> Body:
     """EPERM."""
     old = k.current.cred
     cred = old.copy()
@@ -142,7 +137,7 @@ def sys_setreuid(k: Kernel, ruid: int, euid: int) -> Body:
 
 
 @syscall("setregid", "gid_t rgid, gid_t egid", source="kernel/sys.c")
-def sys_setregid(k: Kernel, rgid: int, egid: int) -> Body:
+def sys_setregid(k: KernelFace, rgid: int, egid: int) -> Body:
     """EPERM."""
     old = k.current.cred
     cred = old.copy()
@@ -162,7 +157,7 @@ def sys_setregid(k: Kernel, rgid: int, egid: int) -> Body:
 
 
 def _setres(
-    k: Kernel, names: tuple[str, str, str], values: tuple[int, int, int], cap: int
+    k: KernelFace, names: tuple[str, str, str], values: tuple[int, int, int], cap: int
 ) -> Generator[Any, Any, Cred]:
     old = k.current.cred
     cred = old.copy()
@@ -178,7 +173,7 @@ def _setres(
 
 
 @syscall("setresuid", "uid_t ruid, uid_t euid, uid_t suid", source="kernel/sys.c")
-def sys_setresuid(k: Kernel, ruid: int, euid: int, suid: int) -> Body:
+def sys_setresuid(k: KernelFace, ruid: int, euid: int, suid: int) -> Body:
     """EPERM."""
     cred = yield from _setres(k, ("uid", "euid", "suid"), (ruid, euid, suid), CAP_SETUID)
     cred.fsuid = cred.euid
@@ -186,7 +181,7 @@ def sys_setresuid(k: Kernel, ruid: int, euid: int, suid: int) -> Body:
 
 
 @syscall("setresgid", "gid_t rgid, gid_t egid, gid_t sgid", source="kernel/sys.c")
-def sys_setresgid(k: Kernel, rgid: int, egid: int, sgid: int) -> Body:
+def sys_setresgid(k: KernelFace, rgid: int, egid: int, sgid: int) -> Body:
     """EPERM."""
     cred = yield from _setres(k, ("gid", "egid", "sgid"), (rgid, egid, sgid), CAP_SETGID)
     cred.fsgid = cred.egid
@@ -194,25 +189,25 @@ def sys_setresgid(k: Kernel, rgid: int, egid: int, sgid: int) -> Body:
 
 
 @syscall("getresuid", "uid_t *ruidp, uid_t *euidp, uid_t *suidp", source="kernel/sys.c")
-def sys_getresuid(k: Kernel, ruid: int, euid: int, suid: int) -> int:
+def sys_getresuid(k: KernelFace, ruid: int, euid: int, suid: int) -> int:
     """EFAULT."""
     cred = k.current.cred
     for addr, value in ((ruid, cred.uid), (euid, cred.euid), (suid, cred.suid)):
-        k.put_user(addr, 4, value)
+        k.usercopy.put_user(addr, 4, value)
     return 0
 
 
 @syscall("getresgid", "gid_t *rgidp, gid_t *egidp, gid_t *sgidp", source="kernel/sys.c")
-def sys_getresgid(k: Kernel, rgid: int, egid: int, sgid: int) -> int:
+def sys_getresgid(k: KernelFace, rgid: int, egid: int, sgid: int) -> int:
     """EFAULT."""
     cred = k.current.cred
     for addr, value in ((rgid, cred.gid), (egid, cred.egid), (sgid, cred.sgid)):
-        k.put_user(addr, 4, value)
+        k.usercopy.put_user(addr, 4, value)
     return 0
 
 
 @syscall("setfsuid", "uid_t uid", source="kernel/sys.c")
-def sys_setfsuid(k: Kernel, uid: int) -> Body:
+def sys_setfsuid(k: KernelFace, uid: int) -> Body:
     """The old one, always."""
     old = k.current.cred
     if (yield k.call("capable", CAP_SETUID)) or uid in (old.uid, old.euid, old.suid, old.fsuid):
@@ -223,7 +218,7 @@ def sys_setfsuid(k: Kernel, uid: int) -> Body:
 
 
 @syscall("setfsgid", "gid_t gid", source="kernel/sys.c")
-def sys_setfsgid(k: Kernel, gid: int) -> Body:
+def sys_setfsgid(k: KernelFace, gid: int) -> Body:
     """The old one, always."""
     old = k.current.cred
     if (yield k.call("capable", CAP_SETGID)) or gid in (old.gid, old.egid, old.sgid, old.fsgid):
@@ -234,24 +229,24 @@ def sys_setfsgid(k: Kernel, gid: int) -> Body:
 
 
 @syscall("getgroups", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
-def sys_getgroups(k: Kernel, size: int, out: int) -> int:
+def sys_getgroups(k: KernelFace, size: int, out: int) -> int:
     """EINVAL, EFAULT."""
     groups = k.current.cred.groups
     if size < 0 or (size and size < len(groups)):
         raise KernelError(EINVAL)
     if size:
-        k.copy_to_user(out, b"".join(g.to_bytes(4, k.mem.byteorder) for g in groups))
+        k.usercopy.copy_to_user(out, b"".join(g.to_bytes(4, k.mem.byteorder) for g in groups))
     return len(groups)
 
 
 @syscall("setgroups", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
-def sys_setgroups(k: Kernel, size: int, addr: int) -> Body:
+def sys_setgroups(k: KernelFace, size: int, addr: int) -> Body:
     """EPERM, EINVAL, EFAULT."""
     if not (yield k.call("capable", CAP_SETGID)):
         raise KernelError(EPERM)
     if not 0 <= size <= 65536:
         raise KernelError(EINVAL)
-    raw = k.copy_from_user(addr, 4 * size) if size else b""
+    raw = k.usercopy.copy_from_user(addr, 4 * size) if size else b""
     cred = k.current.cred.copy()
     cred.groups = sorted(int.from_bytes(raw[i : i + 4], k.mem.byteorder) for i in range(0, 4 * size, 4))
     return commit_creds(k, cred)
@@ -262,13 +257,13 @@ def sys_setgroups(k: Kernel, size: int, addr: int) -> Body:
 CAP_VERSIONS = {0x19980330: 1, 0x20071026: 2, 0x20080522: 2}
 
 
-def _cap_header(k: Kernel, header: int, dataptr: int) -> tuple[int, Task]:
-    version, pid = k.get_user(header, 4), k.get_user(header + 4, 4, signed=True)
+def _cap_header(k: KernelFace, header: int, dataptr: int) -> tuple[int, Task]:
+    version, pid = k.usercopy.get_user(header, 4), k.usercopy.get_user(header + 4, 4, signed=True)
     words = CAP_VERSIONS.get(version)
     if words is None:
-        k.put_user(header, 4, 0x20080522)
+        k.usercopy.put_user(header, 4, 0x20080522)
         raise KernelError(EINVAL if dataptr else 0)
-    task = k.current if pid == 0 else k.find_task(pid)
+    task = k.current if pid == 0 else k.tasks.find(pid)
     if pid < 0:
         raise KernelError(EINVAL)
     if task is None:
@@ -277,7 +272,7 @@ def _cap_header(k: Kernel, header: int, dataptr: int) -> tuple[int, Task]:
 
 
 @syscall("capget", "cap_user_header_t *header, cap_user_data_t *dataptr", source="kernel/capability.c")
-def sys_capget(k: Kernel, header: int, dataptr: int) -> int:
+def sys_capget(k: KernelFace, header: int, dataptr: int) -> int:
     """EINVAL, ESRCH, EFAULT."""
     words, task = _cap_header(k, header, dataptr)
     cred = task.cred
@@ -286,17 +281,17 @@ def sys_capget(k: Kernel, header: int, dataptr: int) -> int:
         for mask in (cred.cap_effective, cred.cap_permitted, cred.cap_inheritable):
             data += (mask >> 32 * i & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder)
     if dataptr:
-        k.copy_to_user(dataptr, data)
+        k.usercopy.copy_to_user(dataptr, data)
     return 0
 
 
 @syscall("capset", "cap_user_header_t *header, const cap_user_data_t *data", source="kernel/capability.c")
-def sys_capset(k: Kernel, header: int, data: int) -> int:
+def sys_capset(k: KernelFace, header: int, data: int) -> int:
     """EPERM, EINVAL, EFAULT."""
     words, task = _cap_header(k, header, data)
     if task is not k.current:
         raise KernelError(EPERM)
-    raw = k.copy_from_user(data, 12 * words)
+    raw = k.usercopy.copy_from_user(data, 12 * words)
     masks = [0, 0, 0]
     for i in range(words):
         for j in range(3):
@@ -309,20 +304,20 @@ def sys_capset(k: Kernel, header: int, data: int) -> int:
     cred = old.copy()
     cred.cap_effective, cred.cap_permitted, cred.cap_inheritable = effective, permitted, inheritable
     task.cred = cred
-    k.publish_cred(task)
+    k.mirror.publish_cred(task)
     return 0
 
 
 # -- limits -------------------------------------------------------------------------------------------------------
 
 
-def _limit_bytes(k: Kernel, pair: tuple[int, int], size: int) -> bytes:
+def _limit_bytes(k: KernelFace, pair: tuple[int, int], size: int) -> bytes:
     mask = (1 << 8 * size) - 1
     return b"".join((v & mask).to_bytes(size, k.mem.byteorder) for v in pair)
 
 
-def _read_limit(k: Kernel, addr: int, size: int) -> tuple[int, int]:
-    raw = k.copy_from_user(addr, 2 * size)
+def _read_limit(k: KernelFace, addr: int, size: int) -> tuple[int, int]:
+    raw = k.usercopy.copy_from_user(addr, 2 * size)
     infinity = (1 << 8 * size) - 1
     pair = tuple(int.from_bytes(raw[i : i + size], k.mem.byteorder) for i in (0, size))
     soft, hard = (-1 if v == infinity else v for v in pair)
@@ -334,7 +329,7 @@ def _exceeds(a: int, b: int) -> bool:
     return b >= 0 and (a < 0 or a > b)
 
 
-def _set_limit(k: Kernel, task: Task, resource: int, new: tuple[int, int]) -> None:
+def _set_limit(k: KernelFace, task: Task, resource: int, new: tuple[int, int]) -> None:
     if _exceeds(new[0], new[1]):
         raise KernelError(EINVAL)
     if _exceeds(new[1], task.rlimits[resource][1]) and not k.capable(CAP_SYS_RESOURCE):
@@ -343,16 +338,16 @@ def _set_limit(k: Kernel, task: Task, resource: int, new: tuple[int, int]) -> No
 
 
 @syscall("getrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
-def sys_getrlimit(k: Kernel, resource: int, rlim: int) -> int:
+def sys_getrlimit(k: KernelFace, resource: int, rlim: int) -> int:
     """EINVAL, EFAULT."""
     if resource >= RLIM_NLIMITS:
         raise KernelError(EINVAL)
-    k.copy_to_user(rlim, _limit_bytes(k, k.current.rlimits[resource], k.arch.word))
+    k.usercopy.copy_to_user(rlim, _limit_bytes(k, k.current.rlimits[resource], k.arch.word))
     return 0
 
 
 @syscall("setrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
-def sys_setrlimit(k: Kernel, resource: int, rlim: int) -> int:
+def sys_setrlimit(k: KernelFace, resource: int, rlim: int) -> int:
     """EINVAL, EPERM, EFAULT."""
     if resource >= RLIM_NLIMITS:
         raise KernelError(EINVAL)
@@ -365,18 +360,18 @@ def sys_setrlimit(k: Kernel, resource: int, rlim: int) -> int:
     "pid_t pid, unsigned int resource, const struct rlimit64 *new_rlim, struct rlimit64 *old_rlim",
     source="kernel/sys.c",
 )
-def sys_prlimit64(k: Kernel, pid: int, resource: int, new: int, old: int) -> int:
+def sys_prlimit64(k: KernelFace, pid: int, resource: int, new: int, old: int) -> int:
     """EINVAL, EPERM, ESRCH, EFAULT."""
     if resource >= RLIM_NLIMITS:
         raise KernelError(EINVAL)
-    task = k.find_task(pid) if pid else k.current
+    task = k.tasks.find(pid) if pid else k.current
     if task is None:
         raise KernelError(ESRCH)
     before = task.rlimits[resource]
     if new:
         _set_limit(k, task, resource, _read_limit(k, new, 8))
     if old:
-        k.copy_to_user(old, _limit_bytes(k, before, 8))
+        k.usercopy.copy_to_user(old, _limit_bytes(k, before, 8))
     return 0
 
 

@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
-
 from arch.abi.errno import EBADF, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS
 from arch.errors import KernelError
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, under_mmap_lock
 from simkernel.kernel.mm import Mm, page_up
 
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
 
-Body = Generator[Any, Any, Any]
-
-
-def current_mm(k: Kernel) -> Mm:
+def current_mm(k: KernelFace) -> Mm:
     """The current task's address space."""
     mm = k.current.mm
     if mm is None:
@@ -28,11 +21,11 @@ def current_mm(k: Kernel) -> Mm:
 
 
 @syscall("brk", "unsigned long brk", source="mm/mmap.c")
-def sys_brk(k: Kernel, brk: int) -> Body:
+def sys_brk(k: KernelFace, brk: int) -> Body:
     """Move the end of the heap; the (possibly old) end."""
     mm = current_mm(k)
     value: int = yield from under_mmap_lock(k, lambda: mm.set_brk(brk))
-    k.set_field(mm.addr, "mm_struct", "brk", value)
+    k.mirror.set_field(mm.addr, "mm_struct", "brk", value)
     return value
 
 
@@ -41,7 +34,7 @@ def sys_brk(k: Kernel, brk: int) -> Body:
     "unsigned long flag, unsigned long pgoff)",
     source="mm/util.c",
 )
-def vm_mmap_pgoff(k: Kernel, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> Body:
+def vm_mmap_pgoff(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> Body:
     """Map a file or anonymous memory; the address."""
     lock = mmap_lock(k)
     if not lock:
@@ -58,23 +51,23 @@ def vm_mmap_pgoff(k: Kernel, file: int, addr: int, length: int, prot: int, flags
     source="mm/mmap.c",
     names={None: "do_mmap_pgoff", "4.2": "do_mmap"},
 )
-def do_mmap(k: Kernel, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> int:
+def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> int:
     """EINVAL, ENOMEM, EACCES, ENODEV, EEXIST."""
     mm = current_mm(k)
     limit = k.current.rlimits[9][0]
     if limit >= 0 and (mm.total_pages() * PAGE_SIZE + length) > limit:
         raise KernelError(ENOMEM)
-    target, k.mapping_file = k.mapping_file, None
+    target, k.mm.mapping_file = k.mm.mapping_file, None
     return mm.map(addr, length, prot, flags, target if file else None, pgoff)
 
 
-def _mmap(k: Kernel, addr: int, length: int, prot: int, flags: int, fd: int, pgoff: int) -> Body:
+def _mmap(k: KernelFace, addr: int, length: int, prot: int, flags: int, fd: int, pgoff: int) -> Body:
     file = None
     if not flags & MAP_ANONYMOUS:
         file = k.vfs.file_of(k, k.current, fd)
         if file is None:
             raise KernelError(EBADF)
-    k.mapping_file = file
+    k.mm.mapping_file = file
     address = file.addr if file is not None else 0
     return (yield k.call("vm_mmap_pgoff", address, addr, length, prot, flags, pgoff))
 
@@ -84,10 +77,10 @@ def _mmap(k: Kernel, addr: int, length: int, prot: int, flags: int, fd: int, pgo
     "unsigned long addr, unsigned long len, unsigned long prot, unsigned long flags, unsigned long fd, unsigned long off",
     source="arch/*/kernel/sys.c",
 )
-def sys_mmap(k: Kernel, addr: int, length: int, prot: int, flags: int, fd: int, off: int) -> Body:
+def sys_mmap(k: KernelFace, addr: int, length: int, prot: int, flags: int, fd: int, off: int) -> Body:
     """Map; EINVAL for an offset inside a page."""
     if k.abi.mmap_takes_block:
-        raw = k.copy_from_user(addr, 6 * k.arch.word)
+        raw = k.usercopy.copy_from_user(addr, 6 * k.arch.word)
         word = k.arch.word
         addr, length, prot, flags, fd, off = (
             int.from_bytes(raw[i * word : (i + 1) * word], k.mem.byteorder) for i in range(6)
@@ -102,7 +95,7 @@ def sys_mmap(k: Kernel, addr: int, length: int, prot: int, flags: int, fd: int, 
     "unsigned long addr, unsigned long len, unsigned long prot, unsigned long flags, unsigned long fd, unsigned long pgoff",
     source="arch/*/kernel/sys.c",
 )
-def sys_mmap2(k: Kernel, addr: int, length: int, prot: int, flags: int, fd: int, pgoff: int) -> Body:
+def sys_mmap2(k: KernelFace, addr: int, length: int, prot: int, flags: int, fd: int, pgoff: int) -> Body:
     """The same with the offset in pages (32-bit machines)."""
     return (yield from _mmap(k, addr, length, prot, flags, _int(fd), pgoff))
 
@@ -112,13 +105,13 @@ def _int(value: int) -> int:
 
 
 @syscall("munmap", "unsigned long addr, size_t len", source="mm/mmap.c")
-def sys_munmap(k: Kernel, addr: int, length: int) -> Body:
+def sys_munmap(k: KernelFace, addr: int, length: int) -> Body:
     """EINVAL."""
     return (yield from under_mmap_lock(k, lambda: current_mm(k).unmap(addr, length)))
 
 
 @syscall("mprotect", "unsigned long start, size_t len, unsigned long prot", source="mm/mprotect.c")
-def sys_mprotect(k: Kernel, start: int, length: int, prot: int) -> Body:
+def sys_mprotect(k: KernelFace, start: int, length: int, prot: int) -> Body:
     """EINVAL, ENOMEM, EACCES."""
     if prot & ~0x0300001F:
         raise KernelError(EINVAL)
@@ -134,21 +127,21 @@ def sys_mprotect(k: Kernel, start: int, length: int, prot: int) -> Body:
     "unsigned long addr, unsigned long old_len, unsigned long new_len, unsigned long flags, unsigned long new_addr",
     source="mm/mremap.c",
 )
-def sys_mremap(k: Kernel, addr: int, old_len: int, new_len: int, flags: int, new_addr: int) -> Body:
+def sys_mremap(k: KernelFace, addr: int, old_len: int, new_len: int, flags: int, new_addr: int) -> Body:
     """EINVAL, EFAULT, ENOMEM."""
     mm = current_mm(k)
     return (yield from under_mmap_lock(k, lambda: mm.remap(addr, old_len, new_len, flags, new_addr)))
 
 
 @syscall("madvise", "unsigned long start, size_t len_in, int behavior", source="mm/madvise.c")
-def sys_madvise(k: Kernel, start: int, length: int, behavior: int) -> int:
+def sys_madvise(k: KernelFace, start: int, length: int, behavior: int) -> int:
     """EINVAL, ENOMEM."""
     current_mm(k).advise(start, length, behavior)
     return 0
 
 
 @syscall("msync", "unsigned long start, size_t len, int flags", source="mm/msync.c")
-def sys_msync(k: Kernel, start: int, length: int, flags: int) -> int:
+def sys_msync(k: KernelFace, start: int, length: int, flags: int) -> int:
     """File pages are written in place: nothing to do but to check."""
     if flags & ~7 or start & (PAGE_SIZE - 1) or flags & 5 == 5:
         raise KernelError(EINVAL)
@@ -160,7 +153,7 @@ def sys_msync(k: Kernel, start: int, length: int, flags: int) -> int:
 
 
 @syscall("mincore", "unsigned long start, size_t len, unsigned char *vec", source="mm/mincore.c")
-def sys_mincore(k: Kernel, start: int, length: int, vec: int) -> int:
+def sys_mincore(k: KernelFace, start: int, length: int, vec: int) -> int:
     """Which pages are present."""
     mm = current_mm(k)
     if start & (PAGE_SIZE - 1):
@@ -168,11 +161,11 @@ def sys_mincore(k: Kernel, start: int, length: int, vec: int) -> int:
     end = start + page_up(length)
     if sum(min(v.end, end) - max(v.start, start) for v in mm.overlaps(start, end)) < end - start:
         raise KernelError(ENOMEM)
-    k.copy_to_user(vec, bytes(page in mm.pages for page in range(start, end, PAGE_SIZE)))
+    k.usercopy.copy_to_user(vec, bytes(page in mm.pages for page in range(start, end, PAGE_SIZE)))
     return 0
 
 
-def _check_range(k: Kernel, start: int, length: int) -> int:
+def _check_range(k: KernelFace, start: int, length: int) -> int:
     end = start + page_up(length)
     start &= ~(PAGE_SIZE - 1)
     if sum(min(v.end, end) - max(v.start, start) for v in current_mm(k).overlaps(start, end)) < end - start:
@@ -181,19 +174,19 @@ def _check_range(k: Kernel, start: int, length: int) -> int:
 
 
 @syscall("mlock", "unsigned long start, size_t len", source="mm/mlock.c")
-def sys_mlock(k: Kernel, start: int, length: int) -> int:
+def sys_mlock(k: KernelFace, start: int, length: int) -> int:
     """Nothing is ever swapped."""
     return _check_range(k, start, length)
 
 
 @syscall("munlock", "unsigned long start, size_t len", source="mm/mlock.c")
-def sys_munlock(k: Kernel, start: int, length: int) -> int:
+def sys_munlock(k: KernelFace, start: int, length: int) -> int:
     """Nothing is ever swapped."""
     return _check_range(k, start, length)
 
 
 @syscall("mlockall", "int flags", source="mm/mlock.c")
-def sys_mlockall(k: Kernel, flags: int) -> int:
+def sys_mlockall(k: KernelFace, flags: int) -> int:
     """Nothing is ever swapped."""
     if not flags or flags & ~7:
         raise KernelError(EINVAL)
@@ -201,6 +194,6 @@ def sys_mlockall(k: Kernel, flags: int) -> int:
 
 
 @syscall("munlockall", "", source="mm/mlock.c")
-def sys_munlockall(k: Kernel) -> int:
+def sys_munlockall(k: KernelFace) -> int:
     """Nothing is ever swapped."""
     return 0

@@ -5,23 +5,16 @@ kernel/{signal,exit}.c, kernel/uid16.c, arch/x86/kernel/tls.c, arch/arm/kernel/t
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
-
 from arch.abi.errno import EINVAL, ERESTARTNOHAND, ESRCH
 from arch.abi.signal import SI_KERNEL, SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK, SIGKILL, SIGSTOP
 from arch.errors import KernelError
 from simkernel.kernel.calls import ids
 from simkernel.kernel.calls.ids import sys_getrlimit
 from simkernel.kernel.calls.process import sys_wait4
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
-from simkernel.kernel.signal import UNBLOCKABLE, bit
-from simkernel.kernel.task import SigAction
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
-
-Body = Generator[Any, Any, Any]
+from simkernel.kernel.signals import bit
+from simkernel.kernel.task import UNBLOCKABLE, SigAction, has_signal
 
 TLS_ENTRY_MIN = 6
 
@@ -40,54 +33,54 @@ syscall("ugetrlimit", "unsigned int resource, struct rlimit *rlim", source="kern
 
 
 @syscall("waitpid", "pid_t pid, int *stat_addr, int options", source="kernel/exit.c")
-def sys_waitpid(k: Kernel, pid: int, stat_addr: int, options: int) -> Body:
+def sys_waitpid(k: KernelFace, pid: int, stat_addr: int, options: int) -> Body:
     """wait4() without usage."""
     return (yield from sys_wait4(k, pid, stat_addr, options, 0))
 
 
 @syscall("sigreturn", "", source="arch/*/kernel/signal.c")
-def sys_sigreturn(k: Kernel) -> int:
+def sys_sigreturn(k: KernelFace) -> int:
     """Back from a handler that was installed without SA_SIGINFO."""
     task = k.current
     try:
-        blocked = k.arch_signal.sigreturn(k, task.regs)
+        blocked = k.sigframes.abi.sigreturn(k.sigframes, task.regs)
     except KernelError:
-        k.force_signal(task, 11, SI_KERNEL, 0)
+        k.signals.force(task, 11, SI_KERNEL, 0)
         return 0
     task.blocked = blocked & ~UNBLOCKABLE
-    k.recalc_sigpending(task)
-    return k.signed_word(k.regs_get(task.regs, k.abi.result))
+    k.signals.recalc(task)
+    return k.regs.signed_word(k.regs.get(task.regs, k.abi.result))
 
 
 @syscall("sigaction", "int sig, const struct old_sigaction *act, struct old_sigaction *oact", source="kernel/signal.c")
-def sys_sigaction(k: Kernel, sig: int, act: int, oact: int) -> int:
+def sys_sigaction(k: KernelFace, sig: int, act: int, oact: int) -> int:
     """The old form: handler, 32-bit mask, flags, restorer."""
     if not 1 <= sig <= 64 or (act and sig in (SIGKILL, SIGSTOP)):
         raise KernelError(EINVAL)
     actions = k.current.signal.actions
     old = actions[sig]
     if act:
-        raw = k.copy_from_user(act, 16)
+        raw = k.usercopy.copy_from_user(act, 16)
         handler, mask, flags, restorer = (int.from_bytes(raw[i : i + 4], k.mem.byteorder) for i in range(0, 16, 4))
         new = SigAction(handler, flags, mask & ~UNBLOCKABLE, restorer)
     if oact:
         fields = (old.handler, old.mask & 0xFFFFFFFF, old.flags, old.restorer)
-        k.copy_to_user(oact, b"".join((v & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder) for v in fields))
+        k.usercopy.copy_to_user(oact, b"".join((v & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder) for v in fields))
     if act:
         actions[sig] = new
-        if k.ignores(k.current, sig):
-            k.flush_signals(k.current.signal, bit(sig))
+        if k.signals.ignores(k.current, sig):
+            k.signals.flush(k.current.signal, bit(sig))
     return 0
 
 
 @syscall("sigprocmask", "int how, old_sigset_t *nset, old_sigset_t *oset", source="kernel/signal.c")
-def sys_sigprocmask(k: Kernel, how: int, nset: int, oset: int) -> int:
+def sys_sigprocmask(k: KernelFace, how: int, nset: int, oset: int) -> int:
     """The lowest word of the mask."""
     task = k.current
     old = task.blocked
     low = (1 << 8 * k.arch.word) - 1
     if nset:
-        mask = k.get_user(nset, k.arch.word) & ~UNBLOCKABLE
+        mask = k.usercopy.get_user(nset, k.arch.word) & ~UNBLOCKABLE
         if how == SIG_BLOCK:
             task.blocked |= mask
         elif how == SIG_UNBLOCK:
@@ -96,34 +89,34 @@ def sys_sigprocmask(k: Kernel, how: int, nset: int, oset: int) -> int:
             task.blocked = (task.blocked & ~low) | mask
         else:
             raise KernelError(EINVAL)
-        k.recalc_sigpending(task)
+        k.signals.recalc(task)
     if oset:
-        k.put_user(oset, k.arch.word, old & low)
+        k.usercopy.put_user(oset, k.arch.word, old & low)
     return 0
 
 
 @syscall("sigpending", "old_sigset_t *uset", source="kernel/signal.c")
-def sys_sigpending(k: Kernel, uset: int) -> int:
+def sys_sigpending(k: KernelFace, uset: int) -> int:
     """Blocked signals that are pending, the lowest word."""
     task = k.current
-    k.put_user(uset, k.arch.word, (task.sigpending | task.shared_pending) & task.blocked)
+    k.usercopy.put_user(uset, k.arch.word, (task.sigpending | task.shared_pending) & task.blocked)
     return 0
 
 
 @syscall("sigsuspend", "int unused1, int unused2, old_sigset_t mask", source="kernel/signal.c")
-def sys_sigsuspend(k: Kernel, unused1: int, unused2: int, mask: int) -> Body:
+def sys_sigsuspend(k: KernelFace, unused1: int, unused2: int, mask: int) -> Body:
     """Wait for a signal under another mask."""
     task = k.current
     task.saved_blocked = task.blocked
     task.blocked = mask & ~UNBLOCKABLE
     task.work = True
-    while not k.has_signal(task):
+    while not has_signal(task):
         yield k.wait(None)
     raise KernelError(ERESTARTNOHAND)
 
 
 @syscall("signal", "int sig, unsigned long handler", source="kernel/signal.c")
-def sys_signal(k: Kernel, sig: int, handler: int) -> int:
+def sys_signal(k: KernelFace, sig: int, handler: int) -> int:
     """One-shot handlers of old."""
     if not 1 <= sig <= 64 or sig in (SIGKILL, SIGSTOP):
         raise KernelError(EINVAL)
@@ -134,23 +127,23 @@ def sys_signal(k: Kernel, sig: int, handler: int) -> int:
 
 
 @syscall("set_thread_area", "struct user_desc *u_info", source="arch/x86/kernel/tls.c")
-def sys_set_thread_area(k: Kernel, u_info: int) -> int:
+def sys_set_thread_area(k: KernelFace, u_info: int) -> int:
     """A TLS descriptor; entry -1 asks for a free one.  EINVAL, ESRCH."""
-    entry = k.get_user(u_info, 4, signed=True)
+    entry = k.usercopy.get_user(u_info, 4, signed=True)
     if entry == -1:
         entry = TLS_ENTRY_MIN
-        k.put_user(u_info, 4, entry)
+        k.usercopy.put_user(u_info, 4, entry)
     if not TLS_ENTRY_MIN <= entry < TLS_ENTRY_MIN + 3:
         raise KernelError(EINVAL)
     if entry != TLS_ENTRY_MIN:
         raise KernelError(ESRCH)
-    k.current.tls = k.get_user(u_info + 4, 4)
+    k.current.tls = k.usercopy.get_user(u_info + 4, 4)
     k.cpu.tls = k.current.tls
     return 0
 
 
 @syscall("set_tls", "unsigned long value", source="arch/arm/kernel/traps.c")
-def sys_set_tls(k: Kernel, value: int) -> int:
+def sys_set_tls(k: KernelFace, value: int) -> int:
     """The thread pointer of ARM."""
     k.cpu.tls = value
     k.current.tls = value
@@ -158,7 +151,7 @@ def sys_set_tls(k: Kernel, value: int) -> int:
 
 
 @syscall("cacheflush", "unsigned long start, unsigned long end, int flags", source="arch/arm/kernel/traps.c")
-def sys_cacheflush(k: Kernel, start: int, end: int, flags: int) -> int:
+def sys_cacheflush(k: KernelFace, start: int, end: int, flags: int) -> int:
     """Code is seen as it is written."""
     if end < start or flags:
         raise KernelError(EINVAL)
@@ -166,7 +159,7 @@ def sys_cacheflush(k: Kernel, start: int, end: int, flags: int) -> int:
 
 
 @syscall("stime", "long *tptr", source="kernel/time/time.c")
-def sys_stime(k: Kernel, tptr: int) -> int:
+def sys_stime(k: KernelFace, tptr: int) -> int:
     """Set the wall clock in seconds."""
-    k.clock.realtime_offset_ns = k.get_user(tptr, k.arch.word, signed=True) * 10**9 - k.clock.now_ns
+    k.clock.realtime_offset_ns = k.usercopy.get_user(tptr, k.arch.word, signed=True) * 10**9 - k.clock.now_ns
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arch.abi.errno import EAGAIN, ECHILD, EFAULT, EINVAL, EPERM, ERESTARTSYS, ESRCH
 from arch.abi.sched import (
@@ -34,6 +34,9 @@ from arch.abi.signal import (
 )
 from arch.abi.wait import WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOTHREAD, WNOWAIT, WSTOPPED, WUNTRACED
 from arch.errors import KernelError
+from simkernel.kernel.calls.futex import exit_robust_list, key_of, wake
+from simkernel.kernel.calls.time import cancel_timers
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import (
     EXIT_DEAD,
@@ -42,30 +45,13 @@ from simkernel.kernel.task import (
     PF_FORKNOEXEC,
     PF_KTHREAD,
     TASK_DEAD,
+    CloneArgs,
     SigAction,
     SignalStruct,
     Task,
+    WaitQueue,
+    WaitRequest,
 )
-from simkernel.kernel.waitqueue import WaitQueue
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
-
-Body = Generator[Any, Any, Any]
-
-
-class CloneArgs:
-    """struct kernel_clone_args, the host-side twin."""
-
-    __slots__ = ("child_tid", "exit_signal", "flags", "parent_tid", "pidfd", "stack", "stack_size", "tls")
-
-    def __init__(self, flags: int, exit_signal: int = SIGCHLD, stack: int = 0) -> None:
-        self.flags = flags
-        self.exit_signal = exit_signal
-        self.stack = stack
-        self.stack_size = 0
-        self.parent_tid = self.child_tid = self.tls = self.pidfd = 0
-
 
 # -- fork ---------------------------------------------------------------------------------------------------------
 
@@ -76,7 +62,7 @@ class CloneArgs:
     since="5.3",
     names={"5.3": "_do_fork", "5.10": "kernel_clone"},
 )
-def kernel_clone(k: Kernel, args: int) -> Body:
+def kernel_clone(k: KernelFace, args: int) -> Body:
     """The parent's pid of the new task.  EAGAIN, EINVAL, ENOMEM."""
     return (yield from _clone(k, args))
 
@@ -89,7 +75,7 @@ def kernel_clone(k: Kernel, args: int) -> Body:
     until="5.3",
     names={None: "_do_fork"},
 )
-def _do_fork(k: Kernel, flags: int, stack: int, size: int, parent_tid: int, child_tid: int, tls: int) -> Body:
+def _do_fork(k: KernelFace, flags: int, stack: int, size: int, parent_tid: int, child_tid: int, tls: int) -> Body:
     """The form with six arguments.  EAGAIN, EINVAL, ENOMEM."""
     return (yield from _clone(k, 0))
 
@@ -101,19 +87,26 @@ def _do_fork(k: Kernel, flags: int, stack: int, size: int, parent_tid: int, chil
     until="4.2",
     names={None: "do_fork"},
 )
-def do_fork(k: Kernel, flags: int, stack: int, size: int, parent_tid: int, child_tid: int) -> Body:
+def do_fork(k: KernelFace, flags: int, stack: int, size: int, parent_tid: int, child_tid: int) -> Body:
     """The oldest form.  EAGAIN, EINVAL, ENOMEM."""
     return (yield from _clone(k, 0))
 
 
-def _clone(k: Kernel, args_addr: int) -> Body:
+def current_clone(k: KernelFace) -> CloneArgs:
+    """Arguments of the clone that the current task is making."""
     args = k.current.clone_args
-    address = k.check((yield k.call("copy_process", 0, 0, 0, args_addr)))
-    child = k.task_at(address)
+    assert args is not None
+    return args
+
+
+def _clone(k: KernelFace, args_addr: int) -> Body:
+    args = current_clone(k)
+    address = k.regs.check((yield k.call("copy_process", 0, 0, 0, args_addr)))
+    child = k.tasks.at(address)
     k.trace("sched_process_fork", k.current.addr, child.addr)
     if args.flags & CLONE_PARENT_SETTID:
         with contextlib.suppress(KernelError):
-            k.put_user(args.parent_tid, 4, child.pid)
+            k.usercopy.put_user(args.parent_tid, 4, child.pid)
     if args.flags & CLONE_VFORK:
         child.vfork_done = WaitQueue("vfork_done")
     yield k.call("wake_up_new_task", child.addr)
@@ -128,9 +121,9 @@ def _clone(k: Kernel, args_addr: int) -> Body:
     "struct task_struct *copy_process(struct pid *pid, int trace, int node, struct kernel_clone_args *args)",
     source="kernel/fork.c",
 )
-def copy_process(k: Kernel, pid: int, trace: int, node: int, args_addr: int) -> Body:
+def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int) -> Body:
     """A new task that is not yet running, as an address.  EINVAL for impossible flags, EAGAIN over RLIMIT_NPROC."""
-    args: CloneArgs = k.current.clone_args
+    args = current_clone(k)
     flags = args.flags
     if flags & CLONE_THREAD and not flags & CLONE_SIGHAND:
         raise KernelError(EINVAL)
@@ -138,10 +131,10 @@ def copy_process(k: Kernel, pid: int, trace: int, node: int, args_addr: int) -> 
         raise KernelError(EINVAL)
     if flags & 0x7E020000 & ~0x02000000 or flags & CLONE_PIDFD:  # namespaces and pidfd
         raise KernelError(EINVAL)
-    if len(k.tasks) >= k.max_threads:
+    if len(k.tasks.by_pid) >= k.tasks.max_threads:
         raise KernelError(EAGAIN)
-    address = k.check((yield k.call("dup_task_struct", k.current.addr, node)))
-    child = k.task_at(address)
+    address = k.regs.check((yield k.call("dup_task_struct", k.current.addr, node)))
+    child = k.tasks.at(address)
     yield k.call("copy_creds", child.addr, flags)
     yield k.call("copy_files", flags, child.addr)
     yield k.call("copy_fs", flags, child.addr)
@@ -154,7 +147,7 @@ def copy_process(k: Kernel, pid: int, trace: int, node: int, args_addr: int) -> 
     return child.addr
 
 
-def _link(k: Kernel, child: Task, args: CloneArgs) -> None:
+def _link(k: KernelFace, child: Task, args: CloneArgs) -> None:
     """The last part of copy_process(): pid, group, parent."""
     parent = k.current
     flags = args.flags
@@ -174,14 +167,14 @@ def _link(k: Kernel, child: Task, args: CloneArgs) -> None:
         child.parent = child.real_parent = parent.real_parent if flags & CLONE_PARENT else parent.group_leader
         child.parent.children.append(child)
     child.signal.threads.append(child)
-    k.publish_task(child)
+    k.tasks.publish(child)
 
 
 @kernel_function("struct task_struct *dup_task_struct(struct task_struct *orig, int node)", source="kernel/fork.c")
-def dup_task_struct(k: Kernel, orig: int, node: int) -> int:
+def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     """A copy of the parent's task_struct with its own kernel stack.  ENOMEM."""
     parent = k.current
-    child = k.new_task(k.next_pid(), parent.comm)
+    child = k.threads.new(k.tasks.next_pid(), parent.comm)
     child.flags = (parent.flags | PF_FORKNOEXEC) & ~PF_KTHREAD
     child.blocked = parent.blocked
     child.cpu = parent.cpu
@@ -192,23 +185,23 @@ def dup_task_struct(k: Kernel, orig: int, node: int) -> int:
     child.personality = parent.personality
     child.vruntime = parent.vruntime
     if parent.driver is not None:
-        child.driver = parent.driver.forked(k, child)
+        child.driver = parent.driver.forked(child)
     return child.addr
 
 
 @kernel_function("int copy_creds(struct task_struct *p, unsigned long clone_flags)", source="kernel/cred.c")
-def copy_creds(k: Kernel, p: int, flags: int) -> int:
+def copy_creds(k: KernelFace, p: int, flags: int) -> int:
     """The child's credentials; threads share the parent's."""
-    child = k.task_at(p)
+    child = k.tasks.at(p)
     child.cred = k.current.cred if flags & CLONE_THREAD else k.current.cred.copy()
-    k.publish_cred(child)
+    k.mirror.publish_cred(child)
     return 0
 
 
 @kernel_function("int copy_sighand(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
-def copy_sighand(k: Kernel, flags: int, tsk: int) -> int:
+def copy_sighand(k: KernelFace, flags: int, tsk: int) -> int:
     """Signal handlers: shared or copied."""
-    child, parent = k.task_at(tsk), k.current
+    child, parent = k.tasks.at(tsk), k.current
     if flags & CLONE_SIGHAND and flags & CLONE_THREAD:
         return 0
     if flags & CLONE_SIGHAND:
@@ -219,9 +212,9 @@ def copy_sighand(k: Kernel, flags: int, tsk: int) -> int:
 
 
 @kernel_function("int copy_signal(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
-def copy_signal(k: Kernel, flags: int, tsk: int) -> int:
+def copy_signal(k: KernelFace, flags: int, tsk: int) -> int:
     """The signal_struct: shared by threads, new (with inherited limits, group and session) otherwise."""
-    child, parent = k.task_at(tsk), k.current
+    child, parent = k.tasks.at(tsk), k.current
     if flags & CLONE_THREAD:
         child.signal = parent.signal
         child.sas_sp = child.sas_size = 0
@@ -235,16 +228,16 @@ def copy_signal(k: Kernel, flags: int, tsk: int) -> int:
 
 
 @kernel_function("int copy_mm(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
-def copy_mm(k: Kernel, flags: int, tsk: int) -> int:
+def copy_mm(k: KernelFace, flags: int, tsk: int) -> int:
     """The address space: shared with CLONE_VM, else a copy whose pages are copied on write.  ENOMEM."""
-    child, parent = k.task_at(tsk), k.current
+    child, parent = k.tasks.at(tsk), k.current
     if parent.mm is None:
         return 0
     if flags & CLONE_VM:
         parent.mm.users += 1
-        k.set_mm(child, parent.mm)
+        k.mm.assign(child, parent.mm)
     else:
-        k.set_mm(child, k.dup_mm(parent.mm))
+        k.mm.assign(child, k.mm.dup(parent.mm))
     return 0
 
 
@@ -252,38 +245,38 @@ def copy_mm(k: Kernel, flags: int, tsk: int) -> int:
     "int copy_thread(struct task_struct *p, const struct kernel_clone_args *args)",
     source="arch/*/kernel/process.c",
 )
-def copy_thread(k: Kernel, p: int, args_addr: int) -> int:
+def copy_thread(k: KernelFace, p: int, args_addr: int) -> int:
     """The child's registers: the parent's, with result 0, its stack and thread pointer."""
-    args: CloneArgs = k.current.clone_args
-    child = k.task_at(p)
+    args = current_clone(k)
+    child = k.tasks.at(p)
     stack = args.stack + args.stack_size if args.stack else 0
-    k.copy_user_context(child, stack, args.tls if args.flags & CLONE_SETTLS else None)
+    k.threads.copy_user_context(child, stack, args.tls if args.flags & CLONE_SETTLS else None)
     return 0
 
 
 @kernel_function("struct pid *alloc_pid(struct pid_namespace *ns)", source="kernel/pid.c")
-def alloc_pid(k: Kernel, ns: int) -> int:
+def alloc_pid(k: KernelFace, ns: int) -> int:
     """The number was taken with the task_struct."""
     return 0
 
 
-def _start_clone(k: Kernel, args: CloneArgs) -> Any:
+def _start_clone(k: KernelFace, args: CloneArgs) -> Any:
     """The call of kernel_clone with the arguments of this version."""
     k.current.clone_args = args
     if k.version.at_least("5.3"):
-        return k.call("kernel_clone", k.write_clone_args(args))
+        return k.call("kernel_clone", k.mirror.write_clone_args(k.current, args))
     plain = (args.flags | args.exit_signal, args.stack, args.stack_size, args.parent_tid, args.child_tid)
     return k.call("kernel_clone", *plain, *((args.tls,) if k.version.at_least("4.2") else ()))
 
 
 @syscall("fork", "", source="kernel/fork.c")
-def sys_fork(k: Kernel) -> Body:
+def sys_fork(k: KernelFace) -> Body:
     """The child's pid."""
     return (yield _start_clone(k, CloneArgs(0)))
 
 
 @syscall("vfork", "", source="kernel/fork.c")
-def sys_vfork(k: Kernel) -> Body:
+def sys_vfork(k: KernelFace) -> Body:
     """As fork; the parent waits until the child execs or exits."""
     return (yield _start_clone(k, CloneArgs(CLONE_VFORK | CLONE_VM)))
 
@@ -293,20 +286,20 @@ def sys_vfork(k: Kernel) -> Body:
     "unsigned long clone_flags, unsigned long newsp, int *parent_tidptr, int *child_tidptr, unsigned long tls",
     source="kernel/fork.c",
 )
-def sys_clone(k: Kernel, a: int, b: int, c: int, d: int, e: int) -> Body:
+def sys_clone(k: KernelFace, a: int, b: int, c: int, d: int, e: int) -> Body:
     """The order of arguments is the architecture's (CONFIG_CLONE_BACKWARDS...): arch says which is which."""
-    flags, stack, parent_tid, child_tid, tls = k.clone_argument_order(a, b, c, d, e)
+    flags, stack, parent_tid, child_tid, tls = k.regs.clone_arguments(a, b, c, d, e)
     args = CloneArgs(flags & ~CSIGNAL, flags & CSIGNAL, stack)
     args.parent_tid, args.child_tid, args.tls = parent_tid, child_tid, tls
     return (yield _start_clone(k, args))
 
 
 @syscall("clone3", "struct clone_args *uargs, size_t size", source="kernel/fork.c", since="5.3")
-def sys_clone3(k: Kernel, uargs: int, size: int) -> Body:
+def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
     """The extensible form.  E2BIG, EINVAL, EFAULT."""
     if size < 64 or size > 4096:
         raise KernelError(EINVAL if size < 64 else 7)
-    raw = k.copy_from_user(uargs, size)
+    raw = k.usercopy.copy_from_user(uargs, size)
     word = [int.from_bytes(raw[i : i + 8], k.mem.byteorder) for i in range(0, 64, 8)]
     flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls = word
     if flags & CSIGNAL or exit_signal & ~CSIGNAL or bool(stack) != bool(stack_size):
@@ -318,7 +311,7 @@ def sys_clone3(k: Kernel, uargs: int, size: int) -> Body:
 
 
 @syscall("set_tid_address", "int *tidptr", source="kernel/fork.c")
-def sys_set_tid_address(k: Kernel, tidptr: int) -> int:
+def sys_set_tid_address(k: KernelFace, tidptr: int) -> int:
     """Where to store 0 and wake a futex at exit; returns the thread id."""
     k.current.clear_child_tid = tidptr
     return k.current.pid
@@ -328,21 +321,21 @@ def sys_set_tid_address(k: Kernel, tidptr: int) -> int:
 
 
 @syscall("exit", "int error_code", source="kernel/exit.c")
-def sys_exit(k: Kernel, error_code: int) -> Body:
+def sys_exit(k: KernelFace, error_code: int) -> Body:
     """End this thread."""
     yield k.call("do_exit", (error_code & 0xFF) << 8)
     return 0
 
 
 @syscall("exit_group", "int error_code", source="kernel/exit.c")
-def sys_exit_group(k: Kernel, error_code: int) -> Body:
+def sys_exit_group(k: KernelFace, error_code: int) -> Body:
     """End all threads of the process."""
     yield k.call("do_group_exit", (error_code & 0xFF) << 8)
     return 0
 
 
 @kernel_function("void do_group_exit(int exit_code)", source="kernel/exit.c")
-def do_group_exit(k: Kernel, exit_code: int) -> Body:
+def do_group_exit(k: KernelFace, exit_code: int) -> Body:
     """Kill the other threads, then end this one with the group's code."""
     signal = k.current.signal
     if signal.group_exiting:
@@ -350,42 +343,42 @@ def do_group_exit(k: Kernel, exit_code: int) -> Body:
     else:
         signal.group_exiting = True
         signal.group_exit_code = exit_code
-        k.kill_other_threads(k.current)
+        k.signals.kill_other_threads(k.current)
     yield k.call("do_exit", exit_code)
     return 0
 
 
 @kernel_function("void do_exit(long code)", source="kernel/exit.c")
-def do_exit(k: Kernel, code: int) -> Body:
+def do_exit(k: KernelFace, code: int) -> Body:
     """The end of a task; never returns."""
     task = k.current
     task.flags |= PF_EXITING
     task.exit_code = code
-    k.set_field(task.addr, "task_struct", "flags", task.flags)
-    k.set_field(task.addr, "task_struct", "exit_code", code)
+    k.mirror.set_field(task.addr, "task_struct", "flags", task.flags)
+    k.mirror.set_field(task.addr, "task_struct", "exit_code", code)
     last = all(t.flags & PF_EXITING for t in task.signal.threads)
     if last:
-        k.cancel_itimers(task)
-    yield from k.exit_robust_list(task)
+        cancel_timers(k, task)
+    yield from exit_robust_list(k, task)
     yield k.call("exit_mm")
     k.trace("sched_process_exit", task.addr)
     yield k.call("exit_files", task.addr)
     yield k.call("exit_fs", task.addr)
     yield k.call("exit_notify", task.addr, 1 if last else 0)
     task.state = TASK_DEAD
-    k.store_state(task)
+    k.mirror.store_state(task)
     while True:
         yield k.call("__schedule", 0)
 
 
 @kernel_function("void exit_mm(void)", source="kernel/exit.c")
-def exit_mm(k: Kernel) -> Body:
+def exit_mm(k: KernelFace) -> Body:
     """Give up the address space; tell who waits for clear_child_tid or vfork."""
     task = k.current
     mm = task.mm
     yield k.call("mm_release", task.addr, mm.addr if mm is not None else 0)
     if mm is not None:
-        k.drop_mm(task)
+        k.mm.drop(task)
     return 0
 
 
@@ -394,14 +387,14 @@ def exit_mm(k: Kernel) -> Body:
     source="kernel/fork.c",
     names={None: "mm_release", "5.5": "exit_mm_release"},
 )
-def mm_release(k: Kernel, tsk: int, mm: int) -> Body:
+def mm_release(k: KernelFace, tsk: int, mm: int) -> Body:
     """pthread_join() and vfork() wait for this."""
-    task = k.task_at(tsk)
+    task = k.tasks.at(tsk)
     if task.clear_child_tid and task.mm is not None:
         if task.mm.users > 1:
             try:
-                k.put_user(task.clear_child_tid, 4, 0)
-                k.futex_wake(task.clear_child_tid, 1)
+                k.usercopy.put_user(task.clear_child_tid, 4, 0)
+                wake(k, key_of(k, task.clear_child_tid), 1)
             except KernelError:
                 pass
         task.clear_child_tid = 0
@@ -412,12 +405,12 @@ def mm_release(k: Kernel, tsk: int, mm: int) -> Body:
 
 
 @kernel_function("void exit_notify(struct task_struct *tsk, int group_dead)", source="kernel/exit.c")
-def exit_notify(k: Kernel, tsk: int, group_dead: int) -> Body:
+def exit_notify(k: KernelFace, tsk: int, group_dead: int) -> Body:
     """Hand the children to init, become a zombie, tell the parent."""
-    task = k.task_at(tsk)
+    task = k.tasks.at(tsk)
     _forget_children(k, task)
     task.exit_state = EXIT_ZOMBIE
-    k.set_field(task.addr, "task_struct", "exit_state", task.exit_state)
+    k.mirror.set_field(task.addr, "task_struct", "exit_state", task.exit_state)
     signal = task.signal
     if task is not task.group_leader:
         yield k.call("release_task", task.addr)
@@ -436,7 +429,7 @@ def exit_notify(k: Kernel, tsk: int, group_dead: int) -> Body:
     return 0
 
 
-def _forget_children(k: Kernel, task: Task) -> None:
+def _forget_children(k: KernelFace, task: Task) -> None:
     """forget_original_parent(): another thread, a subreaper or init adopts the children."""
     others = [t for t in task.signal.threads if t is not task and not t.exit_state]
     if others:
@@ -448,23 +441,23 @@ def _forget_children(k: Kernel, task: Task) -> None:
         return
     for member in task.signal.threads:
         for child in member.children:
-            reaper = k.reaper_of(member)
+            reaper = k.tasks.reaper_of(member)
             child.parent = child.real_parent = reaper
             reaper.children.append(child)
-            k.set_field(child.addr, "task_struct", "real_parent", reaper.addr)
-            k.set_field(child.addr, "task_struct", "parent", reaper.addr)
+            k.mirror.set_field(child.addr, "task_struct", "real_parent", reaper.addr)
+            k.mirror.set_field(child.addr, "task_struct", "parent", reaper.addr)
             if child.pdeath_signal:
-                k.send_signal(child, child.pdeath_signal)
+                k.signals.send(child, child.pdeath_signal)
             if child.exit_state == EXIT_ZOMBIE and child is child.group_leader and len(child.signal.threads) == 1:
                 k.wake_up(reaper.signal.wait_chldexit)
         member.children = []
-    k.orphaned_groups(task)
+    k.signals.orphaned_groups(task)
 
 
 @kernel_function("bool do_notify_parent(struct task_struct *tsk, int sig)", source="kernel/signal.c")
-def do_notify_parent(k: Kernel, tsk: int, sig: int) -> Body:
+def do_notify_parent(k: KernelFace, tsk: int, sig: int) -> Body:
     """SIGCHLD (or the clone's signal) and a wake-up for wait(); true when nobody will wait."""
-    task = k.task_at(tsk)
+    task = k.tasks.at(tsk)
     parent = task.parent
     autoreap = False
     if sig == SIGCHLD:
@@ -474,7 +467,7 @@ def do_notify_parent(k: Kernel, tsk: int, sig: int) -> Body:
             sig = 0
     if sig > 0:
         code, status = decode_exit(task.exit_code)
-        k.send_signal(
+        k.signals.send(
             parent, sig, code, pid=task.pid, uid=task.cred.uid, status=status,
             utime=task.utime_ns // 10_000_000, stime=task.stime_ns // 10_000_000,
         )  # fmt: skip
@@ -494,9 +487,9 @@ def decode_exit(code: int) -> tuple[int, int]:
 
 
 @kernel_function("void release_task(struct task_struct *p)", source="kernel/exit.c")
-def release_task(k: Kernel, p: int) -> int:
+def release_task(k: KernelFace, p: int) -> int:
     """The task is gone: unlink it; its memory goes when it has left the CPU."""
-    task = k.task_at(p)
+    task = k.tasks.at(p)
     signal = task.signal
     k.trace("sched_process_free", task.addr)
     task.exit_state = EXIT_DEAD
@@ -506,25 +499,12 @@ def release_task(k: Kernel, p: int) -> int:
     if task is not task.group_leader:
         signal.utime_ns += task.utime_ns
         signal.stime_ns += task.stime_ns
-    k.forget_task(task)
+    k.tasks.forget(task)
+    k.threads.bury(task)
     return 0
 
 
 # -- wait ---------------------------------------------------------------------------------------------------------
-
-
-class WaitRequest:
-    """struct wait_opts."""
-
-    def __init__(self, which: str, upid: int, options: int) -> None:
-        self.which = which  # "all", "pid", "pgid"
-        self.upid = upid
-        self.options = options
-        self.pid = 0
-        self.status = 0
-        self.code = 0
-        self.uid = 0
-        self.usage: tuple[int, int, int] = (0, 0, 0)
 
 
 def _eligible(request: WaitRequest, child: Task) -> bool:
@@ -537,10 +517,11 @@ def _eligible(request: WaitRequest, child: Task) -> bool:
 
 
 @kernel_function("long do_wait(struct wait_opts *wo)", source="kernel/exit.c")
-def do_wait(k: Kernel, wo: int) -> Body:
+def do_wait(k: KernelFace, wo: int) -> Body:
     """Find a child that has something to report; its pid, 0 with WNOHANG, or ECHILD, -ERESTARTSYS."""
-    request: WaitRequest = k.current.wait_request
-    k.trace("sched_process_wait", k.pid_struct(request.upid) if request.which != "all" else 0)
+    request = k.current.wait_request
+    assert request is not None
+    k.trace("sched_process_wait", k.tasks.pid_struct(request.upid) if request.which != "all" else 0)
     while True:
         found = False
         for parent in list(k.current.signal.threads):
@@ -560,7 +541,7 @@ def do_wait(k: Kernel, wo: int) -> Body:
             raise KernelError(ERESTARTSYS)
 
 
-def _consider(k: Kernel, request: WaitRequest, child: Task) -> Generator[Any, Any, bool]:
+def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Generator[Any, Any, bool]:
     """wait_consider_task(): take the child's report if there is one."""
     signal = child.signal
     if child.exit_state == EXIT_ZOMBIE:
@@ -589,7 +570,7 @@ def _consider(k: Kernel, request: WaitRequest, child: Task) -> Generator[Any, An
 
 
 @syscall("wait4", "pid_t upid, int *stat_addr, int options, struct rusage *ru", source="kernel/exit.c")
-def sys_wait4(k: Kernel, upid: int, stat_addr: int, options: int, ru: int) -> Body:
+def sys_wait4(k: KernelFace, upid: int, stat_addr: int, options: int, ru: int) -> Body:
     """The pid of a child that ended or stopped.  ECHILD, EINVAL, EFAULT, EINTR."""
     if options & ~(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
         raise KernelError(EINVAL)
@@ -603,9 +584,9 @@ def sys_wait4(k: Kernel, upid: int, stat_addr: int, options: int, ru: int) -> Bo
     pid: int = yield k.call("do_wait", 0)
     if pid > 0:
         if stat_addr:
-            k.put_user(stat_addr, 4, request.status)
+            k.usercopy.put_user(stat_addr, 4, request.status)
         if ru:
-            k.copy_to_user(ru, k.rusage(*request.usage))
+            k.usercopy.copy_to_user(ru, k.tasks.rusage(*request.usage))
     return pid
 
 
@@ -614,7 +595,7 @@ def sys_wait4(k: Kernel, upid: int, stat_addr: int, options: int, ru: int) -> Bo
     "int which, pid_t upid, struct siginfo *infop, int options, struct rusage *ru",
     source="kernel/exit.c",
 )
-def sys_waitid(k: Kernel, which: int, upid: int, infop: int, options: int, ru: int) -> Body:
+def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, ru: int) -> Body:
     """As wait4, with a siginfo.  ECHILD, EINVAL."""
     if options & ~(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
         raise KernelError(EINVAL)
@@ -636,9 +617,9 @@ def sys_waitid(k: Kernel, which: int, upid: int, infop: int, options: int, ru: i
                 code, status = CLD_STOPPED, request.status >> 8
             elif request.status == 0xFFFF:
                 code, status = CLD_CONTINUED, 18
-        k.copy_to_user(infop, k.siginfo_child(SIGCHLD if pid else 0, code, pid, request.uid, status))
+        k.usercopy.copy_to_user(infop, k.signals.siginfo_child(SIGCHLD if pid else 0, code, pid, request.uid, status))
     if ru and pid:
-        k.copy_to_user(ru, k.rusage(*request.usage))
+        k.usercopy.copy_to_user(ru, k.tasks.rusage(*request.usage))
     return 0
 
 
@@ -646,50 +627,50 @@ def sys_waitid(k: Kernel, which: int, upid: int, infop: int, options: int, ru: i
 
 
 @syscall("getpid", "", source="kernel/sys.c")
-def sys_getpid(k: Kernel) -> int:
+def sys_getpid(k: KernelFace) -> int:
     """Process id."""
     return k.current.tgid
 
 
 @syscall("gettid", "", source="kernel/sys.c")
-def sys_gettid(k: Kernel) -> int:
+def sys_gettid(k: KernelFace) -> int:
     """Thread id."""
     return k.current.pid
 
 
 @syscall("getppid", "", source="kernel/sys.c")
-def sys_getppid(k: Kernel) -> int:
+def sys_getppid(k: KernelFace) -> int:
     """The parent's process id."""
     return k.current.real_parent.tgid
 
 
-def _process(k: Kernel, pid: int) -> Task:
-    task = k.current.group_leader if pid == 0 else k.find_task(pid)
+def _process(k: KernelFace, pid: int) -> Task:
+    task = k.current.group_leader if pid == 0 else k.tasks.find(pid)
     if task is None:
         raise KernelError(ESRCH)
     return task
 
 
 @syscall("getpgid", "pid_t pid", source="kernel/sys.c")
-def sys_getpgid(k: Kernel, pid: int) -> int:
+def sys_getpgid(k: KernelFace, pid: int) -> int:
     """Process group of a process.  ESRCH."""
     return _process(k, pid).pgid
 
 
 @syscall("getpgrp", "", source="kernel/sys.c")
-def sys_getpgrp(k: Kernel) -> int:
+def sys_getpgrp(k: KernelFace) -> int:
     """Own process group."""
     return k.current.pgid
 
 
 @syscall("getsid", "pid_t pid", source="kernel/sys.c")
-def sys_getsid(k: Kernel, pid: int) -> int:
+def sys_getsid(k: KernelFace, pid: int) -> int:
     """Session of a process.  ESRCH."""
     return _process(k, pid).session
 
 
 @syscall("setpgid", "pid_t pid, pid_t pgid", source="kernel/sys.c")
-def sys_setpgid(k: Kernel, pid: int, pgid: int) -> int:
+def sys_setpgid(k: KernelFace, pid: int, pgid: int) -> int:
     """Move a process to a group.  EINVAL, EPERM, ESRCH, EACCES."""
     me = k.current.group_leader
     task = _process(k, pid)
@@ -707,17 +688,17 @@ def sys_setpgid(k: Kernel, pid: int, pgid: int) -> int:
         raise KernelError(ESRCH)
     if task.session == task.pid:
         raise KernelError(EPERM)
-    if pgid != task.pid and not any(t.pgid == pgid and t.session == me.session for t in k.tasks.values()):
+    if pgid != task.pid and not any(t.pgid == pgid and t.session == me.session for t in k.tasks.by_pid.values()):
         raise KernelError(EPERM)
     task.signal.pgid = pgid
     return 0
 
 
 @syscall("setsid", "", source="kernel/sys.c")
-def sys_setsid(k: Kernel) -> int:
+def sys_setsid(k: KernelFace) -> int:
     """A new session and group.  EPERM for a group leader."""
     leader = k.current.group_leader
-    if any(t.pgid == leader.pid for t in k.tasks.values()):
+    if any(t.pgid == leader.pid for t in k.tasks.by_pid.values()):
         raise KernelError(EPERM)
     leader.signal.session = leader.signal.pgid = leader.pid
     leader.signal.tty = None

@@ -5,70 +5,63 @@ kernel/{sys,panic,membarrier}.c, kernel/sched/syscalls, drivers/char/random.c, a
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
-
 from arch.abi.errno import EFAULT, EINVAL, ENODEV, EPERM, ESRCH
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
-
-Body = Generator[Any, Any, Any]
 
 BUILD = "#1 SMP"
 
 
-def uname_fields(k: Kernel, task: Task | None = None) -> list[str]:
+def uname_fields(k: KernelFace, task: Task | None = None) -> list[str]:
     """sysname, nodename, release, version, machine, domainname."""
     return ["Linux", k.hostname, k.version.release, f"{BUILD} simkernel {k.version}", k.arch.machine, "(none)"]
 
 
 @syscall("newuname", "struct new_utsname *name", source="kernel/sys.c")
-def sys_newuname(k: Kernel, name: int) -> int:
+def sys_newuname(k: KernelFace, name: int) -> int:
     """EFAULT."""
-    k.copy_to_user(name, b"".join(f.encode()[:64].ljust(65, b"\0") for f in uname_fields(k)))
+    k.usercopy.copy_to_user(name, b"".join(f.encode()[:64].ljust(65, b"\0") for f in uname_fields(k)))
     return 0
 
 
 @syscall("uname", "struct new_utsname *name", source="kernel/sys.c")
-def sys_uname(k: Kernel, name: int) -> int:
+def sys_uname(k: KernelFace, name: int) -> int:
     """EFAULT."""
-    k.copy_to_user(name, b"".join(f.encode()[:64].ljust(65, b"\0") for f in uname_fields(k)))
+    k.usercopy.copy_to_user(name, b"".join(f.encode()[:64].ljust(65, b"\0") for f in uname_fields(k)))
     return 0
 
 
 @syscall("sethostname", "char *name, int len", source="kernel/sys.c")
-def sys_sethostname(k: Kernel, name: int, length: int) -> Body:
+def sys_sethostname(k: KernelFace, name: int, length: int) -> Body:
     """EPERM, EINVAL, EFAULT."""
     if not (yield k.call("capable", 21)):
         raise KernelError(EPERM)
     if not 0 <= length <= 64:
         raise KernelError(EINVAL)
-    k.hostname = k.copy_from_user(name, length).split(b"\0")[0].decode("latin-1")
+    k.hostname = k.usercopy.copy_from_user(name, length).split(b"\0")[0].decode("latin-1")
     return 0
 
 
 @syscall("sysinfo", "struct sysinfo *info", source="kernel/sys.c")
-def sys_sysinfo(k: Kernel, info: int) -> int:
+def sys_sysinfo(k: KernelFace, info: int) -> int:
     """EFAULT."""
     word, order = k.arch.word, k.mem.byteorder
     total, free = k.physical.size, k.physical.free_pages * 4096
     values = [k.clock.now_ns // NSEC_PER_SEC, 0, 0, 0, total, free, 0, 0, 0, 0]
     data = b"".join((v & ((1 << 8 * word) - 1)).to_bytes(word, order) for v in values)
-    data += len(k.tasks).to_bytes(2, order) + bytes(2)
+    data += len(k.tasks.by_pid).to_bytes(2, order) + bytes(2)
     if word == 8:
         data += bytes(4)
     data += bytes(2 * word) + (1).to_bytes(4, order)
-    k.copy_to_user(info, data.ljust(112 if word == 8 else 64, b"\0"))
+    k.usercopy.copy_to_user(info, data.ljust(112 if word == 8 else 64, b"\0"))
     return 0
 
 
 @syscall("getrandom", "char *ubuf, size_t len, unsigned int flags", source="drivers/char/random.c", since="3.17")
-def sys_getrandom(k: Kernel, buf: int, count: int, flags: int) -> int:
+def sys_getrandom(k: KernelFace, buf: int, count: int, flags: int) -> int:
     """Bytes from the machine's seed.  EINVAL, EFAULT."""
     if flags & ~7 or flags & 6 == 6:
         raise KernelError(EINVAL)
@@ -76,23 +69,23 @@ def sys_getrandom(k: Kernel, buf: int, count: int, flags: int) -> int:
     done = 0
     while done < count:
         step = min(count - done, 1 << 16)
-        k.copy_to_user(buf + done, k.random.randbytes(step))
+        k.usercopy.copy_to_user(buf + done, k.random.randbytes(step))
         done += step
     return count
 
 
 @syscall("getcpu", "unsigned *cpup, unsigned *nodep, struct getcpu_cache *unused", source="kernel/sys.c")
-def sys_getcpu(k: Kernel, cpup: int, nodep: int, unused: int) -> int:
+def sys_getcpu(k: KernelFace, cpup: int, nodep: int, unused: int) -> int:
     """EFAULT."""
     if cpup:
-        k.put_user(cpup, 4, k.rq.cpu)
+        k.usercopy.put_user(cpup, 4, k.cpus.rq.cpu)
     if nodep:
-        k.put_user(nodep, 4, 0)
+        k.usercopy.put_user(nodep, 4, 0)
     return 0
 
 
 @syscall("personality", "unsigned int personality", source="kernel/exec_domain.c")
-def sys_personality(k: Kernel, personality: int) -> int:
+def sys_personality(k: KernelFace, personality: int) -> int:
     """The old one."""
     old = k.current.personality
     if personality != 0xFFFFFFFF:
@@ -101,7 +94,7 @@ def sys_personality(k: Kernel, personality: int) -> int:
 
 
 @syscall("membarrier", "int cmd, unsigned int flags, int cpu_id", source="kernel/sched/membarrier.c", since="4.3")
-def sys_membarrier(k: Kernel, cmd: int, flags: int, cpu_id: int) -> int:
+def sys_membarrier(k: KernelFace, cmd: int, flags: int, cpu_id: int) -> int:
     """All simulated CPUs see memory in one order: every command holds already."""
     if flags & ~1 or (cmd and cmd & (cmd - 1)) or cmd > 0x1FF:
         raise KernelError(EINVAL)
@@ -109,7 +102,7 @@ def sys_membarrier(k: Kernel, cmd: int, flags: int, cpu_id: int) -> int:
 
 
 @syscall("syslog", "int type, char *buf, int len", source="kernel/printk/printk.c")
-def sys_syslog(k: Kernel, kind: int, buf: int, length: int) -> int:
+def sys_syslog(k: KernelFace, kind: int, buf: int, length: int) -> int:
     """Read the kernel log (dmesg).  EINVAL."""
     text = "".join(
         f"<6>[{ns // NSEC_PER_SEC:5d}.{ns % NSEC_PER_SEC // 1000:06d}] {line}\n" for ns, line in k.log
@@ -118,7 +111,7 @@ def sys_syslog(k: Kernel, kind: int, buf: int, length: int) -> int:
         if not buf or length < 0:
             raise KernelError(EINVAL)
         data = text[-length:] if length else b""
-        k.copy_to_user(buf, data)
+        k.usercopy.copy_to_user(buf, data)
         if kind == 4:
             k.log.clear()
         return len(data)
@@ -133,14 +126,14 @@ def sys_syslog(k: Kernel, kind: int, buf: int, length: int) -> int:
 
 
 @syscall("reboot", "int magic1, int magic2, unsigned int cmd, void *arg", source="kernel/reboot.c")
-def sys_reboot(k: Kernel, magic1: int, magic2: int, cmd: int, arg: int) -> Body:
+def sys_reboot(k: KernelFace, magic1: int, magic2: int, cmd: int, arg: int) -> Body:
     """EPERM, EINVAL; power off and restart stop the machine."""
     if not (yield k.call("capable", 22)):
         raise KernelError(EPERM)
     if magic1 & 0xFFFFFFFF != 0xFEE1DEAD:
         raise KernelError(EINVAL)
     if cmd in (0x4321FEDC, 0xCDEF0123, 0x01234567):
-        k.powered_off = True
+        k.cpus.powered_off = True
         k.cpu.stop()
     return 0
 
@@ -153,18 +146,18 @@ def sys_reboot(k: Kernel, magic1: int, magic2: int, cmd: int, arg: int) -> Body:
     "int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5",
     source="kernel/sys.c",
 )
-def sys_prctl(k: Kernel, option: int, arg2: int, arg3: int, arg4: int, arg5: int) -> Body:
+def sys_prctl(k: KernelFace, option: int, arg2: int, arg3: int, arg4: int, arg5: int) -> Body:
     """Names, death signal, dumpable, subreaper, no_new_privs...; EINVAL for the rest."""
     task = k.current
     simple = _PRCTL_GET.get(option)
     if simple is not None:
         return int(getattr(task, simple))
     if option == 15:  # PR_SET_NAME
-        name = k.copy_from_user_string(arg2, 15)
-        yield k.call("__set_task_comm", task.addr, k.scratch_string(name), 0)
+        name = k.usercopy.copy_from_user_string(arg2, 15)
+        yield k.call("__set_task_comm", task.addr, k.mirror.scratch_string(name), 0)
         return 0
     if option == 16:  # PR_GET_NAME
-        k.copy_to_user(arg2, task.comm.encode("latin-1")[:15].ljust(16, b"\0"))
+        k.usercopy.copy_to_user(arg2, task.comm.encode("latin-1")[:15].ljust(16, b"\0"))
         return 0
     if option == 1:  # PR_SET_PDEATHSIG
         if arg2 > 64:
@@ -172,7 +165,7 @@ def sys_prctl(k: Kernel, option: int, arg2: int, arg3: int, arg4: int, arg5: int
         task.pdeath_signal = arg2
         return 0
     if option in (2, 37):  # PR_GET_PDEATHSIG, PR_GET_CHILD_SUBREAPER
-        k.put_user(arg2, 4, task.pdeath_signal if option == 2 else int(task.child_subreaper))
+        k.usercopy.put_user(arg2, 4, task.pdeath_signal if option == 2 else int(task.child_subreaper))
         return 0
     if option == 4:  # PR_SET_DUMPABLE
         if arg2 > 1:
@@ -206,16 +199,16 @@ _PRCTL_GET = {3: "dumpable", 30: "timer_slack_ns", 39: "no_new_privs"}
 
 
 @syscall("arch_prctl", "int option, unsigned long arg2", source="arch/x86/kernel/process_64.c")
-def sys_arch_prctl(k: Kernel, option: int, arg2: int) -> int:
+def sys_arch_prctl(k: KernelFace, option: int, arg2: int) -> int:
     """ARCH_SET_FS and ARCH_GET_FS; EINVAL for the rest."""
     if option == 0x1002:
-        if arg2 >= k.layout.task_size:
+        if arg2 >= k.mm.layout.task_size:
             raise KernelError(EPERM)
         k.cpu.tls = arg2
         k.current.tls = arg2
         return 0
     if option == 0x1003:
-        k.put_user(arg2, 8, k.cpu.tls)
+        k.usercopy.put_user(arg2, 8, k.cpu.tls)
         return 0
     raise KernelError(EINVAL)
 
@@ -223,7 +216,7 @@ def sys_arch_prctl(k: Kernel, option: int, arg2: int) -> int:
 @syscall(
     "riscv_flush_icache", "uintptr_t start, uintptr_t end, uintptr_t flags", source="arch/riscv/kernel/sys_riscv.c"
 )
-def sys_riscv_flush_icache(k: Kernel, start: int, end: int, flags: int) -> int:
+def sys_riscv_flush_icache(k: KernelFace, start: int, end: int, flags: int) -> int:
     """Code is seen as it is written."""
     if flags & ~1:
         raise KernelError(EINVAL)
@@ -233,8 +226,8 @@ def sys_riscv_flush_icache(k: Kernel, start: int, end: int, flags: int) -> int:
 # -- scheduling ---------------------------------------------------------------------------------------------------
 
 
-def _target(k: Kernel, pid: int) -> Task:
-    task = k.current if pid == 0 else k.find_task(pid)
+def _target(k: KernelFace, pid: int) -> Task:
+    task = k.current if pid == 0 else k.tasks.find(pid)
     if pid < 0:
         raise KernelError(EINVAL)
     if task is None:
@@ -243,18 +236,18 @@ def _target(k: Kernel, pid: int) -> Task:
 
 
 @syscall("sched_yield", "", source="kernel/sched/core.c")
-def sys_sched_yield(k: Kernel) -> Body:
+def sys_sched_yield(k: KernelFace) -> Body:
     """Let others run first."""
-    k.account()
+    k.cpus.account()
     task = k.current
-    if k.rq.tasks:
-        task.vruntime = max(task.vruntime, max(t.vruntime for t in k.rq.tasks) + 1)
+    if k.cpus.rq.tasks:
+        task.vruntime = max(task.vruntime, max(t.vruntime for t in k.cpus.rq.tasks) + 1)
         yield k.call("schedule")
     return 0
 
 
 @syscall("sched_getaffinity", "pid_t pid, unsigned int len, unsigned long *user_mask_ptr", source="kernel/sched/core.c")
-def sys_sched_getaffinity(k: Kernel, pid: int, length: int, mask: int) -> int:
+def sys_sched_getaffinity(k: KernelFace, pid: int, length: int, mask: int) -> int:
     """EINVAL, ESRCH, EFAULT."""
     word = k.arch.word
     if length * 8 < k.nr_cpus or length & (word - 1):
@@ -262,45 +255,44 @@ def sys_sched_getaffinity(k: Kernel, pid: int, length: int, mask: int) -> int:
     task = _target(k, pid)
     value = task.affinity or (1 << k.nr_cpus) - 1
     size: int = min(length, word)
-    k.copy_to_user(mask, value.to_bytes(size, k.mem.byteorder))
+    k.usercopy.copy_to_user(mask, value.to_bytes(size, k.mem.byteorder))
     return size
 
 
 @syscall("sched_setaffinity", "pid_t pid, unsigned int len, unsigned long *user_mask_ptr", source="kernel/sched/core.c")
-def sys_sched_setaffinity(k: Kernel, pid: int, length: int, mask: int) -> Body:
+def sys_sched_setaffinity(k: KernelFace, pid: int, length: int, mask: int) -> Body:
     """EINVAL, ESRCH, EFAULT."""
     task = _target(k, pid)
-    raw = k.copy_from_user(mask, min(length, k.arch.word))
+    raw = k.usercopy.copy_from_user(mask, min(length, k.arch.word))
     value = int.from_bytes(raw, k.mem.byteorder) & ((1 << k.nr_cpus) - 1)
     if not value:
         raise KernelError(EINVAL)
     task.affinity = value
     if not value >> task.cpu & 1 and task is k.current:
-        task.migrate = True
         yield k.call("migrate_task_to", task.addr)
     return 0
 
 
 @kernel_function("int migrate_task_to(struct task_struct *p)", source="kernel/sched/core.c")
-def migrate_task_to(k: Kernel, p: int) -> Body:
+def migrate_task_to(k: KernelFace, p: int) -> Body:
     """Leave a CPU that is not allowed any more: sleep, and be woken on another."""
-    task = k.task_at(p)
-    k.clock.add(k.clock.now_ns, lambda: k.wake_task(task))
+    task = k.tasks.at(p)
+    k.clock.add(k.clock.now_ns, lambda: k.cpus.wake_task(task))
     yield k.wait(None, interruptible=False)
     return 0
 
 
 @syscall("sched_getscheduler", "pid_t pid", source="kernel/sched/core.c")
-def sys_sched_getscheduler(k: Kernel, pid: int) -> int:
+def sys_sched_getscheduler(k: KernelFace, pid: int) -> int:
     """EINVAL, ESRCH."""
     return _target(k, pid).policy
 
 
 @syscall("sched_setscheduler", "pid_t pid, int policy, struct sched_param *param", source="kernel/sched/core.c")
-def sys_sched_setscheduler(k: Kernel, pid: int, policy: int, param: int) -> int:
+def sys_sched_setscheduler(k: KernelFace, pid: int, policy: int, param: int) -> int:
     """EINVAL, ESRCH, EFAULT."""
     task = _target(k, pid)
-    priority = k.get_user(param, 4)
+    priority = k.usercopy.get_user(param, 4)
     if policy & ~0x40000000 not in (0, 1, 2, 3, 5):
         raise KernelError(EINVAL)
     policy &= ~0x40000000
@@ -308,22 +300,22 @@ def sys_sched_setscheduler(k: Kernel, pid: int, policy: int, param: int) -> int:
         raise KernelError(EINVAL)
     task.policy, task.rt_priority = policy, priority
     task.prio = task.normal_prio = 99 - priority if policy in (1, 2) else task.static_prio
-    k.store_task_prio(task)
+    k.mirror.store_prio(task)
     return 0
 
 
 @syscall("sched_getparam", "pid_t pid, struct sched_param *param", source="kernel/sched/core.c")
-def sys_sched_getparam(k: Kernel, pid: int, param: int) -> int:
+def sys_sched_getparam(k: KernelFace, pid: int, param: int) -> int:
     """EINVAL, ESRCH, EFAULT."""
-    k.put_user(param, 4, _target(k, pid).rt_priority)
+    k.usercopy.put_user(param, 4, _target(k, pid).rt_priority)
     return 0
 
 
 @syscall("sched_setparam", "pid_t pid, struct sched_param *param", source="kernel/sched/core.c")
-def sys_sched_setparam(k: Kernel, pid: int, param: int) -> int:
+def sys_sched_setparam(k: KernelFace, pid: int, param: int) -> int:
     """EINVAL, ESRCH, EFAULT."""
     task = _target(k, pid)
-    priority = k.get_user(param, 4)
+    priority = k.usercopy.get_user(param, 4)
     if (task.policy in (1, 2)) != (1 <= priority <= 99):
         raise KernelError(EINVAL)
     task.rt_priority = priority
@@ -331,7 +323,7 @@ def sys_sched_setparam(k: Kernel, pid: int, param: int) -> int:
 
 
 @syscall("sched_get_priority_max", "int policy", source="kernel/sched/core.c")
-def sys_sched_get_priority_max(k: Kernel, policy: int) -> int:
+def sys_sched_get_priority_max(k: KernelFace, policy: int) -> int:
     """EINVAL."""
     if policy in (1, 2):
         return 99
@@ -341,7 +333,7 @@ def sys_sched_get_priority_max(k: Kernel, policy: int) -> int:
 
 
 @syscall("sched_get_priority_min", "int policy", source="kernel/sched/core.c")
-def sys_sched_get_priority_min(k: Kernel, policy: int) -> int:
+def sys_sched_get_priority_min(k: KernelFace, policy: int) -> int:
     """EINVAL."""
     if policy in (1, 2):
         return 1
@@ -351,13 +343,13 @@ def sys_sched_get_priority_min(k: Kernel, policy: int) -> int:
 
 
 @syscall("getpriority", "int which, int who", source="kernel/sys.c")
-def sys_getpriority(k: Kernel, which: int, who: int) -> int:
+def sys_getpriority(k: KernelFace, which: int, who: int) -> int:
     """20 - nice.  EINVAL, ESRCH."""
     return max(20 - t.nice for t in _priority_targets(k, which, who))
 
 
 @syscall("setpriority", "int which, int who, int niceval", source="kernel/sys.c")
-def sys_setpriority(k: Kernel, which: int, who: int, nice: int) -> int:
+def sys_setpriority(k: KernelFace, which: int, who: int, nice: int) -> int:
     """EINVAL, ESRCH, EACCES."""
     nice = min(max(nice, -20), 19)
     for task in _priority_targets(k, which, who):
@@ -365,29 +357,29 @@ def sys_setpriority(k: Kernel, which: int, who: int, nice: int) -> int:
     return 0
 
 
-def _set_nice(k: Kernel, task: Task, nice: int) -> None:
+def _set_nice(k: KernelFace, task: Task, nice: int) -> None:
     if nice < task.nice and not k.capable(23):
         raise KernelError(13)
     task.static_prio = task.prio = task.normal_prio = 120 + nice
-    k.store_task_prio(task)
+    k.mirror.store_prio(task)
 
 
-def _priority_targets(k: Kernel, which: int, who: int) -> list[Task]:
+def _priority_targets(k: KernelFace, which: int, who: int) -> list[Task]:
     if which not in (0, 1, 2):
         raise KernelError(EINVAL)
     if which == 0:
-        found = [k.current] if not who else [t for t in (k.find_task(who),) if t is not None]
+        found = [k.current] if not who else [t for t in (k.tasks.find(who),) if t is not None]
     elif which == 1:
-        found = [t for t in k.tasks.values() if t.pgid == (who or k.current.pgid)]
+        found = [t for t in k.tasks.by_pid.values() if t.pgid == (who or k.current.pgid)]
     else:
-        found = [t for t in k.tasks.values() if t.cred.uid == (who or k.current.cred.uid)]
+        found = [t for t in k.tasks.by_pid.values() if t.cred.uid == (who or k.current.cred.uid)]
     if not found:
         raise KernelError(ESRCH)
     return found
 
 
 @syscall("nice", "int increment", source="kernel/sched/core.c")
-def sys_nice(k: Kernel, increment: int) -> int:
+def sys_nice(k: KernelFace, increment: int) -> int:
     """EPERM."""
     _set_nice(k, k.current, min(max(k.current.nice + increment, -20), 19))
     return 0
@@ -397,10 +389,10 @@ def sys_nice(k: Kernel, increment: int) -> int:
 
 
 @syscall("getrusage", "int who, struct rusage *ru", source="kernel/sys.c")
-def sys_getrusage(k: Kernel, who: int, ru: int) -> int:
+def sys_getrusage(k: KernelFace, who: int, ru: int) -> int:
     """EINVAL, EFAULT."""
-    k.charge_user()
-    k.account()
+    k.cpus.charge_user()
+    k.cpus.account()
     task, signal = k.current, k.current.signal
     if who == 0:
         utime = signal.utime_ns + sum(t.utime_ns for t in signal.threads)
@@ -412,12 +404,12 @@ def sys_getrusage(k: Kernel, who: int, ru: int) -> int:
         utime, stime, pages = task.utime_ns, task.stime_ns, len(task.mm.pages) if task.mm is not None else 0
     else:
         raise KernelError(EINVAL)
-    k.copy_to_user(ru, k.rusage(utime, stime, pages, task))
+    k.usercopy.copy_to_user(ru, k.tasks.rusage(utime, stime, pages, task))
     return 0
 
 
 @syscall("acct", "const char *name", source="kernel/acct.c")
-def sys_acct(k: Kernel, name: int) -> int:
+def sys_acct(k: KernelFace, name: int) -> int:
     """Process accounting is not there."""
     raise KernelError(38)
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, EOPNOTSUPP, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ETIME
 from arch.abi.signal import SIGALRM, SIGPROF, SIGVTALRM
@@ -24,36 +23,32 @@ from arch.abi.time import (
     TIMER_ABSTIME,
 )
 from arch.errors import KernelError
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
-
-if TYPE_CHECKING:
-    from simkernel.kernel.kernel import Kernel
-
-Body = Generator[Any, Any, Any]
 
 
 class Times:
     """Reading and writing timespec and timeval.  32-bit machines have old (32-bit) and new (64-bit) forms."""
 
-    def __init__(self, k: Kernel) -> None:
+    def __init__(self, k: KernelFace) -> None:
         self.k = k
 
 
-def read_pair(k: Kernel, addr: int, size: int) -> tuple[int, int]:
+def read_pair(k: KernelFace, addr: int, size: int) -> tuple[int, int]:
     """Two signed integers of `size` bytes."""
-    raw = k.copy_from_user(addr, 2 * size)
+    raw = k.usercopy.copy_from_user(addr, 2 * size)
     order = k.mem.byteorder
     return int.from_bytes(raw[:size], order, signed=True), int.from_bytes(raw[size:], order, signed=True)
 
 
-def pair_bytes(k: Kernel, first: int, second: int, size: int) -> bytes:
+def pair_bytes(k: KernelFace, first: int, second: int, size: int) -> bytes:
     """Two integers of `size` bytes."""
     mask = (1 << 8 * size) - 1
     return (first & mask).to_bytes(size, k.mem.byteorder) + (second & mask).to_bytes(size, k.mem.byteorder)
 
 
-def read_timespec(k: Kernel, addr: int, size: int | None = None) -> int:
+def read_timespec(k: KernelFace, addr: int, size: int | None = None) -> int:
     """Nanoseconds.  EINVAL for an impossible one."""
     seconds, ns = read_pair(k, addr, size or k.arch.word)
     if seconds < 0 or not 0 <= ns < NSEC_PER_SEC:
@@ -61,14 +56,14 @@ def read_timespec(k: Kernel, addr: int, size: int | None = None) -> int:
     return min(seconds * NSEC_PER_SEC + ns, (1 << 63) - 1)
 
 
-def write_timespec(k: Kernel, addr: int, ns: int, size: int | None = None) -> None:
+def write_timespec(k: KernelFace, addr: int, ns: int, size: int | None = None) -> None:
     """Store nanoseconds as a timespec."""
-    k.copy_to_user(addr, pair_bytes(k, *divmod(ns, NSEC_PER_SEC), size or k.arch.word))
+    k.usercopy.copy_to_user(addr, pair_bytes(k, *divmod(ns, NSEC_PER_SEC), size or k.arch.word))
 
 
-def clock_now(k: Kernel, which: int) -> int:
+def clock_now(k: KernelFace, which: int) -> int:
     """What a clock shows, in nanoseconds.  EINVAL for an unknown one."""
-    k.charge_user()
+    k.cpus.charge_user()
     now = k.clock.now_ns
     if which in (CLOCK_REALTIME, CLOCK_TAI, CLOCK_REALTIME_ALARM):
         return k.clock.realtime_ns
@@ -78,38 +73,38 @@ def clock_now(k: Kernel, which: int) -> int:
         return now // TICK_NSEC * TICK_NSEC
     if which in (CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM):
         return now
-    k.account()
+    k.cpus.account()
     if which == CLOCK_THREAD_CPUTIME_ID:
         return k.current.sum_exec_ns
     if which == CLOCK_PROCESS_CPUTIME_ID:
         return sum(t.sum_exec_ns for t in k.current.threads) + k.current.signal.utime_ns
     if which < 0:  # the CPU clock of another process: ~pid << 3 | type
-        task = k.find_task(~(which >> 3)) if ~(which >> 3) else k.current
+        task = k.tasks.find(~(which >> 3)) if ~(which >> 3) else k.current
         if task is None:
             raise KernelError(EINVAL)
         return task.sum_exec_ns
     raise KernelError(EINVAL)
 
 
-def _gettime(k: Kernel, which: int, tp: int, size: int | None) -> int:
+def _gettime(k: KernelFace, which: int, tp: int, size: int | None) -> int:
     write_timespec(k, tp, clock_now(k, which), size)
     return 0
 
 
 @syscall("clock_gettime", "clockid_t which_clock, struct timespec *tp", source="kernel/time/posix-timers.c")
-def sys_clock_gettime(k: Kernel, which: int, tp: int) -> int:
+def sys_clock_gettime(k: KernelFace, which: int, tp: int) -> int:
     """EINVAL, EFAULT."""
     return _gettime(k, which, tp, None)
 
 
 @syscall("clock_gettime64", "clockid_t which_clock, struct timespec *tp", source="kernel/time/posix-timers.c")
-def sys_clock_gettime64(k: Kernel, which: int, tp: int) -> int:
+def sys_clock_gettime64(k: KernelFace, which: int, tp: int) -> int:
     """The same with 64-bit times on 32-bit machines."""
     return _gettime(k, which, tp, 8)
 
 
 @syscall("clock_getres", "clockid_t which_clock, struct timespec *tp", source="kernel/time/posix-timers.c")
-def sys_clock_getres(k: Kernel, which: int, tp: int) -> int:
+def sys_clock_getres(k: KernelFace, which: int, tp: int) -> int:
     """EINVAL, EFAULT."""
     clock_now(k, which)
     if tp:
@@ -118,7 +113,7 @@ def sys_clock_getres(k: Kernel, which: int, tp: int) -> int:
 
 
 @syscall("clock_settime", "clockid_t which_clock, const struct timespec *tp", source="kernel/time/posix-timers.c")
-def sys_clock_settime(k: Kernel, which: int, tp: int) -> int:
+def sys_clock_settime(k: KernelFace, which: int, tp: int) -> int:
     """Only CLOCK_REALTIME.  EINVAL."""
     if which != CLOCK_REALTIME:
         raise KernelError(EINVAL)
@@ -127,19 +122,19 @@ def sys_clock_settime(k: Kernel, which: int, tp: int) -> int:
 
 
 @syscall("gettimeofday", "struct timeval *tv, struct timezone *tz", source="kernel/time/time.c")
-def sys_gettimeofday(k: Kernel, tv: int, tz: int) -> int:
+def sys_gettimeofday(k: KernelFace, tv: int, tz: int) -> int:
     """Wall clock in microseconds."""
-    k.charge_user()
+    k.cpus.charge_user()
     if tv:
         seconds, ns = divmod(k.clock.realtime_ns, NSEC_PER_SEC)
-        k.copy_to_user(tv, pair_bytes(k, seconds, ns // 1000, k.arch.word))
+        k.usercopy.copy_to_user(tv, pair_bytes(k, seconds, ns // 1000, k.arch.word))
     if tz:
-        k.copy_to_user(tz, bytes(8))
+        k.usercopy.copy_to_user(tz, bytes(8))
     return 0
 
 
 @syscall("settimeofday", "struct timeval *tv, struct timezone *tz", source="kernel/time/time.c")
-def sys_settimeofday(k: Kernel, tv: int, tz: int) -> int:
+def sys_settimeofday(k: KernelFace, tv: int, tz: int) -> int:
     """Set the wall clock."""
     if tv:
         seconds, us = read_pair(k, tv, k.arch.word)
@@ -150,17 +145,17 @@ def sys_settimeofday(k: Kernel, tv: int, tz: int) -> int:
 
 
 @syscall("time", "long *tloc", source="kernel/time/time.c")
-def sys_time(k: Kernel, tloc: int) -> int:
+def sys_time(k: KernelFace, tloc: int) -> int:
     """Seconds of the wall clock."""
-    k.charge_user()
+    k.cpus.charge_user()
     value = k.clock.realtime_ns // NSEC_PER_SEC
     if tloc:
-        k.put_user(tloc, k.arch.word, value)
+        k.usercopy.put_user(tloc, k.arch.word, value)
     return value
 
 
 @syscall("times", "struct tms *tbuf", source="kernel/sys.c")
-def sys_times(k: Kernel, tbuf: int) -> int:
+def sys_times(k: KernelFace, tbuf: int) -> int:
     """Clock ticks since boot."""
     signal = k.current.signal
     if tbuf:
@@ -168,7 +163,7 @@ def sys_times(k: Kernel, tbuf: int) -> int:
         own_s = sum(t.stime_ns for t in signal.threads) + signal.stime_ns
         values = (own_u, own_s, signal.cutime_ns, signal.cstime_ns)
         word, order = k.arch.word, k.mem.byteorder
-        k.copy_to_user(tbuf, b"".join((v // 10_000_000).to_bytes(word, order) for v in values))
+        k.usercopy.copy_to_user(tbuf, b"".join((v // 10_000_000).to_bytes(word, order) for v in values))
     return k.clock.now_ns // 10_000_000
 
 
@@ -178,7 +173,7 @@ def sys_times(k: Kernel, tbuf: int) -> int:
 @kernel_function(
     "long hrtimer_nanosleep(ktime_t rqtp, const int mode, const clockid_t clockid)", source="kernel/time/hrtimer.c"
 )
-def hrtimer_nanosleep(k: Kernel, until: int, mode: int, clockid: int) -> Body:
+def hrtimer_nanosleep(k: KernelFace, until: int, mode: int, clockid: int) -> Body:
     """Sleep until an absolute time of the monotonic clock; 0 or -ERESTART_RESTARTBLOCK when interrupted."""
     k.current.sleeps_until = until
     while k.clock.now_ns < until:
@@ -189,29 +184,29 @@ def hrtimer_nanosleep(k: Kernel, until: int, mode: int, clockid: int) -> Body:
 
 
 @kernel_function("int do_nanosleep(struct hrtimer_sleeper *t, int mode)", source="kernel/time/hrtimer.c")
-def do_nanosleep(k: Kernel, t: int, mode: int) -> Body:
+def do_nanosleep(k: KernelFace, t: int, mode: int) -> Body:
     """Sleep once; 1 when a signal came.  The time is the task's: a pointer of a 32-bit machine could not carry it."""
     result = yield k.wait(None, timeout_ns=k.current.sleeps_until - k.clock.now_ns)
     return int(result not in (0, -ETIME))
 
 
-def _sleep(k: Kernel, until: int, remaining: int, size: int | None) -> Body:
+def _sleep(k: KernelFace, until: int, remaining: int, size: int | None) -> Body:
     result: int = yield k.call("hrtimer_nanosleep", until, 1, CLOCK_MONOTONIC)
     if result == -ERESTART_RESTARTBLOCK:
         if remaining:
             write_timespec(k, remaining, max(until - k.clock.now_ns, 0), size)
-        k.current.restart = lambda k: _sleep(k, until, remaining, size)
+        k.current.restart = lambda: _sleep(k, until, remaining, size)
     return result
 
 
 @syscall("nanosleep", "struct timespec *rqtp, struct timespec *rmtp", source="kernel/time/hrtimer.c")
-def sys_nanosleep(k: Kernel, rqtp: int, rmtp: int) -> Body:
+def sys_nanosleep(k: KernelFace, rqtp: int, rmtp: int) -> Body:
     """EINVAL, EFAULT, EINTR."""
-    k.charge_user()
+    k.cpus.charge_user()
     return (yield from _sleep(k, k.clock.now_ns + read_timespec(k, rqtp), rmtp, None))
 
 
-def _clock_nanosleep(k: Kernel, which: int, flags: int, rqtp: int, rmtp: int, size: int | None) -> Body:
+def _clock_nanosleep(k: KernelFace, which: int, flags: int, rqtp: int, rmtp: int, size: int | None) -> Body:
     now = clock_now(k, which)
     if which == CLOCK_THREAD_CPUTIME_ID:
         raise KernelError(EINVAL)
@@ -228,7 +223,7 @@ def _clock_nanosleep(k: Kernel, which: int, flags: int, rqtp: int, rmtp: int, si
     "clockid_t which_clock, int flags, const struct timespec *rqtp, struct timespec *rmtp",
     source="kernel/time/posix-timers.c",
 )
-def sys_clock_nanosleep(k: Kernel, which: int, flags: int, rqtp: int, rmtp: int) -> Body:
+def sys_clock_nanosleep(k: KernelFace, which: int, flags: int, rqtp: int, rmtp: int) -> Body:
     """EINVAL, EFAULT, EINTR."""
     return (yield from _clock_nanosleep(k, which, flags, rqtp, rmtp, None))
 
@@ -238,7 +233,7 @@ def sys_clock_nanosleep(k: Kernel, which: int, flags: int, rqtp: int, rmtp: int)
     "clockid_t which_clock, int flags, const struct timespec *rqtp, struct timespec *rmtp",
     source="kernel/time/posix-timers.c",
 )
-def sys_clock_nanosleep_time64(k: Kernel, which: int, flags: int, rqtp: int, rmtp: int) -> Body:
+def sys_clock_nanosleep_time64(k: KernelFace, which: int, flags: int, rqtp: int, rmtp: int) -> Body:
     """The same with 64-bit times on 32-bit machines."""
     return (yield from _clock_nanosleep(k, which, flags, rqtp, rmtp, 8))
 
@@ -251,14 +246,14 @@ ITIMER_SIGNALS = (SIGALRM, SIGVTALRM, SIGPROF)
 class IntervalTimer:
     """One armed ITIMER_*: all three count virtual time here."""
 
-    def __init__(self, k: Kernel, task: Task, which: int, value_ns: int, interval_ns: int) -> None:
+    def __init__(self, k: KernelFace, task: Task, which: int, value_ns: int, interval_ns: int) -> None:
         self.k, self.task, self.which, self.interval_ns = k, task, which, interval_ns
         self.expires = k.clock.now_ns + value_ns
         self.event = k.clock.add(self.expires, self.fire)
 
     def fire(self) -> None:
         """Send the signal; start again when periodic."""
-        self.k.send_signal(self.task, ITIMER_SIGNALS[self.which])
+        self.k.signals.send(self.task, ITIMER_SIGNALS[self.which])
         if self.interval_ns:
             self.expires += self.interval_ns
             self.event = self.k.clock.add(self.expires, self.fire)
@@ -266,9 +261,9 @@ class IntervalTimer:
             self.task.signal.itimers[self.which] = None
 
 
-def _set_itimer(k: Kernel, which: int, value_ns: int, interval_ns: int) -> tuple[int, int]:
+def _set_itimer(k: KernelFace, which: int, value_ns: int, interval_ns: int) -> tuple[int, int]:
     """Arm or disarm; gives (remaining, interval) of the old one."""
-    k.charge_user()
+    k.cpus.charge_user()
     signal = k.current.signal
     old: IntervalTimer | None = signal.itimers[which]
     before = (0, 0)
@@ -279,13 +274,13 @@ def _set_itimer(k: Kernel, which: int, value_ns: int, interval_ns: int) -> tuple
     return before
 
 
-def _itimer_bytes(k: Kernel, value: tuple[int, int]) -> bytes:
+def _itimer_bytes(k: KernelFace, value: tuple[int, int]) -> bytes:
     size = k.arch.word
     return b"".join(pair_bytes(k, ns // NSEC_PER_SEC, ns % NSEC_PER_SEC // 1000, size) for ns in (value[1], value[0]))
 
 
 @syscall("setitimer", "int which, struct itimerval *value, struct itimerval *ovalue", source="kernel/time/itimer.c")
-def sys_setitimer(k: Kernel, which: int, value: int, ovalue: int) -> int:
+def sys_setitimer(k: KernelFace, which: int, value: int, ovalue: int) -> int:
     """EINVAL, EFAULT."""
     if which not in (0, 1, 2):
         raise KernelError(EINVAL)
@@ -301,23 +296,23 @@ def sys_setitimer(k: Kernel, which: int, value: int, ovalue: int) -> int:
         interval_ns, value_ns = parts
     old = _set_itimer(k, which, value_ns, interval_ns)
     if ovalue:
-        k.copy_to_user(ovalue, _itimer_bytes(k, old))
+        k.usercopy.copy_to_user(ovalue, _itimer_bytes(k, old))
     return 0
 
 
 @syscall("getitimer", "int which, struct itimerval *value", source="kernel/time/itimer.c")
-def sys_getitimer(k: Kernel, which: int, value: int) -> int:
+def sys_getitimer(k: KernelFace, which: int, value: int) -> int:
     """EINVAL, EFAULT."""
     if which not in (0, 1, 2):
         raise KernelError(EINVAL)
     timer: IntervalTimer | None = k.current.signal.itimers[which]
     now = (0, 0) if timer is None else (max(timer.expires - k.clock.now_ns, 0), timer.interval_ns)
-    k.copy_to_user(value, _itimer_bytes(k, now))
+    k.usercopy.copy_to_user(value, _itimer_bytes(k, now))
     return 0
 
 
 @syscall("alarm", "unsigned int seconds", source="kernel/time/itimer.c")
-def sys_alarm(k: Kernel, seconds: int) -> int:
+def sys_alarm(k: KernelFace, seconds: int) -> int:
     """SIGALRM after so many seconds; what was left of the old alarm, rounded."""
     old, _ = _set_itimer(k, 0, seconds * NSEC_PER_SEC, 0)
     whole, rest = divmod(old, NSEC_PER_SEC)
@@ -340,7 +335,7 @@ class PosixTimer:
     "clockid_t which_clock, struct sigevent *timer_event_spec, timer_t *created_timer_id",
     source="kernel/time/posix-timers.c",
 )
-def sys_timer_create(k: Kernel, which: int, spec: int, out: int) -> int:
+def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
     """SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD_ID.  EINVAL, EFAULT."""
     clock_now(k, which)
     timers = k.current.signal.posix_timers
@@ -348,7 +343,7 @@ def sys_timer_create(k: Kernel, which: int, spec: int, out: int) -> int:
     sig, value, notify, tid = SIGALRM, number, 0, 0
     if spec:
         word = k.arch.word
-        raw = k.copy_from_user(spec, word + 12)
+        raw = k.usercopy.copy_from_user(spec, word + 12)
         order = k.mem.byteorder
         value = int.from_bytes(raw[:word], order)
         sig = int.from_bytes(raw[word : word + 4], order)
@@ -357,29 +352,29 @@ def sys_timer_create(k: Kernel, which: int, spec: int, out: int) -> int:
         if notify not in (0, 1, 4) or (notify != 1 and not 1 <= sig <= 64):
             raise KernelError(EINVAL)
     timers[number] = PosixTimer(which, sig, value, tid, notify)
-    k.put_user(out, 4, number)
+    k.usercopy.put_user(out, 4, number)
     return 0
 
 
-def _posix_timer(k: Kernel, number: int) -> PosixTimer:
+def _posix_timer(k: KernelFace, number: int) -> PosixTimer:
     timer: PosixTimer | None = k.current.signal.posix_timers.get(number)
     if timer is None:
         raise KernelError(EINVAL)
     return timer
 
 
-def _fire(k: Kernel, task: Task, number: int, timer: PosixTimer) -> None:
+def _fire(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
     timer.event = None
     if timer.notify != 1:
-        target = k.find_task(timer.tid) if timer.notify == 4 else None
-        send = k.send_thread_signal if target is not None else k.send_signal
+        target = k.tasks.find(timer.tid) if timer.notify == 4 else None
+        send = k.signals.send_thread if target is not None else k.signals.send
         send(target or task, timer.sig, -2, pid=number, uid=timer.overrun, value=timer.value)
     if timer.interval_ns:
         timer.expires += timer.interval_ns
         timer.event = k.clock.add(timer.expires, lambda: _fire(k, task, number, timer))
 
 
-def _itimerspec(k: Kernel, timer: PosixTimer) -> bytes:
+def _itimerspec(k: KernelFace, timer: PosixTimer) -> bytes:
     left = max(timer.expires - k.clock.now_ns, 1) if timer.event is not None else 0
     size = k.arch.word
     return pair_bytes(k, *divmod(timer.interval_ns, NSEC_PER_SEC), size) + pair_bytes(
@@ -392,9 +387,9 @@ def _itimerspec(k: Kernel, timer: PosixTimer) -> bytes:
     "timer_t timer_id, int flags, const struct itimerspec *new_setting, struct itimerspec *old_setting",
     source="kernel/time/posix-timers.c",
 )
-def sys_timer_settime(k: Kernel, number: int, flags: int, new: int, old: int) -> int:
+def sys_timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int) -> int:
     """EINVAL, EFAULT."""
-    k.charge_user()
+    k.cpus.charge_user()
     timer = _posix_timer(k, number)
     size = 2 * k.arch.word
     interval, value = read_timespec(k, new), read_timespec(k, new + size)
@@ -407,32 +402,32 @@ def sys_timer_settime(k: Kernel, number: int, flags: int, new: int, old: int) ->
         task = k.current.group_leader
         timer.event = k.clock.add(timer.expires, lambda: _fire(k, task, number, timer))
     if old:
-        k.copy_to_user(old, before)
+        k.usercopy.copy_to_user(old, before)
     return 0
 
 
 @syscall("timer_gettime", "timer_t timer_id, struct itimerspec *setting", source="kernel/time/posix-timers.c")
-def sys_timer_gettime(k: Kernel, number: int, setting: int) -> int:
+def sys_timer_gettime(k: KernelFace, number: int, setting: int) -> int:
     """EINVAL, EFAULT."""
-    k.copy_to_user(setting, _itimerspec(k, _posix_timer(k, number)))
+    k.usercopy.copy_to_user(setting, _itimerspec(k, _posix_timer(k, number)))
     return 0
 
 
 @syscall("timer_getoverrun", "timer_t timer_id", source="kernel/time/posix-timers.c")
-def sys_timer_getoverrun(k: Kernel, number: int) -> int:
+def sys_timer_getoverrun(k: KernelFace, number: int) -> int:
     """EINVAL."""
     return _posix_timer(k, number).overrun
 
 
 @syscall("timer_delete", "timer_t timer_id", source="kernel/time/posix-timers.c")
-def sys_timer_delete(k: Kernel, number: int) -> int:
+def sys_timer_delete(k: KernelFace, number: int) -> int:
     """EINVAL."""
     k.clock.cancel(_posix_timer(k, number).event)
     del k.current.signal.posix_timers[number]
     return 0
 
 
-def cancel_all(k: Kernel, task: Task) -> None:
+def cancel_timers(k: KernelFace, task: Task) -> None:
     """exit_itimers(): a dead process has no timers."""
     for which, timer in enumerate(task.signal.itimers):
         if timer is not None:
@@ -444,9 +439,9 @@ def cancel_all(k: Kernel, task: Task) -> None:
 
 
 @syscall("adjtimex", "struct timex *txc_p", source="kernel/time/time.c")
-def sys_adjtimex(k: Kernel, txc: int) -> int:
+def sys_adjtimex(k: KernelFace, txc: int) -> int:
     """The clock is never adjusted: EOPNOTSUPP for anything but reading."""
-    if k.get_user(txc, 4):
+    if k.usercopy.get_user(txc, 4):
         raise KernelError(EOPNOTSUPP)
     return 0
 

@@ -46,8 +46,8 @@ def __sys_socket(k: Any, family: int, type_: int, protocol: int) -> Any:
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
         return -EINVAL
     address = yield k.call("__sock_create", k.net.init_net, family, type_ & 0xF, protocol, 0, 0)
-    if k.is_err(address):
-        return k.ptr_err(address)
+    if k.regs.is_err(address):
+        return k.regs.ptr_err(address)
     return new_socket_fd(k, k.net.sockets[address], flags)
 
 
@@ -131,8 +131,8 @@ def __sys_accept4(k: Any, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flag
         return -EINVAL
     nonblocking = MSG_DONTWAIT if listener.file.flags & O_NONBLOCK else 0
     child = yield k.call("inet_csk_accept", listener.sk.addr, nonblocking, 0, 0)
-    if k.is_err(child):
-        return k.ptr_err(child)
+    if k.regs.is_err(child):
+        return k.regs.ptr_err(child)
     sk = k.net.socks[child]
     connection = Socket(k, AF_INET, SOCK_STREAM, INET_STREAM, sk)
     new_fd = new_socket_fd(k, connection, flags)

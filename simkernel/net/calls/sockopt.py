@@ -51,7 +51,7 @@ def setsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: i
         return 0
     if optlen < 4:
         return -EINVAL
-    value = k.get_user(optval, 4, signed=True)
+    value = k.usercopy.get_user(optval, 4, signed=True)
     if level == SOL_SOCKET and optname in (SO_RCVBUF, SO_SNDBUF):
         size = max(2 * min(value, BUFFER_MAX), 2304)
         if optname == SO_RCVBUF:
@@ -81,7 +81,7 @@ def attach_or_detach(k: Any, sk: Sock, optname: int, optval: int, optlen: int) -
         return -EINVAL
     if k.net.attach_filter is None:
         return -EINVAL
-    attached = k.net.attach_filter(k.get_user(optval, 4))
+    attached = k.net.attach_filter(k.usercopy.get_user(optval, 4))
     if sk.filter is not None:
         sk.filter.release()
     sk.filter = attached
@@ -93,7 +93,7 @@ def getsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: i
     """Read an option."""
     socket_ = socket_of(k, fd)
     sk = socket_.sk
-    room = k.get_user(optlen, 4, signed=True)
+    room = k.usercopy.get_user(optlen, 4, signed=True)
     if room < 0:
         return -EINVAL
     computed: dict[int, Callable[[], int]] = {
@@ -111,6 +111,6 @@ def getsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: i
         return -ENOPROTOOPT
     else:
         value = sk.options.get((level, optname), 0)
-    k.copy_to_user(optval, (value & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder)[:room])
-    k.put_user(optlen, 4, min(room, 4))
+    k.usercopy.copy_to_user(optval, (value & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder)[:room])
+    k.usercopy.put_user(optlen, 4, min(room, 4))
     return 0

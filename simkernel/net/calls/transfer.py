@@ -41,7 +41,7 @@ def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int, control:
     with on_its_way(k, message):
         ret = yield k.call("sock_sendmsg", socket_.addr, message.addr)
     if ret == -EPIPE and not flags & MSG_NOSIGNAL and socket_.type == SOCK_STREAM:
-        k.send_signal(k.current, SIGPIPE)
+        k.signals.send(k.current, SIGPIPE)
     return ret
 
 
@@ -90,7 +90,7 @@ def __sys_sendto(k: Any, fd: int, buff: int, length: int, flags: int, addr: int,
     name = read_address(k, addr, addr_len) if addr else b""
     if name and socket_.type == SOCK_STREAM and socket_.sk.state == TCP_ESTABLISHED:
         name = b""
-    return (yield from send(k, socket_, k.copy_from_user(buff, length) if length else b"", name, flags))
+    return (yield from send(k, socket_, k.usercopy.copy_from_user(buff, length) if length else b"", name, flags))
 
 
 @syscall(
@@ -120,11 +120,16 @@ def read_msghdr(k: Any, address: int) -> tuple[dict[str, int], list[tuple[int, i
     """struct user_msghdr and its iovec; EFAULT, EMSGSIZE."""
     word = k.arch.model.word
     names = ("name", "namelen", "iov", "iovlen", "control", "controllen")
-    fields = {name: k.get_user(address + i * word, 4 if name == "namelen" else word) for i, name in enumerate(names)}
+    fields = {
+        name: k.usercopy.get_user(address + i * word, 4 if name == "namelen" else word) for i, name in enumerate(names)
+    }
     if fields["iovlen"] > 1024:
         raise KernelError(EINVAL, "too many iovecs")
     segments = [
-        (k.get_user(fields["iov"] + 2 * i * word, word), k.get_user(fields["iov"] + (2 * i + 1) * word, word))
+        (
+            k.usercopy.get_user(fields["iov"] + 2 * i * word, word),
+            k.usercopy.get_user(fields["iov"] + (2 * i + 1) * word, word),
+        )
         for i in range(fields["iovlen"])
     ]
     return fields, segments
@@ -136,10 +141,10 @@ def sendmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
     socket_ = socket_of(k, fd)
     fields, segments = read_msghdr(k, msg)
     name = read_address(k, fields["name"], fields["namelen"]) if fields["name"] else b""
-    data = b"".join(k.copy_from_user(address, length) for address, length in segments if length)
+    data = b"".join(k.usercopy.copy_from_user(address, length) for address, length in segments if length)
     control = b""
     if fields["control"] and fields["controllen"]:
-        control = k.copy_from_user(fields["control"], min(fields["controllen"], 65536))
+        control = k.usercopy.copy_from_user(fields["control"], min(fields["controllen"], 65536))
     return (yield from send(k, socket_, data, name, flags, control))
 
 
@@ -153,12 +158,12 @@ def recvmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
     if ret < 0:
         return ret
     if message.control_out:
-        k.copy_to_user(fields["control"], message.control_out)
+        k.usercopy.copy_to_user(fields["control"], message.control_out)
     word = k.arch.model.word
     if fields["name"]:
         write_address(k, message.source, fields["name"], msg + word)
-    k.put_user(msg + 5 * word, word, len(message.control_out))
-    k.put_user(msg + 6 * word, 4, message.out_flags)
+    k.usercopy.put_user(msg + 5 * word, word, len(message.control_out))
+    k.usercopy.put_user(msg + 6 * word, 4, message.out_flags)
     return ret
 
 

@@ -31,8 +31,8 @@ def install(k: Any) -> None:
         view.flags = flags
         view.nd_net.net = k.net.init_net
         k.net.devices[ifindex] = NetDevice(view.addr, name, ifindex, mac, address, prefix, mtu, flags, xmit)
-    k.softirq_action[NET_RX_SOFTIRQ] = "net_rx_action"
-    k.request_irq(NIC_IRQ, "eth0")
+    k.softirqs.actions[NET_RX_SOFTIRQ] = "net_rx_action"
+    k.irqs.request(NIC_IRQ, "eth0")
 
 
 def device_named(k: Any, name: str) -> NetDevice | None:
@@ -54,7 +54,7 @@ def __dev_queue_xmit(k: Any, skb: int, sb_dev: int) -> Any:
     packet = k.net.skbs[skb]
     k.trace("net_dev_queue", skb)
     ret = yield k.call("dev_hard_start_xmit", skb, packet.dev.addr, 0, 0)
-    if k.softirq_pending():
+    if k.softirqs.due():
         yield k.call("do_softirq")
     return ret
 
@@ -97,7 +97,7 @@ def __netif_rx(k: Any, skb: int) -> Any:
     """A driver hands a packet over: trace, then the backlog."""
     k.trace("netif_rx_entry", skb)
     k.trace("netif_rx", skb)
-    return (yield k.call("enqueue_to_backlog", skb, k.cpu_id(), 0))
+    return (yield k.call("enqueue_to_backlog", skb, k.cpus.id(), 0))
 
 
 @kernel_function("int enqueue_to_backlog(struct sk_buff *skb, int cpu, unsigned int *qtail)", source="net/core/dev.c")
@@ -109,7 +109,7 @@ def enqueue_to_backlog(k: Any, skb: int, cpu: int, qtail: int) -> Any:
         yield drop(k, packet)
         return 1
     k.net.backlog.append(packet)
-    k.raise_softirq(NET_RX_SOFTIRQ)
+    k.softirqs.raise_softirq(NET_RX_SOFTIRQ)
     return 0
 
 
@@ -129,7 +129,7 @@ def process_backlog(k: Any, napi: int, quota: int) -> Any:
         yield k.call("__netif_receive_skb", packet.addr)
         work += 1
     if k.net.backlog:
-        k.raise_softirq(NET_RX_SOFTIRQ)
+        k.softirqs.raise_softirq(NET_RX_SOFTIRQ)
     return work
 
 

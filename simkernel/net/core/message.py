@@ -32,18 +32,18 @@ def read_address(k: Any, address: int, length: int) -> bytes:
     """move_addr_to_kernel(): EINVAL, EFAULT."""
     if length < 0 or length > 128:
         raise KernelError(EINVAL, "address length")
-    return bytes(k.copy_from_user(address, length)) if length else b""
+    return bytes(k.usercopy.copy_from_user(address, length)) if length else b""
 
 
 def write_address(k: Any, raw: bytes, address: int, length_at: int) -> None:
     """move_addr_to_user(): cut to the caller's buffer, tell the true length."""
     if not address:
         return
-    room = k.get_user(length_at, 4, signed=True)
+    room = k.usercopy.get_user(length_at, 4, signed=True)
     if room < 0:
         raise KernelError(EINVAL, "negative address length")
-    k.copy_to_user(address, raw[:room])
-    k.put_user(length_at, 4, len(raw))
+    k.usercopy.copy_to_user(address, raw[:room])
+    k.usercopy.put_user(length_at, 4, len(raw))
 
 
 class Message:
@@ -100,7 +100,7 @@ class Message:
         for address, length in self.segments:
             part, data = data[:length], data[length:]
             if part:
-                self.k.copy_to_user(address, part)
+                self.k.usercopy.copy_to_user(address, part)
             if not data:
                 break
 

@@ -80,7 +80,7 @@ def kfree_skb_reason(k: Any, skb: int, reason: int) -> Any:
     if packet is None:
         return 0
     k.net.counters["dropped"] += 1
-    k.trace("kfree_skb", skb, k.return_address(), reason)
+    k.trace("kfree_skb", skb, k.text.return_address(), reason)
     yield from release(k, packet)
     return 0
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 from arch.abi.inet import INADDR_ANY, IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE
 from arch.abi.socket import AF_INET, SOCK_STREAM
-from simkernel.kernel.waitqueue import WaitQueue
+from simkernel.kernel.task import WaitQueue
 from simkernel.net.core.skb import Skb
 
 RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK = 1, 2, 3

@@ -135,7 +135,7 @@ def time_wait(k: Any, sk: Sock) -> Any:
     if sk.dead:
         sk.free()
     k.net.time_wait[key] = TCP_TIME_WAIT
-    k.add_timer(k.clock.now_ns + TIME_WAIT_NS, lambda: k.net.time_wait.pop(key, None))
+    k.clock.add(k.clock.now_ns + TIME_WAIT_NS, lambda: k.net.time_wait.pop(key, None))
 
 
 @kernel_function("void tcp_reset(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")

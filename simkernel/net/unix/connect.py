@@ -133,14 +133,14 @@ def socketpair(k: Any, family: int, type_: int, protocol: int, usockvec: int) ->
     ends = []
     for _ in range(2):
         address = yield k.call("unix_create", k.net.init_net, type_ & 0xF, protocol, 0)
-        if k.is_err(address):
-            return k.ptr_err(address)
+        if k.regs.is_err(address):
+            return k.regs.ptr_err(address)
         ends.append(k.net.sockets[address])
     yield k.call("unix_socketpair", ends[0].addr, ends[1].addr)
     first, second = (new_socket_fd(k, end, flags) for end in ends)
     order = k.mem.byteorder
     try:
-        k.copy_to_user(usockvec, first.to_bytes(4, order) + second.to_bytes(4, order))
+        k.usercopy.copy_to_user(usockvec, first.to_bytes(4, order) + second.to_bytes(4, order))
     except KernelError:
         for fd in (first, second):
             yield k.call("filp_close", k.current.files.remove(fd).addr, k.current.files.addr)

@@ -63,7 +63,7 @@ def test_lowest_number_first(libc):
 
 
 def test_limits(libc):
-    libc.k.current.rlimits = {7: (4, 4)}
+    libc.k.current.signal.rlimits = {7: (4, 4)}
     for _ in range(4):
         libc.openat("/dev/null")
     assert libc.openat("/dev/null") == -EMFILE
@@ -120,7 +120,7 @@ def test_positions(libc, fd):
     assert libc.lseek(fd, -1, 0) == -EINVAL
     assert libc.lseek(fd, 0, 7) == -EINVAL
     assert libc.pread64(fd, 0x40000, 4, 2) == 4
-    assert libc.k.user.read(0x40000, 4) == b"2345"
+    assert libc.k.usercopy.user.read(0x40000, 4) == b"2345"
     assert libc.lseek(fd, 0, 1) == 10
     assert libc.pread64(fd, 0x40000, 4, -1) == -EINVAL
     r, w = libc.pipe()
@@ -164,7 +164,7 @@ def test_read_and_write_refusals(libc, fd):
 
 
 def test_file_size_limit(libc, fd):
-    libc.k.current.rlimits = {1: (12, 12)}
+    libc.k.current.signal.rlimits = {1: (12, 12)}
     libc.lseek(fd, 8, 0)
     assert libc.write_bytes(fd, b"abcdefgh") == 4
     assert libc.write_bytes(fd, b"z") == -EFBIG
@@ -172,7 +172,7 @@ def test_file_size_limit(libc, fd):
 
 
 def test_vectors(libc, fd):
-    user = libc.k.user
+    user = libc.k.usercopy.user
     user.write(0x30000, b"AABBBCCCC")
     word = (0x30000, 2, 0x30002, 3, 0x30005, 4)
     user.write(0x31000, b"".join(v.to_bytes(8, "little") for v in word))
@@ -192,9 +192,9 @@ def test_copies_inside_the_kernel(libc, fd):
     assert libc.copy_file_range(fd, 0, out, 0, 100, 0) == 6
     assert libc.get("/tmp/out") == b"0123456789"
     r, w = libc.pipe()
-    libc.k.put_user(0x50000, 8, 2)
+    libc.k.usercopy.put_user(0x50000, 8, 2)
     assert libc.splice(fd, 0x50000, w, 0, 5, 0) == 5
-    assert libc.k.get_user(0x50000, 8) == 7
+    assert libc.k.usercopy.get_user(0x50000, 8) == 7
     assert libc.read_bytes(r) == b"23456"
     assert libc.splice(fd, 0, out, 0, 5, 0) == -EINVAL
     version = libc.openat("/proc/version")
@@ -216,7 +216,7 @@ def test_memfd_and_seals(libc):
 def flock_struct(libc, kind, start=0, length=0):
     order = "little"
     raw = kind.to_bytes(2, order) + bytes(6) + start.to_bytes(8, order) + length.to_bytes(8, order) + bytes(8)
-    libc.k.user.write(0x50000, raw)
+    libc.k.usercopy.user.write(0x50000, raw)
     return 0x50000
 
 
@@ -227,17 +227,21 @@ def test_record_locks_of_two_tasks(libc, fd):
     k.current = libc.new_task(50)
     assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_WRLCK, 4, 1)) == -EAGAIN
     assert libc.fcntl(fd, F_GETLK, flock_struct(libc, F_WRLCK, 0, 0)) == 0
-    assert (k.get_user(0x50000, 2), k.get_user(0x50008, 8), k.get_user(0x50010, 8)) == (F_WRLCK, 2, 3)
-    assert k.get_user(0x50018, 4) == first.tgid
+    assert (k.usercopy.get_user(0x50000, 2), k.usercopy.get_user(0x50008, 8), k.usercopy.get_user(0x50010, 8)) == (
+        F_WRLCK,
+        2,
+        3,
+    )
+    assert k.usercopy.get_user(0x50018, 4) == first.tgid
     assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_WRLCK, 5, 1)) == 0
     k.current = first
     assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_UNLCK, 3, 1)) == 0  # splits the lock
-    k.current = k.tasks[50]
+    k.current = k.tasks.by_pid[50]
     assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_WRLCK, 3, 1)) == 0
     assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_WRLCK, 4, 1)) == -EAGAIN
     k.current = first
     libc.close(fd)  # any close drops the owner's locks
-    k.current = k.tasks[50]
+    k.current = k.tasks.by_pid[50]
     assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_WRLCK, 4, 1)) == 0
 
 

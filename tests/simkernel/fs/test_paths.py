@@ -193,7 +193,7 @@ def test_dirfd_and_working_directory(tree):
     assert tree.fchdir(dfd) == 0
     assert tree.get("f") == b"text"
     n = tree.getcwd(0x50000, 100)
-    assert tree.k.user.read(0x50000, n) == b"/tmp/d\0"
+    assert tree.k.usercopy.user.read(0x50000, n) == b"/tmp/d\0"
     assert tree.getcwd(0x50000, 4) == -34
     assert tree.chdir("/tmp/d/f") == -ENOTDIR
 

@@ -53,7 +53,7 @@ def test_full_pipe(libc):
     assert libc.fcntl(w, 1031, 100000) == 131072
     assert libc.fcntl(r, 1032, 0) == 131072
     assert libc.ioctl(r, 0x541B, 0x50000) == 0
-    assert libc.k.get_user(0x50000, 4) == 65436
+    assert libc.k.usercopy.get_user(0x50000, 4) == 65436
 
 
 def test_writer_sleeps_until_there_is_room(libc):
@@ -96,9 +96,9 @@ def poll(libc, *rows, timeout=0):
     raw = b"".join(
         fd.to_bytes(4, "little", signed=True) + events.to_bytes(2, "little") + bytes(2) for fd, events in rows
     )
-    libc.k.user.write(0x52000, raw)
+    libc.k.usercopy.user.write(0x52000, raw)
     count = libc.call("poll", 0x52000, len(rows), timeout)
-    return count, [libc.k.get_user(0x52000 + 8 * i + 6, 2) for i in range(len(rows))]
+    return count, [libc.k.usercopy.get_user(0x52000 + 8 * i + 6, 2) for i in range(len(rows))]
 
 
 def test_poll(libc):
@@ -126,29 +126,31 @@ def test_poll(libc):
 def test_select(libc):
     r, w = libc.pipe()
     k = libc.k
-    k.put_user(0x52000, 8, 1 << r)
-    k.put_user(0x52100, 8, 1 << w)
-    k.put_user(0x52200, 8, 0)
-    k.put_user(0x52208, 8, 5000)
+    k.usercopy.put_user(0x52000, 8, 1 << r)
+    k.usercopy.put_user(0x52100, 8, 1 << w)
+    k.usercopy.put_user(0x52200, 8, 0)
+    k.usercopy.put_user(0x52208, 8, 5000)
     assert libc.select(w + 1, 0x52000, 0x52100, 0, 0x52200) == 1
-    assert (k.get_user(0x52000, 8), k.get_user(0x52100, 8)) == (0, 1 << w)
-    k.put_user(0x52000, 8, 1 << r)
+    assert (k.usercopy.get_user(0x52000, 8), k.usercopy.get_user(0x52100, 8)) == (0, 1 << w)
+    k.usercopy.put_user(0x52000, 8, 1 << r)
     assert libc.select(w + 1, 0x52000, 0, 0, 0x52200) == 0
-    assert k.get_user(0x52208, 8) == 0
-    k.put_user(0x52000, 8, 1 << 60)
+    assert k.usercopy.get_user(0x52208, 8) == 0
+    k.usercopy.put_user(0x52000, 8, 1 << 60)
     assert libc.select(61, 0x52000, 0, 0, 0x52200) == -9
     assert libc.select(-1, 0, 0, 0, 0) == -EINVAL
 
 
 def epoll_event(libc, events, data):
-    libc.k.put_user(0x53000, 4, events)
-    libc.k.put_user(0x53004, 8, data)
+    libc.k.usercopy.put_user(0x53000, 4, events)
+    libc.k.usercopy.put_user(0x53004, 8, data)
     return 0x53000
 
 
 def wait(libc, ep, limit=8):
     n = libc.epoll_wait(ep, 0x54000, limit, 0)
-    return [(libc.k.get_user(0x54000 + 12 * i, 4), libc.k.get_user(0x54004 + 12 * i, 8)) for i in range(n)]
+    return [
+        (libc.k.usercopy.get_user(0x54000 + 12 * i, 4), libc.k.usercopy.get_user(0x54004 + 12 * i, 8)) for i in range(n)
+    ]
 
 
 def test_epoll_levels_edges_and_oneshots(libc):
@@ -215,10 +217,10 @@ def test_timerfd(libc):
     k = libc.k
     fd = libc.timerfd_create(1, 0)
     for at, value in ((0, 0), (8, 10_000_000), (16, 0), (24, 30_000_000)):
-        k.put_user(0x52000 + at, 8, value)
+        k.usercopy.put_user(0x52000 + at, 8, value)
     assert libc.timerfd_settime(fd, 0, 0x52000, 0) == 0
     assert libc.timerfd_gettime(fd, 0x52100) == 0
-    assert k.get_user(0x52118, 8) == 30_000_000
+    assert k.usercopy.get_user(0x52118, 8) == 30_000_000
     start = k.clock.now_ns
     assert libc.read_bytes(fd) == (1).to_bytes(8, "little")
     assert k.clock.now_ns - start == 30_000_000
@@ -226,7 +228,7 @@ def test_timerfd(libc):
     k.clock.run_due()
     assert libc.read_bytes(fd) == (3).to_bytes(8, "little")
     for at in (0, 8, 16, 24):
-        k.put_user(0x52000 + at, 8, 0)
+        k.usercopy.put_user(0x52000 + at, 8, 0)
     assert libc.timerfd_settime(fd, 0, 0x52000, 0) == 0
     libc.fcntl(fd, F_SETFL, O_NONBLOCK)
     assert libc.read_bytes(fd) == -EAGAIN

@@ -22,7 +22,7 @@ class Fuzzer:
         self.random = random.Random(seed)
         self.machine = boot(arch=arch, cpus=2)
         self.k = self.machine.kernel
-        self.names = [name for name in sorted(self.k.syscalls) if name not in NOT_CALLED]
+        self.names = [name for name in sorted(self.k.syscalls.declared) if name not in NOT_CALLED]
         self.task = self.fresh()
 
     def fresh(self):
@@ -64,7 +64,7 @@ class Fuzzer:
             return self.replace()
         task.result, task.request = None, (name, tuple(args))
         k.wake_up(task.queue)
-        k.run(lambda: task.result is not None or task.task.exit_state != 0, k.clock.now_ns + 10**9)
+        k.cpus.run(lambda: task.result is not None or task.task.exit_state != 0, k.clock.now_ns + 10**9)
         if task.result is None:
             self.replace()
         return None
@@ -72,8 +72,8 @@ class Fuzzer:
     def replace(self):
         k, task = self.k, self.task.task
         if not task.exit_state:
-            k.send_signal(task, 9)
-            k.run(lambda: task.exit_state != 0, k.clock.now_ns + 10**9)
+            k.signals.send(task, 9)
+            k.cpus.run(lambda: task.exit_state != 0, k.clock.now_ns + 10**9)
         assert task.exit_state, "SIGKILL does not end the task"
         self.task = self.fresh()
 

@@ -160,7 +160,7 @@ def test_workloads_run_side_by_side(m):
 
     first = m.workload(program("a"), "a")
     second = m.workload(program("b"), "b")
-    m.kernel.run(lambda: first.exit_state and second.exit_state)
+    m.kernel.cpus.run(lambda: first.exit_state and second.exit_state)
     assert sorted(seen) == [(n, r) for n in "ab" for r in range(3)]
     assert first.exit_code == (first.pid & 0x7F) << 8
 
@@ -184,11 +184,11 @@ def test_strace_lines_look_like_strace(m):
 
     k = m.kernel
     task = m.user_task("traced")
-    k.strace = Strace(k, lines.append)
+    k.syscalls.strace = Strace(k, lines.append)
     task.syscall("openat", -100, "/etc/hostname", 0, 0)
     task.syscall("openat", -100, "/nowhere", 0o2101, 0o644)
     task.syscall("kill", 30000, 15)
-    k.strace = None
+    k.syscalls.strace = None
     assert [" ".join(line.split()) for line in lines] == [
         'openat(AT_FDCWD, "/etc/hostname", O_RDONLY) = 0',
         'openat(AT_FDCWD, "/nowhere", O_WRONLY|O_CREAT|O_APPEND, 0644) = 1',

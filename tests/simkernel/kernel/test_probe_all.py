@@ -5,6 +5,8 @@ returns a known value, so that nothing has to be set up for it.  The probe must 
 value; a function on the blacklist must say why it cannot be probed.
 """
 
+from functools import partial
+
 import pytest
 
 from arch.abi.errno import EINVAL
@@ -41,13 +43,13 @@ def probing(request):
     m = boot(arch=request.param)
     k = m.kernel
     requests, results = [], []
-    k.wake_new(k.make_kernel_thread("caller", caller(requests, results)))
+    k.cpus.wake_new(k.threads.make_kernel_thread("caller", partial(caller(requests, results), k)))
     m.settle()
 
     def call(address, args):
         requests.append((address, args))
         k.wake_up(requests_queue(k))
-        assert k.run(lambda: results)
+        assert k.cpus.run(lambda: results)
         return results.pop()
 
     yield m, call
@@ -56,22 +58,22 @@ def probing(request):
 
 def replace_body(k, name, count):
     """Let the function's text reach a body that returns RESULT."""
-    k.cpu.set_enter(k.text.names.index(name), lambda *args: RESULT, count)
+    k.cpu.set_enter(k.text.image.names.index(name), lambda *args: RESULT, count)
 
 
 def test_every_function_can_be_probed_or_says_why_not(probing):
     m, call = probing
     k = m.kernel
-    kprobes = k.tracing.kprobes
+    kprobes = k.observer.tracing.kprobes
     layout, mem = k.cpu.layout, k.mem
     blacklist = {name for _, _, name in kprobes.blacklist()}
     probed = 0
-    for name in sorted(k.functions):
+    for name in sorted(k.text.functions):
         if name in OWN_PATH or name in NEVER_ENTERED_AGAIN:
             continue
         address = k.symbols[name].address
         entries, returns = [], []
-        nargs = min(k.engine.words_of(k.functions[name][1]), len(k.arch.function_args), 4)
+        nargs = min(k.text.engine.words_of(k.text.functions[name][1]), len(k.arch.function_args), 4)
         args = tuple(0x1000 * (i + 1) + i for i in range(nargs))
 
         def on_entry(regs, entries=entries, nargs=nargs):
@@ -93,10 +95,10 @@ def test_every_function_can_be_probed_or_says_why_not(probing):
         result = call(address, args)
         kprobes.unregister(kp)
         kprobes.unregister_kretprobe(rp)
-        k.cpu.set_enter(k.text.names.index(name), None, 0)
+        k.cpu.set_enter(k.text.image.names.index(name), None, 0)
         assert entries == [args], name
         assert returns == [RESULT], name
-        assert result & 0xFFFFFFFF == RESULT & 0xFFFFFFFF or k.functions[name][1].ret.size in (0, 1, 2), name
+        assert result & 0xFFFFFFFF == RESULT & 0xFFFFFFFF or k.text.functions[name][1].ret.size in (0, 1, 2), name
         probed += 1
     assert probed > 400
     assert len(blacklist) < 60
@@ -109,17 +111,17 @@ def test_functions_of_the_scheduler_are_hit_where_they_are(probing, name):
     entries, returns = [], []
     kp = Kprobe(entries.append, symbol=name)
     rp = Kretprobe(lambda instance, regs: returns.append(regs), symbol=name)
-    k.tracing.kprobes.register(kp)
-    k.tracing.kprobes.register_kretprobe(rp)
+    k.observer.tracing.kprobes.register(kp)
+    k.observer.tracing.kprobes.register_kretprobe(rp)
 
-    def once(k):
+    def once():
         yield k.wait(None, timeout_ns=1000)
 
-    k.wake_new(k.make_kernel_thread("once", once))
+    k.cpus.wake_new(k.threads.make_kernel_thread("once", once))
     m.settle()
     k.clock.skip_to_next()
     m.settle()
-    k.tracing.kprobes.unregister(kp)
-    k.tracing.kprobes.unregister_kretprobe(rp)
+    k.observer.tracing.kprobes.unregister(kp)
+    k.observer.tracing.kprobes.unregister_kretprobe(rp)
     assert entries
     assert returns or name == "kthread"  # a kernel thread ends in do_exit()

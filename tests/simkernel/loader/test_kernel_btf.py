@@ -15,8 +15,8 @@ def test_every_function_and_tracepoint_is_in_it(arch, kernel):
     k = machine.kernel
     btf = vmlinux(k)
     functions = {t.name for t in btf.functions()}
-    assert set(k.functions) <= functions
-    assert all(btf.find(f"btf_trace_{name}", Kind.TYPEDEF) for name in k.tracing.tracepoints)
+    assert set(k.text.functions) <= functions
+    assert all(btf.find(f"btf_trace_{name}", Kind.TYPEDEF) for name in k.observer.tracing.tracepoints)
     assert btf.find("trace_event_raw_sys_enter", Kind.STRUCT)
     task = btf[btf.find("task_struct", Kind.STRUCT)]
     for member in task.members:

@@ -147,13 +147,13 @@ def observed(command: str, path: Path) -> str:
         def ended() -> bool:
             return task.exit_state != 0
 
-        k.run(ended, k.clock.now_ns + 3 * NSEC_PER_SEC // 10)
+        k.cpus.run(ended, k.clock.now_ns + 3 * NSEC_PER_SEC // 10)
         assert not ended(), out.data.decode()
         machine.run([busybox, "sh", "-c", WORKLOAD], timeout_host_s=60)
-        k.run(ended, k.clock.now_ns + 2 * NSEC_PER_SEC)
+        k.cpus.run(ended, k.clock.now_ns + 2 * NSEC_PER_SEC)
         if not ended():
-            k.send_signal(task, 2)
-            k.run(ended, k.clock.now_ns + 2 * NSEC_PER_SEC)
+            k.signals.send(task, 2)
+            k.cpus.run(ended, k.clock.now_ns + 2 * NSEC_PER_SEC)
         return out.data.decode()
     finally:
         machine.close()

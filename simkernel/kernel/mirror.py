@@ -1,72 +1,91 @@
 """Tasks, credentials and address spaces as structures in kernel memory: what a BPF program that walks
-task->real_parent->tgid finds.  include/linux/{sched,cred,mm_types}.h.  A mixin of Kernel.
+task->real_parent->tgid finds.  include/linux/{sched,cred,mm_types}.h.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
-from simkernel.kernel.mm import Mm
-from simkernel.kernel.task import TASK_DEAD, Task
+from arch.abi.version import KernelVersion
+from arch.architecture import Architecture
+from arch.ctype import TypeTable
+from arch.memory import KernelMemory, Memory
+from simkernel.kernel.exec_state import LinuxBinprm
+from simkernel.kernel.mm import Mm, Vma
+from simkernel.kernel.task import TASK_DEAD, CloneArgs, Cred, Task
+
+Setter = Callable[[Memory, int, int], None]
+Getter = Callable[[Memory, int], int]
 
 
-class Publisher:
-    """Writes the members that have a true value; members that a version lacks are skipped."""
+class Mirror:
+    """`k.mirror`: writes the members that have a true value; members that a version lacks are skipped."""
 
-    def _setter(self: Any, struct: str, member: str) -> Any:
+    def __init__(
+        self, arch: Architecture, version: KernelVersion, types: TypeTable, mem: KernelMemory, nr_cpus: int
+    ) -> None:
+        self.arch, self.version, self.types, self.mem, self.nr_cpus = arch, version, types, mem, nr_cpus
+        self.stack_size = arch.map.stack_size
+        self.init_task = 0  # address of the first CPU's idle task, the head of the list of tasks; set at boot
+        self._setters: dict[tuple[str, str], Setter] = {}
+        self._getters: dict[tuple[str, str], Getter] = {}
+        self._sizes: dict[str, int] = {}
+        self._offsets: dict[tuple[str, str], int] = {}
+        self._scratch = mem.alloc(64)
+
+    def _setter(self, struct: str, member: str) -> Setter:
         key = (struct, member)
-        found = self._offsets.get(key)
+        found = self._setters.get(key)
         if found is None:
-            if self.types.has_member(f"struct {struct}", member):
-                found = self.types.setter(f"struct {struct}", member)
-            else:
-                found = _nothing
-            self._offsets[key] = found
+            known = self.types.has_member(f"struct {struct}", member)
+            found = self._setters[key] = self.types.setter(f"struct {struct}", member) if known else _nothing
         return found
 
-    def set_field(self: Any, addr: int, struct: str, member: str, value: int) -> None:
+    def set_field(self, addr: int, struct: str, member: str, value: int) -> None:
         """Store one member of a structure at a kernel address."""
         self._setter(struct, member)(self.mem, addr, value)
 
-    def get_field(self: Any, addr: int, struct: str, member: str) -> int:
+    def get_field(self, addr: int, struct: str, member: str) -> int:
         """Read one member; 0 when this version has none."""
-        key = (struct, member, "get")
-        found = self._offsets.get(key)
+        key = (struct, member)
+        found = self._getters.get(key)
         if found is None:
             known = self.types.has_member(f"struct {struct}", member)
-            found = self.types.getter(f"struct {struct}", member) if known else _zero
-            self._offsets[key] = found
-        return int(found(self.mem, addr))
+            found = self._getters[key] = self.types.getter(f"struct {struct}", member) if known else _zero
+        return found(self.mem, addr)
 
-    def size_of(self: Any, ctype: str) -> int:
+    def size_of(self, ctype: str) -> int:
         """sizeof(), remembered."""
-        found = self._offsets.get(ctype)
+        found = self._sizes.get(ctype)
         if found is None:
-            found = self._offsets[ctype] = self.types.sizeof(ctype)
-        return int(found)
+            found = self._sizes[ctype] = self.types.sizeof(ctype)
+        return found
 
-    def offset_of(self: Any, ctype: str, member: str) -> int:
+    def offset_of(self, ctype: str, member: str) -> int:
         """offsetof(), remembered; -1 when this version has no such member."""
-        key = (ctype, member, "offset")
+        key = (ctype, member)
         found = self._offsets.get(key)
         if found is None:
             found = self.types.offsetof(ctype, member) if self.types.has_member(ctype, member) else -1
             self._offsets[key] = found
-        return int(found)
+        return found
+
+    def scratch_string(self, text: bytes) -> int:
+        """A short C string in kernel memory that lives until the next one."""
+        self.mem.write(self._scratch, text[:63] + b"\0")
+        return self._scratch
 
     # -- memory --------------------------------------------------------------------------------------------------
 
-    def alloc_task_memory(self: Any, task: Task) -> None:
+    def alloc_task_memory(self, task: Task) -> None:
         """struct task_struct, kernel stack, signal_struct and sighand_struct."""
-        self.stack_size = self.arch.map.stack_size
         task.addr = self.mem.alloc(self.size_of("struct task_struct"), 64)
         task.stack = self.mem.alloc(self.stack_size, 4096)
 
-    def free_task_memory(self: Any, task: Task) -> None:
+    def free_task_memory(self, task: Task) -> None:
         """put_task_struct()."""
         if not task.addr:
             return
-        self._by_addr.pop(task.addr, None)
         self.mem.free(task.stack)
         self.mem.free(task.pid_addr)
         self.mem.free(task.clone_args_addr)
@@ -82,7 +101,7 @@ class Publisher:
             task.signal.addr = 0
         task.addr = 0
 
-    def store_task(self: Any, task: Task) -> None:
+    def store_task(self, task: Task) -> None:
         """Everything that is known when a task appears."""
         put = self.set_field
         addr = task.addr
@@ -108,7 +127,7 @@ class Publisher:
         self.store_cpu(task)
         self.link_lists(task)
 
-    def store_pid(self: Any, task: Task) -> None:
+    def store_pid(self, task: Task) -> None:
         """struct pid with its one number (there is one pid namespace), and task->thread_pid."""
         mem = self.mem
         if not task.pid_addr:
@@ -118,19 +137,14 @@ class Publisher:
         self.set_field(task.addr, "task_struct", "thread_pid", task.pid_addr)
         self.set_field(task.addr, "task_struct", "pids[0].pid", task.pid_addr)
 
-    def pid_struct(self: Any, pid: int) -> int:
-        """find_vpid(): address of the struct pid of a number; 0 when nobody has it."""
-        task = self.tasks.get(pid)
-        return int(task.pid_addr) if task is not None else 0
-
-    def link_lists(self: Any, task: Task) -> None:
+    def link_lists(self, task: Task) -> None:
         """task->tasks, children, sibling, thread_group: circular lists with true neighbours."""
         for member in ("tasks", "children", "sibling", "thread_group", "thread_node"):
             if (offset := self.offset_of("struct task_struct", member)) >= 0:
                 self._list_init(task.addr + offset)
         if task.pid and task is task.group_leader:
             offset = self.offset_of("struct task_struct", "tasks")
-            self._list_add_tail(task.addr + offset, self.rqs[0].idle.addr + offset if self.rqs else 0)
+            self._list_add_tail(task.addr + offset, self.init_task + offset if self.init_task else 0)
         parent = task.real_parent
         if parent is not task and task is task.group_leader:
             head = parent.addr + self.offset_of("struct task_struct", "children")
@@ -139,18 +153,18 @@ class Publisher:
             offset = self.offset_of("struct task_struct", "thread_group")
             self._list_add_tail(task.addr + offset, task.group_leader.addr + offset)
 
-    def unlink_task(self: Any, task: Task) -> None:
+    def unlink_task(self, task: Task) -> None:
         """Take a task out of the lists."""
         for member in ("tasks", "sibling", "thread_group"):
             if (offset := self.offset_of("struct task_struct", member)) >= 0:
                 self._list_del(task.addr + offset)
 
-    def _list_init(self: Any, addr: int) -> None:
+    def _list_init(self, addr: int) -> None:
         word = self.arch.word
         self.mem.write_uint(addr, word, addr)
         self.mem.write_uint(addr + word, word, addr)
 
-    def _list_add_tail(self: Any, node: int, head: int) -> None:
+    def _list_add_tail(self, node: int, head: int) -> None:
         if not head or head == node:
             return
         word, mem = self.arch.word, self.mem
@@ -160,7 +174,7 @@ class Publisher:
         mem.write_uint(last, word, node)
         mem.write_uint(head + word, word, node)
 
-    def _list_del(self: Any, node: int) -> None:
+    def _list_del(self, node: int) -> None:
         word, mem = self.arch.word, self.mem
         following, previous = mem.read_uint(node, word), mem.read_uint(node + word, word)
         if following and previous:
@@ -168,17 +182,17 @@ class Publisher:
             mem.write_uint(following + word, word, previous)
             self._list_init(node)
 
-    def store_comm(self: Any, task: Task) -> None:
+    def store_comm(self, task: Task) -> None:
         """task->comm."""
         offset = self.offset_of("struct task_struct", "comm")
         self.mem.write(task.addr + offset, task.comm.encode("latin-1")[:15].ljust(16, b"\0"))
 
-    def set_comm(self: Any, task: Task, name: str) -> None:
+    def set_comm(self, task: Task, name: str) -> None:
         """Rename a task."""
         task.comm = name
         self.store_comm(task)
 
-    def store_state(self: Any, task: Task) -> None:
+    def store_state(self, task: Task) -> None:
         """task->__state (state before 5.14)."""
         state = task.state
         if state == TASK_DEAD and self.version.before("4.14"):
@@ -186,16 +200,16 @@ class Publisher:
         self.set_field(task.addr, "task_struct", "__state", state)
         self.set_field(task.addr, "task_struct", "state", state)
 
-    def store_cpu(self: Any, task: Task) -> None:
+    def store_cpu(self, task: Task) -> None:
         """task->cpu, in thread_info or beside it by version."""
         for member in ("cpu", "thread_info.cpu", "wake_cpu", "recent_used_cpu"):
             self.set_field(task.addr, "task_struct", member, task.cpu)
 
-    def store_on_rq(self: Any, task: Task) -> None:
+    def store_on_rq(self, task: Task) -> None:
         """task->on_rq."""
         self.set_field(task.addr, "task_struct", "on_rq", int(task.on_rq))
 
-    def store_current(self: Any, rq: Any, prev: Task, following: Task) -> None:
+    def store_current(self, prev: Task, following: Task) -> None:
         """At a switch: on_cpu and the context-switch counts."""
         put = self.set_field
         if prev.addr:
@@ -208,7 +222,7 @@ class Publisher:
 
     # -- credentials ---------------------------------------------------------------------------------------------
 
-    def publish_cred(self: Any, task: Task) -> None:
+    def publish_cred(self, task: Task) -> None:
         """struct cred, and task->cred, task->real_cred."""
         cred = task.cred
         if not cred.addr:
@@ -217,7 +231,7 @@ class Publisher:
         self.set_field(task.addr, "task_struct", "cred", cred.addr)
         self.set_field(task.addr, "task_struct", "real_cred", cred.addr)
 
-    def store_cred(self: Any, cred: Any) -> None:
+    def store_cred(self, cred: Cred) -> None:
         """The numbers of a struct cred."""
         put = self.set_field
         for name in ("uid", "euid", "suid", "fsuid", "gid", "egid", "sgid", "fsgid"):
@@ -230,24 +244,24 @@ class Publisher:
 
     # -- mm ------------------------------------------------------------------------------------------------------
 
-    def alloc_mm_memory(self: Any, mm: Mm) -> None:
+    def alloc_mm_memory(self, mm: Mm) -> None:
         """struct mm_struct."""
         mm.addr = self.mem.alloc(self.size_of("struct mm_struct"), 64)
         self.store_mm(mm)
 
-    def free_mm_memory(self: Any, mm: Mm) -> None:
+    def free_mm_memory(self, mm: Mm) -> None:
         """mmdrop()."""
         self.mem.free(mm.addr)
         mm.addr = 0
 
-    def store_mm(self: Any, mm: Mm) -> None:
+    def store_mm(self, mm: Mm) -> None:
         """The borders of code, data, heap, stack, arguments."""
         for name in (
             "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start",
             "arg_end", "env_start", "env_end", "mmap_base",
         ):  # fmt: skip
             self.set_field(mm.addr, "mm_struct", name, getattr(mm, name))
-        self.set_field(mm.addr, "mm_struct", "task_size", self.layout.task_size)
+        self.set_field(mm.addr, "mm_struct", "task_size", self.arch.map.user_end)
         self.set_field(mm.addr, "mm_struct", "mm_users.counter", mm.users)
         self.set_field(mm.addr, "mm_struct", "mm_count.counter", 1)
         self.set_field(mm.addr, "mm_struct", "total_vm", mm.total_pages())
@@ -255,7 +269,7 @@ class Publisher:
         if mm.exe_file is not None:
             self.set_field(mm.addr, "mm_struct", "exe_file", mm.exe_file.addr)
 
-    def vma_struct(self: Any, mm: Mm, vma: Any) -> int:
+    def vma_struct(self, mm: Mm, vma: Vma) -> int:
         """struct vm_area_struct of an area, made at the first request and brought up to date at each."""
         if not vma.addr:
             vma.addr = self.mem.alloc(self.size_of("struct vm_area_struct"))
@@ -269,7 +283,7 @@ class Publisher:
 
     # -- exec ----------------------------------------------------------------------------------------------------
 
-    def binprm_memory(self: Any, bprm: Any) -> int:
+    def binprm_memory(self, bprm: LinuxBinprm) -> int:
         """struct linux_binprm with its file names."""
         addr = int(self.mem.alloc(self.size_of("struct linux_binprm") + 256))
         text = addr + self.size_of("struct linux_binprm")
@@ -281,26 +295,25 @@ class Publisher:
         self.set_field(addr, "linux_binprm", "envc", len(bprm.envp))
         return addr
 
-    def bprm_at(self: Any, addr: int) -> Any:
-        """The LinuxBinprm of an address."""
-        return next(b for b in self.bprms if b.addr == addr)
-
-    def write_clone_args(self: Any, args: Any) -> int:
+    def write_clone_args(self, task: Task, args: CloneArgs) -> int:
         """struct kernel_clone_args; one per task, freed with the next."""
-        addr = int(self.mem.alloc(self.size_of("struct kernel_clone_args")))
+        addr = self.mem.alloc(self.size_of("struct kernel_clone_args"))
         for name in ("flags", "pidfd", "child_tid", "parent_tid", "exit_signal", "stack", "stack_size", "tls"):
             self.set_field(addr, "kernel_clone_args", name, getattr(args, name))
-        previous = getattr(self.current, "clone_args_addr", 0)
-        if previous:
-            self.mem.free(previous)
-        self.current.clone_args_addr = addr
+        self.mem.free(task.clone_args_addr)
+        task.clone_args_addr = addr
         return addr
 
+    def store_prio(self, task: Task) -> None:
+        """task->prio, static_prio, normal_prio, policy, rt_priority."""
+        for name in ("prio", "static_prio", "normal_prio", "policy", "rt_priority"):
+            self.set_field(task.addr, "task_struct", name, getattr(task, name))
 
-def _nothing(mem: Any, addr: int, value: int) -> None:
+
+def _nothing(mem: Memory, addr: int, value: int) -> None:
     """A member that this kernel version does not have."""
 
 
-def _zero(mem: Any, addr: int) -> int:
+def _zero(mem: Memory, addr: int) -> int:
     """The same for reading."""
     return 0

@@ -1,0 +1,214 @@
+"""The address spaces of all tasks: made, copied at fork, replaced at exec, given back.  kernel/fork.c, fs/exec.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from arch.abi.errno import ENODEV
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
+from arch.architecture import Architecture
+from arch.cpu import Cpu
+from arch.errors import KernelError
+from arch.memory import KernelMemory, PhysicalMemory
+from arch.mmu import AddressSpace, UserMemory
+from arch.text import user_code_page
+from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.mm import Frames, Mm, Vma
+from simkernel.kernel.task import CurrentTask, Task
+from simkernel.kernel.usercopy import UserCopy
+
+
+class UserLayout:
+    """Borders of user address space."""
+
+    def __init__(self, arch: Architecture) -> None:
+        self.task_size = arch.map.user_end
+        self.stack_top = arch.user_stack_top
+        self.mmap_base = arch.mmap_base
+        self.mmap_min = 0x10000
+
+
+class MmHooks(Protocol):
+    """Who wants to know of mappings: uprobes."""
+
+    def mmap(self, mm: Any, start: int, end: int, inode: Any, offset: int) -> None:
+        """An area of a file was mapped."""
+
+    def munmap(self, mm: Any, start: int, end: int) -> None:
+        """An area goes away."""
+
+    def dup_mm(self, old: Any, new: Any) -> None:
+        """fork."""
+
+    def exit_mm(self, mm: Any) -> None:
+        """The last user is gone."""
+
+
+class AddressSpaces:
+    """`k.mm`."""
+
+    def __init__(
+        self,
+        board: CurrentTask,
+        arch: Architecture,
+        physical: PhysicalMemory,
+        mem: KernelMemory,
+        mirror: Mirror,
+        usercopy: UserCopy,
+        cpu: Cpu | None,
+    ) -> None:
+        self.board, self.arch, self.physical, self.mem = board, arch, physical, mem
+        self.mirror, self.usercopy, self.cpu = mirror, usercopy, cpu
+        self.layout = UserLayout(arch)
+        self.frames = Frames(physical)
+        self.no_user = UserMemory(AddressSpace(physical, PAGE_SIZE, arch.byteorder))  # a kernel thread's user addresses
+        self.hooks: MmHooks | None = None  # uprobes' view of address spaces
+        self.newborn: Mm | None = None  # a child's, while fork copies breakpoints
+        self.mapping_file: Any = None  # what vm_mmap_pgoff() is called for
+        self.nr_faults = 0
+        self._vdso_page: int | None = None
+
+    @property
+    def total_ram_pages(self) -> int:
+        """MemTotal."""
+        return self.physical.nr_pages
+
+    @property
+    def free_ram_pages(self) -> int:
+        """MemFree."""
+        return self.physical.free_pages
+
+    # -- whole spaces --------------------------------------------------------------------------------------------
+
+    def _space(self) -> AddressSpace:
+        return AddressSpace(self.physical, self.layout.task_size, self.arch.byteorder)
+
+    def new(self) -> Mm:
+        """An empty address space."""
+        return self._attach(Mm(self, self._space()))
+
+    def _attach(self, mm: Mm) -> Mm:
+        mm.user = UserMemory(mm.space, mm.on_fault)
+        if self.cpu is not None:
+            mm.user.on_code_change = self.cpu.code_page_changed
+        self.mirror.alloc_mm_memory(mm)
+        return mm
+
+    def dup(self, old: Mm) -> Mm:
+        """fork: a copy-on-write copy."""
+        mm = self._attach(old.dup(self._space()))
+        if self.hooks is not None:
+            self.newborn = mm  # no task has it yet
+            self.hooks.dup_mm(old, mm)
+            self.newborn = None
+        return mm
+
+    def assign(self, task: Task, mm: Mm | None) -> None:
+        """task->mm."""
+        task.mm = mm
+        task.user = mm.user if mm is not None else None
+        self.mirror.set_field(task.addr, "task_struct", "mm", mm.addr if mm is not None else 0)
+        self.mirror.set_field(task.addr, "task_struct", "active_mm", mm.addr if mm is not None else 0)
+
+    def drop(self, task: Task) -> None:
+        """mmput(): the last user frees the pages; the page tables go after the last switch away."""
+        mm = task.mm
+        assert mm is not None
+        self.assign(task, None)
+        self.usercopy.user = self.no_user
+        mm.users -= 1
+        if mm.users:
+            return
+        task.signal.maxrss = max(task.signal.maxrss, mm.rss_peak, len(mm.pages))
+        self._free(mm)
+
+    def replace(self, task: Task) -> None:
+        """exec_mmap(): the running task gets an empty address space."""
+        old = task.mm
+        mm = self.new()
+        self.assign(task, mm)
+        self.usercopy.user = mm.user
+        self._load(mm.space)
+        if old is not None:
+            old.users -= 1
+            if not old.users:
+                self._free(old)
+
+    def _free(self, mm: Mm) -> None:
+        if self.hooks is not None:
+            self.hooks.exit_mm(mm)
+        mm.release()
+        self.mirror.free_mm_memory(mm)
+        if self.cpu is not None and self.cpu.address_space is mm.space:
+            self.cpu.set_address_space(None)
+        mm.space.destroy()
+
+    def _load(self, space: AddressSpace) -> None:
+        if self.cpu is not None:
+            self.cpu.set_address_space(space)
+
+    # -- what an address space asks (mm.MmHome) ------------------------------------------------------------------
+
+    def mmap_changed(self, mm: Mm, vma: Vma) -> None:
+        """An area was mapped: uprobes may want to be in it."""
+        if self.hooks is not None and vma.file is not None:
+            self.hooks.mmap(mm, vma.start, vma.end, vma.file.inode, vma.pgoff * PAGE_SIZE)
+
+    def munmap_notify(self, mm: Mm, start: int, end: int) -> None:
+        """An area goes away."""
+        if self.hooks is not None:
+            self.hooks.munmap(mm, start, end)
+
+    def count_fault(self, mm: Mm, addr: int, access: str) -> None:
+        """Minor fault statistics."""
+        self.nr_faults += 1
+        self.board.current.min_flt += 1
+
+    def shared_anonymous(self, size: int) -> Callable[..., int]:
+        """Pages of a MAP_SHARED|MAP_ANONYMOUS area: the same for everyone who inherits it."""
+        pages: dict[int, int] = {}
+
+        def fault(k: object, vma: Vma, pgoff: int) -> int:
+            if pgoff not in pages:
+                pages[pgoff] = self.frames.alloc_page()
+            return pages[pgoff]
+
+        return fault
+
+    def map_file(self, file: Any, vma: Vma) -> None:
+        """f_op->mmap; ENODEV when it cannot be mapped."""
+        hook = getattr(file, "mmap", None)
+        if hook is None:
+            raise KernelError(ENODEV)
+        hook(self.board, vma)
+
+    def area_page(self, vma: Vma, pgoff: int) -> int:
+        """Physical address of a page of an area with a `fault` of its own, else of its file."""
+        if vma.fault is not None:
+            return vma.fault(self.board, vma, pgoff)
+        return int(vma.file.inode.get_page(self.board, pgoff))
+
+    # -- the page with the signal return trampoline --------------------------------------------------------------
+
+    def map_vdso(self, mm: Mm) -> int:
+        """A page with the signal return trampoline; it is no ELF image, so AT_SYSINFO_EHDR is not given (0)."""
+        if self._vdso_page is None:
+            code = user_code_page(self.arch)
+            self._vdso_page = self.frames.alloc_page() if code else 0
+            if code:
+                self.frames.write(self._vdso_page, code)
+        page = self._vdso_page
+        if page:
+            mm.vdso = mm.map(0, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[vdso]")
+            vma = mm.find(mm.vdso)
+            assert vma is not None
+            vma.fault = lambda k, vma, pgoff: page
+        return 0
+
+    def vdso_address(self) -> int:
+        """The signal return trampoline in the current address space."""
+        mm = self.board.current.mm
+        assert mm is not None
+        return mm.vdso

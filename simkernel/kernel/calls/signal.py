@@ -1,0 +1,402 @@
+"""Signals: sending, blocking, delivering.  kernel/signal.c, arch/*/kernel/signal.c.
+
+The layout of the frame that a handler gets on the user stack is the architecture's (arch/<name>/signal.py).
+"""
+
+from __future__ import annotations
+
+from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTARTNOHAND, ERESTARTSYS, ESRCH, ETIME
+from arch.abi.signal import (
+    MINSIGSTKSZ,
+    SA_NODEFER,
+    SA_RESETHAND,
+    SI_KERNEL,
+    SI_TKILL,
+    SI_USER,
+    SIG_BLOCK,
+    SIG_DFL,
+    SIG_IGN,
+    SIG_SETMASK,
+    SIG_UNBLOCK,
+    SIGCONT,
+    SIGKILL,
+    SIGSEGV,
+    SIGSTOP,
+    SS_AUTODISARM,
+    SS_DISABLE,
+    SS_ONSTACK,
+)
+from arch.errors import KernelError
+from simkernel.kernel.calls.time import read_timespec
+from simkernel.kernel.face import Body, KernelFace, Steps
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.signals import IGNORED_BY_DEFAULT, STOPS, bit
+from simkernel.kernel.task import (
+    PF_EXITING,
+    TASK_INTERRUPTIBLE,
+    TASK_STOPPED,
+    UNBLOCKABLE,
+    SigAction,
+    SigInfo,
+    Task,
+    has_signal,
+)
+
+
+def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
+    """get_signal(): take signals until one has a handler; default actions happen here."""
+    task, signals, strace = k.current, k.signals, k.syscalls.strace
+    signal = task.signal
+    while True:
+        if signal.group_exiting and not task.flags & PF_EXITING:
+            yield k.call("do_group_exit", signal.group_exit_code)
+        if signal.stopped:
+            yield from _stay_stopped(k, task)
+            continue
+        info = signals.dequeue(task, task.blocked)
+        if info is None:
+            return None
+        sig = info.sig
+        action = signal.actions[sig]
+        signals.trace_signal("signal_deliver", info, action)
+        if strace is not None:
+            strace.signal(task, info)
+        if action.handler == SIG_IGN and sig != SIGKILL:
+            continue
+        if action.handler > SIG_IGN:
+            return info
+        if bit(sig) & IGNORED_BY_DEFAULT:
+            continue
+        if task.pid == 1 and sig not in (SIGKILL, SIGSTOP):
+            continue
+        if bit(sig) & STOPS:
+            if sig != SIGSTOP and signals.is_orphaned(task):
+                continue
+            signals.stop(task, sig)
+            continue
+        if sig != SIGKILL:
+            registers = [(name, k.regs.get(task.regs, field)) for name, field in k.arch.crash_registers]
+            signals.record_crash(task, info, registers)
+        if strace is not None:
+            strace.killed(task, sig)
+        yield k.call("do_group_exit", sig)
+
+
+def _stay_stopped(k: KernelFace, task: Task) -> Body:
+    while task.signal.stopped and not any(i.sig == SIGKILL for i in task.pending + task.signal.pending):
+        task.state = TASK_STOPPED
+        task.wait_interruptible, task.wait_killable, task.wait_queues = False, True, ()
+        k.mirror.store_state(task)
+        yield k.call("schedule")
+    task.signal.stopped = task.signal.stopped and not any(i.sig == SIGKILL for i in task.pending + task.signal.pending)
+    return 0
+
+
+@kernel_function("int setup_rt_frame(int sig, struct pt_regs *regs)", source="arch/*/kernel/signal.c")
+def setup_rt_frame(k: KernelFace, sig: int, regs: int) -> Body:
+    """Put the handler's frame on the user stack and point the registers at the handler."""
+    task = k.current
+    info, action = k.signals.delivering, task.signal.actions[sig]
+    assert info is not None
+    saved = task.blocked if task.saved_blocked is None else task.saved_blocked
+    task.saved_blocked = None
+    try:
+        k.sigframes.abi.setup_rt_frame(k.sigframes, regs, info, action, saved)
+    except KernelError:
+        task.signal.actions[SIGSEGV].handler = SIG_DFL
+        k.signals.force(task, SIGSEGV, SI_KERNEL, 0)
+        task.work = True
+        return -EFAULT
+        yield
+    task.blocked |= action.mask
+    if not action.flags & SA_NODEFER:
+        task.blocked |= bit(sig)
+    task.blocked &= ~UNBLOCKABLE
+    if action.flags & SA_RESETHAND:
+        action.handler = SIG_DFL
+    k.signals.recalc(task)
+    return 0
+
+
+@syscall("rt_sigreturn", "", source="arch/*/kernel/signal.c")
+def sys_rt_sigreturn(k: KernelFace) -> int:
+    """Back from a handler: registers, mask and stack of before."""
+    task = k.current
+    try:
+        blocked = k.sigframes.abi.rt_sigreturn(k.sigframes, task.regs)
+    except KernelError:
+        k.signals.force(task, SIGSEGV, SI_KERNEL, 0)
+        return 0
+    task.blocked = blocked & ~UNBLOCKABLE
+    task.in_syscall = False
+    task.returned_from_signal = True
+    k.signals.recalc(task)
+    return k.regs.signed_word(k.regs.get(task.regs, k.abi.result))
+
+
+# -- calls ----------------------------------------------------------------------------------------------------------
+
+
+def _read_mask(k: KernelFace, addr: int, size: int) -> int:
+    """A sigset_t: an array of words, so the order of halves differs between 32 and 64 bit only on big endian."""
+    if size != 8:
+        raise KernelError(EINVAL)
+    raw = k.usercopy.copy_from_user(addr, 8)
+    word = k.arch.word
+    value = 0
+    for i in range(0, 8, word):
+        value |= int.from_bytes(raw[i : i + word], k.mem.byteorder) << (8 * i)
+    return value
+
+
+def _mask_bytes(k: KernelFace, mask: int) -> bytes:
+    word = k.arch.word
+    return b"".join(((mask >> (8 * i)) & ((1 << 8 * word) - 1)).to_bytes(word, k.mem.byteorder)
+                    for i in range(0, 8, word))  # fmt: skip
+
+
+@syscall(
+    "rt_sigaction",
+    "int sig, const struct sigaction *act, struct sigaction *oact, size_t sigsetsize",
+    source="kernel/signal.c",
+)
+def sys_rt_sigaction(k: KernelFace, sig: int, act: int, oact: int, size: int) -> int:
+    """Set or read a handler.  EINVAL, EFAULT."""
+    if size != 8 or not 1 <= sig <= 64:
+        raise KernelError(EINVAL)
+    if act and sig in (SIGKILL, SIGSTOP):
+        raise KernelError(EINVAL)
+    task = k.current
+    word = k.arch.word
+    has_restorer = k.sigframes.abi.HAS_RESTORER
+    old = task.signal.actions[sig]
+    order = k.mem.byteorder
+    total = word * (3 if has_restorer else 2) + 8
+    if act:
+        raw = k.usercopy.copy_from_user(act, total)
+        fields = [int.from_bytes(raw[i * word : (i + 1) * word], order) for i in range(3)]
+        mask_at = total - 8
+        mask = 0
+        for i in range(0, 8, word):
+            mask |= int.from_bytes(raw[mask_at + i : mask_at + i + word], order) << (8 * i)
+        new = SigAction(fields[0], fields[1], mask & ~UNBLOCKABLE, fields[2] if has_restorer else 0)
+    if oact:
+        data = old.handler.to_bytes(word, order) + (old.flags & ((1 << 8 * word) - 1)).to_bytes(word, order)
+        if has_restorer:
+            data += old.restorer.to_bytes(word, order)
+        k.usercopy.copy_to_user(oact, data + _mask_bytes(k, old.mask))
+    if act:
+        task.signal.actions[sig] = new
+        if k.signals.ignores(task, sig):
+            k.signals.flush(task.signal, bit(sig))
+    return 0
+
+
+@syscall("rt_sigprocmask", "int how, sigset_t *nset, sigset_t *oset, size_t sigsetsize", source="kernel/signal.c")
+def sys_rt_sigprocmask(k: KernelFace, how: int, nset: int, oset: int, size: int) -> int:
+    """Change the mask of blocked signals.  EINVAL, EFAULT."""
+    if size != 8:
+        raise KernelError(EINVAL)
+    task = k.current
+    old = task.blocked
+    if nset:
+        mask = _read_mask(k, nset, 8) & ~UNBLOCKABLE
+        if how == SIG_BLOCK:
+            task.blocked |= mask
+        elif how == SIG_UNBLOCK:
+            task.blocked &= ~mask
+        elif how == SIG_SETMASK:
+            task.blocked = mask
+        else:
+            raise KernelError(EINVAL)
+        k.signals.recalc(task)
+    if oset:
+        k.usercopy.copy_to_user(oset, _mask_bytes(k, old))
+    return 0
+
+
+@syscall("rt_sigpending", "sigset_t *uset, size_t sigsetsize", source="kernel/signal.c")
+def sys_rt_sigpending(k: KernelFace, uset: int, size: int) -> int:
+    """Blocked signals that are pending."""
+    if size > 8:
+        raise KernelError(EINVAL)
+    task = k.current
+    k.usercopy.copy_to_user(uset, _mask_bytes(k, (task.sigpending | task.shared_pending) & task.blocked)[:size])
+    return 0
+
+
+@syscall("rt_sigsuspend", "sigset_t *unewset, size_t sigsetsize", source="kernel/signal.c")
+def sys_rt_sigsuspend(k: KernelFace, unewset: int, size: int) -> Body:
+    """Wait for a signal under another mask."""
+    mask = _read_mask(k, unewset, size) & ~UNBLOCKABLE
+    task = k.current
+    task.saved_blocked = task.blocked
+    task.blocked = mask
+    task.work = True
+    while not has_signal(task):
+        yield k.wait(None)
+    raise KernelError(ERESTARTNOHAND)
+
+
+@syscall("pause", "", source="kernel/signal.c")
+def sys_pause(k: KernelFace) -> Body:
+    """Wait for a signal."""
+    while not k.signals.pending():
+        yield k.wait(None)
+    raise KernelError(ERESTARTNOHAND)
+
+
+@syscall(
+    "rt_sigtimedwait",
+    "const sigset_t *uthese, siginfo_t *uinfo, const struct timespec *uts, size_t sigsetsize",
+    source="kernel/signal.c",
+)
+def sys_rt_sigtimedwait(k: KernelFace, uthese: int, uinfo: int, uts: int, size: int) -> Body:
+    """Take a pending signal of a set, waiting for it.  EAGAIN after the time, EINTR by another signal."""
+    these = _read_mask(k, uthese, size) & ~UNBLOCKABLE
+    timeout = read_timespec(k, uts) if uts else None
+    task = k.current
+    deadline = None if timeout is None else k.clock.now_ns + timeout
+    while True:
+        info = k.signals.dequeue(task, ~these)
+        if info is not None and bit(info.sig) & these:
+            if uinfo:
+                k.usercopy.copy_to_user(uinfo, k.signals.siginfo(info))
+            return info.sig
+        if deadline is not None and k.clock.now_ns >= deadline:
+            raise KernelError(EAGAIN)
+        task.sigwait = these
+        left = None if deadline is None else deadline - k.clock.now_ns
+        result = yield k.wait(None, timeout_ns=left)
+        task.sigwait = 0
+        if result == -ERESTARTSYS and k.signals.pending():
+            raise KernelError(EINTR)
+        if result == -ETIME:
+            continue
+
+
+def _may_signal(k: KernelFace, task: Task, sig: int) -> None:
+    me = k.current.cred
+    them = task.cred
+    if me.cap_effective >> 5 & 1 or me.euid in (them.suid, them.uid) or me.uid in (them.suid, them.uid):
+        return
+    if sig == SIGCONT and task.session == k.current.session:
+        return
+    raise KernelError(EPERM)
+
+
+@kernel_function("int kill_pid_info(int sig, struct kernel_siginfo *info, struct pid *pid)", source="kernel/signal.c")
+def kill_pid_info(k: KernelFace, sig: int, info: int, pid: int) -> int:
+    """Send to one process (here `pid` is its task_struct).  EPERM."""
+    task = k.tasks.at(pid)
+    _may_signal(k, task, sig)
+    if sig:
+        k.signals.send(task, sig, SI_USER, pid=k.current.tgid, uid=k.current.cred.uid)
+    return 0
+
+
+@syscall("kill", "pid_t pid, int sig", source="kernel/signal.c")
+def sys_kill(k: KernelFace, pid: int, sig: int) -> Body:
+    """Send a signal to a process, a group (negative, or 0 for one's own), or all (-1).  EINVAL, EPERM, ESRCH."""
+    if not 0 <= sig <= 64:
+        raise KernelError(EINVAL)
+    if pid > 0:
+        task = k.tasks.find(pid)
+        if task is None:
+            raise KernelError(ESRCH)
+        return (yield k.call("kill_pid_info", sig, 0, task.group_leader.addr))
+    group = k.current.pgid if pid == 0 else -pid
+    targets = [
+        t for t in list(k.tasks.by_pid.values())
+        if t is t.group_leader and ((pid == -1 and t.pid > 1 and t.tgid != k.current.tgid and t.mm) or
+                                    (pid != -1 and t.pgid == group and not t.is_kernel))
+    ]  # fmt: skip
+    if not targets:
+        raise KernelError(ESRCH)
+    results = []
+    for task in targets:
+        results.append((yield k.call("kill_pid_info", sig, 0, task.addr)))
+    return 0 if 0 in results else results[-1]
+
+
+def _tkill(k: KernelFace, tgid: int, pid: int, sig: int) -> int:
+    if pid <= 0 or not 0 <= sig <= 64:
+        raise KernelError(EINVAL)
+    task = k.tasks.find(pid)
+    if task is None or (tgid > 0 and task.tgid != tgid) or task.exit_state:
+        raise KernelError(ESRCH)
+    _may_signal(k, task, sig)
+    if sig:
+        k.signals.send_thread(task, sig, SI_TKILL, pid=k.current.tgid, uid=k.current.cred.uid)
+    return 0
+
+
+@syscall("tkill", "pid_t pid, int sig", source="kernel/signal.c")
+def sys_tkill(k: KernelFace, pid: int, sig: int) -> int:
+    """Send to a thread.  EINVAL, ESRCH, EPERM."""
+    return _tkill(k, 0, pid, sig)
+
+
+@syscall("tgkill", "pid_t tgid, pid_t pid, int sig", source="kernel/signal.c")
+def sys_tgkill(k: KernelFace, tgid: int, pid: int, sig: int) -> int:
+    """Send to a thread of a process.  EINVAL, ESRCH, EPERM."""
+    if tgid <= 0:
+        raise KernelError(EINVAL)
+    return _tkill(k, tgid, pid, sig)
+
+
+@syscall("rt_sigqueueinfo", "pid_t pid, int sig, siginfo_t *uinfo", source="kernel/signal.c")
+def sys_rt_sigqueueinfo(k: KernelFace, pid: int, sig: int, uinfo: int) -> int:
+    """Send with a value.  EPERM, ESRCH."""
+    raw = k.usercopy.copy_from_user(uinfo, 128)
+    if not 0 <= sig <= 64:
+        raise KernelError(EINVAL)
+    code = int.from_bytes(raw[8:12], k.mem.byteorder, signed=True)
+    task = k.tasks.find(pid)
+    if task is None:
+        raise KernelError(ESRCH)
+    if (code >= 0 or code == SI_TKILL) and task.tgid != k.current.tgid:
+        raise KernelError(EPERM)
+    at = 24 if k.arch.word == 8 else 20
+    value = int.from_bytes(raw[at : at + k.arch.word], k.mem.byteorder)
+    k.signals.send(task, sig, code, pid=k.current.tgid, uid=k.current.cred.uid, value=value)
+    return 0
+
+
+@syscall("sigaltstack", "const stack_t *uss, stack_t *uoss", source="kernel/signal.c")
+def sys_sigaltstack(k: KernelFace, uss: int, uoss: int) -> int:
+    """The alternate signal stack.  EPERM while on it, ENOMEM too small, EINVAL flags."""
+    task = k.current
+    word, order = k.arch.word, k.mem.byteorder
+    old = k.sigframes.altstack_bytes()
+    sp = k.regs.get(task.regs, k.arch.stack_pointer)
+    if uss:
+        raw = k.usercopy.copy_from_user(uss, 3 * word)
+        new_sp = int.from_bytes(raw[:word], order)
+        flags = int.from_bytes(raw[word : word + 4], order)
+        size = int.from_bytes(raw[2 * word :], order)
+        if task.sas_size and task.sas_sp < sp <= task.sas_sp + task.sas_size and not task.sas_flags & SS_AUTODISARM:
+            raise KernelError(EPERM)
+        mode = flags & ~SS_AUTODISARM
+        if mode not in (SS_DISABLE, SS_ONSTACK, 0):
+            raise KernelError(EINVAL)
+        if mode == SS_DISABLE:
+            new_sp = size = 0
+        elif size < MINSIGSTKSZ:
+            raise KernelError(ENOMEM)
+        task.sas_sp, task.sas_size, task.sas_flags = new_sp, size, flags
+    if uoss:
+        k.usercopy.copy_to_user(uoss, old)
+    return 0
+
+
+@syscall("restart_syscall", "", source="kernel/signal.c")
+def sys_restart_syscall(k: KernelFace) -> Body:
+    """Go on with a sleep that a signal without handler (stop, continue) interrupted."""
+    restart = k.current.restart
+    if restart is None:
+        raise KernelError(EINTR)
+    return (yield from restart())
+
+
+__all__ = ["TASK_INTERRUPTIBLE"]

@@ -1,0 +1,415 @@
+"""The simulated CPUs: run queues, wake-ups and preemption, the loop that gives each its turn, and the switch of tasks.
+
+kernel/sched/{core,fair,wait}.c.  Deterministic: among the runnable tasks of a CPU the one with the smallest virtual
+runtime goes next, then the one that waits longest.  All simulated CPUs share one clock and one emulated CPU.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.abi.errno import ERESTARTSYS, ETIME
+from arch.context import Context
+from arch.cpu import Cpu, Stop
+from arch.memory import Memory
+from simkernel.kernel.body import Call
+from simkernel.kernel.clock import Clock
+from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.task import (
+    PF_IDLE,
+    TASK_DEAD,
+    TASK_INTERRUPTIBLE,
+    TASK_RUNNING,
+    TASK_STOPPED,
+    TASK_UNINTERRUPTIBLE,
+    CurrentTask,
+    Frame,
+    Task,
+    WaitQueue,
+    fatal_pending,
+    has_signal,
+)
+from simkernel.kernel.tracepoints import Tracepoints
+from simkernel.kernel.usercopy import UserCopy
+
+NS_PER_WORK = 1  # cost model: one unit of Cpu.work, about one instruction of user code
+QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
+MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
+SLICE_NS = 3_000_000  # how long a task runs while others wait
+WAKEUP_CREDIT_NS = 6_000_000  # sched_latency: what a sleeper may lag behind
+NEVER = 1 << 63
+
+# Weight of nice -20 .. 19: kernel/sched/core.c, sched_prio_to_weight.
+WEIGHTS = (
+    88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121, 2501,
+    1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
+)  # fmt: skip
+
+
+class RunQueue:
+    """struct rq: one simulated CPU."""
+
+    def __init__(self, cpu: int, idle: Task, context: Context) -> None:
+        self.cpu = cpu
+        self.idle = idle
+        self.current = idle
+        self.tasks: list[Task] = []  # runnable, not running
+        self.min_vruntime = 0
+        self.context = context  # all registers while another simulated CPU runs
+        self.need_resched = False
+        self.halted = False  # in the idle loop, nothing to do
+        self.prev: Task = idle
+        self.next: Task = idle
+        self.nr_switches = 0
+        self.slice_end_ns = NEVER
+        self.last_ns = 0
+
+    @property
+    def busy(self) -> bool:
+        """Something other than idling to do."""
+        return not self.halted or bool(self.tasks)
+
+    def pick(self) -> Task:
+        """pick_next_task()."""
+        best = None
+        for task in self.tasks:
+            if best is None or (task.prio_class, task.vruntime) < (best.prio_class, best.vruntime):
+                best = task
+        return best if best is not None else self.idle
+
+
+class Cpus:
+    """`k.cpus`."""
+
+    rq: RunQueue  # of the simulated CPU that runs; set at boot
+
+    def __init__(
+        self,
+        board: CurrentTask,
+        cpu: Cpu,
+        clock: Clock,
+        mirror: Mirror,
+        usercopy: UserCopy,
+        tracepoints: Tracepoints,
+        no_user: Memory,
+    ) -> None:
+        self.board, self.cpu, self.clock, self.mirror, self.usercopy = board, cpu, clock, mirror, usercopy
+        self.trace = tracepoints.trace
+        self.no_user = no_user  # what a kernel thread sees of user addresses: nothing
+        self.rqs: list[RunQueue] = []
+        self.frames: list[Frame] = []  # running bodies of the current task, outermost first
+        self.schedule_address = self.wake_up_address = 0  # of schedule() and __wake_up()
+        self.waking: WaitQueue | None = None  # the queue that __wake_up() is called for
+        self.last_cpu = -1
+        self.busy_cpus = 1
+        self.deadline = 0  # when the running CPU has to look around, ns
+        self.quantum_end = 0
+        self.work_seen = 0
+        self.nr_switches = 0
+        self.powered_off = False
+
+    def id(self) -> int:
+        """smp_processor_id()."""
+        return self.rq.cpu
+
+    # -- queues and accounting -----------------------------------------------------------------------------------
+
+    def account(self) -> None:
+        """update_curr(): charge the running task with the time since the last call."""
+        rq = self.rq
+        now = self.clock._now
+        delta = now - rq.last_ns
+        rq.last_ns = now
+        task = rq.current
+        if delta <= 0 or task.flags & PF_IDLE:
+            return
+        task.sum_exec_ns += delta
+        weight = WEIGHTS[task.static_prio - 100] if 100 <= task.static_prio < 140 else 1024
+        task.vruntime += delta * 1024 // weight
+        if task.vruntime > rq.min_vruntime:
+            rq.min_vruntime = task.vruntime
+        self.trace("sched_stat_runtime", task.addr, delta, task.vruntime)
+
+    def enqueue(self, task: Task, rq: RunQueue) -> None:
+        """enqueue_task()."""
+        task.on_rq = True
+        task.cpu = rq.cpu
+        rq.tasks.append(task)
+        rq.slice_end_ns = min(rq.slice_end_ns, max(rq.last_ns + SLICE_NS, self.clock._now))
+        if rq is self.rq:
+            self.deadline = 0
+
+    def select_rq(self, task: Task) -> RunQueue:
+        """select_task_rq(): where it ran before if that CPU idles, another idle one, else the shortest queue."""
+        allowed = [rq for rq in self.rqs if not task.affinity or task.affinity >> rq.cpu & 1] or self.rqs
+        home = self.rqs[task.cpu]
+        if home in allowed and home.halted and not home.tasks:
+            return home
+        for rq in allowed:
+            if rq.halted and not rq.tasks:
+                return rq
+        load = {rq.cpu: len(rq.tasks) + (not rq.halted) for rq in allowed}
+        least = min(load.values())
+        if home in allowed and load[home.cpu] <= least + 1:
+            return home
+        return next(rq for rq in allowed if load[rq.cpu] == least)
+
+    # -- waking --------------------------------------------------------------------------------------------------
+
+    def activate(self, task: Task, wait_result: int) -> bool:
+        """The core of try_to_wake_up(): make a sleeper runnable; False when it was not asleep."""
+        if task.state == TASK_RUNNING or task.state == TASK_DEAD:
+            return False
+        task.wait_result = wait_result
+        self.trace("sched_waking", task.addr)
+        task.state = TASK_RUNNING
+        self.mirror.store_state(task)
+        if task.on_rq or self.rqs[task.cpu].current is task:
+            self.trace("sched_wakeup", task.addr)
+            return True
+        rq = self.select_rq(task)
+        if rq.cpu != task.cpu:
+            self.trace("sched_migrate_task", task.addr, rq.cpu)
+            task.cpu = rq.cpu
+            self.mirror.store_cpu(task)
+        task.vruntime = max(task.vruntime, rq.min_vruntime - WAKEUP_CREDIT_NS)
+        self.enqueue(task, rq)
+        self.trace("sched_wakeup", task.addr)
+        current = rq.current
+        if current is not rq.idle and task.vruntime + 1_000_000 < current.vruntime:
+            rq.need_resched = True
+            self.deadline = 0
+        return True
+
+    def wake_task(self, task: Task) -> None:
+        """wake_up_process()."""
+        self.activate(task, 0)
+
+    def wake_new(self, task: Task) -> None:
+        """wake_up_new_task() from the host's side."""
+        rq = self.select_rq(task)
+        task.cpu = rq.cpu
+        self.enqueue(task, rq)
+        self.trace("sched_wakeup_new", task.addr)
+
+    def wake_signal(self, task: Task, fatal: bool) -> None:
+        """signal_wake_up(): interrupt a sleep; also kicks a task that runs in user mode."""
+        task.work = True
+        if self.rqs[task.cpu].current is task:
+            self.deadline = 0
+        interruptible = task.state == TASK_INTERRUPTIBLE and task.wait_interruptible
+        if interruptible or (fatal and (task.wait_killable or task.state in (TASK_STOPPED, TASK_INTERRUPTIBLE))):
+            self.activate(task, -ERESTARTSYS)
+
+    def wake_up(self, queue: WaitQueue, nr_exclusive: int = 1) -> int:
+        """Wake all non-exclusive sleepers and at most `nr_exclusive` exclusive ones (0: all); how many."""
+        count = 0
+        for fn in list(queue.on_wake):
+            fn()
+        for task, exclusive in list(queue.waiters):
+            if self.activate(task, 0):
+                count += 1
+                if exclusive:
+                    nr_exclusive -= 1
+                    if not nr_exclusive:
+                        break
+        return count
+
+    def wake(self, queue: WaitQueue) -> Call:
+        """The same as a call of __wake_up(), to be yielded; none when nobody sleeps."""
+        if not queue.waiters and not queue.on_wake:
+            return 0
+        self.waking = queue
+        return (self.wake_up_address, queue.addr, 3, 1, 0)
+
+    # -- sleeping ------------------------------------------------------------------------------------------------
+
+    def wait(
+        self,
+        queue: WaitQueue | tuple[WaitQueue, ...] | None,
+        interruptible: bool = True,
+        timeout_ns: int | None = None,
+        exclusive: bool = False,
+        killable: bool = False,
+    ) -> Call:
+        """A sleep, to be yielded: see KernelFace.wait()."""
+        current = self.board.current
+        if (interruptible and has_signal(current)) or (killable and fatal_pending(current)):
+            return -ERESTARTSYS
+        if timeout_ns is not None and timeout_ns <= 0:
+            return -ETIME
+        queues = () if queue is None else queue if isinstance(queue, tuple) else (queue,)
+        self.begin_wait(queues, interruptible, timeout_ns, exclusive, killable)
+        return (self.schedule_address,)
+
+    def begin_wait(
+        self,
+        queues: tuple[WaitQueue, ...],
+        interruptible: bool,
+        timeout_ns: int | None,
+        exclusive: bool,
+        killable: bool,
+    ) -> None:
+        """prepare_to_wait(), and the timer of schedule_timeout()."""
+        task = self.board.current
+        task.wait_result = 0
+        task.wait_queues = queues
+        task.wait_interruptible = interruptible
+        task.wait_killable = killable or interruptible
+        for queue in queues:
+            queue.add(task, exclusive)
+        task.state = TASK_INTERRUPTIBLE if interruptible else TASK_UNINTERRUPTIBLE
+        self.mirror.store_state(task)
+        if timeout_ns is not None:
+            task.wait_timer = self.clock.add(self.clock._now + max(timeout_ns, 0), lambda: self._timed_out(task))
+
+    def _timed_out(self, task: Task) -> None:
+        self.activate(task, -ETIME)
+
+    def finish_wait(self, result: int) -> int:
+        """finish_wait(): what `yield k.wait()` gives; the result of schedule() is not it."""
+        task = self.board.current
+        for queue in task.wait_queues:
+            queue.remove(task)
+        task.wait_queues = ()
+        if task.wait_timer is not None:
+            self.clock.cancel(task.wait_timer)
+            task.wait_timer = None
+        task.state = TASK_RUNNING
+        result = task.wait_result
+        task.wait_result = 0
+        return result
+
+    # -- running -------------------------------------------------------------------------------------------------
+
+    def charge_user(self) -> None:
+        """Move the clock by the user code executed since the last time."""
+        work = self.cpu.work
+        delta = work - self.work_seen
+        if delta:
+            self.work_seen = work
+            ns = delta * NS_PER_WORK
+            self.clock._now += ns // self.busy_cpus
+            self.board.current.utime_ns += ns
+
+    def set_deadline(self) -> None:
+        """When the running CPU has to look at timers, its slice or its turn again."""
+        self.deadline = min(self.clock.next_event_ns, self.rq.slice_end_ns, self.quantum_end)
+        if self.clock._now >= self.quantum_end:
+            self.cpu.stop()
+            self.deadline = self.clock._now + QUANTUM_NS
+
+    def run(
+        self,
+        until: Callable[[], object],
+        timeout_ns: int | None = None,
+        host_check: Callable[[], bool] | None = None,
+    ) -> bool:
+        """Run the machine until `until()`; False when virtual time runs out or nothing can ever happen again."""
+        while not until():
+            if timeout_ns is not None and self.clock._now >= timeout_ns:
+                return False
+            if host_check is not None and host_check():
+                return False
+            rq = self._next_cpu()
+            if rq is None:
+                if not self.clock.skip_to_next():
+                    return False
+                continue
+            self._run_cpu(rq, timeout_ns)
+        return True
+
+    def _next_cpu(self) -> RunQueue | None:
+        """Round robin over the CPUs that have something to do."""
+        busy = [rq for rq in self.rqs if rq.busy]
+        self.busy_cpus = max(len(busy), 1)
+        if not busy:
+            return None
+        for rq in busy:
+            if rq.cpu > self.last_cpu:
+                return rq
+        return busy[0]
+
+    def _run_cpu(self, rq: RunQueue, timeout_ns: int | None) -> None:
+        clock = self.clock
+        self._enter_cpu(rq)
+        quantum = QUANTUM_NS if self.busy_cpus > 1 else MAX_QUANTUM_NS
+        self.quantum_end = clock._now + quantum
+        if timeout_ns is not None:
+            self.quantum_end = min(self.quantum_end, timeout_ns)
+        self.deadline = min(clock.next_event_ns, rq.slice_end_ns, self.quantum_end)
+        self.work_seen = self.cpu.work
+        while True:
+            budget = max((self.deadline - clock._now) * self.busy_cpus // NS_PER_WORK, 16)
+            stop = self.cpu.run(budget)
+            if stop is Stop.STOPPED:
+                break
+            self.charge_user()
+            self.cpu.enter_timer()
+            if clock._now >= self.quantum_end:
+                self.quantum_end = clock._now  # the timer handler stops after its work
+        self.last_cpu = rq.cpu
+        self.account()
+
+    # -- switching -----------------------------------------------------------------------------------------------
+
+    def start(self, idle: list[Task], do_idle: int) -> None:
+        """At boot: a run queue for each simulated CPU, its idle task at the start of do_idle(); the first one runs."""
+        cpu = self.cpu
+        self.rqs = [RunQueue(number, task, cpu.new_context()) for number, task in enumerate(idle)]
+        for rq in self.rqs:
+            top = self.stack_top(rq.idle)
+            cpu.kernel_stack = top
+            cpu.start(do_idle, top - 256)
+            cpu.save_context(rq.context)
+        self.rq = self.rqs[0]
+        cpu.load_context(self.rq.context)
+        cpu.kernel_stack = self.stack_top(self.rq.idle)
+        self.board.current = self.rq.idle
+        self.frames = self.rq.idle.frames
+        cpu.on_switch = self.switch
+
+    def stack_top(self, task: Task) -> int:
+        """The end of a task's kernel stack."""
+        return task.stack + self.mirror.stack_size
+
+    def _enter_cpu(self, rq: RunQueue) -> None:
+        """Make a simulated CPU the one that the emulator runs."""
+        old = self.rq
+        if old is not rq:
+            self.cpu.save_context(old.context)
+            self.rq = rq
+            task = rq.current
+            self.board.current, self.frames = task, task.frames
+            self.cpu.load_context(rq.context)
+            self.cpu.kernel_stack = self.stack_top(task)
+            self._set_space(task)
+        rq.last_ns = self.clock._now
+
+    def _set_space(self, task: Task) -> None:
+        mm = task.mm
+        if mm is not None:
+            self.usercopy.user = mm.user
+            if self.cpu.address_space is not mm.space:
+                self.cpu.set_address_space(mm.space)
+        else:
+            self.usercopy.user = self.no_user
+
+    def switch(self) -> None:
+        """What the stack-switch routine asks for: from rq.prev to rq.next."""
+        rq = self.rq
+        prev, following = rq.prev, rq.next
+        cpu = self.cpu
+        prev.ksp = cpu.switch_stack(following.ksp)
+        if prev.mm is not None and prev.state != TASK_DEAD:
+            cpu.save_user(prev.context)
+        if following.mm is not None:
+            cpu.load_user(following.context)
+        self.board.current = rq.current = following
+        self.frames = following.frames
+        cpu.kernel_stack = following.stack + self.mirror.stack_size
+        self._set_space(following)
+        following.prev = prev
+        if following.rseq:
+            following.work = True
+        self.mirror.store_current(prev, following)

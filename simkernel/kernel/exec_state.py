@@ -1,0 +1,37 @@
+"""What execve keeps while it is under way: the request, and the struct linux_binprm of each program being loaded."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class LinuxBinprm:
+    """struct linux_binprm."""
+
+    def __init__(self, file: Any, filename: bytes, argv: list[bytes], envp: list[bytes]) -> None:
+        self.file = file
+        self.filename = filename  # as given to execve: AT_EXECFN
+        self.interp = filename  # what really runs, after #!
+        self.argv = argv
+        self.envp = envp
+        self.head = b""
+        self.addr = 0
+
+
+class ExecRequest:
+    """Arguments of execveat(2), read from user memory or given by the host."""
+
+    def __init__(self, fd: int, name: bytes, argv: list[bytes], envp: list[bytes], flags: int = 0) -> None:
+        self.fd, self.name, self.argv, self.envp, self.flags = fd, name, argv, envp, flags
+
+
+class ExecState:
+    """`k.exec`."""
+
+    def __init__(self) -> None:
+        self.request: ExecRequest | None = None  # what do_execveat_common() is called for
+        self.binprms: list[LinuxBinprm] = []
+
+    def at(self, addr: int) -> LinuxBinprm:
+        """The LinuxBinprm of an address."""
+        return next(b for b in self.binprms if b.addr == addr)

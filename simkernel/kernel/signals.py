@@ -1,0 +1,302 @@
+"""Signals: sending, blocking, taking.  kernel/signal.c, include/uapi/asm-generic/{signal,siginfo}.h.
+
+What a task does with a signal that it took (default actions, the handler's frame) is kernel functions of
+calls/signal.py.
+"""
+
+from __future__ import annotations
+
+from arch.abi.errno import ERESTARTSYS
+from arch.abi.signal import (
+    SA_NOCLDSTOP,
+    SI_KERNEL,
+    SIG_DFL,
+    SIG_IGN,
+    SIGABRT,
+    SIGBUS,
+    SIGCHLD,
+    SIGCONT,
+    SIGFPE,
+    SIGHUP,
+    SIGILL,
+    SIGKILL,
+    SIGQUIT,
+    SIGSEGV,
+    SIGSTOP,
+    SIGSYS,
+    SIGTRAP,
+    SIGTSTP,
+    SIGTTIN,
+    SIGTTOU,
+    SIGURG,
+    SIGWINCH,
+    SIGXCPU,
+    SIGXFSZ,
+)
+from arch.architecture import Architecture
+from arch.ctype import TypeTable, View
+from arch.memory import KernelMemory
+from simkernel.kernel.cpus import Cpus
+from simkernel.kernel.task import (
+    PF_EXITING,
+    UNBLOCKABLE,
+    Crash,
+    CurrentTask,
+    SigAction,
+    SigInfo,
+    SignalStruct,
+    Task,
+    fatal_pending,
+    has_signal,
+    mask_of,
+)
+from simkernel.kernel.tasks import Tasks
+from simkernel.kernel.tracepoints import Tracepoints
+
+
+def bit(sig: int) -> int:
+    """sigmask(sig)."""
+    return 1 << (sig - 1)
+
+
+def bits(*sigs: int) -> int:
+    """Mask of several signals."""
+    return sum(bit(s) for s in sigs)
+
+
+STOPS = bits(SIGSTOP, SIGTSTP, SIGTTIN, SIGTTOU)
+IGNORED_BY_DEFAULT = bits(SIGCONT, SIGCHLD, SIGWINCH, SIGURG)
+CORE = bits(SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV, SIGBUS, SIGSYS, SIGXCPU, SIGXFSZ)
+SYNCHRONOUS = bits(SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGSYS)
+
+
+class Signals:
+    """`k.signals`: sending and taking signals."""
+
+    def __init__(
+        self,
+        board: CurrentTask,
+        arch: Architecture,
+        mem: KernelMemory,
+        types: TypeTable,
+        cpus: Cpus,
+        tasks: Tasks,
+        tracepoints: Tracepoints,
+    ) -> None:
+        self.board, self.arch, self.mem, self.types = board, arch, mem, types
+        self.cpus, self.tasks, self.tracepoints = cpus, tasks, tracepoints
+        self.delivering: SigInfo | None = None  # of the frame that is being made
+        self.crashes: list[Crash] = []
+
+    # -- sending -------------------------------------------------------------------------------------------------
+
+    def send(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> None:
+        """send_signal to a thread group."""
+        self._send(task, sig, code, True, info)
+
+    def send_thread(self, task: Task, sig: int, code: int = SI_KERNEL, **info: int) -> None:
+        """send_signal to one thread."""
+        self._send(task, sig, code, False, info)
+
+    def _send(self, task: Task, sig: int, code: int, group: bool, values: dict[str, int]) -> None:
+        if not sig:
+            return
+        signal = task.signal
+        info = SigInfo(sig, code)
+        for name, value in values.items():
+            setattr(info, name, value)
+        if not self._prepare(task, sig):
+            self.trace_signal("signal_generate", info, task.addr, int(group), 1)
+            return
+        queue = signal.pending if group else task.pending
+        if sig < 32 and any(i.sig == sig for i in queue):
+            self.trace_signal("signal_generate", info, task.addr, int(group), 2)
+            return
+        queue.append(info)
+        self.trace_signal("signal_generate", info, task.addr, int(group), 0)
+        self._complete(task, sig, group)
+
+    def _prepare(self, task: Task, sig: int) -> bool:
+        """prepare_signal(): STOP and CONT cancel each other; false when the signal is ignored."""
+        signal = task.signal
+        if signal.group_exiting:
+            return sig == SIGKILL
+        if bit(sig) & STOPS:
+            self.flush(signal, bit(SIGCONT))
+        elif sig == SIGCONT:
+            self.flush(signal, STOPS)
+            if signal.stopped:
+                signal.stopped, signal.continued, signal.stop_reported = False, True, True
+                for thread in signal.threads:
+                    self.cpus.activate(thread, 0)
+                leader = task.group_leader
+                self.cpus.wake_up(leader.parent.signal.wait_chldexit)
+                self._tell_parent(task, 6, SIGCONT)
+        blocked = task.blocked | (mask_of([]) if task.saved_blocked is None else task.saved_blocked)
+        if blocked & bit(sig):
+            return True
+        if task.pid == 1 and signal.actions[sig].handler == SIG_DFL:
+            return False
+        return not self.ignores(task, sig)
+
+    def ignores(self, task: Task, sig: int) -> bool:
+        """The signal has no effect on this task."""
+        handler = task.signal.actions[sig].handler
+        return handler == SIG_IGN or (handler == SIG_DFL and bool(bit(sig) & IGNORED_BY_DEFAULT))
+
+    def flush(self, signal: SignalStruct, mask: int) -> None:
+        """flush_sigqueue_mask(): forget pending signals of a mask."""
+        signal.pending = [i for i in signal.pending if not bit(i.sig) & mask]
+        for thread in signal.threads:
+            thread.pending = [i for i in thread.pending if not bit(i.sig) & mask]
+
+    def _complete(self, task: Task, sig: int, group: bool) -> None:
+        """complete_signal(): choose the thread that takes it, wake it; a fatal one ends the whole group."""
+        signal = task.signal
+        chosen = task
+        if group and (task.blocked & bit(sig) or task.flags & PF_EXITING):
+            for thread in signal.threads:
+                if not thread.blocked & bit(sig) and not thread.flags & PF_EXITING:
+                    chosen = thread
+                    break
+        if chosen.blocked & bit(sig) and sig != SIGKILL:
+            if chosen.sigwait & bit(sig):
+                self.cpus.activate(chosen, -ERESTARTSYS)
+            return
+        fatal = sig == SIGKILL or (
+            signal.actions[sig].handler == SIG_DFL
+            and not bit(sig) & (STOPS | IGNORED_BY_DEFAULT)
+            and not chosen.blocked & bit(sig)
+        )
+        if sig == SIGKILL:
+            for thread in signal.threads:
+                self.cpus.wake_signal(thread, True)
+        self.cpus.wake_signal(chosen, fatal)
+
+    def kill_other_threads(self, me: Task) -> None:
+        """zap_other_threads()."""
+        for thread in me.signal.threads:
+            if thread is not me and not thread.flags & PF_EXITING:
+                thread.pending.append(SigInfo(SIGKILL))
+                self.cpus.wake_signal(thread, True)
+
+    def trace_signal(self, name: str, info: SigInfo, *rest: int | SigAction) -> None:
+        """Fire a signal tracepoint, with the siginfo (and the k_sigaction) in memory meanwhile."""
+        point = self.tracepoints.points.get(name)
+        if point is None or not point.active:
+            return
+        address = self.mem.alloc(256)
+        try:
+            self.mem.write(address, self.siginfo(info))
+            if rest and isinstance(rest[0], SigAction):
+                self.mem.write(address + 128, bytes(128))
+                view = View(self.mem, address + 128, self.types.type("struct k_sigaction"))
+                view.sa.sa_handler, view.sa.sa_flags = rest[0].handler, rest[0].flags
+                rest = (address + 128,)
+            point.fire(info.sig, address, *rest)
+        finally:
+            self.mem.free(address)
+
+    def force(self, task: Task, sig: int, code: int, addr: int) -> None:
+        """force_sig_fault(): cannot be blocked or ignored."""
+        action = task.signal.actions[sig]
+        if task.blocked & bit(sig) or action.handler == SIG_IGN:
+            action.handler = SIG_DFL
+            task.blocked &= ~bit(sig)
+        info = SigInfo(sig, code)
+        info.addr = addr
+        task.pending.append(info)
+        self.trace_signal("signal_generate", info, task.addr, 0, 0)
+        task.work = True
+
+    def _tell_parent(self, task: Task, code: int, status: int) -> None:
+        """do_notify_parent_cldstop()."""
+        parent = task.group_leader.parent
+        action = parent.signal.actions[SIGCHLD]
+        if action.handler != SIG_IGN and not action.flags & SA_NOCLDSTOP:
+            self.send(parent, SIGCHLD, code, pid=task.tgid, uid=task.cred.uid, status=status)
+        self.cpus.wake_up(parent.signal.wait_chldexit)
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def pending(self) -> bool:
+        """For bodies: the current task should stop waiting."""
+        return has_signal(self.board.current)
+
+    def fatal_pending(self) -> bool:
+        """fatal_signal_pending() of the current task."""
+        return fatal_pending(self.board.current)
+
+    def recalc(self, task: Task) -> None:
+        """After a change of the mask."""
+        if has_signal(task):
+            task.work = True
+
+    def dequeue(self, task: Task, mask: int) -> SigInfo | None:
+        """dequeue_signal(): the next pending signal that is not in `mask`; faults first, then by number."""
+        for queue in (task.pending, task.signal.pending):
+            allowed = [i for i in queue if not bit(i.sig) & mask or bit(i.sig) & UNBLOCKABLE]
+            if allowed:
+                info = min(allowed, key=lambda i: (not bit(i.sig) & SYNCHRONOUS, i.sig))
+                queue.remove(info)
+                return info
+        return None
+
+    def stop(self, task: Task, sig: int) -> None:
+        """do_signal_stop()."""
+        signal = task.signal
+        signal.stopped, signal.stop_code, signal.stop_reported, signal.continued = True, sig, False, False
+        for thread in signal.threads:
+            if thread is not task:
+                self.cpus.wake_signal(thread, False)
+        self._tell_parent(task, 5, sig)
+
+    def is_orphaned(self, task: Task) -> bool:
+        """is_current_pgrp_orphaned(): nobody in the session could continue the group."""
+        for other in self.tasks.by_pid.values():
+            if other.pgid == task.pgid and other is other.group_leader and not other.exit_state:
+                parent = other.real_parent
+                if parent.pid != 1 and parent.pgid != task.pgid and parent.session == task.session:
+                    return False
+        return True
+
+    def orphaned_groups(self, task: Task) -> None:
+        """kill_orphaned_pgrp(): a stopped group that became orphaned gets HUP and CONT."""
+        for child in list(task.descendants()):
+            if child.signal.stopped and child.pgid != task.pgid and self.is_orphaned(child):
+                self.send(child, SIGHUP)
+                self.send(child, SIGCONT)
+
+    # -- frames --------------------------------------------------------------------------------------------------
+
+    def siginfo(self, info: SigInfo) -> bytes:
+        """siginfo_t, 128 bytes.  include/uapi/asm-generic/siginfo.h."""
+        order = self.mem.byteorder
+        word = self.arch.word
+
+        def i32(value: int) -> bytes:
+            return (value & 0xFFFFFFFF).to_bytes(4, order)
+
+        head = i32(info.sig) + i32(0) + i32(info.code)
+        if word == 8:
+            head += bytes(4)
+        if info.sig in (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP) and info.code > 0:
+            body = info.addr.to_bytes(word, order)
+        elif info.sig == SIGCHLD and info.code > 0:
+            body = i32(info.pid) + i32(info.uid) + i32(info.status)
+            body += bytes(4 if word == 8 else 0)
+            body += info.utime.to_bytes(word, order) + info.stime.to_bytes(word, order)
+        else:
+            body = i32(info.pid) + i32(info.uid) + (info.value & ((1 << 8 * word) - 1)).to_bytes(word, order)
+        return (head + body).ljust(128, b"\0")
+
+    def siginfo_child(self, sig: int, code: int, pid: int, uid: int, status: int) -> bytes:
+        """For waitid()."""
+        info = SigInfo(sig, code, pid, uid)
+        info.status = status
+        return self.siginfo(info)
+
+    def record_crash(self, task: Task, info: SigInfo, registers: list[tuple[str, int]]) -> None:
+        """Keep what a person wants to know of a program that a signal ends."""
+        task.crash = Crash(task, info, registers)
+        self.crashes.append(task.crash)

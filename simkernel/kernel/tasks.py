@@ -1,0 +1,121 @@
+"""All tasks: found by number and by address, published, renumbered, forgotten.  kernel/{fork,exit,pid,kthread}.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.abi.errno import EAGAIN, ESRCH
+from arch.architecture import Architecture
+from arch.errors import KernelError
+from simkernel.kernel.clock import Clock
+from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.task import EXIT_DEAD, Task
+
+PID_MAX, RESERVED_PIDS = 32768, 300
+FIRST_USER_PID = 100
+
+
+class Tasks:
+    """`k.tasks`."""
+
+    idle: Task  # of the first CPU; set at boot, as is init
+    init: Task
+
+    def __init__(
+        self,
+        arch: Architecture,
+        clock: Clock,
+        mirror: Mirror,
+        max_threads: int,
+    ) -> None:
+        self.arch, self.clock, self.mirror = arch, clock, mirror
+        self.max_threads = max_threads
+        self.by_pid: dict[int, Task] = {}
+        self.by_address: dict[int, Task] = {}
+        self.last_pid = 0
+        self.nr_forks = 0
+        self.exit_hooks: list[Callable[[Task], None]] = []
+
+    # -- finding -------------------------------------------------------------------------------------------------
+
+    def at(self, addr: int) -> Task:
+        """The Task whose struct task_struct is at this address; KernelError(ESRCH)."""
+        task = self.by_address.get(addr)
+        if task is None:
+            raise KernelError(ESRCH)
+        return task
+
+    def find(self, pid: int) -> Task | None:
+        """A thread by its pid (find_task_by_vpid)."""
+        return self.by_pid.get(pid)
+
+    def pid_struct(self, pid: int) -> int:
+        """find_vpid(): address of the struct pid of a number; 0 when nobody has it."""
+        task = self.by_pid.get(pid)
+        return task.pid_addr if task is not None else 0
+
+    def reaper_of(self, task: Task) -> Task:
+        """find_new_reaper(): the nearest child subreaper, or init."""
+        parent = task.real_parent
+        while parent is not None and parent.pid > 1:
+            if parent.child_subreaper and not parent.exit_state:
+                return parent
+            parent = parent.real_parent
+        return self.by_pid[1]
+
+    # -- making --------------------------------------------------------------------------------------------------
+
+    def next_pid(self) -> int:
+        """alloc_pid(): the next number, wrapping at PID_MAX; KernelError(EAGAIN)."""
+        for _ in range(PID_MAX):
+            self.last_pid = self.last_pid + 1 if self.last_pid < PID_MAX - 1 else RESERVED_PIDS
+            if self.last_pid not in self.by_pid:
+                return self.last_pid
+        raise KernelError(EAGAIN)
+
+    def new(self, pid: int, comm: str) -> Task:
+        """A task with its struct task_struct and kernel stack, not yet visible to others."""
+        task = Task(pid, comm)
+        task.start_time_ns = self.clock._now
+        self.mirror.alloc_task_memory(task)
+        self.by_address[task.addr] = task
+        return task
+
+    def publish(self, task: Task) -> None:
+        """Make a finished task findable."""
+        self.by_pid[task.pid] = task
+        self.nr_forks += 1
+        self.mirror.store_task(task)
+
+    def take_identity(self, task: Task, leader: Task) -> None:
+        """de_thread(): an exec'ing thread gets the leader's pid."""
+        old = task.pid
+        self.by_pid.pop(old, None)
+        parent = leader.parent
+        if leader in parent.children:
+            parent.children[parent.children.index(leader)] = task
+        task.signal.threads.remove(leader)
+        task.children, leader.children = leader.children + task.children, []
+        for child in task.children:
+            child.parent = child.real_parent = task
+        self.mirror.unlink_task(leader)
+        leader.exit_state = EXIT_DEAD
+        task.pid, leader.pid = leader.pid, old
+        task.parent = task.real_parent = parent
+        task.group_leader = leader.group_leader = task
+        task.exit_signal = leader.exit_signal
+        self.by_pid[task.pid] = task
+        self.mirror.store_task(task)
+
+    def forget(self, task: Task) -> None:
+        """release_task(): nobody can find it any more."""
+        self.by_pid.pop(task.pid, None)
+        self.mirror.unlink_task(task)
+
+    def rusage(self, utime_ns: int, stime_ns: int, pages: int, task: Task | None = None) -> bytes:
+        """struct rusage."""
+        word, order = self.arch.word, self.arch.byteorder
+        values = [utime_ns // 10**9, utime_ns % 10**9 // 1000, stime_ns // 10**9, stime_ns % 10**9 // 1000]
+        values += [pages * 4, 0, 0, 0, task.min_flt if task else 0, 0, 0, 0, 0, 0, 0, 0]
+        values += [task.nvcsw if task else 0, task.nivcsw if task else 0]
+        return b"".join(v.to_bytes(word, order) for v in values)

@@ -1,0 +1,186 @@
+"""The kernel's text: every function of this version, laid out at boot, and how bodies call each other.
+
+Bodies use canonical (declared) names; symbols carry the version's and the architecture's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from arch.abi.version import KernelVersion
+from arch.architecture import Architecture
+from arch.cpu import Cpu
+from arch.memory import KernelMemory
+from arch.symbols import Symbols
+from arch.text import KernelText
+from arch.unwind import walk_frames
+from simkernel.kernel.body import Call, Inlined
+from simkernel.kernel.engine import Engine, result_converter
+from simkernel.kernel.kfunc import KERNEL_FUNCTIONS, KernelFunction, Prototype, Syscall
+from simkernel.kernel.syscalls import Syscalls
+from simkernel.kernel.task import Task
+
+
+class Function(NamedTuple):
+    """What stands at a symbol of the text."""
+
+    declared: KernelFunction | Syscall
+    prototype: Prototype
+    wrapped: bool  # a system call's wrapper: takes const struct pt_regs *
+
+
+class Text:
+    """`k.text`."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        arch: Architecture,
+        version: KernelVersion,
+        mem: KernelMemory,
+        symbols: Symbols,
+        cpu: Cpu,
+    ) -> None:
+        self.engine, self.arch, self.version, self.mem, self.symbols, self.cpu = (
+            engine, arch, version, mem, symbols, cpu,
+        )  # fmt: skip
+        self.image = KernelText(arch, mem, symbols, version.key)
+        self.functions: dict[str, Function] = {}  # by symbol
+        self.symbol_of: dict[str, str] = {}  # canonical name -> symbol
+        self.probed: dict[str, int] = {}  # symbol -> how many probes are in the function
+        self.leaves: dict[str, Callable[..., int]] = {}  # callable without the CPU now, by canonical name
+        self.all_leaves: dict[str, Callable[..., int]] = {}
+        self._canonical: dict[str, str] = {}
+        self._addresses: dict[str, int] = {}
+        self._narrow = arch.word == 4
+
+    # -- at boot -------------------------------------------------------------------------------------------------
+
+    def build(self, entry: Iterable[KernelFunction], syscalls: Syscalls) -> None:
+        """Lay out every function of this version; compile how each is entered.  `entry`: the entry code's handlers."""
+        functions = self.functions
+        for function in entry:
+            functions[function.name] = Function(function, function.prototype, False)
+        for function in KERNEL_FUNCTIONS:
+            if function.exists_in(self.version):
+                symbol = self.arch.own_names.get(function.name) or function.name_in(self.version)
+                self.symbol_of[function.name] = symbol
+                functions.setdefault(symbol, Function(function, function.prototype, False))
+        for name, call in syscalls.declared.items():
+            symbol, wrapped = syscalls.symbol(name)
+            functions[symbol] = Function(call, call.prototype, wrapped)
+        names = sorted(functions)
+        indices = self.image.add_functions(names)
+        self.image.add_entry(self.cpu)
+        self._compile(names, indices)
+        self._canonical = {symbol: canonical for canonical, symbol in self.symbol_of.items()}
+        self._make_leaves()
+        self._addresses = {canonical: self.image.address(symbol) for canonical, symbol in self.symbol_of.items()}
+        for symbol in names:
+            self._addresses.setdefault(symbol, self.image.address(symbol))
+        for name, symbol in syscalls.symbols.items():
+            found = functions[symbol]
+            count = None if found.wrapped else self.engine.words_of(found.prototype)
+            syscalls.table[syscalls.abi.numbers[name]] = (self.image.address(symbol), count)
+
+    def _compile(self, names: list[str], indices: list[int]) -> None:
+        """Functions are compiled when first entered: most functions of a kernel are never reached in one run."""
+        by_index = dict(zip(indices, names))
+        engine = self.engine
+        for name in names:
+            ret = self.functions[name].prototype.ret
+            converter = result_converter(ret, self.arch.word)
+            if ret.size == 8 and self._narrow:
+                converter = engine.wide_result
+            if converter is not None:
+                engine.converters[self.image.address(name)] = converter
+
+        def first(index: int, *args: int) -> int | tuple[int, ...]:
+            enter, count = self._compile_one(by_index[index])
+            self.cpu.set_enter(index, enter, count)
+            result: int | tuple[int, ...] = enter(*args[:count])
+            return result
+
+        self.cpu.on_enter = first
+        self.cpu.on_resume = engine.make_resume()
+
+    def _compile_one(self, name: str) -> tuple[Callable[..., int | tuple[int, ...]], int]:
+        """(enter, number of arguments it takes in registers)."""
+        declared, prototype, wrapped = self.functions[name]
+        if wrapped:
+            return self.engine.compile_wrapper(prototype, declared.body, declared.is_generator, name), 1
+        count = min(self.engine.words_of(prototype), self.engine.register_arguments)
+        return self.engine.compile(prototype, declared.body, declared.is_generator, name), count
+
+    def _make_leaves(self) -> None:
+        """Plain functions that a body may call without the CPU, as a compiler inlines them; see set_probed()."""
+        for canonical, symbol in self.symbol_of.items():
+            declared, prototype, wrapped = self.functions[symbol]
+            if not declared.is_generator and not wrapped:
+                self.all_leaves[canonical] = self.engine.compile_leaf(prototype, declared.body)
+        self.leaves.update(self.all_leaves)
+
+    # -- calling -------------------------------------------------------------------------------------------------
+
+    def call(self, name: str, *args: int) -> Call:
+        """A call of a function by its canonical name, to be yielded; a leaf's result is known at once."""
+        leaf = self.leaves.get(name)
+        if leaf is None:
+            address = self._addresses.get(name)
+            if address is None:
+                return self._call_absent(name, args)
+            if self._narrow:
+                args = self.engine.split(self.functions[self.symbol_of.get(name, name)].prototype, args)
+            return (address, *args)
+        try:
+            return leaf(*args)
+        except TypeError:
+            if len(args) == len(self.functions[self.symbol_of[name]].prototype.params):
+                raise
+            raise TypeError(f"{name}() called with {len(args)} arguments") from None
+
+    def _call_absent(self, name: str, args: tuple[int, ...]) -> Call:
+        """A function that this version does not have as such: its body runs inside the caller."""
+        declared = next((f for f in KERNEL_FUNCTIONS if f.name == name), None)
+        if declared is None:
+            raise KeyError(f"no kernel function {name}")
+        if declared.is_generator:
+            return Inlined(declared.body(self.engine.board, *args))
+        leaf = self.leaves[name] = self.engine.compile_leaf(declared.prototype, declared.body)
+        return leaf(*args)
+
+    def address_of(self, name: str) -> int:
+        """Address of a kernel function by its canonical name."""
+        return self._addresses[name]
+
+    # -- probes --------------------------------------------------------------------------------------------------
+
+    def is_probed(self, name: str) -> bool:
+        """A probe sits in this function (by its canonical name)."""
+        return bool(self.probed) and bool(self.probed.get(self.symbol_of[name]))
+
+    def set_probed(self, addr: int, probed: bool) -> None:
+        """A function with a probe is really called, so that the probe is hit."""
+        found = self.symbols.lookup(addr)
+        if found is None:
+            return
+        symbol = found[0]
+        count = self.probed[symbol] = self.probed.get(symbol, 0) + (1 if probed else -1)
+        name = self._canonical.get(symbol)
+        if name is not None and name in self.all_leaves:
+            if count:
+                self.leaves.pop(name, None)
+            else:
+                self.leaves[name] = self.all_leaves[name]
+
+    # -- looking -------------------------------------------------------------------------------------------------
+
+    def stack_of(self, task: Task) -> list[str]:
+        """`name+0x0/0x40` of the functions that run in a task, innermost first."""
+        return [self.symbols.format(self.image.address(frame[3])) for frame in reversed(task.frames)]
+
+    def return_address(self) -> int:
+        """__builtin_return_address(0) of the kernel function whose body runs: where its caller goes on."""
+        row = self.cpu.layout.fields[self.arch.frame_pointer]
+        return next(iter(walk_frames(self.arch, self.mem, self.cpu.read_reg(row.register or ""), 1)), 0)

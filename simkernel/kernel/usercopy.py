@@ -1,0 +1,64 @@
+"""Copying between the kernel and the current task's memory.  lib/usercopy.c, lib/strncpy_from_user.c."""
+
+from __future__ import annotations
+
+from arch.abi.errno import EFAULT, ENAMETOOLONG
+from arch.errors import Fault, KernelError
+from arch.memory import ByteOrder, Memory
+
+
+class UserCopy:
+    """`k.usercopy`.  Every access may raise KernelError(EFAULT)."""
+
+    __slots__ = ("byteorder", "user")
+
+    def __init__(self, user: Memory, byteorder: ByteOrder) -> None:
+        self.user = user  # the current task's addresses (raises Fault); the scheduler changes it
+        self.byteorder: ByteOrder = byteorder
+
+    def copy_from_user(self, addr: int, size: int) -> bytes:
+        """Bytes at a user address; EFAULT."""
+        try:
+            return bytes(self.user.read(addr, size))
+        except Fault:
+            raise KernelError(EFAULT) from None
+
+    def copy_to_user(self, addr: int, data: bytes) -> None:
+        """Write bytes to a user address; EFAULT."""
+        try:
+            self.user.write(addr, data)
+        except Fault:
+            raise KernelError(EFAULT) from None
+
+    def get_user(self, addr: int, size: int, signed: bool = False) -> int:
+        """One integer of the machine's byte order; EFAULT."""
+        data = self.copy_from_user(addr, size)
+        return int.from_bytes(data, self.byteorder, signed=signed)
+
+    def put_user(self, addr: int, size: int, value: int) -> None:
+        """Store one integer (two's complement); EFAULT."""
+        self.copy_to_user(addr, (value & ((1 << 8 * size) - 1)).to_bytes(size, self.byteorder))
+
+    def strncpy_from_user(self, addr: int, limit: int = 4096) -> bytes:
+        """A C string without its NUL; EFAULT, or ENAMETOOLONG when no NUL within `limit` bytes."""
+        out = bytearray()
+        while len(out) < limit:
+            step = min(256 - (addr & 255), limit - len(out))
+            chunk = self.copy_from_user(addr, step)
+            end = chunk.find(0)
+            if end >= 0:
+                out += chunk[:end]
+                return bytes(out)
+            out += chunk
+            addr += step
+        raise KernelError(ENAMETOOLONG)
+
+    def copy_from_user_string(self, addr: int, limit: int) -> bytes:
+        """strncpy_from_user() that cuts instead of refusing."""
+        out = bytearray()
+        while len(out) < limit:
+            byte = self.copy_from_user(addr + len(out), 1)
+            if byte == b"\0":
+                break
+            out += byte
+        return bytes(out)
