@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from typing import Any
 
+from arch.abi.version import KernelVersion
 from arch.memory import ByteOrder, KernelMap, Memory
 
 
@@ -115,7 +116,7 @@ class Architecture:
     map: KernelMap
     # registers
     registers: tuple[str, ...]  # general CPU registers by our names, program counter and stack pointer included
-    pt_regs_by_version: tuple[tuple[tuple[int, int], Layout], ...]  # (first version, layout), newest first
+    pt_regs_by_version: tuple[tuple[str, Layout], ...]  # (first version, layout), newest first
     function_args: tuple[str, ...]  # pt_regs fields of C arguments 1..n passed in registers
     stack_args_offset: int  # at function entry: first stack argument at sp + this
     return_value: str  # pt_regs field
@@ -143,11 +144,11 @@ class Architecture:
     # What functions of the generic kernel are called here: name in kernel/, mm/ ... -> this architecture's name
     own_names: Mapping[str, str] = field(default_factory=dict)
     # Functions between the system call's handler and the call itself, outermost first: (prototype, first version)
-    syscall_chain: tuple[tuple[str, tuple[int, int]], ...] = ()
+    syscall_chain: tuple[tuple[str, str], ...] = ()
     trap_fields: Mapping[str, str | None] = field(default_factory=dict)  # "error_code"/"orig" -> pt_regs field
     user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
     # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).
-    older_names: tuple[tuple[tuple[int, int], Mapping[str, str]], ...] = ()
+    older_names: tuple[tuple[str, Mapping[str, str]], ...] = ()
     support: Any = None  # arch.support.Support: emulator constants, kernel text, unwinding
 
     @property
@@ -155,21 +156,21 @@ class Architecture:
         """Layout in the newest kernel."""
         return self.pt_regs_by_version[0][1]
 
-    def pt_regs_for(self, version: Any) -> Layout:
-        """Layout in a kernel version, given as (6, 1) or anything that compares with such tuples."""
+    def pt_regs_for(self, version: KernelVersion) -> Layout:
+        """Layout in a kernel version; a version before the first row gets the oldest."""
         for first, layout in self.pt_regs_by_version:
-            if version >= first:
+            if version.at_least(first):
                 return layout
         return self.pt_regs_by_version[-1][1]
 
-    def symbol_name(self, name: str, version: Any) -> str:
+    def symbol_name(self, name: str, version: KernelVersion) -> str:
         """What an entry symbol of the newest kernel was called in this version."""
         for until, names in self.older_names:
-            if name in names and version < until:
+            if name in names and version.before(until):
                 name = names[name]
         return name
 
-    def entry_for(self, version: Any) -> EntryPoints:
+    def entry_for(self, version: KernelVersion) -> EntryPoints:
         """`entry` with the names of a version."""
         return EntryPoints(
             stubs={role: self.symbol_name(name, version) for role, name in self.entry.stubs.items()},

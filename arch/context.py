@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 from typing import Any
 
+from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.emulator import Emulator
 from arch.errors import CorruptMemory
@@ -48,7 +49,7 @@ class Context:
 class TaskState(Emulator):
     """Contexts of tasks and of simulated CPUs."""
 
-    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: Any) -> None:
+    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: KernelVersion) -> None:
         self.address_space: AddressSpace | None = None
         self._tlb_owner: AddressSpace | None = None  # whose user pages the TLB may hold
         self._soft_tls = 0

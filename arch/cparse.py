@@ -87,10 +87,6 @@ class Token(NamedTuple):
     text: str
 
 
-def version_tuple(text: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in text.split("."))
-
-
 def tokenize(text: str, filename: str = "<text>") -> list[Token]:
     """Tokens of C text; only conditional comments survive, as kind "comment"."""
     tokens: list[Token] = []
@@ -388,7 +384,7 @@ class Parser:
             if arches:
                 if self.table.arch not in arches.split(","):
                     return False
-            elif (self.table.version >= version_tuple(number)) != (since_until == "since"):
+            elif self.table.version.at_least(number) != (since_until == "since"):
                 return False
         return True
 

@@ -26,6 +26,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import Architecture
 from arch.context import Context, TaskState
 from arch.emulator import NO_DEADLINE, WORD_MASK
@@ -64,7 +65,9 @@ class KernelCrash(Exception):
 class Cpu(TaskState, ProbePoints):
     """The emulated CPU of a machine."""
 
-    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: Any = (6, 1)) -> None:
+    def __init__(
+        self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: KernelVersion = NEWEST
+    ) -> None:
         self.on_enter: Callable[..., int | tuple[int, ...]] = _unset
         self.on_resume: Callable[[int], int | tuple[int, ...]] = _unset
         self.on_switch: Callable[[], Any] = _unset

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
+from arch.abi.version import NEWEST, KernelVersion
 from arch.datamodel import CHAR_IS_UNSIGNED, LP64_LE, ByteOrder, DataModel
 
-Version = tuple[int, ...]
 Getter = Callable[[Any, int], Any]
 Setter = Callable[[Any, int, Any], None]
 
@@ -369,9 +369,9 @@ class Names:
 class TypeTable:
     """All C types of one kernel."""
 
-    def __init__(self, model: DataModel = LP64_LE, version: Version = (6, 1), arch: str = "x86_64") -> None:
+    def __init__(self, model: DataModel = LP64_LE, version: KernelVersion = NEWEST, arch: str = "x86_64") -> None:
         self.model = model
-        self.version = tuple(version)
+        self.version = version
         self.arch = arch
         self.names = Names()
         self.void = VoidType()

@@ -12,6 +12,7 @@ import unicorn as _unicorn
 from unicorn import unicorn_const as ucc
 
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
+from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, Layout
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import kernel_page_table
@@ -28,7 +29,7 @@ WORD_MASK = (1 << 64) - 1
 class Emulator:
     """A unicorn instance with our memory, our TLB fill and our hooks."""
 
-    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: Any) -> None:
+    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: KernelVersion) -> None:
         support = arch.support
         assert isinstance(support, Support)
         self.arch = arch

@@ -8,6 +8,7 @@ from typing import Any
 
 from unicorn import unicorn_const as ucc
 
+from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.emulator import WORD_MASK, Emulator
 from arch.memory import KernelMemory, PhysicalMemory
@@ -40,7 +41,7 @@ class _Site:
 class ProbePoints(Emulator):
     """add_probe() and remove_probe()."""
 
-    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: Any) -> None:
+    def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: KernelVersion) -> None:
         self._sites: dict[tuple[int, bool], _Site] = {}
         self._retired: list[Any] = []  # handlers of removed probes; native code may still be inside
         super().__init__(arch, phys, mem, version)

@@ -37,6 +37,7 @@ from typing import Any
 
 import capstone
 
+from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import Architecture
 from arch.memory import KernelMemory
 from arch.support import Support
@@ -52,7 +53,9 @@ class KernelText:
     add_entry() once.  Later additions (modules) go on at the end.
     """
 
-    def __init__(self, arch: Architecture, mem: KernelMemory, symbols: Symbols, version: Any = (6, 1)) -> None:
+    def __init__(
+        self, arch: Architecture, mem: KernelMemory, symbols: Symbols, version: KernelVersion = NEWEST
+    ) -> None:
         support = arch.support
         assert isinstance(support, Support)
         self.arch = arch

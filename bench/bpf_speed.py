@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
+from arch.abi.version import KernelVersion
 from arch.memory import FlatMemory
 from bpf.core.load import LoadAttr, prog_load
 from bpf.isa.asm import assemble
@@ -47,7 +48,7 @@ def classic_verifier(log_level: int) -> Callable[[], int]:
     insns = assemble(many_paths())
 
     def work() -> int:
-        return verify(VerifyRequest(insns, 2, log_level=log_level, version=(4, 1))).insn_processed
+        return verify(VerifyRequest(insns, 2, log_level=log_level, version=KernelVersion.parse("4.1"))).insn_processed
 
     return work
 
@@ -107,7 +108,7 @@ out:
 """
 
 
-def probe(version: tuple[int, int]) -> Callable[[], int]:
+def probe(version: KernelVersion) -> Callable[[], int]:
     """A kprobe program that counts in a hash map."""
     host = TestHost(version)
     counts = host.bpf.new_map(MapAttr(1, 8, 8, 16))
@@ -115,7 +116,7 @@ def probe(version: tuple[int, int]) -> Callable[[], int]:
     host.bpf.publish_map(counts)
     counts.update((5).to_bytes(8, "little"), bytes(8), 0)
     fd = host.fd_install(counts, "bpf-map")
-    kern_version = (version[0] << 16) + (version[1] << 8)
+    kern_version = version.code
     attr = LoadAttr(2, assemble(COUNTER, {"counts": fd}), license="GPL", kern_version=kern_version)
     _, prog = prog_load(host.bpf, attr)
     assert prog is not None
@@ -134,8 +135,8 @@ def main() -> None:
     show("classic verifier, log", best(classic_verifier(1)), "steps")
     show("interpreter, arithmetic", best(interpreter("r0 += r1\nr2 = r0\nw3 = w2\nr2 ^= 5", 4)), "insns")
     show("interpreter, stack", best(interpreter("*(u64 *)(r10 -8) = r1\nr2 = *(u64 *)(r10 -8)", 2)), "insns")
-    for version in ((4, 1), (6, 1)):
-        label = f"{version[0]}.{version[1]}"
+    for version in (KernelVersion.parse("4.1"), KernelVersion.parse("6.1")):
+        label = str(version)
         for kind, name in ((2, "array"), (1, "hash")):
             for what in ("look up", "update", "walk"):
                 show(f"{name} map of {label}, {what}", best(map_operations(kind, what, version)), "ops")

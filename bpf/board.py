@@ -21,7 +21,7 @@ from bpf.maps.types import create_map
 from tracing.face import KernelMem
 
 # Commands, types and helpers up to 4.8 are checked by the classic verifier; struct layouts before ids existed (4.13).
-CLASSIC_UNTIL = (4, 9)
+CLASSIC_UNTIL = "4.9"
 STACK_LEFTOVER = 0xFFFFC900003AFB98
 Object = TypeVar("Object")
 
@@ -99,7 +99,7 @@ class Bpf:
     def __init__(self, host: BpfHost) -> None:
         self.host = host
         self.mem = host.mem
-        self.version: tuple[int, int] = host.version
+        self.version = host.version
         self.maps: IdTable[BpfMap] = IdTable()
         self.progs: IdTable[Prog] = IdTable()
         self.links: IdTable[Link] = IdTable()

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
 from arch.abi.errno import EINVAL, ENOTSUPP
+from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.errors import KernelError
 from arch.memory import Memory
@@ -276,9 +277,9 @@ class Timer(Protocol):
 class BpfHost(Protocol):
     """The kernel as seen by BPF.  Its `bpf.board.Bpf(host)`, one for each machine, is kept by whoever made the host."""
 
-    # Facts.  `version` is (major, minor).
+    # Facts
     @property
-    def version(self) -> tuple[int, int]: ...
+    def version(self) -> KernelVersion: ...
     @property
     def version_code(self) -> int:
         """LINUX_VERSION_CODE."""

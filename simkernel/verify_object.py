@@ -11,6 +11,7 @@ from typing import Any
 
 from arch import architecture
 from arch.abi.errno import ENOENT, ENOSYS
+from arch.abi.version import KernelVersion
 from arch.ctype import CTypeError, FuncDecl, TypeTable
 from arch.errors import KernelError
 from bpf.btf import Btf
@@ -77,14 +78,14 @@ class BareTask:
 
     def _uname(self, addr: int) -> int:
         """struct new_utsname: six texts of 65 bytes."""
-        release = f"{self.host.version[0]}.{self.host.version[1]}.0"
+        release = self.host.version.release
         assert self.host.arch is not None
         texts = ("Linux", "simkernel", release, "#1", self.host.arch.name, "(none)")
         self.host.user.write(addr, b"".join(text.encode().ljust(65, b"\0") for text in texts))
         return 0
 
 
-def verify_object(path: Path, version: Version, arch: str, log_level: int) -> list[dict[str, Any]]:
+def verify_object(path: Path, version: KernelVersion, arch: str, log_level: int) -> list[dict[str, Any]]:
     """One row per program: name, section, prog_type, ret, log."""
     try:
         data = path.read_bytes()
@@ -98,7 +99,7 @@ def verify_object(path: Path, version: Version, arch: str, log_level: int) -> li
     return [_verify_one(data, path.stem, name, version, machine, kernel_btf, log_level) for name in names]
 
 
-def kernel_types(machine: Any, version: Version) -> Btf:
+def kernel_types(machine: Any, version: KernelVersion) -> Btf:
     """The BTF of the kernel the object is for."""
     table = TypeTable(machine.model, version=version, arch=machine.name)
     table.load_headers()
@@ -121,7 +122,7 @@ def _functions(table: TypeTable) -> list[FuncDecl]:
 
 
 def _verify_one(
-    data: bytes, stem: str, name: str, version: Version, machine: Any, kernel_btf: Btf, log_level: int
+    data: bytes, stem: str, name: str, version: KernelVersion, machine: Any, kernel_btf: Btf, log_level: int
 ) -> dict[str, Any]:
     host = TestHost(version, memory_size=64 << 20, byteorder=machine.model.byteorder)
     host.arch, host.vmlinux_btf, host.unmapped_symbols = machine, kernel_btf, True

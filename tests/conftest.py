@@ -10,6 +10,13 @@ from typing import Any
 
 import pytest
 
+# pytest names modules by their folders, so tests/tracing could pass for `tracing`: the real ones come first.
+import arch
+import bpf
+import tracing
+
+__all__ = ["DATA", "arch", "bpf", "load_data", "tracing"]
+
 DATA = Path(__file__).parent / "data"
 
 

@@ -44,7 +44,7 @@ class Board:
 
     def __init__(self, host: TraceHost) -> None:
         self.host = host
-        self.features = feature_table.features(host.version, host.profile)
+        self.features = feature_table.features(host.version)
         model = host.arch.model
         self.byteorder = host.arch.byteorder
         self.order = "<" if self.byteorder == "little" else ">"  # for struct

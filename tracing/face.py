@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from typing import NamedTuple, Protocol
 
+from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.ctype import TypeTable
 from arch.memory import Memory
@@ -79,9 +80,8 @@ class Timer(Protocol):
 class TraceHost(Protocol):
     """The kernel as seen by tracing."""
 
-    # Facts.  `version` is (major, minor); `profile` its name: "4.1", "6.1", "3.20-rfc" (whose version is (3, 20)).
-    version: tuple[int, int]
-    profile: str
+    # Facts
+    version: KernelVersion
     release: str  # uname -r
     arch: Architecture
     nr_cpus: int

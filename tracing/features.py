@@ -7,39 +7,39 @@ from __future__ import annotations
 
 from dataclasses import dataclass, fields
 
-Version = tuple[int, ...]
+from arch.abi.version import KernelVersion
 
-SINCE: dict[str, Version] = {
+SINCE: dict[str, str] = {
     # behaviour                first version
-    "several_programs": (4, 14),  # e87c6bc3852b: an array of BPF programs per trace event
-    "hashed_pointers": (4, 15),  # ad67b74d2469: %p prints a hash
-    "migrate_disable_column": (5, 12),  # 54357f0c9149: a fifth latency character
-    "bh_disabled": (5, 17),  # 289e7b0f7eb4: 'b' and "irqs-off/BH-disabled"
-    "wide_pid": (5, 10),  # 795d6379a47b: the pid column is 7 wide
-    "preempt_count_corrected": (4, 9),  # e947841c0dce: the tracepoint's own preempt_disable is not shown
-    "saved_read_events": (3, 12),
-    "syscall_nr_renamed": (4, 6),  # 026842d148b9: field nr -> __syscall_nr
-    "dynamic_events": (5, 0),  # 5448d44c3855
-    "error_log": (5, 2),  # 8a062902be72
-    "probe_types_x": (4, 8),  # 86425625ab3a: x8 ... x64 in probe events
-    "maxactive": (4, 12),  # 696ced4fb1d7
-    "modern_probe_grammar": (5, 1),  # the 5.x parser: $argN, \imm, arrays, ustring, errors with a caret
-    "tracefs_created_mode_0640": (5, 5),
-    "filter_parser_4_17": (4, 17),  # 80765597bc58: the predicate parser of today
-    "hist": (4, 7),
-    "uprobe_ref_ctr": (4, 20),  # 1cc33161a83d
-    "probe_pmu": (4, 17),  # e12f03d7031a: perf's own kprobe and uprobe types
-    "set_bpf_on_tracepoints": (4, 7),  # 98b5c2c65c29
-    "set_bpf_on_uprobes": (4, 3),  # 04a22fae4cbc
-    "set_bpf_on_perf": (4, 9),  # aa6a5f3cb2b2
-    "bpf_output": (4, 4),  # a43eec304259
-    "bpf_trace_event": (5, 9),  # ac5a72ea5c89: bpf_trace_printk is an event
-    "event_ids_from_20": (4, 17),
-    "printk_lock_gone": (6, 1),  # e2bb9e01d589, in the stable series of 6.1: bpf_trace_printk takes no lock
-    "rethook": (5, 18),  # 73f9b911faa7
-    "hash_ptr_option": (5, 12),
-    "irqs_on_in_ftrace_probes": (5, 10),  # ftrace-based kprobes no longer turn interrupts off
-    "ns_perf_attr": (4, 13),
+    "several_programs": "4.14",  # e87c6bc3852b: an array of BPF programs per trace event
+    "hashed_pointers": "4.15",  # ad67b74d2469: %p prints a hash
+    "migrate_disable_column": "5.12",  # 54357f0c9149: a fifth latency character
+    "bh_disabled": "5.17",  # 289e7b0f7eb4: 'b' and "irqs-off/BH-disabled"
+    "wide_pid": "5.10",  # 795d6379a47b: the pid column is 7 wide
+    "preempt_count_corrected": "4.9",  # e947841c0dce: the tracepoint's own preempt_disable is not shown
+    "saved_read_events": "3.12",
+    "syscall_nr_renamed": "4.6",  # 026842d148b9: field nr -> __syscall_nr
+    "dynamic_events": "5.0",  # 5448d44c3855
+    "error_log": "5.2",  # 8a062902be72
+    "probe_types_x": "4.8",  # 86425625ab3a: x8 ... x64 in probe events
+    "maxactive": "4.12",  # 696ced4fb1d7
+    "modern_probe_grammar": "5.1",  # the 5.x parser: $argN, \imm, arrays, ustring, errors with a caret
+    "tracefs_created_mode_0640": "5.5",
+    "filter_parser_4_17": "4.17",  # 80765597bc58: the predicate parser of today
+    "hist": "4.7",
+    "uprobe_ref_ctr": "4.20",  # 1cc33161a83d
+    "probe_pmu": "4.17",  # e12f03d7031a: perf's own kprobe and uprobe types
+    "set_bpf_on_tracepoints": "4.7",  # 98b5c2c65c29
+    "set_bpf_on_uprobes": "4.3",  # 04a22fae4cbc
+    "set_bpf_on_perf": "4.9",  # aa6a5f3cb2b2
+    "bpf_output": "4.4",  # a43eec304259
+    "bpf_trace_event": "5.9",  # ac5a72ea5c89: bpf_trace_printk is an event
+    "event_ids_from_20": "4.17",
+    "printk_lock_gone": "6.1",  # e2bb9e01d589, in the stable series of 6.1: bpf_trace_printk takes no lock
+    "rethook": "5.18",  # 73f9b911faa7
+    "hash_ptr_option": "5.12",
+    "irqs_on_in_ftrace_probes": "5.10",  # ftrace-based kprobes no longer turn interrupts off
+    "ns_perf_attr": "4.13",
 }
 
 
@@ -47,8 +47,7 @@ SINCE: dict[str, Version] = {
 class Features:
     """The answers for one version."""
 
-    version: Version
-    profile: str
+    version: KernelVersion
     several_programs: bool
     hashed_pointers: bool
     migrate_disable_column: bool
@@ -86,11 +85,10 @@ class Features:
     @property
     def filter_programs(self) -> bool:
         """`bpf-N` in the filter file: only the patch set of January 2015 has it."""
-        return self.profile == "3.20-rfc"
+        return self.version.is_rfc
 
 
-def features(version: Version, profile: str = "") -> Features:
-    """The features of a kernel; the 3.20-rfc profile is older than everything in the table but itself."""
-    version = tuple(version)
+def features(version: KernelVersion) -> Features:
+    """The features of a kernel."""
     known = {row.name for row in fields(Features)}
-    return Features(version, profile, **{name: version >= since for name, since in SINCE.items() if name in known})
+    return Features(version, **{name: version.at_least(since) for name, since in SINCE.items() if name in known})

@@ -1,4 +1,8 @@
-"""Kernel versions the machine can be: ordered, written as people write them ("4.1", "5.10", "6.1", "3.20-rfc").
+"""Kernel releases: ordered, written as people write them ("4.1", "5.10", "6.1", "3.20-rfc").
+
+`RELEASES` has a row per release that a machine can be.  What a release has is said elsewhere, in rows with the first
+version that has a thing (`since`) and the first that no longer has it (`until`), both as text or None; such rows are
+read by `KernelVersion.within()`, and tables of values by `newest()`.  Nothing else compares versions.
 
 `3.20-rfc` is the January 2015 patch set on top of what became Linux 4.0; it sorts just before 4.0.
 Top-level Makefile (VERSION, PATCHLEVEL), `make kernelrelease`.
@@ -8,10 +12,19 @@ from __future__ import annotations
 
 import functools
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TypeVar
 
-OLDEST, NEWEST = (3, 18), (6, 1)  # what a machine can be; before 3.18 there was no bpf(2)
-LAST_MINOR = {3: 20, 4: 20, 5: 19, 6: 1}  # 3.20 is the patch set's own; Linus called it 4.0
+T = TypeVar("T")
+
+# What a machine can be; before 3.18 there was no bpf(2).
+RELEASES = [
+    "3.18", "3.19", "3.20-rfc",
+    *(f"4.{minor}" for minor in range(21)),
+    *(f"5.{minor}" for minor in range(20)),
+    "6.0", "6.1",
+]  # fmt: skip
 _TEXT = re.compile(r"^(\d+)\.(\d+)(?:\.(\d+))?(?:-([a-z0-9]+))?$")
 
 
@@ -39,8 +52,8 @@ class KernelVersion:
     def supported(text: str | KernelVersion) -> KernelVersion:
         """parse(), and ValueError too for a version that the machine cannot be."""
         version = KernelVersion.parse(text)
-        if not OLDEST <= version.key <= NEWEST or version.minor > LAST_MINOR[version.major]:
-            known = " to ".join(f"{major}.{minor}" for major, minor in (OLDEST, NEWEST))
+        if all(version.key != KernelVersion.parse(release).key for release in RELEASES):
+            known = f"{RELEASES[0]} to {RELEASES[-1]}"
             raise ValueError(f"no kernel version {version} here: there are {known}, and 3.20-rfc")
         return version
 
@@ -48,6 +61,11 @@ class KernelVersion:
     def key(self) -> tuple[int, int]:
         """(major, minor): what features are compared by."""
         return (self.major, self.minor)
+
+    @property
+    def is_rfc(self) -> bool:
+        """The patch set of January 2015, which has a bpf(2) of its own."""
+        return self.key == (3, 20)
 
     @property
     def release(self) -> str:
@@ -68,12 +86,30 @@ class KernelVersion:
         """True when this version is earlier than `text`; None means always."""
         return text is None or self.key < _key(text)
 
+    def within(self, since: str | None, until: str | None = None) -> bool:
+        """True from `since` on and before `until`: how the condition of a row is read."""
+        return self.at_least(since) and self.before(until)
+
     def __lt__(self, other: KernelVersion) -> bool:
         return (self.key, self.patch, self.tag == "") < (other.key, other.patch, other.tag == "")
 
     def __str__(self) -> str:
         base = f"{self.major}.{self.minor}" + (f".{self.patch}" if self.patch else "")
         return f"{base}-{self.tag}" if self.tag else base
+
+
+NEWEST = KernelVersion.parse(RELEASES[-1])
+
+
+def newest(rows: Iterable[tuple[str | None, T]], version: KernelVersion) -> T:
+    """The value of the first row whose `since` is not after `version`: rows are newest first, None is always.
+
+    LookupError when none is that old.
+    """
+    for since, value in rows:
+        if version.at_least(since):
+            return value
+    raise LookupError(f"nothing for kernel {version}")
 
 
 @functools.cache

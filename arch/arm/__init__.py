@@ -136,7 +136,7 @@ ARCHITECTURE = Architecture(
         window=0xFFE00000,
     ),
     registers=registers.GENERAL,
-    pt_regs_by_version=(((2, 6), registers.PT_REGS),),
+    pt_regs_by_version=(("2.6", registers.PT_REGS),),
     function_args=registers.FUNCTION_ARGS,
     stack_args_offset=0,
     return_value="uregs[0]",
@@ -175,7 +175,7 @@ ARCHITECTURE = Architecture(
     own_names={"exit_to_user_mode_loop": "do_work_pending", "arch_do_signal_or_restart": "do_signal"},
     trap_fields={"orig": "uregs[17]"},
     user_pt_regs_size=72,
-    older_names=(((5, 15), {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
+    older_names=(("5.15", {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

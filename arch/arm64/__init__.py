@@ -112,10 +112,10 @@ FP = FpImage(
 
 
 OLDER_NAMES = (
-    ((5, 15), {"__kretprobe_trampoline": "kretprobe_trampoline"}),
-    ((5, 14), {"el0t_64_sync": "el0_sync", "el0t_64_irq": "el0_irq", "el0t_64_irq_handler": "gic_handle_irq"}),
+    ("5.15", {"__kretprobe_trampoline": "kretprobe_trampoline"}),
+    ("5.14", {"el0t_64_sync": "el0_sync", "el0t_64_irq": "el0_irq", "el0t_64_irq_handler": "gic_handle_irq"}),
     (
-        (5, 5),  # arch/arm64/kernel/entry-common.c is new
+        "5.5",  # arch/arm64/kernel/entry-common.c is new
         {
             "el0_svc": "el0_svc_naked",
             "el0_da": "do_mem_abort",
@@ -158,7 +158,7 @@ ARCHITECTURE = Architecture(
         window=0xFFFFFE0000000000,
     ),
     registers=registers.GENERAL,
-    pt_regs_by_version=(((4, 14), registers.PT_REGS), ((3, 7), registers.PT_REGS_4_1)),
+    pt_regs_by_version=(("4.14", registers.PT_REGS), ("3.7", registers.PT_REGS_4_1)),
     function_args=registers.FUNCTION_ARGS,
     stack_args_offset=0,
     return_value="regs[0]",
@@ -199,11 +199,11 @@ ARCHITECTURE = Architecture(
     elf_et_dyn_base=0x0000AAAAAAAA0000,
     own_names={"exit_to_user_mode_loop": "do_notify_resume", "arch_do_signal_or_restart": "do_signal"},
     syscall_chain=(  # arch/arm64/kernel/syscall.c
-        ("void do_el0_svc(struct pt_regs *regs)", (5, 5)),
-        ("void el0_svc_common(struct pt_regs *regs, int scno, int sc_nr, const syscall_fn_t *syscall_table)", (4, 19)),
+        ("void do_el0_svc(struct pt_regs *regs)", "5.5"),
+        ("void el0_svc_common(struct pt_regs *regs, int scno, int sc_nr, const syscall_fn_t *syscall_table)", "4.19"),
         (
             "void invoke_syscall(struct pt_regs *regs, unsigned int scno, unsigned int sc_nr, const syscall_fn_t *table)",
-            (4, 19),
+            "4.19",
         ),
     ),
     trap_fields={"orig": "orig_x0"},

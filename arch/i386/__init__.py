@@ -76,12 +76,12 @@ ENTRY = EntryPoints(
 
 
 OLDER_NAMES = (
-    ((5, 15), {"arch_rethook_trampoline": "kretprobe_trampoline"}),
-    ((5, 18), {"arch_rethook_trampoline": "__kretprobe_trampoline"}),
-    ((5, 8), EXCEPTIONS_BEFORE_5_8),
-    ((4, 9), {"__switch_to_asm": "__switch_to"}),
-    ((4, 4), {"do_int80_syscall_32": "syscall_call"}),
-    ((4, 2), {"entry_INT80_32": "system_call", text.RETURN_TO_USER: "restore_all"}),
+    ("5.15", {"arch_rethook_trampoline": "kretprobe_trampoline"}),
+    ("5.18", {"arch_rethook_trampoline": "__kretprobe_trampoline"}),
+    ("5.8", EXCEPTIONS_BEFORE_5_8),
+    ("4.9", {"__switch_to_asm": "__switch_to"}),
+    ("4.4", {"do_int80_syscall_32": "syscall_call"}),
+    ("4.2", {"entry_INT80_32": "system_call", text.RETURN_TO_USER: "restore_all"}),
 )
 
 
@@ -136,7 +136,7 @@ ARCHITECTURE = Architecture(
         window=0xFFF00000,
     ),
     registers=registers.GENERAL,
-    pt_regs_by_version=(((2, 6), registers.PT_REGS),),
+    pt_regs_by_version=(("2.6", registers.PT_REGS),),
     function_args=registers.FUNCTION_ARGS,
     stack_args_offset=4,
     return_value="ax",

@@ -139,7 +139,7 @@ ARCHITECTURE = Architecture(
         window=0xFFFFFFC600000000,
     ),
     registers=registers.GENERAL,
-    pt_regs_by_version=(((4, 15), registers.PT_REGS),),
+    pt_regs_by_version=(("4.15", registers.PT_REGS),),
     function_args=registers.FUNCTION_ARGS,
     stack_args_offset=0,
     return_value="a0",
@@ -175,7 +175,7 @@ ARCHITECTURE = Architecture(
     own_names={"exit_to_user_mode_loop": "do_notify_resume", "arch_do_signal_or_restart": "do_signal"},
     trap_fields={"orig": "orig_a0", "address": "badaddr", "cause": "cause"},
     user_pt_regs_size=256,
-    older_names=(((5, 15), {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
+    older_names=(("5.15", {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

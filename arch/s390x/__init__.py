@@ -122,9 +122,9 @@ FP = FpImage(
 
 
 OLDER_NAMES = (
-    ((5, 15), {"__kretprobe_trampoline": "kretprobe_trampoline"}),
-    ((5, 12), {"__do_syscall": "sysc_do_svc", "do_ext_irq": "do_IRQ", "__ret_to_user": "sysc_done"}),  # entry in C
-    ((4, 18), {"__switch_to_asm": "__switch_to"}),
+    ("5.15", {"__kretprobe_trampoline": "kretprobe_trampoline"}),
+    ("5.12", {"__do_syscall": "sysc_do_svc", "do_ext_irq": "do_IRQ", "__ret_to_user": "sysc_done"}),  # entry in C
+    ("4.18", {"__switch_to_asm": "__switch_to"}),
 )
 
 
@@ -156,7 +156,7 @@ ARCHITECTURE = Architecture(
         window=0x0010000000000000,
     ),
     registers=registers.GENERAL,
-    pt_regs_by_version=(((5, 12), registers.PT_REGS), ((2, 6), registers.PT_REGS_4_1)),
+    pt_regs_by_version=(("5.12", registers.PT_REGS), ("2.6", registers.PT_REGS_4_1)),
     function_args=registers.FUNCTION_ARGS,
     stack_args_offset=160,
     return_value="gprs[2]",

@@ -133,13 +133,13 @@ EXCEPTIONS_BEFORE_5_8 = {
     "asm_common_interrupt": "common_interrupt",
 }
 OLDER_NAMES = (
-    ((5, 15), {"arch_rethook_trampoline": "kretprobe_trampoline"}),
-    ((5, 18), {"arch_rethook_trampoline": "__kretprobe_trampoline"}),
-    ((5, 8), EXCEPTIONS_BEFORE_5_8),
-    ((4, 15), {text.RETURN_TO_USER: "restore_regs_and_iret"}),
-    ((4, 9), {"__switch_to_asm": "__switch_to"}),
-    ((4, 7), {"do_syscall_64": "system_call_fastpath"}),
-    ((4, 2), {"entry_SYSCALL_64": "system_call"}),
+    ("5.15", {"arch_rethook_trampoline": "kretprobe_trampoline"}),
+    ("5.18", {"arch_rethook_trampoline": "__kretprobe_trampoline"}),
+    ("5.8", EXCEPTIONS_BEFORE_5_8),
+    ("4.15", {text.RETURN_TO_USER: "restore_regs_and_iret"}),
+    ("4.9", {"__switch_to_asm": "__switch_to"}),
+    ("4.7", {"do_syscall_64": "system_call_fastpath"}),
+    ("4.2", {"entry_SYSCALL_64": "system_call"}),
 )
 
 
@@ -193,7 +193,7 @@ ARCHITECTURE = Architecture(
         text_phys=0x1000000 >> 4,
     ),
     registers=registers.GENERAL,
-    pt_regs_by_version=(((2, 6), registers.PT_REGS),),
+    pt_regs_by_version=(("2.6", registers.PT_REGS),),
     function_args=registers.FUNCTION_ARGS,
     stack_args_offset=8,
     return_value="ax",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ELOOP, ENOTSUPP
 from arch.abi.limits import U32_MAX
+from arch.abi.version import NEWEST, KernelVersion
 from bpf.btf.codec import HEADER, HEADER_SIZE, MAGIC, ByteOrder, Kind, mark
 
 MAX_SIZE = 16 << 20
@@ -24,8 +25,8 @@ OLD_INFO_MASK = 0x8F00FFFF  # before 5.13 the kind had four bits
 INT_MASK = 0x0FFFFFFF
 
 # The newest kind each kernel knows.
-KINDS_SINCE = (((6, 0), Kind.ENUM64), ((5, 17), Kind.TYPE_TAG), ((5, 16), Kind.DECL_TAG), ((5, 13), Kind.FLOAT),
-               ((5, 2), Kind.DATASEC), ((5, 0), Kind.FUNC_PROTO), ((4, 18), Kind.RESTRICT))  # fmt: skip
+KINDS_SINCE = (("6.0", Kind.ENUM64), ("5.17", Kind.TYPE_TAG), ("5.16", Kind.DECL_TAG), ("5.13", Kind.FLOAT),
+               ("5.2", Kind.DATASEC), ("5.0", Kind.FUNC_PROTO), ("4.18", Kind.RESTRICT))  # fmt: skip
 _MODIFIER = frozenset({Kind.TYPEDEF, Kind.VOLATILE, Kind.CONST, Kind.RESTRICT, Kind.TYPE_TAG})
 _STRUCT = frozenset({Kind.STRUCT, Kind.UNION})
 _NEEDS_RESOLVE = _MODIFIER | _STRUCT | {Kind.PTR, Kind.ARRAY, Kind.VAR, Kind.FUNC, Kind.DECL_TAG, Kind.DATASEC}
@@ -77,14 +78,14 @@ _VOID = Raw(0, 0, 0, Kind.VOID)
 def btf_parse(
     data: bytes,
     byteorder: ByteOrder = "little",
-    version: tuple[int, ...] = (6, 1),
+    version: KernelVersion = NEWEST,
     pointer_size: int = 8,
     want_log: bool = True,
 ) -> tuple[int, str]:
     """(0 or minus errno, log) of loading these bytes."""
     if len(data) > MAX_SIZE:
         return -E2BIG, ""
-    check = Check(data, byteorder, tuple(version), pointer_size)
+    check = Check(data, byteorder, version, pointer_size)
     check.quiet = not want_log
     try:
         check.run()
@@ -94,13 +95,13 @@ def btf_parse(
 
 
 class Check:
-    def __init__(self, data: bytes, byteorder: ByteOrder, version: tuple[int, ...], pointer_size: int) -> None:
+    def __init__(self, data: bytes, byteorder: ByteOrder, version: KernelVersion, pointer_size: int) -> None:
         self.data = data
         self.mark = mark(byteorder)
         self.version = version
         self.pointer_size = pointer_size
         self.quiet = False
-        self.max_kind = next((kind for since, kind in KINDS_SINCE if version >= since), Kind.VOID)
+        self.max_kind = next((kind for since, kind in KINDS_SINCE if version.at_least(since)), Kind.VOID)
         self.out: list[str] = []
         self.types: list[Raw] = [_VOID]
         self.strings = b""
@@ -291,7 +292,7 @@ class Check:
         if left < 12:
             raise self.fail(f"[{self.log_id}] meta_left:{left} meta_needed:12")
         name_off, info, size = struct.unpack_from(self.mark + "III", section, position)
-        if info & ~(INFO_MASK if self.version >= (5, 13) else OLD_INFO_MASK) & U32_MAX:
+        if info & ~(INFO_MASK if self.version.at_least("5.13") else OLD_INFO_MASK) & U32_MAX:
             raise self.fail(f"[{self.log_id}] Invalid btf_info:{info:x}")
         number = info >> 24 & 0x1F
         if number > self.max_kind or not number:
@@ -426,7 +427,7 @@ class Check:
             last = offset
 
     def meta_enum(self, t: Raw) -> None:
-        if t.kind is Kind.ENUM and t.kflag and self.version < (6, 0):
+        if t.kind is Kind.ENUM and t.kflag and self.version.before("6.0"):
             raise self.refuse(t, "Invalid btf_info kind_flag")
         if t.size > 8 or t.size.bit_count() != 1:
             raise self.refuse(t, "Unexpected size")
@@ -439,7 +440,7 @@ class Check:
             if not name or not self.valid_name(name):
                 raise self.refuse(t, "Invalid name")
             value, bits = (row[1], 32) if t.kind is Kind.ENUM else (row[2] << 32 | row[1], 64)
-            if (t.kflag or self.version < (6, 0)) and value >> (bits - 1):
+            if (t.kflag or self.version.before("6.0")) and value >> (bits - 1):
                 value -= 1 << bits
             self.log(f"\t{self.name(name)} val={value}\n")
 
@@ -450,7 +451,7 @@ class Check:
 
     def meta_func(self, t: Raw) -> None:
         self.must_name(t)
-        if self.version < (5, 6):
+        if self.version.before("5.6"):
             self.no_vlen(t)
         elif t.vlen > 1:
             raise self.refuse(t, "Invalid func linkage")

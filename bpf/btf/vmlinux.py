@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from arch.abi.version import KernelVersion
 from arch.ctype import CType, CTypeError, FuncDecl, TypeTable
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import Btf
@@ -89,12 +90,15 @@ EVENT_CLASSES = {
     "page_fault_kernel": "x86_exceptions",
 }
 # Before 5.18 the completion events were on their own (block_rq_error made a class of them).
-_OLD_CLASSES = {"block_rq_complete": ((5, 18), "block_rq_complete")}
+_OLD_CLASSES = {"block_rq_complete": ("5.18", "block_rq_complete")}
 
 
-def event_class(name: str, version: tuple[int, ...]) -> str:
-    until, old = _OLD_CLASSES.get(name, ((0,), ""))
-    return old if version < until else EVENT_CLASSES.get(name, name)
+def event_class(name: str, version: KernelVersion) -> str:
+    if name in _OLD_CLASSES:
+        until, old = _OLD_CLASSES[name]
+        if version.before(until):
+            return old
+    return EVENT_CLASSES.get(name, name)
 
 
 def record_text(decl: TraceEventDecl, name: str) -> str:

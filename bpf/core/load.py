@@ -21,15 +21,15 @@ from bpf.versions import features
 
 PROG_FLAGS = (
     #  since    flag
-    ((4, 12), uapi.BPF_F_STRICT_ALIGNMENT),
-    ((5, 0), uapi.BPF_F_ANY_ALIGNMENT),
-    ((5, 3), uapi.BPF_F_TEST_RND_HI32),
-    ((5, 3), uapi.BPF_F_TEST_STATE_FREQ),
-    ((5, 10), uapi.BPF_F_SLEEPABLE),
-    ((5, 18), uapi.BPF_F_XDP_HAS_FRAGS),
+    ("4.12", uapi.BPF_F_STRICT_ALIGNMENT),
+    ("5.0", uapi.BPF_F_ANY_ALIGNMENT),
+    ("5.3", uapi.BPF_F_TEST_RND_HI32),
+    ("5.3", uapi.BPF_F_TEST_STATE_FREQ),
+    ("5.10", uapi.BPF_F_SLEEPABLE),
+    ("5.18", uapi.BPF_F_XDP_HAS_FRAGS),
 )
 MAXINSNS_CLASSIC = 4096
-KERN_VERSION_UNTIL = (5, 0)
+KERN_VERSION_UNTIL = "5.0"
 _CAPABILITIES = ("sys_admin", "bpf", "perfmon", "net_admin")
 
 
@@ -80,7 +80,7 @@ def capabilities(bpf: Bpf) -> frozenset[str]:
 def _check_classic(bpf: Bpf, attr: LoadAttr, count: int) -> None:
     if count >= MAXINSNS_CLASSIC:
         raise KernelError(EINVAL)
-    kprobe = attr.prog_type == uapi.BPF_PROG_TYPE_KPROBE and not features.is_rfc(bpf.version)
+    kprobe = attr.prog_type == uapi.BPF_PROG_TYPE_KPROBE and not bpf.version.is_rfc
     if kprobe and attr.kern_version != bpf.host.version_code:
         raise KernelError(EINVAL)
 
@@ -93,16 +93,16 @@ def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
         prog_load_check_caps,
     )
 
-    known = sum(flag for since, flag in PROG_FLAGS if bpf.version >= since)
+    known = sum(flag for since, flag in PROG_FLAGS if bpf.version.at_least(since))
     if attr.prog_flags & ~known:
         raise KernelError(EINVAL)
     limit = uapi.BPF_COMPLEXITY_LIMIT_INSNS if bpf.capable("bpf") else uapi.BPF_MAXINSNS
-    if bpf.version < (5, 2):
+    if bpf.version.before("5.2"):
         limit = uapi.BPF_MAXINSNS
     if not 0 < count <= limit:
         raise KernelError(E2BIG)
     if (
-        bpf.version < KERN_VERSION_UNTIL
+        bpf.version.before(KERN_VERSION_UNTIL)
         and attr.prog_type == uapi.BPF_PROG_TYPE_KPROBE
         and attr.kern_version != bpf.host.version_code
     ):
@@ -121,7 +121,7 @@ def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
 def prog_load(bpf: Bpf, attr: LoadAttr) -> tuple[Verdict, BpfProg | None]:
     """All of it but id and descriptor."""
     count = len(attr.insns) if attr.insn_cnt is None else attr.insn_cnt
-    classic = bpf.version < CLASSIC_UNTIL
+    classic = bpf.version.before(CLASSIC_UNTIL)
     if classic:
         _check_classic(bpf, attr, count)
     else:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from arch.abi.errno import E2BIG, EINVAL
 from arch.abi.limits import U32_MAX
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.memory import Memory
 from bpf import uapi
@@ -117,7 +118,7 @@ class BpfProg(Prog):
     # ---- making it run ----
 
     def _make_program(self, fast: bool) -> Program:
-        classic = self.bpf.version < CLASSIC_UNTIL
+        classic = self.bpf.version.before(CLASSIC_UNTIL)
         make = JitProgram if self.bpf.jit_enable and fast and not classic else Program
         return make(
             self.insns,
@@ -152,7 +153,7 @@ class BpfProg(Prog):
         """Kernel function names to look for, the most particular first."""
         if insn.src_reg == BPF_PSEUDO_KFUNC_CALL:
             return [self.bpf.kfunc_name(insn.imm, insn.off)]
-        if self.bpf.version < CLASSIC_UNTIL:
+        if self.bpf.version.before(CLASSIC_UNTIL):
             from bpf.verifier.classic.types import program_type
 
             kind = program_type(self.type, self.bpf.version, None)
@@ -323,9 +324,9 @@ def load(bpf: Bpf, request: VerifyRequest, btf_object: BtfObject | None = None) 
     return verdict, prog_class(bpf, request, verdict, btf_object=btf_object)
 
 
-def choose_verifier(version: tuple[int, int]) -> Callable[[VerifyRequest], Verdict]:
+def choose_verifier(version: KernelVersion) -> Callable[[VerifyRequest], Verdict]:
     """The classic verifier before 4.9, the modern one since.  One of the two places that read the version for it."""
-    if version < CLASSIC_UNTIL:
+    if version.before(CLASSIC_UNTIL):
         from bpf.verifier.classic.verifier import verify as classic
 
         return classic
@@ -340,7 +341,7 @@ def trace_call_bpf(bpf: Bpf, progs: Iterable[BpfProg], ctx: int, cookie: int = 0
     In an NMI of Linux 4.1 nothing runs and the event is kept; while another program runs on this CPU nothing runs
     and it is dropped.  With several programs (4.15) all run, and each must agree.
     """
-    if bpf.version < CLASSIC_UNTIL and bpf.host.in_nmi():
+    if bpf.version.before(CLASSIC_UNTIL) and bpf.host.in_nmi():
         return 1
     cpu = bpf.host.cpu_id()
     if bpf.active.get(cpu, 0):

@@ -90,7 +90,7 @@ def _trace_printk_4_1(rt: Runtime, fmt: int, size: int, args: Sequence[int]) -> 
     text = rt.mem.read(fmt, size) if 0 < size < 1 << 20 else b""
     if not text or text[-1]:
         raise _invalid()
-    strings = rt.bpf.version >= (4, 3)
+    strings = rt.bpf.version.at_least("4.3")
     kinds = check_format_4_1(bytes(text[:-1]), strings)
     if "s" in kinds:
         # since 4.3: one string, copied from wherever the address is
@@ -251,7 +251,7 @@ def _modern_print(rt: Runtime, raw: bytes, args: Sequence[int]) -> int:
 
 @helper("bpf_trace_printk")
 def trace_printk(rt: Runtime, fmt: int, size: int, a: int, b: int, c: int) -> int:
-    if rt.bpf.version < (5, 13):
+    if rt.bpf.version.before("5.13"):
         return _trace_printk_4_1(rt, fmt, size & 0xFFFFFFFF, (a, b, c))
     return _modern_print(rt, bytes(rt.mem.read(fmt, size & 0xFFFFFFFF)), (a, b, c))
 

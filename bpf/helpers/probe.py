@@ -10,7 +10,7 @@ from bpf.helpers import Runtime, helper, signed
 def _store(rt: Runtime, dst: int, size: int, data: bytes | None) -> int:
     """Before 4.12 a fault left what was there; since then it leaves zeros."""
     if data is None:
-        if rt.bpf.version >= (4, 12):
+        if rt.bpf.version.at_least("4.12"):
             rt.mem.write(dst, bytes(size))
         return -EFAULT
     rt.mem.write(dst, data)

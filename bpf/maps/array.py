@@ -41,7 +41,7 @@ ARRAY_CREATE_FLAGS = (
 
 def array_alloc_check(bpf: Board, attr: MapAttr) -> None:
     """array_map_alloc_check()."""
-    if bpf.version < (4, 9):
+    if bpf.version.before("4.9"):
         if attr.max_entries == 0 or attr.key_size != 4 or attr.value_size == 0 or attr.map_flags:
             raise refuse(EINVAL)
         return
@@ -94,7 +94,7 @@ class _Indexed(BpfMap):
 
     def alloc_array(self, elem_size: int) -> None:
         """struct bpf_array with its elements."""
-        if self.bpf.version < (4, 9) and (elem_size == 0 or (U32_MAX - VALUES) // elem_size < self.max_entries):
+        if self.bpf.version.before("4.9") and (elem_size == 0 or (U32_MAX - VALUES) // elem_size < self.max_entries):
             raise refuse(ENOMEM)
         self.elem_size = elem_size
         self.address = self.allocate(VALUES + self.max_entries * elem_size, 64)
@@ -150,7 +150,7 @@ class ArrayMap(_Indexed):
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         """array_map_update_elem()."""
         if flags:
-            modern = self.bpf.version >= (5, 1)  # BPF_F_LOCK came with 5.1
+            modern = self.bpf.version.at_least("5.1")  # BPF_F_LOCK came with 5.1
             if (flags & ~uapi.BPF_F_LOCK if modern else flags) > uapi.BPF_EXIST:
                 raise refuse(EINVAL)
         index = int.from_bytes(key[:4], self.mem.byteorder)

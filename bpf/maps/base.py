@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
 from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf
@@ -91,7 +92,7 @@ class Board(Protocol):
     """What a map needs of the machine's BPF: bpf.board.Bpf."""
 
     host: BpfHost
-    version: tuple[int, int]
+    version: KernelVersion
     memory_limit: int  # bytes that one map may take
 
     def capable(self, capability: str) -> bool:

@@ -58,7 +58,7 @@ def _alloc_check_4_1(attr: MapAttr) -> None:
 
 def htab_alloc_check(bpf: Board, attr: MapAttr) -> None:
     """htab_map_alloc_check()."""
-    if bpf.version < (4, 6):
+    if bpf.version.before("4.6"):
         _alloc_check_4_1(attr)
         return
     flags = attr.map_flags
@@ -109,8 +109,8 @@ class HashMap(BpfMap):
     def alloc(self) -> None:
         """htab_map_alloc(); elements are taken when first needed, at most max_entries of them."""
         if self.max_entries > 1 << 31 or roundup_pow_of_two(self.max_entries) > U32_MAX // BUCKET_SIZE:
-            raise refuse(E2BIG if self.bpf.version >= (4, 6) else ENOMEM)
-        self.classic = self.bpf.version < (4, 6)  # before preallocation: 4.1's order of checks
+            raise refuse(E2BIG if self.bpf.version.at_least("4.6") else ENOMEM)
+        self.classic = self.bpf.version.before("4.6")  # before preallocation: 4.1's order of checks
         self.n_buckets = roundup_pow_of_two(self.max_entries)
         self.prealloc = not self.classic and not self.map_flags & uapi.BPF_F_NO_PREALLOC
         self.value_at = HTAB_ELEM + round_up(self.key_size, 8)
@@ -118,7 +118,7 @@ class HashMap(BpfMap):
         cost = self.n_buckets * BUCKET_SIZE + (self.max_entries * self.elem_size if self.prealloc else 0)
         if cost > self.bpf.memory_limit:
             raise refuse(ENOMEM)
-        seeded = self.bpf.version >= (4, 20) and not self.map_flags & uapi.BPF_F_ZERO_SEED
+        seeded = self.bpf.version.at_least("4.20") and not self.map_flags & uapi.BPF_F_ZERO_SEED
         self.hashrnd = self.host.random_u32() if seeded else 0
         self.elements: dict[bytes, int] = {}  # key -> address of the element
         self.spare: list[int] = []  # preallocated elements not in use, last freed first
@@ -214,7 +214,7 @@ class HashMap(BpfMap):
         """htab_map_update_elem()."""
         old = self.elements.get(key)
         if flags:
-            lock = uapi.BPF_F_LOCK if self.bpf.version >= (5, 1) else 0
+            lock = uapi.BPF_F_LOCK if self.bpf.version.at_least("5.1") else 0
             if flags & ~lock > uapi.BPF_EXIST:
                 raise refuse(EINVAL)
             if flags & lock and not self.has_spin_lock():

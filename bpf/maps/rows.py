@@ -13,8 +13,6 @@ from typing import Literal, TypeVar
 
 from bpf import uapi
 
-Version = tuple[int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Probe:
@@ -35,7 +33,7 @@ class MapType:
     number: int
     name: str  # "HASH" of BPF_MAP_TYPE_HASH
     cls: type
-    since: Version
+    since: str
     commit: str
     struct: str  # of the kernel's BTF, that programs may look into: map_btf_id
     helpers: frozenset[str] | None = None  # the only helpers that take it; None: the general ones
@@ -46,7 +44,7 @@ class MapType:
     kptr: bool = False  # kernel pointers
     # map_check_btf: "key" types of both are needed; "keyless" a rule of its own; "none" BTF is refused
     btf: Literal["key", "keyless", "none"] = "key"
-    lookup_and_delete: Version | None = None  # BPF_MAP_LOOKUP_AND_DELETE_ELEM, since
+    lookup_and_delete: str | None = None  # BPF_MAP_LOOKUP_AND_DELETE_ELEM, since
     map_extra: bool = False  # that member of union bpf_attr means something
     per_cpu: bool = False
     keyless: bool = False  # key_size is 0
@@ -68,11 +66,6 @@ def map_type(
     number: int, name: str, since: str, commit: str, struct: str, helpers: str | None = None, **rules: object
 ) -> Callable[[Class], Class]:
     """The row of the class below: number, name and version; `rules` are the members of MapType by name."""
-    major, minor = since.split(".")
-    lookup_and_delete = rules.pop("lookup_and_delete", None)
-    if lookup_and_delete is not None:
-        first, second = str(lookup_and_delete).split(".")
-        rules["lookup_and_delete"] = (int(first), int(second))
     only = None if helpers is None else frozenset(helpers.split())
 
     def declare(cls: Class) -> Class:
@@ -82,7 +75,7 @@ def map_type(
             number,
             name,
             cls,
-            (int(major), int(minor)),
+            since,
             commit,
             struct,
             only,

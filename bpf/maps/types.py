@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from arch.abi.errno import EINVAL
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf.maps import array, hash, lpm, net, queue, ringbuf, stackmap, storage
 from bpf.maps.base import Board, BpfMap, MapAttr
-from bpf.maps.rows import MAP_TYPES, MapType, Version
+from bpf.maps.rows import MAP_TYPES, MapType
 
 __all__ = ["MAP_TYPES", "MapType", "create_map", "has_map_type", "map_types"]
 
 MODULES = (array, hash, lpm, net, queue, ringbuf, stackmap, storage)  # each import declares rows
 
 
-def has_map_type(version: Version, number: int) -> bool:
+def has_map_type(version: KernelVersion, number: int) -> bool:
     """A map of this type can be made."""
     row = MAP_TYPES.get(number)
-    return row is not None and version >= row.since
+    return row is not None and version.at_least(row.since)
 
 
 def map_types() -> list[MapType]:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from arch.abi.errno import E2BIG, EFAULT, EINVAL
 from arch.abi.fcntl import O_CLOEXEC, O_RDONLY, O_RDWR, O_WRONLY
 from arch.abi.limits import PAGE_SIZE
+from arch.abi.version import KernelVersion, newest
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, Memory
 from bpf import uapi
@@ -22,15 +23,15 @@ from bpf.maps.base import BpfMap
 Version = tuple[int, int]
 
 # sizeof(union bpf_attr) by version.
-ATTR_SIZES: tuple[tuple[Version, int], ...] = (
+ATTR_SIZES: tuple[tuple[str, int], ...] = (
     #  since    bytes
-    ((5, 17), 144),
-    ((5, 14), 128),
-    ((5, 0), 120),
-    ((4, 17), 72),
-    ((4, 15), 72),
-    ((4, 14), 64),
-    ((3, 18), 48),
+    ("5.17", 144),
+    ("5.14", 128),
+    ("5.0", 120),
+    ("4.17", 72),
+    ("4.15", 72),
+    ("4.14", 64),
+    ("3.18", 48),
 )
 RFC_ATTR_SIZE = 40
 
@@ -76,85 +77,85 @@ class Layout:
     """One command's members, and by version the end of the last one that counts (newest first)."""
 
     fields: dict[str, tuple[int, int]]
-    ends: tuple[tuple[Version, int], ...]
+    ends: tuple[tuple[str, int], ...]
 
-    def end(self, version: Version) -> int:
+    def end(self, version: KernelVersion) -> int:
         """All behind this must be zero."""
-        return next((end for since, end in self.ends if version >= since), self.ends[-1][1])
+        return next((end for since, end in self.ends if version.at_least(since)), self.ends[-1][1])
 
 
-def _layout(text: str, *ends: tuple[Version, int]) -> Layout:
+def _layout(text: str, *ends: tuple[str, int]) -> Layout:
     return Layout(_fields(text), ends)
 
 
 LAYOUTS: dict[int, Layout] = {
     0: _layout(
         _MAP_CREATE,
-        ((5, 16), 72),
-        ((5, 6), 64),
-        ((4, 18), 60),
-        ((4, 16), 48),
-        ((4, 15), 44),
-        ((4, 14), 28),
-        ((4, 12), 24),
-        ((4, 6), 20),
-        ((3, 18), 16),
+        ("5.16", 72),
+        ("5.6", 64),
+        ("4.18", 60),
+        ("4.16", 48),
+        ("4.15", 44),
+        ("4.14", 28),
+        ("4.12", 24),
+        ("4.6", 20),
+        ("3.18", 16),
     ),
-    1: _layout(_ELEM, ((5, 1), 32), ((3, 18), 24)),
-    2: _layout(_ELEM, ((3, 18), 32)),
-    3: _layout(_ELEM, ((3, 18), 16)),
-    4: _layout(_ELEM, ((3, 18), 24)),
+    1: _layout(_ELEM, ("5.1", 32), ("3.18", 24)),
+    2: _layout(_ELEM, ("3.18", 32)),
+    3: _layout(_ELEM, ("3.18", 16)),
+    4: _layout(_ELEM, ("3.18", 24)),
     5: _layout(
         _PROG_LOAD,
-        ((5, 17), 140),
-        ((5, 14), 128),
-        ((5, 5), 116),
-        ((5, 0), 108),
-        ((4, 17), 72),
-        ((4, 16), 68),
-        ((4, 15), 64),
-        ((4, 12), 48),
-        ((4, 1), 44),
-        ((3, 18), 40),
+        ("5.17", 140),
+        ("5.14", 128),
+        ("5.5", 116),
+        ("5.0", 108),
+        ("4.17", 72),
+        ("4.16", 68),
+        ("4.15", 64),
+        ("4.12", 48),
+        ("4.1", 44),
+        ("3.18", 40),
     ),
-    6: _layout(_OBJ, ((4, 15), 16), ((4, 4), 12)),
-    7: _layout(_OBJ, ((4, 15), 16), ((4, 4), 12)),
-    8: _layout(_ATTACH, ((5, 6), 20), ((4, 10), 16)),
-    9: _layout(_ATTACH, ((4, 10), 12)),
-    10: _layout(_TEST, ((5, 18), 76), ((5, 10), 72), ((5, 2), 64), ((4, 12), 40)),
-    11: _layout(_ID, ((4, 13), 8)),
-    12: _layout(_ID, ((4, 13), 8)),
-    13: _layout(_ID, ((4, 13), 4)),
-    14: _layout(_ID, ((4, 15), 12), ((4, 13), 4)),
-    15: _layout(_INFO, ((4, 13), 16)),
-    16: _layout(_QUERY, ((6, 0), 40), ((4, 15), 28)),
-    17: _layout(_RAW_TP, ((4, 17), 12)),
-    18: _layout(_BTF_LOAD, ((4, 18), 28)),
-    19: _layout(_ID, ((4, 18), 4)),
-    20: _layout(_TASK_FD, ((4, 18), 48)),
-    21: _layout(_ELEM, ((5, 14), 32), ((4, 20), 24)),
-    22: _layout(_ELEM, ((5, 2), 4)),
-    23: _layout(_ID, ((5, 4), 8)),
-    24: _layout(_BATCH, ((5, 6), 56)),
-    25: _layout(_BATCH, ((5, 6), 56)),
-    26: _layout(_BATCH, ((5, 6), 56)),
-    27: _layout(_BATCH, ((5, 6), 56)),
-    28: _layout(_LINK, ((5, 18), 48), ((5, 8), 28), ((5, 7), 16)),
-    29: _layout(_LINK_UPDATE, ((5, 7), 16)),
-    30: _layout(_ID, ((5, 8), 4)),
-    31: _layout(_ID, ((5, 8), 8)),
-    32: _layout(_STATS, ((5, 8), 4)),
-    33: _layout(_LINK_FD, ((5, 8), 8)),
-    34: _layout(_LINK_FD, ((5, 9), 4)),
-    35: _layout(_BIND, ((5, 10), 12)),
+    6: _layout(_OBJ, ("4.15", 16), ("4.4", 12)),
+    7: _layout(_OBJ, ("4.15", 16), ("4.4", 12)),
+    8: _layout(_ATTACH, ("5.6", 20), ("4.10", 16)),
+    9: _layout(_ATTACH, ("4.10", 12)),
+    10: _layout(_TEST, ("5.18", 76), ("5.10", 72), ("5.2", 64), ("4.12", 40)),
+    11: _layout(_ID, ("4.13", 8)),
+    12: _layout(_ID, ("4.13", 8)),
+    13: _layout(_ID, ("4.13", 4)),
+    14: _layout(_ID, ("4.15", 12), ("4.13", 4)),
+    15: _layout(_INFO, ("4.13", 16)),
+    16: _layout(_QUERY, ("6.0", 40), ("4.15", 28)),
+    17: _layout(_RAW_TP, ("4.17", 12)),
+    18: _layout(_BTF_LOAD, ("4.18", 28)),
+    19: _layout(_ID, ("4.18", 4)),
+    20: _layout(_TASK_FD, ("4.18", 48)),
+    21: _layout(_ELEM, ("5.14", 32), ("4.20", 24)),
+    22: _layout(_ELEM, ("5.2", 4)),
+    23: _layout(_ID, ("5.4", 8)),
+    24: _layout(_BATCH, ("5.6", 56)),
+    25: _layout(_BATCH, ("5.6", 56)),
+    26: _layout(_BATCH, ("5.6", 56)),
+    27: _layout(_BATCH, ("5.6", 56)),
+    28: _layout(_LINK, ("5.18", 48), ("5.8", 28), ("5.7", 16)),
+    29: _layout(_LINK_UPDATE, ("5.7", 16)),
+    30: _layout(_ID, ("5.8", 4)),
+    31: _layout(_ID, ("5.8", 8)),
+    32: _layout(_STATS, ("5.8", 4)),
+    33: _layout(_LINK_FD, ("5.8", 8)),
+    34: _layout(_LINK_FD, ("5.9", 4)),
+    35: _layout(_BIND, ("5.10", 12)),
 }
 
 
-def attr_size(version: Version) -> int:
+def attr_size(version: KernelVersion) -> int:
     """sizeof(union bpf_attr); as large as what the version's commands need."""
-    if version == (3, 20):
+    if version.is_rfc:
         return RFC_ATTR_SIZE
-    return next(size for since, size in ATTR_SIZES if version >= since)
+    return newest(ATTR_SIZES, version)
 
 
 class User:
@@ -247,7 +248,7 @@ class Attr:
         """User address of a member."""
         return self.address + self.layout.fields[name][0]
 
-    def check(self, version: Version) -> None:
+    def check(self, version: KernelVersion) -> None:
         """CHECK_ATTR()."""
         if any(self.raw[self.layout.end(version) :]):
             raise KernelError(EINVAL)
@@ -267,7 +268,7 @@ class Call:
         return self.bpf.host
 
     @property
-    def version(self) -> Version:
+    def version(self) -> KernelVersion:
         return self.bpf.version
 
     def check(self) -> None:

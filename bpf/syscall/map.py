@@ -33,13 +33,13 @@ def map_create(call: Call) -> int:
     if attr.map_extra and not (row is not None and row.map_extra):
         raise KernelError(EINVAL)
     mode = file_mode(attr.map_flags)
-    if attr.map_flags & uapi.BPF_F_NUMA_NODE and attr.numa_node >= NR_NODES and version >= (4, 14):
+    if attr.map_flags & uapi.BPF_F_NUMA_NODE and attr.numa_node >= NR_NODES and version.at_least("4.14"):
         raise KernelError(EINVAL)
     if not has_map_type(version, attr.map_type) or attr.map_flags & ~features.map_flags(version):
         raise KernelError(EINVAL)
     new = call.bpf.new_map(_map_attr(call))
     try:
-        new.name = object_name(attr.bytes_of("map_name")) if version >= (4, 15) else ""
+        new.name = object_name(attr.bytes_of("map_name")) if version.at_least("4.15") else ""
         _set_types(call, new)
     except KernelError:
         new.free()
@@ -101,7 +101,7 @@ def _copy_key(call: Call, target: BpfMap, address: int) -> bytes:
     """__bpf_copy_key(): maps without keys take no key."""
     if target.key_size:
         return call.user.read(address, target.key_size)
-    if address and call.version >= CLASSIC_UNTIL:
+    if address and call.version.at_least(CLASSIC_UNTIL):
         raise KernelError(EINVAL)
     return b""
 
@@ -132,7 +132,7 @@ def map_update_elem(call: Call) -> int:
     fd = attr.signed("map_fd")
     target = call.bpf.map_of_fd(fd)
     _may(call, target, fd, write=True)
-    if call.version >= (5, 1):
+    if call.version.at_least("5.1"):
         _check_lock(target, attr.flags)
     key = _copy_key(call, target, attr.key)
     target.user_update(key, call.user.read(attr.value, target.user_value_size), attr.flags)
@@ -157,7 +157,7 @@ def map_get_next_key(call: Call) -> int:
     target = call.bpf.map_of_fd(fd)
     _may(call, target, fd, read=True)
     key: bytes | None = None
-    if attr.key or call.version < (4, 12):
+    if attr.key or call.version.before("4.12"):
         key = _copy_key(call, target, attr.key)
     call.user.write(attr.next_key, target.next_key(key))
     return 0
@@ -178,7 +178,7 @@ def map_lookup_and_delete_elem(call: Call) -> int:
     _check_lock(target, flags)
     key = _copy_key(call, target, attr.key)
     since = MAP_TYPES[target.map_type].lookup_and_delete
-    if since is None or call.version < since:
+    if since is None or call.version.before(since):
         raise KernelError(ENOTSUPP)
     call.user.write(attr.value, target.lookup_and_delete(key, flags))
     return 0

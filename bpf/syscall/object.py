@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from arch.abi.errno import E2BIG, EACCES, EBADF, EBADFD, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.limits import INT_MAX
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.memory import ByteOrder
 from bpf import uapi
@@ -173,7 +174,7 @@ def obj_pin(call: Call) -> int:
     if isinstance(obj, BpfMap):
         obj.get_user()
         drop = obj.put_user
-    elif isinstance(obj, BpfProg) or (isinstance(obj, BpfLink) and call.version >= (5, 8)):
+    elif isinstance(obj, BpfProg) or (isinstance(obj, BpfLink) and call.version.at_least("5.8")):
         obj.get()
         drop = obj.put
     else:
@@ -279,21 +280,21 @@ LINK_INFO_SIZE = 48
 
 # What earlier versions' structs were cut at.
 PROG_INFO_SIZES = (
-    ((5, 19), 228),
-    ((5, 17), 220),
-    ((5, 12), 216),
-    ((5, 1), 208),
-    ((5, 0), 192),
-    ((4, 18), 128),
-    ((4, 15), 104),
-    ((4, 13), 40),
+    ("5.19", 228),
+    ("5.17", 220),
+    ("5.12", 216),
+    ("5.1", 208),
+    ("5.0", 192),
+    ("4.18", 128),
+    ("4.15", 104),
+    ("4.13", 40),
 )
-MAP_INFO_SIZES = (((5, 16), 88), ((5, 6), 80), ((4, 18), 76), ((4, 15), 64), ((4, 13), 24))
-BTF_INFO_SIZES = (((5, 11), 32), ((4, 18), 16))
+MAP_INFO_SIZES = (("5.16", 88), ("5.6", 80), ("4.18", 76), ("4.15", 64), ("4.13", 24))
+BTF_INFO_SIZES = (("5.11", 32), ("4.18", 16))
 
 
-def _sized(table: Sequence[tuple[tuple[int, int], int]], version: tuple[int, int]) -> int:
-    return next((size for since, size in table if version >= since), table[-1][1])
+def _sized(table: Sequence[tuple[str, int]], version: KernelVersion) -> int:
+    return next((size for since, size in table if version.at_least(since)), table[-1][1])
 
 
 class Info:
@@ -319,7 +320,7 @@ def obj_get_info_by_fd(call: Call) -> int:
     try:
         obj = call.host.fd_get(call.attr.signed("bpf_fd"))
     except KernelError:
-        raise KernelError(EBADFD if call.version >= (4, 18) else EBADF) from None
+        raise KernelError(EBADFD if call.version.at_least("4.18") else EBADF) from None
     if isinstance(obj, BpfProg):
         return _prog_info(call, obj)
     if isinstance(obj, BpfMap):

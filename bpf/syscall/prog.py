@@ -41,9 +41,9 @@ def _log_parameters_bad(call: Call) -> bool:
     level, size, buf = call.attr.log_level, call.attr.log_size, call.attr.log_buf
     if not (level or size or buf):
         return False
-    if call.version < CLASSIC_UNTIL:
+    if call.version.before(CLASSIC_UNTIL):
         return False  # the classic verifier checks them itself
-    limit = MAX_LOG if call.version >= (4, 20) else 0xFFFFFFFF >> 8
+    limit = MAX_LOG if call.version.at_least("4.20") else 0xFFFFFFFF >> 8
     return not (MIN_LOG <= size <= limit) or not level or not buf or bool(level & ~7)
 
 
@@ -68,7 +68,7 @@ def prog_load(call: Call) -> int:
         attach_btf_id=attr.attach_btf_id,
         read_insns=lambda: _insns(call),
     )
-    if call.version >= CLASSIC_UNTIL:
+    if call.version.at_least(CLASSIC_UNTIL):
         _set_attach_target(call, load)
         load.verify_extras = lambda load, request: _verify_extras(call, load, request)
     verdict, prog = load_program(call.bpf, load)

@@ -78,7 +78,7 @@ def _bpf(system: Bpf, cmd: int, uattr: int, size: int, memory: User | None = Non
     _check_permission(system, cmd)
     known = attr_size(system.version)
     size &= 0xFFFFFFFF
-    if system.version < (4, 4):
+    if system.version.before("4.4"):
         _check_size_4_1(user, uattr, known, size)
     else:
         user.check_tail_zero(uattr, known, size)
@@ -101,12 +101,12 @@ def _check_size_4_1(user: User, uattr: int, known: int, size: int) -> None:
 def _check_permission(system: Bpf, cmd: int) -> None:
     """4.1: CAP_SYS_ADMIN for all.  4.4: unless unprivileged use is allowed.  5.8: only what makes objects."""
     version = system.version
-    if version < (4, 4):
+    if version.before("4.4"):
         if not system.host.capable("sys_admin"):
             raise KernelError(EPERM)
-    elif version < (5, 8):
+    elif version.before("5.8"):
         if system.unprivileged_bpf_disabled and not system.host.capable("sys_admin"):
             raise KernelError(EPERM)
-    elif cmd in OBJECT_MAKERS or version < (5, 19):
+    elif cmd in OBJECT_MAKERS or version.before("5.19"):
         if system.unprivileged_bpf_disabled and not system.capable("bpf"):
             raise KernelError(EPERM)

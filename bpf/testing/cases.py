@@ -23,6 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL
@@ -34,7 +35,6 @@ from bpf.testing.host import TestHost
 from bpf.verifier.api import MapInfo, VerifyRequest
 
 Row = dict[str, Any]
-Version = tuple[int, int]
 
 MAPS_FILE = Path(__file__).with_name("case_maps.json")
 LOG_LIMIT = 64 << 10  # longer logs were not recorded
@@ -54,9 +54,9 @@ class CaseFile:
     maps: dict[str, Row] = field(default_factory=dict)
 
     @property
-    def version(self) -> Version:
+    def version(self) -> KernelVersion:
         """The kernel the answers are from."""
-        return (4, 1) if self.format == "4.1" else (6, 1)
+        return KernelVersion.parse(self.format)
 
 
 def read_cases(path: Path) -> CaseFile:
@@ -143,7 +143,7 @@ def parse_cases(content: Any, name: str = "cases") -> CaseFile:
 class Options:
     """How to run a file."""
 
-    version: Version
+    version: KernelVersion
     log_level: int | None = None  # None: the case's own (4.1), or 1
     run: bool = False
     unprivileged: bool = False
@@ -398,9 +398,9 @@ def _without_addresses(xlated: str) -> str:
 _cache: dict[Any, Any] = {}
 
 
-def _kernel_btf(version: Version) -> Any:
+def _kernel_btf(version: KernelVersion) -> Any:
     """Whose types the programs name."""
-    if version < CLASSIC_UNTIL:
+    if version.before(CLASSIC_UNTIL):
         return None
     key = ("kernel", version)
     if key not in _cache:
@@ -409,10 +409,10 @@ def _kernel_btf(version: Version) -> Any:
     return _cache[key]
 
 
-kernel_btf_factory: Callable[[Version], Any] | None = None  # set by a machine that has a kernel's BTF
+kernel_btf_factory: Callable[[KernelVersion], Any] | None = None  # set by a machine that has a kernel's BTF
 
 
-def _default_kernel_btf(version: Version) -> Any:
+def _default_kernel_btf(version: KernelVersion) -> Any:
     from arch.ctype import TypeTable
     from arch.datamodel import LP64_LE
     from bpf.btf.build import kernel_btf

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator
 from functools import cache
 
 from arch.abi.errno import EBADF, EINVAL, EMFILE, ENOENT, EOPNOTSUPP
+from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import Architecture
 from arch.ctype import TypeTable
 from arch.datamodel import ILP32_LE_ARM, LP64_BE, LP64_LE
@@ -66,16 +67,15 @@ class TestHost:
 
     def __init__(
         self,
-        version: tuple[int, int] = (6, 1),
+        version: KernelVersion | str = NEWEST,
         *,
         nr_cpus: int = 1,
         memory_size: int = 1 << 22,
         byteorder: ByteOrder = "little",
         seed: int = 0,
     ) -> None:
-        self.version = version
-        self.version_code = (version[0] << 16) + (version[1] << 8)
-        self.profile = "3.20-rfc" if version == (3, 20) else f"{version[0]}.{version[1]}"
+        self.version = KernelVersion.parse(version)
+        self.version_code = self.version.code
         self.mem = FlatMemory(size=memory_size, byteorder=byteorder)
         self.user = FlatMemory(0x10000, 1 << 20, byteorder)
         self.ram_bytes = memory_size

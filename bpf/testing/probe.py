@@ -12,10 +12,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
 from bpf.verifier.protos.choose import ALL_CAPS, DEBIAN_6_1, ProgramFacts, get_func_proto
 from bpf.versions import features
-from bpf.versions.helpers import HELPER_NAMES, Version
+from bpf.versions.helpers import HELPER_NAMES
 
 # bpftool leaves these out unless it is asked for everything: merely loading them writes to the kernel's log.
 NOISY_HELPERS = ("trace_printk", "trace_vprintk", "probe_write_user")
@@ -34,12 +35,12 @@ _NO_HELPER_PROBE = frozenset(
     {uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_EXT, uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_STRUCT_OPS}
 )
 
-_MISC: tuple[tuple[str, str, Version], ...] = (
+_MISC: tuple[tuple[str, str, str], ...] = (
     #  name in JSON              in words                     since
-    ("large_insn_limit", "Large program size limit", (5, 2)),
-    ("bounded_loops", "Bounded loop support", (5, 3)),
-    ("v2_isa_extension", "ISA extension v2", (4, 14)),
-    ("v3_isa_extension", "ISA extension v3", (5, 1)),
+    ("large_insn_limit", "Large program size limit", "5.2"),
+    ("bounded_loops", "Bounded loop support", "5.3"),
+    ("v2_isa_extension", "ISA extension v2", "4.14"),
+    ("v3_isa_extension", "ISA extension v3", "5.1"),
 )
 
 
@@ -96,9 +97,9 @@ def _available(what: str, have: bool) -> str:
     return f"{what} is {'available' if have else 'NOT available'}"
 
 
-def prog_type_names(version: Version = (6, 1)) -> dict[int, str]:
+def prog_type_names(version: KernelVersion = NEWEST) -> dict[int, str]:
     """bpftool's name of each program type."""
-    if features.is_rfc(version):
+    if version.is_rfc:
         return {n: name.lower() for n, name in enumerate(features.RFC_PROG_TYPES) if n}
     return {n: name.lower() for n, name in sorted(uapi.PROG_TYPE_NAMES.items()) if n}
 
@@ -108,12 +109,12 @@ def map_type_names() -> dict[int, str]:
     return {n: name.lower() for n, name in sorted(uapi.MAP_TYPE_NAMES.items()) if n}
 
 
-def _modern_helpers(version: Version, prog_type: int, config: frozenset[str]) -> tuple[str, ...]:
+def _modern_helpers(version: KernelVersion, prog_type: int, config: frozenset[str]) -> tuple[str, ...]:
     facts = ProgramFacts(prog_type, _ATTACH_TYPE.get(prog_type, 0), ALL_CAPS, version=version, config=config)
     return tuple(name for number, name in enumerate(HELPER_NAMES) if number and get_func_proto(number, facts))
 
 
-def _classic_helpers(version: Version, prog_type: int) -> tuple[str, ...]:
+def _classic_helpers(version: KernelVersion, prog_type: int) -> tuple[str, ...]:
     from bpf.verifier.classic.types import available, func_limit, program_type
 
     kind = program_type(prog_type, version, None)
@@ -122,19 +123,19 @@ def _classic_helpers(version: Version, prog_type: int) -> tuple[str, ...]:
 
 
 def helpers_of(
-    version: Version, prog_type: int, *, full: bool = False, config: frozenset[str] = DEBIAN_6_1
+    version: KernelVersion, prog_type: int, *, full: bool = False, config: frozenset[str] = DEBIAN_6_1
 ) -> tuple[str, ...] | None:
     """Names of the helpers a program type may call; None where no probe can tell."""
     if prog_type in _NO_HELPER_PROBE or not features.has_prog_type(version, prog_type):
         return None
-    if features.is_rfc(version) or version < (4, 9):
+    if version.is_rfc or version.before("4.9"):
         names = _classic_helpers(version, prog_type)
     else:
         names = _modern_helpers(version, prog_type, config)
     return tuple(f"bpf_{name}" for name in names if full or name not in NOISY_HELPERS)
 
 
-def probe(version: Version, *, full: bool = False, config: frozenset[str] = DEBIAN_6_1) -> Probe:
+def probe(version: KernelVersion, *, full: bool = False, config: frozenset[str] = DEBIAN_6_1) -> Probe:
     """Ask everything.  `full` includes helpers that bpftool leaves out by default."""
     progs = {n: name for n, name in prog_type_names(version).items() if n < len(features.PROG_TYPES)}
     maps = {n: name for n, name in map_type_names().items() if n < len(features.MAP_TYPES)}
@@ -142,5 +143,5 @@ def probe(version: Version, *, full: bool = False, config: frozenset[str] = DEBI
         {name: features.has_prog_type(version, n) for n, name in progs.items()},
         {name: features.has_map_type(version, n) for n, name in maps.items()},
         {name: helpers_of(version, n, full=full, config=config) for n, name in progs.items()},
-        {name: version >= since and not features.is_rfc(version) for name, _, since in _MISC},
+        {name: version.at_least(since) and not version.is_rfc for name, _, since in _MISC},
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from arch.abi.version import NEWEST, KernelVersion
 from bpf.isa.insn import Insn
 from bpf.layout import KernelLayout
 from bpf.maps.info import KptrField, MapInfo
@@ -31,7 +32,7 @@ class VerifyRequest:
     log_level: int = 0
     log_size: int | None = None  # bytes of the user's buffer with its NUL; None: no limit
     log_buf: int | None = None  # its address; None: not known, taken as good where there is a level
-    version: Any = (6, 1)  # anything comparable with a (major, minor) tuple
+    version: KernelVersion = NEWEST
     caps: frozenset[str] | set[str] = ALL_CAPS
     resolve_map: Callable[[int], MapInfo] | None = None  # fd -> map; KernelError(EBADF or EINVAL)
     fd_array: Sequence[int] | None = None  # for BPF_PSEUDO_MAP_IDX and kernel functions of modules

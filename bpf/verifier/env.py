@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from arch.abi.errno import EFAULT
+from arch.abi.version import KernelVersion
 from bpf.isa.insn import (
     BPF_ALU,
     BPF_ALU64,
@@ -221,7 +222,7 @@ class Env:
         self.attach_prog: Any = request.attach_prog
         self.attach_member: str | None = None
         self.struct_ops = ""  # struct whose member the program is
-        self.version: Any = request.version
+        self.version: KernelVersion = request.version
         self.config: frozenset[str] = getattr(request, "config", frozenset())  # kernel options Debian lacks
         self.btf_ctx_access: Callable[[int, int, int, Any], bool] = lambda off, size, access, info: False
         self.seen_direct_write = False

@@ -30,16 +30,14 @@ from bpf.isa.insn import (
 from bpf.verifier.env import Env
 from bpf.versions.data import ABILITIES
 
-Version = tuple[int, int]
-
-_SINCE: dict[str, Version] = {row.name: row.since for row in ABILITIES}
+_SINCE: dict[str, str] = {row.name: row.since for row in ABILITIES}
 
 # Instructions a program may be walked for, newest first.  BPF_COMPLEXITY_LIMIT_INSNS of kernel/bpf/verifier.c.
-_INSN_LIMITS: tuple[tuple[Version, int], ...] = (
-    ((5, 2), 1_000_000),
-    ((4, 14), 131_072),
-    ((4, 12), 98_304),
-    ((4, 9), 65_536),
+_INSN_LIMITS: tuple[tuple[str, int], ...] = (
+    ("5.2", 1_000_000),
+    ("4.14", 131_072),
+    ("4.12", 98_304),
+    ("4.9", 65_536),
 )
 
 # What the source register of an ld_imm64 may say, by the ability that brought it.
@@ -54,19 +52,19 @@ _PSEUDO_CALLS = {BPF_PSEUDO_CALL: "multi_function", BPF_PSEUDO_KFUNC_CALL: "kfun
 
 _BPF_STX_ATOMIC = (0xC3, 0xDB)  # of 32 and 64 bits
 _NEW_JUMPS = (BPF_JLT, BPF_JLE, BPF_JSLT, BPF_JSLE)  # 92b31a9af73b, 4.14
-_OPCODE_TABLE: Version = (4, 16)  # 5e581dad4fec: unknown opcodes are named before the program is walked
+_OPCODE_TABLE = "4.16"  # 5e581dad4fec: unknown opcodes are named before the program is walked
 
 
 def has(env: Env, ability: str) -> bool:
     """Whether the version that verifies has an ability."""
-    return bool(env.version >= _SINCE[ability])
+    return env.version.at_least(_SINCE[ability])
 
 
 def narrow(env: Env) -> None:
     """Take from the verifier what its version did not have yet."""
     env.allow_loops = env.bpf_capable and has(env, "bounded_loops")
-    env.insn_limit = next((limit for since, limit in _INSN_LIMITS if env.version >= since), _INSN_LIMITS[-1][1])
-    if env.version < (6, 1):
+    env.insn_limit = next((limit for since, limit in _INSN_LIMITS if env.version.at_least(since)), _INSN_LIMITS[-1][1])
+    if env.version.before("6.1"):
         env.allow_uninit_stack = False  # 6715df8d5d24, 6.3, in stable releases of 6.1
     if not has(env, "cap_bpf") and "sys_admin" not in env.caps:
         _drop_new_capabilities(env)
@@ -82,7 +80,7 @@ def _drop_new_capabilities(env: Env) -> None:
 
 def check_insns(env: Env) -> None:
     """Refuse instructions that came later."""
-    if env.version >= (6, 1):
+    if env.version.at_least("6.1"):
         return
     second = False
     for insn in env.insns:
@@ -107,12 +105,12 @@ def _check_insn(env: Env, insn: Insn) -> None:
         env.reject(EINVAL, "BPF_STX uses reserved fields")
     elif insn.cls == BPF_JMP32 and not has(env, "jmp32"):
         _unknown(env, code, f"unknown insn class {BPF_JMP32}")
-    elif insn.cls == BPF_JMP and insn.op in _NEW_JUMPS and env.version < (4, 14):
+    elif insn.cls == BPF_JMP and insn.op in _NEW_JUMPS and env.version.before("4.14"):
         env.reject(EINVAL, f"invalid BPF_JMP opcode {insn.op:x}")
 
 
 def _unknown(env: Env, code: int, before: str) -> None:
-    env.reject(EINVAL, f"unknown opcode {code:02x}" if env.version >= _OPCODE_TABLE else before)
+    env.reject(EINVAL, f"unknown opcode {code:02x}" if env.version.at_least(_OPCODE_TABLE) else before)
 
 
 def _check_tail_calls(env: Env) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bpf.versions.helpers import HELPER_NAMES, HELPER_SINCE, Version
+from bpf.versions.helpers import HELPER_NAMES, HELPER_SINCE
 
 __all__ = [
     "ABILITIES",
@@ -24,7 +24,6 @@ __all__ = [
     "MAP_TYPES",
     "PROG_TYPES",
     "Feature",
-    "Version",
 ]
 
 
@@ -33,7 +32,7 @@ class Feature:
     """One thing a kernel has from a version on."""
 
     name: str
-    since: Version
+    since: str
     commit: str = ""
     what: str = ""
 
@@ -42,9 +41,8 @@ def _rows(text: str, prefix: str = "") -> tuple[Feature, ...]:
     rows = []
     for line in text.strip().split("\n"):
         name, version, *rest = line.split(None, 3)
-        major, _, minor = version.partition(".")
         commit = rest[0] if rest and rest[0] != "-" else ""
-        rows.append(Feature(prefix + name, (int(major), int(minor)), commit, rest[1] if len(rest) > 1 else ""))
+        rows.append(Feature(prefix + name, version, commit, rest[1] if len(rest) > 1 else ""))
     return tuple(rows)
 
 

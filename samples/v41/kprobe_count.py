@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TextIO
 
+from arch.abi.version import KernelVersion
 from arch.architecture import get
 from bpf import uapi
 from bpf.isa.asm import assemble
@@ -43,7 +44,7 @@ COUNT = """
 def program_text(arch: str) -> str:
     """The program for one architecture."""
     facts = get(arch)
-    layout = facts.pt_regs_for((4, 1))
+    layout = facts.pt_regs_for(KernelVersion.parse("4.1"))
     register = facts.link_register or facts.stack_pointer
     at = layout.offset(register)
     return CALLER[facts.link_register is not None].format(at=at) + COUNT

@@ -9,16 +9,16 @@ from typing import Any
 
 import click
 
-from arch.abi.version import KernelVersion
+from arch.abi.version import NEWEST, KernelVersion
 from bpf.testing.cases import CaseError, CaseFile, Options, Summary, compare, read_cases, run_cases
 from bpf.versions.features import PROG_TYPES
 
 
-def _version(text: str | None, default: tuple[int, int]) -> tuple[int, int]:
+def _version(text: str | None, default: KernelVersion) -> KernelVersion:
     if text is None:
         return default
     try:
-        return KernelVersion.supported(text).key
+        return KernelVersion.supported(text)
     except ValueError as error:
         raise click.BadParameter(str(error), param_hint="--kernel") from None
 
@@ -86,7 +86,7 @@ def _verify_cases(
 def _verify_object(path: Path, kernel: str | None, arch: str, log_level: int | None, as_json: bool) -> int:
     from simkernel.verify_object import ObjectError, verify_object
 
-    version = _version(kernel, (6, 1))
+    version = _version(kernel, NEWEST)
     try:
         answers = verify_object(path, version, arch, 1 if log_level is None else log_level)
     except ObjectError as error:

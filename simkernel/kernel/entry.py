@@ -207,7 +207,7 @@ ROLE_BODIES: dict[str, tuple[str, Callable[..., Any]]] = {
 def entry_functions(k: KernelFace) -> list[KernelFunction]:
     """The handlers that the architecture's stubs call, as kernel functions; not to be probed."""
     out: list[KernelFunction] = []
-    for role, name in k.arch.entry_for(k.version.key).handlers.items():
+    for role, name in k.arch.entry_for(k.version).handlers.items():
         if role == "fork":
             continue
         if role == "syscall":
@@ -223,7 +223,7 @@ def _syscall_chain(k: KernelFace, out: list[KernelFunction]) -> Callable[..., An
     """The functions between the entry code and the call (arm64's invoke_syscall and its callers); the first body."""
     body = make_syscall_body(k)
     for text, since in reversed(k.arch.syscall_chain):
-        if k.version.key >= since:
+        if k.version.at_least(since):
             prototype = Prototype.parse(text)
             out.append(KernelFunction(prototype.name, prototype, _accept(body, len(prototype.params)), "arch/*/kernel"))
             body = _forward(prototype.name, len(prototype.params))

@@ -93,7 +93,7 @@ class BpfSide:
     @property
     def vmlinux_btf(self) -> Btf | None:
         """The kernel's own BTF, made when first asked for; kernels before 5.2 have none."""
-        return vmlinux(self.k) if self.k.types.version >= (5, 2) else None
+        return vmlinux(self.k) if self.k.types.version.at_least("5.2") else None
 
     def net_device(self, ifindex: int) -> int:
         """Address of a struct net_device, 0 if there is none."""

@@ -49,14 +49,14 @@ class Prober:
         self.machine = machine
         self.task = machine.session.task
         version = machine.kernel.version
-        rfc = version.tag == "rfc"
+        rfc = version.is_rfc
         self.kern_version = 0 if rfc else version.code
         self.prog_types = list(enumerate(map(str.lower, RFC_PROG_TYPES)))[1:] if rfc else names("BPF_PROG_TYPE_")
 
     def load(self, prog_type: int, insns: list[Insn], log: bool = True) -> tuple[int, str]:
         """(descriptor or -errno, log).  A log that is too small would be an error of its own."""
         extra = dict(EXTRA.get(prog_type, {}))
-        if self.machine.kernel.version.key < (4, 17):
+        if self.machine.kernel.version.before("4.17"):
             extra.clear()
         kern_version = self.kern_version if prog_type == uapi.BPF_PROG_TYPE_KPROBE else 0
         raw = encode(insns, self.task.byteorder)

@@ -33,8 +33,7 @@ class Host(BpfSide):
 
     def __init__(self, k: Any) -> None:
         self.k = k
-        self.version: tuple[int, int] = k.version.key
-        self.profile = str(k.version)
+        self.version = k.version
         self.release = k.version.release
         self.version_code = k.version.code
         self.arch = k.arch

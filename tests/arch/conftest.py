@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from arch import architecture
+from arch.abi.version import NEWEST, KernelVersion
 from arch.cpu import Cpu, Stop
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace
@@ -23,7 +24,7 @@ Body = Callable[..., Generator[Any, int, int] | int]
 class Tiny:
     """Kernel functions are Python generators: `yield (name, args...)` calls another one; return is the result."""
 
-    def __init__(self, name: str, version: tuple[int, int] = (6, 1)) -> None:
+    def __init__(self, name: str, version: KernelVersion = NEWEST) -> None:
         self.arch = a = architecture.get(name)
         self.phys = PhysicalMemory(32 << 20)
         self.mem = KernelMemory(self.phys, a.map, a.byteorder)

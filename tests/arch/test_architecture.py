@@ -5,20 +5,21 @@ from __future__ import annotations
 import pytest
 
 from arch import architecture
+from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, Layout, Row
 from arch.memory import FlatMemory
 from arch.text import disassemble, user_code_page
 
 # (field, offset) as clang laid out the kernel's struct pt_regs; total size; see arch/*/include/asm/ptrace.h
 LAYOUTS = {
-    ("x86_64", (6, 1)): (168, {"r15": 0, "bp": 32, "ax": 80, "di": 112, "orig_ax": 120, "ip": 128, "sp": 152, "ss": 160}),
-    ("i386", (6, 1)): (68, {"bx": 0, "ax": 24, "gs": 40, "orig_ax": 44, "ip": 48, "sp": 60, "ss": 64}),
-    ("arm", (6, 1)): (72, {"uregs[0]": 0, "uregs[11]": 44, "uregs[13]": 52, "uregs[15]": 60, "uregs[17]": 68}),
-    ("arm64", (4, 1)): (288, {"regs[29]": 232, "sp": 248, "pc": 256, "pstate": 264, "orig_x0": 272, "syscallno": 280}),
-    ("arm64", (6, 1)): (336, {"regs[30]": 240, "pc": 256, "orig_x0": 272, "syscallno": 280, "pmr_save": 296, "exit_rcu": 328}),
-    ("riscv64", (6, 1)): (288, {"epc": 0, "ra": 8, "sp": 16, "a0": 80, "a7": 136, "t6": 248, "status": 256, "orig_a0": 280}),
-    ("s390x", (4, 1)): (184, {"psw.mask": 8, "psw.addr": 16, "gprs[2]": 40, "gprs[15]": 144, "orig_gpr2": 152, "flags": 176}),
-    ("s390x", (6, 1)): (200, {"gprs[14]": 136, "int_code": 160, "int_parm_long": 168, "cr1": 184, "last_break": 192}),
+    ("x86_64", "6.1"): (168, {"r15": 0, "bp": 32, "ax": 80, "di": 112, "orig_ax": 120, "ip": 128, "sp": 152, "ss": 160}),
+    ("i386", "6.1"): (68, {"bx": 0, "ax": 24, "gs": 40, "orig_ax": 44, "ip": 48, "sp": 60, "ss": 64}),
+    ("arm", "6.1"): (72, {"uregs[0]": 0, "uregs[11]": 44, "uregs[13]": 52, "uregs[15]": 60, "uregs[17]": 68}),
+    ("arm64", "4.1"): (288, {"regs[29]": 232, "sp": 248, "pc": 256, "pstate": 264, "orig_x0": 272, "syscallno": 280}),
+    ("arm64", "6.1"): (336, {"regs[30]": 240, "pc": 256, "orig_x0": 272, "syscallno": 280, "pmr_save": 296, "exit_rcu": 328}),
+    ("riscv64", "6.1"): (288, {"epc": 0, "ra": 8, "sp": 16, "a0": 80, "a7": 136, "t6": 248, "status": 256, "orig_a0": 280}),
+    ("s390x", "4.1"): (184, {"psw.mask": 8, "psw.addr": 16, "gprs[2]": 40, "gprs[15]": 144, "orig_gpr2": 152, "flags": 176}),
+    ("s390x", "6.1"): (200, {"gprs[14]": 136, "int_code": 160, "int_parm_long": 168, "cr1": 184, "last_break": 192}),
 }  # fmt: skip
 
 # read, write, openat, execve, perf_event_open, bpf
@@ -40,7 +41,7 @@ def arch(request: pytest.FixtureRequest) -> Architecture:
 @pytest.mark.parametrize(("name", "version"), LAYOUTS)
 def test_pt_regs_layout(name: str, version: tuple[int, int]) -> None:
     size, offsets = LAYOUTS[name, version]
-    layout = architecture.get(name).pt_regs_for(version)
+    layout = architecture.get(name).pt_regs_for(KernelVersion.parse(version))
     assert layout.size == size
     assert {field: layout.offset(field) for field in offsets} == offsets
 
@@ -71,7 +72,7 @@ def test_entry_roles_match(arch: Architecture) -> None:
     assert len(handlers) == len(set(handlers)), "each role has a handler of its own"
 
 
-@pytest.mark.parametrize("version", [(3, 20), (4, 1), (4, 14), (5, 10), (6, 1)])
+@pytest.mark.parametrize("version", [KernelVersion.parse(text) for text in ("3.20-rfc", "4.1", "4.14", "5.10", "6.1")])
 def test_entry_names_of_versions_are_distinct(arch: Architecture, version: tuple[int, int]) -> None:
     entry = arch.entry_for(version)
     names = [*entry.handlers.values(), *dict.fromkeys(entry.stubs.values())]
@@ -80,13 +81,13 @@ def test_entry_names_of_versions_are_distinct(arch: Architecture, version: tuple
 
 def test_entry_names_follow_the_version() -> None:
     arch = architecture.get("x86_64")
-    assert arch.entry_for((4, 1)).handlers["syscall"] == "system_call_fastpath"
-    assert arch.entry_for((4, 1)).stubs["syscall"] == "system_call"
-    assert arch.entry_for((5, 7)).handlers["page_fault"] == "do_page_fault"
-    assert arch.entry_for((5, 7)).stubs["interrupt"] == "common_interrupt"
-    assert arch.entry_for((6, 1)) == arch.entry
-    assert arch.symbol_name("arch_rethook_trampoline", (4, 1)) == "kretprobe_trampoline"
-    assert arch.symbol_name("arch_rethook_trampoline", (5, 16)) == "__kretprobe_trampoline"
+    assert arch.entry_for(KernelVersion.parse("4.1")).handlers["syscall"] == "system_call_fastpath"
+    assert arch.entry_for(KernelVersion.parse("4.1")).stubs["syscall"] == "system_call"
+    assert arch.entry_for(KernelVersion.parse("5.7")).handlers["page_fault"] == "do_page_fault"
+    assert arch.entry_for(KernelVersion.parse("5.7")).stubs["interrupt"] == "common_interrupt"
+    assert arch.entry_for(KernelVersion.parse("6.1")) == arch.entry
+    assert arch.symbol_name("arch_rethook_trampoline", KernelVersion.parse("4.1")) == "kretprobe_trampoline"
+    assert arch.symbol_name("arch_rethook_trampoline", KernelVersion.parse("5.16")) == "__kretprobe_trampoline"
 
 
 def test_addresses_are_sane(arch: Architecture) -> None:

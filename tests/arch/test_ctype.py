@@ -2,6 +2,7 @@
 
 import pytest
 
+from arch.abi.version import KernelVersion
 from arch.ctype import CTypeError, TypeTable, View
 from arch.datamodel import ILP32_LE_ARM, ILP32_LE_I386, LP64_BE, LP64_LE
 
@@ -73,11 +74,11 @@ def test_layout(table):
 
 
 def test_conditions_choose_by_version_and_architecture():
-    old = TypeTable(LP64_LE, version=(4, 1), arch="arm64")
+    old = TypeTable(LP64_LE, version=KernelVersion.parse("4.1"), arch="arm64")
     old.parse(TEXT)
     assert old.has_member("struct task", "state") and not old.has_member("struct task", "__state")
     assert not old.has_member("struct task", "x86_only")
-    exactly = TypeTable(LP64_LE, version=(5, 14))
+    exactly = TypeTable(LP64_LE, version=KernelVersion.parse("5.14"))
     exactly.parse(TEXT)
     assert exactly.has_member("struct task", "__state") and not exactly.has_member("struct task", "state")
 
@@ -150,7 +151,7 @@ def test_compiled_accessors(table):
     assert get(mem, 8) == -1
 
 
-@pytest.mark.parametrize("version", [(6, 1), (5, 10), (4, 1), (3, 20)])
+@pytest.mark.parametrize("version", [KernelVersion.parse(text) for text in ("6.1", "5.10", "4.1", "3.20-rfc")])
 @pytest.mark.parametrize(
     ("arch", "model"),
     [("x86_64", LP64_LE), ("arm64", LP64_LE), ("riscv64", LP64_LE), ("s390x", LP64_BE), ("i386", ILP32_LE_I386),
@@ -164,13 +165,13 @@ def test_kernel_headers_parse_whole(arch, model, version):
         for member in struct.members:
             inner = member.type.strip
             assert getattr(inner, "is_complete", True), f"{name}.{member.name} is of an incomplete type"
-    assert t.has_member("struct task_struct", "__state") == (version >= (5, 14))
-    assert t.has_member("struct request", "rq_disk") == (version < (5, 17))
+    assert t.has_member("struct task_struct", "__state") == (version.at_least("5.14"))
+    assert t.has_member("struct request", "rq_disk") == (version.before("5.17"))
     assert t.sizeof("struct list_head") == 2 * model.word
 
 
 @pytest.mark.parametrize("name", ["x86_64", "arm64", "riscv64", "s390x"])
-@pytest.mark.parametrize("version", [(6, 1), (4, 1)])
+@pytest.mark.parametrize("version", [KernelVersion.parse(text) for text in ("6.1", "4.1")])
 def test_saved_registers_agree_with_the_register_tables(name, version):
     architecture = pytest.importorskip("arch.architecture")
     try:

@@ -17,6 +17,7 @@ import time
 from contextlib import suppress
 from pathlib import Path
 
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf.isa.insn import Insn, decode, encode, signed16, signed32
 from bpf.run.interpreter import BpfFault, BudgetExceeded
@@ -128,7 +129,7 @@ def main(arguments=None):
     args = parser.parse_args(arguments)
     rng = random.Random(args.seed)
     pool, definitions = seeds(rng), json.loads(MAPS_FILE.read_text())["maps"]
-    options = Options((6, 1), run=True)
+    options = Options(KernelVersion.parse("6.1"), run=True)
     accepted, bad, start = 0, [], time.monotonic()
     for number in range(args.programs):
         row = {**mutate(rng, pool), "id": number}

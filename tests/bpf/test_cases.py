@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from arch.abi.version import KernelVersion
 from bpf.testing.cases import CaseError, Options, compare, parse_cases, read_cases, run_cases
 from simkernel.cli.verify import verify
 
@@ -113,7 +114,7 @@ def test_command_line(tmp_path):
 
 def test_processes_give_the_same_answers_in_order():
     file = read_cases(DATA / "test_verifier_4_1.json.gz")
-    options = Options((4, 1))
+    options = Options(KernelVersion.parse("4.1"))
     assert list(run_cases(file, options, 2)) == list(run_cases(file, options))
 
 

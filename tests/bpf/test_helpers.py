@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arch.abi.errno import EINVAL
+from arch.abi.version import NEWEST
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
@@ -21,7 +22,7 @@ KPROBE, TRACEPOINT, PERF_EVENT = 2, 5, 7
 class Machine:
     """A host with named maps, and programs written in assembler."""
 
-    def __init__(self, version=(6, 1), **more):
+    def __init__(self, version=NEWEST, **more):
         self.host = TestHost(version, **more)
         self.maps = {}
 
@@ -39,7 +40,7 @@ class Machine:
             kind,
             assemble(text, self.maps),
             license="GPL",
-            kern_version=(version[0] << 16) + (version[1] << 8),
+            kern_version=version.code,
             log_level=1,
             **more,
         )
@@ -115,7 +116,7 @@ def test_numbers_of_4_1():
 
 
 def test_trace_printk_of_4_1():
-    m = Machine((4, 1))
+    m = Machine("4.1")
     text, size = on_stack("skb %p len %d")
     program = f"{text}\nr1 = r10\nr1 += -{size}\nr2 = 14\nr3 = 0x1234\nr4 = 0x1ffffffff ll\nr5 = 0\ncall 6\nexit"
     assert m.run(program) == len("skb 0000000000001234 len -1")
@@ -225,7 +226,7 @@ def test_probe_read(m):
 
 
 def test_a_fault_leaves_the_buffer_alone_in_4_1():
-    m = Machine((4, 1))
+    m = Machine("4.1")
     program = "*(u64 *)(r10 -8) = 77\nr1 = r10\nr1 += -8\nr2 = 8\nr3 = 16\ncall 4\nr0 = *(u64 *)(r10 -8)\nexit"
     assert m.run(program) == 77
 
@@ -439,7 +440,7 @@ def test_programs_of_probes_do_not_nest(m):
 
 
 def test_helpers_of_january_2015():
-    m = Machine((3, 20))
+    m = Machine("3.20-rfc")
     text = m.string("lo")
     program = f"""
         *(u16 *)(r10 -8) = 0x6f6c

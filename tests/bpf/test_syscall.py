@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from arch.abi.errno import E2BIG, EBADF, EEXIST, EFAULT, EINVAL, EMFILE, ENOENT, EPERM
+from arch.abi.version import NEWEST, RELEASES
 from bpf import uapi
 from bpf.btf import Btf
 from bpf.face import RawTracepointAttach
@@ -24,7 +25,7 @@ spec.loader.exec_module(rows)
 class Task:
     """A task that makes system calls: attributes by name."""
 
-    def __init__(self, version=(6, 1), **more):
+    def __init__(self, version=NEWEST, **more):
         self.host = TestHost(version, **more)
         for fd in range(3):
             self.host.fds[fd] = object()
@@ -162,7 +163,7 @@ def test_every_row_answers_like_linux_6_1():
 
 @pytest.fixture
 def old():
-    return Task((4, 1))
+    return Task("4.1")
 
 
 def test_4_1_the_door(old):
@@ -251,7 +252,7 @@ def test_4_1_prog_load(old):
 
 def test_the_patch_set_of_january_2015():
     """rfc2015.md 2: attributes without kern_version, program types 2 and 3."""
-    task = Task((3, 20))
+    task = Task("3.20-rfc")
     assert task.load(3) == 3
     assert task.load(4) == -EINVAL
     assert task.load(2, size=48, tail={40: 1}) == -E2BIG
@@ -355,7 +356,7 @@ def test_test_run_copies_back():
 
 @pytest.mark.parametrize(
     ("version", "kind", "answer"),
-    [((4, 1), 3, -EINVAL), ((4, 9), 9, -EINVAL), ((5, 10), 30, -EINVAL), ((5, 10), 27, 3), ((6, 1), 31, 3)],
+    [("4.1", 3, -EINVAL), ("4.9", 9, -EINVAL), ("5.10", 30, -EINVAL), ("5.10", 27, 3), ("6.1", 31, 3)],
 )
 def test_map_types_by_version(version, kind, answer):
     key, value, entries = (0, 0, 4096) if kind in (27, 31) else (4, 8, 2)
@@ -363,7 +364,7 @@ def test_map_types_by_version(version, kind, answer):
 
 
 def test_commands_by_version():
-    for cmd, since in ((6, (4, 4)), (10, (4, 12)), (28, (5, 7)), (35, (5, 10))):
-        before = (since[0], since[1] - 1)
+    for cmd, since in ((6, "4.4"), (10, "4.12"), (28, "5.7"), (35, "5.10")):
+        before = RELEASES[RELEASES.index(since) - 1]
         assert Task(before).call(cmd) == -EINVAL
         assert Task(since).call(cmd, tail={}) != 0

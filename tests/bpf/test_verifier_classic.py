@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arch.abi.errno import EBADF, EINVAL
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf.isa.asm import assemble
 from bpf.isa.disasm import disassemble
@@ -28,7 +29,7 @@ from bpf.verifier.classic.state import (
 from bpf.verifier.classic.verifier import verify
 
 DATA = Path(__file__).parents[1] / "data"
-PATCH_SET = (3, 20)
+PATCH_SET = KernelVersion.parse("3.20-rfc")
 SIZES = {3: (8, 8), 4: (4, 16), 5: (16, 40), 6: (8, 5)}
 
 
@@ -56,7 +57,7 @@ def request_of(case):
         log_level=case.get("log_level", 1),
         log_size=case.get("log_size", 65536),
         log_buf=1,
-        version=(4, 1),
+        version=KernelVersion.parse("4.1"),
         resolve_map=lambda fd: resolve_map(fd, {} if many else SIZES, range(10, 80) if many else range(0)),
     )
 
@@ -90,7 +91,12 @@ def test_the_kernels_own_cases(case):
     for slot in case["fixup"]:
         insns[slot] = insns[slot].replace(imm=3)
     request = VerifyRequest(
-        insns, case["prog_type"], log_level=1, log_size=65536, version=(4, 1), resolve_map=resolve_map
+        insns,
+        case["prog_type"],
+        log_level=1,
+        log_size=65536,
+        version=KernelVersion.parse("4.1"),
+        resolve_map=resolve_map,
     )
     verdict = verify(request)
     assert (verdict.ret == 0) == (case["result"] == "ACCEPT")
@@ -150,7 +156,10 @@ def test_remembered_states_answer_like_a_plain_list(rows):
 def accepted(text, **fields):
     verdict = verify(
         VerifyRequest(
-            assemble(text, {"hash": 3}), version=(4, 1), resolve_map=resolve_map, **{"prog_type": 1, **fields}
+            assemble(text, {"hash": 3}),
+            version=KernelVersion.parse("4.1"),
+            resolve_map=resolve_map,
+            **{"prog_type": 1, **fields},
         )
     )
     assert verdict.ret == 0

@@ -6,6 +6,7 @@ import zlib
 
 import pytest
 
+from arch.abi.version import KernelVersion
 from arch.architecture import NAMES, get
 from samples import heatmap, layouts
 from samples.histogram import histogram
@@ -75,7 +76,7 @@ def test_registers_in_the_header(arch):
     numbers = {name: int(value) for name, value in re.findall(r"(\w+) = (-?\d+)", block)}
     link = re.search(r"#define LINK (\d+)", block)
     facts = get(arch)
-    for version in ((4, 1), (6, 1)):
+    for version in (KernelVersion.parse("4.1"), KernelVersion.parse("6.1")):
         layout = facts.pt_regs_for(version)
         assert [numbers[f"ARG{n}"] for n in (1, 2, 3)] == [layout.offset(name) for name in facts.function_args[:3]]
         fields = {"RESULT": facts.return_value, "IP": facts.instruction_pointer, "SP": facts.stack_pointer}

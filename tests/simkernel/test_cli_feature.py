@@ -5,6 +5,7 @@ import json
 import pytest
 from click.testing import CliRunner
 
+from arch.abi.version import KernelVersion
 from bpf.testing.probe import probe
 from simkernel.cli import cli
 
@@ -38,4 +39,4 @@ def test_a_version_that_is_none():
 @pytest.mark.parametrize("kernel", ["3.19", "4.7", "4.14", "5.10"])
 def test_a_machine_has_what_the_feature_tables_say(kernel):
     """The tables by version, and what a machine of that version answers when programs and maps are tried on it."""
-    assert run("--kernel", kernel).output == probe(tuple(map(int, kernel.split(".")))).text()
+    assert run("--kernel", kernel).output == probe(KernelVersion.parse(kernel)).text()

@@ -7,6 +7,7 @@ from functools import cache
 
 import arch.architecture as architecture
 from arch.abi.errno import EAGAIN, EINVAL, ENOENT
+from arch.abi.version import NEWEST, KernelVersion
 from arch.ctype import TypeTable
 from arch.errors import KernelError
 from arch.memory import FlatMemory
@@ -40,12 +41,9 @@ class Timer:
 class FakeHost:
     """Implements tracing.face.TraceHost; tests set the attributes of the "current" task directly."""
 
-    profile = "6.1"
-
-    def __init__(self, version=(6, 1), arch="x86_64", profile="", cpus=2):
-        self.version = version
-        self.profile = profile or ".".join(map(str, version))
-        self.release = ".".join(map(str, version))
+    def __init__(self, version=NEWEST, arch="x86_64", cpus=2):
+        self.version = version = KernelVersion.parse(version)
+        self.release = str(version)
         self.arch = architecture.get(arch)
         self.mem = FlatMemory(size=1 << 22, byteorder=self.arch.byteorder)
         self.layout = self.arch.pt_regs_for(version)
@@ -243,8 +241,8 @@ class FakeSpaces:
         self.uret_handler = handler
 
 
-def machine(version=(6, 1), arch="x86_64", profile="", cpus=2):
-    host = FakeHost(version, arch, profile, cpus)
+def machine(version=NEWEST, arch="x86_64", cpus=2):
+    host = FakeHost(version, arch, cpus)
     spaces = FakeSpaces()
     tracing = Tracing(host, spaces)
     tracing.host_spaces = spaces

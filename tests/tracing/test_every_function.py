@@ -20,7 +20,7 @@ class CpuHost(FakeHost):
 
     def __init__(self, tiny):
         self.tiny = tiny
-        super().__init__((6, 1), tiny.arch.name, cpus=1)
+        super().__init__("6.1", tiny.arch.name, cpus=1)
         self.arch, self.mem, self.symbols, self.layout = tiny.arch, tiny.mem, tiny.symbols, tiny.layout
         self.return_trampoline = tiny.text.kretprobe_trampoline
         self.cpu_probes = {}

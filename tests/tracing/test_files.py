@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from arch.abi.errno import EAGAIN, EBADF, EBUSY, EINVAL, ENOENT
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine, node
 from tests.tracing.test_filter import written
@@ -141,7 +142,7 @@ def test_directories():
     assert "foo" in node(tracing, "events/kprobes").entries()
     echo(tracing, "kprobe_events", "\n")
     assert "kprobes" not in node(tracing, "events").entries()
-    assert "dynamic_events" not in machine((4, 1)).tracefs.root.entries()
+    assert "dynamic_events" not in machine(KernelVersion.parse("4.1")).tracefs.root.entries()
 
 
 def test_kprobes_debugfs_files():
@@ -214,11 +215,11 @@ def test_nobody_listens():
 @pytest.mark.parametrize(
     ("version", "group", "event", "columns"),
     [
-        ((6, 1), "sched", "sched_process_exit", "...21"),
-        ((6, 1), "sched", "sched_switch", "d..41"),
-        ((6, 1), None, None, "...11"),
-        ((5, 10), "sched", "sched_process_exit", "d..3"),
-        ((4, 14), "sched", "sched_process_exit", "...1"),
+        ("6.1", "sched", "sched_process_exit", "...21"),
+        ("6.1", "sched", "sched_switch", "d..41"),
+        ("6.1", None, None, "...11"),
+        ("5.10", "sched", "sched_process_exit", "d..3"),
+        ("4.14", "sched", "sched_process_exit", "...1"),
     ],
 )
 def test_columns_of_bpf_trace_printk(version, group, event, columns):

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arch.abi.errno import EINVAL
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine
 from tracing.record.filter import FilterError, create_filter, glob_match
@@ -157,5 +158,5 @@ def test_filtered_events_do_not_reach_the_buffer():
 
 
 def test_older_kernels_give_einval_for_every_error():
-    tracing = machine((4, 1))
+    tracing = machine(KernelVersion.parse("4.1"))
     assert written(tracing, "events/sched/sched_switch/filter", "prev_pid == 1)") == EINVAL

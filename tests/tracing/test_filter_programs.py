@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from arch.abi.errno import EBADF, EINVAL, ERANGE
 from arch.abi.fcntl import O_WRONLY
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine, node
 
@@ -30,7 +31,7 @@ class Program:
 
 @pytest.fixture
 def rfc():
-    tracing = machine((3, 20), profile="3.20-rfc")
+    tracing = machine(KernelVersion.parse("3.20-rfc"))
     tracing.programs = {7: Program(), 8: Program()}
     tracing.asked = []
 
@@ -130,7 +131,7 @@ def test_kprobe_events_give_pt_regs(rfc):
 def test_group_filters_and_other_kernels_do_not_know_the_form(rfc):
     echo(rfc, "events/sched/filter", "bpf-7")
     assert rfc.events.get("sched", "sched_switch").filter_program is None
-    newer = machine((6, 1))
+    newer = machine(KernelVersion.parse("6.1"))
     newer.tracefs.filter_hook = rfc.tracefs.filter_hook
     assert errno_of(open_filter(newer, "sched/sched_switch"), b"bpf-7") == EINVAL
 
@@ -146,7 +147,7 @@ def test_group_filters_and_other_kernels_do_not_know_the_form(rfc):
 )
 def test_no_event_is_lost_and_no_program_leaks(steps):
     """Whatever is opened, attached, replaced and closed: seen = fired while attached, every reference is given back."""
-    tracing = machine((3, 20), profile="3.20-rfc")
+    tracing = machine(KernelVersion.parse("3.20-rfc"))
     programs, taken = [Program() for _ in range(3)], [0]
 
     def hook(event, text, token):

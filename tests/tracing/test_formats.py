@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from arch.abi.version import KernelVersion
 from tests.tracing.fakes import machine
 from tracing.events import NEWEST, declarations
 from tracing.events.tracepoints import split_arguments
@@ -48,7 +49,9 @@ def test_syscall_formats(name):
         assert without_id(tracing.events.get("syscalls", f"sys_{side}_{call}").format) == without_id(recorded)
 
 
-@pytest.mark.parametrize("version", [(3, 20), (4, 1), (4, 9), (4, 14), (5, 10), (5, 15), (6, 1)])
+@pytest.mark.parametrize(
+    "version", [KernelVersion.parse(text) for text in ("3.20-rfc", "4.1", "4.9", "4.14", "5.10", "5.15", "6.1")]
+)
 def test_every_print_fmt_compiles_in_every_version(version):
     tracing = machine(version)
     assert len(declarations(version)) > 80
@@ -64,18 +67,18 @@ def test_layout_follows_the_data_model():
 
 
 def test_versions_differ_where_the_table_says_so():
-    assert [f.name for f in machine((4, 1)).events.get("sched", "sched_wakeup").fields][-2:] == [
+    assert [f.name for f in machine(KernelVersion.parse("4.1")).events.get("sched", "sched_wakeup").fields][-2:] == [
         "success",
         "target_cpu",
     ]
-    assert machine((4, 1)).events.get("sched", "sched_waking") is None
-    assert [n for _, n in machine((4, 1)).tracepoints["sched_switch"].params] == ["prev", "next"]
-    assert [n for _, n in machine((5, 10)).tracepoints["kfree_skb"].params] == ["skb", "location"]
-    assert "reason" in [n for _, n in machine((6, 1)).tracepoints["kfree_skb"].params]
+    assert machine(KernelVersion.parse("4.1")).events.get("sched", "sched_waking") is None
+    assert [n for _, n in machine(KernelVersion.parse("4.1")).tracepoints["sched_switch"].params] == ["prev", "next"]
+    assert [n for _, n in machine(KernelVersion.parse("5.10")).tracepoints["kfree_skb"].params] == ["skb", "location"]
+    assert "reason" in [n for _, n in machine(KernelVersion.parse("6.1")).tracepoints["kfree_skb"].params]
 
 
 @pytest.mark.parametrize("arch", ["x86_64", "s390x", "i386"])
-@pytest.mark.parametrize("version", [(4, 1), (5, 10), (6, 1)])
+@pytest.mark.parametrize("version", [KernelVersion.parse(text) for text in ("4.1", "5.10", "6.1")])
 def test_every_assignment_compiles_against_the_kernels_types(version, arch):
     """Each right-hand side of a declaration names types and members that this version's headers have."""
     tracing = machine(version, arch)

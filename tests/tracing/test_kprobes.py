@@ -3,6 +3,7 @@
 import pytest
 
 from arch.abi.errno import EILSEQ, EINVAL, ENOENT
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from tests.tracing.fakes import TEXT, machine
 from tracing.probes.kprobes import Kprobe, Kretprobe
@@ -89,7 +90,7 @@ def enter(tracing, name, back):
 
 
 @pytest.mark.parametrize("arch", ARCHES)
-@pytest.mark.parametrize("version", [(4, 1), (6, 1)])
+@pytest.mark.parametrize("version", [KernelVersion.parse(text) for text in ("4.1", "6.1")])
 def test_return_address_is_replaced_and_given_back(arch, version):
     tracing = machine(version, arch)
     host = tracing.host
@@ -105,7 +106,7 @@ def test_return_address_is_replaced_and_given_back(arch, version):
     assert changed
     assert host.arch.return_address(host.mem, regs, host.layout) == host.return_trampoline
     assert host.return_handler(host.regs(**{ip: host.return_trampoline})) == back
-    shown = back if version == (6, 1) else host.return_trampoline
+    shown = back if version == KernelVersion.parse("6.1") else host.return_trampoline
     assert seen == [(back, shown)]
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from arch.abi.errno import E2BIG, EBADF, EBUSY, EEXIST, EINVAL, ENOENT, ENOSPC, ENOTTY, EOPNOTSUPP, ESRCH
 from arch.abi.poll import EPOLLHUP, EPOLLIN
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.memory import FlatMemory
 from tests.tracing.fakes import cat, echo, machine
@@ -122,7 +123,7 @@ def test_unknown_bytes_must_be_zero(tracing):
 
 
 def test_4_1_knows_less():
-    tracing = machine((4, 1))
+    tracing = machine(KernelVersion.parse("4.1"))
     assert errno_of(tracing.perf.open, attr(config=10), 0, -1) == ENOENT  # no bpf-output
     assert errno_of(tracing.perf.open, attr(type=6, config=0), 0, -1) == ENOENT  # no kprobe PMU
     assert errno_of(tracing.perf.open, attr(sample_type=1 << 19), 0, -1) == EINVAL
@@ -200,7 +201,7 @@ def test_header_page(tracing):
     mem = tracing.host.mem
     assert mem.read_uint(pages[0] + 72, 4) == 96
     assert [mem.read_uint(pages[0] + offset, 8) for offset in (1024, 1032, 1040, 1048)] == [0, 0, 4096, 8192]
-    old = machine((4, 1))
+    old = machine(KernelVersion.parse("4.1"))
     assert old.host.mem.read_uint(open_event(old).mmap(4096 * 2, True)[0] + 72, 4) == 76
 
 
@@ -398,7 +399,7 @@ def test_programs_since_4_14(tracing):
 
 def test_programs_of_4_1():
     """One per trace event, on kprobes only; freeing any perf event of it takes the program away."""
-    tracing = machine((4, 1))
+    tracing = machine(KernelVersion.parse("4.1"))
     echo(tracing, "kprobe_events", "p:foo vfs_read")
     programs = {1: Program()}
     with_programs(tracing, programs)

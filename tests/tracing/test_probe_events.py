@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from arch.abi.errno import EBUSY, EINVAL, ENOENT, ENOSPC, ERANGE
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from tests.tracing.fakes import cat, echo, machine
 from tests.tracing.test_filter import written
@@ -190,13 +191,13 @@ LINES_4_1 = [
 
 @pytest.mark.parametrize(("line", "errno", "shown"), LINES_4_1)
 def test_grammar_of_4_1(line, errno, shown):
-    tracing = machine((4, 1))
+    tracing = machine(KernelVersion.parse("4.1"))
     assert written(tracing, "kprobe_events", line) == errno
     assert cat(tracing, "kprobe_events") == shown
 
 
 def test_a_new_definition_replaces_the_old_one_in_4_1():
-    tracing = machine((4, 1))
+    tracing = machine(KernelVersion.parse("4.1"))
     echo(tracing, "kprobe_events", "p:foo vfs_write")
     first = cat(tracing, "events/kprobes/foo/id")
     assert written(tracing, "kprobe_events", "p:foo vfs_read a=%di") == 0
@@ -207,7 +208,7 @@ def test_a_new_definition_replaces_the_old_one_in_4_1():
 
 
 def test_print_of_4_1_has_hex_unsigned_and_irqs_off():
-    tracing = machine((4, 1))
+    tracing = machine(KernelVersion.parse("4.1"))
     echo(tracing, "kprobe_events", "p:foo vfs_write a=%di b=%di:s16")
     assert 'print fmt: "(%lx) a=0x%Lx b=%d", REC->__probe_ip, REC->a, REC->b' in cat(
         tracing, "events/kprobes/foo/format"

@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from tests.tracing.fakes import machine
 from tracing.face import WouldBlock
@@ -39,7 +40,7 @@ def events(tracing):
         handler(tracing.host.regs(di=task, sp=tracing.host.mem.alloc(64)))
 
 
-@pytest.mark.parametrize("version", [(4, 1), (6, 1)])
+@pytest.mark.parametrize("version", [KernelVersion.parse(text) for text in ("4.1", "6.1")])
 @settings(max_examples=30, deadline=None)
 @given(steps=st.lists(st.tuples(st.integers(0, 200), st.booleans(), texts), min_size=1, max_size=12))
 def test_random_writes(version, steps):

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from arch.abi.limits import PAGE_SIZE
+from arch.abi.version import NEWEST, KernelVersion
 
 BUF_PAGE_HEADER = 16  # u64 time_stamp, local_t commit
 BUF_PAGE_SIZE = PAGE_SIZE - BUF_PAGE_HEADER
@@ -200,7 +201,7 @@ class RingBuffer:
     def overruns(self) -> int:
         return sum(buffer.overrun for buffer in self.cpus)
 
-    def stats(self, cpu: int, now_ns: int, version: tuple[int, ...] = (6, 1)) -> str:
+    def stats(self, cpu: int, now_ns: int, version: KernelVersion = NEWEST) -> str:
         """per_cpu/cpuN/stats; trace.c:tracing_stats_read()."""
         buffer = self.cpus[cpu]
         rows = [

@@ -6,8 +6,9 @@ real ones.  `older` holds the rows of earlier versions and SINCE says when an ev
 
 from __future__ import annotations
 
+from arch.abi.version import KernelVersion
 from tracing.events import block, inet, irq, kmem, net, raw_syscalls, sched, signal, task, timer, unreached
-from tracing.events.declare import TraceEventDecl, Version
+from tracing.events.declare import TraceEventDecl
 from tracing.events.older import OLDER
 from tracing.face import TRACE_FLAG_BH_OFF, TRACE_FLAG_IRQS_OFF
 
@@ -17,42 +18,42 @@ NEWEST: tuple[TraceEventDecl, ...] = (
 )  # fmt: skip
 
 # First kernel that has the event; those not named are older than 4.1.
-SINCE: dict[str, Version] = {
-    "sched_waking": (4, 3),
-    "block_rq_merge": (5, 11),
-    "block_rq_error": (5, 18),
-    "net_dev_start_xmit": (3, 18),
-    "inet_sock_set_state": (4, 16),
-    "sock_rcvqueue_full": (3, 0),
-    "tcp_retransmit_skb": (4, 15),
-    "tcp_send_reset": (4, 15),
-    "tcp_receive_reset": (4, 15),
-    "tcp_destroy_sock": (4, 15),
-    "tcp_rcv_space_adjust": (4, 18),
-    "tcp_probe": (4, 16),
-    "napi_gro_receive_exit": (4, 21),
-    "netif_receive_skb_exit": (4, 21),
-    "netif_rx_exit": (4, 21),
-    "tasklet_entry": (6, 1),  # with the backports of its stable branch
-    "tasklet_exit": (6, 1),
-    "suspend_resume": (3, 16),
-    "napi_gro_frags_exit": (5, 0),
-    "netif_receive_skb_list_entry": (4, 19),
-    "netif_receive_skb_list_exit": (5, 0),
-    "inet_sk_error_report": (5, 15),
-    "tcp_cong_state_set": (5, 19),
-    "sb_clear_inode_writeback": (4, 8),
-    "sb_mark_inode_writeback": (4, 8),
-    "finish_task_reaping": (4, 14),
-    "skip_task_reaping": (4, 14),
-    "start_task_reaping": (4, 14),
-    "wake_reaper": (4, 14),
-    "xdp_exception": (4, 11),
-    "mm_vmscan_node_reclaim_begin": (5, 2),
-    "mm_vmscan_node_reclaim_end": (5, 2),
-    "cgroup_destroy_root": (4, 12),
-    "cgroup_remount": (4, 12),
-    "cgroup_setup_root": (4, 12),
+SINCE: dict[str, str] = {
+    "sched_waking": "4.3",
+    "block_rq_merge": "5.11",
+    "block_rq_error": "5.18",
+    "net_dev_start_xmit": "3.18",
+    "inet_sock_set_state": "4.16",
+    "sock_rcvqueue_full": "3.0",
+    "tcp_retransmit_skb": "4.15",
+    "tcp_send_reset": "4.15",
+    "tcp_receive_reset": "4.15",
+    "tcp_destroy_sock": "4.15",
+    "tcp_rcv_space_adjust": "4.18",
+    "tcp_probe": "4.16",
+    "napi_gro_receive_exit": "5.0",
+    "netif_receive_skb_exit": "5.0",
+    "netif_rx_exit": "5.0",
+    "tasklet_entry": "6.1",  # with the backports of its stable branch
+    "tasklet_exit": "6.1",
+    "suspend_resume": "3.16",
+    "napi_gro_frags_exit": "5.0",
+    "netif_receive_skb_list_entry": "4.19",
+    "netif_receive_skb_list_exit": "5.0",
+    "inet_sk_error_report": "5.15",
+    "tcp_cong_state_set": "5.19",
+    "sb_clear_inode_writeback": "4.8",
+    "sb_mark_inode_writeback": "4.8",
+    "finish_task_reaping": "4.14",
+    "skip_task_reaping": "4.14",
+    "start_task_reaping": "4.14",
+    "wake_reaper": "4.14",
+    "xdp_exception": "4.11",
+    "mm_vmscan_node_reclaim_begin": "5.2",
+    "mm_vmscan_node_reclaim_end": "5.2",
+    "cgroup_destroy_root": "4.12",
+    "cgroup_remount": "4.12",
+    "cgroup_setup_root": "4.12",
 }
 
 
@@ -97,11 +98,10 @@ HELD: dict[str, tuple[int, int]] = {
 }
 
 
-def declarations(version: Version) -> dict[str, TraceEventDecl]:
+def declarations(version: KernelVersion) -> dict[str, TraceEventDecl]:
     """The row of each event that a kernel of this version has, in registration order."""
-    version = tuple(version)
     old = {row.name: row for row in OLDER if row.holds(version)}
-    return {row.name: old.get(row.name, row) for row in NEWEST if version >= SINCE.get(row.name, (0,))}
+    return {row.name: old.get(row.name, row) for row in NEWEST if version.at_least(SINCE.get(row.name))}
 
 
 FIRED_WITH: dict[str, TraceEventDecl] = {row.name: row for row in NEWEST}

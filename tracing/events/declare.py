@@ -13,10 +13,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
+from arch.abi.version import KernelVersion
 from tracing.record.assign import split_proto
 from tracing.text.gfp import SHOW_GFP_FLAGS, SHOW_GFP_FLAGS_4_1
-
-Version = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -29,13 +28,13 @@ class TraceEventDecl:
     entry: tuple[tuple[str, str], ...]
     print: str
     args: str | None = None  # over the newest row's arguments; None: those of the same name
-    since: Version = (0, 0)
-    until: Version = (999,)
+    since: str | None = None
+    until: str | None = None
     cap_any: bool = False  # TRACE_EVENT_FL_CAP_ANY: unprivileged tasks may use it through perf
     tracepoint: str = ""  # where it differs from the name
 
-    def holds(self, version: Version) -> bool:
-        return self.since <= tuple(version) < self.until
+    def holds(self, version: KernelVersion) -> bool:
+        return version.within(self.since, self.until)
 
     def like(self, name: str, proto: str | None = None, **changes: object) -> TraceEventDecl:
         """DEFINE_EVENT: another event of the same class."""

@@ -25,14 +25,14 @@ sched_switch_5_10 = replace(
         for decl, source in sched.sched_switch.entry
     ),
     print=sched.sched_switch.print.replace("TASK_REPORT_MAX", "TASK_REPORT_MAX_5").replace("0x000000", "0x00"),
-    since=(4, 14),
-    until=(5, 14),
+    since="4.14",
+    until="5.14",
 )
 sched_switch_5_15 = replace(
     sched_switch_5_10,
     entry=tuple((decl, source.replace("prev->state", "prev->__state")) for decl, source in sched_switch_5_10.entry),
-    since=(5, 14),
-    until=(5, 18),
+    since="5.14",
+    until="5.18",
 )
 _SWITCH_4_1_PRINT = (
     '"prev_comm=%s prev_pid=%d prev_prio=%d prev_state=%s%s ==> next_comm=%s next_pid=%d next_prio=%d", '
@@ -48,8 +48,8 @@ sched_switch_4_4 = replace(
         for decl, source in sched.sched_switch.entry
     ),
     print=_SWITCH_4_1_PRINT,
-    since=(4, 4),
-    until=(4, 14),
+    since="4.4",
+    until="4.14",
 )
 # Before 4.4 the tracepoint does not say whether it is a preemption; the record still shows it (preempt_count()).
 sched_switch_4_1 = replace(
@@ -57,8 +57,8 @@ sched_switch_4_1 = replace(
     proto="struct task_struct *prev, struct task_struct *next",
     args=_SCHED_ARGS,
     entry=tuple((decl, source.replace("preempt, ", "0, ")) for decl, source in sched_switch_4_4.entry),
-    since=(0, 0),
-    until=(4, 4),
+    since=None,
+    until="4.4",
 )
 
 # sched_wakeup: a `success` argument and field before 4.3.
@@ -70,7 +70,7 @@ _wakeup_4_1 = replace(
         ("char comm[16]", "p->comm"), ("pid_t pid", "p->pid"), ("int prio", "p->prio"), ("int success", "1"),
         ("int target_cpu", "task_cpu(p)"),
     ),
-    until=(4, 3),
+    until="4.3",
 )  # fmt: skip
 sched_wakeup_4_1 = _wakeup_4_1
 sched_wakeup_new_4_1 = _wakeup_4_1.like("sched_wakeup_new")
@@ -79,17 +79,17 @@ sched_pi_setprio_4_1 = replace(
     proto="struct task_struct *tsk, int newprio",
     args="tsk, pi_task ? min(tsk->normal_prio, pi_task->prio) : tsk->normal_prio",
     entry=(*sched.sched_pi_setprio.entry[:3], ("int newprio", "newprio")),
-    until=(4, 12),
+    until="4.12",
 )
 
 # Block: the queue as first argument before 5.11; errors by number of retries before 4.13; no rq->disk before 5.17.
 _RQ_OLD = "struct request_queue *q, struct request *rq"
-block_rq_issue_4_1 = block.block_rq_issue.like("block_rq_issue", _RQ_OLD, args="rq->q, rq", until=(5, 11))
-block_rq_insert_4_1 = block.block_rq_insert.like("block_rq_insert", _RQ_OLD, args="rq->q, rq", until=(5, 11))
-block_rq_requeue_5_10 = block.block_rq_requeue.like("block_rq_requeue", _RQ_OLD, args="rq->q, rq", until=(5, 11))
+block_rq_issue_4_1 = block.block_rq_issue.like("block_rq_issue", _RQ_OLD, args="rq->q, rq", until="5.11")
+block_rq_insert_4_1 = block.block_rq_insert.like("block_rq_insert", _RQ_OLD, args="rq->q, rq", until="5.11")
+block_rq_requeue_5_10 = block.block_rq_requeue.like("block_rq_requeue", _RQ_OLD, args="rq->q, rq", until="5.11")
 block_rq_complete_5_10 = block.block_rq_complete.like(
     "block_rq_complete", "struct request *rq, int error, unsigned int nr_bytes",
-    args="rq, blk_status_to_errno(error), nr_bytes", since=(4, 13), until=(5, 16),
+    args="rq, blk_status_to_errno(error), nr_bytes", since="4.13", until="5.16",
     entry=tuple((d, "error" if d == "int error" else s) for d, s in block.block_rq_complete.entry),
 )  # fmt: skip
 block_rq_complete_4_1 = replace(
@@ -101,11 +101,11 @@ block_rq_complete_4_1 = replace(
         ("int errors", "0"), ("char rwbs[8]", "blk_fill_rwbs(rq->cmd_flags)"), ("__data_loc char[] cmd", '""'),
     ),
     print=block.block_rq_complete.print.replace("REC->error", "REC->errors"),
-    until=(4, 13),
+    until="4.13",
 )  # fmt: skip
 _BIO_OLD = "struct request_queue *q, struct bio *bio"
 _bio_4_1 = {
-    name: getattr(block, name).like(name, _BIO_OLD, args="0, bio", until=(5, 11))
+    name: getattr(block, name).like(name, _BIO_OLD, args="0, bio", until="5.11")
     for name in ("block_bio_bounce", "block_bio_backmerge", "block_bio_frontmerge", "block_bio_queue")
 }
 
@@ -115,20 +115,20 @@ kfree_skb_4_1 = replace(
     proto="struct sk_buff *skb, void *location",
     entry=net.kfree_skb.entry[:3],
     print='"skbaddr=%p protocol=%u location=%p", REC->skbaddr, REC->protocol, REC->location',
-    until=(5, 17),
+    until="5.17",
 )
 napi_poll_4_1 = replace(
     net.napi_poll,
     proto="struct napi_struct *napi",
     entry=net.napi_poll.entry[:2],
     print='"napi poll on napi struct %p for device %s", REC->napi, __get_str(dev_name)',
-    until=(4, 9),
+    until="4.9",
 )
 
 _softirq_4_1 = replace(
     irq.softirq_entry,
     print=irq.softirq_entry.print.replace("show_softirq_name", "show_softirq_name_4_1"),
-    until=(4, 5),
+    until="4.5",
 )
 
 # Timers: flags in 4.2, %ps instead of %pf in 5.2, baseclk in 5.2, hrtimer mode in 4.16, was_armed with 6.1's backport.
@@ -140,14 +140,14 @@ timer_start_4_1 = replace(
         '"timer=%p function=%pf expires=%lu [timeout=%ld]", REC->timer, REC->function, REC->expires, '
         "(long)REC->expires - REC->now"
     ),
-    until=(4, 2),
+    until="4.2",
 )
 timer_expire_entry_4_1 = replace(
     timer.timer_expire_entry,
     proto="struct timer_list *timer",
     entry=timer.timer_expire_entry.entry[:3],
     print='"timer=%p function=%pf now=%lu", REC->timer, REC->function, REC->now',
-    until=(5, 2),
+    until="5.2",
 )
 hrtimer_start_4_1 = replace(
     timer.hrtimer_start,
@@ -157,7 +157,7 @@ hrtimer_start_4_1 = replace(
         '"hrtimer=%p function=%pf expires=%llu softexpires=%llu", REC->hrtimer, REC->function, '
         "(unsigned long long)REC->expires, (unsigned long long)REC->softexpires"
     ),
-    until=(4, 16),
+    until="4.16",
 )
 
 # kmem: kmem_cache_free's name came in 5.13; kmem_cache_alloc gave sizes before 6.0.
@@ -170,17 +170,17 @@ kmalloc_4_1 = replace(
     proto="unsigned long call_site, const void *ptr, size_t bytes_req, size_t bytes_alloc, gfp_t gfp_flags",
     entry=(*kmem.kmalloc.entry[:4], ("gfp_t gfp_flags", "gfp_flags")),
     print=_KMALLOC_4_1_PRINT,
-    until=(6, 0),
+    until="6.0",
 )
 kmem_cache_alloc_4_1 = kmalloc_4_1.like(
-    "kmem_cache_alloc", args="call_site, ptr, s->object_size, s->size, gfp_flags", until=(6, 0)
+    "kmem_cache_alloc", args="call_site, ptr, s->object_size, s->size, gfp_flags", until="6.0"
 )
-kfree_4_1 = replace(kmem.kfree, print='"call_site=%lx ptr=%p", REC->call_site, REC->ptr', until=(5, 9))
+kfree_4_1 = replace(kmem.kfree, print='"call_site=%lx ptr=%p", REC->call_site, REC->ptr', until="5.9")
 kmem_cache_free_4_1 = replace(
-    kfree_4_1, name="kmem_cache_free", proto="unsigned long call_site, const void *ptr", until=(5, 13)
+    kfree_4_1, name="kmem_cache_free", proto="unsigned long call_site, const void *ptr", until="5.13"
 )
 
-_fault_4_1 = replace(task.page_fault_user, print=task.page_fault_user.print.replace("%ps", "%pf"), until=(5, 2))
+_fault_4_1 = replace(task.page_fault_user, print=task.page_fault_user.print.replace("%ps", "%pf"), until="5.2")
 page_fault_user_4_1 = _fault_4_1
 page_fault_kernel_4_1 = _fault_4_1.like("page_fault_kernel")
 

@@ -12,11 +12,12 @@ from dataclasses import dataclass
 from arch.abi.errno import E2BIG, EINVAL
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.perf_event import PERF_ATTR_SIZE_VER0
+from arch.abi.version import KernelVersion, newest
 from arch.errors import KernelError
 
 SAMPLE_RATE = 100_000  # perf_event_max_sample_rate, samples a second
 # (first version, sizeof(struct perf_event_attr))
-ATTR_SIZES = (((5, 13), 128), ((5, 5), 120), ((4, 1), 112), ((3, 19), 104), ((3, 7), 96), ((0, 0), 80))
+ATTR_SIZES = (("5.13", 128), ("5.5", 120), ("4.1", 112), ("3.19", 104), ("3.7", 96), (None, 80))
 
 # enum perf_type_id
 TYPE_HARDWARE, TYPE_SOFTWARE, TYPE_TRACEPOINT, TYPE_HW_CACHE, TYPE_RAW, TYPE_BREAKPOINT = range(6)
@@ -25,7 +26,7 @@ SW_CPU_CLOCK, SW_TASK_CLOCK, SW_PAGE_FAULTS, SW_CONTEXT_SWITCHES, SW_CPU_MIGRATI
 SW_PAGE_FAULTS_MIN, SW_PAGE_FAULTS_MAJ, SW_ALIGNMENT_FAULTS, SW_EMULATION_FAULTS, SW_DUMMY = range(5, 10)
 SW_BPF_OUTPUT, SW_CGROUP_SWITCHES = 10, 11
 # (first version, PERF_COUNT_SW_MAX)
-SW_MAX = (((5, 13), 12), ((4, 4), 11), ((0, 0), 10))
+SW_MAX = (("5.13", 12), ("4.4", 11), (None, 10))
 
 # enum perf_event_sample_format
 SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_ADDR, SAMPLE_READ, SAMPLE_CALLCHAIN, SAMPLE_ID = (1 << n for n in range(7))
@@ -35,12 +36,12 @@ SAMPLE_TRANSACTION, SAMPLE_REGS_INTR, SAMPLE_PHYS_ADDR, SAMPLE_AUX, SAMPLE_CGROU
 SAMPLE_DATA_PAGE_SIZE, SAMPLE_CODE_PAGE_SIZE, SAMPLE_WEIGHT_STRUCT = (1 << n for n in range(22, 25))
 # (first version, PERF_SAMPLE_MAX)
 SAMPLE_MAX = (
-    ((5, 12), 1 << 25), ((5, 11), 1 << 24), ((5, 7), 1 << 22), ((5, 5), 1 << 21), ((4, 14), 1 << 20), ((3, 19), 1 << 19),
-    ((0, 0), 1 << 18),
+    ("5.12", 1 << 25), ("5.11", 1 << 24), ("5.7", 1 << 22), ("5.5", 1 << 21), ("4.14", 1 << 20), ("3.19", 1 << 19),
+    (None, 1 << 18),
 )  # fmt: skip
 # enum perf_event_read_format
 FORMAT_TOTAL_TIME_ENABLED, FORMAT_TOTAL_TIME_RUNNING, FORMAT_ID, FORMAT_GROUP, FORMAT_LOST = (1 << n for n in range(5))
-FORMAT_MAX = (((6, 0), 1 << 5), ((0, 0), 1 << 4))
+FORMAT_MAX = (("6.0", 1 << 5), (None, 1 << 4))
 
 # The flag bits, in order; a tuple gives the width.
 FLAG_BITS = (
@@ -53,19 +54,14 @@ FLAG_BITS = (
 )  # fmt: skip
 # (first version, number of flag bits known)
 FLAG_COUNT = (
-    ((5, 13), 38), ((5, 12), 35), ((5, 9), 34), ((5, 7), 33), ((5, 4), 32), ((5, 1), 31), ((4, 12), 29), ((4, 7), 28),
-    ((4, 3), 27), ((4, 1), 26), ((3, 16), 25), ((0, 0), 24),
+    ("5.13", 38), ("5.12", 35), ("5.9", 34), ("5.7", 33), ("5.4", 32), ("5.1", 31), ("4.12", 29), ("4.7", 28),
+    ("4.3", 27), ("4.1", 26), ("3.16", 25), (None, 24),
 )  # fmt: skip
 
 FLAG_FD_NO_GROUP, FLAG_FD_OUTPUT, FLAG_PID_CGROUP = 1, 2, 4
 
 # Which registers a sample may name (arch/*/include/uapi/asm/perf_regs.h) is the floor of arch/'s business; without it
 # any non-zero mask is taken.
-
-
-def by_version(table: tuple[tuple[tuple[int, int], int], ...], version: tuple[int, ...]) -> int:
-    """The row of the newest version not after `version`."""
-    return next(value for first, value in table if tuple(version) >= first)
 
 
 @dataclass(slots=True)
@@ -108,11 +104,11 @@ class PerfAttr:
 _STRUCT = "IIQQQQQIIQQQQIiQIHHIIQ"
 
 
-def attr_size(version: tuple[int, ...]) -> int:
-    return by_version(ATTR_SIZES, version)
+def attr_size(version: KernelVersion) -> int:
+    return newest(ATTR_SIZES, version)
 
 
-def read_size(raw: bytes, version: tuple[int, ...], byteorder: str = "little") -> int:
+def read_size(raw: bytes, version: KernelVersion, byteorder: str = "little") -> int:
     """The size to take from user memory, from the first eight bytes.  E2BIG (and the caller stores attr_size())."""
     size = int.from_bytes(raw[4:8], byteorder) or PERF_ATTR_SIZE_VER0  # type: ignore[arg-type]
     if size < PERF_ATTR_SIZE_VER0 or size > PAGE_SIZE:
@@ -120,7 +116,7 @@ def read_size(raw: bytes, version: tuple[int, ...], byteorder: str = "little") -
     return size
 
 
-def parse_attr(raw: bytes, version: tuple[int, ...], byteorder: str = "little") -> PerfAttr:
+def parse_attr(raw: bytes, version: KernelVersion, byteorder: str = "little") -> PerfAttr:
     """perf_copy_attr() on the bytes of user space; E2BIG, EINVAL."""
     size = read_size(raw, version, byteorder)
     known = attr_size(version)
@@ -146,13 +142,13 @@ def _reverse_bits(value: int) -> int:
     return int(f"{value:064b}"[::-1], 2)
 
 
-def check_attr(attr: PerfAttr, reserved: bool, version: tuple[int, ...]) -> None:
+def check_attr(attr: PerfAttr, reserved: bool, version: KernelVersion) -> None:
     """The checks of perf_copy_attr(), in its order."""
-    if reserved or attr.flags >> by_version(FLAG_COUNT, version):
+    if reserved or attr.flags >> newest(FLAG_COUNT, version):
         raise KernelError(EINVAL, "reserved bits are set")
-    if attr.sample_type & ~(by_version(SAMPLE_MAX, version) - 1):
+    if attr.sample_type & ~(newest(SAMPLE_MAX, version) - 1):
         raise KernelError(EINVAL, "unknown sample_type bits")
-    if attr.read_format & ~(by_version(FORMAT_MAX, version) - 1):
+    if attr.read_format & ~(newest(FORMAT_MAX, version) - 1):
         raise KernelError(EINVAL, "unknown read_format bits")
     if attr.sample_type & SAMPLE_BRANCH_STACK:
         if attr.branch_sample_type & ~((1 << 19) - 1) or not attr.branch_sample_type & ~7:

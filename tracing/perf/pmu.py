@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM
 from arch.abi.limits import PAGE_SIZE
+from arch.abi.version import newest
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.perf import attr as pa
@@ -67,7 +68,7 @@ class Pmus:
 
     def _init_software(self, event: PerfEvent) -> None:
         attr = event.attr
-        if attr.config >= pa.by_version(pa.SW_MAX, self.host.version):
+        if attr.config >= newest(pa.SW_MAX, self.host.version):
             raise KernelError(ENOENT, f"software event {attr.config}")
         self._no_branches(attr)
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
+from arch.abi.version import KernelVersion
 from bpf import uapi
 
 # enum bpf_arg_type
@@ -47,7 +47,7 @@ class Proto:
     args: tuple[int, ...]
     gpl_only: bool
     ret: int = RET_INTEGER
-    since: tuple[int, int] = (3, 18)
+    since: str = "3.18"
     map_type: int = 0  # the only map type its map may have (check_map_func_compatibility), 0: see there
 
 
@@ -57,7 +57,7 @@ def _proto(
     *,
     gpl: bool = False,
     ret: int = RET_INTEGER,
-    since: tuple[int, int] = (3, 18),
+    since: str = "3.18",
     map_type: int = 0,
 ) -> Proto:
     return Proto(name, tuple(_ARGUMENTS[word] for word in args.split()), gpl, ret, since, map_type)
@@ -68,7 +68,7 @@ MAP_UPDATE = _proto("map_update_elem", "map key value any")
 MAP_DELETE = _proto("map_delete_elem", "map key")
 MAP_HELPERS = {1: MAP_LOOKUP, 2: MAP_UPDATE, 3: MAP_DELETE}
 
-TAIL_CALL = _proto("tail_call", "ctx map any", ret=RET_VOID, since=(4, 2), map_type=uapi.BPF_MAP_TYPE_PROG_ARRAY)
+TAIL_CALL = _proto("tail_call", "ctx map any", ret=RET_VOID, since="4.2", map_type=uapi.BPF_MAP_TYPE_PROG_ARRAY)
 
 _PERF_ARRAY = uapi.BPF_MAP_TYPE_PERF_EVENT_ARRAY
 
@@ -77,22 +77,22 @@ KPROBE_HELPERS = {
     4: _proto("probe_read", "stack size any", gpl=True),
     5: _proto("ktime_get_ns", gpl=True),
     6: _proto("trace_printk", "stack size", gpl=True),
-    8: _proto("get_smp_processor_id", since=(4, 2)),
+    8: _proto("get_smp_processor_id", since="4.2"),
     12: TAIL_CALL,
-    14: _proto("get_current_pid_tgid", since=(4, 2)),
-    15: _proto("get_current_uid_gid", since=(4, 2)),
-    16: _proto("get_current_comm", "stack size", since=(4, 2)),
-    22: _proto("perf_event_read", "map any", since=(4, 3), map_type=_PERF_ARRAY),
-    25: _proto("perf_event_output", "ctx map any stack size", gpl=True, since=(4, 4), map_type=_PERF_ARRAY),
-    27: _proto("get_stackid", "ctx map any", gpl=True, since=(4, 6), map_type=uapi.BPF_MAP_TYPE_STACK_TRACE),
+    14: _proto("get_current_pid_tgid", since="4.2"),
+    15: _proto("get_current_uid_gid", since="4.2"),
+    16: _proto("get_current_comm", "stack size", since="4.2"),
+    22: _proto("perf_event_read", "map any", since="4.3", map_type=_PERF_ARRAY),
+    25: _proto("perf_event_output", "ctx map any stack size", gpl=True, since="4.4", map_type=_PERF_ARRAY),
+    27: _proto("get_stackid", "ctx map any", gpl=True, since="4.6", map_type=uapi.BPF_MAP_TYPE_STACK_TRACE),
 }
 
 SOCKET_HELPERS = {
     **MAP_HELPERS,
-    5: _proto("ktime_get_ns", gpl=True, since=(4, 2)),
-    6: _proto("trace_printk", "stack size", gpl=True, since=(4, 2)),
-    7: _proto("get_prandom_u32", since=(4, 1)),
-    8: _proto("get_smp_processor_id", since=(4, 1)),
+    5: _proto("ktime_get_ns", gpl=True, since="4.2"),
+    6: _proto("trace_printk", "stack size", gpl=True, since="4.2"),
+    7: _proto("get_prandom_u32", since="4.1"),
+    8: _proto("get_smp_processor_id", since="4.1"),
     12: TAIL_CALL,
 }
 
@@ -101,12 +101,12 @@ SCHED_HELPERS = {
     9: _proto("skb_store_bytes", "ctx any stack size any"),
     10: _proto("l3_csum_replace", "ctx any any any any"),
     11: _proto("l4_csum_replace", "ctx any any any any"),
-    13: _proto("clone_redirect", "ctx any any", since=(4, 2)),
-    17: _proto("get_cgroup_classid", "ctx", since=(4, 3)),
-    18: _proto("skb_vlan_push", "ctx any any", since=(4, 3)),
-    19: _proto("skb_vlan_pop", "ctx", since=(4, 3)),
-    23: _proto("redirect", "any any", since=(4, 4)),
-    24: _proto("get_route_realm", "ctx", since=(4, 4)),
+    13: _proto("clone_redirect", "ctx any any", since="4.2"),
+    17: _proto("get_cgroup_classid", "ctx", since="4.3"),
+    18: _proto("skb_vlan_push", "ctx any any", since="4.3"),
+    19: _proto("skb_vlan_pop", "ctx", since="4.3"),
+    23: _proto("redirect", "any any", since="4.4"),
+    24: _proto("get_route_realm", "ctx", since="4.4"),
 }
 
 # The January 2015 patch set: one set of helpers for both of its program types (spec: rfc2015.md, 2 and 5).
@@ -161,20 +161,15 @@ class ProgramType:
 
 
 # The January 2015 patch set was made for what was to be 3.20; no kernel of that number was released.
-RFC_VERSION = (3, 20)
 
 
-def _is_rfc(version: Any) -> bool:
-    return bool(version == RFC_VERSION)
-
-
-def program_type(number: int, version: Any, ctx_size: int | None) -> ProgramType | None:
+def program_type(number: int, version: KernelVersion, ctx_size: int | None) -> ProgramType | None:
     """The operations of a program type in this kernel version; None if it does not exist there.
 
     A behaviour by version: this and `func_limit` are the only places of the classic verifier that read it.
     """
     pt_regs = pt_regs_access(PT_REGS_SIZE_X86_64 if ctx_size is None else ctx_size)
-    if _is_rfc(version):
+    if version.is_rfc:
         return {
             1: ProgramType("socket_filter", MAP_HELPERS, sk_buff_access, True, True),
             2: ProgramType("tracing_filter", RFC_HELPERS, bpf_context_access, False, False),
@@ -186,7 +181,7 @@ def program_type(number: int, version: Any, ctx_size: int | None) -> ProgramType
         3: ProgramType("sched_cls", SCHED_HELPERS, sk_buff_access, True, True),
         4: ProgramType("sched_act", SCHED_HELPERS, sk_buff_access, True, True),
     }
-    if version >= (4, 7):
+    if version.at_least("4.7"):
         types[5] = ProgramType("tracepoint", KPROBE_HELPERS, trace_record_access, False, False)
     return types.get(number)
 
@@ -194,28 +189,28 @@ def program_type(number: int, version: Any, ctx_size: int | None) -> ProgramType
 # __BPF_FUNC_MAX_ID by version: a larger number is `invalid func`, a smaller one `unknown func`.
 _FUNC_MAX_ID = (
     #  version  first number that does not exist
-    ((4, 8), 37),
-    ((4, 6), 31),
-    ((4, 5), 27),
-    ((4, 4), 26),
-    ((4, 3), 23),
-    ((4, 2), 17),
-    ((4, 1), 12),
-    ((3, 19), 4),
-    ((3, 18), 4),
+    ("4.8", 37),
+    ("4.6", 31),
+    ("4.5", 27),
+    ("4.4", 26),
+    ("4.3", 23),
+    ("4.2", 17),
+    ("4.1", 12),
+    ("3.19", 4),
+    ("3.18", 4),
 )
 
 
-def func_limit(version: Any) -> int:
+def func_limit(version: KernelVersion) -> int:
     """__BPF_FUNC_MAX_ID of this version."""
-    if _is_rfc(version):
+    if version.is_rfc:
         return 13
     for since, limit in _FUNC_MAX_ID:
-        if version >= since:
+        if version.at_least(since):
             return limit
     return 1
 
 
-def available(proto: Proto, version: Any) -> bool:
+def available(proto: Proto, version: KernelVersion) -> bool:
     """The helper exists in this version."""
-    return _is_rfc(version) or bool(version >= proto.since)
+    return version.is_rfc or version.at_least(proto.since)

@@ -30,7 +30,6 @@ from bpf.verifier.context.ctx_layout import (
     SK_REUSEPORT_MD,
     XDP_MD,
     CtxLayout,
-    Version,
 )
 from bpf.verifier.domain import types as t
 
@@ -90,7 +89,7 @@ class Access:
     needs_bpf: bool = False  # CAP_BPF
     at_start: bool = False  # only at the field's first byte
     within: bool = False  # no byte after the field's end
-    since: Version = (0, 0)
+    since: str | None = None
 
 
 def exact(size: int, reg_type: int = 0) -> Access:
@@ -139,7 +138,7 @@ class CtxTable:
             return False
         if rule.needs_bpf and not ({"bpf", "sys_admin"} & set(prog.caps)):
             return False
-        if rule.since > (3, 18) and prog.version < rule.since:
+        if rule.since is not None and prog.version.before(rule.since):
             return False
         if rule.reg_type:
             info.reg_type = rule.reg_type
@@ -211,7 +210,7 @@ TC_CLS_ACT = _skb(
 TC_CLS_ACT.read[SK_BUFF.offsetof("tstamp_type")] = (
     SK_BUFF.offsetof("tstamp_type"),
     SK_BUFF["tstamp_type"].end,
-    replace(exact(1), since=(5, 18)),
+    replace(exact(1), since="5.18"),
 )
 SK_SKB = _skb(
     ["tc_classid", "data_meta", "tstamp", "wire_len", "hwtstamp", "mark"],

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-Version = tuple[int, int]
-
 
 @dataclass(frozen=True, slots=True)
 class Field:
@@ -20,7 +18,7 @@ class Field:
     offset: int
     unit: int
     count: int
-    since: Version
+    since: str | None
 
     @property
     def end(self) -> int:
@@ -57,10 +55,8 @@ def _word(word: str, offset: int) -> Field:
     name, _, shape = body.partition(":")
     unit_text, _, count_text = shape.partition("*")
     unit = int(unit_text)
-    major, _, minor = since.partition(".")
-    version = (int(major), int(minor)) if since else (0, 0)
     offset = -(-offset // unit) * unit if name != "_" else offset
-    return Field(name, offset, unit, int(count_text or 1), version)
+    return Field(name, offset, unit, int(count_text or 1), since or None)
 
 
 def _layout(name: str, size: int, text: str) -> CtxLayout:

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
+from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
 from bpf.verifier.protos import by_type as tables
 from bpf.verifier.protos.proto import FuncProto
 from bpf.verifier.protos.table import PROTOS
-from bpf.versions.helpers import HELPER_NAMES, HELPER_NUMBERS, HELPER_SINCE, Version
+from bpf.versions.helpers import HELPER_NAMES, HELPER_NUMBERS, HELPER_SINCE
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
 
@@ -52,7 +53,7 @@ class ProgramFacts:
     attach_func_name: str | None = None
     attach_member: str | None = None
     attach_prog: Any = None
-    version: Any = (6, 1)
+    version: KernelVersion = NEWEST
     config: frozenset[str] = DEBIAN_6_1
 
 
@@ -309,17 +310,12 @@ def _numbered(proto: FuncProto, func_id: int) -> FuncProto:
     return replace(proto, func_id=func_id, name=f"bpf_{HELPER_NAMES[func_id]}")
 
 
-def _older(version: Any, since: Version) -> bool:
-    """Whether a kernel of that version lacks what came in `since`."""
-    return bool(version < since)
-
-
 def get_func_proto(func_id: int, prog: Any) -> FuncProto | None:
     """The prototype this program sees for this helper; None: "unknown func".
 
     A program that replaces another's function (BPF_PROG_TYPE_EXT) sees what the other one sees; `attach_prog` is it.
     """
-    if not 0 < func_id < len(HELPER_NAMES) or _older(getattr(prog, "version", (6, 1)), HELPER_SINCE[func_id]):
+    if not 0 < func_id < len(HELPER_NAMES) or prog.version.before(HELPER_SINCE[func_id]):
         return None
     prog_type = prog.prog_type
     if prog_type == uapi.BPF_PROG_TYPE_EXT:
@@ -335,7 +331,7 @@ def helper_proto(
     prog_type: int,
     expected_attach_type: int = 0,
     caps: Collection[str] = ALL_CAPS,
-    version: Any = (6, 1),
+    version: KernelVersion = NEWEST,
     attach_func_name: str | None = None,
     config: frozenset[str] = DEBIAN_6_1,
 ) -> FuncProto | None:

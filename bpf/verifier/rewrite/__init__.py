@@ -22,8 +22,8 @@ from bpf.verifier.rewrite.zext import opt_subreg_zext_lo32_rnd_hi32
 
 __all__ = ["dump", "rewrite"]
 
-LOOP_INLINE = (6, 0)  # 1ade23711971
-DEAD_CODE_REMOVAL = (5, 1)  # 52875a04f4b2; before, unreached code of anyone became traps
+LOOP_INLINE = "6.0"  # 1ade23711971
+DEAD_CODE_REMOVAL = "5.1"  # 52875a04f4b2; before, unreached code of anyone became traps
 
 
 def _convert_pseudo_ld_imm64(env: Env) -> None:
@@ -35,9 +35,9 @@ def _convert_pseudo_ld_imm64(env: Env) -> None:
 
 def rewrite(env: Env) -> None:
     """All passes.  A pass that cannot do its work refuses the program: env.reject()."""
-    if env.version >= LOOP_INLINE:
+    if env.version.at_least(LOOP_INLINE):
         optimize_bpf_loop(env)
-    if env.bpf_capable and env.version >= DEAD_CODE_REMOVAL:
+    if env.bpf_capable and env.version.at_least(DEAD_CODE_REMOVAL):
         hard_wire_dead_code_branches(env)
         remove_dead_code(env)
         remove_nops(env)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from arch.abi.version import KernelVersion
 from bpf.btf import Btf, BtfError, BtfType, Kind
 from bpf.btf.check import btf_parse
 from bpf.btf.dump import dump_c
@@ -47,19 +48,19 @@ def test_big_endian():
 @pytest.mark.parametrize(
     ("kind", "version", "message"),
     [
-        (Kind.FLOAT, (5, 12), "Invalid btf_info"),
-        (Kind.DECL_TAG, (5, 15), "Invalid kind:17"),
-        (Kind.TYPE_TAG, (5, 16), "Invalid kind:18"),
-        (Kind.ENUM64, (5, 19), "Invalid kind:19"),
-        (Kind.VAR, (5, 1), "Invalid kind:14"),
-        (Kind.FUNC_PROTO, (4, 18), "Invalid kind:13"),
+        (Kind.FLOAT, "5.12", "Invalid btf_info"),
+        (Kind.DECL_TAG, "5.15", "Invalid kind:17"),
+        (Kind.TYPE_TAG, "5.16", "Invalid kind:18"),
+        (Kind.ENUM64, "5.19", "Invalid kind:19"),
+        (Kind.VAR, "5.1", "Invalid kind:14"),
+        (Kind.FUNC_PROTO, "4.18", "Invalid kind:13"),
     ],
 )
 def test_older_kernels_know_fewer_kinds(kind, version, message):
     btf = Btf()
     btf.append(BtfType(Kind.INT, "int", 4, encoding=1, bits=32))
     btf.append(BtfType(kind, "" if kind is Kind.FUNC_PROTO else "x", 8, type=1, component_idx=-1))
-    ret, log = btf_parse(btf.encode(), version=version)
+    ret, log = btf_parse(btf.encode(), version=KernelVersion.parse(version))
     assert ret == -22 and message in log
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
 from bpf.verifier.context import ctx, ctx_layout
 from bpf.verifier.domain import types as t
@@ -14,7 +15,7 @@ class Prog:
     prog_type: int
     expected_attach_type: int = 0
     caps: frozenset = frozenset({"sys_admin"})
-    version: tuple = (6, 1)
+    version: KernelVersion = NEWEST
     word_size: int = 8
     pt_regs_size: int = 168
     user_regs_size: int = 168
@@ -98,8 +99,8 @@ def test_sk_lookup_port():
 
 
 def test_older_kernels_lack_fields():
-    assert access("SCHED_CLS", SKB, "gso_size", 4, version=(5, 6)) is None
-    assert access("SCHED_CLS", SKB, "gso_size", 4, version=(5, 7)) == (SCALAR, 4)
+    assert access("SCHED_CLS", SKB, "gso_size", 4, version=KernelVersion.parse("5.6")) is None
+    assert access("SCHED_CLS", SKB, "gso_size", 4, version=KernelVersion.parse("5.7")) == (SCALAR, 4)
 
 
 def test_tracing_contexts():

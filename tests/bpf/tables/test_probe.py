@@ -4,6 +4,7 @@ import json
 
 import pytest
 
+from arch.abi.version import KernelVersion
 from bpf import uapi
 from bpf.isa.insn import Insn
 from bpf.testing import probe
@@ -14,14 +15,14 @@ from tests.bpf.tables.test_recorded import HELPERS, numbers
 
 
 def test_6_1_has_everything_that_debian_configured():
-    answers = probe.probe((6, 1))
+    answers = probe.probe(KernelVersion.parse("6.1"))
     assert [name for name, have in answers.prog_types.items() if not have] == ["lirc_mode2"]
     assert all(answers.map_types.values()) and all(answers.misc.values())
 
 
 @pytest.mark.parametrize("prog_type", sorted(set(probe.prog_type_names()) - {20}))
 def test_helpers_as_recorded_from_6_1(prog_type):
-    found = probe.helpers_of((6, 1), prog_type, full=True)
+    found = probe.helpers_of(KernelVersion.parse("6.1"), prog_type, full=True)
     attach = probe._ATTACH_TYPE.get(prog_type, 0)
     recorded = HELPERS.get(f"{prog_type}/{attach}/")
     if found is None:
@@ -30,7 +31,7 @@ def test_helpers_as_recorded_from_6_1(prog_type):
         assert found == tuple("bpf_" + HELPER_NAMES[n] for n in sorted(numbers(recorded["has"])))
 
 
-@pytest.mark.parametrize("version", [(5, 4), (5, 15)])
+@pytest.mark.parametrize("version", [KernelVersion.parse(text) for text in ("5.4", "5.15")])
 def test_tables_and_loads_agree(version):
     """Load "call helper; exit", as libbpf does, and look for the two messages that mean no."""
     for prog_type in (uapi.BPF_PROG_TYPE_KPROBE, uapi.BPF_PROG_TYPE_XDP, uapi.BPF_PROG_TYPE_CGROUP_SKB):
@@ -42,7 +43,7 @@ def test_tables_and_loads_agree(version):
 
 
 def test_an_old_kernel():
-    answers = probe.probe((4, 1))
+    answers = probe.probe(KernelVersion.parse("4.1"))
     assert [name for name, have in answers.prog_types.items() if have] == [
         "socket_filter",
         "kprobe",
@@ -54,7 +55,7 @@ def test_an_old_kernel():
 
 
 def test_text_and_json():
-    answers = probe.probe((5, 10))
+    answers = probe.probe(KernelVersion.parse("5.10"))
     text = answers.text()
     assert "eBPF program_type sk_lookup is available\n" in text
     assert "eBPF map_type task_storage is NOT available\n" in text
@@ -69,6 +70,6 @@ def test_text_and_json():
 
 
 def test_the_patch_set_of_january_2015():
-    answers = probe.probe((3, 20))
+    answers = probe.probe(KernelVersion.parse("3.20-rfc"))
     assert list(answers.prog_types) == ["socket_filter", "tracing_filter", "kprobe_filter"]
     assert "bpf_dump_stack" in answers.helpers["tracing_filter"]

@@ -2,6 +2,7 @@
 
 import pytest
 
+from arch.abi.version import KernelVersion
 from bpf import uapi
 from bpf.verifier.domain import types as t
 from bpf.verifier.protos import choose as protos
@@ -16,7 +17,7 @@ def test_every_helper_of_6_1_has_a_number_and_a_version():
     assert {n: HELPER_NAMES[n] for n in uapi.HELPER_NAMES if n < len(HELPER_NAMES)} == {
         n: name for n, name in uapi.HELPER_NAMES.items() if n < len(HELPER_NAMES)
     }
-    assert list(HELPER_SINCE) == sorted(HELPER_SINCE)
+    assert list(HELPER_SINCE) == sorted(HELPER_SINCE, key=KernelVersion.parse)
 
 
 def test_every_helper_is_reachable_from_some_program_type():
@@ -69,8 +70,8 @@ def test_capabilities():
 
 def test_version():
     number = HELPER_NAMES.index("ringbuf_output")
-    assert protos.helper_proto(number, uapi.BPF_PROG_TYPE_KPROBE, version=(5, 7)) is None
-    assert protos.helper_proto(number, uapi.BPF_PROG_TYPE_KPROBE, version=(5, 8)) is not None
+    assert protos.helper_proto(number, uapi.BPF_PROG_TYPE_KPROBE, version=KernelVersion.parse("5.7")) is None
+    assert protos.helper_proto(number, uapi.BPF_PROG_TYPE_KPROBE, version=KernelVersion.parse("5.8")) is not None
     assert protos.helper_proto(0, uapi.BPF_PROG_TYPE_KPROBE) is None
     assert protos.helper_proto(4711, uapi.BPF_PROG_TYPE_KPROBE) is None
 

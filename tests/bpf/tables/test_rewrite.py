@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from arch.abi.version import KernelVersion
 from bpf import uapi
 from bpf.isa.asm import assemble
 from bpf.isa.disasm import line_6_1
@@ -156,7 +157,7 @@ def test_a_dump_shows_function_numbers():
 def test_recorded(unprivileged):
     """Lookups in every type of map, calls, packet loads, divisions, atomics, 32-bit operations, loops."""
     file = cases.read_cases(DATA / "rewrite_6_1.json.gz")
-    options = cases.Options((6, 1), run=True, unprivileged=unprivileged, xlated=True)
+    options = cases.Options(KernelVersion.parse("6.1"), run=True, unprivileged=unprivileged, xlated=True)
     summary = cases.compare(file, options, list(cases.run_cases(file, options)))
     assert not summary.differs, summary.differences[:5]
     assert summary.xlated.compared > 100

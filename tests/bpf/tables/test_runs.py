@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from arch.abi.errno import EINVAL, ENOSPC, ENOTSUPP
+from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.program import BpfProg
@@ -20,7 +21,7 @@ DATA = Path(__file__).resolve().parents[2] / "data"
 
 
 def load(prog_type, insns, attach_type=0, flags=0):
-    host = TestHost((6, 1), memory_size=1 << 22)
+    host = TestHost(KernelVersion.parse("6.1"), memory_size=1 << 22)
     request = VerifyRequest(insns, prog_type, attach_type, flags)
     verdict = verify(request)
     assert verdict.ret == 0, verdict.log

@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 
 from arch.abi.errno import EBADF, EINVAL
+from arch.abi.version import KernelVersion
 from arch.ctype import TypeTable
 from arch.datamodel import LP64_LE
 from arch.errors import KernelError
@@ -37,7 +38,7 @@ def rows(name):
 @cache
 def kernel_types():
     """The simulated kernel's BTF: the names of the real one, other numbers."""
-    table = TypeTable(LP64_LE, version=(6, 1), arch="x86_64")
+    table = TypeTable(LP64_LE, version=KernelVersion.parse("6.1"), arch="x86_64")
     table.load_headers()
     return kernel_btf(table)
 
