@@ -12,6 +12,7 @@ from functools import cache
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
+from arch.abi.version import NEWEST, KernelVersion
 from arch.ctype import CTypeError, TypeTable
 
 # Members that are macros in the kernel's headers: include/net/sock.h, include/uapi/linux/in6.h.
@@ -91,7 +92,7 @@ def layout_of(types: TypeTable) -> KernelLayout:
 
 
 @cache
-def default_layout(version: tuple[int, int] = (6, 1)) -> KernelLayout:
+def default_layout(version: KernelVersion = NEWEST) -> KernelLayout:
     """Linux on x86-64: for programs that are verified without a machine around them."""
     types = TypeTable(version=version)
     types.load_headers()

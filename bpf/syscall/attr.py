@@ -20,7 +20,6 @@ from bpf.board import Bpf, BtfObject
 from bpf.face import BpfHost, Prog
 from bpf.maps.base import BpfMap
 
-
 # sizeof(union bpf_attr) by version.
 ATTR_SIZES: tuple[tuple[str, int], ...] = (
     #  since    bytes

@@ -27,7 +27,7 @@ MAX_FDS = 1024
 
 
 @cache
-def kernel_layout(version: tuple[int, int], byteorder: ByteOrder) -> KernelLayout:
+def kernel_layout(version: KernelVersion, byteorder: ByteOrder) -> KernelLayout:
     """Of the kernel that a test host stands for: x86-64's, or where bytes are the other way round s390x's."""
     big = byteorder == "big"
     types = TypeTable(LP64_BE if big else LP64_LE, version, "s390x" if big else "x86_64")
@@ -99,7 +99,7 @@ class TestHost:
         self.symbols = self
         self.arch: Architecture | None = None
         self.vmlinux_btf: Btf | None = None
-        self.structs = kernel_layout(version, byteorder)
+        self.structs = kernel_layout(self.version, byteorder)
         self.unmapped_symbols = False  # every kernel symbol has some address
         self._task = 0
         self.bpf = Bpf(self)

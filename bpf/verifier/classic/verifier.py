@@ -13,6 +13,7 @@ What program types may call and read is in classic_types.py.
 from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EINVAL, ENOSPC
+from arch.abi.version import KernelVersion
 from bpf.isa.insn import BPF_LD_IMM64, Insn
 from bpf.layout import default_layout
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
@@ -85,7 +86,9 @@ def _check(request: VerifyRequest, log: list[str] | None, verdict: Verdict) -> N
     finally:
         verdict.insn_processed = simulation.insn_processed
     if operations.rewrites_context:
-        insns = convert_context(insns, simulation.base_types, request.layout or default_layout((4, 1)))
+        insns = convert_context(
+            insns, simulation.base_types, request.layout or default_layout(KernelVersion.parse("4.1"))
+        )
     verdict.insns = _convert_pseudo(insns)
     verdict.used_maps = maps
 

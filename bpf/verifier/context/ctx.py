@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Protocol
 
 from arch.abi.limits import U16_MAX
+from arch.abi.version import KernelVersion
 from bpf import uapi
 from bpf.btf import Btf
 from bpf.verifier.context.ctx_layout import (
@@ -65,7 +66,7 @@ class CtxUser(Protocol):
     prog_type: int
     expected_attach_type: int
     caps: set[str]
-    version: Version
+    version: KernelVersion
     word_size: int  # of a kernel pointer, in bytes
     pt_regs_size: int  # of struct pt_regs, in bytes
     user_regs_size: int  # of bpf_user_pt_regs_t, the registers at the start of struct bpf_perf_event_data
