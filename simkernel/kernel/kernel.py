@@ -74,7 +74,7 @@ class Kernel(KernelFace):
         self.random = random.Random(seed)
         self.physical = PhysicalMemory(memory)
         self.mem = KernelMemory(self.physical, self.arch.map, self.arch.byteorder)
-        self.types = TypeTable(self.arch.model, self.version.key, arch)
+        self.types = TypeTable(self.arch.model, self.version, arch)
         self.types.load_headers()
         self.symbols = Symbols()
         self.log = []
@@ -85,7 +85,7 @@ class Kernel(KernelFace):
 
     def _make_parts(self) -> None:
         arch, abi, mem, types = self.arch, self.abi, self.mem, self.types
-        cpu = self.cpu = Cpu(arch, self.physical, mem, self.version.key)
+        cpu = self.cpu = Cpu(arch, self.physical, mem, self.version)
         clock = self.clock = Clock()
         tracepoints = self.tracepoints = Tracepoints()
         mirror = self.mirror = Mirror(arch, self.version, types, mem, self.nr_cpus)

@@ -176,12 +176,12 @@ class Syscall:
 
 def name_in(name: str, names: Mapping[str | None, str], version: KernelVersion) -> str:
     """Pick the name for a version from a `names` map (see the module's docstring)."""
-    best, best_key = name, (-1, -1)
-    for since, candidate in names.items():
-        key = (0, 0) if since is None else KernelVersion.parse(since).key
-        if best_key < key <= version.key:
-            best, best_key = candidate, key
-    return best
+    known = [
+        (KernelVersion.parse(since or "0.0"), candidate)
+        for since, candidate in names.items()
+        if version.at_least(since)
+    ]
+    return max(known)[1] if known else name
 
 
 KERNEL_FUNCTIONS: list[KernelFunction] = []

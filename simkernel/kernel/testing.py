@@ -165,7 +165,7 @@ class HostKernel(KernelFace):
         self.version = KernelVersion.parse(version)
         self.arch = architecture.get(arch)
         self.abi = self.arch.syscall_abis[0]
-        self.types = TypeTable(self.arch.model, self.version.key, arch)
+        self.types = TypeTable(self.arch.model, self.version, arch)
         self.types.load_headers()
         self.physical = PhysicalMemory(MEMORY)
         self.mem = KernelMemory(self.physical, self.arch.map, self.arch.byteorder)
@@ -180,7 +180,7 @@ class HostKernel(KernelFace):
         self.tracepoints = Tracepoints()
         self.mirror = Mirror(self.arch, self.version, self.types, self.mem, cpus)
         self.usercopy = UserCopy(FlatMemory(USER_BASE, USER_SIZE, self.arch.byteorder), self.arch.byteorder)
-        self.regs = Registers(self.arch, self.abi, self.arch.pt_regs_for(self.version.key), self.mem)
+        self.regs = Registers(self.arch, self.abi, self.arch.pt_regs_for(self.version), self.mem)
         self.tasks = Tasks(self.arch, self.clock, self.mirror, MAX_THREADS)
         self.mm = AddressSpaces(self, self.arch, self.physical, self.mem, self.mirror, self.usercopy, None)
         self.text = self.host_text = HostText(self.version)

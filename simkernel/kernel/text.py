@@ -45,7 +45,7 @@ class Text:
         self.engine, self.arch, self.version, self.mem, self.symbols, self.cpu = (
             engine, arch, version, mem, symbols, cpu,
         )  # fmt: skip
-        self.image = KernelText(arch, mem, symbols, version.key)
+        self.image = KernelText(arch, mem, symbols, version)
         self.functions: dict[str, Function] = {}  # by symbol
         self.symbol_of: dict[str, str] = {}  # canonical name -> symbol
         self.probed: dict[str, int] = {}  # symbol -> how many probes are in the function

@@ -101,7 +101,7 @@ def read_attr(k: Any, address: int) -> bytes:
     """perf_copy_attr(): the attr's own size says how much there is; a wrong one is answered with the right one."""
     size = k.usercopy.get_user(address + SIZE_AT, 4) or PERF_ATTR_SIZE_VER0
     if not PERF_ATTR_SIZE_VER0 <= size <= PAGE_SIZE:
-        k.usercopy.put_user(address + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
+        k.usercopy.put_user(address + SIZE_AT, 4, perf_attr.attr_size(k.version))
         raise KernelError(E2BIG, f"perf_event_attr of {size} bytes")
     return bytes(k.usercopy.copy_from_user(address, size))
 
@@ -118,8 +118,8 @@ def perf_event_open(k: Any, attr_uptr: int, pid: int, cpu: int, group_fd: int, f
     try:
         event = core.open(raw, pid, cpu, group_fd, flags)
     except KernelError as error:
-        if error.errno == E2BIG and len(raw) > perf_attr.attr_size(k.version.key):
-            k.usercopy.put_user(attr_uptr + SIZE_AT, 4, perf_attr.attr_size(k.version.key))
+        if error.errno == E2BIG and len(raw) > perf_attr.attr_size(k.version):
+            k.usercopy.put_user(attr_uptr + SIZE_AT, 4, perf_attr.attr_size(k.version))
         raise
     try:
         cloexec = O_CLOEXEC if flags & PERF_FLAG_FD_CLOEXEC else 0
