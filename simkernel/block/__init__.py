@@ -7,16 +7,15 @@ tracepoints that Linux has there (blk_mq.py).  `simfs` keeps files on the disk (
 
 from __future__ import annotations
 
-from typing import Any
-
 from simkernel.block import blk_mq, simfs
-from simkernel.block.blk_mq import DISK_IRQ, DISK_NAME, BlockLayer
 from simkernel.block.disk import Disk
+from simkernel.block.face import BlockKernel
+from simkernel.block.layer import DISK_IRQ, DISK_NAME, BlockLayer
 
 __all__ = ["BlockLayer", "Disk", "blk_mq", "install", "simfs"]
 
 
-def install(k: Any) -> None:
+def install(k: BlockKernel) -> None:
     """Create the disk of a booting kernel and mount its file system at /mnt."""
     k.block = BlockLayer(k, Disk(k.random.getrandbits(64)))
     k.irqs.request(DISK_IRQ, DISK_NAME)

@@ -7,20 +7,21 @@ pages write back.  /proc/sys/vm/drop_caches empties the cache of clean pages.  m
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EFAULT, EISDIR, ENOSPC
 from arch.abi.fcntl import O_APPEND, O_SYNC
 from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SIZE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFREG, makedev
 from arch.errors import KernelError
-from simkernel.block.blk_mq import REQ_OP_READ, REQ_OP_WRITE, REQ_RAHEAD, REQ_SYNC, submit_and_wait
+from simkernel.block.blk_mq import submit_and_wait
 from simkernel.block.disk import CAPACITY_SECTORS, SECTOR
-from simkernel.fs.inode import Cred, Dentry, FileOperations, Inode
+from simkernel.block.face import BlockKernel
+from simkernel.block.layer import REQ_OP_READ, REQ_OP_WRITE, REQ_RAHEAD, REQ_SYNC
+from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode
 from simkernel.fs.namei import init_owner
 from simkernel.fs.pagecache import Mapping
 from simkernel.fs.tmpfs import BOGO_DIRENT_SIZE, TmpfsInode, TmpfsSuper
 from simkernel.fs.vfs import FsType, Vfs
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 
 SIMFS_MAGIC = 0x53494D46
@@ -29,7 +30,13 @@ READAHEAD_PAGES = 32
 DIRTY_LIMIT_PAGES = 2048  # beyond this a writer helps to write back (balance_dirty_pages)
 
 
-def simfs_fsync(k: Any, file: Any) -> Any:
+def simfs_inode(file: File) -> SimfsInode:
+    """The inode of an open file of simfs."""
+    assert isinstance(file.f_inode, SimfsInode)
+    return file.f_inode
+
+
+def simfs_fsync(k: BlockKernel, file: File) -> Body:
     """f_op->fsync."""
     return (yield k.call("file_write_and_wait_range", file.addr, 0, MAX_LFS_FILESIZE))
 
@@ -56,16 +63,26 @@ class SimfsInode(TmpfsInode):
             self.i_fop = SIMFS_FILE_OPERATIONS
             self.i_mapping = Mapping(sb.pool, filler=self.on_disk)
 
+    @property
+    def super(self) -> SimfsSuper:
+        """The file system that it is on."""
+        assert isinstance(self.i_sb, SimfsSuper)
+        return self.i_sb
+
+    @property
+    def mapping(self) -> Mapping:
+        """A regular file's pages."""
+        assert self.i_mapping is not None
+        return self.i_mapping
+
     def on_disk(self, index: int) -> bytes:
         """The platter's bytes of one page (a hole is empty)."""
         block = self.blocks.get(index)
-        sb = self.i_sb
-        assert isinstance(sb, SimfsSuper)
+        sb = self.super
         return b"" if block is None else sb.disk.read(block * SECTORS_PER_PAGE, SECTORS_PER_PAGE)
 
     def _new(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
-        sb = self.i_sb
-        assert isinstance(sb, SimfsSuper)
+        sb = self.super
         sb.take_inode()
         inode = SimfsInode(sb, mode)
         init_owner(inode, self, mode, cred)
@@ -74,8 +91,7 @@ class SimfsInode(TmpfsInode):
 
     def tmpfile(self, parent: Dentry, mode: int, cred: Cred) -> Inode:
         """An unnamed file."""
-        sb = self.i_sb
-        assert isinstance(sb, SimfsSuper)
+        sb = self.super
         sb.take_inode()
         inode = SimfsInode(sb, S_IFREG)
         init_owner(inode, self, mode & S_IALLUGO | S_IFREG, cred)
@@ -101,16 +117,14 @@ class SimfsInode(TmpfsInode):
         super().evict()
 
     def _free_blocks(self, indexes: list[int]) -> None:
-        sb = self.i_sb
-        assert isinstance(sb, SimfsSuper)
+        sb = self.super
         sb.free += [self.blocks.pop(index) for index in indexes]
         sb.free.sort(reverse=True)
 
     def drop_clean(self) -> None:
         """invalidate_mapping_pages()."""
-        assert self.i_mapping is not None
-        for index in [i for i in self.i_mapping.pages if i not in self.dirty]:
-            self.i_mapping.pool.put_page(self.i_mapping.pages.pop(index))
+        for index in [i for i in self.mapping.pages if i not in self.dirty]:
+            self.mapping.pool.put_page(self.mapping.pages.pop(index))
 
 
 class SimfsSuper(TmpfsSuper):
@@ -142,7 +156,7 @@ class SimfsSuper(TmpfsSuper):
             stack += (dentry.children or {}).values()
         return out
 
-    def sync_fs(self, k: Any) -> Any:
+    def sync_fs(self, k: BlockKernel) -> Steps[None]:
         """sync_filesystem(): write every dirty page (`yield from`)."""
         for inode in self.inodes():
             if inode.dirty:
@@ -154,7 +168,7 @@ class SimfsSuper(TmpfsSuper):
         return {**super().statfs(), "f_blocks": total, "f_bfree": len(self.free), "f_bavail": len(self.free)}
 
 
-def install(k: Any) -> None:
+def install(k: BlockKernel) -> None:
     """Register simfs and mount it at /mnt."""
     vfs = k.vfs
     dev = makedev(254, 0)
@@ -183,7 +197,7 @@ def runs_of(numbers: list[tuple[int, int]]) -> list[list[tuple[int, int]]]:
 
 
 @kernel_function("ssize_t simfs_file_read_iter(struct kiocb *iocb, struct iov_iter *to)", source="fs/ext4/file.c")
-def simfs_file_read_iter(k: Any, iocb: int, to: int) -> Any:
+def simfs_file_read_iter(k: BlockKernel, iocb: int, to: int) -> Body:
     """read(): through the page cache."""
     return (yield k.call("filemap_read", iocb, to, 0))
 
@@ -193,20 +207,20 @@ def simfs_file_read_iter(k: Any, iocb: int, to: int) -> Any:
     source="mm/filemap.c",
     names={None: "do_generic_file_read", "4.14": "generic_file_buffered_read", "5.12": "filemap_read"},
 )
-def filemap_read(k: Any, iocb: int, iter_: int, already_read: int) -> Any:
+def filemap_read(k: BlockKernel, iocb: int, iter_: int, already_read: int) -> Body:
     """Bring the missing pages in, then copy."""
     request = k.vfs.kiocbs[iocb]
-    inode = request.file.f_inode
+    inode = simfs_inode(request.file)
     if inode.is_dir:
         return -EISDIR
     size = min(request.it.count, max(0, inode.i_size - request.pos))
     if size <= 0:
         return 0
     first, last = request.pos // PAGE_SIZE, (request.pos + size - 1) // PAGE_SIZE
-    wanted = [i for i in range(first, last + 1) if i not in inode.i_mapping.pages and i in inode.blocks]
+    wanted = [i for i in range(first, last + 1) if i not in inode.mapping.pages and i in inode.blocks]
     if wanted:
         yield k.call("page_cache_ra_unbounded", request.file.addr, wanted[0], last - wanted[0] + 1, 0)
-    data = inode.i_mapping.read(request.pos, size)
+    data = inode.mapping.read(request.pos, size)
     copied = request.it.copy_to(data)
     request.pos += copied
     k.vfs.mounts.touch_atime(request.file.f_path)
@@ -218,11 +232,11 @@ def filemap_read(k: Any, iocb: int, iter_: int, already_read: int) -> Any:
     source="mm/readahead.c",
     names={None: "__do_page_cache_readahead", "5.8": "page_cache_ra_unbounded"},
 )
-def page_cache_ra_unbounded(k: Any, file: int, index: int, nr_to_read: int, lookahead: int) -> Any:
+def page_cache_ra_unbounded(k: BlockKernel, file: int, index: int, nr_to_read: int, lookahead: int) -> Body:
     """Read pages that are not in the cache, and up to READAHEAD_PAGES beyond them."""
-    inode = k.vfs.files[file].f_inode
+    inode = simfs_inode(k.vfs.files[file])
     end = index + max(nr_to_read, READAHEAD_PAGES)
-    missing = [(i, inode.blocks[i]) for i in range(index, end) if i in inode.blocks and i not in inode.i_mapping.pages]
+    missing = [(i, inode.blocks[i]) for i in range(index, end) if i in inode.blocks and i not in inode.mapping.pages]
     layer = k.block
     bios = [
         layer.new_bio(
@@ -234,19 +248,19 @@ def page_cache_ra_unbounded(k: Any, file: int, index: int, nr_to_read: int, look
     ]
     yield from submit_and_wait(k, bios)
     for page, _ in missing:
-        inode.i_mapping.page(page)
+        inode.mapping.page(page)
     return 0
 
 
 @kernel_function("ssize_t simfs_file_write_iter(struct kiocb *iocb, struct iov_iter *from)", source="fs/ext4/file.c")
-def simfs_file_write_iter(k: Any, iocb: int, from_: int) -> Any:
+def simfs_file_write_iter(k: BlockKernel, iocb: int, from_: int) -> Body:
     """write(): FS-independent work first, then the pages that changed are dirty; O_SYNC waits for the disk."""
     request = k.vfs.kiocbs[iocb]
-    inode = request.file.f_inode
+    inode = simfs_inode(request.file)
     start = inode.i_size if request.file.f_flags & O_APPEND else request.pos
     partial = {start // PAGE_SIZE, (start + max(request.it.count, 1) - 1) // PAGE_SIZE}
     for index in sorted(partial):
-        if index in inode.blocks and index not in inode.i_mapping.pages:
+        if index in inode.blocks and index not in inode.mapping.pages:
             yield k.call("page_cache_ra_unbounded", request.file.addr, index, 1, 0)
     ret = yield k.call("generic_file_write_iter", iocb, from_)
     if ret > 0:
@@ -263,15 +277,15 @@ def simfs_file_write_iter(k: Any, iocb: int, from_: int) -> Any:
     source="mm/filemap.c",
     names={None: "filemap_write_and_wait_range", "4.13": "file_write_and_wait_range"},
 )
-def file_write_and_wait_range(k: Any, file: int, lstart: int, lend: int) -> Any:
+def file_write_and_wait_range(k: BlockKernel, file: int, lstart: int, lend: int) -> Body:
     """fsync(): the file's dirty pages reach the disk."""
-    inode = k.vfs.files[file].f_inode
+    inode = simfs_inode(k.vfs.files[file])
     if inode.dirty:
         yield from write_back(k, inode, sorted(inode.dirty))
     return 0
 
 
-def write_back(k: Any, inode: SimfsInode, indexes: list[int]) -> Any:
+def write_back(k: BlockKernel, inode: SimfsInode, indexes: list[int]) -> Steps[None]:
     """Write some dirty pages through the block layer and wait (`yield from`)."""
     work = max(k.block.writeback, default=0) + 1
     k.block.writeback[work] = (inode, indexes)
@@ -279,10 +293,11 @@ def write_back(k: Any, inode: SimfsInode, indexes: list[int]) -> Any:
 
 
 @kernel_function("int do_writepages(struct inode *inode, unsigned long work)", source="mm/page-writeback.c")
-def do_writepages(k: Any, inode_addr: int, work: int) -> Any:
+def do_writepages(k: BlockKernel, inode_addr: int, work: int) -> Body:
     """Allocate blocks where pages have none, make bios of consecutive blocks, wait for all."""
     inode, indexes = k.block.writeback.pop(work)
-    sb = inode.i_sb
+    assert isinstance(inode, SimfsInode)
+    sb = inode.super
     pairs = []
     for index in indexes:
         if index not in inode.blocks:
@@ -291,7 +306,7 @@ def do_writepages(k: Any, inode_addr: int, work: int) -> Any:
         pairs.append((index, inode.blocks[index]))
     bios = []
     for run in runs_of(pairs):
-        data = b"".join(inode.i_mapping.pool.read(inode.i_mapping.page(index), PAGE_SIZE) for index, _ in run)
+        data = b"".join(inode.mapping.pool.read(inode.mapping.page(index), PAGE_SIZE) for index, _ in run)
         bios.append(
             k.block.new_bio(REQ_OP_WRITE | REQ_SYNC, run[0][1] * SECTORS_PER_PAGE, len(run) * SECTORS_PER_PAGE, data)
         )

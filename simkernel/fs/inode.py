@@ -96,7 +96,7 @@ class FileOperations:
     open: Callable[[Any, Any, File], Any] | None = None  # open(k, inode, file); may be a generator (fifo_open)
     flush: Callable[[Any, File], Any] | None = None  # at each close
     release: Callable[[Any, File], Any] | None = None  # at the last close; may be a generator
-    fsync: Callable[[Any, File], int] | None = None
+    fsync: Callable[[Any, File], Any] | None = None  # may be a generator
     iterate: bool = False  # a directory
     stream: bool = False  # stream_open(): no position at all
     splice: bool | None = None  # splice_read; None: where there is a read_iter

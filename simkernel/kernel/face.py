@@ -32,7 +32,7 @@ are not run there.
 from __future__ import annotations
 
 import random
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from typing import Any
 
 from arch.abi.version import KernelVersion
@@ -104,13 +104,9 @@ class KernelFace:
 
     # Parts of the other folders, put here by their install()
     vfs: Any
-    net: Any = None
-    block: Any = None
-    slab: Any = None
     observer: Any = None
     vmlinux_btf: Any = None
-    attach_socket_filter: Any = None
-    drop_caches: Any = None
+    drop_caches: Callable[[], None] | None = None  # what /proc/sys/vm/drop_caches asks for
 
     # -- control: what is yielded ------------------------------------------------------------------------------------
     # A Kernel puts its parts' own methods in the place of these, so that a verb costs no second call.

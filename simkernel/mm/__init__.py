@@ -6,14 +6,12 @@ objects of packets, tasks and open files.  What the simulator allocates for its 
 
 from __future__ import annotations
 
-from typing import Any
-
 from simkernel.mm import slab
-from simkernel.mm.slab import Slab
+from simkernel.mm.slab import Slab, SlabKernel
 
 __all__ = ["Slab", "install", "slab"]
 
 
-def install(k: Any) -> None:
+def install(k: SlabKernel) -> None:
     """Create the caches of a booting kernel."""
     k.slab = Slab(k)

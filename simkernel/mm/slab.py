@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function
 
 GFP_ATOMIC, GFP_KERNEL = 0xA20, 0xCC0
@@ -24,7 +23,7 @@ CACHES = (
 class Slab:
     """The caches, by name; and how many of their objects are live, by the machine's own account."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: KernelFace) -> None:
         self.k = k
         self.caches: dict[str, int] = {}  # name -> struct kmem_cache
         self.sizes: dict[int, int] = {}  # struct kmem_cache -> object size in bytes
@@ -54,18 +53,24 @@ class Slab:
         self.k.mem.free(address)
 
 
-def alloc(k: Any, name: str, gfp: int = GFP_KERNEL) -> Any:
+class SlabKernel(KernelFace):
+    """A kernel with a slab."""
+
+    slab: Slab
+
+
+def alloc(k: SlabKernel, name: str, gfp: int = GFP_KERNEL) -> Body:
     """`yield from`: an object of a cache through kmem_cache_alloc_node(), which is where it shows."""
     return (yield k.call("kmem_cache_alloc_node", k.slab.caches[name], gfp, NUMA_NO_NODE))
 
 
-def free(k: Any, address: int) -> Any:
+def free(k: SlabKernel, address: int) -> Steps[None]:
     """`yield from`: the object through kmem_cache_free()."""
     yield k.call("kmem_cache_free", k.slab.live[address], address)
 
 
 @kernel_function("void *kmem_cache_alloc(struct kmem_cache *s, gfp_t gfpflags)", source="mm/slub.c")
-def kmem_cache_alloc(k: Any, s: int, gfpflags: int) -> Any:
+def kmem_cache_alloc(k: SlabKernel, s: int, gfpflags: int) -> Body:
     """An object of a cache."""
     yield 0  # really called: the call site is what observers ask for
     address = k.slab.take(s)
@@ -74,7 +79,7 @@ def kmem_cache_alloc(k: Any, s: int, gfpflags: int) -> Any:
 
 
 @kernel_function("void *kmem_cache_alloc_node(struct kmem_cache *s, gfp_t gfpflags, int node)", source="mm/slub.c")
-def kmem_cache_alloc_node(k: Any, s: int, gfpflags: int, node: int) -> Any:
+def kmem_cache_alloc_node(k: SlabKernel, s: int, gfpflags: int, node: int) -> Body:
     """An object of a cache, preferably of a node."""
     yield 0
     address = k.slab.take(s)
@@ -83,7 +88,7 @@ def kmem_cache_alloc_node(k: Any, s: int, gfpflags: int, node: int) -> Any:
 
 
 @kernel_function("void kmem_cache_free(struct kmem_cache *s, void *x)", source="mm/slub.c")
-def kmem_cache_free(k: Any, s: int, x: int) -> Any:
+def kmem_cache_free(k: SlabKernel, s: int, x: int) -> Body:
     """The object goes back."""
     yield 0
     k.trace("kmem_cache_free", k.text.return_address(), x, s)

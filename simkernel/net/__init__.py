@@ -11,13 +11,12 @@ those before it.
 
 from __future__ import annotations
 
-from typing import Any
-
 from simkernel.net import inet6, packet, proc, sim_eth
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import sockopt, transfer
 from simkernel.net.core import device
 from simkernel.net.core.state import Net
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4 import af_inet, icmp, ip_input, raw, tcp, tcp_input, udp
 from simkernel.net.sim_eth import inject
 from simkernel.net.unix import connect as unix_connect
@@ -32,7 +31,7 @@ DECLARED = (
 __all__ = ["DECLARED", "Net", "inject", "install"]
 
 
-def install(k: Any) -> None:
+def install(k: NetKernel) -> None:
     """Create the network of a booting kernel: devices, protocol tables, /proc/net."""
     k.net = Net(k.random)
     device.install(k)

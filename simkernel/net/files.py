@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from arch.abi.errno import ENODEV, ENOTSOCK, ENOTTY
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR
@@ -30,18 +29,28 @@ from arch.abi.socket import AF_INET, AF_PACKET, AF_UNIX, SOCK_CLOEXEC, SOCK_NONB
 from arch.abi.stat import S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.inode import Dentry, FileOperations, Inode, Path
+from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.task import WaitQueue
 from simkernel.net.core.message import sockaddr_in
+from simkernel.net.core.netdevice import NetDevice
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket
+from simkernel.net.face import NetKernel
 from simkernel.net.interfaces import broadcast_address, interface_list
-from simkernel.net.unix.sock import readable_bytes, unix_poll
+from simkernel.net.unix.sock import UnixSock, readable_bytes, unix_poll
 
 
-def sock_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
+def socket_in(file: File) -> Socket:
+    """The socket that an open file is."""
+    assert isinstance(file.private_data, Socket)
+    return file.private_data
+
+
+def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
     """sock_poll(), tcp_poll(), datagram_poll()."""
-    sk = file.private_data.sk
-    if sk.family == AF_UNIX:
+    sk = socket_in(file).sk
+    if isinstance(sk, UnixSock):
         return unix_poll(k, sk, queues)
     if queues is not None:
         queues.append(sk.wq)
@@ -66,11 +75,11 @@ def sock_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
     return mask | POLLOUT | POLLWRNORM
 
 
-def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
+def sock_ioctl(k: NetKernel, file: File, cmd: int, arg: int) -> int:
     """Interface queries and the number of readable bytes."""
-    sk = file.private_data.sk
+    sk = socket_in(file).sk
     order = k.mem.byteorder
-    if cmd == FIONREAD and sk.family == AF_UNIX:
+    if cmd == FIONREAD and isinstance(sk, UnixSock):
         k.usercopy.put_user(arg, 4, readable_bytes(sk))
         return 0
     if cmd == FIONREAD:
@@ -86,7 +95,7 @@ def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
             raise KernelError(ENODEV, "no such interface")
         k.usercopy.copy_to_user(arg, dev.name.encode().ljust(IFNAMSIZ, b"\0"))
         return 0
-    queries: dict[int, Callable[[Any], bytes]] = {
+    queries: dict[int, Callable[[NetDevice], bytes]] = {
         SIOCGIFFLAGS: lambda d: d.flags.to_bytes(2, order),
         SIOCGIFADDR: lambda d: sockaddr_in(k, d.address, 0),
         SIOCGIFNETMASK: lambda d: sockaddr_in(k, (0xFFFFFFFF << (32 - d.prefix) & 0xFFFFFFFF).to_bytes(4, "big"), 0),
@@ -109,10 +118,9 @@ def sock_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
     return 0
 
 
-def sock_release(k: Any, file: Any) -> Any:
+def sock_release(k: NetKernel, file: File) -> Body:
     """sock_close(): the last descriptor is gone."""
-    socket = file.private_data
-    yield k.call("__sock_release", socket.addr, 0)
+    return (yield k.call("__sock_release", socket_in(file).addr, 0))
 
 
 RELEASE = {AF_INET: "inet_release", AF_PACKET: "packet_release", AF_UNIX: "unix_release"}
@@ -129,7 +137,7 @@ SOCKET_FILE_OPS = FileOperations(
 
 
 @kernel_function("void __sock_release(struct socket *sock, struct inode *inode)", source="net/socket.c")
-def __sock_release(k: Any, sock: int, inode: int) -> Any:
+def __sock_release(k: NetKernel, sock: int, inode: int) -> Body:
     """Release by protocol, then the struct socket."""
     socket = k.net.sockets[sock]
     yield k.call(RELEASE[socket.family], sock)
@@ -138,7 +146,7 @@ def __sock_release(k: Any, sock: int, inode: int) -> Any:
     return 0
 
 
-def socket_of(k: Any, fd: int) -> Socket:
+def socket_of(k: NetKernel, fd: int) -> Socket:
     """sockfd_lookup(): EBADF, ENOTSOCK."""
     file = k.vfs.fget(fd)
     if not isinstance(file.private_data, Socket):
@@ -146,13 +154,13 @@ def socket_of(k: Any, fd: int) -> Socket:
     return file.private_data
 
 
-def socket_file(k: Any, socket: Socket, flags: int) -> Any:
+def socket_file(k: NetKernel, socket: Socket, flags: int) -> File:
     """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""
     mount = k.vfs.sock_mnt
     inode = Inode(mount.mnt_sb, S_IFSOCK | 0o777)
     dentry = Dentry("", None, inode)
     dentry.private = _socket_name
-    file = k.vfs.new_file(Path(mount, dentry), flags, SOCKET_FILE_OPS)
+    file: File = k.vfs.new_file(Path(mount, dentry), flags, SOCKET_FILE_OPS)
     file.f_mode |= c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_OPENED | c.FMODE_STREAM
     file.private_data = socket
     k.vfs.mirror.file_flags(file)
@@ -163,7 +171,7 @@ def _socket_name(dentry: Dentry) -> str:
     return f"socket:[{dentry.inode.i_ino}]"
 
 
-def new_socket_fd(k: Any, socket: Socket, flags: int) -> int:
+def new_socket_fd(k: NetKernel, socket: Socket, flags: int) -> int:
     """sock_map_fd(): a descriptor for a socket."""
     file_flags = O_RDWR | (O_NONBLOCK if flags & SOCK_NONBLOCK else 0)
     files = k.current.files

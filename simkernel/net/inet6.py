@@ -6,16 +6,15 @@ calls these.  Their symbols and types are there all the same, as they are there 
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EAFNOSUPPORT
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.face import NetKernel
 
 
 @kernel_function(
     "int tcp_v6_connect(struct sock *sk, struct sockaddr *uaddr, int addr_len)", source="net/ipv6/tcp_ipv6.c"
 )
-def tcp_v6_connect(k: Any, sk: int, uaddr: int, addr_len: int) -> int:
+def tcp_v6_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> int:
     """No address family."""
     return -EAFNOSUPPORT
 
@@ -23,7 +22,7 @@ def tcp_v6_connect(k: Any, sk: int, uaddr: int, addr_len: int) -> int:
 @kernel_function(
     "int inet6_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/ipv6/af_inet6.c"
 )
-def inet6_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
+def inet6_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> int:
     """No address family."""
     return -EAFNOSUPPORT
 
@@ -34,6 +33,6 @@ def inet6_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
     source="net/ipv6/tcp_ipv6.c",
     since="4.4",
 )
-def tcp_v6_syn_recv_sock(k: Any, sk: int, skb: int, req: int, dst: int, req_unhash: int, own_req: int) -> int:
+def tcp_v6_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int, dst: int, req_unhash: int, own_req: int) -> int:
     """No connection."""
     return 0

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.inet import IFNAMSIZ, INADDR_ANY
 from simkernel.net.core.message import sockaddr_in
+from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.face import NetKernel
 
 
-def broadcast_address(dev: Any) -> bytes:
+def broadcast_address(dev: NetDevice) -> bytes:
     """The last address of the interface's network; none on the loopback."""
     if dev.ifindex == 1:
         return INADDR_ANY
@@ -17,7 +17,7 @@ def broadcast_address(dev: Any) -> bytes:
     return last.to_bytes(4, "big")
 
 
-def interface_list(k: Any, arg: int) -> int:
+def interface_list(k: NetKernel, arg: int) -> int:
     """dev_ifconf(): struct ifconf; a null buffer asks for the length."""
     word = k.arch.model.word
     size = 40 if word == 8 else 32  # struct ifreq

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.inet import ETH_HLEN, PACKET_OUTGOING
 from arch.abi.socket import SOCK_DGRAM, SOCKADDR_LL_SIZE
 from arch.errors import KernelError
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import drain_and_free, queue_or_drop, wait_for_packet
 from simkernel.net.core.device import send_frame
 from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import ProtoOps
+from simkernel.net.face import NetKernel
 
 PACKET = ProtoOps("packet_ops", "packet_sendmsg", "packet_recvmsg")
 
@@ -20,7 +20,7 @@ PACKET = ProtoOps("packet_ops", "packet_sendmsg", "packet_recvmsg")
 @kernel_function(
     "int packet_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/packet/af_packet.c"
 )
-def packet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
+def packet_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> int:
     """Listen on one interface, for one protocol."""
     sk = k.net.sockets[sock].sk
     if addr_len < SOCKADDR_LL_SIZE:
@@ -39,7 +39,7 @@ def packet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
     "int packet_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_type *pt, struct net_device *orig_dev)",
     source="net/packet/af_packet.c",
 )
-def packet_rcv(k: Any, skb: int, dev: int, pt: int, orig_dev: int) -> Any:
+def packet_rcv(k: NetKernel, skb: int, dev: int, pt: int, orig_dev: int) -> Body:
     """A copy of a frame for one packet sock (`pt` is that sock): frames begin at the link header, then the filter."""
     packet, sock = k.net.skbs[skb], k.net.socks[pt]
     if packet.data > packet.mac and packet.view.pkt_type != PACKET_OUTGOING:
@@ -54,7 +54,7 @@ def packet_rcv(k: Any, skb: int, dev: int, pt: int, orig_dev: int) -> Any:
 @kernel_function(
     "int packet_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)", source="net/packet/af_packet.c"
 )
-def packet_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
+def packet_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     """Send a frame as the caller built it."""
     sk, message = k.net.sockets[sock].sk, k.net.messages[msg]
     index = int.from_bytes(message.name[4:8], k.mem.byteorder) if len(message.name) >= 8 else sk.bound_ifindex
@@ -79,7 +79,7 @@ def packet_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
     "int packet_recvmsg(struct socket *sock, struct msghdr *msg, size_t len, int flags)",
     source="net/packet/af_packet.c",
 )
-def packet_recvmsg(k: Any, sock: int, msg: int, length: int, flags: int) -> Any:
+def packet_recvmsg(k: NetKernel, sock: int, msg: int, length: int, flags: int) -> Body:
     """One frame in."""
     sk, message = k.net.sockets[sock].sk, k.net.messages[msg]
     packet = yield from wait_for_packet(k, sk, flags)
@@ -90,7 +90,7 @@ def packet_recvmsg(k: Any, sock: int, msg: int, length: int, flags: int) -> Any:
 
 
 @kernel_function("int packet_release(struct socket *sock)", source="net/packet/af_packet.c")
-def packet_release(k: Any, sock: int) -> Any:
+def packet_release(k: NetKernel, sock: int) -> Body:
     """Close a packet socket."""
     sk = k.net.sockets[sock].sk
     if sk in k.net.packet:

@@ -7,7 +7,6 @@ Lines are as long as the kernel makes them: tools cut them by column.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
 
 from arch.abi.inet import RTF_GATEWAY, RTF_UP, TCP_ESTABLISHED, TCP_LISTEN, TCP_TIME_WAIT
 from arch.abi.socket import AF_UNIX, SO_ACCEPTCON, SS_CONNECTED, SS_UNCONNECTED
@@ -15,12 +14,13 @@ from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.procfs import proc_file
 from simkernel.net.core.netdevice import GATEWAY, GATEWAY_MAC
 from simkernel.net.core.sock import Sock
+from simkernel.net.face import NetKernel
 from simkernel.net.unix.sock import UnixSock
 
 UDP_CLOSED, UDP_CONNECTED = 7, 1
 
 
-def _hex_address(k: Any, address: bytes, port: int) -> str:
+def _hex_address(k: NetKernel, address: bytes, port: int) -> str:
     """An IPv4 address as the number it is in memory, and a port."""
     return f"{int.from_bytes(address, k.mem.byteorder):08X}:{port:04X}"
 
@@ -30,7 +30,7 @@ def _inode_of(sk: Sock) -> int:
     return int(file.f_inode.i_ino) if file is not None else 0
 
 
-def dev(k: Any) -> str:
+def dev(k: NetKernel) -> str:
     """/proc/net/dev."""
     out = [
         "Inter-|   Receive                                                |  Transmit\n",
@@ -48,7 +48,7 @@ def dev(k: Any) -> str:
     return "".join(out)
 
 
-def route(k: Any) -> str:
+def route(k: NetKernel) -> str:
     """/proc/net/route: the default route, then each network but the loopback's (which is a local route)."""
     order = k.mem.byteorder
 
@@ -71,7 +71,7 @@ def route(k: Any) -> str:
     return "".join(out)
 
 
-def arp(k: Any) -> str:
+def arp(k: NetKernel) -> str:
     """/proc/net/arp: the one neighbour."""
     head = "IP address       HW type     Flags       HW address            Mask     Device\n"
     address = ".".join(map(str, GATEWAY))
@@ -79,7 +79,7 @@ def arp(k: Any) -> str:
     return head + f"{address:<16} 0x{1:<10x}0x{2:<10x}{mac:<17}     *        eth0\n"
 
 
-def _inet_line(k: Any, number: int, sk: Sock, state: int, receive: int, tail: str) -> str:
+def _inet_line(k: NetKernel, number: int, sk: Sock, state: int, receive: int, tail: str) -> str:
     local, remote = _hex_address(k, sk.laddr, sk.lport), _hex_address(k, sk.raddr, sk.rport)
     return (
         f"{number:4d}: {local} {remote} {state:02X} {0:08X}:{receive:08X} 00:{0:08X} {0:08X} {0:5d} {0:8d} "
@@ -87,7 +87,7 @@ def _inet_line(k: Any, number: int, sk: Sock, state: int, receive: int, tail: st
     )
 
 
-def tcp(k: Any) -> str:
+def tcp(k: NetKernel) -> str:
     """/proc/net/tcp: listening sockets, then connections, then the dying."""
     head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"
     out = [head.ljust(149) + "\n"]
@@ -106,7 +106,7 @@ def tcp(k: Any) -> str:
     return "".join(out)
 
 
-def _datagram_table(k: Any, socks: Iterable[Sock]) -> str:
+def _datagram_table(k: NetKernel, socks: Iterable[Sock]) -> str:
     head = "   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode ref pointer drops"
     out = [head.ljust(127) + "\n"]
     for sk in socks:
@@ -116,17 +116,17 @@ def _datagram_table(k: Any, socks: Iterable[Sock]) -> str:
     return "".join(out)
 
 
-def udp(k: Any) -> str:
+def udp(k: NetKernel) -> str:
     """/proc/net/udp."""
     return _datagram_table(k, [sk for port in sorted(k.net.udp) for sk in k.net.udp[port]])
 
 
-def raw(k: Any) -> str:
+def raw(k: NetKernel) -> str:
     """/proc/net/raw."""
     return _datagram_table(k, k.net.raw).replace("   sl", "  sl", 1)
 
 
-def unix(k: Any) -> str:
+def unix(k: NetKernel) -> str:
     """/proc/net/unix: bound or connected, in the order in which they were made."""
     out = ["Num       RefCount Protocol Flags    Type St Inode Path\n"]
     for sk in k.net.socks.values():
@@ -141,7 +141,7 @@ def unix(k: Any) -> str:
     return "".join(out)
 
 
-def packet(k: Any) -> str:
+def packet(k: NetKernel) -> str:
     """/proc/net/packet."""
     out = ["sk               RefCnt Type Proto  Iface R Rmem   User   Inode\n"]
     for sk in k.net.packet:
@@ -151,7 +151,7 @@ def packet(k: Any) -> str:
     return "".join(out)
 
 
-def sockstat(k: Any) -> str:
+def sockstat(k: NetKernel) -> str:
     """/proc/net/sockstat."""
     inet = [sk for sk in k.net.socks.values() if sk.family != AF_UNIX]
     streams = sum(1 for sk in inet if sk.type == 1)
@@ -162,13 +162,13 @@ def sockstat(k: Any) -> str:
     )
 
 
-FILES: tuple[tuple[str, Callable[[Any], str]], ...] = (
+FILES: tuple[tuple[str, Callable[[NetKernel], str]], ...] = (
     ("arp", arp), ("dev", dev), ("packet", packet), ("raw", raw), ("route", route), ("sockstat", sockstat), ("tcp", tcp),
     ("udp", udp), ("unix", unix),
 )  # fmt: skip
 
 
-def install(k: Any) -> None:
+def install(k: NetKernel) -> None:
     """Put the files under /proc/net; needs the mounted procfs."""
     for name, show in FILES:
         proc_file(k.vfs, f"net/{name}", PseudoFile(lambda show=show: show(k)))  # type: ignore[misc]

@@ -5,21 +5,21 @@ The host answers pings and UDP echoes, and sends what it is told to send: `injec
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.inet import ETH_HLEN, ETH_P_IP
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import BACKLOG_LIMIT, NIC_IRQ
 from simkernel.net.core.netdevice import GATEWAY
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import register
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import icmp_reply, ip_header
 
 WIRE_NS = 200_000  # there and back
 
 
 @kernel_function("netdev_tx_t sim_eth_xmit(struct sk_buff *skb, struct net_device *dev)", source="(simulated driver)")
-def sim_eth_xmit(k: Any, skb: int, dev: int) -> Any:
+def sim_eth_xmit(k: NetKernel, skb: int, dev: int) -> Body:
     """The wire: the simulated host at the other end sees the frame, and may answer after a while."""
     packet = k.net.skbs[skb]
     answer = far_host_answer(packet.payload)
@@ -46,7 +46,7 @@ def far_host_answer(frame: bytes) -> bytes | None:
     return frame[6:12] + frame[0:6] + frame[12:14] + ip_header(destination, source, protocol, len(body), 0) + body
 
 
-def inject(k: Any, frame: bytes, ifindex: int = 2) -> None:
+def inject(k: NetKernel, frame: bytes, ifindex: int = 2) -> None:
     """A frame arrives at a device (interrupt context): queue it and raise the receive interrupt."""
     dev = k.net.devices[ifindex]
     skb = register(k, Skb(k, len(frame)))
@@ -64,7 +64,7 @@ def inject(k: Any, frame: bytes, ifindex: int = 2) -> None:
 
 
 @kernel_function("irqreturn_t sim_eth_interrupt(int irq, void *dev_id)", source="(simulated driver)")
-def sim_eth_interrupt(k: Any, irq: int, dev_id: int) -> Any:
+def sim_eth_interrupt(k: NetKernel, irq: int, dev_id: int) -> Body:
     """The network card's interrupt: a frame goes to the backlog."""
     yield k.call("__netif_rx", dev_id)
     return 1

@@ -6,8 +6,6 @@ that Linux gives them: connect -> __sys_connect -> inet_stream_connect -> tcp_v4
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.capability import CAP_NET_RAW
 from arch.abi.errno import EAFNOSUPPORT, EINVAL, ENOTCONN, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
 from arch.abi.fcntl import O_NONBLOCK
@@ -23,9 +21,11 @@ from arch.abi.socket import (
     SOCK_RAW,
     SOCK_STREAM,
 )
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.net.core.message import read_address, sockaddr_in, write_address
 from simkernel.net.core.sock import Sock, Socket
+from simkernel.net.face import NetKernel
 from simkernel.net.files import new_socket_fd, socket_of
 from simkernel.net.ipv4.af_inet import INET_STREAM
 from simkernel.net.packet import PACKET
@@ -34,13 +34,13 @@ from simkernel.net.unix.sock import UnixSock
 
 
 @syscall("socket", "int family, int type, int protocol", source="net/socket.c")
-def socket(k: Any, family: int, type_: int, protocol: int) -> Any:
+def socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     """A new socket; EAFNOSUPPORT, ESOCKTNOSUPPORT, EPROTONOSUPPORT, EPERM, EINVAL."""
     return (yield k.call("__sys_socket", family, type_, protocol))
 
 
 @kernel_function("int __sys_socket(int family, int type, int protocol)", source="net/socket.c", since="4.17")
-def __sys_socket(k: Any, family: int, type_: int, protocol: int) -> Any:
+def __sys_socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     """Create by family, then the descriptor."""
     flags = type_ & ~0xF
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
@@ -55,7 +55,7 @@ def __sys_socket(k: Any, family: int, type_: int, protocol: int) -> Any:
     "struct socket *__sock_create(struct net *net, int family, int type, int protocol, struct socket **res, int kern)",
     source="net/socket.c",
 )
-def __sock_create(k: Any, net: int, family: int, type_: int, protocol: int, res: int, kern: int) -> Any:
+def __sock_create(k: NetKernel, net: int, family: int, type_: int, protocol: int, res: int, kern: int) -> Body:
     """The families: IPv4, packet and unix."""
     if family == AF_UNIX:
         return (yield k.call("unix_create", net, type_, protocol, kern))
@@ -74,7 +74,7 @@ def __sock_create(k: Any, net: int, family: int, type_: int, protocol: int, res:
 
 
 @syscall("bind", "int fd, struct sockaddr *umyaddr, int addrlen", source="net/socket.c")
-def bind(k: Any, fd: int, umyaddr: int, addrlen: int) -> Any:
+def bind(k: NetKernel, fd: int, umyaddr: int, addrlen: int) -> Body:
     """Give a socket its local address."""
     socket_ = socket_of(k, fd)
     raw = read_address(k, umyaddr, addrlen)
@@ -88,7 +88,7 @@ def bind(k: Any, fd: int, umyaddr: int, addrlen: int) -> Any:
 
 
 @syscall("listen", "int fd, int backlog", source="net/socket.c")
-def listen(k: Any, fd: int, backlog: int) -> Any:
+def listen(k: NetKernel, fd: int, backlog: int) -> Body:
     """Wait for connections."""
     socket_ = socket_of(k, fd)
     if socket_.family == AF_UNIX:
@@ -99,13 +99,13 @@ def listen(k: Any, fd: int, backlog: int) -> Any:
 
 
 @syscall("accept", "int fd, struct sockaddr *upeer_sockaddr, int *upeer_addrlen", source="net/socket.c")
-def accept(k: Any, fd: int, upeer_sockaddr: int, upeer_addrlen: int) -> Any:
+def accept(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int) -> Body:
     """The next connection."""
     return (yield k.call("__sys_accept4", fd, upeer_sockaddr, upeer_addrlen, 0))
 
 
 @syscall("accept4", "int fd, struct sockaddr *upeer_sockaddr, int *upeer_addrlen, int flags", source="net/socket.c")
-def accept4(k: Any, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flags: int) -> Any:
+def accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flags: int) -> Body:
     """The next connection, with flags for its descriptor."""
     return (yield k.call("__sys_accept4", fd, upeer_sockaddr, upeer_addrlen, flags))
 
@@ -115,7 +115,7 @@ def accept4(k: Any, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flags: int
     source="net/socket.c",
     since="4.17",
 )
-def __sys_accept4(k: Any, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flags: int) -> Any:
+def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flags: int) -> Body:
     """Wait in inet_csk_accept, then make the new socket."""
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
         return -EINVAL
@@ -129,7 +129,7 @@ def __sys_accept4(k: Any, fd: int, upeer_sockaddr: int, upeer_addrlen: int, flag
         return -EOPNOTSUPP
     if listener.sk.state != TCP_LISTEN:
         return -EINVAL
-    nonblocking = MSG_DONTWAIT if listener.file.flags & O_NONBLOCK else 0
+    nonblocking = MSG_DONTWAIT if listener.flags & O_NONBLOCK else 0
     child = yield k.call("inet_csk_accept", listener.sk.addr, nonblocking, 0, 0)
     if k.regs.is_err(child):
         return k.regs.ptr_err(child)
@@ -148,7 +148,7 @@ CONNECT = {
 
 
 @syscall("connect", "int fd, struct sockaddr *uservaddr, int addrlen", source="net/socket.c")
-def connect(k: Any, fd: int, uservaddr: int, addrlen: int) -> Any:
+def connect(k: NetKernel, fd: int, uservaddr: int, addrlen: int) -> Body:
     """Connect a socket."""
     return (yield k.call("__sys_connect", fd, uservaddr, addrlen))
 
@@ -156,7 +156,7 @@ def connect(k: Any, fd: int, uservaddr: int, addrlen: int) -> Any:
 @kernel_function(
     "int __sys_connect(int fd, struct sockaddr *uservaddr, int addrlen)", source="net/socket.c", since="4.17"
 )
-def __sys_connect(k: Any, fd: int, uservaddr: int, addrlen: int) -> Any:
+def __sys_connect(k: NetKernel, fd: int, uservaddr: int, addrlen: int) -> Body:
     """Copy the address in and connect by protocol."""
     socket_ = socket_of(k, fd)
     raw = read_address(k, uservaddr, addrlen)
@@ -166,13 +166,13 @@ def __sys_connect(k: Any, fd: int, uservaddr: int, addrlen: int) -> Any:
     k.mem.write(kernel_copy, raw)
     try:
         name = CONNECT[socket_.family][socket_.type in (SOCK_DGRAM, SOCK_RAW)]
-        return (yield k.call(name, socket_.addr, kernel_copy, addrlen, socket_.file.flags))
+        return (yield k.call(name, socket_.addr, kernel_copy, addrlen, socket_.flags))
     finally:
         k.mem.free(kernel_copy)
 
 
 @syscall("shutdown", "int fd, int how", source="net/socket.c")
-def shutdown(k: Any, fd: int, how: int) -> Any:
+def shutdown(k: NetKernel, fd: int, how: int) -> Body:
     """Close one or both directions; ENOTCONN, EINVAL."""
     socket_ = socket_of(k, fd)
     if socket_.family == AF_UNIX:
@@ -183,7 +183,7 @@ def shutdown(k: Any, fd: int, how: int) -> Any:
 
 
 @syscall("getsockname", "int fd, struct sockaddr *usockaddr, int *usockaddr_len", source="net/socket.c")
-def getsockname(k: Any, fd: int, usockaddr: int, usockaddr_len: int) -> int:
+def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> int:
     """The local address."""
     sk = socket_of(k, fd).sk
     if isinstance(sk, UnixSock):
@@ -194,7 +194,7 @@ def getsockname(k: Any, fd: int, usockaddr: int, usockaddr_len: int) -> int:
 
 
 @syscall("getpeername", "int fd, struct sockaddr *usockaddr, int *usockaddr_len", source="net/socket.c")
-def getpeername(k: Any, fd: int, usockaddr: int, usockaddr_len: int) -> int:
+def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> int:
     """The peer's address; ENOTCONN."""
     sk = socket_of(k, fd).sk
     if isinstance(sk, UnixSock):

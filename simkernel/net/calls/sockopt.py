@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT
 from arch.abi.inet import TCP_LISTEN
@@ -32,6 +31,7 @@ from arch.abi.socket import (
 )
 from simkernel.kernel.kfunc import syscall
 from simkernel.net.core.sock import Sock
+from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
 
 PLAIN_OPTIONS = {SO_DEBUG, SO_REUSEADDR, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT, SO_TIMESTAMP}
@@ -39,7 +39,7 @@ BUFFER_MAX = 212992
 
 
 @syscall("setsockopt", "int fd, int level, int optname, char *user_optval, int optlen", source="net/socket.c")
-def setsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
+def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
     """Socket options; ENOPROTOOPT for unknown ones."""
     sk = socket_of(k, fd).sk
     if optlen < 0:
@@ -69,7 +69,7 @@ def setsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: i
     return 0
 
 
-def attach_or_detach(k: Any, sk: Sock, optname: int, optval: int, optlen: int) -> int:
+def attach_or_detach(k: NetKernel, sk: Sock, optname: int, optval: int, optlen: int) -> int:
     """SO_ATTACH_BPF and SO_DETACH_FILTER (= SO_DETACH_BPF)."""
     if optname == SO_DETACH_FILTER:
         if sk.filter is None:
@@ -89,7 +89,7 @@ def attach_or_detach(k: Any, sk: Sock, optname: int, optval: int, optlen: int) -
 
 
 @syscall("getsockopt", "int fd, int level, int optname, char *optval, int *optlen", source="net/socket.c")
-def getsockopt(k: Any, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
+def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
     """Read an option."""
     socket_ = socket_of(k, fd)
     sk = socket_.sk

@@ -5,9 +5,8 @@ sendto -> __sys_sendto -> sock_sendmsg -> inet_sendmsg -> udp_sendmsg.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
 
 from arch.abi.errno import EINVAL, EPIPE
 from arch.abi.fcntl import O_NONBLOCK
@@ -15,14 +14,16 @@ from arch.abi.inet import TCP_ESTABLISHED
 from arch.abi.signal import SIGPIPE
 from arch.abi.socket import MSG_DONTWAIT, MSG_NOSIGNAL, SOCK_STREAM
 from arch.errors import KernelError
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.net.core.message import Message, read_address, write_address
 from simkernel.net.core.sock import Socket
+from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
 
 
 @contextmanager
-def on_its_way(k: Any, message: Message) -> Iterator[None]:
+def on_its_way(k: NetKernel, message: Message) -> Iterator[None]:
     """The layers find the message by the address of its struct msghdr, as long as the call lasts."""
     k.net.messages[message.addr] = message
     try:
@@ -32,9 +33,9 @@ def on_its_way(k: Any, message: Message) -> Iterator[None]:
         message.free()
 
 
-def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int, control: bytes = b"") -> Any:
+def send(k: NetKernel, socket_: Socket, data: bytes, name: bytes, flags: int, control: bytes = b"") -> Body:
     """sock_sendmsg() around one message (`yield from`): bytes sent or -errno; EPIPE comes with SIGPIPE."""
-    if socket_.file.flags & O_NONBLOCK:
+    if socket_.flags & O_NONBLOCK:
         flags |= MSG_DONTWAIT
     message = Message(k, data, name, flags)
     message.control = control
@@ -45,9 +46,11 @@ def send(k: Any, socket_: Socket, data: bytes, name: bytes, flags: int, control:
     return ret
 
 
-def receive(k: Any, socket_: Socket, segments: Any, flags: int, control_room: int = 0) -> Any:
+def receive(
+    k: NetKernel, socket_: Socket, segments: Sequence[tuple[int, int]], flags: int, control_room: int = 0
+) -> Steps[tuple[int, Message]]:
     """sock_recvmsg() around one message (`yield from`): (bytes or -errno, the message's twin, freed)."""
-    if socket_.file.flags & O_NONBLOCK:
+    if socket_.flags & O_NONBLOCK:
         flags |= MSG_DONTWAIT
     message = Message(k, flags=flags, segments=segments)
     message.control_room = control_room
@@ -57,13 +60,13 @@ def receive(k: Any, socket_: Socket, segments: Any, flags: int, control_room: in
 
 
 @kernel_function("int sock_sendmsg(struct socket *sock, struct msghdr *msg)", source="net/socket.c")
-def sock_sendmsg(k: Any, sock: int, msg: int) -> Any:
+def sock_sendmsg(k: NetKernel, sock: int, msg: int) -> Body:
     """Through proto_ops."""
     return (yield k.call(k.net.sockets[sock].ops.sendmsg, sock, msg, len(k.net.messages[msg].data)))
 
 
 @kernel_function("int sock_recvmsg(struct socket *sock, struct msghdr *msg, int flags)", source="net/socket.c")
-def sock_recvmsg(k: Any, sock: int, msg: int, flags: int) -> Any:
+def sock_recvmsg(k: NetKernel, sock: int, msg: int, flags: int) -> Body:
     """Through proto_ops."""
     size = sum(length for _, length in k.net.messages[msg].segments)
     return (yield k.call(k.net.sockets[sock].ops.recvmsg, sock, msg, size, flags))
@@ -74,7 +77,7 @@ def sock_recvmsg(k: Any, sock: int, msg: int, flags: int) -> Any:
     "int fd, void *buff, size_t len, unsigned int flags, struct sockaddr *addr, int addr_len",
     source="net/socket.c",
 )
-def sendto(k: Any, fd: int, buff: int, length: int, flags: int, addr: int, addr_len: int) -> Any:
+def sendto(k: NetKernel, fd: int, buff: int, length: int, flags: int, addr: int, addr_len: int) -> Body:
     """Send, optionally to an address."""
     return (yield k.call("__sys_sendto", fd, buff, length, flags, addr, addr_len))
 
@@ -84,7 +87,7 @@ def sendto(k: Any, fd: int, buff: int, length: int, flags: int, addr: int, addr_
     source="net/socket.c",
     since="4.17",
 )
-def __sys_sendto(k: Any, fd: int, buff: int, length: int, flags: int, addr: int, addr_len: int) -> Any:
+def __sys_sendto(k: NetKernel, fd: int, buff: int, length: int, flags: int, addr: int, addr_len: int) -> Body:
     """The work of sendto."""
     socket_ = socket_of(k, fd)
     name = read_address(k, addr, addr_len) if addr else b""
@@ -98,7 +101,7 @@ def __sys_sendto(k: Any, fd: int, buff: int, length: int, flags: int, addr: int,
     "int fd, void *ubuf, size_t size, unsigned int flags, struct sockaddr *addr, int *addr_len",
     source="net/socket.c",
 )
-def recvfrom(k: Any, fd: int, ubuf: int, size: int, flags: int, addr: int, addr_len: int) -> Any:
+def recvfrom(k: NetKernel, fd: int, ubuf: int, size: int, flags: int, addr: int, addr_len: int) -> Body:
     """Receive, and learn from whom."""
     return (yield k.call("__sys_recvfrom", fd, ubuf, size, flags, addr, addr_len))
 
@@ -108,7 +111,7 @@ def recvfrom(k: Any, fd: int, ubuf: int, size: int, flags: int, addr: int, addr_
     source="net/socket.c",
     since="4.17",
 )
-def __sys_recvfrom(k: Any, fd: int, ubuf: int, size: int, flags: int, addr: int, addr_len: int) -> Any:
+def __sys_recvfrom(k: NetKernel, fd: int, ubuf: int, size: int, flags: int, addr: int, addr_len: int) -> Body:
     """The work of recvfrom."""
     ret, message = yield from receive(k, socket_of(k, fd), [(ubuf, size)], flags)
     if ret >= 0 and addr:
@@ -116,7 +119,7 @@ def __sys_recvfrom(k: Any, fd: int, ubuf: int, size: int, flags: int, addr: int,
     return ret
 
 
-def read_msghdr(k: Any, address: int) -> tuple[dict[str, int], list[tuple[int, int]]]:
+def read_msghdr(k: NetKernel, address: int) -> tuple[dict[str, int], list[tuple[int, int]]]:
     """struct user_msghdr and its iovec; EFAULT, EMSGSIZE."""
     word = k.arch.model.word
     names = ("name", "namelen", "iov", "iovlen", "control", "controllen")
@@ -136,7 +139,7 @@ def read_msghdr(k: Any, address: int) -> tuple[dict[str, int], list[tuple[int, i
 
 
 @syscall("sendmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
-def sendmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
+def sendmsg(k: NetKernel, fd: int, msg: int, flags: int) -> Body:
     """Gather and send."""
     socket_ = socket_of(k, fd)
     fields, segments = read_msghdr(k, msg)
@@ -149,7 +152,7 @@ def sendmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
 
 
 @syscall("recvmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
-def recvmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
+def recvmsg(k: NetKernel, fd: int, msg: int, flags: int) -> Body:
     """Receive and scatter."""
     socket_ = socket_of(k, fd)
     fields, segments = read_msghdr(k, msg)
@@ -168,7 +171,7 @@ def recvmsg(k: Any, fd: int, msg: int, flags: int) -> Any:
 
 
 @kernel_function("ssize_t sock_read_iter(struct kiocb *iocb, struct iov_iter *to)", source="net/socket.c")
-def sock_read_iter(k: Any, iocb: int, to: int) -> Any:
+def sock_read_iter(k: NetKernel, iocb: int, to: int) -> Body:
     """read() of a socket."""
     request = k.vfs.kiocbs[iocb]
     if not request.it.count:
@@ -178,7 +181,7 @@ def sock_read_iter(k: Any, iocb: int, to: int) -> Any:
 
 
 @kernel_function("ssize_t sock_write_iter(struct kiocb *iocb, struct iov_iter *from)", source="net/socket.c")
-def sock_write_iter(k: Any, iocb: int, from_: int) -> Any:
+def sock_write_iter(k: NetKernel, iocb: int, from_: int) -> Body:
     """write() to a socket."""
     request = k.vfs.kiocbs[iocb]
     return (yield from send(k, request.file.private_data, request.it.copy_from(request.it.count), b"", 0))

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EAGAIN
 from arch.abi.socket import MSG_DONTWAIT
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_SOCKET_FILTER, SKB_DROP_REASON_SOCKET_RCVBUFF, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, Sock
+from simkernel.net.face import NetKernel
 
 
-def queue_or_drop(k: Any, sock: Sock, packet: Skb) -> Any:
+def queue_or_drop(k: NetKernel, sock: Sock, packet: Skb) -> Body:
     """sk_filter() and sock_queue_rcv_skb(): the filter's answer is the number of bytes to keep, 0 drops."""
     if sock.filter is not None:
         keep = sock.filter(packet)
@@ -31,13 +31,13 @@ def queue_or_drop(k: Any, sock: Sock, packet: Skb) -> Any:
 
 
 @kernel_function("void sock_def_readable(struct sock *sk)", source="net/core/sock.c")
-def sock_def_readable(k: Any, sk: int) -> Any:
+def sock_def_readable(k: NetKernel, sk: int) -> Body:
     """Wake who waits to read."""
     yield k.wake(k.net.socks[sk].wq)
     return 0
 
 
-def wait_for_packet(k: Any, sk: Sock, flags: int) -> Any:
+def wait_for_packet(k: NetKernel, sk: Sock, flags: int) -> Steps[Skb | int]:
     """__skb_recv_datagram(): the first queued packet, or -errno; sleeps unless MSG_DONTWAIT (`yield from`)."""
     while not sk.receive_queue:
         if sk.err:
@@ -52,7 +52,7 @@ def wait_for_packet(k: Any, sk: Sock, flags: int) -> Any:
     return sk.receive_queue[0]
 
 
-def drain_and_free(k: Any, sk: Sock) -> Any:
+def drain_and_free(k: NetKernel, sk: Sock) -> Steps[None]:
     """Throw away what was not read, then the sock."""
     while sk.receive_queue:
         yield k.call("consume_skb", sk.receive_queue.popleft().addr)

@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from arch.abi.errno import EAFNOSUPPORT, EDESTADDRREQ, EINVAL
 from arch.abi.inet import ARPHRD_ETHER, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
 from arch.abi.socket import AF_INET, AF_PACKET, AF_UNSPEC, MSG_PEEK, MSG_TRUNC, SOCKADDR_IN_SIZE
 from arch.errors import KernelError
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
 
 
-def sockaddr_in(k: Any, address: bytes, port: int) -> bytes:
+def sockaddr_in(k: KernelFace, address: bytes, port: int) -> bytes:
     """struct sockaddr_in."""
     return AF_INET.to_bytes(2, k.mem.byteorder) + port.to_bytes(2, "big") + address + bytes(8)
 
 
-def parse_sockaddr_in(k: Any, raw: bytes) -> tuple[bytes, int]:
+def parse_sockaddr_in(k: KernelFace, raw: bytes) -> tuple[bytes, int]:
     """(address, port); EINVAL when short, EAFNOSUPPORT for another family."""
     if len(raw) < SOCKADDR_IN_SIZE:
         raise KernelError(EINVAL, "address too short")
@@ -28,14 +28,14 @@ def parse_sockaddr_in(k: Any, raw: bytes) -> tuple[bytes, int]:
     return raw[4:8], int.from_bytes(raw[2:4], "big")
 
 
-def read_address(k: Any, address: int, length: int) -> bytes:
+def read_address(k: KernelFace, address: int, length: int) -> bytes:
     """move_addr_to_kernel(): EINVAL, EFAULT."""
     if length < 0 or length > 128:
         raise KernelError(EINVAL, "address length")
     return bytes(k.usercopy.copy_from_user(address, length)) if length else b""
 
 
-def write_address(k: Any, raw: bytes, address: int, length_at: int) -> None:
+def write_address(k: KernelFace, raw: bytes, address: int, length_at: int) -> None:
     """move_addr_to_user(): cut to the caller's buffer, tell the true length."""
     if not address:
         return
@@ -50,7 +50,12 @@ class Message:
     """A struct msghdr on its way through the layers: data, address, flags."""
 
     def __init__(
-        self, k: Any, data: bytes = b"", name: bytes = b"", flags: int = 0, segments: Sequence[tuple[int, int]] = ()
+        self,
+        k: KernelFace,
+        data: bytes = b"",
+        name: bytes = b"",
+        flags: int = 0,
+        segments: Sequence[tuple[int, int]] = (),
     ) -> None:
         self.k = k
         self.addr = k.new("struct msghdr").addr
@@ -104,7 +109,7 @@ class Message:
             if not data:
                 break
 
-    def take_packet(self, sk: Sock, packet: Skb, body: bytes, length: int, flags: int) -> Any:
+    def take_packet(self, sk: Sock, packet: Skb, body: bytes, length: int, flags: int) -> Body:
         """Finish receiving one datagram: copy, free (unless peeking), and its length (`yield from`)."""
         copied = body[:length]
         if len(body) > length:

@@ -5,9 +5,10 @@ The bytes of a packet and the struct are in kernel memory; `Skb` is the host-sid
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Protocol
 
 from arch.abi.inet import ETH_P_IP
+from simkernel.kernel.face import KernelFace
 from simkernel.net.core.netdevice import NetDevice
 
 HEADROOM = 128  # room for link, network and transport headers (LL_MAX_HEADER and MAX_HEADER, rounded)
@@ -39,7 +40,7 @@ class Skb:
         "view",
     )
 
-    def __init__(self, k: Any, size: int, addr: int = 0) -> None:
+    def __init__(self, k: KernelFace, size: int, addr: int = 0) -> None:
         self.mem = k.mem
         self.slab = bool(addr)  # from the slab's functions, and back through them
         self.view = k.view(addr, "struct sk_buff") if addr else k.new("struct sk_buff")
@@ -110,6 +111,12 @@ class Skb:
     def payload(self) -> bytes:
         """Everything from `data` on."""
         return self.read(self.data, self.len) if self.len else b""
+
+    @property
+    def device(self) -> NetDevice:
+        """The device that the packet came by or goes out of, on the paths where there is one."""
+        assert self.dev is not None
+        return self.dev
 
     def set_dev(self, dev: NetDevice) -> None:
         """skb->dev and the interface index."""

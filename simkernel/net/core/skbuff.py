@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from simkernel.kernel.face import Body, Call, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.mm.slab import GFP_ATOMIC, NUMA_NO_NODE
 from simkernel.net.core.skb import HEADROOM, Owner, Skb
+from simkernel.net.face import NetKernel
 
 # enum skb_drop_reason of 6.1, include/net/dropreason.h: the ones that this network can have.
 SKB_DROP_REASON_NOT_SPECIFIED = 1
@@ -20,13 +20,13 @@ SKB_DROP_REASON_SOCKET_RCVBUFF = 15
 SKB_DROP_REASON_UNHANDLED_PROTO = 49
 
 
-def new_skb(k: Any, size: int, sk: Owner | None = None) -> Any:
+def new_skb(k: NetKernel, size: int, sk: Owner | None = None) -> Steps[Skb]:
     """alloc_skb() with headroom (`yield from`): a registered, empty buffer for `size` bytes of payload."""
     address = yield k.call("__alloc_skb", size + HEADROOM, GFP_ATOMIC, 0, NUMA_NO_NODE)
     return register(k, Skb(k, size, address), sk)
 
 
-def register(k: Any, skb: Skb, sk: Owner | None = None) -> Skb:
+def register(k: NetKernel, skb: Skb, sk: Owner | None = None) -> Skb:
     """Make a buffer findable by its address."""
     skb.set_owner(sk)
     k.net.skbs[skb.addr] = skb
@@ -36,12 +36,12 @@ def register(k: Any, skb: Skb, sk: Owner | None = None) -> Skb:
 @kernel_function(
     "struct sk_buff *__alloc_skb(unsigned int size, gfp_t gfp_mask, int flags, int node)", source="net/core/skbuff.c"
 )
-def __alloc_skb(k: Any, size: int, gfp_mask: int, flags: int, node: int) -> Any:
+def __alloc_skb(k: NetKernel, size: int, gfp_mask: int, flags: int, node: int) -> Body:
     """The struct sk_buff from its cache; its data is allocated behind the scenes."""
     return (yield k.call("kmem_cache_alloc_node", k.slab.caches["skbuff_head_cache"], gfp_mask, node))
 
 
-def release(k: Any, skb: Skb) -> Any:
+def release(k: NetKernel, skb: Skb) -> Steps[None]:
     """__kfree_skb(): give the memory back (`yield from`)."""
     del k.net.skbs[skb.addr]
     k.mem.free(skb.head)
@@ -51,7 +51,7 @@ def release(k: Any, skb: Skb) -> Any:
         k.mem.free(skb.addr)
 
 
-def clone(k: Any, skb: Skb) -> Any:
+def clone(k: NetKernel, skb: Skb) -> Steps[Skb]:
     """A copy with the same bytes and headers, for packet sockets (`yield from`)."""
     copy = yield from new_skb(k, skb.end - HEADROOM)
     k.mem.write(copy.head, skb.read(0, skb.data + skb.len))
@@ -63,7 +63,7 @@ def clone(k: Any, skb: Skb) -> Any:
     return copy
 
 
-def drop(k: Any, skb: Skb, reason: int = SKB_DROP_REASON_NOT_SPECIFIED) -> Any:
+def drop(k: NetKernel, skb: Skb, reason: int = SKB_DROP_REASON_NOT_SPECIFIED) -> Call:
     """`yield drop(k, skb, reason)`: kfree_skb(): the packet was thrown away, and observers may want to know why."""
     return k.call("kfree_skb_reason", skb.addr, reason)
 
@@ -73,7 +73,7 @@ def drop(k: Any, skb: Skb, reason: int = SKB_DROP_REASON_NOT_SPECIFIED) -> Any:
     source="net/core/skbuff.c",
     names={None: "kfree_skb", "5.17": "kfree_skb_reason"},
 )
-def kfree_skb_reason(k: Any, skb: int, reason: int) -> Any:
+def kfree_skb_reason(k: NetKernel, skb: int, reason: int) -> Body:
     """Free a packet that is dropped, and say so: tracepoint skb:kfree_skb with the place that dropped it."""
     yield 0  # a generator is always really called, so that there is a return address to report
     packet = k.net.skbs.get(skb)
@@ -86,7 +86,7 @@ def kfree_skb_reason(k: Any, skb: int, reason: int) -> Any:
 
 
 @kernel_function("void consume_skb(struct sk_buff *skb)", source="net/core/skbuff.c")
-def consume_skb(k: Any, skb: int) -> Any:
+def consume_skb(k: NetKernel, skb: int) -> Body:
     """Free a packet that has been used: no drop."""
     packet = k.net.skbs.get(skb)
     if packet is None:

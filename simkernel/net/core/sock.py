@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from arch.abi.inet import INADDR_ANY, IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE
 from arch.abi.socket import AF_INET, SOCK_STREAM
+from simkernel.fs.inode import File
+from simkernel.kernel.face import KernelFace
 from simkernel.kernel.task import WaitQueue
 from simkernel.net.core.skb import Skb
 
@@ -47,7 +49,7 @@ class Filter(Protocol):
 class Sock:
     """A struct sock: addresses, queues, state, and for TCP the sequence numbers."""
 
-    def __init__(self, k: Any, net: NetTables, family: int, type_: int, protocol: int) -> None:
+    def __init__(self, k: KernelFace, net: NetTables, family: int, type_: int, protocol: int) -> None:
         self.k, self.net = k, net
         self.family, self.type, self.protocol = family, type_, protocol
         ctype = OBJECT_TYPE.get(protocol, DEFAULT_OBJECT_TYPE) if family == AF_INET else "struct sock"
@@ -159,7 +161,7 @@ class ProtoOps:
 class Socket:
     """A struct socket: what a descriptor refers to."""
 
-    def __init__(self, k: Any, family: int, type_: int, ops: ProtoOps, sk: Sock) -> None:
+    def __init__(self, k: KernelFace, family: int, type_: int, ops: ProtoOps, sk: Sock) -> None:
         self.family, self.type, self.ops, self.sk = family, type_, ops, sk
         view = k.new("struct socket")
         self.addr = view.addr
@@ -167,5 +169,11 @@ class Socket:
         view.sk = sk.addr
         sk.socket = self
         sk.view.sk_socket = view.addr
-        self.file: Any = None
+        self.file: File | None = None
         sk.net.sockets[self.addr] = self
+
+    @property
+    def flags(self) -> int:
+        """f_flags of its open file."""
+        assert self.file is not None
+        return self.file.f_flags

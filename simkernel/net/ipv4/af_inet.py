@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.capability import CAP_NET_RAW
 from arch.abi.errno import EADDRINUSE, EADDRNOTAVAIL, EINVAL, ENOTCONN, EPERM, EPIPE, EPROTONOSUPPORT, ESOCKTNOSUPPORT
 from arch.abi.fcntl import O_NONBLOCK
@@ -18,10 +16,12 @@ from arch.abi.inet import (
     TCP_LISTEN,
 )
 from arch.abi.socket import AF_INET, AF_UNSPEC, SHUT_RDWR, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import drain_and_free
 from simkernel.net.core.message import parse_sockaddr_in
 from simkernel.net.core.sock import RCV_SHUTDOWN, ProtoOps, Sock, Socket, unbind
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp import connect_and_wait
 
@@ -40,7 +40,7 @@ INETSW = (
 @kernel_function(
     "struct socket *inet_create(struct net *net, int type, int protocol, int kern)", source="net/ipv4/af_inet.c"
 )
-def inet_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> Any:
+def inet_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) -> Body:
     """Find the protocol in inetsw."""
     rows = [row for row in INETSW if row[0] == type_]
     if not rows:
@@ -62,7 +62,7 @@ def inet_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> Any:
 @kernel_function(
     "int inet_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/ipv4/af_inet.c"
 )
-def inet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> Any:
+def inet_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> Body:
     """EINVAL when bound already, EADDRNOTAVAIL for a foreign address, EADDRINUSE, EACCES below port 1024."""
     return (yield k.call("__inet_bind", k.net.sockets[sock].sk.addr, uaddr, addr_len, 0))
 
@@ -72,7 +72,7 @@ def inet_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> Any:
     source="net/ipv4/af_inet.c",
     since="4.17",
 )
-def __inet_bind(k: Any, sk: int, uaddr: int, addr_len: int, flags: int) -> int:
+def __inet_bind(k: NetKernel, sk: int, uaddr: int, addr_len: int, flags: int) -> int:
     """The work of bind."""
     sock = k.net.socks[sk]
     address, port = parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
@@ -96,7 +96,7 @@ def __inet_bind(k: Any, sk: int, uaddr: int, addr_len: int, flags: int) -> int:
 
 
 @kernel_function("int inet_listen(struct socket *sock, int backlog)", source="net/ipv4/af_inet.c")
-def inet_listen(k: Any, sock: int, backlog: int) -> Any:
+def inet_listen(k: NetKernel, sock: int, backlog: int) -> Body:
     """EINVAL unless the socket is unconnected."""
     sk = k.net.sockets[sock].sk
     if sk.state not in (TCP_CLOSE, TCP_LISTEN) or sk.rport:
@@ -117,7 +117,7 @@ def inet_listen(k: Any, sock: int, backlog: int) -> Any:
     "int inet_stream_connect(struct socket *sock, struct sockaddr *uaddr, int addr_len, int flags)",
     source="net/ipv4/af_inet.c",
 )
-def inet_stream_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int) -> Any:
+def inet_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags: int) -> Body:
     """TCP: send the SYN and wait."""
     sk = k.net.sockets[sock].sk
     parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
@@ -130,7 +130,7 @@ def inet_stream_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int
     "int inet_dgram_connect(struct socket *sock, struct sockaddr *uaddr, int addr_len, int flags)",
     source="net/ipv4/af_inet.c",
 )
-def inet_dgram_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int) -> int:
+def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags: int) -> int:
     """Datagrams: remember the peer (AF_UNSPEC forgets it)."""
     sk = k.net.sockets[sock].sk
     raw = bytes(k.mem.read(uaddr, max(addr_len, 0)))
@@ -147,7 +147,7 @@ def inet_dgram_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int)
     return 0
 
 
-def autobind(k: Any, sk: Sock) -> None:
+def autobind(k: NetKernel, sk: Sock) -> None:
     """inet_autobind(): a datagram socket gets a port when it first needs one."""
     if sk.protocol == IPPROTO_UDP and not sk.lport:
         sk.lport = k.net.ephemeral_port(k.net.udp)
@@ -156,7 +156,7 @@ def autobind(k: Any, sk: Sock) -> None:
 
 
 @kernel_function("int inet_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)", source="net/ipv4/af_inet.c")
-def inet_sendmsg(k: Any, sock: int, msg: int, size: int) -> Any:
+def inet_sendmsg(k: NetKernel, sock: int, msg: int, size: int) -> Body:
     """Through struct proto."""
     socket_ = k.net.sockets[sock]
     sk = socket_.sk
@@ -172,14 +172,14 @@ def inet_sendmsg(k: Any, sock: int, msg: int, size: int) -> Any:
 @kernel_function(
     "int inet_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)", source="net/ipv4/af_inet.c"
 )
-def inet_recvmsg(k: Any, sock: int, msg: int, size: int, flags: int) -> Any:
+def inet_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int) -> Body:
     """Through struct proto."""
     socket_ = k.net.sockets[sock]
     return (yield k.call(socket_.ops.prot_recvmsg, socket_.sk.addr, msg, size, flags, 0))
 
 
 @kernel_function("int inet_shutdown(struct socket *sock, int how)", source="net/ipv4/af_inet.c")
-def inet_shutdown(k: Any, sock: int, how: int) -> Any:
+def inet_shutdown(k: NetKernel, sock: int, how: int) -> Body:
     """The directions are bits: 1 receiving, 2 sending."""
     sk = k.net.sockets[sock].sk
     if not 0 <= how <= SHUT_RDWR:
@@ -199,7 +199,7 @@ def inet_shutdown(k: Any, sock: int, how: int) -> Any:
 
 
 @kernel_function("int inet_release(struct socket *sock)", source="net/ipv4/af_inet.c")
-def inet_release(k: Any, sock: int) -> Any:
+def inet_release(k: NetKernel, sock: int) -> Body:
     """Close an IPv4 socket."""
     sk = k.net.sockets[sock].sk
     sk.socket = None

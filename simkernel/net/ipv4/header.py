@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from simkernel.net.core.skb import Skb
 
 IP_HEADER = 20
 
@@ -25,7 +25,7 @@ def ip_header(source: bytes, destination: bytes, protocol: int, length: int, ide
     return head + checksum(full).to_bytes(2, "big") + source + destination
 
 
-def addresses(packet: Any) -> tuple[bytes, bytes]:
+def addresses(packet: Skb) -> tuple[bytes, bytes]:
     """(source, destination) of a received packet."""
     header = packet.read(packet.network + 12, 8)
     return header[:4], header[4:]

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import ECONNREFUSED
 from arch.abi.inet import ICMP_DEST_UNREACH, ICMP_ECHO, ICMP_PORT_UNREACH, IPPROTO_ICMP
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import IP_HEADER, addresses, checksum, icmp_reply
 from simkernel.net.ipv4.ip_output import ip_send
 
 
 @kernel_function("int icmp_rcv(struct sk_buff *skb)", source="net/ipv4/icmp.c")
-def icmp_rcv(k: Any, skb: int) -> Any:
+def icmp_rcv(k: NetKernel, skb: int) -> Body:
     """Answer echo requests; tell a UDP socket that nobody listens at its destination."""
     packet = k.net.skbs[skb]
     body = packet.payload
@@ -30,7 +30,7 @@ def icmp_rcv(k: Any, skb: int) -> Any:
 
 
 @kernel_function("bool icmp_echo(struct sk_buff *skb)", source="net/ipv4/icmp.c")
-def icmp_echo(k: Any, skb: int) -> Any:
+def icmp_echo(k: NetKernel, skb: int) -> Body:
     """An echo request: send its reply."""
     packet = k.net.skbs[skb]
     source, destination = addresses(packet)
@@ -39,7 +39,7 @@ def icmp_echo(k: Any, skb: int) -> Any:
 
 
 @kernel_function("void __icmp_send(struct sk_buff *skb_in, int type, int code, u32 info)", source="net/ipv4/icmp.c")
-def __icmp_send(k: Any, skb_in: int, type_: int, code: int, info: int) -> Any:
+def __icmp_send(k: NetKernel, skb_in: int, type_: int, code: int, info: int) -> Body:
     """An ICMP error about a packet, quoting its header and eight bytes."""
     packet = k.net.skbs[skb_in]
     source, destination = addresses(packet)

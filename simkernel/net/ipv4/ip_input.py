@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.inet import IPPROTO_ICMP, IPPROTO_TCP, IPPROTO_UDP
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.skbuff import (
     SKB_DROP_REASON_IP_INHDR,
@@ -12,6 +11,7 @@ from simkernel.net.core.skbuff import (
     SKB_DROP_REASON_OTHERHOST,
     drop,
 )
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import IP_HEADER, checksum
 from simkernel.net.ipv4.raw import raw_deliver
 
@@ -23,7 +23,7 @@ PROTOCOLS = {IPPROTO_ICMP: "icmp_rcv", IPPROTO_TCP: "tcp_v4_rcv", IPPROTO_UDP: "
     "int ip_rcv(struct sk_buff *skb, struct net_device *dev, struct packet_type *pt, struct net_device *orig_dev)",
     source="net/ipv4/ip_input.c",
 )
-def ip_rcv(k: Any, skb: int, dev: int, pt: int, orig_dev: int) -> Any:
+def ip_rcv(k: NetKernel, skb: int, dev: int, pt: int, orig_dev: int) -> Body:
     """Check the header; packets for this machine go on, others are dropped (no forwarding)."""
     packet = k.net.skbs[skb]
     packet.network = packet.data
@@ -41,7 +41,7 @@ def ip_rcv(k: Any, skb: int, dev: int, pt: int, orig_dev: int) -> Any:
 
 
 @kernel_function("int ip_local_deliver(struct sk_buff *skb)", source="net/ipv4/ip_input.c")
-def ip_local_deliver(k: Any, skb: int) -> Any:
+def ip_local_deliver(k: NetKernel, skb: int) -> Body:
     """Strip the header."""
     packet = k.net.skbs[skb]
     protocol = packet.read(packet.network + 9, 1)[0]
@@ -55,7 +55,7 @@ def ip_local_deliver(k: Any, skb: int) -> Any:
 @kernel_function(
     "void ip_protocol_deliver_rcu(struct net *net, struct sk_buff *skb, int protocol)", source="net/ipv4/ip_input.c"
 )
-def ip_protocol_deliver_rcu(k: Any, net: int, skb: int, protocol: int) -> Any:
+def ip_protocol_deliver_rcu(k: NetKernel, net: int, skb: int, protocol: int) -> Body:
     """Raw sockets get a copy, then the protocol's handler the packet."""
     packet = k.net.skbs[skb]
     taken = yield from raw_deliver(k, packet, protocol)

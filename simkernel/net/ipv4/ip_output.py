@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import ENETUNREACH
 from arch.abi.inet import IPPROTO_TCP
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import route, send_frame
-from simkernel.net.core.skb import Skb
+from simkernel.net.core.skb import Owner, Skb
 from simkernel.net.core.skbuff import drop, new_skb
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import ip_header
 
 
-def source_for(k: Any, destination: bytes) -> bytes:
+def source_for(k: NetKernel, destination: bytes) -> bytes:
     """The local address that a packet to `destination` leaves from; KernelError-free: None becomes ENETUNREACH above."""
     dev = route(k, destination)
     if dev is None:
@@ -21,14 +21,16 @@ def source_for(k: Any, destination: bytes) -> bytes:
     return destination if dev.ifindex == 1 and destination[0] != 127 else dev.address
 
 
-def ip_send(k: Any, source: bytes, destination: bytes, protocol: int, body: bytes, sk: Any = None) -> Any:
+def ip_send(
+    k: NetKernel, source: bytes, destination: bytes, protocol: int, body: bytes, sk: Owner | None = None
+) -> Body:
     """Build one packet around a transport segment and send it (`yield from`); 0 or -errno."""
     skb = yield from new_skb(k, len(body), sk)
     skb.put(body)
     return (yield from ip_queue(k, skb, source, destination, protocol))
 
 
-def ip_queue(k: Any, skb: Skb, source: bytes, destination: bytes, protocol: int) -> Any:
+def ip_queue(k: NetKernel, skb: Skb, source: bytes, destination: bytes, protocol: int) -> Body:
     """Put the IP header before a transport segment and send the packet (`yield from`); 0 or -errno."""
     dev = route(k, destination)
     if dev is None:
@@ -48,13 +50,13 @@ def ip_queue(k: Any, skb: Skb, source: bytes, destination: bytes, protocol: int)
 @kernel_function(
     "int ip_local_out(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c"
 )
-def ip_local_out(k: Any, net: int, sk: int, skb: int) -> Any:
+def ip_local_out(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """A packet of this machine enters the output path."""
     return (yield k.call("ip_output", net, sk, skb))
 
 
 @kernel_function("int ip_output(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c")
-def ip_output(k: Any, net: int, sk: int, skb: int) -> Any:
+def ip_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """Choose the device, then finish."""
     return (yield k.call("ip_finish_output2", net, sk, skb))
 
@@ -62,10 +64,10 @@ def ip_output(k: Any, net: int, sk: int, skb: int) -> Any:
 @kernel_function(
     "int ip_finish_output2(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c"
 )
-def ip_finish_output2(k: Any, net: int, sk: int, skb: int) -> Any:
+def ip_finish_output2(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """Link layer header and the device queue."""
     packet = k.net.skbs[skb]
-    return (yield from send_frame(k, packet, packet.dev))
+    return (yield from send_frame(k, packet, packet.device))
 
 
 @kernel_function(
@@ -73,7 +75,7 @@ def ip_finish_output2(k: Any, net: int, sk: int, skb: int) -> Any:
     source="net/ipv4/ip_output.c",
     names={None: "ip_queue_xmit", "5.0": "__ip_queue_xmit"},
 )
-def __ip_queue_xmit(k: Any, sk: int, skb: int, fl: int, tos: int) -> Any:
+def __ip_queue_xmit(k: NetKernel, sk: int, skb: int, fl: int, tos: int) -> Body:
     """Route by the connection and put the IP header on."""
     sock = k.net.socks[sk]
     return (yield from ip_queue(k, k.net.skbs[skb], sock.laddr, sock.raddr, IPPROTO_TCP))

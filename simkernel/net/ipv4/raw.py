@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.inet import INADDR_ANY
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import queue_or_drop, wait_for_packet
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import clone
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.ip_output import ip_send, source_for
 
 
 @kernel_function("int raw_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)", source="net/ipv4/raw.c")
-def raw_sendmsg(k: Any, sk: int, msg: int, length: int) -> Any:
+def raw_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     """The caller wrote everything after the IP header."""
     sock, message = k.net.socks[sk], k.net.messages[msg]
     destination, _ = message.destination(sock)
@@ -23,7 +23,7 @@ def raw_sendmsg(k: Any, sk: int, msg: int, length: int) -> Any:
     return length if ret >= 0 else ret
 
 
-def raw_deliver(k: Any, packet: Skb, protocol: int) -> Any:
+def raw_deliver(k: NetKernel, packet: Skb, protocol: int) -> Steps[bool]:
     """raw_local_deliver(): a copy, with its IP header, to every matching raw sock; says whether there was one."""
     taken = False
     for sk in list(k.net.raw):
@@ -41,7 +41,7 @@ def raw_deliver(k: Any, packet: Skb, protocol: int) -> Any:
 
 
 @kernel_function("int raw_rcv(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/raw.c")
-def raw_rcv(k: Any, sk: int, skb: int) -> Any:
+def raw_rcv(k: NetKernel, sk: int, skb: int) -> Body:
     """Queue it like a datagram."""
     return (yield from queue_or_drop(k, k.net.socks[sk], k.net.skbs[skb]))
 
@@ -50,7 +50,7 @@ def raw_rcv(k: Any, sk: int, skb: int) -> Any:
     "int raw_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags, int *addr_len)",
     source="net/ipv4/raw.c",
 )
-def raw_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Any:
+def raw_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Body:
     """One packet with its IP header."""
     sock, message = k.net.socks[sk], k.net.messages[msg]
     packet = yield from wait_for_packet(k, sock, flags)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EAGAIN, ECONNREFUSED, EINPROGRESS, EISCONN, ENOTCONN, EPIPE
 from arch.abi.inet import (
     INADDR_ANY,
@@ -19,8 +17,10 @@ from arch.abi.inet import (
 )
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp_output import transmit
 from simkernel.net.ipv4.tcp_sock import ACK, MSS, MSS_ETHERNET, RST, key_of, unhash
@@ -29,7 +29,7 @@ from simkernel.net.ipv4.tcp_sock import ACK, MSS, MSS_ETHERNET, RST, key_of, unh
 @kernel_function(
     "int tcp_v4_connect(struct sock *sk, struct sockaddr *uaddr, int addr_len)", source="net/ipv4/tcp_ipv4.c"
 )
-def tcp_v4_connect(k: Any, sk: int, uaddr: int, addr_len: int) -> Any:
+def tcp_v4_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
     """Choose addresses and ports, send the SYN."""
     sock = k.net.socks[sk]
     raw = k.mem.read(uaddr, 8)
@@ -48,7 +48,7 @@ def tcp_v4_connect(k: Any, sk: int, uaddr: int, addr_len: int) -> Any:
     return (yield k.call("tcp_connect", sk))
 
 
-def connect_and_wait(k: Any, sk: Sock, uaddr: int, addr_len: int, nonblocking: bool) -> Any:
+def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblocking: bool) -> Body:
     """__inet_stream_connect(): connect and, unless told otherwise, wait for the answer (`yield from`)."""
     if sk.state == TCP_CLOSE:
         ret = yield k.call("tcp_v4_connect", sk.addr, uaddr, addr_len)
@@ -71,7 +71,7 @@ def connect_and_wait(k: Any, sk: Sock, uaddr: int, addr_len: int, nonblocking: b
     "struct sock *inet_csk_accept(struct sock *sk, int flags, int *err, bool kern)",
     source="net/ipv4/inet_connection_sock.c",
 )
-def inet_csk_accept(k: Any, sk: int, flags: int, err: int, kern: int) -> Any:
+def inet_csk_accept(k: NetKernel, sk: int, flags: int, err: int, kern: int) -> Body:
     """The next connection of a listener; sleeps for it."""
     sock = k.net.socks[sk]
     while not sock.accept_queue:
@@ -87,13 +87,13 @@ def inet_csk_accept(k: Any, sk: int, flags: int, err: int, kern: int) -> Any:
 
 
 @kernel_function("int tcp_sendmsg(struct sock *sk, struct msghdr *msg, size_t size)", source="net/ipv4/tcp.c")
-def tcp_sendmsg(k: Any, sk: int, msg: int, size: int) -> Any:
+def tcp_sendmsg(k: NetKernel, sk: int, msg: int, size: int) -> Body:
     """Send a stream of bytes; sleeps while the peer's window is full."""
     return (yield k.call("tcp_sendmsg_locked", sk, msg, size))
 
 
 @kernel_function("int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)", source="net/ipv4/tcp.c")
-def tcp_sendmsg_locked(k: Any, sk: int, msg: int, size: int) -> Any:
+def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
     """The work of tcp_sendmsg with the sock locked."""
     sock, message = k.net.socks[sk], k.net.messages[msg]
     sent = 0
@@ -122,7 +122,7 @@ def tcp_sendmsg_locked(k: Any, sk: int, msg: int, size: int) -> Any:
     "int tcp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags, int *addr_len)",
     source="net/ipv4/tcp.c",
 )
-def tcp_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Any:
+def tcp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Body:
     """Bytes of the stream: at least one (all with MSG_WAITALL), 0 at its end."""
     sock, message = k.net.socks[sk], k.net.messages[msg]
     if sock.state == TCP_LISTEN:
@@ -159,7 +159,7 @@ def tcp_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: in
     return len(copied)
 
 
-def take_bytes(k: Any, sk: Sock, into: bytearray, limit: int) -> Any:
+def take_bytes(k: NetKernel, sk: Sock, into: bytearray, limit: int) -> Steps[None]:
     """Move bytes from the receive queue, freeing the packets that are used up."""
     while sk.receive_queue and len(into) < limit:
         packet = sk.receive_queue[0]
@@ -173,7 +173,7 @@ def take_bytes(k: Any, sk: Sock, into: bytearray, limit: int) -> Any:
 
 
 @kernel_function("void tcp_cleanup_rbuf(struct sock *sk, int copied)", source="net/ipv4/tcp.c")
-def tcp_cleanup_rbuf(k: Any, sk: int, copied: int) -> Any:
+def tcp_cleanup_rbuf(k: NetKernel, sk: int, copied: int) -> Body:
     """After reading: tell the peer about the room, if it was short of it."""
     sock = k.net.socks[sk]
     connected = sock.state in (TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2)
@@ -183,14 +183,14 @@ def tcp_cleanup_rbuf(k: Any, sk: int, copied: int) -> Any:
 
 
 @kernel_function("void tcp_shutdown(struct sock *sk, int how)", source="net/ipv4/tcp.c")
-def tcp_shutdown(k: Any, sk: int, how: int) -> Any:
+def tcp_shutdown(k: NetKernel, sk: int, how: int) -> Body:
     """shutdown(SHUT_WR): send the FIN."""
     if how & SEND_SHUTDOWN:
         yield from send_fin(k, k.net.socks[sk])
     return 0
 
 
-def send_fin(k: Any, sk: Sock) -> Any:
+def send_fin(k: NetKernel, sk: Sock) -> Steps[None]:
     """tcp_close_state() and tcp_send_fin()."""
     following = {TCP_ESTABLISHED: TCP_FIN_WAIT1, TCP_SYN_RECV: TCP_FIN_WAIT1, TCP_CLOSE_WAIT: TCP_LAST_ACK}
     if sk.state in following:
@@ -201,7 +201,7 @@ def send_fin(k: Any, sk: Sock) -> Any:
 
 
 @kernel_function("void tcp_close(struct sock *sk, long timeout)", source="net/ipv4/tcp.c")
-def tcp_close(k: Any, sk: int, timeout: int) -> Any:
+def tcp_close(k: NetKernel, sk: int, timeout: int) -> Body:
     """The last descriptor is closed: FIN, or a reset when data was left unread."""
     sock = k.net.socks[sk]
     sock.set_shutdown(SHUTDOWN_MASK)

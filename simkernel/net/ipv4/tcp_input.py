@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import ECONNREFUSED, ECONNRESET, EPIPE
 from arch.abi.inet import (
     INADDR_ANY,
@@ -20,17 +18,19 @@ from arch.abi.inet import (
     TCP_TIME_WAIT,
 )
 from arch.abi.limits import U32_MAX
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.tcp_output import send_reset, transmit
 from simkernel.net.ipv4.tcp_sock import ACK, FIN, RST, SYN, TCP_HEADER, TIME_WAIT_NS, Segment, key_of
 
 
 @kernel_function("int tcp_v4_rcv(struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
-def tcp_v4_rcv(k: Any, skb: int) -> Any:
+def tcp_v4_rcv(k: NetKernel, skb: int) -> Body:
     """A segment arrives: find its connection or listener."""
     packet = k.net.skbs[skb]
     body = packet.payload
@@ -51,7 +51,7 @@ def tcp_v4_rcv(k: Any, skb: int) -> Any:
 
 
 @kernel_function("int tcp_v4_do_rcv(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
-def tcp_v4_do_rcv(k: Any, sk: int, skb: int) -> Any:
+def tcp_v4_do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
     """The fast path for established connections, the state machine for all others."""
     if k.net.socks[sk].state == TCP_ESTABLISHED:
         yield k.call("tcp_rcv_established", sk, skb)
@@ -66,7 +66,7 @@ def tcp_v4_do_rcv(k: Any, sk: int, skb: int) -> Any:
     return 0
 
 
-def take_ack(k: Any, sk: Sock, segment: Segment) -> None:
+def take_ack(k: NetKernel, sk: Sock, segment: Segment) -> None:
     """tcp_ack(): what the peer has, and how much more it takes."""
     if segment.flags & ACK:
         sk.snd_una = segment.ack
@@ -75,7 +75,7 @@ def take_ack(k: Any, sk: Sock, segment: Segment) -> None:
 
 
 @kernel_function("void tcp_rcv_established(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
-def tcp_rcv_established(k: Any, sk: int, skb: int) -> Any:
+def tcp_rcv_established(k: NetKernel, sk: int, skb: int) -> Body:
     """Data and acknowledgements of an established connection."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
     segment = Segment(packet.payload)
@@ -88,7 +88,7 @@ def tcp_rcv_established(k: Any, sk: int, skb: int) -> Any:
     return 0
 
 
-def receive_data(k: Any, sk: Sock, packet: Skb, segment: Segment) -> Any:
+def receive_data(k: NetKernel, sk: Sock, packet: Skb, segment: Segment) -> Steps[None]:
     """tcp_data_queue(): in-order data to the receive queue, a FIN to the state machine, and the ACK for both."""
     length = len(segment.data)
     if segment.seq != sk.rcv_nxt or not (length or segment.flags & FIN):
@@ -113,7 +113,7 @@ def receive_data(k: Any, sk: Sock, packet: Skb, segment: Segment) -> Any:
 
 
 @kernel_function("void tcp_fin(struct sock *sk)", source="net/ipv4/tcp_input.c")
-def tcp_fin(k: Any, sk: int) -> Any:
+def tcp_fin(k: NetKernel, sk: int) -> Body:
     """The peer will send no more."""
     sock = k.net.socks[sk]
     sock.fin_queued = True
@@ -128,18 +128,22 @@ def tcp_fin(k: Any, sk: int) -> Any:
     return 0
 
 
-def time_wait(k: Any, sk: Sock) -> Any:
+def time_wait(k: NetKernel, sk: Sock) -> Steps[None]:
     """tcp_time_wait(): a minisock holds the four-tuple for a minute; the full sock is closed."""
     key = key_of(sk)
     yield k.call("tcp_set_state", sk.addr, TCP_CLOSE)
     if sk.dead:
         sk.free()
     k.net.time_wait[key] = TCP_TIME_WAIT
-    k.clock.add(k.clock.now_ns + TIME_WAIT_NS, lambda: k.net.time_wait.pop(key, None))
+
+    def forget() -> None:
+        k.net.time_wait.pop(key, None)
+
+    k.clock.add(k.clock.now_ns + TIME_WAIT_NS, forget)
 
 
 @kernel_function("void tcp_reset(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
-def tcp_reset(k: Any, sk: int, skb: int) -> Any:
+def tcp_reset(k: NetKernel, sk: int, skb: int) -> Body:
     """The peer aborted."""
     sock = k.net.socks[sk]
     errors = {TCP_SYN_SENT: ECONNREFUSED, TCP_CLOSE_WAIT: EPIPE}
@@ -153,7 +157,7 @@ def tcp_reset(k: Any, sk: int, skb: int) -> Any:
 
 
 @kernel_function("int tcp_rcv_state_process(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
-def tcp_rcv_state_process(k: Any, sk: int, skb: int) -> Any:
+def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     """Every state but ESTABLISHED.  Returns 1 when a reset has to be sent; the packet stays the caller's."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
     segment = Segment(packet.payload)
@@ -175,6 +179,7 @@ def tcp_rcv_state_process(k: Any, sk: int, skb: int) -> Any:
     take_ack(k, sock, segment)
     acked = segment.flags & ACK and sock.snd_una == sock.snd_nxt
     if sock.state == TCP_SYN_RECV and acked:
+        assert sock.listener is not None
         yield k.call("tcp_v4_syn_recv_sock", sock.listener.addr, skb, sk)
     elif sock.state == TCP_FIN_WAIT1 and acked:
         yield k.call("tcp_set_state", sk, TCP_FIN_WAIT2)
@@ -195,7 +200,7 @@ def tcp_rcv_state_process(k: Any, sk: int, skb: int) -> Any:
 
 
 @kernel_function("void tcp_finish_connect(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
-def tcp_finish_connect(k: Any, sk: int, skb: int) -> Any:
+def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
     """SYN-ACK received: the active side is connected."""
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
     yield k.wake(k.net.socks[sk].wq)
@@ -203,7 +208,7 @@ def tcp_finish_connect(k: Any, sk: int, skb: int) -> Any:
 
 
 @kernel_function("int tcp_v4_conn_request(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
-def tcp_v4_conn_request(k: Any, sk: int, skb: int) -> Any:
+def tcp_v4_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
     """A SYN for a listener: make the child (as yet a request) and answer SYN-ACK; a full backlog ignores it."""
     listener, packet = k.net.socks[sk], k.net.skbs[skb]
     if len(listener.accept_queue) > listener.backlog:
@@ -229,7 +234,7 @@ def tcp_v4_conn_request(k: Any, sk: int, skb: int) -> Any:
     "struct sock *tcp_v4_syn_recv_sock(const struct sock *sk, struct sk_buff *skb, struct request_sock *req)",
     source="net/ipv4/tcp_ipv4.c",
 )
-def tcp_v4_syn_recv_sock(k: Any, sk: int, skb: int, req: int) -> Any:
+def tcp_v4_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int) -> Body:
     """The handshake is complete: the child becomes a connection in its listener's accept queue."""
     listener, child = k.net.socks[sk], k.net.socks[req]
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
@@ -240,7 +245,7 @@ def tcp_v4_syn_recv_sock(k: Any, sk: int, skb: int, req: int) -> Any:
 
 
 @kernel_function("void tcp_done(struct sock *sk)", source="net/ipv4/tcp.c")
-def tcp_done(k: Any, sk: int) -> Any:
+def tcp_done(k: NetKernel, sk: int) -> Body:
     """The connection is over."""
     sock = k.net.socks[sk]
     yield k.call("tcp_set_state", sk, TCP_CLOSE)

@@ -6,12 +6,11 @@ when the peer's receive window has room.  States and the functions on the way ar
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.inet import TCP_CLOSE
 from arch.abi.limits import U32_MAX
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.sock import Sock, unbind
+from simkernel.net.face import NetKernel
 
 FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
 TCP_HEADER = 20
@@ -55,7 +54,7 @@ def key_of(sk: Sock) -> tuple[bytes, int, bytes, int]:
 
 
 @kernel_function("void tcp_set_state(struct sock *sk, int state)", source="net/ipv4/tcp.c")
-def tcp_set_state(k: Any, sk: int, state: int) -> int:
+def tcp_set_state(k: NetKernel, sk: int, state: int) -> int:
     """Change the state, visibly: tracepoint sock:inet_sock_set_state."""
     sock = k.net.socks[sk]
     k.trace("inet_sock_set_state", sk, sock.state, state)
@@ -66,7 +65,7 @@ def tcp_set_state(k: Any, sk: int, state: int) -> int:
     return 0
 
 
-def unhash(k: Any, sk: Sock) -> None:
+def unhash(k: NetKernel, sk: Sock) -> None:
     """Take a sock out of the lookup tables."""
     if k.net.tcp_established.get(key_of(sk)) is sk:
         del k.net.tcp_established[key_of(sk)]

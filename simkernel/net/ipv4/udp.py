@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EMSGSIZE
 from arch.abi.inet import ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import wait_for_packet
 from simkernel.net.core.skbuff import (
@@ -16,6 +15,7 @@ from simkernel.net.core.skbuff import (
     drop,
 )
 from simkernel.net.core.sock import Sock
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.ip_output import ip_send, source_for
 
@@ -23,7 +23,7 @@ UDP_HEADER = 8
 UDP_MAX = 65507  # largest payload of one datagram
 
 
-def lookup(k: Any, address: bytes, port: int, source: bytes, sport: int) -> Sock | None:
+def lookup(k: NetKernel, address: bytes, port: int, source: bytes, sport: int) -> Sock | None:
     """__udp4_lib_lookup(): the sock whose bindings match best."""
     best, best_score = None, -1
     for sk in k.net.udp.get(port, ()):
@@ -42,7 +42,7 @@ def lookup(k: Any, address: bytes, port: int, source: bytes, sport: int) -> Sock
 
 
 @kernel_function("int udp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)", source="net/ipv4/udp.c")
-def udp_sendmsg(k: Any, sk: int, msg: int, length: int) -> Any:
+def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     """One datagram out; the address comes from the message or from connect()."""
     sock, message = k.net.socks[sk], k.net.messages[msg]
     if length > 0xFFFF:
@@ -57,7 +57,7 @@ def udp_sendmsg(k: Any, sk: int, msg: int, length: int) -> Any:
 
 
 @kernel_function("int udp_rcv(struct sk_buff *skb)", source="net/ipv4/udp.c")
-def udp_rcv(k: Any, skb: int) -> Any:
+def udp_rcv(k: NetKernel, skb: int) -> Body:
     """A datagram arrives."""
     return (yield k.call("__udp4_lib_rcv", skb, 0, IPPROTO_UDP))
 
@@ -65,7 +65,7 @@ def udp_rcv(k: Any, skb: int) -> Any:
 @kernel_function(
     "int __udp4_lib_rcv(struct sk_buff *skb, struct udp_table *udptable, int proto)", source="net/ipv4/udp.c"
 )
-def __udp4_lib_rcv(k: Any, skb: int, udptable: int, proto: int) -> Any:
+def __udp4_lib_rcv(k: NetKernel, skb: int, udptable: int, proto: int) -> Body:
     """Find the sock; without one tell the sender and drop."""
     packet = k.net.skbs[skb]
     header = packet.payload[:UDP_HEADER]
@@ -85,7 +85,7 @@ def __udp4_lib_rcv(k: Any, skb: int, udptable: int, proto: int) -> Any:
 
 
 @kernel_function("int udp_queue_rcv_skb(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/udp.c")
-def udp_queue_rcv_skb(k: Any, sk: int, skb: int) -> Any:
+def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
     """Filter, charge to the receive buffer, queue, wake."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
     if sock.filter is not None and sock.filter(packet) == 0:
@@ -105,7 +105,7 @@ def udp_queue_rcv_skb(k: Any, sk: int, skb: int) -> Any:
     "int udp_recvmsg(struct sock *sk, struct msghdr *msg, size_t len, int flags, int *addr_len)",
     source="net/ipv4/udp.c",
 )
-def udp_recvmsg(k: Any, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Any:
+def udp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Body:
     """One datagram in; what does not fit is lost (MSG_TRUNC)."""
     sock, message = k.net.socks[sk], k.net.messages[msg]
     packet = yield from wait_for_packet(k, sock, flags)

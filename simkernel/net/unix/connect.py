@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EAFNOSUPPORT, EAGAIN, ECONNREFUSED, ECONNRESET, EINVAL, EISCONN, EOPNOTSUPP
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK
 from arch.errors import KernelError
+from simkernel.fs.inode import Inode
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket
+from simkernel.net.face import NetKernel
 from simkernel.net.files import new_socket_fd
 from simkernel.net.unix.names import find_other, parse_address
 from simkernel.net.unix.rights import drop_files
@@ -18,7 +19,7 @@ from simkernel.net.unix.sock import _OPS, UnixSock, unix_sock
 
 
 @kernel_function("int unix_listen(struct socket *sock, int backlog)", source="net/unix/af_unix.c")
-def unix_listen(k: Any, sock: int, backlog: int) -> int:
+def unix_listen(k: NetKernel, sock: int, backlog: int) -> int:
     """EINVAL without a name, EOPNOTSUPP for datagrams."""
     sk = unix_sock(k, sock)
     if sk.type == SOCK_DGRAM:
@@ -36,7 +37,7 @@ def unix_listen(k: Any, sock: int, backlog: int) -> int:
     "int unix_stream_connect(struct socket *sock, struct sockaddr *uaddr, int addr_len, int flags)",
     source="net/unix/af_unix.c",
 )
-def unix_stream_connect(k: Any, sock: int, uaddr: int, addr_len: int, flags: int) -> Any:
+def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags: int) -> Body:
     """Queue a connection at the listener; waits while its backlog is full."""
     sk = unix_sock(k, sock)
     name = parse_address(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
@@ -73,7 +74,7 @@ def join(one: UnixSock, two: UnixSock) -> None:
     "int unix_dgram_connect(struct socket *sock, struct sockaddr *addr, int alen, int flags)",
     source="net/unix/af_unix.c",
 )
-def unix_dgram_connect(k: Any, sock: int, addr: int, alen: int, flags: int) -> int:
+def unix_dgram_connect(k: NetKernel, sock: int, addr: int, alen: int, flags: int) -> int:
     """Remember where datagrams go; AF_UNSPEC forgets it."""
     sk = unix_sock(k, sock)
     raw = bytes(k.mem.read(addr, max(alen, 0)))
@@ -91,7 +92,7 @@ def unix_dgram_connect(k: Any, sock: int, addr: int, alen: int, flags: int) -> i
 @kernel_function(
     "int unix_accept(struct socket *sock, struct socket *newsock, int flags, bool kern)", source="net/unix/af_unix.c"
 )
-def unix_accept(k: Any, sock: int, newsock: int, flags: int, kern: int) -> Any:
+def unix_accept(k: NetKernel, sock: int, newsock: int, flags: int, kern: int) -> Body:
     """Wait for a connection; 0 when one is there."""
     sk = unix_sock(k, sock)
     if sk.type == SOCK_DGRAM:
@@ -109,9 +110,9 @@ def unix_accept(k: Any, sock: int, newsock: int, flags: int, kern: int) -> Any:
     return 0
 
 
-def accept_connection(k: Any, listener: Socket, flags: int) -> Any:
+def accept_connection(k: NetKernel, listener: Socket, flags: int) -> Steps[tuple[int, bytes]]:
     """accept4(2) of a unix socket: (descriptor or -errno, the peer's address)."""
-    ret = yield k.call("unix_accept", listener.addr, 0, listener.file.flags, 0)
+    ret = yield k.call("unix_accept", listener.addr, 0, listener.flags, 0)
     if ret < 0:
         return ret, b""
     sk = listener.sk
@@ -123,7 +124,7 @@ def accept_connection(k: Any, listener: Socket, flags: int) -> Any:
 
 
 @syscall("socketpair", "int family, int type, int protocol, int *usockvec", source="net/socket.c")
-def socketpair(k: Any, family: int, type_: int, protocol: int, usockvec: int) -> Any:
+def socketpair(k: NetKernel, family: int, type_: int, protocol: int, usockvec: int) -> Body:
     """Two sockets connected to each other."""
     flags = type_ & ~0xF
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
@@ -149,7 +150,7 @@ def socketpair(k: Any, family: int, type_: int, protocol: int, usockvec: int) ->
 
 
 @kernel_function("int unix_socketpair(struct socket *socka, struct socket *sockb)", source="net/unix/af_unix.c")
-def unix_socketpair(k: Any, socka: int, sockb: int) -> int:
+def unix_socketpair(k: NetKernel, socka: int, sockb: int) -> int:
     """Connect two new sockets."""
     one, two = unix_sock(k, socka), unix_sock(k, sockb)
     join(one, two)
@@ -158,7 +159,7 @@ def unix_socketpair(k: Any, socka: int, sockb: int) -> int:
 
 
 @kernel_function("int unix_shutdown(struct socket *sock, int mode)", source="net/unix/af_unix.c")
-def unix_shutdown(k: Any, sock: int, mode: int) -> int:
+def unix_shutdown(k: NetKernel, sock: int, mode: int) -> int:
     """Close one or both directions, and the peer's other ones."""
     if not 0 <= mode <= 2:
         return -EINVAL
@@ -173,11 +174,11 @@ def unix_shutdown(k: Any, sock: int, mode: int) -> int:
     return 0
 
 
-def close_sock(k: Any, sk: UnixSock) -> None:
+def close_sock(k: NetKernel, sk: UnixSock) -> None:
     """unix_release_sock()."""
     sk.dead = True
     sk.socket = None
-    key: Any = sk.inode if sk.inode is not None else sk.name
+    key: Inode | bytes = sk.inode if sk.inode is not None else sk.name
     if k.net.unix.get(key) is sk:
         del k.net.unix[key]
     unread = bool(sk.parcels)
@@ -190,7 +191,7 @@ def close_sock(k: Any, sk: UnixSock) -> None:
     peer = sk.peer
     if peer is not None and sk.type != SOCK_DGRAM and peer.peer is sk:
         peer.set_shutdown(SHUTDOWN_MASK)
-        if unread or sk.state == TCP_LISTEN or sk.k.net.socks.get(sk.addr) is not sk:
+        if unread or sk.state == TCP_LISTEN or sk.net.socks.get(sk.addr) is not sk:
             peer.err = ECONNRESET
     if peer is not None:
         k.wake_up(peer.wq, 0)
@@ -201,7 +202,7 @@ def close_sock(k: Any, sk: UnixSock) -> None:
 
 
 @kernel_function("int unix_release(struct socket *sock)", source="net/unix/af_unix.c")
-def unix_release(k: Any, sock: int) -> int:
+def unix_release(k: NetKernel, sock: int) -> int:
     """The last descriptor is gone: tell the peer, forget the name, close what was passed and not received."""
     close_sock(k, unix_sock(k, sock))
     return 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EADDRINUSE, ECONNREFUSED, EEXIST, EINVAL, EPROTOTYPE
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.socket import AF_UNIX, UNIX_PATH_MAX
@@ -13,12 +11,13 @@ from simkernel.fs import constants as c
 from simkernel.fs.inode import Inode, inode_permission, to_str
 from simkernel.fs.namei import lookup_create
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.face import NetKernel
 from simkernel.net.unix.sock import UnixSock, unix_sock
 
 AUTOBIND_NAMES = 0x100000
 
 
-def parse_address(k: Any, raw: bytes) -> bytes:
+def parse_address(k: NetKernel, raw: bytes) -> bytes:
     """unix_validate_addr(): sun_path as it identifies the socket."""
     if len(raw) <= 2 or len(raw) > 2 + UNIX_PATH_MAX:
         raise KernelError(EINVAL, "length of the address")
@@ -31,7 +30,7 @@ def parse_address(k: Any, raw: bytes) -> bytes:
 @kernel_function(
     "int unix_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/unix/af_unix.c"
 )
-def unix_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
+def unix_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> int:
     """Give it a name: an inode of the file system, or an abstract one; EADDRINUSE, EINVAL when it has one."""
     sk = unix_sock(k, sock)
     raw = bytes(k.mem.read(uaddr, max(addr_len, 0)))
@@ -55,7 +54,7 @@ def unix_bind(k: Any, sock: int, uaddr: int, addr_len: int) -> int:
     return 0
 
 
-def _make_inode(k: Any, path: str, only_check: bool) -> Inode:
+def _make_inode(k: NetKernel, path: str, only_check: bool) -> Inode:
     vfs = k.vfs
     nd = vfs.nameidata(AT_FDCWD, path)
     try:
@@ -70,7 +69,7 @@ def _make_inode(k: Any, path: str, only_check: bool) -> Inode:
     return inode
 
 
-def autobind(k: Any, sk: UnixSock) -> None:
+def autobind(k: NetKernel, sk: UnixSock) -> None:
     """unix_autobind(): an abstract name of five hexadecimal digits, the first that is free."""
     if sk.name:
         return
@@ -84,7 +83,7 @@ def autobind(k: Any, sk: UnixSock) -> None:
     raise KernelError(EADDRINUSE, "no abstract name is free")
 
 
-def find_other(k: Any, name: bytes, type_: int) -> UnixSock:
+def find_other(k: NetKernel, name: bytes, type_: int) -> UnixSock:
     """unix_find_other(): ECONNREFUSED, EPROTOTYPE, and what the path walk says."""
     if name[0] == 0:
         found = k.net.unix.get(name)

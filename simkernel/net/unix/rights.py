@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EINVAL
 from arch.abi.socket import MSG_CMSG_CLOEXEC, MSG_CTRUNC, SCM_RIGHTS, SOL_SOCKET
 from arch.errors import KernelError
 from simkernel.fs.inode import File
+from simkernel.net.core.message import Message
+from simkernel.net.face import NetKernel
 from simkernel.net.unix.sock import Parcel
 
 SCM_MAX_FD = 253
 
 
-def take_files(k: Any, message: Any) -> list[File]:
+def take_files(k: NetKernel, message: Message) -> list[File]:
     """scm_fp_copy(): the files named in the control message, each with a reference."""
-    control: bytes = getattr(message, "control", b"")
+    control: bytes = message.control
     word = k.arch.model.word
     order = k.mem.byteorder
     head = word + 8
@@ -37,20 +37,20 @@ def take_files(k: Any, message: Any) -> list[File]:
     return [file.get() for file in files]
 
 
-def drop_files(k: Any, files: list[File]) -> None:
+def drop_files(k: NetKernel, files: list[File]) -> None:
     """Files that nobody received."""
     for file in files:
         k.vfs.put_file(file)
 
 
-def give_files(k: Any, message: Any, parcel: Parcel, flags: int) -> None:
+def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> None:
     """scm_detach_fds(): install what fits into the control buffer; the rest is closed and MSG_CTRUNC says so."""
     files, parcel.files = parcel.files, []
     if not files:
         return
     word = k.arch.model.word
     head = word + 8
-    room = max(0, getattr(message, "control_room", 0) - head) // 4
+    room = max(0, message.control_room - head) // 4
     fds = []
     for file in files[:room]:
         fd = k.current.files.get_unused_fd(bool(flags & MSG_CMSG_CLOEXEC))

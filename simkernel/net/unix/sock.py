@@ -6,15 +6,16 @@ receiver has more than its buffer holds.  No sk_buff is made: network tracepoint
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EPROTONOSUPPORT, ESOCKTNOSUPPORT
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
 from arch.abi.socket import AF_UNIX, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM
 from simkernel.fs.inode import File, Inode
+from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.task import WaitQueue
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, NetTables, ProtoOps, Sock, Socket
+from simkernel.net.face import NetKernel
 
 MAX_DGRAM_QLEN = 10  # net.unix.max_dgram_qlen
 UNIX_STREAM = ProtoOps("unix_stream_ops", "unix_stream_sendmsg", "unix_stream_recvmsg")
@@ -37,7 +38,7 @@ class Parcel:
 class UnixSock(Sock):
     """struct unix_sock."""
 
-    def __init__(self, k: Any, net: NetTables, type_: int) -> None:
+    def __init__(self, k: KernelFace, net: NetTables, type_: int) -> None:
         super().__init__(k, net, AF_UNIX, type_, 0)
         self.name = b""  # sun_path: a path with its NUL, or an abstract name that begins with NUL
         self.inode: Inode | None = None
@@ -70,7 +71,7 @@ class UnixSock(Sock):
         self.k.wake_up(self.wq)
 
 
-def unix_sock(k: Any, socket: int) -> UnixSock:
+def unix_sock(k: NetKernel, socket: int) -> UnixSock:
     """The UnixSock of a struct socket."""
     sk = k.net.sockets[socket].sk
     assert isinstance(sk, UnixSock)
@@ -80,7 +81,7 @@ def unix_sock(k: Any, socket: int) -> UnixSock:
 @kernel_function(
     "struct socket *unix_create(struct net *net, int type, int protocol, int kern)", source="net/unix/af_unix.c"
 )
-def unix_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> int:
+def unix_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) -> int:
     """A new socket; EPROTONOSUPPORT, ESOCKTNOSUPPORT."""
     if protocol not in (0, AF_UNIX):
         return -EPROTONOSUPPORT
@@ -91,7 +92,7 @@ def unix_create(k: Any, net: int, type_: int, protocol: int, kern: int) -> int:
     return int(Socket(k, AF_UNIX, type_, _OPS[type_], UnixSock(k, k.net, type_)).addr)
 
 
-def unix_poll(k: Any, sk: UnixSock, queues: list[Any] | None) -> int:
+def unix_poll(k: NetKernel, sk: UnixSock, queues: list[WaitQueue] | None) -> int:
     """unix_poll(), unix_dgram_poll()."""
     if queues is not None:
         queues.append(sk.wq)

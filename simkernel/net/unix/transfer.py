@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EAGAIN, ECONNREFUSED, EINVAL, EISCONN, EMSGSIZE, ENOTCONN, EOPNOTSUPP, EPERM, EPIPE
 from arch.abi.inet import TCP_ESTABLISHED
 from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SOCK_DGRAM, SOCK_SEQPACKET
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN
+from simkernel.net.face import NetKernel
 from simkernel.net.unix.names import find_other, parse_address
 from simkernel.net.unix.rights import drop_files, give_files, take_files
 from simkernel.net.unix.sock import Parcel, UnixSock, unix_sock
@@ -24,7 +24,7 @@ def _send_refusal(sk: UnixSock, peer: UnixSock | None) -> int:
 @kernel_function(
     "int unix_stream_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)", source="net/unix/af_unix.c"
 )
-def unix_stream_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
+def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     """Everything, in pieces that fit the peer's buffer; EPIPE, ENOTCONN, EISCONN with an address."""
     sk, message = unix_sock(k, sock), k.net.messages[msg]
     if message.name:
@@ -61,7 +61,7 @@ def unix_stream_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
 @kernel_function(
     "int unix_dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)", source="net/unix/af_unix.c"
 )
-def unix_dgram_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
+def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     """One datagram to the peer or to a name; EMSGSIZE, ENOTCONN, ECONNREFUSED."""
     sk, message = unix_sock(k, sock), k.net.messages[msg]
     if length > sk.sndbuf - 32:
@@ -98,7 +98,7 @@ def unix_dgram_sendmsg(k: Any, sock: int, msg: int, length: int) -> Any:
             return ret
 
 
-def _wait_parcel(k: Any, sk: UnixSock, flags: int) -> Any:
+def _wait_parcel(k: NetKernel, sk: UnixSock, flags: int) -> Steps[Parcel | int]:
     """The first parcel, 0 at the end, or -errno (`yield from`)."""
     while not sk.parcels:
         if sk.err:
@@ -122,7 +122,7 @@ def _taken(sk: UnixSock, size: int) -> None:
     "int unix_stream_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)",
     source="net/unix/af_unix.c",
 )
-def unix_stream_recvmsg(k: Any, sock: int, msg: int, size: int, flags: int) -> Any:
+def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int) -> Body:
     """Bytes as they come; parcels with files are not joined with what is before them."""
     sk, message = unix_sock(k, sock), k.net.messages[msg]
     if sk.state != TCP_ESTABLISHED:
@@ -157,7 +157,7 @@ def unix_stream_recvmsg(k: Any, sock: int, msg: int, size: int, flags: int) -> A
     "int unix_dgram_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)",
     source="net/unix/af_unix.c",
 )
-def unix_dgram_recvmsg(k: Any, sock: int, msg: int, size: int, flags: int) -> Any:
+def unix_dgram_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int) -> Body:
     """One datagram; what does not fit is lost."""
     sk, message = unix_sock(k, sock), k.net.messages[msg]
     if sk.type == SOCK_SEQPACKET and sk.state != TCP_ESTABLISHED:
