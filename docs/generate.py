@@ -11,7 +11,10 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 #  page -> the command that writes it
-PAGES = {"libbpf-tools.md": ["-m", "tests.simkernel.loader.libbpf_tools", "--doc"]}
+PAGES = {
+    "libbpf-tools.md": ["-m", "tests.simkernel.loader.libbpf_tools", "--doc"],
+    "events.md": ["-m", "docs.events_page"],
+}
 
 
 def main(arguments: list[str]) -> int:

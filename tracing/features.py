@@ -1,85 +1,57 @@
-"""What differs between kernel versions in tracing, as a table.  The one place in tracing/ that compares versions.
+"""What differs between kernel versions in tracing, as a table: a row is read as `features.NAME`.
 
-Rows name the first version (or Linux commit) with the behaviour; tracing's modules ask for the name.
+A row names the first version with the behaviour, and the Linux commit that brought it.  (What grew number by number stands
+beside the numbers: the sizes and bits of struct perf_event_attr in perf/attr.py, tracepoints in their rows.)
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 
 from arch.abi.version import KernelVersion
 
-SINCE: dict[str, str] = {
-    # behaviour                first version
-    "several_programs": "4.14",  # e87c6bc3852b: an array of BPF programs per trace event
-    "hashed_pointers": "4.15",  # ad67b74d2469: %p prints a hash
-    "migrate_disable_column": "5.12",  # 54357f0c9149: a fifth latency character
-    "bh_disabled": "5.17",  # 289e7b0f7eb4: 'b' and "irqs-off/BH-disabled"
-    "wide_pid": "5.10",  # 795d6379a47b: the pid column is 7 wide
-    "preempt_count_corrected": "4.9",  # e947841c0dce: the tracepoint's own preempt_disable is not shown
-    "saved_read_events": "3.12",
-    "syscall_nr_renamed": "4.6",  # 026842d148b9: field nr -> __syscall_nr
-    "dynamic_events": "5.0",  # 5448d44c3855
-    "error_log": "5.2",  # 8a062902be72
-    "probe_types_x": "4.8",  # 86425625ab3a: x8 ... x64 in probe events
-    "maxactive": "4.12",  # 696ced4fb1d7
-    "modern_probe_grammar": "5.1",  # the 5.x parser: $argN, \imm, arrays, ustring, errors with a caret
-    "tracefs_created_mode_0640": "5.5",
-    "filter_parser_4_17": "4.17",  # 80765597bc58: the predicate parser of today
-    "hist": "4.7",
-    "uprobe_ref_ctr": "4.20",  # 1cc33161a83d
-    "probe_pmu": "4.17",  # e12f03d7031a: perf's own kprobe and uprobe types
-    "set_bpf_on_tracepoints": "4.7",  # 98b5c2c65c29
-    "set_bpf_on_uprobes": "4.3",  # 04a22fae4cbc
-    "set_bpf_on_perf": "4.9",  # aa6a5f3cb2b2
-    "bpf_output": "4.4",  # a43eec304259
-    "bpf_trace_event": "5.9",  # ac5a72ea5c89: bpf_trace_printk is an event
-    "event_ids_from_20": "4.17",
-    "printk_lock_gone": "6.1",  # e2bb9e01d589, in the stable series of 6.1: bpf_trace_printk takes no lock
-    "rethook": "5.18",  # 73f9b911faa7
-    "hash_ptr_option": "5.12",
-    "irqs_on_in_ftrace_probes": "5.10",  # ftrace-based kprobes no longer turn interrupts off
-    "ns_perf_attr": "4.13",
-}
+
+def since(version: str, why: str) -> bool:
+    """A row: the first version, and what changed."""
+    row: bool = field(metadata={"since": version, "why": why})
+    return row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class Features:
     """The answers for one version."""
 
     version: KernelVersion
-    several_programs: bool
-    hashed_pointers: bool
-    migrate_disable_column: bool
-    bh_disabled: bool
-    wide_pid: bool
-    preempt_count_corrected: bool
-    saved_read_events: bool
-    syscall_nr_renamed: bool
-    dynamic_events: bool
-    error_log: bool
-    probe_types_x: bool
-    maxactive: bool
-    modern_probe_grammar: bool
-    tracefs_created_mode_0640: bool
-    filter_parser_4_17: bool
-    hist: bool
-    uprobe_ref_ctr: bool
-    probe_pmu: bool
-    set_bpf_on_tracepoints: bool
-    set_bpf_on_uprobes: bool
-    set_bpf_on_perf: bool
-    bpf_output: bool
-    bpf_trace_event: bool
-    event_ids_from_20: bool
-    printk_lock_gone: bool
-    rethook: bool
-    hash_ptr_option: bool
-    irqs_on_in_ftrace_probes: bool
-    ns_perf_attr: bool
+    set_bpf_on_uprobes: bool = since("4.3", "04a22fae4cbc: programs on uprobes")
+    syscall_nr_renamed: bool = since("4.6", "026842d148b9: field nr -> __syscall_nr")
+    set_bpf_on_tracepoints: bool = since("4.7", "98b5c2c65c29: programs on tracepoints; PERF_EVENT_IOC_PAUSE_OUTPUT")
+    probe_types_x: bool = since("4.8", "86425625ab3a: x8 ... x64 in probe events, u8 ... u64 in decimal")
+    preempt_count_corrected: bool = since("4.9", "e947841c0dce: the tracepoint's own preempt_disable is not shown")
+    set_bpf_on_perf: bool = since("4.9", "aa6a5f3cb2b2: programs of type perf_event")
+    maxactive: bool = since("4.12", "696ced4fb1d7: rN in kprobe_events")
+    several_programs: bool = since("4.14", "e87c6bc3852b: an array of BPF programs per trace event")
+    hashed_pointers: bool = since("4.15", "ad67b74d2469: %p prints a hash")
+    filter_parser_4_17: bool = since("4.17", "80765597bc58: the predicate parser of today")
+    probe_pmu: bool = since("4.17", "e12f03d7031a: perf's own kprobe and uprobe types")
+    event_ids_from_20: bool = since("4.17", "two more entry types before the first event")
+    uprobe_ref_ctr: bool = since("4.20", "1cc33161a83d: reference counters of USDT probes")
+    dynamic_events: bool = since("5.0", "5448d44c3855: dynamic_events")
+    modern_probe_grammar: bool = since("5.1", "the 5.x parser: $argN, \\imm, arrays, ustring, errors with a caret")
+    error_log: bool = since("5.2", "8a062902be72: error_log")
+    tracefs_created_mode_0640: bool = since("5.5", "files of tracefs are not for others")
+    bpf_trace_event: bool = since("5.9", "ac5a72ea5c89: bpf_trace_printk is an event")
+    wide_pid: bool = since("5.10", "795d6379a47b: the pid column is 7 wide")
+    irqs_on_in_ftrace_probes: bool = since("5.10", "ftrace-based kprobes no longer turn interrupts off")
+    migrate_disable_column: bool = since("5.12", "54357f0c9149: a fifth latency character")
+    hash_ptr_option: bool = since("5.12", "the trace option hash-ptr")
+    perf_time_cycles: bool = since("5.12", "struct perf_event_mmap_page grew by time_cycles and time_mask")
+    bh_disabled: bool = since("5.17", "289e7b0f7eb4: 'b' and irqs-off/BH-disabled")
+    rethook: bool = since("5.18", "73f9b911faa7: return probes through rethook")
+    printk_lock_gone: bool = since("6.1", "e2bb9e01d589, in its stable series: bpf_trace_printk takes no lock")
 
     @property
     def one_program_per_event(self) -> bool:
+        """Before several_programs."""
         return not self.several_programs
 
     @property
@@ -90,5 +62,5 @@ class Features:
 
 def features(version: KernelVersion) -> Features:
     """The features of a kernel."""
-    known = {row.name for row in fields(Features)}
-    return Features(version, **{name: version.at_least(since) for name, since in SINCE.items() if name in known})
+    rows = {row.name: row.metadata["since"] for row in fields(Features) if row.metadata}
+    return Features(version=version, **{name: version.at_least(first) for name, first in rows.items()})

@@ -137,9 +137,8 @@ def vmlinux(
     add_events(table, events)
     tracepoints: dict[str, tuple[tuple[str, CType], ...]] = {}
     for name, decl in events.items():
-        where = decl.tracepoint or name
         try:
-            tracepoints.setdefault(where, table.prototype(f"void fire({decl.proto or 'void'})").params)
+            tracepoints[name] = table.prototype(f"void fire({decl.proto or 'void'})").params
         except CTypeError as error:
             raise CTypeError(f"tracepoint {name}: {error}") from None
     return kernel_btf(table, functions, tracepoints, percpu)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.version import NEWEST, KernelVersion
+from arch.memory import ByteOrder
 
 BUF_PAGE_HEADER = 16  # u64 time_stamp, local_t commit
 BUF_PAGE_SIZE = PAGE_SIZE - BUF_PAGE_HEADER
@@ -201,7 +201,7 @@ class RingBuffer:
     def overruns(self) -> int:
         return sum(buffer.overrun for buffer in self.cpus)
 
-    def stats(self, cpu: int, now_ns: int, version: KernelVersion = NEWEST) -> str:
+    def stats(self, cpu: int, now_ns: int) -> str:
         """per_cpu/cpuN/stats; trace.c:tracing_stats_read()."""
         buffer = self.cpus[cpu]
         rows = [
@@ -225,15 +225,15 @@ def _seconds(ns: int, width: int) -> str:
 # The binary page, as trace_pipe_raw gives it.
 
 
-def _header(type_len: int, delta: int, byteorder: str) -> bytes:
+def _header(type_len: int, delta: int, byteorder: ByteOrder) -> bytes:
     """u32 type_len:5, time_delta:27; bit-fields fill from the least significant bit on little endian only."""
     word = type_len | delta << 5 if byteorder == "little" else type_len << 27 | delta
-    return word.to_bytes(4, byteorder)  # type: ignore[arg-type]
+    return word.to_bytes(4, byteorder)
 
 
-def encode_page(events: list[tuple[int, bytes]], byteorder: str = "little", word: int = 8) -> bytes:
+def encode_page(events: list[tuple[int, bytes]], byteorder: ByteOrder = "little", word: int = 8) -> bytes:
     """One buffer_data_page with these (time, record) events; ValueError if they do not fit."""
-    order: str = byteorder
+    order = byteorder
     body = bytearray()
     base = events[0][0] if events else 0
     last = base
@@ -241,37 +241,37 @@ def encode_page(events: list[tuple[int, bytes]], byteorder: str = "little", word
         delta = ts - last
         if delta >= MAX_DELTA:
             body += _header(TYPE_TIME_EXTEND, delta & (MAX_DELTA - 1), order)
-            body += (delta >> 27).to_bytes(4, order)  # type: ignore[arg-type]
+            body += (delta >> 27).to_bytes(4, order)
             delta = 0
         padded = data + bytes(-len(data) % 4)
         if len(padded) > TYPE_LEN_MAX * 4 or not padded:
-            body += _header(0, delta, order) + (len(padded) + 4).to_bytes(4, order) + padded  # type: ignore[arg-type]
+            body += _header(0, delta, order) + (len(padded) + 4).to_bytes(4, order) + padded
         else:
             body += _header(len(padded) // 4, delta, order) + padded
         last = ts
     if len(body) > BUF_PAGE_SIZE:
         raise ValueError("events do not fit on a page")
-    head = base.to_bytes(8, order) + len(body).to_bytes(word, order)  # type: ignore[arg-type]
+    head = base.to_bytes(8, order) + len(body).to_bytes(word, order)
     return bytes(head + bytes(BUF_PAGE_HEADER - len(head)) + body).ljust(PAGE_SIZE, b"\0")
 
 
-def decode_page(page: bytes, byteorder: str = "little", word: int = 8) -> list[tuple[int, bytes]]:
+def decode_page(page: bytes, byteorder: ByteOrder = "little", word: int = 8) -> list[tuple[int, bytes]]:
     """The events of such a page; records keep their padding to 4 bytes."""
-    order: str = byteorder
-    ts = int.from_bytes(page[:8], order)  # type: ignore[arg-type]
-    commit = int.from_bytes(page[8 : 8 + word], order) & 0xFFFFF  # type: ignore[arg-type]
+    order = byteorder
+    ts = int.from_bytes(page[:8], order)
+    commit = int.from_bytes(page[8 : 8 + word], order) & 0xFFFFF
     position, end = BUF_PAGE_HEADER, BUF_PAGE_HEADER + commit
     if end > len(page):
         raise ValueError("commit beyond the page")
     out: list[tuple[int, bytes]] = []
     while position < end:
-        value = int.from_bytes(page[position : position + 4], order)  # type: ignore[arg-type]
+        value = int.from_bytes(page[position : position + 4], order)
         type_len, delta = (value & 31, value >> 5) if order == "little" else (value >> 27, value & (MAX_DELTA - 1))
         position += 4
         if type_len == TYPE_PADDING and not delta:
             break
         if type_len in (TYPE_TIME_EXTEND, TYPE_TIME_STAMP, TYPE_PADDING, 0):
-            array = int.from_bytes(page[position : position + 4], order)  # type: ignore[arg-type]
+            array = int.from_bytes(page[position : position + 4], order)
             if type_len == TYPE_TIME_EXTEND:
                 ts += delta | array << 27
                 position += 4

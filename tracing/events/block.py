@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import NEVER, TraceEventDecl
 
 block_touch_buffer = TraceEventDecl(
     "block", "block_touch_buffer",
+    missing=NEVER,
     proto="struct buffer_head *bh",
     entry=(
         ("dev_t dev", "bh->b_bdev->bd_dev"),
@@ -14,9 +15,10 @@ block_touch_buffer = TraceEventDecl(
     ),
     print='"%d,%d sector=%llu size=%zu", MAJOR(REC->dev), MINOR(REC->dev), (unsigned long long)REC->sector, REC->size',
 )  # fmt: skip
-block_dirty_buffer = block_touch_buffer.like("block_dirty_buffer")
+block_dirty_buffer = block_touch_buffer.like("block_dirty_buffer", missing=NEVER)
 block_rq_requeue = TraceEventDecl(
     "block", "block_rq_requeue",
+    missing=NEVER,
     proto="struct request *rq",
     entry=(
         ("dev_t dev", "rq_dev(rq)"),
@@ -46,9 +48,10 @@ block_rq_complete = TraceEventDecl(
         "long long)REC->sector, REC->nr_sector, REC->error"
     ),
 )  # fmt: skip
-block_rq_error = block_rq_complete.like("block_rq_error")
+block_rq_error = block_rq_complete.like("block_rq_error", since="5.18", missing=NEVER)
 block_rq_insert = TraceEventDecl(
     "block", "block_rq_insert",
+    missing=NEVER,
     proto="struct request *rq",
     entry=(
         ("dev_t dev", "rq_dev(rq)"),
@@ -65,9 +68,10 @@ block_rq_insert = TraceEventDecl(
     ),
 )  # fmt: skip
 block_rq_issue = block_rq_insert.like("block_rq_issue")
-block_rq_merge = block_rq_insert.like("block_rq_merge")
+block_rq_merge = block_rq_insert.like("block_rq_merge", since="5.11", missing=NEVER)
 block_bio_complete = TraceEventDecl(
     "block", "block_bio_complete",
+    missing=NEVER,
     proto="struct request_queue *q, struct bio *bio",
     entry=(
         ("dev_t dev", "bio_dev(bio)"),
@@ -83,6 +87,7 @@ block_bio_complete = TraceEventDecl(
 )  # fmt: skip
 block_bio_bounce = TraceEventDecl(
     "block", "block_bio_bounce",
+    missing=NEVER,
     proto="struct bio *bio",
     entry=(
         ("dev_t dev", "bio_dev(bio)"),
@@ -96,12 +101,13 @@ block_bio_bounce = TraceEventDecl(
         "REC->nr_sector, REC->comm"
     ),
 )  # fmt: skip
-block_bio_backmerge = block_bio_bounce.like("block_bio_backmerge")
-block_bio_frontmerge = block_bio_bounce.like("block_bio_frontmerge")
+block_bio_backmerge = block_bio_bounce.like("block_bio_backmerge", missing=NEVER)
+block_bio_frontmerge = block_bio_bounce.like("block_bio_frontmerge", missing=NEVER)
 block_bio_queue = block_bio_bounce.like("block_bio_queue")
 block_getrq = block_bio_bounce.like("block_getrq")
 block_plug = TraceEventDecl(
     "block", "block_plug",
+    missing=NEVER,
     proto="struct request_queue *q",
     entry=(
         ("char comm[16]", "current->comm"),
@@ -110,6 +116,7 @@ block_plug = TraceEventDecl(
 )  # fmt: skip
 block_unplug = TraceEventDecl(
     "block", "block_unplug",
+    missing=NEVER,
     proto="struct request_queue *q, unsigned int depth, bool explicit",
     entry=(
         ("int nr_rq", "depth"),
@@ -119,6 +126,7 @@ block_unplug = TraceEventDecl(
 )  # fmt: skip
 block_split = TraceEventDecl(
     "block", "block_split",
+    missing=NEVER,
     proto="struct bio *bio, unsigned int new_sector",
     entry=(
         ("dev_t dev", "bio_dev(bio)"),
@@ -134,6 +142,7 @@ block_split = TraceEventDecl(
 )  # fmt: skip
 block_bio_remap = TraceEventDecl(
     "block", "block_bio_remap",
+    missing=NEVER,
     proto="struct bio *bio, dev_t dev, sector_t from",
     entry=(
         ("dev_t dev", "bio_dev(bio)"),
@@ -151,6 +160,7 @@ block_bio_remap = TraceEventDecl(
 )  # fmt: skip
 block_rq_remap = TraceEventDecl(
     "block", "block_rq_remap",
+    missing=NEVER,
     proto="struct request *rq, dev_t dev, sector_t from",
     entry=(
         ("dev_t dev", "rq_dev(rq)"),
@@ -167,25 +177,3 @@ block_rq_remap = TraceEventDecl(
         "long)REC->old_sector, REC->nr_bios"
     ),
 )  # fmt: skip
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    block_touch_buffer,
-    block_dirty_buffer,
-    block_rq_requeue,
-    block_rq_complete,
-    block_rq_error,
-    block_rq_insert,
-    block_rq_issue,
-    block_rq_merge,
-    block_bio_complete,
-    block_bio_bounce,
-    block_bio_backmerge,
-    block_bio_frontmerge,
-    block_bio_queue,
-    block_getrq,
-    block_plug,
-    block_unplug,
-    block_split,
-    block_bio_remap,
-    block_rq_remap,
-)

@@ -4,6 +4,9 @@
 TP_printk as user space sees it in the `format` file, with a few macros of the kernel's headers left unexpanded so
 that it can be read.  `since`/`until` say for which versions the row holds; a name may have several rows.
 
+`held` is what the callers of the tracepoint hold in the real kernel, which the latency columns show; recorded from 6.1 in
+process context (interrupt context comes from where the machine is).
+
 The kernel's functions always fire a tracepoint with the arguments of the newest row; an older row says in `args`
 how its own arguments come from those.
 """
@@ -14,8 +17,12 @@ import re
 from dataclasses import dataclass, replace
 
 from arch.abi.version import KernelVersion
+from tracing.face import TRACE_FLAG_BH_OFF, TRACE_FLAG_IRQS_OFF
 from tracing.record.assign import split_proto
 from tracing.text.gfp import SHOW_GFP_FLAGS, SHOW_GFP_FLAGS_4_1
+
+IRQS, BH = TRACE_FLAG_IRQS_OFF, TRACE_FLAG_BH_OFF  # for `held`
+NEVER = "never fires"  # for `missing`
 
 
 @dataclass(frozen=True)
@@ -28,17 +35,25 @@ class TraceEventDecl:
     entry: tuple[tuple[str, str], ...]
     print: str
     args: str | None = None  # over the newest row's arguments; None: those of the same name
-    since: str | None = None
-    until: str | None = None
+    since: str | None = None  # first kernel with it: with the event in the newest row, with that shape in an older one
+    until: str | None = None  # first kernel without that shape
     cap_any: bool = False  # TRACE_EVENT_FL_CAP_ANY: unprivileged tasks may use it through perf
-    tracepoint: str = ""  # where it differs from the name
+    held: tuple[int, int] = (0, 0)  # TRACE_FLAG_* and preempt depth of the place that fires it
+    missing: str = ""  # what the machine does not do of it, for docs/events.md
 
     def holds(self, version: KernelVersion) -> bool:
         return version.within(self.since, self.until)
 
-    def like(self, name: str, proto: str | None = None, **changes: object) -> TraceEventDecl:
-        """DEFINE_EVENT: another event of the same class."""
-        return replace(self, name=name, proto=proto if proto is not None else self.proto, **changes)  # type: ignore[arg-type]
+    def like(
+        self, name: str, proto: str | None = None, *, entry: tuple[tuple[str, str], ...] | None = None,
+        args: str | None = None, since: str | None = None, until: str | None = None, held: tuple[int, int] = (0, 0),
+        missing: str = "",
+    ) -> TraceEventDecl:  # fmt: skip
+        """DEFINE_EVENT: another event of the same class; what is not given is the class's, but for versions and place."""
+        return replace(
+            self, name=name, proto=proto if proto is not None else self.proto,
+            entry=entry if entry is not None else self.entry, args=args, since=since, until=until, held=held, missing=missing,
+        )  # fmt: skip
 
     @property
     def params(self) -> list[tuple[str, str]]:

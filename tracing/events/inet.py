@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import BH, NEVER, TraceEventDecl
 
 sock_rcvqueue_full = TraceEventDecl(
     "sock", "sock_rcvqueue_full",
+    missing=NEVER,
     proto="struct sock *sk, struct sk_buff *skb",
     entry=(
         ("int rmem_alloc", "sk->sk_backlog.rmem_alloc.counter"),
@@ -16,6 +17,7 @@ sock_rcvqueue_full = TraceEventDecl(
 )  # fmt: skip
 inet_sock_set_state = TraceEventDecl(
     "sock", "inet_sock_set_state",
+    since="4.16",
     proto="const struct sock *sk, const int oldstate, const int newstate",
     entry=(
         ("const void * skaddr", "sk"),
@@ -39,6 +41,8 @@ inet_sock_set_state = TraceEventDecl(
 )  # fmt: skip
 tcp_retransmit_skb = TraceEventDecl(
     "tcp", "tcp_retransmit_skb",
+    missing=NEVER,
+    since="4.15",
     proto="const struct sock *sk, const struct sk_buff *skb",
     entry=(
         ("const void * skbaddr", "skb"),
@@ -58,9 +62,11 @@ tcp_retransmit_skb = TraceEventDecl(
         "REC->daddr_v6, show_tcp_state_enum(REC->state)"
     ),
 )  # fmt: skip
-tcp_send_reset = tcp_retransmit_skb.like("tcp_send_reset")
+tcp_send_reset = tcp_retransmit_skb.like("tcp_send_reset", since="4.15", missing=NEVER)
 tcp_receive_reset = TraceEventDecl(
     "tcp", "tcp_receive_reset",
+    missing=NEVER,
+    since="4.15",
     proto="struct sock *sk",
     entry=(
         ("const void * skaddr", "sk"),
@@ -79,10 +85,12 @@ tcp_receive_reset = TraceEventDecl(
         "REC->daddr_v6, REC->sock_cookie"
     ),
 )  # fmt: skip
-tcp_destroy_sock = tcp_receive_reset.like("tcp_destroy_sock")
-tcp_rcv_space_adjust = tcp_receive_reset.like("tcp_rcv_space_adjust")
+tcp_destroy_sock = tcp_receive_reset.like("tcp_destroy_sock", since="4.15", held=(BH, 1), missing=NEVER)
+tcp_rcv_space_adjust = tcp_receive_reset.like("tcp_rcv_space_adjust", since="4.18", missing=NEVER)
 tcp_probe = TraceEventDecl(
     "tcp", "tcp_probe",
+    missing=NEVER,
+    since="4.16",
     proto="struct sock *sk, struct sk_buff *skb",
     entry=(
         ("__u8 saddr[28]", "sockaddr_src(sk)"),
@@ -110,6 +118,7 @@ tcp_probe = TraceEventDecl(
 )  # fmt: skip
 udp_fail_queue_rcv_skb = TraceEventDecl(
     "udp", "udp_fail_queue_rcv_skb",
+    missing=NEVER,
     proto="int rc, struct sock *sk",
     entry=(
         ("int rc", "rc"),
@@ -117,15 +126,3 @@ udp_fail_queue_rcv_skb = TraceEventDecl(
     ),
     print='"rc=%d port=%hu", REC->rc, REC->lport',
 )  # fmt: skip
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    sock_rcvqueue_full,
-    inet_sock_set_state,
-    tcp_retransmit_skb,
-    tcp_send_reset,
-    tcp_receive_reset,
-    tcp_destroy_sock,
-    tcp_rcv_space_adjust,
-    tcp_probe,
-    udp_fail_queue_rcv_skb,
-)

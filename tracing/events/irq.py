@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import IRQS, NEVER, TraceEventDecl
 
 irq_handler_entry = TraceEventDecl(
     "irq", "irq_handler_entry",
+    held=(IRQS, 1),
     proto="int irq, struct irqaction *action",
     entry=(
         ("int irq", "irq"),
@@ -15,6 +16,7 @@ irq_handler_entry = TraceEventDecl(
 )  # fmt: skip
 irq_handler_exit = TraceEventDecl(
     "irq", "irq_handler_exit",
+    held=(IRQS, 1),
     proto="int irq, struct irqaction *action, int ret",
     entry=(
         ("int irq", "irq"),
@@ -31,9 +33,11 @@ softirq_entry = TraceEventDecl(
     print='"vec=%u [action=%s]", REC->vec, show_softirq_name(REC->vec)',
 )  # fmt: skip
 softirq_exit = softirq_entry.like("softirq_exit")
-softirq_raise = softirq_entry.like("softirq_raise")
+softirq_raise = softirq_entry.like("softirq_raise", held=(IRQS, 0))
 tasklet_entry = TraceEventDecl(
     "irq", "tasklet_entry",
+    missing=NEVER,
+    since="6.1",  # with the backports of its stable branch
     proto="struct tasklet_struct *t, void *func",
     entry=(
         ("void * tasklet", "t"),
@@ -41,14 +45,4 @@ tasklet_entry = TraceEventDecl(
     ),
     print='"tasklet=%ps function=%ps", REC->tasklet, REC->func',
 )  # fmt: skip
-tasklet_exit = tasklet_entry.like("tasklet_exit")
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    irq_handler_entry,
-    irq_handler_exit,
-    softirq_entry,
-    softirq_exit,
-    softirq_raise,
-    tasklet_entry,
-    tasklet_exit,
-)
+tasklet_exit = tasklet_entry.like("tasklet_exit", since="6.1", missing=NEVER)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import NEVER, TraceEventDecl
 
 kmem_cache_alloc = TraceEventDecl(
     "kmem", "kmem_cache_alloc",
@@ -24,6 +24,7 @@ kmem_cache_alloc = TraceEventDecl(
 )  # fmt: skip
 kmalloc = TraceEventDecl(
     "kmem", "kmalloc",
+    missing=NEVER,
     proto="unsigned long call_site, const void *ptr, size_t bytes_req, size_t bytes_alloc, gfp_t gfp_flags, int node",
     entry=(
         ("unsigned long call_site", "call_site"),
@@ -41,6 +42,7 @@ kmalloc = TraceEventDecl(
 )  # fmt: skip
 kfree = TraceEventDecl(
     "kmem", "kfree",
+    missing=NEVER,
     proto="unsigned long call_site, const void *ptr",
     entry=(
         ("unsigned long call_site", "call_site"),
@@ -60,6 +62,7 @@ kmem_cache_free = TraceEventDecl(
 )  # fmt: skip
 mm_page_free = TraceEventDecl(
     "kmem", "mm_page_free",
+    missing=NEVER,
     proto="struct page *page, unsigned int order",
     entry=(
         ("unsigned long pfn", "page_to_pfn(page)"),
@@ -69,6 +72,7 @@ mm_page_free = TraceEventDecl(
 )  # fmt: skip
 mm_page_alloc = TraceEventDecl(
     "kmem", "mm_page_alloc",
+    missing=NEVER,
     proto="struct page *page, unsigned int order, gfp_t gfp_flags, int migratetype",
     entry=(
         ("unsigned long pfn", "page ? page_to_pfn(page) : -1"),
@@ -82,12 +86,3 @@ mm_page_alloc = TraceEventDecl(
         "REC->migratetype, show_gfp_flags(REC->gfp_flags)"
     ),
 )  # fmt: skip
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    kmem_cache_alloc,
-    kmalloc,
-    kfree,
-    kmem_cache_free,
-    mm_page_free,
-    mm_page_alloc,
-)

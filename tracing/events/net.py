@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import BH, NEVER, TraceEventDecl
 
 net_dev_start_xmit = TraceEventDecl(
     "net", "net_dev_start_xmit",
+    held=(BH, 0),
     proto="const struct sk_buff *skb, const struct net_device *dev",
     entry=(
         ("__data_loc char[] name", "dev->name"),
@@ -37,6 +38,7 @@ net_dev_start_xmit = TraceEventDecl(
 )  # fmt: skip
 net_dev_xmit = TraceEventDecl(
     "net", "net_dev_xmit",
+    held=(BH, 0),
     proto="struct sk_buff *skb, int rc, struct net_device *dev, unsigned int skb_len",
     entry=(
         ("void * skbaddr", "skb"),
@@ -48,6 +50,7 @@ net_dev_xmit = TraceEventDecl(
 )  # fmt: skip
 net_dev_queue = TraceEventDecl(
     "net", "net_dev_queue",
+    held=(BH, 0),
     proto="struct sk_buff *skb",
     entry=(
         ("void * skbaddr", "skb"),
@@ -57,9 +60,10 @@ net_dev_queue = TraceEventDecl(
     print='"dev=%s skbaddr=%p len=%u", __get_str(name), REC->skbaddr, REC->len',
 )  # fmt: skip
 netif_receive_skb = net_dev_queue.like("netif_receive_skb")
-netif_rx = net_dev_queue.like("netif_rx")
+netif_rx = net_dev_queue.like("netif_rx", held=(BH, 0))
 napi_gro_receive_entry = TraceEventDecl(
     "net", "napi_gro_receive_entry",
+    missing=NEVER,
     proto="const struct sk_buff *skb",
     entry=(
         ("__data_loc char[] name", "skb->dev->name"),
@@ -91,18 +95,20 @@ napi_gro_receive_entry = TraceEventDecl(
         "REC->nr_frags, REC->gso_size, REC->gso_type"
     ),
 )  # fmt: skip
-netif_receive_skb_entry = napi_gro_receive_entry.like("netif_receive_skb_entry")
-netif_rx_entry = napi_gro_receive_entry.like("netif_rx_entry")
+netif_receive_skb_entry = napi_gro_receive_entry.like("netif_receive_skb_entry", missing=NEVER)
+netif_rx_entry = napi_gro_receive_entry.like("netif_rx_entry", held=(BH, 0))
 napi_gro_receive_exit = TraceEventDecl(
     "net", "napi_gro_receive_exit",
+    missing=NEVER,
+    since="5.0",
     proto="int ret",
     entry=(
         ("int ret", "ret"),
     ),
     print='"ret=%d", REC->ret',
 )  # fmt: skip
-netif_receive_skb_exit = napi_gro_receive_exit.like("netif_receive_skb_exit")
-netif_rx_exit = napi_gro_receive_exit.like("netif_rx_exit")
+netif_receive_skb_exit = napi_gro_receive_exit.like("netif_receive_skb_exit", since="5.0", missing=NEVER)
+netif_rx_exit = napi_gro_receive_exit.like("netif_rx_exit", since="5.0", held=(BH, 0), missing=NEVER)
 kfree_skb = TraceEventDecl(
     "skb", "kfree_skb",
     proto="struct sk_buff *skb, void *location, enum skb_drop_reason reason",
@@ -127,6 +133,7 @@ consume_skb = TraceEventDecl(
 )  # fmt: skip
 skb_copy_datagram_iovec = TraceEventDecl(
     "skb", "skb_copy_datagram_iovec",
+    missing=NEVER,
     proto="const struct sk_buff *skb, int len",
     entry=(
         ("const void * skbaddr", "skb"),
@@ -136,6 +143,7 @@ skb_copy_datagram_iovec = TraceEventDecl(
 )  # fmt: skip
 napi_poll = TraceEventDecl(
     "napi", "napi_poll",
+    missing=NEVER,
     proto="struct napi_struct *napi, int work, int budget",
     entry=(
         ("struct napi_struct * napi", "napi"),
@@ -148,21 +156,3 @@ napi_poll = TraceEventDecl(
         "REC->budget"
     ),
 )  # fmt: skip
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    net_dev_start_xmit,
-    net_dev_xmit,
-    net_dev_queue,
-    netif_receive_skb,
-    netif_rx,
-    napi_gro_receive_entry,
-    netif_receive_skb_entry,
-    netif_rx_entry,
-    napi_gro_receive_exit,
-    netif_receive_skb_exit,
-    netif_rx_exit,
-    kfree_skb,
-    consume_skb,
-    skb_copy_datagram_iovec,
-    napi_poll,
-)

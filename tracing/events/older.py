@@ -9,7 +9,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from tracing.events import block, irq, kmem, net, sched, task, timer
-from tracing.events.declare import TraceEventDecl
 
 _BLOCK_DEV = ("dev_t dev", "rq_dev(rq)")
 _SCHED_ARGS = "prev, next"
@@ -62,7 +61,7 @@ sched_switch_4_1 = replace(
 )
 
 # sched_wakeup: a `success` argument and field before 4.3.
-_wakeup_4_1 = replace(
+sched_wakeup_4_1 = replace(
     sched.sched_wakeup,
     proto="struct task_struct *p, int success",
     args="p, 1",
@@ -72,8 +71,7 @@ _wakeup_4_1 = replace(
     ),
     until="4.3",
 )  # fmt: skip
-sched_wakeup_4_1 = _wakeup_4_1
-sched_wakeup_new_4_1 = _wakeup_4_1.like("sched_wakeup_new")
+sched_wakeup_new_4_1 = sched_wakeup_4_1.like("sched_wakeup_new", args="p, 1", until="4.3")
 sched_pi_setprio_4_1 = replace(
     sched.sched_pi_setprio,
     proto="struct task_struct *tsk, int newprio",
@@ -104,10 +102,10 @@ block_rq_complete_4_1 = replace(
     until="4.13",
 )  # fmt: skip
 _BIO_OLD = "struct request_queue *q, struct bio *bio"
-_bio_4_1 = {
-    name: getattr(block, name).like(name, _BIO_OLD, args="0, bio", until="5.11")
-    for name in ("block_bio_bounce", "block_bio_backmerge", "block_bio_frontmerge", "block_bio_queue")
-}
+block_bio_bounce_4_1 = block.block_bio_bounce.like("block_bio_bounce", _BIO_OLD, args="0, bio", until="5.11")
+block_bio_backmerge_4_1 = block_bio_bounce_4_1.like("block_bio_backmerge", args="0, bio", until="5.11")
+block_bio_frontmerge_4_1 = block_bio_bounce_4_1.like("block_bio_frontmerge", args="0, bio", until="5.11")
+block_bio_queue_4_1 = block_bio_bounce_4_1.like("block_bio_queue", args="0, bio", until="5.11")
 
 # kfree_skb: the reason came with 5.17.
 kfree_skb_4_1 = replace(
@@ -125,11 +123,13 @@ napi_poll_4_1 = replace(
     until="4.9",
 )
 
-_softirq_4_1 = replace(
+softirq_entry_4_1 = replace(
     irq.softirq_entry,
     print=irq.softirq_entry.print.replace("show_softirq_name", "show_softirq_name_4_1"),
     until="4.5",
 )
+softirq_exit_4_1 = softirq_entry_4_1.like("softirq_exit", until="4.5")
+softirq_raise_4_1 = softirq_entry_4_1.like("softirq_raise", until="4.5")
 
 # Timers: flags in 4.2, %ps instead of %pf in 5.2, baseclk in 5.2, hrtimer mode in 4.16, was_armed with 6.1's backport.
 timer_start_4_1 = replace(
@@ -180,15 +180,5 @@ kmem_cache_free_4_1 = replace(
     kfree_4_1, name="kmem_cache_free", proto="unsigned long call_site, const void *ptr", until="5.13"
 )
 
-_fault_4_1 = replace(task.page_fault_user, print=task.page_fault_user.print.replace("%ps", "%pf"), until="5.2")
-page_fault_user_4_1 = _fault_4_1
-page_fault_kernel_4_1 = _fault_4_1.like("page_fault_kernel")
-
-OLDER: tuple[TraceEventDecl, ...] = (
-    sched_switch_5_15, sched_switch_5_10, sched_switch_4_4, sched_switch_4_1, sched_wakeup_4_1, sched_wakeup_new_4_1,
-    sched_pi_setprio_4_1, block_rq_issue_4_1, block_rq_insert_4_1, block_rq_requeue_5_10, block_rq_complete_5_10,
-    block_rq_complete_4_1, *_bio_4_1.values(), kfree_skb_4_1, napi_poll_4_1,
-    _softirq_4_1, _softirq_4_1.like("softirq_exit"), _softirq_4_1.like("softirq_raise"),
-    timer_start_4_1, timer_expire_entry_4_1, hrtimer_start_4_1, kmalloc_4_1, kmem_cache_alloc_4_1, kfree_4_1,
-    kmem_cache_free_4_1, page_fault_user_4_1, page_fault_kernel_4_1,
-)  # fmt: skip
+page_fault_user_4_1 = replace(task.page_fault_user, print=task.page_fault_user.print.replace("%ps", "%pf"), until="5.2")
+page_fault_kernel_4_1 = page_fault_user_4_1.like("page_fault_kernel", until="5.2")

@@ -25,8 +25,3 @@ sys_exit = TraceEventDecl(
     ),
     print='"NR %ld = %ld", REC->id, REC->ret',
 )  # fmt: skip
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    sys_enter,
-    sys_exit,
-)

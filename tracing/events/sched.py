@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import IRQS, NEVER, TraceEventDecl
 
 sched_kthread_stop = TraceEventDecl(
     "sched", "sched_kthread_stop",
+    missing=NEVER,
     proto="struct task_struct *t",
     entry=(
         ("char comm[16]", "t->comm"),
@@ -15,6 +16,7 @@ sched_kthread_stop = TraceEventDecl(
 )  # fmt: skip
 sched_kthread_stop_ret = TraceEventDecl(
     "sched", "sched_kthread_stop_ret",
+    missing=NEVER,
     proto="int ret",
     entry=(
         ("int ret", "ret"),
@@ -23,6 +25,7 @@ sched_kthread_stop_ret = TraceEventDecl(
 )  # fmt: skip
 sched_waking = TraceEventDecl(
     "sched", "sched_waking",
+    since="4.3", held=(IRQS, 2),  # wait queue lock, pi_lock
     proto="struct task_struct *p",
     entry=(
         ("char comm[16]", "p->comm"),
@@ -32,10 +35,11 @@ sched_waking = TraceEventDecl(
     ),
     print='"comm=%s pid=%d prio=%d target_cpu=%03d", REC->comm, REC->pid, REC->prio, REC->target_cpu',
 )  # fmt: skip
-sched_wakeup = sched_waking.like("sched_wakeup")
-sched_wakeup_new = sched_waking.like("sched_wakeup_new")
+sched_wakeup = sched_waking.like("sched_wakeup", held=(IRQS, 3))  # and rq lock
+sched_wakeup_new = sched_waking.like("sched_wakeup_new", held=(IRQS, 2))
 sched_switch = TraceEventDecl(
     "sched", "sched_switch",
+    held=(IRQS, 2),  # rq lock, and __schedule's own
     proto="bool preempt, struct task_struct *prev, struct task_struct *next, unsigned int prev_state",
     entry=(
         ("char prev_comm[16]", "prev->comm"),
@@ -57,6 +61,7 @@ sched_switch = TraceEventDecl(
 )  # fmt: skip
 sched_migrate_task = TraceEventDecl(
     "sched", "sched_migrate_task",
+    held=(IRQS, 2),
     proto="struct task_struct *p, int dest_cpu",
     entry=(
         ("char comm[16]", "p->comm"),
@@ -81,7 +86,7 @@ sched_process_free = TraceEventDecl(
     print='"comm=%s pid=%d prio=%d", REC->comm, REC->pid, REC->prio',
 )  # fmt: skip
 sched_process_exit = sched_process_free.like("sched_process_exit")
-sched_wait_task = sched_process_free.like("sched_wait_task")
+sched_wait_task = sched_process_free.like("sched_wait_task", missing=NEVER)
 sched_process_wait = TraceEventDecl(
     "sched", "sched_process_wait",
     proto="struct pid *pid",
@@ -118,6 +123,7 @@ sched_process_exec = TraceEventDecl(
 )  # fmt: skip
 sched_stat_wait = TraceEventDecl(
     "sched", "sched_stat_wait",
+    missing=NEVER,
     proto="struct task_struct *tsk, u64 delay",
     entry=(
         ("char comm[16]", "tsk->comm"),
@@ -126,11 +132,12 @@ sched_stat_wait = TraceEventDecl(
     ),
     print='"comm=%s pid=%d delay=%Lu [ns]", REC->comm, REC->pid, (unsigned long long)REC->delay',
 )  # fmt: skip
-sched_stat_sleep = sched_stat_wait.like("sched_stat_sleep")
-sched_stat_iowait = sched_stat_wait.like("sched_stat_iowait")
-sched_stat_blocked = sched_stat_wait.like("sched_stat_blocked")
+sched_stat_sleep = sched_stat_wait.like("sched_stat_sleep", missing=NEVER)
+sched_stat_iowait = sched_stat_wait.like("sched_stat_iowait", missing=NEVER)
+sched_stat_blocked = sched_stat_wait.like("sched_stat_blocked", missing=NEVER)
 sched_stat_runtime = TraceEventDecl(
     "sched", "sched_stat_runtime",
+    held=(IRQS, 2),
     proto="struct task_struct *tsk, u64 runtime, u64 vruntime",
     entry=(
         ("char comm[16]", "tsk->comm"),
@@ -145,6 +152,7 @@ sched_stat_runtime = TraceEventDecl(
 )  # fmt: skip
 sched_pi_setprio = TraceEventDecl(
     "sched", "sched_pi_setprio",
+    missing=NEVER,
     proto="struct task_struct *tsk, struct task_struct *pi_task",
     entry=(
         ("char comm[16]", "tsk->comm"),
@@ -156,6 +164,7 @@ sched_pi_setprio = TraceEventDecl(
 )  # fmt: skip
 sched_process_hang = TraceEventDecl(
     "sched", "sched_process_hang",
+    missing=NEVER,
     proto="struct task_struct *tsk",
     entry=(
         ("char comm[16]", "tsk->comm"),
@@ -163,26 +172,3 @@ sched_process_hang = TraceEventDecl(
     ),
     print='"comm=%s pid=%d", REC->comm, REC->pid',
 )  # fmt: skip
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    sched_kthread_stop,
-    sched_kthread_stop_ret,
-    sched_waking,
-    sched_wakeup,
-    sched_wakeup_new,
-    sched_switch,
-    sched_migrate_task,
-    sched_process_free,
-    sched_process_exit,
-    sched_wait_task,
-    sched_process_wait,
-    sched_process_fork,
-    sched_process_exec,
-    sched_stat_wait,
-    sched_stat_sleep,
-    sched_stat_iowait,
-    sched_stat_blocked,
-    sched_stat_runtime,
-    sched_pi_setprio,
-    sched_process_hang,
-)

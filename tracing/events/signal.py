@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import IRQS, TraceEventDecl
 
 signal_generate = TraceEventDecl(
     "signal", "signal_generate",
+    held=(IRQS, 1),  # siglock
     proto="int sig, struct kernel_siginfo *info, struct task_struct *task, int group, int result",
     entry=(
         ("int sig", "sig"),
@@ -23,6 +24,7 @@ signal_generate = TraceEventDecl(
 )  # fmt: skip
 signal_deliver = TraceEventDecl(
     "signal", "signal_deliver",
+    held=(IRQS, 1),
     proto="int sig, struct kernel_siginfo *info, struct k_sigaction *ka",
     entry=(
         ("int sig", "sig"),
@@ -36,8 +38,3 @@ signal_deliver = TraceEventDecl(
         "REC->sa_flags"
     ),
 )  # fmt: skip
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    signal_generate,
-    signal_deliver,
-)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import IRQS, NEVER, TraceEventDecl
 
 task_newtask = TraceEventDecl(
     "task", "task_newtask",
+    missing=NEVER,
     proto="struct task_struct *task, unsigned long clone_flags",
     entry=(
         ("pid_t pid", "task->pid"),
@@ -20,6 +21,7 @@ task_newtask = TraceEventDecl(
 )  # fmt: skip
 task_rename = TraceEventDecl(
     "task", "task_rename",
+    held=(0, 1),
     proto="struct task_struct *task, const char *comm",
     entry=(
         ("pid_t pid", "task->pid"),
@@ -31,6 +33,7 @@ task_rename = TraceEventDecl(
 )  # fmt: skip
 console = TraceEventDecl(
     "printk", "console",
+    held=(IRQS, 0),
     proto="const char *text, size_t len",
     entry=(
         ("__data_loc char[] msg", "console_text(text, len)"),
@@ -39,6 +42,8 @@ console = TraceEventDecl(
 )  # fmt: skip
 cpu_idle = TraceEventDecl(
     "power", "cpu_idle",
+    missing=NEVER,
+    held=(IRQS, 1),
     proto="unsigned int state, unsigned int cpu_id",
     entry=(
         ("u32 state", "state"),
@@ -49,9 +54,11 @@ cpu_idle = TraceEventDecl(
 cpu_frequency = cpu_idle.like(
     "cpu_frequency", "unsigned int frequency, unsigned int cpu_id",
     entry=(("u32 state", "frequency"), ("u32 cpu_id", "cpu_id")),
+    missing=NEVER,
 )  # fmt: skip
 suspend_resume = TraceEventDecl(
     "power", "suspend_resume",
+    missing=NEVER,
     proto="const char *action, int val, bool start",
     entry=(
         ("const char * action", "action"),
@@ -62,6 +69,7 @@ suspend_resume = TraceEventDecl(
 )  # fmt: skip
 page_fault_user = TraceEventDecl(
     "exceptions", "page_fault_user",
+    held=(IRQS, 0),
     proto="unsigned long address, struct pt_regs *regs, unsigned long error_code",
     entry=(
         ("unsigned long address", "address"),
@@ -70,9 +78,10 @@ page_fault_user = TraceEventDecl(
     ),
     print='"address=%ps ip=%ps error_code=0x%lx", (void *)REC->address, (void *)REC->ip, REC->error_code',
 )  # fmt: skip
-page_fault_kernel = page_fault_user.like("page_fault_kernel")
+page_fault_kernel = page_fault_user.like("page_fault_kernel", held=(IRQS, 0), missing=NEVER)
 oom_score_adj_update = TraceEventDecl(
     "oom", "oom_score_adj_update",
+    missing=NEVER,
     proto="struct task_struct *task",
     entry=(
         ("pid_t pid", "task->pid"),
@@ -83,6 +92,8 @@ oom_score_adj_update = TraceEventDecl(
 )  # fmt: skip
 workqueue_queue_work = TraceEventDecl(
     "workqueue", "workqueue_queue_work",
+    missing=NEVER,
+    held=(IRQS, 1),
     proto="int req_cpu, struct pool_workqueue *pwq, struct work_struct *work",
     entry=(
         ("void * work", "work"),
@@ -98,6 +109,8 @@ workqueue_queue_work = TraceEventDecl(
 )  # fmt: skip
 workqueue_activate_work = TraceEventDecl(
     "workqueue", "workqueue_activate_work",
+    missing=NEVER,
+    held=(IRQS, 1),
     proto="struct work_struct *work",
     entry=(
         ("void * work", "work"),
@@ -106,6 +119,7 @@ workqueue_activate_work = TraceEventDecl(
 )  # fmt: skip
 workqueue_execute_start = TraceEventDecl(
     "workqueue", "workqueue_execute_start",
+    missing=NEVER,
     proto="struct work_struct *work",
     entry=(
         ("void * work", "work"),
@@ -115,6 +129,7 @@ workqueue_execute_start = TraceEventDecl(
 )  # fmt: skip
 workqueue_execute_end = TraceEventDecl(
     "workqueue", "workqueue_execute_end",
+    missing=NEVER,
     proto="struct work_struct *work, work_func_t function",
     entry=(
         ("void * work", "work"),
@@ -122,19 +137,3 @@ workqueue_execute_end = TraceEventDecl(
     ),
     print='"work struct %p: function %ps", REC->work, REC->function',
 )  # fmt: skip
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    task_newtask,
-    task_rename,
-    console,
-    cpu_idle,
-    cpu_frequency,
-    suspend_resume,
-    page_fault_user,
-    page_fault_kernel,
-    oom_score_adj_update,
-    workqueue_queue_work,
-    workqueue_activate_work,
-    workqueue_execute_start,
-    workqueue_execute_end,
-)

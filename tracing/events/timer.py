@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import IRQS, NEVER, TraceEventDecl
 
 timer_init = TraceEventDecl(
     "timer", "timer_init",
+    missing=NEVER,
     proto="struct timer_list *timer",
     entry=(
         ("void * timer", "timer"),
@@ -14,6 +15,8 @@ timer_init = TraceEventDecl(
 )  # fmt: skip
 timer_start = TraceEventDecl(
     "timer", "timer_start",
+    missing=NEVER,
+    held=(IRQS, 1),
     proto="struct timer_list *timer, unsigned long expires, unsigned int flags",
     entry=(
         ("void * timer", "timer"),
@@ -31,6 +34,7 @@ timer_start = TraceEventDecl(
 )  # fmt: skip
 timer_expire_entry = TraceEventDecl(
     "timer", "timer_expire_entry",
+    missing=NEVER,
     proto="struct timer_list *timer, unsigned long baseclk",
     entry=(
         ("void * timer", "timer"),
@@ -40,10 +44,11 @@ timer_expire_entry = TraceEventDecl(
     ),
     print='"timer=%p function=%ps now=%lu baseclk=%lu", REC->timer, REC->function, REC->now, REC->baseclk',
 )  # fmt: skip
-timer_expire_exit = timer_init.like("timer_expire_exit")
-timer_cancel = timer_init.like("timer_cancel")
+timer_expire_exit = timer_init.like("timer_expire_exit", missing=NEVER)
+timer_cancel = timer_init.like("timer_cancel", held=(IRQS, 1), missing=NEVER)
 hrtimer_init = TraceEventDecl(
     "timer", "hrtimer_init",
+    missing=NEVER,
     proto="struct hrtimer *hrtimer, clockid_t clockid, enum hrtimer_mode mode",
     entry=(
         ("void * hrtimer", "hrtimer"),
@@ -57,6 +62,8 @@ hrtimer_init = TraceEventDecl(
 )  # fmt: skip
 hrtimer_start = TraceEventDecl(
     "timer", "hrtimer_start",
+    missing=NEVER,
+    held=(IRQS, 2),
     proto="struct hrtimer *hrtimer, enum hrtimer_mode mode, bool was_armed",
     entry=(
         ("void * hrtimer", "hrtimer"),
@@ -74,6 +81,8 @@ hrtimer_start = TraceEventDecl(
 )  # fmt: skip
 hrtimer_expire_entry = TraceEventDecl(
     "timer", "hrtimer_expire_entry",
+    missing=NEVER,
+    held=(IRQS, 1),
     proto="struct hrtimer *hrtimer, ktime_t *now",
     entry=(
         ("void * hrtimer", "hrtimer"),
@@ -84,15 +93,19 @@ hrtimer_expire_entry = TraceEventDecl(
 )  # fmt: skip
 hrtimer_expire_exit = TraceEventDecl(
     "timer", "hrtimer_expire_exit",
+    missing=NEVER,
+    held=(IRQS, 1),
     proto="struct hrtimer *hrtimer",
     entry=(
         ("void * hrtimer", "hrtimer"),
     ),
     print='"hrtimer=%p", REC->hrtimer',
 )  # fmt: skip
-hrtimer_cancel = hrtimer_expire_exit.like("hrtimer_cancel")
+hrtimer_cancel = hrtimer_expire_exit.like("hrtimer_cancel", held=(IRQS, 1), missing=NEVER)
 itimer_state = TraceEventDecl(
     "timer", "itimer_state",
+    missing=NEVER,
+    held=(IRQS, 1),
     proto="int which, const struct itimerspec64 *value, unsigned long long expires",
     entry=(
         ("int which", "which"),
@@ -109,6 +122,8 @@ itimer_state = TraceEventDecl(
 )  # fmt: skip
 itimer_expire = TraceEventDecl(
     "timer", "itimer_expire",
+    missing=NEVER,
+    held=(IRQS, 1),
     proto="int which, struct pid *pid, unsigned long long now",
     entry=(
         ("int which", "which"),
@@ -119,6 +134,8 @@ itimer_expire = TraceEventDecl(
 )  # fmt: skip
 tick_stop = TraceEventDecl(
     "timer", "tick_stop",
+    missing=NEVER,
+    held=(IRQS, 1),
     proto="int success, int dependency",
     entry=(
         ("int success", "success"),
@@ -130,19 +147,3 @@ tick_stop = TraceEventDecl(
         '<< 4), "RCU" }, { (1 << 5), "RCU_EXP" })'
     ),
 )  # fmt: skip
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    timer_init,
-    timer_start,
-    timer_expire_entry,
-    timer_expire_exit,
-    timer_cancel,
-    hrtimer_init,
-    hrtimer_start,
-    hrtimer_expire_entry,
-    hrtimer_expire_exit,
-    hrtimer_cancel,
-    itimer_state,
-    itimer_expire,
-    tick_stop,
-)

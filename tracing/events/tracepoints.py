@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
-from tracing.events import FIRED_WITH, HELD, declarations
+from tracing.events import declarations, newest
 from tracing.events.declare import TraceEventDecl, expand
 from tracing.face import TRACE_FLAG_BH_OFF, TraceHost
 from tracing.record.assign import Assign, compile_assign, compile_record
@@ -119,7 +119,7 @@ class TracepointEvent(LazyEvent):
         self.tracepoint = tracepoint
         self._make: Callable[..., bytes] | None = None
         self._masks: list[int] | None = None  # of the arguments' sizes
-        flags, depth = HELD.get(decl.name, (0, 0))
+        flags, depth = tracepoint.fired_with.held
         self.held_flags = flags if self.board.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
         self.held_depth = depth + (0 if self.board.features.preempt_count_corrected else 1)
 
@@ -182,7 +182,8 @@ def size_of_type(ctype: str, word: int) -> int:
 def install(recorder: Recorder, events: EventRegistry) -> dict[str, Tracepoint]:
     """Create the tracepoints of the kernel's version and register their events."""
     out: dict[str, Tracepoint] = {}
+    fired_with = newest()
     for name, decl in declarations(recorder.host.version).items():
-        tracepoint = out[name] = Tracepoint(recorder.host, decl, FIRED_WITH[name])
+        tracepoint = out[name] = Tracepoint(recorder.host, decl, fired_with[name])
         events.add(TracepointEvent(recorder, tracepoint))
     return out

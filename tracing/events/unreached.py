@@ -6,10 +6,11 @@ writeback.h, oom.h, cgroup.h, and what is left of net.h, sched.h, kmem.h, tcp.h.
 
 from __future__ import annotations
 
-from tracing.events.declare import TraceEventDecl
+from tracing.events.declare import NEVER, TraceEventDecl
 
 sched_kthread_work_execute_end = TraceEventDecl(
     "sched", "sched_kthread_work_execute_end",
+    missing=NEVER,
     proto="struct kthread_work *work, kthread_work_func_t function",
     entry=(
         ("void * work", "work"),
@@ -19,6 +20,7 @@ sched_kthread_work_execute_end = TraceEventDecl(
 )  # fmt: skip
 sched_wake_idle_without_ipi = TraceEventDecl(
     "sched", "sched_wake_idle_without_ipi",
+    missing=NEVER,
     proto="int cpu",
     entry=(
         ("int cpu", "cpu"),
@@ -27,6 +29,7 @@ sched_wake_idle_without_ipi = TraceEventDecl(
 )  # fmt: skip
 napi_gro_frags_entry = TraceEventDecl(
     "net", "napi_gro_frags_entry",
+    missing=NEVER,
     proto="const struct sk_buff *skb",
     entry=(
         ("__data_loc char[] name", "skb->dev->name"),
@@ -60,16 +63,20 @@ napi_gro_frags_entry = TraceEventDecl(
 )  # fmt: skip
 napi_gro_frags_exit = TraceEventDecl(
     "net", "napi_gro_frags_exit",
+    missing=NEVER,
+    since="5.0",
     proto="int ret",
     entry=(
         ("int ret", "ret"),
     ),
     print='"ret=%d", REC->ret',
 )  # fmt: skip
-netif_receive_skb_list_entry = napi_gro_frags_entry.like("netif_receive_skb_list_entry")
-netif_receive_skb_list_exit = napi_gro_frags_exit.like("netif_receive_skb_list_exit")
+netif_receive_skb_list_entry = napi_gro_frags_entry.like("netif_receive_skb_list_entry", since="4.19", missing=NEVER)
+netif_receive_skb_list_exit = napi_gro_frags_exit.like("netif_receive_skb_list_exit", since="5.0", missing=NEVER)
 inet_sk_error_report = TraceEventDecl(
     "sock", "inet_sk_error_report",
+    missing=NEVER,
+    since="5.15",
     proto="const struct sock *sk",
     entry=(
         ("int error", "sk->sk_err"),
@@ -90,6 +97,8 @@ inet_sk_error_report = TraceEventDecl(
 )  # fmt: skip
 tcp_cong_state_set = TraceEventDecl(
     "tcp", "tcp_cong_state_set",
+    missing=NEVER,
+    since="5.19",
     proto="struct sock *sk, const u8 ca_state",
     entry=(
         ("const void * skaddr", "sk"),
@@ -110,6 +119,7 @@ tcp_cong_state_set = TraceEventDecl(
 )  # fmt: skip
 mm_page_alloc_zone_locked = TraceEventDecl(
     "kmem", "mm_page_alloc_zone_locked",
+    missing=NEVER,
     proto="struct page *page, unsigned int order, int migratetype, int percpu_refill",
     entry=(
         ("unsigned long pfn", "page ? page_to_pfn(page) : -1"),
@@ -125,6 +135,7 @@ mm_page_alloc_zone_locked = TraceEventDecl(
 )  # fmt: skip
 mm_page_free_batched = TraceEventDecl(
     "kmem", "mm_page_free_batched",
+    missing=NEVER,
     proto="struct page *page",
     entry=(
         ("unsigned long pfn", "page_to_pfn(page)"),
@@ -133,6 +144,7 @@ mm_page_free_batched = TraceEventDecl(
 )  # fmt: skip
 mm_page_pcpu_drain = TraceEventDecl(
     "kmem", "mm_page_pcpu_drain",
+    missing=NEVER,
     proto="struct page *page, unsigned int order, int migratetype",
     entry=(
         ("unsigned long pfn", "page ? page_to_pfn(page) : -1"),
@@ -146,6 +158,8 @@ mm_page_pcpu_drain = TraceEventDecl(
 )  # fmt: skip
 sb_clear_inode_writeback = TraceEventDecl(
     "writeback", "sb_clear_inode_writeback",
+    missing=NEVER,
+    since="4.8",
     proto="struct inode *inode",
     entry=(
         ("dev_t dev", "inode->i_sb->s_dev"),
@@ -162,12 +176,13 @@ sb_clear_inode_writeback = TraceEventDecl(
         '"I_REFERENCED"} ), REC->mode'
     ),
 )  # fmt: skip
-sb_mark_inode_writeback = sb_clear_inode_writeback.like("sb_mark_inode_writeback")
-writeback_dirty_inode_enqueue = sb_clear_inode_writeback.like("writeback_dirty_inode_enqueue")
-writeback_lazytime = sb_clear_inode_writeback.like("writeback_lazytime")
-writeback_lazytime_iput = sb_clear_inode_writeback.like("writeback_lazytime_iput")
+sb_mark_inode_writeback = sb_clear_inode_writeback.like("sb_mark_inode_writeback", since="4.8", missing=NEVER)
+writeback_dirty_inode_enqueue = sb_clear_inode_writeback.like("writeback_dirty_inode_enqueue", missing=NEVER)
+writeback_lazytime = sb_clear_inode_writeback.like("writeback_lazytime", missing=NEVER)
+writeback_lazytime_iput = sb_clear_inode_writeback.like("writeback_lazytime_iput", missing=NEVER)
 writeback_pages_written = TraceEventDecl(
     "writeback", "writeback_pages_written",
+    missing=NEVER,
     proto="long pages_written",
     entry=(
         ("long pages", "pages_written"),
@@ -176,17 +191,21 @@ writeback_pages_written = TraceEventDecl(
 )  # fmt: skip
 finish_task_reaping = TraceEventDecl(
     "oom", "finish_task_reaping",
+    missing=NEVER,
+    since="4.14",
     proto="int pid",
     entry=(
         ("int pid", "pid"),
     ),
     print='"pid=%d", REC->pid',
 )  # fmt: skip
-skip_task_reaping = finish_task_reaping.like("skip_task_reaping")
-start_task_reaping = finish_task_reaping.like("start_task_reaping")
-wake_reaper = finish_task_reaping.like("wake_reaper")
+skip_task_reaping = finish_task_reaping.like("skip_task_reaping", since="4.14", missing=NEVER)
+start_task_reaping = finish_task_reaping.like("start_task_reaping", since="4.14", missing=NEVER)
+wake_reaper = finish_task_reaping.like("wake_reaper", since="4.14", missing=NEVER)
 xdp_exception = TraceEventDecl(
     "xdp", "xdp_exception",
+    missing=NEVER,
+    since="4.11",
     proto="const struct net_device *dev, const struct bpf_prog *xdp, u32 act",
     entry=(
         ("int prog_id", "xdp->aux->id"),
@@ -200,6 +219,7 @@ xdp_exception = TraceEventDecl(
 )  # fmt: skip
 mm_vmscan_direct_reclaim_begin = TraceEventDecl(
     "vmscan", "mm_vmscan_direct_reclaim_begin",
+    missing=NEVER,
     proto="int order, gfp_t gfp_flags",
     entry=(
         ("int order", "order"),
@@ -209,6 +229,7 @@ mm_vmscan_direct_reclaim_begin = TraceEventDecl(
 )  # fmt: skip
 mm_vmscan_direct_reclaim_end = TraceEventDecl(
     "vmscan", "mm_vmscan_direct_reclaim_end",
+    missing=NEVER,
     proto="unsigned long nr_reclaimed",
     entry=(
         ("unsigned long nr_reclaimed", "nr_reclaimed"),
@@ -217,6 +238,7 @@ mm_vmscan_direct_reclaim_end = TraceEventDecl(
 )  # fmt: skip
 mm_vmscan_kswapd_sleep = TraceEventDecl(
     "vmscan", "mm_vmscan_kswapd_sleep",
+    missing=NEVER,
     proto="int nid",
     entry=(
         ("int nid", "nid"),
@@ -225,6 +247,7 @@ mm_vmscan_kswapd_sleep = TraceEventDecl(
 )  # fmt: skip
 mm_vmscan_kswapd_wake = TraceEventDecl(
     "vmscan", "mm_vmscan_kswapd_wake",
+    missing=NEVER,
     proto="int nid, int zid, int order",
     entry=(
         ("int nid", "nid"),
@@ -233,12 +256,18 @@ mm_vmscan_kswapd_wake = TraceEventDecl(
     ),
     print='"nid=%d order=%d", REC->nid, REC->order',
 )  # fmt: skip
-mm_vmscan_memcg_reclaim_begin = mm_vmscan_direct_reclaim_begin.like("mm_vmscan_memcg_reclaim_begin")
-mm_vmscan_memcg_reclaim_end = mm_vmscan_direct_reclaim_end.like("mm_vmscan_memcg_reclaim_end")
-mm_vmscan_memcg_softlimit_reclaim_begin = mm_vmscan_direct_reclaim_begin.like("mm_vmscan_memcg_softlimit_reclaim_begin")
-mm_vmscan_memcg_softlimit_reclaim_end = mm_vmscan_direct_reclaim_end.like("mm_vmscan_memcg_softlimit_reclaim_end")
+mm_vmscan_memcg_reclaim_begin = mm_vmscan_direct_reclaim_begin.like("mm_vmscan_memcg_reclaim_begin", missing=NEVER)
+mm_vmscan_memcg_reclaim_end = mm_vmscan_direct_reclaim_end.like("mm_vmscan_memcg_reclaim_end", missing=NEVER)
+mm_vmscan_memcg_softlimit_reclaim_begin = mm_vmscan_direct_reclaim_begin.like(
+    "mm_vmscan_memcg_softlimit_reclaim_begin", missing=NEVER
+)
+mm_vmscan_memcg_softlimit_reclaim_end = mm_vmscan_direct_reclaim_end.like(
+    "mm_vmscan_memcg_softlimit_reclaim_end", missing=NEVER
+)
 mm_vmscan_node_reclaim_begin = TraceEventDecl(
     "vmscan", "mm_vmscan_node_reclaim_begin",
+    missing=NEVER,
+    since="5.2",
     proto="int nid, int order, gfp_t gfp_flags",
     entry=(
         ("int nid", "nid"),
@@ -247,9 +276,10 @@ mm_vmscan_node_reclaim_begin = TraceEventDecl(
     ),
     print='"nid=%d order=%d gfp_flags=%s", REC->nid, REC->order, show_gfp_flags(REC->gfp_flags)',
 )  # fmt: skip
-mm_vmscan_node_reclaim_end = mm_vmscan_direct_reclaim_end.like("mm_vmscan_node_reclaim_end")
+mm_vmscan_node_reclaim_end = mm_vmscan_direct_reclaim_end.like("mm_vmscan_node_reclaim_end", since="5.2", missing=NEVER)
 mm_vmscan_wakeup_kswapd = TraceEventDecl(
     "vmscan", "mm_vmscan_wakeup_kswapd",
+    missing=NEVER,
     proto="int nid, int zid, int order, gfp_t gfp_flags",
     entry=(
         ("int nid", "nid"),
@@ -261,6 +291,8 @@ mm_vmscan_wakeup_kswapd = TraceEventDecl(
 )  # fmt: skip
 cgroup_destroy_root = TraceEventDecl(
     "cgroup", "cgroup_destroy_root",
+    missing=NEVER,
+    since="4.12",
     proto="struct cgroup_root *root",
     entry=(
         ("int root", "root->hierarchy_id"),
@@ -269,44 +301,5 @@ cgroup_destroy_root = TraceEventDecl(
     ),
     print='"root=%d ss_mask=%#x name=%s", REC->root, REC->ss_mask, __get_str(name)',
 )  # fmt: skip
-cgroup_remount = cgroup_destroy_root.like("cgroup_remount")
-cgroup_setup_root = cgroup_destroy_root.like("cgroup_setup_root")
-
-EVENTS: tuple[TraceEventDecl, ...] = (
-    sched_kthread_work_execute_end,
-    sched_wake_idle_without_ipi,
-    napi_gro_frags_entry,
-    napi_gro_frags_exit,
-    netif_receive_skb_list_entry,
-    netif_receive_skb_list_exit,
-    inet_sk_error_report,
-    tcp_cong_state_set,
-    mm_page_alloc_zone_locked,
-    mm_page_free_batched,
-    mm_page_pcpu_drain,
-    sb_clear_inode_writeback,
-    sb_mark_inode_writeback,
-    writeback_dirty_inode_enqueue,
-    writeback_lazytime,
-    writeback_lazytime_iput,
-    writeback_pages_written,
-    finish_task_reaping,
-    skip_task_reaping,
-    start_task_reaping,
-    wake_reaper,
-    xdp_exception,
-    mm_vmscan_direct_reclaim_begin,
-    mm_vmscan_direct_reclaim_end,
-    mm_vmscan_kswapd_sleep,
-    mm_vmscan_kswapd_wake,
-    mm_vmscan_memcg_reclaim_begin,
-    mm_vmscan_memcg_reclaim_end,
-    mm_vmscan_memcg_softlimit_reclaim_begin,
-    mm_vmscan_memcg_softlimit_reclaim_end,
-    mm_vmscan_node_reclaim_begin,
-    mm_vmscan_node_reclaim_end,
-    mm_vmscan_wakeup_kswapd,
-    cgroup_destroy_root,
-    cgroup_remount,
-    cgroup_setup_root,
-)
+cgroup_remount = cgroup_destroy_root.like("cgroup_remount", since="4.12", missing=NEVER)
+cgroup_setup_root = cgroup_destroy_root.like("cgroup_setup_root", since="4.12", missing=NEVER)

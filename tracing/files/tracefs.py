@@ -207,7 +207,7 @@ class TraceFs:
         buffer, host = self.array.buffer, self.board.host
         return FixedDirectory(f"cpu{cpu}", self.dir_mode, [
             File("buffer_size_kb", self.rw, lambda: self.buffer_size(cpu), lambda data: self.set_buffer_size(data, cpu)),
-            File("stats", self.ro, lambda: buffer.stats(cpu, host.now_ns(), host.version)),
+            File("stats", self.ro, lambda: buffer.stats(cpu, host.now_ns())),
             self._trace(cpu),
             self._pipe(cpu),
         ])  # fmt: skip

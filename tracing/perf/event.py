@@ -291,7 +291,7 @@ class PerfEvent:
             self.buffer.mapped += 1
         else:
             mark = self.attr.wakeup if self.attr.flag("watermark") else 0
-            header = HEADER_SIZE_5_12 if self.board.features.modern_probe_grammar else HEADER_SIZE
+            header = HEADER_SIZE_5_12 if self.board.features.perf_time_cycles else HEADER_SIZE
             self.buffer = PerfBuffer(self.host.mem, nr_pages, mark, not writable, header)
             self.buffer.backward = self.attr.flag("write_backward")
             self.owns_buffer = True

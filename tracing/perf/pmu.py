@@ -124,8 +124,9 @@ class Pmus:
         path = self.user.string(attr.config1, PAGE_SIZE, E2BIG) if attr.config1 else ""
         if not path:
             raise KernelError(EINVAL, "no path")
+        ref_ctr_offset = attr.config >> 32 if self.board.features.uprobe_ref_ctr else 0
         local = self.probe_events.local_uprobe(
-            path, attr.config2, attr.config >> 32, bool(attr.config & PROBE_IS_RETPROBE)
+            path, attr.config2, ref_ctr_offset, bool(attr.config & PROBE_IS_RETPROBE)
         )
         self._attach_local(event, local)
 

@@ -41,14 +41,15 @@ def fetch_types(word: int) -> dict[str, FetchType]:
     return types
 
 
-def fetch_types_4_1(word: int) -> dict[str, FetchType]:
-    """The table of 4.1: unsigned values print as hex, no x8...x64, no ustring, no symbol."""
+def fetch_types_4_1(word: int, hexadecimal: bool) -> dict[str, FetchType]:
+    """The table before 5.1: no ustring, no symbol.  Before x8 ... x64 came (4.8), u8 ... u64 printed as they do."""
     types = {"string": FetchType("string", 4, True, '\\"%s\\"', "__data_loc char[]", True, "string")}
     types["string_size"] = FetchType("string_size", 4, False, '\\"%s\\"', "u32", print="0x%x")
     for bits in (8, 16, 32, 64):
-        hexadecimal = _integer(f"u{bits}", bits, "x")
-        types[f"u{bits}"] = hexadecimal
+        types[f"u{bits}"] = _integer(f"u{bits}", bits, "u" if hexadecimal else "x")
         types[f"s{bits}"] = _integer(f"s{bits}", bits, "s")
+        if hexadecimal:
+            types[f"x{bits}"] = _integer(f"x{bits}", bits, "x")
     return types
 
 

@@ -332,8 +332,9 @@ class FetchParser41(FetchParser):
 
     def __init__(self, board: Board, kernel: bool, is_return: bool, on_entry: bool = False) -> None:
         super().__init__(board, kernel, is_return, on_entry)
-        self.types = fetch_types_4_1(board.word)
-        self.default = f"u{8 * self.word}"
+        hexadecimal = board.features.probe_types_x
+        self.types = fetch_types_4_1(board.word, hexadecimal)
+        self.default = f"{'x' if hexadecimal else 'u'}{8 * self.word}"
 
     def body(self, name: str, text: str, start: int) -> ProbeArg:
         if len(text) > MAX_ARGSTR_LEN:

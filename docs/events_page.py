@@ -1,0 +1,57 @@
+"""Write docs/events.md from the rows of tracing/events/:  python -m docs.events_page"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from pathlib import Path
+
+from tracing.events import newest, older, rows
+from tracing.events.declare import TraceEventDecl
+
+PAGE = Path(__file__).parent / "events.md"
+HEAD = """# Tracepoints
+
+Made from the rows of `tracing/events/` by `python -m docs.generate`; a new one is one more row.
+
+Every tracepoint here exists as in Linux 6.1 (same arguments, `format` file and text), so tools that attach to it work.
+*Since* is the first version that has it (empty: 3.18 has it); *changed in* names the versions that changed its
+arguments, fields or text. *Missing* says what this machine does not do of it. Beside
+these there are `sys_enter_*` and `sys_exit_*` of every system call, `bpf_trace:bpf_trace_printk` since 5.9, and whatever
+`kprobe_events` and `uprobe_events` define.
+"""
+
+
+def shapes(name: str) -> str:
+    """The versions in which the event changed, oldest first."""
+    return ", ".join(sorted((row.until or "" for row in rows(older) if row.name == name), key=version_key))
+
+
+def version_key(text: str) -> tuple[int, ...]:
+    """For sorting: 5.9 before 5.10."""
+    return tuple(int(part) for part in text.split("."))
+
+
+def lines(events: dict[str, TraceEventDecl]) -> Iterator[str]:
+    """The page, line by line."""
+    yield HEAD
+    total, fired = len(events), sum(not row.missing for row in events.values())
+    yield f"{total} tracepoints, of which this machine fires {fired}.\n"
+    ordered = sorted(events.values(), key=lambda row: (row.system, row.name))
+    for system, group in groupby(ordered, key=lambda row: row.system):
+        yield f"## {system}\n"
+        yield "| event | arguments | since | changed in | missing |"
+        yield "|---|---|---|---|---|"
+        for row in group:
+            proto = row.proto.replace("|", "\\|")
+            yield f"| `{row.name}` | `{proto}` | {row.since or ''} | {shapes(row.name)} | {row.missing} |"
+        yield ""
+
+
+def main() -> None:
+    """Write the page."""
+    PAGE.write_text("\n".join(lines(newest())))
+
+
+if __name__ == "__main__":
+    main()
