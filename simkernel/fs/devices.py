@@ -210,7 +210,7 @@ def _kmsg_poll(k: Any, file: File, queues: Any) -> int:
 
 def _map_zero(k: Any, file: File, vma: Any) -> None:
     """/dev/zero: anonymous memory (the core treats a mapping without file pages so)."""
-    vma.fault = lambda k, vma, pgoff: k.vfs.pool.alloc_page()
+    vma.fault = lambda vma, pgoff: k.vfs.pool.alloc_page()
 
 
 NULL_FOPS = FileOperations(

@@ -33,11 +33,11 @@ class Inode(Protocol):
     uid: int
     gid: int
 
-    def get_page(self, k: Kernel, index: int) -> int:
+    def get_page(self, index: int) -> int:
         """Physical address of page `index` of the page cache (the same page for everyone; filled on first use).
 
         KernelError(EFAULT) beyond the end of the file: the core answers with SIGBUS.  The page stays owned by the page
-        cache; the core takes its own references with `k.mm.get_page(phys)` / `put_page(phys)`.
+        cache; the core takes its own references with `k.mm.frames.get_page(phys)` / `put_page(phys)`.
         """
         ...
 
@@ -59,10 +59,10 @@ class File(Protocol):
         """kernel_read(): at most `size` bytes from `pos`; shorter at the end of the file."""
         ...
 
-    def mmap(self, k: Kernel, vma: Vma) -> None:
+    def mmap(self, vma: Vma) -> None:
         """f_op->mmap: check and prepare; KernelError(ENODEV) when it cannot be mapped.
 
-        May set `vma.fault = fn(k, vma, pgoff) -> physical address` for pages that are not the page cache's.
+        May set `vma.fault = fn(vma, pgoff) -> physical address` for pages that are not the page cache's.
         """
         ...
 

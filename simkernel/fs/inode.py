@@ -214,7 +214,7 @@ class Inode:
         """i_gid."""
         return self.i_gid
 
-    def get_page(self, k: Any, index: int) -> int:
+    def get_page(self, index: int) -> int:
         """Physical address of a page of the page cache; EFAULT beyond the end of the file."""
         if self.i_mapping is None or index << PAGE_SHIFT >= self.i_size:
             raise KernelError(EFAULT, "beyond the end of the file")
@@ -470,14 +470,14 @@ class File:
             raise KernelError(EINVAL, "no page cache")
         return mapping.read(pos, min(size, max(0, self.f_inode.i_size - pos)))
 
-    def mmap(self, k: Any, vma: Any) -> None:
+    def mmap(self, vma: Any) -> None:
         """f_op->mmap; ENODEV when the file cannot be mapped."""
         handler = self.f_op.mmap
         if handler is None:
             raise KernelError(ENODEV, "cannot be mapped")
-        handler(k, self, vma)
+        handler(self.vfs.k, self, vma)
 
-    def put(self, k: Any = None) -> None:
+    def put(self) -> None:
         """fput() from plain code."""
         self.vfs.put_file(self)
 

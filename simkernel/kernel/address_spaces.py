@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Protocol
 
-from arch.abi.errno import ENODEV
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
 from arch.architecture import Architecture
 from arch.cpu import Cpu
-from arch.errors import KernelError
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import AddressSpace, UserMemory
 from arch.text import user_code_page
 from simkernel.kernel.mirror import Mirror
-from simkernel.kernel.mm import Frames, Mm, Vma
+from simkernel.kernel.mm import Frames, MappedFile, MappedInode, Mm, PageOf, Vma
 from simkernel.kernel.task import CurrentTask, Task
 from simkernel.kernel.usercopy import UserCopy
 
@@ -33,16 +30,16 @@ class UserLayout:
 class MmHooks(Protocol):
     """Who wants to know of mappings: uprobes."""
 
-    def mmap(self, mm: Any, start: int, end: int, inode: Any, offset: int) -> None:
+    def mmap(self, mm: Mm, start: int, end: int, inode: MappedInode, offset: int) -> None:
         """An area of a file was mapped."""
 
-    def munmap(self, mm: Any, start: int, end: int) -> None:
+    def munmap(self, mm: Mm, start: int, end: int) -> None:
         """An area goes away."""
 
-    def dup_mm(self, old: Any, new: Any) -> None:
+    def dup_mm(self, old: Mm, new: Mm) -> None:
         """fork."""
 
-    def exit_mm(self, mm: Any) -> None:
+    def exit_mm(self, mm: Mm) -> None:
         """The last user is gone."""
 
 
@@ -66,7 +63,7 @@ class AddressSpaces:
         self.no_user = UserMemory(AddressSpace(physical, PAGE_SIZE, arch.byteorder))  # a kernel thread's user addresses
         self.hooks: MmHooks | None = None  # uprobes' view of address spaces
         self.newborn: Mm | None = None  # a child's, while fork copies breakpoints
-        self.mapping_file: Any = None  # what vm_mmap_pgoff() is called for
+        self.mapping_file: MappedFile | None = None  # what vm_mmap_pgoff() is called for
         self.nr_faults = 0
         self._vdso_page: int | None = None
 
@@ -166,29 +163,16 @@ class AddressSpaces:
         self.nr_faults += 1
         self.board.current.min_flt += 1
 
-    def shared_anonymous(self, size: int) -> Callable[..., int]:
+    def shared_anonymous(self) -> PageOf:
         """Pages of a MAP_SHARED|MAP_ANONYMOUS area: the same for everyone who inherits it."""
         pages: dict[int, int] = {}
 
-        def fault(k: object, vma: Vma, pgoff: int) -> int:
+        def fault(vma: Vma, pgoff: int) -> int:
             if pgoff not in pages:
                 pages[pgoff] = self.frames.alloc_page()
             return pages[pgoff]
 
         return fault
-
-    def map_file(self, file: Any, vma: Vma) -> None:
-        """f_op->mmap; ENODEV when it cannot be mapped."""
-        hook = getattr(file, "mmap", None)
-        if hook is None:
-            raise KernelError(ENODEV)
-        hook(self.board, vma)
-
-    def area_page(self, vma: Vma, pgoff: int) -> int:
-        """Physical address of a page of an area with a `fault` of its own, else of its file."""
-        if vma.fault is not None:
-            return vma.fault(self.board, vma, pgoff)
-        return int(vma.file.inode.get_page(self.board, pgoff))
 
     # -- the page with the signal return trampoline --------------------------------------------------------------
 
@@ -204,7 +188,7 @@ class AddressSpaces:
             mm.vdso = mm.map(0, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[vdso]")
             vma = mm.find(mm.vdso)
             assert vma is not None
-            vma.fault = lambda k, vma, pgoff: page
+            vma.fault = lambda vma, pgoff: page
         return 0
 
     def vdso_address(self) -> int:

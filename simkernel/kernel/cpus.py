@@ -99,6 +99,7 @@ class Cpus:
         self.rqs: list[RunQueue] = []
         self.frames: list[Frame] = []  # running bodies of the current task, outermost first
         self.schedule_address = self.wake_up_address = 0  # of schedule() and __wake_up()
+        self.switch_address = 0  # of the code that switches stacks
         self.waking: WaitQueue | None = None  # the queue that __wake_up() is called for
         self.last_cpu = -1
         self.busy_cpus = 1

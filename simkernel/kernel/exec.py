@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import struct
 from dataclasses import dataclass
-from typing import Any
 
 from arch.abi.elf import (
     AT_BASE,
@@ -43,7 +42,7 @@ from arch.errors import KernelError
 from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.mm import Mm, Vma, page_down, page_up
+from simkernel.kernel.mm import MappedFile, Mm, Vma, page_down, page_up
 from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
 
 MAX_ARG_STRLEN = 32 * PAGE_SIZE
@@ -77,7 +76,7 @@ class ElfHeader:
     segments: tuple[Segment, ...]
 
 
-def parse_elf(k: KernelFace, file: Any, head: bytes) -> ElfHeader:
+def parse_elf(k: KernelFace, file: MappedFile, head: bytes) -> ElfHeader:
     """The ELF and program headers; KernelError(ENOEXEC) for another machine or a broken file, EIO if truncated."""
     bits64 = k.arch.elf_class == 2
     order = "<" if k.arch.byteorder == "little" else ">"
@@ -259,7 +258,7 @@ def load_elf_binary(k: KernelFace, address: int) -> Body:
             interp_file.put()
 
 
-def _interpreter(k: KernelFace, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[Any, ElfHeader | None]:
+def _interpreter(k: KernelFace, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[MappedFile | None, ElfHeader | None]:
     """The dynamic linker that PT_INTERP names.  ENOENT when the guest does not have it."""
     for segment in elf.segments:
         if segment.kind == PT_INTERP:
@@ -342,7 +341,7 @@ def _protection(flags: int) -> int:
     return (PROT_READ if flags & 4 else 0) | (PROT_WRITE if flags & 2 else 0) | (PROT_EXEC if flags & 1 else 0)
 
 
-def _map_segments(k: KernelFace, mm: Mm, file: Any, loads: list[Segment], bias: int) -> int:
+def _map_segments(k: KernelFace, mm: Mm, file: MappedFile, loads: list[Segment], bias: int) -> int:
     """Map PT_LOAD segments; returns the end of the highest (the place of the heap)."""
     end = 0
     for segment in loads:
@@ -381,7 +380,7 @@ def _load_image(
     mm: Mm,
     elf: ElfHeader,
     loads: list[Segment],
-    interp_file: Any,
+    interp_file: MappedFile | None,
     interp: ElfHeader | None,
 ) -> int:
     task = k.current
@@ -400,7 +399,7 @@ def _load_image(
     mm.start_data, mm.end_data = bias + data[0].vaddr, bias + data[-1].vaddr + data[-1].filesz
     mm.start_brk = mm.brk = page_up(end)
     entry, base = bias + elf.entry, 0
-    if interp is not None:
+    if interp is not None and interp_file is not None:
         entry, base = _map_interpreter(k, mm, interp_file, interp)
     phdr = 0
     for segment in loads:
@@ -430,7 +429,7 @@ def _load_image(
     return 0
 
 
-def _map_interpreter(k: KernelFace, mm: Mm, file: Any, elf: ElfHeader) -> tuple[int, int]:
+def _map_interpreter(k: KernelFace, mm: Mm, file: MappedFile, elf: ElfHeader) -> tuple[int, int]:
     loads = [s for s in elf.segments if s.kind == PT_LOAD]
     if not loads:
         raise KernelError(ELIBBAD)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from simkernel.kernel.mm import MappedFile
 
 
 class LinuxBinprm:
     """struct linux_binprm."""
 
-    def __init__(self, file: Any, filename: bytes, argv: list[bytes], envp: list[bytes]) -> None:
+    def __init__(self, file: MappedFile, filename: bytes, argv: list[bytes], envp: list[bytes]) -> None:
         self.file = file
         self.filename = filename  # as given to execve: AT_EXECFN
         self.interp = filename  # what really runs, after #!

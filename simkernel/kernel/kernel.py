@@ -117,6 +117,7 @@ class Kernel(KernelFace):
         text, cpus = self.text, self.cpus
         text.build(entry_functions(self), self.syscalls)
         cpus.schedule_address, cpus.wake_up_address = text.address_of("schedule"), text.address_of("__wake_up")
+        cpus.switch_address = text.image.switch_to
         text.engine.converters[cpus.schedule_address] = cpus.finish_wait
         idle = self.threads.make_idle(self.nr_cpus)
         self.tasks.idle = idle[0]

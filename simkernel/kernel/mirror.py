@@ -32,6 +32,15 @@ class Mirror:
         self._sizes: dict[str, int] = {}
         self._offsets: dict[tuple[str, str], int] = {}
         self._scratch = mem.alloc(64)
+        # What every wake-up and switch stores.
+        self._old_states = version.before("4.14")
+        self._set_state = self._setter("task_struct", "__state" if version.at_least("5.14") else "state")
+        self._set_cpu = [
+            self._setter("task_struct", name) for name in ("cpu", "thread_info.cpu", "wake_cpu", "recent_used_cpu")
+        ]
+        self._set_on_rq, self._set_on_cpu, self._set_nvcsw, self._set_nivcsw, self._set_utime = (
+            self._setter("task_struct", name) for name in ("on_rq", "on_cpu", "nvcsw", "nivcsw", "utime")
+        )
 
     def _setter(self, struct: str, member: str) -> Setter:
         key = (struct, member)
@@ -195,30 +204,29 @@ class Mirror:
     def store_state(self, task: Task) -> None:
         """task->__state (state before 5.14)."""
         state = task.state
-        if state == TASK_DEAD and self.version.before("4.14"):
+        if state == TASK_DEAD and self._old_states:
             state = 64  # TASK_DEAD before TASK_PARKED took its bit
-        self.set_field(task.addr, "task_struct", "__state", state)
-        self.set_field(task.addr, "task_struct", "state", state)
+        self._set_state(self.mem, task.addr, state)
 
     def store_cpu(self, task: Task) -> None:
         """task->cpu, in thread_info or beside it by version."""
-        for member in ("cpu", "thread_info.cpu", "wake_cpu", "recent_used_cpu"):
-            self.set_field(task.addr, "task_struct", member, task.cpu)
+        for setter in self._set_cpu:
+            setter(self.mem, task.addr, task.cpu)
 
     def store_on_rq(self, task: Task) -> None:
         """task->on_rq."""
-        self.set_field(task.addr, "task_struct", "on_rq", int(task.on_rq))
+        self._set_on_rq(self.mem, task.addr, int(task.on_rq))
 
     def store_current(self, prev: Task, following: Task) -> None:
         """At a switch: on_cpu and the context-switch counts."""
-        put = self.set_field
+        mem = self.mem
         if prev.addr:
-            put(prev.addr, "task_struct", "on_cpu", 0)
-            put(prev.addr, "task_struct", "nvcsw", prev.nvcsw)
-            put(prev.addr, "task_struct", "nivcsw", prev.nivcsw)
-            put(prev.addr, "task_struct", "utime", prev.utime_ns)
-        put(following.addr, "task_struct", "on_cpu", 1)
-        put(following.addr, "task_struct", "on_rq", 1)
+            self._set_on_cpu(mem, prev.addr, 0)
+            self._set_nvcsw(mem, prev.addr, prev.nvcsw)
+            self._set_nivcsw(mem, prev.addr, prev.nivcsw)
+            self._set_utime(mem, prev.addr, prev.utime_ns)
+        self._set_on_cpu(mem, following.addr, 1)
+        self._set_on_rq(mem, following.addr, 1)
 
     # -- credentials ---------------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator
-from typing import Any, Protocol
+from typing import Protocol
 
 from arch.abi.errno import EACCES, EEXIST, EFAULT, EINVAL, ENOMEM, EPERM
 from arch.abi.limits import PAGE_SIZE
@@ -92,13 +92,82 @@ class Frames:
         return new
 
 
+class MappedInode(Protocol):
+    """What mmap and exec need of an inode."""
+
+    @property
+    def ino(self) -> int: ...
+    @property
+    def dev(self) -> int:
+        """Kernel dev_t, MKDEV(major, minor)."""
+        ...
+
+    @property
+    def size(self) -> int: ...
+
+    def get_page(self, index: int) -> int:
+        """Physical address of page `index` of the page cache (the same page for everyone; filled on first use).
+
+        KernelError(EFAULT) beyond the end of the file: the core answers with SIGBUS.  The page stays owned by the page
+        cache; the core takes its own references (Frames.get_page, put_page).
+        """
+        ...
+
+
+class MappedFile(Protocol):
+    """The host-side twin of a struct file, as mmap and exec see it."""
+
+    @property
+    def addr(self) -> int:
+        """Kernel address of its struct file."""
+        ...
+
+    @property
+    def inode(self) -> MappedInode: ...
+    @property
+    def flags(self) -> int:
+        """f_flags."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """As /proc/PID/maps shows it."""
+        ...
+
+    def read_at(self, pos: int, size: int) -> bytes:
+        """kernel_read(): at most `size` bytes from `pos`; shorter at the end of the file."""
+        ...
+
+    def mmap(self, vma: Vma) -> None:
+        """f_op->mmap: check and prepare; KernelError(ENODEV) when it cannot be mapped.
+
+        May set `vma.fault = fn(vma, pgoff) -> physical address` for pages that are not the page cache's.
+        """
+
+    def get(self) -> object:
+        """get_file(): one more reference."""
+
+    def put(self) -> None:
+        """fput(): one reference less; may release."""
+
+
+PageOf = Callable[["Vma", int], int]  # (area, page of the file) -> physical address
+
+
 class Vma:
     """struct vm_area_struct: one area of equal pages, [start, end)."""
 
     __slots__ = ("addr", "dontfork", "end", "fault", "file", "flags", "name", "pgoff", "private", "prot", "start")
 
     def __init__(
-        self, start: int, end: int, prot: int, flags: int, file: Any = None, pgoff: int = 0, name: str = ""
+        self,
+        start: int,
+        end: int,
+        prot: int,
+        flags: int,
+        file: MappedFile | None = None,
+        pgoff: int = 0,
+        name: str = "",
     ) -> None:
         self.start = start
         self.end = end
@@ -107,8 +176,8 @@ class Vma:
         self.file = file
         self.pgoff = pgoff  # in pages
         self.name = name
-        self.fault: Callable[..., int] | None = None  # fn(k, vma, pgoff) -> physical address
-        self.private: Any = None  # for the mapped object's owner
+        self.fault: PageOf | None = None  # where its pages come from, if not from its file or nowhere
+        self.private: object = None  # kept for the mapped object's owner
         self.dontfork = False
         self.addr = 0
 
@@ -135,7 +204,7 @@ class Vma:
         return flags
 
     def __repr__(self) -> str:
-        return f"Vma({self.start:#x}-{self.end:#x} prot={self.prot} {self.name or getattr(self.file, 'path', '')})"
+        return f"Vma({self.start:#x}-{self.end:#x} prot={self.prot} {self.name or (self.file.path if self.file is not None else '')})"
 
 
 class Layout(Protocol):
@@ -166,15 +235,8 @@ class MmHome(Protocol):
     def count_fault(self, mm: Mm, addr: int, access: str) -> None:
         """A page is about to be made present."""
 
-    def shared_anonymous(self, size: int) -> Callable[..., int]:
+    def shared_anonymous(self) -> PageOf:
         """The `fault` of a new area of shared anonymous memory."""
-        ...
-
-    def map_file(self, file: Any, vma: Vma) -> None:
-        """f_op->mmap; KernelError(ENODEV) when it cannot be mapped."""
-
-    def area_page(self, vma: Vma, pgoff: int) -> int:
-        """Physical address of a page of an area that has a `fault`, or of a mapped file."""
         ...
 
 
@@ -196,10 +258,10 @@ class Mm:
         self.start_stack = 0
         self.arg_start = self.arg_end = self.env_start = self.env_end = 0
         self.auxv = b""
-        self.exe_file: Any = None
+        self.exe_file: MappedFile | None = None
         self.mmap_base = home.layout.mmap_base
         self.rss_peak = 0
-        self.uprobes: Any = None
+        self.uprobes: object = None
         self.vdso = 0
 
     # -- areas ---------------------------------------------------------------------------------------------------
@@ -343,12 +405,12 @@ class Mm:
         frames = self.home.frames
         pgoff = vma.pgoff + (page - vma.start) // PAGE_SIZE
         if vma.fault is not None:
-            phys = self.home.area_page(vma, pgoff)
+            phys = vma.fault(vma, pgoff)
             frames.get_page(phys)
             return phys
         if vma.file is None:
             return frames.alloc_page()
-        phys = self.home.area_page(vma, pgoff)
+        phys = vma.file.inode.get_page(pgoff)
         if write and not vma.shared:
             return frames.copy_page(phys)
         frames.get_page(phys)
@@ -396,7 +458,14 @@ class Mm:
     # -- the calls -----------------------------------------------------------------------------------------------
 
     def map(
-        self, addr: int, length: int, prot: int, flags: int, file: Any = None, pgoff: int = 0, name: str = ""
+        self,
+        addr: int,
+        length: int,
+        prot: int,
+        flags: int,
+        file: MappedFile | None = None,
+        pgoff: int = 0,
+        name: str = "",
     ) -> int:
         """do_mmap(): the address, or KernelError."""
         if not length:
@@ -423,7 +492,7 @@ class Mm:
         if file is not None:
             self._check_file(vma, file)
         elif vma.shared:
-            vma.private = self.home.shared_anonymous(size)
+            vma.private = self.home.shared_anonymous()
             vma.fault = vma.private
         if flags & MAP_FIXED:
             self.unmap(addr, size)
@@ -435,13 +504,13 @@ class Mm:
                 self.fault(page, "write" if prot & PROT_WRITE else "read")
         return addr
 
-    def _check_file(self, vma: Vma, file: Any) -> None:
+    def _check_file(self, vma: Vma, file: MappedFile) -> None:
         accmode = file.flags & 3
         if accmode == 1:
             raise KernelError(EACCES)
         if vma.shared and vma.prot & PROT_WRITE and accmode != 2:
             raise KernelError(EACCES)
-        self.home.map_file(file, vma)
+        file.mmap(vma)
 
     def unmap(self, addr: int, length: int) -> None:
         """do_munmap(): a hole is not an error."""

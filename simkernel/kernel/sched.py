@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 
 from arch.errors import KernelError
-from simkernel.kernel.cpus import SLICE_NS
+from simkernel.kernel.cpus import NEVER, SLICE_NS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import kernel_function
@@ -31,9 +31,10 @@ def schedule(k: KernelFace) -> Body:
 @kernel_function("void __schedule(unsigned int sched_mode)", source="kernel/sched/core.c", notrace=False)
 def __schedule(k: KernelFace, mode: int) -> Body:
     """Pick the next task and switch to it."""
-    rq = k.cpus.rq
+    cpus = k.cpus
+    rq = cpus.rq
     prev = k.current
-    k.cpus.account()
+    cpus.account()
     rq.need_resched = False
     if prev.state == TASK_RUNNING:
         if prev is not rq.idle:
@@ -46,18 +47,18 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     following = rq.pick()
     if following is not rq.idle:
         rq.tasks.remove(following)
-    rq.slice_end_ns = k.clock._now + SLICE_NS if rq.tasks else 1 << 63
-    k.cpus.deadline = 0
+    rq.slice_end_ns = k.clock._now + SLICE_NS if rq.tasks else NEVER
+    cpus.deadline = 0
     if following is prev:
         return 0
     rq.nr_switches += 1
-    k.cpus.nr_switches += 1
+    cpus.nr_switches += 1
     state = prev.state
     k.trace("sched_switch", mode, prev.addr, following.addr, state)
     rq.prev, rq.next = prev, following
     rq.halted = False
-    yield (k.text.image.switch_to, prev.addr, following.addr)
-    yield k.call("finish_task_switch", k.cpus.rq.prev.addr)
+    yield (cpus.switch_address, prev.addr, following.addr)
+    yield k.call("finish_task_switch", cpus.rq.prev.addr)
     return 0
 
 

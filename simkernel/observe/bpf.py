@@ -425,7 +425,7 @@ def bpf_mmap(k: Any, file: Any, vma: Any) -> None:
     obj: FdObject = file.private_data
     writable = bool(vma.prot & PROT_WRITE)
     obj.check_mmap(vma.shared, writable)
-    perf.show_pages(vma, obj.mmap_pages(vma.pgoff * PAGE_SIZE, (vma.end - vma.start) // PAGE_SIZE, writable))
+    perf.show_pages(k, vma, obj.mmap_pages(vma.pgoff * PAGE_SIZE, (vma.end - vma.start) // PAGE_SIZE, writable))
 
 
 def bpf_release(k: Any, file: Any) -> None:

@@ -47,16 +47,16 @@ def perf_mmap(k: Any, file: Any, vma: Any) -> None:
     """mmap(2): the control page, then the ring."""
     event: PerfEvent = file.private_data
     pages = event.mmap(vma.end - vma.start, bool(vma.prot & PROT_WRITE), vma.shared, vma.pgoff * PAGE_SIZE)
-    show_pages(vma, pages)
+    show_pages(k, vma, pages)
     vma.private = PerfMapping(event)
     vma.dontfork = True
 
 
-def show_pages(vma: Any, pages: list[int]) -> None:
+def show_pages(k: Any, vma: Any, pages: list[int]) -> None:
     """Let an area show kernel pages, given by their kernel addresses."""
     first = vma.pgoff
 
-    def fault(k: Any, vma: Any, pgoff: int) -> int:
+    def fault(vma: Any, pgoff: int) -> int:
         phys: int = k.mem.translate(pages[pgoff - first])
         return phys
 

@@ -133,7 +133,7 @@ class Spaces:
         if found is None:
             found = mm.map(0, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[uprobes]")
             page = self._breakpoint_page()
-            mm.find(found).fault = lambda k, vma, pgoff: page
+            mm.find(found).fault = lambda vma, pgoff: page
             self.trampolines[mm] = found
             self.arm_user(mm, found, self._returned)
         return int(found)

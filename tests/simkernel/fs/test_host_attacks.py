@@ -294,7 +294,7 @@ def test_shared_mappings_do_not_write(given):
                 with pytest.raises(Exception) as refused:
                     file.f_op.mmap(libc.k, file, Area)
                 assert refused.value.errno == EINVAL
-        page = file.f_inode.get_page(libc.k, 0)
+        page = file.f_inode.get_page(0)
         libc.vfs.pool.write(page, b"stray")  # a poke into the page cache stays there
         libc.fsync(3)
         libc.call("sync")
