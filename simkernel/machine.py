@@ -319,12 +319,13 @@ def boot(
     # Subsystems are imported before the kernel is made: their functions are part of its text.
     from simkernel import block, mm, net, observe
     from simkernel.fs import boot as fs
+    from simkernel.fs import proc_irq
     from simkernel.fs.hostfs import install_binds
 
     k = Kernel(
         arch=arch, version=KernelVersion.supported(kernel), cpus=cpus, memory=memory, seed=seed, hostname=hostname
     )
-    for subsystem in (fs, mm, net, block, observe):
+    for subsystem in (fs, proc_irq, mm, net, block, observe):
         subsystem.install(k)
     install_binds(k, binds)
     if strace is not None:

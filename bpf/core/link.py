@@ -10,6 +10,13 @@ from bpf.board import Bpf
 from bpf.face import AttachRequest, Detach, Link, Prog
 from bpf.versions.data import LINK_TYPES
 
+# include/linux/bpf_types.h: where a link's name in fdinfo is not that of its BPF_LINK_TYPE_
+FDINFO_NAMES = {"perf_event": "perf"}
+# What the show_fdinfo of the types adds, in their order
+FDINFO_FIELDS = (
+    "tp_name", "attach_type", "target_obj_id", "target_btf_id", "cgroup_id", "target_name", "map_id", "netns_ino", "ifindex",
+)  # fmt: skip
+
 
 class BpfLink(Link):
     """Keeps `prog` attached until it goes; `info` is what BPF_OBJ_GET_INFO_BY_FD tells beyond type, id and program."""
@@ -76,7 +83,11 @@ class BpfLink(Link):
     def fdinfo(self) -> str:
         """bpf_link_show_fdinfo()."""
         name = LINK_TYPES[self.type].name.removeprefix("BPF_LINK_TYPE_").lower()
-        return f"link_type:\t{name}\nlink_id:\t{self.id}\nprog_tag:\t{self.prog.tag.hex()}\nprog_id:\t{self.prog.id}\n"
+        more = "".join(f"{field}:\t{value}\n" for field, value in self.info.items() if field in FDINFO_FIELDS)
+        return (
+            f"link_type:\t{FDINFO_NAMES.get(name, name)}\nlink_id:\t{self.id}\n"
+            f"prog_tag:\t{self.prog.tag.hex()}\nprog_id:\t{self.prog.id}\n{more}"
+        )
 
 
 class DetachableLink(BpfLink):

@@ -87,6 +87,7 @@ class BpfProg(Prog):
         self.orig_insns = list(request.insns)
         self.insns = verdict.insns
         self.verdict = verdict
+        self.byteorder = request.byteorder
         self.tag = prog_tag(request.insns, request.byteorder)
         self.used_maps = [info.owner for info in verdict.used_maps if isinstance(info.owner, BpfMap)]
         self.map_infos = verdict.used_maps
@@ -290,10 +291,23 @@ class BpfProg(Prog):
             array.owner = mine
         return replace(mine, jited=array.owner.jited) == array.owner
 
-    @property
-    def symbol(self) -> str:
-        """Its name in kallsyms."""
-        return f"bpf_prog_{self.tag.hex()}" + (f"_{self.name}" if self.name else "")
+    def symbols(self) -> list[tuple[int, str]]:
+        """bpf_prog_kallsyms_add(): address and kallsyms name of each of its functions, the one that is called first last."""
+        starts = self.verdict.subprog_starts or (0,)
+        names = self._function_names(len(starts))
+        ends = (*starts[1:], len(self.insns))
+        rows = []
+        for start, end, name in list(zip(starts, ends, names, strict=True))[1:]:
+            tag = prog_tag(self.insns[start:end], self.byteorder).hex()
+            rows.append((self.text + 8 * start, f"bpf_prog_{tag}_{name or 'F'}"))
+        main = names[0] or self.name
+        return [*rows, (self.text, f"bpf_prog_{self.tag.hex()}" + (f"_{main}" if main else ""))]
+
+    def _function_names(self, count: int) -> list[str]:
+        """bpf_get_prog_name(): what BTF calls the functions; "" for all of a program without func_info."""
+        if self.btf is None or len(self.func_info) != count:
+            return [""] * count
+        return [self.btf.types[row[1]].name for row in self.func_info]
 
     def fdinfo(self) -> str:
         """bpf_prog_show_fdinfo()."""

@@ -29,6 +29,36 @@ class Bio:
     waiters: WaitQueue = field(default_factory=lambda: WaitQueue("bio"))
 
 
+READ, WRITE = 0, 1
+
+
+class DiskStats:
+    """struct disk_stats of the one disk; times in ns."""
+
+    def __init__(self) -> None:
+        self.ios = [0, 0]  # by READ, WRITE
+        self.sectors = [0, 0]
+        self.ns = [0, 0]  # from the request's start to its end, summed
+        self.in_flight = 0
+        self.busy_ns = 0  # io_ticks: at least one request was on its way
+        self._busy_since = 0
+
+    def start(self, now: int) -> None:
+        """A request is made."""
+        if not self.in_flight:
+            self._busy_since = now
+        self.in_flight += 1
+
+    def done(self, kind: int, sectors: int, started: int, now: int) -> None:
+        """A request is complete."""
+        self.ios[kind] += 1
+        self.sectors[kind] += sectors
+        self.ns[kind] += now - started
+        self.in_flight -= 1
+        if not self.in_flight:
+            self.busy_ns += now - self._busy_since
+
+
 class BlockLayer:
     """The disk, its gendisk and request_queue in kernel memory, and what is in flight."""
 
@@ -42,6 +72,7 @@ class BlockLayer:
         # The machine's own account, to compare observers with: latency of every completion in ns, by request order.
         self.latencies_ns: list[int] = []
         self.bytes_read = self.bytes_written = 0
+        self.stats = DiskStats()
         dev = DISK_MAJOR << 20
         self.gendisk = k.new("struct gendisk")
         self.gendisk.major = DISK_MAJOR

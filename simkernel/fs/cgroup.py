@@ -43,6 +43,11 @@ class Cgroup(Dir):
         above = self.parent.path
         return above + ("" if above == "/" else "/") + self.name
 
+    @property
+    def id(self) -> int:
+        """cgroup_id(): the number of its directory's inode."""
+        return self.ino
+
     def ancestor(self, level: int) -> Cgroup | None:
         """The cgroup above at that level; None below its own."""
         here: Cgroup | None = self

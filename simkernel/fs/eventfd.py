@@ -28,8 +28,9 @@ from simkernel.kernel.task import WaitQueue
 class EventFd:
     """struct eventfd_ctx."""
 
-    def __init__(self, count: int, flags: int) -> None:
+    def __init__(self, count: int, flags: int, number: int) -> None:
         self.count = count
+        self.id = number  # eventfd_ida: the lowest number that no other eventfd has
         self.flags = flags
         self.wqh = WaitQueue("eventfd")
 
@@ -109,12 +110,35 @@ def _poll(k: Any, file: File, queues: Any) -> int:
     return mask | (POLLOUT if ctx.count < ULLONG_MAX - 1 else 0)
 
 
+def _fdinfo(k: Any, file: File) -> str:
+    """eventfd_show_fdinfo()."""
+    ctx: EventFd = file.private_data
+    return f"eventfd-count: {ctx.count:16x}\n" + (f"eventfd-id: {ctx.id}\n" if k.vfs.names.eventfd_id else "")
+
+
+def _release(k: Any, file: File) -> None:
+    """eventfd_free(): the number may be given again."""
+    ctx: EventFd = file.private_data
+    k.vfs.eventfd_ids.discard(ctx.id)
+
+
+def _new_id(taken: set[int]) -> int:
+    """ida_alloc()."""
+    number = 0
+    while number in taken:
+        number += 1
+    taken.add(number)
+    return number
+
+
 EVENTFD_FOPS = FileOperations(
-    "eventfd_fops", splice=False, read_iter="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll
-)
+    "eventfd_fops", splice=False, read_iter="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll,
+    release=_release, show_fdinfo=_fdinfo,
+)  # fmt: skip
 EVENTFD_FOPS_5_7 = FileOperations(
-    "eventfd_fops", splice=False, read="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll
-)
+    "eventfd_fops", splice=False, read="eventfd_read", write="eventfd_write", llseek="noop_llseek", poll=_poll,
+    release=_release, show_fdinfo=_fdinfo,
+)  # fmt: skip
 
 
 @syscall("eventfd2", "unsigned int count, int flags", source="fs/eventfd.c")
@@ -123,7 +147,7 @@ def sys_eventfd2(k: Any, count: int, flags: int) -> int:
     if flags & ~(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE):
         return -EINVAL
     fops = EVENTFD_FOPS if k.vfs.names.eventfd_read_iter else EVENTFD_FOPS_5_7
-    ctx = EventFd(count, flags)
+    ctx = EventFd(count, flags, _new_id(k.vfs.eventfd_ids))
     fd: int = k.vfs.anon_inode_getfd(k, "[eventfd]", fops, ctx, O_RDWR | flags & (O_CLOEXEC | O_NONBLOCK))
     return fd
 

@@ -133,7 +133,22 @@ def _release(k: Any, file: File) -> None:
         ep.remove(item)
 
 
-EVENTPOLL_FOPS = FileOperations("eventpoll_fops", llseek="noop_llseek", poll=_poll, release=_release)
+def _fdinfo(k: Any, file: File) -> str:
+    """ep_show_fdinfo(): one line per watched file, ordered by where its struct file is, then by descriptor."""
+    ep: EventPoll = file.private_data
+    out = []
+    for item in sorted(ep.items.values(), key=lambda item: (item.file.addr, item.fd)):
+        line = f"tfd: {item.fd:8d} events: {item.events:8x} data: {item.data:16x}"
+        if k.vfs.names.epoll_fdinfo_pos:
+            inode = item.file.f_inode
+            line += f"  pos:{item.file.f_pos} ino:{inode.i_ino:x} sdev:{inode.i_sb.s_dev:x}"
+        out.append(line + "\n")
+    return "".join(out)
+
+
+EVENTPOLL_FOPS = FileOperations(
+    "eventpoll_fops", llseek="noop_llseek", poll=_poll, release=_release, show_fdinfo=_fdinfo
+)
 
 
 @syscall("epoll_create1", "int flags", source="fs/eventpoll.c")

@@ -38,6 +38,8 @@ FEATURES = (
     # what files show
     ("cgroup2", "4.5"),
     ("statx_mnt_id", "5.8"),
+    ("eventfd_id", "5.2"),  # a line of fdinfo
+    ("epoll_fdinfo_pos", "4.13"),  # position, inode and device of a watched file
     ("fdinfo_for_all", "5.14"),  # /proc/PID/fdinfo is readable for all, and shows the inode
     # lines of /proc/PID/status
     ("status_cap_ambient", "4.3"),

@@ -101,6 +101,7 @@ class FileOperations:
     stream: bool = False  # stream_open(): no position at all
     splice: bool | None = None  # splice_read; None: where there is a read_iter
     setfl: Callable[[Any, File, int], None] | None = None  # check_flags
+    show_fdinfo: Callable[[Any, File], str] | None = None  # the lines that /proc/PID/fdinfo/FD has more
     extra: dict[str, str] = field(default_factory=dict)  # further members of the C struct: name -> kernel function
 
 

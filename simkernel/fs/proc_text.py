@@ -238,8 +238,8 @@ def fdinfo_text(k: Any, task: Any, fd: int) -> str:
     out = f"pos:\t{file.f_pos}\nflags:\t0{k.vfs.abi.flags_to_user(flags):o}\nmnt_id:\t{file.f_path.mnt.mnt_id}\n"
     if k.vfs.names.fdinfo_for_all:
         out += f"ino:\t{file.f_inode.i_ino}\n"
-    show = getattr(file.private_data, "show_fdinfo", None)
-    return out + (show() if show is not None else "")
+    show = file.f_op.show_fdinfo
+    return out + (show(k, file) if show is not None else "")
 
 
 def smaps_text(task: Any, rollup: bool = False) -> str:

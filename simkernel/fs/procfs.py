@@ -151,25 +151,21 @@ def kallsyms(k: Any) -> str:
     digits = 2 * k.arch.model.word
     rows = sorted(symbols, key=lambda s: s.address)
     text = [f"{0 if hide else s.address:0{digits}x} {s.kind} {s.name}\n" for s in rows]
-    extra = getattr(k, "extra_kallsyms", None)
-    return "".join(text) + (extra() if extra is not None else "")
+    for more in k.vfs.more_symbols:
+        text += [f"{0 if hide else address:0{digits}x} t {name}\t[{module}]\n" for address, name, module in more()]
+    return "".join(text)
 
 
 def _devices(k: Any) -> str:
     chars = "".join(
         f"{major:3d} {name}\n" for major, name in ((1, "mem"), (5, "/dev/tty"), (5, "/dev/console"), (10, "misc"))
     )
-    blocks = getattr(k, "block_majors", None) or ((259, "blkext"),)
-    return "Character devices:\n" + chars + "\nBlock devices:\n" + "".join(f"{m:3d} {n}\n" for m, n in blocks)
+    blocks = "".join(f"{major:3d} {name}\n" for major, name in sorted(k.vfs.block_majors.items()))
+    return "Character devices:\n" + chars + "\nBlock devices:\n" + blocks
 
 
 def _filesystems(vfs: Vfs) -> str:
     return "".join(f"{'nodev' if t.nodev else ''}\t{t.name}\n" for t in vfs.fs_types.values())
-
-
-def _interrupts(k: Any) -> str:
-    head = "           " + "".join(f"CPU{cpu:<8d}" for cpu in range(k.nr_cpus)) + "\n"
-    return head
 
 
 class KmsgNode(PseudoFile):
@@ -239,15 +235,13 @@ def make_root(vfs: Vfs) -> Dir:
 
     text("buddyinfo", lambda: f"Node 0, zone   Normal {k.mm.free_ram_pages:6d}\n")
     text("cgroups", lambda: "#subsys_name\thierarchy\tnum_cgroups\tenabled\n")
-    text("cmdline", lambda: getattr(k, "command_line", "console=ttyS0") + "\n")
+    text("cmdline", lambda: "console=ttyS0\n")
     text("consoles", lambda: "ttyS0                -W- (EC   a)    4:64\n")
     text("cpuinfo", lambda: cpuinfo(k))
     text("crypto", lambda: "")
     text("devices", lambda: _devices(k))
-    text("diskstats", lambda: _from(k, "diskstats"))
     text("execdomains", lambda: "0-0\tLinux           \t[kernel]\n")
     text("filesystems", lambda: _filesystems(vfs))
-    text("interrupts", lambda: _interrupts(k))
     text("iomem", lambda: "00000000-ffffffff : System RAM\n")
     text("ioports", lambda: "")
     text("kallsyms", lambda: kallsyms(k), fops=PROC_REG_FOPS)
@@ -259,9 +253,7 @@ def make_root(vfs: Vfs) -> Dir:
     text("modules", lambda: "")
     for name, target in (("mounts", "self/mounts"), ("net", "self/net")):
         root.add(name, Link(target)).size = len(target)
-    text("partitions", lambda: _from(k, "partitions"))
     text("schedstat", lambda: f"version 15\ntimestamp {k.clock.now_ns // 4_000_000}\n")
-    text("softirqs", lambda: _from(k, "softirqs"))
     text("stat", lambda: proc_stat(k))
     text("swaps", lambda: "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n")
     text("sysrq-trigger", lambda: "", 0o200, lambda data: None)
@@ -289,13 +281,6 @@ def _set_fops(directory: Dir, fops: FileOperations) -> None:
         else:
             node.fops = fops
             node.strict = True
-
-
-def _from(k: Any, name: str) -> str:
-    """A text that another subsystem gives: k.proc_texts[name]()."""
-    texts = getattr(k, "proc_texts", None) or {}
-    show = texts.get(name)
-    return str(show()) if show is not None else ""
 
 
 def _uname(k: Any) -> Callable[[], list[str]]:
@@ -377,7 +362,10 @@ def register_procfs(vfs: Vfs) -> None:
 
 
 def proc_file(vfs: Vfs, path: str, node: Any) -> None:
-    """proc_create(): put a node under /proc, e.g. "net/dev" (per process through self/net)."""
+    """proc_create(): put a node under /proc, e.g. "diskstats" or "net/dev" (per process through self/net).
+
+    The door for every part of the kernel that has something to show there: block/proc.py, net/proc.py, fs/proc_irq.py.
+    """
     root = vfs.proc_root
     parts = path.split("/")
     where = root

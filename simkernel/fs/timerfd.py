@@ -33,6 +33,7 @@ class TimerFd:
         self.ticks = 0
         self.expires = 0  # in CLOCK_MONOTONIC ns; 0 is disarmed
         self.interval = 0
+        self.settime_flags = 0
         self.timer: Any = None
         self.wqh = WaitQueue("timerfd")
 
@@ -94,7 +95,19 @@ def _release(k: Any, file: File) -> None:
     k.clock.cancel(file.private_data.timer)
 
 
-TIMERFD_FOPS = FileOperations("timerfd_fops", read="timerfd_read", llseek="noop_llseek", poll=_poll, release=_release)
+def _fdinfo(k: Any, file: File) -> str:
+    """timerfd_show()."""
+    ctx: TimerFd = file.private_data
+    left, interval = (divmod(value, NSEC_PER_SEC) for value in ctx.left())
+    return (
+        f"clockid: {ctx.clock_id}\nticks: {ctx.ticks}\nsettime flags: 0{ctx.settime_flags:o}\n"
+        f"it_value: ({left[0]}, {left[1]})\nit_interval: ({interval[0]}, {interval[1]})\n"
+    )
+
+
+TIMERFD_FOPS = FileOperations(
+    "timerfd_fops", read="timerfd_read", llseek="noop_llseek", poll=_poll, release=_release, show_fdinfo=_fdinfo
+)
 
 
 @syscall("timerfd_create", "int clockid, int flags", source="fs/timerfd.c")
@@ -148,6 +161,7 @@ def settime(k: Any, ufd: int, flags: int, utmr: int, otmr: int, word: int) -> in
         else:
             expires += k.clock.now_ns
     ctx.arm(expires, interval or 0)
+    ctx.settime_flags = flags & (TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
     if otmr:
         _put_spec(k, otmr, old, word)
     return 0

@@ -6,7 +6,7 @@ kernel functions stand in open.py, read_write.py, namei_calls.py, namespace.py a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -104,7 +104,8 @@ class Vfs:
         self.key_queues: dict[Any, WaitQueue] = {}
         self.mirror = Mirror(k)
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
-        self.anon_files = 0
+        self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows
+        self.eventfd_ids: set[int] = set()
         self._next_anon_minor = 1
         # mounts that have no place in the tree; made at boot
         self.pipe_mnt: Mount
@@ -118,6 +119,8 @@ class Vfs:
         self.sysfs_root: Dir
         self.debugfs_root: Dir
         self.tracefs_root: TracefsRoot
+        # what /proc/kallsyms lists behind the kernel's own symbols: (address, name, module)
+        self.more_symbols: list[Callable[[], Iterable[tuple[int, str, str]]]] = []
         self.names = Features(k.version)
         self.uio = UioStructs(self.mirror)
         self.kiocbs, self.iters = self.uio.kiocbs, self.uio.iters

@@ -37,6 +37,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.observe import iterators, perf
 from simkernel.observe.attach import Attachments
 from simkernel.observe.btf import vmlinux
+from simkernel.observe.fdinfo import bpf_fdinfo
 from tracing.perf.event import PerfEvent
 
 BPF_CALL_INSN = 0x85
@@ -409,6 +410,14 @@ def context_size(event: Any) -> int:
 # ------------------------------------------------------------------------------------------------------------- files
 
 
+def program_symbols(k: Any) -> list[tuple[int, str, str]]:
+    """bpf_get_kallsym(): the functions of loaded programs, (address, name, module)."""
+    if not k.version.at_least("4.11") or not k.vfs.sysctl["net.core.bpf_jit_kallsyms"]:
+        return []
+    progs = k.observer.bpf.progs.objects
+    return [(address, name, "bpf") for number in sorted(progs) for address, name in progs[number].symbols()]
+
+
 def bpf_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
     """poll(2): ring buffers; anything else is always ready."""
     obj: FdObject = file.private_data
@@ -435,7 +444,7 @@ def bpf_release(k: Any, file: Any) -> None:
 
 BPF_FOPS = FileOperations(
     "bpf_map_fops", read="bpf_dummy_read", write="bpf_dummy_write", llseek="no_llseek", poll=bpf_poll, mmap=bpf_mmap,
-    release=bpf_release,
+    release=bpf_release, show_fdinfo=bpf_fdinfo,
 )  # fmt: skip
 
 
@@ -488,5 +497,6 @@ def __sys_bpf(k: Any, cmd: int, uattr: int, size: int) -> int:
 
 def install(k: Any) -> None:
     """At boot, after tracing: hooks on perf events, and the 3.20-rfc filter files."""
+    k.vfs.more_symbols.append(lambda: program_symbols(k))
     k.observer.hook_perf()
     k.observer.attachments.install()
