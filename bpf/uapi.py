@@ -1,12 +1,15 @@
 """Numbers of include/uapi/linux/bpf.h, as of Linux 6.1, under the kernel's names.
 
-Plain integers, so that they are quick to compare; the `*_NAMES` tables at the end give a number's name back.
-Which kernel version knows which of them is in `bpf/versions/features.py`.
+Plain integers, so that they are quick to compare.  The enumerators come from simkernel/include/bpf.h (`python -m docs.uapi`
+writes them); the `*_NAMES` tables at the end give a number's name back.  Which kernel version knows which of them is in
+`bpf/versions/` and in the rows of map types and helpers.
 """
 
 from __future__ import annotations
 
-# enum bpf_cmd: commands of bpf(2)
+# ---- from simkernel/include/bpf.h by `python -m docs.uapi`; not to be edited here ----
+
+# enum bpf_cmd
 BPF_MAP_CREATE = 0
 BPF_MAP_LOOKUP_ELEM = 1
 BPF_MAP_UPDATE_ELEM = 2
@@ -45,7 +48,7 @@ BPF_ITER_CREATE = 33
 BPF_LINK_DETACH = 34
 BPF_PROG_BIND_MAP = 35
 
-# enum bpf_map_type: map types
+# enum bpf_map_type
 BPF_MAP_TYPE_UNSPEC = 0
 BPF_MAP_TYPE_HASH = 1
 BPF_MAP_TYPE_ARRAY = 2
@@ -79,7 +82,7 @@ BPF_MAP_TYPE_TASK_STORAGE = 29
 BPF_MAP_TYPE_BLOOM_FILTER = 30
 BPF_MAP_TYPE_USER_RINGBUF = 31
 
-# enum bpf_prog_type: program types
+# enum bpf_prog_type
 BPF_PROG_TYPE_UNSPEC = 0
 BPF_PROG_TYPE_SOCKET_FILTER = 1
 BPF_PROG_TYPE_KPROBE = 2
@@ -113,7 +116,7 @@ BPF_PROG_TYPE_LSM = 29
 BPF_PROG_TYPE_SK_LOOKUP = 30
 BPF_PROG_TYPE_SYSCALL = 31
 
-# enum bpf_attach_type: attach types
+# enum bpf_attach_type
 BPF_CGROUP_INET_INGRESS = 0
 BPF_CGROUP_INET_EGRESS = 1
 BPF_CGROUP_INET_SOCK_CREATE = 2
@@ -158,9 +161,9 @@ BPF_SK_REUSEPORT_SELECT_OR_MIGRATE = 40
 BPF_PERF_EVENT = 41
 BPF_TRACE_KPROBE_MULTI = 42
 BPF_LSM_CGROUP = 43
-MAX_BPF_ATTACH_TYPE = 44
+__MAX_BPF_ATTACH_TYPE = 44
 
-# enum bpf_link_type: link types
+# enum bpf_link_type
 BPF_LINK_TYPE_UNSPEC = 0
 BPF_LINK_TYPE_RAW_TRACEPOINT = 1
 BPF_LINK_TYPE_TRACING = 2
@@ -173,20 +176,7 @@ BPF_LINK_TYPE_KPROBE_MULTI = 8
 BPF_LINK_TYPE_STRUCT_OPS = 9
 MAX_BPF_LINK_TYPE = 10
 
-# enum bpf_task_fd_type: answers of BPF_TASK_FD_QUERY
-BPF_FD_TYPE_RAW_TRACEPOINT = 0
-BPF_FD_TYPE_TRACEPOINT = 1
-BPF_FD_TYPE_KPROBE = 2
-BPF_FD_TYPE_KRETPROBE = 3
-BPF_FD_TYPE_UPROBE = 4
-BPF_FD_TYPE_URETPROBE = 5
-
-# enum bpf_stack_build_id_status: struct bpf_stack_build_id.status
-BPF_STACK_BUILD_ID_EMPTY = 0
-BPF_STACK_BUILD_ID_VALID = 1
-BPF_STACK_BUILD_ID_IP = 2
-
-# enum bpf_func_id: helpers
+# enum bpf_func_id
 BPF_FUNC_unspec = 0
 BPF_FUNC_map_lookup_elem = 1
 BPF_FUNC_map_update_elem = 2
@@ -399,6 +389,64 @@ BPF_FUNC_ktime_get_tai_ns = 208
 BPF_FUNC_user_ringbuf_drain = 209
 __BPF_FUNC_MAX_ID = 210
 
+# enum bpf_cgroup_iter_order
+BPF_CGROUP_ITER_ORDER_UNSPEC = 0
+BPF_CGROUP_ITER_SELF_ONLY = 1
+BPF_CGROUP_ITER_DESCENDANTS_PRE = 2
+BPF_CGROUP_ITER_DESCENDANTS_POST = 3
+BPF_CGROUP_ITER_ANCESTORS_UP = 4
+
+# enum bpf_iter_task_type
+BPF_TASK_ITER_ALL = 0
+BPF_TASK_ITER_TID = 1
+BPF_TASK_ITER_TGID = 2
+
+# enum bpf_ret_code
+BPF_OK = 0
+BPF_DROP = 2
+BPF_REDIRECT = 7
+BPF_LWT_REROUTE = 128
+BPF_FLOW_DISSECTOR_CONTINUE = 129
+
+# enum bpf_task_fd_type
+BPF_FD_TYPE_RAW_TRACEPOINT = 0
+BPF_FD_TYPE_TRACEPOINT = 1
+BPF_FD_TYPE_KPROBE = 2
+BPF_FD_TYPE_KRETPROBE = 3
+BPF_FD_TYPE_UPROBE = 4
+BPF_FD_TYPE_URETPROBE = 5
+
+# enum bpf_stack_build_id_status
+BPF_STACK_BUILD_ID_EMPTY = 0
+BPF_STACK_BUILD_ID_VALID = 1
+BPF_STACK_BUILD_ID_IP = 2
+
+# enum xdp_action
+XDP_ABORTED = 0
+XDP_DROP = 1
+XDP_PASS = 2
+XDP_TX = 3
+XDP_REDIRECT = 4
+
+# enum bpf_core_relo_kind
+BPF_CORE_FIELD_BYTE_OFFSET = 0
+BPF_CORE_FIELD_BYTE_SIZE = 1
+BPF_CORE_FIELD_EXISTS = 2
+BPF_CORE_FIELD_SIGNED = 3
+BPF_CORE_FIELD_LSHIFT_U64 = 4
+BPF_CORE_FIELD_RSHIFT_U64 = 5
+BPF_CORE_TYPE_ID_LOCAL = 6
+BPF_CORE_TYPE_ID_TARGET = 7
+BPF_CORE_TYPE_EXISTS = 8
+BPF_CORE_TYPE_SIZE = 9
+BPF_CORE_ENUMVAL_EXISTS = 10
+BPF_CORE_ENUMVAL_VALUE = 11
+BPF_CORE_TYPE_MATCHES = 12
+
+# ---- end of what comes from simkernel/include/bpf.h ----
+
+MAX_BPF_ATTACH_TYPE = 44
+
 # BPF_PROG_ATTACH flags
 BPF_F_ALLOW_OVERRIDE = 1 << 0
 BPF_F_ALLOW_MULTI = 1 << 1
@@ -506,16 +554,6 @@ BPF_F_BROADCAST = 1 << 3
 BPF_F_EXCLUDE_INGRESS = 1 << 4
 BPF_SKB_TSTAMP_UNSPEC = 0
 BPF_SKB_TSTAMP_DELIVERY_MONO = 1
-BPF_OK = 0
-BPF_DROP = 2
-BPF_REDIRECT = 7
-BPF_LWT_REROUTE = 128
-BPF_FLOW_DISSECTOR_CONTINUE = 129
-XDP_ABORTED = 0
-XDP_DROP = 1
-XDP_PASS = 2
-XDP_TX = 3
-XDP_REDIRECT = 4
 SK_DROP = 0
 SK_PASS = 1
 BPF_SOCK_OPS_RTO_CB_FLAG = 1 << 0
@@ -562,12 +600,6 @@ BPF_FIB_LKUP_RET_NO_SRC_ADDR = 9
 BPF_MTU_CHK_RET_SUCCESS = 0
 BPF_MTU_CHK_RET_FRAG_NEEDED = 1
 BPF_MTU_CHK_RET_SEGS_TOOBIG = 2
-BPF_FD_TYPE_RAW_TRACEPOINT = 0
-BPF_FD_TYPE_TRACEPOINT = 1
-BPF_FD_TYPE_KPROBE = 2
-BPF_FD_TYPE_KRETPROBE = 3
-BPF_FD_TYPE_UPROBE = 4
-BPF_FD_TYPE_URETPROBE = 5
 BPF_FLOW_DISSECTOR_F_PARSE_1ST_FRAG = 1 << 0
 BPF_FLOW_DISSECTOR_F_STOP_AT_FLOW_LABEL = 1 << 1
 BPF_FLOW_DISSECTOR_F_STOP_AT_ENCAP = 1 << 2
@@ -575,19 +607,6 @@ BTF_F_COMPACT = 1 << 0
 BTF_F_NONAME = 1 << 1
 BTF_F_PTR_RAW = 1 << 2
 BTF_F_ZERO = 1 << 3
-BPF_CORE_FIELD_BYTE_OFFSET = 0
-BPF_CORE_FIELD_BYTE_SIZE = 1
-BPF_CORE_FIELD_EXISTS = 2
-BPF_CORE_FIELD_SIGNED = 3
-BPF_CORE_FIELD_LSHIFT_U64 = 4
-BPF_CORE_FIELD_RSHIFT_U64 = 5
-BPF_CORE_TYPE_ID_LOCAL = 6
-BPF_CORE_TYPE_ID_TARGET = 7
-BPF_CORE_TYPE_EXISTS = 8
-BPF_CORE_TYPE_SIZE = 9
-BPF_CORE_ENUMVAL_EXISTS = 10
-BPF_CORE_ENUMVAL_VALUE = 11
-BPF_CORE_TYPE_MATCHES = 12
 
 # Sizes and limits of the same header and of include/linux/bpf.h, bpf_verifier.h, filter.h
 BPF_OBJ_NAME_LEN = 16
@@ -618,7 +637,7 @@ PROG_TYPE_NAMES: dict[int, str] = {
 ATTACH_TYPE_NAMES: dict[int, str] = {
     globals()[name]: name
     for name in list(globals())[
-        list(globals()).index("BPF_CGROUP_INET_INGRESS") : list(globals()).index("MAX_BPF_ATTACH_TYPE")
+        list(globals()).index("BPF_CGROUP_INET_INGRESS") : list(globals()).index("__MAX_BPF_ATTACH_TYPE")
     ]
 }
 CMD_NAMES: dict[int, str] = {

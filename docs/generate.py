@@ -1,4 +1,4 @@
-"""Regenerate the generated pages:  python -m docs.generate [--check]
+"""Regenerate what is generated, pages and tables:  python -m docs.generate [--check]
 
 With --check nothing is written; the exit status says whether what is committed is what would be written.
 """
@@ -9,25 +9,27 @@ import subprocess
 import sys
 from pathlib import Path
 
-HERE = Path(__file__).parent
-#  page -> the command that writes it
-PAGES = {
-    "libbpf-tools.md": ["-m", "tests.simkernel.loader.libbpf_tools", "--doc"],
-    "events.md": ["-m", "docs.events_page"],
+ROOT = Path(__file__).parents[1]
+#  file -> the command that writes it
+FILES = {
+    "docs/libbpf-tools.md": ["-m", "tests.simkernel.loader.libbpf_tools", "--doc"],
+    "docs/events.md": ["-m", "docs.events_page"],
+    "docs/bpf-tables.md": ["-m", "docs.bpf_tables"],
+    "bpf/uapi.py": ["-m", "docs.uapi"],
 }
 
 
 def main(arguments: list[str]) -> int:
-    """Write every page, or compare."""
+    """Write every file, or compare."""
     stale = 0
-    for name, command in PAGES.items():
-        page = HERE / name
+    for name, command in FILES.items():
+        page = ROOT / name
         before = page.read_text()
-        subprocess.run([sys.executable, *command], check=True, cwd=HERE.parent)
+        subprocess.run([sys.executable, *command], check=True, cwd=ROOT)
         after = page.read_text()
         if "--check" in arguments and after != before:
             page.write_text(before)
-            print(f"docs/{name} is not what its generator writes now: run `python -m docs.generate`")
+            print(f"{name} is not what its generator writes now: run `python -m docs.generate`")
             stale += 1
     return stale
 

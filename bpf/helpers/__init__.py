@@ -1,7 +1,8 @@
 """Helper functions.  Mirrors kernel/bpf/helpers.c, kernel/trace/bpf_trace.c and their like.
 
-A helper is registered under the name of the kernel function that does its work, because one helper number can be
-different functions for different program types.  It takes the runtime of the calling program and as many of R1 to R5
+A body stands below its rows, `@prototype(...)` of rows.py: number, version, prototype, who may call it.  It is known under
+the name of the kernel function that does the work, because one helper number can be different functions for different
+program types; functions that are no helpers have only that name, `@kernel_name(...)`.  A body takes the runtime of the calling program and as many of R1 to R5
 as it needs; it gives any integer (kept to 64 bits), and a KernelError becomes its negative errno.
 """
 
@@ -16,6 +17,7 @@ from arch.abi.errno import EFAULT, EINVAL, EOPNOTSUPP
 from arch.errors import Fault, KernelError
 from bpf.board import Bpf
 from bpf.face import Prog, Registers
+from bpf.helpers.rows import declare
 from bpf.maps.base import BpfMap
 
 M = (1 << 64) - 1
@@ -111,7 +113,7 @@ _BY_ARITY: tuple[Callable[[Runtime, Callable[..., int]], Callable[[Registers], i
 HELPERS: dict[str, Helper] = {}
 
 
-def helper(*names: str, registers: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
+def kernel_name(*names: str, registers: bool = False) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Register an implementation under kernel function names."""
 
     def register(function: Callable[..., int]) -> Callable[..., int]:
@@ -120,6 +122,43 @@ def helper(*names: str, registers: bool = False) -> Callable[[Callable[..., int]
         return function
 
     return register
+
+
+def prototype(
+    name: str,
+    number: int = 0,
+    since: str = "",
+    *,
+    returns: str = "INTEGER",
+    args: str = "",
+    flags: str = "",
+    func: str | None = None,
+    proto: str | None = None,
+    given: str = "",
+    allowed: str | None = None,
+    maps: str = "",
+    missing: str = "",
+    registers: bool = False,
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """A row of the helper whose body is below; rows.py says what the columns mean.
+
+    `registers`: the body takes the list of registers, because it calls functions of the program.
+    """
+    row = declare(
+        name,
+        number,
+        since,
+        returns=returns,
+        args=args,
+        flags=flags,
+        func=func,
+        proto=proto,
+        given=given,
+        allowed=allowed,
+        maps=maps,
+        missing=missing,
+    )
+    return kernel_name(row.func, registers=registers)
 
 
 MODULES = (
@@ -133,11 +172,19 @@ MODULES = (
     "perf",
     "storage",
     "callbacks",
-    "skb",
+    "skb_bytes",
+    "skb_csum",
+    "skb_meta",
+    "skb_room",
+    "skb_vlan",
+    "skb_around",
+    "redirect",
+    "xdp",
     "sock",
     "kfuncs",
     "syscalls",
     "rfc",
+    "absent",
 )
 _loaded = False
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from arch.abi.errno import E2BIG, EBUSY, EDEADLK, EINVAL, EOPNOTSUPP, EPERM
 from bpf.board import Bpf
 from bpf.face import Prog, Registers, Timer
-from bpf.helpers import Runtime, helper
+from bpf.helpers import Runtime, prototype
 from bpf.maps.array import ArrayMap
 from bpf.maps.base import BpfMap, round_up
 
@@ -14,7 +14,14 @@ CLOCKS = (0, 1, 7)  # CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME
 MAX_CLOCKS = 16
 
 
-@helper("bpf_loop", registers=True)
+@prototype(
+    "loop",
+    181,
+    "5.17",
+    args="ANYTHING PTR_TO_FUNC PTR_TO_STACK_OR_NULL ANYTHING",
+    given="base_bpf",
+    registers=True,
+)
 def loop(rt: Runtime, r: Registers) -> int:
     """Calls back with (index, context) until it answers 1; how often it did."""
     count, function, context, flags = r[1] & 0xFFFFFFFF, r[2], r[3], r[4]
@@ -91,7 +98,14 @@ def _timer(rt: Runtime, address: int) -> BpfTimer | None:
     return found if isinstance(found, BpfTimer) else None
 
 
-@helper("bpf_timer_init")
+@prototype(
+    "timer_init",
+    169,
+    "5.15",
+    args="PTR_TO_TIMER CONST_MAP_PTR ANYTHING",
+    flags="gpl_only",
+    given="base_bpf",
+)
 def timer_init(rt: Runtime, timer: int, map_ptr: int, flags: int) -> int:
     if rt.host.in_nmi():
         return -EOPNOTSUPP
@@ -107,7 +121,14 @@ def timer_init(rt: Runtime, timer: int, map_ptr: int, flags: int) -> int:
     return 0
 
 
-@helper("bpf_timer_set_callback")
+@prototype(
+    "timer_set_callback",
+    170,
+    "5.15",
+    args="PTR_TO_TIMER PTR_TO_FUNC",
+    flags="gpl_only",
+    given="base_bpf",
+)
 def timer_set_callback(rt: Runtime, timer: int, function: int) -> int:
     if rt.host.in_nmi():
         return -EOPNOTSUPP
@@ -124,7 +145,14 @@ def timer_set_callback(rt: Runtime, timer: int, function: int) -> int:
     return 0
 
 
-@helper("bpf_timer_start")
+@prototype(
+    "timer_start",
+    171,
+    "5.15",
+    args="PTR_TO_TIMER ANYTHING ANYTHING",
+    flags="gpl_only",
+    given="base_bpf",
+)
 def timer_start(rt: Runtime, timer: int, delay_ns: int, flags: int) -> int:
     if rt.host.in_nmi():
         return -EOPNOTSUPP
@@ -135,7 +163,14 @@ def timer_start(rt: Runtime, timer: int, delay_ns: int, flags: int) -> int:
     return 0
 
 
-@helper("bpf_timer_cancel")
+@prototype(
+    "timer_cancel",
+    172,
+    "5.15",
+    args="PTR_TO_TIMER",
+    flags="gpl_only",
+    given="base_bpf",
+)
 def timer_cancel(rt: Runtime, timer: int) -> int:
     if rt.host.in_nmi():
         return -EOPNOTSUPP

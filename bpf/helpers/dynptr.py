@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arch.abi.errno import E2BIG, EINVAL
-from bpf.helpers import Runtime, helper
+from bpf.helpers import Runtime, prototype
 
 DYNPTR_MAX_SIZE = (1 << 24) - 1
 DYNPTR_TYPE_SHIFT = 28
@@ -37,7 +37,13 @@ def _place(rt: Runtime, ptr: int, offset: int, length: int) -> int:
     return data + int(rt.mem.read_uint(ptr + 12, 4)) + offset
 
 
-@helper("bpf_dynptr_from_mem")
+@prototype(
+    "dynptr_from_mem",
+    197,
+    "5.19",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING PTR_TO_DYNPTR|DYNPTR_TYPE_LOCAL|MEM_UNINIT|MEM_WRITE",
+    given="base_bpf",
+)
 def dynptr_from_mem(rt: Runtime, data: int, size: int, flags: int, ptr: int) -> int:
     size &= 0xFFFFFFFF
     if size > DYNPTR_MAX_SIZE or flags:
@@ -47,7 +53,13 @@ def dynptr_from_mem(rt: Runtime, data: int, size: int, flags: int, ptr: int) -> 
     return 0
 
 
-@helper("bpf_dynptr_read")
+@prototype(
+    "dynptr_read",
+    201,
+    "5.19",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO PTR_TO_DYNPTR ANYTHING ANYTHING",
+    given="base_bpf",
+)
 def dynptr_read(rt: Runtime, dst: int, length: int, ptr: int, offset: int, flags: int) -> int:
     place = _place(rt, ptr, offset, length)
     if not place or flags:
@@ -58,7 +70,13 @@ def dynptr_read(rt: Runtime, dst: int, length: int, ptr: int, offset: int, flags
     return 0
 
 
-@helper("bpf_dynptr_write")
+@prototype(
+    "dynptr_write",
+    202,
+    "5.19",
+    args="PTR_TO_DYNPTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO ANYTHING",
+    given="base_bpf",
+)
 def dynptr_write(rt: Runtime, ptr: int, offset: int, src: int, length: int, flags: int) -> int:
     place = _place(rt, ptr, offset, length)
     if not place or flags or rt.mem.read_uint(ptr + 8, 4) & READ_ONLY:
@@ -69,7 +87,14 @@ def dynptr_write(rt: Runtime, ptr: int, offset: int, src: int, length: int, flag
     return 0
 
 
-@helper("bpf_dynptr_data")
+@prototype(
+    "dynptr_data",
+    203,
+    "5.19",
+    returns="PTR_TO_DYNPTR_MEM_OR_NULL",
+    args="PTR_TO_DYNPTR ANYTHING CONST_ALLOC_SIZE_OR_ZERO",
+    given="base_bpf",
+)
 def dynptr_data(rt: Runtime, ptr: int, offset: int, length: int) -> int:
     place = _place(rt, ptr, offset, length)
     return 0 if place < 0 or rt.mem.read_uint(ptr + 8, 4) & READ_ONLY else place

@@ -6,7 +6,7 @@ Registered like helpers, under their own names; the verifier's table of them is 
 from __future__ import annotations
 
 from arch.abi.limits import U32_MAX
-from bpf.helpers import Runtime, helper
+from bpf.helpers import Runtime, kernel_name
 
 # struct prog_test_ref_kfunc { int a, b; struct prog_test_member memb; ... *next; refcount_t cnt; }
 PROG_TEST_SIZE, A, B, NEXT, CNT = 32, 0, 4, 16, 24
@@ -28,25 +28,25 @@ def _count(rt: Runtime, address: int, by: int) -> None:
     rt.mem.write_uint(address + CNT, 4, (rt.mem.read_uint(address + CNT, 4) + by) & U32_MAX)
 
 
-@helper("bpf_kfunc_call_test1")
+@kernel_name("bpf_kfunc_call_test1")
 def bpf_kfunc_call_test1(rt: Runtime, sk: int, a: int, b: int, c: int, d: int) -> int:
     """The sum of its arguments: u32, u64, u32, u64."""
     return (a & U32_MAX) + b + (c & U32_MAX) + d
 
 
-@helper("bpf_kfunc_call_test2")
+@kernel_name("bpf_kfunc_call_test2")
 def bpf_kfunc_call_test2(rt: Runtime, sk: int, a: int, b: int) -> int:
     """The sum as an int."""
     return (a + b) & U32_MAX
 
 
-@helper("bpf_kfunc_call_test3")
+@kernel_name("bpf_kfunc_call_test3")
 def bpf_kfunc_call_test3(rt: Runtime, sk: int) -> int:
     """Its argument."""
     return sk
 
 
-@helper("bpf_kfunc_call_test_acquire")
+@kernel_name("bpf_kfunc_call_test_acquire")
 def bpf_kfunc_call_test_acquire(rt: Runtime, scalar: int) -> int:
     """A reference to the test object."""
     address = prog_test_struct(rt)
@@ -54,7 +54,7 @@ def bpf_kfunc_call_test_acquire(rt: Runtime, scalar: int) -> int:
     return address
 
 
-@helper("bpf_kfunc_call_test_release")
+@kernel_name("bpf_kfunc_call_test_release")
 def bpf_kfunc_call_test_release(rt: Runtime, obj: int) -> int:
     """Give a reference back."""
     if obj:
@@ -62,7 +62,7 @@ def bpf_kfunc_call_test_release(rt: Runtime, obj: int) -> int:
     return 0
 
 
-@helper("bpf_kfunc_call_test_kptr_get")
+@kernel_name("bpf_kfunc_call_test_kptr_get")
 def bpf_kfunc_call_test_kptr_get(rt: Runtime, pointer: int, a: int, b: int) -> int:
     """A reference to what a map value points to."""
     obj = int(rt.mem.read_uint(pointer, 8))
@@ -71,13 +71,15 @@ def bpf_kfunc_call_test_kptr_get(rt: Runtime, pointer: int, a: int, b: int) -> i
     return obj
 
 
-@helper("bpf_kfunc_call_memb_acquire")
+@kernel_name("bpf_kfunc_call_memb_acquire")
 def bpf_kfunc_call_memb_acquire(rt: Runtime) -> int:
     """Nothing: the call only exists to be verified."""
     return 0
 
 
-@helper("bpf_kfunc_call_test_get_rdwr_mem", "bpf_kfunc_call_test_get_rdonly_mem", "bpf_kfunc_call_test_acq_rdonly_mem")
+@kernel_name(
+    "bpf_kfunc_call_test_get_rdwr_mem", "bpf_kfunc_call_test_get_rdonly_mem", "bpf_kfunc_call_test_acq_rdonly_mem"
+)
 def bpf_kfunc_call_test_get_mem(rt: Runtime, obj: int, size: int) -> int:
     """The first bytes of the test object, two ints at most."""
     size &= U32_MAX
@@ -85,7 +87,7 @@ def bpf_kfunc_call_test_get_mem(rt: Runtime, obj: int, size: int) -> int:
     return 0 if signed > 8 else obj
 
 
-@helper(
+@kernel_name(
     "bpf_kfunc_call_memb_release",
     "bpf_kfunc_call_memb1_release",
     "bpf_kfunc_call_int_mem_release",
@@ -109,7 +111,7 @@ def takes_and_gives_nothing(rt: Runtime) -> int:
     return 0
 
 
-@helper("bpf_lookup_user_key", "bpf_lookup_system_key")
+@kernel_name("bpf_lookup_user_key", "bpf_lookup_system_key")
 def no_key(rt: Runtime) -> int:
     """There are no keyrings."""
     return 0

@@ -4,41 +4,71 @@ from __future__ import annotations
 
 from arch.errors import KernelError
 from bpf.face import Registers
-from bpf.helpers import Runtime, helper
+from bpf.helpers import Runtime, kernel_name, prototype
 from bpf.maps.hash import HashMap
 from bpf.maps.queue import QueueMap
 from bpf.maps.storage import CgroupStorageMap
 
 
-@helper("bpf_map_lookup_elem")
+@prototype(
+    "map_lookup_elem",
+    1,
+    "3.19",
+    returns="PTR_TO_MAP_VALUE_OR_NULL",
+    args="CONST_MAP_PTR PTR_TO_MAP_KEY",
+    flags="pkt_access",
+    given="base_anyone bpf_tracing lirc_mode2",
+)
 def map_lookup_elem(rt: Runtime, map_ptr: int, key: int) -> int:
     """Address of the value, or NULL."""
     found = rt.bpf.map_at[map_ptr]
     return int(found.lookup(rt.mem.read(key, found.key_size)))
 
 
-@helper("__htab_map_lookup_elem")
+@kernel_name("__htab_map_lookup_elem")
 def htab_lookup_element(rt: Runtime, map_ptr: int, key: int) -> int:
     """Address of the struct htab_elem, for programs whose lookup was written out."""
     found = rt.map_of(map_ptr, HashMap)
     return int(found.lookup_element(rt.mem.read(key, found.key_size)))
 
 
-@helper("bpf_map_update_elem")
+@prototype(
+    "map_update_elem",
+    2,
+    "3.19",
+    args="CONST_MAP_PTR PTR_TO_MAP_KEY PTR_TO_MAP_VALUE ANYTHING",
+    flags="pkt_access",
+    given="base_anyone bpf_tracing lirc_mode2",
+)
 def map_update_elem(rt: Runtime, map_ptr: int, key: int, value: int, flags: int) -> int:
     found = rt.bpf.map_at[map_ptr]
     found.update(rt.mem.read(key, found.key_size), rt.mem.read(value, found.value_size), flags)
     return 0
 
 
-@helper("bpf_map_delete_elem")
+@prototype(
+    "map_delete_elem",
+    3,
+    "3.19",
+    args="CONST_MAP_PTR PTR_TO_MAP_KEY",
+    flags="pkt_access",
+    given="base_anyone bpf_tracing lirc_mode2",
+)
 def map_delete_elem(rt: Runtime, map_ptr: int, key: int) -> int:
     found = rt.bpf.map_at[map_ptr]
     found.delete(rt.mem.read(key, found.key_size))
     return 0
 
 
-@helper("bpf_map_push_elem")
+@prototype(
+    "map_push_elem",
+    87,
+    "4.20",
+    args="CONST_MAP_PTR PTR_TO_MAP_VALUE ANYTHING",
+    flags="pkt_access",
+    given="base_anyone bpf_tracing lirc_mode2",
+    maps="QUEUE STACK BLOOM_FILTER",
+)
 def map_push_elem(rt: Runtime, map_ptr: int, value: int, flags: int) -> int:
     found = rt.map(map_ptr)
     found.push(rt.mem.read(value, found.value_size), flags)
@@ -58,23 +88,53 @@ def _take(rt: Runtime, map_ptr: int, value: int, pop: bool) -> int:
     return 0
 
 
-@helper("bpf_map_pop_elem")
+@prototype(
+    "map_pop_elem",
+    88,
+    "4.20",
+    args="CONST_MAP_PTR PTR_TO_MAP_VALUE|MEM_UNINIT|MEM_WRITE",
+    given="base_anyone bpf_tracing lirc_mode2",
+    maps="QUEUE STACK",
+)
 def map_pop_elem(rt: Runtime, map_ptr: int, value: int) -> int:
     return _take(rt, map_ptr, value, True)
 
 
-@helper("bpf_map_peek_elem")
+@prototype(
+    "map_peek_elem",
+    89,
+    "4.20",
+    args="CONST_MAP_PTR PTR_TO_MAP_VALUE|MEM_UNINIT|MEM_WRITE",
+    given="base_anyone bpf_tracing lirc_mode2",
+    maps="QUEUE STACK BLOOM_FILTER",
+)
 def map_peek_elem(rt: Runtime, map_ptr: int, value: int) -> int:
     return _take(rt, map_ptr, value, False)
 
 
-@helper("bpf_map_lookup_percpu_elem")
+@prototype(
+    "map_lookup_percpu_elem",
+    195,
+    "5.19",
+    returns="PTR_TO_MAP_VALUE_OR_NULL",
+    args="CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
+    flags="pkt_access",
+    given="base_anyone bpf_tracing",
+    maps="PERCPU_HASH PERCPU_ARRAY LRU_PERCPU_HASH",
+)
 def map_lookup_percpu_elem(rt: Runtime, map_ptr: int, key: int, cpu: int) -> int:
     found = rt.map(map_ptr)
     return int(found.lookup_percpu(rt.mem.read(key, found.key_size), cpu & 0xFFFFFFFF))
 
 
-@helper("bpf_for_each_map_elem", registers=True)
+@prototype(
+    "for_each_map_elem",
+    164,
+    "5.13",
+    args="CONST_MAP_PTR PTR_TO_FUNC PTR_TO_STACK_OR_NULL ANYTHING",
+    given="base_bpf bpf_tracing",
+    registers=True,
+)
 def for_each_map_elem(rt: Runtime, r: Registers) -> int:
     """Calls the function with (map, key, value, context) until it answers 1; how many elements it saw."""
     map_ptr, function, context, flags = r[1], r[2], r[3], r[4]
@@ -84,33 +144,73 @@ def for_each_map_elem(rt: Runtime, r: Registers) -> int:
     return int(found.for_each(lambda key, value: rt.call_back(r, function, map_ptr, key, value, context)))
 
 
-@helper("bpf_get_local_storage")
+@prototype(
+    "get_local_storage",
+    81,
+    "4.19",
+    returns="PTR_TO_MAP_VALUE",
+    args="CONST_MAP_PTR ANYTHING",
+    given="cgroup_common",
+    maps="CGROUP_STORAGE PERCPU_CGROUP_STORAGE",
+)
 def get_local_storage(rt: Runtime, map_ptr: int, flags: int) -> int:
     """The cgroup storage of this run."""
     return rt.map_of(map_ptr, CgroupStorageMap).storage()
 
 
-@helper("bpf_spin_lock")
+@prototype(
+    "spin_lock",
+    93,
+    "5.1",
+    returns="VOID",
+    args="PTR_TO_SPIN_LOCK",
+    given="base_bpf bpf_lsm",
+)
 def spin_lock(rt: Runtime, lock: int) -> int:
     """Nothing runs in between, so the lock only shows that it is held."""
     rt.mem.write_uint(lock, 4, 1)
     return 0
 
 
-@helper("bpf_spin_unlock")
+@prototype(
+    "spin_unlock",
+    94,
+    "5.1",
+    returns="VOID",
+    args="PTR_TO_SPIN_LOCK",
+    given="base_bpf bpf_lsm",
+)
 def spin_unlock(rt: Runtime, lock: int) -> int:
     rt.mem.write_uint(lock, 4, 0)
     return 0
 
 
-@helper("bpf_kptr_xchg")
+@prototype(
+    "kptr_xchg",
+    194,
+    "5.19",
+    returns="PTR_TO_BTF_ID_OR_NULL:BPF_PTR_POISON",
+    args="PTR_TO_KPTR PTR_TO_BTF_ID_OR_NULL|OBJ_RELEASE:BPF_PTR_POISON",
+    given="base_bpf",
+)
 def kptr_xchg(rt: Runtime, place: int, pointer: int) -> int:
     old = int(rt.mem.read_uint(place, 8))
     rt.mem.write_uint(place, 8, pointer)
     return old
 
 
-@helper("bpf_redirect_map", "bpf_xdp_redirect_map")
+@prototype(
+    "redirect_map",
+    51,
+    "4.14",
+    args="CONST_MAP_PTR ANYTHING ANYTHING",
+    func="bpf_xdp_redirect_map",
+    proto="bpf_xdp_redirect_map_proto",
+    given="xdp",
+    maps="DEVMAP CPUMAP XSKMAP DEVMAP_HASH",
+    missing="elements of device maps",
+)
+@kernel_name("bpf_redirect_map")
 def redirect_map(rt: Runtime, map_ptr: int, key: int, flags: int) -> int:
     """No device map has elements: the action in the low bits of flags is the answer, or XDP_ABORTED."""
     return flags & 3 if flags <= 3 else 0

@@ -7,7 +7,7 @@ from arch.abi.perf_event import PERF_COUNT_SW_BPF_OUTPUT, PERF_TYPE_SOFTWARE
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import PerfEvent
-from bpf.helpers import Runtime, helper
+from bpf.helpers import Runtime, prototype
 from bpf.maps.array import PerfEventArrayMap
 
 
@@ -25,13 +25,74 @@ def _event(rt: Runtime, map_ptr: int, flags: int) -> PerfEvent:
     return event
 
 
-@helper(
-    "bpf_perf_event_output",
-    "bpf_perf_event_output_tp",
-    "bpf_perf_event_output_raw_tp",
-    "bpf_event_output_data",
-    "bpf_skb_event_output",
-    "bpf_xdp_event_output",
+@prototype(
+    "perf_event_output",
+    25,
+    "4.4",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    given="kprobe_prog",
+    maps="PERF_EVENT_ARRAY",
+)
+@prototype(
+    "skb_output",
+    111,
+    "5.5",
+    args="PTR_TO_BTF_ID:sk_buff CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    func="bpf_skb_event_output",
+    given="tracing_prog",
+    maps="PERF_EVENT_ARRAY",
+)
+@prototype(
+    "xdp_output",
+    121,
+    "5.7",
+    args="PTR_TO_BTF_ID:xdp_buff CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    func="bpf_xdp_event_output",
+    given="tracing_prog",
+    maps="PERF_EVENT_ARRAY",
+)
+@prototype(
+    "perf_event_output",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    func="bpf_perf_event_output_tp",
+    proto="bpf_perf_event_output_proto_tp",
+    given="tp_prog pe_prog",
+)
+@prototype(
+    "perf_event_output",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    func="bpf_perf_event_output_raw_tp",
+    proto="bpf_perf_event_output_proto_raw_tp",
+    given="raw_tp_prog",
+)
+@prototype(
+    "perf_event_output",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    func="bpf_event_output_data",
+    proto="bpf_event_output_data_proto",
+    given="cgroup_dev sysctl cg_sockopt sock_filter sock_addr sock_ops sk_msg sk_lookup",
+)
+@prototype(
+    "perf_event_output",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    func="bpf_skb_event_output",
+    proto="bpf_skb_event_output_proto",
+    given="sk_filter cg_skb tc_cls_act sk_skb lwt_out",
+)
+@prototype(
+    "perf_event_output",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    func="bpf_xdp_event_output",
+    proto="bpf_xdp_event_output_proto",
+    given="xdp",
 )
 def perf_event_output(rt: Runtime, ctx: int, map_ptr: int, flags: int, data: int, size: int) -> int:
     """A raw sample; network contexts may add a piece of the packet (bits 32 to 51 of flags), which is not done here."""
@@ -49,7 +110,15 @@ def perf_event_output(rt: Runtime, ctx: int, map_ptr: int, flags: int, data: int
     return 0
 
 
-@helper("bpf_perf_event_read")
+@prototype(
+    "perf_event_read",
+    22,
+    "4.3",
+    args="CONST_MAP_PTR ANYTHING",
+    flags="gpl_only",
+    given="bpf_tracing",
+    maps="PERF_EVENT_ARRAY",
+)
 def perf_event_read(rt: Runtime, map_ptr: int, flags: int) -> int:
     """The counter; errors and counters cannot be told apart, which is why there is the next one."""
     if flags & ~uapi.BPF_F_INDEX_MASK:
@@ -57,7 +126,15 @@ def perf_event_read(rt: Runtime, map_ptr: int, flags: int) -> int:
     return int(rt.host.perf_event_read(_event(rt, map_ptr, flags))[0])
 
 
-@helper("bpf_perf_event_read_value")
+@prototype(
+    "perf_event_read_value",
+    55,
+    "4.15",
+    args="CONST_MAP_PTR ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
+    flags="gpl_only",
+    given="bpf_tracing",
+    maps="PERF_EVENT_ARRAY",
+)
 def perf_event_read_value(rt: Runtime, map_ptr: int, flags: int, buf: int, size: int) -> int:
     """struct bpf_perf_event_value: counter, enabled, running."""
     size &= 0xFFFFFFFF
@@ -73,7 +150,24 @@ def perf_event_read_value(rt: Runtime, map_ptr: int, flags: int, buf: int, size:
     return 0
 
 
-@helper("bpf_read_branch_records", "bpf_get_branch_snapshot")
+@prototype(
+    "read_branch_records",
+    119,
+    "5.7",
+    args="PTR_TO_CTX PTR_TO_MEM_OR_NULL CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    given="pe_prog",
+    missing="branch records",
+)
+@prototype(
+    "get_branch_snapshot",
+    176,
+    "5.16",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    given="bpf_tracing",
+    missing="branch records",
+)
 def no_branch_records(rt: Runtime) -> int:
     """The simulated CPUs keep none: as a CPU without them."""
     return -ENOENT

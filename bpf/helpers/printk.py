@@ -13,7 +13,7 @@ from typing import Any
 
 from arch.abi.errno import E2BIG, EINVAL
 from arch.errors import Fault, KernelError
-from bpf.helpers import Runtime, helper, signed
+from bpf.helpers import Runtime, prototype, signed
 
 MAX_ARGUMENTS = 3
 MAX_VARARGS = 12
@@ -249,7 +249,14 @@ def _modern_print(rt: Runtime, raw: bytes, args: Sequence[int]) -> int:
     return len(text)
 
 
-@helper("bpf_trace_printk")
+@prototype(
+    "trace_printk",
+    6,
+    "4.1",
+    args="PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
 def trace_printk(rt: Runtime, fmt: int, size: int, a: int, b: int, c: int) -> int:
     if rt.bpf.version.before("5.13"):
         return _trace_printk_4_1(rt, fmt, size & 0xFFFFFFFF, (a, b, c))
@@ -264,7 +271,14 @@ def _arguments(rt: Runtime, address: int, length: int) -> list[int]:
     return [int(rt.mem.read_uint(address + i, 8)) for i in range(0, length, 8)]
 
 
-@helper("bpf_trace_vprintk")
+@prototype(
+    "trace_vprintk",
+    177,
+    "5.16",
+    args="PTR_TO_MEM|MEM_RDONLY CONST_SIZE PTR_TO_MEM|PTR_MAYBE_NULL|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
 def trace_vprintk(rt: Runtime, fmt: int, size: int, args: int, length: int) -> int:
     values = _arguments(rt, args, length)
     return _modern_print(rt, bytes(rt.mem.read(fmt, size & 0xFFFFFFFF)), values)
@@ -277,7 +291,14 @@ def _c_string(rt: Runtime, address: int) -> bytes:
     return bytes(out)
 
 
-@helper("bpf_snprintf")
+@prototype(
+    "snprintf",
+    165,
+    "5.13",
+    args="PTR_TO_MEM_OR_NULL CONST_SIZE_OR_ZERO PTR_TO_CONST_STR PTR_TO_MEM|PTR_MAYBE_NULL|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
 def snprintf(rt: Runtime, buf: int, size: int, fmt: int, args: int, length: int) -> int:
     """The length the text needs, with its NUL."""
     values = _arguments(rt, args, length)
@@ -288,7 +309,13 @@ def snprintf(rt: Runtime, buf: int, size: int, fmt: int, args: int, length: int)
     return len(text) + 1
 
 
-@helper("bpf_seq_printf")
+@prototype(
+    "seq_printf",
+    126,
+    "5.8",
+    args="PTR_TO_BTF_ID:seq_file PTR_TO_MEM|MEM_RDONLY CONST_SIZE PTR_TO_MEM|PTR_MAYBE_NULL|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+)
 def seq_printf(rt: Runtime, seq: int, fmt: int, size: int, args: int, length: int) -> int:
     values = _arguments(rt, args, length)
     raw = bytes(rt.mem.read(fmt, size & 0xFFFFFFFF))
@@ -298,7 +325,13 @@ def seq_printf(rt: Runtime, seq: int, fmt: int, size: int, args: int, length: in
     return 0
 
 
-@helper("bpf_seq_write")
+@prototype(
+    "seq_write",
+    127,
+    "5.8",
+    args="PTR_TO_BTF_ID:seq_file PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+)
 def seq_write(rt: Runtime, seq: int, data: int, length: int) -> int:
     rt.host.seq_write(seq, bytes(rt.mem.read(data, length & 0xFFFFFFFF)))
     return 0
@@ -337,7 +370,13 @@ def _parse(rt: Runtime, buf: int, size: int, flags: int) -> tuple[int, int, bool
     return value, skipped + head + len(digits[0]), negative
 
 
-@helper("bpf_strtol")
+@prototype(
+    "strtol",
+    105,
+    "5.2",
+    args="PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING PTR_TO_FIXED_SIZE_MEM|MEM_UNINIT|MEM_WRITE|MEM_ALIGNED:8",
+    given="base_anyone",
+)
 def strtol(rt: Runtime, buf: int, size: int, flags: int, result: int) -> int:
     rt.mem.write_uint(result, 8, 0)
     value, consumed, negative = _parse(rt, buf, size, flags)
@@ -347,7 +386,13 @@ def strtol(rt: Runtime, buf: int, size: int, flags: int, result: int) -> int:
     return consumed
 
 
-@helper("bpf_strtoul")
+@prototype(
+    "strtoul",
+    106,
+    "5.2",
+    args="PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING PTR_TO_FIXED_SIZE_MEM|MEM_UNINIT|MEM_WRITE|MEM_ALIGNED:8",
+    given="base_anyone",
+)
 def strtoul(rt: Runtime, buf: int, size: int, flags: int, result: int) -> int:
     rt.mem.write_uint(result, 8, 0)
     value, consumed, negative = _parse(rt, buf, size, flags)

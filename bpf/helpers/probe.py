@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EFAULT, EPERM
 from arch.errors import Fault, KernelError
-from bpf.helpers import Runtime, helper, signed
+from bpf.helpers import Runtime, kernel_name, prototype, signed
 
 
 def _store(rt: Runtime, dst: int, size: int, data: bytes | None) -> int:
@@ -40,17 +40,41 @@ def _read_any(rt: Runtime, src: int, size: int) -> bytes | None:
     return data if data is not None else _read_user(rt, src, size)
 
 
-@helper("bpf_probe_read", "bpf_probe_read_compat")
+@prototype(
+    "probe_read",
+    4,
+    "4.1",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    func="bpf_probe_read_compat",
+    proto="bpf_probe_read_compat_proto",
+    given="bpf_tracing",
+)
+@kernel_name("bpf_probe_read")
 def probe_read(rt: Runtime, dst: int, size: int, src: int) -> int:
     return _store(rt, dst, size & 0xFFFFFFFF, _read_any(rt, src, size & 0xFFFFFFFF))
 
 
-@helper("bpf_probe_read_kernel")
+@prototype(
+    "probe_read_kernel",
+    113,
+    "5.5",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
 def probe_read_kernel(rt: Runtime, dst: int, size: int, src: int) -> int:
     return _store(rt, dst, size & 0xFFFFFFFF, _read_kernel(rt, src, size & 0xFFFFFFFF))
 
 
-@helper("bpf_probe_read_user")
+@prototype(
+    "probe_read_user",
+    112,
+    "5.5",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
 def probe_read_user(rt: Runtime, dst: int, size: int, src: int) -> int:
     return _store(rt, dst, size & 0xFFFFFFFF, _read_user(rt, src, size & 0xFFFFFFFF))
 
@@ -81,22 +105,53 @@ def _read_string(rt: Runtime, dst: int, size: int, src: int, user: bool, kernel:
     return len(out)
 
 
-@helper("bpf_probe_read_str", "bpf_probe_read_compat_str")
+@prototype(
+    "probe_read_str",
+    45,
+    "4.11",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    func="bpf_probe_read_compat_str",
+    proto="bpf_probe_read_compat_str_proto",
+    given="bpf_tracing",
+)
+@kernel_name("bpf_probe_read_str")
 def probe_read_str(rt: Runtime, dst: int, size: int, src: int) -> int:
     return _read_string(rt, dst, size, src, True, True)
 
 
-@helper("bpf_probe_read_kernel_str")
+@prototype(
+    "probe_read_kernel_str",
+    115,
+    "5.5",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
 def probe_read_kernel_str(rt: Runtime, dst: int, size: int, src: int) -> int:
     return _read_string(rt, dst, size, src, False, True)
 
 
-@helper("bpf_probe_read_user_str")
+@prototype(
+    "probe_read_user_str",
+    114,
+    "5.5",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
 def probe_read_user_str(rt: Runtime, dst: int, size: int, src: int) -> int:
     return _read_string(rt, dst, size, src, True, False)
 
 
-@helper("bpf_probe_write_user")
+@prototype(
+    "probe_write_user",
+    36,
+    "4.8",
+    args="ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    flags="gpl_only",
+    given="bpf_tracing",
+)
 def probe_write_user(rt: Runtime, dst: int, src: int, size: int) -> int:
     """Only in a task's context, only to memory that is there already."""
     user = rt.host.user_mem()
@@ -109,12 +164,26 @@ def probe_write_user(rt: Runtime, dst: int, src: int, size: int) -> int:
     return 0
 
 
-@helper("bpf_copy_from_user")
+@prototype(
+    "copy_from_user",
+    148,
+    "5.10",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="might_sleep",
+    given="bpf_tracing",
+)
 def copy_from_user(rt: Runtime, dst: int, size: int, src: int) -> int:
     return _store(rt, dst, size & 0xFFFFFFFF, _read_user(rt, src, size & 0xFFFFFFFF))
 
 
-@helper("bpf_copy_from_user_task")
+@prototype(
+    "copy_from_user_task",
+    191,
+    "5.18",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING PTR_TO_BTF_ID:task_struct ANYTHING",
+    flags="gpl_only might_sleep",
+    given="bpf_tracing",
+)
 def copy_from_user_task(rt: Runtime, dst: int, size: int, src: int, task: int, flags: int) -> int:
     size &= 0xFFFFFFFF
     if flags:
@@ -129,7 +198,13 @@ def copy_from_user_task(rt: Runtime, dst: int, size: int, src: int, task: int, f
     return 0
 
 
-@helper("bpf_strncmp")
+@prototype(
+    "strncmp",
+    182,
+    "5.17",
+    args="PTR_TO_MEM CONST_SIZE PTR_TO_CONST_STR",
+    given="base_anyone",
+)
 def strncmp(rt: Runtime, first: int, size: int, second: int) -> int:
     """strncmp(): the difference of the first bytes that differ, as -1, 0 or 1."""
     a = bytes(rt.mem.read(first, size & 0xFFFFFFFF)).split(b"\0")[0]
@@ -142,7 +217,14 @@ def strncmp(rt: Runtime, first: int, size: int, second: int) -> int:
     return (a > bytes(b)) - (a < bytes(b))
 
 
-@helper("bpf_d_path")
+@prototype(
+    "d_path",
+    147,
+    "5.10",
+    args="PTR_TO_BTF_ID:path PTR_TO_MEM CONST_SIZE_OR_ZERO",
+    given="tracing_prog",
+    allowed="d_path",
+)
 def d_path(rt: Runtime, path: int, buf: int, size: int) -> int:
     if not size:
         return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EFAULT, EINVAL
 from arch.errors import Fault, KernelError
-from bpf.helpers import Runtime, helper
+from bpf.helpers import Runtime, kernel_name
 from bpf.helpers.printk import check_format_4_1, vsnprintf_4_1
 
 MEMCMP_LIMIT = 64  # bytes of the buffer on the kernel's stack
@@ -23,33 +23,33 @@ def _fetch(rt: Runtime, address: int, size: int) -> int:
         return 0
 
 
-@helper("bpf_fetch_ptr")
+@kernel_name("bpf_fetch_ptr")
 def fetch_ptr(rt: Runtime, address: int) -> int:
     arch = rt.host.arch
     return _fetch(rt, address, arch.model.word if arch is not None else 8)
 
 
-@helper("bpf_fetch_u64")
+@kernel_name("bpf_fetch_u64")
 def fetch_u64(rt: Runtime, address: int) -> int:
     return _fetch(rt, address, 8)
 
 
-@helper("bpf_fetch_u32")
+@kernel_name("bpf_fetch_u32")
 def fetch_u32(rt: Runtime, address: int) -> int:
     return _fetch(rt, address, 4)
 
 
-@helper("bpf_fetch_u16")
+@kernel_name("bpf_fetch_u16")
 def fetch_u16(rt: Runtime, address: int) -> int:
     return _fetch(rt, address, 2)
 
 
-@helper("bpf_fetch_u8")
+@kernel_name("bpf_fetch_u8")
 def fetch_u8(rt: Runtime, address: int) -> int:
     return _fetch(rt, address, 1)
 
 
-@helper("bpf_memcmp")
+@kernel_name("bpf_memcmp")
 def memcmp(rt: Runtime, unsafe: int, safe: int, size: int) -> int:
     if size >= MEMCMP_LIMIT:
         return -1
@@ -64,13 +64,13 @@ def memcmp(rt: Runtime, unsafe: int, safe: int, size: int) -> int:
     return 0
 
 
-@helper("bpf_dump_stack")
+@kernel_name("bpf_dump_stack")
 def dump_stack(rt: Runtime) -> int:
     rt.host.dump_stack()
     return 0
 
 
-@helper("bpf_printk")
+@kernel_name("bpf_printk")
 def printk(rt: Runtime, fmt: int, size: int, a: int, b: int, c: int) -> int:
     text = bytes(rt.mem.read(fmt, size)) if 0 < size <= 512 else b""
     if not text or text[-1]:

@@ -6,18 +6,33 @@ from arch.abi.errno import E2BIG, EAGAIN, EINVAL, ENODATA
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import Registers
-from bpf.helpers import Runtime, helper
+from bpf.helpers import Runtime, prototype
 from bpf.helpers.dynptr import DYNPTR_LOCAL, DYNPTR_MAX_SIZE, DYNPTR_RINGBUF, clear_dynptr, make_dynptr
 from bpf.maps.ringbuf import MAX_USER_SAMPLES, RingBufferMap, UserRingBufferMap
 
 
-@helper("bpf_ringbuf_output")
+@prototype(
+    "ringbuf_output",
+    130,
+    "5.8",
+    args="CONST_MAP_PTR PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO ANYTHING",
+    given="base_anyone bpf_tracing",
+    maps="RINGBUF",
+)
 def ringbuf_output(rt: Runtime, map_ptr: int, data: int, size: int, flags: int) -> int:
     rt.map_of(map_ptr, RingBufferMap).output(bytes(rt.mem.read(data, size)), flags)
     return 0
 
 
-@helper("bpf_ringbuf_reserve")
+@prototype(
+    "ringbuf_reserve",
+    131,
+    "5.8",
+    returns="PTR_TO_ALLOC_MEM_OR_NULL",
+    args="CONST_MAP_PTR CONST_ALLOC_SIZE_OR_ZERO ANYTHING",
+    given="base_anyone bpf_tracing",
+    maps="RINGBUF",
+)
 def ringbuf_reserve(rt: Runtime, map_ptr: int, size: int, flags: int) -> int:
     if flags:
         return 0
@@ -32,24 +47,52 @@ def _owner(rt: Runtime, sample: int) -> RingBufferMap:
     raise KernelError(EINVAL, f"{sample:#x} is in no ring buffer")
 
 
-@helper("bpf_ringbuf_submit")
+@prototype(
+    "ringbuf_submit",
+    132,
+    "5.8",
+    returns="VOID",
+    args="PTR_TO_ALLOC_MEM|OBJ_RELEASE ANYTHING",
+    given="base_anyone bpf_tracing",
+)
 def ringbuf_submit(rt: Runtime, sample: int, flags: int) -> int:
     _owner(rt, sample).commit(sample, flags, False)
     return 0
 
 
-@helper("bpf_ringbuf_discard")
+@prototype(
+    "ringbuf_discard",
+    133,
+    "5.8",
+    returns="VOID",
+    args="PTR_TO_ALLOC_MEM|OBJ_RELEASE ANYTHING",
+    given="base_anyone bpf_tracing",
+)
 def ringbuf_discard(rt: Runtime, sample: int, flags: int) -> int:
     _owner(rt, sample).commit(sample, flags, True)
     return 0
 
 
-@helper("bpf_ringbuf_query")
+@prototype(
+    "ringbuf_query",
+    134,
+    "5.8",
+    args="CONST_MAP_PTR ANYTHING",
+    given="base_anyone bpf_tracing",
+    maps="RINGBUF",
+)
 def ringbuf_query(rt: Runtime, map_ptr: int, flags: int) -> int:
     return int(rt.map_of(map_ptr, RingBufferMap).query(flags))
 
 
-@helper("bpf_ringbuf_reserve_dynptr")
+@prototype(
+    "ringbuf_reserve_dynptr",
+    198,
+    "5.19",
+    args="CONST_MAP_PTR ANYTHING ANYTHING PTR_TO_DYNPTR|DYNPTR_TYPE_RINGBUF|MEM_UNINIT|MEM_WRITE",
+    given="base_bpf",
+    maps="RINGBUF",
+)
 def ringbuf_reserve_dynptr(rt: Runtime, map_ptr: int, size: int, flags: int, ptr: int) -> int:
     size &= 0xFFFFFFFF
     sample = 0
@@ -70,17 +113,41 @@ def _finish_dynptr(rt: Runtime, ptr: int, flags: int, discard: bool) -> int:
     return 0
 
 
-@helper("bpf_ringbuf_submit_dynptr")
+@prototype(
+    "ringbuf_submit_dynptr",
+    199,
+    "5.19",
+    returns="VOID",
+    args="PTR_TO_DYNPTR|DYNPTR_TYPE_RINGBUF|OBJ_RELEASE ANYTHING",
+    given="base_bpf",
+    maps="RINGBUF",
+)
 def ringbuf_submit_dynptr(rt: Runtime, ptr: int, flags: int) -> int:
     return _finish_dynptr(rt, ptr, flags, False)
 
 
-@helper("bpf_ringbuf_discard_dynptr")
+@prototype(
+    "ringbuf_discard_dynptr",
+    200,
+    "5.19",
+    returns="VOID",
+    args="PTR_TO_DYNPTR|DYNPTR_TYPE_RINGBUF|OBJ_RELEASE ANYTHING",
+    given="base_bpf",
+    maps="RINGBUF",
+)
 def ringbuf_discard_dynptr(rt: Runtime, ptr: int, flags: int) -> int:
     return _finish_dynptr(rt, ptr, flags, True)
 
 
-@helper("bpf_user_ringbuf_drain", registers=True)
+@prototype(
+    "user_ringbuf_drain",
+    209,
+    "6.1",
+    args="CONST_MAP_PTR PTR_TO_FUNC PTR_TO_STACK_OR_NULL ANYTHING",
+    given="base_bpf",
+    maps="USER_RINGBUF",
+    registers=True,
+)
 def user_ringbuf_drain(rt: Runtime, r: Registers) -> int:
     """Calls back with (dynptr, context) for every sample; how many there were."""
     map_ptr, function, context, flags = r[1:5]

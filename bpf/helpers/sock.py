@@ -9,10 +9,9 @@ from __future__ import annotations
 from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_NEW_SYN_RECV, TCP_TIME_WAIT
 from arch.abi.socket import AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM
-from bpf.helpers import Runtime, helper
+from bpf import uapi
+from bpf.helpers import Runtime, prototype
 from bpf.packet.skbuff import SkBuff, Sock
-
-SK_DROP = 0
 
 
 def _field(rt: Runtime, path: str, base: int) -> int:
@@ -38,25 +37,56 @@ def sock_gen_cookie(rt: Runtime, sk: int) -> int:
     return cookies.setdefault(sk, len(cookies) + 1)
 
 
-@helper("bpf_get_socket_cookie")
+@prototype(
+    "get_socket_cookie",
+    46,
+    "4.12",
+    args="PTR_TO_CTX",
+    given="sk_filter tc_cls_act sk_skb",
+)
 def bpf_get_socket_cookie(rt: Runtime, skb: int) -> int:
     """Of the packet's socket; 0 without one."""
     return sock_gen_cookie(rt, SkBuff(rt.host, skb).get("sk"))
 
 
-@helper("bpf_get_socket_cookie_sock", "bpf_get_socket_ptr_cookie")
+@prototype(
+    "get_socket_cookie",
+    args="PTR_TO_CTX",
+    func="bpf_get_socket_cookie_sock",
+    proto="bpf_get_socket_cookie_sock_proto",
+    given="sock_filter",
+)
+@prototype(
+    "get_socket_cookie",
+    args="PTR_TO_BTF_ID_SOCK_COMMON",
+    func="bpf_get_socket_ptr_cookie",
+    proto="bpf_get_socket_ptr_cookie_proto",
+    given="tracing_prog sk_reuseport",
+)
 def bpf_get_socket_cookie_sock(rt: Runtime, sk: int) -> int:
     """Of this socket."""
     return sock_gen_cookie(rt, sk)
 
 
-@helper("bpf_get_socket_cookie_sock_addr")
+@prototype(
+    "get_socket_cookie",
+    args="PTR_TO_CTX",
+    func="bpf_get_socket_cookie_sock_addr",
+    proto="bpf_get_socket_cookie_sock_addr_proto",
+    given="sock_addr",
+)
 def bpf_get_socket_cookie_sock_addr(rt: Runtime, ctx: int) -> int:
     """Of the socket whose address is set or asked for."""
     return sock_gen_cookie(rt, _field(rt, "bpf_sock_addr_kern.sk", ctx))
 
 
-@helper("bpf_get_socket_cookie_sock_ops")
+@prototype(
+    "get_socket_cookie",
+    args="PTR_TO_CTX",
+    func="bpf_get_socket_cookie_sock_ops",
+    proto="bpf_get_socket_cookie_sock_ops_proto",
+    given="sock_ops",
+)
 def bpf_get_socket_cookie_sock_ops(rt: Runtime, ctx: int) -> int:
     """Of the socket that something happens to."""
     return sock_gen_cookie(rt, _field(rt, "bpf_sock_ops_kern.sk", ctx))
@@ -74,33 +104,87 @@ def _is_protocol(rt: Runtime, sk: int, protocol: int, kind: int) -> bool:
     )
 
 
-@helper("bpf_skc_to_tcp_sock")
+@prototype(
+    "skc_to_tcp_sock",
+    137,
+    "5.9",
+    returns="PTR_TO_BTF_ID_OR_NULL:tcp_sock",
+    args="PTR_TO_BTF_ID_SOCK_COMMON",
+    given="tracing_prog bpf_sk_base",
+)
 def bpf_skc_to_tcp_sock(rt: Runtime, sk: int) -> int:
     """The socket if it is TCP's."""
     return sk if _is_protocol(rt, sk, IPPROTO_TCP, SOCK_STREAM) else 0
 
 
-@helper("bpf_skc_to_tcp6_sock")
+@prototype(
+    "skc_to_tcp6_sock",
+    136,
+    "5.9",
+    returns="PTR_TO_BTF_ID_OR_NULL:tcp6_sock",
+    args="PTR_TO_BTF_ID_SOCK_COMMON",
+    given="tracing_prog bpf_sk_base",
+)
 def bpf_skc_to_tcp6_sock(rt: Runtime, sk: int) -> int:
     """The socket if it is TCP's over IPv6."""
     is_tcp = _is_protocol(rt, sk, IPPROTO_TCP, SOCK_STREAM)
     return sk if is_tcp and _field(rt, "sock.sk_family", sk) == AF_INET6 else 0
 
 
-@helper("bpf_skc_to_udp6_sock")
+@prototype(
+    "skc_to_udp6_sock",
+    140,
+    "5.9",
+    returns="PTR_TO_BTF_ID_OR_NULL:udp6_sock",
+    args="PTR_TO_BTF_ID_SOCK_COMMON",
+    given="tracing_prog bpf_sk_base",
+)
 def bpf_skc_to_udp6_sock(rt: Runtime, sk: int) -> int:
     """The socket if it is UDP's over IPv6."""
     is_udp = _is_protocol(rt, sk, IPPROTO_UDP, SOCK_DGRAM)
     return sk if is_udp and _field(rt, "sock.sk_family", sk) == AF_INET6 else 0
 
 
-@helper("bpf_skc_to_unix_sock")
+@prototype(
+    "skc_to_unix_sock",
+    178,
+    "5.16",
+    returns="PTR_TO_BTF_ID_OR_NULL:unix_sock",
+    args="PTR_TO_BTF_ID_SOCK_COMMON",
+    given="tracing_prog bpf_sk_base",
+)
 def bpf_skc_to_unix_sock(rt: Runtime, sk: int) -> int:
     """The socket if it is a Unix one."""
     return sk if sk and _is_full(rt, sk) and _field(rt, "sock.sk_family", sk) == AF_UNIX else 0
 
 
-@helper("bpf_skc_to_tcp_timewait_sock", "bpf_skc_to_tcp_request_sock", "bpf_skc_to_mptcp_sock")
+@prototype(
+    "skc_to_tcp_timewait_sock",
+    138,
+    "5.9",
+    returns="PTR_TO_BTF_ID_OR_NULL:tcp_timewait_sock",
+    args="PTR_TO_BTF_ID_SOCK_COMMON",
+    given="tracing_prog bpf_sk_base",
+    missing="such sockets",
+)
+@prototype(
+    "skc_to_tcp_request_sock",
+    139,
+    "5.9",
+    returns="PTR_TO_BTF_ID_OR_NULL:tcp_request_sock",
+    args="PTR_TO_BTF_ID_SOCK_COMMON",
+    given="tracing_prog bpf_sk_base",
+    missing="such sockets",
+)
+@prototype(
+    "skc_to_mptcp_sock",
+    196,
+    "5.19",
+    returns="PTR_TO_BTF_ID_OR_NULL:mptcp_sock",
+    args="PTR_TO_SOCK_COMMON",
+    given="tracing_prog bpf_sk_base",
+    missing="such sockets",
+)
 def no_such_sock(rt: Runtime) -> int:
     """No socket is any of these."""
     return 0
@@ -109,18 +193,69 @@ def no_such_sock(rt: Runtime) -> int:
 # -- options, maps, headers ----------------------------------------------------------------------------
 
 
-@helper(
-    "bpf_sk_setsockopt",
-    "bpf_unlocked_sk_setsockopt",
-    "bpf_sock_addr_setsockopt",
-    "bpf_sock_ops_setsockopt",
+@prototype(
+    "setsockopt",
+    49,
+    "4.13",
+    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    func="bpf_sk_setsockopt",
+    proto="bpf_sk_setsockopt_proto",
+    given="bpf_iter_unix_get bpf_iter_tcp_get",
+    missing="socket options",
+)
+@prototype(
+    "setsockopt",
+    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    func="bpf_unlocked_sk_setsockopt",
+    proto="bpf_unlocked_sk_setsockopt_proto",
+)
+@prototype(
+    "setsockopt",
+    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    func="bpf_sock_addr_setsockopt",
+    proto="bpf_sock_addr_setsockopt_proto",
+)
+@prototype(
+    "setsockopt",
+    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    func="bpf_sock_ops_setsockopt",
+    proto="bpf_sock_ops_setsockopt_proto",
+    given="sock_ops",
 )
 def setsockopt(rt: Runtime) -> int:
     """No option can be set."""
     return -ENOPROTOOPT
 
 
-@helper("bpf_sk_getsockopt", "bpf_unlocked_sk_getsockopt", "bpf_sock_addr_getsockopt", "bpf_sock_ops_getsockopt")
+@prototype(
+    "getsockopt",
+    57,
+    "4.15",
+    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
+    func="bpf_sk_getsockopt",
+    proto="bpf_sk_getsockopt_proto",
+    given="bpf_iter_unix_get bpf_iter_tcp_get",
+    missing="socket options",
+)
+@prototype(
+    "getsockopt",
+    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
+    func="bpf_unlocked_sk_getsockopt",
+    proto="bpf_unlocked_sk_getsockopt_proto",
+)
+@prototype(
+    "getsockopt",
+    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
+    func="bpf_sock_addr_getsockopt",
+    proto="bpf_sock_addr_getsockopt_proto",
+)
+@prototype(
+    "getsockopt",
+    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
+    func="bpf_sock_ops_getsockopt",
+    proto="bpf_sock_ops_getsockopt_proto",
+    given="sock_ops",
+)
 def getsockopt(rt: Runtime, ctx: int, level: int, name: int, value: int, size: int) -> int:
     """No option can be read; the buffer is cleared."""
     length = size & 0xFFFFFFFF
@@ -129,43 +264,190 @@ def getsockopt(rt: Runtime, ctx: int, level: int, name: int, value: int, size: i
     return -ENOPROTOOPT
 
 
-@helper("bpf_sk_redirect_map", "bpf_sk_redirect_hash", "bpf_msg_redirect_map", "bpf_msg_redirect_hash")
+@prototype(
+    "sk_redirect_map",
+    52,
+    "4.14",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING ANYTHING",
+    given="sk_skb",
+    maps="SOCKMAP",
+    missing="sockets in maps",
+)
+@prototype(
+    "sk_redirect_hash",
+    72,
+    "4.18",
+    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
+    given="sk_skb",
+    maps="SOCKHASH",
+    missing="sockets in maps",
+)
+@prototype(
+    "msg_redirect_map",
+    60,
+    "4.17",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING ANYTHING",
+    given="sk_msg",
+    maps="SOCKMAP",
+    missing="sockets in maps",
+)
+@prototype(
+    "msg_redirect_hash",
+    71,
+    "4.18",
+    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
+    given="sk_msg",
+    maps="SOCKHASH",
+    missing="sockets in maps",
+)
 def redirect_to_empty_map(rt: Runtime) -> int:
     """Socket maps are empty, so the data is dropped."""
-    return SK_DROP
+    return uapi.SK_DROP
 
 
-@helper("bpf_sock_map_update", "bpf_sock_hash_update", "bpf_sock_ops_reserve_hdr_opt", "bpf_sock_ops_cb_flags_set")
+@prototype(
+    "sock_map_update",
+    53,
+    "4.14",
+    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
+    flags="pkt_access",
+    given="sock_ops",
+    maps="SOCKMAP",
+    missing="TCP sockets",
+)
+@prototype(
+    "sock_hash_update",
+    70,
+    "4.18",
+    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
+    flags="pkt_access",
+    given="sock_ops",
+    maps="SOCKHASH",
+    missing="TCP sockets",
+)
+@prototype(
+    "reserve_hdr_opt",
+    144,
+    "5.10",
+    args="PTR_TO_CTX ANYTHING ANYTHING",
+    func="bpf_sock_ops_reserve_hdr_opt",
+    proto="bpf_sock_ops_reserve_hdr_opt_proto",
+    given="sock_ops",
+    missing="TCP sockets",
+)
+@prototype(
+    "sock_ops_cb_flags_set",
+    59,
+    "4.16",
+    args="PTR_TO_CTX ANYTHING",
+    given="sock_ops",
+    missing="TCP sockets",
+)
 def not_a_tcp_socket(rt: Runtime) -> int:
     """The socket is none that this works on."""
     return -EINVAL
 
 
-@helper("bpf_sock_ops_load_hdr_opt", "bpf_sock_ops_store_hdr_opt")
+@prototype(
+    "load_hdr_opt",
+    142,
+    "5.10",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_WRITE CONST_SIZE ANYTHING",
+    func="bpf_sock_ops_load_hdr_opt",
+    proto="bpf_sock_ops_load_hdr_opt_proto",
+    given="sock_ops",
+    missing="TCP headers",
+)
+@prototype(
+    "store_hdr_opt",
+    143,
+    "5.10",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING",
+    flags="changes_pkt_data",
+    func="bpf_sock_ops_store_hdr_opt",
+    proto="bpf_sock_ops_store_hdr_opt_proto",
+    given="sock_ops",
+    missing="TCP headers",
+)
 def no_header(rt: Runtime) -> int:
     """There is no TCP header at hand."""
     return -EPERM
 
 
-@helper("bpf_msg_apply_bytes", "bpf_msg_cork_bytes")
+@prototype(
+    "msg_apply_bytes",
+    61,
+    "4.17",
+    args="PTR_TO_CTX ANYTHING",
+    given="sk_msg",
+)
+@prototype(
+    "msg_cork_bytes",
+    62,
+    "4.17",
+    args="PTR_TO_CTX ANYTHING",
+    given="sk_msg",
+)
 def message_bytes(rt: Runtime) -> int:
     """The verdict holds for so many bytes; all are taken at once here."""
     return 0
 
 
-@helper("bpf_msg_pull_data", "bpf_msg_push_data", "bpf_msg_pop_data")
+@prototype(
+    "msg_pull_data",
+    63,
+    "4.17",
+    args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING",
+    flags="changes_pkt_data",
+    given="sk_msg",
+    missing="editing messages",
+)
+@prototype(
+    "msg_push_data",
+    90,
+    "4.20",
+    args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING",
+    flags="changes_pkt_data",
+    given="sk_msg",
+    missing="editing messages",
+)
+@prototype(
+    "msg_pop_data",
+    91,
+    "5.0",
+    args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING",
+    flags="changes_pkt_data",
+    given="sk_msg",
+    missing="editing messages",
+)
 def message_edit(rt: Runtime) -> int:
     """Messages cannot be edited."""
     return -EINVAL
 
 
-@helper("sk_select_reuseport")
+@prototype(
+    "sk_select_reuseport",
+    82,
+    "4.19",
+    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
+    func="sk_select_reuseport",
+    proto="sk_select_reuseport_proto",
+    given="sk_reuseport",
+    maps="SOCKMAP SOCKHASH REUSEPORT_SOCKARRAY",
+    missing="sockets in the map",
+)
 def sk_select_reuseport(rt: Runtime) -> int:
     """No socket is in the map."""
     return -ENOENT
 
 
-@helper("bpf_sk_assign")
+@prototype(
+    "sk_assign",
+    124,
+    "5.7",
+    args="PTR_TO_CTX PTR_TO_BTF_ID_SOCK_COMMON ANYTHING",
+    given="tc_cls_act",
+)
 def bpf_sk_assign(rt: Runtime, skb: int, sk: int, flags: int) -> int:
     """Give the packet a socket: only at ingress, and none is there to be given."""
     if flags:
@@ -173,7 +455,13 @@ def bpf_sk_assign(rt: Runtime, skb: int, sk: int, flags: int) -> int:
     return -ESOCKTNOSUPPORT if SkBuff(rt.host, skb).at_ingress() else -EOPNOTSUPP
 
 
-@helper("bpf_sk_lookup_assign")
+@prototype(
+    "sk_assign",
+    args="PTR_TO_CTX PTR_TO_SOCKET_OR_NULL ANYTHING",
+    func="bpf_sk_lookup_assign",
+    proto="bpf_sk_lookup_assign_proto",
+    given="sk_lookup",
+)
 def bpf_sk_lookup_assign(rt: Runtime, ctx: int, sk: int, flags: int) -> int:
     """Choose the socket of a lookup; NULL takes a choice back."""
     if flags & ~3:
@@ -182,19 +470,111 @@ def bpf_sk_lookup_assign(rt: Runtime, ctx: int, sk: int, flags: int) -> int:
     return 0
 
 
-@helper(
-    "bpf_tcp_raw_gen_syncookie_ipv4",
-    "bpf_tcp_raw_gen_syncookie_ipv6",
-    "bpf_tcp_raw_check_syncookie_ipv4",
-    "bpf_tcp_raw_check_syncookie_ipv6",
-    "bpf_tcp_send_ack",
-    "bpf_sysctl_get_name",
-    "bpf_sysctl_get_current_value",
-    "bpf_sysctl_get_new_value",
-    "bpf_sysctl_set_new_value",
-    "bpf_rc_repeat",
-    "bpf_rc_keydown",
-    "bpf_rc_pointer_rel",
+@prototype(
+    "tcp_raw_gen_syncookie_ipv4",
+    204,
+    "6.0",
+    args="PTR_TO_FIXED_SIZE_MEM:20 PTR_TO_MEM CONST_SIZE",
+    flags="gpl_only pkt_access",
+    given="tc_cls_act xdp",
+    missing="what it works on",
+)
+@prototype(
+    "tcp_raw_gen_syncookie_ipv6",
+    205,
+    "6.0",
+    args="PTR_TO_FIXED_SIZE_MEM:40 PTR_TO_MEM CONST_SIZE",
+    flags="gpl_only pkt_access",
+    given="tc_cls_act xdp",
+    missing="what it works on",
+)
+@prototype(
+    "tcp_raw_check_syncookie_ipv4",
+    206,
+    "6.0",
+    args="PTR_TO_FIXED_SIZE_MEM:20 PTR_TO_FIXED_SIZE_MEM:20",
+    flags="gpl_only pkt_access",
+    given="tc_cls_act xdp",
+    missing="what it works on",
+)
+@prototype(
+    "tcp_raw_check_syncookie_ipv6",
+    207,
+    "6.0",
+    args="PTR_TO_FIXED_SIZE_MEM:40 PTR_TO_FIXED_SIZE_MEM:20",
+    flags="gpl_only pkt_access",
+    given="tc_cls_act xdp",
+    missing="what it works on",
+)
+@prototype(
+    "tcp_send_ack",
+    116,
+    "5.6",
+    args="PTR_TO_BTF_ID:tcp_sock ANYTHING",
+    given="bpf_tcp_ca_get",
+    missing="what it works on",
+)
+@prototype(
+    "sysctl_get_name",
+    101,
+    "5.2",
+    args="PTR_TO_CTX PTR_TO_MEM CONST_SIZE ANYTHING",
+    given="sysctl",
+    missing="what it works on",
+)
+@prototype(
+    "sysctl_get_current_value",
+    102,
+    "5.2",
+    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE",
+    given="sysctl",
+    missing="what it works on",
+)
+@prototype(
+    "sysctl_get_new_value",
+    103,
+    "5.2",
+    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE",
+    given="sysctl",
+    missing="what it works on",
+)
+@prototype(
+    "sysctl_set_new_value",
+    104,
+    "5.2",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    given="sysctl",
+    missing="what it works on",
+)
+@prototype(
+    "rc_repeat",
+    77,
+    "4.18",
+    args="PTR_TO_CTX",
+    flags="gpl_only",
+    proto="rc_repeat_proto",
+    given="lirc_mode2",
+    missing="what it works on",
+)
+@prototype(
+    "rc_keydown",
+    78,
+    "4.18",
+    args="PTR_TO_CTX ANYTHING ANYTHING ANYTHING",
+    flags="gpl_only",
+    proto="rc_keydown_proto",
+    given="lirc_mode2",
+    missing="what it works on",
+)
+@prototype(
+    "rc_pointer_rel",
+    92,
+    "5.0",
+    args="PTR_TO_CTX ANYTHING ANYTHING",
+    flags="gpl_only",
+    proto="rc_pointer_rel_proto",
+    given="lirc_mode2",
+    missing="what it works on",
 )
 def not_simulated(rt: Runtime) -> int:
     """What this works on does not exist here."""

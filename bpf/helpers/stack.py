@@ -6,7 +6,7 @@ from arch.abi.errno import EFAULT, EINVAL, EOPNOTSUPP
 from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.helpers import Runtime, helper
+from bpf.helpers import Runtime, kernel_name, prototype
 from bpf.maps.stackmap import StackTraceMap
 
 _STACKID_FLAGS = (
@@ -31,11 +31,37 @@ def _saved_regs(rt: Runtime, ctx: int) -> int:
     return 0
 
 
-@helper(
-    "bpf_get_stackid",
-    "bpf_get_stackid_tp",
-    "bpf_get_stackid_pe",
-    "bpf_get_stackid_raw_tp",
+@prototype(
+    "get_stackid",
+    27,
+    "4.6",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING",
+    flags="gpl_only",
+    given="kprobe_prog",
+    maps="STACK_TRACE",
+)
+@prototype(
+    "get_stackid",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING",
+    flags="gpl_only",
+    func="bpf_get_stackid_tp",
+    proto="bpf_get_stackid_proto_tp",
+    given="tp_prog",
+)
+@prototype(
+    "get_stackid",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING",
+    func="bpf_get_stackid_pe",
+    proto="bpf_get_stackid_proto_pe",
+    given="pe_prog",
+)
+@prototype(
+    "get_stackid",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING",
+    flags="gpl_only",
+    func="bpf_get_stackid_raw_tp",
+    proto="bpf_get_stackid_proto_raw_tp",
+    given="raw_tp_prog",
 )
 def get_stackid(rt: Runtime, ctx: int, map_ptr: int, flags: int) -> int:
     if flags & ~_STACKID_FLAGS:
@@ -83,12 +109,51 @@ def _stack_bytes(rt: Runtime, size: int, flags: int, regs: int, task: int) -> by
     return b"".join(status + bytes(20) + ip.to_bytes(8, order) for ip in ips)
 
 
-@helper("bpf_get_stack", "bpf_get_stack_tp", "bpf_get_stack_pe", "bpf_get_stack_raw_tp", "bpf_get_stack_sleepable")
+@prototype(
+    "get_stack",
+    67,
+    "4.18",
+    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    given="kprobe_prog",
+)
+@prototype(
+    "get_stack",
+    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    func="bpf_get_stack_tp",
+    proto="bpf_get_stack_proto_tp",
+    given="tp_prog",
+)
+@prototype(
+    "get_stack",
+    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    func="bpf_get_stack_pe",
+    proto="bpf_get_stack_proto_pe",
+    given="pe_prog",
+)
+@prototype(
+    "get_stack",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO ANYTHING",
+    flags="gpl_only",
+    func="bpf_get_stack_raw_tp",
+    proto="bpf_get_stack_proto_raw_tp",
+    given="raw_tp_prog",
+)
+@kernel_name("bpf_get_stack_sleepable")
 def get_stack(rt: Runtime, ctx: int, buf: int, size: int, flags: int) -> int:
     return _get_stack(rt, buf, size & 0xFFFFFFFF, flags, _saved_regs(rt, ctx))
 
 
-@helper("bpf_get_task_stack", "bpf_get_task_stack_sleepable")
+@prototype(
+    "get_task_stack",
+    141,
+    "5.9",
+    args="PTR_TO_BTF_ID:task_struct PTR_TO_UNINIT_MEM CONST_SIZE_OR_ZERO ANYTHING",
+    given="bpf_tracing",
+)
+@kernel_name("bpf_get_task_stack_sleepable")
 def get_task_stack(rt: Runtime, task: int, buf: int, size: int, flags: int) -> int:
     regs = rt.host.task_pt_regs(task)
     return _get_stack(rt, buf, size & 0xFFFFFFFF, flags, regs, task)

@@ -2,18 +2,54 @@
 
 from __future__ import annotations
 
-from bpf.helpers import Runtime, helper
+from bpf.helpers import Runtime, kernel_name, prototype
 from bpf.maps.storage import LocalStorageMap
 
 
-@helper(
-    "bpf_task_storage_get",
-    "bpf_task_storage_get_recur",
-    "bpf_inode_storage_get",
-    "bpf_sk_storage_get",
-    "bpf_sk_storage_get_tracing",
-    "bpf_sk_storage_get_cg_sock",
+@prototype(
+    "task_storage_get",
+    156,
+    "5.11",
+    returns="PTR_TO_MAP_VALUE_OR_NULL",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID:task_struct PTR_TO_MAP_VALUE_OR_NULL ANYTHING",
+    given="bpf_tracing",
+    maps="TASK_STORAGE",
 )
+@prototype(
+    "inode_storage_get",
+    145,
+    "5.10",
+    returns="PTR_TO_MAP_VALUE_OR_NULL",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID:inode PTR_TO_MAP_VALUE_OR_NULL ANYTHING",
+    given="bpf_lsm",
+    maps="INODE_STORAGE",
+)
+@prototype(
+    "sk_storage_get",
+    107,
+    "5.2",
+    returns="PTR_TO_MAP_VALUE_OR_NULL",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID_SOCK_COMMON PTR_TO_MAP_VALUE_OR_NULL ANYTHING",
+    given="bpf_lsm cg_sockopt sock_addr cg_skb tc_cls_act sock_ops sk_msg bpf_tcp_ca_get",
+    maps="SK_STORAGE",
+)
+@prototype(
+    "sk_storage_get",
+    returns="PTR_TO_MAP_VALUE_OR_NULL",
+    args="CONST_MAP_PTR PTR_TO_CTX PTR_TO_MAP_VALUE_OR_NULL ANYTHING",
+    proto="bpf_sk_storage_get_cg_sock_proto",
+    given="sock_filter",
+)
+@prototype(
+    "sk_storage_get",
+    returns="PTR_TO_MAP_VALUE_OR_NULL",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID:sock_common PTR_TO_MAP_VALUE_OR_NULL ANYTHING",
+    func="bpf_sk_storage_get_tracing",
+    proto="bpf_sk_storage_get_tracing_proto",
+    given="tracing_prog",
+    allowed="sk_storage_tracing",
+)
+@kernel_name("bpf_task_storage_get_recur", "bpf_sk_storage_get_cg_sock")
 def storage_get(rt: Runtime, map_ptr: int, owner: int, value: int, flags: int) -> int:
     """The owner's value, made from `value` (or zeros) if BPF_LOCAL_STORAGE_GET_F_CREATE asks for it; or NULL."""
     found = rt.map_of(map_ptr, LocalStorageMap)
@@ -21,13 +57,39 @@ def storage_get(rt: Runtime, map_ptr: int, owner: int, value: int, flags: int) -
     return int(found.storage_get(owner, initial, flags))
 
 
-@helper(
-    "bpf_task_storage_delete",
-    "bpf_task_storage_delete_recur",
-    "bpf_inode_storage_delete",
-    "bpf_sk_storage_delete",
-    "bpf_sk_storage_delete_tracing",
+@prototype(
+    "task_storage_delete",
+    157,
+    "5.11",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID:task_struct",
+    given="bpf_tracing",
+    maps="TASK_STORAGE",
 )
+@prototype(
+    "inode_storage_delete",
+    146,
+    "5.10",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID:inode",
+    given="bpf_lsm",
+    maps="INODE_STORAGE",
+)
+@prototype(
+    "sk_storage_delete",
+    108,
+    "5.2",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID_SOCK_COMMON",
+    given="bpf_lsm cg_sockopt sock_addr cg_skb tc_cls_act sock_ops sk_msg bpf_tcp_ca_get",
+    maps="SK_STORAGE",
+)
+@prototype(
+    "sk_storage_delete",
+    args="CONST_MAP_PTR PTR_TO_BTF_ID:sock_common",
+    func="bpf_sk_storage_delete_tracing",
+    proto="bpf_sk_storage_delete_tracing_proto",
+    given="tracing_prog",
+    allowed="sk_storage_tracing",
+)
+@kernel_name("bpf_task_storage_delete_recur")
 def storage_delete(rt: Runtime, map_ptr: int, owner: int) -> int:
     if not owner:
         return -22

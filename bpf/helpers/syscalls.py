@@ -8,7 +8,7 @@ from __future__ import annotations
 from arch.abi.errno import EINVAL, ENOENT
 from bpf import uapi
 from bpf.btf import Kind
-from bpf.helpers import Runtime, helper, signed
+from bpf.helpers import Runtime, prototype, signed
 
 ALLOWED = frozenset(
     (
@@ -25,7 +25,12 @@ ALLOWED = frozenset(
 )
 
 
-@helper("bpf_sys_bpf")
+@prototype(
+    "sys_bpf",
+    166,
+    "5.14",
+    args="ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+)
 def sys_bpf(rt: Runtime, cmd: int, attr: int, size: int) -> int:
     """The commands a loader program needs; all pointers are into kernel memory."""
     cmd = signed(cmd, 32)
@@ -34,7 +39,14 @@ def sys_bpf(rt: Runtime, cmd: int, attr: int, size: int) -> int:
     return rt.host.sys_bpf(cmd, attr, size & 0xFFFFFFFF)
 
 
-@helper("bpf_btf_find_by_name_kind")
+@prototype(
+    "btf_find_by_name_kind",
+    167,
+    "5.14",
+    args="PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="might_sleep",
+    given="syscall_prog",
+)
 def btf_find_by_name_kind(rt: Runtime, name: int, size: int, kind: int, flags: int) -> int:
     """Id in the kernel's BTF."""
     if flags or signed(size, 32) <= 1:
@@ -48,7 +60,14 @@ def btf_find_by_name_kind(rt: Runtime, name: int, size: int, kind: int, flags: i
     return btf.find(text.split(b"\0")[0].decode("latin-1"), wanted) or -ENOENT
 
 
-@helper("bpf_sock_from_file")
+@prototype(
+    "sock_from_file",
+    162,
+    "5.11",
+    returns="PTR_TO_BTF_ID_OR_NULL:socket",
+    args="PTR_TO_BTF_ID:file",
+    given="tracing_prog",
+)
 def sock_from_file(rt: Runtime, file: int) -> int:
     """NULL unless the file is a socket's."""
     return rt.host.sock_from_file(file)

@@ -6,61 +6,126 @@ from arch.abi.errno import E2BIG, EAGAIN, EBUSY, EINVAL, ENOENT, EPERM
 from arch.abi.limits import TASK_COMM_LEN
 from bpf import uapi
 from bpf.face import Registers
-from bpf.helpers import Runtime, helper, signed
+from bpf.helpers import Runtime, kernel_name, prototype, signed
 from bpf.maps.array import CgroupArrayMap
 
 
-@helper("bpf_ktime_get_ns")
+@prototype(
+    "ktime_get_ns",
+    5,
+    "4.1",
+    given="base_anyone bpf_tracing lirc_mode2",
+)
 def ktime_get_ns(rt: Runtime) -> int:
     return rt.host.now_ns()
 
 
-@helper("bpf_ktime_get_boot_ns")
+@prototype(
+    "ktime_get_boot_ns",
+    125,
+    "5.8",
+    given="base_anyone bpf_tracing lirc_mode2",
+)
 def ktime_get_boot_ns(rt: Runtime) -> int:
     return rt.host.clock_ns("boottime")
 
 
-@helper("bpf_ktime_get_coarse_ns")
+@prototype(
+    "ktime_get_coarse_ns",
+    160,
+    "5.11",
+    given="sysctl sock_filter sk_reuseport bpf_sk_base bpf_tcp_ca_get",
+)
 def ktime_get_coarse_ns(rt: Runtime) -> int:
     return rt.host.clock_ns("monotonic_coarse")
 
 
-@helper("bpf_ktime_get_tai_ns")
+@prototype(
+    "ktime_get_tai_ns",
+    208,
+    "6.1",
+    given="base_anyone",
+)
 def ktime_get_tai_ns(rt: Runtime) -> int:
     return rt.host.clock_ns("tai")
 
 
-@helper("bpf_jiffies64")
+@prototype(
+    "jiffies64",
+    118,
+    "5.6",
+    given="base_bpf bpf_tracing",
+)
 def jiffies64(rt: Runtime) -> int:
     return rt.host.jiffies64()
 
 
-@helper("bpf_get_prandom_u32", "bpf_user_rnd_u32")
+@prototype(
+    "get_prandom_u32",
+    7,
+    "4.1",
+    func="bpf_user_rnd_u32",
+    given="base_anyone bpf_tracing lirc_mode2",
+)
+@kernel_name("bpf_get_prandom_u32")
 def get_prandom_u32(rt: Runtime) -> int:
     return rt.host.random_u32()
 
 
-@helper("bpf_get_smp_processor_id", "bpf_get_raw_cpu_id", "bpf_get_raw_smp_processor_id")
+@prototype(
+    "get_smp_processor_id",
+    8,
+    "4.1",
+    given="bpf_tracing tc_cls_act xdp lwt_out",
+)
+@prototype(
+    "get_smp_processor_id",
+    func="bpf_get_raw_cpu_id",
+    proto="bpf_get_raw_smp_processor_id_proto",
+    given="base_anyone",
+)
+@kernel_name("bpf_get_raw_smp_processor_id")
 def get_smp_processor_id(rt: Runtime) -> int:
     return rt.host.cpu_id()
 
 
-@helper("bpf_get_numa_node_id")
+@prototype(
+    "get_numa_node_id",
+    42,
+    "4.10",
+    given="base_anyone bpf_tracing",
+)
 def get_numa_node_id(rt: Runtime) -> int:
     return rt.host.numa_node_id()
 
 
-@helper("bpf_get_current_pid_tgid")
+@prototype(
+    "get_current_pid_tgid",
+    14,
+    "4.2",
+    given="bpf_tracing cgroup_current sk_msg",
+)
 def get_current_pid_tgid(rt: Runtime) -> int:
     return int(rt.host.current_tgid() << 32 | rt.host.current_pid() & 0xFFFFFFFF)
 
 
-@helper("bpf_get_current_uid_gid")
+@prototype(
+    "get_current_uid_gid",
+    15,
+    "4.2",
+    given="bpf_tracing cgroup_current sk_msg",
+)
 def get_current_uid_gid(rt: Runtime) -> int:
     return int(rt.host.current_gid() << 32 | rt.host.current_uid() & 0xFFFFFFFF)
 
 
-@helper("bpf_get_current_comm")
+@prototype(
+    "get_current_comm",
+    16,
+    "4.2",
+    args="PTR_TO_UNINIT_MEM CONST_SIZE",
+    given="bpf_tracing cgroup_current",
+)
 def get_current_comm(rt: Runtime, buf: int, size: int) -> int:
     """strscpy_pad(): always ended by NUL, the rest zeros."""
     size &= 0xFFFFFFFF
@@ -69,27 +134,67 @@ def get_current_comm(rt: Runtime, buf: int, size: int) -> int:
     return 0
 
 
-@helper("bpf_get_current_task", "bpf_get_current_task_btf")
+@prototype(
+    "get_current_task",
+    35,
+    "4.8",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
+@prototype(
+    "get_current_task_btf",
+    158,
+    "5.11",
+    returns="PTR_TO_BTF_ID:task_struct",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
 def get_current_task(rt: Runtime) -> int:
     return rt.host.current_task_address()
 
 
-@helper("bpf_task_pt_regs")
+@prototype(
+    "task_pt_regs",
+    175,
+    "5.15",
+    returns="PTR_TO_BTF_ID:pt_regs",
+    args="PTR_TO_BTF_ID:task_struct",
+    flags="gpl_only",
+    given="base_perfmon bpf_tracing",
+)
 def task_pt_regs(rt: Runtime, task: int) -> int:
     return rt.host.task_pt_regs(task)
 
 
-@helper("bpf_get_current_cgroup_id")
+@prototype(
+    "get_current_cgroup_id",
+    80,
+    "4.18",
+    given="bpf_tracing cgroup_current sk_msg",
+)
 def get_current_cgroup_id(rt: Runtime) -> int:
     return rt.host.current_cgroup_id()
 
 
-@helper("bpf_get_current_ancestor_cgroup_id")
+@prototype(
+    "get_current_ancestor_cgroup_id",
+    123,
+    "5.7",
+    args="ANYTHING",
+    given="bpf_tracing cgroup_current sk_msg",
+)
 def get_current_ancestor_cgroup_id(rt: Runtime, level: int) -> int:
     return int(rt.host.current_cgroup_id(signed(level, 32)))
 
 
-@helper("bpf_current_task_under_cgroup")
+@prototype(
+    "current_task_under_cgroup",
+    37,
+    "4.9",
+    args="CONST_MAP_PTR ANYTHING",
+    given="bpf_tracing",
+    maps="CGROUP_ARRAY",
+)
 def current_task_under_cgroup(rt: Runtime, map_ptr: int, index: int) -> int:
     found = rt.map_of(map_ptr, CgroupArrayMap)
     if index & 0xFFFFFFFF >= found.max_entries:
@@ -100,7 +205,13 @@ def current_task_under_cgroup(rt: Runtime, map_ptr: int, index: int) -> int:
     return int(cgroup.contains_current())
 
 
-@helper("bpf_get_ns_current_pid_tgid")
+@prototype(
+    "get_ns_current_pid_tgid",
+    120,
+    "5.7",
+    args="ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
+    given="bpf_tracing",
+)
 def get_ns_current_pid_tgid(rt: Runtime, dev: int, ino: int, info: int, size: int) -> int:
     size &= 0xFFFFFFFF
     found = rt.host.ns_pid_tgid(dev, ino) if size == 8 else None
@@ -112,12 +223,24 @@ def get_ns_current_pid_tgid(rt: Runtime, dev: int, ino: int, info: int, size: in
     return 0
 
 
-@helper("bpf_send_signal")
+@prototype(
+    "send_signal",
+    109,
+    "5.3",
+    args="ANYTHING",
+    given="bpf_tracing",
+)
 def send_signal(rt: Runtime, signal: int) -> int:
     return _send(rt, signal, True)
 
 
-@helper("bpf_send_signal_thread")
+@prototype(
+    "send_signal_thread",
+    117,
+    "5.6",
+    args="ANYTHING",
+    given="bpf_tracing",
+)
 def send_signal_thread(rt: Runtime, signal: int) -> int:
     return _send(rt, signal, False)
 
@@ -132,24 +255,79 @@ def _send(rt: Runtime, signal: int, whole_process: bool) -> int:
     return rt.host.send_signal(signal, whole_process)
 
 
-@helper("bpf_override_return")
+@prototype(
+    "override_return",
+    58,
+    "4.16",
+    args="PTR_TO_CTX ANYTHING",
+    flags="gpl_only",
+    given="kprobe_prog",
+)
 def override_return(rt: Runtime, regs: int, value: int) -> int:
     rt.host.override_return(regs, value)
     return 0
 
 
-@helper(
-    "bpf_get_attach_cookie_trace",
-    "bpf_get_attach_cookie_pe",
-    "bpf_get_attach_cookie_tracing",
-    "bpf_get_attach_cookie_kprobe_multi",
-    "bpf_get_attach_cookie",
+@prototype(
+    "get_attach_cookie",
+    174,
+    "5.15",
+    args="PTR_TO_CTX",
+    func="bpf_get_attach_cookie_trace",
+    proto="bpf_get_attach_cookie_proto_trace",
+    given="tp_prog",
+)
+@prototype(
+    "get_attach_cookie",
+    args="PTR_TO_CTX",
+    func="bpf_get_attach_cookie_pe",
+    proto="bpf_get_attach_cookie_proto_pe",
+    given="pe_prog",
+)
+@prototype(
+    "get_attach_cookie",
+    args="PTR_TO_CTX",
+    func="bpf_get_attach_cookie_tracing",
+    proto="bpf_get_attach_cookie_proto_tracing",
+)
+@prototype(
+    "get_attach_cookie",
+    args="PTR_TO_CTX",
+    func="bpf_get_attach_cookie_kprobe_multi",
+    proto="bpf_get_attach_cookie_proto_kmulti",
+)
+@prototype(
+    "get_attach_cookie",
+    args="PTR_TO_CTX",
 )
 def get_attach_cookie(rt: Runtime) -> int:
     return rt.cookie
 
 
-@helper("bpf_get_func_ip_kprobe", "bpf_get_func_ip_kprobe_multi", "bpf_get_func_ip_tracing", "bpf_get_func_ip")
+@prototype(
+    "get_func_ip",
+    173,
+    "5.15",
+    args="PTR_TO_CTX",
+    flags="gpl_only",
+    func="bpf_get_func_ip_kprobe",
+    proto="bpf_get_func_ip_proto_kprobe",
+)
+@prototype(
+    "get_func_ip",
+    args="PTR_TO_CTX",
+    func="bpf_get_func_ip_kprobe_multi",
+    proto="bpf_get_func_ip_proto_kprobe_multi",
+)
+@prototype(
+    "get_func_ip",
+    args="PTR_TO_CTX",
+    flags="gpl_only",
+    func="bpf_get_func_ip_tracing",
+    proto="bpf_get_func_ip_proto_tracing",
+    given="bpf_tracing",
+)
+@kernel_name("bpf_get_func_ip")
 def get_func_ip(rt: Runtime, ctx: int) -> int:
     """Tracing programs keep it two words before the context; kprobes know it from the probe."""
     if rt.entry_ip:
@@ -159,7 +337,14 @@ def get_func_ip(rt: Runtime, ctx: int) -> int:
     return 0
 
 
-@helper("bpf_get_func_arg", "get_func_arg")
+@prototype(
+    "get_func_arg",
+    183,
+    "5.17",
+    args="PTR_TO_CTX ANYTHING PTR_TO_FIXED_SIZE_MEM|MEM_UNINIT|MEM_WRITE|MEM_ALIGNED:8",
+    func="get_func_arg",
+)
+@kernel_name("bpf_get_func_arg")
 def get_func_arg(rt: Runtime, ctx: int, n: int, value: int) -> int:
     count = int(rt.mem.read_uint(ctx - 8, 8))
     if n & 0xFFFFFFFF >= count:
@@ -168,31 +353,65 @@ def get_func_arg(rt: Runtime, ctx: int, n: int, value: int) -> int:
     return 0
 
 
-@helper("bpf_get_func_ret", "get_func_ret")
+@prototype(
+    "get_func_ret",
+    184,
+    "5.17",
+    args="PTR_TO_CTX PTR_TO_FIXED_SIZE_MEM|MEM_UNINIT|MEM_WRITE|MEM_ALIGNED:8",
+    func="get_func_ret",
+)
+@kernel_name("bpf_get_func_ret")
 def get_func_ret(rt: Runtime, ctx: int, value: int) -> int:
     count = int(rt.mem.read_uint(ctx - 8, 8))
     rt.mem.write_uint(value, 8, rt.mem.read_uint(ctx + 8 * count, 8))
     return 0
 
 
-@helper("bpf_get_func_arg_cnt", "get_func_arg_cnt")
+@prototype(
+    "get_func_arg_cnt",
+    185,
+    "5.17",
+    args="PTR_TO_CTX",
+    func="get_func_arg_cnt",
+)
+@kernel_name("bpf_get_func_arg_cnt")
 def get_func_arg_cnt(rt: Runtime, ctx: int) -> int:
     return int(rt.mem.read_uint(ctx - 8, 8))
 
 
-@helper("bpf_per_cpu_ptr")
+@prototype(
+    "per_cpu_ptr",
+    153,
+    "5.10",
+    returns="PTR_TO_MEM_OR_BTF_ID|PTR_MAYBE_NULL|MEM_RDONLY",
+    args="PTR_TO_PERCPU_BTF_ID ANYTHING",
+    given="base_bpf bpf_tracing",
+)
 def per_cpu_ptr(rt: Runtime, pointer: int, cpu: int) -> int:
     if cpu & 0xFFFFFFFF >= rt.host.nr_cpus:
         return 0
     return pointer + rt.host.per_cpu_offset(cpu & 0xFFFFFFFF)
 
 
-@helper("bpf_this_cpu_ptr")
+@prototype(
+    "this_cpu_ptr",
+    154,
+    "5.10",
+    returns="PTR_TO_MEM_OR_BTF_ID|MEM_RDONLY",
+    args="PTR_TO_PERCPU_BTF_ID",
+    given="base_bpf bpf_tracing",
+)
 def this_cpu_ptr(rt: Runtime, pointer: int) -> int:
     return pointer + rt.host.per_cpu_offset(rt.host.cpu_id())
 
 
-@helper("bpf_kallsyms_lookup_name")
+@prototype(
+    "kallsyms_lookup_name",
+    179,
+    "5.16",
+    args="PTR_TO_MEM CONST_SIZE_OR_ZERO ANYTHING PTR_TO_FIXED_SIZE_MEM|MEM_UNINIT|MEM_WRITE|MEM_ALIGNED:8",
+    given="syscall_prog",
+)
 def kallsyms_lookup_name(rt: Runtime, name: int, size: int, flags: int, result: int) -> int:
     rt.mem.write_uint(result, 8, 0)
     if flags:
@@ -207,7 +426,14 @@ def kallsyms_lookup_name(rt: Runtime, name: int, size: int, flags: int, result: 
     return 0
 
 
-@helper("bpf_find_vma", registers=True)
+@prototype(
+    "find_vma",
+    180,
+    "5.17",
+    args="PTR_TO_BTF_ID:task_struct ANYTHING PTR_TO_FUNC PTR_TO_STACK_OR_NULL ANYTHING",
+    given="bpf_tracing",
+    registers=True,
+)
 def find_vma(rt: Runtime, r: Registers) -> int:
     """Calls back with (task, vma, context)."""
     task, addr, function, context, flags = r[1:6]
@@ -224,18 +450,33 @@ def find_vma(rt: Runtime, r: Registers) -> int:
     return 0
 
 
-@helper("bpf_sys_close")
+@prototype(
+    "sys_close",
+    168,
+    "5.14",
+    args="ANYTHING",
+    given="syscall_prog",
+)
 def sys_close(rt: Runtime, fd: int) -> int:
     rt.host.close(fd & 0xFFFFFFFF)
     return 0
 
 
-@helper("bpf_get_retval")
+@prototype(
+    "get_retval",
+    186,
+    "5.18",
+)
 def get_retval(rt: Runtime) -> int:
     return rt.retval
 
 
-@helper("bpf_set_retval")
+@prototype(
+    "set_retval",
+    187,
+    "5.18",
+    args="ANYTHING",
+)
 def set_retval(rt: Runtime, value: int) -> int:
     rt.retval = signed(value, 32)
     return 0

@@ -15,9 +15,9 @@ from bpf.btf import Btf, BtfError, BtfType, Kind
 from bpf.btf.codec import mark
 from bpf.loader.elf import ElfObject, ElfSection, Symbol
 from bpf.loader.errors import LoadError
+from bpf.maps.types import row_of
 
 PIN_NONE, PIN_BY_NAME = 0, 1
-MAP_IN_MAP = frozenset({uapi.BPF_MAP_TYPE_ARRAY_OF_MAPS, uapi.BPF_MAP_TYPE_HASH_OF_MAPS})
 
 
 @dataclass
@@ -185,10 +185,10 @@ def _same_size(before: int, now: int, map_name: str, what: str) -> int:
 
 def _values(btf: Btf, type_id: int, d: MapDef, inner: bool) -> None:
     """`struct inner *values[]` describes inner maps, `int (*values[])()` programs of a prog array."""
-    is_map_in_map, is_prog_array = d.type in MAP_IN_MAP, d.type == uapi.BPF_MAP_TYPE_PROG_ARRAY
+    map_in_map, is_prog_array = row_of(d.type).map_in_map, d.type == uapi.BPF_MAP_TYPE_PROG_ARRAY
     if inner:
         raise LoadError(f"map '{d.name}': multi-level inner maps not supported.", ENOTSUP)
-    if not is_map_in_map and not is_prog_array:
+    if not map_in_map and not is_prog_array:
         raise LoadError(f"map '{d.name}': should be map-in-map or prog-array.", ENOTSUP)
     d.value_size = _same_size(d.value_size, 4, d.name, "value")
     array = btf[type_id]
@@ -196,7 +196,7 @@ def _values(btf: Btf, type_id: int, d: MapDef, inner: bool) -> None:
         raise LoadError(f"map '{d.name}': 'values' spec is not a zero-sized array.")
     pointer = btf.resolved(array.type)
     if pointer.kind is not Kind.PTR:
-        kind = "map-in-map inner" if is_map_in_map else "prog-array value"
+        kind = "map-in-map inner" if map_in_map else "prog-array value"
         raise LoadError(f"map '{d.name}': {kind} def is of unexpected kind {pointer.kind.name}.")
     target = btf.resolved(pointer.type)
     if is_prog_array:
@@ -261,4 +261,4 @@ def with_inner(d: MapDef) -> MapDef | None:
     return replace(d.inner, name=d.inner.name)
 
 
-__all__ = ["EINVAL", "MAP_IN_MAP", "MapDef", "btf_maps", "data_map", "internal_map_name", "legacy_maps", "with_inner"]
+__all__ = ["EINVAL", "MapDef", "btf_maps", "data_map", "internal_map_name", "legacy_maps", "with_inner"]

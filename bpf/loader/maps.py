@@ -13,11 +13,7 @@ from bpf.loader import values
 from bpf.loader.defs import MapDef
 from bpf.loader.errors import LoadError
 from bpf.loader.sys import Task
-
-PER_CPU = frozenset({uapi.BPF_MAP_TYPE_PERCPU_HASH, uapi.BPF_MAP_TYPE_PERCPU_ARRAY,
-                     uapi.BPF_MAP_TYPE_LRU_PERCPU_HASH, uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE})  # fmt: skip
-KEYLESS = frozenset({uapi.BPF_MAP_TYPE_QUEUE, uapi.BPF_MAP_TYPE_STACK, uapi.BPF_MAP_TYPE_BLOOM_FILTER,
-                     uapi.BPF_MAP_TYPE_RINGBUF, uapi.BPF_MAP_TYPE_USER_RINGBUF})  # fmt: skip
+from bpf.maps.types import row_of
 
 
 class Map:
@@ -52,7 +48,7 @@ class Map:
     def value_bytes(self) -> int:
         """What a lookup returns: per-CPU maps give a value per possible CPU, each rounded up to 8 bytes."""
         size = self.definition.value_size
-        if self.type in PER_CPU:
+        if row_of(self.type).per_cpu:
             return (size + 7) // 8 * 8 * possible_cpus(self._task())
         return size
 
@@ -75,7 +71,7 @@ class Map:
 
     def keys(self) -> Iterator[bytes]:
         """All keys, in the kernel's order; a snapshot, so that entries may be deleted meanwhile."""
-        if self.type in KEYLESS:
+        if row_of(self.type).keyless:
             return
         key = self._task().map_next_key(self.fd, None, self.definition.key_size)
         seen = 0
@@ -99,7 +95,7 @@ class Map:
         return self._decode(self.definition.key_type_id, key)
 
     def decode_value(self, value: bytes) -> Any:
-        if self.type in PER_CPU:
+        if row_of(self.type).per_cpu:
             step = (self.definition.value_size + 7) // 8 * 8
             size = self.definition.value_size
             type_id = self.definition.value_type_id
@@ -118,7 +114,7 @@ class Map:
 
     def encode_value(self, value: Any) -> bytes:
         size = self.definition.value_size
-        if self.type in PER_CPU:
+        if row_of(self.type).per_cpu:
             one = self.definition.value_type_id
             rows = value if isinstance(value, list) else [value] * possible_cpus(self._task())
             return b"".join(self._encode(one, row, size).ljust((size + 7) // 8 * 8, b"\0") for row in rows)
@@ -169,7 +165,7 @@ class Map:
         return self._format(self.definition.key_type_id, key)
 
     def format_value(self, value: bytes) -> str:
-        if self.type in PER_CPU:
+        if row_of(self.type).per_cpu:
             step, size = (self.definition.value_size + 7) // 8 * 8, self.definition.value_size
             rows = [
                 self._format(self.definition.value_type_id, value[i : i + size]) for i in range(0, len(value), step)
@@ -255,4 +251,4 @@ def count_cpus(text: str) -> int:
     return max(cpu_list(text), default=0) + 1
 
 
-__all__ = ["KEYLESS", "PER_CPU", "Globals", "Kind", "Map", "possible_cpus"]
+__all__ = ["Globals", "Kind", "Map", "possible_cpus"]

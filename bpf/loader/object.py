@@ -23,7 +23,7 @@ from bpf.btf.ext import BtfExt
 from bpf.isa.insn import BPF_CALL, BPF_JMP, decode, encode
 from bpf.loader import defs, externs, sections
 from bpf.loader.core import Relocator
-from bpf.loader.defs import MAP_IN_MAP, PIN_BY_NAME, MapDef
+from bpf.loader.defs import PIN_BY_NAME, MapDef
 from bpf.loader.elf import ElfObject, ElfSection, Relocation, read_object
 from bpf.loader.errors import LoadError
 from bpf.loader.externs import Extern, kernel_version
@@ -32,6 +32,7 @@ from bpf.loader.probes import Features, sanitize
 from bpf.loader.program import Code, Program
 from bpf.loader.relocate import Linker, References
 from bpf.loader.sys import Task
+from bpf.maps.types import row_of
 
 VMLINUX_BTF = "/sys/kernel/btf/vmlinux"
 BPF_FS = "/sys/fs/bpf"
@@ -427,7 +428,7 @@ class BpfObject:
         attrs: dict[str, Any] = {"inner_map_fd": inner, "numa_node": d.numa_node, "map_extra": d.map_extra}
         if self.features.map_name:
             attrs["name"] = d.name
-        wants_btf = self.btf_fd >= 0 and d.value_type_id and d.type not in _NO_BTF
+        wants_btf = self.btf_fd >= 0 and d.value_type_id and row_of(d.type).loader_btf
         typed: dict[str, Any] = {"btf_fd": self.btf_fd, "key_type_id": d.key_type_id, "value_type_id": d.value_type_id}
         try:
             try:
@@ -449,7 +450,7 @@ class BpfObject:
 
     def _inner_template(self, m: Map) -> int:
         d = m.definition
-        if d.type not in MAP_IN_MAP or d.inner is None:
+        if not row_of(d.type).map_in_map or d.inner is None:
             return 0
         i = d.inner
         assert self.task is not None
@@ -478,7 +479,7 @@ class BpfObject:
 
     def _fill_map_slots(self, m: Map) -> None:
         """`values = { [0] = &inner }` of maps of maps."""
-        if m.definition.type not in MAP_IN_MAP:
+        if not row_of(m.definition.type).map_in_map:
             return
         for slot, symbol in m.definition.init_slots:
             inner = self._map_at(symbol.section, symbol.value)
@@ -700,12 +701,6 @@ class BpfObject:
             self.messages.append(f"descriptor {fd} was closed already")
 
 
-_NO_BTF = frozenset({
-    uapi.BPF_MAP_TYPE_PERF_EVENT_ARRAY, uapi.BPF_MAP_TYPE_CGROUP_ARRAY, uapi.BPF_MAP_TYPE_STACK_TRACE,
-    uapi.BPF_MAP_TYPE_ARRAY_OF_MAPS, uapi.BPF_MAP_TYPE_HASH_OF_MAPS, uapi.BPF_MAP_TYPE_DEVMAP,
-    uapi.BPF_MAP_TYPE_DEVMAP_HASH, uapi.BPF_MAP_TYPE_CPUMAP, uapi.BPF_MAP_TYPE_XSKMAP, uapi.BPF_MAP_TYPE_SOCKMAP,
-    uapi.BPF_MAP_TYPE_SOCKHASH, uapi.BPF_MAP_TYPE_QUEUE, uapi.BPF_MAP_TYPE_STACK, uapi.BPF_MAP_TYPE_RINGBUF,
-})  # fmt: skip
 _ATTACH_PREFIX = {uapi.BPF_TRACE_RAW_TP: ("btf_trace_", Kind.TYPEDEF), uapi.BPF_LSM_MAC: ("bpf_lsm_", Kind.FUNC),
                   uapi.BPF_LSM_CGROUP: ("bpf_lsm_", Kind.FUNC), uapi.BPF_TRACE_ITER: ("bpf_iter_", Kind.FUNC)}  # fmt: skip
 

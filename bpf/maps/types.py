@@ -9,7 +9,7 @@ from bpf.maps import array, hash, lpm, net, queue, ringbuf, stackmap, storage
 from bpf.maps.base import Board, BpfMap, MapAttr
 from bpf.maps.rows import MAP_TYPES, MapType
 
-__all__ = ["MAP_TYPES", "MapType", "create_map", "has_map_type", "map_types"]
+__all__ = ["MAP_TYPES", "MapType", "create_map", "has_map_type", "map_types", "row_of"]
 
 MODULES = (array, hash, lpm, net, queue, ringbuf, stackmap, storage)  # each import declares rows
 
@@ -18,6 +18,14 @@ def has_map_type(version: KernelVersion, number: int) -> bool:
     """A map of this type can be made."""
     row = MAP_TYPES.get(number)
     return row is not None and version.at_least(row.since)
+
+
+UNKNOWN = MapType(0, "UNSPEC", object, "6.1", "", "")
+
+
+def row_of(number: int) -> MapType:
+    """The row of a type; for a number that no kernel here knows one that allows what a plain map may."""
+    return MAP_TYPES.get(number, UNKNOWN)
 
 
 def map_types() -> list[MapType]:

@@ -26,7 +26,6 @@ from bpf.packet.skbuff import (
     CHECKSUM_COMPLETE,
     MAX_SKB_FRAGS,
     NET_SKB_PAD,
-    XDP_PACKET_HEADROOM,
     KernelStruct,
     NetDevice,
     SkBuff,
@@ -37,9 +36,6 @@ from bpf.packet.skbuff import (
 )
 from bpf.verifier.context.ctx_layout import BPF_FLOW_KEYS, BPF_SK_LOOKUP, SK_BUFF, XDP_MD, CtxLayout
 
-BPF_F_TEST_RUN_ON_CPU = 1
-BPF_F_TEST_XDP_LIVE_FRAMES = 2
-BPF_F_TEST_SKB_CHECKSUM_COMPLETE = 4
 GSO_LEGACY_MAX_SIZE = 65536
 GSO_MAX_SEGS = 65535
 TEST_XDP_MAX_BATCH = 256
@@ -232,7 +228,7 @@ _SKB_CTX_FIELDS = "mark priority ingress_ifindex ifindex cb tstamp wire_len gso_
 
 def _run_skb(runner: _Runner) -> TestResult:
     """bpf_prog_test_run_skb()."""
-    runner.reject_options(BPF_F_TEST_SKB_CHECKSUM_COMPLETE)
+    runner.reject_options(uapi.BPF_F_TEST_SKB_CHECKSUM_COMPLETE)
     request = runner.request
     if request.data_size_in < ETH_HLEN:
         raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
@@ -277,7 +273,7 @@ def _run_built_skb(runner: _Runner, skb: SkBuff, ctx: _Fields | None) -> TestRes
         skb.compute_data_pointers()
     if ctx:
         _skb_from_context(skb, ctx)
-    complete = runner.request.flags & BPF_F_TEST_SKB_CHECKSUM_COMPLETE
+    complete = runner.request.flags & uapi.BPF_F_TEST_SKB_CHECKSUM_COMPLETE
     if complete:
         skb.set("csum", _payload_csum(skb))
         skb.set_ip_summed(CHECKSUM_COMPLETE)
@@ -345,7 +341,7 @@ def _xdp_context(runner: _Runner) -> tuple[_Fields | None, int, int]:
     meta, end = ctx.get("data"), ctx.get("data_end")
     if ctx.get("data_meta") or end > request.data_size_in or meta > end:
         raise KernelError(EINVAL, "xdp_md does not describe the packet")
-    if meta & 3 or meta > 32 or meta > XDP_PACKET_HEADROOM - XDP_FRAME_SIZE:
+    if meta & 3 or meta > 32 or meta > uapi.XDP_PACKET_HEADROOM - XDP_FRAME_SIZE:
         raise KernelError(EINVAL, "metadata has a bad size")
     return ctx, meta, end
 
@@ -355,14 +351,14 @@ def _run_xdp(runner: _Runner) -> TestResult:
     request = runner.request
     if runner.prog.expected_attach_type in (uapi.BPF_XDP_DEVMAP, uapi.BPF_XDP_CPUMAP):
         raise KernelError(EINVAL, "cannot be tested by itself")
-    if request.flags & ~BPF_F_TEST_XDP_LIVE_FRAMES:
+    if request.flags & ~uapi.BPF_F_TEST_XDP_LIVE_FRAMES:
         raise KernelError(EINVAL, "unknown flag")
-    if request.flags & BPF_F_TEST_XDP_LIVE_FRAMES:
+    if request.flags & uapi.BPF_F_TEST_XDP_LIVE_FRAMES:
         raise KernelError(E2BIG if request.batch_size > TEST_XDP_MAX_BATCH else ENOTSUPP, "no live frames here")
     if request.batch_size:
         raise KernelError(EINVAL, "batch without live frames")
     ctx, meta, linear = _xdp_context(runner)
-    headroom, tailroom = XDP_PACKET_HEADROOM - meta, shinfo_room(runner.kernel)
+    headroom, tailroom = uapi.XDP_PACKET_HEADROOM - meta, shinfo_room(runner.kernel)
     if request.data_size_in - meta < ETH_HLEN:
         raise KernelError(EINVAL, "packet is shorter than an Ethernet header")
     packet = runner.packet_in(min(linear, PAGE_SIZE - headroom - tailroom), headroom, tailroom)
@@ -457,8 +453,6 @@ def _run_flow_dissector(runner: _Runner) -> TestResult:
 
 # -- socket lookup -------------------------------------------------------------------------------------
 
-SK_PASS = 1
-
 
 def _run_sk_lookup(runner: _Runner) -> TestResult:
     """bpf_prog_test_run_sk_lookup()."""
@@ -497,7 +491,7 @@ def _run_sk_lookup(runner: _Runner) -> TestResult:
             put("v6.saddr", (ip6 + 16).to_bytes(runner.kernel.word, order))
         runner.run(address)
         # a program that neither drops nor selects lets the lookup go on: BPF_PROG_SK_LOOKUP_RUN_ARRAY()
-        runner.result.retval = SK_PASS if runner.result.retval == SK_PASS else 0
+        runner.result.retval = uapi.SK_PASS if runner.result.retval == uapi.SK_PASS else 0
     ctx.set("sk", 0)
     return runner.finish(b"", bytes(ctx.raw))
 
@@ -513,10 +507,10 @@ def _run_raw_tp(runner: _Runner) -> TestResult:
         raise KernelError(EINVAL, "raw tracepoints take only a context")
     if not runner.max_ctx_offset <= request.ctx_size_in <= 12 * 8:
         raise KernelError(EINVAL, "context has a bad size")
-    if not request.flags & BPF_F_TEST_RUN_ON_CPU and request.cpu:
-        raise KernelError(EINVAL, "cpu without BPF_F_TEST_RUN_ON_CPU")
+    if not request.flags & uapi.BPF_F_TEST_RUN_ON_CPU and request.cpu:
+        raise KernelError(EINVAL, "cpu without uapi.BPF_F_TEST_RUN_ON_CPU")
     data = request.ctx_in or b""
-    if request.flags & BPF_F_TEST_RUN_ON_CPU and request.cpu >= runner.host.nr_cpus:
+    if request.flags & uapi.BPF_F_TEST_RUN_ON_CPU and request.cpu >= runner.host.nr_cpus:
         raise KernelError(ENXIO, "no such CPU")
     with runner.memory(data) as ctx:
         runner.run(ctx if data else 0)

@@ -14,9 +14,10 @@ from typing import Any
 
 from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
+from bpf.helpers.table import helper_rows
+from bpf.maps.types import has_map_type, map_types
 from bpf.verifier.protos.choose import ALL_CAPS, DEBIAN_6_1, ProgramFacts, get_func_proto
 from bpf.versions import features
-from bpf.versions.helpers import HELPER_NAMES
 
 # bpftool leaves these out unless it is asked for everything: merely loading them writes to the kernel's log.
 NOISY_HELPERS = ("trace_printk", "trace_vprintk", "probe_write_user")
@@ -104,14 +105,9 @@ def prog_type_names(version: KernelVersion = NEWEST) -> dict[int, str]:
     return {n: name.lower() for n, name in sorted(uapi.PROG_TYPE_NAMES.items()) if n}
 
 
-def map_type_names() -> dict[int, str]:
-    """bpftool's name of each map type."""
-    return {n: name.lower() for n, name in sorted(uapi.MAP_TYPE_NAMES.items()) if n}
-
-
 def _modern_helpers(version: KernelVersion, prog_type: int, config: frozenset[str]) -> tuple[str, ...]:
     facts = ProgramFacts(prog_type, _ATTACH_TYPE.get(prog_type, 0), ALL_CAPS, version=version, config=config)
-    return tuple(name for number, name in enumerate(HELPER_NAMES) if number and get_func_proto(number, facts))
+    return tuple(row.name for row in helper_rows() if get_func_proto(row.number, facts))
 
 
 def _classic_helpers(version: KernelVersion, prog_type: int) -> tuple[str, ...]:
@@ -138,10 +134,10 @@ def helpers_of(
 def probe(version: KernelVersion, *, full: bool = False, config: frozenset[str] = DEBIAN_6_1) -> Probe:
     """Ask everything.  `full` includes helpers that bpftool leaves out by default."""
     progs = {n: name for n, name in prog_type_names(version).items() if n < len(features.PROG_TYPES)}
-    maps = {n: name for n, name in map_type_names().items() if n < len(features.MAP_TYPES)}
+    maps = {row.number: row.name.lower() for row in map_types()}
     return Probe(
         {name: features.has_prog_type(version, n) for n, name in progs.items()},
-        {name: features.has_map_type(version, n) for n, name in maps.items()},
+        {name: has_map_type(version, n) for n, name in maps.items()},
         {name: helpers_of(version, n, full=full, config=config) for n, name in progs.items()},
         {name: version.at_least(since) and not version.is_rfc for name, _, since in _MISC},
     )

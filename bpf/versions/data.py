@@ -12,19 +12,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from bpf.versions.helpers import HELPER_NAMES, HELPER_SINCE
-
 __all__ = [
     "ABILITIES",
     "ATTACH_TYPES",
     "COMMANDS",
     "FLAGS",
-    "HELPERS",
     "LINK_TYPES",
-    "MAP_TYPES",
     "PROG_TYPES",
     "Feature",
 ]
+
+
+Version = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,45 +82,6 @@ PROG_TYPES = _rows(
     SYSCALL                 5.14 79a7f8bdb159
     """,
     "BPF_PROG_TYPE_",
-)
-
-# enum bpf_map_type
-MAP_TYPES = _rows(
-    """
-    UNSPEC                3.18
-    HASH                  3.19 0f8e4bd8a1fc
-    ARRAY                 3.19 28fbcfa08d8e
-    PROG_ARRAY            4.2  04fd61ab36ec
-    PERF_EVENT_ARRAY      4.3  ea317b267e9d
-    PERCPU_HASH           4.6  824bd0ce6c7c
-    PERCPU_ARRAY          4.6  a10423b87a7e
-    STACK_TRACE           4.6  d5a3b1f69186
-    CGROUP_ARRAY          4.8  4ed8ec521ed5
-    LRU_HASH              4.10 29ba732acbee
-    LRU_PERCPU_HASH       4.10 8f8449384ec3
-    LPM_TRIE              4.11 b95a5c4db09b
-    ARRAY_OF_MAPS         4.12 56f668dfe00d
-    HASH_OF_MAPS          4.12 bcc6b1b7ebf8
-    DEVMAP                4.14 546ac1ffb70d
-    SOCKMAP               4.14 174a79ff9515
-    CPUMAP                4.15 6710e1126934
-    XSKMAP                4.18 fbfc504a24f5
-    SOCKHASH              4.18 81110384441a
-    CGROUP_STORAGE        4.19 de9cbbaadba5
-    REUSEPORT_SOCKARRAY   4.19 5dc4c4b7d4e8
-    PERCPU_CGROUP_STORAGE 4.20 b741f1630346
-    QUEUE                 4.20 f1a2e44a3aec
-    STACK                 4.20 f1a2e44a3aec
-    SK_STORAGE            5.2  6ac99e8f23d4
-    DEVMAP_HASH           5.4  6f9d451ab1a3
-    STRUCT_OPS            5.6  85d33df357b6
-    RINGBUF               5.8  457f44363a88
-    INODE_STORAGE         5.10 8ea636848aca
-    TASK_STORAGE          5.11 4cf1bc1f1045
-    BLOOM_FILTER          5.16 9330986c0300
-    USER_RINGBUF          6.1  583c1f420173
-    """,
-    "BPF_MAP_TYPE_",
 )
 
 # enum bpf_attach_type
@@ -399,5 +359,3 @@ ABILITIES = _rows(
     destructive_kfunc         6.1  133790596406 kernel functions that stop the machine
     """
 )
-
-HELPERS = tuple(Feature(f"BPF_FUNC_{name}", since) for name, since in zip(HELPER_NAMES, HELPER_SINCE, strict=True))

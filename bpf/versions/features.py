@@ -1,6 +1,6 @@
 """What a kernel version has: questions to the tables of features_data.py.
 
-Callers ask `has_map_type(version, number)`.  The patch set of January 2015 ("3.20-rfc") has its own program types.
+Callers ask `has_command(version, number)`.  The patch set of January 2015 ("3.20-rfc") has its own program types.
 """
 
 from __future__ import annotations
@@ -9,15 +9,13 @@ from functools import cache
 
 from arch.abi.version import KernelVersion
 from bpf import uapi
-from bpf.versions.data import ABILITIES, ATTACH_TYPES, COMMANDS, FLAGS, HELPERS, MAP_TYPES, PROG_TYPES, Feature
+from bpf.versions.data import ABILITIES, ATTACH_TYPES, COMMANDS, FLAGS, PROG_TYPES, Feature
 
 __all__ = [
     "ABILITIES",
     "ATTACH_TYPES",
     "COMMANDS",
     "FLAGS",
-    "HELPERS",
-    "MAP_TYPES",
     "PROG_TYPES",
     "Feature",
     "command_limit",
@@ -25,8 +23,6 @@ __all__ = [
     "has_attach_type",
     "has_command",
     "has_flag",
-    "has_helper",
-    "has_map_type",
     "has_prog_type",
     "map_flags",
 ]
@@ -48,11 +44,6 @@ def has_prog_type(version: KernelVersion, number: int) -> bool:
     return number > 0 and number not in NOT_CONFIGURED and _has(PROG_TYPES, version, number)
 
 
-def has_map_type(version: KernelVersion, number: int) -> bool:
-    """A map of this type can be made."""
-    return number > 0 and _has(MAP_TYPES, version, number)
-
-
 def has_command(version: KernelVersion, number: int) -> bool:
     """A command of bpf(2)."""
     return _has(COMMANDS, version, number)
@@ -66,11 +57,6 @@ def command_limit(version: KernelVersion) -> int:
 def has_attach_type(version: KernelVersion, number: int) -> bool:
     """An attach type."""
     return _has(ATTACH_TYPES, version, number)
-
-
-def has_helper(version: KernelVersion, number: int) -> bool:
-    """A helper; which program types may call it is another table's matter."""
-    return number > 0 and _has(HELPERS, version, number)
 
 
 @cache

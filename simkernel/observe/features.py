@@ -10,11 +10,12 @@ from __future__ import annotations
 from typing import Any
 
 from arch.abi.errno import EINVAL, ENOTSUPP
-from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfType, Kind, Member
 from bpf.isa.insn import BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JMP, BPF_K, BPF_MOV, Insn, encode
+from bpf.maps.rows import Probe
+from bpf.maps.types import map_types, row_of
 from bpf.versions.features import RFC_PROG_TYPES
 
 R0_0 = Insn(BPF_ALU64 | BPF_MOV | BPF_K, 0)
@@ -83,47 +84,31 @@ class Prober:
 
     def has_map_type(self, map_type: int) -> bool:
         """probe_map_create()."""
-        options: dict[str, Any] = {"key_size": 4, "value_size": 4, "max_entries": 1}
+        probe = row_of(map_type).probe
         fds: list[int] = []
-        expected = 0
         try:
-            expected = self._map_options(map_type, options, fds)
-            sizes = [options.pop(name) for name in ("key_size", "value_size", "max_entries")]
-            fds.append(self.task.map_create(map_type, *sizes, **options))
+            options = self._map_options(probe, fds)
+            sizes = (probe.key_size, probe.value_size, probe.max_entries)
+            fds.append(self.task.map_create(map_type, *sizes, flags=probe.map_flags, **options))
         except KernelError as error:
-            return expected != 0 and error.errno == expected
+            return probe.errno != 0 and error.errno == probe.errno
         finally:
             for fd in fds:
                 self.task.close(fd)
-        return expected == 0
+        return probe.errno == 0
 
-    def _map_options(self, map_type: int, options: dict[str, Any], fds: list[int]) -> int:
-        """Sizes and flags that a map of this type needs; an errno where success is not possible."""
-        t = uapi
-        if map_type == t.BPF_MAP_TYPE_STACK_TRACE:
-            options["value_size"] = 8
-        elif map_type == t.BPF_MAP_TYPE_LPM_TRIE:
-            options.update(key_size=8, value_size=8, flags=t.BPF_F_NO_PREALLOC)
-        elif map_type in (t.BPF_MAP_TYPE_CGROUP_STORAGE, t.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE):
-            options.update(key_size=16, value_size=8, max_entries=0)
-        elif map_type in (t.BPF_MAP_TYPE_QUEUE, t.BPF_MAP_TYPE_STACK):
-            options["key_size"] = 0
-        elif map_type in (t.BPF_MAP_TYPE_SK_STORAGE, t.BPF_MAP_TYPE_INODE_STORAGE, t.BPF_MAP_TYPE_TASK_STORAGE):
-            btf = self._storage_btf()
-            fds.append(btf)
-            options.update(value_size=8, max_entries=0, flags=t.BPF_F_NO_PREALLOC)
-            options.update(btf_fd=btf, key_type_id=1, value_type_id=3)
-        elif map_type in (t.BPF_MAP_TYPE_RINGBUF, t.BPF_MAP_TYPE_USER_RINGBUF):
-            options.update(key_size=0, value_size=0, max_entries=PAGE_SIZE)
-        elif map_type == t.BPF_MAP_TYPE_STRUCT_OPS:
-            options.update(vmlinux_value_type_id=1)
-            return ENOTSUPP
-        elif map_type == t.BPF_MAP_TYPE_BLOOM_FILTER:
-            options["key_size"] = 0
-        elif map_type in (t.BPF_MAP_TYPE_ARRAY_OF_MAPS, t.BPF_MAP_TYPE_HASH_OF_MAPS):
-            fds.append(self.task.map_create(t.BPF_MAP_TYPE_HASH, 4, 4, 1))
-            options["inner_map_fd"] = fds[-1]
-        return 0
+    def _map_options(self, probe: Probe, fds: list[int]) -> dict[str, int]:
+        """What a map of this type needs beside sizes and flags; descriptors made for it go into `fds`."""
+        match probe.needs:
+            case "inner":
+                fds.append(self.task.map_create(uapi.BPF_MAP_TYPE_HASH, 4, 4, 1))
+                return {"inner_map_fd": fds[-1]}
+            case "storage_btf":
+                fds.append(self._storage_btf())
+                return {"btf_fd": fds[-1], "key_type_id": 1, "value_type_id": 3}
+            case "vmlinux_type":
+                return {"vmlinux_value_type_id": 1}
+        return {}
 
     def _storage_btf(self) -> int:
         """struct bpf_spin_lock { int val; }; struct val { int cnt; struct bpf_spin_lock l; };"""
@@ -151,7 +136,7 @@ def probe_features(machine: Any, full: bool = False) -> dict[str, Any]:
     """All of it, under bpftool's JSON keys."""
     prober = Prober(machine)
     programs = {name: prober.has_prog_type(number) for number, name in prober.prog_types}
-    maps = {name: prober.has_map_type(number) for number, name in names("BPF_MAP_TYPE_")}
+    maps = {row.name.lower(): prober.has_map_type(row.number) for row in map_types()}
     helpers: dict[str, list[str]] = {}
     for number, name in prober.prog_types:
         have: list[str] = []

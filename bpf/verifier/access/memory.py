@@ -24,6 +24,7 @@ from bpf.isa.insn import (
     BPF_XOR,
     Insn,
 )
+from bpf.maps.types import row_of
 from bpf.verifier.access.linfo import verbose_linfo
 from bpf.verifier.access.map_access import (
     READ,
@@ -85,41 +86,6 @@ _FLOW_KEYS_SIZE: Final = 56  # sizeof(struct bpf_flow_keys)
 
 PACKETS: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
 SOCKETS: Final = (PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK)
-
-# struct of the kernel's BTF that a map of this type is: map_btf_id
-_MAP_STRUCTS: Final = {
-    uapi.BPF_MAP_TYPE_HASH: "bpf_htab",
-    uapi.BPF_MAP_TYPE_LRU_HASH: "bpf_htab",
-    uapi.BPF_MAP_TYPE_PERCPU_HASH: "bpf_htab",
-    uapi.BPF_MAP_TYPE_LRU_PERCPU_HASH: "bpf_htab",
-    uapi.BPF_MAP_TYPE_HASH_OF_MAPS: "bpf_htab",
-    uapi.BPF_MAP_TYPE_ARRAY: "bpf_array",
-    uapi.BPF_MAP_TYPE_PERCPU_ARRAY: "bpf_array",
-    uapi.BPF_MAP_TYPE_PROG_ARRAY: "bpf_array",
-    uapi.BPF_MAP_TYPE_PERF_EVENT_ARRAY: "bpf_array",
-    uapi.BPF_MAP_TYPE_CGROUP_ARRAY: "bpf_array",
-    uapi.BPF_MAP_TYPE_ARRAY_OF_MAPS: "bpf_array",
-    uapi.BPF_MAP_TYPE_STACK_TRACE: "bpf_stack_map",
-    uapi.BPF_MAP_TYPE_LPM_TRIE: "lpm_trie",
-    uapi.BPF_MAP_TYPE_DEVMAP: "bpf_dtab",
-    uapi.BPF_MAP_TYPE_DEVMAP_HASH: "bpf_dtab",
-    uapi.BPF_MAP_TYPE_CPUMAP: "bpf_cpu_map",
-    uapi.BPF_MAP_TYPE_XSKMAP: "xsk_map",
-    uapi.BPF_MAP_TYPE_SOCKMAP: "bpf_stab",
-    uapi.BPF_MAP_TYPE_SOCKHASH: "bpf_shtab",
-    uapi.BPF_MAP_TYPE_CGROUP_STORAGE: "bpf_cgroup_storage_map",
-    uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE: "bpf_cgroup_storage_map",
-    uapi.BPF_MAP_TYPE_REUSEPORT_SOCKARRAY: "reuseport_array",
-    uapi.BPF_MAP_TYPE_QUEUE: "bpf_queue_stack",
-    uapi.BPF_MAP_TYPE_STACK: "bpf_queue_stack",
-    uapi.BPF_MAP_TYPE_SK_STORAGE: "bpf_local_storage_map",
-    uapi.BPF_MAP_TYPE_INODE_STORAGE: "bpf_local_storage_map",
-    uapi.BPF_MAP_TYPE_TASK_STORAGE: "bpf_local_storage_map",
-    uapi.BPF_MAP_TYPE_STRUCT_OPS: "bpf_struct_ops_map",
-    uapi.BPF_MAP_TYPE_RINGBUF: "bpf_ringbuf_map",
-    uapi.BPF_MAP_TYPE_USER_RINGBUF: "bpf_ringbuf_map",
-    uapi.BPF_MAP_TYPE_BLOOM_FILTER: "bpf_bloom_filter",
-}
 
 _POINTER_NAMES: Final = {
     PTR_TO_FLOW_KEYS: "flow keys ",
@@ -417,7 +383,7 @@ def _refuse_btf_write(env: Env) -> None:
 
 def _access_map_ptr(env: Env, regno: int, off: int, size: int, access: int, value_regno: int, insn: int) -> None:
     m = env.regs[regno].value.map
-    name = _MAP_STRUCTS.get(m.map_type)
+    name = row_of(m.map_type).struct
     if env.vmlinux is None:
         env.reject(ENOTSUPP, "map_ptr access not supported without CONFIG_DEBUG_INFO_BTF")
     type_id = env.vmlinux.find(name, Kind.STRUCT) if name else 0

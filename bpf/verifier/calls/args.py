@@ -12,6 +12,7 @@ from typing import Final
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP
 from bpf import uapi
 from bpf.btf.codec import Kind
+from bpf.helpers.rows import FuncProto
 from bpf.verifier.access import dynptr
 from bpf.verifier.access.map_access import (
     READ,
@@ -92,7 +93,6 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import Env, Rejected
 from bpf.verifier.log.log import reg_type_str
-from bpf.verifier.protos.proto import FuncProto
 
 BPF_PTR_POISON: Final = "BPF_PTR_POISON"  # a BTF id that the call itself decides
 

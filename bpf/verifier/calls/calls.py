@@ -7,6 +7,7 @@ from typing import Final
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP, MAX_ERRNO
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Kind
+from bpf.helpers.rows import FuncProto
 from bpf.isa.insn import BPF_DW, BPF_REG_0, Insn
 from bpf.uapi import HELPER_NAMES
 from bpf.verifier.access import dynptr
@@ -60,7 +61,6 @@ from bpf.verifier.env import MAP_KEY_POISON, MAP_PTR_POISON, Env
 from bpf.verifier.log.log import reg_type_str
 from bpf.verifier.protos.choose import get_func_proto, helper_allowed
 from bpf.verifier.protos.map_compat import check_map_func_compatibility
-from bpf.verifier.protos.proto import FuncProto
 
 _NUMBER_OF: Final = {name: number for number, name in HELPER_NAMES.items()}
 _FUNC_MAX_ID: Final = max(HELPER_NAMES) + 1

@@ -6,13 +6,13 @@ __check_func_call(), set_*_callback_state() and prepare_func_exit() of kernel/bp
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Final
 
 from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
 from arch.abi.limits import U64_MAX
 from bpf import uapi
 from bpf.btf.codec import GLOBAL, Kind
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_REG_0, Insn
+from bpf.maps.types import row_of
 from bpf.uapi import HELPER_NAMES
 from bpf.verifier.access.precision import CALLBACK_CALLING_HELPERS, mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_not_init, mark_reg_read, mark_unknown
@@ -42,18 +42,6 @@ from bpf.verifier.log.log import print_verifier_state
 
 # (env, caller, callee, instruction): fills the callee's arguments
 SetCalleeState = Callable[[Env, FuncState, FuncState, int], None]
-
-# Map types whose operations can call a function for each element.
-_FOR_EACH_MAPS: Final = frozenset(
-    {
-        uapi.BPF_MAP_TYPE_HASH,
-        uapi.BPF_MAP_TYPE_ARRAY,
-        uapi.BPF_MAP_TYPE_PERCPU_HASH,
-        uapi.BPF_MAP_TYPE_PERCPU_ARRAY,
-        uapi.BPF_MAP_TYPE_LRU_HASH,
-        uapi.BPF_MAP_TYPE_LRU_PERCPU_HASH,
-    }
-)
 
 
 def check_func_call(env: Env, insn: Insn) -> None:
@@ -161,7 +149,7 @@ def set_map_elem_callback_state(env: Env, caller: FuncState, callee: FuncState, 
     if found == MAP_PTR_POISON:
         env.reject(EINVAL, "tail_call abusing map_ptr")
     assert found is not None and not isinstance(found, str)
-    if found.map_type not in _FOR_EACH_MAPS:
+    if not row_of(found.map_type).for_each:
         env.reject(ENOTSUPP, "callback function not allowed for map")
     m = caller.regs[1].value.map
     callee.regs[1].assign(caller.regs[1])

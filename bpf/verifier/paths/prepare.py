@@ -26,6 +26,7 @@ from bpf.isa.insn import (
     signed32,
 )
 from bpf.isa.opcodes import OPCODES
+from bpf.maps.types import row_of
 from bpf.verifier.api import MapInfo
 from bpf.verifier.context.btf_walk import is_any_enum, is_small_int, resolve_size, type_by_id
 from bpf.verifier.domain.types import MEM_PERCPU, MEM_RDONLY, PTR_TO_BTF_ID, PTR_TO_FUNC, PTR_TO_MEM
@@ -38,23 +39,6 @@ _TRACING: Final = frozenset(
         uapi.BPF_PROG_TYPE_PERF_EVENT,
         uapi.BPF_PROG_TYPE_RAW_TRACEPOINT,
         uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE,
-    }
-)
-_SLEEPABLE_MAPS: Final = frozenset(
-    {
-        uapi.BPF_MAP_TYPE_HASH,
-        uapi.BPF_MAP_TYPE_LRU_HASH,
-        uapi.BPF_MAP_TYPE_ARRAY,
-        uapi.BPF_MAP_TYPE_PERCPU_HASH,
-        uapi.BPF_MAP_TYPE_PERCPU_ARRAY,
-        uapi.BPF_MAP_TYPE_LRU_PERCPU_HASH,
-        uapi.BPF_MAP_TYPE_ARRAY_OF_MAPS,
-        uapi.BPF_MAP_TYPE_HASH_OF_MAPS,
-        uapi.BPF_MAP_TYPE_RINGBUF,
-        uapi.BPF_MAP_TYPE_USER_RINGBUF,
-        uapi.BPF_MAP_TYPE_INODE_STORAGE,
-        uapi.BPF_MAP_TYPE_SK_STORAGE,
-        uapi.BPF_MAP_TYPE_TASK_STORAGE,
     }
 )
 _CGROUP_STORAGE: Final = (uapi.BPF_MAP_TYPE_CGROUP_STORAGE, uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE)
@@ -266,7 +250,7 @@ def check_map_prog_compatibility(env: Env, m: MapInfo) -> None:
         env.reject(EINVAL, "tracing progs cannot use bpf_timer yet")
     if m.map_type == uapi.BPF_MAP_TYPE_STRUCT_OPS:
         env.reject(EINVAL, "bpf_struct_ops map cannot be used in prog")
-    if env.sleepable and m.map_type not in _SLEEPABLE_MAPS:
+    if env.sleepable and not row_of(m.map_type).sleepable:
         env.reject(EINVAL, "Sleepable programs can only use array, hash, and ringbuf maps")
 
 

@@ -2,22 +2,19 @@
 
 Mirrors the get_func_proto() member of each bpf_verifier_ops: kernel/bpf/helpers.c, kernel/bpf/cgroup.c,
 kernel/bpf/bpf_lsm.c, kernel/trace/bpf_trace.c, net/core/filter.c of Linux 6.1.  The prototypes are rows of
-protos_table.py and the plain answers rows of protos_by_type.py; what depends on more than the helper is here.
+the helpers (bpf/helpers/rows.py) and the plain answers tables of by_type.py; what depends on more than the helper is here.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, replace
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
+from bpf.helpers.table import PROTOS, ROWS, FuncProto, has_helper
 from bpf.verifier.protos import by_type as tables
-from bpf.verifier.protos.proto import FuncProto
-from bpf.verifier.protos.table import PROTOS
-from bpf.versions.helpers import HELPER_NAMES, HELPER_NUMBERS, HELPER_SINCE
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
 
@@ -305,25 +302,19 @@ RULES: dict[int, Rule] = {
 }
 
 
-@lru_cache(maxsize=1024)
-def _numbered(proto: FuncProto, func_id: int) -> FuncProto:
-    return replace(proto, func_id=func_id, name=f"bpf_{HELPER_NAMES[func_id]}")
-
-
 def get_func_proto(func_id: int, prog: Any) -> FuncProto | None:
     """The prototype this program sees for this helper; None: "unknown func".
 
     A program that replaces another's function (BPF_PROG_TYPE_EXT) sees what the other one sees; `attach_prog` is it.
     """
-    if not 0 < func_id < len(HELPER_NAMES) or prog.version.before(HELPER_SINCE[func_id]):
+    if not has_helper(prog.version, func_id):
         return None
     prog_type = prog.prog_type
     if prog_type == uapi.BPF_PROG_TYPE_EXT:
         target = getattr(prog, "attach_prog", None)
         prog_type = target.prog_type if target is not None else prog_type
     rule = RULES.get(prog_type)
-    proto = rule(HELPER_NAMES[func_id], prog) if rule else None
-    return _numbered(proto, func_id) if proto else None
+    return rule(ROWS[func_id].name, prog) if rule else None
 
 
 def helper_proto(
@@ -396,9 +387,3 @@ _ALLOWED: dict[str, Callable[[Any], bool]] = {
     "ima_inode_hash": _sleepable_hook,
     "sk_storage_tracing": _sk_storage_tracing_allowed,
 }
-
-# A row that names no helper would never be found: checked at import.
-for _name, _value in vars(tables).items():
-    if _name.isupper() and _name != "PROTOS":
-        _unknown = set(_value) - set(HELPER_NUMBERS)
-        assert not _unknown, (_name, _unknown)

@@ -4,6 +4,8 @@ import pytest
 
 from arch.abi.version import RELEASES, KernelVersion
 from bpf import uapi
+from bpf.helpers.table import PROTOS, ROWS, helper_rows
+from bpf.maps.types import map_types
 from bpf.versions import data as data
 
 
@@ -15,8 +17,6 @@ def numbers(prefix, names):
     "rows, names",
     [
         (data.PROG_TYPES, numbers("BPF_PROG_TYPE_", uapi.PROG_TYPE_NAMES)),
-        (data.MAP_TYPES, numbers("BPF_MAP_TYPE_", uapi.MAP_TYPE_NAMES)),
-        (data.HELPERS, numbers("BPF_FUNC_", uapi.HELPER_NAMES)),
         (data.ATTACH_TYPES, uapi.ATTACH_TYPE_NAMES),
         (data.COMMANDS, uapi.CMD_NAMES),
     ],
@@ -29,6 +29,26 @@ def test_every_member_of_the_enum_has_its_row(rows, names):
     assert [row.since for row in rows] == sorted(
         (row.since for row in rows), key=KernelVersion.parse
     )  # numbers are given in order of time
+
+
+def test_every_helper_of_the_header_has_its_row():
+    rows = helper_rows()
+    assert {row.number: row.name for row in rows} == {n: name for n, name in uapi.HELPER_NAMES.items() if n}
+    assert [row.since for row in rows] == sorted((row.since for row in rows), key=KernelVersion.parse)
+    kinds = set(uapi.MAP_TYPE_NAMES.values())
+    assert all(row.maps is None or row.maps <= kinds for row in rows)
+    assert {proto.func_id for proto in PROTOS.values()} == set(ROWS)  # each can be called by somebody
+
+
+def test_every_map_type_of_the_header_has_its_row():
+    rows = map_types()
+    assert {row.number: row.name for row in rows} == {n: name for n, name in uapi.MAP_TYPE_NAMES.items() if n}
+    assert [row.since for row in rows] == sorted(
+        (row.since for row in rows), key=KernelVersion.parse
+    )  # numbers are given in order of time
+    assert all(row.since in RELEASES for row in rows)
+    known = set(uapi.HELPER_NAMES.values())
+    assert all(row.helpers is None or row.helpers <= known for row in rows)
 
 
 def test_flags_exist_and_have_sane_versions():

@@ -4,11 +4,11 @@ import pytest
 
 from arch.abi.version import RELEASES, KernelVersion
 from bpf import uapi
+from bpf.helpers.table import NUMBERS, ROWS
 from bpf.isa.asm import assemble
 from bpf.isa.insn import Insn
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
-from bpf.versions.helpers import HELPER_NUMBERS, HELPER_SINCE
 
 EXIT = Insn(0x95)
 RETURN_0 = [Insn(0xB7, 0, 0, 0, 0), EXIT]
@@ -71,8 +71,8 @@ def test_unreached_code_stays_before_5_1():
 
 @pytest.mark.parametrize("name", ["get_stack", "ringbuf_output", "loop", "ktime_get_tai_ns"])
 def test_helpers(name):
-    number = HELPER_NUMBERS[name]
-    since = HELPER_SINCE[number]
+    number = NUMBERS[name]
+    since = ROWS[number].since
     before = RELEASES[RELEASES.index(since) - 1]
     insns = [Insn(0x85, 0, 0, 0, number), EXIT]
     assert "unknown func" in str(answer(insns, before))

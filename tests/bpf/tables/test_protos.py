@@ -4,10 +4,12 @@ import pytest
 
 from arch.abi.version import KernelVersion
 from bpf import uapi
+from bpf.helpers.table import PROTOS, helper_rows
 from bpf.verifier.domain import types as t
 from bpf.verifier.protos import choose as protos
-from bpf.verifier.protos import table as protos_table
-from bpf.versions.helpers import HELPER_NAMES, HELPER_SINCE
+
+HELPER_NAMES = ("unspec", *(row.name for row in helper_rows()))
+HELPER_SINCE = tuple(row.since for row in helper_rows())
 
 NOBODY: frozenset[str] = frozenset()
 
@@ -77,7 +79,7 @@ def test_version():
 
 
 def test_rows_are_well_formed():
-    for row in protos_table.PROTOS.values():
+    for row in PROTOS.values():
         words = [t.base_type(word) for word in row.arg_types]
         used = [word for word in words if word]
         assert words[: len(used)] == used, row.proto  # no gap

@@ -6,15 +6,16 @@ from pathlib import Path
 
 import pytest
 
+from bpf.helpers.table import helper_rows
 from bpf.isa.insn import decode, encode
 from bpf.layout import KernelLayout, Place, default_layout
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
 from bpf.verifier.protos import choose as protos
 from bpf.verifier.rewrite import dump
-from bpf.versions.helpers import HELPER_NAMES
 from tests.bpf.tables.kernel_offsets_6_1 import OFFSETS
 
+HELPER_NAMES = ("unspec", *(row.name for row in helper_rows()))
 DATA = Path(__file__).resolve().parents[2] / "data"
 
 

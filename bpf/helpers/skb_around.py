@@ -1,0 +1,595 @@
+"""A packet's surroundings: sockets, control groups, tunnels, routes.  net/core/filter.c of Linux 6.1.
+
+There is no tunnel, no IPsec state and no socket but the packet's own; what asks for one gets the kernel's answer for
+"there is none".
+"""
+
+from __future__ import annotations
+
+from arch.abi.errno import (
+    E2BIG,
+    EAFNOSUPPORT,
+    EAGAIN,
+    EINVAL,
+    ENODEV,
+    ENOENT,
+)
+from arch.abi.inet import ETH_HLEN, ETH_P_8021AD, ETH_P_8021Q, ETH_P_IP, ETH_P_IPV6, VLAN_HLEN
+from arch.abi.limits import U16_MAX, U32_MAX
+from arch.abi.socket import AF_INET, AF_INET6
+from bpf import uapi
+from bpf.helpers import Runtime, prototype
+from bpf.helpers.packet import fill, s32
+from bpf.packet.skbuff import (
+    NetDevice,
+    SkBuff,
+    Sock,
+    XdpBuff,
+)
+
+BPF_FIB_LOOKUP_PARAMS_SIZE = 64
+
+
+@prototype(
+    "get_cgroup_classid",
+    17,
+    "4.3",
+    args="PTR_TO_CTX",
+    given="tc_cls_act lwt_out",
+    missing="classes and owners",
+)
+@prototype(
+    "skb_cgroup_classid",
+    151,
+    "5.10",
+    args="PTR_TO_CTX",
+    given="tc_cls_act",
+    missing="classes and owners",
+)
+@prototype(
+    "get_route_realm",
+    24,
+    "4.4",
+    args="PTR_TO_CTX",
+    given="tc_cls_act lwt_out",
+    missing="classes and owners",
+)
+@prototype(
+    "skb_cgroup_id",
+    79,
+    "4.18",
+    args="PTR_TO_CTX",
+    given="cg_skb tc_cls_act",
+    missing="classes and owners",
+)
+@prototype(
+    "skb_ancestor_cgroup_id",
+    83,
+    "4.19",
+    args="PTR_TO_CTX ANYTHING",
+    given="cg_skb tc_cls_act",
+    missing="classes and owners",
+)
+@prototype(
+    "sk_cgroup_id",
+    128,
+    "5.8",
+    args="PTR_TO_BTF_ID_SOCK_COMMON",
+    given="cg_skb",
+    missing="classes and owners",
+)
+@prototype(
+    "sk_ancestor_cgroup_id",
+    129,
+    "5.8",
+    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING",
+    given="cg_skb",
+    missing="classes and owners",
+)
+@prototype(
+    "get_socket_uid",
+    47,
+    "4.12",
+    args="PTR_TO_CTX",
+    given="sk_filter tc_cls_act sk_skb",
+    missing="classes and owners",
+)
+@prototype(
+    "get_cgroup_classid",
+    func="bpf_get_cgroup_classid_curr",
+    proto="bpf_get_cgroup_classid_curr_proto",
+    given="cgroup_current sk_msg",
+)
+def not_classified(rt: Runtime) -> int:
+    """Class, route realm, control group, owner: packets and sockets have none."""
+    return 0
+
+
+@prototype(
+    "tcp_sock",
+    96,
+    "5.1",
+    returns="PTR_TO_TCP_SOCK_OR_NULL",
+    args="PTR_TO_SOCK_COMMON",
+    given="cg_sockopt cg_skb tc_cls_act sock_ops",
+    missing="sockets to be found",
+)
+@prototype(
+    "get_listener_sock",
+    98,
+    "5.1",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_SOCK_COMMON",
+    given="cg_skb tc_cls_act",
+    missing="sockets to be found",
+)
+@prototype(
+    "sk_release",
+    86,
+    "4.20",
+    args="PTR_TO_BTF_ID_SOCK_COMMON|OBJ_RELEASE",
+    given="sock_addr cg_skb tc_cls_act xdp sk_skb sk_lookup",
+    missing="sockets to be found",
+)
+@prototype(
+    "sk_lookup_tcp",
+    84,
+    "4.20",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="pkt_access",
+    given="cg_skb sk_skb",
+    missing="sockets to be found",
+)
+@prototype(
+    "sk_lookup_udp",
+    85,
+    "4.20",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="pkt_access",
+    given="cg_skb sk_skb",
+    missing="sockets to be found",
+)
+@prototype(
+    "skc_lookup_tcp",
+    99,
+    "5.2",
+    returns="PTR_TO_SOCK_COMMON_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="pkt_access",
+    given="cg_skb sk_skb",
+    missing="sockets to be found",
+)
+@prototype(
+    "sk_lookup_tcp",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="pkt_access",
+    func="bpf_tc_sk_lookup_tcp",
+    proto="bpf_tc_sk_lookup_tcp_proto",
+    given="tc_cls_act",
+)
+@prototype(
+    "sk_lookup_udp",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="pkt_access",
+    func="bpf_tc_sk_lookup_udp",
+    proto="bpf_tc_sk_lookup_udp_proto",
+    given="tc_cls_act",
+)
+@prototype(
+    "sk_lookup_tcp",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="pkt_access",
+    func="bpf_xdp_sk_lookup_tcp",
+    proto="bpf_xdp_sk_lookup_tcp_proto",
+    given="xdp",
+)
+@prototype(
+    "sk_lookup_udp",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="pkt_access",
+    func="bpf_xdp_sk_lookup_udp",
+    proto="bpf_xdp_sk_lookup_udp_proto",
+    given="xdp",
+)
+@prototype(
+    "sk_lookup_tcp",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    func="bpf_sock_addr_sk_lookup_tcp",
+    proto="bpf_sock_addr_sk_lookup_tcp_proto",
+    given="sock_addr",
+)
+@prototype(
+    "sk_lookup_udp",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    func="bpf_sock_addr_sk_lookup_udp",
+    proto="bpf_sock_addr_sk_lookup_udp_proto",
+    given="sock_addr",
+)
+@prototype(
+    "skc_lookup_tcp",
+    returns="PTR_TO_SOCK_COMMON_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="pkt_access",
+    func="bpf_tc_skc_lookup_tcp",
+    proto="bpf_tc_skc_lookup_tcp_proto",
+    given="tc_cls_act",
+)
+@prototype(
+    "skc_lookup_tcp",
+    returns="PTR_TO_SOCK_COMMON_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    flags="pkt_access",
+    func="bpf_xdp_skc_lookup_tcp",
+    proto="bpf_xdp_skc_lookup_tcp_proto",
+    given="xdp",
+)
+@prototype(
+    "skc_lookup_tcp",
+    returns="PTR_TO_SOCK_COMMON_OR_NULL",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+    func="bpf_sock_addr_skc_lookup_tcp",
+    proto="bpf_sock_addr_skc_lookup_tcp_proto",
+    given="sock_addr",
+)
+def no_socket(rt: Runtime) -> int:
+    """No socket is found, and so none is given back."""
+    return 0
+
+
+@prototype(
+    "get_netns_cookie",
+    122,
+    "5.7",
+    args="PTR_TO_CTX_OR_NULL",
+    func="bpf_get_netns_cookie_sock",
+    proto="bpf_get_netns_cookie_sock_proto",
+    given="sock_filter",
+)
+@prototype(
+    "get_netns_cookie",
+    args="PTR_TO_CTX_OR_NULL",
+    func="bpf_get_netns_cookie_sock_addr",
+    proto="bpf_get_netns_cookie_sock_addr_proto",
+    given="sock_addr",
+)
+@prototype(
+    "get_netns_cookie",
+    args="PTR_TO_CTX_OR_NULL",
+    func="bpf_get_netns_cookie_sock_ops",
+    proto="bpf_get_netns_cookie_sock_ops_proto",
+    given="sock_ops",
+)
+@prototype(
+    "get_netns_cookie",
+    args="PTR_TO_CTX_OR_NULL",
+    func="bpf_get_netns_cookie_sk_msg",
+    proto="bpf_get_netns_cookie_sk_msg_proto",
+    given="sk_msg",
+)
+@prototype(
+    "get_netns_cookie",
+    args="PTR_TO_CTX_OR_NULL",
+    func="bpf_get_netns_cookie_sockopt",
+    proto="bpf_get_netns_cookie_sockopt_proto",
+    given="cg_sockopt",
+)
+def the_one_netns(rt: Runtime) -> int:
+    """The cookie of the first network namespace."""
+    return 1
+
+
+@prototype(
+    "skb_set_tunnel_key",
+    21,
+    "4.3",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING",
+    given="tc_cls_act lwt_xmit",
+    missing="tunnels, SYN cookies, segment routing",
+)
+@prototype(
+    "skb_set_tunnel_opt",
+    30,
+    "4.6",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    given="tc_cls_act lwt_xmit",
+    missing="tunnels, SYN cookies, segment routing",
+)
+@prototype(
+    "tcp_check_syncookie",
+    100,
+    "5.2",
+    args="PTR_TO_BTF_ID_SOCK_COMMON PTR_TO_MEM|MEM_RDONLY CONST_SIZE PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    flags="gpl_only pkt_access",
+    given="tc_cls_act xdp",
+    missing="tunnels, SYN cookies, segment routing",
+)
+@prototype(
+    "tcp_gen_syncookie",
+    110,
+    "5.4",
+    args="PTR_TO_BTF_ID_SOCK_COMMON PTR_TO_MEM|MEM_RDONLY CONST_SIZE PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    flags="gpl_only pkt_access",
+    given="tc_cls_act xdp",
+    missing="tunnels, SYN cookies, segment routing",
+)
+@prototype(
+    "lwt_push_encap",
+    73,
+    "4.18",
+    args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    flags="changes_pkt_data",
+    func="bpf_lwt_in_push_encap",
+    proto="bpf_lwt_in_push_encap_proto",
+    given="lwt_in",
+    missing="tunnels, SYN cookies, segment routing",
+)
+@prototype(
+    "lwt_seg6_store_bytes",
+    74,
+    "4.18",
+    args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    flags="changes_pkt_data",
+    given="lwt_seg6local",
+    missing="tunnels, SYN cookies, segment routing",
+)
+@prototype(
+    "lwt_seg6_adjust_srh",
+    75,
+    "4.18",
+    args="PTR_TO_CTX ANYTHING ANYTHING",
+    flags="changes_pkt_data",
+    given="lwt_seg6local",
+    missing="tunnels, SYN cookies, segment routing",
+)
+@prototype(
+    "lwt_seg6_action",
+    76,
+    "4.18",
+    args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    flags="changes_pkt_data",
+    given="lwt_seg6local",
+    missing="tunnels, SYN cookies, segment routing",
+)
+@prototype(
+    "lwt_push_encap",
+    args="PTR_TO_CTX ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    flags="changes_pkt_data",
+    func="bpf_lwt_xmit_push_encap",
+    proto="bpf_lwt_xmit_push_encap_proto",
+    given="lwt_xmit",
+)
+def not_of_this_packet(rt: Runtime) -> int:
+    """Tunnels, SYN cookies and segment routing: there are none that could be set or checked."""
+    return -EINVAL
+
+
+@prototype(
+    "bind",
+    64,
+    "4.17",
+    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    missing="binding",
+)
+def bpf_bind(rt: Runtime) -> int:
+    """Bind before connect(): of no address family that is here."""
+    return -EAFNOSUPPORT
+
+
+@prototype(
+    "skb_under_cgroup",
+    33,
+    "4.8",
+    args="PTR_TO_CTX CONST_MAP_PTR ANYTHING",
+    given="tc_cls_act lwt_out",
+    maps="CGROUP_ARRAY",
+)
+def bpf_skb_under_cgroup(rt: Runtime, skb_at: int, map_at: int, index: int) -> int:
+    """Whether the packet's socket is in a control group of the map: no map holds one."""
+    if not SkBuff(rt.host, skb_at).get("sk"):
+        return -ENOENT
+    return -E2BIG if index & U32_MAX >= rt.mem.read_uint(map_at + 36, 4) else -EAGAIN
+
+
+def _full_sock(rt: Runtime, sk: int) -> bool:
+    """Not a request, not in TIME_WAIT.  sk_fullsock()."""
+    state = rt.mem.read_uint(Sock(rt.host, sk).common_at("skc_state"), 1)
+    return state not in (6, 12)
+
+
+@prototype(
+    "sk_fullsock",
+    95,
+    "5.1",
+    returns="PTR_TO_SOCKET_OR_NULL",
+    args="PTR_TO_SOCK_COMMON",
+    given="cg_skb tc_cls_act",
+)
+def bpf_sk_fullsock(rt: Runtime, sk: int) -> int:
+    """The socket, if it is a full one."""
+    return sk if _full_sock(rt, sk) else 0
+
+
+@prototype(
+    "skb_get_tunnel_key",
+    20,
+    "4.3",
+    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE ANYTHING",
+    given="tc_cls_act lwt_xmit",
+    missing="tunnels",
+)
+@prototype(
+    "skb_get_tunnel_opt",
+    29,
+    "4.6",
+    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE",
+    given="tc_cls_act lwt_xmit",
+    missing="tunnels",
+)
+def no_tunnel(rt: Runtime, skb_at: int, to: int, length: int) -> int:
+    """The packet came through no tunnel: cleared memory and EINVAL."""
+    return fill(rt, to, length, EINVAL)
+
+
+@prototype(
+    "skb_get_xfrm_state",
+    66,
+    "4.18",
+    args="PTR_TO_CTX ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE ANYTHING",
+    given="tc_cls_act",
+    missing="IPsec",
+)
+def no_xfrm_state(rt: Runtime, skb_at: int, index: int, to: int, length: int) -> int:
+    """The packet has no IPsec state: cleared memory and EINVAL."""
+    return fill(rt, to, length, EINVAL)
+
+
+def _fib_lookup(rt: Runtime, params: int, size: int, flags: int) -> int:
+    """No device forwards."""
+    if s32(size) < BPF_FIB_LOOKUP_PARAMS_SIZE or flags & U32_MAX & ~3:
+        return -EINVAL
+    if rt.mem.read_uint(params, 1) not in (AF_INET, AF_INET6):
+        return -EAFNOSUPPORT
+    ifindex = rt.mem.read_uint(params + 8, 4)
+    return uapi.BPF_FIB_LKUP_RET_FWD_DISABLED if ifindex == 1 else -ENODEV
+
+
+@prototype(
+    "fib_lookup",
+    69,
+    "4.18",
+    args="PTR_TO_CTX PTR_TO_MEM CONST_SIZE ANYTHING",
+    flags="gpl_only",
+    func="bpf_skb_fib_lookup",
+    proto="bpf_skb_fib_lookup_proto",
+    given="tc_cls_act",
+)
+def bpf_skb_fib_lookup(rt: Runtime, skb_at: int, params: int, size: int, flags: int) -> int:
+    """Ask the routing table."""
+    return _fib_lookup(rt, params, size, flags)
+
+
+@prototype(
+    "fib_lookup",
+    args="PTR_TO_CTX PTR_TO_MEM CONST_SIZE ANYTHING",
+    flags="gpl_only",
+    func="bpf_xdp_fib_lookup",
+    proto="bpf_xdp_fib_lookup_proto",
+    given="xdp",
+)
+def bpf_xdp_fib_lookup(rt: Runtime, xdp_at: int, params: int, size: int, flags: int) -> int:
+    """Ask the routing table."""
+    return _fib_lookup(rt, params, size, flags)
+
+
+def _check_mtu(rt: Runtime, device: int, ifindex: int, mtu_at: int, length: int, diff: int) -> int:
+    dev, mtu, result = NetDevice(rt.host, device), 0, -ENODEV
+    if device and ifindex & U32_MAX in (0, dev.get("ifindex")):
+        mtu = dev.get("mtu")
+        given = rt.mem.read_uint(mtu_at, 4)
+        size = (given + ETH_HLEN if given else length) + s32(diff)
+        result = uapi.BPF_MTU_CHK_RET_SUCCESS if size <= mtu + ETH_HLEN else uapi.BPF_MTU_CHK_RET_FRAG_NEEDED
+    rt.mem.write_uint(mtu_at, 4, mtu)
+    return result
+
+
+@prototype(
+    "check_mtu",
+    163,
+    "5.12",
+    args="PTR_TO_CTX ANYTHING PTR_TO_FIXED_SIZE_MEM|MEM_UNINIT|MEM_WRITE|MEM_ALIGNED:4 ANYTHING ANYTHING",
+    flags="gpl_only",
+    func="bpf_skb_check_mtu",
+    proto="bpf_skb_check_mtu_proto",
+    given="tc_cls_act",
+)
+def bpf_skb_check_mtu(rt: Runtime, skb_at: int, ifindex: int, mtu_at: int, diff: int, flags: int) -> int:
+    """Whether the packet fits through a device."""
+    skb = SkBuff(rt.host, skb_at)
+    if flags & ~1 or (flags & 1 and (s32(diff) or rt.mem.read_uint(mtu_at, 4))):
+        rt.mem.write_uint(mtu_at, 4, 0)
+        return -EINVAL
+    result = _check_mtu(rt, skb.get("dev"), ifindex, mtu_at, skb.len, diff)
+    if result == uapi.BPF_MTU_CHK_RET_FRAG_NEEDED and skb.is_gso:
+        return -EINVAL if flags & 1 and skb.get("transport_header") == U16_MAX else uapi.BPF_MTU_CHK_RET_SUCCESS
+    return result
+
+
+@prototype(
+    "check_mtu",
+    args="PTR_TO_CTX ANYTHING PTR_TO_FIXED_SIZE_MEM|MEM_UNINIT|MEM_WRITE|MEM_ALIGNED:4 ANYTHING ANYTHING",
+    flags="gpl_only",
+    func="bpf_xdp_check_mtu",
+    proto="bpf_xdp_check_mtu_proto",
+    given="xdp",
+)
+def bpf_xdp_check_mtu(rt: Runtime, xdp_at: int, ifindex: int, mtu_at: int, diff: int, flags: int) -> int:
+    """Whether the frame fits through a device."""
+    xdp = XdpBuff(rt.host, xdp_at)
+    if flags:
+        rt.mem.write_uint(mtu_at, 4, 0)
+        return -EINVAL
+    device = xdp.read(xdp.get("rxq"), "xdp_rxq_info.dev")
+    return _check_mtu(rt, device, ifindex, mtu_at, xdp.get("data_end") - xdp.get("data"), diff)
+
+
+def _protocol_behind_vlan(skb: SkBuff) -> int:
+    """The EtherType after all VLAN tags in the packet; 0 if it ends before.  vlan_get_protocol()."""
+    kind, depth = skb.protocol(), max(skb.get("mac_len") - VLAN_HLEN, 0) if skb.get("mac_len") else ETH_HLEN
+    for _ in range(7):  # VLAN_MAX_DEPTH
+        if kind not in (ETH_P_8021Q, ETH_P_8021AD):
+            return kind
+        if depth + VLAN_HLEN > skb.len:
+            return 0
+        kind = int.from_bytes(bytes(skb.mem.read(skb.data + depth + 2, 2)), "big")
+        depth += VLAN_HLEN
+    return 0
+
+
+def _swap16(value: int) -> int:
+    return (value & 0xFF) << 8 | value >> 8 & 0xFF
+
+
+def _ipv4_set_ce(skb: SkBuff, at: int) -> int:
+    """IP_ECN_set_ce(), with the checksum corrected in its way."""
+    mem, ecn = skb.mem, (skb.mem.read_uint(at + 1, 1) + 1) & 3
+    if not ecn & 2:
+        return int(ecn == 0)
+    check = mem.read_uint(at + 10, 2) + _swap16(0xFFFB) + _swap16(ecn)
+    mem.write_uint(at + 10, 2, (check + (check >= 0xFFFF)) & U16_MAX)
+    mem.write_uint(at + 1, 1, mem.read_uint(at + 1, 1) | 3)
+    return 1
+
+
+def _ipv6_set_ce(skb: SkBuff, at: int) -> int:
+    """IP6_ECN_set_ce()."""
+    flow = skb.mem.read_uint(at + 1, 1)
+    if not flow >> 4 & 3:
+        return 0
+    skb.mem.write_uint(at + 1, 1, flow | 3 << 4)
+    return 1
+
+
+@prototype(
+    "skb_ecn_set_ce",
+    97,
+    "5.1",
+    args="PTR_TO_CTX",
+    given="cg_skb tc_cls_act",
+)
+def bpf_skb_ecn_set_ce(rt: Runtime, skb_at: int) -> int:
+    """Mark the packet "congestion experienced", if its ends understand that; 1 if it is marked then."""
+    skb = SkBuff(rt.host, skb_at)
+    kind, at, end = _protocol_behind_vlan(skb), skb.network_header(), skb.data + skb.len
+    if kind == ETH_P_IP and skb.headlen >= 20 and at + 20 <= end:
+        return _ipv4_set_ce(skb, at)
+    if kind == ETH_P_IPV6 and skb.headlen >= 40 and at + 40 <= end:
+        return _ipv6_set_ce(skb, at)
+    return 0

@@ -1,0 +1,60 @@
+"""Write docs/bpf-tables.md from the rows of map types and helpers:  python -m docs.bpf_tables"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from bpf.helpers.rows import PROTOS
+from bpf.helpers.table import helper_rows
+from bpf.maps.types import map_types
+
+PAGE = Path(__file__).with_name("bpf-tables.md")
+HEAD = """# Map types and helpers of BPF
+
+Written by `python -m docs.bpf_tables` from the rows above the bodies (`bpf/maps/`, `bpf/helpers/`); what `missing` says is
+not simulated.  *since*: the first kernel version that has it.
+"""
+
+
+def table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
+    """A table of Markdown."""
+    lines = [columns, tuple("---" for _ in columns), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def words(names: frozenset[str] | None) -> str:
+    return " ".join(sorted(names)) if names else ""
+
+
+def map_table() -> str:
+    rows = []
+    for row in map_types():
+        holds = [what for what, may in (("lock", row.lock), ("timer", row.timer), ("kptr", row.kptr)) if may]
+        only = words(row.helpers) or "general"
+        rows.append((str(row.number), f"`{row.name}`", row.since, row.struct, only, " ".join(holds), row.missing))
+    return table(("number", "BPF_MAP_TYPE_", "since", "struct", "helpers", "values may hold", "missing"), rows)
+
+
+def helper_table() -> str:
+    functions: dict[int, list[str]] = {}
+    gpl: set[int] = set()
+    for proto in PROTOS.values():
+        if proto.func and proto.func not in functions.setdefault(proto.func_id, []):
+            functions[proto.func_id].append(proto.func)
+        if proto.gpl_only:
+            gpl.add(proto.func_id)
+    rows = []
+    for row in helper_rows():
+        names = functions.get(row.number, [])
+        shown = "" if names == [f"bpf_{row.name}"] else " ".join(names)
+        licence = "GPL" if row.number in gpl else ""
+        rows.append((str(row.number), f"`{row.name}`", row.since, licence, words(row.maps), shown, row.missing))
+    return table(("number", "bpf_", "since", "licence", "maps", "kernel functions", "missing"), rows)
+
+
+def page() -> str:
+    return f"{HEAD}\n## Map types\n\n{map_table()}\n## Helpers\n\n{helper_table()}"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page())
