@@ -9,8 +9,6 @@ from simkernel.fs.inode import Inode
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.task import WaitQueue
 
-REQ_OP_READ, REQ_OP_WRITE = 0, 1
-REQ_SYNC, REQ_META, REQ_RAHEAD = 1 << 11, 1 << 12, 1 << 19
 DISK_MAJOR, DISK_NAME = 254, "vda"
 DISK_IRQ = 10
 MAX_SECTORS = 256  # of one request: 128 KiB
@@ -29,14 +27,11 @@ class Bio:
     waiters: WaitQueue = field(default_factory=lambda: WaitQueue("bio"))
 
 
-READ, WRITE = 0, 1
-
-
 class DiskStats:
     """struct disk_stats of the one disk; times in ns."""
 
     def __init__(self) -> None:
-        self.ios = [0, 0]  # by READ, WRITE
+        self.ios = [0, 0]  # by REQ_OP_READ, REQ_OP_WRITE
         self.sectors = [0, 0]
         self.ns = [0, 0]  # from the request's start to its end, summed
         self.in_flight = 0

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from arch.abi.internal import REQ_OP_READ, REQ_OP_WRITE
 from arch.abi.time import NSEC_PER_MSEC
 from simkernel.block.disk import CAPACITY_SECTORS, SECTOR
 from simkernel.block.face import BlockKernel
-from simkernel.block.layer import DISK_MAJOR, DISK_NAME, READ, WRITE
+from simkernel.block.layer import DISK_MAJOR, DISK_NAME
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.procfs import proc_file
 
@@ -16,7 +17,7 @@ def diskstats(k: BlockKernel) -> str:
     """diskstats_show(): reads and writes (I/Os, merges, sectors, ms), in flight, busy ms, queue ms; then discards and flushes."""
     stats = k.block.stats
     fields: list[int] = []
-    for kind in (READ, WRITE):
+    for kind in (REQ_OP_READ, REQ_OP_WRITE):
         fields += [stats.ios[kind], 0, stats.sectors[kind], stats.ns[kind] // NSEC_PER_MSEC]
     fields += [stats.in_flight, stats.busy_ns // NSEC_PER_MSEC, sum(stats.ns) // NSEC_PER_MSEC]
     if k.version.at_least("4.18"):

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from arch.abi.errno import EFAULT, EISDIR, ENOSPC
 from arch.abi.fcntl import O_APPEND, O_SYNC
+from arch.abi.internal import REQ_OP_READ, REQ_OP_WRITE, REQ_RAHEAD, REQ_SYNC
 from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SIZE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFREG, makedev
 from arch.errors import KernelError
 from simkernel.block.blk_mq import submit_and_wait
 from simkernel.block.disk import CAPACITY_SECTORS, SECTOR
 from simkernel.block.face import BlockKernel
-from simkernel.block.layer import REQ_OP_READ, REQ_OP_WRITE, REQ_RAHEAD, REQ_SYNC
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode
 from simkernel.fs.namei import init_owner
 from simkernel.fs.pagecache import Mapping

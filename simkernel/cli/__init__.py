@@ -15,6 +15,7 @@ import click
 
 from arch.errors import KernelError
 from simkernel import __version__
+from simkernel.own_floors import EXIT_USAGE
 
 # Command name -> (module, attribute, one line of help).  Order: as a newcomer meets them.
 COMMANDS = {
@@ -31,7 +32,7 @@ COMMANDS = {
     "btf": ("simkernel.cli.btf", "btf", "Dump the simulated kernel's BTF, raw or as vmlinux.h."),
 }
 
-EXIT_USAGE, EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 2, 128 + 2, 128 + 13  # as a shell tells of SIGINT and SIGPIPE
+EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 128 + 2, 128 + 13  # as a shell tells of SIGINT and SIGPIPE
 
 
 class LazyGroup(click.Group):

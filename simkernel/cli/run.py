@@ -26,9 +26,10 @@ from arch.abi.time import NSEC_PER_SEC
 from arch.architecture import NAMES
 from arch.errors import KernelError
 from simkernel.cli import present, silence
+from simkernel.own_floors import EXIT_USAGE
 from simkernel.program import Program, ProgramError, check
 
-EXIT_USAGE, EXIT_TIMEOUT = 2, 124
+EXIT_TIMEOUT = 124
 TIME_IS_UP = {
     "virtual": "virtual time is up",
     "host": "real time is up",

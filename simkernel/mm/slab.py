@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from arch.abi.internal import GFP_KERNEL
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function
 
-GFP_ATOMIC, GFP_KERNEL = 0xA20, 0xCC0
 NUMA_NO_NODE = -1
 
 #          cache name             C type of its objects

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from arch.abi.internal import REQ_FUA, REQ_META, REQ_PREFLUSH, REQ_RAHEAD, REQ_SYNC
 from arch.errors import Fault
 from tracing.face import TraceHost
 
@@ -298,6 +299,4 @@ class Reader:
 
 
 BLK_ERRNO = {0: 0, 1: -95, 2: -110, 3: -28, 4: -67, 5: -121, 6: -52, 7: -61, 8: -84, 9: -12, 10: -5, 12: -11, 13: -16}
-# req_flag_bits, include/linux/blk_types.h of 6.1
-REQ_SYNC, REQ_META, REQ_FUA, REQ_PREFLUSH, REQ_RAHEAD = 1 << 11, 1 << 12, 1 << 17, 1 << 18, 1 << 19
 VMEMMAP_BASE = 0xFFFFEA0000000000

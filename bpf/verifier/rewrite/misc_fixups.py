@@ -7,6 +7,7 @@ lookups and small helpers written out.
 from __future__ import annotations
 
 from arch.abi.errno import EINVAL, EOPNOTSUPP
+from arch.abi.internal import GFP_ATOMIC, GFP_KERNEL
 from bpf import uapi
 from bpf.isa.insn import (
     BPF_ABS,
@@ -57,8 +58,6 @@ from bpf.verifier.rewrite.callees import CALLEE_NUMBERS
 from bpf.verifier.rewrite.map_lookup import index_mask, map_gen_lookup
 from bpf.verifier.rewrite.patch import patch_insns
 
-GFP_KERNEL = 0xCC0
-GFP_ATOMIC = 0xA20
 MAX_BPF_STACK = 512
 MAX_PACKET_OFF = 0xFFFF
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from arch.abi.internal import GFP_ATOMIC
 from simkernel.kernel.face import Body, Call, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.mm.slab import GFP_ATOMIC, NUMA_NO_NODE
+from simkernel.mm.slab import NUMA_NO_NODE
 from simkernel.net.core.skb import HEADROOM, Owner, Skb
 from simkernel.net.face import NetKernel
 
