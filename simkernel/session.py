@@ -13,18 +13,18 @@ Everything here goes through system calls of that task, as a tool on Linux does 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 from arch.abi.errno import EAGAIN, ENOENT
 from arch.abi.fcntl import AT_FDCWD, O_APPEND, O_NONBLOCK, O_RDONLY, O_WRONLY
 from arch.errors import KernelError
+from simkernel.usertask import UserTask
 
 if TYPE_CHECKING:
-    from bpf.loader.buffers import PerfBuffer, RingBuffer
-    from bpf.loader.object import BpfObject
-    from simkernel.machine import Machine
-    from simkernel.usertask import UserTask
+    from bpf.loader.buffers import Lost, PerfBuffer, RingBuffer, Sample
+    from bpf.loader.object import BpfObject, Map
 
 TRACEFS = "/sys/kernel/tracing"
 CHUNK = 1 << 16
@@ -45,7 +45,7 @@ class TaskSyscalls:
         self.byteorder = arch.byteorder
         self.word: int = arch.word
         self.page_size = 4096
-        self.packed_epoll_event = bool(getattr(arch, "packed_epoll_event", False))
+        self.packed_epoll_event: bool = task.k.vfs.abi.epoll_event_packed
         self._free: dict[int, list[int]] = {}  # size -> addresses
         self._sizes: dict[int, int] = {}
 
@@ -78,10 +78,18 @@ class TaskSyscalls:
         self.task.write(addr, data)
 
 
+class ToolHost(Protocol):
+    """What a session needs of a machine."""
+
+    def user_task(self, comm: str = "simkernel") -> UserTask:
+        """A user task that host code drives, system call by system call."""
+        ...
+
+
 class Session:
     """One tool task and what it holds open."""
 
-    def __init__(self, machine: Machine, comm: str = "simkernel") -> None:
+    def __init__(self, machine: ToolHost, comm: str = "simkernel") -> None:
         from bpf.loader.sys import Task
 
         self.machine = machine
@@ -108,17 +116,17 @@ class Session:
         self.objects.append(obj)
         return obj
 
-    def perf_buffer(self, bpf_map: Any, **options: Any) -> PerfBuffer:
+    def perf_buffer(self, bpf_map: Map, sample: Sample, lost: Lost | None = None, pages: int = 8) -> PerfBuffer:
         """A reader of a perf event array."""
         from bpf.loader.buffers import PerfBuffer
 
-        return PerfBuffer(bpf_map, **options)
+        return PerfBuffer(bpf_map, sample, lost, pages)
 
-    def ring_buffer(self, bpf_map: Any, **options: Any) -> RingBuffer:
+    def ring_buffer(self, bpf_map: Map, sample: Callable[[bytes], None]) -> RingBuffer:
         """A reader of a BPF ring buffer."""
         from bpf.loader.buffers import RingBuffer
 
-        return RingBuffer(bpf_map, **options)
+        return RingBuffer(bpf_map, sample)
 
     # -- files -------------------------------------------------------------------------------------------------------
 

@@ -18,8 +18,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
+    from simkernel.kernel.areas import Vma
     from simkernel.kernel.kernel import Kernel
-    from simkernel.kernel.mm import Vma
     from simkernel.kernel.task import Task
 
 

@@ -11,8 +11,9 @@ from arch.cpu import Cpu
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import AddressSpace, UserMemory
 from arch.text import user_code_page
+from simkernel.kernel.areas import Frames, MappedFile, MappedInode, PageOf, Vma
 from simkernel.kernel.mirror import Mirror
-from simkernel.kernel.mm import Frames, MappedFile, MappedInode, Mm, PageOf, Vma
+from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import CurrentTask, Task
 from simkernel.kernel.usercopy import UserCopy
 

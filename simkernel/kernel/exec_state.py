@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from simkernel.kernel.mm import MappedFile
+from simkernel.kernel.areas import MappedFile
 
 
 class LinuxBinprm:

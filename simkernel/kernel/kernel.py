@@ -45,8 +45,9 @@ from simkernel.kernel.usercopy import UserCopy
 
 # Modules of kernel functions and system calls: importing one declares what is in it.
 BODIES = (
-    "calls.process", "sched", "calls.signal", "exec", "entry", "calls.mm", "calls.time", "calls.ids", "calls.futex",
-    "calls.system", "calls.old", "calls.rseq", "irq", "softirq", "locks", "security", "oom",
+    "calls.fork", "calls.exit", "calls.wait", "calls.process", "calls.exec", "calls.signal", "calls.mm", "calls.time",
+    "calls.ids", "calls.futex", "calls.system", "calls.old", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
+    "softirq", "locks", "security", "oom",
 )  # fmt: skip
 STACKS_SHARE = 8  # kernel/fork.c:set_max_threads(): an eighth of memory for stacks
 

@@ -10,8 +10,9 @@ from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.ctype import TypeTable
 from arch.memory import KernelMemory, Memory
+from simkernel.kernel.areas import Vma
 from simkernel.kernel.exec_state import LinuxBinprm
-from simkernel.kernel.mm import Mm, Vma
+from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import TASK_DEAD, CloneArgs, Cred, Task
 
 Setter = Callable[[Memory, int, int], None]

@@ -14,6 +14,7 @@ from simkernel.fs.rootfs import add_file
 from simkernel.machine import Machine
 from simkernel.session import is_probe
 
+EPOLLIN, EPOLL_CTL_ADD = 1, 1  # include/uapi/linux/eventpoll.h
 WRITER = Path(__file__).parents[2] / "samples" / "bin" / "x86_64" / "writer"
 
 
@@ -28,6 +29,23 @@ def test_files_of_the_guest_by_system_calls(machine: Machine) -> None:
     with pytest.raises(KernelError) as refused:
         machine.session.read_file("/nosuch")
     assert refused.value.errno == ENOENT
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "s390x", "i386", "arm"])
+def test_epoll_says_which_file_is_ready(arch: str) -> None:
+    """struct epoll_event is 12 bytes on x86 and 16 elsewhere."""
+    machine = simkernel.boot(arch=arch)
+    task = machine.session.task
+    data = (0x1122_3344_5566_7788, 0x99AA_BBCC_DDEE_FF00)
+    epoll = task.call("epoll_create1", 0)
+    with task.memory() as memory:
+        for value in data:
+            ready = task.call("eventfd2", 1, 0)
+            packed = arch in ("x86_64", "i386")
+            event = EPOLLIN.to_bytes(4, task.byteorder) + bytes(0 if packed else 4) + value.to_bytes(8, task.byteorder)
+            task.call("epoll_ctl", epoll, EPOLL_CTL_ADD, ready, memory.put(event))
+    assert sorted(task.epoll_wait(epoll, 8, 0)) == sorted(data)
+    machine.close()
 
 
 def test_what_is_a_probe() -> None:

@@ -6,10 +6,11 @@ from arch.abi.errno import EBADF, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS
 from arch.errors import KernelError
+from simkernel.kernel.areas import page_up
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, under_mmap_lock
-from simkernel.kernel.mm import Mm, page_up
+from simkernel.kernel.mm import Mm
 
 
 def current_mm(k: KernelFace) -> Mm:

@@ -10,7 +10,7 @@ from arch.abi.signal import SI_KERNEL, SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK, SIGK
 from arch.errors import KernelError
 from simkernel.kernel.calls import ids
 from simkernel.kernel.calls.ids import sys_getrlimit
-from simkernel.kernel.calls.process import sys_wait4
+from simkernel.kernel.calls.wait import sys_wait4
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.signals import bit

@@ -1,0 +1,180 @@
+"""Areas of an address space, the files they show, and the physical pages behind them.  include/linux/mm_types.h.
+
+Pages are counted in `Frames`: a page of the page cache belongs to its inode, an anonymous page is freed with its last
+user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Protocol
+
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import (
+    MAP_GROWSDOWN,
+    MAP_SHARED,
+    MAP_SHARED_VALIDATE,
+    MAP_TYPE,
+)
+from arch.memory import PhysicalMemory
+
+# include/linux/mm.h, the bits that struct vm_area_struct.vm_flags really shows.
+VM_READ, VM_WRITE, VM_EXEC, VM_SHARED = 1, 2, 4, 8
+VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC, VM_MAYSHARE, VM_GROWSDOWN = 0x10, 0x20, 0x40, 0x80, 0x100
+
+
+def page_down(addr: int) -> int:
+    """The start of the page."""
+    return addr & ~(PAGE_SIZE - 1)
+
+
+def page_up(addr: int) -> int:
+    """The next page boundary, or the address itself."""
+    return (addr + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1)
+
+
+class Frames:
+    """Physical pages with reference counts, by physical address (arch.memory.PhysicalMemory names them by pfn)."""
+
+    def __init__(self, physical: PhysicalMemory) -> None:
+        self.physical = physical
+        self.refcounts: list[int] = physical.refcounts
+        self.read: Callable[[int, int], bytes] = physical.read
+        self.write: Callable[[int, bytes], None] = physical.write
+
+    def alloc_page(self) -> int:
+        """A zeroed page with one reference; its physical address."""
+        return int(self.physical.alloc_page()) << 12
+
+    def get_page(self, phys: int) -> None:
+        """One more user of a page."""
+        self.refcounts[phys >> 12] += 1
+
+    def put_page(self, phys: int) -> None:
+        """One user less; the last one frees it."""
+        self.physical.put_page(phys >> 12)
+
+    def shared(self, phys: int) -> bool:
+        """More than one user: not to be written in place."""
+        return self.refcounts[phys >> 12] > 1
+
+    def copy_page(self, phys: int) -> int:
+        """A new page with the same bytes."""
+        new = self.alloc_page()
+        self.write(new, self.read(phys, PAGE_SIZE))
+        return new
+
+
+class MappedInode(Protocol):
+    """What mmap and exec need of an inode."""
+
+    @property
+    def ino(self) -> int: ...
+    @property
+    def dev(self) -> int:
+        """Kernel dev_t, MKDEV(major, minor)."""
+        ...
+
+    @property
+    def size(self) -> int: ...
+
+    def get_page(self, index: int) -> int:
+        """Physical address of page `index` of the page cache (the same page for everyone; filled on first use).
+
+        KernelError(EFAULT) beyond the end of the file: the core answers with SIGBUS.  The page stays owned by the page
+        cache; the core takes its own references (Frames.get_page, put_page).
+        """
+        ...
+
+
+class MappedFile(Protocol):
+    """The host-side twin of a struct file, as mmap and exec see it."""
+
+    @property
+    def addr(self) -> int:
+        """Kernel address of its struct file."""
+        ...
+
+    @property
+    def inode(self) -> MappedInode: ...
+    @property
+    def flags(self) -> int:
+        """f_flags."""
+        ...
+
+    @property
+    def path(self) -> str:
+        """As /proc/PID/maps shows it."""
+        ...
+
+    def read_at(self, pos: int, size: int) -> bytes:
+        """kernel_read(): at most `size` bytes from `pos`; shorter at the end of the file."""
+        ...
+
+    def mmap(self, vma: Vma) -> None:
+        """f_op->mmap: check and prepare; KernelError(ENODEV) when it cannot be mapped.
+
+        May set `vma.fault = fn(vma, pgoff) -> physical address` for pages that are not the page cache's.
+        """
+
+    def get(self) -> object:
+        """get_file(): one more reference."""
+
+    def put(self) -> None:
+        """fput(): one reference less; may release."""
+
+
+PageOf = Callable[["Vma", int], int]  # (area, page of the file) -> physical address
+
+
+class Vma:
+    """struct vm_area_struct: one area of equal pages, [start, end)."""
+
+    __slots__ = ("addr", "dontfork", "end", "fault", "file", "flags", "name", "pgoff", "private", "prot", "start")
+
+    def __init__(
+        self,
+        start: int,
+        end: int,
+        prot: int,
+        flags: int,
+        file: MappedFile | None = None,
+        pgoff: int = 0,
+        name: str = "",
+    ) -> None:
+        self.start = start
+        self.end = end
+        self.prot = prot
+        self.flags = flags  # MAP_* as given
+        self.file = file
+        self.pgoff = pgoff  # in pages
+        self.name = name
+        self.fault: PageOf | None = None  # where its pages come from, if not from its file or nowhere
+        self.private: object = None  # kept for the mapped object's owner
+        self.dontfork = False
+        self.addr = 0
+
+    @property
+    def shared(self) -> bool:
+        """Writes are seen by others."""
+        return self.flags & MAP_TYPE in (MAP_SHARED, MAP_SHARED_VALIDATE)
+
+    def clone(self, start: int, end: int) -> Vma:
+        """A part of this area."""
+        new = Vma(start, end, self.prot, self.flags, self.file, self.pgoff, self.name)
+        new.pgoff += (start - self.start) // PAGE_SIZE
+        new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
+        return new
+
+    @property
+    def vm_flags(self) -> int:
+        """VM_* bits."""
+        flags = self.prot | VM_MAYREAD | VM_MAYWRITE | VM_MAYEXEC
+        if self.shared:
+            flags |= VM_SHARED | VM_MAYSHARE
+        if self.flags & MAP_GROWSDOWN:
+            flags |= VM_GROWSDOWN
+        return flags
+
+    def __repr__(self) -> str:
+        return f"Vma({self.start:#x}-{self.end:#x} prot={self.prot} {self.name or (self.file.path if self.file is not None else '')})"

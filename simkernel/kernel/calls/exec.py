@@ -1,0 +1,197 @@
+"""execve: from a file to a new program.  fs/exec.c, fs/binfmt_script.c; the image of an ELF file is binfmt_elf.py's."""
+
+from __future__ import annotations
+
+from arch.abi.errno import E2BIG, EFAULT, EINVAL, ELOOP, ENOENT, ENOEXEC
+from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
+from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
+from arch.errors import KernelError
+from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
+from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
+
+MAX_ARG_STRLEN = 32 * PAGE_SIZE
+MAX_RECURSION = 5
+
+
+def read_strings(k: KernelFace, array: int, limit: int = 0x20000) -> list[bytes]:
+    """A NULL-terminated array of user strings.  EFAULT, E2BIG."""
+    out: list[bytes] = []
+    word = k.arch.word
+    while array:
+        pointer = k.usercopy.get_user(array, word)
+        if not pointer:
+            break
+        try:
+            out.append(k.usercopy.strncpy_from_user(pointer, MAX_ARG_STRLEN))
+        except KernelError as error:
+            raise KernelError(EFAULT if error.errno == EFAULT else E2BIG) from None
+        if len(out) > limit:
+            raise KernelError(E2BIG)
+        array += word
+    return out
+
+
+@syscall(
+    "execve",
+    "const char *filename, const char *const *argv, const char *const *envp",
+    source="fs/exec.c",
+)
+def sys_execve(k: KernelFace, filename: int, argv: int, envp: int) -> Body:
+    """Run another program in this process.  ENOENT, EACCES, ENOEXEC, E2BIG, EFAULT, ENOMEM."""
+    return (yield from _execve(k, AT_FDCWD, filename, argv, envp, 0))
+
+
+@syscall(
+    "execveat",
+    "int fd, const char *filename, const char *const *argv, const char *const *envp, int flags",
+    source="fs/exec.c",
+    since="3.19",
+)
+def sys_execveat(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
+    """The same relative to a directory descriptor."""
+    return (yield from _execve(k, fd, filename, argv, envp, flags))
+
+
+def _execve(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
+    if flags & ~(AT_EMPTY_PATH | AT_SYMLINK_NOFOLLOW):
+        raise KernelError(EINVAL)
+    name = k.usercopy.strncpy_from_user(filename, 4096)
+    if not name and not flags & AT_EMPTY_PATH:
+        raise KernelError(ENOENT)
+    k.exec.request = ExecRequest(fd, name, read_strings(k, argv), read_strings(k, envp), flags)
+    address = k.mem.alloc(len(name) + 1)
+    k.mem.write(address, name + b"\0")
+    ret: int = yield k.call("do_execveat_common", fd, address, argv, envp, flags)
+    k.mem.free(address)
+    if not ret:
+        return k.regs.signed_word(k.regs.get(k.current.regs, k.abi.result))
+    return ret
+
+
+@kernel_function(
+    "int do_execveat_common(int fd, struct filename *filename, const char *const *argv, const char *const *envp, "
+    "int flags)",
+    source="fs/exec.c",
+    names={None: "do_execve_common", "3.19": "do_execveat_common"},
+)
+def do_execveat_common(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
+    """Open the file, find its format, replace the image."""
+    request, k.exec.request = k.exec.request, None
+    assert request is not None
+    fd, name, args, env, flags = request.fd, request.name, request.argv, request.envp, request.flags
+    limit = max(k.current.rlimits[3][0], 128 * 1024) // 4 if k.current.rlimits[3][0] > 0 else 6 << 20
+    if sum(len(s) + 1 + k.arch.word for s in (*args, *env)) > limit:
+        raise KernelError(E2BIG)
+    file = k.vfs.open_exec(k, name, fd, flags)
+    shown = name if fd == AT_FDCWD or name.startswith(b"/") else b"/dev/fd/%d" % fd + (b"/" + name if name else b"")
+    bprm = LinuxBinprm(file, shown, args or [b""], env)
+    bprm.addr = k.mirror.binprm_memory(bprm)
+    k.exec.binprms.append(bprm)
+    try:
+        return (yield k.call("bprm_execve", bprm.addr, fd, filename, flags))
+    finally:
+        k.exec.binprms.remove(bprm)
+        bprm.file.put()
+        k.mem.free(bprm.addr)
+
+
+@kernel_function(
+    "int bprm_execve(struct linux_binprm *bprm, int fd, struct filename *filename, int flags)", source="fs/exec.c"
+)
+def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int) -> Body:
+    """Try the formats; #! scripts name another file, a few levels deep."""
+    bprm = k.exec.at(address)
+    task = k.current
+    old_pid = task.pid
+    for _ in range(MAX_RECURSION + 1):
+        bprm.head = bprm.file.read_at(0, 256)
+        if bprm.head[:2] != b"#!":
+            break
+        _load_script(k, bprm)
+    else:
+        raise KernelError(ELOOP)
+    if bprm.head[:4] != b"\x7fELF":
+        raise KernelError(ENOEXEC)
+    ret: int = yield k.call("load_elf_binary", address)
+    if ret:
+        return ret
+    k.trace("sched_process_exec", task.addr, old_pid, address)
+    return 0
+
+
+def _load_script(k: KernelFace, bprm: LinuxBinprm) -> None:
+    """load_script(): `#! interpreter argument`."""
+    line = bprm.head[2:].split(b"\n", 1)
+    if len(line) == 1 and len(bprm.head) >= 256 and not line[0].strip(b" \t").partition(b" ")[1]:
+        raise KernelError(ENOEXEC)
+    words = line[0].strip(b" \t\r\0").split(None, 1)
+    if not words:
+        raise KernelError(ENOEXEC)
+    interp = words[0]
+    extra = [words[1]] if len(words) > 1 else []
+    bprm.argv = [interp, *extra, bprm.filename if bprm.interp == bprm.filename else bprm.interp, *bprm.argv[1:]]
+    bprm.interp = interp
+    bprm.file.put()
+    bprm.file = k.vfs.open_exec(k, interp, AT_FDCWD, 0)
+
+
+@kernel_function(
+    "int begin_new_exec(struct linux_binprm *bprm)",
+    source="fs/exec.c",
+    names={None: "flush_old_exec", "5.8": "begin_new_exec"},
+)
+def begin_new_exec(k: KernelFace, address: int) -> Body:
+    """The point of no return: other threads end, a fresh address space, signals and descriptors reset."""
+    bprm = k.exec.at(address)
+    task = k.current
+    yield from _de_thread(k)
+    yield k.call("exec_mmap", 0)
+    assert task.mm is not None
+    task.mm.exe_file = bprm.file
+    bprm.file.get()
+    task.flags &= ~PF_FORKNOEXEC
+    task.clear_child_tid = task.robust_list = task.rseq = 0
+    task.restart = None
+    signal = task.signal
+    signal.actions = [SigAction(1) if n and a.handler == 1 else SigAction() for n, a in enumerate(signal.actions)]
+    task.sas_sp = task.sas_size = task.sas_flags = 0
+    yield k.call("do_close_on_exec", k.mirror.get_field(task.addr, "task_struct", "files"))
+    name = bprm.filename.rsplit(b"/", 1)[-1][: TASK_COMM_LEN - 1]
+    yield k.call("__set_task_comm", task.addr, k.mirror.scratch_string(name), 1)
+    return 0
+
+
+def _de_thread(k: KernelFace) -> Body:
+    """de_thread(): end the others; a thread that execs becomes the leader and takes its pid."""
+    task = k.current
+    signal = task.signal
+    k.signals.kill_other_threads(task)
+    while any(t is not task and not t.exit_state for t in signal.threads):
+        yield k.wait(signal.wait_chldexit, interruptible=False)
+    leader = task.group_leader
+    if leader is not task:
+        k.tasks.take_identity(task, leader)
+        k.threads.dead.append(leader)
+    return 0
+
+
+@kernel_function("int exec_mmap(struct mm_struct *mm)", source="fs/exec.c")
+def exec_mmap(k: KernelFace, mm: int) -> Body:
+    """Swap the address space for an empty one."""
+    task = k.current
+    old = task.mm
+    yield k.call("mm_release", task.addr, old.addr if old is not None else 0)
+    k.mm.replace(task)
+    return 0
+
+
+@kernel_function("void __set_task_comm(struct task_struct *tsk, const char *buf, bool exec)", source="fs/exec.c")
+def __set_task_comm(k: KernelFace, tsk: int, buf: int, exec_: int) -> int:
+    """Rename a task: at most 15 bytes."""
+    task = k.tasks.at(tsk)
+    name = k.mem.read(buf, TASK_COMM_LEN).split(b"\0", 1)[0]
+    k.trace("task_rename", tsk, buf)
+    k.mirror.set_comm(task, name.decode("latin-1")[: TASK_COMM_LEN - 1])
+    return 0

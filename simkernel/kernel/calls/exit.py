@@ -1,0 +1,207 @@
+"""Ending a task, and telling its parent.  kernel/exit.c, kernel/signal.c:do_notify_parent()."""
+
+from __future__ import annotations
+
+from arch.abi.signal import (
+    CLD_DUMPED,
+    CLD_EXITED,
+    CLD_KILLED,
+    SA_NOCLDWAIT,
+    SIGCHLD,
+)
+from arch.errors import KernelError
+from simkernel.kernel.calls.futex import exit_robust_list, key_of, wake
+from simkernel.kernel.calls.time import cancel_timers
+from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.task import (
+    EXIT_DEAD,
+    EXIT_ZOMBIE,
+    PF_EXITING,
+    TASK_DEAD,
+    Task,
+)
+
+
+@syscall("exit", "int error_code", source="kernel/exit.c")
+def sys_exit(k: KernelFace, error_code: int) -> Body:
+    """End this thread."""
+    yield k.call("do_exit", (error_code & 0xFF) << 8)
+    return 0
+
+
+@syscall("exit_group", "int error_code", source="kernel/exit.c")
+def sys_exit_group(k: KernelFace, error_code: int) -> Body:
+    """End all threads of the process."""
+    yield k.call("do_group_exit", (error_code & 0xFF) << 8)
+    return 0
+
+
+@kernel_function("void do_group_exit(int exit_code)", source="kernel/exit.c")
+def do_group_exit(k: KernelFace, exit_code: int) -> Body:
+    """Kill the other threads, then end this one with the group's code."""
+    signal = k.current.signal
+    if signal.group_exiting:
+        exit_code = signal.group_exit_code
+    else:
+        signal.group_exiting = True
+        signal.group_exit_code = exit_code
+        k.signals.kill_other_threads(k.current)
+    yield k.call("do_exit", exit_code)
+    return 0
+
+
+@kernel_function("void do_exit(long code)", source="kernel/exit.c")
+def do_exit(k: KernelFace, code: int) -> Body:
+    """The end of a task; never returns."""
+    task = k.current
+    task.flags |= PF_EXITING
+    task.exit_code = code
+    k.mirror.set_field(task.addr, "task_struct", "flags", task.flags)
+    k.mirror.set_field(task.addr, "task_struct", "exit_code", code)
+    last = all(t.flags & PF_EXITING for t in task.signal.threads)
+    if last:
+        cancel_timers(k, task)
+    yield from exit_robust_list(k, task)
+    yield k.call("exit_mm")
+    k.trace("sched_process_exit", task.addr)
+    yield k.call("exit_files", task.addr)
+    yield k.call("exit_fs", task.addr)
+    yield k.call("exit_notify", task.addr, 1 if last else 0)
+    task.state = TASK_DEAD
+    k.mirror.store_state(task)
+    while True:
+        yield k.call("__schedule", 0)
+
+
+@kernel_function("void exit_mm(void)", source="kernel/exit.c")
+def exit_mm(k: KernelFace) -> Body:
+    """Give up the address space; tell who waits for clear_child_tid or vfork."""
+    task = k.current
+    mm = task.mm
+    yield k.call("mm_release", task.addr, mm.addr if mm is not None else 0)
+    if mm is not None:
+        k.mm.drop(task)
+    return 0
+
+
+@kernel_function(
+    "void mm_release(struct task_struct *tsk, struct mm_struct *mm)",
+    source="kernel/fork.c",
+    names={None: "mm_release", "5.5": "exit_mm_release"},
+)
+def mm_release(k: KernelFace, tsk: int, mm: int) -> Body:
+    """pthread_join() and vfork() wait for this."""
+    task = k.tasks.at(tsk)
+    if task.clear_child_tid and task.mm is not None:
+        if task.mm.users > 1:
+            try:
+                k.usercopy.put_user(task.clear_child_tid, 4, 0)
+                wake(k, key_of(k, task.clear_child_tid), 1)
+            except KernelError:
+                pass
+        task.clear_child_tid = 0
+    if task.vfork_done is not None and not task.vfork_released:
+        task.vfork_released = True
+        yield k.wake(task.vfork_done)
+    return 0
+
+
+@kernel_function("void exit_notify(struct task_struct *tsk, int group_dead)", source="kernel/exit.c")
+def exit_notify(k: KernelFace, tsk: int, group_dead: int) -> Body:
+    """Hand the children to init, become a zombie, tell the parent."""
+    task = k.tasks.at(tsk)
+    _forget_children(k, task)
+    task.exit_state = EXIT_ZOMBIE
+    k.mirror.set_field(task.addr, "task_struct", "exit_state", task.exit_state)
+    signal = task.signal
+    if task is not task.group_leader:
+        yield k.call("release_task", task.addr)
+        leader = task.group_leader
+        if not (leader.exit_state == EXIT_ZOMBIE and len(signal.threads) == 1):
+            k.wake_up(signal.wait_chldexit)
+            return 0
+        task = leader
+    elif len(signal.threads) > 1:
+        return 0  # a leader waits as a zombie for its threads
+    if signal.group_exiting:
+        task.exit_code = signal.group_exit_code
+    autoreap = bool((yield k.call("do_notify_parent", task.addr, task.exit_signal)))
+    if autoreap:
+        yield k.call("release_task", task.addr)
+    return 0
+
+
+def _forget_children(k: KernelFace, task: Task) -> None:
+    """forget_original_parent(): another thread, a subreaper or init adopts the children."""
+    others = [t for t in task.signal.threads if t is not task and not t.exit_state]
+    if others:
+        if task.children and task is not task.group_leader:
+            for child in task.children:
+                child.parent = child.real_parent = task.group_leader
+                task.group_leader.children.append(child)
+            task.children = []
+        return
+    for member in task.signal.threads:
+        for child in member.children:
+            reaper = k.tasks.reaper_of(member)
+            child.parent = child.real_parent = reaper
+            reaper.children.append(child)
+            k.mirror.set_field(child.addr, "task_struct", "real_parent", reaper.addr)
+            k.mirror.set_field(child.addr, "task_struct", "parent", reaper.addr)
+            if child.pdeath_signal:
+                k.signals.send(child, child.pdeath_signal)
+            if child.exit_state == EXIT_ZOMBIE and child is child.group_leader and len(child.signal.threads) == 1:
+                k.wake_up(reaper.signal.wait_chldexit)
+        member.children = []
+    k.signals.orphaned_groups(task)
+
+
+@kernel_function("bool do_notify_parent(struct task_struct *tsk, int sig)", source="kernel/signal.c")
+def do_notify_parent(k: KernelFace, tsk: int, sig: int) -> Body:
+    """SIGCHLD (or the clone's signal) and a wake-up for wait(); true when nobody will wait."""
+    task = k.tasks.at(tsk)
+    parent = task.parent
+    autoreap = False
+    if sig == SIGCHLD:
+        action = parent.signal.actions[SIGCHLD]
+        autoreap = action.handler == 1 or bool(action.flags & SA_NOCLDWAIT)
+        if action.handler == 1:
+            sig = 0
+    if sig > 0:
+        code, status = decode_exit(task.exit_code)
+        k.signals.send(
+            parent, sig, code, pid=task.pid, uid=task.cred.uid, status=status,
+            utime=task.utime_ns // 10_000_000, stime=task.stime_ns // 10_000_000,
+        )  # fmt: skip
+    if autoreap:
+        task.exit_state = EXIT_DEAD
+    yield k.wake(parent.signal.wait_chldexit)
+    return int(autoreap)
+
+
+def decode_exit(code: int) -> tuple[int, int]:
+    """wait status -> (si_code, si_status)."""
+    if code & 0x80:
+        return CLD_DUMPED, code & 0x7F
+    if code & 0x7F:
+        return CLD_KILLED, code & 0x7F
+    return CLD_EXITED, (code >> 8) & 0xFF
+
+
+@kernel_function("void release_task(struct task_struct *p)", source="kernel/exit.c")
+def release_task(k: KernelFace, p: int) -> int:
+    """The task is gone: unlink it; its memory goes when it has left the CPU."""
+    task = k.tasks.at(p)
+    signal = task.signal
+    k.trace("sched_process_free", task.addr)
+    task.exit_state = EXIT_DEAD
+    if task in task.parent.children:
+        task.parent.children.remove(task)
+    signal.threads.remove(task)
+    if task is not task.group_leader:
+        signal.utime_ns += task.utime_ns
+        signal.stime_ns += task.stime_ns
+    k.tasks.forget(task)
+    k.threads.bury(task)
+    return 0

@@ -1,0 +1,294 @@
+"""Making processes and threads: fork, vfork, clone, clone3.  kernel/fork.c."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import Any
+
+from arch.abi.errno import EAGAIN, EINVAL, ERESTARTSYS
+from arch.abi.sched import (
+    CLONE_CHILD_CLEARTID,
+    CLONE_CHILD_SETTID,
+    CLONE_PARENT,
+    CLONE_PARENT_SETTID,
+    CLONE_PIDFD,
+    CLONE_SETTLS,
+    CLONE_SIGHAND,
+    CLONE_THREAD,
+    CLONE_VFORK,
+    CLONE_VM,
+    CSIGNAL,
+)
+from arch.errors import KernelError
+from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.task import (
+    PF_FORKNOEXEC,
+    PF_KTHREAD,
+    CloneArgs,
+    SigAction,
+    SignalStruct,
+    Task,
+    WaitQueue,
+)
+
+
+@kernel_function(
+    "pid_t kernel_clone(struct kernel_clone_args *args)",
+    source="kernel/fork.c",
+    since="5.3",
+    names={"5.3": "_do_fork", "5.10": "kernel_clone"},
+)
+def kernel_clone(k: KernelFace, args: int) -> Body:
+    """The parent's pid of the new task.  EAGAIN, EINVAL, ENOMEM."""
+    return (yield from _clone(k, args))
+
+
+@kernel_function(
+    "long kernel_clone(unsigned long clone_flags, unsigned long stack_start, unsigned long stack_size, "
+    "int *parent_tidptr, int *child_tidptr, unsigned long tls)",
+    source="kernel/fork.c",
+    since="4.2",
+    until="5.3",
+    names={None: "_do_fork"},
+)
+def _do_fork(k: KernelFace, flags: int, stack: int, size: int, parent_tid: int, child_tid: int, tls: int) -> Body:
+    """The form with six arguments.  EAGAIN, EINVAL, ENOMEM."""
+    return (yield from _clone(k, 0))
+
+
+@kernel_function(
+    "long kernel_clone(unsigned long clone_flags, unsigned long stack_start, unsigned long stack_size, "
+    "int *parent_tidptr, int *child_tidptr)",
+    source="kernel/fork.c",
+    until="4.2",
+    names={None: "do_fork"},
+)
+def do_fork(k: KernelFace, flags: int, stack: int, size: int, parent_tid: int, child_tid: int) -> Body:
+    """The oldest form.  EAGAIN, EINVAL, ENOMEM."""
+    return (yield from _clone(k, 0))
+
+
+def current_clone(k: KernelFace) -> CloneArgs:
+    """Arguments of the clone that the current task is making."""
+    args = k.current.clone_args
+    assert args is not None
+    return args
+
+
+def _clone(k: KernelFace, args_addr: int) -> Body:
+    args = current_clone(k)
+    address = k.regs.check((yield k.call("copy_process", 0, 0, 0, args_addr)))
+    child = k.tasks.at(address)
+    k.trace("sched_process_fork", k.current.addr, child.addr)
+    if args.flags & CLONE_PARENT_SETTID:
+        with contextlib.suppress(KernelError):
+            k.usercopy.put_user(args.parent_tid, 4, child.pid)
+    if args.flags & CLONE_VFORK:
+        child.vfork_done = WaitQueue("vfork_done")
+    yield k.call("wake_up_new_task", child.addr)
+    if args.flags & CLONE_VFORK:
+        while not child.vfork_released:
+            if (yield k.wait(child.vfork_done, killable=True, interruptible=False)) == -ERESTARTSYS:
+                break
+    return child.pid
+
+
+@kernel_function(
+    "struct task_struct *copy_process(struct pid *pid, int trace, int node, struct kernel_clone_args *args)",
+    source="kernel/fork.c",
+)
+def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int) -> Body:
+    """A new task that is not yet running, as an address.  EINVAL for impossible flags, EAGAIN over RLIMIT_NPROC."""
+    args = current_clone(k)
+    flags = args.flags
+    if flags & CLONE_THREAD and not flags & CLONE_SIGHAND:
+        raise KernelError(EINVAL)
+    if flags & CLONE_SIGHAND and not flags & CLONE_VM:
+        raise KernelError(EINVAL)
+    if flags & 0x7E020000 & ~0x02000000 or flags & CLONE_PIDFD:  # namespaces and pidfd
+        raise KernelError(EINVAL)
+    if len(k.tasks.by_pid) >= k.tasks.max_threads:
+        raise KernelError(EAGAIN)
+    address = k.regs.check((yield k.call("dup_task_struct", k.current.addr, node)))
+    child = k.tasks.at(address)
+    yield k.call("copy_creds", child.addr, flags)
+    yield k.call("copy_files", flags, child.addr)
+    yield k.call("copy_fs", flags, child.addr)
+    yield k.call("copy_sighand", flags, child.addr)
+    yield k.call("copy_signal", flags, child.addr)
+    yield k.call("copy_mm", flags, child.addr)
+    yield k.call("copy_thread", child.addr, args_addr)
+    yield k.call("alloc_pid", 0)
+    _link(k, child, args)
+    return child.addr
+
+
+def _link(k: KernelFace, child: Task, args: CloneArgs) -> None:
+    """The last part of copy_process(): pid, group, parent."""
+    parent = k.current
+    flags = args.flags
+    child.set_child_tid = args.child_tid if flags & CLONE_CHILD_SETTID else 0
+    if not flags & CLONE_VM:
+        child.rseq, child.rseq_sig, child.rseq_cpu = parent.rseq, parent.rseq_sig, -1
+        child.work = child.work or bool(child.rseq)
+    child.clear_child_tid = args.child_tid if flags & CLONE_CHILD_CLEARTID else 0
+    if flags & CLONE_THREAD:
+        child.tgid = parent.tgid
+        child.group_leader = parent.group_leader
+        child.exit_signal = -1
+        child.parent = child.real_parent = parent.real_parent
+    else:
+        child.tgid = child.pid
+        child.exit_signal = args.exit_signal
+        child.parent = child.real_parent = parent.real_parent if flags & CLONE_PARENT else parent.group_leader
+        child.parent.children.append(child)
+    child.signal.threads.append(child)
+    k.tasks.publish(child)
+
+
+@kernel_function("struct task_struct *dup_task_struct(struct task_struct *orig, int node)", source="kernel/fork.c")
+def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
+    """A copy of the parent's task_struct with its own kernel stack.  ENOMEM."""
+    parent = k.current
+    child = k.threads.new(k.tasks.next_pid(), parent.comm)
+    child.flags = (parent.flags | PF_FORKNOEXEC) & ~PF_KTHREAD
+    child.blocked = parent.blocked
+    child.cpu = parent.cpu
+    child.affinity = parent.affinity
+    child.static_prio = child.prio = child.normal_prio = parent.static_prio
+    child.policy, child.rt_priority = parent.policy, parent.rt_priority
+    child.no_new_privs = parent.no_new_privs
+    child.personality = parent.personality
+    child.vruntime = parent.vruntime
+    if parent.driver is not None:
+        child.driver = parent.driver.forked(child)
+    return child.addr
+
+
+@kernel_function("int copy_creds(struct task_struct *p, unsigned long clone_flags)", source="kernel/cred.c")
+def copy_creds(k: KernelFace, p: int, flags: int) -> int:
+    """The child's credentials; threads share the parent's."""
+    child = k.tasks.at(p)
+    child.cred = k.current.cred if flags & CLONE_THREAD else k.current.cred.copy()
+    k.mirror.publish_cred(child)
+    return 0
+
+
+@kernel_function("int copy_sighand(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
+def copy_sighand(k: KernelFace, flags: int, tsk: int) -> int:
+    """Signal handlers: shared or copied."""
+    child, parent = k.tasks.at(tsk), k.current
+    if flags & CLONE_SIGHAND and flags & CLONE_THREAD:
+        return 0
+    if flags & CLONE_SIGHAND:
+        child.signal.actions = parent.signal.actions
+    else:
+        child.signal.actions = [SigAction(a.handler, a.flags, a.mask, a.restorer) for a in parent.signal.actions]
+    return 0
+
+
+@kernel_function("int copy_signal(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
+def copy_signal(k: KernelFace, flags: int, tsk: int) -> int:
+    """The signal_struct: shared by threads, new (with inherited limits, group and session) otherwise."""
+    child, parent = k.tasks.at(tsk), k.current
+    if flags & CLONE_THREAD:
+        child.signal = parent.signal
+        child.sas_sp = child.sas_size = 0
+        return 0
+    signal: SignalStruct = child.signal
+    signal.rlimits = dict(parent.signal.rlimits)
+    signal.pgid, signal.session, signal.tty = parent.pgid, parent.session, parent.tty
+    if not flags & CLONE_VM:
+        child.sas_sp, child.sas_size, child.sas_flags = parent.sas_sp, parent.sas_size, parent.sas_flags
+    return 0
+
+
+@kernel_function("int copy_mm(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
+def copy_mm(k: KernelFace, flags: int, tsk: int) -> int:
+    """The address space: shared with CLONE_VM, else a copy whose pages are copied on write.  ENOMEM."""
+    child, parent = k.tasks.at(tsk), k.current
+    if parent.mm is None:
+        return 0
+    if flags & CLONE_VM:
+        parent.mm.users += 1
+        k.mm.assign(child, parent.mm)
+    else:
+        k.mm.assign(child, k.mm.dup(parent.mm))
+    return 0
+
+
+@kernel_function(
+    "int copy_thread(struct task_struct *p, const struct kernel_clone_args *args)",
+    source="arch/*/kernel/process.c",
+)
+def copy_thread(k: KernelFace, p: int, args_addr: int) -> int:
+    """The child's registers: the parent's, with result 0, its stack and thread pointer."""
+    args = current_clone(k)
+    child = k.tasks.at(p)
+    stack = args.stack + args.stack_size if args.stack else 0
+    k.threads.copy_user_context(child, stack, args.tls if args.flags & CLONE_SETTLS else None)
+    return 0
+
+
+@kernel_function("struct pid *alloc_pid(struct pid_namespace *ns)", source="kernel/pid.c")
+def alloc_pid(k: KernelFace, ns: int) -> int:
+    """The number was taken with the task_struct."""
+    return 0
+
+
+def _start_clone(k: KernelFace, args: CloneArgs) -> Any:
+    """The call of kernel_clone with the arguments of this version."""
+    k.current.clone_args = args
+    if k.version.at_least("5.3"):
+        return k.call("kernel_clone", k.mirror.write_clone_args(k.current, args))
+    plain = (args.flags | args.exit_signal, args.stack, args.stack_size, args.parent_tid, args.child_tid)
+    return k.call("kernel_clone", *plain, *((args.tls,) if k.version.at_least("4.2") else ()))
+
+
+@syscall("fork", "", source="kernel/fork.c")
+def sys_fork(k: KernelFace) -> Body:
+    """The child's pid."""
+    return (yield _start_clone(k, CloneArgs(0)))
+
+
+@syscall("vfork", "", source="kernel/fork.c")
+def sys_vfork(k: KernelFace) -> Body:
+    """As fork; the parent waits until the child execs or exits."""
+    return (yield _start_clone(k, CloneArgs(CLONE_VFORK | CLONE_VM)))
+
+
+@syscall(
+    "clone",
+    "unsigned long clone_flags, unsigned long newsp, int *parent_tidptr, int *child_tidptr, unsigned long tls",
+    source="kernel/fork.c",
+)
+def sys_clone(k: KernelFace, a: int, b: int, c: int, d: int, e: int) -> Body:
+    """The order of arguments is the architecture's (CONFIG_CLONE_BACKWARDS...): arch says which is which."""
+    flags, stack, parent_tid, child_tid, tls = k.regs.clone_arguments(a, b, c, d, e)
+    args = CloneArgs(flags & ~CSIGNAL, flags & CSIGNAL, stack)
+    args.parent_tid, args.child_tid, args.tls = parent_tid, child_tid, tls
+    return (yield _start_clone(k, args))
+
+
+@syscall("clone3", "struct clone_args *uargs, size_t size", source="kernel/fork.c", since="5.3")
+def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
+    """The extensible form.  E2BIG, EINVAL, EFAULT."""
+    if size < 64 or size > 4096:
+        raise KernelError(EINVAL if size < 64 else 7)
+    raw = k.usercopy.copy_from_user(uargs, size)
+    word = [int.from_bytes(raw[i : i + 8], k.mem.byteorder) for i in range(0, 64, 8)]
+    flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls = word
+    if flags & CSIGNAL or exit_signal & ~CSIGNAL or bool(stack) != bool(stack_size):
+        raise KernelError(EINVAL)
+    args = CloneArgs(flags, exit_signal, stack)
+    args.stack_size, args.parent_tid, args.child_tid, args.tls = stack_size, parent_tid, child_tid, tls
+    args.pidfd = pidfd
+    return (yield _start_clone(k, args))
+
+
+@syscall("set_tid_address", "int *tidptr", source="kernel/fork.c")
+def sys_set_tid_address(k: KernelFace, tidptr: int) -> int:
+    """Where to store 0 and wake a futex at exit; returns the thread id."""
+    k.current.clear_child_tid = tidptr
+    return k.current.pid

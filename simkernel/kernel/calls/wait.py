@@ -1,0 +1,139 @@
+"""Waiting for children: wait4, waitid.  kernel/exit.c."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import Any
+
+from arch.abi.errno import ECHILD, EINVAL, ERESTARTSYS, ESRCH
+from arch.abi.signal import (
+    CLD_CONTINUED,
+    CLD_STOPPED,
+    SIGCHLD,
+)
+from arch.abi.wait import WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOTHREAD, WNOWAIT, WSTOPPED, WUNTRACED
+from arch.errors import KernelError
+from simkernel.kernel.calls.exit import decode_exit
+from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.task import (
+    EXIT_ZOMBIE,
+    Task,
+    WaitRequest,
+)
+
+
+def _eligible(request: WaitRequest, child: Task) -> bool:
+    if request.which == "pid" and child.pid != request.upid:
+        return False
+    if request.which == "pgid" and child.pgid != request.upid:
+        return False
+    cloned = child.exit_signal != SIGCHLD
+    return bool(request.options & WALL) or cloned == bool(request.options & WCLONE)
+
+
+@kernel_function("long do_wait(struct wait_opts *wo)", source="kernel/exit.c")
+def do_wait(k: KernelFace, wo: int) -> Body:
+    """Find a child that has something to report; its pid, 0 with WNOHANG, or ECHILD, -ERESTARTSYS."""
+    request = k.current.wait_request
+    assert request is not None
+    k.trace("sched_process_wait", k.tasks.pid_struct(request.upid) if request.which != "all" else 0)
+    while True:
+        found = False
+        for parent in list(k.current.signal.threads):
+            if request.options & WNOTHREAD and parent is not k.current:
+                continue
+            for child in list(parent.children):
+                if not _eligible(request, child):
+                    continue
+                found = True
+                if (yield from _consider(k, request, child)):
+                    return request.pid
+        if not found:
+            raise KernelError(ECHILD)
+        if request.options & WNOHANG:
+            return 0
+        if (yield k.wait(k.current.signal.wait_chldexit)) == -ERESTARTSYS:
+            raise KernelError(ERESTARTSYS)
+
+
+def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Generator[Any, Any, bool]:
+    """wait_consider_task(): take the child's report if there is one."""
+    signal = child.signal
+    if child.exit_state == EXIT_ZOMBIE:
+        if len(signal.threads) > 1 or not request.options & WEXITED:
+            return False
+        request.pid, request.status, request.uid = child.pid, child.exit_code, child.cred.uid
+        utime, stime = child.utime_ns + signal.utime_ns, child.stime_ns + signal.stime_ns
+        request.usage = (utime + signal.cutime_ns, stime + signal.cstime_ns, max(signal.maxrss, signal.cmaxrss))
+        if not request.options & WNOWAIT:
+            mine = k.current.signal
+            mine.cutime_ns += request.usage[0]
+            mine.cstime_ns += request.usage[1]
+            mine.cmaxrss = max(mine.cmaxrss, request.usage[2])
+            yield k.call("release_task", child.addr)
+        return True
+    if signal.stopped and not signal.stop_reported and request.options & WSTOPPED:
+        request.pid, request.uid = child.pid, child.cred.uid
+        request.status = signal.stop_code << 8 | 0x7F
+        signal.stop_reported = signal.stop_reported or not request.options & WNOWAIT
+        return True
+    if signal.continued and request.options & WCONTINUED:
+        request.pid, request.uid, request.status = child.pid, child.cred.uid, 0xFFFF
+        signal.continued = bool(request.options & WNOWAIT)
+        return True
+    return False
+
+
+@syscall("wait4", "pid_t upid, int *stat_addr, int options, struct rusage *ru", source="kernel/exit.c")
+def sys_wait4(k: KernelFace, upid: int, stat_addr: int, options: int, ru: int) -> Body:
+    """The pid of a child that ended or stopped.  ECHILD, EINVAL, EFAULT, EINTR."""
+    if options & ~(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
+        raise KernelError(EINVAL)
+    if upid == -(1 << 31):
+        raise KernelError(ESRCH)
+    which = ("all", 0) if upid == -1 else ("pgid", -upid) if upid < 0 else ("pgid", k.current.pgid)
+    if upid > 0:
+        which = ("pid", upid)
+    request = WaitRequest(which[0], which[1], options | WEXITED)
+    k.current.wait_request = request
+    pid: int = yield k.call("do_wait", 0)
+    if pid > 0:
+        if stat_addr:
+            k.usercopy.put_user(stat_addr, 4, request.status)
+        if ru:
+            k.usercopy.copy_to_user(ru, k.tasks.rusage(*request.usage))
+    return pid
+
+
+@syscall(
+    "waitid",
+    "int which, pid_t upid, struct siginfo *infop, int options, struct rusage *ru",
+    source="kernel/exit.c",
+)
+def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, ru: int) -> Body:
+    """As wait4, with a siginfo.  ECHILD, EINVAL."""
+    if options & ~(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
+        raise KernelError(EINVAL)
+    if not options & (WEXITED | WSTOPPED | WCONTINUED) or which not in (0, 1, 2):
+        raise KernelError(EINVAL)
+    if which in (1, 2) and (upid <= 0 if which == 1 else upid < 0):
+        raise KernelError(EINVAL)
+    kind = ("all", "pid", "pgid")[which]
+    request = WaitRequest(kind, upid or (k.current.pgid if which == 2 else 0), options)
+    k.current.wait_request = request
+    pid: int = yield k.call("do_wait", 0)
+    if pid < 0:
+        return pid
+    if infop:
+        code, status = (0, 0)
+        if pid:
+            code, status = decode_exit(request.status)
+            if request.status & 0xFF == 0x7F:
+                code, status = CLD_STOPPED, request.status >> 8
+            elif request.status == 0xFFFF:
+                code, status = CLD_CONTINUED, 18
+        k.usercopy.copy_to_user(infop, k.signals.siginfo_child(SIGCHLD if pid else 0, code, pid, request.uid, status))
+    if ru and pid:
+        k.usercopy.copy_to_user(ru, k.tasks.rusage(*request.usage))
+    return 0
