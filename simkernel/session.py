@@ -24,7 +24,7 @@ from simkernel.usertask import UserTask
 
 if TYPE_CHECKING:
     from bpf.loader.buffers import Lost, PerfBuffer, RingBuffer, Sample
-    from bpf.loader.map import Map
+    from bpf.loader.maps import Map
     from bpf.loader.object import BpfObject
 
 TRACEFS = "/sys/kernel/tracing"
