@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import E2BIG, EINVAL
+from arch.memory import Memory
 from bpf.helpers import Runtime, prototype
 
 DYNPTR_MAX_SIZE = (1 << 24) - 1
@@ -13,14 +12,14 @@ DYNPTR_LOCAL, DYNPTR_RINGBUF = 1, 2
 READ_ONLY = 1 << 31
 
 
-def make_dynptr(mem: Any, ptr: int, data: int, size: int, kind: int) -> None:
+def make_dynptr(mem: Memory, ptr: int, data: int, size: int, kind: int) -> None:
     """bpf_dynptr_init(): address, size with the type in its high bits, offset 0."""
     mem.write_uint(ptr, 8, data)
     mem.write_uint(ptr + 8, 4, size | kind << DYNPTR_TYPE_SHIFT)
     mem.write_uint(ptr + 12, 4, 0)
 
 
-def clear_dynptr(mem: Any, ptr: int) -> None:
+def clear_dynptr(mem: Memory, ptr: int) -> None:
     """bpf_dynptr_set_null()."""
     mem.write(ptr, bytes(16))
 

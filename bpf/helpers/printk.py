@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 from arch.abi.errno import E2BIG, EINVAL
 from arch.errors import Fault, KernelError
+from arch.memory import Memory
 from bpf.helpers import Runtime, prototype, signed
 
 MAX_ARGUMENTS = 3
@@ -139,7 +139,7 @@ def _allowed(m: re.Match[bytes], fmt: bytes) -> bool:
 def _string(rt: Runtime, kind: bytes, address: int) -> bytes:
     """bpf_trace_copy_string(): an empty text if it cannot be read."""
     out = bytearray()
-    places: list[Any] = [rt.mem] if kind == b"pks" else [rt.host.user_mem()] if kind == b"pus" else []
+    places: list[Memory | None] = [rt.mem] if kind == b"pks" else [rt.host.user_mem()] if kind == b"pus" else []
     if kind == b"s":
         places = [rt.mem, rt.host.user_mem()]
     for mem in places:

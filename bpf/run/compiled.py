@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import ctypes
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, Unpack
 
 from arch.errors import Fault
+from arch.memory import Memory
 from bpf.isa.insn import (
     BPF_ADD,
     BPF_ALU64,
@@ -73,6 +74,7 @@ from bpf.run.interpreter import (
     NR_REGISTERS,
     BpfFault,
     BudgetExceeded,
+    EngineOptions,
     Program,
     Registers,
     Window,
@@ -528,20 +530,22 @@ def _signed(value: int) -> int:
 class JitProgram(Program):
     """A program that becomes machine code when it is worth it; else, and for stepping, the interpreter's."""
 
-    def __init__(self, insns: Any, mem: Any, *, warm: int = WARM, **more: Any) -> None:
+    def __init__(self, insns: Sequence[Insn], mem: Memory, *, warm: int = WARM, **more: Unpack[EngineOptions]) -> None:
         super().__init__(insns, mem, **more)
-        self._classic = bool(more.get("classic", False))
+        self._classic = more.get("classic", False)
+        self._function_address: Callable[[int], int] = more.get("function_address", int)
         self._cold = warm if not warm or _is_worth_it(self) else 1 << 62  # instructions left to interpret
         self._native: dict[int, Callable[..., int]] = {}
+        self._take_over: Callable[[Registers], bool] = more.get("tail_call", lambda r: False)
         self._engine: Any = None
-        self._keep: list[Any] = []
+        self._keep: list[object] = []
         self._calls: dict[int, Callable[[Registers], int]] = {}
         self._error: BaseException | None = None
         self.unsupported = ""  # why there is no machine code
 
     def address_of(self, index: int) -> int:
         """Kernel address of a function of the program."""
-        return int(self._names["function_address"](index))
+        return self._function_address(index)
 
     # ---- running ----
 
@@ -588,7 +592,7 @@ class JitProgram(Program):
         r = list(state[:NR_REGISTERS])
         r[BUDGET_AT] = _signed(r[BUDGET_AT])
         try:
-            taken = self._names["tail_call"](r)
+            taken = self._take_over(r)
             state[:NR_REGISTERS] = [value & M for value in r]
         except BaseException as error:
             self._error = error
@@ -657,18 +661,17 @@ class JitProgram(Program):
             "write": _WRITE(self._py_write),
         }
         entries = {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in callbacks.items()}
-        host, shared = _host_address(self.mem, window)
+        host, shared = _host_address(window)
         self._keep = [callbacks, shared]
         parts = [f"declare i{n} @llvm.bswap.i{n}(i{n})" for n in (16, 32, 64)]
         parts += [_Function(self, start, entries, window, host).make() for start in starts]
         return "\n".join(parts)
 
 
-def _host_address(mem: Any, window: Window) -> tuple[int, Any]:
+def _host_address(window: Window) -> tuple[int, object]:
     """Where the machine's memory is in ours, and what must live as long."""
-    physical = getattr(mem, "phys", None)
-    if physical is not None:
-        return int(physical.host_address), physical
+    if window.physical is not None:
+        return window.physical.host_address, window.physical
     shared = (ctypes.c_char * window.size).from_buffer(window.buffer)
     return ctypes.addressof(shared), shared
 

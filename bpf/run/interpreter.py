@@ -15,13 +15,15 @@ faults is a mistake of the verifier or of the simulator, never of the program: B
 
 from __future__ import annotations
 
+import mmap
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Required, TypedDict
 
 from arch.abi.limits import U32_MAX
 from arch.errors import Fault
+from arch.memory import FlatMemory, KernelMemory, Memory, PhysicalMemory
 from bpf.isa import insn as isa
 from bpf.isa.disasm import line_6_1
 from bpf.isa.insn import (
@@ -163,17 +165,32 @@ def _expand(meaning: str, x: str, y: str, wide: bool) -> str:
 class Window:
     """The part of memory that is one buffer: direct map addresses from `base` on."""
 
-    buffer: Any
+    buffer: bytearray | mmap.mmap
     base: int
     size: int
+    physical: PhysicalMemory | None = None  # whose buffer it is
 
 
-def window_of(mem: Any) -> Window | None:
-    """The buffer behind a KernelMemory or FlatMemory, if it has one."""
-    for names in (("_buf", "_base", "_size"), ("data", "base", "size")):
-        if all(hasattr(mem, name) for name in names):
-            return Window(*(getattr(mem, name) for name in names))
+def window_of(mem: Memory) -> Window | None:
+    """The buffer behind a KernelMemory or FlatMemory; other memories have none."""
+    if isinstance(mem, KernelMemory):
+        return Window(mem.phys.buf, mem.map.direct_map, mem.phys.size, mem.phys)
+    if isinstance(mem, FlatMemory):
+        return Window(mem.data, mem.base, mem.size)
     return None
+
+
+class EngineOptions(TypedDict, total=False):
+    """What an engine needs beside instructions and memory."""
+
+    bind_call: Required[Callable[[Insn], Callable[[Registers], int]]]  # the body of a helper
+    classic: bool
+    name: str
+    tail_call: Callable[[Registers], bool]
+    function_address: Callable[[int], int]
+    load_packet: Callable[[int, int, int], int]
+    unknown_opcode: Callable[[int], None]
+    fast: bool
 
 
 class Translator:
@@ -379,7 +396,7 @@ class Program:
     def __init__(
         self,
         insns: Sequence[Insn],
-        mem: Any,
+        mem: Memory,
         *,
         bind_call: Callable[[Insn], Callable[[Registers], int]],
         classic: bool = False,
@@ -395,7 +412,7 @@ class Program:
         self.name = name
         window = window_of(mem) if fast else None
         self.translator = Translator(insns, classic=classic, byteorder=mem.byteorder, fast=window is not None)
-        self._names: dict[str, Any] = {
+        self._names: dict[str, object] = {
             "M": M,
             "M32": U32_MAX,
             "S": S,
@@ -421,9 +438,9 @@ class Program:
         self.ops: list[Op] = [self._lazy(i) for i in range(len(insns))]
         self._single: dict[int, Op] = {}
 
-    def _fast_names(self, window: Window) -> dict[str, Any]:
+    def _fast_names(self, window: Window) -> dict[str, object]:
         order = "<" if self.mem.byteorder == "little" else ">"
-        names: dict[str, Any] = {"buffer": window.buffer, "BASE": window.base, "LIMIT": window.size - 8}
+        names: dict[str, object] = {"buffer": window.buffer, "BASE": window.base, "LIMIT": window.size - 8}
         for size, letter in _FORMATS.items():
             layout = struct.Struct(order + letter)
             names[f"unpack{size}"], names[f"pack{size}"] = layout.unpack_from, layout.pack_into
@@ -432,7 +449,7 @@ class Program:
     def _probe(self, address: int, size: int) -> int:
         """BPF_PROBE_MEM: a load that may fault gives 0."""
         try:
-            return int(self.mem.read_uint(address, size))
+            return self.mem.read_uint(address, size)
         except Fault:
             return 0
 

@@ -235,3 +235,32 @@ def test_whatever_memory_raises_ends_the_program(insn):
 
     with pytest.raises(KeyboardInterrupt):
         alone([Insn(0xB7, 6, 0, 0, 8), insn, Insn(0xB7, 0), Insn(0x95)], Broken(BASE, 1 << 14))
+
+
+BAD_ADDRESSES = {
+    "null": 0,
+    "user": 0x7FFF12345678,
+    "not canonical": 0x8000_0000_0000_0000,
+    "last bytes": (1 << 64) - 4,
+    "behind the end": BASE + (1 << 14),
+    "half behind the end": BASE + (1 << 14) - 4,
+}
+
+
+@pytest.mark.parametrize("size", [0x00, 0x08, 0x10, 0x18])
+@pytest.mark.parametrize("address", BAD_ADDRESSES.values(), ids=BAD_ADDRESSES)
+def test_probe_loads_of_bad_addresses_give_0(address, size):
+    """What a program reads through a BTF pointer may be gone: the load gives 0 and the program goes on."""
+    bytes_read = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}[size]
+    insns = [
+        Insn(0x18, 1, 0, 0, address & 0xFFFFFFFF),
+        Insn(0, 0, 0, 0, address >> 32),
+        Insn(0xB7, 2, 0, 0, 77),
+        Insn(0x21 | size, 2, 1, 0, 0),  # a load with BPF_PROBE_MEM
+        Insn(0x21 | size, 3, 1, -16, 0),
+        Insn(0xBF, 0, 2, 0, 0),
+        Insn(0x95),
+    ]
+    inside = address + bytes_read <= BASE + (1 << 14) and address >= BASE
+    assert both(insns)[0] == 0 or inside
+    assert both([*insns[:3], Insn(0x61 | size, 2, 1, 0, 0), *insns[5:]])[0] is BpfFault or inside
