@@ -21,56 +21,18 @@ from typing import Any, Unpack
 from arch.errors import Fault
 from arch.memory import Memory
 from bpf.isa.insn import (
-    BPF_ADD,
-    BPF_ALU64,
-    BPF_AND,
-    BPF_ARSH,
-    BPF_ATOMIC,
     BPF_CALL,
-    BPF_CMPXCHG,
-    BPF_DIV,
-    BPF_END,
     BPF_EXIT,
-    BPF_FETCH,
-    BPF_JA,
-    BPF_JEQ,
-    BPF_JGE,
-    BPF_JGT,
-    BPF_JLE,
-    BPF_JLT,
     BPF_JMP,
     BPF_JMP32,
-    BPF_JNE,
-    BPF_JSET,
-    BPF_JSGE,
-    BPF_JSGT,
-    BPF_JSLE,
-    BPF_JSLT,
-    BPF_K,
     BPF_LD_IMM64,
-    BPF_LSH,
-    BPF_MEM,
-    BPF_MOD,
-    BPF_MOV,
-    BPF_MUL,
-    BPF_NEG,
-    BPF_OR,
-    BPF_PROBE_MEM,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
-    BPF_RSH,
-    BPF_SUB,
     BPF_TAIL_CALL,
-    BPF_TO_BE,
-    BPF_XCHG,
-    BPF_XOR,
-    SIZE_BYTES,
     Insn,
-    imm64,
 )
 from bpf.run.interpreter import (
     BUDGET_AT,
-    FRAME_SIZE,
     NR_REGISTERS,
     BpfFault,
     BudgetExceeded,
@@ -80,44 +42,23 @@ from bpf.run.interpreter import (
     Window,
     window_of,
 )
+from bpf.run.llvm_text import (
+    BUDGET_SPENT,
+    MAX_DEPTH,
+    OK,
+    RAISED,
+    STATUS,
+    TAIL_CALLED,
+    TOO_DEEP,
+    WORDS,
+    Function,
+    M,
+    Unsupported,
+    signed,
+)
 
-M = (1 << 64) - 1
 WARM = 200_000  # instructions that are interpreted before a program is compiled
 ENTRY_COST, CALL_COST = 40, 17  # of entering native code, and of leaving it for a helper, in interpreted instructions
-
-# Words of the state that native code and Python share: the registers as in the interpreter, then these.
-STATUS = NR_REGISTERS
-DEPTH = NR_REGISTERS + 1  # functions of the program that are being called
-WORDS = NR_REGISTERS + 2
-OK, RAISED, BUDGET_SPENT, TAIL_CALLED, TOO_DEEP = 0, 1, 2, 3, 4
-# The verifier allows eight functions (MAX_CALL_FRAMES); what it did not see may call itself, on the host's stack.
-MAX_DEPTH = 64
-
-_BINARY = {
-    BPF_ADD: "add",
-    BPF_SUB: "sub",
-    BPF_MUL: "mul",
-    BPF_OR: "or",
-    BPF_AND: "and",
-    BPF_XOR: "xor",
-    BPF_LSH: "shl",
-    BPF_RSH: "lshr",
-    BPF_ARSH: "ashr",
-}
-_SHIFTS = (BPF_LSH, BPF_RSH, BPF_ARSH)
-_COMPARE = {
-    BPF_JEQ: "eq",
-    BPF_JNE: "ne",
-    BPF_JGT: "ugt",
-    BPF_JGE: "uge",
-    BPF_JLT: "ult",
-    BPF_JLE: "ule",
-    BPF_JSGT: "sgt",
-    BPF_JSGE: "sge",
-    BPF_JSLT: "slt",
-    BPF_JSLE: "sle",
-}
-_ATOMIC = {BPF_ADD: "add", BPF_OR: "or", BPF_AND: "and", BPF_XOR: "xor"}
 
 _CALL = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64)
 _READ = ctypes.PYFUNCTYPE(
@@ -125,406 +66,6 @@ _READ = ctypes.PYFUNCTYPE(
 )
 _WRITE = ctypes.PYFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64)
 _State = ctypes.c_uint64 * WORDS
-
-
-class Unsupported(Exception):
-    """The program has an instruction that only the interpreter knows."""
-
-
-class _Function:
-    """The text of one LLVM function."""
-
-    def __init__(self, jit: JitProgram, start: int, entries: dict[str, int], window: Window, host: int) -> None:
-        self.jit, self.start, self.entries = jit, start, entries
-        self.window, self.host = window, host
-        self.big = jit.mem.byteorder == "big"
-        self.text: list[str] = []
-        self.count = 0
-
-    # ---- writing ----
-
-    def do(self, line: str) -> None:
-        """A line without a value."""
-        self.text.append("  " + line)
-
-    def let(self, expression: str) -> str:
-        """A line with a value; its name."""
-        self.count += 1
-        self.text.append(f"  %t{self.count} = {expression}")
-        return f"%t{self.count}"
-
-    def label(self, name: str) -> None:
-        """What follows can be jumped to."""
-        self.text.append(f"{name}:")
-
-    def fresh(self, what: str) -> str:
-        """A name for a label."""
-        self.count += 1
-        return f"{what}{self.count}"
-
-    def get(self, reg: int) -> str:
-        """Value of a register."""
-        self.require(reg)
-        return self.let(f"load i64, ptr %R{reg}")
-
-    @staticmethod
-    def require(reg: int) -> None:
-        """Only registers that there are."""
-        if reg > 11:
-            raise Unsupported(f"register {reg}")
-
-    def put(self, reg: int, value: str) -> None:
-        """Change a register."""
-        self.require(reg)
-        self.do(f"store i64 {value}, ptr %R{reg}")
-
-    def word(self, index: int) -> str:
-        """Pointer to a word of the state."""
-        return self.let(f"getelementptr i64, ptr %state, i64 {index}")
-
-    def entry(self, name: str) -> str:
-        """A function of Python's."""
-        return f"inttoptr (i64 {self.entries[name]} to ptr)"
-
-    def leave_unless_ok(self, status: str) -> None:
-        """Hand a status other than OK to the caller."""
-        bad, good = self.fresh("bad"), self.fresh("good")
-        test = self.let(f"icmp eq i32 {status}, {OK}")
-        self.do(f"br i1 {test}, label %{good}, label %{bad}")
-        self.label(bad)
-        self.do(f"ret i32 {status}")
-        self.label(good)
-
-    # ---- the whole ----
-
-    def make(self) -> str:
-        """All instructions that can be reached without a call."""
-        args = ", ".join(f"i64 %a{n}" for n in range(1, 6))
-        self.text.append(f"define i32 @f{self.start}(ptr %state, {args}, i64 %fp) {{")
-        self.label("entry")
-        for reg in range(12):
-            self.do(f"%R{reg} = alloca i64")
-            given = f"%a{reg}" if 1 <= reg <= 5 else "%fp" if reg == 10 else "0"
-            self.put(reg, given)
-        self.do(f"br label %I{self.start}")
-        for i in sorted(self.reachable()):
-            self.label(f"I{i}")
-            self.insn(i, self.jit.insns[i])
-        self.text.append("}")
-        return "\n".join(self.text)
-
-    def reachable(self) -> set[int]:
-        """Instructions of this function."""
-        translator, found, waiting = self.jit.translator, set[int](), [self.start]
-        while waiting:
-            i = waiting.pop()
-            if i in found:
-                continue
-            if not 0 <= i < len(self.jit.insns):
-                raise Unsupported("control leaves the program")
-            found.add(i)
-            insn = self.jit.insns[i]
-            jump = insn.cls in (BPF_JMP, BPF_JMP32)
-            waiting += translator.targets(i)
-            if not jump or insn.op not in (BPF_JA, BPF_EXIT):
-                waiting.append(translator.following(i))
-        return found
-
-    def insn(self, i: int, insn: Insn) -> None:
-        """One instruction, and on to the next."""
-        kind = insn.cls
-        if kind in (4, BPF_ALU64):
-            self.alu(insn)
-        elif kind == 1:
-            self.load(i, insn)
-        elif kind in (2, 3):
-            self.store(i, insn)
-        elif kind in (BPF_JMP, BPF_JMP32):
-            if self.jump(i, insn):
-                return
-        elif insn.code == BPF_LD_IMM64:
-            self.put(insn.dst_reg, str(self.constant(i, insn)))
-        else:
-            raise Unsupported(f"opcode {insn.code:02x}")
-        self.do(f"br label %I{self.jit.translator.following(i)}")
-
-    def constant(self, i: int, insn: Insn) -> int:
-        """What an ld_imm64 loads."""
-        if insn.src_reg == BPF_PSEUDO_FUNC:
-            return self.jit.address_of(i + insn.imm + 1)
-        return imm64(insn, self.jit.insns[i + 1])
-
-    # ---- arithmetic ----
-
-    def operand(self, insn: Insn, wide: bool) -> str:
-        """The second operand, as wide as the operation."""
-        if insn.src_kind == BPF_K:
-            return str(insn.imm)
-        value = self.get(insn.src_reg)
-        return value if wide else self.let(f"trunc i64 {value} to i32")
-
-    def alu(self, insn: Insn) -> None:
-        """dst = dst op operand."""
-        op, wide = insn.op, insn.cls == BPF_ALU64
-        if op == BPF_END:
-            if wide:
-                raise Unsupported("byte swap")
-            self.swap(insn)
-            return
-        kind = "i64" if wide else "i32"
-        x = self.get(insn.dst_reg)
-        if not wide:
-            x = self.let(f"trunc i64 {x} to i32")
-        value = self.compute(op, kind, x, self.operand(insn, wide) if op != BPF_NEG else "0")
-        self.put(insn.dst_reg, value if wide else self.let(f"zext i32 {value} to i64"))
-
-    def compute(self, op: int, kind: str, x: str, y: str) -> str:
-        """The value of one operation."""
-        if op == BPF_MOV:
-            return self.let(f"add {kind} {y}, 0")
-        if op == BPF_NEG:
-            return self.let(f"sub {kind} 0, {x}")
-        if op in (BPF_DIV, BPF_MOD):
-            zero = self.let(f"icmp eq {kind} {y}, 0")
-            divisor = self.let(f"select i1 {zero}, {kind} 1, {kind} {y}")
-            value = self.let(f"{'udiv' if op == BPF_DIV else 'urem'} {kind} {x}, {divisor}")
-            return self.let(f"select i1 {zero}, {kind} {'0' if op == BPF_DIV else x}, {kind} {value}")
-        if op not in _BINARY:
-            raise Unsupported(f"operation {op:02x}")
-        if op in _SHIFTS:
-            y = self.let(f"and {kind} {y}, {63 if kind == 'i64' else 31}")
-        return self.let(f"{_BINARY[op]} {kind} {x}, {y}")
-
-    def swap(self, insn: Insn) -> None:
-        """To little or big endian."""
-        if insn.imm not in (16, 32, 64):
-            raise Unsupported("byte swap of an odd size")
-        kind = f"i{insn.imm}"
-        value = self.get(insn.dst_reg)
-        if kind != "i64":
-            value = self.let(f"trunc i64 {value} to {kind}")
-        if (insn.src_kind == BPF_TO_BE) != self.big:
-            value = self.let(f"call {kind} @llvm.bswap.{kind}({kind} {value})")
-        self.put(insn.dst_reg, value if kind == "i64" else self.let(f"zext {kind} {value} to i64"))
-
-    # ---- memory ----
-
-    def address(self, reg: int, off: int) -> str:
-        """reg + off"""
-        return self.let(f"add i64 {self.get(reg)}, {off}")
-
-    def where(self, address: str, size: int) -> tuple[str, str, str, str]:
-        """Pointer into the machine's memory; and labels: inside, outside, after."""
-        off = self.let(f"sub i64 {address}, {_signed(self.window.base)}")
-        inside = self.let(f"icmp ule i64 {off}, {self.window.size - size}")
-        fast, slow, after = self.fresh("fast"), self.fresh("slow"), self.fresh("after")
-        self.do(f"br i1 {inside}, label %{fast}, label %{slow}")
-        return off, fast, slow, after
-
-    def pointer(self, off: str) -> str:
-        """Host address of an offset in the machine's memory."""
-        return self.let(f"getelementptr i8, ptr inttoptr (i64 {self.host} to ptr), i64 {off}")
-
-    def order(self, value: str, size: int) -> str:
-        """Between the machine's byte order and the host's (little)."""
-        return (
-            self.let(f"call i{size * 8} @llvm.bswap.i{size * 8}(i{size * 8} {value})")
-            if self.big and size > 1
-            else value
-        )
-
-    def status_ok(self) -> None:
-        """Leave if Python noted an exception."""
-        status = self.let(f"load i64, ptr {self.word(STATUS)}")
-        self.leave_unless_ok(self.let(f"trunc i64 {status} to i32"))
-
-    def read(self, i: int, address: str, size: int, probe: bool = False) -> str:
-        """The number at an address, 64 bits wide."""
-        kind = f"i{size * 8}"
-        off, fast, slow, after = self.where(address, size)
-        result = self.fresh("%v")
-        self.label(fast)
-        value = self.order(self.let(f"load {kind}, ptr {self.pointer(off)}, align 1"), size)
-        near = value if size == 8 else self.let(f"zext {kind} {value} to i64")
-        self.do(f"br label %{after}")
-        self.label(slow)
-        args = f"ptr %state, i64 {address}, i32 {size}, i64 {i}, i32 {int(probe)}"
-        far = self.let(f"call i64 {self.entry('read')}({args})")
-        self.status_ok()
-        end = self.fresh("end")
-        self.do(f"br label %{end}")
-        self.label(end)
-        self.do(f"br label %{after}")
-        self.label(after)
-        self.do(f"{result} = phi i64 [ {near}, %{fast} ], [ {far}, %{end} ]")
-        return result
-
-    def write(self, i: int, address: str, size: int, value: str) -> None:
-        """Store the low bytes of a 64-bit value."""
-        off, fast, slow, after = self.where(address, size)
-        self.label(fast)
-        short = value if size == 8 else self.let(f"trunc i64 {value} to i{size * 8}")
-        self.do(f"store i{size * 8} {self.order(short, size)}, ptr {self.pointer(off)}, align 1")
-        self.do(f"br label %{after}")
-        self.label(slow)
-        self.do(f"call void {self.entry('write')}(ptr %state, i64 {address}, i32 {size}, i64 {value}, i64 {i})")
-        self.status_ok()
-        self.do(f"br label %{after}")
-        self.label(after)
-
-    def load(self, i: int, insn: Insn) -> None:
-        """dst = *(size *)(src + off)"""
-        mode = insn.mode
-        if mode not in (BPF_MEM, BPF_PROBE_MEM):
-            raise Unsupported("load")
-        size = SIZE_BYTES[insn.size]
-        address = self.address(insn.src_reg, insn.off)
-        self.put(insn.dst_reg, self.read(i, address, size, mode == BPF_PROBE_MEM))
-
-    def store(self, i: int, insn: Insn) -> None:
-        """*(size *)(dst + off) = src or imm; atomics; nothing for a speculation barrier."""
-        mode, size, imm = insn.mode, SIZE_BYTES[insn.size], insn.cls == 2
-        if imm and mode == 0xC0:
-            return
-        if mode == BPF_ATOMIC:
-            self.atomic(i, insn, size)
-            return
-        if mode != BPF_MEM:
-            raise Unsupported("store")
-        address = self.address(insn.dst_reg, insn.off)
-        self.write(i, address, size, str(insn.imm) if imm else self.get(insn.src_reg))
-
-    def atomic(self, i: int, insn: Insn, size: int) -> None:
-        """Read, compute, write: nothing comes between, for one thread runs it all."""
-        if size < 4:
-            raise Unsupported("atomic")
-        address = self.address(insn.dst_reg, insn.off)
-        old, op = self.read(i, address, size), insn.imm
-        source = self.get(insn.src_reg)
-        if op == BPF_XCHG:
-            self.write(i, address, size, source)
-            self.put(insn.src_reg, old)
-        elif op == BPF_CMPXCHG:
-            self.compare_exchange(i, address, size, old, source)
-        elif op & ~BPF_FETCH in _ATOMIC:
-            self.write(i, address, size, self.let(f"{_ATOMIC[op & ~BPF_FETCH]} i64 {old}, {source}"))
-            if op & BPF_FETCH:
-                self.put(insn.src_reg, old)
-        else:
-            raise Unsupported("atomic")
-
-    def compare_exchange(self, i: int, address: str, size: int, old: str, source: str) -> None:
-        """if (*p == r0) *p = src; r0 = what *p was"""
-        expected = self.get(0)
-        if size == 4:
-            expected = self.let(f"and i64 {expected}, {0xFFFFFFFF}")
-        same, swap, done = self.let(f"icmp eq i64 {old}, {expected}"), self.fresh("swap"), self.fresh("done")
-        self.do(f"br i1 {same}, label %{swap}, label %{done}")
-        self.label(swap)
-        self.write(i, address, size, source)
-        self.do(f"br label %{done}")
-        self.label(done)
-        self.put(0, old)
-
-    # ---- jumps ----
-
-    def jump(self, i: int, insn: Insn) -> bool:
-        """True if control does not just go on."""
-        op, wide = insn.op, insn.cls == BPF_JMP
-        if op == BPF_CALL:
-            self.call(i, insn)
-            return False
-        if op == BPF_EXIT and wide:
-            self.do(f"store i64 {self.get(0)}, ptr {self.word(0)}")
-            self.do(f"ret i32 {OK}")
-        elif op == BPF_TAIL_CALL and wide:
-            self.tail_call(i)
-        elif op == BPF_JA:
-            self.go(i, insn.off)
-        elif op == BPF_JSET or op in _COMPARE:
-            self.branch(i, insn, op, wide)
-        else:
-            raise Unsupported("jump")
-        return True
-
-    def go(self, i: int, off: int) -> None:
-        """To another instruction; going back costs as much of the budget as lies between."""
-        if off < 0:
-            left = self.let(f"load i64, ptr {self.word(BUDGET_AT)}")
-            left = self.let(f"add i64 {left}, {off}")
-            self.do(f"store i64 {left}, ptr {self.word(BUDGET_AT)}")
-            spent, enough = self.fresh("spent"), self.fresh("enough")
-            test = self.let(f"icmp slt i64 {left}, 0")
-            self.do(f"br i1 {test}, label %{spent}, label %{enough}")
-            self.label(spent)
-            self.do(f"ret i32 {BUDGET_SPENT}")
-            self.label(enough)
-        self.do(f"br label %I{i + off + 1}")
-
-    def branch(self, i: int, insn: Insn, op: int, wide: bool) -> None:
-        """if dst op operand goto off"""
-        kind = "i64" if wide else "i32"
-        x = self.get(insn.dst_reg)
-        if not wide:
-            x = self.let(f"trunc i64 {x} to i32")
-        y = self.operand(insn, wide)
-        if op == BPF_JSET:
-            test = self.let(f"icmp ne {kind} {self.let(f'and {kind} {x}, {y}')}, 0")
-        else:
-            test = self.let(f"icmp {_COMPARE[op]} {kind} {x}, {y}")
-        taken = self.fresh("taken")
-        self.do(f"br i1 {test}, label %{taken}, label %I{i + 1}")
-        self.label(taken)
-        self.go(i, insn.off)
-
-    # ---- calls ----
-
-    def share(self, *registers: int) -> None:
-        """Put registers where Python sees them."""
-        for reg in registers:
-            self.do(f"store i64 {self.get(reg)}, ptr {self.word(reg)}")
-
-    def call(self, i: int, insn: Insn) -> None:
-        """A function of the program, or a helper."""
-        if insn.src_reg == BPF_PSEUDO_CALL:
-            depth = self.deeper()
-            args = ", ".join(f"i64 {self.get(n)}" for n in range(1, 6))
-            frame = self.let(f"sub i64 {self.get(10)}, {FRAME_SIZE}")
-            status = self.let(f"call i32 @f{i + insn.imm + 1}(ptr %state, {args}, i64 {frame})")
-            self.do(f"store i64 {depth}, ptr {self.word(DEPTH)}")
-        else:
-            self.share(1, 2, 3, 4, 5, 10)
-            status = self.let(f"call i32 {self.entry('call')}(ptr %state, i64 {i})")
-        self.leave_unless_ok(status)
-        self.put(0, self.let(f"load i64, ptr {self.word(0)}"))
-
-    def deeper(self) -> str:
-        """One function more; gives the depth to return to."""
-        depth = self.let(f"load i64, ptr {self.word(DEPTH)}")
-        self.do(f"store i64 {self.let(f'add i64 {depth}, 1')}, ptr {self.word(DEPTH)}")
-        deep, go_on = self.fresh("deep"), self.fresh("call")
-        self.do(f"br i1 {self.let(f'icmp uge i64 {depth}, {MAX_DEPTH}')}, label %{deep}, label %{go_on}")
-        self.label(deep)
-        self.do(f"ret i32 {TOO_DEEP}")
-        self.label(go_on)
-        return depth
-
-    def tail_call(self, i: int) -> None:
-        """Another program takes over, or this one goes on."""
-        self.share(1, 2, 3, 4, 5, 10)
-        status = self.let(f"call i32 {self.entry('tail_call')}(ptr %state, i64 {i})")
-        over = self.let(f"icmp eq i32 {status}, {TAIL_CALLED}")
-        ended, stays = self.fresh("ended"), self.fresh("stays")
-        self.do(f"br i1 {over}, label %{ended}, label %{stays}")
-        self.label(ended)
-        self.do(f"ret i32 {OK}")
-        self.label(stays)
-        self.leave_unless_ok(status)
-        self.do(f"br label %I{i + 1}")
-
-
-def _signed(value: int) -> int:
-    return value - (1 << 64) if value >> 63 else value
 
 
 class JitProgram(Program):
@@ -562,7 +103,7 @@ class JitProgram(Program):
             return
         state = _State(*r)
         status = function(ctypes.addressof(state), *r[1:6], r[10])
-        r[0], r[BUDGET_AT] = state[0], _signed(state[BUDGET_AT])
+        r[0], r[BUDGET_AT] = state[0], signed(state[BUDGET_AT])
         if status == OK:
             return
         if status == BUDGET_SPENT:
@@ -578,7 +119,7 @@ class JitProgram(Program):
     def _py_call(self, at: int, index: int) -> int:
         state = _State.from_address(at)
         r = list(state[:NR_REGISTERS])
-        r[BUDGET_AT] = _signed(r[BUDGET_AT])
+        r[BUDGET_AT] = signed(r[BUDGET_AT])
         try:
             state[0] = self._calls[index](r) & M
             state[BUDGET_AT] = r[BUDGET_AT] & M
@@ -590,7 +131,7 @@ class JitProgram(Program):
     def _py_tail_call(self, at: int, index: int) -> int:
         state = _State.from_address(at)
         r = list(state[:NR_REGISTERS])
-        r[BUDGET_AT] = _signed(r[BUDGET_AT])
+        r[BUDGET_AT] = signed(r[BUDGET_AT])
         try:
             taken = self._take_over(r)
             state[:NR_REGISTERS] = [value & M for value in r]
@@ -664,7 +205,7 @@ class JitProgram(Program):
         host, shared = _host_address(window)
         self._keep = [callbacks, shared]
         parts = [f"declare i{n} @llvm.bswap.i{n}(i{n})" for n in (16, 32, 64)]
-        parts += [_Function(self, start, entries, window, host).make() for start in starts]
+        parts += [Function(self, start, entries, window, host).make() for start in starts]
         return "\n".join(parts)
 
 
