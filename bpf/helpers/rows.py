@@ -82,7 +82,7 @@ def declare(
     """Enter a row; the prototype it stands for.  `func` and `proto` where they are not bpf_NAME and bpf_NAME_proto."""
     if number:
         assert number not in ROWS and name not in NUMBERS, f"two helpers {number}, {name}"
-        assert uapi.HELPER_NAMES.get(number, name) == name, f"include/bpf.h calls helper {number} otherwise"
+        assert uapi.HELPER_NAMES.get(number) == name, f"include/bpf.h does not call helper {number} {name}"
         only = frozenset(maps.split()) or None
         ROWS[number] = HelperRow(number, name, since, only, missing)
         NUMBERS[name] = number

@@ -70,7 +70,7 @@ def map_type(
 
     def declare(cls: Class) -> Class:
         assert number not in MAP_TYPES, f"two map types {number}"
-        assert uapi.MAP_TYPE_NAMES.get(number, name) == name, f"include/bpf.h calls map type {number} otherwise"
+        assert uapi.MAP_TYPE_NAMES.get(number) == name, f"include/bpf.h does not call map type {number} {name}"
         MAP_TYPES[number] = MapType(
             number,
             name,

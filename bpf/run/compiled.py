@@ -88,6 +88,10 @@ class JitProgram(Program):
         """Kernel address of a function of the program."""
         return self._function_address(index)
 
+    def compile_now(self) -> None:
+        """Machine code from the next run on, however little the program does."""
+        self._cold = 0
+
     # ---- running ----
 
     def execute(self, r: Registers, pc: int = 0) -> None:
