@@ -1,7 +1,8 @@
 """`Architecture`: everything one CPU architecture states about itself, as data.
 
 Each architecture is a folder (arch/x86_64/, arch/arm64/ ...) whose tables make one `Architecture`; `get(name)` finds
-it.  Nothing outside arch/ branches on an architecture's name.
+it, `names()` lists what folders there are, also those of places named by `add_folder()`.  Nothing outside arch/ branches
+on an architecture's name, or knows one.
 """
 
 from __future__ import annotations
@@ -10,10 +11,16 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
+from pathlib import Path
 from typing import Any
 
+import arch
+from arch.abi.files import FileAbi
 from arch.abi.version import KernelVersion
-from arch.memory import ByteOrder, KernelMap, Memory
+from arch.cpuinfo import CpuInfo
+from arch.datamodel import ByteOrder, DataModel
+from arch.memory import KernelMap, Memory
+from arch.usdt import Usdt
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +81,11 @@ class SyscallAbi:
     result: str  # pt_regs field of the result
     numbers: Mapping[str, int]  # name ("openat") -> number
     insn: bytes = b""  # the system-call instruction, in memory order
-    wrapper_prefix: str = ""  # "__x64_sys_": symbol prefix of handlers that take pt_regs
+    # "__x64_sys_": symbol prefix of handlers that take pt_regs (CONFIG_ARCH_HAS_SYSCALL_WRAPPER), and since when they
+    # do; None: never.  arch/*/include/asm/syscall_wrapper.h
+    wrapper_prefix: str = ""
+    wrapper_since: str | None = None
+    other_wrappers: tuple[str, ...] = ()  # prefixes of the handlers of other conventions in the same kernel
     user_number: str = ""  # CPU register with the number in user mode
     # Order of clone()'s arguments: CONFIG_CLONE_BACKWARDS swaps the last two, CLONE_BACKWARDS2 the first two.
     clone_order: tuple[str, ...] = ("flags", "stack", "parent_tid", "child_tid", "tls")
@@ -109,7 +120,7 @@ class Architecture:
     machine: str  # uname -m
     elf_machine: int  # e_machine
     elf_class: int  # 1 (32 bit) or 2 (64 bit)
-    model: Any  # arch.datamodel.DataModel
+    model: DataModel
     byteorder: ByteOrder
     word: int  # size of long and of pointers
     page_size: int
@@ -139,6 +150,8 @@ class Architecture:
     user_stack_top: int  # STACK_TOP
     mmap_base: int  # where top-down mmap begins without randomisation
     elf_et_dyn_base: int
+    files: FileAbi  # how programs see files
+    headers: tuple[Path, ...]  # C declarations that only this architecture has
     # (pt_regs field, bit) that says in which instruction set a program starts whose entry address is odd
     entry_mode: tuple[str, int] | None = None
     # What functions of the generic kernel are called here: name in kernel/, mm/ ... -> this architecture's name
@@ -149,6 +162,8 @@ class Architecture:
     user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
     # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).
     older_names: tuple[tuple[str, Mapping[str, str]], ...] = ()
+    cpuinfo: CpuInfo = field(default_factory=CpuInfo)  # /proc/cpuinfo
+    usdt: Usdt | None = None  # arguments of static probes; None: libbpf knows none here
     support: Any = None  # arch.support.Support: emulator constants, kernel text, unwinding
 
     @property
@@ -216,15 +231,49 @@ class Architecture:
             mem.write_uint(layout.get(mem, regs, self.stack_pointer), self.word, value)
 
 
-NAMES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
+OURS = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
+DEFAULT = OURS[0]  # what a machine is when nobody says
+
+
+def names() -> tuple[str, ...]:
+    """Every architecture there is: ours, then those of other places (`add_folder`) in order of their names."""
+    found = {path.parent.name for place in arch.__path__ for path in Path(place).glob("*/registers.py")}
+    return (*OURS, *sorted(found.difference(OURS)))
+
+
+def add_folder(place: Path) -> None:
+    """Look for architectures in the folders of `place`, too.  `place`/NAME is then imported as arch.NAME."""
+    if str(place) not in arch.__path__:
+        arch.__path__.append(str(place))
 
 
 @cache
 def get(name: str) -> Architecture:
     """The architecture of this name; ValueError for an unknown one."""
-    if name not in NAMES:
-        raise ValueError(f"unknown architecture {name!r}; known: {', '.join(NAMES)}")
+    if name not in names():
+        raise ValueError(f"unknown architecture {name!r}; known: {', '.join(names())}")
     module = importlib.import_module(f"arch.{name}")
     result = module.ARCHITECTURE
     assert isinstance(result, Architecture)
     return result
+
+
+def by_machine(machine: str) -> Architecture | None:
+    """The architecture with this `uname -m`."""
+    return next((found for found in map(get, names()) if found.machine == machine), None)
+
+
+def by_elf_machine(number: int) -> Architecture | None:
+    """The architecture with this e_machine in its programs."""
+    return next((found for found in map(get, names()) if found.elf_machine == number), None)
+
+
+def by_model(byteorder: ByteOrder, word: int = 8) -> Architecture:
+    """The first architecture with this byte order and word size."""
+    return next(found for found in map(get, names()) if (found.byteorder, found.word) == (byteorder, word))
+
+
+def syscall_wrappers() -> tuple[str, ...]:
+    """What system-call handlers' names begin with, on any architecture."""
+    abis = [abi for name in names() for abi in get(name).syscall_abis]
+    return tuple(prefix for abi in abis for prefix in (abi.wrapper_prefix, *abi.other_wrappers) if prefix)

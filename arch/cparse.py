@@ -1,31 +1,24 @@
 """A parser of C declarations: the part of C that kernel headers' types and prototypes use.
 
-A comment directly after a declaration, member or enumerator makes it conditional:
-
-    int on_cpu;          /* since 5.14 */         present from 5.14 on
-    long state;          /* until 5.14 */         gone from 5.14 on
-    struct x86_pmu *pmu; /* arch x86_64,i386 */   only on these
-    int both;            /* since 4.2 until 5.9 */
-
-Text is first cut into top-level declarations, each indexed by the names it defines; a declaration is parsed when
-one of its names is first asked for.  So a machine that boots parses only the few structs it touches.
-`#define NAME expression` is a constant; other preprocessor lines are ignored.
+Recursive descent over the tokens of one top-level declaration (cscan.py).  What other declarations a name means, the
+parser asks of its `Scope` (typetable.py).  `#define NAME expression` is a constant; other preprocessor lines are ignored.
 """
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Protocol
 
+from arch.cscan import Conditions, Token
 from arch.ctype import (
     ArrayType,
+    BaseTypes,
     CType,
     CTypeError,
     EnumType,
     FuncDecl,
     FuncType,
     MemberDecl,
+    Names,
     PointerType,
     QualifiedType,
     StructType,
@@ -33,22 +26,6 @@ from arch.ctype import (
     lay_out,
 )
 
-if TYPE_CHECKING:
-    from arch.ctype import TypeTable
-
-_TOKEN = re.compile(
-    r"""\s+ | //[^\n]* | \\\n
-    | (?P<comment>/\*.*?\*/)
-    | (?P<define>^[ \t]*\#[ \t]*define[ \t]+(?:\\\n|[^\n])*) | ^[ \t]*\#(?:\\\n|[^\n])*
-    | (?P<name>[A-Za-z_]\w*)
-    | (?P<number>0[xX][0-9a-fA-F]+[uUlL]*|\d+[uUlL]*)
-    | (?P<char>'(?:\\.|[^'\\])')
-    | (?P<string>"(?:\\.|[^"\\])*")
-    | (?P<op>\.\.\.|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^~!<>=?:;,.()\[\]{}])""",
-    re.X | re.S | re.M,
-)
-_CONDITION = re.compile(r"\b(since|until)\s+(\d+(?:\.\d+)*)|\barch\s+([\w,]+)")
-_CONDITIONAL = re.compile(r"/\*\s*(?:since\s+\d|until\s+\d|arch\s+\w)")
 _QUALIFIERS = {"const": "const", "volatile": "volatile", "restrict": "restrict", "__restrict": "restrict",
                "__const": "const", "__volatile__": "volatile"}  # fmt: skip
 _STORAGE = frozenset({"extern", "static", "inline", "__inline", "register", "auto", "_Noreturn", "asmlinkage"})
@@ -82,219 +59,17 @@ _BASE_WORDS = frozenset(
 _ATTRIBUTE_MACROS = {"__packed": ("packed", 0), "__aligned": ("aligned", 1), "____cacheline_aligned": ("aligned", 64)}
 
 
-class Token(NamedTuple):
-    kind: str
-    text: str
+class Scope(Protocol):
+    """What a parser asks of the text around its declaration."""
 
+    base_types: BaseTypes
+    names: Names
+    conditions: Conditions
 
-def tokenize(text: str, filename: str = "<text>") -> list[Token]:
-    """Tokens of C text; only conditional comments survive, as kind "comment"."""
-    tokens: list[Token] = []
-    position = 0
-    while position < len(text):
-        match = _TOKEN.match(text, position)
-        if match is None:
-            line = text.count("\n", 0, position) + 1
-            raise CTypeError(f"{filename}:{line}: cannot read {text[position : position + 20]!r}")
-        position = match.end()
-        kind = match.lastgroup
-        if kind is None or (kind == "comment" and not _CONDITIONAL.match(match[0])):
-            continue
-        tokens.append(Token(kind, match[0]))
-    return tokens
-
-
-# ------------------------------------------------------------------------------------- cutting into chunks
-
-
-class Chunk:
-    """One top-level declaration, parsed at most once."""
-
-    __slots__ = ("done", "filename", "text")
-
-    def __init__(self, text: str, filename: str) -> None:
-        self.text = text
-        self.filename = filename
-        self.done = False
-
-
-_CUT = re.compile(r"/\*.*?\*/|//[^\n]*|^[ \t]*#(?:\\\n|[^\n])*|\"(?:\\.|[^\"\\])*\"|[{};]", re.S | re.M)
-_DEFINE = re.compile(r"[ \t]*#[ \t]*define[ \t]+(\w+)(?![\w(])((?:\\\n|[^\n])*)")
-_TAG = re.compile(r"\b(struct|union|enum)\s+(?:__attribute__\s*\(\(.*?\)\)\s*)?(\w+)\s*\{")
-_TRAILING = re.compile(r"[ \t]*(/\*.*?\*/)", re.S)
-
-
-def cut(text: str) -> Iterator[str]:
-    """The top-level declarations and #defines of a text, with their trailing conditions."""
-    depth = start = 0
-    position = 0
-    while True:
-        match = _CUT.search(text, position)
-        if match is None:
-            break
-        position = match.end()
-        what = match[0]
-        if what == "{":
-            depth += 1
-        elif what == "}":
-            depth -= 1
-        elif what == ";" and depth == 0:
-            while (trailing := _TRAILING.match(text, position)) and _CONDITIONAL.match(trailing[1]):
-                position = trailing.end()
-            yield text[start:position]
-            start = position
-        elif what.lstrip().startswith("#") and depth == 0:
-            yield what
-            start = position
-    rest = text[start:]
-    if _CUT.sub("", rest).strip():
-        raise CTypeError(f"unfinished declaration: {rest.strip()[:60]!r}")
-
-
-class Source:
-    """The text behind a TypeTable: an index of declarations, and the parser over it."""
-
-    def __init__(self, table: TypeTable) -> None:
-        self.table = table
-        self.names = table.names
-        self.chunks: list[Chunk] = []
-        self.tags: dict[tuple[str, str], list[Chunk]] = {}
-        self.words: dict[str, list[Chunk]] = {}  # typedef, function, variable and macro names
-        self.enums: list[Chunk] = []
-        self.enumerators_indexed = 0
-        self.macros: dict[str, str] = {}
-
-    def add(self, text: str, filename: str) -> list[Chunk]:
-        """Index a text; its declarations."""
-        added = []
-        for piece in cut(text):
-            define = _DEFINE.match(piece)
-            if define:
-                self.macros[define[1]] = define[2]
-            elif not piece.lstrip().startswith("#"):
-                added.append(Chunk(piece, filename))
-                self._index(added[-1])
-        return added
-
-    def parse(self, chunks: list[Chunk]) -> None:
-        for chunk in chunks:
-            self._parse(chunk)
-
-    def _index(self, chunk: Chunk) -> None:
-        self.chunks.append(chunk)
-        plain = _CUT.sub(lambda m: m[0] if m[0] in "{};" else " ", chunk.text)
-        for kind, tag in _TAG.findall(plain):
-            self.tags.setdefault((kind, tag), []).append(chunk)
-        if re.search(r"\benum\b[^;{]*\{", plain):
-            self.enums.append(chunk)
-        depth_zero = re.sub(r"\{.*\}", "{}", plain, flags=re.S)
-        if depth_zero.rstrip(" ;\n").endswith("{}") and "typedef" not in depth_zero:
-            return
-        for word in re.findall(r"[A-Za-z_]\w*", depth_zero):
-            self.words.setdefault(word, []).append(chunk)
-
-    # Asking
-
-    def parse_all(self) -> None:
-        for chunk in self.chunks:
-            self._parse(chunk)
-        for name in list(self.macros):
-            try:
-                self.constant(name)
-            except CTypeError:
-                continue  # a macro that is no number is no constant
-        for struct in list(self.names.structs.values()):
-            struct.is_complete  # noqa: B018 - loads it
-
-    def _parse(self, chunk: Chunk) -> None:
-        if not chunk.done:
-            chunk.done = True
-            Parser(self, tokenize(chunk.text, chunk.filename), chunk.filename).declarations()
-
-    def load_tag(self, kind: str, tag: str) -> None:
-        for chunk in self.tags.get((kind, tag), ()):
-            self._parse(chunk)
-
-    def load_word(self, word: str, wanted: dict[str, object]) -> bool:
-        """Parse declarations that mention a word until it is known."""
-        for chunk in self.words.get(word, ()):
-            if not chunk.done:
-                self._parse(chunk)
-                if word in wanted:
-                    return True
-        return word in wanted
-
-    def typedef(self, name: str) -> CType | None:
-        found = self.names.typedefs.get(name)
-        if found is None and name in self.words and self.load_word(name, self.names.typedefs):  # type: ignore[arg-type]
-            found = self.names.typedefs[name]
-        return found
-
-    def struct(self, is_union: bool, tag: str) -> StructType:
-        found = self.names.structs.get((is_union, tag))
-        if found is None:
-            found = self.names.structs[(is_union, tag)] = StructType(tag, is_union)
-            found.complete_with = self._complete
-        return found
-
-    def _complete(self, struct: StructType) -> None:
-        self.load_tag(struct.kind, struct.name)
-
-    def enum(self, tag: str) -> EnumType:
-        if tag not in self.names.enums:
-            self.load_tag("enum", tag)
-        if tag not in self.names.enums:
-            return EnumType(tag, 4, ())
-        return self.names.enums[tag]
-
-    def constant(self, name: str) -> int:
-        constants = self.names.constants
-        if name not in constants and name in self.macros:
-            text = self.macros.pop(name)
-            try:
-                constants[name] = self.evaluate(text)
-            except CTypeError as error:
-                raise CTypeError(f"macro {name} is no constant: {error}") from None
-        if name not in constants:
-            for chunk in self.enums:
-                if not chunk.done and name in chunk.text:
-                    self._parse(chunk)
-        if name not in constants:
-            raise CTypeError(f"unknown constant {name}")
-        return constants[name]
-
-    def function(self, name: str) -> FuncDecl:
-        if name not in self.names.functions:
-            self.load_word(name, self.names.functions)  # type: ignore[arg-type]
-        if name not in self.names.functions:
-            raise CTypeError(f"unknown function {name}")
-        return self.names.functions[name]
-
-    def evaluate(self, text: str) -> int:
-        parser = Parser(self, [t for t in tokenize(text) if t.kind != "comment"], "<expression>")
-        value = parser.expression()
-        parser.expect_end()
-        return value
-
-    def type_name(self, text: str) -> CType:
-        parser = Parser(self, tokenize(text), "<type>")
-        ctype = parser.type_name()
-        parser.expect_end()
-        return ctype
-
-    def prototype(self, text: str) -> FuncDecl:
-        parser = Parser(self, tokenize(text.rstrip().rstrip(";")), "<prototype>")
-        static = "static" in text.split("(")[0].split()
-        base, _ = parser.specifiers()
-        name, ctype = parser.declarator(base)
-        parser.attributes()
-        parser.expect_end()
-        if not isinstance(ctype, FuncType) or not name:
-            raise CTypeError(f"not a function prototype: {text!r}")
-        return FuncDecl(name, ctype.ret, ctype.params, ctype.variadic, static)
-
-
-# --------------------------------------------------------------------------------------------------- parser
+    def typedef(self, name: str) -> CType | None: ...
+    def struct(self, is_union: bool, tag: str) -> StructType: ...
+    def enum(self, tag: str) -> EnumType: ...
+    def constant(self, name: str) -> int: ...
 
 
 class Attributes:
@@ -313,9 +88,9 @@ _PRECEDENCE = {"||": 1, "&&": 2, "|": 3, "^": 4, "&": 5, "==": 6, "!=": 6, "<": 
 class Parser:
     """Recursive descent over the tokens of one chunk."""
 
-    def __init__(self, source: Source, tokens: list[Token], filename: str) -> None:
+    def __init__(self, source: Scope, tokens: list[Token], filename: str) -> None:
         self.source = source
-        self.table = source.table
+        self.base_types = source.base_types
         self.names = source.names
         self.tokens = tokens
         self.filename = filename
@@ -373,20 +148,11 @@ class Parser:
         after = end
         holds = True
         while after < len(self.tokens) and self.tokens[after].kind == "comment":
-            holds = holds and self._holds(self.tokens[after].text)
+            holds = holds and self.source.conditions.hold(self.tokens[after].text)
             after += 1
         if not holds:
             self.at = after
         return holds
-
-    def _holds(self, comment: str) -> bool:
-        for since_until, number, arches in _CONDITION.findall(comment):
-            if arches:
-                if self.table.arch not in arches.split(","):
-                    return False
-            elif self.table.version.at_least(number) != (since_until == "since"):
-                return False
-        return True
 
     def skip_comments(self) -> None:
         while self.peek.kind == "comment":
@@ -509,9 +275,11 @@ class Parser:
         count = {word: words.count(word) for word in words}
         sign = "unsigned" in count
         if words == ["void"]:
-            return self.table.void
+            return self.base_types.void
         if "double" in count or "float" in count:
-            return self.table.floats["float" if "float" in count else "long double" if "long" in count else "double"]
+            return self.base_types.floats[
+                "float" if "float" in count else "long double" if "long" in count else "double"
+            ]
         if "_Bool" in count:
             name = "_Bool"
         elif "char" in count:
@@ -521,7 +289,7 @@ class Parser:
         else:
             size = "short" if "short" in count else " ".join(["long"] * count.get("long", 0))
             name = " ".join(part for part in (size, "unsigned" if sign else "", "int") if part)
-        return self.table.integers[name]
+        return self.base_types.integers[name]
 
     # Structs and enums
 
@@ -595,7 +363,7 @@ class Parser:
         if packed:
             bits = max(high.bit_length() + signed, (low + 1).bit_length() + 1 if signed else 0)
             size = 1 if bits <= 8 else 2 if bits <= 16 else size
-        found = EnumType(tag, size, tuple(values), signed, self.table.model.long_long_align if size == 8 else size)
+        found = EnumType(tag, size, tuple(values), signed, self.base_types.model.long_long_align if size == 8 else size)
         if tag:
             self.names.enums[tag] = found
         else:
@@ -615,7 +383,7 @@ class Parser:
         """Pointers, then the name or a parenthesised declarator, then arrays and parameters, inside out."""
         self.attributes()
         while self.accept("*"):
-            base = PointerType(base, self.table.model.word)
+            base = PointerType(base, self.base_types.model.word)
             qualifiers = []
             self.attributes()
             while self.peek.text in _QUALIFIERS:
@@ -671,16 +439,16 @@ class Parser:
             if self.accept(")"):
                 break
             self.expect(",")
-        if len(params) == 1 and not params[0][0] and params[0][1] is self.table.void:
+        if len(params) == 1 and not params[0][0] and params[0][1] is self.base_types.void:
             return (), False
         return tuple(params), False
 
     def decay(self, ctype: CType) -> CType:
         """Arrays and functions become pointers as parameters."""
         if isinstance(ctype, ArrayType):
-            return PointerType(ctype.elem, self.table.model.word)
+            return PointerType(ctype.elem, self.base_types.model.word)
         if isinstance(ctype, FuncType):
-            return PointerType(ctype, self.table.model.word)
+            return PointerType(ctype, self.base_types.model.word)
         return ctype
 
     # Constant expressions

@@ -10,9 +10,6 @@ from typing import Literal
 
 ByteOrder = Literal["little", "big"]
 
-# Plain `char` is unsigned in these ABIs (kernels before 6.2 follow the ABI, later ones say -funsigned-char).
-CHAR_IS_UNSIGNED = frozenset({"arm", "arm64", "riscv64", "s390x", "ppc64le"})
-
 
 @dataclass(frozen=True)
 class DataModel:
@@ -22,13 +19,16 @@ class DataModel:
     byteorder: ByteOrder
     word: int
     long_long_align: int
+    # Plain `char`, as the ABI has it; kernels before 6.2 follow the ABI, later ones say -funsigned-char.
+    char_signed: bool = False
 
     @property
     def word_bits(self) -> int:
         return 8 * self.word
 
 
-LP64_LE = DataModel("lp64-le", "little", 8, 8)  # x86-64, arm64, riscv64
+LP64_LE = DataModel("lp64-le", "little", 8, 8, char_signed=True)  # x86-64
+LP64_LE_UNSIGNED_CHAR = DataModel("lp64-le-uchar", "little", 8, 8)  # arm64, riscv64
 LP64_BE = DataModel("lp64-be", "big", 8, 8)  # s390x
-ILP32_LE_I386 = DataModel("ilp32-i386", "little", 4, 4)  # long long and double align to 4 inside structs
+ILP32_LE_I386 = DataModel("ilp32-i386", "little", 4, 4, char_signed=True)  # long long aligns to 4 inside structs
 ILP32_LE_ARM = DataModel("ilp32-arm", "little", 4, 8)

@@ -12,7 +12,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import simkernel
-from arch.ctype import TypeTable
+from arch.abi.version import NEWEST
+from arch.architecture import get
+from arch.typetable import TypeTable, kernel_types
 from bpf.btf import Btf
 from bpf.btf.check import btf_parse
 from bpf.btf.dump import dump_c
@@ -37,8 +39,7 @@ def show(what: str, ms: float) -> None:
 
 
 def headers() -> TypeTable:
-    table = TypeTable()
-    table.load_headers()
+    table = kernel_types(get("x86_64"), NEWEST)
     return table
 
 

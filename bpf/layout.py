@@ -13,7 +13,9 @@ from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 from arch.abi.version import NEWEST, KernelVersion
-from arch.ctype import CTypeError, TypeTable
+from arch.architecture import DEFAULT, get
+from arch.ctype import CTypeError
+from arch.typetable import TypeTable, kernel_types
 
 # Members that are macros in the kernel's headers: include/net/sock.h, include/uapi/linux/in6.h.
 _MACROS = {
@@ -93,7 +95,5 @@ def layout_of(types: TypeTable) -> KernelLayout:
 
 @cache
 def default_layout(version: KernelVersion = NEWEST) -> KernelLayout:
-    """Linux on x86-64: for programs that are verified without a machine around them."""
-    types = TypeTable(version=version)
-    types.load_headers()
-    return layout_of(types)
+    """Linux on the default architecture: for programs that are verified without a machine around them."""
+    return layout_of(kernel_types(get(DEFAULT), version))

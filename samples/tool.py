@@ -10,7 +10,7 @@ from typing import Any, TextIO
 
 import simkernel
 from arch.abi.time import NSEC_PER_SEC
-from arch.architecture import NAMES
+from arch.architecture import names
 from bpf.loader.bpf_load import BpfLoad
 from simkernel import workloads
 
@@ -90,7 +90,7 @@ class Tool:
 def command_line(main: Callable[..., Any], argv: list[str] | None = None, **flags: str) -> None:
     """Parse `--arch`, `--seed` and the sample's own flags (name -> help), and run it."""
     parser = argparse.ArgumentParser(description=(sys.modules[main.__module__].__doc__ or "").split("\n")[0])
-    parser.add_argument("--arch", choices=NAMES[:4], default="x86_64")
+    parser.add_argument("--arch", choices=names()[:4], default="x86_64")
     parser.add_argument("--seed", type=int, default=0)
     for name, text in flags.items():
         if text.startswith("FILE"):

@@ -16,6 +16,7 @@ from arch.abi.errno import EROFS, errno_name
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.signal import SIGNAL_NAMES
 from arch.abi.version import KernelVersion
+from arch.architecture import DEFAULT
 from arch.errors import KernelError
 from simkernel import usertask
 from simkernel.kernel.exec_state import ExecRequest
@@ -306,7 +307,7 @@ def describe_crash(crash: Crash) -> str:
 
 
 def boot(
-    arch: str = "x86_64",
+    arch: str = DEFAULT,
     kernel: str = "6.1",
     cpus: int = 1,
     seed: int = 0,

@@ -116,7 +116,7 @@ def program_interpreter(name: str, data: bytes, word: int, order: str) -> str:
 
 def machine_name(machine: int, order: str) -> str:
     """What an e_machine is called here."""
-    for name in architectures.NAMES:
+    for name in architectures.names():
         architecture = architectures.get(name)
         if (architecture.elf_machine, architecture.model.byteorder) == (machine, order):
             return name
@@ -125,7 +125,7 @@ def machine_name(machine: int, order: str) -> str:
 
 def hint(machine: int) -> str:
     """`; use --arch arm64` where that helps."""
-    for name in architectures.NAMES:
+    for name in architectures.names():
         if architectures.get(name).elf_machine == machine:
             return f"; use --arch {name}"
     return ""

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from arch.architecture import DEFAULT
+
 if TYPE_CHECKING:
     from simkernel.machine import Machine
 
@@ -35,7 +37,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     mark = metafunc.definition.get_closest_marker("simkernel")
     options = dict(mark.kwargs) if mark else {}
-    arches = _as_list(options.pop("arch", "x86_64"))
+    arches = _as_list(options.pop("arch", DEFAULT))
     kernels = _as_list(options.pop("kernel", "6.1"))
     combinations = [{**options, "arch": a, "kernel": k} for a in arches for k in kernels]
     metafunc.parametrize("machine", combinations, ids=lambda c: f"{c['arch']}-{c['kernel']}", indirect=True)

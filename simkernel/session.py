@@ -46,7 +46,7 @@ class TaskSyscalls:
         self.byteorder = arch.byteorder
         self.word: int = arch.word
         self.page_size = 4096
-        self.packed_epoll_event: bool = task.k.vfs.abi.epoll_event_packed
+        self.packed_epoll_event = arch.files.epoll_event_packed
         self._free: dict[int, list[int]] = {}  # size -> addresses
         self._sizes: dict[int, int] = {}
 

@@ -12,8 +12,10 @@ from typing import Any
 from arch import architecture
 from arch.abi.errno import ENOENT, ENOSYS
 from arch.abi.version import KernelVersion
-from arch.ctype import CTypeError, FuncDecl, TypeTable
+from arch.architecture import Architecture
+from arch.ctype import CTypeError, FuncDecl
 from arch.errors import KernelError
+from arch.typetable import TypeTable, kernel_types
 from bpf.btf import Btf
 from bpf.btf.vmlinux import vmlinux
 from bpf.loader.errors import LoadError
@@ -37,6 +39,7 @@ class BareTask:
 
     word = 8
     page_size = 4096
+    packed_epoll_event = False
 
     def __init__(self, host: TestHost, kernel_btf: Btf) -> None:
         self.host = host
@@ -95,14 +98,13 @@ def verify_object(path: Path, version: KernelVersion, arch: str, log_level: int)
         raise ObjectError(str(error)) from None
     if not names:
         raise ObjectError("no programs in it")
-    kernel_btf = kernel_types(machine, version)
+    kernel_btf = _kernel_btf(machine, version)
     return [_verify_one(data, path.stem, name, version, machine, kernel_btf, log_level) for name in names]
 
 
-def kernel_types(machine: Any, version: KernelVersion) -> Btf:
+def _kernel_btf(machine: Architecture, version: KernelVersion) -> Btf:
     """The BTF of the kernel the object is for."""
-    table = TypeTable(machine.model, version=version, arch=machine.name)
-    table.load_headers()
+    table = kernel_types(machine, version)
     return vmlinux(table, functions=_functions(table))
 
 
@@ -122,7 +124,7 @@ def _functions(table: TypeTable) -> list[FuncDecl]:
 
 
 def _verify_one(
-    data: bytes, stem: str, name: str, version: KernelVersion, machine: Any, kernel_btf: Btf, log_level: int
+    data: bytes, stem: str, name: str, version: KernelVersion, machine: Architecture, kernel_btf: Btf, log_level: int
 ) -> dict[str, Any]:
     host = TestHost(version, memory_size=64 << 20, byteorder=machine.model.byteorder)
     host.arch, host.vmlinux_btf, host.unmapped_symbols = machine, kernel_btf, True

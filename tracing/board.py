@@ -10,7 +10,6 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable
 
-from arch.datamodel import CHAR_IS_UNSIGNED
 from tracing import features as feature_table
 from tracing.face import TraceHost
 from tracing.text.addresses import Addresses
@@ -49,7 +48,7 @@ class Board:
         self.byteorder = host.arch.byteorder
         self.order = "<" if self.byteorder == "little" else ">"  # for struct
         self.word: int = model.word  # bytes of a long
-        self.char_signed = host.arch.name not in CHAR_IS_UNSIGNED
+        self.char_signed = model.char_signed
         self.layout = host.arch.pt_regs_for(host.version)
         self.options: dict[str, bool] = dict(OPTIONS_6_1 if self.features.dynamic_events else OPTIONS_4_1)
         self.options.setdefault("hash-ptr", True)

@@ -17,9 +17,9 @@ from typing import NamedTuple, Protocol
 
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
-from arch.ctype import TypeTable
 from arch.memory import Memory
 from arch.symbols import Symbol
+from arch.typetable import TypeTable
 
 # A probe handler gets the kernel address of the struct pt_regs built for the hit.  A true answer says that it
 # changed registers in that pt_regs, and that they have to be loaded back into the CPU.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import capstone
 from unicorn import arm_const as arm
 from unicorn import unicorn_const as uc
 
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.arm import registers, text
+from arch.arm.files import FILES
 from arch.arm.syscalls import NUMBERS
+from arch.arm.usdt import USDT
 from arch.datamodel import ILP32_LE_ARM
 from arch.fpstate import FpImage, Piece
 from arch.memory import KernelMap
@@ -172,10 +176,13 @@ ARCHITECTURE = Architecture(
     user_stack_top=0xBF000000,
     mmap_base=0xB6FFF000,
     elf_et_dyn_base=0x00400000,
+    files=FILES,
+    headers=(Path(__file__).with_name("kernel.h"),),
     own_names={"exit_to_user_mode_loop": "do_work_pending", "arch_do_signal_or_restart": "do_signal"},
     trap_fields={"orig": "uregs[17]"},
     user_pt_regs_size=72,
     older_names=(("5.15", {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
+    usdt=USDT,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

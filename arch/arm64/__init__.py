@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+from pathlib import Path
 
 import capstone
 from unicorn import arm64_const as a64
@@ -10,7 +11,10 @@ from unicorn import unicorn_const as uc
 
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.arm64 import registers, text
-from arch.datamodel import LP64_LE
+from arch.arm64.cpuinfo import CPUINFO
+from arch.arm64.files import FILES
+from arch.arm64.usdt import USDT
+from arch.datamodel import LP64_LE_UNSIGNED_CHAR
 from arch.fpstate import FpImage, Piece
 from arch.generic.syscalls import NUMBERS
 from arch.memory import KernelMap
@@ -143,7 +147,7 @@ ARCHITECTURE = Architecture(
     machine="aarch64",
     elf_machine=183,  # EM_AARCH64
     elf_class=2,
-    model=LP64_LE,
+    model=LP64_LE_UNSIGNED_CHAR,
     byteorder="little",
     word=8,
     page_size=4096,
@@ -183,6 +187,7 @@ ARCHITECTURE = Architecture(
             numbers=NUMBERS,
             insn=bytes.fromhex("010000d4"),
             wrapper_prefix="__arm64_sys_",
+            wrapper_since="4.19",
             user_number="x8",
             clone_order=("flags", "stack", "parent_tid", "tls", "child_tid"),
         ),
@@ -197,6 +202,8 @@ ARCHITECTURE = Architecture(
     user_stack_top=0x0001000000000000,
     mmap_base=0x0000FFFFF7FFF000,
     elf_et_dyn_base=0x0000AAAAAAAA0000,
+    files=FILES,
+    headers=(Path(__file__).with_name("kernel.h"),),
     own_names={"exit_to_user_mode_loop": "do_notify_resume", "arch_do_signal_or_restart": "do_signal"},
     syscall_chain=(  # arch/arm64/kernel/syscall.c
         ("void do_el0_svc(struct pt_regs *regs)", "5.5"),
@@ -209,6 +216,8 @@ ARCHITECTURE = Architecture(
     trap_fields={"orig": "orig_x0"},
     user_pt_regs_size=272,
     older_names=OLDER_NAMES,
+    cpuinfo=CPUINFO,
+    usdt=USDT,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

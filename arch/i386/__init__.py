@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import capstone
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
@@ -9,7 +11,9 @@ from unicorn import x86_const as x86
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.datamodel import ILP32_LE_I386
 from arch.i386 import registers, text
+from arch.i386.files import FILES
 from arch.i386.syscalls import NUMBERS
+from arch.i386.usdt import USDT
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts
 from arch.support import FrameFacts, Support, TextFacts
@@ -155,6 +159,7 @@ ARCHITECTURE = Architecture(
             numbers=NUMBERS,
             insn=bytes.fromhex("cd80"),
             wrapper_prefix="__ia32_sys_",
+            wrapper_since="4.17",
             user_number="eax",
             clone_order=("flags", "stack", "parent_tid", "tls", "child_tid"),
             mmap_takes_block=True,
@@ -170,9 +175,12 @@ ARCHITECTURE = Architecture(
     user_stack_top=0xC0000000,
     mmap_base=0xB7FFF000,
     elf_et_dyn_base=0x56555000,
+    files=FILES,
+    headers=(Path(__file__).with_name("kernel.h"),),
     trap_fields={"orig": "orig_ax"},
     user_pt_regs_size=68,
     older_names=OLDER_NAMES,
+    usdt=USDT,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

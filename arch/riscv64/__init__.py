@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import capstone
 from unicorn import riscv_const as rv
 from unicorn import unicorn_const as uc
 
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
-from arch.datamodel import LP64_LE
+from arch.datamodel import LP64_LE_UNSIGNED_CHAR
 from arch.fpstate import FpImage, Piece
 from arch.generic.syscalls import NUMBERS as GENERIC_NUMBERS
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
 from arch.riscv64 import registers, text
+from arch.riscv64.cpuinfo import CPUINFO
+from arch.riscv64.files import FILES
+from arch.riscv64.usdt import USDT
 from arch.support import FrameFacts, Support, TextFacts
 
 # arch/riscv/include/uapi/asm/unistd.h; newer than fstatat's renaming: no renameat.
@@ -124,7 +129,7 @@ ARCHITECTURE = Architecture(
     machine="riscv64",
     elf_machine=243,  # EM_RISCV
     elf_class=2,
-    model=LP64_LE,
+    model=LP64_LE_UNSIGNED_CHAR,
     byteorder="little",
     word=8,
     page_size=4096,
@@ -158,6 +163,7 @@ ARCHITECTURE = Architecture(
             numbers=NUMBERS,
             insn=bytes.fromhex("73000000"),
             wrapper_prefix="__riscv_sys_",
+            wrapper_since="6.6",
             user_number="a7",
             clone_order=("flags", "stack", "parent_tid", "tls", "child_tid"),
         ),
@@ -172,10 +178,14 @@ ARCHITECTURE = Architecture(
     user_stack_top=0x0000004000000000,
     mmap_base=0x0000003FF7FFF000,
     elf_et_dyn_base=0x0000002AAAAAA000,
+    files=FILES,
+    headers=(Path(__file__).with_name("kernel.h"),),
     own_names={"exit_to_user_mode_loop": "do_notify_resume", "arch_do_signal_or_restart": "do_signal"},
     trap_fields={"orig": "orig_a0", "address": "badaddr", "cause": "cause"},
     user_pt_regs_size=256,
     older_names=(("5.15", {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
+    cpuinfo=CPUINFO,
+    usdt=USDT,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

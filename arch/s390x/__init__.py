@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import capstone
 from unicorn import s390x_const as s390
 from unicorn import unicorn_const as uc
@@ -12,7 +14,10 @@ from arch.fpstate import FpImage, Piece
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
 from arch.s390x import registers, text
+from arch.s390x.cpuinfo import CPUINFO
+from arch.s390x.files import FILES
 from arch.s390x.syscalls import NUMBERS
+from arch.s390x.usdt import USDT
 from arch.support import FrameFacts, Support, TextFacts
 
 _UC = {f"r{i}": getattr(s390, f"UC_S390X_REG_R{i}") for i in range(16)}
@@ -175,6 +180,7 @@ ARCHITECTURE = Architecture(
             numbers=NUMBERS,
             insn=bytes.fromhex("0a00"),
             wrapper_prefix="__s390x_sys_",
+            wrapper_since="5.1",
             user_number="r1",
             clone_order=("stack", "flags", "parent_tid", "child_tid", "tls"),
             mmap_takes_block=True,
@@ -190,9 +196,13 @@ ARCHITECTURE = Architecture(
     user_stack_top=0x0000040000000000,
     mmap_base=0x000003FFF7FFF000,
     elf_et_dyn_base=0x000002AA00000000,
+    files=FILES,
+    headers=(Path(__file__).with_name("kernel.h"),),
     trap_fields={"orig": "orig_gpr2", "int_code": "int_code", "address": "int_parm_long"},
     user_pt_regs_size=152,
     older_names=OLDER_NAMES,
+    cpuinfo=CPUINFO,
+    usdt=USDT,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import capstone
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
@@ -12,7 +14,10 @@ from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
 from arch.support import FrameFacts, Support, TextFacts
 from arch.x86_64 import fp, registers, text
+from arch.x86_64.cpuinfo import CPUINFO
+from arch.x86_64.files import FILES
 from arch.x86_64.syscalls import NUMBERS
+from arch.x86_64.usdt import USDT
 
 _NAMES = (*registers.GENERAL, "cs", "ss", "fs_base", "gs_base")
 _UC = {name: getattr(x86, "UC_X86_REG_" + name.upper()) for name in _NAMES if name != "eflags"}
@@ -212,6 +217,8 @@ ARCHITECTURE = Architecture(
             numbers=NUMBERS,
             insn=bytes.fromhex("0f05"),
             wrapper_prefix="__x64_sys_",
+            wrapper_since="4.17",
+            other_wrappers=("__ia32_sys_", "__ia32_compat_sys_", "__x64_compat_sys_"),
             user_number="rax",
         ),
     ),
@@ -225,9 +232,13 @@ ARCHITECTURE = Architecture(
     user_stack_top=0x00007FFFFFFFF000,
     mmap_base=0x00007FFFF7FFF000,
     elf_et_dyn_base=0x0000555555554000,
+    files=FILES,
+    headers=(Path(__file__).with_name("kernel.h"),),
     trap_fields={"orig": "orig_ax"},
     user_pt_regs_size=168,
     older_names=OLDER_NAMES,
+    cpuinfo=CPUINFO,
+    usdt=USDT,
     support=Support(
         emulator=EMULATOR,
         text=TEXT,

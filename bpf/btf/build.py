@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from arch import ctype as c
+from arch.typetable import TypeTable
 from bpf.btf.codec import INT_BOOL, INT_SIGNED, STATIC, Btf, BtfType, Kind, Member, Param, Secinfo
 
 _QUALIFIER_KIND = {"const": Kind.CONST, "volatile": Kind.VOLATILE, "restrict": Kind.RESTRICT}
@@ -17,7 +18,7 @@ _QUALIFIER_KIND = {"const": Kind.CONST, "volatile": Kind.VOLATILE, "restrict": K
 class Builder:
     """Adds C types of one TypeTable to one Btf."""
 
-    def __init__(self, table: c.TypeTable, btf: Btf | None = None) -> None:
+    def __init__(self, table: TypeTable, btf: Btf | None = None) -> None:
         self.table = table
         self.btf = btf or Btf(table.model.byteorder, table.model.word)
         self._ids: dict[int, int] = {}
@@ -147,7 +148,7 @@ class Builder:
 
 
 def kernel_btf(
-    table: c.TypeTable,
+    table: TypeTable,
     functions: Iterable[c.FuncDecl] = (),
     tracepoints: Mapping[str, Iterable[tuple[str, c.CType]]] | None = None,
     percpu: Mapping[str, tuple[c.CType, int]] | None = None,

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from arch.abi.version import KernelVersion
-from arch.ctype import CType, CTypeError, FuncDecl, TypeTable
+from arch.ctype import CType, CTypeError, FuncDecl
+from arch.typetable import TypeTable
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import Btf
 from tracing.events import declarations

@@ -23,6 +23,7 @@ from arch.abi.perf_event import (
     PERF_EVENT_IOC_SET_BPF,
     PERF_TYPE_TRACEPOINT,
 )
+from arch.architecture import by_machine
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.loader import sections
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
 PERF_ATTR_SIZE = 112
 EBUSY_WORDS = "busy"
-# What system-call functions are called, by `uname -m`.
-SYSCALL_PREFIXES = {"x86_64": "__x64_", "i686": "__ia32_", "i586": "__ia32_", "i386": "__ia32_", "aarch64": "__arm64_",
-                    "s390x": "__s390x_", "armv7l": "__arm_", "riscv64": "__riscv_", "mips": "__mips_"}  # fmt: skip
 
 
 def perf_attr(task: Task, kind: int, config: int, config1: int = 0, config2: int = 0, **fields: int) -> bytes:
@@ -247,7 +245,9 @@ def _auto_kprobe(obj: BpfObject, program: Program) -> Link | None:
 
 
 def syscall_prefix(task: Task) -> str:
-    return SYSCALL_PREFIXES.get(_machine(task), "")
+    """What system-call functions are called here, as libbpf knows: "__x64_"; "" where it knows none."""
+    arch = by_machine(_machine(task))
+    return arch.syscall_abis[0].wrapper_prefix.removesuffix("sys_") if arch is not None else ""
 
 
 def _machine(task: Task) -> str:

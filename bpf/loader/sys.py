@@ -35,6 +35,10 @@ class Syscalls(Protocol):
     @property
     def page_size(self) -> int: ...
 
+    @property
+    def packed_epoll_event(self) -> bool:
+        """struct epoll_event has 12 bytes, its data at offset 4."""
+
     def syscall(self, name: str, *args: int) -> int:
         """Make a system call by name; the result, or minus an errno."""
 
@@ -344,7 +348,7 @@ class Task:
 
     def epoll_wait(self, fd: int, count: int, timeout_ms: int) -> list[int]:
         """The data words (as 32-bit numbers) of what is ready."""
-        size = 12 if self.byteorder == "little" and self._packed_epoll else 16
+        size = 12 if self.sys.packed_epoll_event else 16
         with self.memory() as m:
             at = m.put(bytes(size * count))
             ready = self.sys.syscall("epoll_pwait", fd, at, count, timeout_ms, 0, 0)
@@ -355,11 +359,6 @@ class Task:
             data = self.sys.read(at, size * ready)
         skip = size - 8
         return [self.unpack("Q", data[i * size + skip : i * size + skip + 8])[0] for i in range(ready)]
-
-    @property
-    def _packed_epoll(self) -> bool:
-        """struct epoll_event is packed on x86 alone; a task says so if it knows."""
-        return bool(getattr(self.sys, "packed_epoll_event", False))
 
 
 class Memory:

@@ -17,6 +17,7 @@ from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
 from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSUP, ESRCH
+from arch.architecture import by_elf_machine
 from arch.errors import KernelError
 from bpf.btf.codec import ByteOrder, mark
 from bpf.loader.attach import Link, attach_uprobe, resolve_path
@@ -33,9 +34,6 @@ NOTE_SECTION, BASE_SECTION = ".note.stapsdt", ".stapsdt.base"
 NOTE_TYPE, NOTE_NAME = 3, b"stapsdt"
 SPECS, IP_TO_ID = "__bpf_usdt_specs", "__bpf_usdt_ip_to_spec_id"
 SPEC_SIZE, SIB_SPEC_SIZE = 208, 304  # struct __bpf_usdt_spec until 1.6, and since 1.7
-# e_machine -> our name of the architecture, whose argument grammar and registers are meant
-MACHINES = {62: "x86_64", 3: "i386", 22: "s390x", 183: "arm64", 243: "riscv64", 40: "arm"}
-_MACHINE_NAMES = {"EM_X86_64": 62, "EM_386": 3, "EM_S390": 22, "EM_AARCH64": 183, "EM_RISCV": 243, "EM_ARM": 40}
 _BROKEN = (ELFError, ConstructError, struct.error, ValueError, KeyError, IndexError, AttributeError, TypeError,
            AssertionError, OverflowError, MemoryError, RecursionError)  # fmt: skip
 
@@ -99,8 +97,8 @@ class Binary:
             raise LoadError(f"usdt: ELF endianness mismatch for '{path}'", EBADF)
         self.word: int = word
         self.byteorder: ByteOrder = byteorder
-        machine = elf.header["e_machine"]
-        self.arch = MACHINES.get(_MACHINE_NAMES.get(machine, machine), str(machine))
+        machine = by_elf_machine(int.from_bytes(data[18:20], byteorder))
+        self.usdt = machine.usdt if machine is not None else None
         self.is_dyn = kind == "ET_DYN"
         self.segments = self._segments(elf)
         section = elf.get_section_by_name(NOTE_SECTION)
@@ -218,7 +216,7 @@ class Finder:
             abs_ip = self._runtime_address(rel_ip)
         semaphore = self._semaphore(note.semaphore) if note.semaphore else 0
         try:
-            arguments = parse_arguments(note.arguments, b.arch, self.provider, self.name, self.version)
+            arguments = parse_arguments(note.arguments, b.usdt, self.provider, self.name, self.version)
         except ArgumentError as error:
             raise LoadError(error.warning, error.errno) from None
         return Target(abs_ip, rel_ip, semaphore, note.arguments, tuple(arguments))

@@ -413,13 +413,11 @@ kernel_btf_factory: Callable[[KernelVersion], Any] | None = None  # set by a mac
 
 
 def _default_kernel_btf(version: KernelVersion) -> Any:
-    from arch.ctype import TypeTable
-    from arch.datamodel import LP64_LE
+    from arch.architecture import DEFAULT, get
+    from arch.typetable import kernel_types
     from bpf.btf.build import kernel_btf
 
-    table = TypeTable(LP64_LE, version=version, arch="x86_64")
-    table.load_headers()
-    return kernel_btf(table)
+    return kernel_btf(kernel_types(get(DEFAULT), version))
 
 
 def _maps_btf() -> Any:

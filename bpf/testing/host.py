@@ -11,11 +11,11 @@ from functools import cache
 
 from arch.abi.errno import EBADF, EINVAL, EMFILE, ENOENT, EOPNOTSUPP
 from arch.abi.version import NEWEST, KernelVersion
-from arch.architecture import Architecture
-from arch.ctype import TypeTable
+from arch.architecture import Architecture, by_model
 from arch.datamodel import ILP32_LE_ARM, LP64_BE, LP64_LE
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, FlatMemory
+from arch.typetable import kernel_types
 from bpf.board import Bpf
 from bpf.btf import Btf
 from bpf.face import AttachRequest, Cgroup, FdObject, Link, NetNamespace, PerfEvent, Prog, RawTracepointAttach
@@ -28,11 +28,8 @@ MAX_FDS = 1024
 
 @cache
 def kernel_layout(version: KernelVersion, byteorder: ByteOrder) -> KernelLayout:
-    """Of the kernel that a test host stands for: x86-64's, or where bytes are the other way round s390x's."""
-    big = byteorder == "big"
-    types = TypeTable(LP64_BE if big else LP64_LE, version, "s390x" if big else "x86_64")
-    types.load_headers()
-    return layout_of(types)
+    """Of the kernel that a test host stands for: a 64-bit one of this byte order."""
+    return layout_of(kernel_types(by_model(byteorder), version))
 
 
 class TestTimer:

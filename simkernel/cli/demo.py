@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from arch.architecture import NAMES
+from arch.architecture import DEFAULT, names
 
 PACKAGE = Path(__file__).resolve().parents[1]
 INSTALLED, CHECKOUT = PACKAGE / "samples", PACKAGE.parent / "samples"
@@ -20,7 +20,7 @@ def observers(arch: str) -> list[Path]:
 
 
 @click.command()
-@click.option("--arch", type=click.Choice(NAMES), default="x86_64", show_default=True, help="The machine's CPUs.")
+@click.option("--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="The machine's CPUs.")
 def demo(arch: str) -> None:
     """Run samples/writer under samples/writes.bpf.c: who writes how much, and how large are the writes?"""
     from simkernel.cli.run import Options, UsageError, execute

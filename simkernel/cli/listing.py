@@ -10,14 +10,14 @@ from typing import Any
 
 import click
 
-from arch.architecture import NAMES
+from arch.architecture import DEFAULT, names
 from arch.text import disassemble
 
 
 def machine_options(command: Any) -> Any:
     """--arch and --kernel, as every command has them."""
     command = click.option("--kernel", default="6.1", show_default=True, help="Kernel version.")(command)
-    return click.option("--arch", type=click.Choice(NAMES), default="x86_64", show_default=True, help="CPU.")(command)
+    return click.option("--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="CPU.")(command)
 
 
 def booted(arch: str, kernel: str) -> Any:

@@ -23,7 +23,7 @@ import click
 from arch.abi.errno import errno_name
 from arch.abi.signal import SIGKILL, SIGPIPE
 from arch.abi.time import NSEC_PER_SEC
-from arch.architecture import NAMES
+from arch.architecture import DEFAULT, names
 from arch.errors import KernelError
 from simkernel.cli import present, silence
 from simkernel.own_floors import EXIT_USAGE
@@ -65,7 +65,7 @@ class UsageError(Exception):
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
-@click.option("--arch", type=click.Choice(NAMES), default="x86_64", show_default=True, help="The machine's CPUs.")
+@click.option("--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="The machine's CPUs.")
 @click.option("--kernel", default="6.1", show_default=True, help="Kernel version: 4.1, 5.10, 6.1, 3.20-rfc ...")
 @click.option("--cpus", type=click.IntRange(1, 64), default=1, show_default=True, help="How many simulated CPUs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from arch.abi.version import NEWEST, KernelVersion
+from arch.architecture import DEFAULT, names
 from bpf.testing.cases import CaseError, CaseFile, Options, Summary, compare, read_cases, run_cases
 from bpf.versions.features import PROG_TYPES
 
@@ -27,7 +28,9 @@ def _version(text: str | None, default: KernelVersion) -> KernelVersion:
 @click.argument("obj", required=False, type=click.Path(path_type=Path))
 @click.option("--cases", type=click.Path(path_type=Path), help="A file of recorded cases (JSON, perhaps gzipped).")
 @click.option("--kernel", metavar="VERSION", help="Kernel version; default 6.1, for cases the recorded one.")
-@click.option("--arch", default="x86_64", show_default=True, help="Architecture of the machine.")
+@click.option(
+    "--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="Architecture of the machine."
+)
 @click.option("--log-level", type=click.IntRange(0, 7), help="Verifier log level; default 1, for 4.1 cases their own.")
 @click.option("--run", is_flag=True, help="With --cases: test-run what is accepted (BPF_PROG_TEST_RUN).")
 @click.option("--unprivileged", is_flag=True, help="With --cases: ask as a task without capabilities.")

@@ -7,6 +7,7 @@ from typing import Any
 
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import PROC_SUPER_MAGIC
+from arch.cpuinfo import CpuInfo
 from simkernel.fs.devices import kernel_log
 from simkernel.fs.inode import FileOperations, SuperBlock
 from simkernel.fs.nodes import Dir, Link, PseudoFile
@@ -27,54 +28,11 @@ PROC_ROOT_INO = 1
 PROC_DYNAMIC_FIRST = 0xF0000000
 TICK_NS = 10_000_000
 
-# What /proc/cpuinfo says of a simulated CPU: rows (name, value) per processor, {} values filled in; head and tail once.
-_CPUINFO: dict[str, tuple[str, tuple[tuple[str, str], ...], str]] = {
-    "x86_64": ("", (
-        ("processor\t", "{cpu}"), ("vendor_id\t", "GenuineIntel"), ("cpu family\t", "6"), ("model\t\t", "6"),
-        ("model name\t", "simkernel virtual CPU"), ("stepping\t", "3"), ("cpu MHz\t\t", "1000.000"),
-        ("cache size\t", "512 KB"), ("physical id\t", "0"), ("siblings\t", "{cpus}"), ("core id\t\t", "{cpu}"),
-        ("cpu cores\t", "{cpus}"), ("apicid\t\t", "{cpu}"), ("initial apicid\t", "{cpu}"), ("fpu\t\t", "yes"),
-        ("fpu_exception\t", "yes"), ("cpuid level\t", "13"), ("wp\t\t", "yes"),
-        ("flags\t\t", "fpu de pse tsc msr pae mce cx8 apic sep mtrr pge mca cmov pat pse36 clflush mmx fxsr sse sse2 "
-         "ht syscall nx lm constant_tsc nopl pni cx16"),
-        ("bugs\t\t", ""), ("bogomips\t", "2000.00"), ("clflush size\t", "64"), ("cache_alignment\t", "64"),
-        ("address sizes\t", "40 bits physical, 48 bits virtual"), ("power management", ""),
-    ), ""),
-    "arm64": ("", (
-        ("processor\t", "{cpu}"), ("BogoMIPS\t", "125.00"), ("Features\t", "fp asimd evtstrm cpuid"),
-        ("CPU implementer\t", "0x41"), ("CPU architecture", "8"), ("CPU variant\t", "0x0"), ("CPU part\t", "0xd07"),
-        ("CPU revision\t", "0"),
-    ), ""),
-    "riscv64": ("", (
-        ("processor\t", "{cpu}"), ("hart\t\t", "{cpu}"), ("isa\t\t", "rv64imafdc"), ("mmu\t\t", "sv48"),
-        ("mvendorid\t", "0x0"), ("marchid\t\t", "0x0"), ("mimpid\t\t", "0x0"),
-    ), ""),
-    "s390x": (
-        "vendor_id       : IBM/S390\n# processors    : {cpus}\nbogomips per cpu: 13370.00\nmax thread id   : 0\n"
-        "features\t: esan3 zarch stfle msa ldisp eimm etf3eh highgprs \n"
-        "facilities      : 0 1 2 3 4 7 9 16 17 18 19 20 21 22 24 25 27 30 31 32 33 34 35\n",
-        (),
-        "{lines}\n",
-    ),
-}  # fmt: skip
-
 
 def cpuinfo(k: Any) -> str:
     """/proc/cpuinfo."""
-    head, rows, tail = _CPUINFO.get(k.arch.name, ("", (("processor\t", "{cpu}"),), ""))
-    out = [head.format(cpus=k.nr_cpus)]
-    for cpu in range(k.nr_cpus):
-        for name, value in rows:
-            value = value.format(cpu=cpu, cpus=k.nr_cpus)
-            out.append(f"{name}: {value}\n" if value else f"{name}:\n")
-        if rows:
-            out.append("\n")
-    if tail:
-        lines = "".join(
-            f"processor {cpu}: version = 00,  identification = {cpu:06X},  machine = 2964\n" for cpu in range(k.nr_cpus)
-        )
-        out.append(tail.format(lines=lines))
-    return "".join(out)
+    info: CpuInfo = k.arch.cpuinfo
+    return info.text(k.nr_cpus)
 
 
 def meminfo(k: Any) -> str:

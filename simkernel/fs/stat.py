@@ -7,6 +7,7 @@ from typing import Any
 from arch.abi.capability import CAP_FOWNER
 from arch.abi.errno import EBADF, EINVAL, EPERM, EROFS
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_NO_AUTOMOUNT, AT_STATX_SYNC_TYPE, AT_SYMLINK_NOFOLLOW
+from arch.abi.files import STATX, Record
 from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RELATIME
 from arch.abi.stat import (
     ST_NOATIME,
@@ -29,7 +30,6 @@ from arch.abi.stat import (
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.abi import STATX, Record
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name

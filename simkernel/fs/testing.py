@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_DIRECTORY, O_RDONLY, O_TRUNC, O_WRONLY
+from arch.architecture import DEFAULT
 from simkernel.fs.boot import install
 from simkernel.kernel.testing import HostKernel, run_body, run_syscall
 
@@ -20,7 +21,7 @@ def own_credentials(task: Any) -> None:
 class Libc:
     """System calls with Python arguments; results are ints, -errno for a refusal."""
 
-    def __init__(self, version: str = "6.1", arch: str = "x86_64") -> None:
+    def __init__(self, version: str = "6.1", arch: str = DEFAULT) -> None:
         self.k: Any = HostKernel(version=version, arch=arch)
         own_credentials(self.k.current)
         self.vfs = install(self.k)

@@ -21,6 +21,7 @@ from arch.abi.fcntl import (
     O_NONBLOCK,
     O_RDONLY,
 )
+from arch.abi.files import FileAbi
 from arch.abi.mount import (
     MS_DIRSYNC,
     MS_MANDLOCK,
@@ -32,7 +33,6 @@ from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFIFO, S_IFMT, S_IFSOCK, 
 from arch.abi.time import TICK_NSEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.abi import FILE_ABI, FileAbi
 from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.fdtable import FilesStruct, FsStruct, publish_task_files
 from simkernel.fs.features import Features
@@ -93,10 +93,10 @@ class TaskCred:
 class Vfs:
     """`k.vfs`."""
 
-    def __init__(self, k: Any, pool: PagePool, abi: FileAbi | None = None) -> None:
+    def __init__(self, k: Any, pool: PagePool) -> None:
         self.k = k
         self.pool = pool
-        self.abi = abi or FILE_ABI[getattr(k.arch, "name", "x86_64")]
+        self.abi: FileAbi = k.arch.files
         self.fs_types: dict[str, FsType] = {}
         self.mounts = Mounts(self.now)
         self.files: dict[int, File] = {}  # struct file address -> File

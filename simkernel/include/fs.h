@@ -589,14 +589,6 @@ struct eventpoll {
 	struct user_struct *user;
 	struct file *file;
 };
-struct epoll_event {
-	__poll_t events;
-	__u64 data;
-} __attribute__((packed)); /* arch x86_64,i386 */
-struct epoll_event {
-	__poll_t events;
-	__u64 data;
-}; /* arch arm64,riscv64,s390x,arm */
 typedef void (*poll_queue_proc)(struct file *, wait_queue_head_t *, struct poll_table_struct *);
 struct poll_table_struct {
 	poll_queue_proc _qproc;

@@ -41,9 +41,6 @@ struct trace_event {
 struct trace_event_class {
 	const char *system;
 };
-typedef u8 kprobe_opcode_t; /* arch x86_64,i386 */
-typedef u32 kprobe_opcode_t; /* arch arm64,riscv64,arm */
-typedef u16 kprobe_opcode_t; /* arch s390x */
 struct kprobe;
 
 typedef int (*kprobe_pre_handler_t)(struct kprobe *, struct pt_regs *);

@@ -4,7 +4,7 @@
  *
  * These headers are our own selection of the kernel's types: names and order are the kernel's, members that nothing here
  * fills or reads are left out.  A comment after a declaration makes it conditional: "since 5.14" is from 5.14 on,
- * "until 5.14" is before 5.14, "arch x86_64" only there (arch/cparse.py).
+ * "until 5.14" is before 5.14, "bits 32" where a long has 32 (arch/cscan.py).  What one CPU alone has is in arch/NAME/*.h.
  */
 
 typedef signed char __s8;
@@ -51,10 +51,10 @@ typedef int __kernel_pid_t;
 typedef unsigned int __kernel_uid32_t;
 typedef unsigned int __kernel_gid32_t;
 typedef unsigned int __kernel_mode_t;
-typedef __kernel_ulong_t __kernel_size_t; /* arch x86_64,arm64,riscv64,s390x */
-typedef unsigned int __kernel_size_t; /* arch i386,arm */
-typedef __kernel_long_t __kernel_ssize_t; /* arch x86_64,arm64,riscv64,s390x */
-typedef int __kernel_ssize_t; /* arch i386,arm */
+typedef __kernel_ulong_t __kernel_size_t; /* bits 64 */
+typedef unsigned int __kernel_size_t; /* bits 32 */
+typedef __kernel_long_t __kernel_ssize_t; /* bits 64 */
+typedef int __kernel_ssize_t; /* bits 32 */
 typedef __kernel_long_t __kernel_off_t;
 typedef long long __kernel_loff_t;
 typedef __kernel_long_t __kernel_old_time_t;
@@ -92,7 +92,7 @@ typedef u64 blkcnt_t;
 typedef unsigned int gfp_t;
 typedef unsigned int fmode_t;
 typedef unsigned int slab_flags_t;
-typedef u64 phys_addr_t; /* arch x86_64,arm64,riscv64,s390x,arm,i386 */
+typedef u64 phys_addr_t;
 typedef phys_addr_t resource_size_t;
 typedef u64 dma_addr_t;
 typedef unsigned long pgoff_t;
@@ -125,8 +125,8 @@ typedef struct {
 typedef struct {
 	s64 counter;
 } atomic64_t;
-typedef atomic64_t atomic_long_t; /* arch x86_64,arm64,riscv64,s390x */
-typedef atomic_t atomic_long_t; /* arch i386,arm */
+typedef atomic64_t atomic_long_t; /* bits 64 */
+typedef atomic_t atomic_long_t; /* bits 32 */
 typedef struct {
 	atomic_long_t a;
 } local_t;

@@ -12,6 +12,7 @@ from typing import Any
 
 from arch.abi.errno import EINTR, ENOSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ERESTARTNOINTR, ERESTARTSYS
 from arch.abi.signal import BUS_ADRERR, SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
+from arch.cpu import FAULT_EXEC, FAULT_WRITE
 from arch.effective import refine
 from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
@@ -24,7 +25,6 @@ from simkernel.kernel.task import has_signal
 
 SYSCALL_NS = 60  # cost model: the way in and out
 FAULT_NS = 250
-FAULT_PROT, FAULT_WRITE, FAULT_USER, FAULT_EXEC = 1, 2, 4, 16  # arch.cpu
 
 
 def make_syscall_body(k: KernelFace) -> Callable[..., Any]:

@@ -38,9 +38,10 @@ from typing import Any
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, SyscallAbi
 from arch.cpu import Cpu
-from arch.ctype import TypeTable, View
+from arch.cview import View
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.symbols import Symbols
+from arch.typetable import TypeTable
 from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.body import Body, Call, Inlined, Request, Steps
 from simkernel.kernel.clock import Clock

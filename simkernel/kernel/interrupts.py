@@ -7,8 +7,9 @@ vector pending on this CPU; do_softirq() runs what is pending (softirq.py).
 
 from __future__ import annotations
 
-from arch.ctype import TypeTable, View
+from arch.cview import View
 from arch.memory import KernelMemory
+from arch.typetable import TypeTable
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.tracepoints import Tracepoints
 

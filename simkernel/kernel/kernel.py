@@ -16,10 +16,11 @@ from functools import partial
 
 from arch import architecture
 from arch.abi.version import KernelVersion
+from arch.architecture import DEFAULT
 from arch.cpu import Cpu
-from arch.ctype import TypeTable
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.symbols import Symbols
+from arch.typetable import kernel_types
 from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
@@ -57,7 +58,7 @@ class Kernel(KernelFace):
 
     def __init__(
         self,
-        arch: str = "x86_64",
+        arch: str = DEFAULT,
         version: str | KernelVersion = "6.1",
         cpus: int = 1,
         memory: int = 256 << 20,
@@ -75,8 +76,7 @@ class Kernel(KernelFace):
         self.random = random.Random(seed)
         self.physical = PhysicalMemory(memory)
         self.mem = KernelMemory(self.physical, self.arch.map, self.arch.byteorder)
-        self.types = TypeTable(self.arch.model, self.version, arch)
-        self.types.load_headers()
+        self.types = kernel_types(self.arch, self.version)
         self.symbols = Symbols()
         self.log = []
         self.futexes = {}

@@ -8,8 +8,8 @@ from collections.abc import Callable
 
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
-from arch.ctype import TypeTable
 from arch.memory import KernelMemory, Memory
+from arch.typetable import TypeTable
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.exec_state import LinuxBinprm
 from simkernel.kernel.mm import Mm

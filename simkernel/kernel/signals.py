@@ -34,8 +34,9 @@ from arch.abi.signal import (
     SIGXFSZ,
 )
 from arch.architecture import Architecture
-from arch.ctype import TypeTable, View
+from arch.cview import View
 from arch.memory import KernelMemory
+from arch.typetable import TypeTable
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.task import (
     PF_EXITING,

@@ -14,12 +14,6 @@ from simkernel.kernel.kfunc import SYSCALLS, Syscall
 from simkernel.kernel.task import CurrentTask, SigInfo, Task
 from simkernel.kernel.tracepoints import Tracepoints
 
-# Since when the architectures' system-call handlers take struct pt_regs (CONFIG_ARCH_HAS_SYSCALL_WRAPPER), by the
-# prefix of their names.  arch/*/include/asm/syscall_wrapper.h.
-WRAPPERS_SINCE = {"__x64_sys_": "4.17", "__arm64_sys_": "4.19", "__s390x_sys_": "5.1", "__riscv_sys_": "6.6",
-                  "__ia32_sys_": "4.17"}  # fmt: skip
-
-
 # Where the name in the number table and the name of SYSCALL_DEFINE differ.  arch/x86/entry/syscalls/syscall_64.tbl,
 # include/uapi/asm-generic/unistd.h; the 32-bit tables in *_32.
 DEFINED_AS_64 = {"stat": "newstat", "lstat": "newlstat", "fstat": "newfstat", "uname": "newuname", "umount2": "umount",
@@ -83,11 +77,10 @@ class Syscalls:
 
     def symbol(self, name: str) -> tuple[str, bool]:
         """(symbol of a system call's handler, whether it takes pt_regs) in this version on this architecture."""
-        prefix = self.abi.wrapper_prefix
-        since = WRAPPERS_SINCE.get(prefix)
+        since = self.abi.wrapper_since
         defined = define_name(self.arch.word, name)
         if since is not None and self.version.at_least(since):
-            return prefix + defined, True
+            return self.abi.wrapper_prefix + defined, True
         return "sys_" + defined, False
 
     def absent(self, nr: int) -> int:

@@ -19,10 +19,11 @@ from arch import architecture
 from arch.abi.errno import ERESTARTSYS, ETIME
 from arch.abi.signal import SI_KERNEL
 from arch.abi.version import KernelVersion
-from arch.ctype import TypeTable
+from arch.architecture import DEFAULT
 from arch.errors import KernelError
 from arch.memory import FlatMemory, KernelMemory, PhysicalMemory
 from arch.symbols import Symbols
+from arch.typetable import kernel_types
 from simkernel.kernel import kfunc
 from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
@@ -161,12 +162,11 @@ class HostSyscalls(Syscalls):
 class HostKernel(KernelFace):
     """The board without a CPU."""
 
-    def __init__(self, version: str = "6.1", arch: str = "x86_64", cpus: int = 1, seed: int = 0) -> None:
+    def __init__(self, version: str = "6.1", arch: str = DEFAULT, cpus: int = 1, seed: int = 0) -> None:
         self.version = KernelVersion.parse(version)
         self.arch = architecture.get(arch)
         self.abi = self.arch.syscall_abis[0]
-        self.types = TypeTable(self.arch.model, self.version, arch)
-        self.types.load_headers()
+        self.types = kernel_types(self.arch, self.version)
         self.physical = PhysicalMemory(MEMORY)
         self.mem = KernelMemory(self.physical, self.arch.map, self.arch.byteorder)
         self.symbols = Symbols()

@@ -33,7 +33,7 @@ NUMBERS = {
 }
 
 
-@pytest.fixture(params=architecture.NAMES)
+@pytest.fixture(params=architecture.names())
 def arch(request: pytest.FixtureRequest) -> Architecture:
     return architecture.get(request.param)
 

@@ -2,9 +2,12 @@
 
 import pytest
 
-from arch.abi.version import KernelVersion
-from arch.ctype import CTypeError, TypeTable, View
+from arch import architecture
+from arch.abi.version import NEWEST, KernelVersion
+from arch.ctype import CTypeError
+from arch.cview import View
 from arch.datamodel import ILP32_LE_ARM, ILP32_LE_I386, LP64_BE, LP64_LE
+from arch.typetable import TypeTable, kernel_types
 
 
 class Bytes:
@@ -46,7 +49,7 @@ struct task {
 	struct { short grid[2][3]; } in[2];
 	enum color color;
 	_Bool dead;
-	int x86_only; /* arch x86_64 */
+	int small_only; /* bits 32 */
 };
 struct packed { char a; u64 b; } __attribute__((packed));
 struct wide { char c; } __attribute__((aligned(64)));
@@ -73,11 +76,14 @@ def test_layout(table):
     assert table.evaluate("sizeof(struct list_head) * 2 + (1 ? 3 : 4)") == 35
 
 
-def test_conditions_choose_by_version_and_architecture():
-    old = TypeTable(LP64_LE, version=KernelVersion.parse("4.1"), arch="arm64")
+def test_conditions_choose_by_version_and_word_size():
+    old = TypeTable(LP64_LE, version=KernelVersion.parse("4.1"))
     old.parse(TEXT)
     assert old.has_member("struct task", "state") and not old.has_member("struct task", "__state")
-    assert not old.has_member("struct task", "x86_only")
+    assert not old.has_member("struct task", "small_only")
+    small = TypeTable(ILP32_LE_ARM)
+    small.parse(TEXT)
+    assert small.has_member("struct task", "small_only")
     exactly = TypeTable(LP64_LE, version=KernelVersion.parse("5.14"))
     exactly.parse(TEXT)
     assert exactly.has_member("struct task", "__state") and not exactly.has_member("struct task", "state")
@@ -107,7 +113,7 @@ def test_view_reads_and_writes(table):
 
 
 def test_big_endian_bitfields_count_from_the_other_end():
-    t = TypeTable(LP64_BE, arch="s390x")
+    t = TypeTable(LP64_BE)
     t.parse("struct f { unsigned int a : 4, b : 12; unsigned char c : 2; };")
     mem = Bytes("big")
     v = t.view(mem, 0, "struct f")
@@ -116,12 +122,9 @@ def test_big_endian_bitfields_count_from_the_other_end():
     assert (v.a, v.b, v.c) == (0xA, 0xBCD, 1)
 
 
-@pytest.mark.parametrize(
-    ("model", "arch", "expected"),
-    [(LP64_LE, "x86_64", 16), (ILP32_LE_I386, "i386", 12), (ILP32_LE_ARM, "arm", 16), (LP64_BE, "s390x", 16)],
-)
-def test_long_long_alignment(model, arch, expected):
-    t = TypeTable(model, arch=arch)
+@pytest.mark.parametrize(("model", "expected"), [(LP64_LE, 16), (ILP32_LE_I386, 12), (ILP32_LE_ARM, 16), (LP64_BE, 16)])
+def test_long_long_alignment(model, expected):
+    t = TypeTable(model)
     t.parse("struct s { int a; long long b; };")
     assert t.sizeof("struct s") == expected
 
@@ -152,14 +155,9 @@ def test_compiled_accessors(table):
 
 
 @pytest.mark.parametrize("version", [KernelVersion.parse(text) for text in ("6.1", "5.10", "4.1", "3.20-rfc")])
-@pytest.mark.parametrize(
-    ("arch", "model"),
-    [("x86_64", LP64_LE), ("arm64", LP64_LE), ("riscv64", LP64_LE), ("s390x", LP64_BE), ("i386", ILP32_LE_I386),
-     ("arm", ILP32_LE_ARM)],
-)  # fmt: skip
-def test_kernel_headers_parse_whole(arch, model, version):
-    t = TypeTable(model, version, arch)
-    t.load_headers()
+@pytest.mark.parametrize("arch", architecture.names())
+def test_kernel_headers_parse_whole(arch, version):
+    t = kernel_types(architecture.get(arch), version)
     t.parse_all()
     for (_, name), struct in t.names.structs.items():
         for member in struct.members:
@@ -167,19 +165,14 @@ def test_kernel_headers_parse_whole(arch, model, version):
             assert getattr(inner, "is_complete", True), f"{name}.{member.name} is of an incomplete type"
     assert t.has_member("struct task_struct", "__state") == (version.at_least("5.14"))
     assert t.has_member("struct request", "rq_disk") == (version.before("5.17"))
-    assert t.sizeof("struct list_head") == 2 * model.word
+    assert t.sizeof("struct list_head") == 2 * t.model.word
 
 
 @pytest.mark.parametrize("name", ["x86_64", "arm64", "riscv64", "s390x"])
 @pytest.mark.parametrize("version", [KernelVersion.parse(text) for text in ("6.1", "4.1")])
 def test_saved_registers_agree_with_the_register_tables(name, version):
-    architecture = pytest.importorskip("arch.architecture")
-    try:
-        arch = architecture.get(name)
-    except (KeyError, ImportError, AttributeError):
-        pytest.skip(f"no tables of {name}")
-    table = TypeTable(arch.model, version, name)
-    table.load_headers()
+    arch = architecture.get(name)
+    table = kernel_types(arch, version)
     layout = arch.pt_regs_for(version)
     struct = table.struct("struct pt_regs")
     assert struct.size == layout.size
@@ -208,8 +201,7 @@ tcp_sock.bytes_received tcp_sock.srtt_us upid.ns bpf_perf_event_data.sample_peri
 
 
 def test_what_libbpf_tools_read_exists():
-    t = TypeTable()
-    t.load_headers()
+    t = kernel_types(architecture.get("x86_64"), NEWEST)
     missing = [
         p for p in LIBBPF_TOOLS_READ.split() if not t.has_member("struct " + p.split(".")[0], p.split(".", 1)[1])
     ]

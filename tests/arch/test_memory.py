@@ -64,7 +64,7 @@ def test_out_of_memory_is_enomem() -> None:
 
 
 # -- kernel memory ---------------------------------------------------------------------------------------------
-@pytest.mark.parametrize("name", architecture.NAMES)
+@pytest.mark.parametrize("name", architecture.names())
 def test_kernel_numbers_have_the_machines_byte_order(name: str) -> None:
     mem = kernel_memory(name)
     addr = mem.alloc(16)

@@ -7,7 +7,7 @@ import zlib
 import pytest
 
 from arch.abi.version import KernelVersion
-from arch.architecture import NAMES, get
+from arch.architecture import get, names
 from samples import heatmap, layouts
 from samples.histogram import histogram
 from samples.tool import HERE
@@ -69,7 +69,7 @@ def test_members_of_kernel_structures():
     assert layouts.HEADER.read_text() == layouts.text()
 
 
-@pytest.mark.parametrize("arch", NAMES)
+@pytest.mark.parametrize("arch", names())
 def test_registers_in_the_header(arch):
     header = (HERE / "include" / "bpf.h").read_text()
     block = header.split(f"defined(TARGET_{arch})\nenum {{")[1].split("#el")[0]

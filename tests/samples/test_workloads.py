@@ -5,7 +5,7 @@ import random
 import pytest
 
 import simkernel
-from arch.architecture import NAMES
+from arch.architecture import names
 from simkernel import workloads
 from simkernel.workloads import WORKLOADS
 
@@ -31,7 +31,7 @@ def test_another_seed_gives_other_numbers():
     assert run("udp")[2] != run("udp", seed=1)[2]
 
 
-@pytest.mark.parametrize("arch", NAMES)
+@pytest.mark.parametrize("arch", names())
 def test_on_every_architecture(arch):
     for name in ("ping", "forker", "tcp"):
         machine, result, lines = run(name, arch=arch, kernel="4.1")

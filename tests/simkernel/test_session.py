@@ -87,3 +87,17 @@ def test_versions_that_a_machine_can_be(text: str) -> None:
 def test_versions_that_it_cannot(text: str) -> None:
     with pytest.raises(ValueError):
         KernelVersion.supported(text)
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64", "i386", "s390x"])
+def test_the_driver_reads_epoll_events_as_its_architecture_lays_them_out(arch: str) -> None:
+    m = simkernel.boot(arch=arch)
+    task, kernel = m.session.task, m.kernel
+    counter, epoll = task.call("eventfd2", 1, 0), task.call("epoll_create1", 0)
+    event = bytearray(kernel.types.sizeof("struct epoll_event"))
+    at = kernel.types.offsetof("struct epoll_event", "data")
+    event[0:4] = (1).to_bytes(4, kernel.arch.byteorder)  # EPOLLIN
+    event[at : at + 8] = (0x123456789).to_bytes(8, kernel.arch.byteorder)
+    with task.memory() as memory:
+        task.call("epoll_ctl", epoll, 1, counter, memory.put(bytes(event)))
+    assert task.epoll_wait(epoll, 4, 0) == [0x123456789]

@@ -8,10 +8,10 @@ from functools import cache
 import arch.architecture as architecture
 from arch.abi.errno import EAGAIN, EINVAL, ENOENT
 from arch.abi.version import NEWEST, KernelVersion
-from arch.ctype import TypeTable
 from arch.errors import KernelError
 from arch.memory import FlatMemory
 from arch.symbols import Symbols
+from arch.typetable import kernel_types
 from tracing.face import Mapping
 from tracing.system import Tracing
 
@@ -23,10 +23,9 @@ FUNCTION_SIZE = 0x400
 
 
 @cache
-def kernel_types(version, arch):
+def types_of(version, arch):
     """The kernel's types; nothing changes them, so machines of one kind share them."""
-    types = TypeTable(architecture.get(arch).model, version=version, arch=arch)
-    types.load_headers()
+    types = kernel_types(architecture.get(arch), version)
     return types
 
 
@@ -48,7 +47,7 @@ class FakeHost:
         self.mem = FlatMemory(size=1 << 22, byteorder=self.arch.byteorder)
         self.layout = self.arch.pt_regs_for(version)
         self.symbols = Symbols()
-        self.types = kernel_types(version, arch)
+        self.types = types_of(version, arch)
         self.nr_cpus = cpus
         self.address = {}
         for index, name in enumerate((*FUNCTIONS, *BLACKLISTED)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple, NoReturn
 
 from arch.abi.errno import EINVAL, ENOENT, ENOTSUPP
+from arch.architecture import syscall_wrappers
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, GLOBAL, MODIFIERS, SIZED, Btf, BtfType, Kind
 from bpf.verifier.context import struct_ops
@@ -78,7 +79,6 @@ _ERROR_INJECTABLE: Final = frozenset(
         "btrfs_search_slot",
     ]
 )
-_SYSCALL_PREFIXES: Final = ("__x64_sys_", "__ia32_sys_", "__ia32_compat_sys_", "__x64_compat_sys_", "__arm64_sys_")
 
 
 _NO_LSM_HOOKS: Final = frozenset(
@@ -96,7 +96,7 @@ def is_error_injectable(env: Env, name: str) -> bool:
     """within_error_injection_list(): empty in a kernel without CONFIG_FUNCTION_ERROR_INJECTION, as Debian's is."""
     if "FUNCTION_ERROR_INJECTION" not in env.config:
         return False
-    return name in _ERROR_INJECTABLE or name.startswith(_SYSCALL_PREFIXES)
+    return name in _ERROR_INJECTABLE or name.startswith(syscall_wrappers())
 
 
 class CtxArg(NamedTuple):

@@ -5,8 +5,10 @@ import subprocess
 
 import pytest
 
-from arch.ctype import TypeTable
-from arch.datamodel import ILP32_LE_ARM, LP64_BE, LP64_LE
+from arch.abi.version import NEWEST
+from arch.architecture import get
+from arch.datamodel import LP64_LE
+from arch.typetable import TypeTable, kernel_types
 from bpf.btf import Btf, BtfError, BtfType, Kind, Member, Param, Secinfo
 from bpf.btf.build import Builder, kernel_btf
 from bpf.btf.codec import Strings, essential_name
@@ -77,8 +79,7 @@ def test_broken_bytes_are_errors(data):
 
 @pytest.fixture(scope="module")
 def kernel():
-    table = TypeTable()
-    table.load_headers()
+    table = kernel_types(get("x86_64"), NEWEST)
     fire = table.prototype("void f(bool preempt, struct task_struct *prev, struct task_struct *next)")
     extra = [table.prototype("ssize_t vfs_write(struct file *file, const char *buf, size_t count, loff_t *pos)")]
     return kernel_btf(table, extra, {"sched_switch": fire.params}, {"runqueues": (table.type("struct rq"), 64)})
@@ -102,8 +103,7 @@ def test_kernel_btf_holds_types_functions_and_tracepoints(kernel):
 
 def test_two_builds_give_the_same_bytes():
     def build():
-        table = TypeTable()
-        table.load_headers()
+        table = kernel_types(get("x86_64"), NEWEST)
         return kernel_btf(table).encode()
 
     assert build() == build()
@@ -123,12 +123,11 @@ def asserts(btf):
     return "\n".join(lines)
 
 
-@pytest.mark.parametrize(("model", "arch", "target"), [(LP64_LE, "x86_64", "bpfel"), (LP64_BE, "s390x", "bpfeb")])
-def test_vmlinux_h_compiles_with_the_same_layout(tmp_path, model, arch, target):
+@pytest.mark.parametrize(("arch", "target"), [("x86_64", "bpfel"), ("s390x", "bpfeb")])
+def test_vmlinux_h_compiles_with_the_same_layout(tmp_path, arch, target):
     if not shutil.which("clang"):
         pytest.skip("no clang here")
-    table = TypeTable(model, arch=arch)
-    table.load_headers()
+    table = kernel_types(get(arch), NEWEST)
     btf = kernel_btf(table)
     (tmp_path / "vmlinux.h").write_text(dump_c(btf))
     (tmp_path / "x.c").write_text('#include "vmlinux.h"\n' + asserts(btf))
@@ -155,7 +154,6 @@ def test_packed_and_padded_structs_dump_as_they_are():
 
 
 def test_a_32_bit_kernel_has_32_bit_pointers():
-    table = TypeTable(ILP32_LE_ARM, arch="arm")
-    table.load_headers()
+    table = kernel_types(get("arm"), NEWEST)
     btf = kernel_btf(table)
     assert btf.size_of(btf.find("list_head", Kind.STRUCT)) == 8 and btf.pointer_size == 4

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from arch.ctype import TypeTable
+from arch.typetable import TypeTable
 from bpf import uapi
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import Kind

@@ -2,8 +2,9 @@
 
 import pytest
 
-from arch.ctype import TypeTable
-from arch.datamodel import LP64_BE
+from arch.abi.version import NEWEST
+from arch.architecture import get
+from arch.typetable import kernel_types
 from bpf.layout import KernelLayout, default_layout
 from tests.bpf.tables.kernel_offsets_6_1 import OFFSETS
 
@@ -34,6 +35,4 @@ def test_bits_of_a_byte():
 
 
 def big_endian_types():
-    types = TypeTable(LP64_BE, arch="s390x")
-    types.load_headers()
-    return types
+    return kernel_types(get("s390x"), NEWEST)

@@ -14,8 +14,7 @@ from pathlib import Path
 
 from arch.abi.errno import EBADF, EINVAL
 from arch.abi.version import KernelVersion
-from arch.ctype import TypeTable
-from arch.datamodel import LP64_LE
+from arch.architecture import get
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.build import kernel_btf
@@ -38,8 +37,7 @@ def rows(name):
 @cache
 def kernel_types():
     """The simulated kernel's BTF: the names of the real one, other numbers."""
-    table = TypeTable(LP64_LE, version=KernelVersion.parse("6.1"), arch="x86_64")
-    table.load_headers()
+    table = kernel_types(get("x86_64"), KernelVersion.parse("6.1"))
     return kernel_btf(table)
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from simkernel.fs.abi import FILE_ABI
+from arch.architecture import names
 from simkernel.fs.rootfs import add_bytes_lazily
 from simkernel.machine import boot
 
@@ -33,7 +33,7 @@ def life(arch, part, cpus=1, kernel="6.1"):
 
 
 def built():
-    return [path.name for path in sorted((PROGRAMS / "bin").iterdir()) if path.name in FILE_ABI]
+    return [path.name for path in sorted((PROGRAMS / "bin").iterdir()) if path.name in names()]
 
 
 @pytest.mark.parametrize("arch", built())

@@ -1,16 +1,15 @@
-"""What the file interface shows differently per architecture: struct stat, struct statfs, some open flags.
+"""The user-visible structures of files: struct stat, struct statfs, struct flock, as rows.
 
-Layouts are rows (offset, size, field) in the order of the kernel's header, checked at import.  A big-endian machine
-writes the same rows in its byte order.  Sources: arch/*/include/uapi/asm/stat.h, asm-generic/stat.h,
-arch/*/include/uapi/asm/fcntl.h, asm-generic/statfs.h, arch/s390/include/uapi/asm/statfs.h.  Bytes.
+Layouts are rows (offset, size, field) in the order of the kernel's header, checked at import; a big-endian machine
+writes the same rows in its byte order.  Here are those that several architectures share; an architecture's own are in
+arch/NAME/files.py.  asm-generic/{stat,statfs,fcntl}.h, linux/stat.h.  Bytes.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-
-from arch.abi.fcntl import O_DIRECT, O_DIRECTORY, O_LARGEFILE, O_NOFOLLOW
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,57 +28,34 @@ class Record:
                 raise ValueError(f"{self.name}.{field}: offset {offset} does not fit")
             end = offset + size
 
-    def pack(self, values: Mapping[str, int], byteorder: str) -> bytes:
+    def pack(self, values: Mapping[str, int], byteorder: Literal["little", "big"]) -> bytes:
         """The bytes; fields without a value and padding are zero."""
         out = bytearray(self.size)
-        order = "little" if byteorder == "little" else "big"
         for offset, size, field in self.rows:
             value = values.get(field, 0)
             if value:
-                out[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, order)  # type: ignore[arg-type]
+                out[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, byteorder)
         return bytes(out)
 
-    def unpack(self, data: bytes, byteorder: str) -> dict[str, int]:
+    def unpack(self, data: bytes, byteorder: Literal["little", "big"]) -> dict[str, int]:
         """Unsigned values of all fields."""
-        order = "little" if byteorder == "little" else "big"
-        return {
-            field: int.from_bytes(data[offset : offset + size], order)  # type: ignore[arg-type]
-            for offset, size, field in self.rows
-        }
+        return {field: int.from_bytes(data[offset : offset + size], byteorder) for offset, size, field in self.rows}
 
 
-_TIMES_AT_72 = (
+TIMES_AT_72 = (
     (72, 8, "st_atime"), (80, 8, "st_atime_nsec"), (88, 8, "st_mtime"), (96, 8, "st_mtime_nsec"),
     (104, 8, "st_ctime"), (112, 8, "st_ctime_nsec"),
 )  # fmt: skip
 
-STAT_X86_64 = Record("stat", 144, (
-    (0, 8, "st_dev"), (8, 8, "st_ino"), (16, 8, "st_nlink"), (24, 4, "st_mode"), (28, 4, "st_uid"), (32, 4, "st_gid"),
-    (40, 8, "st_rdev"), (48, 8, "st_size"), (56, 8, "st_blksize"), (64, 8, "st_blocks"), *_TIMES_AT_72,
-))  # fmt: skip
-
 STAT_GENERIC = Record("stat", 128, (
     (0, 8, "st_dev"), (8, 8, "st_ino"), (16, 4, "st_mode"), (20, 4, "st_nlink"), (24, 4, "st_uid"), (28, 4, "st_gid"),
-    (32, 8, "st_rdev"), (48, 8, "st_size"), (56, 4, "st_blksize"), (64, 8, "st_blocks"), *_TIMES_AT_72,
-))  # fmt: skip
-
-STAT_S390X = Record("stat", 144, (
-    (0, 8, "st_dev"), (8, 8, "st_ino"), (16, 8, "st_nlink"), (24, 4, "st_mode"), (28, 4, "st_uid"), (32, 4, "st_gid"),
-    (40, 8, "st_rdev"), (48, 8, "st_size"), (56, 8, "st_atime"), (64, 8, "st_atime_nsec"), (72, 8, "st_mtime"),
-    (80, 8, "st_mtime_nsec"), (88, 8, "st_ctime"), (96, 8, "st_ctime_nsec"), (104, 8, "st_blksize"),
-    (112, 8, "st_blocks"),
+    (32, 8, "st_rdev"), (48, 8, "st_size"), (56, 4, "st_blksize"), (64, 8, "st_blocks"), *TIMES_AT_72,
 ))  # fmt: skip
 
 STATFS_64 = Record("statfs", 120, (
     (0, 8, "f_type"), (8, 8, "f_bsize"), (16, 8, "f_blocks"), (24, 8, "f_bfree"), (32, 8, "f_bavail"),
     (40, 8, "f_files"), (48, 8, "f_ffree"), (56, 4, "f_fsid0"), (60, 4, "f_fsid1"), (64, 8, "f_namelen"),
     (72, 8, "f_frsize"), (80, 8, "f_flags"),
-))  # fmt: skip
-
-STATFS_S390X = Record("statfs", 88, (
-    (0, 4, "f_type"), (4, 4, "f_bsize"), (8, 8, "f_blocks"), (16, 8, "f_bfree"), (24, 8, "f_bavail"),
-    (32, 8, "f_files"), (40, 8, "f_ffree"), (48, 4, "f_fsid0"), (52, 4, "f_fsid1"), (56, 4, "f_namelen"),
-    (60, 4, "f_frsize"), (64, 4, "f_flags"),
 ))  # fmt: skip
 
 STATX = Record("statx", 256, (
@@ -91,27 +67,12 @@ STATX = Record("statx", 256, (
     (140, 4, "stx_dev_minor"), (144, 8, "stx_mnt_id"),
 ))  # fmt: skip
 
-
-# i386 and arm: struct stat of the old calls, and stat64, where long long is aligned to 4 bytes on i386, to 8 on arm
+# 32-bit machines: struct stat of the old calls; stat64 differs.
 STAT_32 = Record("stat", 64, (
     (0, 4, "st_dev"), (4, 4, "st_ino"), (8, 2, "st_mode"), (10, 2, "st_nlink"), (12, 2, "st_uid"), (14, 2, "st_gid"),
     (16, 4, "st_rdev"), (20, 4, "st_size"), (24, 4, "st_blksize"), (28, 4, "st_blocks"), (32, 4, "st_atime"),
     (36, 4, "st_atime_nsec"), (40, 4, "st_mtime"), (44, 4, "st_mtime_nsec"), (48, 4, "st_ctime"),
     (52, 4, "st_ctime_nsec"),
-))  # fmt: skip
-
-STAT64_I386 = Record("stat64", 96, (
-    (0, 8, "st_dev"), (12, 4, "__st_ino"), (16, 4, "st_mode"), (20, 4, "st_nlink"), (24, 4, "st_uid"),
-    (28, 4, "st_gid"), (32, 8, "st_rdev"), (44, 8, "st_size"), (52, 4, "st_blksize"), (56, 8, "st_blocks"),
-    (64, 4, "st_atime"), (68, 4, "st_atime_nsec"), (72, 4, "st_mtime"), (76, 4, "st_mtime_nsec"), (80, 4, "st_ctime"),
-    (84, 4, "st_ctime_nsec"), (88, 8, "st_ino"),
-), align=4)  # fmt: skip
-
-STAT64_ARM = Record("stat64", 104, (
-    (0, 8, "st_dev"), (12, 4, "__st_ino"), (16, 4, "st_mode"), (20, 4, "st_nlink"), (24, 4, "st_uid"),
-    (28, 4, "st_gid"), (32, 8, "st_rdev"), (48, 8, "st_size"), (56, 4, "st_blksize"), (64, 8, "st_blocks"),
-    (72, 4, "st_atime"), (76, 4, "st_atime_nsec"), (80, 4, "st_mtime"), (84, 4, "st_mtime_nsec"), (88, 4, "st_ctime"),
-    (92, 4, "st_ctime_nsec"), (96, 8, "st_ino"),
 ))  # fmt: skip
 
 STATFS_32 = Record("statfs", 64, (
@@ -126,23 +87,19 @@ STATFS64_32 = Record("statfs64", 84, (
     (60, 4, "f_frsize"), (64, 4, "f_flags"),
 ))  # fmt: skip
 
-# struct flock; asm-generic/fcntl.h
 FLOCK_64 = Record("flock", 32, (
     (0, 2, "l_type"), (2, 2, "l_whence"), (8, 8, "l_start"), (16, 8, "l_len"), (24, 4, "l_pid"),
 ))  # fmt: skip
+
 FLOCK_32 = Record("flock", 16, (
     (0, 2, "l_type"), (2, 2, "l_whence"), (4, 4, "l_start"), (8, 4, "l_len"), (12, 4, "l_pid"),
 ))  # fmt: skip
-FLOCK64_I386 = Record("flock64", 24, (
-    (0, 2, "l_type"), (2, 2, "l_whence"), (4, 8, "l_start"), (12, 8, "l_len"), (20, 4, "l_pid"),
-), align=4)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class FileAbi:
-    """One architecture's rows."""
+    """How one architecture's programs see files: a field of `Architecture`."""
 
-    name: str
     stat: Record
     statfs: Record
     # user flag bit -> asm-generic bit, for those that differ (arm and arm64: arch/arm64/include/uapi/asm/fcntl.h)
@@ -178,23 +135,3 @@ class FileAbi:
             if flags & generic:
                 out |= user
         return out
-
-
-_ARM_OPEN_FLAGS = (
-    (0o40000, O_DIRECTORY), (0o100000, O_NOFOLLOW), (0o200000, O_DIRECT), (0o400000, O_LARGEFILE),
-)  # fmt: skip
-
-FILE_ABI: dict[str, FileAbi] = {
-    "x86_64": FileAbi("x86_64", STAT_X86_64, STATFS_64, epoll_event_packed=True),
-    "arm64": FileAbi("arm64", STAT_GENERIC, STATFS_64, open_flags=_ARM_OPEN_FLAGS),
-    "riscv64": FileAbi("riscv64", STAT_GENERIC, STATFS_64),
-    "s390x": FileAbi("s390x", STAT_S390X, STATFS_S390X),
-    "i386": FileAbi(
-        "i386", STAT_32, STATFS_32, epoll_event_packed=True, flock=FLOCK_32, stat64=STAT64_I386, statfs64=STATFS64_32,
-        flock64=FLOCK64_I386,
-    ),
-    "arm": FileAbi(
-        "arm", STAT_32, STATFS_32, open_flags=_ARM_OPEN_FLAGS, flock=FLOCK_32, stat64=STAT64_ARM, statfs64=STATFS64_32,
-        flock64=FLOCK_64,
-    ),
-}  # fmt: skip
