@@ -25,9 +25,8 @@ def dump(arch: str, kernel: str, form: str, out: Path | None) -> None:
     """Print every type of the kernel: `raw` lists the BTF records, `c` is vmlinux.h."""
     from bpf.btf.dump import dump_c
     from bpf.btf.raw import dump_raw
-    from simkernel.observe.btf import vmlinux
 
-    types = vmlinux(booted(arch, kernel))
+    types = booted(arch, kernel).observer.kernel_btf.get()
     if out is not None:
         try:
             out.write_bytes(types.encode())

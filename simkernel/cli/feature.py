@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import sys
-from typing import Any
 
 import click
 
 from simkernel.cli.listing import machine_options
+from simkernel.observe.features import Report, probe_features
 
 # What bpftool calls the types.  tools/bpf/bpftool, libbpf_bpf_prog_type_str(): the constant without its prefix.
 SKIPPED = ("unspec",)
@@ -26,7 +26,6 @@ def feature() -> None:
 def probe(arch: str, kernel: str, as_json: bool, full: bool) -> None:
     """Try program types, map types and helpers on a machine of that version, and print what works."""
     from simkernel.machine import boot
-    from simkernel.observe.features import probe_features
 
     try:
         machine = boot(arch=arch, kernel=kernel)
@@ -37,7 +36,7 @@ def probe(arch: str, kernel: str, as_json: bool, full: bool) -> None:
     print(json.dumps(found, indent=4) if as_json else text(found), end="\n" if as_json else "")
 
 
-def text(found: dict[str, Any]) -> str:
+def text(found: Report) -> str:
     """As bpftool prints it for people."""
     lines = ["Scanning system call availability..."]
     lines.append(f"bpf() syscall {'is' if found['syscall_config']['have_bpf_syscall'] else 'is NOT'} available")

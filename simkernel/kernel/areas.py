@@ -68,6 +68,7 @@ class Frames:
 class MappedInode(Protocol):
     """What mmap and exec need of an inode."""
 
+    def __hash__(self) -> int: ...
     @property
     def ino(self) -> int: ...
     @property

@@ -106,7 +106,6 @@ class KernelFace:
     # Parts of the other folders, put here by their install()
     vfs: Any
     observer: Any = None
-    vmlinux_btf: Any = None
     drop_caches: Callable[[], None] | None = None  # what /proc/sys/vm/drop_caches asks for
 
     # -- control: what is yielded ------------------------------------------------------------------------------------

@@ -1,40 +1,38 @@
 """Where the kernel is watched from: tracing and BPF wired into one machine.
 
-    host.py      the kernel as tracing and BPF see it (tracing.face.TraceHost, bpf.face.BpfHost)
-    spaces.py    user address spaces as uprobes see them (tracing.face.UserSpaces)
-    tracefs.py   tracing's tree of files in the virtual file system
-    perf.py      perf_event_open(2) and the files it makes
-    bpf.py       bpf(2), its files, pinning, and where programs get attached
-    btf.py       the kernel's own BTF
+    face.py        the kernel that is watched
+    host.py        the kernel as tracing and BPF see it (tracing.face.TraceHost, bpf.face.BpfHost)
+    bpf_side.py    the part of it that is BPF's: descriptors, pinning, tasks, programs on perf events
+    spaces.py      user address spaces as uprobes see them (tracing.face.UserSpaces)
+    attach.py      programs at raw tracepoints, functions, in filter files
+    iterators.py   BPF iterators over tasks, files, areas, maps, symbols
+    calls.py       bpf(2) and perf_event_open(2); bpf_files.py and perf_files.py: the files that they make
+    tracefs.py     tracing's tree of files in the virtual file system
+    sockfilter.py  SO_ATTACH_BPF
+    btf.py         the kernel's own BTF
+    features.py    `simkernel feature probe`: what programs, maps and helpers a machine's BPF has
 
-tracing/ and bpf/ know nothing of tasks, files or the CPU; this package is the only place that knows both sides.
+tracing/ and bpf/ know nothing of tasks, files or the CPU, and the kernel nothing of them: it fires its tracepoints, and
+asks nobody.  This package is the only place that knows both sides.  A walk through it: `install()` makes a `Host` of the
+kernel, a `Tracing` over the host, and tells each of the other (`Host.connect`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from simkernel.observe import calls, sockfilter, tracefs
+from simkernel.observe.host import Host, ObservedKernel
+from simkernel.observe.spaces import Spaces
+from tracing.system import Tracing
 
-from simkernel.observe import bpf as bpf_calls
-from simkernel.observe import perf as perf_calls
-from simkernel.observe.host import Host
-
-__all__ = ["Host", "bpf_calls", "install", "perf_calls"]
+__all__ = ["Host", "calls", "install"]
 
 
-def install(k: Any) -> None:
+def install(k: ObservedKernel) -> None:
     """Put tracing and BPF into a booting kernel (after its file systems)."""
-    from simkernel.observe import sockfilter, tracefs
-    from simkernel.observe.spaces import Spaces
-    from tracing.system import Tracing
-
-    host = Host(k)
-    k.observer = host
-    spaces = Spaces(k)
-    k.observer.tracing = host.tracing = Tracing(host, spaces)
-    k.mm.hooks = k.observer.tracing.uprobes
-    host.link_tracepoints()
-    host.declare_syscalls()
+    host = k.observer = Host(k)
+    tracing = Tracing(host, Spaces(k))
+    host.connect(tracing)
+    k.mm.hooks = tracing.uprobes
     k.tasks.exit_hooks.append(host.task_exit)
     tracefs.install(k)
-    bpf_calls.install(k)
     sockfilter.install(k)

@@ -8,41 +8,59 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
 
-from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP
+from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP, ERANGE
 from arch.abi.limits import U64_MAX
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.board import Bpf
 from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
 from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach, TracingAttach
 from bpf.layout import layout_of
 from simkernel.observe import iterators
-from tracing.probes.kprobes import Kprobe, Kretprobe
+from simkernel.observe.face import WatchedKernel
+from tracing.files.nodes import OpenFile
+from tracing.perf.event import PerfEvent
+from tracing.probes.kprobes import Kprobe, Kretprobe, KretprobeInstance
+from tracing.record.event import TraceEvent
+from tracing.system import Tracing
 
 MAX_ARGS = 12  # MAX_BPF_FUNC_ARGS
 # Program types of 3.20-rfc, the tree of January 2015.
 BPF_PROG_TYPE_TRACING_FILTER, BPF_PROG_TYPE_KPROBE_FILTER = 2, 3
 
 
+Override = Callable[[int, int], None]  # (pt_regs, value): the probed function returns that at once
+
+
+class Attached:
+    """A program on a perf event: the tracing floor's AttachedProgram."""
+
+    def __init__(self, prog: BpfProg, cookie: int = 0, entry_ip: int = 0) -> None:
+        prog.get()
+        self.prog, self.cookie, self.entry_ip = prog, cookie, entry_ip
+        self.id = prog.id
+
+    def run(self, ctx: int) -> int:
+        """With this attachment's cookie, and the probed address for bpf_get_func_ip()."""
+        return self.prog.run(ctx, self.cookie, self.entry_ip)
+
+    def release(self) -> None:
+        """Detached."""
+        self.prog.put()
+
+
 class Attachments:
     """Programs at events of one machine."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: WatchedKernel, bpf: Bpf, tracing: Tracing, override: Override) -> None:
         self.k = k
+        self.bpf = bpf
+        self.tracing = tracing
+        self.override = override
         self._contexts: list[int] = []
         self._depth = 0
         self.busy: set[tuple[int, int]] = set()  # (program, CPU): a program does not interrupt itself
-
-    @property
-    def bpf(self) -> Any:
-        """The machine's BPF."""
-        return self.k.observer.bpf
-
-    @property
-    def tracing(self) -> Any:
-        """The machine's tracing."""
-        return self.k.observer.tracing
 
     # ---- running ----
 
@@ -134,10 +152,11 @@ class Attachments:
         read = self._arguments(symbol)
         layout, mem, field = self.k.cpu.layout, self.k.mem, self.k.arch.return_value
 
-        def entered(instance: Any, regs: int) -> None:
+        def entered(instance: KretprobeInstance, regs: int) -> None:
             instance.data = read(regs)
 
-        def returned(instance: Any, regs: int) -> None:
+        def returned(instance: KretprobeInstance, regs: int) -> None:
+            assert isinstance(instance.data, tuple)
             self.run_args(prog, (*instance.data, layout.get(mem, regs, field)), cookie, probe.kp.addr, 1)
 
         probe = Kretprobe(returned, symbol, entry_handler=entered, maxactive=4096)
@@ -150,7 +169,7 @@ class Attachments:
         def entered(regs: int) -> object:
             value = self.run_args(prog, (*read(regs), 0), cookie, probe.addr, 1)
             if value & 0xFFFFFFFF:
-                self.k.observer.override_return(regs, value)
+                self.override(regs, value)
                 return True
             return None
 
@@ -201,8 +220,10 @@ class Attachments:
 
     # ---- perf_event programs ----
 
-    def perf_overflow(self, event: Any, regs: int, addr: int, period: int) -> int:
+    def perf_overflow(self, event: PerfEvent, regs: int, addr: int, period: int) -> int:
         """bpf_overflow_handler(): struct bpf_perf_event_data_kern, which points to registers and sample."""
+        program = event.program
+        assert isinstance(program, Attached)
         kernel, mem = layout_of(self.k.types), self.k.mem
         kern_size, sample_size = kernel.sizeof("bpf_perf_event_data_kern"), kernel.sizeof("perf_sample_data")
         context = self.context(bytes(kern_size + sample_size + self.k.cpu.layout.size))
@@ -216,7 +237,7 @@ class Attachments:
             place = kernel.place(path)
             mem.write_uint(base + place.offset, place.size, value)
         try:
-            return trace_call_bpf(self.bpf, [event.program.prog], context, event.program.cookie)
+            return trace_call_bpf(self.bpf, [program.prog], context, program.cookie)
         finally:
             self._depth -= 1
 
@@ -226,7 +247,7 @@ class Attachments:
         """3.20-rfc: `bpf-N` written to an event's filter file."""
         self.tracing.tracefs.filter_hook = self.filter_program
 
-    def filter_program(self, event: Any, text: str, token: Any) -> Any:
+    def filter_program(self, event: TraceEvent, text: str, token: OpenFile) -> FilterProgram:
         """The program that `bpf-N` names.  EINVAL, ERANGE for bad numbers, EBADF, EINVAL for bad descriptors."""
         number = parse_fd(text[4:])
         prog = prog_of_fd(self.bpf, number)
@@ -243,7 +264,7 @@ def parse_fd(text: str) -> int:
     except ValueError:
         raise KernelError(EINVAL, f"not a number: {text!r}") from None
     if not -(1 << 31) <= value < 1 << 31:
-        raise KernelError(34, "out of range")
+        raise KernelError(ERANGE, "out of range")
     return value
 
 

@@ -5,17 +5,18 @@ Built when it is first asked for, from the same declarations that the kernel run
 
 from __future__ import annotations
 
-from typing import Any
-
-from arch.ctype import CTypeError, FuncDecl
+from arch.ctype import CType, CTypeError, FuncDecl
 from bpf.btf import Btf
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import LazyBtf
 from bpf.btf.vmlinux import add_events
+from simkernel.kernel.face import KernelFace
+from simkernel.kernel.kfunc import Prototype
 from tracing.events import declarations
+from tracing.system import Tracing
 
 
-def function_declarations(k: Any) -> list[FuncDecl]:
+def function_declarations(k: KernelFace) -> list[FuncDecl]:
     """The prototypes of the functions in kernel text, under their names in this version."""
     out = []
     for symbol in sorted(k.text.functions):
@@ -29,30 +30,36 @@ def function_declarations(k: Any) -> list[FuncDecl]:
     return out
 
 
-def _renamed(prototype: Any, symbol: str) -> str:
+def _renamed(prototype: Prototype, symbol: str) -> str:
     """The prototype's text with the symbol's name instead of its own."""
     head, _, tail = prototype.text.partition("(")
     return str(head[: head.rindex(prototype.name)] + symbol + "(" + tail)
 
 
-def tracepoint_parameters(k: Any) -> dict[str, list[tuple[str, Any]]]:
+def tracepoint_parameters(k: KernelFace, tracing: Tracing) -> dict[str, list[tuple[str, CType]]]:
     """Name -> [(argument, C type)] of every tracepoint of this version."""
     out = {}
-    for name, point in sorted(k.observer.tracing.tracepoints.items()):
+    for name, point in sorted(tracing.tracepoints.items()):
         declared = k.types.prototype(f"void f({', '.join(f'{ctype} {arg}' for ctype, arg in point.params) or 'void'})")
         out[name] = [(arg, ctype) for arg, ctype in declared.params]
     return out
 
 
-def vmlinux(k: Any) -> Btf:
-    """The kernel's BTF, made once per machine."""
-    found = getattr(k, "vmlinux_btf", None)
-    if found is None:
-        found = k.vmlinux_btf = LazyBtf(lambda: _build(k))
-    assert isinstance(found, Btf)
-    return found
+class KernelBtf:
+    """The kernel's BTF, made once per machine, when somebody looks."""
 
+    def __init__(self, k: KernelFace, tracing: Tracing) -> None:
+        self.k = k
+        self.tracing = tracing
+        self._made: Btf | None = None
 
-def _build(k: Any) -> Btf:
-    add_events(k.types, declarations(k.types.version))  # struct trace_event_raw_*
-    return kernel_btf(k.types, function_declarations(k), tracepoint_parameters(k))
+    def get(self) -> Btf:
+        """The same object each time."""
+        if self._made is None:
+            self._made = LazyBtf(self._build)
+        return self._made
+
+    def _build(self) -> Btf:
+        k = self.k
+        add_events(k.types, declarations(k.version))  # struct trace_event_raw_*
+        return kernel_btf(k.types, function_declarations(k), tracepoint_parameters(k, self.tracing))

@@ -5,10 +5,9 @@ The objects of bpf/ write the lines of Linux 6.1; here is which of them an older
 
 from __future__ import annotations
 
-from typing import Any
-
 from bpf.face import FdObject
 from simkernel.fs.inode import File
+from simkernel.kernel.face import KernelFace
 
 # (key, first version that shows it), for what is younger than the rest of its file; the files themselves:
 # maps 4.5, programs 4.10, BTF 5.4, links 5.7
@@ -22,7 +21,7 @@ LINES_SINCE = {
 }  # fmt: skip
 
 
-def bpf_fdinfo(k: Any, file: File) -> str:
+def bpf_fdinfo(k: KernelFace, file: File) -> str:
     """f_op->show_fdinfo of maps, programs, links and BTF; an iterator being read and the statistics switch have none."""
     obj: FdObject = file.private_data
     lines = obj.fdinfo().splitlines(keepends=True)

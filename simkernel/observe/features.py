@@ -7,7 +7,7 @@ then says decides).
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TypedDict
 
 from arch.abi.errno import EINVAL, ENOTSUPP
 from arch.errors import KernelError
@@ -17,6 +17,7 @@ from bpf.isa.insn import BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JMP, BPF_K, BPF_MOV,
 from bpf.maps.rows import Probe
 from bpf.maps.types import map_types, row_of
 from bpf.versions.features import RFC_PROG_TYPES
+from simkernel.machine import Machine
 
 R0_0 = Insn(BPF_ALU64 | BPF_MOV | BPF_K, 0)
 EXIT = Insn(BPF_JMP | BPF_EXIT)
@@ -29,7 +30,27 @@ EXPECTED: dict[int, tuple[int, str]] = {
     uapi.BPF_PROG_TYPE_EXT: (EINVAL, "Cannot replace kernel functions"),
     uapi.BPF_PROG_TYPE_STRUCT_OPS: (ENOTSUPP, ""),
 }
-EXTRA: dict[int, dict[str, int]] = {
+
+
+class ProgOptions(TypedDict, total=False):
+    """What else some program types are loaded with."""
+
+    expected_attach_type: int
+    attach_btf_id: int
+    flags: int
+
+
+class MapOptions(TypedDict, total=False):
+    """What some map types need beside sizes and flags."""
+
+    inner_map_fd: int
+    btf_fd: int
+    key_type_id: int
+    value_type_id: int
+    vmlinux_value_type_id: int
+
+
+EXTRA: dict[int, ProgOptions] = {
     uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: {"expected_attach_type": uapi.BPF_CGROUP_INET4_CONNECT},
     uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: {"expected_attach_type": uapi.BPF_CGROUP_GETSOCKOPT},
     uapi.BPF_PROG_TYPE_SK_LOOKUP: {"expected_attach_type": uapi.BPF_SK_LOOKUP},
@@ -43,10 +64,20 @@ EXTRA: dict[int, dict[str, int]] = {
 NOISY_HELPERS = ("trace_printk", "trace_vprintk", "probe_write_user")
 
 
+class Report(TypedDict):
+    """What a machine has, under bpftool's JSON keys."""
+
+    syscall_config: dict[str, bool]
+    program_types: dict[str, bool]
+    map_types: dict[str, bool]
+    helpers: dict[str, list[str]]
+    misc: dict[str, bool]
+
+
 class Prober:
     """Questions to one machine."""
 
-    def __init__(self, machine: Any) -> None:
+    def __init__(self, machine: Machine) -> None:
         self.machine = machine
         self.task = machine.session.task
         version = machine.kernel.version
@@ -56,9 +87,9 @@ class Prober:
 
     def load(self, prog_type: int, insns: list[Insn], log: bool = True) -> tuple[int, str]:
         """(descriptor or -errno, log).  A log that is too small would be an error of its own."""
-        extra = dict(EXTRA.get(prog_type, {}))
+        extra = EXTRA.get(prog_type, ProgOptions())
         if self.machine.kernel.version.before("4.17"):
-            extra.clear()
+            extra = ProgOptions()
         kern_version = self.kern_version if prog_type == uapi.BPF_PROG_TYPE_KPROBE else 0
         raw = encode(insns, self.task.byteorder)
         level, size = (1, LOG_SIZE) if log else (0, 0)
@@ -67,7 +98,7 @@ class Prober:
         )
         if fd >= 0:
             self.task.close(fd)
-        return int(fd), str(text)
+        return fd, text
 
     def has_prog_type(self, prog_type: int) -> bool:
         """libbpf_probe_bpf_prog_type()."""
@@ -97,7 +128,7 @@ class Prober:
                 self.task.close(fd)
         return probe.errno == 0
 
-    def _map_options(self, probe: Probe, fds: list[int]) -> dict[str, int]:
+    def _map_options(self, probe: Probe, fds: list[int]) -> MapOptions:
         """What a map of this type needs beside sizes and flags; descriptors made for it go into `fds`."""
         match probe.needs:
             case "inner":
@@ -132,7 +163,7 @@ def names(prefix: str) -> list[tuple[int, str]]:
     return sorted(found.items())
 
 
-def probe_features(machine: Any, full: bool = False) -> dict[str, Any]:
+def probe_features(machine: Machine, full: bool = False) -> Report:
     """All of it, under bpftool's JSON keys."""
     prober = Prober(machine)
     programs = {name: prober.has_prog_type(number) for number, name in prober.prog_types}

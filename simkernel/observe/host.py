@@ -6,14 +6,22 @@ Everything here is a short answer from the kernel's own state.  The part for BPF
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
-from typing import Any
 
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.errors import Fault
+from arch.memory import Memory
+from arch.probes import Probe
 from arch.unwind import walk_kernel, walk_user
 from bpf.board import Bpf
+from simkernel.kernel.kfunc import KernelFunction
 from simkernel.kernel.syscalls import define_name
-from simkernel.observe.bpf import BpfSide
+from simkernel.kernel.task import Task
+from simkernel.kernel.tracepoints import TracepointSlot
+from simkernel.observe.attach import Attachments
+from simkernel.observe.bpf_side import BpfSide
+from simkernel.observe.btf import KernelBtf
+from simkernel.observe.face import WatchedKernel
+from simkernel.observe.iterators import Iterators
 from tracing.face import (
     TRACE_FLAG_HARDIRQ,
     TRACE_FLAG_IRQS_OFF,
@@ -22,6 +30,7 @@ from tracing.face import (
     ProbeHandler,
     ReturnHandler,
 )
+from tracing.system import Tracing
 
 # include/uapi/linux/capability.h, by the names that tracing and bpf use
 CAPABILITIES = {"net_admin": 12, "sys_ptrace": 19, "sys_admin": 21, "perfmon": 38, "bpf": 39}
@@ -31,7 +40,7 @@ NAMED_SINCE = {"perfmon": "5.8", "bpf": "5.8"}  # before, CAP_SYS_ADMIN was aske
 class Host(BpfSide):
     """The kernel's side of tracing and BPF."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: WatchedKernel) -> None:
         self.k = k
         self.version = k.version
         self.release = k.version.release
@@ -42,56 +51,66 @@ class Host(BpfSide):
         self.types = k.types
         self.nr_cpus: int = k.nr_cpus
         self.ram_bytes = k.mm.total_ram_pages * 4096
-        self.tracing: Any = None  # set by install()
         self.layout = k.cpu.layout
         self.return_trampoline: int = k.text.image.kretprobe_trampoline
-        self._probes: dict[tuple[int, ProbeHandler], Any] = {}
+        self._probes: dict[tuple[int, ProbeHandler], Probe] = {}
         self._boundaries: dict[str, tuple[int, ...]] = {}
         self._text_start: int = k.mem.map.text_base
         self._caller_regs = 0
         self.bpf = Bpf(self)
-        self.init_bpf()
+        self.iterators = Iterators(k, self.bpf)
+
+    def connect(self, tracing: Tracing) -> None:
+        """Tracing is there: what is fired, traced and attached from now on goes to it."""
+        self.tracing = tracing
+        self.kernel_btf = KernelBtf(self.k, tracing)
+        self.attachments = Attachments(self.k, self.bpf, tracing, self.override_return)
+        self.link_tracepoints()
+        self.declare_syscalls()
+        self.hook_perf()
+        self.attachments.install()
+        self.k.vfs.more_symbols.append(self.program_symbols)
 
     # ---- where we are ----
 
     def now_ns(self) -> int:
         """CLOCK_MONOTONIC, which is also what the trace buffer is stamped with."""
         self.k.cpus.charge_user()
-        return int(self.k.clock.now_ns)
+        return self.k.clock.now_ns
 
     def cpu_id(self) -> int:
-        return int(self.k.cpus.rq.cpu)
+        return self.k.cpus.rq.cpu
 
     def current_pid(self) -> int:
-        return int(self.k.current.pid)
+        return self.k.current.pid
 
     def current_tgid(self) -> int:
-        return int(self.k.current.tgid)
+        return self.k.current.tgid
 
     def current_comm(self) -> str:
-        return str(self.k.current.comm)
+        return self.k.current.comm
 
     def current_uid(self) -> int:
-        return int(self.k.current.cred.uid)
+        return self.k.current.cred.uid
 
     def current_gid(self) -> int:
-        return int(self.k.current.cred.gid)
+        return self.k.current.cred.gid
 
     def current_task(self) -> Hashable:
-        return self.k.current  # type: ignore[no-any-return]
+        return self.k.current
 
     def current_task_address(self) -> int:
-        return int(self.k.current.addr)
+        return self.k.current.addr
 
     def current_struct(self) -> int:
-        return int(self.k.current.addr)
+        return self.k.current.addr
 
     def find_task(self, pid: int) -> Hashable | None:
-        return self.k.tasks.find(pid)  # type: ignore[no-any-return]
+        return self.k.tasks.find(pid)
 
     def task_address(self, pid: int) -> int | None:
         task = self.k.tasks.find(pid)
-        return None if task is None else int(task.addr)
+        return None if task is None else task.addr
 
     def irq_flags(self) -> int:
         """What the latency columns of a trace show; what probes and tracepoints hold themselves, tracing adds."""
@@ -107,14 +126,14 @@ class Host(BpfSide):
     def preempt_count(self) -> int:
         return 0
 
-    def user_mem(self) -> Any:
+    def user_mem(self) -> Memory | None:
         return self.k.current.user
 
     def capable(self, capability: str) -> bool:
         """By name; a version without that capability asks for CAP_SYS_ADMIN."""
         if not self.k.version.at_least(NAMED_SINCE.get(capability)):
             capability = "sys_admin"
-        return bool(self.k.capable(CAPABILITIES[capability]))
+        return self.k.capable(CAPABILITIES[capability])
 
     # ---- kernel text ----
 
@@ -134,7 +153,9 @@ class Host(BpfSide):
         """Entry code and the return trampoline: probing them would trap inside the trap."""
         for symbol in self.symbols:
             declared = self.k.text.functions.get(symbol.name)
-            if symbol.kind in "tT" and (declared is None or getattr(declared[0], "notrace", False)):
+            if symbol.kind in "tT" and (
+                declared is None or (isinstance(declared.declared, KernelFunction) and declared.declared.notrace)
+            ):
                 yield symbol.address, symbol.end, symbol.name
 
     # ---- probes ----
@@ -245,7 +266,7 @@ class Host(BpfSide):
         return INITIAL_JIFFIES + self.now_ns() // TICK_NSEC
 
     def random_u32(self) -> int:
-        return int(self.k.random.getrandbits(32))
+        return self.k.random.getrandbits(32)
 
     def numa_node_id(self) -> int:
         return 0
@@ -257,7 +278,7 @@ class Host(BpfSide):
         k = self.k
         for name, slot in list(k.tracepoints.points.items()):
             point = self.tracing.tracepoints.get(name)
-            if point is not None:
+            if point is not None and isinstance(slot, TracepointSlot):
                 point.followers.append(slot)
         k.tracepoints.points.update(self.tracing.tracepoints)
 
@@ -270,7 +291,7 @@ class Host(BpfSide):
         numbers = {define_name(self.k.arch.word, name): number for name, number in self.k.abi.numbers.items()}
         self.tracing.declare_syscalls(calls, numbers)
 
-    def task_exit(self, task: Any) -> None:
+    def task_exit(self, task: Task) -> None:
         """A task is gone."""
         self.tracing.task_exit(task)
 
@@ -279,13 +300,19 @@ class Host(BpfSide):
         user = self.k.current.user
         if user is None:
             raise Fault(addr)
-        return bytes(user.read(addr, size))
+        return user.read(addr, size)
+
+
+class ObservedKernel(WatchedKernel):
+    """A kernel whose observer is there: what system calls of tracing and BPF see."""
+
+    observer: Host
 
 
 class Timer:
     """An armed timer: cancel() is harmless when it has run."""
 
-    def __init__(self, k: Any, handle: Any) -> None:
+    def __init__(self, k: WatchedKernel, handle: list[object]) -> None:
         self.k, self.handle = k, handle
 
     def cancel(self) -> None:

@@ -6,17 +6,19 @@ object, NULL in the last call.  What the program prints with bpf_seq_printf() is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Generator
 
 from arch.abi.errno import EINVAL, ENOENT
 from arch.errors import KernelError
+from bpf.board import Bpf
 from bpf.face import FdObject, Link
+from simkernel.observe.face import WatchedKernel
 
 Row = dict[str, int]  # member of the context -> value
+Rows = Generator[Row, None, None]
 
 
-def tasks(k: Any, info: bytes) -> Iterator[Row]:
+def tasks(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
     """Every thread, by pid; `info` may name one by tid or pid (union bpf_iter_link_info.task)."""
     order = k.mem.byteorder
     tid, pid = int.from_bytes(info[:4], order), int.from_bytes(info[4:8], order)
@@ -27,9 +29,9 @@ def tasks(k: Any, info: bytes) -> Iterator[Row]:
         yield {"task": task.addr}
 
 
-def task_files(k: Any, info: bytes) -> Iterator[Row]:
+def task_files(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
     """Every open file of every process."""
-    for row in tasks(k, info):
+    for row in tasks(k, bpf, info):
         task = k.tasks.at(row["task"])
         if task.files is None or task.tgid != task.pid:
             continue
@@ -37,9 +39,9 @@ def task_files(k: Any, info: bytes) -> Iterator[Row]:
             yield {**row, "fd": fd, "file": task.files.fds[fd].addr}
 
 
-def task_vmas(k: Any, info: bytes) -> Iterator[Row]:
+def task_vmas(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
     """Every area of every address space."""
-    for row in tasks(k, info):
+    for row in tasks(k, bpf, info):
         task = k.tasks.at(row["task"])
         if task.mm is None or task.tgid != task.pid:
             continue
@@ -47,13 +49,13 @@ def task_vmas(k: Any, info: bytes) -> Iterator[Row]:
             yield {**row, "vma": vma.addr}
 
 
-def bpf_maps(k: Any, info: bytes) -> Iterator[Row]:
+def bpf_maps(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
     """Every map, by id."""
-    for number in sorted(k.observer.bpf.maps.objects):
-        yield {"map": k.observer.bpf.maps.objects[number].address}
+    for number in sorted(bpf.maps.objects):
+        yield {"map": bpf.maps.objects[number].address}
 
 
-def kernel_symbols(k: Any, info: bytes) -> Iterator[Row]:
+def kernel_symbols(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
     """Every symbol of kallsyms, in the struct kallsym_iter that the context points to."""
     view = k.new("struct kallsym_iter")
     names = {member.name for member in k.types.struct("struct kallsym_iter").flat_members()}
@@ -71,7 +73,7 @@ def kernel_symbols(k: Any, info: bytes) -> Iterator[Row]:
 
 
 #  target -> (C type of the context, objects).  kernel/bpf/: bpf_iter_reg_target()
-TARGETS: dict[str, tuple[str, Callable[[Any, bytes], Iterator[Row]]]] = {
+TARGETS: dict[str, tuple[str, Callable[[WatchedKernel, Bpf, bytes], Rows]]] = {
     "task": ("struct bpf_iter__task", tasks),
     "task_file": ("struct bpf_iter__task_file", task_files),
     "task_vma": ("struct bpf_iter__task_vma", task_vmas),
@@ -83,12 +85,13 @@ TARGETS: dict[str, tuple[str, Callable[[Any, bytes], Iterator[Row]]]] = {
 class IterFile(FdObject):
     """What BPF_ITER_CREATE gives: reading runs the program until there is text, or the objects are at an end."""
 
-    def __init__(self, k: Any, link: Link, target: str, info: bytes, session: int) -> None:
+    def __init__(self, owner: Iterators, link: Link, target: str, info: bytes, session: int) -> None:
         if target not in TARGETS:
             raise KernelError(ENOENT, f"no iterator over {target}")
-        self.k, self.link = k, link
+        self.owner, self.link = owner, link
+        k = self.k = owner.k
         self.ctype, source = TARGETS[target]
-        self.rows = source(k, info)
+        self.rows = source(k, owner.bpf, info)
         self.text = b""
         self.done = False
         self.number = 0
@@ -99,7 +102,7 @@ class IterFile(FdObject):
         self.meta.seq = self.seq.addr
         self.meta.session_id = session
         self.context.meta = self.meta.addr
-        k.observer.seq_files[self.seq.addr] = self
+        owner.open[self.seq.addr] = self
         link.get()
 
     def read(self, size: int) -> bytes:
@@ -125,16 +128,30 @@ class IterFile(FdObject):
 
     def release(self) -> None:
         """The last descriptor is closed."""
-        self.rows.close()  # type: ignore[attr-defined]
-        self.k.observer.seq_files.pop(self.seq.addr, None)
+        self.rows.close()
+        self.owner.open.pop(self.seq.addr, None)
         for view in (self.seq, self.meta, self.context):
             self.k.mem.free(view.addr)
         self.link.put()
 
 
-def write_text(k: Any, seq: int, data: bytes) -> None:
-    """seq_write(): text of the iterator whose struct seq_file this is."""
-    file = k.observer.seq_files.get(seq)
-    if file is None:
-        raise KernelError(EINVAL, "no such struct seq_file")
-    file.text += data
+class Iterators:
+    """The open iterators of a machine."""
+
+    def __init__(self, k: WatchedKernel, bpf: Bpf) -> None:
+        self.k = k
+        self.bpf = bpf
+        self.open: dict[int, IterFile] = {}  # by address of the struct seq_file
+        self.sessions = 0
+
+    def create(self, link: Link, target: str, info: bytes) -> IterFile:
+        """A file of the link; reading it goes through the objects once more.  ENOENT."""
+        self.sessions += 1
+        return IterFile(self, link, target, info, self.sessions)
+
+    def write_text(self, seq: int, data: bytes) -> None:
+        """seq_write(): text of the iterator whose struct seq_file this is.  EINVAL."""
+        file = self.open.get(seq)
+        if file is None:
+            raise KernelError(EINVAL, "no such struct seq_file")
+        file.text += data

@@ -6,12 +6,13 @@ into loads of its members.
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.board import Bpf
 from bpf.core.program import BpfProg, prog_of_fd
+from simkernel.net.core.skb import Skb
+from simkernel.observe.host import ObservedKernel
 
 
 class SocketFilter:
@@ -21,8 +22,8 @@ class SocketFilter:
         prog.get()
         self.prog = prog
 
-    def __call__(self, skb: Any) -> int:
-        """Run on a packet (simkernel.net.core.skb.Skb)."""
+    def __call__(self, skb: Skb) -> int:
+        """Run on a packet ."""
         skb.sync()
         return self.prog.run(skb.addr)
 
@@ -31,14 +32,14 @@ class SocketFilter:
         self.prog.put()
 
 
-def attach_socket_filter(k: Any, fd: int) -> SocketFilter:
+def attach_socket_filter(bpf: Bpf, fd: int) -> SocketFilter:
     """The program behind a descriptor.  EBADF; EINVAL for another object or type."""
-    prog = prog_of_fd(k.observer.bpf, fd - (1 << 32) if fd >> 31 else fd)
+    prog = prog_of_fd(bpf, fd - (1 << 32) if fd >> 31 else fd)
     if prog.type != uapi.BPF_PROG_TYPE_SOCKET_FILTER:
         raise KernelError(EINVAL, "not a socket filter")
     return SocketFilter(prog)
 
 
-def install(k: Any) -> None:
+def install(k: ObservedKernel) -> None:
     """At boot."""
-    k.net.attach_filter = lambda fd: attach_socket_filter(k, fd)
+    k.net.attach_filter = lambda fd: attach_socket_filter(k.observer.bpf, fd)

@@ -7,12 +7,17 @@ spaces and asks, when it is hit, whether the current mm has a breakpoint there. 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from typing import Any
 
 from arch.abi.errno import EINVAL
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
 from arch.errors import KernelError
+from arch.memory import Memory
+from arch.probes import Probe
+from simkernel.fs.inode import File, Inode
+from simkernel.kernel.mm import Mm
+from simkernel.kernel.task import Task
+from simkernel.observe.face import WatchedKernel
 from tracing.face import Mapping, ProbeHandler, ReturnHandler
 
 KERNFS = ("sysfs", "cgroup", "cgroup2")  # fs/kernfs/inode.c:kernfs_aops
@@ -21,14 +26,13 @@ KERNFS = ("sysfs", "cgroup", "cgroup2")  # fs/kernfs/inode.c:kernfs_aops
 class Spaces:
     """UserSpaces over a Kernel: `inode` is an fs Inode, `mm` a kernel Mm."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: WatchedKernel) -> None:
         self.k = k
-        self.sites: dict[int, dict[Any, ProbeHandler]] = {}  # vaddr -> mm -> handler
-        self.probes: dict[int, Any] = {}  # vaddr -> armed probe of the CPU
-        self.trampolines: dict[Any, int] = {}  # mm -> its xol area
+        self.sites: dict[int, dict[Hashable, ProbeHandler]] = {}  # vaddr -> mm -> handler
+        self.probes: dict[int, Probe] = {}  # vaddr -> armed probe of the CPU
+        self.trampolines: dict[Hashable, int] = {}  # mm -> its xol area
         self.breakpoint_page: int | None = None
         self.uret_handler: ReturnHandler | None = None
-        self.paths: dict[Any, str] = {}
 
     # ---- files ----
 
@@ -38,21 +42,21 @@ class Spaces:
         inode = found.dentry.inode
         if not inode.is_reg:
             raise KernelError(EINVAL, f"{path} is not a regular file")
-        self.paths[inode] = self.k.vfs.d_path(found)
-        return inode  # type: ignore[no-any-return]
+        return inode
 
-    def inode_size(self, inode: Any) -> int:
-        return int(inode.i_size)
+    def inode_size(self, inode: Hashable) -> int:
+        return _inode(inode).i_size
 
-    def has_pages(self, inode: Any) -> bool:
+    def has_pages(self, inode: Hashable) -> bool:
         """Files of kernfs have simple_read_folio(), though nobody ever maps them; procfs and debugfs have nothing."""
-        return inode.i_mapping is not None or inode.i_sb.fs_name in KERNFS
+        found = _inode(inode)
+        return found.i_mapping is not None or found.i_sb.fs_name in KERNFS
 
     # ---- areas ----
 
-    def all_mms(self) -> list[Any]:
+    def all_mms(self) -> list[Mm]:
         """Every address space, once, in the order of pids."""
-        out: dict[Any, None] = {}
+        out: dict[Mm, None] = {}
         for pid in sorted(self.k.tasks.by_pid):
             mm = self.k.tasks.by_pid[pid].mm
             if mm is not None:
@@ -61,20 +65,22 @@ class Spaces:
             out[self.k.mm.newborn] = None
         return list(out)
 
-    def mappings(self, inode: Any) -> Sequence[tuple[Hashable, int, int, int, bool]]:
+    def mappings(self, inode: Hashable) -> Sequence[tuple[Hashable, int, int, int, bool]]:
+        wanted = _inode(inode)
         return [
             (mm, vma.start, vma.end, vma.pgoff * PAGE_SIZE, bool(vma.prot & PROT_EXEC))
             for mm in self.all_mms()
             for vma in mm.vmas
-            if vma.file is not None and vma.file.inode is inode
+            if vma.file is not None and vma.file.inode is wanted
         ]
 
-    def mapping(self, mm: Any, start: int) -> Mapping | None:
+    def mapping(self, mm: Hashable, start: int) -> Mapping | None:
         """The mapping of a file that begins there."""
-        for vma in mm.vmas:
-            if vma.start == start and vma.file is not None:
-                inode, dev = vma.file.inode, int(vma.file.inode.i_sb.s_dev)
-                path = self.k.vfs.d_path(vma.file.f_path)
+        for vma in _mm(mm).vmas:
+            file = vma.file
+            if vma.start == start and isinstance(file, File):
+                inode, dev = file.inode, file.inode.i_sb.s_dev
+                path = self.k.vfs.d_path(file.f_path)
                 size = vma.end - start
                 return Mapping(
                     start,
@@ -90,24 +96,25 @@ class Spaces:
         return None
 
     def current_mm(self) -> Hashable | None:
-        return self.k.current.mm  # type: ignore[no-any-return]
+        return self.k.current.mm
 
-    def mm_of_task(self, task: Any) -> Hashable | None:
+    def mm_of_task(self, task: Hashable) -> Hashable | None:
         """None for a kernel thread, or a task that has exited."""
-        return task.mm  # type: ignore[no-any-return]
+        assert isinstance(task, Task)
+        return task.mm
 
-    def user_mem_of(self, mm: Any) -> Any:
-        return mm.user
+    def user_mem_of(self, mm: Hashable) -> Memory:
+        return _mm(mm).user
 
     # ---- breakpoints ----
 
-    def arm_user(self, mm: Any, vaddr: int, handler: ProbeHandler) -> None:
+    def arm_user(self, mm: Hashable, vaddr: int, handler: ProbeHandler) -> None:
         site = self.sites.setdefault(vaddr, {})
         site[mm] = handler
         if vaddr not in self.probes:
             self.probes[vaddr] = self.k.cpu.add_probe(vaddr, self._hit(site), user=True)
 
-    def _hit(self, site: dict[Any, ProbeHandler]) -> Callable[[int], object]:
+    def _hit(self, site: dict[Hashable, ProbeHandler]) -> Callable[[int], object]:
         k = self.k
 
         def hit(regs: int) -> object:
@@ -116,7 +123,7 @@ class Spaces:
 
         return hit
 
-    def disarm_user(self, mm: Any, vaddr: int) -> None:
+    def disarm_user(self, mm: Hashable, vaddr: int) -> None:
         site = self.sites.get(vaddr)
         if site is None or mm not in site:
             return
@@ -127,16 +134,19 @@ class Spaces:
 
     # ---- return probes ----
 
-    def uretprobe_trampoline(self, mm: Any) -> int:
+    def uretprobe_trampoline(self, mm: Hashable) -> int:
         """The [uprobes] area of an mm, with one breakpoint where uretprobes make functions return to."""
         found = self.trampolines.get(mm)
         if found is None:
-            found = mm.map(0, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[uprobes]")
+            space = _mm(mm)
+            found = space.map(0, PAGE_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, name="[uprobes]")
             page = self._breakpoint_page()
-            mm.find(found).fault = lambda vma, pgoff: page
+            area = space.find(found)
+            assert area is not None
+            area.fault = lambda vma, pgoff: page
             self.trampolines[mm] = found
             self.arm_user(mm, found, self._returned)
-        return int(found)
+        return found
 
     def _breakpoint_page(self) -> int:
         """The one page frame that all [uprobes] areas show."""
@@ -154,6 +164,16 @@ class Spaces:
         k.cpu.layout.set(k.mem, regs, k.arch.instruction_pointer, self.uret_handler(regs))
         return True
 
-    def forget(self, mm: Any) -> None:
+    def forget(self, mm: Hashable) -> None:
         """An mm is gone."""
         self.trampolines.pop(mm, None)
+
+
+def _mm(token: Hashable) -> Mm:
+    assert isinstance(token, Mm)
+    return token
+
+
+def _inode(token: Hashable) -> Inode:
+    assert isinstance(token, Inode)
+    return token

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from simkernel.fs.sysfs import AttrFile, debugfs_file, set_tracefs, sysfs_file
-from simkernel.observe import btf
+from simkernel.observe.btf import KernelBtf
+from simkernel.observe.host import ObservedKernel
 from tracing.perf.pmu import PMU_FORMATS, PMU_TYPES
 
 # PMUs of which only newer versions know.  kernel/events/core.c, commit e12f03d7031a (4.17).
@@ -15,14 +14,14 @@ PROBE_PMUS = ("kprobe", "uprobe")
 class BtfFile(AttrFile):
     """/sys/kernel/btf/vmlinux: made when somebody looks; libbpf asks for its size before it reads."""
 
-    def __init__(self, k: Any) -> None:
-        self.k = k
+    def __init__(self, kernel_btf: KernelBtf) -> None:
+        self.kernel_btf = kernel_btf
         self.data = b""
         super().__init__(self.content, mode=0o444)
 
     def content(self) -> bytes:
         """The BTF, encoded once."""
-        self.data = self.data or btf.vmlinux(self.k).encode()
+        self.data = self.data or self.kernel_btf.get().encode()
         return self.data
 
     def size_now(self) -> int:
@@ -30,17 +29,24 @@ class BtfFile(AttrFile):
         return len(self.content())
 
 
-def install(k: Any) -> None:
+def attribute(text: str) -> AttrFile:
+    """A file that always says the same."""
+    return AttrFile(lambda: f"{text}\n")
+
+
+def install(k: ObservedKernel) -> None:
     """Hang the trees of nodes into the file systems."""
-    tree = k.observer.tracing.tracefs
+    tracing = k.observer.tracing
+    tree = tracing.tracefs
     set_tracefs(k.vfs, tree.root)
     debugfs_file(k.vfs, "kprobes", tree.kprobes)
     for name, number in PMU_TYPES.items():
-        if name in PROBE_PMUS and not k.observer.tracing.features.probe_pmu:
+        if name in PROBE_PMUS and not tracing.features.probe_pmu:
             continue
         base = f"bus/event_source/devices/{name}"
-        sysfs_file(k.vfs, f"{base}/type", AttrFile(lambda number=number: f"{number}\n"))  # type: ignore[misc]
-        for attribute, text in PMU_FORMATS.get(name, {}).items():
-            sysfs_file(k.vfs, f"{base}/format/{attribute}", AttrFile(lambda text=text: f"{text}\n"))  # type: ignore[misc]
+        sysfs_file(k.vfs, f"{base}/type", attribute(str(number)))
+        for field, text in PMU_FORMATS.get(name, {}).items():
+            if field != "ref_ctr_offset" or tracing.features.uprobe_ref_ctr:
+                sysfs_file(k.vfs, f"{base}/format/{field}", attribute(text))
     if k.version.at_least("5.4"):
-        sysfs_file(k.vfs, "kernel/btf/vmlinux", BtfFile(k))
+        sysfs_file(k.vfs, "kernel/btf/vmlinux", BtfFile(k.observer.kernel_btf))

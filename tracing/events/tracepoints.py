@@ -22,7 +22,7 @@ from tracing.record.event import FTRACE, EventRegistry, LazyEvent
 from tracing.record.fields import BASE_TYPES, Field, FieldLayout
 from tracing.record.recorder import Recorder
 
-Callback = Callable[..., None]
+Callback = Callable[..., object]
 
 
 class Follower(Protocol):

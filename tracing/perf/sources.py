@@ -25,7 +25,7 @@ COUNTED: dict[int, tuple[str, ...]] = {
     pa.SW_PAGE_FAULTS: ("page_fault_user", "page_fault_kernel"),
     pa.SW_PAGE_FAULTS_MIN: ("page_fault_user", "page_fault_kernel"),
 }
-Callback = Callable[..., None]
+Callback = Callable[..., object]
 
 
 class Told(Protocol):

@@ -5,7 +5,6 @@ import pytest
 import simkernel
 from bpf.btf import Btf, Kind
 from bpf.btf.check import btf_parse
-from simkernel.observe.btf import vmlinux
 
 
 @pytest.mark.parametrize("kernel", ["6.1", "5.10"])
@@ -13,7 +12,7 @@ from simkernel.observe.btf import vmlinux
 def test_every_function_and_tracepoint_is_in_it(arch, kernel):
     machine = simkernel.boot(arch=arch, kernel=kernel)
     k = machine.kernel
-    btf = vmlinux(k)
+    btf = k.observer.kernel_btf.get()
     functions = {t.name for t in btf.functions()}
     assert set(k.text.functions) <= functions
     assert all(btf.find(f"btf_trace_{name}", Kind.TYPEDEF) for name in k.observer.tracing.tracepoints)

@@ -16,7 +16,6 @@ import pytest
 
 import simkernel
 from bpf.btf.dump import dump_c
-from simkernel.observe.btf import vmlinux
 
 HERE = Path(__file__).parent / "programs"
 SAMPLES = Path(__file__).resolve().parents[3] / "samples"
@@ -44,7 +43,7 @@ def zig(*words):
 
 def bpf_object(machine, arch, source, tmp_path):
     target, define, _ = ARCHES[arch]
-    (tmp_path / "vmlinux.h").write_text(dump_c(vmlinux(machine.kernel)))
+    (tmp_path / "vmlinux.h").write_text(dump_c(machine.kernel.observer.kernel_btf.get()))
     out = tmp_path / f"{source}.o"
     zig("-target", f"{target}-freestanding", "-O2", "-g", "-mcpu=v3", f"-D__TARGET_ARCH_{define}", "-I", tmp_path,
         "-I/usr/include", f"-I{ASM}", "-Wno-everything", "-c", HERE / source, "-o", out)  # fmt: skip

@@ -1,24 +1,25 @@
-"""perf_event_open(2) and the descriptors it makes.  kernel/events/core.c, the part that deals with files and tasks."""
+"""The files that perf_event_open(2) makes: counters to read, buffers to map.  kernel/events/core.c, perf_fops."""
 
 from __future__ import annotations
 
-from typing import Any
-
-from arch.abi.errno import E2BIG, EBADF, EMFILE
-from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.abi.errno import E2BIG, EBADF
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import PROT_WRITE
-from arch.abi.perf_event import PERF_ATTR_SIZE_VER0, PERF_FLAG_FD_CLOEXEC
+from arch.abi.perf_event import PERF_ATTR_SIZE_VER0
 from arch.errors import KernelError
-from simkernel.fs.inode import FileOperations
-from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.fs.inode import File, FileOperations
+from simkernel.kernel.areas import Vma
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.task import WaitQueue
+from simkernel.observe.face import WatchedKernel
+from simkernel.observe.pages import show_pages
 from tracing.perf import attr as perf_attr
 from tracing.perf.event import PerfEvent
 
 SIZE_AT = 4  # of `size` in struct perf_event_attr
 
 
-def perf_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
+def perf_poll(k: WatchedKernel, file: File, queues: list[WaitQueue] | None) -> int:
     """poll(2)."""
     event: PerfEvent = file.private_data
     if queues is not None:
@@ -26,7 +27,7 @@ def perf_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
     return event.poll()
 
 
-def perf_ioctl(k: Any, file: Any, cmd: int, arg: int) -> int:
+def perf_ioctl(k: WatchedKernel, file: File, cmd: int, arg: int) -> int:
     """ioctl(2)."""
     event: PerfEvent = file.private_data
     return event.ioctl(cmd, arg)
@@ -38,12 +39,12 @@ class PerfMapping:
     def __init__(self, event: PerfEvent) -> None:
         self.event = event
 
-    def vma_close(self, vma: Any) -> None:
+    def vma_close(self, vma: Vma) -> None:
         """perf_mmap_close()."""
         self.event.munmap()
 
 
-def perf_mmap(k: Any, file: Any, vma: Any) -> None:
+def perf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
     """mmap(2): the control page, then the ring."""
     event: PerfEvent = file.private_data
     pages = event.mmap(vma.end - vma.start, bool(vma.prot & PROT_WRITE), vma.shared, vma.pgoff * PAGE_SIZE)
@@ -52,18 +53,7 @@ def perf_mmap(k: Any, file: Any, vma: Any) -> None:
     vma.dontfork = True
 
 
-def show_pages(k: Any, vma: Any, pages: list[int]) -> None:
-    """Let an area show kernel pages, given by their kernel addresses."""
-    first = vma.pgoff
-
-    def fault(vma: Any, pgoff: int) -> int:
-        phys: int = k.mem.translate(pages[pgoff - first])
-        return phys
-
-    vma.fault = fault
-
-
-def perf_release(k: Any, file: Any) -> None:
+def perf_release(k: WatchedKernel, file: File) -> None:
     """The last descriptor and mapping are gone."""
     file.private_data.release()
 
@@ -82,14 +72,14 @@ PERF_FOPS = FileOperations(
 @kernel_function(
     "ssize_t perf_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="kernel/events/core.c"
 )
-def perf_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+def perf_read(k: WatchedKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """The counter, in the attr's read_format."""
     data = k.vfs.files[file].private_data.read(count)
     k.usercopy.copy_to_user(buf, data)
     return len(data)
 
 
-def event_of_fd(k: Any, fd: int) -> PerfEvent:
+def event_of_fd(k: WatchedKernel, fd: int) -> PerfEvent:
     """perf_fget_light(): EBADF for what is no perf event."""
     file = k.vfs.fget(fd)
     if not isinstance(file.private_data, PerfEvent):
@@ -97,34 +87,10 @@ def event_of_fd(k: Any, fd: int) -> PerfEvent:
     return file.private_data
 
 
-def read_attr(k: Any, address: int) -> bytes:
+def read_attr(k: WatchedKernel, address: int) -> bytes:
     """perf_copy_attr(): the attr's own size says how much there is; a wrong one is answered with the right one."""
     size = k.usercopy.get_user(address + SIZE_AT, 4) or PERF_ATTR_SIZE_VER0
     if not PERF_ATTR_SIZE_VER0 <= size <= PAGE_SIZE:
         k.usercopy.put_user(address + SIZE_AT, 4, perf_attr.attr_size(k.version))
         raise KernelError(E2BIG, f"perf_event_attr of {size} bytes")
     return bytes(k.usercopy.copy_from_user(address, size))
-
-
-@syscall(
-    "perf_event_open",
-    "struct perf_event_attr *attr_uptr, pid_t pid, int cpu, int group_fd, unsigned long flags",
-    source="kernel/events/core.c",
-)
-def perf_event_open(k: Any, attr_uptr: int, pid: int, cpu: int, group_fd: int, flags: int) -> int:
-    """A descriptor for a new event, named anon_inode:[perf_event]."""
-    core = k.observer.tracing.perf
-    raw = read_attr(k, attr_uptr)
-    try:
-        event = core.open(raw, pid, cpu, group_fd, flags)
-    except KernelError as error:
-        if error.errno == E2BIG and len(raw) > perf_attr.attr_size(k.version):
-            k.usercopy.put_user(attr_uptr + SIZE_AT, 4, perf_attr.attr_size(k.version))
-        raise
-    try:
-        cloexec = O_CLOEXEC if flags & PERF_FLAG_FD_CLOEXEC else 0
-        return int(k.vfs.anon_inode_getfd(k, "[perf_event]", PERF_FOPS, event, O_RDWR | cloexec))
-    except KernelError as error:
-        if error.errno == EMFILE:
-            event.release()
-        raise

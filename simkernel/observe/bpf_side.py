@@ -1,17 +1,17 @@
-"""bpf(2) on the machine: the call, its descriptors, pinning, and what it takes to run programs at events.
+"""The BPF half of the host (bpf.face.BpfHost): descriptors, pinning, tasks, output, programs on perf events.
 
-`BpfSide` is the BPF half of the host (bpf.face.BpfHost); kernel/bpf/syscall.c, kernel/trace/bpf_trace.c.
+kernel/bpf/syscall.c, kernel/trace/bpf_trace.c.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from abc import ABC, abstractmethod
 
 from arch.abi.errno import EACCES, EBADF, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM
 from arch.abi.fcntl import O_ACCMODE
-from arch.abi.limits import PAGE_SIZE
-from arch.abi.mman import PROT_WRITE
 from arch.errors import Fault, KernelError
+from arch.memory import KernelMemory
+from arch.unwind import walk_frames
 from bpf import face, uapi
 from bpf.board import Bpf
 from bpf.btf import Btf
@@ -32,13 +32,22 @@ from bpf.face import (
 )
 from bpf.layout import KernelLayout, layout_of
 from bpf.maps.base import BpfMap
-from simkernel.fs.inode import FileOperations, to_str
-from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.observe import iterators, perf
-from simkernel.observe.attach import Attachments
-from simkernel.observe.btf import vmlinux
-from simkernel.observe.fdinfo import bpf_fdinfo
+from bpf.syscall.sys_bpf import bpf_from_kernel
+from simkernel.fs.bpffs import BpfInode
+from simkernel.fs.inode import Path, to_str
+from simkernel.net.core.skb import Skb
+from simkernel.observe.attach import Attached, Attachments
+from simkernel.observe.bpf_files import BPF_FOPS, ITER_FOPS
+from simkernel.observe.btf import KernelBtf
+from simkernel.observe.face import WatchedKernel
+from simkernel.observe.iterators import Iterators, IterFile
+from simkernel.observe.perf_files import event_of_fd
 from tracing.perf.event import PerfEvent
+from tracing.probes.event import ProbeEvent
+from tracing.probes.trace_kprobe import TraceKprobe
+from tracing.probes.trace_uprobe import TraceUprobe
+from tracing.record.event import TraceEvent
+from tracing.system import Tracing
 
 BPF_CALL_INSN = 0x85
 PRINTING_HELPERS = {uapi.BPF_FUNC_trace_printk, uapi.BPF_FUNC_trace_vprintk}
@@ -55,36 +64,20 @@ PROG_TYPE_OF_EVENT = {
 }
 
 
-class Attached:
-    """A program on a perf event: the tracing floor's AttachedProgram."""
-
-    def __init__(self, prog: BpfProg, cookie: int = 0, entry_ip: int = 0) -> None:
-        prog.get()
-        self.prog, self.cookie, self.entry_ip = prog, cookie, entry_ip
-        self.id = prog.id
-
-    def run(self, ctx: int) -> int:
-        """With this attachment's cookie, and the probed address for bpf_get_func_ip()."""
-        return self.prog.run(ctx, self.cookie, self.entry_ip)
-
-    def release(self) -> None:
-        """Detached."""
-        self.prog.put()
-
-
-class BpfSide:
+class BpfSide(ABC):
     """The BPF half of the host."""
 
-    k: Any
-    tracing: Any
+    k: WatchedKernel
+    mem: KernelMemory
+    tracing: Tracing
     bpf: Bpf
-    mem: Any
+    attachments: Attachments
+    iterators: Iterators
+    kernel_btf: KernelBtf
 
-    def init_bpf(self) -> None:
-        """At boot."""
-        self.seq_files: dict[int, Any] = {}  # struct seq_file -> iterator file
-        self.sessions = 0
-        self.attachments = Attachments(self.k)
+    @abstractmethod
+    def kernel_stack(self) -> list[int]:
+        """The kernel stack of the running task here and now."""
 
     @property
     def structs(self) -> KernelLayout:
@@ -94,28 +87,27 @@ class BpfSide:
     @property
     def vmlinux_btf(self) -> Btf | None:
         """The kernel's own BTF, made when first asked for; kernels before 5.2 have none."""
-        return vmlinux(self.k) if self.k.types.version.at_least("5.2") else None
+        return self.kernel_btf.get() if self.k.version.at_least("5.2") else None
 
     def net_device(self, ifindex: int) -> int:
         """Address of a struct net_device, 0 if there is none."""
         dev = self.k.net.devices.get(ifindex)
         return dev.addr if dev is not None else 0
 
-    def iter_create(self, link: Link) -> iterators.IterFile:
+    def iter_create(self, link: Link) -> IterFile:
         """BPF_ITER_CREATE."""
         assert isinstance(link.request, IterAttach)
-        self.sessions += 1
-        return iterators.IterFile(self.k, link, link.request.target, link.request.info, self.sessions)
+        return self.iterators.create(link, link.request.target, link.request.info)
 
     def seq_write(self, seq: int, data: bytes) -> None:
-        iterators.write_text(self.k, seq, data)
+        self.iterators.write_text(seq, data)
 
-    def task_fd(self, pid: int, fd: int) -> Any:
+    def task_fd(self, pid: int, fd: int) -> object:
         """The object behind another task's descriptor; EBADF."""
         file = self.k.vfs.file_of(self.k, self.k.tasks.find(pid), fd)
         return file.private_data if file.private_data is not None else file
 
-    def perf_event_query(self, obj: Any) -> tuple[int, int, str | None, int, int] | None:
+    def perf_event_query(self, obj: object) -> tuple[int, int, str | None, int, int] | None:
         """bpf_get_perf_event_info(): (program, kind, name, offset, address); None for what is no perf event."""
         if not isinstance(obj, PerfEvent):
             return None
@@ -125,14 +117,13 @@ class BpfSide:
         if event is None:
             raise KernelError(EOPNOTSUPP, "a program of a counter")
         prog_id = program.id
-        kind = obj.program_kind
-        if kind not in ("kprobe", "uprobe"):
-            return prog_id, uapi.BPF_FD_TYPE_TRACEPOINT, event.name, 0, 0
-        (probe, *_) = event.probes  # type: ignore[attr-defined]
-        if kind == "uprobe":
+        probe = event.probes[0] if isinstance(event, ProbeEvent) else None
+        if isinstance(probe, TraceUprobe):
             return prog_id, uapi.BPF_FD_TYPE_UPROBE + probe.is_return, probe.path, probe.offset, 0
-        address = 0 if probe.symbol else probe.kp.addr
-        return prog_id, uapi.BPF_FD_TYPE_KPROBE + probe.is_return, probe.symbol or None, probe.offset, address
+        if isinstance(probe, TraceKprobe):
+            address = 0 if probe.symbol else probe.kp.addr
+            return prog_id, uapi.BPF_FD_TYPE_KPROBE + probe.is_return, probe.symbol or None, probe.offset, address
+        return prog_id, uapi.BPF_FD_TYPE_TRACEPOINT, event.name, 0, 0
 
     def load_packet(self, skb: int, off: int, size: int) -> int:
         """LD_ABS and LD_IND: bytes of a packet in network order, -1 beyond its end."""
@@ -144,19 +135,26 @@ class BpfSide:
     def hook_perf(self) -> None:
         """After tracing is there: programs on perf events."""
         core = self.tracing.perf
-        core.resolve_fd = lambda fd: perf.event_of_fd(self.k, fd)
+        core.resolve_fd = lambda fd: event_of_fd(self.k, fd)
         core.set_bpf_hook = self.set_bpf
         core.overflow_program_hook = self.attachments.perf_overflow
 
+    def program_symbols(self) -> list[tuple[int, str, str]]:
+        """bpf_get_kallsym(): the functions of loaded programs, (address, name, module)."""
+        if not self.k.version.at_least("4.11") or not self.k.vfs.sysctl["net.core.bpf_jit_kallsyms"]:
+            return []
+        progs = [prog for _, prog in sorted(self.bpf.progs.objects.items()) if isinstance(prog, BpfProg)]
+        return [(address, name, "bpf") for prog in progs for address, name in prog.symbols()]
+
     # ---- descriptors ----
 
-    def fd_install(self, obj: Any, name: str, flags: int) -> int:
+    def fd_install(self, obj: FdObject, name: str, flags: int) -> int:
         if isinstance(obj, BpfProg):
             self._printk_wanted(obj)
         elif isinstance(obj, BpfMap):
             self._describe_map(obj)
-        fops = ITER_FOPS if isinstance(obj, iterators.IterFile) else BPF_FOPS
-        return int(self.k.vfs.anon_inode_getfd(self.k, name, fops, obj, flags))
+        fops = ITER_FOPS if isinstance(obj, IterFile) else BPF_FOPS
+        return self.k.vfs.anon_inode_getfd(self.k, name, fops, obj, flags)
 
     def _describe_map(self, new: BpfMap) -> None:
         """id and name into the struct bpf_map, which iterators show."""
@@ -173,12 +171,12 @@ class BpfSide:
         if event is not None and calls & PRINTING_HELPERS and not event.enabled:
             event.set_enabled(True)
 
-    def fd_get(self, fd: int) -> Any:
+    def fd_get(self, fd: int) -> object:
         file = self.k.vfs.fget(fd)
         return file.private_data if file.private_data is not None else file
 
     def fd_flags(self, fd: int) -> int:
-        return int(self.k.vfs.fget(fd).f_flags) & O_ACCMODE
+        return self.k.vfs.fget(fd).f_flags & O_ACCMODE
 
     def close(self, fd: int) -> None:
         """close_fd(): a program cannot make the CPU run __fput(), so what the last reference does is done at once."""
@@ -207,7 +205,7 @@ class BpfSide:
 
     # ---- bpffs ----
 
-    def _pin_place(self, path: int) -> tuple[Any, str]:
+    def _pin_place(self, path: int) -> tuple[Path, str]:
         """(directory path, last name) in a bpffs; EPERM where the directory is on another file system."""
         name = to_str(self.k.usercopy.strncpy_from_user(path, 4096))
         directory, _, last = name.rstrip("/").rpartition("/")
@@ -216,15 +214,17 @@ class BpfSide:
             raise KernelError(EPERM, f"{directory} is not in a bpffs")
         return where, last
 
-    def bpffs_pin(self, path: int, obj: Any, name: str) -> None:
+    def bpffs_pin(self, path: int, obj: FdObject, name: str) -> None:
         where, last = self._pin_place(path)
         if not last or "." in last:
             raise KernelError(EPERM, "no name, or one with a dot")
         if where.dentry.inode.lookup(where.dentry, last) is not None:
             raise KernelError(EEXIST, f"{last} exists")
-        where.dentry.inode.pin(where.dentry, last, 0o600, self.k.vfs.cred(), obj)
+        directory = where.dentry.inode
+        assert isinstance(directory, BpfInode)
+        directory.pin(where.dentry, last, 0o600, self.k.vfs.cred(), obj)
 
-    def bpffs_get(self, path: int, flags: int) -> Any:
+    def bpffs_get(self, path: int, flags: int) -> object:
         name = to_str(self.k.usercopy.strncpy_from_user(path, 4096))
         found = self.k.vfs.user_path(-100, name)
         inode = found.dentry.inode
@@ -260,34 +260,32 @@ class BpfSide:
 
     def task_callchain(self, task: int, max_depth: int) -> list[int] | None:
         """Kernel stack of a task that is not running, along its saved frames."""
-        from arch.unwind import walk_frames
-
         found = self.k.tasks.at(task)
         if found is self.k.current:
-            return self.kernel_stack()[:max_depth]  # type: ignore[attr-defined, no-any-return]
+            return self.kernel_stack()[:max_depth]
         return list(walk_frames(self.k.arch, self.k.mem, found.ksp, max_depth))
 
     def task_pt_regs(self, task: int) -> int:
-        return int(self.k.tasks.at(task).regs)
+        return self.k.tasks.at(task).regs
 
     def read_task_user(self, task: int, addr: int, size: int) -> bytes:
         found = self.k.tasks.at(task)
         if found.user is None:
             raise Fault(addr)
-        return bytes(found.user.read(addr, size))
+        return found.user.read(addr, size)
 
     def find_vma(self, task: int, addr: int) -> int:
         mm = self.k.tasks.at(task).mm
         if mm is None:
             return 0
         found = next((vma for vma in mm.vmas if vma.start <= addr < vma.end), None)
-        return int(self.k.mirror.vma_struct(mm, found)) if found is not None else 0
+        return self.k.mirror.vma_struct(mm, found) if found is not None else 0
 
     def d_path(self, path: int) -> bytes:
         """By the struct path inside a struct file, or of a mount and a dentry that the file system knows."""
         for file in self.k.vfs.files.values():
             if file.addr <= path < file.addr + 512:
-                return str(self.k.vfs.d_path(file.f_path)).encode()
+                return self.k.vfs.d_path(file.f_path).encode()
         raise KernelError(EINVAL, "no such struct path")
 
     # ---- output ----
@@ -345,8 +343,6 @@ class BpfSide:
         return 4, 1
 
     def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
-        from bpf.syscall.sys_bpf import bpf_from_kernel
-
         return bpf_from_kernel(self.bpf, cmd, attr, size)
 
     def per_cpu_offset(self, cpu: int) -> int:
@@ -377,11 +373,11 @@ class BpfSide:
 
         return detach
 
-    def bpf_symbols_changed(self) -> None:
+    def bpf_symbols_changed(self) -> None:  # noqa: B027
         """Programs in /proc/kallsyms are read from the table of programs when asked for."""
 
 
-def load_bytes(packet: Any, off: int, size: int) -> int:
+def load_bytes(packet: Skb, off: int, size: int) -> int:
     """bpf_load_pointer(): negative offsets count from the network or the link header."""
     if off >= 1 << 31:
         off -= 1 << 32
@@ -398,105 +394,11 @@ def load_bytes(packet: Any, off: int, size: int) -> int:
 
 def probe_address(event: PerfEvent) -> int:
     """Where the kprobe of a perf event sits; 0 for other events."""
-    probes = getattr(event.trace_event, "probes", ())
-    return int(probes[0].kp.addr) if probes and hasattr(probes[0], "kp") else 0
+    found = event.trace_event
+    probe = found.probes[0] if isinstance(found, ProbeEvent) else None
+    return probe.kp.addr if isinstance(probe, TraceKprobe) else 0
 
 
-def context_size(event: Any) -> int:
+def context_size(event: TraceEvent) -> int:
     """Bytes of an event's record."""
     return max((field.offset + field.size for field in event.fields), default=8)
-
-
-# ------------------------------------------------------------------------------------------------------------- files
-
-
-def program_symbols(k: Any) -> list[tuple[int, str, str]]:
-    """bpf_get_kallsym(): the functions of loaded programs, (address, name, module)."""
-    if not k.version.at_least("4.11") or not k.vfs.sysctl["net.core.bpf_jit_kallsyms"]:
-        return []
-    progs = k.observer.bpf.progs.objects
-    return [(address, name, "bpf") for number in sorted(progs) for address, name in progs[number].symbols()]
-
-
-def bpf_poll(k: Any, file: Any, queues: list[Any] | None) -> int:
-    """poll(2): ring buffers; anything else is always ready."""
-    obj: FdObject = file.private_data
-    bits: int | None = obj.poll()
-    if bits is None:
-        return 0x145  # POLLIN | POLLOUT | POLLRDNORM | POLLWRNORM
-    if queues is not None:
-        queues.append(k.vfs.key_queue(obj.waiters))
-    return bits
-
-
-def bpf_mmap(k: Any, file: Any, vma: Any) -> None:
-    """bpf_map_mmap(): arrays made with BPF_F_MMAPABLE, and ring buffers."""
-    obj: FdObject = file.private_data
-    writable = bool(vma.prot & PROT_WRITE)
-    obj.check_mmap(vma.shared, writable)
-    perf.show_pages(k, vma, obj.mmap_pages(vma.pgoff * PAGE_SIZE, (vma.end - vma.start) // PAGE_SIZE, writable))
-
-
-def bpf_release(k: Any, file: Any) -> None:
-    """The last descriptor is gone."""
-    file.private_data.release()
-
-
-BPF_FOPS = FileOperations(
-    "bpf_map_fops", read="bpf_dummy_read", write="bpf_dummy_write", llseek="no_llseek", poll=bpf_poll, mmap=bpf_mmap,
-    release=bpf_release, show_fdinfo=bpf_fdinfo,
-)  # fmt: skip
-
-
-@kernel_function(
-    "ssize_t bpf_dummy_read(struct file *filp, char *buf, size_t siz, loff_t *ppos)", source="kernel/bpf/syscall.c"
-)
-def bpf_dummy_read(k: Any, filp: int, buf: int, siz: int, ppos: int) -> int:
-    """Maps and programs are not read."""
-    return -EINVAL
-
-
-ITER_FOPS = FileOperations("bpf_iter_fops", read="bpf_seq_read", llseek="no_llseek", release=bpf_release)
-
-
-@kernel_function(
-    "ssize_t bpf_seq_read(struct file *file, char *buf, size_t size, loff_t *ppos)", source="kernel/bpf/bpf_iter.c"
-)
-def bpf_seq_read(k: Any, file: int, buf: int, size: int, ppos: int) -> int:
-    """Iterators: reading runs the program."""
-    data = k.vfs.files[file].private_data.read(size)
-    k.usercopy.copy_to_user(buf, data)
-    return len(data)
-
-
-@kernel_function(
-    "ssize_t bpf_dummy_write(struct file *filp, const char *buf, size_t siz, loff_t *ppos)",
-    source="kernel/bpf/syscall.c",
-)
-def bpf_dummy_write(k: Any, filp: int, buf: int, siz: int, ppos: int) -> int:
-    """Nothing of BPF is written through write(2)."""
-    return -EINVAL
-
-
-# ---------------------------------------------------------------------------------------------------------- the call
-
-
-@syscall("bpf", "int cmd, union bpf_attr *uattr, unsigned int size", source="kernel/bpf/syscall.c")
-def bpf(k: Any, cmd: int, uattr: int, size: int) -> Any:
-    """The one door of BPF."""
-    return (yield k.call("__sys_bpf", cmd, uattr, size))
-
-
-@kernel_function("int __sys_bpf(int cmd, union bpf_attr *uattr, unsigned int size)", source="kernel/bpf/syscall.c")
-def __sys_bpf(k: Any, cmd: int, uattr: int, size: int) -> int:
-    """Commands are bpf/syscall/sys_bpf.py's."""
-    from bpf.syscall.sys_bpf import bpf as command
-
-    return command(k.observer.bpf, cmd, uattr, size)
-
-
-def install(k: Any) -> None:
-    """At boot, after tracing: hooks on perf events, and the 3.20-rfc filter files."""
-    k.vfs.more_symbols.append(lambda: program_symbols(k))
-    k.observer.hook_perf()
-    k.observer.attachments.install()

@@ -1,0 +1,50 @@
+"""bpf(2) and perf_event_open(2) themselves."""
+
+from __future__ import annotations
+
+from arch.abi.errno import E2BIG, EMFILE
+from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.abi.perf_event import PERF_FLAG_FD_CLOEXEC
+from arch.errors import KernelError
+from bpf.syscall.sys_bpf import bpf as bpf_command
+from simkernel.kernel.body import Body
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.observe.host import ObservedKernel
+from simkernel.observe.perf_files import PERF_FOPS, SIZE_AT, read_attr
+from tracing.perf import attr as perf_attr
+
+
+@syscall("bpf", "int cmd, union bpf_attr *uattr, unsigned int size", source="kernel/bpf/syscall.c")
+def bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
+    """The one door of BPF."""
+    return (yield k.call("__sys_bpf", cmd, uattr, size))
+
+
+@kernel_function("int __sys_bpf(int cmd, union bpf_attr *uattr, unsigned int size)", source="kernel/bpf/syscall.c")
+def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> int:
+    """Commands are bpf/syscall/sys_bpf.py's."""
+    return bpf_command(k.observer.bpf, cmd, uattr, size)
+
+
+@syscall(
+    "perf_event_open",
+    "struct perf_event_attr *attr_uptr, pid_t pid, int cpu, int group_fd, unsigned long flags",
+    source="kernel/events/core.c",
+)
+def perf_event_open(k: ObservedKernel, attr_uptr: int, pid: int, cpu: int, group_fd: int, flags: int) -> int:
+    """A descriptor for a new event, named anon_inode:[perf_event]."""
+    core = k.observer.tracing.perf
+    raw = read_attr(k, attr_uptr)
+    try:
+        event = core.open(raw, pid, cpu, group_fd, flags)
+    except KernelError as error:
+        if error.errno == E2BIG and len(raw) > perf_attr.attr_size(k.version):
+            k.usercopy.put_user(attr_uptr + SIZE_AT, 4, perf_attr.attr_size(k.version))
+        raise
+    try:
+        cloexec = O_CLOEXEC if flags & PERF_FLAG_FD_CLOEXEC else 0
+        return int(k.vfs.anon_inode_getfd(k, "[perf_event]", PERF_FOPS, event, O_RDWR | cloexec))
+    except KernelError as error:
+        if error.errno == EMFILE:
+            event.release()
+        raise
