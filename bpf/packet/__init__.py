@@ -1,1 +1,3 @@
-"""Packets as programs meet them: sk_buff, xdp_buff, checksums.  include/linux/skbuff.h, include/net/xdp.h."""
+"""Packets as programs meet them: struct sk_buff and struct xdp_buff in kernel memory, for test runs and helpers, and
+checksums. include/linux/skbuff.h, include/net/xdp.h.
+"""

@@ -1,1 +1,3 @@
-"""The system calls of sockets.  Mirrors net/socket.c."""
+"""The system calls of sockets: setting one up (socket.py), moving data (transfer.py), options (sockopt.py).  Mirrors
+net/socket.c.
+"""
