@@ -90,7 +90,7 @@ def on_stack(text):
         ("%ld %llu %lx", ["l", "ll", "l"]),
         ("%p at", ["p"]),
         ("%p", ["p"]),
-        ("a %p%d b", ["p"]),  # the character behind %p is not looked at: v41.md 5
+        ("a %p%d b", ["p"]),  # bpf_trace_printk() of 4.1 does not look at the character behind %p
         ("%p, %d", ["p", ""]),
     ],
 )

@@ -48,7 +48,7 @@ def walk(a_map):
         keys.append(key)
 
 
-# v41.md section 2.2: test values and iteration orders
+# jhash() of linux/jhash.h with seed 0, and the order of buckets that follows from it
 JHASH_U32 = (0x049396B8, 0x72A82A9B, 0xEE626CCA, 0x9917754F, 0x15DE40B1, 0xF5A8A9B6)
 JHASH_U64 = (0x58C184BF, 0x5543253F, 0x66B24BB9, 0x5ED29DE3, 0x4C97A430, 0xD8623C4E)
 JHASH_BYTES = {1: 0x8BA9414B, 12: 0x5E4AA593, 13: 0xBC9D6816, 16: 0x5E84EAFC, 28: 0x9255ED6E}
@@ -114,7 +114,7 @@ def test_the_seed_changes_the_order():
     assert [int.from_bytes(key, "little") for key in walk(zero)] == [0, 4, 7, 2, 1, 6, 5, 3]
 
 
-# kernel/bpf/hashtab.c of 4.1 looks at the room before it looks at the flags (v41.md 2.2)
+# kernel/bpf/hashtab.c of 4.1 looks at the room before it looks at the flags
 def test_a_full_hash_map():
     for version, answer in ((KernelVersion.parse("4.1"), E2BIG), (KernelVersion.parse("6.1"), ENOENT)):
         a_map = make("HASH", 4, 8, 1, version=version)

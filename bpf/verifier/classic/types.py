@@ -109,7 +109,7 @@ SCHED_HELPERS = {
     24: _proto("get_route_realm", "ctx", since="4.4"),
 }
 
-# The January 2015 patch set: one set of helpers for both of its program types (spec: rfc2015.md, 2 and 5).
+# The January 2015 patch set: one set of helpers for both of its program types.
 RFC_HELPERS = {
     **MAP_HELPERS,
     4: _proto("fetch_ptr", "any"),
