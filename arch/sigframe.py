@@ -89,6 +89,11 @@ def restore_altstack(k: FrameHost, raw: bytes) -> None:
         k.stack.sas_size = int.from_bytes(raw[2 * word : 3 * word], order)
 
 
+def return_fault(k: FrameHost, regs: int) -> tuple[int, int] | None:
+    """Signal and si_code where the registers of a frame cannot be loaded on the way to user mode.  Here they can."""
+    return None
+
+
 def restorer(k: FrameHost, action: Action) -> int:
     """Where the handler returns to: libc's SA_RESTORER, else the kernel's trampoline."""
     return action.restorer if action.flags & SA_RESTORER else k.vdso_address()

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from arch.abi.signal import SA_ONSTACK, SA_SIGINFO
 from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack, restorer
+from arch.sigframe import return_fault as return_fault
 
 HAS_RESTORER = True
 UC, STACK, SIGMASK, MCONTEXT = 128, 128 + 16, 128 + 40, 128 + 176

@@ -8,7 +8,7 @@ The FP image follows above either.
 
 from __future__ import annotations
 
-from arch.abi.signal import SA_ONSTACK, SA_SIGINFO
+from arch.abi.signal import ILL_BADSTK, SA_ONSTACK, SA_SIGINFO, SIGILL
 from arch.i386.registers import USER_CS, USER_DS
 from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack, restorer
 
@@ -22,6 +22,8 @@ SIGCONTEXT = ("gs", "fs", "es", "ds", "di", "si", "bp", "sp", "bx", "dx", "cx", 
               None, "ss")  # fmt: skip
 SP_AT_SIGNAL, FPSTATE, OLDMASK, CR2 = 68, 76, 80, 84
 FIX_EFLAGS = 0x50DD5
+# Entries of the descriptor table that user mode may load: TLS, user code (readable), user data.
+LOADABLE, STACKS = (6, 7, 8, USER_CS >> 3, USER_DS >> 3), (6, 7, 8, USER_DS >> 3)
 
 
 def _words(*values: int) -> bytes:
@@ -74,6 +76,8 @@ def _restore(k: FrameHost, regs: int, address: int) -> None:
         value = int.from_bytes(raw[4 * i : 4 * i + 4], "little")
         if name in ("gs", "fs", "es", "ds", "cs", "ss"):
             value = value & 0xFFFF | (3 if name in ("cs", "ss") else 0)
+            if name not in ("cs", "ss") and not _loadable(value, LOADABLE):
+                value = 0  # the fixup of a segment register that cannot be loaded
         elif name == "flags":
             value = (k.regs_get(regs, "flags") & ~FIX_EFLAGS) | (value & FIX_EFLAGS)
         k.regs_set(regs, name, value)
@@ -81,6 +85,18 @@ def _restore(k: FrameHost, regs: int, address: int) -> None:
     fp = int.from_bytes(raw[FPSTATE : FPSTATE + 4], "little")
     if fp:
         k.restore_fp(fp)
+
+
+def _loadable(selector: int, entries: tuple[int, ...]) -> bool:
+    """Whether the selector names one of these entries; there is no local table.  Null ones load, but not into ss."""
+    return (selector < 4 and entries is LOADABLE) or (not selector & 4 and selector >> 3 in entries)
+
+
+def return_fault(k: FrameHost, regs: int) -> tuple[int, int] | None:
+    """What iret refuses, asm_iret_error() turns into SIGILL.  arch/x86/kernel/traps.c:iret_error"""
+    if k.regs_get(regs, "cs") == USER_CS and _loadable(k.regs_get(regs, "ss"), STACKS):
+        return None
+    return SIGILL, ILL_BADSTK
 
 
 def rt_sigreturn(k: FrameHost, regs: int) -> int:

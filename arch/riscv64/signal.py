@@ -9,6 +9,7 @@ from __future__ import annotations
 from arch.abi.signal import SA_ONSTACK
 from arch.riscv64.registers import ABI_NAMES
 from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack
+from arch.sigframe import return_fault as return_fault
 
 HAS_RESTORER = False
 UC, STACK, SIGMASK, MCONTEXT = 128, 128 + 16, 128 + 40, 128 + 176

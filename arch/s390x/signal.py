@@ -13,6 +13,7 @@ from __future__ import annotations
 from arch.abi.signal import SA_ONSTACK, SA_RESTORER, SA_SIGINFO
 from arch.s390x.text import VDSO_SIGRETURN
 from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack, restorer
+from arch.sigframe import return_fault as return_fault
 
 HAS_RESTORER = True
 SVC, INFO, UC = 160, 168, 296
@@ -95,4 +96,4 @@ def sigreturn(k: FrameHost, regs: int) -> int:
     return mask
 
 
-__all__ = ["HAS_RESTORER", "rt_sigreturn", "setup_rt_frame", "sigreturn"]
+__all__ = ["HAS_RESTORER", "return_fault", "rt_sigreturn", "setup_rt_frame", "sigreturn"]

@@ -10,6 +10,7 @@ from arch.abi.errno import EFAULT
 from arch.abi.signal import SA_ONSTACK, SA_RESTORER
 from arch.errors import KernelError
 from arch.sigframe import Action, FrameHost, SignalInfo, choose_stack, restore_altstack
+from arch.sigframe import return_fault as return_fault
 from arch.x86_64.registers import USER_CS, USER_DS
 
 HAS_RESTORER = True

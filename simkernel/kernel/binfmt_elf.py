@@ -34,7 +34,7 @@ from arch.abi.elf import (
     PT_INTERP,
     PT_LOAD,
 )
-from arch.abi.errno import EINVAL, EIO, ELIBBAD, ENOEXEC, ENOMEM
+from arch.abi.errno import EACCES, EINVAL, EIO, ELIBBAD, ENOEXEC, ENOMEM
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_GROWSDOWN, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
@@ -137,7 +137,12 @@ def _interpreter(k: KernelFace, bprm: LinuxBinprm, elf: ElfHeader) -> tuple[Mapp
         if segment.kind == PT_INTERP:
             if not 2 <= segment.filesz <= 4096:
                 raise KernelError(ENOEXEC)
-            path = bprm.file.read_at(segment.offset, segment.filesz).rstrip(b"\0")
+            name = bprm.file.read_at(segment.offset, segment.filesz)
+            if len(name) != segment.filesz or name[-1]:
+                raise KernelError(EIO if len(name) != segment.filesz else ENOEXEC)
+            path = name.partition(b"\0")[0]
+            if not path:  # the working directory, then
+                raise KernelError(EACCES)
             file = k.vfs.open_exec(k, path, AT_FDCWD, 0)
             try:
                 return file, parse_elf(k, file, file.read_at(0, 256))

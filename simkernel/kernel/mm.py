@@ -421,14 +421,26 @@ class Mm:
         return value
 
     def remap(self, old: int, old_size: int, new_size: int, flags: int, fixed: int) -> int:
-        """mremap(2)."""
+        """mremap(2).  EINVAL, EFAULT, ENOMEM."""
         if old & (PAGE_SIZE - 1) or flags & ~7 or (flags & MREMAP_FIXED and not flags & MREMAP_MAYMOVE):
             raise KernelError(EINVAL)
-        old_size, new_size = page_up(old_size), page_up(new_size)
+        if flags & MREMAP_DONTUNMAP and (not flags & MREMAP_MAYMOVE or old_size != new_size):
+            raise KernelError(EINVAL)
+        end_of_user = self.home.layout.task_size
+        words = (1 << (32 if end_of_user <= 1 << 32 else 64)) - 1  # PAGE_ALIGN() may wrap to 0
+        old_size, new_size = page_up(old_size) & words, page_up(new_size) & words
         if not new_size:
             raise KernelError(EINVAL)
         vma = self.find(old)
-        if vma is None or old + old_size > vma.end:
+        if vma is None:
+            raise KernelError(EFAULT)
+        if flags & MREMAP_FIXED:
+            outside = fixed & (PAGE_SIZE - 1) or new_size > end_of_user - fixed
+            if outside or (old < fixed + new_size and fixed < old + old_size):  # onto itself
+                raise KernelError(EINVAL)
+        if not old_size and not vma.shared:  # only a shared mapping can be had a second time
+            raise KernelError(EINVAL)
+        if old + old_size > vma.end:
             raise KernelError(EFAULT)
         if flags & MREMAP_FIXED:
             self.unmap(fixed, new_size)

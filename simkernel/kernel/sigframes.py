@@ -35,6 +35,10 @@ class SignalAbi(Protocol):
         """The same for the old frame of 32-bit machines."""
         ...
 
+    def return_fault(self, k: FrameHost, regs: int) -> tuple[int, int] | None:
+        """Signal and si_code where the CPU would refuse these registers; None where it loads them."""
+        ...
+
 
 class SignalFrames:
     """`k.sigframes`."""

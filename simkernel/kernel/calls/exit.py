@@ -6,6 +6,7 @@ from arch.abi.signal import (
     CLD_DUMPED,
     CLD_EXITED,
     CLD_KILLED,
+    NSIG,
     SA_NOCLDWAIT,
     SIGCHLD,
 )
@@ -168,7 +169,7 @@ def do_notify_parent(k: KernelFace, tsk: int, sig: int) -> Body:
         autoreap = action.handler == 1 or bool(action.flags & SA_NOCLDWAIT)
         if action.handler == 1:
             sig = 0
-    if sig > 0:
+    if 0 < sig <= NSIG:  # clone(2), unlike clone3(2), takes any number
         code, status = decode_exit(task.exit_code)
         k.signals.send(
             parent, sig, code, pid=task.pid, uid=task.cred.uid, status=status,

@@ -19,6 +19,7 @@ from arch.abi.sched import (
     CLONE_VM,
     CSIGNAL,
 )
+from arch.abi.signal import NSIG
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -279,7 +280,7 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
     raw = k.usercopy.copy_from_user(uargs, size)
     word = [int.from_bytes(raw[i : i + 8], k.mem.byteorder) for i in range(0, 64, 8)]
     flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls = word
-    if flags & CSIGNAL or exit_signal & ~CSIGNAL or bool(stack) != bool(stack_size):
+    if flags & CSIGNAL or exit_signal > NSIG or bool(stack) != bool(stack_size):
         raise KernelError(EINVAL)
     args = CloneArgs(flags, exit_signal, stack)
     args.stack_size, args.parent_tid, args.child_tid, args.tls = stack_size, parent_tid, child_tid, tls

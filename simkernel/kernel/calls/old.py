@@ -10,6 +10,7 @@ from arch.abi.signal import SI_KERNEL, SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK, SIGK
 from arch.errors import KernelError
 from simkernel.kernel.calls import ids
 from simkernel.kernel.calls.ids import sys_getrlimit
+from simkernel.kernel.calls.signal import restored
 from simkernel.kernel.calls.wait import sys_wait4
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
@@ -48,8 +49,7 @@ def sys_sigreturn(k: KernelFace) -> int:
         k.signals.force(task, 11, SI_KERNEL, 0)
         return 0
     task.blocked = blocked & ~UNBLOCKABLE
-    k.signals.recalc(task)
-    return k.regs.signed_word(k.regs.get(task.regs, k.abi.result))
+    return restored(k, task)
 
 
 @syscall("sigaction", "int sig, const struct old_sigaction *act, struct old_sigaction *oact", source="kernel/signal.c")

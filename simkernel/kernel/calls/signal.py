@@ -130,7 +130,15 @@ def sys_rt_sigreturn(k: KernelFace) -> int:
     task.blocked = blocked & ~UNBLOCKABLE
     task.in_syscall = False
     task.returned_from_signal = True
+    return restored(k, task)
+
+
+def restored(k: KernelFace, task: Task) -> int:
+    """The end of sigreturn(2): a signal if the CPU would refuse the registers; the result register stays what it is."""
     k.signals.recalc(task)
+    fault = k.sigframes.abi.return_fault(k.sigframes, task.regs)
+    if fault is not None:
+        k.signals.force(task, *fault, 0)
     return k.regs.signed_word(k.regs.get(task.regs, k.abi.result))
 
 
