@@ -21,8 +21,6 @@ from bpf.packet.skbuff import (
     SkBuff,
 )
 
-SKF_NET_OFF, SKF_LL_OFF = -0x100000, -0x200000
-
 
 @prototype(
     "skb_load_bytes",
@@ -121,17 +119,8 @@ def sk_skb_pull_data(rt: Runtime, skb_at: int, length: int) -> int:
 
 def _load(rt: Runtime, skb_at: int, offset: int, size: int) -> int:
     """A load of classic BPF: big-endian, negative offsets from the headers."""
-    skb, offset = SkBuff(rt.host, skb_at), s32(offset)
-    if offset < 0:
-        if offset >= SKF_NET_OFF:
-            offset += -SKF_NET_OFF + skb.network_header() - skb.data
-        elif offset >= SKF_LL_OFF and skb.get("mac_header") != U16_MAX:
-            offset += -SKF_LL_OFF + skb.mac_header() - skb.data
-        else:
-            return -EFAULT
-    if offset + size > skb.len or skb.data + offset < skb.get("head"):
-        return -EFAULT
-    return int.from_bytes(bytes(rt.mem.read(skb.data + offset, size)), "big")
+    found = SkBuff(rt.host, skb_at).load(s32(offset), size)
+    return -EFAULT if found is None else found
 
 
 @kernel_name("bpf_skb_load_helper_8_no_cache")

@@ -2,11 +2,13 @@
 
 include/linux/skbuff.h, include/net/xdp.h of Linux 6.1.  Offsets are those of the host's kernel (bpf/layout.py), as in
 the context conversion, so what is written here is what a rewritten program reads.  A packet here is
-always linear: one buffer of headroom, data, tailroom and struct skb_shared_info.
+always linear: one buffer of headroom, data, tailroom and struct skb_shared_info.  Test runs make packets of their own; the
+network's are these (simkernel/net/core/skb.py), so a program sees the same struct from both.
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol, Self
 
 from arch.abi.errno import EINVAL, ENOMEM
@@ -29,6 +31,8 @@ NET_SKB_PAD = 64
 SMP_CACHE_BYTES = 64
 KMALLOC_SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
 NO_QUEUE_MAPPING = 0xFFFF
+SKF_NET_OFF, SKF_LL_OFF = -0x100000, -0x200000  # include/uapi/linux/filter.h
+UNSET = 0xFFFF  # of a header that is not known yet
 
 CHECKSUM_NONE, CHECKSUM_UNNECESSARY, CHECKSUM_COMPLETE, CHECKSUM_PARTIAL = range(4)
 
@@ -55,6 +59,14 @@ class PacketHost(Protocol):
     def mem(self) -> KernelMem: ...
     @property
     def structs(self) -> KernelLayout: ...
+
+
+@dataclass(frozen=True)
+class PacketMemory:
+    """A PacketHost made of its two parts."""
+
+    mem: KernelMem
+    structs: KernelLayout
 
 
 class KernelStruct:
@@ -201,25 +213,32 @@ class SkBuff(KernelStruct):
     struct = "sk_buff"
 
     @classmethod
-    def build(cls, host: PacketHost, data: bytes, headroom: int = NET_SKB_PAD) -> SkBuff:
+    def build(cls, host: PacketHost, data: bytes, headroom: int = NET_SKB_PAD) -> Self:
         """build_skb() over a buffer that kmalloc() rounds up, then skb_reserve() and __skb_put()."""
-        kernel = host.structs
-        room = ksize(skb_data_align(len(data)) + headroom + shinfo_room(kernel))
         skb = cls.new(host)
-        mem = host.mem
-        head = mem.alloc(room, SMP_CACHE_BYTES)
-        end = room - shinfo_room(kernel)
-        skb.set("head", head)
-        skb.set("end", end)
-        skb.set("data", head + headroom)
-        skb.set("tail", headroom + len(data))
-        skb.set("len", len(data))
-        skb.set("truesize", skb_data_align(kernel.sizeof("sk_buff")) + room)
-        skb.set("users", 1)
-        skb.set("mac_header", 0xFFFF)
-        skb.set("transport_header", 0xFFFF)
-        mem.write(head + headroom, data)
+        skb.take_buffer(ksize(skb_data_align(len(data)) + headroom + shinfo_room(host.structs)), headroom)
+        skb.put_data(data)
         return skb
+
+    def take_buffer(self, room: int, headroom: int) -> None:
+        """__build_skb_around() and skb_reserve(): an empty packet in a buffer of `room` bytes of its own."""
+        head = self.mem.alloc(room, SMP_CACHE_BYTES)
+        self.set("head", head)
+        self._set_mark("end", room - shinfo_room(self.kernel))
+        self.set("data", head + headroom)
+        self._set_mark("tail", headroom)
+        self.set("truesize", skb_data_align(self.kernel.sizeof("sk_buff")) + room)
+        self.set("users", 1)
+        self.set("mac_header", UNSET)
+        self.set("transport_header", UNSET)
+
+    def _mark(self, member: str) -> int:
+        """`tail` or `end` from head on: 64-bit kernels keep offsets, 32-bit ones pointers (sk_buff_data_t)."""
+        value = self.get(member)
+        return value if self.kernel.word == 8 else value - self.get("head")
+
+    def _set_mark(self, member: str, offset: int) -> None:
+        self.set(member, offset if self.kernel.word == 8 else self.get("head") + offset)
 
     def release(self) -> None:
         """kfree_skb()."""
@@ -251,16 +270,37 @@ class SkBuff(KernelStruct):
     @property
     def tailroom(self) -> int:
         """Free bytes after the packet."""
-        return self.get("end") - self.get("tail")
+        return self._mark("end") - self._mark("tail")
 
     @property
     def shinfo(self) -> int:
         """Address of struct skb_shared_info."""
-        return self.get("head") + self.get("end")
+        return self.get("head") + self._mark("end")
 
     def packet(self) -> bytes:
         """The bytes of the packet."""
-        return bytes(self.mem.read(self.data, self.len))
+        return self.mem.read(self.data, self.len)
+
+    @property
+    def truesize(self) -> int:
+        """What the buffer is charged to a socket: data, sk_buff and skb_shared_info."""
+        return self.get("truesize")
+
+    def load(self, offset: int, size: int) -> int | None:
+        """What LD_ABS reads, big-endian; negative offsets count from a header.  None beyond the packet.
+
+        bpf_load_pointer(), bpf_internal_load_pointer_neg_helper().
+        """
+        if offset < 0:
+            if offset >= SKF_NET_OFF:
+                offset += -SKF_NET_OFF + self.network_header() - self.data
+            elif offset >= SKF_LL_OFF and self.get("mac_header") != UNSET:
+                offset += -SKF_LL_OFF + self.mac_header() - self.data
+            else:
+                return None
+        if offset + size > self.len or self.data + offset < self.get("head"):
+            return None
+        return int.from_bytes(self.mem.read(self.data + offset, size), "big")
 
     def pull(self, count: int) -> None:
         """The packet begins later.  __skb_pull()."""
@@ -276,31 +316,52 @@ class SkBuff(KernelStruct):
 
     def put(self, count: int) -> None:
         """The packet ends later.  __skb_put()."""
-        self.set("tail", self.get("tail") + count)
+        self._set_mark("tail", self._mark("tail") + count)
         self.set("len", self.len + count)
+
+    def put_data(self, data: bytes) -> None:
+        """These bytes at the end of the packet.  skb_put_data()."""
+        self.mem.write(self.data + self.len, data)
+        self.put(len(data))
+
+    def push_data(self, data: bytes) -> None:
+        """These bytes, a header, in front of the packet."""
+        self.push(len(data))
+        self.mem.write(self.data, data)
+
+    def copy_packet(self, other: SkBuff) -> None:
+        """The bytes and headers of a packet in a buffer of the same shape.  copy_skb_header() and skb_copy_bits()."""
+        head = self.get("head")
+        self.mem.write(head, other.mem.read(other.get("head"), other.headroom + other.len))
+        self.set("data", head + other.headroom)
+        self.set("len", other.len)
+        self._set_mark("tail", other.headroom + other.len)
+        for member in ("mac_header", "network_header", "transport_header", "protocol"):
+            self.set(member, other.get(member))
 
     def trim(self, length: int) -> None:
         """The packet ends earlier.  __skb_trim()."""
-        self.set("tail", self.get("tail") - (self.len - length))
+        self._set_mark("tail", self._mark("tail") - (self.len - length))
         self.set("len", length)
 
     def expand_head(self, more_head: int, more_tail: int) -> None:
         """A larger buffer with the same packet.  pskb_expand_head()."""
-        head, end, data = self.get("head"), self.get("end"), self.data
+        head, end, tail, data = self.get("head"), self._mark("end"), self._mark("tail"), self.data
         more_head = skb_data_align(more_head)
         room = ksize(skb_data_align(end + more_head + more_tail) + shinfo_room(self.kernel))
         fresh = self.mem.alloc(room, SMP_CACHE_BYTES)
-        self.mem.write(fresh + more_head, bytes(self.mem.read(head, self.get("tail"))))
+        self.mem.write(fresh + more_head, self.mem.read(head, tail))
         new_end = room - shinfo_room(self.kernel)
         self.mem.write(fresh + new_end, bytes(self.mem.read(head + end, self.kernel.sizeof("skb_shared_info"))))
         self.mem.free(head)
         self.set("head", fresh)
-        self.set("end", new_end)
+        self._set_mark("end", new_end)
+        self._set_mark("tail", tail + more_head)
         self.set("data", fresh + more_head + (data - head))
         # also a transport header that was never set moves, and counts as set from then on
-        for member in ("tail", "network_header", "transport_header"):
+        for member in ("network_header", "transport_header"):
             self.set(member, self.get(member) + more_head)
-        if self.get("mac_header") != 0xFFFF:
+        if self.get("mac_header") != UNSET:
             self.set("mac_header", self.get("mac_header") + more_head)
         self.set("cloned", 0)
 
@@ -334,6 +395,14 @@ class SkBuff(KernelStruct):
     def reset_network_header(self) -> None:
         """The network header is where the packet begins now."""
         self.set("network_header", self.headroom)
+
+    def set_network_header(self, offset: int) -> None:
+        """The network header is so many bytes behind the beginning of the packet.  skb_set_network_header()."""
+        self.set("network_header", self.headroom + offset)
+
+    def reset_transport_header(self) -> None:
+        """The transport header is where the packet begins now."""
+        self.set("transport_header", self.headroom)
 
     def eth_type_trans(self, dev: NetDevice, dev_addr: bytes = bytes(6), broadcast: bytes = bytes(6)) -> None:
         """Take the Ethernet header off and remember what it says.  net/ethernet/eth.c:eth_type_trans().

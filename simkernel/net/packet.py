@@ -42,12 +42,10 @@ def packet_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> int:
 def packet_rcv(k: NetKernel, skb: int, dev: int, pt: int, orig_dev: int) -> Body:
     """A copy of a frame for one packet sock (`pt` is that sock): frames begin at the link header, then the filter."""
     packet, sock = k.net.skbs[skb], k.net.socks[pt]
-    if packet.data > packet.mac and packet.view.pkt_type != PACKET_OUTGOING:
-        packet.len += packet.data - packet.mac
-        packet.data = packet.mac
+    if packet.data > packet.mac_header() and packet.pkt_type() != PACKET_OUTGOING:
+        packet.push(packet.data - packet.mac_header())
     if sock.type == SOCK_DGRAM:
         packet.pull(ETH_HLEN)
-    packet.sync()
     return (yield from queue_or_drop(k, sock, packet))
 
 
@@ -62,15 +60,14 @@ def packet_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     if dev is None:
         raise KernelError(ENODEV, f"no interface {index}")
     skb = yield from new_skb(k, length, sk)
-    skb.put(message.data)
-    skb.mac = skb.data
+    skb.put_data(message.data)
+    skb.reset_mac_header()
     skb.set_dev(dev)
     if sk.type == SOCK_DGRAM:
         ret = yield from send_frame(k, skb, dev)
         return length if ret >= 0 else ret
-    skb.network = skb.data + ETH_HLEN
-    skb.proto = int.from_bytes(message.data[12:14], "big")
-    skb.sync()
+    skb.set_network_header(ETH_HLEN)
+    skb.set_protocol(int.from_bytes(message.data[12:14], "big"))
     ret = yield k.call("__dev_queue_xmit", skb.addr, 0)
     return length if ret >= 0 else ret
 
@@ -86,7 +83,7 @@ def packet_recvmsg(k: NetKernel, sock: int, msg: int, length: int, flags: int) -
     if isinstance(packet, int):
         return packet
     message.set_link_source(packet)
-    return (yield from message.take_packet(sk, packet, packet.payload, length, flags))
+    return (yield from message.take_packet(sk, packet, packet.packet(), length, flags))
 
 
 @kernel_function("int packet_release(struct socket *sock)", source="net/packet/af_packet.c")

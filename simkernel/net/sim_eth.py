@@ -22,7 +22,7 @@ WIRE_NS = 200_000  # there and back
 def sim_eth_xmit(k: NetKernel, skb: int, dev: int) -> Body:
     """The wire: the simulated host at the other end sees the frame, and may answer after a while."""
     packet = k.net.skbs[skb]
-    answer = far_host_answer(packet.payload)
+    answer = far_host_answer(packet.packet())
     if answer:
         k.clock.add(k.clock.now_ns + WIRE_NS, lambda: inject(k, answer))
     yield k.call("consume_skb", skb)
@@ -49,14 +49,13 @@ def far_host_answer(frame: bytes) -> bytes | None:
 def inject(k: NetKernel, frame: bytes, ifindex: int = 2) -> None:
     """A frame arrives at a device (interrupt context): queue it and raise the receive interrupt."""
     dev = k.net.devices[ifindex]
-    skb = register(k, Skb(k, len(frame)))
-    skb.put(frame)
-    skb.mac = skb.data
+    skb = register(k, Skb.alloc(k, len(frame)))
+    skb.put_data(frame)
+    skb.reset_mac_header()
     skb.pull(ETH_HLEN)
-    skb.network = skb.data
-    skb.proto = int.from_bytes(frame[12:14], "big")
+    skb.reset_network_header()
+    skb.set_protocol(int.from_bytes(frame[12:14], "big"))
     skb.set_dev(dev)
-    skb.sync()
     if len(k.net.backlog) >= BACKLOG_LIMIT:
         dev.stats["rx_dropped"] += 1
         k.net.counters["dropped"] += 1

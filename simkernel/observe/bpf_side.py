@@ -35,7 +35,6 @@ from bpf.maps.base import BpfMap
 from bpf.syscall.sys_bpf import bpf_from_kernel
 from simkernel.fs.bpffs import BpfInode
 from simkernel.fs.inode import Path, to_str
-from simkernel.net.core.skb import Skb
 from simkernel.observe.attach import Attached, Attachments
 from simkernel.observe.bpf_files import BPF_FOPS, ITER_FOPS
 from simkernel.observe.btf import KernelBtf
@@ -52,7 +51,6 @@ from tracing.system import Tracing
 BPF_CALL_INSN = 0x85
 PRINTING_HELPERS = {uapi.BPF_FUNC_trace_printk, uapi.BPF_FUNC_trace_vprintk}
 MAY_READ, MAY_WRITE = 4, 2
-SKF_NET_OFF, SKF_LL_OFF = -0x100000, -0x200000  # include/uapi/linux/filter.h
 
 # What PERF_EVENT_IOC_SET_BPF wants, by kind of event.  kernel/events/core.c:perf_event_set_bpf_prog()
 PROG_TYPE_OF_EVENT = {
@@ -128,9 +126,8 @@ class BpfSide(ABC):
     def load_packet(self, skb: int, off: int, size: int) -> int:
         """LD_ABS and LD_IND: bytes of a packet in network order, -1 beyond its end."""
         packet = self.k.net.skbs.get(skb)
-        if packet is None:
-            return -1
-        return load_bytes(packet, off, size)
+        found = packet.load(off - (1 << 32) if off >> 31 else off, size) if packet is not None else None
+        return -1 if found is None else found
 
     def hook_perf(self) -> None:
         """After tracing is there: programs on perf events."""
@@ -375,21 +372,6 @@ class BpfSide(ABC):
 
     def bpf_symbols_changed(self) -> None:  # noqa: B027
         """Programs in /proc/kallsyms are read from the table of programs when asked for."""
-
-
-def load_bytes(packet: Skb, off: int, size: int) -> int:
-    """bpf_load_pointer(): negative offsets count from the network or the link header."""
-    if off >= 1 << 31:
-        off -= 1 << 32
-    start = packet.data + off
-    if off < 0:
-        network = off >= SKF_NET_OFF
-        start = off - (SKF_NET_OFF if network else SKF_LL_OFF) + (packet.network if network else packet.mac)
-        if off < SKF_LL_OFF:
-            return -1
-    if start + size > packet.data + packet.len:
-        return -1
-    return int.from_bytes(packet.read(start, size), "big")
 
 
 def probe_address(event: PerfEvent) -> int:

@@ -24,7 +24,6 @@ class SocketFilter:
 
     def __call__(self, skb: Skb) -> int:
         """Run on a packet ."""
-        skb.sync()
         return self.prog.run(skb.addr)
 
     def release(self) -> None:

@@ -19,8 +19,7 @@ def queue_or_drop(k: NetKernel, sock: Sock, packet: Skb) -> Body:
         if keep == 0:
             yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
             return 0
-        packet.len = min(packet.len, keep)
-        packet.sync()
+        packet.trim(min(packet.len, keep))
     if sock.rmem + packet.truesize > sock.rcvbuf:
         sock.drops += 1
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF)

@@ -85,7 +85,6 @@ def loopback_xmit(k: NetKernel, skb: int, dev: int) -> Body:
     packet = k.net.skbs[skb]
     packet.set_owner(None)
     packet.pull(ETH_HLEN)
-    packet.sync()
     yield k.call("__netif_rx", skb)
     return 0
 
@@ -152,10 +151,10 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
     dev.stats["rx_bytes"] += packet.len
     k.net.counters["received"] += 1
     yield from deliver_to_taps(k, packet, PACKET_HOST)
-    if packet.proto != ETH_P_IP:
+    if packet.protocol() != ETH_P_IP:
         yield drop(k, packet, SKB_DROP_REASON_UNHANDLED_PROTO)
         return 1
-    mac = packet.read(packet.mac, 6)
+    mac = packet.mem.read(packet.mac_header(), 6)
     if mac not in (dev.mac, b"\xff" * 6):
         yield drop(k, packet, SKB_DROP_REASON_OTHERHOST)
         return 1
@@ -168,7 +167,7 @@ def deliver_to_taps(k: NetKernel, packet: Skb, kind: int) -> Steps[None]:
         if sk.bound_ifindex not in (0, packet.dev.ifindex if packet.dev else 0):
             continue
         copy = yield from clone(k, packet)
-        copy.view.pkt_type = kind
+        copy.set_pkt_type(kind)
         yield k.call("packet_rcv", copy.addr, packet.dev.addr if packet.dev else 0, sk.addr, 0)
 
 
@@ -178,8 +177,7 @@ def send_frame(k: NetKernel, packet: Skb, dev: NetDevice) -> Body:
         yield drop(k, packet)
         return -EMSGSIZE
     destination = dev.mac if dev.ifindex == 1 else GATEWAY_MAC
-    packet.push(destination + dev.mac + packet.proto.to_bytes(2, "big"))
-    packet.mac = packet.data
+    packet.push_data(destination + dev.mac + packet.protocol().to_bytes(2, "big"))
+    packet.reset_mac_header()
     packet.set_dev(dev)
-    packet.sync()
     return (yield k.call("__dev_queue_xmit", packet.addr, 0))

@@ -92,11 +92,11 @@ class Message:
         dev = packet.dev
         self.source = (
             AF_PACKET.to_bytes(2, order)
-            + packet.proto.to_bytes(2, "big")
+            + packet.protocol().to_bytes(2, "big")
             + (dev.ifindex if dev else 0).to_bytes(4, order)
             + (dev.hardware_type if dev else ARPHRD_ETHER).to_bytes(2, order)
-            + bytes((packet.view.pkt_type, 6))
-            + packet.read(packet.mac + 6, 6)
+            + bytes((packet.pkt_type(), 6))
+            + packet.mem.read(packet.mac_header() + 6, 6)
             + b"\0\0"
         )
 

@@ -24,7 +24,7 @@ SKB_DROP_REASON_UNHANDLED_PROTO = 49
 def new_skb(k: NetKernel, size: int, sk: Owner | None = None) -> Steps[Skb]:
     """alloc_skb() with headroom (`yield from`): a registered, empty buffer for `size` bytes of payload."""
     address = yield k.call("__alloc_skb", size + HEADROOM, GFP_ATOMIC, 0, NUMA_NO_NODE)
-    return register(k, Skb(k, size, address), sk)
+    return register(k, Skb.alloc(k, size, address), sk)
 
 
 def register(k: NetKernel, skb: Skb, sk: Owner | None = None) -> Skb:
@@ -45,7 +45,7 @@ def __alloc_skb(k: NetKernel, size: int, gfp_mask: int, flags: int, node: int) -
 def release(k: NetKernel, skb: Skb) -> Steps[None]:
     """__kfree_skb(): give the memory back (`yield from`)."""
     del k.net.skbs[skb.addr]
-    k.mem.free(skb.head)
+    k.mem.free(skb.get("head"))
     if skb.slab:
         yield k.call("kmem_cache_free", k.slab.caches["skbuff_head_cache"], skb.addr)
     else:
@@ -54,13 +54,10 @@ def release(k: NetKernel, skb: Skb) -> Steps[None]:
 
 def clone(k: NetKernel, skb: Skb) -> Steps[Skb]:
     """A copy with the same bytes and headers, for packet sockets (`yield from`)."""
-    copy = yield from new_skb(k, skb.end - HEADROOM)
-    k.mem.write(copy.head, skb.read(0, skb.data + skb.len))
-    copy.data, copy.len, copy.mac, copy.network = skb.data, skb.len, skb.mac, skb.network
-    copy.transport, copy.proto = skb.transport, skb.proto
+    copy = yield from new_skb(k, skb.room - HEADROOM)
+    copy.copy_packet(skb)
     if skb.dev:
         copy.set_dev(skb.dev)
-    copy.sync()
     return copy
 
 

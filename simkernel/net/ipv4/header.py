@@ -27,7 +27,7 @@ def ip_header(source: bytes, destination: bytes, protocol: int, length: int, ide
 
 def addresses(packet: Skb) -> tuple[bytes, bytes]:
     """(source, destination) of a received packet."""
-    header = packet.read(packet.network + 12, 8)
+    header = packet.mem.read(packet.network_header() + 12, 8)
     return header[:4], header[4:]
 
 

@@ -15,7 +15,7 @@ from simkernel.net.ipv4.ip_output import ip_send
 def icmp_rcv(k: NetKernel, skb: int) -> Body:
     """Answer echo requests; tell a UDP socket that nobody listens at its destination."""
     packet = k.net.skbs[skb]
-    body = packet.payload
+    body = packet.packet()
     _source, _destination = addresses(packet)
     if body and body[0] == ICMP_ECHO:
         yield k.call("icmp_echo", skb)
@@ -34,7 +34,7 @@ def icmp_echo(k: NetKernel, skb: int) -> Body:
     """An echo request: send its reply."""
     packet = k.net.skbs[skb]
     source, destination = addresses(packet)
-    yield from ip_send(k, destination, source, IPPROTO_ICMP, icmp_reply(packet.payload))
+    yield from ip_send(k, destination, source, IPPROTO_ICMP, icmp_reply(packet.packet()))
     return 1
 
 
@@ -43,7 +43,7 @@ def __icmp_send(k: NetKernel, skb_in: int, type_: int, code: int, info: int) -> 
     """An ICMP error about a packet, quoting its header and eight bytes."""
     packet = k.net.skbs[skb_in]
     source, destination = addresses(packet)
-    quote = packet.read(packet.network, IP_HEADER + 8)
+    quote = packet.mem.read(packet.network_header(), IP_HEADER + 8)
     body = bytes((type_, code)) + b"\0\0" + info.to_bytes(4, "big") + quote
     body = body[:2] + checksum(body).to_bytes(2, "big") + body[4:]
     yield from ip_send(k, destination, source, IPPROTO_ICMP, body)

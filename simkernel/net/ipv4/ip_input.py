@@ -26,13 +26,13 @@ PROTOCOLS = {IPPROTO_ICMP: "icmp_rcv", IPPROTO_TCP: "tcp_v4_rcv", IPPROTO_UDP: "
 def ip_rcv(k: NetKernel, skb: int, dev: int, pt: int, orig_dev: int) -> Body:
     """Check the header; packets for this machine go on, others are dropped (no forwarding)."""
     packet = k.net.skbs[skb]
-    packet.network = packet.data
-    header = packet.payload[:IP_HEADER]
+    packet.reset_network_header()
+    header = packet.packet()[:IP_HEADER]
     length = int.from_bytes(header[2:4], "big")
     if len(header) < IP_HEADER or header[0] != 0x45 or checksum(header) != 0 or length > packet.len:
         yield drop(k, packet, SKB_DROP_REASON_IP_INHDR)
         return 1
-    packet.len = length  # trims Ethernet padding
+    packet.trim(length)  # Ethernet padding
     destination = header[16:20]
     if destination[0] != 127 and all(d.address != destination for d in k.net.devices.values()):
         yield drop(k, packet, SKB_DROP_REASON_OTHERHOST)
@@ -44,10 +44,9 @@ def ip_rcv(k: NetKernel, skb: int, dev: int, pt: int, orig_dev: int) -> Body:
 def ip_local_deliver(k: NetKernel, skb: int) -> Body:
     """Strip the header."""
     packet = k.net.skbs[skb]
-    protocol = packet.read(packet.network + 9, 1)[0]
+    protocol = packet.mem.read(packet.network_header() + 9, 1)[0]
     packet.pull(IP_HEADER)
-    packet.transport = packet.data
-    packet.sync()
+    packet.reset_transport_header()
     yield k.call("ip_protocol_deliver_rcu", k.net.init_net, skb, protocol)
     return 0
 

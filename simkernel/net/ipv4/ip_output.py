@@ -26,7 +26,7 @@ def ip_send(
 ) -> Body:
     """Build one packet around a transport segment and send it (`yield from`); 0 or -errno."""
     skb = yield from new_skb(k, len(body), sk)
-    skb.put(body)
+    skb.put_data(body)
     return (yield from ip_queue(k, skb, source, destination, protocol))
 
 
@@ -37,12 +37,11 @@ def ip_queue(k: NetKernel, skb: Skb, source: bytes, destination: bytes, protocol
         yield drop(k, skb)
         return -ENETUNREACH
     length = skb.len
-    skb.transport = skb.data
+    skb.reset_transport_header()
     k.net.ip_id = (k.net.ip_id + 1) & 0xFFFF
-    skb.push(ip_header(source, destination, protocol, length, k.net.ip_id))
-    skb.network = skb.data
+    skb.push_data(ip_header(source, destination, protocol, length, k.net.ip_id))
+    skb.reset_network_header()
     skb.set_dev(dev)
-    skb.sync()
     k.net.counters["bytes_sent"] += length
     return (yield k.call("ip_local_out", k.net.init_net, skb.sk.addr if skb.sk else 0, skb.addr))
 

@@ -32,9 +32,7 @@ def raw_deliver(k: NetKernel, packet: Skb, protocol: int) -> Steps[bool]:
         if sk.raddr != INADDR_ANY and sk.raddr != addresses(packet)[0]:
             continue
         copy = yield from clone(k, packet)
-        copy.len += copy.data - copy.network
-        copy.data = copy.network
-        copy.sync()
+        copy.push(copy.data - copy.network_header())
         yield k.call("raw_rcv", sk.addr, copy.addr)
         taken = True
     return taken
@@ -57,4 +55,4 @@ def raw_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
     if isinstance(packet, int):
         return packet
     message.set_source(addresses(packet)[0], 0)
-    return (yield from message.take_packet(sock, packet, packet.payload, length, flags))
+    return (yield from message.take_packet(sock, packet, packet.packet(), length, flags))

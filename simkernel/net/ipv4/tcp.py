@@ -131,7 +131,7 @@ def tcp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
     copied = bytearray()
     while True:
         if flags & MSG_PEEK:
-            copied = bytearray(b"".join(p.payload for p in sock.receive_queue)[:length])
+            copied = bytearray(b"".join(p.packet() for p in sock.receive_queue)[:length])
         else:
             yield from take_bytes(k, sock, copied, length)
         if len(copied) >= wanted:
@@ -163,7 +163,7 @@ def take_bytes(k: NetKernel, sk: Sock, into: bytearray, limit: int) -> Steps[Non
     """Move bytes from the receive queue, freeing the packets that are used up."""
     while sk.receive_queue and len(into) < limit:
         packet = sk.receive_queue[0]
-        part = packet.payload[: limit - len(into)]
+        part = packet.packet()[: limit - len(into)]
         into += part
         packet.pull(len(part))
         if not packet.len:

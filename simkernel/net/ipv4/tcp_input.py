@@ -33,7 +33,7 @@ from simkernel.net.ipv4.tcp_sock import ACK, FIN, RST, SYN, TCP_HEADER, TIME_WAI
 def tcp_v4_rcv(k: NetKernel, skb: int) -> Body:
     """A segment arrives: find its connection or listener."""
     packet = k.net.skbs[skb]
-    body = packet.payload
+    body = packet.packet()
     if len(body) < TCP_HEADER:
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
         return 0
@@ -78,7 +78,7 @@ def take_ack(k: NetKernel, sk: Sock, segment: Segment) -> None:
 def tcp_rcv_established(k: NetKernel, sk: int, skb: int) -> Body:
     """Data and acknowledgements of an established connection."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
-    segment = Segment(packet.payload)
+    segment = Segment(packet.packet())
     if segment.flags & RST:
         yield k.call("tcp_reset", sk, skb)
         yield k.call("consume_skb", skb)
@@ -97,7 +97,6 @@ def receive_data(k: NetKernel, sk: Sock, packet: Skb, segment: Segment) -> Steps
     sk.rcv_nxt = (sk.rcv_nxt + length) & U32_MAX
     if length:
         packet.pull(packet.len - length)
-        packet.sync()
         if sk.shutdown & RCV_SHUTDOWN and sk.dead:
             yield k.call("consume_skb", packet.addr)
         else:
@@ -160,7 +159,7 @@ def tcp_reset(k: NetKernel, sk: int, skb: int) -> Body:
 def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     """Every state but ESTABLISHED.  Returns 1 when a reset has to be sent; the packet stays the caller's."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
-    segment = Segment(packet.payload)
+    segment = Segment(packet.packet())
     if sock.state == TCP_LISTEN:
         if segment.flags & (ACK | RST) or not segment.flags & SYN:
             return 0 if segment.flags & RST else 1
@@ -213,7 +212,7 @@ def tcp_v4_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
     listener, packet = k.net.socks[sk], k.net.skbs[skb]
     if len(listener.accept_queue) > listener.backlog:
         return 0
-    body = packet.payload
+    body = packet.packet()
     child = Sock(k, k.net, listener.family, listener.type, listener.protocol)
     child.raddr, child.laddr = addresses(packet)
     child.lport, child.rport = listener.lport, int.from_bytes(body[:2], "big")

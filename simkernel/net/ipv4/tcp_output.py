@@ -18,8 +18,8 @@ from simkernel.net.ipv4.tcp_sock import ACK, FIN, PSH, RST, SYN, header
 def transmit(k: NetKernel, sk: Sock, flags: int, data: bytes = b"") -> Body:
     """`yield from`: one segment at snd_nxt through __tcp_transmit_skb."""
     skb = yield from new_skb(k, len(data), sk)
-    skb.put(data)
-    skb.push(header(sk, flags, sk.snd_nxt))
+    skb.put_data(data)
+    skb.push_data(header(sk, flags, sk.snd_nxt))
     sk.snd_nxt = (sk.snd_nxt + len(data) + bool(flags & (SYN | FIN))) & U32_MAX
     return (yield k.call("__tcp_transmit_skb", sk.addr, skb.addr, 1, 0, sk.rcv_nxt))
 
@@ -72,7 +72,7 @@ def tcp_send_fin(k: NetKernel, sk: int) -> Body:
 
 def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
     """tcp_v4_send_reset(): refuse a segment that belongs to no connection."""
-    body = packet.payload
+    body = packet.packet()
     flags = body[13]
     if flags & RST:
         return

@@ -68,12 +68,12 @@ def udp_rcv(k: NetKernel, skb: int) -> Body:
 def __udp4_lib_rcv(k: NetKernel, skb: int, udptable: int, proto: int) -> Body:
     """Find the sock; without one tell the sender and drop."""
     packet = k.net.skbs[skb]
-    header = packet.payload[:UDP_HEADER]
+    header = packet.packet()[:UDP_HEADER]
     length = int.from_bytes(header[4:6], "big")
     if len(header) < UDP_HEADER or length < UDP_HEADER or length > packet.len:
         yield drop(k, packet, SKB_DROP_REASON_IP_INHDR)
         return 0
-    packet.len = length
+    packet.trim(length)
     sport, dport = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "big")
     source, destination = addresses(packet)
     sk = lookup(k, destination, dport, source, sport)
@@ -111,7 +111,7 @@ def udp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
     packet = yield from wait_for_packet(k, sock, flags)
     if isinstance(packet, int):
         return packet
-    body = packet.payload
+    body = packet.packet()
     source, _ = addresses(packet)
     message.set_source(source, int.from_bytes(body[:2], "big"))
     return (yield from message.take_packet(sock, packet, body[UDP_HEADER:], length, flags))
