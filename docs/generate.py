@@ -16,6 +16,7 @@ FILES = {
     "docs/events.md": ["-m", "docs.events_page"],
     "docs/bpf-tables.md": ["-m", "docs.bpf_tables"],
     "bpf/uapi.py": ["-m", "docs.uapi"],
+    "docs/architecture.md": ["-m", "docs.rooms"],
 }
 
 

@@ -8,7 +8,7 @@ import sys
 import click
 
 from simkernel.cli.listing import machine_options
-from simkernel.observe.features import Report, probe_features
+from simkernel.probe_features import Report, probe_features
 
 # What bpftool calls the types.  tools/bpf/bpftool, libbpf_bpf_prog_type_str(): the constant without its prefix.
 SKIPPED = ("unspec",)

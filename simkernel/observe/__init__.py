@@ -10,7 +10,6 @@
     tracefs.py     tracing's tree of files in the virtual file system
     sockfilter.py  SO_ATTACH_BPF
     btf.py         the kernel's own BTF
-    features.py    `simkernel feature probe`: what programs, maps and helpers a machine's BPF has
 
 tracing/ and bpf/ know nothing of tasks, files or the CPU, and the kernel nothing of them: it fires its tracepoints, and
 asks nobody.  This package is the only place that knows both sides.  A walk through it: `install()` makes a `Host` of the

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import simkernel
 from bpf import uapi
-from simkernel.observe.features import EXPECTED, NOISY_HELPERS, names, probe_features
+from simkernel.probe_features import EXPECTED, NOISY_HELPERS, names, probe_features
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_6_1.json").read_text())
 
