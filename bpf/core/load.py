@@ -169,7 +169,6 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         layout=host.structs,
     )
     if arch is not None:
-        request.arch = arch.name
         request.word_size = arch.model.word
         request.ctx_size = arch.pt_regs_for(bpf.version).size
         request.user_regs_size = arch.user_pt_regs_size

@@ -36,7 +36,6 @@ class VerifyRequest:
     caps: frozenset[str] | set[str] = ALL_CAPS
     resolve_map: Callable[[int], MapInfo] | None = None  # fd -> map; KernelError(EBADF or EINVAL)
     fd_array: Sequence[int] | None = None  # for BPF_PSEUDO_MAP_IDX and kernel functions of modules
-    arch: str = "x86_64"
     byteorder: str = "little"
     word_size: int = 8  # of a kernel pointer, in bytes
     # BTF
