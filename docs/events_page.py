@@ -12,7 +12,7 @@ from tracing.events.declare import TraceEventDecl
 PAGE = Path(__file__).parent / "events.md"
 HEAD = """# Tracepoints
 
-Made from the rows of `tracing/events/` by `python -m docs.generate`; a new one is one more row.
+Made from the rows of `tracing/events/` by `python -m docs.generate`; [add-tracepoint.md](add-tracepoint.md) adds one.
 
 Every tracepoint here exists as in Linux 6.1 (same arguments, `format` file and text), so tools that attach to it work.
 *Since* is the first version that has it (empty: 3.18 has it); *changed in* names the versions that changed its
