@@ -620,6 +620,7 @@ MAX_USED_MAPS = 64
 MAX_TAIL_CALL_CNT = 33
 MAX_CALL_FRAMES = 8
 MAX_BPF_FUNC_ARGS = 12
+BPF_MAX_LOOPS = 8 << 20
 
 HELPER_NAMES: dict[int, str] = {
     value: name.removeprefix("BPF_FUNC_") for name, value in list(globals().items()) if name.startswith("BPF_FUNC_")

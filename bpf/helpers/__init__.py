@@ -9,8 +9,8 @@ as it needs; it gives any integer (kept to 64 bits), and a KernelError becomes i
 from __future__ import annotations
 
 import importlib
-import inspect
 from collections.abc import Callable
+from types import FunctionType
 from typing import TypeVar
 
 from arch.abi.errno import EFAULT, EINVAL, EOPNOTSUPP
@@ -81,7 +81,8 @@ class Helper:
     def __init__(self, function: Callable[..., int], registers: bool) -> None:
         self.function = function
         self.registers = registers
-        self.arity = len(inspect.signature(function).parameters) - 1
+        assert isinstance(function, FunctionType)
+        self.arity = function.__code__.co_argcount - 1
 
     def bind(self, rt: Runtime) -> Callable[[Registers], int]:
         """For one program: registers in, R0 out."""

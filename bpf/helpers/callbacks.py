@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EBUSY, EDEADLK, EINVAL, EOPNOTSUPP, EPERM
+from bpf import uapi
 from bpf.board import Bpf
 from bpf.face import Prog, Registers, Timer
 from bpf.helpers import Runtime, prototype
 from bpf.maps.array import ArrayMap
 from bpf.maps.base import BpfMap, round_up
 
-BPF_MAX_LOOPS = 8 << 20
 CLOCKS = (0, 1, 7)  # CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME
 MAX_CLOCKS = 16
 
@@ -27,7 +27,7 @@ def loop(rt: Runtime, r: Registers) -> int:
     count, function, context, flags = r[1] & 0xFFFFFFFF, r[2], r[3], r[4]
     if flags:
         return -EINVAL
-    if count > BPF_MAX_LOOPS:
+    if count > uapi.BPF_MAX_LOOPS:
         return -E2BIG
     prog, start = rt.bpf.functions[function]
     call_back = prog.program.call_back

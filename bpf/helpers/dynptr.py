@@ -5,8 +5,8 @@ from __future__ import annotations
 from arch.abi.errno import E2BIG, EINVAL
 from arch.memory import Memory
 from bpf.helpers import Runtime, prototype
+from bpf.maps.ringbuf import DYNPTR_MAX_SIZE
 
-DYNPTR_MAX_SIZE = (1 << 24) - 1
 DYNPTR_TYPE_SHIFT = 28
 DYNPTR_LOCAL, DYNPTR_RINGBUF = 1, 2
 READ_ONLY = 1 << 31

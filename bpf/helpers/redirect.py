@@ -6,6 +6,7 @@ from arch.abi.errno import (
     EBADMSG,
     EINVAL,
 )
+from arch.abi.inet import TC_ACT_REDIRECT, TC_ACT_SHOT
 from arch.abi.limits import U32_MAX
 from bpf import uapi
 from bpf.helpers import Runtime, prototype
@@ -14,8 +15,6 @@ from bpf.packet.skbuff import (
     NetDevice,
     SkBuff,
 )
-
-TC_ACT_SHOT, TC_ACT_REDIRECT = 2, 7
 
 
 @prototype(

@@ -7,8 +7,8 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import Registers
 from bpf.helpers import Runtime, prototype
-from bpf.helpers.dynptr import DYNPTR_LOCAL, DYNPTR_MAX_SIZE, DYNPTR_RINGBUF, clear_dynptr, make_dynptr
-from bpf.maps.ringbuf import MAX_USER_SAMPLES, RingBufferMap, UserRingBufferMap
+from bpf.helpers.dynptr import DYNPTR_LOCAL, DYNPTR_RINGBUF, clear_dynptr, make_dynptr
+from bpf.maps.ringbuf import DYNPTR_MAX_SIZE, MAX_USER_SAMPLES, RingBufferMap, UserRingBufferMap
 
 
 @prototype(

@@ -7,13 +7,12 @@ from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.helpers import Runtime, kernel_name, prototype
-from bpf.maps.stackmap import StackTraceMap
+from bpf.maps.stackmap import BUILD_ID_ENTRY, StackTraceMap
 
 _STACKID_FLAGS = (
     uapi.BPF_F_SKIP_FIELD_MASK | uapi.BPF_F_USER_STACK | uapi.BPF_F_FAST_STACK_CMP | uapi.BPF_F_REUSE_STACKID
 )
 _STACK_FLAGS = uapi.BPF_F_SKIP_FIELD_MASK | uapi.BPF_F_USER_STACK | uapi.BPF_F_USER_BUILD_ID
-_BUILD_ID_ENTRY = 32
 
 
 def _saved_regs(rt: Runtime, ctx: int) -> int:
@@ -88,7 +87,7 @@ def _get_stack(rt: Runtime, buf: int, size: int, flags: int, regs: int, task: in
 
 def _stack_bytes(rt: Runtime, size: int, flags: int, regs: int, task: int) -> bytes:
     user, build_id = bool(flags & uapi.BPF_F_USER_STACK), bool(flags & uapi.BPF_F_USER_BUILD_ID)
-    entry = _BUILD_ID_ENTRY if user and build_id else 8
+    entry = BUILD_ID_ENTRY if user and build_id else 8
     if flags & ~_STACK_FLAGS or (build_id and not user) or size % entry:
         raise KernelError(EINVAL)
     skip = flags & uapi.BPF_F_SKIP_FIELD_MASK

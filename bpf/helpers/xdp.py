@@ -13,11 +13,10 @@ from arch.abi.limits import U16_MAX, U32_MAX
 from bpf.helpers import Runtime, prototype
 from bpf.helpers.packet import s32
 from bpf.packet.skbuff import (
+    XDP_FRAME_SIZE,
     XdpBuff,
     shinfo_room,
 )
-
-XDP_FRAME_SIZE = 40
 
 
 @prototype(

@@ -30,7 +30,7 @@ from tracing.face import KernelMem
 NET_SKB_PAD = 64
 SMP_CACHE_BYTES = 64
 KMALLOC_SIZES = (8, 16, 32, 64, 96, 128, 192, 256, 512, 1024, 2048, 4096, 8192, 16384, 32768, 65536, 131072)
-NO_QUEUE_MAPPING = 0xFFFF
+NO_QUEUE_MAPPING = 0xFFFF  # USHRT_MAX
 SKF_NET_OFF, SKF_LL_OFF = -0x100000, -0x200000  # include/uapi/linux/filter.h
 UNSET = 0xFFFF  # of a header that is not known yet
 
@@ -146,6 +146,7 @@ class Sock(KernelStruct):
 
 XDP_FLAGS_HAS_FRAGS = 1
 MAX_SKB_FRAGS = 17
+XDP_FRAME_SIZE = 40  # sizeof(struct xdp_frame)
 
 
 class XdpBuff(KernelStruct):

@@ -44,7 +44,7 @@ from bpf.run.interpreter import (
 )
 from bpf.run.llvm_text import (
     BUDGET_SPENT,
-    MAX_DEPTH,
+    MAX_NATIVE_DEPTH,
     OK,
     RAISED,
     STATUS,
@@ -113,7 +113,7 @@ class JitProgram(Program):
         if status == BUDGET_SPENT:
             raise BudgetExceeded
         if status == TOO_DEEP:
-            raise RecursionError(f"{self.name}: more than {MAX_DEPTH} functions of the program call each other")
+            raise RecursionError(f"{self.name}: more than {MAX_NATIVE_DEPTH} functions of the program call each other")
         error, self._error = self._error, None
         assert error is not None
         raise error

@@ -81,7 +81,7 @@ from bpf.isa.insn import (
 M = (1 << 64) - 1
 S = 1 << 63
 S32 = 1 << 31
-FRAME_SIZE = 1024  # bytes from one function's R10 to the next; 512 for the program, some for inlined loops
+BPF_FRAME_SIZE = 1024  # bytes from one function's R10 to the next; 512 for the program, some for inlined loops
 MAX_FRAMES = 8
 MAX_TAIL_CALLS = 33
 BUDGET = 1 << 40
@@ -537,7 +537,7 @@ class Program:
     def call_function(self, r: Registers, start: int) -> None:
         """A call of a function of the program: a frame of its own, R6 to R9 kept."""
         saved, frame = r[6:10], r[10]
-        r[10] = frame - FRAME_SIZE
+        r[10] = frame - BPF_FRAME_SIZE
         self.execute(r, start)
         r[6:10], r[10] = saved, frame
 
@@ -545,7 +545,7 @@ class Program:
         """A helper calls a function of the program, with registers of its own below the caller's frame."""
         fresh = [0] * NR_REGISTERS
         fresh[1 : 1 + len(args)] = args
-        fresh[10] = r[10] - FRAME_SIZE
+        fresh[10] = r[10] - BPF_FRAME_SIZE
         fresh[BUDGET_AT], fresh[TAIL_CALLS_AT] = r[BUDGET_AT], r[TAIL_CALLS_AT]
         self.execute(fresh, start)
         r[BUDGET_AT] = fresh[BUDGET_AT]
@@ -569,7 +569,7 @@ class Program:
             yield Step(pc, insn, self._text(pc), tuple(r[:11]), len(frames))
             if insn.code == BPF_JMP | BPF_CALL and insn.src_reg == BPF_PSEUDO_CALL:
                 frames.append((r[6:10], r[10], pc + 1))
-                r[10] -= FRAME_SIZE
+                r[10] -= BPF_FRAME_SIZE
                 pc += insn.imm + 1
                 continue
             pc = self.single(pc)(r)

@@ -58,8 +58,8 @@ from bpf.isa.insn import (
     imm64,
 )
 from bpf.run.interpreter import (
+    BPF_FRAME_SIZE,
     BUDGET_AT,
-    FRAME_SIZE,
     NR_REGISTERS,
     Translator,
     Window,
@@ -73,7 +73,7 @@ DEPTH = NR_REGISTERS + 1  # functions of the program that are being called
 WORDS = NR_REGISTERS + 2
 OK, RAISED, BUDGET_SPENT, TAIL_CALLED, TOO_DEEP = 0, 1, 2, 3, 4
 # The verifier allows eight functions (MAX_CALL_FRAMES); what it did not see may call itself, on the host's stack.
-MAX_DEPTH = 64
+MAX_NATIVE_DEPTH = 64
 
 _BINARY = {
     BPF_ADD: "add",
@@ -475,7 +475,7 @@ class Function:
         if insn.src_reg == BPF_PSEUDO_CALL:
             depth = self.deeper()
             args = ", ".join(f"i64 {self.get(n)}" for n in range(1, 6))
-            frame = self.let(f"sub i64 {self.get(10)}, {FRAME_SIZE}")
+            frame = self.let(f"sub i64 {self.get(10)}, {BPF_FRAME_SIZE}")
             status = self.let(f"call i32 @f{i + insn.imm + 1}(ptr %state, {args}, i64 {frame})")
             self.do(f"store i64 {depth}, ptr {self.word(DEPTH)}")
         else:
@@ -489,7 +489,7 @@ class Function:
         depth = self.let(f"load i64, ptr {self.word(DEPTH)}")
         self.do(f"store i64 {self.let(f'add i64 {depth}, 1')}, ptr {self.word(DEPTH)}")
         deep, go_on = self.fresh("deep"), self.fresh("call")
-        self.do(f"br i1 {self.let(f'icmp uge i64 {depth}, {MAX_DEPTH}')}, label %{deep}, label %{go_on}")
+        self.do(f"br i1 {self.let(f'icmp uge i64 {depth}, {MAX_NATIVE_DEPTH}')}, label %{deep}, label %{go_on}")
         self.label(deep)
         self.do(f"ret i32 {TOO_DEEP}")
         self.label(go_on)

@@ -47,7 +47,7 @@ _ATTACH = "target_fd:0 attach_bpf_fd:4 attach_type:8 attach_flags:12 replace_bpf
 _TEST = """prog_fd:0 retval:4 data_size_in:8 data_size_out:12 data_in:16/8 data_out:24/8 repeat:32 duration:36
     ctx_size_in:40 ctx_size_out:44 ctx_in:48/8 ctx_out:56/8 flags:64 cpu:68 batch_size:72"""
 _ID = "start_id:0 next_id:4 open_flags:8"
-_INFO = "bpf_fd:0 info_len:4 info:8/8"
+_OBJ_INFO = "bpf_fd:0 info_len:4 info:8/8"
 _QUERY = """target_fd:0 attach_type:4 query_flags:8 attach_flags:12 prog_ids:16/8 prog_cnt:24
     prog_attach_flags:32/8"""
 _RAW_TP = "name:0/8 prog_fd:8"
@@ -125,7 +125,7 @@ LAYOUTS: dict[int, Layout] = {
     12: _layout(_ID, ("4.13", 8)),
     13: _layout(_ID, ("4.13", 4)),
     14: _layout(_ID, ("4.15", 12), ("4.13", 4)),
-    15: _layout(_INFO, ("4.13", 16)),
+    15: _layout(_OBJ_INFO, ("4.13", 16)),
     16: _layout(_QUERY, ("6.0", 40), ("4.15", 28)),
     17: _layout(_RAW_TP, ("4.17", 12)),
     18: _layout(_BTF_LOAD, ("4.18", 28)),

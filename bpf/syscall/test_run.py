@@ -26,6 +26,7 @@ from bpf.packet.skbuff import (
     CHECKSUM_COMPLETE,
     MAX_SKB_FRAGS,
     NET_SKB_PAD,
+    XDP_FRAME_SIZE,
     KernelStruct,
     NetDevice,
     SkBuff,
@@ -39,7 +40,6 @@ from bpf.verifier.context.ctx_layout import BPF_FLOW_KEYS, BPF_SK_LOOKUP, SK_BUF
 GSO_LEGACY_MAX_SIZE = 65536
 GSO_MAX_SEGS = 65535
 TEST_XDP_MAX_BATCH = 256
-XDP_FRAME_SIZE = 40  # sizeof(struct xdp_frame)
 LOOPBACK_IFINDEX = 1
 LOOPBACK_MTU = 65536
 

@@ -29,6 +29,7 @@ from bpf import uapi
 from bpf.board import CLASSIC_UNTIL
 from bpf.btf import Btf, Kind
 from bpf.core.load import LoadAttr, prog_load
+from bpf.core.program import BpfProg
 from bpf.isa.insn import Insn, decode, encode
 from bpf.maps.base import BpfMap, MapAttr
 from bpf.testing.host import TestHost
@@ -346,7 +347,7 @@ class CaseMachine:
             result["xlated"] = _xlated(prog)
         return result
 
-    def _runs(self, prog: Any) -> list[list[int | None]]:
+    def _runs(self, prog: BpfProg) -> list[list[int | None]]:
         """BPF_PROG_TEST_RUN for each run of the case: [ret, retval]."""
         from bpf.syscall.test_run import TestRequest, test_run
 
@@ -373,7 +374,7 @@ def mask(log: str) -> str:
     return ADDRESS.sub("MAP", log)
 
 
-def _xlated(prog: Any) -> str:
+def _xlated(prog: BpfProg) -> str:
     """As recorded: without map ids, helper offsets, random numbers."""
     from bpf.verifier.rewrite.dump import dump
 
@@ -395,24 +396,23 @@ def _without_addresses(xlated: str) -> str:
     return out.hex()
 
 
-_cache: dict[Any, Any] = {}
+_cache: dict[KernelVersion | None, Btf] = {}  # kernels' types by version; None: the types of maps
 
 
-def _kernel_btf(version: KernelVersion) -> Any:
+def _kernel_btf(version: KernelVersion) -> Btf | None:
     """Whose types the programs name."""
     if version.before(CLASSIC_UNTIL):
         return None
-    key = ("kernel", version)
-    if key not in _cache:
+    if version not in _cache:
         factory = kernel_btf_factory
-        _cache[key] = factory(version) if factory is not None else _default_kernel_btf(version)
-    return _cache[key]
+        _cache[version] = factory(version) if factory is not None else _default_kernel_btf(version)
+    return _cache[version]
 
 
-kernel_btf_factory: Callable[[KernelVersion], Any] | None = None  # set by a machine that has a kernel's BTF
+kernel_btf_factory: Callable[[KernelVersion], Btf] | None = None  # set by a machine that has a kernel's BTF
 
 
-def _default_kernel_btf(version: KernelVersion) -> Any:
+def _default_kernel_btf(version: KernelVersion) -> Btf:
     from arch.architecture import DEFAULT, get
     from arch.typetable import kernel_types
     from bpf.btf.build import kernel_btf
@@ -420,15 +420,13 @@ def _default_kernel_btf(version: KernelVersion) -> Any:
     return kernel_btf(kernel_types(get(DEFAULT), version))
 
 
-def _maps_btf() -> Any:
-    if "maps" not in _cache:
-        _cache["maps"] = _parse_btf(json.loads(MAPS_FILE.read_text())["btf"])
-    return _cache["maps"]
+def _maps_btf() -> Btf:
+    if None not in _cache:
+        _cache[None] = _parse_btf(json.loads(MAPS_FILE.read_text())["btf"])
+    return _cache[None]
 
 
-def _parse_btf(text: str) -> Any:
-    from bpf.btf import Btf
-
+def _parse_btf(text: str) -> Btf:
     return Btf.parse(bytes.fromhex(text))
 
 

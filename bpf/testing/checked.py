@@ -18,7 +18,7 @@ from bpf.core.program import BpfProg
 from bpf.isa.insn import BPF_PSEUDO_CALL, Insn
 from bpf.maps.array import VALUES, ArrayMap, FdArrayMap
 from bpf.maps.base import STRUCT_BPF_MAP_SIZE, BpfMap
-from bpf.run.interpreter import FRAME_SIZE, Program, Registers
+from bpf.run.interpreter import BPF_FRAME_SIZE, Program, Registers
 
 FRAME_BYTES = 512 + 64  # what a function may use, and what inlined loops keep below it
 SHARED_INFO = 320  # sizeof(struct skb_shared_info)
@@ -110,7 +110,7 @@ class CheckedProgram(BpfProg):
         call, call_back = program.call_function, program.call_back
 
         def call_function(r: Registers, start: int) -> None:
-            with _Frame(self.guard, r[10] - FRAME_SIZE):
+            with _Frame(self.guard, r[10] - BPF_FRAME_SIZE):
                 hidden, r[0] = r[0], POISON
                 call(r, start)
                 if r[0] is POISON:
@@ -118,7 +118,7 @@ class CheckedProgram(BpfProg):
             r[1:6] = [POISON] * 5
 
         def checked_call_back(r: Registers, start: int, *args: int) -> int:
-            with _Frame(self.guard, r[10] - FRAME_SIZE):
+            with _Frame(self.guard, r[10] - BPF_FRAME_SIZE):
                 return int(call_back(r, start, *args))
 
         program._names["call_function"] = call_function

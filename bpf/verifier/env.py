@@ -12,6 +12,7 @@ from typing import Any, Final, NoReturn
 
 from arch.abi.errno import EFAULT
 from arch.abi.version import KernelVersion
+from bpf import uapi
 from bpf.isa.insn import (
     BPF_ALU,
     BPF_ALU64,
@@ -33,20 +34,20 @@ from bpf.verifier.api import MapInfo, VerifyRequest
 from bpf.verifier.domain.state import FuncState, Reg, VerifierState
 from bpf.verifier.log.log import Log
 
-BPF_COMPLEXITY_LIMIT_INSNS: Final = 1_000_000
+BPF_COMPLEXITY_LIMIT_INSNS: Final = uapi.BPF_COMPLEXITY_LIMIT_INSNS
 BPF_COMPLEXITY_LIMIT_JMP_SEQ: Final = 8192
 BPF_COMPLEXITY_LIMIT_STATES: Final = 64
 BPF_MAX_SUBPROGS: Final = 256
-MAX_USED_MAPS: Final = 64
+MAX_USED_MAPS: Final = uapi.MAX_USED_MAPS
 
 BPF_MAX_VAR_OFF: Final = 1 << 29
 BPF_MAX_VAR_SIZ: Final = 1 << 29
 
-BPF_F_STRICT_ALIGNMENT: Final = 1 << 0
-BPF_F_ANY_ALIGNMENT: Final = 1 << 1
-BPF_F_TEST_RND_HI32: Final = 1 << 2
-BPF_F_TEST_STATE_FREQ: Final = 1 << 3
-BPF_F_SLEEPABLE: Final = 1 << 4
+BPF_F_STRICT_ALIGNMENT: Final = uapi.BPF_F_STRICT_ALIGNMENT
+BPF_F_ANY_ALIGNMENT: Final = uapi.BPF_F_ANY_ALIGNMENT
+BPF_F_TEST_RND_HI32: Final = uapi.BPF_F_TEST_RND_HI32
+BPF_F_TEST_STATE_FREQ: Final = uapi.BPF_F_TEST_STATE_FREQ
+BPF_F_SLEEPABLE: Final = uapi.BPF_F_SLEEPABLE
 
 # alu_state of an instruction: how pointer arithmetic is masked for unprivileged programs
 BPF_ALU_SANITIZE_SRC: Final = 1

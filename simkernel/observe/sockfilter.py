@@ -23,7 +23,7 @@ class SocketFilter:
         self.prog = prog
 
     def __call__(self, skb: Skb) -> int:
-        """Run on a packet ."""
+        """Run on a packet."""
         return self.prog.run(skb.addr)
 
     def release(self) -> None:

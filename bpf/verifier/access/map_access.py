@@ -12,6 +12,7 @@ from arch.abi.errno import EACCES, EINVAL
 from arch.abi.limits import U64_MAX
 from bpf import uapi
 from bpf.isa.insn import BPF_LDX, BPF_MEM, BPF_ST, BPF_STX
+from bpf.maps.base import KPTR_SIZE, SPIN_LOCK_SIZE, TIMER_SIZE
 from bpf.verifier.api import KptrField, MapInfo
 from bpf.verifier.context.btf_walk import btf_struct_ids_match
 from bpf.verifier.domain.bounds import s32
@@ -34,10 +35,6 @@ from bpf.verifier.log.log import reg_type_str
 
 READ: Final = 0
 WRITE: Final = 1
-
-_SPIN_LOCK_SIZE: Final = 4
-_TIMER_SIZE: Final = 16
-_KPTR_SIZE: Final = 8
 
 
 def check_in_region(env: Env, regno: int, off: int, size: int, mem_size: int, zero_size_ok: bool) -> None:
@@ -111,12 +108,12 @@ def check_map_access(env: Env, regno: int, off: int, size: int, zero_size_ok: bo
     def touches(field: int, width: int) -> bool:
         return low < field + width and field < high
 
-    if m.spin_lock_off >= 0 and touches(m.spin_lock_off, _SPIN_LOCK_SIZE):
+    if m.spin_lock_off >= 0 and touches(m.spin_lock_off, SPIN_LOCK_SIZE):
         env.reject(EACCES, "bpf_spin_lock cannot be accessed directly by load/store")
-    if m.timer_off >= 0 and touches(m.timer_off, _TIMER_SIZE):
+    if m.timer_off >= 0 and touches(m.timer_off, TIMER_SIZE):
         env.reject(EACCES, "bpf_timer cannot be accessed directly by load/store")
     for field in m.kptrs:
-        if touches(field.offset, _KPTR_SIZE):
+        if touches(field.offset, KPTR_SIZE):
             _check_kptr_range(env, v, field, off, size, direct)
             break
 
@@ -129,7 +126,7 @@ def _check_kptr_range(env: Env, v: Value, field: KptrField, off: int, size: int,
     at = (off + v.var_off[0]) & U64_MAX
     if field.offset != at:
         env.reject(EACCES, f"kptr access misaligned expected={field.offset} off={at}")
-    if size != _KPTR_SIZE:
+    if size != KPTR_SIZE:
         env.reject(EACCES, "kptr access size must be BPF_DW")
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from arch.abi.errno import E2BIG, EFAULT, EINVAL
 from arch.errors import KernelError
+from bpf import uapi
 from bpf.isa.insn import (
     BPF_CALL,
     BPF_EXIT,
@@ -24,7 +25,7 @@ from bpf.isa.insn import (
 )
 from bpf.verifier.api import MapInfo
 
-MAX_USED_MAPS = 64
+MAX_USED_MAPS = uapi.MAX_USED_MAPS
 
 Reject = Callable[[int, str], Exception]
 

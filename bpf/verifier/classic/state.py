@@ -14,6 +14,7 @@ from __future__ import annotations
 import functools
 from typing import Any
 
+from bpf import uapi
 from bpf.verifier.api import MapInfo
 
 Reg = tuple[int, int]  # (type, union)
@@ -38,7 +39,7 @@ UNKNOWN: Reg = (UNKNOWN_VALUE, 0)
 
 # enum bpf_stack_slot_type, two bits each
 STACK_INVALID, STACK_SPILL, STACK_MISC = range(3)
-MAX_BPF_STACK = 512  # bytes
+MAX_BPF_STACK = uapi.MAX_BPF_STACK  # bytes
 _LOW_BITS = int("01" * MAX_BPF_STACK, 2)
 
 

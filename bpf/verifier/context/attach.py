@@ -14,7 +14,7 @@ from bpf.verifier.domain.types import MEM_RDONLY, PTR_MAYBE_NULL, PTR_TO_BTF_ID,
 from bpf.verifier.env import Env
 from bpf.verifier.protos import attach_rules
 
-MAX_BPF_FUNC_ARGS: Final = 12
+MAX_BPF_FUNC_ARGS: Final = uapi.MAX_BPF_FUNC_ARGS
 _TRACE_PREFIX: Final = "btf_trace_"
 _TRAMPOLINE_ATTACH: Final = frozenset(
     {

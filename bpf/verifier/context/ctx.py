@@ -38,7 +38,7 @@ READ = 0  # enum bpf_access_type
 WRITE = 1
 
 PERF_MAX_TRACE_SIZE = 8192
-MAX_BPF_FUNC_ARGS = 12
+MAX_BPF_FUNC_ARGS = uapi.MAX_BPF_FUNC_ARGS
 
 
 @dataclass(slots=True)

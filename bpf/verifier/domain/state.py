@@ -13,6 +13,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
+from bpf import uapi
 from bpf.isa.insn import BPF_REG_FP, MAX_BPF_REG
 from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const
 from bpf.verifier.domain.types import NOT_INIT, PTR_TO_STACK, SCALAR_VALUE
@@ -24,8 +25,8 @@ S64_MIN: Final = -(1 << 63)
 S32_MIN: Final = -(1 << 31)
 
 BPF_REG_SIZE: Final = 8  # bytes of a stack slot
-MAX_BPF_STACK: Final = 512  # bytes
-MAX_CALL_FRAMES: Final = 8
+MAX_BPF_STACK: Final = uapi.MAX_BPF_STACK  # bytes
+MAX_CALL_FRAMES: Final = uapi.MAX_CALL_FRAMES
 BPF_MAIN_FUNC: Final = -1  # callsite of the frame nobody calls
 DEF_NOT_SUBREG: Final = 0
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from arch.abi.errno import E2BIG
+from bpf import uapi
 from bpf.isa.insn import BPF_ADD, BPF_CALL, BPF_JEQ, BPF_JGE, BPF_JLE, BPF_JMP, BPF_PSEUDO_CALL, Insn
 from bpf.verifier.env import Env
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.patch import patch_insns
 
 BPF_FUNC_LOOP = 181
-BPF_MAX_LOOPS = 8 * 1024 * 1024
 CALL_AT = 12  # index of the callback's call in the loop
 
 
@@ -17,7 +17,7 @@ def loop_insns(stack_base: int) -> list[Insn]:
     """The loop; R6 to R8 hold bound, counter and context, and are kept at `stack_base` meanwhile."""
     saved = (stack_base, stack_base + 8, stack_base + 16)
     return [
-        emit.jmp_imm(BPF_JLE, 1, BPF_MAX_LOOPS, 2),
+        emit.jmp_imm(BPF_JLE, 1, uapi.BPF_MAX_LOOPS, 2),
         emit.mov32_imm(0, -E2BIG),
         emit.ja(16),
         emit.stx(8, 10, 6, saved[0]),

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.errno import EINVAL
+from arch.abi.inet import TC_ACT_SHOT
 from bpf import uapi
 from bpf.isa.insn import BPF_AND, BPF_JEQ, BPF_LDX, BPF_MEM, BPF_PROBE_MEM, BPF_RSH, BPF_ST, BPF_STX, BPF_XOR, Insn
 from bpf.layout import KernelLayout
@@ -19,9 +20,6 @@ from bpf.verifier.rewrite import ctx_fields as fields
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.fields import Made, Use
 from bpf.verifier.rewrite.patch import patch_insns
-
-TC_ACT_SHOT = 2
-SK_DROP = 0
 
 Convert = Callable[[Use], Made]
 
@@ -59,7 +57,7 @@ UNCLONE_VERDICT: dict[int, int] = {
     uapi.BPF_PROG_TYPE_SCHED_CLS: TC_ACT_SHOT,
     uapi.BPF_PROG_TYPE_SCHED_ACT: TC_ACT_SHOT,
     uapi.BPF_PROG_TYPE_LWT_XMIT: TC_ACT_SHOT,
-    uapi.BPF_PROG_TYPE_SK_SKB: SK_DROP,
+    uapi.BPF_PROG_TYPE_SK_SKB: uapi.SK_DROP,
 }
 
 # bpf_noop_prologue(), cg_sockopt_get_prologue(): direct writes need no preparation

@@ -12,7 +12,7 @@ from bpf.verifier.api import MapInfo
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.callees import CALLEE_NUMBERS
 
-BPF_F_INNER_MAP = 1 << 12
+BPF_F_INNER_MAP = uapi.BPF_F_INNER_MAP
 
 # Where bpf/maps keeps elements, on every architecture as on x86-64.
 _ARRAY_VALUE = 272  # struct bpf_array

@@ -58,7 +58,7 @@ from bpf.verifier.rewrite.callees import CALLEE_NUMBERS
 from bpf.verifier.rewrite.map_lookup import index_mask, map_gen_lookup
 from bpf.verifier.rewrite.patch import patch_insns
 
-MAX_BPF_STACK = 512
+MAX_BPF_STACK = uapi.MAX_BPF_STACK
 MAX_PACKET_OFF = 0xFFFF
 
 _DIV_MOD = {class_ | op | BPF_X for class_ in (BPF_ALU, BPF_ALU64) for op in (BPF_DIV, BPF_MOD)}

@@ -17,6 +17,7 @@ from bpf.isa.insn import (
     BPF_SUB,
     Insn,
 )
+from bpf.packet.skbuff import NO_QUEUE_MAPPING
 from bpf.verifier.rewrite.emit import (
     alu32_imm,
     alu64,
@@ -40,7 +41,6 @@ from bpf.verifier.rewrite.fields import (
     words_through,
 )
 
-NO_QUEUE_MAPPING = 0xFFFF  # USHRT_MAX
 MIN_NAPI_ID = 8193  # NR_CPUS of Debian's kernel and one; include/net/busy_poll.h
 MONO_DELIVERY_TIME = "sk_buff.mono_delivery_time"  # since 5.18
 AT_INGRESS = "sk_buff.tc_at_ingress"

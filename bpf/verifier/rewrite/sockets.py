@@ -7,6 +7,7 @@ bpf_sock_convert_ctx_access() and its neighbours in net/core/filter.c, Linux 6.1
 from __future__ import annotations
 
 from bpf.isa.insn import BPF_JEQ, BPF_JNE
+from bpf.packet.skbuff import NO_QUEUE_MAPPING
 from bpf.verifier.context.ctx_layout import (
     BPF_SOCK_OPS,
     BPF_TCP_SOCK,
@@ -30,7 +31,6 @@ from bpf.verifier.rewrite.fields import (
     through,
     words_through,
 )
-from bpf.verifier.rewrite.packets import NO_QUEUE_MAPPING
 
 # -- struct bpf_sock -----------------------------------------------------------------------------------
 
