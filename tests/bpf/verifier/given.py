@@ -12,6 +12,7 @@ import re
 from functools import cache
 from pathlib import Path
 
+from arch import typetable
 from arch.abi.errno import EBADF, EINVAL
 from arch.abi.version import KernelVersion
 from arch.architecture import get
@@ -37,7 +38,7 @@ def rows(name):
 @cache
 def kernel_types():
     """The simulated kernel's BTF: the names of the real one, other numbers."""
-    table = kernel_types(get("x86_64"), KernelVersion.parse("6.1"))
+    table = typetable.kernel_types(get("x86_64"), KernelVersion.parse("6.1"))
     return kernel_btf(table)
 
 
