@@ -14,7 +14,7 @@ from arch.abi.errno import (
     ENODEV,
     ENOENT,
 )
-from arch.abi.inet import ETH_HLEN, ETH_P_8021AD, ETH_P_8021Q, ETH_P_IP, ETH_P_IPV6, VLAN_HLEN
+from arch.abi.inet import ETH_HLEN, ETH_P_8021AD, ETH_P_8021Q, ETH_P_IP, ETH_P_IPV6, IPPROTO_TCP, VLAN_HLEN
 from arch.abi.limits import U16_MAX, U32_MAX
 from arch.abi.socket import AF_INET, AF_INET6
 from bpf import uapi
@@ -105,15 +105,6 @@ def not_classified(rt: Runtime) -> int:
     return 0
 
 
-@prototype(
-    "tcp_sock",
-    96,
-    "5.1",
-    returns="PTR_TO_TCP_SOCK_OR_NULL",
-    args="PTR_TO_SOCK_COMMON",
-    given="cg_sockopt cg_skb tc_cls_act sock_ops",
-    missing="sockets to be found",
-)
 @prototype(
     "get_listener_sock",
     98,
@@ -415,6 +406,19 @@ def _full_sock(rt: Runtime, sk: int) -> bool:
 def bpf_sk_fullsock(rt: Runtime, sk: int) -> int:
     """The socket, if it is a full one."""
     return sk if _full_sock(rt, sk) else 0
+
+
+@prototype(
+    "tcp_sock",
+    96,
+    "5.1",
+    returns="PTR_TO_TCP_SOCK_OR_NULL",
+    args="PTR_TO_SOCK_COMMON",
+    given="cg_sockopt cg_skb tc_cls_act sock_ops",
+)
+def bpf_tcp_sock(rt: Runtime, sk: int) -> int:
+    """The socket, if it is a full one of TCP."""
+    return sk if _full_sock(rt, sk) and Sock(rt.host, sk).get("sk_protocol") == IPPROTO_TCP else 0
 
 
 @prototype(

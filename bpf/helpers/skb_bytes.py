@@ -53,7 +53,7 @@ def bpf_skb_load_bytes_relative(rt: Runtime, skb_at: int, offset: int, to: int, 
     if offset > U16_MAX or start > uapi.BPF_HDR_START_NET or (start == uapi.BPF_HDR_START_MAC and not has_mac):
         return fill(rt, to, length, EFAULT)
     at = (skb.mac_header() if start == uapi.BPF_HDR_START_MAC else skb.network_header()) + offset
-    if at + length > skb.get("head") + skb.get("tail"):
+    if at + length > skb.get("head") + skb.mark("tail"):
         return fill(rt, to, length, EFAULT)
     rt.mem.write(to, bytes(rt.mem.read(at, length)))
     return 0

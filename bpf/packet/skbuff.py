@@ -225,20 +225,20 @@ class SkBuff(KernelStruct):
         """__build_skb_around() and skb_reserve(): an empty packet in a buffer of `room` bytes of its own."""
         head = self.mem.alloc(room, SMP_CACHE_BYTES)
         self.set("head", head)
-        self._set_mark("end", room - shinfo_room(self.kernel))
+        self.set_mark("end", room - shinfo_room(self.kernel))
         self.set("data", head + headroom)
-        self._set_mark("tail", headroom)
+        self.set_mark("tail", headroom)
         self.set("truesize", skb_data_align(self.kernel.sizeof("sk_buff")) + room)
         self.set("users", 1)
         self.set("mac_header", UNSET)
         self.set("transport_header", UNSET)
 
-    def _mark(self, member: str) -> int:
+    def mark(self, member: str) -> int:
         """`tail` or `end` from head on: 64-bit kernels keep offsets, 32-bit ones pointers (sk_buff_data_t)."""
         value = self.get(member)
         return value if self.kernel.word == 8 else value - self.get("head")
 
-    def _set_mark(self, member: str, offset: int) -> None:
+    def set_mark(self, member: str, offset: int) -> None:
         self.set(member, offset if self.kernel.word == 8 else self.get("head") + offset)
 
     def release(self) -> None:
@@ -271,12 +271,12 @@ class SkBuff(KernelStruct):
     @property
     def tailroom(self) -> int:
         """Free bytes after the packet."""
-        return self._mark("end") - self._mark("tail")
+        return self.mark("end") - self.mark("tail")
 
     @property
     def shinfo(self) -> int:
         """Address of struct skb_shared_info."""
-        return self.get("head") + self._mark("end")
+        return self.get("head") + self.mark("end")
 
     def packet(self) -> bytes:
         """The bytes of the packet."""
@@ -317,7 +317,7 @@ class SkBuff(KernelStruct):
 
     def put(self, count: int) -> None:
         """The packet ends later.  __skb_put()."""
-        self._set_mark("tail", self._mark("tail") + count)
+        self.set_mark("tail", self.mark("tail") + count)
         self.set("len", self.len + count)
 
     def put_data(self, data: bytes) -> None:
@@ -336,18 +336,18 @@ class SkBuff(KernelStruct):
         self.mem.write(head, other.mem.read(other.get("head"), other.headroom + other.len))
         self.set("data", head + other.headroom)
         self.set("len", other.len)
-        self._set_mark("tail", other.headroom + other.len)
+        self.set_mark("tail", other.headroom + other.len)
         for member in ("mac_header", "network_header", "transport_header", "protocol"):
             self.set(member, other.get(member))
 
     def trim(self, length: int) -> None:
         """The packet ends earlier.  __skb_trim()."""
-        self._set_mark("tail", self._mark("tail") - (self.len - length))
+        self.set_mark("tail", self.mark("tail") - (self.len - length))
         self.set("len", length)
 
     def expand_head(self, more_head: int, more_tail: int) -> None:
         """A larger buffer with the same packet.  pskb_expand_head()."""
-        head, end, tail, data = self.get("head"), self._mark("end"), self._mark("tail"), self.data
+        head, end, tail, data = self.get("head"), self.mark("end"), self.mark("tail"), self.data
         more_head = skb_data_align(more_head)
         room = ksize(skb_data_align(end + more_head + more_tail) + shinfo_room(self.kernel))
         fresh = self.mem.alloc(room, SMP_CACHE_BYTES)
@@ -356,8 +356,8 @@ class SkBuff(KernelStruct):
         self.mem.write(fresh + new_end, bytes(self.mem.read(head + end, self.kernel.sizeof("skb_shared_info"))))
         self.mem.free(head)
         self.set("head", fresh)
-        self._set_mark("end", new_end)
-        self._set_mark("tail", tail + more_head)
+        self.set_mark("end", new_end)
+        self.set_mark("tail", tail + more_head)
         self.set("data", fresh + more_head + (data - head))
         # also a transport header that was never set moves, and counts as set from then on
         for member in ("network_header", "transport_header"):

@@ -9,10 +9,10 @@ import random
 from collections.abc import Callable, Hashable, Iterator
 from functools import cache
 
+from arch import architecture
 from arch.abi.errno import EBADF, EINVAL, EMFILE, ENOENT, EOPNOTSUPP
 from arch.abi.version import NEWEST, KernelVersion
-from arch.architecture import Architecture, by_model
-from arch.datamodel import ILP32_LE_ARM, LP64_BE, LP64_LE
+from arch.architecture import by_model
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, FlatMemory
 from arch.typetable import kernel_types
@@ -22,14 +22,14 @@ from bpf.face import AttachRequest, Cgroup, FdObject, Link, NetNamespace, PerfEv
 from bpf.layout import KernelLayout, layout_of
 from bpf.syscall.sys_bpf import bpf_from_kernel
 
-MODELS = {("little", 8): LP64_LE, ("big", 8): LP64_BE, ("little", 4): ILP32_LE_ARM}
 MAX_FDS = 1024
+KERNEL_MEMORY = {8: 0xFFFF888000000000, 4: 0xC0000000}  # where it begins, by word size
 
 
 @cache
-def kernel_layout(version: KernelVersion, byteorder: ByteOrder) -> KernelLayout:
-    """Of the kernel that a test host stands for: a 64-bit one of this byte order."""
-    return layout_of(kernel_types(by_model(byteorder), version))
+def kernel_layout(version: KernelVersion, arch: str) -> KernelLayout:
+    """Of the kernel that a test host stands for."""
+    return layout_of(kernel_types(architecture.get(arch), version))
 
 
 class TestTimer:
@@ -70,10 +70,15 @@ class TestHost:
         memory_size: int = 1 << 22,
         byteorder: ByteOrder = "little",
         seed: int = 0,
+        arch: str = "",
     ) -> None:
+        """`arch`: programs are checked and structures laid out as on that machine; else as on x86-64."""
+        self.arch = architecture.get(arch) if arch else None
+        word = self.arch.word if self.arch else 8
+        byteorder = self.arch.byteorder if self.arch else byteorder
         self.version = KernelVersion.parse(version)
         self.version_code = self.version.code
-        self.mem = FlatMemory(size=memory_size, byteorder=byteorder)
+        self.mem = FlatMemory(KERNEL_MEMORY[word], memory_size, byteorder)
         self.user = FlatMemory(0x10000, 1 << 20, byteorder)
         self.ram_bytes = memory_size
         self.nr_cpus = nr_cpus
@@ -94,9 +99,8 @@ class TestHost:
         self.stack: list[int] = []
         self.raw_tracepoints = {"sys_enter", "sys_exit", "sched_switch"}
         self.symbols = self
-        self.arch: Architecture | None = None
         self.vmlinux_btf: Btf | None = None
-        self.structs = kernel_layout(self.version, byteorder)
+        self.structs = kernel_layout(self.version, arch or by_model(byteorder).name)
         self.unmapped_symbols = False  # every kernel symbol has some address
         self._task = 0
         self.bpf = Bpf(self)

@@ -80,7 +80,8 @@ class SyscallEnterEvent(SyscallEvent):
 
     @cached_property
     def context_layout(self) -> struct.Struct:
-        return self.context_packer("8Q" if self.board.word == 8 else "8I")
+        """struct syscall_tp_t: the registers' address takes 64 bits everywhere."""
+        return self.context_packer("8Q" if self.board.word == 8 else "Q7I")
 
     def record(self, nr: int, args: Sequence[int]) -> bytes:
         body: bytes = self.layout.pack(nr, *args[: len(self.params)])
@@ -122,7 +123,7 @@ class SyscallExitEvent(SyscallEvent):
 
     @cached_property
     def context_layout(self) -> struct.Struct:
-        return self.context_packer("QQq" if self.board.word == 8 else "IIi")
+        return self.context_packer("QQq" if self.board.word == 8 else "QIi")
 
     def record(self, nr: int, ret: int) -> bytes:
         body: bytes = self.layout.pack(nr, ret)

@@ -159,12 +159,12 @@ class CtxAccesses:
         write, narrow = insn.cls == BPF_STX, size < wanted
         if write and narrow:
             self.env.reject(EINVAL, "bpf verifier narrow ctx access misconfigured")
-        default = wanted
+        start = self.start(off, wanted) if narrow else off
         use = Use(
             write,
             insn.dst_reg,
             insn.src_reg,
-            off & ~(default - 1) if narrow else off,
+            start,
             wanted if narrow else size,
             env.kernel,
             tstamp_type_access=self.tstamp_type_access,
@@ -173,12 +173,19 @@ class CtxAccesses:
         if not made or (wanted and not target):
             self.env.reject(EINVAL, "bpf verifier is misconfigured")
         if narrow and size < target:
-            made = made + self.narrow(insn.dst_reg, off, size, wanted)
+            made = made + self.narrow(insn.dst_reg, off - start, size, wanted)
         return made
 
-    def narrow(self, dst: int, off: int, size: int, wanted: int) -> list[Insn]:
-        """Take `size` bytes at `off` out of a field of `wanted` bytes."""
-        at = off & (wanted - 1)
+    def start(self, off: int, wanted: int) -> int:
+        """Where the field of `wanted` bytes around an offset begins.
+
+        Behind the registers of a 32-bit machine 64-bit fields may be aligned to 4 bytes only.
+        """
+        begin = self.regs_size % wanted if self.prog_type == uapi.BPF_PROG_TYPE_PERF_EVENT else 0
+        return (off - begin & ~(wanted - 1)) + begin
+
+    def narrow(self, dst: int, at: int, size: int, wanted: int) -> list[Insn]:
+        """Take `size` bytes at byte `at` out of a field of `wanted` bytes."""
         shift = (at if self.env.request.byteorder == "little" else wanted - (at + size)) * 8
         made = []
         if shift:

@@ -92,7 +92,9 @@ def _napi_id(use: Use) -> Made:
 
 
 def _shinfo(use: Use) -> list[Insn]:
-    """dst = skb_shinfo(skb)"""
+    """dst = skb_shinfo(skb); 32-bit machines keep the address itself"""
+    if use.kernel.word == 4:
+        return [follow(use, "sk_buff.end")]
     return [
         ldx(4, BPF_REG_AX, use.src, use.kernel.offset("sk_buff.end")),
         follow(use, "sk_buff.head"),
