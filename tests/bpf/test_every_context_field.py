@@ -319,7 +319,6 @@ class Loader:
             attach,
             flags,
             resolve_map=lambda fd: self.out.info(),
-            arch=arch.name,
             byteorder=arch.byteorder,
             word_size=arch.word,
             ctx_size=arch.pt_regs_for(NEWEST).size,
