@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EPERM
 from arch.abi.limits import U32_MAX
-from arch.errors import KernelError
 from bpf import uapi
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
@@ -30,11 +29,9 @@ from bpf.maps.base import (
     roundup_pow_of_two,
 )
 from bpf.maps.jhash import jhash
-from bpf.maps.lru import Lru, Node
 from bpf.maps.rows import Probe, map_type
 
 HTAB_ELEM = 48  # offsetof(struct htab_elem, key)
-LRU_REF_AT = 35  # offsetof(struct htab_elem, lru_node.ref)
 BUCKET_SIZE = 16  # sizeof(struct bucket)
 MAX_KEY_SIZE_4_1 = 512
 
@@ -385,161 +382,6 @@ class PercpuHashMap(HashMap):
         if key not in self.elements:
             raise refuse(ENOENT)
         return bytes(self.mem.read(self.lookup_percpu(key, 0), self.user_value_size))
-
-
-class _Lru(HashMap):
-    """Least recently used: when all elements are taken, some that were not used lately make room (lru.py)."""
-
-    lru = True
-
-    def alloc(self) -> None:
-        """With a list per CPU the number of elements is a multiple of the CPUs."""
-        own_lists = bool(self.map_flags & uapi.BPF_F_NO_COMMON_LRU)
-        if own_lists:
-            rounded = round_up(self.max_entries, self.host.nr_cpus)
-            self.max_entries = rounded if rounded <= U32_MAX else rounded - self.host.nr_cpus
-        super().alloc()
-        self.nodes: dict[int, Node] = {}  # element -> its node
-        self.lists = Lru(
-            self.max_entries, self.host.nr_cpus, own_lists, self._is_marked, self._clear_mark, self._delete_node
-        )
-
-    def _is_marked(self, node: Node) -> bool:
-        return bool(self.mem.read_uint(node.element + LRU_REF_AT, 1))
-
-    def _clear_mark(self, node: Node) -> None:
-        if node.element:
-            self.mem.write_uint(node.element + LRU_REF_AT, 1, 0)
-
-    def _delete_node(self, node: Node) -> bool:
-        """htab_lru_map_delete_node(): False if the element is not in the map (any more)."""
-        key = bytes(self.mem.read(node.element + HTAB_ELEM, self.key_size))
-        if self.elements.get(key) != node.element:
-            return False
-        self._unlink(key)
-        if self.special:
-            self.clear_special(node.element + self.value_at)
-        return True
-
-    def _pop(self, key: bytes) -> int:
-        """prealloc_lru_pop(): ENOMEM if nothing can be taken."""
-        node = self.lists.pop(self.host.cpu_id())
-        if node is None:
-            raise refuse(ENOMEM)
-        if not node.element:
-            node.element = HashMap._new_element(self, key, True)
-            self.nodes[node.element] = node
-        self.mem.write(node.element + HTAB_ELEM, key)
-        return node.element
-
-    def _free_element(self, element: int) -> None:
-        """htab_lru_push_free()."""
-        if self.special:
-            self.clear_special(element + self.value_at)
-        self.lists.push_free(self.nodes[element])
-
-    def _mark(self, element: int) -> None:
-        self.mem.write_uint(element + LRU_REF_AT, 1, 1)
-
-    def free_elements(self) -> None:
-        self.spare = [element for element in self.nodes if element not in set(self.elements.values())]
-        self.nodes = {}
-        super().free_elements()
-
-
-@map_type(
-    9,
-    "LRU_HASH",
-    since="4.10",
-    commit="29ba732acbee",
-    struct="bpf_htab",
-    for_each=True,
-    sleepable=True,
-    timer=True,
-    kptr=True,
-    lookup_and_delete="5.14",
-)
-class LruHashMap(_Lru):
-    """BPF_MAP_TYPE_LRU_HASH."""
-
-    def lookup(self, key: bytes) -> int:
-        """htab_lru_map_lookup_elem(): and marks the element."""
-        element = self.elements.get(key)
-        if element is None:
-            return 0
-        self._mark(element)
-        return element + self.value_at
-
-    def user_lookup(self, key: bytes, flags: int) -> bytes:
-        """htab_lru_map_lookup_elem_sys(): does not mark."""
-        address = HashMap.lookup(self, key)
-        if not address:
-            raise refuse(ENOENT)
-        return self.read_value(address)
-
-    def update(self, key: bytes, value: bytes, flags: int) -> None:
-        """htab_lru_map_update_elem(): room is made before the flags are looked at."""
-        check_update_flags(flags)
-        element = self._pop(key)
-        self.copy_value(element + self.value_at, value)
-        old = self.elements.get(key)
-        try:
-            self._check_flags(old, flags)
-        except KernelError:
-            self._free_element(element)
-            raise
-        self._insert(key, element)
-        if old is not None:
-            self._mark(element)
-            self._free_element(old)
-
-
-@map_type(
-    10,
-    "LRU_PERCPU_HASH",
-    since="4.10",
-    commit="8f8449384ec3",
-    struct="bpf_htab",
-    for_each=True,
-    sleepable=True,
-    lookup_and_delete="5.14",
-    per_cpu=True,
-)
-class LruPercpuHashMap(_Lru, PercpuHashMap):
-    """BPF_MAP_TYPE_LRU_PERCPU_HASH."""
-
-    def lookup(self, key: bytes) -> int:
-        element = self.elements.get(key)
-        if element is None:
-            return 0
-        self._mark(element)
-        return self.lookup_percpu(key, self.host.cpu_id())
-
-    def _pop(self, key: bytes) -> int:
-        element = super()._pop(key)
-        if not self.mem.read_uint(element + self.value_at, 8):
-            values = self.allocate(self.cpu_value_size * self.host.nr_cpus)
-            self.mem.write_uint(element + self.value_at, 8, values)
-        return element
-
-    def _update(self, key: bytes, flags: int, fill: Callable[[bool], None]) -> None:
-        """__htab_lru_percpu_map_update_elem(): a node is taken even where the element is there already."""
-        check_update_flags(flags)
-        element = self._pop(key) if flags != uapi.BPF_EXIST else 0
-        old = self.elements.get(key)
-        try:
-            self._check_flags(old, flags)
-        except KernelError:
-            if element:
-                self._free_element(element)
-            raise
-        if old is not None:
-            self._mark(old)
-            if element:
-                self._free_element(element)
-        else:
-            self._insert(key, element)
-        fill(old is None)
 
 
 @map_type(

@@ -224,7 +224,7 @@ class Env:
         self.attach_member: str | None = None
         self.struct_ops = ""  # struct whose member the program is
         self.version: KernelVersion = request.version
-        self.config: frozenset[str] = getattr(request, "config", frozenset())  # kernel options Debian lacks
+        self.config = request.config
         self.btf_ctx_access: Callable[[int, int, int, Any], bool] = lambda off, size, access, info: False
         self.seen_direct_write = False
         self.explore_alu_limits = False

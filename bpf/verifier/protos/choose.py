@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
 from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
@@ -25,6 +25,13 @@ FULL_CONFIG = frozenset({"BPF_KPROBE_OVERRIDE", "BPF_LIRC_MODE2"})
 DEBIAN_6_1: frozenset[str] = frozenset()
 
 
+class Target(Protocol):
+    """The program that another one replaces a function of."""
+
+    @property
+    def prog_type(self) -> int: ...
+
+
 class Program(Protocol):
     """What a rule may ask of a program: struct bpf_prog with its aux, before the check."""
 
@@ -38,6 +45,13 @@ class Program(Protocol):
     def attach_func_name(self) -> str | None: ...
     @property
     def attach_member(self) -> str | None: ...
+    @property
+    def attach_prog(self) -> Target | None: ...
+    @property
+    def version(self) -> KernelVersion: ...
+    @property
+    def config(self) -> frozenset[str]:
+        """Kernel options that Debian's kernel lacks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,12 +63,12 @@ class ProgramFacts:
     caps: Collection[str] = ALL_CAPS
     attach_func_name: str | None = None
     attach_member: str | None = None
-    attach_prog: Any = None
+    attach_prog: Target | None = None
     version: KernelVersion = NEWEST
     config: frozenset[str] = DEBIAN_6_1
 
 
-Rule = Callable[[str, Any], "FuncProto | None"]
+Rule = Callable[[str, Program], "FuncProto | None"]
 
 
 def bpf_capable(prog: Program) -> bool:
@@ -104,7 +118,7 @@ def _kprobe(helper: str, prog: Program) -> FuncProto | None:
         return PROTOS["bpf_get_func_ip_proto_kprobe_multi" if multi else "bpf_get_func_ip_proto_kprobe"]
     if helper == "get_attach_cookie":
         return PROTOS["bpf_get_attach_cookie_proto_kmulti" if multi else "bpf_get_attach_cookie_proto_trace"]
-    if helper == "override_return" and "BPF_KPROBE_OVERRIDE" not in getattr(prog, "config", DEBIAN_6_1):
+    if helper == "override_return" and "BPF_KPROBE_OVERRIDE" not in prog.config:
         return None
     return tables.KPROBE_PROG.get(helper) or _tracing(helper, prog)
 
@@ -302,7 +316,7 @@ RULES: dict[int, Rule] = {
 }
 
 
-def get_func_proto(func_id: int, prog: Any) -> FuncProto | None:
+def get_func_proto(func_id: int, prog: Program) -> FuncProto | None:
     """The prototype this program sees for this helper; None: "unknown func".
 
     A program that replaces another's function (BPF_PROG_TYPE_EXT) sees what the other one sees; `attach_prog` is it.
@@ -311,7 +325,7 @@ def get_func_proto(func_id: int, prog: Any) -> FuncProto | None:
         return None
     prog_type = prog.prog_type
     if prog_type == uapi.BPF_PROG_TYPE_EXT:
-        target = getattr(prog, "attach_prog", None)
+        target = prog.attach_prog
         prog_type = target.prog_type if target is not None else prog_type
     rule = RULES.get(prog_type)
     return rule(ROWS[func_id].name, prog) if rule else None
@@ -347,7 +361,7 @@ D_PATH_FUNCTIONS = {
 }
 
 
-def helper_allowed(proto: FuncProto, prog: Any) -> bool:
+def helper_allowed(proto: FuncProto, prog: Program) -> bool:
     """Whether the place where the program attaches permits the helper; else "helper call is not allowed in probe"."""
     if proto.allowed is None:
         return True
@@ -370,9 +384,9 @@ def _sleepable_hook(prog: Program) -> bool:
     return prog.attach_func_name in SLEEPABLE_LSM_HOOKS
 
 
-def _sk_storage_tracing_allowed(prog: Any) -> bool:
+def _sk_storage_tracing_allowed(prog: Program) -> bool:
     """net/core/bpf_sk_storage.c:bpf_sk_storage_tracing_allowed()."""
-    if getattr(prog, "attach_prog", None) is not None:
+    if prog.attach_prog is not None:
         return False
     attach = prog.expected_attach_type
     if attach in (uapi.BPF_TRACE_ITER, uapi.BPF_TRACE_RAW_TP):
@@ -382,7 +396,7 @@ def _sk_storage_tracing_allowed(prog: Any) -> bool:
     return False
 
 
-_ALLOWED: dict[str, Callable[[Any], bool]] = {
+_ALLOWED: dict[str, Callable[[Program], bool]] = {
     "d_path": _d_path_allowed,
     "ima_inode_hash": _sleepable_hook,
     "sk_storage_tracing": _sk_storage_tracing_allowed,
