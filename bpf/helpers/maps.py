@@ -22,14 +22,15 @@ from bpf.maps.storage import CgroupStorageMap
 def map_lookup_elem(rt: Runtime, map_ptr: int, key: int) -> int:
     """Address of the value, or NULL."""
     found = rt.bpf.map_at[map_ptr]
-    return int(found.lookup(rt.mem.read(key, found.key_size)))
+    return found.lookup(rt.mem.read(key, found.key_size))
 
 
 @kernel_name("__htab_map_lookup_elem")
 def htab_lookup_element(rt: Runtime, map_ptr: int, key: int) -> int:
     """Address of the struct htab_elem, for programs whose lookup was written out."""
-    found = rt.map_of(map_ptr, HashMap)
-    return int(found.lookup_element(rt.mem.read(key, found.key_size)))
+    found = rt.bpf.map_at[map_ptr]
+    assert isinstance(found, HashMap)
+    return found.lookup_element(rt.mem.read(key, found.key_size))
 
 
 @prototype(
