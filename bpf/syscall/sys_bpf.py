@@ -1,7 +1,7 @@
 """bpf(2): one door, raw attributes, the kernel's order of checks.  kernel/bpf/syscall.c:__sys_bpf().
 
-`bpf(machine, cmd, uattr, size)` gives what the system call returns.  The commands are in map.py, prog.py,
-cmd_object.py and cmd_link.py; where their members are is in attr.py; which version has which is in bpf/versions/data.py.
+`bpf(machine, cmd, uattr, size)` gives what the system call returns.  The commands are in map.py, prog.py, object.py and
+link.py; where their members are is in attr.py; which version has which is in bpf/versions/data.py.
 """
 
 from __future__ import annotations

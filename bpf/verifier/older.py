@@ -1,6 +1,6 @@
 """What verifiers before 6.1 did not have: the rules of 6.1, narrowed to an older version's abilities.
 
-The abilities and their versions are rows of features_data.ABILITIES.  What an older kernel would have refused for
+The abilities and their versions are rows of bpf/versions/data.py:ABILITIES.  What an older kernel would have refused for
 lack of one is refused here with that kernel's errno and message; the log around it is 6.1's.  This is the second
 of the two places where behaviour depends on the version; the other is the system call.
 """

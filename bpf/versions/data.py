@@ -1,11 +1,11 @@
 """When each number of linux/bpf.h and each ability of the verifier came: 3.18 to 6.1.
 
 Source: include/uapi/linux/bpf.h of the released versions and the commits named; docs/kernel-versions.md of
-iovisor/bcc (2026-08) for program types, map types and helpers, corrected where the order of an enum shows that a
-number cannot be older than the one before it.  Helpers are in features_data_helpers.py, context fields in
-verifier/ctx_layout.py.  tests/bpf/tables/test_features.py holds every table against the numbers of uapi.py.
+iovisor/bcc (2026-08) for program types, corrected where the order of an enum shows that a
+number cannot be older than the one before it.  Map types and helpers are rows beside their bodies (bpf/maps/, bpf/helpers/),
+context fields are in verifier/context/ctx_layout.py.  tests/bpf/tables/test_features.py holds every table against the numbers of uapi.py.
 
-A row is `name, (major, minor)[, commit]`.  Rows stand in the order of their numbers.
+A row is `name since [commit]`.  Rows stand in the order of their numbers.
 """
 
 from __future__ import annotations

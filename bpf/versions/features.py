@@ -1,4 +1,4 @@
-"""What a kernel version has: questions to the tables of features_data.py.
+"""What a kernel version has: questions to the tables of data.py.
 
 Callers ask `has_command(version, number)`.  The patch set of January 2015 ("3.20-rfc") has its own program types.
 """
