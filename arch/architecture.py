@@ -137,6 +137,7 @@ class Architecture:
     link_register: str | None  # pt_regs field that holds the return address at function entry; None: on the stack
     kprobe_registers: Mapping[str, str]  # NAME of %NAME in kprobe_events -> pt_regs field
     crash_registers: tuple[tuple[str, str], ...]  # (printed name, pt_regs field), in the order oops reports print
+    oops_pc: str  # how an oops names the function that was executed
     syscall_abis: tuple[SyscallAbi, ...]  # first is the native one
     entry: EntryPoints
     # breakpoints

@@ -20,9 +20,9 @@ from simkernel.own_floors import check_or_exit
 check_or_exit()
 
 if TYPE_CHECKING:
-    from simkernel.machine import Machine, MachineError, Result, boot
+    from simkernel.machine import Machine, MachineError, Oops, Result, boot
 
-__all__ = ["Machine", "MachineError", "Result", "__version__", "boot"]
+__all__ = ["Machine", "MachineError", "Oops", "Result", "__version__", "boot"]
 __version__ = "0.1.0"  # pyproject.toml reads it from here
 
 

@@ -19,6 +19,7 @@ from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT
 from arch.errors import KernelError
 from simkernel import usertask
+from simkernel.bug import Oops
 from simkernel.kernel.exec_state import ExecRequest
 from simkernel.kernel.face import Steps
 from simkernel.kernel.hostio import HostInput, HostOutput
@@ -182,7 +183,13 @@ class Machine:
         if timeout_host_s is not None:
             deadline = time.monotonic() + timeout_host_s
             check = lambda: time.monotonic() > deadline  # noqa: E731
-        ended = k.cpus.run(lambda: task.exit_state != 0 or k.cpus.powered_off, limit, check)
+        try:
+            ended = k.cpus.run(lambda: task.exit_state != 0 or k.cpus.powered_off, limit, check)
+        except Oops as oops:
+            if not oops.fatal:
+                self._kill(task)
+                self.reap(task)
+            raise
         timed_out = ""
         if not ended:
             timed_out = "host" if check is not None and check() else "virtual" if self._over(limit) else "deadlock"
@@ -237,7 +244,7 @@ class Machine:
     @property
     def session(self) -> Session:
         """The tool task of this machine, started when first needed."""
-        if self._session is None:
+        if self._session is None or self._session.ended:
             from simkernel.session import Session
 
             self._session = Session(self)
@@ -336,4 +343,4 @@ def boot(
     return Machine(k, binds)
 
 
-__all__ = ["Machine", "MachineError", "Result", "boot", "describe_crash"]
+__all__ = ["Machine", "MachineError", "Oops", "Result", "boot", "describe_crash"]

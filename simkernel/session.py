@@ -99,6 +99,11 @@ class Session:
         self.objects: list[BpfObject] = []
         self._pipe = -1
 
+    @property
+    def ended(self) -> bool:
+        """The tool task is gone: killed, or closed."""
+        return self.syscalls.task.task.exit_state != 0
+
     # -- BPF objects ---------------------------------------------------------------------------------------------
 
     def open(self, source: str | Path | bytes, name: str = "") -> BpfObject:

@@ -25,6 +25,7 @@ from arch.abi.errno import ENOSYS, ERESTARTSYS
 from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
 from arch.abi.signal import SIGCHLD
 from simkernel.kernel.face import Steps
+from simkernel.kernel.hostcode import host_code
 from simkernel.kernel.task import Task, WaitQueue
 
 if TYPE_CHECKING:
@@ -128,7 +129,8 @@ class Driver:
         k.regs.set(regs, k.arch.instruction_pointer, CODE)
         k.regs.set(regs, k.regs.user_number_field, number)
         for field, value in zip(k.regs.user_arg_fields, args):
-            k.regs.set(regs, field, self.value(value))
+            with host_code():
+                k.regs.set(regs, field, self.value(value))
         self.task.work = True
 
     def value(self, value: Value) -> int:
@@ -222,11 +224,12 @@ class Workload(Driver):
 
     def next(self, regs: int, result: int | None) -> Steps[None]:
         try:
-            if self.running is None:
-                self.running = self.program(Calls(self))
-                request = next(self.running)
-            else:
-                request = self.running.send(result if result is not None else 0)
+            with host_code():
+                if self.running is None:
+                    self.running = self.program(Calls(self))
+                    request = next(self.running)
+                else:
+                    request = self.running.send(result if result is not None else 0)
         except StopIteration as stop:
             request = ("exit_group", (stop.value if isinstance(stop.value, int) else 0,))
         self.set_call(regs, request)

@@ -150,6 +150,7 @@ ARCHITECTURE = Architecture(
     link_register="uregs[14]",
     kprobe_registers={**{name: f"uregs[{i}]" for i, name in enumerate(registers.NAMES)}, "ORIG_r0": "uregs[17]"},
     crash_registers=registers.CRASH,
+    oops_pc="PC is at {}",
     entry_mode=("uregs[16]", 0x20),  # Thumb
     syscall_abis=(
         SyscallAbi(

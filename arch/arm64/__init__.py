@@ -178,6 +178,7 @@ ARCHITECTURE = Architecture(
         "pstate": "pstate",
     },
     crash_registers=registers.CRASH,
+    oops_pc="pc : {}",
     syscall_abis=(
         SyscallAbi(
             name="arm64",

@@ -150,6 +150,7 @@ ARCHITECTURE = Architecture(
     link_register=None,
     kprobe_registers={row.field: row.field for row in registers.PT_REGS.rows},
     crash_registers=registers.CRASH,
+    oops_pc="EIP: {}",
     syscall_abis=(
         SyscallAbi(
             name="i386",

@@ -154,6 +154,7 @@ ARCHITECTURE = Architecture(
     link_register="ra",
     kprobe_registers={row.field: row.field for row in registers.PT_REGS.rows},
     crash_registers=registers.CRASH,
+    oops_pc="epc : {}",
     syscall_abis=(
         SyscallAbi(
             name="riscv64",

@@ -171,6 +171,7 @@ ARCHITECTURE = Architecture(
     link_register="gprs[14]",
     kprobe_registers={f"r{i}": f"gprs[{i}]" for i in range(16)},
     crash_registers=registers.CRASH,
+    oops_pc="Krnl PSW : {}",
     syscall_abis=(
         SyscallAbi(
             name="s390x",

@@ -208,6 +208,7 @@ ARCHITECTURE = Architecture(
     link_register=None,
     kprobe_registers={row.field: row.field for row in registers.PT_REGS.rows},
     crash_registers=registers.CRASH,
+    oops_pc="RIP: 0010:{}",
     syscall_abis=(
         SyscallAbi(
             name="x86_64",

@@ -15,6 +15,7 @@ import click
 
 from arch.errors import KernelError
 from simkernel import __version__
+from simkernel.bug import Oops
 from simkernel.own_floors import EXIT_USAGE
 
 # Command name -> (module, attribute, one line of help).  Order: as a newcomer meets them.
@@ -58,6 +59,10 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             silence(sys.stdout)
             raise SystemExit(EXIT_BROKEN_PIPE) from None
+        except Oops as oops:
+            from simkernel.cli.bug import report
+
+            raise SystemExit(report(oops, ctx.invoked_subcommand or "", None, False)) from None
         except KernelError as error:
             print(f"simkernel {ctx.invoked_subcommand}: {error}", file=sys.stderr)
             raise SystemExit(EXIT_USAGE) from None

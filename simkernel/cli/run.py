@@ -1,8 +1,8 @@
 """`simkernel run`: a program in the simulated computer, with probes and BPF programs attached.
 
 The program's own output passes through; what the observers found comes after it: the trace as trace_pipe shows it, then
-the maps of every BPF object.  Exit status: the program's; 2 where the command line or an object is wrong; 124 when time
-ran out.
+the maps of every BPF object.  Exit status: the program's; 2 where the command line or an object is wrong; 70 when the
+simulated kernel met a bug of its own; 124 when time ran out.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from arch.abi.signal import SIGKILL, SIGPIPE
 from arch.abi.time import NSEC_PER_SEC
 from arch.architecture import DEFAULT, names
 from arch.errors import KernelError
+from simkernel.bug import Oops
 from simkernel.cli import present, silence
 from simkernel.own_floors import EXIT_USAGE
 from simkernel.program import Program, ProgramError, check
@@ -58,6 +59,7 @@ class Options:
     host_timeout: float | None = None
     env: dict[str, str] = field(default_factory=dict)
     workload: str | None = None
+    debug: bool = False
 
 
 class UsageError(Exception):
@@ -82,6 +84,7 @@ class UsageError(Exception):
 @click.option("--host-timeout", metavar="SECONDS", help="End the program after so much real time.")
 @click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="Environment of the program.  Repeatable.")
 @click.option("--workload", metavar="NAME", help="Run a ready workload instead of a program (`--workload list`).")
+@click.option("--debug", is_flag=True, help="Print the Python traceback of a bug of the simulated kernel.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def run(
     arch: str,
@@ -99,6 +102,7 @@ def run(
     host_timeout: str | None,
     env: tuple[str, ...],
     workload: str | None,
+    debug: bool,
     command: tuple[str, ...],
 ) -> None:
     """Run PROGRAM [ARG...] in the simulated computer.
@@ -110,9 +114,9 @@ def run(
         options = Options(
             arch, kernel, cpus, seed, bpf, events, [parse_bind(b) for b in binds], strace, stats, as_json,
             parse_out(out), parse_seconds("--timeout", timeout), parse_seconds("--host-timeout", host_timeout),
-            dict(parse_env(e) for e in env), workload,
+            dict(parse_env(e) for e in env), workload, debug,
         )  # fmt: skip
-        raise SystemExit(execute(options, list(command)))
+        raise SystemExit(run_or_report(options, list(command)))
     except (UsageError, ProgramError) as error:
         print(f"simkernel run: {error}", file=sys.stderr)
         raise SystemExit(EXIT_USAGE) from None
@@ -169,6 +173,16 @@ def parse_out(text: str | None) -> Path | None:
         reason = "not a directory" if isinstance(error, FileExistsError) else error.strerror
         raise UsageError(f"--out {text or repr(text)}: {reason}") from None
     return directory
+
+
+def run_or_report(options: Options, command: list[str]) -> int:
+    """execute(), or what there is to say about a bug of ours."""
+    try:
+        return execute(options, command)
+    except Oops as oops:
+        from simkernel.cli.bug import report
+
+        return report(oops, "run", options.out, options.debug)
 
 
 def execute(options: Options, command: list[str]) -> int:
@@ -379,7 +393,7 @@ def run_program(
 
 def memory_note(machine: Any) -> str:
     """Whether the kernel's log says that memory ran out."""
-    return " (out of memory)" if any("Out of memory" in str(line) for line in machine.kernel.log) else ""
+    return " (out of memory)" if any("Out of memory" in line for _, line in machine.kernel.log) else ""
 
 
 def check_workload(name: str) -> None:

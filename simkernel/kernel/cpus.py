@@ -78,6 +78,11 @@ class RunQueue:
         return best if best is not None else self.idle
 
 
+def unhandled(error: Exception) -> Exception:
+    """Before there is a kernel that could print an oops."""
+    raise error
+
+
 class Cpus:
     """`k.cpus`."""
 
@@ -108,6 +113,8 @@ class Cpus:
         self.work_seen = 0
         self.nr_switches = 0
         self.powered_off = False
+        self.on_bug: Callable[[Exception], Exception] = unhandled  # what becomes of an exception: Oopses.caught
+        self.panicked: Exception | None = None  # the kernel cannot go on
 
     def id(self) -> int:
         """smp_processor_id()."""
@@ -306,18 +313,36 @@ class Cpus:
         timeout_ns: int | None = None,
         host_check: Callable[[], bool] | None = None,
     ) -> bool:
-        """Run the machine until `until()`; False when virtual time runs out or nothing can ever happen again."""
+        """Run the machine until `until()`; False when virtual time runs out or nothing can ever happen again.
+
+        A bug of ours on the way ends the task that met it; the last one is raised at the end, as Oops.
+        """
+        if self.panicked is not None:
+            raise self.panicked
+        caught: Exception | None = None
+        reached = True
         while not until():
-            if timeout_ns is not None and self.clock._now >= timeout_ns:
-                return False
-            if host_check is not None and host_check():
-                return False
-            rq = self._next_cpu()
-            if rq is None:
-                if not self.clock.skip_to_next():
-                    return False
+            if (timeout_ns is not None and self.clock._now >= timeout_ns) or (host_check is not None and host_check()):
+                reached = False
+                break
+            try:
+                going = self._turn(timeout_ns)
+            except Exception as error:  # the one boundary behind which an exception is a bug of ours: oops.py
+                caught = self.on_bug(error)
                 continue
-            self._run_cpu(rq, timeout_ns)
+            if not going:
+                reached = False
+                break
+        if caught is not None:
+            raise caught
+        return reached
+
+    def _turn(self, timeout_ns: int | None) -> bool:
+        """Let one CPU run, or time pass; False when nothing can ever happen again."""
+        rq = self._next_cpu()
+        if rq is None:
+            return self.clock.skip_to_next()
+        self._run_cpu(rq, timeout_ns)
         return True
 
     def _next_cpu(self) -> RunQueue | None:

@@ -121,6 +121,10 @@ class Flattened:
     def __init__(self, outer: Callable[[Any], Any], inner: Inlined) -> None:
         self.stack = [outer, inner.running.send]
 
+    def generators(self) -> list[Any]:
+        """Innermost first."""
+        return [send.__self__ for send in reversed(self.stack)]
+
     def send(self, value: Any) -> Any:
         """Go on in the innermost; its result goes to the next one out."""
         stack = self.stack

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from simkernel.kernel.hostcode import host_code
 from simkernel.kernel.task import WaitQueue
 
 
@@ -20,7 +21,8 @@ class HostInput:
     def read(self, size: int) -> bytes:
         """Up to `size` bytes; b"" at the end of input."""
         if not self.data and self.source is not None:
-            return self.source(size)
+            with host_code():
+                return self.source(size)
         out = bytes(self.data[:size])
         del self.data[:size]
         return out
@@ -37,7 +39,8 @@ class HostOutput:
     def write(self, data: bytes) -> None:
         """Take the guest's bytes."""
         if self.sink is not None:
-            self.sink(data)
+            with host_code():
+                self.sink(data)
         else:
             self.chunks.append(data)
 

@@ -31,6 +31,7 @@ from simkernel.kernel.face import KernelFace
 from simkernel.kernel.init import init_body, sleep_forever
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.oops import Oopses
 from simkernel.kernel.registers import Registers
 from simkernel.kernel.sigframes import SignalFrames
 from simkernel.kernel.signals import Signals
@@ -105,6 +106,8 @@ class Kernel(KernelFace):
         self.irqs = Interrupts(self.nr_cpus, cpus, mem, types)
         self.softirqs = Softirqs(self.nr_cpus, cpus, self.irqs, tracepoints)
         self.exec = ExecState()
+        self.oopses = Oopses(self)
+        self.cpus.on_bug = self.oopses.caught
 
     def _bind_verbs(self) -> None:
         self.call = self.text.call  # type: ignore[method-assign]

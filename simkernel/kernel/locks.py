@@ -38,6 +38,7 @@ def _declare(prototype: str, source: str, body: Callable[..., int], since: str |
 def _take_mutex(k: KernelFace, lock: int) -> int:
     """The owner is the current task."""
     k.mirror.set_field(lock, "mutex", "owner.counter", k.current.addr)
+    k.current.held_locks.append(("mutex", lock))
     return 0
 
 
@@ -50,6 +51,7 @@ def _try_mutex(k: KernelFace, lock: int) -> int:
 def _give_mutex(k: KernelFace, lock: int) -> int:
     """Nobody owns it."""
     k.mirror.set_field(lock, "mutex", "owner.counter", 0)
+    _given(k, "mutex", lock)
     return 0
 
 
@@ -62,6 +64,7 @@ def _read_lock(k: KernelFace, sem: int) -> int:
         k.mirror.get_field(sem, "rw_semaphore", "count.counter") + RWSEM_READER_BIAS,
     )
     k.mirror.set_field(sem, "rw_semaphore", "owner.counter", k.current.addr | RWSEM_READER_OWNED)
+    k.current.held_locks.append(("read", sem))
     return 0
 
 
@@ -75,6 +78,7 @@ def _read_unlock(k: KernelFace, sem: int) -> int:
     """One reader less."""
     count = k.mirror.get_field(sem, "rw_semaphore", "count.counter") - RWSEM_READER_BIAS
     k.mirror.set_field(sem, "rw_semaphore", "count.counter", max(0, count))
+    _given(k, "read", sem)
     return 0
 
 
@@ -82,6 +86,7 @@ def _write_lock(k: KernelFace, sem: int) -> int:
     """The writer is the current task."""
     k.mirror.set_field(sem, "rw_semaphore", "count.counter", RWSEM_WRITER_LOCKED)
     k.mirror.set_field(sem, "rw_semaphore", "owner.counter", k.current.addr)
+    k.current.held_locks.append(("write", sem))
     return 0
 
 
@@ -95,7 +100,22 @@ def _write_unlock(k: KernelFace, sem: int) -> int:
     """Nobody owns it."""
     k.mirror.set_field(sem, "rw_semaphore", "owner.counter", 0)
     k.mirror.set_field(sem, "rw_semaphore", "count.counter", 0)
+    _given(k, "write", sem)
     return 0
+
+
+def _given(k: KernelFace, kind: str, lock: int) -> None:
+    """Somebody else may have taken it: then it is not in the list."""
+    held = k.current.held_locks
+    if (kind, lock) in held:
+        held.remove((kind, lock))
+
+
+def release_all(k: KernelFace) -> None:
+    """The current task ends in an oops: it gives back what it holds, the newest first."""
+    give = {"mutex": _give_mutex, "read": _read_unlock, "write": _write_unlock}
+    for kind, lock in reversed(k.current.held_locks.copy()):
+        give[kind](k, lock)
 
 
 _declare("void mutex_lock(struct mutex *lock)", MUTEX, _take_mutex)

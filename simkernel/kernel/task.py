@@ -288,6 +288,7 @@ class Task:
         self.wait_request: WaitRequest | None = None
         self.sleeps_until = 0  # ns, of nanosleep(2)
         self.driver: Driver | None = None  # who drives this task from Python (simkernel/usertask.py)
+        self.held_locks: list[tuple[str, int]] = []  # (kind, address): locks.py
         self.forked = False  # made by clone(): strace says so
         self.sigwait = 0  # mask of rt_sigtimedwait
         self.returned_from_signal = False

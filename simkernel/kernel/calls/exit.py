@@ -52,10 +52,29 @@ def do_group_exit(k: KernelFace, exit_code: int) -> Body:
     return 0
 
 
+@kernel_function("void make_task_dead(int signr)", source="kernel/exit.c", since="5.17")
+def make_task_dead(k: KernelFace, signr: int) -> Body:
+    """What is left of a task after an oops, on an empty kernel stack; never returns."""
+    yield k.call("do_exit", signr)
+    return 0
+
+
+def _stay_dead(k: KernelFace) -> Body:
+    """An oops inside do_exit(): nothing more can be given back, and nobody is told."""
+    k.printk("Fixing recursive fault but reboot is needed!")
+    task = k.current
+    task.state = TASK_DEAD
+    k.mirror.store_state(task)
+    while True:
+        yield k.call("__schedule", 0)
+
+
 @kernel_function("void do_exit(long code)", source="kernel/exit.c")
 def do_exit(k: KernelFace, code: int) -> Body:
     """The end of a task; never returns."""
     task = k.current
+    if task.flags & PF_EXITING:
+        yield from _stay_dead(k)
     task.flags |= PF_EXITING
     task.exit_code = code
     k.mirror.set_field(task.addr, "task_struct", "flags", task.flags)

@@ -300,3 +300,22 @@ def test_a_read_only_bind_stays_so_whatever_is_mounted(tmp_path: Path, busybox: 
     assert (after.st_mtime_ns, after.st_mode, after.st_ino) == (before.st_mtime_ns, before.st_mode, before.st_ino)
     assert [p.name for p in tmp_path.iterdir()] == ["file"]
     assert (tmp_path / "file").read_text() == "of the host"
+
+
+def test_a_bug_of_ours_is_one_line_and_a_file(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Exit status 70 (EX_SOFTWARE); --debug adds the traceback."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setattr("sys.argv", ["simkernel", "run", "--seed", "7", str(HELLO)])
+
+    def wrong(*args: object) -> int:
+        raise LookupError("a mistake")
+
+    monkeypatch.setattr("simkernel.fs.vfs.Vfs.open_exec", wrong)
+    plain, debugged = run("--seed", "7", HELLO), run("--seed", "7", "--debug", HELLO)
+    assert plain.exit_code == debugged.exit_code == 70
+    assert plain.stderr.count("\n") == 1 and "this is a bug of simkernel, please report it; " in plain.stderr
+    assert "Traceback" in debugged.stderr and "LookupError: a mistake" in debugged.stderr
+    report = next(path for path in tmp_path.iterdir() if str(path) in plain.stderr).read_text()
+    assert f"command: simkernel run --seed 7 {HELLO}\n" in report and "seed: 7\n" in report
+    for name in ("simkernel: ", "python: 3.", "unicorn: 2.", "llvmlite: 0.", "kernel BUG at ", "Traceback "):
+        assert name in report
