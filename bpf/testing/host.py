@@ -11,6 +11,7 @@ from functools import cache
 
 from arch import architecture
 from arch.abi.errno import EBADF, EINVAL, EMFILE, ENOENT, EOPNOTSUPP
+from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import by_model
 from arch.errors import Fault, KernelError
@@ -84,6 +85,7 @@ class TestHost:
         self.nr_cpus = nr_cpus
         self.cpu = 0
         self.random = random.Random(seed)
+        self.jiffies = self.mem.alloc(8)  # the variable: inlined bpf_jiffies64() reads it
         self.time_ns = 1_000_000_000
         self.pid, self.tgid, self.uid, self.gid, self.comm = 100, 100, 0, 0, "test"
         self.caps = {"sys_admin", "bpf", "perfmon", "net_admin"}
@@ -113,6 +115,8 @@ class TestHost:
         return None
 
     def address(self, name: str) -> int | None:
+        if name == "jiffies":
+            return self.jiffies
         return 0xFFFFFFFF81000000 if self.unmapped_symbols else None
 
     # ---- where we are ----
@@ -122,8 +126,18 @@ class TestHost:
     def clock_ns(self, clock: str) -> int:
         return self.time_ns
 
+    @property
+    def time_ns(self) -> int:
+        """Virtual time, which tests set."""
+        return self._time_ns
+
+    @time_ns.setter
+    def time_ns(self, value: int) -> None:
+        self._time_ns = value
+        self.mem.write_uint(self.jiffies, 8, self.jiffies64())
+
     def jiffies64(self) -> int:
-        return 0xFFFB6C20 + self.time_ns // 4_000_000
+        return INITIAL_JIFFIES + self._time_ns // TICK_NSEC
 
     def cpu_id(self) -> int:
         return self.cpu

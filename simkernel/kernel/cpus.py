@@ -14,6 +14,7 @@ from arch.cpu import Cpu, Stop
 from arch.memory import Memory
 from simkernel.kernel.body import Call
 from simkernel.kernel.clock import Clock
+from simkernel.kernel.jiffies import Jiffies
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.task import (
     PF_IDLE,
@@ -96,10 +97,11 @@ class Cpus:
         mirror: Mirror,
         usercopy: UserCopy,
         tracepoints: Tracepoints,
+        jiffies: Jiffies,
         no_user: Memory,
     ) -> None:
         self.board, self.cpu, self.clock, self.mirror, self.usercopy = board, cpu, clock, mirror, usercopy
-        self.trace = tracepoints.trace
+        self.trace, self.jiffies = tracepoints.trace, jiffies
         self.no_user = no_user  # what a kernel thread sees of user addresses: nothing
         self.rqs: list[RunQueue] = []
         self.frames: list[Frame] = []  # running bodies of the current task, outermost first
@@ -303,9 +305,12 @@ class Cpus:
     def set_deadline(self) -> None:
         """When the running CPU has to look at timers, its slice or its turn again."""
         self.deadline = min(self.clock.next_event_ns, self.rq.slice_end_ns, self.quantum_end)
-        if self.clock._now >= self.quantum_end:
+        now = self.clock._now
+        if now >= self.jiffies.next_ns:
+            self.jiffies.tick(now)
+        if now >= self.quantum_end:
             self.cpu.stop()
-            self.deadline = self.clock._now + QUANTUM_NS
+            self.deadline = now + QUANTUM_NS
 
     def run(
         self,
@@ -361,6 +366,7 @@ class Cpus:
         self._enter_cpu(rq)
         quantum = QUANTUM_NS if self.busy_cpus > 1 else MAX_QUANTUM_NS
         self.quantum_end = clock._now + quantum
+        self.jiffies.tick(clock._now)
         if timeout_ns is not None:
             self.quantum_end = min(self.quantum_end, timeout_ns)
         self.deadline = min(clock.next_event_ns, rq.slice_end_ns, self.quantum_end)

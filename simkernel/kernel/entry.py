@@ -10,7 +10,7 @@ import struct
 from collections.abc import Callable
 from typing import Any
 
-from arch.abi.errno import EINTR, ENOSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ERESTARTNOINTR, ERESTARTSYS
+from arch.abi.errno import EINTR, ENOMEM, ENOSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ERESTARTNOINTR, ERESTARTSYS
 from arch.abi.signal import BUS_ADRERR, SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
 from arch.cpu import FAULT_EXEC, FAULT_WRITE
 from arch.effective import refine
@@ -110,7 +110,7 @@ def _handle_mm_fault(k: KernelFace, address: int, flags: int) -> int:
     try:
         return 0 if mm.fault(address, access) else 64
     except KernelError as error:
-        if error.errno == 12:
+        if error.errno == ENOMEM:
             return 1
         return 2
 

@@ -30,6 +30,7 @@ from simkernel.kernel.exec_state import ExecState
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.init import init_body, sleep_forever
 from simkernel.kernel.interrupts import Interrupts, Softirqs
+from simkernel.kernel.jiffies import Jiffies
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.oops import Oopses
 from simkernel.kernel.registers import Registers
@@ -94,8 +95,9 @@ class Kernel(KernelFace):
         usercopy = self.usercopy = UserCopy(mem, arch.byteorder)
         mm = self.mm = AddressSpaces(self, arch, self.physical, mem, mirror, usercopy, cpu)
         usercopy.user = mm.no_user
+        jiffies = Jiffies(arch, mem, self.symbols)
         regs = self.regs = Registers(arch, abi, cpu.layout, mem)
-        cpus = self.cpus = Cpus(self, cpu, clock, mirror, usercopy, tracepoints, mm.no_user)
+        cpus = self.cpus = Cpus(self, cpu, clock, mirror, usercopy, tracepoints, jiffies, mm.no_user)
         text = self.text = Text(Engine(self, arch, abi, cpu, cpus), arch, self.version, mem, self.symbols, cpu)
         max_threads = self.physical.size // (STACKS_SHARE * THREAD_SIZE)
         tasks = self.tasks = Tasks(arch, clock, mirror, max_threads)

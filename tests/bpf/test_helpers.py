@@ -270,6 +270,12 @@ def test_clocks_and_numbers(m):
     assert first == Machine().run("call bpf_get_prandom_u32\nexit")  # the same seed, the same numbers
 
 
+def test_jiffies_are_a_word_that_an_inlined_program_reads(m):
+    for ns in (0, 5_000_000_000, 1 << 50):
+        m.host.time_ns = ns
+        assert m.run("call bpf_jiffies64\nexit") == ns // 4_000_000 - 300 * 250 & 0xFFFFFFFF  # HZ=250
+
+
 def test_signals(m):
     assert m.run("r1 = 9\ncall bpf_send_signal\nexit") == 0
     assert signed(m.run("r1 = 99\ncall bpf_send_signal\nexit")) == -EINVAL

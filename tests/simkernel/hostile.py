@@ -231,6 +231,8 @@ def one(m: Any, programs: tuple[str, str], canary: Canary, rng: random.Random, t
             result = m.run(argv, timeout_virtual_ns=2_000_000_000, timeout_host_s=HANG_S / 2)
             if result.status:
                 return "program ends otherwise" if not result.timed_out else "machine stands still"
+    except simkernel.Oops as oops:
+        return f"ends with {type(oops.__cause__).__name__}"
     except BaseException as error:
         return f"ends with {type(error).__name__}"
     return "goes on"

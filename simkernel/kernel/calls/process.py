@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, EPERM, ESRCH
+from arch.abi.errno import EACCES, EINVAL, EPERM, ESRCH
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
@@ -69,7 +69,7 @@ def sys_setpgid(k: KernelFace, pid: int, pgid: int) -> int:
         if task.session != me.session:
             raise KernelError(EPERM)
         if not task.flags & PF_FORKNOEXEC:
-            raise KernelError(13)
+            raise KernelError(EACCES)
     elif task is not me:
         raise KernelError(ESRCH)
     if task.session == task.pid:

@@ -5,7 +5,7 @@ kernel/{sys,panic,membarrier}.c, kernel/sched/syscalls, drivers/char/random.c, a
 
 from __future__ import annotations
 
-from arch.abi.errno import EFAULT, EINVAL, ENODEV, EPERM, ESRCH
+from arch.abi.errno import EACCES, EFAULT, EINVAL, ENODEV, ENOSYS, EPERM, ESRCH
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
@@ -359,7 +359,7 @@ def sys_setpriority(k: KernelFace, which: int, who: int, nice: int) -> int:
 
 def _set_nice(k: KernelFace, task: Task, nice: int) -> None:
     if nice < task.nice and not k.capable(23):
-        raise KernelError(13)
+        raise KernelError(EACCES)
     task.static_prio = task.prio = task.normal_prio = 120 + nice
     k.mirror.store_prio(task)
 
@@ -411,7 +411,7 @@ def sys_getrusage(k: KernelFace, who: int, ru: int) -> int:
 @syscall("acct", "const char *name", source="kernel/acct.c")
 def sys_acct(k: KernelFace, name: int) -> int:
     """Process accounting is not there."""
-    raise KernelError(38)
+    raise KernelError(ENOSYS)
 
 
 __all__ = ["EFAULT", "ENODEV"]
