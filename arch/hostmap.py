@@ -13,11 +13,11 @@ import weakref
 from functools import cache
 from typing import Any
 
+from arch.abi.mman import MAP_FIXED_NOREPLACE, PROT_NONE
+
 GUARD = 1 << 16  # bytes at each end
 
 # include/uapi/asm-generic/mman-common.h; mmap(2) by libc, for Python's chooses no address.
-_PROT_NONE = 0
-_MAP_FIXED_NOREPLACE = 0x100000
 _FAILED = (1 << 64) - 1
 TRIES = 16
 
@@ -73,8 +73,8 @@ def _guarded(size: int, flags: int) -> tuple[mmap.mmap, list[int]]:
 
 def _reserve(address: int, size: int) -> int:
     """Addresses that nothing may touch: at `address`, or anywhere for 0.  0 when there is no room."""
-    fixed = _MAP_FIXED_NOREPLACE if address else 0
-    got = int(_libc().mmap(address, size, _PROT_NONE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | fixed, -1, 0))
+    fixed = MAP_FIXED_NOREPLACE if address else 0
+    got = int(_libc().mmap(address, size, PROT_NONE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | fixed, -1, 0))
     if got == _FAILED:
         return 0
     if address and got != address:  # a kernel before 4.17 takes the address for a wish

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 CODE = 0x400000  # where the system-call instruction lies
 HEAP_SIZE = 64 << 20
-ALIGN = 16
+STACK_ALIGN = 16
 
 Value = int | str | bytes | bytearray
 Request = tuple[str, tuple[Value, ...]]
@@ -54,7 +54,7 @@ class Driver:
     def alloc(self, size: int) -> int:
         """Zeroed user memory; freed together by free_all()."""
         address = self.top
-        self.top += (size + ALIGN - 1) // ALIGN * ALIGN or ALIGN
+        self.top += (size + STACK_ALIGN - 1) // STACK_ALIGN * STACK_ALIGN or STACK_ALIGN
         if self.top > self.heap + HEAP_SIZE:
             raise MemoryError("the task's memory is used up: call free_all()")
         self.write(address, bytes(size))

@@ -8,6 +8,7 @@ import capstone
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
+from arch.abi.internal import GDT_ENTRY_TLS_MIN
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.datamodel import ILP32_LE_I386
 from arch.i386 import registers, text
@@ -94,7 +95,7 @@ def _set_tls(cpu: object, base: int) -> None:
     from arch.cpu import Cpu
 
     assert isinstance(cpu, Cpu)
-    cpu.mem.write(cpu.gdt + 8 * registers.TLS_ENTRY_MIN, descriptor(0xCF3, base))
+    cpu.mem.write(cpu.gdt + 8 * GDT_ENTRY_TLS_MIN, descriptor(0xCF3, base))
 
 
 def _prepare(cpu: object) -> None:

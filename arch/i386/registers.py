@@ -36,7 +36,6 @@ GENERAL = ("eax", "ebx", "ecx", "edx", "esi", "edi", "ebp", "esp", "eip", "eflag
 
 # Selectors.  arch/x86/include/asm/segment.h
 KERNEL_CS, KERNEL_DS, USER_CS, USER_DS = 0x60, 0x68, 0x73, 0x7B
-TLS_ENTRY_MIN = 6  # GDT_ENTRY_TLS_MIN
 
 CRASH = (
     ("EIP", "ip"), ("EFLAGS", "flags"),

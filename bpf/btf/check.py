@@ -13,12 +13,11 @@ from dataclasses import dataclass, field
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ELOOP, ENOTSUPP
 from arch.abi.limits import U32_MAX
 from arch.abi.version import NEWEST, KernelVersion
-from bpf.btf.codec import HEADER, HEADER_SIZE, MAGIC, ByteOrder, Kind, mark
+from bpf.btf.codec import BTF_HEADER_SIZE, HEADER, MAGIC, MAX_RESOLVE_DEPTH, ByteOrder, Kind, mark
 
 MAX_SIZE = 16 << 20
 MAX_TYPE = 0xFFFFF
 MAX_NAME_OFFSET = 0xFFFFFF
-MAX_RESOLVE_DEPTH = 32
 KSYM_NAME_LEN = 512
 INFO_MASK = 0x9F00FFFF
 OLD_INFO_MASK = 0x8F00FFFF  # before 5.13 the kind had four bits
@@ -222,9 +221,9 @@ class Check:
         hdr_len = struct.unpack_from(self.mark + "I", data, 4)[0]
         if size < hdr_len:
             raise self.fail("btf_header not found")
-        if hdr_len > HEADER_SIZE and any(data[HEADER_SIZE:hdr_len]):
+        if hdr_len > BTF_HEADER_SIZE and any(data[BTF_HEADER_SIZE:hdr_len]):
             raise self.fail("Unsupported btf_header", E2BIG)
-        raw = data[: min(hdr_len, HEADER_SIZE)].ljust(HEADER_SIZE, b"\0")
+        raw = data[: min(hdr_len, BTF_HEADER_SIZE)].ljust(BTF_HEADER_SIZE, b"\0")
         magic, version, flags, self.hdr_len, *places = struct.unpack(self.mark + HEADER, raw)
         self.type_off, self.type_len, self.str_off, self.str_len = places
         self.log(f"magic: {magic:#x}\nversion: {version}\nflags: {flags:#x}\nhdr_len: {self.hdr_len}\n")

@@ -17,7 +17,7 @@ ByteOrder = Literal["little", "big"]
 MAGIC = 0xEB9F
 VERSION = 1
 HEADER = "HBBIIIII"  # magic, version, flags, hdr_len, type_off, type_len, str_off, str_len
-HEADER_SIZE = 24
+BTF_HEADER_SIZE = 24
 MAX_RESOLVE_DEPTH = 32
 
 INT_SIGNED, INT_CHAR, INT_BOOL = 1, 2, 4
@@ -152,7 +152,7 @@ class Btf:
         _, version, _, hdr_len, type_off, type_len, str_off, str_len = fields
         if version != VERSION:
             raise BtfError(f"unsupported BTF version {version}")
-        if hdr_len < HEADER_SIZE or max(hdr_len + type_off + type_len, hdr_len + str_off + str_len) > len(data):
+        if hdr_len < BTF_HEADER_SIZE or max(hdr_len + type_off + type_len, hdr_len + str_off + str_len) > len(data):
             raise BtfError("BTF sections lie outside the data")
         btf = cls(order, pointer_size)
         btf.raw_strings = data[hdr_len + str_off : hdr_len + str_off + str_len]
@@ -259,7 +259,7 @@ class Btf:
         out = bytearray()
         for each in self.types[1:]:
             out += _encode_type(each, m, strings)
-        header = struct.pack(m + HEADER, MAGIC, VERSION, 0, HEADER_SIZE, 0, len(out), len(out), len(strings.data))
+        header = struct.pack(m + HEADER, MAGIC, VERSION, 0, BTF_HEADER_SIZE, 0, len(out), len(out), len(strings.data))
         return header + bytes(out) + bytes(strings.data)
 
     # Building
@@ -397,7 +397,7 @@ def mark(order: ByteOrder) -> str:
 
 
 def byte_order_of(data: bytes) -> ByteOrder:
-    if len(data) < HEADER_SIZE:
+    if len(data) < BTF_HEADER_SIZE:
         raise BtfError("too short for a BTF header")
     if data[:2] == MAGIC.to_bytes(2, "little"):
         return "little"

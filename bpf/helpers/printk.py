@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from arch.abi.errno import E2BIG, EINVAL
+from arch.abi.errno import E2BIG, EINVAL, ERANGE
 from arch.errors import Fault, KernelError
 from arch.memory import Memory
 from bpf.helpers import Runtime, prototype, signed
@@ -366,7 +366,7 @@ def _parse(rt: Runtime, buf: int, size: int, flags: int) -> tuple[int, int, bool
         raise _invalid()
     value = int(digits[0], base)
     if value >> 64:
-        raise KernelError(34)  # ERANGE
+        raise KernelError(ERANGE)
     return value, skipped + head + len(digits[0]), negative
 
 
@@ -381,7 +381,7 @@ def strtol(rt: Runtime, buf: int, size: int, flags: int, result: int) -> int:
     rt.mem.write_uint(result, 8, 0)
     value, consumed, negative = _parse(rt, buf, size, flags)
     if value > (1 << 63) - (0 if negative else 1):
-        raise KernelError(34)
+        raise KernelError(ERANGE)
     rt.mem.write_uint(result, 8, -value if negative else value)
     return consumed
 

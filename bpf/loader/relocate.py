@@ -25,7 +25,7 @@ from bpf.loader.elf import ElfObject, Relocation
 from bpf.loader.errors import LoadError
 from bpf.loader.program import Code, Linked
 
-MAX_INSNS = 1_000_000
+MAX_PROGRAM_INSNS = 1_000_000
 
 
 def is_call(insn: Insn) -> bool:
@@ -58,8 +58,8 @@ class Linker:
 
     def _append(self, out: Linked, code: Code) -> None:
         start = len(out.insns)
-        if start + len(code.insns) > MAX_INSNS:
-            raise LoadError(f"prog '{code.name}': more than {MAX_INSNS} instructions with its subprograms")
+        if start + len(code.insns) > MAX_PROGRAM_INSNS:
+            raise LoadError(f"prog '{code.name}': more than {MAX_PROGRAM_INSNS} instructions with its subprograms")
         out.starts[code.name] = start
         out.insns += code.insns
         out.func_info += [(start + at, info) for at, info in code.func_info]

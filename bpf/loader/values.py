@@ -11,13 +11,13 @@ from typing import Any
 from bpf.btf import Btf, BtfError, BtfType, Kind
 from bpf.btf.codec import ENUMS, INT_BOOL, INT_SIGNED
 
-MAX_DEPTH = 32
+MAX_NESTING = 32
 
 
 def decode(btf: Btf, type_id: int, data: bytes, depth: int = 0) -> Any:
     """The value of a type in these bytes."""
     t = btf.resolved(type_id)
-    if depth > MAX_DEPTH:
+    if depth > MAX_NESTING:
         raise BtfError(f"type [{type_id}] nests too deep")
     match t.kind:
         case Kind.INT:
@@ -87,7 +87,7 @@ def is_text(btf: Btf, t: BtfType) -> bool:
 def encode(btf: Btf, type_id: int, value: Any, depth: int = 0) -> bytes:
     """The bytes of a value; what a dict or list does not mention is zero."""
     t = btf.resolved(type_id)
-    if depth > MAX_DEPTH:
+    if depth > MAX_NESTING:
         raise BtfError(f"type [{type_id}] nests too deep")
     size = btf.size_of(type_id) if t.kind is not Kind.DATASEC else t.size
     if isinstance(value, bytes | bytearray):

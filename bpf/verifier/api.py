@@ -19,6 +19,10 @@ __all__ = ["ALL_CAPS", "KptrField", "MapInfo", "Verdict", "VerifyRequest"]
 
 ALL_CAPS = frozenset({"sys_admin", "bpf", "perfmon", "net_admin"})
 
+# Where an instruction stands in the search of check_cfg(), the same in both verifiers: its state, and the edges followed.
+DISCOVERED, EXPLORED = 0x10, 0x20
+FALLTHROUGH, BRANCH = 1, 2
+
 
 @dataclass
 class VerifyRequest:

@@ -38,7 +38,7 @@ QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
 MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
 SLICE_NS = 3_000_000  # how long a task runs while others wait
 WAKEUP_CREDIT_NS = 6_000_000  # sched_latency: what a sleeper may lag behind
-NEVER = 1 << 63
+END_OF_TIME_NS = 1 << 63
 
 # Weight of nice -20 .. 19: kernel/sched/core.c, sched_prio_to_weight.
 WEIGHTS = (
@@ -62,7 +62,7 @@ class RunQueue:
         self.prev: Task = idle
         self.next: Task = idle
         self.nr_switches = 0
-        self.slice_end_ns = NEVER
+        self.slice_end_ns = END_OF_TIME_NS
         self.last_ns = 0
 
     @property

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from arch.abi.wait import WALL, WEXITED
 from simkernel.kernel.face import KernelFace, Steps
 from simkernel.kernel.task import EXIT_ZOMBIE, WaitRequest
-
-WEXITED, __WALL = 4, 0x40000000
 
 
 def sleep_forever(k: KernelFace) -> Steps[None]:
@@ -22,6 +21,6 @@ def init_body(k: KernelFace) -> Steps[None]:
         for child in zombies:
             if child.watched:
                 continue
-            task.wait_request = WaitRequest("pid", child.pid, WEXITED | __WALL)
+            task.wait_request = WaitRequest("pid", child.pid, WEXITED | WALL)
             yield k.call("do_wait", 0)
         yield k.wait(task.signal.wait_chldexit, interruptible=False)

@@ -37,9 +37,6 @@ from simkernel.kernel.registers import Registers
 from simkernel.kernel.sigframes import SignalFrames
 from simkernel.kernel.signals import Signals
 from simkernel.kernel.syscalls import Syscalls
-from simkernel.kernel.task import (
-    THREAD_SIZE,
-)
 from simkernel.kernel.tasks import Tasks
 from simkernel.kernel.text import Text
 from simkernel.kernel.threads import Threads
@@ -99,7 +96,7 @@ class Kernel(KernelFace):
         regs = self.regs = Registers(arch, abi, cpu.layout, mem)
         cpus = self.cpus = Cpus(self, cpu, clock, mirror, usercopy, tracepoints, jiffies, mm.no_user)
         text = self.text = Text(Engine(self, arch, abi, cpu, cpus), arch, self.version, mem, self.symbols, cpu)
-        max_threads = self.physical.size // (STACKS_SHARE * THREAD_SIZE)
+        max_threads = self.physical.size // (STACKS_SHARE * self.arch.map.stack_size)
         tasks = self.tasks = Tasks(arch, clock, mirror, max_threads)
         self.threads = Threads(self, cpu, cpus, tasks, text, regs, mirror, usercopy)
         self.signals = Signals(self, arch, mem, types, cpus, tasks, tracepoints)

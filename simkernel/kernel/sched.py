@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 
 from arch.errors import KernelError
-from simkernel.kernel.cpus import NEVER, SLICE_NS
+from simkernel.kernel.cpus import END_OF_TIME_NS, SLICE_NS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import kernel_function
@@ -47,7 +47,7 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     following = rq.pick()
     if following is not rq.idle:
         rq.tasks.remove(following)
-    rq.slice_end_ns = k.clock._now + SLICE_NS if rq.tasks else NEVER
+    rq.slice_end_ns = k.clock._now + SLICE_NS if rq.tasks else END_OF_TIME_NS
     cpus.deadline = 0
     if following is prev:
         return 0

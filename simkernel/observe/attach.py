@@ -17,6 +17,7 @@ from bpf.board import Bpf
 from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
 from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach, TracingAttach
 from bpf.layout import layout_of
+from bpf.uapi import MAX_BPF_FUNC_ARGS
 from simkernel.observe import iterators
 from simkernel.observe.face import WatchedKernel
 from tracing.files.nodes import OpenFile
@@ -25,7 +26,6 @@ from tracing.probes.kprobes import Kprobe, Kretprobe, KretprobeInstance
 from tracing.record.event import TraceEvent
 from tracing.system import Tracing
 
-MAX_ARGS = 12  # MAX_BPF_FUNC_ARGS
 # Program types of 3.20-rfc, the tree of January 2015.
 BPF_PROG_TYPE_TRACING_FILTER, BPF_PROG_TYPE_KPROBE_FILTER = 2, 3
 
@@ -134,7 +134,7 @@ class Attachments:
         arch, mem, layout = self.k.arch, self.k.mem, self.k.cpu.layout
 
         def read(regs: int) -> tuple[int, ...]:
-            return tuple(arch.argument(mem, regs, n, layout) for n in range(min(count, MAX_ARGS)))
+            return tuple(arch.argument(mem, regs, n, layout) for n in range(min(count, MAX_BPF_FUNC_ARGS)))
 
         return read
 

@@ -34,6 +34,7 @@ from bpf.layout import KernelLayout, layout_of
 from bpf.maps.base import BpfMap
 from bpf.syscall.sys_bpf import bpf_from_kernel
 from simkernel.fs.bpffs import BpfInode
+from simkernel.fs.constants import MAY_READ, MAY_WRITE
 from simkernel.fs.inode import Path, to_str
 from simkernel.observe.attach import Attached, Attachments
 from simkernel.observe.bpf_files import BPF_FOPS, ITER_FOPS
@@ -50,7 +51,6 @@ from tracing.system import Tracing
 
 BPF_CALL_INSN = 0x85
 PRINTING_HELPERS = {uapi.BPF_FUNC_trace_printk, uapi.BPF_FUNC_trace_vprintk}
-MAY_READ, MAY_WRITE = 4, 2
 
 # What PERF_EVENT_IOC_SET_BPF wants, by kind of event.  kernel/events/core.c:perf_event_set_bpf_prog()
 PROG_TYPE_OF_EVENT = {

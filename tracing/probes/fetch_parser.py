@@ -18,7 +18,6 @@ from tracing.text.strings import is_good_name, kstrto, simple_strtoul
 MAX_ARGSTR_LEN, MAX_ARG_NAME_LEN, MAX_ARRAY_LEN = 63, 32, 64
 MAX_PROBE_EVENT_SIZE = 3072
 FETCH_INSN_MAX = 16
-THREAD_SIZE = 16384
 RESERVED_NAMES = frozenset({
     "common_type", "common_flags", "common_preempt_count", "common_pid", "common_tgid",
     "__probe_ip", "__probe_ret_ip", "__probe_func",
@@ -32,6 +31,7 @@ class FetchParser:
         self.symbols = board.host.symbols
         self.arch = board.host.arch
         self.word = board.word
+        self.stack_words = self.arch.map.stack_size // self.word
         self.kernel = kernel
         self.is_return = is_return
         self.on_entry = on_entry
@@ -161,7 +161,7 @@ class FetchParser:
                 number = kstrto(name[3:], 10, 64, False)
             except KernelError:
                 raise ProbeError("BAD_VAR", at) from None
-            if not number or number > THREAD_SIZE // self.word:
+            if not number or number > self.stack_words:
                 raise ProbeError("BAD_ARG_NUM", at)
             return Op("arg", number - 1)
         raise ProbeError("BAD_VAR", at)
@@ -175,7 +175,7 @@ class FetchParser:
             number = kstrto(rest, 10, 64, False)
         except KernelError:
             raise ProbeError("BAD_VAR", at) from None
-        if self.kernel and number > THREAD_SIZE // self.word:
+        if self.kernel and number > self.stack_words:
             raise ProbeError("BAD_STACK_NUM", at)
         return Op("stack", number)
 

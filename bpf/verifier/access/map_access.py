@@ -6,9 +6,8 @@ kernel/bpf/verifier.c.
 
 from __future__ import annotations
 
-from typing import Final
-
 from arch.abi.errno import EACCES, EINVAL
+from arch.abi.internal import READ, WRITE
 from arch.abi.limits import U64_MAX
 from bpf import uapi
 from bpf.isa.insn import BPF_LDX, BPF_MEM, BPF_ST, BPF_STX
@@ -32,9 +31,6 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import BPF_MAX_VAR_OFF, Env, Rejected
 from bpf.verifier.log.log import reg_type_str
-
-READ: Final = 0
-WRITE: Final = 1
 
 
 def check_in_region(env: Env, regno: int, off: int, size: int, mem_size: int, zero_size_ok: bool) -> None:

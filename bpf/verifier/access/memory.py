@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from arch.abi.errno import EACCES, EINVAL, ENOTSUPP, EPERM
+from arch.abi.internal import READ, WRITE
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.isa.insn import (
@@ -27,8 +28,6 @@ from bpf.isa.insn import (
 from bpf.maps.types import row_of
 from bpf.verifier.access.linfo import verbose_linfo
 from bpf.verifier.access.map_access import (
-    READ,
-    WRITE,
     check_map_access,
     check_map_access_type,
     check_map_kptr_access,

@@ -10,13 +10,12 @@ from collections.abc import Callable
 from typing import Final
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.internal import READ, WRITE
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.helpers.rows import FuncProto
 from bpf.verifier.access import dynptr
 from bpf.verifier.access.map_access import (
-    READ,
-    WRITE,
     check_map_access,
     check_ptr_off_reg,
     kptr_at,

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Final
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP, MAX_ERRNO
+from arch.abi.internal import WRITE
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Kind
 from bpf.helpers.rows import FuncProto
 from bpf.isa.insn import BPF_DW, BPF_REG_0, Insn
 from bpf.uapi import HELPER_NAMES
 from bpf.verifier.access import dynptr
-from bpf.verifier.access.map_access import WRITE
 from bpf.verifier.access.memory import check_mem_access
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_unknown, release_reference

@@ -23,7 +23,7 @@ from bpf.isa.insn import (
     Insn,
     signed32,
 )
-from bpf.verifier.api import MapInfo
+from bpf.verifier.api import BRANCH, DISCOVERED, EXPLORED, FALLTHROUGH, MapInfo
 
 MAX_USED_MAPS = uapi.MAX_USED_MAPS
 
@@ -75,10 +75,6 @@ def _resolve_one(insns: list[Insn], i: int, resolve: Callable[[int], MapInfo] | 
         used.append(info)
 
 
-_FALLTHROUGH, _BRANCH = 1, 2
-_DISCOVERED, _EXPLORED = 0x10, 0x20
-
-
 class ControlFlow:
     """Depth-first search from the first instruction, fall-through edges first, with an explicit stack."""
 
@@ -90,15 +86,15 @@ class ControlFlow:
 
     def check(self) -> set[int]:
         """Where pruning is tried: targets of conditional jumps, and what follows an unconditional one."""
-        self.states[0] = _DISCOVERED
+        self.states[0] = DISCOVERED
         self.stack.append(0)
         while self.stack:
             t = self.stack[-1]
             if not self._visit(t):
-                self.states[t] = _EXPLORED
+                self.states[t] = EXPLORED
                 self.stack.pop()
         for i, state in enumerate(self.states):
-            if state != _EXPLORED:
+            if state != EXPLORED:
                 raise Rejected(EINVAL, f"unreachable insn {i}\n")
         return self.pruning_points
 
@@ -107,35 +103,35 @@ class ControlFlow:
         insn = self.insns[t]
         op = insn.op
         if insn.cls != BPF_JMP or op == BPF_CALL:
-            return self._follow(t, t + 1, _FALLTHROUGH)
+            return self._follow(t, t + 1, FALLTHROUGH)
         if op == BPF_EXIT:
             return False
         if op == BPF_JA:
             if insn.src_kind == BPF_X:
                 raise Rejected(EINVAL)
-            if self._follow(t, t + insn.off + 1, _FALLTHROUGH):
+            if self._follow(t, t + insn.off + 1, FALLTHROUGH):
                 return True
             if t + 1 < len(self.insns):
                 self.pruning_points.add(t + 1)
             return False
-        return self._follow(t, t + 1, _FALLTHROUGH) or self._follow(t, t + insn.off + 1, _BRANCH)
+        return self._follow(t, t + 1, FALLTHROUGH) or self._follow(t, t + insn.off + 1, BRANCH)
 
     def _follow(self, t: int, w: int, edge: int) -> bool:
         """push_insn(): True if w is new and now on top of the stack."""
-        if self.states[t] >= _DISCOVERED | edge:
+        if self.states[t] >= DISCOVERED | edge:
             return False
         if not 0 <= w < len(self.insns):
             raise Rejected(EINVAL, f"jump out of range from insn {t} to {w}\n")
-        if edge == _BRANCH:
+        if edge == BRANCH:
             self.pruning_points.add(w)
         if self.states[w] == 0:
-            self.states[t] = _DISCOVERED | edge
-            self.states[w] = _DISCOVERED
+            self.states[t] = DISCOVERED | edge
+            self.states[w] = DISCOVERED
             self.stack.append(w)
             return True
-        if self.states[w] & 0xF0 == _DISCOVERED:
+        if self.states[w] & 0xF0 == DISCOVERED:
             raise Rejected(EINVAL, f"back-edge from insn {t} to {w}\n")
-        if self.states[w] != _EXPLORED:
+        if self.states[w] != EXPLORED:
             raise Rejected(EFAULT, "insn state internal bug\n")
-        self.states[t] = _DISCOVERED | edge
+        self.states[t] = DISCOVERED | edge
         return False

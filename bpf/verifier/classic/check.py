@@ -76,7 +76,7 @@ from bpf.verifier.classic.types import (
     func_limit,
 )
 
-MAX_INSNS = 32768  # steps, over all paths
+MAX_STEPS = 32768  # steps, over all paths
 MAX_BRANCHES = 1024  # sides waiting to be explored
 _EXPECTED = {
     ARG_PTR_TO_STACK: PTR_TO_STACK,
@@ -138,7 +138,7 @@ class Simulation:
             if index >= len(insns):
                 raise Rejected(EFAULT, f"invalid insn idx {index} insn_cnt {len(insns)}\n")
             self.insn_processed += 1
-            if self.insn_processed > MAX_INSNS:
+            if self.insn_processed > MAX_STEPS:
                 raise Rejected(E2BIG, f"BPF program is too large. Proccessed {self.insn_processed} insn\n")
             point = remembered[index]
             following: int | None

@@ -126,7 +126,7 @@ RFC_HELPERS = {
 SK_BUFF_SIZE_4_1 = 36  # sizeof(struct __sk_buff)
 BPF_CONTEXT_FIELDS = 6  # struct bpf_context { u64 arg1 ... arg6; }
 PT_REGS_SIZE_X86_64 = 168
-PERF_MAX_TRACE_SIZE = 2048
+PERF_MAX_TRACE_SIZE_4_1 = 2048
 
 
 def pt_regs_access(ctx_size: int) -> Callable[[int, int], bool]:
@@ -136,7 +136,7 @@ def pt_regs_access(ctx_size: int) -> Callable[[int, int], bool]:
 
 def trace_record_access(off: int, size: int) -> bool:
     """tp_prog_is_valid_access(): aligned reads of the record behind the pointer to struct pt_regs."""
-    return 8 <= off < PERF_MAX_TRACE_SIZE and off % size == 0
+    return 8 <= off < PERF_MAX_TRACE_SIZE_4_1 and off % size == 0
 
 
 def sk_buff_access(off: int, size: int) -> bool:

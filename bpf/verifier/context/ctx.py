@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from arch.abi.internal import READ
 from arch.abi.limits import U16_MAX
 from arch.abi.version import KernelVersion
 from bpf import uapi
@@ -33,9 +34,6 @@ from bpf.verifier.context.ctx_layout import (
     CtxLayout,
 )
 from bpf.verifier.domain import types as t
-
-READ = 0  # enum bpf_access_type
-WRITE = 1
 
 PERF_MAX_TRACE_SIZE = 8192
 MAX_BPF_FUNC_ARGS = uapi.MAX_BPF_FUNC_ARGS

@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import Any, Final
 
 from arch.abi.errno import EACCES
+from arch.abi.internal import READ
 from bpf.btf.codec import Btf, Kind
 from bpf.verifier.context.btf_walk import btf_struct_access, resolve_size
 from bpf.verifier.domain.types import NOT_INIT, PTR_TO_BTF_ID
 from bpf.verifier.env import Env
 
-READ: Final = 0
 TCP_CA: Final = "tcp_congestion_ops"
 DUMMY: Final = "bpf_dummy_ops"
 

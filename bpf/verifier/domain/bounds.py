@@ -10,10 +10,8 @@ from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
 from bpf.verifier.domain.state import S32_MIN, S64_MIN, Value
-from bpf.verifier.domain.tnum import tnum_range
+from bpf.verifier.domain.tnum import SIGN32, SIGN64, tnum_range
 
-_SIGN32: Final = 1 << 31
-_SIGN64: Final = 1 << 63
 _TWO32: Final = 1 << 32
 _TWO64: Final = 1 << 64
 
@@ -21,13 +19,13 @@ _TWO64: Final = 1 << 64
 def s64(number: int) -> int:
     """The low 64 bits as a signed number."""
     number &= U64_MAX
-    return number - _TWO64 if number & _SIGN64 else number
+    return number - _TWO64 if number & SIGN64 else number
 
 
 def s32(number: int) -> int:
     """The low 32 bits as a signed number."""
     number &= U32_MAX
-    return number - _TWO32 if number & _SIGN32 else number
+    return number - _TWO32 if number & SIGN32 else number
 
 
 def update_reg32_bounds(v: Value) -> None:
@@ -36,11 +34,11 @@ def update_reg32_bounds(v: Value) -> None:
     value &= U32_MAX
     mask &= U32_MAX
     # the lowest signed number has the sign bit if it can have it; the highest does not if it can do without
-    low = value | (mask & _SIGN32)
+    low = value | (mask & SIGN32)
     high = value | (mask & S32_MAX)
-    if low & _SIGN32:
+    if low & SIGN32:
         low -= _TWO32
-    if high & _SIGN32:
+    if high & SIGN32:
         high -= _TWO32
     if low > v.s32_min:
         v.s32_min = low
@@ -56,11 +54,11 @@ def update_reg32_bounds(v: Value) -> None:
 def update_reg64_bounds(v: Value) -> None:
     """Narrow the 64-bit bounds by the known bits."""
     value, mask = v.var_off
-    low = value | (mask & _SIGN64)
+    low = value | (mask & SIGN64)
     high = value | (mask & S64_MAX)
-    if low & _SIGN64:
+    if low & SIGN64:
         low -= _TWO64
-    if high & _SIGN64:
+    if high & SIGN64:
         high -= _TWO64
     if low > v.smin:
         v.smin = low
@@ -87,11 +85,11 @@ def reg32_deduce_bounds(v: Value) -> None:
         high = min(v.s32_max & U32_MAX, v.u32_max)
         v.u32_min, v.u32_max = low, high
         v.s32_min, v.s32_max = s32(low), s32(high)
-    elif v.u32_max < _SIGN32:
+    elif v.u32_max < SIGN32:
         # no unsigned value has the sign bit
         v.s32_min = s32(v.u32_min)  # contradictory bounds are possible: a path that never runs
         v.s32_max = v.u32_max = min(v.s32_max & U32_MAX, v.u32_max)
-    elif v.u32_min >= _SIGN32:
+    elif v.u32_min >= SIGN32:
         # all have it
         v.u32_min = max(v.s32_min & U32_MAX, v.u32_min)
         v.s32_min = s32(v.u32_min)
@@ -104,12 +102,12 @@ def reg64_deduce_bounds(v: Value) -> None:
         low = max(v.smin & U64_MAX, v.umin)
         high = min(v.smax & U64_MAX, v.umax)
         v.umin, v.umax = low, high
-        v.smin = low - _TWO64 if low & _SIGN64 else low
-        v.smax = high - _TWO64 if high & _SIGN64 else high
-    elif v.umax < _SIGN64:
+        v.smin = low - _TWO64 if low & SIGN64 else low
+        v.smax = high - _TWO64 if high & SIGN64 else high
+    elif v.umax < SIGN64:
         v.smin = s64(v.umin)
         v.smax = v.umax = min(v.smax & U64_MAX, v.umax)
-    elif v.umin >= _SIGN64:
+    elif v.umin >= SIGN64:
         v.umin = max(v.smin & U64_MAX, v.umin)
         v.smin = s64(v.umin)
         v.smax = s64(v.umax)

@@ -12,8 +12,8 @@ Tnum = tuple[int, int]
 
 U64: Final = (1 << 64) - 1
 U32: Final = (1 << 32) - 1
-_SIGN32: Final = 1 << 31
-_SIGN64: Final = 1 << 63
+SIGN32: Final = 1 << 31
+SIGN64: Final = 1 << 63
 
 TNUM_UNKNOWN: Final[Tnum] = (0, U64)
 
@@ -47,12 +47,12 @@ def tnum_arshift(a: Tnum, shift: int, bits: int) -> Tnum:
     if bits == 32:
         value, mask = a[0] & U32, a[1] & U32
         return (
-            (((value ^ _SIGN32) - _SIGN32) >> shift) & U32,
-            (((mask ^ _SIGN32) - _SIGN32) >> shift) & U32,
+            (((value ^ SIGN32) - SIGN32) >> shift) & U32,
+            (((mask ^ SIGN32) - SIGN32) >> shift) & U32,
         )
     return (
-        (((a[0] ^ _SIGN64) - _SIGN64) >> shift) & U64,
-        (((a[1] ^ _SIGN64) - _SIGN64) >> shift) & U64,
+        (((a[0] ^ SIGN64) - SIGN64) >> shift) & U64,
+        (((a[1] ^ SIGN64) - SIGN64) >> shift) & U64,
     )
 
 

@@ -125,3 +125,6 @@ def type_flag(word: int) -> int:
 def type_may_be_null(word: int) -> bool:
     """Whether a value of this type can be NULL."""
     return bool(word & PTR_MAYBE_NULL)
+
+
+MAX_PACKET_OFF = 0xFFFF  # bytes behind a packet pointer that are followed

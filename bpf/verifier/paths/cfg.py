@@ -26,6 +26,7 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.access.linfo import verbose_linfo
+from bpf.verifier.api import BRANCH, DISCOVERED, EXPLORED, FALLTHROUGH
 from bpf.verifier.calls.kfunc import add_kfunc_call
 from bpf.verifier.domain.state import MAX_BPF_STACK, MAX_CALL_FRAMES
 from bpf.verifier.env import BPF_MAX_SUBPROGS, Env, SubprogInfo
@@ -110,8 +111,6 @@ def _check_jump_inside(env: Env, i: int, insn: Insn, start: int, end: int) -> No
 
 # ---- control flow ----
 
-_DISCOVERED, _EXPLORED, _FALLTHROUGH, _BRANCH = 0x10, 0x20, 1, 2
-
 
 class _Walk:
     """A depth-first search without recursion; `state` has where each instruction stands in it."""
@@ -120,42 +119,42 @@ class _Walk:
         self.env = env
         self.state = [0] * len(env.insns)
         self.stack = [0]
-        self.state[0] = _DISCOVERED
+        self.state[0] = DISCOVERED
 
     def run(self) -> None:
         while self.stack:
             here = self.stack[-1]
             if not self._visit(here):
-                self.state[here] = _EXPLORED
+                self.state[here] = EXPLORED
                 self.stack.pop()
 
     def _push(self, here: int, there: int, edge: int, loop_ok: bool) -> bool:
         """Follow one edge; True if there is something new at its end."""
         env, state = self.env, self.state
-        if state[here] >= _DISCOVERED | edge:
+        if state[here] >= DISCOVERED | edge:
             return False
         if there < 0 or there >= len(state):
             verbose_linfo(env, here, f"{here}: ")
             env.reject(EINVAL, f"jump out of range from insn {here} to {there}")
-        if edge == _BRANCH:
+        if edge == BRANCH:
             env.aux[there].prune_point = True
             env.aux[there].jmp_point = True
         if state[there] == 0:
-            state[here] = _DISCOVERED | edge
-            state[there] = _DISCOVERED
+            state[here] = DISCOVERED | edge
+            state[there] = DISCOVERED
             if len(self.stack) >= len(state):
                 env.reject(E2BIG)
             self.stack.append(there)
             return True
-        if state[there] & 0xF0 == _DISCOVERED:
+        if state[there] & 0xF0 == DISCOVERED:
             if loop_ok and env.allow_loops:
                 return False
             verbose_linfo(env, here, f"{here}: ")
             verbose_linfo(env, there, f"{there}: ")
             env.reject(EINVAL, f"back-edge from insn {here} to {there}")
-        if state[there] != _EXPLORED:
+        if state[there] != EXPLORED:
             env.reject(EFAULT, "insn state internal bug")
-        state[here] = _DISCOVERED | edge
+        state[here] = DISCOVERED | edge
         return False
 
     def _visit(self, here: int) -> bool:
@@ -165,7 +164,7 @@ class _Walk:
             return self._visit_call(here, insn, True)
         if insn.cls not in (BPF_JMP, BPF_JMP32):
             size = 2 if insn.code == BPF_LD_IMM64 else 1
-            return self._push(here, here + size, _FALLTHROUGH, False)
+            return self._push(here, here + size, FALLTHROUGH, False)
         op = insn.op
         if op == BPF_EXIT:
             return False
@@ -177,13 +176,13 @@ class _Walk:
         if op == BPF_JA:
             return self._visit_goto(here, insn)
         env.aux[here].prune_point = True
-        return self._push(here, here + 1, _FALLTHROUGH, True) or self._push(here, here + insn.off + 1, _BRANCH, True)
+        return self._push(here, here + 1, FALLTHROUGH, True) or self._push(here, here + insn.off + 1, BRANCH, True)
 
     def _visit_goto(self, here: int, insn: Insn) -> bool:
         if insn.src_kind == BPF_X:
             self.env.reject(EINVAL)
         target = here + (insn.off if insn.cls == BPF_JMP else insn.imm) + 1
-        if self._push(here, target, _FALLTHROUGH, True):
+        if self._push(here, target, FALLTHROUGH, True):
             return True
         self.env.aux[target].prune_point = True
         self.env.aux[target].jmp_point = True
@@ -192,14 +191,14 @@ class _Walk:
     def _visit_call(self, here: int, insn: Insn, visit_callee: bool) -> bool:
         env = self.env
         size = 2 if insn.code == BPF_LD_IMM64 else 1
-        if self._push(here, here + size, _FALLTHROUGH, False):
+        if self._push(here, here + size, FALLTHROUGH, False):
             return True
         env.aux[here + size].prune_point = True
         env.aux[here + size].jmp_point = True
         if not visit_callee:
             return False
         env.aux[here].prune_point = True
-        return self._push(here, here + insn.imm + 1, _BRANCH, is_pseudo_func(insn))
+        return self._push(here, here + insn.imm + 1, BRANCH, is_pseudo_func(insn))
 
 
 def check_cfg(env: Env) -> None:
@@ -208,7 +207,7 @@ def check_cfg(env: Env) -> None:
     walk.run()
     i = 0
     while i < len(env.insns):
-        if walk.state[i] != _EXPLORED:
+        if walk.state[i] != EXPLORED:
             env.reject(EINVAL, f"unreachable insn {i}")
         if env.insns[i].code == BPF_LD_IMM64:
             if walk.state[i + 1] != 0:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.internal import READ, WRITE
 from arch.abi.limits import U64_MAX
 from bpf import uapi
 from bpf.isa.insn import (
@@ -39,7 +40,7 @@ from bpf.isa.insn import (
 )
 from bpf.verifier.access.insn_text import insn_text
 from bpf.verifier.access.linfo import verbose_linfo
-from bpf.verifier.access.map_access import READ, WRITE, check_ptr_off_reg
+from bpf.verifier.access.map_access import check_ptr_off_reg
 from bpf.verifier.access.memory import check_atomic, check_mem_access
 from bpf.verifier.access.regs import (
     check_dst,

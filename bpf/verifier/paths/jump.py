@@ -43,6 +43,7 @@ from bpf.verifier.domain.tnum import (
 )
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
+    MAX_PACKET_OFF,
     PTR_MAYBE_NULL,
     PTR_TO_MAP_KEY,
     PTR_TO_MAP_VALUE,
@@ -59,8 +60,6 @@ from bpf.verifier.domain.types import (
 from bpf.verifier.env import Env, release_reference_state
 from bpf.verifier.log.log import print_insn_state
 from bpf.verifier.paths.alu import sanitize_speculative_path
-
-MAX_PACKET_OFF: Final = 0xFFFF
 
 _NEVER_NULL: Final = frozenset({PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_MAP_VALUE, PTR_TO_MAP_KEY, PTR_TO_SOCK_COMMON})
 _PACKET_ANY: Final = frozenset({PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_PACKET_END})

@@ -42,6 +42,7 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.api import MapInfo
+from bpf.verifier.domain.types import MAX_PACKET_OFF
 from bpf.verifier.env import (
     BPF_ALU_IMMEDIATE,
     BPF_ALU_NEG_VALUE,
@@ -59,7 +60,6 @@ from bpf.verifier.rewrite.map_lookup import index_mask, map_gen_lookup
 from bpf.verifier.rewrite.patch import patch_insns
 
 MAX_BPF_STACK = uapi.MAX_BPF_STACK
-MAX_PACKET_OFF = 0xFFFF
 
 _DIV_MOD = {class_ | op | BPF_X for class_ in (BPF_ALU, BPF_ALU64) for op in (BPF_DIV, BPF_MOD)}
 _ADD_SUB = (BPF_ALU64 | BPF_ADD | BPF_X, BPF_ALU64 | BPF_SUB | BPF_X)

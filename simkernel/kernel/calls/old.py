@@ -6,6 +6,7 @@ kernel/{signal,exit}.c, kernel/uid16.c, arch/x86/kernel/tls.c, arch/arm/kernel/t
 from __future__ import annotations
 
 from arch.abi.errno import EINVAL, ERESTARTNOHAND, ESRCH
+from arch.abi.internal import GDT_ENTRY_TLS_MIN
 from arch.abi.signal import SI_KERNEL, SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK, SIGKILL, SIGSTOP
 from arch.errors import KernelError
 from simkernel.kernel.calls import ids
@@ -16,8 +17,6 @@ from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.signals import bit
 from simkernel.kernel.task import UNBLOCKABLE, SigAction, has_signal
-
-TLS_ENTRY_MIN = 6
 
 _IDS = (
     ("getuid", ""), ("geteuid", ""), ("getgid", ""), ("getegid", ""), ("setuid", "uid_t uid"), ("setgid", "gid_t gid"),
@@ -131,11 +130,11 @@ def sys_set_thread_area(k: KernelFace, u_info: int) -> int:
     """A TLS descriptor; entry -1 asks for a free one.  EINVAL, ESRCH."""
     entry = k.usercopy.get_user(u_info, 4, signed=True)
     if entry == -1:
-        entry = TLS_ENTRY_MIN
+        entry = GDT_ENTRY_TLS_MIN
         k.usercopy.put_user(u_info, 4, entry)
-    if not TLS_ENTRY_MIN <= entry < TLS_ENTRY_MIN + 3:
+    if not GDT_ENTRY_TLS_MIN <= entry < GDT_ENTRY_TLS_MIN + 3:
         raise KernelError(EINVAL)
-    if entry != TLS_ENTRY_MIN:
+    if entry != GDT_ENTRY_TLS_MIN:
         raise KernelError(ESRCH)
     k.current.tls = k.usercopy.get_user(u_info + 4, 4)
     k.cpu.tls = k.current.tls

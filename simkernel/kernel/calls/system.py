@@ -5,6 +5,7 @@ kernel/{sys,panic,membarrier}.c, kernel/sched/syscalls, drivers/char/random.c, a
 
 from __future__ import annotations
 
+from arch.abi.capability import CAP_SYS_NICE
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENODEV, ENOSYS, EPERM, ESRCH
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
@@ -358,7 +359,7 @@ def sys_setpriority(k: KernelFace, which: int, who: int, nice: int) -> int:
 
 
 def _set_nice(k: KernelFace, task: Task, nice: int) -> None:
-    if nice < task.nice and not k.capable(23):
+    if nice < task.nice and not k.capable(CAP_SYS_NICE):
         raise KernelError(EACCES)
     task.static_prio = task.prio = task.normal_prio = 120 + nice
     k.mirror.store_prio(task)
