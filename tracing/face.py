@@ -49,8 +49,11 @@ class WouldBlock(Exception):
 class KernelMem(Memory, Protocol):
     """Kernel memory; alloc() gives zeroed bytes and may be asked for whole pages (align=4096)."""
 
-    def alloc(self, size: int, align: int = 8) -> int: ...
-    def free(self, addr: int) -> None: ...
+    def alloc(self, size: int, align: int = 8) -> int:
+        """Zeroed bytes at a multiple of `align`; their address.  ENOMEM."""
+
+    def free(self, addr: int) -> None:
+        """Give them back."""
 
 
 class SymbolTable(Protocol):
@@ -87,20 +90,36 @@ class TraceHost(Protocol):
     nr_cpus: int
 
     @property
-    def mem(self) -> KernelMem: ...
+    def mem(self) -> KernelMem:
+        """Kernel memory."""
+
     @property
-    def symbols(self) -> AllSymbols: ...
+    def symbols(self) -> AllSymbols:
+        """kallsyms."""
+
     @property
     def types(self) -> TypeTable:
         """The kernel's declarations: tracepoints read task->comm and such through them."""
 
     # Where we are.  pid is the kernel's pid (a thread's), tgid the process's.
-    def now_ns(self) -> int: ...
-    def cpu_id(self) -> int: ...
-    def current_pid(self) -> int: ...
-    def current_tgid(self) -> int: ...
-    def current_comm(self) -> str: ...
-    def current_uid(self) -> int: ...
+    def now_ns(self) -> int:
+        """CLOCK_MONOTONIC of virtual time, in ns."""
+
+    def cpu_id(self) -> int:
+        """The CPU that runs this, from 0."""
+
+    def current_pid(self) -> int:
+        """Of the thread that runs; 0 when idle."""
+
+    def current_tgid(self) -> int:
+        """Of its process."""
+
+    def current_comm(self) -> str:
+        """Its name, at most 15 characters."""
+
+    def current_uid(self) -> int:
+        """Its real uid."""
+
     def irq_flags(self) -> int:
         """TRACE_FLAG_* bits now."""
 
@@ -117,7 +136,8 @@ class TraceHost(Protocol):
     def arm(self, addr: int, handler: ProbeHandler) -> None:
         """Run `handler` at each execution of the instruction at kernel address `addr` (one handler per address)."""
 
-    def disarm(self, addr: int, handler: ProbeHandler) -> None: ...
+    def disarm(self, addr: int, handler: ProbeHandler) -> None:
+        """Undo arm() of the same handler."""
 
     return_trampoline: int  # kernel address that kretprobes put in place of the return address
 
@@ -160,7 +180,9 @@ class TraceHost(Protocol):
     def find_task(self, pid: int) -> Hashable | None:
         """A token of the task with this pid that compares equal to current_task() while it runs."""
 
-    def current_task(self) -> Hashable: ...
+    def current_task(self) -> Hashable:
+        """A token of the task that runs, see find_task()."""
+
     def current_struct(self) -> int:
         """Kernel address of the current struct task_struct."""
 
@@ -185,7 +207,9 @@ class UserSpaces(Protocol):
     def resolve_path(self, path: str) -> Hashable:
         """The inode of a path; KernelError(ENOENT ...), EINVAL if it is not a regular file."""
 
-    def inode_size(self, inode: Hashable) -> int: ...
+    def inode_size(self, inode: Hashable) -> int:
+        """i_size, in bytes."""
+
     def has_pages(self, inode: Hashable) -> bool:
         """Its bytes come by the page (a_ops->read_folio, or shmem), as those of a file that can be mapped do."""
 
@@ -195,20 +219,26 @@ class UserSpaces(Protocol):
     def mapping(self, mm: Hashable, start: int) -> Mapping | None:
         """The mapping of a file that begins there."""
 
-    def current_mm(self) -> Hashable | None: ...
+    def current_mm(self) -> Hashable | None:
+        """The running task's address space; None for a kernel thread."""
+
     def mm_of_task(self, task: Hashable) -> Hashable | None:
         """The address space of a task token (TraceHost.find_task); None for a kernel thread."""
 
     def arm_user(self, mm: Hashable, vaddr: int, handler: ProbeHandler) -> None:
         """Breakpoint in user text; `handler` gets the kernel address of the pt_regs (ip = vaddr)."""
 
-    def disarm_user(self, mm: Hashable, vaddr: int) -> None: ...
-    def user_mem_of(self, mm: Hashable) -> Memory: ...
+    def disarm_user(self, mm: Hashable, vaddr: int) -> None:
+        """Undo arm_user() at that address."""
+
+    def user_mem_of(self, mm: Hashable) -> Memory:
+        """The memory that a task with this mm sees."""
 
     def uretprobe_trampoline(self, mm: Hashable) -> int:
         """Address of the xol area's return trampoline in `mm`, mapped at the first call."""
 
-    def set_uret_handler(self, handler: ReturnHandler) -> None: ...
+    def set_uret_handler(self, handler: ReturnHandler) -> None:
+        """`handler` runs whenever a task reaches its uretprobe_trampoline()."""
 
 
 class AttachedProgram(Protocol):

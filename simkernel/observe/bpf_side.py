@@ -98,6 +98,7 @@ class BpfSide(ABC):
         return self.iterators.create(link, link.request.target, link.request.info)
 
     def seq_write(self, seq: int, data: bytes) -> None:
+        """Text of an iterator.  EINVAL."""
         self.iterators.write_text(seq, data)
 
     def task_fd(self, pid: int, fd: int) -> object:
@@ -146,6 +147,7 @@ class BpfSide(ABC):
     # ---- descriptors ----
 
     def fd_install(self, obj: FdObject, name: str, flags: int) -> int:
+        """A descriptor of the current task for an object of BPF.  EMFILE."""
         if isinstance(obj, BpfProg):
             self._printk_wanted(obj)
         elif isinstance(obj, BpfMap):
@@ -169,10 +171,12 @@ class BpfSide(ABC):
             event.set_enabled(True)
 
     def fd_get(self, fd: int) -> object:
+        """What is behind a descriptor.  EBADF."""
         file = self.k.vfs.fget(fd)
         return file.private_data if file.private_data is not None else file
 
     def fd_flags(self, fd: int) -> int:
+        """O_RDONLY, O_WRONLY or O_RDWR.  EBADF."""
         return self.k.vfs.fget(fd).f_flags & O_ACCMODE
 
     def close(self, fd: int) -> None:
@@ -183,20 +187,24 @@ class BpfSide(ABC):
         self.k.vfs.put_file(file)
 
     def fd_perf_event(self, fd: int) -> PerfEvent:
+        """EBADF."""
         found = self.fd_get(fd)
         if not isinstance(found, PerfEvent):
             raise KernelError(EBADF, "not a perf event")
         return found
 
     def fd_cgroup(self, fd: int) -> Cgroup:
+        """EBADF: there are no programs on control groups."""
         self.fd_get(fd)
         raise KernelError(EBADF, "programs are not attached to control groups here")
 
     def fd_netns(self, fd: int) -> NetNamespace:
+        """EINVAL: there are no programs on network namespaces."""
         self.fd_get(fd)
         raise KernelError(EINVAL, "programs are not attached to network namespaces here")
 
     def fd_owner(self, fd: int, kind: str) -> int:
+        """Nothing of that kind has an address here."""
         self.fd_get(fd)
         return 0
 
@@ -212,6 +220,7 @@ class BpfSide(ABC):
         return where, last
 
     def bpffs_pin(self, path: int, obj: FdObject, name: str) -> None:
+        """bpf_obj_pin_user().  EPERM, EEXIST, and what the path says."""
         where, last = self._pin_place(path)
         if not last or "." in last:
             raise KernelError(EPERM, "no name, or one with a dot")
@@ -222,6 +231,7 @@ class BpfSide(ABC):
         directory.pin(where.dentry, last, 0o600, self.k.vfs.cred(), obj)
 
     def bpffs_get(self, path: int, flags: int) -> object:
+        """bpf_obj_get_user().  EACCES, and what the path says."""
         name = to_str(self.k.usercopy.strncpy_from_user(path, 4096))
         found = self.k.vfs.user_path(-100, name)
         inode = found.dentry.inode
@@ -234,15 +244,18 @@ class BpfSide(ABC):
     # ---- the current task, and others ----
 
     def current_cgroup_id(self, ancestor_level: int | None = None) -> int:
+        """Everybody is in the root group, whose id is 1."""
         return 1 if ancestor_level in (None, 0) else 0
 
     def ns_pid_tgid(self, dev: int, ino: int) -> tuple[int, int] | None:
+        """bpf_get_ns_current_pid_tgid(): there is one pid namespace."""
         space = self.k.vfs.resolve("/proc/self/ns/pid").dentry.inode if dev else None
         if space is None or (space.i_sb.s_dev, space.i_ino) != (dev, ino):
             return None
         return self.k.current.pid, self.k.current.tgid
 
     def send_signal(self, signal: int, whole_process: bool) -> int:
+        """bpf_send_signal_common(): -EPERM for a kernel thread, -EINVAL for no signal."""
         task = self.k.current
         if task.mm is None:
             return -EPERM
@@ -253,6 +266,7 @@ class BpfSide(ABC):
         return 0
 
     def in_nmi(self) -> bool:
+        """There are no such interrupts."""
         return False
 
     def task_callchain(self, task: int, max_depth: int) -> list[int] | None:
@@ -263,15 +277,18 @@ class BpfSide(ABC):
         return list(walk_frames(self.k.arch, self.k.mem, found.ksp, max_depth))
 
     def task_pt_regs(self, task: int) -> int:
+        """task_pt_regs(): of a task_struct's address."""
         return self.k.tasks.at(task).regs
 
     def read_task_user(self, task: int, addr: int, size: int) -> bytes:
+        """access_process_vm().  Fault."""
         found = self.k.tasks.at(task)
         if found.user is None:
             raise Fault(addr)
         return found.user.read(addr, size)
 
     def find_vma(self, task: int, addr: int) -> int:
+        """The struct vm_area_struct is made when a program asks."""
         mm = self.k.tasks.at(task).mm
         if mm is None:
             return 0
@@ -288,18 +305,22 @@ class BpfSide(ABC):
     # ---- output ----
 
     def trace_printk(self, text: str) -> None:
+        """Into the trace."""
         self.tracing.bpf_trace_printk(text)
 
     def perf_event_output(self, event: face.PerfEvent, regs: int, data: bytes) -> None:
+        """EINVAL, EOPNOTSUPP from PerfEvent.bpf_output()."""
         assert isinstance(event, PerfEvent)
         event.bpf_output(data, regs)
 
     def perf_event_read(self, event: face.PerfEvent) -> tuple[int, int, int]:
+        """Counter, time enabled, time running (ns), up to now."""
         assert isinstance(event, PerfEvent)
         event.update()
         return event.count, event.time_enabled, event.time_running
 
     def dump_stack(self) -> None:
+        """The kernel stack of here into the trace."""
         self.tracing.dump_stack()
 
     # ---- attaching ----
@@ -320,6 +341,7 @@ class BpfSide(ABC):
             raise KernelError(EACCES, "the program reads beyond the event's record")
 
     def attach(self, prog: Prog, request: AttachRequest) -> Detach:
+        """One way for each kind of event; EOPNOTSUPP for those that this machine has not."""
         assert isinstance(prog, BpfProg)
         match request:
             case PerfEventAttach(event, cookie):
@@ -340,12 +362,15 @@ class BpfSide(ABC):
         return 4, 1
 
     def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
+        """bpf(2) from a program of type syscall."""
         return bpf_from_kernel(self.bpf, cmd, attr, size)
 
     def per_cpu_offset(self, cpu: int) -> int:
+        """Per-CPU variables have one copy."""
         return 0
 
     def sock_from_file(self, file: int) -> int:
+        """No struct socket is reached through a file."""
         return 0
 
     def _attach_perf(self, prog: BpfProg, event: PerfEvent, cookie: int) -> Detach:

@@ -79,36 +79,47 @@ class Host(BpfSide):
         return self.k.clock.now_ns
 
     def cpu_id(self) -> int:
+        """smp_processor_id()."""
         return self.k.cpus.rq.cpu
 
     def current_pid(self) -> int:
+        """Of the thread."""
         return self.k.current.pid
 
     def current_tgid(self) -> int:
+        """Of the process."""
         return self.k.current.tgid
 
     def current_comm(self) -> str:
+        """current->comm."""
         return self.k.current.comm
 
     def current_uid(self) -> int:
+        """The real uid."""
         return self.k.current.cred.uid
 
     def current_gid(self) -> int:
+        """The real gid."""
         return self.k.current.cred.gid
 
     def current_task(self) -> Hashable:
+        """The Task itself is the token."""
         return self.k.current
 
     def current_task_address(self) -> int:
+        """Of the struct task_struct."""
         return self.k.current.addr
 
     def current_struct(self) -> int:
+        """Of the struct task_struct."""
         return self.k.current.addr
 
     def find_task(self, pid: int) -> Hashable | None:
+        """find_task_by_vpid()."""
         return self.k.tasks.find(pid)
 
     def task_address(self, pid: int) -> int | None:
+        """Of the struct task_struct with this pid."""
         task = self.k.tasks.find(pid)
         return None if task is None else task.addr
 
@@ -124,9 +135,11 @@ class Host(BpfSide):
         return flags
 
     def preempt_count(self) -> int:
+        """Nobody holds anything when a tracepoint asks: what its callers hold, its row says."""
         return 0
 
     def user_mem(self) -> Memory | None:
+        """None for a kernel thread."""
         return self.k.current.user
 
     def capable(self, capability: str) -> bool:
@@ -138,6 +151,7 @@ class Host(BpfSide):
     # ---- kernel text ----
 
     def is_kernel_text(self, addr: int) -> bool:
+        """core_kernel_text(), for what has a symbol."""
         return self._text_start <= addr < self.k.text.image.end and self.symbols.lookup(addr) is not None
 
     def boundaries(self, name: str) -> tuple[int, ...]:
@@ -161,10 +175,12 @@ class Host(BpfSide):
     # ---- probes ----
 
     def arm(self, addr: int, handler: ProbeHandler) -> None:
+        """A hook on that instruction."""
         self._probes[addr, handler] = self.k.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset)
         self.k.text.set_probed(addr, True)
 
     def disarm(self, addr: int, handler: ProbeHandler) -> None:
+        """The hook goes."""
         self.k.cpu.remove_probe(self._probes.pop((addr, handler)))
         self.k.text.set_probed(addr, False)
 
@@ -248,27 +264,34 @@ class Host(BpfSide):
     # ---- waiting, time, messages ----
 
     def wake(self, key: Hashable) -> None:
+        """Those who sleep on a file's key."""
         self.k.wake_up(self.k.vfs.key_queue(key), 0)
 
     def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
+        """On the machine's clock, `delay_ns` from now."""
         return Timer(self.k, self.k.clock.add(self.now_ns() + delay_ns, callback))
 
     def pr(self, level: int, text: str) -> None:
+        """A line of dmesg; levels are not kept."""
         self.k.printk(text)
 
     def clock_ns(self, clock: str) -> int:
+        """One of BPF's clocks, in ns; the coarse ones go by ticks."""
         now = self.now_ns()
         if clock in ("realtime", "tai"):
             return int(self.k.clock.realtime_ns) + (37_000_000_000 if clock == "tai" else 0)
         return now - now % TICK_NSEC if clock.endswith("coarse") else now
 
     def jiffies64(self) -> int:
+        """jiffies_64: ticks of 4 ms since INITIAL_JIFFIES."""
         return INITIAL_JIFFIES + self.now_ns() // TICK_NSEC
 
     def random_u32(self) -> int:
+        """From the machine's seed."""
         return self.k.random.getrandbits(32)
 
     def numa_node_id(self) -> int:
+        """There is one node."""
         return 0
 
     # ---- putting it together ----

@@ -45,6 +45,7 @@ class Spaces:
         return inode
 
     def inode_size(self, inode: Hashable) -> int:
+        """i_size, in bytes."""
         return _inode(inode).i_size
 
     def has_pages(self, inode: Hashable) -> bool:
@@ -66,6 +67,7 @@ class Spaces:
         return list(out)
 
     def mappings(self, inode: Hashable) -> Sequence[tuple[Hashable, int, int, int, bool]]:
+        """build_map_info(), for all address spaces."""
         wanted = _inode(inode)
         return [
             (mm, vma.start, vma.end, vma.pgoff * PAGE_SIZE, bool(vma.prot & PROT_EXEC))
@@ -96,6 +98,7 @@ class Spaces:
         return None
 
     def current_mm(self) -> Hashable | None:
+        """None for a kernel thread."""
         return self.k.current.mm
 
     def mm_of_task(self, task: Hashable) -> Hashable | None:
@@ -104,11 +107,13 @@ class Spaces:
         return task.mm
 
     def user_mem_of(self, mm: Hashable) -> Memory:
+        """What tasks with this mm see."""
         return _mm(mm).user
 
     # ---- breakpoints ----
 
     def arm_user(self, mm: Hashable, vaddr: int, handler: ProbeHandler) -> None:
+        """install_breakpoint(): one hook at the address, asked for the mm at a hit."""
         site = self.sites.setdefault(vaddr, {})
         site[mm] = handler
         if vaddr not in self.probes:
@@ -124,6 +129,7 @@ class Spaces:
         return hit
 
     def disarm_user(self, mm: Hashable, vaddr: int) -> None:
+        """remove_breakpoint()."""
         site = self.sites.get(vaddr)
         if site is None or mm not in site:
             return
@@ -156,6 +162,7 @@ class Spaces:
         return self.breakpoint_page
 
     def set_uret_handler(self, handler: ReturnHandler) -> None:
+        """Of all return probes."""
         self.uret_handler = handler
 
     def _returned(self, regs: int) -> object:

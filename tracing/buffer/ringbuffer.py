@@ -61,6 +61,7 @@ class CpuBuffer:
         self.reset()
 
     def reset(self) -> None:
+        """Empty, with all counters at 0."""
         self.pages: deque[Page] = deque([Page()])
         self.entries = 0  # now in the buffer
         self.bytes = 0
@@ -71,6 +72,7 @@ class CpuBuffer:
         self.last_ts = 0
 
     def write(self, ts: int, data: bytes, overwrite: bool) -> bool:
+        """One record at time `ts` (ns).  False if it found no room: too big, or the buffer is full and keeps its oldest."""
         size = event_size(len(data))
         page = self.pages[-1]
         if ts - self.last_ts >= MAX_DELTA and page.used:
@@ -106,6 +108,7 @@ class CpuBuffer:
         self.bytes -= page.used
 
     def peek(self) -> Event | None:
+        """The oldest event, left where it is; None if there is none."""
         for page in self.pages:
             if page.events:
                 return page.events[0]
@@ -132,6 +135,7 @@ class CpuBuffer:
         return None
 
     def oldest_ts(self) -> int:
+        """When the oldest event was, in ns; 0 if there is none."""
         event = self.peek()
         return event.ts if event is not None else 0
 
@@ -162,9 +166,11 @@ class RingBuffer:
         return [buffer.nr_pages * BUF_PAGE_SIZE >> 10 for buffer in self.cpus]
 
     def write(self, cpu: int, ts: int, data: bytes) -> bool:
+        """One record into a CPU's buffer; False if it is lost."""
         return self.recording and self.cpus[cpu].write(ts, data, self.overwrite)
 
     def reset(self, cpu: int | None = None) -> None:
+        """Empty one CPU's buffer, or all."""
         for buffer in self.cpus if cpu is None else (self.cpus[cpu],):
             buffer.reset()
 
@@ -191,14 +197,17 @@ class RingBuffer:
         return best.consume() if best is not None else None
 
     def empty(self, cpu: int | None = None) -> bool:
+        """Nothing to read on one CPU, or on all."""
         return all(buffer.peek() is None for buffer in (self.cpus if cpu is None else (self.cpus[cpu],)))
 
     @property
     def entries(self) -> int:
+        """Events in the buffers now."""
         return sum(buffer.entries for buffer in self.cpus)
 
     @property
     def overruns(self) -> int:
+        """Events that were overwritten before anybody read them."""
         return sum(buffer.overrun for buffer in self.cpus)
 
     def stats(self, cpu: int, now_ns: int) -> str:

@@ -64,6 +64,7 @@ class TraceArray:
     # Writing
 
     def now(self) -> int:
+        """A record's time stamp by the chosen clock: ns, or a count."""
         if self.clock == "counter":
             self.count += 1
             return self.count
@@ -120,6 +121,7 @@ class TraceArray:
         return self.context(event, following) + self.entry_text(event.data)
 
     def entry_text(self, data: bytes) -> str:
+        """An entry behind its columns, with the newline; what its type's line function says."""
         kind = int.from_bytes(data[:2], self.board.byteorder)
         line = self.board.lines.get(kind)
         if line is not None:
@@ -155,6 +157,7 @@ class TraceArray:
         return "".join(lines)
 
     def context(self, event: Event, following: Event | None = None) -> str:
+        """The columns before an entry: task, CPU, flags, time.  trace_output.c:trace_print_context()."""
         if not self.options["context-info"]:
             return ""
         data = event.data
@@ -181,6 +184,7 @@ class TraceArray:
         return text + f" {us // 1_000_000:5d}.{us % 1_000_000:06d}: "
 
     def comm(self, pid: int) -> str:
+        """The remembered name of a task; <idle> for 0, <...> for one that was not remembered."""
         if not pid:
             return "<idle>"
         if pid < 0:
@@ -211,6 +215,7 @@ class TraceArray:
     # The trace file
 
     def header(self, cpu: int | None = None) -> str:
+        """The comment lines above the trace.  trace.c:print_trace_header()."""
         buffers = self.buffer.cpus if cpu is None else [self.buffer.cpus[cpu]]
         entries = sum(buffer.entries for buffer in buffers)
         total = entries + sum(buffer.overrun for buffer in buffers)
@@ -283,10 +288,12 @@ class TraceArray:
             self.buffer.overwrite = on
 
     def options_text(self) -> str:
+        """The file trace_options: one `name` or `noname` a line."""
         hidden = () if self.features.hash_ptr_option else ("hash-ptr",)
         return "".join(f"{'' if on else 'no'}{name}\n" for name, on in self.options.items() if name not in hidden)
 
     def set_clock(self, name: str) -> None:
+        """A word to trace_clock; the buffer is emptied.  EINVAL."""
         if name not in self.clocks:
             raise KernelError(EINVAL, f"no such clock: {name}")
         self.clock = name
@@ -298,6 +305,7 @@ class TraceArray:
         self.time_start = self.host.now_ns()
 
     def clock_text(self) -> str:
+        """The file trace_clock: all clocks, the chosen one in brackets."""
         return " ".join(f"[{name}]" if name == self.clock else name for name in self.clocks) + "\n"
 
     def set_tracer(self, name: str) -> None:
@@ -313,6 +321,7 @@ class TraceArray:
         self.reset()
 
     def check_cpu(self, cpu: int) -> None:
+        """ENODEV for a CPU that the machine has not."""
         if not 0 <= cpu < self.host.nr_cpus:
             raise KernelError(ENODEV, f"no CPU {cpu}")
 
@@ -327,6 +336,7 @@ class TracePipe:
         self.read_something = False
 
     def read(self, size: int, nonblock: bool) -> bytes:
+        """At most `size` bytes of whole lines; EAGAIN or WouldBlock where there are none."""
         if self.left:
             data, self.left = self.left[:size], self.left[size:]
             return data
@@ -358,9 +368,11 @@ class TracePipe:
         return bytes(out)
 
     def ready(self) -> bool:
+        """There is something to read."""
         return bool(self.left) or not self.array.buffer.empty(self.cpu)
 
     def release(self) -> None:
+        """Closed: somebody else may open it."""
         self.array.pipe_open.discard(self.cpu)
 
 

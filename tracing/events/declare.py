@@ -42,6 +42,7 @@ class TraceEventDecl:
     missing: str = ""  # what the machine does not do of it, for docs/events.md
 
     def holds(self, version: KernelVersion) -> bool:
+        """Is this the shape of the event in a kernel of this version?"""
         return version.within(self.since, self.until)
 
     def like(
@@ -57,6 +58,7 @@ class TraceEventDecl:
 
     @property
     def params(self) -> list[tuple[str, str]]:
+        """TP_PROTO as (C type, name) pairs."""
         return split_proto(self.proto)
 
 

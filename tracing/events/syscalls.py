@@ -37,6 +37,7 @@ class SyscallEvent(LazyEvent):
         self.start = -(-12 // self.board.word) * self.board.word  # of the first field after the number
 
     def nr_field(self) -> Field:
+        """The number's field, `nr` before 4.6."""
         name = "__syscall_nr" if self.board.features.syscall_nr_renamed else "nr"
         return Field("int", name, 8, 4, True)
 
@@ -49,9 +50,11 @@ class SyscallEvent(LazyEvent):
         return struct.Struct(self.board.order + values)
 
     def reg(self, kind: str) -> None:
+        """Listen to the raw tracepoint for this call."""
         self.table.listen(self.side, kind, self, True)
 
     def unreg(self, kind: str) -> None:
+        """Listen no more."""
         self.table.listen(self.side, kind, self, False)
 
 
@@ -65,6 +68,7 @@ class SyscallEnterEvent(SyscallEvent):
         super().__init__(recorder, table, "enter", syscall)
 
     def lay_out(self) -> tuple[list[Field], str]:
+        """The number, and a word for each argument.  trace_syscalls.c:syscall_enter_define_fields()."""
         word = self.board.word
         fields = [self.nr_field()]
         for index, (ctype, name) in enumerate(self.params):
@@ -76,6 +80,7 @@ class SyscallEnterEvent(SyscallEvent):
 
     @cached_property
     def layout(self) -> struct.Struct:
+        """Packs the number and the arguments behind the common fields."""
         return self.packer(f"{len(self.params)}{'Q' if self.board.word == 8 else 'I'}")
 
     @cached_property
@@ -84,21 +89,25 @@ class SyscallEnterEvent(SyscallEvent):
         return self.context_packer("8Q" if self.board.word == 8 else "Q7I")
 
     def record(self, nr: int, args: Sequence[int]) -> bytes:
+        """A record of a call that begins now."""
         body: bytes = self.layout.pack(nr, *args[: len(self.params)])
         return self.header(1) + body
 
     def line(self, record: bytes) -> str:
+        """`sys_write(fd: 1, buf: 7ffe..., count: 6)`, all numbers hexadecimal."""
         _, *args = self.layout.unpack_from(record, 8)
         pieces = (f"{name}: {value:x}" for (_, name), value in zip(self.params, args))
         return f"sys_{self.syscall}({', '.join(pieces)})\n"
 
     def trace(self, nr: int, args: Sequence[int], regs: int) -> None:
+        """ftrace_syscall_enter(): into the trace."""
         if self.filter_program is not None and not self.filter_program.run_args(tuple(args[:6])):
             return
         if self.enabled or self.triggers:
             self.commit(self.record(nr, args))
 
     def perf_trace(self, nr: int, args: Sequence[int], regs: int) -> None:
+        """perf_syscall_enter(): to programs and perf events."""
         if self.bpf_programs:
             context = self.context_layout.pack(regs, nr, *(args[:6]))
             if not self.run_bpf_on_context(context):
@@ -114,27 +123,33 @@ class SyscallExitEvent(SyscallEvent):
         super().__init__(recorder, table, "exit", syscall)
 
     def lay_out(self) -> tuple[list[Field], str]:
+        """The number and the return value.  trace_syscalls.c:syscall_exit_define_fields()."""
         ret = Field("long", "ret", self.start, self.board.word, True)
         return [self.nr_field(), ret], '"0x%lx", REC->ret'
 
     @cached_property
     def layout(self) -> struct.Struct:
+        """Packs the number and the return value behind the common fields."""
         return self.packer("q" if self.board.word == 8 else "i")
 
     @cached_property
     def context_layout(self) -> struct.Struct:
+        """The same for a return: registers, number, value."""
         return self.context_packer("QQq" if self.board.word == 8 else "QIi")
 
     def record(self, nr: int, ret: int) -> bytes:
+        """A record of a call that returns now."""
         body: bytes = self.layout.pack(nr, ret)
         return self.header(1) + body
 
     def line(self, record: bytes) -> str:
+        """`sys_write -> 0x6`."""
         _, ret = self.layout.unpack_from(record, 8)
         mask = (1 << 8 * self.board.word) - 1
         return f"sys_{self.syscall} -> 0x{ret & mask:x}\n"
 
     def trace(self, nr: int, ret: int, regs: int) -> None:
+        """ftrace_syscall_exit(): into the trace."""
         if self.filter_program is not None:
             if not self.filter_program.run_args((ret & 0xFFFFFFFFFFFFFFFF, 0, 0, 0, 0, 0)):
                 return
@@ -142,6 +157,7 @@ class SyscallExitEvent(SyscallEvent):
             self.commit(self.record(nr, ret))
 
     def perf_trace(self, nr: int, ret: int, regs: int) -> None:
+        """perf_syscall_exit(): to programs and perf events."""
         if self.bpf_programs:
             if not self.run_bpf_on_context(self.context_layout.pack(regs, nr, ret)):
                 return
@@ -179,6 +195,7 @@ class SyscallTable:
                 self.by_number[numbers[name]] = (enter, exit_event)
 
     def listen(self, side: str, kind: str, event: SyscallEvent, on: bool) -> None:
+        """A kind of user (FTRACE, PERF) wants an event, or wants it no more; the first and last (un)hook the raw tracepoint."""
         known = self.listeners.setdefault((side, kind), {})
         was = bool(known)
         if on:

@@ -59,6 +59,7 @@ class Tracepoint:
         self._bind()
 
     def remove(self, callback: Callback) -> None:
+        """tracepoint_probe_unregister(); one that is not registered is nothing."""
         self.callbacks = tuple(known for known in self.callbacks if known != callback)
         self._bind()
 
@@ -101,6 +102,8 @@ def nothing(*args: int) -> None:
 
 
 def fan_out(callbacks: tuple[Callback, ...]) -> Callback:
+    """One function that calls them all, in order."""
+
     def fire(*args: int) -> None:
         for callback in callbacks:
             callback(*args)
@@ -124,18 +127,22 @@ class TracepointEvent(LazyEvent):
         self.held_depth = depth + (0 if self.board.features.preempt_count_corrected else 1)
 
     def lay_out(self) -> tuple[list[Field], str]:
+        """Fields placed as the C struct would have them, and the text with its macros expanded."""
         layout = FieldLayout(self.host.arch.model, self.board.char_signed)
         for declaration, _ in self.decl.entry:
             layout.add(declaration)
         return layout.fields, expand(self.decl.print)
 
     def reg(self, kind: str) -> None:
+        """Hang the callback of that kind of user on the tracepoint."""
         self.tracepoint.add(self.trace if kind == FTRACE else self.perf_trace)
 
     def unreg(self, kind: str) -> None:
+        """Take it off."""
         self.tracepoint.remove(self.trace if kind == FTRACE else self.perf_trace)
 
     def record(self, args: tuple[int, ...]) -> bytes:
+        """TP_fast_assign: the record of these arguments, compiled at the first hit."""
         make = self._make
         if make is None:
             entry = [(field, source) for field, (_, source) in zip(self.fields, self.decl.entry)]

@@ -25,6 +25,7 @@ class OpenFile:
 
     @property
     def nonblock(self) -> bool:
+        """Opened with O_NONBLOCK."""
         return bool(self.flags & O_NONBLOCK)
 
     def read(self, size: int, pos: int) -> bytes:
@@ -43,6 +44,7 @@ class OpenFile:
         return taken if isinstance(taken, int) else len(data)
 
     def poll(self) -> int:
+        """EPOLL* bits; text files are always ready."""
         return EPOLLIN | EPOLLOUT | EPOLLRDNORM | EPOLLWRNORM
 
     def release(self) -> None:
@@ -78,6 +80,7 @@ class File(Node):
         self.opener = opener or OpenFile
 
     def open(self, flags: int) -> OpenFile:
+        """open(2): O_TRUNC with write access truncates first.  Whatever truncate() refuses."""
         if flags & O_TRUNC and flags & (O_WRONLY | O_RDWR) and self.truncate is not None:
             self.truncate()
         return self.opener(self, flags)
@@ -97,6 +100,7 @@ class Directory(Node):
         self._made: tuple[int, dict[str, Node]] = (-1, {})
 
     def entries(self) -> dict[str, Node]:
+        """Name -> node, made anew when the stamp has changed."""
         stamp = self.stamp()
         if self._made[0] != stamp:
             self._made = (stamp, {node.name: node for node in self.make()})

@@ -26,18 +26,22 @@ class PipeFile(OpenFile):
         self.pipe = pipe
 
     def read(self, size: int, pos: int) -> bytes:
+        """Consumes; the position means nothing.  EAGAIN, WouldBlock."""
         return self.pipe.read(size, self.nonblock)
 
     def write(self, data: bytes, pos: int) -> int:
+        """EBADF."""
         raise KernelError(EBADF, "trace_pipe is read only")
 
     def poll(self) -> int:
+        """Readable once there is an entry; until then the next one wakes."""
         if self.pipe.ready():
             return EPOLLIN | EPOLLRDNORM
         self.pipe.array.pipe_waiters = True
         return 0
 
     def release(self) -> None:
+        """The pipe may be opened by others."""
         self.pipe.release()
 
 
@@ -53,6 +57,7 @@ class FilterFile(OpenFile):
         self.hook = hook
 
     def write(self, data: bytes, pos: int) -> int:
+        """A filter, or `bpf-N` with 3.20-rfc.  EINVAL, ENODEV, and what the program's descriptor says."""
         event = self.event
         text = event_filter.written_text(data)
         stripped = text.strip(" \t\n\v\f\r")
@@ -79,6 +84,7 @@ class FreeBuffer(OpenFile):
         self.array = array
 
     def release(self) -> None:
+        """The buffer shrinks to its least; recording stops with the option disable_on_free."""
         if self.array.options["disable_on_free"]:
             self.array.buffer.recording = False
         self.array.expanded = True

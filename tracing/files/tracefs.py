@@ -120,6 +120,7 @@ class TraceFs:
         ]
 
     def available_events(self) -> str:
+        """The file available_events: `system:event` a line."""
         return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first())
 
     def newest_first(self) -> list[TraceEvent]:
@@ -131,6 +132,7 @@ class TraceFs:
         return "".join(f"{name}\n" for name in self.function.functions())
 
     def buffer_size(self, cpu: int | None) -> str:
+        """buffer_size_kb of one CPU or all (X where they differ), and what it grows to at the first use."""
         sizes = self.array.buffer.size_kb
         later = "" if self.array.expanded else f" (expanded: {self.array.full_size_kb})"
         if cpu is not None:
@@ -138,11 +140,13 @@ class TraceFs:
         return f"{sizes[0]}{later}\n" if len(set(sizes)) == 1 else "X\n"
 
     def total_size(self) -> str:
+        """buffer_total_size_kb: the sum over the CPUs."""
         sizes = self.array.buffer.size_kb
         later = "" if self.array.expanded else f" (expanded: {self.array.full_size_kb * len(sizes)})"
         return f"{sum(sizes)}{later}\n"
 
     def set_buffer_size(self, data: bytes, cpu: int | None) -> None:
+        """A number of KiB to buffer_size_kb.  EINVAL, ENOMEM."""
         size = number(data)
         if not size:
             raise KernelError(EINVAL, "a buffer has a size")
@@ -152,6 +156,7 @@ class TraceFs:
         self.array.buffer.resize(size, cpu)
 
     def set_tracer(self, data: bytes) -> None:
+        """A name to current_tracer.  EINVAL."""
         if len(data) > 100:
             data = data[:100]
         self.array.set_tracer(word(data))
@@ -165,18 +170,22 @@ class TraceFs:
             raise KernelError(EINVAL, f"not a mask: {text!r}") from None
 
     def set_threshold(self, data: bytes) -> None:
+        """A number of us to tracing_thresh.  EINVAL."""
         self.array.threshold_us = number(data)
 
     def saved_cmdlines(self) -> str:
+        """The file saved_cmdlines: `pid name` a line."""
         return "".join(f"{pid} {comm}\n" for pid, comm in sorted(self.array.cmdlines.items()))
 
     def set_cmdlines_size(self, data: bytes) -> None:
+        """A number to saved_cmdlines_size.  EINVAL."""
         size = number(data)
         if not size:
             raise KernelError(EINVAL)
         self.array.cmdlines_size = max(size, self.array.cmdlines_floor)
 
     def set_recording(self, data: bytes) -> None:
+        """0 or 1 to tracing_on.  EINVAL."""
         self.array.buffer.recording = bool(number(data))
 
     def marker(self, data: bytes) -> None:
@@ -188,6 +197,7 @@ class TraceFs:
             raise KernelError(EBADF, "the buffer is not recording")
 
     def marker_raw(self, data: bytes) -> None:
+        """trace_marker_raw: a u32 id and data, at least four bytes.  EINVAL, EBADF."""
         if not self.board.options["markers"] or len(data) < 4:
             raise KernelError(EINVAL, "an id and data")
         if not self.array.write(self.board.header_of(TRACE_RAW_DATA) + data):
@@ -266,9 +276,11 @@ class TraceFs:
         return nodes
 
     def of_system(self, system: str) -> list[TraceEvent]:
+        """The events of one directory."""
         return [event for event in self.events if event.system == system]
 
     def system_filter(self, system: str, data: bytes) -> None:
+        """events/GROUP/filter.  ENODEV."""
         text = event_filter.written_text(data)
         event_filter.apply_subsystem_filter(self.of_system(system), text)
 
@@ -305,6 +317,7 @@ class TraceFs:
         return nodes
 
     def trigger(self, event: TraceEvent, data: bytes) -> None:
+        """events/*/*/trigger.  EINVAL, EEXIST."""
         if data:
             triggers.parse(self.events, event, event_filter.written_text(data))
 
@@ -321,9 +334,11 @@ class TraceFs:
             event.set_enabled(bool(value))
 
     def set_event_text(self) -> str:
+        """The file set_event: the enabled events, `system:event` a line."""
         return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first() if event.enabled)
 
     def clear_events(self) -> None:
+        """set_event opened with O_TRUNC: all events off."""
         for event in self.events:
             event.set_enabled(False)
 
@@ -369,6 +384,7 @@ class TraceFs:
 
 
 def glob_or_any(pattern: str, name: str) -> bool:
+    """set_event's patterns: a name, `*` or nothing at all."""
     return pattern in ("", "*", name)
 
 

@@ -90,14 +90,17 @@ class PerfAttr:
     sig_data: int = 0
 
     def flag(self, name: str) -> bool:
+        """A flag bit by its name in FLAG_BITS."""
         return bool(self.flags >> FLAG_BITS.index(name) & 1)
 
     @property
     def disabled(self) -> bool:
+        """It counts only once it is enabled."""
         return bool(self.flags & 1)
 
     @property
     def freq(self) -> bool:
+        """sample_period is a frequency in Hz."""
         return self.flag("freq")
 
 
@@ -105,6 +108,7 @@ _STRUCT = "IIQQQQQIIQQQQIiQIHHIIQ"
 
 
 def attr_size(version: KernelVersion) -> int:
+    """sizeof(struct perf_event_attr) in a version, in bytes."""
     return newest(ATTR_SIZES, version)
 
 

@@ -32,8 +32,11 @@ class Owner(Protocol):
     knows_switches: bool
     overflow_program_hook: Callable[[PerfEvent, int, int, int], int] | None
 
-    def ioctl(self, event: PerfEvent, request: int, arg: int) -> int: ...
-    def free(self, event: PerfEvent) -> None: ...
+    def ioctl(self, event: PerfEvent, request: int, arg: int) -> int:
+        """See perf/ioctl.py."""
+
+    def free(self, event: PerfEvent) -> None:
+        """The last reference is gone."""
 
 
 class PerfEvent:
@@ -82,6 +85,7 @@ class PerfEvent:
 
     @property
     def sampling(self) -> bool:
+        """It writes samples and does not only count."""
         return self.attr.sample_period != 0
 
     @property
@@ -90,6 +94,7 @@ class PerfEvent:
         return "perf_event" if self.trace_event is None else self.trace_event.program_kind
 
     def wants_task(self, task: Hashable) -> bool:
+        """Does it count while this task runs?"""
         return self.tasks is None or task in self.tasks
 
     def wants_mm(self, mm: Hashable) -> bool:
@@ -110,6 +115,7 @@ class PerfEvent:
     # Time: a task's event runs while the task does; the kernel says so through PerfCore.task_switch().
 
     def update_time(self) -> None:
+        """perf_event_update_time(): time enabled and running, in ns, up to now."""
         now = self.host.now_ns()
         if self.enabled and (
             self.tasks is None or self.core.running_task in self.tasks or not self.core.knows_switches
@@ -350,10 +356,12 @@ class PerfEvent:
     # Life
 
     def get(self) -> PerfEvent:
+        """One more reference."""
         self.refcount += 1
         return self
 
     def put(self) -> None:
+        """One reference less; the last frees the event."""
         self.refcount -= 1
         if not self.refcount:
             self.core.free(self)

@@ -29,7 +29,8 @@ class Machine(Protocol):
     user: UserMemory
     set_bpf_hook: SetBpfHook | None
 
-    def set_output(self, event: PerfEvent, fd: int) -> int: ...
+    def set_output(self, event: PerfEvent, fd: int) -> int:
+        """PERF_EVENT_IOC_SET_OUTPUT."""
 
 
 def ioctl(core: Machine, event: PerfEvent, request: int, arg: int) -> int:

@@ -94,6 +94,7 @@ class Pmus:
             raise KernelError(EPERM, "raw tracepoint data needs privilege")
 
     def attach(self, event: PerfEvent, found: TraceEvent) -> None:
+        """Hang a perf event on a trace event, and arm that.  Whatever arming refuses."""
         event.trace_event = found
         found.perf_events.append(event)
         try:

@@ -59,6 +59,7 @@ class PerfBuffer:
 
     @property
     def tail(self) -> int:
+        """How far user space has read (data_tail), in bytes since the beginning."""
         return self.mem.read_uint(self.base + OFF_DATA_TAIL, 8)
 
     def room(self) -> int:
@@ -122,4 +123,5 @@ class PerfBuffer:
         mem.write_uint(base + OFF_LOCK, 4, (sequence + 2) & 0xFFFFFFFF)
 
     def free(self) -> None:
+        """The last mapping is gone."""
         self.mem.free(self.base)

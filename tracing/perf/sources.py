@@ -34,13 +34,26 @@ class Told(Protocol):
     board: Board
     knows_switches: bool
 
-    def sw_event(self, number: int, nr: int = 1, regs: int = 0, addr: int = 0) -> None: ...
-    def task_switch(self, previous: Hashable, following: Hashable) -> None: ...
-    def task_fork(self, parent: Hashable, child: Hashable) -> None: ...
-    def task_exec(self, task: Hashable) -> None: ...
-    def comm_event(self, tgid: int, pid: int, comm: str) -> None: ...
-    def fork_event(self, tgid: int, ppid: int, pid: int, ptid: int, exiting: bool = False) -> None: ...
-    def mmap_event(self, area: FileMapping) -> None: ...
+    def sw_event(self, number: int, nr: int = 1, regs: int = 0, addr: int = 0) -> None:
+        """A software event of this number happened `nr` times."""
+
+    def task_switch(self, previous: Hashable, following: Hashable) -> None:
+        """The CPU goes from one task to another."""
+
+    def task_fork(self, parent: Hashable, child: Hashable) -> None:
+        """A task has a child."""
+
+    def task_exec(self, task: Hashable) -> None:
+        """The task runs another program."""
+
+    def comm_event(self, tgid: int, pid: int, comm: str) -> None:
+        """A task has another name."""
+
+    def fork_event(self, tgid: int, ppid: int, pid: int, ptid: int, exiting: bool = False) -> None:
+        """A task began, or ends."""
+
+    def mmap_event(self, area: FileMapping) -> None:
+        """The running task mapped a file."""
 
 
 class PerfSources:

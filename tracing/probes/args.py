@@ -82,12 +82,15 @@ class ProbeArg:
 
     @property
     def dynamic(self) -> bool:
+        """Its value is in the record's tail, a __data_loc in its place."""
         return self.type.is_string
 
     @property
     def size(self) -> int:
+        """Bytes in the fixed part of the record."""
         return self.type.size * (self.count or 1)
 
     @property
     def ctype(self) -> str:
+        """The C type in the format file."""
         return f"{self.type.fmttype}[{self.count}]" if self.count else self.type.fmttype

@@ -59,6 +59,7 @@ class ProbeEvent(TraceEvent):
             raise
 
     def unreg(self, kind: str) -> None:
+        """Disarm all probes."""
         for probe in self.probes:
             probe.disarm(kind)
 
@@ -98,6 +99,7 @@ class ProbeEvent(TraceEvent):
         return out
 
     def args_text(self, record: bytes) -> str:
+        """` a=1 b=0x2`, as the trace shows it."""
         addresses = self.board.addresses
         pairs = zip(self.args, self.values(record))
         return "".join(f" {arg.name}={print_values(arg, values, addresses)}" for arg, values in pairs)
@@ -146,6 +148,7 @@ class TraceProbe:
         self.fetch = [compile_fetch(arg, self.context) for arg in self.args]
 
     def values(self, regs: int) -> list[Value]:
+        """All arguments of a hit, one after the other."""
         return [value for fetch in self.fetch for value in fetch(regs)]
 
     def arm(self, kind: str) -> None:
@@ -195,6 +198,7 @@ class TraceProbe:
         return None
 
     def to_ftrace(self, regs: int, heads: tuple[int, ...], flags: int) -> None:
+        """Into the trace, unless a program in the filter file says no."""
         event = self.event
         if event.filter_program is not None and not event.filter_program.run_regs(regs):
             return

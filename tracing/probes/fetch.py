@@ -44,6 +44,7 @@ class FetchContext:
         return memory.read(addr, size)
 
     def word(self, addr: int, user: bool = False) -> int:
+        """A long at an address.  Fault."""
         return int.from_bytes(self.read(addr, self.board.word, user), self.board.byteorder)
 
     def string(self, addr: int, user: bool) -> bytes | None:

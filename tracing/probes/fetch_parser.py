@@ -40,6 +40,7 @@ class FetchParser:
         self.size = 0  # of the fixed part so far
 
     def find_type(self, name: str | None) -> FetchType | None:
+        """find_fetch_type(): by name, `b4@2/32` by its container; None if there is none."""
         if name is None:
             return self.types[self.default]
         if name[:1] == "b":
@@ -167,6 +168,7 @@ class FetchParser:
         raise ProbeError("BAD_VAR", at)
 
     def stack_variable(self, rest: str, at: int) -> Op:
+        """$stack, $stackN."""
         if not rest:
             return Op("stackp")
         if not rest[0].isdigit():
@@ -228,6 +230,7 @@ class FetchParser:
         self.push(ops, Op("deref", 0, offset, user), inner_at)
 
     def immediate(self, text: str, at: int, ops: list[Op]) -> None:
+        """\\NUMBER, \\"string"."""
         rest = text[1:]
         if rest[:1] == '"':
             body = rest[1:]
@@ -337,6 +340,7 @@ class FetchParser41(FetchParser):
         self.default = f"{'x' if hexadecimal else 'u'}{8 * self.word}"
 
     def body(self, name: str, text: str, start: int) -> ProbeArg:
+        """The same without arrays, strings and user memory."""
         if len(text) > MAX_ARGSTR_LEN:
             raise KernelError(ENOSPC, f"Argument is too long.: {text}")
         if "[" in text or text[:1] == "\\" or text in ("$comm", "$COMM") or text[1:2] == "u":
@@ -344,11 +348,13 @@ class FetchParser41(FetchParser):
         return super().body(name, text, start)
 
     def variable(self, name: str, at: int) -> Op:
+        """The same without $comm and $argN."""
         if name in ("comm", "COMM") or name.startswith("arg"):
             raise ProbeError("BAD_VAR", at)
         return super().variable(name, at)
 
     def memory(self, text: str, at: int, ops: list[Op]) -> None:
+        """The same without @SYM-OFF."""
         if not text[1:2].isdigit() and "-" in text:
             raise KernelError(EINVAL, "no negative offset of a symbol in this version")
         super().memory(text, at, ops)

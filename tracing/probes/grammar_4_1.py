@@ -51,11 +51,13 @@ def run(table: ProbeTable, argv: list[str], kind: str) -> None:
 
 
 def refuse(table: ProbeTable, message: str, errno: int = EINVAL) -> KernelError:
+    """Say it in the kernel log, and give the error to raise."""
     table.host.pr(6, message)
     return KernelError(errno, message)
 
 
 def parse_args(table: ProbeTable, argv: list[str], parser: FetchParser) -> list[ProbeArg]:
+    """The words behind the place; messages go to the kernel log."""
     args: list[ProbeArg] = []
     for index, word in enumerate(argv[2 : 2 + MAX_TRACE_ARGS]):
         try:
@@ -76,6 +78,7 @@ def parse_args(table: ProbeTable, argv: list[str], parser: FetchParser) -> list[
 
 
 def create_kprobe(table: ProbeTable, argv: list[str], group: str, event: str, is_return: bool) -> None:
+    """create_trace_kprobe(): EINVAL, ENOENT, and what registering says."""
     symbol, offset, addr = "", 0, 0
     point = argv[1]
     if point[0].isdigit():
@@ -125,6 +128,7 @@ def create_kprobe(table: ProbeTable, argv: list[str], group: str, event: str, is
 
 
 def create_uprobe(table: ProbeTable, argv: list[str], group: str, event: str, is_return: bool) -> None:
+    """create_trace_uprobe(): EINVAL, ENOENT."""
     path, colon, place = argv[1].partition(":")
     if not colon or not place[:1].isdigit():
         raise refuse(table, "probe point must be have a filename.")
@@ -147,6 +151,7 @@ def create_uprobe(table: ProbeTable, argv: list[str], group: str, event: str, is
 
 
 def forget(table: ProbeTable, kind: str, group: str, event: str) -> None:
+    """A definition of the same name goes.  EBUSY."""
     old = table.find(kind, group, event)
     if old is not None:
         for probe in list(old.probes):

@@ -16,6 +16,7 @@ from tracing.text.strings import kstrto
 
 
 def sanitize(name: str) -> str:
+    """sanitize_event_name(): no dots and colons."""
     return name[:1] + re.sub(r"[:.]", "_", name[1:])
 
 
@@ -63,6 +64,7 @@ def create_kprobe(table: ProbeTable, argv: list[str]) -> None:
 
 
 def parse_maxactive(table: ProbeTable, command: Command, head: str, colon: int, is_return: bool) -> int:
+    """rN: how many calls may be under way, at most 4096; 0 where it is not given."""
     if not head[1:2].isdigit():
         return 0
     if not is_return:

@@ -155,6 +155,7 @@ class Kprobes:
             self._rearm(addr)
 
     def unregister(self, kp: Kprobe) -> None:
+        """unregister_kprobe(); one that is not registered is nothing."""
         if not kp.registered:
             return
         probes = self.sites[kp.addr]

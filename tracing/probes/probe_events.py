@@ -114,6 +114,7 @@ class ProbeEvents:
             raise KernelError(ENOENT, f"Event {name} doesn't exist.")
 
     def matches(self, probe: TraceProbe, group: str | None, event: str, words: list[str]) -> bool:
+        """Is this the probe that a deletion names by group, event, place and arguments?"""
         if (event and probe.event.name != event) or (group is not None and probe.event.system != group):
             return False
         if not words:
@@ -148,6 +149,7 @@ class ProbeEvents:
         return event
 
     def destroy_local(self, event: ProbeEvent) -> None:
+        """destroy_local_trace_kprobe(): perf's event is gone."""
         for probe in event.probes:
             if isinstance(probe, TraceKprobe):
                 probe.unregister()

@@ -49,6 +49,7 @@ class ProbeTable:
         probe.event = old
 
     def new_event(self, command: Command, event: ProbeEvent) -> None:
+        """Register an event under a name that is free.  EEXIST."""
         if self.events.get(event.system, event.name) is not None:
             command.index = 0
             raise command.fail("EVENT_EXIST", 0, EEXIST)

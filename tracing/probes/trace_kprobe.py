@@ -20,6 +20,7 @@ class KprobeEvent(ProbeEvent):
         self.handler_flags = 0 if self.board.features.irqs_on_in_ftrace_probes else TRACE_FLAG_IRQS_OFF
 
     def line(self, record: bytes) -> str:
+        """The whole event part of its trace line."""
         addresses = self.board.addresses
         heads = self.heads.unpack_from(record, COMMON_SIZE)
         if self.is_return:
@@ -56,9 +57,11 @@ class TraceKprobe(TraceProbe):
             self.kp = Kprobe(self.hit, symbol or None, offset, addr, disabled=True)
 
     def hit(self, regs: int) -> object:
+        """kprobe_dispatcher()."""
         return self.dispatch(regs, (self.kp.addr,), self.held_flags)
 
     def returned(self, instance: KretprobeInstance, regs: int) -> object:
+        """kretprobe_dispatcher()."""
         return self.dispatch(regs, (self.kp.addr, instance.ret_addr), self.held_flags)
 
     @property
@@ -75,28 +78,34 @@ class TraceKprobe(TraceProbe):
             self.kprobes.register(self.kp)
 
     def unregister(self) -> None:
+        """__unregister_trace_kprobe()."""
         self.kprobes.unregister(self.kp)
 
     def arm(self, kind: str) -> None:
+        """enable_trace_kprobe()."""
         self.users.add(kind)
         if self.kp.registered:
             self.kprobes.enable(self.kp)
 
     def disarm(self, kind: str) -> None:
+        """disable_trace_kprobe()."""
         self.users.discard(kind)
         if not self.users and self.kp.registered:
             self.kprobes.disable(self.kp)
 
     def point(self) -> str:
+        """SYM+OFF, or the address."""
         if not self.symbol:
             return f"0x{self.board.addresses.pointer(self.addr)}"
         return f"{self.symbol}+{self.offset}" if self.offset else self.symbol
 
     def show(self) -> str:
+        """trace_kprobe_show(): its line of kprobe_events."""
         letter = "r" if self.is_return else "p"
         if self.rp is not None and self.board.features.maxactive and self.rp.maxactive:
             letter += str(self.rp.maxactive)
         return f"{letter}:{self.event.system}/{self.event.name} {self.point()}{self.args_show()}\n"
 
     def profile(self) -> str:
+        """Its line of kprobe_profile: name, hits, misses."""
         return f"  {self.event.name:<44} {self.nhit:15d} {self.nmissed:15d}\n"

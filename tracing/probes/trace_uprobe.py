@@ -19,6 +19,7 @@ class UprobeEvent(ProbeEvent):
     program_kind = "uprobe"
 
     def line(self, record: bytes) -> str:
+        """The whole event part of its trace line."""
         heads = self.heads.unpack_from(record, COMMON_SIZE)
         where = f"0x{heads[1]:x} <- 0x{heads[0]:x}" if self.is_return else f"0x{heads[0]:x}"
         return f"{self.name}: ({where}){self.args_text(record)}\n"
@@ -57,6 +58,7 @@ class TraceUprobe(TraceProbe):
         return any(perf_event.wants_mm(mm) for perf_event in event.perf_events)
 
     def hit(self, regs: int) -> object:
+        """uprobe_dispatcher()."""
         ip = self.board.instruction_pointer(regs)
         self.context.base = ip - self.offset
         return self.dispatch(regs, (ip,))
@@ -67,12 +69,14 @@ class TraceUprobe(TraceProbe):
         return None
 
     def returned(self, func: int, regs: int) -> object:
+        """uretprobe_dispatcher(): `func` is the address of the function that returns."""
         ip = self.board.instruction_pointer(regs)
         self.context.base = func - self.offset
         self.nhit -= 1  # counted at the call
         return self.dispatch(regs, (func, ip))
 
     def arm(self, kind: str) -> None:
+        """probe_event_enable(): EIO, EINVAL from uprobe_register()."""
         self.users.add(kind)
         if self.uprobe is None:
             try:
@@ -84,6 +88,7 @@ class TraceUprobe(TraceProbe):
             self.uprobes.refresh(self.uprobe)
 
     def disarm(self, kind: str) -> None:
+        """probe_event_disable()."""
         self.users.discard(kind)
         if self.uprobe is None:
             return
@@ -94,20 +99,25 @@ class TraceUprobe(TraceProbe):
             self.uprobe = None
 
     def point(self) -> str:
+        """PATH:OFFSET(REF), the offset as wide as a pointer."""
         digits = 2 * self.board.word
         text = f"{self.path}:0x{self.offset:0{digits}x}"
         return text + (f"(0x{self.ref_ctr_offset:x})" if self.ref_ctr_offset else "")
 
     def show(self) -> str:
+        """trace_uprobe_show(): its line of uprobe_events."""
         letter = "r" if self.is_return else "p"
         return f"{letter}:{self.event.system}/{self.event.name} {self.point()}{self.args_show()}\n"
 
     def matches_point(self, word: str) -> bool:
+        """With the reference counter or without."""
         return word in (f"{self.path}:0x{self.offset:0{2 * self.board.word}x}", self.point())
 
     def unregister(self) -> None:
+        """Disarmed for all."""
         for kind in tuple(self.users):
             self.disarm(kind)
 
     def profile(self) -> str:
+        """Its line of uprobe_profile: path, name, hits."""
         return f"  {self.path} {self.event.name:<44} {self.nhit:15d}\n"

@@ -44,6 +44,7 @@ def create_uprobe(table: ProbeTable, argv: list[str]) -> None:
 
 
 def resolve_path(table: ProbeTable, command: Command, path: str) -> Hashable:
+    """The inode of the path; ENOENT, EINVAL, each with its message."""
     try:
         return table.uprobes.user_spaces().resolve_path(path)
     except KernelError as error:

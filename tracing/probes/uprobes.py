@@ -39,6 +39,7 @@ class UprobeConsumer:
         self.filter = filter
 
     def wants(self, mm: Hashable) -> bool:
+        """consumer_filter()."""
         return self.filter is None or self.filter(mm)
 
 
@@ -284,6 +285,7 @@ class Uprobes:
                 consumer.ret_handler(instance.func, regs)
 
     def task_exit(self, task: Hashable) -> None:
+        """uprobe_free_utask(): a task is gone with calls still under way."""
         self.instances.pop(task, None)
 
     def task_fork(self, parent: Hashable, child: Hashable) -> None:
@@ -304,13 +306,17 @@ class _Joined:
         return self.kernel if self.low <= addr < self.high else self.user
 
     def read(self, addr: int, size: int) -> bytes:
+        """Fault."""
         return self._side(addr).read(addr, size)
 
     def write(self, addr: int, data: bytes) -> None:
+        """Fault."""
         self._side(addr).write(addr, data)
 
     def read_uint(self, addr: int, size: int) -> int:
+        """Fault."""
         return self._side(addr).read_uint(addr, size)
 
     def write_uint(self, addr: int, size: int, value: int) -> None:
+        """Fault."""
         self._side(addr).write_uint(addr, size, value)

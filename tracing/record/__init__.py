@@ -1,6 +1,13 @@
-"""What an event record is: its fields, how it is filled, filtered and printed.  kernel/trace/trace_events*.c.
+"""From a tracepoint's arguments to a record, and from a record to text.  kernel/trace/trace_events.c, trace_output.c.
 
-event.py is the middle: what every event has, whatever fires it, and who listens (the ring buffer, perf events, BPF
-programs, triggers). fields.py lays a record out, assign.py fills it from a tracepoint's arguments, filter.py is the
-language of the `filter` files, print_fmt.py makes text of it.
+    fields.py      fields of a record: types, offsets, the `format` file
+    reader.py      the inline functions of the kernel's headers, over simulated memory
+    assign.py      compiles TP_fast_assign: arguments -> record
+    print_fmt.py   compiles TP_printk: record -> text
+    recorder.py    what the events of a machine share: buffer, pids, running programs
+    event.py       an event: identity, users (ftrace, perf, programs), commit; the registry by name and number
+    filter.py      the filter language
+
+C text is compiled once, at the first hit, to Python that reads simulated memory; so a row in tracing/events/ is all there is
+of an event.
 """

@@ -87,6 +87,7 @@ class _AssignParser(_Parser):
         return read, target
 
     def typed_primary(self) -> tuple[str, CType | None]:
+        """A parameter, a call, `current`, a number or parentheses, with its C type where that is known."""
         kind, value = self.tokens[self.at]
         if value == "(" and kind == "op":
             if self.is_type():
@@ -109,6 +110,7 @@ class _AssignParser(_Parser):
         return super().primary(), None
 
     def current(self) -> tuple[str, CType | None]:
+        """`current`, and `current->comm` without going through memory."""
         if self.peek() == "->" and self.peek(1) == "comm":
             self.take()
             self.take()
@@ -116,6 +118,7 @@ class _AssignParser(_Parser):
         return "k.host.current_struct()", self.types.type("struct task_struct *")
 
     def call(self, name: str) -> tuple[str, CType | None]:
+        """A method of the Reader; its type where a member of the result may follow."""
         self.take("(")
         arguments = self.arguments()
         ctype = self.types.type(RETURN_TYPES[name]) if name in RETURN_TYPES else None
@@ -124,9 +127,11 @@ class _AssignParser(_Parser):
         return f"k.{name}({', '.join(arguments)})", ctype
 
     def postfix(self) -> str:
+        """Here members are typed."""
         return self.typed()[0]
 
     def unary(self) -> str:
+        """Here `*pointer` reads as much as the type says."""
         if self.peek() == "*" and self.tokens[self.at][0] == "op":
             self.take()
             source, ctype = self.typed()
@@ -137,6 +142,7 @@ class _AssignParser(_Parser):
 
 
 def tokenize(text: str) -> list[tuple[str, str]]:
+    """As the print fmt's tokens.  AssignError."""
     tokens: list[tuple[str, str]] = []
     position = 0
     while position < len(text.rstrip()):
@@ -150,6 +156,7 @@ def tokenize(text: str) -> list[tuple[str, str]]:
 
 
 def pointed_struct(ctype: CType | None) -> StructType | None:
+    """The struct a type points to, None for anything else."""
     stripped = ctype.strip if ctype is not None else None
     target = stripped.target.strip if isinstance(stripped, PointerType) else None
     return target if isinstance(target, StructType) else None

@@ -29,7 +29,8 @@ class Filter(Protocol):
 
     text: str
 
-    def match(self, record: bytes) -> bool: ...
+    def match(self, record: bytes) -> bool:
+        """Does the record pass?"""
 
 
 class Trigger(Protocol):
@@ -99,6 +100,7 @@ class TraceEvent:
 
     @property
     def format(self) -> str:
+        """The file `format`."""
         return format_text(self.name, self.id, self.fields, self.print_fmt)
 
     def find_field(self, name: str) -> Field | None:
@@ -112,10 +114,12 @@ class TraceEvent:
 
     @property
     def armed_for_ftrace(self) -> bool:
+        """Enabled, or kept armed by a trigger."""
         return self.enabled or self.soft_users > 0
 
     @property
     def busy(self) -> bool:
+        """Somebody uses it: it cannot be deleted."""
         return self.armed_for_ftrace or self.perf_users > 0 or self.in_use > 0
 
     def set_enabled(self, on: bool) -> None:
@@ -139,11 +143,13 @@ class TraceEvent:
             self.unreg(FTRACE)
 
     def perf_register(self) -> None:
+        """One more perf event; the first arms.  Whatever reg() refuses."""
         if not self.perf_users:
             self.reg(PERF)
         self.perf_users += 1
 
     def perf_unregister(self) -> None:
+        """One perf event less; the last disarms."""
         self.perf_users -= 1
         if not self.perf_users:
             self.unreg(PERF)
@@ -238,6 +244,7 @@ class TraceEvent:
         self.bpf_programs.append(program)
 
     def remove_bpf(self, program: BpfProgram) -> None:
+        """Detach a program; one that is not attached is nothing."""
         if program in self.bpf_programs:
             self.bpf_programs.remove(program)
 
@@ -260,6 +267,7 @@ class LazyEvent(TraceEvent):
 
     @property
     def fields(self) -> list[Field]:
+        """Laid out when first asked for."""
         return self._lay_out_once()[0]
 
     @fields.setter
@@ -268,6 +276,7 @@ class LazyEvent(TraceEvent):
 
     @property
     def print_fmt(self) -> str:
+        """Made when first asked for."""
         return self._lay_out_once()[1]
 
     @print_fmt.setter
@@ -306,6 +315,7 @@ class EventRegistry:
         return self.by_id.get(event.id) is event
 
     def get(self, system: str, name: str) -> TraceEvent | None:
+        """By system and name; None if there is none."""
         return self.events.get((system, name))
 
     def find(self, name: str) -> TraceEvent | None:
@@ -313,6 +323,7 @@ class EventRegistry:
         return next((event for event in self.events.values() if event.name == name), None)
 
     def add(self, event: TraceEvent) -> None:
+        """Give an event its number and make it known.  EEXIST, EBUSY."""
         key = (event.system, event.name)
         if key in self.events:
             raise KernelError(EEXIST, f"{event.system}:{event.name} exists")
@@ -332,6 +343,7 @@ class EventRegistry:
         raise KernelError(EBUSY, "no event number left")
 
     def remove(self, event: TraceEvent) -> None:
+        """Its number becomes free."""
         del self.events[event.system, event.name]
         del self.by_id[event.id]
         del self.lines[event.id]

@@ -52,10 +52,12 @@ class Field:
 
     @property
     def is_data_loc(self) -> bool:
+        """The record holds where the data is, not the data."""
         return self.type.startswith("__data_loc")
 
     @property
     def is_array(self) -> bool:
+        """An array in the record itself."""
         return "[" in self.type and not self.is_data_loc
 
     @property
@@ -65,6 +67,7 @@ class Field:
 
     @property
     def is_string(self) -> bool:
+        """Filters compare it as text."""
         return self.filter_type in STRING_FILTERS
 
     def format_line(self) -> str:
@@ -132,6 +135,7 @@ class FieldLayout:
         self.fields: list[Field] = []
 
     def add(self, text: str, size: int = 0, align: int = 0, signed: bool | None = None) -> Field:
+        """Place the next field; `size`, `align` (bytes) and `signed` override what its type says."""
         ctype, name = split_declaration(text)
         element, count = ctype, 1
         if ctype.startswith("__data_loc"):
@@ -194,6 +198,7 @@ class RecordReader:
         return struct.Struct(f"{self.order}{count}{codes[unit]}"), field.offset, True
 
     def get(self, name: str, record: bytes) -> int | bytes | tuple[int, ...]:
+        """A field of a record, by name."""
         code, offset, is_tuple = self.getters[name]
         values = code.unpack_from(record, offset)
         return values if is_tuple else values[0]

@@ -99,6 +99,7 @@ class EventFilter:
 
 
 def is_space(char: str) -> bool:
+    """isspace() of lib/ctype.c, where 0xa0 is one."""
     return char in " \t\n\v\f\r\xa0"
 
 
@@ -173,6 +174,7 @@ class FilterParser:
         self.event = event
 
     def parse(self, text: str) -> EventFilter:
+        """The whole text.  FilterError."""
         nr_parens, nr_preds = calc_stack(text)
         if not nr_preds:
             raise FilterError(EINVAL)
@@ -273,6 +275,7 @@ class FilterParser:
         raise FilterError(EINVAL, INVALID_VALUE, pos + i)
 
     def string_predicate(self, text: str, i: int, pos: int, field: Field, op: str, user: bool) -> tuple[int, Test]:
+        """From the quote on: the position behind the value, and its test."""
         if op not in ("!=", "~", "=="):
             raise FilterError(EINVAL, ILLEGAL_FIELD_OP, pos + i)
         if not field.is_string:
@@ -292,6 +295,7 @@ class FilterParser:
         return close + 1, self.string_test(field, matches, inverted, user)
 
     def string_test(self, field: Field, matches: Callable[[bytes, int], bool], inverted: bool, user: bool) -> Test:
+        """The test for the place where the field's text is."""
         offset, size, order = field.offset, field.size, self.byteorder
         host, reader = self.host, self.reader
         if field.filter_type == FILTER_COMM:
@@ -316,6 +320,7 @@ class FilterParser:
         return pointer
 
     def kernel_string(self, address: int, cstr: Callable[[int, int], bytes]) -> bytes | None:
+        """Text at a kernel address; None where that faults."""
         try:
             self.host.mem.read(address, 1)
         except Fault:
@@ -323,6 +328,7 @@ class FilterParser:
         return cstr(address, USTRING_BUF_SIZE)
 
     def user_string(self, address: int) -> bytes | None:
+        """Text at an address of the current task, at most 1024 bytes; None where that faults."""
         memory = self.host.user_mem()
         data = bytearray()
         try:
@@ -336,6 +342,7 @@ class FilterParser:
         return bytes(data) if memory is not None else None
 
     def number_predicate(self, text: str, i: int, pos: int, field: Field, op: str) -> tuple[int, Test]:
+        """From the number on: the position behind it, and its test."""
         start = i
         if field.is_string:
             raise FilterError(EINVAL, EXPECT_STRING, pos + i)
@@ -370,6 +377,7 @@ class FilterParser:
 
 
 def band(a: int, b: int) -> bool:
+    """The operator &: any common bit."""
     return bool(a & b)
 
 
@@ -384,17 +392,20 @@ COMPARE: dict[str, Callable[[int, int], bool]] = {
 
 
 def sign_extend(value: int, bits: int) -> int:
+    """A two's complement number of that many bits."""
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def skip_spaces(text: str, i: int) -> int:
+    """The position of the next character that is no space."""
     while i < len(text) and is_space(text[i]):
         i += 1
     return i
 
 
 def update_preds(program: list[Entry], n: int, invert: bool) -> None:
+    """Let the branches to entry `n` go where that one goes."""
     target = program[n].target
     previous = program[target].target
     program[target].when_to_branch = invert
@@ -422,10 +433,12 @@ def finish(program: list[Entry], inverts: list[bool]) -> list[Entry]:
 
 
 def cut(data: bytes) -> bytes:
+    """Up to the NUL."""
     return data.split(b"\0", 1)[0]
 
 
 def full_match(pattern: bytes) -> Callable[[bytes, int], bool]:
+    """regex_match_full(): equal as far as the field goes."""
     return lambda data, room: data == pattern and room >= len(pattern)
 
 
@@ -524,6 +537,7 @@ def error_text(error: FilterError, text: str) -> str:
 
 
 def log_filter_error(event: TraceEvent, error: FilterError, text: str) -> None:
+    """The caret in error_log."""
     message = error.message if error.message is not None else ERRNO
     event.board.errors.add("event filter parse error", text, message, error.position if error.message else 0)
 

@@ -61,6 +61,7 @@ CONSTANTS: dict[str, int] = {
 
 
 def unescape(text: str) -> str:
+    """C escapes in a string literal."""
     return re.sub(r"\\(.)", lambda m: ESCAPES.get(m[1], m[1]), text)
 
 
@@ -90,9 +91,11 @@ class _Parser:
         self.used: list[str] = []
 
     def peek(self, offset: int = 0) -> str:
+        """The text of a token ahead; the last one stays."""
         return self.tokens[min(self.at + offset, len(self.tokens) - 1)][1]
 
     def take(self, expected: str | None = None) -> str:
+        """The next token, which must be `expected` if that is given.  PrintFormatError."""
         _, value = self.tokens[self.at]
         if expected is not None and value != expected:
             raise PrintFormatError(f"expected {expected!r}, found {value!r} in {self.text[:80]!r}")
@@ -100,12 +103,14 @@ class _Parser:
         return value
 
     def strings(self) -> str:
+        """Adjacent string literals as one."""
         text = ""
         while self.tokens[self.at][0] == "string":
             text += unescape(self.take()[1:-1])
         return text
 
     def expression(self) -> str:
+        """Up to the conditional operator; Python source."""
         condition = self.binary(0)
         if self.peek() != "?":
             return condition
@@ -115,6 +120,7 @@ class _Parser:
         return f"({yes} if {condition} else {self.expression()})"
 
     def binary(self, level: int) -> str:
+        """Operators of this level of BINARY and tighter ones."""
         if level == len(BINARY):
             return self.unary()
         left = self.binary(level + 1)
@@ -130,10 +136,12 @@ class _Parser:
         return left
 
     def is_type(self) -> bool:
+        """Is the parenthesis a cast?"""
         kind, value = self.tokens[self.at + 1]
         return kind == "name" and value in TYPE_WORDS
 
     def cast(self) -> str:
+        """(type)expression."""
         self.take("(")
         words, pointer = [], False
         while self.peek() != ")":
@@ -151,6 +159,7 @@ class _Parser:
         return f"{'as_signed' if signed else 'as_unsigned'}({inner}, {size or self.word})"
 
     def unary(self) -> str:
+        """- ~ + ! * & and casts."""
         kind, value = self.tokens[self.at]
         if value in ("-", "~", "+"):
             self.take()
@@ -167,6 +176,7 @@ class _Parser:
         return self.postfix()
 
     def postfix(self) -> str:
+        """Subscripts; members are taken for what they are members of."""
         source = self.primary()
         while True:
             if self.peek() == "[":
@@ -180,6 +190,7 @@ class _Parser:
                 return source
 
     def primary(self) -> str:
+        """A literal, a name, parentheses."""
         kind, value = self.tokens[self.at]
         if kind == "string":
             return repr(self.strings())
@@ -200,6 +211,7 @@ class _Parser:
         raise PrintFormatError(f"unexpected {value!r} in {self.text[:200]!r}")
 
     def name(self) -> str:
+        """REC->field, a helper, sizeof, a known constant."""
         value = self.take()
         if value == "REC" and self.peek() == "->":
             self.take()
@@ -224,6 +236,7 @@ class _Parser:
         raise PrintFormatError(f"unknown name {value!r} in {self.text[:120]!r}")
 
     def field(self, name: str) -> str:
+        """The variable that holds a field of the record."""
         if name not in self.fields:
             raise PrintFormatError(f"no field {name!r}")
         if name not in self.used:
@@ -252,6 +265,7 @@ class _Parser:
         return parts
 
     def helper(self, name: str) -> str:
+        """__print_flags() and its relatives."""
         self.take("(")
         if name.startswith("__get"):
             field = self.field(self.take())
@@ -274,12 +288,14 @@ class _Parser:
 
 
 def as_signed(value: int, size: int) -> int:
+    """A C cast to a signed type of `size` bytes."""
     bits = size * 8
     value &= (1 << bits) - 1
     return value - (1 << bits) if value >> (bits - 1) else value
 
 
 def as_unsigned(value: int, size: int) -> int:
+    """A C cast to an unsigned type of `size` bytes."""
     return value & ((1 << size * 8) - 1)
 
 
@@ -292,6 +308,7 @@ def c_div(a: int, b: int) -> int:
 
 
 def c_mod(a: int, b: int) -> int:
+    """C's remainder has the sign of the dividend."""
     return a - c_div(a, b) * b if b else 0
 
 
@@ -318,10 +335,12 @@ def print_symbolic(value: int, table: Sequence[tuple[int, str]]) -> str:
 
 
 def print_hex(data: bytes, length: int) -> str:
+    """__print_hex(): bytes with blanks between them."""
     return " ".join(f"{byte:02x}" for byte in data[:length])
 
 
 def print_hex_str(data: bytes, length: int) -> str:
+    """__print_hex_str(): bytes without blanks."""
     return bytes(data[:length]).hex()
 
 
@@ -333,19 +352,23 @@ def print_array(data: Sequence[int] | bytes, count: int, size: int) -> str:
 
 
 def get_dynamic_array(rec: bytes, loc: int) -> bytes:
+    """__get_dynamic_array(): the bytes that a __data_loc word points to."""
     offset = loc & 0xFFFF
     return rec[offset : offset + (loc >> 16)]
 
 
 def get_str(rec: bytes, loc: int) -> str:
+    """__get_str(): the same as text."""
     return c_string(rec[loc & 0xFFFF : (loc & 0xFFFF) + (loc >> 16)]) if loc >> 16 else c_string(rec[loc & 0xFFFF :])
 
 
 def get_dynamic_array_len(rec: bytes, loc: int) -> int:
+    """__get_dynamic_array_len(): in bytes."""
     return loc >> 16
 
 
 def get_bitmask(rec: bytes, loc: int) -> str:
+    """__get_bitmask(): a bitmap in hexadecimal, groups of eight digits."""
     value = int.from_bytes(get_dynamic_array(rec, loc), "little")
     digits = f"{value:0{max(1, (loc >> 16) * 2)}x}"
     first = len(digits) % 8
@@ -353,6 +376,7 @@ def get_bitmask(rec: bytes, loc: int) -> str:
 
 
 def deref(value: Any) -> Any:
+    """*pointer, where the pointer is data in the record."""
     return value[0] if isinstance(value, (tuple, list, bytes)) else value
 
 
@@ -373,10 +397,12 @@ POINTER_EXT = re.compile(r"(?:I4[hnbl]?|I6c?|i4|i6|IS[pcfsn]*|iS[pcfsn]*|[SsFfB]
 
 
 def length_bytes(length: str | None, word: int) -> int:
+    """Bytes of an integer with this length modifier (hh, h, l, ll, z)."""
     return {None: 4, "": 4, "h": 2, "hh": 1, "l": word, "z": word, "t": word, "ll": 8, "L": 8, "j": 8}[length]
 
 
 def ipv4(data: Any) -> str:
+    """%pI4."""
     if isinstance(data, int):
         data = data.to_bytes(4, "little")
     return ".".join(str(byte) for byte in data[:4])
@@ -426,6 +452,7 @@ def sockaddr(data: bytes) -> str:
 
 
 def format_pointer(ext: str, value: Any, ctx: Addresses) -> str:
+    """%p and its extensions.  lib/vsprintf.c:pointer()."""
     if ext.startswith(("I4", "i4")):
         return ipv4(value)
     if ext.startswith(("I6", "i6")):
@@ -451,6 +478,7 @@ def format_pointer(ext: str, value: Any, ctx: Addresses) -> str:
 
 
 def format_integer(spec: str, kind: str, size: int, value: Any) -> str:
+    """%d %u %x %o with flags and width."""
     if kind == "c":
         return (spec[:-1] + "s") % chr(value & 0xFF)
     if not isinstance(value, int):

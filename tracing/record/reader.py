@@ -74,6 +74,7 @@ class Reader:
         return data.split(b"\0", 1)[0] + b"\0"
 
     def member(self, struct: str, path: str, addr: int) -> Any:
+        """A member by its path in a struct at a kernel address."""
         getter = self._getters.get((struct, path))
         if getter is None:
             getter = self._getters[struct, path] = self.types.getter(struct, path)
@@ -82,12 +83,14 @@ class Reader:
     # include/linux/*.h, by name
 
     def task_cpu(self, p: int) -> int:
+        """The CPU of a task; the member moved with the versions."""
         for path in ("thread_info.cpu", "cpu", "wake_cpu"):
             if self.types.has_member("struct task_struct", path):
                 return int(self.member("struct task_struct", path, p))
         return self.host.cpu_id()
 
     def pid_nr(self, pid: int) -> int:
+        """The number of a struct pid in the first namespace."""
         if not pid:
             return 0
         offset = self.types.offsetof("struct pid", "numbers")
@@ -99,12 +102,15 @@ class Reader:
         return value if self.mem.byteorder == "big" else (value >> 8 | (value & 0xFF) << 8)
 
     def min(self, a: int, b: int) -> int:
+        """min()."""
         return a if a < b else b
 
     def max(self, a: int, b: int) -> int:
+        """max()."""
         return a if a > b else b
 
     def atomic_read(self, value: int) -> int:
+        """An atomic_t's member was read already."""
         return value
 
     READ_ONCE = atomic_read
@@ -127,6 +133,7 @@ class Reader:
     # include/trace/events/signal.h
 
     def siginfo_errno(self, info: int) -> int:
+        """si_errno, 0 for the three special pointers."""
         return 0 if info in (0, 1, 2) else int(self.member("struct kernel_siginfo", "si_errno", info))
 
     def siginfo_code(self, info: int) -> int:
@@ -138,15 +145,18 @@ class Reader:
     # arch/*/include/asm/syscall.h
 
     def syscall_args(self, regs: int) -> tuple[int, ...]:
+        """syscall_get_arguments()."""
         layout = self.host.arch.pt_regs_for(self.host.version)
         return tuple(layout.get(self.mem, regs, name) for name in self.host.arch.syscall_args[:6])
 
     def syscall_nr(self, regs: int) -> int:
+        """syscall_get_nr()."""
         layout = self.host.arch.pt_regs_for(self.host.version)
         value: int = layout.get(self.mem, regs, self.host.arch.syscall_number)
         return value
 
     def instruction_pointer(self, regs: int) -> int:
+        """instruction_pointer()."""
         layout = self.host.arch.pt_regs_for(self.host.version)
         value: int = layout.get(self.mem, regs, self.host.arch.instruction_pointer)
         return value
@@ -154,6 +164,7 @@ class Reader:
     # include/linux/blkdev.h, blktrace_api.h
 
     def disk_devt(self, disk: int) -> int:
+        """disk_devt(): dev_t of a struct gendisk."""
         major, minor = (self.member("struct gendisk", name, disk) for name in ("major", "first_minor"))
         return int(major) << 20 | int(minor)
 
@@ -167,21 +178,26 @@ class Reader:
         return self.disk_devt(disk) if disk else 0
 
     def bio_dev(self, bio: int) -> int:
+        """bio_dev(): dev_t; through bi_disk before 5.12."""
         if self.types.has_member("struct bio", "bi_bdev"):
             bdev = self.member("struct bio", "bi_bdev", bio)
             return int(self.member("struct block_device", "bd_dev", bdev)) if bdev else 0
         return self.disk_devt(self.member("struct bio", "bi_disk", bio))
 
     def bio_sectors(self, bio: int) -> int:
+        """bio_sectors(): of 512 bytes."""
         return int(self.member("struct bio", "bi_iter.bi_size", bio)) >> 9
 
     def blk_rq_pos(self, rq: int) -> int:
+        """blk_rq_pos(): the first sector."""
         return int(self.member("struct request", "__sector", rq))
 
     def blk_rq_bytes(self, rq: int) -> int:
+        """blk_rq_bytes()."""
         return int(self.member("struct request", "__data_len", rq))
 
     def blk_rq_sectors(self, rq: int) -> int:
+        """blk_rq_sectors(): of 512 bytes."""
         return self.blk_rq_bytes(rq) >> 9
 
     def blk_rq_trace_sector(self, rq: int) -> int:
@@ -209,15 +225,19 @@ class Reader:
         return int(self.member("struct inet_sock", path, sk))
 
     def inet_sport(self, sk: int) -> int:
+        """The source port, in host order."""
         return self.ntohs(self._sock("inet_sport", sk))
 
     def inet_dport(self, sk: int) -> int:
+        """The destination port, in host order."""
         return self.ntohs(self.mem.read_uint(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_dport"]), 2))
 
     def inet_saddr(self, sk: int) -> bytes:
+        """Four bytes, in network order."""
         return self.mem.read(sk + self.types.offsetof("struct inet_sock", "inet_saddr"), 4)
 
     def inet_daddr(self, sk: int) -> bytes:
+        """Four bytes, in network order."""
         return self.mem.read(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_daddr"]), 4)
 
     def _address6(self, sk: int, path: str, v4: bytes) -> bytes:
@@ -227,15 +247,19 @@ class Reader:
         return bytes(10) + b"\xff\xff" + v4
 
     def inet_saddr_v6(self, sk: int) -> bytes:
+        """TP_STORE_ADDRS(): 16 bytes, an IPv4 address mapped."""
         return self._address6(sk, "sk_v6_rcv_saddr", self.inet_saddr(sk))
 
     def inet_daddr_v6(self, sk: int) -> bytes:
+        """TP_STORE_ADDRS(): 16 bytes, an IPv4 address mapped."""
         return self._address6(sk, "sk_v6_daddr", self.inet_daddr(sk))
 
     def sockaddr_src(self, sk: int) -> bytes:
+        """TP_STORE_ADDR_PORTS(): struct sockaddr_in or _in6."""
         return self._sockaddr(sk, self._sock("inet_sport", sk), self.inet_saddr(sk), self.inet_saddr_v6(sk))
 
     def sockaddr_dst(self, sk: int) -> bytes:
+        """TP_STORE_ADDR_PORTS(): struct sockaddr_in or _in6."""
         port = self.mem.read_uint(sk + self.types.offsetof("struct sock", MACRO_MEMBERS["sk_dport"]), 2)
         return self._sockaddr(sk, port, self.inet_daddr(sk), self.inet_daddr_v6(sk))
 
@@ -246,19 +270,23 @@ class Reader:
         return head + v4 if family == 2 else head + bytes(4) + v6
 
     def sock_gen_cookie(self, sk: int) -> int:
+        """sock_gen_cookie(); 0 before 4.12."""
         path = MACRO_MEMBERS["sk_cookie"]
         if self.types.has_member("struct sock", path):
             return self.mem.read_uint(sk + self.types.offsetof("struct sock", path), 8)
         return 0
 
     def skb_shinfo(self, skb: int) -> int:
+        """skb_shinfo(): the struct skb_shared_info behind the data."""
         head = int(self.member("struct sk_buff", "head", skb))
         return head + int(self.member("struct sk_buff", "end", skb))
 
     def skb_transport_header_was_set(self, skb: int) -> int:
+        """1 or 0."""
         return int(self.member("struct sk_buff", "transport_header", skb) != 0xFFFF)
 
     def skb_mac_header_was_set(self, skb: int) -> int:
+        """1 or 0."""
         return int(self.member("struct sk_buff", "mac_header", skb) != 0xFFFF)
 
     def _skb_offset(self, skb: int, header: str) -> int:
@@ -266,12 +294,15 @@ class Reader:
         return head + int(self.member("struct sk_buff", header, skb)) - data
 
     def skb_network_offset(self, skb: int) -> int:
+        """Bytes from skb->data, negative when pulled."""
         return self._skb_offset(skb, "network_header")
 
     def skb_transport_offset(self, skb: int) -> int:
+        """Bytes from skb->data; 0 where the header was not set."""
         return self._skb_offset(skb, "transport_header") if self.skb_transport_header_was_set(skb) else 0
 
     def skb_mac_offset(self, skb: int) -> int:
+        """Bytes from skb->data."""
         return self._skb_offset(skb, "mac_header")
 
     def tcp_data_len(self, skb: int) -> int:
@@ -282,12 +313,14 @@ class Reader:
     # mm/
 
     def page_to_pfn(self, page: int) -> int:
+        """The number of the page that a struct page stands for."""
         base, size = VMEMMAP_BASE, self.types.sizeof("struct page")
         return int((page - base) // size) & 0xFFFFFFFFFFFFFFFF
 
     # kernel/printk
 
     def console_text(self, text: int, length: int) -> bytes:
+        """The text of a console line without its newline."""
         data = self.mem.read(text, length) if length else b""
         return data[:-1] if data.endswith(b"\n") else data
 

@@ -1,1 +1,1 @@
-"""Event records as text: `print fmt` and the flag names in it."""
+"""Small things that print or are printed: numbers and strings as the kernel reads them, addresses, flags of allocations."""

@@ -52,6 +52,7 @@ class FunctionTracer:
     # set_ftrace_filter, set_ftrace_notrace
 
     def text(self, names: set[str], nothing: str) -> str:
+        """The file: the functions in `names`, or what it says when there are none."""
         return "".join(f"{name}\n" for name in self.functions() if name in names) or nothing
 
     def write(self, names: set[str], data: bytes) -> None:
@@ -70,12 +71,14 @@ class FunctionTracer:
         self.update()
 
     def clear(self, names: set[str]) -> None:
+        """Opened with O_TRUNC."""
         names.clear()
         self.update()
 
     # Running
 
     def set_running(self, on: bool) -> None:
+        """current_tracer became `function`, or something else."""
         self.running = on
         self.update()
 
@@ -136,4 +139,5 @@ def parse_pids(pids: set[int], data: bytes) -> None:
 
 
 def pids_text(pids: set[int], nothing: str = "") -> str:
+    """One pid a line, ascending."""
     return "".join(f"{pid}\n" for pid in sorted(pids)) or nothing

@@ -1,1 +1,1 @@
-"""What an event does beside being recorded.  kernel/trace/trace_events_trigger.c."""
+"""Triggers: what an event's `trigger` file makes happen when it fires.  kernel/trace/trace_events_trigger.c."""

@@ -44,6 +44,7 @@ class Trigger:
             self.count -= 1
 
     def show(self) -> str:
+        """Its line: command, count, condition."""
         count = "unlimited" if self.count == UNLIMITED else f"count={self.count}"
         condition = f" if {self.filter.text}" if self.filter is not None else ""
         return f"{self.command}:{count}{condition}\n"
@@ -63,6 +64,7 @@ def set_recording(recorder: Recorder, on: bool) -> bool:
 
 
 def switch_event(target: TraceEvent, on: bool) -> bool:
+    """enable_event, disable_event; says whether that changed anything."""
     changed = target.enabled != on
     target.set_enabled(on)
     return changed
@@ -75,6 +77,7 @@ def dump(recorder: Recorder, regs: int) -> bool:
 
 
 def action_of(recorder: Recorder, name: str, target: TraceEvent | None) -> Callable[[int], bool]:
+    """What a trigger does with a hit's pt_regs; a true answer uses up one of its count."""
     if name in ("traceon", "traceoff"):
         return lambda regs: set_recording(recorder, name == "traceon")
     if name == "stacktrace":
@@ -119,6 +122,7 @@ def parse(events: EventRegistry, event: TraceEvent, text: str) -> None:
 
 
 def delete(event: TraceEvent, trigger: AnyTrigger) -> None:
+    """`!` in front of a trigger, or the event goes."""
     event.triggers.remove(trigger)
     event.soft_enable(-1)
     if trigger.target is not None:
