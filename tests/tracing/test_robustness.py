@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
-from tests.tracing.fakes import machine
-from tracing.face import WouldBlock
+from tests.tracing.fakes import FakeHost, FakeSpaces, machine
+from tracing.face import TraceHost, UserSpaces, WouldBlock
 
 TOKENS = [
     "p:", "r:", "-:", "e", "vfs_read", "vfs_write", "%di", "+8(", ")", "$retval", "$comm", ":u32", ":string", "[3]", "@",
@@ -82,3 +82,10 @@ def test_random_perf_events(raw, pid, cpu, flags, kind, size):
             with contextlib.suppress(KernelError):
                 event.read(4096)
             event.release()
+
+
+@pytest.mark.parametrize(("fake", "face"), [(FakeHost, TraceHost), (FakeSpaces, UserSpaces)])
+def test_the_fakes_have_what_the_faces_ask_for(fake, face):
+    """As the machine's own host has, which mypy sees to."""
+    asked = {name for name in {*vars(face), *face.__annotations__} if not name.startswith("_")}
+    assert asked <= set(dir(fake()))

@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from arch.ctype import ArrayType, CType, IntType, PointerType, StructType
 from tracing.face import TraceHost
@@ -18,7 +17,7 @@ from tracing.record.fields import COMMON_SIZE, UNSIGNED_CODES, Field
 from tracing.record.print_fmt import FORMAT_HELPERS, TOKEN, _Parser, c_div, c_mod
 from tracing.record.reader import MACRO_MEMBERS, Reader
 
-Assign = Callable[..., Any]
+Assign = Callable[..., tuple[int, ...]]
 
 
 class AssignError(Exception):
@@ -46,7 +45,7 @@ class _AssignParser(_Parser):
         self.used = []
         self.params = params
         self.types = host.types
-        self.getters: dict[str, Any] = {}
+        self.getters: dict[str, object] = {}
 
     def typed(self) -> tuple[str, CType | None]:
         """primary followed by -> . [ ] suffixes."""
@@ -183,11 +182,11 @@ def param_types(proto: str, host: TraceHost) -> dict[str, CType | None]:
     return out
 
 
-def compile_sources(sources: Sequence[str], proto: str, host: TraceHost) -> tuple[list[str], str, dict[str, Any]]:
+def compile_sources(sources: Sequence[str], proto: str, host: TraceHost) -> tuple[list[str], str, dict[str, object]]:
     """The right-hand sides as Python source, the parameter list, and the names that source uses."""
     params = param_types(proto, host)
     expressions: list[str] = []
-    namespace: dict[str, Any] = {name: FORMAT_HELPERS[name] for name in ("as_signed", "as_unsigned", "as_pointer")}
+    namespace: dict[str, object] = {name: FORMAT_HELPERS[name] for name in ("as_signed", "as_unsigned", "as_pointer")}
     for source in sources:
         parser = _AssignParser(source, params, host)
         parser.getters = namespace
@@ -204,7 +203,8 @@ def compile_assign(sources: Sequence[str], proto: str, host: TraceHost) -> Assig
     expressions, names, namespace = compile_sources(sources, proto, host)
     body = f"def assign({names}):\n    return ({''.join(e + ', ' for e in expressions)})"
     exec(compile(body, "<assign>", "exec"), namespace)
-    return namespace["assign"]  # type: ignore[no-any-return]
+    assign: Assign = namespace["assign"]  # type: ignore[assignment]  # made by exec()
+    return assign
 
 
 def compile_record(
@@ -245,7 +245,8 @@ def compile_record(
         location = f"l{index} + len(s{index})"
     tail = "".join(f" + s{index}" for index in range(len(tails)))
     lines.append(f"    return header + pack({', '.join(values)}){tail}")
-    reader: Reader = namespace["k"]
+    reader = Reader(host)
     namespace.update(pack=layout.pack, fixed=reader.fixed, string=reader.string)
     exec(compile("\n".join(lines), "<record>", "exec"), namespace)
-    return namespace["record"]  # type: ignore[no-any-return]
+    record: Callable[..., bytes] = namespace["record"]  # type: ignore[assignment]  # made by exec()
+    return record

@@ -11,7 +11,6 @@ from __future__ import annotations
 import re
 import struct
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from tracing.record.fields import BASE_TYPES, SIGNED_CODES, UNSIGNED_CODES, Field
 from tracing.text.addresses import Addresses
@@ -375,12 +374,15 @@ def get_bitmask(rec: bytes, loc: int) -> str:
     return ",".join(([digits[:first]] if first else []) + [digits[i : i + 8] for i in range(first, len(digits), 8)])
 
 
-def deref(value: Any) -> Any:
+Value = int | str | bytes | bytearray | tuple[int, ...] | list[int]  # what an expression over a record gives
+
+
+def deref(value: Value) -> Value:
     """*pointer, where the pointer is data in the record."""
     return value[0] if isinstance(value, (tuple, list, bytes)) else value
 
 
-def text_of(value: Any) -> str:
+def text_of(value: Value) -> str:
     """The %s of a char array, of a string already made, or of a pointer nobody may follow."""
     if isinstance(value, str):
         return value
@@ -401,10 +403,14 @@ def length_bytes(length: str | None, word: int) -> int:
     return {None: 4, "": 4, "h": 2, "hh": 1, "l": word, "z": word, "t": word, "ll": 8, "L": 8, "j": 8}[length]
 
 
-def ipv4(data: Any) -> str:
+def data_of(value: Value) -> bytes:
+    """The bytes that a pointer in a format stands for: an array of the record."""
+    return b"" if isinstance(value, (int, str)) else bytes(value)
+
+
+def ipv4(value: Value) -> str:
     """%pI4."""
-    if isinstance(data, int):
-        data = data.to_bytes(4, "little")
+    data = value.to_bytes(4, "little") if isinstance(value, int) else data_of(value)
     return ".".join(str(byte) for byte in data[:4])
 
 
@@ -451,45 +457,47 @@ def sockaddr(data: bytes) -> str:
     return "(einval)"
 
 
-def format_pointer(ext: str, value: Any, ctx: Addresses) -> str:
+def format_pointer(ext: str, value: Value, ctx: Addresses) -> str:
     """%p and its extensions.  lib/vsprintf.c:pointer()."""
     if ext.startswith(("I4", "i4")):
         return ipv4(value)
     if ext.startswith(("I6", "i6")):
         return (
-            ipv6_compressed(bytes(value))
+            ipv6_compressed(data_of(value))
             if "c" in ext
-            else ":".join(bytes(value)[i : i + 2].hex() for i in range(0, 16, 2))
+            else ":".join(data_of(value)[i : i + 2].hex() for i in range(0, 16, 2))
         )
     if ext.startswith(("IS", "iS")):
-        return sockaddr(bytes(value))
+        return sockaddr(data_of(value))
+    if ext[:1] == "U":
+        raw = data_of(value).hex()
+        return "-".join((raw[:8], raw[8:12], raw[12:16], raw[16:20], raw[20:32]))
     if ext[:1] in ("M", "m"):
-        return (":" if ext[0] == "M" else "").join(f"{byte:02x}" for byte in bytes(value)[:6])
+        return (":" if ext[0] == "M" else "").join(f"{byte:02x}" for byte in data_of(value)[:6])
+    if not isinstance(value, int):
+        return "(____ptrval____)"
     if ext[:1] in ("S", "F", "B"):
         return ctx.symbol_offset(value)
     if ext[:1] in ("s", "f"):
         return ctx.symbol_name(value)
-    if ext[:1] == "U":
-        raw = bytes(value).hex()
-        return "-".join((raw[:8], raw[8:12], raw[12:16], raw[16:20], raw[20:32]))
     if ext[:1] == "x":
         return f"{value & ((1 << ctx.word * 8) - 1):0{ctx.word * 2}x}"
     return ctx.pointer(value)
 
 
-def format_integer(spec: str, kind: str, size: int, value: Any) -> str:
+def format_integer(spec: str, kind: str, size: int, value: Value) -> str:
     """%d %u %x %o with flags and width."""
-    if kind == "c":
-        return (spec[:-1] + "s") % chr(value & 0xFF)
     if not isinstance(value, int):
         value = int.from_bytes(value[:size], "little") if isinstance(value, (bytes, bytearray)) else 0
+    if kind == "c":
+        return (spec[:-1] + "s") % chr(value & 0xFF)
     value = as_signed(value, size) if kind in "di" else as_unsigned(value, size)
     if kind == "o" and "#" in spec:
         return str(spec.replace("#", "") % value)
     return str(spec % value)
 
 
-FORMAT_HELPERS: dict[str, Any] = {
+FORMAT_HELPERS: dict[str, object] = {
     "as_signed": as_signed, "as_unsigned": as_unsigned, "c_div": c_div, "c_mod": c_mod, "print_flags": print_flags,
     "print_symbolic": print_symbolic, "print_hex": print_hex, "print_hex_str": print_hex_str,
     "print_array": print_array, "__get_str": get_str, "__get_dynamic_array": get_dynamic_array,
@@ -564,7 +572,8 @@ def compile_print_fmt(print_fmt: str, fields: Sequence[Field], byteorder: str, w
     namespace = dict(FORMAT_HELPERS)
     namespace["unpack_from"] = struct.unpack_from
     exec(compile("\n".join(lines), "<print fmt>", "exec"), namespace)
-    return namespace["printer"]  # type: ignore[no-any-return]
+    printer: Printer = namespace["printer"]  # type: ignore[assignment]  # made by exec()
+    return printer
 
 
 def reader_source(field: Field, byteorder: str) -> str:

@@ -6,10 +6,11 @@ the machine's own C types.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from arch.abi.internal import REQ_FUA, REQ_META, REQ_PREFLUSH, REQ_RAHEAD, REQ_SYNC
 from arch.errors import Fault
+from arch.memory import Memory
 from tracing.face import TraceHost
 
 # Members that Linux spells as macros.  include/net/sock.h, include/net/inet_sock.h
@@ -41,7 +42,7 @@ class Reader:
         self.mem = host.mem
         self.types = host.types
         self.word = host.arch.model.word
-        self._getters: dict[tuple[str, str], Any] = {}
+        self._getters: dict[tuple[str, str], Callable[[Memory, int], int]] = {}
 
     def cstr(self, pointer: int, limit: int = 512) -> bytes:
         """A kernel string without its NUL; "(null)" as __assign_str() has it."""
@@ -62,18 +63,18 @@ class Reader:
             data += chunk
         return bytes(data)
 
-    def fixed(self, value: Any, size: int) -> bytes:
+    def fixed(self, value: int | bytes, size: int) -> bytes:
         """A char array from bytes or a kernel string, with its NUL."""
         return bytes(value if isinstance(value, (bytes, bytearray)) else self.cstr(value))[: size - 1]
 
-    def string(self, value: Any) -> bytes:
+    def string(self, value: int | bytes | str) -> bytes:
         """A dynamic string from bytes, text or a kernel string, with its NUL."""
         if isinstance(value, str):
             value = value.encode("latin-1")
         data = bytes(value) if isinstance(value, (bytes, bytearray)) else self.cstr(value)
         return data.split(b"\0", 1)[0] + b"\0"
 
-    def member(self, struct: str, path: str, addr: int) -> Any:
+    def member(self, struct: str, path: str, addr: int) -> int:
         """A member by its path in a struct at a kernel address."""
         getter = self._getters.get((struct, path))
         if getter is None:
@@ -265,7 +266,7 @@ class Reader:
 
     def _sockaddr(self, sk: int, port: int, v4: bytes, v6: bytes) -> bytes:
         family = int(self.member("struct sock", MACRO_MEMBERS["sk_family"], sk))
-        order: Any = self.mem.byteorder
+        order = self.mem.byteorder
         head = family.to_bytes(2, order) + port.to_bytes(2, order)
         return head + v4 if family == 2 else head + bytes(4) + v6
 

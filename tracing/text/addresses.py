@@ -32,8 +32,6 @@ class Addresses:
 
     def pointer(self, addr: int) -> str:
         """%p: since 4.15 a hash, before the address itself."""
-        if not isinstance(addr, int):
-            return "(____ptrval____)"
         addr &= self.mask
         digits = self.word * 2
         if not self.hashed:
