@@ -183,6 +183,7 @@ ARCHITECTURE = Architecture(
     headers=(Path(__file__).with_name("kernel.h"),),
     own_names={"exit_to_user_mode_loop": "do_notify_resume", "arch_do_signal_or_restart": "do_signal"},
     trap_fields={"orig": "orig_a0", "address": "badaddr", "cause": "cause"},
+    kprobes_on_ftrace="5.12",
     user_pt_regs_size=256,
     older_names=(("5.15", {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
     cpuinfo=CPUINFO,

@@ -200,6 +200,7 @@ ARCHITECTURE = Architecture(
     files=FILES,
     headers=(Path(__file__).with_name("kernel.h"),),
     trap_fields={"orig": "orig_gpr2", "int_code": "int_code", "address": "int_parm_long"},
+    kprobes_on_ftrace="5.6",
     user_pt_regs_size=152,
     older_names=OLDER_NAMES,
     cpuinfo=CPUINFO,

@@ -181,3 +181,18 @@ def test_return_probe_needs_a_function_entry():
     probe = Kretprobe(print, "vfs_read")
     tracing.kprobes.register_kretprobe(probe)
     assert probe.maxactive == 10
+
+
+@pytest.mark.parametrize(
+    ("arch", "version", "shown"),
+    [
+        ("x86_64", "4.1", True), ("i386", "6.1", True), ("arm64", "6.1", False), ("arm", "6.1", False),
+        ("s390x", "6.1", True), ("s390x", "5.5", False), ("riscv64", "6.1", True), ("riscv64", "5.11", False),
+    ],
+)  # fmt: skip
+def test_which_probes_would_sit_on_ftrace_sites(arch, version, shown):
+    """CONFIG_KPROBES_ON_FTRACE came to the CPUs one by one."""
+    tracing = machine(version, arch=arch)
+    tracing.kprobes.register(Kprobe(lambda regs: None, symbol="vfs_read"))
+    (line,) = tracing.kprobes.list_lines()
+    assert line.endswith("[FTRACE]\n") is shown

@@ -331,7 +331,8 @@ class Kprobes:
         """The probe sits on the function's ftrace site."""
         found = self.host.symbols.lookup(kp.addr)
         on_entry = found is not None and not found[1]
-        return on_entry and self.host.arch.link_register is None
+        first = self.host.arch.kprobes_on_ftrace
+        return on_entry and first is not None and self.host.version.at_least(first)
 
     def list_lines(self) -> Iterator[str]:
         """debugfs kprobes/list; kprobes.c:report_probe()."""
