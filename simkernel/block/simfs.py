@@ -130,9 +130,9 @@ class SimfsInode(TmpfsInode):
 class SimfsSuper(TmpfsSuper):
     """One simfs: the disk and its free blocks."""
 
-    def __init__(self, vfs: Vfs, dev: int) -> None:
-        self.k = vfs.k
-        self.disk = vfs.k.block.disk
+    def __init__(self, k: BlockKernel, vfs: Vfs, dev: int) -> None:
+        self.k = k
+        self.disk = k.block.disk
         self.free = list(range(CAPACITY_SECTORS // SECTORS_PER_PAGE - 1, 15, -1))  # taken from the low end
         super().__init__(dev, vfs.now, vfs.pool, "", fs_name="simfs", root_mode=0o755)
         self.s_magic = SIMFS_MAGIC
@@ -172,7 +172,7 @@ def install(k: BlockKernel) -> None:
     """Register simfs and mount it at /mnt."""
     vfs = k.vfs
     dev = makedev(254, 0)
-    vfs.register(FsType("simfs", lambda vfs, devname, flags, data: SimfsSuper(vfs, dev), nodev=False))
+    vfs.register(FsType("simfs", lambda vfs, devname, flags, data: SimfsSuper(k, vfs, dev), nodev=False))
     vfs.mount_at("/mnt", "simfs", "/dev/vda")
     k.drop_caches = lambda: drop_caches(vfs)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.capability import CAP_CHOWN, CAP_FOWNER, CAP_FSETID, CAP_SYS_CHROOT
 from arch.abi.errno import EACCES, EINVAL, ENAMETOOLONG, ENOENT, ENOTDIR, EPERM, ERANGE, EROFS  # fmt: skip
 from arch.abi.fcntl import AT_EACCESS, AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
@@ -12,19 +10,21 @@ from arch.abi.mount import MS_NOEXEC
 from arch.abi.stat import S_IALLUGO, S_IFBLK, S_IFCHR, S_IFIFO, S_IFMT, S_IFSOCK, S_IRWXUGO, S_ISGID, S_ISUID
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Mount, Path, inode_permission, to_bytes
 from simkernel.fs.namei import (
     LOOKUP_DIRECTORY,
     LOOKUP_FOLLOW,
 )  # fmt: skip
 from simkernel.fs.open_walk import MAY_EXEC, MAY_WRITE, get_path_name
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 # --- chdir and friends ---
 
 
 @syscall("chdir", "const char *filename", source="fs/open.c")
-def sys_chdir(k: Any, filename: int) -> int:
+def sys_chdir(k: FsKernel, filename: int) -> int:
     """chdir(2)."""
     path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
     inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
@@ -33,7 +33,7 @@ def sys_chdir(k: Any, filename: int) -> int:
 
 
 @syscall("fchdir", "unsigned int fd", source="fs/open.c")
-def sys_fchdir(k: Any, fd: int) -> int:
+def sys_fchdir(k: FsKernel, fd: int) -> int:
     """fchdir(2)."""
     file = k.vfs.file_of(k, k.current, fd)
     if file.f_path.dentry.children is None:
@@ -44,7 +44,7 @@ def sys_fchdir(k: Any, fd: int) -> int:
 
 
 @syscall("chroot", "const char *filename", source="fs/open.c")
-def sys_chroot(k: Any, filename: int) -> Any:
+def sys_chroot(k: FsKernel, filename: int) -> Body:
     """chroot(2)."""
     path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename), LOOKUP_FOLLOW | LOOKUP_DIRECTORY)
     inode_permission(path.dentry.inode, MAY_EXEC | c.MAY_CHDIR, k.vfs.cred())
@@ -56,7 +56,7 @@ def sys_chroot(k: Any, filename: int) -> Any:
 
 
 @syscall("getcwd", "char *buf, unsigned long size", source="fs/d_path.c")
-def sys_getcwd(k: Any, buf: int, size: int) -> int:
+def sys_getcwd(k: FsKernel, buf: int, size: int) -> int:
     """getcwd(2): the length with the NUL."""
     from simkernel.fs.inode import prepend_path
 
@@ -74,7 +74,7 @@ def sys_getcwd(k: Any, buf: int, size: int) -> int:
 
 
 @syscall("umask", "int mask", source="kernel/sys.c")
-def sys_umask(k: Any, mask: int) -> int:
+def sys_umask(k: FsKernel, mask: int) -> int:
     """umask(2)."""
     old: int = k.current.fs.umask
     k.current.fs.set_umask(mask & S_IRWXUGO)
@@ -89,7 +89,7 @@ def _setattr_allowed(mnt: Mount) -> None:
         raise KernelError(EROFS, "read-only mount")
 
 
-def chmod_path(k: Any, path: Path, mode: int) -> int:
+def chmod_path(k: FsKernel, path: Path, mode: int) -> int:
     """chmod_common()."""
     _setattr_allowed(path.mnt)
     inode, cred = path.dentry.inode, k.vfs.cred()
@@ -108,12 +108,12 @@ def chmod_path(k: Any, path: Path, mode: int) -> int:
 
 
 @kernel_function("int chmod_common(const struct path *path, umode_t mode)", source="fs/open.c")
-def chmod_common(k: Any, path: int, mode: int) -> int:
+def chmod_common(k: FsKernel, path: int, mode: int) -> int:
     """Change the mode of what a path names."""
     return chmod_path(k, k.vfs.objects[path], mode)
 
 
-def with_path(k: Any, path: Path, name: str, *args: int) -> Any:
+def with_path(k: FsKernel, path: Path, name: str, *args: int) -> Body:
     """Call a kernel function whose first argument is a struct path of its own."""
     layout = k.vfs.mirror.struct("struct path")
     addr = layout.new({"mnt": k.vfs.mirror.vfsmount(path.mnt), "dentry": k.vfs.mirror.dentry(path.dentry)})
@@ -126,27 +126,27 @@ def with_path(k: Any, path: Path, name: str, *args: int) -> Any:
 
 
 @syscall("chmod", "const char *filename, umode_t mode", source="fs/open.c")
-def sys_chmod(k: Any, filename: int, mode: int) -> Any:
+def sys_chmod(k: FsKernel, filename: int, mode: int) -> Body:
     """chmod(2)."""
     path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename))
     return (yield from with_path(k, path, "chmod_common", mode))
 
 
 @syscall("fchmodat", "int dfd, const char *filename, umode_t mode", source="fs/open.c")
-def sys_fchmodat(k: Any, dfd: int, filename: int, mode: int) -> Any:
+def sys_fchmodat(k: FsKernel, dfd: int, filename: int, mode: int) -> Body:
     """fchmodat(2)."""
     path = k.vfs.user_path(dfd, get_path_name(k, filename))
     return (yield from with_path(k, path, "chmod_common", mode))
 
 
 @syscall("fchmod", "unsigned int fd, umode_t mode", source="fs/open.c")
-def sys_fchmod(k: Any, fd: int, mode: int) -> Any:
+def sys_fchmod(k: FsKernel, fd: int, mode: int) -> Body:
     """fchmod(2)."""
     return (yield from with_path(k, k.vfs.fget(fd).f_path, "chmod_common", mode))
 
 
 @kernel_function("int chown_common(const struct path *path, uid_t user, gid_t group)", source="fs/open.c")
-def chown_common(k: Any, path_addr: int, user: int, group: int) -> int:
+def chown_common(k: FsKernel, path_addr: int, user: int, group: int) -> int:
     """Change owner and group; -1 leaves one alone; set-id bits fall."""
     from simkernel.fs.inode import in_group
 
@@ -177,27 +177,27 @@ def chown_common(k: Any, path_addr: int, user: int, group: int) -> int:
 
 
 @syscall("chown", "const char *filename, uid_t user, gid_t group", source="fs/open.c")
-def sys_chown(k: Any, filename: int, user: int, group: int) -> Any:
+def sys_chown(k: FsKernel, filename: int, user: int, group: int) -> Body:
     """chown(2)."""
     path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename))
     return (yield from with_path(k, path, "chown_common", user, group))
 
 
 @syscall("lchown", "const char *filename, uid_t user, gid_t group", source="fs/open.c")
-def sys_lchown(k: Any, filename: int, user: int, group: int) -> Any:
+def sys_lchown(k: FsKernel, filename: int, user: int, group: int) -> Body:
     """lchown(2)."""
     path = k.vfs.user_path(AT_FDCWD, get_path_name(k, filename), 0)
     return (yield from with_path(k, path, "chown_common", user, group))
 
 
 @syscall("fchown", "unsigned int fd, uid_t user, gid_t group", source="fs/open.c")
-def sys_fchown(k: Any, fd: int, user: int, group: int) -> Any:
+def sys_fchown(k: FsKernel, fd: int, user: int, group: int) -> Body:
     """fchown(2)."""
     return (yield from with_path(k, k.vfs.fget(fd).f_path, "chown_common", user, group))
 
 
 @syscall("fchownat", "int dfd, const char *filename, uid_t user, gid_t group, int flag", source="fs/open.c")
-def sys_fchownat(k: Any, dfd: int, filename: int, user: int, group: int, flag: int) -> Any:
+def sys_fchownat(k: FsKernel, dfd: int, filename: int, user: int, group: int, flag: int) -> Body:
     """fchownat(2)."""
     if flag & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         return -EINVAL
@@ -210,7 +210,7 @@ def sys_fchownat(k: Any, dfd: int, filename: int, user: int, group: int, flag: i
 @kernel_function(
     "long do_faccessat(int dfd, const char *filename, int mode, int flags)", source="fs/open.c", since="5.8"
 )
-def do_faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
+def do_faccessat(k: FsKernel, dfd: int, filename: int, mode: int, flags: int) -> int:
     """Check access with the real (or, AT_EACCESS, the effective) ids."""
     return _faccessat(k, dfd, filename, mode, flags)
 
@@ -218,7 +218,7 @@ def do_faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
 @kernel_function(
     "long do_faccessat(int dfd, const char *filename, int mode)", source="fs/open.c", since="4.17", until="5.8"
 )
-def do_faccessat_5_7(k: Any, dfd: int, filename: int, mode: int) -> int:
+def do_faccessat_5_7(k: FsKernel, dfd: int, filename: int, mode: int) -> int:
     """Check access with the real ids."""
     return _faccessat(k, dfd, filename, mode, 0)
 
@@ -226,20 +226,20 @@ def do_faccessat_5_7(k: Any, dfd: int, filename: int, mode: int) -> int:
 class RealCred:
     """override_creds() of access(2): the real ids, and capabilities only for real root."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: FsKernel) -> None:
         task = k.current
         self.k = k
-        cred = getattr(task, "cred", task)
+        cred = task.cred
         self.fsuid: int = cred.uid
         self.fsgid: int = cred.gid
-        self.groups = getattr(cred, "groups", ())
+        self.groups = cred.groups
 
     def capable(self, cap: int) -> bool:
         """Only for uid 0."""
         return self.fsuid == 0 and bool(self.k.capable(cap))
 
 
-def _faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
+def _faccessat(k: FsKernel, dfd: int, filename: int, mode: int, flags: int) -> int:
     if mode & ~7 or flags & ~(AT_EACCESS | AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         return -EINVAL
     cred = k.vfs.cred() if flags & AT_EACCESS else RealCred(k)
@@ -260,7 +260,7 @@ def _faccessat(k: Any, dfd: int, filename: int, mode: int, flags: int) -> int:
     return 0
 
 
-def _access(k: Any, dfd: int, filename: int, mode: int, flags: int) -> Any:
+def _access(k: FsKernel, dfd: int, filename: int, mode: int, flags: int) -> Body:
     if k.vfs.names.ksys:
         args = (dfd, filename, mode, flags) if k.vfs.names.faccessat2 else (dfd, filename, mode)
         return (yield k.call("do_faccessat", *args))
@@ -268,18 +268,18 @@ def _access(k: Any, dfd: int, filename: int, mode: int, flags: int) -> Any:
 
 
 @syscall("access", "const char *filename, int mode", source="fs/open.c")
-def sys_access(k: Any, filename: int, mode: int) -> Any:
+def sys_access(k: FsKernel, filename: int, mode: int) -> Body:
     """access(2)."""
     return (yield from _access(k, AT_FDCWD, filename, mode, 0))
 
 
 @syscall("faccessat", "int dfd, const char *filename, int mode", source="fs/open.c")
-def sys_faccessat(k: Any, dfd: int, filename: int, mode: int) -> Any:
+def sys_faccessat(k: FsKernel, dfd: int, filename: int, mode: int) -> Body:
     """faccessat(2)."""
     return (yield from _access(k, dfd, filename, mode, 0))
 
 
 @syscall("faccessat2", "int dfd, const char *filename, int mode, int flags", source="fs/open.c", since="5.8")
-def sys_faccessat2(k: Any, dfd: int, filename: int, mode: int, flags: int) -> Any:
+def sys_faccessat2(k: FsKernel, dfd: int, filename: int, mode: int, flags: int) -> Body:
     """faccessat2(2)."""
     return (yield from _access(k, dfd, filename, mode, flags))

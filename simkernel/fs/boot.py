@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.mount import MS_RELATIME
 from arch.abi.stat import ANON_INODE_FS_MAGIC, NSFS_MAGIC, PIPEFS_MAGIC, SOCKFS_MAGIC
 from simkernel.fs import (
@@ -32,6 +30,7 @@ from simkernel.fs import (
     xattr,
 )
 from simkernel.fs.bpffs import register_bpffs
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Inode, SuperBlock
 from simkernel.fs.nsfs import Namespaces
 from simkernel.fs.pipe import PIPEFIFO_FOPS
@@ -67,18 +66,18 @@ def _make_internal(vfs: Vfs) -> None:
     vfs.anon_mnt = vfs.internal_mount("anon_inodefs", ANON_INODE_FS_MAGIC)
     inode = Inode(vfs.anon_mnt.mnt_sb, 0o600)
     inode.i_nlink = 1
-    vfs.anon_mnt.mnt_sb.private = inode
+    vfs.anon_mnt.mnt_sb.anon_inode = inode
     vfs.fifo_fops = PIPEFIFO_FOPS
-    vfs.char_devices = devices.char_devices(vfs.k)
+    vfs.char_devices = devices.char_devices(vfs.names)
 
 
-def install(k: Any) -> Vfs:
+def install(k: FsKernel) -> Vfs:
     """Make the file systems of a machine: called once at boot."""
     vfs = Vfs(k, k.mm.frames)
     k.vfs = vfs
     vfs.register(FsType("sysfs", lambda v, d, f, t: v.singletons["sysfs"]))
     vfs.register(FsType("tmpfs", _mount_tmpfs))
-    register_procfs(vfs)
+    register_procfs(k)
     vfs.register(FsType("devtmpfs", _mount_devtmpfs))
     register_sysfs(vfs)
     register_bpffs(vfs)
@@ -104,8 +103,8 @@ def _give_boot_tasks_files(vfs: Vfs) -> None:
     """Tasks that exist already (init, kernel threads) get a root, and init an empty table."""
     tasks = vfs.k.tasks.by_pid
     for task in tasks.values():
-        if getattr(task, "fs", None) is None:
+        if task.fs is None:
             vfs.setup_init_files(vfs.k, task)
     current = vfs.k.current
-    if getattr(current, "fs", None) is None:
+    if current.fs is None:
         vfs.setup_init_files(vfs.k, current)

@@ -6,17 +6,17 @@ programs and links, as bpffs_obj_open does).  Directories and symbolic links are
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EIO, EPERM
 from arch.abi.stat import BPF_FS_MAGIC, S_IFDIR, S_IFREG, S_ISVTX
 from arch.errors import KernelError
+from bpf.face import FdObject
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, SuperBlock
 from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
 from simkernel.fs.vfs import FsType, Vfs
 
 
-def _obj_open(k: Any, inode: Inode, file: File) -> int:
+def _obj_open(k: FsKernel, inode: Inode, file: File) -> int:
     raise KernelError(EIO, "pinned objects are opened by bpf(2)")
 
 
@@ -26,11 +26,12 @@ BPFFS_OBJ_FOPS = FileOperations("bpffs_obj_fops", llseek="no_llseek", open=_obj_
 class BpfInode(TmpfsInode):
     """An inode of bpffs: like tmpfs without plain files; sizes are 0."""
 
-    __slots__ = ()
+    __slots__ = ("obj",)
 
     def __init__(self, sb: TmpfsSuper, mode: int) -> None:
         super().__init__(sb, mode)
         self.i_size = 0
+        self.obj: FdObject | None = None  # what is pinned; the file keeps a reference
         if self.is_reg:
             self.i_mapping = None
             self.i_fop = BPFFS_OBJ_FOPS
@@ -54,15 +55,16 @@ class BpfInode(TmpfsInode):
 
     def evict(self) -> None:
         """bpf_free_inode(): the pin's reference goes."""
-        obj, self.private = self.private, None
+        obj, self.obj = self.obj, None
         if obj is not None:
             obj.release()
         super().evict()
 
-    def pin(self, parent: Dentry, name: str, mode: int, cred: Cred, obj: Any) -> Dentry:
+    def pin(self, parent: Dentry, name: str, mode: int, cred: Cred, obj: FdObject) -> Dentry:
         """bpf_obj_do_pin(): put an object in (the name was looked up and is free)."""
         child = self._new(parent, name, S_IFREG | mode, cred)
-        child.inode.private = obj
+        assert isinstance(child.inode, BpfInode)
+        child.inode.obj = obj
         return child
 
 

@@ -2,7 +2,7 @@
 
 No controller is simulated; what a cgroup does is to name a set of processes: for /proc/PID/cgroup, for the helpers that
 ask for the current cgroup, and as the place where BPF programs for sockets are attached.  `Cgroups` is the hierarchy of
-one machine (`k.vfs.cgroups`); a task without the attribute `cgroup` is in the root.  The C structures that lead from
+one machine (`k.vfs.cgroups`); a task that was never moved is in the root.  The C structures that lead from
 task->cgroups->dfl_cgrp to kn->id are kept.
 """
 
@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, EOPNOTSUPP, ESRCH
 from arch.abi.signal import SIGKILL
 from arch.errors import KernelError
 from simkernel.fs.mirror import Mirror
 from simkernel.fs.nodes import Dir, PseudoFile
+from simkernel.kernel.face import KernelFace
+from simkernel.kernel.task import Task
 
 
 class Cgroup(Dir):
@@ -82,7 +85,7 @@ class Cgroup(Dir):
     def tasks(self) -> list[Any]:
         """Living threads in it, by pid."""
         k = self.groups.k
-        found = [t for t in k.tasks.by_pid.values() if t.pid and not getattr(t, "exit_state", 0)]
+        found = [t for t in k.tasks.by_pid.values() if t.pid and not t.exit_state]
         return sorted((t for t in found if self.groups.of(t) is self), key=lambda t: int(t.pid))
 
     def populated(self) -> bool:
@@ -136,7 +139,7 @@ class Cgroup(Dir):
             raise KernelError(ESRCH, "no such process")
         if not whole:
             raise KernelError(EOPNOTSUPP, "threads cannot move alone in a domain")
-        for thread in getattr(task, "threads", None) or [task]:
+        for thread in task.threads or [task]:
             self.groups.put(thread, self)
 
     def _kill(self, data: bytes) -> None:
@@ -150,8 +153,8 @@ class Cgroup(Dir):
 
     def _cpu_stat(self) -> str:
         tasks = self.tasks()
-        user = sum(getattr(t, "utime_ns", 0) for t in tasks) // 1000
-        system = sum(getattr(t, "stime_ns", 0) for t in tasks) // 1000
+        user = sum(t.utime_ns for t in tasks) // 1000
+        system = sum(t.stime_ns for t in tasks) // 1000
         return f"usage_usec {user + system}\nuser_usec {user}\nsystem_usec {system}\n"
 
 
@@ -168,10 +171,11 @@ def _no_controller(data: bytes) -> None:
 class Cgroups:
     """The hierarchy of one machine."""
 
-    def __init__(self, k: Any, mirror: Mirror) -> None:
+    def __init__(self, k: KernelFace, mirror: Mirror) -> None:
         self.k = k
         self.mirror = mirror
         self.sb: Any = None  # set when the file system is made
+        self.members: WeakKeyDictionary[Task, Cgroup] = WeakKeyDictionary()  # who is elsewhere than in the root
         self.root = Cgroup(self, "", None)
         self.root.ino = 1
 
@@ -179,33 +183,27 @@ class Cgroups:
         """Cgroup ids are inode numbers."""
         return int(self.sb.new_ino()) if self.sb is not None else 1
 
-    def of(self, task: Any) -> Cgroup:
+    def of(self, task: Task) -> Cgroup:
         """The cgroup of a task."""
-        found: Cgroup | None = getattr(task, "cgroup", None)
-        return found if found is not None else self.root
+        return self.members.get(task, self.root)
 
-    def put(self, task: Any, group: Cgroup) -> None:
+    def put(self, task: Task, group: Cgroup) -> None:
         """Move one thread."""
-        task.cgroup = group
+        self.members[task] = group
         self.publish(group)
-        if getattr(task, "addr", 0):
+        if task.addr:
             self.mirror.struct("struct task_struct").set(task.addr, "cgroups", group.css_set)
 
     def inherit(self, child: Any, parent: Any) -> None:
         """cgroup_fork()."""
         self.put(child, self.of(parent))
 
-    def id_of(self, task: Any, level: int | None = None) -> int:
+    def id_of(self, task: Task, level: int | None = None) -> int:
         """bpf_get_current_cgroup_id() and its ancestor form; 0 when there is none at that level."""
         group: Cgroup | None = self.of(task)
         if level is not None and group is not None:
             group = group.ancestor(level)
         return group.ino if group is not None else 0
-
-    def from_file(self, file: Any) -> Cgroup | None:
-        """The cgroup whose directory this open file is."""
-        node = getattr(file.f_inode, "node", None)
-        return node if isinstance(node, Cgroup) else None
 
     def publish(self, group: Cgroup) -> None:
         """struct cgroup, its kernfs_node and a css_set in kernel memory."""

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EBADF, EINVAL, EISDIR, ESPIPE  # fmt: skip
 from arch.abi.fcntl import O_APPEND
 from arch.abi.limits import MAX_RW_COUNT
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.fs.uio import IovIter, Kiocb
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import syscall
 
 
-def can_splice_from(k: Any, file: File) -> bool:
+def can_splice_from(k: FsKernel, file: File) -> bool:
     """Has it a splice_read, and a position (before 6.0: is it a regular file)?  Before 5.10 every file could be read."""
     has = k.vfs.names
     if not (file.f_mode & c.FMODE_LSEEK if has.splice_from_devices else file.f_inode.is_reg):
@@ -22,7 +22,9 @@ def can_splice_from(k: Any, file: File) -> bool:
     return not has.no_default_splice or (ops.read_iter is not None if ops.splice is None else ops.splice)
 
 
-def _transfer(k: Any, source: File, in_pos: int, dest: File, out_pos: int, count: int) -> Any:
+def _transfer(
+    k: FsKernel, source: File, in_pos: int, dest: File, out_pos: int, count: int
+) -> Steps[tuple[int, int, int]]:
     """Move bytes through read_iter/read and write_iter/write in pieces of a pipe's size; (moved, in_pos, out_pos)."""
     moved = 0
     while moved < count:
@@ -43,7 +45,7 @@ def _transfer(k: Any, source: File, in_pos: int, dest: File, out_pos: int, count
     return moved, in_pos, out_pos
 
 
-def kernel_read(k: Any, file: File, pos: int, size: int) -> Any:
+def kernel_read(k: FsKernel, file: File, pos: int, size: int) -> Steps[bytes | int]:
     """Bytes of an open file for the kernel's own use, or -errno."""
     name = file.f_op.read_iter
     if name is None:
@@ -60,7 +62,7 @@ def kernel_read(k: Any, file: File, pos: int, size: int) -> Any:
     return b"".join(it.kernel_out)
 
 
-def _read_by_kernel(k: Any, file: File, pos: int, size: int) -> Any:
+def _read_by_kernel(k: FsKernel, file: File, pos: int, size: int) -> Steps[bytes | int]:
     """A file with plain read only (proc, sysfs): its node is asked directly."""
     from simkernel.fs.pseudo import read_steps
 
@@ -69,7 +71,7 @@ def _read_by_kernel(k: Any, file: File, pos: int, size: int) -> Any:
     return (yield from read_steps(k, file, size, pos))
 
 
-def kernel_write(k: Any, file: File, pos: int, data: bytes) -> Any:
+def kernel_write(k: FsKernel, file: File, pos: int, data: bytes) -> Body:
     """Write the kernel's bytes to an open file; how many, or -errno."""
     name = file.f_op.write_iter
     if name is None:
@@ -88,7 +90,7 @@ def kernel_write(k: Any, file: File, pos: int, data: bytes) -> Any:
 
 
 @syscall("sendfile", "int out_fd, int in_fd, off_t *offset, size_t count", source="fs/read_write.c")
-def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int, width: int = 0) -> Any:
+def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, width: int = 0) -> Body:
     """sendfile(2); `width` is the size of *offset in bytes."""
     width = width or k.arch.model.word
     source = k.vfs.fget(in_fd)
@@ -126,7 +128,7 @@ def sys_sendfile(k: Any, out_fd: int, in_fd: int, offset: int, count: int, width
     "splice", "int fd_in, loff_t *off_in, int fd_out, loff_t *off_out, size_t len, unsigned int flags",
     source="fs/splice.c",
 )  # fmt: skip
-def sys_splice(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, length: int, flags: int) -> Any:
+def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, length: int, flags: int) -> Body:
     """splice(2): one end is a pipe; bytes are copied, not moved by page."""
     if flags & ~0xF:
         return -EINVAL
@@ -162,7 +164,9 @@ def sys_splice(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, lengt
     "copy_file_range", "int fd_in, loff_t *off_in, int fd_out, loff_t *off_out, size_t len, unsigned int flags",
     source="fs/read_write.c", since="4.5",
 )  # fmt: skip
-def sys_copy_file_range(k: Any, fd_in: int, off_in: int, fd_out: int, off_out: int, length: int, flags: int) -> Any:
+def sys_copy_file_range(
+    k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, length: int, flags: int
+) -> Body:
     """copy_file_range(2)."""
     source, dest = k.vfs.fget(fd_in), k.vfs.fget(fd_out)
     in_pos = k.usercopy.get_user(off_in, 8, True) if off_in else source.f_pos

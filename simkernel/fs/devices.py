@@ -5,15 +5,19 @@ drivers/char/mem.c, drivers/char/random.c, kernel/printk/printk.c.  Random bytes
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSPC
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import makedev
 from arch.errors import KernelError
+from simkernel.fs import hostio
+from simkernel.fs.face import FsKernel
+from simkernel.fs.features import Features
 from simkernel.fs.inode import File, FileOperations, Inode
+from simkernel.kernel.areas import Vma
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.task import WaitQueue
 
 ZEROS = bytes(65536)
 
@@ -21,7 +25,7 @@ ZEROS = bytes(65536)
 @kernel_function(
     "ssize_t read_null(struct file *file, char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c"
 )
-def read_null(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+def read_null(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """Always at the end."""
     return 0
 
@@ -29,19 +33,19 @@ def read_null(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
 @kernel_function(
     "ssize_t write_null(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c"
 )
-def write_null(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+def write_null(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """Takes everything."""
     return count
 
 
 @kernel_function("ssize_t read_iter_null(struct kiocb *iocb, struct iov_iter *to)", source="drivers/char/mem.c")
-def read_iter_null(k: Any, iocb: int, to: int) -> int:
+def read_iter_null(k: FsKernel, iocb: int, to: int) -> int:
     """Always at the end."""
     return 0
 
 
 @kernel_function("ssize_t write_iter_null(struct kiocb *iocb, struct iov_iter *from)", source="drivers/char/mem.c")
-def write_iter_null(k: Any, iocb: int, from_: int) -> int:
+def write_iter_null(k: FsKernel, iocb: int, from_: int) -> int:
     """Takes everything."""
     return int(k.vfs.iters[from_].count)
 
@@ -50,7 +54,7 @@ def write_iter_null(k: Any, iocb: int, from_: int) -> int:
     "ssize_t read_zero(struct file *file, char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c",
     since="5.8",
 )  # fmt: skip
-def read_zero(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+def read_zero(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """clear_user() piece by piece."""
     done = 0
     while done < count:
@@ -64,7 +68,7 @@ def read_zero(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
 
 
 @kernel_function("ssize_t read_iter_zero(struct kiocb *iocb, struct iov_iter *iter)", source="drivers/char/mem.c")
-def read_iter_zero(k: Any, iocb: int, to: int) -> int:
+def read_iter_zero(k: FsKernel, iocb: int, to: int) -> int:
     """Zeros without end."""
     it = k.vfs.iters[to]
     done = 0
@@ -80,12 +84,12 @@ def read_iter_zero(k: Any, iocb: int, to: int) -> int:
 @kernel_function(
     "ssize_t write_full(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="drivers/char/mem.c"
 )
-def write_full(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+def write_full(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """No space, ever."""
     return -ENOSPC
 
 
-def _random_iter(k: Any, to: int) -> int:
+def _random_iter(k: FsKernel, to: int) -> int:
     it = k.vfs.iters[to]
     done = 0
     while it.count:
@@ -101,7 +105,7 @@ def _random_iter(k: Any, to: int) -> int:
     "ssize_t urandom_read_iter(struct kiocb *kiocb, struct iov_iter *iter)", source="drivers/char/random.c",
     since="5.19",
 )  # fmt: skip
-def urandom_read_iter(k: Any, iocb: int, to: int) -> int:
+def urandom_read_iter(k: FsKernel, iocb: int, to: int) -> int:
     """Bytes of the machine's seed."""
     return _random_iter(k, to)
 
@@ -110,12 +114,12 @@ def urandom_read_iter(k: Any, iocb: int, to: int) -> int:
     "ssize_t random_read_iter(struct kiocb *kiocb, struct iov_iter *iter)", source="drivers/char/random.c",
     since="5.19",
 )  # fmt: skip
-def random_read_iter(k: Any, iocb: int, to: int) -> int:
+def random_read_iter(k: FsKernel, iocb: int, to: int) -> int:
     """Bytes of the machine's seed."""
     return _random_iter(k, to)
 
 
-def _random_read(k: Any, buf: int, count: int) -> int:
+def _random_read(k: FsKernel, buf: int, count: int) -> int:
     count = min(count, 1 << 25)
     k.usercopy.copy_to_user(buf, k.random.randbytes(count))
     return count
@@ -125,7 +129,7 @@ def _random_read(k: Any, buf: int, count: int) -> int:
     "ssize_t urandom_read(struct file *file, char *buf, size_t nbytes, loff_t *ppos)", source="drivers/char/random.c",
     until="5.19",
 )  # fmt: skip
-def urandom_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+def urandom_read(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """Bytes of the machine's seed."""
     return _random_read(k, buf, count)
 
@@ -134,7 +138,7 @@ def urandom_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
     "ssize_t random_read(struct file *file, char *buf, size_t nbytes, loff_t *ppos)", source="drivers/char/random.c",
     until="5.19",
 )  # fmt: skip
-def random_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+def random_read(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """Bytes of the machine's seed."""
     return _random_read(k, buf, count)
 
@@ -143,7 +147,7 @@ def random_read(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
     "ssize_t random_write(struct file *file, const char *buffer, size_t count, loff_t *ppos)",
     source="drivers/char/random.c",
 )
-def random_write(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
+def random_write(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int:
     """Entropy is taken and forgotten: runs must repeat."""
     k.usercopy.copy_from_user(buf, min(count, 1 << 20))
     return count
@@ -152,7 +156,7 @@ def random_write(k: Any, file: int, buf: int, count: int, ppos: int) -> int:
 # --- /dev/kmsg ---
 
 
-def _kmsg_open(k: Any, inode: Inode, file: File) -> int:
+def _kmsg_open(k: FsKernel, inode: Inode, file: File) -> int:
     file.private_data = 0
     return 0
 
@@ -160,7 +164,7 @@ def _kmsg_open(k: Any, inode: Inode, file: File) -> int:
 @kernel_function(
     "ssize_t devkmsg_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="kernel/printk/printk.c"
 )
-def devkmsg_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def devkmsg_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """One record per read."""
     file = k.vfs.files[file_addr]
     log = kernel_log(k)
@@ -181,7 +185,7 @@ def devkmsg_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any
 
 
 @kernel_function("ssize_t devkmsg_write(struct kiocb *iocb, struct iov_iter *from)", source="kernel/printk/printk.c")
-def devkmsg_write(k: Any, iocb: int, from_: int) -> int:
+def devkmsg_write(k: FsKernel, iocb: int, from_: int) -> int:
     """A line from user space for the kernel log."""
     it = k.vfs.iters[from_]
     size: int = it.count
@@ -194,12 +198,12 @@ def devkmsg_write(k: Any, iocb: int, from_: int) -> int:
     return size
 
 
-def kernel_log(k: Any) -> list[tuple[int, int, str]]:
+def kernel_log(k: FsKernel) -> list[tuple[int, int, str]]:
     """(level, time in ns, text) of every line; all are KERN_INFO."""
     return [(6, ns, text) for ns, text in k.log]
 
 
-def _kmsg_poll(k: Any, file: File, queues: Any) -> int:
+def _kmsg_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     if queues is not None:
         queues.append(k.vfs.key_queue("kmsg"))
     return POLLIN | POLLRDNORM if file.private_data < len(kernel_log(k)) else 0
@@ -208,7 +212,7 @@ def _kmsg_poll(k: Any, file: File, queues: Any) -> int:
 # --- tables ---
 
 
-def _map_zero(k: Any, file: File, vma: Any) -> None:
+def _map_zero(k: FsKernel, file: File, vma: Vma) -> None:
     """/dev/zero: anonymous memory (the core treats a mapping without file pages so)."""
     vma.fault = lambda vma, pgoff: k.vfs.pool.alloc_page()
 
@@ -254,15 +258,13 @@ DEVICE_NODES = (
 )
 
 
-def char_devices(k: Any) -> dict[int, FileOperations]:
+def char_devices(names: Features) -> dict[int, FileOperations]:
     """dev_t -> operations, for this version."""
-    from simkernel.fs import hostio
-
-    new_tty = k.vfs.names.tty_iter
-    new_random = k.vfs.names.random_iter
+    new_tty = names.tty_iter
+    new_random = names.random_iter
     return {
         makedev(1, 3): NULL_FOPS,
-        makedev(1, 5): ZERO_FOPS if k.vfs.names.read_zero else ZERO_FOPS_5_7,
+        makedev(1, 5): ZERO_FOPS if names.read_zero else ZERO_FOPS_5_7,
         makedev(1, 7): FULL_FOPS,
         makedev(1, 8): RANDOM_FOPS if new_random else RANDOM_FOPS_5_18,
         makedev(1, 9): URANDOM_FOPS if new_random else URANDOM_FOPS_5_18,

@@ -19,8 +19,10 @@ from arch.abi.limits import ULLONG_MAX
 from arch.abi.poll import POLLERR, POLLIN, POLLOUT
 from arch.abi.stat import S_IFREG
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, File, FileOperations, Path
 from simkernel.fs.tmpfs import TmpfsInode, TmpfsSuper
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
 
@@ -34,14 +36,14 @@ class EventFd:
         self.flags = flags
         self.wqh = WaitQueue("eventfd")
 
-    def signal(self, k: Any, n: int = 1) -> None:
+    def signal(self, k: FsKernel, n: int = 1) -> None:
         """eventfd_signal(): from inside the kernel."""
         self.count = min(ULLONG_MAX, self.count + n)
         k.wake_up(self.wqh, 0)
 
 
 @kernel_function("ssize_t eventfd_read(struct kiocb *iocb, struct iov_iter *to)", source="fs/eventfd.c", since="5.8")
-def eventfd_read(k: Any, iocb_addr: int, to: int) -> Any:
+def eventfd_read(k: FsKernel, iocb_addr: int, to: int) -> Body:
     """Take the count, or 1 of a semaphore."""
     iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[to]
     return (yield from _read(k, iocb.file, it.count, it.copy_to))
@@ -51,7 +53,7 @@ def eventfd_read(k: Any, iocb_addr: int, to: int) -> Any:
     "ssize_t eventfd_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="fs/eventfd.c",
     until="5.8",
 )  # fmt: skip
-def eventfd_read_5_7(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+def eventfd_read_5_7(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> Body:
     """Take the count, or 1 of a semaphore."""
 
     def put(data: bytes) -> int:
@@ -61,7 +63,7 @@ def eventfd_read_5_7(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
     return (yield from _read(k, k.vfs.files[file], count, put))
 
 
-def _read(k: Any, file: File, size: int, put: Any) -> Any:
+def _read(k: FsKernel, file: File, size: int, put: Any) -> Body:
     if size < 8:
         return -EINVAL
     ctx: EventFd = file.private_data
@@ -80,7 +82,7 @@ def _read(k: Any, file: File, size: int, put: Any) -> Any:
 @kernel_function(
     "ssize_t eventfd_write(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="fs/eventfd.c"
 )
-def eventfd_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def eventfd_write(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """Add to the count; waits while that would overflow."""
     file = k.vfs.files[file_addr]
     if count < 8:
@@ -100,7 +102,7 @@ def eventfd_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> An
     return 8
 
 
-def _poll(k: Any, file: File, queues: Any) -> int:
+def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     ctx: EventFd = file.private_data
     if queues is not None:
         queues.append(ctx.wqh)
@@ -110,13 +112,13 @@ def _poll(k: Any, file: File, queues: Any) -> int:
     return mask | (POLLOUT if ctx.count < ULLONG_MAX - 1 else 0)
 
 
-def _fdinfo(k: Any, file: File) -> str:
+def _fdinfo(k: FsKernel, file: File) -> str:
     """eventfd_show_fdinfo()."""
     ctx: EventFd = file.private_data
     return f"eventfd-count: {ctx.count:16x}\n" + (f"eventfd-id: {ctx.id}\n" if k.vfs.names.eventfd_id else "")
 
 
-def _release(k: Any, file: File) -> None:
+def _release(k: FsKernel, file: File) -> None:
     """eventfd_free(): the number may be given again."""
     ctx: EventFd = file.private_data
     k.vfs.eventfd_ids.discard(ctx.id)
@@ -142,7 +144,7 @@ EVENTFD_FOPS_5_7 = FileOperations(
 
 
 @syscall("eventfd2", "unsigned int count, int flags", source="fs/eventfd.c")
-def sys_eventfd2(k: Any, count: int, flags: int) -> int:
+def sys_eventfd2(k: FsKernel, count: int, flags: int) -> int:
     """eventfd(2)."""
     if flags & ~(O_CLOEXEC | O_NONBLOCK | EFD_SEMAPHORE):
         return -EINVAL
@@ -153,7 +155,7 @@ def sys_eventfd2(k: Any, count: int, flags: int) -> int:
 
 
 @syscall("eventfd", "unsigned int count", source="fs/eventfd.c")
-def sys_eventfd(k: Any, count: int) -> Any:
+def sys_eventfd(k: FsKernel, count: int) -> Any:
     """eventfd(2) without flags."""
     return sys_eventfd2(k, count, 0)
 
@@ -163,7 +165,7 @@ def _memfd_name(dentry: Dentry) -> str:
 
 
 @syscall("memfd_create", "const char *uname, unsigned int flags", source="mm/memfd.c")
-def sys_memfd_create(k: Any, uname: int, flags: int) -> int:
+def sys_memfd_create(k: FsKernel, uname: int, flags: int) -> int:
     """memfd_create(2): a file of an unmounted tmpfs."""
     if flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING):
         return -EINVAL
@@ -171,16 +173,18 @@ def sys_memfd_create(k: Any, uname: int, flags: int) -> int:
     vfs = k.vfs
     mnt = vfs.shm_mnt
     if mnt is None:
-        sb = TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, "size=100%", "tmpfs", k.mm.total_ram_pages)
-        mnt = vfs.shm_mnt = vfs.mounts.new(sb, "tmpfs")
-    inode = TmpfsInode(mnt.mnt_sb, S_IFREG | 0o777)
-    mnt.mnt_sb.take_inode()
+        new = TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, "size=100%", "tmpfs", k.mm.total_ram_pages)
+        mnt = vfs.shm_mnt = vfs.mounts.new(new, "tmpfs")
+    sb = mnt.mnt_sb
+    assert isinstance(sb, TmpfsSuper)
+    inode = TmpfsInode(sb, S_IFREG | 0o777)
+    sb.take_inode()
     cred = vfs.cred()
     inode.i_uid, inode.i_gid, inode.i_nlink = cred.fsuid, cred.fsgid, 0
     if flags & MFD_ALLOW_SEALING:
         inode.seals &= ~F_SEAL_SEAL
     dentry = Dentry("memfd:" + raw.decode("utf-8", "surrogateescape"), None, inode)
-    dentry.private = _memfd_name
+    dentry.d_dname = _memfd_name
     assert inode.i_fop is not None
     file = vfs.new_file(Path(mnt, dentry), O_RDWR | O_LARGEFILE, inode.i_fop, cred)
     file.f_mode |= (

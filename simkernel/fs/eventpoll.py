@@ -6,8 +6,6 @@ The order of ready items is the order in which they became ready.
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EEXIST, EINTR, EINVAL, ELOOP, ENOENT, EPERM, ETIME
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.poll import (
@@ -23,8 +21,10 @@ from arch.abi.poll import (
     POLLIN,
     POLLRDNORM,
 )
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import read_timespec, vfs_poll
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
 
@@ -85,7 +85,7 @@ class Item:
 class EventPoll:
     """struct eventpoll."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: FsKernel) -> None:
         self.k = k
         self.items: dict[tuple[int, int], Item] = {}  # (fd, id of file) -> item
         self.ready: list[Item] = []
@@ -96,7 +96,8 @@ class EventPoll:
         """ep_remove()."""
         item.detach()
         self.items.pop((item.fd, id(item.file)), None)
-        item.file.watchers.remove(item)
+        if item.file.watchers is not None:
+            item.file.watchers.remove(item)
 
     def collect(self, limit: int) -> list[tuple[int, int]]:
         """ep_send_events(): (events, data) of up to `limit` ready items."""
@@ -119,7 +120,7 @@ class EventPoll:
         return out
 
 
-def _poll(k: Any, file: File, queues: Any) -> int:
+def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     ep: EventPoll = file.private_data
     if queues is not None:
         queues.append(ep.poll_wait)
@@ -127,13 +128,13 @@ def _poll(k: Any, file: File, queues: Any) -> int:
     return POLLIN | POLLRDNORM if ready else 0
 
 
-def _release(k: Any, file: File) -> None:
+def _release(k: FsKernel, file: File) -> None:
     ep: EventPoll = file.private_data
     for item in list(ep.items.values()):
         ep.remove(item)
 
 
-def _fdinfo(k: Any, file: File) -> str:
+def _fdinfo(k: FsKernel, file: File) -> str:
     """ep_show_fdinfo(): one line per watched file, ordered by where its struct file is, then by descriptor."""
     ep: EventPoll = file.private_data
     out = []
@@ -152,7 +153,7 @@ EVENTPOLL_FOPS = FileOperations(
 
 
 @syscall("epoll_create1", "int flags", source="fs/eventpoll.c")
-def sys_epoll_create1(k: Any, flags: int) -> int:
+def sys_epoll_create1(k: FsKernel, flags: int) -> int:
     """epoll_create1(2)."""
     if flags & ~O_CLOEXEC:
         return -EINVAL
@@ -161,7 +162,7 @@ def sys_epoll_create1(k: Any, flags: int) -> int:
 
 
 @syscall("epoll_create", "int size", source="fs/eventpoll.c")
-def sys_epoll_create(k: Any, size: int) -> int:
+def sys_epoll_create(k: FsKernel, size: int) -> int:
     """epoll_create(2)."""
     return -EINVAL if size <= 0 else sys_epoll_create1(k, 0)
 
@@ -179,13 +180,13 @@ def _reaches(file: File, ep: EventPoll) -> bool:
     return inner is ep or any(_reaches(item.file, ep) for item in inner.items.values())
 
 
-def _event_layout(k: Any) -> tuple[int, int]:
+def _event_layout(k: FsKernel) -> tuple[int, int]:
     """(size of struct epoll_event, offset of data)."""
     return (12, 4) if k.vfs.abi.epoll_event_packed else (16, 8)
 
 
 @syscall("epoll_ctl", "int epfd, int op, int fd, struct epoll_event *event", source="fs/eventpoll.c")
-def sys_epoll_ctl(k: Any, epfd: int, op: int, fd: int, event: int) -> int:
+def sys_epoll_ctl(k: FsKernel, epfd: int, op: int, fd: int, event: int) -> int:
     """epoll_ctl(2)."""
     events = data = 0
     if op != EPOLL_CTL_DEL:
@@ -234,12 +235,12 @@ def sys_epoll_ctl(k: Any, epfd: int, op: int, fd: int, event: int) -> int:
     "int do_epoll_wait(int epfd, struct epoll_event *events, int maxevents, struct timespec64 *to)",
     source="fs/eventpoll.c", since="4.17",
 )  # fmt: skip
-def do_epoll_wait(k: Any, epfd: int, events: int, maxevents: int, to: int) -> Any:
+def do_epoll_wait(k: FsKernel, epfd: int, events: int, maxevents: int, to: int) -> Body:
     """Wait for ready items; the timeout is found by the address of `to`."""
     return (yield from _wait(k, epfd, events, maxevents, k.vfs.objects[to] if to else None))
 
 
-def _wait(k: Any, epfd: int, events: int, maxevents: int, timeout_ns: int | None) -> Any:
+def _wait(k: FsKernel, epfd: int, events: int, maxevents: int, timeout_ns: int | None) -> Body:
     size, data_at = _event_layout(k)
     if maxevents <= 0 or maxevents > (1 << 31) // size:
         return -EINVAL
@@ -268,7 +269,7 @@ def _wait(k: Any, epfd: int, events: int, maxevents: int, timeout_ns: int | None
             return -EINTR
 
 
-def _epoll_wait(k: Any, epfd: int, events: int, maxevents: int, timeout_ns: int | None) -> Any:
+def _epoll_wait(k: FsKernel, epfd: int, events: int, maxevents: int, timeout_ns: int | None) -> Body:
     if not k.vfs.names.ksys:
         return (yield from _wait(k, epfd, events, maxevents, timeout_ns))
     addr = 0
@@ -284,7 +285,7 @@ def _epoll_wait(k: Any, epfd: int, events: int, maxevents: int, timeout_ns: int 
 
 
 @syscall("epoll_wait", "int epfd, struct epoll_event *events, int maxevents, int timeout", source="fs/eventpoll.c")
-def sys_epoll_wait(k: Any, epfd: int, events: int, maxevents: int, timeout: int) -> Any:
+def sys_epoll_wait(k: FsKernel, epfd: int, events: int, maxevents: int, timeout: int) -> Body:
     """epoll_wait(2)."""
     return (yield from _epoll_wait(k, epfd, events, maxevents, None if timeout < 0 else timeout * 1_000_000))
 
@@ -293,7 +294,7 @@ def sys_epoll_wait(k: Any, epfd: int, events: int, maxevents: int, timeout: int)
     "epoll_pwait", "int epfd, struct epoll_event *events, int maxevents, int timeout, const sigset_t *sigmask, "
     "size_t sigsetsize", source="fs/eventpoll.c",
 )  # fmt: skip
-def sys_epoll_pwait(k: Any, epfd: int, events: int, maxevents: int, timeout: int, sigmask: int, size: int) -> Any:
+def sys_epoll_pwait(k: FsKernel, epfd: int, events: int, maxevents: int, timeout: int, sigmask: int, size: int) -> Body:
     """epoll_pwait(2)."""
     from simkernel.fs.select import set_mask
 
@@ -308,7 +309,9 @@ def sys_epoll_pwait(k: Any, epfd: int, events: int, maxevents: int, timeout: int
     "epoll_pwait2", "int epfd, struct epoll_event *events, int maxevents, const struct __kernel_timespec *timeout, "
     "const sigset_t *sigmask, size_t sigsetsize", source="fs/eventpoll.c", since="5.11",
 )  # fmt: skip
-def sys_epoll_pwait2(k: Any, epfd: int, events: int, maxevents: int, timeout: int, sigmask: int, size: int) -> Any:
+def sys_epoll_pwait2(
+    k: FsKernel, epfd: int, events: int, maxevents: int, timeout: int, sigmask: int, size: int
+) -> Body:
     """epoll_pwait2(2)."""
     from simkernel.fs.select import set_mask
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
-
 from arch.abi.capability import CAP_FOWNER
 from arch.abi.errno import EBADF, EINVAL, ENOTTY, EPERM, ESPIPE
 from arch.abi.fcntl import (
@@ -45,20 +42,23 @@ from arch.abi.fcntl import (
 from arch.abi.ioctl import FIGETBSZ, FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQSIZE
 from arch.abi.stat import TMPFS_MAGIC
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.fs.locks import fcntl_getlk, fcntl_setlk, flock_file
+from simkernel.fs.pipe import pipe_of
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 SETFL_MASK = O_APPEND | O_NONBLOCK | FASYNC | O_DIRECT | O_NOATIME
 
 
 @syscall("dup", "unsigned int fildes", source="fs/file.c")
-def sys_dup(k: Any, fildes: int) -> int:
+def sys_dup(k: FsKernel, fildes: int) -> int:
     """dup(2)."""
     return _dup_from(k, fildes, 0, False)
 
 
-def _dup_from(k: Any, fd: int, start: int, cloexec: bool) -> int:
+def _dup_from(k: FsKernel, fd: int, start: int, cloexec: bool) -> int:
     file = k.vfs.file_of(k, k.current, fd)
     files = k.current.files
     new: int = files.get_unused_fd(cloexec, start)
@@ -66,7 +66,7 @@ def _dup_from(k: Any, fd: int, start: int, cloexec: bool) -> int:
     return new
 
 
-def _dup_to(k: Any, oldfd: int, newfd: int, flags: int) -> Any:
+def _dup_to(k: FsKernel, oldfd: int, newfd: int, flags: int) -> Body:
     """ksys_dup3() without its first checks: close what is there, install."""
     files = k.current.files
     file = files.fds.get(oldfd)
@@ -82,7 +82,7 @@ def _dup_to(k: Any, oldfd: int, newfd: int, flags: int) -> Any:
 
 
 @syscall("dup2", "unsigned int oldfd, unsigned int newfd", source="fs/file.c")
-def sys_dup2(k: Any, oldfd: int, newfd: int) -> Any:
+def sys_dup2(k: FsKernel, oldfd: int, newfd: int) -> Body:
     """dup2(2)."""
     if oldfd == newfd:
         k.vfs.file_of(k, k.current, oldfd)
@@ -91,14 +91,14 @@ def sys_dup2(k: Any, oldfd: int, newfd: int) -> Any:
 
 
 @syscall("dup3", "unsigned int oldfd, unsigned int newfd, int flags", source="fs/file.c")
-def sys_dup3(k: Any, oldfd: int, newfd: int, flags: int) -> Any:
+def sys_dup3(k: FsKernel, oldfd: int, newfd: int, flags: int) -> Body:
     """dup3(2)."""
     if flags & ~O_CLOEXEC or oldfd == newfd:
         return -EINVAL
     return (yield from _dup_to(k, oldfd, newfd, flags))
 
 
-def _setfl(k: Any, file: File, arg: int) -> int:
+def _setfl(k: FsKernel, file: File, arg: int) -> int:
     """setfl(): O_APPEND, O_NONBLOCK and a few more can change."""
     arg = k.vfs.abi.flags_from_user(arg)
     if (arg ^ file.f_flags) & O_NOATIME and arg & O_NOATIME:
@@ -114,7 +114,7 @@ def _setfl(k: Any, file: File, arg: int) -> int:
     return 0
 
 
-def _seals(k: Any, file: File, add: int | None) -> int:
+def _seals(k: FsKernel, file: File, add: int | None) -> int:
     inode = file.f_inode
     if inode.i_sb.s_magic != TMPFS_MAGIC or not inode.is_reg:
         return -EINVAL
@@ -128,7 +128,7 @@ def _seals(k: Any, file: File, add: int | None) -> int:
     return 0
 
 
-def do_fcntl(k: Any, fd: int, cmd: int, arg: int) -> Any:
+def do_fcntl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
     """do_fcntl(): by command."""
     file: File = k.vfs.file_of(k, k.current, fd)
     files = k.current.files
@@ -165,9 +165,9 @@ def do_fcntl(k: Any, fd: int, cmd: int, arg: int) -> Any:
     if cmd == F_GETLEASE:
         return F_UNLCK
     if cmd in (F_GETPIPE_SZ, F_SETPIPE_SZ):
-        pipe = file.f_inode.i_pipe
-        if pipe is None:
+        if file.f_inode.i_pipe is None:
             return -EBADF
+        pipe = pipe_of(file.f_inode)
         return pipe.size if cmd == F_GETPIPE_SZ else pipe.resize(k, arg)
     if cmd in (F_ADD_SEALS, F_GET_SEALS):
         return _seals(k, file, arg if cmd == F_ADD_SEALS else None)
@@ -175,13 +175,13 @@ def do_fcntl(k: Any, fd: int, cmd: int, arg: int) -> Any:
 
 
 @syscall("fcntl", "unsigned int fd, unsigned int cmd, unsigned long arg", source="fs/fcntl.c")
-def sys_fcntl(k: Any, fd: int, cmd: int, arg: int) -> Any:
+def sys_fcntl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
     """fcntl(2)."""
     return (yield from do_fcntl(k, fd, cmd, arg))
 
 
 @syscall("flock", "unsigned int fd, unsigned int cmd", source="fs/locks.c")
-def sys_flock(k: Any, fd: int, cmd: int) -> Any:
+def sys_flock(k: FsKernel, fd: int, cmd: int) -> Body:
     """flock(2)."""
     return (yield from flock_file(k, k.vfs.fget(fd), cmd))
 
@@ -190,18 +190,18 @@ def sys_flock(k: Any, fd: int, cmd: int) -> Any:
 
 
 @kernel_function("long vfs_ioctl(struct file *filp, unsigned int cmd, unsigned long arg)", source="fs/ioctl.c")
-def vfs_ioctl(k: Any, file_addr: int, cmd: int, arg: int) -> Any:
+def vfs_ioctl(k: FsKernel, file_addr: int, cmd: int, arg: int) -> Body:
     """The file's own ioctl; ENOTTY when it has none or does not know the command."""
     file = k.vfs.files[file_addr]
     if file.f_op.ioctl is None:
         return -ENOTTY
     ret = file.f_op.ioctl(k, file, cmd, arg)
-    if inspect.isgenerator(ret):
+    if not isinstance(ret, int):
         ret = yield from ret
     return ret
 
 
-def _fionread(k: Any, file: File, arg: int) -> int | None:
+def _fionread(k: FsKernel, file: File, arg: int) -> int | None:
     if cmd_on_regular(file):
         k.usercopy.put_user(arg, 4, max(0, file.f_inode.i_size - file.f_pos))
         return 0
@@ -214,7 +214,7 @@ def cmd_on_regular(file: File) -> bool:
 
 
 @syscall("ioctl", "unsigned int fd, unsigned int cmd, unsigned long arg", source="fs/ioctl.c")
-def sys_ioctl(k: Any, fd: int, cmd: int, arg: int) -> Any:
+def sys_ioctl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
     """ioctl(2): a few commands are for every file, the rest is the file's."""
     file: File = k.vfs.fget(fd)
     files = k.current.files
@@ -245,7 +245,7 @@ def sys_ioctl(k: Any, fd: int, cmd: int, arg: int) -> Any:
 
 
 @syscall("fadvise64", "int fd, loff_t offset, size_t len, int advice", source="mm/fadvise.c")
-def sys_fadvise64(k: Any, fd: int, offset: int, length: int, advice: int) -> int:
+def sys_fadvise64(k: FsKernel, fd: int, offset: int, length: int, advice: int) -> int:
     """posix_fadvise(2)."""
     file = k.vfs.fget(fd)
     if file.f_inode.i_pipe is not None:
@@ -254,7 +254,7 @@ def sys_fadvise64(k: Any, fd: int, offset: int, length: int, advice: int) -> int
 
 
 @syscall("readahead", "int fd, loff_t offset, size_t count", source="mm/readahead.c")
-def sys_readahead(k: Any, fd: int, offset: int, count: int) -> int:
+def sys_readahead(k: FsKernel, fd: int, offset: int, count: int) -> int:
     """readahead(2)."""
     file = k.vfs.fget(fd)
     if not file.f_mode & c.FMODE_READ:

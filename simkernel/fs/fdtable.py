@@ -6,15 +6,13 @@ where they change: a program that walks task->files->fdt->fd[n]->f_path finds th
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EMFILE
 from arch.abi.resource import RLIMIT_NOFILE
 from arch.errors import KernelError
 from simkernel.fs.inode import File, Path
 from simkernel.fs.mirror import Mirror
+from simkernel.kernel.task import Task
 
-DEFAULT_NOFILE = 1024
 NR_OPEN_DEFAULT = 64
 
 
@@ -37,10 +35,7 @@ class FilesStruct:
 
     def limit(self) -> int:
         """RLIMIT_NOFILE of the current task."""
-        rlimits = getattr(self.mirror.k.current, "rlimits", None)
-        if not rlimits:
-            return DEFAULT_NOFILE
-        value = int(rlimits.get(RLIMIT_NOFILE, (DEFAULT_NOFILE, 0))[0])
+        value = self.mirror.k.current.rlimits[RLIMIT_NOFILE][0]
         return value if value >= 0 else 1 << 20
 
     def get_unused_fd(self, cloexec: bool = False, start: int = 0) -> int:
@@ -215,7 +210,7 @@ class FsStruct:
         self.mirror.mem.free(self.addr)
 
 
-def publish_task_files(mirror: Mirror, task: Any) -> None:
+def publish_task_files(mirror: Mirror, task: Task) -> None:
     """task->files, task->fs and the users' counts."""
     files, fs = task.files, task.fs
     if task.addr:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.sched import CLONE_FILES, CLONE_FS
+from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import FsStruct, publish_task_files
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 
 
 @kernel_function("int copy_files(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
-def copy_files(k: Any, clone_flags: int, tsk: int) -> int:
+def copy_files(k: FsKernel, clone_flags: int, tsk: int) -> int:
     """Give a new task its descriptors: the parent's own table with CLONE_FILES, else a copy."""
     task, old = k.tasks.at(tsk), k.current.files
     if old is None:
@@ -25,12 +25,10 @@ def copy_files(k: Any, clone_flags: int, tsk: int) -> int:
 
 
 @kernel_function("int copy_fs(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
-def copy_fs(k: Any, clone_flags: int, tsk: int) -> int:
+def copy_fs(k: FsKernel, clone_flags: int, tsk: int) -> int:
     """Give a new task its root, working directory and umask; and what else /proc keeps per process."""
     task, old = k.tasks.at(tsk), k.current.fs
-    adj = getattr(getattr(k.current, "signal", None), "oom_score_adj", 0)
-    if adj:
-        task.signal.oom_score_adj = adj
+    task.signal.oom_score_adj = k.current.signal.oom_score_adj
     k.vfs.cgroups.inherit(task, k.current)
     if old is None:
         task.fs = None
@@ -44,7 +42,7 @@ def copy_fs(k: Any, clone_flags: int, tsk: int) -> int:
 
 
 @kernel_function("void exit_files(struct task_struct *tsk)", source="fs/file.c")
-def exit_files(k: Any, tsk: int) -> Any:
+def exit_files(k: FsKernel, tsk: int) -> Body:
     """Let go of the descriptor table; the last user closes every file, lowest descriptor first."""
     task = k.tasks.at(tsk)
     files, task.files = task.files, None
@@ -62,7 +60,7 @@ def exit_files(k: Any, tsk: int) -> Any:
 
 
 @kernel_function("void exit_fs(struct task_struct *tsk)", source="fs/fs_struct.c")
-def exit_fs(k: Any, tsk: int) -> int:
+def exit_fs(k: FsKernel, tsk: int) -> int:
     """Let go of root and working directory."""
     task = k.tasks.at(tsk)
     fs, task.fs = task.fs, None
@@ -75,7 +73,7 @@ def exit_fs(k: Any, tsk: int) -> int:
 
 
 @kernel_function("void do_close_on_exec(struct files_struct *files)", source="fs/file.c")
-def do_close_on_exec(k: Any, files_addr: int) -> Any:
+def do_close_on_exec(k: FsKernel, files_addr: int) -> Body:
     """execve: close what is marked so, lowest first."""
     files = k.current.files
     for fd in sorted(files.close_on_exec):

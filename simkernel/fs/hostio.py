@@ -33,12 +33,17 @@ from arch.abi.signal import SIGPIPE
 from arch.abi.stat import S_IFIFO
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
 from simkernel.fs.terminal import Terminal
+from simkernel.fs.uio import IovIter, Kiocb
+from simkernel.fs.vfs import Vfs
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.task import Task, WaitQueue
 
 
-def _read_input(k: Any, iocb: Any, it: Any, stream: Any) -> Any:
+def _read_input(k: FsKernel, iocb: Kiocb, it: IovIter, stream: Any) -> Body:
     """Take from the host; wait when it has nothing yet."""
     while True:
         data = stream.read(it.count)
@@ -54,7 +59,7 @@ def _read_input(k: Any, iocb: Any, it: Any, stream: Any) -> Any:
             return ret
 
 
-def _write_output(k: Any, it: Any, stream: Any) -> int:
+def _write_output(k: FsKernel, it: IovIter, stream: Any) -> int:
     done = 0
     while it.count:
         data = it.copy_from(65536)
@@ -76,7 +81,7 @@ def _write_output(k: Any, it: Any, stream: Any) -> int:
 
 
 @kernel_function("ssize_t hostio_read(struct kiocb *iocb, struct iov_iter *to)", source="simkernel/fs/hostio.py")
-def hostio_read(k: Any, iocb_addr: int, to: int) -> Any:
+def hostio_read(k: FsKernel, iocb_addr: int, to: int) -> Body:
     """pipe_read of a pipe whose writer is the host."""
     iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[to]
     if not it.count:
@@ -85,13 +90,13 @@ def hostio_read(k: Any, iocb_addr: int, to: int) -> Any:
 
 
 @kernel_function("ssize_t hostio_write(struct kiocb *iocb, struct iov_iter *from)", source="simkernel/fs/hostio.py")
-def hostio_write(k: Any, iocb_addr: int, from_: int) -> int:
+def hostio_write(k: FsKernel, iocb_addr: int, from_: int) -> int:
     """pipe_write of a pipe whose reader is the host."""
     iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[from_]
     return _write_output(k, it, iocb.file.private_data)
 
 
-def _host_poll(k: Any, file: File, queues: Any) -> int:
+def _host_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     stream = file.private_data
     if file.f_mode & c.FMODE_READ and hasattr(stream, "queue"):
         if queues is not None:
@@ -105,7 +110,7 @@ def _host_poll(k: Any, file: File, queues: Any) -> int:
     return POLLOUT | POLLWRNORM
 
 
-def _host_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
+def _host_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
     if cmd == FIONREAD:
         k.usercopy.put_user(arg, 4, len(getattr(file.private_data, "data", b"")))
         return 0
@@ -122,14 +127,14 @@ def _pipe_name(dentry: Dentry) -> str:
     return f"pipe:[{dentry.inode.i_ino}]"
 
 
-def open_host_stream(vfs: Any, stream: Any, fd: int) -> File:
+def open_host_stream(vfs: Vfs, stream: Any, fd: int) -> File:
     """A File for one of the host's streams."""
     if getattr(stream, "tty", False):
         return _open_terminal(vfs, stream, fd)
     inode = Inode(vfs.singletons["pipefs"], S_IFIFO | 0o600)
     inode.i_fop = HOST_STREAM_FOPS
     dentry = Dentry("", None, inode)
-    dentry.private = _pipe_name
+    dentry.d_dname = _pipe_name
     file: File = vfs.new_file(Path(vfs.pipe_mnt, dentry), O_RDONLY if fd == 0 else O_WRONLY, HOST_STREAM_FOPS)
     file.f_mode |= c.FMODE_OPENED | c.FMODE_STREAM | (c.FMODE_CAN_READ if fd == 0 else c.FMODE_CAN_WRITE)
     file.private_data = stream
@@ -137,7 +142,7 @@ def open_host_stream(vfs: Any, stream: Any, fd: int) -> File:
     return file
 
 
-def install_stdio(vfs: Any, task: Any, stdin: Any, stdout: Any, stderr: Any) -> None:
+def install_stdio(vfs: Vfs, task: Task, stdin: Any, stdout: Any, stderr: Any) -> None:
     """Descriptors 0, 1 and 2 on host ends: each a `HostInput` or `HostOutput` (simkernel/kernel/hostio.py), or None."""
     for fd, stream in enumerate((stdin, stdout, stderr)):
         if stream is None:
@@ -148,7 +153,7 @@ def install_stdio(vfs: Any, task: Any, stdin: Any, stdout: Any, stderr: Any) -> 
         task.files.install(fd, open_host_stream(vfs, stream, fd))
 
 
-def _open_terminal(vfs: Any, stream: Any, fd: int) -> File:
+def _open_terminal(vfs: Vfs, stream: Any, fd: int) -> File:
     terminal = vfs.terminal
     if fd == 0:
         terminal.input = stream
@@ -168,7 +173,7 @@ def _open_terminal(vfs: Any, stream: Any, fd: int) -> File:
 @kernel_function(
     "ssize_t tty_read(struct kiocb *iocb, struct iov_iter *to)", source="drivers/tty/tty_io.c", since="5.12"
 )
-def tty_read(k: Any, iocb_addr: int, to: int) -> Any:
+def tty_read(k: FsKernel, iocb_addr: int, to: int) -> Body:
     """A line from the host."""
     iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[to]
     stream = iocb.file.private_data.input
@@ -181,7 +186,7 @@ def tty_read(k: Any, iocb_addr: int, to: int) -> Any:
     "ssize_t tty_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="drivers/tty/tty_io.c",
     until="5.12",
 )  # fmt: skip
-def tty_read_5_11(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def tty_read_5_11(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """A line from the host."""
     from simkernel.fs.uio import IovIter, Kiocb
 
@@ -196,7 +201,7 @@ def tty_read_5_11(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> An
 @kernel_function(
     "ssize_t tty_write(struct kiocb *iocb, struct iov_iter *from)", source="drivers/tty/tty_io.c", since="5.12"
 )
-def tty_write(k: Any, iocb_addr: int, from_: int) -> int:
+def tty_write(k: FsKernel, iocb_addr: int, from_: int) -> int:
     """To the host's terminal."""
     iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[from_]
     stream = iocb.file.private_data.output
@@ -207,7 +212,7 @@ def tty_write(k: Any, iocb_addr: int, from_: int) -> int:
     "ssize_t tty_write(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="drivers/tty/tty_io.c",
     until="5.12",
 )  # fmt: skip
-def tty_write_5_11(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> int:
+def tty_write_5_11(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> int:
     """To the host's terminal."""
     stream = k.vfs.files[file_addr].private_data.output
     data = k.usercopy.copy_from_user(buf, min(count, 1 << 20))
@@ -216,7 +221,7 @@ def tty_write_5_11(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> i
     return len(data)
 
 
-def _tty_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
+def _tty_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
     terminal: Terminal = file.private_data
     if cmd == TCGETS:
         k.usercopy.copy_to_user(arg, terminal.termios)
@@ -230,11 +235,11 @@ def _tty_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
     elif cmd == TIOCSWINSZ:
         terminal.rows, terminal.columns = k.usercopy.get_user(arg, 2), k.usercopy.get_user(arg + 2, 2)
     elif cmd == TIOCGPGRP:
-        k.usercopy.put_user(arg, 4, terminal.pgrp or getattr(k.current, "pgid", k.current.tgid))
+        k.usercopy.put_user(arg, 4, terminal.pgrp or k.current.pgid)
     elif cmd == TIOCSPGRP:
         terminal.pgrp = k.usercopy.get_user(arg, 4)
     elif cmd == TIOCGSID:
-        k.usercopy.put_user(arg, 4, getattr(k.current, "session", k.current.tgid))
+        k.usercopy.put_user(arg, 4, k.current.session)
     elif cmd == FIONREAD:
         k.usercopy.put_user(arg, 4, len(terminal.input.data) if terminal.input is not None else 0)
     elif cmd not in (TIOCSCTTY, TIOCNOTTY, TCSBRK, TCFLSH, TCXONC, TCSBRKP):
@@ -242,7 +247,7 @@ def _tty_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
     return 0
 
 
-def _tty_poll(k: Any, file: File, queues: Any) -> int:
+def _tty_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     stream = file.private_data.input
     mask = POLLOUT | POLLWRNORM
     if stream is None:
@@ -254,12 +259,12 @@ def _tty_poll(k: Any, file: File, queues: Any) -> int:
     return mask
 
 
-def _console_open(k: Any, inode: Inode, file: File) -> int:
+def _console_open(k: FsKernel, inode: Inode, file: File) -> int:
     file.private_data = k.vfs.terminal
     return 0
 
 
-def _tty_open(k: Any, inode: Inode, file: File) -> int:
+def _tty_open(k: FsKernel, inode: Inode, file: File) -> int:
     """/dev/tty: ENXIO for a task without a controlling terminal."""
     terminal = k.vfs.terminal
     if terminal.input is None and terminal.output is None:

@@ -7,7 +7,7 @@ carried as surrogate escapes, so that every name round-trips.  Times are nanosec
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -20,15 +20,21 @@ from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IXUGO
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.pagecache import Mapping
+from simkernel.kernel.areas import Vma
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.task import WaitQueue
 
 
 class Cred(Protocol):
     """Who asks: the file-system part of struct cred."""
 
-    fsuid: int
-    fsgid: int
-    groups: Any  # a collection of supplementary group ids
+    @property
+    def fsuid(self) -> int: ...
+    @property
+    def fsgid(self) -> int: ...
+    @property
+    def groups(self) -> Collection[int]:
+        """Supplementary group ids."""
 
     def capable(self, cap: int) -> bool:
         """Has this CAP_* number."""
@@ -39,7 +45,7 @@ class RootCred:
 
     fsuid = 0
     fsgid = 0
-    groups: tuple[int, ...] = ()
+    groups: Collection[int] = ()
 
     def capable(self, cap: int) -> bool:
         """Root is capable."""
@@ -67,12 +73,44 @@ class DirEntry(NamedTuple):
     dtype: int
 
 
+class FileLocks(Protocol):
+    """struct file_lock_context: locks.py has it."""
+
+    def drop_file(self, k: Board, file: File) -> None:
+        """The open file is gone: what it holds goes."""
+
+    def drop_owner(self, k: Board, owner: int) -> None:
+        """A descriptor of this table was closed: its record locks go."""
+
+
+class Watcher(Protocol):
+    """struct epitem: eventpoll.py has it."""
+
+    def file_closed(self) -> None:
+        """The watched file is gone."""
+
+
+class FileOwner(Protocol):
+    """The table of open files: vfs.py has it."""
+
+    @property
+    def k(self) -> Board:
+        """The kernel."""
+
+    def put_file(self, file: File) -> None:
+        """fput()."""
+
+
 # --- struct file_operations ---
 
+# The kernel as the functions of a file are given it: FsKernel (face.py), NetKernel and so on, which are made of these
+# objects and therefore cannot be named below them.  Who writes such a function annotates `k` with what it needs.
+Board = Any
+
 # poll(k, file, queues) -> event mask; appends to `queues` (when not None) the wait queues that would announce a change
-Poll = Callable[[Any, "File", "list[WaitQueue] | None"], int]
-# ioctl(k, file, cmd, arg) -> int or a generator that returns one; KernelError(ENOTTY) for an unknown cmd
-Ioctl = Callable[[Any, "File", int, int], Any]
+Poll = Callable[[Board, "File", "list[WaitQueue] | None"], int]
+# ioctl(k, file, cmd, arg) -> int, or a generator that returns one; KernelError(ENOTTY) for an unknown cmd
+Ioctl = Callable[[Board, "File", int, int], "int | Body"]
 
 
 @dataclass(eq=False, slots=True)
@@ -92,16 +130,16 @@ class FileOperations:
     llseek: str = "default_llseek"  # no_llseek, noop_llseek, generic_file_llseek, dcache_dir_lseek ...
     poll: Poll | None = None
     ioctl: Ioctl | None = None
-    mmap: Callable[[Any, File, Any], None] | None = None
-    open: Callable[[Any, Any, File], Any] | None = None  # open(k, inode, file); may be a generator (fifo_open)
-    flush: Callable[[Any, File], Any] | None = None  # at each close
-    release: Callable[[Any, File], Any] | None = None  # at the last close; may be a generator
-    fsync: Callable[[Any, File], Any] | None = None  # may be a generator
+    mmap: Callable[[Board, File, Vma], None] | None = None
+    open: Callable[[Board, Inode, File], int | Body] | None = None  # a generator where it may sleep (fifo_open)
+    flush: Callable[[Board, File], int] | None = None  # at each close
+    release: Callable[[Board, File], Steps[object] | None] | None = None  # at the last close
+    fsync: Callable[[Board, File], int | Body] | None = None
     iterate: bool = False  # a directory
     stream: bool = False  # stream_open(): no position at all
     splice: bool | None = None  # splice_read; None: where there is a read_iter
-    setfl: Callable[[Any, File, int], None] | None = None  # check_flags
-    show_fdinfo: Callable[[Any, File], str] | None = None  # the lines that /proc/PID/fdinfo/FD has more
+    setfl: Callable[[Board, File, int], None] | None = None  # check_flags
+    show_fdinfo: Callable[[Board, File], str] | None = None  # the lines that /proc/PID/fdinfo/FD has more
     extra: dict[str, str] = field(default_factory=dict)  # further members of the C struct: name -> kernel function
 
 
@@ -125,7 +163,7 @@ class SuperBlock:
         self.pseudo_mountable = True  # SB_NOUSER clear: may be named in mount(2)
         self.next_ino = 1
         self.addr = 0
-        self.private: Any = None
+        self.anon_inode: Inode | None = None  # the one that all files of anon_inodefs share
 
     def new_ino(self) -> int:
         """The next inode number of this instance."""
@@ -142,6 +180,13 @@ class SuperBlock:
         """SB_RDONLY."""
         return bool(self.s_flags & MS_RDONLY)
 
+    def sync_fs(self, k: Board) -> Steps[None] | None:
+        """s_op->sync_fs: write out what is only in memory; None where there is nothing to do."""
+        return None
+
+    def give_blocks(self, count: int) -> None:
+        """Pages of a file are gone: room for others, where the file system counts them."""
+
     def reconfigure(self, flags: int, data: str) -> None:
         """fs_context_operations.reconfigure: what a remount asks for, before it is done; may refuse."""
 
@@ -154,7 +199,7 @@ class Inode:
 
     __slots__ = (
         "addr", "atime", "btime", "ctime", "i_blocks", "i_count", "i_fop", "i_gid", "i_ino", "i_mapping", "i_mode",
-        "i_nlink", "i_pipe", "i_rdev", "i_sb", "i_size", "i_uid", "i_writecount", "locks", "mtime", "private",
+        "i_nlink", "i_pipe", "i_rdev", "i_sb", "i_size", "i_uid", "i_writecount", "locks", "mtime",
         "seals", "version",
     )  # fmt: skip
 
@@ -175,13 +220,12 @@ class Inode:
         self.atime = self.mtime = self.ctime = self.btime = now
         self.i_fop: FileOperations | None = None
         self.i_mapping: Mapping | None = None
-        self.i_pipe: Any = None
+        self.i_pipe: object = None  # pipe.py: Pipe
         self.i_count = 0  # open files
         self.i_writecount = 0  # writers (>0) or execve denying write (<0)
-        self.locks: Any = None
+        self.locks: FileLocks | None = None
         self.seals = F_SEAL_SEAL
         self.version = 0
-        self.private: Any = None
         self.addr = 0
 
     # --- names that the kernel core uses (simkernel/fs/face.py) ---
@@ -333,7 +377,7 @@ class Inode:
 class Dentry:
     """struct dentry: a name in a directory.  Only positive dentries exist; order of children is insertion order."""
 
-    __slots__ = ("addr", "children", "hashed", "inode", "mounts", "name", "parent", "private")
+    __slots__ = ("addr", "children", "d_dname", "hashed", "inode", "mounts", "name", "parent")
 
     def __init__(self, name: str, parent: Dentry | None, inode: Inode) -> None:
         self.name = name
@@ -342,7 +386,7 @@ class Dentry:
         self.children: dict[str, Dentry] | None = {} if inode.is_dir else None
         self.hashed = True  # False after unlink: " (deleted)"
         self.mounts = 0  # how many mounts sit on it
-        self.private: Any = None
+        self.d_dname: Callable[[Dentry], str] | None = None  # d_op->d_dname: how a file in no directory is shown
         self.addr = 0
 
     def add(self, name: str, inode: Inode) -> Dentry:
@@ -375,7 +419,7 @@ class Mount:
     """struct mount: a super block's tree (or part of one) attached at a dentry of its parent mount."""
 
     __slots__ = (
-        "addr", "devname", "mnt_flags", "mnt_id", "mnt_parent", "mnt_root", "mnt_sb", "mountpoint", "private",
+        "addr", "devname", "mnt_flags", "mnt_id", "mnt_parent", "mnt_root", "mnt_sb", "mountpoint",
     )  # fmt: skip
 
     def __init__(self, sb: SuperBlock, root: Dentry, devname: str, flags: int, mnt_id: int) -> None:
@@ -386,7 +430,6 @@ class Mount:
         self.mnt_id = mnt_id
         self.mnt_parent: Mount = self
         self.mountpoint: Dentry = root
-        self.private: Any = None
         self.addr = 0
 
     @property
@@ -415,7 +458,7 @@ class File:
         "pos_addr", "private_data", "readdir_list", "vfs", "watchers",
     )  # fmt: skip
 
-    def __init__(self, path: Path, flags: int, f_op: FileOperations, cred: Cred, vfs: Any = None) -> None:
+    def __init__(self, path: Path, flags: int, f_op: FileOperations, cred: Cred, vfs: FileOwner) -> None:
         self.vfs = vfs
         self.f_path = path
         self.f_inode = path.dentry.inode
@@ -427,9 +470,9 @@ class File:
         self.f_cred = cred
         self.f_owner = 0
         self.f_mapping: Mapping | None = path.dentry.inode.i_mapping
-        self.private_data: Any = None
-        self.readdir_list: Any = None  # snapshot of a directory, taken when it is read from its start
-        self.watchers: Any = None  # epoll items
+        self.private_data: Any = None  # the file operations know what it is
+        self.readdir_list: list[DirEntry] | None = None  # snapshot of a directory, taken when it is read from its start
+        self.watchers: list[Watcher] | None = None  # epoll items
         self.addr = 0  # of struct file in kernel memory
         self.pos_addr = 0  # of its f_pos
 
@@ -471,7 +514,7 @@ class File:
             raise KernelError(EINVAL, "no page cache")
         return mapping.read(pos, min(size, max(0, self.f_inode.i_size - pos)))
 
-    def mmap(self, vma: Any) -> None:
+    def mmap(self, vma: Vma) -> None:
         """f_op->mmap; ENODEV when the file cannot be mapped."""
         handler = self.f_op.mmap
         if handler is None:
@@ -531,8 +574,8 @@ def d_path(path: Path, root: Path | None) -> str:
     """The path's text as seen from `root`; deleted names say so.  fs/d_path.c:d_path(), and dynamic_dname() for files
     that live in no directory."""
     dentry = path.dentry
-    if dentry.private is not None and callable(dentry.private):
-        return str(dentry.private(dentry))
+    if dentry.d_dname is not None:
+        return dentry.d_dname(dentry)
     return prepend_path(path, root)[0] + ("" if dentry.hashed else " (deleted)")
 
 

@@ -32,7 +32,9 @@ from arch.abi.fcntl import (
 from arch.abi.limits import S64_MAX
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, Inode
+from simkernel.kernel.face import Body
 from simkernel.kernel.task import WaitQueue
 
 
@@ -56,7 +58,7 @@ class LockTable:
         self.records: list[Lock] = []
         self.queue = WaitQueue("file-lock")
 
-    def drop_file(self, k: Any, file: File) -> None:
+    def drop_file(self, k: FsKernel, file: File) -> None:
         """The open file is gone: its flock and OFD locks go."""
         had = self.flocks.pop(id(file), None) is not None
         self.flock_files.pop(id(file), None)
@@ -65,7 +67,7 @@ class LockTable:
         if had or before != len(self.records):
             k.wake_up(self.queue, 0)
 
-    def drop_owner(self, k: Any, owner: int) -> None:
+    def drop_owner(self, k: FsKernel, owner: int) -> None:
         """A descriptor of this table was closed: its record locks on the inode go."""
         before = len(self.records)
         self.records = [lock for lock in self.records if lock.owner != owner]
@@ -101,11 +103,11 @@ def table_of(inode: Inode) -> LockTable:
     """locks_get_lock_context()."""
     if inode.locks is None:
         inode.locks = LockTable()
-    table: LockTable = inode.locks
-    return table
+    assert isinstance(inode.locks, LockTable)
+    return inode.locks
 
 
-def flock_file(k: Any, file: File, cmd: int) -> Any:
+def flock_file(k: FsKernel, file: File, cmd: int) -> Body:
     """flock(2): shared, exclusive or unlock."""
     kind = cmd & ~LOCK_NB
     if kind not in (LOCK_SH, LOCK_EX, LOCK_UN):
@@ -135,13 +137,13 @@ def flock_file(k: Any, file: File, cmd: int) -> Any:
     return 0
 
 
-def _record(k: Any, cmd: int) -> Any:
+def _record(k: FsKernel, cmd: int) -> Any:
     """struct flock, or flock64 for the commands that say so on 32-bit machines."""
     abi = k.vfs.abi
     return abi.flock64 if abi.flock64 is not None and cmd >= F_GETLK64 else abi.flock
 
 
-def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
+def _read_flock(k: FsKernel, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
     record = _record(k, cmd)
     raw = record.unpack(k.usercopy.copy_from_user(arg, record.size), k.mem.byteorder)
     sizes = {field: size for _, size, field in record.rows}
@@ -176,7 +178,7 @@ def _read_flock(k: Any, file: File, arg: int, cmd: int) -> tuple[int, Lock]:
     return kind, Lock(owner, kind, start, end, -1 if ofd else k.current.tgid)
 
 
-def fcntl_getlk(k: Any, file: File, cmd: int, arg: int) -> int:
+def fcntl_getlk(k: FsKernel, file: File, cmd: int, arg: int) -> int:
     """F_GETLK: who would stand in the way."""
     kind, wanted = _read_flock(k, file, arg, cmd)
     if kind == F_UNLCK and cmd in (F_GETLK, F_GETLK64):
@@ -193,7 +195,7 @@ def fcntl_getlk(k: Any, file: File, cmd: int, arg: int) -> int:
     return 0
 
 
-def fcntl_setlk(k: Any, file: File, cmd: int, arg: int) -> Any:
+def fcntl_setlk(k: FsKernel, file: File, cmd: int, arg: int) -> Body:
     """F_SETLK, F_SETLKW and their OFD forms."""
     kind, wanted = _read_flock(k, file, arg, cmd)
     if (kind == F_RDLCK and not file.f_mode & c.FMODE_READ) or (kind == F_WRLCK and not file.f_mode & c.FMODE_WRITE):

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EINVAL, ENXIO, EOVERFLOW, ESPIPE  # fmt: skip
 from arch.abi.fcntl import SEEK_CUR, SEEK_DATA, SEEK_END, SEEK_HOLE, SEEK_SET
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
 @kernel_function("loff_t vfs_llseek(struct file *file, loff_t offset, int whence)", source="fs/read_write.c")
-def vfs_llseek(k: Any, file_addr: int, offset: int, whence: int) -> int:
+def vfs_llseek(k: FsKernel, file_addr: int, offset: int, whence: int) -> int:
     """Move the position; ESPIPE for what has none."""
     return llseek(k, k.vfs.files[file_addr], offset, whence)
 
 
-def llseek(k: Any, file: File, offset: int, whence: int) -> int:
+def llseek(k: FsKernel, file: File, offset: int, whence: int) -> int:
     """The llseek operations of fs/read_write.c and fs/libfs.c."""
     kind = file.f_op.llseek
     if kind == "no_llseek" or not file.f_mode & c.FMODE_LSEEK:
@@ -70,7 +70,7 @@ def _seek_data_hole(file: File, offset: int, whence: int, size: int) -> int:
 
 
 @syscall("lseek", "unsigned int fd, off_t offset, unsigned int whence", source="fs/read_write.c")
-def sys_lseek(k: Any, fd: int, offset: int, whence: int) -> Any:
+def sys_lseek(k: FsKernel, fd: int, offset: int, whence: int) -> Body:
     """lseek(2)."""
     file = k.vfs.fget(fd)
     if whence > SEEK_HOLE:

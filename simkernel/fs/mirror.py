@@ -7,13 +7,16 @@ reaches them is opened (walking up d_parent finds everything), and updated when 
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
 
 from arch.abi.limits import PAGE_SHIFT
 from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import DT_BLK, DT_CHR, DT_DIR, DT_FIFO, DT_LNK, DT_REG, DT_SOCK
 from arch.ctype import CTypeError
+from arch.memory import KernelMemory
+from arch.typetable import TypeTable
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Mount, SuperBlock, to_bytes
+from simkernel.kernel.face import KernelFace
 
 DNAME_INLINE_LEN = 32
 
@@ -35,7 +38,7 @@ class Struct:
 
     __slots__ = ("mem", "members", "name", "order", "size", "types")
 
-    def __init__(self, types: Any, mem: Any, name: str) -> None:
+    def __init__(self, types: TypeTable, mem: KernelMemory, name: str) -> None:
         self.types = types
         self.mem = mem
         self.name = name
@@ -64,7 +67,7 @@ class Struct:
         assert place is not None, f"{self.name}.{member}"
         return place[0]
 
-    def pack(self, values: dict[str, int | bytes]) -> bytearray:
+    def pack(self, values: Mapping[str, int | bytes]) -> bytearray:
         """A zeroed struct with these members set."""
         out = bytearray(self.size)
         for member, value in values.items():
@@ -78,7 +81,7 @@ class Struct:
                 out[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, self.order)
         return out
 
-    def new(self, values: dict[str, int | bytes], align: int = 8) -> int:
+    def new(self, values: Mapping[str, int | bytes], align: int = 8) -> int:
         """Allocate one and fill it."""
         addr: int = self.mem.alloc(self.size, align)
         self.mem.write(addr, bytes(self.pack(values)))
@@ -101,7 +104,7 @@ class Struct:
 class Mirror:
     """Writes the structures."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: KernelFace) -> None:
         self.k = k
         self.mem = k.mem
         self.types = k.types
@@ -127,8 +130,7 @@ class Mirror:
         """Address of a kernel function; 0 when it has none (tests without a machine)."""
         if not name:
             return 0
-        symbols = getattr(self.k, "symbols", None)
-        return (symbols.address(name) or 0) if symbols is not None else 0
+        return self.k.symbols.address(name) or 0
 
     # --- strings ---
     def string(self, text: bytes) -> int:
@@ -294,7 +296,7 @@ class Mirror:
             if not inode.i_count:
                 self.free_dentry(dentry)
         elif dentry.parent is dentry and dentry is not file.f_path.mnt.mnt_root:  # a pipe, a socket, an anonymous inode
-            if inode is inode.i_sb.private:
+            if inode is inode.i_sb.anon_inode:
                 self._free_dentry_alone(dentry)
             elif not inode.i_count:
                 self._free_dentry_alone(dentry)

@@ -24,7 +24,8 @@ from arch.abi.stat import (
 )
 from arch.errors import KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.inode import Dentry, Path, inode_permission
+from simkernel.fs.face import FsKernel
+from simkernel.fs.inode import ROOT_CRED, Cred, Dentry, Path, inode_permission
 from simkernel.fs.namei import (
     LAST_DOT,
     LAST_DOTDOT,
@@ -36,6 +37,7 @@ from simkernel.fs.namei import (
     may_delete,
 )  # fmt: skip
 from simkernel.fs.open_walk import get_path_name
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import under_inode_lock
 
@@ -47,7 +49,7 @@ class Pending:
 
     __slots__ = ("addr", "cred", "k", "made", "name", "parent", "target")
 
-    def __init__(self, k: Any, parent: Dentry, name: str, cred: Any) -> None:
+    def __init__(self, k: FsKernel, parent: Dentry, name: str, cred: Cred = ROOT_CRED) -> None:
         self.k = k
         self.parent = parent
         self.name = name
@@ -74,10 +76,10 @@ def _declare(prototype: str, body: Any, since: str | None = None, source: str = 
     """Declare a vfs_ function in both forms: with the user namespace from 5.12 on, without before."""
     head, _, params = prototype.partition("(")
 
-    def with_userns(k: Any, userns: int, *args: int) -> int:
+    def with_userns(k: FsKernel, userns: int, *args: int) -> int:
         return int(body(k, *args) or 0)
 
-    def without(k: Any, *args: int) -> int:
+    def without(k: FsKernel, *args: int) -> int:
         return int(body(k, *args) or 0)
 
     with_userns.__doc__ = without.__doc__ = body.__doc__
@@ -85,13 +87,13 @@ def _declare(prototype: str, body: Any, since: str | None = None, source: str = 
     kernel_function(prototype, source=source, since=since, until="5.12")(without)
 
 
-def _made(k: Any, pending: Pending, made: Dentry) -> int:
+def _made(k: FsKernel, pending: Pending, made: Dentry) -> int:
     pending.made = made
     k.vfs.mirror.inode_changed(pending.parent.inode)
     return 0
 
 
-def _vfs_create(k: Any, dir_: int, dentry: int, mode: int, excl: int) -> int:
+def _vfs_create(k: FsKernel, dir_: int, dentry: int, mode: int, excl: int) -> int:
     """Make a regular file."""
     new = k.vfs.objects[dentry]
     may_create(new.parent.inode, new.cred)
@@ -99,14 +101,14 @@ def _vfs_create(k: Any, dir_: int, dentry: int, mode: int, excl: int) -> int:
     return _made(k, new, new.parent.inode.create(new.parent, new.name, mode, new.cred))
 
 
-def _vfs_mkdir(k: Any, dir_: int, dentry: int, mode: int) -> int:
+def _vfs_mkdir(k: FsKernel, dir_: int, dentry: int, mode: int) -> int:
     """Make a directory."""
     new = k.vfs.objects[dentry]
     may_create(new.parent.inode, new.cred)
     return _made(k, new, new.parent.inode.mkdir(new.parent, new.name, mode & (0o777 | S_ISVTX), new.cred))
 
 
-def _vfs_mknod(k: Any, dir_: int, dentry: int, mode: int, dev: int) -> int:
+def _vfs_mknod(k: FsKernel, dir_: int, dentry: int, mode: int, dev: int) -> int:
     """Make a device, a fifo or a socket."""
     new = k.vfs.objects[dentry]
     may_create(new.parent.inode, new.cred)
@@ -116,14 +118,14 @@ def _vfs_mknod(k: Any, dir_: int, dentry: int, mode: int, dev: int) -> int:
     return _made(k, new, new.parent.inode.mknod(new.parent, new.name, mode, dev, new.cred))
 
 
-def _vfs_symlink(k: Any, dir_: int, dentry: int, oldname: int) -> int:
+def _vfs_symlink(k: FsKernel, dir_: int, dentry: int, oldname: int) -> int:
     """Make a symbolic link."""
     new = k.vfs.objects[dentry]
     may_create(new.parent.inode, new.cred)
     return _made(k, new, new.parent.inode.symlink(new.parent, new.name, new.target, new.cred))
 
 
-def _vfs_link(k: Any, old_dentry: int, dir_: int, new_dentry: int, delegated: int) -> int:
+def _vfs_link(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, delegated: int) -> int:
     """Give an inode one more name."""
     new = k.vfs.objects[new_dentry]
     old = k.vfs.mirror.dentries[old_dentry]
@@ -139,7 +141,7 @@ def _vfs_link(k: Any, old_dentry: int, dir_: int, new_dentry: int, delegated: in
     return _made(k, new, made)
 
 
-def _vfs_unlink(k: Any, dir_: int, dentry: int, delegated: int) -> int:
+def _vfs_unlink(k: FsKernel, dir_: int, dentry: int, delegated: int) -> int:
     """Remove a name that is no directory."""
     victim = k.vfs.mirror.dentries[dentry]
     parent = victim.parent
@@ -151,7 +153,7 @@ def _vfs_unlink(k: Any, dir_: int, dentry: int, delegated: int) -> int:
     return 0
 
 
-def _vfs_rmdir(k: Any, dir_: int, dentry: int) -> int:
+def _vfs_rmdir(k: FsKernel, dir_: int, dentry: int) -> int:
     """Remove an empty directory."""
     victim = k.vfs.mirror.dentries[dentry]
     parent = victim.parent
@@ -163,7 +165,7 @@ def _vfs_rmdir(k: Any, dir_: int, dentry: int) -> int:
     return 0
 
 
-def _gone(k: Any, parent: Dentry, victim: Dentry) -> None:
+def _gone(k: FsKernel, parent: Dentry, victim: Dentry) -> None:
     mirror = k.vfs.mirror
     mirror.inode_changed(parent.inode)
     mirror.inode_changed(victim.inode)
@@ -185,7 +187,7 @@ _declare("int vfs_rmdir(struct inode *dir, struct dentry *dentry)", _vfs_rmdir)
     "int vfs_link(struct dentry *old_dentry, struct user_namespace *mnt_userns, struct inode *dir, "
     "struct dentry *new_dentry, struct inode **delegated_inode)", source="fs/namei.c", since="5.12",
 )  # fmt: skip
-def vfs_link(k: Any, old_dentry: int, userns: int, dir_: int, new_dentry: int, delegated: int) -> int:
+def vfs_link(k: FsKernel, old_dentry: int, userns: int, dir_: int, new_dentry: int, delegated: int) -> int:
     """Give an inode one more name."""
     return _vfs_link(k, old_dentry, dir_, new_dentry, delegated)
 
@@ -194,7 +196,7 @@ def vfs_link(k: Any, old_dentry: int, userns: int, dir_: int, new_dentry: int, d
     "int vfs_link(struct dentry *old_dentry, struct inode *dir, struct dentry *new_dentry, "
     "struct inode **delegated_inode)", source="fs/namei.c", until="5.12",
 )  # fmt: skip
-def vfs_link_5_11(k: Any, old_dentry: int, dir_: int, new_dentry: int, delegated: int) -> int:
+def vfs_link_5_11(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, delegated: int) -> int:
     """Give an inode one more name."""
     return _vfs_link(k, old_dentry, dir_, new_dentry, delegated)
 
@@ -202,7 +204,7 @@ def vfs_link_5_11(k: Any, old_dentry: int, dir_: int, new_dentry: int, delegated
 # --- making names ---
 
 
-def _make(k: Any, dfd: int, name: str, want_dir: bool, function: str, *args: int, target: str = "") -> Any:
+def _make(k: FsKernel, dfd: int, name: str, want_dir: bool, function: str, *args: int, target: str = "") -> Body:
     """filename_create() and the vfs_ function that fills the name in."""
     vfs = k.vfs
     nd = vfs.nameidata(dfd, name)
@@ -217,12 +219,12 @@ def _make(k: Any, dfd: int, name: str, want_dir: bool, function: str, *args: int
     return ret
 
 
-def _masked(k: Any, mode: int) -> int:
+def _masked(k: FsKernel, mode: int) -> int:
     return mode & ~int(k.current.fs.umask)
 
 
 @kernel_function("long do_mkdirat(int dfd, struct filename *name, umode_t mode)", source="fs/namei.c", since="5.15")
-def do_mkdirat(k: Any, dfd: int, name: int, mode: int) -> Any:
+def do_mkdirat(k: FsKernel, dfd: int, name: int, mode: int) -> Body:
     """mkdir(2)."""
     text = k.vfs.objects[name].name
     return (yield from _make(k, dfd, text, True, "vfs_mkdir", _masked(k, mode)))
@@ -231,12 +233,12 @@ def do_mkdirat(k: Any, dfd: int, name: int, mode: int) -> Any:
 @kernel_function(
     "long do_mkdirat(int dfd, const char *pathname, umode_t mode)", source="fs/namei.c", since="4.17", until="5.15"
 )
-def do_mkdirat_5_14(k: Any, dfd: int, pathname: int, mode: int) -> Any:
+def do_mkdirat_5_14(k: FsKernel, dfd: int, pathname: int, mode: int) -> Body:
     """mkdir(2)."""
     return (yield from _make(k, dfd, get_path_name(k, pathname), True, "vfs_mkdir", _masked(k, mode)))
 
 
-def _with_name(k: Any, pathname: int, function: str, dfd: int, *args: int) -> Any:
+def _with_name(k: FsKernel, pathname: int, function: str, dfd: int, *args: int) -> Body:
     """Call function(dfd, struct filename *, ...), as system calls do from 5.15 on."""
     from simkernel.fs.open_walk import Filename, OpenFlags
 
@@ -247,7 +249,7 @@ def _with_name(k: Any, pathname: int, function: str, dfd: int, *args: int) -> An
         name.put()
 
 
-def _mkdirat(k: Any, dfd: int, pathname: int, mode: int) -> Any:
+def _mkdirat(k: FsKernel, dfd: int, pathname: int, mode: int) -> Body:
     if k.vfs.names.mkdirat_filename:
         return (yield from _with_name(k, pathname, "do_mkdirat", dfd, mode))
     if k.vfs.names.do_mkdirat:
@@ -256,18 +258,18 @@ def _mkdirat(k: Any, dfd: int, pathname: int, mode: int) -> Any:
 
 
 @syscall("mkdir", "const char *pathname, umode_t mode", source="fs/namei.c")
-def sys_mkdir(k: Any, pathname: int, mode: int) -> Any:
+def sys_mkdir(k: FsKernel, pathname: int, mode: int) -> Body:
     """mkdir(2)."""
     return (yield from _mkdirat(k, AT_FDCWD, pathname, mode))
 
 
 @syscall("mkdirat", "int dfd, const char *pathname, umode_t mode", source="fs/namei.c")
-def sys_mkdirat(k: Any, dfd: int, pathname: int, mode: int) -> Any:
+def sys_mkdirat(k: FsKernel, dfd: int, pathname: int, mode: int) -> Body:
     """mkdirat(2)."""
     return (yield from _mkdirat(k, dfd, pathname, mode))
 
 
-def _mknodat(k: Any, dfd: int, filename: int, mode: int, dev: int) -> Any:
+def _mknodat(k: FsKernel, dfd: int, filename: int, mode: int, dev: int) -> Body:
     kind = mode & S_IFMT
     if kind not in (0, S_IFREG, S_IFCHR, S_IFBLK, S_IFIFO, S_IFSOCK):
         return -EPERM if kind == S_IFDIR else -EINVAL
@@ -280,19 +282,19 @@ def _mknodat(k: Any, dfd: int, filename: int, mode: int, dev: int) -> Any:
 
 
 @syscall("mknod", "const char *filename, umode_t mode, unsigned dev", source="fs/namei.c")
-def sys_mknod(k: Any, filename: int, mode: int, dev: int) -> Any:
+def sys_mknod(k: FsKernel, filename: int, mode: int, dev: int) -> Body:
     """mknod(2)."""
     return (yield from _mknodat(k, AT_FDCWD, filename, mode, dev))
 
 
 @syscall("mknodat", "int dfd, const char *filename, umode_t mode, unsigned int dev", source="fs/namei.c")
-def sys_mknodat(k: Any, dfd: int, filename: int, mode: int, dev: int) -> Any:
+def sys_mknodat(k: FsKernel, dfd: int, filename: int, mode: int, dev: int) -> Body:
     """mknodat(2)."""
     return (yield from _mknodat(k, dfd, filename, mode, dev))
 
 
 @syscall("symlinkat", "const char *oldname, int newdfd, const char *newname", source="fs/namei.c")
-def sys_symlinkat(k: Any, oldname: int, newdfd: int, newname: int) -> Any:
+def sys_symlinkat(k: FsKernel, oldname: int, newdfd: int, newname: int) -> Body:
     """symlinkat(2)."""
     target = get_path_name(k, oldname)
     name = get_path_name(k, newname)
@@ -300,13 +302,13 @@ def sys_symlinkat(k: Any, oldname: int, newdfd: int, newname: int) -> Any:
 
 
 @syscall("symlink", "const char *oldname, const char *newname", source="fs/namei.c")
-def sys_symlink(k: Any, oldname: int, newname: int) -> Any:
+def sys_symlink(k: FsKernel, oldname: int, newname: int) -> Body:
     """symlink(2)."""
     return (yield from sys_symlinkat(k, oldname, AT_FDCWD, newname))
 
 
 @syscall("linkat", "int olddfd, const char *oldname, int newdfd, const char *newname, int flags", source="fs/namei.c")
-def sys_linkat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Any:
+def sys_linkat(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Body:
     """linkat(2)."""
     if flags & ~(AT_SYMLINK_FOLLOW | AT_EMPTY_PATH):
         return -EINVAL
@@ -329,7 +331,7 @@ def sys_linkat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int, fla
 
 
 @syscall("link", "const char *oldname, const char *newname", source="fs/namei.c")
-def sys_link(k: Any, oldname: int, newname: int) -> Any:
+def sys_link(k: FsKernel, oldname: int, newname: int) -> Body:
     """link(2)."""
     return (yield from sys_linkat(k, AT_FDCWD, oldname, AT_FDCWD, newname, 0))
 
@@ -346,7 +348,7 @@ def _victim(nd: NameData) -> Dentry | None:
     return nd.lookup_last_name()
 
 
-def _unlink(k: Any, dfd: int, name: str) -> Any:
+def _unlink(k: FsKernel, dfd: int, name: str) -> Body:
     vfs = k.vfs
     nd = vfs.nameidata(dfd, name)
     nd.start(name)
@@ -364,7 +366,7 @@ def _unlink(k: Any, dfd: int, name: str) -> Any:
     return (yield from under_inode_lock(k, nd.path.dentry.inode, *call))
 
 
-def _rmdir(k: Any, dfd: int, name: str) -> Any:
+def _rmdir(k: FsKernel, dfd: int, name: str) -> Body:
     vfs = k.vfs
     nd = vfs.nameidata(dfd, name)
     nd.start(name)
@@ -380,37 +382,37 @@ def _rmdir(k: Any, dfd: int, name: str) -> Any:
 
 
 @kernel_function("int do_unlinkat(int dfd, struct filename *name)", source="fs/namei.c", since="4.14")
-def do_unlinkat(k: Any, dfd: int, name: int) -> Any:
+def do_unlinkat(k: FsKernel, dfd: int, name: int) -> Body:
     """unlink(2)."""
     return (yield from _unlink(k, dfd, k.vfs.objects[name].name))
 
 
 @kernel_function("int do_rmdir(int dfd, struct filename *name)", source="fs/namei.c", since="5.9")
-def do_rmdir(k: Any, dfd: int, name: int) -> Any:
+def do_rmdir(k: FsKernel, dfd: int, name: int) -> Body:
     """rmdir(2)."""
     return (yield from _rmdir(k, dfd, k.vfs.objects[name].name))
 
 
-def _unlinkat(k: Any, dfd: int, pathname: int) -> Any:
+def _unlinkat(k: FsKernel, dfd: int, pathname: int) -> Body:
     if k.vfs.names.do_unlinkat:
         return (yield from _with_name(k, pathname, "do_unlinkat", dfd))
     return (yield from _unlink(k, dfd, get_path_name(k, pathname)))
 
 
-def _rmdirat(k: Any, dfd: int, pathname: int) -> Any:
+def _rmdirat(k: FsKernel, dfd: int, pathname: int) -> Body:
     if k.vfs.names.do_rmdir:
         return (yield from _with_name(k, pathname, "do_rmdir", dfd))
     return (yield from _rmdir(k, dfd, get_path_name(k, pathname)))
 
 
 @syscall("unlink", "const char *pathname", source="fs/namei.c")
-def sys_unlink(k: Any, pathname: int) -> Any:
+def sys_unlink(k: FsKernel, pathname: int) -> Body:
     """unlink(2)."""
     return (yield from _unlinkat(k, AT_FDCWD, pathname))
 
 
 @syscall("unlinkat", "int dfd, const char *pathname, int flag", source="fs/namei.c")
-def sys_unlinkat(k: Any, dfd: int, pathname: int, flag: int) -> Any:
+def sys_unlinkat(k: FsKernel, dfd: int, pathname: int, flag: int) -> Body:
     """unlinkat(2)."""
     if flag & ~AT_REMOVEDIR:
         return -EINVAL
@@ -418,7 +420,7 @@ def sys_unlinkat(k: Any, dfd: int, pathname: int, flag: int) -> Any:
 
 
 @syscall("rmdir", "const char *pathname", source="fs/namei.c")
-def sys_rmdir(k: Any, pathname: int) -> Any:
+def sys_rmdir(k: FsKernel, pathname: int) -> Body:
     """rmdir(2)."""
     return (yield from _rmdirat(k, AT_FDCWD, pathname))
 
@@ -441,7 +443,7 @@ class Renaming:
         self.flags = flags
 
 
-def _vfs_rename(k: Any, r: Renaming) -> int:
+def _vfs_rename(k: FsKernel, r: Renaming) -> int:
     """The rules of vfs_rename(), then the file system."""
     cred = k.vfs.cred()
     source = r.old.inode
@@ -473,7 +475,7 @@ def _vfs_rename(k: Any, r: Renaming) -> int:
 
 
 @kernel_function("int vfs_rename(struct renamedata *rd)", source="fs/namei.c", since="5.12")
-def vfs_rename(k: Any, rd: int) -> int:
+def vfs_rename(k: FsKernel, rd: int) -> int:
     """Move a name."""
     return _vfs_rename(k, k.vfs.objects[rd])
 
@@ -482,12 +484,14 @@ def vfs_rename(k: Any, rd: int) -> int:
     "int vfs_rename(struct inode *old_dir, struct dentry *old_dentry, struct inode *new_dir, "
     "struct dentry *new_dentry, struct inode **delegated_inode, unsigned int flags)", source="fs/namei.c", until="5.12",
 )  # fmt: skip
-def vfs_rename_5_11(k: Any, old_dir: int, old: int, new_dir: int, new: int, delegated: int, flags: int) -> int:
+def vfs_rename_5_11(k: FsKernel, old_dir: int, old: int, new_dir: int, new: int, delegated: int, flags: int) -> int:
     """Move a name."""
     return _vfs_rename(k, k.vfs.objects[-new])
 
 
-def _plan_rename(k: Any, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int) -> tuple[Renaming, Path]:
+def _plan_rename(
+    k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int
+) -> tuple[Renaming, Path]:
     """do_renameat2() up to vfs_rename(): both walks and every check between them."""
     vfs = k.vfs
     if flags & ~7 or (flags & 5 and flags & RENAME_EXCHANGE):
@@ -520,11 +524,11 @@ def _plan_rename(k: Any, old_dfd: int, old_name: str, new_dfd: int, new_name: st
     return Renaming(old_nd.path.dentry, old, new_nd.path.dentry, new_nd.last, target, flags), old_nd.path
 
 
-def _rename(k: Any, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int) -> Any:
+def _rename(k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int) -> Body:
     r, _ = _plan_rename(k, old_dfd, old_name, new_dfd, new_name, flags)
     vfs = k.vfs
     mirror = vfs.mirror
-    new = Pending(k, r.new_parent, r.new_name, None)
+    new = Pending(k, r.new_parent, r.new_name)
     new_addr = mirror.dentry(r.target) if r.target is not None else new.addr
     values = {
         "old_dir": mirror.inode(r.old_parent.inode), "old_dentry": mirror.dentry(r.old),
@@ -551,19 +555,19 @@ def _rename(k: Any, old_dfd: int, old_name: str, new_dfd: int, new_name: str, fl
     "renameat2", "int olddfd, const char *oldname, int newdfd, const char *newname, unsigned int flags",
     source="fs/namei.c",
 )  # fmt: skip
-def sys_renameat2(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Any:
+def sys_renameat2(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Body:
     """renameat2(2)."""
     old, new = get_path_name(k, oldname), get_path_name(k, newname)
     return (yield from _rename(k, olddfd, old, newdfd, new, flags))
 
 
 @syscall("renameat", "int olddfd, const char *oldname, int newdfd, const char *newname", source="fs/namei.c")
-def sys_renameat(k: Any, olddfd: int, oldname: int, newdfd: int, newname: int) -> Any:
+def sys_renameat(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int) -> Body:
     """renameat(2)."""
     return (yield from sys_renameat2(k, olddfd, oldname, newdfd, newname, 0))
 
 
 @syscall("rename", "const char *oldname, const char *newname", source="fs/namei.c")
-def sys_rename(k: Any, oldname: int, newname: int) -> Any:
+def sys_rename(k: FsKernel, oldname: int, newname: int) -> Body:
     """rename(2)."""
     return (yield from sys_renameat2(k, AT_FDCWD, oldname, AT_FDCWD, newname, 0))

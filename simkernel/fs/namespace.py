@@ -5,8 +5,6 @@ fs/namespace.c, fs/proc_namespace.c.  There is one mount namespace; propagation 
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EBUSY, EINVAL, ELOOP, ENODEV, ENOTBLK, ENOTDIR, EPERM
 from arch.abi.fcntl import AT_FDCWD
@@ -36,11 +34,13 @@ from arch.abi.mount import (
     UMOUNT_NOFOLLOW,
 )
 from arch.abi.stat import S_IFBLK, S_IFMT, dev_major, dev_minor
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
 from simkernel.fs.mounts import MNT_FLAGS
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.vfs import Vfs
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
@@ -108,18 +108,18 @@ def _do_move(vfs: Vfs, where: Path, source_name: str) -> int:
     "int path_mount(const char *dev_name, struct path *path, const char *type_page, unsigned long flags, "
     "void *data_page)", source="fs/namespace.c", since="5.9",
 )  # fmt: skip
-def path_mount(k: Any, dev_name: int, path: int, type_page: int, flags: int, data: int) -> Any:
+def path_mount(k: FsKernel, dev_name: int, path: int, type_page: int, flags: int, data: int) -> Body:
     """What kind of mount it is."""
     where, dev, fs_name, text = k.vfs.objects[path]
     return (yield from _path_mount(k, where, dev, fs_name, flags, text))
 
 
-def _may_mount(k: Any) -> Any:
+def _may_mount(k: FsKernel) -> Body:
     """may_mount(): CAP_SYS_ADMIN."""
     return (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_SYS_ADMIN))
 
 
-def _path_mount(k: Any, where: Path, dev: str, fs_name: str, flags: int, data: str) -> Any:
+def _path_mount(k: FsKernel, where: Path, dev: str, fs_name: str, flags: int, data: str) -> Body:
     vfs: Vfs = k.vfs
     if not (yield from _may_mount(k)):
         return -EPERM
@@ -145,7 +145,7 @@ def _path_mount(k: Any, where: Path, dev: str, fs_name: str, flags: int, data: s
 @syscall(
     "mount", "char *dev_name, char *dir_name, char *type, unsigned long flags, void *data", source="fs/namespace.c"
 )
-def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data: int) -> Any:
+def sys_mount(k: FsKernel, dev_name: int, dir_name: int, type_: int, flags: int, data: int) -> Body:
     """mount(2)."""
     fs_name = k.usercopy.strncpy_from_user(type_, PAGE_SIZE).decode("utf-8", "surrogateescape") if type_ else ""
     dev = k.usercopy.strncpy_from_user(dev_name, PAGE_SIZE).decode("utf-8", "surrogateescape") if dev_name else ""
@@ -166,7 +166,7 @@ def sys_mount(k: Any, dev_name: int, dir_name: int, type_: int, flags: int, data
 
 
 @syscall("umount2", "char *name, int flags", source="fs/namespace.c")
-def sys_umount(k: Any, name: int, flags: int) -> Any:
+def sys_umount(k: FsKernel, name: int, flags: int) -> Body:
     """umount2(2)."""
     if flags & ~(MNT_FORCE | MNT_DETACH | MNT_EXPIRE | UMOUNT_NOFOLLOW):
         return -EINVAL
@@ -188,7 +188,7 @@ def sys_umount(k: Any, name: int, flags: int) -> Any:
 
 
 @syscall("pivot_root", "const char *new_root, const char *put_old", source="fs/namespace.c")
-def sys_pivot_root(k: Any, new_root: int, put_old: int) -> int:
+def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> int:
     """pivot_root(2): not from the initial root, as on Linux when that is rootfs."""
     get_path_name(k, new_root)
     get_path_name(k, put_old)

@@ -21,7 +21,7 @@ class Namespaces:
             inode = Inode(self.mnt.mnt_sb, S_IFREG | 0o444, ino)
             inode.i_fop = NS_FILE_OPERATIONS
             dentry = Dentry(text, None, inode)
-            dentry.private = _name
+            dentry.d_dname = _name
             self.made[ino] = Path(self.mnt, dentry)
         return self.made[ino]
 

@@ -6,9 +6,6 @@ of a close filp_close, fput, __fput.  Unlike on Linux __fput runs inside fput, n
 
 from __future__ import annotations
 
-import inspect
-from typing import Any
-
 from arch.abi.errno import E2BIG, EBADF, EINVAL, EROFS, ETXTBSY  # fmt: skip
 from arch.abi.fcntl import (
     AT_FDCWD,
@@ -27,8 +24,10 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import publish_task_files
-from simkernel.fs.inode import File
+from simkernel.fs.inode import Dentry, File, Inode
+from simkernel.fs.namei import NameData
 from simkernel.fs.open_walk import (
     O_PATH_FLAGS,
     PATH_FOPS,
@@ -38,6 +37,7 @@ from simkernel.fs.open_walk import (
     plan_open,
 )
 from simkernel.fs.truncate import truncate_path
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import inode_lock
 from simkernel.kernel.security import may
@@ -48,7 +48,7 @@ from simkernel.kernel.security import may
 @kernel_function(
     "long do_sys_openat2(int dfd, const char *filename, struct open_how *how)", source="fs/open.c", since="5.6"
 )
-def do_sys_openat2(k: Any, dfd: int, filename: int, how: int) -> Any:
+def do_sys_openat2(k: FsKernel, dfd: int, filename: int, how: int) -> Body:
     """Flags to struct open_flags, the name from user space, a descriptor, the open."""
     asked = k.vfs.objects.get(how) or _read_how(k, how)
     return (yield from _sys_open(k, dfd, filename, asked))
@@ -65,16 +65,16 @@ class OpenHow:
         self.resolve = resolve
 
 
-def _read_how(k: Any, how: int) -> OpenHow:
+def _read_how(k: FsKernel, how: int) -> OpenHow:
     return OpenHow(k.mem.read_uint(how, 8), k.mem.read_uint(how + 8, 8), k.mem.read_uint(how + 16, 8))
 
 
-def _sys_open(k: Any, dfd: int, filename: int, how: OpenHow) -> Any:
+def _sys_open(k: FsKernel, dfd: int, filename: int, how: OpenHow) -> Body:
     vfs = k.vfs
     op = OpenFlags(how.flags, how.mode)
     name = Filename(k, get_path_name(k, filename), filename, op)
     try:
-        fd = k.current.files.get_unused_fd(bool(how.flags & O_CLOEXEC))
+        fd: int = k.current.files.get_unused_fd(bool(how.flags & O_CLOEXEC))
         ret = yield k.call("do_filp_open", dfd, name.addr, name.op_addr)
         if vfs.is_error(ret):
             k.current.files.put_unused_fd(fd)
@@ -86,7 +86,7 @@ def _sys_open(k: Any, dfd: int, filename: int, how: OpenHow) -> Any:
 
 
 @kernel_function("long do_sys_open(int dfd, const char *filename, int flags, umode_t mode)", source="fs/open.c")
-def do_sys_open(k: Any, dfd: int, filename: int, flags: int, mode: int) -> Any:
+def do_sys_open(k: FsKernel, dfd: int, filename: int, flags: int, mode: int) -> Body:
     """open(2) and openat(2)."""
     how = OpenHow(flags & VALID_OPEN_FLAGS & 0xFFFFFFFF, mode & S_IALLUGO)
     if not k.vfs.names.openat2:
@@ -94,7 +94,7 @@ def do_sys_open(k: Any, dfd: int, filename: int, flags: int, mode: int) -> Any:
     return (yield from _call_openat2(k, dfd, filename, how))
 
 
-def _call_openat2(k: Any, dfd: int, filename: int, how: OpenHow) -> Any:
+def _call_openat2(k: FsKernel, dfd: int, filename: int, how: OpenHow) -> Body:
     addr = k.mem.alloc(24)
     for at, value in ((0, how.flags), (8, how.mode), (16, how.resolve)):
         if value:
@@ -105,7 +105,7 @@ def _call_openat2(k: Any, dfd: int, filename: int, how: OpenHow) -> Any:
         k.mem.free(addr)
 
 
-def _sys_openat(k: Any, dfd: int, filename: int, flags: int, mode: int) -> Any:
+def _sys_openat(k: FsKernel, dfd: int, filename: int, flags: int, mode: int) -> Body:
     flags = k.vfs.abi.flags_from_user(flags & 0xFFFFFFFF) | (O_LARGEFILE if k.arch.model.word == 8 else 0)
     if not k.vfs.names.openat2:
         return (yield k.call("do_sys_open", dfd, filename, flags, mode))
@@ -119,19 +119,19 @@ def _sys_openat(k: Any, dfd: int, filename: int, flags: int, mode: int) -> Any:
 
 
 @syscall("open", "const char *filename, int flags, umode_t mode", source="fs/open.c")
-def sys_open(k: Any, filename: int, flags: int, mode: int) -> Any:
+def sys_open(k: FsKernel, filename: int, flags: int, mode: int) -> Body:
     """open(2)."""
     return (yield from _sys_openat(k, AT_FDCWD, filename, flags, mode))
 
 
 @syscall("openat", "int dfd, const char *filename, int flags, umode_t mode", source="fs/open.c")
-def sys_openat(k: Any, dfd: int, filename: int, flags: int, mode: int) -> Any:
+def sys_openat(k: FsKernel, dfd: int, filename: int, flags: int, mode: int) -> Body:
     """openat(2)."""
     return (yield from _sys_openat(k, dfd, filename, flags, mode))
 
 
 @syscall("creat", "const char *pathname, umode_t mode", source="fs/open.c")
-def sys_creat(k: Any, pathname: int, mode: int) -> Any:
+def sys_creat(k: FsKernel, pathname: int, mode: int) -> Body:
     """creat(2)."""
     return (yield from _sys_openat(k, AT_FDCWD, pathname, O_CREAT | O_WRONLY | O_TRUNC, mode))
 
@@ -139,7 +139,7 @@ def sys_creat(k: Any, pathname: int, mode: int) -> Any:
 @syscall(
     "openat2", "int dfd, const char *filename, struct open_how *how, size_t usize", source="fs/open.c", since="5.6"
 )
-def sys_openat2(k: Any, dfd: int, filename: int, how: int, usize: int) -> Any:
+def sys_openat2(k: FsKernel, dfd: int, filename: int, how: int, usize: int) -> Body:
     """openat2(2): strict about flags; RESOLVE_* other than 0 answers EAGAIN-free EINVAL here."""
     if usize < 24:
         return -EINVAL
@@ -164,7 +164,7 @@ def sys_openat2(k: Any, dfd: int, filename: int, how: int, usize: int) -> Any:
 @kernel_function(
     "struct file *do_filp_open(int dfd, struct filename *pathname, const struct open_flags *op)", source="fs/namei.c"
 )
-def do_filp_open(k: Any, dfd: int, pathname: int, op: int) -> Any:
+def do_filp_open(k: FsKernel, dfd: int, pathname: int, op: int) -> Body:
     """Set up the walk, and walk."""
     vfs = k.vfs
     name: Filename = vfs.objects[pathname]
@@ -183,7 +183,7 @@ def do_filp_open(k: Any, dfd: int, pathname: int, op: int) -> Any:
     "struct file *path_openat(struct nameidata *nd, const struct open_flags *op, unsigned int flags)",
     source="fs/namei.c",
 )
-def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
+def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
     """Walk to the file, create it if asked, open it, truncate it if asked."""
     vfs = k.vfs
     nd, name = vfs.objects[nd_addr]
@@ -212,7 +212,7 @@ def path_openat(k: Any, nd_addr: int, op_addr: int, lookup: int) -> Any:
     return file.addr
 
 
-def _creation_seen(k: Any, nd: Any, dentry: Any, op: OpenFlags) -> Any:
+def _creation_seen(k: FsKernel, nd: NameData, dentry: Dentry, op: OpenFlags) -> Steps[None]:
     """The lock and the hook of lookup_open(), for those who probe them: nothing is different without."""
     mirror = k.vfs.mirror
     parent = dentry.parent.inode
@@ -225,7 +225,7 @@ def _creation_seen(k: Any, nd: Any, dentry: Any, op: OpenFlags) -> Any:
 
 
 @kernel_function("int vfs_open(const struct path *path, struct file *file)", source="fs/open.c", since="4.19")
-def vfs_open(k: Any, path: int, file_addr: int) -> Any:
+def vfs_open(k: FsKernel, path: int, file_addr: int) -> Body:
     """Open the dentry of a path."""
     file = k.vfs.files[file_addr]
     return (yield k.call("do_dentry_open", file_addr, file.f_inode.addr, 0))
@@ -235,7 +235,7 @@ def vfs_open(k: Any, path: int, file_addr: int) -> Any:
     "int vfs_open(const struct path *path, struct file *file, const struct cred *cred)", source="fs/open.c",
     until="4.19",
 )  # fmt: skip
-def vfs_open_4_18(k: Any, path: int, file_addr: int, cred: int) -> Any:
+def vfs_open_4_18(k: FsKernel, path: int, file_addr: int, cred: int) -> Body:
     """Open the dentry of a path."""
     file = k.vfs.files[file_addr]
     return (yield k.call("do_dentry_open", file_addr, file.f_inode.addr, 0))
@@ -245,7 +245,7 @@ def vfs_open_4_18(k: Any, path: int, file_addr: int, cred: int) -> Any:
     "int do_dentry_open(struct file *f, struct inode *inode, int (*open)(struct inode *, struct file *))",
     source="fs/open.c",
 )
-def do_dentry_open(k: Any, file_addr: int, inode_addr: int, open_: int) -> Any:
+def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> Body:
     """Give the file its operations and mode, and let them open."""
     vfs = k.vfs
     file: File = vfs.files[file_addr]
@@ -273,7 +273,7 @@ def do_dentry_open(k: Any, file_addr: int, inode_addr: int, open_: int) -> Any:
     file.f_mode |= c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE
     if file.f_op.open is not None:
         ret = file.f_op.open(k, inode, file)
-        if inspect.isgenerator(ret):
+        if not isinstance(ret, int):
             ret = yield from ret
         if ret:
             return _undo_write_access(file, inode, ret)
@@ -295,7 +295,7 @@ def do_dentry_open(k: Any, file_addr: int, inode_addr: int, open_: int) -> Any:
     return 0
 
 
-def _undo_write_access(file: File, inode: Any, ret: int) -> int:
+def _undo_write_access(file: File, inode: Inode, ret: int) -> int:
     """cleanup_all: of do_dentry_open()."""
     if file.f_mode & c.FMODE_WRITE:
         inode.i_writecount -= 1
@@ -307,7 +307,7 @@ def _undo_write_access(file: File, inode: Any, ret: int) -> int:
 
 
 @kernel_function("int filp_close(struct file *filp, fl_owner_t id)", source="fs/open.c")
-def filp_close(k: Any, file_addr: int, owner: int) -> Any:
+def filp_close(k: FsKernel, file_addr: int, owner: int) -> Body:
     """One descriptor less: flush, drop this owner's record locks, fput."""
     file = k.vfs.files[file_addr]
     ret = 0
@@ -321,7 +321,7 @@ def filp_close(k: Any, file_addr: int, owner: int) -> Any:
 
 
 @kernel_function("void fput(struct file *file)", source="fs/file_table.c")
-def fput(k: Any, file_addr: int) -> Any:
+def fput(k: FsKernel, file_addr: int) -> Body:
     """One reference less."""
     file = k.vfs.files[file_addr]
     file.f_count -= 1
@@ -331,14 +331,14 @@ def fput(k: Any, file_addr: int) -> Any:
 
 
 @kernel_function("void __fput(struct file *file)", source="fs/file_table.c")
-def __fput(k: Any, file_addr: int) -> Any:
+def __fput(k: FsKernel, file_addr: int) -> Body:
     """The last reference is gone: release."""
     yield from k.vfs.fput_steps(k.vfs.files[file_addr])
     return 0
 
 
 @syscall("close", "unsigned int fd", source="fs/open.c")
-def sys_close(k: Any, fd: int) -> Any:
+def sys_close(k: FsKernel, fd: int) -> Body:
     """close(2)."""
     files = k.current.files
     file = files.remove(fd)
@@ -348,7 +348,7 @@ def sys_close(k: Any, fd: int) -> Any:
 
 
 @syscall("close_range", "unsigned int fd, unsigned int max_fd, unsigned int flags", source="fs/open.c", since="5.9")
-def sys_close_range(k: Any, fd: int, max_fd: int, flags: int) -> Any:
+def sys_close_range(k: FsKernel, fd: int, max_fd: int, flags: int) -> Body:
     """close_range(2)."""
     if flags & ~6 or fd > max_fd:
         return -EINVAL

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, EROFS  # fmt: skip
 from arch.abi.fcntl import (
     O_ACCMODE,
@@ -23,6 +21,7 @@ from arch.abi.limits import PATH_MAX
 from arch.abi.stat import S_IALLUGO, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import (
     ACC_MODE,
     Dentry,
@@ -42,6 +41,7 @@ from simkernel.fs.namei import (
     may_open,
     mode_strip_sgid,
 )  # fmt: skip
+from simkernel.fs.vfs import Vfs
 
 MAY_EXEC, MAY_WRITE, MAY_OPEN = c.MAY_EXEC, c.MAY_WRITE, c.MAY_OPEN
 O_PATH_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC
@@ -49,7 +49,7 @@ O_PATH_FLAGS = O_DIRECTORY | O_NOFOLLOW | O_PATH | O_CLOEXEC
 PATH_FOPS = FileOperations("empty_fops", llseek="no_llseek")
 
 
-def get_path_name(k: Any, addr: int, empty_ok: bool = False) -> str:
+def get_path_name(k: FsKernel, addr: int, empty_ok: bool = False) -> str:
     """getname(): the path at a user address; ENOENT when empty, ENAMETOOLONG from 4096 bytes on."""
     raw = k.usercopy.strncpy_from_user(addr, PATH_MAX)
     if not raw and not empty_ok:
@@ -62,7 +62,7 @@ class Filename:
 
     __slots__ = ("addr", "k", "name", "op_addr")
 
-    def __init__(self, k: Any, name: str, uptr: int, op: OpenFlags) -> None:
+    def __init__(self, k: FsKernel, name: str, uptr: int, op: OpenFlags) -> None:
         self.k = k
         self.name = name
         mirror = k.vfs.mirror
@@ -131,7 +131,7 @@ class NameLookup:
         self.flags = flags
 
 
-def walk_to_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> NameLookup:
+def walk_to_open(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> NameLookup:
     """link_path_walk() and open_last_lookups(): find the file, or create it."""
     nd.flags = op.lookup
     nd.start(name)
@@ -150,7 +150,7 @@ def walk_to_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> NameLookup
         nd.walk_to_parent(link)
 
 
-def _lookup_open(vfs: Any, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
+def _lookup_open(vfs: Vfs, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
     """lookup_open(): the last component, created when O_CREAT says so."""
     creating = op.flags & O_CREAT
     if not creating and nd.trailing:
@@ -175,7 +175,7 @@ def _lookup_open(vfs: Any, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
     return child, True
 
 
-def plan_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
+def plan_open(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
     """Everything of path_openat() before vfs_open(): (path, flags, truncate)."""
     if op.flags & O_TMPFILE_BIT:
         return _tmpfile(vfs, nd, name, op)
@@ -206,7 +206,7 @@ def plan_open(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, i
     return path, flags, truncate and bool(flags & O_TRUNC)
 
 
-def _tmpfile(vfs: Any, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
+def _tmpfile(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:
     nd.flags = op.lookup
     where = nd.lookup(name)
     if where.mnt.read_only:

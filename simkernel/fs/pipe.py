@@ -19,7 +19,10 @@ from arch.abi.signal import SIGPIPE
 from arch.abi.stat import PIPEFS_MAGIC, S_IFIFO
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path, SuperBlock
+from simkernel.fs.vfs import Vfs
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pipe_mutex
 from simkernel.kernel.task import WaitQueue
@@ -45,7 +48,7 @@ class Pipe:
         self.rd_wait = WaitQueue("pipe-read")
         self.wr_wait = WaitQueue("pipe-write")
 
-    def resize(self, k: Any, size: int) -> int:
+    def resize(self, k: FsKernel, size: int) -> int:
         """F_SETPIPE_SZ: the next power of two of pages."""
         size = max(size, PAGE_SIZE)
         if size > 1 << 31:
@@ -60,8 +63,15 @@ class Pipe:
         return rounded
 
 
+def pipe_of(inode: Inode) -> Pipe:
+    """The pipe behind an inode that has one: every open fifo and every pipe(2)."""
+    pipe = inode.i_pipe
+    assert isinstance(pipe, Pipe)
+    return pipe
+
+
 @kernel_function("ssize_t pipe_read(struct kiocb *iocb, struct iov_iter *to)", source="fs/pipe.c")
-def pipe_read(k: Any, iocb_addr: int, to: int) -> Any:
+def pipe_read(k: FsKernel, iocb_addr: int, to: int) -> Body:
     """Take what is there; wait only when there is nothing."""
     lock = pipe_mutex(k, k.vfs.kiocbs[iocb_addr].file.f_inode)
     if not lock:
@@ -72,7 +82,7 @@ def pipe_read(k: Any, iocb_addr: int, to: int) -> Any:
     return ret
 
 
-def _wait_unlocked(k: Any, queue: WaitQueue, lock: int) -> Any:
+def _wait_unlocked(k: FsKernel, queue: WaitQueue, lock: int) -> Body:
     """wait_event of a pipe, without its lock while it waits."""
     if lock:
         yield k.call("mutex_unlock", lock)
@@ -82,13 +92,13 @@ def _wait_unlocked(k: Any, queue: WaitQueue, lock: int) -> Any:
     return ret
 
 
-def _pipe_read(k: Any, iocb_addr: int, to: int, lock: int) -> Any:
+def _pipe_read(k: FsKernel, iocb_addr: int, to: int, lock: int) -> Body:
     vfs = k.vfs
     iocb, it = vfs.kiocbs[iocb_addr], vfs.iters[to]
     if not it.count:
         return 0
     file: File = iocb.file
-    pipe: Pipe = file.f_inode.i_pipe
+    pipe = pipe_of(file.f_inode)
     while True:
         if pipe.data:
             was_full = len(pipe.data) >= pipe.size
@@ -113,7 +123,7 @@ def _pipe_read(k: Any, iocb_addr: int, to: int, lock: int) -> Any:
 
 
 @kernel_function("ssize_t pipe_write(struct kiocb *iocb, struct iov_iter *from)", source="fs/pipe.c")
-def pipe_write(k: Any, iocb_addr: int, from_: int) -> Any:
+def pipe_write(k: FsKernel, iocb_addr: int, from_: int) -> Body:
     """Put everything in, waiting for room; EPIPE and SIGPIPE without readers."""
     lock = pipe_mutex(k, k.vfs.kiocbs[iocb_addr].file.f_inode)
     if not lock:
@@ -124,13 +134,13 @@ def pipe_write(k: Any, iocb_addr: int, from_: int) -> Any:
     return ret
 
 
-def _pipe_write(k: Any, iocb_addr: int, from_: int, lock: int) -> Any:
+def _pipe_write(k: FsKernel, iocb_addr: int, from_: int, lock: int) -> Body:
     vfs = k.vfs
     iocb, it = vfs.kiocbs[iocb_addr], vfs.iters[from_]
     if not it.count:
         return 0
     file: File = iocb.file
-    pipe: Pipe = file.f_inode.i_pipe
+    pipe = pipe_of(file.f_inode)
     total = it.count
     done = 0
     ret = 0
@@ -172,9 +182,9 @@ def _pipe_write(k: Any, iocb_addr: int, from_: int, lock: int) -> Any:
     return ret
 
 
-def pipe_poll(k: Any, file: File, queues: list[WaitQueue] | None) -> int:
+def pipe_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     """pipe_poll()."""
-    pipe: Pipe = file.f_inode.i_pipe
+    pipe = pipe_of(file.f_inode)
     mask = 0
     if queues is not None:
         if file.f_mode & c.FMODE_READ:
@@ -194,20 +204,20 @@ def pipe_poll(k: Any, file: File, queues: list[WaitQueue] | None) -> int:
     return mask
 
 
-def pipe_ioctl(k: Any, file: File, cmd: int, arg: int) -> int:
+def pipe_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
     """FIONREAD alone."""
     if cmd != FIONREAD:
         from arch.abi.errno import ENOTTY
 
         raise KernelError(ENOTTY, "no such pipe ioctl")
-    k.usercopy.put_user(arg, 4, len(file.f_inode.i_pipe.data))
+    k.usercopy.put_user(arg, 4, len(pipe_of(file.f_inode).data))
     return 0
 
 
-def pipe_release(k: Any, file: File) -> None:
+def pipe_release(k: FsKernel, file: File) -> None:
     """One end less; the other side learns of it."""
     inode = file.f_inode
-    pipe: Pipe = inode.i_pipe
+    pipe = pipe_of(inode)
     if pipe is None:
         return
     if file.f_mode & c.FMODE_READ:
@@ -224,11 +234,11 @@ def pipe_release(k: Any, file: File) -> None:
             pipe.addr = 0
 
 
-def fifo_open(k: Any, inode: Inode, file: File) -> Any:
+def fifo_open(k: FsKernel, inode: Inode, file: File) -> Body:
     """Open one end of a named pipe: waits for the other, unless O_RDWR or O_NONBLOCK."""
     if inode.i_pipe is None:
         inode.i_pipe = Pipe()
-    pipe: Pipe = inode.i_pipe
+    pipe = pipe_of(inode)
     mode = file.f_mode & (c.FMODE_READ | c.FMODE_WRITE)
     is_anonymous = inode.i_sb.s_magic == PIPEFS_MAGIC
     file.private_data = 0
@@ -288,7 +298,7 @@ def _pipe_name(dentry: Dentry) -> str:
     return f"pipe:[{dentry.inode.i_ino}]"
 
 
-def create_pipe_files(vfs: Any, flags: int) -> tuple[File, File]:
+def create_pipe_files(vfs: Vfs, flags: int) -> tuple[File, File]:
     """The read end and the write end of a new pipe."""
     sb: SuperBlock = vfs.singletons["pipefs"]
     inode = Inode(sb, S_IFIFO | 0o600)
@@ -300,7 +310,7 @@ def create_pipe_files(vfs: Any, flags: int) -> tuple[File, File]:
     pipe.readers = pipe.writers = 1
     pipe.r_counter = pipe.w_counter = 1
     dentry = Dentry("", None, inode)
-    dentry.private = _pipe_name
+    dentry.d_dname = _pipe_name
     path = Path(vfs.pipe_mnt, dentry)
     extra = flags & (O_NONBLOCK | O_DIRECT)
     ends = []
@@ -316,7 +326,7 @@ def create_pipe_files(vfs: Any, flags: int) -> tuple[File, File]:
 
 
 @syscall("pipe2", "int *fildes, int flags", source="fs/pipe.c")
-def sys_pipe2(k: Any, fildes: int, flags: int) -> int:
+def sys_pipe2(k: FsKernel, fildes: int, flags: int) -> int:
     """pipe2(2)."""
     if flags & ~(O_CLOEXEC | O_NONBLOCK | O_DIRECT):
         return -EINVAL
@@ -343,6 +353,6 @@ def sys_pipe2(k: Any, fildes: int, flags: int) -> int:
 
 
 @syscall("pipe", "int *fildes", source="fs/pipe.c")
-def sys_pipe(k: Any, fildes: int) -> Any:
+def sys_pipe(k: FsKernel, fildes: int) -> Any:
     """pipe(2)."""
     return sys_pipe2(k, fildes, 0)

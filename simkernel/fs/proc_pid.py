@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Hashable
 
 from arch.abi.errno import EACCES, EINVAL, EIO, ENOENT
 from arch.abi.limits import PAGE_SHIFT
 from arch.abi.poll import DEFAULT_POLLMASK
 from arch.errors import Fault, KernelError
 from simkernel.fs import constants as c
-from simkernel.fs.inode import File, Path
+from simkernel.fs.face import FsKernel
+from simkernel.fs.inode import File, FileOperations, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
-from simkernel.fs.nodes import Dir, Link, PseudoFile
+from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
 from simkernel.fs.proc_text import (
     cmdline,
     fdinfo_text,
@@ -28,6 +28,8 @@ from simkernel.fs.proc_text import (
     threads_of,
 )
 from simkernel.fs.pseudo import node_fops
+from simkernel.kernel.areas import Vma
+from simkernel.kernel.task import Task
 
 MOUNTS_FOPS = node_fops("proc_mounts_operations", splice=True)
 CMDLINE_FOPS = node_fops("proc_pid_cmdline_ops", read="proc_pid_cmdline_read")
@@ -45,25 +47,25 @@ _NAMESPACES = (
 )  # fmt: skip
 
 
-class FdDir:
+class FdDir(Node):
     """/proc/PID/fd and fdinfo: one entry per descriptor, in numeric order."""
 
     is_dir = True
-    is_link = False
     dynamic = True
     ordered = True
-    children: dict[str, Any] = {}
 
-    def __init__(self, k: Any, task: Any, make: Callable[[Any, Any, int, File], Any], mode: int, ino: int) -> None:
+    def __init__(
+        self, k: FsKernel, task: Task, make: Callable[[FsKernel, Task, int, File], Node], mode: int, ino: int
+    ) -> None:
         self.k = k
         self.task = task
         self.make = make
         self.mode = mode
         self.ino = ino
         self.uid, self.gid = task.euid, task.egid
-        self.known: dict[int, tuple[File, Any]] = {}
+        self.known: dict[int, tuple[File, Node]] = {}
 
-    def entries(self) -> dict[str, Any]:
+    def entries(self) -> dict[str, Node]:
         """All of them."""
         files = self.task.files
         if files is None:
@@ -75,7 +77,7 @@ class FdDir:
                 out[str(fd)] = node
         return out
 
-    def lookup(self, name: str) -> Any:
+    def lookup(self, name: str) -> Node | None:
         """One descriptor."""
         files = self.task.files
         if files is None or not name.isdigit() or name != str(int(name)):
@@ -95,7 +97,7 @@ class FdDir:
 class FdLink(Link):
     """One entry of /proc/PID/fd: following it goes to the open file itself."""
 
-    def __init__(self, k: Any, task: Any, fd: int, file: File) -> None:
+    def __init__(self, k: FsKernel, task: Task, fd: int, file: File) -> None:
         mode = 0
         if file.f_mode & c.FMODE_READ:
             mode |= 0o500
@@ -107,24 +109,21 @@ class FdLink(Link):
         self.ino = 0
 
 
-def _fdinfo_node(k: Any, task: Any, fd: int, file: File) -> PseudoFile:
+def _fdinfo_node(k: FsKernel, task: Task, fd: int, file: File) -> PseudoFile:
     node = PseudoFile(lambda: fdinfo_text(k, task, fd), mode=0o444 if k.vfs.names.fdinfo_for_all else 0o400)
     node.uid, node.gid = task.euid, task.egid
     return node
 
 
-class MemFile:
+class MemFile(Node):
     """/proc/PID/mem."""
 
-    is_dir = False
-    is_link = False
     mode = 0o600
     fops = MEM_FOPS
+    poll_key: Hashable = None
 
-    def __init__(self, task: Any) -> None:
+    def __init__(self, task: Task) -> None:
         self.task = task
-        self.uid = self.gid = 0
-        self.ino = 0
 
     def open(self, flags: int) -> MemFile:
         """The node is its own handle."""
@@ -158,7 +157,7 @@ class MemFile:
         """Nothing."""
 
 
-def _magic(k: Any, task: Any, where: Callable[[], Path | None]) -> Link:
+def _magic(k: FsKernel, task: Task, where: Callable[[], Path | None]) -> Link:
     def target() -> Path:
         path = where()
         if path is None:
@@ -168,19 +167,19 @@ def _magic(k: Any, task: Any, where: Callable[[], Path | None]) -> Link:
     return Link(target, lambda: k.vfs.d_path(target()))
 
 
-def _comm_write(k: Any, task: Any, data: bytes) -> None:
+def _comm_write(k: FsKernel, task: Task, data: bytes) -> None:
     if task.tgid != k.current.tgid:
         raise KernelError(EINVAL, "another process")
     comm = data[:15].split(b"\0")[0].decode("utf-8", "surrogateescape")
     k.mirror.set_comm(task, comm)
 
 
-def _oom_score_adj(task: Any) -> int:
+def _oom_score_adj(task: Task) -> int:
     """signal->oom_score_adj: inherited by children (copy_fs() sees to it)."""
-    return int(getattr(getattr(task, "signal", None), "oom_score_adj", 0))
+    return task.signal.oom_score_adj
 
 
-def _store_oom(task: Any, low: int, high: int, scale: Callable[[int], int]) -> Callable[[bytes], None]:
+def _store_oom(task: Task, low: int, high: int, scale: Callable[[int], int]) -> Callable[[bytes], None]:
     def store(data: bytes) -> None:
         try:
             value = int(data.split(b"\0")[0].strip() or b"x", 0)
@@ -197,11 +196,11 @@ def _refuse_write(data: bytes) -> None:
     raise KernelError(EACCES, "not simulated")
 
 
-def _stack_text(k: Any, task: Any) -> str:
+def _stack_text(k: FsKernel, task: Task) -> str:
     return "".join(f"[<0>] {line}\n" for line in k.text.stack_of(task))
 
 
-def _wchan(k: Any, task: Any) -> str:
+def _wchan(k: FsKernel, task: Task) -> str:
     if state_letter(task) == "R":
         return "0"
     skip = ("schedule", "__schedule", "schedule_timeout")
@@ -209,15 +208,25 @@ def _wchan(k: Any, task: Any) -> str:
     return next((n for n in names if n not in skip), "0")
 
 
-def _syscall_text(k: Any, task: Any) -> str:
+def _syscall_text(k: FsKernel, task: Task) -> str:
     if state_letter(task) == "R" and task is not k.current:
         return "running\n"
-    number = getattr(task, "syscall_nr", -1)
+    number = task.syscall_nr
     abi, regs = k.abi, task.regs
     if not regs:
         return f"{number}\n"
     values = [k.regs.get(regs, name) for name in (*abi.args[:6], k.arch.stack_pointer, k.arch.instruction_pointer)]
     return f"{number} " + " ".join(f"{v:#x}" for v in values) + "\n"
+
+
+def _environ(task: Task) -> bytes:
+    mm = task.mm
+    return read_mm(mm, mm.env_start, mm.env_end) if mm is not None else b""
+
+
+def _exe(task: Task) -> Path | None:
+    file = task.mm.exe_file if task.mm is not None else None
+    return file.f_path if isinstance(file, File) else None
 
 
 def _attr_dir() -> Dir:
@@ -230,42 +239,42 @@ def _attr_dir() -> Dir:
     return Dir({n: PseudoFile(none, _refuse_write, 0o444 if n == "prev" else 0o666) for n in names})
 
 
-class MapFiles:
+class MapFiles(Node):
     """/proc/PID/map_files: one link per file mapping, named by its addresses."""
 
     is_dir = True
-    is_link = False
     dynamic = True
     ordered = True
     mode = 0o500
-    children: dict[str, Any] = {}
 
-    def __init__(self, k: Any, task: Any, ino: int) -> None:
+    def __init__(self, k: FsKernel, task: Task, ino: int) -> None:
         self.k = k
         self.task = task
         self.ino = ino
         self.uid, self.gid = task.euid, task.egid
 
-    def entries(self) -> dict[str, Any]:
+    def entries(self) -> dict[str, Node]:
         """All of them."""
         mm = self.task.mm
         vmas = [v for v in mm.vmas if v.file is not None] if mm is not None else []
         return {f"{v.start:x}-{v.end:x}": self._node(v) for v in vmas}
 
-    def lookup(self, name: str) -> Any:
+    def lookup(self, name: str) -> Node | None:
         """One mapping."""
         return self.entries().get(name)
 
-    def _node(self, vma: Any) -> Link:
+    def _node(self, vma: Vma) -> Link:
         file = vma.file
+        assert isinstance(file, File)
+        path = file.f_path
         mode = (0o500 if vma.prot & 5 else 0) | (0o300 if vma.prot & 2 and vma.shared else 0)
-        node = Link(lambda: file.f_path, lambda: str(self.k.vfs.d_path(file.f_path)), mode & 0o600 | 0o400)
+        node = Link(lambda: path, lambda: self.k.vfs.d_path(path), mode & 0o600 | 0o400)
         node.size = 64
         node.ino = self.ino + 1 + (vma.start >> PAGE_SHIFT & 0xFFF)
         return node
 
 
-def _namespace_link(k: Any, kind: str, ino: int) -> Link:
+def _namespace_link(k: FsKernel, kind: str, ino: int) -> Link:
     """A magic link to the namespace's inode on nsfs."""
     text = f"{kind}:[{ino}]"
 
@@ -279,7 +288,7 @@ def _namespace_link(k: Any, kind: str, ino: int) -> Link:
 class PidDir(Dir):
     """/proc/PID, or /proc/PID/task/TID (whole False)."""
 
-    def __init__(self, k: Any, task: Any, whole: bool, net: Any = None) -> None:
+    def __init__(self, k: FsKernel, task: Task, whole: bool, net: Dir | None = None) -> None:
         super().__init__(mode=0o555, provider=None)
         self.k = k
         self.task = task
@@ -293,12 +302,16 @@ class PidDir(Dir):
             if not isinstance(node, Dir):
                 node.uid, node.gid = self.uid, self.gid
 
-    def _fill(self, net: Any) -> None:
+    def _fill(self, net: Dir | None) -> None:
         k, task, vfs = self.k, self.task, self.k.vfs
         add = self.add
 
         def text(
-            name: str, show: Callable[[], str | bytes], mode: int = 0o444, store: Any = None, fops: Any = None
+            name: str,
+            show: Callable[[], str | bytes],
+            mode: int = 0o444,
+            store: Callable[[bytes], int | None] | None = None,
+            fops: FileOperations | None = None,
         ) -> None:
             node = PseudoFile(show, store, mode, fops=fops)
             add(name, node)
@@ -314,17 +327,14 @@ class PidDir(Dir):
         if net is not None:
             add("net", net)
 
-        def mm() -> Any:
-            return task.mm
-
         def root() -> Path:
             here: Path = task.fs.root if task.fs is not None else vfs.mounts.root
             return here
 
-        text("environ", lambda: read_mm(mm(), mm().env_start, mm().env_end) if mm() else b"", 0o400, fops=ENVIRON_FOPS)
-        text("auxv", lambda: bytes(mm().auxv) if mm() else b"", 0o400, fops=AUXV_FOPS)
+        text("environ", lambda: _environ(task), 0o400, fops=ENVIRON_FOPS)
+        text("auxv", lambda: task.mm.auxv if task.mm is not None else b"", 0o400, fops=AUXV_FOPS)
         text("status", lambda: status_text(k, task))
-        text("personality", lambda: f"{getattr(task, 'personality', 0):08x}\n", 0o400)
+        text("personality", lambda: f"{task.personality:08x}\n", 0o400)
         text("limits", lambda: limits_text(task))
         text("sched", lambda: sched_text(task), 0o644, lambda data: None)
         text("comm", lambda: task.comm + "\n", 0o644, lambda data: _comm_write(k, task, data), COMM_FOPS)
@@ -332,11 +342,11 @@ class PidDir(Dir):
         text("cmdline", lambda: cmdline(task), fops=CMDLINE_FOPS)
         text("stat", lambda: stat_line(k, task, self.whole))
         text("statm", lambda: statm_line(task))
-        text("maps", lambda: "".join(mm().maps()) if mm() else "")
+        text("maps", lambda: "".join(task.mm.maps()) if task.mm is not None else "")
         add("mem", MemFile(task))
         add("cwd", _magic(k, task, lambda: task.fs.pwd if task.fs is not None else None))
         add("root", _magic(k, task, lambda: task.fs.root if task.fs is not None else None))
-        add("exe", _magic(k, task, lambda: mm().exe_file.f_path if mm() and mm().exe_file else None))
+        add("exe", _magic(k, task, lambda: _exe(task)))
         text("mounts", lambda: show_mounts(vfs, root()), fops=MOUNTS_FOPS)
         text("mountinfo", lambda: show_mountinfo(vfs, root()), fops=MOUNTS_FOPS)
         if self.whole:
@@ -364,8 +374,6 @@ class PidDir(Dir):
                 _refuse_write,
             )
             text("timers", lambda: "")
-        if getattr(k.arch, "proc_arch_status", False):
-            text("arch_status", lambda: "")
         text("cgroup", lambda: f"0::{_cgroup_path(k, task)}\n")
         text("oom_score", lambda: "0\n")
         text(
@@ -385,7 +393,7 @@ class PidDir(Dir):
             text(name, lambda: "         0          0 4294967295\n", 0o644, _refuse_write)
         text("setgroups", lambda: "allow\n", 0o644, _refuse_write)
         if self.whole:
-            text("timerslack_ns", lambda: f"{getattr(task, 'timer_slack_ns', 50000)}\n", 0o666, lambda data: None)
+            text("timerslack_ns", lambda: f"{task.timer_slack_ns}\n", 0o666, lambda data: None)
 
     @property
     def gone(self) -> bool:
@@ -394,54 +402,50 @@ class PidDir(Dir):
         return tasks.get(self.task.pid) is not self.task
 
 
-def _cgroup_path(k: Any, task: Any) -> str:
+def _cgroup_path(k: FsKernel, task: Task) -> str:
     path: str = k.vfs.cgroups.of(task).path
     return path
 
 
-def _io_text(task: Any) -> str:
+def _io_text(task: Task) -> str:
     names = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
     return "".join(f"{name}: {getattr(task, 'io_' + name, 0)}\n" for name in names)
 
 
-class TaskDir:
+class TaskDir(Node):
     """/proc/PID/task."""
 
     is_dir = True
-    is_link = False
     dynamic = True
     ordered = True
     mode = 0o555
-    children: dict[str, Any] = {}
 
-    def __init__(self, k: Any, task: Any, ino: int) -> None:
+    def __init__(self, k: FsKernel, task: Task, ino: int) -> None:
         self.k = k
         self.task = task
         self.ino = ino
-        self.uid = self.gid = 0
         self.known: dict[int, PidDir] = {}
 
-    @property
-    def nlink(self) -> int:
+    def links(self) -> int:
         """2 and one per thread."""
         return 2 + len(threads_of(self.task))
 
-    def entries(self) -> dict[str, Any]:
+    def entries(self) -> dict[str, Node]:
         """All threads."""
         return {str(t.pid): self._node(t) for t in sorted(threads_of(self.task), key=lambda t: t.pid)}
 
-    def lookup(self, name: str) -> Any:
+    def lookup(self, name: str) -> Node | None:
         """One thread."""
         return next((self._node(t) for t in threads_of(self.task) if str(t.pid) == name), None)
 
-    def _node(self, task: Any) -> PidDir:
+    def _node(self, task: Task) -> PidDir:
         node = self.known.get(task.pid)
         if node is None or node.task is not task:
             node = self.known[task.pid] = PidDir(self.k, task, False)
         return node
 
 
-def find_process(k: Any, name: str, cache: dict[int, PidDir], net: Any) -> PidDir | None:
+def find_process(k: FsKernel, name: str, cache: dict[int, PidDir], net: Dir) -> PidDir | None:
     """The directory of a pid; any thread's number works, as on Linux."""
     if not name.isdigit() or name != str(int(name)):
         return None
@@ -457,11 +461,11 @@ def find_process(k: Any, name: str, cache: dict[int, PidDir], net: Any) -> PidDi
     return node
 
 
-def self_pid(k: Any) -> str:
+def self_pid(k: FsKernel) -> str:
     """/proc/self."""
     return str(k.current.tgid)
 
 
-def thread_self(k: Any) -> str:
+def thread_self(k: FsKernel) -> str:
     """/proc/thread-self."""
     return f"{k.current.tgid}/task/{k.current.pid}"

@@ -13,6 +13,7 @@ from typing import Any
 from arch.abi.errno import EINVAL, EPERM
 from arch.errors import KernelError
 from simkernel.fs.nodes import Dir, PseudoFile
+from simkernel.kernel.face import KernelFace
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +94,7 @@ ENTRIES = (
 class Sysctl(dict[str, Any]):
     """Values by dotted name."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: KernelFace) -> None:
         super().__init__()
         self.k = k
         self.readers: dict[str, Callable[[], Any]] = {}
@@ -138,7 +139,7 @@ class Sysctl(dict[str, Any]):
         self.hooks.setdefault(name, []).append(hook)
 
 
-def _uuid(k: Any) -> str:
+def _uuid(k: KernelFace) -> str:
     """Random bytes in the form of RFC 4122, version 4."""
     raw = bytearray(k.random.randbytes(16))
     raw[6] = raw[6] & 0x0F | 0x40
@@ -147,7 +148,7 @@ def _uuid(k: Any) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def make_sysctl(k: Any, table: Sysctl, uname: Callable[[], list[str]]) -> Dir:
+def make_sysctl(k: KernelFace, table: Sysctl, uname: Callable[[], list[str]]) -> Dir:
     """The tree of /proc/sys."""
     table.readers |= {
         "kernel.osrelease": lambda: uname()[2],
@@ -166,7 +167,7 @@ def make_sysctl(k: Any, table: Sysctl, uname: Callable[[], list[str]]) -> Dir:
         parts = name.split(".")
         where = root
         for part in parts[:-1]:
-            where = where.children.get(part) or where.add(part, Dir())
+            where = where.subdir(part)
         entry = table.entries[name]
         where.add(
             parts[-1],
@@ -179,13 +180,12 @@ def make_sysctl(k: Any, table: Sysctl, uname: Callable[[], list[str]]) -> Dir:
     return root
 
 
-def _boot_id(k: Any, table: Sysctl) -> str:
+def _boot_id(k: KernelFace, table: Sysctl) -> str:
     if not table["kernel.random.boot_id"]:
         table["kernel.random.boot_id"] = _uuid(k)
     return str(table["kernel.random.boot_id"])
 
 
-def _drop_caches(k: Any) -> None:
-    drop = getattr(k, "drop_caches", None)
-    if drop is not None:
-        drop()
+def _drop_caches(k: KernelFace) -> None:
+    if k.drop_caches is not None:
+        k.drop_caches()

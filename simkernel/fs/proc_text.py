@@ -9,6 +9,9 @@ from arch.abi.errno import ENOENT
 from arch.abi.fcntl import O_CLOEXEC
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.errors import Fault, KernelError
+from simkernel.fs.face import FsKernel
+from simkernel.kernel.mm import Mm
+from simkernel.kernel.task import Task
 
 TICK_NS = 10_000_000  # USER_HZ is 100
 MS = 1_000_000
@@ -31,17 +34,17 @@ _LIMIT_ROWS = (
 )  # fmt: skip
 
 
-def state_letter(task: Any) -> str:
+def state_letter(task: Task) -> str:
     """R, S, D, T, Z ...: a kernel thread that waits is idle in newer kernels; S here."""
-    return str(getattr(task, "state_letter", "R"))
+    return task.state_letter
 
 
-def threads_of(task: Any) -> list[Any]:
+def threads_of(task: Task) -> list[Any]:
     """The living threads of the group."""
-    return list(getattr(task, "threads", None) or [task])
+    return list(task.threads or [task])
 
 
-def read_mm(mm: Any, start: int, end: int) -> bytes:
+def read_mm(mm: Mm, start: int, end: int) -> bytes:
     """Bytes of another task's memory; shorter when a page is missing."""
     if mm is None or end <= start:
         return b""
@@ -51,7 +54,7 @@ def read_mm(mm: Any, start: int, end: int) -> bytes:
         return b""
 
 
-def cmdline(task: Any) -> bytes:
+def cmdline(task: Task) -> bytes:
     """Arguments, separated by NUL; setproctitle's trick (no final NUL) reads on into the environment."""
     mm = task.mm
     if mm is None:
@@ -69,41 +72,38 @@ def escape_comm(comm: str) -> str:
     return comm.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def stat_line(k: Any, task: Any, whole: bool) -> str:
+def stat_line(k: FsKernel, task: Task, whole: bool) -> str:
     """/proc/PID/stat, or of one thread.  fs/proc/array.c:do_task_stat()."""
     mm = task.mm
     threads = threads_of(task)
     of = threads if whole else [task]
-    utime = sum(t.utime_ns for t in of) + (getattr(task.signal, "utime_ns", 0) if whole else 0)
-    stime = sum(t.stime_ns for t in of) + (getattr(task.signal, "stime_ns", 0) if whole else 0)
+    utime = sum(t.utime_ns for t in of) + (task.signal.utime_ns if whole else 0)
+    stime = sum(t.stime_ns for t in of) + (task.signal.stime_ns if whole else 0)
     tty = 0
-    prio = getattr(task, "prio", 120) - 100
+    prio = task.prio - 100
     signal = task.signal
     limit = task.rlimits.get(5, (-1, -1))[0] & 0xFFFFFFFFFFFFFFFF
     fields: list[Any] = [
         task.pid, f"({escape_comm(task.comm)})", state_letter(task), task.real_parent.tgid if task.pid != 1 else 0,
         task.pgid, task.session, tty, -1, task.flags, task.min_flt, 0, task.maj_flt, 0,
-        utime // TICK_NS, stime // TICK_NS, getattr(signal, "cutime_ns", 0) // TICK_NS,
-        getattr(signal, "cstime_ns", 0) // TICK_NS, prio, task.nice, len(threads), 0, task.start_time_ns // TICK_NS,
+        utime // TICK_NS, stime // TICK_NS, signal.cutime_ns // TICK_NS,
+        signal.cstime_ns // TICK_NS, prio, task.nice, len(threads), 0, task.start_time_ns // TICK_NS,
         mm.total_pages() * PAGE_SIZE if mm else 0, _rss(mm), limit,
         mm.start_code if mm else 0, mm.end_code if mm else 0, mm.start_stack if mm else 0, 0, 0,
         task.sigpending & 0x7FFFFFFF, task.blocked & 0x7FFFFFFF, task.ignored & 0x7FFFFFFF, task.caught & 0x7FFFFFFF,
-        0, 0, 0, task.exit_signal if task.tgid == task.pid else -1, task.cpu, getattr(task, "rt_priority", 0),
-        getattr(task, "policy", 0), 0, 0, 0,
+        0, 0, 0, task.exit_signal if task.tgid == task.pid else -1, task.cpu, task.rt_priority,
+        task.policy, 0, 0, 0,
         mm.start_data if mm else 0, mm.end_data if mm else 0, mm.start_brk if mm else 0, mm.arg_start if mm else 0,
         mm.arg_end if mm else 0, mm.env_start if mm else 0, mm.env_end if mm else 0, task.exit_code,
     ]  # fmt: skip
     return " ".join(map(str, fields)) + "\n"
 
 
-def _rss(mm: Any) -> int:
-    if mm is None:
-        return 0
-    value = mm.rss_pages
-    return int(value() if callable(value) else value)
+def _rss(mm: Mm | None) -> int:
+    return mm.rss_pages if mm is not None else 0
 
 
-def statm_line(task: Any) -> str:
+def statm_line(task: Task) -> str:
     """/proc/PID/statm: pages of size, resident, shared, text, lib, data, dirty."""
     mm = task.mm
     if mm is None:
@@ -113,7 +113,7 @@ def statm_line(task: Any) -> str:
     return f"{mm.total_pages()} {_rss(mm)} {_file_pages(mm)} {text} 0 {data} 0\n"
 
 
-def _file_pages(mm: Any) -> int:
+def _file_pages(mm: Mm) -> int:
     count = 0
     for vma in mm.vmas:
         if vma.file is not None and not vma.prot & 2:
@@ -121,9 +121,8 @@ def _file_pages(mm: Any) -> int:
     return count
 
 
-def _mem_rows(task: Any) -> Iterator[tuple[str, int]]:
+def _mem_rows(mm: Mm) -> Iterator[tuple[str, int]]:
     """(name, kB) of task_mem()."""
-    mm = task.mm
     size = mm.total_pages() * PAGE_KB
     rss, files = _rss(mm) * PAGE_KB, _file_pages(mm) * PAGE_KB
     stack = sum(v.end - v.start for v in mm.vmas if v.name == "[stack]") >> 10
@@ -137,10 +136,10 @@ def _mem_rows(task: Any) -> Iterator[tuple[str, int]]:
     )  # fmt: skip
 
 
-def cpu_mask(k: Any, task: Any) -> int:
+def cpu_mask(k: FsKernel, task: Task) -> int:
     """cpus_allowed; 0 in the task means all."""
     everything: int = (1 << k.nr_cpus) - 1
-    mask = int(getattr(task, "affinity", 0) or everything)
+    mask = task.affinity or everything
     return mask & everything
 
 
@@ -159,7 +158,7 @@ def cpu_list(mask: int) -> str:
     return ",".join(parts)
 
 
-def status_text(k: Any, task: Any) -> str:
+def status_text(k: FsKernel, task: Task) -> str:
     """/proc/PID/status.  fs/proc/array.c:proc_pid_status(); lines came with the versions of features.py."""
     files, fs, mm, has = task.files, task.fs, task.mm, k.vfs.names
     out = [f"Name:\t{escape_comm(task.comm)}\n"]
@@ -177,7 +176,7 @@ def status_text(k: Any, task: Any) -> str:
     if mm is not None:
         skip: tuple[str, ...] = () if has.status_rss_kinds else ("RssAnon", "RssFile", "RssShmem")
         skip += () if has.status_hugetlb else ("HugetlbPages",)
-        out += [f"{name}:\t{kb:8d} kB\n" for name, kb in _mem_rows(task) if name not in skip]
+        out += [f"{name}:\t{kb:8d} kB\n" for name, kb in _mem_rows(mm) if name not in skip]
         out.append("CoreDumping:\t0\n" * has.status_core_dumping + "THP_enabled:\t1\n" * has.status_thp)
     out.append(f"Threads:\t{len(threads_of(task))}\nSigQ:\t0/{task.rlimits.get(11, (0, 0))[0]}\n")
     out.append(_masks_text(k, task))
@@ -192,7 +191,7 @@ def status_text(k: Any, task: Any) -> str:
     return "".join(out)
 
 
-def _masks_text(k: Any, task: Any) -> str:
+def _masks_text(k: FsKernel, task: Task) -> str:
     rows = [
         ("SigPnd", task.sigpending), ("ShdPnd", task.shared_pending), ("SigBlk", task.blocked),
         ("SigIgn", task.ignored), ("SigCgt", task.caught), ("CapInh", task.cap_inheritable),
@@ -203,7 +202,7 @@ def _masks_text(k: Any, task: Any) -> str:
     return "".join(f"{name}:\t{mask:016x}\n" for name, mask in rows)
 
 
-def limits_text(task: Any) -> str:
+def limits_text(task: Task) -> str:
     """/proc/PID/limits."""
     out = [f"{'Limit':<25} {'Soft Limit':<20} {'Hard Limit':<20} {'Units':<10}\n"]
     for number, name, unit in _LIMIT_ROWS:
@@ -214,7 +213,7 @@ def limits_text(task: Any) -> str:
     return "".join(out)
 
 
-def sched_text(task: Any) -> str:
+def sched_text(task: Task) -> str:
     """/proc/PID/sched: the first lines."""
     head = f"{task.comm} ({task.pid}, #threads: {len(threads_of(task))})\n"
     line = "-" * 67 + "\n"
@@ -229,7 +228,7 @@ def sched_text(task: Any) -> str:
     return head + line + "".join(f"{name:<45}:{value:>21}\n" for name, value in rows)
 
 
-def fdinfo_text(k: Any, task: Any, fd: int) -> str:
+def fdinfo_text(k: FsKernel, task: Task, fd: int) -> str:
     """/proc/PID/fdinfo/FD."""
     file = task.files.fds.get(fd)
     if file is None:
@@ -242,7 +241,7 @@ def fdinfo_text(k: Any, task: Any, fd: int) -> str:
     return out + (show(k, file) if show is not None else "")
 
 
-def smaps_text(task: Any, rollup: bool = False) -> str:
+def smaps_text(task: Task, rollup: bool = False) -> str:
     """/proc/PID/smaps, smaps_rollup."""
     mm = task.mm
     if mm is None:
@@ -263,11 +262,13 @@ def smaps_text(task: Any, rollup: bool = False) -> str:
     return "".join(out)
 
 
-def numa_maps(task: Any) -> str:
+def numa_maps(task: Task) -> str:
     """/proc/PID/numa_maps: everything is on node 0."""
     mm = task.mm
+    if mm is None:
+        return ""
     out = []
-    for vma in mm.vmas if mm is not None else ():
+    for vma in mm.vmas:
         present = sum(1 for page in range(vma.start, vma.end, PAGE_SIZE) if page in mm.pages)
         name = (
             f" file={vma.file.path}"

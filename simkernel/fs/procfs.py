@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import PROC_SUPER_MAGIC
 from arch.cpuinfo import CpuInfo
 from simkernel.fs.devices import kernel_log
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import FileOperations, SuperBlock
-from simkernel.fs.nodes import Dir, Link, PseudoFile
+from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
 from simkernel.fs.proc_pid import PidDir, find_process, self_pid, thread_self
 from simkernel.fs.proc_sys import make_sysctl
 from simkernel.fs.pseudo import (
@@ -21,7 +21,9 @@ from simkernel.fs.pseudo import (
     SEQ_FOPS,
     PseudoSuper,
 )  # fmt: skip
+from simkernel.fs.tmpfs import TmpfsSuper
 from simkernel.fs.vfs import FsType, Vfs
+from simkernel.kernel.task import Task
 from tracing.face import WouldBlock
 
 PROC_ROOT_INO = 1
@@ -29,13 +31,13 @@ PROC_DYNAMIC_FIRST = 0xF0000000
 TICK_NS = 10_000_000
 
 
-def cpuinfo(k: Any) -> str:
+def cpuinfo(k: FsKernel) -> str:
     """/proc/cpuinfo."""
     info: CpuInfo = k.arch.cpuinfo
     return info.text(k.nr_cpus)
 
 
-def meminfo(k: Any) -> str:
+def meminfo(k: FsKernel) -> str:
     """/proc/meminfo."""
     total = k.mm.total_ram_pages * 4
     free = k.mm.free_ram_pages * 4
@@ -53,31 +55,30 @@ def meminfo(k: Any) -> str:
     return "".join(f"{name + ':':<16}{kb:8d} kB\n" for name, kb in rows)
 
 
-def _tmpfs_supers(vfs: Vfs) -> list[Any]:
-    seen: list[Any] = []
+def _tmpfs_supers(vfs: Vfs) -> list[TmpfsSuper]:
+    seen: list[TmpfsSuper] = []
     for mnt in vfs.mounts:
-        if hasattr(mnt.mnt_sb, "used_blocks") and mnt.mnt_sb not in seen:
+        if isinstance(mnt.mnt_sb, TmpfsSuper) and mnt.mnt_sb not in seen:
             seen.append(mnt.mnt_sb)
     return seen
 
 
-def proc_stat(k: Any) -> str:
+def proc_stat(k: FsKernel) -> str:
     """/proc/stat."""
     tasks = list(k.tasks.by_pid.values())
-    user = sum(getattr(t, "utime_ns", 0) for t in tasks)
-    system = sum(getattr(t, "stime_ns", 0) for t in tasks)
+    user = sum(t.utime_ns for t in tasks)
+    system = sum(t.stime_ns for t in tasks)
     for task in tasks:
-        signal = getattr(task, "signal", None)
-        if signal is not None and task.pid == task.tgid:
-            user += getattr(signal, "cutime_ns", 0) if task.pid == 1 else 0
-            system += getattr(signal, "cstime_ns", 0) if task.pid == 1 else 0
+        if task.pid == 1:
+            user += task.signal.cutime_ns
+            system += task.signal.cstime_ns
     total = k.clock.now_ns * k.nr_cpus
     idle = max(0, total - user - system)
     ticks = [user // TICK_NS, 0, system // TICK_NS, idle // TICK_NS, 0, 0, 0, 0, 0, 0]
     out = ["cpu  " + " ".join(map(str, ticks)) + "\n"]
     for cpu in range(k.nr_cpus):
         out.append(f"cpu{cpu} " + " ".join(str(t // k.nr_cpus) for t in ticks) + "\n")
-    running = sum(1 for t in tasks if getattr(t, "state_letter", "R") == "R")
+    running = sum(1 for t in tasks if t.state_letter == "R")
     boot = (k.clock.realtime_ns - k.clock.now_ns) // 1_000_000_000
     out.append(f"intr 0\nctxt {k.cpus.nr_switches}\nbtime {boot}\n")
     out.append(f"processes {k.tasks.nr_forks}\nprocs_running {max(1, running)}\nprocs_blocked 0\n")
@@ -85,36 +86,33 @@ def proc_stat(k: Any) -> str:
     return "".join(out)
 
 
-def uptime(k: Any) -> str:
+def uptime(k: FsKernel) -> str:
     """/proc/uptime: seconds up, seconds idle over all CPUs."""
-    up, idle = k.clock.now_ns, getattr(k.clock, "idle_ns", 0) * k.nr_cpus
+    up, idle = k.clock.now_ns, k.clock.idle_ns * k.nr_cpus
     return f"{up // 10**9}.{up // 10**7 % 100:02d} {idle // 10**9}.{idle // 10**7 % 100:02d}\n"
 
 
-def loadavg(k: Any) -> str:
+def loadavg(k: FsKernel) -> str:
     """/proc/loadavg: load itself is not simulated."""
     tasks = list(k.tasks.by_pid.values())
-    running = max(1, sum(1 for t in tasks if getattr(t, "state_letter", "R") == "R"))
+    running = max(1, sum(1 for t in tasks if t.state_letter == "R"))
     last = k.tasks.last_pid or max((t.pid for t in tasks), default=0)
     return f"0.00 0.00 0.00 {running}/{len(tasks)} {last}\n"
 
 
-def kallsyms(k: Any) -> str:
+def kallsyms(k: FsKernel) -> str:
     """/proc/kallsyms: every symbol, by address; zeros when kptr_restrict says so."""
-    symbols = getattr(k, "symbols", None)
-    if symbols is None:
-        return ""
     restrict = k.vfs.sysctl["kernel.kptr_restrict"]
     hide = restrict >= 2 or (restrict == 1 and not k.capable(34))
     digits = 2 * k.arch.model.word
-    rows = sorted(symbols, key=lambda s: s.address)
+    rows = sorted(k.symbols, key=lambda s: s.address)
     text = [f"{0 if hide else s.address:0{digits}x} {s.kind} {s.name}\n" for s in rows]
     for more in k.vfs.more_symbols:
         text += [f"{0 if hide else address:0{digits}x} t {name}\t[{module}]\n" for address, name, module in more()]
     return "".join(text)
 
 
-def _devices(k: Any) -> str:
+def _devices(k: FsKernel) -> str:
     chars = "".join(
         f"{major:3d} {name}\n" for major, name in ((1, "mem"), (5, "/dev/tty"), (5, "/dev/console"), (10, "misc"))
     )
@@ -129,7 +127,7 @@ def _filesystems(vfs: Vfs) -> str:
 class KmsgNode(PseudoFile):
     """/proc/kmsg: the log from the beginning."""
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: FsKernel) -> None:
         super().__init__(lambda: "", mode=0o400)
         self.k = k
 
@@ -141,7 +139,9 @@ class KmsgNode(PseudoFile):
 class KmsgReader:
     """An open /proc/kmsg."""
 
-    def __init__(self, k: Any) -> None:
+    poll_key = "kmsg"
+
+    def __init__(self, k: FsKernel) -> None:
         self.k = k
         self.index = 0
 
@@ -174,20 +174,24 @@ class KmsgReader:
         """Nothing."""
 
 
-def version_text(k: Any, uname: Callable[[], list[str]]) -> str:
+def version_text(k: FsKernel, uname: Callable[[], list[str]]) -> str:
     """/proc/version."""
     fields = uname()
     return f"{fields[0]} version {fields[2]} (simkernel@simkernel) (python 3) {fields[3]}\n"
 
 
-def make_root(vfs: Vfs) -> Dir:
+def make_root(k: FsKernel) -> Dir:
     """The nodes of /proc."""
-    k = vfs.k
-    root = ProcRoot(vfs)
+    vfs = k.vfs
+    root = ProcRoot(k)
     uname = _uname(k)
 
     def text(
-        name: str, show: Callable[[], str | bytes], mode: int = 0o444, store: Any = None, fops: Any = None
+        name: str,
+        show: Callable[[], str | bytes],
+        mode: int = 0o444,
+        store: Callable[[bytes], int | None] | None = None,
+        fops: FileOperations | None = None,
     ) -> None:
         root.add(name, PseudoFile(show, store, mode, fops=fops))
 
@@ -210,7 +214,9 @@ def make_root(vfs: Vfs) -> Dir:
     text("misc", lambda: "")
     text("modules", lambda: "")
     for name, target in (("mounts", "self/mounts"), ("net", "self/net")):
-        root.add(name, Link(target)).size = len(target)
+        link = Link(target)
+        link.size = len(target)
+        root.add(name, link)
     text("schedstat", lambda: f"version 15\ntimestamp {k.clock.now_ns // 4_000_000}\n")
     text("stat", lambda: proc_stat(k))
     text("swaps", lambda: "Filename\t\t\t\tType\t\tSize\t\tUsed\t\tPriority\n")
@@ -223,7 +229,7 @@ def make_root(vfs: Vfs) -> Dir:
     text("zoneinfo", lambda: "Node 0, zone   Normal\n")
     sys_dir = make_sysctl(k, vfs.sysctl, uname)
     _set_fops(sys_dir, PROC_SYS_FOPS if vfs.names.proc_sys_iter else PROC_SYS_FOPS_5_8)
-    sys_dir.nlink = 1  # type: ignore[attr-defined]
+    sys_dir.nlink = 1
     root.add("sys", sys_dir)
     for name in ("bus", "driver", "fs", "irq", "sysvipc", "tty"):
         root.add(name, Dir())
@@ -234,14 +240,14 @@ def make_root(vfs: Vfs) -> Dir:
 
 def _set_fops(directory: Dir, fops: FileOperations) -> None:
     for node in directory.children.values():
-        if node.is_dir:
+        if isinstance(node, Dir):
             _set_fops(node, fops)
         else:
             node.fops = fops
             node.strict = True
 
 
-def _uname(k: Any) -> Callable[[], list[str]]:
+def _uname(k: FsKernel) -> Callable[[], list[str]]:
     def fields() -> list[str]:
         try:
             from simkernel.kernel.calls.system import uname_fields
@@ -258,36 +264,35 @@ class ProcRoot(Dir):
 
     ordered = True
 
-    def __init__(self, vfs: Vfs) -> None:
+    def __init__(self, k: FsKernel) -> None:
         super().__init__()
-        self.k = vfs.k
+        self.k = k
         self.dynamic = True
         self.ino = PROC_ROOT_INO
         self.processes: dict[int, PidDir] = {}
-        self.net = vfs.proc_net
+        self.net = k.vfs.proc_net
 
-    @property
-    def nlink(self) -> int:
+    def links(self) -> int:
         """proc_root_getattr(): the fixed directories and one per process."""
         fixed = sum(1 for node in self.children.values() if node.is_dir)
         return 2 + fixed + len(self._leaders())
 
-    def _leaders(self) -> list[Any]:
+    def _leaders(self) -> list[Task]:
         tasks = self.k.tasks.by_pid
         return [tasks[pid] for pid in sorted(tasks) if pid and tasks[pid].pid == tasks[pid].tgid]
 
-    def entries(self) -> dict[str, Any]:
+    def entries(self) -> dict[str, Node]:
         """readdir order of fs/proc/generic.c, then fs/proc/base.c."""
         late = ("self", "thread-self")
         names = sorted((n for n in self.children if n not in late), key=lambda n: (len(n), n))
-        out = {name: self.children[name] for name in (*names, *late)}
+        out: dict[str, Node] = {name: self.children[name] for name in (*names, *late)}
         for task in self._leaders():
             node = find_process(self.k, str(task.pid), self.processes, self.net)
             if node is not None:
                 out[str(task.pid)] = node
         return out
 
-    def lookup(self, name: str) -> Any:
+    def lookup(self, name: str) -> Node | None:
         """A fixed entry or a process."""
         node = self.children.get(name)
         if node is not None:
@@ -295,18 +300,18 @@ class ProcRoot(Dir):
         return find_process(self.k, name, self.processes, self.net)
 
 
-def register_procfs(vfs: Vfs) -> None:
+def register_procfs(k: FsKernel) -> None:
     """The type; there is one instance."""
 
     def mount(v: Vfs, devname: str, flags: int, data: str) -> SuperBlock:
         sb = v.singletons.get("proc")
         if sb is None:
-            root = make_root(v)
+            root = make_root(k)
             seq_iter = v.names.seq_read_iter
             whole = PROC_ITER_FOPS if seq_iter else PROC_REG_FOPS
             pid_nodes = SEQ_FOPS
 
-            def fops(node: Any, name: str) -> FileOperations:
+            def fops(node: Node, name: str) -> FileOperations:
                 return whole if root.children.get(name) is node else pid_nodes
 
             sb = v.singletons["proc"] = PseudoSuper(
@@ -316,10 +321,10 @@ def register_procfs(vfs: Vfs) -> None:
             v.proc_root = root
         return sb
 
-    vfs.register(FsType("proc", mount))
+    k.vfs.register(FsType("proc", mount))
 
 
-def proc_file(vfs: Vfs, path: str, node: Any) -> None:
+def proc_file(vfs: Vfs, path: str, node: Node) -> None:
     """proc_create(): put a node under /proc, e.g. "diskstats" or "net/dev" (per process through self/net).
 
     The door for every part of the kernel that has something to show there: block/proc.py, net/proc.py, fs/proc_irq.py.
@@ -330,5 +335,5 @@ def proc_file(vfs: Vfs, path: str, node: Any) -> None:
     if parts[0] == "net":
         where, parts = vfs.proc_net, parts[1:]
     for part in parts[:-1]:
-        where = where.children.get(part) or where.add(part, Dir())
+        where = where.subdir(part)
     where.add(parts[-1], node)

@@ -6,19 +6,22 @@ write it.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
 
-from arch.abi.errno import EACCES, EAGAIN, EFAULT, EIO, ENOENT, EPERM
+from arch.abi.errno import EACCES, EAGAIN, EFAULT, EIO, ENOENT
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.stat import DT_DIR, DT_LNK, DT_REG, S_IALLUGO, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Cred, Dentry, DirEntry, File, FileOperations, Inode, Path, SuperBlock
+from simkernel.fs.nodes import Node, OpenNode, OpenText
 from simkernel.fs.read_write import get_pos, set_pos, sync_iter
+from simkernel.fs.vfs import Vfs
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.task import WaitQueue
 from tracing.face import WouldBlock
 
 
@@ -26,7 +29,7 @@ class PseudoSuper(SuperBlock):
     """The super block of a generated file system, and what is particular about it."""
 
     def __init__(
-        self, vfs: Any, fs_name: str, magic: int, root: Any, file_fops: Callable[[Any, str], FileOperations],
+        self, vfs: Vfs, fs_name: str, magic: int, root: Node, file_fops: Callable[[Node, str], FileOperations],
         newest_first: bool = False, file_size: int = 0, missing_is_error: bool = False, first_ino: int = 1,
         blocksize: int = PAGE_SIZE, dir_fops: FileOperations | None = None, link_size: bool = False,
         order: Callable[[list[str]], list[str]] | None = None,
@@ -43,14 +46,13 @@ class PseudoSuper(SuperBlock):
         # procfs and kernfs answer ENOENT from lookup itself: creating in them fails so, not with EACCES
         self.missing_is_error = missing_is_error
         self.next_ino = first_ino
-        self.inode_of: dict[int, tuple[Any, int]] = {}  # id(node) -> (node, inode number): numbers stay
+        self.inode_of: dict[int, tuple[Node, int]] = {}  # id(node) -> (node, inode number): numbers stay
         self.s_root = Dentry("/", None, PseudoInode(self, root, "/"))
 
-    def ino_for(self, node: Any) -> int:
+    def ino_for(self, node: Node) -> int:
         """A node keeps its inode number as long as it lives."""
-        fixed = getattr(node, "ino", None)
-        if fixed:
-            return int(fixed)
+        if node.ino:
+            return node.ino
         known = self.inode_of.get(id(node))
         if known is None:
             known = self.inode_of[id(node)] = (node, self.new_ino())
@@ -63,36 +65,30 @@ class PseudoInode(Inode):
     __slots__ = ("node",)
     i_sb: PseudoSuper
 
-    def __init__(self, sb: PseudoSuper, node: Any, name: str) -> None:
+    def __init__(self, sb: PseudoSuper, node: Node, name: str) -> None:
         if node.is_dir:
             kind = S_IFDIR
         else:
-            kind = S_IFLNK if getattr(node, "is_link", False) else S_IFREG
+            kind = S_IFLNK if node.is_link else S_IFREG
         mode = node.mode & S_IALLUGO
         kind = node.mode & S_IFMT or kind
         super().__init__(sb, kind | mode, sb.ino_for(node))
         self.node = node
-        self.i_uid = getattr(node, "uid", 0)
-        self.i_gid = getattr(node, "gid", 0)
-        self.i_rdev = getattr(node, "rdev", 0)
+        self.i_uid, self.i_gid, self.i_rdev = node.uid, node.gid, node.rdev
         if node.is_dir:
             self.i_fop = sb.dir_fops
             self.i_nlink = 2 + sum(1 for n in self._static().values() if n.is_dir)
         elif kind == S_IFREG:
-            self.i_fop = getattr(node, "fops", None) or sb.file_fops(node, name)
-            self.i_size = getattr(node, "size", 0) or sb.file_size
+            self.i_fop = node.fops or sb.file_fops(node, name)
+            self.i_size = node.size or sb.file_size
         elif kind == S_IFLNK:
-            self.i_size = getattr(node, "size", 0)
+            self.i_size = node.size
             if not self.i_size and sb.link_size:
                 target = node.readlink()
                 self.i_size = len(target) if isinstance(target, str) else 0
 
-    def _static(self) -> dict[str, Any]:
-        if getattr(self.node, "dynamic", False):
-            children: dict[str, Any] = self.node.children
-            return children
-        entries: dict[str, Any] = self.node.entries()
-        return entries
+    def _static(self) -> Mapping[str, Node]:
+        return self.node.children if self.node.dynamic else self.node.entries()
 
     @property
     def pinned_dentries(self) -> bool:  # type: ignore[override]
@@ -125,17 +121,17 @@ class PseudoInode(Inode):
 
     def entries(self, parent: Dentry) -> list[DirEntry]:
         """In the file system's order."""
-        nodes: dict[str, Any] = self.node.entries()
+        nodes = self.node.entries()
         sb = self.i_sb
         out = []
         names = list(nodes)
-        if sb.order is not None and not getattr(self.node, "ordered", False):
+        if sb.order is not None and not self.node.ordered:
             names = sb.order(names)
         elif sb.newest_first:
             names.reverse()
         for name in names:
             node = nodes[name]
-            kind = DT_DIR if node.is_dir else DT_LNK if getattr(node, "is_link", False) else DT_REG
+            kind = DT_DIR if node.is_dir else DT_LNK if node.is_link else DT_REG
             if node.mode & S_IFMT:
                 kind = (node.mode & S_IFMT) >> 12
             out.append(DirEntry(name, sb.ino_for(node), kind))
@@ -143,39 +139,32 @@ class PseudoInode(Inode):
 
     def get_link(self, dentry: Dentry) -> str | Path:
         """The link's target."""
-        target: str | Path = self.node.readlink()
-        return target
+        return self.node.readlink()
 
     def readlink(self, dentry: Dentry) -> str:
         """Text, also for magic links."""
-        text = getattr(self.node, "text", None)
+        text = self.node.link_text()
         if text is not None:
-            return str(text())
+            return text
         target = self.node.readlink()
         return target if isinstance(target, str) else self.i_sb.vfs.d_path(target)
 
     def permission(self, mask: int, cred: Cred) -> None:
         """A node with `strict` set lets nobody past its mode bits (proc_sys_permission: root is no exception)."""
-        if getattr(self.node, "strict", False) and mask & ~(self.i_mode >> 6) & (c.MAY_READ | c.MAY_WRITE | c.MAY_EXEC):
+        if self.node.strict and mask & ~(self.i_mode >> 6) & (c.MAY_READ | c.MAY_WRITE | c.MAY_EXEC):
             raise KernelError(EACCES, "the mode forbids it")
         super().permission(mask, cred)
 
     def mkdir(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
-        """Where the node offers it (tracefs instances)."""
-        make = getattr(self.node, "mkdir", None)
-        if make is None:
-            raise KernelError(EPERM, "cannot make directories here")
-        make(name)
+        """Where the node offers it."""
+        self.node.mkdir(name)
         child = self.lookup(parent, name)
         assert child is not None
         return child
 
     def rmdir(self, parent: Dentry, victim: Dentry) -> None:
         """Where the node offers it."""
-        remove = getattr(self.node, "rmdir", None)
-        if remove is None:
-            raise KernelError(EPERM, "cannot remove directories here")
-        remove(victim.name)
+        self.node.rmdir(victim.name)
         parent.drop(victim)
 
     def create(self, parent: Dentry, name: str, mode: int, cred: Cred) -> Dentry:
@@ -185,11 +174,11 @@ class PseudoInode(Inode):
     def getattr(self) -> None:
         """A node may know its size, and its link count may have changed."""
         if self.i_mode & S_IFMT == S_IFDIR:
-            self.i_nlink = getattr(self.node, "nlink", 0) or 2 + sum(1 for n in self._static().values() if n.is_dir)
+            self.i_nlink = self.node.links() or 2 + sum(1 for n in self._static().values() if n.is_dir)
             return
-        size = getattr(self.node, "size_now", None)
+        size = self.node.size_now()
         if size is not None:
-            self.i_size = size()
+            self.i_size = size
 
     def setattr_size(self, size: int) -> None:
         """O_TRUNC on a generated file does nothing (the node hears of it in open's flags)."""
@@ -198,42 +187,39 @@ class PseudoInode(Inode):
 # --- the file operations ---
 
 
-def open_node(k: Any, inode: Inode, file: File) -> int:
+def open_node(k: FsKernel, inode: Inode, file: File) -> int:
     """Open the node; the handle becomes private_data."""
     assert isinstance(inode, PseudoInode)
     file.private_data = inode.node.open(file.f_flags)
     return 0
 
 
-def release_node(k: Any, file: File) -> Any:
+def handle_of(file: File) -> OpenNode:
+    """What open_node() has put there."""
+    handle: OpenNode = file.private_data
+    return handle
+
+
+def release_node(k: FsKernel, file: File) -> Steps[object] | None:
     """Let the handle go."""
-    handle = file.private_data
-    if handle is not None:
-        running = handle.release()
-        if inspect.isgenerator(running):
-            return running
-    return None
+    return handle_of(file).release() if file.private_data is not None else None
 
 
-def poll_node(k: Any, file: File, queues: Any) -> int:
+def poll_node(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     """Ask the handle; what it waits for is its `poll_key`."""
-    handle = file.private_data
-    mask = int(handle.poll())
-    if queues is not None:
-        key = getattr(handle, "poll_key", None)
-        if key is not None:
-            queues.append(k.vfs.key_queue(key))
+    handle = handle_of(file)
+    mask = handle.poll()
+    if queues is not None and handle.poll_key is not None:
+        queues.append(k.vfs.key_queue(handle.poll_key))
     return mask
 
 
-def read_steps(k: Any, file: File, size: int, pos: int) -> Any:
+def read_steps(k: FsKernel, file: File, size: int, pos: int) -> Steps[bytes]:
     """Bytes from the handle, sleeping while it would block."""
     while True:
         try:
-            data = file.private_data.read(size, pos)
-            if inspect.isgenerator(data):
-                data = yield from data
-            return data
+            data = handle_of(file).read(size, pos)
+            return data if isinstance(data, bytes) else (yield from data)
         except WouldBlock as blocked:
             if file.f_flags & O_NONBLOCK:
                 raise KernelError(EAGAIN, "would block") from None
@@ -242,7 +228,7 @@ def read_steps(k: Any, file: File, size: int, pos: int) -> Any:
                 raise KernelError(-ret, "interrupted") from None
 
 
-def node_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def node_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """The body of every plain read of a generated file."""
     file = k.vfs.files[file_addr]
     pos = get_pos(k, file, ppos)
@@ -253,7 +239,7 @@ def node_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
     return len(data)
 
 
-def node_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def node_write(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """The body of every plain write of a generated file."""
     file = k.vfs.files[file_addr]
     data = k.usercopy.copy_from_user(buf, min(count, 1 << 20))
@@ -263,14 +249,12 @@ def node_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
     return taken
 
 
-def write_steps(k: Any, file: File, data: bytes, pos: int) -> Any:
+def write_steps(k: FsKernel, file: File, data: bytes, pos: int) -> Body:
     """Bytes to the handle, sleeping while it would block."""
     while True:
         try:
-            taken = file.private_data.write(data, pos)
-            if inspect.isgenerator(taken):
-                taken = yield from taken
-            return len(data) if taken is None else taken
+            taken = handle_of(file).write(data, pos)
+            return taken if isinstance(taken, int) else (yield from taken)
         except WouldBlock as blocked:
             if file.f_flags & O_NONBLOCK:
                 raise KernelError(EAGAIN, "would block") from None
@@ -279,7 +263,7 @@ def write_steps(k: Any, file: File, data: bytes, pos: int) -> Any:
                 raise KernelError(-ret, "interrupted") from None
 
 
-def node_read_iter(k: Any, iocb_addr: int, to: int) -> Any:
+def node_read_iter(k: FsKernel, iocb_addr: int, to: int) -> Body:
     """The body of every read_iter of a generated file."""
     iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[to]
     data = yield from read_steps(k, iocb.file, it.count, iocb.pos)
@@ -290,7 +274,7 @@ def node_read_iter(k: Any, iocb_addr: int, to: int) -> Any:
     return copied
 
 
-def node_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
+def node_write_iter(k: FsKernel, iocb_addr: int, from_: int) -> Body:
     """The body of every write_iter of a generated file."""
     iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[from_]
     wanted = it.count
@@ -366,7 +350,7 @@ _declare()
 @kernel_function(
     "ssize_t seq_read(struct file *file, char *buf, size_t size, loff_t *ppos)", source="fs/seq_file.c", since="5.10"
 )
-def seq_read(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+def seq_read(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> Body:
     """A read(2) as a read_iter."""
     return (yield from sync_iter(k, k.vfs.files[file], "seq_read_iter", [(buf, count)], ppos))
 
@@ -374,7 +358,7 @@ def seq_read(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
 @kernel_function(
     "ssize_t proc_reg_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="fs/proc/inode.c"
 )
-def proc_reg_read(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+def proc_reg_read(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> Body:
     """Keep the entry in use, and read it."""
     return (yield k.call("seq_read", file, buf, count, ppos))
 
@@ -382,7 +366,7 @@ def proc_reg_read(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
 @kernel_function(
     "ssize_t proc_reg_read_iter(struct kiocb *iocb, struct iov_iter *iter)", source="fs/proc/inode.c", since="5.10"
 )
-def proc_reg_read_iter(k: Any, iocb: int, it: int) -> Any:
+def proc_reg_read_iter(k: FsKernel, iocb: int, it: int) -> Body:
     """Keep the entry in use, and read it."""
     return (yield k.call("seq_read_iter", iocb, it))
 
@@ -390,9 +374,10 @@ def proc_reg_read_iter(k: Any, iocb: int, it: int) -> Any:
 @kernel_function(
     "ssize_t proc_reg_write(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="fs/proc/inode.c"
 )
-def proc_reg_write(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+def proc_reg_write(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> Body:
     """Keep the entry in use, and write it; EIO for what cannot be written."""
-    if getattr(getattr(k.vfs.files[file].private_data, "node", None), "store", True) is None:
+    handle = k.vfs.files[file].private_data
+    if isinstance(handle, OpenText) and handle.node.store is None:
         return -EIO
     return (yield k.call("proc_simple_write", file, buf, count, ppos))
 
@@ -401,7 +386,7 @@ def proc_reg_write(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
     "ssize_t proc_sys_read(struct file *filp, char *buf, size_t count, loff_t *ppos)", source="fs/proc/proc_sysctl.c",
     until="5.9",
 )  # fmt: skip
-def proc_sys_read_5_8(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+def proc_sys_read_5_8(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> Body:
     """Read a sysctl."""
     return (yield from node_read(k, file, buf, count, ppos))
 
@@ -410,7 +395,7 @@ def proc_sys_read_5_8(k: Any, file: int, buf: int, count: int, ppos: int) -> Any
     "ssize_t proc_sys_write(struct file *filp, const char *buf, size_t count, loff_t *ppos)",
     source="fs/proc/proc_sysctl.c", until="5.9",
 )  # fmt: skip
-def proc_sys_write_5_8(k: Any, file: int, buf: int, count: int, ppos: int) -> Any:
+def proc_sys_write_5_8(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> Body:
     """Write a sysctl."""
     return (yield from node_write(k, file, buf, count, ppos))
 
@@ -424,7 +409,7 @@ PSEUDO_DIR_OPERATIONS = FileOperations(
 @kernel_function(
     "ssize_t generic_read_dir(struct file *filp, char *buf, size_t siz, loff_t *ppos)", source="fs/libfs.c"
 )
-def generic_read_dir(k: Any, file: int, buf: int, size: int, ppos: int) -> int:
+def generic_read_dir(k: FsKernel, file: int, buf: int, size: int, ppos: int) -> int:
     """Directories are not read with read(2)."""
     from arch.abi.errno import EISDIR
 
@@ -475,6 +460,6 @@ _TRACEFS_FOPS = {
 TRACEFS_DEFAULT_FOPS = node_fops("tracefs_file_operations", "seq_read", "simple_attr_write")
 
 
-def tracefs_fops(node: Any, name: str) -> FileOperations:
+def tracefs_fops(node: Node, name: str) -> FileOperations:
     """By file name."""
     return _TRACEFS_FOPS.get(name, TRACEFS_DEFAULT_FOPS)

@@ -6,21 +6,21 @@ function: read_null, pipe_read, shmem_file_read_iter ... .
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EBADF, EFAULT, EINVAL, EOPNOTSUPP, ESPIPE  # fmt: skip
 from arch.abi.fcntl import RWF_HIPRI
 from arch.abi.limits import MAX_RW_COUNT, S64_MAX
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.fs.uio import IovIter, Kiocb, import_iovec
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pos_lock
 
 READ, WRITE = 0, 1
 
 
-def get_pos(k: Any, file: File, ppos: int) -> int:
+def get_pos(k: FsKernel, file: File, ppos: int) -> int:
     """*ppos, where it may be the file's own f_pos."""
     if ppos == file.pos_addr:
         return file.f_pos
@@ -30,7 +30,7 @@ def get_pos(k: Any, file: File, ppos: int) -> int:
     return value - (1 << 64) if value >> 63 else value
 
 
-def set_pos(k: Any, file: File, ppos: int, pos: int) -> None:
+def set_pos(k: FsKernel, file: File, ppos: int, pos: int) -> None:
     """*ppos = pos."""
     if ppos == file.pos_addr:
         file.f_pos = pos
@@ -41,11 +41,11 @@ def set_pos(k: Any, file: File, ppos: int, pos: int) -> None:
 # --- the vfs_ layer ---
 
 
-def _area_is_sane(k: Any, file: File, ppos: int, count: int) -> bool:
+def _area_is_sane(k: FsKernel, file: File, ppos: int, count: int) -> bool:
     return not ppos or 0 <= get_pos(k, file, ppos) <= S64_MAX - count
 
 
-def verify_area(k: Any, file: File, read_write: int, ppos: int, count: int) -> Any:
+def verify_area(k: FsKernel, file: File, read_write: int, ppos: int, count: int) -> Body:
     """rw_verify_area(): really called only while it, or what it calls, has a probe; nothing else can tell."""
     probed = k.vfs.probed
     if probed.get("rw_verify_area") or probed.get("security_file_permission"):
@@ -56,7 +56,7 @@ def verify_area(k: Any, file: File, read_write: int, ppos: int, count: int) -> A
 @kernel_function(
     "int rw_verify_area(int read_write, struct file *file, const loff_t *ppos, size_t count)", source="fs/read_write.c"
 )
-def rw_verify_area(k: Any, read_write: int, file_addr: int, ppos: int, count: int) -> Any:
+def rw_verify_area(k: FsKernel, read_write: int, file_addr: int, ppos: int, count: int) -> Body:
     """Positions must be sane, then the security modules are asked."""
     if not _area_is_sane(k, k.vfs.files[file_addr], ppos, count):
         return -EINVAL
@@ -64,13 +64,13 @@ def rw_verify_area(k: Any, read_write: int, file_addr: int, ppos: int, count: in
 
 
 @kernel_function("int security_file_permission(struct file *file, int mask)", source="security/security.c")
-def security_file_permission(k: Any, file_addr: int, mask: int) -> int:
+def security_file_permission(k: FsKernel, file_addr: int, mask: int) -> int:
     """No security module is loaded: everything is allowed."""
     return 0
 
 
 @kernel_function("ssize_t vfs_read(struct file *file, char *buf, size_t count, loff_t *pos)", source="fs/read_write.c")
-def vfs_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def vfs_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """Read at most `count` bytes; return how many.  EBADF, EINVAL, EFAULT, EISDIR."""
     file = k.vfs.files[file_addr]
     if not file.f_mode & c.FMODE_READ:
@@ -94,12 +94,12 @@ def vfs_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
 @kernel_function(
     "ssize_t __vfs_read(struct file *file, char *buf, size_t count, loff_t *pos)", source="fs/read_write.c", until="5.9"
 )
-def __vfs_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def __vfs_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """The file's own read, or read_iter through new_sync_read."""
     return (yield from _read_step(k, k.vfs.files[file_addr], buf, count, ppos))
 
 
-def _read_step(k: Any, file: File, buf: int, count: int, ppos: int) -> Any:
+def _read_step(k: FsKernel, file: File, buf: int, count: int, ppos: int) -> Body:
     ops = file.f_op
     if ops.read is not None:
         return (yield k.call(ops.read, file.addr, buf, count, ppos))
@@ -114,14 +114,14 @@ def _read_step(k: Any, file: File, buf: int, count: int, ppos: int) -> Any:
     "ssize_t new_sync_read(struct file *filp, char *buf, size_t len, loff_t *ppos)", source="fs/read_write.c",
     until="6.0",
 )  # fmt: skip
-def new_sync_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def new_sync_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """Turn a read into a read_iter.  Inlined into vfs_read by later compilers."""
     file = k.vfs.files[file_addr]
     return (yield from sync_iter(k, file, file.f_op.read_iter, [(buf, count)], ppos))
 
 
-def sync_iter(k: Any, file: File, function: str | None, segments: list[tuple[int, int]], ppos: int,
-               flags: int = 0) -> Any:  # fmt: skip
+def sync_iter(k: FsKernel, file: File, function: str | None, segments: list[tuple[int, int]], ppos: int,
+               flags: int = 0) -> Body:  # fmt: skip
     """init_sync_kiocb(), the call of read_iter or write_iter, *ppos = ki_pos."""
     if function is None:
         return -EINVAL
@@ -137,7 +137,7 @@ def sync_iter(k: Any, file: File, function: str | None, segments: list[tuple[int
 @kernel_function(
     "ssize_t vfs_write(struct file *file, const char *buf, size_t count, loff_t *pos)", source="fs/read_write.c"
 )
-def vfs_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def vfs_write(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """Write at most `count` bytes; return how many.  EBADF, EINVAL, EFAULT."""
     file = k.vfs.files[file_addr]
     if not file.f_mode & c.FMODE_WRITE:
@@ -162,12 +162,12 @@ def vfs_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
     "ssize_t __vfs_write(struct file *file, const char *p, size_t count, loff_t *pos)", source="fs/read_write.c",
     until="5.9",
 )  # fmt: skip
-def __vfs_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def __vfs_write(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """The file's own write, or write_iter through new_sync_write."""
     return (yield from _write_step(k, k.vfs.files[file_addr], buf, count, ppos))
 
 
-def _write_step(k: Any, file: File, buf: int, count: int, ppos: int) -> Any:
+def _write_step(k: FsKernel, file: File, buf: int, count: int, ppos: int) -> Body:
     ops = file.f_op
     if ops.write is not None:
         return (yield k.call(ops.write, file.addr, buf, count, ppos))
@@ -182,7 +182,7 @@ def _write_step(k: Any, file: File, buf: int, count: int, ppos: int) -> Any:
     "ssize_t new_sync_write(struct file *filp, const char *buf, size_t len, loff_t *ppos)", source="fs/read_write.c",
     until="6.0",
 )  # fmt: skip
-def new_sync_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def new_sync_write(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """Turn a write into a write_iter.  Inlined into vfs_write by later compilers."""
     file = k.vfs.files[file_addr]
     return (yield from sync_iter(k, file, file.f_op.write_iter, [(buf, count)], ppos))
@@ -191,7 +191,7 @@ def new_sync_write(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> A
 # --- read, write and positions ---
 
 
-def _shared_position(k: Any, file: File) -> int:
+def _shared_position(k: FsKernel, file: File) -> int:
     """fdget_pos(): the lock of a position that somebody else could move meanwhile; 0 when nobody can."""
     if file.f_mode & c.FMODE_ATOMIC_POS and (file.f_count > 1 or k.current.files.count > 1):
         return pos_lock(k, file)
@@ -199,12 +199,12 @@ def _shared_position(k: Any, file: File) -> int:
 
 
 @kernel_function("ssize_t ksys_read(unsigned int fd, char *buf, size_t count)", source="fs/read_write.c", since="4.17")
-def ksys_read(k: Any, fd: int, buf: int, count: int) -> Any:
+def ksys_read(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     """read(2)."""
     return (yield from _read(k, fd, buf, count))
 
 
-def _read(k: Any, fd: int, buf: int, count: int) -> Any:
+def _read(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     file = k.vfs.fget(fd)
     lock = _shared_position(k, file)
     if lock:
@@ -222,12 +222,12 @@ def _read(k: Any, fd: int, buf: int, count: int) -> Any:
 @kernel_function(
     "ssize_t ksys_write(unsigned int fd, const char *buf, size_t count)", source="fs/read_write.c", since="4.17"
 )
-def ksys_write(k: Any, fd: int, buf: int, count: int) -> Any:
+def ksys_write(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     """write(2)."""
     return (yield from _write(k, fd, buf, count))
 
 
-def _write(k: Any, fd: int, buf: int, count: int) -> Any:
+def _write(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     file = k.vfs.fget(fd)
     lock = _shared_position(k, file)
     if lock:
@@ -243,7 +243,7 @@ def _write(k: Any, fd: int, buf: int, count: int) -> Any:
 
 
 @syscall("read", "unsigned int fd, char *buf, size_t count", source="fs/read_write.c")
-def sys_read(k: Any, fd: int, buf: int, count: int) -> Any:
+def sys_read(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     """read(2)."""
     if k.vfs.names.ksys:
         return (yield k.call("ksys_read", fd, buf, count))
@@ -251,7 +251,7 @@ def sys_read(k: Any, fd: int, buf: int, count: int) -> Any:
 
 
 @syscall("write", "unsigned int fd, const char *buf, size_t count", source="fs/read_write.c")
-def sys_write(k: Any, fd: int, buf: int, count: int) -> Any:
+def sys_write(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     """write(2)."""
     if k.vfs.names.ksys:
         return (yield k.call("ksys_write", fd, buf, count))
@@ -261,7 +261,7 @@ def sys_write(k: Any, fd: int, buf: int, count: int) -> Any:
 class ScratchPos:
     """A loff_t of its own in kernel memory, for calls that do not move the file's position."""
 
-    def __init__(self, k: Any, pos: int) -> None:
+    def __init__(self, k: FsKernel, pos: int) -> None:
         self.k = k
         free = k.vfs.scratch
         self.addr = free.pop() if free else k.mem.alloc(8)
@@ -279,7 +279,7 @@ class ScratchPos:
 
 
 @syscall("pread64", "unsigned int fd, char *buf, size_t count, loff_t pos", source="fs/read_write.c")
-def sys_pread64(k: Any, fd: int, buf: int, count: int, pos: int) -> Any:
+def sys_pread64(k: FsKernel, fd: int, buf: int, count: int, pos: int) -> Body:
     """pread(2)."""
     if pos < 0:
         return -EINVAL
@@ -293,7 +293,7 @@ def sys_pread64(k: Any, fd: int, buf: int, count: int, pos: int) -> Any:
 
 
 @syscall("pwrite64", "unsigned int fd, const char *buf, size_t count, loff_t pos", source="fs/read_write.c")
-def sys_pwrite64(k: Any, fd: int, buf: int, count: int, pos: int) -> Any:
+def sys_pwrite64(k: FsKernel, fd: int, buf: int, count: int, pos: int) -> Body:
     """pwrite(2)."""
     if pos < 0:
         return -EINVAL
@@ -310,7 +310,7 @@ def sys_pwrite64(k: Any, fd: int, buf: int, count: int, pos: int) -> Any:
     "ssize_t vfs_readv(struct file *file, const struct iovec *vec, unsigned long vlen, loff_t *pos, rwf_t flags)",
     source="fs/read_write.c",
 )
-def vfs_readv(k: Any, file_addr: int, vec: int, vlen: int, ppos: int, flags: int) -> Any:
+def vfs_readv(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags: int) -> Body:
     """Scattered read: one read_iter, or a read per segment."""
     return (yield from _do_iter(k, file_addr, vec, vlen, ppos, flags, READ))
 
@@ -319,12 +319,12 @@ def vfs_readv(k: Any, file_addr: int, vec: int, vlen: int, ppos: int, flags: int
     "ssize_t vfs_writev(struct file *file, const struct iovec *vec, unsigned long vlen, loff_t *pos, rwf_t flags)",
     source="fs/read_write.c",
 )
-def vfs_writev(k: Any, file_addr: int, vec: int, vlen: int, ppos: int, flags: int) -> Any:
+def vfs_writev(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags: int) -> Body:
     """Gathered write: one write_iter, or a write per segment."""
     return (yield from _do_iter(k, file_addr, vec, vlen, ppos, flags, WRITE))
 
 
-def _do_iter(k: Any, file_addr: int, vec: int, vlen: int, ppos: int, flags: int, direction: int) -> Any:
+def _do_iter(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags: int, direction: int) -> Body:
     file = k.vfs.files[file_addr]
     segments = import_iovec(k, vec, vlen)
     wanted, can = (c.FMODE_READ, c.FMODE_CAN_READ) if direction == READ else (c.FMODE_WRITE, c.FMODE_CAN_WRITE)
@@ -345,6 +345,8 @@ def _do_iter(k: Any, file_addr: int, vec: int, vlen: int, ppos: int, flags: int,
     if flags & ~RWF_HIPRI:
         return -EOPNOTSUPP
     plain = ops.read if direction == READ else ops.write
+    if plain is None:
+        return -EINVAL
     done = 0
     for base, length in segments:
         ret = yield k.call(plain, file_addr, base, length, ppos)
@@ -356,7 +358,7 @@ def _do_iter(k: Any, file_addr: int, vec: int, vlen: int, ppos: int, flags: int,
     return done
 
 
-def _vector(k: Any, fd: int, vec: int, vlen: int, pos: int | None, flags: int, name: str, mode: int) -> Any:
+def _vector(k: FsKernel, fd: int, vec: int, vlen: int, pos: int | None, flags: int, name: str, mode: int) -> Body:
     """readv, writev, preadv, pwritev with or without flags."""
     if flags & ~0x1F:
         return -EOPNOTSUPP
@@ -380,13 +382,13 @@ def _vector(k: Any, fd: int, vec: int, vlen: int, pos: int | None, flags: int, n
 
 
 @syscall("readv", "unsigned long fd, const struct iovec *vec, unsigned long vlen", source="fs/read_write.c")
-def sys_readv(k: Any, fd: int, vec: int, vlen: int) -> Any:
+def sys_readv(k: FsKernel, fd: int, vec: int, vlen: int) -> Body:
     """readv(2)."""
     return (yield from _vector(k, fd, vec, vlen, None, 0, "vfs_readv", 0))
 
 
 @syscall("writev", "unsigned long fd, const struct iovec *vec, unsigned long vlen", source="fs/read_write.c")
-def sys_writev(k: Any, fd: int, vec: int, vlen: int) -> Any:
+def sys_writev(k: FsKernel, fd: int, vec: int, vlen: int) -> Body:
     """writev(2)."""
     return (yield from _vector(k, fd, vec, vlen, None, 0, "vfs_writev", 0))
 
@@ -394,33 +396,33 @@ def sys_writev(k: Any, fd: int, vec: int, vlen: int) -> Any:
 _PV = "unsigned long fd, const struct iovec *vec, unsigned long vlen, unsigned long pos_l, unsigned long pos_h"
 
 
-def _pos_from_hilo(k: Any, low: int, high: int) -> int:
+def _pos_from_hilo(k: FsKernel, low: int, high: int) -> int:
     """pos_from_hilo(): on 64 bits the low word is all of it."""
     value = low if k.arch.model.word == 8 else high << 32 | low
     return value - (1 << 64) if value >> 63 else value
 
 
 @syscall("preadv", _PV, source="fs/read_write.c")
-def sys_preadv(k: Any, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int) -> Any:
+def sys_preadv(k: FsKernel, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int) -> Body:
     """preadv(2)."""
     return (yield from _vector(k, fd, vec, vlen, _pos_from_hilo(k, pos_l, pos_h), 0, "vfs_readv", c.FMODE_PREAD))
 
 
 @syscall("pwritev", _PV, source="fs/read_write.c")
-def sys_pwritev(k: Any, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int) -> Any:
+def sys_pwritev(k: FsKernel, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int) -> Body:
     """pwritev(2)."""
     return (yield from _vector(k, fd, vec, vlen, _pos_from_hilo(k, pos_l, pos_h), 0, "vfs_writev", c.FMODE_PWRITE))
 
 
 @syscall("preadv2", _PV + ", rwf_t flags", source="fs/read_write.c", since="4.6")
-def sys_preadv2(k: Any, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int, flags: int) -> Any:
+def sys_preadv2(k: FsKernel, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int, flags: int) -> Body:
     """preadv2(2)."""
     pos = _pos_from_hilo(k, pos_l, pos_h)
     return (yield from _vector(k, fd, vec, vlen, None if pos == -1 else pos, flags, "vfs_readv", c.FMODE_PREAD))
 
 
 @syscall("pwritev2", _PV + ", rwf_t flags", source="fs/read_write.c", since="4.6")
-def sys_pwritev2(k: Any, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int, flags: int) -> Any:
+def sys_pwritev2(k: FsKernel, fd: int, vec: int, vlen: int, pos_l: int, pos_h: int, flags: int) -> Body:
     """pwritev2(2)."""
     pos = _pos_from_hilo(k, pos_l, pos_h)
     return (yield from _vector(k, fd, vec, vlen, None if pos == -1 else pos, flags, "vfs_writev", c.FMODE_PWRITE))

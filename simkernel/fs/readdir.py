@@ -6,11 +6,11 @@ since are not seen, as with the cursor of dcache_readdir().
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EINVAL, ENOENT, ENOTDIR
 from arch.abi.stat import DT_DIR
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import DirEntry, File, to_bytes
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
@@ -35,7 +35,7 @@ def _still_there(file: File, entry: DirEntry) -> bool:
 
 
 @kernel_function("int iterate_dir(struct file *file, struct dir_context *ctx)", source="fs/readdir.c")
-def iterate_dir(k: Any, file_addr: int, ctx: int) -> int:
+def iterate_dir(k: FsKernel, file_addr: int, ctx: int) -> int:
     """Fill the caller's buffer with entries from the file's position on."""
     file = k.vfs.files[file_addr]
     if not file.f_op.iterate:
@@ -63,7 +63,7 @@ def iterate_dir(k: Any, file_addr: int, ctx: int) -> int:
 class Filler:
     """struct getdents_callback: packs records until the buffer is full."""
 
-    def __init__(self, k: Any, size: int, old: bool) -> None:
+    def __init__(self, k: FsKernel, size: int, old: bool) -> None:
         self.order = k.mem.byteorder
         self.word: int = k.arch.model.word if old else 8
         self.size = size
@@ -95,7 +95,7 @@ class Filler:
         return True
 
 
-def _getdents(k: Any, fd: int, dirent: int, count: int, old: bool) -> Any:
+def _getdents(k: FsKernel, fd: int, dirent: int, count: int, old: bool) -> Body:
     file = k.vfs.fget(fd)
     filler = Filler(k, count, old)
     layout = k.vfs.mirror.struct("struct dir_context")
@@ -113,12 +113,12 @@ def _getdents(k: Any, fd: int, dirent: int, count: int, old: bool) -> Any:
 
 
 @syscall("getdents64", "unsigned int fd, struct linux_dirent64 *dirent, unsigned int count", source="fs/readdir.c")
-def sys_getdents64(k: Any, fd: int, dirent: int, count: int) -> Any:
+def sys_getdents64(k: FsKernel, fd: int, dirent: int, count: int) -> Body:
     """getdents64(2)."""
     return (yield from _getdents(k, fd, dirent, count, False))
 
 
 @syscall("getdents", "unsigned int fd, struct linux_dirent *dirent, unsigned int count", source="fs/readdir.c")
-def sys_getdents(k: Any, fd: int, dirent: int, count: int) -> Any:
+def sys_getdents(k: FsKernel, fd: int, dirent: int, count: int) -> Body:
     """getdents(2)."""
     return (yield from _getdents(k, fd, dirent, count, True))

@@ -16,6 +16,7 @@ from arch.abi.stat import S_IFCHR, makedev
 from arch.errors import KernelError
 from simkernel.fs.inode import ROOT_CRED, Dentry, to_bytes
 from simkernel.fs.tmpfs import TmpfsInode
+from simkernel.fs.vfs import Vfs
 
 # Directories of the root: (path, mode), in the order of `ls` reversed so that an unsorted listing looks natural.
 DIRECTORIES = (
@@ -41,7 +42,7 @@ def require_own(directory: Dentry, path: str) -> None:
         raise KernelError(EROFS, f"{path} is not in the machine's own file system")
 
 
-def make_directory(vfs: Any, path: str, mode: int = 0o755) -> Dentry:
+def make_directory(vfs: Vfs, path: str, mode: int = 0o755) -> Dentry:
     """mkdir -p, with all rights; gives the directory."""
     parent: Dentry = vfs.mounts.root.dentry
     mnt = vfs.mounts.root.mnt
@@ -54,11 +55,11 @@ def make_directory(vfs: Any, path: str, mode: int = 0o755) -> Dentry:
             require_own(parent, path)
             child = parent.inode.mkdir(parent, part, mode if last else 0o755, ROOT_CRED)
         parent = child
-    return vfs.mounts.traverse(mnt, parent)[1]  # type: ignore[no-any-return]
+    return vfs.mounts.traverse(mnt, parent)[1]
 
 
 def add_file(
-    vfs: Any, path: str, content: bytes | str = b"", mode: int = 0o644, filler: Callable[[int], bytes] | None = None,
+    vfs: Vfs, path: str, content: bytes | str = b"", mode: int = 0o644, filler: Callable[[int], bytes] | None = None,
     size: int | None = None,
 ) -> TmpfsInode:  # fmt: skip
     """Make (or replace) a regular file; with `filler` its pages are asked for when needed, `size` says how long it is."""
@@ -82,7 +83,7 @@ def add_file(
     return inode
 
 
-def add_bytes_lazily(vfs: Any, path: str, data: bytes, mode: int = 0o755) -> TmpfsInode:
+def add_bytes_lazily(vfs: Vfs, path: str, data: bytes, mode: int = 0o755) -> TmpfsInode:
     """A file whose pages are copied into simulated memory when they are first used: for large programs."""
 
     def filler(index: int) -> bytes:
@@ -91,7 +92,7 @@ def add_bytes_lazily(vfs: Any, path: str, data: bytes, mode: int = 0o755) -> Tmp
     return add_file(vfs, path, mode=mode, filler=filler, size=len(data))
 
 
-def add_host_file(vfs: Any, host_path: str, guest_path: str, mode: int = 0o755) -> TmpfsInode:
+def add_host_file(vfs: Vfs, host_path: str, guest_path: str, mode: int = 0o755) -> TmpfsInode:
     """A copy of a host file: its size is that of now, its pages are read when they are first used."""
     size = os.stat(host_path).st_size
     host = open(host_path, "rb")  # noqa: SIM115  # kept: a program that is replaced on the host keeps its bytes here
@@ -102,7 +103,7 @@ def add_host_file(vfs: Any, host_path: str, guest_path: str, mode: int = 0o755) 
     return add_file(vfs, guest_path, mode=mode, filler=filler, size=size)
 
 
-def add_link(vfs: Any, path: str, target: str) -> None:
+def add_link(vfs: Vfs, path: str, target: str) -> None:
     """A symbolic link; what has that name is replaced."""
     directory, _, name = path.rpartition("/")
     parent = make_directory(vfs, directory)
@@ -113,7 +114,7 @@ def add_link(vfs: Any, path: str, target: str) -> None:
     parent.inode.symlink(parent, name, target, ROOT_CRED)
 
 
-def add_node(vfs: Any, path: str, kind: int, dev: int, mode: int) -> None:
+def add_node(vfs: Vfs, path: str, kind: int, dev: int, mode: int) -> None:
     """A device node; kind is S_IFCHR or S_IFBLK."""
     directory, _, name = path.rpartition("/")
     parent = make_directory(vfs, directory)
@@ -128,7 +129,7 @@ def timezone_utc() -> bytes:
     return block + block + b"\nUTC0\n"
 
 
-def populate_root(vfs: Any) -> None:
+def populate_root(vfs: Vfs) -> None:
     """Directories and /etc."""
     for path, mode in DIRECTORIES:
         make_directory(vfs, path, mode)
@@ -140,7 +141,7 @@ def populate_root(vfs: Any) -> None:
     add_link(vfs, "/var/run", "/run")
 
 
-def populate_dev(vfs: Any, nodes: Any) -> None:
+def populate_dev(vfs: Vfs, nodes: Any) -> None:
     """Device nodes and the links of /dev."""
     for name, major, minor, mode in nodes:
         add_node(vfs, f"/dev/{name}", S_IFCHR, makedev(major, minor), mode)

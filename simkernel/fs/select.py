@@ -5,6 +5,7 @@ Each file says what is ready and which wait queues would tell of a change; the t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from arch.abi.errno import EBADF, EINTR, EINVAL, ERESTARTNOHAND, ETIME
@@ -24,7 +25,9 @@ from arch.abi.poll import (
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
 
@@ -34,14 +37,14 @@ POLLOUT_SET = POLLWRBAND | POLLWRNORM | POLLOUT | POLLERR
 POLLEX_SET = POLLPRI
 
 
-def vfs_poll(k: Any, file: File, queues: list[WaitQueue] | None) -> int:
+def vfs_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     """A file without poll is always ready."""
     if file.f_op.poll is None:
         return DEFAULT_POLLMASK
     return file.f_op.poll(k, file, queues)
 
 
-def wait_ready(k: Any, check: Any, timeout_ns: int | None) -> Any:
+def wait_ready(k: FsKernel, check: Callable[[list[WaitQueue]], int], timeout_ns: int | None) -> Steps[tuple[int, bool]]:
     """Repeat check(queues) -> count until it is not 0, time is up or a signal came; (count, interrupted)."""
     deadline = None if timeout_ns is None else k.clock.now_ns + timeout_ns
     while True:
@@ -62,7 +65,7 @@ def wait_ready(k: Any, check: Any, timeout_ns: int | None) -> Any:
 class PollCall:
     """One poll(2): the descriptors and what they answered."""
 
-    def __init__(self, k: Any, ufds: int, nfds: int) -> None:
+    def __init__(self, k: FsKernel, ufds: int, nfds: int) -> None:
         self.k = k
         self.ufds = ufds
         raw = k.usercopy.copy_from_user(ufds, 8 * nfds) if nfds else b""
@@ -102,7 +105,7 @@ class PollCall:
 @kernel_function(
     "int do_sys_poll(struct pollfd *ufds, unsigned int nfds, struct timespec64 *end_time)", source="fs/select.c"
 )
-def do_sys_poll(k: Any, ufds: int, nfds: int, end_time: int) -> Any:
+def do_sys_poll(k: FsKernel, ufds: int, nfds: int, end_time: int) -> Body:
     """Poll until something is ready; the timeout is found by the address of end_time."""
     if nfds > k.current.files.limit():
         return -EINVAL
@@ -115,7 +118,7 @@ def do_sys_poll(k: Any, ufds: int, nfds: int, end_time: int) -> Any:
     return count
 
 
-def _poll(k: Any, ufds: int, nfds: int, timeout_ns: int | None) -> Any:
+def _poll(k: FsKernel, ufds: int, nfds: int, timeout_ns: int | None) -> Body:
     addr = 0
     if timeout_ns is not None:
         addr = k.mem.alloc(16)
@@ -129,13 +132,13 @@ def _poll(k: Any, ufds: int, nfds: int, timeout_ns: int | None) -> Any:
 
 
 @syscall("poll", "struct pollfd *ufds, unsigned int nfds, int timeout_msecs", source="fs/select.c")
-def sys_poll(k: Any, ufds: int, nfds: int, timeout_msecs: int) -> Any:
+def sys_poll(k: FsKernel, ufds: int, nfds: int, timeout_msecs: int) -> Body:
     """poll(2)."""
     ret = yield from _poll(k, ufds, nfds, None if timeout_msecs < 0 else timeout_msecs * 1_000_000)
     return -ERESTARTNOHAND if ret == -EINTR else ret
 
 
-def read_timespec(k: Any, addr: int, word: int = 0) -> int | None:
+def read_timespec(k: FsKernel, addr: int, word: int = 0) -> int | None:
     """struct timespec of user space in nanoseconds; None for a null pointer; EINVAL.  `word` is the size of time_t."""
     if not addr:
         return None
@@ -146,7 +149,7 @@ def read_timespec(k: Any, addr: int, word: int = 0) -> int | None:
     return int(sec * NSEC_PER_SEC + nsec)
 
 
-def set_mask(k: Any, sigmask: int, size: int) -> Any:
+def set_mask(k: FsKernel, sigmask: int, size: int) -> Any:
     """set_user_sigmask(): install a temporary mask.
 
     Gives a function of (interrupted): it puts the old mask back, or leaves that to the delivery of the signal.
@@ -171,12 +174,12 @@ def set_mask(k: Any, sigmask: int, size: int) -> Any:
     "ppoll", "struct pollfd *ufds, unsigned int nfds, struct __kernel_timespec *tsp, const sigset_t *sigmask, "
     "size_t sigsetsize", source="fs/select.c",
 )  # fmt: skip
-def sys_ppoll(k: Any, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int) -> Any:
+def sys_ppoll(k: FsKernel, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int) -> Body:
     """ppoll(2)."""
     return (yield from ppoll(k, ufds, nfds, tsp, sigmask, sigsetsize, k.arch.model.word))
 
 
-def ppoll(k: Any, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int, word: int) -> Any:
+def ppoll(k: FsKernel, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int, word: int) -> Body:
     """The same with the size of time_t."""
     timeout = read_timespec(k, tsp, word)
     start = k.clock.now_ns
@@ -189,7 +192,7 @@ def ppoll(k: Any, ufds: int, nfds: int, tsp: int, sigmask: int, sigsetsize: int,
     return -ERESTARTNOHAND if ret == -EINTR else ret
 
 
-def _put_left(k: Any, addr: int, left_ns: int, unit: int, word: int) -> None:
+def _put_left(k: FsKernel, addr: int, left_ns: int, unit: int, word: int) -> None:
     """poll_select_finish(): what is left of the timeout; `unit` 1 for timespec, 1000 for timeval."""
     left = max(0, left_ns)
     k.usercopy.put_user(addr, word, left // NSEC_PER_SEC)
@@ -199,7 +202,7 @@ def _put_left(k: Any, addr: int, left_ns: int, unit: int, word: int) -> None:
 class SelectCall:
     """One select(2)."""
 
-    def __init__(self, k: Any, n: int, inp: int, outp: int, exp: int) -> None:
+    def __init__(self, k: FsKernel, n: int, inp: int, outp: int, exp: int) -> None:
         self.k = k
         self.n = n
         self.pointers = (inp, outp, exp)
@@ -254,7 +257,7 @@ class SelectCall:
                 self.k.usercopy.copy_to_user(addr, raw)
 
 
-def _select(k: Any, n: int, inp: int, outp: int, exp: int, timeout_ns: int | None) -> Any:
+def _select(k: FsKernel, n: int, inp: int, outp: int, exp: int, timeout_ns: int | None) -> Body:
     if n < 0:
         return -EINVAL
     n = min(n, max(k.current.files.max_fds, 64))
@@ -272,7 +275,7 @@ def _select(k: Any, n: int, inp: int, outp: int, exp: int, timeout_ns: int | Non
 @syscall(
     "select", "int n, fd_set *inp, fd_set *outp, fd_set *exp, struct __kernel_old_timeval *tvp", source="fs/select.c"
 )
-def sys_select(k: Any, n: int, inp: int, outp: int, exp: int, tvp: int) -> Any:
+def sys_select(k: FsKernel, n: int, inp: int, outp: int, exp: int, tvp: int) -> Body:
     """select(2)."""
     timeout = None
     if tvp:
@@ -292,12 +295,12 @@ def sys_select(k: Any, n: int, inp: int, outp: int, exp: int, tvp: int) -> Any:
     "pselect6", "int n, fd_set *inp, fd_set *outp, fd_set *exp, struct __kernel_timespec *tsp, void *sig",
     source="fs/select.c",
 )  # fmt: skip
-def sys_pselect6(k: Any, n: int, inp: int, outp: int, exp: int, tsp: int, sig: int) -> Any:
+def sys_pselect6(k: FsKernel, n: int, inp: int, outp: int, exp: int, tsp: int, sig: int) -> Body:
     """pselect(2): the sixth argument points to (sigset pointer, size)."""
     return (yield from pselect6(k, n, inp, outp, exp, tsp, sig, k.arch.model.word))
 
 
-def pselect6(k: Any, n: int, inp: int, outp: int, exp: int, tsp: int, sig: int, word: int) -> Any:
+def pselect6(k: FsKernel, n: int, inp: int, outp: int, exp: int, tsp: int, sig: int, word: int) -> Body:
     """The same with the size of time_t."""
     pointer = k.arch.model.word
     sigmask = k.usercopy.get_user(sig, pointer) if sig else 0

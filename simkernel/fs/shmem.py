@@ -5,23 +5,23 @@ shmem_file_read_iter serves tmpfs, generic_file_read_iter (filemap_read) files f
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.capability import CAP_FSETID
 from arch.abi.errno import EFAULT, EFBIG, EINVAL, EISDIR, ENOSPC, EPERM
 from arch.abi.fcntl import F_SEAL_GROW, F_SEAL_WRITE, O_APPEND, O_NOATIME
 from arch.abi.stat import S_ISGID, S_ISUID
 from arch.errors import KernelError
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 from simkernel.fs.truncate import fsize_limit
 from simkernel.fs.uio import IovIter, Kiocb
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.locks import under_inode_lock
 
 CHUNK = 1 << 20  # bytes copied in one go
 
 
-def _file_read(k: Any, iocb_addr: int, to: int) -> int:
+def _file_read(k: FsKernel, iocb_addr: int, to: int) -> int:
     """Copy from the pages to where the reader wants it."""
     vfs = k.vfs
     iocb: Kiocb = vfs.kiocbs[iocb_addr]
@@ -50,19 +50,19 @@ def _file_read(k: Any, iocb_addr: int, to: int) -> int:
 
 
 @kernel_function("ssize_t shmem_file_read_iter(struct kiocb *iocb, struct iov_iter *to)", source="mm/shmem.c")
-def shmem_file_read_iter(k: Any, iocb: int, to: int) -> int:
+def shmem_file_read_iter(k: FsKernel, iocb: int, to: int) -> int:
     """Read a file of tmpfs."""
     return _file_read(k, iocb, to)
 
 
 @kernel_function("ssize_t generic_file_read_iter(struct kiocb *iocb, struct iov_iter *iter)", source="mm/filemap.c")
-def generic_file_read_iter(k: Any, iocb: int, to: int) -> int:
+def generic_file_read_iter(k: FsKernel, iocb: int, to: int) -> int:
     """Read a file whose pages are all at hand."""
     return _file_read(k, iocb, to)
 
 
 @kernel_function("ssize_t generic_file_write_iter(struct kiocb *iocb, struct iov_iter *from)", source="mm/filemap.c")
-def generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
+def generic_file_write_iter(k: FsKernel, iocb_addr: int, from_: int) -> Body:
     """Check position and limits, then write."""
     vfs = k.vfs
     iocb: Kiocb = vfs.kiocbs[iocb_addr]
@@ -87,13 +87,13 @@ def generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
     return (yield from under_inode_lock(k, inode, "__generic_file_write_iter", iocb_addr, from_))
 
 
-def _limit_iter(it: Any, size: int) -> None:
+def _limit_iter(it: IovIter, size: int) -> None:
     """iov_iter_truncate()."""
     it.count = min(it.count, size)
 
 
 @kernel_function("ssize_t __generic_file_write_iter(struct kiocb *iocb, struct iov_iter *from)", source="mm/filemap.c")
-def __generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
+def __generic_file_write_iter(k: FsKernel, iocb_addr: int, from_: int) -> Body:
     """Drop set-id bits, set the times, copy."""
     vfs = k.vfs
     inode = vfs.kiocbs[iocb_addr].file.f_inode
@@ -115,7 +115,7 @@ def __generic_file_write_iter(k: Any, iocb_addr: int, from_: int) -> Any:
 @kernel_function(
     "ssize_t generic_perform_write(struct kiocb *iocb, struct iov_iter *i)", source="mm/filemap.c", since="5.18"
 )
-def generic_perform_write(k: Any, iocb_addr: int, from_: int) -> int:
+def generic_perform_write(k: FsKernel, iocb_addr: int, from_: int) -> int:
     """Copy to the pages; ENOSPC when the file system is full."""
     iocb: Kiocb = k.vfs.kiocbs[iocb_addr]
     ret = _perform_write(k, iocb.file, k.vfs.iters[from_], iocb.pos)
@@ -128,12 +128,12 @@ def generic_perform_write(k: Any, iocb_addr: int, from_: int) -> int:
     "ssize_t generic_perform_write(struct file *file, struct iov_iter *i, loff_t pos)", source="mm/filemap.c",
     until="5.18",
 )  # fmt: skip
-def generic_perform_write_5_17(k: Any, file: int, from_: int, pos: int) -> int:
+def generic_perform_write_5_17(k: FsKernel, file: int, from_: int, pos: int) -> int:
     """Copy to the pages; ENOSPC when the file system is full."""
     return _perform_write(k, k.vfs.files[file], k.vfs.iters[from_], pos)
 
 
-def _perform_write(k: Any, file: File, it: IovIter, pos: int) -> int:
+def _perform_write(k: FsKernel, file: File, it: IovIter, pos: int) -> int:
     inode, mapping = file.f_inode, file.f_mapping
     if mapping is None:
         return -EISDIR if inode.is_dir else -EINVAL

@@ -30,9 +30,11 @@ from arch.abi.stat import (
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 AT_STAT_FLAGS = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE
@@ -43,7 +45,7 @@ class Kstat:
 
     __slots__ = ("addr", "inode", "k", "path")
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: FsKernel) -> None:
         self.k = k
         self.path: Path | None = None
         self.inode: Inode | None = None
@@ -93,20 +95,20 @@ class Kstat:
     "int vfs_getattr(const struct path *path, struct kstat *stat, u32 request_mask, unsigned int query_flags)",
     source="fs/stat.c", since="4.11",
 )  # fmt: skip
-def vfs_getattr(k: Any, path: int, stat: int, mask: int, flags: int) -> int:
+def vfs_getattr(k: FsKernel, path: int, stat: int, mask: int, flags: int) -> int:
     """Attributes of a path."""
     k.vfs.objects[stat].fill(k.vfs.objects[path])
     return 0
 
 
 @kernel_function("int vfs_getattr(struct path *path, struct kstat *stat)", source="fs/stat.c", until="4.11")
-def vfs_getattr_4_10(k: Any, path: int, stat: int) -> int:
+def vfs_getattr_4_10(k: FsKernel, path: int, stat: int) -> int:
     """Attributes of a path."""
     k.vfs.objects[stat].fill(k.vfs.objects[path])
     return 0
 
 
-def _getattr(k: Any, path: Path, stat: Kstat) -> Any:
+def _getattr(k: FsKernel, path: Path, stat: Kstat) -> Body:
     """Call vfs_getattr on a path of its own."""
     from simkernel.fs.attributes import with_path
 
@@ -114,7 +116,7 @@ def _getattr(k: Any, path: Path, stat: Kstat) -> Any:
     return (yield from with_path(k, path, "vfs_getattr", stat.addr, *args))
 
 
-def _lookup_stat(k: Any, dfd: int, name: str, flags: int, stat: Kstat) -> Any:
+def _lookup_stat(k: FsKernel, dfd: int, name: str, flags: int, stat: Kstat) -> Body:
     lookup = 0 if flags & AT_SYMLINK_NOFOLLOW else LOOKUP_FOLLOW
     path = k.vfs.user_path(dfd, name, lookup, bool(flags & AT_EMPTY_PATH))
     return (yield from _getattr(k, path, stat))
@@ -124,14 +126,14 @@ def _lookup_stat(k: Any, dfd: int, name: str, flags: int, stat: Kstat) -> Any:
     "int vfs_statx(int dfd, struct filename *filename, int flags, struct kstat *stat, u32 request_mask)",
     source="fs/stat.c", since="4.11",
 )  # fmt: skip
-def vfs_statx(k: Any, dfd: int, filename: int, flags: int, stat: int, mask: int) -> Any:
+def vfs_statx(k: FsKernel, dfd: int, filename: int, flags: int, stat: int, mask: int) -> Body:
     """Walk, then vfs_getattr."""
     name = k.vfs.objects[filename].name
     return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.objects[stat]))
 
 
 @kernel_function("int vfs_fstatat(int dfd, const char *filename, struct kstat *stat, int flags)", source="fs/stat.c")
-def vfs_fstatat(k: Any, dfd: int, filename: int, stat: int, flags: int) -> Any:
+def vfs_fstatat(k: FsKernel, dfd: int, filename: int, stat: int, flags: int) -> Body:
     """stat, lstat and newfstatat."""
     name = get_path_name(k, filename, bool(flags & AT_EMPTY_PATH))
     if not k.vfs.names.statx:
@@ -139,7 +141,7 @@ def vfs_fstatat(k: Any, dfd: int, filename: int, stat: int, flags: int) -> Any:
     return (yield from _call_statx(k, dfd, name, filename, flags, stat))
 
 
-def _call_statx(k: Any, dfd: int, name: str, uptr: int, flags: int, stat: int) -> Any:
+def _call_statx(k: FsKernel, dfd: int, name: str, uptr: int, flags: int, stat: int) -> Body:
     from simkernel.fs.open_walk import Filename, OpenFlags
 
     file_name = Filename(k, name, uptr, OpenFlags(0, 0))
@@ -150,13 +152,13 @@ def _call_statx(k: Any, dfd: int, name: str, uptr: int, flags: int, stat: int) -
 
 
 @kernel_function("int vfs_fstat(int fd, struct kstat *stat)", source="fs/stat.c")
-def vfs_fstat(k: Any, fd: int, stat: int) -> Any:
+def vfs_fstat(k: FsKernel, fd: int, stat: int) -> Body:
     """Attributes of an open file."""
     file = k.vfs.file_of(k, k.current, fd)
     return (yield from _getattr(k, file.f_path, k.vfs.objects[stat]))
 
 
-def stat_path(k: Any, dfd: int, filename: int, statbuf: int, flags: int, record: Record | None = None) -> Any:
+def stat_path(k: FsKernel, dfd: int, filename: int, statbuf: int, flags: int, record: Record | None = None) -> Body:
     """stat, lstat, fstatat and their forms."""
     if flags & ~AT_STAT_FLAGS:
         return -EINVAL
@@ -169,30 +171,30 @@ def stat_path(k: Any, dfd: int, filename: int, statbuf: int, flags: int, record:
 
 
 @syscall("stat", "const char *filename, struct __old_kernel_stat *statbuf", source="fs/stat.c")
-def sys_stat(k: Any, filename: int, statbuf: int) -> Any:
+def sys_stat(k: FsKernel, filename: int, statbuf: int) -> Body:
     """stat(2)."""
     return (yield from stat_path(k, AT_FDCWD, filename, statbuf, 0))
 
 
 @syscall("lstat", "const char *filename, struct __old_kernel_stat *statbuf", source="fs/stat.c")
-def sys_lstat(k: Any, filename: int, statbuf: int) -> Any:
+def sys_lstat(k: FsKernel, filename: int, statbuf: int) -> Body:
     """lstat(2)."""
     return (yield from stat_path(k, AT_FDCWD, filename, statbuf, AT_SYMLINK_NOFOLLOW))
 
 
 @syscall("newfstatat", "int dfd, const char *filename, struct stat *statbuf, int flag", source="fs/stat.c")
-def sys_newfstatat(k: Any, dfd: int, filename: int, statbuf: int, flag: int) -> Any:
+def sys_newfstatat(k: FsKernel, dfd: int, filename: int, statbuf: int, flag: int) -> Body:
     """fstatat(2)."""
     return (yield from stat_path(k, dfd, filename, statbuf, flag))
 
 
 @syscall("fstat", "unsigned int fd, struct __old_kernel_stat *statbuf", source="fs/stat.c")
-def sys_fstat(k: Any, fd: int, statbuf: int) -> Any:
+def sys_fstat(k: FsKernel, fd: int, statbuf: int) -> Body:
     """fstat(2)."""
     return (yield from stat_fd(k, fd, statbuf))
 
 
-def stat_fd(k: Any, fd: int, statbuf: int, record: Record | None = None) -> Any:
+def stat_fd(k: FsKernel, fd: int, statbuf: int, record: Record | None = None) -> Body:
     """fstat and fstat64."""
     stat = Kstat(k)
     try:
@@ -206,7 +208,7 @@ def stat_fd(k: Any, fd: int, statbuf: int, record: Record | None = None) -> Any:
     "statx", "int dfd, const char *filename, unsigned flags, unsigned int mask, struct statx *buffer",
     source="fs/stat.c", since="4.11",
 )  # fmt: skip
-def sys_statx(k: Any, dfd: int, filename: int, flags: int, mask: int, buffer: int) -> Any:
+def sys_statx(k: FsKernel, dfd: int, filename: int, flags: int, mask: int, buffer: int) -> Body:
     """statx(2)."""
     if mask & STATX__RESERVED:
         return -EINVAL
@@ -225,7 +227,7 @@ def sys_statx(k: Any, dfd: int, filename: int, flags: int, mask: int, buffer: in
         stat.put()
 
 
-def _statx_values(k: Any, path: Path) -> dict[str, int]:
+def _statx_values(k: FsKernel, path: Path) -> dict[str, int]:
     inode = path.dentry.inode
     mask = STATX_BASIC_STATS | (STATX_MNT_ID if k.vfs.names.statx_mnt_id else 0)
     out = {
@@ -248,19 +250,19 @@ def _statx_values(k: Any, path: Path) -> dict[str, int]:
 
 
 @kernel_function("int vfs_readlink(struct dentry *dentry, char *buffer, int buflen)", source="fs/namei.c", since="4.10")
-def vfs_readlink(k: Any, dentry: int, buffer: int, buflen: int) -> int:
+def vfs_readlink(k: FsKernel, dentry: int, buffer: int, buflen: int) -> int:
     """Copy the text of a link, cut to the buffer."""
     return _readlink(k, k.vfs.mirror.dentries[dentry].inode, dentry, buffer, buflen)
 
 
-def _readlink(k: Any, inode: Inode, dentry: int, buffer: int, buflen: int) -> int:
+def _readlink(k: FsKernel, inode: Inode, dentry: int, buffer: int, buflen: int) -> int:
     text = to_bytes(inode.readlink(k.vfs.mirror.dentries[dentry]))[:buflen]
     k.usercopy.copy_to_user(buffer, text)
     return len(text)
 
 
 @syscall("readlinkat", "int dfd, const char *pathname, char *buf, int bufsiz", source="fs/stat.c")
-def sys_readlinkat(k: Any, dfd: int, pathname: int, buf: int, bufsiz: int) -> Any:
+def sys_readlinkat(k: FsKernel, dfd: int, pathname: int, buf: int, bufsiz: int) -> Body:
     """readlinkat(2)."""
     if bufsiz <= 0:
         return -EINVAL
@@ -277,7 +279,7 @@ def sys_readlinkat(k: Any, dfd: int, pathname: int, buf: int, bufsiz: int) -> An
 
 
 @syscall("readlink", "const char *path, char *buf, int bufsiz", source="fs/stat.c")
-def sys_readlink(k: Any, path: int, buf: int, bufsiz: int) -> Any:
+def sys_readlink(k: FsKernel, path: int, buf: int, bufsiz: int) -> Body:
     """readlink(2)."""
     return (yield from sys_readlinkat(k, AT_FDCWD, path, buf, bufsiz))
 
@@ -285,7 +287,7 @@ def sys_readlink(k: Any, path: int, buf: int, bufsiz: int) -> Any:
 # --- statfs ---
 
 
-def _statfs(k: Any, path: Path, buf: int, record: Record | None = None) -> int:
+def _statfs(k: FsKernel, path: Path, buf: int, record: Record | None = None) -> int:
     values = path.mnt.mnt_sb.statfs()
     flags = ST_VALID
     for ms, st in (
@@ -305,13 +307,13 @@ def _statfs(k: Any, path: Path, buf: int, record: Record | None = None) -> int:
 
 
 @kernel_function("int vfs_statfs(const struct path *path, struct kstatfs *buf)", source="fs/statfs.c")
-def vfs_statfs(k: Any, path: int, buf: int) -> int:
+def vfs_statfs(k: FsKernel, path: int, buf: int) -> int:
     """Ask the file system for its size."""
     return 0
 
 
 @syscall("statfs", "const char *pathname, struct statfs *buf", source="fs/statfs.c")
-def sys_statfs(k: Any, pathname: int, buf: int) -> Any:
+def sys_statfs(k: FsKernel, pathname: int, buf: int) -> Body:
     """statfs(2)."""
     from simkernel.fs.attributes import with_path
 
@@ -321,20 +323,20 @@ def sys_statfs(k: Any, pathname: int, buf: int) -> Any:
 
 
 @syscall("fstatfs", "unsigned int fd, struct statfs *buf", source="fs/statfs.c")
-def sys_fstatfs(k: Any, fd: int, buf: int) -> int:
+def sys_fstatfs(k: FsKernel, fd: int, buf: int) -> int:
     """fstatfs(2)."""
     return _statfs(k, k.vfs.file_of(k, k.current, fd).f_path, buf)
 
 
 @syscall("statfs64", "const char *pathname, size_t sz, struct statfs64 *buf", source="fs/statfs.c")
-def sys_statfs64(k: Any, pathname: int, size: int, buf: int) -> Any:
+def sys_statfs64(k: FsKernel, pathname: int, size: int, buf: int) -> Any:
     """statfs64(2) of the architectures that have both: the same structure on 64 bits."""
     record = statfs64_record(k, size)
     path = k.vfs.user_path(AT_FDCWD, get_path_name(k, pathname))
     return _statfs(k, path, buf, record)
 
 
-def statfs64_record(k: Any, size: int) -> Record:
+def statfs64_record(k: FsKernel, size: int) -> Record:
     """The layout of struct statfs64; EINVAL for another size (arm's user space may count the padding)."""
     record: Record = k.vfs.abi.statfs64 or k.vfs.abi.statfs
     if size != record.size and not (record.size == 84 and size == 88):
@@ -343,7 +345,7 @@ def statfs64_record(k: Any, size: int) -> Record:
 
 
 @syscall("fstatfs64", "unsigned int fd, size_t sz, struct statfs64 *buf", source="fs/statfs.c")
-def sys_fstatfs64(k: Any, fd: int, size: int, buf: int) -> Any:
+def sys_fstatfs64(k: FsKernel, fd: int, size: int, buf: int) -> Any:
     """fstatfs64(2)."""
     record = statfs64_record(k, size)
     return _statfs(k, k.vfs.file_of(k, k.current, fd).f_path, buf, record)
@@ -352,7 +354,7 @@ def sys_fstatfs64(k: Any, fd: int, size: int, buf: int) -> Any:
 # --- times ---
 
 
-def _set_times(k: Any, path: Path, times: tuple[tuple[int, int], tuple[int, int]] | None) -> int:
+def _set_times(k: FsKernel, path: Path, times: tuple[tuple[int, int], tuple[int, int]] | None) -> int:
     """vfs_utimes(): explicit times need the owner, "now" needs write permission."""
     if path.mnt.read_only:
         return -EROFS
@@ -382,12 +384,12 @@ def _check_nsec(times: tuple[tuple[int, int], ...]) -> None:
 @syscall(
     "utimensat", "int dfd, const char *filename, struct __kernel_timespec *utimes, int flags", source="fs/utimes.c"
 )
-def sys_utimensat(k: Any, dfd: int, filename: int, utimes: int, flags: int) -> int:
+def sys_utimensat(k: FsKernel, dfd: int, filename: int, utimes: int, flags: int) -> int:
     """utimensat(2), and futimens(3) with a null name."""
     return utimensat(k, dfd, filename, utimes, flags, k.arch.model.word)
 
 
-def utimensat(k: Any, dfd: int, filename: int, utimes: int, flags: int, word: int) -> int:
+def utimensat(k: FsKernel, dfd: int, filename: int, utimes: int, flags: int, word: int) -> int:
     """The same with the size of time_t."""
     times = None
     if utimes:
@@ -407,7 +409,7 @@ def utimensat(k: Any, dfd: int, filename: int, utimes: int, flags: int, word: in
     return _set_times(k, k.vfs.user_path(dfd, get_path_name(k, filename, empty), lookup, empty), times)
 
 
-def _timevals(k: Any, addr: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
+def _timevals(k: FsKernel, addr: int) -> tuple[tuple[int, int], tuple[int, int]] | None:
     if not addr:
         return None
     word = k.arch.model.word
@@ -418,7 +420,7 @@ def _timevals(k: Any, addr: int) -> tuple[tuple[int, int], tuple[int, int]] | No
 
 
 @syscall("futimesat", "int dfd, const char *filename, struct __kernel_old_timeval *utimes", source="fs/utimes.c")
-def sys_futimesat(k: Any, dfd: int, filename: int, utimes: int) -> int:
+def sys_futimesat(k: FsKernel, dfd: int, filename: int, utimes: int) -> int:
     """futimesat(2)."""
     times = _timevals(k, utimes)
     if not filename:
@@ -427,13 +429,13 @@ def sys_futimesat(k: Any, dfd: int, filename: int, utimes: int) -> int:
 
 
 @syscall("utimes", "char *filename, struct __kernel_old_timeval *utimes", source="fs/utimes.c")
-def sys_utimes(k: Any, filename: int, utimes: int) -> Any:
+def sys_utimes(k: FsKernel, filename: int, utimes: int) -> Any:
     """utimes(2)."""
     return sys_futimesat(k, AT_FDCWD, filename, utimes)
 
 
 @syscall("utime", "char *filename, struct utimbuf *times", source="fs/utimes.c")
-def sys_utime(k: Any, filename: int, buf: int) -> int:
+def sys_utime(k: FsKernel, filename: int, buf: int) -> int:
     """utime(2)."""
     times = None
     if buf:

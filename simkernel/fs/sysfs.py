@@ -7,14 +7,13 @@ fs/sysfs/, fs/kernfs/, fs/debugfs/, fs/tracefs/, kernel/cgroup/.  `sysfs_file(vf
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from arch.abi.errno import EINVAL
 from arch.abi.fcntl import O_ACCMODE, O_RDONLY, O_WRONLY
 from arch.abi.stat import CGROUP2_SUPER_MAGIC, DEBUGFS_MAGIC, SYSFS_MAGIC, TRACEFS_MAGIC
 from arch.errors import KernelError
 from simkernel.fs.inode import FileOperations, SuperBlock
-from simkernel.fs.nodes import Dir, PseudoFile, TracefsRoot
+from simkernel.fs.nodes import Dir, Node, OpenNode, PseudoFile, TracefsRoot
 from simkernel.fs.pseudo import (
     DEBUGFS_FOPS,
     KERNFS_FOPS,
@@ -23,16 +22,18 @@ from simkernel.fs.pseudo import (
     tracefs_fops,
 )  # fmt: skip
 from simkernel.fs.vfs import FsType, Vfs
+from simkernel.kernel.face import KernelFace
+from tracing.files import nodes as tracefs
 
 
 class AttrFile(PseudoFile):
     """A sysfs attribute: 4096 bytes long for stat, whatever it holds."""
 
-    def __init__(self, read: Callable[[], str | bytes] | None = None, write: Any = None, mode: int | None = None,
+    def __init__(self, read: Callable[[], str | bytes] | None = None, write: Callable[[bytes], int | None] | None = None, mode: int | None = None,
                  size: int = 4096) -> None:  # fmt: skip
         super().__init__(read, write, mode, size)
 
-    def open(self, flags: int) -> Any:
+    def open(self, flags: int) -> OpenNode:
         """kernfs_fop_open(): EINVAL for an access that the attribute does not have."""
         access = flags & O_ACCMODE
         if access != O_RDONLY and (not self.mode & 0o222 or self.store is None):
@@ -46,33 +47,32 @@ def _walk(root: Dir, path: str) -> tuple[Dir, str]:
     parts = path.strip("/").split("/")
     where = root
     for part in parts[:-1]:
-        where = where.children.get(part) or where.add(part, Dir(mode=0o755))
+        where = where.subdir(part, 0o755)
     return where, parts[-1]
 
 
-def sysfs_file(vfs: Vfs, path: str, node: Any) -> None:
+def sysfs_file(vfs: Vfs, path: str, node: Node) -> None:
     """Put a node into /sys; directories on the way are made."""
     where, name = _walk(vfs.sysfs_root, path)
     where.add(name, node)
 
 
-def debugfs_file(vfs: Vfs, path: str, node: Any) -> None:
+def debugfs_file(vfs: Vfs, path: str, node: Node) -> None:
     """Put a node into /sys/kernel/debug."""
     where, name = _walk(vfs.debugfs_root, path)
     where.add(name, node)
 
 
-def set_tracefs(vfs: Vfs, root: Any) -> None:
+def set_tracefs(vfs: Vfs, root: tracefs.Directory) -> None:
     """The tree of tracefs: /sys/kernel/tracing and /sys/kernel/debug/tracing."""
-    vfs.tracefs_root.inner = root
+    vfs.tracefs_root.set(root)
 
 
-def _cpu_range(k: Any) -> str:
+def _cpu_range(k: KernelFace) -> str:
     return "0\n" if k.nr_cpus == 1 else f"0-{k.nr_cpus - 1}\n"
 
 
-def _boot_tree(vfs: Vfs) -> Dir:
-    k = vfs.k
+def _boot_tree(k: KernelFace) -> Dir:
     root = Dir()
     for name in (
         "block",
@@ -88,9 +88,10 @@ def _boot_tree(vfs: Vfs) -> Dir:
         "power",
     ):
         root.add(name, Dir(mode=0o755))
-    at = root.children
 
-    def text(path: str, show: Callable[[], str], store: Any = None, mode: int | None = None) -> None:
+    def text(
+        path: str, show: Callable[[], str], store: Callable[[bytes], int | None] | None = None, mode: int | None = None
+    ) -> None:
         where, name = _walk(root, path)
         where.add(name, AttrFile(show, store, mode))
 
@@ -114,24 +115,24 @@ def _boot_tree(vfs: Vfs) -> Dir:
     text("kernel/uevent_seqnum", lambda: "0\n")
     text("kernel/mm/transparent_hugepage/enabled", lambda: "always [madvise] never\n", lambda data: None)
     text("power/state", lambda: "\n", lambda data: None)
-    kernel = at["kernel"]
+    kernel = root.subdir("kernel")
     kernel.add("debug", Dir(mode=0o700))
     kernel.add("tracing", Dir(mode=0o700))
     kernel.add("btf", Dir(mode=0o755))
     kernel.add("cgroup", Dir(mode=0o755))
     kernel.add("security", Dir(mode=0o555))
     kernel.add("slab", Dir(mode=0o755))
-    at["fs"].add("bpf", Dir(mode=0o755))
-    at["fs"].add("cgroup", Dir(mode=0o755))
-    at["bus"].add("event_source", Dir({"devices": Dir(mode=0o755)}, mode=0o755))
-    at["devices"].add("virtual", Dir(mode=0o755))
+    root.subdir("fs").add("bpf", Dir(mode=0o755))
+    root.subdir("fs").add("cgroup", Dir(mode=0o755))
+    root.subdir("bus").add("event_source", Dir({"devices": Dir(mode=0o755)}, mode=0o755))
+    root.subdir("devices").add("virtual", Dir(mode=0o755))
     return root
 
 
 def register_sysfs(vfs: Vfs) -> None:
     """sysfs, debugfs, tracefs and cgroup2: one instance each."""
     kernfs = KERNFS_FOPS if vfs.names.kernfs_iter else KERNFS_FOPS_5_9
-    vfs.sysfs_root = _boot_tree(vfs)
+    vfs.sysfs_root = _boot_tree(vfs.k)
     vfs.debugfs_root = Dir(mode=0o700)
     vfs.tracefs_root = TracefsRoot()
     # /sys/kernel/debug/tracing is the automount point of tracefs; here it is the same tree
@@ -164,7 +165,7 @@ def register_sysfs(vfs: Vfs) -> None:
 
     singleton("cgroup2", make_cgroup2)
 
-    def debug_fops(node: Any, name: str) -> FileOperations:
+    def debug_fops(node: Node, name: str) -> FileOperations:
         return tracefs_fops(node, name) if name in _TRACE_NAMES else DEBUGFS_FOPS
 
     singleton("debugfs", lambda v: PseudoSuper(

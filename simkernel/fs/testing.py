@@ -9,21 +9,19 @@ from typing import Any
 from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_DIRECTORY, O_RDONLY, O_TRUNC, O_WRONLY
 from arch.architecture import DEFAULT
 from simkernel.fs.boot import install
+from simkernel.fs.face import FsKernel
 from simkernel.kernel.testing import HostKernel, run_body, run_syscall
 
 
-def own_credentials(task: Any) -> None:
-    """A HostTask keeps its ids itself; it may do everything."""
-    task.cred = task
-    task.cap_effective = (1 << 41) - 1
+class HostFsKernel(HostKernel, FsKernel):
+    """A kernel with file systems and without a CPU."""
 
 
 class Libc:
     """System calls with Python arguments; results are ints, -errno for a refusal."""
 
     def __init__(self, version: str = "6.1", arch: str = DEFAULT) -> None:
-        self.k: Any = HostKernel(version=version, arch=arch)
-        own_credentials(self.k.current)
+        self.k = HostFsKernel(version=version, arch=arch)
         self.vfs = install(self.k)
         self._slot = itertools.cycle(range(0x11000, 0x20000, 0x1000))
 
@@ -128,7 +126,6 @@ class Libc:
         """A forked task; it becomes the current one when assigned to libc.k.current."""
         k = self.k
         task = k.add_task(pid, "child")
-        own_credentials(task)
         flags = 0x400 if share_files else 0
         assert self.body("copy_files", flags, task.addr) == 0
         assert self.body("copy_fs", 0, task.addr) == 0

@@ -18,8 +18,10 @@ from arch.abi.time import (
     TFD_TIMER_CANCEL_ON_SET,
 )
 from arch.errors import KernelError
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import read_timespec
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
 
@@ -27,7 +29,7 @@ from simkernel.kernel.task import WaitQueue
 class TimerFd:
     """struct timerfd_ctx: ticks expired and not yet read."""
 
-    def __init__(self, k: Any, clock_id: int) -> None:
+    def __init__(self, k: FsKernel, clock_id: int) -> None:
         self.k = k
         self.clock_id = clock_id
         self.ticks = 0
@@ -67,7 +69,7 @@ class TimerFd:
 @kernel_function(
     "ssize_t timerfd_read(struct file *file, char *buf, size_t count, loff_t *ppos)", source="fs/timerfd.c"
 )
-def timerfd_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any:
+def timerfd_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """How often it has expired since the last read."""
     file = k.vfs.files[file_addr]
     if count < 8:
@@ -84,18 +86,18 @@ def timerfd_read(k: Any, file_addr: int, buf: int, count: int, ppos: int) -> Any
     return 8
 
 
-def _poll(k: Any, file: File, queues: Any) -> int:
+def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     ctx: TimerFd = file.private_data
     if queues is not None:
         queues.append(ctx.wqh)
     return POLLIN if ctx.ticks else 0
 
 
-def _release(k: Any, file: File) -> None:
+def _release(k: FsKernel, file: File) -> None:
     k.clock.cancel(file.private_data.timer)
 
 
-def _fdinfo(k: Any, file: File) -> str:
+def _fdinfo(k: FsKernel, file: File) -> str:
     """timerfd_show()."""
     ctx: TimerFd = file.private_data
     left, interval = (divmod(value, NSEC_PER_SEC) for value in ctx.left())
@@ -111,7 +113,7 @@ TIMERFD_FOPS = FileOperations(
 
 
 @syscall("timerfd_create", "int clockid, int flags", source="fs/timerfd.c")
-def sys_timerfd_create(k: Any, clockid: int, flags: int) -> int:
+def sys_timerfd_create(k: FsKernel, clockid: int, flags: int) -> int:
     """timerfd_create(2)."""
     clocks = (CLOCK_REALTIME, CLOCK_MONOTONIC, CLOCK_BOOTTIME, CLOCK_REALTIME_ALARM, CLOCK_BOOTTIME_ALARM)
     if flags & ~(O_CLOEXEC | O_NONBLOCK) or clockid not in clocks:
@@ -120,7 +122,7 @@ def sys_timerfd_create(k: Any, clockid: int, flags: int) -> int:
     return fd
 
 
-def _context(k: Any, fd: int) -> TimerFd:
+def _context(k: FsKernel, fd: int) -> TimerFd:
     file = k.vfs.fget(fd)
     if file.f_op is not TIMERFD_FOPS:
         raise KernelError(EINVAL, "not a timerfd")
@@ -128,7 +130,7 @@ def _context(k: Any, fd: int) -> TimerFd:
     return ctx
 
 
-def _put_spec(k: Any, addr: int, times: tuple[int, int], word: int) -> None:
+def _put_spec(k: FsKernel, addr: int, times: tuple[int, int], word: int) -> None:
     """struct itimerspec: interval, then value."""
     left, interval = times
     for at, value in ((0, interval), (2 * word, left)):
@@ -140,12 +142,12 @@ def _put_spec(k: Any, addr: int, times: tuple[int, int], word: int) -> None:
     "timerfd_settime", "int ufd, int flags, const struct __kernel_itimerspec *utmr, struct __kernel_itimerspec *otmr",
     source="fs/timerfd.c",
 )  # fmt: skip
-def sys_timerfd_settime(k: Any, ufd: int, flags: int, utmr: int, otmr: int) -> int:
+def sys_timerfd_settime(k: FsKernel, ufd: int, flags: int, utmr: int, otmr: int) -> int:
     """timerfd_settime(2)."""
     return settime(k, ufd, flags, utmr, otmr, k.arch.model.word)
 
 
-def settime(k: Any, ufd: int, flags: int, utmr: int, otmr: int, word: int) -> int:
+def settime(k: FsKernel, ufd: int, flags: int, utmr: int, otmr: int, word: int) -> int:
     """The same with the size of time_t."""
     if flags & ~(TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET):
         return -EINVAL
@@ -168,12 +170,12 @@ def settime(k: Any, ufd: int, flags: int, utmr: int, otmr: int, word: int) -> in
 
 
 @syscall("timerfd_gettime", "int ufd, struct __kernel_itimerspec *otmr", source="fs/timerfd.c")
-def sys_timerfd_gettime(k: Any, ufd: int, otmr: int) -> int:
+def sys_timerfd_gettime(k: FsKernel, ufd: int, otmr: int) -> int:
     """timerfd_gettime(2)."""
     return gettime(k, ufd, otmr, k.arch.model.word)
 
 
-def gettime(k: Any, ufd: int, otmr: int, word: int) -> int:
+def gettime(k: FsKernel, ufd: int, otmr: int, word: int) -> int:
     """The same with the size of time_t."""
     _put_spec(k, otmr, _context(k, ufd).left(), word)
     return 0

@@ -6,16 +6,18 @@ and "..", a short symbolic link's size is its length, a file's blocks are its pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arch.abi.errno import EFBIG, EINVAL, ENOSPC, ENOTEMPTY, EPERM
 from arch.abi.fcntl import F_SEAL_GROW, F_SEAL_SHRINK, F_SEAL_WRITE, RENAME_EXCHANGE, RENAME_WHITEOUT
 from arch.abi.limits import NAME_MAX, PAGE_SIZE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFREG, S_IRWXUGO, TMPFS_MAGIC
 from arch.errors import KernelError
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Cred, Dentry, File, FileOperations, Inode, SuperBlock
 from simkernel.fs.namei import init_owner
 from simkernel.fs.pagecache import Mapping, PagePool
+from simkernel.kernel.areas import Vma
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
 BOGO_DIRENT_SIZE = 20
 
 
-def shmem_mmap(k: Any, file: File, vma: Any) -> None:
+def shmem_mmap(k: FsKernel, file: File, vma: Vma) -> None:
     """Pages come from the page cache; a write seal forbids writable shared mappings."""
     if file.f_inode.seals & F_SEAL_WRITE and vma.shared and vma.prot & 2:
         raise KernelError(EPERM, "sealed")

@@ -11,12 +11,14 @@ from arch.abi.resource import RLIMIT_FSIZE
 from arch.abi.signal import SIGXFSZ
 from arch.abi.stat import S_IFBLK, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from simkernel.fs import constants as c
-from simkernel.fs.inode import File, inode_permission
+from simkernel.fs.face import FsKernel
+from simkernel.fs.inode import File, SuperBlock, inode_permission
 from simkernel.fs.open_walk import get_path_name
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
-def truncate_path(k: Any, file_or_inode: Any, size: int) -> None:
+def truncate_path(k: FsKernel, file_or_inode: Any, size: int) -> None:
     """do_truncate(): limits and seals, then the file system, then the times.  fs/open.c."""
     inode = file_or_inode.f_inode if isinstance(file_or_inode, File) else file_or_inode
     inode.setattr_size(size)
@@ -26,7 +28,7 @@ def truncate_path(k: Any, file_or_inode: Any, size: int) -> None:
 
 
 @kernel_function("int vfs_fsync_range(struct file *file, loff_t start, loff_t end, int datasync)", source="fs/sync.c")
-def vfs_fsync_range(k: Any, file_addr: int, start: int, end: int, datasync: int) -> Any:
+def vfs_fsync_range(k: FsKernel, file_addr: int, start: int, end: int, datasync: int) -> Body:
     """Memory is all there is: nothing to write."""
     file = k.vfs.files[file_addr]
     if file.f_op.fsync is None:
@@ -36,52 +38,52 @@ def vfs_fsync_range(k: Any, file_addr: int, start: int, end: int, datasync: int)
 
 
 @kernel_function("int vfs_fsync(struct file *file, int datasync)", source="fs/sync.c")
-def vfs_fsync(k: Any, file_addr: int, datasync: int) -> Any:
+def vfs_fsync(k: FsKernel, file_addr: int, datasync: int) -> Body:
     """The whole file."""
     return (yield k.call("vfs_fsync_range", file_addr, 0, S64_MAX, datasync))
 
 
 @syscall("fsync", "unsigned int fd", source="fs/sync.c")
-def sys_fsync(k: Any, fd: int) -> Any:
+def sys_fsync(k: FsKernel, fd: int) -> Body:
     """fsync(2)."""
     return (yield k.call("vfs_fsync", k.vfs.fget(fd).addr, 0))
 
 
 @syscall("fdatasync", "unsigned int fd", source="fs/sync.c")
-def sys_fdatasync(k: Any, fd: int) -> Any:
+def sys_fdatasync(k: FsKernel, fd: int) -> Body:
     """fdatasync(2)."""
     return (yield k.call("vfs_fsync", k.vfs.fget(fd).addr, 1))
 
 
 @syscall("sync", "", source="fs/sync.c")
-def sys_sync(k: Any) -> Any:
+def sys_sync(k: FsKernel) -> Body:
     """sync(2)."""
     return (yield k.call("ksys_sync"))
 
 
 @kernel_function("void ksys_sync(void)", source="fs/sync.c")
-def ksys_sync(k: Any) -> Any:
+def ksys_sync(k: FsKernel) -> Body:
     """Every super block that has something to write."""
     for sb in dict.fromkeys(mnt.mnt_sb for mnt in k.vfs.mounts):
         yield from _sync_filesystem(k, sb)
     return 0
 
 
-def _sync_filesystem(k: Any, sb: Any) -> Any:
-    sync_fs = getattr(sb, "sync_fs", None)
-    if sync_fs is not None:
-        yield from sync_fs(k)
+def _sync_filesystem(k: FsKernel, sb: SuperBlock) -> Steps[None]:
+    steps = sb.sync_fs(k)
+    if steps is not None:
+        yield from steps
 
 
 @syscall("syncfs", "int fd", source="fs/sync.c")
-def sys_syncfs(k: Any, fd: int) -> Any:
+def sys_syncfs(k: FsKernel, fd: int) -> Body:
     """syncfs(2)."""
     yield from _sync_filesystem(k, k.vfs.fget(fd).f_inode.i_sb)
     return 0
 
 
 @syscall("sync_file_range", "int fd, loff_t offset, loff_t nbytes, unsigned int flags", source="fs/sync.c")
-def sys_sync_file_range(k: Any, fd: int, offset: int, nbytes: int, flags: int) -> int:
+def sys_sync_file_range(k: FsKernel, fd: int, offset: int, nbytes: int, flags: int) -> int:
     """sync_file_range(2)."""
     file = k.vfs.fget(fd)
     if flags & ~7 or offset < 0 or nbytes < 0:
@@ -91,7 +93,7 @@ def sys_sync_file_range(k: Any, fd: int, offset: int, nbytes: int, flags: int) -
 
 
 @kernel_function("int vfs_fallocate(struct file *file, int mode, loff_t offset, loff_t len)", source="fs/open.c")
-def vfs_fallocate(k: Any, file_addr: int, mode: int, offset: int, length: int) -> int:
+def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: int) -> int:
     """Reserve or punch."""
     file = k.vfs.files[file_addr]
     if offset < 0 or length <= 0:
@@ -119,9 +121,7 @@ def vfs_fallocate(k: Any, file_addr: int, mode: int, offset: int, length: int) -
             return -EPERM
         before = mapping.nrpages
         mapping.punch(offset, offset + length)
-        give = getattr(inode.i_sb, "give_blocks", None)
-        if give is not None:
-            give(before - mapping.nrpages)
+        inode.i_sb.give_blocks(before - mapping.nrpages)
     else:
         if inode.seals & F_SEAL_GROW and offset + length > inode.i_size:
             return -EPERM
@@ -135,13 +135,13 @@ def vfs_fallocate(k: Any, file_addr: int, mode: int, offset: int, length: int) -
 
 
 @syscall("fallocate", "int fd, int mode, loff_t offset, loff_t len", source="fs/open.c")
-def sys_fallocate(k: Any, fd: int, mode: int, offset: int, length: int) -> Any:
+def sys_fallocate(k: FsKernel, fd: int, mode: int, offset: int, length: int) -> Body:
     """fallocate(2)."""
     return (yield k.call("vfs_fallocate", k.vfs.fget(fd).addr, mode, offset, length))
 
 
 @syscall("ftruncate", "unsigned int fd, off_t length", source="fs/open.c")
-def sys_ftruncate(k: Any, fd: int, length: int) -> Any:
+def sys_ftruncate(k: FsKernel, fd: int, length: int) -> Body:
     """ftruncate(2)."""
     if length < 0:
         return -EINVAL
@@ -153,7 +153,7 @@ def sys_ftruncate(k: Any, fd: int, length: int) -> Any:
 
 
 @syscall("truncate", "const char *path, long length", source="fs/open.c")
-def sys_truncate(k: Any, path: int, length: int) -> Any:
+def sys_truncate(k: FsKernel, path: int, length: int) -> Body:
     """truncate(2)."""
     if length < 0:
         return -EINVAL
@@ -176,7 +176,7 @@ def sys_truncate(k: Any, path: int, length: int) -> Any:
     "int do_truncate(struct user_namespace *mnt_userns, struct dentry *dentry, loff_t length, "
     "unsigned int time_attrs, struct file *filp)", source="fs/open.c", since="5.12",
 )  # fmt: skip
-def do_truncate(k: Any, userns: int, dentry: int, length: int, time_attrs: int, filp: int) -> int:
+def do_truncate(k: FsKernel, userns: int, dentry: int, length: int, time_attrs: int, filp: int) -> int:
     """Set the size."""
     return _do_truncate(k, dentry, length)
 
@@ -185,12 +185,12 @@ def do_truncate(k: Any, userns: int, dentry: int, length: int, time_attrs: int, 
     "int do_truncate(struct dentry *dentry, loff_t length, unsigned int time_attrs, struct file *filp)",
     source="fs/open.c", until="5.12",
 )  # fmt: skip
-def do_truncate_5_11(k: Any, dentry: int, length: int, time_attrs: int, filp: int) -> int:
+def do_truncate_5_11(k: FsKernel, dentry: int, length: int, time_attrs: int, filp: int) -> int:
     """Set the size."""
     return _do_truncate(k, dentry, length)
 
 
-def _do_truncate(k: Any, dentry: int, length: int) -> int:
+def _do_truncate(k: FsKernel, dentry: int, length: int) -> int:
     inode = k.vfs.mirror.dentries[dentry].inode
     if exceeds_fsize(k, length, inode.i_size):
         return -EFBIG
@@ -198,7 +198,7 @@ def _do_truncate(k: Any, dentry: int, length: int) -> int:
     return 0
 
 
-def exceeds_fsize(k: Any, size: int, old_size: int) -> bool:
+def exceeds_fsize(k: FsKernel, size: int, old_size: int) -> bool:
     """RLIMIT_FSIZE; sends SIGXFSZ."""
     limit = fsize_limit(k)
     if limit is None or size <= old_size or size <= limit:
@@ -207,10 +207,7 @@ def exceeds_fsize(k: Any, size: int, old_size: int) -> bool:
     return True
 
 
-def fsize_limit(k: Any) -> int | None:
+def fsize_limit(k: FsKernel) -> int | None:
     """RLIMIT_FSIZE of the current task, or None without a limit."""
-    rlimits = getattr(k.current, "rlimits", None)
-    if not rlimits or RLIMIT_FSIZE not in rlimits:
-        return None
-    value = int(rlimits[RLIMIT_FSIZE][0])
+    value = k.current.rlimits[RLIMIT_FSIZE][0]
     return value if 0 <= value < MAX_LFS_FILESIZE else None

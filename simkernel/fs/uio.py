@@ -6,13 +6,12 @@ shmem_file_read_iter(struct kiocb *, struct iov_iter *) receive them.
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EFAULT, EINVAL
 from arch.abi.limits import IOV_MAX, MAX_RW_COUNT, PAGE_SIZE
 from arch.errors import KernelError
 from simkernel.fs.inode import File
 from simkernel.fs.mirror import Mirror
+from simkernel.kernel.face import KernelFace
 
 ITER_IOVEC, ITER_KVEC, ITER_BVEC, ITER_PIPE, ITER_XARRAY, ITER_DISCARD, ITER_UBUF = range(7)
 
@@ -22,7 +21,7 @@ class IovIter:
 
     __slots__ = ("addr", "count", "k", "kernel_data", "kernel_out", "offset", "segments")
 
-    def __init__(self, k: Any, segments: list[tuple[int, int]]) -> None:
+    def __init__(self, k: KernelFace, segments: list[tuple[int, int]]) -> None:
         self.k = k
         self.segments = segments  # (user address, length) in bytes; emptied from the front
         self.count = sum(length for _, length in segments)
@@ -32,14 +31,14 @@ class IovIter:
         self.addr = 0
 
     @staticmethod
-    def source(k: Any, data: bytes) -> IovIter:
+    def source(k: KernelFace, data: bytes) -> IovIter:
         """The kernel's own bytes, to be written somewhere."""
         it = IovIter(k, [])
         it.kernel_data, it.count = data, len(data)
         return it
 
     @staticmethod
-    def sink(k: Any, size: int) -> IovIter:
+    def sink(k: KernelFace, size: int) -> IovIter:
         """Room for `size` bytes that the kernel wants to have."""
         it = IovIter(k, [])
         it.kernel_out, it.count = [], size
@@ -181,7 +180,7 @@ class UioStructs:
         self.free.append(iocb.addr)
 
 
-def import_iovec(k: Any, uvec: int, count: int) -> list[tuple[int, int]]:
+def import_iovec(k: KernelFace, uvec: int, count: int) -> list[tuple[int, int]]:
     """Read struct iovec[count] of the current task, with the kernel's limits.  lib/iov_iter.c:__import_iovec()."""
     if count > IOV_MAX:
         raise KernelError(EINVAL, "too many segments")

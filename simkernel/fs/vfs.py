@@ -6,7 +6,7 @@ kernel functions stand in open.py, read_write.py, namei_calls.py, namespace.py a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +59,8 @@ from simkernel.fs.pagecache import PagePool
 from simkernel.fs.proc_sys import Sysctl
 from simkernel.fs.terminal import Terminal
 from simkernel.fs.uio import UioStructs
-from simkernel.kernel.task import WaitQueue
+from simkernel.kernel.face import KernelFace, Steps
+from simkernel.kernel.task import Task, WaitQueue
 
 
 @dataclass(frozen=True)
@@ -77,13 +78,11 @@ class TaskCred:
 
     __slots__ = ("fsgid", "fsuid", "groups", "k")
 
-    def __init__(self, k: Any) -> None:
+    def __init__(self, k: KernelFace) -> None:
         task = k.current
         self.k = k
-        cred = getattr(task, "cred", task)
-        self.fsuid: int = getattr(cred, "fsuid", 0)
-        self.fsgid: int = getattr(cred, "fsgid", 0)
-        self.groups = getattr(cred, "groups", ())
+        cred = task.cred
+        self.fsuid, self.fsgid, self.groups = cred.fsuid, cred.fsgid, cred.groups
 
     def capable(self, cap: int) -> bool:
         """The current task's effective set."""
@@ -93,7 +92,7 @@ class TaskCred:
 class Vfs:
     """`k.vfs`."""
 
-    def __init__(self, k: Any, pool: PagePool) -> None:
+    def __init__(self, k: KernelFace, pool: PagePool) -> None:
         self.k = k
         self.pool = pool
         self.abi: FileAbi = k.arch.files
@@ -130,8 +129,7 @@ class Vfs:
         self.fifo_fops: FileOperations = EMPTY_FOPS
         self.terminal = Terminal(k.mem.byteorder)
         self.word_mask = (1 << 8 * k.arch.model.word) - 1
-        kernel_map = getattr(k.arch, "map", None)
-        self.user_end: int = kernel_map.user_end if kernel_map is not None else 1 << (8 * k.arch.model.word - 1)
+        self.user_end = k.arch.map.user_end
         self.init_user_ns = self.mirror.symbol("init_user_ns")
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
@@ -184,7 +182,7 @@ class Vfs:
         if any(f.f_path.mnt is mnt for f in self.files.values()):
             return True
         for task in self.k.tasks.by_pid.values():
-            fs = getattr(task, "fs", None)
+            fs = task.fs
             if fs is not None and (fs.pwd.mnt is mnt or fs.root.mnt is mnt):
                 return True
         return False
@@ -222,7 +220,7 @@ class Vfs:
 
     def d_path(self, path: Path) -> str:
         """Text of the path as the current task sees it."""
-        fs = getattr(self.k.current, "fs", None)
+        fs = self.k.current.fs
         return d_path(path, fs.root if fs is not None else self.mounts.root)
 
     def userns_arg(self, path: Path) -> tuple[int, ...]:
@@ -240,7 +238,7 @@ class Vfs:
     def somebody_is_in(self, dentry: Dentry) -> bool:
         """Is it a task's working directory or root?"""
         for task in self.k.tasks.by_pid.values():
-            fs = getattr(task, "fs", None)
+            fs = task.fs
             if fs is not None and dentry in (fs.pwd.dentry, fs.root.dentry):
                 return True
         return False
@@ -267,10 +265,10 @@ class Vfs:
 
     def anon_file(self, name: str, f_op: FileOperations, private: Any, flags: int, mode: int = 0o600) -> File:
         """anon_inode_getfile(): readlink shows `anon_inode:NAME`.  `name` has no brackets unless it wants them."""
-        sb = self.singletons["anon_inodefs"]
-        inode = sb.private
+        inode = self.anon_mnt.mnt_sb.anon_inode
+        assert inode is not None
         dentry = Dentry(f"anon_inode:{name}", None, inode)
-        dentry.private = _anon_name
+        dentry.d_dname = _anon_name
         file = self.new_file(Path(self.anon_mnt, dentry), flags & (O_ACCMODE | O_NONBLOCK), f_op)
         file.private_data = private
         mode_bits = file.f_mode
@@ -293,7 +291,7 @@ class Vfs:
         for _ in self.fput_steps(file):
             pass
 
-    def fput_steps(self, file: File) -> Iterator[Any]:
+    def fput_steps(self, file: File) -> Steps[None]:
         """The body of __fput(): release, forget, and evict an inode without names."""
         if file.watchers:
             for watcher in list(file.watchers):
@@ -302,7 +300,7 @@ class Vfs:
             file.f_inode.locks.drop_file(self.k, file)
         if file.f_op.release is not None and file.f_mode & c.FMODE_OPENED and not file.f_mode & c.FMODE_PATH:
             running = file.f_op.release(self.k, file)
-            if running is not None and hasattr(running, "send"):
+            if running is not None:
                 yield from running
         inode = file.f_inode
         inode.i_count -= 1
@@ -315,7 +313,7 @@ class Vfs:
         self.files.pop(file.addr, None)
         self.mirror.free_file(file)
 
-    def file_of(self, k: Any, task: Any, fd: int) -> File:
+    def file_of(self, k: KernelFace, task: Task, fd: int) -> File:
         """fdget_raw(): the File behind a descriptor, also an O_PATH one; EBADF."""
         files: FilesStruct = task.files
         if files is not None:
@@ -361,7 +359,7 @@ class Vfs:
         mnt = self.sock_mnt
         inode = Inode(mnt.mnt_sb, S_IFSOCK | 0o777)
         dentry = Dentry("", None, inode)
-        dentry.private = _socket_name
+        dentry.d_dname = _socket_name
         file = self.new_file(Path(mnt, dentry), flags, f_op)
         file.f_mode |= c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_OPENED | c.FMODE_STREAM
         file.private_data = private
@@ -385,7 +383,7 @@ class Vfs:
             raise KernelError(ENXIO, "no such device")
         return EMPTY_FOPS
 
-    def open_exec(self, k: Any, path: bytes, dfd: int = AT_FDCWD, flags: int = 0) -> File:
+    def open_exec(self, k: KernelFace, path: bytes, dfd: int = AT_FDCWD, flags: int = 0) -> File:
         """do_open_execat(): EACCES unless an executable regular file on a mount that allows it."""
         if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
             raise KernelError(EINVAL, "unknown flags")
@@ -404,14 +402,14 @@ class Vfs:
         inode.i_writecount -= 1  # deny_write_access(), until the file is released
         return file
 
-    def anon_inode_getfd(self, k: Any, name: str, ops: FileOperations, private: Any, flags: int) -> int:
+    def anon_inode_getfd(self, k: KernelFace, name: str, ops: FileOperations, private: Any, flags: int) -> int:
         """A new descriptor of the current task on an anonymous inode."""
         files: FilesStruct = k.current.files
         fd = files.get_unused_fd(flags & O_CLOEXEC != 0)
         files.install(fd, self.anon_file(name, ops, private, flags))
         return fd
 
-    def setup_init_files(self, k: Any, task: Any) -> None:
+    def setup_init_files(self, k: KernelFace, task: Task) -> None:
         """Root, working directory and an empty descriptor table for the first task."""
         root = self.mounts.root
         task.fs = FsStruct(self.mirror, root, root, 0o022)
@@ -419,7 +417,7 @@ class Vfs:
         publish_task_files(self.mirror, task)
         self.cgroups.put(task, self.cgroups.of(task))
 
-    def set_cwd(self, k: Any, task: Any, path: str) -> None:
+    def set_cwd(self, k: KernelFace, task: Task, path: str) -> None:
         """Start a task in another directory."""
         task.fs.set_pwd(self.resolve(path))
 

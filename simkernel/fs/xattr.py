@@ -7,12 +7,13 @@ from typing import Any
 from arch.abi.errno import ENODATA, EOPNOTSUPP, ERANGE, EROFS
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.limits import XATTR_NAME_MAX
+from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Path
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.kfunc import syscall
 
 
-def _xattr_get(k: Any, path: Path, name: int) -> int:
+def _xattr_get(k: FsKernel, path: Path, name: int) -> int:
     text = k.usercopy.strncpy_from_user(name, XATTR_NAME_MAX + 1)
     if not text:
         return -ERANGE
@@ -29,20 +30,20 @@ def _declare_xattrs() -> None:
     }
     for prefix, (param, find) in by.items():
 
-        def get(k: Any, where: int, name: int, value: int, size: int, find: Any = find) -> int:
+        def get(k: FsKernel, where: int, name: int, value: int, size: int, find: Any = find) -> int:
             """getxattr(2): nothing is there."""
             return _xattr_get(k, find(k, where), name)
 
-        def set_(k: Any, where: int, name: int, value: int, size: int, flags: int, find: Any = find) -> int:
+        def set_(k: FsKernel, where: int, name: int, value: int, size: int, flags: int, find: Any = find) -> int:
             """setxattr(2): cannot be stored."""
             return -EROFS if find(k, where).mnt.read_only else -EOPNOTSUPP
 
-        def list_(k: Any, where: int, buf: int, size: int, find: Any = find) -> int:
+        def list_(k: FsKernel, where: int, buf: int, size: int, find: Any = find) -> int:
             """listxattr(2): an empty list."""
             find(k, where)
             return 0
 
-        def remove(k: Any, where: int, name: int, find: Any = find) -> int:
+        def remove(k: FsKernel, where: int, name: int, find: Any = find) -> int:
             """removexattr(2): nothing is there."""
             path = find(k, where)
             return -EROFS if path.mnt.read_only else _xattr_get(k, path, name)

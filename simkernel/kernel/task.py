@@ -113,6 +113,7 @@ class SignalStruct:
         self.session = 0
         self.tty: Any = None
         self.leader_exited = False
+        self.oom_score_adj = 0  # /proc/PID/oom_score_adj: inherited by children
         self.itimers: list[Any] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF: (timer, interval_ns, expires)
         self.posix_timers: dict[int, Any] = {}
         self.cutime_ns = self.cstime_ns = 0

@@ -159,7 +159,7 @@ def socket_file(k: NetKernel, socket: Socket, flags: int) -> File:
     mount = k.vfs.sock_mnt
     inode = Inode(mount.mnt_sb, S_IFSOCK | 0o777)
     dentry = Dentry("", None, inode)
-    dentry.private = _socket_name
+    dentry.d_dname = _socket_name
     file: File = k.vfs.new_file(Path(mount, dentry), flags, SOCKET_FILE_OPS)
     file.f_mode |= c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_OPENED | c.FMODE_STREAM
     file.private_data = socket

@@ -102,8 +102,11 @@ class BpfSide(ABC):
         self.iterators.write_text(seq, data)
 
     def task_fd(self, pid: int, fd: int) -> object:
-        """The object behind another task's descriptor; EBADF."""
-        file = self.k.vfs.file_of(self.k, self.k.tasks.find(pid), fd)
+        """The object behind another task's descriptor; ENOENT without such a task, EBADF."""
+        task = self.k.tasks.find(pid)
+        if task is None:
+            raise KernelError(ENOENT, f"no task {pid}")
+        file = self.k.vfs.file_of(self.k, task, fd)
         return file.private_data if file.private_data is not None else file
 
     def perf_event_query(self, obj: object) -> tuple[int, int, str | None, int, int] | None:
@@ -237,9 +240,9 @@ class BpfSide(ABC):
         inode = found.dentry.inode
         wanted = {0: MAY_READ, 1: MAY_WRITE, 2: MAY_READ | MAY_WRITE}[flags & O_ACCMODE]
         inode.permission(wanted, self.k.vfs.cred())
-        if inode.i_sb.fs_name != "bpf" or inode.private is None:
+        if not isinstance(inode, BpfInode) or inode.obj is None:
             raise KernelError(EACCES, f"{name} is not a pinned object")
-        return inode.private
+        return inode.obj
 
     # ---- the current task, and others ----
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simkernel.fs.nodes import traced
 from simkernel.fs.sysfs import AttrFile, debugfs_file, set_tracefs, sysfs_file
 from simkernel.observe.btf import KernelBtf
 from simkernel.observe.host import ObservedKernel
@@ -39,7 +40,7 @@ def install(k: ObservedKernel) -> None:
     tracing = k.observer.tracing
     tree = tracing.tracefs
     set_tracefs(k.vfs, tree.root)
-    debugfs_file(k.vfs, "kprobes", tree.kprobes)
+    debugfs_file(k.vfs, "kprobes", traced(tree.kprobes))
     for name, number in PMU_TYPES.items():
         if name in PROBE_PMUS and not tracing.features.probe_pmu:
             continue

@@ -6,7 +6,7 @@ A node is a `Directory` or a `File`; `File.open(flags)` gives an `OpenFile` with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 
 from arch.abi.errno import EINVAL, ENOENT
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY
@@ -22,6 +22,11 @@ class OpenFile:
         self.file = file
         self.flags = flags
         self._text: bytes | None = None
+
+    @property
+    def poll_key(self) -> Hashable:
+        """What the host wakes when poll() may have changed; None when it never does."""
+        return None
 
     @property
     def nonblock(self) -> bool:

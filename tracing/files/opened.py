@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 
 from arch.abi.errno import EBADF, EINVAL
 from arch.abi.poll import EPOLLIN, EPOLLRDNORM
 from arch.errors import KernelError
-from tracing.buffer.trace import TraceArray, TracePipe
+from tracing.buffer.trace import PIPE_KEY, TraceArray, TracePipe
 from tracing.face import FilterProgram
 from tracing.files.nodes import File, OpenFile
 from tracing.record import filter as event_filter
@@ -32,6 +32,10 @@ class PipeFile(OpenFile):
     def write(self, data: bytes, pos: int) -> int:
         """EBADF."""
         raise KernelError(EBADF, "trace_pipe is read only")
+
+    @property
+    def poll_key(self) -> Hashable:
+        return PIPE_KEY
 
     def poll(self) -> int:
         """Readable once there is an entry; until then the next one wakes."""

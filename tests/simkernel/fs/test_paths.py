@@ -212,7 +212,7 @@ def test_dot_dot_crosses_mounts_and_stops_at_the_root(libc):
 def test_permissions_of_a_plain_user(tree):
     tree.put("/tmp/secret", b"x", 0o600)
     tree.mkdir("/tmp/closed", 0o700)
-    tree.k.current.fsuid = tree.k.current.fsgid = 1000
+    tree.k.current.cred.fsuid = tree.k.current.cred.fsgid = 1000
     tree.k.capable = lambda cap: False
     assert tree.openat("/tmp/secret") == -EACCES
     assert tree.openat("/tmp/d/f") >= 0
