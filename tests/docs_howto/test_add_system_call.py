@@ -1,0 +1,37 @@
+"""docs/add-system-call.md, followed."""
+
+import pytest
+
+from tests.docs_howto.steps import Checkout, blocks
+
+PAGE = "add-system-call.md"
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """The sources with ustat(2)."""
+    there = Checkout(tmp_path_factory.mktemp("syscall"))
+    there.append("simkernel/fs/stat.py", blocks(PAGE, "py")[0])
+    return there
+
+
+def test_without_it_the_call_is_missing(tmp_path_factory):
+    plain = Checkout(tmp_path_factory.mktemp("plain"))
+    program = "import simkernel; s = simkernel.boot().session; print(s.syscalls.syscall('ustat', 0, 0))"
+    assert plain.python("-c", program) == "-38\n"  # ENOSYS
+
+
+def test_the_body_runs_without_a_cpu(checkout):
+    checkout.python("-c", blocks(PAGE, "py")[1])
+
+
+def test_a_machine_runs_it_and_probes_see_it(checkout):
+    checkout.python("-c", blocks(PAGE, "py")[2])
+
+
+def test_its_test_passes(checkout):
+    (checkout.place / "test_ustat.py").write_text(
+        "import pytest\nfrom simkernel.fs.testing import Libc\n\n\n"
+        "@pytest.fixture\ndef libc():\n    return Libc()\n\n\n" + blocks(PAGE, "py")[3]
+    )
+    assert "1 passed" in checkout.python("-m", "pytest", "-q", "-p", "no:cacheprovider", "test_ustat.py")
