@@ -110,18 +110,18 @@ def chmod_path(k: FsKernel, path: Path, mode: int) -> int:
 @kernel_function("int chmod_common(const struct path *path, umode_t mode)", source="fs/open.c")
 def chmod_common(k: FsKernel, path: int, mode: int) -> int:
     """Change the mode of what a path names."""
-    return chmod_path(k, k.vfs.objects[path], mode)
+    return chmod_path(k, k.vfs.paths[path], mode)
 
 
 def with_path(k: FsKernel, path: Path, name: str, *args: int) -> Body:
     """Call a kernel function whose first argument is a struct path of its own."""
     layout = k.vfs.mirror.struct("struct path")
     addr = layout.new({"mnt": k.vfs.mirror.vfsmount(path.mnt), "dentry": k.vfs.mirror.dentry(path.dentry)})
-    k.vfs.objects[addr] = path
+    k.vfs.paths[addr] = path
     try:
         return (yield k.call(name, addr, *args))
     finally:
-        del k.vfs.objects[addr]
+        del k.vfs.paths[addr]
         k.mem.free(addr)
 
 
@@ -150,7 +150,7 @@ def chown_common(k: FsKernel, path_addr: int, user: int, group: int) -> int:
     """Change owner and group; -1 leaves one alone; set-id bits fall."""
     from simkernel.fs.inode import in_group
 
-    path = k.vfs.objects[path_addr]
+    path = k.vfs.paths[path_addr]
     _setattr_allowed(path.mnt)
     inode, cred = path.dentry.inode, k.vfs.cred()
     nobody = 0xFFFFFFFF

@@ -6,8 +6,6 @@ of the plain calls with other layouts (abi.py).  A loff_t takes two argument reg
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EINVAL
 from arch.abi.fcntl import AT_FDCWD, AT_SYMLINK_NOFOLLOW, SEEK_HOLE
 from simkernel.fs import timerfd
@@ -66,7 +64,7 @@ def sys_ftruncate64(k: FsKernel, fd: int, length: int) -> Body:
     "unsigned int fd, unsigned long offset_high, unsigned long offset_low, loff_t *result, unsigned int whence",
     source="fs/read_write.c",
 )
-def sys_llseek(k: FsKernel, fd: int, offset_high: int, offset_low: int, result: int, whence: int) -> Any:
+def sys_llseek(k: FsKernel, fd: int, offset_high: int, offset_low: int, result: int, whence: int) -> int:
     """_llseek(2): the new position goes to memory."""
     from simkernel.fs.lseek import llseek
 
@@ -94,19 +92,19 @@ def sys_sendfile64(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int
 
 
 @syscall("fadvise64_64", "int fd, loff_t offset, loff_t len, int advice", source="mm/fadvise.c")
-def sys_fadvise64_64(k: FsKernel, fd: int, offset: int, length: int, advice: int) -> Any:
+def sys_fadvise64_64(k: FsKernel, fd: int, offset: int, length: int, advice: int) -> int:
     """fadvise64_64(2)."""
     return sys_fadvise64(k, fd, offset, length, advice)
 
 
 @syscall("arm_fadvise64_64", "int fd, int advice, loff_t offset, loff_t len", source="arch/arm/kernel/sys_arm.c")
-def sys_arm_fadvise64_64(k: FsKernel, fd: int, advice: int, offset: int, length: int) -> Any:
+def sys_arm_fadvise64_64(k: FsKernel, fd: int, advice: int, offset: int, length: int) -> int:
     """arm_fadvise64_64(2): the arguments in an order that fits into registers."""
     return sys_fadvise64(k, fd, offset, length, advice)
 
 
 @syscall("arm_sync_file_range", "int fd, unsigned int flags, loff_t offset, loff_t nbytes", source="fs/sync.c")
-def sys_arm_sync_file_range(k: FsKernel, fd: int, flags: int, offset: int, nbytes: int) -> Any:
+def sys_arm_sync_file_range(k: FsKernel, fd: int, flags: int, offset: int, nbytes: int) -> int:
     """sync_file_range2(2)."""
     return sys_sync_file_range(k, fd, offset, nbytes, flags)
 

@@ -9,12 +9,12 @@ task->cgroups->dfl_cgrp to kn->id are kept.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 from weakref import WeakKeyDictionary
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, EOPNOTSUPP, ESRCH
 from arch.abi.signal import SIGKILL
 from arch.errors import KernelError
+from simkernel.fs.inode import SuperBlock
 from simkernel.fs.mirror import Mirror
 from simkernel.fs.nodes import Dir, PseudoFile
 from simkernel.kernel.face import KernelFace
@@ -34,7 +34,6 @@ class Cgroup(Dir):
         self.subgroups: dict[str, Cgroup] = {}
         self.max_depth = self.max_descendants = "max"
         self.addr = self.css_set = 0
-        self.programs: dict[int, list[Any]] = {}  # attached BPF programs by attach type
         self._fill()
 
     # --- the tree ---
@@ -82,7 +81,7 @@ class Cgroup(Dir):
         del self.subgroups[name], self.children[name]
 
     # --- processes ---
-    def tasks(self) -> list[Any]:
+    def tasks(self) -> list[Task]:
         """Living threads in it, by pid."""
         k = self.groups.k
         found = [t for t in k.tasks.by_pid.values() if t.pid and not t.exit_state]
@@ -174,14 +173,14 @@ class Cgroups:
     def __init__(self, k: KernelFace, mirror: Mirror) -> None:
         self.k = k
         self.mirror = mirror
-        self.sb: Any = None  # set when the file system is made
+        self.sb: SuperBlock | None = None  # set when the file system is made
         self.members: WeakKeyDictionary[Task, Cgroup] = WeakKeyDictionary()  # who is elsewhere than in the root
         self.root = Cgroup(self, "", None)
         self.root.ino = 1
 
     def new_id(self) -> int:
         """Cgroup ids are inode numbers."""
-        return int(self.sb.new_ino()) if self.sb is not None else 1
+        return self.sb.new_ino() if self.sb is not None else 1
 
     def of(self, task: Task) -> Cgroup:
         """The cgroup of a task."""
@@ -194,7 +193,7 @@ class Cgroups:
         if task.addr:
             self.mirror.struct("struct task_struct").set(task.addr, "cgroups", group.css_set)
 
-    def inherit(self, child: Any, parent: Any) -> None:
+    def inherit(self, child: Task, parent: Task) -> None:
         """cgroup_fork()."""
         self.put(child, self.of(parent))
 

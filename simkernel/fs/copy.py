@@ -8,6 +8,7 @@ from arch.abi.limits import MAX_RW_COUNT
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
+from simkernel.fs.pseudo import read_steps, release_node, write_steps
 from simkernel.fs.uio import IovIter, Kiocb
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import syscall
@@ -64,9 +65,7 @@ def kernel_read(k: FsKernel, file: File, pos: int, size: int) -> Steps[bytes | i
 
 def _read_by_kernel(k: FsKernel, file: File, pos: int, size: int) -> Steps[bytes | int]:
     """A file with plain read only (proc, sysfs): its node is asked directly."""
-    from simkernel.fs.pseudo import read_steps
-
-    if not hasattr(file.private_data, "read"):
+    if file.f_op.release is not release_node:
         return -EINVAL
     return (yield from read_steps(k, file, size, pos))
 
@@ -75,11 +74,9 @@ def kernel_write(k: FsKernel, file: File, pos: int, data: bytes) -> Body:
     """Write the kernel's bytes to an open file; how many, or -errno."""
     name = file.f_op.write_iter
     if name is None:
-        from simkernel.fs.pseudo import write_steps
-
         if file.f_op.write == "write_null":
             return len(data)
-        if not hasattr(file.private_data, "write"):
+        if file.f_op.release is not release_node:
             return -EINVAL
         return (yield from write_steps(k, file, data, pos))
     iocb = Kiocb(file, pos, IovIter.source(k, data))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from arch.abi.errno import EAGAIN, EFAULT, EINVAL
 from arch.abi.fcntl import (
@@ -63,7 +63,7 @@ def eventfd_read_5_7(k: FsKernel, file: int, buf: int, count: int, ppos: int) ->
     return (yield from _read(k, k.vfs.files[file], count, put))
 
 
-def _read(k: FsKernel, file: File, size: int, put: Any) -> Body:
+def _read(k: FsKernel, file: File, size: int, put: Callable[[bytes], int]) -> Body:
     if size < 8:
         return -EINVAL
     ctx: EventFd = file.private_data
@@ -155,7 +155,7 @@ def sys_eventfd2(k: FsKernel, count: int, flags: int) -> int:
 
 
 @syscall("eventfd", "unsigned int count", source="fs/eventfd.c")
-def sys_eventfd(k: FsKernel, count: int) -> Any:
+def sys_eventfd(k: FsKernel, count: int) -> int:
     """eventfd(2) without flags."""
     return sys_eventfd2(k, count, 0)
 

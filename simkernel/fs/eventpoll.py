@@ -237,7 +237,7 @@ def sys_epoll_ctl(k: FsKernel, epfd: int, op: int, fd: int, event: int) -> int:
 )  # fmt: skip
 def do_epoll_wait(k: FsKernel, epfd: int, events: int, maxevents: int, to: int) -> Body:
     """Wait for ready items; the timeout is found by the address of `to`."""
-    return (yield from _wait(k, epfd, events, maxevents, k.vfs.objects[to] if to else None))
+    return (yield from _wait(k, epfd, events, maxevents, k.vfs.timeouts[to] if to else None))
 
 
 def _wait(k: FsKernel, epfd: int, events: int, maxevents: int, timeout_ns: int | None) -> Body:
@@ -275,12 +275,12 @@ def _epoll_wait(k: FsKernel, epfd: int, events: int, maxevents: int, timeout_ns:
     addr = 0
     if timeout_ns is not None:
         addr = k.mem.alloc(16)
-        k.vfs.objects[addr] = timeout_ns
+        k.vfs.timeouts[addr] = timeout_ns
     try:
         return (yield k.call("do_epoll_wait", epfd, events, maxevents, addr))
     finally:
         if addr:
-            del k.vfs.objects[addr]
+            del k.vfs.timeouts[addr]
             k.mem.free(addr)
 
 

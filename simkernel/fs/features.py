@@ -1,72 +1,63 @@
 """What the file systems do differently by kernel version: the one place in simkernel/fs that reads the version.
 
 Whether a kernel function or system call exists is said where it is declared (since, until); here is which of them stand
-on a path, and what files show.  A row is (attribute, first version that has it); `k.vfs.names.ATTRIBUTE` is the answer.
+on a path, and what files show, by the first version that has it.  `k.vfs.names.NAME` is the answer.
 """
 
 from __future__ import annotations
 
 from arch.abi.version import KernelVersion
 
-FEATURES = (
-    # functions on the way of a system call
-    ("ksys", "4.17"),  # system calls go through ksys_read, do_faccessat ...
-    ("vfs_readlink", "4.10"),
-    ("statx", "4.11"),  # vfs_statx, and vfs_getattr with a request mask
-    ("do_unlinkat", "4.14"),
-    ("do_mkdirat", "4.17"),
-    ("vfs_open_two_args", "4.19"),  # before, with the credentials
-    ("openat2", "5.6"),  # do_sys_openat2
-    ("faccessat2", "5.8"),  # do_faccessat has flags
-    ("no_vfs_step", "5.9"),  # __vfs_read and __vfs_write are gone
-    ("do_rmdir", "5.9"),
-    ("path_mount", "5.9"),
-    ("user_ns_args", "5.12"),  # vfs_mkdir and its like take the mount's user namespace; vfs_rename a struct
-    ("mkdirat_filename", "5.15"),  # do_mkdirat takes a struct filename
-    ("perform_write_iocb", "5.18"),  # generic_perform_write takes the kiocb
-    ("sync_iter_inlined", "6.0"),  # new_sync_read and new_sync_write are inlined
-    # operations of files
-    ("read_zero", "5.8"),
-    ("eventfd_read_iter", "5.8"),
-    ("proc_sys_iter", "5.9"),
-    ("seq_read_iter", "5.10"),
-    ("kernfs_iter", "5.10"),
-    ("no_default_splice", "5.10"),  # sendfile needs splice_read
-    ("splice_from_devices", "6.0"),  # sendfile from what can seek, not from regular files alone
-    ("tty_iter", "5.12"),
-    ("random_iter", "5.19"),
-    # what files show
-    ("cgroup2", "4.5"),
-    ("statx_mnt_id", "5.8"),
-    ("eventfd_id", "5.2"),  # a line of fdinfo
-    ("epoll_fdinfo_pos", "4.13"),  # position, inode and device of a watched file
-    ("fdinfo_for_all", "5.14"),  # /proc/PID/fdinfo is readable for all, and shows the inode
-    # lines of /proc/PID/status
-    ("status_cap_ambient", "4.3"),
-    ("status_hugetlb", "4.4"),
-    ("status_rss_kinds", "4.5"),
-    ("status_umask", "4.7"),
-    ("status_no_new_privs", "4.10"),
-    ("status_core_dumping", "4.15"),
-    ("status_speculation", "4.17"),
-    ("status_thp", "5.0"),
-    ("status_seccomp_filters", "5.9"),
-    ("status_indirect_branch", "5.10"),
-)
-
 
 class Features:
-    """The rows as attributes."""
+    """One attribute for each difference."""
 
     def __init__(self, version: KernelVersion) -> None:
-        self._known = {name: version.at_least(since) for name, since in FEATURES}
-        self.ksys = self._known["ksys"]  # asked at every read and write
-        self.new_sync = not self._known["sync_iter_inlined"]
-        self.read_step = "" if self._known["no_vfs_step"] else "__vfs_read"
-        self.write_step = "" if self._known["no_vfs_step"] else "__vfs_write"
-
-    def __getattr__(self, name: str) -> bool:
-        try:
-            return self.__dict__["_known"][name]  # type: ignore[no-any-return]
-        except KeyError:
-            raise AttributeError(name) from None
+        has = version.at_least
+        # functions on the way of a system call
+        self.ksys = has("4.17")  # system calls go through ksys_read, do_faccessat ...
+        self.vfs_readlink = has("4.10")
+        self.statx = has("4.11")  # vfs_statx, and vfs_getattr with a request mask
+        self.do_unlinkat = has("4.14")
+        self.do_mkdirat = has("4.17")
+        self.vfs_open_two_args = has("4.19")  # before, with the credentials
+        self.openat2 = has("5.6")  # do_sys_openat2
+        self.faccessat2 = has("5.8")  # do_faccessat has flags
+        self.no_vfs_step = has("5.9")  # __vfs_read and __vfs_write are gone
+        self.do_rmdir = has("5.9")
+        self.path_mount = has("5.9")
+        self.user_ns_args = has("5.12")  # vfs_mkdir and its like take the mount's user namespace; vfs_rename a struct
+        self.mkdirat_filename = has("5.15")  # do_mkdirat takes a struct filename
+        self.perform_write_iocb = has("5.18")  # generic_perform_write takes the kiocb
+        self.sync_iter_inlined = has("6.0")  # new_sync_read and new_sync_write are inlined
+        # operations of files
+        self.read_zero = has("5.8")
+        self.eventfd_read_iter = has("5.8")
+        self.proc_sys_iter = has("5.9")
+        self.seq_read_iter = has("5.10")
+        self.kernfs_iter = has("5.10")
+        self.no_default_splice = has("5.10")  # sendfile needs splice_read
+        self.splice_from_devices = has("6.0")  # sendfile from what can seek, not from regular files alone
+        self.tty_iter = has("5.12")
+        self.random_iter = has("5.19")
+        # what files show
+        self.cgroup2 = has("4.5")
+        self.statx_mnt_id = has("5.8")
+        self.eventfd_id = has("5.2")  # a line of fdinfo
+        self.epoll_fdinfo_pos = has("4.13")  # position, inode and device of a watched file
+        self.fdinfo_for_all = has("5.14")  # /proc/PID/fdinfo is readable for all, and shows the inode
+        # lines of /proc/PID/status
+        self.status_cap_ambient = has("4.3")
+        self.status_hugetlb = has("4.4")
+        self.status_rss_kinds = has("4.5")
+        self.status_umask = has("4.7")
+        self.status_no_new_privs = has("4.10")
+        self.status_core_dumping = has("4.15")
+        self.status_speculation = has("4.17")
+        self.status_thp = has("5.0")
+        self.status_seccomp_filters = has("5.9")
+        self.status_indirect_branch = has("5.10")
+        # what follows from these, as the calls ask for it
+        self.new_sync = not self.sync_iter_inlined
+        self.read_step = "" if self.no_vfs_step else "__vfs_read"
+        self.write_step = "" if self.no_vfs_step else "__vfs_write"

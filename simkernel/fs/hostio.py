@@ -6,8 +6,6 @@ A stream that is no terminal looks like a pipe (`pipe:[INO]`, ESPIPE, ENOTTY), o
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EAGAIN, EFAULT, ENOTTY, ENXIO, EPIPE
 from arch.abi.fcntl import O_NONBLOCK, O_RDONLY, O_RDWR, O_WRONLY
 from arch.abi.ioctl import (
@@ -39,11 +37,12 @@ from simkernel.fs.terminal import Terminal
 from simkernel.fs.uio import IovIter, Kiocb
 from simkernel.fs.vfs import Vfs
 from simkernel.kernel.face import Body
+from simkernel.kernel.hostio import HostInput, HostOutput
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import Task, WaitQueue
 
 
-def _read_input(k: FsKernel, iocb: Kiocb, it: IovIter, stream: Any) -> Body:
+def _read_input(k: FsKernel, iocb: Kiocb, it: IovIter, stream: HostInput) -> Body:
     """Take from the host; wait when it has nothing yet."""
     while True:
         data = stream.read(it.count)
@@ -59,7 +58,7 @@ def _read_input(k: FsKernel, iocb: Kiocb, it: IovIter, stream: Any) -> Body:
             return ret
 
 
-def _write_output(k: FsKernel, it: IovIter, stream: Any) -> int:
+def _write_output(k: FsKernel, it: IovIter, stream: HostOutput) -> int:
     done = 0
     while it.count:
         data = it.copy_from(65536)
@@ -98,7 +97,7 @@ def hostio_write(k: FsKernel, iocb_addr: int, from_: int) -> int:
 
 def _host_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     stream = file.private_data
-    if file.f_mode & c.FMODE_READ and hasattr(stream, "queue"):
+    if isinstance(stream, HostInput):
         if queues is not None:
             queues.append(stream.queue)
         mask = POLLIN | POLLRDNORM if stream.data else 0
@@ -112,7 +111,8 @@ def _host_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
 
 def _host_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
     if cmd == FIONREAD:
-        k.usercopy.put_user(arg, 4, len(getattr(file.private_data, "data", b"")))
+        stream = file.private_data  # what went to the host was taken at once
+        k.usercopy.put_user(arg, 4, len(stream.data) if isinstance(stream, HostInput) else 0)
         return 0
     raise KernelError(ENOTTY, "not a terminal")
 
@@ -127,9 +127,9 @@ def _pipe_name(dentry: Dentry) -> str:
     return f"pipe:[{dentry.inode.i_ino}]"
 
 
-def open_host_stream(vfs: Vfs, stream: Any, fd: int) -> File:
+def open_host_stream(vfs: Vfs, stream: HostInput | HostOutput, fd: int) -> File:
     """A File for one of the host's streams."""
-    if getattr(stream, "tty", False):
+    if stream.tty:
         return _open_terminal(vfs, stream, fd)
     inode = Inode(vfs.singletons["pipefs"], S_IFIFO | 0o600)
     inode.i_fop = HOST_STREAM_FOPS
@@ -142,7 +142,9 @@ def open_host_stream(vfs: Vfs, stream: Any, fd: int) -> File:
     return file
 
 
-def install_stdio(vfs: Vfs, task: Task, stdin: Any, stdout: Any, stderr: Any) -> None:
+def install_stdio(
+    vfs: Vfs, task: Task, stdin: HostInput | None, stdout: HostOutput | None, stderr: HostOutput | None
+) -> None:
     """Descriptors 0, 1 and 2 on host ends: each a `HostInput` or `HostOutput` (simkernel/kernel/hostio.py), or None."""
     for fd, stream in enumerate((stdin, stdout, stderr)):
         if stream is None:
@@ -153,9 +155,9 @@ def install_stdio(vfs: Vfs, task: Task, stdin: Any, stdout: Any, stderr: Any) ->
         task.files.install(fd, open_host_stream(vfs, stream, fd))
 
 
-def _open_terminal(vfs: Vfs, stream: Any, fd: int) -> File:
+def _open_terminal(vfs: Vfs, stream: HostInput | HostOutput, fd: int) -> File:
     terminal = vfs.terminal
-    if fd == 0:
+    if isinstance(stream, HostInput):
         terminal.input = stream
     else:
         terminal.output = stream

@@ -7,7 +7,6 @@ A `LockTable` hangs on an inode: flock locks are owned by the open file, POSIX r
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from arch.abi.errno import EAGAIN, EBADF, EINVAL, EOVERFLOW
 from arch.abi.fcntl import (
@@ -29,6 +28,7 @@ from arch.abi.fcntl import (
     SEEK_END,
     SEEK_SET,
 )
+from arch.abi.files import Record
 from arch.abi.limits import S64_MAX
 from arch.errors import KernelError
 from simkernel.fs import constants as c
@@ -42,7 +42,7 @@ from simkernel.kernel.task import WaitQueue
 class Lock:
     """struct file_lock: bytes start..end (inclusive), read or write."""
 
-    owner: Any
+    owner: File | int  # an open file (OFD locks), or the address of a descriptor table
     kind: int  # F_RDLCK or F_WRLCK
     start: int
     end: int
@@ -83,7 +83,7 @@ class LockTable:
                 return lock
         return None
 
-    def replace(self, owner: Any, start: int, end: int, new: Lock | None) -> None:
+    def replace(self, owner: File | int, start: int, end: int, new: Lock | None) -> None:
         """Cut [start, end] out of the owner's locks, then put the new one in."""
         kept: list[Lock] = []
         for lock in self.records:
@@ -137,7 +137,7 @@ def flock_file(k: FsKernel, file: File, cmd: int) -> Body:
     return 0
 
 
-def _record(k: FsKernel, cmd: int) -> Any:
+def _record(k: FsKernel, cmd: int) -> Record:
     """struct flock, or flock64 for the commands that say so on 32-bit machines."""
     abi = k.vfs.abi
     return abi.flock64 if abi.flock64 is not None and cmd >= F_GETLK64 else abi.flock
@@ -174,7 +174,7 @@ def _read_flock(k: FsKernel, file: File, arg: int, cmd: int) -> tuple[int, Lock]
     ofd = F_OFD_GETLK <= cmd <= F_OFD_SETLKW
     if ofd and pid:
         raise KernelError(EINVAL, "l_pid must be 0")
-    owner: Any = file if ofd else k.current.files.addr
+    owner: File | int = file if ofd else k.current.files.addr
     return kind, Lock(owner, kind, start, end, -1 if ofd else k.current.tgid)
 
 

@@ -5,7 +5,7 @@ From 5.12 on the vfs_ functions take the mount's user namespace first; both form
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from arch.abi.capability import CAP_MKNOD
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, EPERM, EROFS, EXDEV  # fmt: skip
@@ -36,7 +36,7 @@ from simkernel.fs.namei import (
     may_create,
     may_delete,
 )  # fmt: skip
-from simkernel.fs.open_walk import get_path_name
+from simkernel.fs.open_walk import Filename, get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import under_inode_lock
@@ -72,7 +72,9 @@ class Pending:
         self.k.mem.free(self.addr)
 
 
-def _declare(prototype: str, body: Any, since: str | None = None, source: str = "fs/namei.c") -> None:
+def _declare(
+    prototype: str, body: Callable[..., int | None], since: str | None = None, source: str = "fs/namei.c"
+) -> None:
     """Declare a vfs_ function in both forms: with the user namespace from 5.12 on, without before."""
     head, _, params = prototype.partition("(")
 
@@ -95,7 +97,7 @@ def _made(k: FsKernel, pending: Pending, made: Dentry) -> int:
 
 def _vfs_create(k: FsKernel, dir_: int, dentry: int, mode: int, excl: int) -> int:
     """Make a regular file."""
-    new = k.vfs.objects[dentry]
+    new = k.vfs.passed(dentry, Pending)
     may_create(new.parent.inode, new.cred)
     mode = mode & S_IALLUGO | S_IFREG
     return _made(k, new, new.parent.inode.create(new.parent, new.name, mode, new.cred))
@@ -103,14 +105,14 @@ def _vfs_create(k: FsKernel, dir_: int, dentry: int, mode: int, excl: int) -> in
 
 def _vfs_mkdir(k: FsKernel, dir_: int, dentry: int, mode: int) -> int:
     """Make a directory."""
-    new = k.vfs.objects[dentry]
+    new = k.vfs.passed(dentry, Pending)
     may_create(new.parent.inode, new.cred)
     return _made(k, new, new.parent.inode.mkdir(new.parent, new.name, mode & (0o777 | S_ISVTX), new.cred))
 
 
 def _vfs_mknod(k: FsKernel, dir_: int, dentry: int, mode: int, dev: int) -> int:
     """Make a device, a fifo or a socket."""
-    new = k.vfs.objects[dentry]
+    new = k.vfs.passed(dentry, Pending)
     may_create(new.parent.inode, new.cred)
     kind = mode & S_IFMT
     if kind in (S_IFCHR, S_IFBLK) and not (kind == S_IFCHR and dev == 0) and not new.cred.capable(CAP_MKNOD):
@@ -120,14 +122,14 @@ def _vfs_mknod(k: FsKernel, dir_: int, dentry: int, mode: int, dev: int) -> int:
 
 def _vfs_symlink(k: FsKernel, dir_: int, dentry: int, oldname: int) -> int:
     """Make a symbolic link."""
-    new = k.vfs.objects[dentry]
+    new = k.vfs.passed(dentry, Pending)
     may_create(new.parent.inode, new.cred)
     return _made(k, new, new.parent.inode.symlink(new.parent, new.name, new.target, new.cred))
 
 
 def _vfs_link(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, delegated: int) -> int:
     """Give an inode one more name."""
-    new = k.vfs.objects[new_dentry]
+    new = k.vfs.passed(new_dentry, Pending)
     old = k.vfs.mirror.dentries[old_dentry]
     may_create(new.parent.inode, new.cred)
     if old.inode.i_sb is not new.parent.inode.i_sb:
@@ -226,7 +228,7 @@ def _masked(k: FsKernel, mode: int) -> int:
 @kernel_function("long do_mkdirat(int dfd, struct filename *name, umode_t mode)", source="fs/namei.c", since="5.15")
 def do_mkdirat(k: FsKernel, dfd: int, name: int, mode: int) -> Body:
     """mkdir(2)."""
-    text = k.vfs.objects[name].name
+    text = k.vfs.passed(name, Filename).name
     return (yield from _make(k, dfd, text, True, "vfs_mkdir", _masked(k, mode)))
 
 
@@ -384,13 +386,13 @@ def _rmdir(k: FsKernel, dfd: int, name: str) -> Body:
 @kernel_function("int do_unlinkat(int dfd, struct filename *name)", source="fs/namei.c", since="4.14")
 def do_unlinkat(k: FsKernel, dfd: int, name: int) -> Body:
     """unlink(2)."""
-    return (yield from _unlink(k, dfd, k.vfs.objects[name].name))
+    return (yield from _unlink(k, dfd, k.vfs.passed(name, Filename).name))
 
 
 @kernel_function("int do_rmdir(int dfd, struct filename *name)", source="fs/namei.c", since="5.9")
 def do_rmdir(k: FsKernel, dfd: int, name: int) -> Body:
     """rmdir(2)."""
-    return (yield from _rmdir(k, dfd, k.vfs.objects[name].name))
+    return (yield from _rmdir(k, dfd, k.vfs.passed(name, Filename).name))
 
 
 def _unlinkat(k: FsKernel, dfd: int, pathname: int) -> Body:
@@ -477,7 +479,7 @@ def _vfs_rename(k: FsKernel, r: Renaming) -> int:
 @kernel_function("int vfs_rename(struct renamedata *rd)", source="fs/namei.c", since="5.12")
 def vfs_rename(k: FsKernel, rd: int) -> int:
     """Move a name."""
-    return _vfs_rename(k, k.vfs.objects[rd])
+    return _vfs_rename(k, k.vfs.passed(rd, Renaming))
 
 
 @kernel_function(
@@ -486,7 +488,7 @@ def vfs_rename(k: FsKernel, rd: int) -> int:
 )  # fmt: skip
 def vfs_rename_5_11(k: FsKernel, old_dir: int, old: int, new_dir: int, new: int, delegated: int, flags: int) -> int:
     """Move a name."""
-    return _vfs_rename(k, k.vfs.objects[-new])
+    return _vfs_rename(k, k.vfs.passed(-new, Renaming))
 
 
 def _plan_rename(

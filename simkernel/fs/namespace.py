@@ -5,6 +5,8 @@ fs/namespace.c, fs/proc_namespace.c.  There is one mount namespace; propagation 
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EBUSY, EINVAL, ELOOP, ENODEV, ENOTBLK, ENOTDIR, EPERM
 from arch.abi.fcntl import AT_FDCWD
@@ -42,6 +44,15 @@ from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.vfs import Vfs
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+
+
+class MountRequest(NamedTuple):
+    """What mount(2) was given, on its way to path_mount()."""
+
+    where: Path
+    dev: str
+    fs_name: str
+    data: str
 
 
 def mount_flags(flags: int) -> int:
@@ -110,8 +121,8 @@ def _do_move(vfs: Vfs, where: Path, source_name: str) -> int:
 )  # fmt: skip
 def path_mount(k: FsKernel, dev_name: int, path: int, type_page: int, flags: int, data: int) -> Body:
     """What kind of mount it is."""
-    where, dev, fs_name, text = k.vfs.objects[path]
-    return (yield from _path_mount(k, where, dev, fs_name, flags, text))
+    asked = k.vfs.passed(path, MountRequest)
+    return (yield from _path_mount(k, asked.where, asked.dev, asked.fs_name, flags, asked.data))
 
 
 def _may_mount(k: FsKernel) -> Body:
@@ -157,7 +168,7 @@ def sys_mount(k: FsKernel, dev_name: int, dir_name: int, type_: int, flags: int,
         return (yield from _path_mount(k, where, dev, fs_name, flags, text))
     layout = k.vfs.mirror.struct("struct path")
     addr = layout.new({"mnt": k.vfs.mirror.vfsmount(where.mnt), "dentry": k.vfs.mirror.dentry(where.dentry)})
-    k.vfs.objects[addr] = (where, dev, fs_name, text)
+    k.vfs.objects[addr] = MountRequest(where, dev, fs_name, text)
     try:
         return (yield k.call("path_mount", 0, addr, 0, flags, 0))
     finally:

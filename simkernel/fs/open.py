@@ -6,6 +6,8 @@ of a close filp_close, fput, __fput.  Unlike on Linux __fput runs inside fput, n
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from arch.abi.errno import E2BIG, EBADF, EINVAL, EROFS, ETXTBSY  # fmt: skip
 from arch.abi.fcntl import (
     AT_FDCWD,
@@ -36,7 +38,7 @@ from simkernel.fs.open_walk import (
     get_path_name,
     plan_open,
 )
-from simkernel.fs.truncate import truncate_path
+from simkernel.fs.truncate import truncate_inode
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import inode_lock
@@ -50,8 +52,16 @@ from simkernel.kernel.security import may
 )
 def do_sys_openat2(k: FsKernel, dfd: int, filename: int, how: int) -> Body:
     """Flags to struct open_flags, the name from user space, a descriptor, the open."""
-    asked = k.vfs.objects.get(how) or _read_how(k, how)
+    known = k.vfs.objects.get(how)
+    asked = known if isinstance(known, OpenHow) else _read_how(k, how)
     return (yield from _sys_open(k, dfd, filename, asked))
+
+
+class Walk(NamedTuple):
+    """struct nameidata, and the name to be walked."""
+
+    nd: NameData
+    name: str
 
 
 class OpenHow:
@@ -167,13 +177,13 @@ def sys_openat2(k: FsKernel, dfd: int, filename: int, how: int, usize: int) -> B
 def do_filp_open(k: FsKernel, dfd: int, pathname: int, op: int) -> Body:
     """Set up the walk, and walk."""
     vfs = k.vfs
-    name: Filename = vfs.objects[pathname]
+    name, flags = vfs.passed(pathname, Filename), vfs.passed(op, OpenFlags)
     nd = vfs.nameidata(dfd, name.name)
     layout = vfs.mirror.struct("struct nameidata")
-    addr = layout.new({"name": pathname, "dfd": dfd, "flags": vfs.objects[op].lookup})
-    vfs.objects[addr] = (nd, name.name)
+    addr = layout.new({"name": pathname, "dfd": dfd, "flags": flags.lookup})
+    vfs.objects[addr] = Walk(nd, name.name)
     try:
-        return (yield k.call("path_openat", addr, op, vfs.objects[op].lookup))
+        return (yield k.call("path_openat", addr, op, flags.lookup))
     finally:
         del vfs.objects[addr]
         k.mem.free(addr)
@@ -186,8 +196,8 @@ def do_filp_open(k: FsKernel, dfd: int, pathname: int, op: int) -> Body:
 def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
     """Walk to the file, create it if asked, open it, truncate it if asked."""
     vfs = k.vfs
-    nd, name = vfs.objects[nd_addr]
-    op: OpenFlags = vfs.objects[op_addr]
+    nd, name = vfs.passed(nd_addr, Walk)
+    op = vfs.passed(op_addr, OpenFlags)
     path, _, truncate = plan_open(vfs, nd, name, op)
     if vfs.probed and op.flags & O_CREAT:
         yield from _creation_seen(k, nd, path.dentry, op)
@@ -203,7 +213,7 @@ def path_openat(k: FsKernel, nd_addr: int, op_addr: int, lookup: int) -> Body:
         try:
             if path.dentry.inode.i_writecount < 0:
                 raise KernelError(ETXTBSY, "being executed")
-            truncate_path(k, file, 0)
+            truncate_inode(k, file.f_inode, 0)
         except KernelError as error:
             ret = -error.errno
     if ret < 0:

@@ -7,8 +7,6 @@ bytes: many small writes fill a real pipe earlier only when they cannot be merge
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.capability import CAP_SYS_RESOURCE
 from arch.abi.errno import EAGAIN, EBUSY, EFAULT, EINVAL, ENXIO, EPERM, EPIPE, ERESTARTSYS
 from arch.abi.fcntl import O_CLOEXEC, O_DIRECT, O_NONBLOCK, O_RDONLY, O_WRONLY
@@ -353,6 +351,6 @@ def sys_pipe2(k: FsKernel, fildes: int, flags: int) -> int:
 
 
 @syscall("pipe", "int *fildes", source="fs/pipe.c")
-def sys_pipe(k: FsKernel, fildes: int) -> Any:
+def sys_pipe(k: FsKernel, fildes: int) -> int:
     """pipe(2)."""
     return sys_pipe2(k, fildes, 0)

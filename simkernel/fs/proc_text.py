@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 from arch.abi.errno import ENOENT
 from arch.abi.fcntl import O_CLOEXEC
@@ -39,7 +38,7 @@ def state_letter(task: Task) -> str:
     return task.state_letter
 
 
-def threads_of(task: Task) -> list[Any]:
+def threads_of(task: Task) -> list[Task]:
     """The living threads of the group."""
     return list(task.threads or [task])
 
@@ -83,7 +82,7 @@ def stat_line(k: FsKernel, task: Task, whole: bool) -> str:
     prio = task.prio - 100
     signal = task.signal
     limit = task.rlimits.get(5, (-1, -1))[0] & 0xFFFFFFFFFFFFFFFF
-    fields: list[Any] = [
+    fields: list[int | str] = [
         task.pid, f"({escape_comm(task.comm)})", state_letter(task), task.real_parent.tgid if task.pid != 1 else 0,
         task.pgid, task.session, tty, -1, task.flags, task.min_flt, 0, task.maj_flt, 0,
         utime // TICK_NS, stime // TICK_NS, signal.cutime_ns // TICK_NS,

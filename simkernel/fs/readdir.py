@@ -42,7 +42,7 @@ def iterate_dir(k: FsKernel, file_addr: int, ctx: int) -> int:
         return -ENOTDIR
     if file.f_inode.i_nlink == 0:
         return -ENOENT
-    filler: Filler = k.vfs.objects[ctx]
+    filler = k.vfs.passed(ctx, Filler)
     if file.f_pos < 2 or file.readdir_list is None:
         file.readdir_list = snapshot(file)
     listing = file.readdir_list

@@ -7,8 +7,7 @@ The root is a tmpfs with the usual directories, a few files of /etc, and /proc, 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from arch.abi.errno import EROFS
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
@@ -141,7 +140,7 @@ def populate_root(vfs: Vfs) -> None:
     add_link(vfs, "/var/run", "/run")
 
 
-def populate_dev(vfs: Vfs, nodes: Any) -> None:
+def populate_dev(vfs: Vfs, nodes: Iterable[tuple[str, int, int, int]]) -> None:
     """Device nodes and the links of /dev."""
     for name, major, minor, mode in nodes:
         add_node(vfs, f"/dev/{name}", S_IFCHR, makedev(major, minor), mode)

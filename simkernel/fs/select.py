@@ -6,7 +6,6 @@ Each file says what is ready and which wait queues would tell of a change; the t
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from arch.abi.errno import EBADF, EINTR, EINVAL, ERESTARTNOHAND, ETIME
 from arch.abi.poll import (
@@ -109,7 +108,7 @@ def do_sys_poll(k: FsKernel, ufds: int, nfds: int, end_time: int) -> Body:
     """Poll until something is ready; the timeout is found by the address of end_time."""
     if nfds > k.current.files.limit():
         return -EINVAL
-    timeout: int | None = k.vfs.objects[end_time] if end_time else None
+    timeout: int | None = k.vfs.timeouts[end_time] if end_time else None
     call = PollCall(k, ufds, nfds)
     count, interrupted = yield from wait_ready(k, call.check, timeout)
     if interrupted and not count:
@@ -122,12 +121,12 @@ def _poll(k: FsKernel, ufds: int, nfds: int, timeout_ns: int | None) -> Body:
     addr = 0
     if timeout_ns is not None:
         addr = k.mem.alloc(16)
-        k.vfs.objects[addr] = timeout_ns
+        k.vfs.timeouts[addr] = timeout_ns
     try:
         return (yield k.call("do_sys_poll", ufds, nfds, addr))
     finally:
         if addr:
-            del k.vfs.objects[addr]
+            del k.vfs.timeouts[addr]
             k.mem.free(addr)
 
 
@@ -149,7 +148,7 @@ def read_timespec(k: FsKernel, addr: int, word: int = 0) -> int | None:
     return int(sec * NSEC_PER_SEC + nsec)
 
 
-def set_mask(k: FsKernel, sigmask: int, size: int) -> Any:
+def set_mask(k: FsKernel, sigmask: int, size: int) -> Callable[[bool], None] | None:
     """set_user_sigmask(): install a temporary mask.
 
     Gives a function of (interrupted): it puts the old mask back, or leaves that to the delivery of the signal.

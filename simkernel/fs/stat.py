@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.capability import CAP_FOWNER
 from arch.abi.errno import EBADF, EINVAL, EPERM, EROFS
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_NO_AUTOMOUNT, AT_STATX_SYNC_TYPE, AT_SYMLINK_NOFOLLOW
@@ -33,7 +31,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
-from simkernel.fs.open_walk import get_path_name
+from simkernel.fs.open_walk import Filename, get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 
@@ -97,14 +95,14 @@ class Kstat:
 )  # fmt: skip
 def vfs_getattr(k: FsKernel, path: int, stat: int, mask: int, flags: int) -> int:
     """Attributes of a path."""
-    k.vfs.objects[stat].fill(k.vfs.objects[path])
+    k.vfs.passed(stat, Kstat).fill(k.vfs.paths[path])
     return 0
 
 
 @kernel_function("int vfs_getattr(struct path *path, struct kstat *stat)", source="fs/stat.c", until="4.11")
 def vfs_getattr_4_10(k: FsKernel, path: int, stat: int) -> int:
     """Attributes of a path."""
-    k.vfs.objects[stat].fill(k.vfs.objects[path])
+    k.vfs.passed(stat, Kstat).fill(k.vfs.paths[path])
     return 0
 
 
@@ -128,8 +126,8 @@ def _lookup_stat(k: FsKernel, dfd: int, name: str, flags: int, stat: Kstat) -> B
 )  # fmt: skip
 def vfs_statx(k: FsKernel, dfd: int, filename: int, flags: int, stat: int, mask: int) -> Body:
     """Walk, then vfs_getattr."""
-    name = k.vfs.objects[filename].name
-    return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.objects[stat]))
+    name = k.vfs.passed(filename, Filename).name
+    return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.passed(stat, Kstat)))
 
 
 @kernel_function("int vfs_fstatat(int dfd, const char *filename, struct kstat *stat, int flags)", source="fs/stat.c")
@@ -137,7 +135,7 @@ def vfs_fstatat(k: FsKernel, dfd: int, filename: int, stat: int, flags: int) -> 
     """stat, lstat and newfstatat."""
     name = get_path_name(k, filename, bool(flags & AT_EMPTY_PATH))
     if not k.vfs.names.statx:
-        return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.objects[stat]))
+        return (yield from _lookup_stat(k, dfd, name, flags, k.vfs.passed(stat, Kstat)))
     return (yield from _call_statx(k, dfd, name, filename, flags, stat))
 
 
@@ -155,7 +153,7 @@ def _call_statx(k: FsKernel, dfd: int, name: str, uptr: int, flags: int, stat: i
 def vfs_fstat(k: FsKernel, fd: int, stat: int) -> Body:
     """Attributes of an open file."""
     file = k.vfs.file_of(k, k.current, fd)
-    return (yield from _getattr(k, file.f_path, k.vfs.objects[stat]))
+    return (yield from _getattr(k, file.f_path, k.vfs.passed(stat, Kstat)))
 
 
 def stat_path(k: FsKernel, dfd: int, filename: int, statbuf: int, flags: int, record: Record | None = None) -> Body:
@@ -329,7 +327,7 @@ def sys_fstatfs(k: FsKernel, fd: int, buf: int) -> int:
 
 
 @syscall("statfs64", "const char *pathname, size_t sz, struct statfs64 *buf", source="fs/statfs.c")
-def sys_statfs64(k: FsKernel, pathname: int, size: int, buf: int) -> Any:
+def sys_statfs64(k: FsKernel, pathname: int, size: int, buf: int) -> int:
     """statfs64(2) of the architectures that have both: the same structure on 64 bits."""
     record = statfs64_record(k, size)
     path = k.vfs.user_path(AT_FDCWD, get_path_name(k, pathname))
@@ -345,7 +343,7 @@ def statfs64_record(k: FsKernel, size: int) -> Record:
 
 
 @syscall("fstatfs64", "unsigned int fd, size_t sz, struct statfs64 *buf", source="fs/statfs.c")
-def sys_fstatfs64(k: FsKernel, fd: int, size: int, buf: int) -> Any:
+def sys_fstatfs64(k: FsKernel, fd: int, size: int, buf: int) -> int:
     """fstatfs64(2)."""
     record = statfs64_record(k, size)
     return _statfs(k, k.vfs.file_of(k, k.current, fd).f_path, buf, record)
@@ -429,7 +427,7 @@ def sys_futimesat(k: FsKernel, dfd: int, filename: int, utimes: int) -> int:
 
 
 @syscall("utimes", "char *filename, struct __kernel_old_timeval *utimes", source="fs/utimes.c")
-def sys_utimes(k: FsKernel, filename: int, utimes: int) -> Any:
+def sys_utimes(k: FsKernel, filename: int, utimes: int) -> int:
     """utimes(2)."""
     return sys_futimesat(k, AT_FDCWD, filename, utimes)
 

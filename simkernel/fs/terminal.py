@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Literal
+
+from simkernel.kernel.hostio import HostInput, HostOutput
 
 # A sane cooked terminal: c_iflag, c_oflag, c_cflag, c_lflag, c_line, c_cc[19].  include/linux/tty.h:INIT_C_CC
 _IFLAG, _OFLAG, _CFLAG, _LFLAG = 0o2400, 0o5, 0o277, 0o105073
@@ -15,6 +17,6 @@ class Terminal:
     def __init__(self, byteorder: Literal["little", "big"]) -> None:
         self.termios = b"".join(v.to_bytes(4, byteorder) for v in (_IFLAG, _OFLAG, _CFLAG, _LFLAG)) + b"\0" + _C_CC
         self.rows, self.columns = 24, 80
-        self.input: Any = None
-        self.output: Any = None
+        self.input: HostInput | None = None
+        self.output: HostOutput | None = None
         self.pgrp = 0

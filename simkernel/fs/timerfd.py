@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EAGAIN, EINVAL
 from arch.abi.fcntl import O_CLOEXEC, O_NONBLOCK, O_RDWR
 from arch.abi.poll import POLLIN
@@ -36,7 +34,7 @@ class TimerFd:
         self.expires = 0  # in CLOCK_MONOTONIC ns; 0 is disarmed
         self.interval = 0
         self.settime_flags = 0
-        self.timer: Any = None
+        self.timer: object = None
         self.wqh = WaitQueue("timerfd")
 
     def arm(self, expires: int, interval: int) -> None:

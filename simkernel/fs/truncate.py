@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EBADF, EFBIG, EINVAL, EISDIR, ENODEV, EOPNOTSUPP, EPERM, EROFS, ESPIPE, ETXTBSY  # fmt: skip
 from arch.abi.fcntl import AT_FDCWD, F_SEAL_GROW, F_SEAL_WRITE, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
 from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SHIFT, PAGE_SIZE, S64_MAX
@@ -12,15 +10,14 @@ from arch.abi.signal import SIGXFSZ
 from arch.abi.stat import S_IFBLK, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
-from simkernel.fs.inode import File, SuperBlock, inode_permission
+from simkernel.fs.inode import Inode, SuperBlock, inode_permission
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 
 
-def truncate_path(k: FsKernel, file_or_inode: Any, size: int) -> None:
+def truncate_inode(k: FsKernel, inode: Inode, size: int) -> None:
     """do_truncate(): limits and seals, then the file system, then the times.  fs/open.c."""
-    inode = file_or_inode.f_inode if isinstance(file_or_inode, File) else file_or_inode
     inode.setattr_size(size)
     now = k.vfs.now()
     inode.mtime = inode.ctime = now
@@ -194,7 +191,7 @@ def _do_truncate(k: FsKernel, dentry: int, length: int) -> int:
     inode = k.vfs.mirror.dentries[dentry].inode
     if exceeds_fsize(k, length, inode.i_size):
         return -EFBIG
-    truncate_path(k, inode, length)
+    truncate_inode(k, inode, length)
     return 0
 
 

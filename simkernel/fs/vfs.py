@@ -6,9 +6,9 @@ kernel functions stand in open.py, read_write.py, namei_calls.py, namespace.py a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypeVar
 
 from arch.abi.errno import EACCES, EBADF, EBUSY, EINVAL, ENODEV, ENOENT, ENXIO, ETXTBSY
 from arch.abi.fcntl import (
@@ -73,6 +73,9 @@ class FsType:
     user_mountable: bool = True  # False: SB_NOUSER (pipefs, sockfs)
 
 
+T = TypeVar("T")
+
+
 class TaskCred:
     """The credentials of a task, read when they are asked for."""
 
@@ -99,8 +102,11 @@ class Vfs:
         self.fs_types: dict[str, FsType] = {}
         self.mounts = Mounts(self.now)
         self.files: dict[int, File] = {}  # struct file address -> File
-        self.objects: dict[int, Any] = {}  # other structs that travel through arguments: filename, nameidata, kstat
-        self.key_queues: dict[Any, WaitQueue] = {}
+        # structs that travel through arguments, by their address: paths, timeouts in ns, and all others
+        self.paths: dict[int, Path] = {}
+        self.timeouts: dict[int, int] = {}
+        self.objects: dict[int, object] = {}
+        self.key_queues: dict[Hashable, WaitQueue] = {}
         self.mirror = Mirror(k)
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
         self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows
@@ -134,6 +140,12 @@ class Vfs:
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
         self.sysctl = Sysctl(k)
+
+    def passed(self, addr: int, kind: type[T]) -> T:
+        """What a caller left at this address for the function that it calls."""
+        found = self.objects[addr]
+        assert isinstance(found, kind)
+        return found
 
     # --- time ---
     def now(self) -> int:
@@ -263,7 +275,7 @@ class Vfs:
         self.files[file.addr] = file
         return file
 
-    def anon_file(self, name: str, f_op: FileOperations, private: Any, flags: int, mode: int = 0o600) -> File:
+    def anon_file(self, name: str, f_op: FileOperations, private: object, flags: int, mode: int = 0o600) -> File:
         """anon_inode_getfile(): readlink shows `anon_inode:NAME`.  `name` has no brackets unless it wants them."""
         inode = self.anon_mnt.mnt_sb.anon_inode
         assert inode is not None
@@ -330,7 +342,7 @@ class Vfs:
         return file
 
     # --- waiting on plain keys (tracing.face.WouldBlock) ---
-    def key_queue(self, key: Any) -> WaitQueue:
+    def key_queue(self, key: Hashable) -> WaitQueue:
         """The wait queue of a key that a lower floor names; `k.wake_up` of it lets readers repeat."""
         queue = self.key_queues.get(key)
         if queue is None:
@@ -354,7 +366,7 @@ class Vfs:
         if not inode.i_nlink and not inode.i_count:
             inode.evict()
 
-    def socket_file(self, f_op: FileOperations, private: Any, flags: int) -> File:
+    def socket_file(self, f_op: FileOperations, private: object, flags: int) -> File:
         """sock_alloc_file(): an open file on sockfs, shown as `socket:[INO]`."""
         mnt = self.sock_mnt
         inode = Inode(mnt.mnt_sb, S_IFSOCK | 0o777)
@@ -402,7 +414,7 @@ class Vfs:
         inode.i_writecount -= 1  # deny_write_access(), until the file is released
         return file
 
-    def anon_inode_getfd(self, k: KernelFace, name: str, ops: FileOperations, private: Any, flags: int) -> int:
+    def anon_inode_getfd(self, k: KernelFace, name: str, ops: FileOperations, private: object, flags: int) -> int:
         """A new descriptor of the current task on an anonymous inode."""
         files: FilesStruct = k.current.files
         fd = files.get_unused_fd(flags & O_CLOEXEC != 0)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
 
 from arch.abi.errno import ENODATA, EOPNOTSUPP, ERANGE, EROFS
 from arch.abi.fcntl import AT_FDCWD
@@ -21,29 +21,32 @@ def _xattr_get(k: FsKernel, path: Path, name: int) -> int:
     return -ENODATA if known and not text.startswith(b"system.") else -EOPNOTSUPP
 
 
+Find = Callable[[FsKernel, int], Path]  # (kernel, path or descriptor) -> the file
+
+
 def _declare_xattrs() -> None:
     """The twelve calls differ in how they name the file."""
-    by = {
+    by: dict[str, tuple[str, Find]] = {
         "": ("const char *pathname", lambda k, a: k.vfs.user_path(AT_FDCWD, get_path_name(k, a))),
         "l": ("const char *pathname", lambda k, a: k.vfs.user_path(AT_FDCWD, get_path_name(k, a), 0)),
         "f": ("int fd", lambda k, a: k.vfs.fget(a).f_path),
     }
     for prefix, (param, find) in by.items():
 
-        def get(k: FsKernel, where: int, name: int, value: int, size: int, find: Any = find) -> int:
+        def get(k: FsKernel, where: int, name: int, value: int, size: int, find: Find = find) -> int:
             """getxattr(2): nothing is there."""
             return _xattr_get(k, find(k, where), name)
 
-        def set_(k: FsKernel, where: int, name: int, value: int, size: int, flags: int, find: Any = find) -> int:
+        def set_(k: FsKernel, where: int, name: int, value: int, size: int, flags: int, find: Find = find) -> int:
             """setxattr(2): cannot be stored."""
             return -EROFS if find(k, where).mnt.read_only else -EOPNOTSUPP
 
-        def list_(k: FsKernel, where: int, buf: int, size: int, find: Any = find) -> int:
+        def list_(k: FsKernel, where: int, buf: int, size: int, find: Find = find) -> int:
             """listxattr(2): an empty list."""
             find(k, where)
             return 0
 
-        def remove(k: FsKernel, where: int, name: int, find: Any = find) -> int:
+        def remove(k: FsKernel, where: int, name: int, find: Find = find) -> int:
             """removexattr(2): nothing is there."""
             path = find(k, where)
             return -EROFS if path.mnt.read_only else _xattr_get(k, path, name)
