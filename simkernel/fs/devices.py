@@ -167,15 +167,14 @@ def _kmsg_open(k: FsKernel, inode: Inode, file: File) -> int:
 def devkmsg_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """One record per read."""
     file = k.vfs.files[file_addr]
-    log = kernel_log(k)
-    while file.private_data >= len(log):
+    while file.private_data >= len(k.log):
         if file.f_flags & O_NONBLOCK:
             return -EAGAIN
-        ret = yield k.wait(k.vfs.key_queue("kmsg"))
+        ret = yield k.wait(k.log_wait)
         if ret < 0:
             return ret
     index = file.private_data
-    level, stamp_ns, text = log[index]
+    level, stamp_ns, text = kernel_log(k)[index]
     record = f"{level},{index},{stamp_ns // 1000},-;{text}\n".encode("utf-8", "surrogateescape")
     if len(record) > count:
         return -EINVAL
@@ -205,8 +204,8 @@ def kernel_log(k: FsKernel) -> list[tuple[int, int, str]]:
 
 def _kmsg_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     if queues is not None:
-        queues.append(k.vfs.key_queue("kmsg"))
-    return POLLIN | POLLRDNORM if file.private_data < len(kernel_log(k)) else 0
+        queues.append(k.log_wait)
+    return POLLIN | POLLRDNORM if file.private_data < len(k.log) else 0
 
 
 # --- tables ---

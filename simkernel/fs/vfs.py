@@ -106,7 +106,7 @@ class Vfs:
         self.paths: dict[int, Path] = {}
         self.timeouts: dict[int, int] = {}
         self.objects: dict[int, object] = {}
-        self.key_queues: dict[Hashable, WaitQueue] = {}
+        self.key_queues: dict[Hashable, WaitQueue] = {"kmsg": k.log_wait}
         self.mirror = Mirror(k)
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
         self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows

@@ -79,6 +79,7 @@ class KernelFace:
     nr_cpus: int
     hostname: str
     log: list[tuple[int, str]]  # dmesg: (ns, line)
+    log_wait: WaitQueue  # who waits for its next line
     current: Task  # who runs; the scheduler changes it
 
     # Parts that every kernel has
@@ -151,6 +152,8 @@ class KernelFace:
     def printk(self, text: str) -> None:
         """A line for the kernel log (dmesg)."""
         self.log.append((self.clock._now, text))
+        if self.log_wait.waiters or self.log_wait.on_wake:
+            self.wake_up(self.log_wait, 0)
 
     # -- objects in kernel memory, rights ----------------------------------------------------------------------------
 

@@ -37,6 +37,7 @@ from simkernel.kernel.registers import Registers
 from simkernel.kernel.sigframes import SignalFrames
 from simkernel.kernel.signals import Signals
 from simkernel.kernel.syscalls import Syscalls
+from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.tasks import Tasks
 from simkernel.kernel.text import Text
 from simkernel.kernel.threads import Threads
@@ -78,6 +79,7 @@ class Kernel(KernelFace):
         self.types = kernel_types(self.arch, self.version)
         self.symbols = Symbols()
         self.log = []
+        self.log_wait = WaitQueue("log_wait")
         self.futexes = {}
         self._make_parts()
         self._bind_verbs()

@@ -173,6 +173,7 @@ class HostKernel(KernelFace):
         self.seed, self.random = seed, random.Random(seed)
         self.nr_cpus, self.hostname = cpus, "simkernel"
         self.log = []
+        self.log_wait = WaitQueue("log_wait")
         self.futexes = {}
         self.traced: list[tuple[object, ...]] = []
         self.on_block: Callable[[], None] | None = None  # called instead of raising Blocked
