@@ -388,7 +388,7 @@ class PidDir(Dir):
         text("sessionid", lambda: "4294967295")
         if self.whole:
             text("coredump_filter", lambda: "00000033\n", 0o644, lambda data: None)
-        text("io", lambda: _io_text(task), 0o400)
+        text("io", lambda: _io_text(threads_of(task) if self.whole else [task]), 0o400)
         for name in ("uid_map", "gid_map", "projid_map"):
             text(name, lambda: "         0          0 4294967295\n", 0o644, _refuse_write)
         text("setgroups", lambda: "allow\n", 0o644, _refuse_write)
@@ -407,9 +407,14 @@ def _cgroup_path(k: FsKernel, task: Task) -> str:
     return path
 
 
-def _io_text(task: Task) -> str:
-    names = ("rchar", "wchar", "syscr", "syscw", "read_bytes", "write_bytes", "cancelled_write_bytes")
-    return "".join(f"{name}: {getattr(task, 'io_' + name, 0)}\n" for name in names)
+def _io_text(tasks: list[Task]) -> str:
+    """do_io_accounting(): of one thread, or of all that live; what went to the disk is not accounted to tasks."""
+    rows = (
+        ("rchar", sum(task.io.rchar for task in tasks)), ("wchar", sum(task.io.wchar for task in tasks)),
+        ("syscr", sum(task.io.syscr for task in tasks)), ("syscw", sum(task.io.syscw for task in tasks)),
+        ("read_bytes", 0), ("write_bytes", 0), ("cancelled_write_bytes", 0),
+    )  # fmt: skip
+    return "".join(f"{name}: {value}\n" for name, value in rows)
 
 
 class TaskDir(Node):

@@ -84,11 +84,16 @@ def vfs_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Bo
         return ret
     if count > MAX_RW_COUNT:
         count = MAX_RW_COUNT
-    return (
+    ret = (
         (yield k.call(k.vfs.names.read_step, file_addr, buf, count, ppos))
         if k.vfs.names.read_step
         else (yield from _read_step(k, file, buf, count, ppos))
     )
+    io = k.current.io
+    io.syscr += 1
+    if ret > 0:
+        io.rchar += ret
+    return ret
 
 
 @kernel_function(
@@ -151,11 +156,16 @@ def vfs_write(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> B
         return ret
     if count > MAX_RW_COUNT:
         count = MAX_RW_COUNT
-    return (
+    ret = (
         (yield k.call(k.vfs.names.write_step, file_addr, buf, count, ppos))
         if k.vfs.names.write_step
         else (yield from _write_step(k, file, buf, count, ppos))
     )
+    io = k.current.io
+    io.syscw += 1
+    if ret > 0:
+        io.wchar += ret
+    return ret
 
 
 @kernel_function(
@@ -312,7 +322,11 @@ def sys_pwrite64(k: FsKernel, fd: int, buf: int, count: int, pos: int) -> Body:
 )
 def vfs_readv(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags: int) -> Body:
     """Scattered read: one read_iter, or a read per segment."""
-    return (yield from _do_iter(k, file_addr, vec, vlen, ppos, flags, READ))
+    ret = yield from _do_iter(k, file_addr, vec, vlen, ppos, flags, READ)
+    io = k.current.io
+    io.syscr += 1
+    io.rchar += max(ret, 0)
+    return ret
 
 
 @kernel_function(
@@ -321,7 +335,11 @@ def vfs_readv(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags
 )
 def vfs_writev(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags: int) -> Body:
     """Gathered write: one write_iter, or a write per segment."""
-    return (yield from _do_iter(k, file_addr, vec, vlen, ppos, flags, WRITE))
+    ret = yield from _do_iter(k, file_addr, vec, vlen, ppos, flags, WRITE)
+    io = k.current.io
+    io.syscw += 1
+    io.wchar += max(ret, 0)
+    return ret
 
 
 def _do_iter(k: FsKernel, file_addr: int, vec: int, vlen: int, ppos: int, flags: int, direction: int) -> Body:

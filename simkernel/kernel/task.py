@@ -151,6 +151,16 @@ class Cred:
         return new
 
 
+class TaskIo:
+    """struct task_io_accounting: what /proc/PID/io shows; bytes, and numbers of calls."""
+
+    __slots__ = ("rchar", "syscr", "syscw", "wchar")
+
+    def __init__(self) -> None:
+        self.rchar = self.wchar = 0
+        self.syscr = self.syscw = 0
+
+
 class CloneArgs:
     """struct kernel_clone_args, the host-side twin."""
 
@@ -237,6 +247,7 @@ class Task:
         self.utime_ns = self.stime_ns = 0
         self.nvcsw = self.nivcsw = 0
         self.min_flt = self.maj_flt = 0
+        self.io = TaskIo()
         # scheduling
         self.cpu = 0
         self.on_rq = False

@@ -176,3 +176,19 @@ def test_functions_of_a_program_are_in_kallsyms(tool):
     tool.prog(uapi.BPF_PROG_TYPE_SOCKET_FILTER, "withsub", "r2 = 0x5566778811223344 ll\ncall pc+1\nexit\nr0 = 7\nexit")
     names = [line.split(" ", 1)[1] for line in tool.kallsyms()[before:]]
     assert names == ["t bpf_prog_8923dad831f6fb51_F\t[bpf]", "t bpf_prog_864ca4c62d112258_withsub\t[bpf]"]
+
+
+def test_io_counts_bytes_and_calls(libc):
+    def io() -> dict[str, int]:
+        return {
+            name: int(value)
+            for name, value in (line.split(": ") for line in libc.get("/proc/self/io").decode().splitlines())
+        }
+
+    before = io()
+    libc.put("/tmp/counted", b"twelve bytes")
+    assert libc.get("/tmp/counted") == b"twelve bytes"
+    after = io()
+    assert (after["wchar"] - before["wchar"], after["syscw"] - before["syscw"]) == (12, 1)
+    shown = sum(len(f"{name}: {value}\n") for name, value in before.items())
+    assert (after["rchar"] - before["rchar"], after["syscr"] - before["syscr"]) == (12 + shown, 4)  # and the end, twice
