@@ -73,14 +73,19 @@ def refine(arch: Architecture, get: Callable[[str], int], read: Callable[[int, i
 _ALIASES = {"fp": "x29", "lr": "x30"}
 
 
+def member(structure: Any, name: str, absent: Any) -> Any:
+    """A member of a capstone structure, which has it for some CPUs only."""
+    return getattr(structure, name, absent)
+
+
 def _addresses(insn: Any, value: Callable[[int], int]) -> Iterator[int]:
     """Effective addresses of the memory operands."""
     for operand in insn.operands:
-        if getattr(operand, "mem", None) is None or operand.type != capstone.CS_OP_MEM:
+        if operand.type != capstone.CS_OP_MEM:
             continue
         memory = operand.mem
-        index = value(getattr(memory, "index", 0)) * getattr(memory, "scale", 1)
-        shift = getattr(getattr(operand, "shift", None), "value", 0)
+        index = value(member(memory, "index", 0)) * member(memory, "scale", 1)
+        shift = member(member(operand, "shift", None), "value", 0)
         yield value(memory.base) + (index << shift) + memory.disp
         yield value(memory.base)  # post-indexed forms
     for operand in insn.operands:

@@ -87,7 +87,7 @@ class Trampolines:
 def _initialize_llvm() -> None:
     import llvmlite.binding as llvm
 
-    if hasattr(llvm, "initialize") and tuple(map(int, _llvmlite_version().split(".")[:2])) < (0, 45):
+    if tuple(map(int, _llvmlite_version().split(".")[:2])) < (0, 45):
         llvm.initialize()
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()

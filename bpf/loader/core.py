@@ -537,7 +537,7 @@ class Relocator:
         try:
             local = parse_spec(self.local, relo)
         except (SpecError, BtfError) as error:
-            errno = getattr(error, "errno", EINVAL)
+            errno = error.errno if isinstance(error, SpecError) else EINVAL
             what = f"[{relo.type_id}] {_KIND_TEXT[t.kind]} {t.name or '<anon>'} + {relo.access}"
             raise LoadError(f"{head}: parsing {what} failed: {-errno}") from None
         if relo.kind == CoreKind.TYPE_ID_LOCAL:

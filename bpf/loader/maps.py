@@ -227,14 +227,12 @@ class Globals:
 
 def possible_cpus(task: Task) -> int:
     """/sys/devices/system/cpu/possible: "0-3" is 4."""
-    known: int | None = getattr(task, "_possible_cpus", None)
-    if known is None:
+    if task.possible_cpus is None:
         try:
-            known = count_cpus(task.read_file("/sys/devices/system/cpu/possible").decode())
+            task.possible_cpus = count_cpus(task.read_file("/sys/devices/system/cpu/possible").decode())
         except KernelError:
-            known = 1
-        task._possible_cpus = known  # type: ignore[attr-defined]
-    return known
+            task.possible_cpus = 1
+    return task.possible_cpus
 
 
 def cpu_list(text: str) -> list[int]:

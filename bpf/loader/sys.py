@@ -61,6 +61,7 @@ class Task:
         self.mark = mark(sys.byteorder)
         self.word = sys.word
         self.page_size = sys.page_size
+        self.possible_cpus: int | None = None  # read when somebody first asks
 
     # Calls and memory
 
