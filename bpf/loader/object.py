@@ -15,6 +15,7 @@ from typing import Any
 
 from arch.abi.elf import SHN_UNDEF, STB_GLOBAL, STB_LOCAL, STB_WEAK, STT_FUNC, STT_SECTION, STV_HIDDEN, STV_INTERNAL
 from arch.abi.errno import EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM, ESRCH, errno_name
+from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfError, BtfType, Kind, Param
@@ -95,11 +96,11 @@ class BpfObject:
             section = self.elf.section(t.name)
             if section is None:
                 continue
-            t.size = t.size or section.size
+            t.size = (t.size or section.size) & U32_MAX  # __u32 in BTF
             for row in t.secinfos:
                 symbol = places.get(btf[row.type].name)
                 if symbol is not None and symbol.section == section.index:
-                    row.offset = symbol.value
+                    row.offset = symbol.value & U32_MAX
             t.secinfos.sort(key=lambda row: row.offset)
 
     def _text_section(self, name: str) -> str | None:

@@ -4,7 +4,7 @@ import time
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from bpf.loader.errors import LoadError
@@ -33,6 +33,7 @@ def attempt(data):
     st.sampled_from(OBJECTS),
     st.lists(st.tuples(st.floats(0, 1, exclude_max=True), st.integers(0, 255)), min_size=1, max_size=8),
 )
+@example(OBJECTS[1], [(0.5561472757665702, 1)])  # a variable at 1 << 56 of its section
 def test_changed_bytes(base, changes):
     data = bytearray(base)
     for where, value in changes:
