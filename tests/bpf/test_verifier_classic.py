@@ -14,6 +14,7 @@ from arch.errors import KernelError
 from bpf.isa.asm import assemble
 from bpf.isa.disasm import disassemble
 from bpf.isa.insn import decode, imm64
+from bpf.layout import default_layout
 from bpf.verifier.api import MapInfo, VerifyRequest
 from bpf.verifier.classic.state import (
     CONST_IMM,
@@ -175,12 +176,13 @@ def test_context_loads_of_socket_filters_are_rewritten():
       out:
         exit
     """)
+    skb = default_layout(KernelVersion.parse("4.1"))  # the machine's own struct sk_buff
     assert disassemble(verdict.insns) == (
-        "0: (61) r0 = *(u32 *)(r1 +128)\n"
+        f"0: (61) r0 = *(u32 *)(r1 +{skb.offset('sk_buff.len')})\n"
         "1: (15) if r0 == 0x0 goto pc+5\n"
-        "2: (71) r0 = *(u8 *)(r1 +145)\n"
+        f"2: (71) r0 = *(u8 *)(r1 +{skb.place('sk_buff.pkt_type').offset})\n"
         "3: (54) w0 &= 7\n"
-        "4: (69) r0 = *(u16 *)(r1 +166)\n"
+        f"4: (69) r0 = *(u16 *)(r1 +{skb.offset('sk_buff.vlan_tci')})\n"
         "5: (74) w0 >>= 12\n"
         "6: (54) w0 &= 1\n"
         "7: (95) exit\n"
