@@ -10,7 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arch.abi.errno import EROFS, errno_name
 from arch.abi.fcntl import AT_FDCWD
@@ -25,6 +25,7 @@ from simkernel.kernel.face import Steps
 from simkernel.kernel.hostio import HostInput, HostOutput
 from simkernel.kernel.kernel import Kernel
 from simkernel.kernel.task import Crash, Task
+from simkernel.usertask import Program as WorkloadProgram
 from simkernel.usertask import UserTask
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from simkernel.program import Program
     from simkernel.session import Session
 
+Counter = int | dict[str, int]  # a number, or one for each system call
 DEFAULT_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
 FAULT_SIGNALS = (4, 5, 7, 8, 11)  # ILL TRAP BUS FPE SEGV: si_addr says where
 CORE_SIGNALS = (
@@ -61,7 +63,7 @@ class Result:
     timed_out: str = ""  # "", "virtual", "host" or "deadlock"
     crash: Crash | None = None
     virtual_ns: int = 0
-    counters: dict[str, Any] = field(default_factory=dict)
+    counters: dict[str, Counter] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
@@ -235,7 +237,7 @@ class Machine:
         self.kernel.cpus.run(lambda: driver.started)
         return driver
 
-    def workload(self, program: Callable[[Any], Any], comm: str = "workload") -> Task:
+    def workload(self, program: WorkloadProgram, comm: str = "workload") -> Task:
         """A task whose program is a Python generator function; runs with the others."""
         return usertask.start(self.kernel, usertask.Workload(self.kernel, program), comm)
 
@@ -250,7 +252,7 @@ class Machine:
             self._session = Session(self)
         return self._session
 
-    def load(self, source: Any, name: str = "") -> BpfObject:
+    def load(self, source: str | Path | bytes | BpfObject, name: str = "") -> BpfObject:
         """Load a BPF object (path, bytes, or one opened with `session.open`).  LoadError has errno and verifier log."""
         return self.session.load(source, name)
 
@@ -264,7 +266,7 @@ class Machine:
 
     # -- looking -------------------------------------------------------------------------------------------------
 
-    def counters(self) -> dict[str, Any]:
+    def counters(self) -> dict[str, Counter]:
         """What the machine has done: system calls by name, missing ones, faults, switches, virtual time."""
         k = self.kernel
         names = k.syscalls.names

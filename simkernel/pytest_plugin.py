@@ -10,7 +10,7 @@ Each combination is a test of its own, named `[x86_64-5.10]` and so on.  Other k
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -27,7 +27,7 @@ def pytest_configure(config: pytest.Config) -> None:
     )
 
 
-def _as_list(value: Any) -> list[Any]:
+def _as_list(value: object) -> list[object]:
     return list(value) if isinstance(value, (list, tuple)) else [value]
 
 

@@ -19,7 +19,7 @@ A str or bytes argument is put into the task's memory (with a NUL behind it) and
 from __future__ import annotations
 
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arch.abi.errno import ENOSYS, ERESTARTSYS
 from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
@@ -37,6 +37,8 @@ STACK_ALIGN = 16
 
 Value = int | str | bytes | bytearray
 Request = tuple[str, tuple[Value, ...]]
+# A workload: it yields system calls, and is sent their results.
+Program = Callable[["Calls"], Generator[Request, int, object]]
 
 
 class Driver:
@@ -192,7 +194,7 @@ class Calls:
         """For names that are no Python names, or shadowed here."""
         return name, args
 
-    def fork(self, program: Callable[[Calls], Generator[Request, int, Any]]) -> Request:
+    def fork(self, program: Program) -> Request:
         """fork(2): gives the pid; the child, with a copy of the memory, runs another generator function."""
         self._driver.child = program
         if "fork" in self._driver.k.abi.numbers:
@@ -206,11 +208,11 @@ class Calls:
 class Workload(Driver):
     """Face 2: a generator function is the task's program."""
 
-    def __init__(self, k: Kernel, program: Callable[[Calls], Generator[Request, int, Any]]) -> None:
+    def __init__(self, k: Kernel, program: Program) -> None:
         super().__init__(k)
         self.program = program
-        self.running: Generator[Request, int, Any] | None = None
-        self.child: Callable[[Calls], Generator[Request, int, Any]] | None = None  # program of the next one forked
+        self.running: Generator[Request, int, object] | None = None
+        self.child: Program | None = None  # program of the next one forked
 
     def forked(self, child: Task) -> Driver | None:
         """A child of u.fork() has its own program, in a copy of this task's memory."""

@@ -18,7 +18,7 @@ import random
 import struct
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_RDWR, O_TRUNC, O_WRONLY
 from arch.abi.inet import ICMP_ECHOREPLY, IPPROTO_ICMP
@@ -29,12 +29,12 @@ from arch.abi.time import NSEC_PER_MSEC
 if TYPE_CHECKING:
     from simkernel.kernel.task import Task
     from simkernel.machine import Machine, Result
-    from simkernel.usertask import Calls
+    from simkernel.usertask import Calls, Program, Request
 
 LOCALHOST = bytes((127, 0, 0, 1))
 
-Program = Callable[["Calls"], Generator[Any, int, Any]]
-Programs = Sequence[tuple[str, Program]]
+Steps = Generator["Request", int, None]
+Programs = Sequence[tuple[str, "Program"]]
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Scene:
     word: int  # bytes of a long
     random: random.Random
 
-    def pack(self, form: str, *values: Any) -> bytes:
+    def pack(self, form: str, *values: int) -> bytes:
         """struct.pack() in the machine's byte order."""
         return struct.pack((">" if self.byteorder == "big" else "<") + form, *values)
 
@@ -76,14 +76,14 @@ def udp(scene: Scene) -> Programs:
     """Datagrams over loopback: 60 to a receiver, every fifth also to a port where nobody listens (dropped)."""
     datagrams, port, nobody = 60, 5001, 5002
 
-    def receiver(u: Calls) -> Any:
+    def receiver(u: Calls) -> Steps:
         sock = need((yield u.socket(AF_INET, SOCK_DGRAM, 0)), "socket")
         need((yield u.bind(sock, scene.address(port), 16)), "bind")
         buffer = u.alloc(2048)
         for _ in range(datagrams):
             need((yield u.recvfrom(sock, buffer, 2048, 0, 0, 0)), "recvfrom")
 
-    def sender(u: Calls) -> Any:
+    def sender(u: Calls) -> Steps:
         sock = need((yield u.socket(AF_INET, SOCK_DGRAM, 0)), "socket")
         yield from sleep(u, scene, 2 * NSEC_PER_MSEC)
         to, nowhere, data = (u.string(x) for x in (scene.address(port), scene.address(nobody), bytes(1500)))
@@ -101,7 +101,7 @@ def tcp(scene: Scene) -> Programs:
     """A client sends 64 KiB in pieces over a TCP connection on loopback; the server reads it to its end and answers."""
     total, port = 64 << 10, 5003
 
-    def server(u: Calls) -> Any:
+    def server(u: Calls) -> Steps:
         sock = need((yield u.socket(AF_INET, SOCK_STREAM, 0)), "socket")
         need((yield u.bind(sock, scene.address(port), 16)), "bind")
         need((yield u.listen(sock, 4)), "listen")
@@ -115,7 +115,7 @@ def tcp(scene: Scene) -> Programs:
         need((yield u.write(conn, b"%7d\n" % received, 8)), "write")
         yield u.close(conn)
 
-    def client(u: Calls) -> Any:
+    def client(u: Calls) -> Steps:
         yield from sleep(u, scene, 2 * NSEC_PER_MSEC)
         sock = need((yield u.socket(AF_INET, SOCK_STREAM, 0)), "socket")
         need((yield u.connect(sock, scene.address(port), 16)), "connect")
@@ -131,7 +131,7 @@ def tcp(scene: Scene) -> Programs:
 def ping(scene: Scene) -> Programs:
     """Five echo requests to localhost, one a second, as ping -c5 sends them."""
 
-    def pinger(u: Calls) -> Any:
+    def pinger(u: Calls) -> Steps:
         sock = need((yield u.socket(AF_INET, SOCK_RAW, IPPROTO_ICMP)), "socket")
         for sequence in range(1, 6):
             to, buffer = u.string(scene.address(0)), u.alloc(256)
@@ -163,7 +163,7 @@ def disk(scene: Scene) -> Programs:
     """A file on /mnt is written and synced in pieces, the cache dropped, then it is read in order and at random places."""
     pages = 256
 
-    def program(u: Calls) -> Any:
+    def program(u: Calls) -> Steps:
         fd = need((yield u.openat(AT_FDCWD, "/mnt/workload", O_RDWR | O_CREAT | O_TRUNC, 0o644)), "open")
         buffer, written = u.alloc(16 * PAGE_SIZE), 0
         while written < pages * PAGE_SIZE:
@@ -184,7 +184,7 @@ def disk(scene: Scene) -> Programs:
     return (("disk", program),)
 
 
-def drop_caches(u: Calls) -> Any:
+def drop_caches(u: Calls) -> Steps:
     """echo 1 > /proc/sys/vm/drop_caches (`yield from`)."""
     control = need((yield u.openat(AT_FDCWD, "/proc/sys/vm/drop_caches", O_WRONLY, 0)), "open drop_caches")
     need((yield u.write(control, b"1\n", 2)), "drop_caches")
@@ -194,7 +194,7 @@ def drop_caches(u: Calls) -> Any:
 def writer(scene: Scene) -> Programs:
     """As dd if=/dev/zero of=/dev/null: 300 writes of sizes from 1 byte to 64 KiB."""
 
-    def program(u: Calls) -> Any:
+    def program(u: Calls) -> Steps:
         fd = need((yield u.openat(AT_FDCWD, "/dev/null", O_WRONLY, 0)), "open")
         buffer = u.alloc(1 << 16)
         for _ in range(300):
@@ -211,7 +211,7 @@ def forker(scene: Scene) -> Programs:
     """Twenty children, one after the other and in pairs; each works for a while and ends with a status of its own."""
 
     def child(number: int) -> Program:
-        def program(u: Calls) -> Any:
+        def program(u: Calls) -> Generator[Request, int, int]:
             for _ in range(scene.random.randint(1, 8)):
                 yield u.getppid()
             yield from sleep(u, scene, scene.random.randint(0, 3) * NSEC_PER_MSEC)
@@ -219,7 +219,7 @@ def forker(scene: Scene) -> Programs:
 
         return program
 
-    def parent(u: Calls) -> Any:
+    def parent(u: Calls) -> Steps:
         for number in range(0, 20, 2):
             for each in (number, number + 1):
                 need((yield u.fork(child(each))), "fork")
@@ -234,7 +234,7 @@ def forker(scene: Scene) -> Programs:
 def sleeper(scene: Scene) -> Programs:
     """Three tasks that sleep for 1 to 50 milliseconds, thirty times each, and yield the CPU in between."""
 
-    def program(u: Calls) -> Any:
+    def program(u: Calls) -> Steps:
         for _ in range(30):
             yield from sleep(u, scene, scene.random.randint(1, 50) * NSEC_PER_MSEC)
             yield u.sched_yield()
@@ -242,7 +242,7 @@ def sleeper(scene: Scene) -> Programs:
     return tuple((f"sleeper/{number}", program) for number in range(3))
 
 
-def sleep(u: Calls, scene: Scene, ns: int) -> Any:
+def sleep(u: Calls, scene: Scene, ns: int) -> Steps:
     """nanosleep(2) (`yield from`)."""
     request = u.alloc(16)
     u.write_memory(request, scene.timespec(ns))

@@ -6,21 +6,27 @@ import difflib
 import fnmatch
 import json
 import sys
-from typing import Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
 from arch.architecture import DEFAULT, names
 from arch.text import disassemble
 
+if TYPE_CHECKING:
+    from simkernel.kernel.kernel import Kernel
 
-def machine_options(command: Any) -> Any:
+C = TypeVar("C", bound=Callable[..., object])
+
+
+def machine_options(command: C) -> C:
     """--arch and --kernel, as every command has them."""
     command = click.option("--kernel", default="6.1", show_default=True, help="Kernel version.")(command)
     return click.option("--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="CPU.")(command)
 
 
-def booted(arch: str, kernel: str) -> Any:
+def booted(arch: str, kernel: str) -> Kernel:
     """The kernel of a machine; exit status 2 and a sentence for an unknown version."""
     from simkernel.machine import boot
 
@@ -51,13 +57,13 @@ def list_(arch: str, kernel: str, as_json: bool, what: str, glob: str) -> None:
         raise SystemExit(1)
 
 
-def function_names(k: Any) -> list[str]:
+def function_names(k: Kernel) -> list[str]:
     """Probe-able functions, by name."""
     blocked = {name for _, _, name in k.observer.probe_blacklist()}
     return sorted(symbol.name for symbol in k.symbols if symbol.kind in "tT" and symbol.name not in blocked)
 
 
-def event_names(k: Any) -> list[str]:
+def event_names(k: Kernel) -> list[str]:
     """`system:name` of every trace event."""
     return sorted(f"{event.system}:{event.name}" for event in k.observer.tracing.events)
 

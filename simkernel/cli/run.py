@@ -16,7 +16,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -29,6 +29,13 @@ from simkernel.bug import Oops
 from simkernel.cli import present, silence
 from simkernel.own_floors import EXIT_USAGE
 from simkernel.program import Program, ProgramError, check
+
+if TYPE_CHECKING:
+    from bpf.loader import LoadError
+    from bpf.loader.object import BpfObject
+    from simkernel.kernel.hostio import HostInput, HostOutput
+    from simkernel.kernel.task import Crash
+    from simkernel.machine import Counter, Machine, Result
 
 EXIT_TIMEOUT = 124
 TIME_IS_UP = {
@@ -214,7 +221,7 @@ def execute(options: Options, command: list[str]) -> int:
     return status
 
 
-def boot_machine(options: Options) -> Any:
+def boot_machine(options: Options) -> Machine:
     """A machine as asked for."""
     from simkernel.fs.hostfs import BindError
     from simkernel.machine import MachineError, boot
@@ -236,7 +243,7 @@ def boot_machine(options: Options) -> Any:
     return machine
 
 
-def load_objects(machine: Any, options: Options) -> list[tuple[str, Any]]:
+def load_objects(machine: Machine, options: Options) -> list[tuple[str, BpfObject]]:
     """Load and attach every --bpf object; what the kernel or the loader says goes into the error."""
     from bpf.loader import LoadError
 
@@ -255,16 +262,16 @@ def load_objects(machine: Any, options: Options) -> list[tuple[str, Any]]:
     return out
 
 
-def load_error_text(error: Any) -> str:
+def load_error_text(error: LoadError) -> str:
     """Why an object was refused, with the verifier's log where there is one."""
     text = str(error)
-    log = getattr(error, "log", "")
+    log = error.log
     if log and log.strip() not in text:
         text += "\n" + "".join(f"  {line}\n" for line in log.rstrip("\n").split("\n")).rstrip("\n")
     return text
 
 
-def enable_events(machine: Any, options: Options) -> bool:
+def enable_events(machine: Machine, options: Options) -> bool:
     """Turn on every --event; True when there is one."""
     from simkernel.session import is_probe
 
@@ -277,7 +284,7 @@ def enable_events(machine: Any, options: Options) -> bool:
     return bool(options.events)
 
 
-def nearest_events(machine: Any, spec: str) -> str:
+def nearest_events(machine: Machine, spec: str) -> str:
     """Names like the one that does not exist."""
     import difflib
 
@@ -286,14 +293,14 @@ def nearest_events(machine: Any, spec: str) -> str:
     return f": no such event{'; near: ' + ', '.join(close) if close else ''}"
 
 
-def streams(options: Options) -> tuple[Any, Any]:
+def streams(options: Options) -> tuple[HostOutput, HostOutput]:
     """The guest's stdout and stderr: passed through as they come, or collected."""
     from simkernel.kernel.hostio import HostOutput
 
     if options.json or options.out:
         return HostOutput(), HostOutput()
 
-    def passing(fd: int) -> Any:
+    def passing(fd: int) -> HostOutput:
         def sink(data: bytes) -> None:
             try:
                 while data:
@@ -309,7 +316,7 @@ def streams(options: Options) -> tuple[Any, Any]:
     return out, err
 
 
-def standard_input(terminal: bool) -> Any:
+def standard_input(terminal: bool) -> HostInput:
     """The guest's stdin: this process's, read when the guest reads."""
     from simkernel.kernel.hostio import HostInput
 
@@ -354,8 +361,13 @@ def terminal_restored(terminal: bool) -> Iterator[None]:
 
 
 def run_program(
-    machine: Any, options: Options, program: Program | None, command: list[str], stdout: Any, stderr: Any
-) -> tuple[int, Any, list[str]]:
+    machine: Machine,
+    options: Options,
+    program: Program | None,
+    command: list[str],
+    stdout: HostOutput,
+    stderr: HostOutput,
+) -> tuple[int, Result, list[str]]:
     """(exit status, the machine's Result, lines for stderr)."""
     from simkernel.machine import describe_crash
 
@@ -391,7 +403,7 @@ def run_program(
     return (EXIT_TIMEOUT if result.timed_out else result.status), result, notes
 
 
-def memory_note(machine: Any) -> str:
+def memory_note(machine: Machine) -> str:
     """Whether the kernel's log says that memory ran out."""
     return " (out of memory)" if any("Out of memory" in line for _, line in machine.kernel.log) else ""
 
@@ -408,7 +420,7 @@ def check_workload(name: str) -> None:
         raise UsageError(f"no workload named {name!r}; there are:\n{listing}")
 
 
-def run_workload(machine: Any, options: Options) -> tuple[int, Any, list[str]]:
+def run_workload(machine: Machine, options: Options) -> tuple[int, Result, list[str]]:
     """A workload written in Python instead of a program; the same time limits."""
     import time
 
@@ -442,14 +454,14 @@ class Report:
 
     def __init__(
         self,
-        machine: Any,
+        machine: Machine,
         options: Options,
-        objects: list[tuple[str, Any]],
+        objects: list[tuple[str, BpfObject]],
         trace: str,
         status: int,
-        result: Any,
-        stdout: Any,
-        stderr: Any,
+        result: Result,
+        stdout: HostOutput,
+        stderr: HostOutput,
     ) -> None:
         self.options = options
         self.machine = machine
@@ -496,25 +508,24 @@ class Report:
     def stats_text(self) -> str:
         """The machine's counters."""
         counters = self.counters()
-        calls = counters.pop("syscalls_by_name", {})
-        missing = counters.pop("missing_syscalls", {})
-        rows: list[tuple[str, Any]] = list(counters.items())
+        calls, missing = by_name(counters.pop("syscalls_by_name")), by_name(counters.pop("missing_syscalls"))
+        rows: list[tuple[str, Counter]] = list(counters.items())
         rows += [(f"syscall {name}", count) for name, count in sorted(calls.items(), key=lambda row: (-row[1], row[0]))]
         rows += [(f"missing syscall {name}", count) for name, count in sorted(missing.items())]
         return present.table(rows)
 
-    def counters(self) -> dict[str, Any]:
+    def counters(self) -> dict[str, Counter]:
         """A copy of the counters of the run."""
-        return dict(self.result.counters if self.result is not None else self.machine.counters())
+        return dict(self.result.counters)
 
-    def document(self) -> dict[str, Any]:
+    def document(self) -> dict[str, object]:
         """All of it, for machines."""
-        crash = getattr(self.result, "crash", None)
+        crash = self.result.crash
         return {
             "status": self.status,
             "stdout": self.stdout.data.decode("utf-8", "replace"),
             "stderr": self.stderr.data.decode("utf-8", "replace"),
-            "timed_out": getattr(self.result, "timed_out", ""),
+            "timed_out": self.result.timed_out,
             "crash": None if crash is None else crash_document(crash),
             "trace": self.trace,
             "maps": {
@@ -538,7 +549,12 @@ class Report:
             (directory / "strace.txt").write_text("".join(line + "\n" for line in self.machine.strace_lines))
 
 
-def crash_document(crash: Any) -> dict[str, Any]:
+def by_name(counter: Counter) -> dict[str, int]:
+    """A counter that has a number for each system call."""
+    return counter if isinstance(counter, dict) else {}
+
+
+def crash_document(crash: Crash) -> dict[str, object]:
     """A crash for machines."""
     return {
         "pid": crash.pid,
@@ -553,7 +569,7 @@ def crash_document(crash: Any) -> dict[str, Any]:
 HIDDEN_MAPS = (".rodata", ".kconfig")
 
 
-def object_maps(obj: Any) -> dict[str, list[tuple[Any, Any]]]:
+def object_maps(obj: BpfObject) -> dict[str, list[tuple[Any, Any]]]:
     """Name -> [(typed key, typed value)] of the maps of an object that have something to show."""
     out = {}
     for name, bpf_map in obj.maps.items():
@@ -567,7 +583,7 @@ def object_maps(obj: Any) -> dict[str, list[tuple[Any, Any]]]:
     return out
 
 
-def jsonable(value: Any) -> Any:
+def jsonable(value: object) -> str:
     """Bytes as text where they are text, else as hexadecimal."""
     if isinstance(value, (bytes, bytearray)):
         return present.bytes_text(bytes(value)).strip('"')

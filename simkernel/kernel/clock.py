@@ -8,9 +8,17 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable
-from typing import Any
 
 BOOT_REALTIME_NS = 1_700_000_000 * 1_000_000_000  # wall clock at boot: 2023-11-14 22:13:20 UTC
+
+
+class Event:
+    """Something that happens when its time has come; a handle for cancel()."""
+
+    __slots__ = ("fn",)
+
+    def __init__(self, fn: Callable[[], object]) -> None:
+        self.fn: Callable[[], object] | None = fn  # None: it has run, or was cancelled
 
 
 class Clock:
@@ -20,7 +28,7 @@ class Clock:
 
     def __init__(self) -> None:
         self._now = 0
-        self._heap: list[list[Any]] = []
+        self._heap: list[tuple[int, int, Event]] = []
         self._order = 0
         self.idle_ns = 0
         self.next_event_ns = 1 << 63
@@ -40,23 +48,23 @@ class Clock:
         """Work was done that costs this much."""
         self._now += ns
 
-    def add(self, when_ns: int, fn: Callable[[], None]) -> Any:
+    def add(self, when_ns: int, fn: Callable[[], object]) -> Event:
         """Run `fn()` when the clock reaches `when_ns`; events of one instant run in the order they were added."""
         self._order += 1
-        event = [when_ns, self._order, fn]
-        heapq.heappush(self._heap, event)
+        event = Event(fn)
+        heapq.heappush(self._heap, (when_ns, self._order, event))
         self.next_event_ns = self._heap[0][0]
         return event
 
-    def cancel(self, event: Any) -> None:
+    def cancel(self, event: Event | None) -> None:
         """Forget an event; harmless when it has run."""
         if event is not None:
-            event[2] = None
+            event.fn = None
             self._drop_cancelled()
 
     def _drop_cancelled(self) -> None:
         heap = self._heap
-        while heap and heap[0][2] is None:
+        while heap and heap[0][2].fn is None:
             heapq.heappop(heap)
         self.next_event_ns = heap[0][0] if heap else 1 << 63
 
@@ -64,9 +72,9 @@ class Clock:
         """Run every event whose time has come; says how many."""
         count = 0
         heap = self._heap
-        while heap and (heap[0][0] <= self._now or heap[0][2] is None):
-            event = heapq.heappop(heap)
-            fn, event[2] = event[2], None
+        while heap and (heap[0][0] <= self._now or heap[0][2].fn is None):
+            event = heapq.heappop(heap)[2]
+            fn, event.fn = event.fn, None
             if fn is not None:
                 fn()
                 count += 1

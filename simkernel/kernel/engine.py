@@ -21,10 +21,10 @@ from arch.cpu import Cpu
 from arch.errors import KernelError
 from simkernel.kernel.body import Inlined
 from simkernel.kernel.cpus import Cpus
-from simkernel.kernel.kfunc import Param, Prototype
+from simkernel.kernel.kfunc import Function, Param, Prototype
 from simkernel.kernel.task import CurrentTask
 
-Enter = Callable[..., Any]
+Enter = Callable[..., int | tuple[int, ...]]
 HYPERCALL_NS = 20  # cost model: one kernel function costs this much of virtual time, one resumption half of it
 
 # A frame of a running body: [send, result conversion of the pending call, generator, function name]
@@ -162,7 +162,7 @@ class Engine:
         self.wide = 0  # the last body's result in full, on 32-bit machines
         self.converters: dict[int, Callable[[int], int] | None] = {}
 
-    def compile(self, prototype: Prototype, body: Any, generator: bool, name: str) -> Enter:
+    def compile(self, prototype: Prototype, body: Function, generator: bool, name: str) -> Enter:
         """The `enter` of a function that takes C arguments: in registers, the rest on the stack."""
         limit = self.register_arguments
         places = slots(prototype.params, self.word, self.aligned_pairs)
@@ -204,7 +204,7 @@ class Engine:
                 words[place[0]], words[place[1]] = (low, high) if self.arch.byteorder == "little" else (high, low)
         return tuple(words)
 
-    def compile_leaf(self, prototype: Prototype, body: Any) -> Callable[..., int]:
+    def compile_leaf(self, prototype: Prototype, body: Function) -> Callable[..., int]:
         """A plain function called from another body without the CPU: same conversions, same result for the caller.
 
         This is what a compiler does when it inlines; `Text.call` only uses it while nobody probes the function.
@@ -224,7 +224,7 @@ class Engine:
         exec(_compiled(text), scope)
         return scope["leaf"]  # type: ignore[no-any-return]
 
-    def compile_wrapper(self, prototype: Prototype, body: Any, generator: bool, name: str) -> Enter:
+    def compile_wrapper(self, prototype: Prototype, body: Function, generator: bool, name: str) -> Enter:
         """The `enter` of a system-call wrapper, which takes `const struct pt_regs *`."""
         layout, mem = self.cpu.layout, self.cpu.mem
         rows = [layout.fields[field] for field in self.abi.args[: self.words_of(prototype)]]
@@ -241,7 +241,7 @@ class Engine:
         return self._make("regs=0", arguments, body, generator, name, extra)
 
     def _make(
-        self, registers: str, arguments: str, body: Any, generator: bool, name: str, extra: dict[str, Any]
+        self, registers: str, arguments: str, body: Function, generator: bool, name: str, extra: dict[str, Any]
     ) -> Enter:
         mask = self.mask
         text = (_GENERATOR if generator else _PLAIN).format(
@@ -274,13 +274,13 @@ class Engine:
         exec(_compiled(text), scope)
         return scope["enter"]  # type: ignore[no-any-return]
 
-    def make_resume(self) -> Callable[[int], Any]:
+    def make_resume(self) -> Callable[[int], int | tuple[int, ...]]:
         """The one `resume`, with everything bound."""
         engine, cpus, clock, converts = self, self.cpus, self.clock, self.converters.get
         mask = self.mask
         narrow = self.word == 4
 
-        def resume(result: int) -> Any:
+        def resume(result: int) -> int | tuple[int, ...]:
             clock._now += HYPERCALL_NS >> 1
             frame = cpus.frames[-1]
             convert = frame[1]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import Any
 
 from arch.abi.errno import EINTR, ENOMEM, ENOSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ERESTARTNOINTR, ERESTARTSYS
 from arch.abi.signal import BUS_ADRERR, SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
@@ -18,16 +17,16 @@ from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.irq import take_interrupts
-from simkernel.kernel.kfunc import KernelFunction, Prototype, kernel_function
+from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock
 from simkernel.kernel.oom import oom_control
-from simkernel.kernel.task import has_signal
+from simkernel.kernel.task import Task, has_signal
 
 SYSCALL_NS = 60  # cost model: the way in and out
 FAULT_NS = 250
 
 
-def make_syscall_body(k: KernelFace) -> Callable[..., Any]:
+def make_syscall_body(k: KernelFace) -> Function:
     """The body of the "syscall" role: do_syscall_64() and its like."""
     layout = k.cpu.layout
     row = layout.fields[k.abi.result]
@@ -190,7 +189,7 @@ def interrupt(k: KernelFace, regs: int, vector: int) -> Body:
     return 0
 
 
-ROLE_BODIES: dict[str, tuple[str, Callable[..., Any]]] = {
+ROLE_BODIES: dict[str, tuple[str, Function]] = {
     "page_fault": ("struct pt_regs *regs, unsigned long error_code, unsigned long address", page_fault),
     "timer": ("struct pt_regs *regs", timer),
     "undefined": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGILL, 2)),
@@ -219,7 +218,7 @@ def entry_functions(k: KernelFace) -> list[KernelFunction]:
     return out
 
 
-def _syscall_chain(k: KernelFace, out: list[KernelFunction]) -> Callable[..., Any]:
+def _syscall_chain(k: KernelFace, out: list[KernelFunction]) -> Function:
     """The functions between the entry code and the call (arm64's invoke_syscall and its callers); the first body."""
     body = make_syscall_body(k)
     for text, since in reversed(k.arch.syscall_chain):
@@ -230,14 +229,14 @@ def _syscall_chain(k: KernelFace, out: list[KernelFunction]) -> Callable[..., An
     return body
 
 
-def _accept(body: Callable[..., Any], count: int) -> Callable[..., Any]:
+def _accept(body: Function, count: int) -> Function:
     """The body of (regs, nr) for a function with other arguments; the number is in the saved registers."""
     if count == 1:
         return lambda k, regs: body(k, regs, k.current.syscall_nr)
     return lambda k, regs, nr, *more: body(k, regs, nr)
 
 
-def _forward(name: str, count: int) -> Callable[..., Any]:
+def _forward(name: str, count: int) -> Function:
     """A body that calls the next function of the chain."""
 
     def forward(k: KernelFace, regs: int, nr: int) -> Body:
@@ -292,7 +291,7 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
     return 0
 
 
-def rseq_needed(k: KernelFace, task: Any) -> bool:
+def rseq_needed(k: KernelFace, task: Task) -> bool:
     """The thread moved to another CPU, or may be inside a restartable sequence."""
     try:
         return task.rseq_cpu != k.cpus.rq.cpu or bool(k.usercopy.get_user(task.rseq + 8, 8))

@@ -7,15 +7,13 @@ handler, all on the stack of the task that was interrupted; then irq_exit() runs
 
 from __future__ import annotations
 
-from typing import Any
-
-from simkernel.kernel.face import KernelFace
+from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function
 
 IRQ_NS = 400  # cost model: the way in and out
 
 
-def take_interrupts(k: KernelFace) -> Any:
+def take_interrupts(k: KernelFace) -> Steps[None]:
     """Handle everything that is pending on this CPU (`yield from`, at an interruptible point)."""
     cpu = k.cpus.rq.cpu
     pending = k.irqs.pending[cpu]
@@ -28,7 +26,7 @@ def take_interrupts(k: KernelFace) -> Any:
 
 
 @kernel_function("int generic_handle_irq(unsigned int irq)", source="kernel/irq/irqdesc.c")
-def generic_handle_irq(k: KernelFace, irq: int) -> Any:
+def generic_handle_irq(k: KernelFace, irq: int) -> Body:
     """One interrupt, then the softirqs that it left."""
     cpu = k.cpus.rq.cpu
     k.irqs.counts.setdefault(irq, [0] * k.nr_cpus)[cpu] += 1
@@ -42,7 +40,7 @@ def generic_handle_irq(k: KernelFace, irq: int) -> Any:
 
 
 @kernel_function("irqreturn_t handle_irq_event(unsigned int irq)", source="kernel/irq/handle.c")
-def handle_irq_event(k: KernelFace, irq: int) -> Any:
+def handle_irq_event(k: KernelFace, irq: int) -> Body:
     """The actions of an interrupt line, between their tracepoints."""
     assert k.irqs.current is not None
     number, handler, args = k.irqs.current
@@ -54,7 +52,7 @@ def handle_irq_event(k: KernelFace, irq: int) -> Any:
 
 
 @kernel_function("void irq_exit_rcu(void)", source="kernel/softirq.c", names={None: "irq_exit", "5.8": "irq_exit_rcu"})
-def irq_exit_rcu(k: KernelFace) -> Any:
+def irq_exit_rcu(k: KernelFace) -> Body:
     """Leaving hard interrupt context: softirqs run here."""
     if k.softirqs.due():
         yield k.call("__do_softirq")

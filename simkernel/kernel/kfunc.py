@@ -33,8 +33,8 @@ from typing import Any, TypeVar
 from arch.abi.version import KernelVersion
 
 # Any callable whose first parameter is some narrowing of KernelFace (face.py says how bodies are typed).
-Body = Callable[..., Any]
-B = TypeVar("B", bound=Body)
+Function = Callable[..., Any]
+B = TypeVar("B", bound=Function)
 
 _PROTOTYPE = re.compile(r"^(?P<ret>.*?[\s*])(?P<name>\w+)\s*\((?P<params>.*)\)\s*;?\s*$", re.S)
 _QUALIFIERS = re.compile(r"\b(const|volatile|__user|__iomem|__rcu|asmlinkage|static|__init|noinline|register|inline)\b")
@@ -140,7 +140,7 @@ class KernelFunction:
 
     name: str
     prototype: Prototype
-    body: Body
+    body: Function
     source: str
     since: str | None = None
     until: str | None = None
@@ -163,7 +163,7 @@ class Syscall:
 
     name: str
     prototype: Prototype  # long sys_NAME(params)
-    body: Body
+    body: Function
     source: str
     since: str | None = None
     until: str | None = None

@@ -5,9 +5,7 @@ No security module is loaded, so every hook allows.  Where nobody has a probe on
 
 from __future__ import annotations
 
-from typing import Any
-
-from simkernel.kernel.face import KernelFace
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
 
 SECURITY = "security/security.c"
@@ -43,7 +41,7 @@ def security_file_open_4_18(k: KernelFace, file: int, cred: int) -> int:
     return 0
 
 
-def may(k: KernelFace, hook: str, *args: int) -> Any:
+def may(k: KernelFace, hook: str, *args: int) -> Body:
     """`yield from`: call a hook that has a probe; 0 otherwise."""
     if k.vfs.probed and k.text.is_probed(hook):
         return (yield k.call(hook, *args))

@@ -6,9 +6,7 @@ ten rounds.  Which function serves a vector is in `k.softirqs.actions`.
 
 from __future__ import annotations
 
-from typing import Any
-
-from simkernel.kernel.face import KernelFace
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
 
 # include/linux/interrupt.h
@@ -18,7 +16,7 @@ MAX_SOFTIRQ_RESTART = 10
 
 
 @kernel_function("void do_softirq(void)", source="kernel/softirq.c")
-def do_softirq(k: KernelFace) -> Any:
+def do_softirq(k: KernelFace) -> Body:
     """Run pending softirqs, unless this CPU is serving them already."""
     cpu = k.cpus.id()
     if k.softirqs.pending[cpu] and not k.softirqs.depth[cpu]:
@@ -27,7 +25,7 @@ def do_softirq(k: KernelFace) -> Any:
 
 
 @kernel_function("void __do_softirq(void)", source="kernel/softirq.c")
-def __do_softirq(k: KernelFace) -> Any:
+def __do_softirq(k: KernelFace) -> Body:
     """The vectors, lowest first, again while new ones come, ten times at most."""
     softirqs, cpu = k.softirqs, k.cpus.id()
     softirqs.depth[cpu] += 1

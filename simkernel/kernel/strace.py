@@ -7,7 +7,7 @@ flags, and the few calls whose arguments the kernel fills in.  Lines of other ta
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arch.abi.errno import ERRNO_NAMES
 from arch.abi.signal import SIGNAL_NAMES
@@ -378,7 +378,7 @@ def _utsname(k: KernelFace, addr: int) -> str:
     return f"{{sysname={quote(names[0])}, nodename={quote(names[1])}, ...}}"
 
 
-OUT_PRINTERS: dict[tuple[str, int], Callable[[Any, int], str]] = {
+OUT_PRINTERS: dict[tuple[str, int], Callable[[KernelFace, int], str]] = {
     ("pipe", 0): _fd_pair, ("pipe2", 0): _fd_pair, ("clock_gettime", 1): _timespec, ("clock_getres", 1): _timespec,
     ("wait4", 1): _wait_status, ("uname", 0): _utsname, ("newuname", 0): _utsname,
 }  # fmt: skip

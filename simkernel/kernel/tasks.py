@@ -34,7 +34,7 @@ class Tasks:
         self.by_address: dict[int, Task] = {}
         self.last_pid = 0
         self.nr_forks = 0
-        self.exit_hooks: list[Callable[[Task], None]] = []
+        self.exit_hooks: list[Callable[[Task], None]] = []  # tracing's: return probes and perf events of the task
 
     # -- finding -------------------------------------------------------------------------------------------------
 

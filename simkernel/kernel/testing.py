@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from typing import Any
 
 from arch import architecture
 from arch.abi.errno import ERESTARTSYS, ETIME
@@ -29,7 +28,7 @@ from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.face import Call, KernelFace, Request
-from simkernel.kernel.kfunc import Prototype
+from simkernel.kernel.kfunc import Function, Prototype
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.registers import Registers
 from simkernel.kernel.signals import Signals
@@ -237,12 +236,12 @@ def _convert(prototype: Prototype, args: tuple[int, ...], word: int) -> list[int
     return out
 
 
-def _run(k: HostKernel, body: Any, generator: bool, prototype: Prototype, args: tuple[int, ...]) -> int:
+def _run(k: HostKernel, body: Function, generator: bool, prototype: Prototype, args: tuple[int, ...]) -> int:
     try:
         if not generator:
             return int(body(k, *_convert(prototype, args, k.arch.model.word)) or 0)
         running = body(k, *_convert(prototype, args, k.arch.model.word))
-        result: Any = None
+        result: int | None = None
         while True:
             try:
                 request = running.send(result)
@@ -253,7 +252,7 @@ def _run(k: HostKernel, body: Any, generator: bool, prototype: Prototype, args: 
         return -error.errno
 
 
-def _serve(k: HostKernel, request: Any) -> Any:
+def _serve(k: HostKernel, request: Call) -> int:
     if isinstance(request, HostCall):
         return run_body(k, request.name, *request.args)
     if isinstance(request, HostWait):
@@ -269,6 +268,7 @@ def _serve(k: HostKernel, request: Any) -> Any:
         if k.clock.skip_to_next():
             return 0
         raise Blocked(request.name)
+    assert isinstance(request, int)
     return request
 
 

@@ -13,6 +13,7 @@ from arch.memory import Memory
 from arch.probes import Probe
 from arch.unwind import walk_kernel, walk_user
 from bpf.board import Bpf
+from simkernel.kernel.clock import Event
 from simkernel.kernel.kfunc import KernelFunction
 from simkernel.kernel.syscalls import define_name
 from simkernel.kernel.task import Task
@@ -335,7 +336,7 @@ class ObservedKernel(WatchedKernel):
 class Timer:
     """An armed timer: cancel() is harmless when it has run."""
 
-    def __init__(self, k: WatchedKernel, handle: list[object]) -> None:
+    def __init__(self, k: WatchedKernel, handle: Event) -> None:
         self.k, self.handle = k, handle
 
     def cancel(self) -> None:

@@ -14,7 +14,7 @@ from simkernel.bug import Oops
 from simkernel.fs.rootfs import add_file
 from simkernel.machine import Machine
 from simkernel.usertask import CODE
-from tracing.probes.kprobes import Kprobe
+from tracing.probes.kprobes import Kprobe, Kretprobe
 
 ARCHES = ["x86_64", "arm64", "riscv64", "s390x", "i386", "arm"]
 BUG = "this is what is wrong"
@@ -136,6 +136,19 @@ def test_what_the_task_had_attached_goes_with_it(fresh: Machine) -> None:
     assert not any(k.text.probed.values())
     assert not k.observer.bpf.progs.objects
     assert b"Linux version" in fresh.session.read_file("/proc/version")  # by a new task
+
+
+def test_return_probes_under_way_are_given_back(fresh: Machine) -> None:
+    """kprobe_flush_task(): the function never returns, and its instance is free for the next call."""
+    k = fresh.kernel
+    probe = Kretprobe(lambda instance, regs: None, symbol="do_sys_openat2")
+    k.observer.tracing.kprobes.register_kretprobe(probe)
+    free = probe.free
+    task = fresh.user_task("victim")
+    replace_body(fresh, "do_sys_openat2", wrong)
+    with pytest.raises(Oops):
+        task.syscall("openat", -100, "/etc/hostname", 0, 0)
+    assert probe.free == free > 0
 
 
 def test_locks_that_the_task_held_are_free(fresh: Machine) -> None:

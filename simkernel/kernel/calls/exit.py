@@ -88,6 +88,8 @@ def do_exit(k: KernelFace, code: int) -> Body:
     yield k.call("exit_files", task.addr)
     yield k.call("exit_fs", task.addr)
     yield k.call("exit_notify", task.addr, 1 if last else 0)
+    for hook in k.tasks.exit_hooks:
+        hook(task)
     task.state = TASK_DEAD
     k.mirror.store_state(task)
     while True:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from typing import Any
 
 from arch.abi.errno import EAGAIN, EINVAL, ERESTARTSYS
 from arch.abi.sched import (
@@ -21,7 +20,7 @@ from arch.abi.sched import (
 )
 from arch.abi.signal import NSIG
 from arch.errors import KernelError
-from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.face import Body, Call, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import (
     PF_FORKNOEXEC,
@@ -238,7 +237,7 @@ def alloc_pid(k: KernelFace, ns: int) -> int:
     return 0
 
 
-def _start_clone(k: KernelFace, args: CloneArgs) -> Any:
+def _start_clone(k: KernelFace, args: CloneArgs) -> Call:
     """The call of kernel_clone with the arguments of this version."""
     k.current.clone_args = args
     if k.version.at_least("5.3"):

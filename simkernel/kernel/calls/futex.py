@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Hashable
 
 from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSYS, ERESTARTSYS, ESRCH, ETIME, ETIMEDOUT
 from arch.abi.futex import (
@@ -35,7 +35,7 @@ class FutexWaiter:
 
     __slots__ = ("bitset", "key", "task", "woken")
 
-    def __init__(self, task: Task, key: Any, bitset: int) -> None:
+    def __init__(self, task: Task, key: Hashable, bitset: int) -> None:
         self.task, self.key, self.bitset = task, key, bitset
         self.woken = False
 
@@ -54,12 +54,12 @@ def key_of(k: KernelFace, addr: int) -> tuple[int, int]:
     return (mm.addr, addr)
 
 
-def queue_of(k: KernelFace, key: Any) -> list[FutexWaiter]:
+def queue_of(k: KernelFace, key: Hashable) -> list[FutexWaiter]:
     """The sleepers of a key, in order."""
     return k.futexes.setdefault(key, [])
 
 
-def wake(k: KernelFace, key: Any, count: int, bitset: int = ANY) -> int:
+def wake(k: KernelFace, key: Hashable, count: int, bitset: int = ANY) -> int:
     """futex_wake(): wake at most `count`."""
     waiters = k.futexes.get(key)
     woken = 0

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
 from arch.abi.capability import CAP_FULL_SET, CAP_SETGID, CAP_SETUID, CAP_SYS_RESOURCE
 from arch.abi.errno import EFAULT, EINVAL, EPERM, ESRCH
 from arch.abi.limits import U32_MAX
 from arch.abi.resource import RLIM_NLIMITS
 from arch.errors import KernelError
-from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Cred, Task
 
@@ -156,9 +153,7 @@ def sys_setregid(k: KernelFace, rgid: int, egid: int) -> Body:
     return commit_creds(k, cred)
 
 
-def _setres(
-    k: KernelFace, names: tuple[str, str, str], values: tuple[int, int, int], cap: int
-) -> Generator[Any, Any, Cred]:
+def _setres(k: KernelFace, names: tuple[str, str, str], values: tuple[int, int, int], cap: int) -> Steps[Cred]:
     old = k.current.cred
     cred = old.copy()
     able = yield k.call("capable", cap)

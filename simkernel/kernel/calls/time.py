@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, EOPNOTSUPP, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ETIME
 from arch.abi.signal import SIGALRM, SIGPROF, SIGVTALRM
 from arch.abi.time import (
@@ -23,9 +21,10 @@ from arch.abi.time import (
     TIMER_ABSTIME,
 )
 from arch.errors import KernelError
+from simkernel.kernel.clock import Event
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.task import Task
+from simkernel.kernel.task import IntervalTimer, PosixTimer, Task
 
 
 class Times:
@@ -243,13 +242,13 @@ def sys_clock_nanosleep_time64(k: KernelFace, which: int, flags: int, rqtp: int,
 ITIMER_SIGNALS = (SIGALRM, SIGVTALRM, SIGPROF)
 
 
-class IntervalTimer:
+class RunningTimer:
     """One armed ITIMER_*: all three count virtual time here."""
 
     def __init__(self, k: KernelFace, task: Task, which: int, value_ns: int, interval_ns: int) -> None:
         self.k, self.task, self.which, self.interval_ns = k, task, which, interval_ns
         self.expires = k.clock.now_ns + value_ns
-        self.event = k.clock.add(self.expires, self.fire)
+        self.event: Event | None = k.clock.add(self.expires, self.fire)
 
     def fire(self) -> None:
         """Send the signal; start again when periodic."""
@@ -270,7 +269,7 @@ def _set_itimer(k: KernelFace, which: int, value_ns: int, interval_ns: int) -> t
     if old is not None:
         before = (max(old.expires - k.clock.now_ns, 1), old.interval_ns)
         k.clock.cancel(old.event)
-    signal.itimers[which] = IntervalTimer(k, k.current.group_leader, which, value_ns, interval_ns) if value_ns else None
+    signal.itimers[which] = RunningTimer(k, k.current.group_leader, which, value_ns, interval_ns) if value_ns else None
     return before
 
 
@@ -317,17 +316,6 @@ def sys_alarm(k: KernelFace, seconds: int) -> int:
     old, _ = _set_itimer(k, 0, seconds * NSEC_PER_SEC, 0)
     whole, rest = divmod(old, NSEC_PER_SEC)
     return whole + (1 if rest >= NSEC_PER_SEC // 2 or (old and not whole) else 0)
-
-
-class PosixTimer:
-    """timer_create(): signal or nothing at expiry."""
-
-    def __init__(self, clock: int, sig: int, value: int, tid: int, notify: int) -> None:
-        self.clock, self.sig, self.value, self.tid, self.notify = clock, sig, value, tid, notify
-        self.interval_ns = 0
-        self.expires = 0
-        self.event: Any = None
-        self.overrun = 0
 
 
 @syscall(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
-
 from arch.abi.errno import ECHILD, EINVAL, ERESTARTSYS, ESRCH
 from arch.abi.signal import (
     CLD_CONTINUED,
@@ -14,7 +11,7 @@ from arch.abi.signal import (
 from arch.abi.wait import WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOTHREAD, WNOWAIT, WSTOPPED, WUNTRACED
 from arch.errors import KernelError
 from simkernel.kernel.calls.exit import decode_exit
-from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import (
     EXIT_ZOMBIE,
@@ -57,7 +54,7 @@ def do_wait(k: KernelFace, wo: int) -> Body:
             raise KernelError(ERESTARTSYS)
 
 
-def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Generator[Any, Any, bool]:
+def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
     """wait_consider_task(): take the child's report if there is one."""
     signal = child.signal
     if child.exit_state == EXIT_ZOMBIE:
