@@ -282,9 +282,8 @@ def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> 
             return _undo_write_access(file, inode, ret)
     file.f_mode |= c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE
     if file.f_op.open is not None:
-        ret = file.f_op.open(k, inode, file)
-        if not isinstance(ret, int):
-            ret = yield from ret
+        opened = file.f_op.open(k, inode, file)
+        ret = opened if isinstance(opened, int) else (yield from opened)
         if ret:
             return _undo_write_access(file, inode, ret)
     ops = file.f_op

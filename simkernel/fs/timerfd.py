@@ -19,6 +19,7 @@ from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import read_timespec
+from simkernel.kernel.clock import Event
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
@@ -34,7 +35,7 @@ class TimerFd:
         self.expires = 0  # in CLOCK_MONOTONIC ns; 0 is disarmed
         self.interval = 0
         self.settime_flags = 0
-        self.timer: object = None
+        self.timer: Event | None = None
         self.wqh = WaitQueue("timerfd")
 
     def arm(self, expires: int, interval: int) -> None:

@@ -14,6 +14,7 @@ from arch.abi.signal import NSIG, SIGCHLD, SIGKILL, SIGSTOP
 from arch.context import Context
 from arch.memory import Memory
 from simkernel.kernel.body import Body, Steps
+from simkernel.kernel.clock import Event
 from simkernel.kernel.mm import Mm
 
 # task_struct.__state (include/linux/sched.h)
@@ -93,6 +94,25 @@ class SigInfo:
         self.value = 0
 
 
+class IntervalTimer(Protocol):
+    """One of setitimer(2)'s three (calls/time.py)."""
+
+    event: Event | None
+    expires: int  # ns
+    interval_ns: int
+
+
+class PosixTimer:
+    """struct k_itimer: one of timer_create(2)."""
+
+    def __init__(self, clock: int, sig: int, value: int, tid: int, notify: int) -> None:
+        self.clock, self.sig, self.value, self.tid, self.notify = clock, sig, value, tid, notify
+        self.interval_ns = 0
+        self.expires = 0  # ns
+        self.event: Event | None = None
+        self.overrun = 0
+
+
 class SignalStruct:
     """signal_struct and sighand_struct: what the threads of a group share."""
 
@@ -114,8 +134,8 @@ class SignalStruct:
         self.tty: Any = None
         self.leader_exited = False
         self.oom_score_adj = 0  # /proc/PID/oom_score_adj: inherited by children
-        self.itimers: list[Any] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF: (timer, interval_ns, expires)
-        self.posix_timers: dict[int, Any] = {}
+        self.itimers: list[IntervalTimer | None] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF
+        self.posix_timers: dict[int, PosixTimer] = {}
         self.cutime_ns = self.cstime_ns = 0
         self.utime_ns = self.stime_ns = 0  # of threads that are gone
         self.maxrss = 0
@@ -264,7 +284,7 @@ class Task:
         self.frames: list[Frame] = []
         self.wait_queues: tuple[WaitQueue, ...] = ()
         self.wait_result = 0
-        self.wait_timer: Any = None
+        self.wait_timer: Event | None = None
         self.wait_interruptible = False
         self.wait_killable = False
         self.kthread: Callable[[], Steps[object]] | None = None  # what a kernel thread does
