@@ -337,7 +337,7 @@ def boot(
     )
     for subsystem in (fs, proc_irq, mm, net, block, observe):
         subsystem.install(k)
-    install_binds(k, binds)
+    install_binds(k.vfs, binds)
     if strace is not None:
         from simkernel.kernel.strace import Strace
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from arch.abi.errno import EINVAL, EIO, EROFS, EXDEV
 from arch.abi.limits import NAME_MAX, PAGE_SHIFT, PAGE_SIZE
@@ -22,17 +21,19 @@ from arch.abi.mount import MS_NODEV, MS_RDONLY, MS_RELATIME
 from arch.abi.stat import S_IFMT, V9FS_MAGIC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.face import FsKernel
 from simkernel.fs.hosttree import HostTree, host_errors
 from simkernel.fs.inode import Cred, Dentry, DirEntry, File, FileOperations, Inode, SuperBlock, to_bytes, to_str
 from simkernel.fs.pagecache import Mapping, PagePool
 from simkernel.fs.pseudo import PSEUDO_DIR_OPERATIONS
 from simkernel.fs.tmpfs import move_dentry
 from simkernel.fs.vfs import Vfs
+from simkernel.kernel.areas import Vma
 
 CHUNK = 1 << 18  # bytes read from the host in one go
 
 
-def _host_mmap(k: Any, file: File, vma: Any) -> None:
+def _host_mmap(k: FsKernel, file: File, vma: Vma) -> None:
     """generic_file_readonly_mmap(): pages come from the page cache, and no shared mapping may become writable."""
     if vma.shared and file.f_mode & c.FMODE_WRITE:
         raise KernelError(EINVAL, "no shared writable mappings of host files")
@@ -313,7 +314,7 @@ def bind(vfs: Vfs, host: str, guest: str, writable: bool) -> None:
         raise BindError(f"cannot bind {host} at {guest}: {error}") from None
 
 
-def install_binds(k: Any, binds: Sequence[tuple[str, str, bool]]) -> None:
+def install_binds(vfs: Vfs, binds: Sequence[tuple[str, str, bool]]) -> None:
     """All the binds of a machine, in order."""
     for host, guest, writable in binds:
-        bind(k.vfs, host, guest, writable)
+        bind(vfs, host, guest, writable)
