@@ -19,15 +19,6 @@ from bpf.isa.insn import Insn
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.versions import features
 
-PROG_FLAGS = (
-    #  since    flag
-    ("4.12", uapi.BPF_F_STRICT_ALIGNMENT),
-    ("5.0", uapi.BPF_F_ANY_ALIGNMENT),
-    ("5.3", uapi.BPF_F_TEST_RND_HI32),
-    ("5.3", uapi.BPF_F_TEST_STATE_FREQ),
-    ("5.10", uapi.BPF_F_SLEEPABLE),
-    ("5.18", uapi.BPF_F_XDP_HAS_FRAGS),
-)
 MAXINSNS_CLASSIC = 4096
 KERN_VERSION_UNTIL = "5.0"
 _CAPABILITIES = ("sys_admin", "bpf", "perfmon", "net_admin")
@@ -93,8 +84,7 @@ def _check_modern(bpf: Bpf, attr: LoadAttr, count: int) -> None:
         prog_load_check_caps,
     )
 
-    known = sum(flag for since, flag in PROG_FLAGS if bpf.version.at_least(since))
-    if attr.prog_flags & ~known:
+    if attr.prog_flags & ~features.known_flags(bpf.version, "prog_flags"):
         raise KernelError(EINVAL)
     limit = uapi.BPF_COMPLEXITY_LIMIT_INSNS if bpf.capable("bpf") else uapi.BPF_MAXINSNS
     if bpf.version.before("5.2"):

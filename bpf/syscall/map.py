@@ -35,7 +35,7 @@ def map_create(call: Call) -> int:
     mode = file_mode(attr.map_flags)
     if attr.map_flags & uapi.BPF_F_NUMA_NODE and attr.numa_node >= NR_NODES and version.at_least("4.14"):
         raise KernelError(EINVAL)
-    if not has_map_type(version, attr.map_type) or attr.map_flags & ~features.map_flags(version):
+    if not has_map_type(version, attr.map_type) or attr.map_flags & ~features.known_flags(version, "map_flags"):
         raise KernelError(EINVAL)
     new = call.bpf.new_map(_map_attr(call))
     try:

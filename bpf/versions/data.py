@@ -23,9 +23,6 @@ __all__ = [
 ]
 
 
-Version = tuple[int, int]
-
-
 @dataclass(frozen=True, slots=True)
 class Feature:
     """One thing a kernel has from a version on."""
@@ -226,136 +223,22 @@ FLAGS: dict[str, tuple[Feature, ...]] = {
         """,
         "BPF_F_",
     ),
-    "update_flags": _rows(
-        """
-        ANY     3.19 3274f52073d8
-        NOEXIST 3.19 3274f52073d8
-        EXIST   3.19 3274f52073d8
-        F_LOCK  5.1  96049f3afd50
-        """,
-        "BPF_",
-    ),
-    "attach_flags": _rows(
-        """
-        ALLOW_OVERRIDE 4.10 7f677633379b
-        ALLOW_MULTI    4.15 324bda9e6c5a
-        REPLACE        5.6  7dd68b3279f1
-        """,
-        "BPF_F_",
-    ),
-    "query_flags": _rows("QUERY_EFFECTIVE 4.15 468e2f64d220", "BPF_F_"),
-    "kprobe_multi_flags": _rows("KPROBE_MULTI_RETURN 5.18 0dcac2725406", "BPF_F_"),
-    "test_run_flags": _rows(
-        """
-        TEST_RUN_ON_CPU              5.10 1b4d60ec162f
-        TEST_XDP_LIVE_FRAMES         5.18 b530e9e1063e
-        TEST_SKB_CHECKSUM_COMPLETE   6.1  - from a stable release of 6.1
-        """,
-        "BPF_F_",
-    ),
-    "stack_flags": _rows(
-        """
-        SKIP_FIELD_MASK 4.6  d5a3b1f69186
-        USER_STACK      4.6  d5a3b1f69186
-        FAST_STACK_CMP  4.6  d5a3b1f69186
-        REUSE_STACKID   4.6  d5a3b1f69186
-        USER_BUILD_ID   4.18 c195651e565a
-        """,
-        "BPF_F_",
-    ),
-    "perf_event_flags": _rows(
-        """
-        INDEX_MASK  4.7 1e33759c788c
-        CURRENT_CPU 4.7 1e33759c788c
-        CTXLEN_MASK 4.8 555c8a8623a3
-        """,
-        "BPF_F_",
-    ),
-    "ringbuf_flags": _rows(
-        """
-        RB_NO_WAKEUP    5.8 457f44363a88
-        RB_FORCE_WAKEUP 5.8 457f44363a88
-        """,
-        "BPF_",
-    ),
-    "storage_flags": _rows(
-        "LOCAL_STORAGE_GET_F_CREATE 5.10 450af8d0f6be\nSK_STORAGE_GET_F_CREATE 5.2 6ac99e8f23d4", "BPF_"
-    ),
-    "skb_flags": _rows(
-        """
-        RECOMPUTE_CSUM   4.1  91bc4822c3d6
-        INVALIDATE_HASH  4.4  8afd54c87ada
-        HDR_FIELD_MASK   4.1  91bc4822c3d6
-        PSEUDO_HDR       4.1  91bc4822c3d6
-        MARK_MANGLED_0   4.6  2f72959a9c1c
-        MARK_ENFORCE     4.10 d1b662adcdb8
-        IPV6             6.1  - from a stable release of 6.1
-        INGRESS          4.2  3896d655f4d4
-        """,
-        "BPF_F_",
-    ),
-    "redirect_flags": _rows(
-        """
-        BROADCAST       5.14 e624d4ed4aa8
-        EXCLUDE_INGRESS 5.14 e624d4ed4aa8
-        """,
-        "BPF_F_",
-    ),
 }
 
-# What the verifier and its surroundings can do.  A loader asks for these names, never for a version.
+# What the verifier takes: verifier/older.py asks for these names.
 ABILITIES = _rows(
     """
-    unprivileged              4.4  1be7f75d1668 socket filters from tasks without capabilities
-    exact_log                 4.9  13a27dfc6697 the modern verifier's state log; before, the classic one's
-    direct_packet_read        4.7  969bf05eb3ce data and data_end of __sk_buff
-    direct_packet_write       4.9  36bbef52c7eb stores into packets of sched_cls and sched_act
-    map_value_variable_offset 4.9  484611357c19 variable offsets into map values
-    value_tracking            4.14 f1174f77b50c bounds and known bits of every scalar
-    helper_uninit_memory      4.8  435faee1aae9 helpers that fill memory
-    helper_packet_pointer     4.18 d71962f3e627 packet and map value memory as helper arguments
-    liveness                  4.14 dc503a8ad984 pruning by what is read later
     multi_function            4.16 cc8b0b92a169 calls between functions of a program
-    log_level_2               4.10 61bd5218eef3 states at every instruction
-    btf                       4.18 69b693f0aefa types for maps
-    btf_func_info             5.0  838e96904ff3 types for functions, checked against the program
-    btf_line_info             5.0  c454a46b5efd source lines in the log
-    reference_tracking        4.20 fd978bf7fd31 sockets that must be released
-    dead_code_removal         5.1  52875a04f4b2 unreached code of privileged programs is removed
     jmp32                     5.1  092ed0968bb6 32-bit conditional jumps
-    spin_lock                 5.1  d83525ca62cf locks in map values
-    million_insns             5.2  c04c0d2b968a privileged programs walk 1,000,000 instructions
-    log_stats                 5.2  06ee7115b0d1 log level 4
     direct_map_value          5.2  d8eca5bbb2be ld_imm64 of an address in a map value
-    readonly_maps             5.2  591fe9888d78 maps the program may only read
     bounded_loops             5.3  2589726d12a1 loops that provably end
-    precision                 5.3  b5dc0163d8fd scalars compared only where their value matters
-    zero_extension            5.3  a4b1d3c1ddf6 upper halves by the verifier where the CPU does not
-    tracing_btf               5.5  f1b9509c2fb0 kernel types behind arguments, probe loads
-    frozen_map_constants      5.5  a23740ec43ba values of frozen read-only maps are known
     global_functions          5.6  51c39bb1d5d1 functions verified by themselves
-    struct_ops                5.6  27ae7997a661 kernel operations as programs
-    bounds_32                 5.7  3f50f132d840 bounds of the low 32 bits
     cap_bpf                   5.8  2c78ee898d8f CAP_BPF and CAP_PERFMON instead of CAP_SYS_ADMIN
-    iterators                 5.8  ac51d99bf81c programs that print kernel objects
     tail_call_in_function     5.10 e411901c0b77 tail calls below the main function
-    sleepable                 5.10 1e6c62a88215 programs that may fault
     ksym                      5.10 4976b718c355 ld_imm64 of a kernel variable by BTF id
-    dynamic_inner_map         5.10 4a8f87e60f6d inner arrays of different size
-    spilled_scalars           5.10 5689d49b71ad bounds survive in the stack
     atomics                   5.12 5ca419f2864a fetch, exchange, compare and exchange
-    module_btf                5.11 70ed506c3bbc kernel variables and functions of modules
-    stack_variable_offset     5.12 01f810ace9ed variable offsets into the stack
     callbacks                 5.13 69c087ba6225 functions of the program as helper arguments
     kfunc                     5.13 e6ac2450d6de calls of listed kernel functions
     fd_array                  5.14 387544bfa291 descriptors by index
-    timer                     5.15 b00628b1c7d5 timers in map values
-    core_relocation           5.17 fbd94c7afcf9 CO-RE relocations done by the kernel
-    loop_helper               5.17 e6f2dd0f8067 bpf_loop()
-    mem_user                  5.18 c6f1bfe89ac9 pointers to user memory by BTF tag
-    kptr                      5.19 61df10c7799e kernel pointers in map values
-    dynptr                    5.19 97e03f521050 memory of a size known at run time
-    loop_inline               6.0  1ade23711971 bpf_loop() written out
-    destructive_kfunc         6.1  133790596406 kernel functions that stop the machine
     """
 )

@@ -9,22 +9,18 @@ from functools import cache
 
 from arch.abi.version import KernelVersion
 from bpf import uapi
-from bpf.versions.data import ABILITIES, ATTACH_TYPES, COMMANDS, FLAGS, PROG_TYPES, Feature
+from bpf.versions.data import ATTACH_TYPES, COMMANDS, FLAGS, PROG_TYPES, Feature
 
 __all__ = [
-    "ABILITIES",
     "ATTACH_TYPES",
     "COMMANDS",
     "FLAGS",
     "PROG_TYPES",
     "Feature",
-    "command_limit",
-    "has_ability",
     "has_attach_type",
     "has_command",
-    "has_flag",
     "has_prog_type",
-    "map_flags",
+    "known_flags",
 ]
 
 RFC_PROG_TYPES = ("UNSPEC", "SOCKET_FILTER", "TRACING_FILTER", "KPROBE_FILTER")
@@ -49,33 +45,12 @@ def has_command(version: KernelVersion, number: int) -> bool:
     return _has(COMMANDS, version, number)
 
 
-def command_limit(version: KernelVersion) -> int:
-    """The first command number this version does not know."""
-    return sum(1 for row in COMMANDS if version.at_least(row.since))
-
-
 def has_attach_type(version: KernelVersion, number: int) -> bool:
     """An attach type."""
     return _has(ATTACH_TYPES, version, number)
 
 
 @cache
-def _since(kind: str) -> dict[str, str]:
-    return {row.name: row.since for row in FLAGS[kind]}
-
-
-def has_flag(version: KernelVersion, kind: str, name: str) -> bool:
-    """A flag of `map_flags`, `prog_flags`, ... by its name."""
-    since = _since(kind).get(name)
-    return since is not None and version.at_least(since)
-
-
-@cache
-def map_flags(version: KernelVersion) -> int:
-    """All flags of BPF_MAP_CREATE that this version knows."""
-    return sum(int(getattr(uapi, name)) for name, since in _since("map_flags").items() if version.at_least(since))
-
-
-def has_ability(version: KernelVersion, name: str) -> bool:
-    """An ability of the verifier or its surroundings."""
-    return any(row.name == name and version.at_least(row.since) for row in ABILITIES)
+def known_flags(version: KernelVersion, kind: str) -> int:
+    """All flags that this version knows: "map_flags" of BPF_MAP_CREATE, "prog_flags" of BPF_PROG_LOAD."""
+    return sum(getattr(uapi, row.name) for row in FLAGS[kind] if version.at_least(row.since))
