@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from arch.architecture import Architecture, Layout
 from arch.errors import Fault
 from arch.memory import Memory
 from arch.support import Support
 from arch.symbols import Symbols
-
-MAX_DEPTH = 127  # PERF_MAX_STACK_DEPTH
 
 
 def _support(arch: Architecture) -> Support:
@@ -29,7 +28,7 @@ def walk_kernel(
     symbols: Symbols,
     regs: int,
     layout: Layout | None = None,
-    limit: int = MAX_DEPTH,
+    limit: int = PERF_MAX_STACK_DEPTH,
 ) -> Iterator[int]:
     """Program counters from the struct pt_regs at `regs` outwards: the pc itself, then return addresses."""
     layout = layout or arch.pt_regs
@@ -66,7 +65,7 @@ def frameless(arch: Architecture, offset: int, size: int) -> int | None:
     return None
 
 
-def walk_frames(arch: Architecture, mem: Memory, frame: int, limit: int = MAX_DEPTH) -> Iterator[int]:
+def walk_frames(arch: Architecture, mem: Memory, frame: int, limit: int = PERF_MAX_STACK_DEPTH) -> Iterator[int]:
     """Return addresses along the kernel's frame chain, from frame pointer `frame` on."""
     facts = _support(arch).frames
     word = arch.word
@@ -87,7 +86,12 @@ def walk_frames(arch: Architecture, mem: Memory, frame: int, limit: int = MAX_DE
 
 
 def walk_user(
-    arch: Architecture, mem: Memory, regs: int, user: Memory, layout: Layout | None = None, limit: int = MAX_DEPTH
+    arch: Architecture,
+    mem: Memory,
+    regs: int,
+    user: Memory,
+    layout: Layout | None = None,
+    limit: int = PERF_MAX_STACK_DEPTH,
 ) -> Iterator[int]:
     """Program counters of the user code whose registers are saved at kernel address `regs`."""
     layout = layout or arch.pt_regs

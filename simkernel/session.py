@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from bpf.loader.object import BpfObject
 
 TRACEFS = "/sys/kernel/tracing"
-CHUNK = 1 << 16
+READ_CHUNK = 1 << 16
 _PROBE = re.compile(r"^(p|r\d*)[: ]")
 
 
@@ -157,9 +157,9 @@ class Session:
     def _read_all(self, fd: int) -> bytes:
         out = bytearray()
         with self.task.memory() as memory:
-            buffer = memory.put(bytes(CHUNK))
+            buffer = memory.put(bytes(READ_CHUNK))
             while True:
-                count = self.syscalls.syscall("read", fd, buffer, CHUNK)
+                count = self.syscalls.syscall("read", fd, buffer, READ_CHUNK)
                 if count == -EAGAIN or count == 0:
                     return bytes(out)
                 if count < 0:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from arch.abi.errno import ENOENT
 from arch.abi.fcntl import O_CLOEXEC
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
+from arch.abi.time import USER_TICK_NSEC
 from arch.errors import Fault, KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import Task
 
-TICK_NS = 10_000_000  # USER_HZ is 100
 MS = 1_000_000
 PAGE_KB = 4
 
@@ -85,8 +85,8 @@ def stat_line(k: FsKernel, task: Task, whole: bool) -> str:
     fields: list[int | str] = [
         task.pid, f"({escape_comm(task.comm)})", state_letter(task), task.real_parent.tgid if task.pid != 1 else 0,
         task.pgid, task.session, tty, -1, task.flags, task.min_flt, 0, task.maj_flt, 0,
-        utime // TICK_NS, stime // TICK_NS, signal.cutime_ns // TICK_NS,
-        signal.cstime_ns // TICK_NS, prio, task.nice, len(threads), 0, task.start_time_ns // TICK_NS,
+        utime // USER_TICK_NSEC, stime // USER_TICK_NSEC, signal.cutime_ns // USER_TICK_NSEC,
+        signal.cstime_ns // USER_TICK_NSEC, prio, task.nice, len(threads), 0, task.start_time_ns // USER_TICK_NSEC,
         mm.total_pages() * PAGE_SIZE if mm else 0, _rss(mm), limit,
         mm.start_code if mm else 0, mm.end_code if mm else 0, mm.start_stack if mm else 0, 0, 0,
         task.sigpending & 0x7FFFFFFF, task.blocked & 0x7FFFFFFF, task.ignored & 0x7FFFFFFF, task.caught & 0x7FFFFFFF,

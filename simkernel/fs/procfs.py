@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import PROC_SUPER_MAGIC
+from arch.abi.time import USER_TICK_NSEC
 from arch.cpuinfo import CpuInfo
 from simkernel.fs.devices import kernel_log
 from simkernel.fs.face import FsKernel
@@ -28,7 +29,6 @@ from tracing.face import WouldBlock
 
 PROC_ROOT_INO = 1
 PROC_DYNAMIC_FIRST = 0xF0000000
-TICK_NS = 10_000_000
 
 
 def cpuinfo(k: FsKernel) -> str:
@@ -74,7 +74,7 @@ def proc_stat(k: FsKernel) -> str:
             system += task.signal.cstime_ns
     total = k.clock.now_ns * k.nr_cpus
     idle = max(0, total - user - system)
-    ticks = [user // TICK_NS, 0, system // TICK_NS, idle // TICK_NS, 0, 0, 0, 0, 0, 0]
+    ticks = [user // USER_TICK_NSEC, 0, system // USER_TICK_NSEC, idle // USER_TICK_NSEC, 0, 0, 0, 0, 0, 0]
     out = ["cpu  " + " ".join(map(str, ticks)) + "\n"]
     for cpu in range(k.nr_cpus):
         out.append(f"cpu{cpu} " + " ".join(str(t // k.nr_cpus) for t in ticks) + "\n")

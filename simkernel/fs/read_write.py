@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EBADF, EFAULT, EINVAL, EOPNOTSUPP, ESPIPE  # fmt: skip
 from arch.abi.fcntl import RWF_HIPRI
+from arch.abi.internal import READ, WRITE
 from arch.abi.limits import MAX_RW_COUNT, S64_MAX
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
@@ -16,8 +17,6 @@ from simkernel.fs.uio import IovIter, Kiocb, import_iovec
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pos_lock
-
-READ, WRITE = 0, 1
 
 
 def get_pos(k: FsKernel, file: File, ppos: int) -> int:

@@ -18,7 +18,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.locks import under_inode_lock
 
-CHUNK = 1 << 20  # bytes copied in one go
+COPY_CHUNK = 1 << 20  # bytes copied in one go
 
 
 def _file_read(k: FsKernel, iocb_addr: int, to: int) -> int:
@@ -33,7 +33,7 @@ def _file_read(k: FsKernel, iocb_addr: int, to: int) -> int:
     done = 0
     pos = iocb.pos
     while it.count:
-        size = min(it.count, inode.i_size - pos, CHUNK)
+        size = min(it.count, inode.i_size - pos, COPY_CHUNK)
         if size <= 0:
             break
         copied = it.copy_to(mapping.read(pos, size))
@@ -140,7 +140,7 @@ def _perform_write(k: FsKernel, file: File, it: IovIter, pos: int) -> int:
     done = 0
     error = 0
     while it.count:
-        data = it.copy_from(CHUNK)
+        data = it.copy_from(COPY_CHUNK)
         if not data:
             error = -EFAULT
             break

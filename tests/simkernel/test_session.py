@@ -8,13 +8,13 @@ import pytest
 
 import simkernel
 from arch.abi.errno import ENOENT, EROFS
+from arch.abi.poll import EPOLL_CTL_ADD, EPOLLIN
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from simkernel.fs.rootfs import add_file
 from simkernel.machine import Machine
 from simkernel.session import is_probe
 
-EPOLLIN, EPOLL_CTL_ADD = 1, 1  # include/uapi/linux/eventpoll.h
 WRITER = Path(__file__).parents[2] / "samples" / "bin" / "x86_64" / "writer"
 
 

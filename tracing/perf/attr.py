@@ -11,7 +11,15 @@ from dataclasses import dataclass
 
 from arch.abi.errno import E2BIG, EINVAL
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.perf_event import PERF_ATTR_SIZE_VER0
+from arch.abi.perf_event import (
+    PERF_ATTR_SIZE_VER0,
+    PERF_SAMPLE_BRANCH_STACK,
+    PERF_SAMPLE_REGS_INTR,
+    PERF_SAMPLE_REGS_USER,
+    PERF_SAMPLE_STACK_USER,
+    PERF_SAMPLE_WEIGHT,
+    PERF_SAMPLE_WEIGHT_STRUCT,
+)
 from arch.abi.version import KernelVersion, newest
 from arch.errors import KernelError
 
@@ -19,28 +27,15 @@ SAMPLE_RATE = 100_000  # perf_event_max_sample_rate, samples a second
 # (first version, sizeof(struct perf_event_attr))
 ATTR_SIZES = (("5.13", 128), ("5.5", 120), ("4.1", 112), ("3.19", 104), ("3.7", 96), (None, 80))
 
-# enum perf_type_id
-TYPE_HARDWARE, TYPE_SOFTWARE, TYPE_TRACEPOINT, TYPE_HW_CACHE, TYPE_RAW, TYPE_BREAKPOINT = range(6)
-# enum perf_sw_ids
-SW_CPU_CLOCK, SW_TASK_CLOCK, SW_PAGE_FAULTS, SW_CONTEXT_SWITCHES, SW_CPU_MIGRATIONS = range(5)
-SW_PAGE_FAULTS_MIN, SW_PAGE_FAULTS_MAJ, SW_ALIGNMENT_FAULTS, SW_EMULATION_FAULTS, SW_DUMMY = range(5, 10)
-SW_BPF_OUTPUT, SW_CGROUP_SWITCHES = 10, 11
 # (first version, PERF_COUNT_SW_MAX)
 SW_MAX = (("5.13", 12), ("4.4", 11), (None, 10))
 
-# enum perf_event_sample_format
-SAMPLE_IP, SAMPLE_TID, SAMPLE_TIME, SAMPLE_ADDR, SAMPLE_READ, SAMPLE_CALLCHAIN, SAMPLE_ID = (1 << n for n in range(7))
-SAMPLE_CPU, SAMPLE_PERIOD, SAMPLE_STREAM_ID, SAMPLE_RAW, SAMPLE_BRANCH_STACK = (1 << n for n in range(7, 12))
-SAMPLE_REGS_USER, SAMPLE_STACK_USER, SAMPLE_WEIGHT, SAMPLE_DATA_SRC, SAMPLE_IDENTIFIER = (1 << n for n in range(12, 17))
-SAMPLE_TRANSACTION, SAMPLE_REGS_INTR, SAMPLE_PHYS_ADDR, SAMPLE_AUX, SAMPLE_CGROUP = (1 << n for n in range(17, 22))
-SAMPLE_DATA_PAGE_SIZE, SAMPLE_CODE_PAGE_SIZE, SAMPLE_WEIGHT_STRUCT = (1 << n for n in range(22, 25))
 # (first version, PERF_SAMPLE_MAX)
 SAMPLE_MAX = (
     ("5.12", 1 << 25), ("5.11", 1 << 24), ("5.7", 1 << 22), ("5.5", 1 << 21), ("4.14", 1 << 20), ("3.19", 1 << 19),
     (None, 1 << 18),
 )  # fmt: skip
-# enum perf_event_read_format
-FORMAT_TOTAL_TIME_ENABLED, FORMAT_TOTAL_TIME_RUNNING, FORMAT_ID, FORMAT_GROUP, FORMAT_LOST = (1 << n for n in range(5))
+# (first version, PERF_FORMAT_MAX)
 FORMAT_MAX = (("6.0", 1 << 5), (None, 1 << 4))
 
 # The flag bits, in order; a tuple gives the width.
@@ -58,7 +53,6 @@ FLAG_COUNT = (
     ("4.3", 27), ("4.1", 26), ("3.16", 25), (None, 24),
 )  # fmt: skip
 
-FLAG_FD_NO_GROUP, FLAG_FD_OUTPUT, FLAG_PID_CGROUP = 1, 2, 4
 
 # Which registers a sample may name (arch/*/include/uapi/asm/perf_regs.h) is the floor of arch/'s business; without it
 # any non-zero mask is taken.
@@ -154,17 +148,17 @@ def check_attr(attr: PerfAttr, reserved: bool, version: KernelVersion) -> None:
         raise KernelError(EINVAL, "unknown sample_type bits")
     if attr.read_format & ~(newest(FORMAT_MAX, version) - 1):
         raise KernelError(EINVAL, "unknown read_format bits")
-    if attr.sample_type & SAMPLE_BRANCH_STACK:
+    if attr.sample_type & PERF_SAMPLE_BRANCH_STACK:
         if attr.branch_sample_type & ~((1 << 19) - 1) or not attr.branch_sample_type & ~7:
             raise KernelError(EINVAL, "branch_sample_type")
-    if attr.sample_type & SAMPLE_REGS_USER and not attr.sample_regs_user:
+    if attr.sample_type & PERF_SAMPLE_REGS_USER and not attr.sample_regs_user:
         raise KernelError(EINVAL, "sample_regs_user")
-    if attr.sample_type & SAMPLE_STACK_USER:
+    if attr.sample_type & PERF_SAMPLE_STACK_USER:
         if attr.sample_stack_user >= 0xFFFF or attr.sample_stack_user % 8:
             raise KernelError(EINVAL, "sample_stack_user")
-    if attr.sample_type & SAMPLE_REGS_INTR and not attr.sample_regs_intr:
+    if attr.sample_type & PERF_SAMPLE_REGS_INTR and not attr.sample_regs_intr:
         raise KernelError(EINVAL, "sample_regs_intr")
-    if attr.sample_type & SAMPLE_WEIGHT and attr.sample_type & SAMPLE_WEIGHT_STRUCT:
+    if attr.sample_type & PERF_SAMPLE_WEIGHT and attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT:
         raise KernelError(EINVAL, "weight twice")
     if attr.flag("inherit_thread") and not attr.flag("inherit"):
         raise KernelError(EINVAL, "inherit_thread without inherit")

@@ -12,6 +12,20 @@ from collections.abc import Callable, Hashable, Mapping
 
 from arch.abi.errno import EACCES, EBADF, EINVAL, ESRCH
 from arch.abi.mman import PROT_EXEC
+from arch.abi.perf_event import (
+    PERF_FLAG_FD_NO_GROUP,
+    PERF_FLAG_FD_OUTPUT,
+    PERF_FLAG_PID_CGROUP,
+    PERF_RECORD_COMM,
+    PERF_RECORD_EXIT,
+    PERF_RECORD_FORK,
+    PERF_RECORD_MISC_MMAP_DATA,
+    PERF_RECORD_MISC_USER,
+    PERF_RECORD_MMAP,
+    PERF_RECORD_MMAP2,
+    PERF_SAMPLE_READ,
+    PERF_TYPE_SOFTWARE,
+)
 from arch.errors import KernelError
 from tracing.events.tracepoints import Tracepoint
 from tracing.face import Mapping as FileMapping
@@ -21,17 +35,7 @@ from tracing.perf.attr import SAMPLE_RATE, PerfAttr
 from tracing.perf.event import PerfEvent
 from tracing.perf.pmu import Pmus
 from tracing.perf.programs import SetBpfHook, drop_program
-from tracing.perf.sample import (
-    MISC_MMAP_DATA,
-    MISC_USER,
-    RECORD_COMM,
-    RECORD_EXIT,
-    RECORD_FORK,
-    RECORD_MMAP,
-    RECORD_MMAP2,
-    comm_body,
-    mmap_bodies,
-)
+from tracing.perf.sample import comm_body, mmap_bodies
 from tracing.perf.sources import PerfSources
 from tracing.perf.user import UserMemory
 from tracing.probes.probe_events import ProbeEvents
@@ -84,13 +88,13 @@ class PerfCore:
                 raise KernelError(EINVAL, "sample_freq")
         elif attr.sample_period >> 63:
             raise KernelError(EINVAL, "sample_period")
-        if flags & pa.FLAG_PID_CGROUP and (pid == -1 or cpu == -1):
+        if flags & PERF_FLAG_PID_CGROUP and (pid == -1 or cpu == -1):
             raise KernelError(EINVAL, "a cgroup event needs a CPU")
         group = self.fd(group_fd) if group_fd != -1 else None
-        if flags & pa.FLAG_PID_CGROUP:
+        if flags & PERF_FLAG_PID_CGROUP:
             raise KernelError(EBADF, "no cgroup events")
         task = self._task(pid)
-        leader = group.leader if group is not None and not flags & pa.FLAG_FD_NO_GROUP else None
+        leader = group.leader if group is not None and not flags & PERF_FLAG_FD_NO_GROUP else None
         if task is not None and leader is not None and leader.attr.flag("inherit") != attr.flag("inherit"):
             raise KernelError(EINVAL, "the group leader differs in inherit")
         event = self.create(attr, task, cpu, pid)
@@ -121,7 +125,7 @@ class PerfCore:
             raise KernelError(EINVAL, f"cpu {cpu}")
         if attr.flag("sigtrap") and task is None:
             raise KernelError(EINVAL, "sigtrap needs a task")
-        if attr.flag("inherit") and attr.sample_type & pa.SAMPLE_READ and not attr.flag("inherit_thread"):
+        if attr.flag("inherit") and attr.sample_type & PERF_SAMPLE_READ and not attr.flag("inherit_thread"):
             raise KernelError(EINVAL, "inherit and PERF_SAMPLE_READ")
         if attr.flag("use_clockid") and attr.clockid not in (0, 1, 4, 7, 11):
             raise KernelError(EINVAL, "clockid")
@@ -130,7 +134,7 @@ class PerfCore:
             event.period = 1
             event.last_period, event.period_left = 1, -1
         self.pmus.init(event)
-        if attr.type == pa.TYPE_SOFTWARE:
+        if attr.type == PERF_TYPE_SOFTWARE:
             self._count_software(event)
         self.next_id += 1
         self.events[event.id] = event
@@ -160,7 +164,7 @@ class PerfCore:
                 raise KernelError(EINVAL, "only leaders may be exclusive or pinned")
             leader.siblings.append(event)
             event.leader = leader
-        if flags & pa.FLAG_FD_OUTPUT and group is not None:
+        if flags & PERF_FLAG_FD_OUTPUT and group is not None:
             self._redirect(event, group)
 
     def free(self, event: PerfEvent) -> None:
@@ -281,22 +285,22 @@ class PerfCore:
 
     def comm_event(self, tgid: int, pid: int, comm: str) -> None:
         """PERF_RECORD_COMM."""
-        self._side_band(("comm",), RECORD_COMM, comm_body(self.board.order, tgid, pid, comm))
+        self._side_band(("comm",), PERF_RECORD_COMM, comm_body(self.board.order, tgid, pid, comm))
 
     def fork_event(self, tgid: int, ppid: int, pid: int, ptid: int, exiting: bool = False) -> None:
         """PERF_RECORD_FORK, PERF_RECORD_EXIT."""
         body = struct.pack(self.board.order + "IIIIQ", tgid, ppid, pid, ptid, self.host.now_ns())
-        self._side_band(SIDE_BAND, RECORD_EXIT if exiting else RECORD_FORK, body)
+        self._side_band(SIDE_BAND, PERF_RECORD_EXIT if exiting else PERF_RECORD_FORK, body)
 
     def mmap_event(self, area: FileMapping) -> None:
         """PERF_RECORD_MMAP or _MMAP2 of the running task's new mapping of a file."""
         host = self.host
         mmap, mmap2 = mmap_bodies(self.board.order, host.current_tgid(), host.current_pid(), area)
         executable = bool(area.prot & PROT_EXEC)
-        misc = MISC_USER if executable else MISC_USER | MISC_MMAP_DATA
+        misc = PERF_RECORD_MISC_USER if executable else PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA
         for event in self.side_band:
             attr = event.attr
             wanted = attr.flag("mmap") or attr.flag("mmap2") if executable else attr.flag("mmap_data")
             if wanted and event.active():
-                kind, body = (RECORD_MMAP2, mmap2) if attr.flag("mmap2") else (RECORD_MMAP, mmap)
+                kind, body = (PERF_RECORD_MMAP2, mmap2) if attr.flag("mmap2") else (PERF_RECORD_MMAP, mmap)
                 event.output(event.format.about_task(kind, body, misc))

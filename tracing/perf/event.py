@@ -8,11 +8,22 @@ from typing import Protocol
 
 from arch.abi.errno import EINVAL, ENOSPC, EOPNOTSUPP
 from arch.abi.limits import PAGE_SIZE
+from arch.abi.perf_event import (
+    PERF_COUNT_SW_BPF_OUTPUT,
+    PERF_COUNT_SW_CPU_CLOCK,
+    PERF_COUNT_SW_TASK_CLOCK,
+    PERF_FORMAT_GROUP,
+    PERF_FORMAT_ID,
+    PERF_FORMAT_LOST,
+    PERF_FORMAT_TOTAL_TIME_ENABLED,
+    PERF_FORMAT_TOTAL_TIME_RUNNING,
+    PERF_SAMPLE_PERIOD,
+    PERF_TYPE_SOFTWARE,
+)
 from arch.abi.poll import EPOLLHUP
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.face import AttachedProgram, Timer, UserSpaces
-from tracing.perf import attr as pa
 from tracing.perf.attr import PerfAttr
 from tracing.perf.ring import HEADER_SIZE, HEADER_SIZE_5_12, PerfBuffer
 from tracing.perf.sample import Format, Sample, user_mode
@@ -127,7 +138,10 @@ class PerfEvent:
     def update(self) -> None:
         """pmu->read(): bring the clock counters up to date."""
         self.update_time()
-        if self.attr.type == pa.TYPE_SOFTWARE and self.attr.config in (pa.SW_CPU_CLOCK, pa.SW_TASK_CLOCK):
+        if self.attr.type == PERF_TYPE_SOFTWARE and self.attr.config in (
+            PERF_COUNT_SW_CPU_CLOCK,
+            PERF_COUNT_SW_TASK_CLOCK,
+        ):
             self.count = self.time_running - self.clock_base
 
     # Counting and sampling
@@ -148,7 +162,7 @@ class PerfEvent:
         if not self.sampling:
             return
         attr = self.attr
-        if attr.sample_type & pa.SAMPLE_PERIOD and not attr.freq:
+        if attr.sample_type & PERF_SAMPLE_PERIOD and not attr.freq:
             self.overflow(regs, raw, addr, ip, nr)
             return
         if nr == 1 and self.period == 1 and not attr.freq:
@@ -180,7 +194,7 @@ class PerfEvent:
 
     def bpf_output(self, data: bytes, regs: int = 0) -> None:
         """bpf_perf_event_output(): a sample with these bytes as raw data.  EINVAL, EOPNOTSUPP."""
-        if self.attr.type != pa.TYPE_SOFTWARE or self.attr.config != pa.SW_BPF_OUTPUT:
+        if self.attr.type != PERF_TYPE_SOFTWARE or self.attr.config != PERF_COUNT_SW_BPF_OUTPUT:
             raise KernelError(EINVAL, "not a bpf-output event")
         if self.cpu != self.host.cpu_id() and self.cpu >= 0:
             raise KernelError(EOPNOTSUPP, "the event is on another CPU")
@@ -209,7 +223,10 @@ class PerfEvent:
         """cpu-clock and task-clock sample with a timer of virtual time."""
         if self.timer is not None or not self.enabled or not self.sampling:
             return
-        if self.attr.type != pa.TYPE_SOFTWARE or self.attr.config not in (pa.SW_CPU_CLOCK, pa.SW_TASK_CLOCK):
+        if self.attr.type != PERF_TYPE_SOFTWARE or self.attr.config not in (
+            PERF_COUNT_SW_CPU_CLOCK,
+            PERF_COUNT_SW_TASK_CLOCK,
+        ):
             return
         period = 1_000_000_000 // self.attr.sample_period if self.attr.freq else self.attr.sample_period
         period = max(MIN_CLOCK_PERIOD_NS, period)
@@ -243,24 +260,24 @@ class PerfEvent:
         """What read(2) and PERF_SAMPLE_READ give; perf_event_read_format."""
         fmt, order = self.attr.read_format, self.board.order
         leader = self.leader
-        members = [leader, *leader.siblings] if fmt & pa.FORMAT_GROUP else [self]
+        members = [leader, *leader.siblings] if fmt & PERF_FORMAT_GROUP else [self]
         for member in members:
             member.update()
         times = []
-        if fmt & pa.FORMAT_TOTAL_TIME_ENABLED:
+        if fmt & PERF_FORMAT_TOTAL_TIME_ENABLED:
             times.append(members[0].time_enabled)
-        if fmt & pa.FORMAT_TOTAL_TIME_RUNNING:
+        if fmt & PERF_FORMAT_TOTAL_TIME_RUNNING:
             times.append(members[0].time_running)
         values: list[int] = []
         for index, member in enumerate(members):
             values.append((member.count + member.child_count) & 0xFFFFFFFFFFFFFFFF)
-            if not index and not fmt & pa.FORMAT_GROUP:
+            if not index and not fmt & PERF_FORMAT_GROUP:
                 values += times
-            if fmt & pa.FORMAT_ID:
+            if fmt & PERF_FORMAT_ID:
                 values.append(member.id)
-            if fmt & pa.FORMAT_LOST:
+            if fmt & PERF_FORMAT_LOST:
                 values.append(member.lost_samples)
-        if fmt & pa.FORMAT_GROUP:
+        if fmt & PERF_FORMAT_GROUP:
             values = [len(members), *times, *values]
         return struct.pack(f"{order}{len(values)}Q", *values)
 

@@ -6,21 +6,37 @@ from typing import Protocol
 
 from arch.abi.errno import EEXIST, EINVAL, ENOTTY, EOPNOTSUPP
 from arch.abi.limits import PAGE_SIZE
+from arch.abi.perf_event import (
+    PERF_EVENT_IOC_DISABLE,
+    PERF_EVENT_IOC_ENABLE,
+    PERF_EVENT_IOC_ID,
+    PERF_EVENT_IOC_MODIFY_ATTRIBUTES,
+    PERF_EVENT_IOC_PAUSE_OUTPUT,
+    PERF_EVENT_IOC_PERIOD,
+    PERF_EVENT_IOC_QUERY_BPF,
+    PERF_EVENT_IOC_REFRESH,
+    PERF_EVENT_IOC_RESET,
+    PERF_EVENT_IOC_SET_BPF,
+    PERF_EVENT_IOC_SET_FILTER,
+    PERF_EVENT_IOC_SET_OUTPUT,
+    PERF_IOC_FLAG_GROUP,
+    PERF_TYPE_BREAKPOINT,
+    PERF_TYPE_TRACEPOINT,
+)
 from arch.errors import KernelError
-from tracing.perf import attr as pa
 from tracing.perf.attr import SAMPLE_RATE
 from tracing.perf.event import PerfEvent
 from tracing.perf.programs import SetBpfHook, query_bpf, set_bpf
 from tracing.perf.user import UserMemory
 from tracing.record.filter import FilterError, create_filter
 
-# ioctl numbers on the usual architectures
-IOC_ENABLE, IOC_DISABLE, IOC_REFRESH, IOC_RESET, IOC_SET_OUTPUT = 0x2400, 0x2401, 0x2402, 0x2403, 0x2405
-IOC_PERIOD, IOC_SET_FILTER, IOC_ID, IOC_SET_BPF = 0x40082404, 0x40082406, 0x80082407, 0x40042408
-IOC_PAUSE_OUTPUT, IOC_QUERY_BPF, IOC_MODIFY_ATTRIBUTES = 0x40042409, 0xC008240A, 0x4008240B
-IOC_FLAG_GROUP = 1
 # the same with 32-bit pointers in _IOW's size
-IOC_32 = {0x40042406: IOC_SET_FILTER, 0x80042407: IOC_ID, 0xC004240A: IOC_QUERY_BPF, 0x4004240B: IOC_MODIFY_ATTRIBUTES}
+IOC_32 = {
+    0x40042406: PERF_EVENT_IOC_SET_FILTER,
+    0x80042407: PERF_EVENT_IOC_ID,
+    0xC004240A: PERF_EVENT_IOC_QUERY_BPF,
+    0x4004240B: PERF_EVENT_IOC_MODIFY_ATTRIBUTES,
+}
 
 
 class Machine(Protocol):
@@ -37,34 +53,38 @@ def ioctl(core: Machine, event: PerfEvent, request: int, arg: int) -> int:
     """perf_ioctl().  ENOTTY for what the version does not know."""
     features = event.board.features
     request = IOC_32.get(request, request)
-    simple = {IOC_ENABLE: PerfEvent.enable, IOC_DISABLE: PerfEvent.disable, IOC_RESET: PerfEvent.reset}
+    simple = {
+        PERF_EVENT_IOC_ENABLE: PerfEvent.enable,
+        PERF_EVENT_IOC_DISABLE: PerfEvent.disable,
+        PERF_EVENT_IOC_RESET: PerfEvent.reset,
+    }
     if request in simple:
-        members = [event.leader, *event.leader.siblings] if arg & IOC_FLAG_GROUP else [event]
+        members = [event.leader, *event.leader.siblings] if arg & PERF_IOC_FLAG_GROUP else [event]
         for member in members:
             simple[request](member)
         return 0
-    if request == IOC_REFRESH:
+    if request == PERF_EVENT_IOC_REFRESH:
         return refresh(event, arg)
-    if request == IOC_PERIOD:
+    if request == PERF_EVENT_IOC_PERIOD:
         return set_period(event, core.user.read_u64(arg))
-    if request == IOC_ID:
+    if request == PERF_EVENT_IOC_ID:
         core.user.write(arg, event.id.to_bytes(8, event.board.byteorder))
         return 0
-    if request == IOC_SET_OUTPUT:
+    if request == PERF_EVENT_IOC_SET_OUTPUT:
         return core.set_output(event, -1 if arg == (1 << 8 * event.board.word) - 1 else arg)
-    if request == IOC_SET_FILTER:
+    if request == PERF_EVENT_IOC_SET_FILTER:
         return set_filter(event, core.user.string(arg, PAGE_SIZE))
-    if request == IOC_SET_BPF:
+    if request == PERF_EVENT_IOC_SET_BPF:
         return set_bpf(core.set_bpf_hook, event, arg if arg < 1 << 31 else arg - (1 << 32))
-    if request == IOC_PAUSE_OUTPUT and features.set_bpf_on_tracepoints:
+    if request == PERF_EVENT_IOC_PAUSE_OUTPUT and features.set_bpf_on_tracepoints:
         if event.buffer is None or not event.buffer.nr_pages:
             raise KernelError(EINVAL, "no buffer")
         event.buffer.paused = bool(arg)
         return 0
-    if request == IOC_QUERY_BPF and features.several_programs:
+    if request == PERF_EVENT_IOC_QUERY_BPF and features.several_programs:
         return query_bpf(event, core.user, arg)
-    if request == IOC_MODIFY_ATTRIBUTES and features.probe_pmu:
-        raise KernelError(EOPNOTSUPP if event.attr.type != pa.TYPE_BREAKPOINT else EINVAL, "only breakpoints")
+    if request == PERF_EVENT_IOC_MODIFY_ATTRIBUTES and features.probe_pmu:
+        raise KernelError(EOPNOTSUPP if event.attr.type != PERF_TYPE_BREAKPOINT else EINVAL, "only breakpoints")
     raise KernelError(ENOTTY, f"ioctl {request:#x}")
 
 
@@ -91,7 +111,7 @@ def set_period(event: PerfEvent, value: int) -> int:
 
 def set_filter(event: PerfEvent, text: str) -> int:
     """PERF_EVENT_IOC_SET_FILTER on a trace event: the language of the filter files."""
-    if event.attr.type != pa.TYPE_TRACEPOINT or event.trace_event is None:
+    if event.attr.type != PERF_TYPE_TRACEPOINT or event.trace_event is None:
         raise KernelError(EINVAL, "no filter on this type of event")
     if event.filter is not None:
         raise KernelError(EEXIST, "the event has a filter already")

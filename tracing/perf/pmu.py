@@ -7,6 +7,13 @@ from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM
 from arch.abi.limits import PAGE_SIZE
+from arch.abi.perf_event import (
+    PERF_SAMPLE_BRANCH_STACK,
+    PERF_SAMPLE_RAW,
+    PERF_TYPE_BREAKPOINT,
+    PERF_TYPE_SOFTWARE,
+    PERF_TYPE_TRACEPOINT,
+)
 from arch.abi.version import newest
 from arch.errors import KernelError
 from tracing.board import Board
@@ -41,15 +48,15 @@ class Pmus:
     def init(self, event: PerfEvent) -> None:
         """The event_init() of the type's PMU.  ENOENT for a type nobody serves."""
         attr = event.attr
-        if attr.type == pa.TYPE_SOFTWARE:
+        if attr.type == PERF_TYPE_SOFTWARE:
             self._init_software(event)
-        elif attr.type == pa.TYPE_TRACEPOINT:
+        elif attr.type == PERF_TYPE_TRACEPOINT:
             self._init_tracepoint(event)
         elif self.board.features.probe_pmu and attr.type == PMU_TYPES["kprobe"]:
             self._init_kprobe(event)
         elif self.board.features.probe_pmu and attr.type == PMU_TYPES["uprobe"]:
             self._init_uprobe(event)
-        elif attr.type == pa.TYPE_BREAKPOINT:
+        elif attr.type == PERF_TYPE_BREAKPOINT:
             self._init_breakpoint(attr)
         else:
             raise KernelError(ENOENT, f"no PMU for type {attr.type}")
@@ -73,7 +80,7 @@ class Pmus:
         self._no_branches(attr)
 
     def _no_branches(self, attr: PerfAttr) -> None:
-        if attr.sample_type & pa.SAMPLE_BRANCH_STACK:
+        if attr.sample_type & PERF_SAMPLE_BRANCH_STACK:
             raise KernelError(EOPNOTSUPP, "no branch stacks")
 
     def _init_tracepoint(self, event: PerfEvent) -> None:
@@ -86,7 +93,7 @@ class Pmus:
 
     def _permission(self, event: PerfEvent, found: TraceEvent) -> None:
         """perf_trace_event_perm()."""
-        if not event.attr.sample_type & pa.SAMPLE_RAW:
+        if not event.attr.sample_type & PERF_SAMPLE_RAW:
             return
         if event.tasks is not None and found.cap_any:
             return

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOSPC, EPERM
+from arch.abi.perf_event import PERF_TYPE_TRACEPOINT
 from arch.errors import KernelError
 from tracing.face import AttachedProgram
-from tracing.perf import attr as pa
 from tracing.perf.event import PerfEvent
 from tracing.perf.user import UserMemory
 
@@ -47,7 +47,7 @@ def set_bpf_4_1(hook: SetBpfHook, event: PerfEvent, fd: int) -> int:
     """Before 4.14: one program per trace event, shared by all its perf events."""
     features = event.board.features
     found = event.trace_event
-    if event.attr.type != pa.TYPE_TRACEPOINT or found is None:
+    if event.attr.type != PERF_TYPE_TRACEPOINT or found is None:
         if not features.set_bpf_on_perf:
             raise KernelError(EINVAL, "not a trace event")
     elif found.bpf_programs:
@@ -93,7 +93,7 @@ def query_bpf(event: PerfEvent, user: UserMemory, arg: int) -> int:
     """PERF_EVENT_IOC_QUERY_BPF: struct perf_event_query_bpf {u32 ids_len, prog_cnt, ids[]}."""
     if not (event.host.capable("perfmon") or event.host.capable("sys_admin")):
         raise KernelError(EPERM)
-    if event.trace_event is None or event.attr.type != pa.TYPE_TRACEPOINT:
+    if event.trace_event is None or event.attr.type != PERF_TYPE_TRACEPOINT:
         raise KernelError(EINVAL, "not a trace event")
     order = event.board.byteorder
     length = int.from_bytes(user.read(arg, 4), order)

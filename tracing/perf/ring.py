@@ -24,8 +24,6 @@ OFF_DATA_HEAD, OFF_DATA_TAIL, OFF_DATA_OFFSET, OFF_DATA_SIZE = 1024, 1032, 1040,
 HEADER_SIZE = 76  # offset of the reserved area before 5.12 added time_cycles and time_mask
 HEADER_SIZE_5_12 = 96
 
-RECORD_LOST = 2
-
 
 class PerfBuffer:
     """struct perf_buffer (ring_buffer in older kernels)."""

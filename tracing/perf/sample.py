@@ -6,16 +6,43 @@ import struct
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from arch.abi.perf_event import (
+    PERF_CONTEXT_KERNEL,
+    PERF_CONTEXT_USER,
+    PERF_RECORD_LOST,
+    PERF_RECORD_MISC_KERNEL,
+    PERF_RECORD_MISC_USER,
+    PERF_RECORD_SAMPLE,
+    PERF_SAMPLE_ADDR,
+    PERF_SAMPLE_AUX,
+    PERF_SAMPLE_BRANCH_STACK,
+    PERF_SAMPLE_CALLCHAIN,
+    PERF_SAMPLE_CGROUP,
+    PERF_SAMPLE_CODE_PAGE_SIZE,
+    PERF_SAMPLE_CPU,
+    PERF_SAMPLE_DATA_PAGE_SIZE,
+    PERF_SAMPLE_DATA_SRC,
+    PERF_SAMPLE_ID,
+    PERF_SAMPLE_IDENTIFIER,
+    PERF_SAMPLE_IP,
+    PERF_SAMPLE_PERIOD,
+    PERF_SAMPLE_PHYS_ADDR,
+    PERF_SAMPLE_RAW,
+    PERF_SAMPLE_READ,
+    PERF_SAMPLE_REGS_INTR,
+    PERF_SAMPLE_REGS_USER,
+    PERF_SAMPLE_STACK_USER,
+    PERF_SAMPLE_STREAM_ID,
+    PERF_SAMPLE_TID,
+    PERF_SAMPLE_TIME,
+    PERF_SAMPLE_TRANSACTION,
+    PERF_SAMPLE_WEIGHT,
+    PERF_SAMPLE_WEIGHT_STRUCT,
+)
 from tracing.board import Board
 from tracing.face import Mapping
-from tracing.perf import attr as pa
 from tracing.perf.attr import PerfAttr
 
-# enum perf_event_type
-RECORD_MMAP, RECORD_LOST, RECORD_COMM, RECORD_EXIT, RECORD_THROTTLE, RECORD_UNTHROTTLE, RECORD_FORK = range(1, 8)
-RECORD_SAMPLE, RECORD_MMAP2 = 9, 10
-MISC_KERNEL, MISC_USER, MISC_MMAP_DATA = 1, 2, 1 << 13
-CONTEXT_KERNEL, CONTEXT_USER = -128 & (1 << 64) - 1, -512 & (1 << 64) - 1
 MAX_STACK = 127
 MEM_NA = 0x5080021  # PERF_MEM_NA
 
@@ -49,7 +76,7 @@ class Format:
     def lost_record(self, lost: int) -> bytes:
         """PERF_RECORD_LOST: `lost` records found no room."""
         trailer = self.sample_id()
-        head = struct.pack(self.board.order + "IHHQQ", RECORD_LOST, 0, 24 + len(trailer), self.id, lost)
+        head = struct.pack(self.board.order + "IHHQQ", PERF_RECORD_LOST, 0, 24 + len(trailer), self.id, lost)
         return head + trailer
 
     def sample_id(self) -> bytes:
@@ -59,17 +86,17 @@ class Format:
             return b""
         host, order, kind = self.board.host, self.board.order, attr.sample_type
         out = b""
-        if kind & pa.SAMPLE_TID:
+        if kind & PERF_SAMPLE_TID:
             out += struct.pack(order + "II", host.current_tgid(), host.current_pid())
-        if kind & pa.SAMPLE_TIME:
+        if kind & PERF_SAMPLE_TIME:
             out += struct.pack(order + "Q", host.now_ns())
-        if kind & pa.SAMPLE_ID:
+        if kind & PERF_SAMPLE_ID:
             out += struct.pack(order + "Q", self.id)
-        if kind & pa.SAMPLE_STREAM_ID:
+        if kind & PERF_SAMPLE_STREAM_ID:
             out += struct.pack(order + "Q", self.id)
-        if kind & pa.SAMPLE_CPU:
+        if kind & PERF_SAMPLE_CPU:
             out += struct.pack(order + "II", host.cpu_id(), 0)
-        if kind & pa.SAMPLE_IDENTIFIER:
+        if kind & PERF_SAMPLE_IDENTIFIER:
             out += struct.pack(order + "Q", self.id)
         return out
 
@@ -79,56 +106,56 @@ class Format:
         regs = what.regs
         ip = what.ip or (self.board.instruction_pointer(regs) if regs else 0)
         out = b""
-        if kind & pa.SAMPLE_IDENTIFIER:
+        if kind & PERF_SAMPLE_IDENTIFIER:
             out += struct.pack(order + "Q", self.id)
-        if kind & pa.SAMPLE_IP:
+        if kind & PERF_SAMPLE_IP:
             out += struct.pack(order + "Q", ip)
-        if kind & pa.SAMPLE_TID:
+        if kind & PERF_SAMPLE_TID:
             out += struct.pack(order + "II", host.current_tgid(), host.current_pid())
-        if kind & pa.SAMPLE_TIME:
+        if kind & PERF_SAMPLE_TIME:
             out += struct.pack(order + "Q", host.now_ns())
-        if kind & pa.SAMPLE_ADDR:
+        if kind & PERF_SAMPLE_ADDR:
             out += struct.pack(order + "Q", what.addr)
-        if kind & pa.SAMPLE_ID:
+        if kind & PERF_SAMPLE_ID:
             out += struct.pack(order + "Q", what.id)
-        if kind & pa.SAMPLE_STREAM_ID:
+        if kind & PERF_SAMPLE_STREAM_ID:
             out += struct.pack(order + "Q", self.id)
-        if kind & pa.SAMPLE_CPU:
+        if kind & PERF_SAMPLE_CPU:
             out += struct.pack(order + "II", host.cpu_id(), 0)
-        if kind & pa.SAMPLE_PERIOD:
+        if kind & PERF_SAMPLE_PERIOD:
             out += struct.pack(order + "Q", what.period)
-        if kind & pa.SAMPLE_READ:
+        if kind & PERF_SAMPLE_READ:
             out += what.read()
-        if kind & pa.SAMPLE_CALLCHAIN:
+        if kind & PERF_SAMPLE_CALLCHAIN:
             out += self.callchain(regs)
-        if kind & pa.SAMPLE_RAW:
+        if kind & PERF_SAMPLE_RAW:
             out += self.raw_field(what.raw)
         out += self.sample_tail()
-        misc = MISC_USER if user_mode(self.board, ip) else MISC_KERNEL
-        return struct.pack(order + "IHH", RECORD_SAMPLE, misc, 8 + len(out)) + out
+        misc = PERF_RECORD_MISC_USER if user_mode(self.board, ip) else PERF_RECORD_MISC_KERNEL
+        return struct.pack(order + "IHH", PERF_RECORD_SAMPLE, misc, 8 + len(out)) + out
 
     def sample_tail(self) -> bytes:
         """What follows the raw data; branches and stack dumps are empty here, the rest zero."""
         kind, order = self.attr.sample_type, self.board.order
         out = b""
-        if kind & pa.SAMPLE_BRANCH_STACK:
+        if kind & PERF_SAMPLE_BRANCH_STACK:
             out += struct.pack(order + "Q", 0)
-        if kind & pa.SAMPLE_REGS_USER:
+        if kind & PERF_SAMPLE_REGS_USER:
             out += struct.pack(order + "Q", 0)  # PERF_SAMPLE_REGS_ABI_NONE
-        if kind & pa.SAMPLE_STACK_USER:
+        if kind & PERF_SAMPLE_STACK_USER:
             out += struct.pack(order + "Q", 0)
-        if kind & (pa.SAMPLE_WEIGHT | pa.SAMPLE_WEIGHT_STRUCT):
+        if kind & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT):
             out += struct.pack(order + "Q", 0)
-        if kind & pa.SAMPLE_DATA_SRC:
+        if kind & PERF_SAMPLE_DATA_SRC:
             out += struct.pack(order + "Q", MEM_NA)
-        if kind & pa.SAMPLE_TRANSACTION:
+        if kind & PERF_SAMPLE_TRANSACTION:
             out += struct.pack(order + "Q", 0)
-        if kind & pa.SAMPLE_REGS_INTR:
+        if kind & PERF_SAMPLE_REGS_INTR:
             out += struct.pack(order + "Q", 0)
-        for bit in (pa.SAMPLE_PHYS_ADDR, pa.SAMPLE_CGROUP, pa.SAMPLE_DATA_PAGE_SIZE, pa.SAMPLE_CODE_PAGE_SIZE):
+        for bit in (PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_CGROUP, PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE):
             if kind & bit:
                 out += struct.pack(order + "Q", 0)
-        if kind & pa.SAMPLE_AUX:
+        if kind & PERF_SAMPLE_AUX:
             out += struct.pack(order + "Q", 0)
         return out
 
@@ -143,9 +170,9 @@ class Format:
         kernel, user = self.board.host.callchains(regs, limit)
         ips: list[int] = []
         if kernel and not self.attr.flag("exclude_callchain_kernel"):
-            ips += [CONTEXT_KERNEL, *kernel[:limit]]
+            ips += [PERF_CONTEXT_KERNEL, *kernel[:limit]]
         if user and not self.attr.flag("exclude_callchain_user"):
-            ips += [CONTEXT_USER, *user[:limit]]
+            ips += [PERF_CONTEXT_USER, *user[:limit]]
         return struct.pack(f"{self.board.order}{1 + len(ips)}Q", len(ips), *ips)
 
     def about_task(self, kind: int, body: bytes, misc: int = 0) -> bytes:

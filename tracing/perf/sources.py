@@ -11,19 +11,24 @@ from collections.abc import Callable, Hashable, Mapping
 from typing import Protocol
 
 from arch.abi.limits import TASK_COMM_LEN
+from arch.abi.perf_event import (
+    PERF_COUNT_SW_CONTEXT_SWITCHES,
+    PERF_COUNT_SW_CPU_MIGRATIONS,
+    PERF_COUNT_SW_PAGE_FAULTS,
+    PERF_COUNT_SW_PAGE_FAULTS_MIN,
+)
 from tracing.board import Board
 from tracing.events.tracepoints import Tracepoint
 from tracing.face import Mapping as FileMapping
-from tracing.perf import attr as pa
 from tracing.probes.uprobes import Uprobes
 from tracing.record.reader import Reader
 
 # software event -> tracepoints that count one each
 COUNTED: dict[int, tuple[str, ...]] = {
-    pa.SW_CONTEXT_SWITCHES: ("sched_switch",),
-    pa.SW_CPU_MIGRATIONS: ("sched_migrate_task",),
-    pa.SW_PAGE_FAULTS: ("page_fault_user", "page_fault_kernel"),
-    pa.SW_PAGE_FAULTS_MIN: ("page_fault_user", "page_fault_kernel"),
+    PERF_COUNT_SW_CONTEXT_SWITCHES: ("sched_switch",),
+    PERF_COUNT_SW_CPU_MIGRATIONS: ("sched_migrate_task",),
+    PERF_COUNT_SW_PAGE_FAULTS: ("page_fault_user", "page_fault_kernel"),
+    PERF_COUNT_SW_PAGE_FAULTS_MIN: ("page_fault_user", "page_fault_kernel"),
 }
 Callback = Callable[..., object]
 

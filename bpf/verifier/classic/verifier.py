@@ -16,6 +16,7 @@ from arch.abi.errno import E2BIG, EINVAL, ENOSPC
 from arch.abi.version import KernelVersion
 from bpf.isa.insn import BPF_LD_IMM64, Insn
 from bpf.layout import default_layout
+from bpf.uapi import BPF_MAXINSNS
 from bpf.verifier.api import MapInfo, Verdict, VerifyRequest
 from bpf.verifier.classic.cfg import ControlFlow, Rejected, resolve_maps
 from bpf.verifier.classic.check import Simulation
@@ -23,14 +24,13 @@ from bpf.verifier.classic.rewrite import convert_context
 from bpf.verifier.classic.state import Immediates
 from bpf.verifier.classic.types import program_type
 
-MAX_INSNS = 4096
 MIN_LOG_SIZE = 128
 MAX_LOG_SIZE = 0xFFFFFFFF >> 8
 
 
 def verify(request: VerifyRequest) -> Verdict:
     """Check a program; never raises for a bad one."""
-    if not 0 < len(request.insns) <= MAX_INSNS:
+    if not 0 < len(request.insns) <= BPF_MAXINSNS:
         return Verdict(-E2BIG, log_valid=False)
     logging = bool(request.log_level or request.log_size or request.log_buf)
     if logging and not _log_parameters_good(request):

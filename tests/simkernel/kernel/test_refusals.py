@@ -6,6 +6,7 @@ import struct
 import pytest
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOENT, ENOEXEC, ENOMEM
+from arch.abi.limits import PAGE_SIZE
 from arch.abi.signal import SIGILL, SIGSEGV
 from arch.errors import KernelError
 from simkernel.fs.rootfs import add_file
@@ -14,7 +15,6 @@ from simkernel.kernel.task import SigAction, SigInfo
 from simkernel.machine import boot
 
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
-PAGE = 4096
 MAYMOVE, FIXED, DONTUNMAP = 1, 2, 4
 
 
@@ -50,16 +50,16 @@ def run(data):
 def test_mremap_onto_itself(arch):
     """As recorded from Linux 6.1."""
     task = boot(arch=arch).user_task()
-    p = task.syscall("mmap" if arch != "i386" else "mmap2", 0, 17 * PAGE, 3, 0x22, -1, 0)
-    assert task.syscall("munmap", p + 16 * PAGE, PAGE) == 0
+    p = task.syscall("mmap" if arch != "i386" else "mmap2", 0, 17 * PAGE_SIZE, 3, 0x22, -1, 0)
+    assert task.syscall("munmap", p + 16 * PAGE_SIZE, PAGE_SIZE) == 0
 
     def remap(at, old, new, flags, to=0):
-        return task.syscall("mremap", p + at * PAGE, old * PAGE, new * PAGE, flags, p + to * PAGE)
+        return task.syscall("mremap", p + at * PAGE_SIZE, old * PAGE_SIZE, new * PAGE_SIZE, flags, p + to * PAGE_SIZE)
 
     for at, old, new, to in ((0, 4, 4, 0), (0, 4, 4, 1), (4, 4, 8, 0), (0, 4, 1, 3), (2, 1, 4, 0), (0, 16, 1, 15)):
         assert remap(at, old, new, MAYMOVE | FIXED, to) == -EINVAL, (at, old, new, to)
-    assert remap(0, 4, 4, MAYMOVE | FIXED, 4) == p + 4 * PAGE  # they touch, and that is all
-    assert remap(8, 1, 1, MAYMOVE) == p + 8 * PAGE
+    assert remap(0, 4, 4, MAYMOVE | FIXED, 4) == p + 4 * PAGE_SIZE  # they touch, and that is all
+    assert remap(8, 1, 1, MAYMOVE) == p + 8 * PAGE_SIZE
     assert remap(8, 1, 0, MAYMOVE) == -EINVAL
     assert remap(8, 1, 1, FIXED) == -EINVAL
     assert remap(8, 0, 1, MAYMOVE) == -EINVAL
@@ -67,11 +67,11 @@ def test_mremap_onto_itself(arch):
     assert remap(15, 2, 4, MAYMOVE) == -EFAULT
     assert remap(0, 1, 1, MAYMOVE) == -EFAULT
     huge = 1 << 48 if arch != "i386" else 3 << 30
-    assert task.syscall("mremap", p + 8 * PAGE, PAGE, huge, MAYMOVE, 0) == -ENOMEM
-    assert task.syscall("mremap", p + 8 * PAGE, PAGE, PAGE, MAYMOVE | FIXED, p + 1) == -EINVAL
+    assert task.syscall("mremap", p + 8 * PAGE_SIZE, PAGE_SIZE, huge, MAYMOVE, 0) == -ENOMEM
+    assert task.syscall("mremap", p + 8 * PAGE_SIZE, PAGE_SIZE, PAGE_SIZE, MAYMOVE | FIXED, p + 1) == -EINVAL
     end = boot(arch=arch).kernel.mm.layout.task_size
-    for to in (end, end - PAGE + 1, end - PAGE + PAGE // 2, end + (PAGE if arch != "i386" else 0)):
-        assert task.syscall("mremap", p + 8 * PAGE, PAGE, PAGE, MAYMOVE | FIXED, to) == -EINVAL
+    for to in (end, end - PAGE_SIZE + 1, end - PAGE_SIZE + PAGE_SIZE // 2, end + (PAGE_SIZE if arch != "i386" else 0)):
+        assert task.syscall("mremap", p + 8 * PAGE_SIZE, PAGE_SIZE, PAGE_SIZE, MAYMOVE | FIXED, to) == -EINVAL
 
 
 # --- processes ---
