@@ -16,7 +16,7 @@ def checkout(tmp_path_factory):
     (member,) = blocks(PAGE, "c")
     there.insert("arch/abi/version.py", "]  # fmt: skip\n", release)
     there.insert("simkernel/include/sched.h", "\tlong state; /* until 5.14 */\n", member)
-    there.insert("simkernel/fs/features.py", "    # operations of files\n", feature)
+    there.insert("simkernel/fs/features.py", "        # operations of files\n", feature)
     return there
 
 
