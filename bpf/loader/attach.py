@@ -6,207 +6,46 @@ kprobe_events and uprobe_events of tracefs; programs are attached by link where 
 
 from __future__ import annotations
 
-import io
 import re
-from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from typing import TYPE_CHECKING, Any
-
-from elftools.common.exceptions import ELFError
-from elftools.construct import ConstructError
-from elftools.elf.elffile import ELFFile
+from typing import Any
 
 from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP, ESRCH, errno_name
 from arch.abi.perf_event import (
-    PERF_EVENT_IOC_DISABLE,
-    PERF_EVENT_IOC_ENABLE,
-    PERF_EVENT_IOC_SET_BPF,
     PERF_TYPE_TRACEPOINT,
 )
-from arch.architecture import by_machine
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.loader import sections
-from bpf.loader.errors import LoadError
+from bpf.loader.bpf_load import write_filter
+from bpf.loader.errors import LoadError, nearest
+from bpf.loader.events import open_kprobe, open_kprobe_event, perf_attr, syscall_prefix, tracefs, tracepoint_id
 from bpf.loader.externs import uname_release
-from bpf.loader.object import nearest
-from bpf.loader.probes import Features
+from bpf.loader.links import Link, Links, LoadedObject, attach_perf_event, need_features, need_task, require_fd
 from bpf.loader.program import Program
 from bpf.loader.sys import Task
+from bpf.loader.uprobes import attach_uprobe
+from bpf.loader.usdt import attach_usdt
 
-if TYPE_CHECKING:
-    from bpf.loader.object import BpfObject
-
-PERF_ATTR_SIZE = 112
 EBUSY_WORDS = "busy"
-
-
-def perf_attr(task: Task, kind: int, config: int, config1: int = 0, config2: int = 0, **fields: int) -> bytes:
-    """struct perf_event_attr: what the loader uses of it."""
-    return task.pack(
-        "IIQQQQQIIQQ",
-        *(kind, PERF_ATTR_SIZE, config, fields.get("sample_period", 0), fields.get("sample_type", 0)),
-        *(fields.get("read_format", 0), fields.get("flags", 0), fields.get("wakeup_events", 0), 0, config1, config2),
-    ).ljust(PERF_ATTR_SIZE, b"\0")
-
-
-@dataclass
-class Link:
-    """An attachment.  `destroy` undoes it; `what` says where, for people."""
-
-    task: Task
-    what: str
-    fd: int = -1  # of the link, or -1
-    perf_fd: int = -1
-    undo: list[Any] = field(default_factory=list)  # further steps, last first
-
-    def destroy(self) -> None:
-        if self.perf_fd >= 0 and self.fd < 0:
-            self._quietly(lambda: self.task.ioctl(self.perf_fd, PERF_EVENT_IOC_DISABLE))
-        for fd in (self.fd, self.perf_fd):
-            if fd >= 0:
-                self._quietly(lambda fd=fd: self.task.close(fd))
-        for step in reversed(self.undo):
-            self._quietly(step)
-        self.fd = self.perf_fd = -1
-        self.undo.clear()
-
-    @staticmethod
-    def _quietly(step: Any) -> None:
-        """What is gone already needs no undoing."""
-        try:
-            step()
-        except KernelError:
-            return
-
-
-@dataclass
-class Links:
-    """Several attachments that go together."""
-
-    links: list[Any]
-    what: str = ""
-
-    def destroy(self) -> None:
-        for link in reversed(self.links):
-            link.destroy()
-        self.links.clear()
 
 
 # --------------------------------------------------------------------------------------------- perf events
 
 
-def attach_perf_event(obj: BpfObject, program: Program, perf_fd: int, what: str, cookie: int = 0) -> Link:
-    """Give a perf event its program: by link, or by ioctl.  bpf_program__attach_perf_event_opts()."""
-    task, features = _task(obj), _features(obj)
-    _require_fd(program)
-    link = Link(task, what, perf_fd=perf_fd)
-    try:
-        if features.perf_link:
-            link.fd = task.link_create(program.fd, perf_fd, uapi.BPF_PERF_EVENT, task.pack("Q", cookie))
-        else:
-            if cookie:
-                raise LoadError(f"prog '{program.name}': user context value is not supported", EOPNOTSUPP)
-            task.ioctl(perf_fd, PERF_EVENT_IOC_SET_BPF, program.fd)
-        task.ioctl(perf_fd, PERF_EVENT_IOC_ENABLE, 0)
-    except KernelError as error:
-        link.destroy()
-        text = f"prog '{program.name}': failed to attach to {what}: {errno_name(error.errno)}"
-        raise LoadError(text, error.errno) from None
-    except LoadError:
-        link.destroy()
-        raise
-    return link
-
-
-def _task(obj: BpfObject) -> Task:
-    if obj.task is None:
-        raise LoadError(f"object '{obj.name}' is not loaded")
-    return obj.task
-
-
-def _features(obj: BpfObject) -> Features:
-    if obj.features is None:
-        raise LoadError(f"object '{obj.name}' is not loaded")
-    return obj.features
-
-
-def _require_fd(program: Program) -> None:
-    if program.fd < 0:
-        raise LoadError(f"prog '{program.name}': can't attach BPF program w/o FD (did you load it?)", EINVAL)
-
-
-def pmu_type(task: Task, name: str) -> int:
-    return int(task.read_file(f"/sys/bus/event_source/devices/{name}/type").decode())
-
-
-def retprobe_bit(task: Task, name: str) -> int:
-    """`config:0` says bit 0."""
-    text = task.read_file(f"/sys/bus/event_source/devices/{name}/format/retprobe").decode()
-    match = re.match(r"config:(\d+)", text)
-    if match is None:
-        raise KernelError(EINVAL, f"format of retprobe: {text!r}")
-    return int(match[1])
-
-
-def tracefs(task: Task) -> str:
-    return "/sys/kernel/debug/tracing" if task.exists("/sys/kernel/debug/tracing") else "/sys/kernel/tracing"
-
-
-def tracepoint_id(task: Task, group: str, name: str) -> int:
-    return int(task.read_file(f"{tracefs(task)}/events/{group}/{name}/id").decode())
-
-
 # ------------------------------------------------------------------------------------------------ kprobes
 
 
-def open_kprobe(features: Features, symbol: str, offset: int, is_return: bool) -> int:
-    """A perf event for a kernel probe, by PMU.  perf_event_open_probe()."""
-    task = features.task
-    kind = pmu_type(task, "kprobe")
-    config = 1 << retprobe_bit(task, "kprobe") if is_return else 0
-    with task.memory() as m:
-        return task.perf_event_open(perf_attr(task, kind, config, m.string(symbol), offset), -1, 0)
-
-
-_counter = 0
-
-
-def _event_name(task: Task, text: str, offset: int) -> str:
-    global _counter
-    name = f"libbpf_{task.getpid()}_{text}_0x{offset:x}_{_counter}"
-    _counter += 1
-    return re.sub(r"[^A-Za-z0-9]", "_", name)
-
-
-def open_kprobe_event(task: Task, symbol: str, offset: int, is_return: bool) -> tuple[int, Any]:
-    """The same through kprobe_events; (descriptor, how to remove it).  perf_event_kprobe_open_legacy()."""
-    name = _event_name(task, symbol, offset)
-    path = f"{tracefs(task)}/kprobe_events"
-    place = f"{symbol}+0x{offset:x}" if offset or not is_return else symbol
-    task.write_file(path, f"{'r' if is_return else 'p'}:kprobes/{name} {place}\n", append=True)
-
-    def remove() -> None:
-        task.write_file(path, f"-:kprobes/{name}\n", append=True)
-
-    try:
-        attr = perf_attr(task, PERF_TYPE_TRACEPOINT, tracepoint_id(task, "kprobes", name))
-        return task.perf_event_open(attr, -1, 0), remove
-    except KernelError:
-        Link._quietly(remove)
-        raise
-
-
-def attach_kprobe(obj: BpfObject, program: Program, symbol: str, offset: int = 0, is_return: bool = False,
+def attach_kprobe(obj: LoadedObject, program: Program, symbol: str, offset: int = 0, is_return: bool = False,
                   cookie: int = 0) -> Link:  # fmt: skip
     """bpf_program__attach_kprobe_opts()."""
-    task, features = _task(obj), _features(obj)
-    _require_fd(program)
+    task, features = need_task(obj), need_features(obj)
+    require_fd(program)
     word = "kretprobe" if is_return else "kprobe"
     undo: list[Any] = []
     try:
         if features.kprobe_pmu:
-            fd = open_kprobe(features, symbol, offset, is_return)
+            fd = open_kprobe(task, symbol, offset, is_return)
         else:
             fd, remove = open_kprobe_event(task, symbol, offset, is_return)
             undo.append(remove)
@@ -229,7 +68,7 @@ def near_functions(task: Task, name: str) -> str:
     return "" if name in names else nearest(name, names)
 
 
-def _auto_kprobe(obj: BpfObject, program: Program) -> Link | None:
+def _auto_kprobe(obj: LoadedObject, program: Program) -> Link | None:
     """`kprobe/symbol+offset`.  attach_kprobe()."""
     text = sections.target(program.section_name)
     if not text:
@@ -244,25 +83,12 @@ def _auto_kprobe(obj: BpfObject, program: Program) -> Link | None:
     return attach_kprobe(obj, program, match[1], offset, is_return)
 
 
-def syscall_prefix(task: Task) -> str:
-    """What system-call functions are called here, as libbpf knows: "__x64_"; "" where it knows none."""
-    arch = by_machine(_machine(task))
-    return arch.syscall_abis[0].wrapper_prefix.removesuffix("sys_") if arch is not None else ""
-
-
-def _machine(task: Task) -> str:
-    with task.memory() as m:
-        at = m.put(bytes(65 * 6))
-        task.call("uname", at)
-        return task.sys.read(at, 65 * 6)[260:325].split(b"\0")[0].decode()
-
-
-def _auto_ksyscall(obj: BpfObject, program: Program) -> Link | None:
+def _auto_ksyscall(obj: LoadedObject, program: Program) -> Link | None:
     """`ksyscall/openat`: whatever the function is called here.  attach_ksyscall()."""
     name = sections.target(program.section_name)
     if not name:
         return None
-    task, features = _task(obj), _features(obj)
+    task, features = need_task(obj), need_features(obj)
     is_return = program.section_name.lstrip("?").startswith("kretsyscall")
     if features.syscall_wrapper:
         return attach_kprobe(obj, program, f"{syscall_prefix(task)}sys_{name}", 0, is_return)
@@ -272,7 +98,7 @@ def _auto_ksyscall(obj: BpfObject, program: Program) -> Link | None:
         return attach_kprobe(obj, program, f"sys_{name}", 0, is_return)
 
 
-def _auto_kprobe_multi(obj: BpfObject, program: Program) -> Link | None:
+def _auto_kprobe_multi(obj: LoadedObject, program: Program) -> Link | None:
     """`kprobe.multi/vfs_*`: one link for many functions.  bpf_program__attach_kprobe_multi_opts()."""
     pattern = sections.target(program.section_name)
     if not pattern:
@@ -282,9 +108,9 @@ def _auto_kprobe_multi(obj: BpfObject, program: Program) -> Link | None:
     return attach_kprobe_multi(obj, program, pattern, program.section_name.lstrip("?").startswith("kretprobe"))
 
 
-def attach_kprobe_multi(obj: BpfObject, program: Program, pattern: str, is_return: bool = False) -> Link:
-    task = _task(obj)
-    _require_fd(program)
+def attach_kprobe_multi(obj: LoadedObject, program: Program, pattern: str, is_return: bool = False) -> Link:
+    task = need_task(obj)
+    require_fd(program)
     addresses = []
     for line in task.read_file("/proc/kallsyms").decode().splitlines():
         parts = line.split()
@@ -306,117 +132,7 @@ def attach_kprobe_multi(obj: BpfObject, program: Program, pattern: str, is_retur
 # ------------------------------------------------------------------------------------------------ uprobes
 
 
-def open_uprobe(task: Task, path: str, offset: int, pid: int, is_return: bool, ref_ctr: int = 0) -> int:
-    """A perf event for a user probe, by PMU."""
-    if ref_ctr >= 1 << 32:
-        raise KernelError(EINVAL, f"reference counter at {ref_ctr:#x}")
-    config = ref_ctr << 32 | (1 << retprobe_bit(task, "uprobe") if is_return else 0)
-    with task.memory() as m:
-        attr = perf_attr(task, pmu_type(task, "uprobe"), config, m.string(path), offset)
-        return task.perf_event_open(attr, -1 if pid < 0 else pid, 0 if pid == -1 else -1)
-
-
-def open_uprobe_event(task: Task, path: str, offset: int, pid: int, is_return: bool) -> tuple[int, Any]:
-    """Through uprobe_events.  perf_event_uprobe_open_legacy()."""
-    name = _event_name(task, path, offset)
-    control = f"{tracefs(task)}/uprobe_events"
-    task.write_file(control, f"{'r' if is_return else 'p'}:uprobes/{name} {path}:0x{offset:x}\n", append=True)
-
-    def remove() -> None:
-        task.write_file(control, f"-:uprobes/{name}\n", append=True)
-
-    try:
-        attr = perf_attr(task, PERF_TYPE_TRACEPOINT, tracepoint_id(task, "uprobes", name))
-        return task.perf_event_open(attr, -1 if pid < 0 else pid, 0 if pid == -1 else -1), remove
-    except KernelError:
-        Link._quietly(remove)
-        raise
-
-
-def attach_uprobe(
-    obj: BpfObject,
-    program: Program,
-    path: str,
-    offset: int = 0,
-    *,
-    function: str = "",
-    pid: int = -1,
-    is_return: bool = False,
-    ref_ctr: int = 0,
-    cookie: int = 0,
-) -> Link:
-    """bpf_program__attach_uprobe_opts(); `offset` in the file, or from the function's start."""
-    task, features = _task(obj), _features(obj)
-    _require_fd(program)
-    path = resolve_path(task, path, program.name)
-    if function:
-        offset += find_function(task.read_file(path), function, path)
-    word = "uretprobe" if is_return else "uprobe"
-    undo: list[Any] = []
-    try:
-        if features.uprobe_pmu:
-            fd = open_uprobe(task, path, offset, pid, is_return, ref_ctr)
-        else:
-            if ref_ctr:
-                raise LoadError(f"prog '{program.name}': the kernel has no reference counters", EOPNOTSUPP)
-            fd, remove = open_uprobe_event(task, path, offset, pid, is_return)
-            undo.append(remove)
-    except KernelError as error:
-        text = f"prog '{program.name}': failed to create {word} '{path}:0x{offset:x}' perf event: "
-        raise LoadError(text + errno_name(error.errno), error.errno) from None
-    link = attach_perf_event(obj, program, fd, f"{word} '{path}:0x{offset:x}'", cookie)
-    link.undo += undo
-    return link
-
-
-def find_function(data: bytes, name: str, path: str) -> int:
-    """File offset of a function, from the dynamic or the full symbol table.  elf_find_func_offset()."""
-    try:
-        elf = ELFFile(io.BytesIO(data))
-        names: list[str] = []
-        for kind in (".dynsym", ".symtab"):
-            table: Any = elf.get_section_by_name(kind)
-            best: int | None = None
-            strength = -1
-            for symbol in table.iter_symbols() if table is not None else ():
-                if symbol["st_info"]["type"] != "STT_FUNC" or not isinstance(symbol["st_shndx"], int):
-                    continue
-                names.append(symbol.name)
-                rank = {"STB_GLOBAL": 2, "STB_WEAK": 1}.get(symbol["st_info"]["bind"], 0)
-                if symbol.name.split("@")[0] == name and rank > strength:
-                    section = elf.get_section(symbol["st_shndx"])
-                    best, strength = symbol["st_value"] - section["sh_addr"] + section["sh_offset"], rank
-            if best is not None:
-                return best
-    except (ELFError, ConstructError, ValueError, KeyError, IndexError, AttributeError, TypeError) as error:
-        raise LoadError(f"elf: could not read {path} as ELF file: {error}", EINVAL) from None
-    raise LoadError(f"elf: failed to find symbol '{name}' in '{path}'{nearest(name, set(names))}", ENOENT)
-
-
-def resolve_path(task: Task, path: str, program: str = "") -> str:
-    """A name without a slash is searched for, as the shell or ld.so would.  resolve_full_path()."""
-    if "/" in path:
-        return path
-    if path.endswith(".so") or ".so." in path:
-        machine = _machine(task)
-        places = [
-            "/usr/lib64",
-            "/usr/lib",
-            f"/lib/{machine}-linux-gnu",
-            f"/usr/lib/{machine}-linux-gnu",
-            "/lib64",
-            "/lib",
-        ]
-        mode = 4
-    else:
-        places, mode = ["/usr/local/bin", "/usr/bin", "/bin", "/usr/sbin", "/sbin"], 5
-    for place in places:
-        if task.exists(f"{place}/{path}", mode):
-            return f"{place}/{path}"
-    raise LoadError(f"prog '{program}': failed to resolve full path for '{path}': {-ENOENT}", ENOENT)
-
-
-def _auto_uprobe(obj: BpfObject, program: Program) -> Link | None:
+def _auto_uprobe(obj: LoadedObject, program: Program) -> Link | None:
     """`uprobe/PATH:function+offset`.  attach_uprobe()."""
     name = program.section_name.lstrip("?")
     kind, _, rest = name.partition("/")
@@ -436,10 +152,10 @@ def _auto_uprobe(obj: BpfObject, program: Program) -> Link | None:
 # ------------------------------------------------------------------------------------------- tracepoints ...
 
 
-def attach_tracepoint(obj: BpfObject, program: Program, group: str, name: str, cookie: int = 0) -> Link:
+def attach_tracepoint(obj: LoadedObject, program: Program, group: str, name: str, cookie: int = 0) -> Link:
     """bpf_program__attach_tracepoint_opts()."""
-    task = _task(obj)
-    _require_fd(program)
+    task = need_task(obj)
+    require_fd(program)
     try:
         fd = task.perf_event_open(perf_attr(task, PERF_TYPE_TRACEPOINT, tracepoint_id(task, group, name)), -1, 0)
     except KernelError as error:
@@ -457,7 +173,7 @@ def near_events(task: Task, name: str) -> str:
     return nearest(name, lines)
 
 
-def _auto_tracepoint(obj: BpfObject, program: Program) -> Link | None:
+def _auto_tracepoint(obj: LoadedObject, program: Program) -> Link | None:
     text = sections.target(program.section_name)
     if not text:
         return None
@@ -467,9 +183,9 @@ def _auto_tracepoint(obj: BpfObject, program: Program) -> Link | None:
     return attach_tracepoint(obj, program, group, name)
 
 
-def attach_raw_tracepoint(obj: BpfObject, program: Program, name: str) -> Link:
-    task = _task(obj)
-    _require_fd(program)
+def attach_raw_tracepoint(obj: LoadedObject, program: Program, name: str) -> Link:
+    task = need_task(obj)
+    require_fd(program)
     try:
         return Link(task, f"raw tracepoint '{name}'", task.raw_tracepoint_open(name, program.fd))
     except KernelError as error:
@@ -480,37 +196,37 @@ def attach_raw_tracepoint(obj: BpfObject, program: Program, name: str) -> Link:
         raise LoadError(text + near, error.errno) from None
 
 
-def _auto_raw_tracepoint(obj: BpfObject, program: Program) -> Link | None:
+def _auto_raw_tracepoint(obj: LoadedObject, program: Program) -> Link | None:
     name = sections.target(program.section_name)
     return attach_raw_tracepoint(obj, program, name) if name else None
 
 
-def _auto_trace(obj: BpfObject, program: Program) -> Link:
+def _auto_trace(obj: LoadedObject, program: Program) -> Link:
     """fentry, fexit, fmod_ret, tp_btf, lsm: the kernel knows the place from load.  bpf_program__attach_btf_id()."""
-    task = _task(obj)
-    _require_fd(program)
+    task = need_task(obj)
+    require_fd(program)
     try:
         return Link(task, f"{program.section_name}", task.raw_tracepoint_open(None, program.fd))
     except KernelError as error:
         raise LoadError(f"prog '{program.name}': failed to attach: {errno_name(error.errno)}", error.errno) from None
 
 
-def attach_trace(obj: BpfObject, program: Program, cookie: int) -> Link:
+def attach_trace(obj: LoadedObject, program: Program, cookie: int) -> Link:
     """The same with a cookie, by link (6.0)."""
-    task = _task(obj)
-    _require_fd(program)
+    task = need_task(obj)
+    require_fd(program)
     tail = task.pack("IIQ", 0, 0, cookie)
     return Link(task, program.section_name, task.link_create(program.fd, 0, program.expected_attach_type, tail))
 
 
-def _auto_iter(obj: BpfObject, program: Program) -> Link:
+def _auto_iter(obj: LoadedObject, program: Program) -> Link:
     return attach_iter(obj, program)
 
 
-def attach_iter(obj: BpfObject, program: Program, info: bytes = b"") -> Link:
+def attach_iter(obj: LoadedObject, program: Program, info: bytes = b"") -> Link:
     """bpf_program__attach_iter(); `info` is a union bpf_iter_link_info."""
-    task = _task(obj)
-    _require_fd(program)
+    task = need_task(obj)
+    require_fd(program)
     with task.memory() as m:
         tail = task.pack("QI", m.put(info) if info else 0, len(info))
         try:
@@ -533,7 +249,7 @@ def read_iter(link: Link) -> str:
     return out.decode(errors="replace")
 
 
-def _auto_usdt(obj: BpfObject, program: Program) -> Any:
+def _auto_usdt(obj: LoadedObject, program: Program) -> Any:
     """`usdt/PATH:provider:name`.  attach_usdt()."""
     name = program.section_name.lstrip("?")
     kind, _, rest = name.partition("/")
@@ -543,17 +259,13 @@ def _auto_usdt(obj: BpfObject, program: Program) -> Any:
     if kind != "usdt" or len(parts) != 3 or not all(parts):
         text = f"invalid section '{name}', expected SEC(\"usdt/<path>:<provider>:<name>\")"
         raise LoadError(f"prog '{program.name}': {text}")
-    from bpf.loader.usdt import attach_usdt
-
     return attach_usdt(obj, program, parts[0], parts[1], parts[2])
 
 
-def _auto_filter_file(obj: BpfObject, program: Program) -> Link:
+def _auto_filter_file(obj: LoadedObject, program: Program) -> Link:
     """`events/SYSTEM/EVENT` of January 2015: `bpf-N` into the event's filter file.  A kprobe event of that name is made."""
-    from bpf.loader.bpf_load import write_filter
-
-    task = _task(obj)
-    _require_fd(program)
+    task = need_task(obj)
+    require_fd(program)
     name = program.section_name.lstrip("?")
     undo = []
     function = name.removeprefix("events/kprobes/")
@@ -589,7 +301,7 @@ _METHODS = {
 }
 
 
-def attach_program(obj: BpfObject, program: Program) -> Any:
+def attach_program(obj: LoadedObject, program: Program) -> Any:
     """As the section name says; None where it names no place."""
     if program.section is None or not program.section.attach:
         raise LoadError(f"prog '{program.name}': auto-attach is not supported for '{program.section_name}'", EOPNOTSUPP)

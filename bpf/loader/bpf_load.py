@@ -18,6 +18,7 @@ from bpf import uapi
 from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_MAP_FD, Insn, decode, encode
 from bpf.loader.elf import ElfObject, ElfSection, read_object
 from bpf.loader.errors import LoadError
+from bpf.loader.events import perf_attr
 from bpf.loader.sections import KPROBE_FILTER_2015, TRACING_FILTER_2015
 from bpf.loader.sys import Task
 
@@ -126,8 +127,6 @@ def event_id(task: Task, event: str) -> int:
 
 def attach_perf(task: Task, number: int, prog_fd: int) -> int:
     """A perf event of a trace event, on all tasks and CPU 0, with a program; its descriptor."""
-    from bpf.loader.attach import perf_attr
-
     attr = perf_attr(task, PERF_TYPE_TRACEPOINT, number, sample_type=PERF_SAMPLE_RAW, sample_period=1, wakeup_events=1)
     try:
         fd = task.perf_event_open(attr, -1, 0, -1, 0)

@@ -20,8 +20,8 @@ from arch.abi.perf_event import (
 )
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.loader.attach import perf_attr
 from bpf.loader.errors import LoadError
+from bpf.loader.events import perf_attr
 from bpf.loader.maps import Map, cpu_list, possible_cpus
 from bpf.loader.sys import Task
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
+from collections.abc import Iterable
+
 from arch.abi.errno import EINVAL, errno_name
 
 
@@ -16,3 +19,9 @@ class LoadError(Exception):
 
     def __str__(self) -> str:
         return f"{self.why} ({errno_name(self.errno)})"
+
+
+def nearest(name: str, candidates: Iterable[str], count: int = 5) -> str:
+    """`" (did you mean vfs_write, vfs_writev?)"`, or nothing."""
+    found = difflib.get_close_matches(name, list(candidates), count, 0.75)
+    return f" (did you mean {', '.join(found)}?)" if found else ""

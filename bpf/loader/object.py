@@ -23,16 +23,18 @@ from bpf.btf.codec import EXTERN, GLOBAL, STATIC, Strings
 from bpf.btf.ext import BtfExt
 from bpf.isa.insn import BPF_CALL, BPF_JMP, decode, encode
 from bpf.loader import defs, externs, sections
+from bpf.loader.attach import attach_program
 from bpf.loader.core import Relocator
 from bpf.loader.defs import PIN_BY_NAME, MapDef
 from bpf.loader.elf import ElfObject, ElfSection, Relocation, read_object
-from bpf.loader.errors import LoadError
+from bpf.loader.errors import LoadError, nearest
 from bpf.loader.externs import Extern, kernel_version
 from bpf.loader.maps import Globals, Map
 from bpf.loader.probes import Features, sanitize
 from bpf.loader.program import Code, Program
 from bpf.loader.relocate import Linker, References
 from bpf.loader.sys import Task
+from bpf.loader.usdt_specs import UsdtManager
 from bpf.maps.types import row_of
 
 VMLINUX_BTF = "/sys/kernel/btf/vmlinux"
@@ -68,7 +70,7 @@ class BpfObject:
         self.btf_fd = -1
         self._strings = Strings()
         self.links: list[Any] = []
-        self.usdt: Any = None
+        self.usdt: UsdtManager | None = None
 
     # Opening
 
@@ -665,8 +667,6 @@ class BpfObject:
 
     def attach(self) -> list[Any]:
         """Attach every program whose section name says where; the links."""
-        from bpf.loader.attach import attach_program
-
         for program in self.programs.values():
             if program.fd < 0 or not program.autoattach or program.section is None or not program.section.attach:
                 continue
@@ -716,14 +716,6 @@ def object_name(path: str) -> str:
     """`/tmp/writes.bpf.o` is `writes`."""
     base = path.rsplit("/", 1)[-1].split(".", 1)[0]
     return base or "object"
-
-
-def nearest(name: str, candidates: Any, count: int = 5) -> str:
-    """`" (did you mean vfs_write, vfs_writev?)"`, or nothing."""
-    import difflib
-
-    found = difflib.get_close_matches(name, list(candidates), count, 0.75)
-    return f" (did you mean {', '.join(found)}?)" if found else ""
 
 
 def _unknown_section(program: Program) -> str:

@@ -23,6 +23,7 @@ from bpf.isa.insn import (
     encode,
     ld_imm64,
 )
+from bpf.loader.events import open_kprobe, syscall_prefix
 from bpf.loader.sys import Task
 
 _R0_0 = Insn(BPF_ALU64 | BPF_MOV | BPF_K, 0)
@@ -187,13 +188,11 @@ class Features:
 
     def probe_syscall_wrapper(self) -> bool:
         """Whether system calls are functions of pt_regs: try to put a kprobe on __<arch>_sys_bpf."""
-        from bpf.loader.attach import open_kprobe, syscall_prefix
-
         prefix = syscall_prefix(self.task)
         if not prefix:
             return False
         try:
-            fd = open_kprobe(self, f"{prefix}sys_bpf", 0, False)
+            fd = open_kprobe(self.task, f"{prefix}sys_bpf", 0, False)
         except KernelError as error:
             return error.errno == EBUSY
         self._close(fd)

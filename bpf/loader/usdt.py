@@ -10,29 +10,27 @@ from __future__ import annotations
 import io
 import struct
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from elftools.common.exceptions import ELFError
 from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 
-from arch.abi.errno import E2BIG, EBADF, EEXIST, EINVAL, ENOENT, ENOTSUP, ESRCH
+from arch.abi.errno import EBADF, EEXIST, EINVAL, ENOENT, ENOTSUP, ESRCH
 from arch.architecture import by_elf_machine
 from arch.errors import KernelError
 from bpf.btf.codec import ByteOrder, mark
-from bpf.loader.attach import Link, attach_uprobe, resolve_path
 from bpf.loader.errors import LoadError
+from bpf.loader.events import quietly
+from bpf.loader.links import Link, LoadedObject
 from bpf.loader.maps import Map
 from bpf.loader.program import Program
 from bpf.loader.sys import Task
+from bpf.loader.uprobes import attach_uprobe, resolve_path
 from bpf.loader.usdt_args import MAX_ARGS, Argument, ArgumentError, parse_arguments
-
-if TYPE_CHECKING:
-    from bpf.loader.object import BpfObject
+from bpf.loader.usdt_specs import UsdtManager
 
 NOTE_SECTION, BASE_SECTION = ".note.stapsdt", ".stapsdt.base"
 NOTE_TYPE, NOTE_NAME = 3, b"stapsdt"
-SPECS, IP_TO_ID = "__bpf_usdt_specs", "__bpf_usdt_ip_to_spec_id"
 SPEC_SIZE, SIB_SPEC_SIZE = 208, 304  # struct __bpf_usdt_spec until 1.6, and since 1.7
 _BROKEN = (ELFError, ConstructError, struct.error, ValueError, KeyError, IndexError, AttributeError, TypeError,
            AssertionError, OverflowError, MemoryError, RecursionError)  # fmt: skip
@@ -299,34 +297,6 @@ def pack_spec(arguments: tuple[Argument, ...], cookie: int, byteorder: ByteOrder
     return body + struct.pack(m + "Qh6x", cookie & 0xFFFFFFFFFFFFFFFF, len(arguments))
 
 
-class UsdtManager:
-    """The spec ids of one object: shared by call sites of one attachment, handed back when it goes."""
-
-    def __init__(self, obj: BpfObject) -> None:
-        specs, ips = obj.maps.get(SPECS), obj.maps.get(IP_TO_ID)
-        if specs is None or ips is None:
-            text = "usdt: failed to find USDT support BPF maps, did you forget to include bpf/usdt.bpf.h?"
-            raise LoadError(text, ESRCH)
-        self.specs: Map = specs
-        self.ips: Map = ips
-        self.free_ids: list[int] = []
-        self.next_free = 0
-
-    def allocate(self, known: dict[str, int], text: str) -> tuple[int, bool]:
-        """(id, whether it is new to this attachment)."""
-        if text in known:
-            return known[text], False
-        if self.free_ids:
-            found = self.free_ids.pop()
-        elif self.next_free < self.specs.definition.max_entries:
-            found = self.next_free
-            self.next_free += 1
-        else:
-            raise LoadError("usdt: out of USDT spec slots", E2BIG)
-        known[text] = found
-        return found, True
-
-
 @dataclass
 class UsdtLink:
     """One attached probe: its uprobes, spec ids and IP entries."""
@@ -341,13 +311,13 @@ class UsdtLink:
         for link in self.uprobes:
             link.destroy()
         for key in self.ip_keys:
-            Link._quietly(lambda key=key: self.manager.ips.delete(key))
+            quietly(lambda key=key: self.manager.ips.delete(key))
         self.manager.free_ids += self.ids
         self.uprobes, self.ids, self.ip_keys = [], [], []
 
 
 def attach_usdt(
-    obj: BpfObject,
+    obj: LoadedObject,
     program: Program,
     path: str,
     provider: str,
@@ -363,7 +333,7 @@ def attach_usdt(
     task = obj.task
     path = resolve_path(task, path, program.name)
     if obj.usdt is None:
-        obj.usdt = UsdtManager(obj)
+        obj.usdt = UsdtManager(obj.maps)
     manager: UsdtManager = obj.usdt
     try:
         data = task.read_file(path)
@@ -383,7 +353,7 @@ def attach_usdt(
     return link
 
 
-def _attach_all(obj: BpfObject, program: Program, finder: Finder, link: UsdtLink, cookie: int) -> None:
+def _attach_all(obj: LoadedObject, program: Program, finder: Finder, link: UsdtLink, cookie: int) -> None:
     assert obj.task is not None
     task, manager, what = obj.task, link.manager, finder._what
     known: dict[str, int] = {}

@@ -24,8 +24,8 @@ from bpf.core.program import BpfProg
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
 from bpf.layout import layout_of
-from bpf.loader.attach import perf_attr
 from bpf.loader.bpf_load import attach_perf, event_id
+from bpf.loader.events import perf_attr
 from bpf.loader.object import find_attach_btf_id
 from bpf.verifier.context import ctx_layout as layouts
 from samples.tool import Tool

@@ -26,7 +26,6 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.maps.types import row_of
-from bpf.verifier.access.linfo import verbose_linfo
 from bpf.verifier.access.map_access import (
     check_map_access,
     check_map_access_type,
@@ -49,6 +48,7 @@ from bpf.verifier.context.btf_walk import btf_struct_access
 from bpf.verifier.context.struct_ops import struct_access
 from bpf.verifier.domain.bounds import coerce_reg_to_size, s64
 from bpf.verifier.domain.call_meta import CallMeta
+from bpf.verifier.domain.null import not_null
 from bpf.verifier.domain.state import DEF_NOT_SUBREG, UNKNOWN, Value, known_scalar, known_zero
 from bpf.verifier.domain.tnum import tnum_add, tnum_const, tnum_is_aligned, tnum_text
 from bpf.verifier.domain.types import (
@@ -77,8 +77,8 @@ from bpf.verifier.domain.types import (
     base_type,
 )
 from bpf.verifier.env import BPF_MAX_VAR_SIZ, Env
+from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.log.log import reg_type_str
-from bpf.verifier.paths.jump import not_null
 
 SIZES: Final = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}  # bytes, by the size field of an opcode
 _FLOW_KEYS_SIZE: Final = 56  # sizeof(struct bpf_flow_keys)

@@ -35,11 +35,12 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
-from bpf.verifier.access.insn_text import insn_text
 from bpf.verifier.domain.state import BPF_MAIN_FUNC, BPF_REG_SIZE, FuncState, VerifierState
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
-from bpf.verifier.log.log import BPF_LOG_LEVEL2, print_verifier_state
+from bpf.verifier.lines.insn_text import insn_text
+from bpf.verifier.lines.state import print_verifier_state
+from bpf.verifier.log.log import BPF_LOG_LEVEL2
 
 CALLBACK_CALLING_HELPERS = frozenset(
     {

@@ -11,7 +11,6 @@ from typing import Final
 from arch.abi.errno import EACCES, EFAULT, EINVAL
 from arch.abi.internal import READ, WRITE
 from bpf.isa.insn import BPF_MEM, BPF_REG_FP, BPF_ST
-from bpf.verifier.access.linfo import verbose_linfo
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import is_pointer_value, mark_reg_read, mark_unknown
 from bpf.verifier.domain.bounds import is_unbounded, s32, s64
@@ -55,6 +54,7 @@ from bpf.verifier.domain.types import (
     base_type,
 )
 from bpf.verifier.env import BPF_MAX_VAR_OFF, Env
+from bpf.verifier.lines.source import verbose_linfo
 
 # fmt: off
 _SPILLABLE: Final = frozenset({

@@ -38,7 +38,7 @@ from bpf.verifier.domain.types import (
     SCALAR_VALUE,
 )
 from bpf.verifier.env import MAP_PTR_POISON, Env, Rejected
-from bpf.verifier.log.log import print_verifier_state
+from bpf.verifier.lines.state import print_verifier_state
 
 # (env, caller, callee, instruction): fills the callee's arguments
 SetCalleeState = Callable[[Env, FuncState, FuncState, int], None]

@@ -5,7 +5,7 @@ kernel/bpf/log.c; reg_type_str(), print_verifier_state() and print_insn_state() 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
 from bpf.verifier.domain.state import (
@@ -44,17 +44,12 @@ from bpf.verifier.domain.types import (
     base_type,
 )
 
-if TYPE_CHECKING:
-    from bpf.verifier.env import Env
-
 BPF_LOG_LEVEL1: Final = 1
 BPF_LOG_LEVEL2: Final = 2
 BPF_LOG_STATS: Final = 4
 BPF_LOG_LEVEL: Final = BPF_LOG_LEVEL1 | BPF_LOG_LEVEL2
 BPF_LOG_MASK: Final = BPF_LOG_LEVEL | BPF_LOG_STATS
 
-_MIN_ALIGNMENT: Final = 8
-_ALIGNMENT: Final = 40
 _MAX_CHUNKS: Final = 4096
 _MAX_MESSAGE: Final = 1023  # bytes of one message: BPF_VERIFIER_TMP_LOG_SIZE less its NUL
 
@@ -273,27 +268,3 @@ def state_text(frame: FuncState, regs: int, slots: int) -> str:
         parts.append(" async_cb")
     parts.append("\n")
     return "".join(parts)
-
-
-def print_verifier_state(env: Env, frame: FuncState, print_all: bool) -> None:
-    """All of a frame, or what the last instruction touched."""
-    if print_all:
-        env.log.write_state(state_text(frame, -1, -1))
-    else:
-        env.log.write_state(state_text(frame, env.scratched_regs, env.scratched_stack_slots))
-        env.scratched_regs = 0
-        env.scratched_stack_slots = 0
-
-
-def print_insn_state(env: Env, frame: FuncState) -> None:
-    """What an instruction did: on its own line if nothing was printed since, else on a line of its own."""
-    log = env.log
-    if env.prev_log_len and env.prev_log_len == log.used:
-        log.reset(env.prev_log_len - 1)
-        position = env.prev_insn_print_len
-        column = max(position + _MIN_ALIGNMENT // 2, _ALIGNMENT)
-        column = (column + _MIN_ALIGNMENT - 1) // _MIN_ALIGNMENT * _MIN_ALIGNMENT
-        log.write(" " * (column - position - 1) + ";")
-    else:
-        log.write(f"{env.insn_idx}:")
-    print_verifier_state(env, frame, False)

@@ -25,11 +25,11 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
-from bpf.verifier.access.linfo import verbose_linfo
 from bpf.verifier.api import BRANCH, DISCOVERED, EXPLORED, FALLTHROUGH
 from bpf.verifier.calls.kfunc import add_kfunc_call
 from bpf.verifier.domain.state import MAX_BPF_STACK, MAX_CALL_FRAMES
 from bpf.verifier.env import BPF_MAX_SUBPROGS, Env, SubprogInfo
+from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
 
 _CALL: Final = BPF_JMP | BPF_CALL

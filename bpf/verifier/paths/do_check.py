@@ -38,8 +38,6 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
-from bpf.verifier.access.insn_text import insn_text
-from bpf.verifier.access.linfo import verbose_linfo
 from bpf.verifier.access.map_access import check_ptr_off_reg
 from bpf.verifier.access.memory import check_atomic, check_mem_access
 from bpf.verifier.access.regs import (
@@ -71,7 +69,10 @@ from bpf.verifier.domain.types import (
     base_type,
 )
 from bpf.verifier.env import Env
-from bpf.verifier.log.log import BPF_LOG_LEVEL2, print_insn_state, print_verifier_state, reg_type_str
+from bpf.verifier.lines.insn_text import insn_text
+from bpf.verifier.lines.source import verbose_linfo
+from bpf.verifier.lines.state import print_insn_state, print_verifier_state
+from bpf.verifier.log.log import BPF_LOG_LEVEL2, reg_type_str
 from bpf.verifier.paths.alu import check_alu_op
 from bpf.verifier.paths.jump import check_cond_jmp_op
 from bpf.verifier.paths.prune import is_state_visited

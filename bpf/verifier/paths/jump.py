@@ -10,7 +10,6 @@ from typing import Final
 
 from arch.abi.errno import EACCES, EINVAL
 from arch.abi.limits import U32_MAX, U64_MAX
-from bpf import uapi
 from bpf.isa.insn import (
     BPF_JA,
     BPF_JEQ,
@@ -32,6 +31,7 @@ from bpf.isa.insn import (
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import check_src, is_pointer_value
 from bpf.verifier.domain.bounds import reg_bounds_sync, reg_combine_32_into_64, reg_combine_64_into_32, s32, s64
+from bpf.verifier.domain.null import not_null
 from bpf.verifier.domain.state import AT_PKT_END, BEYOND_PKT_END, FuncState, Reg, Value, VerifierState
 from bpf.verifier.domain.tnum import (
     tnum_and,
@@ -42,7 +42,6 @@ from bpf.verifier.domain.tnum import (
     tnum_subreg,
 )
 from bpf.verifier.domain.types import (
-    CONST_PTR_TO_MAP,
     MAX_PACKET_OFF,
     PTR_MAYBE_NULL,
     PTR_TO_MAP_KEY,
@@ -53,12 +52,10 @@ from bpf.verifier.domain.types import (
     PTR_TO_SOCK_COMMON,
     PTR_TO_SOCKET,
     PTR_TO_TCP_SOCK,
-    PTR_TO_XDP_SOCK,
     SCALAR_VALUE,
-    base_type,
 )
 from bpf.verifier.env import Env, release_reference_state
-from bpf.verifier.log.log import print_insn_state
+from bpf.verifier.lines.state import print_insn_state
 from bpf.verifier.paths.alu import sanitize_speculative_path
 
 _NEVER_NULL: Final = frozenset({PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_MAP_VALUE, PTR_TO_MAP_KEY, PTR_TO_SOCK_COMMON})
@@ -298,27 +295,6 @@ def _find_equal_scalars(state: VerifierState, known: Reg) -> None:
 
 
 # ---- null pointers ----
-
-
-def not_null(v: Value) -> Value:
-    """A pointer found not to be NULL: mark_ptr_not_null_reg()."""
-    new = v.copy()
-    if base_type(v.type) != PTR_TO_MAP_VALUE:
-        new.type = v.type & ~PTR_MAYBE_NULL
-        return new
-    m = v.map
-    if m.inner is not None:
-        new.type = CONST_PTR_TO_MAP
-        new.raw1 = m.inner
-        if m.inner.timer_off >= 0:
-            new.raw2 = v.id
-    elif m.map_type == uapi.BPF_MAP_TYPE_XSKMAP:
-        new.type = PTR_TO_XDP_SOCK
-    elif m.map_type in (uapi.BPF_MAP_TYPE_SOCKMAP, uapi.BPF_MAP_TYPE_SOCKHASH):
-        new.type = PTR_TO_SOCKET
-    else:
-        new.type = PTR_TO_MAP_VALUE
-    return new
 
 
 def _null_or_not(v: Value, is_null: bool) -> Value:

@@ -10,7 +10,6 @@ from typing import Final
 
 from arch.abi.errno import EINVAL
 from bpf.isa.insn import BPF_REG_6, BPF_REG_FP
-from bpf.verifier.access.linfo import verbose_linfo
 from bpf.verifier.access.precision import (
     mark_all_scalars_imprecise,
     mark_chain_precision_frame,
@@ -48,6 +47,7 @@ from bpf.verifier.domain.types import (
     base_type,
 )
 from bpf.verifier.env import BPF_COMPLEXITY_LIMIT_STATES, Env
+from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
 
 _MAP_VALUES: Final = (PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)

@@ -78,7 +78,7 @@ def test_a_uprobe_needs_a_file_with_pages() -> None:
 
 @pytest.mark.parametrize(("place", "errno"), [("/proc/version", EIO), ("/proc/self/maps", EIO), ("/dev/null", EINVAL)])
 def test_perf_refuses_a_uprobe_on_what_has_no_pages(place: str, errno: int) -> None:
-    from bpf.loader.attach import open_uprobe
+    from bpf.loader.events import open_uprobe
 
     with pytest.raises(KernelError) as refused:
         open_uprobe(simkernel.boot().session.task, place, 0, -1, False)

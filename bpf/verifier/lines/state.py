@@ -1,0 +1,36 @@
+"""State lines: print_verifier_state() and print_insn_state() of kernel/bpf/verifier.c."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from bpf.verifier.domain.state import FuncState
+from bpf.verifier.env import Env
+from bpf.verifier.log.log import state_text
+
+_MIN_ALIGNMENT: Final = 8
+_ALIGNMENT: Final = 40
+
+
+def print_verifier_state(env: Env, frame: FuncState, print_all: bool) -> None:
+    """All of a frame, or what the last instruction touched."""
+    if print_all:
+        env.log.write_state(state_text(frame, -1, -1))
+    else:
+        env.log.write_state(state_text(frame, env.scratched_regs, env.scratched_stack_slots))
+        env.scratched_regs = 0
+        env.scratched_stack_slots = 0
+
+
+def print_insn_state(env: Env, frame: FuncState) -> None:
+    """What an instruction did: on its own line if nothing was printed since, else on a line of its own."""
+    log = env.log
+    if env.prev_log_len and env.prev_log_len == log.used:
+        log.reset(env.prev_log_len - 1)
+        position = env.prev_insn_print_len
+        column = max(position + _MIN_ALIGNMENT // 2, _ALIGNMENT)
+        column = (column + _MIN_ALIGNMENT - 1) // _MIN_ALIGNMENT * _MIN_ALIGNMENT
+        log.write(" " * (column - position - 1) + ";")
+    else:
+        log.write(f"{env.insn_idx}:")
+    print_verifier_state(env, frame, False)
