@@ -30,7 +30,7 @@ from simkernel.fs.tmpfs import move_dentry
 from simkernel.fs.vfs import Vfs
 from simkernel.kernel.areas import Vma
 
-CHUNK = 1 << 18  # bytes read from the host in one go
+HOST_CHUNK = 1 << 18  # bytes read from the host in one go
 
 
 def _host_mmap(k: FsKernel, file: File, vma: Vma) -> None:
@@ -113,10 +113,10 @@ class HostInode(Inode):
     def _fill(self, index: int) -> bytes:
         """One page of the file; a chunk at a time is read from the host.  EIO where the file is not there any more."""
         at = index << PAGE_SHIFT
-        if not (self.chunk_at >= 0 and self.chunk_at <= at < self.chunk_at + CHUNK):
-            start = at - at % CHUNK
+        if not (self.chunk_at >= 0 and self.chunk_at <= at < self.chunk_at + HOST_CHUNK):
+            start = at - at % HOST_CHUNK
             try:
-                self.chunk, self.chunk_at = self.tree.read(self.path, CHUNK, start), start
+                self.chunk, self.chunk_at = self.tree.read(self.path, HOST_CHUNK, start), start
             except OSError as error:
                 raise KernelError(EIO, str(error)) from None
         data = self.chunk[at - self.chunk_at : at - self.chunk_at + PAGE_SIZE]

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import os
 import stat
+import sys
 import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from arch.errors import KernelError
 
 SHOWN = (stat.S_IFREG, stat.S_IFDIR, stat.S_IFLNK)  # kinds of files that a guest sees
 
-_O_PATH = getattr(os, "O_PATH", 0)
+_O_PATH = os.O_PATH if sys.platform == "linux" else 0
 _DIRECTORY = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _STEP = (_O_PATH or os.O_RDONLY) | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC  # a directory on the way
 _FILE = os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from simkernel.fs.vfs import Vfs
 from simkernel.net.face import NetKernel
 
 
 class WatchedKernel(NetKernel):
     """What tracing and BPF are hung on."""
-
-    vfs: Vfs
