@@ -100,6 +100,7 @@ class Bpf:
         self.host = host
         self.mem = host.mem
         self.version = host.version
+        self.classic = host.version.before(CLASSIC_UNTIL)  # asked at every probe hit
         self.maps: IdTable[BpfMap] = IdTable()
         self.progs: IdTable[Prog] = IdTable()
         self.links: IdTable[Link] = IdTable()

@@ -80,11 +80,11 @@ class KernelVersion:
 
     def at_least(self, text: str | None) -> bool:
         """True when this version is `text` or later; None means always."""
-        return text is None or self.key >= _key(text)
+        return text is None or (self.major, self.minor) >= _KEYS[text]
 
     def before(self, text: str | None) -> bool:
         """True when this version is earlier than `text`; None means always."""
-        return text is None or self.key < _key(text)
+        return text is None or (self.major, self.minor) < _KEYS[text]
 
     def within(self, since: str | None, until: str | None = None) -> bool:
         """True from `since` on and before `until`: how the condition of a row is read."""
@@ -112,6 +112,12 @@ def newest(rows: Iterable[tuple[str | None, T]], version: KernelVersion) -> T:
     raise LookupError(f"nothing for kernel {version}")
 
 
-@functools.cache
-def _key(text: str) -> tuple[int, int]:
-    return KernelVersion.parse(text).key
+class _Keys(dict[str, tuple[int, int]]):
+    """(major, minor) by text, made when first asked for: comparisons stand on paths that every probe hit takes."""
+
+    def __missing__(self, text: str) -> tuple[int, int]:
+        key = self[text] = KernelVersion.parse(text).key
+        return key
+
+
+_KEYS = _Keys()

@@ -355,7 +355,7 @@ def trace_call_bpf(bpf: Bpf, progs: Iterable[BpfProg], ctx: int, cookie: int = 0
     In an NMI of Linux 4.1 nothing runs and the event is kept; while another program runs on this CPU nothing runs
     and it is dropped.  With several programs (4.15) all run, and each must agree.
     """
-    if bpf.version.before(CLASSIC_UNTIL) and bpf.host.in_nmi():
+    if bpf.classic and bpf.host.in_nmi():
         return 1
     cpu = bpf.host.cpu_id()
     if bpf.active.get(cpu, 0):
