@@ -223,6 +223,7 @@ class TrapWriter(Writer):
         f.set_word("%blk", Word.REASON, "0")
         f.set_word("%blk", Word.FAULT_CODE, "0")
         f.set_word("%blk", Word.TRAPPED, "0")
+        begun = f.word("%blk", Word.WORK)
         f.do("store i64 0, ptr %slot")
         f.call(c["uc_reg_read"], "i32", f"ptr {uc}, i32 {self.ids[self.facts.pc]}, ptr %slot")
         pc = f.let("load i64, ptr %slot")
@@ -257,7 +258,13 @@ class TrapWriter(Writer):
         f.do(f"ret i64 {int(Reason.KERNEL_FAULT)}")
         f.label("error")  # riscv64 reports ebreak as an error even when it was handled
         trapped = f.word("%blk", Word.TRAPPED)
-        f.branch(f.let(f"icmp ne i64 {trapped}, 0"), "again", "give_up")
+        f.branch(f.let(f"icmp ne i64 {trapped}, 0"), "again", "halted")
+        f.label("halted")  # ARM's wfi stops the emulator without a word: user code that has got on goes on behind it
+        silent = f.let(f"icmp eq i32 {err}, 0")
+        worked = f.let(f"icmp ne i64 {f.word('%blk', Word.WORK)}, {begun}")
+        user = f.let(f"call i1 @is_user(ptr {uc}, i64 %blk)")
+        waits = f.let(f"and i1 {f.let(f'and i1 {silent}, {worked}')}, {user}")
+        f.branch(waits, "again", "give_up")
         f.label("give_up")
         wide = f.let(f"zext i32 {err} to i64")
         wide = f.let(f"shl i64 {wide}, 4")

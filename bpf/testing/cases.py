@@ -17,7 +17,9 @@ import gzip
 import json
 import multiprocessing
 import re
+import struct
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -156,12 +158,21 @@ class Options:
 
 def run_case(row: Row, options: Options, file: CaseFile) -> Row:
     """What the simulator says: id or name, ret, log, and with `run` the test runs."""
-    try:
+    with wrong_fields(row):
         if file.format == "4.1":
             return _run_4_1(row, options)
         return _run_6_1(row, options, file)
-    except (KeyError, TypeError, ValueError) as error:
+
+
+@contextmanager
+def wrong_fields(row: Row) -> Iterator[None]:
+    """What a field that is not what it should be runs into, deep inside, is said of the case: CaseError."""
+    try:
+        yield
+    except (LookupError, TypeError, ValueError, ArithmeticError, AttributeError, struct.error) as error:
         raise CaseError(f"case {title(row)}: {type(error).__name__}: {error}") from None
+    except KernelError as error:
+        raise CaseError(f"case {title(row)}: {error}") from None
 
 
 def title(row: Row) -> str:
@@ -546,11 +557,12 @@ def compare(file: CaseFile, options: Options, results: Sequence[Row], shown: int
     summary = Summary(shown=shown)
     for row, result in zip(file.rows, results):
         summary.cases += 1
-        expected = recorded_answer(row, file, options)
-        if expected is None:
-            summary.unanswered += 1
-        else:
-            _compare_one(summary, row, result, expected)
+        with wrong_fields(row):
+            expected = recorded_answer(row, file, options)
+            if expected is None:
+                summary.unanswered += 1
+            else:
+                _compare_one(summary, row, result, expected)
     return summary
 
 

@@ -74,10 +74,10 @@ def _verify_cases(
             if as_json:
                 shown = {key: value for key, value in result.items() if key != "xlated"}
                 click.echo(json.dumps(shown, separators=(",", ":")))
+        summary: Summary = compare(file, options, results)
     except CaseError as error:
         click.echo(f"simkernel verify: {error}", err=True)
         return 2
-    summary: Summary = compare(file, options, results)
     for line in summary.lines():
         click.echo(line, err=True)
     return 1 if summary.differs else 0

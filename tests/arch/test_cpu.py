@@ -678,3 +678,20 @@ def test_run_inside_a_handler_is_refused(tiny: Any) -> None:
     tiny.build(nested=lambda *a: tiny.cpu.run())
     with pytest.raises(RuntimeError, match="called from a handler"):
         tiny.call("nested")
+
+
+# wfi; b back to it (thumb code needs the mode bit, which a fresh user task has not)
+WAITS = {"arm": "03f020e3 fdffffea", "arm64": "7f2003d5 ffffff17"}
+
+
+def test_waiting_for_an_interrupt_is_user_codes_right(tiny: Any) -> None:
+    """Linux lets it wait; here an interrupt is always just coming."""
+    if tiny.arch.name not in WAITS:
+        pytest.skip("refused, or another way of waiting")
+    tiny.build(**{tiny.role("timer"): lambda regs, *rest: 0, "schedule_tail": lambda *a: 0})
+    tiny.user(bytes.fromhex(WAITS[tiny.arch.name]))
+    tiny.enter_user()
+    for _ in range(3):
+        assert tiny.cpu.run(1000) is Stop.BUDGET
+        assert 0x400000 <= tiny.cpu.pc < 0x400008
+        tiny.cpu.enter_timer()

@@ -59,13 +59,17 @@ GOOD = {"id": 1, "prog_type": 1, "insns": "b7000000000000009500000000000000", "a
     + [
         json.dumps({"maps": {}, "cases": [{**GOOD, **change}]})
         for change in ({"insns": "zz"}, {"insns": "b7"}, {"insns": 3}, {"runs": [None]}, {"runs": 1}, {"answer": "x"},
-                       {"answer": {}}, {"kfuncs": [1]}, {"prog_type": "x"}, {"maps": {"nosuch": [0]}}, {"log": 5})
-    ],
+                       {"answer": {}}, {"kfuncs": [1]}, {"prog_type": "x"}, {"maps": {"nosuch": [0]}}, {"log": 5},
+                       {"maps": [1]}, {"maps": {"fixup_map_hash_8b": [99]}}, {"answer": {"ret": 0, "xlated": "zz"}},
+                       {"runs": [{"data": "00" * 64}], "answer": {"ret": 0, "runs": [None]}})
+    ]
+    + [json.dumps({"header": {}, "cases": [{"insns": ["b700000000000000", "9500000000000000"], "prog_type": 1,
+                                            "verifier_ret": 0}]})],
 )  # fmt: skip
 def test_a_broken_case_file_is_one_line(text: str, tmp_path: Path) -> None:
     path = tmp_path / "cases.json"
     path.write_text(text, encoding="latin-1")
-    result = verify("--cases", path)
+    result = verify("--cases", path, "--run")
     assert (result.exit_code, len(result.stderr.splitlines())) == (2, 1)
 
 
@@ -87,7 +91,7 @@ def test_recorded_cases_with_one_wrong_field(name: str, tmp_path: Path) -> None:
     rows = content if key is None else content[key]
     rng, path = random.Random(4), tmp_path / "case.json"
     wrong: list[Any] = [None, -1, "zz", "", [], {}, 1 << 70, 3.5, [None], [1, "x"], True, {"a": 1}]
-    for _ in range(15):
+    for _ in range(40):
         row = dict(rng.choice(rows))
         row[rng.choice(list(row))] = rng.choice(wrong)
         path.write_text(json.dumps([row] if key is None else {**content, key: [row]}))
