@@ -19,7 +19,7 @@ GUARD = 1 << 16  # bytes at each end
 
 # include/uapi/asm-generic/mman-common.h; mmap(2) by libc, for Python's chooses no address.
 _FAILED = (1 << 64) - 1
-TRIES = 16
+TRIES = 4  # small mappings, for which there are many holes, get more
 
 
 @cache
@@ -53,6 +53,7 @@ def _guarded(size: int, flags: int) -> tuple[mmap.mmap, list[int]]:
     if sys.platform != "linux":
         return mmap.mmap(-1, size, flags=flags), []
     libc = _libc()
+    tries = max(TRIES, min(256, (64 << 20) // size))
     missed: list[mmap.mmap] = []  # kept until the end, so that the next try is elsewhere
     while True:
         hole = _reserve(0, size + 2 * GUARD)
@@ -65,7 +66,7 @@ def _guarded(size: int, flags: int) -> tuple[mmap.mmap, list[int]]:
             if hole:
                 _give_back([hole, hole + GUARD + size])
             guards = [at for at in guards if _reserve(at, GUARD) == at]
-        if len(guards) == 2 or len(missed) == TRIES:
+        if len(guards) == 2 or len(missed) == tries:
             return buf, guards
         _give_back(guards)
         missed.append(buf)
