@@ -214,8 +214,8 @@ def _make(k: FsKernel, dfd: int, name: str, want_dir: bool, function: str, *args
     new = Pending(k, parent, nd.last, nd.cred)
     new.target = target
     try:
-        call = (function, *vfs.userns_arg(nd.path), vfs.mirror.inode(parent.inode), new.addr, *args)
-        ret = yield from under_inode_lock(k, parent.inode, *call)
+        given = (*vfs.userns_arg(nd.path), vfs.mirror.inode(parent.inode), new.addr, *args)
+        ret = yield from under_inode_lock(k, parent.inode, function, *given)
     finally:
         new.put()
     return ret
@@ -364,8 +364,8 @@ def _unlink(k: FsKernel, dfd: int, name: str) -> Body:
     mirror = vfs.mirror
     addr = mirror.dentry(victim)
     dir_addr = mirror.inode(nd.path.dentry.inode)
-    call = ("vfs_unlink", *vfs.userns_arg(nd.path), dir_addr, addr, 0)
-    return (yield from under_inode_lock(k, nd.path.dentry.inode, *call))
+    args = (*vfs.userns_arg(nd.path), dir_addr, addr, 0)
+    return (yield from under_inode_lock(k, nd.path.dentry.inode, "vfs_unlink", *args))
 
 
 def _rmdir(k: FsKernel, dfd: int, name: str) -> Body:
@@ -379,8 +379,8 @@ def _rmdir(k: FsKernel, dfd: int, name: str) -> Body:
         return -ENOENT
     addr = vfs.mirror.dentry(victim)
     dir_addr = vfs.mirror.inode(nd.path.dentry.inode)
-    call = ("vfs_rmdir", *vfs.userns_arg(nd.path), dir_addr, addr)
-    return (yield from under_inode_lock(k, nd.path.dentry.inode, *call))
+    args = (*vfs.userns_arg(nd.path), dir_addr, addr)
+    return (yield from under_inode_lock(k, nd.path.dentry.inode, "vfs_rmdir", *args))
 
 
 @kernel_function("int do_unlinkat(int dfd, struct filename *name)", source="fs/namei.c", since="4.14")

@@ -71,7 +71,7 @@ def pipe_of(inode: Inode) -> Pipe:
 @kernel_function("ssize_t pipe_read(struct kiocb *iocb, struct iov_iter *to)", source="fs/pipe.c")
 def pipe_read(k: FsKernel, iocb_addr: int, to: int) -> Body:
     """Take what is there; wait only when there is nothing."""
-    lock = pipe_mutex(k, k.vfs.kiocbs[iocb_addr].file.f_inode)
+    lock = pipe_mutex(k, pipe_of(k.vfs.kiocbs[iocb_addr].file.f_inode))
     if not lock:
         return (yield from _pipe_read(k, iocb_addr, to, 0))
     yield k.call("mutex_lock", lock)
@@ -123,7 +123,7 @@ def _pipe_read(k: FsKernel, iocb_addr: int, to: int, lock: int) -> Body:
 @kernel_function("ssize_t pipe_write(struct kiocb *iocb, struct iov_iter *from)", source="fs/pipe.c")
 def pipe_write(k: FsKernel, iocb_addr: int, from_: int) -> Body:
     """Put everything in, waiting for room; EPIPE and SIGPIPE without readers."""
-    lock = pipe_mutex(k, k.vfs.kiocbs[iocb_addr].file.f_inode)
+    lock = pipe_mutex(k, pipe_of(k.vfs.kiocbs[iocb_addr].file.f_inode))
     if not lock:
         return (yield from _pipe_write(k, iocb_addr, from_, 0))
     yield k.call("mutex_lock", lock)

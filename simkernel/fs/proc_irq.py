@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.procfs import proc_file
 from simkernel.kernel.face import KernelFace
@@ -33,7 +34,7 @@ def softirqs(k: KernelFace) -> str:
     return "".join(out)
 
 
-def install(k: KernelFace) -> None:
+def install(k: FsKernel) -> None:
     """Put the files into /proc: of a kernel that takes interrupts."""
     proc_file(k.vfs, "interrupts", PseudoFile(lambda: interrupts(k)))
     proc_file(k.vfs, "softirqs", PseudoFile(lambda: softirqs(k)))

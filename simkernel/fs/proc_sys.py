@@ -148,7 +148,7 @@ def _uuid(k: KernelFace) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def make_sysctl(k: KernelFace, table: Sysctl, uname: Callable[[], list[str]]) -> Dir:
+def make_sysctl(k: KernelFace, table: Sysctl, uname: Callable[[], list[str]], open_files: Callable[[], int]) -> Dir:
     """The tree of /proc/sys."""
     table.readers |= {
         "kernel.osrelease": lambda: uname()[2],
@@ -156,7 +156,7 @@ def make_sysctl(k: KernelFace, table: Sysctl, uname: Callable[[], list[str]]) ->
         "kernel.hostname": lambda: k.hostname,
         "kernel.random.uuid": lambda: _uuid(k),
         "kernel.random.boot_id": lambda: _boot_id(k, table),
-        "fs.file-nr": lambda: f"{len(k.vfs.files)}\t0\t{table['fs.file-max']}",
+        "fs.file-nr": lambda: f"{open_files()}\t0\t{table['fs.file-max']}",
     }
     table.entries["kernel.hostname"] = Entry("kernel.hostname", "")
     table["kernel.hostname"] = k.hostname

@@ -325,6 +325,11 @@ class Vfs:
         self.files.pop(file.addr, None)
         self.mirror.free_file(file)
 
+    def inode_address(self, inode: object) -> int:
+        """Kernel address of an inode's struct inode."""
+        assert isinstance(inode, Inode)
+        return self.mirror.inode(inode)
+
     def file_of(self, k: KernelFace, task: Task, fd: int) -> File:
         """fdget_raw(): the File behind a descriptor, also an O_PATH one; EBADF."""
         files: FilesStruct = task.files

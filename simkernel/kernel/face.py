@@ -33,8 +33,9 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable
-from typing import Any
+from typing import Any, Protocol
 
+from arch.abi.fcntl import AT_FDCWD
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, SyscallAbi
 from arch.cpu import Cpu
@@ -43,10 +44,12 @@ from arch.memory import KernelMemory, PhysicalMemory
 from arch.symbols import Symbols
 from arch.typetable import TypeTable
 from simkernel.kernel.address_spaces import AddressSpaces
+from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.body import Body, Call, Inlined, Request, Steps
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.exec_state import ExecState
+from simkernel.kernel.futexes import FutexWaiter
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.registers import Registers
@@ -61,6 +64,38 @@ from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 
 __all__ = ["Body", "Call", "Inlined", "KernelFace", "Request", "Steps"]
+
+
+class Files(Protocol):
+    """What the core asks of the file systems (simkernel/fs/vfs.py)."""
+
+    @property
+    def probed(self) -> dict[str, int]:
+        """Kernel function -> how many probes it has."""
+        ...
+
+    @property
+    def init_user_ns(self) -> int:
+        """Address of the one user namespace."""
+        ...
+
+    def inode_address(self, inode: object) -> int:
+        """Kernel address of an inode's struct inode."""
+        ...
+
+    def open_exec(self, k: KernelFace, path: bytes, dfd: int = AT_FDCWD, flags: int = 0) -> MappedFile:
+        """do_open_execat(): a file opened for execution, or ENOENT, EACCES, ENOTDIR, ELOOP..."""
+        ...
+
+    def file_of(self, k: KernelFace, task: Task, fd: int) -> MappedFile:
+        """The file behind a descriptor, or KernelError(EBADF)."""
+        ...
+
+    def setup_init_files(self, k: KernelFace, task: Task) -> None:
+        """Give a first task its root, working directory and an empty descriptor table."""
+
+    def set_cwd(self, k: KernelFace, task: Task, path: str) -> None:
+        """Start a task in another directory."""
 
 
 class KernelFace:
@@ -102,10 +137,10 @@ class KernelFace:
     irqs: Interrupts
     softirqs: Softirqs
     exec: ExecState
-    futexes: dict[Hashable, list[Any]]  # calls/futex.py
+    futexes: dict[Hashable, list[FutexWaiter]]
 
     # Parts of the other folders, put here by their install()
-    vfs: Any
+    vfs: Files
     observer: Any = None
     drop_caches: Callable[[], None] | None = None  # what /proc/sys/vm/drop_caches asks for
 

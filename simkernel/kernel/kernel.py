@@ -21,13 +21,13 @@ from arch.cpu import Cpu
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.symbols import Symbols
 from arch.typetable import kernel_types
+from simkernel.block.face import BlockKernel
 from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.engine import Engine
 from simkernel.kernel.entry import entry_functions
 from simkernel.kernel.exec_state import ExecState
-from simkernel.kernel.face import KernelFace
 from simkernel.kernel.init import init_body, sleep_forever
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.jiffies import Jiffies
@@ -43,6 +43,7 @@ from simkernel.kernel.text import Text
 from simkernel.kernel.threads import Threads
 from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
+from simkernel.observe.face import WatchedKernel
 
 # Modules of kernel functions and system calls: importing one declares what is in it.
 BODIES = (
@@ -53,7 +54,7 @@ BODIES = (
 STACKS_SHARE = 8  # kernel/fork.c:set_max_threads(): an eighth of memory for stacks
 
 
-class Kernel(KernelFace):
+class Kernel(WatchedKernel, BlockKernel):
     """The kernel of one machine."""
 
     def __init__(

@@ -15,9 +15,10 @@ lock of the object itself, while anything at all has a probe; who holds a lock i
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Protocol
 
 from arch.errors import KernelError
+from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
 
@@ -134,6 +135,12 @@ _declare("int down_write_trylock(struct rw_semaphore *sem)", RWSEM, _try_write)
 _declare("void up_write(struct rw_semaphore *sem)", RWSEM, _write_unlock)
 
 
+class Pipe(Protocol):
+    """struct pipe_inode_info's twin."""
+
+    addr: int
+
+
 # ---- the locks of objects: 0 while nothing has a probe ----
 
 
@@ -158,20 +165,19 @@ def mmap_lock(k: KernelFace) -> int:
     return _member(k, "mm_struct", mm.addr, "mmap_lock", "mmap_sem")
 
 
-def inode_lock(k: KernelFace, inode: Any) -> int:
+def inode_lock(k: KernelFace, inode: object) -> int:
     """inode_lock(): i_rwsem, a mutex before 4.7."""
-    return _member(k, "inode", k.vfs.mirror.inode(inode), "i_rwsem") if observed(k) else 0
+    return _member(k, "inode", k.vfs.inode_address(inode), "i_rwsem") if observed(k) else 0
 
 
-def pos_lock(k: KernelFace, file: Any) -> int:
+def pos_lock(k: KernelFace, file: MappedFile) -> int:
     """fdget_pos(): the position of a file that more than one descriptor or thread uses."""
     return _member(k, "file", file.addr, "f_pos_lock") if observed(k) else 0
 
 
-def pipe_mutex(k: KernelFace, inode: Any) -> int:
+def pipe_mutex(k: KernelFace, pipe: Pipe) -> int:
     """pipe_lock()."""
-    pipe = inode.i_pipe
-    if pipe is None or not observed(k):
+    if not observed(k):
         return 0
     if not pipe.addr:
         pipe.addr = k.mem.alloc(k.mirror.size_of("struct pipe_inode_info"))
@@ -193,12 +199,12 @@ def under_mmap_lock(k: KernelFace, work: Callable[[], int | None]) -> Body:
     return ret
 
 
-def under_inode_lock(k: KernelFace, inode: Any, *call: Any) -> Body:
+def under_inode_lock(k: KernelFace, inode: object, name: str, *args: int) -> Body:
     """`yield from`: one call with an inode locked for writing."""
     lock = inode_lock(k, inode)
     if not lock:
-        return (yield k.call(*call))
+        return (yield k.call(name, *args))
     yield k.call("down_write", lock)
-    ret = yield k.call(*call)
+    ret = yield k.call(name, *args)
     yield k.call("up_write", lock)
     return ret

@@ -24,20 +24,11 @@ from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
 from arch.errors import KernelError
 from simkernel.kernel.calls.time import clock_now, read_timespec
 from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.futexes import FutexWaiter
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
 
 ANY = 0xFFFFFFFF
-
-
-class FutexWaiter:
-    """struct futex_q: one sleeper."""
-
-    __slots__ = ("bitset", "key", "task", "woken")
-
-    def __init__(self, task: Task, key: Hashable, bitset: int) -> None:
-        self.task, self.key, self.bitset = task, key, bitset
-        self.woken = False
 
 
 def key_of(k: KernelFace, addr: int) -> tuple[int, int]:
