@@ -33,7 +33,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable
-from typing import Any, Protocol
+from typing import Protocol
 
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.version import KernelVersion
@@ -141,7 +141,6 @@ class KernelFace:
 
     # Parts of the other folders, put here by their install()
     vfs: Files
-    observer: Any = None
     drop_caches: Callable[[], None] | None = None  # what /proc/sys/vm/drop_caches asks for
 
     # -- control: what is yielded ------------------------------------------------------------------------------------

@@ -44,6 +44,7 @@ from simkernel.kernel.threads import Threads
 from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 from simkernel.observe.face import WatchedKernel
+from simkernel.observe.host import Host
 
 # Modules of kernel functions and system calls: importing one declares what is in it.
 BODIES = (
@@ -56,6 +57,8 @@ STACKS_SHARE = 8  # kernel/fork.c:set_max_threads(): an eighth of memory for sta
 
 class Kernel(WatchedKernel, BlockKernel):
     """The kernel of one machine."""
+
+    observer: Host  # tracing and BPF, put here by simkernel.observe.install()
 
     def __init__(
         self,
