@@ -143,6 +143,7 @@ class Cpus:
     def enqueue(self, task: Task, rq: RunQueue) -> None:
         """enqueue_task()."""
         task.on_rq = True
+        self.mirror.store_on_rq(task)
         task.cpu = rq.cpu
         rq.tasks.append(task)
         rq.slice_end_ns = min(rq.slice_end_ns, max(rq.last_ns + SLICE_NS, self.clock._now))
@@ -174,10 +175,11 @@ class Cpus:
         self.trace("sched_waking", task.addr)
         task.state = TASK_RUNNING
         self.mirror.store_state(task)
-        if task.on_rq or self.rqs[task.cpu].current is task:
+        if task.on_rq:
             self.trace("sched_wakeup", task.addr)
             return True
-        rq = self.select_rq(task)
+        home = self.rqs[task.cpu]
+        rq = home if home.current is task else self.select_rq(task)  # between leaving the queue and the switch: stays
         if rq.cpu != task.cpu:
             self.trace("sched_migrate_task", task.addr, rq.cpu)
             task.cpu = rq.cpu

@@ -1,0 +1,41 @@
+"""Wake-ups in odd places, and what the scheduler's structures say."""
+
+from __future__ import annotations
+
+import shutil
+
+import pytest
+
+import simkernel
+from simkernel.fs import rootfs
+from simkernel.machine import Machine
+
+BUSYBOX = shutil.which("busybox")
+pytestmark = pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
+
+
+def shell(m: Machine, script: str) -> str:
+    """What a script prints."""
+    assert BUSYBOX is not None
+    with open(BUSYBOX, "rb") as program:
+        rootfs.add_bytes_lazily(m.kernel.vfs, "/bin/busybox", program.read())
+    return m.run(["/bin/busybox", "sh", "-c", script], timeout_host_s=60).text
+
+
+@pytest.mark.parametrize("cpus", [1, 2])
+def test_a_task_that_sched_switch_wakes_while_it_goes_runs_again(cpus: int) -> None:
+    """It left its queue already, and is still what the CPU runs: try_to_wake_up() asks on_rq, so it is queued again."""
+    m = simkernel.boot(cpus=cpus)
+    k = m.kernel
+    woken: list[str] = []
+
+    def switch(mode: int, prev: int, following: int, state: int) -> None:
+        task = k.tasks.at(prev)
+        if task.comm == "sleep" and state and not woken and k.cpus.activate(task, 0):
+            woken.append(task.comm)
+            assert task.on_rq
+            assert k.mirror.get_field(prev, "task_struct", "on_rq") == 1
+
+    k.tracepoints.points["sched_switch"].add(switch)
+    assert shell(m, "sleep 1; echo done") == "done\n"
+    assert woken == ["sleep"]
