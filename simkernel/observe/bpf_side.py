@@ -130,7 +130,8 @@ class BpfSide(ABC):
     def load_packet(self, skb: int, off: int, size: int) -> int:
         """LD_ABS and LD_IND: bytes of a packet in network order, -1 beyond its end."""
         packet = self.k.net.skbs.get(skb)
-        found = packet.load(off - (1 << 32) if off >> 31 else off, size) if packet is not None else None
+        offset = (off + (1 << 31)) % (1 << 32) - (1 << 31)  # an int, whichever way the instruction had it
+        found = packet.load(offset, size) if packet is not None else None
         return -1 if found is None else found
 
     def hook_perf(self) -> None:
