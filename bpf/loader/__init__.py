@@ -4,7 +4,8 @@
     elf.py       BPF object files, both byte orders, never trusted
     sections.py  section names -> program type, attach type, how to attach
     defs.py      map definitions: legacy `maps` sections and BTF-defined `.maps`
-    core.py      CO-RE relocations against a kernel's BTF
+    core.py      CO-RE relocations against a kernel's BTF: candidates, and which of them
+      core_spec.py, core_match.py, core_value.py, core_patch.py   what is named; found there; its number; patched in
     relocate.py  subprograms, map and data references
     probes.py    which features the kernel has, found out by trying
     object.py    `BpfObject`: open, load, attach

@@ -43,8 +43,9 @@ from bpf.verifier.access.stack import (
     check_stack_read,
     check_stack_write,
 )
-from bpf.verifier.context import ctx
+from bpf.verifier.context import ctx, ctx_net
 from bpf.verifier.context.btf_walk import btf_struct_access
+from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.context.struct_ops import struct_access
 from bpf.verifier.domain.bounds import coerce_reg_to_size, s64
 from bpf.verifier.domain.call_meta import CallMeta
@@ -215,7 +216,7 @@ def _access_mem(env: Env, regno: int, off: int, size: int, access: int, value_re
 def _access_ctx(env: Env, regno: int, off: int, size: int, access: int, value_regno: int, insn: int) -> None:
     _check_no_leak(env, access, value_regno, "ctx")
     check_ptr_off_reg(env, env.regs[regno].value, regno)
-    info = ctx.AccessInfo(log=env.verbose)
+    info = AccessInfo(log=env.verbose)
     if not ctx.is_valid_access(env, off, size, access, info):
         env.verbose(f"invalid bpf_context access off={off} size={size}\n")
         verbose_linfo(env, insn, "; ")
@@ -283,10 +284,10 @@ def _access_flow_keys(env: Env, regno: int, off: int, size: int, access: int, va
 
 
 _SOCK_CHECKS: Final = {
-    PTR_TO_SOCK_COMMON: ctx.sock_common_is_valid_access,
-    PTR_TO_SOCKET: ctx.sock_is_valid_access,
-    PTR_TO_TCP_SOCK: ctx.tcp_sock_is_valid_access,
-    PTR_TO_XDP_SOCK: ctx.xdp_sock_is_valid_access,
+    PTR_TO_SOCK_COMMON: ctx_net.sock_common_is_valid_access,
+    PTR_TO_SOCKET: ctx_net.sock_is_valid_access,
+    PTR_TO_TCP_SOCK: ctx_net.tcp_sock_is_valid_access,
+    PTR_TO_XDP_SOCK: ctx_net.xdp_sock_is_valid_access,
 }
 
 
@@ -299,7 +300,7 @@ def _access_sock(env: Env, regno: int, off: int, size: int, access: int, value_r
             EACCES,
             f"R{regno} min value is negative, either use unsigned index or do a if (index >=0) check.",
         )
-    info = ctx.AccessInfo(reg_type=0)
+    info = AccessInfo(reg_type=0)
     if not _SOCK_CHECKS[v.type](env, off, size, access, info):
         env.reject(EACCES, f"R{regno} invalid {reg_type_str(v.type)} access off={off} size={size}")
     env.aux[insn].ctx_field_size = info.ctx_field_size

@@ -2,537 +2,58 @@
 
 The is_valid_access() member of each bpf_verifier_ops: net/core/filter.c, kernel/bpf/cgroup.c,
 kernel/trace/bpf_trace.c of Linux 6.1.  Each program type is a table: byte offset to what reading and what writing
-there needs.  Contexts that are arrays of kernel arguments (tracing, LSM, struct_ops) ask BTF instead, through
+there needs (ctx_net.py).  Contexts that are arrays of kernel arguments (tracing, LSM, struct_ops) ask BTF instead, through
 `prog.btf_ctx_access`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Protocol
+from collections.abc import Callable
 
-from arch.abi.internal import READ
-from arch.abi.limits import U16_MAX
-from arch.abi.version import KernelVersion
 from bpf import uapi
-from bpf.btf import Btf
-from bpf.verifier.context.ctx_layout import (
-    BPF_CGROUP_DEV_CTX,
-    BPF_SK_LOOKUP,
-    BPF_SOCK,
-    BPF_SOCK_ADDR,
-    BPF_SOCK_OPS,
-    BPF_SOCKOPT,
-    BPF_SYSCTL,
-    BPF_TCP_SOCK,
-    BPF_XDP_SOCK,
-    SK_BUFF,
-    SK_MSG_MD,
-    SK_REUSEPORT_MD,
-    XDP_MD,
-    CtxLayout,
+from bpf.verifier.context.ctx_net import (
+    CG_DEV,
+    CG_SKB,
+    CG_SOCKOPT,
+    FLOW_DISSECTOR,
+    LWT,
+    SK_FILTER,
+    SK_MSG,
+    SK_REUSEPORT,
+    SK_SKB,
+    SOCK_ADDR,
+    SOCK_OPS,
+    SYSCTL,
+    TC_CLS_ACT,
+    XDP,
+    sk_lookup,
+    sock_filter,
 )
-from bpf.verifier.domain import types as t
-
-PERF_MAX_TRACE_SIZE = 8192
-MAX_BPF_FUNC_ARGS = uapi.MAX_BPF_FUNC_ARGS
-
-
-@dataclass(slots=True)
-class AccessInfo:
-    """What a valid access gives: struct bpf_insn_access_aux."""
-
-    reg_type: int = t.SCALAR_VALUE
-    ctx_field_size: int = 0  # a narrower load becomes a load of so many bytes, shifted and masked
-    btf: Btf | None = None
-    btf_id: int = 0
-    log: Callable[[str], None] | None = None
-    is_retval: bool = False
-
-
-class Target(Protocol):
-    """A program whose function another replaces."""
-
-    @property
-    def prog_type(self) -> int: ...
-
-
-class CtxUser(Protocol):
-    """What these rules ask of the program being verified: a part of Env."""
-
-    prog_type: int
-    expected_attach_type: int
-    caps: set[str]
-    version: KernelVersion
-    word_size: int  # of a kernel pointer, in bytes
-    pt_regs_size: int  # of struct pt_regs, in bytes
-    user_regs_size: int  # of bpf_user_pt_regs_t, the registers at the start of struct bpf_perf_event_data
-
-    @property
-    def attach_prog(self) -> Target | None:
-        """The program to be replaced."""
-
-    def btf_ctx_access(self, off: int, size: int, access: int, info: AccessInfo) -> bool:
-        """An argument of the function attached to, by its BTF."""
-
-
-@dataclass(frozen=True, slots=True)
-class Access:
-    """What one kind of access to a field needs and gives."""
-
-    sizes: frozenset[int]
-    field_size: int = 0
-    reg_type: int = 0
-    attach: frozenset[int] | None = None  # attach types that may; None: all
-    needs_bpf: bool = False  # CAP_BPF
-    at_start: bool = False  # only at the field's first byte
-    within: bool = False  # no byte after the field's end
-    since: str | None = None
-
-
-def exact(size: int, reg_type: int = 0) -> Access:
-    """The whole field or nothing."""
-    return Access(frozenset({size}), reg_type=reg_type)
-
-
-def narrow(size: int) -> Access:
-    """The field, or a power of two of its bytes."""
-    return Access(frozenset(n for n in (1, 2, 4, 8) if n <= size), field_size=size)
-
-
-ANY_WITHIN = Access(frozenset({1, 2, 4, 8}), within=True)
-WIDE_READ = Access(frozenset({1, 2, 4, 8}), field_size=4, within=True)  # bpf_ctx_wide_access_ok()
-WIDE_WRITE = Access(frozenset({4, 8}), within=True)
-
-Rights = dict[str, Access]
-
-
-class CtxTable:
-    """A program type's context, one entry per byte offset."""
-
-    def __init__(self, layout: CtxLayout, read: Rights, write: Rights | None = None) -> None:
-        self.layout = layout
-        self.read = self._by_offset(read)
-        self.write = self._by_offset(write or {})
-
-    def _by_offset(self, rights: Rights) -> dict[int, tuple[int, int, Access]]:
-        table = {}
-        for name, access in rights.items():
-            field = self.layout[name]
-            access = replace(access, since=field.since)
-            for offset in range(field.offset, field.end):
-                table[offset] = (field.offset, field.end, access)
-        return table
-
-    def check(self, prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-        """Whether the access is valid; what it gives goes to `info`."""
-        row = (self.write if access else self.read).get(off)
-        if row is None or off % size:
-            return False
-        start, end, rule = row
-        if size not in rule.sizes or (rule.at_start and off != start) or (rule.within and off + size > end):
-            return False
-        if rule.attach is not None and prog.expected_attach_type not in rule.attach:
-            return False
-        if rule.needs_bpf and not ({"bpf", "sys_admin"} & set(prog.caps)):
-            return False
-        if rule.since is not None and prog.version.before(rule.since):
-            return False
-        if rule.reg_type:
-            info.reg_type = rule.reg_type
-        info.ctx_field_size = rule.field_size
-        return True
-
-
-# -- struct __sk_buff ----------------------------------------------------------------------------------
-
-_SKB_FIELDS = [field.name for field in SK_BUFF.fields]
-_SKB_SOCKET = SK_BUFF.span("family", "local_port")
-_SKB_WHOLE_WORD = {"remote_ip4", "local_ip4", "remote_ip6", "local_ip6", "data", "data_meta", "data_end"}
-
-
-def _skb_read(name: str) -> Access | None:
-    """bpf_skb_is_valid_access() for a load."""
-    if name == "cb":
-        return ANY_WITHIN
-    if name in _SKB_WHOLE_WORD:
-        return exact(4)
-    if name in ("hwtstamp", "tstamp"):
-        return exact(8)
-    if name == "sk":
-        return exact(8, t.PTR_TO_SOCK_COMMON_OR_NULL)
-    return None if name in ("flow_keys", "tstamp_type") else narrow(4)
-
-
-def _skb_write(name: str) -> Access:
-    """bpf_skb_is_valid_access() for a store."""
-    if name == "cb":
-        return ANY_WITHIN
-    return exact(8 if name == "tstamp" else 4)
-
-
-def _skb(denied: Iterable[str], writable: str, packet: str = "", bpf_only: str = "") -> CtxTable:
-    """An __sk_buff of which some fields are denied, some may be written, and some are packet pointers."""
-    pointers = {"data": t.PTR_TO_PACKET, "data_end": t.PTR_TO_PACKET_END, "data_meta": t.PTR_TO_PACKET_META}
-    forbidden, privileged = set(denied), bpf_only.split()
-    read = {n: access for n in _SKB_FIELDS if n not in forbidden and (access := _skb_read(n))}
-    write = {n: _skb_write(n) for n in writable.split()}
-    for name in packet.split():
-        read[name] = replace(read[name], reg_type=pointers[name])
-    for name in privileged:
-        read[name] = replace(read[name], needs_bpf=name in ("data", "data_end"))
-        if name in write:
-            write[name] = replace(write[name], needs_bpf=True)
-    return CtxTable(SK_BUFF, read, write)
-
-
-SK_FILTER = _skb(
-    ["tc_classid", "data", "data_meta", "data_end", *_SKB_SOCKET, "tstamp", "wire_len", "hwtstamp"], writable="cb"
+from bpf.verifier.context.ctx_rule import AccessInfo, CtxUser
+from bpf.verifier.context.ctx_tracing import (
+    kprobe,
+    lirc_mode2,
+    lsm,
+    perf_event,
+    raw_tp,
+    raw_tp_writable,
+    syscall,
+    tracepoint,
+    tracing_btf,
 )
-CG_SKB = _skb(
-    ["tc_classid", "data_meta", "wire_len"],
-    writable="mark priority cb tstamp",
-    packet="data data_end",
-    bpf_only="data data_end tstamp",
-)
-LWT = _skb(
-    ["tc_classid", *_SKB_SOCKET, "data_meta", "tstamp", "wire_len", "hwtstamp"],
-    writable="mark priority cb",
-    packet="data data_end",
-)
-TC_CLS_ACT = _skb(
-    _SKB_SOCKET,
-    writable="mark tc_index priority tc_classid cb tstamp queue_mapping",
-    packet="data data_meta data_end",
-)
-TC_CLS_ACT.read[SK_BUFF.offsetof("tstamp_type")] = (
-    SK_BUFF.offsetof("tstamp_type"),
-    SK_BUFF["tstamp_type"].end,
-    replace(exact(1), since="5.18"),
-)
-SK_SKB = _skb(
-    ["tc_classid", "data_meta", "tstamp", "wire_len", "hwtstamp", "mark"],
-    writable="tc_index priority",
-    packet="data data_end",
-)
-FLOW_DISSECTOR = CtxTable(
-    SK_BUFF,
-    {
-        "data": exact(4, t.PTR_TO_PACKET),
-        "data_end": exact(4, t.PTR_TO_PACKET_END),
-        "flow_keys": exact(8, t.PTR_TO_FLOW_KEYS),
-    },
-)
-
-# -- struct xdp_md -------------------------------------------------------------------------------------
-
-XDP = CtxTable(
-    XDP_MD,
-    {
-        "data": exact(4, t.PTR_TO_PACKET),
-        "data_end": exact(4, t.PTR_TO_PACKET_END),
-        "data_meta": exact(4, t.PTR_TO_PACKET_META),
-        "ingress_ifindex": exact(4),
-        "rx_queue_index": exact(4),
-        "egress_ifindex": replace(exact(4), attach=frozenset({uapi.BPF_XDP_DEVMAP})),
-    },
-)
-
-# -- struct bpf_sock: as a context, and behind PTR_TO_SOCKET and PTR_TO_SOCK_COMMON ---------------------------
-
-_SOCK_NARROW_AT_START = ("state", "family", "type", "protocol", "src_port", "rx_queue_mapping")
-_SOCK_NARROW = ("src_ip4", "src_ip6", "dst_ip4", "dst_ip6")
-
-
-def _sock_access(name: str) -> Access:
-    """bpf_sock_is_valid_access(), the same for loads and stores."""
-    if name in _SOCK_NARROW_AT_START:
-        return replace(narrow(4), at_start=True)
-    return narrow(4) if name in _SOCK_NARROW else exact(4)
-
-
-_SOCK: Rights = {field.name: _sock_access(field.name) for field in BPF_SOCK.fields}
-SOCK = CtxTable(BPF_SOCK, _SOCK, _SOCK)
-_DST_PORT = BPF_SOCK["dst_port"]
-
-
-def sock_is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """bpf_sock_is_valid_access(): any field; dst_port is two bytes that may also be read as four."""
-    if _DST_PORT.offset <= off < _DST_PORT.end and off % size == 0 and off >= 0:
-        info.ctx_field_size = 4 if size == 4 else 2
-        return bool(size <= info.ctx_field_size)
-    return SOCK.check(prog, off, size, access, info)
-
-
-_SOCK_COMMON_HIDDEN = range(BPF_SOCK.offsetof("type"), BPF_SOCK["priority"].end)
-
-
-def sock_common_is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """bpf_sock_common_is_valid_access(): what a request or timewait socket has too."""
-    return off not in _SOCK_COMMON_HIDDEN and sock_is_valid_access(prog, off, size, access, info)
-
-
-def _range(layout: CtxLayout, *names: str) -> set[int]:
-    return {offset for name in names for offset in range(layout[name].offset, layout[name].end)}
-
-
-_SOCK_SETUP = {BPF_SOCK.offsetof(name) for name in ("bound_dev_if", "mark", "priority")}
-_SOCK_SETUP_ATTACH = (uapi.BPF_CGROUP_INET_SOCK_CREATE, uapi.BPF_CGROUP_INET_SOCK_RELEASE)
-_SOCK_BOUND: tuple[tuple[set[int], tuple[int, ...]], ...] = (
-    (_range(BPF_SOCK, "src_ip4"), (uapi.BPF_CGROUP_INET4_POST_BIND,)),
-    (_range(BPF_SOCK, "src_ip6"), (uapi.BPF_CGROUP_INET6_POST_BIND,)),
-    (_range(BPF_SOCK, "src_port"), (uapi.BPF_CGROUP_INET4_POST_BIND, uapi.BPF_CGROUP_INET6_POST_BIND)),
-)
-
-
-def _sock_filter(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """CGROUP_SOCK: sock_filter_is_valid_access(), fields by attach type."""
-    if not sock_is_valid_access(prog, off, size, access, info):
-        return False
-    attach = prog.expected_attach_type
-    if off in _SOCK_SETUP:
-        return attach in _SOCK_SETUP_ATTACH
-    for offsets, attach_types in _SOCK_BOUND:
-        if off in offsets and attach not in attach_types:
-            return False
-    return access == READ
-
-
-def _all(layout: CtxLayout, wide: tuple[str, ...] = ()) -> CtxTable:
-    return CtxTable(layout, {field.name: exact(8 if field.name in wide else 4) for field in layout.fields})
-
-
-TCP_SOCK = _all(BPF_TCP_SOCK, ("bytes_received", "bytes_acked"))
-XDP_SOCK = _all(BPF_XDP_SOCK)
-_COUNTER_MIDDLES = {BPF_TCP_SOCK.offsetof(name) + 4 for name in ("bytes_received", "bytes_acked")}
-
-
-def tcp_sock_is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """bpf_tcp_sock_is_valid_access(); the verifier lets nobody write there.
-
-    The second half of a counter is let through, and refused when the access cannot be converted.
-    """
-    if off in _COUNTER_MIDDLES:
-        return bool(size == 4)
-    return TCP_SOCK.check(prog, off, size, READ, info)
-
-
-def xdp_sock_is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """bpf_xdp_sock_is_valid_access(); the verifier lets nobody write there."""
-    return XDP_SOCK.check(prog, off, size, READ, info)
-
-
-# -- struct bpf_sock_addr ------------------------------------------------------------------------------
-
-_ADDR4 = frozenset(
-    {
-        uapi.BPF_CGROUP_INET4_BIND,
-        uapi.BPF_CGROUP_INET4_CONNECT,
-        uapi.BPF_CGROUP_INET4_GETPEERNAME,
-        uapi.BPF_CGROUP_INET4_GETSOCKNAME,
-        uapi.BPF_CGROUP_UDP4_SENDMSG,
-        uapi.BPF_CGROUP_UDP4_RECVMSG,
-    }
-)
-_ADDR6 = frozenset(
-    {
-        uapi.BPF_CGROUP_INET6_BIND,
-        uapi.BPF_CGROUP_INET6_CONNECT,
-        uapi.BPF_CGROUP_INET6_GETPEERNAME,
-        uapi.BPF_CGROUP_INET6_GETSOCKNAME,
-        uapi.BPF_CGROUP_UDP6_SENDMSG,
-        uapi.BPF_CGROUP_UDP6_RECVMSG,
-    }
-)
-_SEND4 = frozenset({uapi.BPF_CGROUP_UDP4_SENDMSG})
-_SEND6 = frozenset({uapi.BPF_CGROUP_UDP6_SENDMSG})
-
-SOCK_ADDR = CtxTable(
-    BPF_SOCK_ADDR,
-    {
-        "user_family": exact(4),
-        "user_ip4": replace(narrow(4), attach=_ADDR4),
-        "user_ip6": replace(WIDE_READ, attach=_ADDR6),
-        "user_port": narrow(4),
-        "family": exact(4),
-        "type": exact(4),
-        "protocol": exact(4),
-        "msg_src_ip4": replace(narrow(4), attach=_SEND4),
-        "msg_src_ip6": replace(WIDE_READ, attach=_SEND6),
-        "sk": exact(8, t.PTR_TO_SOCKET),
-    },
-    {
-        "user_ip4": replace(exact(4), attach=_ADDR4),
-        "user_ip6": replace(WIDE_WRITE, attach=_ADDR6),
-        "user_port": exact(4),
-        "msg_src_ip4": replace(exact(4), attach=_SEND4),
-        "msg_src_ip6": replace(WIDE_WRITE, attach=_SEND6),
-    },
-)
-
-# -- struct bpf_sock_ops -------------------------------------------------------------------------------
-
-SOCK_OPS = CtxTable(
-    BPF_SOCK_OPS,
-    {
-        **{field.name: exact(4) for field in BPF_SOCK_OPS.fields},
-        "bytes_received": exact(8),
-        "bytes_acked": exact(8),
-        "sk": exact(8, t.PTR_TO_SOCKET_OR_NULL),
-        "skb_data": exact(8, t.PTR_TO_PACKET),
-        "skb_data_end": exact(8, t.PTR_TO_PACKET_END),
-        "skb_tcp_flags": replace(narrow(4), at_start=True),
-    },
-    {"args": replace(exact(4), at_start=True), "sk_txhash": exact(4)},
-)
-
-# -- sockets and messages ------------------------------------------------------------------------------
-
-SK_MSG = CtxTable(
-    SK_MSG_MD,
-    {
-        **{field.name: exact(4) for field in SK_MSG_MD.fields},
-        "data": exact(8, t.PTR_TO_PACKET),
-        "data_end": exact(8, t.PTR_TO_PACKET_END),
-        "sk": exact(8, t.PTR_TO_SOCKET),
-    },
-)
-SK_REUSEPORT = CtxTable(
-    SK_REUSEPORT_MD,
-    {
-        "data": exact(8, t.PTR_TO_PACKET),
-        "data_end": exact(8, t.PTR_TO_PACKET_END),
-        "len": narrow(4),
-        "eth_protocol": replace(narrow(4), sizes=frozenset({2, 4})),
-        "ip_protocol": narrow(4),
-        "bind_inany": narrow(4),
-        "hash": exact(4),
-        "sk": exact(8, t.PTR_TO_SOCKET),
-        "migrating_sk": exact(8, t.PTR_TO_SOCK_COMMON_OR_NULL),
-    },
-)
-SK_LOOKUP = CtxTable(
-    BPF_SK_LOOKUP,
-    {**{field.name: narrow(4) for field in BPF_SK_LOOKUP.fields}, "sk": exact(8, t.PTR_TO_SOCKET_OR_NULL)},
-)
-_REMOTE_PORT = BPF_SK_LOOKUP["remote_port"]
-
-
-def _sk_lookup(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """sk_lookup_is_valid_access(): the port is two bytes, read as four by old programs, padding included."""
-    if _REMOTE_PORT.offset <= off < _REMOTE_PORT.offset + 4:
-        if access != READ or off % size:
-            return False
-        if size == 4:
-            return True
-        info.ctx_field_size = 2
-        return size <= 2
-    return SK_LOOKUP.check(prog, off, size, access, info)
-
-
-# -- control groups ------------------------------------------------------------------------------------
-
-CG_DEV = CtxTable(BPF_CGROUP_DEV_CTX, {"access_type": narrow(4), "major": exact(4), "minor": exact(4)})
-SYSCTL = CtxTable(BPF_SYSCTL, {"write": narrow(4), "file_pos": narrow(4)}, {"file_pos": exact(4)})
-
-_GETSOCKOPT = frozenset({uapi.BPF_CGROUP_GETSOCKOPT})
-_SETSOCKOPT = frozenset({uapi.BPF_CGROUP_SETSOCKOPT})
-CG_SOCKOPT = CtxTable(
-    BPF_SOCKOPT,
-    {
-        "sk": exact(8, t.PTR_TO_SOCKET),
-        "optval": exact(8, t.PTR_TO_PACKET),
-        "optval_end": exact(8, t.PTR_TO_PACKET_END),
-        "level": exact(4),
-        "optname": exact(4),
-        "optlen": exact(4),
-        "retval": replace(exact(4), attach=_GETSOCKOPT),
-    },
-    {
-        "level": replace(exact(4), attach=_SETSOCKOPT),
-        "optname": replace(exact(4), attach=_SETSOCKOPT),
-        "optlen": exact(4),
-        "retval": replace(exact(4), attach=_GETSOCKOPT),
-    },
-)
-
-# -- tracing -------------------------------------------------------------------------------------------
-
-
-def _kprobe(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """kprobe_prog_is_valid_access(): all of struct pt_regs, read only."""
-    limit = prog.pt_regs_size
-    return access == READ and 0 <= off < limit and off % size == 0 and off + size <= limit
-
-
-def _tracepoint(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """tp_prog_is_valid_access(): the record without its first word, which is hidden.
-
-    The kernel compares with the word's size as unsigned numbers, so an offset below zero passes.
-    """
-    return access == READ and (off < 0 or off >= 8) and off < PERF_MAX_TRACE_SIZE and off % size == 0
-
-
-def _perf_event(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """pe_prog_is_valid_access(): struct bpf_perf_event_data, registers, then sample_period and addr."""
-    regs, word = prog.user_regs_size, prog.word_size
-    if access != READ or not 0 <= off < regs + 16:
-        return False
-    if off % size and not (word == 4 and size == 8 and off % size == 4):
-        return False
-    if off >= regs:
-        info.ctx_field_size = 8
-        return True
-    return bool(size == word)
-
-
-def _raw_tp(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """bpf_tracing_ctx_access(): twelve arguments of eight bytes."""
-    return access == READ and 0 <= off < 8 * MAX_BPF_FUNC_ARGS and off % size == 0
-
-
-def _raw_tp_writable(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """raw_tp_writable_prog_is_valid_access(): the first argument is a buffer that may be written."""
-    if off == 0:
-        if size != 8 or access != READ:
-            return False
-        info.reg_type = t.PTR_TO_TP_BUFFER
-    return _raw_tp(prog, off, size, access, info)
-
-
-def _btf(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """bpf_tracing_btf_ctx_access(): arguments with the types the kernel's BTF gives them."""
-    return _raw_tp(prog, off, size, access, info) and bool(prog.btf_ctx_access(off, size, access, info))
-
-
-def _lsm(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """bpf_lsm_verifier_ops: BTF alone decides."""
-    return bool(prog.btf_ctx_access(off, size, access, info))
-
-
-def _syscall(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """syscall_prog_is_valid_access(): whatever user space passes to BPF_PROG_TEST_RUN."""
-    return 0 <= off < U16_MAX and off % size == 0
-
-
-def _lirc_mode2(prog: CtxUser, off: int, size: int, access: int, info: AccessInfo) -> bool:
-    """lirc_mode2_is_valid_access(): one u32."""
-    return access == READ and off == 0 and size == 4
-
 
 Check = Callable[[CtxUser, int, int, int, AccessInfo], bool]
 
 CHECKS: dict[int, Check] = {
     uapi.BPF_PROG_TYPE_SOCKET_FILTER: SK_FILTER.check,
-    uapi.BPF_PROG_TYPE_KPROBE: _kprobe,
+    uapi.BPF_PROG_TYPE_KPROBE: kprobe,
     uapi.BPF_PROG_TYPE_SCHED_CLS: TC_CLS_ACT.check,
     uapi.BPF_PROG_TYPE_SCHED_ACT: TC_CLS_ACT.check,
-    uapi.BPF_PROG_TYPE_TRACEPOINT: _tracepoint,
+    uapi.BPF_PROG_TYPE_TRACEPOINT: tracepoint,
     uapi.BPF_PROG_TYPE_XDP: XDP.check,
-    uapi.BPF_PROG_TYPE_PERF_EVENT: _perf_event,
+    uapi.BPF_PROG_TYPE_PERF_EVENT: perf_event,
     uapi.BPF_PROG_TYPE_CGROUP_SKB: CG_SKB.check,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK: _sock_filter,
+    uapi.BPF_PROG_TYPE_CGROUP_SOCK: sock_filter,
     uapi.BPF_PROG_TYPE_LWT_IN: LWT.check,
     uapi.BPF_PROG_TYPE_LWT_OUT: LWT.check,
     uapi.BPF_PROG_TYPE_LWT_XMIT: LWT.check,
@@ -540,20 +61,20 @@ CHECKS: dict[int, Check] = {
     uapi.BPF_PROG_TYPE_SK_SKB: SK_SKB.check,
     uapi.BPF_PROG_TYPE_CGROUP_DEVICE: CG_DEV.check,
     uapi.BPF_PROG_TYPE_SK_MSG: SK_MSG.check,
-    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT: _raw_tp,
+    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT: raw_tp,
     uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: SOCK_ADDR.check,
     uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL: LWT.check,
-    uapi.BPF_PROG_TYPE_LIRC_MODE2: _lirc_mode2,
+    uapi.BPF_PROG_TYPE_LIRC_MODE2: lirc_mode2,
     uapi.BPF_PROG_TYPE_SK_REUSEPORT: SK_REUSEPORT.check,
     uapi.BPF_PROG_TYPE_FLOW_DISSECTOR: FLOW_DISSECTOR.check,
     uapi.BPF_PROG_TYPE_CGROUP_SYSCTL: SYSCTL.check,
-    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE: _raw_tp_writable,
+    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE: raw_tp_writable,
     uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: CG_SOCKOPT.check,
-    uapi.BPF_PROG_TYPE_TRACING: _btf,
-    uapi.BPF_PROG_TYPE_STRUCT_OPS: _btf,
-    uapi.BPF_PROG_TYPE_LSM: _lsm,
-    uapi.BPF_PROG_TYPE_SK_LOOKUP: _sk_lookup,
-    uapi.BPF_PROG_TYPE_SYSCALL: _syscall,
+    uapi.BPF_PROG_TYPE_TRACING: tracing_btf,
+    uapi.BPF_PROG_TYPE_STRUCT_OPS: tracing_btf,
+    uapi.BPF_PROG_TYPE_LSM: lsm,
+    uapi.BPF_PROG_TYPE_SK_LOOKUP: sk_lookup,
+    uapi.BPF_PROG_TYPE_SYSCALL: syscall,
 }
 
 

@@ -10,7 +10,7 @@ from bpf import uapi
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import Kind
 from bpf.isa.insn import BPF_PSEUDO_CALL, BPF_PSEUDO_FUNC, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE
-from bpf.loader.core import BAD_RELO
+from bpf.loader.core_patch import BAD_RELO
 from bpf.loader.errors import LoadError
 from bpf.loader.object import BpfObject, object_name
 from bpf.loader.sections import find

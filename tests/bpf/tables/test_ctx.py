@@ -7,6 +7,7 @@ import pytest
 from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
 from bpf.verifier.context import ctx, ctx_layout
+from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.domain import types as t
 
 
@@ -24,7 +25,7 @@ class Prog:
 
 def access(kind, layout, field, size, write=False, at=0, **more):
     """What happens on touching `field`: None if refused, else (register type, field size)."""
-    info = ctx.AccessInfo()
+    info = AccessInfo()
     prog = Prog(getattr(uapi, f"BPF_PROG_TYPE_{kind}"), **more)
     if not ctx.is_valid_access(prog, layout.offsetof(field) + at, size, int(write), info):
         return None
@@ -105,7 +106,7 @@ def test_older_kernels_lack_fields():
 
 def test_tracing_contexts():
     def ok(kind, off, size, write=0):
-        return ctx.is_valid_access(Prog(getattr(uapi, f"BPF_PROG_TYPE_{kind}")), off, size, write, ctx.AccessInfo())
+        return ctx.is_valid_access(Prog(getattr(uapi, f"BPF_PROG_TYPE_{kind}")), off, size, write, AccessInfo())
 
     assert ok("KPROBE", 160, 8) and not ok("KPROBE", 168, 8) and not ok("KPROBE", 0, 8, 1)
     assert ok("TRACEPOINT", 8, 8) and not ok("TRACEPOINT", 0, 8) and not ok("TRACEPOINT", 8192, 8)
