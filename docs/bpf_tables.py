@@ -1,18 +1,20 @@
-"""Write docs/bpf-tables.md from the rows of map types and helpers:  python -m docs.bpf_tables"""
+"""Write docs/bpf-tables.md from the rows of program types, map types and helpers:  python -m docs.bpf_tables"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 
 from bpf.helpers.rows import PROTOS
 from bpf.helpers.table import helper_rows
 from bpf.maps.types import map_types
+from bpf.versions.program_types import RFC_PROGRAM_TYPES, attach_types, program_types
 
 PAGE = Path(__file__).with_name("bpf-tables.md")
-HEAD = """# Map types and helpers of BPF
+HEAD = """# Program types, map types and helpers of BPF
 
-Written by `python -m docs.bpf_tables` from the rows above the bodies (`bpf/maps/`, `bpf/helpers/`); what `missing` says is
-not simulated.  *since*: the first kernel version that has it.
+Written by `python -m docs.bpf_tables` from the rows of program types (`bpf/versions/program_types.py`) and those above the
+bodies of maps and helpers (`bpf/maps/`, `bpf/helpers/`); what `missing` says is not simulated.  *since*: the first kernel version that has it.
 """
 
 
@@ -24,6 +26,40 @@ def table(columns: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
 
 def words(names: frozenset[str] | None) -> str:
     return " ".join(sorted(names)) if names else ""
+
+
+def joined(names: Iterable[str]) -> str:
+    return " ".join(f"`{name}`" for name in names)
+
+
+def program_table() -> str:
+    rows = []
+    for row in (*program_types(), *(row for row in RFC_PROGRAM_TYPES.values() if row.since == "3.20-rfc")):
+        rows.append(
+            (
+                str(row.number),
+                f"`{row.name}`",
+                row.since,
+                joined(row.context[:1]),
+                joined(section.name for section in row.sections),
+                row.helpers,
+                row.kfuncs,
+                row.convert,
+                row.test_run,
+                " ".join(row.needs),
+                row.missing,
+            )
+        )
+    columns = ("number", "BPF_PROG_TYPE_", "since", "context", "sections", "helpers", "kfuncs", "converter")
+    return table((*columns, "test run", "capabilities", "missing"), rows)
+
+
+def attach_table() -> str:
+    rows = []
+    for attach, row in attach_types():
+        said = "names it" if attach.named else "said at load or in a link"
+        rows.append((str(attach.number), f"`{attach.name}`", attach.since, f"`{row.name}`", said, row.missing))
+    return table(("number", "BPF_", "since", "program type", "how", "missing"), rows)
 
 
 def map_table() -> str:
@@ -53,7 +89,13 @@ def helper_table() -> str:
 
 
 def page() -> str:
-    return f"{HEAD}\n## Map types\n\n{map_table()}\n## Helpers\n\n{helper_table()}"
+    sections = {
+        "Program types": program_table(),
+        "Attach types": attach_table(),
+        "Map types": map_table(),
+        "Helpers": helper_table(),
+    }
+    return HEAD + "".join(f"\n## {title}\n\n{text}" for title, text in sections.items())
 
 
 if __name__ == "__main__":

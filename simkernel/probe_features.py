@@ -16,7 +16,7 @@ from bpf.btf import Btf, BtfType, Kind, Member
 from bpf.isa.insn import BPF_ALU64, BPF_CALL, BPF_EXIT, BPF_JMP, BPF_K, BPF_MOV, Insn, encode
 from bpf.maps.rows import Probe
 from bpf.maps.types import map_types, row_of
-from bpf.versions.features import RFC_PROG_TYPES
+from bpf.versions.program_types import PROGRAM_TYPES, RFC_PROGRAM_TYPES, ProgramType, attach_number, program_types
 from simkernel.machine import Machine
 
 R0_0 = Insn(BPF_ALU64 | BPF_MOV | BPF_K, 0)
@@ -50,16 +50,18 @@ class MapOptions(TypedDict, total=False):
     vmlinux_value_type_id: int
 
 
-EXTRA: dict[int, ProgOptions] = {
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: {"expected_attach_type": uapi.BPF_CGROUP_INET4_CONNECT},
-    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: {"expected_attach_type": uapi.BPF_CGROUP_GETSOCKOPT},
-    uapi.BPF_PROG_TYPE_SK_LOOKUP: {"expected_attach_type": uapi.BPF_SK_LOOKUP},
-    uapi.BPF_PROG_TYPE_LIRC_MODE2: {"expected_attach_type": uapi.BPF_LIRC_MODE2},
-    uapi.BPF_PROG_TYPE_TRACING: {"expected_attach_type": uapi.BPF_TRACE_FENTRY, "attach_btf_id": 1},
-    uapi.BPF_PROG_TYPE_LSM: {"expected_attach_type": uapi.BPF_LSM_MAC, "attach_btf_id": 1},
-    uapi.BPF_PROG_TYPE_EXT: {"attach_btf_id": 1},
-    uapi.BPF_PROG_TYPE_SYSCALL: {"flags": uapi.BPF_F_SLEEPABLE},
-}
+def _extra(row: ProgramType) -> ProgOptions:
+    options: ProgOptions = {}
+    if row.probe_attach:
+        options["expected_attach_type"] = attach_number(row.probe_attach)
+    if "btf_target" in row.traits and row.name != "STRUCT_OPS":
+        options["attach_btf_id"] = 1
+    if row.name == "SYSCALL":
+        options["flags"] = uapi.BPF_F_SLEEPABLE
+    return options
+
+
+EXTRA = {row.number: _extra(row) for row in program_types()}
 # bpftool leaves these out unless asked: their use is logged by the kernel.
 NOISY_HELPERS = ("trace_printk", "trace_vprintk", "probe_write_user")
 
@@ -83,7 +85,8 @@ class Prober:
         version = machine.kernel.version
         rfc = version.is_rfc
         self.kern_version = 0 if rfc else version.code
-        self.prog_types = list(enumerate(map(str.lower, RFC_PROG_TYPES)))[1:] if rfc else names("BPF_PROG_TYPE_")
+        rows = RFC_PROGRAM_TYPES if rfc else PROGRAM_TYPES
+        self.prog_types = [(number, row.name.lower()) for number, row in sorted(rows.items())]
 
     def load(self, prog_type: int, insns: list[Insn], log: bool = True) -> tuple[int, str]:
         """(descriptor or -errno, log).  A log that is too small would be an error of its own."""
@@ -152,15 +155,6 @@ class Prober:
         if fd < 0:
             raise KernelError(-fd, "BTF_LOAD")
         return int(fd)
-
-
-def names(prefix: str) -> list[tuple[int, str]]:
-    """(number, lower-case name) of the constants with a prefix, without UNSPEC and aliases."""
-    found: dict[int, str] = {}
-    for name, value in vars(uapi).items():
-        if name.startswith(prefix) and isinstance(value, int) and value:
-            found.setdefault(value, name.removeprefix(prefix).lower())
-    return sorted(found.items())
 
 
 def probe_features(machine: Machine, full: bool = False) -> Report:

@@ -25,6 +25,7 @@ from bpf.maps.base import BpfMap
 from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
 from bpf.verifier.api import Verdict, VerifyRequest
+from bpf.versions.program_types import types_where
 
 if TYPE_CHECKING:
     from bpf.verifier.protos.choose import ProgramFacts  # its tables are made when the first program is loaded
@@ -32,12 +33,7 @@ if TYPE_CHECKING:
 TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT's text
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
 LICENSES = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
-TRACING_LIKE = (
-    uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_PROG_TYPE_LSM,
-    uapi.BPF_PROG_TYPE_EXT,
-    uapi.BPF_PROG_TYPE_STRUCT_OPS,
-)
+TRACING_LIKE = types_where(lambda row: "btf_target" in row.traits)
 
 
 def license_is_gpl_compatible(text: str) -> bool:

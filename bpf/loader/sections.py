@@ -6,11 +6,16 @@ A name ending in "+" also takes something after a slash (`kprobe+` is `kprobe` o
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import reduce
+from operator import or_
 
-from bpf import uapi as u
+from bpf.versions.program_types import RFC_PROGRAM_TYPES, ProgramType, program_types
 
-TRACING_FILTER_2015, KPROBE_FILTER_2015 = 2, 3
+# The tree of January 2015 (3.20-rfc), whose program types have numbers of their own; bpf/loader/bpf_load.py.
+RFC_ONLY = tuple(row for row in RFC_PROGRAM_TYPES.values() if row.since == "3.20-rfc")
+TRACING_FILTER_2015, KPROBE_FILTER_2015 = (row.number for row in RFC_ONLY)
 ATTACHABLE = 1  # takes part in BPF_PROG_ATTACH: expected_attach_type is given
 ATTACHABLE_OPT = 3  # ... if the kernel knows expected_attach_type
 ATTACH_BTF = 4  # attaches to a BTF id
@@ -27,95 +32,27 @@ class Section:
     attach: str = ""  # method of bpf.loader.attach that auto-attach uses
 
 
-_K, _T = u.BPF_PROG_TYPE_KPROBE, u.BPF_PROG_TYPE_TRACING
-_SK, _SA = u.BPF_PROG_TYPE_CGROUP_SOCK, u.BPF_PROG_TYPE_CGROUP_SOCK_ADDR
+_FLAGS = {
+    "exp": ATTACHABLE,
+    "opt": ATTACHABLE_OPT,
+    "btf": ATTACH_BTF,
+    "sleep": SLEEPABLE,
+    "frags": XDP_FRAGS,
+}
 
-SECTIONS = (
-    #       name                     program type                       attach type                     flags  attach
-    Section("socket", u.BPF_PROG_TYPE_SOCKET_FILTER),
-    Section("sk_reuseport/migrate", u.BPF_PROG_TYPE_SK_REUSEPORT, u.BPF_SK_REUSEPORT_SELECT_OR_MIGRATE, ATTACHABLE),
-    Section("sk_reuseport", u.BPF_PROG_TYPE_SK_REUSEPORT, u.BPF_SK_REUSEPORT_SELECT, ATTACHABLE),
-    Section("kprobe+", _K, attach="kprobe"),
-    Section("uprobe+", _K, attach="uprobe"),
-    Section("uprobe.s+", _K, 0, SLEEPABLE, "uprobe"),
-    Section("kretprobe+", _K, attach="kprobe"),
-    Section("uretprobe+", _K, attach="uprobe"),
-    Section("uretprobe.s+", _K, 0, SLEEPABLE, "uprobe"),
-    Section("kprobe.multi+", _K, u.BPF_TRACE_KPROBE_MULTI, 0, "kprobe_multi"),
-    Section("kretprobe.multi+", _K, u.BPF_TRACE_KPROBE_MULTI, 0, "kprobe_multi"),
-    Section("ksyscall+", _K, attach="ksyscall"),
-    Section("kretsyscall+", _K, attach="ksyscall"),
-    Section("usdt+", _K, attach="usdt"),
-    Section("tc", u.BPF_PROG_TYPE_SCHED_CLS),
-    Section("classifier", u.BPF_PROG_TYPE_SCHED_CLS),
-    Section("action", u.BPF_PROG_TYPE_SCHED_ACT),
-    Section("tracepoint+", u.BPF_PROG_TYPE_TRACEPOINT, attach="tracepoint"),
-    Section("tp+", u.BPF_PROG_TYPE_TRACEPOINT, attach="tracepoint"),
-    Section("raw_tracepoint+", u.BPF_PROG_TYPE_RAW_TRACEPOINT, attach="raw_tracepoint"),
-    Section("raw_tp+", u.BPF_PROG_TYPE_RAW_TRACEPOINT, attach="raw_tracepoint"),
-    Section("raw_tracepoint.w+", u.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE, attach="raw_tracepoint"),
-    Section("raw_tp.w+", u.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE, attach="raw_tracepoint"),
-    Section("tp_btf+", _T, u.BPF_TRACE_RAW_TP, ATTACH_BTF, "trace"),
-    Section("fentry+", _T, u.BPF_TRACE_FENTRY, ATTACH_BTF, "trace"),
-    Section("fmod_ret+", _T, u.BPF_MODIFY_RETURN, ATTACH_BTF, "trace"),
-    Section("fexit+", _T, u.BPF_TRACE_FEXIT, ATTACH_BTF, "trace"),
-    Section("fentry.s+", _T, u.BPF_TRACE_FENTRY, ATTACH_BTF | SLEEPABLE, "trace"),
-    Section("fmod_ret.s+", _T, u.BPF_MODIFY_RETURN, ATTACH_BTF | SLEEPABLE, "trace"),
-    Section("fexit.s+", _T, u.BPF_TRACE_FEXIT, ATTACH_BTF | SLEEPABLE, "trace"),
-    Section("freplace+", u.BPF_PROG_TYPE_EXT, 0, ATTACH_BTF, "trace"),
-    Section("lsm+", u.BPF_PROG_TYPE_LSM, u.BPF_LSM_MAC, ATTACH_BTF, "lsm"),
-    Section("lsm.s+", u.BPF_PROG_TYPE_LSM, u.BPF_LSM_MAC, ATTACH_BTF | SLEEPABLE, "lsm"),
-    Section("lsm_cgroup+", u.BPF_PROG_TYPE_LSM, u.BPF_LSM_CGROUP, ATTACH_BTF),
-    Section("iter+", _T, u.BPF_TRACE_ITER, ATTACH_BTF, "iter"),
-    Section("iter.s+", _T, u.BPF_TRACE_ITER, ATTACH_BTF | SLEEPABLE, "iter"),
-    Section("syscall", u.BPF_PROG_TYPE_SYSCALL, 0, SLEEPABLE),
-    Section("xdp.frags/devmap", u.BPF_PROG_TYPE_XDP, u.BPF_XDP_DEVMAP, XDP_FRAGS),
-    Section("xdp/devmap", u.BPF_PROG_TYPE_XDP, u.BPF_XDP_DEVMAP, ATTACHABLE),
-    Section("xdp.frags/cpumap", u.BPF_PROG_TYPE_XDP, u.BPF_XDP_CPUMAP, XDP_FRAGS),
-    Section("xdp/cpumap", u.BPF_PROG_TYPE_XDP, u.BPF_XDP_CPUMAP, ATTACHABLE),
-    Section("xdp.frags", u.BPF_PROG_TYPE_XDP, u.BPF_XDP, XDP_FRAGS),
-    Section("xdp", u.BPF_PROG_TYPE_XDP, u.BPF_XDP, ATTACHABLE_OPT),
-    Section("perf_event", u.BPF_PROG_TYPE_PERF_EVENT),
-    Section("lwt_in", u.BPF_PROG_TYPE_LWT_IN),
-    Section("lwt_out", u.BPF_PROG_TYPE_LWT_OUT),
-    Section("lwt_xmit", u.BPF_PROG_TYPE_LWT_XMIT),
-    Section("lwt_seg6local", u.BPF_PROG_TYPE_LWT_SEG6LOCAL),
-    Section("sockops", u.BPF_PROG_TYPE_SOCK_OPS, u.BPF_CGROUP_SOCK_OPS, ATTACHABLE_OPT),
-    Section("sk_skb/stream_parser", u.BPF_PROG_TYPE_SK_SKB, u.BPF_SK_SKB_STREAM_PARSER, ATTACHABLE_OPT),
-    Section("sk_skb/stream_verdict", u.BPF_PROG_TYPE_SK_SKB, u.BPF_SK_SKB_STREAM_VERDICT, ATTACHABLE_OPT),
-    Section("sk_skb", u.BPF_PROG_TYPE_SK_SKB),
-    Section("sk_msg", u.BPF_PROG_TYPE_SK_MSG, u.BPF_SK_MSG_VERDICT, ATTACHABLE_OPT),
-    Section("lirc_mode2", u.BPF_PROG_TYPE_LIRC_MODE2, u.BPF_LIRC_MODE2, ATTACHABLE_OPT),
-    Section("flow_dissector", u.BPF_PROG_TYPE_FLOW_DISSECTOR, u.BPF_FLOW_DISSECTOR, ATTACHABLE_OPT),
-    Section("cgroup_skb/ingress", u.BPF_PROG_TYPE_CGROUP_SKB, u.BPF_CGROUP_INET_INGRESS, ATTACHABLE_OPT),
-    Section("cgroup_skb/egress", u.BPF_PROG_TYPE_CGROUP_SKB, u.BPF_CGROUP_INET_EGRESS, ATTACHABLE_OPT),
-    Section("cgroup/skb", u.BPF_PROG_TYPE_CGROUP_SKB),
-    Section("cgroup/sock_create", _SK, u.BPF_CGROUP_INET_SOCK_CREATE, ATTACHABLE),
-    Section("cgroup/sock_release", _SK, u.BPF_CGROUP_INET_SOCK_RELEASE, ATTACHABLE),
-    Section("cgroup/sock", _SK, u.BPF_CGROUP_INET_SOCK_CREATE, ATTACHABLE_OPT),
-    Section("cgroup/post_bind4", _SK, u.BPF_CGROUP_INET4_POST_BIND, ATTACHABLE),
-    Section("cgroup/post_bind6", _SK, u.BPF_CGROUP_INET6_POST_BIND, ATTACHABLE),
-    Section("cgroup/bind4", _SA, u.BPF_CGROUP_INET4_BIND, ATTACHABLE),
-    Section("cgroup/bind6", _SA, u.BPF_CGROUP_INET6_BIND, ATTACHABLE),
-    Section("cgroup/connect4", _SA, u.BPF_CGROUP_INET4_CONNECT, ATTACHABLE),
-    Section("cgroup/connect6", _SA, u.BPF_CGROUP_INET6_CONNECT, ATTACHABLE),
-    Section("cgroup/sendmsg4", _SA, u.BPF_CGROUP_UDP4_SENDMSG, ATTACHABLE),
-    Section("cgroup/sendmsg6", _SA, u.BPF_CGROUP_UDP6_SENDMSG, ATTACHABLE),
-    Section("cgroup/recvmsg4", _SA, u.BPF_CGROUP_UDP4_RECVMSG, ATTACHABLE),
-    Section("cgroup/recvmsg6", _SA, u.BPF_CGROUP_UDP6_RECVMSG, ATTACHABLE),
-    Section("cgroup/getpeername4", _SA, u.BPF_CGROUP_INET4_GETPEERNAME, ATTACHABLE),
-    Section("cgroup/getpeername6", _SA, u.BPF_CGROUP_INET6_GETPEERNAME, ATTACHABLE),
-    Section("cgroup/getsockname4", _SA, u.BPF_CGROUP_INET4_GETSOCKNAME, ATTACHABLE),
-    Section("cgroup/getsockname6", _SA, u.BPF_CGROUP_INET6_GETSOCKNAME, ATTACHABLE),
-    Section("cgroup/sysctl", u.BPF_PROG_TYPE_CGROUP_SYSCTL, u.BPF_CGROUP_SYSCTL, ATTACHABLE),
-    Section("cgroup/getsockopt", u.BPF_PROG_TYPE_CGROUP_SOCKOPT, u.BPF_CGROUP_GETSOCKOPT, ATTACHABLE),
-    Section("cgroup/setsockopt", u.BPF_PROG_TYPE_CGROUP_SOCKOPT, u.BPF_CGROUP_SETSOCKOPT, ATTACHABLE),
-    Section("cgroup/dev", u.BPF_PROG_TYPE_CGROUP_DEVICE, u.BPF_CGROUP_DEVICE, ATTACHABLE_OPT),
-    Section("struct_ops+", u.BPF_PROG_TYPE_STRUCT_OPS),
-    Section("sk_lookup", u.BPF_PROG_TYPE_SK_LOOKUP, u.BPF_SK_LOOKUP, ATTACHABLE),
-    # The tree of January 2015 (3.20-rfc), whose program types have numbers of their own; bpf/loader/bpf_load.py.
-    Section("events/kprobes+", KPROBE_FILTER_2015, attach="filter_file"),
-    Section("events+", TRACING_FILTER_2015, attach="filter_file"),
+
+def _sections(row: ProgramType) -> Iterator[Section]:
+    for name in row.sections:
+        flags = reduce(or_, (_FLAGS[word] for word in name.flags), 0)
+        yield Section(name.name, row.number, name.attach_type, flags, name.attach)
+
+
+# Exact names stand before those that take something after a slash, and long ones before the short ones they begin with.
+SECTIONS = tuple(
+    sorted(
+        (section for row in (*program_types(), *RFC_ONLY) for section in _sections(row)),
+        key=lambda section: (section.name.endswith("+"), -len(section.name)),
+    )
 )
 
 

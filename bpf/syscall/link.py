@@ -26,65 +26,15 @@ from bpf.face import (
     XdpAttach,
 )
 from bpf.syscall.attr import Call
+from bpf.verifier.protos.attach_rules import ATTACH_TYPE_TO_PROG_TYPE
 from bpf.versions import features
+from bpf.versions.program_types import types_where
 
 TP_NAME_MAX = 127
 ATTACH_FLAGS = uapi.BPF_F_ALLOW_OVERRIDE | uapi.BPF_F_ALLOW_MULTI | uapi.BPF_F_REPLACE
 MAX_KPROBE_MULTI = 1 << 20
 
-_CGROUP_SOCK_ADDR = (
-    *range(uapi.BPF_CGROUP_INET4_BIND, uapi.BPF_CGROUP_INET6_CONNECT + 1),
-    uapi.BPF_CGROUP_UDP4_SENDMSG,
-    uapi.BPF_CGROUP_UDP6_SENDMSG,
-    uapi.BPF_CGROUP_UDP4_RECVMSG,
-    uapi.BPF_CGROUP_UDP6_RECVMSG,
-    uapi.BPF_CGROUP_INET4_GETPEERNAME,
-    uapi.BPF_CGROUP_INET6_GETPEERNAME,
-    uapi.BPF_CGROUP_INET4_GETSOCKNAME,
-    uapi.BPF_CGROUP_INET6_GETSOCKNAME,
-)
-
-# attach_type_to_prog_type(): the program type an attach type belongs to.
-PROG_TYPE_OF: dict[int, int] = {
-    uapi.BPF_CGROUP_INET_INGRESS: uapi.BPF_PROG_TYPE_CGROUP_SKB,
-    uapi.BPF_CGROUP_INET_EGRESS: uapi.BPF_PROG_TYPE_CGROUP_SKB,
-    uapi.BPF_CGROUP_INET_SOCK_CREATE: uapi.BPF_PROG_TYPE_CGROUP_SOCK,
-    uapi.BPF_CGROUP_INET_SOCK_RELEASE: uapi.BPF_PROG_TYPE_CGROUP_SOCK,
-    uapi.BPF_CGROUP_INET4_POST_BIND: uapi.BPF_PROG_TYPE_CGROUP_SOCK,
-    uapi.BPF_CGROUP_INET6_POST_BIND: uapi.BPF_PROG_TYPE_CGROUP_SOCK,
-    **dict.fromkeys(_CGROUP_SOCK_ADDR, uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR),
-    uapi.BPF_CGROUP_SOCK_OPS: uapi.BPF_PROG_TYPE_SOCK_OPS,
-    uapi.BPF_CGROUP_DEVICE: uapi.BPF_PROG_TYPE_CGROUP_DEVICE,
-    uapi.BPF_SK_MSG_VERDICT: uapi.BPF_PROG_TYPE_SK_MSG,
-    uapi.BPF_SK_SKB_STREAM_PARSER: uapi.BPF_PROG_TYPE_SK_SKB,
-    uapi.BPF_SK_SKB_STREAM_VERDICT: uapi.BPF_PROG_TYPE_SK_SKB,
-    uapi.BPF_SK_SKB_VERDICT: uapi.BPF_PROG_TYPE_SK_SKB,
-    uapi.BPF_LIRC_MODE2: uapi.BPF_PROG_TYPE_LIRC_MODE2,
-    uapi.BPF_FLOW_DISSECTOR: uapi.BPF_PROG_TYPE_FLOW_DISSECTOR,
-    uapi.BPF_CGROUP_SYSCTL: uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
-    uapi.BPF_CGROUP_GETSOCKOPT: uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
-    uapi.BPF_CGROUP_SETSOCKOPT: uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
-    uapi.BPF_TRACE_ITER: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_TRACE_RAW_TP: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_TRACE_FENTRY: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_TRACE_FEXIT: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_MODIFY_RETURN: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_LSM_MAC: uapi.BPF_PROG_TYPE_LSM,
-    uapi.BPF_LSM_CGROUP: uapi.BPF_PROG_TYPE_LSM,
-    uapi.BPF_SK_LOOKUP: uapi.BPF_PROG_TYPE_SK_LOOKUP,
-    uapi.BPF_XDP: uapi.BPF_PROG_TYPE_XDP,
-}
-CGROUP_TYPES = frozenset(
-    (
-        uapi.BPF_PROG_TYPE_CGROUP_SKB,
-        uapi.BPF_PROG_TYPE_CGROUP_SOCK,
-        uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR,
-        uapi.BPF_PROG_TYPE_SOCK_OPS,
-        uapi.BPF_PROG_TYPE_CGROUP_DEVICE,
-        uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
-        uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
-    )
-)
+CGROUP_TYPES = types_where(lambda row: "cgroup" in row.traits)
 _EXACT_TYPES = frozenset(
     (
         uapi.BPF_PROG_TYPE_CGROUP_SOCK,
@@ -190,7 +140,7 @@ def check_attach_type(call: Call, prog: BpfProg, attach_type: int) -> None:
     elif prog.type == uapi.BPF_PROG_TYPE_CGROUP_SKB:
         if not call.host.capable("net_admin"):
             raise KernelError(EPERM)
-        if PROG_TYPE_OF.get(attach_type) != prog.type:
+        if ATTACH_TYPE_TO_PROG_TYPE.get(attach_type) != prog.type:
             raise KernelError(EINVAL)
         if prog.expected_attach_type and prog.expected_attach_type != attach_type:
             raise KernelError(EINVAL)
@@ -222,7 +172,7 @@ def link_create(call: Call) -> int:
         return _kprobe_multi(call, prog)
     if prog.type == uapi.BPF_PROG_TYPE_EXT:
         return _tracing_attach(call, prog, attr.signed("target_fd"), attr.target_btf_id, attr.tracing_cookie)
-    if PROG_TYPE_OF.get(attach_type) != prog.type:
+    if ATTACH_TYPE_TO_PROG_TYPE.get(attach_type) != prog.type:
         raise KernelError(EINVAL)
     if prog.type in (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_LSM):
         return _tracing_link(call, prog, attach_type)
@@ -402,7 +352,9 @@ def prog_attach(call: Call) -> int:
 
 def _attachable(call: Call, attach_type: int) -> int:
     """The program type, if this version has the attach type and attaches it this way."""
-    prog_type = PROG_TYPE_OF.get(attach_type) if features.has_attach_type(call.version, attach_type) else None
+    prog_type = (
+        ATTACH_TYPE_TO_PROG_TYPE.get(attach_type) if features.has_attach_type(call.version, attach_type) else None
+    )
     if prog_type is None:
         raise KernelError(EINVAL)
     return prog_type

@@ -36,6 +36,7 @@ from bpf.packet.skbuff import (
     shinfo_room,
 )
 from bpf.verifier.context.ctx_layout import BPF_FLOW_KEYS, BPF_SK_LOOKUP, SK_BUFF, XDP_MD, CtxLayout
+from bpf.versions.program_types import program_types
 
 GSO_LEGACY_MAX_SIZE = 65536
 GSO_MAX_SEGS = 65535
@@ -551,18 +552,13 @@ def _run_tracing(runner: _Runner) -> TestResult:
     return runner.result
 
 
-_RUNS: dict[int, Callable[[_Runner], TestResult]] = {
-    uapi.BPF_PROG_TYPE_SOCKET_FILTER: _run_skb,
-    uapi.BPF_PROG_TYPE_SCHED_CLS: _run_skb,
-    uapi.BPF_PROG_TYPE_SCHED_ACT: _run_skb,
-    uapi.BPF_PROG_TYPE_CGROUP_SKB: _run_skb,
-    uapi.BPF_PROG_TYPE_LWT_IN: _run_skb,
-    uapi.BPF_PROG_TYPE_LWT_OUT: _run_skb,
-    uapi.BPF_PROG_TYPE_LWT_XMIT: _run_skb,
-    uapi.BPF_PROG_TYPE_XDP: _run_xdp,
-    uapi.BPF_PROG_TYPE_FLOW_DISSECTOR: _run_flow_dissector,
-    uapi.BPF_PROG_TYPE_SK_LOOKUP: _run_sk_lookup,
-    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT: _run_raw_tp,
-    uapi.BPF_PROG_TYPE_TRACING: _run_tracing,
-    uapi.BPF_PROG_TYPE_SYSCALL: _run_syscall,
+_RUNNERS: dict[str, Callable[[_Runner], TestResult]] = {
+    "skb": _run_skb,
+    "xdp": _run_xdp,
+    "flow_dissector": _run_flow_dissector,
+    "sk_lookup": _run_sk_lookup,
+    "raw_tp": _run_raw_tp,
+    "tracing": _run_tracing,
+    "syscall": _run_syscall,
 }
+_RUNS = {row.number: _RUNNERS[row.test_run] for row in program_types() if row.test_run}

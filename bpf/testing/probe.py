@@ -13,28 +13,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from arch.abi.version import NEWEST, KernelVersion
-from bpf import uapi
 from bpf.helpers.table import helper_rows
 from bpf.maps.types import has_map_type, map_types
 from bpf.verifier.protos.choose import ALL_CAPS, DEBIAN_6_1, ProgramFacts, get_func_proto
 from bpf.versions import features
+from bpf.versions.program_types import (
+    PROGRAM_TYPES,
+    RFC_PROGRAM_TYPES,
+    attach_number,
+    program_types,
+    types_where,
+)
 
 # bpftool leaves these out unless it is asked for everything: merely loading them writes to the kernel's log.
 NOISY_HELPERS = ("trace_printk", "trace_vprintk", "probe_write_user")
 
 # libbpf_probes.c:probe_prog_load(): what a type must say it is for, to be loadable at all
-_ATTACH_TYPE = {
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: uapi.BPF_CGROUP_INET4_CONNECT,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: uapi.BPF_CGROUP_GETSOCKOPT,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK: uapi.BPF_CGROUP_INET_SOCK_CREATE,
-    uapi.BPF_PROG_TYPE_SK_LOOKUP: uapi.BPF_SK_LOOKUP,
-    uapi.BPF_PROG_TYPE_SK_REUSEPORT: uapi.BPF_SK_REUSEPORT_SELECT,
-}
+_ATTACH_TYPE = {row.number: attach_number(row.probe_attach or row.default_attach) for row in program_types()}
 
 # libbpf_probe_bpf_helper() does not know what to attach these to
-_NO_HELPER_PROBE = frozenset(
-    {uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_EXT, uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_STRUCT_OPS}
-)
+_NO_HELPER_PROBE = types_where(lambda row: "btf_target" in row.traits)
 
 _MISC: tuple[tuple[str, str, str], ...] = (
     #  name in JSON              in words                     since
@@ -100,9 +98,8 @@ def _available(what: str, have: bool) -> str:
 
 def prog_type_names(version: KernelVersion = NEWEST) -> dict[int, str]:
     """bpftool's name of each program type."""
-    if version.is_rfc:
-        return {n: name.lower() for n, name in enumerate(features.RFC_PROG_TYPES) if n}
-    return {n: name.lower() for n, name in sorted(uapi.PROG_TYPE_NAMES.items()) if n}
+    rows = RFC_PROGRAM_TYPES if version.is_rfc else PROGRAM_TYPES
+    return {number: row.name.lower() for number, row in sorted(rows.items())}
 
 
 def _modern_helpers(version: KernelVersion, prog_type: int, config: frozenset[str]) -> tuple[str, ...]:
@@ -133,7 +130,7 @@ def helpers_of(
 
 def probe(version: KernelVersion, *, full: bool = False, config: frozenset[str] = DEBIAN_6_1) -> Probe:
     """Ask everything.  `full` includes helpers that bpftool leaves out by default."""
-    progs = {n: name for n, name in prog_type_names(version).items() if n < len(features.PROG_TYPES)}
+    progs = prog_type_names(version)
     maps = {row.number: row.name.lower() for row in map_types()}
     return Probe(
         {name: features.has_prog_type(version, n) for n, name in progs.items()},

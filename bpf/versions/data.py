@@ -1,8 +1,8 @@
 """When each number of linux/bpf.h and each ability of the verifier came: 3.18 to 6.1.
 
 Source: include/uapi/linux/bpf.h of the released versions and the commits named; docs/kernel-versions.md of
-iovisor/bcc (2026-08) for program types, corrected where the order of an enum shows that a
-number cannot be older than the one before it.  Map types and helpers are rows beside their bodies (bpf/maps/, bpf/helpers/),
+iovisor/bcc (2026-08), corrected where the order of an enum shows that a number cannot be older than the one before it.  Map types and helpers are rows beside their bodies (bpf/maps/, bpf/helpers/),
+program types and attach types rows of program_types.py,
 context fields are in verifier/context/ctx_layout.py.  tests/bpf/tables/test_features.py holds every table against the numbers of uapi.py.
 
 A row is `name since [commit]`.  Rows stand in the order of their numbers.
@@ -14,11 +14,9 @@ from dataclasses import dataclass
 
 __all__ = [
     "ABILITIES",
-    "ATTACH_TYPES",
     "COMMANDS",
     "FLAGS",
     "LINK_TYPES",
-    "PROG_TYPES",
     "Feature",
 ]
 
@@ -41,96 +39,6 @@ def _rows(text: str, prefix: str = "") -> tuple[Feature, ...]:
         rows.append(Feature(prefix + name, version, commit, rest[1] if len(rest) > 1 else ""))
     return tuple(rows)
 
-
-# enum bpf_prog_type
-PROG_TYPES = _rows(
-    """
-    UNSPEC                  3.18
-    SOCKET_FILTER           3.19 ddd872bc3098
-    KPROBE                  4.1  2541517c32be
-    SCHED_CLS               4.1  96be4325f443
-    SCHED_ACT               4.1  94caee8c312d
-    TRACEPOINT              4.7  98b5c2c65c29
-    XDP                     4.8  6a773a15a1e8
-    PERF_EVENT              4.9  0515e5999a46
-    CGROUP_SKB              4.10 0e33661de493
-    CGROUP_SOCK             4.10 610236587600
-    LWT_IN                  4.10 3a0af8fd61f9
-    LWT_OUT                 4.10 3a0af8fd61f9
-    LWT_XMIT                4.10 3a0af8fd61f9
-    SOCK_OPS                4.13 40304b2a1567
-    SK_SKB                  4.14 b005fd189cec
-    CGROUP_DEVICE           4.15 ebc614f68736
-    SK_MSG                  4.17 4f738adba30a
-    RAW_TRACEPOINT          4.17 c4f6699dfcb8
-    CGROUP_SOCK_ADDR        4.17 4fbac77d2d09
-    LWT_SEG6LOCAL           4.18 004d4b274e2a
-    LIRC_MODE2              4.18 f4364dcfc86d
-    SK_REUSEPORT            4.19 2dbb9b9e6df6
-    FLOW_DISSECTOR          4.20 d58e468b1112
-    CGROUP_SYSCTL           5.2  7b146cebe30c
-    RAW_TRACEPOINT_WRITABLE 5.2  9df1c28bb752
-    CGROUP_SOCKOPT          5.3  0d01da6afc54
-    TRACING                 5.5  f1b9509c2fb0
-    STRUCT_OPS              5.6  27ae7997a661
-    EXT                     5.6  be8704ff07d2
-    LSM                     5.7  fc611f47f218
-    SK_LOOKUP               5.9  e9ddbb7707ff
-    SYSCALL                 5.14 79a7f8bdb159
-    """,
-    "BPF_PROG_TYPE_",
-)
-
-# enum bpf_attach_type
-ATTACH_TYPES = _rows(
-    """
-    CGROUP_INET_INGRESS            4.10
-    CGROUP_INET_EGRESS             4.10
-    CGROUP_INET_SOCK_CREATE        4.10
-    CGROUP_SOCK_OPS                4.13
-    SK_SKB_STREAM_PARSER           4.14
-    SK_SKB_STREAM_VERDICT          4.14
-    CGROUP_DEVICE                  4.15
-    SK_MSG_VERDICT                 4.17
-    CGROUP_INET4_BIND              4.17
-    CGROUP_INET6_BIND              4.17
-    CGROUP_INET4_CONNECT           4.17
-    CGROUP_INET6_CONNECT           4.17
-    CGROUP_INET4_POST_BIND         4.17
-    CGROUP_INET6_POST_BIND         4.17
-    CGROUP_UDP4_SENDMSG            4.18
-    CGROUP_UDP6_SENDMSG            4.18
-    LIRC_MODE2                     4.18
-    FLOW_DISSECTOR                 4.20
-    CGROUP_SYSCTL                  5.2
-    CGROUP_UDP4_RECVMSG            5.2
-    CGROUP_UDP6_RECVMSG            5.2
-    CGROUP_GETSOCKOPT              5.3
-    CGROUP_SETSOCKOPT              5.3
-    TRACE_RAW_TP                   5.5
-    TRACE_FENTRY                   5.5
-    TRACE_FEXIT                    5.5
-    MODIFY_RETURN                  5.7
-    LSM_MAC                        5.7
-    TRACE_ITER                     5.8
-    CGROUP_INET4_GETPEERNAME       5.8
-    CGROUP_INET6_GETPEERNAME       5.8
-    CGROUP_INET4_GETSOCKNAME       5.8
-    CGROUP_INET6_GETSOCKNAME       5.8
-    XDP_DEVMAP                     5.8
-    CGROUP_INET_SOCK_RELEASE       5.9
-    XDP_CPUMAP                     5.9
-    SK_LOOKUP                      5.9
-    XDP                            5.9
-    SK_SKB_VERDICT                 5.13
-    SK_REUSEPORT_SELECT            5.14
-    SK_REUSEPORT_SELECT_OR_MIGRATE 5.14
-    PERF_EVENT                     5.15
-    TRACE_KPROBE_MULTI             5.18
-    LSM_CGROUP                     6.0
-    """,
-    "BPF_",
-)
 
 # enum bpf_link_type; links themselves came with 5.7, their numbers with 5.8
 LINK_TYPES = _rows(

@@ -1,6 +1,7 @@
 """What a kernel version has: questions to the tables of data.py.
 
-Callers ask `has_command(version, number)`.  The patch set of January 2015 ("3.20-rfc") has its own program types.
+Callers ask `has_command(version, number)`.  The patch set of January 2015 ("3.20-rfc") has its own program
+types.
 """
 
 from __future__ import annotations
@@ -9,13 +10,12 @@ from functools import cache
 
 from arch.abi.version import KernelVersion
 from bpf import uapi
-from bpf.versions.data import ATTACH_TYPES, COMMANDS, FLAGS, PROG_TYPES, Feature
+from bpf.versions.data import COMMANDS, FLAGS, Feature
+from bpf.versions.program_types import attach_types, program_type
 
 __all__ = [
-    "ATTACH_TYPES",
     "COMMANDS",
     "FLAGS",
-    "PROG_TYPES",
     "Feature",
     "has_attach_type",
     "has_command",
@@ -23,10 +23,7 @@ __all__ = [
     "known_flags",
 ]
 
-RFC_PROG_TYPES = ("UNSPEC", "SOCKET_FILTER", "TRACING_FILTER", "KPROBE_FILTER")
-
-# Program types the kernel knows but Debian's configuration leaves out: BPF_LIRC_MODE2.
-NOT_CONFIGURED = frozenset({uapi.BPF_PROG_TYPE_LIRC_MODE2})
+_ATTACH_SINCE = {attach.number: attach.since for attach, _ in attach_types()}
 
 
 def _has(rows: tuple[Feature, ...], version: KernelVersion, number: int) -> bool:
@@ -35,9 +32,7 @@ def _has(rows: tuple[Feature, ...], version: KernelVersion, number: int) -> bool
 
 def has_prog_type(version: KernelVersion, number: int) -> bool:
     """Loadable: known to this version, not 0, and configured."""
-    if version.is_rfc:
-        return 0 < number < len(RFC_PROG_TYPES)
-    return number > 0 and number not in NOT_CONFIGURED and _has(PROG_TYPES, version, number)
+    return program_type(version, number) is not None
 
 
 def has_command(version: KernelVersion, number: int) -> bool:
@@ -47,7 +42,7 @@ def has_command(version: KernelVersion, number: int) -> bool:
 
 def has_attach_type(version: KernelVersion, number: int) -> bool:
     """An attach type."""
-    return _has(ATTACH_TYPES, version, number)
+    return number in _ATTACH_SINCE and version.at_least(_ATTACH_SINCE[number])
 
 
 @cache

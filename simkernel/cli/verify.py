@@ -12,7 +12,7 @@ import click
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import DEFAULT, names
 from bpf.testing.cases import CaseError, CaseFile, Options, Summary, compare, read_cases, run_cases
-from bpf.versions.features import PROG_TYPES
+from bpf.versions.program_types import PROGRAM_TYPES
 
 
 def _version(text: str | None, default: KernelVersion) -> KernelVersion:
@@ -108,7 +108,7 @@ def _show(answer: dict[str, Any]) -> None:
     from arch.abi.errno import errno_name
 
     kind = answer["prog_type"]
-    name = PROG_TYPES[kind].name.removeprefix("BPF_PROG_TYPE_").lower() if kind < len(PROG_TYPES) else str(kind)
+    name = PROGRAM_TYPES[kind].name.lower() if kind in PROGRAM_TYPES else str(kind)
     verdict = "accepted" if answer["ret"] == 0 else f"rejected: {errno_name(-answer['ret'])}"
     click.echo(f"{answer['name']} ({name}, section {answer['section']}): {verdict}")
     if answer["log"]:

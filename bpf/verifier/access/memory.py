@@ -80,6 +80,7 @@ from bpf.verifier.domain.types import (
 from bpf.verifier.env import BPF_MAX_VAR_SIZ, Env
 from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.log.log import reg_type_str
+from bpf.verifier.protos import attach_rules
 
 SIZES: Final = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}  # bytes, by the size field of an opcode
 _FLOW_KEYS_SIZE: Final = 56  # sizeof(struct bpf_flow_keys)
@@ -99,26 +100,8 @@ _POINTER_NAMES: Final = {
     PTR_TO_XDP_SOCK: "xdp_sock ",
 }
 
-_READS_PACKET: Final = frozenset(
-    {
-        uapi.BPF_PROG_TYPE_LWT_IN,
-        uapi.BPF_PROG_TYPE_LWT_OUT,
-        uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL,
-        uapi.BPF_PROG_TYPE_SK_REUSEPORT,
-        uapi.BPF_PROG_TYPE_FLOW_DISSECTOR,
-        uapi.BPF_PROG_TYPE_CGROUP_SKB,
-    }
-)
-_WRITES_PACKET: Final = frozenset(
-    {
-        uapi.BPF_PROG_TYPE_SCHED_CLS,
-        uapi.BPF_PROG_TYPE_SCHED_ACT,
-        uapi.BPF_PROG_TYPE_XDP,
-        uapi.BPF_PROG_TYPE_LWT_XMIT,
-        uapi.BPF_PROG_TYPE_SK_SKB,
-        uapi.BPF_PROG_TYPE_SK_MSG,
-    }
-)
+_READS_PACKET: Final = attach_rules.PACKET_READ_ONLY_PROG_TYPES
+_WRITES_PACKET: Final = attach_rules.PACKET_READ_WRITE_PROG_TYPES
 
 
 def may_access_direct_pkt_data(env: Env, meta: CallMeta | None, access: int) -> bool:

@@ -23,6 +23,7 @@ from bpf.verifier.domain.types import (
     base_type,
 )
 from bpf.verifier.env import Env, Rejected
+from bpf.versions.program_types import program_types
 
 WALK_SCALAR: Final = 0
 WALK_PTR: Final = 1
@@ -32,34 +33,8 @@ MAX_BPF_FUNC_REG_ARGS: Final = 5
 
 # bpf_ctx_convert: program type -> names its context struct can have in a program, and its struct in the kernel.
 # include/linux/bpf_types.h
-_SKB: Final = (("__sk_buff",), "sk_buff")
 CTX_CONVERT: Final[dict[int, tuple[tuple[str, ...], str]]] = {
-    uapi.BPF_PROG_TYPE_SOCKET_FILTER: _SKB,
-    uapi.BPF_PROG_TYPE_SCHED_CLS: _SKB,
-    uapi.BPF_PROG_TYPE_SCHED_ACT: _SKB,
-    uapi.BPF_PROG_TYPE_XDP: (("xdp_md",), "xdp_buff"),
-    uapi.BPF_PROG_TYPE_CGROUP_SKB: _SKB,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK: (("bpf_sock",), "sock"),
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: (("bpf_sock_addr",), "bpf_sock_addr_kern"),
-    uapi.BPF_PROG_TYPE_LWT_IN: _SKB,
-    uapi.BPF_PROG_TYPE_LWT_OUT: _SKB,
-    uapi.BPF_PROG_TYPE_LWT_XMIT: _SKB,
-    uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL: _SKB,
-    uapi.BPF_PROG_TYPE_SOCK_OPS: (("bpf_sock_ops",), "bpf_sock_ops_kern"),
-    uapi.BPF_PROG_TYPE_SK_SKB: _SKB,
-    uapi.BPF_PROG_TYPE_SK_MSG: (("sk_msg_md",), "sk_msg"),
-    uapi.BPF_PROG_TYPE_FLOW_DISSECTOR: (("__sk_buff",), "bpf_flow_dissector"),
-    uapi.BPF_PROG_TYPE_KPROBE: (("bpf_user_pt_regs_t", "pt_regs"), "pt_regs"),
-    uapi.BPF_PROG_TYPE_TRACEPOINT: (("__u64",), "u64"),
-    uapi.BPF_PROG_TYPE_PERF_EVENT: (("bpf_perf_event_data",), "bpf_perf_event_data_kern"),
-    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT: (("bpf_raw_tracepoint_args",), "u64"),
-    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE: (("bpf_raw_tracepoint_args",), "u64"),
-    uapi.BPF_PROG_TYPE_CGROUP_DEVICE: (("bpf_cgroup_dev_ctx",), "bpf_cgroup_dev_ctx"),
-    uapi.BPF_PROG_TYPE_CGROUP_SYSCTL: (("bpf_sysctl",), "bpf_sysctl_kern"),
-    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: (("bpf_sockopt",), "bpf_sockopt_kern"),
-    uapi.BPF_PROG_TYPE_LIRC_MODE2: (("__u32",), "u32"),
-    uapi.BPF_PROG_TYPE_SK_REUSEPORT: (("sk_reuseport_md",), "sk_reuseport_kern"),
-    uapi.BPF_PROG_TYPE_SK_LOOKUP: (("bpf_sk_lookup",), "bpf_sk_lookup_kern"),
+    row.number: (row.context, row.kernel_context) for row in program_types() if row.context
 }
 
 

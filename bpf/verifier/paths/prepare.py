@@ -31,16 +31,9 @@ from bpf.verifier.api import MapInfo
 from bpf.verifier.context.btf_walk import is_any_enum, is_small_int, resolve_size, type_by_id
 from bpf.verifier.domain.types import MEM_PERCPU, MEM_RDONLY, PTR_TO_BTF_ID, PTR_TO_FUNC, PTR_TO_MEM
 from bpf.verifier.env import BPF_MAX_VAR_OFF, MAX_USED_MAPS, Env
+from bpf.versions.program_types import types_where
 
-_TRACING: Final = frozenset(
-    {
-        uapi.BPF_PROG_TYPE_KPROBE,
-        uapi.BPF_PROG_TYPE_TRACEPOINT,
-        uapi.BPF_PROG_TYPE_PERF_EVENT,
-        uapi.BPF_PROG_TYPE_RAW_TRACEPOINT,
-        uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE,
-    }
-)
+_TRACING: Final = types_where(lambda row: "perf" in row.traits)  # is_tracing_prog_type()
 _CGROUP_STORAGE: Final = (uapi.BPF_MAP_TYPE_CGROUP_STORAGE, uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE)
 
 

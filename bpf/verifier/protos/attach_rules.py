@@ -9,142 +9,36 @@ from __future__ import annotations
 from arch.abi.errno import EINVAL, EPERM
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.versions.program_types import attach_number, attach_types, program_types, types_where
 
 BTF_MAX_TYPE = 0x000FFFFF
 
-_CGROUP_SOCK = (
-    uapi.BPF_CGROUP_INET_SOCK_CREATE,
-    uapi.BPF_CGROUP_INET_SOCK_RELEASE,
-    uapi.BPF_CGROUP_INET4_POST_BIND,
-    uapi.BPF_CGROUP_INET6_POST_BIND,
-)
-_CGROUP_SOCK_ADDR = (
-    uapi.BPF_CGROUP_INET4_BIND,
-    uapi.BPF_CGROUP_INET6_BIND,
-    uapi.BPF_CGROUP_INET4_CONNECT,
-    uapi.BPF_CGROUP_INET6_CONNECT,
-    uapi.BPF_CGROUP_INET4_GETPEERNAME,
-    uapi.BPF_CGROUP_INET6_GETPEERNAME,
-    uapi.BPF_CGROUP_INET4_GETSOCKNAME,
-    uapi.BPF_CGROUP_INET6_GETSOCKNAME,
-    uapi.BPF_CGROUP_UDP4_SENDMSG,
-    uapi.BPF_CGROUP_UDP6_SENDMSG,
-    uapi.BPF_CGROUP_UDP4_RECVMSG,
-    uapi.BPF_CGROUP_UDP6_RECVMSG,
-)
-_CGROUP_SKB = (uapi.BPF_CGROUP_INET_INGRESS, uapi.BPF_CGROUP_INET_EGRESS)
-_CGROUP_SOCKOPT = (uapi.BPF_CGROUP_SETSOCKOPT, uapi.BPF_CGROUP_GETSOCKOPT)
-
 # Program types that must say at load time what they will be attached as, and what they may say.
 EXPECTED_ATTACH_TYPES: dict[int, tuple[int, ...]] = {
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK: _CGROUP_SOCK,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: _CGROUP_SOCK_ADDR,
-    uapi.BPF_PROG_TYPE_CGROUP_SKB: _CGROUP_SKB,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: _CGROUP_SOCKOPT,
-    uapi.BPF_PROG_TYPE_SK_LOOKUP: (uapi.BPF_SK_LOOKUP,),
-    uapi.BPF_PROG_TYPE_SK_REUSEPORT: (uapi.BPF_SK_REUSEPORT_SELECT, uapi.BPF_SK_REUSEPORT_SELECT_OR_MIGRATE),
-    uapi.BPF_PROG_TYPE_SYSCALL: (0,),
-    uapi.BPF_PROG_TYPE_EXT: (0,),
+    row.number: tuple(attach.number for attach in row.attach_types) or (0,)
+    for row in program_types()
+    if "checked" in row.traits
 }
 
 # Zero in the attribute stands for these.
 DEFAULT_ATTACH_TYPE: dict[int, int] = {
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK: uapi.BPF_CGROUP_INET_SOCK_CREATE,
-    uapi.BPF_PROG_TYPE_SK_REUSEPORT: uapi.BPF_SK_REUSEPORT_SELECT,
+    row.number: attach_number(row.default_attach) for row in program_types() if row.default_attach
 }
 
-_MAY_HAVE_BTF_ID = (
-    uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_PROG_TYPE_LSM,
-    uapi.BPF_PROG_TYPE_STRUCT_OPS,
-    uapi.BPF_PROG_TYPE_EXT,
-)
+# What is attached to a function or type of BTF.
+BTF_TARGET_PROG_TYPES = types_where(lambda row: "btf_target" in row.traits)
 
 # BPF_PROG_ATTACH: attach_type_to_prog_type()
-ATTACH_TYPE_TO_PROG_TYPE: dict[int, int] = {
-    **dict.fromkeys(_CGROUP_SKB, uapi.BPF_PROG_TYPE_CGROUP_SKB),
-    **dict.fromkeys(_CGROUP_SOCK, uapi.BPF_PROG_TYPE_CGROUP_SOCK),
-    **dict.fromkeys(_CGROUP_SOCK_ADDR, uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR),
-    uapi.BPF_CGROUP_SOCK_OPS: uapi.BPF_PROG_TYPE_SOCK_OPS,
-    uapi.BPF_CGROUP_DEVICE: uapi.BPF_PROG_TYPE_CGROUP_DEVICE,
-    uapi.BPF_SK_MSG_VERDICT: uapi.BPF_PROG_TYPE_SK_MSG,
-    uapi.BPF_SK_SKB_STREAM_PARSER: uapi.BPF_PROG_TYPE_SK_SKB,
-    uapi.BPF_SK_SKB_STREAM_VERDICT: uapi.BPF_PROG_TYPE_SK_SKB,
-    uapi.BPF_SK_SKB_VERDICT: uapi.BPF_PROG_TYPE_SK_SKB,
-    uapi.BPF_LIRC_MODE2: uapi.BPF_PROG_TYPE_LIRC_MODE2,
-    uapi.BPF_FLOW_DISSECTOR: uapi.BPF_PROG_TYPE_FLOW_DISSECTOR,
-    uapi.BPF_CGROUP_SYSCTL: uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
-    **dict.fromkeys(_CGROUP_SOCKOPT, uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT),
-    uapi.BPF_TRACE_ITER: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_TRACE_RAW_TP: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_TRACE_FENTRY: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_TRACE_FEXIT: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_MODIFY_RETURN: uapi.BPF_PROG_TYPE_TRACING,
-    uapi.BPF_LSM_MAC: uapi.BPF_PROG_TYPE_LSM,
-    uapi.BPF_SK_LOOKUP: uapi.BPF_PROG_TYPE_SK_LOOKUP,
-    uapi.BPF_XDP: uapi.BPF_PROG_TYPE_XDP,
-    uapi.BPF_LSM_CGROUP: uapi.BPF_PROG_TYPE_LSM,
-}
+ATTACH_TYPE_TO_PROG_TYPE: dict[int, int] = {attach.number: row.number for attach, row in attach_types() if attach.named}
 
 # Capabilities that loading needs.  is_net_admin_prog_type(), is_perfmon_prog_type().
-NET_ADMIN_PROG_TYPES = frozenset(
-    {
-        uapi.BPF_PROG_TYPE_SCHED_CLS,
-        uapi.BPF_PROG_TYPE_SCHED_ACT,
-        uapi.BPF_PROG_TYPE_XDP,
-        uapi.BPF_PROG_TYPE_LWT_IN,
-        uapi.BPF_PROG_TYPE_LWT_OUT,
-        uapi.BPF_PROG_TYPE_LWT_XMIT,
-        uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL,
-        uapi.BPF_PROG_TYPE_SK_SKB,
-        uapi.BPF_PROG_TYPE_SK_MSG,
-        uapi.BPF_PROG_TYPE_LIRC_MODE2,
-        uapi.BPF_PROG_TYPE_FLOW_DISSECTOR,
-        uapi.BPF_PROG_TYPE_CGROUP_DEVICE,
-        uapi.BPF_PROG_TYPE_CGROUP_SOCK,
-        uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR,
-        uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
-        uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
-        uapi.BPF_PROG_TYPE_SOCK_OPS,
-        uapi.BPF_PROG_TYPE_EXT,
-    }
-)
-PERFMON_PROG_TYPES = frozenset(
-    {
-        uapi.BPF_PROG_TYPE_KPROBE,
-        uapi.BPF_PROG_TYPE_TRACEPOINT,
-        uapi.BPF_PROG_TYPE_PERF_EVENT,
-        uapi.BPF_PROG_TYPE_RAW_TRACEPOINT,
-        uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE,
-        uapi.BPF_PROG_TYPE_TRACING,
-        uapi.BPF_PROG_TYPE_LSM,
-        uapi.BPF_PROG_TYPE_STRUCT_OPS,
-        uapi.BPF_PROG_TYPE_EXT,
-    }
-)
-UNPRIVILEGED_PROG_TYPES = frozenset({uapi.BPF_PROG_TYPE_SOCKET_FILTER, uapi.BPF_PROG_TYPE_CGROUP_SKB})
+NET_ADMIN_PROG_TYPES = types_where(lambda row: "net_admin" in row.needs)
+PERFMON_PROG_TYPES = types_where(lambda row: "perfmon" in row.needs)
+UNPRIVILEGED_PROG_TYPES = types_where(lambda row: not row.needs)
 
 # may_access_direct_pkt_data(): who may read packet bytes, and who may write them
-PACKET_READ_ONLY_PROG_TYPES = frozenset(
-    {
-        uapi.BPF_PROG_TYPE_LWT_IN,
-        uapi.BPF_PROG_TYPE_LWT_OUT,
-        uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL,
-        uapi.BPF_PROG_TYPE_SK_REUSEPORT,
-        uapi.BPF_PROG_TYPE_FLOW_DISSECTOR,
-        uapi.BPF_PROG_TYPE_CGROUP_SKB,
-    }
-)
-PACKET_READ_WRITE_PROG_TYPES = frozenset(
-    {
-        uapi.BPF_PROG_TYPE_SCHED_CLS,
-        uapi.BPF_PROG_TYPE_SCHED_ACT,
-        uapi.BPF_PROG_TYPE_XDP,
-        uapi.BPF_PROG_TYPE_LWT_XMIT,
-        uapi.BPF_PROG_TYPE_SK_SKB,
-        uapi.BPF_PROG_TYPE_SK_MSG,
-    }
-)
+PACKET_READ_ONLY_PROG_TYPES = types_where(lambda row: row.packets == "read")
+PACKET_READ_WRITE_PROG_TYPES = types_where(lambda row: row.packets == "write")
 
 
 def fixup_attach_type(prog_type: int, expected_attach_type: int) -> int:
@@ -176,7 +70,7 @@ def prog_load_check_attach(
             raise KernelError(EINVAL, "attach_btf_id is too large")
         if not has_attach_btf and not has_dst_prog:
             raise KernelError(EINVAL, "attach_btf_id belongs to no BTF")
-        if prog_type not in _MAY_HAVE_BTF_ID:
+        if prog_type not in BTF_TARGET_PROG_TYPES:
             raise KernelError(EINVAL, "program type takes no attach_btf_id")
     if has_attach_btf and (not btf_id or has_dst_prog):
         raise KernelError(EINVAL, "attach BTF without a type id, or with a program")

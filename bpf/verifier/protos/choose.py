@@ -15,6 +15,7 @@ from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
 from bpf.helpers.table import PROTOS, ROWS, FuncProto, has_helper
 from bpf.verifier.protos import by_type as tables
+from bpf.versions.program_types import program_types
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
 
@@ -282,38 +283,38 @@ def _lirc_mode2(helper: str, prog: Program) -> FuncProto | None:
 
 _tc_cls_act = _then(tables.TC_CLS_ACT, _sk_base)
 
-RULES: dict[int, Rule] = {
-    uapi.BPF_PROG_TYPE_SOCKET_FILTER: _sk_filter,
-    uapi.BPF_PROG_TYPE_KPROBE: _kprobe,
-    uapi.BPF_PROG_TYPE_SCHED_CLS: _tc_cls_act,
-    uapi.BPF_PROG_TYPE_SCHED_ACT: _tc_cls_act,
-    uapi.BPF_PROG_TYPE_TRACEPOINT: _then(tables.TP_PROG, _tracing),
-    uapi.BPF_PROG_TYPE_XDP: _then(tables.XDP, _sk_base),
-    uapi.BPF_PROG_TYPE_PERF_EVENT: _then(tables.PE_PROG, _tracing),
-    uapi.BPF_PROG_TYPE_CGROUP_SKB: _cgroup(tables.CG_SKB, _sk_filter, current=False),
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK: _cgroup(tables.SOCK_FILTER, _base, current=True),
-    uapi.BPF_PROG_TYPE_LWT_IN: _then(tables.LWT_IN, _lwt_out),
-    uapi.BPF_PROG_TYPE_LWT_OUT: _lwt_out,
-    uapi.BPF_PROG_TYPE_LWT_XMIT: _then(tables.LWT_XMIT, _lwt_out),
-    uapi.BPF_PROG_TYPE_SOCK_OPS: _cgroup(tables.SOCK_OPS, _sk_base, current=False),
-    uapi.BPF_PROG_TYPE_SK_SKB: _then(tables.SK_SKB, _sk_base),
-    uapi.BPF_PROG_TYPE_CGROUP_DEVICE: _cgroup(tables.CGROUP_DEV, _base, current=True),
-    uapi.BPF_PROG_TYPE_SK_MSG: _then(tables.SK_MSG, _sk_base),
-    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT: _raw_tp,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: _sock_addr,
-    uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL: _lwt_seg6local,
-    uapi.BPF_PROG_TYPE_LIRC_MODE2: _lirc_mode2,
-    uapi.BPF_PROG_TYPE_SK_REUSEPORT: _then(tables.SK_REUSEPORT, _base),
-    uapi.BPF_PROG_TYPE_FLOW_DISSECTOR: _then(tables.FLOW_DISSECTOR, _sk_base),
-    uapi.BPF_PROG_TYPE_CGROUP_SYSCTL: _cgroup(tables.SYSCTL, _base, current=True),
-    uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE: _raw_tp,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: _cg_sockopt,
-    uapi.BPF_PROG_TYPE_TRACING: _tracing_prog,
-    uapi.BPF_PROG_TYPE_STRUCT_OPS: _struct_ops,
-    uapi.BPF_PROG_TYPE_LSM: _lsm,
-    uapi.BPF_PROG_TYPE_SK_LOOKUP: _then(tables.SK_LOOKUP, _sk_base),
-    uapi.BPF_PROG_TYPE_SYSCALL: _syscall,
+# By the *_func_proto() function of the kernel that a program type's row names.
+FUNC_PROTOS: dict[str, Rule] = {
+    "sk_filter": _sk_filter,
+    "kprobe_prog": _kprobe,
+    "tc_cls_act": _tc_cls_act,
+    "tp_prog": _then(tables.TP_PROG, _tracing),
+    "xdp": _then(tables.XDP, _sk_base),
+    "pe_prog": _then(tables.PE_PROG, _tracing),
+    "cg_skb": _cgroup(tables.CG_SKB, _sk_filter, current=False),
+    "sock_filter": _cgroup(tables.SOCK_FILTER, _base, current=True),
+    "lwt_in": _then(tables.LWT_IN, _lwt_out),
+    "lwt_out": _lwt_out,
+    "lwt_xmit": _then(tables.LWT_XMIT, _lwt_out),
+    "sock_ops": _cgroup(tables.SOCK_OPS, _sk_base, current=False),
+    "sk_skb": _then(tables.SK_SKB, _sk_base),
+    "cgroup_dev": _cgroup(tables.CGROUP_DEV, _base, current=True),
+    "sk_msg": _then(tables.SK_MSG, _sk_base),
+    "raw_tp_prog": _raw_tp,
+    "sock_addr": _sock_addr,
+    "lwt_seg6local": _lwt_seg6local,
+    "lirc_mode2": _lirc_mode2,
+    "sk_reuseport": _then(tables.SK_REUSEPORT, _base),
+    "flow_dissector": _then(tables.FLOW_DISSECTOR, _sk_base),
+    "sysctl": _cgroup(tables.SYSCTL, _base, current=True),
+    "cg_sockopt": _cg_sockopt,
+    "tracing_prog": _tracing_prog,
+    "bpf_tcp_ca_get": _struct_ops,
+    "bpf_lsm": _lsm,
+    "sk_lookup": _then(tables.SK_LOOKUP, _sk_base),
+    "syscall_prog": _syscall,
 }
+RULES = {row.number: FUNC_PROTOS[row.helpers] for row in program_types() if row.helpers}
 
 
 def get_func_proto(func_id: int, prog: Program) -> FuncProto | None:

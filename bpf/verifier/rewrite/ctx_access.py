@@ -20,30 +20,28 @@ from bpf.verifier.rewrite import ctx_fields as fields
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.fields import Made, Use
 from bpf.verifier.rewrite.patch import patch_insns
+from bpf.versions.program_types import program_types, types_where
 
 Convert = Callable[[Use], Made]
 
-CONVERTERS: dict[int, Convert] = {
-    uapi.BPF_PROG_TYPE_SOCKET_FILTER: fields.CONVERT_SKB,
-    uapi.BPF_PROG_TYPE_SCHED_CLS: fields.CONVERT_SKB_TC,
-    uapi.BPF_PROG_TYPE_SCHED_ACT: fields.CONVERT_SKB_TC,
-    uapi.BPF_PROG_TYPE_XDP: fields.CONVERT_XDP,
-    uapi.BPF_PROG_TYPE_CGROUP_SKB: fields.CONVERT_SKB,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK: fields.CONVERT_SOCK,
-    uapi.BPF_PROG_TYPE_LWT_IN: fields.CONVERT_SKB,
-    uapi.BPF_PROG_TYPE_LWT_OUT: fields.CONVERT_SKB,
-    uapi.BPF_PROG_TYPE_LWT_XMIT: fields.CONVERT_SKB,
-    uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL: fields.CONVERT_SKB,
-    uapi.BPF_PROG_TYPE_SOCK_OPS: fields.CONVERT_SOCK_OPS,
-    uapi.BPF_PROG_TYPE_SK_SKB: fields.CONVERT_SKB_STREAM,
-    uapi.BPF_PROG_TYPE_SK_MSG: fields.CONVERT_SK_MSG,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR: fields.CONVERT_SOCK_ADDR,
-    uapi.BPF_PROG_TYPE_SK_REUSEPORT: fields.CONVERT_SK_REUSEPORT,
-    uapi.BPF_PROG_TYPE_FLOW_DISSECTOR: fields.CONVERT_FLOW_DISSECTOR,
-    uapi.BPF_PROG_TYPE_CGROUP_SYSCTL: fields.CONVERT_SYSCTL,
-    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT: fields.CONVERT_SOCKOPT,
-    uapi.BPF_PROG_TYPE_SK_LOOKUP: fields.convert_sk_lookup,
+# By the *_convert_ctx_access() function of the kernel that a program type's row names.  That of perf events needs the size
+# of the registers: Rewrite.converter().
+_CONVERT: dict[str, Convert] = {
+    "bpf": fields.CONVERT_SKB,
+    "tc_cls_act": fields.CONVERT_SKB_TC,
+    "xdp": fields.CONVERT_XDP,
+    "bpf_sock": fields.CONVERT_SOCK,
+    "sock_ops": fields.CONVERT_SOCK_OPS,
+    "sk_skb": fields.CONVERT_SKB_STREAM,
+    "sk_msg": fields.CONVERT_SK_MSG,
+    "sock_addr": fields.CONVERT_SOCK_ADDR,
+    "sk_reuseport": fields.CONVERT_SK_REUSEPORT,
+    "flow_dissector": fields.CONVERT_FLOW_DISSECTOR,
+    "sysctl": fields.CONVERT_SYSCTL,
+    "cg_sockopt": fields.CONVERT_SOCKOPT,
+    "sk_lookup": fields.convert_sk_lookup,
 }
+CONVERTERS = {row.number: _CONVERT[row.convert] for row in program_types() if row.convert in _CONVERT}
 
 BEHIND_POINTER: dict[int, Convert] = {
     t.PTR_TO_SOCKET: fields.CONVERT_SOCK,
@@ -53,15 +51,11 @@ BEHIND_POINTER: dict[int, Convert] = {
 }
 
 # What a program that may write the packet returns when the packet cannot be made writable.
-UNCLONE_VERDICT: dict[int, int] = {
-    uapi.BPF_PROG_TYPE_SCHED_CLS: TC_ACT_SHOT,
-    uapi.BPF_PROG_TYPE_SCHED_ACT: TC_ACT_SHOT,
-    uapi.BPF_PROG_TYPE_LWT_XMIT: TC_ACT_SHOT,
-    uapi.BPF_PROG_TYPE_SK_SKB: uapi.SK_DROP,
-}
+_VERDICTS = {"TC_ACT_SHOT": TC_ACT_SHOT, "SK_DROP": uapi.SK_DROP}
+UNCLONE_VERDICT = {row.number: _VERDICTS[row.unclone] for row in program_types() if row.unclone}
 
 # bpf_noop_prologue(), cg_sockopt_get_prologue(): direct writes need no preparation
-NO_PROLOGUE = {uapi.BPF_PROG_TYPE_XDP, uapi.BPF_PROG_TYPE_SK_MSG, uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT}
+NO_PROLOGUE = types_where(lambda row: "no_prologue" in row.traits)
 
 BPF_FUNC_SKB_PULL_DATA = 39
 

@@ -7,18 +7,20 @@ from pathlib import Path
 
 import simkernel
 from bpf import uapi
-from simkernel.probe_features import EXPECTED, NOISY_HELPERS, names, probe_features
+from bpf.maps.types import map_types
+from bpf.versions.program_types import program_types
+from simkernel.probe_features import EXPECTED, NOISY_HELPERS, probe_features
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_6_1.json").read_text())
 
 
 def test_linux_6_1_has_what_the_real_one_has() -> None:
     found = probe_features(simkernel.boot(kernel="6.1"))
-    types = dict(names("BPF_PROG_TYPE_"))
+    types = {row.number: row.name.lower() for row in program_types()}
     assert [n for n, name in types.items() if found["program_types"][f"have_{name}_prog_type"]] == RECORDED[
         "program_types"
     ]
-    maps = dict(names("BPF_MAP_TYPE_"))
+    maps = {row.number: row.name.lower() for row in map_types()}
     assert [n for n, name in maps.items() if found["map_types"][f"have_{name}_map_type"]] == RECORDED["map_types"]
     for number, name in types.items():
         if number in EXPECTED or number not in RECORDED["program_types"]:
