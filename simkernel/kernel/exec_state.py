@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from simkernel.kernel.areas import MappedFile
+from simkernel.kernel.task import Task
 
 
 class LinuxBinprm:
@@ -25,12 +28,17 @@ class ExecRequest:
         self.fd, self.name, self.argv, self.envp, self.flags = fd, name, argv, envp, flags
 
 
+def nobody(task: Task) -> None:
+    """No perf events are there."""
+
+
 class ExecState:
     """`k.exec`."""
 
     def __init__(self) -> None:
         self.request: ExecRequest | None = None  # what do_execveat_common() is called for
         self.binprms: list[LinuxBinprm] = []
+        self.perf_event_exec: Callable[[Task], object] = nobody  # told before the task has its new name and mappings
 
     def at(self, addr: int) -> LinuxBinprm:
         """The LinuxBinprm of an address."""

@@ -140,6 +140,7 @@ class BpfSide(ABC):
         core.resolve_fd = lambda fd: event_of_fd(self.k, fd)
         core.set_bpf_hook = self.set_bpf
         core.overflow_program_hook = self.attachments.perf_overflow
+        self.k.exec.perf_event_exec = core.task_exec
 
     def program_symbols(self) -> list[tuple[int, str, str]]:
         """bpf_get_kallsym(): the functions of loaded programs, (address, name, module)."""

@@ -525,14 +525,14 @@ def test_time_of_a_task_event_is_the_tasks_own(tracing):
     assert struct.unpack("<3Q", clock.read(24)) == (1200, 1200, 1200)
 
 
-def test_inherit_and_exec_through_tracepoints(tracing):
+def test_inherit_through_tracepoints_and_exec(tracing):
     host = tracing.host
     event = tracing.perf.open(attr(config=3, flags=["disabled", "inherit", "enable_on_exec"]), 0, -1)
     child = host.task_struct("c", 82)
     tracing.trace("sched_process_fork", host.task_struct("a", 81), child)
     host.task = "task82"
     assert not event.enabled
-    tracing.trace("sched_process_exec", child, 82, host.mem.alloc(4096))
+    tracing.perf.task_exec("task82")
     assert event.enabled
     tracing.trace("sched_switch", 0, child, child, 1)
     assert event.count == 1

@@ -164,7 +164,8 @@ class TracepointEvent(LazyEvent):
         if self.bpf_programs and not self.run_bpf_on_record(record):
             return
         if self.perf_events:
-            self.deliver_to_perf(record)
+            regs = self.host.caller_regs()
+            self.deliver_to_perf(record, regs, self.board.instruction_pointer(regs) if regs else 0)
 
     def bpf_args(self, args: tuple[int, ...]) -> tuple[int, ...]:
         """struct bpf_context of the 3.20-rfc profile: six u64, each zero-extended from its own size."""

@@ -254,7 +254,7 @@ class PerfCore:
                     event.trace_event.perf_changed()
 
     def task_exec(self, task: Hashable) -> None:
-        """enable_on_exec and remove_on_exec."""
+        """perf_event_exec(): enable_on_exec and remove_on_exec, before the COMM and MMAP records of the new program."""
         for event in tuple(self.events.values()):
             if event.tasks is None or task not in event.tasks:
                 continue

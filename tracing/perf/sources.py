@@ -1,7 +1,8 @@
 """What perf learns from tracepoints: software counters, and where tasks go.
 
-The kernel calls perf directly at context switches, forks, execs and page faults; here perf listens to the tracepoints of
-those places while somebody counts or follows a task, so nobody else has to know.  A tracepoint that this kernel never
+The kernel calls perf directly at context switches, forks and page faults; here perf listens to the tracepoints of
+those places while somebody counts or follows a task, so nobody else has to know.  Only an exec has none at the right
+moment: the kernel calls PerfCore.task_exec().  A tracepoint that this kernel never
 fires leaves its counter at zero.
 """
 
@@ -48,9 +49,6 @@ class Told(Protocol):
     def task_fork(self, parent: Hashable, child: Hashable) -> None:
         """A task has a child."""
 
-    def task_exec(self, task: Hashable) -> None:
-        """The task runs another program."""
-
     def comm_event(self, tgid: int, pid: int, comm: str) -> None:
         """A task has another name."""
 
@@ -75,7 +73,6 @@ class PerfSources:
         self.following: dict[str, Callback] = {
             "sched_switch": self._switch,
             "sched_process_fork": self._fork,
-            "sched_process_exec": self._exec,
         }
         self.describing: dict[str, Callback] = {
             "task_rename": self._renamed,
@@ -89,7 +86,8 @@ class PerfSources:
         if on == (number in self.counters):
             return
         if on:
-            self.counters[number] = self._counter(number)
+            faults = number in (PERF_COUNT_SW_PAGE_FAULTS, PERF_COUNT_SW_PAGE_FAULTS_MIN)
+            self.counters[number] = self._fault_counter(number) if faults else self._counter(number)
         callback = self.counters[number]
         for name in COUNTED.get(number, ()):
             self._listen(name, callback, on)
@@ -127,6 +125,14 @@ class PerfSources:
 
         return count
 
+    def _fault_counter(self, number: int) -> Callback:
+        core = self.core
+
+        def count(address: int, regs: int, error_code: int) -> None:
+            core.sw_event(number, 1, regs, address)
+
+        return count
+
     def _argument(self, tracepoint: str, name: str, args: tuple[int, ...]) -> int:
         names = [known for _, known in self.tracepoints[tracepoint].params]
         return args[names.index(name)]
@@ -143,9 +149,6 @@ class PerfSources:
         child = self._token(self._argument("sched_process_fork", "child", args))
         if child is not None:
             self.core.task_fork(self.host.current_task(), child)
-
-    def _exec(self, *args: int) -> None:
-        self.core.task_exec(self.host.current_task())
 
     # Side-band records
 
