@@ -7,9 +7,13 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from arch.abi.errno import EFAULT
 from arch.abi.signal import SA_RESTORER, SS_DISABLE
 from arch.architecture import Architecture
 from arch.cpu import Cpu
+from arch.errors import KernelError
+
+LARGEST_FRAME = 8192  # bytes; every architecture's, with what aligning takes, is smaller
 
 
 class Action(Protocol):
@@ -75,9 +79,11 @@ class FrameHost(Protocol):
 
 
 def choose_stack(task: Stack, sp: int, on_altstack: bool) -> int:
-    """sigsp(): the alternate stack if asked for and not already on it."""
+    """sigsp(): the alternate stack if asked for and not already on it.  EFAULT where no frame fits below."""
     if on_altstack and task.sas_size and not task.sas_sp < sp <= task.sas_sp + task.sas_size:
-        return task.sas_sp + task.sas_size
+        sp = task.sas_sp + task.sas_size
+    if not LARGEST_FRAME <= sp < 1 << 63:
+        raise KernelError(EFAULT, "stack pointer")
     return sp
 
 

@@ -247,6 +247,7 @@ class Cpus:
         """A sleep, to be yielded: see KernelFace.wait()."""
         current = self.board.current
         if (interruptible and has_signal(current)) or (killable and fatal_pending(current)):
+            current.work = True  # perhaps another thread takes the signal: then this one has a call to restart
             return -ERESTARTSYS
         if timeout_ns is not None and timeout_ns <= 0:
             return -ETIME

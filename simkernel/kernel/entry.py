@@ -277,15 +277,16 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
             if has_signal(task) or task.saved_blocked is not None:
                 yield k.call("arch_do_signal_or_restart", regs)
                 continue
+            if task.in_syscall and _restart_code(k, regs) is not None:  # another thread took the signal
+                yield k.call("arch_do_signal_or_restart", regs)
+                if task.driver is None:
+                    continue
             if task.driver is not None:
                 yield from task.driver.returning(regs)
                 if k.signals.fatal_pending():
                     task.work = True
                     continue
                 break
-            if task.in_syscall and _restart_code(k, regs) is not None:
-                yield k.call("arch_do_signal_or_restart", regs)
-                continue
         break
     k.cpus.set_deadline()
     return 0

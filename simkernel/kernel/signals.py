@@ -6,7 +6,6 @@ calls/signal.py.
 
 from __future__ import annotations
 
-from arch.abi.errno import ERESTARTSYS
 from arch.abi.signal import (
     SA_NOCLDSTOP,
     SI_KERNEL,
@@ -40,7 +39,6 @@ from arch.typetable import TypeTable
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.task import (
     PF_EXITING,
-    UNBLOCKABLE,
     Crash,
     CurrentTask,
     SigAction,
@@ -49,7 +47,6 @@ from simkernel.kernel.task import (
     Task,
     fatal_pending,
     has_signal,
-    mask_of,
 )
 from simkernel.kernel.tasks import Tasks
 from simkernel.kernel.tracepoints import Tracepoints
@@ -133,8 +130,8 @@ class Signals:
                 leader = task.group_leader
                 self.cpus.wake_up(leader.parent.signal.wait_chldexit)
                 self._tell_parent(task, 6, SIGCONT)
-        blocked = task.blocked | (mask_of([]) if task.saved_blocked is None else task.saved_blocked)
-        if blocked & bit(sig):
+        blocked = task.blocked | task.real_blocked
+        if (blocked if task.saved_blocked is None else blocked | task.saved_blocked) & bit(sig):
             return True
         if task.pid == 1 and signal.actions[sig].handler == SIG_DFL:
             return False
@@ -161,13 +158,11 @@ class Signals:
                     chosen = thread
                     break
         if chosen.blocked & bit(sig) and sig != SIGKILL:
-            if chosen.sigwait & bit(sig):
-                self.cpus.activate(chosen, -ERESTARTSYS)
             return
         fatal = sig == SIGKILL or (
             signal.actions[sig].handler == SIG_DFL
             and not bit(sig) & (STOPS | IGNORED_BY_DEFAULT)
-            and not chosen.blocked & bit(sig)
+            and not chosen.real_blocked & bit(sig)
         )
         if sig == SIGKILL:
             for thread in signal.threads:
@@ -222,7 +217,10 @@ class Signals:
 
     def pending(self) -> bool:
         """For bodies: the current task should stop waiting."""
-        return has_signal(self.board.current)
+        if not has_signal(self.board.current):
+            return False
+        self.board.current.work = True  # perhaps another thread takes it: then this one has a call to restart
+        return True
 
     def fatal_pending(self) -> bool:
         """fatal_signal_pending() of the current task."""
@@ -236,7 +234,7 @@ class Signals:
     def dequeue(self, task: Task, mask: int) -> SigInfo | None:
         """dequeue_signal(): the next pending signal that is not in `mask`; faults first, then by number."""
         for queue in (task.pending, task.signal.pending):
-            allowed = [i for i in queue if not bit(i.sig) & mask or bit(i.sig) & UNBLOCKABLE]
+            allowed = [i for i in queue if not bit(i.sig) & mask]
             if allowed:
                 info = min(allowed, key=lambda i: (not bit(i.sig) & SYNCHRONOUS, i.sig))
                 queue.remove(info)

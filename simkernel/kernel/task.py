@@ -321,7 +321,7 @@ class Task:
         self.driver: Driver | None = None  # who drives this task from Python (simkernel/usertask.py)
         self.held_locks: list[tuple[str, int]] = []  # (kind, address): locks.py
         self.forked = False  # made by clone(): strace says so
-        self.sigwait = 0  # mask of rt_sigtimedwait
+        self.real_blocked = 0  # what rt_sigtimedwait leaves out of `blocked` while it sleeps
         self.returned_from_signal = False
         self.prev: Task | None = None
         self.watched = False  # the host waits for it: init does not reap

@@ -5,7 +5,7 @@ The layout of the frame that a handler gets on the user stack is the architectur
 
 from __future__ import annotations
 
-from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTARTNOHAND, ERESTARTSYS, ESRCH, ETIME
+from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTARTNOHAND, ESRCH, ETIME
 from arch.abi.signal import (
     MINSIGSTKSZ,
     SA_NODEFER,
@@ -53,7 +53,7 @@ def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
         if signal.stopped:
             yield from _stay_stopped(k, task)
             continue
-        info = signals.dequeue(task, task.blocked)
+        info = signals.dequeue(task, task.blocked & ~UNBLOCKABLE)
         if info is None:
             return None
         sig = info.sig
@@ -99,15 +99,15 @@ def setup_rt_frame(k: KernelFace, sig: int, regs: int) -> Body:
     info, action = k.signals.delivering, task.signal.actions[sig]
     assert info is not None
     saved = task.blocked if task.saved_blocked is None else task.saved_blocked
-    task.saved_blocked = None
     try:
         k.sigframes.abi.setup_rt_frame(k.sigframes, regs, info, action, saved)
     except KernelError:
-        task.signal.actions[SIGSEGV].handler = SIG_DFL
+        if sig == SIGSEGV:
+            action.handler = SIG_DFL
         k.signals.force(task, SIGSEGV, SI_KERNEL, 0)
-        task.work = True
         return -EFAULT
         yield
+    task.saved_blocked = None
     task.blocked |= action.mask
     if not action.flags & SA_NODEFER:
         task.blocked |= bit(sig)
@@ -264,23 +264,20 @@ def sys_rt_sigtimedwait(k: KernelFace, uthese: int, uinfo: int, uts: int, size: 
     these = _read_mask(k, uthese, size) & ~UNBLOCKABLE
     timeout = read_timespec(k, uts) if uts else None
     task = k.current
-    deadline = None if timeout is None else k.clock.now_ns + timeout
-    while True:
+    info = k.signals.dequeue(task, ~these)
+    result = -ETIME
+    if info is None and timeout != 0:
+        task.real_blocked = task.blocked  # as if unblocked: whoever sends finds this thread, even among several
+        task.blocked &= ~these
+        result = yield k.wait(None, timeout_ns=timeout)
+        task.blocked, task.real_blocked = task.real_blocked, 0
+        k.signals.recalc(task)
         info = k.signals.dequeue(task, ~these)
-        if info is not None and bit(info.sig) & these:
-            if uinfo:
-                k.usercopy.copy_to_user(uinfo, k.signals.siginfo(info))
-            return info.sig
-        if deadline is not None and k.clock.now_ns >= deadline:
-            raise KernelError(EAGAIN)
-        task.sigwait = these
-        left = None if deadline is None else deadline - k.clock.now_ns
-        result = yield k.wait(None, timeout_ns=left)
-        task.sigwait = 0
-        if result == -ERESTARTSYS and k.signals.pending():
-            raise KernelError(EINTR)
-        if result == -ETIME:
-            continue
+    if info is None:
+        raise KernelError(EAGAIN if result == -ETIME else EINTR)
+    if uinfo:
+        k.usercopy.copy_to_user(uinfo, k.signals.siginfo(info))
+    return info.sig
 
 
 def _may_signal(k: KernelFace, task: Task, sig: int) -> None:

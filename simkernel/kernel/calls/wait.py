@@ -50,8 +50,9 @@ def do_wait(k: KernelFace, wo: int) -> Body:
             raise KernelError(ECHILD)
         if request.options & WNOHANG:
             return 0
-        if (yield k.wait(k.current.signal.wait_chldexit)) == -ERESTARTSYS:
+        if k.signals.pending():
             raise KernelError(ERESTARTSYS)
+        yield k.wait(k.current.signal.wait_chldexit)  # whoever wakes it, the children are looked at first
 
 
 def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
