@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from arch.abi.errno import EAGAIN, EBADF, EINVAL, EOVERFLOW
+from arch.abi.errno import EAGAIN, EBADF, EDEADLK, EINVAL, EOVERFLOW
 from arch.abi.fcntl import (
     F_GETLK,
     F_GETLK64,
@@ -36,6 +36,8 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, Inode
 from simkernel.kernel.face import Body
 from simkernel.kernel.task import WaitQueue
+
+MAX_DEADLK_ITERATIONS = 10
 
 
 @dataclass
@@ -84,19 +86,47 @@ class LockTable:
         return None
 
     def replace(self, owner: File | int, start: int, end: int, new: Lock | None) -> None:
-        """Cut [start, end] out of the owner's locks, then put the new one in."""
-        kept: list[Lock] = []
+        """Cut [start, end] out of the owner's locks, then put the new one in; neighbours of its kind become one with it.
+
+        The list has owner after owner, in the order of their first locks, and each one's by position: F_GETLK names
+        the first that is in the way.
+        """
+        before: list[Lock] = []
+        mine: list[Lock] = []
+        after: list[Lock] = []
+        found = False
         for lock in self.records:
-            if (lock.owner is not owner and lock.owner != owner) or lock.end < start or lock.start > end:
-                kept.append(lock)
+            if lock.owner is not owner and lock.owner != owner:
+                (after if found else before).append(lock)
                 continue
-            if lock.start < start:
-                kept.append(Lock(owner, lock.kind, lock.start, start - 1, lock.pid))
-            if lock.end > end:
-                kept.append(Lock(owner, lock.kind, end + 1, lock.end, lock.pid))
+            found = True
+            if new is not None and lock.kind == new.kind and lock.start <= end + 1 and start <= lock.end + 1:
+                new.start, new.end = min(new.start, lock.start), max(new.end, lock.end)
+            elif lock.end < start or lock.start > end:
+                mine.append(lock)
+            else:
+                if lock.start < start:
+                    mine.append(Lock(owner, lock.kind, lock.start, start - 1, lock.pid))
+                if lock.end > end:
+                    mine.append(Lock(owner, lock.kind, end + 1, lock.end, lock.pid))
         if new is not None:
-            kept.append(new)
-        self.records = kept
+            mine.append(new)
+            mine.sort(key=lambda lock: lock.start)
+        self.records = before + mine + after
+
+
+def would_deadlock(blocked: list[tuple[int, File | int]], owner: File | int, blocker: File | int) -> bool:
+    """posix_locks_deadlock(): `blocker` waits, directly or over at most ten others, for `owner`.  Never for OFD locks."""
+    if not isinstance(owner, int):
+        return False
+    for _ in range(MAX_DEADLK_ITERATIONS):
+        waits_for = next((other for sleeper, other in blocked if sleeper == blocker), None)
+        if waits_for is None:
+            return False
+        if waits_for == owner:
+            return True
+        blocker = waits_for
+    return False
 
 
 def table_of(inode: Inode) -> LockTable:
@@ -196,7 +226,7 @@ def fcntl_getlk(k: FsKernel, file: File, cmd: int, arg: int) -> int:
 
 
 def fcntl_setlk(k: FsKernel, file: File, cmd: int, arg: int) -> Body:
-    """F_SETLK, F_SETLKW and their OFD forms."""
+    """F_SETLK, F_SETLKW and their OFD forms.  EAGAIN, EDEADLK."""
     kind, wanted = _read_flock(k, file, arg, cmd)
     if (kind == F_RDLCK and not file.f_mode & c.FMODE_READ) or (kind == F_WRLCK and not file.f_mode & c.FMODE_WRITE):
         return -EBADF
@@ -205,10 +235,17 @@ def fcntl_setlk(k: FsKernel, file: File, cmd: int, arg: int) -> Body:
         table.replace(wanted.owner, wanted.start, wanted.end, None)
         k.wake_up(table.queue, 0)
         return 0
-    while table.conflict(wanted) is not None:
+    while (found := table.conflict(wanted)) is not None:
         if cmd in (F_SETLK, F_SETLK64, F_OFD_SETLK):
             return -EAGAIN
+        if would_deadlock(k.vfs.blocked_locks, wanted.owner, found.owner):
+            return -EDEADLK
+        waits = (wanted.owner, found.owner) if isinstance(wanted.owner, int) else None
+        if waits is not None:
+            k.vfs.blocked_locks.append(waits)
         ret = yield k.wait(table.queue)
+        if waits is not None:
+            k.vfs.blocked_locks.remove(waits)
         if ret < 0:
             return ret
     table.replace(wanted.owner, wanted.start, wanted.end, wanted)

@@ -111,6 +111,7 @@ class Vfs:
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
         self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows
         self.eventfd_ids: set[int] = set()
+        self.blocked_locks: list[tuple[int, File | int]] = []  # owners that sleep in F_SETLKW, and for whose lock
         self._next_anon_minor = 1
         # mounts that have no place in the tree; made at boot
         self.pipe_mnt: Mount

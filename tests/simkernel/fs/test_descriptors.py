@@ -5,6 +5,7 @@ import pytest
 from arch.abi.errno import (  # fmt: skip
     EAGAIN,
     EBADF,
+    EDEADLK,
     EFBIG,
     EINVAL,
     EISDIR,
@@ -23,9 +24,11 @@ from arch.abi.fcntl import (  # fmt: skip
     F_GETFD,
     F_GETFL,
     F_GETLK,
+    F_RDLCK,
     F_SETFD,
     F_SETFL,
     F_SETLK,
+    F_SETLKW,
     F_UNLCK,
     F_WRLCK,
     O_APPEND,
@@ -243,6 +246,76 @@ def test_record_locks_of_two_tasks(libc, fd):
     libc.close(fd)  # any close drops the owner's locks
     k.current = k.tasks.by_pid[50]
     assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_WRLCK, 4, 1)) == 0
+
+
+def locked_by(libc, fd, kind=F_WRLCK):
+    """F_GETLK over the whole file: (kind, start, length, pid)."""
+    at = flock_struct(libc, kind)
+    assert libc.fcntl(fd, F_GETLK, at) == 0
+    get = libc.k.usercopy.get_user
+    return get(at, 2), get(at + 8, 8), get(at + 16, 8), get(at + 24, 4)
+
+
+def test_record_locks_are_sorted_and_merged(libc, fd):
+    k = libc.k
+    first, other = k.current, libc.new_task(50)
+
+    def lock(kind, start, length):
+        assert libc.fcntl(fd, F_SETLK, flock_struct(libc, kind, start, length)) == 0
+
+    lock(F_RDLCK, 20, 10)
+    lock(F_RDLCK, 0, 10)
+    lock(F_RDLCK, 5, 2)
+    k.current = other
+    assert locked_by(libc, fd) == (F_RDLCK, 0, 10, first.tgid)
+    k.current = first
+    lock(F_RDLCK, 10, 10)  # fills the gap: one lock
+    k.current = other
+    assert locked_by(libc, fd) == (F_RDLCK, 0, 30, first.tgid)
+    k.current = first
+    lock(F_WRLCK, 10, 5)
+    k.current = other
+    assert locked_by(libc, fd, F_RDLCK) == (F_WRLCK, 10, 5, first.tgid)
+    k.current = first
+    lock(F_UNLCK, 0, 12)
+    k.current = other
+    assert locked_by(libc, fd) == (F_WRLCK, 12, 3, first.tgid)
+    lock(F_RDLCK, 0, 4)  # another owner's lock stands behind, whatever its position
+    k.current = libc.new_task(51)
+    assert locked_by(libc, fd) == (F_WRLCK, 12, 3, first.tgid)
+
+
+def test_record_locks_to_the_end_of_the_file_merge(libc, fd):
+    k = libc.k
+    assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_WRLCK, 10, 0)) == 0
+    assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_WRLCK, 0, 10)) == 0
+    first, k.current = k.current, libc.new_task(50)
+    assert locked_by(libc, fd) == (F_WRLCK, 0, 0, first.tgid)
+
+
+def test_record_locks_and_deadlock(libc, fd):
+    """Each has a byte, and waits for that of the next: the last of them is told."""
+    k = libc.k
+    tasks = [k.current, libc.new_task(50), libc.new_task(51)]
+    for at, k.current in enumerate(tasks):
+        assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_WRLCK, at, 1)) == 0
+    results = []
+
+    def wait_for(number):
+        k.current = tasks[number]
+        results.append(libc.fcntl(fd, F_SETLKW, flock_struct(libc, F_WRLCK, (number + 1) % 3, 1)))
+
+    def blocked():
+        if len(k.vfs.blocked_locks) < 3 and not results:
+            wait_for(len(k.vfs.blocked_locks))
+        k.current = tasks[len(k.vfs.blocked_locks)]
+        assert libc.fcntl(fd, F_SETLK, flock_struct(libc, F_UNLCK, len(k.vfs.blocked_locks), 1)) == 0
+        k.current = tasks[len(k.vfs.blocked_locks) - 1]
+
+    k.on_block = blocked
+    wait_for(0)
+    assert results == [-EDEADLK, 0, 0]
+    assert not k.vfs.blocked_locks
 
 
 def test_flock_belongs_to_the_open_file(libc, fd):
