@@ -21,7 +21,7 @@ ROOT = Path(__file__).parent.parent
 NOT_SOURCES = shutil.ignore_patterns(
     "__pycache__", ".git", ".venv", "build", "dist", "*.egg-info", ".*_cache", ".hypothesis"
 )
-BUILD = "from setuptools import build_meta; print(build_meta.build_{kind}({out!r}))"
+BUILD = "from hatchling import build; print(build.build_{kind}({out!r}))"
 PYTHONS = ("python3.11", "python3.12", "python3.13")
 
 
@@ -47,7 +47,7 @@ def build(kind: str, source: Path, out: Path) -> Path:
 @pytest.fixture(scope="module")
 def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The source distribution, unpacked."""
-    pytest.importorskip("wheel")
+    pytest.importorskip("hatchling")
     out = tmp_path_factory.mktemp("sdist")
     source = out / "checkout"
     shutil.copytree(ROOT, source, ignore=NOT_SOURCES)
