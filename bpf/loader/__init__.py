@@ -9,6 +9,7 @@
     relocate.py  subprograms, map and data references
     probes.py    which features the kernel has, found out by trying
     object.py    `BpfObject`: open, load, attach
+      collect.py, create.py, btf_finish.py   what the file holds; its maps in the kernel; its BTF as the kernel takes it
     maps.py      maps of a loaded object: lookup, update, typed values
     values.py    bytes <-> Python values by BTF type
     attach.py    links: kprobes, uprobes, tracepoints, BTF-based attachment ...

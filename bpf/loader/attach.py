@@ -7,8 +7,8 @@ kprobe_events and uprobe_events of tracefs; programs are attached by link where 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from fnmatch import fnmatchcase
-from typing import Any
 
 from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP, ESRCH, errno_name
 from arch.abi.perf_event import (
@@ -21,7 +21,16 @@ from bpf.loader.bpf_load import write_filter
 from bpf.loader.errors import LoadError, nearest
 from bpf.loader.events import open_kprobe, open_kprobe_event, perf_attr, syscall_prefix, tracefs, tracepoint_id
 from bpf.loader.externs import uname_release
-from bpf.loader.links import Link, Links, LoadedObject, attach_perf_event, need_features, need_task, require_fd
+from bpf.loader.links import (
+    Attachment,
+    Link,
+    Links,
+    LoadedObject,
+    attach_perf_event,
+    need_features,
+    need_task,
+    require_fd,
+)
 from bpf.loader.program import Program
 from bpf.loader.sys import Task
 from bpf.loader.uprobes import attach_uprobe
@@ -42,7 +51,7 @@ def attach_kprobe(obj: LoadedObject, program: Program, symbol: str, offset: int 
     task, features = need_task(obj), need_features(obj)
     require_fd(program)
     word = "kretprobe" if is_return else "kprobe"
-    undo: list[Any] = []
+    undo: list[Callable[[], object]] = []
     try:
         if features.kprobe_pmu:
             fd = open_kprobe(task, symbol, offset, is_return)
@@ -249,7 +258,7 @@ def read_iter(link: Link) -> str:
     return out.decode(errors="replace")
 
 
-def _auto_usdt(obj: LoadedObject, program: Program) -> Any:
+def _auto_usdt(obj: LoadedObject, program: Program) -> Attachment | None:
     """`usdt/PATH:provider:name`.  attach_usdt()."""
     name = program.section_name.lstrip("?")
     kind, _, rest = name.partition("/")
@@ -267,7 +276,7 @@ def _auto_filter_file(obj: LoadedObject, program: Program) -> Link:
     task = need_task(obj)
     require_fd(program)
     name = program.section_name.lstrip("?")
-    undo = []
+    undo: list[Callable[[], object]] = []
     function = name.removeprefix("events/kprobes/")
     if function != name and not task.exists(f"{tracefs(task)}/{name}"):
         control = f"{tracefs(task)}/kprobe_events"
@@ -286,7 +295,7 @@ def _auto_filter_file(obj: LoadedObject, program: Program) -> Link:
     return link
 
 
-_METHODS = {
+_METHODS: dict[str, Callable[[LoadedObject, Program], Attachment | None]] = {
     "filter_file": _auto_filter_file,
     "kprobe": _auto_kprobe,
     "ksyscall": _auto_ksyscall,
@@ -301,7 +310,7 @@ _METHODS = {
 }
 
 
-def attach_program(obj: LoadedObject, program: Program) -> Any:
+def attach_program(obj: LoadedObject, program: Program) -> Attachment | None:
     """As the section name says; None where it names no place."""
     if program.section is None or not program.section.attach:
         raise LoadError(f"prog '{program.name}': auto-attach is not supported for '{program.section_name}'", EOPNOTSUPP)

@@ -6,7 +6,7 @@ tools/lib/bpf/libbpf.c: perf_event_open_probe() and its neighbours.
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
 
 from arch.abi.errno import EINVAL
 from arch.abi.perf_event import (
@@ -28,7 +28,7 @@ def perf_attr(task: Task, kind: int, config: int, config1: int = 0, config2: int
     ).ljust(PERF_ATTR_SIZE, b"\0")
 
 
-def quietly(step: Any) -> None:
+def quietly(step: Callable[[], object]) -> None:
     """What is gone already needs no undoing."""
     try:
         step()
@@ -75,7 +75,7 @@ def _event_name(task: Task, text: str, offset: int) -> str:
     return re.sub(r"[^A-Za-z0-9]", "_", name)
 
 
-def open_kprobe_event(task: Task, symbol: str, offset: int, is_return: bool) -> tuple[int, Any]:
+def open_kprobe_event(task: Task, symbol: str, offset: int, is_return: bool) -> tuple[int, Callable[[], None]]:
     """The same through kprobe_events; (descriptor, how to remove it).  perf_event_kprobe_open_legacy()."""
     name = _event_name(task, symbol, offset)
     path = f"{tracefs(task)}/kprobe_events"
@@ -103,7 +103,7 @@ def open_uprobe(task: Task, path: str, offset: int, pid: int, is_return: bool, r
         return task.perf_event_open(attr, -1 if pid < 0 else pid, 0 if pid == -1 else -1)
 
 
-def open_uprobe_event(task: Task, path: str, offset: int, pid: int, is_return: bool) -> tuple[int, Any]:
+def open_uprobe_event(task: Task, path: str, offset: int, pid: int, is_return: bool) -> tuple[int, Callable[[], None]]:
     """Through uprobe_events.  perf_event_uprobe_open_legacy()."""
     name = _event_name(task, path, offset)
     control = f"{tracefs(task)}/uprobe_events"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from functools import partial
+from typing import Protocol
 
 from arch.abi.errno import EINVAL, EOPNOTSUPP, errno_name
 from arch.abi.perf_event import (
@@ -32,6 +34,15 @@ class LoadedObject(Protocol):
     usdt: UsdtManager | None
 
 
+class Attachment(Protocol):
+    """What attaching gives: one link, or several that go together."""
+
+    what: str
+
+    def destroy(self) -> None:
+        """Undo it."""
+
+
 @dataclass
 class Link:
     """An attachment.  `destroy` undoes it; `what` says where, for people."""
@@ -40,14 +51,14 @@ class Link:
     what: str
     fd: int = -1  # of the link, or -1
     perf_fd: int = -1
-    undo: list[Any] = field(default_factory=list)  # further steps, last first
+    undo: list[Callable[[], object]] = field(default_factory=list)  # further steps, last first
 
     def destroy(self) -> None:
         if self.perf_fd >= 0 and self.fd < 0:
             quietly(lambda: self.task.ioctl(self.perf_fd, PERF_EVENT_IOC_DISABLE))
         for fd in (self.fd, self.perf_fd):
             if fd >= 0:
-                quietly(lambda fd=fd: self.task.close(fd))
+                quietly(partial(self.task.close, fd))
         for step in reversed(self.undo):
             quietly(step)
         self.fd = self.perf_fd = -1
@@ -58,7 +69,7 @@ class Link:
 class Links:
     """Several attachments that go together."""
 
-    links: list[Any]
+    links: list[Attachment]
     what: str = ""
 
     def destroy(self) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Callable
 from typing import Any
 
 from elftools.common.exceptions import ELFError
@@ -37,7 +38,7 @@ def attach_uprobe(
     if function:
         offset += find_function(task.read_file(path), function, path)
     word = "uretprobe" if is_return else "uprobe"
-    undo: list[Any] = []
+    undo: list[Callable[[], object]] = []
     try:
         if features.uprobe_pmu:
             fd = open_uprobe(task, path, offset, pid, is_return, ref_ctr)

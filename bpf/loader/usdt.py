@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import struct
 from dataclasses import dataclass, field
+from functools import partial
 
 from elftools.common.exceptions import ELFError
 from elftools.construct import ConstructError
@@ -311,7 +312,7 @@ class UsdtLink:
         for link in self.uprobes:
             link.destroy()
         for key in self.ip_keys:
-            quietly(lambda key=key: self.manager.ips.delete(key))
+            quietly(partial(self.manager.ips.delete, key))
         self.manager.free_ids += self.ids
         self.uprobes, self.ids, self.ip_keys = [], [], []
 
