@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from bpf.helpers.kfunc_rows import ROWS as KFUNCS
 from bpf.helpers.rows import PROTOS
 from bpf.helpers.table import helper_rows
 from bpf.maps.types import map_types
 from bpf.versions.program_types import RFC_PROGRAM_TYPES, attach_types, program_types
 
 PAGE = Path(__file__).with_name("bpf-tables.md")
-HEAD = """# Program types, map types and helpers of BPF
+HEAD = """# Program types, map types, helpers and kernel functions of BPF
 
 Written by `python -m docs.bpf_tables` from the rows of program types (`bpf/versions/program_types.py`) and those above the
-bodies of maps and helpers (`bpf/maps/`, `bpf/helpers/`); what `missing` says is not simulated.  *since*: the first kernel version that has it.
+bodies of maps, helpers and kernel functions (`bpf/maps/`, `bpf/helpers/`); what `missing` says is not simulated.  *since*: the first kernel version that has it.
 """
 
 
@@ -88,12 +89,21 @@ def helper_table() -> str:
     return table(("number", "bpf_", "since", "licence", "maps", "kernel functions", "missing"), rows)
 
 
+def kfunc_table() -> str:
+    rows = []
+    for row in sorted(KFUNCS.values(), key=lambda row: row.name):
+        callers = [kind.name for kind in program_types() if kind.kfuncs in row.kfunc_set.hooks.split()]
+        rows.append((f"`{row.name}`", row.flags, joined(callers), row.kfunc_set.module, row.missing))
+    return table(("function", "flags", "program types", "module", "missing"), rows)
+
+
 def page() -> str:
     sections = {
         "Program types": program_table(),
         "Attach types": attach_table(),
         "Map types": map_table(),
         "Helpers": helper_table(),
+        "Kernel functions": kfunc_table(),
     }
     return HEAD + "".join(f"\n## {title}\n\n{text}" for title, text in sections.items())
 

@@ -1,12 +1,25 @@
 """Kernel functions that programs call by BTF id: net/bpf/test_run.c, kernel/trace/bpf_trace.c and others of 6.1.
 
-Registered like helpers, under their own names; the verifier's table of them is bpf/verifier/calls/kfuncs.py.
+Each has its row above its body: name, the set that says who may call it, its KF_ flags (bpf/helpers/kfunc_rows.py).
 """
 
 from __future__ import annotations
 
 from arch.abi.limits import U32_MAX
-from bpf.helpers import Runtime, kernel_name
+from bpf.helpers import Runtime
+from bpf.helpers.kfunc_rows import KfuncSet, declare, kfunc
+
+#  who may call them, where they are registered, their module
+TEST = KfuncSet("tc tracing syscall", "net/bpf/test_run.c")
+KEYS = KfuncSet("tracing", "kernel/trace/bpf_trace.c")
+CRASH = KfuncSet("tracing", "kernel/bpf/helpers.c")
+RSTAT = KfuncSet("tracing", "kernel/cgroup/rstat.c")
+RENO = KfuncSet("struct_ops", "net/ipv4/bpf_tcp_ca.c")
+CUBIC = KfuncSet("struct_ops", "net/ipv4/tcp_cubic.c")
+DCTCP = KfuncSet("struct_ops", "net/ipv4/tcp_dctcp.c", "tcp_dctcp")
+BBR = KfuncSet("struct_ops", "net/ipv4/tcp_bbr.c", "tcp_bbr")
+CONNTRACK = KfuncSet("xdp tc", "net/netfilter/nf_conntrack_bpf.c", "nf_conntrack")
+NAT = KfuncSet("xdp tc", "net/netfilter/nf_nat_bpf.c", "nf_nat")
 
 # struct prog_test_ref_kfunc { int a, b; struct prog_test_member memb; ... *next; refcount_t cnt; }
 PROG_TEST_SIZE, A, B, NEXT, CNT = 32, 0, 4, 16, 24
@@ -28,25 +41,25 @@ def _count(rt: Runtime, address: int, by: int) -> None:
     rt.mem.write_uint(address + CNT, 4, (rt.mem.read_uint(address + CNT, 4) + by) & U32_MAX)
 
 
-@kernel_name("bpf_kfunc_call_test1")
+@kfunc("bpf_kfunc_call_test1", TEST)
 def bpf_kfunc_call_test1(rt: Runtime, sk: int, a: int, b: int, c: int, d: int) -> int:
     """The sum of its arguments: u32, u64, u32, u64."""
     return (a & U32_MAX) + b + (c & U32_MAX) + d
 
 
-@kernel_name("bpf_kfunc_call_test2")
+@kfunc("bpf_kfunc_call_test2", TEST)
 def bpf_kfunc_call_test2(rt: Runtime, sk: int, a: int, b: int) -> int:
     """The sum as an int."""
     return (a + b) & U32_MAX
 
 
-@kernel_name("bpf_kfunc_call_test3")
+@kfunc("bpf_kfunc_call_test3", TEST)
 def bpf_kfunc_call_test3(rt: Runtime, sk: int) -> int:
     """Its argument."""
     return sk
 
 
-@kernel_name("bpf_kfunc_call_test_acquire")
+@kfunc("bpf_kfunc_call_test_acquire", TEST, "acquire ret_null")
 def bpf_kfunc_call_test_acquire(rt: Runtime, scalar: int) -> int:
     """A reference to the test object."""
     address = prog_test_struct(rt)
@@ -54,7 +67,7 @@ def bpf_kfunc_call_test_acquire(rt: Runtime, scalar: int) -> int:
     return address
 
 
-@kernel_name("bpf_kfunc_call_test_release")
+@kfunc("bpf_kfunc_call_test_release", TEST, "release")
 def bpf_kfunc_call_test_release(rt: Runtime, obj: int) -> int:
     """Give a reference back."""
     if obj:
@@ -62,7 +75,7 @@ def bpf_kfunc_call_test_release(rt: Runtime, obj: int) -> int:
     return 0
 
 
-@kernel_name("bpf_kfunc_call_test_kptr_get")
+@kfunc("bpf_kfunc_call_test_kptr_get", TEST, "acquire ret_null kptr_get")
 def bpf_kfunc_call_test_kptr_get(rt: Runtime, pointer: int, a: int, b: int) -> int:
     """A reference to what a map value points to."""
     obj = int(rt.mem.read_uint(pointer, 8))
@@ -71,15 +84,15 @@ def bpf_kfunc_call_test_kptr_get(rt: Runtime, pointer: int, a: int, b: int) -> i
     return obj
 
 
-@kernel_name("bpf_kfunc_call_memb_acquire")
+@kfunc("bpf_kfunc_call_memb_acquire", TEST, "acquire ret_null")
 def bpf_kfunc_call_memb_acquire(rt: Runtime) -> int:
     """Nothing: the call only exists to be verified."""
     return 0
 
 
-@kernel_name(
-    "bpf_kfunc_call_test_get_rdwr_mem", "bpf_kfunc_call_test_get_rdonly_mem", "bpf_kfunc_call_test_acq_rdonly_mem"
-)
+@kfunc("bpf_kfunc_call_test_get_rdwr_mem", TEST, "ret_null")
+@kfunc("bpf_kfunc_call_test_get_rdonly_mem", TEST, "ret_null")
+@kfunc("bpf_kfunc_call_test_acq_rdonly_mem", TEST, "acquire ret_null")
 def bpf_kfunc_call_test_get_mem(rt: Runtime, obj: int, size: int) -> int:
     """The first bytes of the test object, two ints at most."""
     size &= U32_MAX
@@ -87,31 +100,71 @@ def bpf_kfunc_call_test_get_mem(rt: Runtime, obj: int, size: int) -> int:
     return 0 if signed > 8 else obj
 
 
-@kernel_name(
-    "bpf_kfunc_call_memb_release",
-    "bpf_kfunc_call_memb1_release",
-    "bpf_kfunc_call_int_mem_release",
-    "bpf_kfunc_call_test_pass_ctx",
-    "bpf_kfunc_call_test_pass1",
-    "bpf_kfunc_call_test_pass2",
-    "bpf_kfunc_call_test_fail1",
-    "bpf_kfunc_call_test_fail2",
-    "bpf_kfunc_call_test_fail3",
-    "bpf_kfunc_call_test_mem_len_pass1",
-    "bpf_kfunc_call_test_mem_len_fail1",
-    "bpf_kfunc_call_test_mem_len_fail2",
-    "bpf_kfunc_call_test_ref",
-    "bpf_kfunc_call_test_destructive",
-    "bpf_key_put",
-    "cgroup_rstat_updated",
-    "cgroup_rstat_flush",
-)
+@kfunc("bpf_kfunc_call_memb_release", TEST, "release")
+@kfunc("bpf_kfunc_call_memb1_release", TEST, "release")
+@kfunc("bpf_kfunc_call_int_mem_release", TEST, "release")
+@kfunc("bpf_kfunc_call_test_pass_ctx", TEST)
+@kfunc("bpf_kfunc_call_test_pass1", TEST)
+@kfunc("bpf_kfunc_call_test_pass2", TEST)
+@kfunc("bpf_kfunc_call_test_fail1", TEST)
+@kfunc("bpf_kfunc_call_test_fail2", TEST)
+@kfunc("bpf_kfunc_call_test_fail3", TEST)
+@kfunc("bpf_kfunc_call_test_mem_len_pass1", TEST)
+@kfunc("bpf_kfunc_call_test_mem_len_fail1", TEST)
+@kfunc("bpf_kfunc_call_test_mem_len_fail2", TEST)
+@kfunc("bpf_kfunc_call_test_ref", TEST, "trusted")
+@kfunc("bpf_kfunc_call_test_destructive", TEST, "destructive")
+@kfunc("bpf_key_put", KEYS, "release")
+@kfunc("cgroup_rstat_updated", RSTAT, missing="statistics of control groups")
+@kfunc("cgroup_rstat_flush", RSTAT, "sleepable", missing="statistics of control groups")
 def takes_and_gives_nothing(rt: Runtime) -> int:
     """A function without result or effect here."""
     return 0
 
 
-@kernel_name("bpf_lookup_user_key", "bpf_lookup_system_key")
+@kfunc("bpf_lookup_user_key", KEYS, "acquire ret_null sleepable", missing="keyrings")
+@kfunc("bpf_lookup_system_key", KEYS, "acquire ret_null", missing="keyrings")
 def no_key(rt: Runtime) -> int:
     """There are no keyrings."""
     return 0
+
+
+# Functions that the verifier knows and that no program can be run with.
+declare("bpf_verify_pkcs7_signature", KEYS, "sleepable", missing="a body")
+declare("crash_kexec", CRASH, "destructive", missing="a body")
+declare("tcp_reno_ssthresh", RENO, missing="a body")
+declare("tcp_reno_cong_avoid", RENO, missing="a body")
+declare("tcp_reno_undo_cwnd", RENO, missing="a body")
+declare("tcp_slow_start", RENO, missing="a body")
+declare("tcp_cong_avoid_ai", RENO, missing="a body")
+declare("cubictcp_init", CUBIC, missing="a body")
+declare("cubictcp_recalc_ssthresh", CUBIC, missing="a body")
+declare("cubictcp_cong_avoid", CUBIC, missing="a body")
+declare("cubictcp_state", CUBIC, missing="a body")
+declare("cubictcp_cwnd_event", CUBIC, missing="a body")
+declare("cubictcp_acked", CUBIC, missing="a body")
+declare("dctcp_init", DCTCP, missing="a body")
+declare("dctcp_update_alpha", DCTCP, missing="a body")
+declare("dctcp_cwnd_event", DCTCP, missing="a body")
+declare("dctcp_ssthresh", DCTCP, missing="a body")
+declare("dctcp_cwnd_undo", DCTCP, missing="a body")
+declare("dctcp_state", DCTCP, missing="a body")
+declare("bbr_init", BBR, missing="a body")
+declare("bbr_main", BBR, missing="a body")
+declare("bbr_sndbuf_expand", BBR, missing="a body")
+declare("bbr_undo_cwnd", BBR, missing="a body")
+declare("bbr_cwnd_event", BBR, missing="a body")
+declare("bbr_ssthresh", BBR, missing="a body")
+declare("bbr_min_tso_segs", BBR, missing="a body")
+declare("bbr_set_state", BBR, missing="a body")
+declare("bpf_xdp_ct_alloc", CONNTRACK, "acquire ret_null", missing="a body")
+declare("bpf_xdp_ct_lookup", CONNTRACK, "acquire ret_null", missing="a body")
+declare("bpf_skb_ct_alloc", CONNTRACK, "acquire ret_null", missing="a body")
+declare("bpf_skb_ct_lookup", CONNTRACK, "acquire ret_null", missing="a body")
+declare("bpf_ct_insert_entry", CONNTRACK, "acquire release ret_null", missing="a body")
+declare("bpf_ct_release", CONNTRACK, "release", missing="a body")
+declare("bpf_ct_set_timeout", CONNTRACK, "trusted", missing="a body")
+declare("bpf_ct_change_timeout", CONNTRACK, "trusted", missing="a body")
+declare("bpf_ct_set_status", CONNTRACK, "trusted", missing="a body")
+declare("bpf_ct_change_status", CONNTRACK, "trusted", missing="a body")
+declare("bpf_ct_set_nat_info", NAT, "trusted", missing="a body")

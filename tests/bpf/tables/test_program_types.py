@@ -8,10 +8,12 @@ import pytest
 
 from arch.abi.version import NEWEST, RELEASES, KernelVersion
 from bpf import uapi
+from bpf.helpers import HELPERS
+from bpf.helpers.kfunc_rows import ROWS as KFUNCS
 from bpf.helpers.table import GIVEN
 from bpf.loader.sections import find
 from bpf.syscall.test_run import _RUNNERS
-from bpf.verifier.calls.kfuncs import KFUNC_SETS
+from bpf.verifier.calls.kfuncs import kfunc_flags
 from bpf.verifier.context import ctx, ctx_layout
 from bpf.verifier.protos.choose import FUNC_PROTOS
 from bpf.verifier.rewrite.ctx_access import _CONVERT
@@ -75,7 +77,7 @@ def test_what_a_row_names_is_there(row):
     assert bool(row.convert) == (row.number in ctx.HAS_CONVERT_CTX_ACCESS)
     assert ("ld_abs" in row.traits) == (row.number in ctx.HAS_GEN_LD_ABS)
     assert not row.convert or row.context[0] in LAYOUTS or row.name == "PERF_EVENT"
-    assert not row.kfuncs or any(row.kfuncs in kfuncs.hooks for kfuncs in KFUNC_SETS)
+    assert not row.kfuncs or any(row.kfuncs in kfunc.kfunc_set.hooks.split() for kfunc in KFUNCS.values())
     own = {attach.name for attach in row.attach_types}
     assert {row.default_attach, row.probe_attach} - {""} <= own
     assert all(section.attach_type in {0, *(attach.number for attach in row.attach_types)} for section in row.sections)
@@ -107,6 +109,16 @@ def test_the_patch_set_of_2015_has_its_own_numbers():
     assert [row.name for row in RFC_PROGRAM_TYPES.values()] == ["SOCKET_FILTER", "TRACING_FILTER", "KPROBE_FILTER"]
     assert RFC_PROGRAM_TYPES[1] is PROGRAM_TYPES[1]
     assert find("events/kprobes/x").prog_type == 3 and find("events/x").prog_type == 2
+
+
+@pytest.mark.parametrize("row", KFUNCS.values(), ids=lambda row: row.name)
+def test_a_kernel_function_has_a_body_or_says_so(row):
+    assert (row.name in HELPERS) == (row.missing != "a body")
+    own, module = row.kfunc_set.hooks.split(), row.kfunc_set.module
+    callers = {kind.number for kind in program_types() if kind.kfuncs in own}
+    assert callers
+    assert {n for n in PROGRAM_TYPES if kfunc_flags(row.name, n, module) == row.mask} == callers
+    assert all(kfunc_flags(row.name, n, "other") is None for n in PROGRAM_TYPES)
 
 
 def test_a_new_row_is_known_everywhere():
