@@ -13,7 +13,6 @@ A version before 4.9 goes to the classic verifier whatever the format.  Kernel a
 from __future__ import annotations
 
 import difflib
-import gzip
 import json
 import multiprocessing
 import re
@@ -22,7 +21,6 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
 from arch.abi.version import KernelVersion
@@ -34,112 +32,13 @@ from bpf.core.load import LoadAttr, prog_load
 from bpf.core.program import BpfProg
 from bpf.isa.insn import Insn, decode, encode
 from bpf.maps.base import BpfMap, MapAttr
+from bpf.testing.case_files import CaseError, CaseFile, Row, title
 from bpf.testing.host import TestHost
 from bpf.verifier.api import MapInfo, VerifyRequest
-
-Row = dict[str, Any]
 
 MAPS_FILE = Path(__file__).with_name("case_maps.json")
 LOG_LIMIT = 64 << 10  # longer logs were not recorded
 ADDRESS = re.compile(r"0xffff[0-9a-f]{12}")
-
-
-class CaseError(Exception):
-    """A case file is not as it should be."""
-
-
-@dataclass
-class CaseFile:
-    """All cases of a file, in order, and the maps it defines itself."""
-
-    format: str  # "4.1" or "6.1"
-    rows: list[Row]
-    maps: dict[str, Row] = field(default_factory=dict)
-
-    @property
-    def version(self) -> KernelVersion:
-        """The kernel the answers are from."""
-        return KernelVersion.parse(self.format)
-
-
-def read_cases(path: Path) -> CaseFile:
-    """Read and recognise a file; CaseError says what is wrong with it."""
-    try:
-        data = path.read_bytes()
-        content = json.loads(gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data)
-    except (OSError, ValueError, EOFError) as error:
-        raise CaseError(f"{path}: {error}") from None
-    return parse_cases(content, str(path))
-
-
-# What the fields of a case have to be, where it has them.
-FIELD_TYPES: dict[str, type | tuple[type, ...]] = {
-    "insns": (str, list),
-    "prog_type": int,
-    "prog_flags": int,
-    "attach_type": int,
-    "attach": list,
-    "func_info": list,
-    "maps": (dict, list),
-    "kfuncs": dict,
-    "runs": list,
-    "ret": int,
-    "log": str,
-    "log_level": int,
-    "log_size": int,
-    "log_len": int,
-    "log_tail": str,
-    "log0": (str, type(None)),  # not kept where it was too long
-    "log1": (str, type(None)),
-    "log2": (str, type(None)),
-    "verifier_ret": int,
-    "verifier_log": str,
-    "answer": dict,
-    "answer_unprivileged": dict,
-}
-
-
-def check_row(row: Any, name: str) -> Row:
-    """One case, its fields of the types they should be; CaseError names the first that is not."""
-    if not (isinstance(row, dict) and "insns" in row and "prog_type" in row):
-        raise CaseError(f"{name}: a case needs insns and prog_type")
-    check_fields(row, title(row), name)
-    for run in row.get("runs") or ():
-        if not isinstance(run, dict):
-            raise CaseError(f"{name}: case {title(row)}: a run has to be an object, not {run!r:.40}")
-    for key in ("answer", "answer_unprivileged"):
-        if row.get(key) is not None:
-            check_fields({"ret": None, **row[key], "runs": None}, f"{title(row)}: {key}", name)
-    return row
-
-
-def check_fields(row: Row, case: str, name: str) -> None:
-    """Objects and lists may be null, numbers and texts may not."""
-    for key, value in row.items():
-        wanted = FIELD_TYPES.get(key)
-        optional = value is None and wanted not in (int, str)
-        if wanted is not None and not optional and not isinstance(value, wanted):
-            raise CaseError(f"{name}: case {case}: {key} cannot be {value!r:.40}")
-
-
-def parse_cases(content: Any, name: str = "cases") -> CaseFile:
-    """The cases of decoded JSON."""
-    maps: dict[str, Row] = {}
-    if isinstance(content, dict) and "header" in content:
-        rows = [row for key, part in content.items() if key != "header" and isinstance(part, list) for row in part]
-        return CaseFile("4.1", [check_row(row, name) for row in rows])
-    if isinstance(content, dict) and "cases" in content:
-        maps, content = content.get("maps", {}), content["cases"]
-    rows = content if isinstance(content, list) else [content]
-    for row in rows:
-        check_row(row, name)
-    if not isinstance(maps, dict):
-        raise CaseError(f"{name}: maps has to be an object")
-    if rows and isinstance(rows[0]["insns"], list):
-        return CaseFile("4.1", rows)
-    for number, row in enumerate(rows):
-        row.setdefault("id", number)
-    return CaseFile("6.1", rows, maps)
 
 
 @dataclass(frozen=True)
@@ -173,12 +72,6 @@ def wrong_fields(row: Row) -> Iterator[None]:
         raise CaseError(f"case {title(row)}: {type(error).__name__}: {error}") from None
     except KernelError as error:
         raise CaseError(f"case {title(row)}: {error}") from None
-
-
-def title(row: Row) -> str:
-    """How people call a case."""
-    names = [str(row[key]) for key in ("file", "descr", "name") if key in row]
-    return f"{row.get('id', row.get('index', ''))} {': '.join(names) or row.get('from', '')}".strip()
 
 
 def _result(row: Row, ret: int, log: str) -> Row:

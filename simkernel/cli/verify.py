@@ -11,7 +11,8 @@ import click
 
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import DEFAULT, names
-from bpf.testing.cases import CaseError, CaseFile, Options, Summary, compare, read_cases, run_cases
+from bpf.testing.case_files import CaseError, CaseFile, read_cases
+from bpf.testing.cases import Options, Summary, compare, run_cases
 from bpf.versions.program_types import PROGRAM_TYPES
 
 

@@ -21,7 +21,8 @@ from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf.isa.insn import Insn, decode, encode, signed16, signed32
 from bpf.run.interpreter import BpfFault, BudgetExceeded
-from bpf.testing.cases import MAPS_FILE, CaseMachine, Options, read_cases
+from bpf.testing.case_files import read_cases
+from bpf.testing.cases import MAPS_FILE, CaseMachine, Options
 from bpf.testing.checked import CheckedProgram, Violation
 
 DATA = Path(__file__).parents[1] / "data"

@@ -8,7 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from arch.abi.version import KernelVersion
-from bpf.testing.cases import CaseError, Options, compare, parse_cases, read_cases, run_cases
+from bpf.testing.case_files import CaseError, parse_cases, read_cases
+from bpf.testing.cases import Options, compare, run_cases
 from simkernel.cli.verify import verify
 
 DATA = Path(__file__).parents[1] / "data"
