@@ -1,4 +1,4 @@
-"""docs/architecture.md is true: what it names is there, and its walks really go that way."""
+"""docs/architecture.md is true: what it names is there, its pictures are those of the code, its walks go that way."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 import simkernel
+from docs import rooms
 
 ROOT = Path(__file__).parent.parent
 PAGE = ROOT / "docs" / "architecture.md"
@@ -53,6 +54,11 @@ def test_every_function_that_the_page_names_exists() -> None:
     names = named(PAGE.read_text())
     assert len(names) > 50
     assert [f"{path}:{name}" for path, name in names if not (ROOT / path).exists() or name not in functions(path)] == []
+
+
+def test_the_pictures_are_those_of_the_code() -> None:
+    """`python -m docs.rooms` writes them anew."""
+    assert rooms.write(PAGE.read_text()) == PAGE.read_text()
 
 
 # -- the walks -----------------------------------------------------------------------------------------------------------

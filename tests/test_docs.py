@@ -79,6 +79,14 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypat
             exec(compile(text, str(page.name), "exec"), names)
 
 
+LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
+
+
+@pytest.mark.parametrize("page", [*PAGES, ROOT / "CONTRIBUTING.md"], ids=lambda p: str(p.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    assert [link for link in LINK.findall(page.read_text()) if not (page.parent / link).exists()] == []
+
+
 def test_matching_takes_gaps() -> None:
     assert matches(["a", "...", "d"], ["a", "b", "c", "d"])
     assert not matches(["a", "d"], ["a", "b", "d"])
