@@ -73,6 +73,7 @@ class Sock:
         self.dead = False
         # TCP
         self.state = TCP_CLOSE
+        self.connecting = False  # its struct socket is SS_CONNECTING: connect(2) has not told the end yet
         self.snd_nxt = self.snd_una = self.rcv_nxt = self.snd_wnd = self.iss = 0
         self.accept_queue: deque[Sock] = deque()
         self.backlog = 0

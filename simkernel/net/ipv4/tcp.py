@@ -2,7 +2,17 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EAGAIN, ECONNREFUSED, EINPROGRESS, EISCONN, ENOTCONN, EPIPE
+from arch.abi.errno import (
+    EAGAIN,
+    EALREADY,
+    ECONNABORTED,
+    EINPROGRESS,
+    EISCONN,
+    ENOTCONN,
+    EPIPE,
+    ETIME,
+    ETIMEDOUT,
+)
 from arch.abi.inet import (
     INADDR_ANY,
     TCP_CLOSE,
@@ -23,7 +33,10 @@ from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, 
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp_output import transmit
-from simkernel.net.ipv4.tcp_sock import ACK, MSS, MSS_ETHERNET, RST, key_of, unhash
+from simkernel.net.ipv4.tcp_sock import ACK, MSS, MSS_ETHERNET, RST, SYN, key_of, unhash
+
+TCP_TIMEOUT_INIT_NS = 10**9
+TCP_SYN_RETRIES = 6  # net.ipv4.tcp_syn_retries: 127 s in all
 
 
 @kernel_function(
@@ -50,21 +63,45 @@ def tcp_v4_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
 
 def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblocking: bool) -> Body:
     """__inet_stream_connect(): connect and, unless told otherwise, wait for the answer (`yield from`)."""
-    if sk.state == TCP_CLOSE:
+    if sk.connecting:
+        if sk.state == TCP_SYN_SENT and nonblocking:
+            return -EALREADY
+    elif sk.state == TCP_CLOSE:
         ret = yield k.call("tcp_v4_connect", sk.addr, uaddr, addr_len)
         if ret < 0:
             return ret
-    elif sk.state != TCP_SYN_SENT:
-        return -EISCONN
-    while sk.state == TCP_SYN_SENT:
-        if nonblocking:
+        sk.connecting = True
+        if nonblocking:  # whatever the answer: Linux looks at it when the caller lets go of the socket
             return -EINPROGRESS
-        ret = yield k.wait(sk.wq)
-        if ret < 0:
-            return ret
+    else:
+        return -EISCONN
+    ret = yield from _wait_connected(k, sk)
+    if ret < 0:
+        return ret
+    sk.connecting = False
     if sk.err:
         return -sk.take_error()
-    return 0 if sk.state != TCP_CLOSE else -ECONNREFUSED
+    return 0 if sk.state != TCP_CLOSE else -ECONNABORTED
+
+
+def _wait_connected(k: NetKernel, sk: Sock) -> Steps[int]:
+    """inet_wait_for_connect(), with the timer that sends the SYN again where a full listener ignored it.  ETIMEDOUT."""
+    delay, resend_at = TCP_TIMEOUT_INIT_NS, k.clock.now_ns + TCP_TIMEOUT_INIT_NS
+    tries = 0
+    while sk.state == TCP_SYN_SENT:
+        ret = yield k.wait(sk.wq, timeout_ns=max(resend_at - k.clock.now_ns, 1))
+        if ret == -ETIME and sk.state == TCP_SYN_SENT:
+            if tries == TCP_SYN_RETRIES:
+                sk.set_error(ETIMEDOUT)
+                yield k.call("tcp_done", sk.addr)
+                break
+            tries, delay = tries + 1, 2 * delay
+            resend_at = k.clock.now_ns + delay
+            sk.snd_nxt = sk.iss
+            yield from transmit(k, sk, SYN)
+        elif ret < 0 and ret != -ETIME:
+            return ret
+    return 0
 
 
 @kernel_function(
