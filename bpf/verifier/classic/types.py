@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from arch.abi.version import KernelVersion
 from bpf import uapi
+from bpf.versions import program_types
 
 # enum bpf_arg_type
 (
@@ -168,22 +169,26 @@ def program_type(number: int, version: KernelVersion, ctx_size: int | None) -> P
 
     A behaviour by version: this and `func_limit` are the only places of the classic verifier that read it.
     """
+    row = program_types.program_type(version, number)
+    if row is None:
+        return None
+    name = row.name.lower()
     pt_regs = pt_regs_access(PT_REGS_SIZE_X86_64 if ctx_size is None else ctx_size)
-    if version.is_rfc:
-        return {
-            1: ProgramType("socket_filter", MAP_HELPERS, sk_buff_access, True, True),
-            2: ProgramType("tracing_filter", RFC_HELPERS, bpf_context_access, False, False),
-            3: ProgramType("kprobe_filter", RFC_HELPERS, pt_regs, False, False),
-        }.get(number)
-    types = {
-        1: ProgramType("socket_filter", SOCKET_HELPERS, sk_buff_access, True, True),
-        2: ProgramType("kprobe", KPROBE_HELPERS, pt_regs, False, False),
-        3: ProgramType("sched_cls", SCHED_HELPERS, sk_buff_access, True, True),
-        4: ProgramType("sched_act", SCHED_HELPERS, sk_buff_access, True, True),
-    }
-    if version.at_least("4.7"):
-        types[5] = ProgramType("tracepoint", KPROBE_HELPERS, trace_record_access, False, False)
-    return types.get(number)
+    match row.name:
+        case "SOCKET_FILTER":
+            helpers = MAP_HELPERS if version.is_rfc else SOCKET_HELPERS
+            return ProgramType(name, helpers, sk_buff_access, True, True)
+        case "SCHED_CLS" | "SCHED_ACT":
+            return ProgramType(name, SCHED_HELPERS, sk_buff_access, True, True)
+        case "KPROBE":
+            return ProgramType(name, KPROBE_HELPERS, pt_regs, False, False)
+        case "TRACEPOINT":
+            return ProgramType(name, KPROBE_HELPERS, trace_record_access, False, False)
+        case "TRACING_FILTER":
+            return ProgramType(name, RFC_HELPERS, bpf_context_access, False, False)
+        case "KPROBE_FILTER":
+            return ProgramType(name, RFC_HELPERS, pt_regs, False, False)
+    return None  # XDP of 4.8
 
 
 # __BPF_FUNC_MAX_ID by version: a larger number is `invalid func`, a smaller one `unknown func`.

@@ -41,6 +41,7 @@ from bpf.verifier.context.ctx_tracing import (
     tracepoint,
     tracing_btf,
 )
+from bpf.versions.program_types import types_where
 
 Check = Callable[[CtxUser, int, int, int, AccessInfo], bool]
 
@@ -93,35 +94,5 @@ def is_valid_access(prog: CtxUser, off: int, size: int, access: int, info: Acces
 
 
 # Program types whose verifier operations have these members.
-HAS_GEN_LD_ABS = frozenset(
-    {
-        uapi.BPF_PROG_TYPE_SOCKET_FILTER,
-        uapi.BPF_PROG_TYPE_SCHED_CLS,
-        uapi.BPF_PROG_TYPE_SCHED_ACT,
-        uapi.BPF_PROG_TYPE_CGROUP_SKB,
-    }
-)
-HAS_CONVERT_CTX_ACCESS = frozenset(
-    {
-        uapi.BPF_PROG_TYPE_SOCKET_FILTER,
-        uapi.BPF_PROG_TYPE_SCHED_CLS,
-        uapi.BPF_PROG_TYPE_SCHED_ACT,
-        uapi.BPF_PROG_TYPE_XDP,
-        uapi.BPF_PROG_TYPE_PERF_EVENT,
-        uapi.BPF_PROG_TYPE_CGROUP_SKB,
-        uapi.BPF_PROG_TYPE_CGROUP_SOCK,
-        uapi.BPF_PROG_TYPE_LWT_IN,
-        uapi.BPF_PROG_TYPE_LWT_OUT,
-        uapi.BPF_PROG_TYPE_LWT_XMIT,
-        uapi.BPF_PROG_TYPE_LWT_SEG6LOCAL,
-        uapi.BPF_PROG_TYPE_SOCK_OPS,
-        uapi.BPF_PROG_TYPE_SK_SKB,
-        uapi.BPF_PROG_TYPE_SK_MSG,
-        uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR,
-        uapi.BPF_PROG_TYPE_SK_REUSEPORT,
-        uapi.BPF_PROG_TYPE_FLOW_DISSECTOR,
-        uapi.BPF_PROG_TYPE_CGROUP_SYSCTL,
-        uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
-        uapi.BPF_PROG_TYPE_SK_LOOKUP,
-    }
-)
+HAS_GEN_LD_ABS = types_where(lambda row: "ld_abs" in row.traits)
+HAS_CONVERT_CTX_ACCESS = types_where(lambda row: row.convert)
