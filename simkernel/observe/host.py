@@ -168,8 +168,10 @@ class Host(BpfSide):
         """Entry code and the return trampoline: probing them would trap inside the trap."""
         for symbol in self.symbols:
             declared = self.k.text.functions.get(symbol.name)
-            if symbol.kind in "tT" and (
-                declared is None or (isinstance(declared.declared, KernelFunction) and declared.declared.notrace)
+            if (
+                symbol.kind in "tT"
+                and symbol.size
+                and (declared is None or (isinstance(declared.declared, KernelFunction) and declared.declared.notrace))
             ):
                 yield symbol.address, symbol.end, symbol.name
 

@@ -113,6 +113,7 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     address = k.regs.check((yield k.call("dup_task_struct", k.current.addr, node)))
     child = k.tasks.at(address)
     yield k.call("copy_creds", child.addr, flags)
+    yield k.call("sched_fork", flags, child.addr)
     yield k.call("copy_files", flags, child.addr)
     yield k.call("copy_fs", flags, child.addr)
     yield k.call("copy_sighand", flags, child.addr)
@@ -156,14 +157,21 @@ def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     child.blocked = parent.blocked
     child.cpu = parent.cpu
     child.affinity = parent.affinity
-    child.static_prio = child.prio = child.normal_prio = parent.static_prio
-    child.policy, child.rt_priority = parent.policy, parent.rt_priority
     child.no_new_privs = parent.no_new_privs
     child.personality = parent.personality
-    child.vruntime = parent.vruntime
     if parent.driver is not None:
         child.driver = parent.driver.forked(child)
     return child.addr
+
+
+@kernel_function("int sched_fork(unsigned long clone_flags, struct task_struct *p)", source="kernel/sched/core.c")
+def sched_fork(k: KernelFace, flags: int, p: int) -> int:
+    """What the child's scheduling begins with: the parent's policy, priority and virtual runtime."""
+    parent, child = k.current, k.tasks.at(p)
+    child.static_prio = child.prio = child.normal_prio = parent.static_prio
+    child.policy, child.rt_priority = parent.policy, parent.rt_priority
+    child.vruntime = parent.vruntime
+    return 0
 
 
 @kernel_function("int copy_creds(struct task_struct *p, unsigned long clone_flags)", source="kernel/cred.c")

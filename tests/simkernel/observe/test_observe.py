@@ -83,3 +83,45 @@ def test_perf_refuses_a_uprobe_on_what_has_no_pages(place: str, errno: int) -> N
     with pytest.raises(KernelError) as refused:
         open_uprobe(simkernel.boot().session.task, place, 0, -1, False)
     assert refused.value.errno == errno
+
+
+@pytest.mark.parametrize(("arch", "kernel"), [("x86_64", "6.1"), ("arm64", "6.1"), ("i386", "4.1")])
+def test_kallsyms_bounds_the_text(arch: str, kernel: str) -> None:
+    """perf finds the kernel's mapping by _stext and _etext, and counts probes from _text."""
+    m = simkernel.boot(arch=arch, kernel=kernel)
+    rows = [line.split()[:3] for line in m.session.read_file("/proc/kallsyms").decode().splitlines()]
+    at = {name: int(address, 16) for address, kind, name in rows if kind == "T"}
+    assert at["_text"] == at["_stext"] == m.kernel.mem.map.text_base
+    functions = [at[name] for name in ("vfs_read", "schedule", "ret_from_fork") if name in at]
+    assert all(at["_stext"] <= address < at["_etext"] for address in functions)
+    first = m.kernel.symbols.lookup(at["_stext"])
+    assert first is not None
+    assert first[0] not in ("_text", "_stext")  # what runs there is a function
+    assert not any(start == end for start, end, _ in m.kernel.observer.probe_blacklist())
+
+
+@needs_busybox
+def test_probes_count_from_text_as_perf_probe_writes_them() -> None:
+    m = simkernel.boot()
+    offset = m.kernel.symbols["vfs_write"].address - m.kernel.symbols["_text"].address
+    text = shell(
+        m,
+        f"cd /sys/kernel/tracing; echo 'p:probe/vfs_write _text+{offset}' > kprobe_events; cat kprobe_events;"
+        "echo 1 > events/probe/enable; echo x > /dev/null; echo 0 > events/probe/enable; cat trace",
+    )
+    assert f"p:probe/vfs_write _text+{offset}" in text
+    assert "vfs_write: (vfs_write+0x0/" in text
+
+
+@needs_busybox
+def test_sched_fork_is_there_for_fentry() -> None:
+    """bpftrace attaches to it to find out whether the kernel has BPF trampolines."""
+    m = simkernel.boot()
+    text = shell(
+        m,
+        "cd /sys/kernel/tracing; echo 'p sched_fork flags=%di' > kprobe_events; echo 1 > events/kprobes/enable;"
+        "(/bin/busybox true); echo 0 > events/kprobes/enable; cat trace; renice -n 5 $$ >/dev/null; (/bin/busybox cat /proc/self/stat)",
+    )
+    assert re.search(r"p_sched_fork_0: \(sched_fork\+0x0/0x\w+\) flags=0x", text)
+    nice = text.splitlines()[-1].rpartition(")")[2].split()[16]
+    assert nice == "5", text.splitlines()[-1]
