@@ -81,7 +81,7 @@ class Task:
         finally:
             scratch.free()
 
-    def pack(self, form: str, *values: Any) -> bytes:
+    def pack(self, form: str, *values: int | bytes) -> bytes:
         return struct.pack(self.mark + form, *values)
 
     def unpack(self, form: str, data: bytes) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from arch.abi.version import NEWEST, KernelVersion
+from bpf.btf import Btf
 from bpf.isa.insn import Insn
 from bpf.layout import KernelLayout
 from bpf.maps.info import KptrField, MapInfo
@@ -43,13 +44,13 @@ class VerifyRequest:
     byteorder: str = "little"
     word_size: int = 8  # of a kernel pointer, in bytes
     # BTF
-    prog_btf: Any = None  # bpf.btf.Btf of the program, or None
+    prog_btf: Btf | None = None  # of the program
     func_info: Sequence[tuple[int, int]] = ()  # (instruction, type id)
     line_info: Sequence[tuple[int, int, int, int]] = ()  # (instruction, file name, line text, line << 10 | column)
     core_relos: Sequence[tuple[int, int, int, int]] = ()  # (instruction byte offset, type id, access string, kind)
-    vmlinux_btf: Any = None
+    vmlinux_btf: Btf | None = None
     attach_btf_id: int = 0
-    attach_btf: Any = None  # BTF attach_btf_id belongs to; None: vmlinux_btf
+    attach_btf: Btf | None = None  # BTF attach_btf_id belongs to; None: vmlinux_btf
     attach_prog: Any = None  # program whose function is replaced or traced (BPF_PROG_TYPE_EXT, fentry of a program)
     # the machine
     ctx_size: int | None = None  # size of struct pt_regs for kprobe programs; None: x86_64's
@@ -78,7 +79,7 @@ class Verdict:
     insns: list[Insn] = field(default_factory=list)  # the program as rewritten, if accepted
     used_maps: list[MapInfo] = field(default_factory=list)
     insn_processed: int = 0
-    stats: dict[str, Any] = field(default_factory=dict)
+    stats: dict[str, int] = field(default_factory=dict)
     # what run time needs to know about an accepted program
     subprog_starts: tuple[int, ...] = (0,)  # of the rewritten program
     stack_depths: tuple[int, ...] = ()

@@ -13,6 +13,7 @@ from typing import Any, Final, NoReturn
 from arch.abi.errno import EFAULT
 from arch.abi.version import KernelVersion
 from bpf import uapi
+from bpf.btf import Btf, BtfType
 from bpf.isa.insn import (
     BPF_ALU,
     BPF_ALU64,
@@ -31,6 +32,7 @@ from bpf.isa.insn import (
 )
 from bpf.layout import default_layout
 from bpf.verifier.api import MapInfo, VerifyRequest
+from bpf.verifier.context.ctx_rule import AccessInfo, CtxArg
 from bpf.verifier.domain.state import FuncState, Reg, VerifierState
 from bpf.verifier.log.log import Log
 
@@ -87,7 +89,7 @@ class InsnAux:
     alu_state: int = 0
     alu_limit: int = 0
     btf_var_type: int = 0  # of a BPF_PSEUDO_BTF_ID: register type, and its BTF or size
-    btf_var_btf: Any = None
+    btf_var_btf: Btf | None = None
     btf_var_id: int = 0
     btf_var_size: int = 0
     loop_initialized: bool = False  # a call of bpf_loop: can it be inlined, and with which callback
@@ -137,10 +139,10 @@ class ProgFacts:
     max_tp_access: int = 0
     max_rdonly_access: int = 0
     max_rdwr_access: int = 0
-    attach_func_proto: Any = None  # BTF prototype of the function attached to
+    attach_func_proto: BtfType | None = None  # BTF prototype of the function attached to
     attach_func_name: str = ""
     attach_btf_trace: bool = False
-    ctx_arg_info: tuple[Any, ...] = ()
+    ctx_arg_info: tuple[CtxArg, ...] = ()
     enforce_expected_attach_type: bool = False
     call_get_stack: bool = False
     call_get_func_ip: bool = False
@@ -149,6 +151,12 @@ class ProgFacts:
     saved_dst_prog_type: int = 0
     saved_dst_attach_type: int = 0
     attach_info: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def attached_to_void(self) -> bool:
+        """Whether the function attached to returns nothing; the program is an LSM or struct_ops one."""
+        assert self.attach_func_proto is not None
+        return not self.attach_func_proto.type
 
 
 def _wide_operands(insn: Insn) -> tuple[bool | None, bool]:
@@ -214,7 +222,6 @@ class Env:
         # the program
         self.subprogs: list[SubprogInfo] = []  # one more than functions: the end
         self.used_maps: list[MapInfo] = []
-        self.used_btfs: list[Any] = []
         self.kfuncs: dict[tuple[int, int], Any] = {}
         self.has_func_info = False
         self.btf: Any = request.prog_btf
@@ -225,7 +232,7 @@ class Env:
         self.struct_ops = ""  # struct whose member the program is
         self.version: KernelVersion = request.version
         self.config = request.config
-        self.btf_ctx_access: Callable[[int, int, int, Any], bool] = lambda off, size, access, info: False
+        self.btf_ctx_access: Callable[[int, int, int, AccessInfo], bool] = lambda off, size, access, info: False
         self.seen_direct_write = False
         self.explore_alu_limits = False
         self.back_steps: list[tuple[int, int, int]] = []  # see precision.py
@@ -247,7 +254,7 @@ class Env:
         self.insn_texts: dict[int, str] = {}
         self.prev_log_len = 0
         self.prev_insn_print_len = 0
-        self.prev_linfo: Any = None
+        self.prev_linfo: tuple[int, int, int, int] | None = None
         self.line_info = request.line_info
         # statistics
         self.insn_processed = 0

@@ -21,6 +21,7 @@ from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.verifier.calls.arg_match import check_main_args, prepare_func_args
 from bpf.verifier.context.attach import check_attach_btf_id
 from bpf.verifier.context.btf_walk import btf_ctx_access
+from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.context.struct_ops import adjust_argument
 from bpf.verifier.domain.state import Reg, VerifierState, known_zero
 from bpf.verifier.domain.types import PTR_TO_CTX, PTR_TO_MEM, SCALAR_VALUE, base_type
@@ -142,7 +143,7 @@ def verify(request: VerifyRequest) -> Verdict:
         return Verdict(-EINVAL, log_valid=False)
     env = Env(request)
 
-    def ctx_access(off: int, size: int, access: int, info: object) -> bool:
+    def ctx_access(off: int, size: int, access: int, info: AccessInfo) -> bool:
         valid = btf_ctx_access(env, off, info)
         if valid:
             adjust_argument(env, info)

@@ -300,7 +300,7 @@ def _check_snprintf(env: Env) -> None:
 def _check_set_retval(env: Env) -> None:
     if env.prog_type != uapi.BPF_PROG_TYPE_LSM or env.expected_attach_type != uapi.BPF_LSM_CGROUP:
         return
-    if not env.facts.attach_func_proto.type:
+    if env.facts.attached_to_void:
         env.reject(EINVAL, "BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!")
 
 
@@ -375,6 +375,7 @@ def _map_value_result(env: Env, flag: int, meta: CallMeta) -> Value:
 
 def _mem_or_btf_result(env: Env, flag: int, meta: CallMeta) -> Value:
     btf = meta.ret_btf
+    assert btf is not None  # of the pointer among the arguments
     t = btf.resolved(meta.ret_btf_id)
     if t.kind in COMPOSITES:
         return known_zero(PTR_TO_BTF_ID | (flag & ~MEM_RDONLY), btf, meta.ret_btf_id)

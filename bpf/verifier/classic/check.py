@@ -6,9 +6,8 @@ exploration is depth-first, fall-through side first; the sides of branches not t
 
 from __future__ import annotations
 
-from typing import Any
-
 from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL
+from arch.abi.version import KernelVersion
 from bpf.isa.disasm import line_4_1
 from bpf.isa.insn import (
     BPF_ABS,
@@ -101,7 +100,7 @@ class Simulation:
         *,
         gpl_compatible: bool,
         log: list[str] | None,
-        version: Any,
+        version: KernelVersion,
         immediates: Immediates,
     ) -> None:
         self.insns = insns

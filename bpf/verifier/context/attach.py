@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple, NoReturn
+from typing import Final, NoReturn
 
 from arch.abi.errno import EINVAL, ENOENT, ENOTSUPP
 from arch.architecture import syscall_wrappers
@@ -10,6 +10,7 @@ from bpf import uapi
 from bpf.btf.codec import COMPOSITES, GLOBAL, MODIFIERS, SIZED, Btf, BtfType, Kind
 from bpf.verifier.context import struct_ops
 from bpf.verifier.context.btf_walk import is_any_enum, kind_text, type_by_id
+from bpf.verifier.context.ctx_rule import CtxArg
 from bpf.verifier.domain.types import MEM_RDONLY, PTR_MAYBE_NULL, PTR_TO_BTF_ID, PTR_TO_BUF
 from bpf.verifier.env import Env
 from bpf.verifier.protos import attach_rules
@@ -97,14 +98,6 @@ def is_error_injectable(env: Env, name: str) -> bool:
     if "FUNCTION_ERROR_INJECTION" not in env.config:
         return False
     return name in _ERROR_INJECTABLE or name.startswith(syscall_wrappers())
-
-
-class CtxArg(NamedTuple):
-    """An argument of an iterator whose type its target declares: bpf_ctx_arg_aux."""
-
-    offset: int
-    reg_type: int
-    btf_id: int = 0
 
 
 _OR_NULL: Final = PTR_TO_BTF_ID | PTR_MAYBE_NULL

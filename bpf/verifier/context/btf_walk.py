@@ -7,11 +7,12 @@ kernel/bpf/btf.c.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, ENUMS, MODIFIERS, SIZED, Btf, BtfType, Kind
+from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.domain.types import (
     MEM_PERCPU,
     MEM_USER,
@@ -288,7 +289,7 @@ def _arg_bytes(btf: Btf, type_id: int) -> int:
     return 8 if t.kind is Kind.PTR else (t.size + 7) // 8 * 8
 
 
-def btf_ctx_access(env: Env, off: int, info: Any) -> bool:
+def btf_ctx_access(env: Env, off: int, info: AccessInfo) -> bool:
     """An argument of the function a tracing or LSM program is attached to."""
     facts = env.facts
     proto: BtfType | None = facts.attach_func_proto
@@ -342,7 +343,7 @@ def _return_value(env: Env, btf: Btf, proto: BtfType | None, arg: int) -> int | 
     return None
 
 
-def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, info: Any) -> bool:
+def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, info: AccessInfo) -> bool:
     name = env.facts.attach_func_name
     for known in env.facts.ctx_arg_info:
         if known.offset == off and base_type(known.reg_type) == PTR_TO_BUF and known.reg_type & PTR_MAYBE_NULL:
@@ -372,7 +373,7 @@ def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, 
     return True
 
 
-def _translate_to_vmlinux(env: Env, btf: Btf, pointer: BtfType, prog_type: int, arg: int, info: Any) -> bool:
+def _translate_to_vmlinux(env: Env, btf: Btf, pointer: BtfType, prog_type: int, arg: int, info: AccessInfo) -> bool:
     """The context of another program, seen from a tracing program, is the kernel's struct."""
     if not is_prog_ctx_type(env, btf, pointer, prog_type, arg):
         return False

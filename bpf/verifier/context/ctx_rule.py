@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from arch.abi.version import KernelVersion
 from bpf.btf import Btf
@@ -25,6 +25,14 @@ class AccessInfo:
     btf_id: int = 0
     log: Callable[[str], None] | None = None
     is_retval: bool = False
+
+
+class CtxArg(NamedTuple):
+    """An argument of an iterator whose type its target declares: bpf_ctx_arg_aux."""
+
+    offset: int
+    reg_type: int
+    btf_id: int = 0
 
 
 class Target(Protocol):

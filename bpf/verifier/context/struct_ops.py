@@ -5,12 +5,13 @@ net/ipv4/bpf_tcp_ca.c and net/bpf/bpf_dummy_struct_ops.c of Linux 6.1.
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from arch.abi.errno import EACCES
 from arch.abi.internal import READ
 from bpf.btf.codec import Btf, Kind
 from bpf.verifier.context.btf_walk import btf_struct_access, resolve_size
+from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.domain.types import NOT_INIT, PTR_TO_BTF_ID
 from bpf.verifier.env import Env
 
@@ -33,7 +34,7 @@ _TCP_WRITABLE: Final = (
 )
 
 
-def adjust_argument(env: Env, info: Any) -> None:
+def adjust_argument(env: Env, info: AccessInfo) -> None:
     """For congestion control a struct sock is always a struct tcp_sock: bpf_tcp_ca_is_valid_access()."""
     if env.struct_ops == TCP_CA and info.reg_type == PTR_TO_BTF_ID:
         if info.btf_id == env.vmlinux.find("sock", Kind.STRUCT):

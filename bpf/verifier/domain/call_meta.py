@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
+from bpf.btf import Btf
 from bpf.verifier.api import KptrField, MapInfo
 
 
@@ -23,7 +23,7 @@ class CallMeta:
     ref_obj_id: int = 0
     mem_size: int = 0
     msize_max_value: int = 0
-    ret_btf: Any = None
+    ret_btf: Btf | None = None
     ret_btf_id: int = 0
     subprogno: int = 0
     kptr: KptrField | None = None

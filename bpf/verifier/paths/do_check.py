@@ -295,7 +295,7 @@ def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:
             return boolean, TNUM_UNKNOWN
         env.reject(ENOTSUPP)
     if kind == uapi.BPF_PROG_TYPE_LSM and attach == uapi.BPF_LSM_CGROUP:
-        return (boolean if env.facts.attach_func_proto.type else tnum_range(1, 1)), TNUM_UNKNOWN
+        return (tnum_range(1, 1) if env.facts.attached_to_void else boolean), TNUM_UNKNOWN
     return None
 
 
@@ -352,7 +352,7 @@ def _check_return_code(env: Env) -> None:
         env.reject(EINVAL, f"At program exit the register R0 is not a known value ({name})")
     if not tnum_in(wanted, v.var_off):
         verbose_invalid_scalar(env, v, wanted, "program exit", "R0")
-        if env.prog_type == uapi.BPF_PROG_TYPE_LSM and not env.facts.attach_func_proto.type:
+        if env.prog_type == uapi.BPF_PROG_TYPE_LSM and env.facts.attached_to_void:
             env.verbose("Note, BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!\n")
         env.reject(EINVAL)
     if binding != TNUM_UNKNOWN and tnum_in(binding, v.var_off):
@@ -364,7 +364,7 @@ def _returns_nothing(env: Env) -> bool:
     if env.prog_type == uapi.BPF_PROG_TYPE_LSM and env.expected_attach_type == uapi.BPF_LSM_CGROUP:
         return False
     if env.prog_type in (uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_STRUCT_OPS):
-        return not env.facts.attach_func_proto.type
+        return env.facts.attached_to_void
     return False
 
 
