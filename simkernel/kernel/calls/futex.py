@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 
-from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSYS, ERESTARTSYS, ESRCH, ETIME, ETIMEDOUT
+from arch.abi.capability import CAP_SYS_PTRACE
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSYS, EPERM, ERESTARTSYS, ESRCH, ETIME, ETIMEDOUT
 from arch.abi.futex import (
     FUTEX_CLOCK_REALTIME,
     FUTEX_CMP_REQUEUE,
@@ -218,13 +219,24 @@ def sys_set_robust_list(k: KernelFace, head: int, length: int) -> int:
     "get_robust_list", "int pid, struct robust_list_head **head_ptr, size_t *len_ptr", source="kernel/futex/syscalls.c"
 )
 def sys_get_robust_list(k: KernelFace, pid: int, head_ptr: int, len_ptr: int) -> int:
-    """ESRCH, EFAULT."""
+    """ESRCH, EPERM, EFAULT."""
     task = k.tasks.find(pid) if pid else k.current
     if task is None:
         raise KernelError(ESRCH)
+    if not _may_read(k, task):
+        raise KernelError(EPERM)
     k.usercopy.put_user(len_ptr, k.arch.word, 3 * k.arch.word)
     k.usercopy.put_user(head_ptr, k.arch.word, task.robust_list)
     return 0
+
+
+def _may_read(k: KernelFace, task: Task) -> bool:
+    """ptrace_may_access(task, PTRACE_MODE_READ_REALCREDS)."""
+    me, them = k.current.cred, task.cred
+    if task.signal is k.current.signal or k.capable(CAP_SYS_PTRACE):
+        return True
+    same = {them.uid, them.euid, them.suid} == {me.uid} and {them.gid, them.egid, them.sgid} == {me.gid}
+    return same and task.dumpable == 1 and not them.cap_permitted & ~me.cap_permitted
 
 
 def exit_robust_list(k: KernelFace, task: Task) -> Body:

@@ -14,6 +14,7 @@ from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
 
 BUILD = "#1 SMP"
+MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ = 1 << 7  # include/uapi/linux/membarrier.h
 
 
 def uname_fields(k: KernelFace, task: Task | None = None) -> list[str]:
@@ -97,7 +98,12 @@ def sys_personality(k: KernelFace, personality: int) -> int:
 @syscall("membarrier", "int cmd, unsigned int flags, int cpu_id", source="kernel/sched/membarrier.c", since="4.3")
 def sys_membarrier(k: KernelFace, cmd: int, flags: int, cpu_id: int) -> int:
     """All simulated CPUs see memory in one order: every command holds already."""
-    if flags & ~1 or (cmd and cmd & (cmd - 1)) or cmd > 0x1FF:
+    if (
+        flags & ~1
+        or (flags and cmd != MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ)
+        or (cmd and cmd & (cmd - 1))
+        or cmd > 0x1FF
+    ):
         raise KernelError(EINVAL)
     return 0x1FF if cmd == 0 else 0
 

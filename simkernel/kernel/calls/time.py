@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, EOPNOTSUPP, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ETIME
+from arch.abi.capability import CAP_SYS_TIME
+from arch.abi.errno import (
+    EAGAIN,
+    EFAULT,
+    EINTR,
+    EINVAL,
+    EOPNOTSUPP,
+    EPERM,
+    ERESTART_RESTARTBLOCK,
+    ERESTARTNOHAND,
+    ETIME,
+)
 from arch.abi.signal import SIGALRM, SIGPROF, SIGVTALRM
 from arch.abi.time import (
     CLOCK_BOOTTIME,
@@ -78,6 +89,8 @@ def clock_now(k: KernelFace, which: int) -> int:
     if which == CLOCK_PROCESS_CPUTIME_ID:
         return sum(t.sum_exec_ns for t in k.current.threads) + k.current.signal.utime_ns
     if which < 0:  # the CPU clock of another process: ~pid << 3 | type
+        if which & 3 == 3:  # no CPUCLOCK_PROF, _VIRT or _SCHED
+            raise KernelError(EINVAL)
         task = k.tasks.find(~(which >> 3)) if ~(which >> 3) else k.current
         if task is None:
             raise KernelError(EINVAL)
@@ -111,12 +124,20 @@ def sys_clock_getres(k: KernelFace, which: int, tp: int) -> int:
     return 0
 
 
+def _may_set_time(k: KernelFace) -> None:
+    """security_settime64()."""
+    if not k.capable(CAP_SYS_TIME):
+        raise KernelError(EPERM)
+
+
 @syscall("clock_settime", "clockid_t which_clock, const struct timespec *tp", source="kernel/time/posix-timers.c")
 def sys_clock_settime(k: KernelFace, which: int, tp: int) -> int:
-    """Only CLOCK_REALTIME.  EINVAL."""
+    """Only CLOCK_REALTIME.  EINVAL, EFAULT, EPERM."""
     if which != CLOCK_REALTIME:
         raise KernelError(EINVAL)
-    k.clock.realtime_offset_ns = read_timespec(k, tp) - k.clock.now_ns
+    time = read_timespec(k, tp)
+    _may_set_time(k)
+    k.clock.realtime_offset_ns = time - k.clock.now_ns
     return 0
 
 
@@ -134,11 +155,12 @@ def sys_gettimeofday(k: KernelFace, tv: int, tz: int) -> int:
 
 @syscall("settimeofday", "struct timeval *tv, struct timezone *tz", source="kernel/time/time.c")
 def sys_settimeofday(k: KernelFace, tv: int, tz: int) -> int:
-    """Set the wall clock."""
+    """Set the wall clock.  EINVAL, EFAULT, EPERM."""
+    seconds, us = read_pair(k, tv, k.arch.word) if tv else (0, 0)
+    if seconds < 0 or not 0 <= us < 1_000_000:
+        raise KernelError(EINVAL)
+    _may_set_time(k)
     if tv:
-        seconds, us = read_pair(k, tv, k.arch.word)
-        if seconds < 0 or not 0 <= us < 1_000_000:
-            raise KernelError(EINVAL)
         k.clock.realtime_offset_ns = seconds * NSEC_PER_SEC + us * 1000 - k.clock.now_ns
     return 0
 

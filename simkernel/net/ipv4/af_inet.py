@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_NET_RAW
-from arch.abi.errno import EADDRINUSE, EADDRNOTAVAIL, EINVAL, ENOTCONN, EPERM, EPIPE, EPROTONOSUPPORT, ESOCKTNOSUPPORT
+from arch.abi.capability import CAP_NET_BIND_SERVICE, CAP_NET_RAW
+from arch.abi.errno import (
+    EACCES,
+    EADDRINUSE,
+    EADDRNOTAVAIL,
+    EINVAL,
+    ENOTCONN,
+    EPERM,
+    EPIPE,
+    EPROTONOSUPPORT,
+    ESOCKTNOSUPPORT,
+)
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import (
     INADDR_ANY,
@@ -35,6 +45,8 @@ INETSW = (
     (SOCK_DGRAM, IPPROTO_ICMP, INET_RAW),
     (SOCK_RAW, IPPROTO_IP, INET_RAW),
 )
+
+PROT_SOCK = 1024  # net.ipv4.ip_unprivileged_port_start
 
 
 @kernel_function(
@@ -76,10 +88,13 @@ def __inet_bind(k: NetKernel, sk: int, uaddr: int, addr_len: int, flags: int) ->
     """The work of bind."""
     sock = k.net.socks[sk]
     address, port = parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
-    if sock.lport:
-        return -EINVAL
     if address != INADDR_ANY and address[0] != 127 and all(d.address != address for d in k.net.devices.values()):
         return -EADDRNOTAVAIL
+    if sock.type != SOCK_RAW:
+        if 0 < port < PROT_SOCK and not k.capable(CAP_NET_BIND_SERVICE):
+            return -EACCES
+    if sock.lport:
+        return -EINVAL
     if sock.type != SOCK_RAW:
         table = k.net.tcp_bound if sock.type == SOCK_STREAM else k.net.udp
         port = port or k.net.ephemeral_port(table)
