@@ -1,4 +1,4 @@
-"""connect(2) of TCP on loopback: what it answers when it does not wait, and when nobody answers.  As Linux 6.1 does."""
+"""connect(2) of TCP on loopback: what it answers when it does not wait, and when nobody answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who takes a signal, and what the others of its thread group notice.  The expected ends are those of a real Linux."""
+"""Who takes a signal, and what the others of its thread group notice."""
 
 import struct
 from pathlib import Path
