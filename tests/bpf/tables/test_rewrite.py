@@ -10,6 +10,7 @@ from bpf.isa.asm import assemble
 from bpf.isa.disasm import line_6_1
 from bpf.isa.insn import Insn
 from bpf.testing import cases
+from bpf.testing.case_files import read_cases
 from bpf.verifier.api import VerifyRequest
 from bpf.verifier.modern import verify
 from bpf.verifier.rewrite import dump
@@ -156,7 +157,7 @@ def test_a_dump_shows_function_numbers():
 @pytest.mark.parametrize("unprivileged", [False, True])
 def test_recorded(unprivileged):
     """Lookups in every type of map, calls, packet loads, divisions, atomics, 32-bit operations, loops."""
-    file = cases.read_cases(DATA / "rewrite_6_1.json.gz")
+    file = read_cases(DATA / "rewrite_6_1.json.gz")
     options = cases.Options(KernelVersion.parse("6.1"), run=True, unprivileged=unprivileged, xlated=True)
     summary = cases.compare(file, options, list(cases.run_cases(file, options)))
     assert not summary.differs, summary.differences[:5]
