@@ -6,7 +6,6 @@ from arch.abi.errno import E2BIG, EMFILE
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.abi.perf_event import PERF_FLAG_FD_CLOEXEC
 from arch.errors import KernelError
-from bpf.syscall.sys_bpf import bpf as bpf_command
 from simkernel.kernel.body import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.observe.host import ObservedKernel
@@ -23,6 +22,8 @@ def bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
 @kernel_function("int __sys_bpf(int cmd, union bpf_attr *uattr, unsigned int size)", source="kernel/bpf/syscall.c")
 def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> int:
     """Commands are bpf/syscall/sys_bpf.py's."""
+    from bpf.syscall.sys_bpf import bpf as bpf_command  # a machine without BPF starts without the verifier
+
     return bpf_command(k.observer.bpf, cmd, uattr, size)
 
 
