@@ -117,7 +117,7 @@ class BuiltinWriter(Writer):
             f.do(f"ret ptr {f.call(self.c['PyLong_FromUnsignedLongLong'], 'ptr', f'i64 {value}')}")
         else:
             f.do(f"call void @{name}({inner})")
-            none = f.let(f"inttoptr i64 {id(None)} to ptr")
+            none = f.let(f"inttoptr i64 {self.c['_Py_NoneStruct']} to ptr")
             f.call(self.c["Py_IncRef"], "void", f"ptr {none}")
             f.do(f"ret ptr {none}")
         return f.text()

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from functools import cache
+from pathlib import Path
 from typing import Any
 
 from arch.architecture import Layout
+from arch.cache import digest
 from arch.native.builtins import BUILTINS, METH_FASTCALL, BuiltinWriter, MethodDef
 from arch.native.calls import CallWriter
-from arch.native.facts import EmulatorFacts
+from arch.native.facts import EmulatorFacts, Registers
 from arch.native.frames import FrameWriter
+from arch.native.ir import C_DECLARATIONS, c_symbols
+from arch.native.objects import machine_code
 from arch.native.tlb import TlbWriter
 from arch.native.traps import TrapWriter
 
@@ -33,7 +36,7 @@ class Generator(TlbWriter, FrameWriter, CallWriter, TrapWriter, BuiltinWriter):
         parts += [self.insn(), self.probe(), self.run(), self.fetch(), self.load(), self.restore()]
         parts += [self.save(), self.read_register(), self.write_register(), self.switch_stack()]
         parts += [self.builtin(name, arguments, result) for name, arguments, result in BUILTINS]
-        intrinsics = "".join(f"declare i{n} @llvm.bswap.i{n}(i{n})\n" for n in (16, 32, 64))
+        intrinsics = C_DECLARATIONS + "".join(f"declare i{n} @llvm.bswap.i{n}(i{n})\n" for n in (16, 32, 64))
         intrinsics += "declare i64 @llvm.umin.i64(i64, i64)\n"
         intrinsics += "declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)\n"
         return intrinsics + "\n".join(parts)
@@ -43,28 +46,17 @@ class Trampolines:
     """Compiled trampolines: host addresses by name, and Python-callable forms of those that Python calls."""
 
     def __init__(self, facts: EmulatorFacts, layout: Layout, word: int, big_endian: bool) -> None:
-        import llvmlite.binding as llvm
-
-        _initialize_llvm()
-        generator = Generator(facts, layout, word, big_endian)
-        self.registers = generator.regs
-        module = llvm.parse_assembly(generator.module())
-        module.verify()
-        machine = llvm.Target.from_default_triple().create_target_machine(opt=0, jit=True)
-        options = llvm.create_pipeline_tuning_options(speed_level=1)
-        passes = llvm.create_pass_builder(machine, options)
-        manager = llvm.create_new_module_pass_manager()
-        manager.add_sroa_pass()
-        manager.run(module, passes)
-        self._engine = llvm.create_mcjit_compiler(module, machine)
-        self._engine.finalize_object()
+        self.registers = Registers(facts, layout)
+        name = digest([*sorted(Path(__file__).parent.glob("*.py")), repr((facts, layout, word, big_endian))])
+        text = lambda: Generator(facts, layout, word, big_endian).module()  # noqa: E731
+        self._code = machine_code("trampolines", name, text, c_symbols())
         names = ("fill", "block", "intr", "invalid", "insn", "probe")
-        self.address = {name: self._engine.get_function_address(name) for name in names}
+        self.address = {name: self._code.address(name) for name in names}
         word_t = ctypes.c_uint64
         self.run = self._python("run", word_t, word_t)
         self.enter = self._python("enter", None, *[word_t] * 6)
         self._definitions = {
-            name: MethodDef(name.encode(), self._engine.get_function_address("py_" + name), METH_FASTCALL, None)
+            name: MethodDef(name.encode(), self._code.address("py_" + name), METH_FASTCALL, None)
             for name, _, _ in BUILTINS
         }
 
@@ -78,25 +70,9 @@ class Trampolines:
 
     def _python(self, name: str, result: Any, *arguments: Any) -> Callable[..., Any]:
         """Callable from Python with the GIL kept; a pending exception is raised on return."""
-        address = self._engine.get_function_address(name)
+        address = self._code.address(name)
         function: Callable[..., Any] = ctypes.PYFUNCTYPE(result, *arguments)(address)
         return function
-
-
-@cache
-def _initialize_llvm() -> None:
-    import llvmlite.binding as llvm
-
-    if tuple(map(int, _llvmlite_version().split(".")[:2])) < (0, 45):
-        llvm.initialize()
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
-def _llvmlite_version() -> str:
-    import llvmlite
-
-    return str(llvmlite.__version__)
 
 
 _compiled: dict[tuple[int, int, str, int], Trampolines] = {}

@@ -69,20 +69,34 @@ class Function:
         return "\n".join([*self.lines, "}", ""])
 
 
+_UNICORN = (
+    "uc_reg_read", "uc_reg_write", "uc_reg_read_batch", "uc_reg_write_batch", "uc_context_restore", "uc_context_save",
+    "uc_emu_start", "uc_emu_stop", "uc_ctl",
+)  # fmt: skip
+_PYTHON = (
+    "PyLong_FromUnsignedLongLong", "PyLong_AsUnsignedLongLongMask", "PyObject_Vectorcall", "PyTuple_Size",
+    "PyTuple_GetItem", "PyErr_Occurred", "Py_DecRef", "Py_IncRef", "PyTuple_Type", "_Py_NoneStruct",
+)  # fmt: skip
+
+
+# What LLVM calls of its own accord, where an intrinsic is too long to be written out.
+_LIBC = ("memcpy", "memmove", "memset")
+
+
 @cache
-def c_functions() -> dict[str, int]:
-    """Host addresses of the C functions that trampolines call."""
+def c_symbols() -> dict[str, int]:
+    """Host addresses of the C functions and objects that trampolines use."""
     from unicorn.unicorn_py3.unicorn import uclib
 
-    names: tuple[str, ...] = ("uc_reg_read", "uc_reg_write", "uc_reg_read_batch", "uc_reg_write_batch")
-    names += ("uc_context_restore", "uc_context_save", "uc_emu_start", "uc_emu_stop", "uc_ctl")
-    result = {name: ctypes.cast(getattr(uclib, name), ctypes.c_void_p).value or 0 for name in names}
-    names = ("PyLong_FromUnsignedLongLong", "PyLong_AsUnsignedLongLongMask", "PyObject_Vectorcall")
-    names += ("PyTuple_Size", "PyTuple_GetItem", "PyErr_Occurred", "Py_DecRef", "Py_IncRef")
-    for name in names:
-        result[name] = ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value or 0
-    result["PyTuple_Type"] = ctypes.addressof(ctypes.c_char.in_dll(ctypes.pythonapi, "PyTuple_Type"))
-    return result
+    libraries = ((uclib, _UNICORN), (ctypes.pythonapi, _PYTHON), (ctypes.CDLL(None), _LIBC))
+    return {
+        name: ctypes.addressof(ctypes.c_char.in_dll(library, name)) for library, names in libraries for name in names
+    }
+
+
+# What IR writes for the address of one, as an i64: the code is then the same in every process.
+C_FUNCTIONS = {name: f"ptrtoint (ptr @{name} to i64)" for name in (*_UNICORN, *_PYTHON)}
+C_DECLARATIONS = "".join(f"@{name} = external global i8\n" for name in C_FUNCTIONS)
 
 
 class Writer:
@@ -94,7 +108,7 @@ class Writer:
         self.word = word
         self.big_endian = big_endian
         self.regs = Registers(facts, layout)
-        self.c = c_functions()
+        self.c = C_FUNCTIONS
         self.ids = facts.uc_registers
 
     def _swap(self, f: Function, value: str, size: int) -> tuple[str, str]:
