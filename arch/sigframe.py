@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from arch.abi.errno import EFAULT
-from arch.abi.signal import SA_RESTORER, SS_DISABLE
+from arch.abi.signal import SA_RESTORER, SS_AUTODISARM, SS_DISABLE
 from arch.architecture import Architecture
 from arch.cpu import Cpu
 from arch.errors import KernelError
@@ -36,6 +36,7 @@ class Stack(Protocol):
 
     sas_sp: int
     sas_size: int
+    sas_flags: int
 
 
 class FrameHost(Protocol):
@@ -80,7 +81,8 @@ class FrameHost(Protocol):
 
 def choose_stack(task: Stack, sp: int, on_altstack: bool) -> int:
     """sigsp(): the alternate stack if asked for and not already on it.  EFAULT where no frame fits below."""
-    if on_altstack and task.sas_size and not task.sas_sp < sp <= task.sas_sp + task.sas_size:
+    on_it = task.sas_sp < sp <= task.sas_sp + task.sas_size and not task.sas_flags & SS_AUTODISARM
+    if on_altstack and task.sas_size and not on_it:
         sp = task.sas_sp + task.sas_size
     if not LARGEST_FRAME <= sp < 1 << 63:
         raise KernelError(EFAULT, "stack pointer")
@@ -90,7 +92,9 @@ def choose_stack(task: Stack, sp: int, on_altstack: bool) -> int:
 def restore_altstack(k: FrameHost, raw: bytes) -> None:
     """restore_altstack(): the stack_t in the handler's frame."""
     word, order = k.arch.word, k.arch.byteorder
-    if not int.from_bytes(raw[word : word + 4], order) & SS_DISABLE:
+    flags = int.from_bytes(raw[word : word + 4], order)
+    if not flags & SS_DISABLE:
+        k.stack.sas_flags = flags & SS_AUTODISARM
         k.stack.sas_sp = int.from_bytes(raw[:word], order)
         k.stack.sas_size = int.from_bytes(raw[2 * word : 3 * word], order)
 

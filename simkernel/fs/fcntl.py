@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.capability import CAP_FOWNER
-from arch.abi.errno import EBADF, EINVAL, ENOTTY, EPERM, ESPIPE
+from arch.abi.errno import EBADF, EBUSY, EINVAL, ENOTTY, EPERM, ESPIPE
 from arch.abi.fcntl import (
     F_ADD_SEALS,
     F_DUPFD,
@@ -21,6 +21,7 @@ from arch.abi.fcntl import (
     F_OFD_SETLK,
     F_OFD_SETLKW,
     F_SEAL_SEAL,
+    F_SEAL_WRITE,
     F_SETFD,
     F_SETFL,
     F_SETLK,
@@ -43,7 +44,7 @@ from arch.abi.ioctl import FIGETBSZ, FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQS
 from arch.abi.stat import TMPFS_MAGIC
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
-from simkernel.fs.inode import File
+from simkernel.fs.inode import File, Inode
 from simkernel.fs.locks import fcntl_getlk, fcntl_setlk, flock_file
 from simkernel.fs.pipe import pipe_of
 from simkernel.kernel.face import Body
@@ -114,6 +115,13 @@ def _setfl(k: FsKernel, file: File, arg: int) -> int:
     return 0
 
 
+def _mapped_writable(k: FsKernel, inode: Inode) -> bool:
+    """mapping_deny_writable() fails: somebody has a shared mapping that may be, or become, writable."""
+    spaces = {id(t.mm): t.mm for t in k.tasks.by_pid.values() if t.mm is not None}
+    areas = (vma for mm in spaces.values() for vma in mm.vmas)
+    return any(v.shared and v.maywrite and v.file is not None and v.file.inode is inode for v in areas)
+
+
 def _seals(k: FsKernel, file: File, add: int | None) -> int:
     inode = file.f_inode
     if inode.i_sb.s_magic != TMPFS_MAGIC or not inode.is_reg:
@@ -124,6 +132,8 @@ def _seals(k: FsKernel, file: File, add: int | None) -> int:
         return -EPERM
     if add & ~0x1F:
         return -EINVAL
+    if add & F_SEAL_WRITE and not inode.seals & F_SEAL_WRITE and _mapped_writable(k, inode):
+        return -EBUSY
     inode.seals |= add
     return 0
 

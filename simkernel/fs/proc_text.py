@@ -129,7 +129,7 @@ def _mem_rows(mm: Mm) -> Iterator[tuple[str, int]]:
     text = ((mm.end_code + PAGE_SIZE - 1 & -PAGE_SIZE) - (mm.start_code & -PAGE_SIZE)) >> 10
     lib = max(0, (sum(v.end - v.start for v in mm.vmas if v.prot & 4) >> 10) - text)
     yield from (
-        ("VmPeak", size), ("VmSize", size), ("VmLck", 0), ("VmPin", 0), ("VmHWM", rss), ("VmRSS", rss),
+        ("VmPeak", size), ("VmSize", size), ("VmLck", mm.locked_pages() * PAGE_KB), ("VmPin", 0), ("VmHWM", rss), ("VmRSS", rss),
         ("RssAnon", rss - files), ("RssFile", files), ("RssShmem", 0), ("VmData", data), ("VmStk", stack),
         ("VmExe", text), ("VmLib", lib), ("VmPTE", 4 * (1 + len(mm.pages) // 512)), ("VmSwap", 0), ("HugetlbPages", 0),
     )  # fmt: skip

@@ -9,7 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from arch.abi.errno import EFBIG, EINVAL, ENOSPC, ENOTEMPTY, EPERM
-from arch.abi.fcntl import F_SEAL_GROW, F_SEAL_SHRINK, F_SEAL_WRITE, RENAME_EXCHANGE, RENAME_WHITEOUT
+from arch.abi.fcntl import (
+    F_SEAL_FUTURE_WRITE,
+    F_SEAL_GROW,
+    F_SEAL_SHRINK,
+    F_SEAL_WRITE,
+    RENAME_EXCHANGE,
+    RENAME_WHITEOUT,
+)
 from arch.abi.limits import NAME_MAX, PAGE_SIZE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFREG, S_IRWXUGO, TMPFS_MAGIC
 from arch.errors import KernelError
@@ -27,8 +34,10 @@ BOGO_DIRENT_SIZE = 20
 
 def shmem_mmap(k: FsKernel, file: File, vma: Vma) -> None:
     """Pages come from the page cache; a write seal forbids writable shared mappings."""
-    if file.f_inode.seals & F_SEAL_WRITE and vma.shared and vma.prot & 2:
-        raise KernelError(EPERM, "sealed")
+    if file.f_inode.seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) and vma.shared:
+        if vma.prot & 2:
+            raise KernelError(EPERM, "sealed")
+        vma.maywrite = False
     k.vfs.mounts.touch_atime(file.f_path)
 
 

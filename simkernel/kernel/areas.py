@@ -21,6 +21,7 @@ from arch.memory import PhysicalMemory
 # include/linux/mm.h, the bits that struct vm_area_struct.vm_flags really shows.
 VM_READ, VM_WRITE, VM_EXEC, VM_SHARED = 1, 2, 4, 8
 VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC, VM_MAYSHARE, VM_GROWSDOWN = 0x10, 0x20, 0x40, 0x80, 0x100
+VM_LOCKED = 0x2000
 
 
 def page_down(addr: int) -> int:
@@ -131,7 +132,21 @@ PageOf = Callable[["Vma", int], int]  # (area, page of the file) -> physical add
 class Vma:
     """struct vm_area_struct: one area of equal pages, [start, end)."""
 
-    __slots__ = ("addr", "dontfork", "end", "fault", "file", "flags", "name", "pgoff", "private", "prot", "start")
+    __slots__ = (
+        "addr",
+        "dontfork",
+        "end",
+        "fault",
+        "file",
+        "flags",
+        "locked",
+        "maywrite",
+        "name",
+        "pgoff",
+        "private",
+        "prot",
+        "start",
+    )
 
     def __init__(
         self,
@@ -153,6 +168,8 @@ class Vma:
         self.fault: PageOf | None = None  # where its pages come from, if not from its file or nowhere
         self.private: object = None  # kept for the mapped object's owner
         self.dontfork = False
+        self.locked = False  # VM_LOCKED
+        self.maywrite = True  # VM_MAYWRITE: mprotect may make it writable
         self.addr = 0
 
     @property
@@ -165,12 +182,15 @@ class Vma:
         new = Vma(start, end, self.prot, self.flags, self.file, self.pgoff, self.name)
         new.pgoff += (start - self.start) // PAGE_SIZE
         new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
+        new.locked, new.maywrite = self.locked, self.maywrite
         return new
 
     @property
     def vm_flags(self) -> int:
         """VM_* bits."""
-        flags = self.prot | VM_MAYREAD | VM_MAYWRITE | VM_MAYEXEC
+        flags = self.prot | VM_MAYREAD | VM_MAYEXEC | (VM_MAYWRITE if self.maywrite else 0)
+        if self.locked:
+            flags |= VM_LOCKED
         if self.shared:
             flags |= VM_SHARED | VM_MAYSHARE
         if self.flags & MAP_GROWSDOWN:

@@ -18,6 +18,7 @@ class LinuxBinprm:
         self.argv = argv
         self.envp = envp
         self.head = b""
+        self.by_cloexec_fd = False  # it is named by a descriptor that the new program does not have
         self.addr = 0
 
 

@@ -103,6 +103,7 @@ class Mm:
         self.rss_peak = 0
         self.uprobes: object = None
         self.vdso = 0
+        self.lock_future = False  # mlockall(MCL_FUTURE)
 
     # -- areas ---------------------------------------------------------------------------------------------------
 
@@ -172,7 +173,7 @@ class Mm:
                 a.end == b.start
                 and a.file is None is b.file
                 and a.fault is None is b.fault
-                and (a.prot, a.flags, a.name) == (b.prot, b.flags, b.name)
+                and (a.prot, a.flags, a.name, a.locked) == (b.prot, b.flags, b.name, b.locked)
                 and not a.shared
             ):
                 a.end = b.end
@@ -212,6 +213,11 @@ class Mm:
     def total_pages(self) -> int:
         """mm->total_vm."""
         return sum(v.end - v.start for v in self.vmas) // PAGE_SIZE
+
+    def locked_pages(self, start: int = 0, end: int = 1 << 64) -> int:
+        """mm->locked_vm, of all areas or of a range."""
+        areas = (v for v in self.vmas if v.locked)
+        return sum(max(0, min(v.end, end) - max(v.start, start)) for v in areas) // PAGE_SIZE
 
     # -- pages ---------------------------------------------------------------------------------------------------
 
@@ -306,6 +312,7 @@ class Mm:
         file: MappedFile | None = None,
         pgoff: int = 0,
         name: str = "",
+        locked: bool = False,
     ) -> int:
         """do_mmap(): the address, or KernelError."""
         if not length:
@@ -329,6 +336,7 @@ class Mm:
         else:
             addr = self.free_range(size, page_up(addr))
         vma = Vma(addr, addr + size, prot, flags & (MAP_TYPE | MAP_GROWSDOWN), file, pgoff, name)
+        vma.locked = locked
         if file is not None:
             self._check_file(vma, file)
         elif vma.shared:
@@ -339,7 +347,7 @@ class Mm:
         self.insert(vma)
         if file is None and not vma.shared:
             self.merge_anonymous(vma)
-        if flags & MAP_POPULATE and prot:
+        if (flags & MAP_POPULATE or locked) and prot:
             for page in range(addr, addr + size, PAGE_SIZE):
                 self.fault(page, "write" if prot & PROT_WRITE else "read")
         return addr
@@ -350,6 +358,7 @@ class Mm:
             raise KernelError(EACCES)
         if vma.shared and vma.prot & PROT_WRITE and accmode != 2:
             raise KernelError(EACCES)
+        vma.maywrite = not vma.shared or accmode == 2
         file.mmap(vma)
 
     def unmap(self, addr: int, length: int) -> None:
@@ -380,7 +389,7 @@ class Mm:
             if vma.start > position:
                 raise KernelError(ENOMEM)
             position = vma.end
-            if vma.shared and prot & PROT_WRITE and vma.file is not None and vma.file.flags & 3 != 2:
+            if prot & PROT_WRITE and not vma.maywrite:
                 raise KernelError(EACCES)
         if position < end:
             raise KernelError(ENOMEM)
@@ -445,6 +454,8 @@ class Mm:
         if flags & MREMAP_FIXED:
             self.unmap(fixed, new_size)
             return self._move(old, old_size, new_size, fixed, bool(flags & MREMAP_DONTUNMAP))
+        if flags & MREMAP_DONTUNMAP:
+            return self._move(old, old_size, new_size, self.free_range(new_size, page_up(fixed)), True)
         if new_size <= old_size:
             if new_size < old_size:
                 self.unmap(old + new_size, old_size - new_size)
@@ -503,6 +514,7 @@ class Mm:
             if vma.dontfork:
                 continue
             copy = vma.clone(vma.start, vma.end)
+            copy.locked = False
             new.vmas.append(copy)
             new.starts.append(copy.start)
             if copy.file is not None:

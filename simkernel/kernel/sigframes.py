@@ -87,7 +87,7 @@ class SignalFrames:
         flags = task.sas_flags & SS_AUTODISARM
         if not task.sas_size:
             flags |= SS_DISABLE
-        elif task.sas_sp < sp <= task.sas_sp + task.sas_size:
+        elif task.sas_sp < sp <= task.sas_sp + task.sas_size and not flags:
             flags |= SS_ONSTACK
         head = task.sas_sp.to_bytes(word, order) + flags.to_bytes(4, order) + bytes(word - 4)
         return head + task.sas_size.to_bytes(word, order)

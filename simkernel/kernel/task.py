@@ -129,6 +129,7 @@ class SignalStruct:
         self.stop_code = 0
         self.continued = False
         self.rlimits = dict(RLIMITS)
+        self.cpu_limit_generation = 0  # of the timer that watches RLIMIT_CPU
         self.pgid = 0
         self.session = 0
         self.tty: Any = None
@@ -275,6 +276,8 @@ class Task:
         self.prio, self.static_prio, self.normal_prio = 120, 120, 120
         self.policy = 0
         self.rt_priority = 0
+        self.deadline = (0, 0, 0)  # runtime, deadline and period of SCHED_DEADLINE, ns
+        self.sched_reset_on_fork = False
         self.vruntime = 0
         self.slice_start_ns = 0
         self.sum_exec_ns = 0
@@ -362,7 +365,7 @@ class Task:
     @property
     def prio_class(self) -> int:
         """0 for real time, 1 for the rest."""
-        return 0 if self.policy in (1, 2) else 1
+        return 0 if self.policy in (1, 2, 6) else 1
 
     @property
     def nice(self) -> int:

@@ -32,6 +32,8 @@ def bpf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
     obj: FdObject = file.private_data
     writable = bool(vma.prot & PROT_WRITE)
     obj.check_mmap(vma.shared, writable)
+    if not writable:
+        vma.maywrite = False  # mprotect(2) may not undo what was checked here
     show_pages(k, vma, obj.mmap_pages(vma.pgoff * PAGE_SIZE, (vma.end - vma.start) // PAGE_SIZE, writable))
 
 

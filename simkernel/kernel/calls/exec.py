@@ -87,6 +87,7 @@ def do_execveat_common(k: KernelFace, fd: int, filename: int, argv: int, envp: i
     file = k.vfs.open_exec(k, name, fd, flags)
     shown = name if fd == AT_FDCWD or name.startswith(b"/") else b"/dev/fd/%d" % fd + (b"/" + name if name else b"")
     bprm = LinuxBinprm(file, shown, args or [b""], env)
+    bprm.by_cloexec_fd = shown is not name and fd in k.current.files.close_on_exec  # BINPRM_FLAGS_PATH_INACCESSIBLE
     bprm.addr = k.mirror.binprm_memory(bprm)
     k.exec.binprms.append(bprm)
     try:
@@ -109,6 +110,8 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
         bprm.head = bprm.file.read_at(0, 256)
         if bprm.head[:2] != b"#!":
             break
+        if bprm.by_cloexec_fd:
+            raise KernelError(ENOENT, "the interpreter could not open it: the descriptor closes on exec")
         _load_script(k, bprm)
     else:
         raise KernelError(ELOOP)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 
+from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_RESOURCE
 from arch.abi.errno import EAGAIN, EINVAL, ERESTARTSYS
+from arch.abi.resource import RLIMIT_NPROC
 from arch.abi.sched import (
+    CLONE3_FLAGS,
     CLONE_CHILD_CLEARTID,
     CLONE_CHILD_SETTID,
+    CLONE_CLEAR_SIGHAND,
     CLONE_PARENT,
     CLONE_PARENT_SETTID,
     CLONE_PIDFD,
@@ -17,6 +21,10 @@ from arch.abi.sched import (
     CLONE_VFORK,
     CLONE_VM,
     CSIGNAL,
+    SCHED_DEADLINE,
+    SCHED_FIFO,
+    SCHED_NORMAL,
+    SCHED_RR,
 )
 from arch.abi.signal import NSIG
 from arch.errors import KernelError
@@ -108,12 +116,16 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
         raise KernelError(EINVAL)
     if flags & 0x7E020000 & ~0x02000000 or flags & CLONE_PIDFD:  # namespaces and pidfd
         raise KernelError(EINVAL)
+    limit, uid = k.current.rlimits[RLIMIT_NPROC][0], k.current.cred.uid
+    if uid and limit >= 0 and not k.capable(CAP_SYS_RESOURCE) and not k.capable(CAP_SYS_ADMIN):
+        if sum(t.cred.uid == uid for t in k.tasks.by_pid.values()) >= limit:
+            raise KernelError(EAGAIN)
     if len(k.tasks.by_pid) >= k.tasks.max_threads:
         raise KernelError(EAGAIN)
     address = k.regs.check((yield k.call("dup_task_struct", k.current.addr, node)))
     child = k.tasks.at(address)
     yield k.call("copy_creds", child.addr, flags)
-    yield k.call("sched_fork", flags, child.addr)
+    k.regs.check((yield k.call("sched_fork", flags, child.addr)))
     yield k.call("copy_files", flags, child.addr)
     yield k.call("copy_fs", flags, child.addr)
     yield k.call("copy_sighand", flags, child.addr)
@@ -170,6 +182,14 @@ def sched_fork(k: KernelFace, flags: int, p: int) -> int:
     parent, child = k.current, k.tasks.at(p)
     child.static_prio = child.prio = child.normal_prio = parent.static_prio
     child.policy, child.rt_priority = parent.policy, parent.rt_priority
+    if parent.sched_reset_on_fork:
+        if child.policy in (SCHED_FIFO, SCHED_RR, SCHED_DEADLINE):
+            child.policy, child.rt_priority, child.static_prio = SCHED_NORMAL, 0, 120
+        child.static_prio = child.prio = child.normal_prio = max(child.static_prio, 120)
+    elif child.policy == SCHED_DEADLINE:
+        raise KernelError(EAGAIN, "a deadline task may not fork")
+    elif child.rt_priority:
+        child.prio = child.normal_prio = 99 - child.rt_priority
     child.vruntime = parent.vruntime
     return 0
 
@@ -287,7 +307,11 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
     raw = k.usercopy.copy_from_user(uargs, size)
     word = [int.from_bytes(raw[i : i + 8], k.mem.byteorder) for i in range(0, 64, 8)]
     flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls = word
-    if flags & CSIGNAL or exit_signal > NSIG or bool(stack) != bool(stack_size):
+    if flags & ~CLONE3_FLAGS or (flags & CLONE_CLEAR_SIGHAND and flags & CLONE_SIGHAND):
+        raise KernelError(EINVAL)
+    if (flags & (CLONE_THREAD | CLONE_PARENT) and exit_signal) or exit_signal > NSIG:
+        raise KernelError(EINVAL)
+    if bool(stack) != bool(stack_size):
         raise KernelError(EINVAL)
     args = CloneArgs(flags, exit_signal, stack)
     args.stack_size, args.parent_tid, args.child_tid, args.tls = stack_size, parent_tid, child_tid, tls

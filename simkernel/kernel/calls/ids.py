@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_FULL_SET, CAP_SETGID, CAP_SETUID, CAP_SYS_RESOURCE
+from arch.abi.capability import CAP_FULL_SET, CAP_SETGID, CAP_SETPCAP, CAP_SETUID
 from arch.abi.errno import EFAULT, EINVAL, EPERM, ESRCH
 from arch.abi.limits import U32_MAX
-from arch.abi.resource import RLIM_NLIMITS
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -283,9 +282,11 @@ def sys_capget(k: KernelFace, header: int, dataptr: int) -> int:
 @syscall("capset", "cap_user_header_t *header, const cap_user_data_t *data", source="kernel/capability.c")
 def sys_capset(k: KernelFace, header: int, data: int) -> int:
     """EPERM, EINVAL, EFAULT."""
-    words, task = _cap_header(k, header, data)
-    if task is not k.current:
+    task = k.current
+    pid = k.usercopy.get_user(header + 4, 4, signed=True)
+    if k.usercopy.get_user(header, 4) in CAP_VERSIONS and pid not in (0, task.pid):
         raise KernelError(EPERM)
+    words, _ = _cap_header(k, header, data)
     raw = k.usercopy.copy_from_user(data, 12 * words)
     masks = [0, 0, 0]
     for i in range(words):
@@ -296,77 +297,16 @@ def sys_capset(k: KernelFace, header: int, data: int) -> int:
     old = k.current.cred
     if permitted & ~old.cap_permitted or effective & ~permitted:
         raise KernelError(EPERM)
+    beyond = (
+        inheritable & ~old.cap_inheritable
+    )  # cap_capset(): what is new must be permitted, or CAP_SETPCAP, and bounded
+    if beyond & ~old.cap_bset or (beyond & ~old.cap_permitted and not k.capable(CAP_SETPCAP)):
+        raise KernelError(EPERM)
     cred = old.copy()
     cred.cap_effective, cred.cap_permitted, cred.cap_inheritable = effective, permitted, inheritable
+    cred.cap_ambient &= permitted & inheritable
     task.cred = cred
     k.mirror.publish_cred(task)
-    return 0
-
-
-# -- limits -------------------------------------------------------------------------------------------------------
-
-
-def _limit_bytes(k: KernelFace, pair: tuple[int, int], size: int) -> bytes:
-    mask = (1 << 8 * size) - 1
-    return b"".join((v & mask).to_bytes(size, k.mem.byteorder) for v in pair)
-
-
-def _read_limit(k: KernelFace, addr: int, size: int) -> tuple[int, int]:
-    raw = k.usercopy.copy_from_user(addr, 2 * size)
-    infinity = (1 << 8 * size) - 1
-    pair = tuple(int.from_bytes(raw[i : i + size], k.mem.byteorder) for i in (0, size))
-    soft, hard = (-1 if v == infinity else v for v in pair)
-    return soft, hard
-
-
-def _exceeds(a: int, b: int) -> bool:
-    """a > b where -1 is infinity."""
-    return b >= 0 and (a < 0 or a > b)
-
-
-def _set_limit(k: KernelFace, task: Task, resource: int, new: tuple[int, int]) -> None:
-    if _exceeds(new[0], new[1]):
-        raise KernelError(EINVAL)
-    if _exceeds(new[1], task.rlimits[resource][1]) and not k.capable(CAP_SYS_RESOURCE):
-        raise KernelError(EPERM)
-    task.rlimits[resource] = new
-
-
-@syscall("getrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
-def sys_getrlimit(k: KernelFace, resource: int, rlim: int) -> int:
-    """EINVAL, EFAULT."""
-    if resource >= RLIM_NLIMITS:
-        raise KernelError(EINVAL)
-    k.usercopy.copy_to_user(rlim, _limit_bytes(k, k.current.rlimits[resource], k.arch.word))
-    return 0
-
-
-@syscall("setrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
-def sys_setrlimit(k: KernelFace, resource: int, rlim: int) -> int:
-    """EINVAL, EPERM, EFAULT."""
-    if resource >= RLIM_NLIMITS:
-        raise KernelError(EINVAL)
-    _set_limit(k, k.current, resource, _read_limit(k, rlim, k.arch.word))
-    return 0
-
-
-@syscall(
-    "prlimit64",
-    "pid_t pid, unsigned int resource, const struct rlimit64 *new_rlim, struct rlimit64 *old_rlim",
-    source="kernel/sys.c",
-)
-def sys_prlimit64(k: KernelFace, pid: int, resource: int, new: int, old: int) -> int:
-    """EINVAL, EPERM, ESRCH, EFAULT."""
-    if resource >= RLIM_NLIMITS:
-        raise KernelError(EINVAL)
-    task = k.tasks.find(pid) if pid else k.current
-    if task is None:
-        raise KernelError(ESRCH)
-    before = task.rlimits[resource]
-    if new:
-        _set_limit(k, task, resource, _read_limit(k, new, 8))
-    if old:
-        k.usercopy.copy_to_user(old, _limit_bytes(k, before, 8))
     return 0
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EBADF, EINVAL, ENOMEM
+from arch.abi.capability import CAP_IPC_LOCK
+from arch.abi.errno import EAGAIN, EBADF, EINVAL, ENOMEM, EPERM
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.mman import MAP_ANONYMOUS
+from arch.abi.mman import MAP_ANONYMOUS, MAP_LOCKED
+from arch.abi.resource import RLIMIT_MEMLOCK
 from arch.errors import KernelError
 from simkernel.kernel.areas import page_up
 from simkernel.kernel.face import Body, KernelFace
@@ -19,6 +21,26 @@ def current_mm(k: KernelFace) -> Mm:
     if mm is None:
         raise KernelError(EINVAL)
     return mm
+
+
+def can_do_mlock(k: KernelFace) -> bool:
+    """The task may lock at least something."""
+    return k.current.rlimits[RLIMIT_MEMLOCK][0] != 0 or k.capable(CAP_IPC_LOCK)
+
+
+def lock_limit_pages(k: KernelFace) -> int | None:
+    """How many pages may be locked; None: any number."""
+    limit = k.current.rlimits[RLIMIT_MEMLOCK][0]
+    return None if limit < 0 or k.capable(CAP_IPC_LOCK) else limit // PAGE_SIZE
+
+
+def _check_map_locked(k: KernelFace, mm: Mm, length: int) -> None:
+    """mlock_future_check() for a new mapping that is to be locked.  EPERM, EAGAIN."""
+    if not can_do_mlock(k):
+        raise KernelError(EPERM)
+    limit = lock_limit_pages(k)
+    if limit is not None and mm.locked_pages() + page_up(length) // PAGE_SIZE > limit:
+        raise KernelError(EAGAIN)
 
 
 @syscall("brk", "unsigned long brk", source="mm/mmap.c")
@@ -59,7 +81,10 @@ def do_mmap(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: 
     if limit >= 0 and (mm.total_pages() * PAGE_SIZE + length) > limit:
         raise KernelError(ENOMEM)
     target, k.mm.mapping_file = k.mm.mapping_file, None
-    return mm.map(addr, length, prot, flags, target if file else None, pgoff)
+    locked = mm.lock_future or bool(flags & MAP_LOCKED)
+    if locked:
+        _check_map_locked(k, mm, length)
+    return mm.map(addr, length, prot, flags, target if file else None, pgoff, locked=locked)
 
 
 def _mmap(k: KernelFace, addr: int, length: int, prot: int, flags: int, fd: int, pgoff: int) -> Body:
@@ -163,38 +188,4 @@ def sys_mincore(k: KernelFace, start: int, length: int, vec: int) -> int:
     if sum(min(v.end, end) - max(v.start, start) for v in mm.overlaps(start, end)) < end - start:
         raise KernelError(ENOMEM)
     k.usercopy.copy_to_user(vec, bytes(page in mm.pages for page in range(start, end, PAGE_SIZE)))
-    return 0
-
-
-def _check_range(k: KernelFace, start: int, length: int) -> int:
-    end = start + page_up(length)
-    start &= ~(PAGE_SIZE - 1)
-    if sum(min(v.end, end) - max(v.start, start) for v in current_mm(k).overlaps(start, end)) < end - start:
-        raise KernelError(ENOMEM)
-    return 0
-
-
-@syscall("mlock", "unsigned long start, size_t len", source="mm/mlock.c")
-def sys_mlock(k: KernelFace, start: int, length: int) -> int:
-    """Nothing is ever swapped."""
-    return _check_range(k, start, length)
-
-
-@syscall("munlock", "unsigned long start, size_t len", source="mm/mlock.c")
-def sys_munlock(k: KernelFace, start: int, length: int) -> int:
-    """Nothing is ever swapped."""
-    return _check_range(k, start, length)
-
-
-@syscall("mlockall", "int flags", source="mm/mlock.c")
-def sys_mlockall(k: KernelFace, flags: int) -> int:
-    """Nothing is ever swapped."""
-    if not flags or flags & ~7:
-        raise KernelError(EINVAL)
-    return 0
-
-
-@syscall("munlockall", "", source="mm/mlock.c")
-def sys_munlockall(k: KernelFace) -> int:
-    """Nothing is ever swapped."""
     return 0

@@ -10,7 +10,7 @@ from arch.abi.internal import GDT_ENTRY_TLS_MIN
 from arch.abi.signal import SI_KERNEL, SIG_BLOCK, SIG_SETMASK, SIG_UNBLOCK, SIGKILL, SIGSTOP
 from arch.errors import KernelError
 from simkernel.kernel.calls import ids
-from simkernel.kernel.calls.ids import sys_getrlimit
+from simkernel.kernel.calls.limits import sys_getrlimit
 from simkernel.kernel.calls.signal import restored
 from simkernel.kernel.calls.wait import sys_wait4
 from simkernel.kernel.face import Body, KernelFace

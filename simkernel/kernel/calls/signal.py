@@ -108,6 +108,8 @@ def setup_rt_frame(k: KernelFace, sig: int, regs: int) -> Body:
         return -EFAULT
         yield
     task.saved_blocked = None
+    if task.sas_flags & SS_AUTODISARM:  # sas_ss_reset()
+        task.sas_sp, task.sas_size, task.sas_flags = 0, 0, SS_DISABLE
     task.blocked |= action.mask
     if not action.flags & SA_NODEFER:
         task.blocked |= bit(sig)

@@ -5,12 +5,11 @@ kernel/{sys,panic,membarrier}.c, kernel/sched/syscalls, drivers/char/random.c, a
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_SYS_NICE
-from arch.abi.errno import EACCES, EFAULT, EINVAL, ENODEV, ENOSYS, EPERM, ESRCH
+from arch.abi.errno import EFAULT, EINVAL, ENODEV, ENOSYS, EPERM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
-from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.task import Task
 
 BUILD = "#1 SMP"
@@ -231,165 +230,6 @@ def sys_riscv_flush_icache(k: KernelFace, start: int, end: int, flags: int) -> i
 
 
 # -- scheduling ---------------------------------------------------------------------------------------------------
-
-
-def _target(k: KernelFace, pid: int) -> Task:
-    task = k.current if pid == 0 else k.tasks.find(pid)
-    if pid < 0:
-        raise KernelError(EINVAL)
-    if task is None:
-        raise KernelError(ESRCH)
-    return task
-
-
-@syscall("sched_yield", "", source="kernel/sched/core.c")
-def sys_sched_yield(k: KernelFace) -> Body:
-    """Let others run first."""
-    k.cpus.account()
-    task = k.current
-    if k.cpus.rq.tasks:
-        task.vruntime = max(task.vruntime, max(t.vruntime for t in k.cpus.rq.tasks) + 1)
-        yield k.call("schedule")
-    return 0
-
-
-@syscall("sched_getaffinity", "pid_t pid, unsigned int len, unsigned long *user_mask_ptr", source="kernel/sched/core.c")
-def sys_sched_getaffinity(k: KernelFace, pid: int, length: int, mask: int) -> int:
-    """EINVAL, ESRCH, EFAULT."""
-    word = k.arch.word
-    if length * 8 < k.nr_cpus or length & (word - 1):
-        raise KernelError(EINVAL)
-    task = _target(k, pid)
-    value = task.affinity or (1 << k.nr_cpus) - 1
-    size: int = min(length, word)
-    k.usercopy.copy_to_user(mask, value.to_bytes(size, k.mem.byteorder))
-    return size
-
-
-@syscall("sched_setaffinity", "pid_t pid, unsigned int len, unsigned long *user_mask_ptr", source="kernel/sched/core.c")
-def sys_sched_setaffinity(k: KernelFace, pid: int, length: int, mask: int) -> Body:
-    """EINVAL, ESRCH, EFAULT."""
-    task = _target(k, pid)
-    raw = k.usercopy.copy_from_user(mask, min(length, k.arch.word))
-    value = int.from_bytes(raw, k.mem.byteorder) & ((1 << k.nr_cpus) - 1)
-    if not value:
-        raise KernelError(EINVAL)
-    task.affinity = value
-    if not value >> task.cpu & 1 and task is k.current:
-        yield k.call("migrate_task_to", task.addr)
-    return 0
-
-
-@kernel_function("int migrate_task_to(struct task_struct *p)", source="kernel/sched/core.c")
-def migrate_task_to(k: KernelFace, p: int) -> Body:
-    """Leave a CPU that is not allowed any more: sleep, and be woken on another."""
-    task = k.tasks.at(p)
-    k.clock.add(k.clock.now_ns, lambda: k.cpus.wake_task(task))
-    yield k.wait(None, interruptible=False)
-    return 0
-
-
-@syscall("sched_getscheduler", "pid_t pid", source="kernel/sched/core.c")
-def sys_sched_getscheduler(k: KernelFace, pid: int) -> int:
-    """EINVAL, ESRCH."""
-    return _target(k, pid).policy
-
-
-@syscall("sched_setscheduler", "pid_t pid, int policy, struct sched_param *param", source="kernel/sched/core.c")
-def sys_sched_setscheduler(k: KernelFace, pid: int, policy: int, param: int) -> int:
-    """EINVAL, ESRCH, EFAULT."""
-    task = _target(k, pid)
-    priority = k.usercopy.get_user(param, 4)
-    if policy & ~0x40000000 not in (0, 1, 2, 3, 5):
-        raise KernelError(EINVAL)
-    policy &= ~0x40000000
-    if (policy in (1, 2)) != (1 <= priority <= 99):
-        raise KernelError(EINVAL)
-    task.policy, task.rt_priority = policy, priority
-    task.prio = task.normal_prio = 99 - priority if policy in (1, 2) else task.static_prio
-    k.mirror.store_prio(task)
-    return 0
-
-
-@syscall("sched_getparam", "pid_t pid, struct sched_param *param", source="kernel/sched/core.c")
-def sys_sched_getparam(k: KernelFace, pid: int, param: int) -> int:
-    """EINVAL, ESRCH, EFAULT."""
-    k.usercopy.put_user(param, 4, _target(k, pid).rt_priority)
-    return 0
-
-
-@syscall("sched_setparam", "pid_t pid, struct sched_param *param", source="kernel/sched/core.c")
-def sys_sched_setparam(k: KernelFace, pid: int, param: int) -> int:
-    """EINVAL, ESRCH, EFAULT."""
-    task = _target(k, pid)
-    priority = k.usercopy.get_user(param, 4)
-    if (task.policy in (1, 2)) != (1 <= priority <= 99):
-        raise KernelError(EINVAL)
-    task.rt_priority = priority
-    return 0
-
-
-@syscall("sched_get_priority_max", "int policy", source="kernel/sched/core.c")
-def sys_sched_get_priority_max(k: KernelFace, policy: int) -> int:
-    """EINVAL."""
-    if policy in (1, 2):
-        return 99
-    if policy in (0, 3, 5, 6):
-        return 0
-    raise KernelError(EINVAL)
-
-
-@syscall("sched_get_priority_min", "int policy", source="kernel/sched/core.c")
-def sys_sched_get_priority_min(k: KernelFace, policy: int) -> int:
-    """EINVAL."""
-    if policy in (1, 2):
-        return 1
-    if policy in (0, 3, 5, 6):
-        return 0
-    raise KernelError(EINVAL)
-
-
-@syscall("getpriority", "int which, int who", source="kernel/sys.c")
-def sys_getpriority(k: KernelFace, which: int, who: int) -> int:
-    """20 - nice.  EINVAL, ESRCH."""
-    return max(20 - t.nice for t in _priority_targets(k, which, who))
-
-
-@syscall("setpriority", "int which, int who, int niceval", source="kernel/sys.c")
-def sys_setpriority(k: KernelFace, which: int, who: int, nice: int) -> int:
-    """EINVAL, ESRCH, EACCES."""
-    nice = min(max(nice, -20), 19)
-    for task in _priority_targets(k, which, who):
-        _set_nice(k, task, nice)
-    return 0
-
-
-def _set_nice(k: KernelFace, task: Task, nice: int) -> None:
-    if nice < task.nice and not k.capable(CAP_SYS_NICE):
-        raise KernelError(EACCES)
-    task.static_prio = task.prio = task.normal_prio = 120 + nice
-    k.mirror.store_prio(task)
-
-
-def _priority_targets(k: KernelFace, which: int, who: int) -> list[Task]:
-    if which not in (0, 1, 2):
-        raise KernelError(EINVAL)
-    if which == 0:
-        found = [k.current] if not who else [t for t in (k.tasks.find(who),) if t is not None]
-    elif which == 1:
-        found = [t for t in k.tasks.by_pid.values() if t.pgid == (who or k.current.pgid)]
-    else:
-        found = [t for t in k.tasks.by_pid.values() if t.cred.uid == (who or k.current.cred.uid)]
-    if not found:
-        raise KernelError(ESRCH)
-    return found
-
-
-@syscall("nice", "int increment", source="kernel/sched/core.c")
-def sys_nice(k: KernelFace, increment: int) -> int:
-    """EPERM."""
-    _set_nice(k, k.current, min(max(k.current.nice + increment, -20), 19))
-    return 0
 
 
 # -- usage --------------------------------------------------------------------------------------------------------

@@ -1,0 +1,113 @@
+"""Resource limits: getrlimit, setrlimit, prlimit64, and the CPU time limit's timer.  kernel/sys.c, kernel/time/posix-cpu-timers.c."""
+
+from __future__ import annotations
+
+from arch.abi.capability import CAP_SYS_RESOURCE
+from arch.abi.errno import EINVAL, EPERM, ESRCH
+from arch.abi.resource import RLIM_NLIMITS, RLIMIT_CPU, RLIMIT_NOFILE
+from arch.abi.signal import SIGKILL, SIGXCPU
+from arch.abi.time import NSEC_PER_SEC
+from arch.errors import KernelError
+from simkernel.kernel.face import KernelFace
+from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.task import Task
+
+NR_OPEN = 1 << 20  # fs.nr_open
+
+
+def _limit_bytes(k: KernelFace, pair: tuple[int, int], size: int) -> bytes:
+    mask = (1 << 8 * size) - 1
+    return b"".join((v & mask).to_bytes(size, k.mem.byteorder) for v in pair)
+
+
+def _read_limit(k: KernelFace, addr: int, size: int) -> tuple[int, int]:
+    raw = k.usercopy.copy_from_user(addr, 2 * size)
+    infinity = (1 << 8 * size) - 1
+    pair = tuple(int.from_bytes(raw[i : i + size], k.mem.byteorder) for i in (0, size))
+    soft, hard = (-1 if v == infinity else v for v in pair)
+    return soft, hard
+
+
+def _exceeds(a: int, b: int) -> bool:
+    """a > b where -1 is infinity."""
+    return b >= 0 and (a < 0 or a > b)
+
+
+def _set_limit(k: KernelFace, task: Task, resource: int, new: tuple[int, int]) -> None:
+    if _exceeds(new[0], new[1]):
+        raise KernelError(EINVAL)
+    if _exceeds(new[1], task.rlimits[resource][1]) and not k.capable(CAP_SYS_RESOURCE):
+        raise KernelError(EPERM)
+    if resource == RLIMIT_NOFILE and _exceeds(new[1], NR_OPEN):
+        raise KernelError(EPERM)
+    task.rlimits[resource] = new
+    if resource == RLIMIT_CPU and new[0] >= 0:
+        watch_cpu_time(k, task)
+
+
+def watch_cpu_time(k: KernelFace, task: Task) -> None:
+    """update_rlimit_cpu(): SIGXCPU at the soft limit and every second after it, SIGKILL at the hard one."""
+    leader, state = task.group_leader, task.signal
+    state.cpu_limit_generation += 1
+    generation = state.cpu_limit_generation
+
+    def look() -> None:
+        if generation != state.cpu_limit_generation or leader.exit_state:
+            return
+        if k.current.signal is state:
+            k.cpus.charge_user()
+        used = state.utime_ns + state.stime_ns + sum(t.utime_ns + t.stime_ns for t in state.threads)
+        soft, hard = state.rlimits[RLIMIT_CPU]
+        if 0 <= hard * NSEC_PER_SEC <= used:
+            k.signals.send(leader, SIGKILL)
+            return
+        if 0 <= soft * NSEC_PER_SEC <= used:
+            k.signals.send(leader, SIGXCPU)
+            soft = max(soft, used // NSEC_PER_SEC) + 1
+            state.rlimits[RLIMIT_CPU] = (soft, hard)
+        if soft >= 0:
+            k.clock.add(k.clock.now_ns + max(soft * NSEC_PER_SEC - used, 1), look)
+
+    look()
+
+
+@syscall("getrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
+def sys_getrlimit(k: KernelFace, resource: int, rlim: int) -> int:
+    """EINVAL, EFAULT."""
+    if resource >= RLIM_NLIMITS:
+        raise KernelError(EINVAL)
+    k.usercopy.copy_to_user(rlim, _limit_bytes(k, k.current.rlimits[resource], k.arch.word))
+    return 0
+
+
+@syscall("setrlimit", "unsigned int resource, struct rlimit *rlim", source="kernel/sys.c")
+def sys_setrlimit(k: KernelFace, resource: int, rlim: int) -> int:
+    """EINVAL, EPERM, EFAULT."""
+    if resource >= RLIM_NLIMITS:
+        raise KernelError(EINVAL)
+    _set_limit(k, k.current, resource, _read_limit(k, rlim, k.arch.word))
+    return 0
+
+
+@syscall(
+    "prlimit64",
+    "pid_t pid, unsigned int resource, const struct rlimit64 *new_rlim, struct rlimit64 *old_rlim",
+    source="kernel/sys.c",
+)
+def sys_prlimit64(k: KernelFace, pid: int, resource: int, new: int, old: int) -> int:
+    """EINVAL, EPERM, ESRCH, EFAULT."""
+    if resource >= RLIM_NLIMITS:
+        raise KernelError(EINVAL)
+    task = k.tasks.find(pid) if pid else k.current
+    if task is None:
+        raise KernelError(ESRCH)
+    me, them = k.current.cred, task.cred
+    mine = {me.uid} == {them.uid, them.euid, them.suid} and {me.gid} == {them.gid, them.egid, them.sgid}
+    if task is not k.current and not mine and not k.capable(CAP_SYS_RESOURCE):  # check_prlimit_permission()
+        raise KernelError(EPERM)
+    before = task.rlimits[resource]
+    if new:
+        _set_limit(k, task, resource, _read_limit(k, new, 8))
+    if old:
+        k.usercopy.copy_to_user(old, _limit_bytes(k, before, 8))
+    return 0

@@ -1,0 +1,124 @@
+"""Locked memory: mlock, mlock2, munlock, mlockall, munlockall.  mm/mlock.c.
+
+Nothing is ever swapped, so locking changes what is counted (RLIMIT_MEMLOCK, VmLck), what mincore finds present, and
+what other calls refuse.
+"""
+
+from __future__ import annotations
+
+from arch.abi.errno import EINVAL, ENOMEM, EPERM
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT, MLOCK_ONFAULT
+from arch.errors import KernelError
+from simkernel.kernel.areas import page_down, page_up
+from simkernel.kernel.calls.mm import can_do_mlock, current_mm, lock_limit_pages
+from simkernel.kernel.face import KernelFace
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.mm import Mm
+
+
+@kernel_function("int do_mlock(unsigned long start, size_t len, vm_flags_t flags)", source="mm/mlock.c")
+def do_mlock(k: KernelFace, start: int, length: int, flags: int) -> int:
+    """Lock the pages of a range.  EPERM, ENOMEM, EINVAL, EAGAIN."""
+    mm = current_mm(k)
+    if not can_do_mlock(k):
+        raise KernelError(EPERM)
+    length = page_up(length + (start & (PAGE_SIZE - 1)))
+    start = page_down(start)
+    limit = lock_limit_pages(k)
+    wanted = mm.locked_pages() + length // PAGE_SIZE
+    if limit is not None and wanted > limit:
+        wanted -= mm.locked_pages(start, start + length)
+    if limit is not None and wanted > limit:
+        raise KernelError(ENOMEM)
+    _apply(mm, start, length, True)
+    if not flags & MLOCK_ONFAULT:
+        populate(mm, start, start + length)
+    return 0
+
+
+def _apply(mm: Mm, start: int, length: int, locked: bool) -> None:
+    """apply_vma_lock_flags(): up to the first hole.  EINVAL, ENOMEM."""
+    end = start + length
+    if end < start or end > mm.home.layout.task_size:
+        raise KernelError(EINVAL if end < start else ENOMEM)
+    if not length:
+        return
+    position = start
+    mm.split_at(start)
+    mm.split_at(end)
+    for vma in mm.overlaps(start, end):
+        if vma.start > position:
+            break
+        position = vma.end
+        vma.locked = locked
+    if position < end:
+        raise KernelError(ENOMEM)
+    for vma in mm.overlaps(start, end):
+        if vma in mm.vmas:
+            mm.merge_anonymous(vma)
+
+
+def populate(mm: Mm, start: int, end: int) -> None:
+    """mm_populate(): bring the pages in; one that cannot come is ENOMEM."""
+    for vma in mm.overlaps(start, end):
+        if not vma.prot:
+            if vma.locked:
+                raise KernelError(ENOMEM)
+            continue
+        for page in range(max(vma.start, start), min(vma.end, end), PAGE_SIZE):
+            if page not in mm.pages and not mm.on_fault(page, "write" if vma.prot & 2 and not vma.shared else "read"):
+                raise KernelError(ENOMEM)
+
+
+@syscall("mlock", "unsigned long start, size_t len", source="mm/mlock.c")
+def sys_mlock(k: KernelFace, start: int, length: int) -> int:
+    """EPERM, ENOMEM, EINVAL."""
+    return do_mlock(k, start, length, 0)
+
+
+@syscall("mlock2", "unsigned long start, size_t len, int flags", source="mm/mlock.c", since="4.4")
+def sys_mlock2(k: KernelFace, start: int, length: int, flags: int) -> int:
+    """With MLOCK_ONFAULT pages are locked when they come.  EINVAL and those of mlock."""
+    if flags & ~MLOCK_ONFAULT:
+        raise KernelError(EINVAL)
+    return do_mlock(k, start, length, flags)
+
+
+@syscall("munlock", "unsigned long start, size_t len", source="mm/mlock.c")
+def sys_munlock(k: KernelFace, start: int, length: int) -> int:
+    """ENOMEM, EINVAL."""
+    length = page_up(length + (start & (PAGE_SIZE - 1)))
+    _apply(current_mm(k), page_down(start), length, False)
+    return 0
+
+
+@syscall("mlockall", "int flags", source="mm/mlock.c")
+def sys_mlockall(k: KernelFace, flags: int) -> int:
+    """What is mapped now (MCL_CURRENT) and later (MCL_FUTURE).  EINVAL, EPERM, ENOMEM."""
+    if not flags or flags & ~(MCL_CURRENT | MCL_FUTURE | MCL_ONFAULT) or flags == MCL_ONFAULT:
+        raise KernelError(EINVAL)
+    if not can_do_mlock(k):
+        raise KernelError(EPERM)
+    mm, limit = current_mm(k), lock_limit_pages(k)
+    if limit is not None and flags & MCL_CURRENT and mm.total_pages() > limit:
+        raise KernelError(ENOMEM)
+    mm.lock_future = bool(flags & MCL_FUTURE)
+    if flags & MCL_CURRENT:
+        for vma in mm.vmas:
+            vma.locked = True
+            if not flags & MCL_ONFAULT and vma.prot:
+                for page in range(vma.start, vma.end, PAGE_SIZE):
+                    if page not in mm.pages:
+                        mm.on_fault(page, "write" if vma.prot & 2 and not vma.shared else "read")
+    return 0
+
+
+@syscall("munlockall", "", source="mm/mlock.c")
+def sys_munlockall(k: KernelFace) -> int:
+    """Nothing is locked any more, now and later."""
+    mm = current_mm(k)
+    mm.lock_future = False
+    for vma in mm.vmas:
+        vma.locked = False
+    return 0

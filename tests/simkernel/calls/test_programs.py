@@ -1,0 +1,28 @@
+"""programs/NAME.c prints on the simulated machine what it printed on a real Linux 6.1 (NAME.out), on every CPU it is built for."""
+
+from pathlib import Path
+
+import pytest
+
+from simkernel.fs.rootfs import add_bytes_lazily
+from simkernel.machine import boot
+
+PROGRAMS = Path(__file__).parent / "programs"
+BUILT = sorted((path.parent.name, path.name) for path in PROGRAMS.glob("bin/*/*"))
+
+
+@pytest.mark.parametrize(("arch", "name"), BUILT)
+def test_program_says_what_it_said_on_linux(arch, name):
+    machine = boot(arch=arch)
+    try:
+        add_bytes_lazily(machine.kernel.vfs, f"/{name}", (PROGRAMS / "bin" / arch / name).read_bytes())
+        result = machine.run([f"/{name}"], timeout_host_s=120)
+    finally:
+        machine.close()
+    assert result.crash is None
+    assert result.text == (PROGRAMS / f"{name}.out").read_text()
+    assert result.status == 0
+
+
+def test_every_program_has_its_answer():
+    assert {path.stem for path in PROGRAMS.glob("*.c")} == {path.stem for path in PROGRAMS.glob("*.out")}
