@@ -33,6 +33,9 @@ from arch.datamodel import LP64_LE, DataModel
 KERNEL_HEADERS = Path(__file__).resolve().parent.parent / "simkernel" / "include"
 
 
+Contents = tuple[BaseTypes, Names, dict[str, CType], dict[str, FuncDecl]]
+
+
 class Source:
     """The text behind a TypeTable: an index of declarations, and the parser over it."""
 
@@ -46,6 +49,8 @@ class Source:
         self.enums: list[Chunk] = []
         self.enumerators_indexed = 0
         self.macros: dict[str, str] = {}
+        self.prototypes: dict[str, FuncDecl] = {}  # by their texts
+        self.texts: set[str] = set()  # that were parsed as a whole
 
     def add(self, text: str, filename: str) -> list[Chunk]:
         """Index a text; its declarations."""
@@ -166,6 +171,12 @@ class Source:
         return ctype
 
     def prototype(self, text: str) -> FuncDecl:
+        found = self.prototypes.get(text)
+        if found is None:
+            found = self.prototypes[text] = self._prototype(text)
+        return found
+
+    def _prototype(self, text: str) -> FuncDecl:
         parser = Parser(self, tokenize(text.rstrip().rstrip(";")), "<prototype>")
         static = "static" in text.split("(")[0].split()
         base, _ = parser.specifiers()
@@ -189,17 +200,34 @@ class TypeTable:
         self._source = Source(base_types, Conditions(version, model))
         self.names = self._source.names
         self._resolved: dict[str, CType] = {}
+        self.indexed = False  # whether headers stand behind it
 
     # Filling
 
     def parse(self, text: str, filename: str = "<text>") -> None:
         """Add the declarations of C text, all at once; raises CTypeError for what it cannot understand."""
-        self._source.parse(self._source.add(text, filename))
+        if text not in self._source.texts:
+            self._source.parse(self._source.add(text, filename))
+            self._source.texts.add(text)
 
     def load_headers(self, *headers: Path, directory: Path = KERNEL_HEADERS) -> None:
         """Index every header of the directory, and others; each declaration is parsed when first needed."""
         for path in (*sorted(directory.rglob("*.h")), *headers):
             self._source.add(path.read_text(), path.name)
+        self.indexed = True
+
+    def contents(self) -> Contents:
+        """Everything known so far, for fill() of another table (arch/typecache.py)."""
+        source = self._source
+        return source.base_types, source.names, self._resolved, source.prototypes
+
+    def fill(
+        self, base_types: BaseTypes, names: Names, resolved: dict[str, CType], prototypes: dict[str, FuncDecl]
+    ) -> None:
+        """Begin with the contents of another table, of the same kernel, that had parsed everything."""
+        source = self._source
+        source.base_types, source.names, self._resolved, source.prototypes = base_types, names, resolved, prototypes
+        self.void, self.integers, self.names = base_types.void, base_types.integers, names
 
     def parse_all(self) -> None:
         """Parse everything indexed so far (BTF wants all of it)."""
@@ -274,7 +302,7 @@ class TypeTable:
 
 
 def kernel_types(arch: Architecture, version: KernelVersion) -> TypeTable:
-    """The kernel's own types: of its headers, and of the architecture's."""
+    """The kernel's own types: of its headers, and of the architecture's.  arch/typecache.py has the shared ones."""
     table = TypeTable(arch.model, version)
     table.load_headers(*arch.headers)
     return table

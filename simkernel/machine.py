@@ -18,6 +18,7 @@ from arch.abi.signal import SIGNAL_NAMES
 from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT
 from arch.errors import KernelError
+from arch.typecache import keep_types
 from simkernel import usertask
 from simkernel.bug import Oops
 from simkernel.kernel.exec_state import ExecRequest
@@ -338,6 +339,7 @@ def boot(
     for subsystem in (fs, proc_irq, mm, net, block, observe):
         subsystem.install(k)
     install_binds(k.vfs, binds)
+    keep_types(k.arch, k.version)
     if strace is not None:
         from simkernel.kernel.strace import Strace
 

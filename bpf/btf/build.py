@@ -162,14 +162,14 @@ def kernel_btf(
     names = table.names
     for integer in table.integers.values():
         builder.type_id(integer)
-    for ctype in list(names.typedefs.values()):
+    for _, ctype in sorted(names.typedefs.items()):  # by name: what was parsed first must not show
         builder.type_id(ctype)
     for _, struct in sorted(names.structs.items(), key=lambda item: item[0][1]):
         if struct.is_complete:
             builder.type_id(struct)
-    for enum in names.enums.values():
+    for _, enum in sorted(names.enums.items()):
         builder.type_id(enum)
-    for enum in names.anonymous_enums:
+    for enum in sorted(names.anonymous_enums, key=lambda enum: enum.values):
         builder.type_id(enum)
     declared = {decl.name: decl for decl in names.functions.values()}
     declared.update({decl.name: decl for decl in functions})

@@ -20,7 +20,7 @@ from arch.architecture import DEFAULT
 from arch.cpu import Cpu
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.symbols import Symbols
-from arch.typetable import kernel_types
+from arch.typecache import shared_types
 from simkernel.block.face import BlockKernel
 from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
@@ -80,7 +80,7 @@ class Kernel(WatchedKernel, BlockKernel):
         self.random = random.Random(seed)
         self.physical = PhysicalMemory(memory)
         self.mem = KernelMemory(self.physical, self.arch.map, self.arch.byteorder)
-        self.types = kernel_types(self.arch, self.version)
+        self.types = shared_types(self.arch, self.version)
         self.symbols = Symbols()
         self.log = []
         self.log_wait = WaitQueue("log_wait")

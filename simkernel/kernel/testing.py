@@ -22,7 +22,7 @@ from arch.architecture import DEFAULT
 from arch.errors import KernelError
 from arch.memory import FlatMemory, KernelMemory, PhysicalMemory
 from arch.symbols import Symbols
-from arch.typetable import kernel_types
+from arch.typecache import shared_types
 from simkernel.kernel import kfunc
 from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
@@ -165,7 +165,7 @@ class HostKernel(KernelFace):
         self.version = KernelVersion.parse(version)
         self.arch = architecture.get(arch)
         self.abi = self.arch.syscall_abis[0]
-        self.types = kernel_types(self.arch, self.version)
+        self.types = shared_types(self.arch, self.version)
         self.physical = PhysicalMemory(MEMORY)
         self.mem = KernelMemory(self.physical, self.arch.map, self.arch.byteorder)
         self.symbols = Symbols()
