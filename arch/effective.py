@@ -6,25 +6,16 @@ What is not found so (string instructions, exotic operands) is reported as the s
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import capstone
-
 from arch.architecture import Architecture
+from arch.decode import decoder
 from arch.errors import Fault
 from arch.memory import PAGE_MASK
 from arch.support import Support
 
 MAX_INSN = 16  # bytes
-
-
-@functools.cache
-def _decoder(kind: int, mode: int) -> Any:
-    decoder = capstone.Cs(kind, mode)
-    decoder.detail = True
-    return decoder
 
 
 def refine(arch: Architecture, get: Callable[[str], int], read: Callable[[int, int], bytes], page: int) -> int:
@@ -44,8 +35,7 @@ def refine(arch: Architecture, get: Callable[[str], int], read: Callable[[int, i
             break
         except Fault:
             continue
-    decoder = _decoder(support.text.capstone_arch, support.text.capstone_mode)
-    insn = next(decoder.disasm(code, ip, 1), None)
+    insn = next(decoder(support.text, detail=True).disasm(code, ip, 1), None)
     if insn is None:
         return page
     fields = {row.register: row.field for row in arch.pt_regs.rows if row.register is not None}
@@ -80,6 +70,8 @@ def member(structure: Any, name: str, absent: Any) -> Any:
 
 def _addresses(insn: Any, value: Callable[[int], int]) -> Iterator[int]:
     """Effective addresses of the memory operands."""
+    import capstone
+
     for operand in insn.operands:
         if operand.type != capstone.CS_OP_MEM:
             continue

@@ -40,8 +40,8 @@ class TextFacts:
     frame_size: int  # bytes between sp at a function's entry and sp at its hypercall
     # new stack: words from low to high; "pc" is where the task starts, "fn" and "arg" a kernel thread's function
     switch_frame: tuple[str | int, ...]
-    capstone_arch: int
-    capstone_mode: int
+    capstone_arch: str  # names, for capstone is read when something is to be disassembled
+    capstone_modes: tuple[str, ...]
     vdso: bytes = b""
     nop: bytes = b""
 

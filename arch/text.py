@@ -32,13 +32,11 @@ When the handler returns, the stub restores every register from pt_regs and retu
 
 from __future__ import annotations
 
-import functools
 from typing import Any
-
-import capstone
 
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import Architecture
+from arch.decode import decoder
 from arch.memory import KernelMemory
 from arch.support import Support
 from arch.symbols import Symbols
@@ -171,13 +169,8 @@ def user_code_page(arch: Architecture) -> bytes:
     return support.text.vdso
 
 
-@functools.cache
-def _disassembler(kind: int, mode: int) -> Any:
-    return capstone.Cs(kind, mode)
-
-
 def disassemble(arch: Architecture, code: bytes, address: int) -> list[Any]:
     """capstone instructions of a piece of code."""
     support = arch.support
     assert isinstance(support, Support)
-    return list(_disassembler(support.text.capstone_arch, support.text.capstone_mode).disasm(code, address))
+    return list(decoder(support.text).disasm(code, address))

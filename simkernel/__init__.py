@@ -20,10 +20,24 @@ from simkernel.own_floors import check_or_exit
 check_or_exit()
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from simkernel.copies import Template
     from simkernel.machine import Machine, MachineError, Oops, Result, boot
 
-__all__ = ["Machine", "MachineError", "Oops", "Result", "__version__", "boot"]
+__all__ = ["Machine", "MachineError", "Oops", "Result", "__version__", "boot", "template"]
 __version__ = "0.1.0"  # pyproject.toml reads it from here
+
+
+def template(setup: Callable[[Machine], object] | None = None, **options: Any) -> Template:
+    """A machine booted with these options (see boot) and prepared by `setup`, from which copies start in milliseconds."""
+    from simkernel import machine
+    from simkernel.copies import Template
+
+    made = machine.boot(**options)
+    if setup is not None:
+        setup(made)
+    return Template(made)
 
 
 def __getattr__(name: str) -> Any:

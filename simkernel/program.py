@@ -6,7 +6,6 @@ A clear sentence says what is wrong with a file that the machine could not run, 
 from __future__ import annotations
 
 import os
-import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,6 +37,8 @@ def find(name: str) -> Path:
         if not path.exists():
             raise ProgramError(f"{name}: no such file")
     else:
+        import shutil
+
         found = shutil.which(name)
         if found is None:
             raise ProgramError(f"{name}: not found on PATH (give a path to a static program)")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import capstone
 from unicorn import arm_const as arm
 from unicorn import unicorn_const as uc
 
@@ -64,8 +63,8 @@ TEXT = TextFacts(
     frameless=((0, 8, 0), (8, 12, 8)),
     frame_size=8 + 4 * text.OUTGOING_SLOTS,
     switch_frame=text.SWITCH_FRAME,
-    capstone_arch=capstone.CS_ARCH_ARM,
-    capstone_mode=capstone.CS_MODE_ARM,
+    capstone_arch="CS_ARCH_ARM",
+    capstone_modes=("CS_MODE_ARM",),
     vdso=text.VDSO,
     nop=bytes.fromhex("00f020e3"),
 )

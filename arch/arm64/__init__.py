@@ -5,7 +5,6 @@ from __future__ import annotations
 import struct
 from pathlib import Path
 
-import capstone
 from unicorn import arm64_const as a64
 from unicorn import unicorn_const as uc
 
@@ -68,8 +67,8 @@ TEXT = TextFacts(
     frameless=((0, 12, 0), (12, 16, 32), (-4, 0, 0)),  # to stp; to mov x29, sp; ret
     frame_size=32,
     switch_frame=text.SWITCH_FRAME,
-    capstone_arch=capstone.CS_ARCH_ARM64,
-    capstone_mode=capstone.CS_MODE_ARM,
+    capstone_arch="CS_ARCH_ARM64",
+    capstone_modes=("CS_MODE_ARM",),
     vdso=text.VDSO,
     nop=bytes.fromhex("1f2003d5"),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import capstone
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
@@ -68,8 +67,8 @@ TEXT = TextFacts(
     frameless=((0, 6, 0), (6, 8, 4), (-1, 0, 0)),
     frame_size=text.FRAME,
     switch_frame=text.SWITCH_FRAME,
-    capstone_arch=capstone.CS_ARCH_X86,
-    capstone_mode=capstone.CS_MODE_32,
+    capstone_arch="CS_ARCH_X86",
+    capstone_modes=("CS_MODE_32",),
     vdso=text.VDSO,
     nop=b"\x90",
 )

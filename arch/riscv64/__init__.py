@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import capstone
 from unicorn import riscv_const as rv
 from unicorn import unicorn_const as uc
 
@@ -72,8 +71,8 @@ TEXT = TextFacts(
     frameless=((0, 12, 0), (12, 24, 32), (-8, -4, 32), (-4, 0, 0)),  # to addi sp; to addi s0; addi sp; ret
     frame_size=32,
     switch_frame=text.SWITCH_FRAME,
-    capstone_arch=capstone.CS_ARCH_RISCV,
-    capstone_mode=capstone.CS_MODE_RISCV64 | capstone.CS_MODE_RISCVC,
+    capstone_arch="CS_ARCH_RISCV",
+    capstone_modes=("CS_MODE_RISCV64", "CS_MODE_RISCVC"),
     vdso=text.VDSO,
     nop=bytes.fromhex("13000000"),
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import capstone
 from unicorn import s390x_const as s390
 from unicorn import unicorn_const as uc
 
@@ -79,8 +78,8 @@ TEXT = TextFacts(
     frameless=((0, 20, 0), (20, 26, text.FRAME), (-2, 0, 0)),  # to aghi %r15; to stg; br %r14
     frame_size=text.FRAME,
     switch_frame=text.SWITCH_FRAME,
-    capstone_arch=capstone.CS_ARCH_SYSZ,
-    capstone_mode=capstone.CS_MODE_BIG_ENDIAN,
+    capstone_arch="CS_ARCH_SYSZ",
+    capstone_modes=("CS_MODE_BIG_ENDIAN",),
     vdso=text.VDSO,
     nop=bytes.fromhex("0700"),
 )

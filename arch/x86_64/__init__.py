@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import capstone
 from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
@@ -77,8 +76,8 @@ TEXT = TextFacts(
     frameless=((0, 6, 0), (6, 9, 8), (-1, 0, 0)),  # to push %rbp; to mov %rsp,%rbp; ret
     frame_size=8 + 8 * text.OUTGOING_SLOTS,
     switch_frame=(0, 0, 0, "arg", "fn", 0, "pc"),  # r15 r14 r13 r12 rbx rbp, return address
-    capstone_arch=capstone.CS_ARCH_X86,
-    capstone_mode=capstone.CS_MODE_64,
+    capstone_arch="CS_ARCH_X86",
+    capstone_modes=("CS_MODE_64",),
     nop=b"\x90",
 )
 

@@ -5,7 +5,6 @@ kernel/bpf/core.c, kernel/bpf/syscall.c, kernel/trace/bpf_trace.c:trace_call_bpf
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -56,6 +55,8 @@ def prog_tag(insns: Sequence[Insn], byteorder: str = "little") -> bytes:
         else:
             was_map = False
         out.append(insn)
+    import hashlib  # reads OpenSSL: only where there is a program
+
     return hashlib.sha1(encode(out, byteorder)).digest()[: uapi.BPF_TAG_SIZE]
 
 

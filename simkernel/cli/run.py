@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import json
 import math
 import os
 import sys
@@ -477,7 +476,7 @@ class Report:
             if self.options.out:
                 self.write_files(self.options.out)
             if self.options.json:
-                print(json.dumps(self.document(), indent=2, default=jsonable), flush=True)
+                print(self.json_text(), flush=True)
             elif not self.options.out:
                 self.print_text()
         except BrokenPipeError:
@@ -518,6 +517,12 @@ class Report:
         """A copy of the counters of the run."""
         return dict(self.result.counters)
 
+    def json_text(self) -> str:
+        """document() as JSON."""
+        import json
+
+        return json.dumps(self.document(), indent=2, default=jsonable)
+
     def document(self) -> dict[str, object]:
         """All of it, for machines."""
         crash = self.result.crash
@@ -544,7 +549,7 @@ class Report:
         maps = "".join(present.map_text(name, entries) for m in self.maps.values() for name, entries in m.items())
         (directory / "maps.txt").write_text(maps)
         (directory / "stats.txt").write_text(self.stats_text())
-        (directory / "result.json").write_text(json.dumps(self.document(), indent=2, default=jsonable) + "\n")
+        (directory / "result.json").write_text(self.json_text() + "\n")
         if self.options.strace:
             (directory / "strace.txt").write_text("".join(line + "\n" for line in self.machine.strace_lines))
 

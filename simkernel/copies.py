@@ -1,0 +1,122 @@
+"""A machine that others begin from: booted once, with programs installed and objects loaded; each child is a copy.
+
+    template = simkernel.template(setup=lambda m: m.load("prog.bpf.o").attach())
+    lines = template.run(lambda m: m.run(["/bin/busybox", "true"]) and m.trace_pipe())
+
+A child is a process of the host, made by fork(2): it shares the template's memory until one of them writes there, starts in
+a few milliseconds, and whatever it does is gone when it ends.  What comes back is what its function returns, pickled.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import pickle
+import sys
+import traceback
+from collections.abc import Callable
+from types import TracebackType
+from typing import Generic, TypeVar
+
+from simkernel.machine import Machine
+
+T = TypeVar("T")
+
+
+class ChildError(Exception):
+    """A child that ended without a result: killed, or with an exception that cannot travel."""
+
+
+class Child(Generic[T]):
+    """One copy at work.  result() waits for it."""
+
+    def __init__(self, pid: int, source: int) -> None:
+        self.pid = pid
+        self._source = source
+
+    def result(self) -> T:
+        """What its function returned, or raised.  ChildError."""
+        with open(self._source, "rb") as pipe:
+            data = pipe.read()
+        _, status = os.waitpid(self.pid, 0)
+        code = os.waitstatus_to_exitcode(status)
+        if not data:
+            raise ChildError(
+                f"the child ended with {f'signal {-code}' if code < 0 else f'status {code}'} and no result"
+            )
+        good, value = pickle.loads(data)
+        if good:
+            result: T = value
+            return result
+        assert isinstance(value, BaseException)
+        raise value
+
+
+class Template:
+    """A machine of which children are copies; itself it does not run any more."""
+
+    def __init__(self, machine: Machine) -> None:
+        self.machine = machine
+        gc.freeze()  # the search for garbage would write into every object, and so copy its page
+
+    def start(self, function: Callable[[Machine], T]) -> Child[T]:
+        """A child that works on `function(machine)`; several may work at the same time."""
+        sys.stdout.flush()
+        sys.stderr.flush()
+        source, sink = os.pipe()
+        pid = os.fork()
+        if pid == 0:
+            os.close(source)
+            _work(self.machine, function, sink)
+        os.close(sink)
+        return Child(pid, source)
+
+    def run(self, function: Callable[[Machine], T]) -> T:
+        """`function(machine)` in a child of its own; what it returns or raises."""
+        return self.start(function).result()
+
+    def close(self) -> None:
+        """Free the template's machine.  Children go on."""
+        self.machine.close()
+        gc.unfreeze()
+
+    def __enter__(self) -> Template:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+
+def _work(machine: Machine, function: Callable[[Machine], object], sink: int) -> None:
+    """The child's life.  It ends here: nothing that the parent has still to do may run twice."""
+    try:
+        try:
+            data = _result(function(machine))
+        except BaseException as error:
+            error.add_note("in a copy of a template:\n" + "".join(traceback.format_tb(error.__traceback__)))
+            data = _failure(error)
+        sys.stdout.flush()
+        sys.stderr.flush()
+        with open(sink, "wb") as pipe:
+            pipe.write(data)
+    finally:
+        os._exit(0)
+
+
+def _result(value: object) -> bytes:
+    try:
+        return pickle.dumps((True, value))
+    except Exception as error:
+        raise ChildError(f"the result cannot be brought back: {error}") from None
+
+
+def _failure(error: BaseException) -> bytes:
+    """The exception, or where it does not survive the journey its text."""
+    try:
+        data = pickle.dumps((False, error))
+        pickle.loads(data)
+    except Exception:
+        return pickle.dumps((False, ChildError("".join(traceback.format_exception(error)))))
+    return data
