@@ -17,8 +17,9 @@ Made from the rows of `tracing/events/` by `python -m docs.generate`; [add-trace
 Every tracepoint here exists as in Linux 6.1 (same arguments, `format` file and text), so tools that attach to it work.
 *Since* is the first version that has it (empty: 3.18 has it); *changed in* names the versions that changed its
 arguments, fields or text. *Missing* says what this machine does not do of it. Beside
-these there are `sys_enter_*` and `sys_exit_*` of every system call, `bpf_trace:bpf_trace_printk` since 5.9, and whatever
-`kprobe_events` and `uprobe_events` define.
+these there are `sys_enter_*` and `sys_exit_*` of every system call, `bpf_trace:bpf_trace_printk` since 5.9, whatever
+`kprobe_events` and `uprobe_events` define, and in 5.10 and 6.1 all other events of Debian's kernels, with their numbers and
+formats: they can be enabled, filtered and attached to, and never fire.
 """
 
 

@@ -17,6 +17,10 @@ def since(version: str, why: str) -> bool:
     return row
 
 
+# (first version, number of the first event): what has an entry type of its own lies before it (kernel/trace/trace.h)
+FIRST_EVENT = (("5.14", 20), ("5.13", 18), ("4.9", 17), (None, 16))
+
+
 @dataclass(frozen=True, kw_only=True)
 class Features:
     """The answers for one version."""
@@ -33,7 +37,6 @@ class Features:
     hashed_pointers: bool = since("4.15", "ad67b74d2469: %p prints a hash")
     filter_parser_4_17: bool = since("4.17", "80765597bc58: the predicate parser of today")
     probe_pmu: bool = since("4.17", "e12f03d7031a: perf's own kprobe and uprobe types")
-    event_ids_from_20: bool = since("4.17", "two more entry types before the first event")
     uprobe_ref_ctr: bool = since("4.20", "1cc33161a83d: reference counters of USDT probes")
     dynamic_events: bool = since("5.0", "5448d44c3855: dynamic_events")
     modern_probe_grammar: bool = since("5.1", "the 5.x parser: $argN, \\imm, arrays, ustring, errors with a caret")

@@ -11,8 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 
+from arch.abi.version import newest
+from tracing import features as feature_table
 from tracing.board import Board
 from tracing.buffer.trace import IP_TRACE_PRINTK, TRACE_BPRINT, TraceArray
+from tracing.events.known import KnownEvents
+from tracing.events.silent import silent_events, silent_tracepoints
 from tracing.events.syscalls import SyscallTable
 from tracing.events.tracepoints import Tracepoint, install
 from tracing.face import TRACE_FLAG_IRQS_OFF, TraceHost, UserSpaces
@@ -22,7 +26,7 @@ from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
 from tracing.probes.table import ProbeTable
 from tracing.probes.uprobes import Uprobes
-from tracing.record.event import FIRST_TYPE, FIRST_TYPE_OLD, EventRegistry, TraceEvent
+from tracing.record.event import EventRegistry, TraceEvent
 from tracing.record.fields import Field
 from tracing.record.recorder import Recorder
 from tracing.tracers.function import FunctionTracer
@@ -39,10 +43,12 @@ class Tracing:
         self.trace_array = TraceArray(board)
         self.recorder = recorder = Recorder(board, self.trace_array)
         self.running = recorder.running
-        first = FIRST_TYPE if board.features.event_ids_from_20 else FIRST_TYPE_OLD
-        self.events = events = EventRegistry(first, board.lines)
-        self.tracepoints: dict[str, Tracepoint] = install(recorder, events)
-        self.syscalls = SyscallTable(recorder, events, self.tracepoints)
+        self.known = known = KnownEvents(host)
+        first = newest(feature_table.FIRST_EVENT, host.version)
+        self.events = events = EventRegistry(first, board.lines, lambda: (known.numbers(), known.exact))
+        self.tracepoints: dict[str, Tracepoint] = install(recorder, events, known)
+        self.all_known = False
+        self.syscalls = SyscallTable(recorder, events, self.tracepoints, known)
         self.kprobes = Kprobes(board)
         self.uprobes = Uprobes(board, spaces)
         self.probe_events = ProbeEvents(ProbeTable(recorder, events, self.kprobes, self.uprobes))
@@ -50,8 +56,10 @@ class Tracing:
         self.function = FunctionTracer(board, self.trace_array, self.kprobes)
         self.bpf_trace_event: BpfTracePrintk | None = None  # since 5.9
         if board.features.bpf_trace_event:
-            self.bpf_trace_event = BpfTracePrintk(recorder)
-            events.add(self.bpf_trace_event)
+            printk = self.bpf_trace_event = BpfTracePrintk(recorder, events)
+            events.declare(lambda: [printk])
+        with_rows = frozenset(self.tracepoints)
+        events.declare(lambda: silent_events(recorder, known, with_rows))
         self.tracefs = TraceFs(recorder, events, self.kprobes, self.probe_events, self.function)
 
     # For the kernel
@@ -61,6 +69,18 @@ class Tracing:
         tracepoint = self.tracepoints.get(name)
         if tracepoint is not None and tracepoint.active:
             tracepoint.fire(*args)
+
+    def tracepoint(self, name: str) -> Tracepoint | None:
+        """By name, also one that nothing fires; None if this kernel has none."""
+        if name not in self.tracepoints:
+            self.know_all_tracepoints()
+        return self.tracepoints.get(name)
+
+    def know_all_tracepoints(self) -> None:
+        """Those that nothing fires are made when somebody asks for them."""
+        if not self.all_known:
+            self.all_known = True
+            self.tracepoints.update(silent_tracepoints(self.host, self.known, self.tracepoints))
 
     def declare_syscalls(
         self, calls: Sequence[tuple[str, Sequence[tuple[str, str]]]], numbers: dict[str, int] | None = None
@@ -108,9 +128,14 @@ def printk_context(recorder: Recorder) -> tuple[int, int]:
 class BpfTracePrintk(TraceEvent):
     """bpf_trace:bpf_trace_printk, on while a loaded program may print.  kernel/trace/bpf_trace.h."""
 
-    def __init__(self, recorder: Recorder) -> None:
+    def __init__(self, recorder: Recorder, events: EventRegistry) -> None:
         field = Field("__data_loc char[]", "bpf_string", 8, 4, recorder.board.char_signed, 2)
         super().__init__(recorder, "bpf_trace", "bpf_trace_printk", [field], '"%s", __get_str(bpf_string)')
+        self.events = events
+
+    def reg(self, kind: str) -> None:
+        """A program may print: now the event needs its number."""
+        self.events.fill()
 
     def trace(self, text: str) -> None:
         """One message; nothing while nobody listens."""

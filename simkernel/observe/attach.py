@@ -101,7 +101,7 @@ class Attachments:
 
     def attach_raw_tracepoint(self, prog: BpfProg, request: RawTracepointAttach) -> Detach:
         """BPF_RAW_TRACEPOINT_OPEN: the tracepoint's own arguments, as u64."""
-        point = self.tracing.tracepoints.get(request.name)
+        point = self.tracing.tracepoint(request.name)
         if point is None:
             raise KernelError(ENOENT, f"no tracepoint {request.name}")
 

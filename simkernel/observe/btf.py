@@ -39,6 +39,7 @@ def _renamed(prototype: Prototype, symbol: str) -> str:
 def tracepoint_parameters(k: KernelFace, tracing: Tracing) -> dict[str, list[tuple[str, CType]]]:
     """Name -> [(argument, C type)] of every tracepoint of this version."""
     out = {}
+    tracing.know_all_tracepoints()
     for name, point in sorted(tracing.tracepoints.items()):
         declared = k.types.prototype(f"void f({', '.join(f'{ctype} {arg}' for ctype, arg in point.params) or 'void'})")
         out[name] = [(arg, ctype) for arg, ctype in declared.params]

@@ -43,7 +43,7 @@ def test_an_event_of_the_same_class_has_a_place_and_a_version_of_its_own() -> No
     assert (like.since, like.held) == (None, (0, 0))
 
 
-@pytest.mark.parametrize(("version", "there"), [("5.10", False), ("5.11", True), ("6.1", True)])
+@pytest.mark.parametrize(("version", "there"), [("5.9", False), ("5.10", True), ("6.1", True)])
 def test_since_says_when_an_event_appears(version: str, there: bool) -> None:
     assert (machine(version).events.get("block", "block_rq_merge") is not None) is there
 

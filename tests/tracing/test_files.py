@@ -194,7 +194,7 @@ def test_syscall_lines():
     tracing.trace("sys_enter", regs, 9999)
     lines = [line.split("] ", 1)[1] for line in cat(tracing, "trace").splitlines() if not line.startswith("#")]
     assert lines == [
-        "...1.     1.000000: sys_openat(dfd: ffffffffffffff9c, filename: 7fff0000)",
+        "...1.     1.000000: sys_openat(dfd: ffffffffffffff9c, filename: 7fff0000, flags: 0, mode: 0)",
         "...1.     1.000000: sys_openat -> 0xfffffffffffffffe",
         "...1.     1.000000: sys_getpid()",
     ]

@@ -68,7 +68,7 @@ block_rq_insert = TraceEventDecl(
     ),
 )  # fmt: skip
 block_rq_issue = block_rq_insert.like("block_rq_issue")
-block_rq_merge = block_rq_insert.like("block_rq_merge", since="5.11", missing=NEVER)
+block_rq_merge = block_rq_insert.like("block_rq_merge", since="5.10", missing=NEVER)  # 5.11, and 5.10.y
 block_bio_complete = TraceEventDecl(
     "block", "block_bio_complete",
     missing=NEVER,

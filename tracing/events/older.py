@@ -60,17 +60,17 @@ sched_switch_4_1 = replace(
     until="4.4",
 )
 
-# sched_wakeup: a `success` argument and field before 4.3.
-sched_wakeup_4_1 = replace(
-    sched.sched_wakeup,
-    proto="struct task_struct *p, int success",
-    args="p, 1",
-    entry=(
-        ("char comm[16]", "p->comm"), ("pid_t pid", "p->pid"), ("int prio", "p->prio"), ("int success", "1"),
-        ("int target_cpu", "task_cpu(p)"),
-    ),
-    until="4.3",
+# sched_wakeup: a `success` argument before 4.3; its field was left behind, and always 1, until 5.14.
+_SUCCESS = (
+    ("char comm[16]", "p->comm"), ("pid_t pid", "p->pid"), ("int prio", "p->prio"), ("int success", "1"),
+    ("int target_cpu", "task_cpu(p)"),
 )  # fmt: skip
+sched_wakeup_4_1 = sched.sched_wakeup.like(
+    "sched_wakeup", "struct task_struct *p, int success", entry=_SUCCESS, args="p, 1", until="4.3"
+)
+sched_waking_5_10 = sched.sched_waking.like("sched_waking", entry=_SUCCESS, since="4.3", until="5.14")
+sched_wakeup_5_10 = sched_waking_5_10.like("sched_wakeup", since="4.3", until="5.14")
+sched_wakeup_new_5_10 = sched_waking_5_10.like("sched_wakeup_new", since="4.3", until="5.14")
 sched_wakeup_new_4_1 = sched_wakeup_4_1.like("sched_wakeup_new", args="p, 1", until="4.3")
 sched_pi_setprio_4_1 = replace(
     sched.sched_pi_setprio,
@@ -182,3 +182,20 @@ kmem_cache_free_4_1 = replace(
 
 page_fault_user_4_1 = replace(task.page_fault_user, print=task.page_fault_user.print.replace("%ps", "%pf"), until="5.2")
 page_fault_kernel_4_1 = page_fault_user_4_1.like("page_fault_kernel", until="5.2")
+
+workqueue_queue_work_5_10 = replace(
+    task.workqueue_queue_work,
+    proto="unsigned int req_cpu, struct pool_workqueue *pwq, struct work_struct *work",
+    entry=(
+        ("void * work", "work"),
+        ("void * function", "work->func"),
+        ("void * workqueue", "pwq->wq"),
+        ("unsigned int req_cpu", "req_cpu"),
+        ("unsigned int cpu", "pwq->pool->cpu"),
+    ),
+    print=(
+        '"work struct=%p function=%ps workqueue=%p req_cpu=%u cpu=%u", REC->work, REC->function, '
+        "REC->workqueue, REC->req_cpu, REC->cpu"
+    ),
+    until="5.12",
+)

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
+from typing import Protocol
 
 from tracing.events.tracepoints import Tracepoint
 from tracing.record.event import FTRACE, PERF, EventRegistry, LazyEvent
 from tracing.record.fields import Field, filter_assign_type
 from tracing.record.recorder import Recorder
+
+Params = Sequence[tuple[str, str]]  # (C type, name) of a call's arguments
 
 
 def field_type(ctype: str) -> str:
@@ -21,6 +24,16 @@ def field_type(ctype: str) -> str:
     text = re.sub(r"\s+", " ", re.sub(r"\s*\b__user\b", "", ctype)).strip()
     text = text.replace("**", "* *")
     return re.sub(r"(?<=\w)\*$", " *", text)
+
+
+class KnownCalls(Protocol):
+    """What a real kernel says of the events of system calls."""
+
+    def calls(self, numbers: Mapping[str, int]) -> Collection[str]:
+        """Those with events, of a CPU with these numbers; none where nobody asked."""
+
+    def parameters(self, call: str) -> Params:
+        """Of one of them."""
 
 
 class SyscallEvent(LazyEvent):
@@ -61,11 +74,13 @@ class SyscallEvent(LazyEvent):
 class SyscallEnterEvent(SyscallEvent):
     """sys_enter_NAME."""
 
-    def __init__(
-        self, recorder: Recorder, table: SyscallTable, syscall: str, params: Sequence[tuple[str, str]]
-    ) -> None:
-        self.params = list(params)
+    def __init__(self, recorder: Recorder, table: SyscallTable, syscall: str) -> None:
         super().__init__(recorder, table, "enter", syscall)
+
+    @cached_property
+    def params(self) -> Params:
+        """(C type, name) of each argument."""
+        return self.table.parameters(self.syscall)
 
     def lay_out(self) -> tuple[list[Field], str]:
         """The number, and a word for each argument.  trace_syscalls.c:syscall_enter_define_fields()."""
@@ -168,11 +183,15 @@ class SyscallExitEvent(SyscallEvent):
 class SyscallTable:
     """Numbers to events, and the four callbacks on the raw tracepoints."""
 
-    def __init__(self, recorder: Recorder, events: EventRegistry, tracepoints: Mapping[str, Tracepoint]) -> None:
+    def __init__(
+        self, recorder: Recorder, events: EventRegistry, tracepoints: Mapping[str, Tracepoint], known: KnownCalls
+    ) -> None:
         self.recorder = recorder
         self.reader = recorder.reader
-        self.events = events
         self.tracepoints = tracepoints
+        self.known = known
+        self.calls: dict[str, Params] = {}
+        self.numbers: dict[str, int] = {}
         self.by_number: dict[int, tuple[SyscallEnterEvent, SyscallExitEvent]] = {}
         self.listeners: dict[tuple[str, str], dict[str, SyscallEvent]] = {}
         self.callbacks = {
@@ -181,18 +200,27 @@ class SyscallTable:
             ("enter", PERF): self._perf_enter,
             ("exit", PERF): self._perf_exit,
         }
+        events.declare(self._events)
 
-    def declare(self, calls: Sequence[tuple[str, Sequence[tuple[str, str]]]], numbers: dict[str, int]) -> None:
-        """Make the events of the declared calls; exit before enter, as the linker lays their metadata out."""
-        for name, params in calls:
-            if self.events.get("syscalls", f"sys_exit_{name}") is not None:
-                continue  # two numbers of one handler share its events
+    def declare(self, calls: Sequence[tuple[str, Params]], numbers: dict[str, int]) -> None:
+        """At boot: the calls that the kernel has, and their numbers; two numbers of one handler share its events."""
+        self.calls = dict(reversed(calls))
+        self.numbers = numbers
+
+    def _events(self) -> list[SyscallEvent]:
+        """Exit before enter, as the linker lays their metadata out."""
+        out: list[SyscallEvent] = []
+        for name in (*self.calls, *(name for name in self.known.calls(self.numbers) if name not in self.calls)):
             exit_event = SyscallExitEvent(self.recorder, self, name)
-            enter = SyscallEnterEvent(self.recorder, self, name, params)
-            self.events.add(exit_event)
-            self.events.add(enter)
-            if name in numbers:
-                self.by_number[numbers[name]] = (enter, exit_event)
+            enter = SyscallEnterEvent(self.recorder, self, name)
+            out += (exit_event, enter)
+            if name in self.numbers:
+                self.by_number[self.numbers[name]] = (enter, exit_event)
+        return out
+
+    def parameters(self, call: str) -> Params:
+        """As a real kernel shows them, or as the call is declared here."""
+        return self.known.parameters(call) or self.calls.get(call, ())
 
     def listen(self, side: str, kind: str, event: SyscallEvent, on: bool) -> None:
         """A kind of user (FTRACE, PERF) wants an event, or wants it no more; the first and last (un)hook the raw tracepoint."""

@@ -16,10 +16,12 @@ from typing import Protocol
 
 from tracing.events import declarations, newest
 from tracing.events.declare import TraceEventDecl, expand
+from tracing.events.known import KnownEvents
 from tracing.face import TRACE_FLAG_BH_OFF, TraceHost
 from tracing.record.assign import Assign, compile_assign, compile_record
 from tracing.record.event import FTRACE, EventRegistry, LazyEvent
-from tracing.record.fields import BASE_TYPES, Field, FieldLayout
+from tracing.record.fields import BASE_TYPES, Field, FieldLayout, split_declaration
+from tracing.record.print_fmt import Printer, PrintFormatError, compile_print_fmt
 from tracing.record.recorder import Recorder
 
 Callback = Callable[..., object]
@@ -114,8 +116,9 @@ def fan_out(callbacks: tuple[Callback, ...]) -> Callback:
 class TracepointEvent(LazyEvent):
     """The event of a TRACE_EVENT."""
 
-    def __init__(self, recorder: Recorder, tracepoint: Tracepoint) -> None:
+    def __init__(self, recorder: Recorder, tracepoint: Tracepoint, known: KnownEvents) -> None:
         decl = tracepoint.decl
+        self.known = known
         super().__init__(recorder, decl.system, decl.name)
         self.cap_any = decl.cap_any
         self.decl = decl
@@ -127,11 +130,22 @@ class TracepointEvent(LazyEvent):
         self.held_depth = depth + (0 if self.board.features.preempt_count_corrected else 1)
 
     def lay_out(self) -> tuple[list[Field], str]:
-        """Fields placed as the C struct would have them, and the text with its macros expanded."""
+        """As this very kernel was recorded; else placed as the C struct would have them, the text with its macros expanded."""
+        recorded = self.known.recorded(self.system, self.name)
+        if recorded is not None:
+            return recorded
         layout = FieldLayout(self.host.arch.model, self.board.char_signed)
         for declaration, _ in self.decl.entry:
             layout.add(declaration)
         return layout.fields, expand(self.decl.print)
+
+    def printer(self) -> Printer:
+        """Of the text that `format` shows; where that is an address of compiled C, of the row's."""
+        try:
+            return super().printer()
+        except PrintFormatError:
+            text = expand(self.decl.print)
+            return compile_print_fmt(text, self.fields, self.board.byteorder, self.board.word)
 
     def reg(self, kind: str) -> None:
         """Hang the callback of that kind of user on the tracepoint."""
@@ -145,9 +159,14 @@ class TracepointEvent(LazyEvent):
         """TP_fast_assign: the record of these arguments, compiled at the first hit."""
         make = self._make
         if make is None:
-            entry = [(field, source) for field, (_, source) in zip(self.fields, self.decl.entry)]
-            make = self._make = compile_record(entry, self.decl.proto, self.host, self.board.byteorder)
+            make = self._make = self.make()
         return make(self.header(self.held_depth, self.held_flags), *args)
+
+    def make(self) -> Callable[..., bytes]:
+        """The function from the arguments to the record."""
+        sources = {split_declaration(declaration)[1]: source for declaration, source in self.decl.entry}
+        entry = [(field, sources[field.name]) for field in self.fields]
+        return compile_record(entry, self.decl.proto, self.host, self.board.byteorder)
 
     def trace(self, *args: int) -> None:
         """trace_event_raw_event_*(): into the ftrace buffer."""
@@ -187,11 +206,12 @@ def size_of_type(ctype: str, word: int) -> int:
     return (BASE_TYPES[plain][0] or word) if plain in BASE_TYPES else {"blk_status_t": 1}.get(plain, 8)
 
 
-def install(recorder: Recorder, events: EventRegistry) -> dict[str, Tracepoint]:
-    """Create the tracepoints of the kernel's version and register their events."""
-    out: dict[str, Tracepoint] = {}
+def install(recorder: Recorder, events: EventRegistry, known: KnownEvents) -> dict[str, Tracepoint]:
+    """Create the tracepoints of the kernel's version, and say which events they make."""
     fired_with = newest()
-    for name, decl in declarations(recorder.host.version).items():
-        tracepoint = out[name] = Tracepoint(recorder.host, decl, fired_with[name])
-        events.add(TracepointEvent(recorder, tracepoint))
+    out = {
+        name: Tracepoint(recorder.host, decl, fired_with[name])
+        for name, decl in declarations(recorder.host.version).items()
+    }
+    events.declare(lambda: [TracepointEvent(recorder, tracepoint, known) for tracepoint in out.values()])
     return out

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from arch.abi.limits import PAGE_SIZE
 from tracing.board import Board
+from tracing.events.known import KnownEvents
 from tracing.record.fields import FieldLayout, format_text
 
 HEADER_EVENT = """# compressed entry header
@@ -32,6 +33,21 @@ FTRACE_ENTRIES: tuple[tuple[str, int, tuple[str, ...], str], ...] = (
     ("bputs", 14, (_IP, "const char * str"), '"%ps: %s", (void *)REC->ip, REC->str'),
     ("raw_data", 18, ("unsigned int id", "char buf[]"), '"id:%04x %08x", REC->id, (int)REC->buf[0]'),
 )
+
+WITH_NUMBER = ("function", "print")  # perf may open them
+
+
+def ftrace_entries(board: Board) -> list[tuple[str, int, str]]:
+    """Name, number and `format` of each: as this very kernel was recorded, or as declared above."""
+    known = KnownEvents(board.host)
+    if not known.exact or known.recording is None:
+        return [(row[0], row[1], ftrace_format(board, *row)) for row in FTRACE_ENTRIES]
+    out = []
+    for row in known.recording.events.values():
+        if row.system == "ftrace":
+            fields, text = known.recording.format(row.system, row.name)
+            out.append((row.name, row.number, format_text(row.name, row.number, fields, text)))
+    return out
 
 
 def ftrace_format(board: Board, name: str, number_: int, declarations: tuple[str, ...], print_fmt: str) -> str:

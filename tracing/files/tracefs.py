@@ -13,7 +13,7 @@ from arch.abi.errno import EBADF, EINVAL, ENODEV, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
 from tracing.buffer.trace import IP_MARKER, TRACE_PRINT, TRACE_RAW_DATA
-from tracing.files.formats import FTRACE_ENTRIES, HEADER_EVENT, ftrace_format, header_page
+from tracing.files.formats import HEADER_EVENT, WITH_NUMBER, ftrace_entries, header_page
 from tracing.files.nodes import Directory, File, FixedDirectory, Node, number, word
 from tracing.files.opened import FilterFile, FilterHook, FreeBuffer, PipeFile
 from tracing.files.readme import README
@@ -254,12 +254,13 @@ class TraceFs:
         return self.events.generation
 
     def _ftrace(self) -> list[Node]:
-        return [self._ftrace_entry(row) for row in FTRACE_ENTRIES]
+        return [self._ftrace_entry(*entry) for entry in ftrace_entries(self.board)]
 
-    def _ftrace_entry(self, row: tuple[str, int, tuple[str, ...], str]) -> Node:
-        text = ftrace_format(self.board, *row)
-        files = [File("format", self.ro, lambda: text), File("id", self.ro, lambda: f"{row[1]}\n")]
-        return FixedDirectory(row[0], self.dir_mode, files)
+    def _ftrace_entry(self, name: str, entry_id: int, text: str) -> Node:
+        files = [File("format", self.ro, lambda: text)]
+        if name in WITH_NUMBER:
+            files.append(File("id", self.ro, lambda: f"{entry_id}\n"))
+        return FixedDirectory(name, self.dir_mode, files)
 
     def _system(self, system: str) -> Directory:
         return Directory(system, self.dir_mode, lambda: self._system_entries(system), self.stamp)

@@ -7,7 +7,7 @@ armed, so an event nobody listens to costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from arch.abi.errno import EBUSY, EEXIST
@@ -20,7 +20,6 @@ from tracing.record.recorder import Recorder
 
 FTRACE, PERF = "ftrace", "perf"
 BpfProgram = Callable[[int], int]
-FIRST_TYPE_OLD, FIRST_TYPE = 16, 20  # TRACE_TYPE_MAX differs: before 4.17 and since
 EVENT_TYPE_MAX = 65535
 
 
@@ -194,8 +193,12 @@ class TraceEvent:
     def text(self, record: bytes) -> str:
         """What the trace file prints after `NAME: `."""
         if self._printer is None:
-            self._printer = compile_print_fmt(self.print_fmt, self.fields, self.board.byteorder, self.board.word)
+            self._printer = self.printer()
         return self._printer(record, self.board.addresses)
+
+    def printer(self) -> Printer:
+        """Made when the first record is printed."""
+        return compile_print_fmt(self.print_fmt, self.fields, self.board.byteorder, self.board.word)
 
     def line(self, record: bytes) -> str:
         """The whole event part of a trace line, with the newline."""
@@ -293,17 +296,65 @@ GENERIC_FIELDS = (
 )
 
 
-class EventRegistry:
-    """All events by name and by number.  kernel/trace/trace_output.c:register_trace_event()."""
+Makers = Callable[[], Iterable["TraceEvent"]]
 
-    def __init__(self, first_type: int, lines: dict[int, Line]) -> None:
+
+class EventRegistry:
+    """All events by name and by number.  kernel/trace/trace_output.c:register_trace_event().
+
+    The kernel's own are made when somebody first looks: most machines never do.
+    """
+
+    def __init__(
+        self, first_type: int, lines: dict[int, Line], numbers: Callable[[], tuple[Mapping[tuple[str, str], int], bool]]
+    ) -> None:
         self.lines = lines  # of the board: how the entries of a type print
-        self.events: dict[tuple[str, str], TraceEvent] = {}
-        self.by_id: dict[int, TraceEvent] = {}
+        self.numbers = numbers  # of the kernel's own events, where they are known; and whether exactly, or their order
         self.next_id = first_type
         self.first = first_type
         self.generation = 0  # changes whenever the set does (directory caches)
+        self._events: dict[tuple[str, str], TraceEvent] = {}
+        self._by_id: dict[int, TraceEvent] = {}
+        self._makers: list[Makers] = []
         self._systems: tuple[int, dict[str, dict[str, TraceEvent]]] = (-1, {})
+
+    def declare(self, make: Makers) -> None:
+        """The kernel has these events of its own; they are made when somebody looks."""
+        self._makers.append(make)
+
+    @property
+    def events(self) -> dict[tuple[str, str], TraceEvent]:
+        """By system and name; the kernel's own first, backwards, because the newest is listed first."""
+        if self._makers:
+            self.fill()
+        return self._events
+
+    @property
+    def by_id(self) -> dict[int, TraceEvent]:
+        """By number."""
+        if self._makers:
+            self.fill()
+        return self._by_id
+
+    def fill(self) -> None:
+        """Make the kernel's own events, if that has not happened yet."""
+        makers, self._makers = self._makers, []
+        if not makers:
+            return
+        made = [event for make in makers for event in make()]
+        numbers, exact = self.numbers()
+        if numbers:
+            made = [event for event in made if (event.system, event.name) in numbers]
+            made.sort(key=lambda event: numbers[event.system, event.name])
+            for index, event in enumerate(made):
+                event.id = numbers[event.system, event.name] if exact else self.first + index
+            made.reverse()
+        else:
+            for index, event in enumerate(made, self.next_id):
+                event.id = index
+        for event in made:
+            self._put(event)
+        self.next_id = max(self._by_id, default=self.first - 1) + 1
 
     def __iter__(self) -> Iterator[TraceEvent]:
         return iter(self.events.values())
@@ -324,12 +375,14 @@ class EventRegistry:
 
     def add(self, event: TraceEvent) -> None:
         """Give an event its number and make it known.  EEXIST, EBUSY."""
-        key = (event.system, event.name)
-        if key in self.events:
+        if (event.system, event.name) in self.events:
             raise KernelError(EEXIST, f"{event.system}:{event.name} exists")
         event.id = self._new_id()
-        self.events[key] = event
-        self.by_id[event.id] = event
+        self._put(event)
+
+    def _put(self, event: TraceEvent) -> None:
+        self._events[event.system, event.name] = event
+        self._by_id[event.id] = event
         self.lines[event.id] = event.line
         self.generation += 1
 
@@ -351,9 +404,10 @@ class EventRegistry:
 
     def systems(self) -> dict[str, dict[str, TraceEvent]]:
         """Event directories: system -> name -> event; made anew only when an event came or went."""
+        events = self.events
         if self._systems[0] != self.generation:
             out: dict[str, dict[str, TraceEvent]] = {}
-            for (system, name), event in self.events.items():
+            for (system, name), event in events.items():
                 out.setdefault(system, {})[name] = event
             self._systems = (self.generation, out)
         return self._systems[1]

@@ -62,8 +62,11 @@ class Field:
 
     @property
     def array_length(self) -> int:
-        """0 for a scalar."""
-        return int(self.type[self.type.index("[") + 1 : self.type.rindex("]")]) if self.is_array else 0
+        """0 for a scalar; where C computes it, what the size says."""
+        if not self.is_array:
+            return 0
+        element, _, count = self.type.rstrip("]").partition("[")
+        return int(count) if count.isdigit() else self.size // max(BASE_TYPES.get(element, (1, False))[0], 1)
 
     @property
     def is_string(self) -> bool:
