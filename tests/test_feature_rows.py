@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from arch.abi.version import NEWEST, RELEASES, KernelVersion
-from bpf.versions.data import ABILITIES, FLAGS
+from bpf.versions.data import FLAGS
+from bpf.versions.verifier_rules import rule_rows
 from simkernel.fs.features import Features as FileFeatures
 from tracing.features import Features
 
@@ -36,9 +37,9 @@ def test_features_of_files_are_asked_for() -> None:
     assert unread == []
 
 
-def test_abilities_of_the_verifier_are_asked_for() -> None:
-    text = (ROOT / "bpf" / "verifier" / "older.py").read_text()
-    assert [row.name for row in ABILITIES if f'"{row.name}"' not in text] == []
+def test_rules_of_the_verifier_are_asked_for() -> None:
+    text = code("bpf", but="bpf/versions/verifier_rules.py")
+    assert [row.name for row in rule_rows() if not re.search(rf"\b(env\.)?rules\.{row.name}\b", text)] == []
 
 
 def test_groups_of_flags_are_asked_for() -> None:

@@ -138,12 +138,12 @@ def _jump_4_1(insn: Insn) -> str:
 
 def call_target(insn: Insn, call_name: CallName | None = None) -> str:
     """What a call calls: helper name, or what the callback says.  kernel/bpf/disasm.c:__func_get_name()."""
-    if insn.src_reg == 0 and insn.imm in HELPER_NAMES:
-        return "bpf_" + HELPER_NAMES[insn.imm]
     if call_name is not None:
         name = call_name(insn)
         if name is not None:
             return name
+    if insn.src_reg == 0 and insn.imm in HELPER_NAMES:
+        return "bpf_" + HELPER_NAMES[insn.imm]
     if insn.src_reg == BPF_PSEUDO_CALL:
         return f"{insn.imm:+d}"
     if insn.src_reg == BPF_PSEUDO_KFUNC_CALL:

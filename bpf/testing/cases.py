@@ -7,6 +7,8 @@ Two formats, JSON or gzipped JSON:
   6.1  an array of cases, or {"maps": {...}, "cases": [...]}: programs, the maps they name, test runs, and what the real
        Linux 6.1 answered: `ret`, `log1` and `log2`, `runs`, `xlated`.
 
+Answers of other kernels to the same programs are files of their own, by id: {"kernel": ..., "cases": FILE, "answers": ...}.
+
 A version before 4.9 goes to the classic verifier whatever the format.  Kernel addresses in logs read MAP.
 """
 
@@ -20,6 +22,7 @@ import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 
 from arch.abi.errno import EBADF, EINVAL, EPERM, errno_name
@@ -28,6 +31,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL
 from bpf.btf import Btf, Kind
+from bpf.btf.check import btf_parse
 from bpf.core.load import LoadAttr, prog_load
 from bpf.core.program import BpfProg
 from bpf.isa.insn import Insn, decode, encode
@@ -193,6 +197,8 @@ class CaseMachine:
         """Types are loaded by the task that uses them: BPF_BTF_LOAD needs CAP_BPF."""
         if not self.bpf.capable("bpf"):
             raise KernelError(EPERM)
+        if _maps_btf_verdict(self.options.version):
+            raise KernelError(EINVAL, "this version does not know all kinds of types of the maps")
 
     def _fill_prog_array(self, array: int, keys: Sequence[int]) -> None:
         """Three programs of the case's type: return 42; tail call the second key, or return 41; return 24."""
@@ -328,6 +334,11 @@ def _maps_btf() -> Btf:
     if None not in _cache:
         _cache[None] = _parse_btf(json.loads(MAPS_FILE.read_text())["btf"])
     return _cache[None]
+
+
+@cache
+def _maps_btf_verdict(version: KernelVersion) -> int:
+    return btf_parse(bytes.fromhex(json.loads(MAPS_FILE.read_text())["btf"]), version=version, want_log=False)[0]
 
 
 def _parse_btf(text: str) -> Btf:

@@ -56,7 +56,6 @@ class VerifyRequest:
     ctx_size: int | None = None  # size of struct pt_regs for kprobe programs; None: x86_64's
     layout: KernelLayout | None = None  # of the kernel's structures; None: of 6.1 on x86_64
     user_regs_size: int | None = None  # of the registers in struct bpf_perf_event_data; None: as ctx_size
-    helper_available: Callable[[int], bool] | None = None  # feature table by version; None: everything of `version`
     kernel_symbol: Callable[[str], int | None] | None = None  # kallsyms, for BPF_PSEUDO_BTF_ID variables
     jit_requested: bool = True
     jit_blinding: bool = False

@@ -26,7 +26,14 @@ from bpf.isa.insn import (
     BPF_JMP32,
     BPF_LD,
     BPF_LDX,
+    BPF_PSEUDO_BTF_ID,
     BPF_PSEUDO_CALL,
+    BPF_PSEUDO_FUNC,
+    BPF_PSEUDO_KFUNC_CALL,
+    BPF_PSEUDO_MAP_FD,
+    BPF_PSEUDO_MAP_IDX,
+    BPF_PSEUDO_MAP_IDX_VALUE,
+    BPF_PSEUDO_MAP_VALUE,
     BPF_STX,
     Insn,
 )
@@ -34,7 +41,9 @@ from bpf.layout import default_layout
 from bpf.verifier.api import MapInfo, VerifyRequest
 from bpf.verifier.context.ctx_rule import AccessInfo, CtxArg
 from bpf.verifier.domain.state import FuncState, Reg, VerifierState
-from bpf.verifier.log.log import Log
+from bpf.verifier.log.before_5_18 import WHOLE_STATES
+from bpf.verifier.log.log import SHORT_STATES, Log
+from bpf.versions.verifier_rules import Rules, rules_of
 
 BPF_COMPLEXITY_LIMIT_INSNS: Final = uapi.BPF_COMPLEXITY_LIMIT_INSNS
 BPF_COMPLEXITY_LIMIT_JMP_SEQ: Final = 8192
@@ -183,6 +192,19 @@ def _wide_operands(insn: Insn) -> tuple[bool | None, bool]:
     return True, True
 
 
+def _pseudo_kinds(rules: Rules) -> tuple[frozenset[int], frozenset[int]]:
+    """What the source register of a call, and of an ld_imm64, may say."""
+    calls = {0}
+    calls |= {BPF_PSEUDO_CALL} if rules.multi_function else set()
+    calls |= {BPF_PSEUDO_KFUNC_CALL} if rules.kfunc else set()
+    loads = {0, BPF_PSEUDO_MAP_FD}
+    loads |= {BPF_PSEUDO_MAP_VALUE} if rules.direct_map_value else set()
+    loads |= {BPF_PSEUDO_BTF_ID} if rules.ksym else set()
+    loads |= {BPF_PSEUDO_FUNC} if rules.callbacks else set()
+    loads |= {BPF_PSEUDO_MAP_IDX, BPF_PSEUDO_MAP_IDX_VALUE} if rules.fd_array else set()
+    return frozenset(calls), frozenset(loads)
+
+
 class Env:
     """One program being verified: bpf_verifier_env."""
 
@@ -231,7 +253,12 @@ class Env:
         self.attach_member: str | None = None
         self.struct_ops = ""  # struct whose member the program is
         self.version: KernelVersion = request.version
+        self.rules = rules_of(request.version)
+        self.style = SHORT_STATES if self.rules.short_state else WHOLE_STATES
+        self.type_name = self.style.type_name  # of a type word, as messages have it
         self.config = request.config
+        self.call_kinds, self.load_kinds = _pseudo_kinds(self.rules)
+        self.log_precision = bool(self.level and (self.level & 2 or self.rules.precision_at_level_1))
         self.btf_ctx_access: Callable[[int, int, int, AccessInfo], bool] = lambda off, size, access, info: False
         self.seen_direct_write = False
         self.explore_alu_limits = False

@@ -1,4 +1,4 @@
-"""When each number of linux/bpf.h and each ability of the verifier came: 3.18 to 6.1.
+"""When each number of linux/bpf.h came: 3.18 to 6.1.
 
 Source: include/uapi/linux/bpf.h of the released versions and the commits named; docs/kernel-versions.md of
 iovisor/bcc (2026-08), corrected where the order of an enum shows that a number cannot be older than the one before it.  Map types and helpers are rows beside their bodies (bpf/maps/, bpf/helpers/),
@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 __all__ = [
-    "ABILITIES",
     "COMMANDS",
     "FLAGS",
     "LINK_TYPES",
@@ -132,21 +131,3 @@ FLAGS: dict[str, tuple[Feature, ...]] = {
         "BPF_F_",
     ),
 }
-
-# What the verifier takes: verifier/older.py asks for these names.
-ABILITIES = _rows(
-    """
-    multi_function            4.16 cc8b0b92a169 calls between functions of a program
-    jmp32                     5.1  092ed0968bb6 32-bit conditional jumps
-    direct_map_value          5.2  d8eca5bbb2be ld_imm64 of an address in a map value
-    bounded_loops             5.3  2589726d12a1 loops that provably end
-    global_functions          5.6  51c39bb1d5d1 functions verified by themselves
-    cap_bpf                   5.8  2c78ee898d8f CAP_BPF and CAP_PERFMON instead of CAP_SYS_ADMIN
-    tail_call_in_function     5.10 e411901c0b77 tail calls below the main function
-    ksym                      5.10 4976b718c355 ld_imm64 of a kernel variable by BTF id
-    atomics                   5.12 5ca419f2864a fetch, exchange, compare and exchange
-    callbacks                 5.13 69c087ba6225 functions of the program as helper arguments
-    kfunc                     5.13 e6ac2450d6de calls of listed kernel functions
-    fd_array                  5.14 387544bfa291 descriptors by index
-    """
-)

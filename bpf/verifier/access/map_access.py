@@ -30,7 +30,7 @@ from bpf.verifier.domain.types import (
     type_flag,
 )
 from bpf.verifier.env import BPF_MAX_VAR_OFF, Env, Rejected
-from bpf.verifier.log.log import reg_type_str
+from bpf.verifier.lines.state import print_verifier_state
 
 
 def check_in_region(env: Env, regno: int, off: int, size: int, mem_size: int, zero_size_ok: bool) -> None:
@@ -54,6 +54,8 @@ def check_in_region(env: Env, regno: int, off: int, size: int, mem_size: int, ze
 def check_mem_region_access(env: Env, regno: int, off: int, size: int, mem_size: int, zero_size_ok: bool) -> None:
     """An access through a pointer with a variable offset stays inside, at both ends of its range."""
     v = env.regs[regno].value
+    if env.level and not env.rules.state_after_insn:
+        print_verifier_state(env, env.frame, True)
     low = v.smin + off
     if v.smin < 0 and (v.smin == S64_MIN or low != s32(low) or low < 0):
         env.reject(
@@ -139,7 +141,7 @@ def map_kptr_match_type(env: Env, field: KptrField, v: Value, regno: int) -> Non
         if btf_struct_ids_match(env, v.raw1, v.raw2, v.off, vmlinux, field.btf_id, field.referenced):
             return
     wanted = field.name or vmlinux.name_of(field.btf_id)
-    text = f"invalid kptr access, R{regno} type={reg_type_str(v.type)}{name} expected=ptr_{wanted}"
+    text = f"invalid kptr access, R{regno} type={env.type_name(v.type)}{name} expected=ptr_{wanted}"
     if not field.referenced:
         text += f" or untrusted_ptr_{wanted}"
     env.reject(EINVAL, text)
@@ -172,8 +174,8 @@ def check_map_kptr_access(env: Env, value_regno: int, insn_idx: int, field: Kptr
 
 def check_ptr_off_reg(env: Env, v: Value, regno: int, fixed_off_ok: bool = False) -> None:
     """The pointer has no variable offset, and (unless fixed_off_ok) no fixed one."""
-    name = reg_type_str(v.type)
-    if v.off < 0:
+    name = env.type_name(v.type)
+    if v.off < 0 and env.rules.argument_offsets:
         env.reject(EACCES, f"negative offset {name} ptr R{regno} off={v.off} disallowed")
     if not fixed_off_ok and v.off:
         env.reject(EACCES, f"dereference of modified {name} ptr R{regno} off={v.off} disallowed")

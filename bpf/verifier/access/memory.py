@@ -42,6 +42,7 @@ from bpf.verifier.access.stack import (
     check_stack_range_initialized,
     check_stack_read,
     check_stack_write,
+    note_stack_depth,
 )
 from bpf.verifier.context import ctx, ctx_net
 from bpf.verifier.context.btf_walk import btf_struct_access
@@ -57,6 +58,7 @@ from bpf.verifier.domain.types import (
     MEM_PERCPU,
     MEM_RDONLY,
     MEM_USER,
+    NOT_INIT,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
     PTR_TO_BUF,
@@ -79,7 +81,6 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import BPF_MAX_VAR_SIZ, Env
 from bpf.verifier.lines.source import verbose_linfo
-from bpf.verifier.log.log import reg_type_str
 from bpf.verifier.protos import attach_rules
 
 SIZES: Final = {0x00: 4, 0x08: 2, 0x10: 1, 0x18: 8}  # bytes, by the size field of an opcode
@@ -144,7 +145,7 @@ def check_ptr_alignment(env: Env, v: Value, off: int, size: int, strict_once: bo
 
 
 def _cannot_write(env: Env, regno: int, word: int) -> None:
-    env.reject(EACCES, f"R{regno} cannot write into {reg_type_str(word)}")
+    env.reject(EACCES, f"R{regno} cannot write into {env.type_name(word)}")
 
 
 def _check_no_leak(env: Env, access: int, value_regno: int, where: str) -> None:
@@ -188,7 +189,7 @@ def _access_mem(env: Env, regno: int, off: int, size: int, access: int, value_re
     v = env.regs[regno].value
     rdonly = bool(v.type & MEM_RDONLY)
     if v.type & PTR_MAYBE_NULL:
-        env.reject(EACCES, f"R{regno} invalid mem access '{reg_type_str(v.type)}'")
+        env.reject(EACCES, f"R{regno} invalid mem access '{env.type_name(v.type)}'")
     if access == WRITE and rdonly:
         _cannot_write(env, regno, v.type)
     _check_no_leak(env, access, value_regno, "mem")
@@ -225,6 +226,8 @@ def _access_ctx(env: Env, regno: int, off: int, size: int, access: int, value_re
 
 def _access_stack(env: Env, regno: int, off: int, size: int, access: int, value_regno: int, insn: int) -> None:
     check_stack_access_within_bounds(env, regno, off, size, False, access)
+    if not env.rules.stack_grows_when_checked:
+        note_stack_depth(env, env.cur.frames[env.regs[regno].value.frameno], off)
     if access == READ:
         check_stack_read(env, regno, off, size, value_regno)
     else:
@@ -285,7 +288,7 @@ def _access_sock(env: Env, regno: int, off: int, size: int, access: int, value_r
         )
     info = AccessInfo(reg_type=0)
     if not _SOCK_CHECKS[v.type](env, off, size, access, info):
-        env.reject(EACCES, f"R{regno} invalid {reg_type_str(v.type)} access off={off} size={size}")
+        env.reject(EACCES, f"R{regno} invalid {env.type_name(v.type)} access off={off} size={size}")
     env.aux[insn].ctx_field_size = info.ctx_field_size
     _loaded(env, value_regno)
 
@@ -424,7 +427,7 @@ def check_mem_access(
         elif not v.type & PTR_MAYBE_NULL:
             handler = _WITH_FLAGS.get(base)
     if handler is None:
-        env.reject(EACCES, f"R{regno} invalid mem access '{reg_type_str(v.type)}'")
+        env.reject(EACCES, f"R{regno} invalid mem access '{env.type_name(v.type)}'")
     handler(env, regno, off, size, access, value_regno, insn_idx)
     if size < 8 and value_regno >= 0 and access == READ:
         reg = env.regs[value_regno]
@@ -454,6 +457,9 @@ _NO_ATOMIC: Final = frozenset({PTR_TO_CTX, PTR_TO_FLOW_KEYS, *PACKETS, *SOCKETS}
 
 def check_atomic(env: Env, insn: Insn) -> None:
     """A read-modify-write instruction: a load and a store."""
+    name = "BPF_ATOMIC" if env.rules.atomics else "BPF_XADD"
+    if not env.rules.atomics and (insn.imm or insn.size not in (BPF_W, BPF_DW)):
+        env.reject(EINVAL, "BPF_XADD uses reserved fields")
     if insn.imm not in _ATOMIC_OPS:
         env.reject(EINVAL, f"BPF_ATOMIC uses invalid atomic opcode {insn.imm & 0xFFFFFFFF:02x}")
     size_code = insn.size
@@ -470,7 +476,7 @@ def check_atomic(env: Env, insn: Insn) -> None:
     word = env.regs[insn.dst_reg].value.type
     # packet pointers count with any flags, the rest without
     if word in _NO_ATOMIC or base_type(word) in PACKETS:
-        env.reject(EACCES, f"BPF_ATOMIC stores into R{insn.dst_reg} {reg_type_str(word)} is not allowed")
+        env.reject(EACCES, f"{name} stores into R{insn.dst_reg} {env.type_name(word)} is not allowed")
     load_reg = -1
     if insn.imm & BPF_FETCH:
         load_reg = BPF_REG_0 if insn.imm == BPF_CMPXCHG else insn.src_reg
@@ -491,6 +497,10 @@ def check_helper_mem_access(
     """A helper reads or writes `size` bytes where the register points."""
     v = env.regs[regno].value
     base = base_type(v.type)
+    if not env.rules.access_of_argument:
+        access = WRITE if meta is not None and meta.raw_mode else READ
+    if v.type & PTR_MAYBE_NULL and not env.rules.composed_types:
+        base = NOT_INIT  # a type of its own then, which is no memory
     if base in PACKETS:
         check_packet_access(env, regno, v.off, size, zero_size_ok)
     elif base == PTR_TO_MAP_KEY:
@@ -506,11 +516,13 @@ def check_helper_mem_access(
         check_mem_region_access(env, regno, v.off, size, v.raw1, zero_size_ok)
     elif base == PTR_TO_BUF:
         if v.type & MEM_RDONLY and access == WRITE:
+            if not env.rules.composed_types:
+                env.reject(EACCES)
             _cannot_write(env, regno, v.type)
         _check_buffer_access(env, v, regno, v.off, size)
     elif base == PTR_TO_STACK:
         check_stack_range_initialized(env, regno, v.off, size, zero_size_ok, True, meta)
-    elif base == PTR_TO_CTX and env.prog_type not in ctx.HAS_CONVERT_CTX_ACCESS:
+    elif base == PTR_TO_CTX and env.rules.ctx_as_memory and env.prog_type not in ctx.HAS_CONVERT_CTX_ACCESS:
         # the context is plain memory: any of it will do, up to its last byte
         if size == 0:
             if zero_size_ok:
@@ -518,7 +530,7 @@ def check_helper_mem_access(
             env.reject(EACCES)
         check_mem_access(env, env.insn_idx, regno, size - 1, 0x10, access, -1)
     elif not (zero_size_ok and size == 0 and v.is_null):
-        env.reject(EACCES, f"R{regno} type={reg_type_str(v.type)} expected=fp")
+        env.reject(EACCES, f"R{regno} type={env.type_name(v.type)} expected=fp")
 
 
 def check_mem_size_reg(env: Env, regno: int, access: int, zero_size_ok: bool, meta: CallMeta | None) -> None:

@@ -40,7 +40,6 @@ from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
 from bpf.verifier.lines.insn_text import insn_text
 from bpf.verifier.lines.state import print_verifier_state
-from bpf.verifier.log.log import BPF_LOG_LEVEL2
 
 CALLBACK_CALLING_HELPERS = frozenset(
     {
@@ -143,7 +142,7 @@ def _backtrack_insn(env: Env, idx: int, masks: _Masks) -> None:
     code = insn.code
     if code == 0:
         return
-    if env.level & BPF_LOG_LEVEL2:
+    if env.log_precision:
         env.log.write(f"regs={masks.regs:x} stack={masks.slots:x} before {idx}: {insn_text(env, idx)}\n")
     class_ = insn.cls
     if class_ in (BPF_ALU, BPF_ALU64):
@@ -276,7 +275,7 @@ def _back_step(insn: Insn) -> BackStep:
 
 def _walk_back(env: Env, state: VerifierState, last_idx: int, masks: _Masks, skip_first: bool) -> bool:
     """Follow the masks to the state's checkpoint.  True: nothing is left to follow."""
-    if env.level & BPF_LOG_LEVEL2:
+    if env.log_precision:
         return _walk_back_aloud(env, state, last_idx, masks, skip_first)
     jumps = state.jmp_history
     history = len(jumps)
@@ -335,10 +334,10 @@ def _mark_chain(env: Env, frameno: int, masks: _Masks) -> None:
     """__mark_chain_precision(): back from the current instruction, checkpoint by checkpoint."""
     state: VerifierState = env.cur
     first_idx, last_idx = state.first_insn_idx, env.insn_idx
-    level2 = env.level & BPF_LOG_LEVEL2
+    aloud = env.log_precision
     skip_first = True
     while True:
-        if level2:
+        if aloud:
             env.log.write(f"last_idx {last_idx} first_idx {first_idx}\n")
         if last_idx < 0:
             _entered_from_nowhere(env, state, masks)
@@ -357,10 +356,15 @@ def _mark_chain(env: Env, frameno: int, masks: _Masks) -> None:
         new_marks = _mark_checkpoint(state, frame, masks)
         if new_marks is None:
             return
-        if level2:
+        if aloud:
             had = "didn't have" if new_marks else "already had"
-            env.log.write(f"parent {had} regs={masks.regs:x} stack={masks.slots:x} marks:")
-            print_verifier_state(env, frame, True)
+            marks = f"parent {had} regs={masks.regs:x} stack={masks.slots:x} marks"
+            if env.rules.marks_after_state:
+                print_verifier_state(env, frame, True)
+                env.log.write(marks + "\n")
+            else:
+                env.log.write(marks + ":")
+                print_verifier_state(env, frame, True)
         if not new_marks or not (masks.regs or masks.slots):
             return
         first_idx, last_idx = state.first_insn_idx, state.last_insn_idx

@@ -21,7 +21,6 @@ from bpf.verifier.domain.state import (
 )
 from bpf.verifier.domain.types import NOT_INIT, SCALAR_VALUE
 from bpf.verifier.env import Env, release_reference_state
-from bpf.verifier.log.log import reg_type_str
 
 CALLER_SAVED_REGS = 6  # r0 to r5
 
@@ -36,7 +35,7 @@ def mark_reg_read(env: Env, reg: Reg, parent: Reg | None, flag: int) -> None:
         live = parent.live
         if live & REG_LIVE_DONE:
             v = parent.value
-            name = reg_type_str(v.type)
+            name = env.type_name(v.type)
             env.reject(EFAULT, f"verifier BUG type {name} var_off {v.var_off[0]} off {v.off}")
         if live & REG_LIVE_READ64 or live & REG_LIVE_READ == flag:
             break

@@ -6,7 +6,7 @@ slot is byte number `slot` below the frame pointer, so byte 7 of a slot has its 
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, NoReturn
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL
 from arch.abi.internal import READ, WRITE
@@ -70,9 +70,23 @@ def grow_stack_state(env: Env, frame: FuncState, size: int) -> None:
     wanted = size // BPF_REG_SIZE
     if len(frame.stack) >= wanted:
         return
-    frame.stack.extend(StackSlot() for _ in range(wanted - len(frame.stack)))
+    _hold(frame, size)
+    note_stack_depth(env, frame, -size)
+
+
+def _hold(frame: FuncState, size: int) -> None:
+    """There are slots for `size` bytes: realloc_func_state()."""
+    frame.stack.extend(StackSlot() for _ in range(_rounded(size) // BPF_REG_SIZE - len(frame.stack)))
+
+
+def _rounded(size: int) -> int:
+    return (size + BPF_REG_SIZE - 1) // BPF_REG_SIZE * BPF_REG_SIZE
+
+
+def note_stack_depth(env: Env, frame: FuncState, off: int) -> None:
+    """The function's code touches the stack down to `off`: update_stack_depth()."""
     info = env.subprogs[frame.subprogno]
-    info.stack_depth = max(info.stack_depth, size)
+    info.stack_depth = max(info.stack_depth, -off)
 
 
 def check_stack_access_within_bounds(env: Env, regno: int, off: int, size: int, helper: bool, access: int) -> None:
@@ -91,7 +105,8 @@ def check_stack_access_within_bounds(env: Env, regno: int, off: int, size: int, 
             env.reject(EACCES, f"invalid unbounded variable-offset{extra} stack R{regno}")
         low = v.smin + off
         high = v.smax + off + size
-    lowest = -MAX_BPF_STACK if access == WRITE or env.allow_uninit_stack else -frame.allocated_stack
+    grows = env.rules.stack_grows_when_checked
+    lowest = -MAX_BPF_STACK if access == WRITE or (env.allow_uninit_stack and grows) else -frame.allocated_stack
     errno = 0
     if low < lowest or low > -1:
         errno = EACCES
@@ -104,7 +119,8 @@ def check_stack_access_within_bounds(env: Env, regno: int, off: int, size: int, 
             env.reject(errno, f"invalid{extra} stack R{regno} off={off} size={size}")
         where = f"R{regno} var_off={tnum_text(v.var_off)} size={size}"
         env.reject(errno, f"invalid variable-offset{extra} stack {where}")
-    grow_stack_state(env, frame, (-low + BPF_REG_SIZE - 1) // BPF_REG_SIZE * BPF_REG_SIZE)
+    if grows:
+        grow_stack_state(env, frame, _rounded(-low))
 
 
 # ---- writing ----
@@ -114,6 +130,8 @@ def check_stack_write(env: Env, regno: int, off: int, size: int, value_regno: in
     """A store through a stack pointer; value_regno -1: not of a register."""
     v = env.regs[regno].value
     frame = env.cur.frames[v.frameno]
+    if not env.rules.stack_grows_when_checked:
+        _hold(frame, -(v.smin + off))
     if not v.var_off[1]:
         _write_fixed(env, frame, s32(off + v.var_off[0]), size, value_regno, insn_idx)
     else:
@@ -340,6 +358,8 @@ def check_stack_range_initialized(
         return
     for i in range(low, high + size):
         _check_byte_initialized(env, frame, v, regno, i, low, size, helper)
+    if not env.rules.stack_grows_when_checked:
+        note_stack_depth(env, frame, low)
 
 
 def _check_byte_initialized(
@@ -348,6 +368,8 @@ def _check_byte_initialized(
     at = -i - 1
     spi = at // BPF_REG_SIZE
     if spi >= len(frame.stack):
+        if not env.rules.stack_grows_when_checked:
+            _reject_byte(env, v, regno, i, low, size, helper)
         env.verbose("verifier bug: allocated_stack too small")
         env.reject(EFAULT)
     slot = frame.stack[spi]
@@ -357,15 +379,21 @@ def _check_byte_initialized(
     elif kind == STACK_ZERO or (kind == STACK_INVALID and env.allow_uninit_stack):
         if helper:
             slot.set_kind(at % BPF_REG_SIZE, STACK_MISC)
+    elif env.rules.spilled_btf_pointer and slot.is_spilled_reg and slot.value.type == PTR_TO_BTF_ID:
+        pass
     elif slot.is_spilled_reg and (slot.value.type == SCALAR_VALUE or env.allow_ptr_leaks):
         if helper:
             mark_unknown(env, slot)
             slot.scrub()
     else:
-        extra = " indirect" if helper else ""
-        if not v.var_off[1]:
-            where = f"off {low}+{i - low}"
-        else:
-            where = f"var_off {tnum_text(v.var_off)}+{i - low}"
-        env.reject(EACCES, f"invalid{extra} read from stack R{regno} {where} size {size}")
+        _reject_byte(env, v, regno, i, low, size, helper)
     mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)
+
+
+def _reject_byte(env: Env, v: Value, regno: int, i: int, low: int, size: int, helper: bool) -> NoReturn:
+    extra = " indirect" if helper else ""
+    if not v.var_off[1]:
+        where = f"off {low}+{i - low}"
+    else:
+        where = f"var_off {tnum_text(v.var_off)}+{i - low}"
+    env.reject(EACCES, f"invalid{extra} read from stack R{regno} {where} size {size}")

@@ -11,7 +11,7 @@ from typing import Final
 from arch.abi.errno import EFAULT, EINVAL
 from bpf.btf.codec import COMPOSITES, GLOBAL, Btf, BtfType, Kind, Param
 from bpf.verifier.access import dynptr
-from bpf.verifier.access.map_access import kptr_at
+from bpf.verifier.access.map_access import check_ptr_off_reg, kptr_at
 from bpf.verifier.access.memory import check_kfunc_mem_size_reg, check_mem_reg
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.calls.args import check_func_arg_reg_off
@@ -125,6 +125,9 @@ class _Match:
         if is_scalar(t):
             self._check_scalar(i, v)
             return 1
+        if not self.env.rules.global_memory:
+            self._check_ctx_only(i, v, t)
+            return 1
         if t.kind is not Kind.PTR:
             self._reject(f"Unrecognized arg#{i} type {kind_text(t)}")
         obj_ptr = v.type in (PTR_TO_CTX, PTR_TO_BTF_ID) or base_type(v.type) in _SOCK_STRUCTS
@@ -186,6 +189,19 @@ class _Match:
             kernel = "kernel " if self.is_kfunc else ""
             self._reject(f"reg type unsupported for arg#{i} {kernel}function {self.name}#{self.func_id}")
         return 1
+
+    def _check_ctx_only(self, i: int, v: Value, t: BtfType) -> None:
+        """Before 5.12 the context was the only pointer that a function's BTF could ask for."""
+        env = self.env
+        if t.kind is Kind.PTR:
+            if v.type == SCALAR_VALUE:
+                self._reject(f"R{i + 1} is not a pointer")
+            if is_prog_ctx_type(env, self.btf, t, env.prog_type, i):
+                if v.type != PTR_TO_CTX:
+                    self._reject(f"arg#{i} expected pointer to ctx, but got {kind_text(t)}")
+                check_ptr_off_reg(env, v, i + 1)
+                return
+        self._reject(f"Unrecognized arg#{i} type {kind_text(t)}")
 
     def _check_kptr(self, i: int, v: Value, ref: BtfType) -> None:
         btf = self.btf
@@ -365,12 +381,11 @@ def _prepare_arg(env: Env, btf: Btf, reg: Reg, param: Param, name: str, i: int) 
     if t.kind is Kind.INT or is_any_enum(t):
         reg.value = reg.value.with_type(SCALAR_VALUE)
         return
-    if t.kind is not Kind.PTR:
-        env.reject(EINVAL, f"Arg#{i} type {kind_text(t)} in {name}() is not supported yet.")
-    prog_type = env.prog_type
-    if is_prog_ctx_type(env, btf, t, prog_type, i):
+    if t.kind is Kind.PTR and is_prog_ctx_type(env, btf, t, env.prog_type, i):
         reg.value = reg.value.with_type(PTR_TO_CTX)
         return
+    if t.kind is not Kind.PTR or not env.rules.global_memory:
+        env.reject(EINVAL, f"Arg#{i} type {kind_text(t)} in {name}() is not supported yet.")
     target = btf.skip(t.type)
     resolved = resolve_size(btf, target)
     if resolved is None:

@@ -91,7 +91,6 @@ from bpf.verifier.domain.types import (
     base_type,
 )
 from bpf.verifier.env import Env, Rejected
-from bpf.verifier.log.log import reg_type_str
 
 BPF_PTR_POISON: Final = "BPF_PTR_POISON"  # a BTF id that the call itself decides
 
@@ -149,15 +148,36 @@ def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, m
     v = env.regs[regno].value
     compatible = _COMPATIBLE[base_type(arg_type)]
     word = v.type
-    if arg_type & MEM_RDONLY:
-        word &= ~MEM_RDONLY
-    if arg_type & PTR_MAYBE_NULL:
-        word &= ~PTR_MAYBE_NULL
+    if not env.rules.composed_types:
+        compatible = _compatible_before_5_17(env, arg_type, compatible)
+    else:
+        if arg_type & MEM_RDONLY:
+            word &= ~MEM_RDONLY
+        if arg_type & PTR_MAYBE_NULL:
+            word &= ~PTR_MAYBE_NULL
     if word not in compatible:
-        wanted = ", ".join(reg_type_str(each) for each in compatible)
-        env.reject(EACCES, f"R{regno} type={reg_type_str(v.type)} expected={wanted}")
+        wanted = ", ".join(env.type_name(each) for each in compatible)
+        env.reject(EACCES, f"R{regno} type={env.type_name(v.type)} expected={wanted}")
     if v.type == PTR_TO_BTF_ID:
         _check_btf_type(env, v, regno, arg_type, btf_name, meta)
+
+
+def _compatible_before_5_17(env: Env, arg_type: int, compatible: tuple[int, ...]) -> tuple[int, ...]:
+    """Types without flags: a read-only buffer stands in the list, memory of a ring buffer is memory."""
+    found: list[int] = []
+    fixed = arg_type & MEM_FIXED_SIZE and not env.rules.fixed_size_memory
+    for word in compatible:
+        if word == PTR_TO_MAP_KEY and not env.rules.map_keys:
+            continue
+        if fixed and word not in _KEY_VALUE:
+            continue
+        if word == PTR_TO_MEM | MEM_ALLOC and not env.rules.allocated_memory:
+            word = PTR_TO_MEM
+        if word == PTR_TO_BUF:
+            found.append(PTR_TO_BUF | MEM_RDONLY)
+        if word not in found:
+            found.append(word)
+    return tuple(found)
 
 
 def _check_btf_type(env: Env, v: Value, regno: int, arg_type: int, btf_name: str | None, meta: CallMeta) -> None:
@@ -215,8 +235,13 @@ def check_func_arg(env: Env, arg: int, meta: CallMeta, fn: FuncProto) -> None:
     if not (v.is_null and arg_type & PTR_MAYBE_NULL):
         btf_name = fn.arg_btf_ids[arg] if base_type(arg_type) == ARG_PTR_TO_BTF_ID else None
         _check_reg_type(env, regno, arg_type, btf_name, meta)
-        check_func_arg_reg_off(env, v, regno, arg_type)
-    if arg_type & OBJ_RELEASE:
+        if env.rules.argument_offsets:
+            check_func_arg_reg_off(env, v, regno, arg_type)
+        elif v.type == PTR_TO_CTX:
+            check_ptr_off_reg(env, v, regno)
+        elif v.type == PTR_TO_BTF_ID and v.var_off != (0, 0):
+            env.reject(EACCES, f"R{regno} is a pointer to in-kernel struct with non-zero offset")
+    if arg_type & OBJ_RELEASE and env.rules.release_flag:
         _note_release(env, v, regno, arg_type, meta)
     if v.ref_obj_id:
         if meta.ref_obj_id:
@@ -370,9 +395,12 @@ def _size(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncP
 
 def _alloc_size(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
     if v.var_off[1]:
+        if not env.rules.constant_allocation:
+            env.reject(EACCES, f"R{arg + 1} unbounded size, use 'var &= const' or 'if (var < const)'")
         env.reject(EACCES, f"R{arg + 1} is not a known constant'")
     meta.mem_size = s32(v.var_off[0])
-    mark_chain_precision(env, arg + 1)
+    if env.rules.constant_allocation:
+        mark_chain_precision(env, arg + 1)
 
 
 def _dynptr(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:

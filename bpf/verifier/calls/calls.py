@@ -33,6 +33,7 @@ from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.state import DEF_NOT_SUBREG, UNKNOWN, UNREADABLE, Reg, Value, known_zero
 from bpf.verifier.domain.types import (
     ARG_PTR_TO_DYNPTR,
+    MEM_ALLOC,
     MEM_RDONLY,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
@@ -58,12 +59,11 @@ from bpf.verifier.domain.types import (
     type_flag,
 )
 from bpf.verifier.env import MAP_KEY_POISON, MAP_PTR_POISON, Env
-from bpf.verifier.log.log import reg_type_str
+from bpf.verifier.lines.insn_text import helper_name
 from bpf.verifier.protos.choose import get_func_proto, helper_allowed
 from bpf.verifier.protos.map_compat import check_map_func_compatibility
 
 _NUMBER_OF: Final = {name: number for number, name in HELPER_NAMES.items()}
-_FUNC_MAX_ID: Final = max(HELPER_NAMES) + 1
 
 
 def _helpers(names: str) -> frozenset[int]:
@@ -71,6 +71,7 @@ def _helpers(names: str) -> frozenset[int]:
 
 
 _ACQUIRES: Final = _helpers("sk_lookup_tcp sk_lookup_udp skc_lookup_tcp ringbuf_reserve kptr_xchg")
+_RELEASES: Final = _helpers("sk_release ringbuf_submit ringbuf_discard")
 _CASTS: Final = _helpers(
     "tcp_sock sk_fullsock skc_to_tcp_sock skc_to_tcp6_sock skc_to_udp6_sock skc_to_mptcp_sock "
     "skc_to_tcp_timewait_sock skc_to_tcp_request_sock"
@@ -93,10 +94,9 @@ _CALLBACKS: Final[dict[int, SetCalleeState]] = {
 }
 
 
-def func_id_name(func_id: int) -> str:
+def func_id_name(env: Env, func_id: int) -> str:
     """The helper as the log names it."""
-    name = HELPER_NAMES.get(func_id)
-    return f"bpf_{name}#{func_id}" if name is not None else f"unknown#{func_id}"
+    return f"{helper_name(env, func_id) or 'unknown'}#{func_id}"
 
 
 def _acquires(func_id: int, meta: CallMeta) -> bool:
@@ -108,18 +108,16 @@ def _acquires(func_id: int, meta: CallMeta) -> bool:
 
 
 def _find_proto(env: Env, func_id: int) -> FuncProto:
-    known = env.request.helper_available
-    if not 0 <= func_id < _FUNC_MAX_ID or (known is not None and not known(func_id)):
-        name = func_id_name(func_id) if known is None else f"unknown#{func_id}"
-        env.reject(EINVAL, f"invalid func {name}")
+    if helper_name(env, func_id) is None:
+        env.reject(EINVAL, f"invalid func {func_id_name(env, func_id)}")
     fn = get_func_proto(func_id, env) if env.struct_ops != DUMMY else None  # its programs may call nothing
     if fn is None:
-        env.reject(EINVAL, f"unknown func {func_id_name(func_id)}")
+        env.reject(EINVAL, f"unknown func {func_id_name(env, func_id)}")
     if not env.request.gpl_compatible and fn.gpl_only:
         env.reject(EINVAL, "cannot call GPL-restricted function from non-GPL compatible program")
     if not helper_allowed(fn, env):
         env.reject(EINVAL, "helper call is not allowed in probe")
-    if not env.sleepable and fn.might_sleep:
+    if not env.sleepable and fn.might_sleep and env.rules.sleepable_helpers_named:
         env.reject(EINVAL, "helper call might sleep in a non-sleepable prog")
     return fn
 
@@ -137,7 +135,7 @@ def check_helper_call(env: Env, insn: Insn) -> None:
         _record_key(env, meta)
     _write_arguments(env, fn, meta)
     regs = env.regs
-    if meta.release_regno:
+    if meta.release_regno or (func_id in _RELEASES and not env.rules.release_flag):
         _release(env, fn, meta)
     _check_special(env, insn, fn, meta)
     clear_caller_saved_regs(env, regs)
@@ -150,7 +148,8 @@ def check_helper_call(env: Env, insn: Insn) -> None:
         value.ref_obj_id = meta.ref_obj_id
     elif _acquires(func_id, meta):
         value.id = value.ref_obj_id = env.acquire_reference(here)
-    if func_id in _RETURNS_SIZE and fn.ret_type == RET_INTEGER:
+    sized = func_id in _RETURNS_SIZE and (func_id != uapi.BPF_FUNC_get_task_stack or env.rules.task_stack_size)
+    if sized and fn.ret_type == RET_INTEGER:
         _refine_size(value, meta)
     check_map_func_compatibility(env, meta.map_ptr, func_id)
     if func_id in (uapi.BPF_FUNC_get_stackid, uapi.BPF_FUNC_get_stack):
@@ -213,14 +212,14 @@ def _write_arguments(env: Env, fn: FuncProto, meta: CallMeta) -> None:
 
 def _release(env: Env, fn: FuncProto, meta: CallMeta) -> None:
     v = env.regs[meta.release_regno].value
-    if base_type(fn.arg_types[meta.release_regno - 1]) == ARG_PTR_TO_DYNPTR:
+    if meta.release_regno and base_type(fn.arg_types[meta.release_regno - 1]) == ARG_PTR_TO_DYNPTR:
         released = dynptr.unmark_stack_slots_dynptr(env, v)
     elif meta.ref_obj_id:
         released = release_reference(env, meta.ref_obj_id)
     else:
-        released = v.is_null
+        released = env.rules.release_flag and v.is_null
     if not released:
-        env.reject(EINVAL, f"func {func_id_name(meta.func_id)} reference has not been acquired before")
+        env.reject(EINVAL, f"func {func_id_name(env, meta.func_id)} reference has not been acquired before")
 
 
 # ---- helpers with rules of their own ----
@@ -258,7 +257,7 @@ def _check_special(env: Env, insn: Insn, fn: FuncProto, meta: CallMeta) -> None:
     elif func_id == uapi.BPF_FUNC_dynptr_from_mem:
         word = env.regs[1].value.type
         if word != PTR_TO_MAP_VALUE:
-            env.reject(EACCES, f"Unsupported reg type {reg_type_str(word)} for bpf_dynptr_from_mem data")
+            env.reject(EACCES, f"Unsupported reg type {env.type_name(word)} for bpf_dynptr_from_mem data")
     elif func_id == uapi.BPF_FUNC_set_retval:
         _check_set_retval(env)
     elif func_id == uapi.BPF_FUNC_dynptr_data:
@@ -317,7 +316,7 @@ def _check_dynptr_data(env: Env, fn: FuncProto, meta: CallMeta) -> None:
 
 
 def _check_get_func_ip(env: Env, func_id: int) -> None:
-    name = func_id_name(func_id)
+    name = func_id_name(env, func_id)
     if env.prog_type == uapi.BPF_PROG_TYPE_TRACING:
         trampoline = (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
         if env.expected_attach_type not in trampoline:
@@ -339,6 +338,10 @@ _POINTERS: Final = {
 def _result(env: Env, r0: Reg, fn: FuncProto, meta: CallMeta) -> Value:
     """Put into r0 what the helper returns; the value may still be changed."""
     flag = type_flag(fn.ret_type)
+    if not env.rules.allocated_memory:
+        flag &= ~MEM_ALLOC
+    if not env.rules.rdonly_memory:
+        flag &= ~MEM_RDONLY
     base = base_type(fn.ret_type)
     if base == RET_INTEGER:
         mark_unknown(env, r0)
@@ -358,7 +361,7 @@ def _result(env: Env, r0: Reg, fn: FuncProto, meta: CallMeta) -> Value:
     elif base == RET_PTR_TO_BTF_ID:
         value = _btf_result(env, flag, fn, meta)
     else:
-        env.reject(EINVAL, f"unknown return type {base} of func {func_id_name(meta.func_id)}")
+        env.reject(EINVAL, f"unknown return type {base} of func {func_id_name(env, meta.func_id)}")
     r0.value = value
     return value
 
@@ -393,12 +396,12 @@ def _btf_result(env: Env, flag: int, fn: FuncProto, meta: CallMeta) -> Value:
         name = fn.ret_btf_id
         if name is None or name == BPF_PTR_POISON:
             env.verbose("verifier internal error:")
-            name = func_id_name(meta.func_id).partition("#")[0]
+            name = func_id_name(env, meta.func_id).partition("#")[0]
             env.reject(EINVAL, f"func {name} has non-overwritten BPF_PTR_POISON return type")
         type_id = env.vmlinux.find(name, Kind.STRUCT) if env.vmlinux is not None else 0
     if not type_id:
         base = base_type(fn.ret_type)
-        env.reject(EINVAL, f"invalid return type {base} of func {func_id_name(meta.func_id)}")
+        env.reject(EINVAL, f"invalid return type {base} of func {func_id_name(env, meta.func_id)}")
     return known_zero(PTR_TO_BTF_ID | flag, env.vmlinux, type_id)
 
 

@@ -26,6 +26,7 @@ _TRAMPOLINE_ATTACH: Final = frozenset(
         uapi.BPF_TRACE_FEXIT,
     }
 )
+_FIRST_SLEEPABLE_HOOK: Final = ("bpf_lsm_bprm_committed_creds",)
 _MAY_SLEEP: Final = (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_KPROBE)
 
 
@@ -36,8 +37,11 @@ def check_attach_btf_id(env: Env) -> None:
         if not env.sleepable:
             env.reject(EINVAL, "Syscall programs can only be sleepable")
         return
+    if env.sleepable and kind == uapi.BPF_PROG_TYPE_KPROBE and not env.rules.sleepable_kprobes:
+        env.reject(EINVAL, "Only fentry/fexit/fmod_ret and lsm programs can be sleepable")
     if env.sleepable and kind not in _MAY_SLEEP:
-        env.reject(EINVAL, "Only fentry/fexit/fmod_ret, lsm, and kprobe/uprobe programs can be sleepable")
+        which = ", lsm, and kprobe/uprobe" if env.rules.sleepable_kprobes else " and lsm"
+        env.reject(EINVAL, f"Only fentry/fexit/fmod_ret{which} programs can be sleepable")
     if env.sleepable and kind == uapi.BPF_PROG_TYPE_LSM and env.expected_attach_type == uapi.BPF_LSM_CGROUP:
         env.reject(EINVAL, "BPF_LSM_CGROUP programs cannot be sleepable")
     if kind == uapi.BPF_PROG_TYPE_STRUCT_OPS:
@@ -323,7 +327,8 @@ def _check_sleepable(env: Env, name: str) -> None:
     if kind == uapi.BPF_PROG_TYPE_TRACING:
         fine = name not in attach_rules.NON_SLEEPABLE_ERROR_INJECT and is_error_injectable(env, name)
     else:
-        fine = kind == uapi.BPF_PROG_TYPE_LSM and name in attach_rules.SLEEPABLE_LSM_HOOKS
+        hooks = attach_rules.SLEEPABLE_LSM_HOOKS if env.rules.sleepable_lsm_hooks else _FIRST_SLEEPABLE_HOOK
+        fine = kind == uapi.BPF_PROG_TYPE_LSM and name in hooks
     if not fine:
         env.reject(EINVAL, f"{name} is not sleepable")
 

@@ -262,6 +262,8 @@ def is_prog_ctx_type(env: Env, btf: Btf, pointer: BtfType, prog_type: int, arg: 
     """A pointer to the context struct of this program type: btf_get_prog_ctx_type()."""
     t = btf.resolved(pointer.type)
     if t.kind not in COMPOSITES:
+        if env.level and not env.rules.global_memory:
+            env.verbose(f"arg#{arg} type is not a struct\n")
         return False
     if not t.name:
         env.verbose(f"arg#{arg} struct doesn't have a name\n")
@@ -316,7 +318,7 @@ def btf_ctx_access(env: Env, off: int, info: AccessInfo) -> bool:
     else:
         type_id = params[arg].type
     t = btf[btf.skip(type_id)]
-    if is_small_int(t) or is_any_enum(t) or t.kind is Kind.STRUCT:
+    if is_small_int(t) or is_any_enum(t) or (t.kind is Kind.STRUCT and env.rules.struct_arguments):
         return True
     if t.kind is not Kind.PTR:
         env.verbose(
@@ -349,8 +351,10 @@ def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, 
         if known.offset == off and base_type(known.reg_type) == PTR_TO_BUF and known.reg_type & PTR_MAYBE_NULL:
             info.reg_type = known.reg_type
             return True
-    if pointer.type == 0 or btf.resolved(pointer.type).kind is Kind.INT:
-        return True  # void * and pointers to numbers are plain numbers here
+    target_type = btf.resolved(pointer.type)
+    number = target_type.kind is Kind.INT and (env.rules.int_pointer_arguments or target_type.name == "char")
+    if pointer.type == 0 or number:
+        return True  # void *, strings and pointers to numbers are plain numbers here
     for known in env.facts.ctx_arg_info:
         if known.offset == off:
             if not known.btf_id:

@@ -11,9 +11,19 @@ from typing import Final
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
 from bpf.verifier.domain.state import S32_MIN, S64_MIN, Value
 from bpf.verifier.domain.tnum import SIGN32, SIGN64, tnum_range
+from bpf.versions.verifier_rules import Rules
+
+# Rules of the version that verifies, set by follow(): these functions know no verification, and are too often called to be told.
+_subreg_of_new_bits = True
 
 _TWO32: Final = 1 << 32
 _TWO64: Final = 1 << 64
+
+
+def follow(rules: Rules) -> None:
+    """Reason as this version does from now on: called when a verification begins, which nothing interrupts."""
+    global _subreg_of_new_bits
+    _subreg_of_new_bits = rules.subreg_of_new_bits
 
 
 def s64(number: int) -> int:
@@ -116,12 +126,17 @@ def reg64_deduce_bounds(v: Value) -> None:
 def reg_bound_offset(v: Value) -> None:
     """Learn bits from the unsigned bounds."""
     value, mask = v.var_off
+    low_bits = mask & U32_MAX
+    low = value & U32_MAX
     range_value, range_mask = tnum_range(v.umin, v.umax)
     mask &= range_mask
     value = (value | range_value) & ~mask
+    if _subreg_of_new_bits:
+        low_bits = mask & U32_MAX
+        low = value & U32_MAX
     low_value, low_mask = tnum_range(v.u32_min, v.u32_max)
-    low_mask &= mask & U32_MAX
-    low_value = ((value & U32_MAX) | low_value) & ~low_mask
+    low_mask &= low_bits
+    low_value = (low | low_value) & ~low_mask
     # tnum_or(tnum_clear_subreg(...), ...)
     high_value, high_mask = value >> 32 << 32, mask >> 32 << 32
     value = high_value | low_value

@@ -6,7 +6,6 @@ from typing import Final
 
 from bpf.verifier.domain.state import FuncState
 from bpf.verifier.env import Env
-from bpf.verifier.log.log import state_text
 
 _MIN_ALIGNMENT: Final = 8
 _ALIGNMENT: Final = 40
@@ -15,9 +14,9 @@ _ALIGNMENT: Final = 40
 def print_verifier_state(env: Env, frame: FuncState, print_all: bool) -> None:
     """All of a frame, or what the last instruction touched."""
     if print_all:
-        env.log.write_state(state_text(frame, -1, -1))
+        env.log.write_state(env.style.state_text(frame, -1, -1))
     else:
-        env.log.write_state(state_text(frame, env.scratched_regs, env.scratched_stack_slots))
+        env.log.write_state(env.style.state_text(frame, env.scratched_regs, env.scratched_stack_slots))
         env.scratched_regs = 0
         env.scratched_stack_slots = 0
 
@@ -34,3 +33,11 @@ def print_insn_state(env: Env, frame: FuncState) -> None:
     else:
         log.write(f"{env.insn_idx}:")
     print_verifier_state(env, frame, False)
+
+
+def print_after_jump(env: Env, decided: bool) -> None:
+    """What a conditional jump taught; before 5.17 nothing where only one way was possible."""
+    if env.rules.state_after_insn:
+        print_insn_state(env, env.frame)
+    elif not decided:
+        print_verifier_state(env, env.frame, True)

@@ -5,6 +5,8 @@ kernel/bpf/log.c; reg_type_str(), print_verifier_state() and print_insn_state() 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
@@ -146,7 +148,7 @@ def reg_type_str(word: int) -> str:
 
 # ---- registers ----
 
-_LIVENESS: Final = tuple(
+LIVENESS: Final = tuple(
     ("_" if live & (REG_LIVE_READ | REG_LIVE_WRITTEN | REG_LIVE_DONE) else "")
     + ("r" if live & REG_LIVE_READ else "")
     + ("w" if live & REG_LIVE_WRITTEN else "")
@@ -197,17 +199,19 @@ def _bounds(v: Value) -> list[str]:
     if v.s32_max not in (v.smax, S32_MAX):
         found.append(f"s32_max={v.s32_max}")
     if v.u32_min not in (v.umin, 0):
-        found.append(f"u32_min={_as_int(v.u32_min)}")
+        found.append(f"u32_min={as_int(v.u32_min)}")
     if v.u32_max not in (v.umax, U32_MAX):
-        found.append(f"u32_max={_as_int(v.u32_max)}")
+        found.append(f"u32_max={as_int(v.u32_max)}")
     return found
 
 
-def _as_int(number: int) -> int:
+def as_int(number: int) -> int:
+    """32 bits as %d prints them."""
     return number - (1 << 32) if number >> 31 else number
 
 
-def _as_s64(number: int) -> int:
+def as_s64(number: int) -> int:
+    """64 bits as %lld prints them."""
     number &= U64_MAX
     return number - (1 << 64) if number >> 63 else number
 
@@ -217,7 +221,7 @@ def value_text(v: Value) -> str:
     if v.text is None:
         if v.type in (SCALAR_VALUE, PTR_TO_STACK) and not v.var_off[1]:
             name = "" if v.type == SCALAR_VALUE else "fp"
-            v.text = f"{name}{_as_s64(v.var_off[0] + v.off)}"
+            v.text = f"{name}{as_s64(v.var_off[0] + v.off)}"
         else:
             name = reg_type_str(v.type)
             if base_type(v.type) == PTR_TO_BTF_ID:
@@ -229,10 +233,16 @@ def value_text(v: Value) -> str:
 def _reg_text(number: int, reg: Reg) -> str:
     v = reg.value
     precise = "P" if reg.precise and v.type == SCALAR_VALUE else ""
-    return f" R{number}{_LIVENESS[reg.live]}={precise}{v.text or value_text(v)}"
+    return f" R{number}{LIVENESS[reg.live]}={precise}{v.text or value_text(v)}"
 
 
-def _slot_text(number: int, slot: StackSlot) -> str:
+def slot_offset(number: int) -> int:
+    """Of stack slot `number`, from the frame pointer."""
+    return (-number - 1) * BPF_REG_SIZE
+
+
+def slot_text(number: int, slot: StackSlot) -> str:
+    """One slot with what is spilled there, or the kinds of its bytes."""
     if slot.is_spilled_reg:
         v = slot.value
         text = ""
@@ -242,10 +252,10 @@ def _slot_text(number: int, slot: StackSlot) -> str:
             if slot.precise:
                 text = "P"
             if not v.var_off[1]:
-                text += str(_as_s64(v.var_off[0] + v.off))
+                text += str(as_s64(v.var_off[0] + v.off))
     else:
         text = slot.kinds.translate(_SLOT_CHARS).decode()
-    return f" fp{(-number - 1) * BPF_REG_SIZE}{_LIVENESS[slot.live]}={text}"
+    return f" fp{slot_offset(number)}{LIVENESS[slot.live]}={text}"
 
 
 def state_text(frame: FuncState, regs: int, slots: int) -> str:
@@ -259,7 +269,7 @@ def state_text(frame: FuncState, regs: int, slots: int) -> str:
     if slots:
         for number, slot in enumerate(frame.stack):
             if (slots >> number) & 1 and slot.kinds != INVALID_SLOT:
-                parts.append(_slot_text(number, slot))
+                parts.append(slot_text(number, slot))
     if frame.refs:
         parts.append(" refs=" + ",".join(str(ref[0]) for ref in frame.refs))
     if frame.in_callback_fn:
@@ -268,3 +278,14 @@ def state_text(frame: FuncState, regs: int, slots: int) -> str:
         parts.append(" async_cb")
     parts.append("\n")
     return "".join(parts)
+
+
+@dataclass(frozen=True, slots=True)
+class StateStyle:
+    """How a version writes what it knows."""
+
+    type_name: Callable[[int], str]  # of a type word
+    state_text: Callable[[FuncState, int, int], str]
+
+
+SHORT_STATES: Final = StateStyle(reg_type_str, state_text)

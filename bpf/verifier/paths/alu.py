@@ -72,7 +72,6 @@ from bpf.verifier.env import (
     Env,
     Rejected,
 )
-from bpf.verifier.log.log import reg_type_str
 
 _NO_ARITHMETIC: Final = frozenset(
     {PTR_TO_PACKET_END, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK}
@@ -226,7 +225,7 @@ def _adjust_scalar(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> N
 
 def _check_sane_offset(env: Env, v: Value, word: int) -> None:
     """check_reg_sane_offset(): sums of these stay far from overflow."""
-    name = reg_type_str(word)
+    name = env.type_name(word)
     number = s64(v.var_off[0])
     if not v.var_off[1] and (number >= BPF_MAX_VAR_OFF or number <= -BPF_MAX_VAR_OFF):
         env.reject(EINVAL, f"math between {name} pointer and {number} is not allowed")
@@ -240,19 +239,20 @@ def _check_sane_offset(env: Env, v: Value, word: int) -> None:
 
 def _check_pointer_allows_arithmetic(env: Env, op: int, dst: int, ptr: Value, off: Value) -> None:
     if ptr.type & PTR_MAYBE_NULL:
-        name = reg_type_str(ptr.type)
-        env.reject(EACCES, f"R{dst} pointer arithmetic on {name} prohibited, null-check it first")
+        name = env.type_name(ptr.type)
+        advice = ", null-check it first" if env.rules.composed_types or base_type(ptr.type) == PTR_TO_MAP_VALUE else ""
+        env.reject(EACCES, f"R{dst} pointer arithmetic on {name} prohibited{advice}")
     base = base_type(ptr.type)
     known = not off.var_off[1]
     if base == PTR_TO_FLOW_KEYS:
-        if known:
+        if known or not env.rules.flow_keys_fixed:
             return
     elif base == CONST_PTR_TO_MAP:
         if known and off.smin == 0 and op == BPF_ADD:
             return
     elif base not in _NO_ARITHMETIC:
         return
-    env.reject(EACCES, f"R{dst} pointer arithmetic on {reg_type_str(ptr.type)} prohibited")
+    env.reject(EACCES, f"R{dst} pointer arithmetic on {env.type_name(ptr.type)} prohibited")
 
 
 def _adjust_ptr(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off: Value) -> None:
@@ -268,12 +268,15 @@ def _adjust_ptr(env: Env, insn: Insn, op: int, dst: Reg, ptr_reg: Reg, off: Valu
             return
         env.reject(EACCES, f"R{insn.dst_reg} 32-bit pointer arithmetic prohibited")
     _check_pointer_allows_arithmetic(env, op, insn.dst_reg, ptr, off)
+    v = ptr.copy()
     if dst is not ptr_reg:
-        # C's structure assignment: liveness and parent come along
-        dst.assign(ptr_reg)
+        if env.rules.whole_pointer_copied:
+            # C's structure assignment: liveness and parent come along
+            dst.assign(ptr_reg)
+        else:
+            v.frameno, v.ref_obj_id = dst.value.frameno, dst.value.ref_obj_id
     _check_sane_offset(env, off, ptr.type)
     _check_sane_offset(env, ptr, ptr.type)
-    v = ptr.copy()
     v.set_unbounded32()
     window = None
     if op in (BPF_ADD, BPF_SUB) and not _can_skip_sanitation(env, insn):

@@ -33,6 +33,7 @@ from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
 
 _CALL: Final = BPF_JMP | BPF_CALL
+_LAST: Final = (BPF_JMP | BPF_EXIT, BPF_JMP32 | BPF_JA, BPF_JMP | BPF_JA)  # how a function may end
 
 
 def is_pseudo_call(insn: Insn) -> bool:
@@ -57,11 +58,14 @@ def add_subprogs_and_kfuncs(env: Env) -> None:
     """Find all functions, and all kernel functions that are called."""
     starts = {0}
     for i, insn in enumerate(env.insns):
-        calls_subprog = is_pseudo_call(insn) or is_pseudo_func(insn)
-        if not calls_subprog and not is_pseudo_kfunc_call(insn):
+        calls_subprog = is_pseudo_call(insn) or (is_pseudo_func(insn) and env.rules.callbacks)
+        if not calls_subprog and not (is_pseudo_kfunc_call(insn) and env.rules.kfunc):
             continue
         if not env.bpf_capable:
-            env.reject(EPERM, "loading/calling other bpf or kernel functions are allowed for CAP_BPF and CAP_SYS_ADMIN")
+            what = "loading/calling other bpf or kernel functions are"
+            if not env.rules.kfunc:
+                what = "function calls to other bpf functions are"
+            env.reject(EPERM, f"{what} allowed for CAP_BPF and CAP_SYS_ADMIN")
         if calls_subprog:
             _add_subprog(env, starts, i + insn.imm + 1)
         else:
@@ -89,7 +93,8 @@ def check_subprogs(env: Env) -> None:
             insn = env.insns[i]
             _note_special_insn(subprog, insn)
             _check_jump_inside(env, i, insn, subprog.start, end)
-        if env.insns[end - 1].code not in (BPF_JMP | BPF_EXIT, BPF_JMP32 | BPF_JA, BPF_JMP | BPF_JA):
+        last = env.insns[end - 1].code
+        if last not in _LAST or (last == BPF_JMP32 | BPF_JA and not env.rules.jump_by_imm):
             env.reject(EINVAL, "last insn is not an exit or jmp")
 
 
@@ -103,7 +108,7 @@ def _note_special_insn(subprog: SubprogInfo, insn: Insn) -> None:
 def _check_jump_inside(env: Env, i: int, insn: Insn, start: int, end: int) -> None:
     if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op in (BPF_EXIT, BPF_CALL):
         return
-    distance = insn.imm if insn.code == BPF_JMP32 | BPF_JA else insn.off
+    distance = insn.imm if insn.code == BPF_JMP32 | BPF_JA and env.rules.jump_by_imm else insn.off
     target = i + distance + 1
     if target < start or target >= end:
         env.reject(EINVAL, f"jump out of range from insn {i} to {target}")
@@ -163,7 +168,7 @@ class _Walk:
         if is_pseudo_func(insn):
             return self._visit_call(here, insn, True)
         if insn.cls not in (BPF_JMP, BPF_JMP32):
-            size = 2 if insn.code == BPF_LD_IMM64 else 1
+            size = 2 if insn.code == BPF_LD_IMM64 and env.rules.wide_imm64_in_cfg else 1
             return self._push(here, here + size, FALLTHROUGH, False)
         op = insn.op
         if op == BPF_EXIT:
@@ -181,11 +186,14 @@ class _Walk:
     def _visit_goto(self, here: int, insn: Insn) -> bool:
         if insn.src_kind == BPF_X:
             self.env.reject(EINVAL)
-        target = here + (insn.off if insn.cls == BPF_JMP else insn.imm) + 1
+        rules = self.env.rules
+        target = here + (insn.imm if insn.cls == BPF_JMP32 and rules.jump_by_imm else insn.off) + 1
         if self._push(here, target, FALLTHROUGH, True):
             return True
         self.env.aux[target].prune_point = True
         self.env.aux[target].jmp_point = True
+        if rules.prune_after_goto and here + 1 < len(self.env.insns):
+            self.env.aux[here + 1].prune_point = True
         return False
 
     def _visit_call(self, here: int, insn: Insn, visit_callee: bool) -> bool:
@@ -209,11 +217,14 @@ def check_cfg(env: Env) -> None:
     while i < len(env.insns):
         if walk.state[i] != EXPLORED:
             env.reject(EINVAL, f"unreachable insn {i}")
-        if env.insns[i].code == BPF_LD_IMM64:
+        if env.insns[i].code == BPF_LD_IMM64 and env.rules.wide_imm64_in_cfg:
             if walk.state[i + 1] != 0:
                 env.reject(EINVAL, f"jump into the middle of ldimm64 insn {i}")
             i += 1
         i += 1
+    if not env.rules.jump_points:
+        for aux in env.aux:
+            aux.jmp_point = aux.prune_point
 
 
 # ---- stack depth ----

@@ -72,7 +72,7 @@ from bpf.verifier.env import Env
 from bpf.verifier.lines.insn_text import insn_text
 from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.lines.state import print_insn_state, print_verifier_state
-from bpf.verifier.log.log import BPF_LOG_LEVEL2, reg_type_str
+from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.alu import check_alu_op
 from bpf.verifier.paths.jump import check_cond_jmp_op
 from bpf.verifier.paths.prune import is_state_visited
@@ -132,7 +132,7 @@ def _check_st(env: Env, insn: Insn) -> None:
     check_src(env, insn.dst_reg)
     word = env.regs[insn.dst_reg].value.type
     if word == PTR_TO_CTX:
-        env.reject(EACCES, f"BPF_ST stores into R{insn.dst_reg} {reg_type_str(word)} is not allowed")
+        env.reject(EACCES, f"BPF_ST stores into R{insn.dst_reg} {env.type_name(word)} is not allowed")
     check_mem_access(env, env.insn_idx, insn.dst_reg, insn.off, insn.size, WRITE, -1)
     env.insn_idx += 1
 
@@ -225,7 +225,7 @@ def _check_ld_abs(env: Env, insn: Insn, mode: int) -> None:
     r0 = env.regs[BPF_REG_0]
     mark_unknown(env, r0)
     r0.subreg_def = env.insn_idx + 1
-    if env.cur.curframe:
+    if env.cur.curframe and env.rules.ld_abs_ends_function:
         # beyond the packet's end the function returns 0
         env.scratched_regs |= 1 << BPF_REG_0
         env.push_stack(env.insn_idx + 1, env.insn_idx, False)
@@ -242,7 +242,7 @@ def _check_call(env: Env, insn: Insn) -> None:
     if (
         insn.src_kind == BPF_X
         or (kind != BPF_PSEUDO_KFUNC_CALL and insn.off)
-        or kind not in (0, BPF_PSEUDO_CALL, BPF_PSEUDO_KFUNC_CALL)
+        or kind not in env.call_kinds
         or insn.dst_reg
         or insn.cls == BPF_JMP32
     ):
@@ -259,7 +259,9 @@ def _check_call(env: Env, insn: Insn) -> None:
 
 
 def _check_goto(env: Env, insn: Insn) -> None:
-    wide = insn.cls == BPF_JMP
+    wide = insn.cls == BPF_JMP or not env.rules.jump_by_imm
+    if not env.rules.jump_by_imm and insn.cls == BPF_JMP32:
+        env.reject(EINVAL, "BPF_JA uses reserved fields")
     if insn.src_kind == BPF_X or insn.src_reg or insn.dst_reg or (insn.imm if wide else insn.off):
         env.reject(EINVAL, "BPF_JA uses reserved fields")
     env.insn_idx += (insn.off if wide else insn.imm) + 1
@@ -275,7 +277,7 @@ def _return_range(env: Env) -> tuple[Tnum, Tnum] | None:
     if kind == uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR:
         if attach in _ALWAYS_ONE:
             return tnum_range(1, 1), TNUM_UNKNOWN
-        if attach in (uapi.BPF_CGROUP_INET4_BIND, uapi.BPF_CGROUP_INET6_BIND):
+        if attach in (uapi.BPF_CGROUP_INET4_BIND, uapi.BPF_CGROUP_INET6_BIND) and env.rules.bind_flags:
             return tnum_range(0, 3), TNUM_UNKNOWN
         return boolean, TNUM_UNKNOWN
     if kind == uapi.BPF_PROG_TYPE_CGROUP_SKB:
@@ -332,7 +334,7 @@ def _check_return_code(env: Env) -> None:
         env.reject(EACCES, "R0 leaks addr as return value")
     if frame.in_async_callback_fn:
         if v.type != SCALAR_VALUE:
-            name = reg_type_str(v.type)
+            name = env.type_name(v.type)
             env.reject(EINVAL, f"In async callback the register R0 is not a known value ({name})")
         if not tnum_in(tnum_const(0), v.var_off):
             verbose_invalid_scalar(env, v, tnum_const(0), "async callback", "R0")
@@ -340,7 +342,7 @@ def _check_return_code(env: Env) -> None:
         return
     if is_subprog:
         if v.type != SCALAR_VALUE:
-            name = reg_type_str(v.type)
+            name = env.type_name(v.type)
             env.reject(EINVAL, f"At subprogram exit the register R0 is not a scalar value ({name})")
         return
     allowed = _return_range(env)
@@ -348,7 +350,7 @@ def _check_return_code(env: Env) -> None:
         return
     wanted, binding = allowed
     if v.type != SCALAR_VALUE:
-        name = reg_type_str(v.type)
+        name = env.type_name(v.type)
         env.reject(EINVAL, f"At program exit the register R0 is not a known value ({name})")
     if not tnum_in(wanted, v.var_off):
         verbose_invalid_scalar(env, v, wanted, "program exit", "R0")
@@ -410,7 +412,23 @@ _HANDLERS: Final = {
 }
 
 
-def _print_insn(env: Env) -> None:
+def _print_whole_state_and_insn(env: Env, print_state: bool) -> None:
+    """Before 5.17: all that is known before an instruction, where paths meet or (at level 2) always."""
+    if env.level & BPF_LOG_LEVEL2:
+        env.log.write(f"{env.insn_idx}:")
+        print_verifier_state(env, env.frame, True)
+    elif print_state:
+        _print_from(env, ":")
+        print_verifier_state(env, env.frame, True)
+    verbose_linfo(env, env.insn_idx, "; ")
+    env.log.write(f"{env.insn_idx}: {insn_text(env, env.insn_idx)}\n")
+
+
+def _print_changes_and_insn(env: Env, print_state: bool) -> None:
+    """What the instruction before changed, behind it."""
+    if print_state and env.level & BPF_LOG_LEVEL2:
+        _print_from(env, ":")
+        print_verifier_state(env, env.frame, True)
     log = env.log
     if env.scratched_regs or env.scratched_stack_slots:
         print_insn_state(env, env.frame)
@@ -426,6 +444,8 @@ def do_check(env: Env) -> None:
     """Walk until no path is left."""
     level2 = bool(env.level & BPF_LOG_LEVEL2)
     print_state = False
+    print_insn = _print_changes_and_insn if env.rules.state_after_insn else _print_whole_state_and_insn
+    stays = env.rules.state_after_insn and not level2  # at level 1 the flag outlives an instruction
     prev_insn_idx = -1
     insns = env.insns
     count = len(insns)
@@ -443,12 +463,9 @@ def do_check(env: Env) -> None:
                 _print_safe(env, print_state)
             done = True
         else:
-            if level2 and print_state:
-                _print_from(env, ":")
-                print_verifier_state(env, env.frame, True)
-                print_state = False
             if env.level:
-                _print_insn(env)
+                print_insn(env, print_state)
+                print_state = print_state and stays
             _mark_seen(env)
             prev_insn_idx = here
             done = _step(env, insn)

@@ -55,7 +55,7 @@ from bpf.verifier.domain.types import (
     SCALAR_VALUE,
 )
 from bpf.verifier.env import Env, release_reference_state
-from bpf.verifier.lines.state import print_insn_state
+from bpf.verifier.lines.state import print_after_jump
 from bpf.verifier.paths.alu import sanitize_speculative_path
 
 _NEVER_NULL: Final = frozenset({PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_MAP_VALUE, PTR_TO_MAP_KEY, PTR_TO_SOCK_COMMON})
@@ -394,7 +394,9 @@ def check_cond_jmp_op(env: Env, insn: Insn) -> None:
     op = insn.op
     if op == BPF_JA or op > BPF_JSLE:
         env.reject(EINVAL, f"invalid BPF_JMP/JMP32 opcode {op:x}")
-    check_src(env, insn.dst_reg)
+    dst_first = env.rules.packets_compared
+    if dst_first:
+        check_src(env, insn.dst_reg)
     dst = env.regs[insn.dst_reg]
     src: Reg | None = None
     if insn.src_kind == BPF_X:
@@ -402,11 +404,13 @@ def check_cond_jmp_op(env: Env, insn: Insn) -> None:
             env.reject(EINVAL, "BPF_JMP/JMP32 uses reserved fields")
         check_src(env, insn.src_reg)
         src = env.regs[insn.src_reg]
-        both_packet = dst.value.type in _PACKET_ANY and src.value.type in _PACKET_ANY
+        both_packet = dst_first and dst.value.type in _PACKET_ANY and src.value.type in _PACKET_ANY
         if not both_packet and is_pointer_value(env, src.value):
             env.reject(EACCES, f"R{insn.src_reg} pointer comparison prohibited")
     elif insn.src_reg:
         env.reject(EINVAL, "BPF_JMP/JMP32 uses reserved fields")
+    if not dst_first:
+        check_src(env, insn.dst_reg)
     jmp32 = insn.cls == BPF_JMP32
     taken = _predict(dst.value, src.value if src is not None else None, insn.imm, op, jmp32)
     if taken >= 0:
@@ -424,7 +428,7 @@ def _follow_only(env: Env, insn: Insn, dst: Reg, src: Reg | None, taken: bool) -
     if not env.bypass_spec_v1:
         sanitize_speculative_path(env, insn, here + 1 if taken else here + insn.off + 1, here)
     if env.level:
-        print_insn_state(env, env.frame)
+        print_after_jump(env, True)
     if taken:
         env.insn_idx += insn.off
 
@@ -453,7 +457,7 @@ def _follow_both(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg 
     ) and is_pointer_value(env, dst.value):
         env.reject(EACCES, f"R{insn.dst_reg} pointer comparison prohibited")
     if env.level:
-        print_insn_state(env, env.frame)
+        print_after_jump(env, False)
 
 
 def _compare_scalars(insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg, other_regs: list[Reg]) -> None:

@@ -13,6 +13,8 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Btf, BtfError, Kind
 from bpf.isa.insn import (
+    BPF_ATOMIC,
+    BPF_JMP32,
     BPF_LD_IMM64,
     BPF_LDX,
     BPF_MEM,
@@ -22,6 +24,7 @@ from bpf.isa.insn import (
     BPF_PSEUDO_MAP_IDX,
     BPF_PSEUDO_MAP_IDX_VALUE,
     BPF_PSEUDO_MAP_VALUE,
+    BPF_STX,
     Insn,
     signed32,
 )
@@ -34,6 +37,7 @@ from bpf.verifier.env import BPF_MAX_VAR_OFF, MAX_USED_MAPS, Env
 from bpf.versions.program_types import types_where
 
 _TRACING: Final = types_where(lambda row: "perf" in row.traits)  # is_tracing_prog_type()
+_HASHES: Final = (uapi.BPF_MAP_TYPE_HASH, uapi.BPF_MAP_TYPE_PERCPU_HASH, uapi.BPF_MAP_TYPE_HASH_OF_MAPS)
 _CGROUP_STORAGE: Final = (uapi.BPF_MAP_TYPE_CGROUP_STORAGE, uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE)
 
 
@@ -144,10 +148,12 @@ def resolve_pseudo_ldimm64(env: Env) -> None:
         insn = insns[i]
         if insn.cls == BPF_LDX and (insn.mode != BPF_MEM or insn.imm):
             env.reject(EINVAL, "BPF_LDX uses reserved fields")
+        if insn.cls == BPF_STX and not env.rules.atomics and (insn.mode not in (BPF_MEM, BPF_ATOMIC) or insn.imm):
+            env.reject(EINVAL, "BPF_STX uses reserved fields")
         if insn.code == BPF_LD_IMM64:
             _resolve(env, i, insn)
             i += 1
-        elif insn.code not in OPCODES:
+        elif insn.code not in OPCODES or (insn.cls == BPF_JMP32 and not env.rules.jmp32):
             env.reject(EINVAL, f"unknown opcode {insn.code:02x}")
         i += 1
 
@@ -159,6 +165,8 @@ def _resolve(env: Env, i: int, insn: Insn) -> None:
     kind = insn.src_reg
     if kind == 0:
         return
+    if kind not in env.load_kinds:
+        env.reject(EINVAL, "unrecognized bpf_ld_imm64 insn")
     if kind == BPF_PSEUDO_BTF_ID:
         _check_pseudo_btf_id(env, i, insn, high)
         return
@@ -232,24 +240,53 @@ def _use_map(env: Env, i: int, m: MapInfo) -> None:
 
 def check_map_prog_compatibility(env: Env, m: MapInfo) -> None:
     """Programs of this type may use such a map."""
+    rules = env.rules
+    tracing = env.prog_type in _TRACING
+    if env.prog_type == uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE:
+        tracing = rules.writable_tp_is_tracing
+    if not rules.tracing_any_map and tracing and not _is_preallocated(m):
+        if env.prog_type == uapi.BPF_PROG_TYPE_PERF_EVENT:
+            env.reject(EINVAL, "perf_event programs can only use preallocated hash map")
+        env.verbose(
+            "trace type programs with run-time allocated hash maps are unsafe. Switch to preallocated hash maps.\n"
+        )
     if m.spin_lock_off >= 0:
         if env.prog_type == uapi.BPF_PROG_TYPE_SOCKET_FILTER:
-            env.reject(EINVAL, "socket filter progs cannot use bpf_spin_lock yet")
-        if env.prog_type in _TRACING:
+            kind = "socket filter" if rules.socket_spin_lock else "tracing"
+            env.reject(EINVAL, f"{kind} progs cannot use bpf_spin_lock yet")
+        if tracing:
             env.reject(EINVAL, "tracing progs cannot use bpf_spin_lock yet")
-        if env.sleepable:
+        if env.sleepable and rules.socket_spin_lock:
             env.reject(EINVAL, "sleepable progs cannot use bpf_spin_lock yet")
-    if m.timer_off >= 0 and env.prog_type in _TRACING:
+    if m.timer_off >= 0 and tracing:
         env.reject(EINVAL, "tracing progs cannot use bpf_timer yet")
     if m.map_type == uapi.BPF_MAP_TYPE_STRUCT_OPS:
         env.reject(EINVAL, "bpf_struct_ops map cannot be used in prog")
-    if env.sleepable and not row_of(m.map_type).sleepable:
+    if env.sleepable and not rules.sleepable_any_map:
+        _check_sleepable_map_before_5_12(env, m)
+    elif env.sleepable and not row_of(m.map_type).sleepable:
         env.reject(EINVAL, "Sleepable programs can only use array, hash, and ringbuf maps")
+
+
+def _is_preallocated(m: MapInfo) -> bool:
+    """Updates never allocate, of its inner maps neither."""
+    if m.inner is not None and not _is_preallocated(m.inner):
+        return False
+    return m.map_type not in _HASHES or not m.map_flags & uapi.BPF_F_NO_PREALLOC
+
+
+def _check_sleepable_map_before_5_12(env: Env, m: MapInfo) -> None:
+    if m.map_type not in (uapi.BPF_MAP_TYPE_HASH, uapi.BPF_MAP_TYPE_LRU_HASH, uapi.BPF_MAP_TYPE_ARRAY):
+        env.reject(EINVAL, "Sleepable programs can only use array and hash maps")
+    if not _is_preallocated(m):
+        env.reject(EINVAL, "Sleepable programs can only use preallocated hash maps")
 
 
 def _check_pseudo_btf_id(env: Env, i: int, insn: Insn, high: Insn) -> None:
     """The address of a variable of the kernel."""
     if high.imm:
+        if not env.rules.fd_array:
+            env.reject(EINVAL, "reserved field (insn[1].imm) is used in pseudo_btf_id ldimm64 insn.")
         env.reject(EINVAL, "invalid module BTF object FD specified.")
     btf = env.vmlinux
     if btf is None:
@@ -273,7 +310,7 @@ def _check_pseudo_btf_id(env: Env, i: int, insn: Insn, high: Insn) -> None:
         resolved = resolve_size(btf, btf.skip(var.type))
         if resolved is None:
             env.reject(EINVAL, f"ldimm64 unable to resolve the size of type '{t.name}': {-EINVAL}")
-        aux.btf_var_type = PTR_TO_MEM | MEM_RDONLY
+        aux.btf_var_type = PTR_TO_MEM | (MEM_RDONLY if env.rules.rdonly_memory else 0)
         aux.btf_var_size = resolved.size
     else:
         aux.btf_var_type = PTR_TO_BTF_ID

@@ -1,10 +1,13 @@
 """The table of versions: every number of the 6.1 header has a row, in the header's order."""
 
+import re
+
 from arch.abi.version import RELEASES, KernelVersion
 from bpf import uapi
 from bpf.helpers.table import PROTOS, ROWS, helper_rows
 from bpf.maps.types import map_types
 from bpf.versions import data as data
+from bpf.versions.verifier_rules import rule_rows, rules_of
 
 
 def test_every_command_of_the_header_has_its_row():
@@ -53,7 +56,9 @@ def test_map_and_program_flags_are_complete():
     assert [getattr(uapi, row.name) for row in data.FLAGS["prog_flags"]] == [1 << bit for bit in range(6)]
 
 
-def test_abilities_are_named_once():
-    names = [row.name for row in data.ABILITIES]
-    assert len(set(names)) == len(names)
-    assert all(row.what for row in data.ABILITIES)
+def test_rules_of_the_verifier_are_told():
+    rows = rule_rows()
+    assert all(row.what and re.fullmatch("[0-9a-f]{12}", row.commit) for row in rows)
+    assert all((row.since or row.until) in RELEASES for row in rows)
+    newest = rules_of(KernelVersion.parse("6.1"))
+    assert newest.multi_function and not newest.prune_after_goto

@@ -1,5 +1,7 @@
 """What verifiers before 6.1 refuse: one line of history each."""
 
+import re
+
 import pytest
 
 from arch.abi.version import RELEASES, KernelVersion
@@ -51,7 +53,10 @@ def test_introduced_with(since, insns, message):
 def test_older_kernels_read_no_uninitialised_stack():
     text = assemble("r0 = *(u64 *)(r10 -8)\nexit")
     assert answer(text, "6.1") == 0
-    assert answer(text, "5.10") == "invalid read from stack R10 off=-8 size=8"
+    assert answer(text, "5.9") == answer(text, "5.10") == "invalid read from stack R10 off=-8 size=8"
+    part = assemble("*(u32 *)(r10 -8) = 0\nr0 = *(u64 *)(r10 -8)\nexit")
+    assert answer(part, "5.10") == 0  # what is there must have been touched, not written
+    assert answer(part, "5.9") == "invalid read from stack off -8+4 size 8"
 
 
 def test_before_cap_bpf_only_the_administrator_is_trusted():
@@ -75,7 +80,7 @@ def test_helpers(name):
     since = ROWS[number].since
     before = RELEASES[RELEASES.index(since) - 1]
     insns = [Insn(0x85, 0, 0, 0, number), EXIT]
-    assert "unknown func" in str(answer(insns, before))
+    assert re.match(r"(unknown func bpf_\w+|invalid func unknown)#", str(answer(insns, before)))
     assert "unknown func" not in str(answer(insns, since))
 
 

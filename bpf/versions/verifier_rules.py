@@ -1,0 +1,134 @@
+"""The history of the modern verifier's rules: one field a rule, true for the versions that have it.
+
+A row is `name: bool = since(version, commit, what)`, or `until(...)` for what a version ended; the version is the first
+that has (or no longer has) it.  Corrections that stable releases got as well stand with the oldest long-term release that we
+compare with (5.10.262 and 6.1.192 of Debian), not with the version of the mainline commit, which is in `what` then.
+The verifier asks `env.rules.name` where the rule stands; larger differences are strategies chosen once by such a field (verifier/older.py).
+docs/add-verifier-rule.md tells how a row is added; tests/bpf/verifier/test_rules.py finds rows that nobody asks for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from functools import cache
+
+from arch.abi.version import KernelVersion
+
+__all__ = ["Rule", "Rules", "rule_rows", "rules_of"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """When a rule of the verifier holds."""
+
+    name: str
+    since: str | None
+    until: str | None
+    commit: str
+    what: str
+
+
+def since(version: str, commit: str, what: str) -> bool:
+    """A field that is true from `version` on."""
+    row: bool = field(metadata={"since": version, "until": None, "commit": commit, "what": what})
+    return row
+
+
+def until(version: str, commit: str, what: str) -> bool:
+    """A field that is true before `version`."""
+    row: bool = field(metadata={"since": None, "until": version, "commit": commit, "what": what})
+    return row
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the verifier of one version does."""
+
+    # -- what it takes at all --
+    multi_function: bool = since("4.16", "cc8b0b92a169", "calls between functions of a program")
+    jmp32: bool = since("5.1", "092ed0968bb6", "32-bit conditional jumps")
+    direct_map_value: bool = since("5.2", "d8eca5bbb2be", "ld_imm64 of an address in a map value")
+    bounded_loops: bool = since("5.3", "2589726d12a1", "loops that provably end")
+    global_functions: bool = since("5.6", "51c39bb1d5d1", "functions verified by themselves")
+    cap_bpf: bool = since("5.8", "2c78ee898d8f", "CAP_BPF and CAP_PERFMON instead of CAP_SYS_ADMIN")
+    tail_call_in_function: bool = since("5.10", "e411901c0b77", "tail calls below the main function")
+    ksym: bool = since("5.10", "4976b718c355", "ld_imm64 of a kernel variable by BTF id")
+    uninit_stack: bool = since("5.10", "6715df8d5d24", "privileged programs may read uninitialised stack; of 6.3")
+    atomics: bool = since("5.12", "5ca419f2864a", "fetch, exchange, compare and exchange")
+    global_memory: bool = since("5.12", "e5069b9c23b3", "global functions take pointers to memory")
+    callbacks: bool = since("5.13", "69c087ba6225", "functions of the program as helper arguments")
+    kfunc: bool = since("5.13", "e6ac2450d6de", "calls of listed kernel functions")
+    fd_array: bool = since("5.14", "387544bfa291", "descriptors by index")
+    sleepable_any_map: bool = since("5.12", "638e4b825d52", "sleepable programs use more than hashes and arrays")
+    tracing_any_map: bool = since(
+        "6.1", "96da3f7d489d", "tracing programs use maps that allocate when they are updated"
+    )
+
+    socket_spin_lock: bool = since("5.13", "69c087ba6225", "socket filters and spin locks have words of their own")
+    bind_flags: bool = since("5.12", "772412176fb9", "programs at bind() may return flags")
+    jump_by_imm: bool = since("6.1", "4cd58e9af8b9", "a 32-bit jump always has its distance in imm; of 6.6")
+
+    # -- registers and the stack --
+    stack_grows_when_checked: bool = since(
+        "6.1", "6b4a64bafd10", "an access is in bounds of 512 bytes and makes the frame hold it; of 6.8"
+    )
+    whole_pointer_copied: bool = since("6.1", "f5e477a861a5", "scalar += pointer makes the whole register the pointer")
+    flow_keys_fixed: bool = since("6.1", "22c7fa171a02", "no variable offset of a flow_keys pointer; of 6.8")
+    subreg_of_new_bits: bool = since("5.19", "3844d153a41a", "the low half's bits follow from the narrowed 64-bit bits")
+    rdonly_memory: bool = since("5.17", "34d3a78c681e", "kernel variables can be read only; of 5.17")
+    ld_abs_ends_function: bool = since(
+        "6.1", "ee861486e377", "LD_ABS beyond the packet returns from a function; of 6.14"
+    )
+
+    packets_compared: bool = since("6.1", "d75e30dddf73", "the unprivileged may compare packet pointers; of 6.6")
+    spilled_btf_pointer: bool = until("5.13", "cd17d38f8b28", "a helper may read a spilled kernel pointer")
+
+    struct_arguments: bool = since("6.1", "720e6a435194", "functions attached to may take small structures by value")
+    int_pointer_arguments: bool = since("5.18", "bb6728d75611", "a pointer to a number, as argument, is a number")
+    sleepable_kprobes: bool = since("6.0", "64ad7556c75e", "programs at uprobes may sleep")
+    sleepable_lsm_hooks: bool = since("5.11", "423f16108c9d", "most security hooks may sleep, not one")
+    writable_tp_is_tracing: bool = since("6.0", "21e14bdffad4", "raw_tracepoint_writable programs are tracing programs")
+
+    # -- helpers --
+    task_stack_size: bool = since("5.12", "fd0b88f73f53", "bpf_get_task_stack() returns at most the buffer's size")
+    composed_types: bool = since(
+        "5.17", "c25b2ae13603", "types are a base and flags: words about pointers that may be NULL"
+    )
+    allocated_memory: bool = since("5.17", "a672b2e36a64", "memory of a ring buffer is a type of its own")
+    map_keys: bool = since("5.13", "69c087ba6225", "keys of maps are pointers of their own")
+    fixed_size_memory: bool = since("6.1", "32556ce93bc4", "results by pointer are memory of a fixed size; of 6.12")
+    constant_allocation: bool = since("6.1", "2fc31465c537", "a size to allocate is precise")
+    sleepable_helpers_named: bool = since("6.1", "01685c5bddaa", "helpers say whether they sleep")
+    argument_offsets: bool = since("5.17", "6788ab23508b", "offsets of pointer arguments are checked for every kind")
+    release_flag: bool = since("5.19", "8f14852e8911", "OBJ_RELEASE says which argument is released")
+    access_of_argument: bool = since(
+        "6.1", "6fad274f06f0", "MEM_WRITE says whether a helper writes an argument; of 6.12"
+    )
+    ctx_as_memory: bool = since(
+        "5.15", "3e8ce29850f1", "a context that is no rewritten one is memory for helpers; of 5.15"
+    )
+
+    # -- paths --
+    wide_imm64_in_cfg: bool = since("6.1", "3feb263bb516", "the second half of ld_imm64 is no instruction; of 6.8")
+    jump_points: bool = since("6.1", "bffdeaa8a5af", "the history of jumps is kept apart from pruning; of 6.2")
+
+    prune_after_goto: bool = until("6.1", "bffdeaa8a5af", "the instruction behind a jump is a pruning point; of 6.2")
+
+    # -- the log --
+    precision_at_level_1: bool = until("5.17", "496f3324048b", "going back for precision is told at level 1")
+    marks_after_state: bool = until(
+        "5.17", "2e5766483c8c", "a checkpoint's state is printed before what it was asked for"
+    )
+    state_after_insn: bool = since("5.17", "2e5766483c8c", "what an instruction changed is printed behind it")
+    short_state: bool = since("5.18", "7df5072cc05f", "states without what says nothing: scalar for inv, no id=0")
+
+
+def rule_rows() -> list[Rule]:
+    """All rows, in order."""
+    return [Rule(row.name, **row.metadata) for row in fields(Rules)]
+
+
+@cache
+def rules_of(version: KernelVersion) -> Rules:
+    """The rules of one version."""
+    return Rules(**{row.name: version.within(row.since, row.until) for row in rule_rows()})
