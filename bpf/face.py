@@ -60,6 +60,9 @@ class FdObject:
         """Kernel addresses of the pages a mapping shows, from a byte offset on; ENOTSUPP."""
         raise KernelError(ENOTSUPP, "this object cannot be mapped")
 
+    def writers(self, more: int) -> None:
+        """So many mappings more (or less) through which it can be written."""
+
     def fdinfo(self) -> str:
         """Lines of its own in /proc/PID/fdinfo."""
         return ""

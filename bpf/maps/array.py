@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
-from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
 from arch.abi.limits import INT_MAX, PAGE_SIZE, U32_MAX
 from bpf import uapi
 from bpf.btf import Btf
@@ -70,6 +70,7 @@ class _Indexed(BpfMap):
     """What all arrays share: a u32 index as key."""
 
     can_be_inner = True
+    can_mmap = True
 
     def index(self, key: bytes) -> int:
         """The key as a number of the machine."""
@@ -209,11 +210,9 @@ class ArrayMap(_Indexed):
         return ("lookup", "update")
 
     def mmap_pages(self, offset: int, pages: int, writable: bool) -> list[int]:
-        """array_map_mmap(): the values, page by page; only of maps made for it, and not to write when frozen."""
+        """array_map_mmap(): the values, page by page; only of maps made for it."""
         if not self.map_flags & uapi.BPF_F_MMAPABLE:
             raise refuse(EINVAL)
-        if writable and self.frozen:
-            raise refuse(EPERM)
         if offset + pages * PAGE_SIZE > round_up(self.max_entries * self.elem_size, PAGE_SIZE):
             raise refuse(EINVAL)
         return [self.values + offset + at * PAGE_SIZE for at in range(pages)]

@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from typing import ClassVar, Protocol
 
-from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
+from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP, EPERM
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from bpf import uapi
@@ -131,6 +131,7 @@ class BpfMap(FdObject):
 
     anon_name = "bpf-map"
     can_be_inner: ClassVar[bool] = True  # map_meta_equal
+    can_mmap: ClassVar[bool] = False  # map_mmap
     holds_fds: ClassVar[bool] = False  # values are descriptors for user space, pointers inside
     lookup_from_syscall: ClassVar[bool] = True
     has_direct_value: ClassVar[bool] = False
@@ -409,6 +410,21 @@ class BpfMap(FdObject):
         return ()
 
     # ---- files ----
+
+    def check_mmap(self, shared: bool, writable: bool) -> None:
+        """bpf_map_mmap(): what a program cannot write nobody may write behind the verifier's back."""
+        if not self.can_mmap or self.has_spin_lock() or self.timer_off >= 0 or self.kptrs:
+            raise refuse(ENOTSUPP)
+        if not shared:
+            raise refuse(EINVAL)
+        if writable and self.frozen:
+            raise refuse(EPERM)
+        if writable and self.map_flags & uapi.BPF_F_RDONLY_PROG:
+            raise refuse(EACCES)
+
+    def writers(self, more: int) -> None:
+        """bpf_map_write_active_inc() and _dec()."""
+        self.writecnt += more
 
     def fdinfo(self) -> str:
         """bpf_map_show_fdinfo()."""

@@ -38,6 +38,7 @@ class RingBufferMap(BpfMap):
     """BPF_MAP_TYPE_RINGBUF."""
 
     can_be_inner = True
+    can_mmap = True
 
     def alloc(self) -> None:
         """ringbuf_map_alloc()."""

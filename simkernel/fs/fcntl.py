@@ -41,6 +41,7 @@ from arch.abi.fcntl import (
     O_NONBLOCK,
 )
 from arch.abi.ioctl import FIGETBSZ, FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQSIZE
+from arch.abi.mman import PROT_WRITE
 from arch.abi.stat import TMPFS_MAGIC
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
@@ -119,7 +120,7 @@ def _mapped_writable(k: FsKernel, inode: Inode) -> bool:
     """mapping_deny_writable() fails: somebody has a shared mapping that may be, or become, writable."""
     spaces = {id(t.mm): t.mm for t in k.tasks.by_pid.values() if t.mm is not None}
     areas = (vma for mm in spaces.values() for vma in mm.vmas)
-    return any(v.shared and v.maywrite and v.file is not None and v.file.inode is inode for v in areas)
+    return any(v.shared and v.may & PROT_WRITE and v.file is not None and v.file.inode is inode for v in areas)
 
 
 def _seals(k: FsKernel, file: File, add: int | None) -> int:

@@ -18,6 +18,7 @@ from arch.abi.fcntl import (
     RENAME_WHITEOUT,
 )
 from arch.abi.limits import NAME_MAX, PAGE_SIZE
+from arch.abi.mman import PROT_WRITE
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFLNK, S_IFREG, S_IRWXUGO, TMPFS_MAGIC
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
@@ -35,9 +36,9 @@ BOGO_DIRENT_SIZE = 20
 def shmem_mmap(k: FsKernel, file: File, vma: Vma) -> None:
     """Pages come from the page cache; a write seal forbids writable shared mappings."""
     if file.f_inode.seals & (F_SEAL_WRITE | F_SEAL_FUTURE_WRITE) and vma.shared:
-        if vma.prot & 2:
+        if vma.prot & PROT_WRITE:
             raise KernelError(EPERM, "sealed")
-        vma.maywrite = False
+        vma.may &= ~PROT_WRITE
     k.vfs.mounts.touch_atime(file.f_path)
 
 

@@ -20,7 +20,7 @@ from arch.memory import PhysicalMemory
 
 # include/linux/mm.h, the bits that struct vm_area_struct.vm_flags really shows.
 VM_READ, VM_WRITE, VM_EXEC, VM_SHARED = 1, 2, 4, 8
-VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC, VM_MAYSHARE, VM_GROWSDOWN = 0x10, 0x20, 0x40, 0x80, 0x100
+VM_MAYREAD, VM_MAYSHARE, VM_GROWSDOWN = 0x10, 0x80, 0x100
 VM_LOCKED = 0x2000
 
 
@@ -129,24 +129,23 @@ class MappedFile(Protocol):
 PageOf = Callable[["Vma", int], int]  # (area, page of the file) -> physical address
 
 
+class VmOperations(Protocol):
+    """struct vm_operations_struct: who wants to know how many areas show something."""
+
+    def opened(self) -> None:
+        """One more area, by a split, a move or fork."""
+
+    def closed(self) -> None:
+        """One area less."""
+
+
 class Vma:
     """struct vm_area_struct: one area of equal pages, [start, end)."""
 
     __slots__ = (
-        "addr",
-        "dontfork",
-        "end",
-        "fault",
-        "file",
-        "flags",
-        "locked",
-        "maywrite",
-        "name",
-        "pgoff",
-        "private",
-        "prot",
-        "start",
-    )
+        "addr", "dontexpand", "dontfork", "end", "fault", "file", "flags", "locked", "may", "name", "ops", "pgoff", "private",
+        "prot", "start",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -167,9 +166,10 @@ class Vma:
         self.name = name
         self.fault: PageOf | None = None  # where its pages come from, if not from its file or nowhere
         self.private: object = None  # kept for the mapped object's owner
-        self.dontfork = False
+        self.may = 7  # VM_MAYREAD, VM_MAYWRITE, VM_MAYEXEC as PROT_*: what mprotect(2) may ask for
+        self.ops: VmOperations | None = None
+        self.dontfork = self.dontexpand = False
         self.locked = False  # VM_LOCKED
-        self.maywrite = True  # VM_MAYWRITE: mprotect may make it writable
         self.addr = 0
 
     @property
@@ -182,13 +182,14 @@ class Vma:
         new = Vma(start, end, self.prot, self.flags, self.file, self.pgoff, self.name)
         new.pgoff += (start - self.start) // PAGE_SIZE
         new.fault, new.private, new.dontfork = self.fault, self.private, self.dontfork
-        new.locked, new.maywrite = self.locked, self.maywrite
+        new.may, new.ops, new.dontexpand = self.may, self.ops, self.dontexpand
+        new.locked = self.locked
         return new
 
     @property
     def vm_flags(self) -> int:
         """VM_* bits."""
-        flags = self.prot | VM_MAYREAD | VM_MAYEXEC | (VM_MAYWRITE if self.maywrite else 0)
+        flags = self.prot | self.may << 4
         if self.locked:
             flags |= VM_LOCKED
         if self.shared:

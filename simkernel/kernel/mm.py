@@ -133,8 +133,14 @@ class Mm:
     def _remove(self, vma: Vma) -> None:
         index = self.vmas.index(vma)
         del self.vmas[index], self.starts[index]
+        self._close(vma)
+
+    def _close(self, vma: Vma) -> None:
+        """remove_vma()."""
         self.home.mem.free(vma.addr)
         vma.addr = 0
+        if vma.ops is not None:
+            vma.ops.closed()
         if vma.file is not None:
             vma.file.put()
 
@@ -161,6 +167,8 @@ class Mm:
         self.starts.insert(index, addr)
         if upper.file is not None:
             upper.file.get()
+        if upper.ops is not None:
+            upper.ops.opened()
 
     def merge_anonymous(self, vma: Vma) -> None:
         """vma_merge() for the common case: equal neighbours of anonymous private memory become one area."""
@@ -358,7 +366,8 @@ class Mm:
             raise KernelError(EACCES)
         if vma.shared and vma.prot & PROT_WRITE and accmode != 2:
             raise KernelError(EACCES)
-        vma.maywrite = not vma.shared or accmode == 2
+        if vma.shared and accmode != 2:
+            vma.may &= ~PROT_WRITE
         file.mmap(vma)
 
     def unmap(self, addr: int, length: int) -> None:
@@ -389,7 +398,7 @@ class Mm:
             if vma.start > position:
                 raise KernelError(ENOMEM)
             position = vma.end
-            if prot & PROT_WRITE and not vma.maywrite:
+            if prot & ~vma.may:
                 raise KernelError(EACCES)
         if position < end:
             raise KernelError(ENOMEM)
@@ -449,7 +458,7 @@ class Mm:
                 raise KernelError(EINVAL)
         if not old_size and not vma.shared:  # only a shared mapping can be had a second time
             raise KernelError(EINVAL)
-        if old + old_size > vma.end:
+        if old + old_size > vma.end or (new_size > old_size and vma.dontexpand):
             raise KernelError(EFAULT)
         if flags & MREMAP_FIXED:
             self.unmap(fixed, new_size)
@@ -479,6 +488,8 @@ class Mm:
         moved = vma.clone(old, old + old_size)
         moved.start, moved.end = new, new + new_size
         self.insert(moved)
+        if moved.ops is not None:
+            moved.ops.opened()
         for page in self.present(old, old + min(old_size, new_size)):
             self.space.unmap(page)
             self.pages[new + page - old] = self.pages.pop(page)
@@ -519,6 +530,8 @@ class Mm:
             new.starts.append(copy.start)
             if copy.file is not None:
                 copy.file.get()
+            if copy.ops is not None:
+                copy.ops.opened()
         for page, phys in self.pages.items():
             if new.find(page) is None:
                 continue
@@ -545,10 +558,7 @@ class Mm:
             put(phys)
         self.pages.clear()
         for vma in self.vmas:
-            self.home.mem.free(vma.addr)
-            vma.addr = 0
-            if vma.file is not None:
-                vma.file.put()
+            self._close(vma)
         self.vmas.clear()
         self.starts.clear()
         if self.exe_file is not None:

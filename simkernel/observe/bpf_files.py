@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EINVAL
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.mman import PROT_WRITE
+from arch.abi.mman import PROT_READ, PROT_WRITE
 from arch.abi.poll import EPOLLIN, EPOLLOUT, EPOLLRDNORM, EPOLLWRNORM
 from bpf.face import FdObject
 from simkernel.fs.inode import File, FileOperations
@@ -32,9 +32,28 @@ def bpf_mmap(k: WatchedKernel, file: File, vma: Vma) -> None:
     obj: FdObject = file.private_data
     writable = bool(vma.prot & PROT_WRITE)
     obj.check_mmap(vma.shared, writable)
-    if not writable:
-        vma.maywrite = False  # mprotect(2) may not undo what was checked here
     show_pages(k, vma, obj.mmap_pages(vma.pgoff * PAGE_SIZE, (vma.end - vma.start) // PAGE_SIZE, writable))
+    vma.dontexpand = True
+    vma.may = PROT_READ
+    if writable:
+        vma.may |= PROT_WRITE
+        vma.ops = WriterMapping(obj)
+        vma.ops.opened()
+
+
+class WriterMapping:
+    """An area through which an object can be written; bpf_map_mmap_open(), bpf_map_mmap_close()."""
+
+    def __init__(self, obj: FdObject) -> None:
+        self.obj = obj
+
+    def opened(self) -> None:
+        """bpf_map_write_active_inc()."""
+        self.obj.writers(1)
+
+    def closed(self) -> None:
+        """bpf_map_write_active_dec()."""
+        self.obj.writers(-1)
 
 
 def bpf_release(k: WatchedKernel, file: File) -> None:
