@@ -288,6 +288,10 @@ class BpfHost(Protocol):
         """LINUX_VERSION_CODE."""
 
     @property
+    def config(self) -> frozenset[str]:
+        """Options that the kernel is built with beyond Debian's: bpf/versions/config.py."""
+
+    @property
     def arch(self) -> Architecture | None:
         """None: programs are checked as on x86_64."""
 

@@ -325,8 +325,12 @@ def boot(
     binds: Sequence[tuple[str, str, bool]] = (),
     hostname: str = "simkernel",
     strace: Callable[[str], None] | None = None,
+    config: Sequence[str] = (),
 ) -> Machine:
-    """A running machine: kernel up, file systems mounted, init waiting."""
+    """A running machine: kernel up, file systems mounted, init waiting.
+
+    `config` names options the kernel is built with beyond those of Debian's: "FPROBE", "FUNCTION_ERROR_INJECTION".
+    """
     # Subsystems are imported before the kernel is made: their functions are part of its text.
     from simkernel import block, mm, net, observe
     from simkernel.fs import boot as fs
@@ -334,8 +338,9 @@ def boot(
     from simkernel.fs.hostfs import install_binds
 
     k = Kernel(
-        arch=arch, version=KernelVersion.supported(kernel), cpus=cpus, memory=memory, seed=seed, hostname=hostname
-    )
+        arch=arch, version=KernelVersion.supported(kernel), cpus=cpus, memory=memory, seed=seed, hostname=hostname,
+        config=config,
+    )  # fmt: skip
     for subsystem in (fs, proc_irq, mm, net, block, observe):
         subsystem.install(k)
     install_binds(k.vfs, binds)

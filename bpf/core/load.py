@@ -157,6 +157,7 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         kernel_symbol=host.symbols.address,
         name=name,
         layout=host.structs,
+        config=host.config,
     )
     if arch is not None:
         request.word_size = arch.model.word

@@ -100,6 +100,7 @@ class BpfProg(Prog):
         self.attach_info = verdict.attach_info
         self.verified_insns = verdict.insn_processed
         self.max_ctx_offset = int(verdict.stats.get("max_ctx_offset", 0))
+        self.max_tp_access = int(verdict.stats.get("max_tp_access", 0))
         self.load_time_ns = bpf.host.now_ns()
         self.uid = bpf.host.current_uid()
         self.run_time_ns = self.run_cnt = self.recursion_misses = 0

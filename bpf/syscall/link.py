@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arch.abi.errno import E2BIG, EFAULT, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EPERM, ESRCH
+from arch.abi.errno import E2BIG, EFAULT, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPNOTSUPP, EPERM, ESRCH
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.errors import KernelError
 from bpf import uapi
@@ -28,6 +28,7 @@ from bpf.face import (
 from bpf.syscall.attr import Call
 from bpf.verifier.protos.attach_rules import ATTACH_TYPE_TO_PROG_TYPE
 from bpf.versions import features
+from bpf.versions.config import configured
 from bpf.versions.program_types import types_where
 
 TP_NAME_MAX = 127
@@ -210,6 +211,8 @@ def _perf_link(call: Call, prog: BpfProg) -> int:
 def _kprobe_multi(call: Call, prog: BpfProg) -> int:
     """bpf_kprobe_multi_link_attach(): by names or by addresses, not both."""
     attr, user = call.attr, call.user
+    if not configured(call.version, call.host.config, "FPROBE"):
+        raise KernelError(EOPNOTSUPP, "the kernel is built without CONFIG_FPROBE")
     if prog.expected_attach_type != uapi.BPF_TRACE_KPROBE_MULTI:
         raise KernelError(EINVAL)
     flags, count = attr.kprobe_flags, attr.cnt

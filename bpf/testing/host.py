@@ -72,6 +72,7 @@ class TestHost:
         byteorder: ByteOrder = "little",
         seed: int = 0,
         arch: str = "",
+        config: frozenset[str] = frozenset(),
     ) -> None:
         """`arch`: programs are checked and structures laid out as on that machine; else as on x86-64."""
         self.arch = architecture.get(arch) if arch else None
@@ -79,6 +80,7 @@ class TestHost:
         byteorder = self.arch.byteorder if self.arch else byteorder
         self.version = KernelVersion.parse(version)
         self.version_code = self.version.code
+        self.config = config
         self.mem = FlatMemory(KERNEL_MEMORY[word], memory_size, byteorder)
         self.user = FlatMemory(0x10000, 1 << 20, byteorder)
         self.ram_bytes = memory_size

@@ -13,6 +13,7 @@ from arch.abi.errno import EROFS
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.abi.stat import S_IFCHR, makedev
 from arch.errors import KernelError
+from simkernel.configs import KernelConfig
 from simkernel.fs.inode import ROOT_CRED, Dentry, to_bytes
 from simkernel.fs.tmpfs import TmpfsInode
 from simkernel.fs.vfs import Vfs
@@ -22,7 +23,7 @@ DIRECTORIES = (
     ("/var", 0o755), ("/var/tmp", 0o1777), ("/var/log", 0o755), ("/usr", 0o755), ("/usr/bin", 0o755),
     ("/usr/sbin", 0o755), ("/tmp", 0o1777), ("/sys", 0o555), ("/sbin", 0o755), ("/run", 0o755), ("/root", 0o700),
     ("/proc", 0o555), ("/mnt", 0o755), ("/lib", 0o755), ("/home", 0o755), ("/etc", 0o755), ("/dev", 0o755),
-    ("/bin", 0o755),
+    ("/bin", 0o755), ("/boot", 0o755),
 )  # fmt: skip
 
 ETC = (
@@ -128,12 +129,25 @@ def timezone_utc() -> bytes:
     return block + block + b"\nUTC0\n"
 
 
+def add_config(vfs: Vfs) -> None:
+    """/boot/config-RELEASE, where it is known; its text is unpacked when somebody reads it."""
+    k = vfs.k
+    config = KernelConfig(k.version, k.arch.name, k.config)
+    if config.known:
+
+        def filler(index: int) -> bytes:
+            return config.text[index << PAGE_SHIFT : (index + 1) << PAGE_SHIFT]
+
+        add_file(vfs, f"/boot/config-{k.version.release}", filler=filler, size=config.size)
+
+
 def populate_root(vfs: Vfs) -> None:
     """Directories and /etc."""
     for path, mode in DIRECTORIES:
         make_directory(vfs, path, mode)
     for name, text in ETC:
         add_file(vfs, f"/etc/{name}", text)
+    add_config(vfs)
     add_file(vfs, "/etc/hostname", f"{vfs.k.hostname}\n")
     add_file(vfs, "/etc/localtime", timezone_utc())
     add_link(vfs, "/etc/mtab", "/proc/mounts")

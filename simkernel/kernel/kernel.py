@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import importlib
 import random
+from collections.abc import Iterable
 from functools import partial
 
 from arch import architecture
@@ -68,6 +69,7 @@ class Kernel(WatchedKernel, BlockKernel):
         memory: int = 256 << 20,
         seed: int = 0,
         hostname: str = "simkernel",
+        config: Iterable[str] = (),
     ) -> None:
         for name in BODIES:
             importlib.import_module(f"simkernel.kernel.{name}")
@@ -76,6 +78,7 @@ class Kernel(WatchedKernel, BlockKernel):
         self.version = KernelVersion.parse(version)
         self.nr_cpus = cpus
         self.hostname = hostname
+        self.config = frozenset(config)
         self.seed = seed
         self.random = random.Random(seed)
         self.physical = PhysicalMemory(memory)

@@ -7,9 +7,8 @@ or a struct pt_regs; it lives for the length of the run.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
 
-from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP, ERANGE
+from arch.abi.errno import EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE
 from arch.abi.limits import U64_MAX
 from arch.errors import KernelError
 from bpf import uapi
@@ -17,12 +16,19 @@ from bpf.board import Bpf
 from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
 from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach, TracingAttach
 from bpf.layout import layout_of
-from bpf.uapi import MAX_BPF_FUNC_ARGS
 from simkernel.observe import iterators
 from simkernel.observe.face import WatchedKernel
+from simkernel.observe.trampoline import (
+    FENTRY,
+    FEXIT,
+    MODIFY_RETURN,
+    KernelTrampoline,
+    Override,
+    argument_reader,
+)
 from tracing.files.nodes import OpenFile
 from tracing.perf.event import PerfEvent
-from tracing.probes.kprobes import Kprobe, Kretprobe, KretprobeInstance
+from tracing.probes.kprobes import Kprobe, Kretprobe
 from tracing.record.event import TraceEvent
 from tracing.system import Tracing
 
@@ -30,7 +36,11 @@ from tracing.system import Tracing
 BPF_PROG_TYPE_TRACING_FILTER, BPF_PROG_TYPE_KPROBE_FILTER = 2, 3
 
 
-Override = Callable[[int, int], None]  # (pt_regs, value): the probed function returns that at once
+TRAMPOLINE_KINDS = {
+    uapi.BPF_TRACE_FENTRY: FENTRY,
+    uapi.BPF_TRACE_FEXIT: FEXIT,
+    uapi.BPF_MODIFY_RETURN: MODIFY_RETURN,
+}
 
 
 class Attached:
@@ -60,6 +70,8 @@ class Attachments:
         self.override = override
         self._contexts: list[int] = []
         self._depth = 0
+        self.trampolines: dict[str, KernelTrampoline] = {}
+        self.raw_tracepoints: set[tuple[int, str]] = set()  # (program, tracepoint)
         self.busy: set[tuple[int, int]] = set()  # (program, CPU): a program does not interrupt itself
 
     # ---- running ----
@@ -105,11 +117,23 @@ class Attachments:
         if point is None:
             raise KernelError(ENOENT, f"no tracepoint {request.name}")
 
+        if prog.max_ctx_offset > 8 * len(point.params):
+            raise KernelError(EINVAL, "the program reads more arguments than the tracepoint has")
+        if prog.max_tp_access:
+            raise KernelError(EINVAL, "nothing of the tracepoint's arguments may be written")
+        if (prog.id, request.name) in self.raw_tracepoints:
+            raise KernelError(EEXIST, "the program is attached there")
+        self.raw_tracepoints.add((prog.id, request.name))
+
         def fired(*args: int) -> None:
             self.run_args(prog, args)
 
+        def detach() -> None:
+            point.remove(fired)
+            self.raw_tracepoints.discard((prog.id, request.name))
+
         point.add(fired)
-        return lambda: point.remove(fired)
+        return detach
 
     # ---- fentry, fexit, fmod_ret, tp_btf ----
 
@@ -118,64 +142,24 @@ class Attachments:
         kind, symbol = request.attach_type, request.symbol or ""
         if kind == uapi.BPF_TRACE_RAW_TP:
             return self.attach_raw_tracepoint(prog, RawTracepointAttach(symbol.removeprefix("btf_trace_")))
-        cookie = request.cookie
-        if kind == uapi.BPF_TRACE_FENTRY:
-            return self._fentry(prog, symbol, cookie)
-        if kind == uapi.BPF_TRACE_FEXIT:
-            return self._fexit(prog, symbol, cookie)
-        if kind == uapi.BPF_MODIFY_RETURN:
-            return self._fmod_ret(prog, symbol, cookie)
-        raise KernelError(EOPNOTSUPP, f"attach type {kind}")
+        if kind not in TRAMPOLINE_KINDS:
+            raise KernelError(EOPNOTSUPP, f"attach type {kind}")
+        return self.trampoline(symbol).link(TRAMPOLINE_KINDS[kind], prog, request.cookie)
 
-    def _arguments(self, symbol: str) -> Callable[[int], tuple[int, ...]]:
-        """Reader of a function's arguments from the pt_regs of its entry."""
-        declared = self.k.text.functions.get(symbol)
-        count = 1 if declared is None or declared[2] else len(declared[1].params)
-        arch, mem, layout = self.k.arch, self.k.mem, self.k.cpu.layout
+    def trampoline(self, symbol: str) -> KernelTrampoline:
+        """bpf_trampoline_get(): the one of this function."""
+        found = self.trampolines.get(symbol)
+        if found is None:
+            declared = self.k.text.functions.get(symbol)
+            count = 1 if declared is None or declared[2] else len(declared[1].params)
+            found = KernelTrampoline(
+                self.tracing.kprobes, symbol, argument_reader(count, self._argument), self.run_args, self.override
+            )
+            self.trampolines[symbol] = found
+        return found
 
-        def read(regs: int) -> tuple[int, ...]:
-            return tuple(arch.argument(mem, regs, n, layout) for n in range(min(count, MAX_BPF_FUNC_ARGS)))
-
-        return read
-
-    def _fentry(self, prog: BpfProg, symbol: str, cookie: int) -> Detach:
-        read = self._arguments(symbol)
-
-        def entered(regs: int) -> None:
-            self.run_args(prog, read(regs), cookie, probe.addr)
-
-        probe = Kprobe(entered, symbol)
-        self.tracing.kprobes.register(probe)
-        return lambda: self.tracing.kprobes.unregister(probe)
-
-    def _fexit(self, prog: BpfProg, symbol: str, cookie: int) -> Detach:
-        read = self._arguments(symbol)
-        layout, mem, field = self.k.cpu.layout, self.k.mem, self.k.arch.return_value
-
-        def entered(instance: KretprobeInstance, regs: int) -> None:
-            instance.data = read(regs)
-
-        def returned(instance: KretprobeInstance, regs: int) -> None:
-            assert isinstance(instance.data, tuple)
-            self.run_args(prog, (*instance.data, layout.get(mem, regs, field)), cookie, probe.kp.addr, 1)
-
-        probe = Kretprobe(returned, symbol, entry_handler=entered, maxactive=4096)
-        self.tracing.kprobes.register_kretprobe(probe)
-        return lambda: self.tracing.kprobes.unregister_kretprobe(probe)
-
-    def _fmod_ret(self, prog: BpfProg, symbol: str, cookie: int) -> Detach:
-        read = self._arguments(symbol)
-
-        def entered(regs: int) -> object:
-            value = self.run_args(prog, (*read(regs), 0), cookie, probe.addr, 1)
-            if value & 0xFFFFFFFF:
-                self.override(regs, value)
-                return True
-            return None
-
-        probe = Kprobe(entered, symbol)
-        self.tracing.kprobes.register(probe)
-        return lambda: self.tracing.kprobes.unregister(probe)
+    def _argument(self, regs: int, number: int) -> int:
+        return self.k.arch.argument(self.k.mem, regs, number, self.k.cpu.layout)
 
     # ---- kprobe.multi ----
 

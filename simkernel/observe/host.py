@@ -46,6 +46,7 @@ class Host(BpfSide):
         self.version = k.version
         self.release = k.version.release
         self.version_code = k.version.code
+        self.config = k.config
         self.arch = k.arch
         self.mem = k.mem
         self.symbols = k.symbols

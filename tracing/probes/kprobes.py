@@ -307,6 +307,10 @@ class Kprobes:
             self.running[cpu] = before
         return real
 
+    def return_value(self, regs: int) -> int:
+        """What a function that returned with these registers answered."""
+        return self.layout.get(self.host.mem, regs, self.host.arch.return_value)
+
     def real_return_address(self, task: Hashable, depth: int = 0) -> int | None:
         """For stack walks: what the trampoline's address in a frame stands for, `depth` frames with it from the top."""
         stack = self.instances.get(task, [])

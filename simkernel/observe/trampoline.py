@@ -1,0 +1,139 @@
+"""BPF trampolines on kernel functions: fentry, fmod_ret and fexit programs.  kernel/bpf/trampoline.c.
+
+One trampoline for each function, however many programs it calls: at the entry those of fentry, then those of fmod_ret
+until one answers something, in which case the function itself is not run; at the end those of fexit, with the arguments
+of the entry and the result.  It is made of a probe at the entry and, if fexit programs need it, one of the return.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from arch.abi.errno import E2BIG, EBUSY
+from arch.errors import KernelError
+from bpf.core.program import BpfProg
+from bpf.face import Detach
+from bpf.uapi import MAX_BPF_FUNC_ARGS
+from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+BPF_MAX_TRAMP_LINKS = 38
+FENTRY, FEXIT, MODIFY_RETURN = "fentry", "fexit", "fmod_ret"
+
+# (program, values, cookie, address of the function, how many of the values are no arguments) -> R0
+RunProgram = Callable[[BpfProg, tuple[int, ...], int, int, int], int]
+Arguments = Callable[[int], tuple[int, ...]]
+Override = Callable[[int, int], None]  # (pt_regs, value): the probed function returns that at once
+
+
+class Chain:
+    """struct bpf_tramp_links of one function: the programs of each kind, in the order they came."""
+
+    def __init__(self) -> None:
+        self.links: dict[str, list[tuple[BpfProg, int]]] = {FENTRY: [], MODIFY_RETURN: [], FEXIT: []}
+
+    def __bool__(self) -> bool:
+        return any(self.links.values())
+
+    def add(self, kind: str, prog: BpfProg, cookie: int) -> None:
+        """__bpf_trampoline_link_prog().  E2BIG; EBUSY: it is linked."""
+        if sum(len(links) for links in self.links.values()) >= BPF_MAX_TRAMP_LINKS:
+            raise KernelError(E2BIG, "the function has as many programs as there can be")
+        if any(known is prog for known, _ in self.links[kind]):
+            raise KernelError(EBUSY, "the program is attached there")
+        self.links[kind].append((prog, cookie))
+
+    def remove(self, kind: str, prog: BpfProg) -> None:
+        """bpf_trampoline_unlink_prog()."""
+        self.links[kind] = [row for row in self.links[kind] if row[0] is not prog]
+
+    def call(self, run: RunProgram, arguments: Sequence[int], entry: int, body: Callable[[], int] | None) -> int | None:
+        """The whole trampoline around `body`; without one only what comes before it: None if the function is to run."""
+        args = tuple(arguments)
+        for prog, cookie in self.links[FENTRY]:
+            run(prog, args, cookie, entry, 0)
+        value = 0
+        for prog, cookie in self.links[MODIFY_RETURN]:
+            value = run(prog, (*args, value), cookie, entry, 1)
+            if value:
+                break
+        if not value:
+            if body is None:
+                return None
+            value = body()
+        self.after(run, args, entry, value)
+        return value
+
+    def after(self, run: RunProgram, args: tuple[int, ...], entry: int, value: int) -> None:
+        """The fexit programs."""
+        for prog, cookie in self.links[FEXIT]:
+            run(prog, (*args, value), cookie, entry, 1)
+
+
+class KernelTrampoline:
+    """The trampoline of one kernel function."""
+
+    def __init__(self, kprobes: Kprobes, symbol: str, read: Arguments, run: RunProgram, override: Override) -> None:
+        self.kprobes, self.read, self.run, self.override = kprobes, read, run, override
+        self.chain = Chain()
+        self.entry = Kprobe(self._entered, symbol)
+        self.exit = Kretprobe(self._returned, symbol, entry_handler=self._note, maxactive=4096)
+        self.entry.kind = self.exit.kp.kind = "f"  # not in the list of kprobes
+        self.overridden = False  # between the two probes of one entry
+
+    def link(self, kind: str, prog: BpfProg, cookie: int) -> Detach:
+        """Attach; the answer detaches."""
+        self.chain.add(kind, prog, cookie)
+        try:
+            self._arm()
+        except KernelError:
+            self.chain.remove(kind, prog)
+            raise
+
+        def unlink() -> None:
+            self.chain.remove(kind, prog)
+            self._arm()
+
+        return unlink
+
+    def _arm(self) -> None:
+        """The probes that the present programs need, the entry's before the return's."""
+        links = self.chain.links
+        before, after = bool(links[FENTRY] or links[MODIFY_RETURN]), bool(links[FEXIT])
+        if self.exit.kp.registered and (not after or (before and not self.entry.registered)):
+            self.kprobes.unregister_kretprobe(self.exit)
+        if before and not self.entry.registered:
+            self.kprobes.register(self.entry)
+        elif not before:
+            self.kprobes.unregister(self.entry)
+        if after and not self.exit.kp.registered:
+            self.kprobes.register_kretprobe(self.exit)
+
+    def _entered(self, regs: int) -> object:
+        value = self.chain.call(self.run, self.read(regs), self.entry.addr, None)
+        self.overridden = value is not None
+        if value is None:
+            return None
+        self.override(regs, value)
+        return True
+
+    def _note(self, instance: KretprobeInstance, regs: int) -> bool:
+        """The arguments for the end; nothing of a call that does not happen."""
+        if self.overridden:
+            self.overridden = False
+            return True
+        instance.data = self.read(regs)
+        return False
+
+    def _returned(self, instance: KretprobeInstance, regs: int) -> None:
+        assert isinstance(instance.data, tuple)
+        self.chain.after(self.run, instance.data, self.exit.kp.addr, self.kprobes.return_value(regs))
+
+
+def argument_reader(count: int, argument: Callable[[int, int], int]) -> Arguments:
+    """Reader of a function's arguments from the pt_regs of its entry."""
+    numbers = range(min(count, MAX_BPF_FUNC_ARGS))
+    return lambda regs: tuple(argument(regs, n) for n in numbers)
