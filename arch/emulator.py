@@ -16,7 +16,7 @@ from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, Layout
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import kernel_page_table
-from arch.native import WINDOW_SIZE, Reason, Word, trampolines
+from arch.native import WINDOW_SIZE, Block, Reason, Word, trampolines
 from arch.support import Support
 
 unicorn: Any = _unicorn  # its annotations do not hold under strict typing
@@ -87,15 +87,11 @@ class Emulator:
 
     def _make_block(self) -> None:
         """The words that native code and Python share."""
-        self._array = (ctypes.c_uint64 * Word.TOTAL)()
-        self._block = ctypes.addressof(self._array)
-        self.words = memoryview(self._array).cast("B").cast("Q")
-        words = self.words
         map = self.mem.map
+        self.block = Block(self.phys.host_address, map.direct_map, self.phys.size)
+        self._block = self.block.address
+        words = self.words = self.block.words
         words[Word.UC] = self._handle.value or 0
-        words[Word.HOST] = self.phys.host_address
-        words[Word.PHYS_SIZE] = self.phys.size
-        words[Word.DIRECT] = map.direct_map
         words[Word.TEXT_BASE] = map.text_base
         words[Word.TEXT_SIZE] = map.text_size
         words[Word.TEXT_PHYS] = map.text_phys

@@ -9,6 +9,7 @@ and mm/vmalloc.c.
 from __future__ import annotations
 
 import bisect
+import ctypes
 import heapq
 import struct
 from dataclasses import dataclass
@@ -437,6 +438,8 @@ class FlatMemory:
         self.size = size
         self.byteorder: ByteOrder = byteorder
         self.data = bytearray(size)
+        self._pinned = (ctypes.c_char * size).from_buffer(self.data)
+        self.host_address = ctypes.addressof(self._pinned)
         self.live_objects = 0
         self._next = base + 64  # the first bytes stay unused, so that an object never has the base address
         self._sizes: dict[int, int] = {}

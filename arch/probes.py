@@ -12,14 +12,18 @@ from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.emulator import WORD_MASK, Emulator
 from arch.memory import KernelMemory, PhysicalMemory
+from arch.native.handler import NativeHandler
 
 
 class Probe:
     """An armed probe; hand it back to remove_probe()."""
 
-    __slots__ = ("address", "handler", "ip_offset", "user")
+    __slots__ = ("address", "handler", "ip_offset", "native", "user")
 
-    def __init__(self, address: int, handler: Callable[[int], Any], ip_offset: int, user: bool) -> None:
+    def __init__(
+        self, address: int, handler: Callable[[int], Any], ip_offset: int, user: bool, native: NativeHandler | None
+    ) -> None:
+        self.native = native
         self.address = address
         self.user = user
         self.handler = handler
@@ -29,13 +33,14 @@ class Probe:
 class _Site:
     """One probed address: the hook, and the probes that share it."""
 
-    __slots__ = ("block", "call", "hook", "probes")
+    __slots__ = ("block", "call", "hook", "native", "probes")
 
     def __init__(self, block: Any) -> None:
         self.block = block
         self.hook = 0
         self.probes: list[Probe] = []
         self.call: Any = None
+        self.native: NativeHandler | None = None
 
 
 class ProbePoints(Emulator):
@@ -47,7 +52,12 @@ class ProbePoints(Emulator):
         super().__init__(arch, phys, mem, version)
 
     def add_probe(
-        self, addr: int, handler: Callable[[int], Any], ip_offset: int = 0, user: bool | None = None
+        self,
+        addr: int,
+        handler: Callable[[int], Any],
+        ip_offset: int = 0,
+        user: bool | None = None,
+        native: NativeHandler | None = None,
     ) -> Probe:
         """Call handler(regs) before the instruction at `addr` executes; `regs` is the kernel address of a struct
         pt_regs for the hit.  Whatever the handler changes in it is loaded back, the pc included (then the probed
@@ -56,10 +66,12 @@ class ProbePoints(Emulator):
 
         A user-mode probe is hit in every address space that executes there.  `user` says which mode is meant; left out,
         kernel text is recognised by its address (on s390x user programs share these numbers: say it).
+
+        `native` is a compiled form of the handler, called in its place while the probe is alone at its address.
         """
         if user is None:
             user = addr < self.mem.map.user_end and not self._is_kernel_text(addr)
-        probe = Probe(addr, handler, ip_offset, user)
+        probe = Probe(addr, handler, ip_offset, user, native)
         site = self._sites.get((addr, user))
         if site is None:
             site = self._sites[addr, user] = self._new_site(addr, ip_offset, user)
@@ -71,7 +83,7 @@ class ProbePoints(Emulator):
         return 0 <= addr - self.mem.map.text_base < self.mem.map.text_size
 
     def _new_site(self, addr: int, ip_offset: int, user: bool) -> _Site:
-        block = (ctypes.c_uint64 * 4)(self._block, id(_nothing), ip_offset & WORD_MASK, user)
+        block = (ctypes.c_uint64 * 7)(self._block, id(_nothing), ip_offset & WORD_MASK, user)
         site = _Site(block)
         data = ctypes.addressof(block)
         site.hook = self._add_hook(ucc.UC_HOOK_CODE, self._native.address["probe"], data, addr, addr)
@@ -80,9 +92,11 @@ class ProbePoints(Emulator):
 
     def _aim(self, site: _Site) -> None:
         """Point the native probe at the handler, or at a loop over several."""
-        old = site.call
+        old = (site.call, site.native)
+        site.native = None
         if len(site.probes) == 1:
             site.call = site.probes[0].handler
+            site.native = site.probes[0].native
         else:
             handlers = tuple(probe.handler for probe in site.probes)
 
@@ -91,8 +105,21 @@ class ProbePoints(Emulator):
                     handler(regs)
 
             site.call = each
-        site.block[1] = id(site.call)
+        self._set(site.block, site.call, site.native)
         self._retired.append(old)
+
+    @staticmethod
+    def _set(block: Any, call: Any, native: NativeHandler | None) -> None:
+        block[1] = id(call)
+        block[4] = 0
+        if native is not None:
+            block[5], block[6] = native.data, id(native.after)
+            block[4] = native.function
+
+    def aim_probe(self, probe: Probe, native: NativeHandler | None) -> None:
+        """A probe has another compiled handler from now on, or none; also from inside a handler."""
+        probe.native = native
+        self._aim(self._sites[probe.address, probe.user])
 
     def remove_probe(self, probe: Probe) -> None:
         """Disarm; also from inside a handler."""
@@ -102,8 +129,8 @@ class ProbePoints(Emulator):
             self._aim(site)
             return
         del self._sites[probe.address, probe.user]
-        site.block[1] = id(_nothing)  # until the translated code is gone
-        self._retired.append(site.call)
+        self._set(site.block, _nothing, None)  # until the translated code is gone
+        self._retired.append((site.call, site.native))
         self._dead_blocks.append(site.block)
         self._hooks_to_delete.append(site.hook)
         self._between_blocks()

@@ -16,7 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from tests.tracing.fakes import cat, echo, machine
+from tests.tracing.fakes import Program, cat, echo, machine
 
 ROUNDS, TURNS = 7, 5_000
 
@@ -82,7 +82,7 @@ def kprobe_with_program() -> Callable[[], object]:
     event = tracing.events.get("kprobes", "foo")
     assert event is not None
     event.perf_register()
-    event.add_bpf(lambda ctx: 0)
+    event.add_bpf(Program())
     regs = host.regs()
     handler = host.armed[host.address["vfs_write"]]
     return lambda: handler(regs)

@@ -7,12 +7,15 @@ until no program runs any more, which is the part of RCU that a program can noti
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
 from arch.abi.errno import ENOSPC
 from arch.errors import KernelError
+from arch.native import Word
+from arch.native.handler import chosen_tier
 from bpf.btf import Btf
 from bpf.face import BpfHost, Cgroup, Detach, FdObject, Link, Prog
 from bpf.maps.base import BpfMap, MapAttr, map_of_fd
@@ -108,7 +111,7 @@ class Bpf:
         self.memory_limit = host.ram_bytes  # of one map, in bytes
         self.running = 0  # programs on their way, on all CPUs
         self.active: dict[int, int] = {}  # bpf_prog_active by CPU: programs of kprobes do not nest
-        self.stats_enabled = 0
+        self.tier = chosen_tier()
         # by cgroup and attach type, without links
         self.attached: dict[tuple[Cgroup, int], list[tuple[Prog, Detach]]] = {}
         self.timers: dict[int, ValueTimer] = {}  # struct bpf_timer address -> timer
@@ -119,9 +122,21 @@ class Bpf:
         self.functions: dict[int, tuple[Prog, int]] = {}  # address of a program's function -> (program, instruction)
         self.cookies: dict[int, int] = {}  # socket -> its cookie, from 1 in the order they are asked for
         self.test_struct = 0  # address of the struct prog_test_ref_kfunc of the test kernel functions
+        self._stats_enabled = 0
+        self.task_words: ctypes.Array[ctypes.c_uint64] | None = None  # for native helpers: offsets of members
         self._deferred: list[Callable[[], None]] = []
         self._stacks: list[int] = []
         self._text = 0xFFFFFFFFC0000000
+
+    @property
+    def stats_enabled(self) -> int:
+        """How many want run_cnt and run_time_ns counted; meanwhile all hits go through Python."""
+        return self._stats_enabled
+
+    @stats_enabled.setter
+    def stats_enabled(self, users: int) -> None:
+        self._stats_enabled = users
+        self.host.block.words[Word.FALLBACK] = users
 
     # ---- who may ----
 
@@ -173,6 +188,12 @@ class Bpf:
     def give_stack(self, top: int) -> None:
         """The run is over."""
         self._stacks.append(top)
+
+    def idle_stack(self, size: int) -> int:
+        """The stack that take_stack() would give, for a run in which nothing else takes one."""
+        if not self._stacks:
+            self._stacks.append(self.take_stack(size))
+        return self._stacks[-1]
 
     @property
     def idle_stacks(self) -> list[int]:

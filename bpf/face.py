@@ -22,6 +22,7 @@ from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.errors import KernelError
 from arch.memory import Memory
+from arch.native import Block
 from bpf.btf import Btf
 from bpf.layout import KernelLayout
 from tracing.face import KernelMem, SymbolTable
@@ -297,6 +298,10 @@ class BpfHost(Protocol):
 
     @property
     def mem(self) -> KernelMem: ...
+    @property
+    def block(self) -> Block:
+        """What native code shares with Python; it knows where `mem` is."""
+
     @property
     def symbols(self) -> SymbolTable: ...
     @property

@@ -18,6 +18,8 @@ from typing import NamedTuple, Protocol
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.memory import Memory
+from arch.native import Block
+from arch.native.handler import NativeCode, NativeHandler
 from arch.symbols import Symbol
 from arch.typetable import TypeTable
 
@@ -94,6 +96,10 @@ class TraceHost(Protocol):
         """Kernel memory."""
 
     @property
+    def block(self) -> Block:
+        """What native code shares with Python."""
+
+    @property
     def symbols(self) -> AllSymbols:
         """kallsyms."""
 
@@ -133,8 +139,14 @@ class TraceHost(Protocol):
         """Has the current task "sys_admin", "perfmon" ...?"""
 
     # Probes.
-    def arm(self, addr: int, handler: ProbeHandler) -> None:
-        """Run `handler` at each execution of the instruction at kernel address `addr` (one handler per address)."""
+    def arm(self, addr: int, handler: ProbeHandler, native: NativeHandler | None = None) -> None:
+        """Run `handler` at each execution of the instruction at kernel address `addr` (one handler per address).
+
+        `native` is its compiled form, if it has one.
+        """
+
+    def aim(self, addr: int, handler: ProbeHandler, native: NativeHandler | None) -> None:
+        """An armed handler has another compiled form from now on, or none."""
 
     def disarm(self, addr: int, handler: ProbeHandler) -> None:
         """Undo arm() of the same handler."""
@@ -245,6 +257,11 @@ class AttachedProgram(Protocol):
     """A program that the floor above attached to a perf event."""
 
     id: int
+    when_native: list[Callable[[], None]]  # called when the program has been compiled
+
+    @property
+    def native(self) -> NativeCode | None:
+        """Its compiled form, which needs nothing that run() prepares; None: there is none (yet)."""
 
     def run(self, ctx: int) -> int:
         """On the context at kernel address `ctx`; 0 drops the event."""

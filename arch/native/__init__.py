@@ -18,8 +18,8 @@ call unicorn's C interface by address.
 Everything runs with the GIL held; a Python exception in a handler stops the emulation and leaves through run().
 """
 
-from arch.native.block import WINDOW_SIZE, Reason, Role, Word
+from arch.native.block import WINDOW_SIZE, Block, Native, Reason, Role, Word
 from arch.native.compile import Trampolines, trampolines
 from arch.native.facts import EmulatorFacts
 
-__all__ = ("WINDOW_SIZE", "EmulatorFacts", "Reason", "Role", "Trampolines", "Word", "trampolines")
+__all__ = ("WINDOW_SIZE", "Block", "EmulatorFacts", "Native", "Reason", "Role", "Trampolines", "Word", "trampolines")

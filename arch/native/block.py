@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import enum
 
 UC_PROT_READ, UC_PROT_WRITE, UC_PROT_EXEC = 1, 2, 4
@@ -61,11 +62,30 @@ class Word(enum.IntEnum):
     SKIP_PROBE = enum.auto()  # address whose probe has run already, when the emulation goes on there; 0: none
     TLB_DIRTY = enum.auto()  # page tables lost rights: flush before user code runs again
     TRAPPED = enum.auto()  # a trap was turned into a kernel entry in this emulation
+    NATIVE_STATUS = enum.auto()  # Native
+    NATIVE_FAULT = enum.auto()  # that address
+    CLOCK = enum.auto()  # host address of the reference to the clock's time, a Python int
+    WORK_SEEN = enum.auto()  # units of WORK that the clock has been charged with
+    CURRENT = enum.auto()  # the current task's struct task_struct
+    CPU = enum.auto()  # number of the simulated CPU
+    FALLBACK = enum.auto()  # not 0: hits go to Python, which counts what native code does not
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
-    END = 64
-    VALUES = 64  # MAX_REGISTERS values read from registers
+    END = 80
+    VALUES = 80  # MAX_REGISTERS values read from registers
     SCRATCH = VALUES + MAX_REGISTERS  # values written to registers
     TOTAL = SCRATCH + MAX_REGISTERS
+
+
+class Block:
+    """The words, and where they are.  In the host's memory, not the machine's: they hold addresses of the host."""
+
+    def __init__(self, host_address: int, direct_map: int, size: int) -> None:
+        array = (ctypes.c_uint64 * Word.TOTAL)()
+        self.address = ctypes.addressof(array)
+        self.words = memoryview(array).cast("B").cast("Q")
+        self.words[Word.HOST] = host_address
+        self.words[Word.DIRECT] = direct_map
+        self.words[Word.PHYS_SIZE] = size
 
 
 class Role(enum.IntEnum):
@@ -82,6 +102,15 @@ class Role(enum.IntEnum):
     FP = 8
     ALIGNMENT = 9
     INTERRUPT = 10
+
+
+class Native(enum.IntEnum):
+    """Word.NATIVE_STATUS: what native functions say beside their result."""
+
+    DONE = 0
+    FAULT = 1  # an address outside of memory, in NATIVE_FAULT
+    DECLINED = 2  # nothing was done: Python is to do it
+    RAISED = 3  # an exception waits at the program that was run
 
 
 class Reason(enum.IntEnum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.native.block import UC_ERR_EXCEPTION, Reason, Role, Word
+from arch.native.block import UC_ERR_EXCEPTION, Native, Reason, Role, Word
 from arch.native.ir import Function, Writer
 
 
@@ -145,7 +145,11 @@ class TrapWriter(Writer):
         return f.text()
 
     def probe(self) -> str:
-        """uc_cb_hookcode_t on one address.  user_data: [block, PyObject *handler, ip offset, user mode wanted]."""
+        """uc_cb_hookcode_t on one address.
+
+        user_data: [block, PyObject *handler, ip offset, user mode wanted, compiled handler, its data, PyObject *after];
+        see handler.py.
+        """
         facts, regs = self.facts, self.regs
         pc_row = next(row for _, row in regs.rows if row.register == facts.pc)
         f = Function("void @probe(ptr %uc, i64 %addr, i32 %size, i64 %data)")
@@ -180,6 +184,31 @@ class TrapWriter(Writer):
         seen = f.let(f"add i64 %addr, {offset}")
         self._put(f, host, pc_row.field, seen)
         f.set_word("%blk", Word.VALUES + regs.index[facts.pc], seen)
+        f.do("%chosen = alloca ptr")
+        f.do(f"store ptr {handler}, ptr %chosen")
+        compiled = f.load(f.let("add i64 %data, 32"))
+        is_compiled = f.let(f"icmp ne i64 {compiled}, 0")
+        fallback = f.let(f"icmp eq i64 {f.word('%blk', Word.FALLBACK)}, 0")
+        f.branch(f.let(f"and i1 {is_compiled}, {fallback}"), "native", "python")
+        f.label("native")
+        own = f.load(f.let("add i64 %data, 40"))
+        answer = f.call(compiled, "i64", f"i64 %blk, i64 {own}, i64 {frame}")
+        status = f.word("%blk", Word.NATIVE_STATUS)
+        f.branch(f.let(f"icmp eq i64 {f.let(f'or i64 {answer}, {status}')}, 0"), "loaded", "not_all")
+        f.label("not_all")
+        f.branch(f.let(f"icmp eq i64 {status}, {int(Native.DECLINED)}"), "declined", "after")
+        f.label("declined")
+        f.set_word("%blk", Word.NATIVE_STATUS, "0")
+        f.goto("python")
+        f.label("loaded")
+        f.do(f"call void @load_frame(ptr %uc, i64 %blk, i64 {host})")
+        f.do("ret void")
+        f.label("after")
+        after = f.let(f"inttoptr i64 {f.load(f.let('add i64 %data, 48'))} to ptr")
+        f.do(f"store ptr {after}, ptr %chosen")
+        f.goto("python")
+        f.label("python")
+        handler = f.let("load ptr, ptr %chosen")
         size = 8 * len(regs.names)  # the handler may copy registers itself: keep the values of this hit
         f.do(f"%kept = alloca [{len(regs.names)} x i64]")
         values_at = f.let(f"inttoptr i64 {f.word_address('%blk', Word.VALUES)} to ptr")

@@ -5,6 +5,7 @@ kernel/bpf/core.c, kernel/bpf/syscall.c, kernel/trace/bpf_trace.c:trace_call_bpf
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from arch.abi.limits import U32_MAX
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.memory import Memory
+from arch.native.handler import NativeCode, Tier
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
 from bpf.face import Prog, ProgArray, ProgArrayOwner
@@ -23,6 +25,7 @@ from bpf.maps.array import ProgArrayMap
 from bpf.maps.base import BpfMap
 from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
+from bpf.run.native_call import NativeCall
 from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.versions.program_types import types_where
 
@@ -32,6 +35,7 @@ if TYPE_CHECKING:
 TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT's text
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
 LICENSES = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
+COLD_RUNS = {Tier.AUTO: 400, Tier.NATIVE: 0, Tier.PYTHON: -1}  # before an attached program is compiled
 TRACING_LIKE = types_where(lambda row: "btf_target" in row.traits)
 
 
@@ -107,6 +111,10 @@ class BpfProg(Prog):
         self.id = 0
         self.refs = 0
         self.runtime = Runtime(bpf, self)
+        self.native: NativeCode | None = None  # the compiled program, once it is worth it and possible
+        self.when_native: list[Callable[[], None]] = []  # called then
+        self._run_code: Callable[[int, int], int] | None = None
+        self._cold = COLD_RUNS[bpf.tier]
         self.text = bpf.take_text(len(self.insns) * 8)
         self.program = self._make_program(fast)
         for owner in self.used_maps:
@@ -130,6 +138,8 @@ class BpfProg(Prog):
             load_packet=self._load_packet,
             unknown_opcode=self._unknown_opcode,
             fast=fast,
+            native_call=self._native_call,
+            block=self.bpf.host.block,
         )
 
     def _memory(self) -> Memory:
@@ -147,6 +157,26 @@ class BpfProg(Prog):
         names = self._callee_names(insn)
         found = find(*names)
         return found.bind(self.runtime) if found is not None else not_here(names[0] or "?")
+
+    def _native_call(self, insn: Insn, map_address: int) -> NativeCall | None:
+        """How compiled code calls a helper without Python."""
+        from bpf.helpers.native import native_call  # with LLVM behind it: who compiles waits for it
+
+        return native_call(self.bpf, self._callee_names(insn), map_address)
+
+    def go_native(self) -> None:
+        """Compile, if a run needs Python at most for what may be asked of it in the middle of one."""
+        self._cold = -1
+        program = self.program
+        if self.native is not None or not isinstance(program, JitProgram) or not program.closed:
+            return
+        if not program.compile() or program.run_code is None:
+            return
+        program.data[0] = self.bpf.idle_stack(STACK_BYTES)
+        self._run_code = program.run_code
+        self.native = NativeCode(program.code, ctypes.addressof(program.data), program.raise_failure)
+        for notify in self.when_native:
+            notify()
 
     def _callee_names(self, insn: Insn) -> list[str]:
         """Kernel function names to look for, the most particular first."""
@@ -208,6 +238,16 @@ class BpfProg(Prog):
     def run64(self, ctx: int, cookie: int = 0, entry_ip: int = 0) -> int:
         """All of R0, which trampolines and iterators look at."""
         bpf, runtime = self.bpf, self.runtime
+        if self._cold >= 0:
+            self._cold -= 1
+            if self._cold < 0 and bpf.tier is not Tier.PYTHON:
+                self.go_native()
+        if self._run_code is not None and not bpf.stats_enabled:
+            value = self._run_code(ctx, bpf.idle_stack(STACK_BYTES))
+            if value < 0:
+                assert isinstance(self.program, JitProgram)
+                self.program.failed(-value)
+            return value
         bpf.enter()
         top = bpf.take_stack(STACK_BYTES)
         r = new_registers(ctx, top)

@@ -6,6 +6,7 @@ addresses from that.
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Iterable
 from typing import Generic, TypeVar
 
@@ -14,6 +15,7 @@ from arch.abi.limits import INT_MAX, PAGE_SIZE, U32_MAX
 from bpf import uapi
 from bpf.btf import Btf
 from bpf.face import Cgroup, PerfEvent, Prog
+from bpf.maps import indexed
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
     PCPU_MIN_UNIT_SIZE,
@@ -106,6 +108,27 @@ class _Indexed(BpfMap):
         self.mem.write_uint(self.address + INDEX_MASK_AT, 4, self.index_mask())
 
 
+class _ValueArray(_Indexed):
+    """Arrays whose values lie in them."""
+
+    values: int  # address of the first value
+    elem_size: int
+    cpu_size = 0  # bytes from one CPU's values to the next's
+    words: ctypes.Array[ctypes.c_uint64] | None = None
+
+    @property
+    def native_words(self) -> int:
+        if self.words is None:
+            self.words = (ctypes.c_uint64 * indexed.WORDS)(
+                self.values, self.elem_size, self.value_size, self.max_entries, self.cpu_size
+            )
+        return ctypes.addressof(self.words)
+
+    def native_operation(self, operation: str) -> int:
+        name = {"lookup": "array_lookup", "update": "" if self.special else "array_update"}.get(operation, "")
+        return indexed.library(self.mem.byteorder == "big").address.get(name, 0)
+
+
 @map_type(
     2,
     "ARRAY",
@@ -119,7 +142,7 @@ class _Indexed(BpfMap):
     kptr=True,
     btf="keyless",
 )
-class ArrayMap(_Indexed):
+class ArrayMap(_ValueArray):
     """BPF_MAP_TYPE_ARRAY."""
 
     has_direct_value = True
@@ -230,7 +253,7 @@ class ArrayMap(_Indexed):
     btf="keyless",
     per_cpu=True,
 )
-class PercpuArrayMap(_Indexed):
+class PercpuArrayMap(_ValueArray):
     """BPF_MAP_TYPE_PERCPU_ARRAY: for each CPU a whole array, one behind the other."""
 
     @classmethod

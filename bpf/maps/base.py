@@ -380,6 +380,19 @@ class BpfMap(FdObject):
         """Call with (address of key, address of value) until it answers 1; how many elements were visited."""
         raise refuse(EOPNOTSUPP)
 
+    # ---- operations: of compiled programs ----
+
+    def native_operation(self, operation: str) -> int:
+        """Host address of the native function for "lookup", "element", "update" or "delete", which gets the words at
+        `native_words` and R2 to R5; 0: Python does it.  It declines what it cannot do.
+        """
+        return 0
+
+    @property
+    def native_words(self) -> int:
+        """Host address of the words that native functions work with; they live as long as the map."""
+        return 0
+
     # ---- operations: of bpf(2) ----
 
     def next_key(self, key: bytes | None) -> bytes:

@@ -1,18 +1,22 @@
 """Hash maps: plain, per-CPU, least recently used, and of maps.  kernel/bpf/hashtab.c.
 
-An element is a struct htab_elem in simulated memory (48 bytes, the key, the value).  Which bucket it is in matters only
-to those who walk the map, so the hash of a key is computed when somebody first asks for an order: until then a
-Python dictionary finds elements.  Within a bucket the newest element is first, as with the kernel's head insertion.
+Elements and buckets lie in simulated memory, and native functions (htab.py) work on them, for these classes as for
+compiled programs.  Here is what those do not do: making and freeing maps, elements that must be allocated, values with
+locks, timers and kernel pointers, values behind pointers, and what bpf(2) asks for.
 """
 
 from __future__ import annotations
 
-import bisect
+import ctypes
 from collections.abc import Callable, Iterable
+from functools import partial
+from typing import ClassVar
 
-from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EPERM
 from arch.abi.limits import U32_MAX
+from arch.errors import CorruptMemory
 from bpf import uapi
+from bpf.maps import htab
 from bpf.maps.base import (
     BPF_F_ACCESS_MASK,
     KMALLOC_MAX_SIZE,
@@ -31,7 +35,8 @@ from bpf.maps.base import (
 from bpf.maps.jhash import jhash
 from bpf.maps.rows import Probe, map_type
 
-HTAB_ELEM = 48  # offsetof(struct htab_elem, key)
+HTAB_ELEM = htab.KEY_AT
+ELEMENTS_AT_ONCE = 16  # of a preallocated map, when those that were taken from memory so far are all in use
 BUCKET_SIZE = 16  # sizeof(struct bucket)
 MAX_KEY_SIZE_4_1 = 512
 
@@ -98,6 +103,12 @@ class HashMap(BpfMap):
     """BPF_MAP_TYPE_HASH."""
 
     lru = False
+    natives: ClassVar[dict[str, str]] = {
+        "lookup": "htab_lookup",
+        "element": "htab_find",
+        "update": "htab_update",
+        "delete": "htab_delete",
+    }
 
     @classmethod
     def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
@@ -117,12 +128,41 @@ class HashMap(BpfMap):
             raise refuse(ENOMEM)
         seeded = self.bpf.version.at_least("4.20") and not self.map_flags & uapi.BPF_F_ZERO_SEED
         self.hashrnd = self.host.random_u32() if seeded else 0
-        self.elements: dict[bytes, int] = {}  # key -> address of the element
-        self.spare: list[int] = []  # preallocated elements not in use, last freed first
-        self._order: list[tuple[int, int, bytes]] | None = None  # (bucket, -age, key), once asked for
-        self._age: dict[bytes, int] = {}
-        self._ages = 0
+        self._prepare()
         super().alloc()
+
+    def _prepare(self) -> None:
+        """Buckets, the words that the native functions work with, and these functions."""
+        buckets = self.allocate(self.n_buckets * 8, 8)
+        self._keys = self.allocate(self.key_size)
+        self._values = self.allocate(self.stored_size)
+        self.words = (ctypes.c_uint64 * htab.WORDS)(
+            buckets, self.n_buckets - 1, self.key_size, self.value_size, self.value_at, self.max_entries, 0, 0,
+            self.hashrnd, round_up(self.value_size, 8), self.classic, self._keys, self._values,
+        )  # fmt: skip
+        self._buckets = buckets
+        library = htab.library(self.mem.byteorder == "big")
+        block = self.host.block
+        self._library = library
+
+        def bound(name: str) -> Callable[..., int]:
+            return partial(library.builtin(name, block), self.native_words)
+
+        self._first = bound("htab_first")
+        self._find, self._unlink = bound("htab_find_bytes"), bound("htab_unlink_bytes")
+        self._after, self._link = bound("htab_after"), bound("htab_link")
+        self._take, self._give, self._check = bound("htab_take"), bound("htab_give"), bound("htab_check")
+        self._native_update = bound("htab_update_bytes")
+        self._owned: list[int] = []  # the elements of a preallocated map, in use or not
+
+    @property
+    def native_words(self) -> int:
+        return ctypes.addressof(self.words)
+
+    def native_operation(self, operation: str) -> int:
+        if operation in ("update", "delete") and (self.special or not self.prealloc):
+            return 0
+        return self._library.address.get(self.natives.get(operation, ""), 0)
 
     @property
     def stored_size(self) -> int:
@@ -135,144 +175,155 @@ class HashMap(BpfMap):
         """Number of the bucket a key belongs to."""
         return jhash(key, self.hashrnd, self.mem.byteorder) & (self.n_buckets - 1)
 
-    def ordered(self) -> list[tuple[int, int, bytes]]:
+    def key_of(self, element: int) -> bytes:
+        """The key in an element."""
+        return bytes(self.mem.read(element + htab.KEY_AT, self.key_size))
+
+    def elements(self) -> list[int]:
         """All elements as the kernel would walk over them."""
-        if self._order is None:
-            self._order = sorted((self.bucket(key), -age, key) for key, age in self._age.items())
-        return self._order
-
-    def _insert(self, key: bytes, element: int) -> None:
-        """At the head of its bucket; a former element of this key is unlinked."""
-        if self._order is not None:
-            if key in self._age:
-                self._unlink_order(key)
-            bisect.insort(self._order, (self.bucket(key), -self._ages, key))
-        self._age[key] = self._ages
-        self._ages += 1
-        self.elements[key] = element
-
-    def _unlink_order(self, key: bytes) -> None:
-        assert self._order is not None
-        entry = (self.bucket(key), -self._age[key], key)
-        del self._order[bisect.bisect_left(self._order, entry)]
-
-    def _unlink(self, key: bytes) -> int:
-        if self._order is not None:
-            self._unlink_order(key)
-        del self._age[key]
-        return self.elements.pop(key)
+        found, element = [], self._after(0)
+        while element:
+            found.append(element)
+            if len(found) > self.words[htab.COUNT]:
+                raise CorruptMemory(f"the elements of map {self.id} go in a circle")
+            element = self._after(element)
+        return found
 
     def next_key(self, key: bytes | None) -> bytes:
         """htab_map_get_next_key(): an unknown key gives the first one."""
-        order = self.ordered()
-        at = 0
-        if key is not None and key in self._age:
-            at = bisect.bisect_left(order, (self.bucket(key), -self._age[key], key)) + 1
-        if at >= len(order):
+        element = self._after(self._find(key) if key is not None else 0)
+        if not element:
             raise refuse(ENOENT)
-        return order[at][2]
+        return self.key_of(element)
 
     # ---- elements ----
 
-    def _new_element(self, key: bytes, replacing: bool) -> int:
-        """alloc_htab_elem(): E2BIG when all are in use."""
-        if not replacing and len(self.elements) >= self.max_entries:
-            raise refuse(E2BIG)
-        element = self.spare.pop() if self.spare else self.allocate(self.elem_size)
-        self.mem.write(element + HTAB_ELEM, key)
+    def new_element(self, key: bytes) -> int:
+        """alloc_htab_elem(): one with this key that is in no bucket yet; there is room."""
+        element = self._take()
+        if not element:
+            if self.prealloc:
+                self.more_elements()
+                element = self._take()
+            else:
+                element = self.allocate(self.elem_size)
+        self.mem.write(element + htab.KEY_AT, key)
         return element
 
-    def _free_element(self, element: int) -> None:
+    def more_elements(self) -> None:
+        """Preallocated elements that were not needed so far: some of them, at least one."""
+        room = max(self.max_entries - len(self._owned), 1)
+        fresh = [self._make_element() for _ in range(min(room, ELEMENTS_AT_ONCE))]
+        self._owned += fresh
+        for element in reversed(fresh):
+            self._give(element)
+
+    def _make_element(self) -> int:
+        return self.allocate(self.elem_size)
+
+    def free_element(self, element: int) -> None:
         """Preallocated elements are used again at once, others after the programs now running."""
         if self.special:
             self.clear_special(element + self.value_at)
         if self.prealloc:
-            self.spare.append(element)
+            self._give(element)
         else:
             self.bpf.defer_free(self.mem, element)
 
     def lookup(self, key: bytes) -> int:
-        element = self.elements.get(key)
-        return element + self.value_at if element is not None else 0
+        element = self._find(key)
+        return element + self.value_at if element else 0
 
     def lookup_element(self, key: bytes) -> int:
         """__htab_map_lookup_elem(): the element, for programs that were rewritten to call it."""
-        return self.elements.get(key, 0)
+        return self._find(key)
 
-    def _check_flags(self, old: int | None, flags: int) -> None:
-        """check_flags()."""
-        wanted = flags & ~uapi.BPF_F_LOCK
-        if old is not None and wanted == uapi.BPF_NOEXIST:
-            raise refuse(EEXIST)
-        if old is None and wanted == uapi.BPF_EXIST:
-            raise refuse(ENOENT)
+    def check(self, old: int, flags: int) -> None:
+        """Do the flags agree with what is there, and is there room?"""
+        refused = self._check(old, flags & ~uapi.BPF_F_LOCK)
+        if refused:
+            raise refuse(-refused)
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         """htab_map_update_elem()."""
-        old = self.elements.get(key)
-        if flags:
-            lock = uapi.BPF_F_LOCK if self.bpf.version.at_least("5.1") else 0
-            if flags & ~lock > uapi.BPF_EXIST:
-                raise refuse(EINVAL)
-            if flags & lock and not self.has_spin_lock():
-                raise refuse(EINVAL)
-            if self.classic and old is None and len(self.elements) >= self.max_entries:
-                raise refuse(E2BIG)  # 4.1 looks at the room first
-            self._check_flags(old, flags)
-            if flags & lock and old is not None:
-                self.copy_value(old + self.value_at, value)
-                return
-        element = self._new_element(key, old is not None)
+        if self.special or not self.prealloc:
+            self._update_here(key, value, flags)
+            return
+        answer = self._native_update(key, value, flags)
+        if answer == htab.NO_ELEMENT:
+            self.more_elements()
+            answer = self._native_update(key, value, flags)
+        if answer:
+            raise refuse(-answer)
+
+    def _update_here(self, key: bytes, value: bytes, flags: int) -> None:
+        """The same where elements are allocated, or values have special members."""
+        old = self._find(key)
+        lock = uapi.BPF_F_LOCK if self.bpf.version.at_least("5.1") else 0
+        if flags & ~lock > uapi.BPF_EXIST or (flags & lock and not self.has_spin_lock()):
+            raise refuse(EINVAL)
+        self.check(old, flags)
+        if flags & lock and old:
+            self.copy_value(old + self.value_at, value)
+            return
+        element = self.new_element(key)
         if self.special:
             self.mem.write(element + self.value_at, bytes(self.value_size))
-        self.store(element, value)
-        self._insert(key, element)
-        if old is not None:
-            self._free_element(old)
-
-    def store(self, element: int, value: bytes) -> None:
-        """Put a value into a new element."""
         self.copy_value(element + self.value_at, value)
+        self.put_in(key, element, old)
+
+    def put_in(self, key: bytes, element: int, old: int) -> None:
+        """Into its bucket, in place of the element that had this key."""
+        if old:
+            self._unlink(key)
+        self._link(element)
+        if old:
+            self.free_element(old)
 
     def delete(self, key: bytes) -> None:
-        if key not in self.elements:
+        element = self._unlink(key)
+        if not element:
             raise refuse(ENOENT)
-        self._free_element(self._unlink(key))
+        self.free_element(element)
 
     def lookup_and_delete(self, key: bytes, flags: int) -> bytes:
         """__htab_map_lookup_and_delete_elem()."""
-        if key not in self.elements:
+        if not self._find(key):
             raise refuse(ENOENT)
         value = self.user_lookup(key, flags)
-        self._free_element(self._unlink(key))
+        self.delete(key)
         return value
 
     def for_each(self, callback: Callable[[int, int], int]) -> int:
         """bpf_for_each_hash_elem(): in the order of the buckets."""
         count = 0
-        for _, _, key in list(self.ordered()):
-            element = self.elements.get(key)
-            if element is None:
+        for element in self.elements():
+            key = self.key_of(element)
+            if self._find(key) != element:
                 continue
             count += 1
-            if callback(element + HTAB_ELEM, self.lookup(key)):
+            if callback(element + htab.KEY_AT, self.lookup(key)):
                 break
         return count
 
     def free_elements(self) -> None:
-        for key in list(self.elements):
-            element = self.elements.pop(key)
+        used = self.elements()
+        for element in used:
             if self.special:
                 self.clear_special(element + self.value_at)
-            self.mem.free(element)
-        for element in self.spare:
-            self.mem.free(element)
-        self.spare, self._age, self._order = [], {}, None
+        for element in self._owned if self.prealloc else used:
+            self.drop_element(element)
+        for address in (self._buckets, self._keys, self._values):
+            self.mem.free(address)
+
+    def drop_element(self, element: int) -> None:
+        """Its memory goes back."""
+        self.mem.free(element)
 
     def release_users(self) -> None:
         """htab_map_free_timers()."""
         if self.timer_off >= 0:
-            for element in self.elements.values():
+            for element in self.elements():
                 self.bpf.cancel_timer(element + self.value_at + self.timer_off)
 
     def direct_batch(self) -> Iterable[str]:
@@ -280,20 +331,21 @@ class HashMap(BpfMap):
 
     def batch_buckets(self) -> tuple[int, Callable[[int], list[bytes]]]:
         """How many buckets there are, and the keys of one: what batch lookup walks over."""
-        order = self.ordered()
 
         def keys(bucket: int) -> list[bytes]:
-            first = bisect.bisect_left(order, (bucket,))
-            last = bisect.bisect_left(order, (bucket + 1,))
-            return [key for _, _, key in order[first:last]]
+            found: list[bytes] = []
+            element = int(self.mem.read_uint(self._buckets + 8 * bucket, 8))
+            while element and len(found) <= self.words[htab.COUNT]:
+                found.append(self.key_of(element))
+                element = int(self.mem.read_uint(element, 8))
+            return found
 
         return self.n_buckets, keys
 
     def next_bucket(self, bucket: int) -> int:
         """The first bucket from this one on that is not empty; n_buckets if there is none."""
-        order = self.ordered()
-        at = bisect.bisect_left(order, (bucket,))
-        return order[at][0] if at < len(order) else self.n_buckets
+        element = self._first(bucket)
+        return self.bucket(self.key_of(element)) if element else self.n_buckets
 
 
 @map_type(
@@ -310,6 +362,12 @@ class HashMap(BpfMap):
 class PercpuHashMap(HashMap):
     """BPF_MAP_TYPE_PERCPU_HASH: the element holds a pointer to one value per CPU."""
 
+    natives: ClassVar[dict[str, str]] = {
+        "lookup": "htab_lookup_percpu",
+        "element": "htab_find",
+        "delete": "htab_delete",
+    }
+
     can_be_inner = True
 
     @property
@@ -325,40 +383,47 @@ class PercpuHashMap(HashMap):
     def user_value_size(self) -> int:
         return int(self.cpu_value_size * self.host.nr_cpus)
 
-    def _new_element(self, key: bytes, replacing: bool) -> int:
-        element = super()._new_element(key, replacing)
-        if not self.mem.read_uint(element + self.value_at, 8):
-            values = self.allocate(self.cpu_value_size * self.host.nr_cpus)
-            self.mem.write_uint(element + self.value_at, 8, values)
+    def _make_element(self) -> int:
+        element = super()._make_element()
+        self._give_values(element)
         return element
 
-    def _free_element(self, element: int) -> None:
+    def _give_values(self, element: int) -> None:
+        values = self.allocate(self.cpu_value_size * self.host.nr_cpus)
+        self.mem.write_uint(element + self.value_at, 8, values)
+
+    def new_element(self, key: bytes) -> int:
+        element = super().new_element(key)
+        if not self.prealloc:
+            self._give_values(element)
+        return element
+
+    def free_element(self, element: int) -> None:
         if not self.prealloc:
             self.bpf.defer_free(self.mem, self.mem.read_uint(element + self.value_at, 8))
-        super()._free_element(element)
+        super().free_element(element)
 
-    def free_elements(self) -> None:
-        for element in [*self.elements.values(), *self.spare]:
-            self.mem.free(self.mem.read_uint(element + self.value_at, 8))
-        super().free_elements()
+    def drop_element(self, element: int) -> None:
+        self.mem.free(self.mem.read_uint(element + self.value_at, 8))
+        super().drop_element(element)
 
     def lookup(self, key: bytes) -> int:
         return self.lookup_percpu(key, self.host.cpu_id())
 
     def lookup_percpu(self, key: bytes, cpu: int) -> int:
-        element = self.elements.get(key)
-        if element is None or cpu >= self.host.nr_cpus:
+        element = self._find(key)
+        if not element or cpu >= self.host.nr_cpus:
             return 0
         return int(self.mem.read_uint(element + self.value_at, 8)) + cpu * self.cpu_value_size
 
     def _update(self, key: bytes, flags: int, fill: Callable[[bool], None]) -> None:
         """__htab_percpu_map_update_elem(): an element that is there is changed in place."""
         check_update_flags(flags)
-        old = self.elements.get(key)
-        self._check_flags(old, flags)
-        if old is None:
-            self._insert(key, self._new_element(key, False))
-        fill(old is None)
+        old = self._find(key)
+        self.check(old, flags)
+        if not old:
+            self._link(self.new_element(key))
+        fill(not old)
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         """From a program: this CPU's value; in a new element the others are 0."""
@@ -379,9 +444,10 @@ class PercpuHashMap(HashMap):
 
     def user_lookup(self, key: bytes, flags: int) -> bytes:
         """bpf_percpu_hash_copy()."""
-        if key not in self.elements:
+        values = self.lookup_percpu(key, 0)
+        if not values:
             raise refuse(ENOENT)
-        return bytes(self.mem.read(self.lookup_percpu(key, 0), self.user_value_size))
+        return bytes(self.mem.read(values, self.user_value_size))
 
 
 @map_type(
@@ -399,6 +465,8 @@ class PercpuHashMap(HashMap):
 )
 class HashOfMaps(HashMap):
     """BPF_MAP_TYPE_HASH_OF_MAPS: a value is a pointer to a map."""
+
+    natives: ClassVar[dict[str, str]] = {"element": "htab_find"}
 
     can_be_inner = False
     holds_fds = True
@@ -422,29 +490,27 @@ class HashOfMaps(HashMap):
 
     def lookup(self, key: bytes) -> int:
         """htab_of_map_lookup_elem(): the pointer itself."""
-        element = self.elements.get(key)
-        return self.objects[element].address if element is not None else 0
+        element = self._find(key)
+        return self.objects[element].address if element else 0
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         """bpf_fd_htab_map_update_elem()."""
         inner = inner_map_of_fd(self, int.from_bytes(value[:4], self.mem.byteorder, signed=True))
         try:
-            old = self.elements.get(key)
+            old = self._find(key)
             check_update_flags(flags)
-            self._check_flags(old, flags)
-            element = self._new_element(key, old is not None)
+            self.check(old, flags)
+            element = self.new_element(key)
         except Exception:
             inner.put()
             raise
         self.mem.write_uint(element + self.value_at, 8, inner.address)
         self.objects[element] = inner
-        self._insert(key, element)
-        if old is not None:
-            self._free_element(old)
+        self.put_in(key, element, old)
 
-    def _free_element(self, element: int) -> None:
+    def free_element(self, element: int) -> None:
         self.objects.pop(element).put()
-        super()._free_element(element)
+        super().free_element(element)
 
     def free_elements(self) -> None:
         for inner in self.objects.values():
@@ -454,8 +520,8 @@ class HashOfMaps(HashMap):
 
     def user_lookup(self, key: bytes, flags: int) -> bytes:
         """bpf_fd_htab_map_lookup_elem(): the inner map's id."""
-        element = self.elements.get(key)
-        if element is None:
+        element = self._find(key)
+        if not element:
             raise refuse(ENOENT)
         return self.objects[element].id.to_bytes(4, self.mem.byteorder)
 

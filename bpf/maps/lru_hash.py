@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import ClassVar
 
 from arch.abi.errno import ENOENT, ENOMEM
 from arch.abi.limits import U32_MAX
@@ -13,11 +14,10 @@ from bpf.maps.base import (
     refuse,
     round_up,
 )
-from bpf.maps.hash import HTAB_ELEM, HashMap, PercpuHashMap
+from bpf.maps.hash import HashMap, PercpuHashMap
+from bpf.maps.htab import KEY_AT, REF_AT
 from bpf.maps.lru import Lru, Node
 from bpf.maps.rows import map_type
-
-LRU_REF_AT = 35  # offsetof(struct htab_elem, lru_node.ref)
 
 
 class _Lru(HashMap):
@@ -38,16 +38,16 @@ class _Lru(HashMap):
         )
 
     def _is_marked(self, node: Node) -> bool:
-        return bool(self.mem.read_uint(node.element + LRU_REF_AT, 1))
+        return bool(self.mem.read_uint(node.element + REF_AT, 1))
 
     def _clear_mark(self, node: Node) -> None:
         if node.element:
-            self.mem.write_uint(node.element + LRU_REF_AT, 1, 0)
+            self.mem.write_uint(node.element + REF_AT, 1, 0)
 
     def _delete_node(self, node: Node) -> bool:
         """htab_lru_map_delete_node(): False if the element is not in the map (any more)."""
-        key = bytes(self.mem.read(node.element + HTAB_ELEM, self.key_size))
-        if self.elements.get(key) != node.element:
+        key = self.key_of(node.element)
+        if self._find(key) != node.element:
             return False
         self._unlink(key)
         if self.special:
@@ -60,24 +60,24 @@ class _Lru(HashMap):
         if node is None:
             raise refuse(ENOMEM)
         if not node.element:
-            node.element = HashMap._new_element(self, key, True)
+            node.element = self._make_element()
+            self._owned.append(node.element)
             self.nodes[node.element] = node
-        self.mem.write(node.element + HTAB_ELEM, key)
+        self.mem.write(node.element + KEY_AT, key)
         return node.element
 
-    def _free_element(self, element: int) -> None:
+    def free_element(self, element: int) -> None:
         """htab_lru_push_free()."""
         if self.special:
             self.clear_special(element + self.value_at)
         self.lists.push_free(self.nodes[element])
 
     def _mark(self, element: int) -> None:
-        self.mem.write_uint(element + LRU_REF_AT, 1, 1)
+        self.mem.write_uint(element + REF_AT, 1, 1)
 
     def free_elements(self) -> None:
-        self.spare = [element for element in self.nodes if element not in set(self.elements.values())]
-        self.nodes = {}
         super().free_elements()
+        self.nodes = {}
 
 
 @map_type(
@@ -95,10 +95,12 @@ class _Lru(HashMap):
 class LruHashMap(_Lru):
     """BPF_MAP_TYPE_LRU_HASH."""
 
+    natives: ClassVar[dict[str, str]] = {"lookup": "htab_lookup_lru", "element": "htab_find"}
+
     def lookup(self, key: bytes) -> int:
         """htab_lru_map_lookup_elem(): and marks the element."""
-        element = self.elements.get(key)
-        if element is None:
+        element = self._find(key)
+        if not element:
             return 0
         self._mark(element)
         return element + self.value_at
@@ -115,16 +117,15 @@ class LruHashMap(_Lru):
         check_update_flags(flags)
         element = self._pop(key)
         self.copy_value(element + self.value_at, value)
-        old = self.elements.get(key)
+        old = self._find(key)
         try:
-            self._check_flags(old, flags)
+            self.check(old, flags)
         except KernelError:
-            self._free_element(element)
+            self.free_element(element)
             raise
-        self._insert(key, element)
-        if old is not None:
+        if old:
             self._mark(element)
-            self._free_element(old)
+        self.put_in(key, element, old)
 
 
 @map_type(
@@ -141,35 +142,30 @@ class LruHashMap(_Lru):
 class LruPercpuHashMap(_Lru, PercpuHashMap):
     """BPF_MAP_TYPE_LRU_PERCPU_HASH."""
 
+    natives: ClassVar[dict[str, str]] = {"element": "htab_find"}
+
     def lookup(self, key: bytes) -> int:
-        element = self.elements.get(key)
-        if element is None:
+        element = self._find(key)
+        if not element:
             return 0
         self._mark(element)
         return self.lookup_percpu(key, self.host.cpu_id())
-
-    def _pop(self, key: bytes) -> int:
-        element = super()._pop(key)
-        if not self.mem.read_uint(element + self.value_at, 8):
-            values = self.allocate(self.cpu_value_size * self.host.nr_cpus)
-            self.mem.write_uint(element + self.value_at, 8, values)
-        return element
 
     def _update(self, key: bytes, flags: int, fill: Callable[[bool], None]) -> None:
         """__htab_lru_percpu_map_update_elem(): a node is taken even where the element is there already."""
         check_update_flags(flags)
         element = self._pop(key) if flags != uapi.BPF_EXIST else 0
-        old = self.elements.get(key)
+        old = self._find(key)
         try:
-            self._check_flags(old, flags)
+            self.check(old, flags)
         except KernelError:
             if element:
-                self._free_element(element)
+                self.free_element(element)
             raise
-        if old is not None:
+        if old:
             self._mark(old)
             if element:
-                self._free_element(element)
+                self.free_element(element)
         else:
-            self._insert(key, element)
-        fill(old is None)
+            self._link(element)
+        fill(not old)

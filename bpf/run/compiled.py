@@ -15,11 +15,14 @@ from __future__ import annotations
 import ctypes
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
-from typing import Any, Unpack
+from typing import Any, NoReturn, Unpack
 
 from arch.errors import Fault
 from arch.memory import Memory
+from arch.native import Block, Word
+from arch.native.builtins import METH_FASTCALL, MethodDef
+from arch.native.library import add_symbols
+from arch.native.subset import DECLARATIONS
 from bpf.isa.insn import (
     BPF_CALL,
     BPF_EXIT,
@@ -30,6 +33,7 @@ from bpf.isa.insn import (
     BPF_PSEUDO_FUNC,
     BPF_TAIL_CALL,
     Insn,
+    imm64,
 )
 from bpf.run.interpreter import (
     BUDGET_AT,
@@ -54,8 +58,10 @@ from bpf.run.llvm_text import (
     Function,
     M,
     Unsupported,
+    program_text,
     signed,
 )
+from bpf.run.native_call import NativeCall
 
 WARM = 200_000  # instructions that are interpreted before a program is compiled
 ENTRY_COST, CALL_COST = 40, 17  # of entering native code, and of leaving it for a helper, in interpreted instructions
@@ -65,6 +71,7 @@ _READ = ctypes.PYFUNCTYPE(
     ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32
 )
 _WRITE = ctypes.PYFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64)
+_FAULT = ctypes.PYFUNCTYPE(None, ctypes.c_uint64, ctypes.c_uint64)
 _State = ctypes.c_uint64 * WORDS
 
 
@@ -82,6 +89,9 @@ class JitProgram(Program):
         self._keep: list[object] = []
         self._calls: dict[int, Callable[[Registers], int]] = {}
         self._error: BaseException | None = None
+        self.data = (ctypes.c_uint64 * 2)()  # see llvm_text.program_text()
+        self.code = 0  # host address of the compiled program, for native callers
+        self.run_code: Callable[[int, int], int] | None = None  # the same for Python: (ctx, top of the stack) -> R0
         self.unsupported = ""  # why there is no machine code
 
     def address_of(self, index: int) -> int:
@@ -91,6 +101,16 @@ class JitProgram(Program):
     def compile_now(self) -> None:
         """Machine code from the next run on, however little the program does."""
         self._cold = 0
+
+    def compile(self) -> bool:
+        """Machine code now, if there can be any."""
+        if not self._native and not self.unsupported:
+            self._compile()
+        return not self.unsupported
+
+    def raise_failure(self) -> None:
+        """What ended the last run by a native caller."""
+        self.failed(self.data[1])
 
     # ---- running ----
 
@@ -108,8 +128,11 @@ class JitProgram(Program):
         state = _State(*r)
         status = function(ctypes.addressof(state), *r[1:6], r[10])
         r[0], r[BUDGET_AT] = state[0], signed(state[BUDGET_AT])
-        if status == OK:
-            return
+        if status != OK:
+            self.failed(status)
+
+    def failed(self, status: int) -> NoReturn:
+        """Raise what ended a native run."""
         if status == BUDGET_SPENT:
             raise BudgetExceeded
         if status == TOO_DEEP:
@@ -157,6 +180,11 @@ class JitProgram(Program):
         except BaseException as error:
             self._note(at, index, error)
 
+    def _py_fault(self, at: int, index: int) -> None:
+        """A native helper was given an address outside of memory, or found one there."""
+        assert self.block is not None
+        self._note(at, index, Fault(self.block.words[Word.NATIVE_FAULT]))
+
     def _note(self, at: int, index: int, error: BaseException) -> None:
         """Whatever it is ends the program: what leaves a callback would only be printed."""
         self._error = error
@@ -178,13 +206,53 @@ class JitProgram(Program):
         except Unsupported as why:
             self.unsupported = str(why)
             return
-        for i, insn in enumerate(self.insns):
-            if insn.code == BPF_JMP | BPF_CALL and insn.src_reg != BPF_PSEUDO_CALL:
-                self._calls[i] = self._bind_call(insn)
+        for i in self._helper_calls():
+            self._calls[i] = self._bind_call(self.insns[i])
         self._engine = _build(text)
+        if self.block is not None:
+            self._publish(self.block)
         word = ctypes.c_uint64
         prototype = ctypes.PYFUNCTYPE(ctypes.c_uint32, *[word] * 7)
         self._native = {s: prototype(self._engine.get_function_address(f"f{s}")) for s in starts}
+
+    def _publish(self, block: Block) -> None:
+        """What runs the whole program, for native callers and for Python."""
+        self.code = self._engine.get_function_address("code")
+        definition = MethodDef(b"code", self._engine.get_function_address("py_code"), METH_FASTCALL, None)
+        self._keep.append(definition)
+        make = ctypes.pythonapi.PyCFunction_NewEx
+        make.restype = ctypes.py_object
+        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
+        self.run_code = make(ctypes.addressof(definition), None, None)
+
+    def native_form(self, index: int) -> NativeCall | None:
+        """How the call of a helper at this instruction is made without Python; None: it is not."""
+        insn = self.insns[index]
+        if self.native_call is None or insn.code != BPF_JMP | BPF_CALL:
+            return None
+        expected = 0
+        for i in range(index - 1, -1, -1):
+            before = self.insns[i]
+            if before.code == BPF_LD_IMM64 and before.dst_reg == 1 and before.src_reg == 0:
+                expected = imm64(before, self.insns[i + 1])
+                break
+        return self.native_call(insn, expected)
+
+    @property
+    def closed(self) -> bool:
+        """A run calls nothing but native functions, and Python of the kind that may be called in the midst of one."""
+        if any(insn.code == BPF_JMP | BPF_TAIL_CALL for insn in _instructions(self)):
+            return False
+        return all(self.native_form(i) is not None for i in self._helper_calls())
+
+    def _helper_calls(self) -> list[int]:
+        calls, i = [], 0
+        while i < len(self.insns):
+            insn = self.insns[i]
+            if insn.code == BPF_JMP | BPF_CALL and insn.src_reg != BPF_PSEUDO_CALL:
+                calls.append(i)
+            i = self.translator.following(i)
+        return calls
 
     def _function_starts(self) -> set[int]:
         starts = {0}
@@ -202,13 +270,16 @@ class JitProgram(Program):
         callbacks = {
             "call": _CALL(self._py_call),
             "tail_call": _CALL(self._py_tail_call),
+            "fault": _FAULT(self._py_fault),
             "read": _READ(self._py_read),
             "write": _WRITE(self._py_write),
         }
         entries = {name: ctypes.cast(f, ctypes.c_void_p).value or 0 for name, f in callbacks.items()}
         host, shared = _host_address(window)
         self._keep = [callbacks, shared]
-        parts = [f"declare i{n} @llvm.bswap.i{n}(i{n})" for n in (16, 32, 64)]
+        parts = [DECLARATIONS]
+        if self.block is not None:
+            parts.append(program_text(starts[0], self.block, ctypes.addressof(self.data)))
         parts += [Function(self, start, entries, window, host).make() for start in starts]
         return "\n".join(parts)
 
@@ -239,19 +310,11 @@ def _is_backward(insn: Insn) -> bool:
     return jump and insn.off < 0
 
 
-@cache
-def _initialize() -> None:
-    import llvmlite.binding as llvm
-
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-
-
 def _build(text: str) -> Any:
     """Machine code for a module."""
     import llvmlite.binding as llvm
 
-    _initialize()
+    add_symbols()
     module = llvm.parse_assembly(text)
     module.verify()
     machine = llvm.Target.from_default_triple().create_target_machine(opt=1, jit=True)

@@ -24,6 +24,7 @@ from typing import Any, Required, TypedDict
 from arch.abi.limits import U32_MAX
 from arch.errors import Fault
 from arch.memory import FlatMemory, KernelMemory, Memory, PhysicalMemory
+from arch.native import Block
 from bpf.isa import insn as isa
 from bpf.isa.disasm import line_6_1
 from bpf.isa.insn import (
@@ -77,6 +78,7 @@ from bpf.isa.insn import (
     Insn,
     imm64,
 )
+from bpf.run.native_call import NativeCall
 
 M = (1 << 64) - 1
 S = 1 << 63
@@ -191,6 +193,8 @@ class EngineOptions(TypedDict, total=False):
     load_packet: Callable[[int, int, int], int]
     unknown_opcode: Callable[[int], None]
     fast: bool
+    native_call: Callable[[Insn, int], NativeCall | None]  # of a helper, by the instruction and what R1 will be
+    block: Block  # of the machine, for native calls
 
 
 class Translator:
@@ -406,7 +410,10 @@ class Program:
         load_packet: Callable[[int, int, int], int] | None = None,
         unknown_opcode: Callable[[int], None] | None = None,
         fast: bool = True,
+        native_call: Callable[[Insn, int], NativeCall | None] | None = None,
+        block: Block | None = None,
     ) -> None:
+        self.native_call, self.block = native_call, block
         self.insns = list(insns)
         self.mem = mem
         self.name = name

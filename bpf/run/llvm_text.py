@@ -9,6 +9,8 @@ from __future__ import annotations
 from typing import Protocol
 
 from arch.memory import Memory
+from arch.native import Block, Native, Word
+from arch.native import ir as native_ir
 from bpf.isa.insn import (
     BPF_ADD,
     BPF_ALU64,
@@ -59,11 +61,13 @@ from bpf.isa.insn import (
 )
 from bpf.run.interpreter import (
     BPF_FRAME_SIZE,
+    BUDGET,
     BUDGET_AT,
     NR_REGISTERS,
     Translator,
     Window,
 )
+from bpf.run.native_call import NativeCall
 
 M = (1 << 64) - 1
 
@@ -112,9 +116,13 @@ class Source(Protocol):
     insns: list[Insn]
     mem: Memory
     translator: Translator
+    block: Block | None
 
     def address_of(self, index: int) -> int:
         """Kernel address of a function of the program."""
+
+    def native_form(self, index: int) -> NativeCall | None:
+        """How the call of a helper at this instruction is made without Python; None: it is not."""
 
 
 class Function:
@@ -478,11 +486,56 @@ class Function:
             frame = self.let(f"sub i64 {self.get(10)}, {BPF_FRAME_SIZE}")
             status = self.let(f"call i32 @f{i + insn.imm + 1}(ptr %state, {args}, i64 {frame})")
             self.do(f"store i64 {depth}, ptr {self.word(DEPTH)}")
-        else:
-            self.share(1, 2, 3, 4, 5, 10)
-            status = self.let(f"call i32 {self.entry('call')}(ptr %state, i64 {i})")
-        self.leave_unless_ok(status)
+            self.leave_unless_ok(status)
+            self.put(0, self.let(f"load i64, ptr {self.word(0)}"))
+            return
+        native = self.jit.native_form(i)
+        if native is None or not native.address:
+            self.call_python(i)
+            return
+        done = self.fresh("done")
+        self.call_native(i, native, done)
+        self.call_python(i)
+        self.do(f"br label %{done}")
+        self.label(done)
+
+    def call_python(self, i: int) -> None:
+        """A helper's body in Python."""
+        self.share(1, 2, 3, 4, 5, 10)
+        self.leave_unless_ok(self.let(f"call i32 {self.entry('call')}(ptr %state, i64 {i})"))
         self.put(0, self.let(f"load i64, ptr {self.word(0)}"))
+
+    def call_native(self, i: int, native: NativeCall, done: str) -> None:
+        """A native function, and to `done`; what follows is reached where it is not the one, or declines."""
+        python = self.fresh("python")
+        if native.map:
+            same = self.fresh("same")
+            expected = self.let(f"icmp eq i64 {self.get(1)}, {signed(native.map)}")
+            self.do(f"br i1 {expected}, label %{same}, label %{python}")
+            self.label(same)
+        assert self.jit.block is not None
+        block = self.jit.block.address
+        values = [str(block), *([str(native.words)] if native.words else [])]
+        values += [self.get(reg) for reg in range(native.first, native.first + native.registers)]
+        arguments = ", ".join(f"i64 {value}" for value in values)
+        result = self.let(f"call i64 inttoptr (i64 {native.address} to ptr)({arguments})")
+        at = f"inttoptr (i64 {block + 8 * Word.NATIVE_STATUS} to ptr)"
+        status = self.let(f"load i64, ptr {at}")
+        good, bad, clear, fault = (self.fresh(name) for name in ("good", "bad", "clear", "fault"))
+        self.do(f"br i1 {self.let(f'icmp eq i64 {status}, 0')}, label %{good}, label %{bad}")
+        self.label(good)
+        self.put(0, result)
+        self.do(f"br label %{done}")
+        self.label(bad)
+        self.do(f"store i64 0, ptr {at}")
+        declined = self.let(f"icmp eq i64 {status}, {int(Native.DECLINED)}")
+        self.do(f"br i1 {declined}, label %{clear}, label %{fault}")
+        self.label(fault)
+        self.do(f"call void {self.entry('fault')}(ptr %state, i64 {i})")
+        self.do(f"ret i32 {RAISED}")
+        self.label(clear)
+        self.do(f"br label %{python}")
+        self.label(python)
 
     def deeper(self) -> str:
         """One function more; gives the depth to return to."""
@@ -507,6 +560,43 @@ class Function:
         self.label(stays)
         self.leave_unless_ok(status)
         self.do(f"br label %I{i + 1}")
+
+
+def program_text(start: int, block: Block, data: int) -> str:
+    """`code(block, data, ctx)`, which runs the program from its first function on, and `py_code(ctx, fp)` for Python.
+
+    In `data` lie where the stack ends and, after a run that did not end well, its status.  Python gets R0, or minus
+    that status.
+    """
+    f = native_ir.Function("i64 @start(i64 %ctx, i64 %fp) noinline")
+    f.do(f"%state = alloca [{WORDS} x i64]")
+    f.do(f"call void @llvm.memset.p0.i64(ptr %state, i8 0, i64 {8 * WORDS}, i1 false)")
+    f.do(f"store i64 {BUDGET}, ptr {f.let(f'getelementptr i64, ptr %state, i64 {BUDGET_AT}')}")
+    status = f.let(f"call i32 @f{start}(ptr %state, i64 %ctx, i64 0, i64 0, i64 0, i64 0, i64 %fp)")
+    f.branch(f.let(f"icmp eq i32 {status}, {OK}"), "good", "bad")
+    f.label("good")
+    f.do(f"ret i64 {f.let('load i64, ptr %state')}")
+    f.label("bad")
+    f.store(str(data + 8), f.let(f"zext i32 {status} to i64"))
+    f.store(str(block.address + 8 * Word.NATIVE_STATUS), str(int(Native.RAISED)))
+    f.do("ret i64 0")
+    code = native_ir.Function("i64 @code(i64 %blk, i64 %data, i64 %ctx)")
+    code.do(f"ret i64 {code.let(f'call i64 @start(i64 %ctx, i64 {code.load(str(data))})')}")
+    py = native_ir.Function("ptr @py_code(ptr %self, ptr %args, i64 %count)")
+    values = []
+    for i in range(2):
+        item = py.let(f"load ptr, ptr {py.let(f'getelementptr ptr, ptr %args, i64 {i}')}")
+        values.append(py.let(f"call i64 @PyLong_AsUnsignedLongLongMask(ptr {item})"))
+    result = py.let(f"call i64 @start(i64 {values[0]}, i64 {values[1]})")
+    failed = py.let(f"icmp ne i64 {py.load(str(block.address + 8 * Word.NATIVE_STATUS))}, 0")
+    py.branch(failed, "failed", "good")
+    py.label("good")
+    py.do(f"ret ptr {py.let(f'call ptr @PyLong_FromUnsignedLongLong(i64 {result})')}")
+    py.label("failed")
+    py.store(str(block.address + 8 * Word.NATIVE_STATUS), "0")
+    negative = py.let(f"sub i64 0, {py.load(str(data + 8))}")
+    py.do(f"ret ptr {py.let(f'call ptr @PyLong_FromLongLong(i64 {negative})')}")
+    return f.text() + code.text() + py.text()
 
 
 def signed(value: int) -> int:

@@ -16,6 +16,7 @@ from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import by_model
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, FlatMemory
+from arch.native import Block, Word
 from arch.typetable import kernel_types
 from bpf.board import Bpf
 from bpf.btf import Btf
@@ -82,6 +83,7 @@ class TestHost:
         self.version_code = self.version.code
         self.config = config
         self.mem = FlatMemory(KERNEL_MEMORY[word], memory_size, byteorder)
+        self.block = Block(self.mem.host_address, self.mem.base, self.mem.size)
         self.user = FlatMemory(0x10000, 1 << 20, byteorder)
         self.ram_bytes = memory_size
         self.nr_cpus = nr_cpus
@@ -122,6 +124,15 @@ class TestHost:
         return 0xFFFFFFFF81000000 if self.unmapped_symbols else None
 
     # ---- where we are ----
+    @property
+    def cpu(self) -> int:
+        """The CPU that runs, which tests set."""
+        return self.block.words[Word.CPU]
+
+    @cpu.setter
+    def cpu(self, value: int) -> None:
+        self.block.words[Word.CPU] = value
+
     def now_ns(self) -> int:
         return self.time_ns
 

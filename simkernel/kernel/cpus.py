@@ -12,6 +12,8 @@ from arch.abi.errno import ERESTARTSYS, ETIME
 from arch.context import Context
 from arch.cpu import Cpu, Stop
 from arch.memory import Memory
+from arch.native import Word
+from arch.native.slots import slot_address
 from simkernel.kernel.body import Call
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.jiffies import Jiffies
@@ -33,6 +35,7 @@ from simkernel.kernel.task import (
 from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 
+WORK, WORK_SEEN, CPU, CURRENT = int(Word.WORK), int(Word.WORK_SEEN), int(Word.CPU), int(Word.CURRENT)
 NS_PER_WORK = 1  # cost model: one unit of Cpu.work, about one instruction of user code
 QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
 MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
@@ -112,7 +115,8 @@ class Cpus:
         self.busy_cpus = 1
         self.deadline = 0  # when the running CPU has to look around, ns
         self.quantum_end = 0
-        self.work_seen = 0
+        self.words = cpu.block.words  # native code reads here who runs, where, and since when
+        self.words[Word.CLOCK] = slot_address(clock, "_now")
         self.nr_switches = 0
         self.powered_off = False
         self.on_bug: Callable[[Exception], Exception] = unhandled  # what becomes of an exception: Oopses.caught
@@ -297,10 +301,11 @@ class Cpus:
 
     def charge_user(self) -> None:
         """Move the clock by the user code executed since the last time."""
-        work = self.cpu.work
-        delta = work - self.work_seen
+        words = self.words
+        work = words[WORK]
+        delta = work - words[WORK_SEEN]
         if delta:
-            self.work_seen = work
+            words[WORK_SEEN] = work
             ns = delta * NS_PER_WORK
             self.clock._now += ns // self.busy_cpus
             self.board.current.utime_ns += ns
@@ -373,7 +378,7 @@ class Cpus:
         if timeout_ns is not None:
             self.quantum_end = min(self.quantum_end, timeout_ns)
         self.deadline = min(clock.next_event_ns, rq.slice_end_ns, self.quantum_end)
-        self.work_seen = self.cpu.work
+        self.words[WORK_SEEN] = self.words[WORK]
         while True:
             budget = max((self.deadline - clock._now) * self.busy_cpus // NS_PER_WORK, 16)
             stop = self.cpu.run(budget)
@@ -401,6 +406,7 @@ class Cpus:
         cpu.load_context(self.rq.context)
         cpu.kernel_stack = self.stack_top(self.rq.idle)
         self.board.current = self.rq.idle
+        self.words[CPU], self.words[CURRENT] = self.rq.cpu, self.rq.idle.addr
         self.frames = self.rq.idle.frames
         cpu.on_switch = self.switch
 
@@ -416,6 +422,7 @@ class Cpus:
             self.rq = rq
             task = rq.current
             self.board.current, self.frames = task, task.frames
+            self.words[CPU], self.words[CURRENT] = rq.cpu, task.addr
             self.cpu.load_context(rq.context)
             self.cpu.kernel_stack = self.stack_top(task)
             self._set_space(task)
@@ -441,6 +448,7 @@ class Cpus:
         if following.mm is not None:
             cpu.load_user(following.context)
         self.board.current = rq.current = following
+        self.words[CURRENT] = following.addr
         self.frames = following.frames
         cpu.kernel_stack = following.stack + self.mirror.stack_size
         self._set_space(following)

@@ -11,6 +11,7 @@ import struct
 from arch.abi.errno import EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE
 from arch.abi.limits import U64_MAX
 from arch.errors import KernelError
+from arch.native.handler import NativeCode
 from bpf import uapi
 from bpf.board import Bpf
 from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
@@ -50,6 +51,12 @@ class Attached:
         prog.get()
         self.prog, self.cookie, self.entry_ip = prog, cookie, entry_ip
         self.id = prog.id
+        self.when_native = prog.when_native
+
+    @property
+    def native(self) -> NativeCode | None:
+        """The compiled program asks for no cookie and no address: those helpers need Python."""
+        return self.prog.native
 
     def run(self, ctx: int) -> int:
         """With this attachment's cookie, and the probed address for bpf_get_func_ip()."""

@@ -398,7 +398,7 @@ class BpfSide(ABC):
             raise KernelError(EEXIST, "the event has a program")
         attached = Attached(prog, cookie, probe_address(event))
         if event.trace_event is not None:
-            event.trace_event.add_bpf(attached.run)
+            event.trace_event.add_bpf(attached)
         event.program = attached
         event.get()
 
@@ -406,7 +406,7 @@ class BpfSide(ABC):
             if event.program is attached:
                 event.program = None
                 if event.trace_event is not None:
-                    event.trace_event.remove_bpf(attached.run)
+                    event.trace_event.remove_bpf(attached)
                 attached.release()
             event.put()
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterable
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.errors import Fault
 from arch.memory import Memory
+from arch.native.handler import NativeHandler
 from arch.probes import Probe
 from arch.unwind import walk_kernel, walk_user
 from bpf.board import Bpf
@@ -49,6 +50,7 @@ class Host(BpfSide):
         self.config = k.config
         self.arch = k.arch
         self.mem = k.mem
+        self.block = k.cpu.block
         self.symbols = k.symbols
         self.types = k.types
         self.nr_cpus: int = k.nr_cpus
@@ -178,10 +180,15 @@ class Host(BpfSide):
 
     # ---- probes ----
 
-    def arm(self, addr: int, handler: ProbeHandler) -> None:
+    def arm(self, addr: int, handler: ProbeHandler, native: NativeHandler | None = None) -> None:
         """A hook on that instruction."""
-        self._probes[addr, handler] = self.k.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset)
+        probe = self.k.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset, native=native)
+        self._probes[addr, handler] = probe
         self.k.text.set_probed(addr, True)
+
+    def aim(self, addr: int, handler: ProbeHandler, native: NativeHandler | None) -> None:
+        """The hook stays, and calls something else."""
+        self.k.cpu.aim_probe(self._probes[addr, handler], native)
 
     def disarm(self, addr: int, handler: ProbeHandler) -> None:
         """The hook goes."""

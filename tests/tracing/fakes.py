@@ -10,6 +10,7 @@ from arch.abi.errno import EAGAIN, EINVAL, ENOENT
 from arch.abi.version import NEWEST, KernelVersion
 from arch.errors import KernelError
 from arch.memory import FlatMemory
+from arch.native import Block
 from arch.symbols import Symbols
 from arch.typetable import kernel_types
 from tracing.face import Mapping
@@ -37,6 +38,20 @@ class Timer:
         self.callback = None
 
 
+class Program:
+    """An attached program that is a function."""
+
+    id = 1
+    native = None
+
+    def __init__(self, run=lambda ctx: 0):
+        self.run = run
+        self.when_native = []
+
+    def release(self):
+        pass
+
+
 class FakeHost:
     """Implements tracing.face.TraceHost; tests set the attributes of the "current" task directly."""
 
@@ -45,6 +60,7 @@ class FakeHost:
         self.release = str(version)
         self.arch = architecture.get(arch)
         self.mem = FlatMemory(size=1 << 22, byteorder=self.arch.byteorder)
+        self.block = Block(self.mem.host_address, self.mem.base, self.mem.size)
         self.layout = self.arch.pt_regs_for(version)
         self.symbols = Symbols()
         self.types = types_of(version, arch)
@@ -103,9 +119,12 @@ class FakeHost:
     def capable(self, capability):
         return capability in self.caps
 
-    def arm(self, addr, handler):
+    def arm(self, addr, handler, native=None):
         assert addr not in self.armed
         self.armed[addr] = handler
+
+    def aim(self, addr, handler, native):
+        assert self.armed[addr] is handler
 
     def disarm(self, addr, handler):
         assert self.armed.pop(addr) is handler

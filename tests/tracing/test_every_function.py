@@ -35,7 +35,7 @@ class CpuHost(FakeHost):
     def probe_blacklist(self):
         return ()
 
-    def arm(self, addr, handler):
+    def arm(self, addr, handler, native=None):
         self.cpu_probes[addr] = self.tiny.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset)
 
     def disarm(self, addr, handler):

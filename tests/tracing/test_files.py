@@ -9,7 +9,7 @@ import pytest
 from arch.abi.errno import EAGAIN, EBADF, EBUSY, EINVAL, ENOENT
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
-from tests.tracing.fakes import cat, echo, machine, node
+from tests.tracing.fakes import Program, cat, echo, machine, node
 from tests.tracing.test_filter import written
 from tracing.face import WouldBlock
 
@@ -236,7 +236,7 @@ def test_columns_of_bpf_trace_printk(version, group, event, columns):
         program(0)
     else:
         tracepoint = tracing.events.get(group, event)
-        tracepoint.add_bpf(program)
+        tracepoint.add_bpf(Program(program))
         tracepoint.run_bpf(0)
     line = next(line for line in cat(tracing, "trace").splitlines() if "text" in line)
     assert line.split("] ")[1].split(" ")[0] == columns

@@ -340,8 +340,10 @@ def test_watermark_wakeups(tracing):
 
 class Program:
     id = 7
+    native = None
 
     def __init__(self, answer=1):
+        self.when_native = []
         self.answer, self.seen, self.released = answer, [], 0
 
     def run(self, ctx):
@@ -430,7 +432,7 @@ def test_a_program_on_a_tracepoint_sees_the_record(tracing):
     event.ioctl(SET_BPF, 1)
     contexts = []
     program.run = lambda ctx: contexts.append(tracing.host.mem.read(ctx, 32)) or 1
-    tracing.events.get("sched", "sched_process_exit").bpf_programs[:] = [program.run]
+    tracing.events.get("sched", "sched_process_exit").bpf_programs[:] = [program]
     tracing.trace("sched_process_exit", tracing.host.task_struct("sh", 81))
     assert contexts == [bytes(8) + b"sh".ljust(16, b"\0") + struct.pack("<ii", 81, 120)]
 

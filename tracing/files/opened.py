@@ -102,6 +102,8 @@ def attach_program(hook: FilterHook | None, event: TraceEvent, text: str, token:
         raise KernelError(EINVAL, "no programs on this machine")
     program = hook(event, text, token)
     old, event.filter_program = event.filter_program, program
+    event.users_changed()
+    event.users_changed()
     if old is not None:
         old.release()
     event.filter, event.filter_text = None, text
@@ -111,5 +113,7 @@ def attach_program(hook: FilterHook | None, event: TraceEvent, text: str, token:
 def drop_program(event: TraceEvent) -> None:
     """The event's filter file holds no program any more."""
     program, event.filter_program = event.filter_program, None
+    event.users_changed()
+    event.users_changed()
     if program is not None:
         program.release()

@@ -35,7 +35,7 @@ def set_bpf(hook: SetBpfHook | None, event: PerfEvent, fd: int) -> int:
         if found is not None and len(found.bpf_programs) >= BPF_MAX_PROGS:
             raise KernelError(E2BIG, "too many programs")
         if found is not None:
-            found.add_bpf(program.run)
+            found.add_bpf(program)
     except KernelError:
         program.release()
         raise
@@ -64,7 +64,7 @@ def set_bpf_4_1(hook: SetBpfHook, event: PerfEvent, fd: int) -> int:
         raise KernelError(EINVAL, f"no programs on {kind} events in this version")
     program = hook(event, fd, kind)
     if found is not None:
-        found.add_bpf(program.run)
+        found.add_bpf(program)
         found.shared_program = program
     event.program = program
     return 0
@@ -76,7 +76,7 @@ def drop_program(event: PerfEvent) -> None:
     if not event.board.features.several_programs and found is not None:
         shared, found.shared_program = found.shared_program, None
         if shared is not None:
-            found.remove_bpf(shared.run)
+            found.remove_bpf(shared)
             shared.release()
             for other in found.perf_events:
                 other.program = None
@@ -85,7 +85,7 @@ def drop_program(event: PerfEvent) -> None:
     program, event.program = event.program, None
     if program is not None:
         if found is not None:
-            found.remove_bpf(program.run)
+            found.remove_bpf(program)
         program.release()
 
 

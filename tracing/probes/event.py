@@ -7,8 +7,12 @@ What a place is, trace_kprobe.py and trace_uprobe.py know.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 
 from arch.errors import KernelError
+from arch.native import Word
+from arch.native.handler import NativeHandler
+from tracing.probes import programs
 from tracing.probes.args import ProbeArg
 from tracing.probes.fetch import FetchContext, Value, compile_fetch, print_values
 from tracing.record.event import TraceEvent
@@ -62,6 +66,10 @@ class ProbeEvent(TraceEvent):
         """Disarm all probes."""
         for probe in self.probes:
             probe.disarm(kind)
+
+    def users_changed(self) -> None:
+        for probe in self.probes:
+            probe.users_changed()
 
     def pack(self, heads: tuple[int, ...], values: list[Value]) -> bytes:
         """A record: the fixed arguments packed without alignment, strings after them."""
@@ -135,13 +143,44 @@ class TraceProbe:
     event: ProbeEvent
 
     def __init__(self, recorder: Recorder, args: list[ProbeArg], is_return: bool) -> None:
+        self.recorder = recorder
         self.board = recorder.board
+        self.host = recorder.host
         self.args = args
         self.is_return = is_return
         self.users: set[str] = set()  # FTRACE, PERF
-        self.nhit = 0
+        self.counts = programs.counter()
         self.context = FetchContext(recorder.board, self.kind == "kprobe")
         self.fetch = [compile_fetch(arg, self.context) for arg in args]
+
+    @property
+    def nhit(self) -> int:
+        """How often it was hit."""
+        return self.counts[0]
+
+    @nhit.setter
+    def nhit(self, count: int) -> None:
+        self.counts[0] = count
+
+    def users_changed(self) -> None:
+        """Who listens to the event, or what its programs do, is another."""
+
+    def native_handler(self, after: Callable[[int], object]) -> NativeHandler | None:
+        """A hit in compiled form: where nobody but compiled programs listens.  `after`: see NativeHandler."""
+        event = self.event
+        if event.armed_for_ftrace or event.filter_program is not None or not event.perf_users:
+            return None
+        codes = [program.native for program in event.bpf_programs]
+        return programs.handler(self.counts, codes, after, self.recorder)
+
+    def raise_failure(self) -> None:
+        """Raise what ended a compiled program, if one failed."""
+        words = self.host.block.words
+        if words[Word.NATIVE_STATUS]:
+            words[Word.NATIVE_STATUS] = 0
+            for program in self.event.bpf_programs:
+                if program.native is not None:
+                    program.native.failed()
 
     def recompile(self) -> None:
         """After symbols were resolved."""
@@ -211,6 +250,11 @@ class TraceProbe:
         event = self.event
         if event.bpf_programs and not event.run_bpf(regs):
             return
+        self.deliver(regs, heads, flags)
+
+    def deliver(self, regs: int, heads: tuple[int, ...], flags: int) -> None:
+        """A sample for the perf events."""
+        event = self.event
         if event.perf_events:
             record = event.header(0, flags) + event.pack(heads, self.values(regs))
             event.deliver_to_perf(record, regs, heads[-1])

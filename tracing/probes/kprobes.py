@@ -17,6 +17,7 @@ from collections.abc import Callable, Hashable, Iterator
 
 from arch.abi.errno import EILSEQ, EINVAL, ENOENT
 from arch.errors import KernelError
+from arch.native.handler import NativeHandler
 from tracing.board import Board
 from tracing.face import ProbeHandler
 
@@ -26,7 +27,9 @@ KRETPROBE_MAXACTIVE_MAX = 4096
 class Kprobe:
     """struct kprobe.  Give `symbol` (and `offset`) or `addr`; `pre_handler(regs)` runs at each hit."""
 
-    __slots__ = ("addr", "disabled", "given_addr", "kind", "nmissed", "offset", "pre_handler", "registered", "symbol")
+    __slots__ = (
+        "addr", "disabled", "given_addr", "kind", "native", "nmissed", "offset", "pre_handler", "registered", "symbol",
+    )  # fmt: skip
 
     def __init__(
         self,
@@ -45,6 +48,7 @@ class Kprobe:
         self.nmissed = 0
         self.registered = False
         self.kind = "k"
+        self.native: NativeHandler | None = None  # the compiled form of pre_handler; see Kprobes.set_native()
 
 
 class KretprobeInstance:
@@ -212,7 +216,38 @@ class Kprobes:
         if probes and self.all_armed:
             handler = self._single(probes[0]) if len(probes) == 1 else self._aggregate(probes)
             self.armed[addr] = handler
-            self.host.arm(addr, handler)
+            self.host.arm(addr, handler, self._native(probes))
+
+    def _native(self, probes: list[Kprobe]) -> NativeHandler | None:
+        """The compiled form of a site's closure.
+
+        It needs no guard against hits inside of hits: it runs between two instructions of the CPU, when no other probe is
+        being handled, and calls nothing that could hit one.
+        """
+        return probes[0].native if len(probes) == 1 else None
+
+    def guarded(self, kp: Kprobe, handler: Callable[[int], object]) -> ProbeHandler:
+        """What a compiled handler leaves to Python, run as a handler of this probe."""
+        running, cpu_id = self.running, self.host.cpu_id
+
+        def rest(regs: int) -> object:
+            cpu = cpu_id()
+            running[cpu] = kp
+            try:
+                return handler(regs)
+            finally:
+                running[cpu] = None
+
+        return rest
+
+    def set_native(self, kp: Kprobe, native: NativeHandler | None) -> None:
+        """A probe's handler has another compiled form from now on, or none."""
+        if kp.native is native:
+            return
+        kp.native = native
+        handler = self.armed.get(kp.addr) if kp.registered and not kp.disabled else None
+        if handler is not None:
+            self.host.aim(kp.addr, handler, self._native([p for p in self.sites[kp.addr] if not p.disabled]))
 
     def _single(self, kp: Kprobe) -> ProbeHandler:
         running, cpu_id, pre_handler = self.running, self.host.cpu_id, kp.pre_handler

@@ -56,6 +56,17 @@ class TraceKprobe(TraceProbe):
         else:
             self.kp = Kprobe(self.hit, symbol or None, offset, addr, disabled=True)
 
+    def users_changed(self) -> None:
+        """The compiled form of hit(), where there is one."""
+        if self.rp is None:
+            self.kprobes.set_native(self.kp, self.native_handler(self.kprobes.guarded(self.kp, self.after_programs)))
+
+    def after_programs(self, regs: int) -> object:
+        """What hit() does after its programs, in compiled form, have let the event through, or failed."""
+        self.raise_failure()
+        self.deliver(regs, (self.kp.addr,), self.held_flags)
+        return None
+
     def hit(self, regs: int) -> object:
         """kprobe_dispatcher()."""
         return self.dispatch(regs, (self.kp.addr,), self.held_flags)

@@ -7,7 +7,7 @@ armed, so an event nobody listens to costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from arch.abi.errno import EBUSY, EEXIST
@@ -19,7 +19,6 @@ from tracing.record.print_fmt import Printer, compile_print_fmt
 from tracing.record.recorder import Recorder
 
 FTRACE, PERF = "ftrace", "perf"
-BpfProgram = Callable[[int], int]
 EVENT_TYPE_MAX = 65535
 
 
@@ -89,7 +88,7 @@ class TraceEvent:
         # perf side
         self.perf_users = 0
         self.perf_events: list[PerfUser] = []
-        self.bpf_programs: list[BpfProgram] = []
+        self.bpf_programs: list[AttachedProgram] = []
         self.shared_program: AttachedProgram | None = None  # before 4.14: the one for all perf events
 
     # Identity
@@ -131,6 +130,7 @@ class TraceEvent:
         self.enabled = on
         if was and not self.armed_for_ftrace:
             self.unreg(FTRACE)
+        self.users_changed()
 
     def soft_enable(self, delta: int) -> None:
         """A trigger wants (+1) or no longer wants (-1) the event armed."""
@@ -140,24 +140,30 @@ class TraceEvent:
         self.soft_users += delta
         if was and not self.armed_for_ftrace:
             self.unreg(FTRACE)
+        self.users_changed()
 
     def perf_register(self) -> None:
         """One more perf event; the first arms.  Whatever reg() refuses."""
         if not self.perf_users:
             self.reg(PERF)
         self.perf_users += 1
+        self.users_changed()
 
     def perf_unregister(self) -> None:
         """One perf event less; the last disarms."""
         self.perf_users -= 1
         if not self.perf_users:
             self.unreg(PERF)
+        self.users_changed()
 
     def reg(self, kind: str) -> None:
         """Arm for a kind of user; raises KernelError if that is impossible."""
 
     def unreg(self, kind: str) -> None:
         """Disarm."""
+
+    def users_changed(self) -> None:
+        """Who listens, or what a program does, is another: a compiled handler has to be made anew."""
 
     def perf_changed(self) -> None:
         """A perf event came or went, or its tasks are others: the address spaces of interest may differ."""
@@ -218,7 +224,7 @@ class TraceEvent:
         try:
             result = 1
             for program in tuple(self.bpf_programs):
-                result &= program(ctx)
+                result &= program.run(ctx)
             return result
         finally:
             running.event[cpu] = None
@@ -238,18 +244,22 @@ class TraceEvent:
         head = self.host.caller_regs().to_bytes(self.board.word, self.board.byteorder).ljust(8, b"\0")
         return self.run_bpf_on_context(head + record[8:])
 
-    def add_bpf(self, program: BpfProgram) -> None:
+    def add_bpf(self, program: AttachedProgram) -> None:
         """Attach a program for perf users of this event; before 4.14 there is one at most (EEXIST)."""
         if self.board.features.one_program_per_event and self.bpf_programs:
             raise KernelError(EEXIST, "the event already has a program")
         if program in self.bpf_programs:
             raise KernelError(EEXIST, "that program is attached already")
         self.bpf_programs.append(program)
+        program.when_native.append(self.users_changed)
+        self.users_changed()
 
-    def remove_bpf(self, program: BpfProgram) -> None:
+    def remove_bpf(self, program: AttachedProgram) -> None:
         """Detach a program; one that is not attached is nothing."""
         if program in self.bpf_programs:
             self.bpf_programs.remove(program)
+            program.when_native.remove(self.users_changed)
+            self.users_changed()
 
 
 class LazyEvent(TraceEvent):

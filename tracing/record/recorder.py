@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 from typing import Protocol
 
 from tracing.board import Board
@@ -23,7 +24,7 @@ class Running:
     """Programs of the floor above that run now, one set of programs per CPU (bpf_prog_active)."""
 
     def __init__(self, nr_cpus: int) -> None:
-        self.active = [0] * nr_cpus  # bpf(2) raises it, too, around updates of maps
+        self.active = (ctypes.c_uint64 * nr_cpus)()  # bpf(2) raises it, too, around updates of maps
         self.event: list[Firing | None] = [None] * nr_cpus
         self.misses = 0
 

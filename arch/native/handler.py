@@ -1,0 +1,51 @@
+"""Compiled handlers of probes and compiled programs, as their Python owners hand them on.
+
+Which tier runs is one switch: SIMKERNEL_TIER=python never compiles, =native compiles at the first use, and without it what is
+used often is compiled.  Results do not depend on it.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+
+
+class Tier(enum.Enum):
+    """Values of SIMKERNEL_TIER."""
+
+    AUTO = ""
+    PYTHON = "python"
+    NATIVE = "native"
+
+
+def chosen_tier() -> Tier:
+    """What the environment asks for.  ValueError for another word."""
+    return Tier(os.environ.get("SIMKERNEL_TIER", ""))
+
+
+@dataclass(frozen=True)
+class NativeCode:
+    """A compiled program: i64 function(block, data, context).
+
+    Word.NATIVE_STATUS is RAISED after a run that did not end well; `failed()` raises what ended it.
+    """
+
+    function: int  # host address
+    data: int  # host address
+    failed: Callable[[], None]
+
+
+@dataclass(frozen=True)
+class NativeHandler:
+    """A compiled handler of a probe: i64 function(block, data, pt_regs).
+
+    It does all that the Python handler does; or, where its result is not 0, all but what after(pt_regs) does; or nothing, and
+    the status is DECLINED.
+    """
+
+    function: int  # host address
+    data: int  # host address
+    after: Callable[[int], object]
+    keep: object = None  # what must live as long

@@ -1,0 +1,215 @@
+"""Helpers as native functions: what compiled programs call without Python in the way.
+
+A row names the kernel function, as in the other files of this folder, and how it is called.  The body of a row must do what
+the Python body does, to the byte; where it cannot it declines, before it has changed anything, and Python's is called.
+So that this may happen in the middle of a run that Python knows nothing of, a helper has a row only if its Python body
+neither fires events, nor wakes tasks, nor frees anything.  A row without a function is such a helper, left to Python.
+
+    ("bpf_ktime_get_ns", Native(ktime_get_ns))         called with the block alone
+    ("bpf_get_current_comm", Native(get_comm, 2, TASK))   with the words of TASK, R1 and R2
+    ("bpf_map_delete_elem", MapOperation("delete", 1))    what the map in R1 has for it, with its words and R2
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+
+from arch.abi.limits import TASK_COMM_LEN
+from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
+from arch.native.block import Word
+from arch.native.library import Library
+from arch.native.subset import (
+    NativeFunction,
+    Words,
+    as_uint,
+    copy,
+    decline,
+    load32,
+    load64,
+    native,
+    shared,
+    store8,
+    zero,
+)
+from bpf.board import Bpf
+from bpf.run.native_call import NativeCall
+
+U32 = 0xFFFFFFFF
+# Words about tasks: where the members of struct task_struct and struct cred are, and how wide pointers are.
+PID, TGID, COMM, CRED, UID, GID, POINTER = range(7)
+MEMBERS = (
+    "task_struct.pid",
+    "task_struct.tgid",
+    "task_struct.comm",
+    "task_struct.cred",
+    "cred.uid.val",
+    "cred.gid.val",
+)
+
+
+@native
+def reference(m: Words) -> int:
+    """What a slot of a Python object refers to."""
+    return m[0]
+
+
+@native
+def ktime_get_ns() -> int:
+    """Of a clock that has been charged with all work; else Python does that first."""
+    if shared[Word.CLOCK] == 0 or shared[Word.WORK] != shared[Word.WORK_SEEN]:
+        decline()
+    return as_uint(reference(shared[Word.CLOCK]))
+
+
+@native
+def jiffies64() -> int:
+    return INITIAL_JIFFIES + ktime_get_ns() // TICK_NSEC
+
+
+@native
+def get_smp_processor_id() -> int:
+    return shared[Word.CPU]
+
+
+@native
+def current() -> int:
+    """get_current(); a host without tasks in memory has none."""
+    if shared[Word.CURRENT] == 0:
+        decline()
+    return shared[Word.CURRENT]
+
+
+@native
+def get_current_task() -> int:
+    return current()
+
+
+@native
+def get_current_pid_tgid(t: Words) -> int:
+    task = current()
+    return load32(task + t[TGID]) << 32 | load32(task + t[PID])
+
+
+@native
+def get_current_uid_gid(t: Words) -> int:
+    at = current() + t[CRED]
+    cred = load64(at) if t[POINTER] == 8 else load32(at)
+    return load32(cred + t[GID]) << 32 | load32(cred + t[UID])
+
+
+@native
+def get_current_comm(t: Words, buf: int, size: int) -> int:
+    """strscpy_pad()."""
+    size &= U32
+    at = current() + t[COMM]
+    if size >= TASK_COMM_LEN:
+        zero(buf, size)
+        copy(buf, at, TASK_COMM_LEN)
+    elif size:
+        copy(buf, at, size - 1)
+        store8(buf + size - 1, 0)
+    return 0
+
+
+@native
+def in_direct_map(address: int, size: int) -> int:
+    """Can it be read without page tables?"""
+    return size <= shared[Word.PHYS_SIZE] and address - shared[Word.DIRECT] <= shared[Word.PHYS_SIZE] - size
+
+
+@native
+def probe_read_kernel(dst: int, size: int, src: int) -> int:
+    """Of the direct map, where kernel objects are."""
+    size &= U32
+    if not in_direct_map(src, size):
+        decline()
+    copy(dst, src, size)
+    return 0
+
+
+@dataclass(frozen=True)
+class Native:
+    """A row: the function, how many of R1 to R5 it gets, and whether it gets the words about tasks before them."""
+
+    function: NativeFunction | None = None  # None: Python does it
+    registers: int = 0
+    about_tasks: bool = False
+
+
+@dataclass(frozen=True)
+class MapOperation:
+    """A row: an operation of the map in R1, and how many registers behind that it gets."""
+
+    operation: str
+    registers: int
+
+
+ROWS: dict[str, Native | MapOperation] = {
+    "bpf_map_lookup_elem": MapOperation("lookup", 1),
+    "__htab_map_lookup_elem": MapOperation("element", 1),
+    "bpf_map_update_elem": MapOperation("update", 3),
+    "bpf_map_delete_elem": MapOperation("delete", 1),
+    "bpf_ktime_get_ns": Native(ktime_get_ns),
+    "bpf_ktime_get_boot_ns": Native(ktime_get_ns),
+    "bpf_jiffies64": Native(jiffies64),
+    "bpf_get_smp_processor_id": Native(get_smp_processor_id),
+    "bpf_get_raw_cpu_id": Native(get_smp_processor_id),
+    "bpf_get_current_task": Native(get_current_task),
+    "bpf_get_current_task_btf": Native(get_current_task),
+    "bpf_get_current_pid_tgid": Native(get_current_pid_tgid, 0, True),
+    "bpf_get_current_uid_gid": Native(get_current_uid_gid, 0, True),
+    "bpf_get_current_comm": Native(get_current_comm, 2, True),
+    "bpf_probe_read": Native(probe_read_kernel, 3),
+    "bpf_probe_read_compat": Native(probe_read_kernel, 3),
+    "bpf_probe_read_kernel": Native(probe_read_kernel, 3),
+    "bpf_probe_read_user": Native(),
+    "bpf_probe_read_str": Native(),
+    "bpf_probe_read_compat_str": Native(),
+    "bpf_probe_read_kernel_str": Native(),
+    "bpf_probe_read_user_str": Native(),
+    "bpf_user_rnd_u32": Native(),
+    "bpf_get_prandom_u32": Native(),
+    "bpf_get_numa_node_id": Native(),
+    "bpf_strncmp": Native(),
+}
+
+
+@cache
+def library(big_endian: bool) -> Library:
+    """Compiled when the first program is."""
+    functions = {row.function for row in ROWS.values() if isinstance(row, Native) and row.function is not None}
+    return Library(sorted(functions, key=lambda function: function.name), big_endian)
+
+
+def _about_tasks(bpf: Bpf) -> int:
+    """Host address of the words about tasks of this machine; 0 where its tasks have no such members."""
+    if bpf.task_words is None:
+        structs = bpf.host.structs
+        if not all(structs.has(member) for member in MEMBERS):
+            return 0
+        bpf.task_words = (ctypes.c_uint64 * 7)(*(structs.offset(member) for member in MEMBERS), structs.word)
+    return ctypes.addressof(bpf.task_words)
+
+
+def native_call(bpf: Bpf, names: list[str], map_address: int) -> NativeCall | None:
+    """The native form of a call of a helper; `map_address` is what R1 is expected to be.  None: there is no row."""
+    row = next((ROWS[name] for name in names if name in ROWS), None)
+    match row:
+        case MapOperation(operation, registers):
+            found = bpf.map_at.get(map_address)
+            if found is None:
+                return None
+            address = found.native_operation(operation)
+            if address:
+                return NativeCall(address, found.native_words, 2, registers, map_address)
+            return None
+        case Native(None):
+            return NativeCall(0)
+        case Native(NativeFunction() as function, registers, about_tasks):
+            words = _about_tasks(bpf) if about_tasks else 0
+            if about_tasks and not words:
+                return NativeCall(0)
+            return NativeCall(library(bpf.mem.byteorder == "big").address[function.name], words, 1, registers)
+    return None

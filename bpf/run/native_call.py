@@ -1,0 +1,19 @@
+"""What a call of a helper can be beside a call of Python: a native function, known by its host address."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class NativeCall:
+    """How compiled code calls: the function, words it gets first, then registers.
+
+    A function without an address is Python's, of a kind that may be called in a run that Python knows nothing of.
+    """
+
+    address: int
+    words: int = 0  # host address; 0: none
+    first: int = 1  # the first register it gets
+    registers: int = 0  # how many
+    map: int = 0  # R1 must be this, or else Python is called
