@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 from arch.cache import digest
 from arch.errors import Fault
@@ -40,8 +39,9 @@ class Library:
         """A function for the machine with this block.  Arguments are ints (or bytes) and not checked; Fault."""
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
-        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        function: Callable[..., int] = make(ctypes.addressof(self._definitions[name]), block.address, None)
+        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+        # As its "module" the function holds the library, whose code it is.
+        function: Callable[..., int] = make(ctypes.addressof(self._definitions[name]), block.address, self)
         return function
 
 

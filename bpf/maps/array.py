@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable, Iterable
-from typing import Generic, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT, ENOMEM, ENOTSUPP, EOPNOTSUPP
 from arch.abi.limits import INT_MAX, PAGE_SIZE, U32_MAX
@@ -125,7 +125,7 @@ class _ValueArray(_Indexed):
         return ctypes.addressof(self.words)
 
     def native_operation(self, operation: str) -> int:
-        name = {"lookup": "array_lookup", "update": "" if self.special else "array_update"}.get(operation, "")
+        name = "" if operation == "update" and self.special else self.natives.get(operation, "")
         return indexed.library(self.mem.byteorder == "big").address.get(name, 0)
 
 
@@ -144,6 +144,8 @@ class _ValueArray(_Indexed):
 )
 class ArrayMap(_ValueArray):
     """BPF_MAP_TYPE_ARRAY."""
+
+    natives: ClassVar[dict[str, str]] = {"lookup": "array_lookup", "update": "array_update"}
 
     has_direct_value = True
 
@@ -255,6 +257,8 @@ class ArrayMap(_ValueArray):
 )
 class PercpuArrayMap(_ValueArray):
     """BPF_MAP_TYPE_PERCPU_ARRAY: for each CPU a whole array, one behind the other."""
+
+    natives: ClassVar[dict[str, str]] = {"lookup": "array_lookup", "update": "array_update"}
 
     @classmethod
     def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:

@@ -47,6 +47,9 @@ _FIELDS = (
 )
 
 
+BODIES = {"lookup": "lookup", "element": "lookup_element", "update": "update", "delete": "delete"}
+
+
 @dataclass(frozen=True)
 class MapAttr:
     """The part of union bpf_attr that BPF_MAP_CREATE reads."""
@@ -135,6 +138,14 @@ class BpfMap(FdObject):
     holds_fds: ClassVar[bool] = False  # values are descriptors for user space, pointers inside
     lookup_from_syscall: ClassVar[bool] = True
     has_direct_value: ClassVar[bool] = False
+    # Operations of compiled programs ("lookup", "element", "update", "delete") -> names of native functions.
+    natives: ClassVar[dict[str, str]] = {}
+
+    def __init_subclass__(cls) -> None:
+        """A type with an operation of its own in Python has it in compiled programs, too, unless it says otherwise."""
+        super().__init_subclass__()
+        if "natives" not in vars(cls):
+            cls.natives = {name: found for name, found in cls.natives.items() if BODIES[name] not in vars(cls)}
 
     def __init__(self, bpf: Board, attr: MapAttr) -> None:
         self.bpf = bpf

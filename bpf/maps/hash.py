@@ -106,7 +106,7 @@ class HashMap(BpfMap):
     natives: ClassVar[dict[str, str]] = {
         "lookup": "htab_lookup",
         "element": "htab_find",
-        "update": "htab_update",
+        "update": "htab_update_or_decline",
         "delete": "htab_delete",
     }
 

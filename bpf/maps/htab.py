@@ -21,6 +21,7 @@ from arch.native.subset import (
     Errno,
     Words,
     copy,
+    decline,
     fault,
     load8,
     load32,
@@ -255,6 +256,15 @@ def htab_update(m: Words, key: int, value: int, flags: int) -> Errno:
 
 
 @native
+def htab_update_or_decline(m: Words, key: int, value: int, flags: int) -> Errno:
+    """The same for a program: where there is no free element, Python's helper gives one and does it."""
+    answer = htab_update(m, key, value, flags)
+    if answer == NO_ELEMENT:
+        decline()
+    return answer
+
+
+@native
 def htab_delete(m: Words, key: int) -> Errno:
     """htab_map_delete_elem() of a preallocated map without special fields."""
     element = htab_unlink(m, key)
@@ -319,7 +329,7 @@ FUNCTIONS = (
     htab_take,
     htab_give,
     htab_check,
-    htab_update,
+    htab_update_or_decline,
     htab_delete,
     htab_lookup,
     htab_lookup_percpu,

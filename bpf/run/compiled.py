@@ -222,8 +222,8 @@ class JitProgram(Program):
         self._keep.append(definition)
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
-        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p)
-        self.run_code = make(ctypes.addressof(definition), None, None)
+        make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
+        self.run_code = make(ctypes.addressof(definition), None, self._engine)
 
     def native_form(self, index: int) -> NativeCall | None:
         """How the call of a helper at this instruction is made without Python; None: it is not."""

@@ -32,7 +32,12 @@ import arch.hostmap
 import arch.memory
 import arch.native
 import simkernel
+from bpf.helpers import HELPERS, Runtime, load_all
+from bpf.helpers.native import native_call
 from bpf.isa.insn import Insn
+from bpf.maps import htab
+from bpf.maps.base import MapAttr
+from bpf.maps.hash import HashMap
 from bpf.run.compiled import JitProgram
 from bpf.run.interpreter import BpfFault, BudgetExceeded, Program, new_registers
 
@@ -42,6 +47,14 @@ MEMORY = 32 << 20
 MOAT = 1 << 36
 CANARY = 64  # pages
 HANG_S = 8
+HELPER_NAMES = {
+    1: "bpf_map_lookup_elem",
+    2: "bpf_map_update_elem",
+    3: "bpf_map_delete_elem",
+    4: "bpf_probe_read",
+    14: "bpf_get_current_pid_tgid",
+    16: "bpf_get_current_comm",
+}
 M64 = (1 << 64) - 1
 M = M64
 
@@ -86,6 +99,8 @@ class Attack:
             "any",
             "edge",
             "object",
+            "map",
+            "map",
             "zero",
         ]
         kind = rng.choice(kinds)
@@ -110,6 +125,10 @@ class Attack:
         if kind == "object":
             places = [*k.vfs.files, k.current.files.addr, k.tasks.init.stack, self.freed()]
             return int(rng.choice(places)) + 8 * rng.randrange(64)
+        if kind == "map":
+            table = self.table()
+            places = [table.words[htab.BUCKETS], table.address, *table.elements()]
+            return int(rng.choice(places)) + 8 * rng.randrange(8)
         if kind == "zero":
             return self.direct + k.cpu.words[arch.native.Word.ZERO_PAGE] + 8 * rng.randrange(512)
         return self.direct + rng.randrange(self.phys.size) & ~7
@@ -121,6 +140,16 @@ class Attack:
         used = [i for i in range(512) if self.phys.words[(page >> 3) + i]]
         index = rng.choice(used) if used and rng.random() < 0.9 else rng.randrange(512)
         return self.direct + page + 8 * index
+
+    def table(self) -> HashMap:
+        """A hash map with some elements, which the programs' helpers work on."""
+        bpf = self.k.observer.bpf
+        found = next((one for one in bpf.map_at.values() if isinstance(one, HashMap)), None)
+        if found is None:
+            found = bpf.new_map(MapAttr(1, 8, 16, 8))
+            for i in range(6):
+                found.update(i.to_bytes(8, self.k.mem.byteorder), bytes(16), 0)
+        return found
 
     def freed(self) -> int:
         at = self.k.mem.alloc(self.rng.choice([64, 192, 1024]))
@@ -154,7 +183,9 @@ class Attack:
     def piece(self) -> None:
         """A few instructions: a store, a run of stores, an atomic, a wild load, an endless loop, a deep call."""
         rng = self.rng
-        kind = rng.choice(["store"] * 8 + ["fill", "fill", "atomic", "load", "copy", "loop", "recurse"])
+        kind = rng.choice(
+            ["store"] * 8 + ["fill", "fill", "atomic", "load", "copy", "loop", "recurse", *["helper"] * 4]
+        )
         self.load_constant(6, self.target())
         self.load_constant(7, self.value())
         if kind == "store":
@@ -171,10 +202,18 @@ class Attack:
             self.insns.append(Insn(rng.choice([0x61, 0x69, 0x71, 0x79, 0x39 | 0x20]), 0, 6, rng.randrange(-8, 8)))
         elif kind == "copy":
             self.insns += [Insn(0x79, 1, 6), Insn(0x0F, 1, 7), Insn(0x7B, 6, 1)]
+        elif kind == "helper":
+            self.load_constant(1, self.table().address)
+            for reg in (2, 3, 4):
+                self.load_constant(reg, rng.choice([self.target, self.value, self.small])())
+            self.insns.append(Insn(0x85, 0, 0, 0, rng.choice(list(HELPER_NAMES))))
         elif kind == "loop" and rng.random() < 0.2:
             self.insns.append(Insn(0x05, 0, 0, -1))
         elif kind == "recurse" and rng.random() < 0.5:
             self.insns.append(Insn(0x85, 0, 1, 0, -len(self.insns) - 1))
+
+    def small(self) -> int:
+        return self.rng.choice([0, 1, 2, 8, 16, 1 << 31, self.k.current.addr, self.table().elements()[0] + htab.KEY_AT])
 
     def program(self) -> list[Insn]:
         for _ in range(self.rng.choice([1, 1, 2, 3, 8])):
@@ -189,9 +228,11 @@ class Attack:
         r = new_registers(self.regs, stack + 8192, 1 << 20)
         try:
             if tier == "compiled":
-                JitProgram(insns, mem, warm=0, bind_call=no_helpers).execute(r)
+                JitProgram(
+                    insns, mem, warm=0, bind_call=self.bind, native_call=self.native, block=self.k.cpu.block
+                ).execute(r)
             else:
-                Program(insns, mem, bind_call=no_helpers).execute(r)
+                Program(insns, mem, bind_call=self.bind).execute(r)
         except (BpfFault, BudgetExceeded, RecursionError):
             pass
         if self.rng.random() < 0.5:
@@ -199,9 +240,14 @@ class Attack:
         if self.rng.random() < 0.5:
             self.k.cpu.tlb_dirty()  # and page tables
 
+    def bind(self, insn: Insn) -> Any:
+        """Helpers in Python."""
+        load_all()
+        return HELPERS[HELPER_NAMES[insn.imm]].bind(Runtime(self.k.observer.bpf, None))
 
-def no_helpers(insn: Insn) -> Any:
-    return lambda r: 0
+    def native(self, insn: Insn, map_address: int) -> Any:
+        """And as native functions."""
+        return native_call(self.k.observer.bpf, [HELPER_NAMES[insn.imm]], map_address)
 
 
 def boot(architecture: str) -> tuple[Any, str, str]:
