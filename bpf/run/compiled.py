@@ -35,6 +35,7 @@ from bpf.isa.insn import (
     Insn,
     imm64,
 )
+from bpf.run.entry import program_text
 from bpf.run.interpreter import (
     BUDGET_AT,
     NR_REGISTERS,
@@ -43,8 +44,6 @@ from bpf.run.interpreter import (
     EngineOptions,
     Program,
     Registers,
-    Window,
-    window_of,
 )
 from bpf.run.llvm_text import (
     BUDGET_SPENT,
@@ -58,10 +57,10 @@ from bpf.run.llvm_text import (
     Function,
     M,
     Unsupported,
-    program_text,
     signed,
 )
 from bpf.run.native_call import NativeCall
+from bpf.run.window import Window, window_of
 
 WARM = 200_000  # instructions that are interpreted before a program is compiled
 ENTRY_COST, CALL_COST = 40, 17  # of entering native code, and of leaving it for a helper, in interpreted instructions

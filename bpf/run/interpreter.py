@@ -15,7 +15,6 @@ faults is a mistake of the verifier or of the simulator, never of the program: B
 
 from __future__ import annotations
 
-import mmap
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import Any, Required, TypedDict
 
 from arch.abi.limits import U32_MAX
 from arch.errors import Fault
-from arch.memory import FlatMemory, KernelMemory, Memory, PhysicalMemory
+from arch.memory import Memory
 from arch.native import Block
 from bpf.isa import insn as isa
 from bpf.isa.disasm import line_6_1
@@ -79,6 +78,7 @@ from bpf.isa.insn import (
     imm64,
 )
 from bpf.run.native_call import NativeCall
+from bpf.run.window import Window, window_of
 
 M = (1 << 64) - 1
 S = 1 << 63
@@ -161,25 +161,6 @@ def _expand(meaning: str, x: str, y: str, wide: bool) -> str:
     for word in meaning.replace("(", " ( ").replace(")", " ) ").replace("-x", "- x").split():
         out.append(names.get(word, word))
     return " ".join(out)
-
-
-@dataclass(frozen=True)
-class Window:
-    """The part of memory that is one buffer: direct map addresses from `base` on."""
-
-    buffer: bytearray | mmap.mmap
-    base: int
-    size: int
-    physical: PhysicalMemory | None = None  # whose buffer it is
-
-
-def window_of(mem: Memory) -> Window | None:
-    """The buffer behind a KernelMemory or FlatMemory; other memories have none."""
-    if isinstance(mem, KernelMemory):
-        return Window(mem.phys.buf, mem.map.direct_map, mem.phys.size, mem.phys)
-    if isinstance(mem, FlatMemory):
-        return Window(mem.data, mem.base, mem.size)
-    return None
 
 
 class EngineOptions(TypedDict, total=False):

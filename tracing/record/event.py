@@ -7,7 +7,7 @@ armed, so an event nobody listens to costs nothing.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import Protocol
 
 from arch.abi.errno import EBUSY, EEXIST
