@@ -92,6 +92,7 @@ typedef u64 blkcnt_t;
 typedef unsigned int gfp_t;
 typedef unsigned int fmode_t;
 typedef unsigned int slab_flags_t;
+typedef unsigned long vm_flags_t;
 typedef u64 phys_addr_t;
 typedef phys_addr_t resource_size_t;
 typedef u64 dma_addr_t;
