@@ -36,6 +36,8 @@ struct vm_userfaultfd_ctx {
 struct uprobes_state {
 	struct xol_area *xol_area;
 };
+typedef unsigned long vm_flags_t;
+
 struct vm_area_struct {
 	unsigned long vm_start;
 	unsigned long vm_end;
