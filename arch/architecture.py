@@ -118,6 +118,7 @@ class Architecture:
 
     name: str  # our name and Linux's: x86_64, arm64, riscv64, s390x, i386, arm
     machine: str  # uname -m
+    srcarch: str  # its folder in the kernel's arch/, and NAME of __TARGET_ARCH_NAME where programs are compiled
     elf_machine: int  # e_machine
     elf_class: int  # 1 (32 bit) or 2 (64 bit)
     model: DataModel

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from simkernel.copies import Template
-    from simkernel.machine import Machine, MachineError, Oops, Result, boot
+    from simkernel.machine import Machine, MachineError, NeverHappened, Oops, Result, boot
 
-__all__ = ["Machine", "MachineError", "Oops", "Result", "__version__", "boot", "template"]
+__all__ = ["Machine", "MachineError", "NeverHappened", "Oops", "Result", "__version__", "boot", "template"]
 __version__ = "0.1.0"  # pyproject.toml reads it from here
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from arch.abi.errno import EROFS, errno_name
@@ -20,6 +21,7 @@ from arch.architecture import DEFAULT
 from arch.errors import KernelError
 from arch.typecache import keep_types
 from simkernel import usertask
+from simkernel.binds import Bind, as_binds
 from simkernel.bug import Oops
 from simkernel.kernel.exec_state import ExecRequest
 from simkernel.kernel.face import Steps
@@ -28,10 +30,9 @@ from simkernel.kernel.kernel import Kernel
 from simkernel.kernel.task import Crash, Task
 from simkernel.usertask import Program as WorkloadProgram
 from simkernel.usertask import UserTask
+from simkernel.waiting import NeverHappened, Waiting
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from bpf.loader.object import BpfObject
     from simkernel.program import Program
     from simkernel.session import Session
@@ -72,10 +73,10 @@ class Result:
         return self.stdout.decode("utf-8", "replace")
 
 
-class Machine:
+class Machine(Waiting):
     """One simulated computer with its kernel."""
 
-    def __init__(self, kernel: Kernel, binds: Sequence[tuple[str, str, bool]] = ()) -> None:
+    def __init__(self, kernel: Kernel, binds: Sequence[Bind] = ()) -> None:
         self.kernel = kernel
         self.binds = list(binds)
         self.host_deadline: float | None = None
@@ -229,7 +230,7 @@ class Machine:
     def settle(self, limit_ns: int = 1_000_000_000) -> None:
         """Run until nothing is runnable any more, at most for so long."""
         k = self.kernel
-        k.cpus.run(lambda: not any(rq.busy for rq in k.cpus.rqs), k.clock.now_ns + limit_ns)
+        k.cpus.run(lambda: not k.cpus.busy, k.clock.now_ns + limit_ns)
 
     def user_task(self, comm: str = "simkernel") -> UserTask:
         """A user task that host code drives, system call by system call (simkernel/usertask.py)."""
@@ -253,9 +254,32 @@ class Machine:
             self._session = Session(self)
         return self._session
 
+    @property
+    def has_session(self) -> bool:
+        """Whether the tool task has been started; looking at `session` would start it."""
+        return self._session is not None and not self._session.ended
+
     def load(self, source: str | Path | bytes | BpfObject, name: str = "") -> BpfObject:
-        """Load a BPF object (path, bytes, or one opened with `session.open`).  LoadError has errno and verifier log."""
-        return self.session.load(source, name)
+        """Load a BPF object (path, bytes, or one opened with `session.open`).  LoadError has errno and verifier log.
+
+        The path of a C file is compiled first, for this machine (simkernel/cc.py); CompileError.
+        """
+        return self.session.load(self.open(source, name) if isinstance(source, (str, Path)) else source, name)
+
+    def open(self, source: str | Path, name: str = "") -> BpfObject:
+        """An object that is not loaded yet: variables and map sizes may still be changed.  LoadError, CompileError."""
+        path = Path(source)
+        if path.suffix == ".c":
+            return self.session.open(self.compile(path), name or path.with_suffix(".o").name)
+        return self.session.open(path, name)
+
+    def compile(self, source: str | Path, flags: Sequence[str] = ()) -> bytes:
+        """A BPF program in C as an object file for this machine: its CPU, its vmlinux.h.  CompileError."""
+        from bpf.btf.dump import dump_c
+        from simkernel.cc import compile_bpf
+
+        k = self.kernel
+        return compile_bpf(source, k.arch.name, str(k.version), flags, dump_c(k.observer.kernel_btf.get()))
 
     def trace_pipe(self) -> str:
         """Trace text that has come since the last call."""
@@ -322,7 +346,7 @@ def boot(
     cpus: int = 1,
     seed: int = 0,
     memory: int = 256 << 20,
-    binds: Sequence[tuple[str, str, bool]] = (),
+    binds: Sequence[str | Bind] = (),
     hostname: str = "simkernel",
     strace: Callable[[str], None] | None = None,
     config: Sequence[str] = (),
@@ -330,7 +354,9 @@ def boot(
     """A running machine: kernel up, file systems mounted, init waiting.
 
     `config` names options the kernel is built with beyond those of Debian's: "FPROBE", "FUNCTION_ERROR_INJECTION".
+    `binds` shows files of the host: "HOST:GUEST", "HOST:GUEST:rw", or tuples (host, guest, writable).
     """
+    shown = as_binds(binds)
     # Subsystems are imported before the kernel is made: their functions are part of its text.
     from simkernel import block, mm, net, observe
     from simkernel.fs import boot as fs
@@ -343,13 +369,13 @@ def boot(
     )  # fmt: skip
     for subsystem in (fs, proc_irq, mm, net, block, observe):
         subsystem.install(k)
-    install_binds(k.vfs, binds)
+    install_binds(k.vfs, shown)
     keep_types(k.arch, k.version)
     if strace is not None:
         from simkernel.kernel.strace import Strace
 
         k.syscalls.strace = Strace(k, strace)
-    return Machine(k, binds)
+    return Machine(k, shown)
 
 
-__all__ = ["Machine", "MachineError", "Oops", "Result", "boot", "describe_crash"]
+__all__ = ["Machine", "MachineError", "NeverHappened", "Oops", "Result", "boot", "describe_crash"]

@@ -1,79 +1,255 @@
-"""pytest plugin: the `machine` fixture and `@pytest.mark.simkernel(arch=[...], kernel=[...])`.
+"""pytest plugin: simulated machines as fixtures, over kernels and CPUs.
 
-    @pytest.mark.simkernel(arch=["x86_64", "s390x"], kernel=["5.10", "6.1"])
-    def test_my_tool(machine):
-        result = machine.run(["./writer"])
+    @pytest.mark.simkernel(kernel=["5.10", "6.1"], arch=["x86_64", "s390x"])
+    def test_my_tool(machine, bpf_object):
+        obj = bpf_object("count.bpf.c")             # compiled for this machine, loaded, attached
+        machine.run([machine.install("busybox"), "true"])
+        assert obj.maps["counts"][0] == 3
 
-Each combination is a test of its own, named `[x86_64-5.10]` and so on.  Other keyword arguments of the mark go to
-`simkernel.boot` unchanged (`cpus=1`, `seed=7`, `binds=[...]`).  With `setup=function` the machine is booted and prepared by
-`function(machine)` once in a session, and each test gets a copy of it (simkernel/copies.py), in a process of its own.
+Fixtures: `machine`, freshly booted and closed at the end; `bpf_object(PATH)`; `workload(NAME or generator function)`,
+which runs it to its end.
+
+Each combination of the mark is a test of its own, named `[6.1-arm64]`; lists are taken for `kernel`, `arch`, `cpus` and
+`seed`, everything else goes to `simkernel.boot` unchanged.  `--simkernel-kernel`, `--simkernel-arch`, `--simkernel-cpus`
+and `--simkernel-seed` replace what the marks say, to try one kernel or all of them.
+
+With `setup=function` the machine is booted and prepared by `function(machine)` once in a session, and each test gets a copy of
+it (simkernel/copies.py), in a process of its own.
+
+A failed test shows what its machine has to tell: the maps of its objects, the end of the trace and of the kernel's log.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Generator, Iterator
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from arch.architecture import DEFAULT
 
 if TYPE_CHECKING:
+    from bpf.loader.object import BpfObject
     from simkernel.copies import Template
-    from simkernel.machine import Machine
+    from simkernel.machine import Machine, Result
+    from simkernel.usertask import Program
+
+AXES = ("kernel", "arch", "cpus", "seed")  # in the order in which ids name them
+DEFAULTS: dict[str, object] = {"kernel": "6.1", "arch": DEFAULT, "cpus": 1, "seed": 0}
+FLOORS = ("arch", "tracing", "bpf", "simkernel")
+TAIL = 20  # lines of trace and log that a failed test shows
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Options that narrow or widen what the marks say."""
+    group = parser.getgroup("simkernel", "simulated machines")
+    for axis, example in (("kernel", "5.10,6.12"), ("arch", "x86_64,s390x"), ("cpus", "1,4"), ("seed", "0,1,2 or 0-9")):
+        group.addoption(f"--simkernel-{axis}", metavar="LIST", help=f"{axis} of all machines, such as {example}")
 
 
 def pytest_configure(config: pytest.Config) -> None:
     """Declare the mark."""
     config.addinivalue_line(
-        "markers", "simkernel(arch=[...], kernel=[...], **boot): boot a simulated machine per combination"
+        "markers",
+        "simkernel(kernel=[...], arch=[...], cpus=[...], seed=[...], **boot): boot a simulated machine per combination",
     )
 
 
-def _as_list(value: object) -> list[object]:
-    return list(value) if isinstance(value, (list, tuple)) else [value]
+# -- combinations ------------------------------------------------------------------------------------------------------
+
+
+def as_list(value: object) -> list[object]:
+    """A mark's value, which may be one or several."""
+    return list(value) if isinstance(value, (list, tuple, range)) else [value]
+
+
+def option_values(axis: str, text: str) -> list[object]:
+    """`5.10,6.12`, or for numbers also `0-9`."""
+    out: list[object] = []
+    for part in filter(None, (part.strip() for part in text.split(","))):
+        if axis in ("kernel", "arch"):
+            out.append(part)
+            continue
+        first, _, last = part.partition("-")
+        try:
+            out.extend(range(int(first), int(last or first) + 1))
+        except ValueError:
+            raise pytest.UsageError(f"--simkernel-{axis} {text}: write numbers, such as 1,4 or 0-9") from None
+    if not out:
+        raise pytest.UsageError(f"--simkernel-{axis} {text}: no value")
+    return out
+
+
+def combinations(config: pytest.Config, mark: pytest.Mark | None) -> list[dict[str, object]]:
+    """boot()'s arguments of each machine that a test wants."""
+    options: dict[str, object] = dict(mark.kwargs) if mark else {}
+    axes = {}
+    for axis in AXES:
+        asked: str | None = config.getoption(f"--simkernel-{axis}")
+        marked = options.pop(axis, DEFAULTS[axis])
+        axes[axis] = option_values(axis, asked) if asked is not None else as_list(marked)
+    return [{**options, **dict(zip(AXES, values))} for values in product(*axes.values())]
+
+
+def combination_ids(boots: list[dict[str, object]]) -> list[str]:
+    """`6.1-arm64`, and `-cpus4`, `-seed7` where there are several of these."""
+    several = [axis for axis in ("cpus", "seed") if len({boot[axis] for boot in boots}) > 1]
+    return ["-".join([f"{b['kernel']}-{b['arch']}", *(f"{axis}{b[axis]}" for axis in several)]) for b in boots]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """Make one test per architecture and kernel version of the mark."""
-    if "machine" not in metafunc.fixturenames:
-        return
-    mark = metafunc.definition.get_closest_marker("simkernel")
-    options = dict(mark.kwargs) if mark else {}
-    arches = _as_list(options.pop("arch", DEFAULT))
-    kernels = _as_list(options.pop("kernel", "6.1"))
-    combinations = [{**options, "arch": a, "kernel": k} for a in arches for k in kernels]
-    metafunc.parametrize("machine", combinations, ids=lambda c: f"{c['arch']}-{c['kernel']}", indirect=True)
+    """Make one test per combination."""
+    if "machine" in metafunc.fixturenames:
+        boots = combinations(metafunc.config, metafunc.definition.get_closest_marker("simkernel"))
+        metafunc.parametrize("machine", boots, ids=combination_ids(boots), indirect=True)
 
 
 _TEMPLATE: pytest.StashKey[Template] = pytest.StashKey()  # of a test whose machine is a copy
 _TEMPLATES: pytest.StashKey[dict[str, Template]] = pytest.StashKey()  # of the session
 
 
+# -- fixtures ----------------------------------------------------------------------------------------------------------
+
+
 @pytest.fixture
-def machine(request: pytest.FixtureRequest) -> Machine:
+def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
     """A freshly booted machine, as the `simkernel` mark of the test asks for."""
     import simkernel
 
-    if "setup" not in request.param:
-        return simkernel.boot(**request.param)
-    templates = request.config.stash.setdefault(_TEMPLATES, {})
-    key = repr(request.param)
-    if key not in templates:
-        templates[key] = simkernel.template(**request.param)
-    request.node.stash[_TEMPLATE] = templates[key]
-    return templates[key].machine
+    for axis in AXES:
+        request.node.user_properties.append((f"simkernel.{axis}", str(request.param[axis])))
+    if "setup" in request.param:
+        templates = request.config.stash.setdefault(_TEMPLATES, {})
+        key = repr(request.param)
+        if key not in templates:
+            templates[key] = simkernel.template(**request.param)
+        request.node.stash[_TEMPLATE] = templates[key]
+        yield templates[key].machine
+        return
+    booted = simkernel.boot(**request.param)
+    yield booted
+    booted.close()
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
-    """A test on a copy runs in the copy's process; what it raises comes back."""
+    """A test on a copy runs in the copy's process; what it raises comes back, with what its machine knows."""
     template = pyfuncitem.stash.get(_TEMPLATE, None)
     if template is None:
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
 
     def work(machine: Machine) -> None:
-        pyfuncitem.obj(**arguments)
+        try:
+            pyfuncitem.obj(**arguments)
+        except BaseException as error:
+            for title, text in tell(machine):
+                error.add_note(f"--- {title}\n{text}")
+            raise
 
     template.run(work)
     return True
+
+
+@pytest.fixture
+def bpf_object(machine: Machine, request: pytest.FixtureRequest) -> Callable[..., BpfObject]:
+    """`bpf_object(PATH)`: a BPF object of the test's folder, in C or compiled, loaded and attached."""
+
+    def load(path: str | Path, attach: bool = True) -> BpfObject:
+        __tracebackhide__ = True
+        beside = request.path.parent / path
+        obj = machine.load(beside if beside.exists() else path)
+        if attach:
+            obj.attach()
+        return obj
+
+    return load
+
+
+@pytest.fixture
+def workload(machine: Machine) -> Callable[[str | Program], Result]:
+    """`workload("udp")` runs a ready workload, `workload(function)` a generator function, to its end."""
+
+    def run(what: str | Program) -> Result:
+        __tracebackhide__ = True
+        from simkernel import workloads
+
+        return workloads.run(machine, what)
+
+    return run
+
+
+# -- reports -----------------------------------------------------------------------------------------------------------
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """A failure is shown where the test's own code is; and what the machine knows of it."""
+    if call.excinfo is not None:
+        hide_our_frames(call.excinfo)
+    report = yield
+    machine = fixture_value(item, "machine")
+    copied = item.stash.get(_TEMPLATE, None) is not None  # then the parent's machine knows nothing of the test
+    if report.when == "call" and report.failed and machine is not None and not copied:
+        report.sections.extend(tell(machine))
+    return report
+
+
+def fixture_value(item: pytest.Item, name: str) -> Any:
+    """A fixture's value of a test, None where it has none."""
+    return item.funcargs.get(name) if isinstance(item, pytest.Function) else None
+
+
+def hide_our_frames(excinfo: pytest.ExceptionInfo[BaseException]) -> None:
+    """What the kernel, the loader or the compiler refused was refused to the test: our own frames tell nothing of it.
+
+    pytest leaves out frames whose module says `__tracebackhide__`, for the exceptions that it says it for.
+    """
+    root = Path(__file__).resolve().parents[1]
+    ours = tuple(str(root / floor) + "/" for floor in FLOORS)
+    if refused(excinfo):
+        for entry in excinfo.traceback:
+            if str(entry.path).startswith(ours):
+                entry.frame.f_globals["__tracebackhide__"] = refused
+
+
+def refused(excinfo: pytest.ExceptionInfo[BaseException]) -> bool:
+    """The exceptions that answer a caller, in contrast to bugs."""
+    from arch.errors import KernelError
+    from bpf.loader.errors import LoadError
+    from simkernel.cc import CompileError
+    from simkernel.machine import MachineError, NeverHappened
+
+    return isinstance(excinfo.value, (KernelError, LoadError, CompileError, MachineError, NeverHappened, ValueError))
+
+
+def tell(machine: Machine) -> list[tuple[str, str]]:
+    """(title, text) of what a failed test's machine knows."""
+    from arch.errors import KernelError
+    from simkernel.bug import Oops
+    from simkernel.cli import present
+    from simkernel.cli.objects import object_maps
+
+    out = []
+    try:
+        maps = ""
+        if machine.has_session:
+            for obj in machine.session.objects:
+                maps += "".join(present.map_text(name, entries) for name, entries in object_maps(obj).items())
+            out.append(("simkernel: the end of the trace", tail(machine.trace_pipe())))
+        out.append(("simkernel: maps", maps))
+    except (KernelError, Oops, RuntimeError) as error:  # the state in which the failed test left it
+        out.append(("simkernel", f"the machine cannot be asked any more: {error!r}"))
+    out.append(("simkernel: the end of the kernel's log", tail("\n".join(line for _, line in machine.kernel.log))))
+    return [(title, text) for title, text in out if text.strip()]
+
+
+def tail(text: str) -> str:
+    """The last lines of a text, and how many came before."""
+    lines = text.rstrip("\n").split("\n")
+    before = [f"... ({len(lines) - TAIL} lines before)"] if len(lines) > TAIL else []
+    return "\n".join([*before, *lines[-TAIL:]])

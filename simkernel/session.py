@@ -37,6 +37,13 @@ def is_probe(spec: str) -> bool:
     return _PROBE.match(spec) is not None
 
 
+def probed_symbol(spec: str) -> str:
+    """The kernel function that a probe definition names: `vfs_read` of `p:mine vfs_read+4 count=%dx`."""
+    words = spec.split()
+    place = words[1] if len(words) > 1 else spec.partition(":")[2]
+    return re.split(r"[+%]", place.rpartition(":")[2])[0]
+
+
 class TaskSyscalls:
     """`bpf.loader.sys.Syscalls` over a user task: its calls, and memory that is given back."""
 
@@ -47,6 +54,7 @@ class TaskSyscalls:
         self.word: int = arch.word
         self.page_size = 4096
         self.packed_epoll_event = arch.files.epoll_event_packed
+        self.mmap_takes_block = arch.syscall_abis[0].mmap_takes_block
         self._free: dict[int, list[int]] = {}  # size -> addresses
         self._sizes: dict[int, int] = {}
 
@@ -173,14 +181,24 @@ class Session:
 
         Recording is off while it is read: with scheduler events on, reading would write what is to be read.
         """
+        self.write_file(f"{TRACEFS}/tracing_on", "0")
+        try:
+            return self._read_all(self._trace_fd()).decode("utf-8", "replace")
+        finally:
+            self.write_file(f"{TRACEFS}/tracing_on", "1")
+
+    def trace_chunk(self) -> str:
+        """One read(2) of trace_pipe while recording goes on: nothing is missed, and reading may add lines of its own."""
+        with self.task.memory() as memory:
+            buffer = memory.put(bytes(READ_CHUNK))
+            count = self.syscalls.syscall("read", self._trace_fd(), buffer, READ_CHUNK)
+            return self.syscalls.read(buffer, max(count, 0)).decode("utf-8", "replace")
+
+    def _trace_fd(self) -> int:
         if self._pipe < 0:
             path = self.syscalls.task.string(f"{TRACEFS}/trace_pipe")
             self._pipe = self.task.call("openat", AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0)
-        self.write_file(f"{TRACEFS}/tracing_on", "0")
-        try:
-            return self._read_all(self._pipe).decode("utf-8", "replace")
-        finally:
-            self.write_file(f"{TRACEFS}/tracing_on", "1")
+        return self._pipe
 
     def enable_event(self, spec: str) -> str:
         """Turn an event on: `GROUP:NAME`, or a probe as kprobe_events takes it (`p:NAME SYMBOL ARGS`, or `p:SYMBOL`).

@@ -18,9 +18,11 @@ A str or bytes argument is put into the task's memory (with a NUL behind it) and
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Callable, Generator
 from typing import TYPE_CHECKING
 
+from arch import architecture
 from arch.abi.errno import ENOSYS, ERESTARTSYS
 from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
 from arch.abi.signal import SIGCHLD
@@ -39,6 +41,16 @@ Value = int | str | bytes | bytearray
 Request = tuple[str, tuple[Value, ...]]
 # A workload: it yields system calls, and is sent their results.
 Program = Callable[["Calls"], Generator[Request, int, object]]
+
+
+def check_name(name: str, k: Kernel) -> None:
+    """Refuse a misspelt system call; one that only other machines have is -ENOSYS here, as the kernel says.  ValueError."""
+    if name in k.abi.numbers:
+        return
+    known = {call for cpu in architecture.names() for abi in architecture.get(cpu).syscall_abis for call in abi.numbers}
+    if name not in known:
+        close = difflib.get_close_matches(name, sorted(known), n=3)
+        raise ValueError(f"no system call is named {name!r}" + (f"; near: {', '.join(close)}" if close else ""))
 
 
 class Driver:
@@ -161,6 +173,7 @@ class UserTask(Driver):
         """One system call of this task; -errno for a refusal.  Not from inside the kernel."""
         if self.task.exit_state:
             raise RuntimeError("this task has ended")
+        check_name(name, self.k)
         self.result = None
         self.request = (name, args)
         self.k.wake_up(self.queue)
@@ -202,6 +215,7 @@ class Calls:
         return "clone", (SIGCHLD, 0, 0, 0, 0)
 
     def __getattr__(self, name: str) -> Callable[..., Request]:
+        check_name(name, self._driver.k)
         return lambda *args: (name, args)
 
 

@@ -40,6 +40,7 @@ class BareTask:
     word = 8
     page_size = 4096
     packed_epoll_event = False
+    mmap_takes_block = False
 
     def __init__(self, host: TestHost, kernel_btf: Btf) -> None:
         self.host = host

@@ -277,12 +277,12 @@ def wait(machine: Machine, tasks: Sequence[Task]) -> None:
         raise Failed("the workload waits for something that can never happen")
 
 
-def run(machine: Machine, name: str) -> Result:
-    """Start a workload and wait for its end."""
+def run(machine: Machine, what: str | Program) -> Result:
+    """Start a workload, a ready one by its name or a generator function, and wait for its end."""
     from simkernel.machine import Result
 
     begin = machine.kernel.clock.now_ns
-    tasks = start(machine, name)
+    tasks = start(machine, what) if isinstance(what, str) else [machine.workload(what)]
     wait(machine, tasks)
     status = max(task.exit_code >> 8 & 0xFF for task in tasks)
     return Result(status, virtual_ns=machine.kernel.clock.now_ns - begin, counters=machine.counters())

@@ -121,6 +121,7 @@ def _prepare(cpu: object) -> None:
 ARCHITECTURE = Architecture(
     name="arm",
     machine="armv7l",
+    srcarch="arm",
     elf_machine=40,  # EM_ARM
     elf_class=1,
     model=ILP32_LE_ARM,

@@ -144,6 +144,7 @@ def _prepare(cpu: object) -> None:
 ARCHITECTURE = Architecture(
     name="arm64",
     machine="aarch64",
+    srcarch="arm64",
     elf_machine=183,  # EM_AARCH64
     elf_class=2,
     model=LP64_LE_UNSIGNED_CHAR,

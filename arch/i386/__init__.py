@@ -122,6 +122,7 @@ def _prepare(cpu: object) -> None:
 ARCHITECTURE = Architecture(
     name="i386",
     machine="i686",
+    srcarch="x86",
     elf_machine=3,  # EM_386
     elf_class=1,
     model=ILP32_LE_I386,

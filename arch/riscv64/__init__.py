@@ -126,6 +126,7 @@ def _prepare(cpu: object) -> None:
 ARCHITECTURE = Architecture(
     name="riscv64",
     machine="riscv64",
+    srcarch="riscv",
     elf_machine=243,  # EM_RISCV
     elf_class=2,
     model=LP64_LE_UNSIGNED_CHAR,

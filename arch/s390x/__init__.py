@@ -143,6 +143,7 @@ def _prepare(cpu: object) -> None:
 ARCHITECTURE = Architecture(
     name="s390x",
     machine="s390x",
+    srcarch="s390",
     elf_machine=22,  # EM_S390
     elf_class=2,
     model=LP64_BE,

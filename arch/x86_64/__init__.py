@@ -180,6 +180,7 @@ def _prepare(cpu: object) -> None:
 ARCHITECTURE = Architecture(
     name="x86_64",
     machine="x86_64",
+    srcarch="x86",
     elf_machine=62,  # EM_X86_64
     elf_class=2,
     model=LP64_LE,

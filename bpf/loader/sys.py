@@ -39,6 +39,10 @@ class Syscalls(Protocol):
     def packed_epoll_event(self) -> bool:
         """struct epoll_event has 12 bytes, its data at offset 4."""
 
+    @property
+    def mmap_takes_block(self) -> bool:
+        """mmap(2) takes a pointer to its six arguments."""
+
     def syscall(self, name: str, *args: int) -> int:
         """Make a system call by name; the result, or minus an errno."""
 
@@ -341,8 +345,13 @@ class Task:
         return self.call("ioctl", fd, request, argument)
 
     def mmap(self, size: int, protection: int, flags: int, fd: int, offset: int = 0) -> int:
-        name = "mmap" if self.word == 8 else "mmap2"
-        return self.call(name, 0, size, protection, flags, fd, offset if self.word == 8 else offset // 4096)
+        if self.word == 4:
+            return self.call("mmap2", 0, size, protection, flags, fd, offset // 4096)
+        arguments = (0, size, protection, flags, fd, offset)
+        if not self.sys.mmap_takes_block:
+            return self.call("mmap", *arguments)
+        with self.memory() as m:  # s390x: a pointer to all six
+            return self.call("mmap", m.put(b"".join(a.to_bytes(8, self.byteorder) for a in arguments)))
 
     def munmap(self, addr: int, size: int) -> None:
         self.call("munmap", addr, size)

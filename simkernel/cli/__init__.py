@@ -27,6 +27,7 @@ COMMANDS = {
         "run",
         "Run a program in the simulated computer, with probes and BPF attached.",
     ),
+    "cc": ("simkernel.cli.compile", "cc", "Compile a BPF program in C against the simulated kernel's types."),
     "list": ("simkernel.cli.listing", "list_", "List kernel functions or trace events."),
     "disasm": ("simkernel.cli.listing", "disasm", "Disassemble a kernel function and show its probe sites."),
     "verify": ("simkernel.cli.verify", "verify", "Ask a kernel version's verifier about BPF programs."),

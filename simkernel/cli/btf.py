@@ -19,7 +19,9 @@ def btf() -> None:
 @machine_options
 @click.option("--format", "form", type=click.Choice(["raw", "c"]), default="raw", show_default=True)
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Write the binary BTF (as /sys/kernel/btf/vmlinux has it)."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Write to this file: with `c` the header, with `raw` the binary BTF as /sys/kernel/btf/vmlinux has it.",
 )
 def dump(arch: str, kernel: str, form: str, out: Path | None) -> None:
     """Print every type of the kernel: `raw` lists the BTF records, `c` is vmlinux.h."""
@@ -29,7 +31,7 @@ def dump(arch: str, kernel: str, form: str, out: Path | None) -> None:
     types = booted(arch, kernel).observer.kernel_btf.get()
     if out is not None:
         try:
-            out.write_bytes(types.encode())
+            out.write_bytes(dump_c(types).encode() if form == "c" else types.encode())
         except OSError as error:
             print(f"simkernel btf dump: {out}: {error.strerror}", file=sys.stderr)
             raise SystemExit(2) from None

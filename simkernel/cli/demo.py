@@ -23,7 +23,8 @@ def observers(arch: str) -> list[Path]:
 @click.option("--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="The machine's CPUs.")
 def demo(arch: str) -> None:
     """Run samples/writer under samples/writes.bpf.c: who writes how much, and how large are the writes?"""
-    from simkernel.cli.run import Options, UsageError, execute
+    from simkernel.cli.run import Options, execute
+    from simkernel.cli.usage import UsageError
 
     program = SAMPLES / "bin" / arch / "writer"
     observer = next((path for path in observers(arch) if path.exists()), observers(arch)[0])

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -24,13 +24,15 @@ from arch.abi.signal import SIGKILL, SIGPIPE
 from arch.abi.time import NSEC_PER_SEC
 from arch.architecture import DEFAULT, names
 from arch.errors import KernelError
+from simkernel.binds import Bind, BindSyntaxError, parse_bind
 from simkernel.bug import Oops
 from simkernel.cli import present, silence
+from simkernel.cli.objects import load_objects, object_maps, warnings
+from simkernel.cli.usage import UsageError
 from simkernel.own_floors import EXIT_USAGE
 from simkernel.program import Program, ProgramError, check
 
 if TYPE_CHECKING:
-    from bpf.loader import LoadError
     from bpf.loader.object import BpfObject
     from simkernel.kernel.hostio import HostInput, HostOutput
     from simkernel.kernel.task import Crash
@@ -56,7 +58,7 @@ class Options:
     seed: int
     bpf: tuple[str, ...] = ()
     events: tuple[str, ...] = ()
-    binds: list[tuple[str, str, bool]] = field(default_factory=list)
+    binds: list[Bind] = field(default_factory=list)
     strace: bool = False
     stats: bool = False
     json: bool = False
@@ -66,10 +68,6 @@ class Options:
     env: dict[str, str] = field(default_factory=dict)
     workload: str | None = None
     debug: bool = False
-
-
-class UsageError(Exception):
-    """The command line cannot be carried out: a sentence for a person."""
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -118,7 +116,7 @@ def run(
     """
     try:
         options = Options(
-            arch, kernel, cpus, seed, bpf, events, [parse_bind(b) for b in binds], strace, stats, as_json,
+            arch, kernel, cpus, seed, bpf, events, [bind_option(b) for b in binds], strace, stats, as_json,
             parse_out(out), parse_seconds("--timeout", timeout), parse_seconds("--host-timeout", host_timeout),
             dict(parse_env(e) for e in env), workload, debug,
         )  # fmt: skip
@@ -128,19 +126,12 @@ def run(
         raise SystemExit(EXIT_USAGE) from None
 
 
-def parse_bind(text: str) -> tuple[str, str, bool]:
-    """`HOST:GUEST[:rw]` -> (host path, guest path, writable)."""
-    parts = text.split(":")
-    if len(parts) not in (2, 3) or (len(parts) == 3 and parts[2] not in ("rw", "ro")) or not all(parts[:2]):
-        raise UsageError(f"--bind {text}: write it as HOST:GUEST or HOST:GUEST:rw")
-    host, guest = parts[0], parts[1]
-    if not Path(host).exists():
-        raise UsageError(f"--bind {text}: {host} does not exist on the host")
-    if not guest.startswith("/"):
-        raise UsageError(f"--bind {text}: the guest's path has to begin with /")
-    if os.path.normpath(guest).strip("/") == "":
-        raise UsageError(f"--bind {text}: the machine's root cannot be covered; choose a directory, such as /host")
-    return host, guest, parts[2:] == ["rw"]
+def bind_option(text: str) -> Bind:
+    """One --bind."""
+    try:
+        return parse_bind(text)
+    except BindSyntaxError as error:
+        raise UsageError(f"--bind {error}") from None
 
 
 def parse_env(text: str) -> tuple[str, str]:
@@ -203,10 +194,14 @@ def execute(options: Options, command: list[str]) -> int:
     if options.workload is None:
         program = check(command[0], options.arch, dynamic_ok=bool(options.binds))
     machine = boot_machine(options)
-    objects = load_objects(machine, options)
+    guest = "" if program is None else machine.install(program)  # before user probes look for it
+    objects = load_objects(machine, options.bpf, program, guest)
+    for path, obj in objects:
+        for sentence in warnings(machine, obj):
+            print(f"simkernel run: --bpf {path}: warning: {sentence}", file=sys.stderr)
     tracing = enable_events(machine, options) or bool(objects)
     stdout, stderr = streams(options)
-    status, result, note = run_program(machine, options, program, command, stdout, stderr)
+    status, result, note = run_program(machine, options, program, guest, command, stdout, stderr)
     for _, obj in objects:
         for link in reversed(obj.links):
             link.destroy()  # what this tool does from here on is nobody's business
@@ -242,34 +237,6 @@ def boot_machine(options: Options) -> Machine:
     return machine
 
 
-def load_objects(machine: Machine, options: Options) -> list[tuple[str, BpfObject]]:
-    """Load and attach every --bpf object; what the kernel or the loader says goes into the error."""
-    from bpf.loader import LoadError
-
-    out = []
-    for path in options.bpf:
-        if not Path(path).is_file():
-            raise UsageError(f"--bpf {path}: no such file")
-        try:
-            obj = machine.load(path)
-            obj.attach()
-        except LoadError as error:
-            raise UsageError(f"--bpf {path}: {load_error_text(error)}") from None
-        except KernelError as error:
-            raise UsageError(f"--bpf {path}: {error}") from None
-        out.append((path, obj))
-    return out
-
-
-def load_error_text(error: LoadError) -> str:
-    """Why an object was refused, with the verifier's log where there is one."""
-    text = str(error)
-    log = error.log
-    if log and log.strip() not in text:
-        text += "\n" + "".join(f"  {line}\n" for line in log.rstrip("\n").split("\n")).rstrip("\n")
-    return text
-
-
 def enable_events(machine: Machine, options: Options) -> bool:
     """Turn on every --event; True when there is one."""
     from simkernel.session import is_probe
@@ -278,18 +245,34 @@ def enable_events(machine: Machine, options: Options) -> bool:
         try:
             machine.enable_event(spec)
         except KernelError as error:
-            near = nearest_events(machine, spec) if error.errno == errno.ENOENT and not is_probe(spec) else ""
+            near = nearest_functions(machine, spec, error) if is_probe(spec) else nearest_events(machine, spec, error)
             raise UsageError(f"--event {spec}: {errno_name(error.errno)}{near or ': ' + error.why}") from None
     return bool(options.events)
 
 
-def nearest_events(machine: Machine, spec: str) -> str:
+def nearest_events(machine: Machine, spec: str, error: KernelError) -> str:
     """Names like the one that does not exist."""
     import difflib
 
+    if error.errno != errno.ENOENT:
+        return ""
     names = [f"{event.system}:{event.name}" for event in machine.kernel.observer.tracing.events]
     close = difflib.get_close_matches(spec, names, n=3, cutoff=0.5)
     return f": no such event{'; near: ' + ', '.join(close) if close else ''}"
+
+
+def nearest_functions(machine: Machine, spec: str, error: KernelError) -> str:
+    """What the kernel says of a refused probe, and functions like the one that does not exist."""
+    import difflib
+
+    from simkernel.session import probed_symbol
+
+    symbol = probed_symbol(spec)
+    if error.errno != errno.ENOENT or symbol in machine.kernel.text.functions:
+        return ""
+    close = difflib.get_close_matches(symbol, sorted(machine.kernel.text.functions), n=3, cutoff=0.6)
+    near = f"near: {', '.join(close)}" if close else "`simkernel list functions` shows what there is"
+    return f": {error.why}\nno kernel function is named {symbol}; {near}"
 
 
 def streams(options: Options) -> tuple[HostOutput, HostOutput]:
@@ -363,6 +346,7 @@ def run_program(
     machine: Machine,
     options: Options,
     program: Program | None,
+    guest: str,
     command: list[str],
     stdout: HostOutput,
     stderr: HostOutput,
@@ -372,7 +356,6 @@ def run_program(
 
     if program is None:
         return run_workload(machine, options)
-    guest = machine.install(program)
     virtual = None if options.timeout is None else int(options.timeout * NSEC_PER_SEC)
     env = {**default_env(), **options.env}
     try:
@@ -568,24 +551,6 @@ def crash_document(crash: Crash) -> dict[str, object]:
         "address": crash.address,
         "registers": dict(crash.registers),
     }
-
-
-# Sections of global variables are maps too, but constants tell nothing that the source does not.
-HIDDEN_MAPS = (".rodata", ".kconfig")
-
-
-def object_maps(obj: BpfObject) -> dict[str, list[tuple[Any, Any]]]:
-    """Name -> [(typed key, typed value)] of the maps of an object that have something to show."""
-    out = {}
-    for name, bpf_map in obj.maps.items():
-        if any(hidden in name for hidden in HIDDEN_MAPS) or name.startswith("__bpf_usdt"):
-            continue
-        try:
-            entries = list(bpf_map.items())
-        except KernelError:
-            continue  # ring buffers, program arrays ...: nothing to look up
-        out[name] = entries
-    return out
 
 
 def jsonable(value: object) -> str:

@@ -97,6 +97,7 @@ typedef u64 phys_addr_t;
 typedef phys_addr_t resource_size_t;
 typedef u64 dma_addr_t;
 typedef unsigned long pgoff_t;
+typedef unsigned long vm_flags_t;
 typedef unsigned int __poll_t;
 typedef unsigned long irq_hw_number_t;
 typedef int __kernel_daddr_t;

@@ -320,6 +320,11 @@ class Cpus:
             self.cpu.stop()
             self.deadline = now + QUANTUM_NS
 
+    @property
+    def busy(self) -> bool:
+        """Some CPU has something to run."""
+        return any(rq.busy for rq in self.rqs)
+
     def run(
         self,
         until: Callable[[], object],

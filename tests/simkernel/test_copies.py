@@ -87,7 +87,7 @@ def test_the_fixture_hands_out_copies(tmp_path: Path) -> None:
         [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist", "."],
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
-    assert "test_first[x86_64-6.1] PASSED" in ran.stdout, ran.stdout + ran.stderr
-    assert "test_second[x86_64-6.1] PASSED" in ran.stdout
-    assert "test_bad[x86_64-6.1] FAILED" in ran.stdout and "something else" in ran.stdout
+    assert "test_first[6.1-x86_64] PASSED" in ran.stdout, ran.stdout + ran.stderr
+    assert "test_second[6.1-x86_64] PASSED" in ran.stdout
+    assert "test_bad[6.1-x86_64] FAILED" in ran.stdout and "something else" in ran.stdout
     assert (tmp_path / "count").read_text() == "x"  # booted and prepared once

@@ -27,6 +27,62 @@ def test_the_mark_makes_a_test_per_combination(tmp_path: Path) -> None:
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
-    for name in ("x86_64-5.10", "x86_64-6.1", "s390x-5.10", "s390x-6.1"):
+    for name in ("5.10-x86_64", "6.1-x86_64", "5.10-s390x", "6.1-s390x"):
         assert f"test_each[{name}] PASSED" in ran.stdout
-    assert "test_plain[x86_64-6.1] PASSED" in ran.stdout
+    assert "test_plain[6.1-x86_64] PASSED" in ran.stdout
+
+
+def pytest_run(tmp_path: Path, tests: str, *options: str) -> subprocess.CompletedProcess[str]:
+    (tmp_path / "test_tool.py").write_text(tests)
+    words = ["-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist", *options, "."]
+    return subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+
+
+FAILING = """
+def test_refused(machine):
+    machine.enable_event("p:vfs_raed")
+
+def test_counts(machine, bpf_object, workload):
+    obj = bpf_object(OBJECT)
+    machine.enable_event("syscalls:sys_enter_write")
+    def writer(u):
+        fd = yield u.openat(-100, "/tmp/x", 0o102, 0o600)
+        yield u.write(fd, b"x" * 12, 12)
+    assert workload(writer).status == 0
+    assert dict(obj.maps["sizes"].items())[3] == 7
+"""
+
+
+def test_a_failure_shows_what_the_machine_knows_and_none_of_our_frames(tmp_path: Path) -> None:
+    path = ROOT / "samples" / "obj" / "x86_64" / "writes.bpf.o"
+    ran = pytest_run(tmp_path, FAILING.replace("OBJECT", repr(str(path))))
+    assert ran.returncode == 1
+    refused, counts = ran.stdout.split("test_counts[6.1-x86_64] _")
+    assert "KernelError: ENOENT: p vfs_raed" in refused and "Invalid probed address or symbol" in refused
+    assert "simkernel/session.py" not in ran.stdout
+    trace, _, maps = counts.partition("simkernel: maps")
+    assert "simkernel: the end of the trace" in trace and "sys_write(fd: " in trace
+    assert "by_process:" in maps and "sizes:" in maps
+
+
+def test_options_replace_what_the_marks_say(tmp_path: Path) -> None:
+    (tmp_path / "test_tool.py").write_text(TESTS)
+    words = ["--collect-only", "-q", "--simkernel-kernel", "5.10", "--simkernel-seed", "0-1,7", "."]
+    ran = subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    names = [line.partition("::")[2] for line in ran.stdout.splitlines() if "::" in line]
+    assert names == [
+        f"test_{test}[5.10-{arch}-seed{seed}]"
+        for test, arches in (("each", ("x86_64", "s390x")), ("plain", ("x86_64",)))
+        for arch in arches
+        for seed in (0, 1, 7)
+    ]
+    refused = pytest_run(tmp_path, TESTS, "--simkernel-cpus", "many")
+    assert refused.returncode != 0 and "--simkernel-cpus many: write numbers" in refused.stdout + refused.stderr
+
+
+def test_machines_are_named_in_a_junit_report(tmp_path: Path) -> None:
+    ran = pytest_run(tmp_path, "def test_one(machine): pass\n", "--junitxml=report.xml")
+    assert ran.returncode == 0
+    assert 'name="simkernel.kernel" value="6.1"' in (tmp_path / "report.xml").read_text()

@@ -29,6 +29,7 @@ class FakeKernel:
     word = 8
     page_size = 4096
     packed_epoll_event = False
+    mmap_takes_block = False
 
     def __init__(self, byteorder="little", lacks=(), files=None, machine="x86_64", release="6.1.0", known=()):
         self.byteorder = byteorder

@@ -1,0 +1,40 @@
+"""`simkernel cc`: a BPF program in C becomes an object file, against the simulated kernel's own vmlinux.h."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from simkernel.cc import CompileError, compile_bpf
+from simkernel.cli.listing import machine_options
+from simkernel.own_floors import EXIT_USAGE
+
+
+@click.command()
+@machine_options
+@click.option(
+    "-o", "--out", type=click.Path(path_type=Path), help="The object file; FILE.bpf.o for FILE.bpf.c if not given."
+)
+@click.option("-I", "include", multiple=True, metavar="DIR", help="Look for headers there too.  Repeatable.")
+@click.option("-D", "define", multiple=True, metavar="NAME[=VALUE]", help="Define a macro.  Repeatable.")
+@click.argument("source", type=click.Path(path_type=Path))
+def cc(
+    arch: str, kernel: str, out: Path | None, include: tuple[str, ...], define: tuple[str, ...], source: Path
+) -> None:
+    """Compile SOURCE (a .bpf.c file) for a machine's CPU and kernel.
+
+    clang is taken from PATH or $CLANG, else from the Python package ziglang.  `#include "vmlinux.h"` is the simulated
+    kernel's; libbpf's headers are the host's.
+    """
+    flags = [f"-I{each}" for each in include] + [f"-D{each}" for each in define]
+    target = out or Path(source.name).with_suffix(".o")
+    try:
+        target.write_bytes(compile_bpf(source, arch, kernel, flags))
+    except (CompileError, ValueError) as error:
+        print(f"simkernel cc: {error}", file=sys.stderr)
+        raise SystemExit(EXIT_USAGE) from None
+    except OSError as error:
+        print(f"simkernel cc: {target}: {error.strerror}", file=sys.stderr)
+        raise SystemExit(EXIT_USAGE) from None
