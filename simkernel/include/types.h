@@ -98,6 +98,7 @@ typedef phys_addr_t resource_size_t;
 typedef u64 dma_addr_t;
 typedef unsigned long pgoff_t;
 typedef unsigned long vm_flags_t;
+typedef s32 dma_cookie_t;
 typedef unsigned int __poll_t;
 typedef unsigned long irq_hw_number_t;
 typedef int __kernel_daddr_t;
