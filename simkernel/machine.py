@@ -358,7 +358,7 @@ def boot(
     """
     shown = as_binds(binds)
     # Subsystems are imported before the kernel is made: their functions are part of its text.
-    from simkernel import block, mm, net, observe
+    from simkernel import block, ipc, mm, net, observe
     from simkernel.fs import boot as fs
     from simkernel.fs import proc_irq
     from simkernel.fs.hostfs import install_binds
@@ -367,7 +367,7 @@ def boot(
         arch=arch, version=KernelVersion.supported(kernel), cpus=cpus, memory=memory, seed=seed, hostname=hostname,
         config=config,
     )  # fmt: skip
-    for subsystem in (fs, proc_irq, mm, net, block, observe):
+    for subsystem in (fs, proc_irq, ipc, mm, net, block, observe):
         subsystem.install(k)
     install_binds(k.vfs, shown)
     keep_types(k.arch, k.version)

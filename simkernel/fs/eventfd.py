@@ -170,6 +170,17 @@ def sys_memfd_create(k: FsKernel, uname: int, flags: int) -> int:
     if flags & ~(MFD_CLOEXEC | MFD_ALLOW_SEALING):
         return -EINVAL
     raw = k.usercopy.strncpy_from_user(uname, 250)
+    file = unlinked_file(k, "memfd:" + raw.decode("utf-8", "surrogateescape"), O_LARGEFILE, _memfd_name)
+    if flags & MFD_ALLOW_SEALING:
+        file.f_inode.seals &= ~F_SEAL_SEAL
+    files = k.current.files
+    fd: int = files.get_unused_fd(bool(flags & MFD_CLOEXEC))
+    files.install(fd, file)
+    return fd
+
+
+def unlinked_file(k: FsKernel, name: str, flags: int, show: Callable[[Dentry], str]) -> File:
+    """shmem_file_setup(): an open file of an unmounted tmpfs that no directory has."""
     vfs = k.vfs
     mnt = vfs.shm_mnt
     if mnt is None:
@@ -181,18 +192,13 @@ def sys_memfd_create(k: FsKernel, uname: int, flags: int) -> int:
     sb.take_inode()
     cred = vfs.cred()
     inode.i_uid, inode.i_gid, inode.i_nlink = cred.fsuid, cred.fsgid, 0
-    if flags & MFD_ALLOW_SEALING:
-        inode.seals &= ~F_SEAL_SEAL
-    dentry = Dentry("memfd:" + raw.decode("utf-8", "surrogateescape"), None, inode)
-    dentry.d_dname = _memfd_name
+    dentry = Dentry(name, None, inode)
+    dentry.d_dname = show
     assert inode.i_fop is not None
-    file = vfs.new_file(Path(mnt, dentry), O_RDWR | O_LARGEFILE, inode.i_fop, cred)
+    file = vfs.new_file(Path(mnt, dentry), O_RDWR | flags, inode.i_fop, cred)
     file.f_mode |= (
         c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_CAN_WRITE | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE
     )
     inode.i_writecount += 1
     vfs.mirror.file_flags(file)
-    files = k.current.files
-    fd: int = files.get_unused_fd(bool(flags & MFD_CLOEXEC))
-    files.install(fd, file)
-    return fd
+    return file

@@ -23,6 +23,7 @@ from arch.memory import KernelMemory, PhysicalMemory
 from arch.symbols import Symbols
 from arch.typecache import shared_types
 from simkernel.block.face import BlockKernel
+from simkernel.ipc.face import IpcKernel
 from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
@@ -56,7 +57,7 @@ BODIES = (
 STACKS_SHARE = 8  # kernel/fork.c:set_max_threads(): an eighth of memory for stacks
 
 
-class Kernel(WatchedKernel, BlockKernel):
+class Kernel(WatchedKernel, BlockKernel, IpcKernel):
     """The kernel of one machine."""
 
     observer: Host  # tracing and BPF, put here by simkernel.observe.install()

@@ -1,0 +1,89 @@
+"""/proc/sysvipc and the sysctls of System V IPC.  ipc/util.c, ipc/{msg,sem,shm}.c, ipc/ipc_sysctl.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.abi.errno import EINVAL
+from arch.abi.limits import PAGE_SIZE
+from arch.errors import KernelError
+from simkernel.fs.nodes import PseudoFile
+from simkernel.ipc.face import IpcKernel
+from simkernel.ipc.msg import MsgQueue
+from simkernel.ipc.sem import SemArray
+from simkernel.ipc.shm import Segment
+
+
+def _msg(k: IpcKernel) -> str:
+    out = "       key      msqid perms      cbytes       qnum lspid lrpid   uid   gid  cuid  cgid      stime      rtime      ctime\n"
+    for q in k.ipc.msg:
+        assert isinstance(q, MsgQueue)
+        out += (
+            f"{q.key:10d} {q.id:10d}  {q.mode:4o}  {q.cbytes:10d} {len(q.messages):10d} {q.lspid:5d} {q.lrpid:5d} "
+            f"{q.uid:5d} {q.gid:5d} {q.cuid:5d} {q.cgid:5d} {q.stime:10d} {q.rtime:10d} {q.ctime:10d}\n"
+        )
+    return out
+
+
+def _sem(k: IpcKernel) -> str:
+    out = "       key      semid perms      nsems   uid   gid  cuid  cgid      otime      ctime\n"
+    for s in k.ipc.sem:
+        assert isinstance(s, SemArray)
+        out += (
+            f"{s.key:10d} {s.id:10d}  {s.mode:4o} {len(s.sems):10d} {s.uid:5d} {s.gid:5d} {s.cuid:5d} {s.cgid:5d} "
+            f"{s.otime:10d} {s.ctime:10d}\n"
+        )
+    return out
+
+
+def _shm(k: IpcKernel) -> str:
+    width = 21 if k.arch.word == 8 else 10
+    out = f"       key      shmid perms {'size':>{width}}  cpid  lpid nattch   uid   gid  cuid  cgid      atime      dtime      ctime {'rss':>{width}} {'swap':>{width}}\n"
+    for s in k.ipc.shm:
+        assert isinstance(s, Segment)
+        rss = s.file.f_inode.i_blocks * 512 // PAGE_SIZE * PAGE_SIZE
+        out += (
+            f"{s.key:10d} {s.id:10d}  {s.mode:4o} {s.size:{width}d} {s.cpid:5d} {s.lpid:5d}  {s.nattch(k):5d} {s.uid:5d} "
+            f"{s.gid:5d} {s.cuid:5d} {s.cgid:5d} {s.atime:10d} {s.dtime:10d} {s.ctime:10d} {rss:{width}d} {0:{width}d}\n"
+        )
+    return out
+
+
+def install_proc(k: IpcKernel) -> None:
+    """Hang the files into /proc."""
+    texts: dict[str, Callable[[IpcKernel], str]] = {"msg": _msg, "sem": _sem, "shm": _shm}
+    where = k.vfs.proc_root.subdir("sysvipc")
+    for name, show in texts.items():
+        where.add(name, PseudoFile(lambda show=show: show(k)))  # type: ignore[misc]
+    sysctls = k.vfs.proc_root.subdir("sys").subdir("kernel")
+    for name in ("msgmax", "msgmnb", "msgmni", "shmmax", "shmall", "shmmni"):
+        sysctls.add(name, _number(k, name))
+    sysctls.add("sem", PseudoFile(lambda: "\t".join(map(str, k.ipc.sem_limits)) + "\n", lambda data: _set_sem(k, data)))
+
+
+def _number(k: IpcKernel, name: str) -> PseudoFile:
+    def store(data: bytes) -> None:
+        try:
+            value = int(data.split()[0])
+        except (ValueError, IndexError):
+            raise KernelError(EINVAL, "not a number") from None
+        if value < 0:
+            raise KernelError(EINVAL, "negative")
+        _LIMITS[name][1](k, value)
+
+    return PseudoFile(lambda: f"{_LIMITS[name][0](k)}\n", store)
+
+
+def _set_sem(k: IpcKernel, data: bytes) -> None:
+    try:
+        values = [int(word) for word in data.split()[:4]]
+    except ValueError:
+        raise KernelError(EINVAL, "not a number") from None
+    k.ipc.sem_limits[: len(values)] = values
+
+
+def _limit(name: str) -> tuple[Callable[[IpcKernel], int], Callable[[IpcKernel, int], None]]:
+    return lambda k: int(vars(k.ipc)[name]), lambda k, value: vars(k.ipc).__setitem__(name, value)
+
+
+_LIMITS = {name: _limit(name) for name in ("msgmax", "msgmnb", "msgmni", "shmmax", "shmall", "shmmni")}

@@ -1,0 +1,180 @@
+"""What message queues, semaphores and shared memory have in common.  ipc/util.c, include/uapi/asm-generic/ipcbuf.h."""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Generic, TypeVar
+
+from arch.abi.capability import CAP_IPC_OWNER, CAP_SYS_ADMIN
+from arch.abi.errno import EACCES, EEXIST, EIDRM, EINVAL, ENOENT, ENOSPC, EPERM
+from arch.abi.ipc import IPC_64, IPC_CREAT, IPC_EXCL, IPC_PRIVATE, IPCMNI, S_IRWXUGO
+from arch.abi.time import NSEC_PER_SEC
+from arch.errors import KernelError
+from simkernel.kernel.face import KernelFace
+
+SEQ_SHIFT = 15  # ipcid_seq_shift: an identifier is index + sequence number << 15
+
+
+class IpcObject:
+    """struct kern_ipc_perm: what a queue, a set and a segment have in common."""
+
+    def __init__(self, k: KernelFace, key: int, mode: int) -> None:
+        cred = k.current.cred
+        self.key, self.mode = key, mode & S_IRWXUGO
+        self.uid = self.cuid = cred.euid
+        self.gid = self.cgid = cred.egid
+        self.id = self.seq = 0
+        self.deleted = False
+        self.ctime = seconds(k)
+
+    def check(self, k: KernelFace, wanted: int) -> None:
+        """ipcperms(): `wanted` are permission bits as in a mode.  EACCES."""
+        cred = k.current.cred
+        asked = (wanted >> 6 | wanted >> 3 | wanted) & 7
+        granted = self.mode
+        if cred.euid in (self.cuid, self.uid):
+            granted >>= 6
+        elif {self.gid, self.cgid} & {cred.egid, *cred.groups}:
+            granted >>= 3
+        if asked & ~granted & 7 and not k.capable(CAP_IPC_OWNER):
+            raise KernelError(EACCES)
+
+    def check_owner(self, k: KernelFace) -> None:
+        """Who may remove it and change its rights.  EPERM."""
+        if k.current.cred.euid not in (self.cuid, self.uid) and not k.capable(CAP_SYS_ADMIN):
+            raise KernelError(EPERM)
+
+    def perm(self, k: KernelFace) -> bytes:
+        """struct ipc64_perm."""
+        head = struct.pack(
+            order_of(k) + "iIIII", self.key, self.uid, self.gid, self.cuid, self.cgid
+        )  # fmt: skip
+        if k.arch.name == "s390x":
+            return head + struct.pack(">IHH4xQQ", self.mode, 0, self.seq, 0, 0)
+        if k.arch.word == 8:
+            return head + struct.pack("<IHH4xQQ", self.mode, self.seq, 0, 0, 0)
+        return head + struct.pack("<HHHHII", self.mode, 0, self.seq, 0, 0, 0)
+
+    def set_perm(self, k: KernelFace, raw: bytes) -> None:
+        """ipc_update_perm(): owner, group and mode of a struct ipc64_perm."""
+        order = order_of(k)
+        self.uid, self.gid = struct.unpack_from(order + "II", raw, 4)
+        mode = struct.unpack_from(order + ("I" if k.arch.word == 8 else "H"), raw, 20)[0]
+        self.mode = self.mode & ~S_IRWXUGO | mode & S_IRWXUGO
+        self.ctime = seconds(k)
+
+
+PERM_SIZE = {8: 48, 4: 36}  # by the size of a long
+
+
+def order_of(k: KernelFace) -> str:
+    """The byte order as struct wants it."""
+    return "<" if k.mem.byteorder == "little" else ">"
+
+
+def seconds(k: KernelFace) -> int:
+    """ktime_get_real_seconds()."""
+    return k.clock.realtime_ns // NSEC_PER_SEC
+
+
+def words(k: KernelFace, *values: int) -> bytes:
+    """Longs, one after the other."""
+    mask = (1 << 8 * k.arch.word) - 1
+    return b"".join((v & mask).to_bytes(k.arch.word, k.mem.byteorder) for v in values)
+
+
+def times(k: KernelFace, *values: int) -> bytes:
+    """Times: a long each, on 32-bit machines followed by their high half."""
+    if k.arch.word == 8:
+        return words(k, *values)
+    return words(k, *(half for v in values for half in (v, v >> 32)))
+
+
+T = TypeVar("T", bound=IpcObject)
+
+
+class IpcIds(Generic[T]):
+    """struct ipc_ids: the objects of one kind."""
+
+    def __init__(self) -> None:
+        self.by_index: dict[int, T] = {}
+        self.seq = 0
+        self.last = -1
+
+    def __iter__(self) -> Iterator[T]:
+        return iter([self.by_index[index] for index in sorted(self.by_index)])
+
+    def add(self, item: T, limit: int) -> int:
+        """ipc_addid(): its identifier.  The index is the lowest free one, the sequence number grows when it falls."""
+        if len(self.by_index) >= min(limit, IPCMNI):
+            raise KernelError(ENOSPC)
+        index = 0
+        while index in self.by_index:
+            index += 1
+        if index <= self.last:
+            self.seq = (self.seq + 1) & 0xFFFF
+        self.last = index
+        item.seq = self.seq
+        item.id = self.seq << SEQ_SHIFT | index
+        self.by_index[index] = item
+        return item.id
+
+    def remove(self, item: T) -> None:
+        """ipc_rmid()."""
+        self.by_index.pop(item.id & (1 << SEQ_SHIFT) - 1, None)
+        item.deleted = True
+
+    def at(self, number: int) -> T:
+        """ipc_obtain_object_check().  EINVAL for one that is not there, EIDRM for another of the same index."""
+        item = self.by_index.get(number & (1 << SEQ_SHIFT) - 1) if number >= 0 else None
+        if item is None:
+            raise KernelError(EINVAL)
+        if item.id != number:
+            raise KernelError(EIDRM)
+        return item
+
+    def by_position(self, index: int) -> T:
+        """MSG_STAT and its kin name an object by its place in the table.  EINVAL."""
+        item = self.by_index.get(index)
+        if item is None:
+            raise KernelError(EINVAL)
+        return item
+
+    @property
+    def highest(self) -> int:
+        """The largest index in use."""
+        return max(self.by_index, default=0)
+
+    def get(self, k: KernelFace, key: int, flags: int, new: Callable[[], int], fits: Callable[[T], None]) -> int:
+        """ipcget(): the identifier of a key's object, made by `new()` where flags say so.  ENOENT, EEXIST, EACCES."""
+        if key == IPC_PRIVATE:
+            return new()
+        found = next((item for item in self if item.key == key), None)
+        if found is None:
+            if not flags & IPC_CREAT:
+                raise KernelError(ENOENT)
+            return new()
+        if flags & IPC_CREAT and flags & IPC_EXCL:
+            raise KernelError(EEXIST)
+        fits(found)
+        found.check(k, flags)
+        return found.id
+
+
+class IpcNamespace:
+    """struct ipc_namespace: the tables and the limits."""
+
+    def __init__(self) -> None:
+        # each kind's module puts its own objects in
+        self.msg: IpcIds[IpcObject] = IpcIds()
+        self.sem: IpcIds[IpcObject] = IpcIds()
+        self.shm: IpcIds[IpcObject] = IpcIds()
+        self.msgmax, self.msgmnb, self.msgmni = 8192, 16384, 32000
+        self.sem_limits = [32000, 1024000000, 500, 32000]  # semmsl, semmns, semopm, semmni
+        self.shmmax, self.shmall, self.shmmni = (1 << 64) - 1 - (1 << 24), (1 << 64) - 1 - (1 << 24), 4096
+
+
+def version_of(cmd: int) -> int:
+    """ipc_parse_version(): the command without the flag that asks for today's structures."""
+    return cmd & ~IPC_64
