@@ -11,6 +11,7 @@ from arch.abi.stat import S_IALLUGO, S_IFBLK, S_IFCHR, S_IFIFO, S_IFMT, S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.inode import Mount, Path, inode_permission, to_bytes
 from simkernel.fs.namei import (
     LOOKUP_DIRECTORY,
@@ -104,6 +105,7 @@ def chmod_path(k: FsKernel, path: Path, mode: int) -> int:
     inode.attr_changed()
     inode.ctime = k.vfs.now()
     k.vfs.mirror.inode_changed(inode)
+    k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB)
     return 0
 
 
@@ -173,6 +175,7 @@ def chown_common(k: FsKernel, path_addr: int, user: int, group: int) -> int:
         inode.i_mode &= ~S_ISUID
     inode.ctime = k.vfs.now()
     k.vfs.mirror.inode_changed(inode)
+    k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB)
     return 0
 
 

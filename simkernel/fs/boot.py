@@ -14,16 +14,20 @@ from simkernel.fs import (
     fcntl,
     files,
     hostio,
+    inotify,
     lseek,
     namei_calls,
     namespace,
     open,
+    pidfd,
     pipe,
     pseudo,
     read_write,
     readdir,
     select,
     shmem,
+    signalfd,
+    splice,
     stat,
     timerfd,
     truncate,
@@ -42,7 +46,7 @@ from simkernel.fs.vfs import FsType, Vfs
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, files, hostio, lseek, namei_calls, namespace, open, pipe, pseudo, read_write, readdir, select, shmem, stat, timerfd, truncate, xattr,
+    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, files, hostio, inotify, lseek, namei_calls, namespace, open, pidfd, pipe, pseudo, read_write, readdir, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
 )  # fmt: skip
 
 
@@ -79,6 +83,7 @@ def install(k: FsKernel) -> Vfs:
     vfs.register(FsType("tmpfs", _mount_tmpfs))
     register_procfs(k)
     vfs.register(FsType("devtmpfs", _mount_devtmpfs))
+    k.pidfds = pidfd.PidFds()
     register_sysfs(vfs)
     register_bpffs(vfs)
     _make_internal(vfs)
@@ -95,6 +100,7 @@ def install(k: FsKernel) -> Vfs:
     vfs.mount_at("/sys/kernel/tracing", "tracefs", "tracefs", relatime)
     if vfs.names.cgroup2:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
+    inotify.install_limits(k)
     _give_boot_tasks_files(vfs)
     return vfs
 

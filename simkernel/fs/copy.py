@@ -122,42 +122,6 @@ def sys_sendfile(k: FsKernel, out_fd: int, in_fd: int, offset: int, count: int, 
 
 
 @syscall(
-    "splice", "int fd_in, loff_t *off_in, int fd_out, loff_t *off_out, size_t len, unsigned int flags",
-    source="fs/splice.c",
-)  # fmt: skip
-def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, length: int, flags: int) -> Body:
-    """splice(2): one end is a pipe; bytes are copied, not moved by page."""
-    if flags & ~0xF:
-        return -EINVAL
-    if not length:
-        return 0
-    source, dest = k.vfs.fget(fd_in), k.vfs.fget(fd_out)
-    if not source.f_mode & c.FMODE_READ or not dest.f_mode & c.FMODE_WRITE:
-        return -EBADF
-    in_pipe, out_pipe = source.f_inode.i_pipe is not None, dest.f_inode.i_pipe is not None
-    if (in_pipe and off_in) or (out_pipe and off_out):
-        return -ESPIPE
-    if not in_pipe and not out_pipe:
-        return -EINVAL
-    if not out_pipe and dest.f_flags & O_APPEND:
-        return -EINVAL
-    in_pos = k.usercopy.get_user(off_in, 8, True) if off_in else source.f_pos
-    out_pos = k.usercopy.get_user(off_out, 8, True) if off_out else dest.f_pos
-    got = yield from kernel_read(k, source, in_pos, min(length, 65536))
-    if isinstance(got, int) or not got:
-        return got if isinstance(got, int) else 0
-    wrote = yield from kernel_write(k, dest, out_pos, got)
-    if wrote <= 0:
-        return wrote
-    for is_pipe, off, file, pos in ((in_pipe, off_in, source, in_pos), (out_pipe, off_out, dest, out_pos)):
-        if off:
-            k.usercopy.put_user(off, 8, pos + wrote)
-        elif not is_pipe:
-            k.vfs.mirror.set_pos(file, pos + wrote)
-    return wrote
-
-
-@syscall(
     "copy_file_range", "int fd_in, loff_t *off_in, int fd_out, loff_t *off_out, size_t len, unsigned int flags",
     source="fs/read_write.c", since="4.5",
 )  # fmt: skip

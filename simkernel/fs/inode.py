@@ -163,6 +163,7 @@ class SuperBlock:
         self.pseudo_mountable = True  # SB_NOUSER clear: may be named in mount(2)
         self.next_ino = 1
         self.addr = 0
+        self.xattr_kinds: tuple[bytes, ...] = ()  # prefixes of extended attributes that can be stored
         self.anon_inode: Inode | None = None  # the one that all files of anon_inodefs share
 
     def new_ino(self) -> int:
@@ -200,7 +201,7 @@ class Inode:
     __slots__ = (
         "addr", "atime", "btime", "ctime", "i_blocks", "i_count", "i_fop", "i_gid", "i_ino", "i_mapping", "i_mode",
         "i_nlink", "i_pipe", "i_rdev", "i_sb", "i_size", "i_uid", "i_writecount", "locks", "mtime",
-        "seals", "version",
+        "seals", "version", "xattrs",
     )  # fmt: skip
 
     # dentries of this directory stay in the dcache for ever (tmpfs, sysfs); False: ask lookup() each time (proc pids)
@@ -226,6 +227,7 @@ class Inode:
         self.locks: FileLocks | None = None
         self.seals = F_SEAL_SEAL
         self.version = 0
+        self.xattrs: dict[bytes, bytes] | None = None  # extended attributes, oldest first
         self.addr = 0
 
     # --- names that the kernel core uses (simkernel/fs/face.py) ---

@@ -25,6 +25,7 @@ from arch.abi.stat import (
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.inode import ROOT_CRED, Cred, Dentry, Path, inode_permission
 from simkernel.fs.namei import (
     LAST_DOT,
@@ -91,6 +92,8 @@ def _declare(
 
 def _made(k: FsKernel, pending: Pending, made: Dentry) -> int:
     pending.made = made
+    if k.vfs.fsnotify.active:
+        k.vfs.fsnotify.made(pending.parent.inode, pending.name, made.inode.is_dir)
     k.vfs.mirror.inode_changed(pending.parent.inode)
     return 0
 
@@ -139,6 +142,7 @@ def _vfs_link(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, delegate
     if old.inode.i_nlink == 0 and old.hashed:
         return -ENOENT
     made = new.parent.inode.link(new.parent, new.name, old)
+    k.vfs.fsnotify.inode(old.inode, FS_ATTRIB)
     k.vfs.mirror.inode_changed(old.inode)
     return _made(k, new, made)
 
@@ -168,6 +172,12 @@ def _vfs_rmdir(k: FsKernel, dir_: int, dentry: int) -> int:
 
 
 def _gone(k: FsKernel, parent: Dentry, victim: Dentry) -> None:
+    if k.vfs.fsnotify.active:
+        k.vfs.fsnotify.removed(parent.inode, victim)
+    _forget(k, parent, victim)
+
+
+def _forget(k: FsKernel, parent: Dentry, victim: Dentry) -> None:
     mirror = k.vfs.mirror
     mirror.inode_changed(parent.inode)
     mirror.inode_changed(victim.inode)
@@ -463,7 +473,12 @@ def _vfs_rename(k: FsKernel, r: Renaming) -> int:
         inode_permission(source, c.MAY_WRITE, cred)
     if r.old.mounts or (r.target is not None and r.target.mounts):
         return -EBUSY
+    old_name = r.old.name
     r.old_parent.inode.rename(r.old_parent, r.old, r.new_parent, r.new_name, r.flags)
+    if k.vfs.fsnotify.active:
+        k.vfs.fsnotify.moved(r.old_parent.inode, old_name, r.new_parent.inode, r.old)
+        if r.target is not None and not r.flags & RENAME_EXCHANGE:
+            k.vfs.fsnotify.replaced(r.target)
     mirror = k.vfs.mirror
     mirror.dentry_moved(r.old)
     for inode in (r.old_parent.inode, r.new_parent.inode, source):
@@ -472,7 +487,7 @@ def _vfs_rename(k: FsKernel, r: Renaming) -> int:
         if r.flags & RENAME_EXCHANGE:
             mirror.dentry_moved(r.target)
         else:
-            _gone(k, r.new_parent, r.target)
+            _forget(k, r.new_parent, r.target)
     return 0
 
 

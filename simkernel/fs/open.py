@@ -28,6 +28,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import publish_task_files
+from simkernel.fs.fsnotify import FS_OPEN
 from simkernel.fs.inode import Dentry, File, Inode
 from simkernel.fs.namei import NameData
 from simkernel.fs.open_walk import (
@@ -89,7 +90,10 @@ def _sys_open(k: FsKernel, dfd: int, filename: int, how: OpenHow) -> Body:
         if vfs.is_error(ret):
             k.current.files.put_unused_fd(fd)
             return vfs.error(ret)
-        k.current.files.install(fd, vfs.files[ret & vfs.word_mask])
+        file = vfs.files[ret & vfs.word_mask]
+        if vfs.fsnotify.active:
+            vfs.fsnotify.file(file, FS_OPEN)
+        k.current.files.install(fd, file)
         return fd
     finally:
         name.put()

@@ -172,6 +172,8 @@ def _lookup_open(vfs: Vfs, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
     mode = mode_strip_sgid(parent.inode, op.mode & ~vfs.k.current.fs.umask, nd.cred)
     child = parent.inode.create(parent, nd.last, mode, nd.cred)
     vfs.mirror.inode_changed(parent.inode)
+    if vfs.fsnotify.active:
+        vfs.fsnotify.made(parent.inode, nd.last, False)
     return child, True
 
 

@@ -12,6 +12,7 @@ from arch.abi.internal import READ, WRITE
 from arch.abi.limits import MAX_RW_COUNT, S64_MAX
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fsnotify import FS_ACCESS, FS_MODIFY
 from simkernel.fs.inode import File
 from simkernel.fs.uio import IovIter, Kiocb, import_iovec
 from simkernel.kernel.face import Body
@@ -92,6 +93,8 @@ def vfs_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Bo
     io.syscr += 1
     if ret > 0:
         io.rchar += ret
+        if k.vfs.fsnotify.active:
+            k.vfs.fsnotify.file(file, FS_ACCESS)
     return ret
 
 
@@ -164,6 +167,8 @@ def vfs_write(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> B
     io.syscw += 1
     if ret > 0:
         io.wchar += ret
+        if k.vfs.fsnotify.active:
+            k.vfs.fsnotify.file(file, FS_MODIFY)
     return ret
 
 

@@ -29,6 +29,7 @@ from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fsnotify import FS_ACCESS, FS_ATTRIB, FS_MODIFY
 from simkernel.fs.inode import Inode, Path, inode_permission, to_bytes
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import Filename, get_path_name
@@ -370,6 +371,10 @@ def _set_times(k: FsKernel, path: Path, times: tuple[tuple[int, int], tuple[int,
             setattr(inode, name, now if nsec == UTIME_NOW else second * NSEC_PER_SEC + nsec)
     inode.ctime = now
     k.vfs.mirror.inode_changed(inode)
+    if k.vfs.fsnotify.active:
+        told = zip((FS_ACCESS, FS_MODIFY), times or ((0, 0), (0, 0)), strict=True)
+        changed = [mask for mask, value in told if value[1] != UTIME_OMIT]
+        k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB if len(changed) != 1 else changed[0])
     return 0
 
 

@@ -244,6 +244,7 @@ class TmpfsSuper(SuperBlock):
         total_pages: int = 32768, root_mode: int = 0o1777,
     ) -> None:  # fmt: skip
         super().__init__(fs_name, TMPFS_MAGIC, dev, now)
+        self.xattr_kinds = (b"security.", b"trusted.")
         self.pool = pool
         self.max_blocks = total_pages // 2
         self.max_inodes = total_pages // 2

@@ -10,6 +10,7 @@ from arch.abi.signal import SIGXFSZ
 from arch.abi.stat import S_IFBLK, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fsnotify import FS_MODIFY
 from simkernel.fs.inode import Inode, SuperBlock, inode_permission
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.face import Body, Steps
@@ -188,10 +189,13 @@ def do_truncate_5_11(k: FsKernel, dentry: int, length: int, time_attrs: int, fil
 
 
 def _do_truncate(k: FsKernel, dentry: int, length: int) -> int:
-    inode = k.vfs.mirror.dentries[dentry].inode
+    named = k.vfs.mirror.dentries[dentry]
+    inode = named.inode
     if exceeds_fsize(k, length, inode.i_size):
         return -EFBIG
     truncate_inode(k, inode, length)
+    if k.vfs.fsnotify.active:
+        k.vfs.fsnotify.dentry(named, FS_MODIFY)
     return 0
 
 

@@ -36,6 +36,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.fdtable import FilesStruct, FsStruct, publish_task_files
 from simkernel.fs.features import Features
+from simkernel.fs.fsnotify import FsNotify, Group
 from simkernel.fs.inode import (
     EMPTY_FOPS,
     ROOT_CRED,
@@ -141,6 +142,9 @@ class Vfs:
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
         self.sysctl = Sysctl(k)
+        self.fsnotify = FsNotify()
+        self.inotify_groups: list[Group] = []
+        self.inotify_limits: dict[str, int] = {}
 
     def passed(self, addr: int, kind: type[T]) -> T:
         """What a caller left at this address for the function that it calls."""
@@ -306,6 +310,8 @@ class Vfs:
 
     def fput_steps(self, file: File) -> Steps[None]:
         """The body of __fput(): release, forget, and evict an inode without names."""
+        if self.fsnotify.active and file.f_mode & c.FMODE_OPENED:
+            self.fsnotify.closed(file)
         if file.watchers:
             for watcher in list(file.watchers):
                 watcher.file_closed()
@@ -322,6 +328,8 @@ class Vfs:
         if file.f_mode & c.FMODE_EXEC:
             inode.i_writecount += 1  # allow_write_access()
         if not inode.i_nlink and not inode.i_count:
+            if self.fsnotify.active:
+                self.fsnotify.gone(inode)
             inode.evict()
         self.files.pop(file.addr, None)
         self.mirror.free_file(file)

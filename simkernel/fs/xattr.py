@@ -1,27 +1,107 @@
-"""Extended attributes: none are stored.  fs/xattr.c, with the answers of a tmpfs without them."""
+"""Extended attributes.  fs/xattr.c: the calls, who may, and the simple store that tmpfs has (simple_xattr_get and its kin)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import ENODATA, EOPNOTSUPP, ERANGE, EROFS
+from arch.abi.capability import CAP_FOWNER, CAP_SYS_ADMIN
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODATA, EOPNOTSUPP, EPERM, ERANGE, EROFS
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.limits import XATTR_NAME_MAX
+from arch.abi.stat import S_ISVTX
+from arch.errors import KernelError
+from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
-from simkernel.fs.inode import Path
+from simkernel.fs.fsnotify import FS_ATTRIB
+from simkernel.fs.inode import Inode, Path, inode_permission
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.kfunc import syscall
 
-
-def _xattr_get(k: FsKernel, path: Path, name: int) -> int:
-    text = k.usercopy.strncpy_from_user(name, XATTR_NAME_MAX + 1)
-    if not text:
-        return -ERANGE
-    known = text.startswith((b"security.", b"trusted.", b"system.posix_acl_"))
-    return -ENODATA if known and not text.startswith(b"system.") else -EOPNOTSUPP
-
+XATTR_CREATE, XATTR_REPLACE = 1, 2
+XATTR_SIZE_MAX = 65536
+SECURITY, SYSTEM, TRUSTED, USER = b"security.", b"system.", b"trusted.", b"user."
 
 Find = Callable[[FsKernel, int], Path]  # (kernel, path or descriptor) -> the file
+
+
+def _permission(k: FsKernel, inode: Inode, name: bytes, write: bool) -> None:
+    """xattr_permission().  EPERM, ENODATA, EACCES."""
+    if name.startswith((SECURITY, SYSTEM)):
+        return
+    cred = k.vfs.cred()
+    refusal = EPERM if write else ENODATA
+    if name.startswith(TRUSTED):
+        if not cred.capable(CAP_SYS_ADMIN):
+            raise KernelError(refusal)
+        return
+    if name.startswith(USER):
+        if not inode.is_reg and not inode.is_dir:
+            raise KernelError(refusal)
+        sticky = inode.is_dir and inode.i_mode & S_ISVTX and write
+        if sticky and cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER):
+            raise KernelError(EPERM)
+    inode_permission(inode, c.MAY_WRITE if write else c.MAY_READ, cred)
+
+
+def _store(inode: Inode, name: bytes) -> dict[bytes, bytes]:
+    """xattr_resolve_name(): where the file system keeps names of this kind.  EOPNOTSUPP, EINVAL."""
+    kinds = inode.i_sb.xattr_kinds
+    prefix = next((kind for kind in kinds if name.startswith(kind)), None)
+    if prefix is None:
+        raise KernelError(EOPNOTSUPP)
+    if name == prefix:
+        raise KernelError(EINVAL)
+    if inode.xattrs is None:
+        inode.xattrs = {}
+    return inode.xattrs
+
+
+def _name(k: FsKernel, address: int) -> bytes:
+    """The name from user space.  ERANGE."""
+    name = k.usercopy.copy_from_user_string(address, XATTR_NAME_MAX + 1)
+    if not 0 < len(name) <= XATTR_NAME_MAX:
+        raise KernelError(ERANGE)
+    return name
+
+
+def vfs_getxattr(k: FsKernel, path: Path, name: bytes) -> bytes:
+    """The value.  ENODATA, EOPNOTSUPP, EPERM, EACCES."""
+    inode = path.dentry.inode
+    _permission(k, inode, name, False)
+    if name.startswith(SECURITY) and SECURITY not in inode.i_sb.xattr_kinds:
+        raise KernelError(EOPNOTSUPP)
+    value = _store(inode, name).get(name)
+    if value is None:
+        raise KernelError(ENODATA)
+    return value
+
+
+def vfs_setxattr(k: FsKernel, path: Path, name: bytes, value: bytes | None, flags: int) -> int:
+    """Store a value; None removes it.  EEXIST, ENODATA, EROFS and those of getting."""
+    if path.mnt.read_only:
+        raise KernelError(EROFS)
+    inode = path.dentry.inode
+    _permission(k, inode, name, True)
+    store = _store(inode, name)
+    if name in store and flags & XATTR_CREATE:
+        raise KernelError(EEXIST)
+    if name not in store and (flags & XATTR_REPLACE or value is None):
+        raise KernelError(ENODATA)
+    store.pop(name, None)
+    if value is not None:
+        store[name] = value
+    inode.ctime = k.vfs.now()
+    k.vfs.fsnotify.dentry(path.dentry, FS_ATTRIB)
+    return 0
+
+
+def _give(k: FsKernel, data: bytes, address: int, size: int) -> int:
+    """To the caller; a size of 0 asks how much there is.  ERANGE."""
+    if size:
+        if len(data) > size:
+            raise KernelError(ERANGE)
+        k.usercopy.copy_to_user(address, data)
+    return len(data)
 
 
 def _declare_xattrs() -> None:
@@ -34,22 +114,30 @@ def _declare_xattrs() -> None:
     for prefix, (param, find) in by.items():
 
         def get(k: FsKernel, where: int, name: int, value: int, size: int, find: Find = find) -> int:
-            """getxattr(2): nothing is there."""
-            return _xattr_get(k, find(k, where), name)
+            """getxattr(2)."""
+            path = find(k, where)
+            return _give(k, vfs_getxattr(k, path, _name(k, name)), value, min(size, XATTR_SIZE_MAX))
 
         def set_(k: FsKernel, where: int, name: int, value: int, size: int, flags: int, find: Find = find) -> int:
-            """setxattr(2): cannot be stored."""
-            return -EROFS if find(k, where).mnt.read_only else -EOPNOTSUPP
+            """setxattr(2)."""
+            path = find(k, where)
+            if flags & ~(XATTR_CREATE | XATTR_REPLACE):
+                return -EINVAL
+            key = _name(k, name)
+            if size > XATTR_SIZE_MAX:
+                return -E2BIG
+            return vfs_setxattr(k, path, key, k.usercopy.copy_from_user(value, size) if size else b"", flags)
 
         def list_(k: FsKernel, where: int, buf: int, size: int, find: Find = find) -> int:
-            """listxattr(2): an empty list."""
-            find(k, where)
-            return 0
+            """listxattr(2): names with their NUL, newest first; trusted ones for those who may read them."""
+            names = reversed(find(k, where).dentry.inode.xattrs or {})
+            shown = [n for n in names if not n.startswith(TRUSTED) or k.capable(CAP_SYS_ADMIN)]
+            return _give(k, b"".join(n + b"\0" for n in shown), buf, size)
 
         def remove(k: FsKernel, where: int, name: int, find: Find = find) -> int:
-            """removexattr(2): nothing is there."""
+            """removexattr(2)."""
             path = find(k, where)
-            return -EROFS if path.mnt.read_only else _xattr_get(k, path, name)
+            return vfs_setxattr(k, path, _name(k, name), None, 0)
 
         syscall(f"{prefix}getxattr", f"{param}, const char *name, void *value, size_t size", source="fs/xattr.c")(get)
         syscall(

@@ -98,6 +98,18 @@ class Files(Protocol):
         """Start a task in another directory."""
 
 
+class PidFds(Protocol):
+    """Descriptors of processes (simkernel/fs/pidfd.py)."""
+
+    def open(self, k: KernelFace, task: Task, flags: int) -> int:
+        """A new descriptor of the current task for a process."""
+        ...
+
+    def task(self, k: KernelFace, fd: int) -> tuple[Task, bool]:
+        """The process behind a descriptor, and whether it does not wait.  EBADF."""
+        ...
+
+
 class KernelFace:
     """What bodies of kernel functions and system calls may use."""
 
@@ -142,6 +154,7 @@ class KernelFace:
 
     # Parts of the other folders, put here by their install()
     vfs: Files
+    pidfds: PidFds
     drop_caches: Callable[[], None] | None = None  # what /proc/sys/vm/drop_caches asks for
 
     # -- control: what is yielded ------------------------------------------------------------------------------------

@@ -111,6 +111,9 @@ class Signals:
             self.trace_signal("signal_generate", info, task.addr, int(group), 2)
             return
         queue.append(info)
+        listeners = signal.signalfd_wait
+        if listeners.waiters or listeners.on_wake:
+            self.cpus.wake_up(listeners, 0)
         self.trace_signal("signal_generate", info, task.addr, int(group), 0)
         self._complete(task, sig, group)
 

@@ -122,6 +122,8 @@ class SignalStruct:
         self.sighand_users = 1
         self.pending: list[SigInfo] = []
         self.wait_chldexit = WaitQueue("wait_chldexit")
+        self.signalfd_wait = WaitQueue("signalfd")
+        self.pidfd_wait = WaitQueue("wait_pidfd")
         self.group_exit_code = 0
         self.group_exiting = False
         self.stopped = False
@@ -185,14 +187,14 @@ class TaskIo:
 class CloneArgs:
     """struct kernel_clone_args, the host-side twin."""
 
-    __slots__ = ("child_tid", "exit_signal", "flags", "parent_tid", "pidfd", "stack", "stack_size", "tls")
+    __slots__ = ("child_tid", "exit_signal", "flags", "parent_tid", "pidfd", "set_tid", "stack", "stack_size", "tls")
 
     def __init__(self, flags: int, exit_signal: int = SIGCHLD, stack: int = 0) -> None:
         self.flags = flags
         self.exit_signal = exit_signal
         self.stack = stack
         self.stack_size = 0
-        self.parent_tid = self.child_tid = self.tls = self.pidfd = 0
+        self.parent_tid = self.child_tid = self.tls = self.pidfd = self.set_tid = 0
 
 
 class WaitRequest:
@@ -269,6 +271,7 @@ class Task:
         self.nvcsw = self.nivcsw = 0
         self.min_flt = self.maj_flt = 0
         self.io = TaskIo()
+        self.io_context: object = None  # shared by CLONE_IO
         # scheduling
         self.cpu = 0
         self.on_rq = False

@@ -196,6 +196,7 @@ def do_notify_parent(k: KernelFace, tsk: int, sig: int) -> Body:
             parent, sig, code, pid=task.pid, uid=task.cred.uid, status=status,
             utime=task.utime_ns // 10_000_000, stime=task.stime_ns // 10_000_000,
         )  # fmt: skip
+    k.wake_up(task.signal.pidfd_wait, 0)
     if autoreap:
         task.exit_state = EXIT_DEAD
     yield k.wake(parent.signal.wait_chldexit)

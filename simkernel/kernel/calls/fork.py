@@ -4,14 +4,24 @@ from __future__ import annotations
 
 import contextlib
 
-from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_RESOURCE
-from arch.abi.errno import EAGAIN, EINVAL, ERESTARTSYS
+from arch.abi.capability import CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE
+from arch.abi.errno import E2BIG, EAGAIN, EEXIST, EINVAL, EPERM, ERESTARTSYS
 from arch.abi.resource import RLIMIT_NPROC
 from arch.abi.sched import (
     CLONE3_FLAGS,
     CLONE_CHILD_CLEARTID,
     CLONE_CHILD_SETTID,
     CLONE_CLEAR_SIGHAND,
+    CLONE_DETACHED,
+    CLONE_IO,
+    CLONE_NEWCGROUP,
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWTIME,
+    CLONE_NEWUSER,
+    CLONE_NEWUTS,
     CLONE_PARENT,
     CLONE_PARENT_SETTID,
     CLONE_PIDFD,
@@ -26,7 +36,7 @@ from arch.abi.sched import (
     SCHED_NORMAL,
     SCHED_RR,
 )
-from arch.abi.signal import NSIG
+from arch.abi.signal import NSIG, SIG_DFL, SIG_IGN
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Call, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -38,6 +48,18 @@ from simkernel.kernel.task import (
     SignalStruct,
     Task,
     WaitQueue,
+)
+
+CLONE_ARGS_SIZE, MAX_PID_NS_LEVEL = 88, 32
+CLONE_NAMESPACES = (
+    CLONE_NEWNS
+    | CLONE_NEWCGROUP
+    | CLONE_NEWUTS
+    | CLONE_NEWIPC
+    | CLONE_NEWUSER
+    | CLONE_NEWPID
+    | CLONE_NEWNET
+    | CLONE_NEWTIME
 )
 
 
@@ -114,8 +136,12 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
         raise KernelError(EINVAL)
     if flags & CLONE_SIGHAND and not flags & CLONE_VM:
         raise KernelError(EINVAL)
-    if flags & 0x7E020000 & ~0x02000000 or flags & CLONE_PIDFD:  # namespaces and pidfd
+    if flags & CLONE_NAMESPACES:
         raise KernelError(EINVAL)
+    if flags & CLONE_PIDFD and flags & (CLONE_DETACHED | CLONE_THREAD):
+        raise KernelError(EINVAL)
+    if args.set_tid:
+        _check_set_tid(k, args.set_tid)
     limit, uid = k.current.rlimits[RLIMIT_NPROC][0], k.current.cred.uid
     if uid and limit >= 0 and not k.capable(CAP_SYS_RESOURCE) and not k.capable(CAP_SYS_ADMIN):
         if sum(t.cred.uid == uid for t in k.tasks.by_pid.values()) >= limit:
@@ -133,8 +159,26 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     yield k.call("copy_mm", flags, child.addr)
     yield k.call("copy_thread", child.addr, args_addr)
     yield k.call("alloc_pid", 0)
+    if flags & CLONE_CLEAR_SIGHAND:
+        child.signal.actions = [SigAction(a.handler if a.handler == SIG_IGN else SIG_DFL) for a in child.signal.actions]
+    child.io_context = k.current.io_context if flags & CLONE_IO else None
     _link(k, child, args)
+    if flags & CLONE_PIDFD:
+        k.usercopy.put_user(args.pidfd, 4, k.pidfds.open(k, child, 0))
     return child.addr
+
+
+def _check_set_tid(k: KernelFace, wanted: int) -> None:
+    """clone3's set_tid: a number of one's own choice.  EPERM, EINVAL, EEXIST."""
+    if not 0 < wanted < PID_MAX:
+        raise KernelError(EINVAL)
+    if not k.capable(CAP_CHECKPOINT_RESTORE) and not k.capable(CAP_SYS_ADMIN):
+        raise KernelError(EPERM)
+    if k.tasks.find(wanted) is not None:
+        raise KernelError(EEXIST)
+
+
+PID_MAX = 32768
 
 
 def _link(k: KernelFace, child: Task, args: CloneArgs) -> None:
@@ -164,7 +208,8 @@ def _link(k: KernelFace, child: Task, args: CloneArgs) -> None:
 def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     """A copy of the parent's task_struct with its own kernel stack.  ENOMEM."""
     parent = k.current
-    child = k.threads.new(k.tasks.next_pid(), parent.comm)
+    number = current_clone(k).set_tid or k.tasks.next_pid()
+    child = k.threads.new(number, parent.comm)
     child.flags = (parent.flags | PF_FORKNOEXEC) & ~PF_KTHREAD
     child.blocked = parent.blocked
     child.cpu = parent.cpu
@@ -295,6 +340,9 @@ def sys_clone(k: KernelFace, a: int, b: int, c: int, d: int, e: int) -> Body:
     """The order of arguments is the architecture's (CONFIG_CLONE_BACKWARDS...): arch says which is which."""
     flags, stack, parent_tid, child_tid, tls = k.regs.clone_arguments(a, b, c, d, e)
     args = CloneArgs(flags & ~CSIGNAL, flags & CSIGNAL, stack)
+    if flags & CLONE_PIDFD and flags & CLONE_PARENT_SETTID:  # one place for two answers
+        raise KernelError(EINVAL)
+    args.pidfd = parent_tid
     args.parent_tid, args.child_tid, args.tls = parent_tid, child_tid, tls
     return (yield _start_clone(k, args))
 
@@ -303,10 +351,15 @@ def sys_clone(k: KernelFace, a: int, b: int, c: int, d: int, e: int) -> Body:
 def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
     """The extensible form.  E2BIG, EINVAL, EFAULT."""
     if size < 64 or size > 4096:
-        raise KernelError(EINVAL if size < 64 else 7)
+        raise KernelError(EINVAL if size < 64 else E2BIG)
     raw = k.usercopy.copy_from_user(uargs, size)
-    word = [int.from_bytes(raw[i : i + 8], k.mem.byteorder) for i in range(0, 64, 8)]
-    flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls = word
+    if any(raw[CLONE_ARGS_SIZE:]):
+        raise KernelError(E2BIG)
+    raw = raw.ljust(CLONE_ARGS_SIZE, b"\0")
+    word = [int.from_bytes(raw[i : i + 8], k.mem.byteorder) for i in range(0, CLONE_ARGS_SIZE, 8)]
+    flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, _ = word
+    if set_tid_size > MAX_PID_NS_LEVEL or bool(set_tid) != bool(set_tid_size) or set_tid_size > 1:
+        raise KernelError(EINVAL)
     if flags & ~CLONE3_FLAGS or (flags & CLONE_CLEAR_SIGHAND and flags & CLONE_SIGHAND):
         raise KernelError(EINVAL)
     if (flags & (CLONE_THREAD | CLONE_PARENT) and exit_signal) or exit_signal > NSIG:
@@ -316,6 +369,9 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
     args = CloneArgs(flags, exit_signal, stack)
     args.stack_size, args.parent_tid, args.child_tid, args.tls = stack_size, parent_tid, child_tid, tls
     args.pidfd = pidfd
+    args.set_tid = k.usercopy.get_user(set_tid, 4, signed=True) if set_tid else 0
+    if set_tid and args.set_tid < 1:
+        raise KernelError(EINVAL)
     return (yield _start_clone(k, args))
 
 

@@ -282,7 +282,8 @@ def sys_rt_sigtimedwait(k: KernelFace, uthese: int, uinfo: int, uts: int, size: 
     return info.sig
 
 
-def _may_signal(k: KernelFace, task: Task, sig: int) -> None:
+def may_signal(k: KernelFace, task: Task, sig: int) -> None:
+    """check_kill_permission().  EPERM."""
     me = k.current.cred
     them = task.cred
     if me.cap_effective >> 5 & 1 or me.euid in (them.suid, them.uid) or me.uid in (them.suid, them.uid):
@@ -296,7 +297,7 @@ def _may_signal(k: KernelFace, task: Task, sig: int) -> None:
 def kill_pid_info(k: KernelFace, sig: int, info: int, pid: int) -> int:
     """Send to one process (here `pid` is its task_struct).  EPERM."""
     task = k.tasks.at(pid)
-    _may_signal(k, task, sig)
+    may_signal(k, task, sig)
     if sig:
         k.signals.send(task, sig, SI_USER, pid=k.current.tgid, uid=k.current.cred.uid)
     return 0
@@ -332,7 +333,7 @@ def _tkill(k: KernelFace, tgid: int, pid: int, sig: int) -> int:
     task = k.tasks.find(pid)
     if task is None or (tgid > 0 and task.tgid != tgid) or task.exit_state:
         raise KernelError(ESRCH)
-    _may_signal(k, task, sig)
+    may_signal(k, task, sig)
     if sig:
         k.signals.send_thread(task, sig, SI_TKILL, pid=k.current.tgid, uid=k.current.cred.uid)
     return 0

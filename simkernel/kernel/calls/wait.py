@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import ECHILD, EINVAL, ERESTARTSYS, ESRCH
+from arch.abi.errno import EAGAIN, ECHILD, EINVAL, ERESTARTSYS, ESRCH
 from arch.abi.signal import (
     CLD_CONTINUED,
     CLD_STOPPED,
@@ -104,6 +104,9 @@ def sys_wait4(k: KernelFace, upid: int, stat_addr: int, options: int, ru: int) -
     return pid
 
 
+P_PIDFD = 3
+
+
 @syscall(
     "waitid",
     "int which, pid_t upid, struct siginfo *infop, int options, struct rusage *ru",
@@ -113,16 +116,25 @@ def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, r
     """As wait4, with a siginfo.  ECHILD, EINVAL."""
     if options & ~(WNOHANG | WNOWAIT | WEXITED | WSTOPPED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
         raise KernelError(EINVAL)
-    if not options & (WEXITED | WSTOPPED | WCONTINUED) or which not in (0, 1, 2):
+    if not options & (WEXITED | WSTOPPED | WCONTINUED) or which not in (0, 1, 2, P_PIDFD):
         raise KernelError(EINVAL)
     if which in (1, 2) and (upid <= 0 if which == 1 else upid < 0):
         raise KernelError(EINVAL)
+    nonblock = False
+    if which == P_PIDFD:
+        if upid < 0:
+            raise KernelError(EINVAL)
+        target, nonblock = k.pidfds.task(k, upid)
+        which, upid = 1, target.pid
+        options |= WNOHANG if nonblock else 0
     kind = ("all", "pid", "pgid")[which]
     request = WaitRequest(kind, upid or (k.current.pgid if which == 2 else 0), options)
     k.current.wait_request = request
     pid: int = yield k.call("do_wait", 0)
     if pid < 0:
         return pid
+    if nonblock and not pid:
+        raise KernelError(EAGAIN)
     if infop:
         code, status = (0, 0)
         if pid:

@@ -16,6 +16,8 @@ from arch.abi.socket import (
     SO_ERROR,
     SO_KEEPALIVE,
     SO_LINGER,
+    SO_PASSCRED,
+    SO_PEERCRED,
     SO_PROTOCOL,
     SO_RCVBUF,
     SO_RCVTIMEO,
@@ -33,8 +35,9 @@ from simkernel.kernel.kfunc import syscall
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
+from simkernel.net.unix.sock import UnixSock
 
-PLAIN_OPTIONS = {SO_DEBUG, SO_REUSEADDR, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT, SO_TIMESTAMP}
+PLAIN_OPTIONS = {SO_DEBUG, SO_REUSEADDR, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT, SO_TIMESTAMP, SO_PASSCRED}
 BUFFER_MAX = 212992
 
 
@@ -96,6 +99,12 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     room = k.usercopy.get_user(optlen, 4, signed=True)
     if room < 0:
         return -EINVAL
+    if level == SOL_SOCKET and optname == SO_PEERCRED:
+        cred = sk.peer_cred if isinstance(sk, UnixSock) else (0, 0xFFFFFFFF, 0xFFFFFFFF)
+        raw = b"".join((value & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder) for value in cred)[:room]
+        k.usercopy.copy_to_user(optval, raw)
+        k.usercopy.put_user(optlen, 4, len(raw))
+        return 0
     computed: dict[int, Callable[[], int]] = {
         SO_TYPE: lambda: socket_.type,
         SO_ERROR: sk.take_error,

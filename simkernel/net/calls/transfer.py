@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from arch.abi.errno import EINVAL, EPIPE
+from arch.abi.errno import EAGAIN, EINVAL, EPIPE
 from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_ESTABLISHED
+from arch.abi.limits import IOV_MAX
 from arch.abi.signal import SIGPIPE
-from arch.abi.socket import MSG_DONTWAIT, MSG_NOSIGNAL, SOCK_STREAM
+from arch.abi.socket import MSG_DONTWAIT, MSG_NOSIGNAL, MSG_WAITFORONE, SOCK_STREAM
+from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
+from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.net.core.message import Message, read_address, write_address
@@ -141,7 +144,69 @@ def read_msghdr(k: NetKernel, address: int) -> tuple[dict[str, int], list[tuple[
 @syscall("sendmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
 def sendmsg(k: NetKernel, fd: int, msg: int, flags: int) -> Body:
     """Gather and send."""
+    return (yield from ___sys_sendmsg(k, socket_of(k, fd), msg, flags))
+
+
+@syscall(
+    "sendmmsg", "int fd, struct mmsghdr *mmsg, unsigned int vlen, unsigned int flags", source="net/socket.c"
+)  # fmt: skip
+def sendmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int) -> Body:
+    """Several messages; how many went.  An error counts only when none did."""
     socket_ = socket_of(k, fd)
+    word, done = k.arch.model.word, 0
+    for done in range(min(vlen, IOV_MAX)):
+        where = mmsg + done * 8 * word
+        try:
+            ret = yield from ___sys_sendmsg(k, socket_, where, flags)
+        except KernelError as error:
+            ret = -error.errno
+        if ret < 0:
+            return done or ret
+        k.usercopy.put_user(where + 7 * word, 4, ret)
+    return min(vlen, IOV_MAX)
+
+
+@syscall(
+    "recvmmsg",
+    "int fd, struct mmsghdr *mmsg, unsigned int vlen, unsigned int flags, struct __kernel_timespec *timeout",
+    source="net/socket.c",
+)
+def recvmmsg(k: NetKernel, fd: int, mmsg: int, vlen: int, flags: int, timeout: int) -> Body:
+    """Several messages; how many came.  The time is looked at after each one only."""
+    until = None
+    word = k.arch.model.word
+    if timeout:
+        left = read_timespec(k, timeout)
+        until = k.clock.now_ns + left
+    socket_ = socket_of(k, fd)
+    if socket_.sk.err:
+        return -socket_.sk.take_error()
+    done = 0
+    while done < vlen:
+        where = mmsg + done * 8 * word
+        try:
+            ret = yield from ___sys_recvmsg(k, socket_, where, flags & ~MSG_WAITFORONE)
+        except KernelError as error:
+            ret = -error.errno
+        if ret < 0:
+            if done and ret != -EAGAIN:
+                socket_.sk.err = -ret  # told by the next call
+            return done or ret
+        k.usercopy.put_user(where + 7 * word, 4, ret)
+        done += 1
+        if flags & MSG_WAITFORONE:
+            flags |= MSG_DONTWAIT
+        if until is not None and k.clock.now_ns >= until:
+            break
+    if until is not None:
+        rest = max(0, until - k.clock.now_ns)
+        k.usercopy.put_user(timeout, word, rest // NSEC_PER_SEC)
+        k.usercopy.put_user(timeout + word, word, rest % NSEC_PER_SEC)
+    return done
+
+
+def ___sys_sendmsg(k: NetKernel, socket_: Socket, msg: int, flags: int) -> Body:
+    """One struct user_msghdr to be sent."""
     fields, segments = read_msghdr(k, msg)
     name = read_address(k, fields["name"], fields["namelen"]) if fields["name"] else b""
     data = b"".join(k.usercopy.copy_from_user(address, length) for address, length in segments if length)
@@ -154,7 +219,11 @@ def sendmsg(k: NetKernel, fd: int, msg: int, flags: int) -> Body:
 @syscall("recvmsg", "int fd, struct user_msghdr *msg, unsigned int flags", source="net/socket.c")
 def recvmsg(k: NetKernel, fd: int, msg: int, flags: int) -> Body:
     """Receive and scatter."""
-    socket_ = socket_of(k, fd)
+    return (yield from ___sys_recvmsg(k, socket_of(k, fd), msg, flags))
+
+
+def ___sys_recvmsg(k: NetKernel, socket_: Socket, msg: int, flags: int) -> Body:
+    """One struct user_msghdr to be filled."""
     fields, segments = read_msghdr(k, msg)
     room = fields["controllen"] if fields["control"] else 0
     ret, message = yield from receive(k, socket_, segments, flags, room)

@@ -14,7 +14,7 @@ from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, 
 from simkernel.net.face import NetKernel
 from simkernel.net.files import new_socket_fd
 from simkernel.net.unix.names import find_other, parse_address
-from simkernel.net.unix.rights import drop_files
+from simkernel.net.unix.rights import current_cred, drop_files
 from simkernel.net.unix.sock import _OPS, UnixSock, unix_sock
 
 
@@ -28,7 +28,7 @@ def unix_listen(k: NetKernel, sock: int, backlog: int) -> int:
         return -EINVAL
     sk.backlog = backlog
     sk.view.sk_max_ack_backlog = backlog
-    sk.peer_pid = k.current.tgid
+    sk.peer_cred = current_cred(k)
     sk.set_state(TCP_LISTEN)
     return 0
 
@@ -57,7 +57,8 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
     server = UnixSock(k, k.net, sk.type)
     server.name = other.name
     join(sk, server)
-    sk.peer_pid, server.peer_pid = other.peer_pid, k.current.tgid
+    sk.peer_cred, server.peer_cred = other.peer_cred, current_cred(k)
+    server.options.update(other.options)
     other.pending.append(server)
     yield k.wake(other.wq)
     return 0
@@ -154,7 +155,7 @@ def unix_socketpair(k: NetKernel, socka: int, sockb: int) -> int:
     """Connect two new sockets."""
     one, two = unix_sock(k, socka), unix_sock(k, sockb)
     join(one, two)
-    one.peer_pid = two.peer_pid = k.current.tgid
+    one.peer_cred = two.peer_cred = current_cred(k)
     return 0
 
 

@@ -1,24 +1,50 @@
-"""Descriptors that travel with a message: SCM_RIGHTS.  net/core/scm.c."""
+"""What travels beside a message's bytes: descriptors (SCM_RIGHTS) and who sent it (SCM_CREDENTIALS).  net/core/scm.c."""
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL
-from arch.abi.socket import MSG_CMSG_CLOEXEC, MSG_CTRUNC, SCM_RIGHTS, SOL_SOCKET
+import struct
+from dataclasses import dataclass, field
+
+from arch.abi.capability import CAP_SETGID, CAP_SETUID, CAP_SYS_ADMIN
+from arch.abi.errno import EINVAL, EPERM, ESRCH
+from arch.abi.socket import (
+    MSG_CMSG_CLOEXEC,
+    MSG_CTRUNC,
+    SCM_CREDENTIALS,
+    SCM_RIGHTS,
+    SO_PASSCRED,
+    SOL_SOCKET,
+    UCRED_SIZE,
+)
 from arch.errors import KernelError
 from simkernel.fs.inode import File
 from simkernel.net.core.message import Message
 from simkernel.net.face import NetKernel
-from simkernel.net.unix.sock import Parcel
+from simkernel.net.unix.sock import Parcel, Ucred, UnixSock
 
 SCM_MAX_FD = 253
 
 
-def take_files(k: NetKernel, message: Message) -> list[File]:
-    """scm_fp_copy(): the files named in the control message, each with a reference."""
+@dataclass(slots=True)
+class Scm:
+    """struct scm_cookie: what the sender passes along."""
+
+    cred: Ucred | None = None
+    files: list[File] = field(default_factory=list)
+
+
+def current_cred(k: NetKernel) -> Ucred:
+    """Who the current task is."""
+    return (k.current.tgid, k.current.cred.euid, k.current.cred.egid)
+
+
+def scm_send(k: NetKernel, message: Message) -> Scm:
+    """__scm_send(): the control messages of a sender, each file with a reference.  EINVAL, EBADF, EPERM, ESRCH."""
     control: bytes = message.control
     word = k.arch.model.word
     order = k.mem.byteorder
     head = word + 8
+    scm = Scm()
     files: list[File] = []
     at = 0
     while at + head <= len(control):
@@ -27,14 +53,46 @@ def take_files(k: NetKernel, message: Message) -> list[File]:
         kind = int.from_bytes(control[at + word + 4 : at + word + 8], order)
         if length < head or at + length > len(control):
             raise KernelError(EINVAL, "control message length")
+        data = control[at + head : at + length]
         if level == SOL_SOCKET and kind == SCM_RIGHTS:
-            data = control[at + head : at + length]
             fds = [int.from_bytes(data[i : i + 4], order, signed=True) for i in range(0, len(data) & ~3, 4)]
             if len(fds) > SCM_MAX_FD:
                 raise KernelError(EINVAL, "too many descriptors")
             files += [k.vfs.file_of(k, k.current, fd) for fd in fds]
+        elif level == SOL_SOCKET and kind == SCM_CREDENTIALS:
+            scm.cred = _claimed(k, data)
+        elif level == SOL_SOCKET:
+            raise KernelError(EINVAL, "unknown control message")
         at += (length + word - 1) & -word
-    return [file.get() for file in files]
+    scm.files = [file.get() for file in files]
+    return scm
+
+
+def _claimed(k: NetKernel, data: bytes) -> Ucred:
+    """scm_check_creds(): one may say only who one is, or with capabilities anything."""
+    if len(data) != UCRED_SIZE:
+        raise KernelError(EINVAL, "size of struct ucred")
+    pid, uid, gid = struct.unpack(("<" if k.mem.byteorder == "little" else ">") + "iII", data)
+    me = k.current.cred
+    honest = pid == k.current.tgid or k.capable(CAP_SYS_ADMIN)
+    honest = honest and (uid in (me.uid, me.euid, me.suid) or k.capable(CAP_SETUID))
+    if not honest or not (gid in (me.gid, me.egid, me.sgid) or k.capable(CAP_SETGID)):
+        raise KernelError(EPERM)
+    if k.tasks.find(pid) is None:
+        raise KernelError(ESRCH)
+    return (pid, uid, gid)
+
+
+def passes_cred(sk: UnixSock | None) -> bool:
+    """SO_PASSCRED."""
+    return sk is not None and bool(sk.options.get((SOL_SOCKET, SO_PASSCRED), 0))
+
+
+def parcel_cred(k: NetKernel, scm: Scm, sk: UnixSock, peer: UnixSock) -> Ucred | None:
+    """unix_maybe_add_creds(): said by the sender, or added because one side wants to know."""
+    if scm.cred is None and (passes_cred(sk) or passes_cred(peer)):
+        return current_cred(k)
+    return scm.cred
 
 
 def drop_files(k: NetKernel, files: list[File]) -> None:
@@ -43,14 +101,40 @@ def drop_files(k: NetKernel, files: list[File]) -> None:
         k.vfs.put_file(file)
 
 
+def _put_cmsg(k: NetKernel, message: Message, kind: int, body: bytes) -> None:
+    """put_cmsg(): one more control message, cut to the room there is."""
+    word, order = k.arch.model.word, k.mem.byteorder
+    length = word + 8 + len(body)
+    room = message.control_room - len(message.control_out)
+    if room < word + 8:
+        message.out_flags |= MSG_CTRUNC
+        return
+    if room < length:
+        message.out_flags |= MSG_CTRUNC
+        length = room
+    head = length.to_bytes(word, order) + SOL_SOCKET.to_bytes(4, order) + kind.to_bytes(4, order)
+    message.control_out += (head + body)[:length].ljust(min((length + word - 1) & -word, room), b"\0")
+
+
+def scm_recv(k: NetKernel, message: Message, sk: UnixSock, parcel: Parcel, flags: int) -> None:
+    """Tell the receiver who sent it if it wants to know, and install the files."""
+    if passes_cred(sk):
+        cred = parcel.cred or (0, OVERFLOW_ID, OVERFLOW_ID)
+        order = "<" if k.mem.byteorder == "little" else ">"
+        _put_cmsg(k, message, SCM_CREDENTIALS, struct.pack(order + "iII", *cred))
+    give_files(k, message, parcel, flags)
+
+
+OVERFLOW_ID = 65534
+
+
 def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> None:
     """scm_detach_fds(): install what fits into the control buffer; the rest is closed and MSG_CTRUNC says so."""
     files, parcel.files = parcel.files, []
     if not files:
         return
     word = k.arch.model.word
-    head = word + 8
-    room = max(0, message.control_room - head) // 4
+    room = max(0, message.control_room - len(message.control_out) - word - 8) // 4
     fds = []
     for file in files[:room]:
         fd = k.current.files.get_unused_fd(bool(flags & MSG_CMSG_CLOEXEC))
@@ -60,10 +144,4 @@ def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> No
         message.out_flags |= MSG_CTRUNC
         drop_files(k, files[len(fds) :])
     if fds:
-        order = k.mem.byteorder
-        body = b"".join(fd.to_bytes(4, order) for fd in fds)
-        head_bytes = (
-            (head + len(body)).to_bytes(word, order) + SOL_SOCKET.to_bytes(4, order) + SCM_RIGHTS.to_bytes(4, order)
-        )
-        message.control_out = (head_bytes + body).ljust((head + len(body) + word - 1) & -word, b"\0")
-        message.control_out = message.control_out[: message.control_room]
+        _put_cmsg(k, message, SCM_RIGHTS, b"".join(fd.to_bytes(4, k.mem.byteorder) for fd in fds))

@@ -24,12 +24,16 @@ UNIX_SEQPACKET = ProtoOps("unix_seqpacket_ops", "unix_dgram_sendmsg", "unix_dgra
 _OPS = {SOCK_STREAM: UNIX_STREAM, SOCK_DGRAM: UNIX_DGRAM, SOCK_SEQPACKET: UNIX_SEQPACKET}
 
 
+Ucred = tuple[int, int, int]  # struct ucred: pid, uid, gid
+
+
 class Parcel:
     """What one send brought: bytes, who sent it, and files that travel with its first byte."""
 
-    __slots__ = ("data", "files", "source")
+    __slots__ = ("cred", "data", "files", "source")
 
-    def __init__(self, data: bytes, source: bytes, files: list[File]) -> None:
+    def __init__(self, data: bytes, source: bytes, files: list[File], cred: Ucred | None = None) -> None:
+        self.cred = cred
         self.data = data
         self.source = source
         self.files = files
@@ -46,7 +50,7 @@ class UnixSock(Sock):
         self.parcels: list[Parcel] = []
         self.queued = 0  # bytes in parcels
         self.pending: list[UnixSock] = []  # connections waiting for accept()
-        self.peer_pid = 0
+        self.peer_cred: Ucred = (0, 0xFFFFFFFF, 0xFFFFFFFF)  # SO_PEERCRED: who listened, connected or made the pair
 
     @property
     def address(self) -> bytes:

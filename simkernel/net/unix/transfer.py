@@ -10,7 +10,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN
 from simkernel.net.face import NetKernel
 from simkernel.net.unix.names import find_other, parse_address
-from simkernel.net.unix.rights import drop_files, give_files, take_files
+from simkernel.net.unix.rights import drop_files, parcel_cred, passes_cred, scm_recv, scm_send
 from simkernel.net.unix.sock import Parcel, UnixSock, unix_sock
 
 
@@ -32,7 +32,8 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     peer = sk.peer
     if peer is None:
         return -ENOTCONN
-    files = take_files(k, message)
+    scm = scm_send(k, message)
+    files = scm.files
     done = 0
     while done < length or not length:
         refusal = _send_refusal(sk, peer)
@@ -50,7 +51,8 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
             continue
         step = min(length - done, peer.rcvbuf - peer.queued)
         if step or files:
-            peer.put(Parcel(message.data[done : done + step], sk.address, files))
+            cred = parcel_cred(k, scm, sk, peer)
+            peer.put(Parcel(message.data[done : done + step], sk.address, files, cred))
             files = []
         done += step
         if not length:
@@ -68,7 +70,8 @@ def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
         return -EMSGSIZE
     if sk.type == SOCK_SEQPACKET and sk.state != TCP_ESTABLISHED:
         return -ENOTCONN
-    files = take_files(k, message)
+    scm = scm_send(k, message)
+    files = scm.files
     while True:
         named = bool(message.name) and sk.type == SOCK_DGRAM
         peer = find_other(k, parse_address(k, message.name), SOCK_DGRAM) if named else sk.peer
@@ -87,7 +90,7 @@ def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
             return refusal
         assert peer is not None
         if peer.has_room(length):
-            peer.put(Parcel(message.data, sk.address, files))
+            peer.put(Parcel(message.data, sk.address, files, parcel_cred(k, scm, sk, peer)))
             return length
         if message.flags & MSG_DONTWAIT:
             drop_files(k, files)
@@ -134,21 +137,20 @@ def unix_stream_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int
     index = 0
     while index < len(sk.parcels) and len(out) < size:
         parcel = sk.parcels[index]
-        if parcel.files and out:
+        if out and (parcel.files or (passes_cred(sk) and parcel.cred != first.cred)):
             break
         room = size - len(out)
         out += parcel.data[:room]
         if flags & MSG_PEEK:
             index += 1
             continue
-        if parcel.files:
-            give_files(k, message, parcel, flags)
         if room >= len(parcel.data):
             sk.parcels.pop(0)
         else:
             parcel.data = parcel.data[room:]
     message.scatter(bytes(out))
     if not flags & MSG_PEEK:
+        scm_recv(k, message, sk, first, flags)
         _taken(sk, len(out))
     return len(out)
 
@@ -168,7 +170,7 @@ def unix_dgram_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int)
     if not flags & MSG_PEEK:
         sk.parcels.pop(0)
         _taken(sk, len(parcel.data))
-        give_files(k, message, parcel, flags)
+        scm_recv(k, message, sk, parcel, flags)
     message.source = parcel.source if len(parcel.source) > 2 else b""
     if len(parcel.data) > size:
         message.out_flags |= MSG_TRUNC

@@ -1,0 +1,175 @@
+"""splice(2), tee(2), vmsplice(2): pipes without a detour through user memory.  fs/splice.c.  Bytes are copied, not moved by page."""
+
+from __future__ import annotations
+
+from arch.abi.errno import EAGAIN, EBADF, EINVAL, EPIPE, ESPIPE
+from arch.abi.fcntl import O_APPEND, O_NONBLOCK
+from arch.abi.limits import IOV_MAX
+from arch.abi.signal import SIGPIPE
+from simkernel.fs import constants as c
+from simkernel.fs.copy import kernel_read, kernel_write
+from simkernel.fs.face import FsKernel
+from simkernel.fs.inode import File
+from simkernel.fs.pipe import Pipe, pipe_of
+from simkernel.fs.read_write import sync_iter
+from simkernel.kernel.face import Body
+from simkernel.kernel.kfunc import kernel_function, syscall
+
+SPLICE_F_NONBLOCK, SPLICE_F_ALL = 2, 0xF
+
+
+def _ipipe_prep(k: FsKernel, pipe: Pipe, nonblock: bool) -> Body:
+    """Wait until there is something to take: 1, 0 at the end of the file, or -errno."""
+    while not pipe.data:
+        if not pipe.writers:
+            return 0
+        if nonblock:
+            return -EAGAIN
+        ret = yield k.wait(pipe.rd_wait)
+        if ret < 0:
+            return ret
+    return 1
+
+
+def _opipe_prep(k: FsKernel, pipe: Pipe, nonblock: bool) -> Body:
+    """Wait until there is room: 1, or -errno; EPIPE and SIGPIPE without readers."""
+    while True:
+        if not pipe.readers:
+            k.signals.send(k.current, SIGPIPE)
+            return -EPIPE
+        if len(pipe.data) < pipe.size:
+            return 1
+        if nonblock:
+            return -EAGAIN
+        ret = yield k.wait(pipe.wr_wait)
+        if ret < 0:
+            return ret
+
+
+def _between(k: FsKernel, source: File, dest: File, length: int, flags: int, keep: bool) -> Body:
+    """splice_pipe_to_pipe(), and with `keep` link_pipe()."""
+    here, there = pipe_of(source.f_inode), pipe_of(dest.f_inode)
+    if here is there:
+        return -EINVAL
+    quick = bool(flags & SPLICE_F_NONBLOCK)
+    if not keep:
+        quick = quick or bool((source.f_flags | dest.f_flags) & O_NONBLOCK)
+    ret = yield from _ipipe_prep(k, here, quick)
+    if ret <= 0:
+        return ret
+    ret = yield from _opipe_prep(k, there, quick)
+    if ret <= 0:
+        return ret
+    data = bytes(here.data[: min(length, there.size - len(there.data))])
+    there.data += data
+    if not keep:
+        del here.data[: len(data)]
+        k.wake_up(here.wr_wait, 0)
+    k.wake_up(there.rd_wait, 0)
+    return len(data)
+
+
+@kernel_function("long do_tee(struct file *in, struct file *out, size_t len, unsigned int flags)", source="fs/splice.c")
+def do_tee(k: FsKernel, source: int, dest: int, length: int, flags: int) -> Body:
+    """What is in one pipe also into another.  EINVAL, EBADF, EAGAIN."""
+    file_in, file_out = k.vfs.files[source], k.vfs.files[dest]
+    if not file_in.f_mode & c.FMODE_READ or not file_out.f_mode & c.FMODE_WRITE:
+        return -EBADF
+    if file_in.f_inode.i_pipe is None or file_out.f_inode.i_pipe is None:
+        return -EINVAL
+    return (yield from _between(k, file_in, file_out, length, flags, True))
+
+
+@syscall("tee", "int fdin, int fdout, size_t len, unsigned int flags", source="fs/splice.c")
+def sys_tee(k: FsKernel, fdin: int, fdout: int, length: int, flags: int) -> Body:
+    """tee(2)."""
+    if flags & ~SPLICE_F_ALL:
+        return -EINVAL
+    if not length:
+        return 0
+    source, dest = k.vfs.fget(fdin), k.vfs.fget(fdout)
+    return (yield k.call("do_tee", source.addr, dest.addr, length, flags))
+
+
+@syscall(
+    "vmsplice", "int fd, const struct iovec *uiov, unsigned long nr_segs, unsigned int flags", source="fs/splice.c"
+)
+def sys_vmsplice(k: FsKernel, fd: int, uiov: int, nr_segs: int, flags: int) -> Body:
+    """Memory into a pipe, or what is in a pipe into memory.  EBADF, EINVAL, EFAULT, EAGAIN."""
+    if flags & ~SPLICE_F_ALL:
+        return -EINVAL
+    file = k.vfs.fget(fd)
+    if not file.f_mode & (c.FMODE_READ | c.FMODE_WRITE) or file.f_inode.i_pipe is None:
+        return -EBADF
+    if nr_segs > IOV_MAX:
+        return -EINVAL
+    word = k.arch.model.word
+    segments = [
+        (k.usercopy.get_user(uiov + 2 * i * word, word), k.usercopy.get_user(uiov + (2 * i + 1) * word, word))
+        for i in range(nr_segs)
+    ]
+    if not sum(size for _, size in segments):
+        return 0
+    writing = bool(file.f_mode & c.FMODE_WRITE)
+    pipe, quick = pipe_of(file.f_inode), bool(flags & SPLICE_F_NONBLOCK)
+    ret = yield from (_opipe_prep if writing else _ipipe_prep)(k, pipe, quick)
+    if ret <= 0:
+        return ret
+    return (yield from sync_iter(k, file, "pipe_write" if writing else "pipe_read", segments, 0, 8 if quick else 0))
+
+
+def _has_splice_read(k: FsKernel, file: File) -> bool:
+    """Is there a way to read it into a pipe?"""
+    ops = file.f_op
+    return not k.vfs.names.no_default_splice or (ops.read_iter is not None if ops.splice is None else ops.splice)
+
+
+@syscall(
+    "splice", "int fd_in, loff_t *off_in, int fd_out, loff_t *off_out, size_t len, unsigned int flags",
+    source="fs/splice.c",
+)  # fmt: skip
+def sys_splice(k: FsKernel, fd_in: int, off_in: int, fd_out: int, off_out: int, length: int, flags: int) -> Body:
+    """splice(2): one end is a pipe; bytes are copied, not moved by page."""
+    if flags & ~SPLICE_F_ALL:
+        return -EINVAL
+    if not length:
+        return 0
+    source, dest = k.vfs.fget(fd_in), k.vfs.fget(fd_out)
+    if not source.f_mode & c.FMODE_READ or not dest.f_mode & c.FMODE_WRITE:
+        return -EBADF
+    in_pipe, out_pipe = source.f_inode.i_pipe is not None, dest.f_inode.i_pipe is not None
+    if (in_pipe and off_in) or (out_pipe and off_out):
+        return -ESPIPE
+    if not in_pipe and not out_pipe:
+        return -EINVAL
+    if in_pipe and out_pipe:
+        return (yield from _between(k, source, dest, length, flags, False))
+    if (not out_pipe and dest.f_flags & O_APPEND) or (not in_pipe and not _has_splice_read(k, source)):
+        return -EINVAL
+    if (off_in and not source.f_mode & c.FMODE_PREAD) or (off_out and not dest.f_mode & c.FMODE_PWRITE):
+        return -EINVAL
+    quick = bool(flags & SPLICE_F_NONBLOCK)
+    ret = (
+        yield from _ipipe_prep(k, pipe_of(source.f_inode), quick)
+        if in_pipe
+        else _opipe_prep(k, pipe_of(dest.f_inode), quick)
+    )
+    if ret <= 0:
+        return ret
+    if out_pipe:
+        room = pipe_of(dest.f_inode)
+        length = min(length, room.size - len(room.data))
+    in_pos = k.usercopy.get_user(off_in, 8, True) if off_in else source.f_pos
+    out_pos = k.usercopy.get_user(off_out, 8, True) if off_out else dest.f_pos
+    got = yield from kernel_read(k, source, in_pos, min(length, 65536))
+    if isinstance(got, int) or not got:
+        return got if isinstance(got, int) else 0
+    wrote = yield from kernel_write(k, dest, out_pos, got)
+    if wrote <= 0:
+        return wrote
+    for is_pipe, off, file, pos in ((in_pipe, off_in, source, in_pos), (out_pipe, off_out, dest, out_pos)):
+        if off:
+            k.usercopy.put_user(off, 8, pos + wrote)
+        elif not is_pipe:
+            k.vfs.mirror.set_pos(file, pos + wrote)
+    return wrote
