@@ -47,6 +47,9 @@ class Memory(Protocol):
         ...
 
 
+SPARE = 1024  # entries of the heap that may be out of date before it is made anew
+
+
 class OutOfMemory(KernelError):
     """No free page is left."""
 
@@ -74,7 +77,8 @@ class PhysicalMemory:
         self.refcounts = [0] * self.nr_pages
         # Page frames that may hold translated code; one byte each, shared with the native TLB fill.
         self.code_pages = bytearray(self.nr_pages)
-        self._free: list[int] = []  # heap of freed page frames below the watermark
+        self._freed = bytearray(self.nr_pages)  # 1: a page frame below the watermark that is free
+        self._free: list[int] = []  # heap of them, and of some that _find_run() has taken
         self._watermark = 0  # first page frame never handed out
         self.free_pages = self.nr_pages
         self.on_code_page_freed: Any = None  # Callable[[pfn], None]: the CPU drops translated code
@@ -82,8 +86,8 @@ class PhysicalMemory:
     # -- pages ---------------------------------------------------------------------------------------------
     def alloc_page(self) -> int:
         """One zeroed page; returns its pfn.  Raises OutOfMemory (ENOMEM)."""
-        if self._free:
-            pfn = heapq.heappop(self._free)
+        pfn = self._lowest_freed()
+        if pfn is not None:
             self.buf[pfn << PAGE_SHIFT : (pfn + 1) << PAGE_SHIFT] = _ZERO_PAGE
         elif self._watermark < self.nr_pages:
             pfn = self._watermark
@@ -105,21 +109,26 @@ class PhysicalMemory:
         return first
 
     def _find_run(self, count: int) -> int:
-        """Lowest run of `count` free pages, taken out of the free heap and zeroed."""
-        free = sorted(self._free)
-        run = 0
-        for i, pfn in enumerate(free):
-            run = run + 1 if run and free[i - 1] == pfn - 1 else 1
-            if run == count:
-                first = pfn - count + 1
-                self._free = free[: i - count + 1] + free[i + 1 :]  # sorted, so still a heap
-                self.buf[first << PAGE_SHIFT : (pfn + 1) << PAGE_SHIFT] = bytes(count << PAGE_SHIFT)
-                return first
+        """Lowest run of `count` free pages, taken and zeroed.  Its entries in the heap are passed over later."""
+        first = self._freed.find(b"\1" * count)
+        if first >= 0:
+            self._freed[first : first + count] = bytes(count)
+            self.buf[first << PAGE_SHIFT : (first + count) << PAGE_SHIFT] = bytes(count << PAGE_SHIFT)
+            return first
         if self._watermark + count > self.nr_pages:
             raise OutOfMemory()
         first = self._watermark
         self._watermark += count
         return first
+
+    def _lowest_freed(self) -> int | None:
+        """The lowest page that was freed, taken out."""
+        while self._free:
+            pfn = heapq.heappop(self._free)
+            if self._freed[pfn]:
+                self._freed[pfn] = 0
+                return pfn
+        return None
 
     def get_page(self, pfn: int) -> None:
         """One more user of the page."""
@@ -134,8 +143,11 @@ class PhysicalMemory:
         if count == 0:
             if self.code_pages[pfn] and self.on_code_page_freed is not None:
                 self.on_code_page_freed(pfn)
+            self._freed[pfn] = 1
             heapq.heappush(self._free, pfn)
             self.free_pages += 1
+            if len(self._free) > 2 * self.free_pages + SPARE:
+                self._free = [page for page, freed in enumerate(self._freed) if freed]  # sorted, so a heap
 
     # -- bytes ---------------------------------------------------------------------------------------------
     def read(self, paddr: int, size: int) -> bytes:

@@ -6,13 +6,12 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from unicorn import unicorn_const as ucc
-
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
-from arch.emulator import WORD_MASK, Emulator
+from arch.emulator import WORD_MASK
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.native.handler import NativeHandler
+from arch.probespans import ProbeSpans
 
 
 class Probe:
@@ -31,19 +30,18 @@ class Probe:
 
 
 class _Site:
-    """One probed address: the hook, and the probes that share it."""
+    """One probed address: the native probe's data, and the probes that share it."""
 
-    __slots__ = ("block", "call", "hook", "native", "probes")
+    __slots__ = ("block", "call", "native", "probes")
 
     def __init__(self, block: Any) -> None:
         self.block = block
-        self.hook = 0
         self.probes: list[Probe] = []
         self.call: Any = None
         self.native: NativeHandler | None = None
 
 
-class ProbePoints(Emulator):
+class ProbePoints(ProbeSpans):
     """add_probe() and remove_probe()."""
 
     def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: KernelVersion) -> None:
@@ -85,9 +83,7 @@ class ProbePoints(Emulator):
     def _new_site(self, addr: int, ip_offset: int, user: bool) -> _Site:
         block = (ctypes.c_uint64 * 7)(self._block, id(_nothing), ip_offset & WORD_MASK, user)
         site = _Site(block)
-        data = ctypes.addressof(block)
-        site.hook = self._add_hook(ucc.UC_HOOK_CODE, self._native.address["probe"], data, addr, addr)
-        self._retranslate(addr, user)
+        self._hook(addr, user, ctypes.addressof(block))
         return site
 
     def _aim(self, site: _Site) -> None:
@@ -98,11 +94,11 @@ class ProbePoints(Emulator):
             site.call = site.probes[0].handler
             site.native = site.probes[0].native
         else:
-            handlers = tuple(probe.handler for probe in site.probes)
+            probes = site.probes
 
             def each(regs: int) -> None:
-                for handler in handlers:
-                    handler(regs)
+                for probe in tuple(probes):  # those of now: a handler may remove one
+                    probe.handler(regs)
 
             site.call = each
         self._set(site.block, site.call, site.native)
@@ -132,15 +128,7 @@ class ProbePoints(Emulator):
         self._set(site.block, _nothing, None)  # until the translated code is gone
         self._retired.append((site.call, site.native))
         self._dead_blocks.append(site.block)
-        self._hooks_to_delete.append(site.hook)
-        self._between_blocks()
-
-    def _retranslate(self, addr: int, user: bool) -> None:
-        """Drop translated code that contains an address, in all address spaces."""
-        if user:
-            self.flush_code()
-        else:
-            self.code_changed(addr, 1)
+        self._unhook(probe.address, probe.user)
 
 
 def _nothing(regs: int) -> None:

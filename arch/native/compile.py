@@ -33,7 +33,7 @@ class Generator(TlbWriter, FrameWriter, CallWriter, TrapWriter, BuiltinWriter):
             self.load_frame(),
         ]
         parts += [self.enter(), self.python_result(), self.hypercall(), self.trap(), self.intr(), self.invalid()]
-        parts += [self.insn(), self.probe(), self.run(), self.fetch(), self.load(), self.restore()]
+        parts += [self.insn(), self.probe(), self.probes(), self.run(), self.fetch(), self.load(), self.restore()]
         parts += [self.save(), self.read_register(), self.write_register(), self.switch_stack()]
         parts += [self.builtin(name, arguments, result) for name, arguments, result in BUILTINS]
         intrinsics = C_DECLARATIONS + "".join(f"declare i{n} @llvm.bswap.i{n}(i{n})\n" for n in (16, 32, 64))
@@ -50,7 +50,7 @@ class Trampolines:
         name = digest([*sorted(Path(__file__).parent.glob("*.py")), repr((facts, layout, word, big_endian))])
         text = lambda: Generator(facts, layout, word, big_endian).module()  # noqa: E731
         self._code = machine_code("trampolines", name, text, c_symbols())
-        names = ("fill", "block", "intr", "invalid", "insn", "probe")
+        names = ("fill", "block", "intr", "invalid", "insn", "probes")
         self.address = {name: self._code.address(name) for name in names}
         word_t = ctypes.c_uint64
         self.run = self._python("run", word_t, word_t)

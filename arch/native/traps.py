@@ -240,6 +240,20 @@ class TrapWriter(Writer):
         f.do("ret void")
         return f.text()
 
+    def probes(self) -> str:
+        """uc_cb_hookcode_t on a span of addresses.  user_data: [first address, then data for probe() or 0 for each]."""
+        f = Function("void @probes(ptr %uc, i64 %addr, i32 %size, i64 %table)")
+        index = f.let(f"sub i64 %addr, {f.load('%table')}")
+        at = f.let(f"add i64 %table, {f.let(f'shl i64 {index}, 3')}")
+        data = f.load(f.let(f"add i64 {at}, 8"))
+        f.branch(f.let(f"icmp eq i64 {data}, 0"), "none", "found")
+        f.label("found")
+        f.do(f"call void @probe(ptr %uc, i64 %addr, i32 %size, i64 {data})")
+        f.goto("none")
+        f.label("none")
+        f.do("ret void")
+        return f.text()
+
     def run(self) -> str:
         """Emulate until a Reason.  %pc 1 marks nothing special: the current pc is read from the CPU."""
         c = self.c

@@ -12,6 +12,9 @@ from collections.abc import Callable
 BOOT_REALTIME_NS = 1_700_000_000 * 1_000_000_000  # wall clock at boot: 2023-11-14 22:13:20 UTC
 
 
+SPARE = 64  # cancelled events that may lie in the queue
+
+
 class Event:
     """Something that happens when its time has come; a handle for cancel()."""
 
@@ -24,12 +27,13 @@ class Event:
 class Clock:
     """CLOCK_MONOTONIC in nanoseconds since boot, and the events waiting for it."""
 
-    __slots__ = ("_heap", "_now", "_order", "idle_ns", "next_event_ns", "realtime_offset_ns")
+    __slots__ = ("_cancelled", "_heap", "_now", "_order", "idle_ns", "next_event_ns", "realtime_offset_ns")
 
     def __init__(self) -> None:
         self._now = 0
         self._heap: list[tuple[int, int, Event]] = []
         self._order = 0
+        self._cancelled = 0  # events in the heap that were cancelled
         self.idle_ns = 0
         self.next_event_ns = 1 << 63
         self.realtime_offset_ns = BOOT_REALTIME_NS
@@ -59,13 +63,20 @@ class Clock:
     def cancel(self, event: Event | None) -> None:
         """Forget an event; harmless when it has run."""
         if event is not None:
+            self._cancelled += event.fn is not None
             event.fn = None
             self._drop_cancelled()
 
     def _drop_cancelled(self) -> None:
+        """Those on top at once, the others when they are the greater part: so they do not pile up."""
         heap = self._heap
+        if self._cancelled > len(heap) // 2 + SPARE:
+            heap[:] = [entry for entry in heap if entry[2].fn is not None]
+            heapq.heapify(heap)
+            self._cancelled = 0
         while heap and heap[0][2].fn is None:
             heapq.heappop(heap)
+            self._cancelled -= 1
         self.next_event_ns = heap[0][0] if heap else 1 << 63
 
     def run_due(self) -> int:
@@ -75,7 +86,9 @@ class Clock:
         while heap and (heap[0][0] <= self._now or heap[0][2].fn is None):
             event = heapq.heappop(heap)[2]
             fn, event.fn = event.fn, None
-            if fn is not None:
+            if fn is None:
+                self._cancelled -= 1
+            else:
                 fn()
                 count += 1
         self.next_event_ns = heap[0][0] if heap else 1 << 63

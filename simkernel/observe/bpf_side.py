@@ -301,11 +301,11 @@ class BpfSide(ABC):
         return self.k.mirror.vma_struct(mm, found) if found is not None else 0
 
     def d_path(self, path: int) -> bytes:
-        """By the struct path inside a struct file, or of a mount and a dentry that the file system knows."""
-        for file in self.k.vfs.files.values():
-            if file.addr <= path < file.addr + 512:
-                return self.k.vfs.d_path(file.f_path).encode()
-        raise KernelError(EINVAL, "no such struct path")
+        """By the struct path inside a struct file.  EINVAL."""
+        file = self.k.vfs.files.get(path - self.k.types.offsetof("struct file", "f_path"))
+        if file is None:
+            raise KernelError(EINVAL, "no such struct path")
+        return self.k.vfs.d_path(file.f_path).encode()
 
     # ---- output ----
 

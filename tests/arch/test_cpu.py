@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from arch import unwind
+from arch import probespans, unwind
 from arch.cpu import FAULT_EXEC, FAULT_PROT, FAULT_USER, FAULT_WRITE, KernelCrash, Stop
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE
 
@@ -66,6 +66,18 @@ NOPS = {name: bytes.fromhex(table[:8]) for name, table in SPIN.items()}
 NOPS["i386"] = b"\x90" * 4
 EXIT = {"x86_64": 60, "arm64": 93, "riscv64": 93, "s390x": 1, "i386": 1, "arm": 1}
 GETPID = {"x86_64": 39, "arm64": 172, "riscv64": 172, "s390x": 20, "i386": 20, "arm": 20}
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Tests of probes run with hooks on addresses, as there are few of them, and on pages, as if there were many."""
+    if "probe" in metafunc.function.__name__:
+        metafunc.fixturenames.append("few")
+        metafunc.parametrize("few", [probespans.FEW, 0], indirect=True, ids=["addresses", "pages"])
+
+
+@pytest.fixture
+def few(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probespans, "FEW", request.param)
 
 
 SECOND = {"i386": 3}  # offset of an instruction further on in SPIN
@@ -362,6 +374,30 @@ def test_two_probes_share_an_address(tiny: Any) -> None:
     tiny.cpu.remove_probe(second)
     tiny.call("outer")
     assert log == ["first", "second", "second"]
+
+
+def test_many_probes(tiny: Any) -> None:
+    """Each hit once, before and after hooks go over to pages, and none of those removed."""
+    names = [f"f{i}" for i in range(40)]
+
+    def all_of_them(*args: int) -> Any:
+        for name in names:
+            yield (name,)
+        return 0
+
+    tiny.build(outer=all_of_them, **{name: lambda *args: 0 for name in names})
+    hits: list[int] = []
+    probes = []
+    for number, name in enumerate(names):
+        probes.append(tiny.cpu.add_probe(tiny.text.address(name), lambda regs, number=number: hits.append(number)))
+    for probe in probes[::3]:
+        tiny.cpu.remove_probe(probe)
+    again = tiny.cpu.add_probe(tiny.text.address("f0"), lambda regs: hits.append(100))
+    tiny.call("outer")
+    assert hits == [100] + [number for number in range(40) if number % 3]
+    for probe in (again, *(p for number, p in enumerate(probes) if number % 3)):
+        tiny.cpu.remove_probe(probe)
+    assert not tiny.cpu._spans and not tiny.cpu._hooked and not tiny.cpu._hooks_to_delete
 
 
 def test_user_probe(tiny: Any) -> None:

@@ -96,6 +96,7 @@ class Kprobes:
         self.ip_field = self.host.arch.instruction_pointer
         self.sites: dict[int, list[Kprobe]] = {}
         self.armed: dict[int, ProbeHandler] = {}
+        self.together: dict[int, list[Kprobe]] = {}  # the enabled probes of armed sites with several
         self.running: list[Kprobe | None] = [None] * self.host.nr_cpus
         self.instances: dict[Hashable, list[KretprobeInstance]] = {}
         self.all_armed = True  # debugfs kprobes/enabled
@@ -155,8 +156,13 @@ class Kprobes:
         kp.nmissed = 0
         kp.registered = True
         self.sites.setdefault(addr, []).append(kp)
-        if not kp.disabled:
+        if kp.disabled:
+            return
+        together = self.together.get(addr)
+        if together is None:
             self._rearm(addr)
+        else:
+            together.append(kp)
 
     def unregister(self, kp: Kprobe) -> None:
         """unregister_kprobe(); one that is not registered is nothing."""
@@ -212,10 +218,13 @@ class Kprobes:
         old = self.armed.pop(addr, None)
         if old is not None:
             self.host.disarm(addr, old)
+        self.together.pop(addr, None)
         probes = [kp for kp in self.sites.get(addr, ()) if not kp.disabled]
         if probes and self.all_armed:
             handler = self._single(probes[0]) if len(probes) == 1 else self._aggregate(probes)
             self.armed[addr] = handler
+            if len(probes) > 1:
+                self.together[addr] = probes
             self.host.arm(addr, handler, self._native(probes))
 
     def _native(self, probes: list[Kprobe]) -> NativeHandler | None:
@@ -276,7 +285,7 @@ class Kprobes:
                 return None
             changed: object = None
             try:
-                for kp in probes:
+                for kp in tuple(probes):  # those of now: a handler may register another
                     running[cpu] = kp
                     changed = kp.pre_handler(regs) or changed
             finally:
