@@ -160,6 +160,14 @@ class Cpu(TaskState, ProbePoints):
         self.words[Word.REASON] = Reason.STOPPED
         self.uc.emu_stop()
 
+    def poke(self) -> None:
+        """From another thread, while this one is in Python: the emulation, if there is one, ends as by stop()."""
+        if self._running:
+            self.words[Word.DEADLINE] = 0
+            if not self.words[Word.REASON]:
+                self.words[Word.REASON] = Reason.STOPPED
+            self._uc_emu_stop(self._handle)
+
     def enter_timer(self) -> None:
         """After Stop.BUDGET: interrupt user code; the CPU will run the "timer" entry stub."""
         self.enter("timer")

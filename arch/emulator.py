@@ -84,6 +84,7 @@ class Emulator:
         self._uc_hook_add = lib.uc_hook_add
         self._uc_hook_del = lib.uc_hook_del
         self._uc_context_restore = lib.uc_context_restore
+        self._uc_emu_stop = lib.uc_emu_stop
 
     def _make_block(self) -> None:
         """The words that native code and Python share."""

@@ -7,7 +7,6 @@ assert result.status == 0 and result.stdout == b"hello\n"
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +18,7 @@ from arch.abi.signal import SIGNAL_NAMES
 from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT
 from arch.errors import KernelError
+from arch.hosttime import HOST, HostStop, Why
 from arch.typecache import keep_types
 from simkernel import usertask
 from simkernel.binds import Bind, as_binds
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from simkernel.program import Program
     from simkernel.session import Session
 
+KILL_S = 0.1  # CPU time of the host for ending the programs of a run that is over
 Counter = int | dict[str, int]  # a number, or one for each system call
 DEFAULT_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
 FAULT_SIGNALS = (4, 5, 7, 8, 11)  # ILL TRAP BUS FPE SEGV: si_addr says where
@@ -62,7 +63,7 @@ class Result:
     stdout: bytes = b""
     stderr: bytes = b""
     signal: int = 0
-    timed_out: str = ""  # "", "virtual", "host" or "deadlock"
+    timed_out: str = ""  # "", "virtual", "host", "interrupted" or "deadlock"
     crash: Crash | None = None
     virtual_ns: int = 0
     counters: dict[str, Counter] = field(default_factory=dict)
@@ -79,7 +80,6 @@ class Machine(Waiting):
     def __init__(self, kernel: Kernel, binds: Sequence[Bind] = ()) -> None:
         self.kernel = kernel
         self.binds = list(binds)
-        self.host_deadline: float | None = None
         self._session: Session | None = None
         self.strace_lines: list[str] = []  # filled by who asked boot() for a strace sink that collects
 
@@ -183,21 +183,20 @@ class Machine(Waiting):
         k = self.kernel
         start_ns = k.clock.now_ns
         limit = None if timeout_virtual_ns is None else start_ns + timeout_virtual_ns
-        check = None
-        if timeout_host_s is not None:
-            deadline = time.monotonic() + timeout_host_s
-            check = lambda: time.monotonic() > deadline  # noqa: E731
-        try:
-            ended = k.cpus.run(lambda: task.exit_state != 0 or k.cpus.powered_off, limit, check)
-        except Oops as oops:
-            if not oops.fatal:
-                self._kill(task)
-                self.reap(task)
-            raise
         timed_out = ""
-        if not ended:
-            timed_out = "host" if check is not None and check() else "virtual" if self._over(limit) else "deadlock"
-            self._kill(task)
+        with HOST.limit(timeout_host_s):
+            try:
+                if not k.cpus.run(lambda: task.exit_state != 0 or k.cpus.powered_off, limit):
+                    timed_out = self.why_ended(limit)
+                    self._kill(task)
+            except Oops as oops:
+                if not oops.fatal:
+                    self._kill(task)
+                    self.reap(task)
+                raise
+            except HostStop:  # in the middle of something that belongs to no task: this machine is at its end
+                timed_out = self.why_ended(limit)
+        HOST.raise_if_asked()
         result = Result(0, stdout.data if stdout else b"", stderr.data if stderr else b"")
         result.timed_out = timed_out
         result.crash = task.crash
@@ -212,15 +211,22 @@ class Machine(Waiting):
             raise KernelError(task.exec_error, f"cannot run {name}: {errno_name(task.exec_error)}")
         return result
 
-    def _over(self, limit: int | None) -> bool:
-        return limit is not None and self.kernel.clock.now_ns >= limit
+    def why_ended(self, limit_ns: int | None) -> str:
+        """Result.timed_out of a run that did not come to its own end."""
+        if HOST.why is not Why.NOTHING:
+            return "host" if HOST.why is Why.TIME else "interrupted"
+        return "virtual" if limit_ns is not None and self.kernel.clock.now_ns >= limit_ns else "deadlock"
 
     def _kill(self, task: Task) -> None:
-        """End a program that took too long, and its children with it."""
+        """End a program that took too long, and its children with it, as far as a little time goes."""
         k = self.kernel
-        for victim in [task, *task.descendants()]:
-            k.signals.send(victim, 9)
-        k.cpus.run(lambda: task.exit_state != 0, k.clock.now_ns + 1_000_000_000)
+        HOST.seen()
+        victims = [task, *task.descendants()]
+        with HOST.grace(KILL_S):
+            for victim in victims:
+                k.signals.send(victim, 9)
+            k.oopses.abandon(victims)
+            k.cpus.run(lambda: task.exit_state != 0, k.clock.now_ns + 1_000_000_000)
 
     def reap(self, task: Task) -> None:
         """Let init collect a task that the host has waited for."""

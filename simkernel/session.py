@@ -13,7 +13,8 @@ Everything here goes through system calls of that task, as a tool on Linux does 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from codecs import getincrementaldecoder
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -163,16 +164,18 @@ class Session:
             self.task.call("close", fd)
 
     def _read_all(self, fd: int) -> bytes:
-        out = bytearray()
+        return b"".join(self._chunks(fd))
+
+    def _chunks(self, fd: int) -> Iterator[bytes]:
         with self.task.memory() as memory:
             buffer = memory.put(bytes(READ_CHUNK))
             while True:
                 count = self.syscalls.syscall("read", fd, buffer, READ_CHUNK)
                 if count == -EAGAIN or count == 0:
-                    return bytes(out)
+                    return
                 if count < 0:
                     raise KernelError(-count, "read")
-                out += self.syscalls.read(buffer, count)
+                yield self.syscalls.read(buffer, count)
 
     # -- tracefs -----------------------------------------------------------------------------------------------------
 
@@ -181,11 +184,20 @@ class Session:
 
         Recording is off while it is read: with scheduler events on, reading would write what is to be read.
         """
+        return "".join(self.trace_pieces())
+
+    def trace_pieces(self) -> Iterator[str]:
+        """The same in pieces, as they are read."""
+        pipe = self._trace_fd()
         self.write_file(f"{TRACEFS}/tracing_on", "0")
         try:
-            return self._read_all(self._trace_fd()).decode("utf-8", "replace")
+            decoder = getincrementaldecoder("utf-8")("replace")
+            for piece in self._chunks(pipe):
+                yield decoder.decode(piece)
+            yield decoder.decode(b"", True)
         finally:
-            self.write_file(f"{TRACEFS}/tracing_on", "1")
+            if not self.ended:
+                self.write_file(f"{TRACEFS}/tracing_on", "1")
 
     def trace_chunk(self) -> str:
         """One read(2) of trace_pipe while recording goes on: nothing is missed, and reading may add lines of its own."""

@@ -25,7 +25,9 @@ from typing import TYPE_CHECKING
 from arch import architecture
 from arch.abi.errno import ENOSYS, ERESTARTSYS
 from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
-from arch.abi.signal import SIGCHLD
+from arch.abi.signal import SIGCHLD, SIGKILL
+from arch.abi.time import NSEC_PER_SEC
+from arch.hosttime import HOST, HOST_WORD, HostStop
 from simkernel.kernel.face import Steps
 from simkernel.kernel.hostcode import host_code
 from simkernel.kernel.task import Task, WaitQueue
@@ -36,6 +38,7 @@ if TYPE_CHECKING:
 CODE = 0x400000  # where the system-call instruction lies
 HEAP_SIZE = 64 << 20
 STACK_ALIGN = 16
+GIVE_UP_S = 0.05  # CPU time of the host for ending the task of a call that is given up
 
 Value = int | str | bytes | bytearray
 Request = tuple[str, tuple[Value, ...]]
@@ -178,8 +181,21 @@ class UserTask(Driver):
         self.request = (name, args)
         self.k.wake_up(self.queue)
         if not self.k.cpus.run(lambda: self.result is not None or self.task.exit_state != 0):
+            if HOST_WORD[0]:
+                self._give_up()
             raise RuntimeError(f"{name} waits for something that can never happen")
         return self.result if self.result is not None else 0
+
+    def _give_up(self) -> None:
+        """The host's time is up in the middle of a call: nobody could tell its result from the next one's."""
+        HOST.seen()
+        k, task = self.k, self.task
+        with HOST.grace(GIVE_UP_S):
+            k.signals.send(task, SIGKILL)
+            k.oopses.abandon((task,))
+            k.cpus.run(lambda: task.exit_state != 0, k.clock.now_ns + NSEC_PER_SEC)
+        HOST.raise_if_asked()
+        raise HostStop
 
     def exit(self, code: int = 0) -> None:
         """End the task."""

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn, Unpack
 
 from arch.errors import Fault
+from arch.hosttime import HOST_WORD, HostStop
 from arch.memory import Memory
 from arch.native import Block, Word
 from arch.native.builtins import METH_FASTCALL, MethodDef
@@ -65,6 +66,7 @@ from bpf.run.window import Window, window_of
 WARM = 200_000  # instructions that are interpreted before a program is compiled
 ENTRY_COST, CALL_COST = 40, 17  # of entering native code, and of leaving it for a helper, in interpreted instructions
 
+_TICK = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64)
 _CALL = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint64)
 _READ = ctypes.PYFUNCTYPE(
     ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint64, ctypes.c_uint32, ctypes.c_uint64, ctypes.c_uint32
@@ -141,6 +143,13 @@ class JitProgram(Program):
         raise error
 
     # ---- what native code calls ----
+
+    def _py_tick(self, at: int) -> int:
+        """A slice of the budget is used up."""
+        if HOST_WORD[0]:
+            self._error = HostStop()
+            return RAISED
+        return BUDGET_SPENT if signed(_State.from_address(at)[BUDGET_AT]) < 0 else OK
 
     def _py_call(self, at: int, index: int) -> int:
         state = _State.from_address(at)
@@ -267,6 +276,7 @@ class JitProgram(Program):
     def _module(self, starts: list[int], window: Window) -> str:
         """LLVM text of all functions."""
         callbacks = {
+            "tick": _TICK(self._py_tick),
             "call": _CALL(self._py_call),
             "tail_call": _CALL(self._py_tail_call),
             "fault": _FAULT(self._py_fault),

@@ -73,6 +73,7 @@ M = (1 << 64) - 1
 STATUS = NR_REGISTERS
 DEPTH = NR_REGISTERS + 1  # functions of the program that are being called
 WORDS = NR_REGISTERS + 2
+SLICE_BITS = 24  # 10 to 30 ms
 OK, RAISED, BUDGET_SPENT, TAIL_CALLED, TOO_DEEP = 0, 1, 2, 3, 4
 # The verifier allows eight functions (MAX_CALL_FRAMES); what it did not see may call itself, on the host's stack.
 MAX_NATIVE_DEPTH = 64
@@ -440,16 +441,20 @@ class Function:
         return True
 
     def go(self, i: int, off: int) -> None:
-        """To another instruction; going back costs as much of the budget as lies between."""
+        """To another instruction; going back costs as much of the budget as lies between.
+
+        Whenever the budget crosses a multiple of 2**SLICE_BITS, its end among them, Python is asked whether to go on.
+        """
         if off < 0:
-            left = self.let(f"load i64, ptr {self.word(BUDGET_AT)}")
-            left = self.let(f"add i64 {left}, {off}")
+            before = self.let(f"load i64, ptr {self.word(BUDGET_AT)}")
+            left = self.let(f"add i64 {before}, {off}")
             self.do(f"store i64 {left}, ptr {self.word(BUDGET_AT)}")
-            spent, enough = self.fresh("spent"), self.fresh("enough")
-            test = self.let(f"icmp slt i64 {left}, 0")
-            self.do(f"br i1 {test}, label %{spent}, label %{enough}")
-            self.label(spent)
-            self.do(f"ret i32 {BUDGET_SPENT}")
+            ask, enough = self.fresh("ask"), self.fresh("enough")
+            test = self.let(f"icmp ugt i64 {self.let(f'xor i64 {before}, {left}')}, {(1 << SLICE_BITS) - 1}")
+            self.do(f"br i1 {test}, label %{ask}, label %{enough}")
+            self.label(ask)
+            self.leave_unless_ok(self.let(f"call i32 {self.entry('tick')}(ptr %state)"))
+            self.do(f"br label %{enough}")
             self.label(enough)
         self.do(f"br label %I{i + off + 1}")
 

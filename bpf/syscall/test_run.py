@@ -11,11 +11,25 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from arch.abi.errno import E2BIG, EAFNOSUPPORT, EBADMSG, EFAULT, EINVAL, ENODEV, ENOMEM, ENOSPC, ENOTSUPP, ENXIO, ERANGE
+from arch.abi.errno import (
+    E2BIG,
+    EAFNOSUPPORT,
+    EBADMSG,
+    EFAULT,
+    EINTR,
+    EINVAL,
+    ENODEV,
+    ENOMEM,
+    ENOSPC,
+    ENOTSUPP,
+    ENXIO,
+    ERANGE,
+)
 from arch.abi.inet import ETH_HLEN, ETH_P_IP, ETH_P_IPV6
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.socket import AF_INET, AF_INET6
 from arch.errors import KernelError
+from arch.hosttime import HOST_WORD
 from arch.memory import ByteOrder
 from bpf import uapi
 from bpf.board import Bpf
@@ -156,6 +170,8 @@ class _Runner:
         repeat, start = self.request.repeat or 1, self.host.now_ns()
         for _ in range(repeat):
             self.result.retval = self.prog.run(ctx) & 0xFFFFFFFF
+            if HOST_WORD[0]:
+                raise KernelError(EINTR, "a signal ends the test run")
         self.result.duration = min((self.host.now_ns() - start) // repeat, 0xFFFFFFFF)
 
     def finish(self, data: bytes, ctx: bytes | None) -> TestResult:

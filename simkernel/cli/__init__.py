@@ -14,7 +14,9 @@ from typing import Any
 
 import click
 
+from arch.abi.signal import SIGINT
 from arch.errors import KernelError
+from arch.hosttime import HOST, HostStop
 from simkernel import __version__
 from simkernel.bug import Oops
 from simkernel.own_floors import EXIT_USAGE
@@ -37,7 +39,7 @@ COMMANDS = {
 
 # Objects made before Python looks for circles among them: its 700 are met 400 times at start, and nothing is found.
 GC_THRESHOLD = 100_000
-EXIT_INTERRUPTED, EXIT_BROKEN_PIPE = 128 + 2, 128 + 13  # as a shell tells of SIGINT and SIGPIPE
+EXIT_BROKEN_PIPE = 128 + 13  # as a shell tells of SIGPIPE
 
 
 class LazyGroup(click.Group):
@@ -58,8 +60,9 @@ class LazyGroup(click.Group):
         """Run the command; what a person at the terminal does to it ends it quietly."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            raise SystemExit(EXIT_INTERRUPTED) from None
+        except (KeyboardInterrupt, HostStop):
+            HOST.seen()
+            raise SystemExit(128 + (HOST.asked or SIGINT)) from None
         except BrokenPipeError:
             silence(sys.stdout)
             raise SystemExit(EXIT_BROKEN_PIPE) from None
@@ -102,4 +105,5 @@ def main() -> None:
     """Entry point of the `simkernel` command."""
     gc.set_threshold(GC_THRESHOLD)
     open_standard_streams()
+    HOST.take_signals()
     cli()

@@ -23,7 +23,8 @@ def observers(arch: str) -> list[Path]:
 @click.option("--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="The machine's CPUs.")
 def demo(arch: str) -> None:
     """Run samples/writer under samples/writes.bpf.c: who writes how much, and how large are the writes?"""
-    from simkernel.cli.run import Options, execute
+    from simkernel.cli.options import Options
+    from simkernel.cli.run import run_or_report
     from simkernel.cli.usage import UsageError
 
     program = SAMPLES / "bin" / arch / "writer"
@@ -37,7 +38,7 @@ def demo(arch: str) -> None:
     )
     print(f"$ simkernel run --arch {arch} --bpf {shown.replace(' ', ' -- ')}", flush=True)
     try:
-        status = execute(Options(arch=arch, kernel="6.1", cpus=1, seed=0, bpf=(str(observer),)), [str(program)])
+        status = run_or_report(Options(arch=arch, kernel="6.1", cpus=1, seed=0, bpf=(str(observer),)), [str(program)])
     except UsageError as error:
         print(f"simkernel demo: {error}", file=sys.stderr)
         status = 2

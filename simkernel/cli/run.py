@@ -2,7 +2,8 @@
 
 The program's own output passes through; what the observers found comes after it: the trace as trace_pipe shows it, then
 the maps of every BPF object.  Exit status: the program's; 2 where the command line or an object is wrong; 70 when the
-simulated kernel met a bug of its own; 124 when time ran out.
+simulated kernel met a bug of its own; 124 when time ran out; 128 + N when signal N (Ctrl-C: 2) ended it, with the
+results until then.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ import contextlib
 import errno
 import math
 import os
+import select
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,50 +25,31 @@ from arch.abi.signal import SIGKILL, SIGPIPE
 from arch.abi.time import NSEC_PER_SEC
 from arch.architecture import DEFAULT, names
 from arch.errors import KernelError
+from arch.hosttime import HOST, HostStop, Limit
+from arch.hosttime import check as check_host_time
 from simkernel.binds import Bind, BindSyntaxError, parse_bind
 from simkernel.bug import Oops
-from simkernel.cli import present, silence
-from simkernel.cli.objects import load_objects, object_maps, warnings
+from simkernel.cli.objects import load_objects, warnings
+from simkernel.cli.options import Options
+from simkernel.cli.report import Report
 from simkernel.cli.usage import UsageError
 from simkernel.own_floors import EXIT_USAGE
 from simkernel.program import Program, ProgramError, check
 
 if TYPE_CHECKING:
-    from bpf.loader.object import BpfObject
     from simkernel.kernel.hostio import HostInput, HostOutput
-    from simkernel.kernel.task import Crash
-    from simkernel.machine import Counter, Machine, Result
+    from simkernel.machine import Machine, Result
 
 EXIT_TIMEOUT = 124
+BLOCKED_POLL_MS = 50  # how often who waits for a stream of the host looks at the time
 TIME_IS_UP = {
     "virtual": "virtual time is up",
     "host": "real time is up",
     "deadlock": "it waits for what cannot come",
+    "interrupted": "interrupted",
 }
 MAX_SECONDS = 1_000_000_000
 ICANON, ECHO, ISIG = 0o2, 0o10, 0o1  # c_lflag.  include/uapi/asm-generic/termbits.h
-
-
-@dataclass
-class Options:
-    """What the command line asked for."""
-
-    arch: str
-    kernel: str
-    cpus: int
-    seed: int
-    bpf: tuple[str, ...] = ()
-    events: tuple[str, ...] = ()
-    binds: list[Bind] = field(default_factory=list)
-    strace: bool = False
-    stats: bool = False
-    json: bool = False
-    out: Path | None = None
-    timeout: float | None = None
-    host_timeout: float | None = None
-    env: dict[str, str] = field(default_factory=dict)
-    workload: str | None = None
-    debug: bool = False
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -173,17 +155,31 @@ def parse_out(text: str | None) -> Path | None:
 
 
 def run_or_report(options: Options, command: list[str]) -> int:
-    """execute(), or what there is to say about a bug of ours."""
+    """execute() in the time that it has, or what there is to say about a bug of ours."""
     try:
-        return execute(options, command)
+        with HOST.limit(options.host_timeout) as limit:
+            report = execute(options, command, limit)
+        report.publish()
+        report.machine.close()
+        return report.status
+    except HostStop:
+        ended = "interrupted" if HOST.asked else "host"
+        name = command[0] if command else options.workload
+        print(f"simkernel run: {name}: ended before it began, {TIME_IS_UP[ended]}", file=sys.stderr)
+        return stopped_status(ended)
     except Oops as oops:
-        from simkernel.cli.bug import report
+        from simkernel.cli import bug
 
-        return report(oops, "run", options.out, options.debug)
+        return bug.report(oops, "run", options.out, options.debug)
 
 
-def execute(options: Options, command: list[str]) -> int:
-    """Boot, attach, run, report; the exit status."""
+def stopped_status(timed_out: str) -> int:
+    """Exit status of a run that did not come to its own end."""
+    return 128 + HOST.asked if timed_out == "interrupted" else EXIT_TIMEOUT
+
+
+def execute(options: Options, command: list[str], limit: Limit) -> Report:
+    """Boot, attach, run; what there is to tell."""
     if options.workload is None and not command:
         raise UsageError("no program given; for example: simkernel run -- busybox sh -c 'echo hello'")
     if options.workload is not None and command:
@@ -202,17 +198,11 @@ def execute(options: Options, command: list[str]) -> int:
     tracing = enable_events(machine, options) or bool(objects)
     stdout, stderr = streams(options)
     status, result, note = run_program(machine, options, program, guest, command, stdout, stderr)
-    for _, obj in objects:
-        for link in reversed(obj.links):
-            link.destroy()  # what this tool does from here on is nobody's business
-        obj.links.clear()
-    trace = machine.trace_pipe() if tracing else ""
-    report = Report(machine, options, objects, trace, status, result, stdout, stderr)
-    for line in note:
+    report = Report(machine, options, status, result, stdout, stderr)
+    report.gather(objects, tracing, limit)
+    for line in [*note, *report.cut]:
         print(line, file=sys.stderr)
-    report.publish()
-    machine.close()
-    return status
+    return report
 
 
 def boot_machine(options: Options) -> Machine:
@@ -286,7 +276,8 @@ def streams(options: Options) -> tuple[HostOutput, HostOutput]:
         def sink(data: bytes) -> None:
             try:
                 while data:
-                    data = data[os.write(fd, data) :]
+                    wait_for(fd, select.POLLOUT)
+                    data = data[os.write(fd, data[: select.PIPE_BUF]) :]
             except OSError as error:
                 raise KernelError(error.errno or errno.EIO, "the host's stream") from None
 
@@ -298,12 +289,21 @@ def streams(options: Options) -> tuple[HostOutput, HostOutput]:
     return out, err
 
 
+def wait_for(fd: int, event: int) -> None:
+    """Until the host's descriptor can be read or written (PIPE_BUF bytes) without waiting; HostStop."""
+    poll = select.poll()
+    poll.register(fd, event)
+    while not poll.poll(BLOCKED_POLL_MS):
+        check_host_time()
+
+
 def standard_input(terminal: bool) -> HostInput:
     """The guest's stdin: this process's, read when the guest reads."""
     from simkernel.kernel.hostio import HostInput
 
     def source(size: int) -> bytes:
         try:
+            wait_for(0, select.POLLIN)
             return os.read(0, min(size, 1 << 16))
         except OSError as error:
             raise KernelError(error.errno or errno.EIO, "the host's stream") from None
@@ -365,7 +365,6 @@ def run_program(
                 env=env,
                 stdin=standard_input(stdout.tty),
                 timeout_virtual_ns=virtual,
-                timeout_host_s=options.host_timeout,
                 stdout=stdout,
                 stderr=stderr,
             )
@@ -377,12 +376,13 @@ def run_program(
         raise UsageError(f"{command[0]}: {error.why or error}") from None
     notes = []
     if result.timed_out:
-        notes.append(f"simkernel run: {command[0]}: ended, {TIME_IS_UP[result.timed_out]}")
+        if result.timed_out != "interrupted":
+            notes.append(f"simkernel run: {command[0]}: ended, {TIME_IS_UP[result.timed_out]}")
     elif result.crash is not None and result.signal != SIGPIPE:
         notes.append("simkernel run: " + describe_crash(result.crash))
     elif result.signal == SIGKILL:
         notes.append(f"simkernel run: {command[0]}: killed by SIGKILL{memory_note(machine)}")
-    return (EXIT_TIMEOUT if result.timed_out else result.status), result, notes
+    return (stopped_status(result.timed_out) if result.timed_out else result.status), result, notes
 
 
 def memory_note(machine: Machine) -> str:
@@ -404,24 +404,21 @@ def check_workload(name: str) -> None:
 
 def run_workload(machine: Machine, options: Options) -> tuple[int, Result, list[str]]:
     """A workload written in Python instead of a program; the same time limits."""
-    import time
-
     from simkernel import workloads
     from simkernel.machine import Result
 
     k, name = machine.kernel, options.workload or ""
-    begin_ns, deadline = k.clock.now_ns, time.monotonic() + (options.host_timeout or 0)
+    begin_ns = k.clock.now_ns
     limit = None if options.timeout is None else begin_ns + int(options.timeout * NSEC_PER_SEC)
-    check = None if options.host_timeout is None else lambda: time.monotonic() > deadline
     tasks = workloads.start(machine, name)
-    ended = k.cpus.run(lambda: all(task.exit_state for task in tasks), limit, check)
+    ended = k.cpus.run(lambda: all(task.exit_state for task in tasks), limit)
     result = Result(max(task.exit_code >> 8 & 0xFF for task in tasks), virtual_ns=k.clock.now_ns - begin_ns)
     result.counters = machine.counters()
     if ended:
         return result.status, result, []
-    over = limit is not None and k.clock.now_ns >= limit
-    result.timed_out = "virtual" if over else "host" if check is not None and check() else "deadlock"
-    return EXIT_TIMEOUT, result, [f"simkernel run: {name}: ended, {TIME_IS_UP[result.timed_out]}"]
+    result.timed_out = machine.why_ended(limit)
+    HOST.seen()
+    return stopped_status(result.timed_out), result, [f"simkernel run: {name}: ended, {TIME_IS_UP[result.timed_out]}"]
 
 
 def default_env() -> dict[str, str]:
@@ -429,132 +426,3 @@ def default_env() -> dict[str, str]:
     from simkernel.machine import DEFAULT_ENV
 
     return dict(DEFAULT_ENV)
-
-
-class Report:
-    """Everything that is known at the end of a run, as text, JSON or files."""
-
-    def __init__(
-        self,
-        machine: Machine,
-        options: Options,
-        objects: list[tuple[str, BpfObject]],
-        trace: str,
-        status: int,
-        result: Result,
-        stdout: HostOutput,
-        stderr: HostOutput,
-    ) -> None:
-        self.options = options
-        self.machine = machine
-        self.trace = trace
-        self.status = status
-        self.result = result
-        self.stdout, self.stderr = stdout, stderr
-        self.maps = {path: object_maps(obj) for path, obj in objects}
-
-    def publish(self) -> None:
-        """Where the options say."""
-        try:
-            if self.options.out:
-                self.write_files(self.options.out)
-            if self.options.json:
-                print(self.json_text(), flush=True)
-            elif not self.options.out:
-                self.print_text()
-        except BrokenPipeError:
-            raise
-        except OSError as error:
-            silence(sys.stdout)
-            raise UsageError(f"cannot write the results: {error.strerror}") from None
-
-    def print_text(self) -> None:
-        """Trace and maps on stdout, counters on stderr."""
-        sys.stdout.flush()
-        text = self.text()
-        if text:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        if self.options.stats:
-            sys.stderr.write(self.stats_text())
-
-    def text(self) -> str:
-        """Trace, then maps."""
-        parts = [self.trace] if self.trace else []
-        for path, maps in self.maps.items():
-            several = len(self.maps) > 1
-            for name, entries in maps.items():
-                parts.append(("" if not several else f"{path}: ") + present.map_text(name, entries))
-        return "\n".join(part.rstrip("\n") + "\n" for part in parts)
-
-    def stats_text(self) -> str:
-        """The machine's counters."""
-        counters = self.counters()
-        calls, missing = by_name(counters.pop("syscalls_by_name")), by_name(counters.pop("missing_syscalls"))
-        rows: list[tuple[str, Counter]] = list(counters.items())
-        rows += [(f"syscall {name}", count) for name, count in sorted(calls.items(), key=lambda row: (-row[1], row[0]))]
-        rows += [(f"missing syscall {name}", count) for name, count in sorted(missing.items())]
-        return present.table(rows)
-
-    def counters(self) -> dict[str, Counter]:
-        """A copy of the counters of the run."""
-        return dict(self.result.counters)
-
-    def json_text(self) -> str:
-        """document() as JSON."""
-        import json
-
-        return json.dumps(self.document(), indent=2, default=jsonable)
-
-    def document(self) -> dict[str, object]:
-        """All of it, for machines."""
-        crash = self.result.crash
-        return {
-            "status": self.status,
-            "stdout": self.stdout.data.decode("utf-8", "replace"),
-            "stderr": self.stderr.data.decode("utf-8", "replace"),
-            "timed_out": self.result.timed_out,
-            "crash": None if crash is None else crash_document(crash),
-            "trace": self.trace,
-            "maps": {
-                path: {name: [{"key": k, "value": v} for k, v in entries] for name, entries in maps.items()}
-                for path, maps in self.maps.items()
-            },
-            "counters": self.counters(),
-            "strace": self.machine.strace_lines,
-        }
-
-    def write_files(self, directory: Path) -> None:
-        """stdout, stderr, trace.txt, maps.txt, result.json (and strace.txt) into a directory."""
-        (directory / "stdout").write_bytes(self.stdout.data)
-        (directory / "stderr").write_bytes(self.stderr.data)
-        (directory / "trace.txt").write_text(self.trace)
-        maps = "".join(present.map_text(name, entries) for m in self.maps.values() for name, entries in m.items())
-        (directory / "maps.txt").write_text(maps)
-        (directory / "stats.txt").write_text(self.stats_text())
-        (directory / "result.json").write_text(self.json_text() + "\n")
-        if self.options.strace:
-            (directory / "strace.txt").write_text("".join(line + "\n" for line in self.machine.strace_lines))
-
-
-def by_name(counter: Counter) -> dict[str, int]:
-    """A counter that has a number for each system call."""
-    return counter if isinstance(counter, dict) else {}
-
-
-def crash_document(crash: Crash) -> dict[str, object]:
-    """A crash for machines."""
-    return {
-        "pid": crash.pid,
-        "comm": crash.comm,
-        "signal": crash.signal,
-        "address": crash.address,
-        "registers": dict(crash.registers),
-    }
-
-
-def jsonable(value: object) -> str:
-    """Bytes as text where they are text, else as hexadecimal."""
-    if isinstance(value, (bytes, bytearray)):
-        return present.bytes_text(bytes(value)).strip('"')
-    return str(value)

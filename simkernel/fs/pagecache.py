@@ -151,16 +151,16 @@ class Mapping:
 
     def punch(self, start: int, end: int) -> None:
         """Make [start, end) a hole."""
-        pos = start
-        while pos < end:
-            index, offset = pos >> PAGE_SHIFT, pos & (PAGE_SIZE - 1)
-            step = min(PAGE_SIZE - offset, end - pos)
-            if index in self.pages:
-                if step == PAGE_SIZE:
-                    self.pool.put_page(self.pages.pop(index))
-                else:
-                    self.pool.write(self.pages[index] + offset, bytes(step))
-            pos += step
+        first, last = start >> PAGE_SHIFT, (end - 1) >> PAGE_SHIFT
+        some = last - first < len(self.pages)
+        for index in range(first, last + 1) if some else [i for i in self.pages if first <= i <= last]:
+            if index not in self.pages:
+                continue
+            low, high = max(start - (index << PAGE_SHIFT), 0), min(end - (index << PAGE_SHIFT), PAGE_SIZE)
+            if high - low == PAGE_SIZE:
+                self.pool.put_page(self.pages.pop(index))
+            else:
+                self.pool.write(self.pages[index] + low, bytes(high - low))
 
     def seek_data(self, pos: int, end: int) -> int | None:
         """The first offset >= pos that is in a page, or None."""

@@ -13,6 +13,7 @@ from typing import Any
 from arch.abi.errno import EINVAL, EPERM
 from arch.errors import KernelError
 from simkernel.fs.nodes import Dir, PseudoFile
+from simkernel.kernel.address_spaces import DEFAULT_MAX_MAP_COUNT
 from simkernel.kernel.face import KernelFace
 
 
@@ -81,7 +82,7 @@ ENTRIES = (
     Entry("net.ipv4.ip_forward", 0),
     Entry("net.ipv4.ip_local_port_range", "32768\t60999"),
     Entry("vm.drop_caches", 0, 0o200, 1, 4),
-    Entry("vm.max_map_count", 65530, low=0),
+    Entry("vm.max_map_count", DEFAULT_MAX_MAP_COUNT, low=0),
     Entry("vm.min_free_kbytes", 1024, low=0),
     Entry("vm.mmap_min_addr", 65536, low=0),
     Entry("vm.overcommit_memory", 0, low=0, high=2),
@@ -150,6 +151,7 @@ def _uuid(k: KernelFace) -> str:
 
 def make_sysctl(k: KernelFace, table: Sysctl, uname: Callable[[], list[str]], open_files: Callable[[], int]) -> Dir:
     """The tree of /proc/sys."""
+    table.on_write("vm.max_map_count", k.mm.set_max_map_count)
     table.readers |= {
         "kernel.osrelease": lambda: uname()[2],
         "kernel.version": lambda: uname()[3],

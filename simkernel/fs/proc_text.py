@@ -116,7 +116,7 @@ def _file_pages(mm: Mm) -> int:
     count = 0
     for vma in mm.vmas:
         if vma.file is not None and not vma.prot & 2:
-            count += sum(1 for page in range(vma.start, vma.end, PAGE_SIZE) if page in mm.pages)
+            count += len(mm.present(vma.start, vma.end))
     return count
 
 
@@ -248,7 +248,7 @@ def smaps_text(task: Task, rollup: bool = False) -> str:
     out = []
     total = 0
     for vma, line in zip(mm.vmas, mm.maps()):
-        present = sum(1 for page in range(vma.start, vma.end, PAGE_SIZE) if page in mm.pages) * PAGE_KB
+        present = len(mm.present(vma.start, vma.end)) * PAGE_KB
         total += present
         rows = (
             ("Size", (vma.end - vma.start) >> 10), ("KernelPageSize", 4), ("MMUPageSize", 4), ("Rss", present),
@@ -268,7 +268,7 @@ def numa_maps(task: Task) -> str:
         return ""
     out = []
     for vma in mm.vmas:
-        present = sum(1 for page in range(vma.start, vma.end, PAGE_SIZE) if page in mm.pages)
+        present = len(mm.present(vma.start, vma.end))
         name = (
             f" file={vma.file.path}"
             if vma.file is not None

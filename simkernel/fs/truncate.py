@@ -8,6 +8,7 @@ from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SHIFT, PAGE_SIZE, S64_MAX
 from arch.abi.resource import RLIMIT_FSIZE
 from arch.abi.signal import SIGXFSZ
 from arch.abi.stat import S_IFBLK, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG
+from arch.hosttime import check
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_MODIFY
@@ -125,6 +126,7 @@ def vfs_fallocate(k: FsKernel, file_addr: int, mode: int, offset: int, length: i
             return -EPERM
         for index in range(offset >> PAGE_SHIFT, (offset + length + PAGE_SIZE - 1) >> PAGE_SHIFT):
             mapping.page(index)
+            check()
         if not mode & FALLOC_FL_KEEP_SIZE and offset + length > inode.i_size:
             inode.i_size = offset + length
     inode.mtime = inode.ctime = k.vfs.now()

@@ -17,6 +17,8 @@ from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import CurrentTask, Task
 from simkernel.kernel.usercopy import UserCopy
 
+DEFAULT_MAX_MAP_COUNT = (1 << 16) - 6  # 65535 sections of a core file, less some.  include/linux/mm.h
+
 
 class UserLayout:
     """Borders of user address space."""
@@ -67,6 +69,11 @@ class AddressSpaces:
         self.mapping_file: MappedFile | None = None  # what vm_mmap_pgoff() is called for
         self.nr_faults = 0
         self._vdso_page: int | None = None
+        self.max_map_count = DEFAULT_MAX_MAP_COUNT
+
+    def set_max_map_count(self, value: int) -> None:
+        """vm.max_map_count was written."""
+        self.max_map_count = value
 
     @property
     def total_ram_pages(self) -> int:

@@ -177,6 +177,19 @@ class Vma:
         """Writes are seen by others."""
         return self.flags & MAP_TYPE in (MAP_SHARED, MAP_SHARED_VALIDATE)
 
+    def line(self) -> str:
+        """Its line in /proc/PID/maps."""
+        rights = "".join(c if self.prot & bit else "-" for c, bit in (("r", 1), ("w", 2), ("x", 4)))
+        inode = self.file.inode if self.file is not None else None
+        dev = inode.dev if inode is not None else 0
+        text = (
+            f"{self.start:08x}-{self.end:08x} {rights}{'s' if self.shared else 'p'} "
+            f"{self.pgoff * PAGE_SIZE if inode else 0:08x} "
+            f"{dev >> 20:02x}:{dev & 0xFFFFF:02x} {inode.ino if inode is not None else 0} "
+        )
+        name = self.file.path if self.file is not None else self.name
+        return f"{text.ljust(73)}{name}\n" if name else text + "\n"
+
     def clone(self, start: int, end: int) -> Vma:
         """A part of this area."""
         new = Vma(start, end, self.prot, self.flags, self.file, self.pgoff, self.name)

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from arch.abi.errno import ERESTARTSYS, ETIME
 from arch.context import Context
 from arch.cpu import Cpu, Stop
+from arch.hosttime import HOST, HOST_WORD, HostStop
 from arch.memory import Memory
 from arch.native import Word
 from arch.native.slots import slot_address
@@ -87,6 +88,11 @@ def unhandled(error: Exception) -> Exception:
     raise error
 
 
+def stopped(error: HostStop) -> None:
+    """The same for an end of the host's patience."""
+    raise error
+
+
 class Cpus:
     """`k.cpus`."""
 
@@ -120,7 +126,10 @@ class Cpus:
         self.nr_switches = 0
         self.powered_off = False
         self.on_bug: Callable[[Exception], Exception] = unhandled  # what becomes of an exception: Oopses.caught
-        self.panicked: Exception | None = None  # the kernel cannot go on
+        self.on_stop: Callable[[HostStop], None] = stopped  # what becomes of the task: Oopses.stopped
+        self.panicked: BaseException | None = None  # the kernel cannot go on
+        self.cut: RunQueue | None = None  # the CPU that the host stopped between two kernel functions: it goes on first
+        self._poked = False
 
     def id(self) -> int:
         """smp_processor_id()."""
@@ -316,7 +325,7 @@ class Cpus:
         now = self.clock._now
         if now >= self.jiffies.next_ns:
             self.jiffies.tick(now)
-        if now >= self.quantum_end:
+        if now >= self.quantum_end or HOST_WORD[0]:
             self.cpu.stop()
             self.deadline = now + QUANTUM_NS
 
@@ -329,9 +338,9 @@ class Cpus:
         self,
         until: Callable[[], object],
         timeout_ns: int | None = None,
-        host_check: Callable[[], bool] | None = None,
     ) -> bool:
-        """Run the machine until `until()`; False when virtual time runs out or nothing can ever happen again.
+        """Run the machine until `until()`; False when virtual time or the host's (arch/hosttime.py) runs out, or nothing
+        can ever happen again.
 
         A bug of ours on the way ends the task that met it; the last one is raised at the end, as Oops.
         """
@@ -339,21 +348,34 @@ class Cpus:
             raise self.panicked
         caught: Exception | None = None
         reached = True
-        while not until():
-            if (timeout_ns is not None and self.clock._now >= timeout_ns) or (host_check is not None and host_check()):
-                reached = False
-                break
-            try:
-                going = self._turn(timeout_ns)
-            except Exception as error:  # the one boundary behind which an exception is a bug of ours: oops.py
-                caught = self.on_bug(error)
-                continue
-            if not going:
-                reached = False
-                break
+        HOST.enter(self._poke)
+        try:
+            while not until():
+                if (timeout_ns is not None and self.clock._now >= timeout_ns) or HOST_WORD[0]:
+                    reached = False
+                    break
+                try:
+                    going = self._turn(timeout_ns)
+                except Exception as error:  # the one boundary behind which an exception is a bug of ours: oops.py
+                    caught = self.on_bug(error)
+                    continue
+                except HostStop as stop:
+                    HOST.seen()
+                    self.on_stop(stop)
+                    continue
+                if not going:
+                    reached = False
+                    break
+        finally:
+            HOST.leave()
         if caught is not None:
             raise caught
         return reached
+
+    def _poke(self) -> None:
+        """The watching thread: the running CPU shall stop soon.  Between two kernel functions is soon enough."""
+        self._poked, self.deadline = True, 0
+        self.cpu.poke()
 
     def _turn(self, timeout_ns: int | None) -> bool:
         """Let one CPU run, or time pass; False when nothing can ever happen again."""
@@ -365,6 +387,9 @@ class Cpus:
 
     def _next_cpu(self) -> RunQueue | None:
         """Round robin over the CPUs that have something to do."""
+        if self.cut is not None:
+            rq, self.cut = self.cut, None
+            return rq
         busy = [rq for rq in self.rqs if rq.busy]
         self.busy_cpus = max(len(busy), 1)
         if not busy:
@@ -395,6 +420,8 @@ class Cpus:
                 self.quantum_end = clock._now  # the timer handler stops after its work
         self.last_cpu = rq.cpu
         self.account()
+        if self._poked:
+            self._poked, self.cut = False, rq
 
     # -- switching -----------------------------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         self.softirqs = Softirqs(self.nr_cpus, cpus, self.irqs, tracepoints)
         self.exec = ExecState()
         self.oopses = Oopses(self)
-        self.cpus.on_bug = self.oopses.caught
+        self.cpus.on_bug, self.cpus.on_stop = self.oopses.caught, self.oopses.stopped
 
     def _bind_verbs(self) -> None:
         self.call = self.text.call  # type: ignore[method-assign]

@@ -8,11 +8,11 @@ freed with its last user.
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Protocol
 
-from arch.abi.errno import EACCES, EEXIST, EFAULT, EINVAL, ENOMEM, EPERM
+from arch.abi.errno import EACCES, EEXIST, EINVAL, ENOMEM, EPERM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     MADV_DOFORK,
@@ -27,14 +27,12 @@ from arch.abi.mman import (
     MAP_SHARED,
     MAP_SHARED_VALIDATE,
     MAP_TYPE,
-    MREMAP_DONTUNMAP,
-    MREMAP_FIXED,
-    MREMAP_MAYMOVE,
     PROT_EXEC,
     PROT_READ,
     PROT_WRITE,
 )
 from arch.errors import KernelError
+from arch.hosttime import check
 from arch.memory import KernelMemory
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace, UserMemory
 from simkernel.kernel.areas import Frames, MappedFile, PageOf, Vma, page_down, page_up
@@ -75,6 +73,8 @@ class MmHome(Protocol):
     def count_fault(self, mm: Mm, addr: int, access: str) -> None:
         """A page is about to be made present."""
 
+    max_map_count: int  # vm.max_map_count
+
     def shared_anonymous(self) -> PageOf:
         """The `fault` of a new area of shared anonymous memory."""
         ...
@@ -104,6 +104,7 @@ class Mm:
         self.uprobes: object = None
         self.vdso = 0
         self.lock_future = False  # mlockall(MCL_FUTURE)
+        self._no_gap = (1 << 64, 0)  # (size, address): no hole of this size lies between there and mmap_base
 
     # -- areas ---------------------------------------------------------------------------------------------------
 
@@ -130,9 +131,19 @@ class Mm:
             vma.file.get()
         self.home.mmap_changed(self, vma)
 
+    def _index(self, vma: Vma) -> int:
+        """Where in the list; starts are distinct."""
+        return bisect_right(self.starts, vma.start) - 1
+
+    def check_count(self, more: int = 1) -> None:
+        """ENOMEM when so many more areas would be too many."""
+        if len(self.vmas) + more > self.home.max_map_count:
+            raise KernelError(ENOMEM, "vm.max_map_count")
+
     def _remove(self, vma: Vma) -> None:
-        index = self.vmas.index(vma)
+        index = self._index(vma)
         del self.vmas[index], self.starts[index]
+        self._no_gap = (1 << 64, 0)
         self._close(vma)
 
     def _close(self, vma: Vma) -> None:
@@ -147,13 +158,8 @@ class Mm:
     def overlaps(self, start: int, end: int) -> list[Vma]:
         """Areas that touch [start, end)."""
         first = max(bisect_right(self.starts, start) - 1, 0)
-        out = []
-        for vma in self.vmas[first:]:
-            if vma.start >= end:
-                break
-            if vma.end > start:
-                out.append(vma)
-        return out
+        vmas = self.vmas[first : bisect_left(self.starts, end)]
+        return vmas if not vmas or vmas[0].end > start else vmas[1:]
 
     def split_at(self, addr: int) -> None:
         """Make `addr` a border between areas."""
@@ -172,7 +178,7 @@ class Mm:
 
     def merge_anonymous(self, vma: Vma) -> None:
         """vma_merge() for the common case: equal neighbours of anonymous private memory become one area."""
-        index = self.vmas.index(vma)
+        index = self._index(vma)
         for left in (index, index - 1):
             if left < 0 or left + 1 >= len(self.vmas):
                 continue
@@ -193,16 +199,17 @@ class Mm:
         low = self.home.layout.mmap_min
         if hint and hint >= low and hint + size <= self.home.layout.task_size and not self.overlaps(hint, hint + size):
             return hint
-        top = self.mmap_base
-        for vma in reversed(self.vmas):
-            if vma.start >= top:
-                continue
+        least, known = self._no_gap
+        top = known if size >= least and known else self.mmap_base
+        for index in range(bisect_left(self.starts, top) - 1, -1, -1):
+            vma = self.vmas[index]
             if vma.end <= top and top - vma.end >= size:
-                return top - size
+                break
             top = min(top, vma.start)
-        if top - size >= low:
-            return top - size
-        raise KernelError(ENOMEM)
+        if top - size < low:
+            raise KernelError(ENOMEM)
+        self._no_gap = (size, top)
+        return top - size
 
     def read(self, addr: int, size: int) -> bytes:
         """Bytes of this address space, whoever runs: /proc/PID/cmdline and the like.  Fault."""
@@ -286,7 +293,7 @@ class Mm:
         vma = self.find_next(addr)
         if vma is None or not vma.flags & MAP_GROWSDOWN or vma.end - addr > STACK_LIMIT:
             return None
-        index = self.vmas.index(vma)
+        index = self._index(vma)
         new_start = page_down(addr)
         if index and new_start - self.vmas[index - 1].end < STACK_GUARD and self.vmas[index - 1].prot:
             return None
@@ -343,6 +350,7 @@ class Mm:
                 raise KernelError(EEXIST)
         else:
             addr = self.free_range(size, page_up(addr))
+        self.check_count(0)
         vma = Vma(addr, addr + size, prot, flags & (MAP_TYPE | MAP_GROWSDOWN), file, pgoff, name)
         vma.locked = locked
         if file is not None:
@@ -356,9 +364,15 @@ class Mm:
         if file is None and not vma.shared:
             self.merge_anonymous(vma)
         if (flags & MAP_POPULATE or locked) and prot:
-            for page in range(addr, addr + size, PAGE_SIZE):
-                self.fault(page, "write" if prot & PROT_WRITE else "read")
+            self.populate(addr, size, "write" if prot & PROT_WRITE else "read")
         return addr
+
+    def populate(self, addr: int, size: int, access: str) -> None:
+        """mm_populate(): as many pages as there are; what fails is met again when it is touched."""
+        for page in range(addr, addr + size, PAGE_SIZE):
+            if not self.on_fault(page, access):
+                return
+            check()
 
     def _check_file(self, vma: Vma, file: MappedFile) -> None:
         accmode = file.flags & 3
@@ -377,12 +391,16 @@ class Mm:
         end = addr + page_up(length)
         if end > self.home.layout.task_size:
             raise KernelError(EINVAL)
+        whole = self.find(addr)
+        if whole is not None and whole.start < addr and end < whole.end:
+            self.check_count()
         self.split_at(addr)
         self.split_at(end)
         for vma in self.overlaps(addr, end):
             self.home.munmap_notify(self, vma.start, vma.end)
             self.unmap_pages(vma.start, vma.end)
             self._remove(vma)
+            check()
 
     def protect(self, addr: int, length: int, prot: int) -> None:
         """mprotect(2)."""
@@ -404,8 +422,11 @@ class Mm:
             raise KernelError(ENOMEM)
         if not areas:
             return
-        self.split_at(addr)
-        self.split_at(end)
+        for border in (addr, end):
+            split = self.find(border)
+            if split is not None and split.start != border and split.prot != prot:
+                self.check_count()
+            self.split_at(border)
         areas = self.overlaps(addr, end)
         for vma in areas:
             if vma.prot != prot:
@@ -414,7 +435,7 @@ class Mm:
                 if prot & PROT_EXEC:
                     self.home.mmap_changed(self, vma)
         for vma in areas:
-            if vma in self.vmas:
+            if self.find(vma.start) is vma:
                 self.merge_anonymous(vma)
 
     def _reprotect(self, vma: Vma) -> None:
@@ -437,65 +458,6 @@ class Mm:
             self.unmap(new, old - new)
         self.brk = value
         return value
-
-    def remap(self, old: int, old_size: int, new_size: int, flags: int, fixed: int) -> int:
-        """mremap(2).  EINVAL, EFAULT, ENOMEM."""
-        if old & (PAGE_SIZE - 1) or flags & ~7 or (flags & MREMAP_FIXED and not flags & MREMAP_MAYMOVE):
-            raise KernelError(EINVAL)
-        if flags & MREMAP_DONTUNMAP and (not flags & MREMAP_MAYMOVE or old_size != new_size):
-            raise KernelError(EINVAL)
-        end_of_user = self.home.layout.task_size
-        words = (1 << (32 if end_of_user <= 1 << 32 else 64)) - 1  # PAGE_ALIGN() may wrap to 0
-        old_size, new_size = page_up(old_size) & words, page_up(new_size) & words
-        if not new_size:
-            raise KernelError(EINVAL)
-        vma = self.find(old)
-        if vma is None:
-            raise KernelError(EFAULT)
-        if flags & MREMAP_FIXED:
-            outside = fixed & (PAGE_SIZE - 1) or new_size > end_of_user - fixed
-            if outside or (old < fixed + new_size and fixed < old + old_size):  # onto itself
-                raise KernelError(EINVAL)
-        if not old_size and not vma.shared:  # only a shared mapping can be had a second time
-            raise KernelError(EINVAL)
-        if old + old_size > vma.end or (new_size > old_size and vma.dontexpand):
-            raise KernelError(EFAULT)
-        if flags & MREMAP_FIXED:
-            self.unmap(fixed, new_size)
-            return self._move(old, old_size, new_size, fixed, bool(flags & MREMAP_DONTUNMAP))
-        if flags & MREMAP_DONTUNMAP:
-            return self._move(old, old_size, new_size, self.free_range(new_size, page_up(fixed)), True)
-        if new_size <= old_size:
-            if new_size < old_size:
-                self.unmap(old + new_size, old_size - new_size)
-            return old
-        end = old + old_size
-        if vma.end == end and not self.overlaps(end, old + new_size) and old + new_size <= self.home.layout.task_size:
-            grown = vma.clone(end, end)
-            grown.end = old + new_size
-            grown.pgoff = vma.pgoff + (end - vma.start) // PAGE_SIZE
-            vma.end = old + new_size
-            return old
-        if not flags & MREMAP_MAYMOVE:
-            raise KernelError(ENOMEM)
-        return self._move(old, old_size, new_size, self.free_range(new_size), bool(flags & MREMAP_DONTUNMAP))
-
-    def _move(self, old: int, old_size: int, new_size: int, new: int, keep: bool) -> int:
-        self.split_at(old)
-        self.split_at(old + old_size)
-        vma = self.find(old)
-        assert vma is not None
-        moved = vma.clone(old, old + old_size)
-        moved.start, moved.end = new, new + new_size
-        self.insert(moved)
-        if moved.ops is not None:
-            moved.ops.opened()
-        for page in self.present(old, old + min(old_size, new_size)):
-            self.space.unmap(page)
-            self.pages[new + page - old] = self.pages.pop(page)
-        if not keep:
-            self.unmap(old, old_size)
-        return new
 
     def advise(self, addr: int, length: int, advice: int) -> None:
         """madvise(2): DONTNEED and FREE drop pages, DONTFORK is kept, the rest is advice without effect."""
@@ -568,15 +530,8 @@ class Mm:
     def maps(self) -> Iterator[str]:
         """Lines of /proc/PID/maps.  fs/proc/task_mmu.c:show_map_vma()."""
         for vma in self.vmas:
-            rights = "".join(c if vma.prot & bit else "-" for c, bit in (("r", 1), ("w", 2), ("x", 4)))
-            inode = vma.file.inode if vma.file is not None else None
-            dev = inode.dev if inode is not None else 0
-            text = (
-                f"{vma.start:08x}-{vma.end:08x} {rights}{'s' if vma.shared else 'p'} {vma.pgoff * PAGE_SIZE if inode else 0:08x} "
-                f"{dev >> 20:02x}:{dev & 0xFFFFF:02x} {inode.ino if inode is not None else 0} "
-            )
-            name = vma.file.path if vma.file is not None else vma.name
-            yield f"{text.ljust(73)}{name}\n" if name else text + "\n"
+            yield vma.line()
+            check()
 
     def on_fault(self, addr: int, access: str) -> bool:
         """The same for the kernel's own accesses to user memory; a page beyond a file's end is a fault there."""

@@ -13,19 +13,20 @@ from __future__ import annotations
 
 import os
 import traceback
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import islice
 
 from arch.abi.signal import SIGKILL
 from arch.cpu import KernelCrash
 from arch.errors import Fault
+from arch.hosttime import HostStop
 from arch.unwind import walk_kernel
 from simkernel.bug import Oops
 from simkernel.kernel.engine import Flattened
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.hostcode import is_host_code
 from simkernel.kernel.locks import release_all
-from simkernel.kernel.task import PF_IDLE
+from simkernel.kernel.task import PF_EXITING, PF_IDLE, Task
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 EMULATION = (os.path.join("arch", "cpu.py"), "run")  # what is below it in a traceback is the same every time
@@ -69,6 +70,23 @@ class Oopses:
             raise oops
         self._end_task()
         return oops
+
+    def stopped(self, stop: HostStop) -> None:
+        """The host gave up what a body was doing: its task ends, without a word in the log; no bug of anybody's.
+
+        Where there is no task to end the machine cannot go on, as after a panic.
+        """
+        if self._fatal():
+            self.k.cpus.panicked = stop
+            raise stop
+        self._end_task()
+
+    def abandon(self, victims: Container[Task]) -> None:
+        """End what one of these tasks is doing in the kernel, where the host has stopped it."""
+        k = self.k
+        exiting = k.current.flags & PF_EXITING  # the way out is gone to its end
+        if k.current in victims and k.cpu.in_kernel and not exiting and not self._fatal():
+            self._end_task()
 
     def _fatal(self) -> str:
         """Why the kernel cannot go on; empty when only the task is lost."""

@@ -1,12 +1,14 @@
 """Machine code does what the interpreter does, bit for bit."""
 
 import random
+import time
 
 import pytest
 
 from arch import architecture
 from arch.abi.errno import EINVAL
 from arch.errors import Fault, KernelError
+from arch.hosttime import HOST, HostStop
 from arch.memory import FlatMemory, KernelMemory, PhysicalMemory
 from bpf.isa.asm import assemble
 from bpf.isa.insn import Insn
@@ -83,6 +85,18 @@ def test_loops_cost_budget():
     text = "r0 = 0\nr1 = 1000\nagain:\nr0 += r1\nr1 += -1\nif r1 != 0 goto again\nexit"
     assert both(text)[0] == 500500
     assert both(text, budget=100)[0] is BudgetExceeded
+
+
+@pytest.mark.parametrize("make", [Program, JitProgram])
+def test_the_hosts_time_ends_a_loop(make):
+    """1 << 40 instructions: machine code has to come back to be asked."""
+    mem = FlatMemory(BASE, 1 << 14, "little")
+    more = {"warm": 0} if make is JitProgram else {}
+    program = make(assemble("again:\nr0 += 1\ngoto again"), mem, bind_call=lambda insn: lambda r: 0, **more)
+    begin = time.process_time()
+    with pytest.raises(HostStop), HOST.limit(0.05):
+        program.execute(new_registers(BASE, BASE + 8192))
+    assert time.process_time() - begin < 0.5
 
 
 def test_functions_of_the_program():

@@ -10,6 +10,7 @@ from arch.abi.errno import EINVAL, ENOMEM, EPERM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MCL_CURRENT, MCL_FUTURE, MCL_ONFAULT, MLOCK_ONFAULT
 from arch.errors import KernelError
+from arch.hosttime import check
 from simkernel.kernel.areas import page_down, page_up
 from simkernel.kernel.calls.mm import can_do_mlock, current_mm, lock_limit_pages
 from simkernel.kernel.face import KernelFace
@@ -69,6 +70,7 @@ def populate(mm: Mm, start: int, end: int) -> None:
         for page in range(max(vma.start, start), min(vma.end, end), PAGE_SIZE):
             if page not in mm.pages and not mm.on_fault(page, "write" if vma.prot & 2 and not vma.shared else "read"):
                 raise KernelError(ENOMEM)
+            check()
 
 
 @syscall("mlock", "unsigned long start, size_t len", source="mm/mlock.c")
@@ -111,6 +113,7 @@ def sys_mlockall(k: KernelFace, flags: int) -> int:
                 for page in range(vma.start, vma.end, PAGE_SIZE):
                     if page not in mm.pages:
                         mm.on_fault(page, "write" if vma.prot & 2 and not vma.shared else "read")
+                    check()
     return 0
 
 

@@ -8,11 +8,13 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS, MAP_LOCKED
 from arch.abi.resource import RLIMIT_MEMLOCK
 from arch.errors import KernelError
+from arch.hosttime import check
 from simkernel.kernel.areas import page_up
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import mmap_lock, under_mmap_lock
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.mremap import remap
 
 
 def current_mm(k: KernelFace) -> Mm:
@@ -156,7 +158,7 @@ def sys_mprotect(k: KernelFace, start: int, length: int, prot: int) -> Body:
 def sys_mremap(k: KernelFace, addr: int, old_len: int, new_len: int, flags: int, new_addr: int) -> Body:
     """EINVAL, EFAULT, ENOMEM."""
     mm = current_mm(k)
-    return (yield from under_mmap_lock(k, lambda: mm.remap(addr, old_len, new_len, flags, new_addr)))
+    return (yield from under_mmap_lock(k, lambda: remap(mm, addr, old_len, new_len, flags, new_addr)))
 
 
 @syscall("madvise", "unsigned long start, size_t len_in, int behavior", source="mm/madvise.c")
@@ -178,6 +180,9 @@ def sys_msync(k: KernelFace, start: int, length: int, flags: int) -> int:
     return 0
 
 
+MINCORE_STEP = PAGE_SIZE * PAGE_SIZE  # bytes of memory that a page of answers is about
+
+
 @syscall("mincore", "unsigned long start, size_t len, unsigned char *vec", source="mm/mincore.c")
 def sys_mincore(k: KernelFace, start: int, length: int, vec: int) -> int:
     """Which pages are present."""
@@ -187,5 +192,11 @@ def sys_mincore(k: KernelFace, start: int, length: int, vec: int) -> int:
     end = start + page_up(length)
     if sum(min(v.end, end) - max(v.start, start) for v in mm.overlaps(start, end)) < end - start:
         raise KernelError(ENOMEM)
-    k.usercopy.copy_to_user(vec, bytes(page in mm.pages for page in range(start, end, PAGE_SIZE)))
+    for at in range(start, end, MINCORE_STEP):
+        upper = min(at + MINCORE_STEP, end)
+        chunk = bytearray((upper - at) // PAGE_SIZE)
+        for page in mm.present(at, upper):
+            chunk[(page - at) // PAGE_SIZE] = 1
+        k.usercopy.copy_to_user(vec + (at - start) // PAGE_SIZE, bytes(chunk))
+        check()
     return 0

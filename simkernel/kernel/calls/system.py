@@ -8,6 +8,7 @@ from __future__ import annotations
 from arch.abi.errno import EFAULT, EINVAL, ENODEV, ENOSYS, EPERM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
+from arch.hosttime import check
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.task import Task
@@ -71,6 +72,7 @@ def sys_getrandom(k: KernelFace, buf: int, count: int, flags: int) -> int:
     while done < count:
         step = min(count - done, 1 << 16)
         k.usercopy.copy_to_user(buf + done, k.random.randbytes(step))
+        check()
         done += step
     return count
 

@@ -1,0 +1,30 @@
+"""What `simkernel run` was asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from simkernel.binds import Bind
+
+
+@dataclass
+class Options:
+    """What the command line asked for."""
+
+    arch: str
+    kernel: str
+    cpus: int
+    seed: int
+    bpf: tuple[str, ...] = ()
+    events: tuple[str, ...] = ()
+    binds: list[Bind] = field(default_factory=list)
+    strace: bool = False
+    stats: bool = False
+    json: bool = False
+    out: Path | None = None
+    timeout: float | None = None
+    host_timeout: float | None = None
+    env: dict[str, str] = field(default_factory=dict)
+    workload: str | None = None
+    debug: bool = False

@@ -1,0 +1,72 @@
+"""Moving and growing areas.  mm/mremap.c."""
+
+from __future__ import annotations
+
+from arch.abi.errno import EFAULT, EINVAL, ENOMEM
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.mman import MREMAP_DONTUNMAP, MREMAP_FIXED, MREMAP_MAYMOVE
+from arch.errors import KernelError
+from simkernel.kernel.areas import page_up
+from simkernel.kernel.mm import Mm
+
+
+def remap(mm: Mm, old: int, old_size: int, new_size: int, flags: int, fixed: int) -> int:
+    """mremap(2).  EINVAL, EFAULT, ENOMEM."""
+    if old & (PAGE_SIZE - 1) or flags & ~7 or (flags & MREMAP_FIXED and not flags & MREMAP_MAYMOVE):
+        raise KernelError(EINVAL)
+    if flags & MREMAP_DONTUNMAP and (not flags & MREMAP_MAYMOVE or old_size != new_size):
+        raise KernelError(EINVAL)
+    end_of_user = mm.home.layout.task_size
+    words = (1 << (32 if end_of_user <= 1 << 32 else 64)) - 1  # PAGE_ALIGN() may wrap to 0
+    old_size, new_size = page_up(old_size) & words, page_up(new_size) & words
+    if not new_size:
+        raise KernelError(EINVAL)
+    vma = mm.find(old)
+    if vma is None:
+        raise KernelError(EFAULT)
+    if flags & MREMAP_FIXED:
+        outside = fixed & (PAGE_SIZE - 1) or new_size > end_of_user - fixed
+        if outside or (old < fixed + new_size and fixed < old + old_size):  # onto itself
+            raise KernelError(EINVAL)
+    if not old_size and not vma.shared:  # only a shared mapping can be had a second time
+        raise KernelError(EINVAL)
+    if old + old_size > vma.end or (new_size > old_size and vma.dontexpand):
+        raise KernelError(EFAULT)
+    if flags & MREMAP_FIXED:
+        mm.unmap(fixed, new_size)
+        return _move(mm, old, old_size, new_size, fixed, bool(flags & MREMAP_DONTUNMAP))
+    if flags & MREMAP_DONTUNMAP:
+        return _move(mm, old, old_size, new_size, mm.free_range(new_size, page_up(fixed)), True)
+    if new_size <= old_size:
+        if new_size < old_size:
+            mm.unmap(old + new_size, old_size - new_size)
+        return old
+    end = old + old_size
+    if vma.end == end and not mm.overlaps(end, old + new_size) and old + new_size <= mm.home.layout.task_size:
+        grown = vma.clone(end, end)
+        grown.end = old + new_size
+        grown.pgoff = vma.pgoff + (end - vma.start) // PAGE_SIZE
+        vma.end = old + new_size
+        return old
+    if not flags & MREMAP_MAYMOVE:
+        raise KernelError(ENOMEM)
+    return _move(mm, old, old_size, new_size, mm.free_range(new_size), bool(flags & MREMAP_DONTUNMAP))
+
+
+def _move(mm: Mm, old: int, old_size: int, new_size: int, new: int, keep: bool) -> int:
+    mm.check_count(4)
+    mm.split_at(old)
+    mm.split_at(old + old_size)
+    vma = mm.find(old)
+    assert vma is not None
+    moved = vma.clone(old, old + old_size)
+    moved.start, moved.end = new, new + new_size
+    mm.insert(moved)
+    if moved.ops is not None:
+        moved.ops.opened()
+    for page in mm.present(old, old + min(old_size, new_size)):
+        mm.space.unmap(page)
+        mm.pages[new + page - old] = mm.pages.pop(page)
+    if not keep:
+        mm.unmap(old, old_size)
+    return new

@@ -1,0 +1,156 @@
+"""Whatever a program has begun, a run ends soon after its time, and the machine is good for another one."""
+
+from __future__ import annotations
+
+import signal
+import struct
+import threading
+import time
+from collections.abc import Callable, Generator
+
+import pytest
+
+import simkernel
+from arch.abi.errno import ENOMEM
+from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_RDONLY, O_RDWR, O_WRONLY
+from arch.abi.mman import MAP_ANONYMOUS, MAP_NORESERVE, MAP_POPULATE, MAP_PRIVATE, PROT_READ, PROT_WRITE
+from arch.hosttime import HOST, HostStop
+from bpf.isa.asm import assemble
+from bpf.isa.insn import encode
+from bpf.uapi import BPF_PROG_TYPE_SOCKET_FILTER
+from simkernel.usertask import Calls, Request
+
+Story = Callable[[Calls], Generator[Request, int, object]]
+LIMIT_S = 0.25  # of real time
+SLACK_S = 0.5  # of CPU time, for stopping
+TIB, GIB = 1 << 40, 1 << 30
+RW = PROT_READ | PROT_WRITE
+LAZY = MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE
+FOREVER = 1 << 62
+
+
+def again(u: Calls) -> Generator[Request, int, object]:
+    while True:
+        yield u.getppid()
+
+
+def mincore(u: Calls) -> Generator[Request, int, object]:
+    area = yield u.mmap(0, 32 * TIB, PROT_READ, LAZY, -1, 0)
+    vector = yield u.mmap(0, 9 * GIB, RW, LAZY, -1, 0)
+    while True:
+        yield u.mincore(area, 32 * TIB, vector)
+
+
+def ranges(u: Calls) -> Generator[Request, int, object]:
+    while True:
+        area = yield u.mmap(0, 64 * TIB, RW, LAZY, -1, 0)
+        yield u.madvise(area, 64 * TIB, 4)
+        yield u.mprotect(area, 64 * TIB, PROT_READ)
+        yield u.msync(area, 64 * TIB, 4)
+        yield u.mlock(area, TIB)
+        yield u.munmap(area, 64 * TIB)
+
+
+def populate(u: Calls) -> Generator[Request, int, object]:
+    while True:
+        yield u.mmap(0, TIB, RW, LAZY | MAP_POPULATE, -1, 0)
+
+
+def sparse(u: Calls) -> Generator[Request, int, object]:
+    fd = yield u.openat(AT_FDCWD, "/tmp/x", O_RDWR | O_CREAT, 0o600)
+    yield u.ftruncate(fd, 1 << 62)
+    while True:
+        yield u.pwrite64(fd, b"x", 1, 4 * TIB)
+        yield u.fallocate(fd, 3, 0, 4 * TIB)  # PUNCH_HOLE | KEEP_SIZE
+        yield u.lseek(fd, 0, 3)
+        yield u.readahead(fd, 0, 1 << 50)
+        yield u.sync_file_range(fd, 0, 1 << 50, 7)
+        yield u.fsync(fd)
+
+
+def copying(u: Calls) -> Generator[Request, int, object]:
+    source = yield u.openat(AT_FDCWD, "/tmp/x", O_RDWR | O_CREAT, 0o600)
+    yield u.ftruncate(source, 4 * TIB)
+    sink = yield u.openat(AT_FDCWD, "/dev/null", O_WRONLY, 0)
+    while True:
+        yield u.sendfile(sink, source, 0, TIB)
+
+
+def reading(u: Calls) -> Generator[Request, int, object]:
+    zero = yield u.openat(AT_FDCWD, "/dev/zero", O_RDONLY, 0)
+    area = yield u.mmap(0, 8 * GIB, RW, LAZY, -1, 0)
+    vector = u.alloc(16 * 1024)
+    u.write_memory(vector, struct.pack("<QQ", area, 2 * GIB) * 1024)
+    while True:
+        yield u.getrandom(area, 2 * GIB, 0)
+        yield u.readv(zero, vector, 1024)
+
+
+def timers(u: Calls) -> Generator[Request, int, object]:
+    fd = yield u.timerfd_create(1, 0)
+    yield u.timerfd_settime(fd, 0, struct.pack("<4Q", 0, 1, 0, 1), 0)
+    yield u.rt_sigprocmask(0, bytes([0xFF] * 8), 0, 8)
+    yield u.setitimer(0, struct.pack("<4Q", 0, 1, 0, 1), 0)
+    while True:
+        yield u.pause()
+
+
+def forking(u: Calls) -> Generator[Request, int, object]:
+    for _ in range(2000):
+        yield u.fork(again)
+    while True:
+        yield u.pause()
+
+
+STORIES = (again, mincore, ranges, populate, sparse, copying, reading, timers, forking)
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_time_ends_it(story: Story) -> None:
+    m = simkernel.boot()
+    assert m.session.read_file("/proc/uptime")
+    task = m.workload(story)
+    begin = time.process_time()
+    result = m.wait(task, timeout_host_s=LIMIT_S)
+    assert result.timed_out == "host"
+    assert time.process_time() - begin < LIMIT_S + SLACK_S
+    assert m.session.read_file("/proc/uptime")
+
+
+def test_a_test_run_of_many_repeats() -> None:
+    m = simkernel.boot()
+    code = encode(assemble("r0 = 0\nagain: r0 += 1\nif r0 < 1000 goto again\nexit"))
+    fd, _ = m.session.task.prog_load(BPF_PROG_TYPE_SOCKET_FILTER, code)
+    begin = time.process_time()
+    with pytest.raises(HostStop), HOST.limit(LIMIT_S):
+        m.session.task.prog_test_run(fd, bytes(64), repeat=(1 << 32) - 1)
+    assert time.process_time() - begin < LIMIT_S + SLACK_S
+    assert m.session.read_file("/proc/uptime")
+
+
+def test_ctrl_c_leaves_a_machine_that_can_be_used() -> None:
+    m = simkernel.boot()
+    for _ in range(3):
+        task = m.workload(ranges)
+        threading.Timer(0.1, signal.raise_signal, [signal.SIGINT]).start()
+        with pytest.raises(KeyboardInterrupt):
+            m.wait(task)
+        assert m.session.read_file("/proc/uptime")
+
+
+def test_a_task_has_so_many_areas_and_no_more() -> None:
+    """vm.max_map_count."""
+    seen = []
+
+    def story(u: Calls) -> Generator[Request, int, object]:
+        for n in range(70_000):
+            area = yield u.mmap(0, 4096, PROT_READ if n & 1 else RW, LAZY, -1, 0)
+            if area < 0:
+                seen.append((n, area))
+                return
+
+    m = simkernel.boot()
+    m.wait(m.workload(story))
+    ((count, error),) = seen
+    assert error == -ENOMEM
+    assert 65_500 < count < 65_531
