@@ -4,6 +4,7 @@
 # make docs    regenerates the generated pages and checks that nothing changed
 # make bench   the benchmarks (not part of the tests)
 # make soundness  20,000 random programs: what the verifier accepts is run with every check on
+# make test-ftrace  the kernel's own ftrace selftests, fetched from Debian, compared with the real 6.1's results
 # make hostile    20,000 programs that no verifier would let pass: none reaches the host
 
 PYTHON ?= python3
@@ -11,7 +12,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-slow lint docs bench soundness hostile clean
+.PHONY: venv demo test test-slow test-ftrace lint docs bench soundness hostile clean
 
 venv: $(VENV)/.installed
 
@@ -35,6 +36,10 @@ test: venv
 # Long proofs, fuzz loops and sweeps, which the ordinary tests leave out.
 test-slow: venv
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests
+
+# Hours on a slow machine; WORDS="trigger instances" takes some of them.
+test-ftrace: venv
+	cd tests/tools && ../../$(BIN)/python ftracetest.py $(WORDS)
 
 lint: venv
 	$(BIN)/ruff format --check .

@@ -8,8 +8,9 @@ The board itself knows no part: what an entry of the trace looks like, for one, 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
+from arch.abi.time import TICK_NSEC
 from tracing import features as feature_table
 from tracing.face import TraceHost
 from tracing.text.addresses import Addresses
@@ -24,7 +25,7 @@ OPTIONS_6_1: tuple[tuple[str, bool], ...] = (
     ("latency-format", False), ("record-cmd", True), ("record-tgid", False), ("overwrite", True),
     ("disable_on_free", False), ("irq-info", True), ("markers", True), ("event-fork", False),
     ("pause-on-trace", False), ("hash-ptr", True), ("function-trace", True), ("function-fork", False),
-    ("display-graph", False), ("stacktrace", False), ("test_nop_accept", False), ("test_nop_refuse", False),
+    ("display-graph", False), ("stacktrace", False),
 )  # fmt: skip
 OPTIONS_4_1: tuple[tuple[str, bool], ...] = (
     ("print-parent", True), ("sym-offset", False), ("sym-addr", False), ("verbose", False), ("raw", False),
@@ -32,7 +33,7 @@ OPTIONS_4_1: tuple[tuple[str, bool], ...] = (
     ("annotate", True), ("userstacktrace", False), ("sym-userobj", False), ("printk-msg-only", False),
     ("context-info", True), ("latency-format", False), ("sleep-time", True), ("graph-time", True),
     ("record-cmd", True), ("overwrite", True), ("disable_on_free", False), ("irq-info", True), ("markers", True),
-    ("function-trace", True), ("test_nop_accept", False), ("test_nop_refuse", False),
+    ("function-trace", True),
 )  # fmt: skip
 
 Line = Callable[[bytes], str]  # an entry's bytes -> what `trace` prints of it behind the columns, with the newline
@@ -54,8 +55,14 @@ class Board:
         self.options.setdefault("hash-ptr", True)
         self.addresses = Addresses(host.symbols, self.word, self.features.hashed_pointers, self.options)
         self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
+        self.tasks = SavedTasks(6552 if self.features.hash_ptr_option else 128)
+        self.tick_ns = TICK_NSEC
         self.errors = ErrorLog(host, self.features.error_log)
         self._header = struct.Struct(self.order + "HBBi")
+
+    def print_as(self, options: Mapping[str, bool]) -> None:
+        """Symbols print by these trace options from now on."""
+        self.addresses.options = options
 
     def pack_header(self, kind: int, flags: int, preempt: int, pid: int) -> bytes:
         """struct trace_entry: type, flags, preempt_count, pid."""
@@ -70,6 +77,19 @@ class Board:
     def instruction_pointer(self, regs: int) -> int:
         """Of a struct pt_regs in kernel memory."""
         return int(self.layout.get(self.host.mem, regs, self.host.arch.instruction_pointer))
+
+
+class SavedTasks:
+    """Names and thread groups of tasks that wrote events: saved_cmdlines and saved_tgids, of all trace arrays."""
+
+    def __init__(self, floor: int) -> None:
+        self.cmdlines: dict[int, str] = {}
+        self.tgids: dict[int, int] = {}
+        self.size = self.floor = floor  # how many names are kept, and the least that can be asked for
+
+    def remember(self, pid: int, comm: str) -> None:
+        """trace_save_cmdline()."""
+        self.cmdlines[pid] = comm
 
 
 class ErrorLog:

@@ -26,11 +26,13 @@ class Features:
     """The answers for one version."""
 
     version: KernelVersion
+    snapshots: bool = since("3.10", "debe93a5: the file snapshot, and the trigger")
     set_bpf_on_uprobes: bool = since("4.3", "04a22fae4cbc: programs on uprobes")
     syscall_nr_renamed: bool = since("4.6", "026842d148b9: field nr -> __syscall_nr")
     set_bpf_on_tracepoints: bool = since("4.7", "98b5c2c65c29: programs on tracepoints; PERF_EVENT_IOC_PAUSE_OUTPUT")
     probe_types_x: bool = since("4.8", "86425625ab3a: x8 ... x64 in probe events, u8 ... u64 in decimal")
     preempt_count_corrected: bool = since("4.9", "e947841c0dce: the tracepoint's own preempt_disable is not shown")
+    hist_triggers: bool = since("4.7", "7ef224d1d0e3: the hist trigger")
     set_bpf_on_perf: bool = since("4.9", "aa6a5f3cb2b2: programs of type perf_event")
     maxactive: bool = since("4.12", "696ced4fb1d7: rN in kprobe_events")
     several_programs: bool = since("4.14", "e87c6bc3852b: an array of BPF programs per trace event")
@@ -42,6 +44,7 @@ class Features:
     modern_probe_grammar: bool = since("5.1", "the 5.x parser: $argN, \\imm, arrays, ustring, errors with a caret")
     error_log: bool = since("5.2", "8a062902be72: error_log")
     tracefs_created_mode_0640: bool = since("5.5", "files of tracefs are not for others")
+    notrace_pids: bool = since("5.7", "b3b1e6ededa4: set_ftrace_notrace_pid, set_event_notrace_pid")
     bpf_trace_event: bool = since("5.9", "ac5a72ea5c89: bpf_trace_printk is an event")
     wide_pid: bool = since("5.10", "795d6379a47b: the pid column is 7 wide")
     irqs_on_in_ftrace_probes: bool = since("5.10", "ftrace-based kprobes no longer turn interrupts off")

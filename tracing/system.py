@@ -14,13 +14,14 @@ from collections.abc import Hashable, Sequence
 from arch.abi.version import newest
 from tracing import features as feature_table
 from tracing.board import Board
-from tracing.buffer.trace import IP_TRACE_PRINTK, TRACE_BPRINT, TraceArray
+from tracing.buffer.columns import IP_TRACE_PRINTK, TRACE_BPRINT
+from tracing.buffer.trace import TraceArray
 from tracing.events.known import KnownEvents
 from tracing.events.silent import silent_events, silent_tracepoints
 from tracing.events.syscalls import SyscallTable
 from tracing.events.tracepoints import Tracepoint, install
 from tracing.face import TRACE_FLAG_IRQS_OFF, TraceHost, UserSpaces
-from tracing.files.tracefs import TraceFs
+from tracing.files.tracefs import Parts, TraceFs
 from tracing.perf.core import PerfCore
 from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
@@ -29,7 +30,17 @@ from tracing.probes.uprobes import Uprobes
 from tracing.record.event import EventRegistry, TraceEvent
 from tracing.record.fields import Field
 from tracing.record.recorder import Recorder
+from tracing.tracers.follow import TaskFollower
 from tracing.tracers.function import FunctionTracer
+from tracing.tracers.functions import Functions
+from tracing.tracers.graph import GraphTracer
+from tracing.tracers.others import BlkTracer, MmioTracer
+from tracing.tracers.stack import StackTracer
+from tracing.triggers import simple
+from tracing.triggers.hist.machine import HistMachine
+from tracing.triggers.hist.trigger import HistTriggers
+from tracing.triggers.synthetic import SynthEvents
+from tracing.triggers.trigger import TriggerFiles
 
 
 class Tracing:
@@ -53,14 +64,41 @@ class Tracing:
         self.uprobes = Uprobes(board, spaces)
         self.probe_events = ProbeEvents(ProbeTable(recorder, events, self.kprobes, self.uprobes))
         self.perf = PerfCore(recorder, events, self.tracepoints, self.uprobes, self.probe_events)
-        self.function = FunctionTracer(board, self.trace_array, self.kprobes)
+        self.functions = Functions(board, self.kprobes)
+        self.function_options = {"func_stack_trace": False, "func-no-repeats": False}
+        self.function = self.make_function(self.trace_array)
+        self.graph = GraphTracer(board, self.trace_array, self.function, self.kprobes)
+        for tracer in (MmioTracer(), BlkTracer()):
+            self.trace_array.add_tracer(tracer)
+        self.stack_tracer = StackTracer(board, self.functions, self.kprobes)
+        self.synth = SynthEvents(recorder, events)
+        self.probe_events.others.append(self.synth)
+        triggers = TriggerFiles()
+        simple.install(triggers, events, board.features.snapshots)
+        machine = HistMachine(events, self.synth, self.syscalls.name_of)
+        hists = HistTriggers(machine, events, triggers)
+        if not board.features.hist_triggers:
+            for name in ("enable_hist", "disable_hist", "hist"):
+                del triggers.commands[name]
         self.bpf_trace_event: BpfTracePrintk | None = None  # since 5.9
         if board.features.bpf_trace_event:
             printk = self.bpf_trace_event = BpfTracePrintk(recorder, events)
             events.declare(lambda: [printk])
         with_rows = frozenset(self.tracepoints)
         events.declare(lambda: silent_events(recorder, known, with_rows))
-        self.tracefs = TraceFs(recorder, events, self.kprobes, self.probe_events, self.function)
+        parts = Parts(
+            recorder, events, self.kprobes, self.probe_events, self.functions, triggers, hists, self.synth, self.graph,
+            self.stack_tracer, self.make_function, self.make_follower,
+        )  # fmt: skip
+        self.tracefs = TraceFs(parts, self.function)
+
+    def make_function(self, array: TraceArray) -> FunctionTracer:
+        """The function tracer of one trace array; its options are all arrays' at once."""
+        return FunctionTracer(self.board, array, self.functions, self.kprobes, self.events, self.function_options)
+
+    def make_follower(self, array: TraceArray, function: FunctionTracer) -> TaskFollower:
+        """Its options event-fork and function-fork."""
+        return TaskFollower(self.host, array, function, self.tracepoints)
 
     # For the kernel
 
@@ -139,7 +177,7 @@ class BpfTracePrintk(TraceEvent):
 
     def trace(self, text: str) -> None:
         """One message; nothing while nobody listens."""
-        if not self.armed_for_ftrace:
+        if not self.listeners:
             return
         data = text.encode("latin-1", "replace") + b"\0"
         loc = (len(data) << 16 | 12).to_bytes(4, self.board.byteorder)

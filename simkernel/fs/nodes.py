@@ -258,6 +258,14 @@ class TracefsDir(Node):
         """ENOENT for a name that is not there."""
         return self._show(name, self.inner.lookup(name))
 
+    def mkdir(self, name: str) -> None:
+        """Tracing says where (instances)."""
+        self.inner.mkdir(name)
+
+    def rmdir(self, name: str) -> None:
+        """Tracing says where."""
+        self.inner.rmdir(name)
+
 
 class TracefsRoot(Node):
     """Stands for the tree that tracing gives later."""

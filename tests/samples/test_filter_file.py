@@ -93,7 +93,7 @@ def test_errors_by_row_of_the_protocol(box, task):
         (b"nothing == 1", EINVAL),
     ):
         assert errno_of(task, fd, text) == errno, text
-        assert not attached(box) and event_of(box, SWITCH).filter_text is not None, text
+        assert not attached(box) and event_of(box, SWITCH).top.filter_text is not None, text
     with pytest.raises(KernelError) as error:
         task.call("write", fd, 0xDEAD0000, 5)
     assert error.value.errno == EFAULT

@@ -18,7 +18,10 @@ from tracing.system import Tracing
 
 TEXT = 0xFFFFFFFF81000000
 DATA = 0xFFFFFFFF82000000
-FUNCTIONS = ("vfs_read", "vfs_write", "vfs_open", "ksys_write", "schedule", "kfree_skb", "tracing_mark_write")
+FUNCTIONS = (
+    "vfs_read", "vfs_write", "vfs_open", "ksys_write", "schedule", "kfree_skb", "tracing_mark_write", "kernel_restart",
+    "kernel_halt", "kernel_power_off",
+)  # fmt: skip
 BLACKLISTED = ("exc_int3", "asm_exc_divide_error")
 FUNCTION_SIZE = 0x400
 
@@ -288,10 +291,13 @@ def cat(tracing, path):
     return text.decode("latin-1")
 
 
-def echo(tracing, path, text, append=False):
+def echo(tracing, path, text, append=False, once=False):
     file = node(tracing, path).open(0o1 | (0o2000 if append else 0o1000))
     try:
         data = text if isinstance(text, bytes) else text.encode("latin-1")
-        return file.write(data, 0)
+        taken = file.write(data, 0)
+        while taken < len(data) and not once:
+            taken += file.write(data[taken:], 0)
+        return taken
     finally:
         file.release()

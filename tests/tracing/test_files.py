@@ -32,7 +32,7 @@ def test_recorded_answers():
             tracing.host.comm = "h"
         elif "write" in row:
             last, cases = row, cases + 1
-            got, want = written(tracing, row["write"], row["text"], append=not row["trunc"]), row["errno"]
+            got, want = written(tracing, row["write"], row["text"], not row["trunc"], once=True), row["errno"]
             if got != want:
                 wrong.append((row, got))
         else:
@@ -134,7 +134,14 @@ def test_buffer_grows_with_the_first_event():
 
 def test_directories():
     tracing = machine()
-    assert set(node(tracing, "events/sched/sched_switch").entries()) == {"enable", "filter", "format", "id", "trigger"}
+    assert set(node(tracing, "events/sched/sched_switch").entries()) == {
+        "enable",
+        "filter",
+        "format",
+        "hist",
+        "id",
+        "trigger",
+    }
     with pytest.raises(KernelError) as missing:
         node(tracing, "events/nosuch")
     assert missing.value.errno == ENOENT

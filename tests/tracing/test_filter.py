@@ -18,9 +18,9 @@ ROWS = [json.loads(line) for line in DATA.read_text().splitlines()]
 OPENAT = ("openat", [("int", "dfd"), ("const char *", "filename"), ("int", "flags"), ("umode_t", "mode")])
 
 
-def written(tracing, path, text, append=True):
+def written(tracing, path, text, append=True, once=False):
     try:
-        echo(tracing, path, text, append)
+        echo(tracing, path, text, append, once)
         return 0
     except KernelError as error:
         return error.errno

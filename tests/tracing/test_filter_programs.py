@@ -62,7 +62,7 @@ def test_attach_discard_and_detach_by_close(rfc):
     assert file.write(b"bpf-7\n", 0) == 6
     event = rfc.events.get("sched", "sched_migrate_task")
     assert event.enabled
-    assert event.filter_text == "bpf-7"  # a cat would detach: its close counts, too
+    assert event.top.filter_text == "bpf-7"  # a cat would detach: its close counts, too
     task = host.task_struct("x", 5)
     rfc.trace("sched_migrate_task", task, -1)
     assert program.args == [(task, 0xFFFFFFFF, 0, 0, 0, 0)]  # by size, zero-extended
@@ -73,7 +73,7 @@ def test_attach_discard_and_detach_by_close(rfc):
     file.release()
     assert not event.enabled
     assert program.released == 1
-    assert event.filter_text is None
+    assert event.top.filter_text is None
     rfc.trace("sched_migrate_task", task, 1)
     assert len(program.args) == 2
 
@@ -97,7 +97,7 @@ def test_errors_keep_what_was(rfc):
     assert (event.filter_program, rfc.programs[7].released) == (rfc.programs[8], 1)
     file.write(b"prev_pid == 1", 0)
     assert event.filter_program is None
-    assert event.filter_text == "prev_pid == 1"
+    assert event.top.filter_text == "prev_pid == 1"
     assert rfc.programs[8].released == 1
 
 

@@ -22,7 +22,7 @@ def call(tracing, name, back):
 def test_filters_list_functions(tracing):
     assert cat(tracing, "set_ftrace_filter") == "#### all functions enabled ####\n"
     assert cat(tracing, "set_ftrace_notrace") == "#### no functions disabled ####\n"
-    assert written(tracing, "set_ftrace_filter", "nosuch", append=False) == EINVAL
+    assert written(tracing, "set_ftrace_filter", "nosuch\n", append=False) == EINVAL
     echo(tracing, "set_ftrace_filter", "vfs_write ksys_*")
     assert cat(tracing, "set_ftrace_filter") == "vfs_write\nksys_write\n"
     echo(tracing, "set_ftrace_filter", "vfs_read", append=True)

@@ -57,11 +57,12 @@ def test_several_lines_in_one_write_stop_at_the_first_error():
     assert cat(tracing, "kprobe_events") == "p:kprobes/a vfs_read\np:kprobes/b vfs_write\n"
 
 
-def test_eprobes_and_synthetic_events_are_refused():
-    """A known gap: the real kernel makes them."""
+def test_synthetic_events_stand_among_the_others():
     tracing = machine()
-    assert written(tracing, "dynamic_events", "e:ev sched.sched_switch") == EINVAL
-    assert written(tracing, "dynamic_events", "s:syn u64 a") == EINVAL
+    assert written(tracing, "dynamic_events", "s:syn u64 a\np:b vfs_read") == 0
+    assert cat(tracing, "dynamic_events") == "s:synthetic/syn\tu64 a\np:kprobes/b vfs_read\n"
+    assert written(tracing, "dynamic_events", "-:syn") == 0
+    assert cat(tracing, "dynamic_events") == "p:kprobes/b vfs_read\n"
 
 
 def hit(tracing, name, **fields):

@@ -134,6 +134,24 @@ class CpuBuffer:
             self.pages.popleft()
         return None
 
+    def consume_page(self) -> tuple[list[tuple[int, bytes]], int]:
+        """Take all of the oldest page that has events: (times and records, how many were lost before them)."""
+        while len(self.pages) > 1 and not self.pages[0].events:
+            self.pages.popleft()
+        out: list[tuple[int, bytes]] = []
+        lost, page = self.lost, self.pages[0]
+        while self.pages and self.pages[0] is page and page.events:
+            event = self.consume()
+            assert event is not None
+            out.append((event.ts, event.data))
+        return out, lost
+
+    def filled(self, percent: int) -> bool:
+        """Is there something to read, and are so many of the pages in use?  ring_buffer.c:full_hit()."""
+        if self.peek() is None:
+            return False
+        return not percent or len(self.pages) * 100 >= percent * self.nr_pages
+
     def oldest_ts(self) -> int:
         """When the oldest event was, in ns; 0 if there is none."""
         event = self.peek()
@@ -146,6 +164,7 @@ class RingBuffer:
     def __init__(self, nr_cpus: int, size_kb: int = 1408, overwrite: bool = True) -> None:
         self.overwrite = overwrite
         self.recording = True
+        self.stopped = 0  # open readers that stop it meanwhile (pause-on-trace)
         self.cpus = [CpuBuffer(cpu, self._pages(size_kb)) for cpu in range(nr_cpus)]
 
     @staticmethod
@@ -167,7 +186,7 @@ class RingBuffer:
 
     def write(self, cpu: int, ts: int, data: bytes) -> bool:
         """One record into a CPU's buffer; False if it is lost."""
-        return self.recording and self.cpus[cpu].write(ts, data, self.overwrite)
+        return self.recording and not self.stopped and self.cpus[cpu].write(ts, data, self.overwrite)
 
     def reset(self, cpu: int | None = None) -> None:
         """Empty one CPU's buffer, or all."""
@@ -210,7 +229,7 @@ class RingBuffer:
         """Events that were overwritten before anybody read them."""
         return sum(buffer.overrun for buffer in self.cpus)
 
-    def stats(self, cpu: int, now_ns: int) -> str:
+    def stats(self, cpu: int, now_ns: int, in_ns: bool = True) -> str:
         """per_cpu/cpuN/stats; trace.c:tracing_stats_read()."""
         buffer = self.cpus[cpu]
         rows = [
@@ -218,8 +237,8 @@ class RingBuffer:
             f"overrun: {buffer.overrun}",
             "commit overrun: 0",
             f"bytes: {buffer.bytes}",
-            f"oldest event ts: {_seconds(buffer.oldest_ts(), 5)}",
-            f"now ts: {_seconds(now_ns, 5)}",
+            f"oldest event ts: {_seconds(buffer.oldest_ts(), 5) if in_ns else buffer.oldest_ts()}",
+            f"now ts: {_seconds(now_ns, 5) if in_ns else now_ns}",
             f"dropped events: {buffer.dropped}",
             f"read events: {buffer.read}",
         ]

@@ -1,65 +1,62 @@
-"""The trace: its buffer, options, clock, and the text of `trace` and `trace_pipe`.  kernel/trace/trace.c, trace_output.c.
+"""A trace array: its buffer, snapshot, options, clock and tracer, and the text of `trace`.  kernel/trace/trace.c.
 
-One TraceArray, the global one (no instances).  Times are nanoseconds of virtual time.
+The machine has one, and each directory of `instances` is another.  Times are nanoseconds of virtual time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from arch.abi.errno import EAGAIN, EBUSY, EINVAL, ENODEV
-from arch.abi.limits import PAGE_SIZE
+from arch.abi.errno import EBUSY, EINVAL, ENODEV
 from arch.errors import KernelError
-from tracing.board import Board
+from tracing.board import Board, ErrorLog
+from tracing.buffer.columns import COUNTER_CLOCKS, TRACE_PRINT, TRACE_STACK, TRACE_USER_STACK, Columns
 from tracing.buffer.ringbuffer import Event, RingBuffer
-from tracing.face import (
-    TRACE_FLAG_BH_OFF,
-    TRACE_FLAG_HARDIRQ,
-    TRACE_FLAG_IRQS_NOSUPPORT,
-    TRACE_FLAG_IRQS_OFF,
-    TRACE_FLAG_NEED_RESCHED,
-    TRACE_FLAG_NMI,
-    TRACE_FLAG_PREEMPT_RESCHED,
-    TRACE_FLAG_SOFTIRQ,
-    WouldBlock,
-)
-from tracing.text.strings import c_string
-
-# enum trace_type: entries that are no events
-TRACE_FN, TRACE_CTX, TRACE_WAKE, TRACE_STACK, TRACE_PRINT, TRACE_BPRINT = 1, 2, 3, 4, 5, 6
-TRACE_USER_STACK, TRACE_BPUTS, TRACE_RAW_DATA = 12, 14, 18
+from tracing.buffer.tracer import NopTracer, Tracer
 
 CLOCKS_6_1 = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai", "x86-tsc")
 CLOCKS_4_1 = ("local", "global", "counter", "uptime", "perf", "mono", "x86-tsc")
-COUNTER_CLOCKS = ("counter", "x86-tsc")
 PIPE_KEY = ("trace_pipe",)
+USER_STACK_ENTRIES = 8  # FTRACE_STACK_ENTRIES
+# What an instance does not have, and what it begins without.  trace.c:TOP_LEVEL_TRACE_FLAGS, ZEROED_TRACE_FLAGS
+TOP_LEVEL_OPTIONS = ("trace_printk", "printk-msg-only", "record-cmd")
+ZEROED_OPTIONS = ("event-fork", "function-fork")
+EMPTY_KB = 0  # two pages for each CPU
 
 
-class TraceArray:
-    """The global trace array."""
+class TraceArray(Columns):
+    """struct trace_array; `name` is the instance's, empty for the machine's own."""
 
-    def __init__(self, board: Board, size_kb: int = 1408) -> None:
-        self.board = board
-        self.host = board.host
-        self.features = board.features
-        self.options = board.options
-        # Two pages per CPU until an event is first enabled or a size is set; then `size_kb`.
-        self.buffer = RingBuffer(self.host.nr_cpus, 0)
+    def __init__(self, board: Board, name: str = "", size_kb: int = 1408) -> None:
+        options = board.options
+        if name:
+            options = {key: value and key not in ZEROED_OPTIONS for key, value in options.items()}
+        super().__init__(board, options)
+        self.options: dict[str, bool] = options
+        self.name = name
+        # The machine's: two pages per CPU until an event is first enabled or a size is set; then `size_kb`.
+        self.buffer = RingBuffer(self.host.nr_cpus, size_kb if name else EMPTY_KB)
+        self.snapshot: RingBuffer | None = None
+        self.condition: object | None = None  # who alone takes snapshots: a hist trigger's snapshot() action
         self.full_size_kb = size_kb
         self.expanded = False
         self.cpumask = (1 << self.host.nr_cpus) - 1
         self.threshold_us = 0
-        self.time_start = 0  # of the latency format
+        self.max_latency_us = 0
+        self.buffer_percent = 50
         self.clocks = CLOCKS_6_1 if board.features.dynamic_events else CLOCKS_4_1
         self.clock = "local"
         self.count = 0  # of the counter clock
-        self.cmdlines: dict[int, str] = {}
-        self.tgids: dict[int, int] = {}
-        self.cmdlines_size = self.cmdlines_floor = 6552 if board.features.hash_ptr_option else 128
         self.pipe_open: set[int | None] = set()  # readers of trace_pipe, None for the merged one
         self.pipe_waiters = False  # somebody sleeps on trace_pipe
-        self.tracer = "nop"
-        self.tracers: dict[str, Callable[[bool], None]] = {"nop": lambda on: None}  # name -> start or stop
+        self.errors = ErrorLog(board.host, board.features.error_log) if name else board.errors
+        self.tracers: dict[str, Tracer] = {"nop": NopTracer()}  # newest last
+        self.current: Tracer = self.tracers["nop"]
+        self.event_pids: set[int] | None = None  # not None: somebody has to ask traces_pid()
+        self.pids: set[int] = set()  # set_event_pid; empty: all
+        self.no_pids: set[int] = set()  # set_event_notrace_pid
+        self.on_flag: dict[str, Callable[[bool], None]] = {}  # what else an option does
+        self.opened = 0  # open files: an instance in use is not removed
 
     # Writing
 
@@ -68,18 +65,28 @@ class TraceArray:
         if self.clock == "counter":
             self.count += 1
             return self.count
-        return self.host.now_ns()
+        now = self.host.now_ns()
+        return now - now % self.board.tick_ns if self.clock == "uptime" else now
+
+    @property
+    def clock_in_ns(self) -> bool:
+        """Not a counter."""
+        return self.clock not in COUNTER_CLOCKS
 
     def expand(self) -> None:
         """tracing_update_buffers(): the full size from the first use on."""
         if not self.expanded:
             self.expanded = True
-            self.buffer.resize(self.full_size_kb)
+            if not self.name:
+                self.buffer.resize(self.full_size_kb)
 
-    def write(self, data: bytes) -> bool:
-        """Put one record into this CPU's buffer and wake the readers of trace_pipe; False if it is not recording."""
-        buffer, cpu = self.buffer, self.host.cpu_id()
-        if not buffer.recording or not self.cpumask >> cpu & 1:
+    def write(self, data: bytes, reserved: RingBuffer | None = None) -> bool:
+        """Put one record into this CPU's buffer and wake the readers of trace_pipe; False if it is not recording.
+
+        `reserved` is where the record began, if a trigger may have taken a snapshot since.
+        """
+        buffer, cpu = reserved or self.buffer, self.host.cpu_id()
+        if not buffer.recording or buffer.stopped or not self.cpumask >> cpu & 1:
             return False
         buffer.write(cpu, self.now(), data)
         if self.pipe_waiters:
@@ -87,18 +94,18 @@ class TraceArray:
             self.host.wake(PIPE_KEY)
         return True
 
-    def write_event(self, data: bytes) -> bool:
+    def write_event(self, data: bytes, reserved: RingBuffer | None = None) -> bool:
         """The same for an event, which also remembers the task's name."""
         self.remember_task()
-        return self.write(data)
+        return self.write(data, reserved)
 
     def remember_task(self) -> None:
         """tracing_record_taskinfo(): names of tasks, while events or programs that print are on."""
-        pid = self.host.current_pid()
+        pid, tasks = self.host.current_pid(), self.board.tasks
         if pid and self.options["record-cmd"]:
-            self.cmdlines[pid] = self.host.current_comm()
+            tasks.remember(pid, self.host.current_comm())
         if self.options.get("record-tgid"):
-            self.tgids[pid] = self.host.current_tgid()
+            tasks.tgids[pid] = self.host.current_tgid()
 
     def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT, flags: int = 0, preempt: int = 0) -> bool:
         """A TRACE_PRINT entry; `ip` names the function shown before the text."""
@@ -112,151 +119,57 @@ class TraceArray:
         header = self.board.header_of(TRACE_STACK) + len(addresses).to_bytes(4, order)
         self.write(header.ljust(8 + word, b"\0") + b"".join(addr.to_bytes(word, order) for addr in addresses))
 
-    # Text of one entry
+    def dump_stack(self, regs: int = 0) -> None:
+        """A kernel stack trace, from a probe's pt_regs or, where `regs` is 0, from here."""
+        self.stack_entry(self.host.stack_trace(regs))
 
-    def line(self, event: Event, following: Event | None = None) -> str:
-        """The entry with its context columns; several lines for a stack."""
-        if self.options["printk-msg-only"] and int.from_bytes(event.data[:2], self.board.byteorder) == TRACE_PRINT:
-            return self.entry_text(event.data)
-        return self.context(event, following) + self.entry_text(event.data)
+    def user_stack_entry(self) -> None:
+        """ftrace_trace_userstack(): eight return addresses of the current task's program."""
+        host, order, word = self.host, self.board.byteorder, self.board.word
+        if host.user_mem() is None:
+            return
+        _, user = host.callchains(host.caller_regs(), USER_STACK_ENTRIES)
+        chain = (user + [0] * USER_STACK_ENTRIES)[:USER_STACK_ENTRIES]
+        head = self.board.header_of(TRACE_USER_STACK) + host.current_tgid().to_bytes(4, order)
+        self.write(head.ljust(8 + word, b"\0") + b"".join(addr.to_bytes(word, order) for addr in chain))
 
-    def entry_text(self, data: bytes) -> str:
-        """An entry behind its columns, with the newline; what its type's line function says."""
-        kind = int.from_bytes(data[:2], self.board.byteorder)
-        line = self.board.lines.get(kind)
-        if line is not None:
-            return line(data)
-        if kind in (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS):
-            return self._print_text(data, kind)
-        if kind == TRACE_STACK:
-            return self._stack_text(data)
-        if kind == TRACE_RAW_DATA:
-            number = int.from_bytes(data[8:12], self.board.byteorder)
-            return f"# {number:x} buf:" + "".join(f" {byte:02x}" for byte in data[12:]) + "\n"
-        return f"Unknown type {kind}\n"
+    # Which tasks' events
 
-    def _print_text(self, data: bytes, kind: int) -> str:
-        word = self.board.word
-        ip = int.from_bytes(data[8 : 8 + word], self.board.byteorder)
-        text = c_string(data[8 + word :])
-        if self.options["printk-msg-only"]:
-            return text
-        found = self.host.symbols.lookup(ip)
-        name = found[0] if found else PSEUDO_SYMBOLS.get(ip, "")
-        newline = "" if text.endswith("\n") or kind == TRACE_BPRINT else "\n"
-        return f"{name}: {text}{newline}"
+    def traces_pid(self, *others: int) -> bool:
+        """trace_event_ignore_this_pid(), the other way round; a switch or a wakeup is also that of the `others`."""
+        pids = (self.host.current_pid(), *others)
+        wanted = not self.pids or any(pid in self.pids for pid in pids)
+        return wanted and any(pid not in self.no_pids for pid in pids)
 
-    def _stack_text(self, data: bytes) -> str:
-        order, word = self.board.byteorder, self.board.word
-        count = int.from_bytes(data[8:12], order)
-        start = 8 + word
-        lines = ["<stack trace>\n"]
-        for index in range(count):
-            addr = int.from_bytes(data[start + index * word : start + (index + 1) * word], order)
-            lines.append(f" => {self.board.addresses.symbol_name(addr)}\n")
-        return "".join(lines)
-
-    def context(self, event: Event, following: Event | None = None) -> str:
-        """The columns before an entry: task, CPU, flags, time.  trace_output.c:trace_print_context()."""
-        if not self.options["context-info"]:
-            return ""
-        data = event.data
-        order = self.board.byteorder
-        flags, preempt = data[2], data[3]
-        pid = int.from_bytes(data[4:8], order, signed=True)
-        comm = self.comm(pid)
-        if self.options["latency-format"]:
-            us = (event.ts - self.time_start) // 1000
-            gap = (following.ts - event.ts) // 1000 if following is not None else 0
-            mark = "!" if gap > 100 else "+" if gap > 1 else " "
-            return f"{comm[:8]:>8}-{pid:<7d} {event.cpu:3d}{self.latency(flags, preempt)} {us:4d}us{mark}: "
-        width = 7 if self.features.wide_pid else 5
-        text = f"{comm:>16}-{pid:<{width}d} "
-        if self.options.get("record-tgid"):
-            tgid = self.tgids.get(pid)
-            text += f"({tgid:7d}) " if tgid else "(-------) "
-        text += f"[{event.cpu:03d}] "
-        if self.options["irq-info"]:
-            text += self.latency(flags, preempt)
-        if self.clock in COUNTER_CLOCKS:
-            return text + f" {event.ts:12d}: "
-        us = (event.ts + 500) // 1000  # ns2usecs() rounds
-        return text + f" {us // 1_000_000:5d}.{us % 1_000_000:06d}: "
-
-    def comm(self, pid: int) -> str:
-        """The remembered name of a task; <idle> for 0, <...> for one that was not remembered."""
-        if not pid:
-            return "<idle>"
-        if pid < 0:
-            return "<XXX>"
-        return self.cmdlines.get(pid, "<...>")
-
-    def latency(self, flags: int, preempt: int) -> str:
-        """The four or five characters; trace_output.c:trace_print_lat_fmt()."""
-        bh_off = flags & TRACE_FLAG_BH_OFF and self.features.bh_disabled
-        if flags & TRACE_FLAG_IRQS_OFF:
-            irqs = "D" if bh_off else "d"
-        elif bh_off:
-            irqs = "b"
-        else:
-            irqs = "X" if flags & TRACE_FLAG_IRQS_NOSUPPORT else "."
-        need, preempt_need = flags & TRACE_FLAG_NEED_RESCHED, flags & TRACE_FLAG_PREEMPT_RESCHED
-        resched = "N" if need and preempt_need else "n" if need else "p" if preempt_need else "."
-        if flags & TRACE_FLAG_NMI:
-            context = "Z" if flags & TRACE_FLAG_HARDIRQ else "z"
-        else:
-            hard, soft = flags & TRACE_FLAG_HARDIRQ, flags & TRACE_FLAG_SOFTIRQ
-            context = "H" if hard and soft else "h" if hard else "s" if soft else "."
-        text = irqs + resched + context + (f"{preempt & 0xF:x}" if preempt & 0xF else ".")
-        if self.features.migrate_disable_column:
-            text += f"{preempt >> 4:x}" if preempt >> 4 else "."
-        return text
+    def pids_changed(self) -> None:
+        """set_event_pid or set_event_notrace_pid was written."""
+        self.event_pids = self.pids | self.no_pids if self.pids or self.no_pids else None
 
     # The trace file
 
-    def header(self, cpu: int | None = None) -> str:
-        """The comment lines above the trace.  trace.c:print_trace_header()."""
-        buffers = self.buffer.cpus if cpu is None else [self.buffer.cpus[cpu]]
-        entries = sum(buffer.entries for buffer in buffers)
-        total = entries + sum(buffer.overrun for buffer in buffers)
-        text = f"# tracer: {self.tracer}\n#\n"
-        if not self.options["context-info"]:
-            return text
-        if self.options["latency-format"]:
-            return text + (self._latency_header(entries, total) if entries else "")
-        text += f"# entries-in-buffer/entries-written: {entries}/{total}   #P:{self.host.nr_cpus}\n#\n"
-        return text + "".join(f"#{line}\n" for line in self._columns())
+    @property
+    def tracer(self) -> str:
+        """The file current_tracer."""
+        return self.current.name
 
-    def _columns(self) -> tuple[str, ...]:
-        features = self.features
-        if not self.options["irq-info"]:
-            return HEADER_NO_IRQ_WIDE if features.wide_pid else HEADER_NO_IRQ
-        if self.options.get("record-tgid"):
-            return HEADER_BH_TGID
-        if features.bh_disabled:
-            return HEADER_BH
-        if features.migrate_disable_column:
-            return tuple(line.replace("/BH-disabled", "") for line in HEADER_BH)
-        return HEADER_WIDE if features.wide_pid else HEADER_4_1
-
-    def _latency_header(self, entries: int, total: int) -> str:
-        lines = (
-            f"# {self.tracer} latency trace v1.1.5 on {self.host.release}\n"
-            "# --------------------------------------------------------------------\n"
-            f"# latency: 0 us, #{entries}/{total}, CPU#0 | (M:desktop VP:0, KP:0, SP:0 HP:0 #P:{self.host.nr_cpus})\n"
-            "#    -----------------\n"
-            "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
-            "#    -----------------\n"
-            "#\n"
-        )
-        return lines + "".join(f"#{line}\n" for line in LATENCY_COLUMNS)
+    def line(self, event: Event, following: Event | None = None) -> str:
+        """The entry with its context columns, or as the tracer prints it."""
+        self.board.print_as(self.options)
+        text = self.current.line(self, event, following)
+        return super().line(event, following) if text is None else text
 
     def render(self, cpu: int | None = None) -> Iterator[str]:
         """The whole `trace` file, line by line, consuming nothing."""
-        yield self.header(cpu)
-        annotate = self.options["annotate"] and self.buffer.overruns
+        return self.render_buffer(self.buffer, cpu)
+
+    def render_buffer(self, buffer: RingBuffer, cpu: int | None) -> Iterator[str]:
+        """The same of one of the two buffers."""
+        self.tracer_name = self.tracer
+        head = self.current.header(self)
+        yield self.header(buffer, cpu) if head is None else f"# tracer: {self.tracer}\n#\n" + head
+        annotate = self.options["annotate"] and buffer.overruns
         started: set[int] = set()
-        events = list(self.buffer.merged(cpu))
+        events = list(buffer.merged(cpu))
         for index, event in enumerate(events):
             if annotate and event.cpu not in started:
                 started.add(event.cpu)
@@ -264,176 +177,114 @@ class TraceArray:
                     yield f"##### CPU {event.cpu} buffer started ####\n"
             yield self.line(event, events[index + 1] if index + 1 < len(events) else None)
 
+    # Snapshots
+
+    def allocate_snapshot(self) -> None:
+        """tracing_alloc_snapshot_instance(): a second buffer of the same sizes."""
+        if self.snapshot is None:
+            self.snapshot = RingBuffer(self.host.nr_cpus, EMPTY_KB, self.buffer.overwrite)
+        for mine, other in zip(self.snapshot.cpus, self.buffer.cpus):
+            mine.nr_pages = other.nr_pages
+
+    def take_snapshot(self) -> None:
+        """tracing_snapshot(): the buffers change places; without a second one, tracing stops."""
+        if self.snapshot is None:
+            self.print_entry(0, "*** SNAPSHOT NOT ALLOCATED ***\n")
+            self.print_entry(0, "*** stopping trace here!   ***\n")
+            self.buffer.recording = False
+            return
+        if self.condition is None:
+            self.swap()
+
+    def swap(self) -> None:
+        """update_max_tr()."""
+        if self.snapshot is None or self.buffer.stopped:
+            return
+        self.snapshot.recording = self.buffer.recording
+        self.buffer, self.snapshot = self.snapshot, self.buffer
+        self.remember_task()
+
     # trace_pipe
 
-    def open_pipe(self, cpu: int | None) -> TracePipe:
+    def claim_pipe(self, cpu: int | None) -> None:
         """One reader per buffer: EBUSY while another has it open."""
         if cpu in self.pipe_open or (cpu is None and self.pipe_open) or None in self.pipe_open:
             raise KernelError(EBUSY, "trace_pipe is open already")
         self.pipe_open.add(cpu)
-        return TracePipe(self, cpu)
 
     # Options
 
     def set_option(self, text: str) -> None:
-        """One word of trace_options: `name` or `noname`."""
+        """One word of trace_options: `name` or `noname`; also the current tracer's own.  EINVAL."""
         word = text.strip()
-        name, on = (word[2:], False) if word.startswith("no") and word not in self.options else (word, True)
-        if name not in self.options:
+        name, on = (word[2:], False) if word.startswith("no") else (word, True)
+        if name in self.options:
+            self.set_flag(name, on)
+        elif name in self.current.options:
+            self.current.set_option(self, name, on)
+        else:
             raise KernelError(EINVAL, f"no such option: {word}")
-        if name == "test_nop_refuse":
-            raise KernelError(EINVAL, "the nop tracer refuses this one")
+
+    def set_flag(self, name: str, on: bool) -> None:
+        """set_tracer_flag()."""
+        if self.options[name] == on:
+            return
         self.options[name] = on
+        if name in self.on_flag:
+            self.on_flag[name](on)
         if name == "overwrite":
             self.buffer.overwrite = on
+            if self.snapshot is not None:
+                self.snapshot.overwrite = on
 
     def options_text(self) -> str:
         """The file trace_options: one `name` or `noname` a line."""
         hidden = () if self.features.hash_ptr_option else ("hash-ptr",)
-        return "".join(f"{'' if on else 'no'}{name}\n" for name, on in self.options.items() if name not in hidden)
+        flags = {**self.options, **self.current.options}
+        return "".join(f"{'' if on else 'no'}{name}\n" for name, on in flags.items() if name not in hidden)
 
     def set_clock(self, name: str) -> None:
-        """A word to trace_clock; the buffer is emptied.  EINVAL."""
+        """A word to trace_clock; the buffers are emptied.  EINVAL."""
         if name not in self.clocks:
             raise KernelError(EINVAL, f"no such clock: {name}")
         self.clock = name
-        self.reset()
+        self.reset_all()
 
     def reset(self, cpu: int | None = None) -> None:
         """Writing to `trace` with O_TRUNC."""
         self.buffer.reset(cpu)
         self.time_start = self.host.now_ns()
 
+    def reset_all(self) -> None:
+        """The snapshot, too."""
+        self.reset()
+        if self.snapshot is not None:
+            self.snapshot.reset()
+
     def clock_text(self) -> str:
         """The file trace_clock: all clocks, the chosen one in brackets."""
         return " ".join(f"[{name}]" if name == self.clock else name for name in self.clocks) + "\n"
 
+    def add_tracer(self, tracer: Tracer) -> None:
+        """One more name for current_tracer."""
+        self.tracers[tracer.name] = tracer
+
     def set_tracer(self, name: str) -> None:
-        """nop or function; changing the tracer clears the buffer."""
-        if name not in self.tracers:
+        """A name to current_tracer.  EINVAL, EBUSY while a trace_pipe is open."""
+        tracer = self.tracers.get(name)
+        if tracer is None:
             raise KernelError(EINVAL, f"tracer {name} is not available")
         self.expand()
-        if name == self.tracer:
+        if tracer is self.current:
             return
-        self.tracers[self.tracer](False)
-        self.tracers[name](True)
-        self.tracer = name
-        self.reset()
+        if self.pipe_open:
+            raise KernelError(EBUSY, "trace_pipe is being read")
+        self.current.stop(self)
+        self.current = self.tracers["nop"]
+        tracer.start(self)
+        self.current = tracer
 
     def check_cpu(self, cpu: int) -> None:
         """ENODEV for a CPU that the machine has not."""
         if not 0 <= cpu < self.host.nr_cpus:
             raise KernelError(ENODEV, f"no CPU {cpu}")
-
-
-class TracePipe:
-    """An open trace_pipe: consuming, blocking.  trace.c:tracing_read_pipe()."""
-
-    def __init__(self, array: TraceArray, cpu: int | None) -> None:
-        self.array = array
-        self.cpu = cpu
-        self.left = b""
-        self.read_something = False
-
-    def read(self, size: int, nonblock: bool) -> bytes:
-        """At most `size` bytes of whole lines; EAGAIN or WouldBlock where there are none."""
-        if self.left:
-            data, self.left = self.left[:size], self.left[size:]
-            return data
-        array = self.array
-        if array.buffer.empty(self.cpu):
-            if not array.buffer.recording and self.read_something:
-                return b""
-            if nonblock:
-                raise KernelError(EAGAIN)
-            array.pipe_waiters = True
-            raise WouldBlock(PIPE_KEY)
-        data = self._lines(min(size, PAGE_SIZE - 1))
-        self.read_something = True
-        if len(data) > size:
-            data, self.left = data[:size], data[size:] + self.left
-        return data
-
-    def _lines(self, room: int) -> bytes:
-        """Whole lines, at least one, as many as fit; one that does not is kept for the next read."""
-        out = bytearray()
-        array = self.array
-        while (event := array.buffer.consume(self.cpu)) is not None:
-            text = f"CPU:{event.cpu} [LOST {event.lost} EVENTS]\n" if event.lost else ""
-            line = (text + array.line(event)).encode("latin-1", "replace")
-            if out and len(out) + len(line) > room:
-                self.left = line
-                break
-            out += line
-        return bytes(out)
-
-    def ready(self) -> bool:
-        """There is something to read."""
-        return bool(self.left) or not self.array.buffer.empty(self.cpu)
-
-    def release(self) -> None:
-        """Closed: somebody else may open it."""
-        self.array.pipe_open.discard(self.cpu)
-
-
-# Names shown for the ips of writers that are no kernel function here.
-IP_TRACE_PRINTK, IP_MARKER = 1, 2
-PSEUDO_SYMBOLS = {IP_TRACE_PRINTK: "", IP_MARKER: "tracing_mark_write"}
-
-HEADER_BH = (
-    "                                _-----=> irqs-off/BH-disabled",
-    "                               / _----=> need-resched",
-    "                              | / _---=> hardirq/softirq",
-    "                              || / _--=> preempt-depth",
-    "                              ||| / _-=> migrate-disable",
-    "                              |||| /     delay",
-    "           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION",
-    "              | |         |   |||||     |         |",
-)
-HEADER_BH_TGID = (
-    "                                          _-----=> irqs-off/BH-disabled",
-    "                                         / _----=> need-resched",
-    "                                        | / _---=> hardirq/softirq",
-    "                                        || / _--=> preempt-depth",
-    "                                        ||| / _-=> migrate-disable",
-    "                                        |||| /     delay",
-    "           TASK-PID       TGID    CPU#  |||||  TIMESTAMP  FUNCTION",
-    "              | |           |       |   |||||     |         |",
-)
-HEADER_WIDE = (
-    "                                _-----=> irqs-off",
-    "                               / _----=> need-resched",
-    "                              | / _---=> hardirq/softirq",
-    "                              || / _--=> preempt-depth",
-    "                              ||| /     delay",
-    "           TASK-PID     CPU#  ||||   TIMESTAMP  FUNCTION",
-    "              | |         |   ||||      |         |",
-)
-HEADER_4_1 = (
-    "                              _-----=> irqs-off",
-    "                             / _----=> need-resched",
-    "                            | / _---=> hardirq/softirq",
-    "                            || / _--=> preempt-depth",
-    "                            ||| /     delay",
-    "           TASK-PID   CPU#  ||||    TIMESTAMP  FUNCTION",
-    "              | |       |   ||||       |         |",
-)
-HEADER_NO_IRQ_WIDE = (
-    "           TASK-PID     CPU#     TIMESTAMP  FUNCTION",
-    "              | |         |         |         |",
-)
-HEADER_NO_IRQ = (
-    "           TASK-PID   CPU#      TIMESTAMP  FUNCTION",
-    "              | |       |          |         |",
-)
-LATENCY_COLUMNS = (
-    "                    _------=> CPU#            ",
-    "                   / _-----=> irqs-off/BH-disabled",
-    "                  | / _----=> need-resched    ",
-    "                  || / _---=> hardirq/softirq ",
-    "                  ||| / _--=> preempt-depth   ",
-    "                  |||| / _-=> migrate-disable ",
-    "                  ||||| /     delay           ",
-    "  cmd     pid     |||||| time  |   caller     ",
-    "     \\   /        ||||||  \\    |    /       ",
-)

@@ -118,7 +118,7 @@ class SyscallEnterEvent(SyscallEvent):
         """ftrace_syscall_enter(): into the trace."""
         if self.filter_program is not None and not self.filter_program.run_args(tuple(args[:6])):
             return
-        if self.enabled or self.triggers:
+        if self.listeners:
             self.commit(self.record(nr, args))
 
     def perf_trace(self, nr: int, args: Sequence[int], regs: int) -> None:
@@ -168,7 +168,7 @@ class SyscallExitEvent(SyscallEvent):
         if self.filter_program is not None:
             if not self.filter_program.run_args((ret & 0xFFFFFFFFFFFFFFFF, 0, 0, 0, 0, 0)):
                 return
-        if self.enabled or self.triggers:
+        if self.listeners:
             self.commit(self.record(nr, ret))
 
     def perf_trace(self, nr: int, ret: int, regs: int) -> None:
@@ -221,6 +221,11 @@ class SyscallTable:
     def parameters(self, call: str) -> Params:
         """As a real kernel shows them, or as the call is declared here."""
         return self.known.parameters(call) or self.calls.get(call, ())
+
+    def name_of(self, nr: int) -> str | None:
+        """get_syscall_name(): `sys_newfstat`."""
+        pair = self.by_number.get(nr)
+        return f"sys_{pair[0].syscall}" if pair is not None else None
 
     def listen(self, side: str, kind: str, event: SyscallEvent, on: bool) -> None:
         """A kind of user (FTRACE, PERF) wants an event, or wants it no more; the first and last (un)hook the raw tracepoint."""

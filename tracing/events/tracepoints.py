@@ -51,6 +51,11 @@ class Tracepoint:
         self.fire: Callback = nothing
 
     @property
+    def proto(self) -> str:
+        """The arguments callbacks get, as C declares them."""
+        return self.decl.proto
+
+    @property
     def params(self) -> list[tuple[str, str]]:
         """(C type, name) of the arguments callbacks get."""
         return self.decl.params
@@ -172,7 +177,7 @@ class TracepointEvent(LazyEvent):
         """trace_event_raw_event_*(): into the ftrace buffer."""
         if self.filter_program is not None and not self.filter_program.run_args(self.bpf_args(args)):
             return
-        if self.enabled or self.triggers:
+        if self.listeners:
             self.commit(self.record(args))
 
     def perf_trace(self, *args: int) -> None:

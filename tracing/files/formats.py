@@ -7,7 +7,9 @@ from dataclasses import replace
 from arch.abi.limits import PAGE_SIZE
 from tracing.board import Board
 from tracing.events.known import KnownEvents
-from tracing.record.fields import FieldLayout, format_text
+from tracing.record.event import LazyEvent
+from tracing.record.fields import Field, FieldLayout, filter_assign_type
+from tracing.record.recorder import Recorder
 
 HEADER_EVENT = """# compressed entry header
 \ttype_len    :    5 bits
@@ -23,44 +25,82 @@ HEADER_EVENT = """# compressed entry header
 # events/ftrace: entries that are no events but have a format.  trace_entries.h.
 _IP, _STACK_PRINT = "unsigned long ip", '"\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n" "\\t=> %ps\\n\\t=> %ps\\n\\t=> %ps\\n" '
 _STACK_PRINT += '"\\t=> %ps\\n\\t=> %ps\\n", ' + ", ".join(f"(void *)REC->caller[{index}]" for index in range(8))
-FTRACE_ENTRIES: tuple[tuple[str, int, tuple[str, ...], str], ...] = (
-    # name, id, fields (an array without length ends the entry), print fmt
-    ("function", 1, (_IP, "unsigned long parent_ip"), '" %ps <-- %ps", (void *)REC->ip, (void *)REC->parent_ip'),
-    ("kernel_stack", 4, ("int size", "unsigned long caller[8]"), _STACK_PRINT),
-    ("print", 5, (_IP, "char buf[]"), '"%ps: %s", (void *)REC->ip, REC->buf'),
-    ("bprint", 6, (_IP, "const char * fmt", "u32 buf[]"), '"%ps: %s", (void *)REC->ip, REC->fmt'),
-    ("user_stack", 12, ("unsigned int tgid", "unsigned long caller[8]"), _STACK_PRINT),
-    ("bputs", 14, (_IP, "const char * str"), '"%ps: %s", (void *)REC->ip, REC->str'),
-    ("raw_data", 18, ("unsigned int id", "char buf[]"), '"id:%04x %08x", REC->id, (int)REC->buf[0]'),
+_SWITCH = (
+    "unsigned int prev_pid", "unsigned int next_pid", "unsigned int next_cpu", "unsigned char prev_prio",
+    "unsigned char prev_state", "unsigned char next_prio", "unsigned char next_state",
+)  # fmt: skip
+_SWITCH_VALUES = (
+    "REC->prev_pid, REC->prev_prio, REC->prev_state, REC->next_pid, REC->next_prio, REC->next_state, REC->next_cpu"
 )
+_SIZES = {"resource_size_t": 8}
+# name, id, fields (an array without length ends the entry), print fmt, the first version with it
+Row = tuple[str, int, tuple[str, ...], str, str | None]
+FTRACE_ENTRIES: tuple[Row, ...] = (
+    ("function", 1, (_IP, "unsigned long parent_ip"), '" %ps <-- %ps", (void *)REC->ip, (void *)REC->parent_ip', None),
+    ("funcgraph_entry", 11, ("unsigned long func", "int depth"), '"--> %ps (%d)", (void *)REC->func, REC->depth', None),
+    ("funcgraph_exit", 10, ("unsigned long func", "int depth", "unsigned int overrun", "unsigned long long calltime",
+                            "unsigned long long rettime"),
+     '"<-- %ps (%d) (start: %llx  end: %llx) over: %d", (void *)REC->func, REC->depth, REC->calltime, REC->rettime, '
+     "REC->depth", None),
+    ("context_switch", 2, _SWITCH, f'"%u:%u:%u  ==> %u:%u:%u [%03u]", {_SWITCH_VALUES}', None),
+    ("wakeup", 3, _SWITCH, f'"%u:%u:%u  ==+ %u:%u:%u [%03u]", {_SWITCH_VALUES}', None),
+    ("kernel_stack", 4, ("int size", "unsigned long caller[8]"), _STACK_PRINT, None),
+    ("user_stack", 12, ("unsigned int tgid", "unsigned long caller[8]"), _STACK_PRINT, None),
+    ("bprint", 6, (_IP, "const char * fmt", "u32 buf[]"), '"%ps: %s", (void *)REC->ip, REC->fmt', None),
+    ("print", 5, (_IP, "char buf[]"), '"%ps: %s", (void *)REC->ip, REC->buf', None),
+    ("raw_data", 18, ("unsigned int id", "char buf[]"), '"id:%04x %08x", REC->id, (int)REC->buf[0]', None),
+    ("bputs", 14, (_IP, "const char * str"), '"%ps: %s", (void *)REC->ip, REC->str', None),
+    ("mmiotrace_rw", 7, ("resource_size_t phys", "unsigned long value", "unsigned long pc", "int map_id",
+                         "unsigned char opcode", "unsigned char width"),
+     '"%lx %lx %lx %d %x %x", (unsigned long)REC->phys, REC->value, REC->pc, REC->map_id, REC->opcode, REC->width', None),
+    ("mmiotrace_map", 8, ("resource_size_t phys", "unsigned long virt", "unsigned long len", "int map_id",
+                          "unsigned char opcode"),
+     '"%lx %lx %lx %d %x", (unsigned long)REC->phys, REC->virt, REC->len, REC->map_id, REC->opcode', None),
+    ("branch", 9, ("unsigned int line", "char func[31]", "char file[21]", "char correct", "char constant"),
+     '"%u:%s:%s (%u)%s", REC->line, REC->func, REC->file, REC->correct, REC->constant ? " CONSTANT" : ""', "4.19"),
+    ("hwlat", 15, ("u64 duration", "u64 outer_duration", "u64 nmi_total_ts", "s64 tv_sec", "long tv_nsec",
+                   "unsigned int nmi_count", "unsigned int seqnum", "unsigned int count"),
+     '"cnt:%u\\tts:%010llu.%010lu\\tinner:%llu\\touter:%llu\\tcount:%d\\tnmi-ts:%llu\\tnmi-count:%u\\n", REC->seqnum, '
+     "REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, REC->nmi_total_ts, REC->nmi_count", "5.14"),
+    ("func_repeats", 19, (_IP, "unsigned long parent_ip", "u16 count", "u16 top_delta_ts", "u32 bottom_delta_ts"),
+     '" %ps <-%ps\\t(repeats:%u  delta: -%llu)", (void *)REC->ip, (void *)REC->parent_ip, REC->count, '
+     "(((u64)(REC)->top_delta_ts << 32) | (REC)->bottom_delta_ts)", "5.13"),
+    ("osnoise", 16, ("u64 noise", "u64 runtime", "u64 max_sample", "unsigned int hw_count", "unsigned int nmi_count",
+                     "unsigned int irq_count", "unsigned int softirq_count", "unsigned int thread_count"),
+     '"noise:%llu\\tmax_sample:%llu\\thw:%u\\tnmi:%u\\tirq:%u\\tsoftirq:%u\\tthread:%u\\n", REC->noise, REC->max_sample, '
+     "REC->hw_count, REC->nmi_count, REC->irq_count, REC->softirq_count, REC->thread_count", "5.14"),
+    ("timerlat", 17, ("unsigned int seqnum", "int context", "u64 timer_latency"),
+     '"seq:%u\\tcontext:%d\\ttimer_latency:%llu\\n", REC->seqnum, REC->context, REC->timer_latency', "5.14"),
+)  # fmt: skip
 
 WITH_NUMBER = ("function", "print")  # perf may open them
 
 
-def ftrace_entries(board: Board) -> list[tuple[str, int, str]]:
-    """Name, number and `format` of each: as this very kernel was recorded, or as declared above."""
-    known = KnownEvents(board.host)
-    if not known.exact or known.recording is None:
-        return [(row[0], row[1], ftrace_format(board, *row)) for row in FTRACE_ENTRIES]
-    out = []
-    for row in known.recording.events.values():
-        if row.system == "ftrace":
-            fields, text = known.recording.format(row.system, row.name)
-            out.append((row.name, row.number, format_text(row.name, row.number, fields, text)))
-    return out
+class FtraceEntry(LazyEvent):
+    """One of them: it has a format, is never enabled, and in `print` may have triggers."""
 
+    def __init__(self, recorder: Recorder, row: Row) -> None:
+        super().__init__(recorder, "ftrace", row[0])
+        self.row = row
+        self.id = row[1]
 
-def ftrace_format(board: Board, name: str, number_: int, declarations: tuple[str, ...], print_fmt: str) -> str:
-    """The `format` file of such an entry."""
-    layout = FieldLayout(board.host.arch.model, board.char_signed)
-    fields = []
-    for declaration in declarations:
-        if declaration.endswith("[]"):
-            element = layout.add(declaration[:-2])
-            fields.append(replace(element, type=f"{element.type}[]", size=0))
-        else:
-            fields.append(layout.add(declaration))
-    return format_text(name, number_, fields, print_fmt)
+    def lay_out(self) -> tuple[list[Field], str]:
+        """As this very kernel was recorded, or placed as the C struct has them."""
+        recorded = KnownEvents(self.host).recorded(self.system, self.name)
+        if recorded is not None:
+            return recorded
+        _, _, declarations, print_fmt, _ = self.row
+        layout = FieldLayout(self.host.arch.model, self.board.char_signed)
+        fields = []
+        for declaration in declarations:
+            size = _SIZES.get(declaration.split()[0], 0)
+            if declaration.endswith("[]"):
+                element = layout.add(declaration[:-2])
+                kind = filter_assign_type(f"{element.type}[]")
+                fields.append(replace(element, type=f"{element.type}[]", size=0, filter_type=kind))
+            else:
+                fields.append(layout.add(declaration, size, size, False if size else None))
+        return fields, print_fmt
 
 
 def header_page(board: Board) -> str:

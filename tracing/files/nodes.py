@@ -7,8 +7,9 @@ A node is a `Directory` or a `File`; `File.open(flags)` gives an `OpenFile` with
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from typing import Protocol
 
-from arch.abi.errno import EINVAL, ENOENT
+from arch.abi.errno import EINVAL, ENOENT, EPERM
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR, O_TRUNC, O_WRONLY
 from arch.abi.poll import EPOLLIN, EPOLLOUT, EPOLLRDNORM, EPOLLWRNORM
 from arch.errors import KernelError
@@ -54,6 +55,14 @@ class OpenFile:
 
     def release(self) -> None:
         """The last descriptor is gone."""
+        if self.file.users is not None:
+            self.file.users.opened -= 1
+
+
+class Users(Protocol):
+    """What is in use while one of its files is open."""
+
+    opened: int
 
 
 class Node:
@@ -77,8 +86,10 @@ class File(Node):
         store: Callable[[bytes], object] | None = None,
         truncate: Callable[[], object] | None = None,
         opener: Callable[[File, int], OpenFile] | None = None,
+        users: Users | None = None,
     ) -> None:
         super().__init__(name, mode)
+        self.users = users
         self.show = show
         self.store = store
         self.truncate = truncate
@@ -88,7 +99,10 @@ class File(Node):
         """open(2): O_TRUNC with write access truncates first.  Whatever truncate() refuses."""
         if flags & O_TRUNC and flags & (O_WRONLY | O_RDWR) and self.truncate is not None:
             self.truncate()
-        return self.opener(self, flags)
+        opened = self.opener(self, flags)
+        if self.users is not None:
+            self.users.opened += 1
+        return opened
 
 
 class Directory(Node):
@@ -110,6 +124,14 @@ class Directory(Node):
         if self._made[0] != stamp:
             self._made = (stamp, {node.name: node for node in self.make()})
         return self._made[1]
+
+    def mkdir(self, name: str) -> None:
+        """Where directories can be made.  EPERM elsewhere."""
+        raise KernelError(EPERM, "no directories can be made here")
+
+    def rmdir(self, name: str) -> None:
+        """Where directories can be removed.  EPERM elsewhere."""
+        raise KernelError(EPERM, "no directories can be removed here")
 
     def lookup(self, name: str) -> Node:
         """ENOENT for a name that is not there."""

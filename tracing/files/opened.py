@@ -1,21 +1,28 @@
-"""Open files of tracefs that keep something: trace_pipe, an event's filter, free_buffer."""
+"""Open files of tracefs that keep something: pipes, traces, filters, sets of functions, free_buffer."""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable, Hashable
 
-from arch.abi.errno import EBADF, EINVAL
+from arch.abi.errno import EAGAIN, EBADF, EINVAL
+from arch.abi.fcntl import O_RDWR, O_TRUNC, O_WRONLY
+from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import EPOLLIN, EPOLLRDNORM
 from arch.errors import KernelError
-from tracing.buffer.trace import PIPE_KEY, TraceArray, TracePipe
-from tracing.face import FilterProgram
+from tracing.buffer.pipe import TracePipe
+from tracing.buffer.ringbuffer import RingBuffer, encode_page
+from tracing.buffer.trace import PIPE_KEY, TraceArray
+from tracing.face import FilterProgram, WouldBlock
 from tracing.files.nodes import File, OpenFile
 from tracing.record import filter as event_filter
-from tracing.record.event import EventRegistry, TraceEvent
+from tracing.record.event import EventFile, EventRegistry, TraceEvent
 from tracing.text.strings import kstrto
+from tracing.tracers.functions import FunctionSet, Words
 
 # (event, text without blanks, token of the open file) -> the program that the text names
 FilterHook = Callable[[TraceEvent, str, OpenFile], FilterProgram]
+MISSED_EVENTS, MISSED_STORED = 1 << 31, 1 << 30  # RB_MISSED_EVENTS: bits of a page's commit word
 
 
 class PipeFile(OpenFile):
@@ -46,18 +53,135 @@ class PipeFile(OpenFile):
 
     def release(self) -> None:
         """The pipe may be opened by others."""
+        super().release()
         self.pipe.release()
+
+
+class RawFile(OpenFile):
+    """per_cpu/cpuN/trace_pipe_raw and snapshot_raw: pages as the ring buffer has them.  trace.c:tracing_buffers_read()."""
+
+    def __init__(self, file: File, flags: int, array: TraceArray, cpu: int, snapshot: bool) -> None:
+        super().__init__(file, flags)
+        self.array = array
+        self.cpu = cpu
+        self.snapshot = snapshot
+        self.left = b""
+
+    @property
+    def buffer(self) -> RingBuffer | None:
+        """The one that is read."""
+        return self.array.snapshot if self.snapshot else self.array.buffer
+
+    def read(self, size: int, pos: int) -> bytes:
+        """The rest of a page that was begun, or of the next one.  EAGAIN, WouldBlock; nothing of a missing snapshot."""
+        if not self.left:
+            self.left = self.next_page()
+        data, self.left = self.left[:size], self.left[size:]
+        return data
+
+    def next_page(self) -> bytes:
+        """Consume what stands on the oldest page."""
+        buffer = self.buffer
+        if buffer is None or buffer.empty(self.cpu):
+            if self.snapshot:
+                return b""
+            if self.nonblock:
+                raise KernelError(EAGAIN)
+            self.array.pipe_waiters = True
+            raise WouldBlock(PIPE_KEY)
+        events, lost = buffer.cpus[self.cpu].consume_page()
+        board = self.array.board
+        page = bytearray(encode_page(events, board.byteorder, board.word))
+        if lost:
+            commit = int.from_bytes(page[8 : 8 + board.word], board.byteorder)
+            flags = MISSED_EVENTS
+            if commit + board.word <= PAGE_SIZE - 16:
+                flags |= MISSED_STORED
+                page[16 + commit : 16 + commit + board.word] = lost.to_bytes(board.word, board.byteorder)
+            page[8 : 8 + board.word] = (commit | flags).to_bytes(board.word, board.byteorder)
+        return bytes(page)
+
+    @property
+    def poll_key(self) -> Hashable:
+        return PIPE_KEY
+
+    def poll(self) -> int:
+        """Readable once the buffer is as full as buffer_percent says."""
+        buffer = self.buffer
+        if buffer is not None and buffer.cpus[self.cpu].filled(self.array.buffer_percent):
+            return EPOLLIN | EPOLLRDNORM
+        self.array.pipe_waiters = True
+        return 0
+
+
+class TraceFile(OpenFile):
+    """trace: with the option pause-on-trace, nothing is recorded while it is open for reading."""
+
+    def __init__(self, file: File, flags: int, array: TraceArray) -> None:
+        super().__init__(file, flags)
+        self.array = array
+        self.pauses = not flags & O_WRONLY and array.options.get("pause-on-trace", False)
+        self.buffer = array.buffer
+        if self.pauses:
+            self.buffer.stopped += 1
+
+    def release(self) -> None:
+        """Recording goes on."""
+        super().release()
+        if self.pauses:
+            self.buffer.stopped -= 1
+
+
+class FunctionSetFile(OpenFile):
+    """set_ftrace_filter and its like: the functions written take effect when the file is closed."""
+
+    def __init__(
+        self, file: File, flags: int, chosen: FunctionSet, command: Callable[[str, set[str]], None] | None
+    ) -> None:  # fmt: skip
+        super().__init__(file, flags)
+        self.chosen = chosen
+        self.command = command  # for a word with a colon
+        self.words = Words()
+        self.writes = bool(flags & (O_WRONLY | O_RDWR))
+        self.names = set() if flags & O_TRUNC else set(chosen.names)
+
+    def write(self, data: bytes, pos: int) -> int:
+        """One word; how much of the write it took.  EINVAL, ENODEV."""
+        taken, word = self.words.take(data)
+        if word is not None:
+            self.run(word)
+        return taken
+
+    def run(self, word: str) -> None:
+        """A function, or a command."""
+        if ":" in word:
+            if self.command is None:
+                raise KernelError(EINVAL, "no commands here")
+            self.command(word, self.names)
+        else:
+            self.chosen.add(self.names, word)
+
+    def release(self) -> None:
+        """A word without a blank behind it counts, too; its errors are nobody's."""
+        super().release()
+        word = self.words.rest()
+        if word is not None:
+            with contextlib.suppress(KernelError):
+                self.run(word)
+        if self.writes:
+            self.chosen.replace(self.names)
 
 
 class FilterFile(OpenFile):
     """events/*/*/filter.  With the 3.20-rfc profile, closing it detaches a program."""
 
     def __init__(
-        self, file: File, flags: int, events: EventRegistry, event: TraceEvent, hook: Callable[[], FilterHook | None]
+        self, file: File, flags: int, events: EventRegistry, target: EventFile, hook: Callable[[], FilterHook | None]
     ) -> None:
         super().__init__(file, flags)
         self.events = events
-        self.event = event
+        self.target = target
+        self.event = target.event
         self.hook = hook
 
     def write(self, data: bytes, pos: int) -> int:
@@ -66,18 +190,19 @@ class FilterFile(OpenFile):
         text = event_filter.written_text(data)
         stripped = text.strip(" \t\n\v\f\r")
         if event.board.features.filter_programs and stripped.startswith("bpf") and len(stripped) >= 5:
-            attach_program(self.hook(), event, stripped, self)
+            attach_program(self.hook(), self.target, stripped, self)
             return len(data)
-        event_filter.apply_event_filter(self.events, event, text)
+        event_filter.apply_event_filter(self.events, self.target, text)
         drop_program(event)
         return len(data)
 
     def release(self) -> None:
         """Any close of the file detaches, as that patch set had it."""
+        super().release()
         if self.event.filter_program is not None:
-            self.event.set_enabled(False)
+            self.target.set_enabled(False)
             drop_program(self.event)
-            self.event.filter, self.event.filter_text = None, None
+            self.target.filter, self.target.filter_text = None, None
 
 
 class FreeBuffer(OpenFile):
@@ -89,25 +214,27 @@ class FreeBuffer(OpenFile):
 
     def release(self) -> None:
         """The buffer shrinks to its least; recording stops with the option disable_on_free."""
+        super().release()
         if self.array.options["disable_on_free"]:
             self.array.buffer.recording = False
         self.array.expanded = True
         self.array.buffer.resize(0)
 
 
-def attach_program(hook: FilterHook | None, event: TraceEvent, text: str, token: OpenFile) -> None:
+def attach_program(hook: FilterHook | None, target: EventFile, text: str, token: OpenFile) -> None:
     """`bpf-123`: the fourth character is any separator, the rest a descriptor of the writer.  EINVAL, ERANGE, EBADF."""
     kstrto(text[4:], 0, 31, False)
     if hook is None:
         raise KernelError(EINVAL, "no programs on this machine")
+    event = target.event
     program = hook(event, text, token)
     old, event.filter_program = event.filter_program, program
     event.users_changed()
     event.users_changed()
     if old is not None:
         old.release()
-    event.filter, event.filter_text = None, text
-    event.set_enabled(True)
+    target.filter, target.filter_text = None, text
+    target.set_enabled(True)
 
 
 def drop_program(event: TraceEvent) -> None:

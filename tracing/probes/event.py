@@ -168,7 +168,7 @@ class TraceProbe:
     def native_handler(self, after: Callable[[int], object]) -> NativeHandler | None:
         """A hit in compiled form: where nobody but compiled programs listens.  `after`: see NativeHandler."""
         event = self.event
-        if event.armed_for_ftrace or event.filter_program is not None or not event.perf_users:
+        if event.listeners or event.filter_program is not None or not event.perf_users:
             return None
         codes = [program.native for program in event.bpf_programs]
         return programs.handler(self.counts, codes, after, self.recorder)
@@ -230,7 +230,7 @@ class TraceProbe:
         """A hit: to ftrace and to perf, whichever use the event."""
         event = self.event
         self.nhit += 1
-        if event.armed_for_ftrace or event.filter_program is not None:
+        if event.listeners or event.filter_program is not None:
             self.to_ftrace(regs, heads, flags)
         if event.perf_users:
             self.to_perf(regs, heads, flags)
@@ -241,7 +241,7 @@ class TraceProbe:
         event = self.event
         if event.filter_program is not None and not event.filter_program.run_regs(regs):
             return
-        if event.enabled or event.triggers:
+        if event.listeners:
             record = event.header(0, flags) + event.pack(heads, self.values(regs))
             event.commit(record, regs)
 

@@ -6,7 +6,8 @@ arguments are, fetch_parser.py knows.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from arch.abi.errno import EBUSY, EINVAL, ENOENT
 from arch.errors import KernelError
@@ -25,11 +26,42 @@ WRITE_BUFSIZE = 4096
 CREATORS: dict[str, Callable[[ProbeTable, list[str]], None]] = {"kprobe": create_kprobe, "uprobe": create_uprobe}
 
 
+class DynEvent(Protocol):
+    """What dynamic_events lists: a probe, or an event of another kind."""
+
+    def show(self) -> str:
+        """Its line."""
+
+
+class OtherEvents(Protocol):
+    """Dynamic events that are no probes."""
+
+    system: str
+
+    @property
+    def members(self) -> Sequence[DynEvent]:
+        """Oldest first."""
+
+    def run_dynamic(self, line: str) -> bool:
+        """A definition; False if it is not for this kind."""
+
+    def remove_named(self, name: str, words: list[str]) -> bool:
+        """A deletion; False if there is no such event.  EBUSY."""
+
+    def check_busy(self) -> None:
+        """EBUSY if one is in use."""
+
+    def release_all(self) -> None:
+        """All go, or none and EBUSY."""
+
+
 class ProbeEvents:
     """The files, and perf's own probes."""
 
     def __init__(self, table: ProbeTable) -> None:
         self.table = table
+        self.others: list[OtherEvents] = []
+        self.order: list[DynEvent] = []  # of all kinds, oldest first
         self.board = table.board
         self.host = table.host
 
@@ -37,6 +69,9 @@ class ProbeEvents:
 
     def text(self, kind: str | None) -> str:
         """kprobe_events ("kprobe"), uprobe_events ("uprobe"), dynamic_events (None)."""
+        if kind is None and self.others:
+            self.note()
+            return "".join(event.show() for event in self.order)
         return "".join(probe.show() for probe in self.table.probes if kind in (None, probe.kind))
 
     def profile(self, kind: str) -> str:
@@ -48,10 +83,25 @@ class ProbeEvents:
         probes = [probe for probe in self.table.probes if kind in (None, probe.kind)]
         if any(probe.event.busy for probe in probes):
             raise KernelError(EBUSY, "an event is in use")
+        if kind is None:
+            for other in self.others:
+                other.check_busy()
+            for other in self.others:
+                other.release_all()
         for probe in probes:
             self.table.remove(probe)
 
+    def note(self) -> None:
+        """Keep the order in which events of different kinds were made."""
+        present: list[DynEvent] = [*self.table.probes, *(event for other in self.others for event in other.members)]
+        known = [event for event in self.order if event in present]
+        self.order = known + [event for event in present if event not in known]
+
     def write(self, data: bytes, kind: str | None) -> int:
+        """A write to one of the files."""
+        return self.lines(data, lambda line: self.run(line, kind))
+
+    def lines(self, data: bytes, run: Callable[[str], None]) -> int:
         """trace_parse_run_command(): line by line; the first error stops, earlier lines stay."""
         text = data.decode("latin-1")
         done = 0
@@ -63,7 +113,8 @@ class ProbeEvents:
                 raise KernelError(EINVAL, "line too long")
             line = text[done : done + size].split("#", 1)[0]
             done += size + (1 if newline >= 0 else 0)
-            self.run(line.split("\0", 1)[0], kind)
+            run(line.split("\0", 1)[0])
+            self.note()
         return len(data)
 
     def run(self, line: str, kind: str | None) -> None:
@@ -77,7 +128,7 @@ class ProbeEvents:
             if argv:
                 self.delete(argv, kind)
             return
-        if not argv:
+        if not argv or (kind is None and any(other.run_dynamic(line) for other in self.others)):
             return
         for known in (kind,) if kind else tuple(CREATORS):
             try:
@@ -106,6 +157,10 @@ class ProbeEvents:
         if not slash and not event:
             raise KernelError(EINVAL, "no event name")
         found = False
+        if kind is None:
+            for other in self.others:
+                if (not slash or group == other.system) and other.remove_named(event, argv[1:]):
+                    found = True
         for probe in list(self.table.probes):
             if kind in (None, probe.kind) and self.matches(probe, group if slash else None, event, argv[1:]):
                 self.table.remove(probe)

@@ -82,7 +82,7 @@ class ProbeTable:
     def catch_up(self, probe: TraceProbe) -> None:
         """A sibling of an event in use is armed at once."""
         event = probe.event
-        if event.armed_for_ftrace:
+        if event.listeners:
             probe.arm(FTRACE)
         if event.perf_users:
             probe.arm(PERF)

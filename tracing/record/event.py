@@ -1,8 +1,8 @@
 """Trace events: what every event has, whatever fires it.  struct trace_event_call and trace_event_file.
 
-An event has two kinds of users: ftrace (its `enable` file, a trigger) and perf (perf events, and through them BPF
-programs).  The first user of a kind calls `reg(kind)`, the last `unreg(kind)`; only then is the probe or tracepoint
-armed, so an event nobody listens to costs nothing.
+An event has two kinds of users: ftrace (in each trace array its `enable` file and triggers: an `EventFile`) and perf
+(perf events, and through them BPF programs).  The first user of a kind calls `reg(kind)`, the last `unreg(kind)`; only
+then is the probe or tracepoint armed, so an event nobody listens to costs nothing.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Protocol
 from arch.abi.errno import EBUSY, EEXIST
 from arch.errors import KernelError
 from tracing.board import Line
+from tracing.buffer.trace import TraceArray
 from tracing.face import AttachedProgram, FilterProgram
 from tracing.record.fields import COMMON_FIELDS, Field, format_text
 from tracing.record.print_fmt import Printer, compile_print_fmt
@@ -20,6 +21,10 @@ from tracing.record.recorder import Recorder
 
 FTRACE, PERF = "ftrace", "perf"
 EVENT_TYPE_MAX = 65535
+# trace_events.c:event_filter_pid_sched_switch_probe_pre() and its like
+PID_FIELDS = {
+    "sched_switch": ("next_pid",), "sched_wakeup": ("pid",), "sched_wakeup_new": ("pid",), "sched_waking": ("pid",),
+}  # fmt: skip
 
 
 class Filter(Protocol):
@@ -32,16 +37,26 @@ class Filter(Protocol):
 
 
 class Trigger(Protocol):
-    """What hangs in an event's `trigger` file."""
+    """What hangs in an event's `trigger` file; struct event_trigger_data."""
 
-    kind: str  # two of one kind exclude each other
-    target: TraceEvent | None  # the event that it switches
+    filter: Filter | None
+    paused: bool
+    post: bool  # runs after the event's record was written; EVENT_CMD_FL_POST_TRIGGER
 
-    def run(self, record: bytes, regs: int = 0) -> None:
+    @property
+    def deferred(self) -> bool:
+        """It needs the record, so the record's place is taken before triggers run."""
+
+    hidden: bool  # of an event probe: not shown in the file
+
+    def run(self, record: bytes, regs: int) -> None:
         """The event fired; `regs` is a probe's pt_regs, or 0."""
 
     def show(self) -> str:
         """Its line in the file."""
+
+    def delete(self) -> None:
+        """Take it off its event."""
 
 
 class PerfUser(Protocol):
@@ -54,6 +69,125 @@ class PerfUser(Protocol):
 
     def receive(self, record: bytes, regs: int, ip: int) -> None:
         """The trace event fired, with this record; perf_tp_event()."""
+
+
+class EventFile:
+    """One event in one trace array: whether it is on there, its filter and its triggers.  struct trace_event_file."""
+
+    def __init__(self, event: TraceEvent, array: TraceArray) -> None:
+        self.event = event
+        self.array = array
+        self.registered = False  # EVENT_FILE_FL_ENABLED: the event calls commit()
+        self.was_enabled = False
+        self.soft_mode = False  # triggers keep it registered ...
+        self.soft_disabled = False  # ... but it writes nothing
+        self.soft_users = 0
+        self.trigger_users = 0
+        self.filter: Filter | None = None
+        self.filter_text: str | None = None  # what the file shows, error text included
+        self.triggers: list[Trigger] = []
+
+    @property
+    def enabled(self) -> bool:
+        """Does it write records?"""
+        return self.registered and not self.soft_disabled
+
+    def state(self) -> str:
+        """The file `enable`: 0, 1, and a * while a trigger keeps the event registered."""
+        return ("1" if self.enabled else "0") + ("*" if self.soft_disabled or self.soft_mode else "")
+
+    def set_enabled(self, on: bool) -> None:
+        """The `enable` file."""
+        if on:
+            self.soft_disabled = False
+            self._register()
+            return
+        if not self.soft_mode:
+            self._unregister()
+        self.soft_disabled = self.soft_mode
+
+    def soft_enable(self, delta: int) -> None:
+        """A trigger wants (+1) or no longer wants (-1) the event registered; __ftrace_event_enable_disable()."""
+        self.soft_users += delta
+        if delta > 0:
+            if self.soft_users == 1:
+                self.soft_mode = True
+                if not self.registered:
+                    self.soft_disabled = True
+                    self._register()
+        elif not self.soft_users:
+            self.soft_mode = False
+            if self.soft_disabled:
+                self._unregister()
+            self.soft_disabled = False
+
+    def _register(self) -> None:
+        if self.registered:
+            return
+        event = self.event
+        if not event.listeners:
+            event.reg(FTRACE)
+        self.registered = self.was_enabled = True
+        event.listeners = (*event.listeners, self)
+        event.users_changed()
+
+    def _unregister(self) -> None:
+        if not self.registered:
+            return
+        self.registered = False
+        event = self.event
+        event.listeners = tuple(file for file in event.listeners if file is not self)
+        if not event.listeners:
+            event.unreg(FTRACE)
+        event.users_changed()
+
+    def add_trigger(self, trigger: Trigger, last: bool = False) -> None:
+        """Newest first, but for those that say otherwise."""
+        self.triggers.insert(len(self.triggers) if last else 0, trigger)
+        self.trigger_users += 1
+        if self.trigger_users == 1:
+            self.soft_enable(1)
+
+    def remove_trigger(self, trigger: Trigger) -> None:
+        """The opposite."""
+        self.triggers.remove(trigger)
+        self.trigger_users -= 1
+        if not self.trigger_users:
+            self.soft_enable(-1)
+
+    def commit(self, record: bytes, regs: int = 0) -> None:
+        """trace_event_buffer_commit(): triggers, filter, buffer, and the triggers that come after the record."""
+        later: list[Trigger] = []
+        array = self.array
+        reserved = None
+        if self.triggers:
+            if any(trigger.deferred for trigger in self.triggers):
+                reserved = array.buffer
+            later = self.call_triggers(record, regs)
+        if (
+            not self.soft_disabled
+            and (self.filter is None or self.filter.match(record))
+            and (array.event_pids is None or array.traces_pid(*self.event.other_pids(record)))
+        ):
+            array.write_event(record, reserved)
+            if array.options["stacktrace"]:
+                array.dump_stack(regs)
+            if array.options["userstacktrace"]:
+                array.user_stack_entry()
+        for trigger in later:
+            trigger.run(b"", regs)
+
+    def call_triggers(self, record: bytes, regs: int) -> list[Trigger]:
+        """event_triggers_call(): those that wait for the record are given back."""
+        later = []
+        for trigger in tuple(self.triggers):
+            if trigger.paused or (trigger.filter is not None and not trigger.filter.match(record)):
+                continue
+            if trigger.post:
+                later.append(trigger)
+            else:
+                trigger.run(record, regs)
+        return later
 
 
 class TraceEvent:
@@ -78,11 +212,8 @@ class TraceEvent:
         self.print_fmt = print_fmt
         self._printer: Printer | None = None
         # ftrace side
-        self.enabled = False  # the `enable` file
-        self.soft_users = 0  # triggers that keep it armed though disabled
-        self.filter: Filter | None = None
-        self.filter_text: str | None = None  # what the file shows, error text included
-        self.triggers: list[Trigger] = []
+        self.files: dict[TraceArray, EventFile] = {}  # of the arrays in which somebody has asked for it
+        self.listeners: tuple[EventFile, ...] = ()  # those that want every hit
         self.filter_program: FilterProgram | None = None  # the 3.20-rfc profile's `bpf-N`
         self.in_use = 0  # references that forbid deletion
         # perf side
@@ -110,37 +241,33 @@ class TraceEvent:
 
     # Users
 
+    def file(self, array: TraceArray) -> EventFile:
+        """The event in one trace array; made when first asked for."""
+        known = self.files.get(array)
+        if known is None:
+            known = self.files[array] = EventFile(self, array)
+        return known
+
     @property
-    def armed_for_ftrace(self) -> bool:
-        """Enabled, or kept armed by a trigger."""
-        return self.enabled or self.soft_users > 0
+    def top(self) -> EventFile:
+        """The event in the trace array of the whole machine."""
+        return self.file(self.recorder.array)
+
+    @property
+    def enabled(self) -> bool:
+        """Does it write into the trace of the whole machine?"""
+        known = self.files.get(self.recorder.array)
+        return known is not None and known.enabled
+
+    def set_enabled(self, on: bool) -> None:
+        """The `enable` file of the whole machine's array."""
+        if on != self.enabled or on:
+            self.top.set_enabled(on)
 
     @property
     def busy(self) -> bool:
         """Somebody uses it: it cannot be deleted."""
-        return self.armed_for_ftrace or self.perf_users > 0 or self.in_use > 0
-
-    def set_enabled(self, on: bool) -> None:
-        """The `enable` file."""
-        if on == self.enabled:
-            return
-        was = self.armed_for_ftrace
-        if on and not was:
-            self.reg(FTRACE)
-        self.enabled = on
-        if was and not self.armed_for_ftrace:
-            self.unreg(FTRACE)
-        self.users_changed()
-
-    def soft_enable(self, delta: int) -> None:
-        """A trigger wants (+1) or no longer wants (-1) the event armed."""
-        was = self.armed_for_ftrace
-        if delta > 0 and not was:
-            self.reg(FTRACE)
-        self.soft_users += delta
-        if was and not self.armed_for_ftrace:
-            self.unreg(FTRACE)
-        self.users_changed()
+        return bool(self.listeners) or self.perf_users > 0 or self.in_use > 0
 
     def perf_register(self) -> None:
         """One more perf event; the first arms.  Whatever reg() refuses."""
@@ -176,20 +303,22 @@ class TraceEvent:
         preempt = (host.preempt_count() + preempt_extra) & 0xFF
         return self.board.pack_header(self.id, host.irq_flags() | flags_extra, preempt, host.current_pid())
 
+    def other_pids(self, record: bytes) -> tuple[int, ...]:
+        """Whose event it is beside the current task's: set_event_pid looks at both sides of a switch or a wakeup."""
+        names = PID_FIELDS.get(self.name) if self.system == "sched" else None
+        if names is None:
+            return ()
+        order = self.board.byteorder
+        return tuple(
+            int.from_bytes(record[field.offset : field.offset + field.size], order, signed=True)
+            for field in self.fields
+            if field.name in names
+        )
+
     def commit(self, record: bytes, regs: int = 0) -> None:
-        """trace_event_buffer_commit(): triggers, filter, buffer.  `regs` is a probe's pt_regs, for stack traces."""
-        if self.triggers:
-            for trigger in tuple(self.triggers):
-                trigger.run(record, regs)
-        recorder = self.recorder
-        if recorder.event_pids and self.host.current_pid() not in recorder.event_pids:
-            return
-        if self.filter is not None and not self.filter.match(record):
-            return
-        if self.enabled:
-            recorder.array.write_event(record)
-            if self.board.options["stacktrace"]:
-                recorder.dump_stack(regs)
+        """To every trace array that listens.  `regs` is a probe's pt_regs, for stack traces."""
+        for file in self.listeners:
+            file.commit(record, regs)
 
     def deliver_to_perf(self, record: bytes, regs: int = 0, ip: int = 0) -> None:
         """perf_tp_event(): a sample for each perf event that counts here."""
@@ -320,6 +449,7 @@ class EventRegistry:
     ) -> None:
         self.lines = lines  # of the board: how the entries of a type print
         self.numbers = numbers  # of the kernel's own events, where they are known; and whether exactly, or their order
+        self.internal: dict[tuple[str, str], TraceEvent] = {}  # events/ftrace: what tracers write, never enabled
         self.next_id = first_type
         self.first = first_type
         self.generation = 0  # changes whenever the set does (directory caches)
@@ -379,6 +509,10 @@ class EventRegistry:
         """By system and name; None if there is none."""
         return self.events.get((system, name))
 
+    def get_any(self, system: str, name: str) -> TraceEvent | None:
+        """The same, entries of the tracers included."""
+        return self.events.get((system, name)) or self.internal.get((system, name))
+
     def find(self, name: str) -> TraceEvent | None:
         """By bare name: the first system that has it."""
         return next((event for event in self.events.values() if event.name == name), None)
@@ -406,7 +540,10 @@ class EventRegistry:
         raise KernelError(EBUSY, "no event number left")
 
     def remove(self, event: TraceEvent) -> None:
-        """Its number becomes free."""
+        """Its number becomes free; traces that it may stand in are emptied."""
+        for file in event.files.values():
+            if file.was_enabled:
+                file.array.reset_all()
         del self.events[event.system, event.name]
         del self.by_id[event.id]
         del self.lines[event.id]

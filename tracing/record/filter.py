@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.errors import Fault, KernelError
-from tracing.record.event import EventRegistry, TraceEvent
+from tracing.record.event import EventFile, EventRegistry, TraceEvent
 from tracing.record.fields import (
     FILTER_COMM,
     FILTER_CPU,
@@ -300,6 +300,8 @@ class FilterParser:
         host, reader = self.host, self.reader
         if field.filter_type == FILTER_COMM:
             return lambda record: matches(host.current_comm().encode("latin-1"), TASK_COMM_LEN) != inverted
+        if field.filter_type == FILTER_STATIC_STRING and not size:  # to the end of the record
+            return lambda record: matches(cut(record[offset:]), len(record)) != inverted
         if field.filter_type == FILTER_STATIC_STRING:
             return lambda record: matches(cut(record[offset : offset + size]), size) != inverted
         if field.filter_type == FILTER_DYN_STRING:
@@ -536,10 +538,10 @@ def error_text(error: FilterError, text: str) -> str:
     return f"{text}\n{'^':>{position}}\nparse_error: {error.message}\n"
 
 
-def log_filter_error(event: TraceEvent, error: FilterError, text: str) -> None:
+def log_filter_error(file: EventFile, error: FilterError, text: str) -> None:
     """The caret in error_log."""
     message = error.message if error.message is not None else ERRNO
-    event.board.errors.add("event filter parse error", text, message, error.position if error.message else 0)
+    file.array.errors.add("event filter parse error", text, message, error.position if error.message else 0)
 
 
 def create_filter(event: TraceEvent, text: str) -> EventFilter:
@@ -560,35 +562,36 @@ def written_text(data: bytes) -> str:
     return text.rstrip(" \t\n\v\f\r\xa0")
 
 
-def apply_event_filter(events: EventRegistry, event: TraceEvent, text: str) -> None:
+def apply_event_filter(events: EventRegistry, file: EventFile, text: str) -> None:
     """events/*/*/filter: `0` removes; an error replaces the filter by its message."""
+    event = file.event
     if events.get(event.system, event.name) is not event:
         raise KernelError(ENODEV, "the event is gone")
     if text.strip(" \t\n\v\f\r\xa0") == "0":
-        event.filter, event.filter_text = None, None
+        file.filter, file.filter_text = None, None
         return
     try:
-        event.filter = create_filter(event, text)
-        event.filter_text = text
+        file.filter = create_filter(event, text)
+        file.filter_text = text
     except FilterError as error:
-        event.filter, event.filter_text = None, error_text(error, text)
-        log_filter_error(event, error, text)
+        file.filter, file.filter_text = None, error_text(error, text)
+        log_filter_error(file, error, text)
         raise
 
 
-def apply_subsystem_filter(events: list[TraceEvent], text: str) -> None:
+def apply_subsystem_filter(files: list[EventFile], text: str) -> None:
     """events/GROUP/filter: every event gets it or, where it does not fit, an error text; never an error itself."""
-    if not events:
+    if not files:
         raise KernelError(ENODEV, "the system has no events")
     removing = text.strip(" \t\n\v\f\r\xa0") == "0"
-    for event in events:
+    for file in files:
         if removing:
-            event.filter, event.filter_text = None, None
+            file.filter, file.filter_text = None, None
             continue
         try:
-            event.filter = create_filter(event, text)
-            event.filter_text = text
+            file.filter = create_filter(file.event, text)
+            file.filter_text = text
         except FilterError:
             shown = FilterError(EINVAL, BAD_SUBSYS_FILTER, 0)
-            event.filter, event.filter_text = None, error_text(shown, text)
-            log_filter_error(event, shown, text)
+            file.filter, file.filter_text = None, error_text(shown, text)
+            log_filter_error(file, shown, text)

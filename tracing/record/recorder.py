@@ -38,13 +38,12 @@ class Recorder:
         self.array = array
         self.reader = Reader(board.host)
         self.running = Running(board.host.nr_cpus)
-        self.event_pids: set[int] = set()  # set_event_pid; empty: all
         self._scratch: list[int] = []
         self._scratch_depth = 0
 
     def dump_stack(self, regs: int = 0) -> None:
         """A kernel stack trace into the buffer, from a probe's pt_regs or, where `regs` is 0, from here."""
-        self.array.stack_entry(self.host.stack_trace(regs))
+        self.array.dump_stack(regs)
 
     def put_context(self, context: bytes) -> int:
         """Copy a program's context to kernel memory; its address, good until drop_context().  Contexts nest."""

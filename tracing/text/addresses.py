@@ -10,7 +10,7 @@ from tracing.face import SymbolTable
 class Addresses:
     """How one machine's addresses print.
 
-    `options` are the trace options, of which `hash-ptr` matters; `hashed` says that %p hashes at all (4.15 and later).
+    `options` are the trace options by which things print now; `hashed` says that %p hashes at all (4.15 and later).
     """
 
     def __init__(self, symbols: SymbolTable, word: int, hashed: bool, options: Mapping[str, bool]) -> None:
@@ -29,6 +29,11 @@ class Addresses:
         """%pS: name+offset/size."""
         found = self.symbols.lookup(addr & self.mask)
         return f"{found[0]}+0x{found[1]:x}/0x{found[2]:x}" if found else f"0x{addr & self.mask:x}"
+
+    def ip(self, addr: int) -> str:
+        """seq_print_ip_sym(): the name as the options sym-offset and sym-addr want it."""
+        text = self.symbol_offset(addr) if self.options.get("sym-offset") else self.symbol_name(addr)
+        return f"{text} <{addr & self.mask:0{2 * self.word}x}>" if self.options.get("sym-addr") else text
 
     def pointer(self, addr: int) -> str:
         """%p: since 4.15 a hash, before the address itself."""

@@ -5,6 +5,9 @@ The composed flags are written as the preprocessor leaves them, so their nesting
 
 from __future__ import annotations
 
+import re
+from functools import cache
+
 
 def _bit(mask: str) -> str:
     return f"(( gfp_t){mask})"
@@ -79,3 +82,25 @@ SHOW_GFP_FLAGS_4_1 = (
     + ", ".join(f'{{(unsigned long){value:#x}, "{name}"}}' for value, name in _GFP_4_1)
     + ' ) : "GFP_NOWAIT"'
 )
+
+
+@cache
+def _gfp_masks() -> tuple[tuple[int, str], ...]:
+    masks = []
+    for text, name in GFP_FLAG_NAMES:
+        plain = re.sub(r"\(\s*gfp_t\s*\)", "", text)
+        plain = re.sub(r"\b(0x[0-9a-fA-F]+|[0-9]+)u\b", r"\1", plain)
+        masks.append((int(eval(plain, {"__builtins__": {}})), name))
+    return tuple(masks)
+
+
+def gfp_flag_names(flags: int) -> str:
+    """`GFP_KERNEL|__GFP_ZERO`, as __print_flags() of these names gives it; lib/vsprintf.c and trace_output.c."""
+    names = []
+    for mask, name in _gfp_masks():
+        if mask and flags & mask == mask:
+            flags &= ~mask
+            names.append(name)
+    if flags:
+        names.append(f"0x{flags:x}")
+    return "|".join(names)

@@ -1,7 +1,8 @@
 """The function tracer: every call of the chosen functions in the trace.  kernel/trace/trace_functions.c, ftrace.c.
 
 `echo function > current_tracer` arms the first instruction of each function that set_ftrace_filter allows and
-set_ftrace_notrace does not forbid; a hit writes which function was entered and from where.
+set_ftrace_notrace does not forbid; a hit writes which function was entered and from where.  Functions with commands are
+armed whatever the tracer is.
 """
 
 from __future__ import annotations
@@ -12,130 +13,163 @@ from collections.abc import Callable
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from tracing.board import Board
-from tracing.buffer.trace import TRACE_FN, TraceArray
+from tracing.buffer.columns import TRACE_FN
+from tracing.buffer.trace import TraceArray
+from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobe, Kprobes
-from tracing.record.filter import glob_match
+from tracing.record.event import EventRegistry
+from tracing.text.strings import kstrto
+from tracing.tracers.commands import FunctionCommands
+from tracing.tracers.functions import Functions, FunctionSet
 
 ALL_ENABLED, NONE_DISABLED, NO_PID = (
     "#### all functions enabled ####\n",
     "#### no functions disabled ####\n",
     "no pid\n",
 )
+PID_LIMIT = 1 << 30
 
 
-class FunctionTracer:
-    """Which functions, and the probes on them while the tracer runs."""
+class FunctionTracer(Tracer):
+    """Which functions of one trace array, and the probes on them while the tracer runs."""
 
-    def __init__(self, board: Board, array: TraceArray, kprobes: Kprobes) -> None:
+    name = "function"
+
+    def __init__(
+        self, board: Board, array: TraceArray, functions: Functions, kprobes: Kprobes, events: EventRegistry,
+        options: dict[str, bool],
+    ) -> None:  # fmt: skip
+        super().__init__()
+        self.options = options
         self.board = board
         self.host = board.host
         self.array = array
+        self.functions = functions
         self.kprobes = kprobes
-        self.chosen: set[str] = set()  # empty: all
-        self.forbidden: set[str] = set()
+        self.chosen = FunctionSet(functions, ALL_ENABLED, self.update)
+        self.forbidden = FunctionSet(functions, NONE_DISABLED, self.update)
+        self.commands = FunctionCommands(array, events, functions, self.update)
         self.pids: set[int] = set()
+        self.no_pids: set[int] = set()
         self.running = False
+        self.listeners: list[Callable[[], None]] = []  # others that trace the same functions
         self.probes: dict[str, Kprobe] = {}
+        self.repeats: tuple[int, int, int] = (0, 0, 0)  # func-no-repeats: ip, parent, how often again
         self.entry = struct.Struct(board.order + ("QQ" if board.word == 8 else "II"))
-        array.tracers["function"] = self.set_running
-        board.lines[TRACE_FN] = self.line
+        array.add_tracer(self)
+        board.lines[TRACE_FN] = self.entry_line
 
-    def functions(self) -> dict[str, int]:
-        """Name -> address of all functions that can be traced, in order of address."""
-        kprobes, host = self.kprobes, self.host
-        return {
-            symbol.name: symbol.address
-            for symbol in host.symbols
-            if symbol.kind in "tT" and host.is_kernel_text(symbol.address) and not kprobes.blacklisted(symbol.address)
-        }
+    def filter_text(self) -> str:
+        """The file set_ftrace_filter: functions, then modules, then commands."""
+        extra = self.commands.text()
+        if self.commands.modules and not self.chosen.names:
+            return extra
+        return self.chosen.text() + extra
 
-    # set_ftrace_filter, set_ftrace_notrace
+    def wants(self, name: str) -> bool:
+        """Chosen and not forbidden."""
+        chosen = self.chosen.names
+        if not chosen and self.commands.modules:
+            return False
+        return (not chosen or name in chosen) and name not in self.forbidden.names
 
-    def text(self, names: set[str], nothing: str) -> str:
-        """The file: the functions in `names`, or what it says when there are none."""
-        return "".join(f"{name}\n" for name in self.functions() if name in names) or nothing
-
-    def write(self, names: set[str], data: bytes) -> None:
-        """Words: function names or globs, `!` takes away; EINVAL for one that matches nothing."""
-        known = self.functions()
-        for word in data.decode("latin-1").split():
-            remove = word.startswith("!")
-            pattern = word.lstrip("!").encode("latin-1")
-            found = {name for name in known if glob_match(pattern, name.encode("latin-1"))}
-            if not found:
-                raise KernelError(EINVAL, f"no function {word}")
-            if remove:
-                names -= found
-            else:
-                names |= found
-        self.update()
-
-    def clear(self, names: set[str]) -> None:
-        """Opened with O_TRUNC."""
-        names.clear()
-        self.update()
+    def traces_task(self) -> bool:
+        """By set_ftrace_pid and set_ftrace_notrace_pid."""
+        if not self.pids and not self.no_pids:
+            return True
+        pid = self.host.current_pid()
+        return (not self.pids or pid in self.pids) and pid not in self.no_pids
 
     # Running
 
-    def set_running(self, on: bool) -> None:
-        """current_tracer became `function`, or something else."""
-        self.running = on
+    def start(self, array: Array) -> None:
+        """current_tracer became `function`."""
+        array.reset()
+        self.running = True
+        self.update()
+
+    def stop(self, array: Array) -> None:
+        """Something else."""
+        self.running = False
         self.update()
 
     def update(self) -> None:
         """Arm and disarm so that exactly the wanted functions are traced."""
         wanted: dict[str, int] = {}
-        if self.running:
+        with_commands = self.commands.names
+        if self.running or with_commands:
             wanted = {
                 name: address
-                for name, address in self.functions().items()
-                if (not self.chosen or name in self.chosen) and name not in self.forbidden
+                for name, address in self.functions.own().items()
+                if name in with_commands or (self.running and self.wants(name))
             }
         for name in [name for name in self.probes if name not in wanted]:
             self.kprobes.unregister(self.probes.pop(name))
         for name, address in wanted.items():
             if name not in self.probes:
-                probe = Kprobe(self._hit_closure(address), symbol=name)
+                probe = Kprobe(self._hit_closure(name, address), symbol=name)
                 probe.kind = "f"
                 self.kprobes.register(probe)
                 self.probes[name] = probe
+        for listener in self.listeners:
+            listener()
 
-    def _hit_closure(self, address: int) -> Callable[[int], None]:
+    def release(self) -> None:
+        """The trace array goes."""
+        self.running = False
+        for known in list(self.commands.sets):
+            self.commands.unregister("*", known.name, known.counted)
+        self.update()
+
+    def _hit_closure(self, name: str, address: int) -> Callable[[int], None]:
         """function_trace_call() for one function."""
-        host, pack, pids = self.host, self.entry.pack, self.pids
+        host, pack = self.host, self.entry.pack
         array, kprobes, header_of = self.array, self.kprobes, self.board.header_of
         arch, mem, layout = host.arch, host.mem, self.board.layout
+        options = self.options
 
         def hit(regs: int) -> None:
-            if pids and host.current_pid() not in pids:
+            if self.commands.sets:
+                self.commands.hit(name, regs)
+            if not self.running or not self.wants(name) or not self.traces_task():
+                return
+            if not array.options["function-trace"]:
                 return
             parent = arch.return_address(mem, regs, layout)
             if parent == host.return_trampoline:
                 parent = kprobes.real_return_address(host.current_task()) or parent
             array.write_event(header_of(TRACE_FN) + pack(address, parent))
+            if options["func_stack_trace"]:
+                array.dump_stack(regs)
 
         return hit
 
-    def line(self, data: bytes) -> str:
+    def entry_line(self, data: bytes) -> str:
         """`vfs_write <-ksys_write`; the parent only with the print-parent option."""
         ip, parent = self.entry.unpack_from(data, 8)
         addresses = self.board.addresses
-        text = addresses.symbol_name(ip)
-        if self.board.options["print-parent"] and parent:
-            text += f" <-{addresses.symbol_name(parent)}"
+        text = addresses.ip(ip)
+        if addresses.options["print-parent"] and parent:
+            text += f" <-{addresses.ip(parent)}"
         return text + "\n"
 
     def enabled_text(self) -> str:
         """enabled_functions, without the names of trampolines that do not exist here."""
-        return "".join(f"{name} (1)\n" for name in self.functions() if name in self.probes)
+        return "".join(f"{name} (1)\n" for name in self.functions.own() if name in self.probes)
 
 
-def parse_pids(pids: set[int], data: bytes) -> None:
-    """set_ftrace_pid, set_event_pid: numbers; EINVAL."""
-    for word in data.decode("latin-1").split():
-        if not word.isdigit():
-            raise KernelError(EINVAL, f"not a pid: {word}")
-        pids.add(int(word))
+def parse_pids(data: bytes, known: set[int]) -> set[int]:
+    """trace_pid_write(): the pids known and those of this write, all or none.  EINVAL."""
+    pids = set(known)
+    for word in data.split(b"\0", 1)[0].decode("latin-1").split():
+        try:
+            pid = kstrto(word, 0, 64, False)
+        except KernelError:
+            raise KernelError(EINVAL, f"not a pid: {word}") from None
+        if pid >= PID_LIMIT:
+            raise KernelError(EINVAL, f"no such pid: {word}")
+        pids.add(pid)
+    return pids
 
 
 def pids_text(pids: set[int], nothing: str = "") -> str:

@@ -1,0 +1,290 @@
+"""How entries of a trace print: the columns before them, and the comment lines above.  kernel/trace/trace_output.c, trace.c.
+
+What stands behind the columns, the entry's type says (`Board.lines`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracing.board import Board
+from tracing.buffer.ringbuffer import Event, RingBuffer
+from tracing.face import (
+    TRACE_FLAG_BH_OFF,
+    TRACE_FLAG_HARDIRQ,
+    TRACE_FLAG_IRQS_NOSUPPORT,
+    TRACE_FLAG_IRQS_OFF,
+    TRACE_FLAG_NEED_RESCHED,
+    TRACE_FLAG_NMI,
+    TRACE_FLAG_PREEMPT_RESCHED,
+    TRACE_FLAG_SOFTIRQ,
+)
+from tracing.text.strings import c_string
+
+# enum trace_type: entries that are no events
+TRACE_FN, TRACE_CTX, TRACE_WAKE, TRACE_STACK, TRACE_PRINT, TRACE_BPRINT = 1, 2, 3, 4, 5, 6
+TRACE_GRAPH_RET, TRACE_GRAPH_ENT, TRACE_USER_STACK, TRACE_BPUTS, TRACE_RAW_DATA = 10, 11, 12, 14, 18
+
+COUNTER_CLOCKS = ("counter", "x86-tsc")
+
+# Names shown for the ips of writers that are no kernel function here.
+IP_TRACE_PRINTK, IP_MARKER = 1, 2
+PSEUDO_SYMBOLS = {IP_TRACE_PRINTK: "", IP_MARKER: "tracing_mark_write"}
+
+
+class Columns:
+    """Prints the entries of one trace array."""
+
+    tracer_name = "nop"
+    clock = "local"
+
+    def __init__(self, board: Board, options: Mapping[str, bool]) -> None:
+        self.board = board
+        self.host = board.host
+        self.features = board.features
+        self.options = options
+        self.time_start = 0  # of the latency format
+
+    # Text of one entry
+
+    def line(self, event: Event, following: Event | None = None) -> str:
+        """The entry with its context columns; several lines for a stack."""
+        options = self.options
+        kind = int.from_bytes(event.data[:2], self.board.byteorder)
+        if options["printk-msg-only"] and options["trace_printk"] and kind in (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS):
+            return self.entry_text(event.data)
+        if options["bin"] or options["hex"] or options["raw"]:
+            return self.undecoded(event, kind)
+        return self.context(event, following) + self.entry_text(event.data)
+
+    def undecoded(self, event: Event, kind: int) -> str:
+        """The options bin, hex and raw: print_bin_fmt(), print_hex_fmt(), print_raw_fmt()."""
+        options, data, order, word = self.options, event.data, self.board.byteorder, self.board.word
+        pid = int.from_bytes(data[4:8], order, signed=True)
+        with_context = options["context-info"]
+        if options["raw"] and not options["hex"] and not options["bin"]:
+            head = f"{pid} {event.cpu} {event.ts} " if with_context else ""
+            ip = int.from_bytes(data[8 : 8 + word], order)
+            if kind == TRACE_FN:
+                return f"{head}{ip:x} {int.from_bytes(data[8 + word : 8 + 2 * word], order):x}\n"
+            if kind == TRACE_PRINT:
+                return f"{head}# {ip:x} {c_string(data[8 + word :])}"
+            if kind == TRACE_BPRINT:
+                return f"{head}: {ip:x} : {c_string(data[8 + word :])}"
+            return f"{head}type: {kind}\n"
+        fields = [pid.to_bytes(4, order, signed=True), event.cpu.to_bytes(4, order), event.ts.to_bytes(8, order)]
+        if kind == TRACE_FN:
+            values = [data[8 : 8 + word], data[8 + word : 8 + 2 * word]]
+        else:
+            values = []
+        if options["bin"]:
+            head = b"".join(fields).decode("latin-1") if with_context else ""
+            return head + (b"".join(values).decode("latin-1") if values else f"type: {kind}\n")
+        flip = -1 if order == "little" else 1
+        head = "".join(field[::flip].hex() + " " for field in fields) if with_context else ""
+        return head + ("".join(value[::flip].hex() + " " for value in values) if values else f"type: {kind}\n") + "\n"
+
+    def entry_text(self, data: bytes) -> str:
+        """An entry behind its columns, with the newline; what its type's line function says."""
+        kind = int.from_bytes(data[:2], self.board.byteorder)
+        line = self.board.lines.get(kind)
+        if line is not None:
+            return line(data)
+        if kind in (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS):
+            return self._print_text(data, kind)
+        if kind == TRACE_STACK:
+            return self._stack_text(data)
+        if kind == TRACE_USER_STACK:
+            return self._user_stack_text(data)
+        if kind == TRACE_RAW_DATA:
+            number = int.from_bytes(data[8:12], self.board.byteorder)
+            return f"# {number:x} buf:" + "".join(f" {byte:02x}" for byte in data[12:]) + "\n"
+        return f"Unknown type {kind}\n"
+
+    def _print_text(self, data: bytes, kind: int) -> str:
+        word = self.board.word
+        ip = int.from_bytes(data[8 : 8 + word], self.board.byteorder)
+        text = c_string(data[8 + word :])
+        if self.options["printk-msg-only"]:
+            return text
+        found = self.host.symbols.lookup(ip)
+        name = found[0] if found else PSEUDO_SYMBOLS.get(ip, "")
+        newline = "" if text.endswith("\n") or kind == TRACE_BPRINT else "\n"
+        return f"{name}: {text}{newline}"
+
+    def _stack_text(self, data: bytes) -> str:
+        order, word = self.board.byteorder, self.board.word
+        count = int.from_bytes(data[8:12], order)
+        start = 8 + word
+        lines = ["<stack trace>\n"]
+        for index in range(count):
+            addr = int.from_bytes(data[start + index * word : start + (index + 1) * word], order)
+            lines.append(f" => {self.board.addresses.ip(addr)}\n")
+        return "".join(lines)
+
+    def _user_stack_text(self, data: bytes) -> str:
+        """trace_output.c:trace_user_stack_print()."""
+        order, word = self.board.byteorder, self.board.word
+        lines = ["<user stack trace>\n"]
+        for start in range(8 + word, len(data), word):
+            ip = int.from_bytes(data[start : start + word], order)
+            if not ip or ip == (1 << 8 * word) - 1:
+                break
+            lines.append(f" =>  <{ip:0{2 * word}x}>\n")
+        return "".join(lines)
+
+    def context(self, event: Event, following: Event | None = None) -> str:
+        """The columns before an entry: task, CPU, flags, time.  trace_output.c:trace_print_context()."""
+        if not self.options["context-info"]:
+            return ""
+        data = event.data
+        order = self.board.byteorder
+        flags, preempt = data[2], data[3]
+        pid = int.from_bytes(data[4:8], order, signed=True)
+        comm = self.comm(pid)
+        if self.options["latency-format"]:
+            us = (event.ts - self.time_start) // 1000
+            gap = (following.ts - event.ts) // 1000 if following is not None else 0
+            mark = "!" if gap > 100 else "+" if gap > 1 else " "
+            return f"{comm[:8]:>8}-{pid:<7d} {event.cpu:3d}{self.latency(flags, preempt)} {us:4d}us{mark}: "
+        width = 7 if self.features.wide_pid else 5
+        text = f"{comm:>16}-{pid:<{width}d} "
+        if self.options.get("record-tgid"):
+            tgid = self.board.tasks.tgids.get(pid)
+            text += f"({tgid:7d}) " if tgid else "(-------) "
+        text += f"[{event.cpu:03d}] "
+        if self.options["irq-info"]:
+            text += self.latency(flags, preempt)
+        if self.clock in COUNTER_CLOCKS:
+            return text + f" {event.ts:12d}: "
+        us = (event.ts + 500) // 1000  # ns2usecs() rounds
+        return text + f" {us // 1_000_000:5d}.{us % 1_000_000:06d}: "
+
+    def comm(self, pid: int) -> str:
+        """The remembered name of a task; <idle> for 0, <...> for one that was not remembered."""
+        if not pid:
+            return "<idle>"
+        if pid < 0:
+            return "<XXX>"
+        return self.board.tasks.cmdlines.get(pid, "<...>")
+
+    def latency(self, flags: int, preempt: int) -> str:
+        """The four or five characters; trace_output.c:trace_print_lat_fmt()."""
+        bh_off = flags & TRACE_FLAG_BH_OFF and self.features.bh_disabled
+        if flags & TRACE_FLAG_IRQS_OFF:
+            irqs = "D" if bh_off else "d"
+        elif bh_off:
+            irqs = "b"
+        else:
+            irqs = "X" if flags & TRACE_FLAG_IRQS_NOSUPPORT else "."
+        need, preempt_need = flags & TRACE_FLAG_NEED_RESCHED, flags & TRACE_FLAG_PREEMPT_RESCHED
+        resched = "N" if need and preempt_need else "n" if need else "p" if preempt_need else "."
+        if flags & TRACE_FLAG_NMI:
+            context = "Z" if flags & TRACE_FLAG_HARDIRQ else "z"
+        else:
+            hard, soft = flags & TRACE_FLAG_HARDIRQ, flags & TRACE_FLAG_SOFTIRQ
+            context = "H" if hard and soft else "h" if hard else "s" if soft else "."
+        text = irqs + resched + context + (f"{preempt & 0xF:x}" if preempt & 0xF else ".")
+        if self.features.migrate_disable_column:
+            text += f"{preempt >> 4:x}" if preempt >> 4 else "."
+        return text
+
+    # The header of a trace file
+
+    def header(self, buffer: RingBuffer, cpu: int | None = None) -> str:
+        """The comment lines above the trace.  trace.c:print_trace_header()."""
+        buffers = buffer.cpus if cpu is None else [buffer.cpus[cpu]]
+        entries = sum(buffer.entries for buffer in buffers)
+        total = entries + sum(buffer.overrun for buffer in buffers)
+        text = f"# tracer: {self.tracer_name}\n#\n"
+        if not self.options["context-info"]:
+            return text
+        if self.options["latency-format"]:
+            return text + (self._latency_header(entries, total) if entries else "")
+        if self.options["verbose"]:
+            return text
+        text += f"# entries-in-buffer/entries-written: {entries}/{total}   #P:{self.host.nr_cpus}\n#\n"
+        return text + "".join(f"#{line}\n" for line in self._columns())
+
+    def _columns(self) -> tuple[str, ...]:
+        features = self.features
+        if not self.options["irq-info"]:
+            return HEADER_NO_IRQ_WIDE if features.wide_pid else HEADER_NO_IRQ
+        if self.options.get("record-tgid"):
+            return HEADER_BH_TGID
+        if features.bh_disabled:
+            return HEADER_BH
+        if features.migrate_disable_column:
+            return tuple(line.replace("/BH-disabled", "") for line in HEADER_BH)
+        return HEADER_WIDE if features.wide_pid else HEADER_4_1
+
+    def _latency_header(self, entries: int, total: int) -> str:
+        lines = (
+            f"# {self.tracer_name} latency trace v1.1.5 on {self.host.release}\n"
+            "# --------------------------------------------------------------------\n"
+            f"# latency: 0 us, #{entries}/{total}, CPU#0 | (M:desktop VP:0, KP:0, SP:0 HP:0 #P:{self.host.nr_cpus})\n"
+            "#    -----------------\n"
+            "#    | task: -0 (uid:0 nice:0 policy:0 rt_prio:0)\n"
+            "#    -----------------\n"
+            "#\n"
+        )
+        return lines + "".join(f"#{line}\n" for line in LATENCY_COLUMNS)
+
+
+HEADER_BH = (
+    "                                _-----=> irqs-off/BH-disabled",
+    "                               / _----=> need-resched",
+    "                              | / _---=> hardirq/softirq",
+    "                              || / _--=> preempt-depth",
+    "                              ||| / _-=> migrate-disable",
+    "                              |||| /     delay",
+    "           TASK-PID     CPU#  |||||  TIMESTAMP  FUNCTION",
+    "              | |         |   |||||     |         |",
+)
+HEADER_BH_TGID = (
+    "                                          _-----=> irqs-off/BH-disabled",
+    "                                         / _----=> need-resched",
+    "                                        | / _---=> hardirq/softirq",
+    "                                        || / _--=> preempt-depth",
+    "                                        ||| / _-=> migrate-disable",
+    "                                        |||| /     delay",
+    "           TASK-PID       TGID    CPU#  |||||  TIMESTAMP  FUNCTION",
+    "              | |           |       |   |||||     |         |",
+)
+HEADER_WIDE = (
+    "                                _-----=> irqs-off",
+    "                               / _----=> need-resched",
+    "                              | / _---=> hardirq/softirq",
+    "                              || / _--=> preempt-depth",
+    "                              ||| /     delay",
+    "           TASK-PID     CPU#  ||||   TIMESTAMP  FUNCTION",
+    "              | |         |   ||||      |         |",
+)
+HEADER_4_1 = (
+    "                              _-----=> irqs-off",
+    "                             / _----=> need-resched",
+    "                            | / _---=> hardirq/softirq",
+    "                            || / _--=> preempt-depth",
+    "                            ||| /     delay",
+    "           TASK-PID   CPU#  ||||    TIMESTAMP  FUNCTION",
+    "              | |       |   ||||       |         |",
+)
+HEADER_NO_IRQ_WIDE = (
+    "           TASK-PID     CPU#     TIMESTAMP  FUNCTION",
+    "              | |         |         |         |",
+)
+HEADER_NO_IRQ = (
+    "           TASK-PID   CPU#      TIMESTAMP  FUNCTION",
+    "              | |       |          |         |",
+)
+LATENCY_COLUMNS = (
+    "                    _------=> CPU#            ",
+    "                   / _-----=> irqs-off/BH-disabled",
+    "                  | / _----=> need-resched    ",
+    "                  || / _---=> hardirq/softirq ",
+    "                  ||| / _--=> preempt-depth   ",
+    "                  |||| / _-=> migrate-disable ",
+    "                  ||||| /     delay           ",
+    "  cmd     pid     |||||| time  |   caller     ",
+    "     \\   /        ||||||  \\    |    /       ",
+)

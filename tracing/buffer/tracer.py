@@ -1,0 +1,84 @@
+"""What `current_tracer` chooses: struct tracer of kernel/trace/trace.h, and the one that does nothing.
+
+A tracer starts and stops something that writes entries, and may print them its own way.  Its options stand in
+trace_options while it is the current one, and always in the directory `options`.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
+from tracing.board import Board
+from tracing.buffer.ringbuffer import Event, RingBuffer
+
+
+class Array(Protocol):
+    """The trace array that a tracer works for."""
+
+    board: Board
+    name: str
+    options: dict[str, bool]
+
+    @property
+    def buffer(self) -> RingBuffer:
+        """Where it writes."""
+
+    def write(self, data: bytes) -> bool:
+        """One record."""
+
+    def reset(self, cpu: int | None = None) -> None:
+        """Empty the buffer."""
+
+
+class Tracer:
+    """One name in available_tracers."""
+
+    name = ""
+    options: dict[str, bool]
+
+    def __init__(self) -> None:
+        self.options = {}
+
+    def start(self, array: Array) -> None:
+        """It became the current tracer."""
+
+    def stop(self, array: Array) -> None:
+        """It no longer is."""
+
+    def set_option(self, array: Array, name: str, on: bool) -> None:
+        """One of its own options.  EINVAL."""
+        self.options[name] = on
+
+    def header(self, array: Array) -> str | None:
+        """The comment lines above the trace; None: the usual ones."""
+        return None
+
+    def pipe_header(self, array: Array) -> str:
+        """What the first read of trace_pipe begins with."""
+        return ""
+
+    def line(self, array: Array, event: Event, following: Event | None) -> str | None:
+        """How an entry prints; None: as always."""
+        return None
+
+
+class NopTracer(Tracer):
+    """kernel/trace/trace_nop.c."""
+
+    name = "nop"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.options = {"test_nop_accept": False, "test_nop_refuse": False}
+
+    def start(self, array: Array) -> None:
+        """The trace is emptied."""
+        array.reset()
+
+    def set_option(self, array: Array, name: str, on: bool) -> None:
+        """One option is accepted, the other never."""
+        if name == "test_nop_refuse":
+            raise KernelError(EINVAL, "the nop tracer refuses this one")
+        super().set_option(array, name, on)

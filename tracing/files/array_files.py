@@ -1,0 +1,341 @@
+"""The files that each trace array has: the machine's own, and those below instances/.  trace.c:init_tracer_tracefs()."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.abi.errno import EBADF, EBUSY, EINVAL, ENOMEM
+from arch.errors import KernelError
+from tracing.buffer.columns import IP_MARKER, TRACE_PRINT, TRACE_RAW_DATA
+from tracing.buffer.pipe import TracePipe
+from tracing.buffer.ringbuffer import RingBuffer
+from tracing.buffer.trace import TOP_LEVEL_OPTIONS, TraceArray
+from tracing.buffer.tracer import Tracer
+from tracing.files.nodes import File, FixedDirectory, Node, number, word
+from tracing.files.opened import FreeBuffer, FunctionSetFile, PipeFile, RawFile, TraceFile
+from tracing.record.event import TraceEvent
+from tracing.tracers.function import NO_PID, FunctionTracer, parse_pids, pids_text
+from tracing.tracers.functions import FunctionSet
+
+MARKER_LIMIT = 4096
+MAIN_HELP = """# echo 0 > snapshot : Clears and frees snapshot buffer
+# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.
+#                      Takes a snapshot of the main buffer.
+# echo 2 > snapshot : Clears snapshot buffer (but does not allocate or free)
+#                      (Doesn't have to be '2' works with any number that
+#                       is not a '0' or '1')
+"""
+CPU_HELP = """# echo 0 > snapshot : Invalid for per_cpu snapshot file.
+# echo 1 > snapshot : Not supported with this kernel.
+#                     Must use main snapshot file to allocate.
+# echo 2 > snapshot : Clears this cpu's snapshot buffer (but does not allocate)
+#                      (Doesn't have to be '2' works with any number that
+#                       is not a '0' or '1')
+"""
+
+
+class Modes:
+    """Permissions by version."""
+
+    def __init__(self, modern: bool) -> None:
+        self.rw, self.ro, self.wo = (0o640, 0o440, 0o220) if modern else (0o644, 0o444, 0o222)
+        self.free = 0o200 if modern else 0o222
+        self.dir = 0o750 if modern else 0o755
+
+
+class ArrayFiles:
+    """Makes the nodes of one trace array; events/ is event_files.py's."""
+
+    def __init__(self, array: TraceArray, modes: Modes, function: FunctionTracer, marker_event: TraceEvent) -> None:
+        self.array = array
+        self.board = array.board
+        self.modes = modes
+        self.function = function
+        self.marker_event = marker_event  # ftrace:print
+
+    def file(
+        self, name: str, mode: int, show: Callable[[], str] | None = None,
+        store: Callable[[bytes], object] | None = None, truncate: Callable[[], object] | None = None,
+    ) -> File:  # fmt: skip
+        """A file that keeps its trace array in use while it is open."""
+        return File(name, mode, show, store, truncate, users=self.array)
+
+    def nodes(self) -> list[Node]:
+        """All but events/."""
+        array, features = self.array, self.board.features
+        rw, ro, wo = self.modes.rw, self.modes.ro, self.modes.wo
+        nodes: list[Node] = [
+            self.file("available_tracers", ro, self.tracers_text),
+            self.file("buffer_size_kb", rw, lambda: self.buffer_size(None), lambda data: self.set_buffer_size(data, None)),
+            self.file("buffer_total_size_kb", ro, self.total_size),
+            self.file("current_tracer", rw, lambda: f"{array.tracer}\n", self.set_tracer),
+            File("free_buffer", self.modes.free, None, lambda data: None,
+                 opener=lambda file, flags: FreeBuffer(file, flags, array), users=array),
+            FixedDirectory("options", self.modes.dir, self.options()),
+            FixedDirectory("per_cpu", self.modes.dir, [self.cpu(cpu) for cpu in range(array.host.nr_cpus)]),
+            self.trace(None),
+            self.file("trace_clock", rw, array.clock_text, lambda data: array.set_clock(word(data))),
+            self.file("trace_marker", wo, None, self.marker),
+            self.file("trace_options", rw, array.options_text, lambda data: array.set_option(word(data))),
+            self.pipe(None),
+            self.file("tracing_cpumask", rw, lambda: f"{array.cpumask:x}\n", self.set_cpumask),
+            self.file("tracing_on", rw, lambda: f"{array.buffer.recording:d}\n", self.set_recording),
+            *self.function_files(),
+        ]  # fmt: skip
+        if features.snapshots:
+            nodes.append(self.snapshot(None))
+            nodes.append(self.file("tracing_max_latency", rw, lambda: f"{array.max_latency_us}\n", self.set_latency))
+        if features.error_log:
+            nodes.append(self.file("error_log", rw, array.errors.text, lambda data: None, array.errors.clear))
+            nodes.append(self.file("trace_marker_raw", wo, None, self.marker_raw))
+            nodes.append(self.file("timestamp_mode", ro, lambda: "[delta] absolute\n"))
+            nodes.append(self.file("buffer_percent", rw, lambda: f"{array.buffer_percent}\n", self.set_percent))
+        return nodes
+
+    # Sets of functions and of tasks
+
+    def function_files(self) -> list[Node]:
+        """set_ftrace_*, set_event_*pid."""
+        array, function = self.array, self.function
+
+        def event_pids(name: str, attribute: Callable[[], set[int]], put: Callable[[set[int]], None]) -> File:
+            def store(pids: set[int]) -> None:
+                put(pids)
+                array.pids_changed()
+
+            return self.pids_file(name, "", attribute, store)
+
+        def put_pids(pids: set[int]) -> None:
+            array.pids = pids
+
+        def put_no_pids(pids: set[int]) -> None:
+            array.no_pids = pids
+
+        def put_function_pids(pids: set[int]) -> None:
+            function.pids = pids
+
+        def put_function_no_pids(pids: set[int]) -> None:
+            function.no_pids = pids
+
+        nodes: list[Node] = [
+            self.set_file("set_ftrace_filter", function.chosen, function.commands.run, function.filter_text,
+                          lambda: function.commands.modules.clear()),
+            self.set_file("set_ftrace_notrace", function.forbidden),
+            self.pids_file("set_ftrace_pid", NO_PID, lambda: function.pids, put_function_pids),
+            event_pids("set_event_pid", lambda: array.pids, put_pids),
+        ]  # fmt: skip
+        if self.board.features.notrace_pids:
+            nodes.append(
+                self.pids_file("set_ftrace_notrace_pid", NO_PID, lambda: function.no_pids, put_function_no_pids)
+            )
+            nodes.append(event_pids("set_event_notrace_pid", lambda: array.no_pids, put_no_pids))
+        return nodes
+
+    def pids_file(
+        self, name: str, nothing: str, get: Callable[[], set[int]], put: Callable[[set[int]], None]
+    ) -> File:  # fmt: skip
+        """A set of tasks; a write adds to it."""
+        return self.file(
+            name, self.modes.rw, lambda: pids_text(get(), nothing), lambda data: put(parse_pids(data, get())),
+            lambda: put(set()),
+        )  # fmt: skip
+
+    def set_file(
+        self, name: str, chosen: FunctionSet, command: Callable[[str, set[str]], None] | None = None,
+        text: Callable[[], str] | None = None, truncate: Callable[[], object] | None = None,
+    ) -> File:  # fmt: skip
+        """A set of functions."""
+        return File(name, self.modes.rw, text or chosen.text, None, truncate,
+                    lambda file, flags: FunctionSetFile(file, flags, chosen, command), self.array)  # fmt: skip
+
+    # Sizes
+
+    def buffer_size(self, cpu: int | None) -> str:
+        """buffer_size_kb of one CPU or all (X where they differ), and what it grows to at the first use."""
+        sizes = self.array.buffer.size_kb
+        later = "" if self.array.expanded or self.array.name else f" (expanded: {self.array.full_size_kb})"
+        if cpu is not None:
+            return f"{sizes[cpu]}{later}\n"
+        return f"{sizes[0]}{later}\n" if len(set(sizes)) == 1 else "X\n"
+
+    def total_size(self) -> str:
+        """buffer_total_size_kb: the sum over the CPUs."""
+        sizes = self.array.buffer.size_kb
+        expanded = self.array.expanded or self.array.name
+        later = "" if expanded else f" (expanded: {self.array.full_size_kb * len(sizes)})"
+        return f"{sum(sizes)}{later}\n"
+
+    def set_buffer_size(self, data: bytes, cpu: int | None) -> None:
+        """A number of KiB to buffer_size_kb.  EINVAL, ENOMEM."""
+        size = number(data)
+        if not size:
+            raise KernelError(EINVAL, "a buffer has a size")
+        if size > 1 << 22:
+            raise KernelError(ENOMEM, "that much memory is not there")
+        self.array.expanded = True
+        self.array.buffer.resize(size, cpu)
+        if self.array.snapshot is not None:
+            self.array.snapshot.resize(size, cpu)
+
+    def set_percent(self, data: bytes) -> None:
+        """buffer_percent: when a reader of trace_pipe_raw wakes.  EINVAL."""
+        percent = number(data)
+        if percent > 100:
+            raise KernelError(EINVAL, "at most 100")
+        self.array.buffer_percent = percent
+
+    def set_latency(self, data: bytes) -> None:
+        """A number of us to tracing_max_latency.  EINVAL."""
+        self.array.max_latency_us = number(data)
+
+    # What records, and how
+
+    def tracers_text(self) -> str:
+        """available_tracers, newest first."""
+        return " ".join(reversed(self.array.tracers)) + "\n"
+
+    def set_tracer(self, data: bytes) -> None:
+        """A name to current_tracer.  EINVAL."""
+        self.array.set_tracer(word(data[:100]))
+
+    def set_cpumask(self, data: bytes) -> None:
+        """A hexadecimal mask, groups of eight digits separated by commas."""
+        text = word(data).replace(",", "")
+        try:
+            self.array.cpumask = int(text, 16) & ((1 << self.array.host.nr_cpus) - 1)
+        except ValueError:
+            raise KernelError(EINVAL, f"not a mask: {text!r}") from None
+
+    def set_recording(self, data: bytes) -> None:
+        """0 or 1 to tracing_on.  EINVAL."""
+        self.array.buffer.recording = bool(number(data))
+
+    def options(self) -> list[Node]:
+        """options/: the array's flags, and those of every tracer that it may have."""
+        array = self.array
+        hidden = TOP_LEVEL_OPTIONS if array.name else ()
+        nodes: list[Node] = [self.flag(name) for name in array.options if name not in hidden]
+        for tracer in array.tracers.values():
+            nodes += [self.tracer_option(tracer, name) for name in tracer.options]
+        return nodes
+
+    def flag(self, name: str) -> File:
+        """One flag."""
+        array = self.array
+        return self.file(f"{name}", self.modes.rw, lambda: f"{array.options[name]:d}\n",
+                         lambda data: array.set_flag(name, zero_or_one(data)))  # fmt: skip
+
+    def tracer_option(self, tracer: Tracer, name: str) -> File:
+        """One option of a tracer."""
+
+        def store(data: bytes) -> None:
+            on = zero_or_one(data)
+            if tracer.options[name] != on:
+                tracer.set_option(self.array, name, on)
+
+        return self.file(name, self.modes.rw, lambda: f"{tracer.options[name]:d}\n", store)
+
+    # Markers
+
+    def marker(self, data: bytes) -> None:
+        """trace_marker: a print entry; EINVAL when the markers option is off."""
+        array, board = self.array, self.board
+        if not array.options["markers"]:
+            raise KernelError(EINVAL, "markers are off")
+        if not data:
+            return
+        text = data[:MARKER_LIMIT]
+        buffer = array.buffer
+        if not buffer.recording:
+            raise KernelError(EBADF, "the buffer is not recording")
+        head = board.header_of(TRACE_PRINT) + IP_MARKER.to_bytes(board.word, board.byteorder)
+        file = self.marker_event.file(array)
+        later = file.call_triggers(head + text + b"\0", 0) if file.triggers else []
+        if not array.write(head + (text if text.endswith(b"\n") else text + b"\n") + b"\0", buffer):
+            raise KernelError(EBADF, "the buffer is not recording")
+        for trigger in later:
+            trigger.run(b"", 0)
+
+    def marker_raw(self, data: bytes) -> None:
+        """trace_marker_raw: a u32 id and data, at least four bytes.  EINVAL, EBADF."""
+        if not self.array.options["markers"] or len(data) < 4:
+            raise KernelError(EINVAL, "an id and data")
+        if not self.array.write(self.board.header_of(TRACE_RAW_DATA) + data):
+            raise KernelError(EBADF, "the buffer is not recording")
+
+    # trace, trace_pipe, snapshot, per CPU
+
+    def trace(self, cpu: int | None) -> File:
+        """The text of the buffer."""
+        array = self.array
+        return File("trace", self.modes.rw, lambda: "".join(array.render(cpu)), lambda data: None,
+                    lambda: array.reset(cpu), lambda file, flags: TraceFile(file, flags, array), array)  # fmt: skip
+
+    def pipe(self, cpu: int | None) -> File:
+        """The same, consumed."""
+        array = self.array
+        return File("trace_pipe", self.modes.ro, users=array,
+                    opener=lambda file, flags: PipeFile(file, flags, TracePipe(array, cpu)))  # fmt: skip
+
+    def snapshot(self, cpu: int | None) -> File:
+        """The other buffer."""
+        return self.file("snapshot", self.modes.rw, lambda: self.snapshot_text(cpu),
+                         lambda data: self.set_snapshot(data, cpu))  # fmt: skip
+
+    def snapshot_text(self, cpu: int | None) -> str:
+        """Its text, or how to use the file."""
+        array = self.array
+        if array.snapshot is not None and not array.snapshot.empty(cpu):
+            return "".join(array.render_buffer(array.snapshot, cpu))
+        state = "allocated" if array.snapshot is not None else "freed"
+        help_text = MAIN_HELP if cpu is None else CPU_HELP
+        return f"# tracer: {array.tracer}\n#\n#\n# * Snapshot is {state} *\n#\n# Snapshot commands:\n{help_text}"
+
+    def set_snapshot(self, data: bytes, cpu: int | None) -> None:
+        """tracing_snapshot_write().  EINVAL, EBUSY while a histogram takes the snapshots."""
+        array = self.array
+        array.expand()
+        value = number(data)
+        if array.condition is not None:
+            raise KernelError(EBUSY, "a histogram takes the snapshots")
+        if value in (0, 1) and cpu is not None:
+            raise KernelError(EINVAL, "not of one CPU")
+        if value == 0:
+            array.snapshot = None
+        elif value == 1:
+            array.allocate_snapshot()
+            array.swap()
+        elif array.snapshot is not None:
+            array.snapshot.reset(cpu)
+
+    def cpu(self, cpu: int) -> Node:
+        """per_cpu/cpuN."""
+        array, host, ro = self.array, self.board.host, self.modes.ro
+
+        def raw(name: str, snapshot: bool) -> File:
+            return File(name, ro, users=array,
+                        opener=lambda file, flags: RawFile(file, flags, array, cpu, snapshot))  # fmt: skip
+
+        nodes: list[Node] = [
+            self.file("buffer_size_kb", self.modes.rw, lambda: self.buffer_size(cpu),
+                      lambda data: self.set_buffer_size(data, cpu)),
+            self.file("stats", ro, lambda: self.stats(array.buffer, cpu, host.now_ns())),
+            self.trace(cpu),
+            self.pipe(cpu),
+            raw("trace_pipe_raw", False),
+        ]  # fmt: skip
+        if self.board.features.snapshots:
+            nodes += [self.snapshot(cpu), raw("snapshot_raw", True)]
+        return FixedDirectory(f"cpu{cpu}", self.modes.dir, nodes)
+
+    def stats(self, buffer: RingBuffer, cpu: int, now: int) -> str:
+        """per_cpu/cpuN/stats; counters are shown as they are when the clock counts."""
+        return buffer.stats(cpu, now, self.array.clock_in_ns)
+
+
+def zero_or_one(data: bytes) -> bool:
+    """What an options file takes.  EINVAL."""
+    value = number(data)
+    if value > 1:
+        raise KernelError(EINVAL, "0 or 1")
+    return bool(value)

@@ -1,0 +1,264 @@
+"""events/ of one trace array, and set_event.  kernel/trace/trace_events.c.
+
+Directories of events are made anew only when an event came or went, and their files when first looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from arch.abi.errno import EINVAL, ENODEV
+from arch.abi.limits import PAGE_SIZE
+from arch.errors import KernelError
+from tracing.buffer.trace import TraceArray
+from tracing.files.array_files import Modes
+from tracing.files.formats import HEADER_EVENT, WITH_NUMBER, header_page
+from tracing.files.nodes import Directory, File, FixedDirectory, Node, number
+from tracing.files.opened import FilterFile, FilterHook
+from tracing.record import filter as event_filter
+from tracing.record.event import EventFile, EventRegistry, TraceEvent
+from tracing.triggers.hist.trigger import HistTriggers
+from tracing.triggers.trigger import TriggerFiles
+
+
+class EventFiles:
+    """The events of one trace array as files."""
+
+    def __init__(
+        self, array: TraceArray, modes: Modes, events: EventRegistry, triggers: TriggerFiles, hists: HistTriggers,
+        hook: Callable[[], FilterHook | None],
+    ) -> None:  # fmt: skip
+        self.array = array
+        self.board = array.board
+        self.modes = modes
+        self.events = events
+        self.triggers = triggers
+        self.hists = hists
+        self.hook = hook
+        self._systems: dict[str, Directory] = {}
+        self._event_directories: dict[TraceEvent, Directory] = {}
+
+    def nodes(self) -> list[Node]:
+        """events/ and set_event."""
+        rw = self.modes.rw
+        return [
+            Directory("events", self.modes.dir, self._events, self.stamp),
+            self.file("set_event", rw, self.set_event_text, self.set_event, self.clear_events),
+        ]
+
+    def file(
+        self, name: str, mode: int, show: Callable[[], str] | None = None,
+        store: Callable[[bytes], object] | None = None, truncate: Callable[[], object] | None = None,
+    ) -> File:  # fmt: skip
+        """A file that keeps its trace array in use while it is open."""
+        return File(name, mode, show, store, truncate, users=self.array)
+
+    def stamp(self) -> int:
+        """Changes when an event comes or goes."""
+        return self.events.generation
+
+    def newest_first(self) -> list[TraceEvent]:
+        """The kernel puts each new event at the head of its list."""
+        return list(self.events)[::-1]
+
+    # Directories
+
+    def _events(self) -> list[Node]:
+        events, array = self.events, self.array
+        self._event_directories = {event: known for event, known in self._event_directories.items() if event in events}
+        nodes: list[Node] = [
+            self.file(
+                "enable", self.modes.rw, lambda: enable_text(events, array), lambda data: self.enable_all(None, data)
+            ),
+            File("header_event", self.modes.ro, lambda: HEADER_EVENT),
+            File("header_page", self.modes.ro, lambda: header_page(self.board)),
+        ]
+        nodes.append(Directory("ftrace", self.modes.dir, self._ftrace))
+        systems = events.systems()
+        self._systems = {system: self._systems.get(system) or self._system(system) for system in systems}
+        nodes += self._systems.values()
+        return nodes
+
+    def _ftrace(self) -> list[Node]:
+        return [self._internal(event) for event in self.events.internal.values()]
+
+    def _internal(self, event: TraceEvent) -> Node:
+        """What tracers write: a format; the two that perf may count have a number, markers have triggers."""
+        ro = self.modes.ro
+        files: list[Node] = [File("format", ro, lambda: event.format)]
+        if self.board.features.hist_triggers:
+            files.append(self.file("hist", ro, lambda: self.hists.text(event.file(self.array))))
+        if event.name in WITH_NUMBER:
+            files.append(File("id", ro, lambda: f"{event.id}\n"))
+        if event.name == "print" and self.board.features.hist_triggers:
+            files.append(self._trigger(event))
+        return FixedDirectory(event.name, self.modes.dir, files)
+
+    def _system(self, system: str) -> Directory:
+        return Directory(system, self.modes.dir, lambda: self._system_entries(system), self.stamp)
+
+    def _system_entries(self, system: str) -> list[Node]:
+        events = self.events.systems().get(system, {})
+        array = self.array
+        nodes: list[Node] = [
+            self.file("enable", self.modes.rw, lambda: enable_text(self.of_system(system), array),
+                      lambda data: self.enable_all(system, data)),
+            self.file("filter", self.modes.rw, lambda: event_filter.DEFAULT_SYS_FILTER_MESSAGE + "\n",
+                      lambda data: self.system_filter(system, data)),
+        ]  # fmt: skip
+        nodes += [self._event(event) for event in events.values()]
+        return nodes
+
+    def of_system(self, system: str) -> list[TraceEvent]:
+        """The events of one directory."""
+        return [event for event in self.events if event.system == system]
+
+    def system_filter(self, system: str, data: bytes) -> None:
+        """events/GROUP/filter.  ENODEV."""
+        text = event_filter.written_text(data)
+        event_filter.apply_subsystem_filter([event.file(self.array) for event in self.of_system(system)], text)
+
+    def _event(self, event: TraceEvent) -> Directory:
+        """One directory object per event, as long as the event lives."""
+        known = self._event_directories.get(event)
+        if known is None:
+            known = Directory(event.name, self.modes.dir, lambda: self._event_entries(event))
+            self._event_directories[event] = known
+        return known
+
+    def check(self, event: TraceEvent) -> None:
+        """ENODEV for an event that is gone."""
+        if self.events.get_any(event.system, event.name) is not event:
+            raise KernelError(ENODEV, "the event is gone")
+
+    def _event_entries(self, event: TraceEvent) -> list[Node]:
+        array, rw, ro = self.array, self.modes.rw, self.modes.ro
+
+        def enable(data: bytes) -> None:
+            self.check(event)
+            value = number(data)
+            array.expand()
+            if value > 1:
+                raise KernelError(EINVAL, "0 or 1")
+            self.set_enabled(event, bool(value))
+
+        nodes: list[Node] = [
+            self.file("enable", rw, lambda: self.state(event) + "\n", enable),
+            File("filter", rw, lambda: self.filter_text(event), users=array,
+                 opener=lambda file, flags: FilterFile(file, flags, self.events, event.file(array), self.hook)),
+            File("format", ro, lambda: event.format),
+            File("id", ro, lambda: f"{event.id}\n"),
+            self._trigger(event),
+        ]  # fmt: skip
+        if self.board.features.hist_triggers:
+            nodes.append(self.file("hist", ro, lambda: self.hists.text(event.file(array))))
+        return nodes
+
+    def _trigger(self, event: TraceEvent) -> File:
+        array, triggers = self.array, self.triggers
+
+        def store(data: bytes) -> None:
+            self.check(event)
+            triggers.write(event.file(array), data)
+
+        return self.file("trigger", self.modes.rw, lambda: triggers.text(event.file(array)), store,
+                         lambda: triggers.clear(event.file(array)))  # fmt: skip
+
+    # What the files say and take
+
+    def state(self, event: TraceEvent) -> str:
+        """0, 1, and a * while a trigger keeps it registered."""
+        known = event.files.get(self.array)
+        return known.state() if known is not None else "0"
+
+    def set_enabled(self, event: TraceEvent, on: bool) -> None:
+        """An event that nobody looked at yet is off already."""
+        if on or self.array in event.files:
+            event.file(self.array).set_enabled(on)
+
+    def filter_text(self, event: TraceEvent) -> str:
+        """What the filter file reads; a text that does not fit the kernel's page reads as nothing."""
+        known = event.files.get(self.array)
+        text = f"{known.filter_text if known is not None and known.filter_text is not None else 'none'}\n"
+        return text if len(text) < PAGE_SIZE else ""
+
+    def enable_all(self, system: str | None, data: bytes) -> None:
+        """0 or 1 to events/enable or events/GROUP/enable."""
+        value = number(data)
+        self.array.expand()
+        if value > 1:
+            raise KernelError(EINVAL, "0 or 1")
+        events = [event for event in self.events if system in (None, event.system)]
+        if not events:
+            raise KernelError(ENODEV, "no events")
+        for event in events:
+            self.set_enabled(event, bool(value))
+
+    def set_event_text(self) -> str:
+        """The file set_event: the enabled events, `system:event` a line."""
+        array = self.array
+        return "".join(f"{event.system}:{event.name}\n" for event in self.newest_first() if is_on(event, array))
+
+    def clear_events(self) -> None:
+        """set_event opened with O_TRUNC: all events off."""
+        for event in self.events:
+            self.set_enabled(event, False)
+
+    def set_event(self, data: bytes) -> int:
+        """One word per write: `system:event`, `event`, `system:*`, with an optional `!`; EINVAL if none matches."""
+        match = re.match(r"\s*(\S*)\s?", data.decode("latin-1"))
+        item = match[1] if match is not None else ""
+        taken = match.end() if match is not None else len(data)
+        if not item:
+            return taken
+        self.array.expand()
+        on = not item.startswith("!")
+        name = item.removeprefix("!")
+        system, colon, event_name = name.partition(":")
+        chosen = []
+        for event in self.events:
+            if colon:
+                fits = glob_or_any(system, event.system) and glob_or_any(event_name, event.name)
+            else:
+                fits = glob_or_any(name, event.name) or glob_or_any(name, event.system)
+            if fits:
+                chosen.append(event)
+        if not chosen:
+            raise KernelError(EINVAL, f"no event {item}")
+        for event in chosen:
+            self.set_enabled(event, on)
+        return taken
+
+    def release(self) -> None:
+        """The trace array goes: everything off, triggers gone.  event_trace_del_tracer()."""
+        array = self.array
+        for event in (*self.events, *self.events.internal.values()):
+            file = event.files.get(array)
+            if file is not None:
+                drop_file(file)
+                del event.files[array]
+
+
+def drop_file(file: EventFile) -> None:
+    """Its triggers first: they keep it registered."""
+    for trigger in list(file.triggers):
+        trigger.delete()
+    file.set_enabled(False)
+
+
+def is_on(event: TraceEvent, array: TraceArray) -> bool:
+    """Does it write into this array?"""
+    known = event.files.get(array)
+    return known is not None and known.enabled
+
+
+def glob_or_any(pattern: str, name: str) -> bool:
+    """set_event's patterns: a name, `*` or nothing at all."""
+    return pattern in ("", "*", name)
+
+
+def enable_text(events: Iterable[TraceEvent], array: TraceArray) -> str:
+    """0, 1, or X for a mixture."""
+    states = {is_on(event, array) for event in events}
+    return "X\n" if len(states) == 2 else ("1\n" if states == {True} else "0\n")

@@ -1,0 +1,87 @@
+"""The options event-fork and function-fork: children of traced tasks are traced, tasks that end are forgotten.
+
+kernel/trace/trace_events.c:trace_event_follow_fork(), ftrace.c:ftrace_pid_follow_fork().
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Protocol
+
+from tracing.buffer.trace import TraceArray
+from tracing.face import TraceHost
+from tracing.record.assign import Assign, compile_assign
+from tracing.tracers.function import FunctionTracer
+
+
+class Point(Protocol):
+    """A tracepoint."""
+
+    @property
+    def proto(self) -> str:
+        """Its arguments, as C declares them."""
+
+    def add(self, callback: Callable[..., object]) -> None:
+        """Call back from now on."""
+
+    def remove(self, callback: Callable[..., object]) -> None:
+        """No more."""
+
+
+class TaskFollower:
+    """Of one trace array."""
+
+    def __init__(
+        self, host: TraceHost, array: TraceArray, function: FunctionTracer, points: Mapping[str, Point]
+    ) -> None:  # fmt: skip
+        self.host = host
+        self.array = array
+        self.function = function
+        self.points = points
+        self.on: set[str] = set()  # event-fork, function-fork
+        self._fork: Assign | None = None
+        self._exit: Assign | None = None
+        array.on_flag["event-fork"] = lambda on: self.follow("event-fork", on)
+        array.on_flag["function-fork"] = lambda on: self.follow("function-fork", on)
+
+    def follow(self, option: str, on: bool) -> None:
+        """The option was changed."""
+        before = bool(self.on)
+        self.on = self.on | {option} if on else self.on - {option}
+        fork, exit_ = self.points.get("sched_process_fork"), self.points.get("sched_process_exit")
+        if before == bool(self.on) or fork is None or exit_ is None:
+            return
+        if self.on:
+            self._fork = compile_assign(["parent->pid", "child->pid"], fork.proto, self.host)
+            self._exit = compile_assign(["p->pid"], exit_.proto, self.host)
+            fork.add(self.forked)
+            exit_.add(self.exited)
+        else:
+            fork.remove(self.forked)
+            exit_.remove(self.exited)
+
+    def release(self) -> None:
+        """The trace array goes."""
+        for option in list(self.on):
+            self.follow(option, False)
+
+    def sets(self) -> list[set[int]]:
+        """The sets that follow."""
+        array, function = self.array, self.function
+        out = [array.pids, array.no_pids] if "event-fork" in self.on else []
+        return out + ([function.pids, function.no_pids] if "function-fork" in self.on else [])
+
+    def forked(self, *args: int) -> None:
+        """A child is traced as its parent is."""
+        assert self._fork is not None
+        parent, child = self._fork(*args)
+        for pids in self.sets():
+            if parent in pids:
+                pids.add(int(child))
+
+    def exited(self, *args: int) -> None:
+        """Its number may be another task's soon."""
+        assert self._exit is not None
+        (pid,) = self._exit(*args)
+        for pids in self.sets():
+            pids.discard(int(pid))

@@ -1,0 +1,110 @@
+"""All functions that can be traced, and sets of them as set_ftrace_filter and its like choose them.  kernel/trace/ftrace.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
+from tracing.board import Board
+from tracing.probes.kprobes import Kprobes
+from tracing.record.filter import build_glob
+
+WORD_MAX = 4096  # FTRACE_BUFF_MAX: a symbol's length, and more
+BLANKS = " \t\n\v\f\r\xa0"
+
+
+class Functions:
+    """available_filter_functions."""
+
+    def __init__(self, board: Board, kprobes: Kprobes) -> None:
+        self.host = board.host
+        self.kprobes = kprobes
+
+    def own(self) -> dict[str, int]:
+        """Name -> address of the functions that the machine calls and that can be traced, in order of address."""
+        kprobes, host = self.kprobes, self.host
+        return {
+            symbol.name: symbol.address
+            for symbol in host.symbols
+            if symbol.kind in "tT" and host.is_kernel_text(symbol.address) and not kprobes.blacklisted(symbol.address)
+        }
+
+    def names(self) -> list[str]:
+        """All of them."""
+        return list(self.own())
+
+    def match(self, pattern: str) -> list[str]:
+        """By name or glob; a number is a place in the list, from 1."""
+        names = self.names()
+        if pattern.isdigit():
+            index = int(pattern) - 1
+            return names[index : index + 1] if index >= 0 else []
+        _, matches = build_glob(pattern)
+        return [name for name in names if matches(name.encode("latin-1"), len(name) + 1)]
+
+
+class FunctionSet:
+    """The functions that one file chooses; empty for all (or none, as the file has it)."""
+
+    def __init__(self, functions: Functions, nothing: str, changed: Callable[[], None]) -> None:
+        self.functions = functions
+        self.nothing = nothing  # what the file reads when it is empty
+        self.changed = changed
+        self.names: set[str] = set()
+
+    def add(self, names: set[str], word: str) -> None:
+        """One word: a name or a glob, `!` takes away.  EINVAL when it matches no function."""
+        found = self.functions.match(word.removeprefix("!"))
+        if not found:
+            raise KernelError(EINVAL, f"no function {word}")
+        if word.startswith("!"):
+            names.difference_update(found)
+        else:
+            names.update(found)
+
+    def replace(self, names: set[str]) -> None:
+        """A writer is done."""
+        self.names = names
+        self.changed()
+
+    def lines(self) -> Iterable[str]:
+        """The file, function by function in order of address."""
+        names = self.names
+        return (f"{name}\n" for name in self.functions.names() if name in names) if names else ()
+
+    def text(self) -> str:
+        """The file."""
+        return "".join(self.lines()) or self.nothing
+
+
+class Words:
+    """trace_get_user(): a write brings one word; a word without a blank behind it may go on in the next write."""
+
+    def __init__(self) -> None:
+        self.partial = ""
+
+    def take(self, data: bytes) -> tuple[int, str | None]:
+        """(bytes taken, the word if it is complete).  EINVAL for one that is too long."""
+        text = data.decode("latin-1")
+        at = 0
+        if not self.partial:
+            while at < len(text) and text[at] in BLANKS:
+                at += 1
+            if at == len(text):
+                return len(data), None
+        end = at
+        while end < len(text) and text[end] not in BLANKS and text[end] != "\0":
+            end += 1
+        self.partial += text[at:end]
+        if len(self.partial) >= WORD_MAX:
+            raise KernelError(EINVAL, "the word is too long")
+        if end == len(text):
+            return len(data), None
+        word, self.partial = self.partial, ""
+        return end + 1, word or None
+
+    def rest(self) -> str | None:
+        """What came without a blank behind it, at the end."""
+        word, self.partial = self.partial, ""
+        return word or None
