@@ -9,7 +9,6 @@ from tests.tracing.fakes import machine
 from tracing.events.recorded import FOLDER, Recording
 from tracing.events.silent import SilentEvent
 from tracing.events.tracepoints import TracepointEvent, split_arguments
-from tracing.files.formats import ftrace_entries
 from tracing.record.assign import compile_assign
 from tracing.record.fields import COMMON_FIELDS, FieldLayout
 
@@ -34,7 +33,7 @@ def test_every_format_is_the_real_kernels(kernel):
         text = f"name: {name}\nID: {row.number}\nformat:\n{COMMON}\n{recording.text(system, name)}"
         assert tracing.events.get(system, name).format == text
 
-    for entry, number, text in ftrace_entries(tracing.board):
+    for entry, number, text in [(e.name, e.id, e.format) for e in tracing.events.internal.values()]:
         common = f"name: {entry}\nID: {number}\nformat:\n{COMMON}\n"
         assert text == common + recording.text("ftrace", entry)
 
