@@ -33,6 +33,7 @@ COMMANDS = {
     "list": ("simkernel.cli.listing", "list_", "List kernel functions or trace events."),
     "disasm": ("simkernel.cli.listing", "disasm", "Disassemble a kernel function and show its probe sites."),
     "verify": ("simkernel.cli.verify", "verify", "Ask a kernel version's verifier about BPF programs."),
+    "explain": ("simkernel.cli.explain", "explain_", "Why a program is rejected, and what would satisfy the verifier."),
     "feature": ("simkernel.cli.feature", "feature", "What BPF features a kernel version has."),
     "btf": ("simkernel.cli.btf", "btf", "Dump the simulated kernel's BTF, raw or as vmlinux.h."),
 }
