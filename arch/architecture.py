@@ -130,6 +130,7 @@ class Architecture:
     registers: tuple[str, ...]  # general CPU registers by our names, program counter and stack pointer included
     pt_regs_by_version: tuple[tuple[str, Layout], ...]  # (first version, layout), newest first
     function_args: tuple[str, ...]  # pt_regs fields of C arguments 1..n passed in registers
+    perf_regs: tuple[str | None, ...]  # pt_regs field of each bit of perf's register masks; "" is 0, None refused
     stack_args_offset: int  # at function entry: first stack argument at sp + this
     return_value: str  # pt_regs field
     stack_pointer: str  # pt_regs field

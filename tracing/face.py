@@ -169,6 +169,9 @@ class TraceHost(Protocol):
     def caller_regs(self) -> int:
         """perf_fetch_caller_regs(): address of a pt_regs of the place that fired; 0 if the host keeps none."""
 
+    def user_regs(self, regs: int) -> int:
+        """perf_get_regs_user(): `regs` if those are of user code, else where the task entered the kernel; 0: a kernel thread."""
+
     def interrupt_regs(self) -> int:
         """get_irq_regs(): pt_regs of what a timer tick interrupted; 0 if the host keeps none."""
 
@@ -200,7 +203,7 @@ class TraceHost(Protocol):
 
 
 class Mapping(NamedTuple):
-    """A file's mapping, as perf tells of it."""
+    """A mapping, as perf tells of it; of nothing but memory the numbers of its file are 0."""
 
     start: int
     length: int
@@ -229,7 +232,10 @@ class UserSpaces(Protocol):
         """Present mappings of the file in every address space: (mm, start, end, file offset, executable)."""
 
     def mapping(self, mm: Hashable, start: int) -> Mapping | None:
-        """The mapping of a file that begins there."""
+        """The mapping that begins there."""
+
+    def watch_mappings(self, listener: Callable[[Hashable, int], None] | None) -> None:
+        """Tell of every mapping that comes or is protected otherwise, as (mm, start); None: no more."""
 
     def current_mm(self) -> Hashable | None:
         """The running task's address space; None for a kernel thread."""

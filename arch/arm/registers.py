@@ -25,3 +25,6 @@ CRASH = (
 
 MODE_USER, MODE_SVC = 0x10, 0x13
 PSR_KERNEL = MODE_SVC | 0x40  # no FIQs
+
+# arch/arm/include/uapi/asm/perf_regs.h: the bits of sample_regs_user
+PERF_REGS = tuple(f"uregs[{i}]" for i in range(16))

@@ -164,6 +164,7 @@ ARCHITECTURE = Architecture(
     registers=registers.GENERAL,
     pt_regs_by_version=(("4.14", registers.PT_REGS), ("3.7", registers.PT_REGS_4_1)),
     function_args=registers.FUNCTION_ARGS,
+    perf_regs=registers.PERF_REGS,
     stack_args_offset=0,
     return_value="regs[0]",
     stack_pointer="sp",

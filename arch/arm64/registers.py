@@ -44,3 +44,6 @@ CRASH = (
 
 PSTATE_USER = 0x00000000  # EL0t
 PSTATE_KERNEL = 0x00000005  # EL1h
+
+# arch/arm64/include/uapi/asm/perf_regs.h: the bits of sample_regs_user
+PERF_REGS = (*(f"regs[{i}]" for i in range(31)), "sp", "pc")

@@ -143,6 +143,7 @@ ARCHITECTURE = Architecture(
     registers=registers.GENERAL,
     pt_regs_by_version=(("2.6", registers.PT_REGS),),
     function_args=registers.FUNCTION_ARGS,
+    perf_regs=registers.PERF_REGS,
     stack_args_offset=4,
     return_value="ax",
     stack_pointer="sp",

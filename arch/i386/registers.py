@@ -43,3 +43,8 @@ CRASH = (
     ("ESI", "si"), ("EDI", "di"), ("EBP", "bp"), ("ESP", "sp"),
     ("DS", "ds"), ("ES", "es"), ("FS", "fs"), ("GS", "gs"), ("SS", "ss"),
 )  # fmt: skip
+
+# arch/x86/include/uapi/asm/perf_regs.h: the bits of sample_regs_user
+PERF_REGS = (
+    "ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "ip", "flags", "cs", "ss", "ds", "es", "fs", "gs",
+)  # fmt: skip

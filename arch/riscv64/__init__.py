@@ -146,6 +146,7 @@ ARCHITECTURE = Architecture(
     registers=registers.GENERAL,
     pt_regs_by_version=(("4.15", registers.PT_REGS),),
     function_args=registers.FUNCTION_ARGS,
+    perf_regs=registers.PERF_REGS,
     stack_args_offset=0,
     return_value="a0",
     stack_pointer="sp",

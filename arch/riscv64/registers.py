@@ -39,3 +39,6 @@ CRASH = (
 PRIV_USER, PRIV_SUPERVISOR = 0, 1
 STATUS_USER = 0x200006020  # UXL = 64 bits, FS = dirty, SPIE
 STATUS_KERNEL = 0x200006120  # the same with SPP: came from supervisor mode
+
+# arch/riscv/include/uapi/asm/perf_regs.h: the bits of sample_regs_user
+PERF_REGS = ("epc", *ABI_NAMES)

@@ -163,6 +163,7 @@ ARCHITECTURE = Architecture(
     registers=registers.GENERAL,
     pt_regs_by_version=(("5.12", registers.PT_REGS), ("2.6", registers.PT_REGS_4_1)),
     function_args=registers.FUNCTION_ARGS,
+    perf_regs=registers.PERF_REGS,
     stack_args_offset=160,
     return_value="gprs[2]",
     stack_pointer="gprs[15]",

@@ -51,3 +51,9 @@ CRASH = (
     ("RBP", "bp"), ("R08", "r8"), ("R09", "r9"), ("R10", "r10"), ("R11", "r11"), ("R12", "r12"),
     ("R13", "r13"), ("R14", "r14"), ("R15", "r15"),
 )  # fmt: skip
+
+# arch/x86/include/uapi/asm/perf_regs.h: the bits of sample_regs_user; None is refused (ds, es, fs, gs)
+PERF_REGS = (
+    "ax", "bx", "cx", "dx", "si", "di", "bp", "sp", "ip", "flags", "cs", "ss", None, None, None, None,
+    *(f"r{i}" for i in range(8, 16)),
+)  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from arch.abi.limits import PAGE_SIZE
@@ -65,6 +66,7 @@ class AddressSpaces:
         self.frames = Frames(physical)
         self.no_user = UserMemory(AddressSpace(physical, PAGE_SIZE, arch.byteorder))  # a kernel thread's user addresses
         self.hooks: MmHooks | None = None  # uprobes' view of address spaces
+        self.on_mmap: Callable[[Mm, int], None] | None = None  # perf_event_mmap(), while perf wants to know
         self.newborn: Mm | None = None  # a child's, while fork copies breakpoints
         self.mapping_file: MappedFile | None = None  # what vm_mmap_pgoff() is called for
         self.nr_faults = 0
@@ -157,7 +159,9 @@ class AddressSpaces:
     # -- what an address space asks (mm.MmHome) ------------------------------------------------------------------
 
     def mmap_changed(self, mm: Mm, vma: Vma) -> None:
-        """An area was mapped: uprobes may want to be in it."""
+        """An area was mapped, or is protected otherwise: perf tells of it, uprobes may want to be in it."""
+        if self.on_mmap is not None:
+            self.on_mmap(mm, vma.start)
         if self.hooks is not None and vma.file is not None:
             self.hooks.mmap(mm, vma.start, vma.end, vma.file.inode, vma.pgoff * PAGE_SIZE)
 

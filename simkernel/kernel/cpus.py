@@ -118,6 +118,7 @@ class Cpus:
         self.switch_address = 0  # of the code that switches stacks
         self.waking: WaitQueue | None = None  # the queue that __wake_up() is called for
         self.last_cpu = -1
+        self.irq_regs = 0  # struct pt_regs of the user code that a timer interrupted, while it runs
         self.busy_cpus = 1
         self.deadline = 0  # when the running CPU has to look around, ns
         self.quantum_end = 0

@@ -76,7 +76,8 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
     k.cpus.charge_user()
     task = k.current
     if k.tracepoints.point("page_fault_user").active:
-        k.trace("page_fault_user", address, regs, error_code)
+        exact = refine(k.arch, lambda field: k.regs.get(regs, field), k.usercopy.user.read, address)
+        k.trace("page_fault_user", exact, regs, error_code)
     access = "write" if error_code & FAULT_WRITE else "exec" if error_code & FAULT_EXEC else "read"
     lock = mmap_lock(k)
     if lock:
@@ -262,7 +263,9 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
     while True:
         clock = k.clock
         if clock._now >= clock.next_event_ns:
+            k.cpus.irq_regs = 0 if task.in_syscall else regs
             clock.run_due()
+            k.cpus.irq_regs = 0
         rq = k.cpus.rq
         if pending[rq.cpu]:
             yield from take_interrupts(k)

@@ -432,8 +432,7 @@ class Mm:
             if vma.prot != prot:
                 vma.prot = prot
                 self._reprotect(vma)
-                if prot & PROT_EXEC:
-                    self.home.mmap_changed(self, vma)
+                self.home.mmap_changed(self, vma)
         for vma in areas:
             if self.find(vma.start) is vma:
                 self.merge_anonymous(vma)

@@ -10,6 +10,7 @@ from types import MethodType
 
 from arch.abi.errno import EACCES, EBADF, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM
 from arch.abi.fcntl import O_ACCMODE
+from arch.abi.perf_event import PERF_BPF_EVENT_PROG_LOAD, PERF_BPF_EVENT_PROG_UNLOAD
 from arch.errors import Fault, KernelError
 from arch.memory import KernelMemory
 from arch.unwind import walk_frames
@@ -72,6 +73,7 @@ class BpfSide(ABC):
     attachments: Attachments
     iterators: Iterators
     kernel_btf: KernelBtf
+    _loaded: dict[int, BpfProg]  # programs that perf was told of
 
     @abstractmethod
     def kernel_stack(self) -> list[int]:
@@ -412,8 +414,15 @@ class BpfSide(ABC):
 
         return detach
 
-    def bpf_symbols_changed(self) -> None:  # noqa: B027
-        """Programs in /proc/kallsyms are read from the table of programs when asked for."""
+    def bpf_symbols_changed(self) -> None:
+        """bpf_prog_kallsyms_add(), _del(): perf records tell of it; /proc/kallsyms reads the table of programs when asked for."""
+        now = {number: prog for number, prog in self.bpf.progs.objects.items() if isinstance(prog, BpfProg)}
+        perf = self.tracing.perf
+        for number, prog in self._loaded.items() - now.items():
+            perf.bpf_event(PERF_BPF_EVENT_PROG_UNLOAD, number, prog.tag, prog.symbols())
+        for number, prog in now.items() - self._loaded.items():
+            perf.bpf_event(PERF_BPF_EVENT_PROG_LOAD, number, prog.tag, prog.symbols())
+        self._loaded = now
 
 
 def probe_address(event: PerfEvent) -> int:

@@ -62,6 +62,7 @@ class Host(BpfSide):
         self._text_start: int = k.mem.map.text_base
         self._caller_regs = 0
         self.bpf = Bpf(self)
+        self._loaded = {}
         self.iterators = Iterators(k, self.bpf)
 
     def connect(self, tracing: Tracing) -> None:
@@ -243,9 +244,14 @@ class Host(BpfSide):
         self.k.cpu.write_pt_regs(self._caller_regs)
         return self._caller_regs
 
+    def user_regs(self, regs: int) -> int:
+        """Of user code: what was interrupted, or the entry of the running task; 0 for a kernel thread."""
+        task = self.k.current
+        return 0 if task.user is None else regs if self.user_mode(regs) else task.regs
+
     def interrupt_regs(self) -> int:
-        """Of what a timer's tick interrupted: timers run between two instructions, so the CPU's registers now."""
-        return self.caller_regs()
+        """Of what a timer's tick interrupted: the user's code, or else the kernel where it is now."""
+        return self.k.cpus.irq_regs or self.caller_regs()
 
     def callchains(self, regs: int, limit: int) -> tuple[list[int], list[int]]:
         """Perf asks for (kernel, user) chains at once."""

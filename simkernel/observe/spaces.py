@@ -15,6 +15,7 @@ from arch.errors import KernelError
 from arch.memory import Memory
 from arch.probes import Probe
 from simkernel.fs.inode import File, Inode
+from simkernel.kernel.areas import Vma
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import Task
 from simkernel.observe.face import WatchedKernel
@@ -77,25 +78,29 @@ class Spaces:
         ]
 
     def mapping(self, mm: Hashable, start: int) -> Mapping | None:
-        """The mapping of a file that begins there."""
-        for vma in _mm(mm).vmas:
-            file = vma.file
-            if vma.start == start and isinstance(file, File):
-                inode, dev = file.inode, file.inode.i_sb.s_dev
-                path = self.k.vfs.d_path(file.f_path)
-                size = vma.end - start
-                return Mapping(
-                    start,
-                    size,
-                    vma.pgoff * PAGE_SIZE,
-                    path,
-                    dev >> 20,
-                    dev & 0xFFFFF,
-                    inode.i_ino,
-                    vma.prot,
-                    vma.flags & 0xF,
-                )
-        return None
+        """The mapping that begins there, as perf_event_mmap_event() names it."""
+        vma = _mm(mm).find(start)
+        if vma is None or vma.start != start:
+            return None
+        file, flags = vma.file, vma.flags & 0xF
+        if not isinstance(file, File):
+            path = "/dev/zero (deleted)" if vma.shared else self._name(_mm(mm), vma)
+            return Mapping(start, vma.end - start, 0, path, 0, 0, 0, vma.prot, flags)
+        inode, dev = file.inode, file.inode.i_sb.s_dev
+        path, offset = self.k.vfs.d_path(file.f_path), vma.pgoff * PAGE_SIZE
+        return Mapping(
+            start, vma.end - start, offset, path, dev >> 20, dev & 0xFFFFF, inode.i_ino, vma.prot, flags
+        )  # fmt: skip
+
+    @staticmethod
+    def _name(mm: Mm, vma: Vma) -> str:
+        """Of memory without a file; what is about to become the heap is not yet."""
+        heap = vma.start <= mm.brk and vma.end >= mm.start_brk
+        return vma.name if vma.name and (vma.name != "[heap]" or heap) else "//anon"
+
+    def watch_mappings(self, listener: Callable[[Hashable, int], None] | None) -> None:
+        """perf_event_mmap() calls it."""
+        self.k.mm.on_mmap = listener
 
     def current_mm(self) -> Hashable | None:
         """None for a kernel thread."""

@@ -169,6 +169,9 @@ class FakeHost:
     def caller_regs(self):
         return 0
 
+    def user_regs(self, regs):
+        return regs
+
     def interrupt_regs(self):
         return 0
 
@@ -216,6 +219,7 @@ class FakeSpaces:
         self.mm = "mm1"
         self.mm_of = {}  # task -> mm, where it is not the current one
         self.uret_handler = None
+        self.listener = None
 
     def resolve_path(self, path):
         if path in ("/proc", "/dev/null"):
@@ -238,6 +242,9 @@ class FakeSpaces:
             if (known, begin) == (mm, start):
                 return Mapping(start, end - start, offset, inode, 0, 2, 7, 5 if executable else 1, 2)
         return None
+
+    def watch_mappings(self, listener):
+        self.listener = listener
 
     def current_mm(self):
         return self.mm

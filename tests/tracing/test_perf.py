@@ -555,8 +555,8 @@ def test_names_forks_and_mappings(tracing, mmap2):
     tracing.trace("sched_process_fork", task, child)
     spaces = tracing.host_spaces
     spaces.maps += [("mm1", 0x400000, 0x402000, 0x1000, True, "/sb"), ("mm1", 0x500000, 0x501000, 0, False, "/sb")]
-    tracing.uprobes.mmap("mm1", 0x400000, 0x402000, "/sb", 0x1000)
-    tracing.uprobes.mmap("mm1", 0x500000, 0x501000, "/sb", 0)
+    spaces.listener("mm1", 0x400000)
+    spaces.listener("mm1", 0x500000)
     got, rest = [], data(event)
     while rest:
         kind, misc, size = struct.unpack_from("<IHH", rest)
@@ -579,4 +579,4 @@ def test_names_forks_and_mappings(tracing, mmap2):
         assert got[2:] == [(1, 2, text + b"/sb\0\0\0\0\0")]
     tracing.perf.free(event)
     assert not tracing.tracepoints["task_rename"].active
-    assert tracing.uprobes.mmap_listener is None
+    assert tracing.uprobes.spaces.listener is None

@@ -7,6 +7,7 @@ know must be zero.  Offsets and sizes in bytes.
 from __future__ import annotations
 
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from arch.abi.errno import E2BIG, EINVAL
@@ -54,8 +55,8 @@ FLAG_COUNT = (
 )  # fmt: skip
 
 
-# Which registers a sample may name (arch/*/include/uapi/asm/perf_regs.h) is the floor of arch/'s business; without it
-# any non-zero mask is taken.
+MAX_STACK = 127  # perf_event_max_stack
+EXTENDED_REGS = 32  # vector registers of x86 begin at this bit
 
 
 @dataclass(slots=True)
@@ -114,8 +115,10 @@ def read_size(raw: bytes, version: KernelVersion, byteorder: str = "little") -> 
     return size
 
 
-def parse_attr(raw: bytes, version: KernelVersion, byteorder: str = "little") -> PerfAttr:
-    """perf_copy_attr() on the bytes of user space; E2BIG, EINVAL."""
+def parse_attr(
+    raw: bytes, version: KernelVersion, byteorder: str = "little", registers: Sequence[str | None] = ("",) * 64
+) -> PerfAttr:
+    """perf_copy_attr() on the bytes of user space; `registers` are those that a sample may name.  E2BIG, EINVAL."""
     size = read_size(raw, version, byteorder)
     known = attr_size(version)
     if any(raw[known:size]):
@@ -131,7 +134,7 @@ def parse_attr(raw: bytes, version: KernelVersion, byteorder: str = "little") ->
         kind, size, config, period, sample_type, read_format, flags, wakeup, bp_type, config1, config2, branch,
         regs_user, stack_user, clockid, regs_intr, aux_watermark, max_stack, aux_sample, sig_data,
     )  # fmt: skip
-    check_attr(attr, bool(reserved2 or reserved3), version)
+    check_attr(attr, bool(reserved2 or reserved3), version, registers)
     return attr
 
 
@@ -140,7 +143,13 @@ def _reverse_bits(value: int) -> int:
     return int(f"{value:064b}"[::-1], 2)
 
 
-def check_attr(attr: PerfAttr, reserved: bool, version: KernelVersion) -> None:
+def refused_registers(mask: int, registers: Sequence[str | None]) -> bool:
+    """perf_reg_validate(): none at all, or one that there is not; vector registers are refused later."""
+    known = {index for index, name in enumerate(registers) if name is not None}
+    return not mask or any(mask >> bit & 1 and bit not in known for bit in range(EXTENDED_REGS))
+
+
+def check_attr(attr: PerfAttr, reserved: bool, version: KernelVersion, registers: Sequence[str | None]) -> None:
     """The checks of perf_copy_attr(), in its order."""
     if reserved or attr.flags >> newest(FLAG_COUNT, version):
         raise KernelError(EINVAL, "reserved bits are set")
@@ -151,12 +160,12 @@ def check_attr(attr: PerfAttr, reserved: bool, version: KernelVersion) -> None:
     if attr.sample_type & PERF_SAMPLE_BRANCH_STACK:
         if attr.branch_sample_type & ~((1 << 19) - 1) or not attr.branch_sample_type & ~7:
             raise KernelError(EINVAL, "branch_sample_type")
-    if attr.sample_type & PERF_SAMPLE_REGS_USER and not attr.sample_regs_user:
+    if attr.sample_type & PERF_SAMPLE_REGS_USER and refused_registers(attr.sample_regs_user, registers):
         raise KernelError(EINVAL, "sample_regs_user")
     if attr.sample_type & PERF_SAMPLE_STACK_USER:
         if attr.sample_stack_user >= 0xFFFF or attr.sample_stack_user % 8:
             raise KernelError(EINVAL, "sample_stack_user")
-    if attr.sample_type & PERF_SAMPLE_REGS_INTR and not attr.sample_regs_intr:
+    if attr.sample_type & PERF_SAMPLE_REGS_INTR and refused_registers(attr.sample_regs_intr, registers):
         raise KernelError(EINVAL, "sample_regs_intr")
     if attr.sample_type & PERF_SAMPLE_WEIGHT and attr.sample_type & PERF_SAMPLE_WEIGHT_STRUCT:
         raise KernelError(EINVAL, "weight twice")

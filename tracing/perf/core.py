@@ -8,22 +8,36 @@ kprobe and uprobe events hang on the trace events of this package; software even
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from arch.abi.errno import EACCES, EBADF, EINVAL, ESRCH
+from arch.abi.errno import EACCES, EBADF, EINVAL, EOPNOTSUPP, EOVERFLOW, ESRCH
+from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import PROT_EXEC
 from arch.abi.perf_event import (
+    PERF_BPF_EVENT_PROG_UNLOAD,
     PERF_FLAG_FD_NO_GROUP,
     PERF_FLAG_FD_OUTPUT,
     PERF_FLAG_PID_CGROUP,
+    PERF_RECORD_BPF_EVENT,
     PERF_RECORD_COMM,
     PERF_RECORD_EXIT,
     PERF_RECORD_FORK,
+    PERF_RECORD_KSYMBOL,
+    PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER,
+    PERF_RECORD_KSYMBOL_TYPE_BPF,
+    PERF_RECORD_MISC_COMM_EXEC,
     PERF_RECORD_MISC_MMAP_DATA,
+    PERF_RECORD_MISC_SWITCH_OUT,
+    PERF_RECORD_MISC_SWITCH_OUT_PREEMPT,
     PERF_RECORD_MISC_USER,
     PERF_RECORD_MMAP,
     PERF_RECORD_MMAP2,
+    PERF_RECORD_SWITCH,
+    PERF_RECORD_SWITCH_CPU_WIDE,
+    PERF_SAMPLE_CALLCHAIN,
     PERF_SAMPLE_READ,
+    PERF_SAMPLE_REGS_INTR,
+    PERF_SAMPLE_REGS_USER,
     PERF_TYPE_SOFTWARE,
 )
 from arch.errors import KernelError
@@ -35,7 +49,7 @@ from tracing.perf.attr import SAMPLE_RATE, PerfAttr
 from tracing.perf.event import PerfEvent
 from tracing.perf.pmu import Pmus
 from tracing.perf.programs import SetBpfHook, drop_program
-from tracing.perf.sample import comm_body, mmap_bodies
+from tracing.perf.sample import Switched, comm_body, mmap_bodies, user_mode
 from tracing.perf.sources import PerfSources
 from tracing.perf.user import UserMemory
 from tracing.probes.probe_events import ProbeEvents
@@ -43,7 +57,8 @@ from tracing.probes.uprobes import Uprobes
 from tracing.record.event import EventRegistry
 from tracing.record.recorder import Recorder
 
-SIDE_BAND = ("mmap", "mmap2", "mmap_data", "comm", "task")  # flags that ask for records about tasks
+TASK_RECORDS = ("mmap", "mmap2", "mmap_data", "comm", "task")  # flags that ask for records about tasks
+SIDE_BAND = (*TASK_RECORDS, "context_switch", "ksymbol", "bpf_event")  # and for others that are no samples
 
 
 class PerfCore:
@@ -66,6 +81,7 @@ class PerfCore:
         self.side_band: list[PerfEvent] = []  # events that want comm, fork, mmap records
         self.running_task: Hashable | None = None
         self.knows_switches = False
+        self.executing = False  # a task got a new program, and not yet its name
         self.resolve_fd: Callable[[int], PerfEvent] | None = None  # EBADF for what is no perf event
         self.set_bpf_hook: SetBpfHook | None = None
         self.overflow_program_hook: Callable[[PerfEvent, int, int, int], int] | None = None
@@ -77,7 +93,7 @@ class PerfCore:
         """The checks of perf_event_open(2), in their order."""
         if flags & ~0xF:
             raise KernelError(EINVAL, "unknown flags")
-        attr = pa.parse_attr(raw, self.host.version, self.board.byteorder)
+        attr = pa.parse_attr(raw, self.host.version, self.board.byteorder, self.host.arch.perf_regs)
         privileged = self.host.capable("perfmon") or self.host.capable("sys_admin")
         if not attr.flag("exclude_kernel") and self.pmus.paranoid > 1 and not privileged:
             raise KernelError(EACCES, "kernel events need privilege")
@@ -134,6 +150,7 @@ class PerfCore:
             event.period = 1
             event.last_period, event.period_left = 1, -1
         self.pmus.init(event)
+        self._check_abilities(attr)
         if attr.type == PERF_TYPE_SOFTWARE:
             self._count_software(event)
         self.next_id += 1
@@ -148,6 +165,17 @@ class PerfCore:
         event.start_clock()
         return event
 
+    def _check_abilities(self, attr: PerfAttr) -> None:
+        """perf_try_init_event() and what follows it in perf_event_alloc(): what none of these PMUs can do."""
+        named = attr.sample_regs_user if attr.sample_type & PERF_SAMPLE_REGS_USER else 0
+        named |= attr.sample_regs_intr if attr.sample_type & PERF_SAMPLE_REGS_INTR else 0
+        if named >> pa.EXTENDED_REGS and len(self.host.arch.perf_regs) <= pa.EXTENDED_REGS:
+            raise KernelError(EOPNOTSUPP, "vector registers")
+        if attr.flag("aux_output"):
+            raise KernelError(EOPNOTSUPP, "no AUX area")
+        if attr.sample_type & PERF_SAMPLE_CALLCHAIN and attr.sample_max_stack > pa.MAX_STACK:
+            raise KernelError(EOVERFLOW, "sample_max_stack")
+
     def _count_software(self, event: PerfEvent) -> None:
         number = event.attr.config
         self.sw_users.setdefault(number, []).append(event)
@@ -155,6 +183,8 @@ class PerfCore:
         self.sources.count(number, True)
 
     def _join(self, event: PerfEvent, group: PerfEvent | None, leader: PerfEvent | None, flags: int) -> None:
+        if event.attr.aux_sample_size:
+            raise KernelError(EINVAL, "no event with an AUX area")
         if leader is not None and group is not None:
             if group.leader is not group:
                 raise KernelError(EINVAL, "the group descriptor is not a leader")
@@ -231,8 +261,10 @@ class PerfCore:
 
     def sw_event(self, number: int, nr: int = 1, regs: int = 0, addr: int = 0) -> None:
         """perf_sw_event(): the kernel calls it where `sw_active[number]`."""
+        ip = self.board.instruction_pointer(regs) if regs else 0
+        excluding = "exclude_user" if user_mode(self.board, ip) else "exclude_kernel"
         for event in tuple(self.sw_users.get(number, ())):
-            if event.active():
+            if event.active() and not event.attr.flag(excluding):
                 event.swevent(nr, regs, None, addr)
 
     # Tasks
@@ -255,6 +287,7 @@ class PerfCore:
 
     def task_exec(self, task: Hashable) -> None:
         """perf_event_exec(): enable_on_exec and remove_on_exec, before the COMM and MMAP records of the new program."""
+        self.executing = self.sources.described
         for event in tuple(self.events.values()):
             if event.tasks is None or task not in event.tasks:
                 continue
@@ -278,19 +311,47 @@ class PerfCore:
 
     # Side-band records
 
-    def _side_band(self, flags: tuple[str, ...], kind: int, body: bytes) -> None:
+    def _side_band(self, flags: tuple[str, ...], kind: int, body: bytes, misc: int = 0) -> None:
         for event in self.side_band:
             if event.active() and any(event.attr.flag(flag) for flag in flags):
-                event.output(event.format.about_task(kind, body))
+                event.output(event.format.about_task(kind, body, misc))
 
     def comm_event(self, tgid: int, pid: int, comm: str) -> None:
-        """PERF_RECORD_COMM."""
-        self._side_band(("comm",), PERF_RECORD_COMM, comm_body(self.board.order, tgid, pid, comm))
+        """PERF_RECORD_COMM; the first name after an exec says so."""
+        misc, self.executing = (PERF_RECORD_MISC_COMM_EXEC if self.executing else 0), False
+        self._side_band(("comm",), PERF_RECORD_COMM, comm_body(self.board.order, tgid, pid, comm), misc)
+
+    def switch_event(self, leaving: Switched, coming: Switched, preempted: bool) -> None:
+        """PERF_RECORD_SWITCH of a task's events, PERF_RECORD_SWITCH_CPU_WIDE of a CPU's: out, and in."""
+        order = self.board.order
+        for event in tuple(self.side_band):
+            if not event.attr.flag("context_switch") or not event.enabled or event.cpu not in (-1, self.host.cpu_id()):
+                continue
+            for own, other, out in ((leaving, coming, True), (coming, leaving, False)):
+                misc = PERF_RECORD_MISC_SWITCH_OUT if out else 0
+                misc |= PERF_RECORD_MISC_SWITCH_OUT_PREEMPT if out and preempted else 0
+                if event.tasks is None:
+                    body = struct.pack(order + "II", other.tgid, other.pid)
+                    event.output(event.format.about_task(PERF_RECORD_SWITCH_CPU_WIDE, body, misc, own))
+                elif own.task in event.tasks:
+                    event.output(event.format.about_task(PERF_RECORD_SWITCH, b"", misc, own))
+
+    def bpf_event(self, kind: int, number: int, tag: bytes, symbols: Sequence[tuple[int, str]]) -> None:
+        """A program came or goes: PERF_RECORD_KSYMBOL of its functions, by address and name, and PERF_RECORD_BPF_EVENT."""
+        if not self.side_band:
+            return
+        flags = PERF_RECORD_KSYMBOL_FLAGS_UNREGISTER if kind == PERF_BPF_EVENT_PROG_UNLOAD else 0
+        for address, name in symbols:
+            body = struct.pack(self.board.order + "QIHH", address, PAGE_SIZE, PERF_RECORD_KSYMBOL_TYPE_BPF, flags)
+            text = name.encode("latin-1", "replace") + b"\0"
+            self._side_band(("ksymbol",), PERF_RECORD_KSYMBOL, body + text + bytes(-len(text) % 8))
+        body = struct.pack(self.board.order + "HHI8s", kind, 0, number, tag)
+        self._side_band(("bpf_event",), PERF_RECORD_BPF_EVENT, body)
 
     def fork_event(self, tgid: int, ppid: int, pid: int, ptid: int, exiting: bool = False) -> None:
         """PERF_RECORD_FORK, PERF_RECORD_EXIT."""
         body = struct.pack(self.board.order + "IIIIQ", tgid, ppid, pid, ptid, self.host.now_ns())
-        self._side_band(SIDE_BAND, PERF_RECORD_EXIT if exiting else PERF_RECORD_FORK, body)
+        self._side_band(TASK_RECORDS, PERF_RECORD_EXIT if exiting else PERF_RECORD_FORK, body)
 
     def mmap_event(self, area: FileMapping) -> None:
         """PERF_RECORD_MMAP or _MMAP2 of the running task's new mapping of a file."""

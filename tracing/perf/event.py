@@ -117,7 +117,7 @@ class PerfEvent:
 
     def active(self) -> bool:
         """Scheduled in on this CPU now."""
-        if not self.enabled or self.freed:
+        if not self.enabled or self.freed or not self.leader.enabled:
             return False
         if self.cpu >= 0 and self.cpu != self.host.cpu_id():
             return False

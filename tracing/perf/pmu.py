@@ -32,6 +32,7 @@ PMU_FORMATS = {
     "uprobe": {"retprobe": "config:0", "ref_ctr_offset": "config:32-63"},
 }
 PROBE_IS_RETPROBE = 1
+HW_BREAKPOINT_W, HW_BREAKPOINT_RW, HW_BREAKPOINT_X = 2, 3, 4  # include/uapi/linux/hw_breakpoint.h
 
 
 class Pmus:
@@ -62,15 +63,20 @@ class Pmus:
             raise KernelError(ENOENT, f"no PMU for type {attr.type}")
 
     def _init_breakpoint(self, attr: PerfAttr) -> None:
-        """Checked as hw_breakpoint_arch_parse() does, then refused: these CPUs have no debug registers (ENOSPC)."""
-        length = attr.config2
-        executes = attr.bp_type == 4
-        if (
-            not (attr.bp_type in (1, 2, 3) or executes)
-            or length not in (1, 2, 4, 8)
-            or (executes and length != self.board.word)
-        ):
-            raise KernelError(EINVAL, "not a breakpoint")
+        """Checked as hw_breakpoint_parse() does on x86, then refused: these CPUs have no debug registers (ENOSPC)."""
+        address, length = attr.config1, attr.config2
+        if attr.bp_type == HW_BREAKPOINT_X:
+            if length != self.board.word:
+                raise KernelError(EINVAL, "an instruction's breakpoint is as long as a long")
+        elif attr.bp_type not in (HW_BREAKPOINT_W, HW_BREAKPOINT_RW):
+            raise KernelError(EINVAL, "what it is to watch")
+        elif length not in (1, 2, 4, 8) or length > self.board.word or address & (length - 1):
+            raise KernelError(EINVAL, "length or alignment")
+        if address >= self.host.arch.map.user_end:
+            if attr.flag("exclude_kernel"):
+                raise KernelError(EINVAL, "an address of the kernel, and the kernel excluded")
+            if not self.host.capable("sys_admin"):
+                raise KernelError(EPERM, "an address of the kernel")
         raise KernelError(ENOSPC, "no debug registers")
 
     def _init_software(self, event: PerfEvent) -> None:

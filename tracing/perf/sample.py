@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
+from typing import NamedTuple
 
+from arch.abi.limits import PAGE_SIZE
 from arch.abi.perf_event import (
     PERF_CONTEXT_KERNEL,
     PERF_CONTEXT_USER,
@@ -39,17 +41,25 @@ from arch.abi.perf_event import (
     PERF_SAMPLE_WEIGHT,
     PERF_SAMPLE_WEIGHT_STRUCT,
 )
+from arch.errors import Fault
 from tracing.board import Board
 from tracing.face import Mapping
-from tracing.perf.attr import PerfAttr
+from tracing.perf.attr import MAX_STACK, PerfAttr
 
-MAX_STACK = 127
 MEM_NA = 0x5080021  # PERF_MEM_NA
 
 
 def user_mode(board: Board, ip: int) -> bool:
     """By address: kernel text is known, or lies in the upper half; no address at all is the kernel's."""
     return ip != 0 and not ip >> (8 * board.word - 1) and not board.host.is_kernel_text(ip)
+
+
+class Switched(NamedTuple):
+    """A task that leaves a CPU, or comes to it."""
+
+    task: Hashable
+    tgid: int
+    pid: int
 
 
 @dataclass(slots=True)
@@ -79,15 +89,16 @@ class Format:
         head = struct.pack(self.board.order + "IHHQQ", PERF_RECORD_LOST, 0, 24 + len(trailer), self.id, lost)
         return head + trailer
 
-    def sample_id(self) -> bytes:
-        """The trailer of records that are no samples (sample_id_all)."""
+    def sample_id(self, whose: Switched | None = None) -> bytes:
+        """The trailer of records that are no samples (sample_id_all); of the running task unless said."""
         attr = self.attr
         if not attr.flag("sample_id_all"):
             return b""
         host, order, kind = self.board.host, self.board.order, attr.sample_type
         out = b""
         if kind & PERF_SAMPLE_TID:
-            out += struct.pack(order + "II", host.current_tgid(), host.current_pid())
+            tgid, pid = (host.current_tgid(), host.current_pid()) if whose is None else (whose.tgid, whose.pid)
+            out += struct.pack(order + "II", tgid, pid)
         if kind & PERF_SAMPLE_TIME:
             out += struct.pack(order + "Q", host.now_ns())
         if kind & PERF_SAMPLE_ID:
@@ -130,20 +141,22 @@ class Format:
             out += self.callchain(regs)
         if kind & PERF_SAMPLE_RAW:
             out += self.raw_field(what.raw)
-        out += self.sample_tail()
+        out += self.sample_tail(regs, len(out))
         misc = PERF_RECORD_MISC_USER if user_mode(self.board, ip) else PERF_RECORD_MISC_KERNEL
         return struct.pack(order + "IHH", PERF_RECORD_SAMPLE, misc, 8 + len(out)) + out
 
-    def sample_tail(self) -> bytes:
-        """What follows the raw data; branches and stack dumps are empty here, the rest zero."""
+    def sample_tail(self, regs: int, before: int) -> bytes:
+        """What follows the raw data; there are no branches, what is not known is zero.  `before` is the size so far."""
         kind, order = self.attr.sample_type, self.board.order
         out = b""
         if kind & PERF_SAMPLE_BRANCH_STACK:
             out += struct.pack(order + "Q", 0)
-        if kind & PERF_SAMPLE_REGS_USER:
-            out += struct.pack(order + "Q", 0)  # PERF_SAMPLE_REGS_ABI_NONE
-        if kind & PERF_SAMPLE_STACK_USER:
-            out += struct.pack(order + "Q", 0)
+        if kind & (PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER):
+            where = self.board.host.user_regs(regs)
+            if kind & PERF_SAMPLE_REGS_USER:
+                out += self.registers(where, self.attr.sample_regs_user)
+            if kind & PERF_SAMPLE_STACK_USER:
+                out += self.user_stack(where, before + len(out))
         if kind & (PERF_SAMPLE_WEIGHT | PERF_SAMPLE_WEIGHT_STRUCT):
             out += struct.pack(order + "Q", 0)
         if kind & PERF_SAMPLE_DATA_SRC:
@@ -151,13 +164,41 @@ class Format:
         if kind & PERF_SAMPLE_TRANSACTION:
             out += struct.pack(order + "Q", 0)
         if kind & PERF_SAMPLE_REGS_INTR:
-            out += struct.pack(order + "Q", 0)
+            out += self.registers(regs, self.attr.sample_regs_intr)
         for bit in (PERF_SAMPLE_PHYS_ADDR, PERF_SAMPLE_CGROUP, PERF_SAMPLE_DATA_PAGE_SIZE, PERF_SAMPLE_CODE_PAGE_SIZE):
             if kind & bit:
                 out += struct.pack(order + "Q", 0)
         if kind & PERF_SAMPLE_AUX:
             out += struct.pack(order + "Q", 0)
         return out
+
+    def registers(self, regs: int, mask: int) -> bytes:
+        """PERF_SAMPLE_REGS_ABI_* and the values that the mask names; ABI none where there are no registers."""
+        board, order = self.board, self.board.order
+        if not regs:
+            return struct.pack(order + "Q", 0)
+        names = [name for bit, name in enumerate(board.host.arch.perf_regs) if mask >> bit & 1]
+        values = [board.layout.get(board.host.mem, regs, name) if name else 0 for name in names]
+        return struct.pack(f"{order}{1 + len(values)}Q", 1 if board.word == 4 else 2, *values)
+
+    def user_stack(self, regs: int, before: int) -> bytes:
+        """perf_output_sample_ustack(): size, so much of the stack from its pointer on, and how much of it is there."""
+        host, order = self.board.host, self.board.order
+        memory = host.user_mem()
+        if not regs or memory is None:
+            return struct.pack(order + "Q", 0)
+        sp = self.board.layout.get(host.mem, regs, host.arch.stack_pointer)
+        size = min(self.attr.sample_stack_user, max(host.arch.user_stack_top - sp, 0))
+        room = 0xFFFF - 8 - before - 16
+        size = min(size, room) // 8 * 8
+        data = b""
+        while len(data) < size:
+            step = min(size - len(data), PAGE_SIZE - (sp + len(data)) % PAGE_SIZE)
+            try:
+                data += memory.read(sp + len(data), step)
+            except Fault:
+                break
+        return struct.pack(order + "Q", size) + data.ljust(size, b"\0") + struct.pack(order + "Q", len(data))
 
     def raw_field(self, raw: bytes) -> bytes:
         """u32 size and data, padded so that both together are a multiple of eight."""
@@ -175,9 +216,9 @@ class Format:
             ips += [PERF_CONTEXT_USER, *user[:limit]]
         return struct.pack(f"{self.board.order}{1 + len(ips)}Q", len(ips), *ips)
 
-    def about_task(self, kind: int, body: bytes, misc: int = 0) -> bytes:
+    def about_task(self, kind: int, body: bytes, misc: int = 0, whose: Switched | None = None) -> bytes:
         """A record that is no sample: header, body, and the trailer of sample_id_all."""
-        trailer = self.sample_id()
+        trailer = self.sample_id(whose)
         return struct.pack(self.board.order + "IHH", kind, misc, 8 + len(body) + len(trailer)) + body + trailer
 
 

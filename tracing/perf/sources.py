@@ -21,6 +21,7 @@ from arch.abi.perf_event import (
 from tracing.board import Board
 from tracing.events.tracepoints import Tracepoint
 from tracing.face import Mapping as FileMapping
+from tracing.perf.sample import Switched
 from tracing.probes.uprobes import Uprobes
 from tracing.record.reader import Reader
 
@@ -48,6 +49,9 @@ class Told(Protocol):
 
     def task_fork(self, parent: Hashable, child: Hashable) -> None:
         """A task has a child."""
+
+    def switch_event(self, leaving: Switched, coming: Switched, preempted: bool) -> None:
+        """The CPU goes from one task to another, for those who want it recorded."""
 
     def comm_event(self, tgid: int, pid: int, comm: str) -> None:
         """A task has another name."""
@@ -78,8 +82,10 @@ class PerfSources:
             "task_rename": self._renamed,
             "sched_process_fork": self._forked,
             "sched_process_exit": self._exited,
+            "sched_switch": self._switched,
         }
         self.described = False
+        self.new_state = self.host.version.at_least("5.14")  # task->__state
 
     def count(self, number: int, on: bool) -> None:
         """A software event got its first user, or lost its last."""
@@ -110,7 +116,8 @@ class PerfSources:
         self.described = on
         for name, callback in self.describing.items():
             self._listen(name, callback, on)
-        self.uprobes.mmap_listener = self._mapped if on else None
+        if self.uprobes.spaces is not None:
+            self.uprobes.spaces.watch_mappings(self._mapped if on else None)
 
     def _listen(self, name: str, callback: Callback, on: bool) -> None:
         tracepoint = self.tracepoints.get(name)
@@ -149,6 +156,14 @@ class PerfSources:
         child = self._token(self._argument("sched_process_fork", "child", args))
         if child is not None:
             self.core.task_fork(self.host.current_task(), child)
+
+    def _switched(self, *args: int) -> None:
+        previous, following = (self._argument("sched_switch", name, args) for name in ("prev", "next"))
+        running = not self._number("__state" if self.new_state else "state", previous)
+        self.core.switch_event(self._whose(previous), self._whose(following), running)
+
+    def _whose(self, task_struct: int) -> Switched:
+        return Switched(self._token(task_struct), self._number("tgid", task_struct), self._number("pid", task_struct))
 
     # Side-band records
 

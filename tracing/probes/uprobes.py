@@ -79,7 +79,6 @@ class Uprobes:
         self.by_inode: dict[Hashable, dict[int, Uprobe]] = {}
         self.instances: dict[Hashable, list[ReturnInstance]] = {}
         self._ret_handler_set = False
-        self.mmap_listener: Callable[[Hashable, int], None] | None = None  # perf, told of (mm, start)
 
     def user_spaces(self) -> UserSpaces:
         """The machine's; ENOSYS where there are none."""
@@ -175,8 +174,6 @@ class Uprobes:
 
     def mmap(self, mm: Hashable, start: int, end: int, inode: Hashable, offset: int) -> None:
         """uprobe_mmap(): a file was mapped."""
-        if self.mmap_listener is not None:
-            self.mmap_listener(mm, start)
         for uprobe in tuple(self.by_inode.get(inode, {}).values()):
             self.refresh(uprobe)
 
