@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import bisect
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 
@@ -28,6 +28,8 @@ class Symbols:
         self._by_name: dict[str, Symbol] = {}
         self._addresses: list[int] = []  # sorted
         self._at: dict[int, Symbol] = {}
+        # Asked for a name that is not there: may add it.  For what gets its place when somebody looks for it.
+        self.add_missing: Callable[[str], object] | None = None
 
     def add(self, name: str, address: int, size: int, kind: str = "T") -> Symbol:
         """Register a symbol; a second symbol of the same name is an error of ours."""
@@ -63,6 +65,9 @@ class Symbols:
     def address(self, name: str) -> int | None:
         """kallsyms_lookup_name(): the address, or None."""
         symbol = self._by_name.get(name)
+        if symbol is None and self.add_missing is not None:
+            self.add_missing(name)
+            symbol = self._by_name.get(name)
         return None if symbol is None else symbol.address
 
     def find(self, addr: int) -> Symbol | None:

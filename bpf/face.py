@@ -456,12 +456,6 @@ class BpfHost(Protocol):
     def iter_create(self, link: Link) -> FdObject:
         """BPF_ITER_CREATE: a file whose reading runs the link's program; EOPNOTSUPP."""
 
-    def call_test_functions(self, kind: str) -> tuple[int, int]:
-        """Call the functions of net/bpf/test_run.c that exist to be traced: "fentry" or "modify_return".
-
-        Return value and side effect of bpf_modify_return_test().
-        """
-
     def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
         """kern_sys_bpf(): the system call with attributes in kernel memory; a result or -errno."""
 

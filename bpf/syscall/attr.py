@@ -19,6 +19,7 @@ from bpf import uapi
 from bpf.board import Bpf, BtfObject
 from bpf.face import BpfHost, Prog
 from bpf.maps.base import BpfMap
+from bpf.syscall.test_functions import Steps
 
 # sizeof(union bpf_attr) by version.
 ATTR_SIZES: tuple[tuple[str, int], ...] = (
@@ -274,7 +275,7 @@ class Call:
         self.attr.check(self.version)
 
 
-Command = Callable[[Call], int]
+Command = Callable[[Call], int | Steps]  # steps: calls of the kernel's functions on the way
 
 
 def btf_of_fd(call: Call, fd: int) -> BtfObject:

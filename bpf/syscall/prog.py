@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import cast, overload
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOTSUPP
 from arch.errors import KernelError
+from bpf import uapi
 from bpf.board import CLASSIC_UNTIL
 from bpf.core.load import LoadAttr
 from bpf.core.load import prog_load as load_program
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.isa.insn import Insn, decode
 from bpf.syscall.attr import Call, btf_of_fd, prog_fd
-from bpf.syscall.test_run import TestRequest, test_run
+from bpf.syscall.test_functions import KernelCall, Steps
+from bpf.syscall.test_run import TestRequest, TestResult, test_run, tracing_steps
 from bpf.verifier.api import VerifyRequest
 
 LICENSE_MAX = 127
@@ -162,7 +164,7 @@ def new_prog_fd(call: Call, prog: BpfProg) -> int:
     return prog_fd(call, prog)
 
 
-def prog_test_run(call: Call) -> int:
+def prog_test_run(call: Call) -> int | Steps:
     """BPF_PROG_TEST_RUN."""
     call.check()
     attr, user = call.attr, call.user
@@ -182,7 +184,18 @@ def prog_test_run(call: Call) -> int:
         cpu=attr.cpu,
         batch_size=attr.batch_size,
     )
-    result = test_run(call.bpf, prog, request)
+    if prog.type == uapi.BPF_PROG_TYPE_TRACING:
+        return _tracing_test_run(call, tracing_steps(call.bpf, prog, request))
+    return _copy_back(call, test_run(call.bpf, prog, request))
+
+
+def _tracing_test_run(call: Call, steps: Generator[KernelCall, int, TestResult]) -> Steps:
+    return _copy_back(call, (yield from steps))
+
+
+def _copy_back(call: Call, result: TestResult) -> int:
+    """bpf_test_finish()."""
+    attr, user = call.attr, call.user
     if result.data is not None:
         user.write(attr.data_out, result.data)
     if result.data_size is not None:

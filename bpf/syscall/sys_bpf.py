@@ -13,6 +13,7 @@ from bpf import uapi
 from bpf.board import Bpf
 from bpf.syscall import link, map, object, prog
 from bpf.syscall.attr import LAYOUTS, Attr, Call, Command, User, attr_size
+from bpf.syscall.test_functions import Steps, drive
 from bpf.versions import features
 
 COMMANDS: dict[int, Command] = {
@@ -59,20 +60,27 @@ OBJECT_MAKERS = (uapi.BPF_MAP_CREATE, uapi.BPF_PROG_LOAD)
 def bpf(system: Bpf, cmd: int, uattr: int, size: int) -> int:
     """The system call: a descriptor, 0, or minus an errno."""
     try:
-        return _bpf(system, cmd, uattr, size)
+        answer = _bpf(system, cmd, uattr, size)
+        return answer if isinstance(answer, int) else drive(answer, system.mem)
     except KernelError as error:
         return -error.errno
+
+
+def bpf_steps(system: Bpf, cmd: int, uattr: int, size: int) -> int | Steps:
+    """The same for a kernel that makes the calls which some commands need.  KernelError."""
+    return _bpf(system, cmd, uattr, size)
 
 
 def bpf_from_kernel(system: Bpf, cmd: int, attr: int, size: int) -> int:
     """The same for a program of type SYSCALL, whose attributes are in kernel memory."""
     try:
-        return _bpf(system, cmd, attr, size, User(system.mem, system.mem.byteorder))
+        answer = _bpf(system, cmd, attr, size, User(system.mem, system.mem.byteorder))
+        return answer if isinstance(answer, int) else drive(answer, system.mem)
     except KernelError as error:
         return -error.errno
 
 
-def _bpf(system: Bpf, cmd: int, uattr: int, size: int, memory: User | None = None) -> int:
+def _bpf(system: Bpf, cmd: int, uattr: int, size: int, memory: User | None = None) -> int | Steps:
     host = system.host
     user = memory or User(host.user_mem(), host.mem.byteorder)
     _check_permission(system, cmd)

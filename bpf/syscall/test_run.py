@@ -7,7 +7,7 @@ other types answer ENOTSUPP.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
@@ -49,6 +49,7 @@ from bpf.packet.skbuff import (
     check_header,
     shinfo_room,
 )
+from bpf.syscall.test_functions import FENTRY_CALLS, KernelCall
 from bpf.verifier.context.ctx_layout import BPF_FLOW_KEYS, BPF_SK_LOOKUP, SK_BUFF, XDP_MD, CtxLayout
 from bpf.versions.program_types import program_types
 
@@ -551,20 +552,23 @@ def _run_syscall(runner: _Runner) -> TestResult:
     return runner.result
 
 
-def _run_tracing(runner: _Runner) -> TestResult:
-    """bpf_prog_test_run_tracing(): call the functions that exist to be traced.
-
-    The host makes the calls, with whatever is attached.
-    """
+def tracing_steps(bpf: Bpf, prog: BpfProg, request: TestRequest) -> Generator[KernelCall, int, TestResult]:
+    """bpf_prog_test_run_tracing(): call the functions that exist to be traced, with whatever is attached to them."""
+    runner = _Runner(bpf.host, prog, request)
     runner.reject_options()
-    attach = runner.prog.expected_attach_type
+    attach = prog.expected_attach_type
     if attach in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT):
-        runner.host.call_test_functions("fentry")
-        return runner.result
-    if attach != uapi.BPF_MODIFY_RETURN:
+        with runner.memory(bytes(8)) as empty:
+            for name, args, expected in FENTRY_CALLS:
+                if (yield KernelCall(name, (empty,) if name == "bpf_fentry_test8" else args)) != expected:
+                    raise KernelError(EFAULT, f"{name} answered something else")
+    elif attach == uapi.BPF_MODIFY_RETURN:
+        with runner.memory((2).to_bytes(4, runner.mem.byteorder)) as b:
+            ret = yield KernelCall("bpf_modify_return_test", (1, b))
+            side_effect = runner.mem.read_uint(b, 4) != 2
+        runner.result.retval = side_effect << 16 | ret & 0xFFFF
+    else:
         raise KernelError(EFAULT, "iterators and raw tracepoints have no test functions")
-    ret, side_effect = runner.host.call_test_functions("modify_return")
-    runner.result.retval = side_effect << 16 | ret
     return runner.result
 
 
@@ -574,7 +578,6 @@ _RUNNERS: dict[str, Callable[[_Runner], TestResult]] = {
     "flow_dissector": _run_flow_dissector,
     "sk_lookup": _run_sk_lookup,
     "raw_tp": _run_raw_tp,
-    "tracing": _run_tracing,
     "syscall": _run_syscall,
 }
-_RUNS = {row.number: _RUNNERS[row.test_run] for row in program_types() if row.test_run}
+_RUNS = {row.number: _RUNNERS[row.test_run] for row in program_types() if row.test_run in _RUNNERS}

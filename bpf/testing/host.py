@@ -335,10 +335,6 @@ class TestHost:
     def iter_create(self, link: Link) -> FdObject:
         raise KernelError(EOPNOTSUPP, "no objects to iterate over")
 
-    def call_test_functions(self, kind: str) -> tuple[int, int]:
-        """Nothing is attached, so they return what they return untraced."""
-        return 4, 1
-
     def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
         return bpf_from_kernel(self.bpf, cmd, attr, size)
 

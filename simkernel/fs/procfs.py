@@ -105,6 +105,7 @@ def kallsyms(k: FsKernel) -> str:
     restrict = k.vfs.sysctl["kernel.kptr_restrict"]
     hide = restrict >= 2 or (restrict == 1 and not k.capable(34))
     digits = 2 * k.arch.model.word
+    k.vfs.list_symbols()
     rows = sorted(k.symbols, key=lambda s: s.address)
     text = [f"{0 if hide else s.address:0{digits}x} {s.kind} {s.name}\n" for s in rows]
     for more in k.vfs.more_symbols:

@@ -18,6 +18,7 @@ from simkernel.fs.uio import IovIter, Kiocb, import_iovec
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.locks import pos_lock
+from simkernel.kernel.security import call_int_hook
 
 
 def get_pos(k: FsKernel, file: File, ppos: int) -> int:
@@ -45,10 +46,13 @@ def _area_is_sane(k: FsKernel, file: File, ppos: int, count: int) -> bool:
     return not ppos or 0 <= get_pos(k, file, ppos) <= S64_MAX - count
 
 
+_PERMISSION = ("rw_verify_area", "security_file_permission", "bpf_lsm_file_permission")
+
+
 def verify_area(k: FsKernel, file: File, read_write: int, ppos: int, count: int) -> Body:
     """rw_verify_area(): really called only while it, or what it calls, has a probe; nothing else can tell."""
     probed = k.vfs.probed
-    if probed.get("rw_verify_area") or probed.get("security_file_permission"):
+    if probed and any(map(probed.get, _PERMISSION)):
         return (yield k.call("rw_verify_area", read_write, file.addr, ppos, count))
     return 0 if _area_is_sane(k, file, ppos, count) else -EINVAL
 
@@ -64,9 +68,9 @@ def rw_verify_area(k: FsKernel, read_write: int, file_addr: int, ppos: int, coun
 
 
 @kernel_function("int security_file_permission(struct file *file, int mask)", source="security/security.c")
-def security_file_permission(k: FsKernel, file_addr: int, mask: int) -> int:
-    """No security module is loaded: everything is allowed."""
-    return 0
+def security_file_permission(k: FsKernel, file_addr: int, mask: int) -> Body:
+    """May it be read or written?"""
+    return (yield from call_int_hook(k, "file_permission", file_addr, mask))
 
 
 @kernel_function("ssize_t vfs_read(struct file *file, char *buf, size_t count, loff_t *pos)", source="fs/read_write.c")

@@ -127,6 +127,7 @@ class Vfs:
         self.debugfs_root: Dir
         self.tracefs_root: TracefsRoot
         # what /proc/kallsyms lists behind the kernel's own symbols: (address, name, module)
+        self.list_symbols: Callable[[], None] = lambda: None  # before it does: those that come when asked for
         self.more_symbols: list[Callable[[], Iterable[tuple[int, str, str]]]] = []
         self.names = Features(k.version)
         self.uio = UioStructs(self.mirror)

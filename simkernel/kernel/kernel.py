@@ -130,7 +130,11 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         text, cpus = self.text, self.cpus
         text.build(entry_functions(self), self.syscalls)
         base = self.mem.map.text_base
-        for name, address in (("_text", base), ("_stext", base), ("_etext", text.image.end)):  # vmlinux.lds.S
+        for name, address in (
+            ("_text", base),
+            ("_stext", base),
+            ("_etext", base + self.mem.map.text_size),
+        ):  # vmlinux.lds.S
             self.symbols.add(name, address, 0)
         cpus.schedule_address, cpus.wake_up_address = text.address_of("schedule"), text.address_of("__wake_up")
         cpus.switch_address = text.image.switch_to

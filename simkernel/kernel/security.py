@@ -1,6 +1,7 @@
 """The security hooks that tools watch.  security/security.c.
 
-No security module is loaded, so every hook allows.  Where nobody has a probe on it a hook costs a comparison.
+The one security module is BPF's: a hook asks the programs attached to its bpf_lsm_ function, and allows if there are none.
+Where nobody has a probe on either a hook costs a comparison.
 """
 
 from __future__ import annotations
@@ -12,37 +13,44 @@ SECURITY = "security/security.c"
 
 
 @kernel_function("int security_inode_create(struct inode *dir, struct dentry *dentry, umode_t mode)", source=SECURITY)
-def security_inode_create(k: KernelFace, dir_: int, dentry: int, mode: int) -> int:
+def security_inode_create(k: KernelFace, dir_: int, dentry: int, mode: int) -> Body:
     """May a regular file be made?"""
-    return 0
+    return (yield from call_int_hook(k, "inode_create", dir_, dentry, mode))
 
 
 @kernel_function("int security_inode_unlink(struct inode *dir, struct dentry *dentry)", source=SECURITY)
-def security_inode_unlink(k: KernelFace, dir_: int, dentry: int) -> int:
+def security_inode_unlink(k: KernelFace, dir_: int, dentry: int) -> Body:
     """May a name be removed?"""
-    return 0
+    return (yield from call_int_hook(k, "inode_unlink", dir_, dentry))
 
 
 @kernel_function("int security_inode_mkdir(struct inode *dir, struct dentry *dentry, umode_t mode)", source=SECURITY)
-def security_inode_mkdir(k: KernelFace, dir_: int, dentry: int, mode: int) -> int:
+def security_inode_mkdir(k: KernelFace, dir_: int, dentry: int, mode: int) -> Body:
     """May a directory be made?"""
-    return 0
+    return (yield from call_int_hook(k, "inode_mkdir", dir_, dentry, mode))
 
 
 @kernel_function("int security_file_open(struct file *file)", source=SECURITY, since="4.19")
-def security_file_open(k: KernelFace, file: int) -> int:
+def security_file_open(k: KernelFace, file: int) -> Body:
     """May a file be opened as it was asked for?"""
-    return 0
+    return (yield from call_int_hook(k, "file_open", file))
 
 
 @kernel_function("int security_file_open(struct file *file, const struct cred *cred)", source=SECURITY, until="4.19")
-def security_file_open_4_18(k: KernelFace, file: int, cred: int) -> int:
+def security_file_open_4_18(k: KernelFace, file: int, cred: int) -> Body:
     """The form with credentials."""
-    return 0
+    return (yield from call_int_hook(k, "file_open", file, cred))
+
+
+def call_int_hook(k: KernelFace, hook: str, *args: int) -> Body:
+    """`yield from`: what the programs of a hook say."""
+    name = f"bpf_lsm_{hook}"
+    return (yield k.call(name, *args)) if k.text.probed.get(name) else 0
 
 
 def may(k: KernelFace, hook: str, *args: int) -> Body:
     """`yield from`: call a hook that has a probe; 0 otherwise."""
-    if k.vfs.probed and k.text.is_probed(hook):
+    probed = k.vfs.probed
+    if probed and (k.text.is_probed(hook) or probed.get("bpf_lsm_" + hook.removeprefix("security_"))):
         return (yield k.call(hook, *args))
     return 0

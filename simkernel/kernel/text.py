@@ -51,6 +51,8 @@ class Text:
         self.probed: dict[str, int] = {}  # symbol -> how many probes are in the function
         self.leaves: dict[str, Callable[..., int]] = {}  # callable without the CPU now, by canonical name
         self.all_leaves: dict[str, Callable[..., int]] = {}
+        self.late: set[str] = set()  # symbols of add_late()
+        self._by_index: dict[int, str] = {}
         self._canonical: dict[str, str] = {}
         self._addresses: dict[str, int] = {}
         self._narrow = arch.word == 4
@@ -86,7 +88,7 @@ class Text:
 
     def _compile(self, names: list[str], indices: list[int]) -> None:
         """Functions are compiled when first entered: most functions of a kernel are never reached in one run."""
-        by_index = dict(zip(indices, names))
+        by_index = self._by_index = dict(zip(indices, names))
         engine = self.engine
         for name in names:
             ret = self.functions[name].prototype.ret
@@ -120,6 +122,21 @@ class Text:
             if not declared.is_generator and not wrapped:
                 self.all_leaves[canonical] = self.engine.compile_leaf(prototype, declared.body)
         self.leaves.update(self.all_leaves)
+
+    def add_late(self, prototype: Prototype, body: Callable[..., int]) -> int:
+        """A function that exists to be found and traced: it gets its place when it is first asked for; its address."""
+        name = prototype.name
+        declared = KernelFunction(name, prototype, body, "", is_generator=False)
+        self.functions[name] = Function(declared, prototype, False)
+        self.late.add(name)
+        (index,) = self.image.add_functions([name])
+        self._by_index[index] = name
+        address = self._addresses[name] = self.image.address(name)
+        self.symbol_of[name] = self._canonical[name] = name
+        converter = result_converter(prototype.ret, self.arch.word)
+        if converter is not None:
+            self.engine.converters[address] = converter
+        return address
 
     # -- calling -------------------------------------------------------------------------------------------------
 

@@ -6,9 +6,10 @@
     spaces.py      user address spaces as uprobes see them (tracing.face.UserSpaces)
     attach.py      programs at raw tracepoints, functions, in filter files
     iterators.py   BPF iterators over tasks, files, areas, maps, symbols
-    calls.py       bpf(2) and perf_event_open(2); bpf_files.py and perf_files.py: the files that they make
+    calls.py       bpf(2) and perf_event_open(2); test_functions.py: what tracing programs are tested on; bpf_files.py and perf_files.py: the files that they make
     tracefs.py     tracing's tree of files in the virtual file system
     sockfilter.py  SO_ATTACH_BPF
+    declared.py    functions that are there to be found and traced: security hooks, kernel functions for programs
     btf.py         the kernel's own BTF
 
 tracing/ and bpf/ know nothing of tasks, files or the CPU, and the kernel nothing of them: it fires its tracepoints, and
@@ -18,17 +19,19 @@ kernel, a `Tracing` over the host, and tells each of the other (`Host.connect`).
 
 from __future__ import annotations
 
-from simkernel.observe import calls, sockfilter, tracefs
+from simkernel.observe import calls, declared, sockfilter, test_functions, tracefs
 from simkernel.observe.host import Host, ObservedKernel
 from simkernel.observe.spaces import Spaces
 from tracing.system import Tracing
 
-__all__ = ["Host", "calls", "install"]
+__all__ = ["Host", "calls", "install", "test_functions"]
 
 
 def install(k: ObservedKernel) -> None:
     """Put tracing and BPF into a booting kernel (after its file systems)."""
     host = k.observer = Host(k)
+    declared.install(k)
+    k.vfs.list_symbols = lambda: declared.add_all(k)
     tracing = Tracing(host, Spaces(k))
     host.connect(tracing)
     k.mm.hooks = tracing.uprobes

@@ -149,6 +149,9 @@ class Attachments:
         kind, symbol = request.attach_type, request.symbol or ""
         if kind == uapi.BPF_TRACE_RAW_TP:
             return self.attach_raw_tracepoint(prog, RawTracepointAttach(symbol.removeprefix("btf_trace_")))
+        if kind == uapi.BPF_LSM_MAC:
+            declared = self.k.types.function(symbol)
+            return self.trampoline(symbol).link(MODIFY_RETURN if declared.ret.size else FEXIT, prog, request.cookie)
         if kind not in TRAMPOLINE_KINDS:
             raise KernelError(EOPNOTSUPP, f"attach type {kind}")
         return self.trampoline(symbol).link(TRAMPOLINE_KINDS[kind], prog, request.cookie)

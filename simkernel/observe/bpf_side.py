@@ -374,10 +374,6 @@ class BpfSide(ABC):
                 return self.attachments.attach_iter(prog, request)
         raise KernelError(EOPNOTSUPP, f"no {type(request).__name__} on this machine")
 
-    def call_test_functions(self, kind: str) -> tuple[int, int]:
-        """The functions of net/bpf/test_run.c are not in this kernel's text: what they return untraced."""
-        return 4, 1
-
     def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
         """bpf(2) from a program of type syscall."""
         from bpf.syscall.sys_bpf import bpf_from_kernel  # with the verifier behind it: who needs it waits for it

@@ -19,7 +19,7 @@ from tracing.system import Tracing
 def function_declarations(k: KernelFace) -> list[FuncDecl]:
     """The prototypes of the functions in kernel text, under their names in this version."""
     out = []
-    for symbol in sorted(k.text.functions):
+    for symbol in sorted(k.text.functions.keys() - k.text.late):
         prototype = k.text.functions[symbol][1]
         wrapped = k.text.functions[symbol][2]
         text = f"long {symbol}(const struct pt_regs *regs)" if wrapped else _renamed(prototype, symbol)

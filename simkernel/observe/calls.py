@@ -20,11 +20,19 @@ def bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
 
 
 @kernel_function("int __sys_bpf(int cmd, union bpf_attr *uattr, unsigned int size)", source="kernel/bpf/syscall.c")
-def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> int:
-    """Commands are bpf/syscall/sys_bpf.py's."""
-    from bpf.syscall.sys_bpf import bpf as bpf_command  # a machine without BPF starts without the verifier
+def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
+    """Commands are bpf/syscall/sys_bpf.py's; the kernel's functions that one wants called are called here."""
+    from bpf.syscall.sys_bpf import bpf_steps  # a machine without BPF starts without the verifier
 
-    return bpf_command(k.observer.bpf, cmd, uattr, size)
+    answer = bpf_steps(k.observer.bpf, cmd, uattr, size)
+    if isinstance(answer, int):
+        return answer
+    try:
+        call = next(answer)
+        while True:
+            call = answer.send((yield k.call(call.name, *call.args)))
+    except StopIteration as end:
+        return int(end.value)
 
 
 @syscall(

@@ -1,0 +1,75 @@
+"""Functions that exist to be traced or called by programs: each has an address, and attached programs act."""
+
+from __future__ import annotations
+
+import pytest
+
+import simkernel
+from arch.abi.errno import EACCES
+from arch.errors import KernelError
+from bpf import uapi
+from bpf.isa.asm import assemble
+from bpf.isa.insn import encode
+from simkernel.machine import Machine
+
+
+def load(m: Machine, kind: int, attach_type: int, name: str, source: str = "r0 = 0\nexit", **more: int) -> int:
+    task = m.session.task
+    btf = m.kernel.observer.vmlinux_btf
+    assert btf is not None
+    insns = encode(assemble(source), task.byteorder)
+    fd, log = task.prog_load(
+        kind, insns, log_level=1, log_size=9999, expected_attach_type=attach_type, attach_btf_id=btf.find(name), **more
+    )
+    assert fd >= 0, log
+    return fd
+
+
+def test_run(m: Machine, fd: int) -> tuple[int, int]:
+    """(0 or -errno, retval) of BPF_PROG_TEST_RUN."""
+    calls = m.session.syscalls
+    attr = calls.alloc(80)
+    calls.write(attr, m.session.task.pack("II", fd, 0).ljust(80, b"\0"))
+    ret = calls.syscall("bpf", uapi.BPF_PROG_TEST_RUN, attr, 80)
+    return ret, int.from_bytes(calls.read(attr + 4, 4), m.kernel.arch.byteorder)
+
+
+test_run.__test__ = False  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "s390x"])
+def test_fentry_programs_run_when_the_test_functions_are_called(arch: str) -> None:
+    m = simkernel.boot(arch=arch)
+    task = m.session.task
+    progs = {}
+    for kind in (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT):
+        for n in range(1, 9):
+            progs[kind, n] = load(m, uapi.BPF_PROG_TYPE_TRACING, kind, f"bpf_fentry_test{n}")
+            task.raw_tracepoint_open(None, progs[kind, n])
+    bpf = m.kernel.observer.bpf
+    bpf.stats_enabled = 1
+    assert test_run(m, progs[uapi.BPF_TRACE_FENTRY, 1]) == (0, 0)
+    assert [prog.run_cnt for prog in bpf.progs.objects.values()] == [1] * 16
+
+
+def test_an_lsm_program_decides() -> None:
+    m = simkernel.boot()
+    task = m.session.task
+    source = f"r0 = -{EACCES}\nexit"
+    link = task.raw_tracepoint_open(
+        None, load(m, uapi.BPF_PROG_TYPE_LSM, uapi.BPF_LSM_MAC, "bpf_lsm_file_open", source)
+    )
+    with pytest.raises(KernelError) as refused:
+        task.read_file("/etc/hostname")
+    assert refused.value.errno == EACCES
+    task.call("close", link)
+    assert task.read_file("/etc/hostname") == b"simkernel\n"
+
+
+def test_every_declared_function_is_a_symbol() -> None:
+    m = simkernel.boot()
+    lines = m.session.task.read_file("/proc/kallsyms").decode().split("\n")
+    rows = {words[2]: int(words[0], 16) for words in map(str.split, lines) if len(words) >= 3}
+    for name in ("bpf_lsm_file_open", "bpf_lsm_task_alloc", "bpf_kfunc_call_test1", "bpf_fentry_test8"):
+        assert rows["_stext"] < rows[name] < rows["_etext"]
+        assert m.kernel.symbols.find(rows[name]).name == name
