@@ -81,7 +81,7 @@ class ProbePoints(ProbeSpans):
         return 0 <= addr - self.mem.map.text_base < self.mem.map.text_size
 
     def _new_site(self, addr: int, ip_offset: int, user: bool) -> _Site:
-        block = (ctypes.c_uint64 * 7)(self._block, id(_nothing), ip_offset & WORD_MASK, user)
+        block = (ctypes.c_uint64 * 8)(self._block, id(_nothing), ip_offset & WORD_MASK, user)
         site = _Site(block)
         self._hook(addr, user, ctypes.addressof(block))
         return site
@@ -109,7 +109,7 @@ class ProbePoints(ProbeSpans):
         block[1] = id(call)
         block[4] = 0
         if native is not None:
-            block[5], block[6] = native.data, id(native.after)
+            block[5], block[6], block[7] = native.data, id(native.after), native.flags
             block[4] = native.function
 
     def aim_probe(self, probe: Probe, native: NativeHandler | None) -> None:

@@ -25,6 +25,11 @@ def chosen_tier() -> Tier:
     return Tier(os.environ.get("SIMKERNEL_TIER", ""))
 
 
+# What a compiled handler does with its struct pt_regs.
+NO_FRAME = 1  # it does not look at it: it gets 0, and none is made
+READ_ONLY = 2  # it changes nothing in it
+
+
 @dataclass(frozen=True)
 class NativeCode:
     """A compiled program: i64 function(block, data, context).
@@ -35,6 +40,7 @@ class NativeCode:
     function: int  # host address
     data: int  # host address
     failed: Callable[[], None]
+    blind: bool = False  # it does not use its context
 
 
 @dataclass(frozen=True)
@@ -49,3 +55,4 @@ class NativeHandler:
     data: int  # host address
     after: Callable[[int], object]
     keep: object = None  # what must live as long
+    flags: int = 0

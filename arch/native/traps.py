@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arch.native.block import UC_ERR_EXCEPTION, Native, Reason, Role, Word
+from arch.native.handler import NO_FRAME, READ_ONLY
 from arch.native.ir import Function, Writer
 
 
@@ -147,24 +148,38 @@ class TrapWriter(Writer):
     def probe(self) -> str:
         """uc_cb_hookcode_t on one address.
 
-        user_data: [block, PyObject *handler, ip offset, user mode wanted, compiled handler, its data, PyObject *after];
+        user_data: [block, PyObject *handler, ip offset, user mode wanted, compiled handler, its data, PyObject *after,
+        its flags];
         see handler.py.
         """
         facts, regs = self.facts, self.regs
-        pc_row = next(row for _, row in regs.rows if row.register == facts.pc)
         f = Function("void @probe(ptr %uc, i64 %addr, i32 %size, i64 %data)")
         f.do("%blk = add i64 0, " + f.load("%data"))
         handler = f.let(f"inttoptr i64 {f.load(f.let('add i64 %data, 8'))} to ptr")
         offset = f.load(f.let("add i64 %data, 16"))
+        seen = f.let(f"add i64 %addr, {offset}")
         f.do("%slot = alloca i64")
         f.do("store i64 0, ptr %slot")
+        f.do("%chosen = alloca ptr")
+        f.do(f"store ptr {handler}, ptr %chosen")
         user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
         wanted = f.let(f"trunc i64 {f.load(f.let('add i64 %data, 24'))} to i1")
         f.branch(f.let(f"icmp eq i1 {user}, {wanted}"), "right_mode", "miss")
         f.label("right_mode")
         skip = f.word("%blk", Word.SKIP_PROBE)
         f.set_word("%blk", Word.SKIP_PROBE, "0")
-        f.branch(f.let(f"icmp eq i64 {skip}, %addr"), "miss", "build")
+        f.branch(f.let(f"icmp eq i64 {skip}, %addr"), "miss", "choose")
+        f.label("choose")
+        compiled = f.load(f.let("add i64 %data, 32"))
+        own = f.load(f.let("add i64 %data, 40"))
+        flags = f.load(f.let("add i64 %data, 56"))
+        is_compiled = f.let(f"icmp ne i64 {compiled}, 0")
+        fallback = f.let(f"icmp eq i64 {f.word('%blk', Word.FALLBACK)}, 0")
+        native = f.let(f"and i1 {is_compiled}, {fallback}")
+        blind = f.let(f"icmp ne i64 {f.let(f'and i64 {flags}, {NO_FRAME}')}, 0")
+        f.branch(f.let(f"and i1 {native}, {blind}"), "without_frame", "build")
+        f.label("without_frame")
+        self._call_compiled(f, compiled, own, "0", "done", "build")
         f.label("build")
         f.call(self.c["uc_reg_read"], "i32", f"ptr %uc, i32 {self.ids[facts.sp]}, ptr %slot")
         sp = f.let("load i64, ptr %slot")
@@ -181,32 +196,21 @@ class TrapWriter(Writer):
         host = f.let(f"add i64 {direct}, {f.word('%blk', Word.HOST)}")
         f.do(f"call void @store_frame(ptr %uc, i64 %blk, i64 {host})")
         self._fill_fields(f, host, facts.probe_fill)
-        seen = f.let(f"add i64 %addr, {offset}")
+        pc_row = next(row for _, row in regs.rows if row.register == facts.pc)
         self._put(f, host, pc_row.field, seen)
         f.set_word("%blk", Word.VALUES + regs.index[facts.pc], seen)
-        f.do("%chosen = alloca ptr")
-        f.do(f"store ptr {handler}, ptr %chosen")
-        compiled = f.load(f.let("add i64 %data, 32"))
-        is_compiled = f.let(f"icmp ne i64 {compiled}, 0")
-        fallback = f.let(f"icmp eq i64 {f.word('%blk', Word.FALLBACK)}, 0")
-        f.branch(f.let(f"and i1 {is_compiled}, {fallback}"), "native", "python")
-        f.label("native")
-        own = f.load(f.let("add i64 %data, 40"))
-        answer = f.call(compiled, "i64", f"i64 %blk, i64 {own}, i64 {frame}")
-        status = f.word("%blk", Word.NATIVE_STATUS)
-        f.branch(f.let(f"icmp eq i64 {f.let(f'or i64 {answer}, {status}')}, 0"), "loaded", "not_all")
-        f.label("not_all")
-        f.branch(f.let(f"icmp eq i64 {status}, {int(Native.DECLINED)}"), "declined", "after")
-        f.label("declined")
-        f.set_word("%blk", Word.NATIVE_STATUS, "0")
-        f.goto("python")
+        sighted = f.let(f"and i1 {native}, {f.let(f'xor i1 {blind}, true')}")
+        f.branch(sighted, "with_frame", "python")
+        f.label("with_frame")
+        self._call_compiled(f, compiled, own, frame, "handled", "python")
+        f.label("handled")
+        read_only = f.let(f"icmp ne i64 {f.let(f'and i64 {flags}, {READ_ONLY}')}, 0")
+        f.branch(read_only, "done", "loaded")
         f.label("loaded")
         f.do(f"call void @load_frame(ptr %uc, i64 %blk, i64 {host})")
+        f.goto("done")
+        f.label("done")
         f.do("ret void")
-        f.label("after")
-        after = f.let(f"inttoptr i64 {f.load(f.let('add i64 %data, 48'))} to ptr")
-        f.do(f"store ptr {after}, ptr %chosen")
-        f.goto("python")
         f.label("python")
         handler = f.let("load ptr, ptr %chosen")
         size = 8 * len(regs.names)  # the handler may copy registers itself: keep the values of this hit
@@ -253,6 +257,22 @@ class TrapWriter(Writer):
         f.label("none")
         f.do("ret void")
         return f.text()
+
+    def _call_compiled(self, f: Function, function: str, own: str, frame: str, done: str, python: str) -> None:
+        """A compiled handler; what it leaves to Python is done by the handler or by the one for the rest."""
+        answer = f.call(function, "i64", f"i64 %blk, i64 {own}, i64 {frame}")
+        status = f.word("%blk", Word.NATIVE_STATUS)
+        more, declined, rest = f.name("more"), f.name("declined"), f.name("rest")
+        f.branch(f.let(f"icmp eq i64 {f.let(f'or i64 {answer}, {status}')}, 0"), done, more)
+        f.label(more)
+        f.branch(f.let(f"icmp eq i64 {status}, {int(Native.DECLINED)}"), declined, rest)
+        f.label(declined)
+        f.set_word("%blk", Word.NATIVE_STATUS, "0")
+        f.goto(python)
+        f.label(rest)
+        after = f.let(f"inttoptr i64 {f.load(f.let('add i64 %data, 48'))} to ptr")
+        f.do(f"store ptr {after}, ptr %chosen")
+        f.goto(python)
 
     def run(self) -> str:
         """Emulate until a Reason.  %pc 1 marks nothing special: the current pc is read from the CPU."""

@@ -174,7 +174,9 @@ class BpfProg(Prog):
             return
         program.data[0] = self.bpf.idle_stack(STACK_BYTES)
         self._run_code = program.run_code
-        self.native = NativeCode(program.code, ctypes.addressof(program.data), program.raise_failure)
+        self.native = NativeCode(
+            program.code, ctypes.addressof(program.data), program.raise_failure, not program.uses_context()
+        )
         for notify in self.when_native:
             notify()
 

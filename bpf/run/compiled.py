@@ -25,14 +25,20 @@ from arch.native.builtins import METH_FASTCALL, MethodDef
 from arch.native.library import add_symbols
 from arch.native.subset import DECLARATIONS
 from bpf.isa.insn import (
+    BPF_ALU,
+    BPF_ALU64,
     BPF_CALL,
     BPF_EXIT,
+    BPF_JA,
     BPF_JMP,
     BPF_JMP32,
     BPF_LD_IMM64,
+    BPF_LDX,
+    BPF_MOV,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
     BPF_TAIL_CALL,
+    BPF_X,
     Insn,
     imm64,
 )
@@ -252,6 +258,34 @@ class JitProgram(Program):
         if any(insn.code == BPF_JMP | BPF_TAIL_CALL for insn in _instructions(self)):
             return False
         return all(self.native_form(i) is not None for i in self._helper_calls())
+
+    def uses_context(self) -> bool:
+        """Can R1, as it is at the program's start, be read?"""
+        seen, waiting = set[int](), [0]
+        while waiting:
+            i = waiting.pop()
+            if i in seen or i >= len(self.insns):
+                continue
+            seen.add(i)
+            insn = self.insns[i]
+            if insn.cls in (BPF_JMP, BPF_JMP32) and insn.op == BPF_CALL:
+                native = self.native_form(i) if insn.src_reg != BPF_PSEUDO_CALL else None
+                if native is None or not native.address or native.registers or native.map:
+                    return True
+                continue  # R1 is lost
+            if insn.code == BPF_LD_IMM64 or (insn.op == BPF_MOV and insn.cls in (BPF_ALU, BPF_ALU64)):
+                reads, writes = insn.code != BPF_LD_IMM64 and insn.src_kind == BPF_X and insn.src_reg == 1, True
+            elif insn.cls == BPF_LDX:
+                reads, writes = insn.src_reg == 1, True
+            else:
+                reads, writes = 1 in (insn.dst_reg, insn.src_reg), False
+            if reads:
+                return True
+            if not (writes and insn.dst_reg == 1) and not (insn.cls == BPF_JMP and insn.op == BPF_EXIT):
+                waiting += self.translator.targets(i)
+                if not (insn.cls == BPF_JMP and insn.op == BPF_JA):
+                    waiting.append(self.translator.following(i))
+        return False
 
     def _helper_calls(self) -> list[int]:
         calls, i = [], 0

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from arch.native import Word
-from arch.native.handler import NativeCode, NativeHandler
+from arch.native.handler import NO_FRAME, READ_ONLY, NativeCode, NativeHandler
 from arch.native.library import Library
 from arch.native.subset import Words, decline, invoke, native, shared
 from tracing.record.recorder import Recorder
@@ -66,4 +66,6 @@ def handler(
         ctypes.addressof(hits), ctypes.addressof(recorder.running.active), len(codes), *flat
     )  # fmt: skip
     function = library(recorder.host.mem.byteorder == "big").address["run_programs"]
-    return NativeHandler(function, ctypes.addressof(data), after, (data, hits, tuple(codes)))
+    blind = all(code is not None and code.blind for code in codes)
+    flags = READ_ONLY | (NO_FRAME if blind else 0)
+    return NativeHandler(function, ctypes.addressof(data), after, (data, hits, tuple(codes)), flags)
