@@ -34,7 +34,8 @@ READ_ONLY = 2  # it changes nothing in it
 class NativeCode:
     """A compiled program: i64 function(block, data, context).
 
-    Word.NATIVE_STATUS is RAISED after a run that did not end well; `failed()` raises what ended it.
+    Word.NATIVE_STATUS is RAISED after a run that did not end well; `failed()` raises what ended it, if
+    it was this program.
     """
 
     function: int  # host address

@@ -116,8 +116,10 @@ class JitProgram(Program):
         return not self.unsupported
 
     def raise_failure(self) -> None:
-        """What ended the last run by a native caller."""
-        self.failed(self.data[1])
+        """What ended the last run by a native caller; nothing if that was well."""
+        status, self.data[1] = self.data[1], 0
+        if status:
+            self.failed(status)
 
     # ---- running ----
 

@@ -11,7 +11,8 @@ import struct
 from arch.abi.errno import EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE
 from arch.abi.limits import U64_MAX
 from arch.errors import KernelError
-from arch.native.handler import NativeCode
+from arch.native import Word
+from arch.native.handler import NativeCode, NativeHandler
 from bpf import uapi
 from bpf.board import Bpf
 from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
@@ -19,6 +20,7 @@ from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach,
 from bpf.layout import layout_of
 from simkernel.observe import iterators
 from simkernel.observe.face import WatchedKernel
+from simkernel.observe.native_entry import fentry_handler
 from simkernel.observe.trampoline import (
     FENTRY,
     FEXIT,
@@ -29,6 +31,7 @@ from simkernel.observe.trampoline import (
 )
 from tracing.files.nodes import OpenFile
 from tracing.perf.event import PerfEvent
+from tracing.probes import programs as native_programs
 from tracing.probes.kprobes import Kprobe, Kretprobe
 from tracing.record.event import TraceEvent
 from tracing.system import Tracing
@@ -116,6 +119,12 @@ class Attachments:
             self._depth -= 1
             self.busy.discard(key)
 
+    def first_context(self) -> int:
+        """Where the context of a run lies that no other run surrounds."""
+        if not self._contexts:
+            self._contexts.append(self.k.mem.alloc(1024))
+        return self._contexts[0]
+
     # ---- raw tracepoints ----
 
     def attach_raw_tracepoint(self, prog: BpfProg, request: RawTracepointAttach) -> Detach:
@@ -162,9 +171,14 @@ class Attachments:
         if found is None:
             declared = self.k.text.functions.get(symbol)
             count = 1 if declared is None or declared[2] else len(declared[1].params)
-            found = KernelTrampoline(
-                self.tracing.kprobes, symbol, argument_reader(count, self._argument), self.run_args, self.override
-            )
+            count = min(count, uapi.MAX_BPF_FUNC_ARGS)
+            cpu, arch = self.k.cpu, self.k.arch
+
+            def compile_entry(codes: list[NativeCode | None], entry: int) -> NativeHandler | None:
+                return fentry_handler(codes, arch, cpu.layout, cpu.block, self.first_context(), entry, count)
+
+            read = argument_reader(count, self._argument)
+            found = KernelTrampoline(self.tracing.kprobes, symbol, read, self.run_args, self.override, compile_entry)
             self.trampolines[symbol] = found
         return found
 
@@ -202,7 +216,25 @@ class Attachments:
             return lambda: kprobes.unregister_kretprobe(ret)
         probe = Kprobe(run, addr=address)
         kprobes.register(probe)
-        return lambda: kprobes.unregister(probe)
+
+        def failed(regs: int) -> None:
+            self.k.cpu.block.words[Word.NATIVE_STATUS] = 0
+            if prog.native is not None:
+                prog.native.failed()
+
+        def aim() -> None:
+            handler = native_programs.handler(
+                native_programs.counter(), [prog.native], failed, self.tracing.recorder, answer=False
+            )
+            kprobes.set_native(probe, handler)
+
+        def detach() -> None:
+            prog.when_native.remove(aim)
+            kprobes.unregister(probe)
+
+        prog.when_native.append(aim)
+        aim()
+        return detach
 
     # ---- iterators ----
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from arch.abi.errno import E2BIG, EBUSY
 from arch.errors import KernelError
+from arch.native.handler import NativeCode, NativeHandler
 from bpf.core.program import BpfProg
 from bpf.face import Detach
 from bpf.uapi import MAX_BPF_FUNC_ARGS
@@ -26,6 +27,8 @@ FENTRY, FEXIT, MODIFY_RETURN = "fentry", "fexit", "fmod_ret"
 # (program, values, cookie, address of the function, how many of the values are no arguments) -> R0
 RunProgram = Callable[[BpfProg, tuple[int, ...], int, int, int], int]
 Arguments = Callable[[int], tuple[int, ...]]
+# (the programs, address of the function) -> its compiled entry, if there can be one
+CompileEntry = Callable[[list[NativeCode | None], int], NativeHandler | None]
 Override = Callable[[int, int], None]  # (pt_regs, value): the probed function returns that at once
 
 
@@ -76,8 +79,17 @@ class Chain:
 class KernelTrampoline:
     """The trampoline of one kernel function."""
 
-    def __init__(self, kprobes: Kprobes, symbol: str, read: Arguments, run: RunProgram, override: Override) -> None:
+    def __init__(
+        self,
+        kprobes: Kprobes,
+        symbol: str,
+        read: Arguments,
+        run: RunProgram,
+        override: Override,
+        compile_entry: CompileEntry,
+    ) -> None:
         self.kprobes, self.read, self.run, self.override = kprobes, read, run, override
+        self.compile_entry = compile_entry
         self.chain = Chain()
         self.entry = Kprobe(self._entered, symbol)
         self.exit = Kretprobe(self._returned, symbol, entry_handler=self._note, maxactive=4096)
@@ -92,12 +104,22 @@ class KernelTrampoline:
         except KernelError:
             self.chain.remove(kind, prog)
             raise
+        prog.when_native.append(self._compile)
+        self._compile()
 
         def unlink() -> None:
+            prog.when_native.remove(self._compile)
             self.chain.remove(kind, prog)
             self._arm()
+            self._compile()
 
         return unlink
+
+    def _compile(self) -> None:
+        """The compiled form of the entry: where there are only fentry programs, and all of them are compiled."""
+        links = self.chain.links
+        codes = [] if links[MODIFY_RETURN] else [prog.native for prog, _ in links[FENTRY]]
+        self.kprobes.set_native(self.entry, self.compile_entry(codes, self.entry.addr) if codes else None)
 
     def _arm(self) -> None:
         """The probes that the present programs need, the entry's before the return's."""

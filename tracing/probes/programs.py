@@ -12,9 +12,9 @@ from arch.native.library import Library
 from arch.native.subset import Words, decline, invoke, native, shared
 from tracing.record.recorder import Recorder
 
-# Words of a handler: where the counter of hits is and who runs on which CPU, how many programs there are, and function
-# and data of each.
-COUNTER, ACTIVE, PROGRAMS, FIRST = range(4)
+# Words of a handler: where the counter of hits is and who runs on which CPU, which bits of the answers matter, how many
+# programs there are, and function and data of each.
+COUNTER, ACTIVE, ANSWER, PROGRAMS, FIRST = range(5)
 U32 = 0xFFFFFFFF
 
 
@@ -43,7 +43,7 @@ def run_programs(d: Words, regs: int) -> int:
     answer = 1
     for i in range(d[PROGRAMS]):
         answer &= invoke(d[FIRST + 2 * i], d[FIRST + 2 * i + 1], regs)
-    return answer & U32
+    return answer & d[ANSWER]
 
 
 @cache
@@ -57,13 +57,17 @@ def handler(
     codes: Sequence[NativeCode | None],
     after: Callable[[int], object],
     recorder: Recorder,
+    answer: bool = True,
 ) -> NativeHandler | None:
-    """The compiled form of a hit that counts and runs these programs; None if one of them is not compiled."""
+    """The compiled form of a hit that counts and runs these programs; None if one of them is not compiled.
+
+    `answer`: something follows if they let the event through.
+    """
     flat = [word for code in codes if code is not None for word in (code.function, code.data)]
     if not codes or len(flat) != 2 * len(codes):
         return None
     data = (ctypes.c_uint64 * (FIRST + len(flat)))(
-        ctypes.addressof(hits), ctypes.addressof(recorder.running.active), len(codes), *flat
+        ctypes.addressof(hits), ctypes.addressof(recorder.running.active), U32 if answer else 0, len(codes), *flat
     )  # fmt: skip
     function = library(recorder.host.mem.byteorder == "big").address["run_programs"]
     blind = all(code is not None and code.blind for code in codes)
