@@ -243,8 +243,14 @@ class UserSpaces(Protocol):
     def mm_of_task(self, task: Hashable) -> Hashable | None:
         """The address space of a task token (TraceHost.find_task); None for a kernel thread."""
 
-    def arm_user(self, mm: Hashable, vaddr: int, handler: ProbeHandler) -> None:
-        """Breakpoint in user text; `handler` gets the kernel address of the pt_regs (ip = vaddr)."""
+    def arm_user(self, mm: Hashable, vaddr: int, handler: ProbeHandler, native: NativeHandler | None = None) -> None:
+        """Breakpoint in user text; `handler` gets the kernel address of the pt_regs (ip = vaddr).
+
+        `native` is its compiled form, if it has one.
+        """
+
+    def aim_user(self, mm: Hashable, vaddr: int, native: NativeHandler | None) -> None:
+        """An armed breakpoint has another compiled handler from now on, or none."""
 
     def disarm_user(self, mm: Hashable, vaddr: int) -> None:
         """Undo arm_user() at that address."""

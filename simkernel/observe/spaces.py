@@ -13,12 +13,14 @@ from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_ANONYMOUS, MAP_PRIVATE, PROT_EXEC, PROT_READ
 from arch.errors import KernelError
 from arch.memory import Memory
+from arch.native.handler import NativeHandler
 from arch.probes import Probe
 from simkernel.fs.inode import File, Inode
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import Task
 from simkernel.observe.face import WatchedKernel
+from simkernel.observe.native_spaces import site_handler
 from tracing.face import Mapping, ProbeHandler, ReturnHandler
 
 KERNFS = ("sysfs", "cgroup", "cgroup2")  # fs/kernfs/inode.c:kernfs_aops
@@ -31,6 +33,7 @@ class Spaces:
         self.k = k
         self.sites: dict[int, dict[Hashable, ProbeHandler]] = {}  # vaddr -> mm -> handler
         self.probes: dict[int, Probe] = {}  # vaddr -> armed probe of the CPU
+        self.natives: dict[int, dict[Mm, NativeHandler]] = {}  # vaddr -> mm -> compiled handler
         self.trampolines: dict[Hashable, int] = {}  # mm -> its xol area
         self.breakpoint_page: int | None = None
         self.uret_handler: ReturnHandler | None = None
@@ -117,12 +120,30 @@ class Spaces:
 
     # ---- breakpoints ----
 
-    def arm_user(self, mm: Hashable, vaddr: int, handler: ProbeHandler) -> None:
+    def arm_user(self, mm: Hashable, vaddr: int, handler: ProbeHandler, native: NativeHandler | None = None) -> None:
         """install_breakpoint(): one hook at the address, asked for the mm at a hit."""
         site = self.sites.setdefault(vaddr, {})
         site[mm] = handler
         if vaddr not in self.probes:
             self.probes[vaddr] = self.k.cpu.add_probe(vaddr, self._hit(site), user=True)
+        if native is not None:
+            self.aim_user(mm, vaddr, native)
+
+    def aim_user(self, mm: Hashable, vaddr: int, native: NativeHandler | None) -> None:
+        """The breakpoint stays, and has another compiled handler, or none."""
+        found = self.natives.setdefault(vaddr, {})
+        if found.get(_mm(mm)) is native:
+            return
+        if native is None:
+            del found[_mm(mm)]
+        else:
+            found[_mm(mm)] = native
+        self._aim(vaddr)
+
+    def _aim(self, vaddr: int) -> None:
+        k = self.k
+        handler = site_handler(self.natives[vaddr], lambda: k.current.mm, k.mem.byteorder == "big")
+        k.cpu.aim_probe(self.probes[vaddr], handler)
 
     def _hit(self, site: dict[Hashable, ProbeHandler]) -> Callable[[int], object]:
         k = self.k
@@ -139,9 +160,13 @@ class Spaces:
         if site is None or mm not in site:
             return
         del site[mm]
+        native = self.natives.get(vaddr, {}).pop(_mm(mm), None)
         if not site:
             del self.sites[vaddr]
+            self.natives.pop(vaddr, None)
             self.k.cpu.remove_probe(self.probes.pop(vaddr))
+        elif native is not None:
+            self._aim(vaddr)
 
     # ---- return probes ----
 

@@ -252,7 +252,10 @@ class FakeSpaces:
     def mm_of_task(self, task):
         return self.mm_of.get(task, self.mm)
 
-    def arm_user(self, mm, vaddr, handler):
+    def aim_user(self, mm, vaddr, native):
+        assert (mm, vaddr) in self.armed
+
+    def arm_user(self, mm, vaddr, handler, native=None):
         assert (mm, vaddr) not in self.armed
         self.armed[mm, vaddr] = handler
 

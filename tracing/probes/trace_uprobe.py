@@ -57,6 +57,19 @@ class TraceUprobe(TraceProbe):
             return bool(self.users)
         return any(perf_event.wants_mm(mm) for perf_event in event.perf_events)
 
+    def users_changed(self) -> None:
+        """The compiled form of hit(), where there is one."""
+        if not self.is_return:
+            self.uprobes.set_native(self.uprobe, self.consumer, self.native_handler(self.after_programs))
+
+    def after_programs(self, regs: int) -> object:
+        """What hit() does after its programs, in compiled form, have let the event through, or failed."""
+        self.raise_failure()
+        ip = self.board.instruction_pointer(regs)
+        self.context.base = ip - self.offset
+        self.deliver(regs, (ip,), 0)
+        return None
+
     def hit(self, regs: int) -> object:
         """uprobe_dispatcher()."""
         ip = self.board.instruction_pointer(regs)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable
 from arch.abi.errno import EINVAL, EIO, ENOSYS
 from arch.errors import Fault, KernelError
 from arch.memory import ByteOrder, Memory
+from arch.native.handler import NativeHandler
 from tracing.board import Board
 from tracing.face import ProbeHandler, UserSpaces
 
@@ -37,6 +38,7 @@ class UprobeConsumer:
         self.handler = handler
         self.ret_handler = ret_handler
         self.filter = filter
+        self.native: NativeHandler | None = None  # the compiled form of `handler`; see Uprobes.set_native()
 
     def wants(self, mm: Hashable) -> bool:
         """consumer_filter()."""
@@ -138,6 +140,7 @@ class Uprobes:
                 counters[mm, counter] = None
         for key in [key for key in uprobe.armed if key not in wanted]:
             self._disarm(uprobe, key)
+        self._aim(uprobe)
         for key in wanted:
             if key not in uprobe.armed:
                 self._arm(uprobe, key)
@@ -150,7 +153,25 @@ class Uprobes:
     def _arm(self, uprobe: Uprobe, key: tuple[Hashable, int]) -> None:
         handler = self._closure(uprobe, *key)
         uprobe.armed[key] = handler
-        self.user_spaces().arm_user(key[0], key[1], handler)
+        self.user_spaces().arm_user(key[0], key[1], handler, self._native(uprobe))
+
+    @staticmethod
+    def _native(uprobe: Uprobe) -> NativeHandler | None:
+        """The compiled form of a site's closure: of one consumer that is not interested in returns."""
+        if len(uprobe.consumers) != 1 or uprobe.consumers[0].ret_handler is not None:
+            return None
+        return uprobe.consumers[0].native
+
+    def _aim(self, uprobe: Uprobe) -> None:
+        native = self._native(uprobe)
+        for mm, vaddr in uprobe.armed:
+            self.user_spaces().aim_user(mm, vaddr, native)
+
+    def set_native(self, uprobe: Uprobe | None, consumer: UprobeConsumer, native: NativeHandler | None) -> None:
+        """A consumer's handler has another compiled form from now on, or none."""
+        consumer.native = native
+        if uprobe is not None:
+            self._aim(uprobe)
 
     def _disarm(self, uprobe: Uprobe, key: tuple[Hashable, int]) -> None:
         del uprobe.armed[key]

@@ -63,7 +63,14 @@ def test_samples(monkeypatch, arch, name, argv):
 
 # -- random programs at random places ----------------------------------------------------------------------------------
 
-KINDS = (("HASH", 4, 16), ("HASH", 8, 8), ("PERCPU_HASH", 4, 8), ("LRU_HASH", 4, 8), ("ARRAY", 4, 8), ("PERCPU_ARRAY", 4, 8))
+KINDS = (
+    ("HASH", 4, 16),
+    ("HASH", 8, 8),
+    ("PERCPU_HASH", 4, 8),
+    ("LRU_HASH", 4, 8),
+    ("ARRAY", 4, 8),
+    ("PERCPU_ARRAY", 4, 8),
+)
 PLACES = ("vfs_write", "ksys_write", "vfs_read", "do_sys_openat2", "__fput", "handle_mm_fault", "schedule")
 CALLS = (
     "call bpf_get_current_pid_tgid", "call bpf_get_current_uid_gid", "call bpf_ktime_get_ns", "call bpf_get_current_task",
@@ -79,7 +86,7 @@ def program_text(rng, context):
     lines += [f"*(u64 *)(r10 {-8 * i}) = 0" for i in range(1, 9)]
     for label in range(rng.randint(2, 6)):
         number = rng.choice([call for call in CALLS if context or "r6" not in call])
-        kind, key, _ = KINDS[table := rng.randrange(len(KINDS))]
+        _, key, _ = KINDS[table := rng.randrange(len(KINDS))]
         lines += [*number.split("\n"), f"r0 >>= {rng.choice([0, 0, 3, 32])}", f"r0 &= {rng.choice([3, 15, 0xFFFF])}"]
         lines += ["*(u64 *)(r10 -8) = r0", "*(u64 *)(r10 -16) = r0", f"*(u{8 * key} *)(r10 -24) = r0"]
         lines += [f"r1 = map[m{table}]", "r2 = r10", "r2 += -24"]
@@ -133,7 +140,9 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
         "now": kernel.clock.now_ns,
         "maps": {name: [(key, found.user_lookup(key, 0)) for key in keys(found)] for name, found in maps.items()},
         "programs": [(prog.run_cnt, prog.recursion_misses) for prog in programs],
-        "hits": [(event.name, event.probes[0].nhit, event.probes[0].nmissed) for event in tracing.events if event.dynamic],
+        "hits": [
+            (event.name, event.probes[0].nhit, event.probes[0].nmissed) for event in tracing.events if event.dynamic
+        ],
     }
     compiled = sum(prog.native is not None for prog in programs)
     machine.close()
