@@ -165,15 +165,17 @@ class BpfProg(Prog):
         return native_call(self.bpf, self._callee_names(insn), map_address)
 
     def go_native(self) -> None:
-        """Compile, if a run needs Python at most for what may be asked of it in the middle of one."""
+        """Compile.  Native callers run it if it needs Python at most for what may be asked of it in the middle of a run."""
         self._cold = -1
         program = self.program
-        if self.native is not None or not isinstance(program, JitProgram) or not program.closed:
+        if self._run_code is not None or not isinstance(program, JitProgram):
             return
         if not program.compile() or program.run_code is None:
             return
-        program.data[0] = self.bpf.idle_stack(STACK_BYTES)
         self._run_code = program.run_code
+        if not program.closed:
+            return
+        program.data[0] = self.bpf.idle_stack(STACK_BYTES)
         self.native = NativeCode(
             program.code, ctypes.addressof(program.data), program.raise_failure, not program.uses_context()
         )
@@ -244,12 +246,8 @@ class BpfProg(Prog):
             self._cold -= 1
             if self._cold < 0 and bpf.tier is not Tier.PYTHON:
                 self.go_native()
-        if self._run_code is not None and not bpf.stats_enabled:
-            value = self._run_code(ctx, bpf.idle_stack(STACK_BYTES))
-            if value < 0:
-                assert isinstance(self.program, JitProgram)
-                self.program.failed(-value)
-            return value
+        if self.native is not None and not bpf.stats_enabled:
+            return self._run_compiled(ctx, bpf.idle_stack(STACK_BYTES))
         bpf.enter()
         top = bpf.take_stack(STACK_BYTES)
         r = new_registers(ctx, top)
@@ -257,7 +255,10 @@ class BpfProg(Prog):
         runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip = r, ctx, cookie, entry_ip
         started = bpf.host.now_ns() if bpf.stats_enabled else 0
         try:
-            self.program.execute(r)
+            if self._run_code is not None:
+                r[0] = self._run_compiled(ctx, top)
+            else:
+                self.program.execute(r)
         finally:
             runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip = before
             bpf.give_stack(top)
@@ -266,6 +267,14 @@ class BpfProg(Prog):
             self.run_cnt += 1
             self.run_time_ns += bpf.host.now_ns() - started
         return r[0]
+
+    def _run_compiled(self, ctx: int, top: int) -> int:
+        assert self._run_code is not None
+        value = self._run_code(ctx, top)
+        if value < 0:
+            assert isinstance(self.program, JitProgram)
+            self.program.failed(-value)
+        return value
 
     def run_function(self, address: int, *args: int) -> int:
         """A function of the program by itself: a timer's callback."""
