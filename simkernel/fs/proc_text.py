@@ -165,7 +165,9 @@ def status_text(k: FsKernel, task: Task) -> str:
         out.append(f"Umask:\t{fs.umask:04o}\n")
     parent = task.real_parent.tgid if task.pid != 1 else 0
     out.append(f"State:\t{_STATE_NAMES.get(state_letter(task), 'S (sleeping)')}\nTgid:\t{task.tgid}\nNgid:\t0\n")
-    out.append(f"Pid:\t{task.pid}\nPPid:\t{parent}\nTracerPid:\t0\n")
+    out.append(
+        f"Pid:\t{task.pid}\nPPid:\t{parent}\nTracerPid:\t{task.ptracer.pid if task.ptracer is not None else 0}\n"
+    )
     out.append(f"Uid:\t{task.uid}\t{task.euid}\t{task.suid}\t{task.fsuid}\n")
     out.append(f"Gid:\t{task.gid}\t{task.egid}\t{task.sgid}\t{task.fsgid}\n")
     out.append(f"FDSize:\t{files.max_fds if files is not None else 0}\n")

@@ -15,11 +15,12 @@ from arch.cpu import FAULT_EXEC, FAULT_WRITE
 from arch.effective import refine
 from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
-from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock
 from simkernel.kernel.oom import oom_control
+from simkernel.kernel.ptrace.stops import report_syscall
 from simkernel.kernel.task import Task, has_signal
 
 SYSCALL_NS = 60  # cost model: the way in and out
@@ -48,6 +49,8 @@ def make_syscall_body(k: KernelFace) -> Function:
         observed = syscalls.strace is not None or enter_point.active
         if observed:
             nr = syscalls.enter(regs, nr)
+        if task.syscall_work:
+            nr = yield from syscall_trace_enter(k, regs, nr)
         target = table.get(nr)
         if target is None:
             ret = syscalls.absent(nr)
@@ -61,6 +64,8 @@ def make_syscall_body(k: KernelFace) -> Function:
         pack(buf, regs - base, ret & mask)
         if observed or exit_point.active:
             syscalls.exit(regs, nr, ret)
+        if task.syscall_work:
+            yield from report_syscall(k, False)
         if task.work or clock._now >= cpus.deadline:
             task.in_syscall = True
             yield k.call("exit_to_user_mode_loop", regs, 0)
@@ -68,6 +73,19 @@ def make_syscall_body(k: KernelFace) -> Function:
         return 0
 
     return do_syscall
+
+
+def syscall_trace_enter(k: KernelFace, regs: int, nr: int) -> Steps[int]:
+    """The tracer sees the call, and may put another in its place: the number to go on with."""
+    result = k.regs.orig_field != k.abi.result
+    if result:
+        k.regs.set(regs, k.abi.result, -ENOSYS)
+    yield from report_syscall(k, True)
+    if result:
+        number = k.regs.get(regs, k.regs.orig_field) if k.abi.number == k.regs.orig_field else nr
+        number &= 0xFFFFFFFF
+        return number - (1 << 32) if number >> 31 else number
+    return nr
 
 
 def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:

@@ -12,7 +12,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from typing import Protocol
 
-from arch.abi.errno import EACCES, EEXIST, EINVAL, ENOMEM, EPERM
+from arch.abi.errno import EACCES, EEXIST, EINVAL, EIO, ENOMEM, EPERM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import (
     MADV_DOFORK,
@@ -315,6 +315,37 @@ class Mm:
         if (end - start) // PAGE_SIZE > len(pages):
             return [p for p in pages if start <= p < end]
         return [p for p in range(start, end, PAGE_SIZE) if p in pages]
+
+    def peek(self, addr: int, size: int) -> bytes:
+        """For a tracer: bytes of one page that its owner may not read.  EIO."""
+        vma = self.find(addr)
+        if vma is None:
+            raise KernelError(EIO)
+        page = page_down(addr)
+        phys = self.pages.get(page)
+        if phys is None:
+            phys = self.pages[page] = self._new_page(vma, page, False)
+        return self.home.frames.read(phys + addr - page, size)
+
+    def poke(self, addr: int, data: bytes) -> None:
+        """For a tracer: write whatever the rights are; a private page becomes the task's own first.  EIO."""
+        frames = self.home.frames
+        while data:
+            vma, page = self.find(addr), page_down(addr)
+            if vma is None or (vma.shared and not vma.prot & PROT_WRITE):
+                raise KernelError(EIO)
+            phys = self.pages.get(page)
+            if phys is None:
+                phys = self.pages[page] = self._new_page(vma, page, True)
+            elif not vma.shared and frames.shared(phys):
+                phys = self._copy_page(page, phys)
+            step = min(len(data), page + PAGE_SIZE - addr)
+            frames.write(phys + addr - page, data[:step])
+            self.space.unmap(page)
+            self._map(vma, page, phys)
+            if self.user.on_code_change is not None:
+                self.user.on_code_change(phys + addr - page, step)
+            addr, data = addr + step, data[step:]
 
     # -- the calls -----------------------------------------------------------------------------------------------
 

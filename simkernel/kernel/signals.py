@@ -39,6 +39,7 @@ from arch.typetable import TypeTable
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.task import (
     PF_EXITING,
+    TASK_STOPPED,
     Crash,
     CurrentTask,
     SigAction,
@@ -129,7 +130,11 @@ class Signals:
             if signal.stopped:
                 signal.stopped, signal.continued, signal.stop_reported = False, True, True
                 for thread in signal.threads:
-                    self.cpus.activate(thread, 0)
+                    thread.stop_ignored = False
+                    if thread.ptrace_seized:
+                        thread.ptrace_trap = thread.work = True
+                    if thread.state == TASK_STOPPED or thread.ptrace_listening:
+                        self.cpus.activate(thread, 0)
                 leader = task.group_leader
                 self.cpus.wake_up(leader.parent.signal.wait_chldexit)
                 self._tell_parent(task, 6, SIGCONT)
@@ -141,7 +146,9 @@ class Signals:
         return not self.ignores(task, sig)
 
     def ignores(self, task: Task, sig: int) -> bool:
-        """The signal has no effect on this task."""
+        """The signal has no effect on this task; a tracer wants to see it all the same."""
+        if task.ptracer is not None and sig != SIGKILL:
+            return False
         handler = task.signal.actions[sig].handler
         return handler == SIG_IGN or (handler == SIG_DFL and bool(bit(sig) & IGNORED_BY_DEFAULT))
 
@@ -249,6 +256,7 @@ class Signals:
         signal = task.signal
         signal.stopped, signal.stop_code, signal.stop_reported, signal.continued = True, sig, False, False
         for thread in signal.threads:
+            thread.stop_ignored = False
             if thread is not task:
                 self.cpus.wake_signal(thread, False)
         self._tell_parent(task, 5, sig)

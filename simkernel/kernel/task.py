@@ -208,6 +208,7 @@ class WaitRequest:
         self.status = 0
         self.code = 0
         self.uid = 0
+        self.trapped = False  # CLD_TRAPPED: a stop for the tracer
         self.usage: tuple[int, int, int] = (0, 0, 0)
 
 
@@ -333,6 +334,19 @@ class Task:
         self.watched = False  # the host waits for it: init does not reap
         self.clone_args_addr = 0
         self.exec_error = 0  # why a program that the host started could not be executed
+        # being traced (ptrace/stops.py), and tracing
+        self.ptracer: Task | None = None
+        self.ptraced: list[Task] = []
+        self.ptrace_seized = False
+        self.ptrace_options = 0  # PTRACE_O_*: bit n is event n
+        self.ptrace_code = 0  # of the stop that nobody has waited for yet
+        self.ptrace_message = 0
+        self.ptrace_resume = 0  # the signal that the tracer lets it go with
+        self.ptrace_info: SigInfo | None = None
+        self.ptrace_trap = False  # JOBCTL_TRAP_STOP
+        self.ptrace_listening = False  # JOBCTL_LISTENING
+        self.stop_ignored = False  # let go by its tracer although its group is stopped
+        self.syscall_work = 0  # SYSCALL_WORK_*: what else happens at system calls
         self.ksp = 0  # kernel stack pointer while it does not run
 
     # Members that live in shared objects, by the names other subsystems use.
@@ -411,6 +425,8 @@ class Task:
         """R, S, D, T, Z as ps shows it."""
         if self.exit_state:
             return "Z" if self.exit_state == EXIT_ZOMBIE else "X"
+        if self.state == TASK_TRACED:
+            return "t"
         return {TASK_RUNNING: "R", TASK_INTERRUPTIBLE: "S", TASK_UNINTERRUPTIBLE: "D", TASK_STOPPED: "T"}.get(
             self.state, "S"
         )
@@ -436,9 +452,11 @@ def mask_of(pending: list[SigInfo]) -> int:
 def has_signal(task: Task) -> bool:
     """TIF_SIGPENDING: something unblocked is pending."""
     signal = task.signal
+    if task.ptrace_trap:
+        return True
     if not task.pending and not signal.pending and not (signal.stopped or signal.group_exiting):
         return False
-    if signal.stopped or (signal.group_exiting and not task.flags & PF_EXITING):
+    if (signal.stopped and not task.stop_ignored) or (signal.group_exiting and not task.flags & PF_EXITING):
         return True
     return bool((mask_of(task.pending) | mask_of(signal.pending)) & ~(task.blocked & ~UNBLOCKABLE))
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 from arch.abi.errno import E2BIG, EFAULT, EINVAL, ELOOP, ENOENT, ENOEXEC
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
+from arch.abi.ptrace import PTRACE_EVENT_EXEC
 from arch.errors import KernelError
 from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.ptrace.stops import report_exec
 from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
 
 MAX_ARG_STRLEN = 32 * PAGE_SIZE
@@ -121,6 +123,7 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
     if ret:
         return ret
     k.trace("sched_process_exec", task.addr, old_pid, address)
+    yield from report_exec(k, PTRACE_EVENT_EXEC, old_pid)
     return 0
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arch.abi.ptrace import PTRACE_EVENT_EXIT
 from arch.abi.signal import (
     CLD_DUMPED,
     CLD_EXITED,
@@ -15,6 +16,7 @@ from simkernel.kernel.calls.futex import exit_robust_list, key_of, wake
 from simkernel.kernel.calls.time import cancel_timers
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.ptrace.stops import exit_tracer, notify_tracer, report_event, unlink
 from simkernel.kernel.task import (
     EXIT_DEAD,
     EXIT_ZOMBIE,
@@ -75,6 +77,7 @@ def do_exit(k: KernelFace, code: int) -> Body:
     task = k.current
     if task.flags & PF_EXITING:
         yield from _stay_dead(k)
+    yield from report_event(k, PTRACE_EVENT_EXIT, code)
     task.flags |= PF_EXITING
     task.exit_code = code
     k.mirror.set_field(task.addr, "task_struct", "flags", task.flags)
@@ -133,11 +136,15 @@ def mm_release(k: KernelFace, tsk: int, mm: int) -> Body:
 def exit_notify(k: KernelFace, tsk: int, group_dead: int) -> Body:
     """Hand the children to init, become a zombie, tell the parent."""
     task = k.tasks.at(tsk)
+    exit_tracer(k, task)
     _forget_children(k, task)
     task.exit_state = EXIT_ZOMBIE
     k.mirror.set_field(task.addr, "task_struct", "exit_state", task.exit_state)
     signal = task.signal
     if task is not task.group_leader:
+        if task.ptracer is not None:  # a zombie until its tracer has waited for it
+            notify_tracer(k, task, task.exit_code)
+            return 0
         yield k.call("release_task", task.addr)
         leader = task.group_leader
         if not (leader.exit_state == EXIT_ZOMBIE and len(signal.threads) == 1):
@@ -148,6 +155,11 @@ def exit_notify(k: KernelFace, tsk: int, group_dead: int) -> Body:
         return 0  # a leader waits as a zombie for its threads
     if signal.group_exiting:
         task.exit_code = signal.group_exit_code
+    if task.ptracer is not None and task.ptracer.signal is not task.parent.signal:  # the parent learns of it later
+        code, status = decode_exit(task.exit_code)
+        k.signals.send(task.ptracer, SIGCHLD, code, pid=task.pid, uid=task.cred.uid, status=status)
+        k.wake_up(task.ptracer.signal.wait_chldexit, 0)
+        return 0
     autoreap = bool((yield k.call("do_notify_parent", task.addr, task.exit_signal)))
     if autoreap:
         yield k.call("release_task", task.addr)
@@ -222,6 +234,8 @@ def release_task(k: KernelFace, p: int) -> int:
     if task in task.parent.children:
         task.parent.children.remove(task)
     signal.threads.remove(task)
+    if task.ptracer is not None:
+        unlink(k, task)
     if task is not task.group_leader:
         signal.utime_ns += task.utime_ns
         signal.stime_ns += task.stime_ns

@@ -6,6 +6,7 @@ import contextlib
 
 from arch.abi.capability import CAP_CHECKPOINT_RESTORE, CAP_SYS_ADMIN, CAP_SYS_RESOURCE
 from arch.abi.errno import E2BIG, EAGAIN, EEXIST, EINVAL, EPERM, ERESTARTSYS
+from arch.abi.ptrace import PTRACE_EVENT_VFORK_DONE
 from arch.abi.resource import RLIMIT_NPROC
 from arch.abi.sched import (
     CLONE3_FLAGS,
@@ -40,6 +41,7 @@ from arch.abi.signal import NSIG, SIG_DFL, SIG_IGN
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Call, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.ptrace.stops import clone_event, init_task, report_event
 from simkernel.kernel.task import (
     PF_FORKNOEXEC,
     PF_KTHREAD,
@@ -108,7 +110,8 @@ def current_clone(k: KernelFace) -> CloneArgs:
 
 def _clone(k: KernelFace, args_addr: int) -> Body:
     args = current_clone(k)
-    address = k.regs.check((yield k.call("copy_process", 0, 0, 0, args_addr)))
+    event = clone_event(k, args)
+    address = k.regs.check((yield k.call("copy_process", 0, event, 0, args_addr)))
     child = k.tasks.at(address)
     k.trace("sched_process_fork", k.current.addr, child.addr)
     if args.flags & CLONE_PARENT_SETTID:
@@ -117,10 +120,13 @@ def _clone(k: KernelFace, args_addr: int) -> Body:
     if args.flags & CLONE_VFORK:
         child.vfork_done = WaitQueue("vfork_done")
     yield k.call("wake_up_new_task", child.addr)
+    if event:
+        yield from report_event(k, event, child.pid)
     if args.flags & CLONE_VFORK:
         while not child.vfork_released:
             if (yield k.wait(child.vfork_done, killable=True, interruptible=False)) == -ERESTARTSYS:
                 break
+        yield from report_event(k, PTRACE_EVENT_VFORK_DONE, child.pid)
     return child.pid
 
 
@@ -163,6 +169,7 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
         child.signal.actions = [SigAction(a.handler if a.handler == SIG_IGN else SIG_DFL) for a in child.signal.actions]
     child.io_context = k.current.io_context if flags & CLONE_IO else None
     _link(k, child, args)
+    init_task(k, child, flags, trace)
     if flags & CLONE_PIDFD:
         k.usercopy.put_user(args.pidfd, 4, k.pidfds.open(k, child, 0))
     return child.addr

@@ -30,6 +30,7 @@ from arch.errors import KernelError
 from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.ptrace.stops import traced_signal, trap_stop
 from simkernel.kernel.signals import IGNORED_BY_DEFAULT, STOPS, bit
 from simkernel.kernel.task import (
     PF_EXITING,
@@ -50,12 +51,22 @@ def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
     while True:
         if signal.group_exiting and not task.flags & PF_EXITING:
             yield k.call("do_group_exit", signal.group_exit_code)
-        if signal.stopped:
-            yield from _stay_stopped(k, task)
+        if task.ptrace_trap:
+            yield from trap_stop(k)
+            continue
+        if signal.stopped and not task.stop_ignored:
+            if task.ptracer is not None:
+                yield from trap_stop(k)
+            else:
+                yield from _stay_stopped(k, task)
             continue
         info = signals.dequeue(task, task.blocked & ~UNBLOCKABLE)
         if info is None:
             return None
+        if task.ptracer is not None and info.sig != SIGKILL:
+            info = yield from traced_signal(k, info)
+            if info is None:
+                continue
         sig = info.sig
         action = signal.actions[sig]
         signals.trace_signal("signal_deliver", info, action)
@@ -83,7 +94,11 @@ def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
 
 
 def _stay_stopped(k: KernelFace, task: Task) -> Body:
-    while task.signal.stopped and not any(i.sig == SIGKILL for i in task.pending + task.signal.pending):
+    while (
+        task.signal.stopped
+        and not task.ptrace_trap
+        and not any(i.sig == SIGKILL for i in task.pending + task.signal.pending)
+    ):
         task.state = TASK_STOPPED
         task.wait_interruptible, task.wait_killable, task.wait_queues = False, True, ()
         k.mirror.store_state(task)

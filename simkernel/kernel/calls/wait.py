@@ -6,6 +6,7 @@ from arch.abi.errno import EAGAIN, ECHILD, EINVAL, ERESTARTSYS, ESRCH
 from arch.abi.signal import (
     CLD_CONTINUED,
     CLD_STOPPED,
+    CLD_TRAPPED,
     SIGCHLD,
 )
 from arch.abi.wait import WALL, WCLONE, WCONTINUED, WEXITED, WNOHANG, WNOTHREAD, WNOWAIT, WSTOPPED, WUNTRACED
@@ -13,20 +14,24 @@ from arch.errors import KernelError
 from simkernel.kernel.calls.exit import decode_exit
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.ptrace.stops import unlink
 from simkernel.kernel.task import (
     EXIT_ZOMBIE,
+    TASK_TRACED,
     Task,
     WaitRequest,
 )
 
 
-def _eligible(request: WaitRequest, child: Task) -> bool:
+def _eligible(request: WaitRequest, child: Task, traced: bool = False) -> bool:
     if request.which == "pid" and child.pid != request.upid:
         return False
     if request.which == "pgid" and child.pgid != request.upid:
         return False
     cloned = child.exit_signal != SIGCHLD
-    return bool(request.options & WALL) or cloned == bool(request.options & WCLONE)
+    return (
+        traced or child.ptracer is not None or bool(request.options & WALL) or cloned == bool(request.options & WCLONE)
+    )
 
 
 @kernel_function("long do_wait(struct wait_opts *wo)", source="kernel/exit.c")
@@ -46,6 +51,12 @@ def do_wait(k: KernelFace, wo: int) -> Body:
                 found = True
                 if (yield from _consider(k, request, child)):
                     return request.pid
+            for child in list(parent.ptraced):
+                if child in parent.children or not _eligible(request, child, traced=True):
+                    continue
+                found = True
+                if (yield from _consider(k, request, child)):
+                    return request.pid
         if not found:
             raise KernelError(ECHILD)
         if request.options & WNOHANG:
@@ -58,9 +69,19 @@ def do_wait(k: KernelFace, wo: int) -> Body:
 def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
     """wait_consider_task(): take the child's report if there is one."""
     signal = child.signal
+    tracer = child.ptracer is not None and child.ptracer.signal is k.current.signal
+    if child.ptracer is not None and not tracer and child.exit_state:
+        return False  # its tracer comes first
+    if tracer and child.ptrace_code and child.state == TASK_TRACED:
+        request.pid, request.uid, request.status = child.pid, child.cred.uid, child.ptrace_code << 8 | 0x7F
+        request.trapped = True
+        child.ptrace_code = child.ptrace_code if request.options & WNOWAIT else 0
+        return True
     if child.exit_state == EXIT_ZOMBIE:
-        if len(signal.threads) > 1 or not request.options & WEXITED:
+        if (len(signal.threads) > 1 and child is child.group_leader) or not request.options & WEXITED:
             return False
+        if tracer and child not in [c for t in k.current.signal.threads for c in t.children]:
+            return (yield from _traced_zombie(k, request, child))
         request.pid, request.status, request.uid = child.pid, child.exit_code, child.cred.uid
         utime, stime = child.utime_ns + signal.utime_ns, child.stime_ns + signal.stime_ns
         request.usage = (utime + signal.cutime_ns, stime + signal.cstime_ns, max(signal.maxrss, signal.cmaxrss))
@@ -81,6 +102,23 @@ def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
         signal.continued = bool(request.options & WNOWAIT)
         return True
     return False
+
+
+def _traced_zombie(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
+    """A tracer that is not the parent learns of the end; then the parent does."""
+    request.pid, request.status, request.uid = child.pid, child.exit_code, child.cred.uid
+    request.usage = (child.utime_ns, child.stime_ns, child.signal.maxrss)
+    if request.options & WNOWAIT:
+        return True
+    unlink(k, child)
+    if child is not child.group_leader:
+        yield k.call("release_task", child.addr)
+        leader = child.group_leader
+        if leader.exit_state == EXIT_ZOMBIE and len(leader.signal.threads) == 1:
+            yield k.call("do_notify_parent", leader.addr, leader.exit_signal)
+    elif (yield k.call("do_notify_parent", child.addr, child.exit_signal)):
+        yield k.call("release_task", child.addr)
+    return True
 
 
 @syscall("wait4", "pid_t upid, int *stat_addr, int options, struct rusage *ru", source="kernel/exit.c")
@@ -140,7 +178,7 @@ def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, r
         if pid:
             code, status = decode_exit(request.status)
             if request.status & 0xFF == 0x7F:
-                code, status = CLD_STOPPED, request.status >> 8
+                code, status = CLD_TRAPPED if request.trapped else CLD_STOPPED, request.status >> 8
             elif request.status == 0xFFFF:
                 code, status = CLD_CONTINUED, 18
         k.usercopy.copy_to_user(infop, k.signals.siginfo_child(SIGCHLD if pid else 0, code, pid, request.uid, status))
