@@ -29,6 +29,7 @@ from simkernel.fs.proc_text import (
 )
 from simkernel.fs.pseudo import node_fops
 from simkernel.kernel.areas import Vma
+from simkernel.kernel.ptrace.memory import read_memory
 from simkernel.kernel.task import Task
 
 MOUNTS_FOPS = node_fops("proc_mounts_operations", splice=True)
@@ -135,7 +136,7 @@ class MemFile(Node):
         if mm is None:
             return b""
         try:
-            return bytes(mm.read(pos, size))
+            return read_memory(self.task, pos, size)
         except (Fault, KernelError):
             raise KernelError(EIO, "no such memory") from None
 
@@ -144,7 +145,7 @@ class MemFile(Node):
         if self.task.mm is None:
             return 0
         try:
-            self.task.mm.user.write(pos, data)
+            self.task.mm.poke(pos, data)
         except (Fault, KernelError):
             raise KernelError(EIO, "no such memory") from None
         return len(data)

@@ -7,12 +7,12 @@ from collections.abc import Callable
 
 from arch.abi import ptrace as p
 from arch.abi.errno import EFAULT, EINVAL, EIO, EPERM, ESRCH
-from arch.abi.limits import PAGE_SIZE
 from arch.abi.signal import NSIG, SI_USER, SIGKILL, SIGSTOP, SIGTRAP
 from arch.errors import Fault, KernelError
 from simkernel.kernel.calls.kcmp import ptrace_may_access
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.ptrace.memory import read_memory, write_memory
 from simkernel.kernel.ptrace.registers import (
     AUDIT_ARCH,
     TRAP_FLAG,
@@ -29,31 +29,7 @@ from simkernel.kernel.task import TASK_INTERRUPTIBLE, TASK_STOPPED, TASK_TRACED,
 Request = Callable[[KernelFace, Task, int, int], int]
 
 
-# -- memory ----------------------------------------------------------------------------------------------------------
-
-
-def read_memory(task: Task, address: int, size: int) -> bytes:
-    """access_process_vm(): also what the task itself may not read.  EIO."""
-    mm = task.mm
-    if mm is None:
-        raise KernelError(EIO)
-    out = b""
-    while len(out) < size:
-        at = address + len(out)
-        step = min(size - len(out), PAGE_SIZE - (at & PAGE_SIZE - 1))
-        try:
-            out += bytes(mm.user.read(at, step))
-        except Fault:
-            out += mm.peek(at, step)
-    return out
-
-
-def write_memory(task: Task, address: int, data: bytes) -> None:
-    """access_process_vm(FOLL_WRITE | FOLL_FORCE): a private page is copied, whoever may write it.  EIO."""
-    mm = task.mm
-    if mm is None:
-        raise KernelError(EIO)
-    mm.poke(address, data)
+# -- memory ----------------------------------------
 
 
 def _peek(k: KernelFace, task: Task, addr: int, data: int) -> int:
