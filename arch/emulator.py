@@ -14,6 +14,7 @@ from unicorn import unicorn_const as ucc
 from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, Layout
+from arch.hostmap import require_room
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import kernel_page_table
 from arch.native import WINDOW_SIZE, Block, Reason, Word, trampolines
@@ -22,6 +23,7 @@ from arch.support import Support
 unicorn: Any = _unicorn  # its annotations do not hold under strict typing
 
 TCG_BUFFER_SIZE = 64 << 20  # bytes of host memory for translated code
+EMULATOR_SIZE = 48 << 20  # what it takes besides
 NO_DEADLINE = (1 << 64) - 1
 WORD_MASK = (1 << 64) - 1
 
@@ -66,6 +68,7 @@ class Emulator:
     # -- construction --------------------------------------------------------------------------------------
     def _open(self) -> None:
         facts = self.facts
+        require_room(TCG_BUFFER_SIZE + EMULATOR_SIZE, "the emulator")
         self.uc: Any = unicorn.Uc(facts.uc_arch, facts.uc_mode)
         if facts.cpu_model is not None:
             self.uc.ctl_set_cpu_model(facts.cpu_model)

@@ -31,13 +31,24 @@ def _libc() -> Any:
     return lib
 
 
+def require_room(size: int, what: str) -> None:
+    """MemoryError unless the host gives so much: unicorn ends the process where it finds none."""
+    try:
+        mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    except OSError as error:
+        raise MemoryError(f"{error.strerror}: {size >> 20} MiB for {what}") from None
+
+
 class HostMapping:
     """`size` zeroed bytes of the host, private to this process: `buf` for Python, `address` for native code."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
-        self.buf, self.guards = _guarded(size, flags)
+        try:
+            self.buf, self.guards = _guarded(size, flags)
+        except OSError as error:
+            raise MemoryError(f"{error.strerror}: {size >> 20} MiB for a simulated machine") from None
         self._anchor = ctypes.c_char.from_buffer(self.buf)
         self.address = ctypes.addressof(self._anchor)
         weakref.finalize(self, _give_back, self.guards)

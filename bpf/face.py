@@ -437,8 +437,8 @@ class BpfHost(Protocol):
     def seq_write(self, seq: int, data: bytes) -> None:
         """Text of an iterator: into the struct seq_file at this address; EINVAL if there is none."""
 
-    def perf_event_output(self, event: PerfEvent, regs: int, data: bytes) -> None:
-        """A raw sample into the buffer of a perf event."""
+    def perf_event_output(self, event: PerfEvent, regs: int, data: bytes) -> bool:
+        """A raw sample into the buffer of a perf event; False when it is lost."""
 
     def perf_event_read(self, event: PerfEvent) -> tuple[int, int, int]:
         """Counter, time enabled, time running."""

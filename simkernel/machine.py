@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from arch.abi.errno import EROFS, errno_name
 from arch.abi.fcntl import AT_FDCWD
-from arch.abi.signal import SIGNAL_NAMES
+from arch.abi.signal import SIGKILL, SIGNAL_NAMES
 from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT
 from arch.errors import KernelError
@@ -25,7 +25,7 @@ from simkernel.binds import Bind, as_binds
 from simkernel.bug import Oops
 from simkernel.kernel.exec_state import ExecRequest
 from simkernel.kernel.face import Steps
-from simkernel.kernel.hostio import HostInput, HostOutput
+from simkernel.kernel.hostio import MAX_OUTPUT, HostInput, HostOutput
 from simkernel.kernel.kernel import Kernel
 from simkernel.kernel.task import Crash, Task
 from simkernel.usertask import Program as WorkloadProgram
@@ -49,6 +49,23 @@ CORE_SIGNALS = (
     25,
     31,
 )  # QUIT ABRT XCPU XFSZ SYS.  include/linux/signal.h, SIG_KERNEL_COREDUMP_MASK
+
+
+class Lines(list[str]):
+    """Lines that are kept, so many bytes of them."""
+
+    def __init__(self, room: int = MAX_OUTPUT) -> None:
+        super().__init__()
+        self.room = room
+        self.full = False
+
+    def keep(self, line: str) -> None:
+        """One more, unless it is too much."""
+        self.room -= len(line)
+        if self.room < 0:
+            self.full = True
+        else:
+            self.append(line)
 
 
 class MachineError(Exception):
@@ -81,7 +98,7 @@ class Machine(Waiting):
         self.kernel = kernel
         self.binds = list(binds)
         self._session: Session | None = None
-        self.strace_lines: list[str] = []  # filled by who asked boot() for a strace sink that collects
+        self.strace_lines = Lines()  # filled by who asked boot() for a strace sink that collects
 
     # -- programs of the host --------------------------------------------------------------------------------------
 
@@ -163,7 +180,10 @@ class Machine(Waiting):
         stderr: HostOutput | None = None,
         cwd: str = "/",
     ) -> Result:
-        """Run a program to its end (its own end: children that outlive it go on at the next run)."""
+        """Run a program to its end (its own end: children that outlive it go on at the next run).
+
+        Of each stream MAX_OUTPUT bytes are collected; another limit is `stdout=HostOutput(limit=...)`.
+        """
         if not argv:
             raise MachineError("no program given")
         out, err = stdout or HostOutput(), stderr or HostOutput()
@@ -201,7 +221,7 @@ class Machine(Waiting):
         result.timed_out = timed_out
         result.crash = task.crash
         result.virtual_ns = k.clock.now_ns - start_ns
-        code = task.exit_code
+        code = task.exit_code if task.exit_state else SIGKILL  # there was no time to end it
         result.signal = code & 0x7F
         result.status = 128 + result.signal if result.signal else code >> 8 & 0xFF
         result.counters = self.counters()

@@ -104,6 +104,7 @@ class Session:
 
         self.machine = machine
         self.syscalls = TaskSyscalls(machine.user_task(comm))
+        self.syscalls.task.task.signal.unkillable = True  # a program's kill(-1, SIGKILL) does not mean its observer
         self.task = Task(self.syscalls)
         self.objects: list[BpfObject] = []
         self._pipe = -1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EINVAL, ENOENT, EOPNOTSUPP
+from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP
 from arch.abi.perf_event import PERF_COUNT_SW_BPF_OUTPUT, PERF_TYPE_SOFTWARE
 from arch.errors import KernelError
 from bpf import uapi
@@ -106,8 +106,9 @@ def perf_event_output(rt: Runtime, ctx: int, map_ptr: int, flags: int, data: int
         return -EINVAL
     if event.cpu != rt.host.cpu_id():
         return -EOPNOTSUPP
-    rt.host.perf_event_output(event, ctx, bytes(rt.mem.read(data, size)))
-    return 0
+    written = rt.host.perf_event_output(event, ctx, bytes(rt.mem.read(data, size)))
+    # 5.1, a7177b94aff4: what has no room is told to the program
+    return 0 if written or rt.bpf.version.before("5.1") else -ENOSPC
 
 
 @prototype(

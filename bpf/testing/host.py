@@ -100,6 +100,7 @@ class TestHost:
         self.timers: list[TestTimer] = []
         self.attached: list[tuple[Prog, AttachRequest]] = []
         self.perf_samples: list[tuple[PerfEvent, bytes]] = []
+        self.perf_room = 1 << 20  # samples that the buffers take
         self.signals: list[tuple[int, bool]] = []
         self.pins: dict[bytes, FdObject] = {}
         self.stack: list[int] = []
@@ -296,8 +297,11 @@ class TestHost:
     def trace_printk(self, text: str) -> None:
         self.printed.append(text)
 
-    def perf_event_output(self, event: PerfEvent, regs: int, data: bytes) -> None:
+    def perf_event_output(self, event: PerfEvent, regs: int, data: bytes) -> bool:
+        if len(self.perf_samples) >= self.perf_room:
+            return False
         self.perf_samples.append((event, data))
+        return True
 
     def perf_event_read(self, event: PerfEvent) -> tuple[int, int, int]:
         return (0, 0, 0)

@@ -64,6 +64,12 @@ class LazyGroup(click.Group):
         except (KeyboardInterrupt, HostStop):
             HOST.seen()
             raise SystemExit(128 + (HOST.asked or SIGINT)) from None
+        except MemoryError as error:
+            print(
+                f"simkernel {ctx.invoked_subcommand}: no memory of the host is left: {error or 'a limit of this process?'}",
+                file=sys.stderr,
+            )
+            raise SystemExit(EXIT_USAGE) from None
         except BrokenPipeError:
             silence(sys.stdout)
             raise SystemExit(EXIT_BROKEN_PIPE) from None

@@ -28,3 +28,9 @@ class Options:
     env: dict[str, str] = field(default_factory=dict)
     workload: str | None = None
     debug: bool = False
+    max_output: int | None = None  # bytes of one stream
+
+    @property
+    def collected(self) -> int:
+        """Bytes of anything that is kept until the end."""
+        return 1 << 30 if self.max_output is None else self.max_output

@@ -11,6 +11,7 @@ from arch.hosttime import check as check_host_time
 from simkernel.cli import present, silence
 from simkernel.cli.objects import object_maps
 from simkernel.cli.options import Options
+from simkernel.cli.outdir import OutDir
 from simkernel.cli.usage import UsageError
 
 if TYPE_CHECKING:
@@ -61,12 +62,24 @@ class Report:
         with more_time(limit, TRACE_S):
             pieces: list[str] = []
             try:
+                room = self.options.collected
                 for piece in self.machine.session.trace_pieces() if tracing else ():
+                    room -= len(piece)
+                    if room < 0:
+                        self.cut.append(
+                            f"simkernel run: the trace is not complete: more than {self.options.collected:,} bytes"
+                        )
+                        break
                     pieces.append(piece)
             except HostStop:
                 HOST.seen()
                 self.cut.append("simkernel run: the trace is not complete: no time was left to read it")
         self.trace = "".join(pieces)
+        if self.machine.strace_lines.full:
+            self.cut.append(f"simkernel run: strace is not complete: more than {self.options.collected:,} bytes")
+        for name, stream in (("stdout", self.stdout), ("stderr", self.stderr)):
+            if stream.refused:
+                self.cut.append(f"simkernel run: {name} is not complete: {stream.refused}")
 
     def publish(self) -> None:
         """Where the options say."""
@@ -129,6 +142,7 @@ class Report:
             "stdout": self.stdout.data.decode("utf-8", "replace"),
             "stderr": self.stderr.data.decode("utf-8", "replace"),
             "timed_out": self.result.timed_out,
+            "incomplete": self.cut,
             "crash": None if crash is None else crash_document(crash),
             "trace": self.trace,
             "maps": {
@@ -140,16 +154,15 @@ class Report:
         }
 
     def write_files(self, directory: Path) -> None:
-        """stdout, stderr, trace.txt, maps.txt, result.json (and strace.txt) into a directory."""
-        (directory / "stdout").write_bytes(self.stdout.data)
-        (directory / "stderr").write_bytes(self.stderr.data)
-        (directory / "trace.txt").write_text(self.trace)
+        """trace.txt, maps.txt, result.json (and strace.txt) into a directory, to stdout and stderr, which are there."""
         maps = "".join(present.map_text(name, entries) for m in self.maps.values() for name, entries in m.items())
-        (directory / "maps.txt").write_text(maps)
-        (directory / "stats.txt").write_text(self.stats_text())
-        (directory / "result.json").write_text(self.json_text() + "\n")
+        files = {
+            "trace.txt": self.trace, "maps.txt": maps, "stats.txt": self.stats_text(),
+            "result.json": self.json_text() + "\n",
+        }  # fmt: skip
         if self.options.strace:
-            (directory / "strace.txt").write_text("".join(line + "\n" for line in self.machine.strace_lines))
+            files["strace.txt"] = "".join(line + "\n" for line in self.machine.strace_lines)
+        OutDir(directory).finish(files, self.cut)
 
 
 def more_time(limit: Limit, cpu_s: float) -> Limit:

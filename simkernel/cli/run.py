@@ -31,6 +31,7 @@ from simkernel.binds import Bind, BindSyntaxError, parse_bind
 from simkernel.bug import Oops
 from simkernel.cli.objects import load_objects, warnings
 from simkernel.cli.options import Options
+from simkernel.cli.outdir import OutDir
 from simkernel.cli.report import Report
 from simkernel.cli.usage import UsageError
 from simkernel.own_floors import EXIT_USAGE
@@ -66,6 +67,9 @@ ICANON, ECHO, ISIG = 0o2, 0o10, 0o1  # c_lflag.  include/uapi/asm-generic/termbi
 @click.option("--stats", is_flag=True, help="Print the machine's counters at the end.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
 @click.option("--out", metavar="DIR", help="Write all results as files into this directory.")
+@click.option(
+    "--max-output", metavar="BYTES", help="The program's stdout or stderr ends here (EPIPE); 1G where it is collected."
+)
 @click.option("--timeout", metavar="SECONDS", help="End the program after so much virtual time.")
 @click.option("--host-timeout", metavar="SECONDS", help="End the program after so much real time.")
 @click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="Environment of the program.  Repeatable.")
@@ -84,6 +88,7 @@ def run(
     stats: bool,
     as_json: bool,
     out: str | None,
+    max_output: str | None,
     timeout: str | None,
     host_timeout: str | None,
     env: tuple[str, ...],
@@ -100,7 +105,7 @@ def run(
         options = Options(
             arch, kernel, cpus, seed, bpf, events, [bind_option(b) for b in binds], strace, stats, as_json,
             parse_out(out), parse_seconds("--timeout", timeout), parse_seconds("--host-timeout", host_timeout),
-            dict(parse_env(e) for e in env), workload, debug,
+            dict(parse_env(e) for e in env), workload, debug, parse_bytes("--max-output", max_output),
         )  # fmt: skip
         raise SystemExit(run_or_report(options, list(command)))
     except (UsageError, ProgramError) as error:
@@ -135,6 +140,17 @@ def parse_seconds(option: str, text: str | None) -> float | None:
     if not 0 <= seconds <= MAX_SECONDS:
         raise UsageError(f"{option} {text}: write it as seconds, from 0 to {MAX_SECONDS:,}")
     return seconds
+
+
+def parse_bytes(option: str, text: str | None) -> int | None:
+    """A size: a number, or one with K, M or G behind it."""
+    if text is None:
+        return None
+    shift = {"K": 10, "M": 20, "G": 30}.get(text[-1:].upper(), 0)
+    digits = text[:-1] if shift else text
+    if not (digits.isascii() and digits.isdigit() and len(digits) < 16):
+        raise UsageError(f"{option} {text}: write it as bytes, such as 4096, 64K or 2G")
+    return int(digits) << shift
 
 
 def parse_out(text: str | None) -> Path | None:
@@ -208,10 +224,10 @@ def execute(options: Options, command: list[str], limit: Limit) -> Report:
 def boot_machine(options: Options) -> Machine:
     """A machine as asked for."""
     from simkernel.fs.hostfs import BindError
-    from simkernel.machine import MachineError, boot
+    from simkernel.machine import Lines, MachineError, boot
 
-    lines: list[str] = []
-    sink = lines.append if options.out or options.json else (lambda text: print(text, file=sys.stderr))
+    lines = Lines(options.collected)
+    sink = lines.keep if options.out or options.json else (lambda text: print(text, file=sys.stderr))
     try:
         machine = boot(
             arch=options.arch,
@@ -269,8 +285,16 @@ def streams(options: Options) -> tuple[HostOutput, HostOutput]:
     """The guest's stdout and stderr: passed through as they come, or collected."""
     from simkernel.kernel.hostio import HostOutput
 
-    if options.json or options.out:
-        return HostOutput(), HostOutput()
+    if options.out:
+        results = OutDir(options.out)
+        try:
+            results.begin()
+            files = results.stream("stdout"), results.stream("stderr")
+        except OSError as error:
+            raise UsageError(f"--out {options.out}: {error.strerror}") from None
+        return HostOutput(None, options.max_output, files[0]), HostOutput(None, options.max_output, files[1])
+    if options.json:
+        return HostOutput(None, options.max_output), HostOutput(None, options.max_output)
 
     def passing(fd: int) -> HostOutput:
         def sink(data: bytes) -> None:
@@ -281,7 +305,7 @@ def streams(options: Options) -> tuple[HostOutput, HostOutput]:
             except OSError as error:
                 raise KernelError(error.errno or errno.EIO, "the host's stream") from None
 
-        return HostOutput(sink)
+        return HostOutput(sink, options.max_output)
 
     out, err = passing(1), passing(2)
     if os.isatty(0) and os.isatty(1):

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
+from typing import BinaryIO
 
+from arch.abi.errno import EIO, EPIPE
+from arch.errors import KernelError
 from simkernel.kernel.hostcode import host_code
 from simkernel.kernel.task import WaitQueue
+
+MAX_OUTPUT = 1 << 30  # bytes that are collected of one stream, if nothing else is said
 
 
 class HostInput:
@@ -29,22 +35,42 @@ class HostInput:
 
 
 class HostOutput:
-    """Collects what the guest writes, or passes it on at once; a sink's KernelError is what the guest's write gives."""
+    """Collects what the guest writes, in memory or a file, or passes it on at once.
 
-    def __init__(self, sink: Callable[[bytes], None] | None = None) -> None:
-        self.chunks: list[bytes] = []
+    Beyond `limit` bytes nobody reads any more: the guest's write is EPIPE.  A KernelError of the sink or an OSError of the
+    file is what the guest's write gives, too.
+    """
+
+    def __init__(
+        self, sink: Callable[[bytes], None] | None = None, limit: int | None = None, file: BinaryIO | None = None
+    ) -> None:
         self.sink = sink
+        self.limit = limit if limit is not None or sink is not None else MAX_OUTPUT  # None: no limit
+        self.file: BinaryIO = file or io.BytesIO()
+        self.taken = 0  # bytes
+        self.refused = ""  # why some of it is missing
         self.tty = False
 
     def write(self, data: bytes) -> None:
-        """Take the guest's bytes."""
+        """Take the guest's bytes.  EPIPE, or what the host answers."""
+        if self.limit is not None and self.taken + len(data) > self.limit:
+            self.refused = f"more than {self.limit:,} bytes"
+            raise KernelError(EPIPE, self.refused)
         if self.sink is not None:
             with host_code():
                 self.sink(data)
         else:
-            self.chunks.append(data)
+            try:
+                self.file.write(data)
+            except OSError as error:
+                self.refused = error.strerror or str(error)
+                raise KernelError(error.errno or EIO, self.refused) from None
+        self.taken += len(data)
 
     @property
     def data(self) -> bytes:
         """Everything collected so far."""
-        return b"".join(self.chunks)
+        if isinstance(self.file, io.BytesIO):
+            return self.file.getvalue()
+        self.file.seek(0)
+        return self.file.read()

@@ -9,6 +9,7 @@ from __future__ import annotations
 from arch.abi.signal import (
     SA_NOCLDSTOP,
     SI_KERNEL,
+    SI_USER,
     SIG_DFL,
     SIG_IGN,
     SIGABRT,
@@ -104,7 +105,7 @@ class Signals:
         info = SigInfo(sig, code)
         for name, value in values.items():
             setattr(info, name, value)
-        if not self._prepare(task, sig):
+        if not self._prepare(task, sig, code):
             self.trace_signal("signal_generate", info, task.addr, int(group), 1)
             return
         queue = signal.pending if group else task.pending
@@ -118,7 +119,7 @@ class Signals:
         self.trace_signal("signal_generate", info, task.addr, int(group), 0)
         self._complete(task, sig, group)
 
-    def _prepare(self, task: Task, sig: int) -> bool:
+    def _prepare(self, task: Task, sig: int, code: int) -> bool:
         """prepare_signal(): STOP and CONT cancel each other; false when the signal is ignored."""
         signal = task.signal
         if signal.group_exiting:
@@ -141,7 +142,7 @@ class Signals:
         blocked = task.blocked | task.real_blocked
         if (blocked if task.saved_blocked is None else blocked | task.saved_blocked) & bit(sig):
             return True
-        if task.pid == 1 and signal.actions[sig].handler == SIG_DFL:
+        if (task.pid == 1 or (signal.unkillable and code <= SI_USER)) and signal.actions[sig].handler == SIG_DFL:
             return False
         return not self.ignores(task, sig)
 

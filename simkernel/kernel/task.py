@@ -136,6 +136,7 @@ class SignalStruct:
         self.session = 0
         self.tty: Any = None
         self.leader_exited = False
+        self.unkillable = False  # SIGNAL_UNKILLABLE: no other task's signal ends it
         self.oom_score_adj = 0  # /proc/PID/oom_score_adj: inherited by children
         self.itimers: list[IntervalTimer | None] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF
         self.posix_timers: dict[int, PosixTimer] = {}

@@ -315,10 +315,10 @@ class BpfSide(ABC):
         """Into the trace."""
         self.tracing.bpf_trace_printk(text)
 
-    def perf_event_output(self, event: face.PerfEvent, regs: int, data: bytes) -> None:
-        """EINVAL, EOPNOTSUPP from PerfEvent.bpf_output()."""
+    def perf_event_output(self, event: face.PerfEvent, regs: int, data: bytes) -> bool:
+        """PerfEvent.bpf_output().  EINVAL, EOPNOTSUPP."""
         assert isinstance(event, PerfEvent)
-        event.bpf_output(data, regs)
+        return event.bpf_output(data, regs)
 
     def perf_event_read(self, event: face.PerfEvent) -> tuple[int, int, int]:
         """Counter, time enabled, time running (ns), up to now."""

@@ -393,6 +393,8 @@ def test_perf_event_output(m):
     array.user_update(bytes(4), fd.to_bytes(4, "little"), 0)
     assert m.run(program) == 0
     assert m.host.perf_samples == [(event, (99).to_bytes(8, "little"))]
+    m.host.perf_room = 1
+    assert signed(m.run(program)) == -28  # what the program is told is what the reader misses
     event.cpu = 1
     assert signed(m.run(program)) == -95
     event.config = 1

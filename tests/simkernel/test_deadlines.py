@@ -154,3 +154,23 @@ def test_a_task_has_so_many_areas_and_no_more() -> None:
     ((count, error),) = seen
     assert error == -ENOMEM
     assert 65_500 < count < 65_531
+
+
+def test_a_program_that_kills_everybody_leaves_its_observer_alone() -> None:
+    m = simkernel.boot()
+    session = m.session
+
+    def story(u: Calls) -> Generator[Request, int, object]:
+        yield u.kill(-1, signal.SIGKILL)
+        yield u.kill(session.syscalls.task.task.pid, signal.SIGKILL)
+
+    m.wait(m.workload(story))
+    assert session.read_file("/proc/uptime")
+
+
+def test_a_program_that_could_not_be_ended_in_time_is_told_as_killed() -> None:
+    m = simkernel.boot()
+    task = m.workload(forking)
+    m._kill = lambda task: None  # type: ignore[method-assign]
+    result = m.wait(task, timeout_host_s=LIMIT_S)
+    assert (result.timed_out, result.signal, result.status) == ("host", signal.SIGKILL, 128 + signal.SIGKILL)

@@ -174,8 +174,8 @@ def test_lost_records(tracing):
     event.mmap(8192, True)
     buffer = event.buffer
     size = 8 + 4 + 52
-    for _ in range(100):
-        event.bpf_output(bytes(50))
+    assert [event.bpf_output(bytes(50)) for _ in range(100)] == [True] * 63 + [False] * 37
+    assert event.lost_samples == 37
     assert buffer.head == 4032 == 63 * size
     buffer.mem.write_uint(buffer.base + 1032, 8, buffer.head)  # the reader catches up
     event.bpf_output(b"x" * 50)
@@ -580,3 +580,13 @@ def test_names_forks_and_mappings(tracing, mmap2):
     tracing.perf.free(event)
     assert not tracing.tracepoints["task_rename"].active
     assert tracing.uprobes.spaces.listener is None
+
+
+def test_an_event_that_is_off_or_has_no_buffer_takes_nothing(tracing):
+    """__bpf_perf_event_output(): EOPNOTSUPP for a disabled event (oncpu is -1), perf_output_begin(): ENOSPC without a mapping."""
+    event = open_event(tracing, sample_type=0x400, config=10, cpu=0, pid=-1)
+    assert not event.bpf_output(bytes(8))
+    assert event.lost_samples == 0
+    event.disable()
+    with pytest.raises(KernelError, match="EOPNOTSUPP"):
+        event.bpf_output(bytes(8))

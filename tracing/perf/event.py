@@ -192,30 +192,30 @@ class PerfEvent:
         hook = self.core.overflow_program_hook
         return 1 if hook is None else hook(self, regs, addr, period)
 
-    def bpf_output(self, data: bytes, regs: int = 0) -> None:
-        """bpf_perf_event_output(): a sample with these bytes as raw data.  EINVAL, EOPNOTSUPP."""
+    def bpf_output(self, data: bytes, regs: int = 0) -> bool:
+        """bpf_perf_event_output(): a sample with these bytes as raw data; False when it is lost.  EINVAL, EOPNOTSUPP."""
         if self.attr.type != PERF_TYPE_SOFTWARE or self.attr.config != PERF_COUNT_SW_BPF_OUTPUT:
             raise KernelError(EINVAL, "not a bpf-output event")
-        if self.cpu != self.host.cpu_id() and self.cpu >= 0:
-            raise KernelError(EOPNOTSUPP, "the event is on another CPU")
-        if self.enabled:
-            self.output(self.sample(regs, data, 0, 0, 0))
+        if not self.enabled or (self.cpu != self.host.cpu_id() and self.cpu >= 0):
+            raise KernelError(EOPNOTSUPP, "the event is off, or on another CPU")
+        return self.output(self.sample(regs, data, 0, 0, 0))
 
     def sample(self, regs: int, raw: bytes | None, addr: int, ip: int, period: int) -> bytes:
         """A PERF_RECORD_SAMPLE."""
         shown = self.leader.id if self.attr.flag("inherit") else self.id
         return self.format.sample(Sample(regs, raw or b"", addr, ip, period, shown, self.read_format))
 
-    def output(self, record: bytes) -> None:
-        """perf_output_begin() to _end(): a record into the buffer, if there is one."""
+    def output(self, record: bytes) -> bool:
+        """perf_output_begin() to _end(): a record into the buffer; False when there is none, or no room."""
         buffer = self.buffer
         if buffer is None:
-            return
+            return False
         if not buffer.write(record, self.format.lost_record):
             self.lost_samples += 1
-            return
+            return False
         if not self.attr.flag("watermark") and self.attr.wakeup:
             buffer.count_event(self.attr.wakeup)
+        return True
 
     # Clocks
 

@@ -319,3 +319,66 @@ def test_a_bug_of_ours_is_one_line_and_a_file(monkeypatch: pytest.MonkeyPatch, t
     assert f"command: simkernel run --seed 7 {HELLO}\n" in report and "seed: 7\n" in report
     for name in ("simkernel: ", "python: 3.", "unicorn: 2.", "llvmlite: 0.", "kernel BUG at ", "Traceback "):
         assert name in report
+
+
+# ---- limits of what comes out, and results that are whole or marked ----
+
+
+def test_output_ends_at_its_limit(busybox: str, tmp_path: Path) -> None:
+    passed = shell(["--max-output", "100K", busybox, "yes"], stdout=subprocess.PIPE)
+    assert (passed.returncode, 0 < len(passed.stdout) <= 102400) == (141, True)
+    collected = run("--json", "--max-output", "100K", busybox, "yes")
+    document = json.loads(collected.stdout)
+    assert 0 < len(document["stdout"]) <= 102400
+    assert document["incomplete"] == ["simkernel run: stdout is not complete: more than 102,400 bytes"]
+    traced = run("--json", "--strace", "--max-output", "64", "--event", "syscalls:sys_enter_getppid", HELLO)
+    assert "strace is not complete" in "".join(json.loads(traced.stdout)["incomplete"])
+    assert run("--max-output", "many", HELLO).exit_code == 2
+
+
+def test_results_are_whole_or_marked(busybox: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run("--out", str(out), HELLO).exit_code == 0
+    assert sorted(p.name for p in out.iterdir()) == [
+        "maps.txt", "result.json", "stats.txt", "stderr", "stdout", "trace.txt",
+    ]  # fmt: skip
+    assert run("--out", str(out), "--max-output", "1K", busybox, "yes").exit_code == 141
+    assert "stdout is not complete" in (out / "INCOMPLETE").read_text()
+    child = subprocess.Popen(
+        [*COMMAND, "run", "--out", str(out), busybox, "sh", "-c", "echo on; while :; do :; done"], cwd=ROOT
+    )
+    partial = out / ".partial" / "stdout"
+    while not partial.exists() or not partial.read_bytes():
+        time.sleep(0.02)
+    child.kill()
+    child.wait()
+    assert (out / "INCOMPLETE").exists() and not (out / "result.json").exists() and not (out / "stdout").exists()
+    assert run("--out", str(out), HELLO).exit_code == 0
+    assert not (out / "INCOMPLETE").exists() and (out / "result.json").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_ends_a_run_with_its_results(number: signal.Signals, busybox: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    child = subprocess.Popen(
+        [*COMMAND, "run", "--out", str(out), "--event", "syscalls:sys_enter_getppid", busybox, "sh", "-c",
+         "echo on; while :; do :; done"], cwd=ROOT,
+    )  # fmt: skip
+    while not (out / ".partial" / "stdout").exists() or not (out / ".partial" / "stdout").read_bytes():
+        time.sleep(0.02)
+    child.send_signal(number)
+    assert child.wait(60) == 128 + number
+    assert json.loads((out / "result.json").read_text())["timed_out"] == "interrupted"
+    assert "sys_getppid" in (out / "trace.txt").read_text()
+
+
+@pytest.mark.parametrize("kib", [200_000, 330_000, 370_000, 400_000, 420_000])
+def test_too_little_memory_of_the_host_is_a_sentence(kib: int) -> None:
+    import resource
+
+    done = shell(
+        [HELLO], capture_output=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (kib << 10,) * 2)
+    )
+    if done.returncode:  # what a process needs differs from host to host
+        assert done.returncode == 2
+        assert done.stderr.count(b"\n") == 1 and b"no memory of the host is left" in done.stderr
