@@ -153,8 +153,14 @@ class TraceHost(Protocol):
 
     return_trampoline: int  # kernel address that kretprobes put in place of the return address
 
-    def set_return_handler(self, handler: ReturnHandler) -> None:
-        """`handler` runs whenever a CPU reaches `return_trampoline`, in the task whose function returned."""
+    def set_return_handler(self, handler: ReturnHandler, native: NativeHandler | None = None) -> None:
+        """`handler` runs whenever a CPU reaches `return_trampoline`, in the task whose function returned.
+
+        `native` is its compiled form, which sets the address to go on at itself.
+        """
+
+    def task_number(self, task: Hashable) -> int:
+        """Of a token: the address of its struct task_struct, as Word.CURRENT has it while the task runs."""
 
     def is_kernel_text(self, addr: int) -> bool:
         """Inside the functions of the kernel's text (and so probe-able unless blacklisted)."""

@@ -196,7 +196,12 @@ class Host(BpfSide):
         self.k.cpu.remove_probe(self._probes.pop((addr, handler)))
         self.k.text.set_probed(addr, False)
 
-    def set_return_handler(self, handler: ReturnHandler) -> None:
+    def task_number(self, task: Hashable) -> int:
+        """A task is known to native code by its struct."""
+        assert isinstance(task, Task)
+        return task.addr
+
+    def set_return_handler(self, handler: ReturnHandler, native: NativeHandler | None = None) -> None:
         """Whoever arrives at the trampoline goes on where the handler says."""
         ip, layout, mem = self.arch.instruction_pointer, self.layout, self.mem
 
@@ -204,7 +209,7 @@ class Host(BpfSide):
             real = handler(regs)
             layout.set(mem, regs, ip, real)
 
-        self.k.cpu.add_probe(self.return_trampoline, returned)
+        self.k.cpu.add_probe(self.return_trampoline, returned, native=native)
 
     def override_return(self, regs: int, value: int) -> None:
         """regs_set_return_value() and override_function_with_return(): as if the function had returned at once."""

@@ -132,8 +132,11 @@ class FakeHost:
     def disarm(self, addr, handler):
         assert self.armed.pop(addr) is handler
 
-    def set_return_handler(self, handler):
+    def set_return_handler(self, handler, native=None):
         self.return_handler = handler
+
+    def task_number(self, task):
+        return int(task.removeprefix("task"))
 
     def is_kernel_text(self, addr):
         return TEXT + 0x1000 <= addr < TEXT + 0x100000

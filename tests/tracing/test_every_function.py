@@ -41,7 +41,7 @@ class CpuHost(FakeHost):
     def disarm(self, addr, handler):
         self.tiny.cpu.remove_probe(self.cpu_probes.pop(addr))
 
-    def set_return_handler(self, handler):
+    def set_return_handler(self, handler, native=None):
         def returned(regs):
             self.layout.set(self.mem, regs, self.arch.instruction_pointer, handler(regs))
 

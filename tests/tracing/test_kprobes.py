@@ -142,7 +142,7 @@ def test_tasks_have_their_own_instances():
     assert host.return_handler(host.regs()) == 0x1000
     tracing.task_exit("task82")
     assert probe.free == 2
-    assert not tracing.kprobes.instances
+    assert not len(tracing.kprobes.returns)
 
 
 def test_unregistering_with_a_call_under_way():

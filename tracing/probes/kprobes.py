@@ -12,6 +12,7 @@ real address is given back.
 
 from __future__ import annotations
 
+import ctypes
 from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterator
 
@@ -20,6 +21,7 @@ from arch.errors import KernelError
 from arch.native.handler import NativeHandler
 from tracing.board import Board
 from tracing.face import ProbeHandler
+from tracing.probes import returns
 
 KRETPROBE_MAXACTIVE_MAX = 4096
 
@@ -29,6 +31,7 @@ class Kprobe:
 
     __slots__ = (
         "addr", "disabled", "given_addr", "kind", "native", "nmissed", "offset", "pre_handler", "registered", "symbol",
+        "words",
     )  # fmt: skip
 
     def __init__(
@@ -49,6 +52,7 @@ class Kprobe:
         self.registered = False
         self.kind = "k"
         self.native: NativeHandler | None = None  # the compiled form of pre_handler; see Kprobes.set_native()
+        self.words: ctypes.Array[ctypes.c_uint64] | None = None  # of the return probe that this belongs to: returns.py
 
 
 class KretprobeInstance:
@@ -80,10 +84,34 @@ class Kretprobe:
         self.handler = handler
         self.entry_handler = entry_handler
         self.maxactive = maxactive
-        self.nmissed = 0  # calls not caught because all instances were in use
-        self.free = 0
+        self.words = (ctypes.c_uint64 * returns.RP_WORDS)()
+        self.native: NativeHandler | None = None  # the compiled form of `handler`; see Kprobes.set_native_return()
+        self.after: Callable[[int, int], object] = _nothing  # (pt_regs, return address): what that leaves to Python
         self.kp = Kprobe(lambda regs: None, symbol, 0, addr, disabled)
         self.kp.kind = "r"
+        self.kp.words = self.words
+
+    @property
+    def free(self) -> int:
+        """Instances not in use."""
+        return self.words[returns.RP_FREE]
+
+    @free.setter
+    def free(self, count: int) -> None:
+        self.words[returns.RP_FREE] = count
+
+    @property
+    def nmissed(self) -> int:
+        """Calls not caught because all instances were in use."""
+        return self.words[returns.RP_MISSED]
+
+    @nmissed.setter
+    def nmissed(self, count: int) -> None:
+        self.words[returns.RP_MISSED] = count
+
+
+def _nothing(regs: int, ret_addr: int) -> None:
+    """Of a return probe that has no compiled handler."""
 
 
 class Kprobes:
@@ -98,9 +126,13 @@ class Kprobes:
         self.armed: dict[int, ProbeHandler] = {}
         self.together: dict[int, list[Kprobe]] = {}  # the enabled probes of armed sites with several
         self.running: list[Kprobe | None] = [None] * self.host.nr_cpus
-        self.instances: dict[Hashable, list[KretprobeInstance]] = {}
+        self.return_probes: dict[int, Kretprobe] = {}  # by the address of their words, while calls may be under way
         self.all_armed = True  # debugfs kprobes/enabled
         self.ip_in_return_handlers = board.features.rethook or board.features.dynamic_events
+        host = self.host
+        self.returns = returns.Returns(
+            host.arch, self.layout, host.block, host.return_trampoline, self.ip_in_return_handlers
+        )
         self._return_handler_set = False
         self._starts: list[int] = []
         self._blacklist: list[tuple[int, int, str]] | None = None
@@ -155,6 +187,8 @@ class Kprobes:
         kp.addr = addr
         kp.nmissed = 0
         kp.registered = True
+        if kp.words is not None:
+            kp.words[returns.RP_REGISTERED] = True
         self.sites.setdefault(addr, []).append(kp)
         if kp.disabled:
             return
@@ -171,6 +205,8 @@ class Kprobes:
         probes = self.sites[kp.addr]
         probes.remove(kp)
         kp.registered = False
+        if kp.words is not None:
+            kp.words[returns.RP_REGISTERED] = False
         self._rearm(kp.addr)
         if not probes:
             del self.sites[kp.addr]
@@ -200,11 +236,15 @@ class Kprobes:
         if rp.maxactive <= 0:
             rp.maxactive = max(10, 2 * self.host.nr_cpus)  # CONFIG_PREEMPTION
         if not self._return_handler_set:
-            self.host.set_return_handler(self.return_handler)
+            native = self.returns.return_handler(self._after_return) if self.returns.is_native else None
+            self.host.set_return_handler(self.return_handler, native)
             self._return_handler_set = True
         rp.free = rp.maxactive
         rp.nmissed = 0
         rp.kp.pre_handler = self._entry_closure(rp)
+        if self.returns.is_native and rp.entry_handler is None:
+            rp.kp.native = self.returns.entry_handler(rp.words)
+        self.return_probes[ctypes.addressof(rp.words)] = rp
         self.register(rp.kp)
 
     def unregister_kretprobe(self, rp: Kretprobe) -> None:
@@ -299,11 +339,11 @@ class Kprobes:
     def _entry_closure(self, rp: Kretprobe) -> Callable[[int], object]:
         """pre_handler_kretprobe() with everything bound."""
         arch, mem, layout = self.host.arch, self.host.mem, self.layout
-        trampoline, current_task, instances = self.host.return_trampoline, self.host.current_task, self.instances
-        entry_handler = rp.entry_handler
+        trampoline, host, rows = self.host.return_trampoline, self.host, self.returns
+        entry_handler, words = rp.entry_handler, ctypes.addressof(rp.words)
 
         def entry(regs: int) -> object:
-            if not rp.free:
+            if not rp.free or rows.full:
                 rp.nmissed += 1
                 return None
             instance = KretprobeInstance(rp, arch.return_address(mem, regs, layout))
@@ -311,7 +351,7 @@ class Kprobes:
                 return None
             rp.free -= 1
             arch.set_return_address(mem, regs, trampoline, layout)
-            instances.setdefault(current_task(), []).append(instance)
+            rows.push(host.task_number(host.current_task()), words, instance.ret_addr, instance.data)
             return True
 
         return entry
@@ -321,20 +361,10 @@ class Kprobes:
 
         6.1 shows handlers the real address in pt_regs, 4.1 the trampoline's.
         """
-        task = self.host.current_task()
-        stack = self.instances.get(task)
-        if not stack:
+        frame = self._returning_frame()
+        if not frame:
             raise RuntimeError("the return trampoline was reached without an instance")
-        trampoline = self.host.return_trampoline
-        frame: list[KretprobeInstance] = []
-        while stack:
-            instance = stack.pop()
-            frame.append(instance)
-            if instance.ret_addr != trampoline:
-                break
         real = frame[-1].ret_addr
-        if not stack:
-            del self.instances[task]
         if self.ip_in_return_handlers:
             self.layout.set(self.host.mem, regs, self.ip_field, real)
         cpu = self.host.cpu_id()
@@ -351,20 +381,52 @@ class Kprobes:
             self.running[cpu] = before
         return real
 
+    def _returning_frame(self) -> list[KretprobeInstance]:
+        """The instances of the function that returns, newest first, taken off the stack."""
+        trampoline = self.host.return_trampoline
+        frame: list[KretprobeInstance] = []
+        for row in self.returns.of(self.host.task_number(self.host.current_task())):
+            address, ret_addr, data = self.returns.pop(row)
+            instance = KretprobeInstance(self.return_probes[address], ret_addr)
+            instance.data = data
+            frame.append(instance)
+            if ret_addr != trampoline:
+                break
+        return frame
+
+    def _after_return(self, regs: int) -> None:
+        """What the compiled form of return_handler() leaves to Python."""
+        words = self.returns.words
+        rp, real = self.return_probes[words[returns.LAST_RP]], words[returns.LAST_RET]
+        self.guarded(rp.kp, lambda regs: rp.after(regs, real))(regs)
+        self.layout.set(self.host.mem, regs, self.ip_field, real)
+
+    def set_native_return(
+        self, rp: Kretprobe, native: NativeHandler | None, after: Callable[[int, int], object]
+    ) -> None:
+        """A return probe's handler has another compiled form from now on, or none."""
+        rp.words[returns.RP_FUNCTION] = 0
+        rp.native, rp.after = native, after
+        if native is not None:
+            rp.words[returns.RP_DATA] = native.data
+            rp.words[returns.RP_FUNCTION] = native.function
+
     def return_value(self, regs: int) -> int:
         """What a function that returned with these registers answered."""
         return self.layout.get(self.host.mem, regs, self.host.arch.return_value)
 
     def real_return_address(self, task: Hashable, depth: int = 0) -> int | None:
         """For stack walks: what the trampoline's address in a frame stands for, `depth` frames with it from the top."""
-        stack = self.instances.get(task, [])
-        reals = [instance.ret_addr for instance in reversed(stack) if instance.ret_addr != self.host.return_trampoline]
+        words, trampoline = self.returns.words, self.host.return_trampoline
+        found = [words[row + returns.RET] for row in self.returns.of(self.host.task_number(task))]
+        reals = [address for address in found if address != trampoline]
         return reals[depth] if depth < len(reals) else None
 
     def task_exit(self, task: Hashable) -> None:
         """kprobe_flush_task(): a task is gone with calls still under way."""
-        for instance in self.instances.pop(task, ()):
-            instance.rp.free += 1
+        for row in self.returns.of(self.host.task_number(task)):
+            address, _, _ = self.returns.pop(row)
+            self.return_probes[address].free += 1
 
     # debugfs kprobes/
 

@@ -60,11 +60,19 @@ class TraceKprobe(TraceProbe):
         """The compiled form of hit(), where there is one."""
         if self.rp is None:
             self.kprobes.set_native(self.kp, self.native_handler(self.kprobes.guarded(self.kp, self.after_programs)))
+        else:
+            self.kprobes.set_native_return(self.rp, self.native_handler(self.after_programs), self.after_return)
 
     def after_programs(self, regs: int) -> object:
         """What hit() does after its programs, in compiled form, have let the event through, or failed."""
         self.raise_failure()
         self.deliver(regs, (self.kp.addr,), self.held_flags)
+        return None
+
+    def after_return(self, regs: int, ret_addr: int) -> object:
+        """The same for returned()."""
+        self.raise_failure()
+        self.deliver(regs, (self.kp.addr, ret_addr), self.held_flags)
         return None
 
     def hit(self, regs: int) -> object:

@@ -1,0 +1,236 @@
+"""Calls under way whose returns are probed: struct kretprobe_instance, as words that Python and native code share.
+
+One stack for all tasks, newest last; each row is the task's struct task_struct, the return probe's words and the real return
+address.  What an entry handler leaves for the return is a Python object, kept beside the row by a serial number.
+
+A return probe's words: how many instances are free, how many calls were missed, whether it is registered, and its compiled
+programs.  Entry and return in native code do what Kprobes does in Python; what they do not know they decline: an
+entry handler, several probes that chain on one frame, a handler that is not compiled.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from functools import cache
+
+from arch.architecture import Architecture, Layout
+from arch.errors import Fault
+from arch.native import Block, Native, Word
+from arch.native.handler import READ_ONLY, NativeHandler, Tier, chosen_tier
+from arch.native.library import Library
+from arch.native.subset import Words, decline, invoke, load32, load64, native, shared, store32, store64
+
+CAPACITY = 1 << 16  # calls under way in all tasks; more are missed
+
+# Words of a return probe.
+RP_FREE, RP_MISSED, RP_REGISTERED, RP_FUNCTION, RP_DATA = range(5)
+RP_WORDS = 5
+# Words of the stack: how many rows, the probe and the address of the return handled last, the next serial number; rows.
+ROWS, LAST_RP, LAST_RET, SERIAL, FIRST = range(5)
+TASK, RP, RET, NUMBER = range(4)
+ROW = 4
+# Words of the two handlers: the probe's words, the stack, the trampoline, where in pt_regs the return address is (or, if
+# ON_STACK, the stack pointer) and the instruction pointer, how wide these are, and whether handlers see the real address.
+D_RP, D_STACK, D_TRAMPOLINE, D_PLACE, D_ON_STACK, D_IP, D_WIDTH, D_IP_FIRST = range(8)
+
+
+@native
+def read_wide(at: int, width: int) -> int:
+    return load64(at) if width == 8 else load32(at)
+
+
+@native
+def write_wide(at: int, width: int, value: int) -> int:
+    if width == 8:
+        store64(at, value)
+    else:
+        store32(at, value)
+    return 0
+
+
+@native
+def take_instance(rp: Words) -> int:
+    """Is there a free one?  Else the call is missed."""
+    if rp[RP_FREE] == 0:
+        rp[RP_MISSED] += 1
+        return 0
+    rp[RP_FREE] -= 1
+    return 1
+
+
+@native
+def push(stack: Words, rp: int, ret: int) -> int:
+    row = FIRST + ROW * stack[ROWS]
+    stack[row + TASK] = shared[Word.CURRENT]
+    stack[row + RP] = rp
+    stack[row + RET] = ret
+    stack[row + NUMBER] = stack[SERIAL]
+    stack[SERIAL] += 1
+    stack[ROWS] += 1
+    return 0
+
+
+@native
+def room(stack: Words) -> int:
+    return stack[ROWS] < CAPACITY
+
+
+@native
+def kretprobe_entry(d: Words, regs: int) -> int:
+    """pre_handler_kretprobe() of a probe without an entry handler."""
+    place = regs + d[D_PLACE]
+    if d[D_ON_STACK]:
+        place = read_wide(place, d[D_WIDTH])
+    ret = read_wide(place, d[D_WIDTH])
+    if not room(d[D_STACK]):
+        decline()
+    if not take_instance(d[D_RP]):
+        return 0
+    write_wide(place, d[D_WIDTH], d[D_TRAMPOLINE])
+    push(d[D_STACK], d[D_RP], ret)
+    return 0
+
+
+@native
+def newest(stack: Words) -> int:
+    """The current task's newest row, or 0."""
+    at = stack[ROWS]
+    while at:
+        at -= 1
+        row = FIRST + ROW * at
+        if stack[row + TASK] == shared[Word.CURRENT]:
+            return row
+    return 0
+
+
+@native
+def drop(stack: Words, row: int) -> int:
+    """Take a row out; younger ones of other tasks move up."""
+    end = FIRST + ROW * (stack[ROWS] - 1)
+    while row < end:
+        stack[row] = stack[row + ROW]
+        row += 1
+    stack[ROWS] -= 1
+    return 0
+
+
+@native
+def word_of(m: Words, index: int) -> int:
+    return m[index]
+
+
+@native
+def give_instance(rp: Words) -> int:
+    rp[RP_FREE] += 1
+    return 0
+
+
+@native
+def note_last(stack: Words, rp: int, ret: int) -> int:
+    stack[LAST_RP] = rp
+    stack[LAST_RET] = ret
+    return 0
+
+
+@native
+def kretprobe_return(d: Words, regs: int) -> int:
+    """A function returned through the trampoline."""
+    row = newest(d[D_STACK])
+    if not row:
+        decline()
+    ret = word_of(d[D_STACK], row + RET)
+    rp = word_of(d[D_STACK], row + RP)
+    if ret == d[D_TRAMPOLINE] or not word_of(rp, RP_FUNCTION) or not word_of(rp, RP_REGISTERED):
+        decline()
+    drop(d[D_STACK], row)
+    note_last(d[D_STACK], rp, ret)
+    ip = regs + d[D_IP]
+    if d[D_IP_FIRST]:
+        write_wide(ip, d[D_WIDTH], ret)
+    give_instance(rp)
+    answer = invoke(word_of(rp, RP_FUNCTION), word_of(rp, RP_DATA), regs)
+    write_wide(ip, d[D_WIDTH], ret)
+    return answer
+
+
+FUNCTIONS = (kretprobe_entry, kretprobe_return, newest, drop)
+
+
+@cache
+def library(big_endian: bool) -> Library:
+    """Compiled when the first return probe is registered."""
+    return Library(FUNCTIONS, big_endian)
+
+
+class Returns:
+    """The stack of a machine."""
+
+    def __init__(self, arch: Architecture, layout: Layout, block: Block, trampoline: int, ip_first: bool) -> None:
+        self.arch, self.layout, self.block = arch, layout, block
+        self.trampoline, self.ip_first = trampoline, ip_first
+        self.words = (ctypes.c_uint64 * (FIRST + ROW * CAPACITY))()
+        self.data: dict[int, object] = {}  # what entry handlers left, by serial number
+        self.is_native = chosen_tier() is not Tier.PYTHON
+
+    def __len__(self) -> int:
+        return self.words[ROWS]
+
+    @property
+    def full(self) -> bool:
+        """No call more can be caught."""
+        return self.words[ROWS] >= CAPACITY
+
+    def push(self, task: int, rp: int, ret: int, data: object) -> None:
+        """A call is under way."""
+        words = self.words
+        row = FIRST + ROW * words[ROWS]
+        words[row : row + ROW] = [task, rp, ret, words[SERIAL]]
+        if data is not None:
+            self.data[words[SERIAL]] = data
+        words[SERIAL] += 1
+        words[ROWS] += 1
+
+    def of(self, task: int) -> list[int]:
+        """Rows of a task, newest first."""
+        words = self.words
+        rows = range(FIRST, FIRST + ROW * words[ROWS], ROW)
+        return [row for row in reversed(rows) if words[row + TASK] == task]
+
+    def pop(self, row: int) -> tuple[int, int, object]:
+        """(words of the probe, real return address, what the entry handler left) of a row, which goes."""
+        words = self.words
+        found = words[row + RP], words[row + RET], self.data.pop(words[row + NUMBER], None)
+        end = FIRST + ROW * words[ROWS]
+        for at in range(row, end - ROW):
+            words[at] = words[at + ROW]
+        words[ROWS] -= 1
+        return found
+
+    def entry_handler(self, rp: ctypes.Array[ctypes.c_uint64]) -> NativeHandler:
+        """The compiled form of a return probe's entry."""
+        flags = READ_ONLY if self.arch.link_register is None else 0  # else the return address is in a register
+        return self._handler("kretprobe_entry", ctypes.addressof(rp), self._fault, flags)
+
+    def return_handler(self, after: Callable[[int], object]) -> NativeHandler:
+        """The compiled form of what runs at the trampoline."""
+        return self._handler("kretprobe_return", 0, after, 0)
+
+    def _handler(self, name: str, rp: int, after: Callable[[int], object], flags: int) -> NativeHandler:
+        data = self._data(rp)
+        function = library(self.arch.byteorder == "big").address[name]
+        return NativeHandler(function, ctypes.addressof(data), after, data, flags)
+
+    def _fault(self, regs: int) -> None:
+        """A stack pointer that leads out of memory."""
+        self.block.words[Word.NATIVE_STATUS] = Native.DONE
+        raise Fault(self.block.words[Word.NATIVE_FAULT])
+
+    def _data(self, rp: int) -> ctypes.Array[ctypes.c_uint64]:
+        layout, arch = self.layout, self.arch
+        on_stack = arch.link_register is None
+        place = layout.fields[arch.stack_pointer if on_stack else arch.link_register or ""]
+        ip = layout.fields[arch.instruction_pointer]
+        return (ctypes.c_uint64 * 8)(
+            rp, ctypes.addressof(self.words), self.trampoline, place.offset, on_stack, ip.offset, ip.size, self.ip_first
+        )
