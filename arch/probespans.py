@@ -81,10 +81,11 @@ class ProbeSpans(Emulator):
         """Move the probes of single addresses to spans of pages."""
         self._wide[user] = True
         narrow = [(addr, span) for (addr, mode), span in self._hooked.items() if mode == user]
-        for addr, span in narrow:
-            data = span.table[1]
+        placed = [(addr, span.table[1]) for addr, span in narrow]
+        for _, span in narrow:  # all of them first: one may stand at a page's first address
             span.table[1] = 0  # the old hook finds nothing any more, until it is gone
             self._drop(span, user)
+        for addr, data in placed:
             self._place(addr, user, data)
 
     def _drop(self, span: _Span, user: bool) -> None:

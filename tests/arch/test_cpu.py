@@ -731,3 +731,10 @@ def test_waiting_for_an_interrupt_is_user_codes_right(tiny: Any) -> None:
         assert tiny.cpu.run(1000) is Stop.BUDGET
         assert 0x400000 <= tiny.cpu.pc < 0x400008
         tiny.cpu.enter_timer()
+
+
+def test_a_probe_at_a_pages_first_address_and_many_others(tiny: Any) -> None:
+    """Its own hook begins where the page's would: it goes before that one is looked for."""
+    probes = [tiny.cpu.add_probe(CODE + 4 * number, lambda regs: None, user=True) for number in range(20)]
+    for probe in probes:
+        tiny.cpu.remove_probe(probe)
