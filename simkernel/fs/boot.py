@@ -18,6 +18,7 @@ from simkernel.fs import (
     lseek,
     namei_calls,
     namespace,
+    nsproxy,
     open,
     pidfd,
     pipe,
@@ -46,7 +47,7 @@ from simkernel.fs.vfs import FsType, Vfs
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, files, hostio, inotify, lseek, namei_calls, namespace, open, pidfd, pipe, pseudo, read_write, readdir, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
+    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, files, hostio, inotify, lseek, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
 )  # fmt: skip
 
 
@@ -101,6 +102,7 @@ def install(k: FsKernel) -> Vfs:
     if vfs.names.cgroup2:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
     inotify.install_limits(k)
+    k.tasks.exit_hooks.append(lambda task: nsproxy.left_behind(k, task.namespaces))
     _give_boot_tasks_files(vfs)
     return vfs
 

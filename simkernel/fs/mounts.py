@@ -57,6 +57,31 @@ class Mounts:
         del self.at[mnt.mnt_parent, mnt.mountpoint]
         self.all.remove(mnt)
 
+    def copy_tree(self, top: Mount) -> dict[Mount, Mount]:
+        """copy_tree(): the mounts of a namespace once more, by the old ones."""
+        copies: dict[Mount, Mount] = {}
+        for old in list(self.all):
+            if old is not top and old.mnt_parent not in copies:
+                continue
+            new = copies[old] = self.new(old.mnt_sb, old.devname, old.mnt_flags, old.mnt_root)
+            if old is not top:
+                new.mnt_parent, new.mountpoint = copies[old.mnt_parent], old.mountpoint
+                self.at[new.mnt_parent, new.mountpoint] = new
+                new.mountpoint.mounts += 1
+            self.all.append(new)
+        return copies
+
+    def drop_tree(self, top: Mount) -> None:
+        """umount_tree(): a namespace is gone."""
+        gone = {top}
+        for mnt in self.all:
+            if mnt.mnt_parent in gone:
+                gone.add(mnt)
+        for mnt in gone - {top}:
+            mnt.mountpoint.mounts -= 1
+            del self.at[mnt.mnt_parent, mnt.mountpoint]
+        self.all = [mnt for mnt in self.all if mnt not in gone]
+
     def children_of(self, mnt: Mount) -> list[Mount]:
         """Mounts that sit on this one."""
         return [m for m in self.all if m.mnt_parent is mnt and m is not mnt]

@@ -29,6 +29,7 @@ from simkernel.fs.proc_text import (
 )
 from simkernel.fs.pseudo import node_fops
 from simkernel.kernel.areas import Vma
+from simkernel.kernel.namespaces import KINDS, Namespace, number
 from simkernel.kernel.ptrace.memory import read_memory
 from simkernel.kernel.task import Task
 
@@ -41,11 +42,8 @@ OOM_FOPS = node_fops("proc_oom_score_adj_operations", read="oom_score_adj_read",
 MEM_FOPS = node_fops("proc_mem_operations", read="mem_read", write="mem_write")
 
 # include/linux/proc_ns.h: PROC_*_INIT_INO
-_NAMESPACES = (
-    ("net", "net", 0xF0000000), ("uts", "uts", 0xEFFFFFFE), ("ipc", "ipc", 0xEFFFFFFF), ("pid", "pid", 0xEFFFFFFC),
-    ("pid_for_children", "pid", 0xEFFFFFFC), ("user", "user", 0xEFFFFFFD), ("mnt", "mnt", 0xF0000001),
-    ("cgroup", "cgroup", 0xEFFFFFFB), ("time", "time", 0xEFFFFFFA), ("time_for_children", "time", 0xEFFFFFFA),
-)  # fmt: skip
+# links of /proc/PID/ns -> the kind
+_NAMESPACES = {kind: kind for kind in KINDS} | {"pid_for_children": "pid", "time_for_children": "time"}
 
 
 class FdDir(Node):
@@ -275,15 +273,14 @@ class MapFiles(Node):
         return node
 
 
-def _namespace_link(k: FsKernel, kind: str, ino: int) -> Link:
-    """A magic link to the namespace's inode on nsfs."""
-    text = f"{kind}:[{ino}]"
+def _namespace_link(k: FsKernel, task: Task, kind: str) -> Link:
+    """A magic link to the inode on nsfs of the namespace that the task is in."""
 
     def target() -> Path:
-        path: Path = k.vfs.namespaces.path(text, ino)
-        return path
+        found = task.namespaces.get(kind) or Namespace(kind, number(task.namespaces, kind))
+        return k.vfs.namespaces.path(found)
 
-    return Link(target, lambda: text)
+    return Link(target, lambda: f"{kind}:[{number(task.namespaces, kind)}]")
 
 
 class PidDir(Dir):
@@ -323,7 +320,7 @@ class PidDir(Dir):
         if self.whole:
             add("map_files", MapFiles(k, task, self.ino + 0x3000))
         add("fdinfo", FdDir(k, task, _fdinfo_node, 0o555 if k.vfs.names.fdinfo_for_all else 0o500, self.ino + 0xC00))
-        namespaces = {name: _namespace_link(k, kind, ino) for name, kind, ino in sorted(_NAMESPACES)}
+        namespaces = {name: _namespace_link(k, task, kind) for name, kind in sorted(_NAMESPACES.items())}
         add("ns", Dir(namespaces, mode=0o511))
         if net is not None:
             add("net", net)

@@ -149,20 +149,27 @@ def _uuid(k: KernelFace) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
-def make_sysctl(k: KernelFace, table: Sysctl, uname: Callable[[], list[str]], open_files: Callable[[], int]) -> Dir:
+SetNames = Callable[[str | None, str | None], None]  # node name, domain name; None: as it is
+
+
+def make_sysctl(
+    k: KernelFace, table: Sysctl, uname: Callable[[], list[str]], open_files: Callable[[], int], set_names: SetNames
+) -> Dir:
     """The tree of /proc/sys."""
     table.on_write("vm.max_map_count", k.mm.set_max_map_count)
     table.readers |= {
         "kernel.osrelease": lambda: uname()[2],
         "kernel.version": lambda: uname()[3],
-        "kernel.hostname": lambda: k.hostname,
+        "kernel.hostname": lambda: uname()[1],
+        "kernel.domainname": lambda: uname()[5],
         "kernel.random.uuid": lambda: _uuid(k),
         "kernel.random.boot_id": lambda: _boot_id(k, table),
         "fs.file-nr": lambda: f"{open_files()}\t0\t{table['fs.file-max']}",
     }
     table.entries["kernel.hostname"] = Entry("kernel.hostname", "")
     table["kernel.hostname"] = k.hostname
-    table.on_write("kernel.hostname", lambda value: setattr(k, "hostname", value[:64]))
+    table.on_write("kernel.hostname", lambda value: set_names(value[:64], None))
+    table.on_write("kernel.domainname", lambda value: set_names(None, value[:64]))
     table.on_write("vm.drop_caches", lambda value: _drop_caches(k))
     root = Dir()
     for name in sorted(table.entries):

@@ -181,8 +181,10 @@ def status_text(k: FsKernel, task: Task) -> str:
         out.append("CoreDumping:\t0\n" * has.status_core_dumping + "THP_enabled:\t1\n" * has.status_thp)
     out.append(f"Threads:\t{len(threads_of(task))}\nSigQ:\t0/{task.rlimits.get(11, (0, 0))[0]}\n")
     out.append(_masks_text(k, task))
-    out.append(f"NoNewPrivs:\t{int(task.no_new_privs)}\n" * has.status_no_new_privs + "Seccomp:\t0\n")
-    out.append("Seccomp_filters:\t0\n" * has.status_seccomp_filters)
+    out.append(
+        f"NoNewPrivs:\t{int(task.no_new_privs)}\n" * has.status_no_new_privs + f"Seccomp:\t{task.seccomp_mode}\n"
+    )
+    out.append(f"Seccomp_filters:\t{task.seccomp_filters}\n" * has.status_seccomp_filters)
     out.append("Speculation_Store_Bypass:\tnot vulnerable\n" * has.status_speculation)
     out.append("SpeculationIndirectBranch:\talways enabled\n" * has.status_indirect_branch)
     mask = cpu_mask(k, task)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import PROC_SUPER_MAGIC
@@ -24,6 +25,7 @@ from simkernel.fs.pseudo import (
 )  # fmt: skip
 from simkernel.fs.tmpfs import TmpfsSuper
 from simkernel.fs.vfs import FsType, Vfs
+from simkernel.kernel.calls.system import set_uts, uname_fields
 from simkernel.kernel.task import Task
 from tracing.face import WouldBlock
 
@@ -228,7 +230,7 @@ def make_root(k: FsKernel) -> Dir:
     text("vmallocinfo", lambda: "", 0o400)
     text("vmstat", lambda: f"nr_free_pages {k.mm.free_ram_pages}\npgfault {k.mm.nr_faults}\n")
     text("zoneinfo", lambda: "Node 0, zone   Normal\n")
-    sys_dir = make_sysctl(k, vfs.sysctl, uname, lambda: len(vfs.files))
+    sys_dir = make_sysctl(k, vfs.sysctl, uname, lambda: len(vfs.files), partial(set_uts, k))
     _set_fops(sys_dir, PROC_SYS_FOPS if vfs.names.proc_sys_iter else PROC_SYS_FOPS_5_8)
     sys_dir.nlink = 1
     root.add("sys", sys_dir)
@@ -249,15 +251,7 @@ def _set_fops(directory: Dir, fops: FileOperations) -> None:
 
 
 def _uname(k: FsKernel) -> Callable[[], list[str]]:
-    def fields() -> list[str]:
-        try:
-            from simkernel.kernel.calls.system import uname_fields
-
-            return uname_fields(k)
-        except (ImportError, AttributeError):
-            return ["Linux", k.hostname, k.version.release, "#1 SMP", k.arch.name, "(none)"]
-
-    return fields
+    return lambda: uname_fields(k)
 
 
 class ProcRoot(Dir):

@@ -18,6 +18,6 @@ __all__ = ["DECLARED", "install"]
 
 def install(k: IpcKernel) -> None:
     """The tables of a booting kernel, /proc/sysvipc and the sysctls."""
-    k.ipc = IpcNamespace()
+    k.init_ipc = IpcNamespace()
     k.tasks.exit_hooks.append(lambda task: sem.exit_sem(k, task))
     install_proc(k)

@@ -9,4 +9,15 @@ from simkernel.ipc.util import IpcNamespace
 class IpcKernel(FsKernel):
     """A kernel with System V IPC."""
 
-    ipc: IpcNamespace  # of the current task's namespace: there is one
+    init_ipc: IpcNamespace
+
+    @property
+    def ipc(self) -> IpcNamespace:
+        """Of the current task's namespace."""
+        found = self.current.namespaces.get("ipc")
+        if found is None:
+            return self.init_ipc
+        if found.state is None:
+            found.state = IpcNamespace()
+        assert isinstance(found.state, IpcNamespace)
+        return found.state

@@ -131,6 +131,15 @@ class AddressSpaces:
         task.signal.maxrss = max(task.signal.maxrss, mm.rss_peak, len(mm.pages))
         self._free(mm)
 
+    def forget_copy(self, task: Task) -> None:
+        """A fork that came to nothing: the child's address space goes, the running task keeps its own."""
+        mm = task.mm
+        assert mm is not None
+        self.assign(task, None)
+        mm.users -= 1
+        if not mm.users:
+            self._free(mm)
+
     def replace(self, task: Task) -> None:
         """exec_mmap(): the running task gets an empty address space."""
         old = task.mm

@@ -20,7 +20,8 @@ from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock
 from simkernel.kernel.oom import oom_control
-from simkernel.kernel.ptrace.stops import report_syscall
+from simkernel.kernel.ptrace.stops import WORK_TRACE, report_syscall
+from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
 from simkernel.kernel.task import Task, has_signal
 
 SYSCALL_NS = 60  # cost model: the way in and out
@@ -53,7 +54,7 @@ def make_syscall_body(k: KernelFace) -> Function:
             nr = yield from syscall_trace_enter(k, regs, nr)
         target = table.get(nr)
         if target is None:
-            ret = syscalls.absent(nr)
+            ret = k.regs.signed_word(k.regs.get(regs, k.abi.result)) if nr == SKIPPED else syscalls.absent(nr)
         elif target[1] is None:
             ret = yield (target[0], regs)
         else:  # no wrapper: the handler takes C arguments
@@ -64,7 +65,7 @@ def make_syscall_body(k: KernelFace) -> Function:
         pack(buf, regs - base, ret & mask)
         if observed or exit_point.active:
             syscalls.exit(regs, nr, ret)
-        if task.syscall_work:
+        if task.syscall_work & WORK_TRACE:
             yield from report_syscall(k, False)
         if task.work or clock._now >= cpus.deadline:
             task.in_syscall = True
@@ -75,16 +76,25 @@ def make_syscall_body(k: KernelFace) -> Function:
     return do_syscall
 
 
+SKIPPED = -2  # no call is made, the result register says what it gives
+
+
 def syscall_trace_enter(k: KernelFace, regs: int, nr: int) -> Steps[int]:
-    """The tracer sees the call, and may put another in its place: the number to go on with."""
-    result = k.regs.orig_field != k.abi.result
-    if result:
+    """The tracer sees the call and may put another in its place, then seccomp: the number to go on with, or SKIPPED."""
+    task = k.current
+    preset = k.regs.orig_field != k.abi.result
+    if preset:
         k.regs.set(regs, k.abi.result, -ENOSYS)
-    yield from report_syscall(k, True)
-    if result:
-        number = k.regs.get(regs, k.regs.orig_field) if k.abi.number == k.regs.orig_field else nr
-        number &= 0xFFFFFFFF
-        return number - (1 << 32) if number >> 31 else number
+    if task.syscall_work & WORK_TRACE:
+        yield from report_syscall(k, True)
+        if preset and k.abi.number == k.regs.orig_field:
+            nr = k.regs.get(regs, k.regs.orig_field) & 0xFFFFFFFF
+            nr = nr - (1 << 32) if nr >> 31 else nr
+        if preset and nr == -1:
+            return SKIPPED
+        task.syscall_nr = nr
+    if task.syscall_work & WORK_SECCOMP and not (yield from secure_computing(k)):
+        return SKIPPED
     return nr
 
 

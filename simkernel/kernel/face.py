@@ -125,6 +125,7 @@ class KernelFace:
     seed: int
     nr_cpus: int
     hostname: str
+    domainname: str = "(none)"
     config: frozenset[str]  # CONFIG_* beyond Debian's
     log: list[tuple[int, str]]  # dmesg: (ns, line)
     log_wait: WaitQueue  # who waits for its next line

@@ -212,6 +212,17 @@ class Signals:
             task.blocked &= ~bit(sig)
         info = SigInfo(sig, code)
         info.addr = addr
+        self._force(task, info)
+
+    def force_info(self, task: Task, info: SigInfo) -> None:
+        """force_sig_info(): the same with more to say."""
+        action = task.signal.actions[info.sig]
+        if task.blocked & bit(info.sig) or action.handler == SIG_IGN:
+            action.handler = SIG_DFL
+            task.blocked &= ~bit(info.sig)
+        self._force(task, info)
+
+    def _force(self, task: Task, info: SigInfo) -> None:
         task.pending.append(info)
         self.trace_signal("signal_generate", info, task.addr, 0, 0)
         task.work = True
@@ -288,11 +299,13 @@ class Signals:
         def i32(value: int) -> bytes:
             return (value & 0xFFFFFFFF).to_bytes(4, order)
 
-        head = i32(info.sig) + i32(0) + i32(info.code)
+        head = i32(info.sig) + i32(info.errno) + i32(info.code)
         if word == 8:
             head += bytes(4)
         if info.sig in (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP) and info.code > 0:
             body = info.addr.to_bytes(word, order)
+        elif info.call is not None:
+            body = info.addr.to_bytes(word, order) + i32(info.call[0]) + i32(info.call[1])
         elif info.sig == SIGCHLD and info.code > 0:
             body = i32(info.pid) + i32(info.uid) + i32(info.status)
             body += bytes(4 if word == 8 else 0)

@@ -16,6 +16,7 @@ from arch.memory import Memory
 from simkernel.kernel.body import Body, Steps
 from simkernel.kernel.clock import Event
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.namespaces import Namespace, Proxy
 
 # task_struct.__state (include/linux/sched.h)
 TASK_RUNNING, TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_STOPPED, TASK_TRACED = 0, 1, 2, 4, 8
@@ -34,6 +35,9 @@ RLIMITS = {  # RLIMIT_*: (soft, hard); include/asm-generic/resource.h, INIT_RLIM
 
 # A running body: [send, conversion of the pending call's result, generator, function name].  engine.py
 Frame = list[Any]
+
+
+INITIAL: dict[str, Namespace] = {}  # the namespaces of a machine as it boots
 
 
 class WaitQueue:
@@ -81,7 +85,7 @@ class SigAction:
 class SigInfo:
     """One pending signal: what becomes siginfo_t."""
 
-    __slots__ = ("addr", "code", "pid", "sig", "status", "stime", "uid", "utime", "value")
+    __slots__ = ("addr", "call", "code", "errno", "pid", "sig", "status", "stime", "uid", "utime", "value")
 
     def __init__(self, sig: int, code: int = 0, pid: int = 0, uid: int = 0) -> None:
         self.sig = sig
@@ -92,6 +96,8 @@ class SigInfo:
         self.status = 0
         self.utime = self.stime = 0
         self.value = 0
+        self.errno = 0
+        self.call: tuple[int, int] | None = None  # of SIGSYS: number and architecture
 
 
 class IntervalTimer(Protocol):
@@ -335,6 +341,7 @@ class Task:
         self.watched = False  # the host waits for it: init does not reap
         self.clone_args_addr = 0
         self.exec_error = 0  # why a program that the host started could not be executed
+        self.namespaces: Proxy = INITIAL
         # being traced (ptrace/stops.py), and tracing
         self.ptracer: Task | None = None
         self.ptraced: list[Task] = []
@@ -347,6 +354,9 @@ class Task:
         self.ptrace_trap = False  # JOBCTL_TRAP_STOP
         self.ptrace_listening = False  # JOBCTL_LISTENING
         self.stop_ignored = False  # let go by its tracer although its group is stopped
+        self.seccomp_mode = 0
+        self.seccomp_filters = 0  # how many programs are one behind the other
+        self.seccomp_filter: object = None  # seccomp.py: Filter
         self.syscall_work = 0  # SYSCALL_WORK_*: what else happens at system calls
         self.ksp = 0  # kernel stack pointer while it does not run
 

@@ -15,14 +15,6 @@ from arch.abi.sched import (
     CLONE_CLEAR_SIGHAND,
     CLONE_DETACHED,
     CLONE_IO,
-    CLONE_NEWCGROUP,
-    CLONE_NEWIPC,
-    CLONE_NEWNET,
-    CLONE_NEWNS,
-    CLONE_NEWPID,
-    CLONE_NEWTIME,
-    CLONE_NEWUSER,
-    CLONE_NEWUTS,
     CLONE_PARENT,
     CLONE_PARENT_SETTID,
     CLONE_PIDFD,
@@ -39,12 +31,15 @@ from arch.abi.sched import (
 )
 from arch.abi.signal import NSIG, SIG_DFL, SIG_IGN
 from arch.errors import KernelError
-from simkernel.kernel.face import Body, Call, KernelFace
+from simkernel.kernel.face import Body, Call, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import clone_event, init_task, report_event
+from simkernel.kernel.seccomp import WORK_SECCOMP
 from simkernel.kernel.task import (
+    EXIT_DEAD,
     PF_FORKNOEXEC,
     PF_KTHREAD,
+    TASK_DEAD,
     CloneArgs,
     SigAction,
     SignalStruct,
@@ -53,16 +48,6 @@ from simkernel.kernel.task import (
 )
 
 CLONE_ARGS_SIZE, MAX_PID_NS_LEVEL = 88, 32
-CLONE_NAMESPACES = (
-    CLONE_NEWNS
-    | CLONE_NEWCGROUP
-    | CLONE_NEWUTS
-    | CLONE_NEWIPC
-    | CLONE_NEWUSER
-    | CLONE_NEWPID
-    | CLONE_NEWNET
-    | CLONE_NEWTIME
-)
 
 
 @kernel_function(
@@ -142,8 +127,6 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
         raise KernelError(EINVAL)
     if flags & CLONE_SIGHAND and not flags & CLONE_VM:
         raise KernelError(EINVAL)
-    if flags & CLONE_NAMESPACES:
-        raise KernelError(EINVAL)
     if flags & CLONE_PIDFD and flags & (CLONE_DETACHED | CLONE_THREAD):
         raise KernelError(EINVAL)
     if args.set_tid:
@@ -163,6 +146,10 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     yield k.call("copy_sighand", flags, child.addr)
     yield k.call("copy_signal", flags, child.addr)
     yield k.call("copy_mm", flags, child.addr)
+    refused = yield k.call("copy_namespaces", flags, child.addr)
+    if refused:
+        yield from _undo(k, child)
+        return refused
     yield k.call("copy_thread", child.addr, args_addr)
     yield k.call("alloc_pid", 0)
     if flags & CLONE_CLEAR_SIGHAND:
@@ -173,6 +160,16 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     if flags & CLONE_PIDFD:
         k.usercopy.put_user(args.pidfd, 4, k.pidfds.open(k, child, 0))
     return child.addr
+
+
+def _undo(k: KernelFace, child: Task) -> Steps[None]:
+    """bad_fork_cleanup: what was copied goes again."""
+    yield k.call("exit_files", child.addr)
+    yield k.call("exit_fs", child.addr)
+    if child.mm is not None:
+        k.mm.forget_copy(child)
+    child.state, child.exit_state = TASK_DEAD, EXIT_DEAD
+    k.threads.bury(child)
 
 
 def _check_set_tid(k: KernelFace, wanted: int) -> None:
@@ -222,6 +219,9 @@ def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     child.cpu = parent.cpu
     child.affinity = parent.affinity
     child.no_new_privs = parent.no_new_privs
+    child.seccomp_mode, child.seccomp_filter = parent.seccomp_mode, parent.seccomp_filter
+    child.seccomp_filters = parent.seccomp_filters
+    child.syscall_work = parent.syscall_work & WORK_SECCOMP
     child.personality = parent.personality
     if parent.driver is not None:
         child.driver = parent.driver.forked(child)

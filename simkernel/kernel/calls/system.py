@@ -11,6 +11,8 @@ from arch.errors import KernelError
 from arch.hosttime import check
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.namespaces import UtsNamespace
+from simkernel.kernel.seccomp import prctl_set_seccomp
 from simkernel.kernel.task import Task
 
 BUILD = "#1 SMP"
@@ -19,7 +21,28 @@ MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ = 1 << 7  # include/uapi/linux/membarrier.
 
 def uname_fields(k: KernelFace, task: Task | None = None) -> list[str]:
     """sysname, nodename, release, version, machine, domainname."""
-    return ["Linux", k.hostname, k.version.release, f"{BUILD} simkernel {k.version}", k.arch.machine, "(none)"]
+    uts = current_uts(k)
+    return ["Linux", uts.nodename, k.version.release, f"{BUILD} simkernel {k.version}", k.arch.machine, uts.domainname]
+
+
+def current_uts(k: KernelFace) -> UtsNamespace:
+    """The names that the current task sees: of its namespace, or the machine's."""
+    found = k.current.namespaces.get("uts")
+    if found is not None and isinstance(found.state, UtsNamespace):
+        return found.state
+    return UtsNamespace(k.hostname, k.domainname)
+
+
+def set_uts(k: KernelFace, nodename: str | None, domainname: str | None) -> None:
+    """Change one of them where the current task sees it."""
+    found = k.current.namespaces.get("uts")
+    uts = found.state if found is not None else None
+    if isinstance(uts, UtsNamespace):
+        uts.nodename = uts.nodename if nodename is None else nodename
+        uts.domainname = uts.domainname if domainname is None else domainname
+        return
+    k.hostname = k.hostname if nodename is None else nodename
+    k.domainname = k.domainname if domainname is None else domainname
 
 
 @syscall("newuname", "struct new_utsname *name", source="kernel/sys.c")
@@ -43,7 +66,18 @@ def sys_sethostname(k: KernelFace, name: int, length: int) -> Body:
         raise KernelError(EPERM)
     if not 0 <= length <= 64:
         raise KernelError(EINVAL)
-    k.hostname = k.usercopy.copy_from_user(name, length).split(b"\0")[0].decode("latin-1")
+    set_uts(k, k.usercopy.copy_from_user(name, length).split(b"\0")[0].decode("latin-1"), None)
+    return 0
+
+
+@syscall("setdomainname", "char *name, int len", source="kernel/sys.c")
+def sys_setdomainname(k: KernelFace, name: int, length: int) -> Body:
+    """EPERM, EINVAL, EFAULT."""
+    if not (yield k.call("capable", 21)):
+        raise KernelError(EPERM)
+    if not 0 <= length <= 64:
+        raise KernelError(EINVAL)
+    set_uts(k, None, k.usercopy.copy_from_user(name, length).split(b"\0")[0].decode("latin-1"))
     return 0
 
 
@@ -195,6 +229,10 @@ def sys_prctl(k: KernelFace, option: int, arg2: int, arg3: int, arg4: int, arg5:
             return task.cred.cap_bset >> arg2 & 1
         task.cred.cap_bset &= ~(1 << arg2)
         return 0
+    if option == 21:  # PR_GET_SECCOMP
+        return task.seccomp_mode
+    if option == 22:  # PR_SET_SECCOMP
+        return prctl_set_seccomp(k, arg2, arg3)
     if option == 29:  # PR_SET_TIMERSLACK
         task.timer_slack_ns = arg2 or 50000
         return 0

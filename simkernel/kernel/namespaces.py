@@ -1,0 +1,67 @@
+"""What a namespace is: its kind, its number on nsfs, and what it keeps.  kernel/nsproxy.c, include/linux/ns_common.h.
+
+`task.namespaces` maps a kind to the namespace that the task is in; a kind that is not there is the initial namespace, whose state
+is the kernel's own.  The mapping is shared by a task's children and replaced, never changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import count
+
+from arch.abi.sched import (
+    CLONE_NEWCGROUP,
+    CLONE_NEWIPC,
+    CLONE_NEWNET,
+    CLONE_NEWNS,
+    CLONE_NEWPID,
+    CLONE_NEWTIME,
+    CLONE_NEWUSER,
+    CLONE_NEWUTS,
+)
+
+# kind -> (flag of clone(2), inode number of the initial one: include/linux/proc_ns.h)
+KINDS = {
+    "cgroup": (CLONE_NEWCGROUP, 0xEFFFFFFB), "ipc": (CLONE_NEWIPC, 0xEFFFFFFF), "mnt": (CLONE_NEWNS, 0xF0000001),
+    "net": (CLONE_NEWNET, 0xF0000000), "pid": (CLONE_NEWPID, 0xEFFFFFFC), "time": (CLONE_NEWTIME, 0xEFFFFFFA),
+    "user": (CLONE_NEWUSER, 0xEFFFFFFD), "uts": (CLONE_NEWUTS, 0xEFFFFFFE),
+}  # fmt: skip
+FIRST_INO = 0xF0000080
+
+
+@dataclass(eq=False, slots=True)
+class Namespace:
+    """struct ns_common."""
+
+    kind: str
+    ino: int
+    state: object = None  # what it keeps: UtsNamespace, IpcNamespace, the top mount; None in an initial one
+
+
+@dataclass(slots=True)
+class UtsNamespace:
+    """struct uts_namespace: the names that can be changed."""
+
+    nodename: str
+    domainname: str
+
+
+Proxy = Mapping[str, Namespace]  # struct nsproxy
+
+
+class Numbers:
+    """proc_alloc_inum(): the next number on nsfs."""
+
+    def __init__(self) -> None:
+        self._next = count(FIRST_INO)
+
+    def new(self, kind: str, state: object) -> Namespace:
+        """A namespace with a number of its own."""
+        return Namespace(kind, next(self._next), state)
+
+
+def number(namespaces: Proxy, kind: str) -> int:
+    """The inode number of the namespace that a task is in."""
+    found = namespaces.get(kind)
+    return KINDS[kind][1] if found is None else found.ino
