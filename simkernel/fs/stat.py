@@ -35,6 +35,7 @@ from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import Filename, get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import hook_probed
 
 AT_STAT_FLAGS = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE
 
@@ -111,6 +112,10 @@ def _getattr(k: FsKernel, path: Path, stat: Kstat) -> Body:
     """Call vfs_getattr on a path of its own."""
     from simkernel.fs.attributes import with_path
 
+    if k.vfs.probed and hook_probed(k, "security_inode_getattr"):
+        refused: int = yield from with_path(k, path, "security_inode_getattr")
+        if refused:
+            return refused
     args = (STATX_BASIC_STATS, 0) if k.vfs.names.statx else ()
     return (yield from with_path(k, path, "vfs_getattr", stat.addr, *args))
 

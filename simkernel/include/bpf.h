@@ -1955,3 +1955,14 @@ struct tcp_congestion_ops {
 	void (*init)(struct sock *);
 	void (*release)(struct sock *);
 };
+enum bpf_struct_ops_state {
+	BPF_STRUCT_OPS_STATE_INIT,
+	BPF_STRUCT_OPS_STATE_INUSE,
+	BPF_STRUCT_OPS_STATE_TOBEFREE,
+};
+struct bpf_struct_ops_tcp_congestion_ops {
+	refcount_t refcnt;
+	enum bpf_struct_ops_state state;
+	unsigned long reserved[7];
+	struct tcp_congestion_ops data;
+};

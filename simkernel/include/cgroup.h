@@ -141,6 +141,7 @@ struct cgroup {
 	struct list_head cset_links;
 	struct list_head e_csets[14];
 	struct cgroup *dom_cgrp;
+	struct cgroup_rstat_cpu *rstat_cpu; /* since 4.18 */
 	struct cgroup_base_stat last_bstat;
 	struct cgroup_base_stat bstat;
 	struct prev_cputime prev_cputime;

@@ -1059,6 +1059,7 @@ struct udp_sock {
 	__u8 pcflag;
 	__u16 len;
 	__u16 gso_size;
+	int forward_deficit; /* since 4.10 */
 };
 struct unix_address {
 	refcount_t refcnt;

@@ -42,15 +42,25 @@ def security_file_open_4_18(k: KernelFace, file: int, cred: int) -> Body:
     return (yield from call_int_hook(k, "file_open", file, cred))
 
 
+@kernel_function("int security_inode_getattr(const struct path *path)", source=SECURITY, since="4.2")
+def security_inode_getattr(k: KernelFace, path: int) -> Body:
+    """May attributes be read?"""
+    return (yield from call_int_hook(k, "inode_getattr", path))
+
+
 def call_int_hook(k: KernelFace, hook: str, *args: int) -> Body:
     """`yield from`: what the programs of a hook say."""
     name = f"bpf_lsm_{hook}"
     return (yield k.call(name, *args)) if k.text.probed.get(name) else 0
 
 
+def hook_probed(k: KernelFace, hook: str) -> bool:
+    """Would calling `security_x` be seen by somebody?"""
+    return k.text.is_probed(hook) or bool(k.text.probed.get("bpf_lsm_" + hook.removeprefix("security_")))
+
+
 def may(k: KernelFace, hook: str, *args: int) -> Body:
     """`yield from`: call a hook that has a probe; 0 otherwise."""
-    probed = k.vfs.probed
-    if probed and (k.text.is_probed(hook) or probed.get("bpf_lsm_" + hook.removeprefix("security_"))):
+    if k.text.probed and hook_probed(k, hook):
         return (yield k.call(hook, *args))
     return 0

@@ -10,6 +10,7 @@
     tracefs.py     tracing's tree of files in the virtual file system
     sockfilter.py  SO_ATTACH_BPF
     declared.py    functions that are there to be found and traced: security hooks, kernel functions for programs
+    percpu.py      variables that every CPU has its own of
     btf.py         the kernel's own BTF
 
 tracing/ and bpf/ know nothing of tasks, files or the CPU, and the kernel nothing of them: it fires its tracepoints, and
@@ -30,8 +31,8 @@ __all__ = ["Host", "calls", "install", "test_functions"]
 def install(k: ObservedKernel) -> None:
     """Put tracing and BPF into a booting kernel (after its file systems)."""
     host = k.observer = Host(k)
-    declared.install(k)
-    k.vfs.list_symbols = lambda: declared.add_all(k)
+    declared.install(k, host.percpu)
+    k.vfs.list_symbols = lambda: declared.add_all(k, host.percpu)
     tracing = Tracing(host, Spaces(k))
     host.connect(tracing)
     k.mm.hooks = tracing.uprobes

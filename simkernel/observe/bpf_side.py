@@ -42,6 +42,7 @@ from simkernel.observe.bpf_files import BPF_FOPS, ITER_FOPS
 from simkernel.observe.btf import KernelBtf
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.iterators import Iterators, IterFile
+from simkernel.observe.percpu import PerCpu
 from simkernel.observe.perf_files import event_of_fd
 from tracing.perf.event import PerfEvent
 from tracing.probes.event import ProbeEvent
@@ -73,6 +74,7 @@ class BpfSide(ABC):
     attachments: Attachments
     iterators: Iterators
     kernel_btf: KernelBtf
+    percpu: PerCpu
     _loaded: dict[int, BpfProg]  # programs that perf was told of
 
     @abstractmethod
@@ -303,7 +305,10 @@ class BpfSide(ABC):
         return self.k.mirror.vma_struct(mm, found) if found is not None else 0
 
     def d_path(self, path: int) -> bytes:
-        """By the struct path inside a struct file.  EINVAL."""
+        """By the struct path inside a struct file, or one that travels through arguments.  EINVAL."""
+        passed = self.k.vfs.paths.get(path)
+        if passed is not None:
+            return self.k.vfs.d_path(passed).encode()
         file = self.k.vfs.files.get(path - self.k.types.offsetof("struct file", "f_path"))
         if file is None:
             raise KernelError(EINVAL, "no such struct path")
@@ -381,8 +386,8 @@ class BpfSide(ABC):
         return bpf_from_kernel(self.bpf, cmd, attr, size)
 
     def per_cpu_offset(self, cpu: int) -> int:
-        """Per-CPU variables have one copy."""
-        return 0
+        """__per_cpu_offset[]."""
+        return self.percpu.offset(cpu)
 
     def sock_from_file(self, file: int) -> int:
         """No struct socket is reached through a file."""

@@ -12,6 +12,7 @@ from bpf.btf.codec import LazyBtf
 from bpf.btf.vmlinux import add_events
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Prototype
+from simkernel.observe.percpu import PerCpu
 from tracing.events import declarations
 from tracing.system import Tracing
 
@@ -49,8 +50,9 @@ def tracepoint_parameters(k: KernelFace, tracing: Tracing) -> dict[str, list[tup
 class KernelBtf:
     """The kernel's BTF, made once per machine, when somebody looks."""
 
-    def __init__(self, k: KernelFace, tracing: Tracing) -> None:
+    def __init__(self, k: KernelFace, tracing: Tracing, percpu: PerCpu) -> None:
         self.k = k
+        self.percpu = percpu
         self.tracing = tracing
         self._made: Btf | None = None
 
@@ -63,4 +65,6 @@ class KernelBtf:
     def _build(self) -> Btf:
         k = self.k
         add_events(k.types, declarations(k.version))  # struct trace_event_raw_*
-        return kernel_btf(k.types, function_declarations(k), tracepoint_parameters(k, self.tracing))
+        return kernel_btf(
+            k.types, function_declarations(k), tracepoint_parameters(k, self.tracing), self.percpu.offsets
+        )

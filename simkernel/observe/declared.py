@@ -9,11 +9,17 @@ from __future__ import annotations
 from arch.ctype import CType, CTypeError, EnumType, FuncDecl, IntType, PointerType
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Prototype
+from simkernel.observe.percpu import PerCpu
 
 
-def install(k: KernelFace) -> None:
+def install(k: KernelFace, percpu: PerCpu) -> None:
     """Names that are asked for and declared are there."""
-    k.symbols.add_missing = lambda name: add(k, name)
+
+    def missing(name: str) -> None:
+        if not percpu.add_symbol(name):
+            add(k, name)
+
+    k.symbols.add_missing = missing
 
 
 def add(k: KernelFace, name: str) -> None:
@@ -27,8 +33,11 @@ def add(k: KernelFace, name: str) -> None:
     k.text.add_late(prototype_of(declared), do_nothing)
 
 
-def add_all(k: KernelFace) -> None:
+def add_all(k: KernelFace, percpu: PerCpu) -> None:
     """For who lists all symbols."""
+    for name in percpu.offsets:
+        if name not in k.symbols:
+            percpu.add_symbol(name)
     k.types.parse_all()
     for name in sorted(k.types.names.functions):
         if name not in k.symbols:

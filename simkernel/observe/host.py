@@ -24,6 +24,7 @@ from simkernel.observe.bpf_side import BpfSide
 from simkernel.observe.btf import KernelBtf
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.iterators import Iterators
+from simkernel.observe.percpu import PerCpu
 from tracing.face import (
     TRACE_FLAG_HARDIRQ,
     TRACE_FLAG_IRQS_OFF,
@@ -61,6 +62,7 @@ class Host(BpfSide):
         self._boundaries: dict[str, tuple[int, ...]] = {}
         self._text_start: int = k.mem.map.text_base
         self._caller_regs = 0
+        self.percpu = PerCpu(k)
         self.bpf = Bpf(self)
         self._loaded = {}
         self.iterators = Iterators(k, self.bpf)
@@ -68,7 +70,7 @@ class Host(BpfSide):
     def connect(self, tracing: Tracing) -> None:
         """Tracing is there: what is fired, traced and attached from now on goes to it."""
         self.tracing = tracing
-        self.kernel_btf = KernelBtf(self.k, tracing)
+        self.kernel_btf = KernelBtf(self.k, tracing, self.percpu)
         self.attachments = Attachments(self.k, self.bpf, tracing, self.override_return)
         self.link_tracepoints()
         self.declare_syscalls()

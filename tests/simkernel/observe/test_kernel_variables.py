@@ -1,0 +1,71 @@
+"""Variables of the kernel in its BTF, by CPU, and what security_inode_getattr() shows of a path."""
+
+from __future__ import annotations
+
+import simkernel
+from bpf import uapi
+from bpf.btf.codec import Kind
+from bpf.isa.asm import assemble
+from bpf.isa.insn import encode
+
+
+def test_each_cpu_has_its_own_run_queue() -> None:
+    m = simkernel.boot(cpus=3)
+    k = m.kernel
+    btf = k.observer.vmlinux_btf
+    assert btf is not None
+    section = btf.types[btf.find(".data..percpu", Kind.DATASEC)]
+    names = {btf.types[row.type].name for row in section.secinfos}
+    assert names == {"bpf_prog_active", "bpf_task_storage_busy", "runqueues"}
+    runqueues = k.symbols.address("runqueues")
+    assert runqueues is not None
+    cpus = [k.view(runqueues + k.observer.per_cpu_offset(cpu), "struct rq").cpu for cpu in range(3)]
+    assert cpus == [0, 1, 2]
+
+
+def test_a_program_reads_the_run_queue_of_another_cpu() -> None:
+    m = simkernel.boot(cpus=2)
+    task = m.session.task
+    btf = m.kernel.observer.vmlinux_btf
+    assert btf is not None
+    at = m.kernel.types.offsetof("struct rq", "cpu")
+    source = (
+        f"r1 = btf_id#{btf.find('runqueues', Kind.VAR)} ll\nr2 = 1\ncall bpf_per_cpu_ptr#153\nif r0 == 0 goto +1\n"
+        f"r0 = *(u32 *)(r0 + {at})\nexit"
+    )
+    insns = bytearray(encode(assemble(source.replace(f"btf_id#{btf.find('runqueues', Kind.VAR)}", "0")), "little"))
+    insns[1] |= 3 << 4  # BPF_PSEUDO_BTF_ID
+    insns[4:8] = btf.find("runqueues", Kind.VAR).to_bytes(4, "little")
+    fd, log = task.prog_load(uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, bytes(insns), log_level=1, log_size=9999)
+    assert fd >= 0, log
+    calls = m.session.syscalls
+    attr = calls.alloc(80)
+    calls.write(attr, task.pack("II", fd, 0).ljust(80, b"\0"))
+    assert calls.syscall("bpf", uapi.BPF_PROG_TEST_RUN, attr, 80) == 0
+    assert int.from_bytes(calls.read(attr + 4, 4), "little") == 1
+
+
+def test_a_program_on_security_inode_getattr_sees_the_path() -> None:
+    m = simkernel.boot()
+    task = m.session.task
+    btf = m.kernel.observer.vmlinux_btf
+    assert btf is not None
+    source = (
+        "r6 = r1\nr2 = r10\nr2 += -64\nr3 = 64\nr1 = *(u64 *)(r6 + 0)\ncall bpf_d_path#147\n"
+        "r1 = r10\nr1 += -64\nr2 = 13\ncall bpf_trace_printk#6\nr0 = 0\nexit"
+    )
+    fd, log = task.prog_load(
+        uapi.BPF_PROG_TYPE_TRACING, encode(assemble(source), task.byteorder), log_level=1, log_size=9999,
+        expected_attach_type=uapi.BPF_TRACE_FENTRY, attach_btf_id=btf.find("security_inode_getattr", Kind.FUNC),
+    )  # fmt: skip
+    assert fd >= 0, log
+    task.raw_tracepoint_open(None, fd)
+    buffer = m.session.syscalls.alloc(256)
+    assert m.session.syscalls.syscall("newfstatat", -100, task_string(m, "/etc/passwd\0"), buffer, 0) == 0
+    assert "/etc/passwd" in task.read_file("/sys/kernel/tracing/trace").decode()
+
+
+def task_string(m: simkernel.Machine, text: str) -> int:
+    at = m.session.syscalls.alloc(64)
+    m.session.syscalls.write(at, text.encode())
+    return at
