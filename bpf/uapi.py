@@ -443,6 +443,11 @@ BPF_CORE_ENUMVAL_EXISTS = 10
 BPF_CORE_ENUMVAL_VALUE = 11
 BPF_CORE_TYPE_MATCHES = 12
 
+# enum bpf_struct_ops_state
+BPF_STRUCT_OPS_STATE_INIT = 0
+BPF_STRUCT_OPS_STATE_INUSE = 1
+BPF_STRUCT_OPS_STATE_TOBEFREE = 2
+
 # ---- end of what comes from simkernel/include/bpf.h ----
 
 MAX_BPF_ATTACH_TYPE = 44
