@@ -28,6 +28,7 @@ class Options:
     env: dict[str, str] = field(default_factory=dict)
     workload: str | None = None
     debug: bool = False
+    quiet: bool = False
     max_output: int | None = None  # bytes of one stream
 
     @property

@@ -32,6 +32,7 @@ from simkernel.bug import Oops
 from simkernel.cli.objects import load_objects, warnings
 from simkernel.cli.options import Options
 from simkernel.cli.outdir import OutDir
+from simkernel.cli.progress import Progress
 from simkernel.cli.report import Report
 from simkernel.cli.usage import UsageError
 from simkernel.own_floors import EXIT_USAGE
@@ -74,6 +75,7 @@ ICANON, ECHO, ISIG = 0o2, 0o10, 0o1  # c_lflag.  include/uapi/asm-generic/termbi
 @click.option("--host-timeout", metavar="SECONDS", help="End the program after so much real time.")
 @click.option("--env", "env", multiple=True, metavar="NAME=VALUE", help="Environment of the program.  Repeatable.")
 @click.option("--workload", metavar="NAME", help="Run a ready workload instead of a program (`--workload list`).")
+@click.option("--quiet", is_flag=True, help="No line about progress on a terminal.")
 @click.option("--debug", is_flag=True, help="Print the Python traceback of a bug of the simulated kernel.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def run(
@@ -93,6 +95,7 @@ def run(
     host_timeout: str | None,
     env: tuple[str, ...],
     workload: str | None,
+    quiet: bool,
     debug: bool,
     command: tuple[str, ...],
 ) -> None:
@@ -105,7 +108,7 @@ def run(
         options = Options(
             arch, kernel, cpus, seed, bpf, events, [bind_option(b) for b in binds], strace, stats, as_json,
             parse_out(out), parse_seconds("--timeout", timeout), parse_seconds("--host-timeout", host_timeout),
-            dict(parse_env(e) for e in env), workload, debug, parse_bytes("--max-output", max_output),
+            dict(parse_env(e) for e in env), workload, debug, quiet, parse_bytes("--max-output", max_output),
         )  # fmt: skip
         raise SystemExit(run_or_report(options, list(command)))
     except (UsageError, ProgramError) as error:
@@ -212,8 +215,9 @@ def execute(options: Options, command: list[str], limit: Limit) -> Report:
         for sentence in warnings(machine, obj):
             print(f"simkernel run: --bpf {path}: warning: {sentence}", file=sys.stderr)
     tracing = enable_events(machine, options) or bool(objects)
-    stdout, stderr = streams(options)
-    status, result, note = run_program(machine, options, program, guest, command, stdout, stderr)
+    with Progress(machine, options.quiet) as progress:
+        stdout, stderr = streams(options, progress)
+        status, result, note = run_program(machine, options, program, guest, command, stdout, stderr)
     report = Report(machine, options, status, result, stdout, stderr)
     report.gather(objects, tracing, limit)
     for line in [*note, *report.cut]:
@@ -281,7 +285,7 @@ def nearest_functions(machine: Machine, spec: str, error: KernelError) -> str:
     return f": {error.why}\nno kernel function is named {symbol}; {near}"
 
 
-def streams(options: Options) -> tuple[HostOutput, HostOutput]:
+def streams(options: Options, progress: Progress) -> tuple[HostOutput, HostOutput]:
     """The guest's stdout and stderr: passed through as they come, or collected."""
     from simkernel.kernel.hostio import HostOutput
 
@@ -298,6 +302,7 @@ def streams(options: Options) -> tuple[HostOutput, HostOutput]:
 
     def passing(fd: int) -> HostOutput:
         def sink(data: bytes) -> None:
+            progress.clear()
             try:
                 while data:
                     wait_for(fd, select.POLLOUT)

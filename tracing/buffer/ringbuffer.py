@@ -225,6 +225,11 @@ class RingBuffer:
         return sum(buffer.entries for buffer in self.cpus)
 
     @property
+    def written(self) -> int:
+        """Entries that were ever written: in the buffer, overwritten or read."""
+        return sum(each.entries + each.overrun + each.read for each in self.cpus)
+
+    @property
     def overruns(self) -> int:
         """Events that were overwritten before anybody read them."""
         return sum(buffer.overrun for buffer in self.cpus)

@@ -1,0 +1,44 @@
+"""The line about progress: on a terminal only, and never in the way of what is printed."""
+
+from __future__ import annotations
+
+import os
+import pty
+import select
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+pytestmark = pytest.mark.skipif(not shutil.which("busybox"), reason="needs busybox-static")
+LOOP = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; echo done"
+
+
+def on_a_terminal(*options):
+    """(status, stdout, what the terminal on stderr saw)."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "simkernel", "run", *options, "--timeout", "60", "--", "busybox", "sh", "-c", LOOP]
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
+    os.close(theirs)
+    seen = b""
+    while select.select([ours], [], [], 60)[0]:
+        try:
+            seen += os.read(ours, 4096)
+        except OSError:  # the other end is closed
+            break
+    stdout = process.stdout.read()
+    os.close(ours)
+    return process.wait(), stdout, seen.decode()
+
+
+def test_work_that_takes_long_is_told_and_the_line_goes_away():
+    status, stdout, seen = on_a_terminal("--event", "sched:sched_process_exec")
+    assert status == 0 and stdout.startswith(b"done\n")
+    if seen:  # a fast host is done within two seconds
+        assert "s of virtual time, " in seen and "system calls (" in seen and "Traceback" not in seen
+        assert seen.rstrip().endswith("\x1b[2K") or seen.endswith("\x1b[?25h")  # erased, the cursor shown again
+
+
+def test_quiet_is_quiet():
+    assert on_a_terminal("--quiet") == (0, b"done\n", "")
