@@ -34,6 +34,8 @@ COMMANDS = {
     "disasm": ("simkernel.cli.listing", "disasm", "Disassemble a kernel function and show its probe sites."),
     "verify": ("simkernel.cli.verify", "verify", "Ask a kernel version's verifier about BPF programs."),
     "explain": ("simkernel.cli.explain", "explain_", "Why a program is rejected, and what would satisfy the verifier."),
+    "matrix": ("simkernel.cli.matrix", "matrix", "Many BPF objects on many kernels and CPUs, with reasons."),
+    "diff": ("simkernel.cli.diff", "diff", "What moved between two kernels, for one object or for all."),
     "feature": ("simkernel.cli.feature", "feature", "What BPF features a kernel version has."),
     "btf": ("simkernel.cli.btf", "btf", "Dump the simulated kernel's BTF, raw or as vmlinux.h."),
 }

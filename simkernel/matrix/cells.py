@@ -1,0 +1,131 @@
+"""One cell of a matrix: an object on a kernel of one version on one CPU."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import traceback
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from types import ModuleType
+
+from arch.abi.version import KernelVersion
+from arch.errors import KernelError
+from arch.hosttime import HOST, HostStop
+from bpf.loader.errors import LoadError
+from bpf.loader.object import BpfObject
+from simkernel.bug import Oops
+from simkernel.cc import CompileError
+from simkernel.copies import ChildError, Template
+from simkernel.machine import Machine, boot
+from simkernel.matrix.reasons import OK, Reason, classify
+
+CELL_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What is asked: a path, a kernel version, an architecture, and how far to go."""
+
+    obj: str
+    kernel: str
+    arch: str
+    attach: bool = False
+    test: str = ""  # a Python file with test(machine, obj)
+
+    @property
+    def key(self) -> str:
+        """Its name in a journal: a changed object or test is another cell."""
+        names = f"{self.kernel} {self.arch} {int(self.attach)}"
+        content = "".join(hashlib.sha256(Path(p).read_bytes()).hexdigest()[:16] for p in (self.obj, self.test) if p)
+        return f"{Path(self.obj).name} {names} {content}"
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of it."""
+
+    obj: str
+    kernel: str
+    arch: str
+    kind: str  # reasons.KINDS
+    text: str
+    programs: int = 0
+    insns: int = 0  # instructions of all programs
+    confidence: str = ""  # how the verdict of this version is known
+
+    @property
+    def good(self) -> bool:
+        return self.kind == OK
+
+    def as_dict(self) -> dict[str, object]:
+        """For JSON."""
+        return asdict(self)
+
+
+_templates: dict[tuple[str, str], Template] = {}  # of this process: booted machines that cells copy
+
+
+def run_cell(cell: Cell) -> Outcome:
+    """Load (attach, test) in a copy of a machine that this process boots once for each kernel and CPU."""
+    where = (cell.kernel, cell.arch)
+    if where not in _templates:
+        machine = boot(arch=cell.arch, kernel=cell.kernel)
+        machine.session  # noqa: B018  the tool task is started once, for all copies
+        machine.kernel.observer.kernel_btf.get().types  # noqa: B018  and the kernel's types made
+        _templates[where] = Template(machine)
+    try:
+        return _templates[where].run(lambda machine: _work(machine, cell))
+    except ChildError as error:
+        return Outcome(cell.obj, cell.kernel, cell.arch, "limit", str(error))
+
+
+def _work(machine: Machine, cell: Cell) -> Outcome:
+    """In the copy."""
+    obj: BpfObject | None = None
+    attaching = False
+
+    def ended(kind: str, text: str) -> Outcome:
+        programs = [] if obj is None else list(obj.programs.values())
+        insns = sum(len(each.linked.insns) for each in programs if each.linked is not None)
+        return Outcome(cell.obj, cell.kernel, cell.arch, kind, text, len(programs), insns)
+
+    try:
+        with HOST.limit(CELL_LIMIT_S):
+            obj = machine.open(cell.obj)
+            machine.load(obj)
+            if cell.attach or cell.test:
+                attaching = True
+                obj.attach()
+            if cell.test:
+                return ended(*_test(cell.test, machine, obj))
+    except (LoadError, KernelError) as error:
+        reason: Reason = classify(error, obj, KernelVersion.supported(cell.kernel), attaching)
+        return ended(reason.kind, reason.text)
+    except (CompileError, OSError) as error:
+        return ended("object", str(error))
+    except HostStop:
+        return ended("limit", f"not done within {CELL_LIMIT_S:.0f} s")
+    except (Oops, MemoryError) as error:
+        return ended("refused", f"{type(error).__name__}: {error}")
+    return ended(OK, "")
+
+
+def _test(path: str, machine: Machine, obj: BpfObject) -> tuple[str, str]:
+    """Run test(machine, obj) of a file; what it raises is the answer."""
+    test: Callable[[Machine, BpfObject], object] = vars(_module(path))["test"]
+    try:
+        test(machine, obj)
+    except AssertionError as error:
+        line = traceback.extract_tb(error.__traceback__)[-1]
+        return "test", f"{Path(line.filename).name}:{line.lineno}: {error or line.line}"
+    return OK, ""
+
+
+def _module(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(Path(path).stem, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
