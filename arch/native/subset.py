@@ -18,7 +18,7 @@ What a function means is what it means in Python, with these rules:
 * Statements: assignments to names and words, `if`, `while`, `for i in range(n)`, `break`, `continue`, `return`, calls.
 * The result is a number; of a function that is said to return `Errno`, Python gets it as a signed one.
 * Global names are numbers, or other native functions.  `invoke(address, ...)` calls compiled code by its host address,
-  `as_uint(object)` is the value of a Python int.
+  `as_uint(object)` is the value of a Python int.  `attempt(address, ...)` is `invoke()` whose caller looks at the status.
 
 What is outside of the subset is a `SyntaxError` that names the line.
 """
@@ -91,7 +91,7 @@ def _only_native(*values: Argument) -> int:
 
 
 load8 = load16 = load32 = load64 = load32le = store8 = store16 = store32 = store64 = _only_native
-invoke = as_uint = copy = zero = put = fault = decline = _only_native
+invoke = attempt = as_uint = copy = zero = put = fault = decline = _only_native
 
 
 Argument = int | bytes | Words
@@ -402,6 +402,8 @@ class SubsetWriter:
             return self.put(*values)
         if name == "as_uint":
             return f.let(f"call i64 @PyLong_AsUnsignedLongLongMask(i64 {values[0]})")
+        if name == "attempt":
+            return f.call(values[0], "i64", ", ".join(f"i64 {value}" for value in ("%blk", *values[1:])))
         if name == "invoke":
             result = f.call(values[0], "i64", ", ".join(f"i64 {value}" for value in ("%blk", *values[1:])))
         else:

@@ -80,6 +80,7 @@ class Attachments:
         self.override = override
         self._contexts: list[int] = []
         self._depth = 0
+        self._layouts: dict[int, struct.Struct] = {}  # of so many arguments
         self.trampolines: dict[str, KernelTrampoline] = {}
         self.raw_tracepoints: set[tuple[int, str]] = set()  # (program, tracepoint)
         self.busy: set[tuple[int, int]] = set()  # (program, CPU): a program does not interrupt itself
@@ -105,6 +106,8 @@ class Attachments:
         Before the array lie the function's address and the number of arguments, where bpf_get_func_ip() and
         bpf_get_func_arg_cnt() look for them; `extra` of the values (a return value) are no arguments.
         """
+        if prog.native is not None and not self.bpf.stats_enabled:  # nothing that it calls leads back here
+            return prog.run64(self._arguments(args, entry_ip, len(args) - extra), cookie, entry_ip)
         key = (prog.id, self.k.cpus.rq.cpu)
         if key in self.busy:
             prog.recursion_misses += 1
@@ -118,6 +121,22 @@ class Attachments:
         finally:
             self._depth -= 1
             self.busy.discard(key)
+
+    def _arguments(self, args: tuple[int, ...], entry_ip: int, count: int) -> int:
+        """Put the array for a run in which no other begins; the address of its first argument."""
+        if self._depth == len(self._contexts):
+            self._contexts.append(self.k.mem.alloc(1024))
+        address = self._contexts[self._depth]
+        layout = self._layouts.get(len(args))
+        if layout is None:
+            mark = "<" if self.k.mem.byteorder == "little" else ">"
+            layout = self._layouts[len(args)] = struct.Struct(f"{mark}{len(args) + 2}Q")
+        at = address - self.k.mem.map.direct_map
+        try:
+            layout.pack_into(self.k.physical.buf, at, entry_ip, count, *args)
+        except struct.error:  # a negative number among them
+            layout.pack_into(self.k.physical.buf, at, entry_ip, count, *(arg & U64_MAX for arg in args))
+        return address + 16
 
     def first_context(self) -> int:
         """Where the context of a run lies that no other run surrounds."""
@@ -210,28 +229,35 @@ class Attachments:
         def run(regs: int) -> None:
             trace_call_bpf(self.bpf, [prog], regs, cookie, address)
 
-        if is_return:
-            ret = Kretprobe(lambda instance, regs: run(regs), addr=address, maxactive=4096)
-            kprobes.register_kretprobe(ret)
-            return lambda: kprobes.unregister_kretprobe(ret)
-        probe = Kprobe(run, addr=address)
-        kprobes.register(probe)
-
         def failed(regs: int) -> None:
             self.k.cpu.block.words[Word.NATIVE_STATUS] = 0
             if prog.native is not None:
                 prog.native.failed()
 
+        def compiled() -> NativeHandler | None:
+            hits = native_programs.counter()
+            return native_programs.handler(hits, [prog.native], failed, self.tracing.recorder, answer=False)
+
+        ret = Kretprobe(lambda instance, regs: run(regs), addr=address, maxactive=4096)
+        probe = Kprobe(run, addr=address)
+
         def aim() -> None:
-            handler = native_programs.handler(
-                native_programs.counter(), [prog.native], failed, self.tracing.recorder, answer=False
-            )
-            kprobes.set_native(probe, handler)
+            if is_return:
+                kprobes.set_native_return(ret, compiled(), lambda regs, ret_addr: failed(regs))
+            else:
+                kprobes.set_native(probe, compiled())
 
         def detach() -> None:
             prog.when_native.remove(aim)
-            kprobes.unregister(probe)
+            if is_return:
+                kprobes.unregister_kretprobe(ret)
+            else:
+                kprobes.unregister(probe)
 
+        if is_return:
+            kprobes.register_kretprobe(ret)
+        else:
+            kprobes.register(probe)
         prog.when_native.append(aim)
         aim()
         return detach

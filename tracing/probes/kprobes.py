@@ -22,6 +22,7 @@ from arch.native.handler import NativeHandler
 from tracing.board import Board
 from tracing.face import ProbeHandler
 from tracing.probes import returns
+from tracing.probes.together import AT_MOST, together
 
 KRETPROBE_MAXACTIVE_MAX = 4096
 
@@ -192,11 +193,12 @@ class Kprobes:
         self.sites.setdefault(addr, []).append(kp)
         if kp.disabled:
             return
-        together = self.together.get(addr)
-        if together is None:
+        several = self.together.get(addr)
+        if several is None:
             self._rearm(addr)
         else:
-            together.append(kp)
+            several.append(kp)
+            self.host.aim(addr, self.armed[addr], self._native(several))
 
     def unregister(self, kp: Kprobe) -> None:
         """unregister_kprobe(); one that is not registered is nothing."""
@@ -273,7 +275,17 @@ class Kprobes:
         It needs no guard against hits inside of hits: it runs between two instructions of the CPU, when no other probe is
         being handled, and calls nothing that could hit one.
         """
-        return probes[0].native if len(probes) == 1 else None
+        if len(probes) == 1:
+            return probes[0].native
+        if len(probes) > AT_MOST:
+            return None
+        probes = list(probes)  # of now
+
+        def run(index: int, regs: int) -> object:
+            kp = probes[index]
+            return self.guarded(kp, kp.pre_handler)(regs)
+
+        return together([kp.native for kp in probes], self.host.block, self.host.mem.byteorder == "big", run)
 
     def guarded(self, kp: Kprobe, handler: Callable[[int], object]) -> ProbeHandler:
         """What a compiled handler leaves to Python, run as a handler of this probe."""
