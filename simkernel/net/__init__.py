@@ -5,7 +5,7 @@ can sit on, and the structures that BPF programs walk (sk_buff, sock, net_device
 `lo` and `eth0`, whose other end is a simulated host (sim_eth.py).  Loss, retransmission and routing beyond
 these two interfaces are not modelled; what is missing answers with the kernel's errno.
 
-Rooms: core/ (packets, socks, devices), ipv4/, unix/, and calls/ with the system calls on top; each imports only from
+Rooms: core/ (packets, socks, devices), ipv4/, unix/, netlink/, and calls/ with the system calls on top; each imports only from
 those before it.
 """
 
@@ -18,6 +18,7 @@ from simkernel.net.core import device
 from simkernel.net.core.state import Net
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4 import af_inet, icmp, ip_input, raw, tcp, tcp_input, udp
+from simkernel.net.netlink import sock as netlink_sock
 from simkernel.net.sim_eth import inject
 from simkernel.net.unix import connect as unix_connect
 from simkernel.net.unix import transfer as unix_transfer
@@ -25,7 +26,7 @@ from simkernel.net.unix import transfer as unix_transfer
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
     device, sim_eth, ip_input, icmp, udp, raw, tcp, tcp_input, af_inet, packet, unix_connect, unix_transfer, inet6,
-    socket_calls, transfer, sockopt,
+    socket_calls, transfer, sockopt, netlink_sock,
 )  # fmt: skip
 
 __all__ = ["DECLARED", "Net", "inject", "install"]

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import ENODEV, ENOTSOCK, ENOTTY
+from arch.abi.capability import CAP_NET_ADMIN
+from arch.abi.errno import ENODEV, ENOTSOCK, ENOTTY, EPERM
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR
-from arch.abi.inet import IFNAMSIZ, IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
+from arch.abi.inet import IFF_UP, IFNAMSIZ, IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
 from arch.abi.ioctl import (
     FIONREAD,
     SIOCGIFADDR,
@@ -22,10 +23,12 @@ from arch.abi.ioctl import (
     SIOCGIFNAME,
     SIOCGIFNETMASK,
     SIOCGIFTXQLEN,
+    SIOCSIFFLAGS,
+    SIOCSIFMTU,
 )
 from arch.abi.limits import U32_MAX
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
-from arch.abi.socket import AF_INET, AF_PACKET, AF_UNIX, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM
+from arch.abi.socket import AF_INET, AF_NETLINK, AF_PACKET, AF_UNIX, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM
 from arch.abi.stat import S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
@@ -38,6 +41,7 @@ from simkernel.net.core.netdevice import NetDevice
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket
 from simkernel.net.face import NetKernel
 from simkernel.net.interfaces import broadcast_address, interface_list
+from simkernel.net.netlink.sock import NetlinkSock, netlink_poll
 from simkernel.net.unix.sock import UnixSock, readable_bytes, unix_poll
 
 
@@ -52,6 +56,8 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
     sk = socket_in(file).sk
     if isinstance(sk, UnixSock):
         return unix_poll(k, sk, queues)
+    if isinstance(sk, NetlinkSock):
+        return netlink_poll(sk, queues)
     if queues is not None:
         queues.append(sk.wq)
     mask = POLLERR if sk.err else 0
@@ -108,13 +114,23 @@ def sock_ioctl(k: NetKernel, file: File, cmd: int, arg: int) -> int:
         SIOCGIFTXQLEN: lambda d: (1000).to_bytes(4, order),
         SIOCGIFMAP: lambda d: bytes(24 if k.arch.model.word == 8 else 16),
     }
-    if cmd not in queries:
+    if cmd not in queries and cmd not in (SIOCSIFFLAGS, SIOCSIFMTU):
         raise KernelError(ENOTTY, f"socket ioctl {cmd:#x}")
+    if cmd not in queries and not k.capable(CAP_NET_ADMIN):
+        raise KernelError(EPERM, "changing an interface")
     name = k.usercopy.copy_from_user(arg, IFNAMSIZ).split(b"\0")[0].decode("latin-1")
     dev = next((d for d in k.net.devices.values() if d.name == name), None)
     if dev is None:
         raise KernelError(ENODEV, f"no interface {name!r}")
-    k.usercopy.copy_to_user(arg + IFNAMSIZ, queries[cmd](dev))
+    if cmd in queries:
+        k.usercopy.copy_to_user(arg + IFNAMSIZ, queries[cmd](dev))
+    elif cmd == SIOCSIFFLAGS:
+        wanted = k.usercopy.get_user(arg + IFNAMSIZ, 2)
+        dev.flags = dev.flags & ~IFF_UP | wanted & IFF_UP
+        k.view(dev.addr, "struct net_device").flags = dev.flags
+    else:
+        dev.mtu = k.usercopy.get_user(arg + IFNAMSIZ, 4)
+        k.view(dev.addr, "struct net_device").mtu = dev.mtu
     return 0
 
 
@@ -123,7 +139,7 @@ def sock_release(k: NetKernel, file: File) -> Body:
     return (yield k.call("__sock_release", socket_in(file).addr, 0))
 
 
-RELEASE = {AF_INET: "inet_release", AF_PACKET: "packet_release", AF_UNIX: "unix_release"}
+RELEASE = {AF_INET: "inet_release", AF_NETLINK: "netlink_release", AF_PACKET: "packet_release", AF_UNIX: "unix_release"}
 SOCKET_FILE_OPS = FileOperations(
     "socket_file_ops",
     read_iter="sock_read_iter",

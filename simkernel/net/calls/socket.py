@@ -12,6 +12,7 @@ from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
 from arch.abi.socket import (
     AF_INET,
+    AF_NETLINK,
     AF_PACKET,
     AF_UNIX,
     MSG_DONTWAIT,
@@ -28,6 +29,7 @@ from simkernel.net.core.sock import Sock, Socket
 from simkernel.net.face import NetKernel
 from simkernel.net.files import new_socket_fd, socket_of
 from simkernel.net.ipv4.af_inet import INET_STREAM
+from simkernel.net.netlink.sock import NetlinkSock
 from simkernel.net.packet import PACKET
 from simkernel.net.unix.connect import accept_connection
 from simkernel.net.unix.sock import UnixSock
@@ -56,11 +58,13 @@ def __sys_socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     source="net/socket.c",
 )
 def __sock_create(k: NetKernel, net: int, family: int, type_: int, protocol: int, res: int, kern: int) -> Body:
-    """The families: IPv4, packet and unix."""
+    """The families: IPv4, netlink, packet and unix."""
     if family == AF_UNIX:
         return (yield k.call("unix_create", net, type_, protocol, kern))
     if family == AF_INET:
         return (yield k.call("inet_create", net, type_, protocol, kern))
+    if family == AF_NETLINK:
+        return (yield k.call("netlink_create", net, type_, protocol, kern))
     if family == AF_PACKET:
         if not (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_NET_RAW)):
             return -EPERM
@@ -81,7 +85,9 @@ def bind(k: NetKernel, fd: int, umyaddr: int, addrlen: int) -> Body:
     kernel_copy = k.mem.alloc(128)
     k.mem.write(kernel_copy, raw)
     try:
-        name = {AF_INET: "inet_bind", AF_UNIX: "unix_bind"}.get(socket_.family, "packet_bind")
+        name = {AF_INET: "inet_bind", AF_UNIX: "unix_bind", AF_NETLINK: "netlink_bind"}.get(
+            socket_.family, "packet_bind"
+        )
         return (yield k.call(name, socket_.addr, kernel_copy, addrlen))
     finally:
         k.mem.free(kernel_copy)
@@ -144,6 +150,7 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
 CONNECT = {
     AF_INET: ("inet_stream_connect", "inet_dgram_connect"),
     AF_UNIX: ("unix_stream_connect", "unix_dgram_connect"),
+    AF_NETLINK: ("netlink_connect", "netlink_connect"),
 }
 
 
@@ -189,6 +196,9 @@ def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> in
     if isinstance(sk, UnixSock):
         write_address(k, sk.address, usockaddr, usockaddr_len)
         return 0
+    if isinstance(sk, NetlinkSock):
+        write_address(k, sk.address(sk.portid, sk.groups), usockaddr, usockaddr_len)
+        return 0
     write_address(k, sockaddr_in(k, sk.laddr, sk.lport), usockaddr, usockaddr_len)
     return 0
 
@@ -197,6 +207,9 @@ def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> in
 def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> int:
     """The peer's address; ENOTCONN."""
     sk = socket_of(k, fd).sk
+    if isinstance(sk, NetlinkSock):
+        write_address(k, sk.address(sk.rport), usockaddr, usockaddr_len)
+        return 0
     if isinstance(sk, UnixSock):
         if sk.peer is None:
             return -ENOTCONN

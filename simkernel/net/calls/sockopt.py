@@ -7,6 +7,7 @@ from collections.abc import Callable
 from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT
 from arch.abi.inet import TCP_LISTEN
 from arch.abi.socket import (
+    AF_NETLINK,
     SO_ACCEPTCONN,
     SO_ATTACH_BPF,
     SO_BROADCAST,
@@ -28,6 +29,7 @@ from arch.abi.socket import (
     SO_TIMESTAMP,
     SO_TYPE,
     SOL_IP,
+    SOL_NETLINK,
     SOL_SOCKET,
     SOL_TCP,
 )
@@ -52,6 +54,8 @@ def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     if optname in (SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO) and level == SOL_SOCKET:
         sk.options[level, optname] = 0
         return 0
+    if level == SOL_NETLINK:
+        return 0 if sk.family == AF_NETLINK and optlen >= 4 else -ENOPROTOOPT
     if optlen < 4:
         return -EINVAL
     value = k.usercopy.get_user(optval, 4, signed=True)
