@@ -83,6 +83,10 @@ class PhysicalMemory:
         self.free_pages = self.nr_pages
         self.on_code_page_freed: Any = None  # Callable[[pfn], None]: the CPU drops translated code
 
+    def close(self) -> None:
+        """Give what the pages took back to the host; all of them read as zeros."""
+        self.host.empty()
+
     # -- pages ---------------------------------------------------------------------------------------------
     def alloc_page(self) -> int:
         """One zeroed page; returns its pfn.  Raises OutOfMemory (ENOMEM)."""

@@ -13,6 +13,8 @@ from arch.memory import KernelMemory, PhysicalMemory
 from arch.native.handler import NativeHandler
 from arch.probespans import ProbeSpans
 
+MAX_DEAD = 4096  # removed probes whose data is kept, before all translated code is dropped for their sake
+
 
 class Probe:
     """An armed probe; hand it back to remove_probe()."""
@@ -128,6 +130,8 @@ class ProbePoints(ProbeSpans):
         self._set(site.block, _nothing, None)  # until the translated code is gone
         self._retired.append((site.call, site.native))
         self._dead_blocks.append(site.block)
+        if len(self._dead_blocks) > MAX_DEAD:
+            self.flush_code()
         self._unhook(probe.address, probe.user)
 
 

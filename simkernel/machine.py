@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import TracebackType
 from typing import TYPE_CHECKING
 
 from arch.abi.errno import EROFS, errno_name
@@ -98,6 +99,7 @@ class Machine(Waiting):
         self.kernel = kernel
         self.binds = list(binds)
         self._session: Session | None = None
+        self.closed = False
         self.strace_lines = Lines()  # filled by who asked boot() for a strace sink that collects
 
     # -- programs of the host --------------------------------------------------------------------------------------
@@ -142,6 +144,7 @@ class Machine(Waiting):
     ) -> Task:
         """Start a program as a child of init; it runs when the machine runs."""
         k = self.kernel
+        self._must_be_open()
         args = [a.encode() if isinstance(a, str) else bytes(a) for a in argv]
         environment = [f"{n}={v}".encode() for n, v in (DEFAULT_ENV if env is None else env).items()]
         ends = (stdin or HostInput(), stdout or HostOutput(), stderr or HostOutput())
@@ -260,6 +263,7 @@ class Machine(Waiting):
 
     def user_task(self, comm: str = "simkernel") -> UserTask:
         """A user task that host code drives, system call by system call (simkernel/usertask.py)."""
+        self._must_be_open()
         driver = UserTask(self.kernel)
         usertask.start(self.kernel, driver, comm)
         self.kernel.cpus.run(lambda: driver.started)
@@ -333,9 +337,24 @@ class Machine(Waiting):
             "user_work": k.cpu.work,
         }
 
+    def _must_be_open(self) -> None:
+        if self.closed:
+            raise MachineError("this machine is closed")
+
     def close(self) -> None:
-        """Free the emulator."""
-        self.kernel.cpu.close()
+        """The end of the machine: emulator and memory go back to the host at once; harmless a second time."""
+        if not self.closed:
+            self.closed = True
+            self._session = None
+            self.kernel.cpus.panicked = MachineError("this machine is closed")
+            self.kernel.cpu.close()
+            self.kernel.physical.close()
+
+    def __enter__(self) -> Machine:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        self.close()
 
 
 def argv_name(task: Task) -> str:

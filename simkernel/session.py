@@ -129,7 +129,7 @@ class Session:
 
         obj = source if isinstance(source, BpfObject) else self.open(source, name)
         obj.load(self.task)
-        self.objects.append(obj)
+        self.objects = [*(known for known in self.objects if not known.closed), obj]
         return obj
 
     def perf_buffer(self, bpf_map: Map, sample: Sample, lost: Lost | None = None, pages: int = 8) -> PerfBuffer:

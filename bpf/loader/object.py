@@ -77,6 +77,7 @@ class BpfObject:
         except BtfError as error:
             raise LoadError(f"BTF of object '{self.name}' is corrupted: {error}") from None
         self.task: Task | None = None
+        self.closed = False
         self.features: Features | None = None
         self.kernel_btf: Btf | None = None
         self.btf_fd = -1
@@ -384,6 +385,7 @@ class BpfObject:
 
     def close(self) -> None:
         """Detach, and close all descriptors."""
+        self.closed = True
         for link in reversed(self.links):
             link.destroy()
         self.links.clear()

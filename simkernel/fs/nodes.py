@@ -252,11 +252,19 @@ class TracefsDir(Node):
 
     def entries(self) -> Mapping[str, Node]:
         """Tracing's entries."""
-        return {name: self._show(name, inner) for name, inner in self.inner.entries().items()}
+        now = self.inner.entries()
+        for name in self.known.keys() - now.keys():
+            del self.known[name]
+        return {name: self._show(name, inner) for name, inner in now.items()}
 
     def lookup(self, name: str) -> Node:
         """ENOENT for a name that is not there."""
-        return self._show(name, self.inner.lookup(name))
+        try:
+            inner = self.inner.lookup(name)
+        except KernelError:
+            self.known.pop(name, None)
+            raise
+        return self._show(name, inner)
 
     def mkdir(self, name: str) -> None:
         """Tracing says where (instances)."""

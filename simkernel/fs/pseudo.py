@@ -7,6 +7,7 @@ write it.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from weakref import WeakKeyDictionary
 
 from arch.abi.errno import EACCES, EAGAIN, EFAULT, EIO, ENOENT
 from arch.abi.fcntl import O_NONBLOCK
@@ -23,6 +24,8 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from tracing.face import WouldBlock
+
+PRUNE_AT = 64  # dentries in a generated directory, before it is looked which of them are gone
 
 
 class PseudoSuper(SuperBlock):
@@ -46,23 +49,23 @@ class PseudoSuper(SuperBlock):
         # procfs and kernfs answer ENOENT from lookup itself: creating in them fails so, not with EACCES
         self.missing_is_error = missing_is_error
         self.next_ino = first_ino
-        self.inode_of: dict[int, tuple[Node, int]] = {}  # id(node) -> (node, inode number): numbers stay
+        self.inode_of: WeakKeyDictionary[Node, int] = WeakKeyDictionary()  # inode numbers
         self.s_root = Dentry("/", None, PseudoInode(self, root, "/"))
 
     def ino_for(self, node: Node) -> int:
         """A node keeps its inode number as long as it lives."""
         if node.ino:
             return node.ino
-        known = self.inode_of.get(id(node))
+        known = self.inode_of.get(node)
         if known is None:
-            known = self.inode_of[id(node)] = (node, self.new_ino())
-        return known[1]
+            known = self.inode_of[node] = self.new_ino()
+        return known
 
 
 class PseudoInode(Inode):
     """The inode of a node."""
 
-    __slots__ = ("node",)
+    __slots__ = ("node", "prune_at")
     i_sb: PseudoSuper
 
     def __init__(self, sb: PseudoSuper, node: Node, name: str) -> None:
@@ -74,6 +77,7 @@ class PseudoInode(Inode):
         kind = node.mode & S_IFMT or kind
         super().__init__(sb, kind | mode, sb.ino_for(node))
         self.node = node
+        self.prune_at = PRUNE_AT
         self.i_uid, self.i_gid, self.i_rdev = node.uid, node.gid, node.rdev
         if node.is_dir:
             self.i_fop = sb.dir_fops
@@ -108,16 +112,33 @@ class PseudoInode(Inode):
         known = children.get(name)
         if node is None:
             if known is not None:
-                parent.drop(known)
+                self._forget(parent, known)
             if self.i_sb.missing_is_error:
                 raise KernelError(ENOENT, f"no {name}")
             return None
         if known is not None and isinstance(known.inode, PseudoInode) and known.inode.node is node:
             return known
-        child = parent.add(name, PseudoInode(self.i_sb, node, name))
         if known is not None:
-            known.hashed = False
-        return child
+            self._forget(parent, known)
+        if len(children) >= self.prune_at:
+            self._prune(parent, children)
+        return parent.add(name, PseudoInode(self.i_sb, node, name))
+
+    def _forget(self, parent: Dentry, child: Dentry) -> None:
+        """d_invalidate(): the node is gone, and what shows it goes, unless it is open."""
+        parent.drop(child)
+        self.i_sb.vfs.mirror.forget_tree(child)
+
+    def _prune(self, parent: Dentry, children: dict[str, Dentry]) -> None:
+        """Forget the names that are gone: nobody asks for them again.  The more are left, the later is the next time."""
+        for name, child in list(children.items()):
+            try:
+                node = self.node.lookup(name)
+            except KernelError:
+                node = None
+            if not isinstance(child.inode, PseudoInode) or child.inode.node is not node:
+                self._forget(parent, child)
+        self.prune_at = max(PRUNE_AT, 2 * len(children))
 
     def entries(self, parent: Dentry) -> list[DirEntry]:
         """In the file system's order."""
