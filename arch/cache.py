@@ -16,7 +16,7 @@ from importlib.util import source_hash
 from pathlib import Path
 
 VARIABLE = "SIMKERNEL_CACHE"
-_MAGIC = b"simkernel cache 1\n"
+_HEADING = b"simkernel cache 1\n"
 _DIGEST = 8  # bytes of the digest in front of the content
 KEEP = 64  # files of one kind; the oldest go
 
@@ -60,8 +60,8 @@ def load(kind: str, name: str) -> bytes | None:
         data = (place / f"{kind}-{name}").read_bytes()
     except OSError:
         return None
-    start = len(_MAGIC) + _DIGEST
-    if data[: len(_MAGIC)] != _MAGIC or source_hash(data[start:]) != data[len(_MAGIC) : start]:
+    start = len(_HEADING) + _DIGEST
+    if data[: len(_HEADING)] != _HEADING or source_hash(data[start:]) != data[len(_HEADING) : start]:
         return None
     return data[start:]
 
@@ -71,7 +71,7 @@ def store(kind: str, name: str, data: bytes) -> None:
     place = directory()
     if place is None:
         return
-    whole = _MAGIC + source_hash(data) + data
+    whole = _HEADING + source_hash(data) + data
     temporary = place / f".{kind}-{name}.{os.getpid()}"
     try:
         temporary.write_bytes(whole)

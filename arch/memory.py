@@ -47,7 +47,7 @@ class Memory(Protocol):
         ...
 
 
-SPARE = 1024  # entries of the heap that may be out of date before it is made anew
+OUT_OF_DATE = 1024  # entries of the heap that may be out of date before it is made anew
 
 
 class OutOfMemory(KernelError):
@@ -150,7 +150,7 @@ class PhysicalMemory:
             self._freed[pfn] = 1
             heapq.heappush(self._free, pfn)
             self.free_pages += 1
-            if len(self._free) > 2 * self.free_pages + SPARE:
+            if len(self._free) > 2 * self.free_pages + OUT_OF_DATE:
                 self._free = [page for page, freed in enumerate(self._freed) if freed]  # sorted, so a heap
 
     # -- bytes ---------------------------------------------------------------------------------------------

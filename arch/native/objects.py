@@ -16,10 +16,9 @@ from functools import cache
 from typing import Any
 
 from arch import cache as files
+from arch.abi.elf import SHF_ALLOC, SHT_NOBITS, SHT_RELA, SHT_SYMTAB
 
-ALIGN = 64  # bytes, of each section
-_SHT_SYMTAB, _SHT_RELA, _SHT_NOBITS = 2, 4, 8
-_SHF_ALLOC = 2
+SECTION_ALIGN = 64  # bytes, of each section
 _X86_64, _AARCH64 = 62, 183  # e_machine
 _ABS64 = {_X86_64: 1, _AARCH64: 257}  # R_X86_64_64, R_AARCH64_ABS64
 _MOVW = {263: 0, 264: 0, 265: 16, 266: 16, 267: 32, 268: 32, 269: 48}  # R_AARCH64_MOVW_UABS_G0 to G3 -> shift
@@ -114,16 +113,16 @@ def _link(data: bytes, symbols: Mapping[str, int]) -> Code:
     places: dict[int, int] = {}
     size = 0
     for index, section in enumerate(sections):
-        if section[2] & _SHF_ALLOC and _string(data, titles + section[0]) != ".eh_frame":  # nothing is thrown here
+        if section[2] & SHF_ALLOC and _string(data, titles + section[0]) != ".eh_frame":  # nothing is thrown here
             places[index] = size
-            size += section[5] + -section[5] % ALIGN
+            size += section[5] + -section[5] % SECTION_ALIGN
     memory = mmap.mmap(-1, max(size, 1))
     base = ctypes.addressof(ctypes.c_char.from_buffer(memory))
     for index, place in places.items():
         section = sections[index]
-        if section[1] != _SHT_NOBITS:
+        if section[1] != SHT_NOBITS:
             memory[place : place + section[5]] = data[section[4] : section[4] + section[5]]
-    table = next(section for section in sections if section[1] == _SHT_SYMTAB)
+    table = next(section for section in sections if section[1] == SHT_SYMTAB)
     names = sections[table[6]][4]
     values: list[int] = []
     functions: dict[str, int] = {}
@@ -138,7 +137,7 @@ def _link(data: bytes, symbols: Mapping[str, int]) -> Code:
             value = symbols[name]
         values.append(value)
     for section in sections:
-        if section[1] == _SHT_RELA and section[7] in places:
+        if section[1] == SHT_RELA and section[7] in places:
             for position in range(section[4], section[4] + section[5], 24):
                 offset, info, addend = struct.unpack_from("<QQq", data, position)
                 _relocate(memory, places[section[7]] + offset, machine, info & 0xFFFFFFFF, values[info >> 32] + addend)

@@ -30,6 +30,7 @@ COMMANDS = {
         "Run a program in the simulated computer, with probes and BPF attached.",
     ),
     "cc": ("simkernel.cli.compile", "cc", "Compile a BPF program in C against the simulated kernel's types."),
+    "build": ("simkernel.cli.build", "build", "Compile BPF programs written in Python to an object file."),
     "list": ("simkernel.cli.listing", "list_", "List kernel functions or trace events."),
     "disasm": ("simkernel.cli.listing", "disasm", "Disassemble a kernel function and show its probe sites."),
     "verify": ("simkernel.cli.verify", "verify", "Ask a kernel version's verifier about BPF programs."),
