@@ -29,6 +29,8 @@ def copy_fs(k: FsKernel, clone_flags: int, tsk: int) -> int:
     """Give a new task its root, working directory and umask; and what else /proc keeps per process."""
     task, old = k.tasks.at(tsk), k.current.fs
     task.signal.oom_score_adj = k.current.signal.oom_score_adj
+    if task.signal.addr:
+        k.mirror.store_oom_score_adj(task)
     k.vfs.cgroups.inherit(task, k.current)
     if old is None:
         task.fs = None

@@ -178,7 +178,7 @@ def _oom_score_adj(task: Task) -> int:
     return task.signal.oom_score_adj
 
 
-def _store_oom(task: Task, low: int, high: int, scale: Callable[[int], int]) -> Callable[[bytes], None]:
+def _store_oom(k: FsKernel, task: Task, low: int, high: int, scale: Callable[[int], int]) -> Callable[[bytes], None]:
     def store(data: bytes) -> None:
         try:
             value = int(data.split(b"\0")[0].strip() or b"x", 0)
@@ -187,6 +187,8 @@ def _store_oom(task: Task, low: int, high: int, scale: Callable[[int], int]) -> 
         if not low <= value <= high:
             raise KernelError(EINVAL, "out of range")
         task.signal.oom_score_adj = scale(value)
+        k.mirror.store_oom_score_adj(task)
+        k.trace("oom_score_adj_update", task.addr)
 
     return store
 
@@ -376,10 +378,10 @@ class PidDir(Dir):
         text("oom_score", lambda: "0\n")
         text(
             "oom_adj", lambda: f"{_oom_score_adj(task) * 17 // 1000}\n", 0o644,
-            _store_oom(task, -17, 15, lambda v: 1000 if v == 15 else v * 1000 // 17),
+            _store_oom(k, task, -17, 15, lambda v: 1000 if v == 15 else v * 1000 // 17),
         )  # fmt: skip
         text(
-            "oom_score_adj", lambda: f"{_oom_score_adj(task)}\n", 0o644, _store_oom(task, -1000, 1000, lambda v: v),
+            "oom_score_adj", lambda: f"{_oom_score_adj(task)}\n", 0o644, _store_oom(k, task, -1000, 1000, lambda v: v),
             OOM_FOPS,
         )  # fmt: skip
         text("loginuid", lambda: "4294967295", 0o644, lambda data: None)

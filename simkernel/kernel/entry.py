@@ -26,6 +26,7 @@ from simkernel.kernel.task import Task, has_signal
 
 SYSCALL_NS = 60  # cost model: the way in and out
 FAULT_NS = 250
+LOCAL_TIMER_VECTOR = 0xEC  # arch/x86/include/asm/irq_vectors.h; other CPUs have no such event
 
 
 def make_syscall_body(k: KernelFace) -> Function:
@@ -190,6 +191,11 @@ def _fault_arguments(k: KernelFace, address: int, flags: int, regs: int) -> tupl
 def timer(k: KernelFace, regs: int) -> Body:
     """The timer interrupt: time has passed; others may run."""
     k.cpus.charge_user()
+    depth, cpu = k.irqs.depth, k.cpus.rq.cpu
+    depth[cpu] += 1
+    k.trace("local_timer_entry", LOCAL_TIMER_VECTOR)
+    k.trace("local_timer_exit", LOCAL_TIMER_VECTOR)
+    depth[cpu] -= 1
     yield k.call("exit_to_user_mode_loop", regs, 0)
     return 0
 

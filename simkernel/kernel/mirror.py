@@ -118,6 +118,7 @@ class Mirror:
         signal = task.signal
         if not signal.addr:
             signal.addr = self.mem.alloc(self.size_of("struct signal_struct"))
+            self.store_oom_score_adj(task)
             signal.sighand_addr = self.mem.alloc(self.size_of("struct sighand_struct"))
         for member, value in (
             ("stack", task.stack), ("flags", task.flags), ("pid", task.pid), ("tgid", task.tgid),
@@ -201,6 +202,10 @@ class Mirror:
         """Rename a task."""
         task.comm = name
         self.store_comm(task)
+
+    def store_oom_score_adj(self, task: Task) -> None:
+        """signal->oom_score_adj."""
+        self.set_field(task.signal.addr, "signal_struct", "oom_score_adj", task.signal.oom_score_adj)
 
     def store_state(self, task: Task) -> None:
         """task->__state (state before 5.14)."""

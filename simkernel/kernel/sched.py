@@ -156,10 +156,16 @@ def do_idle(k: KernelFace) -> Body:
         yield k.call("__schedule", 0)
 
 
+PWR_EVENT_EXIT = 0xFFFFFFFF  # include/trace/events/power.h: the idle state is left
+
+
 @kernel_function("void default_idle_call(void)", source="kernel/sched/idle.c")
 def default_idle_call(k: KernelFace) -> Body:
     """Nothing to do on this CPU: give the host's loop its turn.  (A generator, so that it is always really called.)"""
+    cpu = k.cpus.rq.cpu
+    k.trace("cpu_idle", 1, cpu)
     k.cpus.rq.halted = True
     k.cpu.stop()
     yield 0
+    k.trace("cpu_idle", PWR_EVENT_EXIT, cpu)
     return 0

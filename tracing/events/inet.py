@@ -65,7 +65,6 @@ tcp_retransmit_skb = TraceEventDecl(
 tcp_send_reset = tcp_retransmit_skb.like("tcp_send_reset", since="4.15", missing=NEVER)
 tcp_receive_reset = TraceEventDecl(
     "tcp", "tcp_receive_reset",
-    missing=NEVER,
     since="4.15",
     proto="struct sock *sk",
     entry=(
@@ -86,7 +85,7 @@ tcp_receive_reset = TraceEventDecl(
     ),
 )  # fmt: skip
 tcp_destroy_sock = tcp_receive_reset.like("tcp_destroy_sock", since="4.15", held=(BH, 1), missing=NEVER)
-tcp_rcv_space_adjust = tcp_receive_reset.like("tcp_rcv_space_adjust", since="4.18", missing=NEVER)
+tcp_rcv_space_adjust = tcp_receive_reset.like("tcp_rcv_space_adjust", since="4.18")
 tcp_probe = TraceEventDecl(
     "tcp", "tcp_probe",
     missing=NEVER,

@@ -46,3 +46,12 @@ tasklet_entry = TraceEventDecl(
     print='"tasklet=%ps function=%ps", REC->tasklet, REC->func',
 )  # fmt: skip
 tasklet_exit = tasklet_entry.like("tasklet_exit", since="6.1", missing=NEVER)
+local_timer_entry = TraceEventDecl(
+    "irq_vectors", "local_timer_entry",
+    proto="int vector",
+    entry=(
+        ("int vector", "vector"),
+    ),
+    print='"vector=%d", REC->vector',
+)  # fmt: skip
+local_timer_exit = local_timer_entry.like("local_timer_exit")

@@ -108,7 +108,7 @@ napi_gro_receive_exit = TraceEventDecl(
     print='"ret=%d", REC->ret',
 )  # fmt: skip
 netif_receive_skb_exit = napi_gro_receive_exit.like("netif_receive_skb_exit", since="5.0", missing=NEVER)
-netif_rx_exit = napi_gro_receive_exit.like("netif_rx_exit", since="5.0", held=(BH, 0), missing=NEVER)
+netif_rx_exit = napi_gro_receive_exit.like("netif_rx_exit", since="5.0", held=(BH, 0))
 kfree_skb = TraceEventDecl(
     "skb", "kfree_skb",
     proto="struct sk_buff *skb, void *location, enum skb_drop_reason reason",
@@ -133,7 +133,6 @@ consume_skb = TraceEventDecl(
 )  # fmt: skip
 skb_copy_datagram_iovec = TraceEventDecl(
     "skb", "skb_copy_datagram_iovec",
-    missing=NEVER,
     proto="const struct sk_buff *skb, int len",
     entry=(
         ("const void * skbaddr", "skb"),

@@ -6,7 +6,6 @@ from tracing.events.declare import IRQS, NEVER, TraceEventDecl
 
 task_newtask = TraceEventDecl(
     "task", "task_newtask",
-    missing=NEVER,
     proto="struct task_struct *task, unsigned long clone_flags",
     entry=(
         ("pid_t pid", "task->pid"),
@@ -42,7 +41,6 @@ console = TraceEventDecl(
 )  # fmt: skip
 cpu_idle = TraceEventDecl(
     "power", "cpu_idle",
-    missing=NEVER,
     held=(IRQS, 1),
     proto="unsigned int state, unsigned int cpu_id",
     entry=(
@@ -81,7 +79,6 @@ page_fault_user = TraceEventDecl(
 page_fault_kernel = page_fault_user.like("page_fault_kernel", held=(IRQS, 0), missing=NEVER)
 oom_score_adj_update = TraceEventDecl(
     "oom", "oom_score_adj_update",
-    missing=NEVER,
     proto="struct task_struct *task",
     entry=(
         ("pid_t pid", "task->pid"),

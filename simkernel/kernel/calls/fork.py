@@ -159,6 +159,7 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     init_task(k, child, flags, trace)
     if flags & CLONE_PIDFD:
         k.usercopy.put_user(args.pidfd, 4, k.pidfds.open(k, child, 0))
+    k.trace("task_newtask", child.addr, flags)
     return child.addr
 
 

@@ -96,7 +96,9 @@ def __netif_rx(k: NetKernel, skb: int) -> Body:
     """A driver hands a packet over: trace, then the backlog."""
     k.trace("netif_rx_entry", skb)
     k.trace("netif_rx", skb)
-    return (yield k.call("enqueue_to_backlog", skb, k.cpus.id(), 0))
+    ret = yield k.call("enqueue_to_backlog", skb, k.cpus.id(), 0)
+    k.trace("netif_rx_exit", ret)
+    return ret
 
 
 @kernel_function("int enqueue_to_backlog(struct sk_buff *skb, int cpu, unsigned int *qtail)", source="net/core/dev.c")

@@ -114,6 +114,7 @@ class Message:
         copied = body[:length]
         if len(body) > length:
             self.out_flags |= MSG_TRUNC
+        self.k.trace("skb_copy_datagram_iovec", packet.addr, len(copied))
         if not flags & MSG_PEEK:
             sk.receive_queue.popleft()
             sk.charge(-packet.truesize)

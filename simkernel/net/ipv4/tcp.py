@@ -192,6 +192,7 @@ def tcp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
             return ret
     message.scatter(bytes(copied))
     if copied and not flags & MSG_PEEK:
+        k.trace("tcp_rcv_space_adjust", sk)
         yield k.call("tcp_cleanup_rbuf", sk, len(copied))
     return len(copied)
 
@@ -202,6 +203,7 @@ def take_bytes(k: NetKernel, sk: Sock, into: bytearray, limit: int) -> Steps[Non
         packet = sk.receive_queue[0]
         part = packet.packet()[: limit - len(into)]
         into += part
+        k.trace("skb_copy_datagram_iovec", packet.addr, len(part))
         packet.pull(len(part))
         if not packet.len:
             sk.receive_queue.popleft()

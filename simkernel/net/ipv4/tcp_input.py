@@ -144,6 +144,7 @@ def time_wait(k: NetKernel, sk: Sock) -> Steps[None]:
 @kernel_function("void tcp_reset(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
 def tcp_reset(k: NetKernel, sk: int, skb: int) -> Body:
     """The peer aborted."""
+    k.trace("tcp_receive_reset", sk)
     sock = k.net.socks[sk]
     errors = {TCP_SYN_SENT: ECONNREFUSED, TCP_CLOSE_WAIT: EPIPE}
     sock.set_shutdown(SHUTDOWN_MASK)

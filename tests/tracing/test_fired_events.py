@@ -1,0 +1,40 @@
+"""Events with the values that 6.1 showed for the same script."""
+
+import re
+import shutil
+
+import pytest
+
+import simkernel
+
+BUSYBOX = shutil.which("busybox")
+SCRIPT = r"""
+cd /sys/kernel/tracing
+for e in task/task_newtask oom/oom_score_adj_update power/cpu_idle irq_vectors/local_timer_entry \
+    skb/skb_copy_datagram_iovec tcp/tcp_rcv_space_adjust net/netif_rx_exit; do echo 1 > events/$e/enable; done
+(echo 100 > /proc/self/oom_score_adj; sleep 0.01)
+i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done
+nc -l -p 7777 -e echo hi & sleep 0.1; nc 127.0.0.1 7777 < /dev/null
+echo 0 > events/enable
+cat trace
+"""
+# What 6.1 prints (pids, ports and addresses as patterns; a shell called sh where ours is called busybox)
+LINES = (
+    r"\.\.\.\.\. +[\d.]+: task_newtask: pid=\d+ comm=\w+ clone_flags=1200000 oom_score_adj=0",
+    r"\.\.\.\.\. +[\d.]+: oom_score_adj_update: pid=\d+ comm=\w+ oom_score_adj=100",
+    r"d\.\.1\. +[\d.]+: cpu_idle: state=1 cpu_id=0",
+    r" [\d.]+: cpu_idle: state=4294967295 cpu_id=0",
+    r"d\.h\.\. +[\d.]+: local_timer_entry: vector=236",
+    r"\.\.\.\.\. +[\d.]+: skb_copy_datagram_iovec: skbaddr=[0-9a-f]+ len=3",
+    r"b\.\.\.\. +[\d.]+: netif_rx_exit: ret=0",
+    r"\.\.\.\.\. +[\d.]+: tcp_rcv_space_adjust: family=AF_INET sport=\d+ dport=7777 saddr=127.0.0.1 daddr=127.0.0.1 "
+    r"saddrv6=::ffff:127.0.0.1 daddrv6=::ffff:127.0.0.1 sock_cookie=",
+)
+
+
+@pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
+def test_the_lines_of_the_real_kernel():
+    machine = simkernel.boot()
+    text = machine.run([machine.install(BUSYBOX), "sh", "-c", SCRIPT], timeout_host_s=60).text
+    for line in LINES:
+        assert re.search(line, text), line
