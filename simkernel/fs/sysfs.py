@@ -72,6 +72,21 @@ def _cpu_range(k: KernelFace) -> str:
     return "0\n" if k.nr_cpus == 1 else f"0-{k.nr_cpus - 1}\n"
 
 
+def _topology(k: KernelFace, cpu: int) -> dict[str, str]:
+    """drivers/base/topology.c: one package of cores with one thread each."""
+    digits = -(-k.nr_cpus // 4)
+    own, all_cpus = f"{1 << cpu:0{digits}x}\n", f"{(1 << k.nr_cpus) - 1:0{digits}x}\n"
+    rows = {"core_id": f"{cpu}\n", "physical_package_id": "0\n"}
+    for name in ("core_cpus", "thread_siblings"):
+        rows |= {name: own, f"{name}_list": f"{cpu}\n"}
+    for name in ("core_siblings", "package_cpus"):
+        rows |= {name: all_cpus, f"{name}_list": _cpu_range(k)}
+    if k.arch.name in ("x86_64", "i386"):
+        rows |= {"die_id": "0\n", "die_cpus": all_cpus, "die_cpus_list": _cpu_range(k)}
+        rows |= {"cluster_id": "65535\n", "cluster_cpus": own, "cluster_cpus_list": f"{cpu}\n"}
+    return rows
+
+
 def _boot_tree(k: KernelFace) -> Dir:
     root = Dir()
     for name in (
@@ -101,8 +116,8 @@ def _boot_tree(k: KernelFace) -> Dir:
     text(f"{cpus}/offline", lambda: "\n")
     text(f"{cpus}/kernel_max", lambda: "63\n")
     for cpu in range(k.nr_cpus):
-        text(f"{cpus}/cpu{cpu}/topology/core_id", lambda cpu=cpu: f"{cpu}\n")  # type: ignore[misc]
-        text(f"{cpus}/cpu{cpu}/topology/physical_package_id", lambda: "0\n")
+        for name, value in _topology(k, cpu).items():
+            text(f"{cpus}/cpu{cpu}/topology/{name}", lambda value=value: value)  # type: ignore[misc]
         if cpu:
             text(f"{cpus}/cpu{cpu}/online", lambda: "1\n", lambda data: None)
     text("devices/system/node/online", lambda: "0\n")
