@@ -40,7 +40,7 @@ class ProbeSpans(Emulator):
     """_hook(), _unhook(): make the native probe run at an address with some data."""
 
     def __init__(self, arch: Architecture, phys: PhysicalMemory, mem: KernelMemory, version: KernelVersion) -> None:
-        self._spans: dict[tuple[int, bool], _Span] = {}  # by first address
+        self._spans: dict[tuple[int, bool, int], _Span] = {}  # by first address and size
         self._hooked: dict[tuple[int, bool], _Span] = {}  # by probed address
         self._wide = {False: False, True: False}  # whether user text (True), kernel text (False) has spans of pages
         super().__init__(arch, phys, mem, version)
@@ -64,9 +64,9 @@ class ProbeSpans(Emulator):
     def _place(self, addr: int, user: bool, data: int) -> None:
         size = 1 if not self._wide[user] else PAGE_SIZE if user else KERNEL_SPAN
         base = addr - addr % size
-        span = self._spans.get((base, user))
+        span = self._spans.get((base, user, size))
         if span is None:
-            span = self._spans[base, user] = _Span(base, size)
+            span = self._spans[base, user, size] = _Span(base, size)
             callback, table = self._native.address["probes"], ctypes.addressof(span.table)
             span.hook = self._add_hook(ucc.UC_HOOK_CODE, callback, table, base, base + size - 1)
             if user or size > 1:
@@ -89,7 +89,7 @@ class ProbeSpans(Emulator):
             self._place(addr, user, data)
 
     def _drop(self, span: _Span, user: bool) -> None:
-        del self._spans[span.base, user]
+        del self._spans[span.base, user, span.size]
         self._dead_blocks.append(span.table)
         self._hooks_to_delete.append(span.hook)
         self._between_blocks()

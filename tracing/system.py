@@ -23,6 +23,7 @@ from tracing.events.tracepoints import Tracepoint, install
 from tracing.face import TRACE_FLAG_IRQS_OFF, TraceHost, UserSpaces
 from tracing.files.tracefs import Parts, TraceFs
 from tracing.perf.core import PerfCore
+from tracing.probes.eprobe import EventProbes
 from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
 from tracing.probes.table import ProbeTable
@@ -72,7 +73,7 @@ class Tracing:
             self.trace_array.add_tracer(tracer)
         self.stack_tracer = StackTracer(board, self.functions, self.kprobes)
         self.synth = SynthEvents(recorder, events)
-        self.probe_events.others.append(self.synth)
+        self.probe_events.others += [self.synth, EventProbes(recorder, events)]
         triggers = TriggerFiles()
         simple.install(triggers, events, board.features.snapshots)
         machine = HistMachine(events, self.synth, self.syscalls.name_of)

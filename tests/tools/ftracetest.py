@@ -65,7 +65,8 @@ def description(test: Path) -> str:
 def run_inside(root: Path, test: Path, seconds: float, verbose: bool) -> tuple[dict[str, str], str, float]:
     """(results, log, seconds) of one test in a machine of its own."""
     path = test.relative_to(root)
-    script = f"cd /ftrace; sh ./ftracetest {'-vv' if verbose else ''} -l /tmp/logs {path}; echo 'END OF TEST'; dmesg"
+    show = "tail -n 40 /tmp/logs/*-log*; dmesg" if verbose else ""
+    script = f"cd /ftrace; sh ./ftracetest -l /tmp/logs {path}; {show}"
     command = [sys.executable, "-m", "simkernel", "run", "--bind", f"{root}:/ftrace", "--host-timeout", str(seconds),
                "busybox", "sh", "-c", script]  # fmt: skip
     start = time.monotonic()

@@ -133,3 +133,20 @@ def test_available_filter_functions_can_be_probed(shell):
     text = shell("cat /sys/kernel/tracing/available_filter_functions").text.splitlines()
     assert {"vfs_read", "vfs_write", "ksys_write", "do_sys_openat2"} <= set(text)
     assert len(text) == len(set(text))
+
+
+def test_every_function_as_a_tree():
+    """All functions at once, the first of the text among them: more hooks than are kept one by one."""
+    import simkernel
+
+    machine = simkernel.boot(kernel="6.1")
+    machine.install(BUSYBOX)
+    script = (
+        "cd /sys/kernel/tracing; echo function_graph > current_tracer; echo hi > /tmp/x; echo 0 > tracing_on;"
+        " grep -v '^#' trace | grep -A2 __x64_sys_write | head -3"
+    )
+    result = machine.run(["/bin/busybox", "sh", "-c", script])
+    assert result.status == 0
+    names = [line.split("|")[1].strip() for line in result.text.splitlines()]
+    assert names == ["__x64_sys_write() {", "ksys_write() {", "vfs_write() {"]
+    machine.close()

@@ -1,4 +1,7 @@
-"""The tracefs README: a short one of our own; the real file is a manual of all of ftrace."""
+"""The tracefs README: a short one of our own; the real file is a manual of all of ftrace.
+
+Tools look for some phrases in it to find out what a kernel can do: those stand here as they stand there.
+"""
 
 README = """tracing mini-HOWTO:
 
@@ -25,6 +28,22 @@ place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
 \t     type: s8/16/32/64, u8/16/32/64, x8/16/32/64, string, symbol,
 \t           b<bit-width>@<bit-offset>/<container-size>, ustring,
 \t           symstr, <type>\\[<array-size>\\]
+  dynamic_events\t\t- Create/append/remove/show the generic dynamic events
+\t   Format: e[:[<group>/][<event>]] <attached-group>.<attached-event> [<args>] [if <filter>]
+\t           s:[synthetic/]<event> <field> [<field>]
+\t    field: <stype> <name>;
+  synthetic_events\t- Create/append/remove/show synthetic events
+\t   e.g. echo 'myevent u64 lat; char name[]' >> synthetic_events
+  instances/\t\t- mkdir makes a trace array with a buffer and events of its own, rmdir removes it
+  snapshot\t\t- 1 takes a snapshot of the buffer, 0 frees it, 2 clears it
+  set_ftrace_filter\t- the functions that are traced, and commands on functions
+\t     accepts: func_full_name or glob-matching-pattern
+\t   command: <function>:<command>[:<count>]
+\t            mod:<module>, traceon, traceoff, stacktrace, snapshot, dump, cpudump,
+\t            enable_event:<system>:<event>, disable_event:<system>:<event>
+  set_ftrace_pid, set_event_pid\t- only these tasks; set_ftrace_notrace_pid, set_event_notrace_pid: all but these
+  set_graph_function, set_graph_notrace, max_graph_depth\t- what function_graph draws
+  stack_trace, stack_max_size, stack_trace_filter\t- the deepest stack that was seen
   events/\t\t- Directory containing all trace event subsystems:
       enable\t\t- Write 0/1 to enable/disable tracing of all events
   events/<system>/<event>/
@@ -32,5 +51,17 @@ place (kretprobe): [<module>:]<symbol>[+<offset>]%return|<memaddr>
       filter\t\t- If set, only events passing filter are traced
       trigger\t\t- If set, a command to perform when event is hit
 \t   trigger: traceon, traceoff, stacktrace,
-\t            enable_event:<system>:<event>, disable_event:<system>:<event>
+\t            enable_event:<system>:<event>, disable_event:<system>:<event>,
+\t            enable_hist:<system>:<event>, disable_hist:<system>:<event>, snapshot, hist
+      hist\t\t- What the hist triggers of <event> have counted
+\t   hist:keys=<field1[,field2,...]>
+\t       [:values=<field1[,field2,...]>]
+\t       [:<var1>=<field|var_ref|numeric_literal>[,<var2>=...]]
+\t       [:sort=<field1[,field2,...]>][:size=#entries]
+\t       [:pause][:continue][:clear][:name=histname]
+\t       [:<handler>.<action>] [if <filter>]
+\t   modifiers: .hex .sym .sym-offset .execname .syscall .log2 .buckets=size .usecs .percent .graph
+\t   handlers:  onmatch(matching.event), onmax(var), onchange(var)
+\t   actions:   trace(<synthetic_event>,param list), <synthetic_event>(param list),
+\t              save(field,...), snapshot()
 """

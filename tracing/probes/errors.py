@@ -64,6 +64,10 @@ MESSAGES: Mapping[str, str] = {
     "DIFF_PROBE_TYPE": "Probe type is different from existing probe",
     "DIFF_ARG_TYPE": "Argument type or name is different from existing probe",
     "SAME_PROBE": "There is already the exact same probe event",
+    "NO_EVENT_INFO": "This requires both group and event name to attach",
+    "BAD_ATTACH_EVENT": "Attached event does not exist",
+    "BAD_ATTACH_ARG": "Attached event does not have this field",
+    "NO_EP_FILTER": "No filter rule after 'if'",
     "EVENT_TOO_BIG": "Event too big (too many fields?)",
 }
 

@@ -29,7 +29,7 @@ class ProbeEvent(TraceEvent):
         self.args = args
         self.is_return = is_return
         word = recorder.board.word
-        heads = ("__probe_func", "__probe_ret_ip") if is_return else ("__probe_ip",)
+        heads = self.head_names(is_return)
         self.head = COMMON_SIZE + word * len(heads)
         fields = [Field("unsigned long", head, COMMON_SIZE + i * word, word, False) for i, head in enumerate(heads)]
         for arg in args:
@@ -44,11 +44,15 @@ class ProbeEvent(TraceEvent):
                     length_shown=False,
                 )
             )
-        super().__init__(recorder, group, name, fields, probe_print_fmt(args, is_return))
+        super().__init__(recorder, group, name, fields, probe_print_fmt(args, heads))
         self.heads = struct.Struct(self.board.order + ("Q" if word == 8 else "I") * len(heads))
         codes = {1: "B", 2: "H", 4: "I", 8: "Q"}
         self.body = struct.Struct(self.board.order + "".join(f"{arg.count or 1}{codes[arg.type.size]}" for arg in args))
         self.probes: list[TraceProbe] = []
+
+    def head_names(self, is_return: bool) -> tuple[str, ...]:
+        """The addresses in front of the arguments."""
+        return ("__probe_func", "__probe_ret_ip") if is_return else ("__probe_ip",)
 
     def reg(self, kind: str) -> None:
         """Arm all probes; if one fails, none."""
@@ -113,10 +117,10 @@ class ProbeEvent(TraceEvent):
         return "".join(f" {arg.name}={print_values(arg, values, addresses)}" for arg, values in pairs)
 
 
-def probe_print_fmt(args: list[ProbeArg], is_return: bool) -> str:
+def probe_print_fmt(args: list[ProbeArg], heads: tuple[str, ...]) -> str:
     """trace_probe.c:__set_print_fmt()."""
-    fmt = "(%lx <- %lx)" if is_return else "(%lx)"
-    values = ", REC->__probe_func, REC->__probe_ret_ip" if is_return else ", REC->__probe_ip"
+    fmt = f"({' <- '.join(['%lx'] * len(heads))})" if heads else ""
+    values = "".join(f", REC->{head}" for head in heads)
     for arg in args:
         one = arg.type.fmt
         fmt += f" {arg.name}={{{','.join([one] * arg.count)}}}" if arg.count else f" {arg.name}={one}"

@@ -30,6 +30,10 @@ class FetchContext:
         self.kernel = kernel
         self.base = 0  # uprobes: where the file is mapped, for @+OFF
 
+    def field(self, name: str) -> int:
+        """Of the record of an event that is probed; event probes alone have one."""
+        raise NotImplementedError
+
     def read(self, addr: int, size: int, user: bool) -> bytes:
         """probe_mem_read(): kernel memory, and user memory where asked for or where the address can only be that."""
         addr &= (1 << 8 * self.board.word) - 1
@@ -97,6 +101,8 @@ def compile_base(op: Op, ctx: FetchContext) -> Fetch:
         return lambda regs: arch.argument(mem, regs, param, layout)
     if kind == "imm":
         return lambda regs: param
+    if kind == "field":
+        return lambda regs: ctx.field(op.name)
     assert kind == "foffs", kind
     return lambda regs: ctx.base + param
 

@@ -34,9 +34,7 @@ class DynEvent(Protocol):
 
 
 class OtherEvents(Protocol):
-    """Dynamic events that are no probes."""
-
-    system: str
+    """Dynamic events that are no probes of code."""
 
     @property
     def members(self) -> Sequence[DynEvent]:
@@ -45,7 +43,7 @@ class OtherEvents(Protocol):
     def run_dynamic(self, line: str) -> bool:
         """A definition; False if it is not for this kind."""
 
-    def remove_named(self, name: str, words: list[str]) -> bool:
+    def remove_named(self, group: str | None, name: str, words: list[str]) -> bool:
         """A deletion; False if there is no such event.  EBUSY."""
 
     def check_busy(self) -> None:
@@ -159,7 +157,7 @@ class ProbeEvents:
         found = False
         if kind is None:
             for other in self.others:
-                if (not slash or group == other.system) and other.remove_named(event, argv[1:]):
+                if other.remove_named(group if slash else None, event, argv[1:]):
                     found = True
         for probe in list(self.table.probes):
             if kind in (None, probe.kind) and self.matches(probe, group if slash else None, event, argv[1:]):

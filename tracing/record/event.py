@@ -129,6 +129,7 @@ class EventFile:
             event.reg(FTRACE)
         self.registered = self.was_enabled = True
         event.listeners = (*event.listeners, self)
+        event.file_changed(self, True)
         event.users_changed()
 
     def _unregister(self) -> None:
@@ -137,6 +138,7 @@ class EventFile:
         self.registered = False
         event = self.event
         event.listeners = tuple(file for file in event.listeners if file is not self)
+        event.file_changed(self, False)
         if not event.listeners:
             event.unreg(FTRACE)
         event.users_changed()
@@ -288,6 +290,9 @@ class TraceEvent:
 
     def unreg(self, kind: str) -> None:
         """Disarm."""
+
+    def file_changed(self, file: EventFile, on: bool) -> None:
+        """One trace array listens, or no longer does."""
 
     def users_changed(self) -> None:
         """Who listens, or what a program does, is another: a compiled handler has to be made anew."""

@@ -195,8 +195,6 @@ class SynthEvent(TraceEvent):
 class SynthEvents:
     """The synthetic events of a machine, and the file synthetic_events."""
 
-    system = SYSTEM
-
     def __init__(self, recorder: Recorder, events: EventRegistry) -> None:
         self.recorder = recorder
         self.board = recorder.board
@@ -339,8 +337,10 @@ class SynthEvents:
         """Oldest first."""
         return self.known
 
-    def remove_named(self, name: str, words: list[str]) -> bool:
+    def remove_named(self, group: str | None, name: str, words: list[str]) -> bool:
         """`-:NAME`; an empty name means all.  EBUSY."""
+        if group not in (None, SYSTEM):
+            return False
         found = [event for event in self.known if not name or event.name == name]
         for event in found:
             self.remove(event)
