@@ -32,6 +32,7 @@ from bpf import uapi
 from bpf.board import CLASSIC_UNTIL
 from bpf.btf import Btf, Kind
 from bpf.btf.check import btf_parse
+from bpf.btf.check_fields import fields_are_understood
 from bpf.core.load import LoadAttr, prog_load
 from bpf.core.program import BpfProg
 from bpf.isa.insn import Insn, decode, encode
@@ -338,7 +339,9 @@ def _maps_btf() -> Btf:
 
 @cache
 def _maps_btf_verdict(version: KernelVersion) -> int:
-    return btf_parse(bytes.fromhex(json.loads(MAPS_FILE.read_text())["btf"]), version=version, want_log=False)[0]
+    text = json.loads(MAPS_FILE.read_text())["btf"]
+    ret = btf_parse(bytes.fromhex(text), version=version, want_log=False)[0]
+    return ret or (0 if fields_are_understood(_parse_btf(text), version) else -EINVAL)
 
 
 def _parse_btf(text: str) -> Btf:

@@ -14,6 +14,7 @@ from arch.abi.errno import EFAULT
 from arch.abi.version import KernelVersion
 from bpf import uapi
 from bpf.btf import Btf, BtfType
+from bpf.btf.codec import GLOBAL
 from bpf.isa.insn import (
     BPF_ALU,
     BPF_ALU64,
@@ -42,7 +43,8 @@ from bpf.verifier.api import MapInfo, VerifyRequest
 from bpf.verifier.context.ctx_rule import AccessInfo, CtxArg
 from bpf.verifier.domain.state import FuncState, Reg, VerifierState
 from bpf.verifier.log.before_5_18 import WHOLE_STATES
-from bpf.verifier.log.log import SHORT_STATES, Log
+from bpf.verifier.log.log import SHORT_STATES, Log, StateStyle
+from bpf.verifier.log.since_6_8 import BARE_STATES, SPARE_STATES
 from bpf.versions.verifier_rules import Rules, rules_of
 
 BPF_COMPLEXITY_LIMIT_INSNS: Final = uapi.BPF_COMPLEXITY_LIMIT_INSNS
@@ -205,6 +207,13 @@ def _pseudo_kinds(rules: Rules) -> tuple[frozenset[int], frozenset[int]]:
     return frozenset(calls), frozenset(loads)
 
 
+def _style(rules: Rules) -> StateStyle:
+    """How states read."""
+    if rules.spare_state:
+        return SPARE_STATES if rules.liveness_shown else BARE_STATES
+    return SHORT_STATES if rules.short_state else WHOLE_STATES
+
+
 class Env:
     """One program being verified: bpf_verifier_env."""
 
@@ -254,7 +263,7 @@ class Env:
         self.struct_ops = ""  # struct whose member the program is
         self.version: KernelVersion = request.version
         self.rules = rules_of(request.version)
-        self.style = SHORT_STATES if self.rules.short_state else WHOLE_STATES
+        self.style = _style(self.rules)
         self.type_name = self.style.type_name  # of a type word, as messages have it
         self.config = request.config
         self.call_kinds, self.load_kinds = _pseudo_kinds(self.rules)
@@ -272,6 +281,7 @@ class Env:
         self.insn_idx = 0
         self.prev_insn_idx = -1
         self.pass_cnt = 0
+        self.noted_step = 0  # number of the instruction noted last in the path's history
         self.id_gen = 0
         self.stack: list[Branch] = []
         self.explored: dict[int, list[VerifierState]] = {}
@@ -387,6 +397,10 @@ class Env:
             if subprog.start == start:
                 return number
         return -1
+
+    def is_global(self, number: int) -> bool:
+        """A function that is verified by itself."""
+        return self.has_func_info and self.subprogs[number].linkage == GLOBAL
 
     def forget_states(self) -> None:
         """Nothing is walked any more: let go of all states, which a reference from a cycle would keep."""

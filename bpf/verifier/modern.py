@@ -104,7 +104,7 @@ def _print_stats(env: Env) -> None:
     env.verbose(
         f"processed {env.insn_processed} insns (limit {env.insn_limit}) "
         f"max_states_per_insn {env.max_states_per_insn} total_states {env.total_states} "
-        f"peak_states {env.peak_states} mark_read {env.longest_mark_read_walk}\n"
+        f"peak_states {env.peak_states} mark_read {env.longest_mark_read_walk if env.rules.liveness_shown else 0}\n"
     )
 
 

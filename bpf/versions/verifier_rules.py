@@ -89,6 +89,34 @@ class Rules:
     sleepable_lsm_hooks: bool = since("5.11", "423f16108c9d", "most security hooks may sleep, not one")
     writable_tp_is_tracing: bool = since("6.0", "21e14bdffad4", "raw_tracepoint_writable programs are tracing programs")
 
+    ranges_refined: bool = since(
+        "6.8", "5f99f312bd3b", "all ranges of a value refine each other, and both sides of a jump learn"
+    )
+    more_operators_tracked: bool = since("6.10", "d786957ebd3f", "or, xor and products of unknown numbers have ranges")
+    scalar_ids_compared: bool = since("6.5", "1ffc85d9298e", "paths are cut only if copies of precise numbers agree")
+    misc_is_a_number: bool = since(
+        "6.9", "6efbde200bf3", "eight bytes of data are as good as a spilled number nobody knows"
+    )
+    zero_need_not_be_precise: bool = since(
+        "6.8", "e322f0bcb8d3", "a zero read from zeros of the stack is precise only where it is relied on"
+    )
+    main_arguments_quiet: bool = since(
+        "6.8", "1eb986746a67", "the main function's own types are checked without a word"
+    )
+    storage_flags_precise: bool = since("6.12", "ac8e6e24e8c5", "flags of bpf_get_local_storage() are relied on")
+    stack_in_history: bool = since("6.8", "41f6f64e6999", "the history of a path notes what touches the stack")
+    linked_in_history: bool = since("6.12", "4bf79f9be434", "the history of a path notes copies that learnt together")
+    scalars_spilled: bool = since("6.8", "e67ddd9b1cff", "any scalar is spilled with what is known of it; of 6.9")
+    narrow_fills: bool = since(
+        "6.9", "c1e6148cb4f8", "the low part of a spilled scalar is read back with what is known"
+    )
+    ids_of_known_numbers: bool = until("6.8", "4bf79f9be434", "copies of a known number share an id; of 6.11")
+    id_of_narrow_mov: bool = since("6.6", "3be49f79555e", "a 32-bit copy of a number that fits keeps the id; of 6.6")
+    stack_in_16_bytes: bool = since("6.9", "c2a4dda65b3d", "with a JIT, stack is counted by 16 bytes")
+    return_ranges: bool = since("6.8", "c871d0e00f0e", "what a program may return is a range of signed numbers")
+    lsm_return_range: bool = since("6.12", "5d99e198be27", "programs at security hooks return 0 or an errno")
+    lsm_disabled_hooks: bool = since("6.12", "28ead3eaabc1", "hooks with other results than an errno take no programs")
+
     # -- helpers --
     task_stack_size: bool = since("5.12", "fd0b88f73f53", "bpf_get_task_stack() returns at most the buffer's size")
     composed_types: bool = since(
@@ -108,6 +136,19 @@ class Rules:
         "5.15", "3e8ce29850f1", "a context that is no rewritten one is memory for helpers; of 5.15"
     )
 
+    zero_size_named: bool = since(
+        "6.8", "8a021e7fa105", "a size that may be zero is refused before the memory is looked at"
+    )
+    loop_count_is_number: bool = since("6.12", "5f577c5cd4e6", "the count of bpf_loop() is no pointer")
+    lookup_size_may_be_zero: bool = since("6.8", "d4cb4e8d6b34", "sizes of socket lookups may be zero")
+    memory_for_keys: bool = since("6.3", "d1673304097c", "keys and values of maps may be any memory")
+    helper_refused_by_type: bool = since(
+        "6.10", "786bf0e7e2ec", "a helper that the type of program may not use is told as that"
+    )
+    offset_in_stack_words: bool = since(
+        "6.8", "1d38a9ee8157", "a variable access of the stack is told with its fixed part"
+    )
+
     # -- paths --
     wide_imm64_in_cfg: bool = since("6.1", "3feb263bb516", "the second half of ld_imm64 is no instruction; of 6.8")
     jump_points: bool = since("6.1", "bffdeaa8a5af", "the history of jumps is kept apart from pruning; of 6.2")
@@ -120,6 +161,13 @@ class Rules:
         "5.17", "2e5766483c8c", "a checkpoint's state is printed before what it was asked for"
     )
     state_after_insn: bool = since("5.17", "2e5766483c8c", "what an instruction changed is printed behind it")
+    liveness_shown: bool = until("6.18", "107e16979905", "registers and slots are shown with what was read and written")
+    constants_as_numbers: bool = since("6.8", "0f8dbdbc641b", "known bits of a single number are written as the number")
+    fills_shown: bool = since("6.8", "67d43dfbb42d", "a slot that is read counts as changed")
+    loop_states_shown: bool = since("6.8", "b4d8239534fd", "an endless loop is told with both states")
+    spare_state: bool = since(
+        "6.8", "1db747d75b1d", "states without zero offsets, with names of maps and spilled registers"
+    )
     short_state: bool = since("5.18", "7df5072cc05f", "states without what says nothing: scalar for inv, no id=0")
 
 

@@ -25,14 +25,14 @@ def test_it_boots_and_has_its_novelties(checkout):
 
 
 def test_the_command_line_takes_it(checkout):
-    assert "hello, world" in checkout.python("-m", "simkernel", "run", "--kernel", "6.2", "samples/bin/x86_64/hello")
+    assert "hello, world" in checkout.python("-m", "simkernel", "run", "--kernel", "7.3", "samples/bin/x86_64/hello")
 
 
 def test_without_the_row_there_is_no_such_version():
     from arch.abi.version import KernelVersion
 
     with pytest.raises(ValueError, match=r"no kernel version 6\.2 here"):
-        KernelVersion.supported("6.2")
+        KernelVersion.supported("7.3")
 
 
 @pytest.mark.parametrize("path", [

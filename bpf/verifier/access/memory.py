@@ -543,7 +543,10 @@ def check_mem_size_reg(env: Env, regno: int, access: int, zero_size_ok: bool, me
         meta = None
     if v.smin < 0:
         env.reject(EACCES, f"R{regno} min value is negative, either use unsigned or 'var &= const'")
-    if v.umin == 0:
+    if v.umin == 0 and env.rules.zero_size_named:
+        if not zero_size_ok:
+            env.reject(EACCES, f"R{regno} invalid zero-sized read: u64=[{s64(v.umin)},{s64(v.umax)}]")
+    elif v.umin == 0:
         check_helper_mem_access(env, regno - 1, 0, access, zero_size_ok, meta)
     if v.umax >= BPF_MAX_VAR_SIZ:
         env.reject(EACCES, f"R{regno} unbounded memory access, use 'var &= const' or 'if (var < const)'")

@@ -35,6 +35,7 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
+from bpf.verifier.access import precision_by_frame
 from bpf.verifier.domain.state import BPF_MAIN_FUNC, BPF_REG_SIZE, FuncState, VerifierState
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
@@ -69,7 +70,8 @@ class _Masks:
 def push_jmp_history(env: Env, state: VerifierState) -> None:
     """Remember from where this instruction was reached, if it can be reached from several."""
     if env.aux[env.insn_idx].jmp_point:
-        state.jmp_history.append((env.insn_idx, env.prev_insn_idx))
+        state.jmp_history.append((env.insn_idx, env.prev_insn_idx, 0, ()))
+        env.noted_step = env.insn_processed
 
 
 def _stack_bit(env: Env, off: int) -> int:
@@ -376,6 +378,9 @@ def mark_chain_precision_frame(env: Env, frameno: int, regno: int) -> None:
         return
     if env.cur.frames[frameno].regs[regno].value.type != SCALAR_VALUE:
         env.reject(EFAULT)  # "backtracing misuse" in the kernel's own log
+    if env.rules.stack_in_history:
+        precision_by_frame.mark_register(env, frameno, regno)
+        return
     _mark_chain(env, frameno, _Masks(1 << regno, 0))
 
 

@@ -12,6 +12,7 @@ from arch.abi.errno import EACCES, EFAULT, EINVAL
 from arch.abi.internal import READ, WRITE
 from bpf.isa.insn import BPF_MEM, BPF_REG_FP, BPF_ST
 from bpf.verifier.access.precision import mark_chain_precision
+from bpf.verifier.access.precision_by_frame import note_stack_access
 from bpf.verifier.access.regs import is_pointer_value, mark_reg_read, mark_unknown
 from bpf.verifier.domain.bounds import is_unbounded, s32, s64
 from bpf.verifier.domain.call_meta import CallMeta
@@ -117,7 +118,8 @@ def check_stack_access_within_bounds(env: Env, regno: int, off: int, size: int, 
     if errno:
         if not v.var_off[1]:
             env.reject(errno, f"invalid{extra} stack R{regno} off={off} size={size}")
-        where = f"R{regno} var_off={tnum_text(v.var_off)} size={size}"
+        fixed = f" off={off}" if env.rules.offset_in_stack_words else ""
+        where = f"R{regno} var_off={tnum_text(v.var_off)}{fixed} size={size}"
         env.reject(errno, f"invalid variable-offset{extra} stack {where}")
     if grows:
         grow_stack_state(env, frame, _rounded(-low))
@@ -168,8 +170,11 @@ def _write_fixed(env: Env, frame: FuncState, off: int, size: int, value_regno: i
     env.scratched_stack_slots |= 1 << spi
     stores_imm = reg is None and insn.cls == BPF_ST and insn.mode == BPF_MEM
     tracked = env.bpf_capable and off % BPF_REG_SIZE == 0
-    if reg is not None and tracked and _is_bounded(reg.value) and not reg.value.is_null:
-        if insn.dst_reg != BPF_REG_FP:
+    note_spill = env.rules.stack_in_history
+    if env.rules.scalars_spilled and tracked and (stores_imm or (reg is not None and reg.value.type == SCALAR_VALUE)):
+        _spill_scalar(env, slot, reg, size, insn.imm)
+    elif reg is not None and tracked and _is_bounded(reg.value) and not reg.value.is_null:
+        if insn.dst_reg != BPF_REG_FP and not env.rules.stack_in_history:
             # backtracking only sees stores through r10
             mark_chain_precision(env, value_regno)
         _save_register(slot, reg, size)
@@ -182,6 +187,30 @@ def _write_fixed(env: Env, frame: FuncState, off: int, size: int, value_regno: i
     else:
         zero = insn.imm == 0 if stores_imm else reg is not None and reg.value.is_null
         _write_data(env, slot, at, size, value_regno, zero)
+        note_spill = False
+    if note_spill:
+        note_stack_access(env, frame.frameno, spi)
+
+
+def _spill_scalar(env: Env, slot: StackSlot, reg: Reg | None, size: int, imm: int) -> None:
+    """Any scalar, with its id if nothing of it is cut off."""
+    if reg is None:
+        reg = Reg(known_scalar(imm & ((1 << 64) - 1)))
+    v = reg.value
+    fits = v.umax.bit_length() <= 8 * size
+    if fits and not v.id and v.var_off[1]:
+        reg.value = v.with_id(env.new_id())
+    kinds = slot.kinds
+    _save_register(slot, reg, size)
+    above = BPF_REG_SIZE - size
+    # zeros stay zeros, and what was never written stays so for those who may not read it
+    kept = bytes(
+        kind if kind == STACK_ZERO or (kind == STACK_INVALID and env.allow_uninit_stack) else STACK_MISC
+        for kind in kinds[:above]
+    )
+    slot.kinds = kept + slot.kinds[above:]
+    if not fits:
+        slot.value = slot.value.with_id(0)
 
 
 def _is_bounded(v: Value) -> bool:
@@ -273,7 +302,7 @@ def _mark_read_into(env: Env, frame: FuncState, low: int, high: int, dst_regno: 
     else:
         dst.value = known_scalar(0)
         # some of these zeros may have been precise registers, so the result is
-        dst.precise = True
+        dst.precise = not (env.rules.zero_need_not_be_precise and env.bpf_capable)
     dst.live |= REG_LIVE_WRITTEN
 
 
@@ -287,7 +316,10 @@ def _check_readable(env: Env, slot: StackSlot, off: int, size: int, kinds: tuple
 
 
 def _read_fixed(env: Env, frame: FuncState, off: int, size: int, dst_regno: int) -> None:
-    slot = frame.stack[(-off - 1) // BPF_REG_SIZE]
+    spi = (-off - 1) // BPF_REG_SIZE
+    slot = frame.stack[spi]
+    if env.rules.fills_shown:
+        env.scratched_stack_slots |= 1 << spi
     if not slot.is_spilled_reg:
         _check_readable(env, slot, off, size, (STACK_MISC, STACK_ZERO))
         mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)
@@ -298,8 +330,11 @@ def _read_fixed(env: Env, frame: FuncState, off: int, size: int, dst_regno: int)
     while spill_size < BPF_REG_SIZE and slot.kinds[BPF_REG_SIZE - 1 - spill_size] == STACK_SPILL:
         spill_size += 1
     if size != BPF_REG_SIZE or spill_size != BPF_REG_SIZE:
-        _read_part(env, slot, off, size, spill_size, dst_regno)
+        if _read_part(env, slot, off, size, spill_size, dst_regno) and env.rules.stack_in_history:
+            note_stack_access(env, frame.frameno, spi)
         return
+    if env.rules.stack_in_history:
+        note_stack_access(env, frame.frameno, spi)
     if dst_regno >= 0:
         env.regs[dst_regno].copy_register_state(slot)
         env.regs[dst_regno].live |= REG_LIVE_WRITTEN
@@ -308,23 +343,45 @@ def _read_fixed(env: Env, frame: FuncState, off: int, size: int, dst_regno: int)
     mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)
 
 
-def _read_part(env: Env, slot: StackSlot, off: int, size: int, spill_size: int, dst_regno: int) -> None:
-    """Not a whole register: fine for scalars."""
+def _read_part(env: Env, slot: StackSlot, off: int, size: int, spill_size: int, dst_regno: int) -> bool:
+    """Not a whole register: fine for scalars.  Whether what was spilled came back."""
     if slot.value.type != SCALAR_VALUE:
         verbose_linfo(env, env.insn_idx, "; ")
         env.reject(EACCES, "invalid size of register fill")
     mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)
     if dst_regno < 0:
-        return
+        return False
     dst = env.regs[dst_regno]
+    dst.live |= REG_LIVE_WRITTEN
+    if env.rules.narrow_fills:
+        return _fill_narrow(env, slot, dst, off, size, spill_size)
     if off % BPF_REG_SIZE == 0 and size == spill_size:
         subreg_def = dst.subreg_def
         dst.copy_register_state(slot)
         dst.subreg_def = subreg_def
-    else:
-        _check_readable(env, slot, off, size, (STACK_SPILL, STACK_MISC))
-        mark_unknown(env, dst)
-    dst.live |= REG_LIVE_WRITTEN
+        return True
+    _check_readable(env, slot, off, size, (STACK_SPILL, STACK_MISC))
+    mark_unknown(env, dst)
+    return False
+
+
+def _fill_narrow(env: Env, slot: StackSlot, dst: Reg, off: int, size: int, spill_size: int) -> bool:
+    """The low part of what was spilled, or whatever else lies there."""
+    if size <= spill_size and off % BPF_REG_SIZE == 0:
+        subreg_def = dst.subreg_def
+        dst.copy_register_state(slot)
+        dst.subreg_def = subreg_def
+        if dst.value.umax.bit_length() > 8 * size:
+            dst.value = dst.value.with_id(0)
+        return True
+    _check_readable(env, slot, off, size, (STACK_SPILL, STACK_MISC, STACK_ZERO))
+    kinds = {slot.kinds[(-off - 1 - i) % BPF_REG_SIZE] for i in range(size)}
+    if (kinds == {STACK_SPILL} and slot.value.is_null) or kinds == {STACK_ZERO}:
+        dst.value = known_scalar(0)
+        dst.precise = not env.bpf_capable
+        return kinds == {STACK_SPILL}
+    mark_unknown(env, dst)
+    return False
 
 
 def check_stack_range_initialized(

@@ -341,11 +341,16 @@ def check_subprog_call(env: Env, subprog: int, regs: list[Reg]) -> None:
 
 def check_main_args(env: Env, subprog: int, regs: list[Reg]) -> None:
     """btf_check_subprog_arg_match(): the main function's BTF need not fit, unless it is broken."""
+    level = env.log.level
     try:
+        if env.rules.main_arguments_quiet:
+            env.log.level = 0
         _match_subprog(env, subprog, regs, False)
     except Rejected as refused:
         if refused.errno == EFAULT:
             raise
+    finally:
+        env.log.level = level
 
 
 def prepare_func_args(env: Env, subprog: int, regs: list[Reg]) -> None:

@@ -87,6 +87,7 @@ from bpf.verifier.domain.types import (
     PTR_TO_STACK,
     PTR_TO_TCP_SOCK,
     PTR_TO_XDP_SOCK,
+    PTR_TRUSTED,
     SCALAR_VALUE,
     base_type,
 )
@@ -121,6 +122,13 @@ _COMPATIBLE: Final[dict[int, tuple[int, ...]]] = {
     ARG_PTR_TO_KPTR: (PTR_TO_MAP_VALUE,),
     ARG_PTR_TO_DYNPTR: (PTR_TO_STACK, PTR_TO_DYNPTR | DYNPTR_TYPE_LOCAL),
 }
+_MEMORY_6_3: Final = (*_KEY_VALUE, PTR_TO_MEM, PTR_TO_MEM | MEM_ALLOC, PTR_TO_BUF, PTR_TO_BTF_ID | PTR_TRUSTED)
+_MORE_SINCE_6_3: Final[dict[tuple[int, ...], tuple[int, ...]]] = {
+    _KEY_VALUE: _MEMORY_6_3,
+    _COMPATIBLE[ARG_PTR_TO_MEM]: _MEMORY_6_3,
+    _COMPATIBLE[ARG_PTR_TO_BTF_ID_SOCK_COMMON]: (*_SOCKS, PTR_TO_BTF_ID, PTR_TO_BTF_ID | PTR_TRUSTED),
+}
+_SOCKET_LOOKUPS: Final = (uapi.BPF_FUNC_sk_lookup_tcp, uapi.BPF_FUNC_sk_lookup_udp, uapi.BPF_FUNC_skc_lookup_tcp)
 _ANY_OFFSET: Final = frozenset({
     PTR_TO_STACK, PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE, PTR_TO_MEM,
     PTR_TO_MEM | MEM_RDONLY, PTR_TO_MEM | MEM_ALLOC, PTR_TO_BUF, PTR_TO_BUF | MEM_RDONLY, SCALAR_VALUE,
@@ -148,6 +156,8 @@ def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, m
     v = env.regs[regno].value
     compatible = _COMPATIBLE[base_type(arg_type)]
     word = v.type
+    if env.rules.memory_for_keys and compatible in _MORE_SINCE_6_3:
+        compatible = _MORE_SINCE_6_3[compatible]
     if not env.rules.composed_types:
         compatible = _compatible_before_5_17(env, arg_type, compatible)
     else:
@@ -225,6 +235,8 @@ def check_func_arg(env: Env, arg: int, meta: CallMeta, fn: FuncProto) -> None:
     check_src(env, regno)
     v = env.regs[regno].value
     if arg_type == ARG_ANYTHING:
+        if meta.func_id == uapi.BPF_FUNC_loop and arg == 0 and env.rules.loop_count_is_number:
+            _check_reg_type(env, regno, ARG_CONST_SIZE, None, meta)
         if is_pointer_value(env, v):
             env.reject(EACCES, f"R{regno} leaks addr into helper function")
         return
@@ -381,6 +393,8 @@ def _func(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncP
 
 def _mem(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
     meta.raw_mode = bool(arg_type & MEM_UNINIT)
+    if arg_type & MEM_FIXED_SIZE and not env.rules.fixed_size_memory:
+        meta.raw_mode = False  # a result by pointer had to be there before
     if arg_type & MEM_FIXED_SIZE:
         size = fn.arg_sizes[arg]
         check_helper_mem_access(env, arg + 1, size, _access_of(arg_type), False, meta)
@@ -390,6 +404,8 @@ def _mem(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncPr
 
 def _size(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
     zero_ok = base_type(arg_type) == ARG_CONST_SIZE_OR_ZERO
+    if env.rules.lookup_size_may_be_zero and meta.func_id in _SOCKET_LOOKUPS:
+        zero_ok = True
     check_mem_size_reg(env, arg + 1, _access_of(fn.arg_types[arg - 1]), zero_ok, meta)
 
 

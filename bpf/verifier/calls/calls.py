@@ -112,7 +112,8 @@ def _find_proto(env: Env, func_id: int) -> FuncProto:
         env.reject(EINVAL, f"invalid func {func_id_name(env, func_id)}")
     fn = get_func_proto(func_id, env) if env.struct_ops != DUMMY else None  # its programs may call nothing
     if fn is None:
-        env.reject(EINVAL, f"unknown func {func_id_name(env, func_id)}")
+        words = "program of this type cannot use helper" if env.rules.helper_refused_by_type else "unknown func"
+        env.reject(EINVAL, f"{words} {func_id_name(env, func_id)}")
     if not env.request.gpl_compatible and fn.gpl_only:
         env.reject(EINVAL, "cannot call GPL-restricted function from non-GPL compatible program")
     if not helper_allowed(fn, env):
@@ -252,6 +253,8 @@ def _check_special(env: Env, insn: Insn, fn: FuncProto, meta: CallMeta) -> None:
     elif func_id == uapi.BPF_FUNC_get_local_storage:
         if not env.regs[2].value.is_null:
             env.reject(EINVAL, "get_local_storage() doesn't support non-zero flags")
+        if env.rules.storage_flags_precise:
+            mark_chain_precision(env, 2)
     elif func_id == uapi.BPF_FUNC_snprintf:
         _check_snprintf(env)
     elif func_id == uapi.BPF_FUNC_dynptr_from_mem:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
-from arch.abi.limits import U64_MAX
+from arch.abi.limits import S64_MAX, U64_MAX
 from bpf import uapi
 from bpf.btf.codec import GLOBAL, Kind
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_REG_0, Insn
@@ -21,6 +21,7 @@ from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
     MAX_CALL_FRAMES,
     REG_LIVE_READ64,
+    S64_MIN,
     FuncState,
     Reg,
     Value,
@@ -203,6 +204,12 @@ def set_user_ringbuf_callback_state(env: Env, caller: FuncState, callee: FuncSta
 
 def verbose_invalid_scalar(env: Env, v: Value, wanted: Tnum, place: str, reg_name: str) -> None:
     """A return value outside its range."""
+    if env.rules.return_ranges:
+        low, high = wanted[0], wanted[0] | wanted[1]
+        known = (f" smin={v.smin}" if v.smin > S64_MIN else "") + (f" smax={v.smax}" if v.smax < S64_MAX else "")
+        known = known or " unknown scalar value"
+        env.verbose(f"At {place} the register {reg_name} has{known} should have been in [{low}, {high}]\n")
+        return
     if v.var_off[1] != U64_MAX:
         has = f"has value {tnum_text(v.var_off)}"
     else:

@@ -27,6 +27,23 @@ _TRAMPOLINE_ATTACH: Final = frozenset(
     }
 )
 _FIRST_SLEEPABLE_HOOK: Final = ("bpf_lsm_bprm_committed_creds",)
+_DISABLED_HOOKS: Final = frozenset(
+    f"bpf_lsm_{name}"
+    for name in [
+        "vm_enough_memory",
+        "inode_need_killpriv",
+        "inode_getsecurity",
+        "inode_listsecurity",
+        "inode_copy_up_xattr",
+        "getselfattr",
+        "getprocattr",
+        "setprocattr",
+        "key_getsecurity",
+        "audit_rule_match",
+        "xfrm_decode_session",
+        "ismaclabel",
+    ]
+)
 _MAY_SLEEP: Final = (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_KPROBE)
 
 
@@ -50,6 +67,8 @@ def check_attach_btf_id(env: Env) -> None:
     if kind not in (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_LSM, uapi.BPF_PROG_TYPE_EXT):
         return
     name, proto = _check_target(env)
+    if kind == uapi.BPF_PROG_TYPE_LSM and env.rules.lsm_disabled_hooks and name in _DISABLED_HOOKS:
+        env.reject(EINVAL, f"attach_btf_id {env.request.attach_btf_id} points to disabled hook")
     env.facts.attach_func_proto = proto
     env.facts.attach_func_name = name
     target = env.attach_prog

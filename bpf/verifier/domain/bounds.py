@@ -9,12 +9,14 @@ from __future__ import annotations
 from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
+from bpf.verifier.domain import since_6_8, tnum
 from bpf.verifier.domain.state import S32_MIN, S64_MIN, Value
 from bpf.verifier.domain.tnum import SIGN32, SIGN64, tnum_range
 from bpf.versions.verifier_rules import Rules
 
 # Rules of the version that verifies, set by follow(): these functions know no verification, and are too often called to be told.
 _subreg_of_new_bits = True
+_ranges_refined = False
 
 _TWO32: Final = 1 << 32
 _TWO64: Final = 1 << 64
@@ -22,8 +24,10 @@ _TWO64: Final = 1 << 64
 
 def follow(rules: Rules) -> None:
     """Reason as this version does from now on: called when a verification begins, which nothing interrupts."""
-    global _subreg_of_new_bits
+    global _subreg_of_new_bits, _ranges_refined
     _subreg_of_new_bits = rules.subreg_of_new_bits
+    _ranges_refined = rules.ranges_refined
+    tnum.follow(rules.constants_as_numbers)
 
 
 def s64(number: int) -> int:
@@ -151,8 +155,11 @@ def reg_bounds_sync(v: Value) -> None:
             return
     update_reg32_bounds(v)
     update_reg64_bounds(v)
-    reg32_deduce_bounds(v)
-    reg64_deduce_bounds(v)
+    if _ranges_refined:
+        since_6_8.deduce(v)
+    else:
+        reg32_deduce_bounds(v)
+        reg64_deduce_bounds(v)
     reg_bound_offset(v)
     update_reg32_bounds(v)
     update_reg64_bounds(v)
@@ -209,7 +216,11 @@ def coerce_reg_to_size(v: Value, size: int) -> None:
         v.umax = mask
     v.smin = v.umin
     v.smax = v.umax
-    if size < 4:
+    if _ranges_refined:
+        if size < 4:
+            v.set_unbounded32()
+        reg_bounds_sync(v)
+    elif size < 4:
         # a load of 4 bytes leaves the 32-bit bounds as they were
         reg_combine_64_into_32(v)
 

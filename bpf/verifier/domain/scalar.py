@@ -45,8 +45,8 @@ from bpf.verifier.domain.tnum import (
 )
 
 
-def _set_known32(d: Value, imm: int) -> None:
-    """__mark_reg32_known()."""
+def set_known32(d: Value, imm: int) -> None:
+    """The low half is this number: __mark_reg32_known()."""
     d.var_off = tnum_const_subreg(d.var_off, imm)
     d.s32_min = d.s32_max = s32(imm)
     d.u32_min = d.u32_max = imm & U32_MAX
@@ -152,7 +152,7 @@ def _and(d: Value, s: Value) -> None:
     d.var_off = tnum_and(d.var_off, s.var_off)
     low_value = d.var_off[0] & U32_MAX
     if _low_known(d, s):
-        _set_known32(d, low_value)
+        set_known32(d, low_value)
     else:
         positive = d.s32_min >= 0 and s.s32_min >= 0
         d.u32_min = low_value
@@ -172,7 +172,7 @@ def _or(d: Value, s: Value) -> None:
     d.var_off = tnum_or(d.var_off, s.var_off)
     low_value, low_mask = tnum_subreg(d.var_off)
     if _low_known(d, s):
-        _set_known32(d, low_value)
+        set_known32(d, low_value)
     else:
         positive = d.s32_min >= 0 and s.s32_min >= 0
         d.u32_min = max(d.u32_min, s.u32_min)
@@ -192,7 +192,7 @@ def _xor(d: Value, s: Value) -> None:
     d.var_off = tnum_xor(d.var_off, s.var_off)
     low_value, low_mask = tnum_subreg(d.var_off)
     if _low_known(d, s):
-        _set_known32(d, low_value)
+        set_known32(d, low_value)
     else:
         positive = d.s32_min >= 0 and s.s32_min >= 0
         d.u32_min = low_value
@@ -311,14 +311,46 @@ def operand_is_contradictory(s: Value, alu32: bool) -> tuple[bool, bool]:
     return known, ((known and (s.smin != s.smax or s.umin != s.umax)) or s.smin > s.smax or s.umin > s.umax)
 
 
-def is_tracked(op: int, s: Value, alu32: bool) -> bool:
-    """Whether anything can be said about the result of `op` with this operand."""
+def is_tracked(op: int, s: Value, alu32: bool, more: bool = False) -> bool:
+    """Whether anything can be said about the result of `op` with this operand; `more`: as since 6.10."""
+    if more:
+        if op in _BOTH_WIDTHS:
+            return True
+        known, contradictory = operand_is_contradictory(s, alu32)
+        return op in _SHIFTS and known and not contradictory and s.umax < (32 if alu32 else 64)
     known, contradictory = operand_is_contradictory(s, alu32)
     return not contradictory and (known or op in _UNKNOWN_OPERAND_OK)
 
 
-def apply(op: int, d: Value, s: Value, alu32: bool) -> bool:
+def _bitwise(op: int, d: Value, s: Value) -> None:
+    """And, or, xor since 6.10: signed ranges follow from unsigned ones that do not cross the sign."""
+    combine = {BPF_AND: tnum_and, BPF_OR: tnum_or, BPF_XOR: tnum_xor}[op]
+    d.var_off = combine(d.var_off, s.var_off)
+    value, mask = d.var_off
+    low_value, low_mask = tnum_subreg(d.var_off)
+    if _low_known(d, s):
+        set_known32(d, low_value)
+    else:
+        d.u32_min = max(d.u32_min, s.u32_min) if op == BPF_OR else low_value
+        d.u32_max = min(d.u32_max, s.u32_max) if op == BPF_AND else low_value | low_mask
+        _signed32_follows(d, s32(d.u32_min) <= s32(d.u32_max))
+    if not s.var_off[1] and not mask:
+        _set_known(d, value)
+        return
+    d.umin = max(d.umin, s.umin) if op == BPF_OR else value
+    d.umax = min(d.umax, s.umax) if op == BPF_AND else value | mask
+    _signed64_follows(d, s64(d.umin) <= s64(d.umax))
+    update_reg_bounds(d)
+
+
+def apply(op: int, d: Value, s: Value, alu32: bool, more: bool = False) -> bool:
     """d = d op s, for an operand that is_tracked().  False: the caller must mark the whole register unknown."""
+    if more and op in (BPF_AND, BPF_OR, BPF_XOR):
+        _bitwise(op, d, s)
+        if alu32:
+            zext_32_to_64(d)
+        reg_bounds_sync(d)
+        return True
     both = _BOTH_WIDTHS.get(op)
     if both is not None:
         both(d, s)

@@ -268,6 +268,11 @@ class Reg:
         self.precise = src.precise
         self.subreg_def = src.subreg_def
 
+    @property
+    def was_relied_on(self) -> bool:
+        """A scalar that had to be precise, and was read."""
+        return self.precise and self.value.type == SCALAR_VALUE and bool(self.live & REG_LIVE_READ)
+
     def assign(self, src: Reg) -> None:
         """Take everything of `src`, parent and liveness too, as C's structure assignment does."""
         self.value = src.value
@@ -378,6 +383,11 @@ class FuncState:
         return new
 
 
+LinkedReg = tuple[int, bool, int]  # frame, whether it is a register, its number or slot
+# an entry of the history: instruction, the one before it, what it touched (precision_by_frame.py), copies that learnt with it
+Jump = tuple[int, int, int, tuple[LinkedReg, ...]]
+
+
 class VerifierState:
     """One point of one path: bpf_verifier_state.  Checkpoints in the explored list are this, too."""
 
@@ -404,7 +414,7 @@ class VerifierState:
         self.speculative = False  # a path that only a mispredicting CPU takes
         self.first_insn_idx = 0
         self.last_insn_idx = 0
-        self.jmp_history: list[tuple[int, int]] = []  # (instruction, the one before it)
+        self.jmp_history: list[Jump] = []
         self.miss_cnt = 0
         self.hit_cnt = 0
 

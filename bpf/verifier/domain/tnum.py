@@ -152,6 +152,17 @@ def tnum_in(a: Tnum, b: Tnum) -> bool:
     return a[0] == b[0] & ~a[1]
 
 
+_constants_as_numbers = False  # of the version that verifies: follow()
+
+
+def follow(constants_as_numbers: bool) -> None:
+    """Write tnums as this version does from now on; bounds.follow() calls it."""
+    global _constants_as_numbers
+    _constants_as_numbers = constants_as_numbers
+
+
 def tnum_text(a: Tnum) -> str:
     """tnum_strn(): the kernel's %#llx gives zero a prefix, too."""
+    if _constants_as_numbers and not a[1]:
+        return str(a[0]) if a[0] <= 0xFFFF else f"{a[0]:#x}"
     return f"({a[0]:#x}; {a[1]:#x})"

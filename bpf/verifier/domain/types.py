@@ -23,6 +23,7 @@ MEM_UNINIT: Final = 1 << 15
 DYNPTR_TYPE_LOCAL: Final = 1 << 16
 DYNPTR_TYPE_RINGBUF: Final = 1 << 17
 MEM_FIXED_SIZE: Final = 1 << 18
+PTR_TRUSTED: Final = 1 << 19  # only in lists of what an argument may be
 MEM_ALIGNED: Final = 1 << 25
 MEM_WRITE: Final = 1 << 26
 

@@ -155,7 +155,7 @@ LIVENESS: Final = tuple(
     + ("D" if live & REG_LIVE_DONE else "")
     for live in range(16)
 )
-_SLOT_CHARS: Final = bytes.maketrans(bytes(range(5)), b"?rm0d")
+SLOT_CHARS: Final = bytes.maketrans(bytes(range(5)), b"?rm0d")
 _MAP_POINTERS: Final = (CONST_PTR_TO_MAP, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
 _REFERENCED: Final = (PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_MEM, PTR_TO_BTF_ID)
 
@@ -254,7 +254,7 @@ def slot_text(number: int, slot: StackSlot) -> str:
             if not v.var_off[1]:
                 text += str(as_s64(v.var_off[0] + v.off))
     else:
-        text = slot.kinds.translate(_SLOT_CHARS).decode()
+        text = slot.kinds.translate(SLOT_CHARS).decode()
     return f" fp{slot_offset(number)}{LIVENESS[slot.live]}={text}"
 
 

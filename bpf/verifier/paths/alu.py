@@ -35,6 +35,7 @@ from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import check_dst, check_src, is_pointer_value, mark_unknown
 from bpf.verifier.domain import scalar
 from bpf.verifier.domain.bounds import reg_bounds_sync, s32, s64, zext_32_to_64
+from bpf.verifier.domain.since_6_8 import is_contradictory, violation_text
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
     MAX_BPF_STACK,
@@ -123,7 +124,8 @@ def _check_mov(env: Env, insn: Insn) -> None:
 
 
 def _mov64(env: Env, dst: Reg, src: Reg) -> None:
-    if src.value.type == SCALAR_VALUE and not src.value.id:
+    v = src.value
+    if v.type == SCALAR_VALUE and not v.id and (v.var_off[1] or env.rules.ids_of_known_numbers):
         # the same id on both: what is learnt about one holds for the other
         src.value = src.value.with_id(env.new_id())
     dst.copy_register_state(src)
@@ -136,8 +138,11 @@ def _mov32(env: Env, dst: Reg, src: Reg, insn: Insn) -> None:
     if is_pointer_value(env, v):
         env.reject(EACCES, f"R{insn.src_reg} partial copy of pointer")
     if v.type == SCALAR_VALUE:
+        keeps_id = env.rules.id_of_narrow_mov and v.umax <= U32_MAX
+        if keeps_id and not v.id and v.var_off[1]:
+            v = src.value = v.with_id(env.new_id())
         dst.copy_register_state(src)
-        v = v.with_id(0)
+        v = v.copy() if keeps_id else v.with_id(0)
         dst.live |= REG_LIVE_WRITTEN
         dst.subreg_def = env.insn_idx + 1
     else:
@@ -206,18 +211,50 @@ def _op_name(op: int) -> str:
 def _adjust_scalar(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> None:
     """adjust_scalar_min_max_vals()."""
     alu32 = insn.cls != BPF_ALU64
-    if not scalar.is_tracked(op, operand, alu32):
+    more = env.rules.more_operators_tracked
+    if not scalar.is_tracked(op, operand, alu32, more):
         mark_unknown(env, dst)
         return
     if op in (BPF_ADD, BPF_SUB) and not _can_skip_sanitation(env, insn):
         if not _note_sanitation(env, BPF_ALU_NON_POINTER, 0):
             _reject_paths(env, insn)
+    if more and op in (BPF_AND, BPF_OR) and not operand.var_off[1]:
+        _maybe_fork(env, insn, dst)
     v = dst.value.copy()
-    if scalar.apply(op, v, operand, alu32):
+    if scalar.apply(op, v, operand, alu32, more):
         dst.value = v
+        if more:
+            settle_bounds(env, dst, "alu")
     else:
         mark_unknown(env, dst)
         dst.value = scalar.unknown_result(alu32)
+
+
+def _maybe_fork(env: Env, insn: Insn, dst: Reg) -> None:
+    """A number that is 0 or -1 becomes two paths: maybe_fork_scalars()."""
+    v = dst.value
+    wide = (v.smin, v.smax) == (-1, 0)
+    if not wide and (v.s32_min, v.s32_max) != (-1, 0):
+        return
+    other = env.push_stack(env.insn_idx, env.insn_idx, False).frame.regs[insn.dst_reg]
+    for reg, number in ((other, 0), (dst, -1)):
+        reg.value = reg.value.copy()
+        if wide:
+            reg.value.clear_identity()
+            reg.value.set_known(number)
+        else:
+            scalar.set_known32(reg.value, number & U32_MAX)
+
+
+def settle_bounds(env: Env, reg: Reg, where: str) -> None:
+    """Bounds that contradict each other are forgotten, and said to be wrong: reg_bounds_sanity_check()."""
+    v = reg.value
+    if v.type != SCALAR_VALUE or not is_contradictory(v):
+        return
+    env.verbose(f"REG INVARIANTS VIOLATION ({where}): {violation_text(v)}\n")
+    reg.value = v.copy()
+    reg.value.set_unbounded64()
+    reg.value.set_unbounded32()
 
 
 # ---- pointers ----

@@ -230,7 +230,9 @@ def check_cfg(env: Env) -> None:
 # ---- stack depth ----
 
 
-def _rounded_depth(subprog: SubprogInfo) -> int:
+def _rounded_depth(env: Env, subprog: SubprogInfo) -> int:
+    if env.rules.stack_in_16_bytes and env.request.jit_requested:
+        return (subprog.stack_depth + 15) // 16 * 16
     return (max(subprog.stack_depth, 1) + 31) // 32 * 32
 
 
@@ -257,7 +259,7 @@ def _check_depth_from(env: Env, root: int) -> None:
                 env.facts.tail_call_reachable = True
             if not callers:
                 return
-            depth -= _rounded_depth(subprogs[number])
+            depth -= _rounded_depth(env, subprogs[number])
             i, number = callers.pop()
             continue
         callers.append((i, number))
@@ -276,7 +278,7 @@ def _enter_function(env: Env, number: int, depth: int, frame: int) -> int:
             EACCES,
             f"tail_calls are not allowed when call stack of previous frames is {depth} bytes. Too large",
         )
-    depth += _rounded_depth(env.subprogs[number])
+    depth += _rounded_depth(env, env.subprogs[number])
     if depth > MAX_BPF_STACK:
         env.reject(EACCES, f"combined stack size of {frame + 1} calls is {depth}. Too large")
     return depth

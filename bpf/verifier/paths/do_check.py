@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
+from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP, MAX_ERRNO
 from arch.abi.internal import READ, WRITE
-from arch.abi.limits import U64_MAX
+from arch.abi.limits import S64_MAX, U64_MAX
 from bpf import uapi
 from bpf.isa.insn import (
     BPF_ABS,
@@ -40,6 +40,7 @@ from bpf.isa.insn import (
 )
 from bpf.verifier.access.map_access import check_ptr_off_reg
 from bpf.verifier.access.memory import check_atomic, check_mem_access
+from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import (
     check_dst,
     check_src,
@@ -51,7 +52,7 @@ from bpf.verifier.calls.calls import check_helper_call, check_reference_leak
 from bpf.verifier.calls.kfunc import check_kfunc_call
 from bpf.verifier.calls.subprog import check_func_call, prepare_func_exit, verbose_invalid_scalar
 from bpf.verifier.context.ctx import HAS_GEN_LD_ABS
-from bpf.verifier.domain.state import Value, VerifierState, known_scalar, known_zero
+from bpf.verifier.domain.state import S64_MIN, Value, VerifierState, known_scalar, known_zero
 from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const, tnum_in, tnum_range
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
@@ -345,6 +346,8 @@ def _check_return_code(env: Env) -> None:
             name = env.type_name(v.type)
             env.reject(EINVAL, f"At subprogram exit the register R0 is not a scalar value ({name})")
         return
+    if env.rules.lsm_return_range and env.prog_type == uapi.BPF_PROG_TYPE_LSM:
+        _check_lsm_return(env, v)
     allowed = _return_range(env)
     if allowed is None:
         return
@@ -352,13 +355,40 @@ def _check_return_code(env: Env) -> None:
     if v.type != SCALAR_VALUE:
         name = env.type_name(v.type)
         env.reject(EINVAL, f"At program exit the register R0 is not a known value ({name})")
-    if not tnum_in(wanted, v.var_off):
+    if env.rules.return_ranges:
+        mark_chain_precision(env, BPF_REG_0)
+        low, high = wanted[0], wanted[0] | wanted[1]
+        outside = not low <= v.smin <= v.smax <= high
+    else:
+        outside = not tnum_in(wanted, v.var_off)
+    if outside:
         verbose_invalid_scalar(env, v, wanted, "program exit", "R0")
         if env.prog_type == uapi.BPF_PROG_TYPE_LSM and env.facts.attached_to_void:
             env.verbose("Note, BPF_LSM_CGROUP that attach to void LSM hooks can't modify return value!\n")
         env.reject(EINVAL)
     if binding != TNUM_UNKNOWN and tnum_in(binding, v.var_off):
         env.facts.enforce_expected_attach_type = True
+
+
+def _check_lsm_return(env: Env, v: Value) -> None:
+    """A security hook's program returns 0 or an errno, a few 0 or 1."""
+    if env.expected_attach_type == uapi.BPF_LSM_CGROUP:
+        return
+    low, high = (0, 1) if env.facts.attach_func_name in _BOOLEAN_HOOKS else (-MAX_ERRNO, 0)
+    if v.type != SCALAR_VALUE:
+        env.reject(EINVAL, f"At program exit the register R0 is not a known value ({env.type_name(v.type)})")
+    mark_chain_precision(env, BPF_REG_0)
+    if not low <= v.s32_min <= v.s32_max <= high:
+        known = (f" smin={v.smin}" if v.smin > S64_MIN else "") + (f" smax={v.smax}" if v.smax < S64_MAX else "")
+        known = known or " unknown scalar value"
+        env.reject(EINVAL, f"At program exit the register R0 has{known} should have been in [{low}, {high}]")
+
+
+_BOOLEAN_HOOKS: Final = (
+    "bpf_lsm_xfrm_state_pol_flow_match",
+    "bpf_lsm_audit_rule_known",
+    "bpf_lsm_inode_xattr_skipcap",
+)
 
 
 def _returns_nothing(env: Env) -> bool:

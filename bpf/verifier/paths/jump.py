@@ -29,10 +29,20 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.access.precision import mark_chain_precision
+from bpf.verifier.access.precision_by_frame import DST_ON_STACK, SRC_ON_STACK, collect_linked, note
 from bpf.verifier.access.regs import check_src, is_pointer_value
+from bpf.verifier.domain import since_6_8
 from bpf.verifier.domain.bounds import reg_bounds_sync, reg_combine_32_into_64, reg_combine_64_into_32, s32, s64
 from bpf.verifier.domain.null import not_null
-from bpf.verifier.domain.state import AT_PKT_END, BEYOND_PKT_END, FuncState, Reg, Value, VerifierState
+from bpf.verifier.domain.state import (
+    AT_PKT_END,
+    BEYOND_PKT_END,
+    FuncState,
+    Reg,
+    Value,
+    VerifierState,
+    known_scalar,
+)
 from bpf.verifier.domain.tnum import (
     tnum_and,
     tnum_clear_subreg,
@@ -51,12 +61,13 @@ from bpf.verifier.domain.types import (
     PTR_TO_PACKET_META,
     PTR_TO_SOCK_COMMON,
     PTR_TO_SOCKET,
+    PTR_TO_STACK,
     PTR_TO_TCP_SOCK,
     SCALAR_VALUE,
 )
 from bpf.verifier.env import Env, release_reference_state
 from bpf.verifier.lines.state import print_after_jump
-from bpf.verifier.paths.alu import sanitize_speculative_path
+from bpf.verifier.paths.alu import sanitize_speculative_path, settle_bounds
 
 _NEVER_NULL: Final = frozenset({PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_MAP_VALUE, PTR_TO_MAP_KEY, PTR_TO_SOCK_COMMON})
 _PACKET_ANY: Final = frozenset({PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_PACKET_END})
@@ -412,7 +423,15 @@ def check_cond_jmp_op(env: Env, insn: Insn) -> None:
     if not dst_first:
         check_src(env, insn.dst_reg)
     jmp32 = insn.cls == BPF_JMP32
-    taken = _predict(dst.value, src.value if src is not None else None, insn.imm, op, jmp32)
+    if env.rules.stack_in_history:
+        flags = SRC_ON_STACK if src is not None and src.value.type == PTR_TO_STACK else 0
+        flags |= DST_ON_STACK if dst.value.type == PTR_TO_STACK else 0
+        if flags:
+            note(env, flags)
+    if env.rules.ranges_refined:
+        taken = _predict_6_8(dst.value, src.value if src is not None else known_scalar(insn.imm & U64_MAX), op, jmp32)
+    else:
+        taken = _predict(dst.value, src.value if src is not None else None, insn.imm, op, jmp32)
     if taken >= 0:
         _follow_only(env, insn, dst, src, bool(taken))
     else:
@@ -433,11 +452,25 @@ def _follow_only(env: Env, insn: Insn, dst: Reg, src: Reg | None, taken: bool) -
         env.insn_idx += insn.off
 
 
+def _note_linked(env: Env, dst: Reg, src: Reg | None) -> None:
+    ids = [reg.value.id for reg in (src, dst) if reg is not None and reg.value.type == SCALAR_VALUE and reg.value.id]
+    linked = collect_linked(env.cur, ids) if ids else ()
+    if len(linked) > 1:
+        note(env, 0, linked)
+
+
 def _follow_both(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg | None) -> None:
     this = env.cur
+    if env.rules.linked_in_history:
+        _note_linked(env, dst, src)
     other = env.push_stack(env.insn_idx + insn.off + 1, env.insn_idx, False)
     other_regs = other.frame.regs
-    if src is not None:
+    if env.rules.ranges_refined:
+        _learn_6_8(env, insn, op, jmp32, dst, src, other_regs)
+        if src is not None and src.value.type == SCALAR_VALUE and src.value.id:
+            _find_equal_scalars(this, src)
+            _find_equal_scalars(other, other_regs[insn.src_reg])
+    elif src is not None:
         if dst.value.type == SCALAR_VALUE and src.value.type == SCALAR_VALUE:
             _compare_scalars(insn, op, jmp32, dst, src, other_regs)
             if src.value.id:
@@ -458,6 +491,42 @@ def _follow_both(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg 
         env.reject(EACCES, f"R{insn.dst_reg} pointer comparison prohibited")
     if env.level:
         print_after_jump(env, False)
+
+
+def _predict_6_8(a: Value, b: Value, op: int, jmp32: bool) -> int:
+    """is_branch_taken() since 6.8: both sides may be ranges."""
+    if a.type in _PACKET_ANY and b.type in _PACKET_ANY and not jmp32:
+        return _packet_branch_taken(a, b, op)
+    if a.type == SCALAR_VALUE and b.type == SCALAR_VALUE:
+        return since_6_8.branch_taken(a, b, op, jmp32)
+    if jmp32:
+        return -1
+    if b.type != SCALAR_VALUE or b.var_off[1]:
+        a, b = b, a
+    if b.type != SCALAR_VALUE or b.var_off != (0, 0) or a.type not in _NEVER_NULL:
+        return -1
+    return 0 if op == BPF_JEQ else 1 if op == BPF_JNE else -1
+
+
+def _learn_6_8(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg | None, other_regs: list[Reg]) -> None:
+    """reg_set_min_max() since 6.8: in each branch both sides learn from each other."""
+    if dst.value.type != SCALAR_VALUE or (src is not None and src.value.type != SCALAR_VALUE):
+        return
+    number = known_scalar(insn.imm & U64_MAX)
+    other_dst = other_regs[insn.dst_reg]
+    other_src = other_regs[insn.src_reg] if src is not None else None
+    for a, b, relation, name in ((dst, src, since_6_8.REVERSE[op], "false"), (other_dst, other_src, op, "true")):
+        v, w = a.value.copy(), (b.value if b is not None else number).copy()
+        if b is a:
+            w = v
+        since_6_8.refine(v, w, relation, jmp32)
+        reg_bounds_sync(v)
+        reg_bounds_sync(w)
+        a.value = v
+        settle_bounds(env, a, f"{name}_reg1")
+        if b is not None and b is not a:
+            b.value = w
+            settle_bounds(env, b, f"{name}_reg2")
 
 
 def _compare_scalars(insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg, other_regs: list[Reg]) -> None:

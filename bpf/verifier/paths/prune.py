@@ -10,6 +10,7 @@ from typing import Final
 
 from arch.abi.errno import EINVAL
 from bpf.isa.insn import BPF_REG_6, BPF_REG_FP
+from bpf.verifier.access import precision_by_frame
 from bpf.verifier.access.precision import (
     mark_all_scalars_imprecise,
     mark_chain_precision_frame,
@@ -24,12 +25,15 @@ from bpf.verifier.domain.state import (
     REG_LIVE_NONE,
     REG_LIVE_READ,
     REG_LIVE_READ64,
+    SPILL_SLOT,
     STACK_INVALID,
     STACK_MISC,
     STACK_SPILL,
     STACK_ZERO,
+    UNKNOWN,
     FuncState,
     Reg,
+    StackSlot,
     Value,
     VerifierState,
     same_contents,
@@ -48,12 +52,16 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import BPF_COMPLEXITY_LIMIT_STATES, Env
 from bpf.verifier.lines.source import verbose_linfo
+from bpf.verifier.lines.state import print_verifier_state
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
 
 _MAP_VALUES: Final = (PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
 _PACKETS: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
 
+_LONG_HISTORY: Final = 40  # entries after which a checkpoint is made
+
 IdMap = dict[int, int]
+_ANY_NUMBER: Final = Reg(UNKNOWN)
 
 
 def _range_within(old: Value, cur: Value) -> bool:
@@ -80,6 +88,19 @@ def _check_ids(old_id: int, cur_id: int, idmap: IdMap) -> bool:
     return idmap.setdefault(old_id, cur_id) == cur_id
 
 
+def _check_scalar_ids(env: Env, old_id: int, cur_id: int, idmap: IdMap) -> bool:
+    """A number on its own stands for any; copies have to be copies of each other in both paths."""
+    if not old_id:
+        return True
+    cur_id = cur_id or -1 - len(idmap)  # an id of its own
+    if old_id in idmap:
+        return idmap[old_id] == cur_id
+    if cur_id in idmap.values():
+        return False
+    idmap[old_id] = cur_id
+    return True
+
+
 def _regsafe(env: Env, old_reg: Reg, cur_reg: Reg, idmap: IdMap) -> bool:
     """What follows was safe with the old register, which it read, so it is with this one."""
     old, cur = old_reg.value, cur_reg.value
@@ -95,7 +116,11 @@ def _regsafe(env: Env, old_reg: Reg, cur_reg: Reg, idmap: IdMap) -> bool:
     if base == SCALAR_VALUE:
         if env.explore_alu_limits or cur.type != SCALAR_VALUE:
             return False
-        return not old_reg.precise or _range_within(old, cur)
+        if not old_reg.precise:
+            return True
+        if env.rules.scalar_ids_compared and not _check_scalar_ids(env, old.id, cur.id, idmap):
+            return False
+        return _range_within(old, cur)
     if base in _MAP_VALUES:
         if old.type & PTR_MAYBE_NULL:
             if not cur.type & PTR_MAYBE_NULL or not same_head(old, cur):
@@ -122,12 +147,26 @@ def _packet_safe(old: Value, cur: Value, idmap: IdMap) -> bool:
     return _range_within(old, cur)
 
 
+def _as_number(env: Env, slot: StackSlot) -> Reg | None:
+    """The spilled number, or one nobody knows for eight bytes of data: scalar_reg_for_stack()."""
+    if slot.kinds == SPILL_SLOT and slot.value.type == SCALAR_VALUE:
+        return slot
+    data = (STACK_MISC, STACK_INVALID) if env.allow_uninit_stack else (STACK_MISC,)
+    return _ANY_NUMBER if all(kind in data for kind in slot.kinds) else None
+
+
 def _stacksafe(env: Env, old: FuncState, cur: FuncState, idmap: IdMap) -> bool:
     """Whatever was read from the old stack is on the current one, too."""
     for number, old_slot in enumerate(old.stack):
         if not old_slot.live & REG_LIVE_READ or old_slot.kinds == INVALID_SLOT:
             continue
         cur_slot = cur.stack[number] if number < len(cur.stack) else None
+        if cur_slot is not None and env.rules.misc_is_a_number:
+            old_number, cur_number = _as_number(env, old_slot), _as_number(env, cur_slot)
+            if old_number is not None and cur_number is not None:
+                if not _regsafe(env, old_number, cur_number, idmap):
+                    return False
+                continue
         for i in range(BPF_REG_SIZE):
             kind = old_slot.kinds[i]
             if kind == STACK_INVALID or (kind == STACK_MISC and env.allow_uninit_stack):
@@ -209,22 +248,22 @@ def _propagate_liveness(env: Env, old: VerifierState, cur: VerifierState) -> Non
             _propagate_liveness_reg(env, old_slot, cur_slot)
 
 
-def _was_relied_on(reg: Reg) -> bool:
-    return reg.precise and reg.value.type == SCALAR_VALUE and bool(reg.live & REG_LIVE_READ)
-
-
 def _propagate_precision(env: Env, old: VerifierState) -> None:
     """What had to be precise for the old path, has to be for the current one."""
+    if env.rules.stack_in_history:
+        if env.bpf_capable:
+            precision_by_frame.propagate(env, old)
+        return
     level2 = env.level & BPF_LOG_LEVEL2
     for number in range(old.curframe, -1, -1):
         frame = old.frames[number]
         for regno in range(BPF_REG_FP):
-            if _was_relied_on(frame.regs[regno]):
+            if frame.regs[regno].was_relied_on:
                 if level2:
                     env.verbose(f"frame {number}: propagating r{regno}\n")
                 mark_chain_precision_frame(env, number, regno)
         for spi, slot in enumerate(frame.stack):
-            if slot.is_spilled_reg and _was_relied_on(slot):
+            if slot.is_spilled_reg and slot.was_relied_on:
                 if level2:
                     env.verbose(f"frame {number}: propagating fp{(-spi - 1) * BPF_REG_SIZE}\n")
                 mark_chain_precision_stack_frame(env, number, spi)
@@ -280,13 +319,26 @@ def _steps_since_checkpoint(env: Env) -> tuple[int, int]:
 
 def is_state_visited(env: Env, insn_idx: int) -> bool:
     """True: this path can be cut here.  Otherwise the state may have become a new checkpoint."""
+    if not env.rules.stack_in_history:
+        return _visit(env, insn_idx)
+    if _visit(env, insn_idx):
+        return True
+    push_jmp_history(env, env.cur)  # in the new checkpoint's history, if there is one
+    return False
+
+
+def _visit(env: Env, insn_idx: int) -> bool:
+    """True: this path can be cut here.  Otherwise the state may have become a new checkpoint."""
     cur = env.cur
     cur.last_insn_idx = env.prev_insn_idx
+    late = env.rules.stack_in_history  # the caller enters the jump
     if not env.aux[insn_idx].prune_point:
-        push_jmp_history(env, cur)
+        if not late:
+            push_jmp_history(env, cur)
         return False
     jmps, insns = _steps_since_checkpoint(env)
-    add_new_state = env.test_state_freq or (jmps >= 2 and insns >= 8)
+    forced = env.test_state_freq or (late and len(cur.jmp_history) > _LONG_HISTORY)
+    add_new_state = forced or (jmps >= 2 and insns >= 8)
     bucket = _bucket(env, insn_idx)
     count = 0
     if bucket:
@@ -301,7 +353,7 @@ def is_state_visited(env: Env, insn_idx: int) -> bool:
             if old.branches:
                 _check_not_looping(env, old, cur, insn_idx)
                 # an unrolled loop need not leave a checkpoint in every turn
-                if jmps < 20 and insns < 100:
+                if jmps < 20 and insns < 100 and not (late and forced):
                     add_new_state = False
             elif states_equal(env, old, cur):
                 old.hit_cnt += 1
@@ -320,7 +372,8 @@ def is_state_visited(env: Env, insn_idx: int) -> bool:
         env.max_states_per_insn = count
     too_many = not env.bpf_capable and count > BPF_COMPLEXITY_LIMIT_STATES
     if too_many or not add_new_state:
-        push_jmp_history(env, cur)
+        if not late:
+            push_jmp_history(env, cur)
         return False
     bucket.append(_checkpoint(env, cur, insn_idx))
     return False
@@ -332,7 +385,12 @@ def _check_not_looping(env: Env, old: VerifierState, cur: VerifierState, insn_id
         return  # another run of the same callback
     if _maybe_looping(old, cur) and states_equal(env, old, cur):
         verbose_linfo(env, insn_idx, "; ")
-        env.reject(EINVAL, f"infinite loop detected at insn {insn_idx}")
+        env.verbose(f"infinite loop detected at insn {insn_idx}\n")
+        if env.rules.loop_states_shown:
+            for name, shown in (("cur", cur.frame), ("old", frame)):
+                env.verbose(f"{name} state:")
+                print_verifier_state(env, shown, True)
+        env.reject(EINVAL)
 
 
 def _checkpoint(env: Env, cur: VerifierState, insn_idx: int) -> VerifierState:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOSPC
+from arch.abi.version import KernelVersion
 from bpf import uapi
 from bpf.btf.codec import GLOBAL, STATIC, Btf, BtfType, Kind, Member, Param
 from bpf.isa.asm import assemble
@@ -203,7 +204,7 @@ def test_extensions_replace_no_kernel_function():
 
 
 def test_a_helper_the_version_lacks():
-    verdict = ask("call 181\nexit", log_level=1, helper_available=lambda number: number < 170)
+    verdict = ask("call 181\nexit", log_level=1, version=KernelVersion.parse("5.10"))
     assert verdict.ret == -EINVAL
     assert "invalid func unknown#181\n" in verdict.log
 

@@ -1,4 +1,4 @@
-"""Other kernels than 6.1: what the real 5.10 said about the same programs, verdict, errno and log, at both levels."""
+"""Other kernels than 6.1: what the real 5.10, 6.12 and 7.2 said about the same programs."""
 
 from pathlib import Path
 
@@ -8,23 +8,38 @@ from bpf.testing.case_files import read_cases
 from bpf.testing.cases import Options, compare, run_cases
 
 DATA = Path(__file__).parents[2] / "data"
-EXACT = ["answers_5_10_suite.json.gz"]
 PARTS = 6
-KNOWN = {455}  # padding behind the last field of __sk_buff: refused when read, not when the read is rewritten
+# padding behind the last field of __sk_buff: refused when read, not when the read is rewritten
+KNOWN = {"5.10": {455}}
 
 
 @pytest.mark.parametrize("part", range(PARTS))
 @pytest.mark.parametrize("level", [1, 2])
-@pytest.mark.parametrize("name", EXACT)
-def test_every_recorded_answer(name, level, part):
-    file = read_cases(DATA / name)
-    file.rows = [row for row in file.rows if row["id"] not in KNOWN][part::PARTS]
+def test_every_recorded_answer_of_5_10(level, part):
+    file = read_cases(DATA / "answers_5_10_suite.json.gz")
+    file.rows = [row for row in file.rows if row["id"] not in KNOWN["5.10"]][part::PARTS]
     options = Options(file.version, log_level=level)
     summary = compare(file, options, list(run_cases(file, options)))
     assert summary.wrongly_accepted == [] and summary.differences == []
     assert summary.errnos.compared == len(file.rows) and summary.logs.compared > len(file.rows) // 2
 
 
+# version: fewest agreements in verdict, errno and log (levels 1 and 2), of 192 cases; more is an occasion to raise them
+FEWEST = {"6.12": (192, 191, 186, 185), "7.2": (190, 188, 125, 110)}
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("version", FEWEST)
+def test_nothing_is_accepted_that_the_real_kernel_rejects(version, level):
+    file = read_cases(DATA / f"answers_{version.replace('.', '_')}_suite.json.gz")
+    options = Options(file.version, log_level=level)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == []
+    verdicts, errnos, *logs = FEWEST[version]
+    agreed = (summary.verdicts.equal, summary.errnos.equal, summary.logs.equal)
+    assert all(have >= fewest for have, fewest in zip(agreed, (verdicts, errnos, logs[level - 1])))
+
+
 def test_the_file_says_whose_answers_they_are():
-    file = read_cases(DATA / EXACT[0])
+    file = read_cases(DATA / "answers_5_10_suite.json.gz")
     assert str(file.version) == "5.10" and all("answer" in row for row in file.rows)
