@@ -12,7 +12,8 @@ import click
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import DEFAULT, names
 from bpf.testing.case_files import CaseError, CaseFile, read_cases
-from bpf.testing.cases import Options, Summary, compare, run_cases
+from bpf.testing.cases import Options, Summary, compare, recorded_answer, run_cases
+from bpf.versions.confidence import confidence, in_words
 from bpf.versions.program_types import PROGRAM_TYPES
 
 
@@ -73,7 +74,10 @@ def _verify_cases(
         for result in run_cases(file, options, jobs):
             results.append(result)
             if as_json:
+                row = file.rows[len(results) - 1]
+                asked = options.version == file.version and recorded_answer(row, file, options) is not None
                 shown = {key: value for key, value in result.items() if key != "xlated"}
+                shown["confidence"] = confidence(options.version, asked)
                 click.echo(json.dumps(shown, separators=(",", ":")))
         summary: Summary = compare(file, options, results)
     except CaseError as error:
@@ -98,9 +102,11 @@ def _verify_object(path: Path, kernel: str | None, arch: str, log_level: int | N
         return 2
     for answer in answers:
         if as_json:
-            click.echo(json.dumps(answer, separators=(",", ":")))
+            click.echo(json.dumps({**answer, "confidence": confidence(version)}, separators=(",", ":")))
         else:
             _show(answer)
+    if not as_json:
+        click.echo(f"(verdicts of {version}: {in_words(version)})", err=True)
     return 0 if all(answer["ret"] == 0 for answer in answers) else 1
 
 

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import pytest
 
+from arch.abi.version import KernelVersion
 from bpf.testing.case_files import read_cases
 from bpf.testing.cases import Options, compare, run_cases
+from bpf.versions.confidence import confidence, in_words
 
 DATA = Path(__file__).parents[2] / "data"
 PARTS = 6
@@ -38,6 +40,21 @@ def test_nothing_is_accepted_that_the_real_kernel_rejects(version, level):
     verdicts, errnos, *logs = FEWEST[version]
     agreed = (summary.verdicts.equal, summary.errnos.equal, summary.logs.equal)
     assert all(have >= fewest for have, fewest in zip(agreed, (verdicts, errnos, logs[level - 1])))
+
+
+def test_each_verdict_says_how_sure_it_is():
+    path = DATA / "answers_5_10_suite.json.gz"
+    file = read_cases(path)
+    version = file.version
+    assert confidence(version, recorded=True) == "recorded"
+    assert [confidence(KernelVersion.parse(text)) for text in ("5.10", "5.15", "6.12")] == [
+        "compared",
+        "between",
+        "compared",
+    ]
+    assert in_words(version) == "modelled on Debian 5.10.262, with whose answers this version is compared"
+    assert in_words(KernelVersion.parse("5.15")).startswith("between 5.10 and 6.1, ")
+    assert in_words(KernelVersion.parse("3.18")).startswith("beyond 4.1, ")
 
 
 def test_the_file_says_whose_answers_they_are():
