@@ -5,6 +5,7 @@
 # make bench   the benchmarks (not part of the tests)
 # make soundness  20,000 random programs: what the verifier accepts is run with every check on
 # make test-ftrace  the kernel's own ftrace selftests, fetched from Debian, compared with the real 6.1's results
+# make test-bpf-selftests  the kernel's own BPF selftests, fetched from Debian and built, compared with the real 6.1
 # make hostile    20,000 programs that no verifier would let pass: none reaches the host
 
 PYTHON ?= python3
@@ -12,7 +13,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-slow test-ftrace lint docs bench soundness hostile clean
+.PHONY: venv demo test test-slow test-ftrace test-bpf-selftests lint docs bench soundness hostile clean
 
 venv: $(VENV)/.installed
 
@@ -40,6 +41,9 @@ test-slow: venv
 # Hours on a slow machine; WORDS="trigger instances" takes some of them.
 test-ftrace: venv
 	cd tests/tools && ../../$(BIN)/python ftracetest.py $(WORDS)
+
+test-bpf-selftests: venv
+	cd tests/tools && ../../$(BIN)/python bpf_selftests.py $(WORDS)
 
 lint: venv
 	$(BIN)/ruff format --check .

@@ -1,0 +1,212 @@
+"""The kernel's own BPF selftests in the simulated machine, compared with the real 6.1.
+
+    python tests/tools/bpf_selftests.py                     # verdicts on every object, then test_progs
+    python tests/tools/bpf_selftests.py verdicts fentry -v  # objects whose name holds the word, with libbpf's words
+    python tests/tools/bpf_selftests.py progs atomics       # tests of test_progs, each in a machine of its own
+
+Debian's package linux-source-6.1 is unpacked into the user's cache, never into the project, and built there: the programs
+with clang-14 against the types of Debian's kernel, test_progs as it is, linked statically.  Needs Debian's packages make,
+gcc, clang-14, llvm-14, lld, rsync, libelf-dev, zlib1g-dev and libcap-dev.  $VMLINUX_BTF names the kernel's BTF if it is not to be
+fetched, $SIMKERNEL_SELFTESTS a `tools/testing/selftests` that is built already.
+
+The real kernel's answers are tests/data/bpf_selftests_verdicts_6_1.txt.gz (what bpf_verdicts.c printed there) and
+bpf_selftests_progs_6_1.txt (the tests that passed in a virtual machine without network name spaces' tools and modules).
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import lzma
+import os
+import re
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from io import BytesIO
+from pathlib import Path
+
+from elftools.elf.elffile import ELFFile
+from foreign_packages import cache
+
+SOURCE = "linux-source-6.1"
+PARTS = "Makefile tools scripts include arch/x86/include kernel/bpf kernel/trace usr/include"
+BPF = "tools/testing/selftests/bpf"
+DATA = Path(__file__).parents[1] / "data"
+STATIC = "-static -lelf -lz -lrt -lpthread"
+NOT_BUILT = ("bpf_testmod.ko", "sign-file", "xdp_synproxy")  # a module, and what needs other libraries: tests skip them
+
+
+# ---- fetching and building ----
+
+
+def download(package: str, into: Path) -> Path:
+    """The unpacked package."""
+    into.mkdir(parents=True, exist_ok=True)
+    subprocess.run(["apt-get", "-qq", "download", package], check=True, cwd=into, timeout=1800)
+    (archive,) = into.glob("*.deb")
+    subprocess.run(["dpkg-deb", "-x", archive, into], check=True, timeout=600)
+    archive.unlink()
+    return into
+
+
+def kernel_btf(root: Path) -> Path:
+    """The BTF inside Debian's compressed kernel image."""
+    given, made = os.environ.get("VMLINUX_BTF"), root / "vmlinux.btf"
+    if given:
+        return Path(given)
+    if not made.exists():
+        text = subprocess.run(["apt-cache", "depends", "linux-image-amd64"], check=True, capture_output=True, text=True)
+        (package,) = set(re.findall(r"linux-image-6\.1\S+", text.stdout))
+        (image,) = download(package, root / "image").glob("boot/vmlinuz-*")
+        packed = image.read_bytes()
+        vmlinux = lzma.LZMADecompressor().decompress(packed[packed.index(b"\xfd7zXZ\0") :])
+        made.write_bytes(ELFFile(BytesIO(vmlinux)).get_section_by_name(".BTF").data())
+    return made
+
+
+def suite() -> Path:
+    """The built suite; fetched and built when it is not there."""
+    given = os.environ.get("SIMKERNEL_SELFTESTS")
+    if given:
+        return Path(given) / "bpf"
+    root = cache() / f"{SOURCE}-bpf"
+    if not (root / ".complete").exists():
+        (packed,) = download(SOURCE, root).glob("usr/src/*.tar.xz")
+        names = [f"{SOURCE}/{part}" for part in PARTS.split()]
+        subprocess.run(["tar", "xJf", packed, "-C", root, "--strip-components=1", *names], check=True)
+        packed.unlink()
+        build(root / BPF, kernel_btf(root))
+        (root / ".complete").touch()
+    return root / BPF
+
+
+def build(folder: Path, btf: Path) -> None:
+    """The suite's own Makefile builds everything."""
+    for name in NOT_BUILT:
+        (folder / name).touch()
+    command = [
+        "make",
+        "-k",
+        f"-j{os.cpu_count()}",
+        f"VMLINUX_BTF={btf}",
+        "CLANG=clang-14",
+        f"LDLIBS={STATIC}",
+        "test_progs",
+    ]
+    with (folder / "build.log").open("w") as log:
+        done = subprocess.run(command, cwd=folder, stdout=log, stderr=log)
+    if done.returncode:
+        raise SystemExit(f"the suite does not build: {folder}/build.log")
+
+
+def tool(folder: Path) -> Path:
+    """bpf_verdicts.c, linked with the suite's libbpf."""
+    made = folder / "bpf_verdicts"
+    source = Path(__file__).with_name("bpf_verdicts.c")
+    if not made.exists() or made.stat().st_mtime < source.stat().st_mtime:
+        libbpf = folder / "tools/build/libbpf/libbpf.a"
+        subprocess.run(
+            ["gcc", "-O1", "-static", "-s", "-o", made, source, f"-I{folder}/tools/include", libbpf, "-lelf", "-lz"], check=True
+        )  # fmt: skip
+    return made
+
+
+# ---- running ----
+
+
+def inside(folder: Path, seconds: float, *command: str, env: str = "") -> str:
+    """What a command prints in a machine of its own that sees the suite's folder."""
+    script = f"cd /suite; {env} {' '.join(command)}"
+    words = [sys.executable, "-m", "simkernel", "run", "--cpus", "2", "--bind", f"{folder}:/suite",
+             "--host-timeout", str(seconds), "busybox", "sh", "-c", script]  # fmt: skip
+    try:
+        done = subprocess.run(words, capture_output=True, timeout=seconds + 60)
+    except subprocess.TimeoutExpired:
+        return "no end\n"
+    return done.stdout.decode("utf-8", "replace") + done.stderr.decode("utf-8", "replace")
+
+
+def verdicts(text: str) -> dict[tuple[str, str], tuple[int, int]]:
+    """(object, program) -> (error, length)."""
+    rows = re.findall(r"^(\w+) (\w+) (-?\d+) (\d+)$", text, re.MULTILINE)
+    return {(obj, name): (int(error), int(length)) for obj, name, error, length in rows}
+
+
+def check_verdicts(folder: Path, args: argparse.Namespace) -> bool:
+    """Every program of every object: accepted as on the real kernel, with the same length?"""
+    expected = verdicts(gzip.decompress((DATA / "bpf_selftests_verdicts_6_1.txt.gz").read_bytes()).decode())
+    program = tool(folder)
+    objects = sorted({obj for obj, _ in expected})
+    if args.words:
+        objects = [obj for obj in objects if any(word in obj for word in args.words)]
+    same = total = unsound = lengths = 0
+
+    def run(obj: str) -> str:
+        verbose = "VERBOSE=1" if args.verbose else ""
+        return inside(folder, args.seconds, f"./{program.name}", f"{obj}.bpf.o", env=verbose)
+
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for obj, text in zip(objects, pool.map(run, objects)):
+            found = verdicts(text)
+            for key, (error, length) in expected.items():
+                if key[0] != obj:
+                    continue
+                got = found.get(key)
+                total += 1
+                same += got is not None and (got[0] == 0) == (error == 0)
+                unsound += got is not None and got[0] == 0 != error
+                lengths += got is not None and got[0] == 0 == error and got[1] != length
+                if got is None or (got[0] == 0) != (error == 0):
+                    print(f"!= {obj} {key[1]}: {got and got[0]}, on Linux {error}", flush=True)
+                    if args.verbose:
+                        print(text)
+    print(
+        f"{same} of {total} verdicts as on the real 6.1; {unsound} accepted that it rejects; {lengths} lengths differ"
+    )
+    return same == total
+
+
+def check_progs(folder: Path, args: argparse.Namespace) -> bool:
+    """The tests that pass on the real kernel, unmodified."""
+    tests = (DATA / "bpf_selftests_progs_6_1.txt").read_text().split()
+    if args.words:
+        tests = [test for test in tests if any(word in test for word in args.words)]
+
+    def run(test: str) -> tuple[str, float]:
+        start = time.monotonic()
+        return inside(folder, args.seconds, "./test_progs", "-v", "-a", test), time.monotonic() - start
+
+    passed = 0
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for test, (text, took) in zip(tests, pool.map(run, tests)):
+            result = re.search(rf"^#\d+ +{re.escape(test)}:(\w+)", text, re.MULTILINE)
+            word = result[1] if result else "NO RESULT"
+            passed += word == "OK"
+            print(f"{'  ' if word == 'OK' else '!='} {word:10} {took:6.1f} s  {test}", flush=True)
+            if args.verbose and word != "OK":
+                print(text)
+    print(f"{passed} of {len(tests)} tests that pass on the real 6.1 pass")
+    return passed == len(tests)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", nargs="?", choices=("all", "verdicts", "progs"), default="all")
+    parser.add_argument("words", nargs="*", help="only objects or tests whose name holds one of these")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print the logs of what differs")
+    parser.add_argument("-j", "--jobs", type=int, default=2)
+    parser.add_argument("--seconds", type=float, default=120, help="real time that one object or test may take")
+    args = parser.parse_args()
+    folder = suite()
+    good = True
+    if args.what in ("all", "verdicts"):
+        good = check_verdicts(folder, args)
+    if args.what in ("all", "progs"):
+        good = check_progs(folder, args) and good
+    return 0 if good else 1
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
