@@ -118,6 +118,7 @@ class Bpf:
         self.prog_class: type[Prog] | None = None  # another BpfProg, for runs with every check on
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
         self.jit_enable = 1
+        self.congestion_controls: set[str] = set()  # that programs supply: tcp_cong_list
         self.map_at: dict[int, BpfMap] = {}  # address of struct bpf_map -> map
         self.functions: dict[int, tuple[Prog, int]] = {}  # address of a program's function -> (program, instruction)
         self.cookies: dict[int, int] = {}  # socket -> its cookie, from 1 in the order they are asked for

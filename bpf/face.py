@@ -88,6 +88,8 @@ class Prog(FdObject, ABC):
     id: int
     type: int
     expected_attach_type: int
+    attach_btf_id: int
+    text: int  # address of its first function
     tag: bytes
     name: str
     program: Runnable

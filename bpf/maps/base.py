@@ -97,6 +97,7 @@ class Board(Protocol):
     host: BpfHost
     version: KernelVersion
     memory_limit: int  # bytes that one map may take
+    congestion_controls: set[str]
 
     def capable(self, capability: str) -> bool:
         """bpf_capable() and its like."""

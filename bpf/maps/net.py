@@ -6,12 +6,12 @@ has the kernel's rules; an element that would need a device, a socket or a queue
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOSPC, ENOTSOCK, ENOTSUPP, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOSPC, ENOTSOCK, EOPNOTSUPP, EPERM
 from arch.abi.limits import INT_MAX, U32_MAX
 from bpf import uapi
 from bpf.maps.array import array_alloc_check
 from bpf.maps.base import Board, BpfMap, MapAttr, refuse, roundup_pow_of_two
-from bpf.maps.rows import Probe, map_type
+from bpf.maps.rows import map_type
 
 NR_CPUS = 8192  # CONFIG_NR_CPUS
 DEV_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY
@@ -287,29 +287,3 @@ class ReuseportArray(_EmptyArray):
         if int.from_bytes(key[:4], self.mem.byteorder) >= self.max_entries:
             raise refuse(E2BIG)
         raise refuse(ENOENT)
-
-
-@map_type(
-    26,
-    "STRUCT_OPS",
-    since="5.6",
-    commit="85d33df357b6",
-    struct="bpf_struct_ops_map",
-    probe=Probe(needs="vmlinux_type", errno=ENOTSUPP),
-    missing="all of it",
-)
-class StructOpsMap(BpfMap):
-    """BPF_MAP_TYPE_STRUCT_OPS: no kernel structure can be implemented by programs here."""
-
-    can_be_inner = False
-
-    @classmethod
-    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
-        """bpf_struct_ops_map_alloc_check()."""
-        if attr.key_size != 4 or attr.max_entries != 1 or attr.map_flags or not attr.btf_vmlinux_value_type_id:
-            raise refuse(EINVAL)
-
-    def alloc(self) -> None:
-        if not self.bpf.capable("bpf"):
-            raise refuse(EPERM)
-        raise refuse(ENOTSUPP)

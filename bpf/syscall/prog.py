@@ -15,6 +15,7 @@ from bpf.core.load import prog_load as load_program
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.isa.insn import Insn, decode
 from bpf.syscall.attr import Call, btf_of_fd, prog_fd
+from bpf.syscall.struct_ops_run import struct_ops_test_run
 from bpf.syscall.test_functions import KernelCall, Steps
 from bpf.syscall.test_run import TestRequest, TestResult, test_run, tracing_steps
 from bpf.verifier.api import VerifyRequest
@@ -186,6 +187,8 @@ def prog_test_run(call: Call) -> int | Steps:
     )
     if prog.type == uapi.BPF_PROG_TYPE_TRACING:
         return _tracing_test_run(call, tracing_steps(call.bpf, prog, request))
+    if prog.type == uapi.BPF_PROG_TYPE_STRUCT_OPS:
+        return struct_ops_test_run(call, prog, request)
     return _copy_back(call, test_run(call.bpf, prog, request))
 
 

@@ -1960,6 +1960,19 @@ enum bpf_struct_ops_state {
 	BPF_STRUCT_OPS_STATE_INUSE,
 	BPF_STRUCT_OPS_STATE_TOBEFREE,
 };
+struct bpf_dummy_ops_state {
+	int val;
+};
+struct bpf_dummy_ops {
+	int (*test_1)(struct bpf_dummy_ops_state *);
+	int (*test_2)(struct bpf_dummy_ops_state *, int, unsigned short, char, unsigned long);
+};
+struct bpf_struct_ops_bpf_dummy_ops {
+	refcount_t refcnt;
+	enum bpf_struct_ops_state state;
+	unsigned long reserved[7];
+	struct bpf_dummy_ops data;
+};
 struct bpf_struct_ops_tcp_congestion_ops {
 	refcount_t refcnt;
 	enum bpf_struct_ops_state state;
