@@ -66,6 +66,7 @@ class Tracing:
         self.probe_events = ProbeEvents(ProbeTable(recorder, events, self.kprobes, self.uprobes))
         self.perf = PerfCore(recorder, events, self.tracepoints, self.uprobes, self.probe_events)
         self.functions = Functions(board, self.kprobes)
+        self.probe_events.table.silent = self.functions.silent
         self.function_options = {"func_stack_trace": False, "func-no-repeats": False}
         self.function = self.make_function(self.trace_array)
         self.graph = GraphTracer(board, self.trace_array, self.function, self.kprobes)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import cached_property
 
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.probes.kprobes import Kprobes
 from tracing.record.filter import build_glob
+from tracing.tracers.recorded import functions_of
 
 WORD_MAX = 4096  # FTRACE_BUFF_MAX: a symbol's length, and more
 BLANKS = " \t\n\v\f\r\xa0"
@@ -27,12 +29,25 @@ class Functions:
         return {
             symbol.name: symbol.address
             for symbol in host.symbols
-            if symbol.kind in "tT" and host.is_kernel_text(symbol.address) and not kprobes.blacklisted(symbol.address)
+            if symbol.kind in "tT"
+            and symbol.size
+            and host.is_kernel_text(symbol.address)
+            and not kprobes.blacklisted(symbol.address)
         }
 
+    @cached_property
+    def listed(self) -> dict[str, None]:
+        """Those of the real kernel of this CPU and version, in its order, as far as one was asked."""
+        return dict.fromkeys(functions_of(self.host.arch.name, self.host.version))
+
     def names(self) -> list[str]:
-        """All of them."""
-        return list(self.own())
+        """All of them: the real kernel's, and this machine's own behind them."""
+        listed = self.listed
+        return [*listed, *(name for name in self.own() if name not in listed)]
+
+    def silent(self, name: str) -> bool:
+        """A function of the real kernel that this machine never calls."""
+        return name in self.listed and self.host.symbols.address(name) is None
 
     def match(self, pattern: str) -> list[str]:
         """By name or glob; a number is a place in the list, from 1."""
