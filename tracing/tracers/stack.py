@@ -10,7 +10,6 @@ from tracing.probes.kprobes import Kprobe, Kprobes
 from tracing.tracers.function import ALL_ENABLED
 from tracing.tracers.functions import Functions, FunctionSet
 
-THREAD_SIZE = 16384  # bytes of a kernel stack where no other end is known
 DISABLED = """#
 #  Stack tracer disabled
 #
@@ -69,7 +68,7 @@ class StackTracer:
 
     def check(self, address: int, stack: int, regs: int) -> None:
         """check_stack(): is this one deeper?"""
-        top = (stack | (THREAD_SIZE - 1)) + 1
+        top = (stack | (self.host.arch.map.stack_size - 1)) + 1
         if top - stack <= self.max_size:
             return
         self.max_size = top - stack
