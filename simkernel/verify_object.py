@@ -17,6 +17,7 @@ from arch.ctype import CTypeError, FuncDecl
 from arch.errors import KernelError
 from arch.typetable import TypeTable, kernel_types
 from bpf.btf import Btf
+from bpf.btf.codec import BtfError
 from bpf.btf.vmlinux import vmlinux
 from bpf.loader.errors import LoadError
 from bpf.loader.object import BpfObject
@@ -89,8 +90,18 @@ class BareTask:
         return 0
 
 
-def verify_object(path: Path, version: KernelVersion, arch: str, log_level: int) -> list[dict[str, Any]]:
-    """One row per program: name, section, prog_type, ret, log."""
+def read_btf(path: Path) -> Btf:
+    """A kernel's types, as /sys/kernel/btf/vmlinux has them."""
+    try:
+        return Btf.parse(path.read_bytes())
+    except (OSError, BtfError) as error:
+        raise ObjectError(f"no BTF: {error}") from None
+
+
+def verify_object(
+    path: Path, version: KernelVersion, arch: str, log_level: int, kernel_btf: Btf | None = None
+) -> list[dict[str, Any]]:
+    """One row per program: name, section, prog_type, ret, log.  `kernel_btf`: types of a real kernel instead of ours."""
     try:
         data = path.read_bytes()
         names = list(BpfObject(data, path.stem).programs)
@@ -99,8 +110,8 @@ def verify_object(path: Path, version: KernelVersion, arch: str, log_level: int)
         raise ObjectError(str(error)) from None
     if not names:
         raise ObjectError("no programs in it")
-    kernel_btf = _kernel_btf(machine, version)
-    return [_verify_one(data, path.stem, name, version, machine, kernel_btf, log_level) for name in names]
+    types = kernel_btf if kernel_btf is not None else _kernel_btf(machine, version)
+    return [_verify_one(data, path.stem, name, version, machine, types, log_level) for name in names]
 
 
 def _kernel_btf(machine: Architecture, version: KernelVersion) -> Btf:

@@ -320,6 +320,11 @@ def _kernel_btf(version: KernelVersion) -> Btf | None:
     return _cache[version]
 
 
+def use_kernel_btf(version: KernelVersion, btf: Btf) -> None:
+    """Verify against these types from now on: those of the kernel that was asked."""
+    _cache[version] = btf
+
+
 kernel_btf_factory: Callable[[KernelVersion], Btf] | None = None  # set by a machine that has a kernel's BTF
 
 

@@ -12,7 +12,7 @@ import click
 from arch.abi.version import NEWEST, KernelVersion
 from arch.architecture import DEFAULT, names
 from bpf.testing.case_files import CaseError, CaseFile, read_cases
-from bpf.testing.cases import Options, Summary, compare, recorded_answer, run_cases
+from bpf.testing.cases import Options, Summary, compare, recorded_answer, run_cases, use_kernel_btf
 from bpf.versions.confidence import confidence, in_words
 from bpf.versions.program_types import PROGRAM_TYPES
 
@@ -33,6 +33,11 @@ def _version(text: str | None, default: KernelVersion) -> KernelVersion:
 @click.option(
     "--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="Architecture of the machine."
 )
+@click.option(
+    "--btf",
+    type=click.Path(path_type=Path),
+    help="Types of a real kernel of that version: its /sys/kernel/btf/vmlinux.",
+)
 @click.option("--log-level", type=click.IntRange(0, 7), help="Verifier log level; default 1, for 4.1 cases their own.")
 @click.option("--run", is_flag=True, help="With --cases: test-run what is accepted (BPF_PROG_TEST_RUN).")
 @click.option("--unprivileged", is_flag=True, help="With --cases: ask as a task without capabilities.")
@@ -43,6 +48,7 @@ def verify(
     cases: Path | None,
     kernel: str | None,
     arch: str,
+    btf: Path | None,
     log_level: int | None,
     run: bool,
     unprivileged: bool,
@@ -56,19 +62,30 @@ def verify(
     if (obj is None) == (cases is None):
         raise click.UsageError("give either an object file or --cases FILE")
     if cases is not None:
-        sys.exit(_verify_cases(cases, kernel, log_level, run, unprivileged, as_json, jobs))
+        sys.exit(_verify_cases(cases, kernel, btf, log_level, run, unprivileged, as_json, jobs))
     assert obj is not None
-    sys.exit(_verify_object(obj, kernel, arch, log_level, as_json))
+    sys.exit(_verify_object(obj, kernel, arch, btf, log_level, as_json))
 
 
 # ---- recorded cases ----
 
 
 def _verify_cases(
-    path: Path, kernel: str | None, log_level: int | None, run: bool, unprivileged: bool, as_json: bool, jobs: int
+    path: Path,
+    kernel: str | None,
+    btf: Path | None,
+    log_level: int | None,
+    run: bool,
+    unprivileged: bool,
+    as_json: bool,
+    jobs: int,
 ) -> int:
+    from simkernel.verify_object import ObjectError, read_btf
+
     try:
         file: CaseFile = read_cases(path)
+        if btf is not None:
+            use_kernel_btf(_version(kernel, file.version), read_btf(btf))
         options = Options(_version(kernel, file.version), log_level, run, unprivileged, xlated=run)
         results = []
         for result in run_cases(file, options, jobs):
@@ -80,7 +97,7 @@ def _verify_cases(
                 shown["confidence"] = confidence(options.version, asked)
                 click.echo(json.dumps(shown, separators=(",", ":")))
         summary: Summary = compare(file, options, results)
-    except CaseError as error:
+    except (CaseError, ObjectError) as error:
         click.echo(f"simkernel verify: {error}", err=True)
         return 2
     for line in summary.lines():
@@ -91,12 +108,15 @@ def _verify_cases(
 # ---- objects ----
 
 
-def _verify_object(path: Path, kernel: str | None, arch: str, log_level: int | None, as_json: bool) -> int:
-    from simkernel.verify_object import ObjectError, verify_object
+def _verify_object(
+    path: Path, kernel: str | None, arch: str, btf: Path | None, log_level: int | None, as_json: bool
+) -> int:
+    from simkernel.verify_object import ObjectError, read_btf, verify_object
 
     version = _version(kernel, NEWEST)
     try:
-        answers = verify_object(path, version, arch, 1 if log_level is None else log_level)
+        types = read_btf(btf) if btf is not None else None
+        answers = verify_object(path, version, arch, 1 if log_level is None else log_level, types)
     except ObjectError as error:
         click.echo(f"simkernel verify: {path}: {error}", err=True)
         return 2

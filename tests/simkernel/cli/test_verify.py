@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
+from bpf.btf.codec import Btf, BtfType, Kind, Member, Param
 from simkernel.cli import cli
 
 ROOT = Path(__file__).parents[3]
@@ -96,3 +97,34 @@ def test_recorded_cases_with_one_wrong_field(name: str, tmp_path: Path) -> None:
         row[rng.choice(list(row))] = rng.choice(wrong)
         path.write_text(json.dumps([row] if key is None else {**content, key: [row]}))
         assert verify("--cases", path, "--run").exit_code in (0, 1, 2)
+
+
+def small_kernel_types(path: Path) -> None:
+    """BTF in which struct thing is type 4, and traced() takes a pointer to it."""
+    btf = Btf()
+    btf.append(BtfType(Kind.INT, "int", size=4, bits=32))
+    btf.append(BtfType(Kind.INT, "long", size=8, bits=64))
+    btf.append(BtfType(Kind.INT, "char", size=1, bits=8))
+    thing = btf.append(BtfType(Kind.STRUCT, "thing", size=4, members=[Member("n", 1, 0)]))
+    pointer = btf.append(BtfType(Kind.PTR, "", type=thing))
+    proto = btf.append(BtfType(Kind.FUNC_PROTO, "", type=1, params=[Param("it", pointer)]))
+    btf.append(BtfType(Kind.FUNC, "traced", type=proto))
+    path.write_bytes(btf.encode())
+
+
+def test_types_of_a_real_kernel(tmp_path: Path) -> None:
+    types, cases = tmp_path / "btf", tmp_path / "cases.json"
+    small_kernel_types(types)
+    fentry = {"prog_type": 26, "attach_type": 24, "attach": ["traced", 12]}
+    cases.write_text(json.dumps([{**GOOD, **fentry, "insns": "7912000000000000" + GOOD["insns"]}]))
+    log = json.loads(verify("--cases", cases, "--btf", types, "--kernel", "5.15", "--log-level", 2, "--json").stdout)[
+        "log"
+    ]
+    assert "func 'traced' arg0 has btf_id 4 type STRUCT 'thing'" in log
+
+
+@pytest.mark.parametrize("what", [OBJ / "x86_64" / "writes.bpf.o", DATA / "answers_5_10_suite.json.gz"])
+def test_what_is_no_btf_is_status_2(what: Path) -> None:
+    how = ["--cases", what] if what.suffix == ".gz" else [what]
+    result = verify(*how, "--btf", ROOT / "README.md")
+    assert (result.exit_code, "no BTF" in result.stderr) == (2, True)
