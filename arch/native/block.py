@@ -66,6 +66,7 @@ class Word(enum.IntEnum):
     NATIVE_FAULT = enum.auto()  # that address
     CLOCK = enum.auto()  # host address of the reference to the clock's time, a Python int
     WORK_SEEN = enum.auto()  # units of WORK that the clock has been charged with
+    WORK_SHARE = enum.auto()  # the clock's ns for one unit of WORK: 1; 0 where that takes a division
     CURRENT = enum.auto()  # the current task's struct task_struct
     CPU = enum.auto()  # number of the simulated CPU
     FALLBACK = enum.auto()  # not 0: hits go to Python, which counts what native code does not

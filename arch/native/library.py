@@ -9,7 +9,7 @@ from pathlib import Path
 
 from arch.cache import digest
 from arch.errors import Fault
-from arch.native.block import Block, Word
+from arch.native.block import Block, Native, Word
 from arch.native.builtins import METH_FASTCALL, MethodDef
 from arch.native.ir import Function, c_symbols
 from arch.native.objects import initialize_llvm, machine_code
@@ -26,8 +26,11 @@ class Library:
             return "\n".join([*parts, *(_builtin(f) for f in functions)])
 
         whole = closure(functions)
-        sources = {Path(f.file) for f in whole} | set(Path(__file__).parent.glob("*.py"))
-        name = digest([*sorted(sources), repr(([f.name for f in functions], big_endian))])
+        # Named by what this process has read, which is not always what the files say by now.
+        inputs = [(f.name, f.source, f.numbers()) for f in whole]
+        enums = [list(enum.__members__.items()) for enum in (Word, Native)]
+        writers = [Path(__file__), Path(__file__).with_name("subset.py"), Path(__file__).with_name("ir.py")]
+        name = digest([*writers, repr((inputs, enums, [f.name for f in functions], big_endian))])
         self._code = machine_code("library", name, text, symbols(), level=1)
         self.address: dict[str, int] = {f.name: self._code.address(f.name) for f in functions}
         self._definitions = {

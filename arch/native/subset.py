@@ -113,6 +113,7 @@ class NativeFunction:
             arg.annotation is not None and ast.unparse(arg.annotation) == "Bytes" for arg in found.args.args
         ]
         self.signed = found.returns is not None and ast.unparse(found.returns) == "Errno"
+        self.source = "".join(source)
         self.scope = function.__globals__
         self.file, self.first = function.__code__.co_filename, first
         self.__doc__ = function.__doc__
@@ -125,6 +126,11 @@ class NativeFunction:
         """The native functions that it calls."""
         names = [n.func.id for n in ast.walk(self.tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
         return [found for name in names if isinstance(found := self.scope.get(name), NativeFunction)]
+
+    def numbers(self) -> list[tuple[str, int]]:
+        """The global numbers that it uses."""
+        names = sorted({n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)})
+        return [(name, int(found)) for name in names if isinstance(found := self.scope.get(name), int)]
 
     def refuse(self, node: ast.AST, why: str) -> NoReturn:
         """SyntaxError at a node."""

@@ -57,10 +57,15 @@ def reference(m: Words) -> int:
 
 @native
 def ktime_get_ns() -> int:
-    """Of a clock that has been charged with all work; else Python does that first."""
-    if shared[Word.CLOCK] == 0 or shared[Word.WORK] != shared[Word.WORK_SEEN]:
+    """The clock's time, and the work of user code that it has not been charged with; it will be, before anybody looks.
+
+    Where several CPUs share the time, each charge is rounded, and where kernel text counts as work, the kernel looks at its
+    clock meanwhile: then it matters when a charge is made, and Python makes it.
+    """
+    pending = shared[Word.WORK] - shared[Word.WORK_SEEN]
+    if shared[Word.CLOCK] == 0 or (pending and shared[Word.WORK_SHARE] == 0):
         decline()
-    return as_uint(reference(shared[Word.CLOCK]))
+    return as_uint(reference(shared[Word.CLOCK])) + pending * shared[Word.WORK_SHARE]
 
 
 @native

@@ -37,6 +37,7 @@ from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 
 WORK, WORK_SEEN, CPU, CURRENT = int(Word.WORK), int(Word.WORK_SEEN), int(Word.CPU), int(Word.CURRENT)
+WORK_SHARE = int(Word.WORK_SHARE)
 NS_PER_WORK = 1  # cost model: one unit of Cpu.work, about one instruction of user code
 QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
 MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
@@ -120,6 +121,7 @@ class Cpus:
         self.last_cpu = -1
         self.irq_regs = 0  # struct pt_regs of the user code that a timer interrupted, while it runs
         self.busy_cpus = 1
+        self.kernel_works = cpu.mem.map.text_base < cpu.mem.map.user_end  # kernel text counts as work, too (s390x)
         self.deadline = 0  # when the running CPU has to look around, ns
         self.quantum_end = 0
         self.words = cpu.block.words  # native code reads here who runs, where, and since when
@@ -393,6 +395,7 @@ class Cpus:
             return rq
         busy = [rq for rq in self.rqs if rq.busy]
         self.busy_cpus = max(len(busy), 1)
+        self.words[WORK_SHARE] = NS_PER_WORK if self.busy_cpus == 1 and not self.kernel_works else 0
         if not busy:
             return None
         for rq in busy:
