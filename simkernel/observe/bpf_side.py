@@ -6,7 +6,6 @@ kernel/bpf/syscall.c, kernel/trace/bpf_trace.c.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from types import MethodType
 
 from arch.abi.errno import EACCES, EBADF, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM
 from arch.abi.fcntl import O_ACCMODE
@@ -350,17 +349,13 @@ class BpfSide(ABC):
         if prog.type == uapi.BPF_PROG_TYPE_KPROBE and prog.sleepable and kind != "uprobe":
             raise KernelError(EINVAL, "only uprobe programs may sleep")
         found = event.trace_event
-        if found is not None and any(self._attached(other) is prog for other in found.bpf_programs):
+        if found is not None and any(
+            isinstance(other, Attached) and other.prog is prog for other in found.bpf_programs
+        ):
             raise KernelError(EEXIST, "the program is attached to that event")
         limit = prog.max_ctx_offset
         if kind in ("tracepoint", "syscall") and found is not None and limit > context_size(found):
             raise KernelError(EACCES, "the program reads beyond the event's record")
-
-    @staticmethod
-    def _attached(callback: object) -> BpfProg | None:
-        """The program behind what an event calls."""
-        owner = callback.__self__ if isinstance(callback, MethodType) else None
-        return owner.prog if isinstance(owner, Attached) else None
 
     def attach(self, prog: Prog, request: AttachRequest) -> Detach:
         """One way for each kind of event; EOPNOTSUPP for those that this machine has not."""
