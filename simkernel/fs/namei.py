@@ -18,6 +18,7 @@ from arch.abi.errno import (  # fmt: skip
     ENOTDIR,
     EPERM,
     EROFS,
+    EXDEV,
 )
 from arch.abi.fcntl import O_NOATIME, O_TRUNC
 from arch.abi.limits import NAME_MAX
@@ -35,10 +36,17 @@ LOOKUP_FOLLOW = 0x1
 LOOKUP_DIRECTORY = 0x2
 
 
+# include/uapi/linux/openat2.h
+RESOLVE_NO_XDEV, RESOLVE_NO_MAGICLINKS, RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT = 1, 2, 4, 8, 16
+RESOLVE_CACHED = 32
+RESOLVE_ALL = 63
+
+
 class NameData:
     """struct nameidata."""
 
-    __slots__ = ("base", "created", "cred", "flags", "last", "last_type", "links", "mounts", "path", "root", "trailing")
+    __slots__ = ("base", "created", "cred", "flags", "last", "last_type", "links", "mounts", "path", "resolve", "root",
+                 "trailing")  # fmt: skip
 
     def __init__(self, mounts: Mounts, root: Path, base: Path, cred: Cred, flags: int = 0) -> None:
         self.mounts = mounts
@@ -52,11 +60,25 @@ class NameData:
         self.last = ""
         self.last_type = LAST_ROOT
         self.trailing = False  # a slash after the last component
+        self.resolve = 0  # RESOLVE_*: openat2(2)
+
+    def scope(self, resolve: int) -> None:
+        """What openat2(2) asks of the walk; the starting point may become its root."""
+        self.resolve = resolve
+        if resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT):
+            self.root = self.base
+
+    def _jump_root(self) -> None:
+        """nd_jump_root().  EXDEV."""
+        crossed = self.resolve & RESOLVE_NO_XDEV and self.root.mnt is not self.path.mnt
+        if self.resolve & RESOLVE_BENEATH or crossed:
+            raise KernelError(EXDEV, "outside of where it may be")
+        self.path = self.root
 
     def start(self, name: str) -> None:
         """path_init() and link_path_walk(): stand in the parent of the last component."""
         if name.startswith("/"):
-            self.path = self.root
+            self._jump_root()
         else:
             self.path = self.base
             if self.path.dentry.children is None and name:
@@ -114,6 +136,8 @@ class NameData:
         mnt = self.path.mnt
         if child.mounts:
             mnt, child = self.mounts.traverse(mnt, child)
+            if self.resolve & RESOLVE_NO_XDEV and mnt is not self.path.mnt:
+                raise KernelError(EXDEV, "another mount")
         if child.inode.is_link and not (trailing and not self.flags & LOOKUP_FOLLOW):
             return self.pick_link(Path(mnt, child))
         self.path = Path(mnt, child)
@@ -124,16 +148,27 @@ class NameData:
         self.links += 1
         if self.links > c.MAXSYMLINKS:
             raise KernelError(ELOOP, "too many symbolic links")
+        if self.resolve & RESOLVE_NO_SYMLINKS:
+            raise KernelError(ELOOP, "a symbolic link")
         inode = path.dentry.inode
         self.mounts.touch_atime(path)
         target = inode.get_link(path.dentry)
         if isinstance(target, Path):
+            self._jump_link(target)
             self.path = target
             return None
         if target.startswith("/"):
-            self.path = self.root
+            self._jump_root()
             target = target.lstrip("/")
         return target or None
+
+    def _jump_link(self, target: Path) -> None:
+        """nd_jump_link().  ELOOP, EXDEV."""
+        if self.resolve & RESOLVE_NO_MAGICLINKS:
+            raise KernelError(ELOOP, "a magic link")
+        crossed = self.resolve & RESOLVE_NO_XDEV and target.mnt is not self.path.mnt
+        if self.resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT) or crossed:
+            raise KernelError(EXDEV, "a magic link leads away")
 
     def handle_dots(self) -> None:
         """`.` stays, `..` goes up, over mounts, never above the root."""
@@ -143,12 +178,16 @@ class NameData:
         root = self.root
         while True:
             if dentry is root.dentry and mnt is root.mnt:
+                if self.resolve & RESOLVE_BENEATH:
+                    raise KernelError(EXDEV, "above where it began")
                 break
             if dentry is not mnt.mnt_root:
                 dentry = dentry.parent
                 break
             if mnt.mnt_parent is mnt:
                 break
+            if self.resolve & RESOLVE_NO_XDEV:
+                raise KernelError(EXDEV, "another mount")
             dentry, mnt = mnt.mountpoint, mnt.mnt_parent
         if dentry.mounts:
             mnt, dentry = self.mounts.traverse(mnt, dentry)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from arch.abi.errno import E2BIG, EBADF, EINVAL, EROFS, ETXTBSY  # fmt: skip
+from arch.abi.errno import E2BIG, EAGAIN, EBADF, EINVAL, EROFS, ETXTBSY  # fmt: skip
 from arch.abi.fcntl import (
     AT_FDCWD,
     O_CLOEXEC,
@@ -30,7 +30,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import publish_task_files
 from simkernel.fs.fsnotify import FS_OPEN
 from simkernel.fs.inode import Dentry, File, Inode
-from simkernel.fs.namei import NameData
+from simkernel.fs.namei import RESOLVE_ALL, RESOLVE_BENEATH, RESOLVE_CACHED, RESOLVE_IN_ROOT, NameData
 from simkernel.fs.open_walk import (
     O_PATH_FLAGS,
     PATH_FOPS,
@@ -82,7 +82,7 @@ def _read_how(k: FsKernel, how: int) -> OpenHow:
 
 def _sys_open(k: FsKernel, dfd: int, filename: int, how: OpenHow) -> Body:
     vfs = k.vfs
-    op = OpenFlags(how.flags, how.mode)
+    op = OpenFlags(how.flags, how.mode, how.resolve)
     name = Filename(k, get_path_name(k, filename), filename, op)
     try:
         fd: int = k.current.files.get_unused_fd(bool(how.flags & O_CLOEXEC))
@@ -154,7 +154,7 @@ def sys_creat(k: FsKernel, pathname: int, mode: int) -> Body:
     "openat2", "int dfd, const char *filename, struct open_how *how, size_t usize", source="fs/open.c", since="5.6"
 )
 def sys_openat2(k: FsKernel, dfd: int, filename: int, how: int, usize: int) -> Body:
-    """openat2(2): strict about flags; RESOLVE_* other than 0 answers EAGAIN-free EINVAL here."""
+    """openat2(2): strict about flags, and RESOLVE_* say which ways may be gone.  EINVAL, E2BIG, EXDEV, ELOOP, EAGAIN."""
     if usize < 24:
         return -EINVAL
     if usize > PAGE_SIZE:
@@ -165,14 +165,18 @@ def sys_openat2(k: FsKernel, dfd: int, filename: int, how: int, usize: int) -> B
     order = k.mem.byteorder
     flags, mode, resolve = (int.from_bytes(raw[i : i + 8], order) for i in (0, 8, 16))
     flags = k.vfs.abi.flags_from_user(flags)
-    if flags & ~VALID_OPEN_FLAGS or resolve:
+    if flags & ~VALID_OPEN_FLAGS or resolve & ~RESOLVE_ALL:
         return -EINVAL
+    if resolve & RESOLVE_BENEATH and resolve & RESOLVE_IN_ROOT:
+        return -EINVAL
+    if resolve & RESOLVE_CACHED and flags & (O_TRUNC | O_CREAT | O_TMPFILE_BIT):
+        return -EAGAIN
     creating = flags & (O_CREAT | O_TMPFILE_BIT)
     if (mode and not creating) or mode & ~S_IALLUGO:
         return -EINVAL
     if flags & O_PATH and flags & ~O_PATH_FLAGS:
         return -EINVAL
-    return (yield from _call_openat2(k, dfd, filename, OpenHow(flags | O_LARGEFILE, mode)))
+    return (yield from _call_openat2(k, dfd, filename, OpenHow(flags | O_LARGEFILE, mode, resolve)))
 
 
 @kernel_function(
@@ -182,7 +186,10 @@ def do_filp_open(k: FsKernel, dfd: int, pathname: int, op: int) -> Body:
     """Set up the walk, and walk."""
     vfs = k.vfs
     name, flags = vfs.passed(pathname, Filename), vfs.passed(op, OpenFlags)
-    nd = vfs.nameidata(dfd, name.name)
+    scoped = flags.resolve & (RESOLVE_BENEATH | RESOLVE_IN_ROOT)  # also an absolute name begins at `dfd` then
+    nd = vfs.nameidata(dfd, "" if scoped else name.name)
+    if flags.resolve:
+        nd.scope(flags.resolve)
     layout = vfs.mirror.struct("struct nameidata")
     addr = layout.new({"name": pathname, "dfd": dfd, "flags": flags.lookup})
     vfs.objects[addr] = Walk(nd, name.name)

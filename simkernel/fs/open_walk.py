@@ -89,9 +89,10 @@ class Filename:
 class OpenFlags:
     """struct open_flags: what the flags of open(2) mean for the walk."""
 
-    __slots__ = ("acc_mode", "flags", "lookup", "mode")
+    __slots__ = ("acc_mode", "flags", "lookup", "mode", "resolve")
 
-    def __init__(self, flags: int, mode: int) -> None:
+    def __init__(self, flags: int, mode: int, resolve: int = 0) -> None:
+        self.resolve = resolve  # RESOLVE_*: openat2(2)
         if flags & (O_CREAT | O_TMPFILE_BIT):
             self.mode = mode & S_IALLUGO | S_IFREG
         else:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from simkernel.fs.face import FsKernel
-from simkernel.ipc.util import IpcNamespace
+from simkernel.ipc.util import IpcNamespace, MqNamespace
 
 
 class IpcKernel(FsKernel):
     """A kernel with System V IPC."""
 
     init_ipc: IpcNamespace
+    mqueue: MqNamespace
 
     @property
     def ipc(self) -> IpcNamespace:

@@ -9,8 +9,10 @@ from typing import Generic, TypeVar
 from arch.abi.capability import CAP_IPC_OWNER, CAP_SYS_ADMIN
 from arch.abi.errno import EACCES, EEXIST, EIDRM, EINVAL, ENOENT, ENOSPC, EPERM
 from arch.abi.ipc import IPC_64, IPC_CREAT, IPC_EXCL, IPC_PRIVATE, IPCMNI, S_IRWXUGO
+from arch.abi.mqueue import DFLT_MSG, DFLT_MSGMAX, DFLT_MSGSIZE, DFLT_MSGSIZEMAX, DFLT_QUEUESMAX
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
+from simkernel.fs.inode import SuperBlock
 from simkernel.kernel.face import KernelFace
 
 SEQ_SHIFT = 15  # ipcid_seq_shift: an identifier is index + sequence number << 15
@@ -178,3 +180,14 @@ class IpcNamespace:
 def version_of(cmd: int) -> int:
     """ipc_parse_version(): the command without the flag that asks for today's structures."""
     return cmd & ~IPC_64
+
+
+class MqNamespace:
+    """What the machine keeps: the file system, and the limits of /proc/sys/fs/mqueue."""
+
+    def __init__(self, sb: SuperBlock) -> None:
+        self.sb = sb
+        self.limits = {
+            "queues_max": DFLT_QUEUESMAX, "msg_max": DFLT_MSGMAX, "msgsize_max": DFLT_MSGSIZEMAX,
+            "msg_default": DFLT_MSG, "msgsize_default": DFLT_MSGSIZE,
+        }  # fmt: skip

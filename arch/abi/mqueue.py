@@ -1,0 +1,9 @@
+"""POSIX message queues.  include/uapi/linux/mqueue.h, include/linux/ipc_namespace.h."""
+
+from __future__ import annotations
+
+MQ_PRIO_MAX = 32768
+DFLT_QUEUESMAX, DFLT_MSG, DFLT_MSGMAX, DFLT_MSGSIZE, DFLT_MSGSIZEMAX = 256, 10, 10, 8192, 8192
+HARD_MSGMAX, HARD_MSGSIZEMAX = 65536, 16 << 20
+SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD = 0, 1, 2
+SI_MESGQ = -3
