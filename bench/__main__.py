@@ -1,4 +1,4 @@
-"""`python -m bench [NAME ...]`: run all benchmarks, or those named, each in a process of its own.
+"""`python -m bench [NAME ...] [--json]`: run all benchmarks, or those named, each in a process of its own.
 
 Every module of this package is one benchmark with a `main()` that prints its rows.  Numbers are for reading, not for
 passing or failing: machines differ and are noisy, so compare rows of one run.
@@ -21,15 +21,21 @@ def names() -> list[str]:
 
 def main(arguments: list[str]) -> int:
     """Run and report; the exit status is the number of benchmarks that did not finish."""
+    as_json = "--json" in arguments
+    arguments = [argument for argument in arguments if argument != "--json"]
     unknown = sorted(set(arguments) - set(names()))
     if unknown:
         print(f"no benchmark named {', '.join(unknown)}; there are: {', '.join(names())}", file=sys.stderr)
         return 2
     failed = 0
     for name in arguments or names():
-        print(f"== {name}", flush=True)
+        command = [sys.executable, "-m", f"bench.{name}"]
+        if as_json:
+            command.append("--json")
+        else:
+            print(f"== {name}", flush=True)
         try:
-            failed += subprocess.run([sys.executable, "-m", f"bench.{name}"], timeout=TIMEOUT_S).returncode != 0
+            failed += subprocess.run(command, timeout=TIMEOUT_S).returncode != 0
         except subprocess.TimeoutExpired:
             print(f"{name}: not finished after {TIMEOUT_S} s", file=sys.stderr)
             failed += 1

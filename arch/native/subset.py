@@ -30,6 +30,7 @@ import enum
 import inspect
 import textwrap
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import NoReturn, Protocol
 
 from arch.native.block import Native, Word
@@ -101,22 +102,32 @@ class NativeFunction:
     """A function of the subset, not yet compiled: one source for any byte order."""
 
     def __init__(self, function: Callable[..., int]) -> None:
-        source, first = inspect.getsourcelines(function)
-        tree = ast.parse(textwrap.dedent("".join(source)))
+        self.function = function
+        kinds = function.__annotations__
+        if not all(isinstance(kind, str) for kind in kinds.values()):  # its module does not postpone them
+            parsed = [(arg.arg, arg.annotation) for arg in self.tree.args.args] + [("return", self.tree.returns)]
+            kinds = {name: ast.unparse(kind) for name, kind in parsed if kind is not None}
+        self.name = function.__name__
+        self.arguments = list(function.__code__.co_varnames[: function.__code__.co_argcount])
+        self.words = {name for name in self.arguments if kinds.get(name) == "Words"}
+        self.objects = [kinds.get(name) == "Bytes" for name in self.arguments]
+        self.signed = kinds.get("return") == "Errno"
+        self.scope = function.__globals__
+        self.file, self.first = function.__code__.co_filename, function.__code__.co_firstlineno
+        self.__doc__ = function.__doc__
+
+    @cached_property
+    def source(self) -> str:
+        """Its text."""
+        return "".join(inspect.getsourcelines(self.function)[0])
+
+    @cached_property
+    def tree(self) -> ast.FunctionDef:
+        """Read when it is to be compiled: most starts find it compiled."""
+        tree = ast.parse(textwrap.dedent(self.source))
         found = tree.body[0]
         assert isinstance(found, ast.FunctionDef)
-        self.name = found.name
-        self.tree = found
-        self.arguments = [arg.arg for arg in found.args.args]
-        self.words = {arg.arg for arg in found.args.args if arg.annotation and ast.unparse(arg.annotation) == "Words"}
-        self.objects = [
-            arg.annotation is not None and ast.unparse(arg.annotation) == "Bytes" for arg in found.args.args
-        ]
-        self.signed = found.returns is not None and ast.unparse(found.returns) == "Errno"
-        self.source = "".join(source)
-        self.scope = function.__globals__
-        self.file, self.first = function.__code__.co_filename, first
-        self.__doc__ = function.__doc__
+        return found
 
     def __call__(self, *values: Argument) -> int:
         """For other native functions to call; Python calls what Library.builtin() gives."""
@@ -124,12 +135,12 @@ class NativeFunction:
 
     def callees(self) -> list[NativeFunction]:
         """The native functions that it calls."""
-        names = [n.func.id for n in ast.walk(self.tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)]
+        names = self.function.__code__.co_names  # what it takes from its module
         return [found for name in names if isinstance(found := self.scope.get(name), NativeFunction)]
 
     def numbers(self) -> list[tuple[str, int]]:
         """The global numbers that it uses."""
-        names = sorted({n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name)})
+        names = sorted(set(self.function.__code__.co_names))
         return [(name, int(found)) for name in names if isinstance(found := self.scope.get(name), int)]
 
     def refuse(self, node: ast.AST, why: str) -> NoReturn:

@@ -1,0 +1,117 @@
+"""What must not cost more when there is more of it: probes, tasks, entries of a map, free pages, copies of a machine.
+
+    python -m bench growth [--json]
+
+Each row is the price of one when there are many; its peer is the price of one when there are few.
+"""
+
+from __future__ import annotations
+
+import simkernel
+from arch.memory import PhysicalMemory
+from bench._rows import Row, cpu_ns, report, rounds
+from bench.machine import program
+from bpf.python import compile_source
+from tracing.probes.kprobes import Kprobe
+
+ROUNDS = 3
+MAP = """
+from simkernel import bpf
+from simkernel.bpf import u64
+entries = bpf.Hash(u64, u64, max_entries=1 << 20)
+@bpf.kprobe("vfs_read")
+def unused(ctx):
+    return 0
+"""
+
+
+def same_address(count: int) -> float:
+    """Registering one more probe on an address."""
+    machine = simkernel.boot()
+    kprobes, symbol = machine.kernel.observer.tracing.kprobes, machine.kernel.syscalls.symbols["getppid"]
+    probes = [Kprobe(lambda regs: None, symbol) for _ in range(count)]
+    total = cpu_ns(lambda: [kprobes.register(probe) for probe in probes])
+    machine.close()
+    return total / count
+
+
+def translation(count: int) -> float:
+    """A program's start with all code translated anew, with probes on functions that it does not call."""
+    machine = simkernel.boot()
+    kernel = machine.kernel
+    path = machine.install(program())
+    names = [
+        name for name in sorted(kernel.text.functions) if "sys_" in name and "exec" not in name and "exit" not in name
+    ]
+    for name in names[:count]:
+        try:
+            kernel.observer.tracing.kprobes.register(Kprobe(lambda regs: None, name))
+        except Exception:
+            continue  # a function that may not be probed
+    machine.run([path, "g", "1"])
+
+    def once() -> None:
+        kernel.cpu.flush_code()
+        machine.run([path, "g", "1"])
+
+    best = min(cpu_ns(once) for _ in range(3))
+    machine.close()
+    return best
+
+
+def tasks(count: int) -> float:
+    """One more task."""
+    machine = simkernel.boot(memory=512 << 20)
+    total = cpu_ns(lambda: [machine.user_task(f"t{number}") for number in range(count)])
+    machine.close()
+    return total / count
+
+
+def free_pages(count: int) -> float:
+    """A kernel stack (four pages) when so many single pages were freed before."""
+    memory = PhysicalMemory(512 << 20)
+    pages = [memory.alloc_page() for _ in range(2 * count)]
+    for page in pages[::2]:
+        memory.put_page(page)
+    turns = 200
+    total = cpu_ns(lambda: [memory.alloc_pages(4) for _ in range(turns)])
+    return total / turns
+
+
+def map_entries(count: int) -> float:
+    """An update of a hash map that holds so many, by the kernel's own code."""
+    machine = simkernel.boot(memory=1 << 30)
+    obj = machine.load(compile_source(MAP, "map.py"))
+    board = machine.kernel.observer.bpf
+    (entries,) = [found for found in board.maps.values() if found.name == "entries"]
+    key, value = (lambda number: number.to_bytes(8, "little")), bytes(8)
+    for number in range(count):
+        entries.update(key(number), value, 0)
+    turns = min(count, 20000)
+    total = cpu_ns(lambda: [entries.update(key(number * 7919 % count), value, 0) for number in range(turns)])
+    assert obj is not None
+    machine.close()
+    return total / turns
+
+
+ROWS = (
+    # name                                            measure        few  many    unit, divided by
+    ("a probe on an address with 1,000 others", same_address, 10, 1000, "us", 1e3),
+    ("a program's start with 400 probes elsewhere", translation, 0, 400, "ms", 1e6),
+    ("a task beside 1,000 others", tasks, 10, 1000, "ms", 1e6),
+    ("a stack among 50,000 free pages", free_pages, 100, 50_000, "us", 1e3),
+)
+
+
+def main() -> None:
+    """Print the rows."""
+    rows = []
+    for name, measure, few, many, unit, divisor in ROWS:
+        small, large = rounds(ROUNDS, lambda: measure(few), lambda: measure(many))
+        peer = {f"{few:,}": [sample / divisor for sample in small]}
+        rows.append(Row(name, [sample / divisor for sample in large], unit, peer))
+    report(rows)
+
+
+if __name__ == "__main__":
+    main()
