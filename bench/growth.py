@@ -1,4 +1,4 @@
-"""What must not cost more when there is more of it: probes, tasks, entries of a map, free pages, copies of a machine.
+"""What must not cost more when there is more of it: probes, tasks, free pages.
 
     python -m bench growth [--json]
 
@@ -7,22 +7,15 @@ Each row is the price of one when there are many; its peer is the price of one w
 
 from __future__ import annotations
 
+from functools import partial
+
 import simkernel
 from arch.memory import PhysicalMemory
 from bench._rows import Row, cpu_ns, report, rounds
 from bench.machine import program
-from bpf.python import compile_source
 from tracing.probes.kprobes import Kprobe
 
 ROUNDS = 3
-MAP = """
-from simkernel import bpf
-from simkernel.bpf import u64
-entries = bpf.Hash(u64, u64, max_entries=1 << 20)
-@bpf.kprobe("vfs_read")
-def unused(ctx):
-    return 0
-"""
 
 
 def same_address(count: int) -> float:
@@ -78,22 +71,6 @@ def free_pages(count: int) -> float:
     return total / turns
 
 
-def map_entries(count: int) -> float:
-    """An update of a hash map that holds so many, by the kernel's own code."""
-    machine = simkernel.boot(memory=1 << 30)
-    obj = machine.load(compile_source(MAP, "map.py"))
-    board = machine.kernel.observer.bpf
-    (entries,) = [found for found in board.maps.values() if found.name == "entries"]
-    key, value = (lambda number: number.to_bytes(8, "little")), bytes(8)
-    for number in range(count):
-        entries.update(key(number), value, 0)
-    turns = min(count, 20000)
-    total = cpu_ns(lambda: [entries.update(key(number * 7919 % count), value, 0) for number in range(turns)])
-    assert obj is not None
-    machine.close()
-    return total / turns
-
-
 ROWS = (
     # name                                            measure        few  many    unit, divided by
     ("a probe on an address with 1,000 others", same_address, 10, 1000, "us", 1e3),
@@ -107,7 +84,7 @@ def main() -> None:
     """Print the rows."""
     rows = []
     for name, measure, few, many, unit, divisor in ROWS:
-        small, large = rounds(ROUNDS, lambda: measure(few), lambda: measure(many))
+        small, large = rounds(ROUNDS, partial(measure, few), partial(measure, many))
         peer = {f"{few:,}": [sample / divisor for sample in small]}
         rows.append(Row(name, [sample / divisor for sample in large], unit, peer))
     report(rows)
