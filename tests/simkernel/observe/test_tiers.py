@@ -6,8 +6,10 @@ import random
 import pytest
 
 import simkernel
+from arch.native.handler import Tier
 from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
+from bpf.core.program import COLD_RUNS
 from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
 from simkernel.kernel.clock import Clock
@@ -58,6 +60,10 @@ def test_samples(monkeypatch, arch, name, argv):
     assert compiled == []
     native, compiled = told(monkeypatch, "native", arch, name, argv)
     assert native == python
+    assert compiled
+    monkeypatch.setitem(COLD_RUNS, Tier.AUTO, 7)
+    mixed, compiled = told(monkeypatch, "", arch, name, argv)  # from one tier to the other in the middle
+    assert mixed == python
     assert compiled
 
 
