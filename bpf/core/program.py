@@ -265,7 +265,7 @@ class BpfProg(Prog):
             bpf.leave()
         if bpf.stats_enabled:
             self.run_cnt += 1
-            self.run_time_ns += bpf.host.now_ns() - started
+            self.run_time_ns += bpf.host.now_ns() - started + len(self.insns)  # a nanosecond an instruction
         return r[0]
 
     def _run_compiled(self, ctx: int, top: int) -> int:

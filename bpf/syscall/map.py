@@ -18,6 +18,7 @@ from bpf.syscall.attr import Call, btf_of_fd, file_mode, new_map_fd
 from bpf.versions import features
 
 NR_NODES = 1
+NUMA_NO_NODE = 0xFFFFFFFF  # -1
 
 
 def map_create(call: Call) -> int:
@@ -33,8 +34,9 @@ def map_create(call: Call) -> int:
     if attr.map_extra and not (row is not None and row.map_extra):
         raise KernelError(EINVAL)
     mode = file_mode(attr.map_flags)
-    if attr.map_flags & uapi.BPF_F_NUMA_NODE and attr.numa_node >= NR_NODES and version.at_least("4.14"):
-        raise KernelError(EINVAL)
+    if attr.map_flags & uapi.BPF_F_NUMA_NODE and version.at_least("4.14"):
+        if attr.numa_node not in (*range(NR_NODES), NUMA_NO_NODE):
+            raise KernelError(EINVAL)
     if not has_map_type(version, attr.map_type) or attr.map_flags & ~features.known_flags(version, "map_flags"):
         raise KernelError(EINVAL)
     new = call.bpf.new_map(_map_attr(call))

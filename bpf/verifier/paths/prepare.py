@@ -12,6 +12,7 @@ from arch.abi.errno import E2BIG, EBADF, EBUSY, EFAULT, EINVAL, ENOENT, ENOTSUPP
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Btf, BtfError, Kind
+from bpf.btf.ext import CoreRelo
 from bpf.isa.insn import (
     BPF_ATOMIC,
     BPF_JMP32,
@@ -29,6 +30,8 @@ from bpf.isa.insn import (
     signed32,
 )
 from bpf.isa.opcodes import OPCODES
+from bpf.loader.core import Relocator
+from bpf.loader.errors import LoadError
 from bpf.maps.types import row_of
 from bpf.verifier.api import MapInfo
 from bpf.verifier.context.btf_walk import is_any_enum, is_small_int, resolve_size, type_by_id
@@ -59,7 +62,24 @@ def check_btf_info(env: Env) -> None:
     if request.line_info:
         _check_btf_line(env)
     if request.core_relos:
-        env.reject(ENOTSUPP, "CO-RE relocations by the kernel are not supported")  # libbpf does them itself
+        _check_core_relo(env)
+
+
+def _check_core_relo(env: Env) -> None:
+    """The kernel's half of CO-RE: light skeletons leave it to the kernel.  kernel/bpf/btf.c:bpf_core_apply()."""
+    local = env.request.prog_btf
+    assert local is not None
+    messages: list[str] = []
+    relocator = Relocator(local, [env.vmlinux] if env.vmlinux is not None else [], messages)
+    for number, (offset, type_id, access, kind) in enumerate(env.request.core_relos):
+        if offset % 8 or offset // 8 >= len(env.insns):
+            text = f"Invalid core_relo[{number}].insn_off:{offset} prog->len:{len(env.insns)}"
+            env.reject(EINVAL, text)
+        try:
+            relo = CoreRelo(offset, type_id, local.string(access), kind)
+            relocator.apply(env.insns, env.request.name or "(null)", number, relo, offset // 8)
+        except (LoadError, BtfError) as refused:
+            env.reject(refused.errno if isinstance(refused, LoadError) else EINVAL, str(refused))
 
 
 def _check_abnormal_return(env: Env) -> None:
