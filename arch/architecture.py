@@ -89,6 +89,7 @@ class SyscallAbi:
     user_number: str = ""  # CPU register with the number in user mode
     # Order of clone()'s arguments: CONFIG_CLONE_BACKWARDS swaps the last two, CLONE_BACKWARDS2 the first two.
     clone_order: tuple[str, ...] = ("flags", "stack", "parent_tid", "child_tid", "tls")
+    number_bits: int = 64  # so many low bits of its field are the number; the rest says something else
     aligned_pairs: bool = False  # 64-bit arguments of a 32-bit machine begin in an even argument word (ARM EABI)
     mmap_takes_block: bool = False  # mmap() gets a pointer to its six arguments (old_mmap)
 

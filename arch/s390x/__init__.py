@@ -184,6 +184,7 @@ ARCHITECTURE = Architecture(
             wrapper_prefix="__s390x_sys_",
             wrapper_since="5.1",
             user_number="r1",
+            number_bits=16,  # the rest of int_code is the length of the svc instruction
             clone_order=("stack", "flags", "parent_tid", "child_tid", "tls"),
             mmap_takes_block=True,
         ),

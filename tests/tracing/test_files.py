@@ -247,3 +247,15 @@ def test_columns_of_bpf_trace_printk(version, group, event, columns):
         tracepoint.run_bpf(0)
     line = next(line for line in cat(tracing, "trace").splitlines() if "text" in line)
     assert line.split("] ")[1].split(" ")[0] == columns
+
+
+def test_the_number_of_a_call_on_s390x_is_not_all_of_its_field():
+    """int_code holds the length of the svc instruction, too: sys_exit showed NR 131076 for write, and sys_exit_write nothing."""
+    tracing = machine(arch="s390x")
+    tracing.declare_syscalls([("write", [("unsigned int", "fd")])])
+    echo(tracing, "events/raw_syscalls/sys_exit/enable", "1")
+    echo(tracing, "events/syscalls/sys_exit_write/enable", "1")
+    regs = tracing.host.regs(int_code=0x20004)
+    tracing.trace("sys_exit", regs, 5)
+    text = cat(tracing, "trace")
+    assert "sys_exit: NR 4 = 5\n" in text and "sys_write -> 0x5\n" in text

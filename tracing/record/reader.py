@@ -154,7 +154,7 @@ class Reader:
         """syscall_get_nr()."""
         layout = self.host.arch.pt_regs_for(self.host.version)
         value: int = layout.get(self.mem, regs, self.host.arch.syscall_number)
-        return value
+        return value & ((1 << self.host.arch.syscall_abis[0].number_bits) - 1)
 
     def instruction_pointer(self, regs: int) -> int:
         """instruction_pointer()."""

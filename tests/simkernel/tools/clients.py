@@ -1,0 +1,158 @@
+"""Debian's tracing clients, unmodified, in the machine:  python -m tests.simkernel.tools.clients [WORD]   writes docs/clients.md
+
+Each case is a shell command and what its output has to show.  For perf and trace-cmd the patterns hold for what the same
+command printed on Debian's real 6.1 (tests/data/tracing/clients_6_1.txt; test_clients.py checks that); bpftrace's tools run
+beside a small workload and have to show it.  With WORD only the cases that contain it run, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parents[3]
+PAGE = ROOT / "docs" / "clients.md"
+RECORDED = ROOT / "tests" / "data" / "tracing" / "clients_6_1.txt"
+FOLDERS = ("/lib", "/lib64", "/usr", "/bin", "/sbin", "/etc")
+HEAD = """# Tracing clients
+
+Made by `python -m tests.simkernel.tools.clients`.  Debian 12's packages (linux-perf 6.1, trace-cmd 3.1.6, bpftrace 0.17), unmodified,
+run in the machine with the host's root bound (x86_64, one CPU).  *Shown* are patterns that the output has to match, all of
+them; for perf and trace-cmd the real 6.1's output to the same command matches them, too.  Seconds are CPU time of the host.
+
+"""
+
+
+class Case(NamedTuple):
+    """One command."""
+
+    command: str
+    shown: tuple[str, ...]
+
+
+PERF_TESTS = "2 3 5 9 14 15 16 18 25 27 29 30 31 32 33 34 35 36 37 39 41 43 44 45 46 47 48 49 50 51 52 53 55 56 57 59 60 61 64 65 66 67 70"
+COMPARED = (
+    Case("perf stat -e page-faults,context-switches,task-clock,minor-faults,dummy true",
+         (r"\d+ +page-faults +#", r"\d+ +context-switches", r"[\d.]+ msec task-clock", r"0 +dummy", r"seconds user")),
+    Case("perf stat -e 'syscalls:sys_enter_*' true 2>&1 | grep -v ' 0 ' | head",
+         (r"Performance counter stats for 'true'", r"\d+ +syscalls:sys_enter_\w+")),
+    Case("perf record -e sched:sched_switch -o /tmp/p.data sleep 0.1; perf report -i /tmp/p.data --stdio; perf script -i /tmp/p.data",
+         (r"Samples: \d+ +of event 'sched:sched_switch'", r"Total Lost Samples: 0",
+          r"sleep +\d+ \[000\] +[\d.]+: sched:sched_switch: prev_comm=sleep prev_pid=\d+ prev_prio=120 prev_state=S ==>")),
+    Case("perf record -g -e cpu-clock -o /tmp/p.data sh -c 'i=0; while [ $i -lt 300 ]; do i=$((i+1)); done'; "
+         "perf report -i /tmp/p.data --stdio | head -40",
+         (r"Samples: \d+ +of event 'cpu-clock'", r"Children +Self +Command +Shared Object +Symbol", r"sh +\S+ +\[.\] ")),
+    Case("perf record -e syscalls:sys_enter_read -a -o /tmp/p.data true; perf script -i /tmp/p.data | head -5",
+         (r"true +\d+ \[000\] +[\d.]+: syscalls:sys_enter_read: fd: 0x00000003, buf: 0x7ff\w+, count: 0x00000340",)),
+    Case("perf trace -s true", (r"Summary of events:", r"mmap +7 +0", r"pread64 +2 +0", r"access +1 +1", r"execve +1 +0")),
+    Case("perf probe -a vfs_write; perf probe -l; perf probe -d vfs_write",
+         (r"probe:vfs_write +\(on vfs_write\)", r"Removed event: probe:vfs_write")),
+    Case("perf kallsyms vfs_read", (r"vfs_read: \[kernel\] \[kernel.kallsyms\] 0xffffffff81\w+-0xffffffff81\w+",)),
+    Case("perf sched record -o /tmp/s.data sleep 0.1; perf sched latency -i /tmp/s.data",
+         (r"Task +\| +Runtime ms +\| +Switches", r"sleep:\d+ +\| +[\d.]+ ms", r"TOTAL:")),
+    Case("perf sched record -o /tmp/s.data sleep 0.01; perf sched timehist -i /tmp/s.data | head; perf sched map -i /tmp/s.data | head -5",
+         (r"Samples do not have callchains", r"sleep\[\d+\]", r"secs A0 => perf-exec:\d+")),
+    Case("perf lock record -o /tmp/l.data true; perf lock report -i /tmp/l.data", (r"Name +acquired +contended +avg wait",)),
+    Case("perf list sw", (r"alignment-faults +\[Software event\]", r"cgroup-switches", r"user_time +\[Tool event\]")),
+    Case("perf bench sched pipe -l 100", (r"Executed 100 pipe operations between two processes", r"usecs/op")),
+    Case("perf bench syscall basic -l 100", (r"Executed 100 getppid\(\) calls",)),
+    Case("perf bench futex wake -t 2", (r"Run 10\]: Wokeup 2 of 2 threads",)),
+    Case("perf mem record true", (r"failed: memory events not supported",)),
+    Case(f"perf test {PERF_TESTS} 2>&1", tuple(rf"\n? +{number}: [^\n]*: Ok" for number in PERF_TESTS.split())),
+    Case("trace-cmd list -t", (r"function_graph.* function nop",)),
+    Case("trace-cmd list -e sched:sched_sw -F", (r"name: sched_switch\nID: 319\n", r"name: sched_swap_numa\nID: 302\n")),
+    Case("trace-cmd record -e sched:sched_process_exec -o /tmp/t.dat /usr/bin/true; trace-cmd report -i /tmp/t.dat",
+         (r"true-\d+ +\[000\] +[\d.]+: sched_process_exec: +filename=/usr/bin/true pid=\d+ old_pid=\d+",)),
+    Case("trace-cmd snapshot -s; trace-cmd snapshot | head -5", (r"\* Snapshot is allocated \*",)),
+)  # fmt: skip
+WORK = "cat /etc/hostname; sleep 0.05; sh -c 'kill -0 $$'; sync; busybox nc -l -p 77 -e true & sleep 0.05; busybox nc 127.0.0.1 77 < /dev/null"
+# bpftrace's tools: what they have to show of the workload; "" where there is nothing of theirs in it but the first line
+TOOLS: dict[str, str] = {
+    "biolatency": r"Tracing block device I/O",
+    "biosnoop": r"TIME",
+    "bitesize": r"Tracing block device I/O",
+    "capable": r"\d+ +\S+ +\d+ +CAP_\w+",
+    "cpuwalk": r"@cpu",
+    "dcsnoop": r"Tracing dcache lookups",
+    "execsnoop": r"sleep 0\.05",
+    "gethostlatency": r"Tracing getaddr",
+    "killsnoop": r"sh +0 +\d+ +0",
+    "loads": r"load averages: \d",
+    "mdflush": r"Tracing md flush",
+    "naptime": r"sleep +0\.05",
+    "tcpretrans": r"TIME",
+    "tcpsynbl": r"@backlog",
+    "threadsnoop": r"TIME",
+    "undump": r"Dump UNIX",
+    "vfscount": r"@\[vfs_\w+\]: \d+",
+    "vfsstat": r"@\[vfs_read\]: \d+",
+    "writeback": r"Tracing writeback",
+}
+
+
+def tool(name: str, shown: str) -> Case:
+    """One of bpftrace's tools beside the workload, ended as by Ctrl-C."""
+    command = (
+        f"{name}.bt > /tmp/out 2>&1 & sleep 1; ({WORK}) > /dev/null 2>&1; sleep 1; kill -INT $!; wait $!; cat /tmp/out"
+    )
+    return Case(command, (shown,))
+
+
+def cases() -> list[Case]:
+    """All of them."""
+    return [*COMPARED, *(tool(name, shown) for name, shown in TOOLS.items())]
+
+
+def run(case: Case) -> tuple[str, float]:
+    """What the command prints in the machine, and the seconds of CPU that took."""
+    binds = [word for folder in FOLDERS for word in ("--bind", f"{folder}:{folder}")]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "simkernel", "run", "--host-timeout", "150", *binds, "--", "/bin/sh", "-c"]
+    script = f"cd /tmp; export PAGER=cat; {case.command}"
+    done = subprocess.run([*command, script], cwd=ROOT, capture_output=True, check=False, env=dict(os.environ))
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    text = (done.stdout + done.stderr).decode(errors="replace")
+    return text, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def missing(case: Case, text: str) -> list[str]:
+    """The patterns that the output does not match."""
+    return [pattern for pattern in case.shown if re.search(pattern, text) is None]
+
+
+def cell(text: str) -> str:
+    """For a table."""
+    return text.replace("|", "\\|")
+
+
+def main() -> None:
+    """Run, and write the page."""
+    word = sys.argv[1] if len(sys.argv) > 1 else ""
+    rows, right = [], 0
+    chosen = [case for case in cases() if word in case.command]
+    for case in chosen:
+        text, seconds = run(case)
+        left = missing(case, text)
+        right += not left
+        name = case.command.split(" > /tmp/out")[0] if ".bt >" in case.command else case.command
+        result = "as shown" if not left else f"without `{cell(left[0])}`"
+        if len(case.shown) > 8:
+            shown, result = f"{len(case.shown)} lines `N: ...: Ok`", result if len(left) < 2 else f"{len(left)} not"
+        else:
+            shown = ", ".join(f"`{cell(pattern)}`" for pattern in case.shown)
+        rows.append(f"| `{cell(name)}` | {shown} | {result} | {seconds:.0f} |")
+        print(name[:60], result, f"{seconds:.0f} s", flush=True)
+        if word:
+            print(text)
+    if not word:
+        table = ["| command | shown | result | seconds |", "|---|---|---|---|", *rows]
+        PAGE.write_text(HEAD + f"{right} of {len(chosen)} show all of it.\n\n" + "\n".join(table) + "\n")
+
+
+if __name__ == "__main__":
+    main()
