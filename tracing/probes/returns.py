@@ -21,7 +21,7 @@ from arch.native.handler import READ_ONLY, NativeHandler, Tier, chosen_tier
 from arch.native.library import Library
 from arch.native.subset import Words, decline, invoke, load32, load64, native, shared, store32, store64
 
-CAPACITY = 1 << 16  # calls under way in all tasks; more are missed
+CAPACITY = 1 << 13  # calls under way in all tasks; more are missed
 
 # Words of a return probe.
 RP_FREE, RP_MISSED, RP_REGISTERED, RP_FUNCTION, RP_DATA = range(5)
