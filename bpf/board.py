@@ -8,7 +8,7 @@ until no program runs any more, which is the part of RCU that a program can noti
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Generic, Protocol, TypeVar
 
@@ -89,6 +89,9 @@ class BtfObject(FdObject):
         return f"btf_id:\t{self.id}\n"
 
 
+HelperCall = Callable[[list[int]], int]  # registers of the program -> R0
+
+
 class ValueTimer(Protocol):
     """A timer in a map value: struct bpf_hrtimer."""
 
@@ -119,6 +122,8 @@ class Bpf:
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
         self.jit_enable = 1
         self.congestion_controls: set[str] = set()  # that programs supply: tcp_cong_list
+        # For tests of programs: gets the names of a helper that a program calls, and the call; gives what is called instead.
+        self.intercept: Callable[[Sequence[str], HelperCall], HelperCall] | None = None
         self.map_at: dict[int, BpfMap] = {}  # address of struct bpf_map -> map
         self.functions: dict[int, tuple[Prog, int]] = {}  # address of a program's function -> (program, instruction)
         self.cookies: dict[int, int] = {}  # socket -> its cookie, from 1 in the order they are asked for

@@ -29,6 +29,7 @@ from simkernel.kernel.face import Steps
 from simkernel.kernel.hostio import MAX_OUTPUT, HostInput, HostOutput
 from simkernel.kernel.kernel import Kernel
 from simkernel.kernel.task import Crash, Task
+from simkernel.unit.calls import Unit
 from simkernel.usertask import Program as WorkloadProgram
 from simkernel.usertask import UserTask
 from simkernel.waiting import NeverHappened, Waiting
@@ -92,7 +93,7 @@ class Result:
         return self.stdout.decode("utf-8", "replace")
 
 
-class Machine(Waiting):
+class Machine(Waiting, Unit):
     """One simulated computer with its kernel."""
 
     def __init__(self, kernel: Kernel, binds: Sequence[Bind] = ()) -> None:

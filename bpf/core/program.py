@@ -126,7 +126,7 @@ class BpfProg(Prog):
 
     def _make_program(self, fast: bool) -> Program:
         classic = self.bpf.version.before(CLASSIC_UNTIL)
-        make = JitProgram if self.bpf.jit_enable and fast and not classic else Program
+        make = JitProgram if self.bpf.jit_enable and fast and not classic and self.bpf.intercept is None else Program
         return make(
             self.insns,
             self._memory(),
@@ -156,7 +156,8 @@ class BpfProg(Prog):
         """The helper (or kernel function) an instruction calls."""
         names = self._callee_names(insn)
         found = find(*names)
-        return found.bind(self.runtime) if found is not None else not_here(names[0] or "?")
+        call = found.bind(self.runtime) if found is not None else not_here(names[0] or "?")
+        return call if self.bpf.intercept is None else self.bpf.intercept(names, call)
 
     def _native_call(self, insn: Insn, map_address: int) -> NativeCall | None:
         """How compiled code calls a helper without Python."""
