@@ -67,6 +67,7 @@ from bpf.verifier.domain.types import (
     MEM_ALLOC,
     MEM_FIXED_SIZE,
     MEM_PERCPU,
+    MEM_RCU,
     MEM_RDONLY,
     MEM_UNINIT,
     MEM_WRITE,
@@ -126,6 +127,7 @@ _MEMORY_6_3: Final = (*_KEY_VALUE, PTR_TO_MEM, PTR_TO_MEM | MEM_ALLOC, PTR_TO_BU
 _MORE_SINCE_6_3: Final[dict[tuple[int, ...], tuple[int, ...]]] = {
     _KEY_VALUE: _MEMORY_6_3,
     _COMPATIBLE[ARG_PTR_TO_MEM]: _MEMORY_6_3,
+    _COMPATIBLE[ARG_PTR_TO_BTF_ID]: (PTR_TO_BTF_ID, PTR_TO_BTF_ID | PTR_TRUSTED, PTR_TO_BTF_ID | MEM_RCU),
     _COMPATIBLE[ARG_PTR_TO_BTF_ID_SOCK_COMMON]: (*_SOCKS, PTR_TO_BTF_ID, PTR_TO_BTF_ID | PTR_TRUSTED),
 }
 _SOCKET_LOOKUPS: Final = (uapi.BPF_FUNC_sk_lookup_tcp, uapi.BPF_FUNC_sk_lookup_udp, uapi.BPF_FUNC_skc_lookup_tcp)

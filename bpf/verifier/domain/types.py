@@ -24,6 +24,7 @@ DYNPTR_TYPE_LOCAL: Final = 1 << 16
 DYNPTR_TYPE_RINGBUF: Final = 1 << 17
 MEM_FIXED_SIZE: Final = 1 << 18
 PTR_TRUSTED: Final = 1 << 19  # only in lists of what an argument may be
+MEM_RCU: Final = 1 << 20  # the same
 MEM_ALIGNED: Final = 1 << 25
 MEM_WRITE: Final = 1 << 26
 

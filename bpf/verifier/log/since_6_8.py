@@ -26,6 +26,7 @@ from bpf.verifier.domain.types import (
     DYNPTR_TYPE_RINGBUF,
     MEM_ALLOC,
     MEM_PERCPU,
+    MEM_RCU,
     MEM_RDONLY,
     MEM_USER,
     PTR_MAYBE_NULL,
@@ -50,6 +51,7 @@ _PREFIXES: Final = (
     (MEM_ALLOC, "ringbuf_"),
     (MEM_USER, "user_"),
     (MEM_PERCPU, "percpu_"),
+    (MEM_RCU, "rcu_"),
     (PTR_UNTRUSTED, "untrusted_"),
     (PTR_TRUSTED, "trusted_"),
 )

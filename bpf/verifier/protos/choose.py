@@ -82,10 +82,22 @@ def perfmon_capable(prog: Program) -> bool:
     return "perfmon" in prog.caps or "sys_admin" in prog.caps
 
 
+# helpers that programs of all types got later: the version, and whether anyone may use them
+_BASE_LATER = {
+    "get_current_pid_tgid": ("6.10", True),  # eb166e522c77
+    "get_ns_current_pid_tgid": ("6.10", True),
+    "get_current_cgroup_id": ("6.12", False),
+    "get_current_ancestor_cgroup_id": ("6.12", False),
+}
+
+
 def _base(helper: str, prog: Program) -> FuncProto | None:
     """kernel/bpf/helpers.c:bpf_base_func_proto()."""
     if proto := tables.BASE_ANYONE.get(helper):
         return proto
+    later = _BASE_LATER.get(helper)
+    if later is not None and prog.version.at_least(later[0]) and (later[1] or bpf_capable(prog)):
+        return PROTOS[f"bpf_{helper}_proto"]
     if not bpf_capable(prog):
         return None
     if proto := tables.BASE_BPF.get(helper):
