@@ -170,7 +170,7 @@ class HostKernel(KernelFace):
         self.mem = KernelMemory(self.physical, self.arch.map, self.arch.byteorder)
         self.symbols = Symbols()
         self.seed, self.random = seed, random.Random(seed)
-        self.nr_cpus, self.hostname = cpus, "simkernel"
+        self.nr_cpus, self.hostname, self.config = cpus, "simkernel", frozenset()
         self.log = []
         self.log_wait = WaitQueue("log_wait")
         self.futexes = {}
