@@ -10,7 +10,10 @@ from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_DIRECTORY, O_RDONLY, O_TRUNC, O_
 from arch.architecture import DEFAULT
 from simkernel.fs.boot import install
 from simkernel.fs.face import FsKernel
+from simkernel.kernel.calls import ids
 from simkernel.kernel.testing import HostKernel, run_body, run_syscall
+
+CALLED = (ids,)  # modules of the kernel whose functions file systems call: ns_capable()
 
 
 class HostFsKernel(HostKernel, FsKernel):
