@@ -6,6 +6,7 @@
 # make soundness  20,000 random programs: what the verifier accepts is run with every check on
 # make test-ftrace  the kernel's own ftrace selftests, fetched from Debian, compared with the real 6.1's results
 # make test-bpf-selftests  the kernel's own BPF selftests, fetched from Debian and built, compared with the real 6.1
+# make fuzz MINUTES=10  hostile input of every kind, for so long
 # make hostile    20,000 programs that no verifier would let pass: none reaches the host
 
 PYTHON ?= python3
@@ -13,12 +14,13 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-slow test-ftrace test-bpf-selftests lint docs bench soundness hostile clean
+.PHONY: venv demo test test-slow test-ftrace test-bpf-selftests lint docs bench soundness hostile fuzz clean
 
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
+	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,cc,proofs]'
 	touch $@
 
@@ -60,6 +62,10 @@ soundness: venv
 
 hostile: venv
 	$(BIN)/python tests/simkernel/hostile.py --programs 20000 --seed $(SEED)
+
+MINUTES ?= 10
+fuzz: venv
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
 
 docs: venv
 	$(BIN)/python -m docs.generate --check

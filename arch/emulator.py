@@ -15,6 +15,7 @@ from arch.abi.limits import PAGE_SHIFT, PAGE_SIZE
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture, Layout
 from arch.hostmap import require_room
+from arch.libraries import check_library
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import kernel_page_table
 from arch.native import WINDOW_SIZE, Block, Reason, Word, trampolines
@@ -68,6 +69,7 @@ class Emulator:
     # -- construction --------------------------------------------------------------------------------------
     def _open(self) -> None:
         facts = self.facts
+        check_library("unicorn", unicorn.__version__)
         require_room(TCG_BUFFER_SIZE + EMULATOR_SIZE, "the emulator")
         self.uc: Any = unicorn.Uc(facts.uc_arch, facts.uc_mode)
         if facts.cpu_model is not None:

@@ -17,6 +17,7 @@ FILES = {
     "docs/bpf-tables.md": ["-m", "docs.bpf_tables"],
     "bpf/uapi.py": ["-m", "docs.uapi"],
     "docs/architecture.md": ["-m", "docs.rooms"],
+    "docs/reliability.md": ["-m", "docs.reliability_page"],
 }
 
 

@@ -267,7 +267,9 @@ class Machine(Waiting, Unit):
         self._must_be_open()
         driver = UserTask(self.kernel)
         usertask.start(self.kernel, driver, comm)
-        self.kernel.cpus.run(lambda: driver.started)
+        self.kernel.cpus.run(lambda: driver.started or driver.task.exit_state != 0)
+        if not driver.started:
+            raise MachineError("the machine has no memory left for another task")
         return driver
 
     def workload(self, program: WorkloadProgram, comm: str = "workload") -> Task:

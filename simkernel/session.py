@@ -18,9 +18,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from arch.abi.errno import EAGAIN, ENOENT
+from arch.abi.errno import EAGAIN, ENOENT, ENOMEM
 from arch.abi.fcntl import AT_FDCWD, O_APPEND, O_NONBLOCK, O_RDONLY, O_WRONLY
-from arch.errors import KernelError
+from arch.errors import Fault, KernelError
 from simkernel.usertask import UserTask
 
 if TYPE_CHECKING:
@@ -69,9 +69,12 @@ class TaskSyscalls:
         free = self._free.get(rounded)
         if free:
             addr = free.pop()
-            self.task.write(addr, bytes(size))
+            self.write(addr, bytes(size))
         else:
-            addr = self.task.alloc(rounded)
+            try:
+                addr = self.task.alloc(rounded)
+            except Fault as fault:
+                raise KernelError(ENOMEM, f"the tool's memory: {fault}") from None
         self._sizes[addr] = rounded
         return addr
 
@@ -80,12 +83,18 @@ class TaskSyscalls:
         self._free.setdefault(self._sizes.pop(addr), []).append(addr)
 
     def read(self, addr: int, size: int) -> bytes:
-        """Bytes of the task's memory."""
-        return self.task.read(addr, size)
+        """Bytes of the task's memory.  ENOMEM when the machine has none for it."""
+        try:
+            return self.task.read(addr, size)
+        except Fault as fault:
+            raise KernelError(ENOMEM, f"the tool's memory: {fault}") from None
 
     def write(self, addr: int, data: bytes) -> None:
-        """Store bytes into the task's memory."""
-        self.task.write(addr, data)
+        """Store bytes into the task's memory.  ENOMEM."""
+        try:
+            self.task.write(addr, data)
+        except Fault as fault:
+            raise KernelError(ENOMEM, f"the tool's memory: {fault}") from None
 
 
 class ToolHost(Protocol):
@@ -148,7 +157,7 @@ class Session:
 
     def read_file(self, path: str, flags: int = O_RDONLY) -> bytes:
         """The whole of a file of the guest; KernelError."""
-        fd = self.task.call("openat", AT_FDCWD, self.syscalls.task.string(path), flags, 0)
+        fd = self._open(path, flags)
         try:
             return self._read_all(fd)
         finally:
@@ -157,12 +166,16 @@ class Session:
     def write_file(self, path: str, data: str | bytes, flags: int = O_WRONLY) -> None:
         """One write(2) to a file of the guest; KernelError carries the kernel's errno."""
         raw = data.encode() if isinstance(data, str) else data
-        fd = self.task.call("openat", AT_FDCWD, self.syscalls.task.string(path), flags, 0o644)
+        fd = self._open(path, flags)
         try:
             with self.task.memory() as memory:
                 self.task.call("write", fd, memory.put(raw), len(raw))
         finally:
             self.task.call("close", fd)
+
+    def _open(self, path: str, flags: int) -> int:
+        with self.task.memory() as memory:
+            return self.task.call("openat", AT_FDCWD, memory.put(path.encode() + b"\0"), flags, 0o644)
 
     def _read_all(self, fd: int) -> bytes:
         return b"".join(self._chunks(fd))
@@ -209,8 +222,7 @@ class Session:
 
     def _trace_fd(self) -> int:
         if self._pipe < 0:
-            path = self.syscalls.task.string(f"{TRACEFS}/trace_pipe")
-            self._pipe = self.task.call("openat", AT_FDCWD, path, O_RDONLY | O_NONBLOCK, 0)
+            self._pipe = self._open(f"{TRACEFS}/trace_pipe", O_RDONLY | O_NONBLOCK)
         return self._pipe
 
     def enable_event(self, spec: str) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from arch.cache import digest
 from arch.errors import Fault
+from arch.libraries import check_library
 from arch.native.block import Block, Native, Word
 from arch.native.builtins import METH_FASTCALL, MethodDef
 from arch.native.ir import Function, c_symbols
@@ -78,8 +79,10 @@ def symbols() -> dict[str, int]:
 @cache
 def add_symbols() -> None:
     """The same for code that llvmlite links, because it is of this process alone."""
+    import llvmlite
     import llvmlite.binding as llvm
 
+    check_library("llvmlite", llvmlite.__version__)
     initialize_llvm()
     for name, address in symbols().items():
         llvm.add_symbol(name, address)

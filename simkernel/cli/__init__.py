@@ -17,6 +17,7 @@ import click
 from arch.abi.signal import SIGINT
 from arch.errors import KernelError
 from arch.hosttime import HOST, HostStop
+from arch.libraries import WrongLibrary
 from simkernel import __version__
 from simkernel.bug import Oops
 from simkernel.own_floors import EXIT_USAGE
@@ -67,6 +68,9 @@ class LazyGroup(click.Group):
         except (KeyboardInterrupt, HostStop):
             HOST.seen()
             raise SystemExit(128 + (HOST.asked or SIGINT)) from None
+        except WrongLibrary as error:
+            print(f"simkernel {ctx.invoked_subcommand}: {error}", file=sys.stderr)
+            raise SystemExit(EXIT_USAGE) from None
         except MemoryError as error:
             print(
                 f"simkernel {ctx.invoked_subcommand}: no memory of the host is left: {error or 'a limit of this process?'}",

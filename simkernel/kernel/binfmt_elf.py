@@ -118,7 +118,11 @@ def load_elf_binary(k: KernelFace, address: int) -> Body:
     if not loads:
         raise KernelError(ENOEXEC)
     interp_file, interp = _interpreter(k, bprm, elf)
-    yield k.call("begin_new_exec", address)
+    ret: int = yield k.call("begin_new_exec", address)
+    if ret:
+        if interp_file is not None:
+            interp_file.put()
+        return ret
     mm = k.current.mm
     assert mm is not None
     try:

@@ -6,6 +6,7 @@ from arch.abi.errno import E2BIG, EFAULT, EINVAL, ELOOP, ENOENT, ENOEXEC
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_SYMLINK_NOFOLLOW
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.abi.ptrace import PTRACE_EVENT_EXEC
+from arch.abi.signal import SI_KERNEL, SIGSEGV
 from arch.errors import KernelError
 from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
@@ -153,7 +154,10 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     bprm = k.exec.at(address)
     task = k.current
     yield from _de_thread(k)
-    yield k.call("exec_mmap", 0)
+    ret: int = yield k.call("exec_mmap", 0)
+    if ret:  # the old program is gone, and there is no memory for the new one
+        k.signals.force(task, SIGSEGV, SI_KERNEL, 0)
+        return ret
     assert task.mm is not None
     task.mm.exe_file = bprm.file
     bprm.file.get()

@@ -1,0 +1,57 @@
+"""Writes docs/reliability.md from the last recorded run of the fuzzer (tests/fuzz/last_run.json)."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.fuzz.kinds import KINDS
+
+ROOT = Path(__file__).parents[1]
+RECORD = ROOT / "tests" / "fuzz" / "last_run.json"
+PAGE = ROOT / "docs" / "reliability.md"
+
+HEAD = """# Reliability
+
+What a program, a file or a mistake of the verifier cannot do to the host is promised in [SECURITY.md](../SECURITY.md). This page says
+how it is attacked, and what came of it; it is made by `docs/reliability_page.py`.
+
+`make fuzz MINUTES=10` (`python -m tests.fuzz`) gives each kind of attack an equal share of the time. Cases are made from a seed and a
+number, so each can be had again (`--only KIND:SEED:CASE`); they run in child processes, a few in each. A finding is an exception that is
+no refusal, an oops, a signal, or no end. `--seed` is the date unless given; a night's run is `make fuzz MINUTES=480`, with `--record` it
+renews the table. Each finding becomes a test.
+
+"""
+
+TAIL = """
+A failed case is told with its number. One case of `syscalls` is 200 calls on a fresh machine, one of `binds` 60.
+
+Besides the fuzzer:
+
+| what | how |
+|---|---|
+| a run ends at its time, whatever the program does | `tests/simkernel/test_deadlines.py`, `tests/arch/test_hosttime.py` |
+| what was closed is given back | `tests/simkernel/test_growth.py` |
+| results are whole or marked | `tests/simkernel/cli/test_run.py` |
+| programs that no verifier would let pass | `make hostile`: 20,000, each in a process of its own |
+| programs that the verifier let pass | `make soundness`: 20,000, run with every check on |
+| binds | `tests/simkernel/fs/test_host_attacks.py` |
+"""
+
+
+def text() -> str:
+    """The page."""
+    run = json.loads(RECORD.read_text())
+    lines = [
+        f"The last recorded run: {run['minutes']:g} minutes, seed {run['seed']}.\n",
+        "| kind | attacked | tried | failed | how cases ended |",
+        "|---|---|---|---|---|",
+    ]
+    for name, row in run["kinds"].items():
+        ended = ", ".join(f"{outcome}: {count}" for outcome, count in row["outcomes"].items())
+        lines.append(f"| {name} | {KINDS[name][0]} | {row['tried']:,} | {len(row['findings'])} | {ended} |")
+    return HEAD + "\n".join(lines) + "\n" + TAIL
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text())

@@ -1,0 +1,125 @@
+"""`python -m tests.fuzz --minutes 10 [--seed N] [--kinds elf,btf] [--record]`, or `--only KIND:SEED:CASE` for one case.
+
+Each kind (kinds.py) gets an equal share of the time.  Cases run in child processes, a few in each; one that dies of a
+signal, or is not done in time, is a finding as much as an exception.  The last line says what to give to --only.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+
+import simkernel
+from tests.fuzz.kinds import ARCHS, KINDS, machine
+
+RECORD = Path(__file__).with_name("last_run.json")
+BATCH = 8  # cases in one child
+BATCH_S = 400  # until a child counts as hanging
+
+
+def one(name: str, seed: int, case: int) -> str:
+    """The outcome of a case; FINDING: ... with where it happened."""
+    rng = random.Random(f"{name} {seed} {case}")
+    try:
+        return KINDS[name][1](rng)
+    except simkernel.Oops as oops:
+        return f"FINDING: oops: {type(oops.__cause__).__name__}: {oops.__cause__}{where(oops.__cause__)}"
+    except BaseException as error:
+        return f"FINDING: {type(error).__name__}: {error}{where(error)}"
+
+
+def where(error: BaseException | None) -> str:
+    """The last place of our own code."""
+    frames = [
+        f for f in traceback.extract_tb(error.__traceback__ if error else None) if "/site-packages/" not in f.filename
+    ]
+    return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
+
+
+def batch(name: str, seed: int, first: int) -> list[str]:
+    """Outcomes of BATCH cases, run in a child; the case that ended the child has its end as outcome."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.close(read)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.alarm(BATCH_S)
+        with open(os.devnull, "w") as null:
+            os.dup2(null.fileno(), 1)
+            os.dup2(null.fileno(), 2)
+        for case in range(first, first + BATCH):
+            os.write(write, (one(name, seed, case).replace("\n", " ") + "\n").encode("utf-8", "replace"))
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as pipe:
+        outcomes = pipe.read().decode("utf-8", "replace").splitlines()
+    status = os.waitpid(child, 0)[1]
+    if os.WIFSIGNALED(status):
+        number = os.WTERMSIG(status)
+        outcomes.append("FINDING: no end" if number == signal.SIGALRM else f"FINDING: {signal.Signals(number).name}")
+    elif status:
+        outcomes.append(f"FINDING: the process ended with status {os.waitstatus_to_exitcode(status)}")
+    return outcomes
+
+
+def campaign(name: str, seed: int, seconds: float) -> tuple[Counter[str], list[str]]:
+    """Outcomes by name, and findings with what repeats them."""
+    end, case = time.monotonic() + seconds, 0
+    outcomes: Counter[str] = Counter()
+    findings = []
+    while time.monotonic() < end:
+        for number, outcome in enumerate(batch(name, seed, case)):
+            if outcome.startswith("FINDING"):
+                findings.append(f"--only {name}:{seed}:{case + number}  {outcome}")
+                print(findings[-1], flush=True)
+                outcome = "finding"
+            outcomes[outcome] += 1
+        case += BATCH
+    return outcomes, findings
+
+
+def main() -> int:
+    """Exit status 1 when there is a finding."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--minutes", type=float, default=10)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kinds", default=",".join(KINDS))
+    parser.add_argument("--only", help="KIND:SEED:CASE, in this process")
+    parser.add_argument(
+        "--record", action="store_true", help=f"write {RECORD.name}, from which docs/reliability.md is made"
+    )
+    options = parser.parse_args()
+    if options.only:
+        name, seed, case = options.only.split(":")
+        print(KINDS[name][1](random.Random(f"{name} {seed} {case}")))
+        return 0
+    names = options.kinds.split(",")
+    rows = {}
+    failed = 0
+    for arch in ARCHS:  # the children inherit them
+        machine(arch)
+    for name in names:
+        outcomes, findings = campaign(name, options.seed, options.minutes * 60 / len(names))
+        failed += len(findings)
+        rows[name] = {"tried": sum(outcomes.values()), "findings": findings, "outcomes": dict(sorted(outcomes.items()))}
+        print(
+            f"{name:10} {rows[name]['tried']:7} tried, {len(findings)} findings; {dict(outcomes.most_common(4))}",
+            flush=True,
+        )
+    if options.record:
+        RECORD.write_text(
+            json.dumps({"seed": options.seed, "minutes": options.minutes, "kinds": rows}, indent=1) + "\n"
+        )
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,39 @@
+"""A few cases of every kind of attack, and that the runner tells a finding."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from tests.fuzz import __main__ as runner
+from tests.fuzz.kinds import KINDS, Finding
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_some_cases(name: str) -> None:
+    outcomes = runner.batch(name, 1, 0) if name not in ("syscalls", "memory") else [runner.one(name, 1, 0)]
+    assert not [outcome for outcome in outcomes if outcome.startswith("FINDING")]
+
+
+@pytest.mark.parametrize("case", [6, 20, 22])
+def test_found_before(case: int) -> None:
+    """No memory for the new program in execve(2), and for the tool's own task."""
+    assert not runner.one("faults", 1, case).startswith("FINDING")
+
+
+def test_a_finding_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def bad(rng: random.Random) -> str:
+        raise Finding("it broke")
+
+    def dies(rng: random.Random) -> str:
+        import os
+        import signal
+
+        os.kill(os.getpid(), signal.SIGKILL)
+        return ""
+
+    monkeypatch.setitem(KINDS, "bad", ("", bad))
+    monkeypatch.setitem(KINDS, "dies", ("", dies))
+    assert all("FINDING: Finding: it broke" in outcome for outcome in runner.batch("bad", 1, 0))
+    assert runner.batch("dies", 1, 0) == ["FINDING: SIGKILL"]
