@@ -34,10 +34,11 @@ import time
 from collections.abc import Callable
 from types import FrameType, TracebackType
 
+from arch.abi.signal import SIGINT
+
 HARD_S = 0.08  # of CPU time, until what does not look at the word is interrupted
 POKE_S = 0.02  # between two pokes
-SIGINT = int(signal.SIGINT)
-WALL = 8  # a grace is over after so many times its CPU time: somebody blocks
+WALL_FACTOR = 8  # a grace is over after so many times its CPU time: somebody blocks
 
 
 class Why(enum.IntEnum):
@@ -126,7 +127,7 @@ class HostTime:
 
     def grace(self, cpu_s: float) -> Limit:
         """A little CPU time to put things in order after a stop: what stopped the work before does not count."""
-        return Limit(self, cpu_s * WALL, cpu_s)
+        return Limit(self, cpu_s * WALL_FACTOR, cpu_s)
 
     @property
     def why(self) -> Why:

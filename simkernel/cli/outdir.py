@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 RESULTS = ("stdout", "stderr", "trace.txt", "maps.txt", "stats.txt", "strace.txt", "result.json")
-MARK, PARTIAL = "INCOMPLETE", ".partial"
+INCOMPLETE, PARTIAL = "INCOMPLETE", ".partial"
 
 
 class OutDir:
@@ -25,7 +25,7 @@ class OutDir:
 
     def begin(self) -> None:
         """From here on nothing in the directory looks like a result."""
-        (self.directory / MARK).write_text("the run has not come to its end\n")
+        (self.directory / INCOMPLETE).write_text("the run has not come to its end\n")
         for name in RESULTS:
             (self.directory / name).unlink(missing_ok=True)
         if self.partial.exists():
@@ -45,6 +45,6 @@ class OutDir:
                 os.replace(self.partial / name, self.directory / name)
         self.partial.rmdir()
         if missing:
-            (self.directory / MARK).write_text("".join(f"{line}\n" for line in missing))
+            (self.directory / INCOMPLETE).write_text("".join(f"{line}\n" for line in missing))
         else:
-            (self.directory / MARK).unlink()
+            (self.directory / INCOMPLETE).unlink()
