@@ -580,4 +580,5 @@ _RUNNERS: dict[str, Callable[[_Runner], TestResult]] = {
     "raw_tp": _run_raw_tp,
     "syscall": _run_syscall,
 }
+TEST_RUNS = frozenset((*_RUNNERS, "tracing"))  # what a row of program types may name; tracing: tracing_steps()
 _RUNS = {row.number: _RUNNERS[row.test_run] for row in program_types() if row.test_run in _RUNNERS}

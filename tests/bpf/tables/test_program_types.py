@@ -12,7 +12,7 @@ from bpf.helpers import HELPERS
 from bpf.helpers.kfunc_rows import ROWS as KFUNCS
 from bpf.helpers.table import GIVEN
 from bpf.loader.sections import find
-from bpf.syscall.test_run import _RUNNERS
+from bpf.syscall.test_run import TEST_RUNS
 from bpf.verifier.calls.kfuncs import kfunc_flags
 from bpf.verifier.context import ctx, ctx_layout
 from bpf.verifier.protos.choose import FUNC_PROTOS
@@ -72,7 +72,7 @@ def test_every_attach_type_of_the_header_stands_in_one_row():
 @pytest.mark.parametrize("row", program_types(), ids=lambda row: row.name)
 def test_what_a_row_names_is_there(row):
     assert row.helpers in FUNC_PROTOS or row.name == "EXT"  # it sees what the program sees that it replaces
-    assert not row.test_run or row.test_run in _RUNNERS
+    assert not row.test_run or row.test_run in TEST_RUNS
     assert not row.convert or row.convert in _CONVERT or row.name == "PERF_EVENT"
     assert row.number in ctx.CHECKS or row.name == "EXT"
     assert not row.convert or row.context[0] in LAYOUTS or row.name == "PERF_EVENT"
@@ -87,7 +87,7 @@ def test_what_a_row_names_is_there(row):
 def test_nothing_that_rows_may_name_is_left_over():
     rows = program_types()
     assert set(FUNC_PROTOS) == {row.helpers for row in rows} - {""}
-    assert set(_RUNNERS) == {row.test_run for row in rows} - {""}
+    assert set(TEST_RUNS) == {row.test_run for row in rows} - {""}
     assert set(_CONVERT) == {row.convert for row in rows} - {"", "pe_prog"}
     assert set(FUNC_PROTOS) & set(GIVEN)
 
