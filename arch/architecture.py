@@ -17,6 +17,7 @@ from typing import Any
 import arch
 from arch.abi.files import FileAbi
 from arch.abi.version import KernelVersion
+from arch.callfacts import CallFacts
 from arch.cpuinfo import CpuInfo
 from arch.datamodel import ByteOrder, DataModel
 from arch.memory import KernelMap, Memory
@@ -120,6 +121,7 @@ class Architecture:
     name: str  # our name and Linux's: x86_64, arm64, riscv64, s390x, i386, arm
     machine: str  # uname -m
     srcarch: str  # its folder in the kernel's arch/, and NAME of __TARGET_ARCH_NAME where programs are compiled
+    calls: CallFacts  # what system calls show of it
     elf_machine: int  # e_machine
     elf_class: int  # 1 (32 bit) or 2 (64 bit)
     model: DataModel

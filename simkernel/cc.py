@@ -1,7 +1,7 @@
 """C programs for BPF: the compiler that is there, the right flags, and the simulated kernel's own vmlinux.h.
 
     obj = machine.load("count.bpf.c")
-    data = compile_bpf("count.bpf.c", arch="arm64", kernel="5.10")      # bytes of an object file
+    data = machine.compile("count.bpf.c")       # bytes of an object file
 
 clang is taken from PATH (or `CLANG` in the environment), else the one in the Python package ziglang.
 """
@@ -15,10 +15,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from pathlib import Path
 
-from arch.architecture import DEFAULT, get
+from arch.architecture import get
 
 LIMIT_S = 120  # a compiler that takes longer hangs
 FLAGS = ("-O2", "-g", "-Wall", "-Wno-unused-function", "-fno-stack-protector", "-fno-asynchronous-unwind-tables")
@@ -52,14 +51,8 @@ def include_directories() -> list[Path]:
     return [*([own] if own else []), *(p for p in places if (p / "asm").is_dir())]
 
 
-def compile_bpf(
-    source: str | Path,
-    arch: str = DEFAULT,
-    kernel: str = "6.1",
-    flags: Sequence[str] = (),
-    vmlinux: str | None = None,
-) -> bytes:
-    """An object file made from one C file.  `vmlinux` is the text of vmlinux.h, else that of the machine asked for.
+def compile_bpf(source: str | Path, arch: str, vmlinux: str, flags: Sequence[str] = ()) -> bytes:
+    """An object file made from one C file.  `vmlinux` is the text of vmlinux.h.
 
     The source's own directory comes first where headers are looked for, then vmlinux.h, `flags`, and the host's libbpf.
     CompileError carries what the compiler printed.
@@ -73,7 +66,7 @@ def compile_bpf(
     target = f"{endian}-freestanding" if "ziglang" in command else endian
     with tempfile.TemporaryDirectory(prefix="simkernel-cc-") as directory:
         header, out = Path(directory, "vmlinux.h"), Path(directory, "out.o")
-        header.write_text(vmlinux if vmlinux is not None else vmlinux_header(arch, kernel))
+        header.write_text(vmlinux)
         full = [*command, "-target", target, *FLAGS, f"-D__TARGET_ARCH_{cpu.srcarch}", f"-DTARGET_{arch}"]
         full += ["-I", str(source.parent), "-I", directory, *flags]
         for place in include_directories():
@@ -92,12 +85,3 @@ def compile_bpf(
 def missing_header(said: str) -> str:
     """What to install when libbpf's headers are not there."""
     return "\nlibbpf's headers are in Debian's libbpf-dev" if "'bpf/" in said and "file not found" in said else ""
-
-
-def vmlinux_header(arch: str, kernel: str) -> str:
-    """vmlinux.h of a machine: every type of its kernel."""
-    from bpf.btf.dump import dump_c
-    from simkernel.machine import boot
-
-    with closing(boot(arch=arch, kernel=kernel)) as machine:
-        return dump_c(machine.kernel.observer.kernel_btf.get())

@@ -312,7 +312,7 @@ class Machine(Waiting, Unit):
         from simkernel.cc import compile_bpf
 
         k = self.kernel
-        return compile_bpf(source, k.arch.name, str(k.version), flags, dump_c(k.observer.kernel_btf.get()))
+        return compile_bpf(source, k.arch.name, dump_c(k.observer.kernel_btf.get()), flags)
 
     def trace_pipe(self) -> str:
         """Trace text that has come since the last call."""

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 AXES = ("kernel", "arch", "cpus", "seed")  # in the order in which ids name them
 DEFAULTS: dict[str, object] = {"kernel": "6.1", "arch": DEFAULT, "cpus": 1, "seed": 0}
 FLOORS = ("arch", "tracing", "bpf", "simkernel")
-TAIL = 20  # lines of trace and log that a failed test shows
+TAIL_LINES = 20  # lines of trace and log that a failed test shows
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -251,5 +251,5 @@ def tell(machine: Machine) -> list[tuple[str, str]]:
 def tail(text: str) -> str:
     """The last lines of a text, and how many came before."""
     lines = text.rstrip("\n").split("\n")
-    before = [f"... ({len(lines) - TAIL} lines before)"] if len(lines) > TAIL else []
-    return "\n".join([*before, *lines[-TAIL:]])
+    before = [f"... ({len(lines) - TAIL_LINES} lines before)"] if len(lines) > TAIL_LINES else []
+    return "\n".join([*before, *lines[-TAIL_LINES:]])

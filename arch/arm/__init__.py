@@ -12,6 +12,7 @@ from arch.arm import registers, text
 from arch.arm.files import FILES
 from arch.arm.syscalls import NUMBERS
 from arch.arm.usdt import USDT
+from arch.callfacts import CallFacts
 from arch.datamodel import ILP32_LE_ARM
 from arch.fpstate import FpImage, Piece
 from arch.memory import KernelMap
@@ -122,6 +123,11 @@ ARCHITECTURE = Architecture(
     name="arm",
     machine="armv7l",
     srcarch="arm",
+    calls=CallFacts(
+        user_regs=tuple(f"uregs[{i}]" for i in range(18)),
+        audit_arch=0x40000028,
+        old_ptrace_requests=True,
+    ),
     elf_machine=40,  # EM_ARM
     elf_class=1,
     model=ILP32_LE_ARM,

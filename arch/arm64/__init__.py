@@ -13,6 +13,7 @@ from arch.arm64 import registers, text
 from arch.arm64.cpuinfo import CPUINFO
 from arch.arm64.files import FILES
 from arch.arm64.usdt import USDT
+from arch.callfacts import CallFacts
 from arch.datamodel import LP64_LE_UNSIGNED_CHAR
 from arch.fpstate import FpImage, Piece
 from arch.generic.syscalls import NUMBERS
@@ -145,6 +146,10 @@ ARCHITECTURE = Architecture(
     name="arm64",
     machine="aarch64",
     srcarch="arm64",
+    calls=CallFacts(
+        user_regs=(*(f"regs[{i}]" for i in range(31)), "sp", "pc", "pstate"),
+        audit_arch=0xC00000B7,
+    ),
     elf_machine=183,  # EM_AARCH64
     elf_class=2,
     model=LP64_LE_UNSIGNED_CHAR,

@@ -9,6 +9,7 @@ from unicorn import x86_const as x86
 
 from arch.abi.internal import GDT_ENTRY_TLS_MIN
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
+from arch.callfacts import CallFacts
 from arch.datamodel import ILP32_LE_I386
 from arch.i386 import registers, text
 from arch.i386.files import FILES
@@ -123,6 +124,31 @@ ARCHITECTURE = Architecture(
     name="i386",
     machine="i686",
     srcarch="x86",
+    calls=CallFacts(
+        user_regs=(
+            "bx",
+            "cx",
+            "dx",
+            "si",
+            "di",
+            "bp",
+            "ax",
+            "ds",
+            "es",
+            "fs",
+            "gs",
+            "orig_ax",
+            "ip",
+            "cs",
+            "flags",
+            "sp",
+            "ss",
+        ),
+        audit_arch=0x40000003,
+        step_flag=("flags", 0x100),
+        old_ptrace_requests=True,
+        has_dies=True,
+    ),
     elf_machine=3,  # EM_386
     elf_class=1,
     model=ILP32_LE_I386,

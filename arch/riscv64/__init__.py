@@ -8,6 +8,7 @@ from unicorn import riscv_const as rv
 from unicorn import unicorn_const as uc
 
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
+from arch.callfacts import CallFacts
 from arch.datamodel import LP64_LE_UNSIGNED_CHAR
 from arch.fpstate import FpImage, Piece
 from arch.generic.syscalls import NUMBERS as GENERIC_NUMBERS
@@ -127,6 +128,43 @@ ARCHITECTURE = Architecture(
     name="riscv64",
     machine="riscv64",
     srcarch="riscv",
+    calls=CallFacts(
+        user_regs=(
+            "epc",
+            "ra",
+            "sp",
+            "gp",
+            "tp",
+            "t0",
+            "t1",
+            "t2",
+            "s0",
+            "s1",
+            "a0",
+            "a1",
+            "a2",
+            "a3",
+            "a4",
+            "a5",
+            "a6",
+            "a7",
+            "s2",
+            "s3",
+            "s4",
+            "s5",
+            "s6",
+            "s7",
+            "s8",
+            "s9",
+            "s10",
+            "s11",
+            "t3",
+            "t4",
+            "t5",
+            "t6",
+        ),
+        audit_arch=0xC00000F3,
+    ),
     elf_machine=243,  # EM_RISCV
     elf_class=2,
     model=LP64_LE_UNSIGNED_CHAR,

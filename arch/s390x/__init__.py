@@ -8,6 +8,7 @@ from unicorn import s390x_const as s390
 from unicorn import unicorn_const as uc
 
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
+from arch.callfacts import CallFacts
 from arch.datamodel import LP64_BE
 from arch.fpstate import FpImage, Piece
 from arch.memory import KernelMap
@@ -144,6 +145,12 @@ ARCHITECTURE = Architecture(
     name="s390x",
     machine="s390x",
     srcarch="s390",
+    calls=CallFacts(
+        user_regs=("psw.mask", "psw.addr", *(f"gprs[{i}]" for i in range(16)), *["access"] * 8, "orig_gpr2"),
+        audit_arch=0x80000016,
+        ipc_third_is_timeout=True,
+        ipc_mode_is_wide=True,
+    ),
     elf_machine=22,  # EM_S390
     elf_class=2,
     model=LP64_BE,

@@ -8,6 +8,7 @@ from unicorn import unicorn_const as uc
 from unicorn import x86_const as x86
 
 from arch.architecture import Architecture, EntryPoints, SyscallAbi
+from arch.callfacts import CallFacts
 from arch.datamodel import LP64_LE
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
@@ -181,6 +182,42 @@ ARCHITECTURE = Architecture(
     name="x86_64",
     machine="x86_64",
     srcarch="x86",
+    calls=CallFacts(
+        user_regs=(
+            "r15",
+            "r14",
+            "r13",
+            "r12",
+            "bp",
+            "bx",
+            "r11",
+            "r10",
+            "r9",
+            "r8",
+            "ax",
+            "cx",
+            "dx",
+            "si",
+            "di",
+            "orig_ax",
+            "ip",
+            "cs",
+            "flags",
+            "sp",
+            "ss",
+            "fs_base",
+            "0",
+            "0",
+            "0",
+            "0",
+            "0",
+        ),
+        audit_arch=0xC000003E,
+        step_flag=("flags", 0x100),
+        old_ptrace_requests=True,
+        sem_times_padded=True,
+        has_dies=True,
+    ),
     elf_machine=62,  # EM_X86_64
     elf_class=2,
     model=LP64_LE,

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from bpf.explain.path import COPIES, Step, Trail, history, read_log
 from bpf.explain.rules import Rule, find
 
-WIDTH = 100
+LINE_WIDTH = 100
 LOG_LINES = 12  # of the kernel's own log, beside the explanation
 HOT_SPOTS = 5
 HISTORY = 12  # steps of a register's history
@@ -123,7 +123,7 @@ def cost(trail: Trail) -> Cost:
 
 def paragraphs(text: str) -> list[str]:
     """Wrapped lines, indented."""
-    return textwrap.wrap(text, WIDTH, initial_indent="  ", subsequent_indent="  ")
+    return textwrap.wrap(text, LINE_WIDTH, initial_indent="  ", subsequent_indent="  ")
 
 
 def rejected_text(found: Explanation) -> list[str]:

@@ -9,7 +9,7 @@ from bpf.maps.ringbuf import DYNPTR_MAX_SIZE
 
 DYNPTR_TYPE_SHIFT = 28
 DYNPTR_LOCAL, DYNPTR_RINGBUF = 1, 2
-READ_ONLY = 1 << 31
+DYNPTR_READ_ONLY = 1 << 31
 
 
 def make_dynptr(mem: Memory, ptr: int, data: int, size: int, kind: int) -> None:
@@ -78,7 +78,7 @@ def dynptr_read(rt: Runtime, dst: int, length: int, ptr: int, offset: int, flags
 )
 def dynptr_write(rt: Runtime, ptr: int, offset: int, src: int, length: int, flags: int) -> int:
     place = _place(rt, ptr, offset, length)
-    if not place or flags or rt.mem.read_uint(ptr + 8, 4) & READ_ONLY:
+    if not place or flags or rt.mem.read_uint(ptr + 8, 4) & DYNPTR_READ_ONLY:
         return -EINVAL
     if place < 0:
         return place
@@ -96,4 +96,4 @@ def dynptr_write(rt: Runtime, ptr: int, offset: int, src: int, length: int, flag
 )
 def dynptr_data(rt: Runtime, ptr: int, offset: int, length: int) -> int:
     place = _place(rt, ptr, offset, length)
-    return 0 if place < 0 or rt.mem.read_uint(ptr + 8, 4) & READ_ONLY else place
+    return 0 if place < 0 or rt.mem.read_uint(ptr + 8, 4) & DYNPTR_READ_ONLY else place

@@ -16,7 +16,7 @@ import ctypes
 from dataclasses import dataclass
 from functools import cache
 
-from arch.abi.limits import TASK_COMM_LEN
+from arch.abi.limits import TASK_COMM_LEN, U32_MAX
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.native.block import Word
 from arch.native.library import Library
@@ -36,7 +36,6 @@ from arch.native.subset import (
 from bpf.board import Bpf
 from bpf.run.native_call import NativeCall
 
-U32 = 0xFFFFFFFF
 # Words about tasks: where the members of struct task_struct and struct cred are, and how wide pointers are.
 PID, TGID, COMM, CRED, UID, GID, POINTER = range(7)
 MEMBERS = (
@@ -107,7 +106,7 @@ def get_current_uid_gid(t: Words) -> int:
 @native
 def get_current_comm(t: Words, buf: int, size: int) -> int:
     """strscpy_pad()."""
-    size &= U32
+    size &= U32_MAX
     at = current() + t[COMM]
     if size >= TASK_COMM_LEN:
         zero(buf, size)
@@ -127,7 +126,7 @@ def in_direct_map(address: int, size: int) -> int:
 @native
 def probe_read_kernel(dst: int, size: int, src: int) -> int:
     """Of the direct map, where kernel objects are."""
-    size &= U32
+    size &= U32_MAX
     if not in_direct_map(src, size):
         decline()
     copy(dst, src, size)

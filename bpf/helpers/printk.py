@@ -18,7 +18,7 @@ from bpf.helpers import Runtime, prototype, signed
 MAX_ARGUMENTS = 3
 MAX_VARARGS = 12
 PRINT_LIMIT = 1023  # characters
-_BLANKS = b" \t\n\v\f\r"
+_PRINTK_SPACES = b" \t\n\v\f\r"
 _PUNCTUATION = b"!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~"
 _MODERN_SPEC = re.compile(rb"%(?:%|([0+\- ]*)((?:[1-9]\d*)?)(p(?:[ku]s|[iI][46]|[KxsSB])?|s|c|l{0,2}[idxuX]))")
 
@@ -38,7 +38,7 @@ def check_format_4_1(fmt: bytes, strings: bool = False) -> list[str]:
     kinds: list[str] = []
     i = 0
     while i < len(fmt):
-        if not (32 <= fmt[i] < 127 or fmt[i] in _BLANKS):
+        if not (32 <= fmt[i] < 127 or fmt[i] in _PRINTK_SPACES):
             raise _invalid()
         if fmt[i] != 0x25:
             i += 1
@@ -53,7 +53,7 @@ def check_format_4_1(fmt: bytes, strings: bool = False) -> list[str]:
         letter = fmt[i : i + 1]
         if not kind and (letter == b"p" or (strings and letter == b"s")):
             following = fmt[i + 1 : i + 2]
-            if following and following not in _BLANKS and following not in _PUNCTUATION:
+            if following and following not in _PRINTK_SPACES and following not in _PUNCTUATION:
                 raise _invalid()
             kinds.append(letter.decode())
             i += 2
@@ -111,7 +111,7 @@ def check_format(fmt: bytes, given: int) -> list[re.Match[bytes]]:
     found: list[re.Match[bytes]] = []
     i = 0
     while i < len(fmt):
-        if fmt[i] < 128 and not (32 <= fmt[i] < 127 or fmt[i] in _BLANKS):
+        if fmt[i] < 128 and not (32 <= fmt[i] < 127 or fmt[i] in _PRINTK_SPACES):
             raise _invalid()
         if fmt[i] != 0x25:
             i += 1
@@ -132,7 +132,7 @@ def _allowed(m: re.Match[bytes], fmt: bytes) -> bool:
     kind = m[3]
     if kind in (b"p", b"s", b"pks", b"pus"):
         following = fmt[m.end() : m.end() + 1]
-        return not following or following in _BLANKS or following in _PUNCTUATION
+        return not following or following in _PRINTK_SPACES or following in _PUNCTUATION
     return True
 
 
@@ -348,7 +348,7 @@ def _parse(rt: Runtime, buf: int, size: int, flags: int) -> tuple[int, int, bool
     if not size or base not in _BASES or flags & ~0x1F:
         raise _invalid()
     text = bytes(rt.mem.read(buf, size))
-    rest = text.lstrip(_BLANKS)
+    rest = text.lstrip(_PRINTK_SPACES)
     negative = rest.startswith(b"-")
     rest = rest[1:] if negative else rest
     if not rest:

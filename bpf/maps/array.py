@@ -119,7 +119,7 @@ class _ValueArray(_Indexed):
     @property
     def native_words(self) -> int:
         if self.words is None:
-            self.words = (ctypes.c_uint64 * indexed.WORDS)(
+            self.words = (ctypes.c_uint64 * indexed.INDEXED_WORDS)(
                 self.values, self.elem_size, self.value_size, self.max_entries, self.cpu_size
             )
         return ctypes.addressof(self.words)

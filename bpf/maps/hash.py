@@ -136,7 +136,7 @@ class HashMap(BpfMap):
         buckets = self.allocate(self.n_buckets * 8, 8)
         self._keys = self.allocate(self.key_size)
         self._values = self.allocate(self.stored_size)
-        self.words = (ctypes.c_uint64 * htab.WORDS)(
+        self.words = (ctypes.c_uint64 * htab.HTAB_WORDS)(
             buckets, self.n_buckets - 1, self.key_size, self.value_size, self.value_at, self.max_entries, 0, 0,
             self.hashrnd, round_up(self.value_size, 8), self.classic, self._keys, self._values,
         )  # fmt: skip

@@ -14,6 +14,7 @@ from __future__ import annotations
 from functools import cache
 
 from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENOENT
+from arch.abi.limits import U32_MAX
 from arch.native.block import Word
 from arch.native.library import Library
 from arch.native.subset import (
@@ -37,45 +38,44 @@ from arch.native.subset import (
 from bpf.uapi import BPF_EXIST, BPF_NOEXIST
 
 # Words of a map.
-BUCKETS, MASK, KEY_SIZE, VALUE_SIZE, VALUE_AT, MAX_ENTRIES, COUNT, FREE, SEED, CPU_VALUE_SIZE = range(10)
+BUCKETS, BUCKET_MASK, KEY_SIZE, VALUE_SIZE, VALUE_AT, MAX_ENTRIES, COUNT, FREE, SEED, CPU_VALUE_SIZE = range(10)
 ROOM_FIRST, KEY_SCRATCH, VALUE_SCRATCH = range(10, 13)
-WORDS = 13
+HTAB_WORDS = 13
 
 FREE_AT, REF_AT, HASH_AT, KEY_AT = 8, 35, 40, 48  # in struct htab_elem
 NO_ELEMENT = 1 << 32  # an answer: there is no free element; give one and ask again
-U32 = 0xFFFFFFFF
 INITVAL = 0xDEADBEEF
 
 
 @native
 def rol(x: int, n: int) -> int:
     """rol32()."""
-    return (x << n | x >> (32 - n)) & U32
+    return (x << n | x >> (32 - n)) & U32_MAX
 
 
 @native
 def htab_hash(m: Words, key: int) -> int:
     """jhash() of a key.  include/linux/jhash.h; the last 1 to 12 bytes always low byte first."""
     left = m[KEY_SIZE]
-    a = INITVAL + left + m[SEED] & U32
+    a = INITVAL + left + m[SEED] & U32_MAX
     b = a
     c = a
     while left > 12:
-        a = a + load32(key) & U32
-        b = b + load32(key + 4) & U32
-        c = c + load32(key + 8) & U32
-        a = (a - c ^ rol(c, 4)) & U32
-        c = c + b & U32
-        b = (b - a ^ rol(a, 6)) & U32
-        a = a + c & U32
-        c = (c - b ^ rol(b, 8)) & U32
-        b = b + a & U32
-        a = (a - c ^ rol(c, 16)) & U32
-        c = c + b & U32
-        b = (b - a ^ rol(a, 19)) & U32
-        a = a + c & U32
-        c = (c - b ^ rol(b, 4)) & U32
-        b = b + a & U32
+        a = a + load32(key) & U32_MAX
+        b = b + load32(key + 4) & U32_MAX
+        c = c + load32(key + 8) & U32_MAX
+        a = (a - c ^ rol(c, 4)) & U32_MAX
+        c = c + b & U32_MAX
+        b = (b - a ^ rol(a, 6)) & U32_MAX
+        a = a + c & U32_MAX
+        c = (c - b ^ rol(b, 8)) & U32_MAX
+        b = b + a & U32_MAX
+        a = (a - c ^ rol(c, 16)) & U32_MAX
+        c = c + b & U32_MAX
+        b = (b - a ^ rol(a, 19)) & U32_MAX
+        a = a + c & U32_MAX
+        c = (c - b ^ rol(b, 4)) & U32_MAX
+        b = b + a & U32_MAX
         left -= 12
         key += 12
     if left >= 4:
@@ -90,13 +90,13 @@ def htab_hash(m: Words, key: int) -> int:
         b += last_bytes(key + 4, left)
         left = 4
     c += load32le(key + 8) if left == 8 else last_bytes(key + 8, left - 4)
-    c = (c ^ b) - rol(b & U32, 14) & U32
-    a = (a ^ c) - rol(c, 11) & U32
-    b = (b ^ a) - rol(a, 25) & U32
-    c = (c ^ b) - rol(b, 16) & U32
-    a = (a ^ c) - rol(c, 4) & U32
-    b = (b ^ a) - rol(a, 14) & U32
-    return (c ^ b) - rol(b, 24) & U32
+    c = (c ^ b) - rol(b & U32_MAX, 14) & U32_MAX
+    a = (a ^ c) - rol(c, 11) & U32_MAX
+    b = (b ^ a) - rol(a, 25) & U32_MAX
+    c = (c ^ b) - rol(b, 16) & U32_MAX
+    a = (a ^ c) - rol(c, 4) & U32_MAX
+    b = (b ^ a) - rol(a, 14) & U32_MAX
+    return (c ^ b) - rol(b, 24) & U32_MAX
 
 
 @native
@@ -132,7 +132,7 @@ def same(a: int, b: int, size: int) -> int:
 @native
 def htab_place(m: Words, key: int, hash: int) -> int:
     """Where the pointer to the element with this key is; the element itself may be missing (a pointer that is 0)."""
-    at = m[BUCKETS] + (hash & m[MASK]) * 8
+    at = m[BUCKETS] + (hash & m[BUCKET_MASK]) * 8
     left = m[COUNT]
     element = load64(at)
     while element:
@@ -155,7 +155,7 @@ def htab_find(m: Words, key: int) -> int:
 @native
 def htab_first(m: Words, bucket: int) -> int:
     """The first element in this bucket or behind it; 0 if there is none."""
-    while bucket <= m[MASK]:
+    while bucket <= m[BUCKET_MASK]:
         element = load64(m[BUCKETS] + bucket * 8)
         if element:
             return element
@@ -169,14 +169,14 @@ def htab_after(m: Words, element: int) -> int:
     if not element:
         return htab_first(m, 0)
     following = load64(element)
-    return following if following else htab_first(m, (load32(element + HASH_AT) & m[MASK]) + 1)
+    return following if following else htab_first(m, (load32(element + HASH_AT) & m[BUCKET_MASK]) + 1)
 
 
 @native
 def htab_link(m: Words, element: int) -> int:
     """Put an element, whose key is written, at the head of its bucket."""
     hash = htab_hash(m, element + KEY_AT)
-    head = m[BUCKETS] + (hash & m[MASK]) * 8
+    head = m[BUCKETS] + (hash & m[BUCKET_MASK]) * 8
     store32(element + HASH_AT, hash)
     store64(element, load64(head))
     store64(head, element)
@@ -249,7 +249,7 @@ def htab_update(m: Words, key: int, value: int, flags: int) -> Errno:
         m[FREE] = old
     else:
         m[COUNT] += 1
-    head = m[BUCKETS] + (hash & m[MASK]) * 8
+    head = m[BUCKETS] + (hash & m[BUCKET_MASK]) * 8
     store64(element, load64(head))
     store64(head, element)
     return 0

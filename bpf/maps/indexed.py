@@ -12,7 +12,7 @@ from bpf.uapi import BPF_EXIST, BPF_NOEXIST
 
 # Words of a map: where the values are, bytes from one to the next and from one CPU's to the next.
 VALUES, ELEM_SIZE, VALUE_SIZE, MAX_ENTRIES, CPU_SIZE = range(5)
-WORDS = 5
+INDEXED_WORDS = 5
 
 
 @native

@@ -18,7 +18,7 @@ from bpf.syscall.attr import Call, btf_of_fd, file_mode, new_map_fd
 from bpf.versions import features
 
 NR_NODES = 1
-NUMA_NO_NODE = 0xFFFFFFFF  # -1
+NO_NODE = 0xFFFFFFFF  # -1
 
 
 def map_create(call: Call) -> int:
@@ -35,7 +35,7 @@ def map_create(call: Call) -> int:
         raise KernelError(EINVAL)
     mode = file_mode(attr.map_flags)
     if attr.map_flags & uapi.BPF_F_NUMA_NODE and version.at_least("4.14"):
-        if attr.numa_node not in (*range(NR_NODES), NUMA_NO_NODE):
+        if attr.numa_node not in (*range(NR_NODES), NO_NODE):
             raise KernelError(EINVAL)
     if not has_map_type(version, attr.map_type) or attr.map_flags & ~features.known_flags(version, "map_flags"):
         raise KernelError(EINVAL)

@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from simkernel.cc import CompileError, compile_bpf
+from simkernel.cc import CompileError
 from simkernel.cli.listing import machine_options
 from simkernel.own_floors import EXIT_USAGE
+
+
+def compiled(source: Path, arch: str, kernel: str, flags: Sequence[str] = ()) -> bytes:
+    """An object file for a machine that is booted for its types.  CompileError; ValueError for an unknown kernel."""
+    from simkernel.machine import boot
+
+    with boot(arch=arch, kernel=kernel) as machine:
+        return machine.compile(source, flags)
 
 
 @click.command()
@@ -31,7 +40,7 @@ def cc(
     flags = [f"-I{each}" for each in include] + [f"-D{each}" for each in define]
     target = out or Path(source.name).with_suffix(".o")
     try:
-        target.write_bytes(compile_bpf(source, arch, kernel, flags))
+        target.write_bytes(compiled(source, arch, kernel, flags))
     except (CompileError, ValueError) as error:
         print(f"simkernel cc: {error}", file=sys.stderr)
         raise SystemExit(EXIT_USAGE) from None

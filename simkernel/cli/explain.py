@@ -12,7 +12,8 @@ import click
 from arch.abi.errno import errno_name
 from arch.abi.version import KernelVersion
 from bpf.explain.story import Explanation, accepted_text, explain, rejected_text
-from simkernel.cc import CompileError, compile_bpf
+from simkernel.cc import CompileError
+from simkernel.cli.compile import compiled
 from simkernel.cli.listing import machine_options
 from simkernel.own_floors import EXIT_USAGE
 
@@ -60,7 +61,7 @@ def ask(obj: Path, kernel: str, arch: str) -> list[dict[str, Any]]:
             return list(verify_object(obj, version, arch, LOG_LEVEL))
         with tempfile.TemporaryDirectory(prefix="simkernel-explain-") as directory:
             made = Path(directory, obj.with_suffix(".o").name)
-            made.write_bytes(compile_bpf(obj, arch, kernel))
+            made.write_bytes(compiled(obj, arch, kernel))
             return list(verify_object(made, version, arch, LOG_LEVEL))
     except ObjectError as error:
         raise ValueError(f"{obj}: {error}") from None

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from simkernel.fs.constants import FMODE_PATH, FMODE_WRITE
 from simkernel.fs.inode import Dentry, File, Inode
 
 # include/linux/fsnotify_backend.h
 FS_ACCESS, FS_MODIFY, FS_ATTRIB, FS_CLOSE_WRITE, FS_CLOSE_NOWRITE, FS_OPEN = 1, 2, 4, 8, 0x10, 0x20
 FS_MOVED_FROM, FS_MOVED_TO, FS_CREATE, FS_DELETE, FS_DELETE_SELF, FS_MOVE_SELF = 0x40, 0x80, 0x100, 0x200, 0x400, 0x800
 FS_UNMOUNT, FS_Q_OVERFLOW, FS_IN_IGNORED, FS_EXCL_UNLINK, FS_ISDIR = 0x2000, 0x4000, 0x8000, 0x04000000, 0x40000000
-FMODE_WRITE, FMODE_NONOTIFY, FMODE_PATH = 2, 0x4000000, 0x4000
+FMODE_NONOTIFY = 0x4000000
 
 
 class Mark(Protocol):

@@ -15,7 +15,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import UNBLOCKABLE, SigInfo, WaitQueue, mask_of
 
-INFO_SIZE = 128  # struct signalfd_siginfo
+SIGNALFD_INFO_SIZE = 128  # struct signalfd_siginfo
 
 
 class SignalFd:
@@ -39,7 +39,7 @@ def siginfo_bytes(k: FsKernel, info: SigInfo) -> bytes:
     return struct.pack(
         order + "IiIIIiIIIIiiQQQQH", info.sig, 0, info.code & 0xFFFFFFFF, pid, uid, 0, 0, 0, 0, 0,
         status, (number ^ 1 << 31) - (1 << 31), value & (1 << 64) - 1, utime, stime, addr, 0,
-    ).ljust(INFO_SIZE, b"\0")  # fmt: skip
+    ).ljust(SIGNALFD_INFO_SIZE, b"\0")  # fmt: skip
 
 
 @kernel_function(
@@ -49,7 +49,7 @@ def signalfd_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) 
     """Pending signals of the reader, as many as fit; waits for the first."""
     file, task = k.vfs.files[file_addr], k.current
     ctx: SignalFd = file.private_data
-    room = count // INFO_SIZE
+    room = count // SIGNALFD_INFO_SIZE
     if not room:
         return -EINVAL
     done = 0
@@ -64,9 +64,9 @@ def signalfd_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) 
             if ret < 0:
                 return ret
             continue
-        k.usercopy.copy_to_user(buf + done * INFO_SIZE, siginfo_bytes(k, info))
+        k.usercopy.copy_to_user(buf + done * SIGNALFD_INFO_SIZE, siginfo_bytes(k, info))
         done += 1
-    return done * INFO_SIZE
+    return done * SIGNALFD_INFO_SIZE
 
 
 def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:

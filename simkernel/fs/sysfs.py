@@ -81,7 +81,7 @@ def _topology(k: KernelFace, cpu: int) -> dict[str, str]:
         rows |= {name: own, f"{name}_list": f"{cpu}\n"}
     for name in ("core_siblings", "package_cpus"):
         rows |= {name: all_cpus, f"{name}_list": _cpu_range(k)}
-    if k.arch.name in ("x86_64", "i386"):
+    if k.arch.calls.has_dies:
         rows |= {"die_id": "0\n", "die_cpus": all_cpus, "die_cpus_list": _cpu_range(k)}
         rows |= {"cluster_id": "65535\n", "cluster_cpus": own, "cluster_cpus_list": f"{cpu}\n"}
     return rows

@@ -19,14 +19,14 @@ from simkernel.kernel.kfunc import syscall
 
 XATTR_CREATE, XATTR_REPLACE = 1, 2
 XATTR_SIZE_MAX = 65536
-SECURITY, SYSTEM, TRUSTED, USER = b"security.", b"system.", b"trusted.", b"user."
+SECURITY_PREFIX, SYSTEM_PREFIX, TRUSTED, USER = b"security.", b"system.", b"trusted.", b"user."
 
 Find = Callable[[FsKernel, int], Path]  # (kernel, path or descriptor) -> the file
 
 
 def _permission(k: FsKernel, inode: Inode, name: bytes, write: bool) -> None:
     """xattr_permission().  EPERM, ENODATA, EACCES."""
-    if name.startswith((SECURITY, SYSTEM)):
+    if name.startswith((SECURITY_PREFIX, SYSTEM_PREFIX)):
         return
     cred = k.vfs.cred()
     refusal = EPERM if write else ENODATA
@@ -68,7 +68,7 @@ def vfs_getxattr(k: FsKernel, path: Path, name: bytes) -> bytes:
     """The value.  ENODATA, EOPNOTSUPP, EPERM, EACCES."""
     inode = path.dentry.inode
     _permission(k, inode, name, False)
-    if name.startswith(SECURITY) and SECURITY not in inode.i_sb.xattr_kinds:
+    if name.startswith(SECURITY_PREFIX) and SECURITY_PREFIX not in inode.i_sb.xattr_kinds:
         raise KernelError(EOPNOTSUPP)
     value = _store(inode, name).get(name)
     if value is None:

@@ -19,14 +19,13 @@ from arch.abi.ipc import (
     MSG_STAT,
     MSG_STAT_ANY,
 )
+from arch.abi.stat import S_IRUGO, S_IWUGO
 from arch.errors import KernelError
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.util import PERM_SIZE, IpcObject, order_of, seconds, times, version_of, words
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
-
-S_IRUGO, S_IWUGO = 0o444, 0o222
 
 
 class MsgQueue(IpcObject):

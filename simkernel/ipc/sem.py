@@ -29,6 +29,7 @@ from arch.abi.ipc import (
     SETALL,
     SETVAL,
 )
+from arch.abi.stat import S_IRUGO, S_IWUGO
 from arch.errors import KernelError
 from simkernel.ipc.face import IpcKernel
 from simkernel.ipc.util import PERM_SIZE, IpcObject, order_of, seconds, times, version_of, words
@@ -36,8 +37,6 @@ from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import SignalStruct, Task, WaitQueue
-
-S_IRUGO, S_IWUGO = 0o444, 0o222
 
 
 class Sem:
@@ -72,7 +71,7 @@ class SemArray(IpcObject):
 
     def semid_ds(self, k: IpcKernel) -> bytes:
         """struct semid64_ds; x86-64 has room behind each time."""
-        if k.arch.name == "x86_64":
+        if k.arch.calls.sem_times_padded:
             return self.perm(k) + words(k, self.otime, 0, self.ctime, 0, len(self.sems), 0, 0)
         return self.perm(k) + times(k, self.otime, self.ctime) + words(k, len(self.sems), 0, 0)
 

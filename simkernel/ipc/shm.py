@@ -31,6 +31,7 @@ from arch.abi.ipc import (
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import MAP_FIXED, MAP_FIXED_NOREPLACE, MAP_SHARED, PROT_EXEC, PROT_READ, PROT_WRITE
 from arch.abi.resource import RLIMIT_MEMLOCK
+from arch.abi.stat import S_IRUGO, S_IWUGO, S_IXUGO
 from arch.errors import KernelError
 from simkernel.fs.eventfd import unlinked_file
 from simkernel.fs.inode import Dentry, File, FileOperations
@@ -42,7 +43,6 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.mm import Mm
 
-S_IRUGO, S_IWUGO, S_IXUGO = 0o444, 0o222, 0o111
 SHMLBA = PAGE_SIZE
 
 

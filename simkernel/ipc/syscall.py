@@ -41,7 +41,7 @@ def sys_ipc(k: IpcKernel, call: int, first: int, second: int, third: int, ptr: i
     version, call = call >> 16, call & 0xFFFF
     word = k.arch.word
     if call in (SEMOP, SEMTIMEDOP):
-        timeout = 0 if call == SEMOP else (third if k.arch.name == "s390x" else fifth & (1 << 8 * word) - 1)
+        timeout = 0 if call == SEMOP else (third if k.arch.calls.ipc_third_is_timeout else fifth & (1 << 8 * word) - 1)
         body = sys_semop(k, first, ptr, second) if not timeout else sys_semtimedop(k, first, ptr, second, timeout)
         return (yield from body)
     if call == SEMGET:

@@ -8,8 +8,9 @@ from typing import Generic, TypeVar
 
 from arch.abi.capability import CAP_IPC_OWNER, CAP_SYS_ADMIN
 from arch.abi.errno import EACCES, EEXIST, EIDRM, EINVAL, ENOENT, ENOSPC, EPERM
-from arch.abi.ipc import IPC_64, IPC_CREAT, IPC_EXCL, IPC_PRIVATE, IPCMNI, S_IRWXUGO
+from arch.abi.ipc import IPC_64, IPC_CREAT, IPC_EXCL, IPC_PRIVATE, IPCMNI
 from arch.abi.mqueue import DFLT_MSG, DFLT_MSGMAX, DFLT_MSGSIZE, DFLT_MSGSIZEMAX, DFLT_QUEUESMAX
+from arch.abi.stat import S_IRWXUGO
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs.inode import SuperBlock
@@ -52,7 +53,7 @@ class IpcObject:
         head = struct.pack(
             order_of(k) + "iIIII", self.key, self.uid, self.gid, self.cuid, self.cgid
         )  # fmt: skip
-        if k.arch.name == "s390x":
+        if k.arch.calls.ipc_mode_is_wide:
             return head + struct.pack(">IHH4xQQ", self.mode, 0, self.seq, 0, 0)
         if k.arch.word == 8:
             return head + struct.pack("<IHH4xQQ", self.mode, self.seq, 0, 0, 0)

@@ -11,13 +11,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from arch.abi.capability import CAP_SYS_ADMIN
-from arch.abi.errno import EACCES, EINVAL, ENOSYS, EOPNOTSUPP
+from arch.abi.errno import EACCES, EINVAL, ENOSYS, EOPNOTSUPP, MAX_ERRNO
+from arch.abi.limits import U32_MAX
 from arch.abi.ptrace import PTRACE_EVENT_SECCOMP
 from arch.abi.signal import SIGKILL, SIGSYS
 from arch.errors import KernelError
+from bpf.uapi import BPF_MAXINSNS
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.ptrace.registers import AUDIT_ARCH
 from simkernel.kernel.ptrace.stops import event_enabled, report_event
 from simkernel.kernel.task import SigInfo, Task
 
@@ -31,7 +32,7 @@ RET_KILL_PROCESS, RET_KILL_THREAD, RET_TRAP, RET_ERRNO = 0x80000000, 0, 0x000300
 RET_USER_NOTIF, RET_TRACE, RET_LOG, RET_ALLOW = 0x7FC00000, 0x7FF00000, 0x7FFC0000, 0x7FFF0000
 ACTIONS = (RET_KILL_PROCESS, RET_KILL_THREAD, RET_TRAP, RET_ERRNO, RET_USER_NOTIF, RET_TRACE, RET_LOG, RET_ALLOW)
 NOTIF, NOTIF_RESP, DATA_SIZE = 80, 24, 64
-MAX_ERRNO, BPF_MAXINSNS, MAX_INSNS_PER_PATH = 4095, 4096, 32768
+MAX_INSNS_PER_PATH = 32768
 WORK_SECCOMP = 1  # SYSCALL_WORK_SECCOMP
 SYS_SECCOMP = 1
 STRICT_CALLS = ("read", "write", "exit", "rt_sigreturn", "sigreturn")
@@ -40,7 +41,6 @@ STRICT_CALLS = ("read", "write", "exit", "rt_sigreturn", "sigreturn")
 BPF_LD, BPF_LDX, BPF_ST, BPF_STX, BPF_ALU, BPF_JMP, BPF_RET, BPF_MISC = range(8)
 LD_W_ABS, LD_W_LEN, LDX_W_LEN, LD_IMM, LDX_IMM, LD_MEM, LDX_MEM = 0x20, 0x80, 0x81, 0x00, 0x01, 0x60, 0x61
 RET_K, RET_A, TAX, TXA, JA, ST, STX = 0x06, 0x16, 0x07, 0x87, 0x05, 0x02, 0x03
-MASK = 0xFFFFFFFF
 ALU: dict[int, Callable[[int, int], int]] = {
     0x00: lambda a, b: a + b, 0x10: lambda a, b: a - b, 0x20: lambda a, b: a * b, 0x30: lambda a, b: a // b,
     0x40: lambda a, b: a | b, 0x50: lambda a, b: a & b, 0x60: lambda a, b: a << b if b < 32 else 0,
@@ -88,7 +88,7 @@ class Filter:
                 operand = x if code & 8 else k
                 if code & 0xF0 == 0x30 and not operand:
                     return 0
-                a = ALU[code & 0xF0](a, operand) & MASK
+                a = ALU[code & 0xF0](a, operand) & U32_MAX
             elif code in (LD_IMM, LD_MEM, LD_W_LEN):
                 a = DATA_SIZE if code == LD_W_LEN else memory[k] if code == LD_MEM else k
             elif code in (LDX_IMM, LDX_MEM, LDX_W_LEN):
@@ -156,7 +156,7 @@ def seccomp_data(k: KernelFace, regs: int, nr: int) -> bytes:
     order = "<" if k.mem.byteorder == "little" else ">"
     args = [k.regs.get(regs, field) for field in k.abi.args]
     ip = k.regs.get(regs, k.arch.instruction_pointer)
-    return struct.pack(order + "iIQ6Q", nr, AUDIT_ARCH[k.arch.name], ip, *args)
+    return struct.pack(order + "iIQ6Q", nr, k.arch.calls.audit_arch, ip, *args)
 
 
 def run_filters(k: KernelFace, task: Task, data: bytes) -> int:
@@ -196,7 +196,7 @@ def __seccomp_filter(k: KernelFace, nr: int, sd: int, recheck: int) -> Body:
         info.addr, info.errno, info.call = (
             k.regs.get(regs, k.arch.instruction_pointer),
             data,
-            (nr, AUDIT_ARCH[k.arch.name]),
+            (nr, k.arch.calls.audit_arch),
         )
         k.signals.force_info(task, info)
         return -1
@@ -205,8 +205,8 @@ def __seccomp_filter(k: KernelFace, nr: int, sd: int, recheck: int) -> Body:
         if not event_enabled(task, PTRACE_EVENT_SECCOMP):
             return -1
         yield from report_event(k, PTRACE_EVENT_SECCOMP, data)
-        number = k.regs.get(regs, k.regs.orig_field) & MASK
-        return -1 if k.regs.orig_field != k.abi.result and number == MASK else 0
+        number = k.regs.get(regs, k.regs.orig_field) & U32_MAX
+        return -1 if k.regs.orig_field != k.abi.result and number == U32_MAX else 0
     if action == RET_USER_NOTIF:  # nobody listens
         k.regs.set(regs, k.abi.result, -ENOSYS)
         return -1

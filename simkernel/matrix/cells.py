@@ -19,7 +19,7 @@ from simkernel.bug import Oops
 from simkernel.cc import CompileError
 from simkernel.copies import ChildError, Template
 from simkernel.machine import Machine, boot
-from simkernel.matrix.reasons import OK, Reason, classify
+from simkernel.matrix.reasons import WELL, Reason, classify
 
 CELL_LIMIT_S = 60.0
 
@@ -57,7 +57,7 @@ class Outcome:
 
     @property
     def good(self) -> bool:
-        return self.kind == OK
+        return self.kind == WELL
 
     def as_dict(self) -> dict[str, object]:
         """For JSON."""
@@ -109,7 +109,7 @@ def _work(machine: Machine, cell: Cell) -> Outcome:
         return ended("limit", f"not done within {CELL_LIMIT_S:.0f} s")
     except (Oops, MemoryError) as error:
         return ended("refused", f"{type(error).__name__}: {error}")
-    return ended(OK, "")
+    return ended(WELL, "")
 
 
 def _test(path: str, machine: Machine, obj: BpfObject) -> tuple[str, str]:
@@ -120,7 +120,7 @@ def _test(path: str, machine: Machine, obj: BpfObject) -> tuple[str, str]:
     except AssertionError as error:
         line = traceback.extract_tb(error.__traceback__)[-1]
         return "test", f"{Path(line.filename).name}:{line.lineno}: {error or line.line}"
-    return OK, ""
+    return WELL, ""
 
 
 def _module(path: str) -> ModuleType:

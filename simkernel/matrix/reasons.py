@@ -17,9 +17,9 @@ from bpf.maps.rows import MAP_TYPES
 from bpf.versions.program_types import PROGRAM_TYPES
 
 # Classes of outcomes, in the order in which a table's legend shows them.
-OK = "ok"
+WELL = "ok"
 KINDS = {
-    OK: "loads (and attaches, and its test passes, where asked)",
+    WELL: "loads (and attaches, and its test passes, where asked)",
     "feature": "global data, BTF or another ability that it does not have yet",
     "map type": "a map type that this kernel does not have yet",
     "program type": "a program type that it does not have yet",

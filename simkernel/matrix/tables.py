@@ -11,7 +11,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 from simkernel.matrix.cells import Outcome
-from simkernel.matrix.reasons import KINDS, OK
+from simkernel.matrix.reasons import KINDS, WELL
 
 Grid = tuple[list[str], list[tuple[str, str]], dict[tuple[str, str, str], Outcome]]
 
@@ -136,7 +136,7 @@ def as_html(outcomes: Sequence[Outcome]) -> str:
                 f'<td class="{style}" title="{html.escape(each.text if each else "")}">{html.escape(word(each))}</td>'
             )
         rows.append(f"<tr>{row}</tr>")
-    legend = "".join(f"<li><b>{kind}</b>: {html.escape(text)}</li>" for kind, text in KINDS.items() if kind != OK)
+    legend = "".join(f"<li><b>{kind}</b>: {html.escape(text)}</li>" for kind, text in KINDS.items() if kind != WELL)
     table = "\n".join(rows)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>simkernel matrix</title><style>{STYLE}</style>\n'

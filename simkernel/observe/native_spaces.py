@@ -13,15 +13,15 @@ from arch.native.subset import Words, decline, invoke, native, shared
 from simkernel.kernel.mm import Mm
 
 # Words: how many address spaces; of each its page-table root, and function and data of its handler.
-SPACES, FIRST = 0, 1
+SPACES, FIRST_SPACE = 0, 1
 
 
 @native
 def in_space(d: Words, regs: int) -> int:
     """The handler of the current address space; where it has none of this kind, Python looks."""
     for i in range(d[SPACES]):
-        if d[FIRST + 3 * i] == shared[Word.USER_ROOT]:
-            return invoke(d[FIRST + 3 * i + 1], d[FIRST + 3 * i + 2], regs)
+        if d[FIRST_SPACE + 3 * i] == shared[Word.USER_ROOT]:
+            return invoke(d[FIRST_SPACE + 3 * i + 1], d[FIRST_SPACE + 3 * i + 2], regs)
     decline()
     return 0
 
@@ -39,7 +39,7 @@ def site_handler(
     if not handlers:
         return None
     rows = [(mm.space.root, found.function, found.data) for mm, found in handlers.items()]
-    data = (ctypes.c_uint64 * (FIRST + 3 * len(rows)))(len(rows), *(word for row in rows for word in row))
+    data = (ctypes.c_uint64 * (FIRST_SPACE + 3 * len(rows)))(len(rows), *(word for row in rows for word in row))
     afters = {mm: found.after for mm, found in handlers.items()}
 
     def after(regs: int) -> object:

@@ -19,7 +19,7 @@ from bpf.board import Bpf
 from bpf.helpers import HELPERS, load_all
 from bpf.run.interpreter import Registers
 
-MASK = (1 << 64) - 1
+REGISTER_MASK = (1 << 64) - 1
 Call = Callable[[Registers], int]
 
 
@@ -119,6 +119,6 @@ class Mocks:
         def asked(r: Registers) -> int:
             mock = next((self.by_name[name] for name in names if name in self.by_name), None)
             answer = None if mock is None else mock.answer()
-            return call(r) if answer is None else answer & MASK
+            return call(r) if answer is None else answer & REGISTER_MASK
 
         return asked

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 import simkernel
-from simkernel.cc import CompileError, compile_bpf, compiler
+from simkernel.cc import CompileError, compiler
+from simkernel.cli.compile import compiled
 
 LIBBPF = Path("/usr/include/bpf/bpf_helpers.h").exists()
 try:
@@ -67,7 +68,7 @@ int BPF_KPROBE(writes, struct file *file, const char *buf, size_t count)
 def test_the_header_has_the_constants_that_programs_use(tmp_path, kernel):
     comm_len = "TASK_COMM_LEN" if kernel == "6.1" else "16"  # an enumerator since 5.17
     (tmp_path / "p.bpf.c").write_text(CONSTANTS.replace("TASK_COMM_LEN_", comm_len))
-    assert compile_bpf(tmp_path / "p.bpf.c", kernel=kernel).startswith(b"\x7fELF")
+    assert compiled(tmp_path / "p.bpf.c", "x86_64", kernel).startswith(b"\x7fELF")
 
 
 @pytest.mark.skipif(not LIBBPF, reason="needs libbpf-dev")
@@ -91,13 +92,13 @@ def test_what_the_compiler_says_is_the_error(tmp_path):
     source = tmp_path / "bad.bpf.c"
     source.write_text("int f(void) { return nothing; }\n")
     with pytest.raises(CompileError, match="nothing"):
-        compile_bpf(source)
+        compiled(source, "x86_64", "6.1")
     ran = subprocess.run(
         [sys.executable, "-m", "simkernel", "cc", source], capture_output=True, text=True, cwd=tmp_path
     )
     assert ran.returncode == 2 and "nothing" in ran.stderr and "Traceback" not in ran.stderr
     with pytest.raises(CompileError, match=r"none\.c: no such file"):
-        compile_bpf(tmp_path / "none.c")
+        compiled(tmp_path / "none.c", "x86_64", "6.1")
 
 
 def test_the_command_writes_the_object(tmp_path):

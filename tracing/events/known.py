@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
+from arch.architecture import DEFAULT
 from tracing.events.declare import TraceEventDecl
 from tracing.events.recorded import Recording, recording
 from tracing.face import TraceHost
 from tracing.record.fields import BASE_TYPES, Field, FieldLayout
 
-ASKED_FIRST = "x86_64"
 OF_X86 = (
     "amd_cpu", "exceptions", "hyperv", "intel_iommu", "irq_matrix", "irq_vectors", "mce", "msr", "nmi", "resctrl",
     "vsyscall", "x86_fpu", "xen",
@@ -31,7 +31,7 @@ class KnownEvents:
     def recording(self) -> Recording | None:
         """Of this CPU, or of the one that was asked first; None for a version that nobody asked."""
         host = self.host
-        return recording(host.arch.name, host.version) or recording(ASKED_FIRST, host.version)
+        return recording(host.arch.name, host.version) or recording(DEFAULT, host.version)
 
     @property
     def exact(self) -> bool:

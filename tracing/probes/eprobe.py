@@ -1,4 +1,4 @@
-"""Event probes: `e:NAME SYSTEM.EVENT a=$field:u32`, an event made of another event's fields.  kernel/trace/trace_eprobe.c.
+"""Event probes: `e:NAME EPROBES.EVENT a=$field:u32`, an event made of another event's fields.  kernel/trace/trace_eprobe.c.
 
 While such an event is on in a trace array, a trigger hangs on the other event there that the user does not see.
 """
@@ -20,7 +20,7 @@ from tracing.record.fields import FILTER_DYN_STRING, FILTER_STATIC_STRING, Field
 from tracing.record.filter import FilterError, create_filter, log_filter_error
 from tracing.record.recorder import Recorder
 
-SYSTEM = "eprobes"
+EPROBES = "eprobes"
 IN_RECORD = (FILTER_STATIC_STRING, FILTER_DYN_STRING)
 
 
@@ -72,7 +72,7 @@ class RecordContext(FetchContext):
 
 
 class EprobeEvent(ProbeEvent):
-    """Printed as `NAME: (SYSTEM.EVENT) a=...`."""
+    """Printed as `NAME: (EPROBES.EVENT) a=...`."""
 
     kind = "eprobe"
 
@@ -181,7 +181,7 @@ class EventProbes:
         if len(argv) < 2 or argv[0][0] != "e":
             return False
         command = Command(self.board.errors, "event_probe", argv)
-        group, name = SYSTEM, None
+        group, name = EPROBES, None
         _, colon, text = argv[0].partition(":")
         if colon:
             group, name = command.parse_name(text, argv[0].index(":") + 1, group)

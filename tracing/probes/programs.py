@@ -6,6 +6,7 @@ import ctypes
 from collections.abc import Callable, Sequence
 from functools import cache
 
+from arch.abi.limits import U32_MAX
 from arch.native import Word
 from arch.native.handler import NO_FRAME, READ_ONLY, NativeCode, NativeHandler
 from arch.native.library import Library
@@ -15,7 +16,6 @@ from tracing.record.recorder import Recorder
 # Words of a handler: where the counter of hits is and who runs on which CPU, which bits of the answers matter, how many
 # programs there are, and function and data of each.
 COUNTER, ACTIVE, ANSWER, PROGRAMS, FIRST = range(5)
-U32 = 0xFFFFFFFF
 
 
 def counter() -> ctypes.Array[ctypes.c_uint64]:
@@ -67,7 +67,7 @@ def handler(
     if not codes or len(flat) != 2 * len(codes):
         return None
     data = (ctypes.c_uint64 * (FIRST + len(flat)))(
-        ctypes.addressof(hits), ctypes.addressof(recorder.running.active), U32 if answer else 0, len(codes), *flat
+        ctypes.addressof(hits), ctypes.addressof(recorder.running.active), U32_MAX if answer else 0, len(codes), *flat
     )  # fmt: skip
     function = library(recorder.host.mem.byteorder == "big").address["run_programs"]
     blind = all(code is not None and code.blind for code in codes)

@@ -7,6 +7,9 @@ import re
 from arch.abi.errno import EINVAL, ERANGE
 from arch.errors import KernelError
 
+BLANKS = " \t\n\v\f\r\xa0"  # isspace() of lib/ctype.c
+UNLIMITED = -1  # a count that is not given
+
 
 def c_string(data: bytes) -> str:
     """Up to the first NUL; bytes are shown as Latin-1 so that any byte survives."""

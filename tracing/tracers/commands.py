@@ -14,10 +14,8 @@ from arch.errors import KernelError
 from tracing.buffer.trace import TraceArray
 from tracing.record.event import EventFile, EventRegistry
 from tracing.record.filter import build_glob
-from tracing.text.strings import kstrto
+from tracing.text.strings import UNLIMITED, kstrto
 from tracing.tracers.functions import Functions
-
-UNLIMITED = -1
 
 
 @dataclass(eq=False)

@@ -10,10 +10,10 @@ from arch.errors import KernelError
 from tracing.board import Board
 from tracing.probes.kprobes import Kprobes
 from tracing.record.filter import build_glob
+from tracing.text.strings import BLANKS
 from tracing.tracers.recorded import functions_of
 
 WORD_MAX = 4096  # FTRACE_BUFF_MAX: a symbol's length, and more
-BLANKS = " \t\n\v\f\r\xa0"
 
 
 class Functions:

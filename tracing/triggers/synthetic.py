@@ -13,11 +13,11 @@ from tracing.record.fields import COMMON_SIZE, Field, data_loc, filter_assign_ty
 from tracing.record.recorder import Recorder
 from tracing.text.gfp import gfp_flag_names
 from tracing.text.strings import is_good_name, kstrto
+from tracing.triggers.hist.fields import HIST_STACKTRACE_DEPTH
 
-SYSTEM = "synthetic"
+SYNTHETIC = "synthetic"
 FIELDS_MAX = 64
 STR_VAR_LEN_MAX = 256
-STACK_DEPTH = 16  # HIST_STACKTRACE_DEPTH
 
 BAD_NAME = "Illegal name"
 INVALID_CMD = "Command must be of the form: <name> field[;field] ..."
@@ -96,7 +96,7 @@ class SynthEvent(TraceEvent):
             for part in self.parts
         ]
         print_fmt = f'"{", ".join(texts)}"' + "".join(f", {value}" for value in values)
-        super().__init__(recorder, SYSTEM, name, fields, print_fmt)
+        super().__init__(recorder, SYNTHETIC, name, fields, print_fmt)
 
     def fire(self, values: Sequence[Value]) -> None:
         """trace_event_raw_event_synth(): one value per field."""
@@ -111,8 +111,8 @@ class SynthEvent(TraceEvent):
         for part, value in zip(self.parts, values):
             start = 8 * part.offset
             if part.is_stack:
-                stack = list(value)[:STACK_DEPTH] if isinstance(value, tuple) else []
-                stack += [0] if len(stack) < STACK_DEPTH else []
+                stack = list(value)[:HIST_STACKTRACE_DEPTH] if isinstance(value, tuple) else []
+                stack += [0] if len(stack) < HIST_STACKTRACE_DEPTH else []
                 data = b"".join(address.to_bytes(word, order) for address in stack)
             else:
                 data = value + b"\0" if isinstance(value, bytes) else b"\0"
@@ -185,7 +185,7 @@ class SynthEvent(TraceEvent):
 
     def show(self) -> str:
         """Its line of dynamic_events."""
-        return f"s:{SYSTEM}/{self.fields_text()}"
+        return f"s:{SYNTHETIC}/{self.fields_text()}"
 
     def fields_text(self) -> str:
         """Its line of synthetic_events."""
@@ -246,9 +246,9 @@ class SynthEvents:
             raise self.fail(INVALID_CMD)
         name = command[2:]
         if "/" in name:
-            if not name.startswith(f"{SYSTEM}/"):
+            if not name.startswith(f"{SYNTHETIC}/"):
                 raise self.fail(INVALID_DYN_CMD)
-            name = name.removeprefix(f"{SYSTEM}/")
+            name = name.removeprefix(f"{SYNTHETIC}/")
         self.check(name)
         self.create(re.split(r"[ \t]", name, maxsplit=1)[0], command[match.end() :].lstrip())
         return True
@@ -339,7 +339,7 @@ class SynthEvents:
 
     def remove_named(self, group: str | None, name: str, words: list[str]) -> bool:
         """`-:NAME`; an empty name means all.  EBUSY."""
-        if group not in (None, SYSTEM):
+        if group not in (None, SYNTHETIC):
             return False
         found = [event for event in self.known if not name or event.name == name]
         for event in found:

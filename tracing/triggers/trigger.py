@@ -9,10 +9,7 @@ from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from tracing.record.event import EventFile, Filter
 from tracing.record.filter import EventFilter, create_filter
-from tracing.text.strings import kstrto
-
-UNLIMITED = -1
-BLANKS = " \t\n\v\f\r\xa0"
+from tracing.text.strings import BLANKS, UNLIMITED, kstrto
 
 
 class EventTrigger:

@@ -10,6 +10,7 @@ from bpf import uapi
 from bpf.btf.codec import COMPOSITES, Kind
 from bpf.helpers.rows import FuncProto
 from bpf.isa.insn import BPF_DW, BPF_REG_0, Insn
+from bpf.maps.struct_ops import DUMMY
 from bpf.uapi import HELPER_NAMES
 from bpf.verifier.access import dynptr
 from bpf.verifier.access.memory import check_mem_access
@@ -27,7 +28,6 @@ from bpf.verifier.calls.subprog import (
     set_user_ringbuf_callback_state,
 )
 from bpf.verifier.context.btf_walk import resolve_size
-from bpf.verifier.context.struct_ops import DUMMY
 from bpf.verifier.domain.bounds import reg_bounds_sync, s32
 from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.state import DEF_NOT_SUBREG, UNKNOWN, UNREADABLE, Reg, Value, known_zero

@@ -10,13 +10,11 @@ from typing import Final
 from arch.abi.errno import EACCES
 from arch.abi.internal import READ
 from bpf.btf.codec import Btf, Kind
+from bpf.maps.struct_ops import DUMMY, TCP_CA
 from bpf.verifier.context.btf_walk import btf_struct_access, resolve_size
 from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.domain.types import NOT_INIT, PTR_TO_BTF_ID
 from bpf.verifier.env import Env
-
-TCP_CA: Final = "tcp_congestion_ops"
-DUMMY: Final = "bpf_dummy_ops"
 
 # struct: members that a program may not be
 STRUCTS: Final[dict[str, frozenset[str]]] = {DUMMY: frozenset(), TCP_CA: frozenset({"get_info"})}

@@ -46,6 +46,7 @@ from simkernel.kernel.task import (
     Task,
     WaitQueue,
 )
+from simkernel.kernel.tasks import PID_MAX
 
 CLONE_ARGS_SIZE, MAX_PID_NS_LEVEL = 88, 32
 
@@ -181,9 +182,6 @@ def _check_set_tid(k: KernelFace, wanted: int) -> None:
         raise KernelError(EPERM)
     if k.tasks.find(wanted) is not None:
         raise KernelError(EEXIST)
-
-
-PID_MAX = 32768
 
 
 def _link(k: KernelFace, child: Task, args: CloneArgs) -> None:

@@ -1,9 +1,7 @@
 """Sets of registers as ptrace(2) and core dumps show them: struct user_regs_struct and its kin.  arch/*/include/uapi/asm/ptrace.h,
 arch/*/kernel/ptrace.c.
 
-A set is a row of names: a field of struct pt_regs, or one of
-  fs_base   the thread pointer           0       always zero
-  4:NAME    NAME in 4 bytes              seg:N   a selector that is always N
+Which registers, in which order: `user_regs` of arch/callfacts.py.
 """
 
 from __future__ import annotations
@@ -12,52 +10,6 @@ from arch.abi.errno import EIO
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.task import Task
-
-X86_64 = ["r15", "r14", "r13", "r12", "bp", "bx", "r11", "r10", "r9", "r8", "ax", "cx", "dx", "si", "di", "orig_ax", "ip", "cs", "flags", "sp", "ss", "fs_base", "0", "0", "0", "0", "0"]  # fmt: skip
-I386 = ["bx", "cx", "dx", "si", "di", "bp", "ax", "ds", "es", "fs", "gs", "orig_ax", "ip", "cs", "flags", "sp", "ss"]
-ARM64 = [*(f"regs[{i}]" for i in range(31)), "sp", "pc", "pstate"]
-ARM = [f"uregs[{i}]" for i in range(18)]
-S390X = ["psw.mask", "psw.addr", *(f"gprs[{i}]" for i in range(16)), *["access"] * 8, "orig_gpr2"]
-RISCV64 = [
-    "epc",
-    "ra",
-    "sp",
-    "gp",
-    "tp",
-    "t0",
-    "t1",
-    "t2",
-    "s0",
-    "s1",
-    "a0",
-    "a1",
-    "a2",
-    "a3",
-    "a4",
-    "a5",
-    "a6",
-    "a7",
-    "s2",
-    "s3",
-    "s4",
-    "s5",
-    "s6",
-    "s7",
-    "s8",
-    "s9",
-    "s10",
-    "s11",
-    "t3",
-    "t4",
-    "t5",
-    "t6",
-]
-GENERAL = {"x86_64": X86_64, "i386": I386, "arm64": ARM64, "arm": ARM, "s390x": S390X, "riscv64": RISCV64}
-# AUDIT_ARCH_*: include/uapi/linux/audit.h
-AUDIT_ARCH = {
-    "x86_64": 0xC000003E, "i386": 0x40000003, "arm64": 0xC00000B7, "arm": 0x40000028, "s390x": 0x80000016,
-    "riscv64": 0xC00000F3,
-}  # fmt: skip
 
 
 def _one(k: KernelFace, task: Task, name: str) -> int:
@@ -71,13 +23,13 @@ def _one(k: KernelFace, task: Task, name: str) -> int:
 def general(k: KernelFace, task: Task) -> bytes:
     """NT_PRSTATUS: the general registers of a stopped task."""
     word, order = k.arch.word, k.mem.byteorder
-    return b"".join(_one(k, task, name).to_bytes(word, order) for name in GENERAL[k.arch.name])
+    return b"".join(_one(k, task, name).to_bytes(word, order) for name in k.arch.calls.user_regs)
 
 
 def set_general(k: KernelFace, task: Task, data: bytes, at: int = 0) -> None:
     """Change some, from the byte `at` on.  EIO for what a program may not have."""
     word, order = k.arch.word, k.mem.byteorder
-    names = GENERAL[k.arch.name]
+    names = k.arch.calls.user_regs
     for i in range(0, len(data) - word + 1, word):
         name = names[(at + i) // word]
         value = int.from_bytes(data[i : i + word], order)
@@ -92,13 +44,12 @@ def set_general(k: KernelFace, task: Task, data: bytes, at: int = 0) -> None:
 
 
 USER_FLAGS = 0x50DD5  # FLAG_MASK of arch/x86/kernel/ptrace.c: what a tracer may change
-TRAP_FLAG = 0x100
 
 
 def peek_user(k: KernelFace, task: Task, at: int) -> int:
     """PTRACE_PEEKUSR: a word of struct user; beyond the registers there is nothing.  EIO."""
     raw, word = general(k, task), k.arch.word
-    if at & (word - 1) or at < 0 or at >= USER_SIZE:
+    if at & (word - 1) or at < 0 or at >= USER_AREA_SIZE:
         raise KernelError(EIO)
     return int.from_bytes(raw[at : at + word], k.mem.byteorder) if at < len(raw) else 0
 
@@ -106,13 +57,13 @@ def peek_user(k: KernelFace, task: Task, at: int) -> int:
 def poke_user(k: KernelFace, task: Task, at: int, value: int) -> None:
     """PTRACE_POKEUSR.  EIO."""
     raw, word = general(k, task), k.arch.word
-    if at & (word - 1) or at < 0 or at >= USER_SIZE:
+    if at & (word - 1) or at < 0 or at >= USER_AREA_SIZE:
         raise KernelError(EIO)
     if at < len(raw):
         set_general(k, task, (value & (1 << 8 * word) - 1).to_bytes(word, k.mem.byteorder), at)
 
 
-USER_SIZE = 928
+USER_AREA_SIZE = 928
 
 
 def floating(k: KernelFace, task: Task) -> bytes:

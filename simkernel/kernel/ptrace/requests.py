@@ -14,8 +14,6 @@ from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.memory import read_memory, write_memory
 from simkernel.kernel.ptrace.registers import (
-    AUDIT_ARCH,
-    TRAP_FLAG,
     floating,
     general,
     peek_user,
@@ -176,7 +174,7 @@ def _syscall_info(k: KernelFace, task: Task, addr: int, data: int) -> int:
             value = k.regs.signed_word(get(regs, k.abi.result))
             tail = struct.pack(order + "qB", value, -4096 < value < 0)
     ip, sp = get(regs, k.arch.instruction_pointer), get(regs, k.arch.stack_pointer)
-    raw = struct.pack(order + "B3xIQQ", op, AUDIT_ARCH[k.arch.name], ip, sp) + tail
+    raw = struct.pack(order + "B3xIQQ", op, k.arch.calls.audit_arch, ip, sp) + tail
     k.usercopy.copy_to_user(data, raw[:addr])
     return len(raw)
 
@@ -189,9 +187,10 @@ def _go(k: KernelFace, task: Task, signal: int, trace: bool, step: bool = False)
     if not 0 <= signal <= NSIG:
         raise KernelError(EIO)
     task.syscall_work = task.syscall_work | WORK_TRACE if trace else task.syscall_work & ~WORK_TRACE
-    if k.arch.name in ("x86_64", "i386"):
-        flags = k.regs.get(task.regs, "flags")
-        k.regs.set(task.regs, "flags", flags | TRAP_FLAG if step else flags & ~TRAP_FLAG)
+    if k.arch.calls.step_flag is not None:
+        name, bit = k.arch.calls.step_flag
+        flags = k.regs.get(task.regs, name)
+        k.regs.set(task.regs, name, flags | bit if step else flags & ~bit)
     elif step:
         raise KernelError(EIO)
     resume(k, task, signal)
@@ -269,7 +268,7 @@ OLD_REQUESTS: dict[int, Request] = {
 def ptrace_request(k: KernelFace, child: int, request: int, addr: int, data: int) -> int:
     """One request to a stopped task.  EIO for one that does not exist."""
     todo = REQUESTS.get(request)
-    if todo is None and k.arch.name in ("x86_64", "i386", "arm"):
+    if todo is None and k.arch.calls.old_ptrace_requests:
         todo = OLD_REQUESTS.get(request)
     if todo is None:
         raise KernelError(EIO)

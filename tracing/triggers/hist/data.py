@@ -9,20 +9,11 @@ from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOMEM
 from arch.errors import KernelError
 from tracing.record.event import EventFile
 from tracing.record.fields import FILTER_DYN_STRING, FILTER_STATIC_STRING
+from tracing.record.filter import MAX_FILTER_STR_VAL
 from tracing.triggers.hist import errors as why
 from tracing.triggers.hist.actions import Action, Track, parse_action
 from tracing.triggers.hist.attrs import VARS_MAX, Attrs
-from tracing.triggers.hist.fields import (
-    MASK,
-    MAX_FILTER_STR_VAL,
-    NONE,
-    STACK_DEPTH,
-    Fl,
-    HistField,
-    Hit,
-    Value,
-    field_name,
-)
+from tracing.triggers.hist.fields import HIST_STACKTRACE_DEPTH, NONE, VALUE_MASK, Fl, HistField, Hit, Value, field_name
 from tracing.triggers.hist.machine import HistMachine
 from tracing.triggers.hist.parse import Depth, HistBase, create_field, create_var_ref, parse_atom, parse_expression
 from tracing.triggers.hist.table import Entry, Table
@@ -157,7 +148,7 @@ class HistData(HistBase):
         """create_key_field().  EINVAL."""
         if text == "stacktrace":
             field = HistField(self, Fl.KEY | Fl.STACKTRACE)
-            size = self.board.word * STACK_DEPTH
+            size = self.board.word * HIST_STACKTRACE_DEPTH
         else:
             field = parse_expression(self, text, Fl.KEY, None, Depth())
             if field.uses_vars():
@@ -167,7 +158,7 @@ class HistData(HistBase):
         field.offset = self.key_size
         self.fields.append(field)
         self.key_size += field.size
-        if self.key_size > MAX_FILTER_STR_VAL + self.board.word * STACK_DEPTH:
+        if self.key_size > MAX_FILTER_STR_VAL + self.board.word * HIST_STACKTRACE_DEPTH:
             raise KernelError(EINVAL, "the keys are too long")
 
     def create_sort_keys(self) -> None:
@@ -446,7 +437,7 @@ class HistData(HistBase):
         for field in self.keys:
             start, size = field.offset, field.size
             if Fl.STACKTRACE in field.flags:
-                data = b"".join(address.to_bytes(word, order) for address in stack[STACK_SKIP:][:STACK_DEPTH])
+                data = b"".join(address.to_bytes(word, order) for address in stack[STACK_SKIP:][:HIST_STACKTRACE_DEPTH])
             else:
                 value = field.get(hit)
                 data = value if isinstance(value, bytes) else self.number_key(value)
@@ -457,7 +448,7 @@ class HistData(HistBase):
 
     def number_key(self, value: Value) -> bytes:
         """A number in a key."""
-        return (value & MASK if isinstance(value, int) else 0).to_bytes(8, self.board.byteorder)
+        return (value & VALUE_MASK if isinstance(value, int) else 0).to_bytes(8, self.board.byteorder)
 
     def string_room(self, key: HistField, hit: Hit) -> int:
         """add_to_key(): as much of a string as its field in the record has, and the key's room without the NUL."""

@@ -9,10 +9,9 @@ from enum import Flag, auto
 from arch.memory import ByteOrder
 from tracing.record.fields import FILTER_DYN_STRING, FILTER_STATIC_STRING, Field
 
-MAX_FILTER_STR_VAL = 256
-MASK = (1 << 64) - 1
+VALUE_MASK = (1 << 64) - 1
 DIV_SHIFT = 20  # divisions by a constant: multiplied by its reciprocal
-STACK_DEPTH = 16  # HIST_STACKTRACE_DEPTH
+HIST_STACKTRACE_DEPTH = 16
 
 Value = int | bytes | tuple[int, ...]  # a u64, a string, a stack
 
@@ -180,7 +179,7 @@ def reader_of(field: Field, order: ByteOrder) -> Callable[[Hit], Value] | None:
     if field.size not in (1, 2, 4, 8):
         return None
     end, signed = offset + field.size, field.signed
-    return lambda hit: int.from_bytes(hit.record[offset:end], order, signed=signed) & MASK
+    return lambda hit: int.from_bytes(hit.record[offset:end], order, signed=signed) & VALUE_MASK
 
 
 def log2_of(value: int) -> int:
@@ -190,7 +189,7 @@ def log2_of(value: int) -> int:
 
 def divide(a: int, b: int) -> int:
     """hist_field_div()."""
-    return a // b if b else MASK
+    return a // b if b else VALUE_MASK
 
 
 def divide_by_constant(divisor: int) -> Callable[[int], int]:
@@ -211,8 +210,8 @@ def divide_by_constant(divisor: int) -> Callable[[int], int]:
 
 
 OPERATORS: dict[str, Callable[[int, int], int]] = {
-    "+": lambda a, b: (a + b) & MASK,
-    "-": lambda a, b: (a - b) & MASK,
-    "*": lambda a, b: (a * b) & MASK,
+    "+": lambda a, b: (a + b) & VALUE_MASK,
+    "-": lambda a, b: (a - b) & VALUE_MASK,
+    "*": lambda a, b: (a * b) & VALUE_MASK,
     "/": divide,
 }

@@ -7,15 +7,15 @@ from arch.errors import KernelError
 from tracing.board import Board
 from tracing.record.event import EventFile
 from tracing.record.fields import FILTER_CPU, FILTER_DYN_STRING, FILTER_PTR_STRING, FILTER_STATIC_STRING, Field
+from tracing.record.filter import MAX_FILTER_STR_VAL
 from tracing.text.strings import kstrto
 from tracing.triggers.hist import errors as why
 from tracing.triggers.hist.attrs import VARS_MAX, Attrs
 from tracing.triggers.hist.errors import HistLog
 from tracing.triggers.hist.fields import (
-    MASK,
-    MAX_FILTER_STR_VAL,
     NONE,
     OPERATORS,
+    VALUE_MASK,
     Fl,
     HistField,
     Owner,
@@ -176,7 +176,7 @@ def parse_field(hist: HistBase, text: str, flags: Fl) -> tuple[Field | None, Fl,
     if field is not None and field.filter_type == FILTER_CPU:
         return field, flags | Fl.CPU, buckets
     if field is None or not field.size:
-        raise hist.log.fail(hist.file, why.FIELD_NOT_FOUND, name)
+        raise hist.log.fail(hist.file, why.NO_SUCH_FIELD, name)
     return field, flags, buckets
 
 
@@ -364,6 +364,6 @@ def parse_unary(hist: HistBase, text: str, flags: Fl, var_name: str | None, dept
     made = HistField(hist, flags | Fl.EXPR | (operand.flags & TIMES), var_name=var_name)
     made.operands, made.operator = (operand,), "u"
     made.size, made.signed, made.type = operand.size, operand.signed, operand.type
-    made.value = lambda hit: -operand.number(hit) & MASK
+    made.value = lambda hit: -operand.number(hit) & VALUE_MASK
     made.name = expression_text(made)
     return made

@@ -6,7 +6,7 @@ from arch.memory import ByteOrder
 from tracing.record.fields import Field
 from tracing.triggers.hist.actions import Action, Track
 from tracing.triggers.hist.data import HistData
-from tracing.triggers.hist.fields import MASK, STACK_DEPTH, Fl, HistField, field_name
+from tracing.triggers.hist.fields import HIST_STACKTRACE_DEPTH, VALUE_MASK, Fl, HistField, field_name
 from tracing.triggers.hist.table import Compare, Entry
 
 BAR_SIZE = 20
@@ -129,14 +129,14 @@ def statistics(hist: HistData, entries: list[Entry]) -> dict[int, tuple[int, int
     for index, field in enumerate(hist.vals):
         if field.flags & (Fl.PERCENT | Fl.GRAPH):
             values = [entry.sums.get(index, 0) for entry in entries]
-            stats[index] = (sum(values) & MASK, max(values, default=0))
+            stats[index] = (sum(values) & VALUE_MASK, max(values, default=0))
     return stats
 
 
 def percentage(value: int, total: int) -> int:
     """__get_percentage(), in hundredths."""
     if total:
-        if value < MASK // 10000:
+        if value < VALUE_MASK // 10000:
             return value * 10000 // total & DIV0
         total //= 10000
         if total:
@@ -228,7 +228,7 @@ def one_key(hist: HistData, field: HistField, key: bytes, comm: str) -> str:
     if Fl.LOG2 in flags:
         return f"{name}: ~ 2^{value:<2d}"
     if Fl.BUCKET in flags:
-        return f"{name}: ~ {value}-{(value + field.buckets - 1) & MASK}"
+        return f"{name}: ~ {value}-{(value + field.buckets - 1) & VALUE_MASK}"
     if Fl.STRING in flags:
         return f"{name}: {data.split(bytes(1), 1)[0].decode('latin-1'):<50}"
     return f"{name}: {value:10d}"
@@ -237,7 +237,7 @@ def one_key(hist: HistData, field: HistField, key: bytes, comm: str) -> str:
 def stack_text(hist: HistData, data: bytes) -> str:
     """hist_trigger_stacktrace_print()."""
     word, out = hist.board.word, []
-    for start in range(0, STACK_DEPTH * word, word):
+    for start in range(0, HIST_STACKTRACE_DEPTH * word, word):
         address = int.from_bytes(data[start : start + word], hist.board.byteorder)
         if not address:
             break

@@ -5,6 +5,7 @@ from __future__ import annotations
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
 from arch.errors import KernelError
 from tracing.record.event import EventFile, EventRegistry
+from tracing.text.strings import BLANKS
 from tracing.triggers.hist import errors as why
 from tracing.triggers.hist.attrs import parse_attrs
 from tracing.triggers.hist.data import HistData, strip_offset_names
@@ -12,7 +13,7 @@ from tracing.triggers.hist.machine import HistMachine
 from tracing.triggers.hist.show import hist_text, line_text
 from tracing.triggers.simple import parse_switch
 from tracing.triggers.synthetic import SynthEvent
-from tracing.triggers.trigger import BLANKS, Command, EventTrigger, TriggerFiles
+from tracing.triggers.trigger import Command, EventTrigger, TriggerFiles
 
 
 class HistTrigger(EventTrigger):

@@ -1,0 +1,22 @@
+"""What system calls show of a CPU and differ in by CPU: ptrace(2), seccomp(2), System V IPC."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class CallFacts:
+    """One CPU's column."""
+
+    # struct user_regs_struct and its kin, in order: a field of struct pt_regs, or one of
+    #   fs_base   the thread pointer           0       always zero
+    #   4:NAME    NAME in 4 bytes              seg:N   a selector that is always N
+    user_regs: tuple[str, ...]
+    audit_arch: int  # AUDIT_ARCH_*: include/uapi/linux/audit.h
+    step_flag: tuple[str, int] | None = None  # (pt_regs field, bit) that lets user code trap after each instruction
+    old_ptrace_requests: bool = False  # PTRACE_GETREGS and its like are requests of this CPU
+    sem_times_padded: bool = False  # struct semid64_ds has room behind each time
+    ipc_third_is_timeout: bool = False  # ipc(SEMTIMEDOP) takes its timeout as the third argument, not the fifth
+    ipc_mode_is_wide: bool = False  # struct ipc64_perm's sequence number stands behind two unused bytes
+    has_dies: bool = False  # /sys/devices/system/cpu/cpuN/topology has die_* and cluster_*
