@@ -3,6 +3,15 @@
  * net/bpf/test_run.c, kernel/trace/bpf_trace.c, kernel/bpf/*_iter.c, net/ipv4/bpf_tcp_ca.c.
  */
 
+int bpf_fentry_test1(int a); /* since 5.5 */
+int bpf_fentry_test2(int a, u64 b); /* since 5.5 */
+int bpf_fentry_test3(char a, int b, u64 c); /* since 5.5 */
+int bpf_fentry_test4(void *a, char b, int c, u64 d); /* since 5.5 */
+int bpf_fentry_test5(u64 a, void *b, short int c, int d, u64 e); /* since 5.5 */
+int bpf_fentry_test6(u64 a, void *b, short int c, int d, void *e, u64 f); /* since 5.5 */
+int bpf_fentry_test7(struct bpf_fentry_test_t *arg); /* since 5.6 */
+int bpf_fentry_test8(struct bpf_fentry_test_t *arg); /* since 5.6 */
+int bpf_modify_return_test(int a, int *b); /* since 5.7 */
 void bpf_kfunc_call_int_mem_release(int *p); /* since 5.18 */
 void bpf_kfunc_call_memb1_release(struct prog_test_member1 *p); /* since 5.18 */
 struct prog_test_member *bpf_kfunc_call_memb_acquire(void); /* since 5.18 */

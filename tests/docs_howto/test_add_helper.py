@@ -34,7 +34,7 @@ def test_the_verifier_knows_its_prototype(checkout):
 def test_an_older_kernel_does_not_know_it(checkout):
     program = blocks(PAGE, "py")[1].replace("TestHost()", "TestHost(KernelVersion.parse('6.0'))")
     program = "from arch.abi.version import KernelVersion\n" + program[: program.index("assert prog")]
-    assert "unknown func bpf_toy_sum#210" in checkout.python("-c", program + "print(verdict.log)")
+    assert "invalid func unknown#210" in checkout.python("-c", program + "print(verdict.log)")
 
 
 def test_the_page_of_helpers_shows_it(checkout):

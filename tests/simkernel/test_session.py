@@ -83,7 +83,7 @@ def test_versions_that_a_machine_can_be(text: str) -> None:
     assert str(KernelVersion.supported(text)) == text
 
 
-@pytest.mark.parametrize("text", ["3.17", "4.21", "5.20", "6.2", "7.0", "2.6", "x", ""])
+@pytest.mark.parametrize("text", ["3.17", "4.21", "5.20", "9.2", "9.0", "2.6", "x", ""])
 def test_versions_that_it_cannot(text: str) -> None:
     with pytest.raises(ValueError):
         KernelVersion.supported(text)

@@ -50,7 +50,7 @@ def shell(args: list[object], **options: object) -> subprocess.CompletedProcess[
         ([BIN / "s390x" / "hello"], "use --arch s390x"),
         ([WRITES], "built for bpf"),
         (["--kernel", "abc", HELLO], "not a kernel version"),
-        (["--kernel", "7.0", HELLO], "no kernel version 7.0"),
+        (["--kernel", "9.0", HELLO], "no kernel version 9.0"),
         (["--kernel", "2.6", HELLO], "no kernel version 2.6"),
         (["--kernel", "4.21", HELLO], "no kernel version 4.21"),
         (["--timeout", "nan", HELLO], "--timeout nan"),
