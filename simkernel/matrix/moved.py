@@ -13,9 +13,8 @@ from pathlib import Path
 from bpf.btf import Btf
 from bpf.btf.codec import essential_name
 from bpf.loader.core_spec import SpecError, parse_spec
-from bpf.loader.object import BpfObject
 from simkernel.cli.listing import event_names, function_names
-from simkernel.machine import Machine, boot
+from simkernel.machine import boot
 
 FUNCTION_SECTIONS = ("kprobe", "kretprobe", "fentry", "fexit", "fmod_ret", "ksyscall", "kretsyscall", "lsm")
 EVENT_SECTIONS = ("tp", "tracepoint", "raw_tp", "raw_tracepoint", "tp_btf", "raw_tp.w", "raw_tracepoint.w")
@@ -77,7 +76,7 @@ def members(btf: Btf) -> dict[str, str]:
 def named_by(path: Path, arch: str) -> Named:
     """The hooks of an object's programs and the members that its relocations are about."""
     with closing(boot(arch=arch)) as machine:
-        obj = opened(machine, path)
+        obj = machine.open(path)
     functions, events, fields = set(), set(), set()
     for program in obj.programs.values():
         kind, _, target = program.section_name.partition("/")
@@ -98,11 +97,6 @@ def named_by(path: Path, arch: str) -> Named:
                 if root.name and first:
                     fields.add(f"{root.kind.name.lower()} {essential_name(root.name)}.{first}")
     return Named(frozenset(functions), frozenset(events), frozenset(fields))
-
-
-def opened(machine: Machine, path: Path) -> BpfObject:
-    """The object, not loaded."""
-    return machine.open(path)
 
 
 def moved(before: Facts, after: Facts, only: Named | None = None) -> Moved:

@@ -1,6 +1,6 @@
 """Programs in Python: they do what the same programs in C do, and load where libbpf loads them.
 
-That the objects load, attach and count on a real Linux 6.1 was checked with libbpf 1.1.2, statically linked: writes.py, tasks.py
+That the objects load, attach and count on a real Linux 6.1 was checked with libbpf 1.1.2, statically linked: a program like writes.py
 and EVERYTHING below; the loader's and this kernel's refusals agree too (a tracepoint's member behind its record is EACCES).
 """
 
