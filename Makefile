@@ -1,12 +1,16 @@
 # make demo    the main job on a fresh machine: creates .venv, installs, runs, prints trace and histogram
 # make test    the whole test suite, in parallel
+# make test-samples  the test suites of samples/testing on all their kernels and CPUs
 # make lint    formatter, types and the four-floor import contract
 # make docs    regenerates the generated pages and checks that nothing changed
+# make site    the documentation as a site, with man pages, in build/site
 # make bench   the benchmarks (not part of the tests)
 # make soundness  20,000 random programs: what the verifier accepts is run with every check on
 # make test-ftrace  the kernel's own ftrace selftests, fetched from Debian, compared with the real 6.1's results
+# make test-cpython  what CPython 3.11's own tests ask of a kernel, fetched from Debian, compared with the host
 # make test-bpf-selftests  the kernel's own BPF selftests, fetched from Debian and built, compared with the real 6.1
 # make fuzz MINUTES=10  hostile input of every kind, for so long
+# make determinism  four stories ten ways: not a byte may differ
 # make hostile    20,000 programs that no verifier would let pass: none reaches the host
 
 PYTHON ?= python3
@@ -14,14 +18,14 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-slow test-ftrace test-bpf-selftests lint docs bench soundness hostile fuzz clean
+.PHONY: venv demo test test-samples test-slow test-cpython test-ftrace test-bpf-selftests lint docs bench soundness hostile fuzz site determinism clean
 
 venv: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,cc,proofs]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,cc,proofs,export,notebook,site]'
 	touch $@
 
 # The demo alone needs no compiler and no test tools.
@@ -40,9 +44,17 @@ test: venv
 test-slow: venv
 	$(BIN)/python -m pytest -n $(JOBS) -m slow tests
 
+# Three suites of BPF programs as a user would write them, on three kernels and two CPUs.
+test-samples: venv
+	$(BIN)/python -m pytest -n $(JOBS) samples/testing
+
 # Hours on a slow machine; WORDS="trigger instances" takes some of them.
 test-ftrace: venv
 	cd tests/tools && ../../$(BIN)/python ftracetest.py $(WORDS)
+
+# Half an hour for each of the large modules on a slow machine; WORDS="test_os test_pty" takes some of them.
+test-cpython: venv
+	cd tests/tools && ../../$(BIN)/python cpython_tests.py $(WORDS)
 
 test-bpf-selftests: venv
 	cd tests/tools && ../../$(BIN)/python bpf_selftests.py $(WORDS)
@@ -66,6 +78,12 @@ hostile: venv
 MINUTES ?= 10
 fuzz: venv
 	$(BIN)/python -m tests.fuzz --minutes $(MINUTES) --seed $(SEED)
+
+site: venv
+	$(BIN)/python -m docs.site build/site
+
+determinism: venv
+	$(BIN)/python -m tests.simkernel.determinism
 
 docs: venv
 	$(BIN)/python -m docs.generate --check

@@ -170,6 +170,8 @@ class Architecture:
     # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).
     older_names: tuple[tuple[str, Mapping[str, str]], ...] = ()
     cpuinfo: CpuInfo = field(default_factory=CpuInfo)  # /proc/cpuinfo
+    # copy_from_kernel_nofault() tells addresses that cannot be the kernel's (ERANGE) from those that are not mapped
+    nofault_range: bool = False
     usdt: Usdt | None = None  # arguments of static probes; None: libbpf knows none here
     support: Any = None  # arch.support.Support: emulator constants, kernel text, unwinding
 

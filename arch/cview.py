@@ -24,6 +24,7 @@ from arch.ctype import (
     resolve_path,
 )
 from arch.datamodel import ByteOrder
+from arch.htmltext import frame, table
 
 Getter = Callable[[Any, int], Any]
 Setter = Callable[[Any, int, Any], None]
@@ -207,6 +208,16 @@ class View:
 
     def __repr__(self) -> str:
         return f"<{self._type.kind} {self._type.name} at {self._addr:#x}>"
+
+    def _repr_html_(self) -> str:
+        """Its members that are numbers, with their values in hexadecimal too."""
+        rows: list[list[object]] = []
+        for member in self._type.members:
+            value = compile_getter(member)(self._mem, self._addr) if member.name else None
+            if isinstance(value, int):
+                rows.append([member.name, f"{value:#x}", value])
+        title = f"{self._type.kind} {self._type.name} at {self._addr:#x}"
+        return frame(title, table(["member", "hexadecimal", "value"], rows))
 
 
 class ArrayView:

@@ -19,6 +19,7 @@ from arch.libraries import check_library
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import kernel_page_table
 from arch.native import WINDOW_SIZE, Block, Reason, Word, trampolines
+from arch.native.shortcuts import PASSED
 from arch.support import Support
 
 unicorn: Any = _unicorn  # its annotations do not hold under strict typing
@@ -120,6 +121,14 @@ class Emulator:
             if name in self._blobs:
                 pointers[i] = ctypes.addressof(self._blobs[name])
         self._table(Word.WRITE_IDS, Word.WRITE_PTRS, [0] * len(regs.names), 0)
+        abi, fill = self.arch.syscall_abis[0], self.facts.syscall_fill
+        fields = [(self.layout.fields[field].register or fill.get(field)) for field in abi.args[:PASSED]]
+        arguments = [ids[str(name)] for name in fields if name is not None]
+        if len(arguments) == PASSED:  # s390x answers no system call in the hook
+            copies = regs.syscall_copies
+            self._table(Word.SYSCALL_IDS, Word.SYSCALL_PTRS, arguments + [ids[source] for _, source in copies], values)
+            written = [self.facts.result_register, *(target for target, _ in copies)]
+            self._table(Word.RESULT_IDS, Word.RESULT_PTRS, [ids[name] for name in written], scratch)
 
     def _table(self, ids_word: int, ptrs_word: int, ids: list[int], values: int) -> Any:
         id_array = (ctypes.c_int32 * len(ids))(*ids)
@@ -150,6 +159,9 @@ class Emulator:
         """A context saved in kernel mode and cut off behind the segment registers: restoring it raises the privilege
         and leaves FP and vector registers alone.  struct uc_context begins with the number of bytes to copy.
         """
+        if self.facts.kernel_flags is not None:
+            name, flags = self.facts.kernel_flags
+            self.uc.reg_write(self.facts.uc_registers[name], flags)
         context = self.uc.context_save()
         marker = 0x5A5A_1234_C3C3_8765 & ((1 << 8 * self.arch.word) - 1)
         context.reg_write(self.facts.uc_registers[self.facts.context_end], marker)

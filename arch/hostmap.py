@@ -13,13 +13,11 @@ import weakref
 from functools import cache
 from typing import Any
 
-from arch.abi.mman import MAP_FIXED_NOREPLACE, PROT_NONE
+from arch.abi.mman import MREMAP_FIXED, MREMAP_MAYMOVE, PROT_NONE
 
 GUARD = 1 << 16  # bytes at each end
 
-# include/uapi/asm-generic/mman-common.h; mmap(2) by libc, for Python's chooses no address.
-_FAILED = (1 << 64) - 1
-TRIES = 4  # small mappings, for which there are many holes, get more
+_FAILED = (1 << 64) - 1  # MAP_FAILED
 
 
 @cache
@@ -27,6 +25,8 @@ def _libc() -> Any:
     lib = ctypes.CDLL(None, use_errno=True)
     lib.mmap.restype = ctypes.c_uint64
     lib.mmap.argtypes = (ctypes.c_uint64, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_int64)
+    lib.mremap.restype = ctypes.c_uint64
+    lib.mremap.argtypes = (ctypes.c_uint64, ctypes.c_size_t, ctypes.c_size_t, ctypes.c_int, ctypes.c_uint64)
     lib.munmap.argtypes = (ctypes.c_uint64, ctypes.c_size_t)
     return lib
 
@@ -65,39 +65,37 @@ class HostMapping:
 
 
 def _guarded(size: int, flags: int) -> tuple[mmap.mmap, list[int]]:
-    """A mapping and the addresses of its guards; without guards where the host has no room beside it, whatever is tried."""
+    """A mapping and the addresses of its guards; none where Linux does not offer what it takes."""
+    buf = mmap.mmap(-1, size, flags=flags)
     if sys.platform != "linux":
-        return mmap.mmap(-1, size, flags=flags), []
-    libc = _libc()
-    tries = max(TRIES, min(256, (64 << 20) // size))
-    missed: list[mmap.mmap] = []  # kept until the end, so that the next try is elsewhere
-    while True:
-        hole = _reserve(0, size + 2 * GUARD)
-        if hole:  # Python's mmap() takes the highest hole that fits, which is now most likely this one
-            libc.munmap(hole + GUARD, size)
-        buf = mmap.mmap(-1, size, flags=flags)
-        address = ctypes.addressof(ctypes.c_char.from_buffer(buf))
-        guards = [address - GUARD, address + size]
-        if not hole or address != hole + GUARD:
-            if hole:
-                _give_back([hole, hole + GUARD + size])
-            guards = [at for at in guards if _reserve(at, GUARD) == at]
-        if len(guards) == 2 or len(missed) == tries:
-            return buf, guards
-        _give_back(guards)
-        missed.append(buf)
+        return buf, []
+    hole = _reserve(size + 2 * GUARD)
+    if hole and not _move(buf, size, hole + GUARD):
+        _libc().munmap(hole, size + 2 * GUARD)
+        hole = 0
+    return buf, [hole, hole + GUARD + size] if hole else []
 
 
-def _reserve(address: int, size: int) -> int:
-    """Addresses that nothing may touch: at `address`, or anywhere for 0.  0 when there is no room."""
-    fixed = MAP_FIXED_NOREPLACE if address else 0
-    got = int(_libc().mmap(address, size, PROT_NONE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | fixed, -1, 0))
-    if got == _FAILED:
-        return 0
-    if address and got != address:  # a kernel before 4.17 takes the address for a wish
-        _libc().munmap(got, size)
-        return 0
-    return got
+def _move(buf: mmap.mmap, size: int, to: int) -> bool:
+    """Let a mapping lie at an address, in place of what is there; False if it stays where it is.
+
+    Python chooses no address and may be given any: so the pages are moved, and the object is told of it.
+    """
+    address = ctypes.addressof(ctypes.c_char.from_buffer(buf))
+    words = (ctypes.c_uint64 * (type(buf).__basicsize__ // 8)).from_address(id(buf))
+    holders = [at for at, word in enumerate(words) if word == address]
+    if len(holders) != 1:
+        return False  # this Python keeps it in another form
+    if _libc().mremap(address, size, size, MREMAP_MAYMOVE | MREMAP_FIXED, to) != to:
+        return False
+    words[holders[0]] = to
+    return True
+
+
+def _reserve(size: int) -> int:
+    """Addresses that nothing may touch; 0 when there is no room."""
+    got = int(_libc().mmap(0, size, PROT_NONE, mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, -1, 0))
+    return 0 if got == _FAILED else got
 
 
 def _give_back(guards: list[int]) -> None:

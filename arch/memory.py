@@ -83,6 +83,11 @@ class PhysicalMemory:
         self.free_pages = self.nr_pages
         self.on_code_page_freed: Any = None  # Callable[[pfn], None]: the CPU drops translated code
 
+    @property
+    def used_bytes(self) -> int:
+        """Behind them nothing was ever handed out."""
+        return self._watermark << PAGE_SHIFT
+
     def close(self) -> None:
         """Give what the pages took back to the host; all of them read as zeros."""
         self.host.empty()

@@ -10,7 +10,7 @@ from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.emulator import WORD_MASK
 from arch.memory import KernelMemory, PhysicalMemory
-from arch.native.handler import NativeHandler
+from arch.native.handler import AT_ENTRY, NativeHandler
 from arch.probespans import ProbeSpans
 
 MAX_DEAD = 4096  # removed probes whose data is kept, before all translated code is dropped for their sake
@@ -58,6 +58,7 @@ class ProbePoints(ProbeSpans):
         ip_offset: int = 0,
         user: bool | None = None,
         native: NativeHandler | None = None,
+        entry: bool = False,
     ) -> Probe:
         """Call handler(regs) before the instruction at `addr` executes; `regs` is the kernel address of a struct
         pt_regs for the hit.  Whatever the handler changes in it is loaded back, the pc included (then the probed
@@ -67,14 +68,15 @@ class ProbePoints(ProbeSpans):
         A user-mode probe is hit in every address space that executes there.  `user` says which mode is meant; left out,
         kernel text is recognised by its address (on s390x user programs share these numbers: say it).
 
-        `native` is a compiled form of the handler, called in its place while the probe is alone at its address.
+        `native` is a compiled form of the handler, called in its place while the probe is alone at its address.  `entry`: the
+        handler sees the registers as ftrace shows them at a function's entry.
         """
         if user is None:
             user = addr < self.mem.map.user_end and not self._is_kernel_text(addr)
         probe = Probe(addr, handler, ip_offset, user, native)
         site = self._sites.get((addr, user))
         if site is None:
-            site = self._sites[addr, user] = self._new_site(addr, ip_offset, user)
+            site = self._sites[addr, user] = self._new_site(addr, ip_offset, user | (AT_ENTRY if entry else 0))
         site.probes.append(probe)
         self._aim(site)
         return probe
@@ -82,10 +84,10 @@ class ProbePoints(ProbeSpans):
     def _is_kernel_text(self, addr: int) -> bool:
         return 0 <= addr - self.mem.map.text_base < self.mem.map.text_size
 
-    def _new_site(self, addr: int, ip_offset: int, user: bool) -> _Site:
-        block = (ctypes.c_uint64 * 8)(self._block, id(_nothing), ip_offset & WORD_MASK, user)
+    def _new_site(self, addr: int, ip_offset: int, kind: int) -> _Site:
+        block = (ctypes.c_uint64 * 8)(self._block, id(_nothing), ip_offset & WORD_MASK, kind)
         site = _Site(block)
-        self._hook(addr, user, ctypes.addressof(block))
+        self._hook(addr, bool(kind & 1), ctypes.addressof(block))
         return site
 
     def _aim(self, site: _Site) -> None:

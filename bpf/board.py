@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from arch.abi.errno import ENOSPC
@@ -17,7 +18,8 @@ from arch.errors import KernelError
 from arch.native import Word
 from arch.native.handler import chosen_tier
 from bpf.btf import Btf
-from bpf.face import BpfHost, Cgroup, Detach, FdObject, Link, Prog
+from bpf.cgroup import CgroupPrograms
+from bpf.face import BpfHost, FdObject, Link, Prog
 from bpf.maps.base import BpfMap, MapAttr, map_of_fd
 from bpf.maps.info import KptrField
 from bpf.maps.types import create_map
@@ -92,6 +94,15 @@ class BtfObject(FdObject):
 HelperCall = Callable[[list[int]], int]  # registers of the program -> R0
 
 
+@dataclass(frozen=True, slots=True)
+class Redirect:
+    """struct bpf_redirect_info: where a program wants its frame to go; without a map the index is a device's."""
+
+    index: int
+    map: BpfMap | None = None
+    flags: int = 0
+
+
 class ValueTimer(Protocol):
     """A timer in a map value: struct bpf_hrtimer."""
 
@@ -115,17 +126,25 @@ class Bpf:
         self.running = 0  # programs on their way, on all CPUs
         self.active: dict[int, int] = {}  # bpf_prog_active by CPU: programs of kprobes do not nest
         self.tier = chosen_tier()
-        # by cgroup and attach type, without links
-        self.attached: dict[tuple[Cgroup, int], list[tuple[Prog, Detach]]] = {}
+        self.cgroups = CgroupPrograms()
+        self.redirect: Redirect | None = None  # of the program that ran last
+        self.sysctl_names: dict[
+            int, str
+        ] = {}  # struct bpf_sysctl_kern -> "net.ipv4.ip_forward", while programs look at it
         self.timers: dict[int, ValueTimer] = {}  # struct bpf_timer address -> timer
         self.prog_class: type[Prog] | None = None  # another BpfProg, for runs with every check on
+        # For who walks the verifier's path: bpf/verifier/api.py.
+        self.on_prune: Callable[[int, list[tuple[list[str], str, str]]], object] | None = None
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
         self.jit_enable = 1
         self.congestion_controls: set[str] = set()  # that programs supply: tcp_cong_list
         # For tests of programs: gets the names of a helper that a program calls, and the call; gives what is called instead.
         self.intercept: Callable[[Sequence[str], HelperCall], HelperCall] | None = None
+        self.counting = False  # the same: counts of instructions are kept for programs loaded from now on
+        self.on_loaded: list[Callable[[Prog], None]] = []
         self.map_at: dict[int, BpfMap] = {}  # address of struct bpf_map -> map
         self.functions: dict[int, tuple[Prog, int]] = {}  # address of a program's function -> (program, instruction)
+        self.last_cookie = 0
         self.cookies: dict[int, int] = {}  # socket -> its cookie, from 1 in the order they are asked for
         self.test_struct = 0  # address of the struct prog_test_ref_kfunc of the test kernel functions
         self._stats_enabled = 0
@@ -255,6 +274,12 @@ class Bpf:
     def map_of_fd(self, fd: int) -> BpfMap:
         """__bpf_map_get(): EBADF if not open, EINVAL if not a map."""
         return map_of_fd(self.host, fd)
+
+    def owner_gone(self, address: int) -> None:
+        """A task, an inode or a socket is freed: bpf_task_storage_free() and its like."""
+        self.cookies.pop(address, None)
+        for owner in list(self.maps.objects.values()):
+            owner.owner_gone(address)
 
     # ---- what kernel BTF knows ----
 

@@ -177,6 +177,10 @@ class Cgroup(Protocol):
 
     @property
     def id(self) -> int: ...
+    @property
+    def parent(self) -> Cgroup | None:
+        """The group above; None of the root."""
+
     def contains_current(self) -> bool:
         """The current task is in it or below it."""
 
@@ -230,6 +234,9 @@ class IterAttach:
 
     target: str
     info: bytes  # union bpf_iter_link_info
+    map: FdObject | None = None  # whose elements
+    cgroup: Cgroup | None = None  # where the walk begins, and its BPF_CGROUP_ITER_
+    order: int = 0
 
 
 @dataclass(frozen=True)
@@ -275,6 +282,18 @@ class Timer(Protocol):
 
     def cancel(self) -> None:
         """Forget it; harmless when it has run."""
+
+
+class SocketHost(Protocol):
+    """The sockets of the network, for programs that hold the address of a struct sock; errnos are negative."""
+
+    def bind(self, sk: int, address: bytes) -> int:
+        """To a struct sockaddr_in."""
+
+    def setsockopt(self, sk: int, level: int, name: int, value: bytes) -> int: ...
+    def getsockopt(self, sk: int, level: int, name: int) -> bytes | int: ...
+    def cgroup_id(self, sk: int, ancestor_level: int | None = None) -> int: ...
+    def uid(self, sk: int) -> int: ...
 
 
 # ---- the machine ----
@@ -337,6 +356,12 @@ class BpfHost(Protocol):
 
     def fd_cgroup(self, fd: int) -> Cgroup:
         """The control group whose directory it is; EBADF."""
+
+    def cgroup_by_id(self, number: int) -> Cgroup | None:
+        """The control group with this id, 0: the root; None where there is none."""
+
+    def pid_of_fd(self, fd: int) -> int:
+        """The process of a pidfd; EBADF."""
 
     def fd_netns(self, fd: int) -> NetNamespace:
         """The network namespace it is; EINVAL."""
@@ -426,6 +451,10 @@ class BpfHost(Protocol):
     def net_device(self, ifindex: int) -> int | None:
         """Address of a struct net_device, 0 if there is none; None: this machine has no network."""
 
+    @property
+    def sockets(self) -> SocketHost | None:
+        """None: this machine has no network."""
+
     def load_packet(self, skb: int, off: int, size: int) -> int:
         """LD_ABS and LD_IND of the classic interpreter: bytes of a packet in network order, -1 beyond its end."""
 
@@ -454,6 +483,9 @@ class BpfHost(Protocol):
     # ---- attaching, waiting ----
     def attach(self, prog: Prog, request: AttachRequest) -> Detach:
         """Make `prog.run(ctx)` happen at an event, until the answer is called.  KernelError when that cannot be."""
+
+    def xdp_replace(self, ifindex: int, prog: Prog) -> None:
+        """A link's program on a device is another one now."""
 
     def iter_create(self, link: Link) -> FdObject:
         """BPF_ITER_CREATE: a file whose reading runs the link's program; EOPNOTSUPP."""

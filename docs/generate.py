@@ -18,6 +18,7 @@ FILES = {
     "bpf/uapi.py": ["-m", "docs.uapi"],
     "docs/architecture.md": ["-m", "docs.rooms"],
     "docs/reliability.md": ["-m", "docs.reliability_page"],
+    **{f"docs/concept-{name}.svg": ["-m", "docs.pictures"] for name in ("kprobe", "ring", "verifier", "usdt")},
 }
 
 

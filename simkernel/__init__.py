@@ -20,12 +20,14 @@ from simkernel.own_floors import check_or_exit
 check_or_exit()
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from simkernel.copies import Template
+    from simkernel.experiments.points import Scalar
+    from simkernel.experiments.results import Sweep
     from simkernel.machine import Machine, MachineError, NeverHappened, Oops, Result, boot
 
-__all__ = ["Machine", "MachineError", "NeverHappened", "Oops", "Result", "__version__", "boot", "template"]
+__all__ = ["Machine", "MachineError", "NeverHappened", "Oops", "Result", "__version__", "boot", "sweep", "template"]
 __version__ = "0.1.0"  # pyproject.toml reads it from here
 
 
@@ -38,6 +40,18 @@ def template(setup: Callable[[Machine], object] | None = None, **options: Any) -
     if setup is not None:
         setup(made)
     return Template(made)
+
+
+def sweep(
+    experiment: Callable[..., Mapping[str, Scalar]],
+    grid: Mapping[str, Iterable[Scalar]] | None = None,
+    seeds: Iterable[int] = range(10),
+    **options: Any,
+) -> Sweep:
+    """An experiment at every point of a grid, each in a machine of its own (simkernel/experiments/run.py has the options)."""
+    from simkernel.experiments.run import sweep
+
+    return sweep(experiment, grid, seeds, **options)
 
 
 def __getattr__(name: str) -> Any:

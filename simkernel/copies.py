@@ -11,20 +11,15 @@ from __future__ import annotations
 
 import gc
 import os
-import pickle
 import sys
-import traceback
 from collections.abc import Callable
 from types import TracebackType
 from typing import Generic, TypeVar
 
 from simkernel.machine import Machine
+from simkernel.packed import ChildError, packed, unpacked
 
 T = TypeVar("T")
-
-
-class ChildError(Exception):
-    """A child that ended without a result: killed, or with an exception that cannot travel."""
 
 
 class Child(Generic[T]):
@@ -44,12 +39,8 @@ class Child(Generic[T]):
             raise ChildError(
                 f"the child ended with {f'signal {-code}' if code < 0 else f'status {code}'} and no result"
             )
-        good, value = pickle.loads(data)
-        if good:
-            result: T = value
-            return result
-        assert isinstance(value, BaseException)
-        raise value
+        result: T = unpacked(data)
+        return result
 
 
 class Template:
@@ -92,31 +83,10 @@ class Template:
 def _work(machine: Machine, function: Callable[[Machine], object], sink: int) -> None:
     """The child's life.  It ends here: nothing that the parent has still to do may run twice."""
     try:
-        try:
-            data = _result(function(machine))
-        except BaseException as error:
-            error.add_note("in a copy of a template:\n" + "".join(traceback.format_tb(error.__traceback__)))
-            data = _failure(error)
+        data = packed(lambda: function(machine))
         sys.stdout.flush()
         sys.stderr.flush()
         with open(sink, "wb") as pipe:
             pipe.write(data)
     finally:
         os._exit(0)
-
-
-def _result(value: object) -> bytes:
-    try:
-        return pickle.dumps((True, value))
-    except Exception as error:
-        raise ChildError(f"the result cannot be brought back: {error}") from None
-
-
-def _failure(error: BaseException) -> bytes:
-    """The exception, or where it does not survive the journey its text."""
-    try:
-        data = pickle.dumps((False, error))
-        pickle.loads(data)
-    except Exception:
-        return pickle.dumps((False, ChildError("".join(traceback.format_exception(error)))))
-    return data

@@ -36,7 +36,10 @@ from simkernel.waiting import NeverHappened, Waiting
 
 if TYPE_CHECKING:
     from bpf.loader.object import BpfObject
+    from simkernel.debug.debugger import Debugger
     from simkernel.program import Program
+    from simkernel.recording.model import Events, Recording
+    from simkernel.recording.take import Recorder
     from simkernel.session import Session
 
 KILL_S = 0.1  # CPU time of the host for ending the programs of a run that is over
@@ -86,6 +89,14 @@ class Result:
     crash: Crash | None = None
     virtual_ns: int = 0
     counters: dict[str, Counter] = field(default_factory=dict)
+    recorded: Events | None = field(default=None, repr=False, compare=False)
+
+    @property
+    def events(self) -> Events:
+        """What came into the trace buffer during the run and was in it at its end, typed; `.to_pandas()`."""
+        from simkernel.recording.model import Events
+
+        return self.recorded if self.recorded is not None else Events()
 
     @property
     def text(self) -> str:
@@ -100,8 +111,27 @@ class Machine(Waiting, Unit):
         self.kernel = kernel
         self.binds = list(binds)
         self._session: Session | None = None
+        self._recorder: Recorder | None = None
         self.closed = False
         self.strace_lines = Lines()  # filled by who asked boot() for a strace sink that collects
+
+    def __repr__(self) -> str:
+        k = self.kernel
+        return f"<machine {k.arch.name}, Linux {k.version.release}, {k.nr_cpus} CPUs, seed {k.seed}>"
+
+    def _repr_html_(self) -> str:
+        from arch.htmltext import facts, frame
+
+        k, counters = self.kernel, self.counters()
+        rows = {
+            "machine": f"{k.arch.name}, {k.nr_cpus} CPUs, {k.physical.size >> 20} MiB",
+            "kernel": k.version.release,
+            "seed": str(k.seed),
+            "virtual time": f"{k.clock.now_ns / 1e6:.3f} ms",
+            "system calls": counters["syscalls"],
+            "tasks": ", ".join(f"{task.comm}-{pid}" for pid, task in sorted(k.tasks.by_pid.items())),
+        }
+        return frame("A simulated computer", facts(rows), "closed" if self.closed else "")
 
     # -- programs of the host --------------------------------------------------------------------------------------
 
@@ -229,6 +259,10 @@ class Machine(Waiting, Unit):
         result.signal = code & 0x7F
         result.status = 128 + result.signal if result.signal else code >> 8 & 0xFF
         result.counters = self.counters()
+        if k.observer.tracing.trace_array.buffer.entries:
+            from simkernel.recording.decode import events_since
+
+            result.recorded = events_since(k.observer.tracing, k.symbols, start_ns)
         self.reap(task)
         if task.exec_error:
             name = argv_name(task)
@@ -322,6 +356,60 @@ class Machine(Waiting, Unit):
         """Turn on a trace event (`sched:sched_switch`) or define and turn on a probe (`p:name vfs_read count=%dx`)."""
         return self.session.enable_event(spec)
 
+    def debugger(self, run: Callable[[Machine], object] | Sequence[str | bytes]) -> Debugger:
+        """Step through a program, or through whatever `run(machine)` does, forwards and backwards (docs/debug.md).
+
+        It happens in copies: this machine stays as it is.
+        """
+        from simkernel.debug.debugger import Debugger
+
+        self._must_be_open()
+        return Debugger(self, run)
+
+    def netem(
+        self,
+        device: str,
+        *,
+        delay_ms: float = 0,
+        jitter_ms: float = 0,
+        loss: float = 0,
+        duplicate: float = 0,
+        corrupt: float = 0,
+        reorder: float = 0,
+        rate_bit_s: float = 0,
+        limit: int = 1000,
+    ) -> None:
+        """What happens to packets on their way out of an interface, as tc(8)'s netem has it; without a word, nothing more.
+
+        Shares are 0 to 1; which packets they hit follows from the machine's seed.  NetemError, KernelError(ENODEV).
+        """
+        from simkernel.netem import Netem, set_netem
+
+        wanted = Netem(delay_ms, jitter_ms, loss, duplicate, corrupt, reorder, rate_bit_s, limit)
+        set_netem(self.session, device, None if wanted == Netem(limit=limit) else wanted)
+
+    def record(self, sample_hz: int = 0) -> Recorder:
+        """From here on the scheduler is watched, and the CPUs sampled so many times a second; recording() ends it."""
+        from simkernel.recording.take import Recorder
+
+        if self._recorder is not None:
+            self._recorder.stop()
+        stacks = self.kernel.observer.tracing.trace_array.options["userstacktrace"]
+        self._recorder = Recorder(self.kernel, self.session if sample_hz or stacks else None, sample_hz)
+        return self._recorder
+
+    def recording(self, argv: Sequence[str] = ()) -> Recording:
+        """What the machine has recorded since record(), or at least what is in its trace buffer now, and its maps."""
+        from simkernel.recording.maps import add_objects
+        from simkernel.recording.take import take
+
+        recorder, self._recorder = self._recorder, None
+        counters = self.counters()
+        out = take(self.kernel, counters, argv) if recorder is None else recorder.recording(counters, argv)
+        if self.has_session:
+            add_objects(out, [(obj.name, obj) for obj in self.session.objects if not obj.closed])
+        return out
+
     # -- looking -------------------------------------------------------------------------------------------------
 
     def counters(self) -> dict[str, Counter]:
@@ -410,6 +498,7 @@ def boot(
     from simkernel.fs import boot as fs
     from simkernel.fs import proc_irq
     from simkernel.fs.hostfs import install_binds
+    from simkernel.fs.shortcuts import shortcuts
 
     k = Kernel(
         arch=arch, version=KernelVersion.supported(kernel), cpus=cpus, memory=memory, seed=seed, hostname=hostname,
@@ -418,6 +507,7 @@ def boot(
     for subsystem in (fs, proc_irq, ipc, mm, net, block, observe):
         subsystem.install(k)
     install_binds(k.vfs, shown)
+    k.shortcuts.add(shortcuts(k.vfs))
     keep_types(k.arch, k.version)
     if strace is not None:
         from simkernel.kernel.strace import Strace

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from arch import architecture as architectures
-from arch.abi.elf import EI_CLASS, EI_DATA, ELFMAG, ET_DYN, ET_EXEC, PT_INTERP, PT_LOAD
+from arch.abi.elf import EI_CLASS, EI_DATA, ELFMAG, EM_BPF, ET_DYN, ET_EXEC, PT_INTERP, PT_LOAD
 
 MAX_PROGRAM_BYTES = 256 << 20
 # e_machine values that we can name though we do not run them.  include/uapi/linux/elf-em.h
@@ -41,6 +41,8 @@ def find(name: str) -> Path:
 
         found = shutil.which(name)
         if found is None:
+            if Path(name).is_file():
+                raise ProgramError(f"{name}: not found on PATH; the file here is ./{name}")
             raise ProgramError(f"{name}: not found on PATH (give a path to a static program)")
         path = Path(found)
     path = path.resolve()
@@ -126,6 +128,8 @@ def machine_name(machine: int, order: str) -> str:
 
 def hint(machine: int) -> str:
     """`; use --arch arm64` where that helps."""
+    if machine == EM_BPF:
+        return "; a BPF object goes with --bpf"
     for name in architectures.names():
         if architectures.get(name).elf_machine == machine:
             return f"; use --arch {name}"

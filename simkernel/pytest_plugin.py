@@ -17,10 +17,17 @@ With `setup=function` the machine is booted and prepared by `function(machine)` 
 it (simkernel/copies.py), in a process of its own.
 
 A failed test shows what its machine has to tell: the maps of its objects, the end of the trace and of the kernel's log.
+
+`--simkernel-explore N` runs each test with N seeds, each of which is another schedule, up to the first that fails; its report has
+the command that repeats it.
+
+`--simkernel-coverage DIR` writes which lines and instructions of BPF programs ran, over all tests (DIR/lcov.info, DIR/index.html).
+A test that fails on a copy does not count there.
 """
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Generator, Iterator
 from itertools import product
 from pathlib import Path
@@ -34,6 +41,7 @@ if TYPE_CHECKING:
     from bpf.loader.object import BpfObject
     from simkernel.copies import Template
     from simkernel.machine import Machine, Result
+    from simkernel.unit.coverage import Report
     from simkernel.usertask import Program
 
 AXES = ("kernel", "arch", "cpus", "seed")  # in the order in which ids name them
@@ -47,6 +55,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("simkernel", "simulated machines")
     for axis, example in (("kernel", "5.10,6.12"), ("arch", "x86_64,s390x"), ("cpus", "1,4"), ("seed", "0,1,2 or 0-9")):
         group.addoption(f"--simkernel-{axis}", metavar="LIST", help=f"{axis} of all machines, such as {example}")
+
+    group.addoption(
+        "--simkernel-explore",
+        metavar="N",
+        type=int,
+        help="run each test with seeds 0 to N-1, up to the first that fails",
+    )
+    group.addoption(
+        "--simkernel-coverage", metavar="DIR", help="write coverage of BPF programs: DIR/lcov.info, DIR/index.html"
+    )
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -90,6 +108,9 @@ def combinations(config: pytest.Config, mark: pytest.Mark | None) -> list[dict[s
         asked: str | None = config.getoption(f"--simkernel-{axis}")
         marked = options.pop(axis, DEFAULTS[axis])
         axes[axis] = option_values(axis, asked) if asked is not None else as_list(marked)
+    explore: int | None = config.getoption("--simkernel-explore")
+    if explore is not None and config.getoption("--simkernel-seed") is None:
+        axes["seed"] = list(range(explore))
     return [{**options, **dict(zip(AXES, values))} for values in product(*axes.values())]
 
 
@@ -107,6 +128,9 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 _TEMPLATE: pytest.StashKey[Template] = pytest.StashKey()  # of a test whose machine is a copy
+_FAILED: pytest.StashKey[set[str]] = pytest.StashKey()  # of explored tests
+_COVERED: pytest.StashKey[Report] = pytest.StashKey()
+COVERAGE = "--simkernel-coverage"
 _TEMPLATES: pytest.StashKey[dict[str, Template]] = pytest.StashKey()  # of the session
 
 
@@ -124,12 +148,19 @@ def machine(request: pytest.FixtureRequest) -> Iterator[Machine]:
         templates = request.config.stash.setdefault(_TEMPLATES, {})
         key = repr(request.param)
         if key not in templates:
-            templates[key] = simkernel.template(**request.param)
+            boot = dict(request.param)
+            if request.config.getoption(COVERAGE):
+                boot["setup"] = counting(boot["setup"])
+            templates[key] = simkernel.template(**boot)
         request.node.stash[_TEMPLATE] = templates[key]
         yield templates[key].machine
         return
     booted = simkernel.boot(**request.param)
+    if request.config.getoption(COVERAGE):
+        booted.coverage()
     yield booted
+    if request.config.getoption(COVERAGE):
+        collect(request.config, booted.coverage().report())
     booted.close()
 
 
@@ -141,15 +172,20 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
         return None
     arguments = {name: pyfuncitem.funcargs[name] for name in pyfuncitem._fixtureinfo.argnames}
 
-    def work(machine: Machine) -> None:
+    covered: str | None = pyfuncitem.config.getoption(COVERAGE)
+
+    def work(machine: Machine) -> Report | None:
         try:
             pyfuncitem.obj(**arguments)
         except BaseException as error:
             for title, text in tell(machine):
                 error.add_note(f"--- {title}\n{text}")
             raise
+        return machine.coverage().report() if covered else None
 
-    template.run(work)
+    report = template.run(work)
+    if report is not None:
+        collect(pyfuncitem.config, report)
     return True
 
 
@@ -181,6 +217,59 @@ def workload(machine: Machine) -> Callable[[str | Program], Result]:
     return run
 
 
+# -- coverage ----------------------------------------------------------------------------------------------------------
+
+
+def counting(setup: Callable[[Machine], object]) -> Callable[[Machine], object]:
+    """A template's setup, with counts of what it loads."""
+
+    def prepare(machine: Machine) -> object:
+        machine.coverage()
+        return setup(machine)
+
+    return prepare
+
+
+def collect(config: pytest.Config, report: Report) -> None:
+    """One machine's counts on top of the others."""
+    from simkernel.unit.coverage import Report
+
+    config.stash.setdefault(_COVERED, Report()).add(report)
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """A worker of pytest-xdist hands its counts over."""
+    config = session.config
+    output = vars(config).get(
+        "workeroutput"
+    )  # only a worker's config has it; its variable is there for what it starts, too
+    if output is not None and _COVERED in config.stash:
+        output["simkernel_coverage"] = pickle.dumps(config.stash[_COVERED])
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_testnodedown(node: Any) -> None:
+    """What a worker handed over."""
+    data = vars(node).get("workeroutput", {}).get("simkernel_coverage")
+    if data is not None:
+        collect(node.config, pickle.loads(data))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Write the report, and say where it is."""
+    directory: str | None = config.getoption(COVERAGE)
+    if directory is None:
+        return
+    terminalreporter.section("coverage of BPF programs")
+    report = config.stash.get(_COVERED, None)
+    if report is None or not report.programs:
+        terminalreporter.write_line("no test loaded a BPF program")
+        return
+    report.write(directory)
+    terminalreporter.write(report.text())
+    terminalreporter.write_line(f"{report.percent():.0f} % of lines; {directory}/lcov.info, {directory}/index.html")
+
+
 # -- reports -----------------------------------------------------------------------------------------------------------
 
 
@@ -192,11 +281,40 @@ def pytest_runtest_makereport(
     if call.excinfo is not None:
         hide_our_frames(call.excinfo)
     report = yield
+    if report.when == "call" and report.failed and item.config.getoption("--simkernel-explore") is not None:
+        item.config.stash.setdefault(_FAILED, set()).add(seedless(item))
+        report.sections.append(("simkernel: to repeat", repeat_command(item)))
     machine = fixture_value(item, "machine")
     copied = item.stash.get(_TEMPLATE, None) is not None  # then the parent's machine knows nothing of the test
     if report.when == "call" and report.failed and machine is not None and not copied:
         report.sections.extend(tell(machine))
     return report
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Where schedules are explored, one that fails is enough."""
+    if seedless(item) in item.config.stash.get(_FAILED, set()):
+        pytest.skip("another seed has failed already")
+
+
+def boot_arguments(item: pytest.Item) -> dict[str, object]:
+    """What the machine of a test is booted with; empty without one."""
+    found = (
+        item.callspec.params.get("machine") if isinstance(item, pytest.Function) and "callspec" in vars(item) else None
+    )
+    return found if isinstance(found, dict) else {}
+
+
+def seedless(item: pytest.Item) -> str:
+    """A test, whatever its seed."""
+    return item.nodeid.replace(f"-seed{boot_arguments(item).get('seed')}", "")
+
+
+def repeat_command(item: pytest.Item) -> str:
+    """The command that runs one test with one seed."""
+    boot = boot_arguments(item)
+    name = item.nodeid.partition("[")[0]
+    return f"pytest '{name}' " + " ".join(f"--simkernel-{axis} {boot[axis]}" for axis in AXES if axis in boot)
 
 
 def fixture_value(item: pytest.Item, name: str) -> Any:
@@ -232,7 +350,7 @@ def tell(machine: Machine) -> list[tuple[str, str]]:
     from arch.errors import KernelError
     from simkernel.bug import Oops
     from simkernel.cli import present
-    from simkernel.cli.objects import object_maps
+    from simkernel.recording.maps import object_maps
 
     out = []
     try:

@@ -6,6 +6,7 @@ program does not hide the others.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ from bpf.loader.program import Program
 from bpf.loader.sys import Task
 from bpf.syscall.sys_bpf import bpf
 from bpf.testing.host import TestHost
+from bpf.verifier.api import OnPrune
 
 Version = tuple[int, int]
 MAX_MAPS_BYTES = 256 << 20
@@ -99,19 +101,30 @@ def read_btf(path: Path) -> Btf:
 
 
 def verify_object(
-    path: Path, version: KernelVersion, arch: str, log_level: int, kernel_btf: Btf | None = None
+    path: Path,
+    version: KernelVersion,
+    arch: str,
+    log_level: int,
+    kernel_btf: Btf | None = None,
+    on_prune: Callable[[str], OnPrune] | None = None,
 ) -> list[dict[str, Any]]:
     """One row per program: name, section, prog_type, ret, log.  `kernel_btf`: types of a real kernel instead of ours."""
     try:
         data = path.read_bytes()
         names = list(BpfObject(data, path.stem).programs)
         machine = architecture.get(arch)
-    except (OSError, LoadError, KeyError, ValueError) as error:
+    except OSError as error:
+        raise ObjectError(str(error.strerror)) from None
+    except (LoadError, KeyError, ValueError) as error:
         raise ObjectError(str(error)) from None
     if not names:
         raise ObjectError("no programs in it")
     types = kernel_btf if kernel_btf is not None else _kernel_btf(machine, version)
-    return [_verify_one(data, path.stem, name, version, machine, types, log_level) for name in names]
+    rows = []
+    for name in names:
+        watch = on_prune(name) if on_prune is not None else None
+        rows.append(_verify_one(data, path.stem, name, version, machine, types, log_level, watch))
+    return rows
 
 
 def _kernel_btf(machine: Architecture, version: KernelVersion) -> Btf:
@@ -136,10 +149,18 @@ def _functions(table: TypeTable) -> list[FuncDecl]:
 
 
 def _verify_one(
-    data: bytes, stem: str, name: str, version: KernelVersion, machine: Architecture, kernel_btf: Btf, log_level: int
+    data: bytes,
+    stem: str,
+    name: str,
+    version: KernelVersion,
+    machine: Architecture,
+    kernel_btf: Btf,
+    log_level: int,
+    on_prune: OnPrune | None,
 ) -> dict[str, Any]:
     host = TestHost(version, memory_size=64 << 20, byteorder=machine.model.byteorder)
     host.arch, host.vmlinux_btf, host.unmapped_symbols = machine, kernel_btf, True
+    host.bpf.on_prune = on_prune
     for fd in range(3):
         host.fds[fd] = object()
     host.user = type(host.user)(0x10000, 48 << 20, machine.model.byteorder)

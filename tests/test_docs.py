@@ -2,8 +2,9 @@
 
 A fenced `console` block holds commands after `$ ` and the output that follows them; a line `...` stands for any lines,
 ` ...` at the end of a line for the rest of it.
-A fenced `python` block is run; blocks of one page share their names, in order.  Pages run in an empty directory with the
-project's samples/ linked into it.
+A fenced `python` block is run; blocks of one page share their names, in order.  A block whose first line names a file
+(```c first.bpf.c) is written to that file.  Pages run in an empty directory with the project's samples/ linked into it;
+tests/test_installed.py runs those of a newcomer with nothing but the wheel.
 """
 
 from __future__ import annotations
@@ -19,12 +20,31 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]) if (ROOT / "README.md").exists() else []
-FENCE = re.compile(r"^```(\w+)[^\n]*\n(.*?)^```", re.M | re.S)
+FENCE = re.compile(r"^```(\w+) *([^\n]*)\n(.*?)^```", re.M | re.S)
+WRITTEN = ("c", "sh")  # languages of blocks that become files; so does a python block with a name
+LIBBPF = Path("/usr/include/bpf/bpf_helpers.h")
 
 
-def blocks(page: Path) -> list[tuple[str, str]]:
-    """(language, text) of the fenced blocks that are run."""
-    return [(m[1], m[2]) for m in FENCE.finditer(page.read_text()) if m[1] in ("console", "python")]
+def blocks(page: Path) -> list[tuple[str, str, str]]:
+    """(language, file name, text) of the fenced blocks that are run, or written."""
+    found = [(m[1], m[2].strip(), m[3]) for m in FENCE.finditer(page.read_text())]
+    return [
+        (language, file, text)
+        for language, file, text in found
+        if language in ("console", "python") or (file and language in WRITTEN)
+    ]
+
+
+def why_not(page: Path) -> str:
+    """What is not here that a page needs; "" if it can be run."""
+    text = page.read_text()
+    if not blocks(page):
+        return "nothing to run on this page"
+    if "busybox" in text and not shutil.which("busybox"):
+        return "busybox-static is not installed"
+    if ("<bpf/" in text or "libbpf's headers" in text) and not LIBBPF.exists():
+        return "libbpf's headers (libbpf-dev) are not installed"
+    return ""
 
 
 def matches(expected: list[str], actual: list[str]) -> bool:
@@ -42,9 +62,10 @@ def same(want: str, got: str) -> bool:
     return got.startswith(want[:-4]) if want.endswith(" ...") else want == got
 
 
-def run_console(text: str, where: Path) -> None:
+def run_console(text: str, where: Path, python: Path = Path(sys.executable)) -> None:
     """Run the commands of one block and compare what they print (stdout and stderr together)."""
-    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "COLUMNS": "100"}
+    environment = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}", "COLUMNS": "100"}
+    environment.pop("PYTEST_XDIST_WORKER", None)  # of this run, not of one that a page starts
     for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
         command, _, expected = part.partition("\n")
         while command.endswith("\\"):
@@ -65,15 +86,15 @@ def run_console(text: str, where: Path) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
 def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    if not blocks(page):
-        pytest.skip("nothing to run on this page")
-    if "busybox" in page.read_text() and not shutil.which("busybox"):
-        pytest.skip("busybox-static is not installed")
+    if reason := why_not(page):
+        pytest.skip(reason)
     (tmp_path / "samples").symlink_to(ROOT / "samples")
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "docs"}
-    for language, text in blocks(page):
-        if language == "console":
+    for language, file, text in blocks(page):
+        if file:
+            (tmp_path / file).write_text(text)
+        elif language == "console":
             run_console(text, tmp_path)
         else:
             exec(compile(text, str(page.name), "exec"), names)

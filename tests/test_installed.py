@@ -16,6 +16,7 @@ import pytest
 
 import simkernel
 from simkernel.own_floors import FLOORS_BELOW, MARK
+from tests.test_docs import blocks, run_console, why_not
 
 ROOT = Path(__file__).parent.parent
 NOT_SOURCES = shutil.ignore_patterns(
@@ -74,7 +75,8 @@ def installed(wheel: Path) -> Path:
         sys.executable, "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index",
         "--disable-pip-version-check", wheel, cwd=home,
     )  # fmt: skip
-    (packages / "dependencies.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    ours = [path for path in sys.path if path.endswith("site-packages")] or [sysconfig.get_path("purelib")]
+    (packages / "dependencies.pth").write_text("".join(f"{path}\n" for path in ours))
     return python
 
 
@@ -209,3 +211,26 @@ def test_a_missing_floor_is_said_too(wheel: Path, tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / "bpf")
     done = run(sys.executable, "-S", "-m", "simkernel", "--version", cwd=tmp_path, check=False)
     assert done.returncode == 2 and "`bpf`" in done.stderr and "is missing" in done.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", ["README.md", "docs/tutorial.md"])
+def test_a_newcomer_with_the_wheel_comes_through_readme_and_tutorial(
+    page: str, installed: Path, tmp_path: Path
+) -> None:
+    """From `pip install` to a passing test of an own kprobe program, outside the checkout: every command, every snippet."""
+    text = ROOT / page
+    if reason := why_not(text):
+        pytest.skip(reason)
+    (samples,) = (installed.parent.parent / "lib").glob("python*/site-packages/simkernel/samples")
+    (tmp_path / "samples").symlink_to(samples)
+    script = ""
+    for language, file, block in blocks(text):
+        if file:
+            (tmp_path / file).write_text(block)
+        elif language == "console":
+            run_console(block, tmp_path, installed)
+        else:
+            script += block
+    (tmp_path / "snippets.py").write_text(script + "\nassert 'site-packages' in simkernel.__file__\n")
+    run(installed, "snippets.py", cwd=tmp_path)

@@ -54,9 +54,12 @@ class Board:
         self.options: dict[str, bool] = dict(OPTIONS_6_1 if self.features.dynamic_events else OPTIONS_4_1)
         self.options.setdefault("hash-ptr", True)
         self.addresses = Addresses(host.symbols, self.word, self.features.hashed_pointers, self.options)
+        self.addresses.trampoline = host.return_trampoline
         self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
         self.tasks = SavedTasks(6552 if self.features.hash_ptr_option else 128)
         self.tick_ns = TICK_NSEC
+        self.expanded = False  # ring_buffer_expanded: buffers have their full size
+        self.expand_first: Callable[[], None] = lambda: None  # what the machine's own trace array does for that
         self.errors = ErrorLog(host, self.features.error_log)
         self._header = struct.Struct(self.order + "HBBi")
 

@@ -191,6 +191,9 @@ class TraceHost(Protocol):
     def wake(self, key: Hashable) -> None:
         """Let the tasks that sleep on `key` run again."""
 
+    def spend(self, ns: int) -> None:
+        """Work is done here that takes so long."""
+
     def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
         """Call back after `delay_ns` of virtual time."""
 
@@ -283,6 +286,9 @@ class AttachedProgram(Protocol):
 
     def run(self, ctx: int) -> int:
         """On the context at kernel address `ctx`; 0 drops the event."""
+
+    def missed(self) -> None:
+        """It did not run, because another program ran on this CPU."""
 
     def release(self) -> None:
         """Drop its reference."""

@@ -57,7 +57,7 @@ class Tracing:
         self.running = recorder.running
         self.known = known = KnownEvents(host)
         first = newest(feature_table.FIRST_EVENT, host.version)
-        self.events = events = EventRegistry(first, board.lines, lambda: (known.numbers(), known.exact))
+        self.events = events = EventRegistry(first, board.lines, known)
         self.tracepoints: dict[str, Tracepoint] = install(recorder, events, known)
         self.all_known = False
         self.syscalls = SyscallTable(recorder, events, self.tracepoints, known)
@@ -67,6 +67,7 @@ class Tracing:
         self.perf = PerfCore(recorder, events, self.tracepoints, self.uprobes, self.probe_events)
         self.functions = Functions(board, self.kprobes)
         self.probe_events.table.silent = self.functions.silent
+        self.kprobes.refused = self.functions.refused
         self.function_options = {"func_stack_trace": False, "func-no-repeats": False}
         self.function = self.make_function(self.trace_array)
         self.graph = GraphTracer(board, self.trace_array, self.function, self.kprobes)

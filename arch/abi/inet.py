@@ -23,4 +23,4 @@ ICMP_PORT_UNREACH = 3  # a code of ICMP_DEST_UNREACH
 ) = range(1, 13)  # fmt: skip
 
 # include/uapi/linux/pkt_cls.h
-TC_ACT_SHOT, TC_ACT_REDIRECT = 2, 7
+TC_ACT_UNSPEC, TC_ACT_OK, TC_ACT_SHOT, TC_ACT_STOLEN, TC_ACT_REDIRECT, TC_ACT_TRAP = -1, 0, 2, 4, 7, 8

@@ -17,3 +17,4 @@ TASK_COMM_LEN = 16  # bytes, with the terminating zero
 IOV_MAX = 1024
 MAX_RW_COUNT = 0x7FFFF000  # bytes of one read or write: INT_MAX & PAGE_MASK
 MAX_LFS_FILESIZE = S64_MAX
+OVERFLOWUID = 65534  # DEFAULT_OVERFLOWUID, include/linux/highuid.h

@@ -210,6 +210,7 @@ ARCHITECTURE = Architecture(
     kprobes_on_ftrace="3.10",
     user_pt_regs_size=68,
     older_names=OLDER_NAMES,
+    nofault_range=True,
     usdt=USDT,
     support=Support(
         emulator=EMULATOR,

@@ -9,6 +9,7 @@ call unicorn's C interface by address.
     block     counts work done in user mode, stops at the budget
     intr      system calls, traps and hypercalls
     invalid   illegal instructions
+    shortcut  system calls that native code answers in the hook
     insn      x86-64's `syscall` instruction, which has a hook kind of its own
     probe     one probed address: registers into struct pt_regs, Python handler, changed registers back
     run       emulate; turns user page faults into kernel entries without leaving native code

@@ -68,7 +68,15 @@ class Word(enum.IntEnum):
     WORK_SEEN = enum.auto()  # units of WORK that the clock has been charged with
     WORK_SHARE = enum.auto()  # the clock's ns for one unit of WORK: 1; 0 where that takes a division
     CURRENT = enum.auto()  # the current task's struct task_struct
+    TASK = enum.auto()  # PyObject *: the same task as Python knows it
     CPU = enum.auto()  # number of the simulated CPU
+    BUSY_CPUS = enum.auto()  # among how many the time is divided
+    SYSCALLS = enum.auto()  # host address of (native function, its data) by number of the system call; 0: none
+    SYSCALLS_SIZE = enum.auto()  # how many there are
+    SYSCALL_IDS = enum.auto()  # register tables of system calls: three arguments, then what else is read
+    SYSCALL_PTRS = enum.auto()
+    RESULT_IDS = enum.auto()  # the result, then what else is written
+    RESULT_PTRS = enum.auto()
     FALLBACK = enum.auto()  # not 0: hits go to Python, which counts what native code does not
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
     END = 80

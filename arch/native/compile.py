@@ -15,11 +15,12 @@ from arch.native.facts import EmulatorFacts, Registers
 from arch.native.frames import FrameWriter
 from arch.native.ir import C_DECLARATIONS, c_symbols
 from arch.native.objects import machine_code
+from arch.native.shortcuts import ShortcutWriter
 from arch.native.tlb import TlbWriter
 from arch.native.traps import TrapWriter
 
 
-class Generator(TlbWriter, FrameWriter, CallWriter, TrapWriter, BuiltinWriter):
+class Generator(TlbWriter, FrameWriter, CallWriter, ShortcutWriter, TrapWriter, BuiltinWriter):
     """Writes the IR of all trampolines of one architecture and layout."""
 
     def module(self) -> str:
@@ -32,7 +33,15 @@ class Generator(TlbWriter, FrameWriter, CallWriter, TrapWriter, BuiltinWriter):
             self.store_frame(),
             self.load_frame(),
         ]
-        parts += [self.enter(), self.python_result(), self.hypercall(), self.trap(), self.intr(), self.invalid()]
+        parts += [
+            self.shortcut(),
+            self.enter(),
+            self.python_result(),
+            self.hypercall(),
+            self.trap(),
+            self.intr(),
+            self.invalid(),
+        ]
         parts += [self.insn(), self.probe(), self.probes(), self.run(), self.fetch(), self.load(), self.restore()]
         parts += [self.save(), self.read_register(), self.write_register(), self.switch_stack()]
         parts += [self.builtin(name, arguments, result) for name, arguments, result in BUILTINS]

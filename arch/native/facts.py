@@ -56,6 +56,8 @@ class EmulatorFacts:
     syscall_fill: dict[str, str | int] = field(default_factory=dict)
     trap_fill: dict[str, str | int] = field(default_factory=dict)
     probe_fill: dict[str, str | int] = field(default_factory=dict)
+    entry_fill: dict[str, int] = field(default_factory=dict)  # instead, where ftrace stands for the breakpoint
+    kernel_flags: tuple[str, int] | None = None  # the register with the interrupt flag, and what it is in the kernel
     read_only_fields: tuple[str, ...] = ()  # never written back from pt_regs by probes
     thumb_flag: int = 0  # bit of the privilege register that the pc to start at carries in bit 0
     frame_reserve: int = 0  # bytes kept free between pt_regs and the top of the kernel stack
@@ -84,6 +86,13 @@ class Registers:
             (self.index[str(row.register)], row) for row in rows if row.field not in facts.read_only_fields
         )
         self.rows = tuple((self.index[str(row.register)], row) for row in rows)
+        # What system calls write beside the result, from where: x86-64's rcx and r11.
+        self.syscall_copies = tuple(
+            (str(layout.fields[field].register), source)
+            for field, source in facts.syscall_fill.items()
+            if isinstance(source, str) and field in layout.fields
+            if layout.fields[field].register not in (None, source, facts.syscall_number_register)
+        )
         self.hyper = (facts.hypercall_register, facts.result_register, *facts.argument_registers)
         # Written back after a context of another task was restored: all but what that context brings.
         back = [n for n in names if n not in facts.keep and n not in (facts.pc, facts.privilege)]

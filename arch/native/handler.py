@@ -26,6 +26,7 @@ def chosen_tier() -> Tier:
 
 
 # What a compiled handler does with its struct pt_regs.
+AT_ENTRY = 2  # of a place: the registers are as ftrace shows them at the entry of a function
 NO_FRAME = 1  # it does not look at it: it gets 0, and none is made
 READ_ONLY = 2  # it changes nothing in it
 

@@ -26,11 +26,16 @@ def slot_address(owner: object, name: str) -> int:
 
     So native code reads what Python code changes as fast as ever, and there is no copy to keep in step.
     """
-    descriptor = vars(type(owner))[name]
+    return id(owner) + slot_offset(type(owner), name)
+
+
+def slot_offset(kind: type, name: str) -> int:
+    """Where the objects of a class, or of a class derived from it, hold that reference."""
+    descriptor = next(vars(base)[name] for base in kind.__mro__ if name in vars(base))
     assert isinstance(descriptor, MemberDescriptorType)
     pointer = ctypes.c_void_p.from_address(id(descriptor) + _MEMBER_AT).value
     assert pointer is not None
     found = _MemberDef.from_address(pointer)
     if found.name != name.encode():
         raise RuntimeError("this Python keeps its slots in another form")
-    return id(owner) + int(found.offset)
+    return int(found.offset)

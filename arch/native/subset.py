@@ -18,7 +18,9 @@ What a function means is what it means in Python, with these rules:
 * Statements: assignments to names and words, `if`, `while`, `for i in range(n)`, `break`, `continue`, `return`, calls.
 * The result is a number; of a function that is said to return `Errno`, Python gets it as a signed one.
 * Global names are numbers, or other native functions.  `invoke(address, ...)` calls compiled code by its host address,
-  `as_uint(object)` is the value of a Python int.  `attempt(address, ...)` is `invoke()` whose caller looks at the status.
+  `attempt(address, ...)` is `invoke()` whose caller looks at the status.
+* Objects of Python's are numbers, too: `as_uint(object)` is the value of an int, `set_uint(place, value)` puts an int into a
+  place that holds a reference (slots.py), `entry(dict, key)` is what a dict has for an int, or 0.
 
 What is outside of the subset is a `SyntaxError` that names the line.
 """
@@ -91,8 +93,8 @@ def _only_native(*values: Argument) -> int:
     raise TypeError("this runs only as native code")
 
 
-load8 = load16 = load32 = load64 = load32le = store8 = store16 = store32 = store64 = _only_native
-invoke = attempt = as_uint = copy = zero = put = fault = decline = _only_native
+load8 = load16 = load32 = load64 = load32le = load64le = store8 = store16 = store32 = store64 = _only_native
+invoke = attempt = as_uint = set_uint = entry = copy = zero = put = fault = decline = _only_native
 
 
 Argument = int | bytes | Words
@@ -419,6 +421,13 @@ class SubsetWriter:
             return self.put(*values)
         if name == "as_uint":
             return f.let(f"call i64 @PyLong_AsUnsignedLongLongMask(i64 {values[0]})")
+        if name == "set_uint":
+            return self.set_uint(*values)
+        if name == "entry":
+            key = f.let(f"call ptr @PyLong_FromUnsignedLongLong(i64 {values[1]})")
+            found = f.let(f"call i64 @PyDict_GetItem(i64 {values[0]}, ptr {key})")
+            f.do(f"call void @Py_DecRef(ptr {key})")
+            return found
         if name == "attempt":
             return f.call(values[0], "i64", ", ".join(f"i64 {value}" for value in ("%blk", *values[1:])))
         if name == "invoke":
@@ -479,6 +488,14 @@ class SubsetWriter:
         f.label(enough)
         start = f.let(f"call ptr @PyBytes_AsString(i64 {source})")
         f.do(f"call void @llvm.memmove.p0.p0.i64(ptr {at}, ptr {start}, i64 {size}, i1 false)")
+        return "0"
+
+    def set_uint(self, place: str, value: str) -> str:
+        """Another int instead of the one that is there."""
+        f = self.f
+        old = f.load(place, "ptr")
+        f.store(place, f.let(f"call ptr @PyLong_FromUnsignedLongLong(i64 {value})"), "ptr")
+        f.do(f"call void @Py_DecRef(ptr {old})")
         return "0"
 
     def zero(self, to: str, size: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.native.block import UC_ERR_EXCEPTION, Native, Reason, Role, Word
-from arch.native.handler import NO_FRAME, READ_ONLY
+from arch.native.handler import AT_ENTRY, NO_FRAME, READ_ONLY
 from arch.native.ir import Function, Writer
 
 
@@ -91,6 +91,11 @@ class TrapWriter(Writer):
             f.label("syscall")
             adjust = 0 if facts.syscall_pc_after else facts.syscall_insn_size
             role = int(Role.SYSCALL)
+            if facts.syscall_pc_after:
+                f.branch(f.let("call i1 @shortcut(ptr %uc, i64 %blk, i64 0)"), "answered", "enter")
+                f.label("answered")
+                f.do("ret void")
+                f.label("enter")
             f.do(f"call void @enter(i64 %blk, i64 {role}, i64 0, i64 0, i64 {adjust}, i64 0)")
             f.do("ret void")
         else:
@@ -137,6 +142,10 @@ class TrapWriter(Writer):
         user = f.let("call i1 @is_user(ptr %uc, i64 %blk)")
         f.branch(user, "up", "crash")
         f.label("up")
+        f.branch(f.let(f"call i1 @shortcut(ptr %uc, i64 %blk, i64 {size})"), "answered", "enter")
+        f.label("answered")
+        f.do("ret void")
+        f.label("enter")
         f.do(f"call void @enter(i64 %blk, i64 {int(Role.SYSCALL)}, i64 0, i64 0, i64 {size}, i64 {-size})")
         f.do("ret void")
         f.label("crash")
@@ -148,7 +157,7 @@ class TrapWriter(Writer):
     def probe(self) -> str:
         """uc_cb_hookcode_t on one address.
 
-        user_data: [block, PyObject *handler, ip offset, user mode wanted, compiled handler, its data, PyObject *after,
+        user_data: [block, PyObject *handler, ip offset, user mode wanted | AT_ENTRY, compiled handler, its data, PyObject *after,
         its flags];
         see handler.py.
         """
@@ -196,6 +205,11 @@ class TrapWriter(Writer):
         host = f.let(f"add i64 {direct}, {f.word('%blk', Word.HOST)}")
         f.do(f"call void @store_frame(ptr %uc, i64 %blk, i64 {host})")
         self._fill_fields(f, host, facts.probe_fill)
+        if facts.entry_fill:
+            kind = f.let(f"and i64 {f.load(f.let('add i64 %data, 24'))}, {AT_ENTRY}")
+            entry = f.let(f"icmp ne i64 {kind}, 0")
+            for field, value in facts.entry_fill.items():
+                self._put(f, host, field, f.let(f"select i1 {entry}, i64 {value}, i64 {facts.probe_fill[field]}"))
         pc_row = next(row for _, row in regs.rows if row.register == facts.pc)
         self._put(f, host, pc_row.field, seen)
         f.set_word("%blk", Word.VALUES + regs.index[facts.pc], seen)

@@ -63,6 +63,8 @@ EMULATOR = EmulatorFacts(
     syscall_fill={"orig_ax": "rax", "ax": -38, "cx": "rip", "r11": "eflags"},  # -ENOSYS until told otherwise
     trap_fill={"orig_ax": -1},
     probe_fill={"orig_ax": -1},
+    entry_fill={"orig_ax": 0},  # ftrace_regs_caller
+    kernel_flags=("eflags", 0x202),  # interrupts are on
     read_only_fields=("cs", "ss"),
     outgoing_slots=text.OUTGOING_SLOTS,
 )
@@ -278,6 +280,7 @@ ARCHITECTURE = Architecture(
     user_pt_regs_size=168,
     older_names=OLDER_NAMES,
     cpuinfo=CPUINFO,
+    nofault_range=True,
     usdt=USDT,
     support=Support(
         emulator=EMULATOR,

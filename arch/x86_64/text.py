@@ -33,7 +33,14 @@ def _rel32(opcode: bytes, address: int, target: int) -> bytes:
     return opcode + (target - (address + len(opcode) + 4) & 0xFFFFFFFF).to_bytes(4, "little")
 
 
+AFTER_HWFRAME = "entry_SYSCALL_64_after_hwframe"
 RETURN_TO_USER = "swapgs_restore_regs_and_return_to_usermode"
+
+
+def _syscall_entry(address: int, resolve: Resolve) -> bytes:
+    """entry_SYSCALL_64 up to where struct pt_regs stands."""
+    code = bytes.fromhex("31ed")
+    return code + _rel32(b"\xe9", address + len(code), resolve(AFTER_HWFRAME))
 
 
 def _entry(handler: str) -> Stub:
@@ -73,7 +80,12 @@ def _fork(schedule_tail: str) -> Stub:
 
 def stubs(names: Mapping[str, str], handlers: Mapping[str, str]) -> list[Stub]:
     """All hand-made text, in order of placement."""
-    result = [Stub(name, _entry(handlers[role]).build, {role: 0}) for role, name in names.items() if role != "fork"]
+    roles = [role for role in names if role not in ("fork", "syscall")]
+    result = [
+        Stub(names["syscall"], _syscall_entry, {"syscall": 0}),
+        Stub(AFTER_HWFRAME, _entry(handlers["syscall"]).build),
+    ]
+    result += [Stub(names[role], _entry(handlers[role]).build, {role: 0}) for role in roles]
     result.append(Stub(RETURN_TO_USER, _return_to_user))
     result.append(Stub("__switch_to_asm", _switch_to))
     result.append(Stub(names["fork"], _fork(handlers["fork"]).build))

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arch.abi.errno import EINVAL, EOPNOTSUPP, EPERM
+from arch.abi.errno import EINVAL, ENOLINK, EOPNOTSUPP, EPERM
 from arch.errors import KernelError
 from bpf.board import Bpf
-from bpf.face import AttachRequest, Detach, Link, Prog
+from bpf.face import AttachRequest, Detach, IterAttach, Link, Prog, XdpAttach
+from bpf.maps.base import BpfMap
 from bpf.versions.data import LINK_TYPES
 
 # include/linux/bpf_types.h: where a link's name in fdinfo is not that of its BPF_LINK_TYPE_
@@ -97,7 +98,41 @@ class DetachableLink(BpfLink):
     can_update = True
 
 
+class XdpLink(DetachableLink):
+    """Of a program on a device."""
+
+    def update(self, new: Prog, old: Prog | None) -> None:
+        """bpf_xdp_link_update().  ENOLINK, EPERM, EINVAL."""
+        if self.detach_fn is None:
+            raise KernelError(ENOLINK)
+        if new.expected_attach_type != self.prog.expected_attach_type:
+            raise KernelError(EINVAL)
+        super().update(new, old)
+        assert isinstance(self.request, XdpAttach)
+        self.bpf.host.xdp_replace(self.request.ifindex, new)
+
+    def detach_now(self) -> None:
+        super().detach_now()
+        self.info = {"ifindex": 0}
+
+
 class IterLink(BpfLink):
-    """Of BPF_TRACE_ITER programs: opened for reading by BPF_ITER_CREATE."""
+    """Of BPF_TRACE_ITER programs: opened for reading by BPF_ITER_CREATE; keeps the map whose elements it goes over."""
 
     can_update = True
+
+    def get(self) -> None:
+        if not self.refs and self._map is not None:
+            self._map.get_user()
+        super().get()
+
+    def detach_now(self) -> None:
+        attached = self.detach_fn is not None
+        super().detach_now()
+        if attached and self._map is not None:
+            self._map.put_user()
+
+    @property
+    def _map(self) -> BpfMap | None:
+        found = self.request.map if isinstance(self.request, IterAttach) else None
+        return found if isinstance(found, BpfMap) else None

@@ -158,6 +158,7 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         name=name,
         layout=host.structs,
         config=host.config,
+        on_prune=bpf.on_prune,
     )
     if arch is not None:
         request.word_size = arch.model.word

@@ -18,14 +18,16 @@ from arch.memory import Memory
 from arch.native.handler import NativeCode, Tier
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
+from bpf.core.trampoline import Chain
 from bpf.face import Prog, ProgArray, ProgArrayOwner
 from bpf.helpers import HELPERS, Runtime, find, load_all, not_here
 from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_KFUNC_CALL, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, Insn, encode
 from bpf.maps.array import ProgArrayMap
 from bpf.maps.base import BpfMap
 from bpf.run.compiled import JitProgram
-from bpf.run.interpreter import MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
+from bpf.run.interpreter import BUDGET_AT, MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
 from bpf.run.native_call import NativeCall
+from bpf.run.traced import Entry, TracedProgram
 from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.versions.program_types import types_where
 
@@ -68,6 +70,8 @@ class BpfProg(Prog):
     """One program.  Made from a request that a verifier accepted; holds its maps."""
 
     anon_name = "bpf-prog"
+    program: Program
+    program_class: type[TracedProgram] | None = None  # what runs it, if not the usual choice
 
     def __init__(
         self,
@@ -116,22 +120,34 @@ class BpfProg(Prog):
         self._run_code: Callable[[int, int], int] | None = None
         self._cold = COLD_RUNS[bpf.tier]
         self.text = bpf.take_text(len(self.insns) * 8)
-        self.program = self._make_program(fast)
+        self.orig_line_info = request.line_info
+        self.counts = (ctypes.c_uint64 * len(self.insns))() if bpf.counting else None  # runs of each instruction
+        self._untraced: Program | None = None  # while functions of it have trampolines
+        self.program = self._make_program(self._engine(fast), fast)
         for owner in self.used_maps:
             owner.get()
-        if self.attach_prog is not None:
-            self.attach_prog.get()
+        self.request = request if request.prog_type == uapi.BPF_PROG_TYPE_EXT else None  # to look at other targets
+        self.trampolines: dict[int, Chain[BpfProg]] = {}  # of its functions, by the instruction where they begin
+        self.entries: dict[int, Entry] = {}  # what calls them
+        self.dst_prog: BpfProg | None = self.attach_prog  # until it is attached first
+        if self.dst_prog is not None:
+            self.dst_prog.get()
+        for notify in bpf.on_loaded:
+            notify(self)
 
     # ---- making it run ----
 
-    def _make_program(self, fast: bool) -> Program:
+    def _engine(self, fast: bool) -> type[Program]:
         classic = self.bpf.version.before(CLASSIC_UNTIL)
-        make = JitProgram if self.bpf.jit_enable and fast and not classic and self.bpf.intercept is None else Program
+        usual = JitProgram if self.bpf.jit_enable and fast and not classic and self.bpf.intercept is None else Program
+        return self.program_class or usual
+
+    def _make_program(self, make: type[Program], fast: bool) -> Program:
         return make(
             self.insns,
             self._memory(),
             bind_call=self._bind,
-            classic=classic,
+            classic=self.bpf.version.before(CLASSIC_UNTIL),
             name=f"bpf_prog_{self.tag.hex()}_{self.name}",
             tail_call=self._tail_call,
             function_address=self.function_address,
@@ -140,6 +156,7 @@ class BpfProg(Prog):
             fast=fast,
             native_call=self._native_call,
             block=self.bpf.host.block,
+            counts=self.counts,
         )
 
     def _memory(self) -> Memory:
@@ -180,6 +197,14 @@ class BpfProg(Prog):
         self.native = NativeCode(
             program.code, ctypes.addressof(program.data), program.raise_failure, not program.uses_context()
         )
+        for notify in self.when_native:
+            notify()
+
+    def interpret(self, kind: type[TracedProgram]) -> None:
+        """Run on an interpreter of this kind from now on, also where it was compiled: a debugger is there."""
+        self.program_class, self.native, self._run_code, self._cold = kind, None, None, -1
+        self.program, self._untraced = self._make_program(kind, True), None
+        self.trace_functions()
         for notify in self.when_native:
             notify()
 
@@ -224,7 +249,7 @@ class BpfProg(Prog):
             return False
         r[TAIL_CALLS_AT] += 1
         target.runtime.cookie = self.runtime.cookie
-        target.program.execute(r)
+        target.program.tail_called(r)
         return True
 
     def _load_packet(self, skb: int, off: int, size: int) -> int:
@@ -292,6 +317,47 @@ class BpfProg(Prog):
             bpf.leave()
         return r[0]
 
+    def replace_function(self, caller: Registers) -> int:
+        """Run in place of another program's function, whose registers these are: all of R0."""
+        bpf = self.bpf
+        bpf.enter()
+        top = bpf.take_stack(STACK_BYTES)
+        r = new_registers(caller[1], top, caller[BUDGET_AT])
+        r[2:6], r[TAIL_CALLS_AT] = caller[2:6], caller[TAIL_CALLS_AT]
+        try:
+            self.program.execute(r)
+        finally:
+            bpf.give_stack(top)
+            bpf.leave()
+        return r[0]
+
+    def trace_functions(self) -> None:
+        """From the next run on its functions begin with the present `entries`; with none left, as before."""
+        if self.program_class is not None:
+            pass  # it knows how
+        elif not self.entries:
+            self.program = self._untraced or self.program
+            self._untraced, self._cold = None, COLD_RUNS[self.bpf.tier]
+        elif self._untraced is None:
+            self._untraced, self.program = self.program, self._make_program(TracedProgram, False)
+            self.native, self._run_code, self._cold = None, None, -1
+            for notify in self.when_native:
+                notify()
+        if isinstance(self.program, TracedProgram):
+            self.program.entries = self.entries
+
+    def missed(self) -> None:
+        """Another program ran on this CPU: counted since 6.7 (dd8657894c11), not before."""
+        if self.bpf.version.at_least("6.7"):
+            self.recursion_misses += 1
+
+    def stop_at(self, index: int, stop: Callable[[Registers], object] | None) -> None:
+        """For tests of programs: call `stop(registers)` before an instruction runs, None: no more.  From now on it is interpreted."""
+        self.native, self._run_code, self._cold = None, None, -1
+        self.program.pause(index, stop)
+        for notify in self.when_native:
+            notify()
+
     # ---- lifetime ----
 
     def get(self) -> None:
@@ -317,8 +383,13 @@ class BpfProg(Prog):
             del self.bpf.functions[address]
         if self.btf_object is not None:
             self.btf_object.put()
-        if self.attach_prog is not None:
-            self.attach_prog.put()
+        self.forget_target()
+
+    def forget_target(self) -> None:
+        """The program that it was loaded for is not kept any more."""
+        if self.dst_prog is not None:
+            target, self.dst_prog = self.dst_prog, None
+            target.put()
 
     def bind_map(self, owner: BpfMap) -> None:
         """BPF_PROG_BIND_MAP: one more map whose life the program prolongs."""
@@ -344,7 +415,7 @@ class BpfProg(Prog):
     def symbols(self) -> list[tuple[int, str]]:
         """bpf_prog_kallsyms_add(): address and kallsyms name of each of its functions, the one that is called first last."""
         starts = self.verdict.subprog_starts or (0,)
-        names = self._function_names(len(starts))
+        names = self.function_names(len(starts))
         ends = (*starts[1:], len(self.insns))
         rows = []
         for start, end, name in list(zip(starts, ends, names, strict=True))[1:]:
@@ -353,7 +424,7 @@ class BpfProg(Prog):
         main = names[0] or self.name
         return [*rows, (self.text, f"bpf_prog_{self.tag.hex()}" + (f"_{main}" if main else ""))]
 
-    def _function_names(self, count: int) -> list[str]:
+    def function_names(self, count: int) -> list[str]:
         """bpf_get_prog_name(): what BTF calls the functions; "" for all of a program without func_info."""
         if self.btf is None or len(self.func_info) != count:
             return [""] * count
@@ -410,7 +481,7 @@ def trace_call_bpf(bpf: Bpf, progs: Iterable[BpfProg], ctx: int, cookie: int = 0
     cpu = bpf.host.cpu_id()
     if bpf.active.get(cpu, 0):
         for prog in progs:
-            prog.recursion_misses += 1
+            prog.missed()
         return 0
     bpf.active[cpu] = 1
     try:

@@ -42,6 +42,7 @@ class Step:
     parent: Step | None = field(repr=False)
     taken: bool = True  # reached by falling through or jumping from the parent, not resumed later
     frame: int = 0
+    line: int = 0  # of the log
 
     def way(self) -> list[Step]:
         """From the program's entry to this step."""
@@ -96,7 +97,7 @@ def read_log(log: str) -> Trail:
     source = ""
     resumed: dict[int, list[Step]] = {}  # instruction -> its visits that have not been resumed yet, last at the end
     words: list[str] = []
-    for line in log.split("\n"):
+    for place, line in enumerate(log.split("\n")):
         line = line.rstrip()
         if not line.strip() or SAFE.match(line) or MARK.match(line):
             continue
@@ -110,6 +111,7 @@ def read_log(log: str) -> Trail:
                 step.frame = frame_of(match[5])
             else:
                 step.after = state = clobbered(step, state)
+            step.line = place
             trail.steps.append(step)
             resumed.setdefault(step.insn, []).append(step)
             at = step

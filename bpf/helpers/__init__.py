@@ -9,7 +9,7 @@ as it needs; it gives any integer (kept to 64 bits), and a KernelError becomes i
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from types import FunctionType
 from typing import TypeVar
 
@@ -36,7 +36,8 @@ class Runtime:
         self.ctx = 0
         self.cookie = 0  # bpf_cookie of the attachment that started this run
         self.entry_ip = 0  # of the probed function, for bpf_get_func_ip() on kprobes
-        self.retval = 0  # of a control group hook, as bpf_set_retval() left it
+        # of a control group's hook: address of what it will answer, and its values by struct bpf_map
+        self.cgroup_run: tuple[int, Mapping[int, int]] = (0, {})
 
     def map(self, address: int) -> BpfMap:
         """The map whose struct bpf_map is at this address."""
@@ -182,6 +183,9 @@ MODULES = (
     "redirect",
     "xdp",
     "sock",
+    "sockopt",
+    "sysctl",
+    "show_btf",
     "kfuncs",
     "syscalls",
     "rfc",

@@ -6,22 +6,6 @@ from __future__ import annotations
 from bpf.helpers.rows import declare
 
 declare(
-    "seq_printf_btf",
-    150,
-    "5.10",
-    args="PTR_TO_BTF_ID:seq_file PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO ANYTHING",
-    flags="gpl_only",
-    missing="all of it",
-)
-declare(
-    "snprintf_btf",
-    149,
-    "5.10",
-    args="PTR_TO_MEM CONST_SIZE PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING",
-    given="base_perfmon bpf_tracing",
-    missing="all of it",
-)
-declare(
     "perf_prog_read_value",
     56,
     "4.15",

@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EFAULT, EPERM
+from arch.abi.errno import EFAULT, EPERM, ERANGE
 from arch.errors import Fault, KernelError
 from bpf.helpers import Runtime, kernel_name, prototype, signed
 
+CANONICAL_BITS = 47
 
-def _store(rt: Runtime, dst: int, size: int, data: bytes | None) -> int:
+
+def _kernel_errno(rt: Runtime, src: int) -> int:
+    """What copy_from_kernel_nofault() answers where nothing can be read: ERANGE if the address is none of the kernel's.
+
+    On x86, since 5.8: the user's half with a page behind it, and what is not canonical.  arch/x86/mm/maccess.c.
+    """
+    arch = rt.host.arch
+    if arch is None or not arch.nofault_range or rt.bpf.version.before("5.8"):
+        return EFAULT
+    canonical = arch.word < 8 or src >> CANONICAL_BITS in (0, (1 << 64 - CANONICAL_BITS) - 1)
+    return EFAULT if canonical and src >= arch.map.user_end + arch.page_size else ERANGE
+
+
+def _store(rt: Runtime, dst: int, size: int, data: bytes | None, errno: int = EFAULT) -> int:
     """Before 4.12 a fault left what was there; since then it leaves zeros."""
     if data is None:
         if rt.bpf.version.at_least("4.12"):
             rt.mem.write(dst, bytes(size))
-        return -EFAULT
+        return -errno
     rt.mem.write(dst, data)
     return 0
 
@@ -34,6 +48,11 @@ def _read_kernel(rt: Runtime, src: int, size: int) -> bytes | None:
         return None
 
 
+def _is_kernels(rt: Runtime, src: int) -> bool:
+    """bpf_probe_read() takes what is not below TASK_SIZE for an address of the kernel."""
+    return rt.host.arch is not None and src >= rt.host.arch.map.user_end
+
+
 def _read_any(rt: Runtime, src: int, size: int) -> bytes | None:
     """Where nothing separates user from kernel addresses: whichever is mapped."""
     data = _read_kernel(rt, src, size)
@@ -52,7 +71,8 @@ def _read_any(rt: Runtime, src: int, size: int) -> bytes | None:
 )
 @kernel_name("bpf_probe_read")
 def probe_read(rt: Runtime, dst: int, size: int, src: int) -> int:
-    return _store(rt, dst, size & 0xFFFFFFFF, _read_any(rt, src, size & 0xFFFFFFFF))
+    errno = _kernel_errno(rt, src) if _is_kernels(rt, src) else EFAULT
+    return _store(rt, dst, size & 0xFFFFFFFF, _read_any(rt, src, size & 0xFFFFFFFF), errno)
 
 
 @prototype(
@@ -64,7 +84,7 @@ def probe_read(rt: Runtime, dst: int, size: int, src: int) -> int:
     given="base_perfmon bpf_tracing",
 )
 def probe_read_kernel(rt: Runtime, dst: int, size: int, src: int) -> int:
-    return _store(rt, dst, size & 0xFFFFFFFF, _read_kernel(rt, src, size & 0xFFFFFFFF))
+    return _store(rt, dst, size & 0xFFFFFFFF, _read_kernel(rt, src, size & 0xFFFFFFFF), _kernel_errno(rt, src))
 
 
 @prototype(
@@ -93,7 +113,7 @@ def _read_string(rt: Runtime, dst: int, size: int, src: int, user: bool, kernel:
             piece = _read_user(rt, src + len(out), step)
         if piece is None:
             rt.mem.write(dst, bytes(size))
-            return -EFAULT
+            return -(_kernel_errno(rt, src) if kernel and (not user or _is_kernels(rt, src)) else EFAULT)
         end = piece.find(0)
         if end >= 0:
             out += piece[: end + 1]

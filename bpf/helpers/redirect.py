@@ -9,12 +9,16 @@ from arch.abi.errno import (
 from arch.abi.inet import TC_ACT_REDIRECT, TC_ACT_SHOT
 from arch.abi.limits import U32_MAX
 from bpf import uapi
-from bpf.helpers import Runtime, prototype
+from bpf.board import Redirect
+from bpf.helpers import Runtime, kernel_name, prototype
 from bpf.helpers.packet import s32
+from bpf.maps.net import CpuMap, DevMap
 from bpf.packet.skbuff import (
     NetDevice,
     SkBuff,
 )
+
+ACTION_MASK = uapi.XDP_ABORTED | uapi.XDP_DROP | uapi.XDP_PASS | uapi.XDP_TX
 
 
 @prototype(
@@ -26,7 +30,10 @@ from bpf.packet.skbuff import (
 )
 def bpf_redirect(rt: Runtime, ifindex: int, flags: int) -> int:
     """Send the packet elsewhere when the program ends."""
-    return TC_ACT_SHOT if flags & ~uapi.BPF_F_INGRESS else TC_ACT_REDIRECT
+    if flags & ~uapi.BPF_F_INGRESS:
+        return TC_ACT_SHOT
+    rt.bpf.redirect = Redirect(ifindex & U32_MAX, None, flags)
+    return TC_ACT_REDIRECT
 
 
 @prototype(
@@ -81,4 +88,33 @@ def bpf_clone_redirect(rt: Runtime, skb_at: int, ifindex: int, flags: int) -> in
 )
 def bpf_xdp_redirect(rt: Runtime, ifindex: int, flags: int) -> int:
     """Send the frame elsewhere when the program ends."""
-    return uapi.XDP_ABORTED if flags else uapi.XDP_REDIRECT
+    if flags:
+        return uapi.XDP_ABORTED
+    rt.bpf.redirect = Redirect(ifindex & U32_MAX)
+    return uapi.XDP_REDIRECT
+
+
+@prototype(
+    "redirect_map",
+    51,
+    "4.14",
+    args="CONST_MAP_PTR ANYTHING ANYTHING",
+    func="bpf_xdp_redirect_map",
+    proto="bpf_xdp_redirect_map_proto",
+    given="xdp",
+    maps="DEVMAP CPUMAP XSKMAP DEVMAP_HASH",
+    missing="AF_XDP sockets",
+)
+@kernel_name("bpf_redirect_map")
+def bpf_xdp_redirect_map(rt: Runtime, map_ptr: int, key: int, flags: int) -> int:
+    """To what the map has there; without it the action in the low bits of flags is the answer."""
+    found, index = rt.map(map_ptr), key & U32_MAX
+    broadcast = uapi.BPF_F_BROADCAST | uapi.BPF_F_EXCLUDE_INGRESS if isinstance(found, DevMap) else 0
+    if flags & ~(ACTION_MASK | broadcast):
+        return uapi.XDP_ABORTED
+    there = isinstance(found, DevMap | CpuMap) and found.lookup(index.to_bytes(4, rt.mem.byteorder))
+    if not there and not flags & uapi.BPF_F_BROADCAST:
+        rt.bpf.redirect = None
+        return flags & ACTION_MASK
+    rt.bpf.redirect = Redirect(index, found, flags & broadcast)
+    return uapi.XDP_REDIRECT

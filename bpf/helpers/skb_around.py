@@ -36,7 +36,7 @@ BPF_FIB_LOOKUP_PARAMS_SIZE = 64
     "4.3",
     args="PTR_TO_CTX",
     given="tc_cls_act lwt_out",
-    missing="classes and owners",
+    missing="classes and realms",
 )
 @prototype(
     "skb_cgroup_classid",
@@ -44,7 +44,7 @@ BPF_FIB_LOOKUP_PARAMS_SIZE = 64
     "5.10",
     args="PTR_TO_CTX",
     given="tc_cls_act",
-    missing="classes and owners",
+    missing="classes and realms",
 )
 @prototype(
     "get_route_realm",
@@ -52,47 +52,7 @@ BPF_FIB_LOOKUP_PARAMS_SIZE = 64
     "4.4",
     args="PTR_TO_CTX",
     given="tc_cls_act lwt_out",
-    missing="classes and owners",
-)
-@prototype(
-    "skb_cgroup_id",
-    79,
-    "4.18",
-    args="PTR_TO_CTX",
-    given="cg_skb tc_cls_act",
-    missing="classes and owners",
-)
-@prototype(
-    "skb_ancestor_cgroup_id",
-    83,
-    "4.19",
-    args="PTR_TO_CTX ANYTHING",
-    given="cg_skb tc_cls_act",
-    missing="classes and owners",
-)
-@prototype(
-    "sk_cgroup_id",
-    128,
-    "5.8",
-    args="PTR_TO_BTF_ID_SOCK_COMMON",
-    given="cg_skb",
-    missing="classes and owners",
-)
-@prototype(
-    "sk_ancestor_cgroup_id",
-    129,
-    "5.8",
-    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING",
-    given="cg_skb",
-    missing="classes and owners",
-)
-@prototype(
-    "get_socket_uid",
-    47,
-    "4.12",
-    args="PTR_TO_CTX",
-    given="sk_filter tc_cls_act sk_skb",
-    missing="classes and owners",
+    missing="classes and realms",
 )
 @prototype(
     "get_cgroup_classid",
@@ -101,7 +61,7 @@ BPF_FIB_LOOKUP_PARAMS_SIZE = 64
     given="cgroup_current sk_msg",
 )
 def not_classified(rt: Runtime) -> int:
-    """Class, route realm, control group, owner: packets and sockets have none."""
+    """Class and route realm: packets and sockets have none."""
     return 0
 
 
@@ -360,18 +320,6 @@ def the_one_netns(rt: Runtime) -> int:
 def not_of_this_packet(rt: Runtime) -> int:
     """Tunnels, SYN cookies and segment routing: there are none that could be set or checked."""
     return -EINVAL
-
-
-@prototype(
-    "bind",
-    64,
-    "4.17",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    missing="binding",
-)
-def bpf_bind(rt: Runtime) -> int:
-    """Bind before connect(): of no address family that is here."""
-    return -EAFNOSUPPORT
 
 
 @prototype(

@@ -6,7 +6,7 @@ socket; options, socket maps and TCP headers, which no simulated socket has, are
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
+from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_NEW_SYN_RECV, TCP_TIME_WAIT
 from arch.abi.socket import AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM
 from bpf import uapi
@@ -33,8 +33,11 @@ def sock_gen_cookie(rt: Runtime, sk: int) -> int:
     """A number of its own for each socket, from 1 in the order they are asked for."""
     if not sk:
         return 0
-    cookies = rt.bpf.cookies
-    return cookies.setdefault(sk, len(cookies) + 1)
+    board = rt.bpf
+    if sk not in board.cookies:
+        board.last_cookie += 1
+        board.cookies[sk] = board.last_cookie
+    return board.cookies[sk]
 
 
 @prototype(
@@ -194,77 +197,6 @@ def no_such_sock(rt: Runtime) -> int:
 
 
 @prototype(
-    "setsockopt",
-    49,
-    "4.13",
-    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    func="bpf_sk_setsockopt",
-    proto="bpf_sk_setsockopt_proto",
-    given="bpf_iter_unix_get bpf_iter_tcp_get",
-    missing="socket options",
-)
-@prototype(
-    "setsockopt",
-    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    func="bpf_unlocked_sk_setsockopt",
-    proto="bpf_unlocked_sk_setsockopt_proto",
-)
-@prototype(
-    "setsockopt",
-    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    func="bpf_sock_addr_setsockopt",
-    proto="bpf_sock_addr_setsockopt_proto",
-)
-@prototype(
-    "setsockopt",
-    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    func="bpf_sock_ops_setsockopt",
-    proto="bpf_sock_ops_setsockopt_proto",
-    given="sock_ops",
-)
-def setsockopt(rt: Runtime) -> int:
-    """No option can be set."""
-    return -ENOPROTOOPT
-
-
-@prototype(
-    "getsockopt",
-    57,
-    "4.15",
-    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
-    func="bpf_sk_getsockopt",
-    proto="bpf_sk_getsockopt_proto",
-    given="bpf_iter_unix_get bpf_iter_tcp_get",
-    missing="socket options",
-)
-@prototype(
-    "getsockopt",
-    args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
-    func="bpf_unlocked_sk_getsockopt",
-    proto="bpf_unlocked_sk_getsockopt_proto",
-)
-@prototype(
-    "getsockopt",
-    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
-    func="bpf_sock_addr_getsockopt",
-    proto="bpf_sock_addr_getsockopt_proto",
-)
-@prototype(
-    "getsockopt",
-    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
-    func="bpf_sock_ops_getsockopt",
-    proto="bpf_sock_ops_getsockopt_proto",
-    given="sock_ops",
-)
-def getsockopt(rt: Runtime, ctx: int, level: int, name: int, value: int, size: int) -> int:
-    """No option can be read; the buffer is cleared."""
-    length = size & 0xFFFFFFFF
-    if length:
-        rt.mem.write(value, bytes(length))
-    return -ENOPROTOOPT
-
-
-@prototype(
     "sk_redirect_map",
     52,
     "4.14",
@@ -332,14 +264,6 @@ def redirect_to_empty_map(rt: Runtime) -> int:
     args="PTR_TO_CTX ANYTHING ANYTHING",
     func="bpf_sock_ops_reserve_hdr_opt",
     proto="bpf_sock_ops_reserve_hdr_opt_proto",
-    given="sock_ops",
-    missing="TCP sockets",
-)
-@prototype(
-    "sock_ops_cb_flags_set",
-    59,
-    "4.16",
-    args="PTR_TO_CTX ANYTHING",
     given="sock_ops",
     missing="TCP sockets",
 )
@@ -515,38 +439,6 @@ def bpf_sk_lookup_assign(rt: Runtime, ctx: int, sk: int, flags: int) -> int:
     missing="what it works on",
 )
 @prototype(
-    "sysctl_get_name",
-    101,
-    "5.2",
-    args="PTR_TO_CTX PTR_TO_MEM CONST_SIZE ANYTHING",
-    given="sysctl",
-    missing="what it works on",
-)
-@prototype(
-    "sysctl_get_current_value",
-    102,
-    "5.2",
-    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE",
-    given="sysctl",
-    missing="what it works on",
-)
-@prototype(
-    "sysctl_get_new_value",
-    103,
-    "5.2",
-    args="PTR_TO_CTX PTR_TO_UNINIT_MEM CONST_SIZE",
-    given="sysctl",
-    missing="what it works on",
-)
-@prototype(
-    "sysctl_set_new_value",
-    104,
-    "5.2",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
-    given="sysctl",
-    missing="what it works on",
-)
-@prototype(
     "rc_repeat",
     77,
     "4.18",
@@ -579,3 +471,20 @@ def bpf_sk_lookup_assign(rt: Runtime, ctx: int, sk: int, flags: int) -> int:
 def not_simulated(rt: Runtime) -> int:
     """What this works on does not exist here."""
     return -EINVAL
+
+
+@prototype(
+    "sock_ops_cb_flags_set",
+    59,
+    "4.16",
+    args="PTR_TO_CTX ANYTHING",
+    given="sock_ops",
+)
+def bpf_sock_ops_cb_flags_set(rt: Runtime, ctx: int, flags: int) -> int:
+    """What else the program wants to hear of; the flags that are not known."""
+    sk = _field(rt, "bpf_sock_ops_kern.sk", ctx)
+    if not _field(rt, "bpf_sock_ops_kern.is_fullsock", ctx):
+        return -EINVAL
+    value = flags & uapi.BPF_SOCK_OPS_ALL_CB_FLAGS
+    Sock(rt.host, sk).write(sk, "tcp_sock.bpf_sock_ops_cb_flags", value)
+    return flags & ~uapi.BPF_SOCK_OPS_ALL_CB_FLAGS & 0xFFFFFFFF

@@ -468,7 +468,8 @@ def sys_close(rt: Runtime, fd: int) -> int:
     "5.18",
 )
 def get_retval(rt: Runtime) -> int:
-    return rt.retval
+    at = rt.cgroup_run[0]
+    return signed(rt.mem.read_uint(at, 4), 32) if at else 0
 
 
 @prototype(
@@ -478,5 +479,7 @@ def get_retval(rt: Runtime) -> int:
     args="ANYTHING",
 )
 def set_retval(rt: Runtime, value: int) -> int:
-    rt.retval = signed(value, 32)
+    at = rt.cgroup_run[0]
+    if at:
+        rt.mem.write_uint(at, 4, value & 0xFFFFFFFF)
     return 0

@@ -23,6 +23,7 @@ BPF_W, BPF_H, BPF_B, BPF_DW = 0x00, 0x08, 0x10, 0x18
 BPF_IMM, BPF_ABS, BPF_IND, BPF_MEM = 0x00, 0x20, 0x40, 0x60
 BPF_LEN, BPF_MSH = 0x80, 0xA0  # classic BPF only
 BPF_ATOMIC = BPF_XADD = 0xC0
+BPF_MEMSX = 0x80
 BPF_PROBE_MEM = 0x20  # kernel-internal, with class LDX: a load that may fault and then gives 0
 
 # ALU and ALU64 operations.
@@ -37,6 +38,7 @@ BPF_JA, BPF_JEQ, BPF_JGT, BPF_JGE = 0x00, 0x10, 0x20, 0x30
 BPF_JSET, BPF_JNE, BPF_JSGT, BPF_JSGE = 0x40, 0x50, 0x60, 0x70
 BPF_CALL, BPF_EXIT, BPF_JLT, BPF_JLE = 0x80, 0x90, 0xA0, 0xB0
 BPF_JSLT, BPF_JSLE = 0xC0, 0xD0
+BPF_JCOND = 0xE0
 BPF_TAIL_CALL = 0xF0  # kernel-internal: the verifier turns a call of helper 12 into it
 
 # Source of the second operand: immediate or register.

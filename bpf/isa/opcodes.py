@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Final
 
+from arch.abi.version import KernelVersion
 from bpf.isa.insn import (
     BPF_ABS,
     BPF_ADD,
@@ -21,6 +23,7 @@ from bpf.isa.insn import (
     BPF_H,
     BPF_IND,
     BPF_JA,
+    BPF_JCOND,
     BPF_JEQ,
     BPF_JGE,
     BPF_JGT,
@@ -40,6 +43,7 @@ from bpf.isa.insn import (
     BPF_LDX,
     BPF_LSH,
     BPF_MEM,
+    BPF_MEMSX,
     BPF_MOD,
     BPF_MOV,
     BPF_MUL,
@@ -95,3 +99,17 @@ OPCODES: Final = frozenset(
     + [BPF_LD | mode | size for mode in (BPF_ABS, BPF_IND) for size in (BPF_B, BPF_H, BPF_W)]
     + [BPF_LD_IMM64]
 )
+
+# What versions added: (since, the kernel's change, opcodes).
+MORE: Final[tuple[tuple[str, str, frozenset[int]], ...]] = (
+    ("6.6", "1f9a1ea821ff", frozenset(BPF_LDX | BPF_MEMSX | size for size in (BPF_B, BPF_H, BPF_W))),
+    ("6.6", "0845c3db7bf5", frozenset({BPF_ALU64 | BPF_END | BPF_TO_LE})),
+    ("6.9", "011832b97b31", frozenset({BPF_JMP | BPF_JCOND})),
+    ("6.15", "880442305a39", frozenset(BPF_STX | BPF_ATOMIC | size for size in (BPF_B, BPF_H))),
+)
+
+
+@cache
+def opcodes(version: KernelVersion) -> frozenset[int]:
+    """The opcodes of a version."""
+    return OPCODES.union(*(added for since, _, added in MORE if version.at_least(since)))

@@ -7,6 +7,7 @@ from typing import Any
 
 from arch.abi.errno import ENOENT
 from arch.errors import KernelError
+from arch.htmltext import entries_html, frame
 from bpf import uapi
 from bpf.btf import Btf, Kind
 from bpf.loader import values
@@ -30,6 +31,18 @@ class Map:
 
     def __repr__(self) -> str:
         return f"<map {self.name} type {uapi.MAP_TYPE_NAMES.get(self.definition.type, self.definition.type)}>"
+
+    def _repr_html_(self) -> str:
+        """Its entries; whole numbers that count by whole numbers with a bar."""
+        kind = uapi.MAP_TYPE_NAMES.get(self.definition.type, self.definition.type)
+        title = f"map {self.name}, {kind}, at most {self.definition.max_entries:,}"
+        if self.fd < 0:
+            return frame(title, "", "not created yet")
+        try:
+            entries = list(self.items())
+        except KernelError as error:
+            return frame(title, "", f"has no entries to look up: {error}")
+        return frame(title, entries_html(entries), f"{len(entries):,} entries")
 
     @property
     def name(self) -> str:

@@ -313,6 +313,20 @@ class BpfObject:
                 if m.definition.kind == ".rodata" and m.fd >= 0:
                     self._bind(program, m)
 
+    def verifier_log(self, program: Program, log_level: int = 1, log_size: int = 1 << 20) -> str:
+        """What the verifier says of a loaded program, asked once more; as much of it as has room.  KernelError."""
+        if self.task is None or program.fd < 0 or program.linked is None:
+            return program.log
+        attrs = self._program_attributes(program)
+        attrs["kern_version"] = self.kern_version or kernel_version(self.task)
+        insns = encode(program.linked.insns, self.task.byteorder)
+        fd, log = self.task.prog_load(
+            program.prog_type, insns, self.license, log_level=log_level, log_size=log_size, **attrs
+        )
+        if fd >= 0:
+            self.task.close(fd)
+        return log
+
     def _bind(self, program: Program, m: Map) -> None:
         assert self.task is not None
         try:

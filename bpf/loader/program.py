@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from arch.htmltext import frame, pre
 from bpf.btf.ext import CoreRelo, FuncInfo, LineInfo
+from bpf.isa.disasm import listing
 from bpf.isa.insn import Insn
 from bpf.loader.elf import Relocation
 from bpf.loader.sections import Section
@@ -61,6 +63,15 @@ class Program:
 
     def __repr__(self) -> str:
         return f"<program {self.name} of {self.section_name}>"
+
+    def _repr_html_(self) -> str:
+        """Its instructions, and what the verifier said where it was asked to."""
+        lines = [f"{index}: {text}" for index, text in listing(self.insns)]
+        state = "loaded" if self.fd >= 0 else "not loaded"
+        note = self.log.rstrip("\n").rpartition("\n")[2]
+        return frame(
+            f"program {self.name} of {self.section_name}, {state}, {len(self.insns):,} instructions", pre(lines), note
+        )
 
     @property
     def insns(self) -> list[Insn]:

@@ -345,6 +345,10 @@ class Task:
         return self.call("ioctl", fd, request, argument)
 
     def mmap(self, size: int, protection: int, flags: int, fd: int, offset: int = 0) -> int:
+        """The address, which may lie in the upper half: a system call's result is a signed number."""
+        return self._mmap(size, protection, flags, fd, offset) & ((1 << 8 * self.word) - 1)
+
+    def _mmap(self, size: int, protection: int, flags: int, fd: int, offset: int) -> int:
         if self.word == 4:
             return self.call("mmap2", 0, size, protection, flags, fd, offset // 4096)
         arguments = (0, size, protection, flags, fd, offset)

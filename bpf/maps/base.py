@@ -434,6 +434,12 @@ class BpfMap(FdObject):
         """Which batch commands the type has: "lookup", "lookup_and_delete", "update", "delete"."""
         return ()
 
+    def owner_gone(self, owner: int) -> None:
+        """What local storage hangs on is freed: its struct's address."""
+
+    def owner_cloned(self, parent: int, child: int) -> None:
+        """A socket is made from another one."""
+
     # ---- files ----
 
     def check_mmap(self, shared: bool, writable: bool) -> None:

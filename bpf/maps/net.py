@@ -1,4 +1,4 @@
-"""Map types of the network: made and checked as by the kernel, but nothing here can be put into them yet.
+"""Map types of the network: devices and CPUs that XDP redirects to; the others are made and checked, but stay empty.
 
 kernel/bpf/devmap.c, cpumap.c, reuseport_array.c, bpf_struct_ops.c, net/xdp/xskmap.c, net/core/sock_map.c.  Creation
 has the kernel's rules; an element that would need a device, a socket or a queue answers as if there were none.
@@ -6,13 +6,15 @@ has the kernel's rules; an element that would need a device, a socket or a queue
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOSPC, ENOTSOCK, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOSPC, ENOTSOCK, EOPNOTSUPP, EOVERFLOW, EPERM
 from arch.abi.limits import INT_MAX, U32_MAX
 from bpf import uapi
+from bpf.face import Prog
 from bpf.maps.array import array_alloc_check
 from bpf.maps.base import Board, BpfMap, MapAttr, refuse, roundup_pow_of_two
 from bpf.maps.rows import map_type
 
+MAX_QUEUE = 16384  # of a CPU map, in frames
 NR_CPUS = 8192  # CONFIG_NR_CPUS
 DEV_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY
 
@@ -48,6 +50,59 @@ class _EmptyArray(BpfMap):
             raise refuse(EEXIST)
 
 
+class _Entries(_EmptyArray):
+    """Entries of one or two numbers, the second a program's id."""
+
+    def alloc(self) -> None:
+        super().alloc()
+        self.entries: dict[bytes, tuple[int, Prog | None]] = {}  # key -> (address of the value, its program)
+
+    def number(self, key: bytes, place: int) -> int:
+        """One of an entry's numbers."""
+        return self.mem.read_uint(self.entries[key][0] + 4 * place, 4)
+
+    def _put(self, key: bytes, numbers: tuple[int, int], prog: Prog | None) -> None:
+        self._drop(key)
+        address = self.allocate(8)
+        for place, number in enumerate(numbers):
+            self.mem.write_uint(address + 4 * place, 4, number)
+        self.entries[key] = address, prog
+        if prog is not None:
+            prog.get()
+
+    def _drop(self, key: bytes) -> None:
+        address, prog = self.entries.pop(key, (0, None))
+        if address:
+            self.bpf.defer_free(self.mem, address)
+        if prog is not None:
+            prog.put()
+
+    def free_elements(self) -> None:
+        for key in list(self.entries):
+            self._drop(key)
+
+    def lookup(self, key: bytes) -> int:
+        return self.entries.get(key, (0, None))[0]
+
+    def user_lookup(self, key: bytes, flags: int) -> bytes:
+        address = self.lookup(key)
+        if not address:
+            raise refuse(ENOENT)
+        return bytes(self.mem.read(address, self.value_size))
+
+
+def entry_prog(owner: BpfMap, fd: int, attach_type: int) -> Prog | None:
+    """The XDP program of an entry, loaded for entries of that map.  EINVAL."""
+    if fd <= 0:
+        return None
+    found = owner.host.fd_get(fd)
+    if not isinstance(found, Prog) or found.type != uapi.BPF_PROG_TYPE_XDP or found.expected_attach_type != attach_type:
+        raise refuse(EINVAL, "not a program for such an entry")
+    if not found.compatible_with(owner):
+        raise refuse(EINVAL, "the programs of a map are alike")
+    return found
+
+
 @map_type(
     14,
     "DEVMAP",
@@ -57,7 +112,6 @@ class _EmptyArray(BpfMap):
     helpers="redirect_map map_lookup_elem",
     btf="none",
     loader_btf=False,
-    missing="elements",
 )
 @map_type(
     25,
@@ -68,9 +122,8 @@ class _EmptyArray(BpfMap):
     helpers="redirect_map map_lookup_elem",
     btf="none",
     loader_btf=False,
-    missing="elements",
 )
-class DevMap(_EmptyArray):
+class DevMap(_Entries):
     """BPF_MAP_TYPE_DEVMAP and DEVMAP_HASH."""
 
     def alloc(self) -> None:
@@ -87,15 +140,67 @@ class DevMap(_EmptyArray):
         self.map_flags |= uapi.BPF_F_RDONLY_PROG
         super().alloc()
 
+    # ---- entries: a device, and a program for what goes there ----
+
+    def _prog(self, fd: int) -> Prog | None:
+        return entry_prog(self, fd, uapi.BPF_XDP_DEVMAP)
+
+    def _entry(self, ifindex: int, prog_fd: int) -> tuple[int, Prog | None]:
+        """__dev_map_alloc_node()."""
+        if not self.host.net_device(ifindex):
+            raise refuse(EINVAL, "no such device")
+        return ifindex, self._prog(prog_fd)
+
     def update(self, key: bytes, value: bytes, flags: int) -> None:
-        self._check_update(key, flags)
-        ifindex = int.from_bytes(value[:4], self.mem.byteorder)
-        prog_fd = int.from_bytes(value[4:8], self.mem.byteorder, signed=True) if len(value) >= 8 else 0
-        if not ifindex:
-            if prog_fd > 0:
-                raise refuse(EINVAL)
-            return
-        raise refuse(EINVAL, "no such device can be put into a device map")
+        """dev_map_update_elem(), dev_map_hash_update_elem()."""
+        hashed = self.map_type == uapi.BPF_MAP_TYPE_DEVMAP_HASH
+        order = self.mem.byteorder
+        ifindex = int.from_bytes(value[:4], order)
+        prog_fd = int.from_bytes(value[4:8], order, signed=True) if len(value) >= 8 else 0
+        if not hashed:
+            self._check_update(key, flags)
+            if not ifindex:
+                if prog_fd > 0:
+                    raise refuse(EINVAL)
+                self._drop(key)
+                return
+        elif flags > uapi.BPF_EXIST or not ifindex:
+            raise refuse(EINVAL)
+        elif key in self.entries and flags & uapi.BPF_NOEXIST:
+            raise refuse(EEXIST)
+        device, prog = self._entry(ifindex, prog_fd)
+        if hashed and key not in self.entries and len(self.entries) >= self.max_entries:
+            raise refuse(E2BIG)
+        self._put(key, (device, prog.id if prog is not None else 0), prog)
+
+    def delete(self, key: bytes) -> None:
+        if self.map_type != uapi.BPF_MAP_TYPE_DEVMAP_HASH:
+            super().delete(key)
+        elif key not in self.entries:
+            raise refuse(ENOENT)
+        self._drop(key)
+
+    def next_key(self, key: bytes | None) -> bytes:
+        if self.map_type != uapi.BPF_MAP_TYPE_DEVMAP_HASH:
+            return super().next_key(key)
+        keys = sorted(self.entries, key=lambda k: int.from_bytes(k, self.mem.byteorder) % self.buckets)
+        position = keys.index(key) + 1 if key in self.entries else 0
+        if position >= len(keys):
+            raise refuse(ENOENT)
+        return keys[position]
+
+    @property
+    def buckets(self) -> int:
+        """n_buckets."""
+        return roundup_pow_of_two(self.max_entries)
+
+    def targets(self, index: int, flags: int, ingress: int) -> list[tuple[int, Prog | None]]:
+        """Where a redirected frame goes: (device, program of the entry); all entries if it is broadcast."""
+        order = self.mem.byteorder
+        chosen = sorted(self.entries) if flags & uapi.BPF_F_BROADCAST else [index.to_bytes(4, order)]
+        found = [(self.number(key, 0), self.entries[key][1]) for key in chosen if key in self.entries]
+        skip = ingress if flags & uapi.BPF_F_EXCLUDE_INGRESS else 0
+        return [entry for entry in found if entry[0] != skip]
 
 
 @map_type(
@@ -107,9 +212,9 @@ class DevMap(_EmptyArray):
     helpers="redirect_map",
     btf="none",
     loader_btf=False,
-    missing="redirecting packets to other CPUs",
+    missing="frames stay on their CPU",
 )
-class CpuMap(_EmptyArray):
+class CpuMap(_Entries):
     """BPF_MAP_TYPE_CPUMAP."""
 
     def alloc(self) -> None:
@@ -126,11 +231,29 @@ class CpuMap(_EmptyArray):
         super().alloc()
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
+        """cpu_map_update_elem()."""
+        order = self.mem.byteorder
+        queue = int.from_bytes(value[:4], order)
+        prog_fd = int.from_bytes(value[4:8], order, signed=True) if len(value) >= 8 else 0
         self._check_update(key, flags)
-        if int.from_bytes(key[:4], self.mem.byteorder) >= self.host.nr_cpus:
+        if queue > MAX_QUEUE:
+            raise refuse(EOVERFLOW)
+        if int.from_bytes(key[:4], order) >= self.host.nr_cpus:
             raise refuse(ENODEV)
-        if int.from_bytes(value[:4], self.mem.byteorder):
-            raise refuse(EOPNOTSUPP, "no packets are redirected between CPUs")
+        if not queue:
+            self._drop(key)
+            return
+        prog = entry_prog(self, prog_fd, uapi.BPF_XDP_CPUMAP)
+        self._put(key, (queue, prog.id if prog is not None else 0), prog)
+
+    def delete(self, key: bytes) -> None:
+        super().delete(key)
+        self._drop(key)
+
+    def prog_of(self, cpu: int) -> Prog | None:
+        """The program of an entry."""
+        found = self.entries.get(cpu.to_bytes(4, self.mem.byteorder))
+        return found[1] if found is not None else None
 
 
 @map_type(

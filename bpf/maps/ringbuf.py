@@ -56,6 +56,7 @@ class RingBufferMap(BpfMap):
         self.consumer, self.producer = self.area, self.area + PAGE_SIZE
         self.data = self.area + 2 * PAGE_SIZE
         self.pending = 0
+        self.refused = 0  # reservations without room, for tests of programs
         self.busy = False
 
     def free_elements(self) -> None:
@@ -85,6 +86,7 @@ class RingBufferMap(BpfMap):
             self.pending += round_up((header & ~uapi.BPF_RINGBUF_DISCARD_BIT) + HEADER, 8)
         new = producer + length
         if new - consumer > mask or new - self.pending > mask:
+            self.refused += 1
             return 0
         place = self.data + (producer & mask)
         self.mem.write_uint(place, 4, size | uapi.BPF_RINGBUF_BUSY_BIT)

@@ -18,6 +18,7 @@ from bpf.maps.base import (
     MapAttr,
     flags_access_ok,
     refuse,
+    round_up,
 )
 from bpf.maps.btf import check_cgroup_key, check_int_key
 from bpf.maps.rows import Probe, map_type
@@ -191,6 +192,13 @@ class SkStorageMap(LocalStorageMap):
 
     owner_kind = "sock"
 
+    def owner_cloned(self, parent: int, child: int) -> None:
+        """bpf_sk_storage_clone(): of maps made with BPF_F_CLONE."""
+        address = self.owners.get(parent)
+        if address is not None and self.map_flags & uapi.BPF_F_CLONE:
+            self.owners[child] = self.allocate(self.value_size)
+            self.copy_value(self.owners[child], bytes(self.mem.read(address, self.value_size)))
+
 
 @map_type(
     19,
@@ -202,7 +210,6 @@ class SkStorageMap(LocalStorageMap):
     lock=True,
     btf="keyless",
     probe=Probe(16, 8, 0),
-    missing="one value for all cgroups",
 )
 @map_type(
     21,
@@ -214,7 +221,6 @@ class SkStorageMap(LocalStorageMap):
     btf="keyless",
     per_cpu=True,
     probe=Probe(16, 8, 0),
-    missing="one value for all cgroups",
 )
 class CgroupStorageMap(BpfMap):
     """BPF_MAP_TYPE_CGROUP_STORAGE and its per-CPU form; elements come with attached programs."""
@@ -237,35 +243,78 @@ class CgroupStorageMap(BpfMap):
 
     def alloc(self) -> None:
         super().alloc()
-        self.value = 0
+        self.elements: dict[tuple[int, ...], int] = {}  # (cgroup id, attach type where they count) -> address
+        self.per_cpu = self.map_type == uapi.BPF_MAP_TYPE_PERCPU_CGROUP_STORAGE
+        self.element_size = round_up(self.value_size, 8) * self.host.nr_cpus if self.per_cpu else self.value_size
 
-    def storage(self) -> int:
-        """bpf_get_local_storage(): the value of the run's cgroup; here one for all."""
-        if not self.value:
-            self.value = self.allocate(self.value_size)
-        return self.value
+    def element(self, cgroup_id: int, attach_type: int) -> int:
+        """The value of a group, and of an attach type if the key has it; made when it is not there."""
+        key = (cgroup_id, attach_type) if self.key_size == 16 else (cgroup_id,)
+        address = self.elements.get(key)
+        if address is None:
+            address = self.elements[key] = self.allocate(self.element_size)
+        return address
+
+    def of_this_cpu(self, address: int) -> int:
+        """bpf_get_local_storage(): what programs see of a value."""
+        return address + self.host.cpu_id() * round_up(self.value_size, 8) if self.per_cpu else address
+
+    def group_gone(self, cgroup_id: int) -> None:
+        """bpf_cgroup_storage_unlink() of all that the group has."""
+        for key in [key for key in self.elements if key[0] == cgroup_id]:
+            self.bpf.defer_free(self.mem, self.elements.pop(key))
 
     def free_elements(self) -> None:
-        if self.value:
-            self.mem.free(self.value)
+        for address in self.elements.values():
+            self.mem.free(address)
+        self.elements = {}
 
     def check_btf(self, btf: Btf, key_type_id: int, value_type_id: int) -> None:
         check_cgroup_key(self, btf, key_type_id)
+
+    def _find(self, key: bytes) -> int:
+        """cgroup_storage_lookup(): ENOENT."""
+        order = self.mem.byteorder
+        place: tuple[int, ...] = (int.from_bytes(key[:8], order),)
+        if self.key_size == 16:
+            place = (*place, int.from_bytes(key[8:12], order))
+        if place not in self.elements:
+            raise refuse(ENOENT)
+        return self.elements[place]
+
+    @property
+    def user_value_size(self) -> int:
+        """Every CPU's value, each rounded up to 8 bytes."""
+        return self.element_size
 
     def lookup(self, key: bytes) -> int:
         return 0
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         """cgroup_storage_update_elem()."""
-        if flags & ~(uapi.BPF_F_LOCK | uapi.BPF_EXIST) or not flags & uapi.BPF_EXIST:
+        lock = flags & uapi.BPF_F_LOCK
+        if flags & ~(uapi.BPF_F_LOCK | uapi.BPF_EXIST) or (lock and (self.per_cpu or not self.has_spin_lock())):
             raise refuse(EINVAL)
-        raise refuse(ENOENT)
+        address = self._find(key)
+        if self.per_cpu:
+            self.mem.write(address, value)
+        else:
+            self.copy_value(address, value)
 
     def delete(self, key: bytes) -> None:
         raise refuse(EINVAL)
 
     def next_key(self, key: bytes | None) -> bytes:
-        raise refuse(ENOENT)
+        """The newest first."""
+        keys = list(reversed(self.elements))
+        if key is not None:
+            address = self._find(key)
+            keys = keys[1 + next(n for n, place in enumerate(keys) if self.elements[place] == address) :]
+        if not keys:
+            raise refuse(ENOENT)
+        order, (cgroup_id, *rest) = self.mem.byteorder, keys[0]
+        return (cgroup_id.to_bytes(8, order) + b"".join(n.to_bytes(4, order) for n in rest)).ljust(self.key_size, b"\0")
 
     def user_lookup(self, key: bytes, flags: int) -> bytes:
-        raise refuse(ENOENT)
+        address = self._find(key)
+        return bytes(self.mem.read(address, self.element_size)) if self.per_cpu else self.read_value(address)

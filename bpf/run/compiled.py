@@ -105,6 +105,12 @@ class JitProgram(Program):
         """Kernel address of a function of the program."""
         return self._function_address(index)
 
+    def pause(self, index: int, stop: Callable[[Registers], object] | None) -> None:
+        """Only the interpreter stops."""
+        self.unsupported = "it is stopped at an instruction"
+        self._native.clear()
+        super().pause(index, stop)
+
     def compile_now(self) -> None:
         """Machine code from the next run on, however little the program does."""
         self._cold = 0

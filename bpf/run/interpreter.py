@@ -15,6 +15,7 @@ faults is a mistake of the verifier or of the simulator, never of the program: B
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -28,9 +29,7 @@ from bpf.isa import insn as isa
 from bpf.isa.disasm import line_6_1
 from bpf.isa.insn import (
     BPF_ABS,
-    BPF_ADD,
     BPF_ALU64,
-    BPF_AND,
     BPF_ARSH,
     BPF_ATOMIC,
     BPF_CALL,
@@ -41,42 +40,24 @@ from bpf.isa.insn import (
     BPF_FETCH,
     BPF_IND,
     BPF_JA,
-    BPF_JEQ,
-    BPF_JGE,
-    BPF_JGT,
-    BPF_JLE,
-    BPF_JLT,
     BPF_JMP,
     BPF_JMP32,
-    BPF_JNE,
-    BPF_JSET,
-    BPF_JSGE,
-    BPF_JSGT,
-    BPF_JSLE,
-    BPF_JSLT,
     BPF_K,
     BPF_LD_IMM64,
-    BPF_LSH,
     BPF_MEM,
     BPF_MOD,
-    BPF_MOV,
-    BPF_MUL,
-    BPF_NEG,
-    BPF_OR,
     BPF_PROBE_MEM,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
-    BPF_RSH,
-    BPF_SUB,
     BPF_TAIL_CALL,
     BPF_TO_BE,
     BPF_X,
     BPF_XCHG,
-    BPF_XOR,
     SIZE_BYTES,
     Insn,
     imm64,
 )
+from bpf.run.meaning import ALU_MEANING, ATOMIC_MEANING, CLASSIC_JUMPS, JMP_MEANING, expand
 from bpf.run.native_call import NativeCall
 from bpf.run.window import Window, window_of
 
@@ -96,41 +77,6 @@ _FUNCTION_STARTS = {(BPF_LD_IMM64, BPF_PSEUDO_FUNC), (BPF_JMP | BPF_CALL, BPF_PS
 
 Registers = list[int]
 Op = Callable[[Registers], int]
-
-# x is the destination's value, y the operand; 64 bits.  The 32-bit form is the same on the low halves.
-ALU_MEANING = {
-    BPF_ADD: "(x + y) & M",
-    BPF_SUB: "(x - y) & M",
-    BPF_MUL: "(x * y) & M",
-    BPF_DIV: "x // y if y else 0",
-    BPF_OR: "x | y",
-    BPF_AND: "x & y",
-    BPF_LSH: "(x << (y & W)) & M",
-    BPF_RSH: "x >> (y & W)",
-    BPF_NEG: "-x & M",
-    BPF_MOD: "x % y if y else x",
-    BPF_XOR: "x ^ y",
-    BPF_MOV: "y",
-    BPF_ARSH: "(((x ^ S) - S) >> (y & W)) & M",
-}
-
-# Signed comparison: flipping the sign bits makes it an unsigned one.
-JMP_MEANING = {
-    BPF_JEQ: "x == y",
-    BPF_JGT: "x > y",
-    BPF_JGE: "x >= y",
-    BPF_JSET: "x & y",
-    BPF_JNE: "x != y",
-    BPF_JSGT: "(x ^ S) > (y ^ S)",
-    BPF_JSGE: "(x ^ S) >= (y ^ S)",
-    BPF_JLT: "x < y",
-    BPF_JLE: "x <= y",
-    BPF_JSLT: "(x ^ S) < (y ^ S)",
-    BPF_JSLE: "(x ^ S) <= (y ^ S)",
-}
-
-ATOMIC_MEANING = {BPF_ADD: "old + y", BPF_OR: "old | y", BPF_AND: "old & y", BPF_XOR: "old ^ y"}
-CLASSIC_JUMPS = {BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET, BPF_JNE, BPF_JSGT, BPF_JSGE}
 
 _FORMATS = {1: "B", 2: "H", 4: "I", 8: "Q"}
 
@@ -152,17 +98,6 @@ class CpuException(Exception):
     """The instruction makes the CPU trap: in Linux 4.1 a 32-bit division whose divisor's low half only is 0."""
 
 
-def _expand(meaning: str, x: str, y: str, wide: bool) -> str:
-    """The row for these operands; 32-bit operands are cut, and masks and sign bits are those of 32 bits."""
-    names = {"x": x, "y": y, "M": "M", "S": "S", "W": "63"}
-    if not wide:
-        names = {"x": f"({x} & M32)", "y": y, "M": "M32", "S": "S32", "W": "31"}
-    out = []
-    for word in meaning.replace("(", " ( ").replace(")", " ) ").replace("-x", "- x").split():
-        out.append(names.get(word, word))
-    return " ".join(out)
-
-
 class EngineOptions(TypedDict, total=False):
     """What an engine needs beside instructions and memory."""
 
@@ -176,6 +111,7 @@ class EngineOptions(TypedDict, total=False):
     fast: bool
     native_call: Callable[[Insn, int], NativeCall | None]  # of a helper, by the instruction and what R1 will be
     block: Block  # of the machine, for native calls
+    counts: ctypes.Array[ctypes.c_uint64] | None  # how often each instruction ran, for coverage
 
 
 class Translator:
@@ -235,7 +171,7 @@ class Translator:
         if op not in ALU_MEANING or (self.classic and op == BPF_ARSH and not wide):
             return self._unknown(insn)
         before = self._classic_divisor(insn, wide) if self.classic and op in (BPF_DIV, BPF_MOD) else []
-        value = _expand(ALU_MEANING[op], f"r[{insn.dst_reg}]", self._operand(insn, wide), wide)
+        value = expand(ALU_MEANING[op], f"r[{insn.dst_reg}]", self._operand(insn, wide), wide)
         return [*before, f"r[{insn.dst_reg}] = {value}"]
 
     def _classic_divisor(self, insn: Insn, wide: bool) -> list[str]:
@@ -359,7 +295,7 @@ class Translator:
         if op not in JMP_MEANING or (self.classic and (op not in CLASSIC_JUMPS or not wide)):
             return self._unknown(insn)
         x, y = f"r[{insn.dst_reg}]", self._operand(insn, wide)
-        condition = _expand(JMP_MEANING[op], x, y, wide)
+        condition = expand(JMP_MEANING[op], x, y, wide)
         return [f"if {condition}:", *(" " + line for line in self._go(i, insn.off)), f"return {i + 1}"]
 
     def _go(self, i: int, off: int) -> list[str]:
@@ -393,8 +329,9 @@ class Program:
         fast: bool = True,
         native_call: Callable[[Insn, int], NativeCall | None] | None = None,
         block: Block | None = None,
+        counts: ctypes.Array[ctypes.c_uint64] | None = None,
     ) -> None:
-        self.native_call, self.block = native_call, block
+        self.native_call, self.block, self.counts = native_call, block, counts
         self.insns = list(insns)
         self.mem = mem
         self.name = name
@@ -417,6 +354,7 @@ class Program:
             "function_address": function_address or (lambda index: index),
             "load_packet": load_packet or (lambda skb, off, size: -1),
             "unknown_opcode": unknown_opcode or (lambda code: None),
+            "counts": counts,
         }
         if window is not None:
             self._names |= self._fast_names(window)
@@ -425,6 +363,7 @@ class Program:
         self._where: dict[tuple[str, int], int] = {}  # (file name of the text, line) -> instruction
         self.ops: list[Op] = [self._lazy(i) for i in range(len(insns))]
         self._single: dict[int, Op] = {}
+        self._pauses: set[int] = set()
 
     def _fast_names(self, window: Window) -> dict[str, object]:
         order = "<" if self.mem.byteorder == "little" else ">"
@@ -486,7 +425,7 @@ class Program:
             insn = self.insns[i]
             if insn.code == BPF_JMP | BPF_CALL and insn.src_reg != BPF_PSEUDO_CALL:
                 names[f"call_{i}"] = self._bind_call(insn)
-            for line in self.translator.lines(i):
+            for line in [*self._before(i), *self.translator.lines(i)]:
                 text.append(" " + line)
                 self._where[file, len(text)] = i
         text.append(f" return {self.translator.following(block[-1])}")
@@ -494,6 +433,18 @@ class Program:
         exec(compile("\n".join(text), file, "exec"), names, scope)
         op: Op = scope["op"]
         return op
+
+    def _before(self, i: int) -> list[str]:
+        """What an instruction does for those who watch: nothing, where nobody does."""
+        lines = [] if self.counts is None else [f"counts[{i}] += 1"]
+        return [*lines, f"pause_{i}(r)"] if i in self._pauses else lines
+
+    def pause(self, index: int, stop: Callable[[Registers], object] | None) -> None:
+        """Call `stop(registers)` before each run of an instruction; None ends it.  Only the interpreter does."""
+        (self._pauses.discard if stop is None else self._pauses.add)(index)
+        self._names[f"pause_{index}"] = stop
+        self.ops[:] = [self._lazy(i) for i in range(len(self.insns))]
+        self._single.clear()
 
     def instruction_of(self, error: BaseException) -> int:
         """Which instruction an exception came from."""
@@ -514,6 +465,10 @@ class Program:
         except Fault as fault:
             index = self.instruction_of(fault)
             raise BpfFault(self.name, index, self._text(index), fault) from fault
+
+    def tail_called(self, r: Registers) -> None:
+        """The program from its beginning, in place of the one that ran before."""
+        self.execute(r)
 
     def _text(self, index: int) -> str:
         if not 0 <= index < len(self.insns):

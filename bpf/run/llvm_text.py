@@ -6,6 +6,7 @@ translated address, anything else is a call of the memory's own read and write. 
 
 from __future__ import annotations
 
+import ctypes
 from typing import Protocol
 
 from arch.memory import Memory
@@ -116,6 +117,7 @@ class Source(Protocol):
     mem: Memory
     translator: Translator
     block: Block | None
+    counts: ctypes.Array[ctypes.c_uint64] | None  # how often each instruction ran, for coverage
 
     def address_of(self, index: int) -> int:
         """Kernel address of a function of the program."""
@@ -225,6 +227,8 @@ class Function:
 
     def insn(self, i: int, insn: Insn) -> None:
         """One instruction, and on to the next."""
+        if self.jit.counts is not None:
+            self.count_run(ctypes.addressof(self.jit.counts) + 8 * i)
         kind = insn.cls
         if kind in (4, BPF_ALU64):
             self.alu(insn)
@@ -240,6 +244,12 @@ class Function:
         else:
             raise Unsupported(f"opcode {insn.code:02x}")
         self.do(f"br label %I{self.jit.translator.following(i)}")
+
+    def count_run(self, at: int) -> None:
+        """One more in a word of the host's."""
+        pointer = f"inttoptr (i64 {at} to ptr)"
+        count = self.let(f"load i64, ptr {pointer}")
+        self.do(f"store i64 {self.let(f'add i64 {count}, 1')}, ptr {pointer}")
 
     def constant(self, i: int, insn: Insn) -> int:
         """What an ld_imm64 loads."""

@@ -11,13 +11,11 @@ from arch.abi.errno import E2BIG, EFAULT, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPN
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.core.link import BpfLink, DetachableLink, IterLink
+from bpf.core.attach_prog import check_new_target
+from bpf.core.link import BpfLink, DetachableLink, IterLink, XdpLink
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import (
     AttachRequest,
-    Cgroup,
-    CgroupAttach,
-    IterAttach,
     KprobeMultiAttach,
     NetnsAttach,
     PerfEventAttach,
@@ -25,7 +23,10 @@ from bpf.face import (
     TracingAttach,
     XdpAttach,
 )
+from bpf.syscall import cgroup
 from bpf.syscall.attr import Call
+from bpf.syscall.cgroup import make_cgroup_link
+from bpf.syscall.iter import iter_request
 from bpf.verifier.protos.attach_rules import ATTACH_TYPE_TO_PROG_TYPE
 from bpf.versions import features
 from bpf.versions.config import configured
@@ -65,10 +66,15 @@ def settle(
     """Attach, make a link of it, give it a descriptor: bpf_link_init() to bpf_link_settle()."""
     detach = call.host.attach(prog, request)
     link = link_class(call.bpf, kind, prog, request, detach, info)
-    prog.get()
+    anon = "bpf_link" if features.has_command(call.version, uapi.BPF_LINK_CREATE) else "bpf-raw-tracepoint"
+    return publish(call, link, anon)
+
+
+def publish(call: Call, link: BpfLink, anon: str) -> int:
+    """bpf_link_settle(): number and descriptor."""
+    link.prog.get()
     link.id = call.bpf.links.add(link)
     link.get()
-    anon = "bpf_link" if features.has_command(call.version, uapi.BPF_LINK_CREATE) else "bpf-raw-tracepoint"
     try:
         return call.host.fd_install(link, anon, O_RDWR | O_CLOEXEC)
     except KernelError:
@@ -114,12 +120,16 @@ def _tracing_attach(call: Call, prog: BpfProg, target_fd: int, btf_id: int, cook
     }.get(prog.type, ())
     if prog.expected_attach_type not in allowed or bool(target_fd) != bool(btf_id):
         raise KernelError(EINVAL)
-    target = prog.attach_prog
+    target, first = prog.dst_prog, prog.attach_prog
     if target_fd:
         if prog.type != uapi.BPF_PROG_TYPE_EXT:
             raise KernelError(EINVAL)
         target = prog_of_fd(call.bpf, target_fd)
+    elif first is not None and target is None:
+        raise KernelError(EINVAL, "its target is let go of, and no other is named")
     btf_id = btf_id or prog.attach_btf_id
+    if target_fd and target is not None and (target, btf_id) != (prog.dst_prog, prog.attach_btf_id):
+        check_new_target(prog, target, btf_id)
     symbol = prog.attach_info.get("attach_func_name")
     request = TracingAttach(prog.expected_attach_type, btf_id, symbol, cookie, target)
     info = {
@@ -127,7 +137,9 @@ def _tracing_attach(call: Call, prog: BpfProg, target_fd: int, btf_id: int, cook
         "target_obj_id": target.id if target is not None else 1,
         "target_btf_id": btf_id,
     }
-    return settle(call, uapi.BPF_LINK_TYPE_TRACING, prog, request, info)
+    fd = settle(call, uapi.BPF_LINK_TYPE_TRACING, prog, request, info)
+    prog.forget_target()  # the link keeps what it is attached to
+    return fd
 
 
 # ---- links ----
@@ -178,7 +190,7 @@ def link_create(call: Call) -> int:
     if prog.type in (uapi.BPF_PROG_TYPE_TRACING, uapi.BPF_PROG_TYPE_LSM):
         return _tracing_link(call, prog, attach_type)
     if prog.type in CGROUP_TYPES:
-        return _cgroup_link(call, prog)
+        return publish(call, make_cgroup_link(call, prog), "bpf_link")
     if prog.type in (uapi.BPF_PROG_TYPE_FLOW_DISSECTOR, uapi.BPF_PROG_TYPE_SK_LOOKUP):
         return _netns_link(call, prog)
     if prog.type == uapi.BPF_PROG_TYPE_XDP:
@@ -195,7 +207,7 @@ def _tracing_link(call: Call, prog: BpfProg, attach_type: int) -> int:
     if attach_type == uapi.BPF_TRACE_ITER:
         return _iter_link(call, prog)
     if attach_type == uapi.BPF_LSM_CGROUP:
-        return _cgroup_link(call, prog)
+        return publish(call, make_cgroup_link(call, prog), "bpf_link")
     return _tracing_attach(call, prog, attr.signed("target_fd"), attr.target_btf_id, attr.tracing_cookie)
 
 
@@ -242,36 +254,8 @@ def _symbol(call: Call, address: int) -> int:
 
 def _iter_link(call: Call, prog: BpfProg) -> int:
     """bpf_iter_link_attach()."""
-    attr = call.attr
-    if attr.target_fd or attr.flags:
-        raise KernelError(EINVAL)
-    if bool(attr.iter_info) != bool(attr.iter_info_len):
-        raise KernelError(EINVAL)
-    if attr.iter_info:
-        call.user.check_tail_zero(attr.iter_info, 16, attr.iter_info_len)
-    info = call.user.read(attr.iter_info, min(attr.iter_info_len, 16)) if attr.iter_info else b""
-    name = str(prog.attach_info.get("attach_func_name", "")).removeprefix("bpf_iter_")
-    if not name:
-        raise KernelError(ENOENT)
-    details = {"target_name": name}
-    request = IterAttach(name, info.ljust(16, b"\0"))
-    return settle(call, uapi.BPF_LINK_TYPE_ITER, prog, request, details, IterLink)
-
-
-def _cgroup_link(call: Call, prog: BpfProg) -> int:
-    """cgroup_bpf_link_attach()."""
-    attr = call.attr
-    if attr.flags:
-        raise KernelError(EINVAL)
-    cgroup = _cgroup(call, attr.signed("target_fd"))
-    request = CgroupAttach(cgroup, attr.attach_type, uapi.BPF_F_ALLOW_MULTI, link=True)
-    info = {"cgroup_id": cgroup.id, "attach_type": attr.attach_type}
-    return settle(call, uapi.BPF_LINK_TYPE_CGROUP, prog, request, info, DetachableLink)
-
-
-def _cgroup(call: Call, fd: int) -> Cgroup:
-    """cgroup_get_from_fd(): EBADF for what is no directory of a cgroup."""
-    return call.host.fd_cgroup(fd)
+    request, info = iter_request(call, prog)
+    return settle(call, uapi.BPF_LINK_TYPE_ITER, prog, request, info, IterLink)
 
 
 def _netns_link(call: Call, prog: BpfProg) -> int:
@@ -287,7 +271,7 @@ def _netns_link(call: Call, prog: BpfProg) -> int:
 def _xdp_link(call: Call, prog: BpfProg) -> int:
     attr = call.attr
     request = XdpAttach(attr.target_fd, attr.flags)
-    return settle(call, uapi.BPF_LINK_TYPE_XDP, prog, request, {"ifindex": attr.target_fd}, DetachableLink)
+    return settle(call, uapi.BPF_LINK_TYPE_XDP, prog, request, {"ifindex": attr.target_fd}, XdpLink)
 
 
 def link_update(call: Call) -> int:
@@ -342,14 +326,9 @@ def prog_attach(call: Call) -> int:
         check_attach_type(call, prog, attr.attach_type)
     except KernelError:
         raise KernelError(EINVAL) from None
-    if prog_type in CGROUP_TYPES or (
-        prog_type == uapi.BPF_PROG_TYPE_LSM and prog.expected_attach_type == uapi.BPF_LSM_CGROUP
-    ):
-        cgroup = _cgroup(call, attr.signed("target_fd"))
-        detach = call.host.attach(prog, CgroupAttach(cgroup, attr.attach_type, attr.attach_flags, link=False))
-        prog.get()
-        call.bpf.attached.setdefault((cgroup, attr.attach_type), []).append((prog, detach))
-        return 0
+    lsm = prog_type == uapi.BPF_PROG_TYPE_LSM and prog.expected_attach_type == uapi.BPF_LSM_CGROUP
+    if prog_type in CGROUP_TYPES or lsm:
+        return cgroup.attach(call, prog)
     raise KernelError(EINVAL)
 
 
@@ -370,21 +349,7 @@ def prog_detach(call: Call) -> int:
     prog_type = _attachable(call, attr.attach_type)
     if prog_type not in CGROUP_TYPES and prog_type != uapi.BPF_PROG_TYPE_LSM:
         raise KernelError(EINVAL)
-    cgroup = _cgroup(call, attr.signed("target_fd"))
-    wanted = None
-    if attr.attach_bpf_fd:
-        try:
-            wanted = prog_of_fd(call.bpf, attr.signed("attach_bpf_fd"))
-        except KernelError:
-            wanted = None
-    entries = call.bpf.attached.get((cgroup, attr.attach_type), [])
-    for entry in entries:
-        if wanted is None or entry[0] is wanted:
-            entries.remove(entry)
-            entry[1]()
-            entry[0].put()
-            return 0
-    raise KernelError(ENOENT)
+    return cgroup.detach(call, prog_type)
 
 
 def prog_query(call: Call) -> int:
@@ -398,18 +363,7 @@ def prog_query(call: Call) -> int:
     prog_type = _attachable(call, attr.attach_type)
     if prog_type not in CGROUP_TYPES and attr.attach_type != uapi.BPF_LSM_CGROUP:
         raise KernelError(EINVAL)
-    cgroup = _cgroup(call, attr.signed("target_fd"))
-    progs = [prog for prog, _ in call.bpf.attached.get((cgroup, attr.attach_type), [])]
-    room = attr.prog_cnt
-    call.user.put(attr.place("attach_flags"), 4, 0)
-    call.user.put(attr.place("prog_cnt"), 4, len(progs))
-    if not room or not attr.prog_ids or not progs:
-        return 0
-    for i, prog in enumerate(progs[:room]):
-        call.user.put(attr.prog_ids + 4 * i, 4, prog.id)
-    if room < len(progs):
-        raise KernelError(ENOSPC)
-    return 0
+    return cgroup.query(call)
 
 
 # ---- who is attached where ----

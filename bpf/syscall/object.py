@@ -384,7 +384,9 @@ def _prog_info(call: Call, prog: BpfProg) -> int:
     _give(call, info, "nr_jited_ksyms", "jited_ksyms", [(prog.text + 8 * s).to_bytes(8, order) for s in starts])
     _give(call, info, "nr_jited_func_lens", "jited_func_lens", [u32(0) for _ in starts])
     info["attach_btf_id"] = prog.attach_btf_id
-    info["attach_btf_obj_id"] = 1 if prog.attach_btf_id and prog.attach_prog is None else 0
+    target = prog.dst_prog.btf_object if prog.dst_prog is not None else None
+    kernel = 1 if prog.attach_btf_id and prog.attach_prog is None else 0
+    info["attach_btf_obj_id"] = target.id if target is not None else kernel
     _give(call, info, "nr_func_info", "func_info", [b"".join(map(u32, row)) for row in prog.func_info])
     _give(call, info, "nr_line_info", "line_info", [b"".join(map(u32, row)) for row in prog.line_info])
     _give(call, info, "nr_prog_tags", "prog_tags", [prog.tag for _ in starts])
@@ -480,7 +482,15 @@ _LINK_FIELDS: dict[int, dict[str, tuple[int, int]]] = {
     uapi.BPF_LINK_TYPE_RAW_TRACEPOINT: {"tp_name": (16, 8), "tp_name_len": (24, 4)},
     uapi.BPF_LINK_TYPE_TRACING: {"attach_type": (16, 4), "target_obj_id": (20, 4), "target_btf_id": (24, 4)},
     uapi.BPF_LINK_TYPE_CGROUP: {"cgroup_id": (16, 8), "attach_type": (24, 4)},
-    uapi.BPF_LINK_TYPE_ITER: {"target_name": (16, 8), "target_name_len": (24, 4)},
+    uapi.BPF_LINK_TYPE_ITER: {
+        "target_name": (16, 8),
+        "target_name_len": (24, 4),
+        "map_id": (28, 4),
+        "cgroup_id": (32, 8),
+        "cgroup_order": (40, 4),
+        "tid": (32, 4),
+        "pid": (36, 4),
+    },
     uapi.BPF_LINK_TYPE_NETNS: {"netns_ino": (16, 4), "attach_type": (20, 4)},
     uapi.BPF_LINK_TYPE_XDP: {"ifindex": (16, 4)},
 }

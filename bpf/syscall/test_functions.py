@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import TypeVar
 
 from arch.abi.limits import U32_MAX
 from bpf.isa.insn import signed32
@@ -22,6 +23,7 @@ class KernelCall:
     args: tuple[int, ...]
 
 
+T = TypeVar("T")
 Steps = Generator[KernelCall, int, int]
 
 # bpf_prog_test_run_tracing(): the calls and what they answer untouched; 0 stands for the address of an empty struct
@@ -73,11 +75,12 @@ BODIES: dict[str, Callable[..., int]] = {
 }
 
 
-def drive(steps: Steps, mem: KernelMem) -> int:
+def drive(steps: Generator[KernelCall, int, T], mem: KernelMem) -> T:
     """To the end, where no kernel is around: every function as if nothing were attached."""
     try:
         call = next(steps)
         while True:
             call = steps.send(BODIES[call.name](mem, *call.args))
     except StopIteration as end:
-        return int(end.value)
+        result: T = end.value
+        return result

@@ -49,7 +49,7 @@ from bpf.packet.skbuff import (
     check_header,
     shinfo_room,
 )
-from bpf.syscall.test_functions import FENTRY_CALLS, KernelCall
+from bpf.syscall.test_functions import FENTRY_CALLS, KernelCall, drive
 from bpf.verifier.context.ctx_layout import BPF_FLOW_KEYS, BPF_SK_LOOKUP, SK_BUFF, XDP_MD, CtxLayout
 from bpf.versions.program_types import program_types
 
@@ -570,6 +570,13 @@ def tracing_steps(bpf: Bpf, prog: BpfProg, request: TestRequest) -> Generator[Ke
     else:
         raise KernelError(EFAULT, "iterators and raw tracepoints have no test functions")
     return runner.result
+
+
+def run_once(bpf: Bpf, prog: BpfProg, request: TestRequest) -> TestResult:
+    """A test run where no kernel is around: the functions that exist to be traced answer as if nothing were attached."""
+    if prog.type == uapi.BPF_PROG_TYPE_TRACING:
+        return drive(tracing_steps(bpf, prog, request), bpf.host.mem)
+    return test_run(bpf, prog, request)
 
 
 _RUNNERS: dict[str, Callable[[_Runner], TestResult]] = {

@@ -260,7 +260,7 @@ class CaseMachine:
 
     def _runs(self, prog: BpfProg) -> list[list[int | None]]:
         """BPF_PROG_TEST_RUN for each run of the case: [ret, retval]."""
-        from bpf.syscall.test_run import TestRequest, test_run
+        from bpf.syscall.test_run import TestRequest, run_once
 
         if self.options.unprivileged:
             self._set_privilege("no_sys_admin")
@@ -269,7 +269,7 @@ class CaseMachine:
             data, ctx = bytes.fromhex(run.get("data", "")), bytes.fromhex(run.get("ctx", ""))
             repeat = run.get("repeat", 1 if data else 0)
             try:
-                outcome = test_run(self.bpf, prog, TestRequest.of(data, ctx, repeat))
+                outcome = run_once(self.bpf, prog, TestRequest.of(data, ctx, repeat))
                 out.append([-outcome.error, None if outcome.error else outcome.retval])
             except KernelError as error:
                 out.append([-error.errno, None])

@@ -104,9 +104,9 @@ class GuardedMemory:
 class CheckedProgram(BpfProg):
     """A program under suspicion."""
 
-    def _make_program(self, fast: bool) -> Program:
+    def _make_program(self, make: type[Program], fast: bool) -> Program:
         self.guard = GuardedMemory(self.bpf.mem)
-        program = super()._make_program(False)
+        program = super()._make_program(make, False)
         call, call_back = program.call_function, program.call_back
 
         def call_function(r: Registers, start: int) -> None:

@@ -254,6 +254,18 @@ class TestHost:
         self.fd_get(fd)
         raise KernelError(EBADF, "no control groups here")
 
+    @property
+    def sockets(self) -> None:
+        """There is no network."""
+
+    def cgroup_by_id(self, number: int) -> Cgroup | None:
+        """There are no control groups."""
+        return None
+
+    def pid_of_fd(self, fd: int) -> int:
+        """There are no pidfds."""
+        raise KernelError(EBADF)
+
     def fd_netns(self, fd: int) -> NetNamespace:
         self.fd_get(fd)
         raise KernelError(EINVAL, "no namespaces here")
@@ -335,6 +347,9 @@ class TestHost:
         entry = (prog, request)
         self.attached.append(entry)
         return lambda: self.attached.remove(entry)
+
+    def xdp_replace(self, ifindex: int, prog: Prog) -> None:
+        """No device has programs."""
 
     def iter_create(self, link: Link) -> FdObject:
         raise KernelError(EOPNOTSUPP, "no objects to iterate over")

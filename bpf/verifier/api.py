@@ -10,7 +10,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from arch.abi.errno import errno_name
 from arch.abi.version import NEWEST, KernelVersion
+from arch.htmltext import frame, pre
 from bpf.btf import Btf
 from bpf.isa.insn import Insn
 from bpf.layout import KernelLayout
@@ -23,6 +25,11 @@ ALL_CAPS = frozenset({"sys_admin", "bpf", "perfmon", "net_admin"})
 # Where an instruction stands in the search of check_cfg(), the same in both verifiers: its state, and the edges followed.
 DISCOVERED, EXPLORED = 0x10, 0x20
 FALLTHROUGH, BRANCH = 1, 2
+
+
+# (instruction, for each call frame: registers and slots that are read further on, the explored state and this path's as the log
+# prints them)
+OnPrune = Callable[[int, list[tuple[list[str], str, str]]], object]
 
 
 @dataclass
@@ -66,6 +73,7 @@ class VerifyRequest:
     config: frozenset[str] = frozenset()  # kernel options that Debian's kernel lacks
     name: str = ""
     seed: int = 0  # of BPF_F_TEST_RND_HI32
+    on_prune: OnPrune | None = None  # told of every path that is cut because an explored state covers it
 
 
 @dataclass
@@ -86,6 +94,11 @@ class Verdict:
     line_info: Sequence[tuple[int, int, int, int]] = ()
     sleepable: bool = False
     attach_info: dict[str, Any] = field(default_factory=dict)  # e.g. address and prototype of an fentry target
+
+    def _repr_html_(self) -> str:
+        """Yes or no, and the end of the log."""
+        title = "accepted" if self.accepted else f"rejected, {errno_name(-self.ret)}"
+        return frame(title, pre(self.log.rstrip("\n").split("\n")), f"{self.insn_processed:,} instructions processed")
 
     @property
     def accepted(self) -> bool:

@@ -41,6 +41,7 @@ from bpf.isa.insn import (
 from bpf.layout import default_layout
 from bpf.verifier.api import MapInfo, VerifyRequest
 from bpf.verifier.context.ctx_rule import AccessInfo, CtxArg
+from bpf.verifier.domain.known_flow import KnownFlow
 from bpf.verifier.domain.state import FuncState, Reg, VerifierState
 from bpf.verifier.log.before_5_18 import WHOLE_STATES
 from bpf.verifier.log.log import SHORT_STATES, Log, StateStyle
@@ -111,6 +112,8 @@ class InsnAux:
     sanitize_stack_spill: bool = False
     zext_dst: bool = False
     prune_point: bool = False
+    force_checkpoint: bool = False  # a loop is closed here, so each visit leaves a checkpoint
+    calls_callback: bool = False  # of a helper that calls a function of the program before it returns
     jmp_point: bool = False
 
 
@@ -129,6 +132,8 @@ class SubprogInfo:
     type_id: int = 0
     linkage: int = 0
     unreliable: bool = False
+    called: bool = False  # a global function that was met, so it will be walked, too
+    verified: bool = False
 
 
 @dataclass(slots=True)
@@ -293,6 +298,7 @@ class Env:
         self.prev_insn_print_len = 0
         self.prev_linfo: tuple[int, int, int, int] | None = None
         self.line_info = request.line_info
+        self.flow: KnownFlow | None = None  # what was found out before the walk
         # statistics
         self.insn_processed = 0
         self.prev_insn_processed = 0
@@ -391,12 +397,24 @@ class Env:
         self.enter(branch.state)
         return branch
 
+    def explored_here(self, insn_idx: int) -> list[VerifierState]:
+        """The checkpoints of this hash, newest last: explored_state()."""
+        key = ((insn_idx ^ self.frame.callsite) & 0xFFFFFFFF) % len(self.insns)
+        found = self.explored.get(key)
+        if found is None:
+            found = self.explored[key] = []
+        return found
+
     def find_subprog(self, start: int) -> int:
         """Number of the function starting there; -1 if none does."""
         for number, subprog in enumerate(self.subprogs[:-1]):
             if subprog.start == start:
                 return number
         return -1
+
+    def subprog_name(self, number: int) -> str:
+        """Of a function whose type is known."""
+        return str(self.btf[self.subprogs[number].type_id].name) if self.has_func_info else ""
 
     def is_global(self, number: int) -> bool:
         """A function that is verified by itself."""

@@ -8,12 +8,11 @@ rewrite                  from what was verified to what runs
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from arch.abi.errno import EINVAL, ENOSPC
 from bpf import uapi
-from bpf.btf.codec import GLOBAL
 from bpf.verifier import older
 from bpf.verifier.access.precision import back_steps
 from bpf.verifier.access.regs import mark_unknown
@@ -25,10 +24,11 @@ from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.context.struct_ops import adjust_argument
 from bpf.verifier.domain.state import Reg, VerifierState, known_zero
 from bpf.verifier.domain.types import PTR_TO_CTX, PTR_TO_MEM, SCALAR_VALUE, base_type
-from bpf.verifier.env import Env, Rejected
+from bpf.verifier.env import Env, Rejected, SubprogInfo
 from bpf.verifier.log.log import BPF_LOG_LEVEL2, BPF_LOG_MASK, BPF_LOG_STATS
 from bpf.verifier.paths.cfg import add_subprogs_and_kfuncs, check_cfg, check_max_stack_depth, check_subprogs
 from bpf.verifier.paths.do_check import do_check
+from bpf.verifier.paths.known_before import analyse
 from bpf.verifier.paths.prepare import check_btf_info, resolve_pseudo_ldimm64
 from bpf.verifier.rewrite import rewrite
 
@@ -54,6 +54,8 @@ def _start(env: Env, subprog: int) -> None:
     if not env.level & BPF_LOG_LEVEL2:
         env.log.reset(0)
     env.explored.clear()
+    if env.flow is not None:
+        env.flow.explored = 0
 
 
 def _settle_argument(env: Env, reg: Reg) -> None:
@@ -68,15 +70,30 @@ def _settle_argument(env: Env, reg: Reg) -> None:
 
 
 def _check_paths(env: Env) -> None:
-    """Global functions first, each on its own; then the main function."""
-    if env.has_func_info:
-        for number in range(1, env.subprog_cnt):
-            if env.subprogs[number].linkage == GLOBAL:
-                _start(env, number)
-                if env.level:
-                    env.verbose(f"Func#{number} is safe for any args that match its prototype\n")
-    _start(env, 0)
+    """Every global function on its own, before the main function; or after it those that are called."""
+    if env.rules.globals_when_called:
+        _start(env, 0)
+        while _check_globals(env, lambda subprog: subprog.called):
+            pass  # they have called others
+    else:
+        _check_globals(env, lambda subprog: True)
+        _start(env, 0)
     env.facts.stack_depth = env.subprogs[0].stack_depth
+
+
+def _check_globals(env: Env, wanted: Callable[[SubprogInfo], bool]) -> int:
+    """Walk those wanted and not walked yet; how many."""
+    count = 0
+    for number, subprog in enumerate(env.subprogs[:-1]):
+        if not number or not env.is_global(number) or subprog.verified or not wanted(subprog):
+            continue
+        _start(env, number)
+        subprog.verified = True
+        count += 1
+        if env.level:
+            name = f" ('{env.subprog_name(number)}')" if env.rules.globals_when_called else ""
+            env.verbose(f"Func#{number}{name} is safe for any args that match its prototype\n")
+    return count
 
 
 def _check(env: Env) -> None:
@@ -86,9 +103,16 @@ def _check(env: Env) -> None:
     check_subprogs(env)
     check_btf_info(env)
     older.forget_linkage(env)
-    check_attach_btf_id(env)
-    resolve_pseudo_ldimm64(env)
-    check_cfg(env)
+    if env.rules.attached_after_cfg:
+        resolve_pseudo_ldimm64(env)
+        check_cfg(env)
+        check_attach_btf_id(env)
+    else:
+        check_attach_btf_id(env)
+        resolve_pseudo_ldimm64(env)
+        check_cfg(env)
+    if env.rules.static_liveness:
+        analyse(env)
     env.decode()
     env.back_steps = back_steps(env.insns)
     _check_paths(env)
@@ -144,7 +168,7 @@ def verify(request: VerifyRequest) -> Verdict:
     env = Env(request)
 
     def ctx_access(off: int, size: int, access: int, info: AccessInfo) -> bool:
-        valid = btf_ctx_access(env, off, info)
+        valid = btf_ctx_access(env, off, size, info)
         if valid:
             adjust_argument(env, info)
         return valid
@@ -157,6 +181,19 @@ def verify(request: VerifyRequest) -> Verdict:
     if env.log.level and env.log.full:
         ret = -ENOSPC
     return _verdict(env, ret)
+
+
+def check_attach_target(request: VerifyRequest) -> int:
+    """bpf_check_attach_target() of a loaded program for another target than that of its load: 0 or -errno."""
+    env = Env(request)
+    try:
+        add_subprogs_and_kfuncs(env)
+        check_subprogs(env)
+        check_btf_info(env)
+        check_attach_btf_id(env)
+    except Rejected as refused:
+        return -refused.errno
+    return 0
 
 
 def _verdict(env: Env, ret: int) -> Verdict:

@@ -57,6 +57,19 @@ class Rules:
     atomics: bool = since("5.12", "5ca419f2864a", "fetch, exchange, compare and exchange")
     global_memory: bool = since("5.12", "e5069b9c23b3", "global functions take pointers to memory")
     callbacks: bool = since("5.13", "69c087ba6225", "functions of the program as helper arguments")
+    callbacks_are_loops: bool = since(
+        "6.6", "ab5cfac139ab", "callbacks are walked as if called any number of times; of 6.7, 6.6.y has it"
+    )
+    exact_in_loops: bool = since(
+        "6.6", "2793a8b015f7", "states are compared with the ids of numbers, in loops exactly; of 6.7, 6.6.y has it"
+    )
+    globals_when_called: bool = since(
+        "6.8", "2afae08c9dcb", "the main function is walked first, then the global functions it calls"
+    )
+    static_liveness: bool = since(
+        "6.18", "b3698c356ad9", "what will be read of registers and stack is known before paths are walked; all of 7.1"
+    )
+    checked_before_walk: bool = since("7.1", "-", "fields of instructions are checked before any path is walked")
     kfunc: bool = since("5.13", "e6ac2450d6de", "calls of listed kernel functions")
     fd_array: bool = since("5.14", "387544bfa291", "descriptors by index")
     sleepable_any_map: bool = since("5.12", "638e4b825d52", "sleepable programs use more than hashes and arrays")
@@ -74,6 +87,9 @@ class Rules:
     )
     whole_pointer_copied: bool = since("6.1", "f5e477a861a5", "scalar += pointer makes the whole register the pointer")
     flow_keys_fixed: bool = since("6.1", "22c7fa171a02", "no variable offset of a flow_keys pointer; of 6.8")
+    variable_store_scrubs: bool = since(
+        "6.4", "-", "a store somewhere in a range makes data of the registers spilled there"
+    )
     subreg_of_new_bits: bool = since("5.19", "3844d153a41a", "the low half's bits follow from the narrowed 64-bit bits")
     rdonly_memory: bool = since("5.17", "34d3a78c681e", "kernel variables can be read only; of 5.17")
     ld_abs_ends_function: bool = since(
@@ -83,6 +99,9 @@ class Rules:
     packets_compared: bool = since("6.1", "d75e30dddf73", "the unprivileged may compare packet pointers; of 6.6")
     spilled_btf_pointer: bool = until("5.13", "cd17d38f8b28", "a helper may read a spilled kernel pointer")
 
+    pointer_arguments_whole: bool = since(
+        "6.12", "659b9ba7cb2d", "arguments that are pointers are read as a whole; of 6.13"
+    )
     struct_arguments: bool = since("6.1", "720e6a435194", "functions attached to may take small structures by value")
     int_pointer_arguments: bool = since("5.18", "bb6728d75611", "a pointer to a number, as argument, is a number")
     sleepable_kprobes: bool = since("6.0", "64ad7556c75e", "programs at uprobes may sleep")
@@ -92,8 +111,8 @@ class Rules:
     ranges_refined: bool = since(
         "6.8", "5f99f312bd3b", "all ranges of a value refine each other, and both sides of a jump learn"
     )
+    quotients_tracked: bool = since("7.1", "-", "what a constant divides, and the rest, have ranges")
     more_operators_tracked: bool = since("6.10", "d786957ebd3f", "or, xor and products of unknown numbers have ranges")
-    scalar_ids_compared: bool = since("6.5", "1ffc85d9298e", "paths are cut only if copies of precise numbers agree")
     misc_is_a_number: bool = since(
         "6.9", "6efbde200bf3", "eight bytes of data are as good as a spilled number nobody knows"
     )
@@ -105,6 +124,12 @@ class Rules:
     )
     storage_flags_precise: bool = since("6.12", "ac8e6e24e8c5", "flags of bpf_get_local_storage() are relied on")
     stack_in_history: bool = since("6.8", "41f6f64e6999", "the history of a path notes what touches the stack")
+    constants_linked: bool = since("6.11", "98d7ca374ba4", "a copy of a number plus a constant learns with it")
+    differences_linked: bool = since(
+        "7.0", "-", "a copy minus a constant, and one added to in 32 bits, learn with the number"
+    )
+    fills_linked: bool = since("6.19", "-", "what is read back from the stack is a copy of what lies there")
+    linked_shown: bool = since("6.18", "-", "copies that learnt with a number are shown as changed")
     linked_in_history: bool = since("6.12", "4bf79f9be434", "the history of a path notes copies that learnt together")
     scalars_spilled: bool = since("6.8", "e67ddd9b1cff", "any scalar is spilled with what is known of it; of 6.9")
     narrow_fills: bool = since(
@@ -116,6 +141,8 @@ class Rules:
     return_ranges: bool = since("6.8", "c871d0e00f0e", "what a program may return is a range of signed numbers")
     lsm_return_range: bool = since("6.12", "5d99e198be27", "programs at security hooks return 0 or an errno")
     lsm_disabled_hooks: bool = since("6.12", "28ead3eaabc1", "hooks with other results than an errno take no programs")
+
+    lone_ids_cleared: bool = since("6.18", "-", "at a checkpoint a number that nothing shares its id with loses it")
 
     # -- helpers --
     task_stack_size: bool = since("5.12", "fd0b88f73f53", "bpf_get_task_stack() returns at most the buffer's size")
@@ -142,6 +169,8 @@ class Rules:
     loop_count_is_number: bool = since("6.12", "5f577c5cd4e6", "the count of bpf_loop() is no pointer")
     lookup_size_may_be_zero: bool = since("6.8", "d4cb4e8d6b34", "sizes of socket lookups may be zero")
     memory_for_keys: bool = since("6.3", "d1673304097c", "keys and values of maps may be any memory")
+    ctx_named_as_memory: bool = since("7.0", "-", "a context is among the kinds of memory that a refusal names")
+    constant_keys: bool = since("6.14", "d2102f2f5d75", "an array's element at a known key is there")
     helper_refused_by_type: bool = since(
         "6.10", "786bf0e7e2ec", "a helper that the type of program may not use is told as that"
     )
@@ -150,6 +179,7 @@ class Rules:
     )
 
     # -- paths --
+    attached_after_cfg: bool = since("7.1", "-", "what the program attaches to is looked up when its shape is known")
     wide_imm64_in_cfg: bool = since("6.1", "3feb263bb516", "the second half of ld_imm64 is no instruction; of 6.8")
     jump_points: bool = since("6.1", "bffdeaa8a5af", "the history of jumps is kept apart from pruning; of 6.2")
 
@@ -168,6 +198,13 @@ class Rules:
     spare_state: bool = since(
         "6.8", "1db747d75b1d", "states without zero offsets, with names of maps and spilled registers"
     )
+    offsets_in_bounds: bool = since("7.1", "-", "a pointer's fixed offset is part of its bounds")
+    reads_and_writes_named: bool = since(
+        "6.14", "37cce22dbd51", "a helper reads or writes the stack as its prototype says, and is told so"
+    )
+    leaks_explained: bool = since("6.14", "-", "what would leak a reference is said after the reference")
+    bugs_named: bool = since("6.17", "1cb0f56d9618", "what should not happen is told as a bug of the verifier")
+    id_kept_when_not_null: bool = since("7.2", "-", "a pointer that is not NULL keeps the id it had")
     short_state: bool = since("5.18", "7df5072cc05f", "states without what says nothing: scalar for inv, no id=0")
 
 

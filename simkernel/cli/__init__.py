@@ -6,6 +6,8 @@ quickly.  Bad input ends in one clear line on stderr and exit status 2; no trace
 
 from __future__ import annotations
 
+import difflib
+import errno
 import gc
 import importlib
 import os
@@ -30,6 +32,9 @@ COMMANDS = {
         "run",
         "Run a program in the simulated computer, with probes and BPF attached.",
     ),
+    "debug": ("simkernel.cli.debug", "debug", "Step through a program and the kernel, forwards and backwards."),
+    "report": ("simkernel.cli.page", "report", "A recorded run as one HTML page."),
+    "export": ("simkernel.cli.export", "export", "A recorded run for Perfetto, perf, pandas, flame graphs."),
     "cc": ("simkernel.cli.compile", "cc", "Compile a BPF program in C against the simulated kernel's types."),
     "build": ("simkernel.cli.build", "build", "Compile BPF programs written in Python to an object file."),
     "list": ("simkernel.cli.listing", "list_", "List kernel functions or trace events."),
@@ -37,6 +42,7 @@ COMMANDS = {
     "verify": ("simkernel.cli.verify", "verify", "Ask a kernel version's verifier about BPF programs."),
     "explain": ("simkernel.cli.explain", "explain_", "Why a program is rejected, and what would satisfy the verifier."),
     "matrix": ("simkernel.cli.matrix", "matrix", "Many BPF objects on many kernels and CPUs, with reasons."),
+    "sweep": ("simkernel.cli.sweep", "sweep", "An experiment over seeds and parameters, with confidence intervals."),
     "diff": ("simkernel.cli.diff", "diff", "What moved between two kernels, for one object or for all."),
     "feature": ("simkernel.cli.feature", "feature", "What BPF features a kernel version has."),
     "btf": ("simkernel.cli.btf", "btf", "Dump the simulated kernel's BTF, raw or as vmlinux.h."),
@@ -44,6 +50,7 @@ COMMANDS = {
 
 # Objects made before Python looks for circles among them: its 700 are met 400 times at start, and nothing is found.
 GC_THRESHOLD = 100_000
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 EXIT_BROKEN_PIPE = 128 + 13  # as a shell tells of SIGPIPE
 
 
@@ -55,7 +62,11 @@ class LazyGroup(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
-            return None
+            close = difflib.get_close_matches(cmd_name, COMMANDS, n=2)
+            ctx.fail(
+                f"no command is named {cmd_name!r}"
+                + (f"; near: {', '.join(close)}" if close else "; there are " + ", ".join(COMMANDS))
+            )
         module, attribute, _ = COMMANDS[cmd_name]
         command = getattr(importlib.import_module(module), attribute)
         assert isinstance(command, click.Command)
@@ -64,7 +75,9 @@ class LazyGroup(click.Group):
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; what a person at the terminal does to it ends it quietly."""
         try:
-            return super().invoke(ctx)
+            result = super().invoke(ctx)
+            sys.stdout.flush()
+            return result
         except (KeyboardInterrupt, HostStop):
             HOST.seen()
             raise SystemExit(128 + (HOST.asked or SIGINT)) from None
@@ -80,6 +93,14 @@ class LazyGroup(click.Group):
         except BrokenPipeError:
             silence(sys.stdout)
             raise SystemExit(EXIT_BROKEN_PIPE) from None
+        except OSError as error:
+            if error.errno not in NO_ROOM:
+                raise
+            silence(sys.stdout)
+            print(
+                f"simkernel {ctx.invoked_subcommand}: the output cannot be written: {error.strerror}", file=sys.stderr
+            )
+            raise SystemExit(EXIT_USAGE) from None
         except Oops as oops:
             from simkernel.cli.bug import report
 
@@ -95,8 +116,22 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup)
 @click.version_option(__version__, prog_name="simkernel")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Tracing and eBPF on a simulated Linux computer: no root, no KVM, no real kernel."""
+    from simkernel.cli.config import ConfigError, defaults_of, tables
+
+    name = context.invoked_subcommand or ""
+    try:
+        table = tables(COMMANDS).get(name)
+        command = (
+            context.command.get_command(context, name) if table and isinstance(context.command, LazyGroup) else None
+        )
+        if table and command is not None:
+            context.default_map = {name: defaults_of(command, table, name)}
+    except ConfigError as error:
+        print(f"simkernel: {error}", file=sys.stderr)
+        raise SystemExit(EXIT_USAGE) from None
 
 
 def silence(stream: Any) -> None:

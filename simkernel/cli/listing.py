@@ -60,7 +60,9 @@ def list_(arch: str, kernel: str, as_json: bool, what: str, glob: str) -> None:
 def function_names(k: Kernel) -> list[str]:
     """Probe-able functions, by name."""
     blocked = {name for _, _, name in k.observer.probe_blacklist()}
-    return sorted(symbol.name for symbol in k.symbols if symbol.kind in "tT" and symbol.name not in blocked)
+    refused = k.observer.tracing.functions.refused
+    names = (symbol.name for symbol in k.symbols if symbol.kind in "tT" and symbol.name not in blocked)
+    return sorted(name for name in names if not refused(name))
 
 
 def event_names(k: Kernel) -> list[str]:

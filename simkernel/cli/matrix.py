@@ -12,8 +12,11 @@ from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT, names
 from simkernel.matrix import tables
 from simkernel.matrix.cells import Outcome
-from simkernel.matrix.workers import Journal, NoCluster, cells, run_cells
+from simkernel.matrix.reasons import KINDS, WELL
+from simkernel.matrix.workers import cells, run_cells
 from simkernel.own_floors import EXIT_USAGE
+from simkernel.pool import Journal, NoCluster
+from simkernel.rows import show
 
 
 def words(text: str) -> list[str]:
@@ -72,7 +75,10 @@ def matrix(
         asked = cells(objects, kernels, arches, attach, test or "")
         outcomes = collect(run_cells(asked, Journal(journal), jobs, dask), len(asked), quiet)
         text = tables.plain(outcomes) if form == "text" else tables.FORMATS[form](outcomes)
-        if out is None:
+        if out is None and form == "text":
+            show(tables.words(outcomes), lambda word: "green" if word == WELL else "red" if word in KINDS else "")
+            sys.stdout.write("".join(f"{line}\n" for line in tables.after(outcomes)))
+        elif out is None:
             sys.stdout.write(text)
         else:
             out.write_text(text)

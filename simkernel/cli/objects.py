@@ -1,10 +1,10 @@
-"""What `simkernel run` does with BPF objects: load and attach them, warn of what will surprise, and read their maps."""
+"""What `simkernel run` does with BPF objects: load and attach them, and warn of what will surprise."""
 
 from __future__ import annotations
 
 import contextlib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from arch.architecture import Architecture, get, names
 from arch.errors import KernelError
@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from bpf.loader.object import BpfObject
     from simkernel.machine import Machine
     from simkernel.program import Program
-
-# Sections of global variables are maps too, but constants tell nothing that the source does not.
-HIDDEN_MAPS = (".rodata", ".kconfig")
-Maps = dict[str, list[tuple[Any, Any]]]
 
 
 def load_objects(
@@ -44,7 +40,12 @@ def load_objects(
                 show_as(machine, guest, program.path)
             obj.attach()
         except LoadError as error:
+            if obj is None and "BTF is required" in str(error):
+                raise UsageError(f"--bpf {path}: it has no BTF: compile it with -g") from None
             told = "".join(f"\n{sentence}" for sentence in (warnings(machine, obj) if obj is not None else []))
+            if error.log:
+                cpu, version = machine.kernel.arch.name, machine.kernel.version
+                told += f"\nmore about it: simkernel explain {path} --kernel {version} --arch {cpu}"
             raise UsageError(f"--bpf {path}: {load_error_text(error)}{told}") from None
         except (KernelError, CompileError, OSError) as error:
             raise UsageError(f"--bpf {path}: {error}") from None
@@ -102,17 +103,3 @@ def compiled_for(ours: Architecture, btf: Btf) -> str:
         name for name in names() if name != ours.name and members and set(members) & set(get(name).pt_regs.fields)
     ]
     return others[0] if others else ""
-
-
-def object_maps(obj: BpfObject) -> Maps:
-    """Name -> [(typed key, typed value)] of the maps of an object that have something to show."""
-    out: Maps = {}
-    for name, bpf_map in obj.maps.items():
-        if any(hidden in name for hidden in HIDDEN_MAPS) or name.startswith("__bpf_usdt"):
-            continue
-        try:
-            entries = list(bpf_map.items())
-        except KernelError:
-            continue  # ring buffers, program arrays ...: nothing to look up
-        out[name] = entries
-    return out

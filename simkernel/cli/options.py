@@ -30,6 +30,17 @@ class Options:
     debug: bool = False
     quiet: bool = False
     max_output: int | None = None  # bytes of one stream
+    coverage: Path | None = None  # where lcov.info and index.html go
+    netems: tuple[str, ...] = ()
+    command: list[str] = field(default_factory=list)  # the program and its arguments
+    sample_hz: int = 0
+    stacks: bool = False
+    exports: list[tuple[str, Path]] = field(default_factory=list)  # (format, file)
+
+    @property
+    def recorded(self) -> bool:
+        """A recording is made of the run."""
+        return bool(self.out or self.exports)
 
     @property
     def collected(self) -> int:

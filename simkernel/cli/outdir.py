@@ -13,7 +13,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import BinaryIO
 
-RESULTS = ("stdout", "stderr", "trace.txt", "maps.txt", "stats.txt", "strace.txt", "result.json")
+RESULTS = (
+    "stdout", "stderr", "trace.txt", "maps.txt", "stats.txt", "strace.txt", "events.jsonl", "samples.jsonl",
+    "recording.json", "result.json",
+)  # fmt: skip
 INCOMPLETE, PARTIAL = "INCOMPLETE", ".partial"
 
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from arch.hosttime import HOST, HostStop, Limit, Why
 from arch.hosttime import check as check_host_time
 from simkernel.cli import present, silence
-from simkernel.cli.objects import object_maps
 from simkernel.cli.options import Options
 from simkernel.cli.outdir import OutDir
 from simkernel.cli.usage import UsageError
@@ -19,8 +18,11 @@ if TYPE_CHECKING:
     from simkernel.kernel.hostio import HostOutput
     from simkernel.kernel.task import Crash
     from simkernel.machine import Counter, Machine, Result
+    from simkernel.recording.model import Recording
+    from simkernel.recording.take import Recorder
 
-MAPS_S = TRACE_S = 0.12  # CPU time of the host for reading results when the run's time is up
+MAPS_S = TRACE_S = RECORDING_S = 0.12  # CPU time of the host for reading results when the run's time is up
+IMPORT_S = 2.0  # the same for reading modules
 
 
 class Report:
@@ -37,6 +39,8 @@ class Report:
     ) -> None:
         self.options = options
         self.machine = machine
+        self.recorder: Recorder | None = None
+        self.recording: Recording | None = None
         self.trace = ""
         self.maps: dict[str, dict[str, list[tuple[Any, Any]]]] = {}
         self.cut: list[str] = []  # what there was no time to read
@@ -47,12 +51,15 @@ class Report:
     def gather(self, objects: list[tuple[str, BpfObject]], tracing: bool, limit: Limit) -> None:
         """Read maps and trace.  A run whose time is up gets a little more for it; what it does not suffice for is said."""
         HOST.seen()
+        self.take_recording(limit)
         with more_time(limit, MAPS_S):
             try:
                 for _, obj in objects:
                     for link in reversed(obj.links):
                         link.destroy()  # what this tool does from here on is nobody's business
                     obj.links.clear()
+                if objects:
+                    from simkernel.recording.maps import object_maps
                 for path, obj in objects:
                     self.maps[path] = object_maps(obj)
                     check_host_time()
@@ -80,9 +87,45 @@ class Report:
         for name, stream in (("stdout", self.stdout), ("stderr", self.stderr)):
             if stream.refused:
                 self.cut.append(f"simkernel run: {name} is not complete: {stream.refused}")
+        self.complete_recording(objects, limit)
+
+    def take_recording(self, limit: Limit) -> None:
+        """First of all: reading maps and trace is work of the machine too, which would be recorded with the rest."""
+        if self.recorder is None:
+            return
+        with more_time(limit, RECORDING_S):
+            try:
+                self.recording = self.recorder.recording(self.counters())
+            except HostStop:
+                HOST.seen()
+                self.cut.append("simkernel run: there is no recording: no time was left to make it")
+
+    def complete_recording(self, objects: list[tuple[str, BpfObject]], limit: Limit) -> None:
+        """Maps, what the verifier says, and what is missing."""
+        if self.recording is None:
+            return
+        with more_time(limit, IMPORT_S):  # modules that a run which is over has not needed yet
+            from simkernel.cli.record import describe
+
+            if objects:
+                from simkernel.recording.maps import dumps, program_dumps
+            describe(self.recording, self.options, self.status)
+        with more_time(limit, RECORDING_S):
+            try:
+                for path, obj in objects:
+                    self.recording.maps += dumps(path, obj, self.maps.get(path, {}))
+                    self.recording.programs += program_dumps(path, obj)
+            except HostStop:
+                HOST.seen()
+                self.cut.append("simkernel run: verifier logs are not complete: no time was left to ask for them")
+        self.recording.lost += [line.removeprefix("simkernel run: ") for line in self.cut]
 
     def publish(self) -> None:
         """Where the options say."""
+        if self.recording is not None and self.options.exports:
+            from simkernel.cli.record import write_exports
+
+            write_exports(self.recording, self.options.exports)
         try:
             if self.options.out:
                 self.write_files(self.options.out)
@@ -154,7 +197,7 @@ class Report:
         }
 
     def write_files(self, directory: Path) -> None:
-        """trace.txt, maps.txt, result.json (and strace.txt) into a directory, to stdout and stderr, which are there."""
+        """trace.txt, maps.txt, result.json, the recording (and strace.txt) into a directory, to stdout and stderr, which are there."""
         maps = "".join(present.map_text(name, entries) for m in self.maps.values() for name, entries in m.items())
         files = {
             "trace.txt": self.trace, "maps.txt": maps, "stats.txt": self.stats_text(),
@@ -162,6 +205,10 @@ class Report:
         }  # fmt: skip
         if self.options.strace:
             files["strace.txt"] = "".join(line + "\n" for line in self.machine.strace_lines)
+        if self.recording is not None:
+            from simkernel.recording.store import files_of
+
+            files |= files_of(self.recording)
         OutDir(directory).finish(files, self.cut)
 
 

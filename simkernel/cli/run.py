@@ -22,6 +22,7 @@ import click
 
 from arch.abi.errno import errno_name
 from arch.abi.signal import SIGKILL, SIGPIPE
+from arch.abi.termios import ECHO, ICANON, ISIG
 from arch.abi.time import NSEC_PER_SEC
 from arch.architecture import DEFAULT, names
 from arch.errors import KernelError
@@ -51,7 +52,6 @@ TIME_IS_UP = {
     "interrupted": "interrupted",
 }
 MAX_SECONDS = 1_000_000_000
-ICANON, ECHO, ISIG = 0o2, 0o10, 0o1  # c_lflag.  include/uapi/asm-generic/termbits.h
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -59,15 +59,34 @@ ICANON, ECHO, ISIG = 0o2, 0o10, 0o1  # c_lflag.  include/uapi/asm-generic/termbi
 @click.option("--kernel", default="6.1", show_default=True, help="Kernel version: 4.1, 5.10, 6.1, 3.20-rfc ...")
 @click.option("--cpus", type=click.IntRange(1, 64), default=1, show_default=True, help="How many simulated CPUs.")
 @click.option("--seed", type=int, default=0, show_default=True, help="Seed of everything random.")
+@click.option(
+    "--explore",
+    type=click.IntRange(1, 100_000),
+    metavar="N",
+    help="Try N seeds, each another schedule; show the first that fails.",
+)
 @click.option("--bpf", "bpf", multiple=True, metavar="OBJ", help="Load and attach a BPF object.  Repeatable.")
 @click.option(
     "--event", "events", multiple=True, metavar="GROUP:NAME|p:SPEC", help="Trace an event or a new probe.  Repeatable."
 )
 @click.option("--bind", "binds", multiple=True, metavar="HOST:GUEST[:rw]", help="Show a host file or directory.")
+@click.option(
+    "--netem", "netems", multiple=True, metavar="DEV:SPEC", help="Delay and lose packets: lo:delay=20ms,loss=5%."
+)
 @click.option("--strace", is_flag=True, help="Print every system call to stderr.")
 @click.option("--stats", is_flag=True, help="Print the machine's counters at the end.")
 @click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
+@click.option(
+    "--coverage", metavar="DIR", help="Write which lines of the BPF programs ran: DIR/lcov.info, DIR/index.html."
+)
 @click.option("--out", metavar="DIR", help="Write all results as files into this directory.")
+@click.option(
+    "--export", "exports", multiple=True, metavar="FORMAT=FILE", help="Write a recording of the run.  Repeatable."
+)
+@click.option(
+    "--sample", type=click.IntRange(1, 100_000), metavar="HZ", help="Sample the CPUs, for --out and --export."
+)
+@click.option("--stacks", is_flag=True, help="Record kernel and user stack with each event.")
 @click.option(
     "--max-output", metavar="BYTES", help="The program's stdout or stderr ends here (EPIPE); 1G where it is collected."
 )
@@ -83,13 +102,19 @@ def run(
     kernel: str,
     cpus: int,
     seed: int,
+    explore: int | None,
     bpf: tuple[str, ...],
     events: tuple[str, ...],
     binds: tuple[str, ...],
+    netems: tuple[str, ...],
     strace: bool,
     stats: bool,
     as_json: bool,
+    coverage: str | None,
     out: str | None,
+    exports: tuple[str, ...],
+    sample: int | None,
+    stacks: bool,
     max_output: str | None,
     timeout: str | None,
     host_timeout: str | None,
@@ -105,15 +130,46 @@ def run(
     visible inside unless --bind shows it.
     """
     try:
+        if explore is not None and (out is not None or coverage is not None or exports):
+            raise UsageError(
+                "--explore shows what the first failing run prints: leave --out and --coverage to the run that repeats it"
+            )
         options = Options(
             arch, kernel, cpus, seed, bpf, events, [bind_option(b) for b in binds], strace, stats, as_json,
             parse_out(out), parse_seconds("--timeout", timeout), parse_seconds("--host-timeout", host_timeout),
             dict(parse_env(e) for e in env), workload, debug, quiet, parse_bytes("--max-output", max_output),
+            parse_out(coverage, "--coverage"),
+            netems,
+            list(command),
+            sample or 0,
+            stacks,
+            parse_exports(exports),
         )  # fmt: skip
+        if options.sample_hz and not options.recorded:
+            raise UsageError("--sample: say where to, with --out DIR or --export FORMAT=FILE")
+        if explore is not None:
+            raise SystemExit(explore_seeds(options, explore))
         raise SystemExit(run_or_report(options, list(command)))
     except (UsageError, ProgramError) as error:
         print(f"simkernel run: {error}", file=sys.stderr)
         raise SystemExit(EXIT_USAGE) from None
+
+
+def explore_seeds(options: Options, count: int) -> int:
+    """--explore: this command line with other seeds."""
+    from simkernel.cli.explore import explore, without_seeds
+
+    words = sys.argv[sys.argv.index("run") + 1 :]
+    return explore(without_seeds(words, run.params), options.seed, count)
+
+
+def parse_exports(texts: tuple[str, ...]) -> list[tuple[str, Path]]:
+    """Every --export."""
+    if not texts:
+        return []
+    from simkernel.cli.record import parse_export
+
+    return [parse_export(text) for text in texts]
 
 
 def bind_option(text: str) -> Bind:
@@ -156,7 +212,7 @@ def parse_bytes(option: str, text: str | None) -> int | None:
     return int(digits) << shift
 
 
-def parse_out(text: str | None) -> Path | None:
+def parse_out(text: str | None, option: str = "--out") -> Path | None:
     """The directory for the results; made at once, so that a long run does not end in vain."""
     if text is None:
         return None
@@ -169,7 +225,7 @@ def parse_out(text: str | None) -> Path | None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     except OSError as error:
         reason = "not a directory" if isinstance(error, FileExistsError) else error.strerror
-        raise UsageError(f"--out {text or repr(text)}: {reason}") from None
+        raise UsageError(f"{option} {text or repr(text)}: {reason}") from None
     return directory
 
 
@@ -179,6 +235,8 @@ def run_or_report(options: Options, command: list[str]) -> int:
         with HOST.limit(options.host_timeout) as limit:
             report = execute(options, command, limit)
         report.publish()
+        if options.coverage is not None:
+            report.machine.coverage().write(options.coverage)
         report.machine.close()
         return report.status
     except HostStop:
@@ -209,16 +267,25 @@ def execute(options: Options, command: list[str], limit: Limit) -> Report:
     if options.workload is None:
         program = check(command[0], options.arch, dynamic_ok=bool(options.binds))
     machine = boot_machine(options)
+    if options.coverage is not None:
+        machine.coverage()
+    emulate_networks(machine, options)
     guest = "" if program is None else machine.install(program)  # before user probes look for it
     objects = load_objects(machine, options.bpf, program, guest)
     for path, obj in objects:
         for sentence in warnings(machine, obj):
             print(f"simkernel run: --bpf {path}: warning: {sentence}", file=sys.stderr)
     tracing = enable_events(machine, options) or bool(objects)
+    recorder = None
+    if options.recorded:
+        from simkernel.cli.record import start
+
+        recorder = start(machine, options)
     with Progress(machine, options.quiet) as progress:
         stdout, stderr = streams(options, progress)
         status, result, note = run_program(machine, options, program, guest, command, stdout, stderr)
     report = Report(machine, options, status, result, stdout, stderr)
+    report.recorder = recorder
     report.gather(objects, tracing, limit)
     for line in [*note, *report.cut]:
         print(line, file=sys.stderr)
@@ -247,10 +314,29 @@ def boot_machine(options: Options) -> Machine:
     return machine
 
 
+def emulate_networks(machine: Machine, options: Options) -> None:
+    """Every --netem."""
+    if not options.netems:
+        return
+    from simkernel.netem import NetemError, parse, set_netem
+
+    for text in options.netems:
+        try:
+            set_netem(machine.session, *parse(text))
+        except NetemError as error:
+            raise UsageError(f"--netem {error}") from None
+        except KernelError as error:
+            raise UsageError(f"--netem {text}: {error.why or errno_name(error.errno)}") from None
+
+
 def enable_events(machine: Machine, options: Options) -> bool:
     """Turn on every --event; True when there is one."""
     from simkernel.session import is_probe
 
+    if options.stacks:
+        from simkernel.cli.record import record_stacks
+
+        record_stacks(machine)
     for spec in options.events:
         try:
             machine.enable_event(spec)

@@ -27,7 +27,7 @@ def _version(text: str | None, default: KernelVersion) -> KernelVersion:
 
 
 @click.command()
-@click.argument("obj", required=False, type=click.Path(path_type=Path))
+@click.argument("objects", nargs=-1, type=click.Path(path_type=Path))
 @click.option("--cases", type=click.Path(path_type=Path), help="A file of recorded cases (JSON, perhaps gzipped).")
 @click.option("--kernel", metavar="VERSION", help="Kernel version; default 6.1, for cases the recorded one.")
 @click.option(
@@ -44,7 +44,7 @@ def _version(text: str | None, default: KernelVersion) -> KernelVersion:
 @click.option("--json", "as_json", is_flag=True, help="One JSON object per program.")
 @click.option("-j", "--jobs", default=1, type=click.IntRange(1), help="Processes.", show_default=True)
 def verify(
-    obj: Path | None,
+    objects: tuple[Path, ...],
     cases: Path | None,
     kernel: str | None,
     arch: str,
@@ -55,16 +55,16 @@ def verify(
     as_json: bool,
     jobs: int,
 ) -> None:
-    """Ask a kernel version's verifier about the programs of OBJ, or about recorded cases.
+    """Ask a kernel version's verifier about the programs of OBJECTS, or about recorded cases.
 
     Exit status 0: all programs load (or all answers agree); 1: not so; 2: the input cannot be read.
     """
-    if (obj is None) == (cases is None):
-        raise click.UsageError("give either an object file or --cases FILE")
+    if bool(objects) == (cases is not None):
+        raise click.UsageError("give either object files or --cases FILE")
     if cases is not None:
         sys.exit(_verify_cases(cases, kernel, btf, log_level, run, unprivileged, as_json, jobs))
-    assert obj is not None
-    sys.exit(_verify_object(obj, kernel, arch, btf, log_level, as_json))
+    several = len(objects) > 1
+    sys.exit(max(_verify_object(path, kernel, arch, btf, log_level, as_json, several) for path in objects))
 
 
 # ---- recorded cases ----
@@ -109,8 +109,9 @@ def _verify_cases(
 
 
 def _verify_object(
-    path: Path, kernel: str | None, arch: str, btf: Path | None, log_level: int | None, as_json: bool
+    path: Path, kernel: str | None, arch: str, btf: Path | None, log_level: int | None, as_json: bool, several: bool
 ) -> int:
+    """One object; of several each row says which."""
     from simkernel.verify_object import ObjectError, read_btf, verify_object
 
     version = _version(kernel, NEWEST)
@@ -122,22 +123,23 @@ def _verify_object(
         return 2
     for answer in answers:
         if as_json:
-            click.echo(json.dumps({**answer, "confidence": confidence(version)}, separators=(",", ":")))
+            named = {"object": str(path)} if several else {}
+            click.echo(json.dumps({**named, **answer, "confidence": confidence(version)}, separators=(",", ":")))
         else:
-            _show(answer)
+            _show(answer, f"{path}: " if several else "")
     if not as_json:
         click.echo(f"(verdicts of {version}: {in_words(version)})", err=True)
     return 0 if all(answer["ret"] == 0 for answer in answers) else 1
 
 
-def _show(answer: dict[str, Any]) -> None:
+def _show(answer: dict[str, Any], before: str) -> None:
     """One program for people: verdict, and the log where it says why."""
     from arch.abi.errno import errno_name
 
     kind = answer["prog_type"]
     name = PROGRAM_TYPES[kind].name.lower() if kind in PROGRAM_TYPES else str(kind)
     verdict = "accepted" if answer["ret"] == 0 else f"rejected: {errno_name(-answer['ret'])}"
-    click.echo(f"{answer['name']} ({name}, section {answer['section']}): {verdict}")
+    click.echo(f"{before}{answer['name']} ({name}, section {answer['section']}): {verdict}")
     if answer["log"]:
         for line in answer["log"].splitlines():
             click.echo(f"  {line}")

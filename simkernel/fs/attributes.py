@@ -12,7 +12,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_ATTRIB
-from simkernel.fs.inode import Mount, Path, inode_permission, to_bytes
+from simkernel.fs.inode import Inode, Mount, Path, in_group, inode_permission, to_bytes
 from simkernel.fs.namei import (
     LOOKUP_DIRECTORY,
     LOOKUP_FOLLOW,
@@ -20,6 +20,7 @@ from simkernel.fs.namei import (
 from simkernel.fs.open_walk import MAY_EXEC, MAY_WRITE, get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.user_namespace import to_kernel, user_ns
 
 # --- chdir and friends ---
 
@@ -94,12 +95,10 @@ def chmod_path(k: FsKernel, path: Path, mode: int) -> int:
     """chmod_common()."""
     _setattr_allowed(path.mnt)
     inode, cred = path.dentry.inode, k.vfs.cred()
-    if cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER):
+    if cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER, inode):
         return -EPERM
     mode = mode & S_IALLUGO | inode.i_mode & S_IFMT
-    from simkernel.fs.inode import in_group
-
-    if not in_group(cred, inode.i_gid) and not cred.capable(CAP_FSETID):
+    if not in_group(cred, inode.i_gid) and not cred.capable(CAP_FSETID, inode):
         mode &= ~S_ISGID
     inode.i_mode = mode
     inode.attr_changed()
@@ -150,13 +149,15 @@ def sys_fchmod(k: FsKernel, fd: int, mode: int) -> Body:
 @kernel_function("int chown_common(const struct path *path, uid_t user, gid_t group)", source="fs/open.c")
 def chown_common(k: FsKernel, path_addr: int, user: int, group: int) -> int:
     """Change owner and group; -1 leaves one alone; set-id bits fall."""
-    from simkernel.fs.inode import in_group
-
     path = k.vfs.paths[path_addr]
     _setattr_allowed(path.mnt)
     inode, cred = path.dentry.inode, k.vfs.cred()
-    nobody = 0xFFFFFFFF
-    capable = cred.capable(CAP_CHOWN)
+    nobody, space = 0xFFFFFFFF, user_ns(k.current)
+    new = (to_kernel(space, "uid", user), to_kernel(space, "gid", group))
+    if (new[0] == nobody != user) or (new[1] == nobody != group):
+        return -EINVAL
+    user, group = new
+    capable = cred.capable(CAP_CHOWN, inode)
     if user != nobody and not capable and not (cred.fsuid == inode.i_uid and user == inode.i_uid):
         return -EPERM
     if (
@@ -237,9 +238,10 @@ class RealCred:
         self.fsgid: int = cred.gid
         self.groups = cred.groups
 
-    def capable(self, cap: int) -> bool:
+    def capable(self, cap: int, inode: Inode | None = None) -> bool:
         """Only for uid 0."""
-        return self.fsuid == 0 and bool(self.k.capable(cap))
+        root = to_kernel(user_ns(self.k.current), "uid", 0)
+        return self.fsuid == root and self.k.vfs.cred().capable(cap, inode)
 
 
 def _faccessat(k: FsKernel, dfd: int, filename: int, mode: int, flags: int) -> int:

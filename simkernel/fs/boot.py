@@ -12,6 +12,7 @@ from simkernel.fs import (
     eventfd,
     eventpoll,
     fcntl,
+    fhandle,
     files,
     hostio,
     inotify,
@@ -40,14 +41,15 @@ from simkernel.fs.inode import Inode, SuperBlock
 from simkernel.fs.nsfs import Namespaces
 from simkernel.fs.pipe import PIPEFIFO_FOPS
 from simkernel.fs.procfs import register_procfs
-from simkernel.fs.rootfs import populate_dev, populate_root
+from simkernel.fs.rootfs import make_directory, populate_dev, populate_root
 from simkernel.fs.sysfs import register_sysfs
 from simkernel.fs.tmpfs import TmpfsSuper
+from simkernel.fs.tty.devpts import register_devpts
 from simkernel.fs.vfs import FsType, Vfs
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, files, hostio, inotify, lseek, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
+    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, fhandle, files, hostio, inotify, lseek, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
 )  # fmt: skip
 
 
@@ -87,6 +89,7 @@ def install(k: FsKernel) -> Vfs:
     k.pidfds = pidfd.PidFds()
     register_sysfs(vfs)
     register_bpffs(vfs)
+    register_devpts(vfs)
     _make_internal(vfs)
     vfs.register(FsType("ramfs", lambda v, d, f, t: _mount_tmpfs(v, d, f, t, "ramfs")))
     vfs.mounts.set_root(vfs.mounts.new(_mount_tmpfs(vfs, "rootfs", 0, "", "rootfs"), "rootfs"))
@@ -96,12 +99,15 @@ def install(k: FsKernel) -> Vfs:
     vfs.mount_at("/sys", "sysfs", "sysfs", relatime)
     vfs.mount_at("/dev", "devtmpfs", "devtmpfs", relatime)
     populate_dev(vfs, devices.DEVICE_NODES)
+    make_directory(vfs, "/dev/pts")
+    vfs.mount_at("/dev/pts", "devpts", "devpts", relatime)
     vfs.mount_at("/sys/fs/bpf", "bpf", "bpf", relatime)
     vfs.mount_at("/sys/kernel/debug", "debugfs", "debugfs", relatime)
     vfs.mount_at("/sys/kernel/tracing", "tracefs", "tracefs", relatime)
     if vfs.names.cgroup2:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
     inotify.install_limits(k)
+    k.tasks.exit_hooks.append(k.vfs.cgroups.exited)
     k.tasks.exit_hooks.append(lambda task: nsproxy.left_behind(k, task.namespaces))
     _give_boot_tasks_files(vfs)
     return vfs

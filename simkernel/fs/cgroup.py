@@ -72,13 +72,21 @@ class Cgroup(Dir):
         self.groups.publish(child)
         self.subgroups[name] = child
         self.add(name, child)
+        self.groups.tell("cgroup_mkdir", child)
 
     def rmdir(self, name: str) -> None:
         """EBUSY while it has processes or children."""
         child = self.subgroups.get(name)
         if child is None or child.subgroups or child.tasks():
             raise KernelError(EBUSY, "in use")
+        self.groups.tell("cgroup_rmdir", child)
         del self.subgroups[name], self.children[name]
+        for tell in self.groups.removed:
+            tell(child)
+
+    def contains_current(self) -> bool:
+        """task_under_cgroup_hierarchy() of the running task."""
+        return self.groups.of(self.groups.k.current).is_below(self)
 
     # --- processes ---
     def tasks(self) -> list[Task]:
@@ -99,7 +107,7 @@ class Cgroup(Dir):
         def text(name: str, show: Callable[[], str] | None, store: Callable[[bytes], None] | None = None) -> None:
             self.add(name, PseudoFile(show, store, (0o444 if show else 0) | (0o200 if store else 0)))
 
-        text("cgroup.controllers", lambda: "\n")
+        text("cgroup.controllers", lambda: "")
         if self.parent is not None:
             text("cgroup.events", lambda: f"populated {self.populated():d}\nfrozen 0\n")
             text("cgroup.freeze", lambda: "0\n", _freeze)
@@ -110,7 +118,7 @@ class Cgroup(Dir):
         leaders = lambda: "".join(f"{t.pid}\n" for t in self.tasks() if t.pid == t.tgid)  # noqa: E731
         text("cgroup.procs", leaders, lambda data: self._move(data, True))
         text("cgroup.stat", lambda: f"nr_descendants {self.descendants()}\nnr_dying_descendants 0\n")
-        text("cgroup.subtree_control", lambda: "\n", _no_controller)
+        text("cgroup.subtree_control", lambda: "", _no_controller)
         threads = lambda: "".join(f"{t.pid}\n" for t in self.tasks())  # noqa: E731
         text("cgroup.threads", threads, lambda data: self._move(data, False))
         text("cpu.stat", self._cpu_stat)
@@ -138,8 +146,17 @@ class Cgroup(Dir):
             raise KernelError(ESRCH, "no such process")
         if not whole:
             raise KernelError(EOPNOTSUPP, "threads cannot move alone in a domain")
-        for thread in task.threads or [task]:
-            self.groups.put(thread, self)
+        groups, old = self.groups, self.groups.of(task)
+        was_populated = self.populated()
+        threads = task.threads or [task]
+        for thread in threads:
+            groups.put(thread, self)
+        if not was_populated:
+            groups.tell("cgroup_notify_populated", self, 1)
+        if not old.populated():
+            groups.tell("cgroup_notify_populated", old, 0)
+        for thread in threads:
+            groups.tell("cgroup_attach_task", self, thread.addr, True)
 
     def _kill(self, data: bytes) -> None:
         if data.strip() != b"1":
@@ -173,10 +190,21 @@ class Cgroups:
     def __init__(self, k: KernelFace, mirror: Mirror) -> None:
         self.k = k
         self.mirror = mirror
+        self.root_addr = 0  # struct cgroup_root
         self.sb: SuperBlock | None = None  # set when the file system is made
+        self.removed: list[Callable[[Cgroup], None]] = []  # told of each group that goes
         self.members: WeakKeyDictionary[Task, Cgroup] = WeakKeyDictionary()  # who is elsewhere than in the root
         self.root = Cgroup(self, "", None)
         self.root.ino = 1
+
+    def tell(self, event: str, group: Cgroup, *more: int) -> None:
+        """TRACE_CGROUP_PATH()."""
+        point = self.k.tracepoints.points.get(event)
+        if point is not None and point.active:
+            self.publish(group)
+            path = self.mirror.string(group.path.encode("utf-8", "surrogateescape"))
+            point.fire(group.addr, path, *more)
+            self.k.mem.free(path)
 
     def new_id(self) -> int:
         """Cgroup ids are inode numbers."""
@@ -192,6 +220,13 @@ class Cgroups:
         self.publish(group)
         if task.addr:
             self.mirror.struct("struct task_struct").set(task.addr, "cgroups", group.css_set)
+
+    def exited(self, task: Task) -> None:
+        """cgroup_exit(): the last task of a group tells."""
+        group = self.of(task)
+        while group.parent is not None and not group.populated():
+            self.tell("cgroup_notify_populated", group, 0)
+            group = group.parent
 
     def inherit(self, child: Task, parent: Task) -> None:
         """cgroup_fork()."""
@@ -213,5 +248,9 @@ class Cgroups:
         mirror = self.mirror
         name = mirror.string(group.name.encode("utf-8", "surrogateescape") or b"/")
         node = mirror.struct("struct kernfs_node").new({"name": name, "id": group.ino, "mode": 0o40000 | group.mode})
-        group.addr = mirror.struct("struct cgroup").new({"level": group.level, "kn": node, "max_depth": 0x7FFFFFFF})
+        if group.parent is None:
+            self.root_addr = mirror.struct("struct cgroup_root").new({})
+        group.addr = mirror.struct("struct cgroup").new(
+            {"level": group.level, "kn": node, "max_depth": 0x7FFFFFFF, "root": self.root_addr}
+        )
         group.css_set = mirror.struct("struct css_set").new({"dfl_cgrp": group.addr, "nr_tasks": 1})

@@ -14,6 +14,7 @@ from simkernel.fs import hostio
 from simkernel.fs.face import FsKernel
 from simkernel.fs.features import Features
 from simkernel.fs.inode import File, FileOperations, Inode
+from simkernel.fs.tty import devpts
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
@@ -254,6 +255,7 @@ DEVICE_NODES = (
     ("kmsg", 1, 11, 0o644),
     ("tty", 5, 0, 0o666),
     ("console", 5, 1, 0o600),
+    ("ptmx", 5, 2, 0o666),
 )
 
 
@@ -269,5 +271,6 @@ def char_devices(names: Features) -> dict[int, FileOperations]:
         makedev(1, 9): URANDOM_FOPS if new_random else URANDOM_FOPS_5_18,
         makedev(1, 11): KMSG_FOPS,
         makedev(5, 0): hostio.TTY_FOPS if new_tty else hostio.TTY_FOPS_5_11,
+        devpts.PTMX_DEV: devpts.PTMX_FOPS[new_tty],
         makedev(5, 1): hostio.CONSOLE_FOPS if new_tty else hostio.CONSOLE_FOPS_5_11,
     }

@@ -105,7 +105,7 @@ def _setfl(k: FsKernel, file: File, arg: int) -> int:
     arg = k.vfs.abi.flags_from_user(arg)
     if (arg ^ file.f_flags) & O_NOATIME and arg & O_NOATIME:
         cred = k.vfs.cred()
-        if cred.fsuid != file.f_inode.i_uid and not cred.capable(CAP_FOWNER):
+        if cred.fsuid != file.f_inode.i_uid and not cred.capable(CAP_FOWNER, file.f_inode):
             return -EPERM
     if arg & O_DIRECT and file.f_mapping is not None:
         return -EINVAL

@@ -40,6 +40,8 @@ class Group(Protocol):
 class FsNotify:
     """`k.vfs.fsnotify`."""
 
+    __slots__ = ("active", "marks", "next_cookie")
+
     def __init__(self) -> None:
         self.active = 0  # marks there are
         self.marks: dict[Inode, list[Mark]] = {}

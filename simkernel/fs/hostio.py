@@ -33,13 +33,16 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
-from simkernel.fs.terminal import Terminal
+from simkernel.fs.terminal import PtyEnd, Terminal
+from simkernel.fs.tty.devpts import open_controlling
 from simkernel.fs.uio import IovIter, Kiocb
 from simkernel.fs.vfs import Vfs
 from simkernel.kernel.face import Body
 from simkernel.kernel.hostio import HostInput, HostOutput
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import Task, WaitQueue
+
+TTY_READ_MAX, TTY_WRITE_CHUNK = 4096, 2048  # N_TTY_BUF_SIZE; do_tty_write()
 
 
 def _read_input(k: FsKernel, iocb: Kiocb, it: IovIter, stream: HostInput) -> Body:
@@ -176,12 +179,19 @@ def _open_terminal(vfs: Vfs, stream: HostInput | HostOutput, fd: int) -> File:
     "ssize_t tty_read(struct kiocb *iocb, struct iov_iter *to)", source="drivers/tty/tty_io.c", since="5.12"
 )
 def tty_read(k: FsKernel, iocb_addr: int, to: int) -> Body:
-    """A line from the host."""
+    """A line from the host, or from the other end of a pseudo-terminal."""
     iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[to]
-    stream = iocb.file.private_data.input
-    if stream is None:
+    return (yield from _read_tty(k, iocb, it))
+
+
+def _read_tty(k: FsKernel, iocb: Kiocb, it: IovIter) -> Body:
+    tty: PtyEnd | Terminal = iocb.file.private_data
+    if isinstance(tty, PtyEnd):
+        ret = yield from tty.read(iocb.file, min(it.count, TTY_READ_MAX))
+        return (it.copy_to(tty.taken) or -EFAULT) if ret > 0 else ret
+    if tty.input is None:
         return 0
-    return (yield from _read_input(k, iocb, it, stream))
+    return (yield from _read_input(k, iocb, it, tty.input))
 
 
 @kernel_function(
@@ -189,38 +199,44 @@ def tty_read(k: FsKernel, iocb_addr: int, to: int) -> Body:
     until="5.12",
 )  # fmt: skip
 def tty_read_5_11(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
-    """A line from the host."""
-    from simkernel.fs.uio import IovIter, Kiocb
-
-    file = k.vfs.files[file_addr]
-    stream = file.private_data.input
-    if stream is None:
-        return 0
+    """The form before 5.12."""
     it = IovIter(k, [(buf, count)])
-    return (yield from _read_input(k, Kiocb(file, 0, it), it, stream))
+    return (yield from _read_tty(k, Kiocb(k.vfs.files[file_addr], 0, it), it))
 
 
 @kernel_function(
     "ssize_t tty_write(struct kiocb *iocb, struct iov_iter *from)", source="drivers/tty/tty_io.c", since="5.12"
 )
-def tty_write(k: FsKernel, iocb_addr: int, from_: int) -> int:
-    """To the host's terminal."""
-    iocb, it = k.vfs.kiocbs[iocb_addr], k.vfs.iters[from_]
-    stream = iocb.file.private_data.output
-    return _write_output(k, it, stream) if stream is not None else int(it.count)
+def tty_write(k: FsKernel, iocb_addr: int, from_: int) -> Body:
+    """To the host's terminal, or to the other end of a pseudo-terminal."""
+    return (yield from _write_tty(k, k.vfs.kiocbs[iocb_addr].file, k.vfs.iters[from_]))
+
+
+def _write_tty(k: FsKernel, file: File, it: IovIter) -> Body:
+    tty: PtyEnd | Terminal = file.private_data
+    if not isinstance(tty, PtyEnd):
+        return _write_output(k, it, tty.output) if tty.output is not None else it.count
+    done = 0
+    while it.count:
+        data = it.copy_from(TTY_WRITE_CHUNK)
+        if not data:
+            return done or -EFAULT
+        ret = yield from tty.write(file, data)
+        if ret < 0:
+            return done or ret
+        done += ret
+        if ret < len(data):
+            break
+    return done
 
 
 @kernel_function(
     "ssize_t tty_write(struct file *file, const char *buf, size_t count, loff_t *ppos)", source="drivers/tty/tty_io.c",
     until="5.12",
 )  # fmt: skip
-def tty_write_5_11(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> int:
-    """To the host's terminal."""
-    stream = k.vfs.files[file_addr].private_data.output
-    data = k.usercopy.copy_from_user(buf, min(count, 1 << 20))
-    if stream is not None:
-        stream.write(data)
-    return len(data)
+def tty_write_5_11(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
+    """The form before 5.12."""
+    return (yield from _write_tty(k, k.vfs.files[file_addr], IovIter(k, [(buf, min(count, 1 << 20))])))
 
 
 def _tty_ioctl(k: FsKernel, file: File, cmd: int, arg: int) -> int:
@@ -269,7 +285,9 @@ def _console_open(k: FsKernel, inode: Inode, file: File) -> int:
 def _tty_open(k: FsKernel, inode: Inode, file: File) -> int:
     """/dev/tty: ENXIO for a task without a controlling terminal."""
     terminal = k.vfs.terminal
-    if terminal.input is None and terminal.output is None:
+    if k.current.signal.tty is not None:
+        return open_controlling(k, file)
+    if (terminal.input is None and terminal.output is None) or k.current.session == k.current.tgid:
         return -ENXIO
     file.private_data = terminal
     return 0

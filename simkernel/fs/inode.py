@@ -36,8 +36,8 @@ class Cred(Protocol):
     def groups(self) -> Collection[int]:
         """Supplementary group ids."""
 
-    def capable(self, cap: int) -> bool:
-        """Has this CAP_* number."""
+    def capable(self, cap: int, inode: Inode | None = None) -> bool:
+        """Has this CAP_* number, towards an inode: in a user namespace, if its owner is somebody there."""
 
 
 class RootCred:
@@ -47,7 +47,7 @@ class RootCred:
     fsgid = 0
     groups: Collection[int] = ()
 
-    def capable(self, cap: int) -> bool:
+    def capable(self, cap: int, inode: Inode | None = None) -> bool:
         """Root is capable."""
         return True
 
@@ -148,6 +148,8 @@ EMPTY_FOPS = FileOperations("def_file_fops", llseek="no_llseek")
 
 class SuperBlock:
     """struct super_block: one mounted instance of a file system."""
+
+    __slots__ = ("__dict__", "__weakref__", "s_flags")  # native code reads the flags
 
     def __init__(self, fs_name: str, magic: int, dev: int, now: Callable[[], int], options: str = "") -> None:
         self.fs_name = fs_name
@@ -551,14 +553,14 @@ def generic_permission(inode: Inode, mask: int, cred: Cred) -> None:
     if not want & ~bits:
         return
     if inode.is_dir:
-        if not want & c.MAY_WRITE and cred.capable(CAP_DAC_READ_SEARCH):
+        if not want & c.MAY_WRITE and cred.capable(CAP_DAC_READ_SEARCH, inode):
             return
-        if cred.capable(CAP_DAC_OVERRIDE):
+        if cred.capable(CAP_DAC_OVERRIDE, inode):
             return
         raise KernelError(EACCES, "permission denied")
-    if want == c.MAY_READ and cred.capable(CAP_DAC_READ_SEARCH):
+    if want == c.MAY_READ and cred.capable(CAP_DAC_READ_SEARCH, inode):
         return
-    if (not want & c.MAY_EXEC or mode & S_IXUGO) and cred.capable(CAP_DAC_OVERRIDE):
+    if (not want & c.MAY_EXEC or mode & S_IXUGO) and cred.capable(CAP_DAC_OVERRIDE, inode):
         return
     raise KernelError(EACCES, "permission denied")
 

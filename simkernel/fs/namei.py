@@ -227,7 +227,7 @@ def may_delete(parent: Dentry, victim: Dentry, isdir: bool, cred: Cred) -> None:
     inode = victim.inode
     inode_permission(dir_, c.MAY_WRITE | c.MAY_EXEC, cred)
     sticky = dir_.i_mode & S_ISVTX and cred.fsuid not in (inode.i_uid, dir_.i_uid)
-    if sticky and not cred.capable(CAP_FOWNER):
+    if sticky and not cred.capable(CAP_FOWNER, inode):
         raise KernelError(EPERM, "sticky directory")
     if isdir:
         if not inode.is_dir:
@@ -260,7 +260,7 @@ def may_open(path: Path, acc_mode: int, flags: int, cred: Cred) -> int:
     elif acc_mode & c.MAY_EXEC and path.mnt.mnt_flags & MS_NOEXEC:
         raise KernelError(EACCES, "mounted noexec")
     inode_permission(inode, c.MAY_OPEN | acc_mode, cred)
-    if flags & O_NOATIME and cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER):
+    if flags & O_NOATIME and cred.fsuid != inode.i_uid and not cred.capable(CAP_FOWNER, inode):
         raise KernelError(EPERM, "O_NOATIME is the owner's")
     return flags
 
@@ -283,7 +283,7 @@ def mode_strip_sgid(dir_: Inode, mode: int, cred: Cred) -> int:
         return mode
     if mode & S_IFMT == S_IFDIR or not dir_.i_mode & S_ISGID:
         return mode
-    if in_group(cred, dir_.i_gid) or cred.capable(CAP_FSETID):
+    if in_group(cred, dir_.i_gid) or cred.capable(CAP_FSETID, dir_):
         return mode
     return mode & ~S_ISGID
 

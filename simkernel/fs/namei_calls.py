@@ -20,12 +20,15 @@ from arch.abi.stat import (
     S_IFREG,
     S_IFSOCK,
     S_ISVTX,
+    dev_major,
+    dev_minor,
     new_decode_dev,
 )
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_ATTRIB
+from simkernel.fs.hooks import ACCESS_MKNOD, DEVICE_BLOCK, DEVICE_CHARACTER
 from simkernel.fs.inode import ROOT_CRED, Cred, Dentry, Path, inode_permission
 from simkernel.fs.namei import (
     LAST_DOT,
@@ -120,6 +123,11 @@ def _vfs_mknod(k: FsKernel, dir_: int, dentry: int, mode: int, dev: int) -> int:
     kind = mode & S_IFMT
     if kind in (S_IFCHR, S_IFBLK) and not (kind == S_IFCHR and dev == 0) and not new.cred.capable(CAP_MKNOD):
         return -EPERM
+    if kind in (S_IFCHR, S_IFBLK) and not (kind == S_IFCHR and dev == 0):
+        device = DEVICE_CHARACTER if kind == S_IFCHR else DEVICE_BLOCK
+        error = k.vfs.programs.device(device, dev_major(dev), dev_minor(dev), ACCESS_MKNOD)
+        if error:
+            return error
     return _made(k, new, new.parent.inode.mknod(new.parent, new.name, mode, dev, new.cred))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from arch.abi.capability import CAP_SYS_ADMIN
-from arch.abi.errno import EBUSY, EINVAL, ELOOP, ENODEV, ENOTBLK, ENOTDIR, EPERM
+from arch.abi.errno import EBUSY, EINVAL, ELOOP, ENODEV, ENOENT, ENOTBLK, ENOTDIR, EPERM
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mount import (
@@ -44,6 +44,7 @@ from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.vfs import Vfs
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.user_namespace import ns_address
 
 
 class MountRequest(NamedTuple):
@@ -126,8 +127,9 @@ def path_mount(k: FsKernel, dev_name: int, path: int, type_page: int, flags: int
 
 
 def _may_mount(k: FsKernel) -> Body:
-    """may_mount(): CAP_SYS_ADMIN."""
-    return (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_SYS_ADMIN))
+    """may_mount(): CAP_SYS_ADMIN in the user namespace that the mount namespace belongs to."""
+    found = k.current.namespaces.get("mnt")
+    return (yield k.call("ns_capable", ns_address(k, found.owner if found is not None else None), CAP_SYS_ADMIN))
 
 
 def _path_mount(k: FsKernel, where: Path, dev: str, fs_name: str, flags: int, data: str) -> Body:
@@ -199,11 +201,46 @@ def sys_umount(k: FsKernel, name: int, flags: int) -> Body:
 
 
 @syscall("pivot_root", "const char *new_root, const char *put_old", source="fs/namespace.c")
-def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> int:
-    """pivot_root(2): not from the initial root, as on Linux when that is rootfs."""
-    get_path_name(k, new_root)
-    get_path_name(k, put_old)
-    return -EPERM if not k.capable(CAP_SYS_ADMIN) else -EINVAL
+def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> Body:
+    """pivot_root(2): another mount becomes the root; not from the initial one, which is rootfs.  EBUSY, EINVAL, EPERM, ENOTDIR."""
+    if not (yield from _may_mount(k)):
+        return -EPERM
+    vfs, mounts = k.vfs, k.vfs.mounts
+    new = vfs.user_path(AT_FDCWD, get_path_name(k, new_root))
+    old = vfs.user_path(AT_FDCWD, get_path_name(k, put_old))
+    if not new.inode.is_dir or not old.inode.is_dir:
+        return -ENOTDIR
+    root: Path = k.current.fs.root
+    if not new.dentry.hashed and new.dentry is not new.mnt.mnt_root:
+        return -ENOENT
+    if new.mnt is root.mnt or old.mnt is root.mnt:
+        return -EBUSY
+    if root.dentry is not root.mnt.mnt_root or root.mnt.mnt_parent is root.mnt:
+        return -EINVAL
+    if new.dentry is not new.mnt.mnt_root or new.mnt.mnt_parent is new.mnt:
+        return -EINVAL
+    if not _below(old, new) or not _below(new, root):
+        return -EINVAL
+    place = Path(root.mnt.mnt_parent, root.mnt.mountpoint)
+    mounts.detach(new.mnt)
+    mounts.detach(root.mnt)
+    mounts.attach(root.mnt, old)
+    mounts.attach(new.mnt, place)
+    for task in k.tasks.by_pid.values():  # chroot_fs_refs()
+        if task.fs is not None:
+            if task.fs.root == root:
+                task.fs.set_root(new)
+            if task.fs.pwd == root:
+                task.fs.set_pwd(new)
+    return 0
+
+
+def _below(path: Path, top: Path) -> bool:
+    """is_path_reachable()."""
+    mnt, dentry = path
+    while mnt is not top.mnt and mnt.mnt_parent is not mnt:
+        mnt, dentry = mnt.mnt_parent, mnt.mountpoint
+    return mnt is top.mnt and top.dentry.is_ancestor_of(dentry)
 
 
 # --- texts ---

@@ -56,6 +56,7 @@ class Node:
     strict = False  # nobody is let past the mode bits, root neither (proc_sys_permission)
     ordered = False  # entries() has the order of readdir
     dynamic = False  # entries come and go: only `children` are counted
+    owner_changes = False  # of a directory: its nodes belong to whoever a process is now
     children: Mapping[str, Node] = {}
 
     def entries(self) -> Mapping[str, Node]:
@@ -283,6 +284,7 @@ class TracefsRoot(Node):
 
     def __init__(self) -> None:
         self.inner: Node = Dir(mode=0o700)
+        self.made: list[str] = []  # names of the events that the running write has made
 
     def set(self, root: tracefs.Directory) -> None:
         """Tracing is there."""

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, ENOTTY
+from arch.abi.errno import EINVAL, ENOTTY, EPERM
+from arch.abi.fcntl import O_RDONLY
 from arch.abi.stat import S_IFREG
 from arch.errors import KernelError
+from simkernel.fs import constants as c
 from simkernel.fs.inode import Board, Dentry, File, FileOperations, Inode, Mount, Path
 from simkernel.kernel.namespaces import KINDS, Namespace, Numbers
+from simkernel.kernel.user_namespace import munged, state_of, user_ns
 
 # include/uapi/linux/nsfs.h
 NS_GET_USERNS, NS_GET_PARENT, NS_GET_NSTYPE, NS_GET_OWNER_UID = 0xB701, 0xB702, 0xB703, 0xB704
@@ -30,18 +33,50 @@ def namespace_of(inode: Inode) -> Namespace:
 
 
 def _ioctl(k: Board, file: File, cmd: int, arg: int) -> int:
-    """ns_ioctl(): the kind as a flag of clone(2); there are no parents to ask for."""
-    kind = namespace_of(file.f_inode).kind
+    """ns_ioctl(): the kind as a flag of clone(2), the owner, and the namespaces above it as descriptors."""
+    namespace = namespace_of(file.f_inode)
+    kind = namespace.kind
     if cmd == NS_GET_NSTYPE:
         return KINDS[kind][0]
     if cmd == NS_GET_OWNER_UID:
         if kind != "user":
             raise KernelError(EINVAL)
-        k.usercopy.put_user(arg, 4, 0)
+        uid = state_of(namespace).uid if namespace.state is not None else 0
+        k.usercopy.put_user(arg, 4, munged(user_ns(k.current), "uid", uid))
         return 0
     if cmd in (NS_GET_USERNS, NS_GET_PARENT):
-        raise KernelError(EINVAL)
+        return _open_above(k, namespace, cmd == NS_GET_PARENT)
     raise KernelError(ENOTTY)
+
+
+def _open_above(k: Board, namespace: Namespace, parent: bool) -> int:
+    """ns_get_owner(), pidns_get_parent(): a descriptor of a namespace around this one.  EPERM beyond the caller's own."""
+    if parent and namespace.kind not in ("user", "pid"):
+        raise KernelError(EINVAL, "it has no parent")
+    initial = namespace.ino == KINDS[namespace.kind][1]
+    above = namespace.parent if parent else namespace.owner
+    kind = namespace.kind if parent else "user"
+    if (initial and (parent or kind == namespace.kind)) or not _visible(k, kind, above):
+        raise KernelError(EPERM, "outside")
+    files, path = k.current.files, k.vfs.namespaces.path(above or Namespace(kind, KINDS[kind][1]))
+    fd: int = files.get_unused_fd(True)
+    file = k.vfs.new_file(path, O_RDONLY, NS_FILE_OPERATIONS)
+    file.f_mode |= c.FMODE_OPENED
+    files.install(fd, file)
+    return fd
+
+
+def _visible(k: Board, kind: str, namespace: Namespace | None) -> bool:
+    """It is the caller's namespace or one below."""
+    if kind == "pid":
+        mine = k.current.pid_ns
+        return mine is None or (namespace is not None and mine.contains(namespace.state))
+    own = user_ns(k.current)
+    while namespace is not own:
+        if namespace is None:
+            return False
+        namespace = namespace.parent
+    return True
 
 
 NS_FILE_OPERATIONS = FileOperations("ns_file_operations", llseek="no_llseek", ioctl=_ioctl)

@@ -1,12 +1,12 @@
 """Making and entering namespaces: unshare, setns, and clone's part.  kernel/nsproxy.c, kernel/fork.c, fs/namespace.c:copy_mnt_ns().
 
-There are namespaces of host names, System V IPC, mounts and cgroups; those of users, pids, networks and time exist once.
+There are namespaces of host names, System V IPC, mounts, cgroups, users, pids and time; that of networks exists once.
 """
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYS_CHROOT
-from arch.abi.errno import EINVAL, EPERM
+from arch.abi.capability import CAP_FULL_SET, CAP_SYS_ADMIN, CAP_SYS_CHROOT
+from arch.abi.errno import EINVAL, ENOSPC, EPERM, EUSERS
 from arch.abi.sched import (
     CLONE_FILES,
     CLONE_FS,
@@ -31,12 +31,24 @@ from simkernel.fs.nsfs import NS_FILE_OPERATIONS, namespace_of
 from simkernel.fs.pidfd import PIDFD_FOPS
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.namespaces import KINDS, Namespace, Proxy, UtsNamespace
+from simkernel.kernel.namespaces import KINDS, Namespace, Proxy, TimeNamespace, UtsNamespace, time_offsets
+from simkernel.kernel.pid_namespace import MAX_PID_LEVEL, PidNamespace
 from simkernel.kernel.task import Task
+from simkernel.kernel.user_namespace import (
+    MAX_USER_LEVEL,
+    UserNamespace,
+    create_user_ns,
+    is_mapped,
+    ns_capable,
+    state_of,
+    user_ns,
+)
 
-HERE = CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWCGROUP  # what can be made
-NOT_HERE = CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWTIME
-UNSHARE_FLAGS = CLONE_THREAD | CLONE_FS | CLONE_SIGHAND | CLONE_VM | CLONE_FILES | CLONE_SYSVSEM | HERE | NOT_HERE
+HERE = CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWPID | CLONE_NEWTIME  # what can be made
+NOT_HERE = CLONE_NEWNET
+UNSHARE_FLAGS = (
+    CLONE_THREAD | CLONE_FS | CLONE_SIGHAND | CLONE_VM | CLONE_FILES | CLONE_SYSVSEM | HERE | NOT_HERE | CLONE_NEWUSER
+)
 
 
 def _top(mnt: Mount) -> Mount:
@@ -61,15 +73,71 @@ def _state(k: FsKernel, kind: str, task: Task) -> object:
         fs.set_root(Path(copies.get(fs.root.mnt, fs.root.mnt), fs.root.dentry))
         fs.set_pwd(Path(copies.get(fs.pwd.mnt, fs.pwd.mnt), fs.pwd.dentry))
         return copies[top]
+    if kind == "pid":
+        outer = pid_space(k.current.namespaces)
+        if outer is not task_space(k):
+            raise KernelError(EINVAL, "unshared already")
+        if (outer.level if outer is not None else 0) >= MAX_PID_LEVEL:
+            raise KernelError(ENOSPC, "too deep")
+        k.tasks.nested = True
+        return PidNamespace(outer)
+    if kind == "time":
+        offsets = time_offsets(k.current.namespaces.get("time"))
+        return TimeNamespace(offsets.monotonic, offsets.boottime)
     return None
 
 
+def pid_space(proxy: Proxy) -> PidNamespace | None:
+    """pid_ns_for_children."""
+    found = proxy.get("pid")
+    if found is None:
+        return None
+    assert isinstance(found.state, PidNamespace)
+    return found.state
+
+
+def new_user_ns(k: FsKernel, task: Task) -> Namespace:
+    """create_user_ns(), for a task whose credentials are its own.  ENOSPC, EPERM."""
+    outer, cred = user_ns(k.current), k.current.cred
+    if outer is not None and state_of(outer).level >= MAX_USER_LEVEL:
+        raise KernelError(ENOSPC, "too deep")
+    if _chrooted(k):
+        raise KernelError(EPERM, "the root is not that of the mount namespace")
+    if not is_mapped(outer, cred.euid, cred.egid):
+        raise KernelError(EPERM, "nobody there")
+    made = k.vfs.namespaces.numbers.new("user", UserNamespace(outer, cred.euid, cred.egid), outer)
+    made.parent = outer
+    create_user_ns(k, task, made)
+    return made
+
+
+def _chrooted(k: FsKernel) -> bool:
+    """current_chrooted()."""
+    root: Path = k.current.fs.root
+    top = _top(root.mnt)
+    return root != Path(*k.vfs.mounts.traverse(top, top.mnt_root))
+
+
 def _create(k: FsKernel, flags: int, task: Task) -> Proxy:
-    """create_new_namespaces(), for a task whose fs_struct is its own."""
+    """create_new_namespaces(), for a task whose fs_struct is its own: that of users first, it owns the others.  EPERM."""
     proxy = dict(k.current.namespaces)
+    if flags & (CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWTIME):
+        k.syscalls.namespaced()
+    if flags & CLONE_NEWUSER:
+        proxy["user"] = new_user_ns(k, task)
+    elif flags & HERE and not ns_capable(k.current, proxy.get("user"), CAP_SYS_ADMIN):
+        raise KernelError(EPERM)
     for kind, (flag, _) in KINDS.items():
         if flags & flag & HERE:
-            proxy[kind] = k.vfs.namespaces.numbers.new(kind, _state(k, kind, task))
+            made = k.vfs.namespaces.numbers.new(kind, _state(k, kind, task), proxy.get("user"))
+            made.parent = proxy.get(kind) if kind == "pid" else None
+            if isinstance(made.state, PidNamespace):
+                made.state.holder = made
+            proxy[kind] = made
+            if kind == "time":
+                proxy["time_for_children"] = proxy.pop("time")
+                if "time" in k.current.namespaces:
+                    proxy["time"] = k.current.namespaces["time"]
     return proxy
 
 
@@ -77,19 +145,31 @@ def _create(k: FsKernel, flags: int, task: Task) -> Proxy:
 def copy_namespaces(k: FsKernel, flags: int, tsk: int) -> int:
     """The child's namespaces: the parent's, or new ones.  EPERM, EINVAL."""
     task = k.tasks.at(tsk)
-    task.namespaces = k.current.namespaces
-    if not flags & (HERE | NOT_HERE):
-        return 0
-    if (
-        flags & NOT_HERE
-        or (flags & CLONE_NEWNS and flags & CLONE_FS)
-        or (flags & CLONE_NEWIPC and flags & CLONE_SYSVSEM)
-    ):
+    proxy = task.namespaces = k.current.namespaces
+    if flags & CLONE_THREAD and (flags & (CLONE_NEWUSER | CLONE_NEWPID) or pid_space(proxy) is not task_space(k)):
         raise KernelError(EINVAL)
-    if not k.capable(CAP_SYS_ADMIN):
-        raise KernelError(EPERM)
-    task.namespaces = _create(k, flags, task)
+    if flags & (HERE | NOT_HERE | CLONE_NEWUSER):
+        if (
+            flags & NOT_HERE
+            or (flags & (CLONE_NEWNS | CLONE_NEWUSER) and flags & CLONE_FS)
+            or (flags & CLONE_NEWIPC and flags & CLONE_SYSVSEM)
+        ):
+            raise KernelError(EINVAL)
+        proxy = task.namespaces = _create(k, flags, task)
+    if "time_for_children" in proxy and not flags & (CLONE_THREAD | CLONE_VM):
+        task.namespaces = dict(proxy) | {"time": proxy["time_for_children"]}
+        time_offsets(proxy["time_for_children"]).frozen = True
+    space = task.pid_ns = pid_space(proxy)
+    if space is not None:
+        if not space.reaper:
+            task.signal.ns_init = True
+        space.add(task.pid)
     return 0
+
+
+def task_space(k: FsKernel) -> PidNamespace | None:
+    """task_active_pid_ns() of the current task."""
+    return k.current.pid_ns
 
 
 @kernel_function("int ksys_unshare(unsigned long unshare_flags)", source="kernel/fork.c", since="4.17")
@@ -100,6 +180,14 @@ def ksys_unshare(k: FsKernel, flags: int) -> int:
 
 def _unshare(k: FsKernel, flags: int) -> int:
     task = k.current
+    if flags & CLONE_NEWUSER:
+        flags |= CLONE_THREAD | CLONE_FS
+    if flags & CLONE_NEWPID:
+        flags |= CLONE_THREAD
+    if flags & CLONE_VM:
+        flags |= CLONE_SIGHAND
+    if flags & CLONE_SIGHAND:
+        flags |= CLONE_THREAD
     if flags & CLONE_NEWNS:
         flags |= CLONE_FS
     if flags & ~UNSHARE_FLAGS or flags & NOT_HERE:
@@ -108,7 +196,7 @@ def _unshare(k: FsKernel, flags: int) -> int:
         return -EINVAL
     if flags & CLONE_VM and task.mm is not None and task.mm.users > 1:
         return -EINVAL
-    if flags & HERE and not k.capable(CAP_SYS_ADMIN):
+    if flags & HERE and not flags & CLONE_NEWUSER and not ns_capable(task, user_ns(task), CAP_SYS_ADMIN):
         return -EPERM
     if flags & CLONE_FS and task.fs.count > 1:
         task.fs.count -= 1
@@ -118,7 +206,7 @@ def _unshare(k: FsKernel, flags: int) -> int:
         task.files.count -= 1
         task.files = task.files.copy()
         publish_task_files(k.vfs.mirror, task)
-    if flags & HERE:
+    if flags & (HERE | CLONE_NEWUSER):
         old, task.namespaces = task.namespaces, _create(k, flags, task)
         left_behind(k, old)
     return 0
@@ -136,9 +224,18 @@ def _enter(k: FsKernel, proxy: dict[str, Namespace], target: Namespace) -> None:
     """install: one namespace for the current task.  EINVAL, EPERM."""
     task = k.current
     if target.kind == "user":
-        raise KernelError(EINVAL, "it is in that one already")
-    if not k.capable(CAP_SYS_ADMIN) or (target.kind == "mnt" and not k.capable(CAP_SYS_CHROOT)):
+        _enter_user(k, proxy, target)
+        return
+    mine = proxy.get("user")
+    able = ns_capable(task, target.owner, CAP_SYS_ADMIN) and ns_capable(task, mine, CAP_SYS_ADMIN)
+    if not able or (target.kind == "mnt" and not ns_capable(task, mine, CAP_SYS_CHROOT)):
         raise KernelError(EPERM)
+    if target.kind == "pid":
+        space = target.state
+        if task.pid_ns is not None and not (isinstance(space, PidNamespace) and task.pid_ns.contains(space)):
+            raise KernelError(EINVAL, "not one below")
+    if target.kind == "time" and len(task.signal.threads) > 1:
+        raise KernelError(EUSERS)
     if target.kind == "mnt":
         if task.fs.count != 1:
             raise KernelError(EINVAL)
@@ -146,10 +243,30 @@ def _enter(k: FsKernel, proxy: dict[str, Namespace], target: Namespace) -> None:
         mnt, dentry = k.vfs.mounts.traverse(top, top.mnt_root)
         task.fs.set_root(Path(mnt, dentry))
         task.fs.set_pwd(Path(mnt, dentry))
-    if target.ino == KINDS[target.kind][1]:
-        proxy.pop(target.kind, None)
-    else:
-        proxy[target.kind] = target
+    kinds = ("time", "time_for_children") if target.kind == "time" else (target.kind,)
+    for kind in kinds:
+        if target.ino == KINDS[target.kind][1]:
+            proxy.pop(kind, None)
+        else:
+            proxy[kind] = target
+
+
+def _enter_user(k: FsKernel, proxy: dict[str, Namespace], target: Namespace) -> None:
+    """userns_install(): all capabilities in it, none elsewhere.  EINVAL, EPERM."""
+    task = k.current
+    initial = target.ino == KINDS["user"][1]
+    if target is proxy.get("user") or (initial and "user" not in proxy):
+        raise KernelError(EINVAL, "it is in that one already")
+    if len(task.signal.threads) > 1 or task.fs.count != 1:
+        raise KernelError(EINVAL, "others share with it")
+    if initial or not ns_capable(task, target, CAP_SYS_ADMIN):
+        raise KernelError(EPERM)
+    proxy["user"] = target
+    cred = task.cred.copy()
+    cred.cap_inheritable = cred.cap_ambient = 0
+    cred.cap_permitted = cred.cap_effective = cred.cap_bset = CAP_FULL_SET
+    task.cred = cred
+    k.mirror.publish_cred(task)
 
 
 @syscall("setns", "int fd, int flags", source="kernel/nsproxy.c")
@@ -163,7 +280,7 @@ def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
             return -EINVAL
         _enter(k, proxy, target)
     elif file.f_op is PIDFD_FOPS:
-        if not flags or flags & ~(HERE | NOT_HERE):
+        if not flags or flags & ~(HERE | NOT_HERE | CLONE_NEWUSER):
             return -EINVAL
         other: Task = file.private_data
         for kind, (flag, ino) in KINDS.items():

@@ -18,14 +18,16 @@ from arch.abi.fcntl import (
     O_TRUNC,
 )
 from arch.abi.limits import PATH_MAX
-from arch.abi.stat import S_IALLUGO, S_IFREG
+from arch.abi.stat import S_IALLUGO, S_IFBLK, S_IFCHR, S_IFMT, S_IFREG, dev_major, dev_minor
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
+from simkernel.fs.hooks import ACCESS_READ, ACCESS_WRITE, DEVICE_BLOCK, DEVICE_CHARACTER
 from simkernel.fs.inode import (
     ACC_MODE,
     Dentry,
     FileOperations,
+    Inode,
     Path,
     inode_permission,
     to_bytes,
@@ -206,7 +208,20 @@ def plan_open(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, i
             raise KernelError(EROFS, "read-only mount")
         truncate = True
     flags = may_open(path, acc_mode, flags, nd.cred)
+    if inode.i_rdev:
+        _may_use_device(vfs, inode, acc_mode)
     return path, flags, truncate and bool(flags & O_TRUNC)
+
+
+def _may_use_device(vfs: Vfs, inode: Inode, acc_mode: int) -> None:
+    """devcgroup_inode_permission(): EPERM."""
+    kinds = {S_IFBLK: DEVICE_BLOCK, S_IFCHR: DEVICE_CHARACTER}
+    kind = kinds.get(inode.i_mode & S_IFMT)
+    access = (ACCESS_READ if acc_mode & c.MAY_READ else 0) | (ACCESS_WRITE if acc_mode & c.MAY_WRITE else 0)
+    if kind is not None and access:
+        error = vfs.programs.device(kind, dev_major(inode.i_rdev), dev_minor(inode.i_rdev), access)
+        if error:
+            raise KernelError(-error, "a program of the control group forbids it")
 
 
 def _tmpfile(vfs: Vfs, nd: NameData, name: str, op: OpenFlags) -> tuple[Path, int, bool]:

@@ -9,6 +9,8 @@ from arch.abi.signal import SI_TKILL, SI_USER
 from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
+from simkernel.fs.proc_pid import PidDir
+from simkernel.fs.pseudo import PseudoInode
 from simkernel.kernel.calls.kcmp import ptrace_may_access
 from simkernel.kernel.calls.signal import may_signal
 from simkernel.kernel.face import KernelFace
@@ -83,7 +85,11 @@ def sys_pidfd_send_signal(k: FsKernel, pidfd: int, sig: int, info: int, flags: i
     """EINVAL, EBADF, EPERM, ESRCH, EFAULT."""
     if flags:
         return -EINVAL
-    task, _ = k.pidfds.task(k, pidfd)
+    node = k.vfs.fget(pidfd).f_inode
+    if isinstance(node, PseudoInode) and isinstance(node.node, PidDir) and node.node.whole:
+        task = node.node.task  # a directory of /proc is as good: pidfd_to_pid()
+    else:
+        task, _ = k.pidfds.task(k, pidfd)
     me, code, value = k.current, SI_USER, 0
     if info:
         raw, order = k.usercopy.copy_from_user(info, 128), k.mem.byteorder

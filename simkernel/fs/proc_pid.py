@@ -13,6 +13,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
 from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
+from simkernel.fs.proc_ns import identity_files, timens_file
 from simkernel.fs.proc_text import (
     cmdline,
     fdinfo_text,
@@ -29,7 +30,8 @@ from simkernel.fs.proc_text import (
 )
 from simkernel.fs.pseudo import node_fops
 from simkernel.kernel.areas import Vma
-from simkernel.kernel.namespaces import KINDS, Namespace, number
+from simkernel.kernel.namespaces import KINDS, Namespace
+from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.ptrace.memory import read_memory
 from simkernel.kernel.task import Task
 
@@ -43,7 +45,10 @@ MEM_FOPS = node_fops("proc_mem_operations", read="mem_read", write="mem_write")
 
 # include/linux/proc_ns.h: PROC_*_INIT_INO
 # links of /proc/PID/ns -> the kind
-_NAMESPACES = {kind: kind for kind in KINDS} | {"pid_for_children": "pid", "time_for_children": "time"}
+_NAMESPACES = {kind: kind for kind in KINDS} | {
+    "pid_for_children": "pid_for_children",
+    "time_for_children": "time_for_children",
+}
 
 
 class FdDir(Node):
@@ -278,29 +283,46 @@ class MapFiles(Node):
 def _namespace_link(k: FsKernel, task: Task, kind: str) -> Link:
     """A magic link to the inode on nsfs of the namespace that the task is in."""
 
-    def target() -> Path:
-        found = task.namespaces.get(kind) or Namespace(kind, number(task.namespaces, kind))
-        return k.vfs.namespaces.path(found)
+    plain = kind.removesuffix("_for_children")
 
-    return Link(target, lambda: f"{kind}:[{number(task.namespaces, kind)}]")
+    def of() -> Namespace:
+        proxy = task.namespaces
+        if kind == "pid":  # the one that it is in, which is not its children's after unshare(2)
+            found = task.pid_ns.holder if task.pid_ns is not None else None
+        else:
+            found = proxy.get("pid" if kind == "pid_for_children" else kind)
+        return found or Namespace(plain, KINDS[plain][1])
+
+    return Link(lambda: k.vfs.namespaces.path(of()), lambda: f"{plain}:[{of().ino}]")
 
 
 class PidDir(Dir):
     """/proc/PID, or /proc/PID/task/TID (whole False)."""
 
-    def __init__(self, k: FsKernel, task: Task, whole: bool, net: Dir | None = None) -> None:
+    def __init__(
+        self, k: FsKernel, task: Task, whole: bool, net: Dir | None = None, space: PidNamespace | None = None
+    ) -> None:
         super().__init__(mode=0o555, provider=None)
         self.k = k
         self.task = task
-        self.whole = whole
+        self.whole, self.space = whole, space
         self.ordered = True
         self.ino = 0x100000 + task.pid * 0x4000 + (0 if whole else 0x2000)
-        self.uid, self.gid = (task.euid, task.egid) if task.mm is not None else (0, 0)
         self._fill(net)
         for index, node in enumerate(self.children.values()):
             node.ino = self.ino + 1 + index
+        self.owner_changes = True
+        self.revalidate()
+
+    def revalidate(self) -> None:
+        """pid_update_inode(): the owner is who the process is now; root's where nobody may look at it."""
+        task = self.task
+        ids = (task.euid, task.egid) if task.mm is not None else (0, 0)
+        self.uid, self.gid = ids
+        owner = ids if task.dumpable == 1 or task.mm is None else (0, 0)
+        for node in self.children.values():
             if not isinstance(node, Dir):
-                node.uid, node.gid = self.uid, self.gid
+                node.uid, node.gid = owner
 
     def _fill(self, net: Dir | None) -> None:
         k, task, vfs = self.k, self.task, self.k.vfs
@@ -317,7 +339,7 @@ class PidDir(Dir):
             add(name, node)
 
         if self.whole:
-            add("task", TaskDir(k, task, self.ino + 0x1000))
+            add("task", TaskDir(k, task, self.ino + 0x1000, self.space))
         add("fd", FdDir(k, task, FdLink, 0o500, self.ino + 0x400))
         if self.whole:
             add("map_files", MapFiles(k, task, self.ino + 0x3000))
@@ -333,14 +355,14 @@ class PidDir(Dir):
 
         text("environ", lambda: _environ(task), 0o400, fops=ENVIRON_FOPS)
         text("auxv", lambda: task.mm.auxv if task.mm is not None else b"", 0o400, fops=AUXV_FOPS)
-        text("status", lambda: status_text(k, task))
+        text("status", lambda: status_text(k, task, self.space))
         text("personality", lambda: f"{task.personality:08x}\n", 0o400)
         text("limits", lambda: limits_text(task))
         text("sched", lambda: sched_text(task), 0o644, lambda data: None)
         text("comm", lambda: task.comm + "\n", 0o644, lambda data: _comm_write(k, task, data), COMM_FOPS)
         text("syscall", lambda: _syscall_text(k, task), 0o400)
         text("cmdline", lambda: cmdline(task), fops=CMDLINE_FOPS)
-        text("stat", lambda: stat_line(k, task, self.whole))
+        text("stat", lambda: stat_line(k, task, self.whole, self.space))
         text("statm", lambda: statm_line(task))
         text("maps", lambda: "".join(task.mm.maps()) if task.mm is not None else "")
         add("mem", MemFile(task))
@@ -367,12 +389,7 @@ class PidDir(Dir):
         text("ksm_stat", lambda: "ksm_rmap_items 0\n", 0o400)
         add("attr", _attr_dir())
         if self.whole:
-            text(
-                "timens_offsets",
-                lambda: f"{'monotonic':<10} {0:10d} {0:9d}\n{'boottime':<10} {0:10d} {0:9d}\n",
-                0o644,
-                _refuse_write,
-            )
+            add("timens_offsets", timens_file(k, task))
             text("timers", lambda: "")
         text("cgroup", lambda: f"0::{_cgroup_path(k, task)}\n")
         text("oom_score", lambda: "0\n")
@@ -389,9 +406,8 @@ class PidDir(Dir):
         if self.whole:
             text("coredump_filter", lambda: "00000033\n", 0o644, lambda data: None)
         text("io", lambda: _io_text(threads_of(task) if self.whole else [task]), 0o400)
-        for name in ("uid_map", "gid_map", "projid_map"):
-            text(name, lambda: "         0          0 4294967295\n", 0o644, _refuse_write)
-        text("setgroups", lambda: "allow\n", 0o644, _refuse_write)
+        for name, node in identity_files(k, task).items():
+            add(name, node)
         if self.whole:
             text("timerslack_ns", lambda: f"{task.timer_slack_ns}\n", 0o666, lambda data: None)
 
@@ -425,10 +441,10 @@ class TaskDir(Node):
     ordered = True
     mode = 0o555
 
-    def __init__(self, k: FsKernel, task: Task, ino: int) -> None:
+    def __init__(self, k: FsKernel, task: Task, ino: int, space: PidNamespace | None) -> None:
         self.k = k
         self.task = task
-        self.ino = ino
+        self.ino, self.space = ino, space
         self.known: dict[int, PidDir] = {}
 
     def links(self) -> int:
@@ -437,24 +453,34 @@ class TaskDir(Node):
 
     def entries(self) -> dict[str, Node]:
         """All threads."""
-        return {str(t.pid): self._node(t) for t in sorted(threads_of(self.task), key=lambda t: t.pid)}
+        return {self._name(t): self._node(t) for t in sorted(threads_of(self.task), key=lambda t: t.pid)}
+
+    def _name(self, task: Task) -> str:
+        return str(self.k.tasks.number_in(self.space, task.pid))
 
     def lookup(self, name: str) -> Node | None:
         """One thread."""
-        return next((self._node(t) for t in threads_of(self.task) if str(t.pid) == name), None)
+        return next((self._node(t) for t in threads_of(self.task) if self._name(t) == name), None)
 
     def _node(self, task: Task) -> PidDir:
         node = self.known.get(task.pid)
         if node is None or node.task is not task:
-            node = self.known[task.pid] = PidDir(self.k, task, False)
+            node = self.known[task.pid] = PidDir(self.k, task, False, None, self.space)
         return node
 
 
-def find_process(k: FsKernel, name: str, cache: dict[int, PidDir], net: Dir) -> PidDir | None:
+def real_number(space: PidNamespace | None, number: int) -> int:
+    """The pid behind a directory's name, in a /proc that was mounted in a pid namespace."""
+    return number if space is None else space.real.get(number, -1)
+
+
+def find_process(
+    k: FsKernel, name: str, cache: dict[int, PidDir], net: Dir, space: PidNamespace | None = None
+) -> PidDir | None:
     """The directory of a pid; any thread's number works, as on Linux."""
     if not name.isdigit() or name != str(int(name)):
         return None
-    task = k.tasks.find(int(name))
+    task = k.tasks.by_pid.get(real_number(space, int(name)))
     if task is None or task.pid == 0:
         return None
     node = cache.get(task.pid)
@@ -462,15 +488,16 @@ def find_process(k: FsKernel, name: str, cache: dict[int, PidDir], net: Dir) -> 
         for pid in [p for p, n in cache.items() if n.gone]:
             del cache[pid]
             k.vfs.forget_tree(k.vfs.singletons["proc"].s_root, str(pid))
-        node = cache[task.pid] = PidDir(k, task, True, net)
+        node = cache[task.pid] = PidDir(k, task, True, net, space)
+    node.revalidate()
     return node
 
 
 def self_pid(k: FsKernel) -> str:
     """/proc/self."""
-    return str(k.current.tgid)
+    return str(k.tasks.vnr(k.current.tgid))
 
 
 def thread_self(k: FsKernel) -> str:
     """/proc/thread-self."""
-    return f"{k.current.tgid}/task/{k.current.pid}"
+    return f"{k.tasks.vnr(k.current.tgid)}/task/{k.tasks.vnr(k.current.pid)}"

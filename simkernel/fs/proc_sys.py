@@ -12,7 +12,8 @@ from typing import Any
 
 from arch.abi.errno import EINVAL, EPERM
 from arch.errors import KernelError
-from simkernel.fs.nodes import Dir, PseudoFile
+from simkernel.fs.hooks import FsPrograms
+from simkernel.fs.nodes import Dir, OpenNode, OpenText, PseudoFile
 from simkernel.kernel.address_spaces import DEFAULT_MAX_MAP_COUNT
 from simkernel.kernel.face import KernelFace
 
@@ -102,6 +103,7 @@ class Sysctl(dict[str, Any]):
         super().__init__()
         self.k = k
         self.readers: dict[str, Callable[[], Any]] = {}
+        self.programs = FsPrograms()
         self.hooks: dict[str, list[Callable[[Any], None]]] = {}
         self.entries: dict[str, Entry] = {}
         for entry in ENTRIES:
@@ -141,6 +143,45 @@ class Sysctl(dict[str, Any]):
     def on_write(self, name: str, hook: Callable[[Any], None]) -> None:
         """Call `hook(value)` after each write of a name."""
         self.hooks.setdefault(name, []).append(hook)
+
+
+class SysctlFile(PseudoFile):
+    """A file of /proc/sys; programs of control groups are asked before it is read and written."""
+
+    def __init__(
+        self, table: Sysctl, name: str, read: Callable[[], str] | None, write: Callable[[bytes], None] | None, mode: int
+    ) -> None:
+        super().__init__(read, write, mode)
+        self.table, self.name = table, name
+
+    def open(self, flags: int) -> OpenNode:
+        return OpenSysctl(self)
+
+    def ask(self, new: bytes | None, position: int) -> tuple[bytes | None, int]:
+        """BPF_CGROUP_RUN_PROG_SYSCTL(): what is to be written, and where.  EPERM, or what a program says."""
+        current = self.show() if self.show is not None else ""
+        text = current.encode("utf-8", "surrogateescape") if isinstance(current, str) else current
+        error, new, position = self.table.programs.sysctl(self.name, text, new, position)
+        if error:
+            raise KernelError(-error, "a program of the control group forbids it")
+        return new, position
+
+
+class OpenSysctl(OpenText):
+    """An open one: proc_sys_call_handler()."""
+
+    def __init__(self, node: SysctlFile) -> None:
+        super().__init__(node)
+        self.sysctl = node
+
+    def read(self, size: int, pos: int) -> bytes:
+        """As a program says from where."""
+        return super().read(size, self.sysctl.ask(None, pos)[1])
+
+    def write(self, data: bytes, pos: int) -> int:
+        """What a program makes of it."""
+        new, pos = self.sysctl.ask(data, pos)
+        return super().write(data if new is None else new, pos)
 
 
 def _uuid(k: KernelFace) -> str:
@@ -183,7 +224,9 @@ def make_sysctl(
         entry = table.entries[name]
         where.add(
             parts[-1],
-            PseudoFile(
+            SysctlFile(
+                table,
+                name,
                 (lambda n=name: table.show(n)) if entry.mode & 0o444 else None,  # type: ignore[misc]
                 (lambda data, n=name: table.store(n, data)) if entry.mode & 0o222 else None,  # type: ignore[misc]
                 entry.mode,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from arch.abi.errno import ENOENT
 from arch.abi.fcntl import O_CLOEXEC
@@ -11,7 +12,9 @@ from arch.abi.time import USER_TICK_NSEC
 from arch.errors import Fault, KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
+from simkernel.kernel.user_namespace import munged, user_ns
 
 MS = 1_000_000
 PAGE_KB = 4
@@ -71,20 +74,24 @@ def escape_comm(comm: str) -> str:
     return comm.replace("\\", "\\\\").replace("\n", "\\n")
 
 
-def stat_line(k: FsKernel, task: Task, whole: bool) -> str:
+def stat_line(k: FsKernel, task: Task, whole: bool, space: PidNamespace | None = None) -> str:
     """/proc/PID/stat, or of one thread.  fs/proc/array.c:do_task_stat()."""
     mm = task.mm
+    nr = partial(k.tasks.number_in, space)
     threads = threads_of(task)
     of = threads if whole else [task]
     utime = sum(t.utime_ns for t in of) + (task.signal.utime_ns if whole else 0)
     stime = sum(t.stime_ns for t in of) + (task.signal.stime_ns if whole else 0)
-    tty = 0
+    tty, foreground = 0, -1
+    terminal = task.signal.tty
+    if terminal is not None:
+        tty, foreground = terminal.dev, terminal.pgrp or -1
     prio = task.prio - 100
     signal = task.signal
     limit = task.rlimits.get(5, (-1, -1))[0] & 0xFFFFFFFFFFFFFFFF
     fields: list[int | str] = [
-        task.pid, f"({escape_comm(task.comm)})", state_letter(task), task.real_parent.tgid if task.pid != 1 else 0,
-        task.pgid, task.session, tty, -1, task.flags, task.min_flt, 0, task.maj_flt, 0,
+        nr(task.pid), f"({escape_comm(task.comm)})", state_letter(task), nr(task.real_parent.tgid) if task.pid != 1 else 0,
+        nr(task.pgid), nr(task.session), tty, foreground, task.flags, task.min_flt, 0, task.maj_flt, 0,
         utime // USER_TICK_NSEC, stime // USER_TICK_NSEC, signal.cutime_ns // USER_TICK_NSEC,
         signal.cstime_ns // USER_TICK_NSEC, prio, task.nice, len(threads), 0, task.start_time_ns // USER_TICK_NSEC,
         mm.total_pages() * PAGE_SIZE if mm else 0, _rss(mm), limit,
@@ -157,23 +164,29 @@ def cpu_list(mask: int) -> str:
     return ",".join(parts)
 
 
-def status_text(k: FsKernel, task: Task) -> str:
+def status_text(k: FsKernel, task: Task, space: PidNamespace | None = None) -> str:
     """/proc/PID/status.  fs/proc/array.c:proc_pid_status(); lines came with the versions of features.py."""
     files, fs, mm, has = task.files, task.fs, task.mm, k.vfs.names
     out = [f"Name:\t{escape_comm(task.comm)}\n"]
     if fs is not None and has.status_umask:
         out.append(f"Umask:\t{fs.umask:04o}\n")
-    parent = task.real_parent.tgid if task.pid != 1 else 0
-    out.append(f"State:\t{_STATE_NAMES.get(state_letter(task), 'S (sleeping)')}\nTgid:\t{task.tgid}\nNgid:\t0\n")
+    nr, users = partial(k.tasks.number_in, space), user_ns(k.current)
+    parent = nr(task.real_parent.tgid) if task.pid != 1 else 0
+    out.append(f"State:\t{_STATE_NAMES.get(state_letter(task), 'S (sleeping)')}\nTgid:\t{nr(task.tgid)}\nNgid:\t0\n")
     out.append(
-        f"Pid:\t{task.pid}\nPPid:\t{parent}\nTracerPid:\t{task.ptracer.pid if task.ptracer is not None else 0}\n"
+        f"Pid:\t{nr(task.pid)}\nPPid:\t{parent}\nTracerPid:\t{nr(task.ptracer.pid) if task.ptracer is not None else 0}\n"
     )
-    out.append(f"Uid:\t{task.uid}\t{task.euid}\t{task.suid}\t{task.fsuid}\n")
-    out.append(f"Gid:\t{task.gid}\t{task.egid}\t{task.sgid}\t{task.fsgid}\n")
+    for name, kind, ids in (
+        ("Uid", "uid", (task.uid, task.euid, task.suid, task.fsuid)),
+        ("Gid", "gid", (task.gid, task.egid, task.sgid, task.fsgid)),
+    ):
+        out.append(f"{name}:\t" + "\t".join(str(munged(users, kind, value)) for value in ids) + "\n")
     out.append(f"FDSize:\t{files.max_fds if files is not None else 0}\n")
-    out.append("Groups:\t" + "".join(f"{g} " for g in task.groups) + ("" if task.groups else " ") + "\n")
+    out.append(
+        "Groups:\t" + "".join(f"{munged(users, 'gid', g)} " for g in task.groups) + ("" if task.groups else " ") + "\n"
+    )
     for name, value in (("NStgid", task.tgid), ("NSpid", task.pid), ("NSpgid", task.pgid), ("NSsid", task.session)):
-        out.append(f"{name}:\t{value}\n")
+        out.append(f"{name}:\t" + "\t".join(map(str, _numbers(task, value, space))) + "\n")
     if mm is not None:
         skip: tuple[str, ...] = () if has.status_rss_kinds else ("RssAnon", "RssFile", "RssShmem")
         skip += () if has.status_hugetlb else ("HugetlbPages",)
@@ -192,6 +205,12 @@ def status_text(k: FsKernel, task: Task) -> str:
     out.append("Mems_allowed:\t1\nMems_allowed_list:\t0\n")
     out.append(f"voluntary_ctxt_switches:\t{task.nvcsw}\nnonvoluntary_ctxt_switches:\t{task.nivcsw}\n")
     return "".join(out)
+
+
+def _numbers(task: Task, pid: int, space: PidNamespace | None) -> list[int]:
+    """The numbers of a task in each namespace from the reader's inwards."""
+    inner = [n.number.get(pid, 0) for n in reversed(task.pid_ns.chain())] if task.pid_ns is not None else []
+    return [pid, *inner][space.level if space is not None else 0 :]
 
 
 def _masks_text(k: FsKernel, task: Task) -> str:

@@ -26,6 +26,8 @@ from simkernel.fs.pseudo import (
 from simkernel.fs.tmpfs import TmpfsSuper
 from simkernel.fs.vfs import FsType, Vfs
 from simkernel.kernel.calls.system import set_uts, uname_fields
+from simkernel.kernel.namespaces import time_offsets
+from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import Task
 from tracing.face import WouldBlock
 
@@ -90,7 +92,8 @@ def proc_stat(k: FsKernel) -> str:
 
 def uptime(k: FsKernel) -> str:
     """/proc/uptime: seconds up, seconds idle over all CPUs."""
-    up, idle = k.clock.now_ns, k.clock.idle_ns * k.nr_cpus
+    up = k.clock.now_ns + time_offsets(k.current.namespaces.get("time")).boottime
+    idle = k.clock.idle_ns * k.nr_cpus
     return f"{up // 10**9}.{up // 10**7 % 100:02d} {idle // 10**9}.{idle // 10**7 % 100:02d}\n"
 
 
@@ -177,10 +180,13 @@ class KmsgReader:
         """Nothing."""
 
 
+PROC_BANNER = "%s version %s (simkernel@simkernel) (python 3) %s\n"  # linux_proc_banner: of system, release, version
+
+
 def version_text(k: FsKernel, uname: Callable[[], list[str]]) -> str:
     """/proc/version."""
     fields = uname()
-    return f"{fields[0]} version {fields[2]} (simkernel@simkernel) (python 3) {fields[3]}\n"
+    return PROC_BANNER % (fields[0], fields[2], fields[3])
 
 
 def make_root(k: FsKernel) -> Dir:
@@ -259,10 +265,10 @@ class ProcRoot(Dir):
 
     ordered = True
 
-    def __init__(self, k: FsKernel) -> None:
+    def __init__(self, k: FsKernel, space: PidNamespace | None = None) -> None:
         super().__init__()
-        self.k = k
-        self.dynamic = True
+        self.k, self.space = k, space
+        self.dynamic = self.owner_changes = True
         self.ino = PROC_ROOT_INO
         self.processes: dict[int, PidDir] = {}
         self.net = k.vfs.proc_net
@@ -274,7 +280,8 @@ class ProcRoot(Dir):
 
     def _leaders(self) -> list[Task]:
         tasks = self.k.tasks.by_pid
-        return [tasks[pid] for pid in sorted(tasks) if pid and tasks[pid].pid == tasks[pid].tgid]
+        leaders = [tasks[pid] for pid in sorted(tasks) if pid and tasks[pid].pid == tasks[pid].tgid]
+        return leaders if self.space is None else [task for task in leaders if task.pid in self.space.number]
 
     def entries(self) -> dict[str, Node]:
         """readdir order of fs/proc/generic.c, then fs/proc/base.c."""
@@ -282,9 +289,10 @@ class ProcRoot(Dir):
         names = sorted((n for n in self.children if n not in late), key=lambda n: (len(n), n))
         out: dict[str, Node] = {name: self.children[name] for name in (*names, *late)}
         for task in self._leaders():
-            node = find_process(self.k, str(task.pid), self.processes, self.net)
+            name = str(self.k.tasks.number_in(self.space, task.pid))
+            node = find_process(self.k, name, self.processes, self.net, self.space)
             if node is not None:
-                out[str(task.pid)] = node
+                out[name] = node
         return out
 
     def lookup(self, name: str) -> Node | None:
@@ -292,11 +300,11 @@ class ProcRoot(Dir):
         node = self.children.get(name)
         if node is not None:
             return node
-        return find_process(self.k, name, self.processes, self.net)
+        return find_process(self.k, name, self.processes, self.net, self.space)
 
 
 def register_procfs(k: FsKernel) -> None:
-    """The type; there is one instance."""
+    """The type; there is one instance for each pid namespace."""
 
     def mount(v: Vfs, devname: str, flags: int, data: str) -> SuperBlock:
         sb = v.singletons.get("proc")
@@ -314,7 +322,16 @@ def register_procfs(k: FsKernel) -> None:
                 blocksize=1024, order=lambda names: sorted(names, key=lambda n: (len(n), n)), link_size=False,
             )  # fmt: skip
             v.proc_root = root
-        return sb
+        space = v.k.current.pid_ns
+        if space is None:
+            return sb
+        assert isinstance(sb, PseudoSuper)
+        inner = ProcRoot(k, space)
+        inner.children = v.proc_root.children
+        return PseudoSuper(
+            v, "proc", PROC_SUPER_MAGIC, inner, sb.file_fops, missing_is_error=True, first_ino=PROC_DYNAMIC_FIRST,
+            blocksize=1024, order=sb.order, link_size=False,
+        )  # fmt: skip
 
     k.vfs.register(FsType("proc", mount))
 

@@ -117,6 +117,8 @@ class PseudoInode(Inode):
                 raise KernelError(ENOENT, f"no {name}")
             return None
         if known is not None and isinstance(known.inode, PseudoInode) and known.inode.node is node:
+            if self.node.owner_changes:
+                known.inode.i_uid, known.inode.i_gid = node.uid, node.gid
             return known
         if known is not None:
             self._forget(parent, known)
@@ -328,7 +330,6 @@ READS = (
     ("kmsg_read", "fs/proc/kmsg.c", None, None),
 )
 WRITES = (
-    ("probes_write", "kernel/trace/trace_kprobe.c", None, None),
     ("tracing_mark_write", "kernel/trace/trace.c", None, None),
     ("rb_simple_write", "kernel/trace/trace.c", None, None),
     ("event_enable_write", "kernel/trace/trace_events.c", None, None),
@@ -366,6 +367,29 @@ def _declare() -> None:
 
 
 _declare()
+
+
+@kernel_function(
+    "struct dentry *tracefs_create_dir(const char *name, struct dentry *parent)", source="fs/tracefs/inode.c"
+)
+def tracefs_create_dir(k: FsKernel, name: int, parent: int) -> int:
+    """The directory of an event; tracing has made it already, and here is told of."""
+    return 0
+
+
+@kernel_function(
+    "ssize_t probes_write(struct file *file, const char *buf, size_t size, loff_t *ppos)",
+    source="kernel/trace/trace_kprobe.c",
+)
+def probes_write(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> Body:
+    """Lines that define events, whose directories come into being."""
+    made = k.vfs.tracefs_root.made
+    made.clear()
+    taken = yield from node_write(k, file, buf, count, ppos)
+    if k.text.is_probed("tracefs_create_dir"):
+        for name in made:
+            yield k.call("tracefs_create_dir", k.mirror.scratch_string(name.encode()), 0)
+    return taken
 
 
 @kernel_function(

@@ -36,6 +36,7 @@ from simkernel.fs.open_walk import Filename, get_path_name
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.security import hook_probed
+from simkernel.kernel.user_namespace import munged, user_ns
 
 AT_STAT_FLAGS = AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT | AT_EMPTY_PATH | AT_STATX_SYNC_TYPE
 
@@ -73,10 +74,11 @@ class Kstat:
         inode = self.inode
         assert inode is not None
         record = record or self.k.vfs.abi.stat
+        space = user_ns(self.k.current)
         assert record is not None
         self.k.usercopy.copy_to_user(statbuf, record.pack({
             "st_dev": new_encode_dev(inode.i_sb.s_dev), "st_ino": inode.i_ino, "st_nlink": inode.i_nlink, "__st_ino": inode.i_ino,
-            "st_mode": inode.i_mode, "st_uid": inode.i_uid, "st_gid": inode.i_gid,
+            "st_mode": inode.i_mode, "st_uid": munged(space, "uid", inode.i_uid), "st_gid": munged(space, "gid", inode.i_gid),
             "st_rdev": new_encode_dev(inode.i_rdev), "st_size": inode.i_size,
             "st_blksize": inode.i_sb.s_blocksize, "st_blocks": inode.i_blocks,
             "st_atime": inode.atime // NSEC_PER_SEC, "st_atime_nsec": inode.atime % NSEC_PER_SEC,
@@ -232,12 +234,12 @@ def sys_statx(k: FsKernel, dfd: int, filename: int, flags: int, mask: int, buffe
 
 
 def _statx_values(k: FsKernel, path: Path) -> dict[str, int]:
-    inode = path.dentry.inode
+    inode, space = path.dentry.inode, user_ns(k.current)
     mask = STATX_BASIC_STATS | (STATX_MNT_ID if k.vfs.names.statx_mnt_id else 0)
     out = {
         "stx_mask": mask, "stx_blksize": inode.i_sb.s_blocksize,
         "stx_attributes": 0x2000 if path.dentry is path.mnt.mnt_root else 0, "stx_nlink": inode.i_nlink,
-        "stx_uid": inode.i_uid, "stx_gid": inode.i_gid, "stx_mode": inode.i_mode, "stx_ino": inode.i_ino,
+        "stx_uid": munged(space, "uid", inode.i_uid), "stx_gid": munged(space, "gid", inode.i_gid), "stx_mode": inode.i_mode, "stx_ino": inode.i_ino,
         "stx_size": inode.i_size, "stx_blocks": inode.i_blocks, "stx_attributes_mask": 0x203000,
         "stx_rdev_major": dev_major(inode.i_rdev), "stx_rdev_minor": dev_minor(inode.i_rdev),
         "stx_dev_major": dev_major(inode.i_sb.s_dev), "stx_dev_minor": dev_minor(inode.i_sb.s_dev),
@@ -364,7 +366,7 @@ def _set_times(k: FsKernel, path: Path, times: tuple[tuple[int, int], tuple[int,
         return -EROFS
     inode, cred = path.dentry.inode, k.vfs.cred()
     now = k.vfs.now()
-    owner = cred.fsuid == inode.i_uid or cred.capable(CAP_FOWNER)
+    owner = cred.fsuid == inode.i_uid or cred.capable(CAP_FOWNER, inode)
     explicit = times is not None and not all(t[1] == UTIME_NOW for t in times)
     if not owner:
         if explicit:

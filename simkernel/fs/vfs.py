@@ -26,6 +26,7 @@ from arch.abi.mount import (
     MS_DIRSYNC,
     MS_MANDLOCK,
     MS_NOEXEC,
+    MS_NOSUID,
     MS_RDONLY,
     MS_SYNCHRONOUS,
 )
@@ -37,6 +38,7 @@ from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.fdtable import FilesStruct, FsStruct, publish_task_files
 from simkernel.fs.features import Features
 from simkernel.fs.fsnotify import FsNotify, Group
+from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.inode import (
     EMPTY_FOPS,
     ROOT_CRED,
@@ -60,8 +62,11 @@ from simkernel.fs.pagecache import PagePool
 from simkernel.fs.proc_sys import Sysctl
 from simkernel.fs.terminal import Terminal
 from simkernel.fs.uio import UioStructs
+from simkernel.kernel.areas import MappedFile
+from simkernel.kernel.exec_state import ExecRights
 from simkernel.kernel.face import KernelFace, Steps
 from simkernel.kernel.task import Task, WaitQueue
+from simkernel.kernel.user_namespace import is_mapped, ns_capable, user_ns
 
 
 @dataclass(frozen=True)
@@ -88,9 +93,13 @@ class TaskCred:
         cred = task.cred
         self.fsuid, self.fsgid, self.groups = cred.fsuid, cred.fsgid, cred.groups
 
-    def capable(self, cap: int) -> bool:
+    def capable(self, cap: int, inode: Inode | None = None) -> bool:
         """The current task's effective set."""
-        return bool(self.k.capable(cap))
+        task = self.k.current
+        if inode is None or "user" not in task.namespaces:
+            return self.k.capable(cap)
+        space = user_ns(task)
+        return is_mapped(space, inode.i_uid, inode.i_gid) and ns_capable(task, space, cap)
 
 
 class Vfs:
@@ -143,6 +152,7 @@ class Vfs:
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
         self.sysctl = Sysctl(k)
+        self.programs = FsPrograms()
         self.fsnotify = FsNotify()
         self.inotify_groups: list[Group] = []
         self.inotify_limits: dict[str, int] = {}
@@ -435,6 +445,14 @@ class Vfs:
         fd = files.get_unused_fd(flags & O_CLOEXEC != 0)
         files.install(fd, self.anon_file(name, ops, private, flags))
         return fd
+
+    def exec_rights(self, file: MappedFile) -> ExecRights:
+        """What a file's inode and mount say about who runs it."""
+        assert isinstance(file, File)
+        inode = file.f_inode
+        held = inode.xattrs.get(b"security.capability") if inode.xattrs is not None else None
+        nosuid = bool(file.f_path.mnt.mnt_flags & MS_NOSUID)
+        return ExecRights(inode.i_mode, inode.i_uid, inode.i_gid, nosuid, held)
 
     def setup_init_files(self, k: KernelFace, task: Task) -> None:
         """Root, working directory and an empty descriptor table for the first task."""

@@ -42,6 +42,7 @@ void bpf_key_put(struct bpf_key *bkey); /* since 6.1 */
 int bpf_verify_pkcs7_signature(struct bpf_dynptr_kern *data_ptr, struct bpf_dynptr_kern *sig_ptr, struct bpf_key *trusted_keyring); /* since 6.1 */
 int bpf_iter_bpf_link(struct bpf_iter_meta *meta, struct bpf_link *link); /* since 5.19 */
 int bpf_iter_bpf_map(struct bpf_iter_meta *meta, struct bpf_map *map); /* since 5.8 */
+int bpf_iter_bpf_prog(struct bpf_iter_meta *meta, struct bpf_prog *prog); /* since 5.9 */
 int bpf_iter_bpf_map_elem(struct bpf_iter_meta *meta, struct bpf_map *map, void *key, void *value); /* since 5.8 */
 int bpf_iter_bpf_sk_storage_map(struct bpf_iter_meta *meta, struct bpf_map *map, struct sock *sk, void *value); /* since 5.8 */
 int bpf_iter_cgroup(struct bpf_iter_meta *meta, struct cgroup *cgroup); /* since 6.1 */

@@ -32,11 +32,9 @@ from arch.abi.mqueue import (
     HARD_MSGSIZEMAX,
     MQ_PRIO_MAX,
     SI_MESGQ,
-    SIGEV_NONE,
-    SIGEV_SIGNAL,
-    SIGEV_THREAD,
 )
 from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
+from arch.abi.signal import SIGEV_NONE, SIGEV_SIGNAL, SIGEV_THREAD
 from arch.abi.stat import S_IALLUGO, S_IFDIR, S_IFREG
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError

@@ -44,6 +44,7 @@ from simkernel.kernel.exec_state import LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.mm import Mm
+from simkernel.kernel.user_namespace import munged, user_ns
 
 STACK_PAGES = 33  # what setup_arg_pages() leaves mapped: 128 KiB and a page
 
@@ -236,11 +237,11 @@ def _load_image(
         (AT_BASE, base),
         (AT_FLAGS, 0),
         (AT_ENTRY, bias + elf.entry),
-        (AT_UID, task.cred.uid),
-        (AT_EUID, task.cred.euid),
-        (AT_GID, task.cred.gid),
-        (AT_EGID, task.cred.egid),
-        (AT_SECURE, 0),
+        (AT_UID, munged(user_ns(task), "uid", task.cred.uid)),
+        (AT_EUID, munged(user_ns(task), "uid", task.cred.euid)),
+        (AT_GID, munged(user_ns(task), "gid", task.cred.gid)),
+        (AT_EGID, munged(user_ns(task), "gid", task.cred.egid)),
+        (AT_SECURE, int(bprm.secure)),
         (AT_HWCAP2, k.arch.hwcap2) if k.arch.hwcap2 else None,
     ]
     sp = _build_stack(k, bprm, mm, [pair for pair in auxv if pair is not None])

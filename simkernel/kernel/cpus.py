@@ -18,6 +18,7 @@ from arch.native.slots import slot_address
 from simkernel.kernel.body import Call
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.jiffies import Jiffies
+from simkernel.kernel.jitter import PLACEMENT_NS, TIMER_SLACK_NS, Jitter
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.task import (
     PF_IDLE,
@@ -37,7 +38,7 @@ from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 
 WORK, WORK_SEEN, CPU, CURRENT = int(Word.WORK), int(Word.WORK_SEEN), int(Word.CPU), int(Word.CURRENT)
-WORK_SHARE = int(Word.WORK_SHARE)
+WORK_SHARE, BUSY_CPUS, TASK = int(Word.WORK_SHARE), int(Word.BUSY_CPUS), int(Word.TASK)
 NS_PER_WORK = 1  # cost model: one unit of Cpu.work, about one instruction of user code
 QUANTUM_NS = 200_000  # how long one CPU runs while others are busy too
 MAX_QUANTUM_NS = 4_000_000  # and when it is alone: a timer tick
@@ -94,7 +95,15 @@ def stopped(error: HostStop) -> None:
     raise error
 
 
-class Cpus:
+class Deadline:
+    """What native code reads, too."""
+
+    __slots__ = ("deadline",)
+
+    deadline: int  # when the running CPU has to look around, ns
+
+
+class Cpus(Deadline):
     """`k.cpus`."""
 
     rq: RunQueue  # of the simulated CPU that runs; set at boot
@@ -119,10 +128,12 @@ class Cpus:
         self.switch_address = 0  # of the code that switches stacks
         self.waking: WaitQueue | None = None  # the queue that __wake_up() is called for
         self.last_cpu = -1
+        self.jitter: Jitter | None = None  # None: always the same schedule (seed 0)
+        self.order: tuple[int, ...] = ()  # CPUs that go first, while they have something to do
         self.irq_regs = 0  # struct pt_regs of the user code that a timer interrupted, while it runs
         self.busy_cpus = 1
         self.kernel_works = cpu.mem.map.text_base < cpu.mem.map.user_end  # kernel text counts as work, too (s390x)
-        self.deadline = 0  # when the running CPU has to look around, ns
+        self.deadline = 0
         self.quantum_end = 0
         self.words = cpu.block.words  # native code reads here who runs, where, and since when
         self.words[Word.CLOCK] = slot_address(clock, "_now")
@@ -154,7 +165,16 @@ class Cpus:
         task.vruntime += delta * 1024 // weight
         if task.vruntime > rq.min_vruntime:
             rq.min_vruntime = task.vruntime
+        if task.signal.cpu_events:
+            self._run_cpu_events(task)
         self.trace("sched_stat_runtime", task.addr, delta, task.vruntime)
+
+    def _run_cpu_events(self, task: Task) -> None:
+        """run_posix_cpu_timers(): those whose time is used up."""
+        events = task.signal.cpu_events
+        for event in [e for e in events if e.used() >= e.expires]:
+            events.remove(event)
+            event.fire()
 
     def enqueue(self, task: Task, rq: RunQueue) -> None:
         """enqueue_task()."""
@@ -172,9 +192,9 @@ class Cpus:
         home = self.rqs[task.cpu]
         if home in allowed and home.halted and not home.tasks:
             return home
-        for rq in allowed:
-            if rq.halted and not rq.tasks:
-                return rq
+        idle = [rq for rq in allowed if rq.halted and not rq.tasks]
+        if idle:
+            return idle[0] if self.jitter is None else self.jitter.choose(idle)
         load = {rq.cpu: len(rq.tasks) + (not rq.halted) for rq in allowed}
         least = min(load.values())
         if home in allowed and load[home.cpu] <= least + 1:
@@ -201,6 +221,8 @@ class Cpus:
             task.cpu = rq.cpu
             self.mirror.store_cpu(task)
         task.vruntime = max(task.vruntime, rq.min_vruntime - WAKEUP_CREDIT_NS)
+        if self.jitter is not None:
+            task.vruntime += self.jitter.up_to(PLACEMENT_NS)
         self.enqueue(task, rq)
         self.trace("sched_wakeup", task.addr)
         current = rq.current
@@ -290,7 +312,9 @@ class Cpus:
         task.state = TASK_INTERRUPTIBLE if interruptible else TASK_UNINTERRUPTIBLE
         self.mirror.store_state(task)
         if timeout_ns is not None:
-            task.wait_timer = self.clock.add(self.clock._now + max(timeout_ns, 0), lambda: self._timed_out(task))
+            slack = 0 if self.jitter is None else self.jitter.up_to(TIMER_SLACK_NS)
+            end_ns = self.clock._now + max(timeout_ns, 0) + slack
+            task.wait_timer = self.clock.add(end_ns, lambda: self._timed_out(task))
 
     def _timed_out(self, task: Task) -> None:
         self.activate(task, -ETIME)
@@ -394,10 +418,16 @@ class Cpus:
             rq, self.cut = self.cut, None
             return rq
         busy = [rq for rq in self.rqs if rq.busy]
-        self.busy_cpus = max(len(busy), 1)
+        self.busy_cpus = self.words[BUSY_CPUS] = max(len(busy), 1)
         self.words[WORK_SHARE] = NS_PER_WORK if self.busy_cpus == 1 and not self.kernel_works else 0
         if not busy:
             return None
+        if self.order:
+            first = [rq for number in self.order for rq in busy if rq.cpu == number]
+            if first:
+                return first[0]
+        if self.jitter is not None:
+            return self.jitter.choose(busy)
         for rq in busy:
             if rq.cpu > self.last_cpu:
                 return rq
@@ -406,7 +436,9 @@ class Cpus:
     def _run_cpu(self, rq: RunQueue, timeout_ns: int | None) -> None:
         clock = self.clock
         self._enter_cpu(rq)
-        quantum = QUANTUM_NS if self.busy_cpus > 1 else MAX_QUANTUM_NS
+        quantum = MAX_QUANTUM_NS
+        if self.busy_cpus > 1:
+            quantum = QUANTUM_NS if self.jitter is None else self.jitter.quantum_ns(QUANTUM_NS)
         self.quantum_end = clock._now + quantum
         self.jiffies.tick(clock._now)
         if timeout_ns is not None:
@@ -442,9 +474,20 @@ class Cpus:
         cpu.load_context(self.rq.context)
         cpu.kernel_stack = self.stack_top(self.rq.idle)
         self.board.current = self.rq.idle
-        self.words[CPU], self.words[CURRENT] = self.rq.cpu, self.rq.idle.addr
+        self._tell_native(self.rq.idle)
         self.frames = self.rq.idle.frames
         cpu.on_switch = self.switch
+
+    def _tell_native(self, task: Task) -> None:
+        self.words[CPU], self.words[CURRENT], self.words[TASK] = self.rq.cpu, task.addr, id(task)
+
+    def say_where(self) -> None:
+        """Tell native code which CPU and task run, after something other than a switch changed them."""
+        self._tell_native(self.board.current)
+
+    def slice_ns(self) -> int:
+        """How long a task runs while others wait."""
+        return SLICE_NS if self.jitter is None else self.jitter.slice_ns(SLICE_NS)
 
     def stack_top(self, task: Task) -> int:
         """The end of a task's kernel stack."""
@@ -458,7 +501,7 @@ class Cpus:
             self.rq = rq
             task = rq.current
             self.board.current, self.frames = task, task.frames
-            self.words[CPU], self.words[CURRENT] = rq.cpu, task.addr
+            self._tell_native(task)
             self.cpu.load_context(rq.context)
             self.cpu.kernel_stack = self.stack_top(task)
             self._set_space(task)
@@ -484,7 +527,7 @@ class Cpus:
         if following.mm is not None:
             cpu.load_user(following.context)
         self.board.current = rq.current = following
-        self.words[CURRENT] = following.addr
+        self.words[CURRENT], self.words[TASK] = following.addr, id(following)
         self.frames = following.frames
         cpu.kernel_stack = following.stack + self.mirror.stack_size
         self._set_space(following)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
+from functools import cache
 from typing import Any
 
 from arch.abi.limits import U64_MAX
@@ -64,7 +65,13 @@ def result_converter(ret: Param, word: int) -> Callable[[int], int] | None:
         return None
     if size > word:  # 64-bit results of 32-bit machines travel beside the register: Engine.wide_result()
         return None
-    return eval(f"lambda r: {convert_expression(ret, 'r', word)}")  # type: ignore[no-any-return]
+    return _lambda(convert_expression(ret, "r", word))
+
+
+@cache
+def _lambda(expression: str) -> Callable[[int], int]:
+    """Most results are converted in one of a few ways."""
+    return eval(f"lambda r: {expression}")  # type: ignore[no-any-return]
 
 
 _PLAIN = """

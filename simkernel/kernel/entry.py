@@ -16,17 +16,16 @@ from arch.effective import refine
 from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
 from simkernel.kernel.face import Body, KernelFace, Steps
-from simkernel.kernel.irq import take_interrupts
+from simkernel.kernel.irq import LOCAL_TIMER_VECTOR, take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
-from simkernel.kernel.locks import mmap_lock
+from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked
 from simkernel.kernel.oom import oom_control
 from simkernel.kernel.ptrace.stops import WORK_TRACE, report_syscall
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
+from simkernel.kernel.syscalls import SYSCALL_NS
 from simkernel.kernel.task import Task, has_signal
 
-SYSCALL_NS = 60  # cost model: the way in and out
 FAULT_NS = 250
-LOCAL_TIMER_VECTOR = 0xEC  # arch/x86/include/asm/irq_vectors.h; other CPUs have no such event
 
 
 def make_syscall_body(k: KernelFace) -> Function:
@@ -38,7 +37,7 @@ def make_syscall_body(k: KernelFace) -> Function:
     buf, base = k.physical.buf, k.mem.map.direct_map - row.offset
     mask = (1 << 8 * row.size) - 1
     clock, cpus, syscalls = k.clock, k.cpus, k.syscalls
-    table, counts, charge_user = syscalls.table, syscalls.counts, cpus.charge_user
+    table, count, charge_user = syscalls.table, syscalls.counts.add, cpus.charge_user
     unpackers = [layout.fields[field] for field in k.abi.args]
     enter_point, exit_point = k.tracepoints.point("sys_enter"), k.tracepoints.point("sys_exit")
 
@@ -47,7 +46,7 @@ def make_syscall_body(k: KernelFace) -> Function:
         charge_user()
         task = k.current
         task.syscall_nr = nr
-        counts[nr] = counts.get(nr, 0) + 1
+        count(nr)
         observed = syscalls.strace is not None or enter_point.active
         if observed:
             nr = syscalls.enter(regs, nr)
@@ -109,9 +108,11 @@ def page_fault(k: KernelFace, regs: int, error_code: int, address: int) -> Body:
         k.trace("page_fault_user", exact, regs, error_code)
     access = "write" if error_code & FAULT_WRITE else "exec" if error_code & FAULT_EXEC else "read"
     lock = mmap_lock(k)
+    mmap_locking(k, False)
     if lock:
         yield k.call("down_read_trylock", lock)
     ret = yield k.call("handle_mm_fault", *_fault_arguments(k, address, _FLAGS[access], regs))
+    mmap_unlocked(k, False)
     if lock:
         yield k.call("up_read", lock)
     if ret:  # a signal follows: now the exact address matters
@@ -280,6 +281,12 @@ def _forward(name: str, count: int) -> Function:
         return 0
 
     return forward
+
+
+def on_the_way(k: KernelFace) -> list[str]:
+    """Those functions: the entry code's handler and the chain behind it."""
+    chain = [Prototype.parse(text).name for text, since in k.arch.syscall_chain if k.version.at_least(since)]
+    return [k.arch.entry_for(k.version).handlers["syscall"], *chain]
 
 
 NR_SYSCALLS = 451  # include/uapi/asm-generic/unistd.h, __NR_syscalls of 6.1

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import NamedTuple
 
 from simkernel.kernel.areas import MappedFile
-from simkernel.kernel.task import Task
+from simkernel.kernel.task import Cred, Task
 
 
 class LinuxBinprm:
@@ -19,7 +20,19 @@ class LinuxBinprm:
         self.envp = envp
         self.head = b""
         self.by_cloexec_fd = False  # it is named by a descriptor that the new program does not have
+        self.cred: Cred | None = None  # what the new program will have
+        self.secure = False  # AT_SECURE
         self.addr = 0
+
+
+class ExecRights(NamedTuple):
+    """What a file says about who runs it."""
+
+    mode: int
+    uid: int
+    gid: int
+    nosuid: bool
+    capability: bytes | None  # security.capability
 
 
 class ExecRequest:

@@ -48,10 +48,11 @@ from simkernel.kernel.areas import MappedFile
 from simkernel.kernel.body import Body, Call, Inlined, Request, Steps
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
-from simkernel.kernel.exec_state import ExecState
-from simkernel.kernel.futexes import FutexWaiter
+from simkernel.kernel.exec_state import ExecRights, ExecState
+from simkernel.kernel.futexes import FutexWaiter, PiLock
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.mirror import Mirror
+from simkernel.kernel.namespaces import Namespace
 from simkernel.kernel.registers import Registers
 from simkernel.kernel.sigframes import SignalFrames
 from simkernel.kernel.signals import Signals
@@ -60,6 +61,7 @@ from simkernel.kernel.task import Task, WaitQueue
 from simkernel.kernel.tasks import Tasks
 from simkernel.kernel.text import Text
 from simkernel.kernel.threads import Threads
+from simkernel.kernel.timers import Timers
 from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 
@@ -89,6 +91,10 @@ class Files(Protocol):
 
     def file_of(self, k: KernelFace, task: Task, fd: int) -> MappedFile:
         """The file behind a descriptor, or KernelError(EBADF)."""
+        ...
+
+    def exec_rights(self, file: MappedFile) -> ExecRights:
+        """What a file's inode and mount say about who runs it."""
         ...
 
     def setup_init_files(self, k: KernelFace, task: Task) -> None:
@@ -150,8 +156,12 @@ class KernelFace:
     syscalls: Syscalls
     irqs: Interrupts
     softirqs: Softirqs
+    timers: Timers
     exec: ExecState
     futexes: dict[Hashable, list[FutexWaiter]]
+    pi_locks: dict[Hashable, PiLock]  # locks with an owner that somebody waits for
+    ntp: object = None  # calls/adjtimex.py: Ntp
+    user_namespaces: dict[int, Namespace]  # by the address of their struct, without the initial one
 
     # Parts of the other folders, put here by their install()
     vfs: Files
@@ -215,5 +225,5 @@ class KernelFace:
         return View(self.mem, addr, self.types.type(ctype))
 
     def capable(self, cap: int) -> bool:
-        """True when the current task's effective set has this capability."""
-        return bool(self.current.cred.cap_effective >> cap & 1)
+        """True when the current task has this capability in the initial user namespace."""
+        return bool(self.current.cred.cap_effective >> cap & 1) and "user" not in self.current.namespaces

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 from arch.abi.wait import WALL, WEXITED
+from simkernel.kernel.body import Call
 from simkernel.kernel.face import KernelFace, Steps
-from simkernel.kernel.task import EXIT_ZOMBIE, WaitRequest
+from simkernel.kernel.task import EXIT_ZOMBIE, TASK_INTERRUPTIBLE, WaitQueue, WaitRequest
+
+
+def rest(k: KernelFace, queue: WaitQueue | None) -> Call:
+    """Sleep as kernel threads without work do: interruptible, so that they do not count as load, but they take no signal."""
+    call = k.wait(queue, interruptible=False)
+    k.current.state = TASK_INTERRUPTIBLE
+    k.mirror.store_state(k.current)
+    return call
 
 
 def sleep_forever(k: KernelFace) -> Steps[None]:
     """A kernel thread without work."""
     while True:
-        yield k.wait(None, interruptible=False)
+        yield rest(k, None)
 
 
 def init_body(k: KernelFace) -> Steps[None]:
@@ -23,4 +32,4 @@ def init_body(k: KernelFace) -> Steps[None]:
                 continue
             task.wait_request = WaitRequest("pid", child.pid, WEXITED | WALL)
             yield k.call("do_wait", 0)
-        yield k.wait(task.signal.wait_chldexit, interruptible=False)
+        yield rest(k, task.signal.wait_chldexit)

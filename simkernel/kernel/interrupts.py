@@ -7,12 +7,16 @@ vector pending on this CPU; do_softirq() runs what is pending (softirq.py).
 
 from __future__ import annotations
 
+from functools import partial
+
 from arch.cview import View
 from arch.memory import KernelMemory
 from arch.typetable import TypeTable
-from simkernel.kernel.cpus import Cpus
+from simkernel.kernel.cpus import Cpus, RunQueue
+from simkernel.kernel.jitter import INTERRUPT_NS
 from simkernel.kernel.tracepoints import Tracepoints
 
+LOCAL_TIMER = -1  # no line of a device: the CPU's own timer
 NR_SOFTIRQS = 10  # include/linux/interrupt.h
 Pending = tuple[int, str, tuple[int, ...]]  # number, handler, its arguments
 
@@ -24,6 +28,8 @@ class Interrupts:
         self.nr_cpus, self.cpus, self.mem, self.types = nr_cpus, cpus, mem, types
         self.pending: list[list[Pending]] = [[] for _ in range(nr_cpus)]
         self.depth = [0] * nr_cpus
+        self.nmi = [0] * nr_cpus  # in_nmi(): only tests of programs make some
+        self.due_ns: dict[int, int] = {}  # with jitter: when the last of each number arrives
         self.counts: dict[int, list[int]] = {}  # /proc/interrupts: by number, for each CPU
         self.names: dict[int, str] = {}
         self.actions: dict[int, int] = {}  # number -> struct irqaction
@@ -44,8 +50,26 @@ class Interrupts:
     def raise_irq(self, irq: int, handler: str, *args: int, cpu: int | None = None) -> None:
         """A device wants attention: `handler(*args)` will run on a CPU (by default the one that is running)."""
         target = self.cpus.rqs[self.cpus.rq.cpu if cpu is None else cpu]
-        self.pending[target.cpu].append((irq, handler, args))
+        jitter, clock = self.cpus.jitter, self.cpus.clock
+        if jitter is None:
+            self._arrives(target, (irq, handler, args))
+            return
+        due_ns = max(
+            clock._now + jitter.up_to(INTERRUPT_NS), self.due_ns.get(irq, 0)
+        )  # those of one line stay in order
+        self.due_ns[irq] = due_ns
+        clock.add(due_ns, partial(self._arrives, target, (irq, handler, args)))
+
+    def _arrives(self, target: RunQueue, pending: Pending) -> None:
+        self.pending[target.cpu].append(pending)
         target.halted = False
+
+    def raise_local_timer(self, cpu: int, handler: str, *args: int) -> None:
+        """A CPU's own timer says that a time has come: `handler(*args)` will run there."""
+        pending = self.pending[cpu]
+        if (LOCAL_TIMER, handler, args) not in pending:
+            pending.append((LOCAL_TIMER, handler, args))
+        self.cpus.rqs[cpu].halted = False
 
 
 class Softirqs:

@@ -8,8 +8,10 @@ handler, all on the stack of the task that was interrupted; then irq_exit() runs
 from __future__ import annotations
 
 from simkernel.kernel.face import Body, KernelFace, Steps
+from simkernel.kernel.interrupts import LOCAL_TIMER
 from simkernel.kernel.kfunc import kernel_function
 
+LOCAL_TIMER_VECTOR = 0xEC  # arch/x86/include/asm/irq_vectors.h; other CPUs have no such event
 IRQ_NS = 400  # cost model: the way in and out
 
 
@@ -20,9 +22,26 @@ def take_interrupts(k: KernelFace) -> Steps[None]:
     while pending:
         k.irqs.current = pending.pop(0)
         k.clock._now += IRQ_NS
-        yield k.call("generic_handle_irq", k.irqs.current[0])
+        if k.irqs.current[0] == LOCAL_TIMER:
+            yield from local_timer(k, cpu)
+        else:
+            yield k.call("generic_handle_irq", k.irqs.current[0])
     if k.softirqs.pending[cpu]:
         yield k.call("do_softirq")
+
+
+def local_timer(k: KernelFace, cpu: int) -> Steps[None]:
+    """sysvec_apic_timer_interrupt() and its like (`yield from`)."""
+    assert k.irqs.current is not None
+    _, handler, args = k.irqs.current
+    k.irqs.depth[cpu] += 1
+    k.trace("local_timer_entry", LOCAL_TIMER_VECTOR)
+    try:
+        yield k.call(handler, *args)
+    finally:
+        k.trace("local_timer_exit", LOCAL_TIMER_VECTOR)
+        k.irqs.depth[cpu] -= 1
+    yield k.call("irq_exit_rcu")
 
 
 @kernel_function("int generic_handle_irq(unsigned int irq)", source="kernel/irq/irqdesc.c")

@@ -28,21 +28,25 @@ from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.engine import Engine
-from simkernel.kernel.entry import entry_functions
+from simkernel.kernel.entry import entry_functions, on_the_way
 from simkernel.kernel.exec_state import ExecState
 from simkernel.kernel.init import init_body, sleep_forever
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.jiffies import Jiffies
+from simkernel.kernel.jitter import Jitter
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.oops import Oopses
 from simkernel.kernel.registers import Registers
+from simkernel.kernel.shortcuts import ROWS, Shortcuts
 from simkernel.kernel.sigframes import SignalFrames
 from simkernel.kernel.signals import Signals
+from simkernel.kernel.softirq import TIMER_SOFTIRQ
 from simkernel.kernel.syscalls import Syscalls
 from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.tasks import Tasks
 from simkernel.kernel.text import Text
 from simkernel.kernel.threads import Threads
+from simkernel.kernel.timers import Timers
 from simkernel.kernel.tracepoints import Tracepoints
 from simkernel.kernel.usercopy import UserCopy
 from simkernel.observe.face import WatchedKernel
@@ -50,9 +54,9 @@ from simkernel.observe.host import Host
 
 # Modules of kernel functions and system calls: importing one declares what is in it.
 BODIES = (
-    "calls.fork", "calls.exit", "calls.wait", "calls.process", "calls.exec", "calls.signal", "calls.mm", "calls.time", "calls.sched", "calls.mlock", "seccomp", "ptrace.stops", "ptrace.requests", "calls.kcmp", "calls.limits",
+    "calls.fork", "calls.exit", "calls.wait", "calls.process", "calls.exec", "calls.signal", "calls.mm", "calls.time", "calls.sched", "calls.mlock", "seccomp", "ptrace.stops", "ptrace.requests", "calls.kcmp", "calls.limits", "calls.ioprio", "calls.adjtimex",
     "calls.ids", "calls.futex", "calls.system", "calls.old", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
-    "softirq", "locks", "security", "oom",
+    "softirq", "timer", "locks", "security", "oom",
 )  # fmt: skip
 STACKS_SHARE = 8  # kernel/fork.c:set_max_threads(): an eighth of memory for stacks
 
@@ -89,6 +93,8 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         self.log = []
         self.log_wait = WaitQueue("log_wait")
         self.futexes = {}
+        self.user_namespaces = {}
+        self.pi_locks = {}
         self._make_parts()
         self._bind_verbs()
         self._start()
@@ -107,13 +113,17 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         cpus = self.cpus = Cpus(self, cpu, clock, mirror, usercopy, tracepoints, jiffies, mm.no_user)
         text = self.text = Text(Engine(self, arch, abi, cpu, cpus), arch, self.version, mem, self.symbols, cpu)
         max_threads = self.physical.size // (STACKS_SHARE * self.arch.map.stack_size)
-        tasks = self.tasks = Tasks(arch, clock, mirror, max_threads)
+        tasks = self.tasks = Tasks(self, arch, clock, mirror, max_threads)
         self.threads = Threads(self, cpu, cpus, tasks, text, regs, mirror, usercopy)
         self.signals = Signals(self, arch, mem, types, cpus, tasks, tracepoints)
         self.sigframes = SignalFrames(self, arch, cpu, regs, usercopy, self.signals, mm)
         self.syscalls = Syscalls(self, arch, abi, self.version, tracepoints)
+        if self.seed:
+            cpus.jitter = Jitter(self.seed)
         self.irqs = Interrupts(self.nr_cpus, cpus, mem, types)
         self.softirqs = Softirqs(self.nr_cpus, cpus, self.irqs, tracepoints)
+        self.timers = Timers(mem, types, clock, self.irqs, tracepoints, text, not self.version.at_least("4.15"))
+        self.softirqs.actions[TIMER_SOFTIRQ] = "run_timer_softirq"
         self.exec = ExecState()
         self.oopses = Oopses(self)
         self.cpus.on_bug, self.cpus.on_stop = self.oopses.caught, self.oopses.stopped
@@ -143,4 +153,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         self.tasks.idle = idle[0]
         self.mirror.init_task = idle[0].addr
         cpus.start(idle, text.address_of("do_idle"))
+        way = on_the_way(self)
+        self.shortcuts = Shortcuts(self.cpu, cpus, self.clock, text, self.syscalls, self.tracepoints, way)
+        self.shortcuts.add(ROWS)
         self.threads.make_init_tasks(self.nr_cpus, partial(init_body, self), partial(sleep_forever, self))

@@ -184,18 +184,41 @@ def pipe_mutex(k: KernelFace, pipe: Pipe) -> int:
     return _member(k, "pipe_inode_info", pipe.addr, "mutex")
 
 
+MMAP_LOCK_EVENTS = ("mmap_lock_start_locking", "mmap_lock_acquire_returned")
+
+
+def mmap_locking(k: KernelFace, write: bool) -> None:
+    """The events of taking an address space's lock, which never waits."""
+    points, mm = k.tracepoints.points, k.current.mm
+    if mm is None or MMAP_LOCK_EVENTS[0] not in points:
+        return
+    if points[MMAP_LOCK_EVENTS[0]].active:
+        points[MMAP_LOCK_EVENTS[0]].fire(mm.addr, k.mirror.scratch_string(b"/"), write)
+    if points[MMAP_LOCK_EVENTS[1]].active:
+        points[MMAP_LOCK_EVENTS[1]].fire(mm.addr, k.mirror.scratch_string(b"/"), write, True)
+
+
+def mmap_unlocked(k: KernelFace, write: bool) -> None:
+    """And of giving it back."""
+    point, mm = k.tracepoints.points.get("mmap_lock_released"), k.current.mm
+    if mm is not None and point is not None and point.active:
+        point.fire(mm.addr, k.mirror.scratch_string(b"/"), write)
+
+
 def under_mmap_lock(k: KernelFace, work: Callable[[], int | None]) -> Body:
     """`yield from`: some plain work on the current address space as its only writer."""
     lock = mmap_lock(k)
-    if not lock:
-        return work() or 0
-    killable = k.version.at_least("4.7")
-    yield k.call("down_write_killable" if killable else "down_write", lock)
+    mmap_locking(k, True)
+    if lock:
+        killable = k.version.at_least("4.7")
+        yield k.call("down_write_killable" if killable else "down_write", lock)
     try:
         ret = work() or 0
     except KernelError as error:
         ret = -error.errno
-    yield k.call("up_write", lock)
+    mmap_unlocked(k, True)
+    if lock:
+        yield k.call("up_write", lock)
     return ret
 
 

@@ -98,6 +98,9 @@ class Mirror:
             return
         self.mem.free(task.stack)
         self.mem.free(task.pid_addr)
+        if task.security:
+            self.mem.free(task.security)
+            task.security = 0
         self.mem.free(task.clone_args_addr)
         task.clone_args_addr = 0
         task.pid_addr = 0

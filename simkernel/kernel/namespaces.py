@@ -37,6 +37,8 @@ class Namespace:
     kind: str
     ino: int
     state: object = None  # what it keeps: UtsNamespace, IpcNamespace, the top mount; None in an initial one
+    parent: Namespace | None = None  # of a user or pid namespace; None is the initial one
+    owner: Namespace | None = None  # the user namespace that it belongs to; None is the initial one
 
 
 @dataclass(slots=True)
@@ -45,6 +47,23 @@ class UtsNamespace:
 
     nodename: str
     domainname: str
+
+
+@dataclass(slots=True)
+class TimeNamespace:
+    """struct time_namespace: how far its clocks are from the machine's, ns; fixed when the first task has entered."""
+
+    monotonic: int = 0
+    boottime: int = 0
+    frozen: bool = False
+
+
+_NO_OFFSETS = TimeNamespace()
+
+
+def time_offsets(namespace: Namespace | None) -> TimeNamespace:
+    """The offsets of a time namespace, or none."""
+    return namespace.state if namespace is not None and isinstance(namespace.state, TimeNamespace) else _NO_OFFSETS
 
 
 Proxy = Mapping[str, Namespace]  # struct nsproxy
@@ -56,9 +75,9 @@ class Numbers:
     def __init__(self) -> None:
         self._next = count(FIRST_INO)
 
-    def new(self, kind: str, state: object) -> Namespace:
+    def new(self, kind: str, state: object, owner: Namespace | None = None) -> Namespace:
         """A namespace with a number of its own."""
-        return Namespace(kind, next(self._next), state)
+        return Namespace(kind, next(self._next), state, None, owner)
 
 
 def number(namespaces: Proxy, kind: str) -> int:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import contextlib
 
 from arch.errors import KernelError
-from simkernel.kernel.cpus import END_OF_TIME_NS, SLICE_NS
+from simkernel.kernel.cpus import END_OF_TIME_NS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import kernel_function
@@ -47,7 +47,7 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     following = rq.pick()
     if following is not rq.idle:
         rq.tasks.remove(following)
-    rq.slice_end_ns = k.clock._now + SLICE_NS if rq.tasks else END_OF_TIME_NS
+    rq.slice_end_ns = k.clock._now + cpus.slice_ns() if rq.tasks else END_OF_TIME_NS
     cpus.deadline = 0
     if following is prev:
         return 0
@@ -76,7 +76,7 @@ def schedule_tail(k: KernelFace, prev: int) -> Body:
     task = k.current
     if task.set_child_tid and task.mm is not None:
         with contextlib.suppress(KernelError):
-            k.usercopy.put_user(task.set_child_tid, 4, task.pid)
+            k.usercopy.put_user(task.set_child_tid, 4, k.tasks.vnr(task.pid))
     if k.syscalls.strace is not None and task.forked:
         k.syscalls.strace.forked(task)
     return 0

@@ -6,10 +6,34 @@ Where nobody has a probe on either a hook costs a comparison.
 
 from __future__ import annotations
 
+from arch.abi.internal import GFP_KERNEL, GFP_ZERO
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.mm.kmalloc import kfree, kmalloc
 
 SECURITY = "security/security.c"
+
+
+TASK_BLOB = 72  # what the modules of Debian's kernel keep of a task, in bytes
+
+
+@kernel_function(
+    "int security_task_alloc(struct task_struct *task, unsigned long clone_flags)", source=SECURITY, since="4.14"
+)
+def security_task_alloc(k: KernelFace, task: int, flags: int) -> int:
+    """Room for what modules know of a new task; nobody writes to it."""
+    k.tasks.at(task).security = kmalloc(k, TASK_BLOB, GFP_KERNEL | GFP_ZERO, "security_task_alloc")
+    return 0
+
+
+@kernel_function("void security_task_free(struct task_struct *task)", source=SECURITY)
+def security_task_free(k: KernelFace, task: int) -> int:
+    """A task is gone."""
+    gone = k.tasks.at(task)
+    blob, gone.security = gone.security, 0
+    if blob:
+        kfree(k, blob, "security_task_free")
+    return 0
 
 
 @kernel_function("int security_inode_create(struct inode *dir, struct dentry *dentry, umode_t mode)", source=SECURITY)
@@ -56,7 +80,9 @@ def call_int_hook(k: KernelFace, hook: str, *args: int) -> Body:
 
 def hook_probed(k: KernelFace, hook: str) -> bool:
     """Would calling `security_x` be seen by somebody?"""
-    return k.text.is_probed(hook) or bool(k.text.probed.get("bpf_lsm_" + hook.removeprefix("security_")))
+    return (hook in k.text.symbol_of and k.text.is_probed(hook)) or bool(
+        k.text.probed.get("bpf_lsm_" + hook.removeprefix("security_"))
+    )
 
 
 def may(k: KernelFace, hook: str, *args: int) -> Body:

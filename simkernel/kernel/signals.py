@@ -9,6 +9,7 @@ from __future__ import annotations
 from arch.abi.signal import (
     SA_NOCLDSTOP,
     SI_KERNEL,
+    SI_TIMER,
     SI_USER,
     SIG_DFL,
     SIG_IGN,
@@ -105,6 +106,8 @@ class Signals:
         info = SigInfo(sig, code)
         for name, value in values.items():
             setattr(info, name, value)
+        if task.pid_ns is not None and code != SI_TIMER:  # the receiver is told the number that it knows the sender by
+            info.pid = self.tasks.number_in(task.pid_ns, info.pid)
         if not self._prepare(task, sig, code):
             self.trace_signal("signal_generate", info, task.addr, int(group), 1)
             return
@@ -142,6 +145,10 @@ class Signals:
         blocked = task.blocked | task.real_blocked
         if (blocked if task.saved_blocked is None else blocked | task.saved_blocked) & bit(sig):
             return True
+        if signal.ns_init and signal.actions[sig].handler == SIG_DFL:
+            outside = not (task.pid_ns is not None and task.pid_ns.contains(self.board.current.pid_ns))
+            if not (outside and sig in (SIGKILL, SIGSTOP)):
+                return False
         if (task.pid == 1 or (signal.unkillable and code <= SI_USER)) and signal.actions[sig].handler == SIG_DFL:
             return False
         return not self.ignores(task, sig)
@@ -260,6 +267,10 @@ class Signals:
             if allowed:
                 info = min(allowed, key=lambda i: (not bit(i.sig) & SYNCHRONOUS, i.sig))
                 queue.remove(info)
+                timer = task.signal.posix_timers.get(info.pid) if info.code == SI_TIMER else None
+                if timer is not None:  # posixtimer_rearm(): how often it would have come since
+                    info.uid = timer.overrun = timer.missed
+                    timer.missed = 0
                 return info
         return None
 

@@ -5,6 +5,8 @@ kernel/entry/common.c, arch/*/include/asm/syscall_wrapper.h, include/uapi/asm-ge
 
 from __future__ import annotations
 
+import ctypes
+from collections.abc import Callable, Iterator, Mapping
 from typing import Protocol
 
 from arch.abi.errno import ENOSYS
@@ -13,6 +15,9 @@ from arch.architecture import Architecture, SyscallAbi
 from simkernel.kernel.kfunc import SYSCALLS, Syscall
 from simkernel.kernel.task import CurrentTask, SigInfo, Task
 from simkernel.kernel.tracepoints import Tracepoints
+
+SYSCALL_NS = 60  # cost model: the way in and out
+MAX_COUNTED = 512
 
 # Where the name in the number table and the name of SYSCALL_DEFINE differ.  arch/x86/entry/syscalls/syscall_64.tbl,
 # include/uapi/asm-generic/unistd.h; the 32-bit tables in *_32.
@@ -55,7 +60,48 @@ class SyscallWatcher(Protocol):
         """A signal ended the process."""
 
 
-class Syscalls:
+class Counts(Mapping[int, int]):
+    """How often each call was made, by its number; those below MAX_COUNTED where native code counts, too."""
+
+    def __init__(self) -> None:
+        self.words = (ctypes.c_uint64 * MAX_COUNTED)()
+        self.small = memoryview(self.words).cast("B").cast("Q")
+        self.others: dict[int, int] = {}
+        self.hot = 0  # when_hot(number) is called when a call has been made so often
+        self.when_hot: Callable[[int], None] = lambda nr: None
+
+    def add(self, nr: int) -> None:
+        """One more."""
+        if 0 <= nr < MAX_COUNTED:
+            count = self.small[nr] = self.small[nr] + 1
+            if count == self.hot:
+                self.when_hot(nr)
+        else:
+            self.others[nr] = self.others.get(nr, 0) + 1
+
+    def __getitem__(self, nr: int) -> int:
+        count = self.small[nr] if 0 <= nr < MAX_COUNTED else self.others[nr]
+        if not count:
+            raise KeyError(nr)
+        return count
+
+    def __iter__(self) -> Iterator[int]:
+        yield from (nr for nr in range(MAX_COUNTED) if self.small[nr])
+        yield from self.others
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
+class Watched:
+    """What native code looks at, too."""
+
+    __slots__ = ("strace",)
+
+    strace: SyscallWatcher | None
+
+
+class Syscalls(Watched):
     """`k.syscalls`."""
 
     def __init__(
@@ -69,9 +115,10 @@ class Syscalls:
         self.names = abi.names
         # number -> (address of the handler, words of C arguments or None for one that takes struct pt_regs)
         self.table: dict[int, tuple[int, int | None]] = {}
-        self.counts: dict[int, int] = {}
+        self.counts = Counts()
         self.missing: dict[str, int] = {}  # calls that somebody wanted and that are not here
-        self.strace: SyscallWatcher | None = None
+        self.strace = None
+        self.namespaced: Callable[[], None] = lambda: None  # told when ids or clocks are no longer the same for all
         self.sys_enter, self.sys_exit = tracepoints.point("sys_enter"), tracepoints.point("sys_exit")
         self.tracepoints = tracepoints
 

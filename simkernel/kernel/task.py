@@ -17,6 +17,7 @@ from simkernel.kernel.body import Body, Steps
 from simkernel.kernel.clock import Event
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.namespaces import Namespace, Proxy
+from simkernel.kernel.pid_namespace import PidNamespace
 
 # task_struct.__state (include/linux/sched.h)
 TASK_RUNNING, TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_STOPPED, TASK_TRACED = 0, 1, 2, 4, 8
@@ -107,6 +108,13 @@ class IntervalTimer(Protocol):
     expires: int  # ns
     interval_ns: int
 
+    def now(self) -> int:
+        """Of what it counts."""
+        ...
+
+    def disarm(self) -> None:
+        """It will not come."""
+
 
 class PosixTimer:
     """struct k_itimer: one of timer_create(2)."""
@@ -116,7 +124,18 @@ class PosixTimer:
         self.interval_ns = 0
         self.expires = 0  # ns
         self.event: Event | None = None
-        self.overrun = 0
+        self.cpu_event: CpuEvent | None = None  # of a timer by CPU time
+        self.overrun = 0  # of the signal that was taken last
+        self.missed = 0  # expirations since the signal that nobody has taken yet
+
+
+class CpuEvent:
+    """Something that happens when some CPU time is used up; looked at when the time of a task is accounted."""
+
+    __slots__ = ("expires", "fire", "used")
+
+    def __init__(self, used: Callable[[], int], expires: int, fire: Callable[[], object]) -> None:
+        self.used, self.expires, self.fire = used, expires, fire
 
 
 class SignalStruct:
@@ -140,12 +159,15 @@ class SignalStruct:
         self.cpu_limit_generation = 0  # of the timer that watches RLIMIT_CPU
         self.pgid = 0
         self.session = 0
-        self.tty: Any = None
+        self.tty: Any = None  # simkernel/fs/terminal.py: PtyEnd
+        self.tty_old_pgrp = 0  # the foreground group of a terminal that hung up
         self.leader_exited = False
+        self.ns_init = False  # init of a pid namespace
         self.unkillable = False  # SIGNAL_UNKILLABLE: no other task's signal ends it
         self.oom_score_adj = 0  # /proc/PID/oom_score_adj: inherited by children
         self.itimers: list[IntervalTimer | None] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF
         self.posix_timers: dict[int, PosixTimer] = {}
+        self.cpu_events: list[CpuEvent] = []  # timers by CPU time
         self.cutime_ns = self.cstime_ns = 0
         self.utime_ns = self.stime_ns = 0  # of threads that are gone
         self.maxrss = 0
@@ -246,7 +268,25 @@ class Driver(Protocol):
         ...
 
 
-class Task:
+class TaskSlots:
+    """What native code reads of a task, too (shortcuts.py)."""
+
+    __slots__ = (
+        "cred",
+        "files",
+        "io",
+        "pid",
+        "ptracer",
+        "real_parent",
+        "syscall_nr",
+        "syscall_work",
+        "tgid",
+        "utime_ns",
+        "work",
+    )
+
+
+class Task(TaskSlots):
     """struct task_struct."""
 
     context: Context  # FP, vector and thread registers while it does not run; a HostKernel's tasks have none
@@ -256,6 +296,7 @@ class Task:
         self.tgid = pid
         self.comm = comm
         self.addr = 0
+        self.security = 0  # what security modules keep of the task
         self.pid_addr = 0  # its struct pid
         self.stack = 0  # lowest address of the kernel stack
         self.regs = 0  # kernel address of its user struct pt_regs, at the top of the stack
@@ -280,6 +321,7 @@ class Task:
         self.min_flt = self.maj_flt = 0
         self.io = TaskIo()
         self.io_context: object = None  # shared by CLONE_IO
+        self.ioprio = 0
         # scheduling
         self.cpu = 0
         self.on_rq = False
@@ -354,6 +396,7 @@ class Task:
         self.ptrace_trap = False  # JOBCTL_TRAP_STOP
         self.ptrace_listening = False  # JOBCTL_LISTENING
         self.stop_ignored = False  # let go by its tracer although its group is stopped
+        self.pid_ns: PidNamespace | None = None  # the one that it is in; its children's is in `namespaces`
         self.seccomp_mode = 0
         self.seccomp_filters = 0  # how many programs are one behind the other
         self.seccomp_filter: object = None  # seccomp.py: Filter

@@ -9,9 +9,9 @@ from arch.architecture import Architecture
 from arch.errors import KernelError
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.mirror import Mirror
-from simkernel.kernel.task import EXIT_DEAD, Task
+from simkernel.kernel.pid_namespace import PID_MAX, RESERVED_PIDS, PidNamespace
+from simkernel.kernel.task import EXIT_DEAD, CurrentTask, Task
 
-PID_MAX, RESERVED_PIDS = 32768, 300
 FIRST_USER_PID = 100
 
 
@@ -23,12 +23,14 @@ class Tasks:
 
     def __init__(
         self,
+        board: CurrentTask,
         arch: Architecture,
         clock: Clock,
         mirror: Mirror,
         max_threads: int,
     ) -> None:
-        self.arch, self.clock, self.mirror = arch, clock, mirror
+        self.board, self.arch, self.clock, self.mirror = board, arch, clock, mirror
+        self.nested = False  # there is more than the initial pid namespace
         self.max_threads = max_threads
         self.by_pid: dict[int, Task] = {}
         self.by_address: dict[int, Task] = {}
@@ -46,8 +48,21 @@ class Tasks:
         return task
 
     def find(self, pid: int) -> Task | None:
-        """A thread by its pid (find_task_by_vpid)."""
-        return self.by_pid.get(pid)
+        """A thread by the number that the current task knows it by (find_task_by_vpid)."""
+        return self.by_pid.get(self.real(pid) if self.nested else pid)
+
+    def real(self, number: int) -> int:
+        """A number that the current task said, as the initial namespace has it; -1 for nobody."""
+        space = self.board.current.pid_ns if self.nested else None
+        return number if space is None or number <= 0 else space.real.get(number, -1)
+
+    def vnr(self, pid: int) -> int:
+        """pid_vnr(): the number by which the current task knows a task or group; 0 for one outside its namespace."""
+        return self.number_in(self.board.current.pid_ns, pid) if self.nested else pid
+
+    def number_in(self, space: PidNamespace | None, pid: int) -> int:
+        """pid_nr_ns()."""
+        return pid if space is None else space.number.get(pid, 0)
 
     def pid_struct(self, pid: int) -> int:
         """find_vpid(): address of the struct pid of a number; 0 when nobody has it."""
@@ -57,11 +72,12 @@ class Tasks:
     def reaper_of(self, task: Task) -> Task:
         """find_new_reaper(): the nearest child subreaper, or init."""
         parent = task.real_parent
-        while parent is not None and parent.pid > 1:
+        while parent is not None and parent.pid > 1 and parent.pid_ns is task.pid_ns:
             if parent.child_subreaper and not parent.exit_state:
                 return parent
             parent = parent.real_parent
-        return self.by_pid[1]
+        space = task.pid_ns
+        return self.by_pid[1] if space is None else self.by_pid.get(space.reaper, self.by_pid[1])
 
     # -- making --------------------------------------------------------------------------------------------------
 
@@ -101,6 +117,8 @@ class Tasks:
         self.mirror.unlink_task(leader)
         leader.exit_state = EXIT_DEAD
         task.pid, leader.pid = leader.pid, old
+        if task.pid_ns is not None:
+            task.pid_ns.forget(old)
         task.parent = task.real_parent = parent
         task.group_leader = leader.group_leader = task
         task.exit_signal = leader.exit_signal
@@ -110,6 +128,8 @@ class Tasks:
     def forget(self, task: Task) -> None:
         """release_task(): nobody can find it any more."""
         self.by_pid.pop(task.pid, None)
+        if task.pid_ns is not None:
+            task.pid_ns.forget(task.pid)
         self.mirror.unlink_task(task)
 
     def rusage(self, utime_ns: int, stime_ns: int, pages: int, task: Task | None = None) -> bytes:

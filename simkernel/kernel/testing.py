@@ -174,6 +174,8 @@ class HostKernel(KernelFace):
         self.log = []
         self.log_wait = WaitQueue("log_wait")
         self.futexes = {}
+        self.user_namespaces = {}
+        self.pi_locks = {}
         self.traced: list[tuple[object, ...]] = []
         self.on_block: Callable[[], None] | None = None  # called instead of raising Blocked
         self.clock = Clock()
@@ -181,7 +183,7 @@ class HostKernel(KernelFace):
         self.mirror = Mirror(self.arch, self.version, self.types, self.mem, cpus)
         self.usercopy = UserCopy(FlatMemory(USER_BASE, USER_SIZE, self.arch.byteorder), self.arch.byteorder)
         self.regs = Registers(self.arch, self.abi, self.arch.pt_regs_for(self.version), self.mem)
-        self.tasks = Tasks(self.arch, self.clock, self.mirror, MAX_THREADS)
+        self.tasks = Tasks(self, self.arch, self.clock, self.mirror, MAX_THREADS)
         self.mm = AddressSpaces(self, self.arch, self.physical, self.mem, self.mirror, self.usercopy, None)
         self.text = self.host_text = HostText(self.version)
         self.cpus = HostCpus()

@@ -6,6 +6,7 @@ Bodies use canonical (declared) names; symbols carry the version's and the archi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from arch.abi.version import KernelVersion
@@ -52,6 +53,8 @@ class Text:
         self.leaves: dict[str, Callable[..., int]] = {}  # callable without the CPU now, by canonical name
         self.all_leaves: dict[str, Callable[..., int]] = {}
         self.late: set[str] = set()  # symbols of add_late()
+        self.when_probed: list[Callable[[], None]] = []  # called when probes come and go, and functions are replaced
+        self._replaced: set[str] = set()
         self._by_index: dict[int, str] = {}
         self._canonical: dict[str, str] = {}
         self._addresses: dict[str, int] = {}
@@ -111,8 +114,14 @@ class Text:
         """Let a function return at once, with its probes; what comes back undoes it.  For tests of who is attached there."""
         index = next(number for number, name in self._by_index.items() if name == symbol)
         enter, count = self._compile_one(symbol)
-        self.cpu.set_enter(index, lambda *args: result, count)
-        return lambda: self.cpu.set_enter(index, enter, count)
+
+        def put(handler: Callable[..., int | tuple[int, ...]], replaced: bool) -> None:
+            self.cpu.set_enter(index, handler, count)
+            (self._replaced.add if replaced else self._replaced.discard)(symbol)
+            self._probes_changed()
+
+        put(lambda *args: result, True)
+        return lambda: put(enter, False)
 
     def _compile_one(self, name: str) -> tuple[Callable[..., int | tuple[int, ...]], int]:
         """(enter, number of arguments it takes in registers)."""
@@ -127,8 +136,15 @@ class Text:
         for canonical, symbol in self.symbol_of.items():
             declared, prototype, wrapped = self.functions[symbol]
             if not declared.is_generator and not wrapped:
-                self.all_leaves[canonical] = self.engine.compile_leaf(prototype, declared.body)
+                self.all_leaves[canonical] = partial(self._first_leaf, canonical, prototype, declared.body)
         self.leaves.update(self.all_leaves)
+
+    def _first_leaf(self, canonical: str, prototype: Prototype, body: Callable[..., int], *args: int) -> int:
+        """A leaf is compiled when it is first called."""
+        leaf = self.all_leaves[canonical] = self.engine.compile_leaf(prototype, body)
+        if canonical in self.leaves:
+            self.leaves[canonical] = leaf
+        return leaf(*args)
 
     def add_late(self, prototype: Prototype, body: Callable[..., int]) -> int:
         """A function that exists to be found and traced: it gets its place when it is first asked for; its address."""
@@ -184,6 +200,21 @@ class Text:
         """A probe sits in this function (by its canonical name)."""
         return bool(self.probed) and bool(self.probed.get(self.symbol_of[name]))
 
+    def has(self, name: str) -> bool:
+        """This version has the function (by its canonical name)."""
+        return name in self.symbol_of
+
+    def any_probed(self, symbols: Iterable[str], names: Iterable[str]) -> bool:
+        """A probe sits in one of these functions, by symbol or by canonical name, or something else stands there."""
+        if not self.probed and not self._replaced:
+            return False
+        found = {*symbols, *(self.symbol_of.get(name, name) for name in names)}
+        return any(map(self.probed.get, found)) or not found.isdisjoint(self._replaced)
+
+    def _probes_changed(self) -> None:
+        for listener in self.when_probed:
+            listener()
+
     def set_probed(self, addr: int, probed: bool) -> None:
         """A function with a probe is really called, so that the probe is hit."""
         found = self.symbols.lookup(addr)
@@ -197,6 +228,7 @@ class Text:
                 self.leaves.pop(name, None)
             else:
                 self.leaves[name] = self.all_leaves[name]
+        self._probes_changed()
 
     # -- looking -------------------------------------------------------------------------------------------------
 

@@ -45,6 +45,7 @@ FEATURES = {
     "failed to find valid kernel BTF": "the kernel's own types (BTF) need 5.2 and CONFIG_DEBUG_INFO_BTF",
     "BTF is required": "the object needs BTF: compile it with -g",
 }
+NO_SUCH_FUNCTION = "failed to find kernel BTF type ID"  # asked for when a program is loaded
 HOOK_WORDS = (
     "openat",
     "failed to open ELF binary",
@@ -95,6 +96,11 @@ def newer_map(text: str, obj: BpfObject, version: KernelVersion) -> Reason | Non
     row = MAP_TYPES.get(obj.maps[match[1]].definition.type)
     if row is not None and version.before(row.since):
         return Reason("map type", f"map {match[1]}: {row.name} needs {row.since}")
+    definition = obj.maps[match[1]].definition
+    if not definition.max_entries or not definition.value_size:
+        return Reason(
+            "refused", f"map {match[1]}: its size is not in the object, the tool's own half sets it before loading"
+        )
     return None
 
 
@@ -134,7 +140,9 @@ def lost_field(obj: BpfObject, text: str) -> Reason:
 
 def missing_hook(error: LoadError | KernelError, text: str, attaching: bool) -> Reason | None:
     """Nothing of that name to attach to."""
-    if any(word in text for word in HOOK_WORDS) and (attaching or error.errno in (ENOENT, EOPNOTSUPP)):
+    if NO_SUCH_FUNCTION in text or (
+        any(word in text for word in HOOK_WORDS) and (attaching or error.errno in (ENOENT, EOPNOTSUPP))
+    ):
         return Reason("hook", text)
     return None
 

@@ -12,6 +12,7 @@ from xml.etree import ElementTree
 
 from simkernel.matrix.cells import Outcome
 from simkernel.matrix.reasons import KINDS, WELL
+from simkernel.rows import aligned
 
 Grid = tuple[list[str], list[tuple[str, str]], dict[tuple[str, str, str], Outcome]]
 
@@ -34,20 +35,22 @@ def word(outcome: Outcome | None) -> str:
     return "" if outcome is None else outcome.kind
 
 
+def words(outcomes: Sequence[Outcome]) -> list[list[str]]:
+    """The table of words, its heads first."""
+    objects, columns, by = grid(outcomes)
+    heads = ["object", *(f"{kernel} {arch}" for kernel, arch in columns)]
+    names = {obj: Path(obj).name.removesuffix(".bpf.o").removesuffix(".o") for obj in objects}
+    return [heads, *([names[obj], *(word(by.get((obj, *column))) for column in columns)] for obj in objects)]
+
+
 def plain(outcomes: Sequence[Outcome]) -> str:
     """A table of words, then each refusal's sentence once with where it happened."""
-    objects, columns, by = grid(outcomes)
-    heads = [f"{kernel} {arch}" for kernel, arch in columns]
-    names = {obj: Path(obj).name.removesuffix(".bpf.o").removesuffix(".o") for obj in objects}
-    wide = max([len("object"), *map(len, names.values())])
-    widths = [
-        max(len(head), *(len(word(by.get((obj, *column)))) for obj in objects)) for head, column in zip(heads, columns)
-    ]
-    lines = ["  ".join(["object".ljust(wide), *(head.ljust(width) for head, width in zip(heads, widths))]).rstrip()]
-    for obj in objects:
-        row = [word(by.get((obj, *column))).ljust(width) for column, width in zip(columns, widths)]
-        lines.append("  ".join([names[obj].ljust(wide), *row]).rstrip())
-    return "\n".join([*lines, *(["", *sentences(outcomes)] if any(not each.good for each in outcomes) else [])]) + "\n"
+    return "\n".join([aligned(words(outcomes)).rstrip("\n"), *after(outcomes)]) + "\n"
+
+
+def after(outcomes: Sequence[Outcome]) -> list[str]:
+    """What stands below the table."""
+    return ["", *sentences(outcomes)] if any(not each.good for each in outcomes) else []
 
 
 def sentences(outcomes: Sequence[Outcome]) -> list[str]:

@@ -26,7 +26,6 @@ from arch.abi.ioctl import (
     SIOCSIFFLAGS,
     SIOCSIFMTU,
 )
-from arch.abi.limits import U32_MAX
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
 from arch.abi.socket import AF_INET, AF_NETLINK, AF_PACKET, AF_UNIX, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM
 from arch.abi.stat import S_IFSOCK
@@ -41,6 +40,7 @@ from simkernel.net.core.netdevice import NetDevice
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket
 from simkernel.net.face import NetKernel
 from simkernel.net.interfaces import broadcast_address, interface_list
+from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.netlink.sock import NetlinkSock, netlink_poll
 from simkernel.net.unix.sock import UnixSock, readable_bytes, unix_poll
 
@@ -71,7 +71,7 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
         if sk.state != TCP_SYN_SENT:
             if sk.receive_queue:
                 mask |= POLLIN | POLLRDNORM
-            if sk.shutdown & SEND_SHUTDOWN or sk.snd_wnd > (sk.snd_nxt - sk.snd_una) & U32_MAX:
+            if sk.shutdown & SEND_SHUTDOWN or (isinstance(sk, TcpSock) and sk.writable):
                 mask |= POLLOUT | POLLWRNORM
         return mask
     if sk.shutdown & RCV_SHUTDOWN:

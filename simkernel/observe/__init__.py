@@ -9,6 +9,7 @@
     calls.py       bpf(2) and perf_event_open(2); test_functions.py: what tracing programs are tested on; bpf_files.py and perf_files.py: the files that they make
     tracefs.py     tracing's tree of files in the virtual file system
     sockfilter.py  SO_ATTACH_BPF
+    cgroups.py     programs of control groups on packets, sockets, devices, sysctls
     declared.py    functions that are there to be found and traced: security hooks, kernel functions for programs
     percpu.py      variables that every CPU has its own of
     btf.py         the kernel's own BTF
@@ -20,7 +21,7 @@ kernel, a `Tracing` over the host, and tells each of the other (`Host.connect`).
 
 from __future__ import annotations
 
-from simkernel.observe import calls, declared, sockfilter, test_functions, tracefs
+from simkernel.observe import calls, cgroups, declared, sockfilter, test_functions, tracefs
 from simkernel.observe.host import Host, ObservedKernel
 from simkernel.observe.spaces import Spaces
 from tracing.system import Tracing
@@ -39,3 +40,4 @@ def install(k: ObservedKernel) -> None:
     k.tasks.exit_hooks.append(host.task_exit)
     tracefs.install(k)
     sockfilter.install(k)
+    cgroups.install(k, host.bpf, host.xdp)

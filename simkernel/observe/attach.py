@@ -15,20 +15,15 @@ from arch.native import Word
 from arch.native.handler import NativeCode, NativeHandler
 from bpf import uapi
 from bpf.board import Bpf
+from bpf.core.attach_prog import attach_to_program
 from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
+from bpf.core.trampoline import FENTRY, FEXIT, MODIFY_RETURN
 from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach, TracingAttach
 from bpf.layout import layout_of
 from simkernel.observe import iterators
 from simkernel.observe.face import WatchedKernel
-from simkernel.observe.native_entry import fentry_handler
-from simkernel.observe.trampoline import (
-    FENTRY,
-    FEXIT,
-    MODIFY_RETURN,
-    KernelTrampoline,
-    Override,
-    argument_reader,
-)
+from simkernel.observe.native_entry import RawRun, fentry_handler, raw_tracepoint
+from simkernel.observe.trampoline import KernelTrampoline, Override, argument_reader
 from tracing.files.nodes import OpenFile
 from tracing.perf.event import PerfEvent
 from tracing.probes import programs as native_programs
@@ -64,6 +59,10 @@ class Attached:
     def run(self, ctx: int) -> int:
         """With this attachment's cookie, and the probed address for bpf_get_func_ip()."""
         return self.prog.run(ctx, self.cookie, self.entry_ip)
+
+    def missed(self) -> None:
+        """Not run, as another program ran here."""
+        self.prog.missed()
 
     def release(self) -> None:
         """Detached."""
@@ -160,13 +159,28 @@ class Attachments:
             raise KernelError(EEXIST, "the program is attached there")
         self.raw_tracepoints.add((prog.id, request.name))
 
+        quick: RawRun | None = None
+        words = self.k.cpu.block.words
+
+        def compiled() -> None:
+            nonlocal quick
+            big, count = self.k.mem.byteorder == "big", len(point.params)
+            quick = raw_tracepoint(prog.native, self.k.cpu.block, big, self.first_context(), count)
+
         def fired(*args: int) -> None:
-            self.run_args(prog, args)
+            if quick is None or self._depth or self.bpf.running or words[Word.FALLBACK]:
+                self.run_args(prog, args)
+            else:
+                quick(args)
 
         def detach() -> None:
             point.remove(fired)
+            prog.when_native.remove(compiled)
             self.raw_tracepoints.discard((prog.id, request.name))
 
+        prog.when_native.append(compiled)
+        if prog.native is not None:
+            compiled()
         point.add(fired)
         return detach
 
@@ -175,6 +189,10 @@ class Attachments:
     def attach_tracing(self, prog: BpfProg, request: TracingAttach) -> Detach:
         """A BPF trampoline on a kernel function, or a BTF-typed tracepoint."""
         kind, symbol = request.attach_type, request.symbol or ""
+        if request.target is not None:
+            assert isinstance(request.target, BpfProg)
+            way = TRAMPOLINE_KINDS.get(kind, "")
+            return attach_to_program(self.run_args, prog, way, request.target, request.btf_id, request.cookie)
         if kind == uapi.BPF_TRACE_RAW_TP:
             return self.attach_raw_tracepoint(prog, RawTracepointAttach(symbol.removeprefix("btf_trace_")))
         if kind == uapi.BPF_LSM_MAC:

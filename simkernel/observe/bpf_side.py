@@ -30,12 +30,16 @@ from bpf.face import (
     Prog,
     RawTracepointAttach,
     TracingAttach,
+    XdpAttach,
 )
 from bpf.layout import KernelLayout, layout_of
 from bpf.maps.base import BpfMap
 from simkernel.fs.bpffs import BpfInode
+from simkernel.fs.cgroup import Cgroup as FsCgroup
 from simkernel.fs.constants import MAY_READ, MAY_WRITE
 from simkernel.fs.inode import Path, to_str
+from simkernel.fs.pseudo import PseudoInode
+from simkernel.net.core.sock import Socket
 from simkernel.observe.attach import Attached, Attachments
 from simkernel.observe.bpf_files import BPF_FOPS, ITER_FOPS
 from simkernel.observe.btf import KernelBtf
@@ -43,6 +47,7 @@ from simkernel.observe.face import WatchedKernel
 from simkernel.observe.iterators import Iterators, IterFile
 from simkernel.observe.percpu import PerCpu
 from simkernel.observe.perf_files import event_of_fd
+from simkernel.observe.xdp import XdpPrograms
 from tracing.perf.event import PerfEvent
 from tracing.probes.event import ProbeEvent
 from tracing.probes.trace_kprobe import TraceKprobe
@@ -72,6 +77,7 @@ class BpfSide(ABC):
     bpf: Bpf
     attachments: Attachments
     iterators: Iterators
+    xdp: XdpPrograms
     kernel_btf: KernelBtf
     percpu: PerCpu
     _loaded: dict[int, BpfProg]  # programs that perf was told of
@@ -98,7 +104,7 @@ class BpfSide(ABC):
     def iter_create(self, link: Link) -> IterFile:
         """BPF_ITER_CREATE."""
         assert isinstance(link.request, IterAttach)
-        return self.iterators.create(link, link.request.target, link.request.info)
+        return self.iterators.create(link, link.request)
 
     def seq_write(self, seq: int, data: bytes) -> None:
         """Text of an iterator.  EINVAL."""
@@ -202,9 +208,25 @@ class BpfSide(ABC):
         return found
 
     def fd_cgroup(self, fd: int) -> Cgroup:
-        """EBADF: there are no programs on control groups."""
-        self.fd_get(fd)
-        raise KernelError(EBADF, "programs are not attached to control groups here")
+        """EBADF for what is no directory of a group."""
+        inode = self.k.vfs.fget(fd).f_inode
+        if not isinstance(inode, PseudoInode) or not isinstance(inode.node, FsCgroup):
+            raise KernelError(EBADF, "not a control group")
+        return inode.node
+
+    def cgroup_by_id(self, number: int) -> Cgroup | None:
+        """cgroup_get_from_id(): along the tree."""
+        waiting = [self.k.vfs.cgroups.root]
+        while waiting:
+            group = waiting.pop()
+            if number in (0, group.id):
+                return group
+            waiting += group.subgroups.values()
+        return None
+
+    def pid_of_fd(self, fd: int) -> int:
+        """pidfd_get_pid().  EBADF."""
+        return self.k.pidfds.task(self.k, fd)[0].tgid
 
     def fd_netns(self, fd: int) -> NetNamespace:
         """EINVAL: there are no programs on network namespaces."""
@@ -212,9 +234,13 @@ class BpfSide(ABC):
         raise KernelError(EINVAL, "programs are not attached to network namespaces here")
 
     def fd_owner(self, fd: int, kind: str) -> int:
-        """Nothing of that kind has an address here."""
-        self.fd_get(fd)
-        return 0
+        """The struct of the process of a pidfd, of a file's inode, of a socket; 0 for another file.  EBADF."""
+        file = self.k.vfs.fget(fd)
+        if kind == "inode":
+            return self.k.vfs.mirror.inode(file.f_inode)
+        if kind == "sock":
+            return file.private_data.sk.addr if isinstance(file.private_data, Socket) else 0
+        return self.k.pidfds.task(self.k, fd)[0].addr if kind == "task" else 0
 
     # ---- bpffs ----
 
@@ -252,8 +278,8 @@ class BpfSide(ABC):
     # ---- the current task, and others ----
 
     def current_cgroup_id(self, ancestor_level: int | None = None) -> int:
-        """Everybody is in the root group, whose id is 1."""
-        return 1 if ancestor_level in (None, 0) else 0
+        """cgroup_id() of its group, or of the one above at that level; 0 where there is none."""
+        return self.k.vfs.cgroups.id_of(self.k.current, ancestor_level)
 
     def ns_pid_tgid(self, dev: int, ino: int) -> tuple[int, int] | None:
         """bpf_get_ns_current_pid_tgid(): there is one pid namespace."""
@@ -274,8 +300,8 @@ class BpfSide(ABC):
         return 0
 
     def in_nmi(self) -> bool:
-        """There are no such interrupts."""
-        return False
+        """Only tests of programs make such interrupts."""
+        return self.k.irqs.nmi[self.k.cpus.rq.cpu] > 0
 
     def task_callchain(self, task: int, max_depth: int) -> list[int] | None:
         """Kernel stack of a task that is not running, along its saved frames."""
@@ -372,7 +398,14 @@ class BpfSide(ABC):
                 return self.attachments.attach_kprobe_multi(prog, request)
             case IterAttach():
                 return self.attachments.attach_iter(prog, request)
+            case XdpAttach():
+                return self.xdp.attach_link(prog, request)
         raise KernelError(EOPNOTSUPP, f"no {type(request).__name__} on this machine")
+
+    def xdp_replace(self, ifindex: int, prog: Prog) -> None:
+        """bpf_xdp_link_update()."""
+        assert isinstance(prog, BpfProg)
+        self.xdp.replace(ifindex, prog)
 
     def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
         """bpf(2) from a program of type syscall."""

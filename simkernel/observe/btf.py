@@ -18,9 +18,12 @@ from tracing.system import Tracing
 
 
 def function_declarations(k: KernelFace) -> list[FuncDecl]:
-    """The prototypes of the functions in kernel text, under their names in this version."""
+    """The prototypes of the functions in kernel text, under their names in this version.
+
+    Not of those that the compiler has changed (`.isra.0`): pahole leaves them out.
+    """
     out = []
-    for symbol in sorted(k.text.functions.keys() - k.text.late):
+    for symbol in sorted(name for name in k.text.functions.keys() - k.text.late if "." not in name):
         prototype = k.text.functions[symbol][1]
         wrapped = k.text.functions[symbol][2]
         text = f"long {symbol}(const struct pt_regs *regs)" if wrapped else _renamed(prototype, symbol)

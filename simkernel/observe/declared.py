@@ -7,6 +7,7 @@ something is attached, calling one from the kernel does nothing.  Each gets its 
 from __future__ import annotations
 
 from arch.ctype import CType, CTypeError, EnumType, FuncDecl, IntType, PointerType
+from simkernel.fs.procfs import PROC_BANNER
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Prototype
 from simkernel.observe.percpu import PerCpu
@@ -16,10 +17,21 @@ def install(k: KernelFace, percpu: PerCpu) -> None:
     """Names that are asked for and declared are there."""
 
     def missing(name: str) -> None:
-        if not percpu.add_symbol(name):
+        if not percpu.add_symbol(name) and not add_banner(k, name):
             add(k, name)
 
     k.symbols.add_missing = missing
+
+
+def add_banner(k: KernelFace, name: str) -> bool:
+    """The text that /proc/version is made from, as a variable; False for another name."""
+    if name != "linux_proc_banner":
+        return False
+    data = PROC_BANNER.encode() + b"\0"
+    address = k.mem.alloc(len(data))
+    k.mem.write(address, data)
+    k.symbols.add(name, address, len(data), "D")
+    return True
 
 
 def add(k: KernelFace, name: str) -> None:
@@ -38,6 +50,8 @@ def add_all(k: KernelFace, percpu: PerCpu) -> None:
     for name in percpu.offsets:
         if name not in k.symbols:
             percpu.add_symbol(name)
+    if "linux_proc_banner" not in k.symbols:
+        add_banner(k, "linux_proc_banner")
     k.types.parse_all()
     for name in sorted(k.types.names.functions):
         if name not in k.symbols:

@@ -25,10 +25,13 @@ from simkernel.observe.btf import KernelBtf
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.iterators import Iterators
 from simkernel.observe.percpu import PerCpu
+from simkernel.observe.sockets import Sockets
+from simkernel.observe.xdp import XdpPrograms
 from tracing.face import (
     TRACE_FLAG_HARDIRQ,
     TRACE_FLAG_IRQS_OFF,
     TRACE_FLAG_NEED_RESCHED,
+    TRACE_FLAG_NMI,
     TRACE_FLAG_SOFTIRQ,
     ProbeHandler,
     ReturnHandler,
@@ -66,6 +69,8 @@ class Host(BpfSide):
         self.bpf = Bpf(self)
         self._loaded = {}
         self.iterators = Iterators(k, self.bpf)
+        self.sockets = Sockets(k)
+        self.xdp = XdpPrograms(k, self.bpf)
 
     def connect(self, tracing: Tracing) -> None:
         """Tracing is there: what is fired, traced and attached from now on goes to it."""
@@ -139,6 +144,8 @@ class Host(BpfSide):
             flags |= TRACE_FLAG_HARDIRQ | TRACE_FLAG_IRQS_OFF
         if k.softirqs.depth[cpu]:
             flags |= TRACE_FLAG_SOFTIRQ
+        if k.irqs.nmi[cpu]:
+            flags |= TRACE_FLAG_NMI | TRACE_FLAG_IRQS_OFF
         return flags
 
     def preempt_count(self) -> int:
@@ -185,7 +192,9 @@ class Host(BpfSide):
 
     def arm(self, addr: int, handler: ProbeHandler, native: NativeHandler | None = None) -> None:
         """A hook on that instruction."""
-        probe = self.k.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset, native=native)
+        found, first = self.symbols.lookup(addr), self.arch.kprobes_on_ftrace
+        entry = found is not None and not found[1] and first is not None and self.version.at_least(first)
+        probe = self.k.cpu.add_probe(addr, handler, self.arch.kprobe_ip_offset, native=native, entry=entry)
         self._probes[addr, handler] = probe
         self.k.text.set_probed(addr, True)
 
@@ -291,6 +300,10 @@ class Host(BpfSide):
         """Those who sleep on a file's key."""
         self.k.wake_up(self.k.vfs.key_queue(key), 0)
 
+    def spend(self, ns: int) -> None:
+        """The clock goes on."""
+        self.k.clock.advance(ns)
+
     def add_timer(self, delay_ns: int, callback: Callable[[], None]) -> Timer:
         """On the machine's clock, `delay_ns` from now."""
         return Timer(self.k, self.k.clock.add(self.now_ns() + delay_ns, callback))
@@ -341,6 +354,7 @@ class Host(BpfSide):
     def task_exit(self, task: Task) -> None:
         """A task is gone."""
         self.tracing.task_exit(task)
+        self.bpf.owner_gone(task.addr)
 
     def read_user(self, addr: int, size: int) -> bytes:
         """Bytes of the current task's memory; Fault."""

@@ -6,21 +6,32 @@ object, NULL in the last call.  What the program prints with bpf_seq_printf() is
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterable, Iterator
 
 from arch.abi.errno import EINVAL, ENOENT
+from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP
 from arch.errors import KernelError
+from bpf import uapi
 from bpf.board import Bpf
-from bpf.face import FdObject, Link
+from bpf.core.link import BpfLink
+from bpf.core.program import BpfProg
+from bpf.face import FdObject, IterAttach, Link
+from bpf.maps.base import BpfMap
+from bpf.maps.storage import LocalStorageMap
+from simkernel.fs.cgroup import Cgroup
+from simkernel.net.core.sock import Sock
+from simkernel.net.netlink.sock import NetlinkSock
+from simkernel.net.unix.sock import UnixSock
 from simkernel.observe.face import WatchedKernel
 
 Row = dict[str, int]  # member of the context -> value
 Rows = Generator[Row, None, None]
+UDP_BUCKETS = 2048
 
 
-def tasks(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
+def tasks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """Every thread, by pid; `info` may name one by tid or pid (union bpf_iter_link_info.task)."""
-    order = k.mem.byteorder
+    order, info = k.mem.byteorder, request.info
     tid, pid = int.from_bytes(info[:4], order), int.from_bytes(info[4:8], order)
     for number in sorted(k.tasks.by_pid):
         task = k.tasks.by_pid[number]
@@ -29,9 +40,9 @@ def tasks(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
         yield {"task": task.addr}
 
 
-def task_files(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
+def task_files(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """Every open file of every process."""
-    for row in tasks(k, bpf, info):
+    for row in tasks(k, bpf, request):
         task = k.tasks.at(row["task"])
         if task.files is None or task.tgid != task.pid:
             continue
@@ -39,9 +50,9 @@ def task_files(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
             yield {**row, "fd": fd, "file": task.files.fds[fd].addr}
 
 
-def task_vmas(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
+def task_vmas(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """Every area of every address space."""
-    for row in tasks(k, bpf, info):
+    for row in tasks(k, bpf, request):
         task = k.tasks.at(row["task"])
         if task.mm is None or task.tgid != task.pid:
             continue
@@ -49,13 +60,7 @@ def task_vmas(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
             yield {**row, "vma": vma.addr}
 
 
-def bpf_maps(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
-    """Every map, by id."""
-    for number in sorted(bpf.maps.objects):
-        yield {"map": bpf.maps.objects[number].address}
-
-
-def kernel_symbols(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
+def kernel_symbols(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """Every symbol of kallsyms, in the struct kallsym_iter that the context points to."""
     view = k.new("struct kallsym_iter")
     names = {member.name for member in k.types.struct("struct kallsym_iter").flat_members()}
@@ -72,26 +77,211 @@ def kernel_symbols(k: WatchedKernel, bpf: Bpf, info: bytes) -> Rows:
         k.mem.free(view.addr)
 
 
-#  target -> (C type of the context, objects).  kernel/bpf/: bpf_iter_reg_target()
-TARGETS: dict[str, tuple[str, Callable[[WatchedKernel, Bpf, bytes], Rows]]] = {
-    "task": ("struct bpf_iter__task", tasks),
-    "task_file": ("struct bpf_iter__task_file", task_files),
-    "task_vma": ("struct bpf_iter__task_vma", task_vmas),
-    "bpf_map": ("struct bpf_iter__bpf_map", bpf_maps),
-    "ksym": ("struct bpf_iter__ksym", kernel_symbols),
+# ---- objects of BPF ----
+
+
+def bpf_maps(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Every map, by id."""
+    for number in sorted(bpf.maps.objects):
+        yield {"map": bpf.maps.objects[number].address}
+
+
+def _describe_prog(k: WatchedKernel, prog: BpfProg) -> list[int]:
+    """A struct bpf_prog and its aux, for as long as a program looks at them: what to free, the first is the struct."""
+    view, aux = k.new("struct bpf_prog"), k.new("struct bpf_prog_aux")
+    made = [view.addr, aux.addr]
+    view.type, view.expected_attach_type, view.len = prog.type, prog.expected_attach_type, len(prog.insns)
+    view.jited, view.gpl_compatible, view.aux = int(bool(prog.bpf.jit_enable)), int(prog.gpl_compatible), aux.addr
+    k.mem.write(view.address_of("tag"), prog.tag)
+    aux.id, aux.attach_btf_id, aux.used_map_cnt = prog.id, prog.attach_btf_id, len(prog.used_maps)
+    aux.load_time, aux.verified_insns, aux.prog = prog.load_time_ns, prog.verified_insns, view.addr
+    k.mem.write(aux.address_of("name"), prog.name.encode()[:15] + b"\0")
+    attached = prog.attach_info.get("attach_func_name")
+    if attached:
+        text = k.mem.alloc(len(attached) + 1)
+        k.mem.write(text, str(attached).encode() + b"\0")
+        aux.attach_func_name = text
+        made.append(text)
+    if prog.dst_prog is not None:
+        target = _describe_prog(k, prog.dst_prog)
+        aux.dst_prog = target[0]
+        made += target
+    return made
+
+
+def bpf_progs(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Every program, by id."""
+    for number in sorted(bpf.progs.objects):
+        prog = bpf.progs.objects.get(number)
+        if isinstance(prog, BpfProg):
+            made = _describe_prog(k, prog)
+            try:
+                yield {"prog": made[0]}
+            finally:
+                for address in made:
+                    k.mem.free(address)
+
+
+def bpf_links(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Every link, by id."""
+    for number in sorted(bpf.links.objects):
+        link = bpf.links.objects.get(number)
+        if isinstance(link, BpfLink) and isinstance(link.prog, BpfProg):
+            view, made = k.new("struct bpf_link"), _describe_prog(k, link.prog)
+            view.id, view.type, view.prog = link.id, link.type, made[0]
+            view.refcnt.counter = link.refs
+            try:
+                yield {"link": view.addr}
+            finally:
+                for address in (*made, view.addr):
+                    k.mem.free(address)
+
+
+def map_elements(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Every element of a map: its value itself, or a copy of the values of all CPUs."""
+    found = request.map
+    assert isinstance(found, BpfMap)
+    copied = found.user_value_size != found.value_size
+    with bpf.scratch(found.key_size) as key_at, bpf.scratch(found.user_value_size) as copy:
+        for key in _keys(found):
+            k.mem.write(key_at, key)
+            if copied:
+                k.mem.write(copy, found.user_lookup(key, 0))
+            value = copy if copied else found.lookup(key)
+            if value:
+                yield {"map": found.address, "key": key_at, "value": value}
+
+
+def _keys(found: BpfMap) -> Iterator[bytes]:
+    """All keys that are there when the walk begins."""
+    keys: list[bytes] = []
+    key: bytes | None = None
+    while True:
+        try:
+            key = found.next_key(key)
+        except KernelError:
+            break
+        keys.append(key)
+    yield from keys
+
+
+def storage_elements(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Every socket's value of a map of socket storage."""
+    found = request.map
+    assert isinstance(found, LocalStorageMap)
+    for owner, value in list(found.owners.items()):
+        yield {"map": found.address, "sk": owner, "value": value}
+
+
+# ---- sockets ----
+
+
+def _uid(sk: Sock) -> int:
+    """sock_i_uid()."""
+    file = sk.socket.file if sk.socket is not None else None
+    return file.f_inode.i_uid if file is not None else 0
+
+
+def tcp_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Listening sockets by port, then connections."""
+    net = k.net
+    listening = [sk for port in sorted(net.tcp_listen) for sk in net.tcp_listen[port]]
+    connected = [net.tcp_established[key] for key in sorted(net.tcp_established)]
+    for sk in (*listening, *connected):
+        if sk.protocol == IPPROTO_TCP and sk.addr in net.socks:
+            yield {"sk_common": sk.addr, "uid": _uid(sk)}
+
+
+def udp_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """Bound sockets, by port."""
+    for port in sorted(k.net.udp):
+        for sk in list(k.net.udp[port]):
+            if sk.protocol == IPPROTO_UDP:
+                yield {"udp_sk": sk.addr, "uid": _uid(sk), "bucket": port % UDP_BUCKETS}
+
+
+def _of_kind(k: WatchedKernel, kind: type[Sock]) -> Iterable[Sock]:
+    return [sk for sk in k.net.socks.values() if isinstance(sk, kind)]
+
+
+def unix_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """In the order in which they were made."""
+    for sk in _of_kind(k, UnixSock):
+        yield {"unix_sk": sk.addr, "uid": _uid(sk)}
+
+
+def netlink_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """In the order in which they were made."""
+    for sk in _of_kind(k, NetlinkSock):
+        yield {"sk": sk.addr}
+
+
+# ---- control groups ----
+
+
+def cgroups(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
+    """From one group on, in the order that was asked for."""
+    start = request.cgroup
+    assert isinstance(start, Cgroup)
+
+    def below(group: Cgroup) -> Iterator[Cgroup]:
+        if request.order == uapi.BPF_CGROUP_ITER_DESCENDANTS_PRE:
+            yield group
+        for child in list(group.subgroups.values()):
+            yield from below(child)
+        if request.order == uapi.BPF_CGROUP_ITER_DESCENDANTS_POST:
+            yield group
+
+    def upwards() -> Iterator[Cgroup]:
+        group: Cgroup | None = start
+        while group is not None:
+            yield group
+            group = group.parent
+
+    groups: Iterable[Cgroup] = (start,)
+    if request.order == uapi.BPF_CGROUP_ITER_ANCESTORS_UP:
+        groups = upwards()
+    elif request.order != uapi.BPF_CGROUP_ITER_SELF_ONLY:
+        groups = below(start)
+    for group in groups:
+        k.vfs.cgroups.publish(group)
+        yield {"cgroup": group.addr}
+
+
+Source = Callable[[WatchedKernel, Bpf, IterAttach], Rows]
+#  target -> objects; the context is a struct bpf_iter__TARGET.  kernel/bpf/: bpf_iter_reg_target()
+TARGETS: dict[str, Source] = {
+    "task": tasks,
+    "task_file": task_files,
+    "task_vma": task_vmas,
+    "bpf_map": bpf_maps,
+    "bpf_map_elem": map_elements,
+    "bpf_prog": bpf_progs,
+    "bpf_link": bpf_links,
+    "bpf_sk_storage_map": storage_elements,
+    "cgroup": cgroups,
+    "ksym": kernel_symbols,
+    "netlink": netlink_socks,
+    "tcp": tcp_socks,
+    "udp": udp_socks,
+    "unix": unix_socks,
 }
+ENDS_WHEN_TOLD = ("cgroup",)  # an answer other than 0 ends the walk
 
 
 class IterFile(FdObject):
     """What BPF_ITER_CREATE gives: reading runs the program until there is text, or the objects are at an end."""
 
-    def __init__(self, owner: Iterators, link: Link, target: str, info: bytes, session: int) -> None:
+    def __init__(self, owner: Iterators, link: Link, request: IterAttach, session: int) -> None:
+        target = request.target
         if target not in TARGETS:
             raise KernelError(ENOENT, f"no iterator over {target}")
         self.owner, self.link = owner, link
         k = self.k = owner.k
-        self.ctype, source = TARGETS[target]
-        self.rows = source(k, owner.bpf, info)
+        self.ctype = f"struct bpf_iter__{target}"
+        self.rows = TARGETS[target](k, owner.bpf, request)
+        self.ends_when_told = target in ENDS_WHEN_TOLD
+        self.always = {"map": request.map.address} if isinstance(request.map, BpfMap) else {}  # also in the last call
         self.text = b""
         self.done = False
         self.number = 0
@@ -117,11 +307,15 @@ class IterFile(FdObject):
         row = next(self.rows, None)
         members = [m.name for m in self.k.types.struct(self.ctype).flat_members() if m.name not in ("", "meta")]
         for name in members:
-            setattr(self.context, name, 0 if row is None else row.get(name, 0))
+            setattr(self.context, name, (self.always if row is None else row).get(name, 0))
         self.meta.seq_num = self.number
         before = self.text
         result = self.link.prog.run(self.context.addr)
-        if result == 1:  # BPF_ITER: stop_err -EAGAIN, show this object again; here it is skipped, and its text dropped
+        if result and self.ends_when_told:
+            self.rows.close()
+        elif (
+            result == 1
+        ):  # BPF_ITER: stop_err -EAGAIN, show this object again; here it is skipped, and its text dropped
             self.text = before
         self.number += 1
         self.done = row is None
@@ -144,10 +338,10 @@ class Iterators:
         self.open: dict[int, IterFile] = {}  # by address of the struct seq_file
         self.sessions = 0
 
-    def create(self, link: Link, target: str, info: bytes) -> IterFile:
+    def create(self, link: Link, request: IterAttach) -> IterFile:
         """A file of the link; reading it goes through the objects once more.  ENOENT."""
         self.sessions += 1
-        return IterFile(self, link, target, info, self.sessions)
+        return IterFile(self, link, request, self.sessions)
 
     def write_text(self, seq: int, data: bytes) -> None:
         """seq_write(): text of the iterator whose struct seq_file this is.  EINVAL."""

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from arch.architecture import Architecture, Layout
 from arch.native import Block, Word
 from arch.native.handler import READ_ONLY, NativeCode, NativeHandler
 from arch.native.library import Library
-from arch.native.subset import Words, invoke, load32, load64, native, store64
+from arch.native.subset import Words, attempt, invoke, load32, load64, native, shared, store64
 
 # Words: the context in kernel memory, the function's address, how many arguments it has and where in struct pt_regs
 # they are, how wide they are there; then how many programs, and function and data of each.
 CONTEXT, ENTRY, COUNT, ARGUMENTS, WIDTH, PROGRAMS, FIRST = 0, 1, 2, 3, 15, 16, 17
+PROGRAM = 3  # of a raw tracepoint, which has one: function and data behind the first three
+RAW_ARGUMENTS = 6
+
+RawRun = Callable[[tuple[int, ...]], None]
 
 
 @native
@@ -31,10 +35,49 @@ def run_fentry(d: Words, regs: int) -> int:
     return 0
 
 
+@native
+def run_raw(d: Words, a: int, b: int, c: int, e: int, f: int, g: int) -> int:
+    """bpf_trace_run1() to 6: not 0 where the program did not end well."""
+    at = d[CONTEXT]
+    store64(at, 0)
+    store64(at + 8, d[COUNT])
+    store64(at + 16, a)
+    if d[COUNT] > 1:
+        store64(at + 24, b)
+    if d[COUNT] > 2:
+        store64(at + 32, c)
+    if d[COUNT] > 3:
+        store64(at + 40, e)
+    if d[COUNT] > 4:
+        store64(at + 48, f)
+    if d[COUNT] > 5:
+        store64(at + 56, g)
+    attempt(d[PROGRAM], d[PROGRAM + 1], at + 16)
+    status = shared[Word.NATIVE_STATUS]
+    shared[Word.NATIVE_STATUS] = 0
+    return status
+
+
 @cache
 def library(big_endian: bool) -> Library:
     """Compiled when the first such program is."""
-    return Library([run_fentry], big_endian)
+    return Library([run_fentry, run_raw], big_endian)
+
+
+def raw_tracepoint(code: NativeCode | None, block: Block, big_endian: bool, context: int, count: int) -> RawRun | None:
+    """What runs a compiled program on a tracepoint's `count` arguments; None if there are more than it can take."""
+    if code is None or not 0 < count <= RAW_ARGUMENTS:
+        return None
+    data = (ctypes.c_uint64 * (PROGRAM + 2))(context, 0, count, code.function, code.data)
+    address, call = ctypes.addressof(data), library(big_endian).builtin("run_raw", block)
+    rest = (0,) * (RAW_ARGUMENTS - count)
+
+    def run(args: tuple[int, ...]) -> None:
+        if call(address, *args, *rest):
+            code.failed()
+        assert data is not None  # it lives as long as this function
+
+    return run
 
 
 def fentry_handler(

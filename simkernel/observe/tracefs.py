@@ -40,6 +40,7 @@ def install(k: ObservedKernel) -> None:
     tracing = k.observer.tracing
     tree = tracing.tracefs
     set_tracefs(k.vfs, tree.root)
+    tracing.events.on_add = lambda event: k.vfs.tracefs_root.made.append(event.name)
     k.vfs.sysctl.on_write("kernel.stack_tracer_enabled", lambda value: tracing.stack_tracer.set_enabled(bool(value)))
     debugfs_file(k.vfs, "kprobes", traced(tree.kprobes))
     for name, number in PMU_TYPES.items():

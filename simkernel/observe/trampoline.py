@@ -8,72 +8,19 @@ of the entry and the result.  It is made of a probe at the entry and, if fexit p
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
-from arch.abi.errno import E2BIG, EBUSY
 from arch.errors import KernelError
 from arch.native.handler import NativeCode, NativeHandler
 from bpf.core.program import BpfProg
+from bpf.core.trampoline import FENTRY, FEXIT, MODIFY_RETURN, Chain, RunProgram
 from bpf.face import Detach
 from bpf.uapi import MAX_BPF_FUNC_ARGS
 from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
 
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-BPF_MAX_TRAMP_LINKS = 38
-FENTRY, FEXIT, MODIFY_RETURN = "fentry", "fexit", "fmod_ret"
-
-# (program, values, cookie, address of the function, how many of the values are no arguments) -> R0
-RunProgram = Callable[[BpfProg, tuple[int, ...], int, int, int], int]
 Arguments = Callable[[int], tuple[int, ...]]
 # (the programs, address of the function) -> its compiled entry, if there can be one
 CompileEntry = Callable[[list[NativeCode | None], int], NativeHandler | None]
 Override = Callable[[int, int], None]  # (pt_regs, value): the probed function returns that at once
-
-
-class Chain:
-    """struct bpf_tramp_links of one function: the programs of each kind, in the order they came."""
-
-    def __init__(self) -> None:
-        self.links: dict[str, list[tuple[BpfProg, int]]] = {FENTRY: [], MODIFY_RETURN: [], FEXIT: []}
-
-    def __bool__(self) -> bool:
-        return any(self.links.values())
-
-    def add(self, kind: str, prog: BpfProg, cookie: int) -> None:
-        """__bpf_trampoline_link_prog().  E2BIG; EBUSY: it is linked."""
-        if sum(len(links) for links in self.links.values()) >= BPF_MAX_TRAMP_LINKS:
-            raise KernelError(E2BIG, "the function has as many programs as there can be")
-        if any(known is prog for known, _ in self.links[kind]):
-            raise KernelError(EBUSY, "the program is attached there")
-        self.links[kind].append((prog, cookie))
-
-    def remove(self, kind: str, prog: BpfProg) -> None:
-        """bpf_trampoline_unlink_prog()."""
-        self.links[kind] = [row for row in self.links[kind] if row[0] is not prog]
-
-    def call(self, run: RunProgram, arguments: Sequence[int], entry: int, body: Callable[[], int] | None) -> int | None:
-        """The whole trampoline around `body`; without one only what comes before it: None if the function is to run."""
-        args = tuple(arguments)
-        for prog, cookie in self.links[FENTRY]:
-            run(prog, args, cookie, entry, 0)
-        value = 0
-        for prog, cookie in self.links[MODIFY_RETURN]:
-            value = run(prog, (*args, value), cookie, entry, 1)
-            if value:
-                break
-        if not value:
-            if body is None:
-                return None
-            value = body()
-        self.after(run, args, entry, value)
-        return value
-
-    def after(self, run: RunProgram, args: tuple[int, ...], entry: int, value: int) -> None:
-        """The fexit programs."""
-        for prog, cookie in self.links[FEXIT]:
-            run(prog, (*args, value), cookie, entry, 1)
 
 
 class KernelTrampoline:
@@ -84,13 +31,13 @@ class KernelTrampoline:
         kprobes: Kprobes,
         symbol: str,
         read: Arguments,
-        run: RunProgram,
+        run: RunProgram[BpfProg],
         override: Override,
         compile_entry: CompileEntry,
     ) -> None:
         self.kprobes, self.read, self.run, self.override = kprobes, read, run, override
         self.compile_entry = compile_entry
-        self.chain = Chain()
+        self.chain: Chain[BpfProg] = Chain()
         self.entry = Kprobe(self._entered, symbol)
         self.exit = Kretprobe(self._returned, symbol, entry_handler=self._note, maxactive=4096)
         self.entry.kind = self.exit.kp.kind = "f"  # not in the list of kprobes

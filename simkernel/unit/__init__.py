@@ -2,7 +2,11 @@
 
     build.py   m.build: tasks, files, sockets, packets, requests, registers, any structure, with the members a test sets
     calls.py   m.call: a kernel function with built arguments; m.fire: a tracepoint; m.run_program: a program by itself
+    moments.py m.at: interrupts, NMIs, other tasks while a program stands at an instruction; places.py says where
     mocks.py   m.mocks: what helpers answer
+    coverage.py  m.coverage: which instructions and lines of programs ran; coverage_html.py makes its page
+    records.py m.records: what programs send through ring buffers and perf arrays
+    losses.py  m.losses: what was missed, dropped or lost, of every kind
 
     task = m.build.task(comm="victim", pid=4711)
     m.fire("sched:sched_process_exit", p=task)

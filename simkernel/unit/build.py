@@ -18,6 +18,8 @@ from bpf.layout import layout_of
 from bpf.packet.skbuff import PacketMemory, SkBuff
 from simkernel.kernel.kernel import Kernel
 
+BUILT_STACK_BYTES = 64  # above and below the stack pointer of built registers
+
 Value = int | str | bytes | View | ArrayView | Sequence[int] | Mapping[str, "Value"]
 
 
@@ -67,7 +69,7 @@ class Builder:
             raise BuildError(self._unknown(view, name, path))
         inner = types.resolve(name, path).type.strip
         if isinstance(inner, PointerType):
-            value = self.string(value) if isinstance(value, str | bytes) else address(value)
+            value = self.register(value)
         try:
             types.setter(name, path)(self.k.mem, view.addr, value)
         except (ValueError, TypeError) as error:
@@ -145,6 +147,20 @@ class Builder:
         """struct request of a block device."""
         return self.struct("request", {"__sector": sector, "__data_len": nbytes}, **fields)
 
+    def register(self, value: Value) -> int:
+        """A value as a register: an object's address, text and bytes in memory, or a number."""
+        return self.string(value) if isinstance(value, str | bytes) else address(value)
+
+    def called(self, function: int, *args: Value) -> View:
+        """struct pt_regs as a probe finds them at the entry of a function at this address, with room for a return address."""
+        k, arch = self.k, self.k.arch
+        regs = self.pt_regs(*args)
+        layout = k.cpu.layout
+        layout.set(k.mem, regs.addr, arch.instruction_pointer, function + arch.kprobe_ip_offset)
+        layout.set(k.mem, regs.addr, arch.stack_pointer, k.mem.alloc(BUILT_STACK_BYTES) + BUILT_STACK_BYTES // 2)
+        arch.set_return_address(k.mem, regs.addr, k.text.address_of("schedule"), layout)
+        return regs
+
     def pt_regs(self, *args: Value, **registers: int) -> View:
         """struct pt_regs as at a function's entry: arguments in their registers, others by name (`ip=`, `ax=`)."""
         arch, layout = self.k.arch, self.k.arch.pt_regs_for(self.k.version)
@@ -152,8 +168,7 @@ class Builder:
         if len(args) > len(arch.function_args):
             raise BuildError(f"{arch.name} passes {len(arch.function_args)} arguments in registers, not {len(args)}")
         for field, value in zip(arch.function_args, args):
-            given = self.string(value) if isinstance(value, str | bytes) else address(value)
-            layout.set(self.k.mem, view.addr, field, given & ((1 << 8 * arch.word) - 1))
+            layout.set(self.k.mem, view.addr, field, self.register(value) & ((1 << 8 * arch.word) - 1))
         for field, number in registers.items():
             if field not in layout.fields:
                 raise BuildError(f"struct pt_regs of {arch.name} has no register {field!r}: {', '.join(layout.fields)}")

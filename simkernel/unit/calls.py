@@ -2,32 +2,32 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from arch.abi.errno import errno_name
 from arch.cview import View
 from arch.errors import KernelError
 from bpf.core.program import BpfProg
-from bpf.loader.program import Program
 from simkernel.kernel.face import Steps
 from simkernel.kernel.kernel import Kernel
 from simkernel.kernel.task import WaitQueue
-from simkernel.unit.build import Builder, BuildError, Value, address
-from simkernel.unit.mocks import Mocks
+from simkernel.unit.build import Builder, Value, address
+from simkernel.unit.places import CallError, Context, event_arguments, function_address, inside
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # the parts of it that a test asks for are imported when it does
+    from bpf.loader.object import BpfObject
+    from bpf.loader.program import Program  # with elftools behind it
     from simkernel.session import Session
+    from simkernel.unit.coverage import Coverage
+    from simkernel.unit.losses import Losses
+    from simkernel.unit.mocks import Mocks
+    from simkernel.unit.moments import Happening, Stop
+    from simkernel.unit.records import Records
 
-Context = Literal["task", "softirq", "hardirq"]
 LIMIT_NS = 10_000_000_000
-
-
-class CallError(Exception):
-    """What was asked cannot be called or fired, or did not come back."""
 
 
 class Job:
@@ -99,7 +99,32 @@ class Unit:
     @cached_property
     def mocks(self) -> Mocks:
         """Answers of helpers."""
+        from simkernel.unit.mocks import Mocks
+
         return Mocks(self.kernel.observer.bpf)
+
+    @cached_property
+    def covered(self) -> Coverage:
+        """What coverage() gives."""
+        from simkernel.unit.coverage import Coverage
+
+        return Coverage(self.kernel.observer.bpf)
+
+    def coverage(self) -> Coverage:
+        """Count which instructions and lines run, of the programs loaded from now on; the same object every time."""
+        return self.covered
+
+    def records(self, obj: BpfObject, name: str, ctype: str | None = None, pages: int = 8) -> Records:
+        """A reader of a ring buffer or perf event array: values of a type of the object, bytes without one."""
+        from simkernel.unit.records import Records
+
+        return Records(obj, name, ctype, pages)
+
+    def losses(self) -> Losses:
+        """What was missed, dropped or lost until now, of every kind."""
+        from simkernel.unit.losses import losses
+
+        return losses(self.kernel)
 
     def call(self, name: str, *args: Value, cpu: int = 0, context: Context = "task", returns: int | None = None) -> int:
         """`name(args)`, really called on the simulated CPU, so that probes on it and below it fire; its result, signed.
@@ -108,10 +133,8 @@ class Unit:
         which are memory only, while many functions of files and sockets want one that the kernel made.
         """
         k = self.k
-        if name not in k.text.functions:
-            close = difflib.get_close_matches(name, sorted(k.text.functions), n=3)
-            raise CallError(f"no kernel function is named {name}" + (f"; near: {', '.join(close)}" if close else ""))
-        values = [self.pass_value(each) for each in args]
+        function_address(k, name)
+        values = [self.build.register(each) for each in args]
 
         def work() -> Steps[int]:
             return (yield k.call(name, *values))
@@ -125,23 +148,10 @@ class Unit:
         sign = 1 << (8 * k.arch.word - 1)
         return ((result & ((sign << 1) - 1)) ^ sign) - sign
 
-    def pass_value(self, value: Value) -> int:
-        """An argument as a register: an object's address, text and bytes in memory, or a number."""
-        return self.build.string(value) if isinstance(value, str | bytes) else address(value)
-
     def fire(self, event: str, *, cpu: int = 0, context: Context = "task", **arguments: Value) -> None:
         """Fire a tracepoint with the arguments of its TP_PROTO, by name; those that are not given are 0."""
         k = self.k
-        name = event.rpartition(":")[2]
-        points = k.observer.tracing.tracepoints
-        if name not in points:
-            close = difflib.get_close_matches(name, sorted(points), n=3)
-            raise CallError(f"no tracepoint is named {event}" + (f"; near: {', '.join(close)}" if close else ""))
-        params = points[name].fired_with.params
-        known = [param for _, param in params]
-        if strange := [each for each in arguments if each not in known]:
-            raise CallError(f"{event} has no argument {strange[0]!r}; it has {', '.join(known)}")
-        values = [self.pass_value(arguments.get(param, 0)) for param in known]
+        name, values = event_arguments(k, self.build, event, arguments)
 
         def work() -> Steps[int]:
             k.trace(name, *values)
@@ -167,6 +177,35 @@ class Unit:
 
         return self.in_kernel(work, program.name, cpu, context)
 
+    def at(
+        self,
+        program: Program,
+        do: Happening,
+        *,
+        insn: int | None = None,
+        line: int | str | None = None,
+        times: int | None = None,
+    ) -> Stop:
+        """Let something happen whenever a program stands before an instruction (by number), or before a source line (by number,
+        or by a piece of its text): `do(moment)`, see simkernel/unit/moments.py.  With `times` only so often.
+        """
+        from simkernel.unit.moments import Stop, instruction
+
+        prog = self.loaded(program)
+        place = (prog, instruction(prog, program, insn, line))
+        return Stop(self.k, self.build, self.loaded, place, do, times)
+
+    @contextmanager
+    def cpu_order(self, *cpus: int) -> Iterator[None]:
+        """In a `with` block: the first of these CPUs that has something to do goes on, others only when none of them has."""
+        if wrong := [cpu for cpu in cpus if not 0 <= cpu < self.k.nr_cpus]:
+            raise CallError(f"CPU {wrong[0]}: this machine has {self.k.nr_cpus}")
+        before, self.k.cpus.order = self.k.cpus.order, cpus
+        try:
+            yield
+        finally:
+            self.k.cpus.order = before
+
     def loaded(self, program: Program) -> BpfProg:
         """The kernel's object behind a loader's program."""
         if program.fd < 0 or not self.has_session:
@@ -189,8 +228,13 @@ class Unit:
         worker = self.workers.get(cpu)
         if worker is None or worker.task.exit_state:
             worker = self.workers[cpu] = Worker(k, cpu)
-        job = worker.begin(work, partial(self.inside, context))
-        if not k.cpus.run(lambda: job.done or worker.task.exit_state != 0, k.clock.now_ns + LIMIT_NS):
+        job = worker.begin(work, partial(inside, k, context))
+        try:
+            returned = k.cpus.run(lambda: job.done or worker.task.exit_state != 0, k.clock.now_ns + LIMIT_NS)
+        except BaseException:
+            del self.workers[cpu]  # what was raised ends its thread
+            raise
+        if not returned:
             raise CallError(f"{what} did not come back within {LIMIT_NS // 10**9} s of virtual time")
         if job.refused is not None:
             raise CallError(f"{what}: {errno_name(job.refused.errno)}: {job.refused.why}")
@@ -202,19 +246,3 @@ class Unit:
     def workers(self) -> dict[int, Worker]:
         """The threads in which tests work, by CPU."""
         return {}
-
-    @contextmanager
-    def inside(self, context: Context) -> Iterator[None]:
-        """in_hardirq(), in_serving_softirq() as they would be."""
-        k = self.k
-        if context not in ("task", "softirq", "hardirq"):
-            raise BuildError(f"context {context!r}: task, softirq or hardirq")
-        depth = None if context == "task" else k.irqs.depth if context == "hardirq" else k.softirqs.depth
-        cpu = k.cpus.rq.cpu
-        if depth is not None:
-            depth[cpu] += 1
-        try:
-            yield
-        finally:
-            if depth is not None:
-                depth[cpu] -= 1

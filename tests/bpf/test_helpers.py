@@ -444,7 +444,7 @@ def test_programs_of_probes_do_not_nest(m):
     assert trace_call_bpf(m.host.bpf, [outer, m.load("r0 = 0\nexit")], ctx) == 0
     m.host.bpf.active[0] = 1
     assert trace_call_bpf(m.host.bpf, [outer], ctx) == 0
-    assert outer.recursion_misses == 1
+    assert outer.recursion_misses == 0  # counted since 6.7
 
 
 def test_helpers_of_january_2015():

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 import simkernel
-from simkernel.copies import ChildError, Template
+from simkernel.copies import Template
 from simkernel.machine import Machine
+from simkernel.packed import ChildError
 
 HELLO = Path(__file__).parents[2] / "samples" / "bin" / "x86_64" / "hello"
 

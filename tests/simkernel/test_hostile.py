@@ -18,11 +18,11 @@ def run(*options: str) -> dict:
     return counted
 
 
-def test_two_hundred_programs() -> None:
-    outcomes = run("--programs", "200", "--arch", "x86_64")["outcomes"]
-    assert outcomes["goes on"] > 50
-    assert outcomes["ends with CorruptMemory"] > 10  # they do hit what matters
-    assert outcomes["ends with KernelCrash"] > 5
+def test_a_hundred_programs() -> None:
+    outcomes = run("--programs", "100", "--arch", "x86_64")["outcomes"]
+    assert outcomes["goes on"] > 25
+    assert outcomes["ends with CorruptMemory"] > 5  # they do hit what matters
+    assert outcomes["ends with KernelCrash"] > 2
 
 
 def test_some_on_each_architecture() -> None:

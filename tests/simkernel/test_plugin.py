@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 TESTS = """
 import pytest
 
@@ -86,3 +88,61 @@ def test_machines_are_named_in_a_junit_report(tmp_path: Path) -> None:
     ran = pytest_run(tmp_path, "def test_one(machine): pass\n", "--junitxml=report.xml")
     assert ran.returncode == 0
     assert 'name="simkernel.kernel" value="6.1"' in (tmp_path / "report.xml").read_text()
+
+
+COVERED = """
+import pytest
+
+def prepare(machine):
+    machine.load(OBJECT).attach()
+
+def write(machine):
+    machine.call("vfs_write", 0, 0, 12, 0, returns=12)
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_booted(machine, times):
+    prepare(machine)
+    for _ in range(times):
+        write(machine)
+
+@pytest.mark.simkernel(setup=prepare)
+def test_copied(machine):
+    write(machine)
+"""
+
+
+@pytest.mark.parametrize("options", [(), ("-n", "2")], ids=["one process", "xdist"])
+def test_coverage_is_added_up_over_tests_copies_and_workers(tmp_path: Path, options: tuple[str, ...]) -> None:
+    path = ROOT / "samples" / "obj" / "x86_64" / "writes.bpf.o"
+    (tmp_path / "test_tool.py").write_text(COVERED.replace("OBJECT", repr(str(path))))
+    words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--simkernel-coverage", "out", *options, "."]
+    ran = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "coverage of BPF programs" in ran.stdout and "% of lines; out/lcov.info, out/index.html" in ran.stdout
+    lcov = (tmp_path / "out" / "lcov.info").read_text()
+    functions = dict(
+        reversed(line.removeprefix("FNDA:").split(",")) for line in lcov.splitlines() if line[:5] == "FNDA:"
+    )
+    assert "4" in functions.values(), functions
+
+
+EXPLORED = """
+import pytest
+
+@pytest.mark.simkernel(cpus=2)
+def test_race(machine):
+    assert machine.kernel.seed != 2
+
+def test_other():
+    pass
+"""
+
+
+def test_seeds_are_explored_up_to_the_first_that_fails(tmp_path: Path) -> None:
+    ran = pytest_run(tmp_path, EXPLORED, "--simkernel-explore", "4", "-rs")
+    assert ran.returncode == 1, ran.stdout + ran.stderr
+    words = {f"test_race[6.1-x86_64-seed{n}]": end for n, end in enumerate(("PASSED", "PASSED", "FAILED", "SKIPPED"))}
+    assert all(f"{name} {end}" in ran.stdout for name, end in words.items())
+    again = "--simkernel-kernel 6.1 --simkernel-arch x86_64 --simkernel-cpus 2 --simkernel-seed 2"
+    assert f"pytest 'test_tool.py::test_race' {again}" in ran.stdout
+    assert "another seed has failed already" in ran.stdout and "test_other PASSED" in ran.stdout

@@ -51,6 +51,9 @@ class Program:
         self.run = run
         self.when_native = []
 
+    def missed(self):
+        pass
+
     def release(self):
         pass
 
@@ -151,6 +154,9 @@ class FakeHost:
 
     def wake(self, key):
         self.woken.append(key)
+
+    def spend(self, ns):
+        self.ns += ns
 
     def add_timer(self, delay_ns, callback):
         timer = Timer(callback)

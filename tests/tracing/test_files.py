@@ -159,8 +159,8 @@ def test_kprobes_debugfs_files():
     echo(tracing, "events/kprobes/enable", "1")
     address = f"{tracing.host.address['vfs_write']:016x}"
     lines = files["list"].show().splitlines()
-    assert lines[0] == f"{address}  k  vfs_write+0x0    [FTRACE]"
-    assert lines[1] == f"{address}  r  vfs_write+0x0    [FTRACE]"
+    assert lines[0] == f"{address}  r  vfs_write+0x0    [FTRACE]"
+    assert lines[1] == f"{address}  k  vfs_write+0x0    [FTRACE]"
     assert lines[2].endswith("  k  vfs_write+0x9    ")
     assert len(tracing.host.armed) == 2
     files["enabled"].store(b"0\n")

@@ -12,6 +12,10 @@ SCRIPT = r"""
 cd /sys/kernel/tracing
 for e in task/task_newtask oom/oom_score_adj_update power/cpu_idle irq_vectors/local_timer_entry \
     skb/skb_copy_datagram_iovec tcp/tcp_rcv_space_adjust net/netif_rx_exit; do echo 1 > events/$e/enable; done
+for e in mmap_lock cgroup kmem/kmalloc kmem/kfree; do echo 1 > events/$e/enable; done
+/bin/busybox true; mkdir /sys/fs/cgroup/x; (echo 0 > /sys/fs/cgroup/x/cgroup.procs; true); rmdir /sys/fs/cgroup/x
+for e in mmap_lock cgroup kmem/kmalloc kmem/kfree; do echo 0 > events/$e/enable; done
+ps -o pid,comm,stat
 (echo 100 > /proc/self/oom_score_adj; sleep 0.01)
 i=0; while [ $i -lt 3000 ]; do i=$((i+1)); done
 nc -l -p 7777 -e echo hi & sleep 0.1; nc 127.0.0.1 7777 < /dev/null
@@ -20,6 +24,18 @@ cat trace
 """
 # What 6.1 prints (pids, ports and addresses as patterns; a shell called sh where ours is called busybox)
 LINES = (
+    r"\.\.\.\.\. +[\d.]+: kmalloc: call_site=security_task_alloc\+0x\w+/0x\w+ ptr=[0-9a-f]+ bytes_req=72 bytes_alloc=96 "
+    r"gfp_flags=GFP_KERNEL\|__GFP_ZERO node=-1 accounted=false",
+    r"kfree: call_site=security_task_free\+0x\w+/0x\w+ ptr=[0-9a-f]+",
+    r"\.\.\.\.\. +[\d.]+: mmap_lock_start_locking: mm=[0-9a-f]+ memcg_path=/ write=false",
+    r"\.\.\.\.\. +[\d.]+: mmap_lock_acquire_returned: mm=[0-9a-f]+ memcg_path=/ write=true success=true",
+    r"\.\.\.\.\. +[\d.]+: mmap_lock_released: mm=[0-9a-f]+ memcg_path=/ write=false",
+    r"d\.\.1\. +[\d.]+: cgroup_mkdir: root=0 id=\d+ level=1 path=/x",
+    r"(?s)d\.\.2\. +[\d.]+: cgroup_notify_populated: root=0 id=\d+ level=1 path=/x val=1.*"
+    r"d\.\.1\. +[\d.]+: cgroup_attach_task: dst_root=0 dst_id=\d+ dst_level=1 dst_path=/x pid=\d+ comm=\w+\n.*"
+    r"d\.\.2\. +[\d.]+: cgroup_notify_populated: root=0 id=\d+ level=1 path=/x val=0.*"
+    r"d\.\.1\. +[\d.]+: cgroup_rmdir: root=0 id=\d+ level=1 path=/x",
+    r"\n +2 kthreadd +SW",
     r"\.\.\.\.\. +[\d.]+: task_newtask: pid=\d+ comm=\w+ clone_flags=1200000 oom_score_adj=0",
     r"\.\.\.\.\. +[\d.]+: oom_score_adj_update: pid=\d+ comm=\w+ oom_score_adj=100",
     r"d\.\.1\. +[\d.]+: cpu_idle: state=1 cpu_id=0",

@@ -1,11 +1,15 @@
 """kprobes and kretprobes on a machine without a CPU."""
 
+import re
+import shutil
+
 import pytest
 
+import simkernel
 from arch.abi.errno import EILSEQ, EINVAL, ENOENT
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
-from tests.tracing.fakes import TEXT, machine
+from tests.tracing.fakes import TEXT, echo, machine
 from tracing.probes.kprobes import Kprobe, Kretprobe
 
 ARCHES = ["x86_64", "arm64", "riscv64", "s390x"]
@@ -54,7 +58,7 @@ def test_several_probes_per_address_and_enable():
     host.armed[address](0)
     tracing.kprobes.disable(a)
     host.armed[address](0)
-    assert order == ["a", "a", "b", "b"]
+    assert order == ["a", "b", "a", "b"]  # the newest first, as add_new_kprobe() has it
     tracing.kprobes.unregister(b)
     assert address not in host.armed
     tracing.kprobes.enable(a)
@@ -126,7 +130,7 @@ def test_recursion_two_probes_and_maxactive():
     assert host.return_handler(host.regs()) == backs[1]
     assert seen == ["first"]
     assert host.return_handler(host.regs()) == backs[0]
-    assert seen == ["first", "second", "first"]
+    assert seen == ["first", "first", "second"]  # the newest went in first, and comes out last
     assert (first.free, second.free) == (2, 1)
 
 
@@ -196,3 +200,44 @@ def test_which_probes_would_sit_on_ftrace_sites(arch, version, shown):
     tracing.kprobes.register(Kprobe(lambda regs: None, symbol="vfs_read"))
     (line,) = tracing.kprobes.list_lines()
     assert line.endswith("[FTRACE]\n") is shown
+
+
+RETURNS = """
+cd /sys/kernel/tracing
+echo 'p:k1 vfs_read flags=%flags ax=%orig_ax cs=%cs ss=%ss ret=$stack0:symbol' > kprobe_events
+echo 'p:k2 vfs_read' >> kprobe_events
+echo 'r:r1 vfs_read ret=$retval flags=%flags ax=%orig_ax ip=%ip:symbol' >> kprobe_events
+echo 'r:r2 vfs_read ret=$retval' >> kprobe_events
+echo 1 > events/kprobes/enable
+head -c 5 /proc/uptime > /dev/null
+echo 0 > events/kprobes/enable
+grep head- trace
+"""
+
+
+@pytest.mark.skipif(not shutil.which("busybox"), reason="needs a static busybox on this host")
+def test_handlers_of_one_place_and_their_registers():
+    """On 6.1: newest first, interrupts on, orig_ax 0 at an ftrace site; of two return probes the older sees the trampoline."""
+    machine = simkernel.boot()
+    run = machine.run([machine.install(shutil.which("busybox")), "sh", "-c", RETURNS], timeout_host_s=60)
+    k2, k1, r1, r2 = (re.sub(r"^.*?\.\d+: ", "", line) for line in run.text.splitlines()[:4])
+    assert k2.startswith("k2: (vfs_read+0x0/")
+    fields = dict(word.split("=") for word in k1.split() if "=" in word)
+    assert int(fields["flags"], 16) & 0x202 == 0x202
+    assert (fields["ax"], fields["cs"], fields["ss"]) == ("0x0", "0x10", "0x18")
+    assert fields["ret"].startswith("arch_rethook_trampoline+0x0/")
+    fields = dict(word.split("=") for word in r1.split() if "=" in word)
+    assert r1.startswith("r1: ([unknown/kretprobe'd] <- vfs_read) ret=0x")
+    assert fields["ax"] == "0xffffffffffffffff" and fields["ip"].startswith("ksys_read+")
+    assert r2.startswith("r2: (ksys_read+")
+
+
+def test_what_no_event_may_probe():
+    """within_notrace_func(): assembly, tracing itself and the blacklist are EINVAL; a name that is not there is ENOENT."""
+    tracing = machine("6.1")
+    for name in ("memcpy", "kprobe_ftrace_handler", "trace_event_buffer_commit", "__schedule", "do_int3", "strlen"):
+        assert errno_of(echo, tracing, "kprobe_events", f"p {name}") == EINVAL, name
+    assert "Could not probe notrace function strlen" in tracing.host.log
+    assert errno_of(echo, tracing, "kprobe_events", "p no_such_function") == ENOENT
+    for name in ("schedule", "do_error_trap", "bpf_get_current_pid_tgid"):
+        echo(tracing, "kprobe_events", f"p {name}")

@@ -12,6 +12,7 @@ from arch.errors import KernelError
 from tracing.board import Board, ErrorLog
 from tracing.buffer.columns import COUNTER_CLOCKS, TRACE_PRINT, TRACE_STACK, TRACE_USER_STACK, Columns
 from tracing.buffer.ringbuffer import Event, RingBuffer
+from tracing.buffer.tasks import TaskSet
 from tracing.buffer.tracer import NopTracer, Tracer
 
 CLOCKS_6_1 = ("local", "global", "counter", "uptime", "perf", "mono", "mono_raw", "boot", "tai", "x86-tsc")
@@ -36,10 +37,10 @@ class TraceArray(Columns):
         self.name = name
         # The machine's: two pages per CPU until an event is first enabled or a size is set; then `size_kb`.
         self.buffer = RingBuffer(self.host.nr_cpus, size_kb if name else EMPTY_KB)
+        if not name:
+            board.expand_first = lambda: self.buffer.resize(size_kb)
         self.snapshot: RingBuffer | None = None
         self.condition: object | None = None  # who alone takes snapshots: a hist trigger's snapshot() action
-        self.full_size_kb = size_kb
-        self.expanded = False
         self.cpumask = (1 << self.host.nr_cpus) - 1
         self.threshold_us = 0
         self.max_latency_us = 0
@@ -52,9 +53,9 @@ class TraceArray(Columns):
         self.errors = ErrorLog(board.host, board.features.error_log) if name else board.errors
         self.tracers: dict[str, Tracer] = {"nop": NopTracer()}  # newest last
         self.current: Tracer = self.tracers["nop"]
-        self.event_pids: set[int] | None = None  # not None: somebody has to ask traces_pid()
-        self.pids: set[int] = set()  # set_event_pid; empty: all
-        self.no_pids: set[int] = set()  # set_event_notrace_pid
+        self.chooses_tasks = False  # somebody has to ask traces_pid()
+        self.pids = TaskSet()  # set_event_pid
+        self.no_pids = TaskSet()  # set_event_notrace_pid
         self.on_flag: dict[str, Callable[[bool], None]] = {}  # what else an option does
         self.opened = 0  # open files: an instance in use is not removed
 
@@ -75,10 +76,9 @@ class TraceArray(Columns):
 
     def expand(self) -> None:
         """tracing_update_buffers(): the full size from the first use on."""
-        if not self.expanded:
-            self.expanded = True
-            if not self.name:
-                self.buffer.resize(self.full_size_kb)
+        if not self.board.expanded:
+            self.board.expanded = True
+            self.board.expand_first()
 
     def write(self, data: bytes, reserved: RingBuffer | None = None) -> bool:
         """Put one record into this CPU's buffer and wake the readers of trace_pipe; False if it is not recording.
@@ -138,12 +138,12 @@ class TraceArray(Columns):
     def traces_pid(self, *others: int) -> bool:
         """trace_event_ignore_this_pid(), the other way round; a switch or a wakeup is also that of the `others`."""
         pids = (self.host.current_pid(), *others)
-        wanted = not self.pids or any(pid in self.pids for pid in pids)
+        wanted = not self.pids.on or any(pid in self.pids for pid in pids)
         return wanted and any(pid not in self.no_pids for pid in pids)
 
     def pids_changed(self) -> None:
         """set_event_pid or set_event_notrace_pid was written."""
-        self.event_pids = self.pids | self.no_pids if self.pids or self.no_pids else None
+        self.chooses_tasks = self.pids.on or self.no_pids.on
 
     # The trace file
 

@@ -16,10 +16,25 @@ from __future__ import annotations
 from types import ModuleType
 
 from arch.abi.version import KernelVersion
-from tracing.events import block, inet, irq, kmem, net, older, raw_syscalls, sched, signal, task, timer, unreached
+from tracing.events import (
+    block,
+    cgroup,
+    inet,
+    irq,
+    kmem,
+    mmap_lock,
+    net,
+    older,
+    raw_syscalls,
+    sched,
+    signal,
+    task,
+    timer,
+    unreached,
+)
 from tracing.events.declare import TraceEventDecl
 
-MODULES = (raw_syscalls, irq, task, sched, signal, timer, kmem, block, net, inet, unreached)
+MODULES = (raw_syscalls, irq, task, sched, signal, timer, kmem, block, net, inet, unreached, mmap_lock, cgroup)
 
 
 def rows(module: ModuleType) -> list[TraceEventDecl]:

@@ -41,7 +41,6 @@ inet_sock_set_state = TraceEventDecl(
 )  # fmt: skip
 tcp_retransmit_skb = TraceEventDecl(
     "tcp", "tcp_retransmit_skb",
-    missing=NEVER,
     since="4.15",
     proto="const struct sock *sk, const struct sk_buff *skb",
     entry=(

@@ -24,7 +24,7 @@ kmem_cache_alloc = TraceEventDecl(
 )  # fmt: skip
 kmalloc = TraceEventDecl(
     "kmem", "kmalloc",
-    missing=NEVER,
+    missing="only of a task's and an executed file's memory",
     proto="unsigned long call_site, const void *ptr, size_t bytes_req, size_t bytes_alloc, gfp_t gfp_flags, int node",
     entry=(
         ("unsigned long call_site", "call_site"),
@@ -42,7 +42,7 @@ kmalloc = TraceEventDecl(
 )  # fmt: skip
 kfree = TraceEventDecl(
     "kmem", "kfree",
-    missing=NEVER,
+    missing="only of a task's and an executed file's memory",
     proto="unsigned long call_site, const void *ptr",
     entry=(
         ("unsigned long call_site", "call_site"),

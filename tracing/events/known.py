@@ -11,7 +11,7 @@ from functools import cached_property
 
 from arch.architecture import DEFAULT
 from tracing.events.declare import TraceEventDecl
-from tracing.events.recorded import Recording, recording
+from tracing.events.recorded import Recording, recording, recordings
 from tracing.face import TraceHost
 from tracing.record.fields import BASE_TYPES, Field, FieldLayout
 
@@ -46,6 +46,10 @@ class KnownEvents:
         if self.exact:
             return {(row.system, row.name): row.number for row in rows}
         return {(row.system, row.name): row.number for row in rows if row.system not in OF_X86}
+
+    def elsewhere(self, system: str, name: str) -> bool:
+        """An event that this kernel was asked for and does not have, but others do.  (Else it is one that somebody added.)"""
+        return system == "syscalls" or any((system, name) in kernel.events for kernel in recordings(DEFAULT))
 
     def calls(self, numbers: Mapping[str, int]) -> list[str]:
         """The system calls with events; of those that this CPU has."""

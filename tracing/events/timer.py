@@ -6,7 +6,6 @@ from tracing.events.declare import IRQS, NEVER, TraceEventDecl
 
 timer_init = TraceEventDecl(
     "timer", "timer_init",
-    missing=NEVER,
     proto="struct timer_list *timer",
     entry=(
         ("void * timer", "timer"),
@@ -15,7 +14,6 @@ timer_init = TraceEventDecl(
 )  # fmt: skip
 timer_start = TraceEventDecl(
     "timer", "timer_start",
-    missing=NEVER,
     held=(IRQS, 1),
     proto="struct timer_list *timer, unsigned long expires, unsigned int flags",
     entry=(
@@ -34,7 +32,6 @@ timer_start = TraceEventDecl(
 )  # fmt: skip
 timer_expire_entry = TraceEventDecl(
     "timer", "timer_expire_entry",
-    missing=NEVER,
     proto="struct timer_list *timer, unsigned long baseclk",
     entry=(
         ("void * timer", "timer"),
@@ -44,8 +41,8 @@ timer_expire_entry = TraceEventDecl(
     ),
     print='"timer=%p function=%ps now=%lu baseclk=%lu", REC->timer, REC->function, REC->now, REC->baseclk',
 )  # fmt: skip
-timer_expire_exit = timer_init.like("timer_expire_exit", missing=NEVER)
-timer_cancel = timer_init.like("timer_cancel", held=(IRQS, 1), missing=NEVER)
+timer_expire_exit = timer_init.like("timer_expire_exit")
+timer_cancel = timer_init.like("timer_cancel", held=(IRQS, 1))
 hrtimer_init = TraceEventDecl(
     "timer", "hrtimer_init",
     missing=NEVER,

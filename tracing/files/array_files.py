@@ -9,6 +9,7 @@ from arch.errors import KernelError
 from tracing.buffer.columns import IP_MARKER, TRACE_PRINT, TRACE_RAW_DATA
 from tracing.buffer.pipe import TracePipe
 from tracing.buffer.ringbuffer import RingBuffer
+from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TOP_LEVEL_OPTIONS, TraceArray
 from tracing.buffer.tracer import Tracer
 from tracing.files.nodes import File, FixedDirectory, Node, number, word
@@ -18,6 +19,7 @@ from tracing.tracers.function import NO_PID, FunctionTracer, parse_pids, pids_te
 from tracing.tracers.functions import FunctionSet
 
 MARKER_LIMIT = 4096
+EXPANDED_KB = 1408  # trace_buf_size
 MAIN_HELP = """# echo 0 > snapshot : Clears and frees snapshot buffer
 # echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.
 #                      Takes a snapshot of the main buffer.
@@ -98,46 +100,34 @@ class ArrayFiles:
         """set_ftrace_*, set_event_*pid."""
         array, function = self.array, self.function
 
-        def event_pids(name: str, attribute: Callable[[], set[int]], put: Callable[[set[int]], None]) -> File:
-            def store(pids: set[int]) -> None:
-                put(pids)
-                array.pids_changed()
+        def event_pids(name: str, tasks: TaskSet) -> File:
+            return self.pids_file(name, "", tasks, array.pids_changed)
 
-            return self.pids_file(name, "", attribute, store)
-
-        def put_pids(pids: set[int]) -> None:
-            array.pids = pids
-
-        def put_no_pids(pids: set[int]) -> None:
-            array.no_pids = pids
-
-        def put_function_pids(pids: set[int]) -> None:
-            function.pids = pids
-
-        def put_function_no_pids(pids: set[int]) -> None:
-            function.no_pids = pids
+        def function_pids(name: str, tasks: TaskSet) -> File:
+            return self.pids_file(name, NO_PID, tasks, lambda: None)
 
         nodes: list[Node] = [
             self.set_file("set_ftrace_filter", function.chosen, function.commands.run, function.filter_text,
                           lambda: function.commands.modules.clear()),
             self.set_file("set_ftrace_notrace", function.forbidden),
-            self.pids_file("set_ftrace_pid", NO_PID, lambda: function.pids, put_function_pids),
-            event_pids("set_event_pid", lambda: array.pids, put_pids),
+            function_pids("set_ftrace_pid", function.pids),
+            event_pids("set_event_pid", array.pids),
         ]  # fmt: skip
         if self.board.features.notrace_pids:
-            nodes.append(
-                self.pids_file("set_ftrace_notrace_pid", NO_PID, lambda: function.no_pids, put_function_no_pids)
-            )
-            nodes.append(event_pids("set_event_notrace_pid", lambda: array.no_pids, put_no_pids))
+            nodes.append(function_pids("set_ftrace_notrace_pid", function.no_pids))
+            nodes.append(event_pids("set_event_notrace_pid", array.no_pids))
         return nodes
 
-    def pids_file(
-        self, name: str, nothing: str, get: Callable[[], set[int]], put: Callable[[set[int]], None]
-    ) -> File:  # fmt: skip
+    def pids_file(self, name: str, nothing: str, tasks: TaskSet, changed: Callable[[], None]) -> File:
         """A set of tasks; a write adds to it."""
+
+        def store(pids: set[int]) -> None:
+            tasks.replace(pids)
+            changed()
+
         return self.file(
-            name, self.modes.rw, lambda: pids_text(get(), nothing), lambda data: put(parse_pids(data, get())),
-            lambda: put(set()),
+            name, self.modes.rw, lambda: pids_text(tasks, nothing), lambda data: store(parse_pids(data, tasks)),
+            lambda: store(set()),
         )  # fmt: skip
 
     def set_file(
@@ -153,7 +143,7 @@ class ArrayFiles:
     def buffer_size(self, cpu: int | None) -> str:
         """buffer_size_kb of one CPU or all (X where they differ), and what it grows to at the first use."""
         sizes = self.array.buffer.size_kb
-        later = "" if self.array.expanded or self.array.name else f" (expanded: {self.array.full_size_kb})"
+        later = "" if self.board.expanded else f" (expanded: {EXPANDED_KB})"
         if cpu is not None:
             return f"{sizes[cpu]}{later}\n"
         return f"{sizes[0]}{later}\n" if len(set(sizes)) == 1 else "X\n"
@@ -161,8 +151,7 @@ class ArrayFiles:
     def total_size(self) -> str:
         """buffer_total_size_kb: the sum over the CPUs."""
         sizes = self.array.buffer.size_kb
-        expanded = self.array.expanded or self.array.name
-        later = "" if expanded else f" (expanded: {self.array.full_size_kb * len(sizes)})"
+        later = "" if self.board.expanded else f" (expanded: {EXPANDED_KB * len(sizes)})"
         return f"{sum(sizes)}{later}\n"
 
     def set_buffer_size(self, data: bytes, cpu: int | None) -> None:
@@ -172,7 +161,7 @@ class ArrayFiles:
             raise KernelError(EINVAL, "a buffer has a size")
         if size > 1 << 22:
             raise KernelError(ENOMEM, "that much memory is not there")
-        self.array.expanded = True
+        self.board.expanded = True
         self.array.buffer.resize(size, cpu)
         if self.array.snapshot is not None:
             self.array.snapshot.resize(size, cpu)

@@ -217,7 +217,7 @@ class FreeBuffer(OpenFile):
         super().release()
         if self.array.options["disable_on_free"]:
             self.array.buffer.recording = False
-        self.array.expanded = True
+        self.array.board.expanded = True
         self.array.buffer.resize(0)
 
 

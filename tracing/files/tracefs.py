@@ -31,6 +31,8 @@ from tracing.triggers.hist.trigger import HistTriggers
 from tracing.triggers.synthetic import SynthEvents
 from tracing.triggers.trigger import TriggerFiles
 
+INSTANCE_NS = 10_000_000  # some ten thousand files are made, or removed
+
 
 @dataclass(eq=False)
 class Instance:
@@ -180,6 +182,7 @@ class TraceFs:
         """mkdir: a trace array with its files.  EEXIST."""
         if name in self.instances:
             raise KernelError(EEXIST, name)
+        self.board.host.spend(INSTANCE_NS)
         array = TraceArray(self.board, name)
         array.cpumask = self.array.cpumask
         instance = self.instance(array, self.parts.make_function(array))
@@ -196,6 +199,7 @@ class TraceFs:
         instance = found[0]
         if instance.array.opened:
             raise KernelError(EBUSY, f"{name} is in use")
+        self.board.host.spend(INSTANCE_NS)
         instance.follower.release()
         instance.array.set_tracer("nop")
         instance.function.release()

@@ -37,7 +37,7 @@ def create_kprobe(table: ProbeTable, argv: list[str]) -> None:
     except KernelError:
         command.index = 1
         symbol, offset, is_return, on_entry = parse_symbol(table, command, argv[1], is_return)
-        if ":" not in symbol and table.host.symbols.address(symbol) is None and not table.silent(symbol):
+        if ":" not in symbol and table.host.symbols.address(symbol) is None and not table.known(symbol):
             raise command.fail("BAD_PROBE_ADDR", 0, ENOENT) from None
     command.index = 0
     group, event = "kprobes", None

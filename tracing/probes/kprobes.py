@@ -129,6 +129,7 @@ class Kprobes:
         self.running: list[Kprobe | None] = [None] * self.host.nr_cpus
         self.return_probes: dict[int, Kretprobe] = {}  # by the address of their words, while calls may be under way
         self.all_armed = True  # debugfs kprobes/enabled
+        self.refused: Callable[[str], bool] = lambda name: False  # a function that is not for the probes of events
         self.ip_in_return_handlers = board.features.rethook or board.features.dynamic_events
         host = self.host
         self.returns = returns.Returns(
@@ -190,14 +191,14 @@ class Kprobes:
         kp.registered = True
         if kp.words is not None:
             kp.words[returns.RP_REGISTERED] = True
-        self.sites.setdefault(addr, []).append(kp)
+        self.sites.setdefault(addr, []).insert(0, kp)  # add_new_kprobe(): the newest runs first
         if kp.disabled:
             return
         several = self.together.get(addr)
         if several is None:
             self._rearm(addr)
         else:
-            several.append(kp)
+            several.insert(0, kp)
             self.host.aim(addr, self.armed[addr], self._native(several))
 
     def unregister(self, kp: Kprobe) -> None:
@@ -209,6 +210,7 @@ class Kprobes:
         kp.registered = False
         if kp.words is not None:
             kp.words[returns.RP_REGISTERED] = False
+            self._forget(self.return_probes[ctypes.addressof(kp.words)])
         self._rearm(kp.addr)
         if not probes:
             del self.sites[kp.addr]
@@ -252,6 +254,11 @@ class Kprobes:
     def unregister_kretprobe(self, rp: Kretprobe) -> None:
         """Calls under way still return properly: their instances stay, without a handler to run."""
         self.unregister(rp.kp)
+
+    def _forget(self, rp: Kretprobe) -> None:
+        """A return probe that is gone and has no calls under way needs not be found any more."""
+        if not rp.kp.registered and rp.free == rp.maxactive:
+            self.return_probes.pop(ctypes.addressof(rp.words), None)
 
     # Hits
 
@@ -384,11 +391,13 @@ class Kprobes:
         try:
             for instance in frame:
                 rp = instance.rp
-                instance.ret_addr = real
+                if not self.board.features.rethook:  # since then, each sees what it had replaced
+                    instance.ret_addr = real
                 self.running[cpu] = rp.kp
                 if rp.kp.registered:  # even if disabled since: the call was caught
                     rp.handler(instance, regs)
                 rp.free += 1
+                self._forget(rp)
         finally:
             self.running[cpu] = before
         return real
@@ -438,7 +447,9 @@ class Kprobes:
         """kprobe_flush_task(): a task is gone with calls still under way."""
         for row in self.returns.of(self.host.task_number(task)):
             address, _, _ = self.returns.pop(row)
-            self.return_probes[address].free += 1
+            rp = self.return_probes[address]
+            rp.free += 1
+            self._forget(rp)
 
     # debugfs kprobes/
 

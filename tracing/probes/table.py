@@ -30,6 +30,10 @@ class ProbeTable:
         self.probes: list[TraceProbe] = []
         self.silent: Callable[[str], bool] = lambda name: False  # a function that the kernel has and never calls
 
+    def known(self, symbol: str) -> bool:
+        """A function of the real kernel that this machine has no text for."""
+        return self.silent(symbol) or self.kprobes.refused(symbol)
+
     def find(self, kind: str, group: str, event: str) -> ProbeEvent | None:
         """The event of that name and kind of probe."""
         for probe in self.probes:

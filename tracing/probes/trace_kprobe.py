@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from arch.abi.errno import EINVAL
+from arch.errors import KernelError
 from tracing.face import TRACE_FLAG_IRQS_OFF
 from tracing.probes.args import ProbeArg
 from tracing.probes.event import ProbeEvent, TraceProbe
@@ -26,9 +28,9 @@ class KprobeEvent(ProbeEvent):
         if self.is_return:
             func, ret_ip = heads
             found = self.host.symbols.lookup(func)
-            where = f"{addresses.symbol_offset(ret_ip)} <- {found[0] if found else ''}"
+            where = f"{addresses.traced(ret_ip, True)} <- {found[0] if found else ''}"
         else:
-            where = addresses.symbol_offset(heads[0])
+            where = addresses.traced(heads[0], True)
         return f"{self.name}: ({where}){self.args_text(record)}\n"
 
 
@@ -91,10 +93,20 @@ class TraceKprobe(TraceProbe):
 
     def register(self) -> None:
         """__register_trace_kprobe().  EINVAL, ENOENT, EILSEQ."""
+        self.check_traced()
         if self.rp is not None:
             self.kprobes.register_kretprobe(self.rp)
         else:
             self.kprobes.register(self.kp)
+
+    def check_traced(self) -> None:
+        """within_notrace_func(): where no tracer may be, no event's probe may, either.  EINVAL."""
+        start = self.addr if not self.symbol else self.host.symbols.address(self.symbol)
+        found = self.host.symbols.lookup(start + self.offset) if start is not None else None
+        name = found[0] if found is not None else self.symbol
+        if self.kprobes.refused(name):
+            self.host.pr(4, f"Could not probe notrace function {name}")
+            raise KernelError(EINVAL, f"{name} is not for probes")
 
     def unregister(self) -> None:
         """__unregister_trace_kprobe()."""

@@ -169,7 +169,7 @@ class EventFile:
         if (
             not self.soft_disabled
             and (self.filter is None or self.filter.match(record))
-            and (array.event_pids is None or array.traces_pid(*self.event.other_pids(record)))
+            and (not array.chooses_tasks or array.traces_pid(*self.event.other_pids(record)))
         ):
             array.write_event(record, reserved)
             if array.options["stacktrace"]:
@@ -352,6 +352,8 @@ class TraceEvent:
         active = running.active
         if active[cpu]:
             running.misses += 1
+            for program in self.bpf_programs:
+                program.missed()
             return 0
         active[cpu] += 1
         running.event[cpu] = self
@@ -443,17 +445,29 @@ GENERIC_FIELDS = (
 Makers = Callable[[], Iterable["TraceEvent"]]
 
 
+class Known(Protocol):
+    """What is known of the kernel's own events (tracing/events/known.py)."""
+
+    @property
+    def exact(self) -> bool:
+        """The numbers are those of this very kernel; else only their order."""
+
+    def numbers(self) -> Mapping[tuple[str, str], int]:
+        """By system and name; empty where nobody asked a kernel of this version."""
+
+    def elsewhere(self, system: str, name: str) -> bool:
+        """An event that is missing here is one of other kernels."""
+
+
 class EventRegistry:
     """All events by name and by number.  kernel/trace/trace_output.c:register_trace_event().
 
     The kernel's own are made when somebody first looks: most machines never do.
     """
 
-    def __init__(
-        self, first_type: int, lines: dict[int, Line], numbers: Callable[[], tuple[Mapping[tuple[str, str], int], bool]]
-    ) -> None:
+    def __init__(self, first_type: int, lines: dict[int, Line], known: Known) -> None:
         self.lines = lines  # of the board: how the entries of a type print
-        self.numbers = numbers  # of the kernel's own events, where they are known; and whether exactly, or their order
+        self.known = known
         self.internal: dict[tuple[str, str], TraceEvent] = {}  # events/ftrace: what tracers write, never enabled
         self.next_id = first_type
         self.first = first_type
@@ -462,6 +476,7 @@ class EventRegistry:
         self._by_id: dict[int, TraceEvent] = {}
         self._makers: list[Makers] = []
         self._systems: tuple[int, dict[str, dict[str, TraceEvent]]] = (-1, {})
+        self.on_add: Callable[[TraceEvent], None] = lambda event: None  # one has been defined
 
     def declare(self, make: Makers) -> None:
         """The kernel has these events of its own; they are made when somebody looks."""
@@ -487,12 +502,18 @@ class EventRegistry:
         if not makers:
             return
         made = [event for make in makers for event in make()]
-        numbers, exact = self.numbers()
+        numbers, exact = self.known.numbers(), self.known.exact
         if numbers:
+            added = [
+                e for e in made if (e.system, e.name) not in numbers and not self.known.elsewhere(e.system, e.name)
+            ]
             made = [event for event in made if (event.system, event.name) in numbers]
             made.sort(key=lambda event: numbers[event.system, event.name])
             for index, event in enumerate(made):
                 event.id = numbers[event.system, event.name] if exact else self.first + index
+            for index, event in enumerate(added, max(event.id for event in made) + 1):
+                event.id = index
+            made = [*made, *added]
             made.reverse()
         else:
             for index, event in enumerate(made, self.next_id):
@@ -528,6 +549,7 @@ class EventRegistry:
             raise KernelError(EEXIST, f"{event.system}:{event.name} exists")
         event.id = self._new_id()
         self._put(event)
+        self.on_add(event)
 
     def _put(self, event: TraceEvent) -> None:
         self._events[event.system, event.name] = event

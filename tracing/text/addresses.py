@@ -19,6 +19,7 @@ class Addresses:
         self.hashed = hashed
         self.options = options
         self.mask = (1 << 8 * word) - 1
+        self.trampoline = 0  # of return probes: what a frame shows whose return address they hold
 
     def symbol_name(self, addr: int) -> str:
         """%ps: the name alone, or the number of an address without a symbol."""
@@ -30,9 +31,15 @@ class Addresses:
         found = self.symbols.lookup(addr & self.mask)
         return f"{found[0]}+0x{found[1]:x}/0x{found[2]:x}" if found else f"0x{addr & self.mask:x}"
 
+    def traced(self, addr: int, offset: bool) -> str:
+        """trace_seq_print_sym(): the name, but for a return probe's trampoline."""
+        if addr and addr == self.trampoline:
+            return "[unknown/kretprobe'd]"
+        return self.symbol_offset(addr) if offset else self.symbol_name(addr)
+
     def ip(self, addr: int) -> str:
         """seq_print_ip_sym(): the name as the options sym-offset and sym-addr want it."""
-        text = self.symbol_offset(addr) if self.options.get("sym-offset") else self.symbol_name(addr)
+        text = self.traced(addr, self.options.get("sym-offset", False))
         return f"{text} <{addr & self.mask:0{2 * self.word}x}>" if self.options.get("sym-addr") else text
 
     def pointer(self, addr: int) -> str:

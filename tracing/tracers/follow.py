@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TraceArray
 from tracing.face import TraceHost
 from tracing.record.assign import Assign, compile_assign
@@ -65,7 +66,7 @@ class TaskFollower:
         for option in list(self.on):
             self.follow(option, False)
 
-    def sets(self) -> list[set[int]]:
+    def sets(self) -> list[TaskSet]:
         """The sets that follow."""
         array, function = self.array, self.function
         out = [array.pids, array.no_pids] if "event-fork" in self.on else []
@@ -76,12 +77,11 @@ class TaskFollower:
         assert self._fork is not None
         parent, child = self._fork(*args)
         for pids in self.sets():
-            if parent in pids:
-                pids.add(int(child))
+            pids.fork(int(parent), int(child))
 
     def exited(self, *args: int) -> None:
         """Its number may be another task's soon."""
         assert self._exit is not None
         (pid,) = self._exit(*args)
         for pids in self.sets():
-            pids.discard(int(pid))
+            pids.exit(int(pid), self.host.cpu_id())

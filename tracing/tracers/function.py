@@ -14,6 +14,7 @@ from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from tracing.board import Board
 from tracing.buffer.columns import TRACE_FN
+from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TraceArray
 from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobe, Kprobes
@@ -49,8 +50,8 @@ class FunctionTracer(Tracer):
         self.chosen = FunctionSet(functions, ALL_ENABLED, self.update)
         self.forbidden = FunctionSet(functions, NONE_DISABLED, self.update)
         self.commands = FunctionCommands(array, events, functions, self.update)
-        self.pids: set[int] = set()
-        self.no_pids: set[int] = set()
+        self.pids = TaskSet()
+        self.no_pids = TaskSet()
         self.running = False
         self.listeners: list[Callable[[], None]] = []  # others that trace the same functions
         self.probes: dict[str, Kprobe] = {}
@@ -75,10 +76,10 @@ class FunctionTracer(Tracer):
 
     def traces_task(self) -> bool:
         """By set_ftrace_pid and set_ftrace_notrace_pid."""
-        if not self.pids and not self.no_pids:
+        if not self.pids.on and not self.no_pids.on:
             return True
         pid = self.host.current_pid()
-        return (not self.pids or pid in self.pids) and pid not in self.no_pids
+        return (not self.pids.on or pid in self.pids) and pid not in self.no_pids
 
     # Running
 
@@ -158,9 +159,9 @@ class FunctionTracer(Tracer):
         return "".join(f"{name} (1)\n" for name in self.functions.own() if name in self.probes)
 
 
-def parse_pids(data: bytes, known: set[int]) -> set[int]:
+def parse_pids(data: bytes, known: TaskSet) -> set[int]:
     """trace_pid_write(): the pids known and those of this write, all or none.  EINVAL."""
-    pids = set(known)
+    pids = set(known.pids)
     for word in data.split(b"\0", 1)[0].decode("latin-1").split():
         try:
             pid = kstrto(word, 0, 64, False)
@@ -172,6 +173,6 @@ def parse_pids(data: bytes, known: set[int]) -> set[int]:
     return pids
 
 
-def pids_text(pids: set[int], nothing: str = "") -> str:
+def pids_text(pids: TaskSet, nothing: str = "") -> str:
     """One pid a line, ascending."""
-    return "".join(f"{pid}\n" for pid in sorted(pids)) or nothing
+    return "".join(f"{pid}\n" for pid in pids) or nothing

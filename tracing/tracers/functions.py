@@ -11,7 +11,7 @@ from tracing.board import Board
 from tracing.probes.kprobes import Kprobes
 from tracing.record.filter import build_glob
 from tracing.text.strings import BLANKS
-from tracing.tracers.recorded import functions_of
+from tracing.tracers.recorded import functions_of, refused_functions
 
 WORD_MAX = 4096  # FTRACE_BUFF_MAX: a symbol's length, and more
 
@@ -33,6 +33,7 @@ class Functions:
             and symbol.size
             and host.is_kernel_text(symbol.address)
             and not kprobes.blacklisted(symbol.address)
+            and not self.refused(symbol.name)
         }
 
     @cached_property
@@ -48,6 +49,10 @@ class Functions:
     def silent(self, name: str) -> bool:
         """A function of the real kernel that this machine never calls."""
         return name in self.listed and self.host.symbols.address(name) is None
+
+    def refused(self, name: str) -> bool:
+        """Part of the kernel's text, but not for probes of events: written in assembly, part of tracing itself, or blacklisted."""
+        return name in refused_functions(self.host.arch.name, self.host.version)
 
     def match(self, pattern: str) -> list[str]:
         """By name or glob; a number is a place in the list, from 1."""

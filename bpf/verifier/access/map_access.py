@@ -15,6 +15,7 @@ from bpf.maps.base import KPTR_SIZE, SPIN_LOCK_SIZE, TIMER_SIZE
 from bpf.verifier.api import KptrField, MapInfo
 from bpf.verifier.context.btf_walk import btf_struct_ids_match
 from bpf.verifier.domain.bounds import s32
+from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import S64_MIN, Value, known_zero
 from bpf.verifier.domain.tnum import tnum_text
 from bpf.verifier.domain.types import (
@@ -56,6 +57,9 @@ def check_mem_region_access(env: Env, regno: int, off: int, size: int, mem_size:
     v = env.regs[regno].value
     if env.level and not env.rules.state_after_insn:
         print_verifier_state(env, env.frame, True)
+    if env.rules.offsets_in_bounds:
+        off -= v.off
+        v = with_fixed_offset(v)
     low = v.smin + off
     if v.smin < 0 and (v.smin == S64_MIN or low != s32(low) or low < 0):
         env.reject(

@@ -51,6 +51,7 @@ from bpf.verifier.context.struct_ops import struct_access
 from bpf.verifier.domain.bounds import coerce_reg_to_size, s64
 from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.null import not_null
+from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import DEF_NOT_SUBREG, UNKNOWN, Value, known_scalar, known_zero
 from bpf.verifier.domain.tnum import tnum_add, tnum_const, tnum_is_aligned, tnum_text
 from bpf.verifier.domain.types import (
@@ -130,15 +131,18 @@ def check_ptr_alignment(env: Env, v: Value, off: int, size: int, strict_once: bo
     strict = env.strict_alignment or strict_once or v.type == PTR_TO_STACK
     if not strict or size == 1:
         return
-    where = tnum_text(v.var_off)
+    if env.rules.offsets_in_bounds:
+        v = with_fixed_offset(v)
+    fixed = "" if env.rules.offsets_in_bounds else f"+{v.off}"
+    where = tnum_text(v.var_off) if v.var_off[1] or not env.rules.offsets_in_bounds else str(s64(v.var_off[0]))
     if v.type in PACKETS:
         ip_align = 2  # the kernel assumes NET_IP_ALIGN of the least fortunate architecture
         if not tnum_is_aligned(tnum_add(v.var_off, tnum_const(ip_align + v.off + off)), size):
-            env.reject(EACCES, f"misaligned packet access off {ip_align}+{where}+{v.off}+{off} size {size}")
+            env.reject(EACCES, f"misaligned packet access off {ip_align}+{where}{fixed}+{off} size {size}")
         return
     if not tnum_is_aligned(tnum_add(v.var_off, tnum_const(v.off + off)), size):
         name = _POINTER_NAMES.get(v.type, "")
-        env.reject(EACCES, f"misaligned {name}access off {where}+{v.off}+{off} size {size}")
+        env.reject(EACCES, f"misaligned {name}access off {where}{fixed}+{off} size {size}")
 
 
 # ---- kinds of memory ----
@@ -237,6 +241,12 @@ def _access_stack(env: Env, regno: int, off: int, size: int, access: int, value_
 def check_packet_access(env: Env, regno: int, off: int, size: int, zero_size_ok: bool) -> None:
     """The bytes were found to be before the packet's end."""
     v = env.regs[regno].value
+    if env.rules.offsets_in_bounds:
+        if v.raw1 < 0:
+            env.reject(EINVAL, f"R{regno} offset is outside of the packet")
+        check_mem_region_access(env, regno, off, size, v.raw1, zero_size_ok)
+        _note_packet_reach(env, v, off, size)
+        return
     if v.smin < 0:
         env.reject(
             EACCES,
@@ -250,6 +260,10 @@ def check_packet_access(env: Env, regno: int, off: int, size: int, zero_size_ok:
         env.verbose(f"invalid access to packet, off={off} size={size}, R{regno}(id={v.id},off={off},r={v.raw1})\n")
         env.verbose(text)
         env.reject(EACCES)
+    _note_packet_reach(env, v, off, size)
+
+
+def _note_packet_reach(env: Env, v: Value, off: int, size: int) -> None:
     reach = (off + v.umax + size - 1) & 0xFFFFFFFF
     env.facts.max_pkt_offset = max(env.facts.max_pkt_offset, reach)
 
@@ -521,7 +535,7 @@ def check_helper_mem_access(
             _cannot_write(env, regno, v.type)
         _check_buffer_access(env, v, regno, v.off, size)
     elif base == PTR_TO_STACK:
-        check_stack_range_initialized(env, regno, v.off, size, zero_size_ok, True, meta)
+        check_stack_range_initialized(env, regno, v.off, size, zero_size_ok, True, meta, access)
     elif base == PTR_TO_CTX and env.rules.ctx_as_memory and env.prog_type not in ctx.HAS_CONVERT_CTX_ACCESS:
         # the context is plain memory: any of it will do, up to its last byte
         if size == 0:

@@ -7,7 +7,6 @@ precise scalars, so whoever relies on a scalar's value calls mark_chain_precisio
 from __future__ import annotations
 
 from arch.abi.errno import EFAULT
-from bpf import uapi
 from bpf.isa.insn import (
     BPF_ABS,
     BPF_ALU,
@@ -36,21 +35,12 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.access import precision_by_frame
+from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS
 from bpf.verifier.domain.state import BPF_MAIN_FUNC, BPF_REG_SIZE, FuncState, VerifierState
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
 from bpf.verifier.lines.insn_text import insn_text
 from bpf.verifier.lines.state import print_verifier_state
-
-CALLBACK_CALLING_HELPERS = frozenset(
-    {
-        uapi.BPF_FUNC_for_each_map_elem,
-        uapi.BPF_FUNC_timer_set_callback,
-        uapi.BPF_FUNC_find_vma,
-        uapi.BPF_FUNC_loop,
-        uapi.BPF_FUNC_user_ringbuf_drain,
-    }
-)
 
 
 class _GiveUp(Exception):

@@ -34,6 +34,7 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
+from bpf.verifier.domain.callbacks import calls_back_now
 from bpf.verifier.domain.state import BPF_MAIN_FUNC, Jump, LinkedReg, Reg, VerifierState
 from bpf.verifier.domain.types import SCALAR_VALUE
 from bpf.verifier.env import Env
@@ -67,21 +68,26 @@ def note_stack_access(env: Env, frameno: int, slot: int) -> None:
     note(env, STACK_ACCESS | frameno << 6 | slot)
 
 
-def collect_linked(state: VerifierState, ids: list[int]) -> tuple[LinkedReg, ...]:
+def collect_linked(env: Env, state: VerifierState, ids: list[int]) -> tuple[LinkedReg, ...]:
     """Registers and slots that hold these numbers; those that are too many are let go: collect_linked_regs()."""
     found: list[LinkedReg] = []
     for number in ids:
         for frameno in range(state.curframe, -1, -1):
             frame = state.frames[frameno]
-            places: list[tuple[bool, int, Reg]] = [(True, i, reg) for i, reg in enumerate(frame.regs[:BPF_REG_FP])]
+            last = frameno == state.curframe
+            at = env.insn_idx if last else state.frames[frameno + 1].callsite
+            live = env.flow.live_registers(at) if env.flow is not None else -1
+            places: list[tuple[bool, int, Reg]] = [
+                (True, i, reg) for i, reg in enumerate(frame.regs[:BPF_REG_FP]) if live >> i & 1
+            ]
             places += [(False, i, slot) for i, slot in enumerate(frame.stack) if slot.is_spilled_reg]
             for is_reg, i, reg in places:
-                if reg.value.type != SCALAR_VALUE or reg.value.id != number:
+                if reg.value.type != SCALAR_VALUE or reg.value.base_id != number:
                     continue
                 if len(found) < _LINKED_MAX:
                     found.append((frameno, is_reg, i))
                 else:
-                    reg.value = reg.value.with_id(0)
+                    reg.value = reg.value.without_id()
     return tuple(found)
 
 
@@ -185,7 +191,7 @@ def _back_jump(env: Env, insn: Insn, idx: int, after: int, flags: int, back: _Ba
     if insn.code == BPF_JMP | BPF_CALL and insn.src_reg == BPF_PSEUDO_CALL:
         _back_call(env, insn, idx, back)
     elif op == BPF_CALL:
-        if idx != after - 1 and insn.src_reg == 0:
+        if idx != after - 1 and calls_back_now(insn):
             _leave_callee(env, back, propagate=False)  # out of a callback
             return
         if insn.src_reg == BPF_PSEUDO_KFUNC_CALL and insn.imm == 0:
@@ -197,7 +203,9 @@ def _back_jump(env: Env, insn: Insn, idx: int, after: int, flags: int, back: _Ba
         from_call = after >= 1 and env.insns[after - 1].code == BPF_JMP | BPF_CALL
         from_call = from_call and env.insns[after - 1].src_reg == BPF_PSEUDO_CALL
         wanted = from_call and back.has(BPF_REG_0)
-        if from_call and back.regs[back.frame] & _ARGS:
+        if after >= 0 and env.aux[after].calls_callback:
+            back.regs[back.frame] &= ~_ARGS  # whoever calls back sets these
+        if back.regs[back.frame] & _ARGS:
             _bug(env, f"regs {back.regs[back.frame]:x}")
         back.drop(BPF_REG_0)
         back.frame += 1
@@ -260,16 +268,20 @@ def _force_all(env: Env, state: VerifierState) -> None:
         ancestor = ancestor.parent
 
 
-def _mark_frame(env: Env, state: VerifierState, number: int, back: _Back) -> None:
-    """Mark what is followed in one frame of a checkpoint; what is marked already is followed no further."""
+def _mark_frame(env: Env, state: VerifierState, number: int, back: _Back) -> bool:
+    """Mark what is followed in one frame of a checkpoint; what is marked already is followed no further.
+
+    Whether a mark is new.
+    """
     frame = state.frames[number]
+    changed = False
     for i in range(16):
         if back.regs[number] >> i & 1:
             reg = frame.regs[i]
             if reg.value.type != SCALAR_VALUE or reg.precise:
                 back.regs[number] &= ~(1 << i)
             else:
-                reg.precise = True
+                reg.precise = changed = True
     for i in range(64):
         if back.slots[number] >> i & 1:
             if i >= len(frame.stack):
@@ -278,11 +290,12 @@ def _mark_frame(env: Env, state: VerifierState, number: int, back: _Back) -> Non
             if not slot.is_spilled_reg or slot.value.type != SCALAR_VALUE or slot.precise:
                 back.slots[number] &= ~(1 << i)
             else:
-                slot.precise = True
+                slot.precise = changed = True
     if env.log_precision:
         where = f"regs={_regs_text(back.regs[number])} stack={_slots_text(back.slots[number])}"
         env.log.write(f"mark_precise: frame{number}: parent state {where}: ")
         print_verifier_state(env, frame, True)
+    return changed
 
 
 def _entered_from_nowhere(env: Env, state: VerifierState, back: _Back) -> None:
@@ -296,10 +309,14 @@ def _entered_from_nowhere(env: Env, state: VerifierState, back: _Back) -> None:
             frame.regs[i].precise = True
 
 
-def mark_chain(env: Env, back: _Back) -> None:
-    """From the current instruction back, checkpoint by checkpoint: __mark_chain_precision()."""
-    state: VerifierState = env.cur
-    first_idx, last_idx, after, skip_first = state.first_insn_idx, env.insn_idx, -1, True
+def mark_chain(env: Env, back: _Back, path: VerifierState | None = None) -> bool:
+    """From the current instruction (or the end of `path`) back, checkpoint by checkpoint: __mark_chain_precision().
+
+    Whether a mark is new.
+    """
+    state: VerifierState = path or env.cur
+    first_idx, last_idx, after, skip_first = state.first_insn_idx, path.insn_idx if path else env.insn_idx, -1, True
+    changed = False
     while not back.empty:
         if env.log_precision:
             env.log.write(
@@ -307,23 +324,24 @@ def mark_chain(env: Env, back: _Back) -> None:
             )
         if last_idx < 0:
             _entered_from_nowhere(env, state, back)
-            return
+            return True
         try:
             after = _walk(env, state, last_idx, after, skip_first, back)
         except GiveUp:
-            _force_all(env, env.cur)
-            return
+            _force_all(env, path or env.cur)
+            return changed
         skip_first = False
         if back.empty:
-            return
+            return changed
         if state.parent is None:
             break
         state = state.parent
         for number in range(back.frame, -1, -1):
-            _mark_frame(env, state, number, back)
+            changed |= _mark_frame(env, state, number, back)
         after, last_idx, first_idx = first_idx, state.last_insn_idx, state.first_insn_idx
     if not back.empty:
-        _force_all(env, env.cur)
+        _force_all(env, path or env.cur)
+    return changed
 
 
 def _walk(env: Env, state: VerifierState, last_idx: int, after: int, skip_first: bool, back: _Back) -> int:
@@ -357,21 +375,30 @@ def mark_register(env: Env, frameno: int, regno: int) -> None:
     mark_chain(env, back)
 
 
-def propagate(env: Env, old: VerifierState) -> None:
-    """What had to be precise for the old path, has to be for the current one: propagate_precision()."""
+def mark_slot(env: Env, frameno: int, slot: int) -> None:
+    """The value spilled in a slot was relied on."""
     back = _Back(len(env.cur.frames) - 1)
+    back.slots[frameno] |= 1 << slot
+    mark_chain(env, back)
+
+
+def propagate(env: Env, old: VerifierState, path: VerifierState | None = None) -> bool:
+    """What had to be precise for the old path, has to be for the current one: propagate_precision()."""
+    back = _Back(len((path or env.cur).frames) - 1)
+    seen = env.rules.static_liveness  # what is not read is not there
     for number in range(old.curframe, -1, -1):
         frame = old.frames[number]
         names = []
         for i, reg in enumerate(frame.regs[:BPF_REG_FP]):
-            if reg.was_relied_on:
+            if reg.was_relied_on or (seen and reg.precise and reg.value.type == SCALAR_VALUE):
                 back.regs[number] |= 1 << i
                 names.append(f"r{i}")
         for i, slot in enumerate(frame.stack):
-            if slot.is_spilled_reg and slot.was_relied_on:
+            relied_on = slot.was_relied_on or (seen and slot.precise and slot.value.type == SCALAR_VALUE)
+            if slot.is_spilled_reg and relied_on:
                 back.slots[number] |= 1 << i
                 names.append(f"fp{(-i - 1) * 8}")
         if names:
             told = f"frame {number}: propagating {','.join(names)}" if env.log_precision else ""
             env.verbose(told + "\n")
-    mark_chain(env, back)
+    return mark_chain(env, back, path)

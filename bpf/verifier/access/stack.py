@@ -17,12 +17,16 @@ from bpf.verifier.access.regs import is_pointer_value, mark_reg_read, mark_unkno
 from bpf.verifier.domain.bounds import is_unbounded, s32, s64
 from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.state import (
+    ADD_CONST,
     BPF_REG_SIZE,
     MAX_BPF_STACK,
+    NOTHING,
     REG_LIVE_READ64,
     REG_LIVE_WRITTEN,
+    STACK_DYNPTR,
     STACK_INVALID,
     STACK_MISC,
+    STACK_POISON,
     STACK_SPILL,
     STACK_ZERO,
     FuncState,
@@ -94,7 +98,7 @@ def check_stack_access_within_bounds(env: Env, regno: int, off: int, size: int, 
     """The access stays in the frame; the frame grows to hold it."""
     v = env.regs[regno].value
     frame = env.cur.frames[v.frameno]
-    if helper:
+    if helper and not env.rules.reads_and_writes_named:
         extra = " indirect access to"
     else:
         extra = " read from" if access == READ else " write to"
@@ -198,19 +202,28 @@ def _spill_scalar(env: Env, slot: StackSlot, reg: Reg | None, size: int, imm: in
         reg = Reg(known_scalar(imm & ((1 << 64) - 1)))
     v = reg.value
     fits = v.umax.bit_length() <= 8 * size
-    if fits and not v.id and v.var_off[1]:
+    if fits and env.rules.constants_linked:
+        assign_id(env, reg)
+    elif fits and not v.id and v.var_off[1]:
         reg.value = v.with_id(env.new_id())
     kinds = slot.kinds
     _save_register(slot, reg, size)
     above = BPF_REG_SIZE - size
-    # zeros stay zeros, and what was never written stays so for those who may not read it
-    kept = bytes(
-        kind if kind == STACK_ZERO or (kind == STACK_INVALID and env.allow_uninit_stack) else STACK_MISC
-        for kind in kinds[:above]
-    )
+    # zeros stay zeros, and what was never written stays so
+    kept = bytes(kind if kind == STACK_ZERO or kind in NOTHING else STACK_MISC for kind in kinds[:above])
     slot.kinds = kept + slot.kinds[above:]
     if not fits:
-        slot.value = slot.value.with_id(0)
+        slot.value = slot.value.without_id()
+
+
+def assign_id(env: Env, reg: Reg) -> None:
+    """A number that is about to be copied gets an id both will have: assign_scalar_id_before_mov()."""
+    if reg.value.type != SCALAR_VALUE:
+        return
+    if reg.value.id & ADD_CONST:
+        reg.value = reg.value.without_id()
+    if not reg.value.id and reg.value.var_off[1]:
+        reg.value = reg.value.with_id(env.new_id())
 
 
 def _is_bounded(v: Value) -> bool:
@@ -247,7 +260,10 @@ def _write_data(env: Env, slot: StackSlot, at: int, size: int, value_regno: int,
 def _write_variable(env: Env, frame: FuncState, v: Value, off: int, size: int, value_regno: int, insn_idx: int) -> None:
     """A store somewhere in a range: every byte of the range may now be data."""
     low, high = v.smin + off, v.smax + off + size
+    insn, scrubs = env.insns[insn_idx], env.rules.variable_store_scrubs
     writing_zero = value_regno >= 0 and env.regs[value_regno].value.is_null
+    if scrubs and value_regno < 0:
+        writing_zero = insn.cls == BPF_ST and insn.mode == BPF_MEM and insn.imm == 0
     zero_used = False
     for i in range(low, high):
         at = -i - 1
@@ -258,16 +274,24 @@ def _write_variable(env: Env, frame: FuncState, v: Value, off: int, size: int, v
         if not env.allow_ptr_leaks and kind not in (STACK_MISC, STACK_ZERO):
             env.verbose(f"spilled ptr in range of var-offset stack write; insn {insn_idx}, ptr off: {i}")
             env.reject(EINVAL)
-        slot.value = slot.value.with_type(NOT_INIT)
+        if scrubs:
+            if writing_zero and kind == STACK_SPILL and slot.value.is_null:
+                zero_used = True
+                continue
+            if slot.is_spilled_reg:
+                slot.scrub()
+                kind = slot.kinds[at % BPF_REG_SIZE]
+        if slot.value.type != NOT_INIT and (not scrubs or kind != STACK_DYNPTR):
+            slot.value = slot.value.with_type(NOT_INIT)
         new_kind = STACK_MISC
         if writing_zero and kind == STACK_ZERO:
             new_kind = STACK_ZERO
             zero_used = True
-        if kind == STACK_INVALID and not env.allow_uninit_stack:
+        if kind in NOTHING and not env.allow_uninit_stack:
             env.verbose(f"uninit stack in range of var-offset write prohibited for !root; insn {insn_idx}, off: {i}")
             env.reject(EINVAL)
         slot.set_kind(at % BPF_REG_SIZE, new_kind)
-    if zero_used:
+    if zero_used and value_regno >= 0:
         mark_chain_precision(env, value_regno)
 
 
@@ -296,6 +320,8 @@ def _mark_read_into(env: Env, frame: FuncState, low: int, high: int, dst_regno: 
     dst = env.regs[dst_regno]
     for i in range(low, high):
         at = -i - 1
+        if env.rules.fills_shown:
+            env.scratched_stack_slots |= 1 << at // BPF_REG_SIZE
         if frame.stack[at // BPF_REG_SIZE].kinds[at % BPF_REG_SIZE] != STACK_ZERO:
             mark_unknown(env, dst)
             break
@@ -336,6 +362,8 @@ def _read_fixed(env: Env, frame: FuncState, off: int, size: int, dst_regno: int)
     if env.rules.stack_in_history:
         note_stack_access(env, frame.frameno, spi)
     if dst_regno >= 0:
+        if env.rules.fills_linked and env.bpf_capable:
+            assign_id(env, slot)
         env.regs[dst_regno].copy_register_state(slot)
         env.regs[dst_regno].live |= REG_LIVE_WRITTEN
     elif is_pointer_value(env, slot.value):
@@ -369,10 +397,13 @@ def _fill_narrow(env: Env, slot: StackSlot, dst: Reg, off: int, size: int, spill
     """The low part of what was spilled, or whatever else lies there."""
     if size <= spill_size and off % BPF_REG_SIZE == 0:
         subreg_def = dst.subreg_def
+        whole = size == spill_size == 4 and slot.value.umax.bit_length() <= 32
+        if env.rules.fills_linked and env.bpf_capable and whole:
+            assign_id(env, slot)
         dst.copy_register_state(slot)
         dst.subreg_def = subreg_def
         if dst.value.umax.bit_length() > 8 * size:
-            dst.value = dst.value.with_id(0)
+            dst.value = dst.value.without_id()
         return True
     _check_readable(env, slot, off, size, (STACK_SPILL, STACK_MISC, STACK_ZERO))
     kinds = {slot.kinds[(-off - 1 - i) % BPF_REG_SIZE] for i in range(size)}
@@ -385,19 +416,30 @@ def _fill_narrow(env: Env, slot: StackSlot, dst: Reg, off: int, size: int, spill
 
 
 def check_stack_range_initialized(
-    env: Env, regno: int, off: int, size: int, zero_size_ok: bool, helper: bool, meta: CallMeta | None
+    env: Env,
+    regno: int,
+    off: int,
+    size: int,
+    zero_size_ok: bool,
+    helper: bool,
+    meta: CallMeta | None,
+    access: int = READ,
 ) -> None:
     """All bytes a load at a variable offset or a helper may read are there.
 
-    A helper may also write them, so what it could reach is plain data afterwards.  With meta.raw_mode nothing
+    A helper may also write them (since 6.14: if its prototype says so), so what it could reach is plain data afterwards.  With meta.raw_mode nothing
     needs to be there, and the caller records the write.
     """
     v = env.regs[regno].value
     frame = env.cur.frames[v.frameno]
-    extra = " indirect" if helper else ""
+    named = env.rules.reads_and_writes_named
+    extra = " indirect" if helper and not named else ""
+    if not named:
+        access = WRITE if helper else READ
+    helper = access == WRITE  # from here on: it may write
     if size == 0 and not zero_size_ok:
         env.reject(EACCES, "invalid zero-sized read")
-    check_stack_access_within_bounds(env, regno, off, size, helper, WRITE if helper else READ)
+    check_stack_access_within_bounds(env, regno, off, size, helper, access)
     if not v.var_off[1]:
         low = high = s32(v.var_off[0] + off)
     else:
@@ -433,6 +475,8 @@ def _check_byte_initialized(
     kind = slot.kinds[at % BPF_REG_SIZE]
     if kind == STACK_MISC:
         pass
+    elif kind == STACK_POISON and helper:
+        pass  # it will be written
     elif kind == STACK_ZERO or (kind == STACK_INVALID and env.allow_uninit_stack):
         if helper:
             slot.set_kind(at % BPF_REG_SIZE, STACK_MISC)
@@ -448,7 +492,7 @@ def _check_byte_initialized(
 
 
 def _reject_byte(env: Env, v: Value, regno: int, i: int, low: int, size: int, helper: bool) -> NoReturn:
-    extra = " indirect" if helper else ""
+    extra = " indirect" if helper and not env.rules.reads_and_writes_named else ""
     if not v.var_off[1]:
         where = f"off {low}+{i - low}"
     else:

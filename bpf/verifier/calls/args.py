@@ -30,11 +30,12 @@ from bpf.verifier.access.memory import (
     may_access_direct_pkt_data,
 )
 from bpf.verifier.access.precision import mark_chain_precision
+from bpf.verifier.access.precision_by_frame import mark_slot
 from bpf.verifier.access.regs import check_src, is_pointer_value
 from bpf.verifier.context.btf_walk import btf_struct_ids_match
 from bpf.verifier.domain.bounds import s32, s64
 from bpf.verifier.domain.call_meta import CallMeta
-from bpf.verifier.domain.state import Value
+from bpf.verifier.domain.state import STACK_SPILL, STACK_ZERO, Value
 from bpf.verifier.domain.types import (
     ARG_ANYTHING,
     ARG_CONST_ALLOC_SIZE_OR_ZERO,
@@ -130,6 +131,7 @@ _MORE_SINCE_6_3: Final[dict[tuple[int, ...], tuple[int, ...]]] = {
     _COMPATIBLE[ARG_PTR_TO_BTF_ID]: (PTR_TO_BTF_ID, PTR_TO_BTF_ID | PTR_TRUSTED, PTR_TO_BTF_ID | MEM_RCU),
     _COMPATIBLE[ARG_PTR_TO_BTF_ID_SOCK_COMMON]: (*_SOCKS, PTR_TO_BTF_ID, PTR_TO_BTF_ID | PTR_TRUSTED),
 }
+_ALWAYS_THERE: Final = (uapi.BPF_MAP_TYPE_ARRAY, uapi.BPF_MAP_TYPE_PERCPU_ARRAY)  # elements of these
 _SOCKET_LOOKUPS: Final = (uapi.BPF_FUNC_sk_lookup_tcp, uapi.BPF_FUNC_sk_lookup_udp, uapi.BPF_FUNC_skc_lookup_tcp)
 _ANY_OFFSET: Final = frozenset({
     PTR_TO_STACK, PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE, PTR_TO_MEM,
@@ -160,6 +162,8 @@ def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, m
     word = v.type
     if env.rules.memory_for_keys and compatible in _MORE_SINCE_6_3:
         compatible = _MORE_SINCE_6_3[compatible]
+        if compatible is _MEMORY_6_3 and env.rules.ctx_named_as_memory:
+            compatible = (*compatible, PTR_TO_CTX)
     if not env.rules.composed_types:
         compatible = _compatible_before_5_17(env, arg_type, compatible)
     else:
@@ -300,6 +304,27 @@ def _map_key(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: Fu
     if meta.map_ptr is None:
         env.reject(EACCES, "invalid map_ptr to access map->key")
     check_helper_mem_access(env, arg + 1, meta.map_ptr.key_size, READ, False, None)
+    if env.rules.constant_keys and meta.func_id == uapi.BPF_FUNC_map_lookup_elem:
+        m = meta.map_ptr
+        if m.map_type in _ALWAYS_THERE and not m.map_flags & uapi.BPF_F_INNER_MAP:
+            meta.const_map_key = _constant_key(env, v, m.key_size)
+
+
+def _constant_key(env: Env, v: Value, size: int) -> int:
+    """The key on the stack, if it is known; -1: it is not.  get_constant_map_key()."""
+    if not env.bpf_capable or v.type != PTR_TO_STACK or v.var_off[1]:
+        return -1
+    at = -s32(s64(v.var_off[0]) + v.off) - 1
+    slot = env.cur.frames[v.frameno].stack[at // 8]
+    kinds = slot.kinds[: at % 8 + 1][::-1]
+    zeros = next((i for i, kind in enumerate(kinds) if kind != STACK_ZERO), len(kinds))
+    if zeros >= size:
+        return 0
+    spilled = next((i for i, kind in enumerate(kinds) if kind != STACK_SPILL), len(kinds))
+    if not slot.is_spilled_reg or slot.value.type != SCALAR_VALUE or spilled != size or slot.value.var_off[1]:
+        return -1
+    mark_slot(env, v.frameno, at // 8)
+    return s64(slot.value.var_off[0])
 
 
 def _access_of(arg_type: int) -> int:

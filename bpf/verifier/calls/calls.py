@@ -60,6 +60,7 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import MAP_KEY_POISON, MAP_PTR_POISON, Env
 from bpf.verifier.lines.insn_text import helper_name
+from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.protos.choose import get_func_proto, helper_allowed
 from bpf.verifier.protos.map_compat import check_map_func_compatibility
 
@@ -244,8 +245,8 @@ def _check_special(env: Env, insn: Insn, fn: FuncProto, meta: CallMeta) -> None:
     func_id = meta.func_id
     callback = _CALLBACKS.get(func_id)
     if callback is not None:
-        if func_id == uapi.BPF_FUNC_loop:
-            _update_loop_inline_state(env, meta.subprogno)
+        if func_id == uapi.BPF_FUNC_loop and not _goes_on(env, meta.subprogno):
+            return
         call_subprog(env, insn, meta.subprogno, callback)
     elif func_id == uapi.BPF_FUNC_tail_call:
         if check_reference_leak(env):
@@ -265,6 +266,20 @@ def _check_special(env: Env, insn: Insn, fn: FuncProto, meta: CallMeta) -> None:
         _check_set_retval(env)
     elif func_id == uapi.BPF_FUNC_dynptr_data:
         _check_dynptr_data(env, fn, meta)
+
+
+def _goes_on(env: Env, subprogno: int) -> bool:
+    """bpf_loop() calls its callback once more; r1 says how often, as far as is known."""
+    _update_loop_inline_state(env, subprogno)
+    if not env.rules.callbacks_are_loops:
+        return True
+    mark_chain_precision(env, 1)
+    if env.frame.callback_depth < env.regs[1].value.umax:
+        return True
+    env.frame.callback_depth = 0
+    if env.level & BPF_LOG_LEVEL2:
+        env.verbose(f"frame{env.cur.curframe} bpf_loop iteration limit reached\n")
+    return False
 
 
 def _update_loop_inline_state(env: Env, subprogno: int) -> None:
@@ -373,6 +388,8 @@ def _map_value_result(env: Env, flag: int, meta: CallMeta) -> Value:
     m = meta.map_ptr
     if m is None:
         env.reject(EINVAL, "kernel subsystem misconfigured verifier")
+    if 0 <= meta.const_map_key < m.max_entries:
+        flag &= ~PTR_MAYBE_NULL
     value = known_zero(PTR_TO_MAP_VALUE | flag, m, meta.map_uid)
     if not flag & PTR_MAYBE_NULL and m.spin_lock_off >= 0:
         value.id = env.new_id()

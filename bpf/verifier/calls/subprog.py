@@ -11,12 +11,13 @@ from arch.abi.errno import E2BIG, EACCES, EFAULT, EINVAL, ENOTSUPP
 from arch.abi.limits import S64_MAX, U64_MAX
 from bpf import uapi
 from bpf.btf.codec import GLOBAL, Kind
-from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_REG_0, Insn
+from bpf.isa.insn import BPF_REG_0, Insn
 from bpf.maps.types import row_of
 from bpf.uapi import HELPER_NAMES
-from bpf.verifier.access.precision import CALLBACK_CALLING_HELPERS, mark_chain_precision
+from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_not_init, mark_reg_read, mark_unknown
 from bpf.verifier.calls.arg_match import check_subprog_call
+from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
     MAX_CALL_FRAMES,
@@ -25,6 +26,7 @@ from bpf.verifier.domain.state import (
     FuncState,
     Reg,
     Value,
+    VerifierState,
     known_zero,
 )
 from bpf.verifier.domain.tnum import Tnum, tnum_in, tnum_range, tnum_text
@@ -40,6 +42,7 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import MAP_PTR_POISON, Env, Rejected
 from bpf.verifier.lines.state import print_verifier_state
+from bpf.verifier.paths.loops import widen_since_last_turn
 
 # (env, caller, callee, instruction): fills the callee's arguments
 SetCalleeState = Callable[[Env, FuncState, FuncState, int], None]
@@ -57,18 +60,25 @@ def check_func_call(env: Env, insn: Insn) -> None:
 def call_subprog(env: Env, insn: Insn, subprog: int, set_callee_state: SetCalleeState) -> None:
     """Enter a function, or skip it if it is global: __check_func_call()."""
     state = env.cur
-    if state.curframe + 1 >= MAX_CALL_FRAMES:
-        env.reject(E2BIG, f"the call stack of {state.curframe + 2} frames is too deep")
+    entered_first = not env.rules.globals_when_called
+    if entered_first:
+        _check_depth(env, state)
     caller = env.frame
     if _is_global(env, subprog, caller):
         _skip_global(env, subprog, caller)
         return
-    if set_callee_state is not _set_callee_state and insn.imm not in CALLBACK_CALLING_HELPERS:
-        name = f"bpf_{HELPER_NAMES[insn.imm]}#{insn.imm}"
-        env.reject(EFAULT, f"verifier bug: helper {name} is not marked as callback-calling")
-    if insn.code == BPF_JMP | BPF_CALL and insn.src_reg == 0 and insn.imm == uapi.BPF_FUNC_timer_set_callback:
-        _push_timer_callback(env, subprog, caller, set_callee_state)
-        return
+    if set_callee_state is not _set_callee_state:
+        if insn.imm not in CALLBACK_CALLING_HELPERS:
+            name = f"bpf_{HELPER_NAMES[insn.imm]}#{insn.imm}"
+            env.reject(EFAULT, f"verifier bug: helper {name} is not marked as callback-calling")
+        if insn.imm == uapi.BPF_FUNC_timer_set_callback:
+            _push_timer_callback(env, subprog, caller, set_callee_state)
+            return
+        if env.rules.callbacks_are_loops:
+            _push_callback(env, subprog, caller, set_callee_state)
+            return
+    if not entered_first:
+        _check_depth(env, state)
     here = env.insn_idx
     callee = env.new_frame(here, state.curframe + 1, subprog)
     callee.refs = caller.refs
@@ -84,6 +94,11 @@ def call_subprog(env: Env, insn: Insn, subprog: int, set_callee_state: SetCallee
         print_verifier_state(env, callee, True)
 
 
+def _check_depth(env: Env, state: VerifierState) -> None:
+    if state.curframe + 1 >= MAX_CALL_FRAMES:
+        env.reject(E2BIG, f"the call stack of {state.curframe + 2} frames is too deep")
+
+
 def _is_global(env: Env, subprog: int, caller: FuncState) -> bool:
     """A global function is verified on its own; its arguments must fit its prototype."""
     is_global = env.has_func_info and env.subprogs[subprog].linkage == GLOBAL
@@ -93,12 +108,16 @@ def _is_global(env: Env, subprog: int, caller: FuncState) -> bool:
         if refused.errno == EFAULT:
             raise
         if is_global:
-            env.reject(refused.errno, f"Caller passes invalid args into func#{subprog}")
+            name = f" ('{env.subprog_name(subprog)}')" if env.rules.globals_when_called else ""
+            env.reject(refused.errno, f"Caller passes invalid args into func#{subprog}{name}")
     return is_global
 
 
 def _skip_global(env: Env, subprog: int, caller: FuncState) -> None:
-    if env.level:
+    if env.rules.globals_when_called:
+        env.verbose(f"Func#{subprog} ('{env.subprog_name(subprog)}') is global and assumed valid.\n")
+        env.subprogs[subprog].called = True
+    elif env.level:
         env.verbose(f"Func#{subprog} is global and valid. Skipping.\n")
     _forget_caller_saved(env, caller)
 
@@ -107,6 +126,21 @@ def _forget_caller_saved(env: Env, caller: FuncState) -> None:
     clear_caller_saved_regs(env, caller.regs)
     mark_unknown(env, caller.regs[BPF_REG_0])
     caller.regs[BPF_REG_0].subreg_def = DEF_NOT_SUBREG
+
+
+def _push_callback(env: Env, subprog: int, caller: FuncState, set_callee_state: SetCalleeState) -> None:
+    """The callback is a path of its own, which comes back to this call; here nothing was called: push_callback_call()."""
+    here = env.insn_idx
+    state = env.push_stack(env.subprogs[subprog].start, here, False)
+    _check_depth(env, state)
+    copied = state.frame
+    callee = env.new_frame(here, state.curframe + 1, subprog)
+    callee.refs = copied.refs
+    set_callee_state(env, copied, callee, here)
+    state.frames.append(callee)
+    state.callback_unroll_depth += 1
+    copied.callback_depth += 1
+    caller.callback_depth = 0
 
 
 def _push_timer_callback(env: Env, subprog: int, caller: FuncState, set_callee_state: SetCalleeState) -> None:
@@ -236,7 +270,10 @@ def prepare_func_exit(env: Env) -> None:
     else:
         caller.regs[BPF_REG_0].assign(r0)
         caller.refs = callee.refs
-    env.insn_idx = callee.callsite + 1
+    loops = callee.in_callback_fn and env.rules.callbacks_are_loops
+    if loops and not env.aux[callee.callsite].calls_callback:
+        env.reject(EFAULT, f"BUG: in callback at {env.insn_idx}, callsite {callee.callsite} !calls_callback")
+    env.insn_idx = callee.callsite if loops else callee.callsite + 1
     if env.level:
         env.verbose("returning from callee:\n")
         print_verifier_state(env, callee, True)
@@ -244,3 +281,5 @@ def prepare_func_exit(env: Env) -> None:
         print_verifier_state(env, caller, True)
     state.frames.pop()
     env.sync_frame()
+    if loops:
+        widen_since_last_turn(env)

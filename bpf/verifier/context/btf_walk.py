@@ -291,7 +291,7 @@ def _arg_bytes(btf: Btf, type_id: int) -> int:
     return 8 if t.kind is Kind.PTR else (t.size + 7) // 8 * 8
 
 
-def btf_ctx_access(env: Env, off: int, info: AccessInfo) -> bool:
+def btf_ctx_access(env: Env, off: int, size: int, info: AccessInfo) -> bool:
     """An argument of the function a tracing or LSM program is attached to."""
     facts = env.facts
     proto: BtfType | None = facts.attach_func_proto
@@ -324,6 +324,9 @@ def btf_ctx_access(env: Env, off: int, info: AccessInfo) -> bool:
         env.verbose(
             f"func '{name}' arg{arg} '{shown_name(t.name)}' has type {kind_text(t)}. Only pointer access is allowed\n"
         )
+        return False
+    if size != 8 and env.rules.pointer_arguments_whole:
+        env.verbose(f"func '{name}' size {size} must be 8\n")
         return False
     return _pointer_argument(env, btf, t, off, arg, info)
 
@@ -365,7 +368,8 @@ def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, 
     info.reg_type = PTR_TO_BTF_ID
     target = env.request.attach_prog
     if target is not None:
-        return _translate_to_vmlinux(env, btf, pointer, target.prog_type, arg, info)
+        replaced = target.attach_prog if target.prog_type == uapi.BPF_PROG_TYPE_EXT else None
+        return _translate_to_vmlinux(env, btf, pointer, (replaced or target).prog_type, arg, info)
     info.reg_type |= _pointer_tag(btf, pointer.type)
     info.btf = btf
     info.btf_id = btf.skip(pointer.type)

@@ -14,6 +14,7 @@ from bpf.isa.insn import (
     BPF_ADD,
     BPF_AND,
     BPF_ARSH,
+    BPF_DIV,
     BPF_LSH,
     BPF_MUL,
     BPF_OR,
@@ -29,8 +30,9 @@ from bpf.verifier.domain.bounds import (
     update_reg_bounds,
     zext_32_to_64,
 )
-from bpf.verifier.domain.state import S32_MIN, S64_MIN, UNKNOWN, Value
+from bpf.verifier.domain.state import S32_MIN, S64_MIN, UNKNOWN, Value, known_scalar
 from bpf.verifier.domain.tnum import (
+    TNUM_UNKNOWN,
     tnum_add,
     tnum_and,
     tnum_arshift,
@@ -80,6 +82,16 @@ def _add(d: Value, s: Value) -> None:
     else:
         d.umin, d.umax = 0, U64_MAX
     d.var_off = tnum_add(d.var_off, s.var_off)
+
+
+def with_fixed_offset(v: Value) -> Value:
+    """A pointer whose fixed offset is part of its bounds, as it is kept since 7.1."""
+    if not v.off:
+        return v
+    new = v.copy()
+    new.off = 0
+    _add(new, known_scalar(v.off & U64_MAX))
+    return new
 
 
 def _sub(d: Value, s: Value) -> None:
@@ -363,6 +375,90 @@ def apply(op: int, d: Value, s: Value, alu32: bool, more: bool = False) -> bool:
         zext_32_to_64(d)
     reg_bounds_sync(d)
     return True
+
+
+def divide(op: int, d: Value, s: Value, alu32: bool, signed: bool) -> None:
+    """d = d / s or d % s, for a constant s; only the width in which it is done keeps its range."""
+    low = _Narrow(d, s) if alu32 else _Wide(d, s)
+    if low.divisor == 0:
+        if op == BPF_DIV:
+            d.set_known(0)
+    elif op == BPF_DIV:
+        low.set(*(low.quotients_signed() if signed else (low.umin // low.divisor, low.umax // low.divisor)), signed)
+    elif not signed and low.umax >= low.divisor:
+        low.set(0, min(low.umax, low.divisor - 1), signed)
+    elif signed:
+        low.set_remainder_signed()
+    if alu32:
+        zext_32_to_64(d)
+    reg_bounds_sync(d)
+
+
+class _Wide:
+    """The 64-bit ranges of a dividend, and its divisor."""
+
+    bits = 64
+
+    def __init__(self, d: Value, s: Value) -> None:
+        self.d = d
+        self.umin, self.umax, self.smin, self.smax = d.umin, d.umax, d.smin, d.smax
+        self.divisor, self.signed_divisor = s.umin, s.smin
+
+    def set(self, low: int, high: int, signed: bool) -> None:
+        """The result's range; everything else is forgotten."""
+        d = self.d
+        d.var_off = TNUM_UNKNOWN
+        d.set_unbounded64()
+        d.set_unbounded32()
+        if signed:
+            d.smin, d.smax = low, high
+        else:
+            d.umin, d.umax = low, high
+
+    def quotients_signed(self) -> tuple[int, int]:
+        """The least number divided by -1 is itself."""
+        least = -(1 << self.bits - 1)
+        if self.smin == least and self.signed_divisor == -1:
+            return (least, least) if self.smax == least else (least, -least - 1)
+        ends = [_toward_zero(one, self.signed_divisor) for one in (self.smin, self.smax)]
+        return min(ends), max(ends)
+
+    def set_remainder_signed(self) -> None:
+        """It has the dividend's sign."""
+        most = abs(self.signed_divisor) - 1
+        if self.smin >= -most and self.smax <= most:
+            return
+        self.set(
+            max(self.smin, -most) if self.smin < 0 and self.smax <= 0 else 0 if self.smin >= 0 else -most,
+            min(self.smax, most) if self.smin >= 0 else 0 if self.smax <= 0 else most,
+            True,
+        )
+
+
+class _Narrow(_Wide):
+    """The same of 32 bits."""
+
+    bits = 32
+
+    def __init__(self, d: Value, s: Value) -> None:
+        self.d = d
+        self.umin, self.umax, self.smin, self.smax = d.u32_min, d.u32_max, d.s32_min, d.s32_max
+        self.divisor, self.signed_divisor = s.u32_min, s.s32_min
+
+    def set(self, low: int, high: int, signed: bool) -> None:
+        d = self.d
+        d.var_off = TNUM_UNKNOWN
+        d.set_unbounded64()
+        d.set_unbounded32()
+        if signed:
+            d.s32_min, d.s32_max = low, high
+        else:
+            d.u32_min, d.u32_max = low, high
+
+
+def _toward_zero(a: int, b: int) -> int:
+    quotient = abs(a) // abs(b)
+    return quotient if (a < 0) == (b < 0) else -quotient
 
 
 def unknown_result(alu32: bool) -> Value:

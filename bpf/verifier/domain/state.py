@@ -44,6 +44,12 @@ STACK_SPILL: Final = 1  # part of a spilled register
 STACK_MISC: Final = 2  # some data
 STACK_ZERO: Final = 3  # zeros
 STACK_DYNPTR: Final = 4  # part of a dynptr
+STACK_POISON: Final = 7  # nobody reads it any more
+
+# Marks in the id of a number that is another one (of the same id) plus the constant `off`; added in 64 or 32 bits.
+ADD_CONST64: Final = 1 << 31
+ADD_CONST32: Final = 1 << 30
+ADD_CONST: Final = ADD_CONST64 | ADD_CONST32
 
 # packet pointer ranges below zero
 AT_PKT_END: Final = -1
@@ -127,6 +133,19 @@ class Value:
         """The same with another id."""
         new = self.copy()
         new.id = number
+        return new
+
+    @property
+    def base_id(self) -> int:
+        """The id without the mark of a constant that was added."""
+        return self.id & ~ADD_CONST
+
+    def without_id(self) -> Value:
+        """The same number, a copy of none: clear_scalar_id()."""
+        if not self.id and not self.off:
+            return self
+        new = self.copy()
+        new.id = new.off = 0
         return new
 
     def clear_identity(self) -> None:
@@ -319,11 +338,12 @@ class StackSlot(Reg):
 
 
 INVALID_SLOT: Final = bytes(8)
+NOTHING: Final = frozenset({STACK_INVALID, STACK_POISON})  # what says nothing of a byte
 MISC_SLOT: Final = bytes([STACK_MISC]) * 8
 ZERO_SLOT: Final = bytes([STACK_ZERO]) * 8
 SPILL_SLOT: Final = bytes([STACK_SPILL]) * 8
 DYNPTR_SLOT: Final = bytes([STACK_DYNPTR]) * 8
-_SCRUBBED: Final = bytes([STACK_INVALID]) + bytes([STACK_MISC]) * 255
+_SCRUBBED: Final = bytes(kind if kind in NOTHING else STACK_MISC for kind in range(256))
 
 # (id, insn_idx, callback_ref): bpf_reference_state
 Reference = tuple[int, int, int]
@@ -334,6 +354,7 @@ class FuncState:
 
     __slots__ = (
         "async_entry_cnt",
+        "callback_depth",
         "callback_ret_range",
         "callsite",
         "frameno",
@@ -350,6 +371,7 @@ class FuncState:
         self.frameno = frameno
         self.subprogno = subprogno
         self.async_entry_cnt = 0
+        self.callback_depth = 0  # how often the callback of one call was walked, on this path
         self.in_callback_fn = False
         self.in_async_callback_fn = False
         self.callback_ret_range: Tnum = tnum_const(0)
@@ -374,6 +396,7 @@ class FuncState:
         new.frameno = self.frameno
         new.subprogno = self.subprogno
         new.async_entry_cnt = self.async_entry_cnt
+        new.callback_depth = self.callback_depth
         new.in_callback_fn = self.in_callback_fn
         new.in_async_callback_fn = self.in_async_callback_fn
         new.callback_ret_range = self.callback_ret_range
@@ -394,15 +417,19 @@ class VerifierState:
     __slots__ = (
         "active_spin_lock",
         "branches",
+        "callback_unroll_depth",
+        "dfs_depth",
         "first_insn_idx",
         "frames",
         "hit_cnt",
         "insn_idx",
         "jmp_history",
         "last_insn_idx",
+        "loop_entry",
         "miss_cnt",
         "parent",
         "speculative",
+        "used_as_loop_entry",
     )
 
     def __init__(self, frame: FuncState) -> None:
@@ -417,6 +444,11 @@ class VerifierState:
         self.jmp_history: list[Jump] = []
         self.miss_cnt = 0
         self.hit_cnt = 0
+        # loops of callbacks and iterators, since 6.7
+        self.dfs_depth = 0  # checkpoints above this one on its path
+        self.callback_unroll_depth = 0  # callbacks entered on this path
+        self.loop_entry: VerifierState | None = None  # the checkpoint this one's loop begins at
+        self.used_as_loop_entry = False
 
     @property
     def curframe(self) -> int:
@@ -442,6 +474,10 @@ class VerifierState:
         new.jmp_history = self.jmp_history[:]
         new.miss_cnt = 0
         new.hit_cnt = 0
+        new.dfs_depth = self.dfs_depth
+        new.callback_unroll_depth = self.callback_unroll_depth
+        new.loop_entry = self.loop_entry
+        new.used_as_loop_entry = self.used_as_loop_entry
         return new
 
     def each_reg(self) -> list[Reg]:

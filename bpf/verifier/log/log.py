@@ -155,7 +155,7 @@ LIVENESS: Final = tuple(
     + ("D" if live & REG_LIVE_DONE else "")
     for live in range(16)
 )
-SLOT_CHARS: Final = bytes.maketrans(bytes(range(5)), b"?rm0d")
+SLOT_CHARS: Final = bytes.maketrans(bytes(range(8)), b"?rm0difp")
 _MAP_POINTERS: Final = (CONST_PTR_TO_MAP, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
 _REFERENCED: Final = (PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_MEM, PTR_TO_BTF_ID)
 

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U16_MAX, U32_MAX, U64_MAX
+from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import (
+    ADD_CONST,
     BPF_REG_SIZE,
-    INVALID_SLOT,
+    NOTHING,
     S32_MIN,
     S64_MIN,
     STACK_DYNPTR,
@@ -114,13 +116,18 @@ def _ranges(v: Value) -> list[str]:
     return found
 
 
-def _attributes(v: Value) -> str:
+def _attributes(v: Value, folded: bool) -> str:
     base = base_type(v.type)
+    if folded and v.type != SCALAR_VALUE:
+        v = with_fixed_offset(v)
     found = []
     if v.id:
-        found.append(f"id={v.id}")
-    if v.ref_obj_id:
+        delta = f"{v.off:+d}" if v.type == SCALAR_VALUE and v.id & ADD_CONST else ""
+        found.append(f"id={v.base_id}{delta}")
+    if v.ref_obj_id and not folded:
         found.append(f"ref_obj_id={v.ref_obj_id}")
+    elif v.ref_obj_id and v.ref_obj_id != v.id:
+        found.append(f"parent_id={v.ref_obj_id}")
     if base in _MAP_POINTERS:
         if v.map.name:
             found.append(f"map={v.map.name}")
@@ -141,13 +148,13 @@ def _attributes(v: Value) -> str:
     return ",".join(found)
 
 
-def _value_text(frame: FuncState, v: Value, precise: bool) -> str:
+def _value_text(frame: FuncState, v: Value, precise: bool, folded: bool) -> str:
     """print_reg_state()."""
     if v.type == SCALAR_VALUE:
         mark = "P" if precise else ""
         if not v.var_off[1]:
             return mark + signed(as_s64(v.var_off[0]))
-        return f"{mark}scalar({_attributes(v)})"
+        return f"{mark}scalar({_attributes(v, folded)})"
     name = type_name(v.type)
     if v.type == PTR_TO_STACK:
         if v.frameno != frame.frameno:
@@ -156,14 +163,15 @@ def _value_text(frame: FuncState, v: Value, precise: bool) -> str:
             return name + signed(as_s64(v.var_off[0] + v.off))
     if base_type(v.type) == PTR_TO_BTF_ID:
         name += v.raw1.name_of(v.raw2)
-    return f"{name}({_attributes(v)})"
+    return f"{name}({_attributes(v, folded)})"
 
 
 class _Writer:
     """State lines, with or without what was read and written of each register."""
 
-    def __init__(self, liveness: Sequence[str]) -> None:
+    def __init__(self, liveness: Sequence[str], folded: bool = False) -> None:
         self.liveness = liveness
+        self.folded = folded  # fixed offsets of pointers are part of their bounds
 
     def slot(self, frame: FuncState, number: int, slot: StackSlot) -> str:
         kinds = slot.kinds.translate(SLOT_CHARS).decode()
@@ -171,7 +179,7 @@ class _Writer:
         if slot.kinds[BPF_REG_SIZE - 1] != STACK_SPILL:
             return place + kinds
         above = slot.kinds.index(STACK_SPILL)
-        return place + kinds[:above] + _value_text(frame, slot.value, slot.precise)
+        return place + kinds[:above] + _value_text(frame, slot.value, slot.precise, self.folded)
 
     def dynptr(self, number: int, slot: StackSlot) -> str:
         v = slot.value
@@ -184,11 +192,13 @@ class _Writer:
         parts = [f" frame{frame.frameno}:"] if frame.frameno else []
         for number, reg in enumerate(frame.regs):
             if (regs >> number) & 1 and reg.value.type:
-                parts.append(f" R{number}{self.liveness[reg.live]}={_value_text(frame, reg.value, reg.precise)}")
+                parts.append(
+                    f" R{number}{self.liveness[reg.live]}={_value_text(frame, reg.value, reg.precise, self.folded)}"
+                )
         number = 0
         while slots and number < len(frame.stack):
             slot = frame.stack[number]
-            if (slots >> number) & 1 and slot.kinds != INVALID_SLOT:
+            if (slots >> number) & 1 and not NOTHING.issuperset(slot.kinds):
                 if slot.kinds[BPF_REG_SIZE - 1] == STACK_DYNPTR:
                     number += 1  # the second slot has what is known of both
                     parts.append(self.dynptr(number, frame.stack[number]))
@@ -205,4 +215,4 @@ class _Writer:
 
 
 SPARE_STATES: Final = StateStyle(type_name, _Writer(LIVENESS).state_text)
-BARE_STATES: Final = StateStyle(type_name, _Writer([""] * len(LIVENESS)).state_text)
+BARE_STATES: Final = StateStyle(type_name, _Writer([""] * len(LIVENESS), folded=True).state_text)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from arch.abi.errno import EACCES, EINVAL
-from arch.abi.limits import S64_MAX, U32_MAX, U64_MAX
+from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
 from bpf.isa.disasm import ALU_OPS
 from bpf.isa.insn import (
     BPF_ADD,
@@ -37,6 +37,9 @@ from bpf.verifier.domain import scalar
 from bpf.verifier.domain.bounds import reg_bounds_sync, s32, s64, zext_32_to_64
 from bpf.verifier.domain.since_6_8 import is_contradictory, violation_text
 from bpf.verifier.domain.state import (
+    ADD_CONST,
+    ADD_CONST32,
+    ADD_CONST64,
     DEF_NOT_SUBREG,
     MAX_BPF_STACK,
     REG_LIVE_WRITTEN,
@@ -124,6 +127,8 @@ def _check_mov(env: Env, insn: Insn) -> None:
 
 
 def _mov64(env: Env, dst: Reg, src: Reg) -> None:
+    if src.value.type == SCALAR_VALUE and src.value.id & ADD_CONST:
+        src.value = src.value.without_id()
     v = src.value
     if v.type == SCALAR_VALUE and not v.id and (v.var_off[1] or env.rules.ids_of_known_numbers):
         # the same id on both: what is learnt about one holds for the other
@@ -139,10 +144,12 @@ def _mov32(env: Env, dst: Reg, src: Reg, insn: Insn) -> None:
         env.reject(EACCES, f"R{insn.src_reg} partial copy of pointer")
     if v.type == SCALAR_VALUE:
         keeps_id = env.rules.id_of_narrow_mov and v.umax <= U32_MAX
+        if keeps_id and v.id & ADD_CONST:
+            v = src.value = v.without_id()
         if keeps_id and not v.id and v.var_off[1]:
             v = src.value = v.with_id(env.new_id())
         dst.copy_register_state(src)
-        v = v.copy() if keeps_id else v.with_id(0)
+        v = v.copy() if keeps_id else v.without_id().copy()
         dst.live |= REG_LIVE_WRITTEN
         dst.subreg_def = env.insn_idx + 1
     else:
@@ -175,14 +182,18 @@ def _check_binary(env: Env, insn: Insn, op: int) -> None:
 def _adjust_reg(env: Env, insn: Insn, op: int, dst: Reg) -> None:
     """adjust_reg_min_max_vals(): pointer or scalar, by what the two operands are."""
     dst_is_pointer = dst.value.type != SCALAR_VALUE
-    if not dst_is_pointer and dst.value.id:
-        dst.value = dst.value.with_id(0)
+    before = dst.value
+    links = env.rules.constants_linked
+    if not dst_is_pointer and before.id and not links:
+        dst.value = before.with_id(0)
     if insn.src_kind == BPF_K:
         operand = known_scalar(insn.imm & U64_MAX)
         if dst_is_pointer:
             _adjust_ptr(env, insn, op, dst, dst, operand)
         else:
             _adjust_scalar(env, insn, op, dst, operand)
+            if links:
+                _link(env, insn, op, dst, before, operand)
         return
     src = env.regs[insn.src_reg]
     if src.value.type != SCALAR_VALUE:
@@ -201,7 +212,38 @@ def _adjust_reg(env: Env, insn: Insn, op: int, dst: Reg) -> None:
     if dst.precise:
         # what is added to a precise scalar must be precise, too
         mark_chain_precision(env, insn.src_reg)
-    _adjust_scalar(env, insn, op, dst, src.value)
+    operand = src.value
+    _adjust_scalar(env, insn, op, dst, operand)
+    if links:
+        _link(env, insn, op, dst, before, operand)
+
+
+def _link(env: Env, insn: Insn, op: int, dst: Reg, before: Value, operand: Value) -> None:
+    """A copy of a number plus a constant is still known by what is learnt about the other."""
+    delta = _constant_added(env, insn, op, before, operand)
+    v = dst.value
+    # an unknown result has lost its id
+    if delta is None or not v.id or v.id & ADD_CONST:
+        dst.value = v.without_id()
+        return
+    dst.value = v.with_id(v.id | (ADD_CONST64 if insn.cls == BPF_ALU64 else ADD_CONST32))
+    dst.value.off = delta
+
+
+def _constant_added(env: Env, insn: Insn, op: int, before: Value, operand: Value) -> int | None:
+    narrow = insn.cls != BPF_ALU64
+    own = insn.src_kind == BPF_X and insn.src_reg == insn.dst_reg
+    if not env.bpf_capable or own or operand.var_off[1] & (U32_MAX if narrow else U64_MAX):
+        return None
+    number = operand.var_off[0]
+    if not env.rules.differences_linked:
+        return number if op == BPF_ADD and not narrow and number <= S32_MAX else None
+    delta = s32(number) if narrow else s64(number)
+    if op not in (BPF_ADD, BPF_SUB) or not -(1 << 31) <= delta <= S32_MAX or (narrow and before.umax > U32_MAX):
+        return None
+    if op == BPF_ADD:
+        return delta
+    return -delta if delta != -(1 << 31) else None
 
 
 def _op_name(op: int) -> str:
@@ -212,6 +254,9 @@ def _adjust_scalar(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> N
     """adjust_scalar_min_max_vals()."""
     alu32 = insn.cls != BPF_ALU64
     more = env.rules.more_operators_tracked
+    if op in (BPF_DIV, BPF_MOD) and env.rules.quotients_tracked:
+        _divide(env, insn, op, dst, operand)
+        return
     if not scalar.is_tracked(op, operand, alu32, more):
         mark_unknown(env, dst)
         return
@@ -228,6 +273,18 @@ def _adjust_scalar(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> N
     else:
         mark_unknown(env, dst)
         dst.value = scalar.unknown_result(alu32)
+
+
+def _divide(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> None:
+    narrow = insn.cls != BPF_ALU64
+    if operand.var_off[1] & (U32_MAX if narrow else U64_MAX):
+        mark_unknown(env, dst)
+        dst.value = scalar.unknown_result(narrow)
+        return
+    v = dst.value.copy()
+    scalar.divide(op, v, operand, narrow, insn.off == 1)
+    dst.value = v
+    settle_bounds(env, dst, "alu")
 
 
 def _maybe_fork(env: Env, insn: Insn, dst: Reg) -> None:

@@ -27,6 +27,7 @@ from bpf.isa.insn import (
 )
 from bpf.verifier.api import BRANCH, DISCOVERED, EXPLORED, FALLTHROUGH
 from bpf.verifier.calls.kfunc import add_kfunc_call
+from bpf.verifier.domain.callbacks import calls_back_now
 from bpf.verifier.domain.state import MAX_BPF_STACK, MAX_CALL_FRAMES
 from bpf.verifier.env import BPF_MAX_SUBPROGS, Env, SubprogInfo
 from bpf.verifier.lines.source import verbose_linfo
@@ -177,6 +178,9 @@ class _Walk:
             if insn.imm == uapi.BPF_FUNC_timer_set_callback:
                 # the callback is another path, which must find a checkpoint here
                 env.aux[here].prune_point = True
+            if env.rules.callbacks_are_loops and calls_back_now(insn):
+                aux = env.aux[here]
+                aux.calls_callback = aux.force_checkpoint = aux.prune_point = aux.jmp_point = True
             return self._visit_call(here, insn, insn.src_reg == BPF_PSEUDO_CALL)
         if op == BPF_JA:
             return self._visit_goto(here, insn)

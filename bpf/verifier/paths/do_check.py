@@ -41,6 +41,7 @@ from bpf.isa.insn import (
 from bpf.verifier.access.map_access import check_ptr_off_reg
 from bpf.verifier.access.memory import check_atomic, check_mem_access
 from bpf.verifier.access.precision import mark_chain_precision
+from bpf.verifier.access.precision_by_frame import propagate
 from bpf.verifier.access.regs import (
     check_dst,
     check_src,
@@ -76,6 +77,7 @@ from bpf.verifier.lines.state import print_insn_state, print_verifier_state
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths.alu import check_alu_op
 from bpf.verifier.paths.jump import check_cond_jmp_op
+from bpf.verifier.paths.loops import update_loop_entry
 from bpf.verifier.paths.prune import is_state_visited
 
 # Pointers whose loads and stores are rewritten, each its own way.
@@ -103,6 +105,8 @@ def _note_pointer_type(env: Env, word: int) -> None:
 
 
 def _check_ldx(env: Env, insn: Insn) -> None:
+    if insn.mode != BPF_MEM:
+        env.reject(EINVAL, "BPF_LDX uses reserved fields")  # loads that extend the sign, since 6.6, are not there
     check_src(env, insn.src_reg)
     check_dst(env, insn.dst_reg)
     word = env.regs[insn.src_reg].value.type
@@ -213,7 +217,10 @@ def _check_ld_abs(env: Env, insn: Insn, mode: int) -> None:
         env.reject(EINVAL, "BPF_LD_[ABS|IND] uses reserved fields")
     check_src(env, BPF_REG_6)
     if check_reference_leak(env):
-        env.reject(EINVAL, "BPF_LD_[ABS|IND] cannot be mixed with socket references")
+        mixed = (
+            "would lead to reference leak" if env.rules.leaks_explained else "cannot be mixed with socket references"
+        )
+        env.reject(EINVAL, f"BPF_LD_[ABS|IND] {mixed}")
     if env.cur.active_spin_lock:
         env.reject(EINVAL, "BPF_LD_[ABS|IND] cannot be used inside bpf_spin_lock-ed region")
     v = env.regs[BPF_REG_6].value
@@ -407,7 +414,8 @@ def _check_exit(env: Env, insn: Insn) -> bool:
     if env.cur.active_spin_lock:
         env.reject(EINVAL, "bpf_spin_unlock is missing")
     if check_reference_leak(env):
-        env.reject(EINVAL)
+        leak = "BPF_EXIT instruction in main prog would lead to reference leak"
+        env.reject(EINVAL, leak if env.rules.leaks_explained else "")
     if env.cur.curframe:
         prepare_func_exit(env)
         return False
@@ -415,12 +423,17 @@ def _check_exit(env: Env, insn: Insn) -> bool:
     return True
 
 
-def _update_branch_counts(state: VerifierState | None) -> None:
+def _update_branch_counts(env: Env, state: VerifierState | None) -> None:
     """This path is done; so are the checkpoints that only waited for it."""
     while state is not None:
         state.branches -= 1
+        if not state.branches and state.parent is not None and state.loop_entry is not None:
+            update_loop_entry(state.parent, state.loop_entry)
         if state.branches:
             break
+        if env.flow is not None:
+            env.flow.loops.leave(state, lambda old, path: propagate(env, old, path))
+            env.flow.walked(state)
         state = state.parent
 
 
@@ -501,7 +514,7 @@ def do_check(env: Env) -> None:
             done = _step(env, insn)
         if done:
             env.scratch_everything()
-            _update_branch_counts(env.cur)
+            _update_branch_counts(env, env.cur)
             branch = env.pop_stack(not level2)
             if branch is None:
                 return

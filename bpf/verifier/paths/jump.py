@@ -32,12 +32,20 @@ from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.precision_by_frame import DST_ON_STACK, SRC_ON_STACK, collect_linked, note
 from bpf.verifier.access.regs import check_src, is_pointer_value
 from bpf.verifier.domain import since_6_8
-from bpf.verifier.domain.bounds import reg_bounds_sync, reg_combine_32_into_64, reg_combine_64_into_32, s32, s64
+from bpf.verifier.domain.bounds import (
+    reg_bounds_sync,
+    reg_combine_32_into_64,
+    reg_combine_64_into_32,
+    s32,
+    s64,
+)
 from bpf.verifier.domain.null import not_null
+from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import (
     AT_PKT_END,
     BEYOND_PKT_END,
     FuncState,
+    LinkedReg,
     Reg,
     Value,
     VerifierState,
@@ -68,6 +76,7 @@ from bpf.verifier.domain.types import (
 from bpf.verifier.env import Env, release_reference_state
 from bpf.verifier.lines.state import print_after_jump
 from bpf.verifier.paths.alu import sanitize_speculative_path, settle_bounds
+from bpf.verifier.paths.linked import sync_linked
 
 _NEVER_NULL: Final = frozenset({PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_MAP_VALUE, PTR_TO_MAP_KEY, PTR_TO_SOCK_COMMON})
 _PACKET_ANY: Final = frozenset({PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_PACKET_END})
@@ -308,7 +317,7 @@ def _find_equal_scalars(state: VerifierState, known: Reg) -> None:
 # ---- null pointers ----
 
 
-def _null_or_not(v: Value, is_null: bool) -> Value:
+def _null_or_not(v: Value, is_null: bool, keeps_id: bool) -> Value:
     if v.smin or v.smax or v.var_off != (0, 0) or v.off:
         return v  # arithmetic on it was not allowed, so this does not happen
     if is_null:
@@ -317,12 +326,12 @@ def _null_or_not(v: Value, is_null: bool) -> Value:
         new.ref_obj_id = 0
         return new
     new = not_null(v)
-    if not (new.type == PTR_TO_MAP_VALUE and new.map.spin_lock_off >= 0):
+    if not keeps_id and not (new.type == PTR_TO_MAP_VALUE and new.map.spin_lock_off >= 0):
         new.id = 0  # only values with a lock must be told from each other
     return new
 
 
-def _mark_ptr_or_null_regs(state: VerifierState, regno: int, is_null: bool) -> None:
+def _mark_ptr_or_null_regs(env: Env, state: VerifierState, regno: int, is_null: bool) -> None:
     frame: FuncState = state.frame
     v = frame.regs[regno].value
     number = v.id
@@ -330,19 +339,27 @@ def _mark_ptr_or_null_regs(state: VerifierState, regno: int, is_null: bool) -> N
         release_reference_state(frame, number)  # there is nothing to release
     for reg in state.each_reg():
         if reg.value.type & PTR_MAYBE_NULL and reg.value.id == number:
-            reg.value = _null_or_not(reg.value, is_null)
+            reg.value = _null_or_not(reg.value, is_null, env.rules.id_kept_when_not_null)
 
 
 # ---- packet pointers ----
 
 
-def _find_good_pkt_pointers(state: VerifierState, ptr: Value, right_open: bool) -> None:
+def _find_good_pkt_pointers(env: Env, state: VerifierState, ptr: Value, right_open: bool) -> None:
     """Everything up to `ptr` is inside the packet."""
+    if env.rules.offsets_in_bounds:
+        far = with_fixed_offset(ptr).umax
+        if far <= MAX_PACKET_OFF and (far or not right_open):
+            _give_range(state, ptr, far + right_open)
+        return
     if ptr.off < 0 or (ptr.off == 0 and right_open):
         return
     if ptr.umax > MAX_PACKET_OFF or ptr.umax + ptr.off > MAX_PACKET_OFF:
         return
-    new_range = ptr.off + right_open
+    _give_range(state, ptr, ptr.off + right_open)
+
+
+def _give_range(state: VerifierState, ptr: Value, new_range: int) -> None:
     for reg in state.each_reg():
         v = reg.value
         if v.type == ptr.type and v.id == ptr.id and v.raw1 < new_range:
@@ -378,7 +395,9 @@ _PACKET_JUMPS: Final = {
 }
 
 
-def _try_match_pkt_pointers(insn: Insn, dst: Value, src: Value, this: VerifierState, other: VerifierState) -> bool:
+def _try_match_pkt_pointers(
+    env: Env, insn: Insn, dst: Value, src: Value, this: VerifierState, other: VerifierState
+) -> bool:
     """A comparison of packet pointer and end; the kernel spells out all eight cases."""
     op = insn.op
     if insn.src_kind == BPF_K or insn.cls == BPF_JMP32 or op not in _PACKET_JUMPS:
@@ -392,7 +411,7 @@ def _try_match_pkt_pointers(insn: Insn, dst: Value, src: Value, this: VerifierSt
     else:
         return False
     good, bad = (this, other) if good_here else (other, this)
-    _find_good_pkt_pointers(good, ptr, right_open)
+    _find_good_pkt_pointers(env, good, ptr, right_open)
     _mark_pkt_end(bad, regno, not right_open)
     return True
 
@@ -452,24 +471,32 @@ def _follow_only(env: Env, insn: Insn, dst: Reg, src: Reg | None, taken: bool) -
         env.insn_idx += insn.off
 
 
-def _note_linked(env: Env, dst: Reg, src: Reg | None) -> None:
-    ids = [reg.value.id for reg in (src, dst) if reg is not None and reg.value.type == SCALAR_VALUE and reg.value.id]
-    linked = collect_linked(env.cur, ids) if ids else ()
+def _note_linked(env: Env, dst: Reg, src: Reg | None) -> tuple[LinkedReg, ...]:
+    both = [reg.value for reg in (src, dst) if reg is not None and reg.value.type == SCALAR_VALUE]
+    ids = [v.base_id for v in both if v.id]
+    linked = collect_linked(env, env.cur, ids) if ids else ()
     if len(linked) > 1:
         note(env, 0, linked)
+    return linked
 
 
 def _follow_both(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg | None) -> None:
     this = env.cur
-    if env.rules.linked_in_history:
-        _note_linked(env, dst, src)
+    linked = _note_linked(env, dst, src) if env.rules.linked_in_history else None
+
+    def share(state: VerifierState, known: Reg) -> None:
+        if linked is None:
+            _find_equal_scalars(state, known)
+        else:
+            sync_linked(env, state, known, linked)
+
     other = env.push_stack(env.insn_idx + insn.off + 1, env.insn_idx, False)
     other_regs = other.frame.regs
     if env.rules.ranges_refined:
         _learn_6_8(env, insn, op, jmp32, dst, src, other_regs)
         if src is not None and src.value.type == SCALAR_VALUE and src.value.id:
-            _find_equal_scalars(this, src)
-            _find_equal_scalars(other, other_regs[insn.src_reg])
+            share(this, src)
+            share(other, other_regs[insn.src_reg])
     elif src is not None:
         if dst.value.type == SCALAR_VALUE and src.value.type == SCALAR_VALUE:
             _compare_scalars(insn, op, jmp32, dst, src, other_regs)
@@ -479,14 +506,14 @@ def _follow_both(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg 
     elif dst.value.type == SCALAR_VALUE:
         _learn(other_regs[insn.dst_reg], dst, insn.imm, op, jmp32)
     if dst.value.id and dst.value.type == SCALAR_VALUE:
-        _find_equal_scalars(this, dst)
-        _find_equal_scalars(other, other_regs[insn.dst_reg])
+        share(this, dst)
+        share(other, other_regs[insn.dst_reg])
     null_check = src is None and insn.imm == 0 and not jmp32 and op in (BPF_JEQ, BPF_JNE)
     if null_check and dst.value.type & PTR_MAYBE_NULL:
-        _mark_ptr_or_null_regs(this, insn.dst_reg, op == BPF_JNE)
-        _mark_ptr_or_null_regs(other, insn.dst_reg, op == BPF_JEQ)
+        _mark_ptr_or_null_regs(env, this, insn.dst_reg, op == BPF_JNE)
+        _mark_ptr_or_null_regs(env, other, insn.dst_reg, op == BPF_JEQ)
     elif not (
-        src is not None and _try_match_pkt_pointers(insn, dst.value, src.value, this, other)
+        src is not None and _try_match_pkt_pointers(env, insn, dst.value, src.value, this, other)
     ) and is_pointer_value(env, dst.value):
         env.reject(EACCES, f"R{insn.dst_reg} pointer comparison prohibited")
     if env.level:

@@ -26,10 +26,11 @@ from bpf.isa.insn import (
     BPF_PSEUDO_MAP_IDX_VALUE,
     BPF_PSEUDO_MAP_VALUE,
     BPF_STX,
+    MAX_BPF_REG,
     Insn,
     signed32,
 )
-from bpf.isa.opcodes import OPCODES
+from bpf.isa.opcodes import opcodes
 from bpf.loader.core import Relocator
 from bpf.loader.errors import LoadError
 from bpf.maps.types import row_of
@@ -37,6 +38,7 @@ from bpf.verifier.api import MapInfo
 from bpf.verifier.context.btf_walk import is_any_enum, is_small_int, resolve_size, type_by_id
 from bpf.verifier.domain.types import MEM_PERCPU, MEM_RDONLY, PTR_TO_BTF_ID, PTR_TO_FUNC, PTR_TO_MEM
 from bpf.verifier.env import BPF_MAX_VAR_OFF, MAX_USED_MAPS, Env
+from bpf.verifier.paths.fields import check_fields
 from bpf.versions.program_types import types_where
 
 _TRACING: Final = types_where(lambda row: "perf" in row.traits)  # is_tracing_prog_type()
@@ -163,18 +165,25 @@ def _check_btf_line(env: Env) -> None:
 def resolve_pseudo_ldimm64(env: Env) -> None:
     """Look up maps and variables, and refuse opcodes that do not exist."""
     insns = env.insns
+    early = env.rules.checked_before_walk
+    known = opcodes(env.version)
     i = 0
     while i < len(insns):
         insn = insns[i]
-        if insn.cls == BPF_LDX and (insn.mode != BPF_MEM or insn.imm):
+        for regno in (insn.dst_reg, insn.src_reg) if early else ():
+            if regno >= MAX_BPF_REG:
+                env.reject(EINVAL, f"R{regno} is invalid")
+        if insn.cls == BPF_LDX and not early and (insn.mode != BPF_MEM or insn.imm):
             env.reject(EINVAL, "BPF_LDX uses reserved fields")
         if insn.cls == BPF_STX and not env.rules.atomics and (insn.mode not in (BPF_MEM, BPF_ATOMIC) or insn.imm):
             env.reject(EINVAL, "BPF_STX uses reserved fields")
         if insn.code == BPF_LD_IMM64:
             _resolve(env, i, insn)
             i += 1
-        elif insn.code not in OPCODES or (insn.cls == BPF_JMP32 and not env.rules.jmp32):
+        elif insn.code not in known or (insn.cls == BPF_JMP32 and not env.rules.jmp32):
             env.reject(EINVAL, f"unknown opcode {insn.code:02x}")
+        elif early:
+            check_fields(env, insn)
         i += 1
 
 
@@ -183,6 +192,8 @@ def _resolve(env: Env, i: int, insn: Insn) -> None:
     if high is None or high.code or high.dst_reg or high.src_reg or high.off:
         env.reject(EINVAL, "invalid bpf_ld_imm64 insn")
     kind = insn.src_reg
+    if insn.off and env.rules.checked_before_walk:
+        env.reject(EINVAL, "BPF_LD_IMM64 uses reserved fields")
     if kind == 0:
         return
     if kind not in env.load_kinds:
@@ -228,7 +239,7 @@ def _find_map(env: Env, insn: Insn) -> MapInfo:
 
 def _value_address(env: Env, i: int, m: MapInfo, off: int) -> int:
     """Address of a byte in the only value of an array."""
-    if off >= BPF_MAX_VAR_OFF:
+    if off >= BPF_MAX_VAR_OFF and not env.rules.checked_before_walk:
         env.reject(EINVAL, f"direct value offset of {off} is not allowed")
     if m.map_type != uapi.BPF_MAP_TYPE_ARRAY or m.value_address is None:
         env.reject(EINVAL, "no direct value access support for this map type")

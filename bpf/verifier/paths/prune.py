@@ -21,16 +21,15 @@ from bpf.verifier.access.regs import mark_insn_zext, mark_not_init, mark_reg_rea
 from bpf.verifier.domain.state import (
     BPF_REG_SIZE,
     INVALID_SLOT,
+    NOTHING,
     REG_LIVE_DONE,
     REG_LIVE_NONE,
     REG_LIVE_READ,
     REG_LIVE_READ64,
-    SPILL_SLOT,
     STACK_INVALID,
     STACK_MISC,
     STACK_SPILL,
     STACK_ZERO,
-    UNKNOWN,
     FuncState,
     Reg,
     StackSlot,
@@ -54,31 +53,20 @@ from bpf.verifier.env import BPF_COMPLEXITY_LIMIT_STATES, Env
 from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.lines.state import print_verifier_state
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
+from bpf.verifier.paths import same_state
+from bpf.verifier.paths.known_before import clear_lone_ids
+from bpf.verifier.paths.loops import loop_entry_of, same_callsites, update_loop_entry
+from bpf.verifier.paths.same_state import EXACT, NOT_EXACT, RANGE_WITHIN, range_within
 
 _MAP_VALUES: Final = (PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
 _PACKETS: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
 
 _LONG_HISTORY: Final = 40  # entries after which a checkpoint is made
+# a checkpoint goes when it missed so many times more often than it hit; where loops are closed it stays longer
+_PATIENCE: Final = 3
+_PATIENCE_IN_LOOPS: Final = 64
 
 IdMap = dict[int, int]
-_ANY_NUMBER: Final = Reg(UNKNOWN)
-
-
-def _range_within(old: Value, cur: Value) -> bool:
-    """Everything cur can be, old could be; bounds and bits."""
-    return (
-        old.umin <= cur.umin
-        and old.umax >= cur.umax
-        and old.smin <= cur.smin
-        and old.smax >= cur.smax
-        and old.u32_min <= cur.u32_min
-        and old.u32_max >= cur.u32_max
-        and old.s32_min <= cur.s32_min
-        and old.s32_max >= cur.s32_max
-        # tnum_in(old, cur)
-        and not cur.var_off[1] & ~old.var_off[1]
-        and old.var_off[0] == cur.var_off[0] & ~old.var_off[1]
-    )
 
 
 def _check_ids(old_id: int, cur_id: int, idmap: IdMap) -> bool:
@@ -86,19 +74,6 @@ def _check_ids(old_id: int, cur_id: int, idmap: IdMap) -> bool:
     if not old_id:
         return True
     return idmap.setdefault(old_id, cur_id) == cur_id
-
-
-def _check_scalar_ids(env: Env, old_id: int, cur_id: int, idmap: IdMap) -> bool:
-    """A number on its own stands for any; copies have to be copies of each other in both paths."""
-    if not old_id:
-        return True
-    cur_id = cur_id or -1 - len(idmap)  # an id of its own
-    if old_id in idmap:
-        return idmap[old_id] == cur_id
-    if cur_id in idmap.values():
-        return False
-    idmap[old_id] = cur_id
-    return True
 
 
 def _regsafe(env: Env, old_reg: Reg, cur_reg: Reg, idmap: IdMap) -> bool:
@@ -118,15 +93,13 @@ def _regsafe(env: Env, old_reg: Reg, cur_reg: Reg, idmap: IdMap) -> bool:
             return False
         if not old_reg.precise:
             return True
-        if env.rules.scalar_ids_compared and not _check_scalar_ids(env, old.id, cur.id, idmap):
-            return False
-        return _range_within(old, cur)
+        return range_within(old, cur)
     if base in _MAP_VALUES:
         if old.type & PTR_MAYBE_NULL:
             if not cur.type & PTR_MAYBE_NULL or not same_head(old, cur):
                 return False
             return _check_ids(old.id, cur.id, idmap)
-        return same_head(old, cur) and _range_within(old, cur)
+        return same_head(old, cur) and range_within(old, cur)
     if base in _PACKETS:
         return _packet_safe(old, cur, idmap)
     return False
@@ -144,15 +117,7 @@ def _packet_safe(old: Value, cur: Value, idmap: IdMap) -> bool:
         return False
     if old.id and not _check_ids(old.id, cur.id, idmap):
         return False
-    return _range_within(old, cur)
-
-
-def _as_number(env: Env, slot: StackSlot) -> Reg | None:
-    """The spilled number, or one nobody knows for eight bytes of data: scalar_reg_for_stack()."""
-    if slot.kinds == SPILL_SLOT and slot.value.type == SCALAR_VALUE:
-        return slot
-    data = (STACK_MISC, STACK_INVALID) if env.allow_uninit_stack else (STACK_MISC,)
-    return _ANY_NUMBER if all(kind in data for kind in slot.kinds) else None
+    return range_within(old, cur)
 
 
 def _stacksafe(env: Env, old: FuncState, cur: FuncState, idmap: IdMap) -> bool:
@@ -161,12 +126,6 @@ def _stacksafe(env: Env, old: FuncState, cur: FuncState, idmap: IdMap) -> bool:
         if not old_slot.live & REG_LIVE_READ or old_slot.kinds == INVALID_SLOT:
             continue
         cur_slot = cur.stack[number] if number < len(cur.stack) else None
-        if cur_slot is not None and env.rules.misc_is_a_number:
-            old_number, cur_number = _as_number(env, old_slot), _as_number(env, cur_slot)
-            if old_number is not None and cur_number is not None:
-                if not _regsafe(env, old_number, cur_number, idmap):
-                    return False
-                continue
         for i in range(BPF_REG_SIZE):
             kind = old_slot.kinds[i]
             if kind == STACK_INVALID or (kind == STACK_MISC and env.allow_uninit_stack):
@@ -293,21 +252,15 @@ def _is_clean(state: VerifierState) -> bool:
 
 def _clean_live_states(env: Env, bucket: list[VerifierState], insn_idx: int, cur: VerifierState) -> None:
     for state in reversed(bucket):
-        if state.branches or state.insn_idx != insn_idx or len(state.frames) != len(cur.frames):
+        if state.branches or state.insn_idx != insn_idx:
             continue
-        if _is_clean(state) or any(a.callsite != b.callsite for a, b in zip(state.frames, cur.frames)):
+        if _is_clean(state) or not same_callsites(state, cur):
+            continue
+        entry = loop_entry_of(state)
+        if entry is not None and entry.branches:
             continue
         for frame in state.frames:
             _clean_func_state(env, frame)
-
-
-def _bucket(env: Env, insn_idx: int) -> list[VerifierState]:
-    """The checkpoints of this hash: explored_state().  Newest last."""
-    key = ((insn_idx ^ env.frame.callsite) & 0xFFFFFFFF) % len(env.insns)
-    found = env.explored.get(key)
-    if found is None:
-        found = env.explored[key] = []
-    return found
 
 
 def _steps_since_checkpoint(env: Env) -> tuple[int, int]:
@@ -332,17 +285,22 @@ def _visit(env: Env, insn_idx: int) -> bool:
     cur = env.cur
     cur.last_insn_idx = env.prev_insn_idx
     late = env.rules.stack_in_history  # the caller enters the jump
-    if not env.aux[insn_idx].prune_point:
+    aux = env.aux[insn_idx]
+    if not aux.prune_point:
         if not late:
             push_jmp_history(env, cur)
         return False
     jmps, insns = _steps_since_checkpoint(env)
-    forced = env.test_state_freq or (late and len(cur.jmp_history) > _LONG_HISTORY)
+    forced = env.test_state_freq or aux.force_checkpoint or (late and len(cur.jmp_history) > _LONG_HISTORY)
     add_new_state = forced or (jmps >= 2 and insns >= 8)
-    bucket = _bucket(env, insn_idx)
+    bucket = env.explored_here(insn_idx)
+    exact = env.rules.exact_in_loops
     count = 0
+    if env.flow is not None:
+        env.flow.forget_dead(cur, insn_idx)
     if bucket:
-        _clean_live_states(env, bucket, insn_idx, cur)
+        if env.flow is None:
+            _clean_live_states(env, bucket, insn_idx, cur)
         position = len(bucket)
         while position:
             position -= 1
@@ -350,23 +308,32 @@ def _visit(env: Env, insn_idx: int) -> bool:
             old = bucket[position]
             if old.insn_idx != insn_idx:
                 continue
-            if old.branches:
-                _check_not_looping(env, old, cur, insn_idx)
-                # an unrolled loop need not leave a checkpoint in every turn
-                if jmps < 20 and insns < 100 and not (late and forced):
-                    add_new_state = False
-            elif states_equal(env, old, cur):
+            if exact:
+                covered = _covers(env, old, cur, insn_idx)
+            elif old.branches:
+                covered = False
+                if _maybe_looping(old, cur):
+                    _check_not_looping(env, old, cur, insn_idx)
+            else:
+                covered = states_equal(env, old, cur)
+            if covered:
                 old.hit_cnt += 1
-                _propagate_liveness(env, old, cur)
-                push_jmp_history(env, cur)
-                _propagate_precision(env, old)
+                if env.request.on_prune is not None:
+                    env.request.on_prune(insn_idx, _compared(env, old, cur))
+                _inherit(env, old, cur, insn_idx)
                 return True
+            # an unrolled loop need not leave a checkpoint in every turn
+            if old.branches and jmps < 20 and insns < 100 and not (late and forced):
+                add_new_state = False
             if add_new_state:
                 old.miss_cnt += 1
-            if old.miss_cnt > old.hit_cnt * 3 + 3:
+            patience = _PATIENCE_IN_LOOPS if aux.force_checkpoint and old.branches else _PATIENCE
+            if old.miss_cnt > old.hit_cnt * patience + patience:
                 # it costs more than it saves
                 del bucket[position]
-                if _is_clean(old):
+                if env.flow is not None:
+                    env.flow.evicted(old)
+                elif _is_clean(old) and not old.used_as_loop_entry:
                     env.peak_states -= 1
     if env.max_states_per_insn < count:
         env.max_states_per_insn = count
@@ -379,31 +346,113 @@ def _visit(env: Env, insn_idx: int) -> bool:
     return False
 
 
+def _compared(env: Env, old: VerifierState, cur: VerifierState) -> list[tuple[list[str], str, str]]:
+    """What was compared, for people: in each frame what is read further on, and both states."""
+    rows = []
+    for then, now in zip(old.frames, cur.frames):
+        read = [f"R{regno}" for regno in range(BPF_REG_FP) if _is_read(env, then.regs[regno])]
+        for spi, slot in enumerate(then.stack):
+            if _is_read(env, slot) and not NOTHING.issuperset(slot.kinds):
+                read.append(f"fp{(-spi - 1) * BPF_REG_SIZE}")
+        rows.append((read, env.style.state_text(then, -1, -1), env.style.state_text(now, -1, -1)))
+    return rows
+
+
+def _is_read(env: Env, reg: Reg) -> bool:
+    """Further on; since 6.18 what is not read is not there."""
+    if env.flow is None:
+        return bool(reg.live & REG_LIVE_READ)
+    return isinstance(reg, StackSlot) or reg.value.type != NOT_INIT
+
+
+def _inherit(env: Env, old: VerifierState, cur: VerifierState, insn_idx: int) -> None:
+    """What is read and relied on below the checkpoint, this path reads and relies on."""
+    if env.flow is None:
+        _propagate_liveness(env, old, cur)
+    push_jmp_history(env, cur)
+    _propagate_precision(env, old)
+    if env.flow is not None and (old.branches or env.flow.loops.is_unsettled(old)):
+        path = cur.clone()
+        path.insn_idx = insn_idx
+        env.flow.loops.came_back(path, old)
+        env.flow.note_peak()
+
+
 def _check_not_looping(env: Env, old: VerifierState, cur: VerifierState, insn_idx: int) -> None:
+    """Before 6.6: the path has come back to a checkpoint of its own with the same registers."""
+    if not _is_another_run(old, cur) and states_equal(env, old, cur):
+        _refuse_endless_loop(env, old, cur, insn_idx)
+
+
+def _covers(env: Env, old: VerifierState, cur: VerifierState, insn_idx: int) -> bool:
+    """What this path would do was done below the checkpoint, or will be: since 6.6."""
+    if old.branches:
+        return _closes_loop(env, old, cur, insn_idx)
+    if env.flow is not None:
+        unsettled = env.flow.loops.is_unsettled(old)
+        return same_state.states_equal(env, old, cur, RANGE_WITHIN if unsettled else NOT_EXACT)
+    entry = loop_entry_of(old)
+    exact = entry is not None and entry.branches > 0
+    if not same_state.states_equal(env, old, cur, RANGE_WITHIN if exact else NOT_EXACT):
+        return False
+    if exact:
+        assert entry is not None
+        update_loop_entry(cur, entry)
+    return True
+
+
+def _closes_loop(env: Env, old: VerifierState, cur: VerifierState, insn_idx: int) -> bool:
+    """The path has come back to a checkpoint of its own: nothing new, another turn, or a loop that never ends."""
+    if _is_another_run(old, cur):
+        return False
+    if env.aux[insn_idx].calls_callback:
+        return same_state.states_equal(env, old, cur, RANGE_WITHIN)
+    endless = (
+        _maybe_looping(old, cur)
+        and same_state.states_equal(env, old, cur, EXACT)
+        and old.callback_unroll_depth == cur.callback_unroll_depth
+    )
+    if endless:
+        _refuse_endless_loop(env, old, cur, insn_idx)
+    return False
+
+
+def _is_another_run(old: VerifierState, cur: VerifierState) -> bool:
+    """Another run of the same callback some time later."""
     frame = old.frame
-    if frame.in_async_callback_fn and frame.async_entry_cnt != cur.frame.async_entry_cnt:
-        return  # another run of the same callback
-    if _maybe_looping(old, cur) and states_equal(env, old, cur):
-        verbose_linfo(env, insn_idx, "; ")
-        env.verbose(f"infinite loop detected at insn {insn_idx}\n")
-        if env.rules.loop_states_shown:
-            for name, shown in (("cur", cur.frame), ("old", frame)):
-                env.verbose(f"{name} state:")
-                print_verifier_state(env, shown, True)
-        env.reject(EINVAL)
+    return frame.in_async_callback_fn and frame.async_entry_cnt != cur.frame.async_entry_cnt
+
+
+def _refuse_endless_loop(env: Env, old: VerifierState, cur: VerifierState, insn_idx: int) -> None:
+    verbose_linfo(env, insn_idx, "; ")
+    env.verbose(f"infinite loop detected at insn {insn_idx}\n")
+    if env.rules.loop_states_shown:
+        for name, shown in (("cur", cur.frame), ("old", old.frame)):
+            env.verbose(f"{name} state:")
+            print_verifier_state(env, shown, True)
+    env.reject(EINVAL)
 
 
 def _checkpoint(env: Env, cur: VerifierState, insn_idx: int) -> VerifierState:
     """Keep a copy of the current state; the current registers become its registers' children."""
     env.total_states += 1
-    env.peak_states += 1
+    if env.flow is not None:
+        env.flow.explored += 1
+        env.flow.note_peak()
+    else:
+        env.peak_states += 1
     env.prev_jmps_processed = env.jmps_processed
     env.prev_insn_processed = env.insn_processed
     if env.bpf_capable:
         mark_all_scalars_imprecise(cur)
+    if env.rules.lone_ids_cleared:
+        clear_lone_ids(cur)
     new = cur.clone()
     new.insn_idx = insn_idx
+    if env.flow is not None:
+        env.flow.loops.enter(new)
     cur.parent = new
+    cur.dfs_depth = new.dfs_depth + 1
     cur.first_insn_idx = insn_idx
     cur.jmp_history = []
     for number, (frame, new_frame) in enumerate(zip(cur.frames, new.frames)):

@@ -6,6 +6,7 @@ user space sees it.
 
 from __future__ import annotations
 
+from arch.abi.errno import EFAULT
 from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_FUNC
 from bpf.verifier.env import Env
 from bpf.verifier.rewrite.bpf_loop import optimize_bpf_loop
@@ -33,6 +34,16 @@ def _convert_pseudo_ld_imm64(env: Env) -> None:
             env.insns[i] = insn.replace(src_reg=0)
 
 
+def _check_callbacks(env: Env) -> None:
+    """A callback that no path came to was removed; its address is that of nothing: jit_subprogs()."""
+    if env.subprog_cnt <= 1 or not env.request.jit_requested:
+        return
+    for i, insn in enumerate(env.insns):
+        if insn.code == BPF_LD_IMM64 and insn.src_reg == BPF_PSEUDO_FUNC and env.find_subprog(i + insn.imm + 1) < 0:
+            what = f"verifier bug: No program to jit at insn {i} (subprog < 0)" if env.rules.bugs_named else ""
+            env.reject(EFAULT, what)
+
+
 def rewrite(env: Env) -> None:
     """All passes.  A pass that cannot do its work refuses the program: env.reject()."""
     if env.version.at_least(LOOP_INLINE):
@@ -46,4 +57,5 @@ def rewrite(env: Env) -> None:
     convert_ctx_accesses(env)
     do_misc_fixups(env)
     opt_subreg_zext_lo32_rnd_hi32(env)
+    _check_callbacks(env)
     _convert_pseudo_ld_imm64(env)

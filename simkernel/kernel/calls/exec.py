@@ -8,6 +8,7 @@ from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.abi.ptrace import PTRACE_EVENT_EXEC
 from arch.abi.signal import SI_KERNEL, SIGSEGV
 from arch.errors import KernelError
+from simkernel.kernel.exec_creds import bprm_creds
 from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -77,7 +78,7 @@ def _execve(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: 
     "int do_execveat_common(int fd, struct filename *filename, const char *const *argv, const char *const *envp, "
     "int flags)",
     source="fs/exec.c",
-    names={None: "do_execve_common", "3.19": "do_execveat_common"},
+    names={None: "do_execve_common", "3.19": "do_execveat_common", "6.1": "do_execveat_common.isra.0"},
 )
 def do_execveat_common(k: KernelFace, fd: int, filename: int, argv: int, envp: int, flags: int) -> Body:
     """Open the file, find its format, replace the image."""
@@ -120,6 +121,7 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
         raise KernelError(ELOOP)
     if bprm.head[:4] != b"\x7fELF":
         raise KernelError(ENOEXEC)
+    bprm.cred, bprm.secure = bprm_creds(k, bprm)
     ret: int = yield k.call("load_elf_binary", address)
     if ret:
         return ret
@@ -162,6 +164,12 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     task.mm.exe_file = bprm.file
     bprm.file.get()
     task.flags &= ~PF_FORKNOEXEC
+    assert bprm.cred is not None
+    task.dumpable = 0 if bprm.secure else 1
+    if bprm.secure:
+        task.pdeath_signal = 0
+    task.cred = bprm.cred
+    k.mirror.publish_cred(task)
     task.clear_child_tid = task.robust_list = task.rseq = 0
     task.restart = None
     signal = task.signal

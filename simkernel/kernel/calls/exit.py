@@ -9,14 +9,21 @@ from arch.abi.signal import (
     CLD_KILLED,
     NSIG,
     SA_NOCLDWAIT,
+    SIG_IGN,
     SIGCHLD,
+    SIGCONT,
+    SIGHUP,
+    SIGKILL,
 )
 from arch.errors import KernelError
-from simkernel.kernel.calls.futex import exit_robust_list, key_of, wake
+from simkernel.kernel.calls.futex import exit_robust_list, wake
+from simkernel.kernel.calls.futex_pi import exit_pi_state_list
 from simkernel.kernel.calls.time import cancel_timers
-from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.face import Body, KernelFace, Steps
+from simkernel.kernel.futexes import key_of
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import exit_tracer, notify_tracer, report_event, unlink
+from simkernel.kernel.security import security_task_free
 from simkernel.kernel.task import (
     EXIT_DEAD,
     EXIT_ZOMBIE,
@@ -71,6 +78,35 @@ def _stay_dead(k: KernelFace) -> Body:
         yield k.call("__schedule", 0)
 
 
+def _zap_pid_ns_processes(k: KernelFace, task: Task) -> Steps[None]:
+    """The init of a pid namespace ends: everybody in it is killed, and it waits for them to be gone."""
+    space = task.pid_ns
+    assert space is not None
+    space.dead = True
+    task.signal.actions[SIGCHLD].handler = SIG_IGN
+    for other in [t for t in k.tasks.by_pid.values() if t.pid in space.number and t.signal is not task.signal]:
+        k.signals.send(other, SIGKILL)
+    while True:
+        for child in [c for c in task.children if c.exit_state == EXIT_ZOMBIE and len(c.signal.threads) == 1]:
+            yield k.call("release_task", child.addr)
+        alive = [t for t in k.tasks.by_pid.values() if t.pid in space.number and t.signal is not task.signal]
+        if not [t for t in alive if not t.exit_state or t.real_parent.signal is task.signal]:
+            break
+        yield k.wait(task.signal.wait_chldexit, interruptible=False)
+
+
+def disassociate_ctty(k: KernelFace, task: Task) -> None:
+    """The leader of a session ends: the foreground group of its terminal is told, also of one that hung up already."""
+    signal = task.signal
+    if signal.tty is not None:
+        signal.tty.disassociate(task, True)
+    elif signal.tty_old_pgrp:
+        for other in list(k.tasks.by_pid.values()):
+            if other is other.group_leader and other.pgid == signal.tty_old_pgrp:
+                k.signals.send(other, SIGHUP)
+                k.signals.send(other, SIGCONT)
+
+
 @kernel_function("void do_exit(long code)", source="kernel/exit.c")
 def do_exit(k: KernelFace, code: int) -> Body:
     """The end of a task; never returns."""
@@ -86,10 +122,16 @@ def do_exit(k: KernelFace, code: int) -> Body:
     if last:
         cancel_timers(k, task)
     yield from exit_robust_list(k, task)
+    if k.pi_locks:
+        exit_pi_state_list(k, task)
     yield k.call("exit_mm")
     k.trace("sched_process_exit", task.addr)
     yield k.call("exit_files", task.addr)
     yield k.call("exit_fs", task.addr)
+    if last and task.pid_ns is not None and task.pid_ns.reaper == task.tgid:
+        yield from _zap_pid_ns_processes(k, task)
+    if last and task.session == task.tgid:
+        disassociate_ctty(k, task)
     yield k.call("exit_notify", task.addr, 1 if last else 0)
     for hook in k.tasks.exit_hooks:
         hook(task)
@@ -230,6 +272,7 @@ def release_task(k: KernelFace, p: int) -> int:
     task = k.tasks.at(p)
     signal = task.signal
     k.trace("sched_process_free", task.addr)
+    security_task_free(k, p)
     task.exit_state = EXIT_DEAD
     if task in task.parent.children:
         task.parent.children.remove(task)

@@ -33,6 +33,7 @@ from arch.abi.signal import NSIG, SIG_DFL, SIG_IGN
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Call, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.pid_namespace import PID_MAX
 from simkernel.kernel.ptrace.stops import clone_event, init_task, report_event
 from simkernel.kernel.seccomp import WORK_SECCOMP
 from simkernel.kernel.task import (
@@ -46,7 +47,6 @@ from simkernel.kernel.task import (
     Task,
     WaitQueue,
 )
-from simkernel.kernel.tasks import PID_MAX
 
 CLONE_ARGS_SIZE, MAX_PID_NS_LEVEL = 88, 32
 
@@ -102,7 +102,8 @@ def _clone(k: KernelFace, args_addr: int) -> Body:
     k.trace("sched_process_fork", k.current.addr, child.addr)
     if args.flags & CLONE_PARENT_SETTID:
         with contextlib.suppress(KernelError):
-            k.usercopy.put_user(args.parent_tid, 4, child.pid)
+            k.usercopy.put_user(args.parent_tid, 4, k.tasks.vnr(child.pid))
+    number = k.tasks.vnr(child.pid)
     if args.flags & CLONE_VFORK:
         child.vfork_done = WaitQueue("vfork_done")
     yield k.call("wake_up_new_task", child.addr)
@@ -113,7 +114,7 @@ def _clone(k: KernelFace, args_addr: int) -> Body:
             if (yield k.wait(child.vfork_done, killable=True, interruptible=False)) == -ERESTARTSYS:
                 break
         yield from report_event(k, PTRACE_EVENT_VFORK_DONE, child.pid)
-    return child.pid
+    return number
 
 
 @kernel_function(
@@ -142,6 +143,8 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     child = k.tasks.at(address)
     yield k.call("copy_creds", child.addr, flags)
     k.regs.check((yield k.call("sched_fork", flags, child.addr)))
+    if k.version.at_least("4.14"):
+        yield k.call("security_task_alloc", child.addr, flags)
     yield k.call("copy_files", flags, child.addr)
     yield k.call("copy_fs", flags, child.addr)
     yield k.call("copy_sighand", flags, child.addr)
@@ -155,6 +158,7 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     yield k.call("alloc_pid", 0)
     if flags & CLONE_CLEAR_SIGHAND:
         child.signal.actions = [SigAction(a.handler if a.handler == SIG_IGN else SIG_DFL) for a in child.signal.actions]
+    child.ioprio = k.current.ioprio
     child.io_context = k.current.io_context if flags & CLONE_IO else None
     _link(k, child, args)
     init_task(k, child, flags, trace)
@@ -385,4 +389,4 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
 def sys_set_tid_address(k: KernelFace, tidptr: int) -> int:
     """Where to store 0 and wake a futex at exit; returns the thread id."""
     k.current.clear_child_tid = tidptr
-    return k.current.pid
+    return k.tasks.vnr(k.current.pid)

@@ -5,14 +5,18 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from arch.abi.capability import CAP_SYS_PTRACE
-from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSYS, EPERM, ERESTARTSYS, ESRCH, ETIME, ETIMEDOUT
+from arch.abi.errno import EAGAIN, EINVAL, ENOSYS, EPERM, ERESTARTSYS, ESRCH, ETIME, ETIMEDOUT
 from arch.abi.futex import (
     FUTEX_CLOCK_REALTIME,
     FUTEX_CMP_REQUEUE,
+    FUTEX_LOCK_PI,
+    FUTEX_LOCK_PI2,
     FUTEX_OWNER_DIED,
     FUTEX_PRIVATE_FLAG,
     FUTEX_REQUEUE,
     FUTEX_TID_MASK,
+    FUTEX_TRYLOCK_PI,
+    FUTEX_UNLOCK_PI,
     FUTEX_WAIT,
     FUTEX_WAIT_BITSET,
     FUTEX_WAITERS,
@@ -23,32 +27,14 @@ from arch.abi.futex import (
 )
 from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
 from arch.errors import KernelError
+from simkernel.kernel.calls.futex_pi import pi_deadline
 from simkernel.kernel.calls.time import clock_now, read_timespec
 from simkernel.kernel.face import Body, KernelFace
-from simkernel.kernel.futexes import FutexWaiter
+from simkernel.kernel.futexes import FutexWaiter, forget, key_of, queue_of
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Task
 
 ANY = 0xFFFFFFFF
-
-
-def key_of(k: KernelFace, addr: int) -> tuple[int, int]:
-    """get_futex_key(): the physical place, so that shared mappings meet.  EINVAL, EFAULT."""
-    if addr & 3:
-        raise KernelError(EINVAL)
-    mm = k.current.mm
-    if mm is None:
-        raise KernelError(EFAULT)
-    k.usercopy.get_user(addr, 4)
-    vma = mm.find(addr)
-    if vma is not None and vma.shared:
-        return (mm.pages[addr & ~4095], addr & 4095)
-    return (mm.addr, addr)
-
-
-def queue_of(k: KernelFace, key: Hashable) -> list[FutexWaiter]:
-    """The sleepers of a key, in order."""
-    return k.futexes.setdefault(key, [])
 
 
 def wake(k: KernelFace, key: Hashable, count: int, bitset: int = ANY) -> int:
@@ -67,14 +53,6 @@ def wake(k: KernelFace, key: Hashable, count: int, bitset: int = ANY) -> int:
         if not waiters:
             del k.futexes[key]
     return woken
-
-
-def _forget(k: KernelFace, waiter: FutexWaiter) -> None:
-    waiters = k.futexes.get(waiter.key)
-    if waiters and waiter in waiters:
-        waiters.remove(waiter)
-        if not waiters:
-            del k.futexes[waiter.key]
 
 
 @kernel_function(
@@ -100,7 +78,7 @@ def futex_wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bits
             if result == -ERESTARTSYS and k.signals.pending():
                 raise KernelError(ERESTARTSYS)
     finally:
-        _forget(k, waiter)
+        forget(k, waiter)
     return 0
 
 
@@ -162,7 +140,7 @@ def _do_futex(
 ) -> Body:
     command = op & ~(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME)
     k.cpus.charge_user()
-    if op & FUTEX_CLOCK_REALTIME and command not in (FUTEX_WAIT_BITSET, FUTEX_WAIT):
+    if op & FUTEX_CLOCK_REALTIME and command not in (FUTEX_WAIT_BITSET, FUTEX_WAIT, FUTEX_LOCK_PI2):
         raise KernelError(ENOSYS)
     val2 = utime & 0xFFFFFFFF
     if command in (FUTEX_WAIT, FUTEX_WAIT_BITSET):
@@ -183,6 +161,13 @@ def _do_futex(
         return (yield k.call("futex_requeue", uaddr, 0x80000000, uaddr2, val, val2, val3))
     if command == FUTEX_WAKE_OP:
         return _wake_op(k, uaddr, uaddr2, val, val2, val3)
+    if command in (FUTEX_LOCK_PI, FUTEX_LOCK_PI2):
+        realtime = command == FUTEX_LOCK_PI or bool(op & FUTEX_CLOCK_REALTIME)
+        return (yield k.call("futex_lock_pi", uaddr, 0, pi_deadline(k, utime, size, realtime), 0))
+    if command == FUTEX_TRYLOCK_PI:
+        return (yield k.call("futex_lock_pi", uaddr, 0, 0, 1))
+    if command == FUTEX_UNLOCK_PI:
+        return (yield k.call("futex_unlock_pi", uaddr, 0))
     raise KernelError(ENOSYS)
 
 
@@ -192,7 +177,7 @@ def _do_futex(
     source="kernel/futex/syscalls.c",
 )
 def sys_futex(k: KernelFace, uaddr: int, op: int, val: int, utime: int, uaddr2: int, val3: int) -> Body:
-    """WAIT, WAKE, BITSET, REQUEUE, CMP_REQUEUE, WAKE_OP; the PI operations are ENOSYS."""
+    """WAIT, WAKE, BITSET, REQUEUE, CMP_REQUEUE, WAKE_OP, LOCK_PI and its kin; requeueing to a lock with an owner is ENOSYS."""
     return (yield from _do_futex(k, uaddr, op, val, utime, uaddr2, val3, None))
 
 
@@ -255,18 +240,18 @@ def exit_robust_list(k: KernelFace, task: Task) -> Body:
                 break
             following = k.usercopy.get_user(entry & ~1, word)
             if entry != pending:
-                _handle_death(k, (entry & ~1) + offset, task)
+                _handle_death(k, (entry & ~1) + offset, task, bool(entry & 1))
             entry = following
         if pending:
-            _handle_death(k, (pending & ~1) + offset, task)
+            _handle_death(k, (pending & ~1) + offset, task, bool(pending & 1))
     except KernelError:
         return 0
     return 0
 
 
-def _handle_death(k: KernelFace, addr: int, task: Task) -> None:
+def _handle_death(k: KernelFace, addr: int, task: Task, pi: bool) -> None:
     value = k.usercopy.get_user(addr, 4)
-    if value & FUTEX_TID_MASK == task.pid:
+    if value & FUTEX_TID_MASK == k.tasks.number_in(task.pid_ns, task.pid):
         k.usercopy.put_user(addr, 4, (value & FUTEX_WAITERS) | FUTEX_OWNER_DIED)
-        if value & FUTEX_WAITERS:
+        if value & FUTEX_WAITERS and not pi:
             wake(k, key_of(k, addr), 1)

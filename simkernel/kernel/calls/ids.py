@@ -9,6 +9,8 @@ from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import Cred, Task
+from simkernel.kernel.user_namespace import munged, state_of, to_kernel, user_ns, user_ns_address
+from simkernel.kernel.user_namespace import ns_capable as ns_capable_in
 
 # -- capable(): asked by a real call where a body can make one -----------------------------------------------------------
 
@@ -21,7 +23,7 @@ def capable(k: KernelFace, cap: int) -> Body:
 
 @kernel_function("bool ns_capable(struct user_namespace *ns, int cap)", source="kernel/capability.c")
 def ns_capable(k: KernelFace, ns: int, cap: int) -> Body:
-    """The same towards a user namespace; there is one."""
+    """The same towards a user namespace."""
     return int(not (yield k.call("security_capable", k.current.cred.addr, ns, cap, 0)))
 
 
@@ -40,21 +42,45 @@ def security_capable(k: KernelFace, cred: int, ns: int, cap: int, opts: int) -> 
 )
 def cap_capable(k: KernelFace, cred: int, ns: int, cap: int, opts: int) -> int:
     """0 when the effective set has it, else -EPERM."""
-    return 0 if k.current.cred.cap_effective >> cap & 1 else -EPERM
+    return 0 if ns_capable_in(k.current, k.user_namespaces.get(ns), cap) else -EPERM
+
+
+def setid_capable(k: KernelFace, cap: int) -> Body:
+    """ns_capable_setid(): in the task's own user namespace."""
+    return (yield k.call("ns_capable", user_ns_address(k), cap))
+
+
+def own_id(k: KernelFace, kind: str, value: int) -> int:
+    """make_kuid() of what a program said.  EINVAL for nobody's."""
+    found = to_kernel(user_ns(k.current), kind, value)
+    if found == U32_MAX and value != U32_MAX:
+        raise KernelError(EINVAL, "it stands for nobody")
+    return found
+
+
+def shown(k: KernelFace, kind: str, value: int) -> int:
+    """from_kuid_munged()."""
+    return munged(user_ns(k.current), kind, value)
 
 
 def commit_creds(k: KernelFace, cred: Cred) -> int:
     """Install changed credentials; capabilities follow the user ids.  security/commoncap.c:cap_emulate_setxuid()"""
     task = k.current
     old = task.cred
-    had_root = 0 in (old.uid, old.euid, old.suid)
-    has_root = 0 in (cred.uid, cred.euid, cred.suid)
+    root = to_kernel(user_ns(task), "uid", 0)
+    had_root = root in (old.uid, old.euid, old.suid)
+    has_root = root in (cred.uid, cred.euid, cred.suid)
     if had_root and not has_root:
         cred.cap_permitted = cred.cap_effective = cred.cap_ambient = 0
-    elif old.euid == 0 and cred.euid != 0:
+    elif old.euid == root and cred.euid != root:
         cred.cap_effective = 0
-    elif old.euid != 0 and cred.euid == 0:
+    elif old.euid != root and cred.euid == root:
         cred.cap_effective = cred.cap_permitted
+    ids = (old.euid, old.egid, old.fsuid, old.fsgid) != (cred.euid, cred.egid, cred.fsuid, cred.fsgid)
+    if ids or cred.cap_permitted & ~old.cap_permitted:  # commit_creds(): others may no longer look at it
+        for thread in task.signal.threads:
+            thread.dumpable = 0
+        task.pdeath_signal = 0
     task.cred = cred
     k.mirror.publish_cred(task)
     return 0
@@ -63,25 +89,25 @@ def commit_creds(k: KernelFace, cred: Cred) -> int:
 @syscall("getuid", "", source="kernel/sys.c")
 def sys_getuid(k: KernelFace) -> int:
     """Real user id."""
-    return k.current.cred.uid
+    return shown(k, "uid", k.current.cred.uid)
 
 
 @syscall("geteuid", "", source="kernel/sys.c")
 def sys_geteuid(k: KernelFace) -> int:
     """Effective user id."""
-    return k.current.cred.euid
+    return shown(k, "uid", k.current.cred.euid)
 
 
 @syscall("getgid", "", source="kernel/sys.c")
 def sys_getgid(k: KernelFace) -> int:
     """Real group id."""
-    return k.current.cred.gid
+    return shown(k, "gid", k.current.cred.gid)
 
 
 @syscall("getegid", "", source="kernel/sys.c")
 def sys_getegid(k: KernelFace) -> int:
     """Effective group id."""
-    return k.current.cred.egid
+    return shown(k, "gid", k.current.cred.egid)
 
 
 @syscall("setuid", "uid_t uid", source="kernel/sys.c")
@@ -89,8 +115,9 @@ def sys_setuid(k: KernelFace, uid: int) -> Body:
     """EPERM, EINVAL."""
     if uid == U32_MAX:
         raise KernelError(EINVAL)
+    uid = own_id(k, "uid", uid)
     cred = k.current.cred.copy()
-    if (yield k.call("capable", CAP_SETUID)):
+    if (yield from setid_capable(k, CAP_SETUID)):
         cred.uid = cred.suid = uid
     elif uid not in (cred.uid, cred.suid):
         raise KernelError(EPERM)
@@ -103,8 +130,9 @@ def sys_setgid(k: KernelFace, gid: int) -> Body:
     """EPERM, EINVAL."""
     if gid == U32_MAX:
         raise KernelError(EINVAL)
+    gid = own_id(k, "gid", gid)
     cred = k.current.cred.copy()
-    if (yield k.call("capable", CAP_SETGID)):
+    if (yield from setid_capable(k, CAP_SETGID)):
         cred.gid = cred.sgid = gid
     elif gid not in (cred.gid, cred.sgid):
         raise KernelError(EPERM)
@@ -114,10 +142,11 @@ def sys_setgid(k: KernelFace, gid: int) -> Body:
 
 @syscall("setreuid", "uid_t ruid, uid_t euid", source="kernel/sys.c")
 def sys_setreuid(k: KernelFace, ruid: int, euid: int) -> Body:
-    """EPERM."""
+    """EPERM, EINVAL."""
+    ruid, euid = own_id(k, "uid", ruid), own_id(k, "uid", euid)
     old = k.current.cred
     cred = old.copy()
-    able = yield k.call("capable", CAP_SETUID)
+    able = yield from setid_capable(k, CAP_SETUID)
     if ruid != U32_MAX:
         if not able and ruid not in (old.uid, old.euid):
             raise KernelError(EPERM)
@@ -134,10 +163,11 @@ def sys_setreuid(k: KernelFace, ruid: int, euid: int) -> Body:
 
 @syscall("setregid", "gid_t rgid, gid_t egid", source="kernel/sys.c")
 def sys_setregid(k: KernelFace, rgid: int, egid: int) -> Body:
-    """EPERM."""
+    """EPERM, EINVAL."""
+    rgid, egid = own_id(k, "gid", rgid), own_id(k, "gid", egid)
     old = k.current.cred
     cred = old.copy()
-    able = yield k.call("capable", CAP_SETGID)
+    able = yield from setid_capable(k, CAP_SETGID)
     if rgid != U32_MAX:
         if not able and rgid not in (old.gid, old.egid):
             raise KernelError(EPERM)
@@ -155,8 +185,10 @@ def sys_setregid(k: KernelFace, rgid: int, egid: int) -> Body:
 def _setres(k: KernelFace, names: tuple[str, str, str], values: tuple[int, int, int], cap: int) -> Steps[Cred]:
     old = k.current.cred
     cred = old.copy()
-    able = yield k.call("capable", cap)
+    able = yield from setid_capable(k, cap)
     known = [getattr(old, name) for name in names]
+    kind = names[0][-3:]
+    values = (own_id(k, kind, values[0]), own_id(k, kind, values[1]), own_id(k, kind, values[2]))
     for name, value in zip(names, values):
         if value == U32_MAX:
             continue
@@ -187,7 +219,7 @@ def sys_getresuid(k: KernelFace, ruid: int, euid: int, suid: int) -> int:
     """EFAULT."""
     cred = k.current.cred
     for addr, value in ((ruid, cred.uid), (euid, cred.euid), (suid, cred.suid)):
-        k.usercopy.put_user(addr, 4, value)
+        k.usercopy.put_user(addr, 4, shown(k, "uid", value))
     return 0
 
 
@@ -196,30 +228,34 @@ def sys_getresgid(k: KernelFace, rgid: int, egid: int, sgid: int) -> int:
     """EFAULT."""
     cred = k.current.cred
     for addr, value in ((rgid, cred.gid), (egid, cred.egid), (sgid, cred.sgid)):
-        k.usercopy.put_user(addr, 4, value)
+        k.usercopy.put_user(addr, 4, shown(k, "gid", value))
     return 0
 
 
 @syscall("setfsuid", "uid_t uid", source="kernel/sys.c")
 def sys_setfsuid(k: KernelFace, uid: int) -> Body:
     """The old one, always."""
-    old = k.current.cred
-    if (yield k.call("capable", CAP_SETUID)) or uid in (old.uid, old.euid, old.suid, old.fsuid):
+    old, uid = k.current.cred, to_kernel(user_ns(k.current), "uid", uid)
+    if uid != U32_MAX and (
+        (yield from setid_capable(k, CAP_SETUID)) or uid in (old.uid, old.euid, old.suid, old.fsuid)
+    ):
         cred = old.copy()
         cred.fsuid = uid
         commit_creds(k, cred)
-    return old.fsuid
+    return shown(k, "uid", old.fsuid)
 
 
 @syscall("setfsgid", "gid_t gid", source="kernel/sys.c")
 def sys_setfsgid(k: KernelFace, gid: int) -> Body:
     """The old one, always."""
-    old = k.current.cred
-    if (yield k.call("capable", CAP_SETGID)) or gid in (old.gid, old.egid, old.sgid, old.fsgid):
+    old, gid = k.current.cred, to_kernel(user_ns(k.current), "gid", gid)
+    if gid != U32_MAX and (
+        (yield from setid_capable(k, CAP_SETGID)) or gid in (old.gid, old.egid, old.sgid, old.fsgid)
+    ):
         cred = old.copy()
         cred.fsgid = gid
         commit_creds(k, cred)
-    return old.fsgid
+    return shown(k, "gid", old.fsgid)
 
 
 @syscall("getgroups", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
@@ -229,20 +265,24 @@ def sys_getgroups(k: KernelFace, size: int, out: int) -> int:
     if size < 0 or (size and size < len(groups)):
         raise KernelError(EINVAL)
     if size:
-        k.usercopy.copy_to_user(out, b"".join(g.to_bytes(4, k.mem.byteorder) for g in groups))
+        k.usercopy.copy_to_user(out, b"".join(shown(k, "gid", g).to_bytes(4, k.mem.byteorder) for g in groups))
     return len(groups)
 
 
 @syscall("setgroups", "int gidsetsize, gid_t *grouplist", source="kernel/groups.c")
 def sys_setgroups(k: KernelFace, size: int, addr: int) -> Body:
     """EPERM, EINVAL, EFAULT."""
-    if not (yield k.call("capable", CAP_SETGID)):
+    mine = user_ns(k.current)
+    allowed = mine is None or (state_of(mine).setgroups and state_of(mine).maps["gid"] is not None)
+    if not allowed or not (yield from setid_capable(k, CAP_SETGID)):
         raise KernelError(EPERM)
     if not 0 <= size <= 65536:
         raise KernelError(EINVAL)
     raw = k.usercopy.copy_from_user(addr, 4 * size) if size else b""
     cred = k.current.cred.copy()
-    cred.groups = sorted(int.from_bytes(raw[i : i + 4], k.mem.byteorder) for i in range(0, 4 * size, 4))
+    cred.groups = sorted(
+        own_id(k, "gid", int.from_bytes(raw[i : i + 4], k.mem.byteorder)) for i in range(0, 4 * size, 4)
+    )
     return commit_creds(k, cred)
 
 
@@ -300,7 +340,7 @@ def sys_capset(k: KernelFace, header: int, data: int) -> int:
     beyond = (
         inheritable & ~old.cap_inheritable
     )  # cap_capset(): what is new must be permitted, or CAP_SETPCAP, and bounded
-    if beyond & ~old.cap_bset or (beyond & ~old.cap_permitted and not k.capable(CAP_SETPCAP)):
+    if beyond & ~old.cap_bset or (beyond & ~old.cap_permitted and not old.cap_effective >> CAP_SETPCAP & 1):
         raise KernelError(EPERM)
     cred = old.copy()
     cred.cap_effective, cred.cap_permitted, cred.cap_inheritable = effective, permitted, inheritable

@@ -12,7 +12,7 @@ from arch.hosttime import check
 from simkernel.kernel.areas import page_up
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.locks import mmap_lock, under_mmap_lock
+from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked, under_mmap_lock
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.mremap import remap
 
@@ -62,11 +62,13 @@ def sys_brk(k: KernelFace, brk: int) -> Body:
 def vm_mmap_pgoff(k: KernelFace, file: int, addr: int, length: int, prot: int, flags: int, pgoff: int) -> Body:
     """Map a file or anonymous memory; the address."""
     lock = mmap_lock(k)
-    if not lock:
-        return (yield k.call("do_mmap", file, addr, length, prot, flags, pgoff))
-    yield k.call("down_write_killable" if k.version.at_least("4.7") else "down_write", lock)
+    mmap_locking(k, True)
+    if lock:
+        yield k.call("down_write_killable" if k.version.at_least("4.7") else "down_write", lock)
     ret: int = yield k.call("do_mmap", file, addr, length, prot, flags, pgoff)
-    yield k.call("up_write", lock)
+    mmap_unlocked(k, True)
+    if lock:
+        yield k.call("up_write", lock)
     return ret
 
 

@@ -15,19 +15,19 @@ from simkernel.kernel.task import (
 @syscall("getpid", "", source="kernel/sys.c")
 def sys_getpid(k: KernelFace) -> int:
     """Process id."""
-    return k.current.tgid
+    return k.tasks.vnr(k.current.tgid)
 
 
 @syscall("gettid", "", source="kernel/sys.c")
 def sys_gettid(k: KernelFace) -> int:
     """Thread id."""
-    return k.current.pid
+    return k.tasks.vnr(k.current.pid)
 
 
 @syscall("getppid", "", source="kernel/sys.c")
 def sys_getppid(k: KernelFace) -> int:
     """The parent's process id."""
-    return k.current.real_parent.tgid
+    return k.tasks.vnr(k.current.real_parent.tgid)
 
 
 def _process(k: KernelFace, pid: int) -> Task:
@@ -40,19 +40,19 @@ def _process(k: KernelFace, pid: int) -> Task:
 @syscall("getpgid", "pid_t pid", source="kernel/sys.c")
 def sys_getpgid(k: KernelFace, pid: int) -> int:
     """Process group of a process.  ESRCH."""
-    return _process(k, pid).pgid
+    return k.tasks.vnr(_process(k, pid).pgid)
 
 
 @syscall("getpgrp", "", source="kernel/sys.c")
 def sys_getpgrp(k: KernelFace) -> int:
     """Own process group."""
-    return k.current.pgid
+    return k.tasks.vnr(k.current.pgid)
 
 
 @syscall("getsid", "pid_t pid", source="kernel/sys.c")
 def sys_getsid(k: KernelFace, pid: int) -> int:
     """Session of a process.  ESRCH."""
-    return _process(k, pid).session
+    return k.tasks.vnr(_process(k, pid).session)
 
 
 @syscall("setpgid", "pid_t pid, pid_t pgid", source="kernel/sys.c")
@@ -60,9 +60,9 @@ def sys_setpgid(k: KernelFace, pid: int, pgid: int) -> int:
     """Move a process to a group.  EINVAL, EPERM, ESRCH, EACCES."""
     me = k.current.group_leader
     task = _process(k, pid)
-    pgid = pgid or task.pid
     if pgid < 0:
         raise KernelError(EINVAL)
+    pgid = k.tasks.real(pgid) if pgid else task.pid
     if task is not task.group_leader:
         raise KernelError(EINVAL)
     if task.real_parent.tgid == me.tgid:
@@ -88,4 +88,4 @@ def sys_setsid(k: KernelFace) -> int:
         raise KernelError(EPERM)
     leader.signal.session = leader.signal.pgid = leader.pid
     leader.signal.tty = None
-    return leader.pid
+    return k.tasks.vnr(leader.pid)

@@ -91,7 +91,9 @@ def sys_sched_getaffinity(k: KernelFace, pid: int, length: int, mask: int) -> in
     word = k.arch.word
     if length * 8 < k.nr_cpus or length & (word - 1):
         raise KernelError(EINVAL)
-    task = _target(k, pid)
+    task = _target(k, max(pid, 0) and pid) if pid >= 0 else None
+    if task is None:
+        raise KernelError(ESRCH)
     value = task.affinity or (1 << k.nr_cpus) - 1
     size: int = min(length, word)
     k.usercopy.copy_to_user(mask, value.to_bytes(size, k.mem.byteorder))

@@ -8,6 +8,7 @@ from __future__ import annotations
 from arch.abi.errno import EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ERESTARTNOHAND, ESRCH, ETIME
 from arch.abi.signal import (
     MINSIGSTKSZ,
+    NSIG,
     SA_NODEFER,
     SA_RESETHAND,
     SI_KERNEL,
@@ -78,7 +79,7 @@ def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
             return info
         if bit(sig) & IGNORED_BY_DEFAULT:
             continue
-        if task.pid == 1 and sig not in (SIGKILL, SIGSTOP):
+        if (task.pid == 1 or signal.ns_init) and sig not in (SIGKILL, SIGSTOP):
             continue
         if bit(sig) & STOPS:
             if sig != SIGSTOP and signals.is_orphaned(task):
@@ -328,10 +329,10 @@ def sys_kill(k: KernelFace, pid: int, sig: int) -> Body:
         if task is None:
             raise KernelError(ESRCH)
         return (yield k.call("kill_pid_info", sig, 0, task.group_leader.addr))
-    group = k.current.pgid if pid == 0 else -pid
+    group = k.current.pgid if pid == 0 else k.tasks.real(-pid)
     targets = [
         t for t in list(k.tasks.by_pid.values())
-        if t is t.group_leader and ((pid == -1 and t.pid > 1 and t.tgid != k.current.tgid and t.mm) or
+        if t is t.group_leader and ((pid == -1 and k.tasks.vnr(t.pid) > 1 and t.tgid != k.current.tgid and t.mm) or
                                     (pid != -1 and t.pgid == group and not t.is_kernel))
     ]  # fmt: skip
     if not targets:
@@ -383,6 +384,24 @@ def sys_rt_sigqueueinfo(k: KernelFace, pid: int, sig: int, uinfo: int) -> int:
     at = 24 if k.arch.word == 8 else 20
     value = int.from_bytes(raw[at : at + k.arch.word], k.mem.byteorder)
     k.signals.send(task, sig, code, pid=k.current.tgid, uid=k.current.cred.uid, value=value)
+    return 0
+
+
+@syscall("rt_tgsigqueueinfo", "pid_t tgid, pid_t pid, int sig, siginfo_t *uinfo", source="kernel/signal.c")
+def sys_rt_tgsigqueueinfo(k: KernelFace, tgid: int, pid: int, sig: int, uinfo: int) -> int:
+    """The same to one thread.  EINVAL, EPERM, ESRCH."""
+    raw, order = k.usercopy.copy_from_user(uinfo, 128), k.mem.byteorder
+    if pid <= 0 or tgid <= 0 or not 0 <= sig <= NSIG:
+        raise KernelError(EINVAL)
+    code = int.from_bytes(raw[8:12], order, signed=True)
+    if (code >= 0 or code == SI_TKILL) and k.tasks.vnr(k.current.pid) != pid:
+        raise KernelError(EPERM)
+    task = k.tasks.find(pid)
+    if task is None or k.tasks.vnr(task.tgid) != tgid or task.exit_state:
+        raise KernelError(ESRCH)
+    at = 24 if k.arch.word == 8 else 20
+    value = int.from_bytes(raw[at : at + k.arch.word], order)
+    k.signals.send_thread(task, sig, code, pid=k.current.tgid, uid=k.current.cred.uid, value=value)
     return 0
 
 

@@ -5,6 +5,7 @@ kernel/{sys,panic,membarrier}.c, kernel/sched/syscalls, drivers/char/random.c, a
 
 from __future__ import annotations
 
+from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EFAULT, EINVAL, ENODEV, ENOSYS, EPERM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
@@ -14,6 +15,7 @@ from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.namespaces import UtsNamespace
 from simkernel.kernel.seccomp import prctl_set_seccomp
 from simkernel.kernel.task import Task
+from simkernel.kernel.user_namespace import ns_address
 
 BUILD = "#1 SMP"
 MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ = 1 << 7  # include/uapi/linux/membarrier.h
@@ -59,10 +61,16 @@ def sys_uname(k: KernelFace, name: int) -> int:
     return 0
 
 
+def _may_name(k: KernelFace) -> Body:
+    """CAP_SYS_ADMIN in the user namespace that the names belong to."""
+    uts = k.current.namespaces.get("uts")
+    return (yield k.call("ns_capable", ns_address(k, uts.owner if uts is not None else None), CAP_SYS_ADMIN))
+
+
 @syscall("sethostname", "char *name, int len", source="kernel/sys.c")
 def sys_sethostname(k: KernelFace, name: int, length: int) -> Body:
     """EPERM, EINVAL, EFAULT."""
-    if not (yield k.call("capable", 21)):
+    if not (yield from _may_name(k)):
         raise KernelError(EPERM)
     if not 0 <= length <= 64:
         raise KernelError(EINVAL)
@@ -73,7 +81,7 @@ def sys_sethostname(k: KernelFace, name: int, length: int) -> Body:
 @syscall("setdomainname", "char *name, int len", source="kernel/sys.c")
 def sys_setdomainname(k: KernelFace, name: int, length: int) -> Body:
     """EPERM, EINVAL, EFAULT."""
-    if not (yield k.call("capable", 21)):
+    if not (yield from _may_name(k)):
         raise KernelError(EPERM)
     if not 0 <= length <= 64:
         raise KernelError(EINVAL)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arch.abi.capability import CAP_SYS_TIME
 from arch.abi.errno import (
     EAGAIN,
@@ -14,7 +16,17 @@ from arch.abi.errno import (
     ERESTARTNOHAND,
     ETIME,
 )
-from arch.abi.signal import SIGALRM, SIGPROF, SIGVTALRM
+from arch.abi.signal import (
+    NSIG,
+    SI_TIMER,
+    SIGALRM,
+    SIGEV_NONE,
+    SIGEV_SIGNAL,
+    SIGEV_THREAD,
+    SIGEV_THREAD_ID,
+    SIGPROF,
+    SIGVTALRM,
+)
 from arch.abi.time import (
     CLOCK_BOOTTIME,
     CLOCK_BOOTTIME_ALARM,
@@ -35,7 +47,8 @@ from arch.errors import KernelError
 from simkernel.kernel.clock import Event
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.task import IntervalTimer, PosixTimer, Task
+from simkernel.kernel.namespaces import time_offsets
+from simkernel.kernel.task import CpuEvent, IntervalTimer, PosixTimer, Task
 
 
 class Times:
@@ -79,10 +92,13 @@ def clock_now(k: KernelFace, which: int) -> int:
         return k.clock.realtime_ns
     if which == CLOCK_REALTIME_COARSE:
         return k.clock.realtime_ns // TICK_NSEC * TICK_NSEC
+    offsets = time_offsets(k.current.namespaces.get("time"))
     if which == CLOCK_MONOTONIC_COARSE:
-        return now // TICK_NSEC * TICK_NSEC
-    if which in (CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW, CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM):
-        return now
+        return now // TICK_NSEC * TICK_NSEC + offsets.monotonic
+    if which in (CLOCK_MONOTONIC, CLOCK_MONOTONIC_RAW):
+        return now + offsets.monotonic
+    if which in (CLOCK_BOOTTIME, CLOCK_BOOTTIME_ALARM):
+        return now + offsets.boottime
     k.cpus.account()
     if which == CLOCK_THREAD_CPUTIME_ID:
         return k.current.sum_exec_ns
@@ -265,21 +281,54 @@ ITIMER_SIGNALS = (SIGALRM, SIGVTALRM, SIGPROF)
 
 
 class RunningTimer:
-    """One armed ITIMER_*: all three count virtual time here."""
+    """One armed ITIMER_REAL, by the clock, or ITIMER_VIRTUAL and ITIMER_PROF, by CPU time."""
 
     def __init__(self, k: KernelFace, task: Task, which: int, value_ns: int, interval_ns: int) -> None:
         self.k, self.task, self.which, self.interval_ns = k, task, which, interval_ns
-        self.expires = k.clock.now_ns + value_ns
-        self.event: Event | None = k.clock.add(self.expires, self.fire)
+        self.event: Event | None = None
+        self.cpu_event: CpuEvent | None = None
+        self.expires = self.now() + value_ns
+        self._arm()
+
+    def now(self) -> int:
+        """What it counts."""
+        if not self.which:
+            return self.k.clock.now_ns
+        return user_time(self.task) if self.which == 1 else cpu_time(self.task)
+
+    def _arm(self) -> None:
+        if not self.which:
+            self.event = self.k.clock.add(self.expires, self.fire)
+        else:
+            self.cpu_event = CpuEvent(self.now, self.expires, self.fire)
+            self.task.signal.cpu_events.append(self.cpu_event)
+
+    def disarm(self) -> None:
+        """It will not come."""
+        self.k.clock.cancel(self.event)
+        if self.cpu_event in self.task.signal.cpu_events:
+            self.task.signal.cpu_events.remove(self.cpu_event)
 
     def fire(self) -> None:
         """Send the signal; start again when periodic."""
         self.k.signals.send(self.task, ITIMER_SIGNALS[self.which])
         if self.interval_ns:
             self.expires += self.interval_ns
-            self.event = self.k.clock.add(self.expires, self.fire)
+            if self.which:
+                self.expires = max(self.expires, self.now() + 1)
+            self._arm()
         else:
             self.task.signal.itimers[self.which] = None
+
+
+def cpu_time(task: Task) -> int:
+    """CPUCLOCK_PROF of a process, ns."""
+    return sum(t.sum_exec_ns for t in task.signal.threads) + task.signal.utime_ns
+
+
+def user_time(task: Task) -> int:
+    """CPUCLOCK_VIRT of a process, ns."""
+    return sum(t.utime_ns for t in task.signal.threads) + task.signal.utime_ns
 
 
 def _set_itimer(k: KernelFace, which: int, value_ns: int, interval_ns: int) -> tuple[int, int]:
@@ -289,8 +338,8 @@ def _set_itimer(k: KernelFace, which: int, value_ns: int, interval_ns: int) -> t
     old: IntervalTimer | None = signal.itimers[which]
     before = (0, 0)
     if old is not None:
-        before = (max(old.expires - k.clock.now_ns, 1), old.interval_ns)
-        k.clock.cancel(old.event)
+        before = (max(old.expires - old.now(), 1), old.interval_ns)
+        old.disarm()
     signal.itimers[which] = RunningTimer(k, k.current.group_leader, which, value_ns, interval_ns) if value_ns else None
     return before
 
@@ -327,7 +376,7 @@ def sys_getitimer(k: KernelFace, which: int, value: int) -> int:
     if which not in (0, 1, 2):
         raise KernelError(EINVAL)
     timer: IntervalTimer | None = k.current.signal.itimers[which]
-    now = (0, 0) if timer is None else (max(timer.expires - k.clock.now_ns, 0), timer.interval_ns)
+    now = (0, 0) if timer is None else (max(timer.expires - timer.now(), 0), timer.interval_ns)
     k.usercopy.copy_to_user(value, _itimer_bytes(k, now))
     return 0
 
@@ -348,6 +397,8 @@ def sys_alarm(k: KernelFace, seconds: int) -> int:
 def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
     """SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD_ID.  EINVAL, EFAULT."""
     clock_now(k, which)
+    if which in WITHOUT_TIMERS:
+        raise KernelError(EOPNOTSUPP)
     timers = k.current.signal.posix_timers
     number = next(i for i in range(1 << 20) if i not in timers)
     sig, value, notify, tid = SIGALRM, number, 0, 0
@@ -359,8 +410,15 @@ def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
         sig = int.from_bytes(raw[word : word + 4], order)
         notify = int.from_bytes(raw[word + 4 : word + 8], order)
         tid = int.from_bytes(raw[word + 8 : word + 12], order)
-        if notify not in (0, 1, 4) or (notify != 1 and not 1 <= sig <= 64):
+        if notify not in (SIGEV_SIGNAL, SIGEV_NONE, SIGEV_THREAD, SIGEV_THREAD_ID):
             raise KernelError(EINVAL)
+        if notify != SIGEV_NONE and not 1 <= sig <= NSIG:
+            raise KernelError(EINVAL)
+        if notify == SIGEV_THREAD_ID:
+            target = k.tasks.find(tid)
+            if target is None or target.tgid != k.current.tgid:
+                raise KernelError(EINVAL)
+            tid = target.pid
     timers[number] = PosixTimer(which, sig, value, tid, notify)
     k.usercopy.put_user(out, 4, number)
     return 0
@@ -373,19 +431,56 @@ def _posix_timer(k: KernelFace, number: int) -> PosixTimer:
     return timer
 
 
+WITHOUT_TIMERS = (CLOCK_MONOTONIC_RAW, CLOCK_MONOTONIC_COARSE, CLOCK_REALTIME_COARSE)
+
+
 def _fire(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
-    timer.event = None
-    if timer.notify != 1:
-        target = k.tasks.find(timer.tid) if timer.notify == 4 else None
-        send = k.signals.send_thread if target is not None else k.signals.send
-        send(target or task, timer.sig, -2, pid=number, uid=timer.overrun, value=timer.value)
+    timer.event = timer.cpu_event = None
+    if timer.notify != SIGEV_NONE:
+        target = k.tasks.by_pid.get(timer.tid) if timer.notify == SIGEV_THREAD_ID else None
+        queue = task.signal.pending if target is None else target.pending
+        if any(i.code == SI_TIMER and i.pid == number for i in queue):
+            timer.missed += 1  # its signal waits: nobody learns of this one but by the count
+        else:
+            send = k.signals.send_thread if target is not None else k.signals.send
+            send(target or task, timer.sig, SI_TIMER, pid=number, uid=0, value=timer.value)
     if timer.interval_ns:
         timer.expires += timer.interval_ns
+        _arm(k, task, number, timer)
+
+
+def _counts(k: KernelFace, timer: PosixTimer, task: Task) -> Callable[[], int] | None:
+    """What a timer by CPU time counts; None for one by a clock."""
+    if timer.clock == CLOCK_PROCESS_CPUTIME_ID or timer.clock < 0:
+        return lambda: cpu_time(task)
+    if timer.clock == CLOCK_THREAD_CPUTIME_ID:
+        return lambda: task.sum_exec_ns
+    return None
+
+
+def _arm(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
+    used = _counts(k, timer, task)
+    if used is None:
         timer.event = k.clock.add(timer.expires, lambda: _fire(k, task, number, timer))
+    else:
+        if timer.interval_ns and timer.expires <= used():  # accounted in pieces longer than its interval
+            late = (used() - timer.expires) // timer.interval_ns + 1
+            timer.missed += late if timer.notify != SIGEV_NONE else 0
+            timer.expires += late * timer.interval_ns
+        timer.cpu_event = CpuEvent(used, timer.expires, lambda: _fire(k, task, number, timer))
+        task.signal.cpu_events.append(timer.cpu_event)
+
+
+def _disarm(k: KernelFace, timer: PosixTimer, task: Task) -> None:
+    k.clock.cancel(timer.event)
+    if timer.cpu_event in task.signal.cpu_events:
+        task.signal.cpu_events.remove(timer.cpu_event)
+    timer.event = timer.cpu_event = None
 
 
 def _itimerspec(k: KernelFace, timer: PosixTimer) -> bytes:
-    left = max(timer.expires - k.clock.now_ns, 1) if timer.event is not None else 0
+    now = timer.cpu_event.used() if timer.cpu_event is not None else k.clock.now_ns
+    left = max(timer.expires - now, 1) if timer.event is not None or timer.cpu_event is not None else 0
     size = k.arch.word
     return pair_bytes(k, *divmod(timer.interval_ns, NSEC_PER_SEC), size) + pair_bytes(
         k, *divmod(left, NSEC_PER_SEC), size
@@ -404,13 +499,14 @@ def sys_timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int
     size = 2 * k.arch.word
     interval, value = read_timespec(k, new), read_timespec(k, new + size)
     before = _itimerspec(k, timer)
-    k.clock.cancel(timer.event)
-    timer.event, timer.interval_ns = None, interval
+    _disarm(k, timer, k.current)
+    timer.interval_ns, timer.missed, timer.overrun = interval, 0, 0
     if value:
         base = value - clock_now(k, timer.clock) if flags & TIMER_ABSTIME else value
-        timer.expires = k.clock.now_ns + max(base, 0)
-        task = k.current.group_leader
-        timer.event = k.clock.add(timer.expires, lambda: _fire(k, task, number, timer))
+        task = k.current if timer.clock == CLOCK_THREAD_CPUTIME_ID else k.current.group_leader
+        used = _counts(k, timer, task)
+        timer.expires = (k.clock.now_ns if used is None else used()) + max(base, 0)
+        _arm(k, task, number, timer)
     if old:
         k.usercopy.copy_to_user(old, before)
     return 0
@@ -432,7 +528,7 @@ def sys_timer_getoverrun(k: KernelFace, number: int) -> int:
 @syscall("timer_delete", "timer_t timer_id", source="kernel/time/posix-timers.c")
 def sys_timer_delete(k: KernelFace, number: int) -> int:
     """EINVAL."""
-    k.clock.cancel(_posix_timer(k, number).event)
+    _disarm(k, _posix_timer(k, number), k.current)
     del k.current.signal.posix_timers[number]
     return 0
 
@@ -441,19 +537,12 @@ def cancel_timers(k: KernelFace, task: Task) -> None:
     """exit_itimers(): a dead process has no timers."""
     for which, timer in enumerate(task.signal.itimers):
         if timer is not None:
-            k.clock.cancel(timer.event)
+            timer.disarm()
             task.signal.itimers[which] = None
-    for timer in task.signal.posix_timers.values():
-        k.clock.cancel(timer.event)
+    for posix in task.signal.posix_timers.values():
+        k.clock.cancel(posix.event)
+    task.signal.cpu_events.clear()
     task.signal.posix_timers.clear()
-
-
-@syscall("adjtimex", "struct timex *txc_p", source="kernel/time/time.c")
-def sys_adjtimex(k: KernelFace, txc: int) -> int:
-    """The clock is never adjusted: EOPNOTSUPP for anything but reading."""
-    if k.usercopy.get_user(txc, 4):
-        raise KernelError(EOPNOTSUPP)
-    return 0
 
 
 __all__ = ["EAGAIN", "EFAULT", "EINTR"]

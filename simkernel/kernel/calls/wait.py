@@ -73,7 +73,7 @@ def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
     if child.ptracer is not None and not tracer and child.exit_state:
         return False  # its tracer comes first
     if tracer and child.ptrace_code and child.state == TASK_TRACED:
-        request.pid, request.uid, request.status = child.pid, child.cred.uid, child.ptrace_code << 8 | 0x7F
+        request.pid, request.uid, request.status = k.tasks.vnr(child.pid), child.cred.uid, child.ptrace_code << 8 | 0x7F
         request.trapped = True
         child.ptrace_code = child.ptrace_code if request.options & WNOWAIT else 0
         return True
@@ -82,7 +82,7 @@ def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
             return False
         if tracer and child not in [c for t in k.current.signal.threads for c in t.children]:
             return (yield from _traced_zombie(k, request, child))
-        request.pid, request.status, request.uid = child.pid, child.exit_code, child.cred.uid
+        request.pid, request.status, request.uid = k.tasks.vnr(child.pid), child.exit_code, child.cred.uid
         utime, stime = child.utime_ns + signal.utime_ns, child.stime_ns + signal.stime_ns
         request.usage = (utime + signal.cutime_ns, stime + signal.cstime_ns, max(signal.maxrss, signal.cmaxrss))
         if not request.options & WNOWAIT:
@@ -93,12 +93,12 @@ def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
             yield k.call("release_task", child.addr)
         return True
     if signal.stopped and not signal.stop_reported and request.options & WSTOPPED:
-        request.pid, request.uid = child.pid, child.cred.uid
+        request.pid, request.uid = k.tasks.vnr(child.pid), child.cred.uid
         request.status = signal.stop_code << 8 | 0x7F
         signal.stop_reported = signal.stop_reported or not request.options & WNOWAIT
         return True
     if signal.continued and request.options & WCONTINUED:
-        request.pid, request.uid, request.status = child.pid, child.cred.uid, 0xFFFF
+        request.pid, request.uid, request.status = k.tasks.vnr(child.pid), child.cred.uid, 0xFFFF
         signal.continued = bool(request.options & WNOWAIT)
         return True
     return False
@@ -106,7 +106,7 @@ def _consider(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
 
 def _traced_zombie(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bool]:
     """A tracer that is not the parent learns of the end; then the parent does."""
-    request.pid, request.status, request.uid = child.pid, child.exit_code, child.cred.uid
+    request.pid, request.status, request.uid = k.tasks.vnr(child.pid), child.exit_code, child.cred.uid
     request.usage = (child.utime_ns, child.stime_ns, child.signal.maxrss)
     if request.options & WNOWAIT:
         return True
@@ -128,9 +128,9 @@ def sys_wait4(k: KernelFace, upid: int, stat_addr: int, options: int, ru: int) -
         raise KernelError(EINVAL)
     if upid == -(1 << 31):
         raise KernelError(ESRCH)
-    which = ("all", 0) if upid == -1 else ("pgid", -upid) if upid < 0 else ("pgid", k.current.pgid)
+    which = ("all", 0) if upid == -1 else ("pgid", k.tasks.real(-upid)) if upid < 0 else ("pgid", k.current.pgid)
     if upid > 0:
-        which = ("pid", upid)
+        which = ("pid", k.tasks.real(upid))
     request = WaitRequest(which[0], which[1], options | WEXITED)
     k.current.wait_request = request
     pid: int = yield k.call("do_wait", 0)
@@ -165,6 +165,8 @@ def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, r
         target, nonblock = k.pidfds.task(k, upid)
         which, upid = 1, target.pid
         options |= WNOHANG if nonblock else 0
+    else:
+        upid = k.tasks.real(upid)
     kind = ("all", "pid", "pgid")[which]
     request = WaitRequest(kind, upid or (k.current.pgid if which == 2 else 0), options)
     k.current.wait_request = request

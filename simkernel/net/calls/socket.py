@@ -22,6 +22,7 @@ from arch.abi.socket import (
     SOCK_RAW,
     SOCK_STREAM,
 )
+from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.net.core.message import read_address, sockaddr_in, write_address
@@ -199,7 +200,9 @@ def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> in
     if isinstance(sk, NetlinkSock):
         write_address(k, sk.address(sk.portid, sk.groups), usockaddr, usockaddr_len)
         return 0
-    write_address(k, sockaddr_in(k, sk.laddr, sk.lport), usockaddr, usockaddr_len)
+    name = sockaddr_in(k, sk.laddr, sk.lport)
+    _, name, _ = k.net.programs.sock_addr(sk, name, uapi.BPF_CGROUP_INET4_GETSOCKNAME)
+    write_address(k, name, usockaddr, usockaddr_len)
     return 0
 
 
@@ -217,5 +220,7 @@ def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> in
         return 0
     if not sk.rport or sk.state in (TCP_CLOSE, TCP_SYN_SENT):
         return -ENOTCONN
-    write_address(k, sockaddr_in(k, sk.raddr, sk.rport), usockaddr, usockaddr_len)
+    name = sockaddr_in(k, sk.raddr, sk.rport)
+    _, name, _ = k.net.programs.sock_addr(sk, name, uapi.BPF_CGROUP_INET4_GETPEERNAME)
+    write_address(k, name, usockaddr, usockaddr_len)
     return 0

@@ -4,43 +4,103 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT
-from arch.abi.inet import TCP_LISTEN
+from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
+from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, EOPNOTSUPP, EPERM
+from arch.abi.inet import IPPROTO_TCP, TCP_LISTEN
 from arch.abi.socket import (
+    AF_INET,
     AF_NETLINK,
+    AF_UNIX,
     SO_ACCEPTCONN,
     SO_ATTACH_BPF,
+    SO_BINDTODEVICE,
+    SO_BINDTOIFINDEX,
     SO_BROADCAST,
+    SO_BUSY_POLL,
     SO_DEBUG,
     SO_DETACH_FILTER,
     SO_DOMAIN,
+    SO_DONTROUTE,
     SO_ERROR,
+    SO_INCOMING_CPU,
     SO_KEEPALIVE,
-    SO_LINGER,
+    SO_MARK,
+    SO_MAX_PACING_RATE,
+    SO_NO_CHECK,
+    SO_OOBINLINE,
     SO_PASSCRED,
+    SO_PASSSEC,
+    SO_PEEK_OFF,
     SO_PEERCRED,
+    SO_PRIORITY,
     SO_PROTOCOL,
     SO_RCVBUF,
-    SO_RCVTIMEO,
+    SO_RCVBUFFORCE,
+    SO_RCVLOWAT,
     SO_REUSEADDR,
     SO_REUSEPORT,
+    SO_RXQ_OVFL,
     SO_SNDBUF,
-    SO_SNDTIMEO,
+    SO_SNDBUFFORCE,
+    SO_SNDLOWAT,
     SO_TIMESTAMP,
+    SO_TIMESTAMPNS,
+    SO_TXREHASH,
     SO_TYPE,
+    SO_ZEROCOPY,
+    SOCK_DGRAM,
     SOL_IP,
     SOL_NETLINK,
     SOL_SOCKET,
     SOL_TCP,
+    TCP_CONGESTION,
 )
 from simkernel.kernel.kfunc import syscall
+from simkernel.net.calls.patience import PATIENCE, bind_to_device, patience, set_patience
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
 from simkernel.net.unix.sock import UnixSock
 
-PLAIN_OPTIONS = {SO_DEBUG, SO_REUSEADDR, SO_BROADCAST, SO_KEEPALIVE, SO_REUSEPORT, SO_TIMESTAMP, SO_PASSCRED}
+ZERO_OR_ONE = {
+    SO_REUSEADDR,
+    SO_BROADCAST,
+    SO_KEEPALIVE,
+    SO_REUSEPORT,
+    SO_TIMESTAMP,
+    SO_PASSCRED,
+    SO_OOBINLINE,
+    SO_DONTROUTE,
+    SO_NO_CHECK,
+    SO_PASSSEC,
+    SO_TIMESTAMPNS,
+    SO_RXQ_OVFL,
+    SO_ZEROCOPY,
+}
+PLAIN_OPTIONS = ZERO_OR_ONE | {
+    SO_DEBUG,
+    SO_PRIORITY,
+    SO_MARK,
+    SO_RCVLOWAT,
+    SO_BUSY_POLL,
+    SO_PEEK_OFF,
+    SO_TXREHASH,
+    SO_INCOMING_CPU,
+    SO_MAX_PACING_RATE,
+    SO_BINDTOIFINDEX,
+}
+READ_ONLY = {SO_TYPE, SO_PROTOCOL, SO_DOMAIN, SO_ERROR, SO_ACCEPTCONN, SO_SNDLOWAT, SO_PEERCRED}
+# struct sock members that programs read, by option; values that options have at first where that is not 0
+MEMBERS = {SO_PRIORITY: "sk_priority", SO_MARK: "sk_mark", SO_RCVLOWAT: "sk_rcvlowat"}
+FIRST = {(SOL_SOCKET, SO_RCVLOWAT): 1, (SOL_SOCKET, SO_MAX_PACING_RATE): 0xFFFFFFFF, (SOL_SOCKET, SO_TXREHASH): 1}
+IP_OPTIONS = {
+    *range(1, 26),
+    *range(32, 54),
+}  # include/uapi/linux/in.h: IP_TOS to IP_RECVFRAGSIZE, multicast and its like
 BUFFER_MAX = 212992
+TCP_CA_NAME_MAX = 16
+CONGESTION_CONTROLS = ("reno", "cubic")
+OPTION_USED, OPTION_MAX = 16, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
 
 
 @syscall("setsockopt", "int fd, int level, int optname, char *user_optval, int optlen", source="net/socket.c")
@@ -49,16 +109,50 @@ def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     sk = socket_of(k, fd).sk
     if optlen < 0:
         return -EINVAL
+    wanted = OPTION_MAX if k.net.programs.watches_options(sk) else OPTION_USED
+    data = bytes(k.usercopy.copy_from_user(optval, min(optlen, wanted))) if optlen else b""
+    error, level, optname, data = k.net.programs.setsockopt(sk, level, optname, data)
+    if error:
+        return min(error, 0)
+    return set_option(k, sk, level, optname, data)
+
+
+def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) -> int:
+    """sock_setsockopt() and the protocols' own, on bytes of the kernel's."""
     if level == SOL_SOCKET and optname in (SO_ATTACH_BPF, SO_DETACH_FILTER):
-        return attach_or_detach(k, sk, optname, optval, optlen)
-    if optname in (SO_LINGER, SO_RCVTIMEO, SO_SNDTIMEO) and level == SOL_SOCKET:
-        sk.options[level, optname] = 0
-        return 0
+        return attach_or_detach(k, sk, optname, data)
+    if level == SOL_SOCKET and optname in PATIENCE:
+        return set_patience(k, sk, optname, data)
+    if level == SOL_SOCKET and optname == SO_BINDTODEVICE:
+        return bind_to_device(k, sk, data)
+    if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:
+        return set_congestion(k, sk, data)
     if level == SOL_NETLINK:
-        return 0 if sk.family == AF_NETLINK and optlen >= 4 else -ENOPROTOOPT
-    if optlen < 4:
+        return 0 if sk.family == AF_NETLINK and len(data) >= 4 else -ENOPROTOOPT
+    if level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
+        return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
+    if level == SOL_IP and optname not in IP_OPTIONS:
+        return -ENOPROTOOPT
+    if len(data) < 4 and not (level == SOL_IP and data):  # IP's options may be of one byte
         return -EINVAL
-    value = k.usercopy.get_user(optval, 4, signed=True)
+    size = 4 if len(data) >= 4 else 1
+    value = int.from_bytes(data[:size], k.mem.byteorder, signed=size == 4)
+    if level == SOL_SOCKET and optname in (SO_RCVBUFFORCE, SO_SNDBUFFORCE):
+        if not k.capable(CAP_NET_ADMIN):
+            return -EPERM
+        optname = SO_RCVBUF if optname == SO_RCVBUFFORCE else SO_SNDBUF
+    if level == SOL_SOCKET and optname in READ_ONLY:
+        return -ENOPROTOOPT
+    if level == SOL_SOCKET and optname == SO_PRIORITY and not 0 <= value <= 6 and not k.capable(CAP_NET_ADMIN):
+        return -EPERM
+    if level == SOL_SOCKET and optname == SO_MARK and not (k.capable(CAP_NET_RAW) or k.capable(CAP_NET_ADMIN)):
+        return -EPERM
+    if level == SOL_SOCKET and optname == SO_PEEK_OFF and sk.family == AF_INET and sk.type != SOCK_DGRAM:
+        return -EOPNOTSUPP
+    if level == SOL_SOCKET and optname in ZERO_OR_ONE:
+        value = int(bool(value))
+    if level == SOL_SOCKET and optname == SO_RCVLOWAT:
+        value = (1 << 31) - 1 if value < 0 else value or 1
     if level == SOL_SOCKET and optname in (SO_RCVBUF, SO_SNDBUF):
         size = max(2 * min(value, BUFFER_MAX), 2304)
         if optname == SO_RCVBUF:
@@ -70,13 +164,25 @@ def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
         return 0
     if level == SOL_SOCKET and optname not in PLAIN_OPTIONS:
         return -ENOPROTOOPT
-    if level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
-        return -ENOPROTOOPT
     sk.options[level, optname] = value
+    member = MEMBERS.get(optname) if level == SOL_SOCKET else None
+    if member is not None and k.types.has_member("struct sock", member):
+        setattr(sk.view, member, value & 0xFFFFFFFF)
     return 0
 
 
-def attach_or_detach(k: NetKernel, sk: Sock, optname: int, optval: int, optlen: int) -> int:
+def set_congestion(k: NetKernel, sk: Sock, data: bytes) -> int:
+    """tcp_set_congestion_control().  EINVAL, ENOENT."""
+    if not data:
+        return -EINVAL
+    name = data[: TCP_CA_NAME_MAX - 1].split(b"\0")[0].decode("latin-1")
+    if name not in CONGESTION_CONTROLS and name not in k.net.programs.congestion_controls():
+        return -ENOENT
+    sk.congestion_name = name
+    return 0
+
+
+def attach_or_detach(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
     """SO_ATTACH_BPF and SO_DETACH_FILTER (= SO_DETACH_BPF)."""
     if optname == SO_DETACH_FILTER:
         if sk.filter is None:
@@ -84,11 +190,11 @@ def attach_or_detach(k: NetKernel, sk: Sock, optname: int, optval: int, optlen: 
         sk.filter.release()
         sk.filter = None
         return 0
-    if optlen != 4:
+    if len(data) != 4:
         return -EINVAL
     if k.net.attach_filter is None:
         return -EINVAL
-    attached = k.net.attach_filter(k.usercopy.get_user(optval, 4))
+    attached = k.net.attach_filter(int.from_bytes(data, k.mem.byteorder))
     if sk.filter is not None:
         sk.filter.release()
     sk.filter = attached
@@ -98,32 +204,52 @@ def attach_or_detach(k: NetKernel, sk: Sock, optname: int, optval: int, optlen: 
 @syscall("getsockopt", "int fd, int level, int optname, char *optval, int *optlen", source="net/socket.c")
 def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
     """Read an option."""
-    socket_ = socket_of(k, fd)
-    sk = socket_.sk
+    sk = socket_of(k, fd).sk
     room = k.usercopy.get_user(optlen, 4, signed=True)
     if room < 0:
         return -EINVAL
+    found = get_option(k, sk, level, optname)
+    answer, data = (found, b"") if isinstance(found, int) else (0, found[:room])
+    if level == SOL_IP and 0 < room < 4 and not any(data[1:]):
+        data = data[:1]  # a byte, for values that fit
+    answer, data = k.net.programs.getsockopt(sk, level, optname, room, answer, data)
+    if answer < 0:
+        return answer
+    k.usercopy.copy_to_user(optval, data)
+    k.usercopy.put_user(optlen, 4, len(data))
+    return answer
+
+
+def get_option(k: NetKernel, sk: Sock, level: int, optname: int) -> bytes | int:
+    """sock_getsockopt() and the protocols' own: the value, or -errno."""
+    order = k.mem.byteorder
     if level == SOL_SOCKET and optname == SO_PEERCRED:
         cred = sk.peer_cred if isinstance(sk, UnixSock) else (0, 0xFFFFFFFF, 0xFFFFFFFF)
-        raw = b"".join((value & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder) for value in cred)[:room]
-        k.usercopy.copy_to_user(optval, raw)
-        k.usercopy.put_user(optlen, 4, len(raw))
-        return 0
+        return b"".join((value & 0xFFFFFFFF).to_bytes(4, order) for value in cred)
+    if level == SOL_SOCKET and optname in PATIENCE:
+        return patience(k, sk, optname)
+    if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:
+        return sk.congestion_name.encode().ljust(TCP_CA_NAME_MAX, b"\0")
     computed: dict[int, Callable[[], int]] = {
-        SO_TYPE: lambda: socket_.type,
+        SO_TYPE: lambda: sk.type,
         SO_ERROR: sk.take_error,
         SO_RCVBUF: lambda: sk.rcvbuf,
         SO_SNDBUF: lambda: sk.sndbuf,
         SO_PROTOCOL: lambda: sk.protocol,
-        SO_DOMAIN: lambda: socket_.family,
+        SO_DOMAIN: lambda: sk.family,
         SO_ACCEPTCONN: lambda: int(sk.state == TCP_LISTEN),
+        SO_RCVLOWAT: lambda: sk.options.get((SOL_SOCKET, SO_RCVLOWAT), 1),
+        SO_SNDLOWAT: lambda: 1,
+        SO_PEEK_OFF: lambda: sk.options.get((SOL_SOCKET, SO_PEEK_OFF), -1),
     }
     if level == SOL_SOCKET and optname in computed:
         value = computed[optname]()
     elif level == SOL_SOCKET and optname not in PLAIN_OPTIONS:
         return -ENOPROTOOPT
+    elif level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
+        return -EOPNOTSUPP
+    elif level == SOL_IP and optname not in IP_OPTIONS:
+        return -ENOPROTOOPT
     else:
-        value = sk.options.get((level, optname), 0)
-    k.usercopy.copy_to_user(optval, (value & 0xFFFFFFFF).to_bytes(4, k.mem.byteorder)[:room])
-    k.usercopy.put_user(optlen, 4, min(room, 4))
-    return 0
+        value = sk.options.get((level, optname), FIRST.get((level, optname), 0))
+    return (value & 0xFFFFFFFF).to_bytes(4, order)

@@ -8,12 +8,15 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_SOCKET_FILTER, SKB_DROP_REASON_SOCKET_RCVBUFF, drop
-from simkernel.net.core.sock import RCV_SHUTDOWN, Sock
+from simkernel.net.core.sock import RCV_SHUTDOWN, Sock, sleep, until
 from simkernel.net.face import NetKernel
 
 
 def queue_or_drop(k: NetKernel, sock: Sock, packet: Skb) -> Body:
     """sk_filter() and sock_queue_rcv_skb(): the filter's answer is the number of bytes to keep, 0 drops."""
+    if k.net.programs.ingress(sock, packet):
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
+        return 0
     if sock.filter is not None:
         keep = sock.filter(packet)
         if keep == 0:
@@ -38,6 +41,7 @@ def sock_def_readable(k: NetKernel, sk: int) -> Body:
 
 def wait_for_packet(k: NetKernel, sk: Sock, flags: int) -> Steps[Skb | int]:
     """__skb_recv_datagram(): the first queued packet, or -errno; sleeps unless MSG_DONTWAIT (`yield from`)."""
+    end = until(sk)
     while not sk.receive_queue:
         if sk.err:
             return -sk.take_error()
@@ -45,7 +49,7 @@ def wait_for_packet(k: NetKernel, sk: Sock, flags: int) -> Steps[Skb | int]:
             return 0
         if flags & MSG_DONTWAIT:
             return -EAGAIN
-        ret = yield k.wait(sk.wq, exclusive=True)
+        ret = yield from sleep(k, sk.wq, end, exclusive=True)
         if ret < 0:
             return ret
     return sk.receive_queue[0]

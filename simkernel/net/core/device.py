@@ -13,6 +13,8 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netdevice import DEVICES, GATEWAY_MAC, NetDevice
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_OTHERHOST, SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop
+from simkernel.net.core.tc import handle_egress, handle_ingress
+from simkernel.net.core.xdp import do_xdp_generic
 from simkernel.net.face import NetKernel
 
 NET_TX_SOFTIRQ, NET_RX_SOFTIRQ = 2, 3
@@ -52,8 +54,14 @@ def route(k: NetKernel, address: bytes) -> NetDevice | None:
 def __dev_queue_xmit(k: NetKernel, skb: int, sb_dev: int) -> Body:
     """Give a frame to its device; ends by running the receive softirq when lo made one pending."""
     packet = k.net.skbs[skb]
+    if k.net.clsact and not (yield from handle_egress(k, packet)):
+        return 0
     k.trace("net_dev_queue", skb)
-    ret = yield k.call("dev_hard_start_xmit", skb, packet.device.addr, 0, 0)
+    qdisc = packet.device.qdisc
+    if qdisc is None:
+        ret = yield k.call("dev_hard_start_xmit", skb, packet.device.addr, 0, 0)
+    else:
+        ret = yield from qdisc.enqueue(skb)
     if k.softirqs.due():
         yield k.call("do_softirq")
     return ret
@@ -152,7 +160,11 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
     dev.stats["rx_packets"] += 1
     dev.stats["rx_bytes"] += packet.len
     k.net.counters["received"] += 1
+    if k.net.programs.watches_frames and not (yield from do_xdp_generic(k, packet)):
+        return 0
     yield from deliver_to_taps(k, packet, PACKET_HOST)
+    if k.net.clsact and not (yield from handle_ingress(k, packet)):
+        return 0
     if packet.protocol() != ETH_P_IP:
         yield drop(k, packet, SKB_DROP_REASON_UNHANDLED_PROTO)
         return 1

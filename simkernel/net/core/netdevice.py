@@ -3,10 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from arch.abi.inet import ARPHRD_ETHER, ARPHRD_LOOPBACK, IFF_BROADCAST, IFF_LOOPBACK, IFF_MULTICAST, IFF_RUNNING, IFF_UP
+from simkernel.kernel.body import Body
 
 STATISTICS = ("rx_packets", "rx_bytes", "rx_dropped", "tx_packets", "tx_bytes")
+
+
+class Qdisc(Protocol):
+    """struct Qdisc: a queueing discipline at the root of a device (net/sched/)."""
+
+    addr: int
+    handle: int
+    kind: str
+    dev: NetDevice
+
+    def enqueue(self, skb: int) -> Body:
+        """Take a packet, and send what may go (`yield from`)."""
+        ...
+
+    def destroy(self) -> None:
+        """It is taken off."""
 
 
 @dataclass
@@ -23,6 +41,7 @@ class NetDevice:
     flags: int
     xmit: str  # ndo_start_xmit: a kernel function
     stats: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATISTICS, 0))
+    qdisc: Qdisc | None = None
 
     @property
     def hardware_type(self) -> int:

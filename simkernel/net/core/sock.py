@@ -7,13 +7,16 @@ with an inet_sock, which begins with a sock), so that programs may cast as they 
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from arch.abi.errno import EAGAIN, EINTR, ERESTARTSYS, ETIME
 from arch.abi.inet import INADDR_ANY, IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE
 from arch.abi.socket import AF_INET, SOCK_STREAM
+from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.inode import File
-from simkernel.kernel.face import KernelFace
+from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.task import WaitQueue
 from simkernel.net.core.skb import Skb
 
@@ -32,6 +35,8 @@ class NetTables:
         self.init_net = 0  # kernel address
         self.socks: dict[int, Sock] = {}
         self.sockets: dict[int, Socket] = {}
+        self.sock_gone: Callable[[int], None] = lambda address: None  # told of each struct sock that is freed
+        self.cgroup_of_maker: Callable[[], Cgroup | None] = lambda: None
 
 
 class Filter(Protocol):
@@ -68,6 +73,11 @@ class Sock:
         self.rcvbuf, self.sndbuf = (TCP_RCVBUF, TCP_SNDBUF) if stream else (SK_RCVBUF, SK_SNDBUF)
         self.options: dict[tuple[int, int], int] = {}
         self.filter: Filter | None = None
+        self.congestion_name = "cubic"  # TCP_CONGESTION
+        self.cgroup = net.cgroup_of_maker()  # sk_cgrp_data
+        self.rcvtimeo: int | None = None  # SO_RCVTIMEO in ns; None waits for ever
+        self.sndtimeo: int | None = None
+        self.linger: int | None = None  # SO_LINGER: seconds
         self.wq = WaitQueue("sk_sleep")
         self.drops = 0
         self.dead = False
@@ -133,10 +143,33 @@ class Sock:
     def free(self) -> None:
         """sk_free(): the struct goes away with its last reference."""
         if self.net.socks.pop(self.addr, None) is not None:
+            self.net.sock_gone(self.addr)
             self.k.mem.free(self.addr)
             if self.filter is not None:
                 self.filter.release()
                 self.filter = None
+
+
+@dataclass(frozen=True, slots=True)
+class TimeWait:
+    """struct tcp_timewait_sock: what an old segment of a closed connection is answered with."""
+
+    snd_nxt: int
+    rcv_nxt: int
+
+
+def until(sk: Sock, sending: bool = False) -> int | None:
+    """sock_rcvtimeo(), sock_sndtimeo(): when the patience of a call that begins now ends."""
+    patience = sk.sndtimeo if sending else sk.rcvtimeo
+    return None if patience is None else sk.k.clock.now_ns + patience
+
+
+def sleep(k: KernelFace, queue: WaitQueue, end: int | None, exclusive: bool = False) -> Body:
+    """Wait on a socket's queue until then: 0, -EAGAIN when the time is over; a signal is -EINTR where there was an end."""
+    if end is None:
+        return (yield k.wait(queue, exclusive=exclusive))
+    ret: int = yield k.wait(queue, exclusive=exclusive, timeout_ns=end - k.clock.now_ns)
+    return {-ETIME: -EAGAIN, -ERESTARTSYS: -EINTR}.get(ret, ret)
 
 
 def unbind(table: dict[int, list[Sock]], sk: Sock) -> None:

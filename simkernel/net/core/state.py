@@ -10,10 +10,12 @@ from collections.abc import Callable
 from itertools import chain
 from random import Random
 
+from simkernel.net.core.clsact import Clsact
 from simkernel.net.core.message import Message
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netdevice import NetDevice, Qdisc
+from simkernel.net.core.programs import NetPrograms
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.sock import Filter, NetTables, Sock
+from simkernel.net.core.sock import Filter, NetTables, Sock, TimeWait
 
 
 class Net(NetTables):
@@ -30,12 +32,15 @@ class Net(NetTables):
         self.tcp_bound: dict[int, list[Sock]] = {}
         self.tcp_listen: dict[int, list[Sock]] = {}
         self.tcp_established: dict[tuple[bytes, int, bytes, int], Sock] = {}
-        self.time_wait: dict[tuple[bytes, int, bytes, int], int] = {}
-        self.staged: dict[int, bytes] = {}  # data on its way from tcp_sendmsg to tcp_write_xmit
+        self.time_wait: dict[tuple[bytes, int, bytes, int], TimeWait] = {}
+        self.qdiscs: dict[int, Qdisc] = {}  # by address
+        self.output_queue: list[Qdisc] = []  # softnet_data.output_queue
         self.raw: list[Sock] = []
         self.packet: list[Sock] = []
         self.unix: dict[object, Sock] = {}  # bound unix socks, by inode or abstract name
         self.ip_id = 0
+        self.programs = NetPrograms()
+        self.clsact: dict[int, Clsact] = {}  # by ifindex
         self.attach_filter: Callable[[int], Filter] | None = None  # the program behind a descriptor, where there is BPF
         # The machine's own count of what happened, to compare observers with: see docs.
         self.counters: dict[str, int] = {"dropped": 0, "received": 0, "transmitted": 0, "bytes_sent": 0}
@@ -48,9 +53,3 @@ class Net(NetTables):
             if not taken.get(port):
                 return port
         return 0
-
-    def stage(self, chunk: bytes) -> int:
-        """Put data aside for tcp_write_xmit: the key under which it finds it."""
-        key = max(self.staged, default=0) + 1
-        self.staged[key] = chunk
-        return key

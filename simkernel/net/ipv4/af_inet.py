@@ -25,15 +25,19 @@ from arch.abi.inet import (
     TCP_ESTABLISHED,
     TCP_LISTEN,
 )
-from arch.abi.socket import AF_INET, AF_UNSPEC, SHUT_RDWR, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
+from arch.abi.socket import AF_INET, AF_UNSPEC, SHUT_RDWR, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM, SOCKADDR_IN_SIZE
+from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import drain_and_free
 from simkernel.net.core.message import parse_sockaddr_in
+from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_LISTEN_CB, rewrite_address
 from simkernel.net.core.sock import RCV_SHUTDOWN, ProtoOps, Sock, Socket, unbind
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp import connect_and_wait
+from simkernel.net.ipv4.tcp_cong import Cubic
+from simkernel.net.ipv4.tcp_sock import TcpSock
 
 INET_STREAM = ProtoOps("inet_stream_ops", "inet_sendmsg", "inet_recvmsg", "tcp_sendmsg", "tcp_recvmsg")
 INET_DGRAM = ProtoOps("inet_dgram_ops", "inet_sendmsg", "inet_recvmsg", "udp_sendmsg", "udp_recvmsg")
@@ -46,6 +50,9 @@ INETSW = (
     (SOCK_RAW, IPPROTO_IP, INET_RAW),
 )
 
+BIND_FROM_BPF, BIND_NO_CAP_NET_BIND_SERVICE = 1 << 1, 1 << 3  # include/net/inet_common.h
+BPF_RET_BIND_NO_CAP_NET_BIND_SERVICE = 1 << 0
+INADDR_LOOPBACK = bytes((127, 0, 0, 1))
 PROT_SOCK = 1024  # net.ipv4.ip_unprivileged_port_start
 
 
@@ -64,7 +71,14 @@ def inet_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) ->
                 return -EPROTONOSUPPORT
             if type_ == SOCK_RAW and not (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_NET_RAW)):
                 return -EPERM
-            sk = Sock(k, k.net, AF_INET, type_, protocol or known)
+            if ops is INET_STREAM:
+                sk: Sock = TcpSock(k, AF_INET, Cubic())
+            else:
+                sk = Sock(k, k.net, AF_INET, type_, protocol or known)
+            error = 0 if kern else k.net.programs.sock(sk, uapi.BPF_CGROUP_INET_SOCK_CREATE)
+            if error:
+                sk.free()
+                return error
             if ops is INET_RAW:
                 k.net.raw.append(sk)
             return int(Socket(k, AF_INET, type_, ops, sk).addr)
@@ -76,7 +90,13 @@ def inet_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) ->
 )
 def inet_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> Body:
     """EINVAL when bound already, EADDRNOTAVAIL for a foreign address, EADDRINUSE, EACCES below port 1024."""
-    return (yield k.call("__inet_bind", k.net.sockets[sock].sk.addr, uaddr, addr_len, 0))
+    sk, flags = k.net.sockets[sock].sk, 0
+    if sk.type != SOCK_RAW and addr_len >= SOCKADDR_IN_SIZE:
+        error, said = rewrite_address(k.net.programs, sk, uaddr, addr_len, uapi.BPF_CGROUP_INET4_BIND)
+        if error:
+            return error
+        flags = BIND_NO_CAP_NET_BIND_SERVICE if said & BPF_RET_BIND_NO_CAP_NET_BIND_SERVICE else 0
+    return (yield k.call("__inet_bind", sk.addr, uaddr, addr_len, flags))
 
 
 @kernel_function(
@@ -86,12 +106,17 @@ def inet_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> Body:
 )
 def __inet_bind(k: NetKernel, sk: int, uaddr: int, addr_len: int, flags: int) -> int:
     """The work of bind."""
-    sock = k.net.socks[sk]
-    address, port = parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
+    return bind_inet(k, k.net.socks[sk], bytes(k.mem.read(uaddr, max(addr_len, 0))), flags)
+
+
+def bind_inet(k: NetKernel, sock: Sock, raw: bytes, flags: int) -> int:
+    """The same for those who have the address as bytes."""
+    address, port = parse_sockaddr_in(k, raw)
     if address != INADDR_ANY and address[0] != 127 and all(d.address != address for d in k.net.devices.values()):
         return -EADDRNOTAVAIL
     if sock.type != SOCK_RAW:
-        if 0 < port < PROT_SOCK and not k.capable(CAP_NET_BIND_SERVICE):
+        asked = not flags & BIND_NO_CAP_NET_BIND_SERVICE
+        if 0 < port < PROT_SOCK and asked and not k.capable(CAP_NET_BIND_SERVICE):
             return -EACCES
     if sock.lport:
         return -EINVAL
@@ -107,6 +132,13 @@ def __inet_bind(k: NetKernel, sk: int, uaddr: int, addr_len: int, flags: int) ->
         table.setdefault(port, []).append(sock)
     sock.laddr = address
     sock.sync_addresses()
+    if sock.type != SOCK_RAW and not flags & BIND_FROM_BPF:
+        error = k.net.programs.sock(sock, uapi.BPF_CGROUP_INET4_POST_BIND)
+        if error:
+            unbind(table, sock)
+            sock.laddr, sock.lport = INADDR_ANY, 0
+            sock.sync_addresses()
+            return error
     return 0
 
 
@@ -123,6 +155,7 @@ def inet_listen(k: NetKernel, sock: int, backlog: int) -> Body:
             sk.lport = k.net.ephemeral_port(k.net.tcp_bound)
             k.net.tcp_bound.setdefault(sk.lport, []).append(sk)
             sk.sync_addresses()
+        k.net.programs.sock_ops(sk, BPF_SOCK_OPS_TCP_LISTEN_CB)
         yield k.call("tcp_set_state", sk.addr, TCP_LISTEN)
         k.net.tcp_listen.setdefault(sk.lport, []).append(sk)
     return 0
@@ -138,6 +171,10 @@ def inet_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
     parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
     if sk.state == TCP_LISTEN:
         return -EINVAL
+    if sk.state == TCP_CLOSE and not sk.connecting:
+        error, _ = rewrite_address(k.net.programs, sk, uaddr, addr_len, uapi.BPF_CGROUP_INET4_CONNECT)
+        if error:
+            return error
     return (yield from connect_and_wait(k, sk, uaddr, addr_len, bool(flags & O_NONBLOCK)))
 
 
@@ -152,7 +189,14 @@ def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags
     if len(raw) >= 2 and int.from_bytes(raw[:2], k.mem.byteorder) == AF_UNSPEC:
         sk.raddr, sk.rport, sk.state = INADDR_ANY, 0, TCP_CLOSE
     else:
-        sk.raddr, sk.rport = parse_sockaddr_in(k, raw)
+        parse_sockaddr_in(k, raw)
+        if sk.protocol == IPPROTO_UDP:
+            error, _ = rewrite_address(k.net.programs, sk, uaddr, addr_len, uapi.BPF_CGROUP_INET4_CONNECT)
+            if error:
+                return error
+        sk.raddr, sk.rport = parse_sockaddr_in(k, bytes(k.mem.read(uaddr, addr_len)))
+        if sk.raddr == INADDR_ANY:  # ip_route_connect(): this machine
+            sk.raddr = INADDR_LOOPBACK
         autobind(k, sk)
         if sk.laddr == INADDR_ANY:
             sk.laddr = source_for(k, sk.raddr)
@@ -217,6 +261,7 @@ def inet_shutdown(k: NetKernel, sock: int, how: int) -> Body:
 def inet_release(k: NetKernel, sock: int) -> Body:
     """Close an IPv4 socket."""
     sk = k.net.sockets[sock].sk
+    k.net.programs.sock(sk, uapi.BPF_CGROUP_INET_SOCK_RELEASE)
     sk.socket = None
     if sk.type == SOCK_STREAM:
         yield k.call("tcp_close", sk.addr, 0)

@@ -7,8 +7,9 @@ from arch.abi.inet import IPPROTO_TCP
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import route, send_frame
+from simkernel.net.core.programs import NET_XMIT_CN, NET_XMIT_SUCCESS
 from simkernel.net.core.skb import Owner, Skb
-from simkernel.net.core.skbuff import drop, new_skb
+from simkernel.net.core.skbuff import SKB_DROP_REASON_BPF_CGROUP_EGRESS, drop, new_skb
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import ip_header
 
@@ -56,8 +57,15 @@ def ip_local_out(k: NetKernel, net: int, sk: int, skb: int) -> Body:
 
 @kernel_function("int ip_output(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c")
 def ip_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
-    """Choose the device, then finish."""
-    return (yield k.call("ip_finish_output2", net, sk, skb))
+    """Choose the device, ask the programs of the sender's control group, then finish."""
+    packet, sock = k.net.skbs[skb], k.net.socks.get(sk)
+    told = NET_XMIT_SUCCESS
+    if sock is not None and packet.sk is sock:
+        told = k.net.programs.egress(sock, packet)
+        if told not in (NET_XMIT_SUCCESS, NET_XMIT_CN):
+            yield drop(k, packet, SKB_DROP_REASON_BPF_CGROUP_EGRESS)
+            return told
+    return (yield k.call("ip_finish_output2", net, sk, skb)) or told
 
 
 @kernel_function(

@@ -10,8 +10,6 @@ from arch.abi.errno import (
     EISCONN,
     ENOTCONN,
     EPIPE,
-    ETIME,
-    ETIMEDOUT,
 )
 from arch.abi.inet import (
     INADDR_ANY,
@@ -25,18 +23,14 @@ from arch.abi.inet import (
     TCP_SYN_RECV,
     TCP_SYN_SENT,
 )
-from arch.abi.limits import U32_MAX
 from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock
+from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.ip_output import source_for
-from simkernel.net.ipv4.tcp_output import transmit
-from simkernel.net.ipv4.tcp_sock import ACK, MSS, MSS_ETHERNET, RST, SYN, key_of, unhash
-
-TCP_TIMEOUT_INIT_NS = 10**9
-TCP_SYN_RETRIES = 6  # net.ipv4.tcp_syn_retries: 127 s in all
+from simkernel.net.ipv4.tcp_output import push, transmit
+from simkernel.net.ipv4.tcp_sock import ACK, RST, key_of, tcp_sk, unhash
 
 
 @kernel_function(
@@ -44,7 +38,7 @@ TCP_SYN_RETRIES = 6  # net.ipv4.tcp_syn_retries: 127 s in all
 )
 def tcp_v4_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
     """Choose addresses and ports, send the SYN."""
-    sock = k.net.socks[sk]
+    sock = tcp_sk(k, sk)
     raw = k.mem.read(uaddr, 8)
     sock.rport, sock.raddr = int.from_bytes(raw[2:4], "big"), bytes(raw[4:8])
     if sock.raddr == INADDR_ANY:
@@ -85,21 +79,10 @@ def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblock
 
 
 def _wait_connected(k: NetKernel, sk: Sock) -> Steps[int]:
-    """inet_wait_for_connect(), with the timer that sends the SYN again where a full listener ignored it.  ETIMEDOUT."""
-    delay, resend_at = TCP_TIMEOUT_INIT_NS, k.clock.now_ns + TCP_TIMEOUT_INIT_NS
-    tries = 0
+    """inet_wait_for_connect()."""
     while sk.state == TCP_SYN_SENT:
-        ret = yield k.wait(sk.wq, timeout_ns=max(resend_at - k.clock.now_ns, 1))
-        if ret == -ETIME and sk.state == TCP_SYN_SENT:
-            if tries == TCP_SYN_RETRIES:
-                sk.set_error(ETIMEDOUT)
-                yield k.call("tcp_done", sk.addr)
-                break
-            tries, delay = tries + 1, 2 * delay
-            resend_at = k.clock.now_ns + delay
-            sk.snd_nxt = sk.iss
-            yield from transmit(k, sk, SYN)
-        elif ret < 0 and ret != -ETIME:
+        ret = yield k.wait(sk.wq)
+        if ret < 0:
             return ret
     return 0
 
@@ -111,10 +94,11 @@ def _wait_connected(k: NetKernel, sk: Sock) -> Steps[int]:
 def inet_csk_accept(k: NetKernel, sk: int, flags: int, err: int, kern: int) -> Body:
     """The next connection of a listener; sleeps for it."""
     sock = k.net.socks[sk]
+    end = until(sock)
     while not sock.accept_queue:
         if flags & MSG_DONTWAIT:
             return -EAGAIN
-        ret = yield k.wait(sock.wq, exclusive=True)
+        ret = yield from sleep(k, sock.wq, end, exclusive=True)
         if ret < 0:
             return ret
     child = sock.accept_queue.popleft()
@@ -132,8 +116,9 @@ def tcp_sendmsg(k: NetKernel, sk: int, msg: int, size: int) -> Body:
 @kernel_function("int tcp_sendmsg_locked(struct sock *sk, struct msghdr *msg, size_t size)", source="net/ipv4/tcp.c")
 def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
     """The work of tcp_sendmsg with the sock locked."""
-    sock, message = k.net.socks[sk], k.net.messages[msg]
+    sock, message = tcp_sk(k, sk), k.net.messages[msg]
     sent = 0
+    end = until(sock, sending=True)
     while sent < size:
         if sock.err:
             return sent or -sock.take_error()
@@ -141,17 +126,18 @@ def tcp_sendmsg_locked(k: NetKernel, sk: int, msg: int, size: int) -> Body:
             return sent or -EPIPE
         if sock.state not in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
             return sent or (-EPIPE if sock.state != TCP_SYN_SENT else -EAGAIN)
-        room = sock.snd_wnd - ((sock.snd_nxt - sock.snd_una) & U32_MAX)
+        room = sock.sndbuf - sock.queued
         if room <= 0:
             if message.flags & MSG_DONTWAIT:
                 return sent or -EAGAIN
-            ret = yield k.wait(sock.wq)
+            ret = yield from sleep(k, sock.wq, end)  # sk_stream_wait_memory()
             if ret < 0:
                 return sent or ret
             continue
-        chunk = message.data[sent : sent + min(room, MSS if sock.raddr[0] == 127 else MSS_ETHERNET)]
-        yield k.call("tcp_write_xmit", sk, len(chunk), 0, 1, 0, k.net.stage(chunk))
+        chunk = message.data[sent : sent + min(room, sock.mss)]
+        sock.unsent += chunk
         sent += len(chunk)
+        yield from push(k, sock)
     return sent
 
 
@@ -166,6 +152,7 @@ def tcp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
         return -ENOTCONN
     wanted = length if flags & MSG_WAITALL else min(length, 1)
     copied = bytearray()
+    end = until(sock)
     while True:
         if flags & MSG_PEEK:
             copied = bytearray(b"".join(p.packet() for p in sock.receive_queue)[:length])
@@ -185,7 +172,7 @@ def tcp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
             if not copied:
                 return -EAGAIN
             break
-        ret = yield k.wait(sock.wq)
+        ret = yield from sleep(k, sock.wq, end)
         if ret < 0:
             if copied:
                 break
@@ -242,7 +229,7 @@ def send_fin(k: NetKernel, sk: Sock) -> Steps[None]:
 @kernel_function("void tcp_close(struct sock *sk, long timeout)", source="net/ipv4/tcp.c")
 def tcp_close(k: NetKernel, sk: int, timeout: int) -> Body:
     """The last descriptor is closed: FIN, or a reset when data was left unread."""
-    sock = k.net.socks[sk]
+    sock = tcp_sk(k, sk)
     sock.set_shutdown(SHUTDOWN_MASK)
     unread = bool(sock.receive_queue)
     while sock.receive_queue:
@@ -253,11 +240,12 @@ def tcp_close(k: NetKernel, sk: int, timeout: int) -> Body:
         for child in list(sock.accept_queue):
             child.listener = None
             child.dead = True
-            yield from transmit(k, child, RST | ACK)
+            yield from transmit(k, tcp_sk(k, child.addr), RST | ACK)
             yield k.call("tcp_done", child.addr)
         sock.accept_queue.clear()
     sock.dead = True
     if unread and sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
+        sock.unsent.clear()
         yield from transmit(k, sock, RST | ACK)
         yield k.call("tcp_done", sk)
         return 0

@@ -15,18 +15,37 @@ from arch.abi.inet import (
     TCP_LISTEN,
     TCP_SYN_RECV,
     TCP_SYN_SENT,
-    TCP_TIME_WAIT,
 )
 from arch.abi.limits import U32_MAX
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.programs import BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, drop
-from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock
+from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
+from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, TimeWait
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
-from simkernel.net.ipv4.tcp_output import send_reset, transmit
-from simkernel.net.ipv4.tcp_sock import ACK, FIN, RST, SYN, TCP_HEADER, TIME_WAIT_NS, Segment, key_of
+from simkernel.net.ipv4.tcp_cong import Cubic
+from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, push, send_reset, transmit
+from simkernel.net.ipv4.tcp_sock import (
+    ACK,
+    FIN,
+    NS_PER_US,
+    RST,
+    SYN,
+    TCP_HEADER,
+    TIME_WAIT_NS,
+    CaState,
+    Pending,
+    Segment,
+    TcpSock,
+    before,
+    key_of,
+    tcp_sk,
+)
+from simkernel.net.ipv4.tcp_timer import TCP_RTO_MIN_NS
+
+DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reordering)
 
 
 @kernel_function("int tcp_v4_rcv(struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
@@ -39,13 +58,21 @@ def tcp_v4_rcv(k: NetKernel, skb: int) -> Body:
         return 0
     source, destination = addresses(packet)
     sport, dport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
-    sk = k.net.tcp_established.get((destination, dport, source, sport))
+    key = (destination, dport, source, sport)
+    sk = k.net.tcp_established.get(key)
+    if sk is None and (closed := k.net.time_wait.get(key)) is not None and not body[13] & SYN:
+        yield from answer_for_closed(k, packet, closed)
+        yield k.call("consume_skb", skb)
+        return 0
     if sk is None:
         listeners = k.net.tcp_listen.get(dport, ())
         sk = next((s for s in listeners if s.laddr in (destination, INADDR_ANY)), None)
     if sk is None:
         yield from send_reset(k, packet)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
+        return 0
+    if k.net.programs.ingress(sk, packet):
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
         return 0
     return (yield k.call("tcp_v4_do_rcv", sk.addr, skb))
 
@@ -66,55 +93,174 @@ def tcp_v4_do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
     return 0
 
 
-def take_ack(k: NetKernel, sk: Sock, segment: Segment) -> None:
-    """tcp_ack(): what the peer has, and how much more it takes."""
-    if segment.flags & ACK:
-        sk.snd_una = segment.ack
-        sk.snd_wnd = segment.window
-        k.wake_up(sk.wq, 0)
+def take_ack(k: NetKernel, sk: TcpSock, segment: Segment) -> Steps[None]:
+    """tcp_ack(): what the peer has, how much more it takes, and what that says of the way; then send what may go now."""
+    ack = segment.ack
+    if not segment.flags & ACK or before(ack, sk.snd_una) or before(sk.snd_nxt, ack):
+        return
+    window_changed, sk.snd_wnd = segment.window != sk.snd_wnd, segment.window
+    sk.probes = 0
+    if not sk.sent:
+        sk.backoff = 0  # a probe was answered
+    if ack != sk.snd_una:
+        yield from _acknowledged(k, sk, ack)
+    elif sk.sent and not segment.data and not segment.flags & (SYN | FIN) and not window_changed:
+        yield from _same_again(k, sk)
+    if k.net.socks.get(sk.addr) is not sk:
+        return
+    sk.store()
+    k.wake_up(sk.wq, 0)
+    if (sk.unsent or sk.fin_wanted) and sk.state != TCP_CLOSE:
+        yield from push(k, sk)
+
+
+def _acknowledged(k: NetKernel, sk: TcpSock, ack: int) -> Steps[None]:
+    """tcp_clean_rtx_queue() and what follows: round-trip time, timer, congestion window."""
+    now, count, measured_ns = k.clock.now_ns, 0, 0
+    sk.bytes_acked += (ack - sk.snd_una) & U32_MAX
+    sk.snd_una = ack
+    while sk.sent and not before(ack, sk.sent[0].end):
+        sent = sk.sent.popleft()
+        sk.sent_bytes -= len(sent.data)
+        count += bool(sent.data)
+        if not sent.tries:  # Karn's rule: nobody knows which of the two is acknowledged
+            measured_ns = max(now - sent.when_ns, 1)
+    if sk.sent and before(sk.sent[0].seq, ack):  # tcp_trim_head()
+        part, taken = sk.sent[0], (ack - sk.sent[0].seq) & U32_MAX
+        part.data, part.seq = part.data[taken:], ack
+        sk.sent_bytes -= taken
+    if measured_ns:
+        measure(sk, measured_ns)
+        sk.backoff = 0
+    sk.retransmits = sk.dupacks = 0
+    recovering = sk.ca_state in (CaState.RECOVERY, CaState.LOSS)
+    if recovering and not before(ack, sk.high_seq):
+        if sk.ca_state == CaState.RECOVERY:
+            sk.cwnd = sk.ssthresh
+        sk.ca_state = CaState.OPEN
+    elif sk.ca_state == CaState.RECOVERY:
+        yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)  # a partial acknowledgement: the next hole
+    if count and sk.ca_state in (CaState.OPEN, CaState.LOSS):
+        sk.congestion.cong_avoid(sk, count, now)
+    if sk.ca_state == CaState.LOSS and sk.sent and k.net.socks.get(sk.addr) is sk:
+        yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)
+    if k.net.socks.get(sk.addr) is sk:
+        sk.pending = Pending.NOTHING
+        if sk.sent:
+            arm_retransmit(k, sk)
+
+
+def _same_again(k: NetKernel, sk: TcpSock) -> Steps[None]:
+    """A duplicate acknowledgement: something came behind a hole; the third says that it is one."""
+    sk.dupacks += 1
+    if sk.ca_state == CaState.RECOVERY:
+        sk.cwnd += 1  # one more has left the network
+    elif sk.dupacks == DUPACKS and sk.ca_state == CaState.OPEN:
+        sk.ssthresh = sk.congestion.ssthresh(sk)
+        sk.ca_state, sk.high_seq = CaState.RECOVERY, sk.snd_nxt
+        sk.cwnd, sk.cwnd_acked = sk.ssthresh + DUPACKS, 0
+        yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)
+
+
+def measure(sk: TcpSock, rtt_ns: int) -> None:
+    """tcp_rtt_estimator() and tcp_set_rto(): the smoothed round-trip time (8 times it), its deviation (4 times it), the time-out."""
+    rtt = max(rtt_ns // NS_PER_US, 1)
+    if not sk.srtt_us:
+        sk.srtt_us, sk.mdev_us = rtt << 3, rtt << 1
+    else:
+        error = rtt - (sk.srtt_us >> 3)
+        sk.srtt_us += error
+        sk.mdev_us += abs(error) - (sk.mdev_us >> 2)
+    sk.rto_ns = (sk.srtt_us >> 3) * NS_PER_US + max(sk.mdev_us * NS_PER_US, TCP_RTO_MIN_NS)
 
 
 @kernel_function("void tcp_rcv_established(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
 def tcp_rcv_established(k: NetKernel, sk: int, skb: int) -> Body:
     """Data and acknowledgements of an established connection."""
-    sock, packet = k.net.socks[sk], k.net.skbs[skb]
+    sock, packet = tcp_sk(k, sk), k.net.skbs[skb]
     segment = Segment(packet.packet())
     if segment.flags & RST:
         yield k.call("tcp_reset", sk, skb)
         yield k.call("consume_skb", skb)
         return 0
-    take_ack(k, sock, segment)
-    yield from receive_data(k, sock, packet, segment)
+    if segment.flags & SYN:  # the peer has not seen our answer to its SYN-ACK
+        yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
+        yield k.call("consume_skb", skb)
+        return 0
+    yield from take_ack(k, sock, segment)
+    if k.net.socks.get(sk) is sock:
+        yield from receive_data(k, sock, packet, segment)
+    else:
+        yield k.call("consume_skb", skb)
     return 0
 
 
-def receive_data(k: NetKernel, sk: Sock, packet: Skb, segment: Segment) -> Steps[None]:
+def receive_data(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> Steps[None]:
     """tcp_data_queue(): in-order data to the receive queue, a FIN to the state machine, and the ACK for both."""
     length = len(segment.data)
-    if segment.seq != sk.rcv_nxt or not (length or segment.flags & FIN):
+    if segment.seq != sk.rcv_nxt:
+        yield from _out_of_order(k, sk, packet, segment)
+        return
+    if not (length or segment.flags & FIN):
         yield k.call("consume_skb", packet.addr)
         return
+    yield from _in_order(k, sk, packet, segment)
+    while sk.early and not before(sk.rcv_nxt, sk.early[0][0]):
+        _, later, following = sk.early.pop(0)
+        passed = (sk.rcv_nxt - following.seq) & U32_MAX
+        if passed > len(following.data) or (passed == len(following.data) and not following.flags & FIN):
+            yield k.call("consume_skb", later.addr)
+            continue
+        following.data = following.data[passed:]
+        yield from _in_order(k, sk, later, following)
+    if k.net.socks.get(sk.addr) is sk and sk.state != TCP_CLOSE:  # else the FIN was acknowledged on the way out
+        yield k.call("__tcp_send_ack", sk.addr, sk.rcv_nxt)
+
+
+def _in_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> Steps[None]:
+    """A segment that begins where the last one ended."""
+    length = len(segment.data)
     sk.rcv_nxt = (sk.rcv_nxt + length) & U32_MAX
+    sk.bytes_received += length
     if length:
         packet.pull(packet.len - length)
         if sk.shutdown & RCV_SHUTDOWN and sk.dead:
             yield k.call("consume_skb", packet.addr)
         else:
             sk.queue(packet)
+            sk.store()
             yield k.call("sock_def_readable", sk.addr)
     if segment.flags & FIN:
         sk.rcv_nxt = (sk.rcv_nxt + 1) & U32_MAX
         yield k.call("tcp_fin", sk.addr)
         if not length:
             yield k.call("consume_skb", packet.addr)
-    if k.net.socks.get(sk.addr) is sk and sk.state != TCP_CLOSE:  # else the FIN was acknowledged on the way out
+
+
+def _out_of_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> Steps[None]:
+    """tcp_data_queue_ofo(): what comes too early is kept; old and early segments both are answered with where we are."""
+    ahead = before(sk.rcv_nxt, segment.seq)
+    if not ahead and before(sk.rcv_nxt, (segment.seq + len(segment.data) + bool(segment.flags & FIN)) & U32_MAX):
+        segment.data = segment.data[(sk.rcv_nxt - segment.seq) & U32_MAX :]  # its end is new
+        segment.seq = sk.rcv_nxt
+        yield from receive_data(k, sk, packet, segment)
+        return
+    known = any(seq == segment.seq for seq, _, _ in sk.early)
+    fits = ((segment.seq - sk.rcv_nxt) & U32_MAX) < max(sk.rcvbuf - sk.rmem, 0)
+    if ahead and not known and fits and (segment.data or segment.flags & FIN):
+        packet.set_owner(sk)
+        sk.early.append((segment.seq, packet, segment))
+        sk.early.sort(key=lambda row: (row[0] - sk.rcv_nxt) & U32_MAX)
+    else:
+        yield k.call("consume_skb", packet.addr)
+    if not ahead or segment.data or segment.flags & FIN:
         yield k.call("__tcp_send_ack", sk.addr, sk.rcv_nxt)
 
 
 @kernel_function("void tcp_fin(struct sock *sk)", source="net/ipv4/tcp_input.c")
 def tcp_fin(k: NetKernel, sk: int) -> Body:
     """The peer will send no more."""
-    sock = k.net.socks[sk]
+    sock = tcp_sk(k, sk)
     sock.fin_queued = True
     sock.set_shutdown(RCV_SHUTDOWN)
     following = {TCP_ESTABLISHED: TCP_CLOSE_WAIT, TCP_SYN_RECV: TCP_CLOSE_WAIT, TCP_FIN_WAIT1: TCP_CLOSING}
@@ -127,13 +273,14 @@ def tcp_fin(k: NetKernel, sk: int) -> Body:
     return 0
 
 
-def time_wait(k: NetKernel, sk: Sock) -> Steps[None]:
+def time_wait(k: NetKernel, sk: TcpSock) -> Steps[None]:
     """tcp_time_wait(): a minisock holds the four-tuple for a minute; the full sock is closed."""
     key = key_of(sk)
+    closed = TimeWait(sk.snd_nxt, sk.rcv_nxt)
     yield k.call("tcp_set_state", sk.addr, TCP_CLOSE)
     if sk.dead:
         sk.free()
-    k.net.time_wait[key] = TCP_TIME_WAIT
+    k.net.time_wait[key] = closed
 
     def forget() -> None:
         k.net.time_wait.pop(key, None)
@@ -150,6 +297,7 @@ def tcp_reset(k: NetKernel, sk: int, skb: int) -> Body:
     sock.set_shutdown(SHUTDOWN_MASK)
     error = errors.get(sock.state, ECONNRESET)
     yield k.call("tcp_set_state", sk, TCP_CLOSE)
+    yield from purge(k, tcp_sk(k, sk))
     sock.set_error(error)
     if sock.dead:
         sock.free()
@@ -159,7 +307,7 @@ def tcp_reset(k: NetKernel, sk: int, skb: int) -> Body:
 @kernel_function("int tcp_rcv_state_process(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
 def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     """Every state but ESTABLISHED.  Returns 1 when a reset has to be sent; the packet stays the caller's."""
-    sock, packet = k.net.socks[sk], k.net.skbs[skb]
+    sock, packet = tcp_sk(k, sk), k.net.skbs[skb]
     segment = Segment(packet.packet())
     if sock.state == TCP_LISTEN:
         if segment.flags & (ACK | RST) or not segment.flags & SYN:
@@ -172,12 +320,17 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     if sock.state == TCP_SYN_SENT:
         if segment.flags & (SYN | ACK) == SYN | ACK and segment.ack == sock.snd_nxt:
             sock.rcv_nxt = (segment.seq + 1) & U32_MAX
-            take_ack(k, sock, segment)
+            yield from take_ack(k, sock, segment)
             yield k.call("tcp_finish_connect", sk, skb)
             yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
         return 0
-    take_ack(k, sock, segment)
-    acked = segment.flags & ACK and sock.snd_una == sock.snd_nxt
+    if segment.flags & SYN:  # our SYN-ACK, or the ACK of the peer's, was lost
+        yield from _syn_again(k, sock)
+        return 0
+    yield from take_ack(k, sock, segment)
+    if k.net.socks.get(sk) is not sock:
+        return 0
+    acked = segment.flags & ACK and sock.all_acked
     if sock.state == TCP_SYN_RECV and acked:
         assert sock.listener is not None
         yield k.call("tcp_v4_syn_recv_sock", sock.listener.addr, skb, sk)
@@ -190,6 +343,10 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     elif sock.state == TCP_LAST_ACK and acked:
         yield k.call("tcp_done", sk)
         return 0
+    if sock.state in (TCP_CLOSE_WAIT, TCP_CLOSING, TCP_LAST_ACK):  # nothing new can come: an old FIN is answered again
+        if segment.seq != sock.rcv_nxt:
+            yield k.call("__tcp_send_ack", sk, sock.rcv_nxt)
+        return 0
     if sock.state in (TCP_ESTABLISHED, TCP_FIN_WAIT1, TCP_FIN_WAIT2) and (segment.data or segment.flags & FIN):
         if sock.dead and segment.data:
             yield k.call("tcp_set_state", sk, TCP_CLOSE)
@@ -199,10 +356,19 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     return 0
 
 
+def _syn_again(k: NetKernel, sk: TcpSock) -> Steps[None]:
+    """tcp_check_req() and tcp_send_challenge_ack(): a SYN where none is expected."""
+    if sk.state == TCP_SYN_RECV and sk.sent:
+        yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)
+    else:
+        yield k.call("__tcp_send_ack", sk.addr, sk.rcv_nxt)
+
+
 @kernel_function("void tcp_finish_connect(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
 def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
     """SYN-ACK received: the active side is connected."""
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
+    k.net.programs.sock_ops(k.net.socks[sk], BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB)
     yield k.wake(k.net.socks[sk].wq)
     return 0
 
@@ -214,10 +380,11 @@ def tcp_v4_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
     if len(listener.accept_queue) > listener.backlog:
         return 0
     body = packet.packet()
-    child = Sock(k, k.net, listener.family, listener.type, listener.protocol)
+    child = TcpSock(k, listener.family, Cubic())
     child.raddr, child.laddr = addresses(packet)
     child.lport, child.rport = listener.lport, int.from_bytes(body[:2], "big")
-    child.listener = listener
+    child.listener, child.cgroup = listener, listener.cgroup
+    k.net.programs.sock_cloned(listener, child)
     child.sync_addresses()
     segment = Segment(body)
     child.rcv_nxt = (segment.seq + 1) & U32_MAX
@@ -238,6 +405,7 @@ def tcp_v4_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int) -> Body:
     """The handshake is complete: the child becomes a connection in its listener's accept queue."""
     listener, child = k.net.socks[sk], k.net.socks[req]
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
+    k.net.programs.sock_ops(child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
     listener.accept_queue.append(child)
     listener.view.sk_ack_backlog = len(listener.accept_queue)
     yield k.call("sock_def_readable", sk)
@@ -250,7 +418,17 @@ def tcp_done(k: NetKernel, sk: int) -> Body:
     sock = k.net.socks[sk]
     yield k.call("tcp_set_state", sk, TCP_CLOSE)
     sock.set_shutdown(SHUTDOWN_MASK)
+    yield from purge(k, tcp_sk(k, sk))
     yield k.wake(sock.wq)
     if sock.dead:
         sock.free()
     return 0
+
+
+def purge(k: NetKernel, sk: TcpSock) -> Steps[None]:
+    """tcp_write_queue_purge(), and what came too early: nobody will want them."""
+    sk.sent.clear()
+    sk.unsent.clear()
+    sk.fin_wanted, sk.sent_bytes, sk.pending = False, 0, Pending.NOTHING
+    while sk.early:
+        yield k.call("consume_skb", sk.early.pop()[1].addr)

@@ -2,26 +2,63 @@
 
 from __future__ import annotations
 
-from arch.abi.inet import IPPROTO_TCP
+from arch.abi.inet import IPPROTO_TCP, TCP_SYN_RECV, TCP_SYN_SENT
 from arch.abi.limits import U32_MAX
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_CONNECT_CB
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import new_skb
-from simkernel.net.core.sock import Sock
+from simkernel.net.core.sock import TimeWait
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.ip_output import ip_send
-from simkernel.net.ipv4.tcp_sock import ACK, FIN, PSH, RST, SYN, header
+from simkernel.net.ipv4.tcp_sock import (
+    ACK,
+    FIN,
+    PSH,
+    RST,
+    SYN,
+    Pending,
+    Sent,
+    TcpSock,
+    header,
+    header_of,
+    tcp_sk,
+)
+
+TCP_RTO_MAX_NS = 120 * 10**9
+TCP_NODELAY = (6, 1)  # SOL_TCP
 
 
-def transmit(k: NetKernel, sk: Sock, flags: int, data: bytes = b"") -> Body:
-    """`yield from`: one segment at snd_nxt through __tcp_transmit_skb."""
+def transmit(k: NetKernel, sk: TcpSock, flags: int, data: bytes = b"") -> Body:
+    """`yield from`: one segment at snd_nxt; what has to arrive is kept until it is acknowledged."""
+    seq = sk.snd_nxt
+    kept = bool(data) or bool(flags & (SYN | FIN))
+    if kept:
+        sent = Sent(seq, data, flags, k.clock.now_ns)
+        sk.sent.append(sent)
+        sk.sent_bytes += len(data)
+        sk.snd_nxt = sent.end
+        sk.store()
+    ret = yield from send_segment(k, sk, flags, seq, data)
+    if kept and sk.sent and sk.pending != Pending.RETRANS:
+        arm_retransmit(k, sk)
+    return ret
+
+
+def send_segment(k: NetKernel, sk: TcpSock, flags: int, seq: int, data: bytes) -> Body:
+    """`yield from`: build a segment and send it through __tcp_transmit_skb."""
     skb = yield from new_skb(k, len(data), sk)
     skb.put_data(data)
-    skb.push_data(header(sk, flags, sk.snd_nxt))
-    sk.snd_nxt = (sk.snd_nxt + len(data) + bool(flags & (SYN | FIN))) & U32_MAX
+    skb.push_data(header(sk, flags, seq))
     return (yield k.call("__tcp_transmit_skb", sk.addr, skb.addr, 1, 0, sk.rcv_nxt))
+
+
+def arm_retransmit(k: NetKernel, sk: TcpSock) -> None:
+    """tcp_rearm_rto(): from now on the oldest segment has the time-out to be acknowledged in."""
+    sk.pending = Pending.RETRANS
+    k.timers.mod(sk.timer, k.clock.now_ns + min(sk.rto_ns << sk.backoff, TCP_RTO_MAX_NS))
 
 
 @kernel_function(
@@ -37,18 +74,45 @@ def __tcp_transmit_skb(k: NetKernel, sk: int, skb: int, clone_it: int, gfp_mask:
 @kernel_function("int tcp_connect(struct sock *sk)", source="net/ipv4/tcp_output.c")
 def tcp_connect(k: NetKernel, sk: int) -> Body:
     """Send the SYN."""
-    yield from transmit(k, k.net.socks[sk], SYN)
+    k.net.programs.sock_ops(tcp_sk(k, sk), BPF_SOCK_OPS_TCP_CONNECT_CB)
+    yield from transmit(k, tcp_sk(k, sk), SYN)
+    return 0
+
+
+def push(k: NetKernel, sk: TcpSock) -> Body:
+    """`yield from`: send what the windows let through.  __tcp_push_pending_frames()."""
+    if sk.unsent or sk.fin_wanted:
+        yield k.call("tcp_write_xmit", sk.addr, sk.mss, 0, 0, 0)
+        if k.net.socks.get(sk.addr) is sk and sk.unsent and not sk.sent and sk.pending != Pending.PROBE0:
+            sk.pending = Pending.PROBE0  # tcp_check_probe_timer(): the window may open unheard
+            k.timers.mod(sk.timer, k.clock.now_ns + min(sk.rto_ns << sk.backoff, TCP_RTO_MAX_NS))
     return 0
 
 
 @kernel_function(
-    "bool tcp_write_xmit(struct sock *sk, unsigned int mss_now, int nonagle, int push_one, gfp_t gfp, unsigned long data)",
+    "bool tcp_write_xmit(struct sock *sk, unsigned int mss_now, int nonagle, int push_one, gfp_t gfp)",
     source="net/ipv4/tcp_output.c",
 )
-def tcp_write_xmit(k: NetKernel, sk: int, mss_now: int, nonagle: int, push_one: int, gfp: int, data: int) -> Body:
-    """Send one segment of staged data."""
-    yield from transmit(k, k.net.socks[sk], ACK | PSH, k.net.staged.pop(data))
-    return 0
+def tcp_write_xmit(k: NetKernel, sk: int, mss_now: int, nonagle: int, push_one: int, gfp: int) -> Body:
+    """Send segments while there are some and both windows have room; a small one waits for acknowledgements (Nagle)."""
+    sock = tcp_sk(k, sk)
+    while sock.unsent:
+        room = sock.snd_wnd - ((sock.snd_nxt - sock.snd_una) & U32_MAX)
+        if room <= 0 or len(sock.sent) >= sock.cwnd:
+            break
+        small = len(sock.unsent) < mss_now and sock.sent
+        if small and not (nonagle or sock.fin_wanted or sock.options.get(TCP_NODELAY)):
+            break
+        size = min(mss_now, room, len(sock.unsent))
+        data = bytes(sock.unsent[:size])
+        del sock.unsent[:size]
+        yield from transmit(k, sock, ACK | PSH, data)
+        if k.net.socks.get(sk) is not sock:  # the answer ended it
+            return 0
+    if sock.fin_wanted and not sock.unsent:
+        sock.fin_wanted = False
+        yield from transmit(k, sock, FIN | ACK)
+    return int(not sock.sent and bool(sock.unsent))
 
 
 @kernel_function(
@@ -59,15 +123,44 @@ def tcp_write_xmit(k: NetKernel, sk: int, mss_now: int, nonagle: int, push_one: 
 def __tcp_send_ack(k: NetKernel, sk: int, rcv_nxt: int) -> Body:
     """Acknowledge, and tell the window."""
     if sk in k.net.socks:  # the answer to the packet before may have ended it
-        yield from transmit(k, k.net.socks[sk], ACK)
+        yield from transmit(k, tcp_sk(k, sk), ACK)
     return 0
 
 
 @kernel_function("void tcp_send_fin(struct sock *sk)", source="net/ipv4/tcp_output.c")
 def tcp_send_fin(k: NetKernel, sk: int) -> Body:
-    """No more data from this side."""
-    yield from transmit(k, k.net.socks[sk], FIN | ACK)
+    """No more data from this side: behind what is still to be sent."""
+    sock = tcp_sk(k, sk)
+    if sock.unsent:
+        sock.fin_wanted = True
+        yield from push(k, sock)
+    else:
+        yield from transmit(k, sock, FIN | ACK)
     return 0
+
+
+@kernel_function(
+    "int tcp_retransmit_skb(struct sock *sk, struct sk_buff *skb, int segs)", source="net/ipv4/tcp_output.c"
+)
+def tcp_retransmit_skb(k: NetKernel, sk: int, skb: int, segs: int) -> Body:
+    """The oldest segment that is not acknowledged, once more."""
+    sock = tcp_sk(k, sk)
+    oldest = sock.sent[0]
+    flags = oldest.flags
+    if sock.state not in (TCP_SYN_SENT, TCP_SYN_RECV):
+        flags |= ACK
+    oldest.tries += 1
+    oldest.when_ns = k.clock.now_ns
+    sock.total_retrans += 1
+    sock.store()
+    copy = yield from new_skb(k, len(oldest.data), sock)
+    copy.put_data(oldest.data)
+    copy.push_data(header(sock, flags, oldest.seq))
+    if sock.state == TCP_SYN_RECV:
+        k.trace("tcp_retransmit_synack", sock.listener.addr if sock.listener else sk, sk)
+    else:
+        k.trace("tcp_retransmit_skb", sk, copy.addr)
+    return (yield k.call("__tcp_transmit_skb", sk, copy.addr, 1, 0, sock.rcv_nxt))
 
 
 def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
@@ -82,4 +175,15 @@ def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
     ack = (int.from_bytes(body[4:8], "big") + length) & U32_MAX
     answer = body[2:4] + body[0:2] + seq + (bytes(4) if flags & ACK else ack.to_bytes(4, "big"))
     answer += bytes((5 << 4, RST if flags & ACK else RST | ACK)) + bytes(6)
+    yield from ip_send(k, destination, source, IPPROTO_TCP, answer)
+
+
+def answer_for_closed(k: NetKernel, packet: Skb, closed: TimeWait) -> Steps[None]:
+    """tcp_timewait_state_process(): the peer missed the last acknowledgement and sends its FIN again."""
+    body = packet.packet()
+    if body[13] & (RST | SYN) or (len(body) <= (body[12] >> 4) * 4 and not body[13] & FIN):
+        return
+    source, destination = addresses(packet)
+    sport, dport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
+    answer = header_of(dport, sport, closed.snd_nxt, closed.rcv_nxt, ACK, 0)
     yield from ip_send(k, destination, source, IPPROTO_TCP, answer)

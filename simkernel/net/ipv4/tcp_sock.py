@@ -1,14 +1,27 @@
 """TCP over IPv4: what its parts share: segments, states, the tables that connections are found in.  net/ipv4/tcp.c.
 
-Frames are not lost on the simulated links, so there is no retransmission and no congestion window: a segment goes out
-when the peer's receive window has room.  States and the functions on the way are Linux's.
+A `TcpSock` keeps what was sent and not acknowledged (`sent`), what waits for a window (`unsent`) and what came too early
+(`early`); tcp_output.py sends, tcp_input.py takes acknowledgements, tcp_timer.py sends again, tcp_cong.py says how much may be on
+the way.  There are no TCP options on the wire (no SACK, no timestamps): recovery is NewReno's.
 """
 
 from __future__ import annotations
 
-from arch.abi.inet import TCP_CLOSE
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Protocol
+
+from arch.abi.inet import IPPROTO_TCP, TCP_CLOSE
 from arch.abi.limits import U32_MAX
+from arch.abi.socket import SOCK_STREAM
+from arch.abi.time import TICK_NSEC
+from arch.cview import Setter
+from arch.typetable import TypeTable
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.programs import BPF_SOCK_OPS_STATE_CB
+from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock, unbind
 from simkernel.net.face import NetKernel
 
@@ -18,6 +31,22 @@ MSS = 65483 - 20  # what lo's MTU leaves after IP and TCP headers with timestamp
 MSS_ETHERNET = 1460
 WINDOW_SCALE = 7
 TIME_WAIT_NS = 60 * 10**9
+TCP_INIT_CWND = 10
+TCP_INFINITE_SSTHRESH = 0x7FFFFFFF
+TCP_TIMEOUT_INIT_NS = 10**9
+NS_PER_US = 1000
+
+
+class CaState:
+    """enum tcp_ca_state: what the sender believes of the way.  include/uapi/linux/tcp.h."""
+
+    OPEN, DISORDER, CWR, RECOVERY, LOSS = range(5)
+
+
+class Pending:
+    """icsk_pending: what the retransmission timer stands for.  include/net/inet_connection_sock.h."""
+
+    NOTHING, RETRANS, _, PROBE0 = range(4)
 
 
 class Segment:
@@ -33,13 +62,154 @@ class Segment:
         self.data = body[(body[12] >> 4) * 4 :]
 
 
+@dataclass(slots=True)
+class Sent:
+    """A segment that is not acknowledged: a packet of the retransmission queue."""
+
+    seq: int
+    data: bytes
+    flags: int
+    when_ns: int
+    tries: int = 0  # how often it was sent again
+
+    @property
+    def end(self) -> int:
+        """TCP_SKB_CB(skb)->end_seq."""
+        return (self.seq + len(self.data) + bool(self.flags & (SYN | FIN))) & U32_MAX
+
+
+class Congestion(Protocol):
+    """struct tcp_congestion_ops: how many segments may be on the way."""
+
+    name: str
+
+    def ssthresh(self, sk: TcpSock) -> int:
+        """A segment was lost: slow start ends here from now on."""
+
+    def cong_avoid(self, sk: TcpSock, acked: int, now_ns: int) -> None:
+        """So many segments were acknowledged: change sk.cwnd."""
+
+
+def before(a: int, b: int) -> bool:
+    """before(): sequence numbers, which wrap."""
+    return (a - b) & 0x80000000 != 0
+
+
+class TcpSock(Sock):
+    """A struct tcp_sock."""
+
+    def __init__(self, k: NetKernel, family: int, congestion: Congestion) -> None:
+        super().__init__(k, k.net, family, SOCK_STREAM, IPPROTO_TCP)
+        self.timers = k.timers
+        self.writers = writers(k.types)
+        self.written = [0] * len(self.writers)
+        self.unsent = bytearray()
+        self.fin_wanted = False  # a FIN goes out behind what is unsent
+        self.sent: deque[Sent] = deque()
+        self.sent_bytes = 0
+        self.early: list[tuple[int, Skb, Segment]] = []  # out_of_order_queue, by sequence number
+        self.congestion = congestion
+        self.cwnd: int = TCP_INIT_CWND
+        self.cwnd_acked = 0  # snd_cwnd_cnt
+        self.ssthresh: int = TCP_INFINITE_SSTHRESH
+        self.ca_state: int = CaState.OPEN
+        self.high_seq = 0  # recovery ends when this is acknowledged
+        self.dupacks = 0
+        self.srtt_us: int = 0  # 8 times the smoothed round-trip time
+        self.mdev_us: int = 0  # 4 times its deviation
+        self.rto_ns: int = TCP_TIMEOUT_INIT_NS
+        self.backoff: int = 0
+        self.retransmits: int = 0
+        self.probes = 0
+        self.total_retrans: int = 0
+        self.bytes_acked: int = 0
+        self.bytes_received: int = 0
+        self.pending: int = Pending.NOTHING
+        self.timer = self.addr + k.types.offsetof("struct tcp_sock", "inet_conn.icsk_retransmit_timer")
+        k.timers.setup(self.timer, "tcp_write_timer", self.addr)
+        self.store()
+
+    @property
+    def queued(self) -> int:
+        """sk_wmem_queued: bytes that are unsent or not acknowledged."""
+        return len(self.unsent) + self.sent_bytes
+
+    @property
+    def writable(self) -> bool:
+        """sk_stream_is_writeable()."""
+        return self.sndbuf - self.queued >= self.queued >> 1
+
+    @property
+    def mss(self) -> int:
+        """Bytes of data in a segment."""
+        return MSS if self.raddr[0] == 127 else MSS_ETHERNET
+
+    @property
+    def all_acked(self) -> bool:
+        """Everything that was written has arrived, a FIN included."""
+        return not self.sent and not self.unsent and not self.fin_wanted
+
+    def store(self) -> None:
+        """Counters and windows, where programs read them."""
+        mem, addr, written = self.k.mem, self.addr, self.written
+        for index, (write, value) in enumerate(self.writers):
+            now = value(self)
+            if written[index] != now:
+                written[index] = now
+                write(mem, addr, now)
+
+    def free(self) -> None:
+        """The timer goes with the sock."""
+        self.timers.forget(self.timer)
+        super().free()
+
+
+# Members of struct tcp_sock that programs look at, and where their values come from.
+MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
+    ("rcv_nxt", lambda sk: sk.rcv_nxt),
+    ("snd_nxt", lambda sk: sk.snd_nxt),
+    ("snd_una", lambda sk: sk.snd_una),
+    ("snd_wnd", lambda sk: sk.snd_wnd),
+    ("snd_cwnd", lambda sk: sk.cwnd),
+    ("snd_ssthresh", lambda sk: sk.ssthresh),
+    ("srtt_us", lambda sk: sk.srtt_us),
+    ("mdev_us", lambda sk: sk.mdev_us),
+    ("packets_out", lambda sk: len(sk.sent)),
+    ("total_retrans", lambda sk: sk.total_retrans),
+    ("bytes_acked", lambda sk: sk.bytes_acked),
+    ("bytes_received", lambda sk: sk.bytes_received),
+    ("inet_conn.icsk_rto", lambda sk: sk.rto_ns // TICK_NSEC),
+    ("inet_conn.icsk_retransmits", lambda sk: sk.retransmits),
+    ("inet_conn.icsk_pending", lambda sk: sk.pending),
+    ("inet_conn.icsk_backoff", lambda sk: sk.backoff),
+)
+
+
+@cache
+def writers(types: TypeTable) -> tuple[tuple[Setter, Callable[[TcpSock], int]], ...]:
+    """MEMBERS, as far as this version has them."""
+    known = (row for row in MEMBERS if types.has_member("struct tcp_sock", row[0]))
+    return tuple((types.setter("struct tcp_sock", member), value) for member, value in known)
+
+
+def tcp_sk(k: NetKernel, sk: int) -> TcpSock:
+    """The sock at an address."""
+    sock = k.net.socks[sk]
+    assert isinstance(sock, TcpSock)
+    return sock
+
+
 def header(sk: Sock, flags: int, seq: int) -> bytes:
     """A 20-byte TCP header; the window is advertised scaled by WINDOW_SCALE."""
     window = min(max(sk.rcvbuf - sk.rmem, 0) >> WINDOW_SCALE, 0xFFFF)
-    ack = sk.rcv_nxt if flags & ACK else 0
+    return header_of(sk.lport, sk.rport, seq, sk.rcv_nxt if flags & ACK else 0, flags, window)
+
+
+def header_of(sport: int, dport: int, seq: int, ack: int, flags: int, window: int) -> bytes:
+    """The header from its fields; the window as it goes over the wire."""
     return (
-        sk.lport.to_bytes(2, "big")
-        + sk.rport.to_bytes(2, "big")
+        sport.to_bytes(2, "big")
+        + dport.to_bytes(2, "big")
         + (seq & U32_MAX).to_bytes(4, "big")
         + (ack & U32_MAX).to_bytes(4, "big")
         + bytes((5 << 4, flags))
@@ -57,6 +227,7 @@ def key_of(sk: Sock) -> tuple[bytes, int, bytes, int]:
 def tcp_set_state(k: NetKernel, sk: int, state: int) -> int:
     """Change the state, visibly: tracepoint sock:inet_sock_set_state."""
     sock = k.net.socks[sk]
+    k.net.programs.sock_ops(sock, BPF_SOCK_OPS_STATE_CB, sock.state, state)
     k.trace("inet_sock_set_state", sk, sock.state, state)
     sock.state = state
     sock.view["__sk_common"].skc_state = state

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EMSGSIZE
 from arch.abi.inet import ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
+from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import wait_for_packet
@@ -50,7 +51,15 @@ def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     destination, port = message.destination(sock)
     if length > UDP_MAX:
         return -EMSGSIZE
-    source = sock.laddr if sock.laddr != INADDR_ANY else source_for(k, destination)
+    source = sock.laddr
+    if message.name or sock.state != TCP_ESTABLISHED:
+        error, name, source = k.net.programs.sendmsg(sock, message.name, source, uapi.BPF_CGROUP_UDP4_SENDMSG)
+        if error:
+            return error
+        if name != message.name:
+            message.name = name
+            destination, port = message.destination(sock)
+    source = source if source != INADDR_ANY else source_for(k, destination)
     head = sock.lport.to_bytes(2, "big") + port.to_bytes(2, "big") + (UDP_HEADER + length).to_bytes(2, "big") + b"\0\0"
     ret = yield from ip_send(k, source, destination, IPPROTO_UDP, head + message.data, sock)
     return length if ret >= 0 else ret
@@ -88,7 +97,7 @@ def __udp4_lib_rcv(k: NetKernel, skb: int, udptable: int, proto: int) -> Body:
 def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
     """Filter, charge to the receive buffer, queue, wake."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
-    if sock.filter is not None and sock.filter(packet) == 0:
+    if k.net.programs.ingress(sock, packet) or (sock.filter is not None and sock.filter(packet) == 0):
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
         return -1
     if sock.rmem + packet.truesize > sock.rcvbuf:
@@ -114,4 +123,5 @@ def udp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
     body = packet.packet()
     source, _ = addresses(packet)
     message.set_source(source, int.from_bytes(body[:2], "big"))
+    _, message.source, _ = k.net.programs.sock_addr(sock, message.source, uapi.BPF_CGROUP_UDP4_RECVMSG)
     return (yield from message.take_packet(sock, packet, body[UDP_HEADER:], length, flags))

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 
 from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENETUNREACH, ENODEV, EOPNOTSUPP, EPERM
+from arch.abi.if_link import IFLA_XDP
 from arch.abi.inet import IFF_BROADCAST, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, IFNAMSIZ
 from arch.abi.socket import AF_INET, AF_UNSPEC
 from arch.errors import KernelError
@@ -17,7 +18,19 @@ from simkernel.net.core.device import route as route_to
 from simkernel.net.core.netdevice import GATEWAY, GATEWAY_MAC, NetDevice
 from simkernel.net.face import NetKernel
 from simkernel.net.interfaces import broadcast_address
+from simkernel.net.netlink import qdisc
 from simkernel.net.netlink.message import NLM_F_DUMP, NLM_F_MULTI, Request, Wire
+from simkernel.net.netlink.tc import (
+    FILTER_CHANGES,
+    RTM_GETTFILTER,
+    RTM_NEWTFILTER,
+    del_qdisc,
+    dump_filters,
+    dump_qdiscs,
+    get_filter,
+    new_qdisc,
+)
+from simkernel.net.netlink.xdp import change_xdp, xdp_attributes
 
 RTM_NEWLINK, RTM_DELLINK, RTM_GETLINK, RTM_SETLINK = 16, 17, 18, 19
 RTM_NEWADDR, RTM_DELADDR, RTM_GETADDR = 20, 21, 22
@@ -63,9 +76,10 @@ def _link(k: NetKernel, wire: Wire, dev: NetDevice) -> bytes:
         + wire.u32(IFLA_NUM_TX_QUEUES, 1)
         + wire.u32(IFLA_NUM_RX_QUEUES, 1)
         + wire.u8(IFLA_CARRIER, int(up))
-        + wire.text(IFLA_QDISC, "noqueue" if loop else "pfifo_fast")
+        + wire.text(IFLA_QDISC, dev.qdisc.kind if dev.qdisc else "noqueue" if loop else "pfifo_fast")
         + wire.attribute(IFLA_ADDRESS, dev.mac)
         + wire.attribute(IFLA_BROADCAST, bytes(6) if loop else b"\xff" * 6)
+        + wire.attribute(IFLA_XDP, xdp_attributes(k, wire, dev))
         + wire.attribute(IFLA_STATS64, struct.pack(wire.order + "24Q", *counts))
         + wire.attribute(IFLA_STATS, struct.pack(wire.order + "24I", *(c & 0xFFFFFFFF for c in counts)))
     )
@@ -164,6 +178,7 @@ def _rules(k: NetKernel, wire: Wire, request: Request) -> Rows:
 DUMPS: dict[int, tuple[int, Callable[[NetKernel, Wire, Request], Rows]]] = {  # request -> (kind of its answers, rows)
     RTM_GETLINK: (RTM_NEWLINK, _links), RTM_GETADDR: (RTM_NEWADDR, _addresses), RTM_GETROUTE: (RTM_NEWROUTE, _routes),
     RTM_GETNEIGH: (RTM_NEWNEIGH, _neighbours), RTM_GETRULE: (RTM_NEWRULE, _rules),
+    qdisc.RTM_GETQDISC: (qdisc.RTM_NEWQDISC, dump_qdiscs), RTM_GETTFILTER: (RTM_NEWTFILTER, dump_filters),
 }  # fmt: skip
 
 
@@ -212,6 +227,9 @@ def _set_link(k: NetKernel, wire: Wire, request: Request) -> None:
     if mtu is not None:
         dev.mtu = struct.unpack(wire.order + "I", mtu)[0]
         k.view(dev.addr, "struct net_device").mtu = dev.mtu
+    xdp = wire.attributes(request.body[16:]).get(IFLA_XDP)
+    if xdp is not None:
+        change_xdp(k, wire, dev, xdp)
     if change or flags:
         change = change or IFF_UP
         dev.flags = dev.flags & ~(change & IFF_UP) | flags & change & IFF_UP
@@ -245,9 +263,14 @@ def _del_address(k: NetKernel, wire: Wire, request: Request) -> None:
     dev.address, dev.prefix = bytes(4), 32
 
 
-GETS = {RTM_GETLINK: (RTM_NEWLINK, _get_link), RTM_GETROUTE: (RTM_NEWROUTE, _get_route)}
+GETS = {
+    RTM_GETLINK: (RTM_NEWLINK, _get_link),
+    RTM_GETROUTE: (RTM_NEWROUTE, _get_route),
+    RTM_GETTFILTER: (RTM_NEWTFILTER, get_filter),
+}
 CHANGES = {
     RTM_NEWLINK: _set_link, RTM_SETLINK: _set_link, RTM_NEWADDR: _new_address, RTM_DELADDR: _del_address,
+    qdisc.RTM_NEWQDISC: new_qdisc, qdisc.RTM_DELQDISC: del_qdisc,
 }  # fmt: skip
 
 
@@ -269,6 +292,9 @@ def rtnetlink_rcv_msg(k: NetKernel, wire: Wire, request: Request, portid: int) -
     if request.kind in GETS:
         kind, make = GETS[request.kind]
         return [wire.message(kind, 0, request.seq, portid, make(k, wire, request))], False
+    if request.kind in FILTER_CHANGES:
+        rows = FILTER_CHANGES[request.kind](k, wire, request)
+        return [wire.message(request.kind, 0, request.seq, portid, row) for row in rows], False
     change = CHANGES.get(request.kind)
     if change is None:
         raise KernelError(EOPNOTSUPP)

@@ -21,7 +21,7 @@ from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
-from simkernel.net.core.sock import ProtoOps, Sock, Socket
+from simkernel.net.core.sock import ProtoOps, Sock, Socket, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import NLM_F_ACK, NLM_F_REQUEST, NLMSG_MIN_TYPE, Wire
 from simkernel.net.netlink.route import rtnetlink_rcv_msg
@@ -196,10 +196,11 @@ def _queue(sk: NetlinkSock, answers: list[bytes]) -> None:
 def netlink_recvmsg(k: NetKernel, sock: int, msg: int, length: int, flags: int) -> Body:
     """One datagram; what does not fit is lost.  EAGAIN."""
     sk, message = netlink_sock(k, sock), k.net.messages[msg]
+    end = until(sk)
     while not sk.datagrams:
         if (flags | message.flags) & MSG_DONTWAIT:
             return -EAGAIN
-        ret = yield k.wait(sk.wq, exclusive=True)
+        ret = yield from sleep(k, sk.wq, end, exclusive=True)
         if ret < 0:
             return ret
     data, sender = sk.datagrams[0]

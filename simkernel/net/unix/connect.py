@@ -10,7 +10,7 @@ from arch.errors import KernelError
 from simkernel.fs.inode import Inode
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket
+from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.files import new_socket_fd
 from simkernel.net.unix.names import find_other, parse_address
@@ -41,6 +41,7 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
     """Queue a connection at the listener; waits while its backlog is full."""
     sk = unix_sock(k, sock)
     name = parse_address(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
+    end = until(sk, sending=True)
     while True:
         other = find_other(k, name, sk.type)
         if other.state != TCP_LISTEN or other.shutdown & RCV_SHUTDOWN:
@@ -51,7 +52,7 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
             break
         if flags & O_NONBLOCK:
             return -EAGAIN
-        ret = yield k.wait(other.wq)
+        ret = yield from sleep(k, other.wq, end)
         if ret < 0:
             return ret
     server = UnixSock(k, k.net, sk.type)
@@ -100,12 +101,13 @@ def unix_accept(k: NetKernel, sock: int, newsock: int, flags: int, kern: int) ->
         return -EOPNOTSUPP
     if sk.state != TCP_LISTEN:
         return -EINVAL
+    end = until(sk)
     while not sk.pending:
         if sk.shutdown & RCV_SHUTDOWN:
             return -EINVAL
         if flags & O_NONBLOCK:
             return -EAGAIN
-        ret = yield k.wait(sk.wq, exclusive=True)
+        ret = yield from sleep(k, sk.wq, end, exclusive=True)
         if ret < 0:
             return ret
     return 0

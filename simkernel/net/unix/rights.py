@@ -18,6 +18,7 @@ from arch.abi.socket import (
 )
 from arch.errors import KernelError
 from simkernel.fs.inode import File
+from simkernel.kernel.user_namespace import OVERFLOW_ID
 from simkernel.net.core.message import Message
 from simkernel.net.face import NetKernel
 from simkernel.net.unix.sock import Parcel, Ucred, UnixSock
@@ -123,9 +124,6 @@ def scm_recv(k: NetKernel, message: Message, sk: UnixSock, parcel: Parcel, flags
         order = "<" if k.mem.byteorder == "little" else ">"
         _put_cmsg(k, message, SCM_CREDENTIALS, struct.pack(order + "iII", *cred))
     give_files(k, message, parcel, flags)
-
-
-OVERFLOW_ID = 65534
 
 
 def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> None:

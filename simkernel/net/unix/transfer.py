@@ -7,7 +7,7 @@ from arch.abi.inet import TCP_ESTABLISHED
 from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SOCK_DGRAM, SOCK_SEQPACKET
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN
+from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.unix.names import find_other, parse_address
 from simkernel.net.unix.rights import drop_files, parcel_cred, passes_cred, scm_recv, scm_send
@@ -34,7 +34,7 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
         return -ENOTCONN
     scm = scm_send(k, message)
     files = scm.files
-    done = 0
+    done, end = 0, until(sk, sending=True)
     while done < length or not length:
         refusal = _send_refusal(sk, peer)
         if refusal:
@@ -44,7 +44,7 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
             if message.flags & MSG_DONTWAIT:
                 drop_files(k, files)
                 return done or -EAGAIN
-            ret = yield k.wait(peer.wq)
+            ret = yield from sleep(k, peer.wq, end)
             if ret < 0:
                 drop_files(k, files)
                 return done or ret
@@ -71,7 +71,7 @@ def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     if sk.type == SOCK_SEQPACKET and sk.state != TCP_ESTABLISHED:
         return -ENOTCONN
     scm = scm_send(k, message)
-    files = scm.files
+    files, end = scm.files, until(sk, sending=True)
     while True:
         named = bool(message.name) and sk.type == SOCK_DGRAM
         peer = find_other(k, parse_address(k, message.name), SOCK_DGRAM) if named else sk.peer
@@ -95,7 +95,7 @@ def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
         if message.flags & MSG_DONTWAIT:
             drop_files(k, files)
             return -EAGAIN
-        ret = yield k.wait(peer.wq)
+        ret = yield from sleep(k, peer.wq, end)
         if ret < 0:
             drop_files(k, files)
             return ret
@@ -103,6 +103,7 @@ def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
 
 def _wait_parcel(k: NetKernel, sk: UnixSock, flags: int) -> Steps[Parcel | int]:
     """The first parcel, 0 at the end, or -errno (`yield from`)."""
+    end = until(sk)
     while not sk.parcels:
         if sk.err:
             return -sk.take_error()
@@ -110,7 +111,7 @@ def _wait_parcel(k: NetKernel, sk: UnixSock, flags: int) -> Steps[Parcel | int]:
             return 0
         if flags & MSG_DONTWAIT:
             return -EAGAIN
-        ret = yield k.wait(sk.wq, exclusive=True)
+        ret = yield from sleep(k, sk.wq, end, exclusive=True)
         if ret < 0:
             return ret
     return sk.parcels[0]

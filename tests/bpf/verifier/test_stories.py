@@ -209,7 +209,11 @@ def test_a_helper_the_version_lacks():
     assert "invalid func unknown#181\n" in verdict.log
 
 
-def test_an_endless_loop_is_found_and_a_long_one_is_too_long():
+def test_an_endless_loop_is_found():
     assert "infinite loop detected at insn 1" in ask("r0 = 0\nif r0 == 0 goto -1\nexit", log_level=1).log
+
+
+@pytest.mark.slow
+def test_a_long_loop_is_too_long():
     verdict = ask("r1 = 0\nr1 += 1\nif r1 < 2000000 goto -2\nr0 = 0\nexit")
     assert (verdict.ret, verdict.insn_processed) == (-E2BIG, 1_000_001)

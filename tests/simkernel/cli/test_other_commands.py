@@ -38,7 +38,7 @@ def test_lists_on_another_machine() -> None:
         (["btf", "dump", "--out", "/nosuch/x"], 2, "/nosuch/x: No such file or directory"),
         (["feature", "probe", "--kernel", "x"], 2, "not a kernel version"),
         (["verify", "--kernel", "9.0", "x.o"], 2, "no kernel version 9.0"),
-        (["nosuch"], 2, "No such command 'nosuch'"),
+        (["nosuch"], 2, "no command is named 'nosuch'"),
     ],
 )
 def test_bad_input_is_told(args: list[str], status: int, sentence: str) -> None:

@@ -155,7 +155,9 @@ def test_the_same_command_gives_the_same_files(tmp_path: Path) -> None:
         shell([*args, "--bpf", WRITES, "--", WRITER], env={**os.environ, "PYTHONHASHSEED": hash_seed}, check=True)
         trees.append(tmp_path / name)
     names = sorted(p.name for p in trees[0].iterdir())
-    assert names == ["maps.txt", "result.json", "stats.txt", "stderr", "stdout", "strace.txt", "trace.txt"]
+    assert names == [
+        "events.jsonl", "maps.txt", "recording.json", "result.json", "stats.txt", "stderr", "stdout", "strace.txt", "trace.txt",
+    ]  # fmt: skip
     assert filecmp.cmpfiles(*trees, names, shallow=False) == (names, [], [])
 
 
@@ -340,7 +342,7 @@ def test_results_are_whole_or_marked(busybox: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     assert run("--out", str(out), HELLO).exit_code == 0
     assert sorted(p.name for p in out.iterdir()) == [
-        "maps.txt", "result.json", "stats.txt", "stderr", "stdout", "trace.txt",
+        "events.jsonl", "maps.txt", "recording.json", "result.json", "stats.txt", "stderr", "stdout", "trace.txt",
     ]  # fmt: skip
     assert run("--out", str(out), "--max-output", "1K", busybox, "yes").exit_code == 141
     assert "stdout is not complete" in (out / "INCOMPLETE").read_text()

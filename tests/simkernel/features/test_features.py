@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
+
+import pytest
 
 import simkernel
 from bpf import uapi
 from bpf.maps.types import map_types
 from bpf.versions.program_types import program_types
+from simkernel.cli import feature
 from simkernel.probe_features import EXPECTED, NOISY_HELPERS, probe_features
+from tests.conftest import DATA
 
 RECORDED = json.loads((Path(__file__).parent / "recorded_6_1.json").read_text())
 
@@ -41,3 +46,12 @@ def test_linux_4_1_has_four_program_types_and_two_map_types() -> None:
     assert found["helpers"]["kprobe_available_helpers"] == [
         "bpf_map_lookup_elem", "bpf_map_update_elem", "bpf_map_delete_elem", "bpf_probe_read", "bpf_ktime_get_ns",
     ]  # fmt: skip
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kernel", ["6.12", "7.2"])
+def test_newer_kernels_answer_as_debians(kernel):
+    """bpftool 7.1.0 printed the same on 6.12.117 and 7.2.13; it does not know what came after 6.1."""
+    recorded = gzip.decompress((DATA / "feature_probe_6_12.txt.gz").read_bytes()).decode()
+    text = feature.text(probe_features(simkernel.boot(kernel=kernel)))
+    assert text[text.index("Scanning eBPF program types") :] == recorded

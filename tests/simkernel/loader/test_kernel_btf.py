@@ -14,7 +14,8 @@ def test_every_function_and_tracepoint_is_in_it(arch, kernel):
     k = machine.kernel
     btf = k.observer.kernel_btf.get()
     functions = {t.name for t in btf.functions()}
-    assert set(k.text.functions) <= functions
+    made_by_gcc = {name for name in k.text.functions if "." in name}  # do_execveat_common.isra.0: BTF leaves them out
+    assert set(k.text.functions) - made_by_gcc <= functions
     assert all(btf.find(f"btf_trace_{name}", Kind.TYPEDEF) for name in k.observer.tracing.tracepoints)
     assert btf.find("trace_event_raw_sys_enter", Kind.STRUCT)
     task = btf[btf.find("task_struct", Kind.STRUCT)]

@@ -11,11 +11,16 @@ from xml.etree import ElementTree
 
 import pytest
 
+from arch.abi.errno import EINVAL, ESRCH
+from arch.abi.version import KernelVersion
+from bpf.loader.errors import LoadError
+from bpf.loader.object import BpfObject
 from simkernel.matrix import tables
 from simkernel.matrix.cells import Outcome, run_cell
 from simkernel.matrix.moved import Facts, moved
-from simkernel.matrix.reasons import KINDS
-from simkernel.matrix.workers import Journal, NoCluster, cells, on_cluster, run_cells
+from simkernel.matrix.reasons import KINDS, classify
+from simkernel.matrix.workers import cells, run_cells
+from simkernel.pool import Journal, NoCluster, on_cluster
 
 ROOT = Path(__file__).parents[3]
 OBJECTS = ROOT / "samples/obj/x86_64"
@@ -39,6 +44,17 @@ def test_each_refusal_has_its_class_and_its_sentence():
     }
     assert found["writes.bpf.o", "6.1"].programs > 0 < found["writes.bpf.o", "6.1"].insns
     assert {o.kind for o in found.values()} <= set(KINDS)
+
+
+def test_functions_that_are_gone_and_maps_that_a_tool_sizes_are_told_apart():
+    obj, version = BpfObject(Path(WRITES).read_bytes(), "writes"), KernelVersion.parse("6.1")
+    gone = LoadError("prog 'x': failed to find kernel BTF type ID of 'blk_account_io_start': -3", ESRCH)
+    assert classify(gone, obj, version, False).kind == "hook"
+    name = next(iter(obj.maps))
+    refused = LoadError(f"map '{name}': failed to create: EINVAL(-22)", EINVAL)
+    assert classify(refused, obj, version, False).text == f"map '{name}': failed to create: EINVAL(-22)"
+    obj.maps[name].definition.max_entries = 0
+    assert "the tool's own half sets it" in classify(refused, obj, version, False).text
 
 
 def test_what_is_no_object_and_what_is_for_another_cpu(tmp_path):
@@ -80,9 +96,9 @@ def test_two_processes_give_the_same():
 @pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs the Python package distributed")
 def test_a_dask_cluster_gives_the_same():
     asked = cells([WRITES], ["6.1"], ["x86_64"], False, "")
-    assert [outcome for _, outcome in on_cluster(asked, "local")] == [run_cell(asked[0])]
+    assert [outcome for _, outcome in on_cluster(asked, run_cell, "local")] == [run_cell(asked[0])]
     with pytest.raises(NoCluster, match=r"no Dask cluster at nothing-there"):
-        list(on_cluster(asked, "nothing-there"))
+        list(on_cluster(asked, run_cell, "nothing-there"))
 
 
 SOME = [

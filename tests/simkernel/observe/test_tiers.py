@@ -10,6 +10,7 @@ from arch.native.handler import Tier
 from bpf import uapi
 from bpf.core.load import LoadAttr, prog_load
 from bpf.core.program import COLD_RUNS
+from bpf.face import RawTracepointAttach
 from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
 from simkernel.kernel.clock import Clock
@@ -78,6 +79,7 @@ KINDS = (
     ("PERCPU_ARRAY", 4, 8),
 )
 PLACES = ("vfs_write", "ksys_write", "vfs_read", "do_sys_openat2", "__fput", "handle_mm_fault", "schedule")
+POINTS = ("sys_enter", "sys_exit", "sched_switch", "sched_wakeup", "task_newtask")
 CALLS = (
     "call bpf_get_current_pid_tgid", "call bpf_get_current_uid_gid", "call bpf_ktime_get_ns", "call bpf_get_current_task",
     "call bpf_get_smp_processor_id", "r1 = r10\nr1 += -64\nr2 = 16\ncall bpf_get_current_comm\nr0 = *(u64 *)(r10 -64)",
@@ -140,6 +142,13 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
         event = tracing.events.get("kprobes", name)
         event.perf_register()
         event.add_bpf(Attached(prog))
+    for point in POINTS:
+        if rng.random() < 0.5:
+            attr = LoadAttr(uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, assemble(program_text(rng, True), fds), license="GPL")
+            verdict, prog = prog_load(bpf, attr)
+            assert prog is not None, verdict.log
+            programs.append(prog)
+            observer.attachments.attach_raw_tracepoint(prog, RawTracepointAttach(point))
     result = machine.run(["/samples/writer"])
     seen = {
         "output": result.stdout + result.stderr,

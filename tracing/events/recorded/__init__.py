@@ -82,3 +82,12 @@ def recording(arch: str, version: KernelVersion) -> Recording | None:
     """What the kernel of this version says on this CPU; None where no such kernel was asked."""
     kernel = f"{arch}-{version}"
     return Recording(kernel) if (FOLDER / f"{kernel}.index.z").exists() else None
+
+
+def recordings(arch: str) -> list[Recording]:
+    """Of all versions that were asked on a CPU."""
+    versions = (
+        path.name.split("-", 1)[1].removesuffix(".index.z") for path in sorted(FOLDER.glob(f"{arch}-*.index.z"))
+    )
+    found = (recording(arch, KernelVersion.parse(version)) for version in versions)
+    return [each for each in found if each is not None]

@@ -1,4 +1,4 @@
-"""Rebuild bin/ARCH/life:  python tests/simkernel/kernel/programs/build.py      (needs ziglang; a minute per target at first)
+"""Rebuild bin/ARCH/life and bin/ARCH/calls:  python tests/simkernel/kernel/programs/build.py      (needs ziglang; a minute per target at first)
 
 life.out is what `bin/x86_64/life PART...` prints on a real Linux, as root:  python build.py --record
 """
@@ -19,11 +19,23 @@ TARGETS = {
 PARTS = ("fork", "exec", "signals", "faults", "memory", "threads", "time", "ids")
 
 
-def build(arch: str) -> None:
-    out = HERE / "bin" / arch / "life"
+def build(arch: str, name: str) -> None:
+    out = HERE / "bin" / arch / name
     out.parent.mkdir(parents=True, exist_ok=True)
     cpu = ["-mcpu=z10"] if arch == "s390x" else []
-    command = [sys.executable, "-m", "ziglang", "cc", "-target", TARGETS[arch], *cpu, "-static", "-Os", "-s", "life.c"]
+    command = [
+        sys.executable,
+        "-m",
+        "ziglang",
+        "cc",
+        "-target",
+        TARGETS[arch],
+        *cpu,
+        "-static",
+        "-Os",
+        "-s",
+        f"{name}.c",
+    ]
     subprocess.run([*command, "-o", str(out)], cwd=HERE, check=True)
 
 
@@ -33,4 +45,5 @@ if __name__ == "__main__":
         (HERE / "life.out").write_text(done.stdout.replace(str(HERE / "bin/x86_64/life"), "/bin/life"))
     else:
         for name in sys.argv[1:] or TARGETS:
-            build(name)
+            for program in ("life", "calls"):
+                build(name, program)

@@ -1,0 +1,154 @@
+"""Which programs control groups have: attached here, inherited from above.  kernel/bpf/cgroup.c of Linux 6.1.
+
+A hook is a group and an attach type.  Each keeps its own programs and how they were attached (alone, so that groups below
+may override, or among several); `effective()` is what runs for a group, its own first, then those of the groups above
+as far as they allow it.  Running them is bpf/core/cgroup.py's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from arch.abi.errno import E2BIG, EINVAL, ENOENT, EPERM
+from arch.errors import KernelError
+from bpf.face import Cgroup, Link, Prog
+from bpf.uapi import BPF_F_ALLOW_MULTI, BPF_F_ALLOW_OVERRIDE, BPF_F_REPLACE
+
+BPF_CGROUP_MAX_PROGS = 64
+SAVED_FLAGS = BPF_F_ALLOW_OVERRIDE | BPF_F_ALLOW_MULTI
+
+
+@dataclass(eq=False, slots=True)
+class CgroupProg:
+    """struct bpf_prog_list: a program of a hook, by itself or by its link, and the values that it finds there."""
+
+    direct: Prog | None
+    link: Link | None = None
+    storage: dict[int, int] = field(default_factory=dict)  # address of the struct bpf_map -> of the value
+
+    @property
+    def prog(self) -> Prog:
+        """prog_list_prog(): a link may have another one than at first."""
+        prog = self.link.prog if self.link is not None else self.direct
+        assert prog is not None
+        return prog
+
+
+@dataclass(slots=True)
+class Hook:
+    """cgroup->bpf.progs[] and .flags[] of one attach type."""
+
+    progs: list[CgroupProg] = field(default_factory=list)
+    flags: int = 0
+
+
+class CgroupPrograms:
+    """The hooks of all groups of a machine."""
+
+    def __init__(self) -> None:
+        self._hooks: dict[tuple[Cgroup, int], Hook] = {}
+        self._effective: dict[tuple[Cgroup, int], tuple[CgroupProg, ...]] = {}
+        self.enabled: set[int] = set()  # attach types of which there is any program: cgroup_bpf_enabled()
+
+    def hook(self, cgroup: Cgroup, attach_type: int) -> Hook:
+        """What is attached to the group itself."""
+        return self._hooks.get((cgroup, attach_type)) or Hook()
+
+    def effective(self, cgroup: Cgroup, attach_type: int) -> tuple[CgroupProg, ...]:
+        """compute_effective_progs()."""
+        found = self._effective.get((cgroup, attach_type))
+        if found is None:
+            chosen: list[CgroupProg] = []
+            for hook in self._upwards(cgroup, attach_type):
+                if not chosen or hook.flags & BPF_F_ALLOW_MULTI:
+                    chosen += hook.progs
+            found = self._effective[cgroup, attach_type] = tuple(chosen)
+        return found
+
+    def _upwards(self, cgroup: Cgroup | None, attach_type: int) -> Iterator[Hook]:
+        while cgroup is not None:
+            yield self.hook(cgroup, attach_type)
+            cgroup = cgroup.parent
+
+    def _allowed_from_above(self, cgroup: Cgroup, attach_type: int) -> bool:
+        """hierarchy_allows_attach()."""
+        for hook in self._upwards(cgroup.parent, attach_type):
+            if hook.flags & BPF_F_ALLOW_MULTI:
+                return True
+            if hook.progs:
+                return bool(hook.flags & BPF_F_ALLOW_OVERRIDE)
+        return True
+
+    def attach(
+        self, cgroup: Cgroup, attach_type: int, flags: int, new: CgroupProg, replaced: Prog | None = None
+    ) -> CgroupProg | None:
+        """__cgroup_bpf_attach(): the one whose place `new` took, or None.  EINVAL, EPERM, E2BIG, ENOENT."""
+        saved, multi = flags & SAVED_FLAGS, bool(flags & BPF_F_ALLOW_MULTI)
+        if saved == SAVED_FLAGS or (flags & BPF_F_REPLACE and not multi):
+            raise KernelError(EINVAL, "flags that exclude each other")
+        if (replaced is not None) != bool(flags & BPF_F_REPLACE):
+            raise KernelError(EINVAL, "what is to be replaced, and BPF_F_REPLACE, belong together")
+        if not self._allowed_from_above(cgroup, attach_type):
+            raise KernelError(EPERM, "a group above does not allow it")
+        hook = self._hooks.setdefault((cgroup, attach_type), Hook())
+        if hook.progs and hook.flags != saved:
+            raise KernelError(EPERM, "the programs there were attached with other flags")
+        if len(hook.progs) >= BPF_CGROUP_MAX_PROGS:
+            raise KernelError(E2BIG, "the group has as many programs as there can be")
+        old = self._place(hook, new, replaced) if multi else next(iter(hook.progs), None)
+        if old is None:
+            hook.progs.append(new)
+        else:
+            hook.progs[hook.progs.index(old)] = new
+        hook.flags = saved
+        self._changed()
+        return old
+
+    def _place(self, hook: Hook, new: CgroupProg, replaced: Prog | None) -> CgroupProg | None:
+        """find_attach_entry() where several programs are allowed."""
+        if new.direct is not None and new.direct is not replaced:
+            if any(known.direct is new.direct for known in hook.progs):
+                raise KernelError(EINVAL, "the program is attached there")
+        if replaced is None:
+            return None
+        for known in hook.progs:
+            if known.direct is replaced:
+                return known
+        raise KernelError(ENOENT, "what is to be replaced is not attached")
+
+    def find(self, cgroup: Cgroup, attach_type: int, prog: Prog | None) -> CgroupProg:
+        """find_detach_entry() of a program without link.  ENOENT, EINVAL."""
+        hook = self.hook(cgroup, attach_type)
+        if not hook.flags & BPF_F_ALLOW_MULTI:
+            if not hook.progs:
+                raise KernelError(ENOENT, "nothing is attached")
+            return hook.progs[0]  # whatever program was named
+        if prog is None:
+            raise KernelError(EINVAL, "no program is named")
+        for known in hook.progs:
+            if known.direct is prog:
+                return known
+        raise KernelError(ENOENT, "the program is not attached")
+
+    def detach(self, cgroup: Cgroup, attach_type: int, old: CgroupProg) -> None:
+        """__cgroup_bpf_detach()."""
+        hook = self._hooks.get((cgroup, attach_type))
+        if hook is None or old not in hook.progs:
+            return
+        hook.progs.remove(old)
+        if not hook.progs:
+            del self._hooks[cgroup, attach_type]
+        self._changed()
+
+    def remove_group(self, cgroup: Cgroup) -> list[CgroupProg]:
+        """cgroup_bpf_release(): the group goes; what was attached to it."""
+        keys = [key for key in self._hooks if key[0] is cgroup]
+        gone = [prog for key in keys for prog in self._hooks.pop(key).progs]
+        self._changed()
+        return gone
+
+    def _changed(self) -> None:
+        self._effective.clear()
+        self.enabled.clear()
+        self.enabled.update(attach_type for (_, attach_type), hook in self._hooks.items() if hook.progs)

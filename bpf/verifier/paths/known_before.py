@@ -1,0 +1,110 @@
+"""The analyses that are made before paths are walked, since 6.18, and what the walk makes of them.
+
+clean_verifier_state(), update_peak_states() of kernel/bpf/states.c, Linux 7.2.
+"""
+
+from __future__ import annotations
+
+from bpf.isa.insn import BPF_REG_FP
+from bpf.verifier.access.regs import mark_not_init
+from bpf.verifier.domain.known_flow import LoopFace
+from bpf.verifier.domain.state import (
+    STACK_DYNPTR,
+    STACK_MISC,
+    STACK_POISON,
+    STACK_SPILL,
+    Reg,
+    StackSlot,
+    VerifierState,
+)
+from bpf.verifier.domain.types import SCALAR_VALUE
+from bpf.verifier.env import Env
+from bpf.verifier.paths.backedges import Loops
+from bpf.verifier.paths.flow import constants, live_registers, prune_dead_branches
+from bpf.verifier.paths.stack_liveness import StackLiveness
+
+_POISON = bytes([STACK_POISON]) * 4
+
+
+def analyse(env: Env) -> None:
+    """Before the walk."""
+    known = constants(env)
+    prune_dead_branches(env, known)
+    loops = Loops(env)
+    env.flow = Flow(env, loops, StackLiveness(env, known), live_registers(env))
+
+
+class Flow:
+    """What is alive where, and how many states there are."""
+
+    def __init__(self, env: Env, loops: Loops, stack: StackLiveness, live: list[int]) -> None:
+        self.env, self.stack, self.live = env, stack, live
+        self.loops: LoopFace = loops
+        self.explored = 0
+        self._put_aside: set[int] = set()  # checkpoints that nothing is compared with but that paths come from
+
+    def live_registers(self, insn_idx: int) -> int:
+        """The registers that may be read from here on, as bits."""
+        return self.live[insn_idx]
+
+    def forget_dead(self, state: VerifierState, insn_idx: int) -> None:
+        """Registers and stack that nothing reads from here on are as if never written: clean_verifier_state()."""
+        state.insn_idx = insn_idx
+        instances = self.stack.prepare(state)
+        for number, frame in enumerate(state.frames):
+            last = number == len(state.frames) - 1
+            live = self.live[insn_idx if last else state.frames[number + 1].callsite]
+            for regno, reg in enumerate(frame.regs[:BPF_REG_FP]):
+                if not live >> regno & 1:
+                    mark_not_init(self.env, reg)
+            if frame.stack:
+                alive = self.stack.alive(state, insn_idx, instances, number)
+                for spi, slot in enumerate(frame.stack):
+                    halves = alive >> 2 * spi & 3
+                    if halves != 3:
+                        _forget_slot(self.env, slot, bool(halves & 1), bool(halves & 2))
+
+    # ---- how many states there are: update_peak_states() ----
+
+    def note_peak(self) -> None:
+        """The number of states has grown."""
+        now = self.explored + len(self._put_aside) + self.loops.waiting
+        self.env.peak_states = max(self.env.peak_states, now)
+
+    def evicted(self, state: VerifierState) -> None:
+        """A checkpoint is compared with no more; it goes at once if no path comes from it."""
+        self.explored -= 1
+        if state.branches or self.loops.is_unsettled(state):
+            self._put_aside.add(id(state))
+
+    def walked(self, state: VerifierState) -> None:
+        """All paths below a checkpoint are walked."""
+        if not self.loops.is_unsettled(state):
+            self._put_aside.discard(id(state))
+
+
+def _forget_slot(env: Env, slot: StackSlot, low: bool, high: bool) -> None:
+    """The halves of a slot that are not alive: `low` is the one nearer to the frame pointer."""
+    kind = slot.kinds[7]
+    if kind == STACK_DYNPTR:
+        return
+    kinds = slot.kinds
+    if not high:
+        if low and kind == STACK_SPILL:
+            if slot.value.type != SCALAR_VALUE or slot.value.is_null:
+                return
+            kinds = bytes(STACK_MISC if one == STACK_SPILL else one for one in kinds[:4]) + kinds[4:]
+        mark_not_init(env, slot)
+    slot.kinds = (kinds[:4] if low else _POISON) + (kinds[4:] if high else _POISON)
+
+
+def clear_lone_ids(state: VerifierState) -> None:
+    """Numbers that share their id with no other: bpf_clear_singular_ids()."""
+    seen: dict[int, list[Reg]] = {}
+    for reg in state.each_reg():
+        v = reg.value
+        if v.type == SCALAR_VALUE and v.id:
+            seen.setdefault(v.base_id, []).append(reg)
+    for regs in seen.values():
+        if len(regs) == 1:
+            regs[0].value = regs[0].value.without_id()

@@ -1,0 +1,132 @@
+"""Steering the wall clock: what is set is kept and told; the clock itself goes on at its rate.  kernel/time/{ntp,timekeeping}.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.abi.capability import CAP_SYS_TIME
+from arch.abi.errno import EINVAL, EOPNOTSUPP, EPERM
+from arch.abi.time import CLOCK_REALTIME, NSEC_PER_SEC
+from arch.errors import KernelError
+from simkernel.kernel.calls.time import clock_now
+from simkernel.kernel.face import KernelFace
+from simkernel.kernel.kfunc import syscall
+
+ADJ_OFFSET, ADJ_FREQUENCY, ADJ_MAXERROR, ADJ_ESTERROR, ADJ_STATUS, ADJ_TIMECONST = 1, 2, 4, 8, 0x10, 0x20
+ADJ_TAI, ADJ_SETOFFSET, ADJ_MICRO, ADJ_NANO, ADJ_TICK = 0x80, 0x100, 0x1000, 0x2000, 0x4000
+ADJ_ADJTIME, ADJ_OFFSET_SINGLESHOT, ADJ_OFFSET_READONLY = 0x8000, 1, 0x2000
+STA_UNSYNC, STA_NANO, STA_RONLY = 0x40, 0x2000, 0xFF00
+TIME_OK, TIME_ERROR = 0, 5
+USER_TICK_US, MAXFREQ, TOLERANCE, MAX_ERROR = 10000, 32768000, 32768000, 16000000
+# struct timex: unsigned modes, then longs, struct timeval time, long tick and more
+LONGS = ("offset", "freq", "maxerror", "esterror", "status", "constant", "precision", "tolerance")
+SIZE = {8: 208, 4: 128}
+
+
+class Ntp:
+    """struct ntp_data."""
+
+    def __init__(self) -> None:
+        self.values = {
+            "offset": 0,
+            "freq": 0,
+            "maxerror": MAX_ERROR,
+            "esterror": MAX_ERROR,
+            "status": STA_UNSYNC,
+            "constant": 2,
+        }
+        self.tick, self.tai, self.adjust = USER_TICK_US, 0, 0
+
+
+def ntp_of(k: KernelFace) -> Ntp:
+    """Made when somebody first asks."""
+    if k.ntp is None:
+        k.ntp = Ntp()
+    assert isinstance(k.ntp, Ntp)
+    return k.ntp
+
+
+def _where(k: KernelFace, name: str) -> tuple[int, int]:
+    """(offset, size) of a member: `status` is an int among longs."""
+    word = k.arch.word
+    return word * (1 + LONGS.index(name)), 4 if name == "status" else word
+
+
+def do_adjtimex(k: KernelFace, txc: int) -> int:
+    """The state of the clock, after what was asked for.  EPERM, EINVAL."""
+    word, order, ntp = k.arch.word, k.mem.byteorder, ntp_of(k)
+    raw = bytearray(k.usercopy.copy_from_user(txc, SIZE[word]))
+    modes = int.from_bytes(raw[:4], order)
+
+    def get(at: int, size: int) -> int:
+        return int.from_bytes(raw[at : at + size], order, signed=True)
+
+    after = word * (1 + len(LONGS))  # struct timeval time
+    tick_at = after + 2 * word
+    reading = modes & ADJ_ADJTIME and modes & ADJ_OFFSET_READONLY
+    if modes & ADJ_ADJTIME and not modes & ADJ_OFFSET_SINGLESHOT:
+        raise KernelError(EINVAL)
+    if modes and not reading and not k.capable(CAP_SYS_TIME):
+        raise KernelError(EPERM)
+    if not modes & ADJ_ADJTIME:
+        if modes & ADJ_TICK and not USER_TICK_US * 9 // 10 <= get(tick_at, word) <= USER_TICK_US * 11 // 10:
+            raise KernelError(EINVAL)
+        if modes & ADJ_SETOFFSET:
+            part = get(after + word, word)
+            if not 0 <= part < (NSEC_PER_SEC if modes & ADJ_NANO else NSEC_PER_SEC // 1000):
+                raise KernelError(EINVAL)
+            k.clock.realtime_offset_ns += get(after, word) * NSEC_PER_SEC + part * (1 if modes & ADJ_NANO else 1000)
+    offset = _adjust(ntp, modes, lambda name: get(*_where(k, name)), get(tick_at, word))
+    values = {**ntp.values, "precision": 1, "tolerance": TOLERANCE, "offset": offset}
+    for name in LONGS:
+        at, size = _where(k, name)
+        raw[at : at + size] = (values[name] & (1 << 8 * size) - 1).to_bytes(size, order)
+    seconds, ns = divmod(clock_now(k, CLOCK_REALTIME), NSEC_PER_SEC)
+    nano = ntp.values["status"] & STA_NANO
+    tail = (seconds, ns if nano else ns // 1000, ntp.tick, 0, 0, 0)
+    for index, value in enumerate(tail):
+        raw[after + index * word : after + (index + 1) * word] = (value & (1 << 8 * word) - 1).to_bytes(word, order)
+    k.usercopy.copy_to_user(txc, bytes(raw))
+    return TIME_ERROR if ntp.values["status"] & STA_UNSYNC else TIME_OK
+
+
+def _adjust(ntp: Ntp, modes: int, get: Callable[[str], int], tick: int) -> int:
+    """process_adjtimex_modes(): what is kept; gives the offset to be told."""
+    values = ntp.values
+    if modes & ADJ_ADJTIME:
+        old = ntp.adjust
+        if not modes & ADJ_OFFSET_READONLY:
+            ntp.adjust = get("offset")
+        return old
+    if modes & ADJ_STATUS:
+        values["status"] = values["status"] & STA_RONLY | get("status") & ~STA_RONLY
+    if modes & ADJ_NANO:
+        values["status"] |= STA_NANO
+    if modes & ADJ_MICRO:
+        values["status"] &= ~STA_NANO
+    if modes & ADJ_FREQUENCY:
+        values["freq"] = max(-MAXFREQ, min(MAXFREQ, get("freq")))
+    for flag, name in ((ADJ_MAXERROR, "maxerror"), (ADJ_ESTERROR, "esterror")):
+        if modes & flag:
+            values[name] = get(name)
+    if modes & ADJ_TIMECONST:
+        values["constant"] = max(0, min(10, get("constant") + (0 if values["status"] & STA_NANO else 4)))
+    if modes & ADJ_TICK:
+        ntp.tick = tick
+    return values["offset"]
+
+
+@syscall("adjtimex", "struct timex *txc_p", source="kernel/time/time.c")
+def sys_adjtimex(k: KernelFace, txc: int) -> int:
+    """EPERM, EINVAL, EFAULT."""
+    return do_adjtimex(k, txc)
+
+
+@syscall("clock_adjtime", "clockid_t which_clock, struct timex *utx", source="kernel/time/posix-timers.c")
+def sys_clock_adjtime(k: KernelFace, which: int, txc: int) -> int:
+    """The same for a clock that can be steered.  EOPNOTSUPP, EINVAL."""
+    k.usercopy.copy_from_user(txc, SIZE[k.arch.word])
+    clock_now(k, which)
+    if which != CLOCK_REALTIME:
+        raise KernelError(EOPNOTSUPP)
+    return do_adjtimex(k, txc)

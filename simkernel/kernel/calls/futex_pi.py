@@ -1,0 +1,182 @@
+"""Futexes that have an owner, and waiting for one of several.  kernel/futex/{pi,waitwake,syscalls}.c.
+
+The word of a lock holds its owner's number.  The kernel knows a lock while somebody waits for it; who unlocks it or ends
+hands it to the waiter of the highest priority.  The owner itself is not raised to that priority.
+"""
+
+from __future__ import annotations
+
+from arch.abi.errno import (
+    EAGAIN,
+    EDEADLK,
+    EINVAL,
+    EPERM,
+    ERESTARTNOINTR,
+    ERESTARTSYS,
+    ESRCH,
+    ETIME,
+    ETIMEDOUT,
+)
+from arch.abi.futex import (
+    FUTEX_32,
+    FUTEX_OWNER_DIED,
+    FUTEX_PRIVATE_FLAG,
+    FUTEX_TID_MASK,
+    FUTEX_WAITERS,
+    FUTEX_WAITV_MAX,
+)
+from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
+from arch.errors import KernelError
+from simkernel.kernel.calls.time import clock_now, read_timespec
+from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.futexes import FutexWaiter, PiLock, forget, key_of, queue_of
+from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.task import Task
+
+
+def _take(k: KernelFace, uaddr: int, lock: PiLock | None) -> bool:
+    """futex_lock_pi_atomic(): the lock, if nobody has it.  EDEADLK, ESRCH, EPERM."""
+    value, me = k.usercopy.get_user(uaddr, 4), k.tasks.vnr(k.current.pid)
+    if value & FUTEX_TID_MASK == me:
+        raise KernelError(EDEADLK)
+    if lock is not None or value & FUTEX_TID_MASK:
+        owner = lock.owner if lock is not None else k.tasks.find(value & FUTEX_TID_MASK)
+        if owner is None or owner.exit_state:
+            raise KernelError(ESRCH)
+        if owner.is_kernel:
+            raise KernelError(EPERM)
+        return False
+    k.usercopy.put_user(uaddr, 4, value & FUTEX_OWNER_DIED | me)
+    return True
+
+
+@kernel_function(
+    "int futex_lock_pi(u32 *uaddr, unsigned int flags, ktime_t *time, int trylock)", source="kernel/futex/pi.c"
+)
+def futex_lock_pi(k: KernelFace, uaddr: int, flags: int, until: int, trylock: int) -> Body:
+    """Become the owner, or wait for it.  EDEADLK, ESRCH, ETIMEDOUT, EAGAIN.  `until`: monotonic ns, 0 for ever."""
+    key = key_of(k, uaddr)
+    if _take(k, uaddr, k.pi_locks.get(key)):
+        return 0
+    if trylock:
+        raise KernelError(EAGAIN)
+    value = k.usercopy.get_user(uaddr, 4)
+    lock = k.pi_locks.get(key)
+    if lock is None:
+        owner = k.tasks.find(value & FUTEX_TID_MASK)
+        assert owner is not None
+        lock = k.pi_locks[key] = PiLock(owner)
+    k.usercopy.put_user(uaddr, 4, value | FUTEX_WAITERS)
+    waiter = FutexWaiter(k.current, key, 0)
+    lock.waiters.append(waiter)
+    result = 0
+    while lock.owner is not k.current:
+        result = yield k.wait(None, timeout_ns=until - k.clock.now_ns if until else None)
+        if lock.owner is k.current or result < 0:
+            break
+    if waiter in lock.waiters:
+        lock.waiters.remove(waiter)
+    if lock.owner is not k.current:
+        if not lock.waiters:
+            k.pi_locks.pop(key, None)
+        raise KernelError(ETIMEDOUT if result == -ETIME else ERESTARTNOINTR)
+    k.usercopy.put_user(uaddr, 4, k.tasks.vnr(k.current.pid) | FUTEX_WAITERS | (FUTEX_OWNER_DIED if lock.died else 0))
+    lock.died = False
+    if not lock.waiters:
+        k.pi_locks.pop(key, None)
+    return 0
+
+
+def _hand_on(lock: PiLock) -> Task:
+    """The waiter of the highest priority, the one who waits longest among equals."""
+    following = min(lock.waiters, key=lambda w: w.task.prio)
+    lock.waiters.remove(following)
+    lock.owner = following.task
+    return following.task
+
+
+@kernel_function("int futex_unlock_pi(u32 *uaddr, unsigned int flags)", source="kernel/futex/pi.c")
+def futex_unlock_pi(k: KernelFace, uaddr: int, flags: int) -> int:
+    """Give the lock to the next, or free it.  EPERM for who does not own it."""
+    key, value = key_of(k, uaddr), k.usercopy.get_user(uaddr, 4)
+    if value & FUTEX_TID_MASK != k.tasks.vnr(k.current.pid):
+        raise KernelError(EPERM)
+    lock = k.pi_locks.get(key)
+    if lock is None or not lock.waiters:
+        k.usercopy.put_user(uaddr, 4, 0)
+        return 0
+    task = _hand_on(lock)
+    k.usercopy.put_user(uaddr, 4, FUTEX_WAITERS | k.tasks.vnr(task.pid))
+    k.cpus.activate(task, 0)
+    return 0
+
+
+def exit_pi_state_list(k: KernelFace, task: Task) -> None:
+    """A task ends that owns locks for which others wait."""
+    for key, lock in list(k.pi_locks.items()):
+        if lock.owner is task:
+            if lock.waiters:
+                lock.died = True
+                k.cpus.activate(_hand_on(lock), 0)
+            else:
+                del k.pi_locks[key]
+
+
+def pi_deadline(k: KernelFace, utime: int, size: int | None, realtime: bool) -> int:
+    """An absolute time as monotonic ns; 0 without one."""
+    if not utime:
+        return 0
+    until = read_timespec(k, utime, size)
+    if realtime:
+        until += clock_now(k, CLOCK_MONOTONIC) - clock_now(k, CLOCK_REALTIME)
+    return max(until, 1)
+
+
+# -- one of several --------------------------------------------------------------------------------------------------------
+
+WAITV_SIZE = 24  # struct futex_waitv: val, uaddr, flags, reserved
+
+
+@syscall(
+    "futex_waitv",
+    "struct futex_waitv *waiters, unsigned int nr_futexes, unsigned int flags, struct timespec *timeout, clockid_t clockid",
+    source="kernel/futex/syscalls.c",
+    since="5.16",
+)
+def sys_futex_waitv(k: KernelFace, waiters: int, count: int, flags: int, timeout: int, clock: int) -> Body:
+    """The index of the futex that was woken.  EINVAL, EAGAIN, ETIMEDOUT, EFAULT."""
+    if flags or not 1 <= count <= FUTEX_WAITV_MAX or not waiters:
+        raise KernelError(EINVAL)
+    until = 0
+    k.cpus.charge_user()
+    if timeout:
+        if clock not in (CLOCK_REALTIME, CLOCK_MONOTONIC):
+            raise KernelError(EINVAL)
+        until = pi_deadline(k, timeout, 8, clock == CLOCK_REALTIME)
+    order, asked = k.mem.byteorder, []
+    raw = k.usercopy.copy_from_user(waiters, WAITV_SIZE * count)
+    for at in range(0, len(raw), WAITV_SIZE):
+        value, uaddr = (int.from_bytes(raw[at + i : at + i + 8], order) for i in (0, 8))
+        kind, reserved = (int.from_bytes(raw[at + i : at + i + 4], order) for i in (16, 20))
+        if reserved or kind & ~(FUTEX_32 | FUTEX_PRIVATE_FLAG) or not kind & FUTEX_32:
+            raise KernelError(EINVAL)
+        asked.append((uaddr, value))
+    queued = [FutexWaiter(k.current, key_of(k, uaddr), 0xFFFFFFFF) for uaddr, _ in asked]
+    for uaddr, value in asked:
+        if k.usercopy.get_user(uaddr, 4) != value & 0xFFFFFFFF:
+            raise KernelError(EAGAIN)
+    for waiter in queued:
+        queue_of(k, waiter.key).append(waiter)
+    try:
+        while True:
+            result = yield k.wait(None, timeout_ns=until - k.clock.now_ns if until else None)
+            woken = next((index for index, waiter in enumerate(queued) if waiter.woken), None)
+            if woken is not None:
+                return woken
+            if result == -ETIME:
+                raise KernelError(ETIMEDOUT)
+            if result == -ERESTARTSYS:
+                raise KernelError(ERESTARTSYS)
+    finally:
+        for waiter in queued:
+            forget(k, waiter)

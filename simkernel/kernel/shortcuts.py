@@ -1,0 +1,360 @@
+"""Hot system calls without kernel text and without Python, while nobody can tell the difference.
+
+A row is the whole of a call as a native function (arch/native/subset.py), which the hook of the system-call instruction calls.
+It looks at the same objects as the bodies do, moves the clock by what they and the way to them would have cost, counts
+what they count, and declines before it has changed anything: when the clock would reach a deadline, when there is work to do
+before user mode, when it meets a case that is the body's.  So a run is the same to the byte, whichever of them served it.
+
+A row is out of use while a function on its way has a probe (`Shortcuts.changed()`), while someone traces or straces system
+calls, and until the call has been made HOT_CALLS times: compiling is dearer than those.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from arch.abi.limits import PAGE_SIZE, U32_MAX
+from arch.abi.time import (
+    CLOCK_BOOTTIME,
+    CLOCK_MONOTONIC,
+    CLOCK_MONOTONIC_RAW,
+    CLOCK_REALTIME,
+    NSEC_PER_SEC,
+)
+from arch.cpu import Cpu
+from arch.mmu import PTE_FLAGS, PTE_WRITE
+from arch.native.block import Word
+from arch.native.handler import Tier, chosen_tier
+from arch.native.library import Library
+from arch.native.slots import slot_address, slot_offset
+from arch.native.subset import (
+    NativeFunction,
+    Words,
+    as_uint,
+    decline,
+    load64le,
+    native,
+    set_uint,
+    shared,
+    store32,
+    store64,
+)
+from simkernel.kernel.clock import Clock
+from simkernel.kernel.cpus import NS_PER_WORK, Cpus
+from simkernel.kernel.engine import HYPERCALL_NS
+from simkernel.kernel.syscalls import MAX_COUNTED, SYSCALL_NS, Syscalls
+from simkernel.kernel.task import Cred, Task
+from simkernel.kernel.text import Text
+from simkernel.kernel.tracepoints import Tracepoints
+
+HOT_CALLS = {Tier.AUTO: 100, Tier.NATIVE: 1, Tier.PYTHON: 0}
+
+# Where objects hold what native code reads.
+WORK, SYSCALL_WORK, SYSCALL_NR = (slot_offset(Task, name) for name in ("work", "syscall_work", "syscall_nr"))
+PID, TGID, REAL_PARENT = (slot_offset(Task, name) for name in ("pid", "tgid", "real_parent"))
+UTIME, CRED, PTRACER = (slot_offset(Task, name) for name in ("utime_ns", "cred", "ptracer"))
+UID, EUID, GID, EGID = (slot_offset(Cred, name) for name in ("uid", "euid", "gid", "egid"))
+
+# Words of a row: ns until the last body begins and in all, on its way and on the other one; addresses of the counts of calls, of
+# references to the deadline, to `active` of sys_enter and sys_exit, to strace; None; the size of a long; a reference to the
+# clock's offset; then the row's own.
+BODY, COST, OTHER_BODY, OTHER_COST, COUNTS, DEADLINE, ENTERED, LEFT, STRACE, NONE, LONG, REALTIME, OWN = range(13)
+
+
+@native
+def at(m: Words) -> int:
+    """What a place holds."""
+    return m[0]
+
+
+@native
+def raise_count(m: Words) -> int:
+    m[0] += 1
+    return 0
+
+
+@native
+def begin(s: Words, cost: int) -> int:
+    """do_syscall_64() until the call, which costs so many ns: the time when user mode was left."""
+    task = shared[Word.TASK]
+    if as_uint(at(task + WORK)) or as_uint(at(task + SYSCALL_WORK)) or at(task + PTRACER) != s[NONE]:
+        decline()  # a tracer may let it go by single steps
+    if as_uint(at(s[ENTERED])) or as_uint(at(s[LEFT])) or at(s[STRACE]) != s[NONE]:
+        decline()
+    pending = (shared[Word.WORK] - shared[Word.WORK_SEEN]) * NS_PER_WORK
+    now = as_uint(at(shared[Word.CLOCK])) + pending // shared[Word.BUSY_CPUS]
+    if now + cost >= as_uint(at(s[DEADLINE])):
+        decline()
+    return now
+
+
+@native
+def end(s: Words, nr: int, now: int, cost: int) -> int:
+    """What the way in and out leaves behind."""
+    task = shared[Word.TASK]
+    set_uint(shared[Word.CLOCK], now + cost)
+    pending = (shared[Word.WORK] - shared[Word.WORK_SEEN]) * NS_PER_WORK
+    if pending:
+        shared[Word.WORK_SEEN] = shared[Word.WORK]
+        set_uint(task + UTIME, as_uint(at(task + UTIME)) + pending)
+    if as_uint(at(task + SYSCALL_NR)) != nr:
+        set_uint(task + SYSCALL_NR, nr)
+    raise_count(s[COUNTS] + 8 * nr)
+    return 0
+
+
+@native
+def step(table: int, index: int) -> int:
+    """The next table of a walk; 0 where there is none (arch/mmu.py)."""
+    entry = load64le(shared[Word.DIRECT] + table + (index & 511) * 8)
+    return entry if entry < shared[Word.PHYS_SIZE] else 0
+
+
+@native
+def user_place(address: int, size: int) -> int:
+    """Kernel address of some bytes of one user page that may be written; declines where a fault would be taken, or where
+    translated code has to go.
+    """
+    if address >= shared[Word.USER_END] or (address & (PAGE_SIZE - 1)) + size > PAGE_SIZE or not shared[Word.USER_ROOT]:
+        decline()
+    entry = step(shared[Word.USER_ROOT], address >> 39)
+    if entry:
+        entry = step(entry & ~PTE_FLAGS, address >> 30)
+    if entry:
+        entry = step(entry & ~PTE_FLAGS, address >> 21)
+    if entry:
+        entry = step(entry & ~PTE_FLAGS, address >> 12)
+    page = entry // PAGE_SIZE
+    if not entry & PTE_WRITE or at(shared[Word.CODE_PAGES] + (page & ~7)) >> 8 * (page & 7) & 255:
+        decline()
+    return shared[Word.DIRECT] + page * PAGE_SIZE + (address & (PAGE_SIZE - 1))
+
+
+# -- the calls: number of the call, its first three arguments --------------------------------------------------------------
+
+
+@native
+def getpid(s: Words, nr: int, a: int, b: int, c: int) -> int:
+    end(s, nr, begin(s, s[COST]), s[COST])
+    return as_uint(at(shared[Word.TASK] + TGID))
+
+
+@native
+def gettid(s: Words, nr: int, a: int, b: int, c: int) -> int:
+    end(s, nr, begin(s, s[COST]), s[COST])
+    return as_uint(at(shared[Word.TASK] + PID))
+
+
+@native
+def getppid(s: Words, nr: int, a: int, b: int, c: int) -> int:
+    end(s, nr, begin(s, s[COST]), s[COST])
+    return as_uint(at(at(shared[Word.TASK] + REAL_PARENT) + TGID))
+
+
+@native
+def cred_id(s: Words, nr: int, which: int) -> int:
+    """A user or group id of the current task."""
+    end(s, nr, begin(s, s[COST]), s[COST])
+    return as_uint(at(at(shared[Word.TASK] + CRED) + which))
+
+
+@native
+def getuid(s: Words, nr: int, a: int, b: int, c: int) -> int:
+    return cred_id(s, nr, UID)
+
+
+@native
+def geteuid(s: Words, nr: int, a: int, b: int, c: int) -> int:
+    return cred_id(s, nr, EUID)
+
+
+@native
+def getgid(s: Words, nr: int, a: int, b: int, c: int) -> int:
+    return cred_id(s, nr, GID)
+
+
+@native
+def getegid(s: Words, nr: int, a: int, b: int, c: int) -> int:
+    return cred_id(s, nr, EGID)
+
+
+@native
+def put_pair(place: int, size: int, first: int, second: int) -> int:
+    """struct timespec or timeval."""
+    if size == 8:
+        store64(place, first)
+        store64(place + 8, second)
+    else:
+        store32(place, first)
+        store32(place + 4, second)
+    return 0
+
+
+@native
+def gettime(s: Words, nr: int, which: int, tp: int, size: int) -> int:
+    """clock_gettime() of the clocks that need no accounting."""
+    now = begin(s, s[COST])
+    which &= U32_MAX
+    if (
+        which != CLOCK_REALTIME
+        and which != CLOCK_MONOTONIC
+        and which != CLOCK_MONOTONIC_RAW
+        and which != CLOCK_BOOTTIME
+    ):
+        decline()
+    place = user_place(tp, 2 * size)
+    time = now + s[BODY]
+    if which == CLOCK_REALTIME:
+        time += as_uint(at(s[REALTIME]))
+    put_pair(place, size, time // NSEC_PER_SEC, time % NSEC_PER_SEC)
+    end(s, nr, now, s[COST])
+    return 0
+
+
+@native
+def clock_gettime(s: Words, nr: int, which: int, tp: int, c: int) -> int:
+    return gettime(s, nr, which, tp, s[LONG])
+
+
+@native
+def clock_gettime64(s: Words, nr: int, which: int, tp: int, c: int) -> int:
+    return gettime(s, nr, which, tp, 8)
+
+
+@native
+def gettimeofday(s: Words, nr: int, tv: int, tz: int, c: int) -> int:
+    now = begin(s, s[COST])
+    if not tv or tz:
+        decline()
+    place = user_place(tv, 2 * s[LONG])
+    time = now + s[BODY] + as_uint(at(s[REALTIME]))
+    put_pair(place, s[LONG], time // NSEC_PER_SEC, time % NSEC_PER_SEC // 1000)
+    end(s, nr, now, s[COST])
+    return 0
+
+
+# -- rows ------------------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Way:
+    """Kernel functions behind the system call's own: `calls` are made by the CPU, `leaf` is run by its caller unless it has a
+    probe.  Calls that a version does not have are not on its way.
+    """
+
+    calls: tuple[str, ...] = ()
+    leaf: str = ""
+
+
+@dataclass(frozen=True)
+class Shortcut:
+    """A row: the call, the function, the way of the bodies, or two of them; where one of `others` has a probe there are more
+    calls.
+    """
+
+    call: str
+    function: NativeFunction
+    way: Way = Way()
+    other_way: Way = Way()
+    others: tuple[str, ...] = ()
+    words: Callable[[], Sequence[int]] = tuple  # the row's own
+
+    def functions(self) -> Iterator[str]:
+        """All that must have no probe."""
+        yield from (*self.way.calls, self.way.leaf, *self.other_way.calls, self.other_way.leaf, *self.others)
+
+
+ROWS = [
+    Shortcut("getpid", getpid),
+    Shortcut("gettid", gettid),
+    Shortcut("getppid", getppid),
+    Shortcut("getuid", getuid),
+    Shortcut("geteuid", geteuid),
+    Shortcut("getgid", getgid),
+    Shortcut("getegid", getegid),
+    Shortcut("clock_gettime", clock_gettime),
+    Shortcut("clock_gettime64", clock_gettime64),
+    Shortcut("gettimeofday", gettimeofday),
+]
+
+
+# What namespaces of users, pids and time change: its body knows them.
+IN_NAMESPACES = frozenset(
+    ("getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "clock_gettime", "clock_gettime64")
+)
+
+
+@cache
+def library(big_endian: bool, rows: tuple[NativeFunction, ...]) -> Library:
+    """Compiled when the first call is hot."""
+    return Library(rows, big_endian)
+
+
+class Shortcuts:
+    """The rows of one machine, and which of them are in use."""
+
+    def __init__(
+        self, cpu: Cpu, cpus: Cpus, clock: Clock, text: Text, syscalls: Syscalls, tracepoints: Tracepoints,
+        on_the_way: Sequence[str],
+    ) -> None:  # fmt: skip
+        """`on_the_way`: the functions between the entry code and the calls."""
+        self.cpu, self.text, self.syscalls, self.on_the_way = cpu, text, syscalls, on_the_way
+        self.rows: dict[str, Shortcut] = {}
+        self.ended: frozenset[str] = frozenset()
+        enter, leave = tracepoints.point("sys_enter"), tracepoints.point("sys_exit")
+        self.common = [
+            ctypes.addressof(syscalls.counts.words), slot_address(cpus, "deadline"), slot_address(enter, "active"),
+            slot_address(leave, "active"), slot_address(syscalls, "strace"), id(None), cpu.arch.word,
+            slot_address(clock, "realtime_offset_ns"),
+        ]  # fmt: skip
+        self.used: dict[str, ctypes.Array[ctypes.c_uint64]] = {}  # by call: its words
+        self.table = (ctypes.c_uint64 * (2 * MAX_COUNTED))()
+        syscalls.namespaced = self.end_plain_ids
+        hot = HOT_CALLS[chosen_tier()]
+        if hot and not cpus.kernel_works and cpu.words[Word.SYSCALL_IDS]:
+            syscalls.counts.hot, syscalls.counts.when_hot = hot, self.use
+            text.when_probed.append(self.changed)
+            cpu.words[Word.SYSCALLS_SIZE] = MAX_COUNTED
+            cpu.words[Word.SYSCALLS] = ctypes.addressof(self.table)
+
+    def add(self, rows: Sequence[Shortcut]) -> None:
+        """At boot."""
+        self.rows.update({row.call: row for row in rows if row.call in self.syscalls.symbols})
+
+    def use(self, nr: int) -> None:
+        """A call has become hot."""
+        name = self.syscalls.names.get(nr, "")
+        row = self.rows.get(name)
+        if row is not None and name not in self.used and name not in self.ended:
+            costs = (*self._costs(row.way), *self._costs(row.other_way))
+            words = (*costs, *self.common, *row.words())
+            self.used[name] = (ctypes.c_uint64 * len(words))(*(word & (1 << 64) - 1 for word in words))
+            self.changed()
+
+    def _costs(self, way: Way) -> tuple[int, int]:
+        """ns until the last function's body, and in all: each function but the last is resumed by its callee's return."""
+        calls = [call for call in way.calls if self.text.has(call)]
+        entered = len(self.on_the_way) + 1 + len(calls) + bool(way.leaf)
+        body = SYSCALL_NS + HYPERCALL_NS * entered
+        return body, body + (HYPERCALL_NS >> 1) * (len(self.on_the_way) + len(calls))
+
+    def end_plain_ids(self) -> None:
+        """A namespace of users, pids or time was made: who one is, and when, is no longer the same for all."""
+        self.ended = IN_NAMESPACES
+        for name in IN_NAMESPACES & self.used.keys():
+            del self.used[name]
+            self.table[2 * self.syscalls.abi.numbers[name]] = 0
+
+    def changed(self) -> None:
+        """Probes came or went."""
+        syscalls, numbers = self.syscalls, self.syscalls.abi.numbers
+        for name, words in self.used.items():
+            row, nr = self.rows[name], numbers[name]
+            way = (*self.on_the_way, syscalls.symbols[name])
+            seen = self.text.any_probed(way, row.functions())
+            code = library(self.cpu.arch.byteorder == "big", tuple(row.function for row in self.rows.values()))
+            self.table[2 * nr + 1] = ctypes.addressof(words)
+            self.table[2 * nr] = 0 if seen else code.address[row.function.name]

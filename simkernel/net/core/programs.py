@@ -1,0 +1,112 @@
+"""Where programs stand in the network's paths: of control groups, on packets, addresses, sockets and their options.
+
+net/ asks these at the kernel's places; who answers is told at boot (simkernel/observe/cgroups.py), and a machine without
+BPF has this class, which lets everything pass.  An answer is 0, or -errno that ends the call.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from arch.abi.errno import EOPNOTSUPP
+from arch.errors import KernelError
+from simkernel.net.core.clsact import Classifier
+from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.sock import Sock
+
+
+@dataclass(frozen=True)
+class XdpAnswer:
+    """What a program makes of a frame: it goes on, or out of these devices; without any it is dropped."""
+
+    passes: bool = False
+    targets: tuple[NetDevice, ...] = ()
+
+
+# include/uapi/linux/bpf.h: what is happening to a TCP socket (struct bpf_sock_ops.op)
+BPF_SOCK_OPS_TCP_CONNECT_CB, BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 3, 4, 5
+BPF_SOCK_OPS_STATE_CB, BPF_SOCK_OPS_TCP_LISTEN_CB = 10, 11
+NET_XMIT_SUCCESS, NET_XMIT_DROP, NET_XMIT_CN = 0, 1, 2
+
+
+class NetPrograms:
+    """No program anywhere."""
+
+    @property
+    def watches_frames(self) -> bool:
+        """Some device has an XDP program."""
+        return False
+
+    def xdp(self, dev: NetDevice, skb: Skb) -> XdpAnswer | None:
+        """bpf_prog_run_generic_xdp(); None: no program is on the device."""
+        return None
+
+    def xdp_change(self, dev: NetDevice, fd: int, flags: int, expected_fd: int | None) -> None:
+        """dev_change_xdp_fd().  KernelError."""
+        raise KernelError(EOPNOTSUPP, "no programs on this machine")
+
+    def xdp_id(self, dev: NetDevice) -> int:
+        """The number of the device's program; 0: none."""
+        return 0
+
+    def classifier(self, fd: int) -> Classifier:
+        """The program of a filter.  KernelError."""
+        raise KernelError(EOPNOTSUPP, "no programs on this machine")
+
+    def take_redirect(self) -> tuple[int, int]:
+        """Where the program that ran last wants its packet to go: (ifindex, flags)."""
+        return 0, 0
+
+    def sock(self, sk: Sock, attach_type: int) -> int:
+        """BPF_CGROUP_RUN_SK_PROG()."""
+        return 0
+
+    def sock_addr(self, sk: Sock, address: bytes, attach_type: int) -> tuple[int, bytes, int]:
+        """BPF_CGROUP_RUN_SA_PROG(): the answer, the address as programs left it, and their flags."""
+        return 0, address, 0
+
+    def sendmsg(self, sk: Sock, address: bytes, source: bytes, attach_type: int) -> tuple[int, bytes, bytes]:
+        """The same of a datagram, whose source programs may choose."""
+        return 0, address, source
+
+    def ingress(self, sk: Sock, skb: Skb) -> int:
+        """BPF_CGROUP_RUN_PROG_INET_INGRESS()."""
+        return 0
+
+    def egress(self, sk: Sock, skb: Skb) -> int:
+        """BPF_CGROUP_RUN_PROG_INET_EGRESS(): NET_XMIT_SUCCESS and _CN send the packet."""
+        return NET_XMIT_SUCCESS
+
+    def sock_ops(self, sk: Sock, operation: int, *args: int) -> int:
+        """tcp_call_bpf(): what programs reply, -1 if there is none or it refuses."""
+        return -1
+
+    def congestion_controls(self) -> frozenset[str]:
+        """Names of congestion control that programs supply."""
+        return frozenset()
+
+    def sock_cloned(self, parent: Sock, child: Sock) -> None:
+        """bpf_sk_storage_clone(): a connection begins with what its listener has in maps made for that."""
+
+    def watches_options(self, sk: Sock) -> bool:
+        """Programs look at what is given to setsockopt()."""
+        return False
+
+    def setsockopt(self, sk: Sock, level: int, name: int, data: bytes) -> tuple[int, int, int, bytes]:
+        """BPF_CGROUP_RUN_PROG_SETSOCKOPT(): the answer (1: it is done), level, name and value."""
+        return 0, level, name, data
+
+    def getsockopt(self, sk: Sock, level: int, name: int, room: int, answer: int, data: bytes) -> tuple[int, bytes]:
+        """BPF_CGROUP_RUN_PROG_GETSOCKOPT(): the kernel's answer and value, and what programs make of them."""
+        return answer, data
+
+
+def rewrite_address(programs: NetPrograms, sk: Sock, uaddr: int, length: int, attach_type: int) -> tuple[int, int]:
+    """sock_addr() on an address in kernel memory: the answer, and the programs' flags."""
+    mem = sk.k.mem
+    before = bytes(mem.read(uaddr, max(length, 0)))
+    answer, after, flags = programs.sock_addr(sk, before, attach_type)
+    if after != before:
+        mem.write(uaddr, after)
+    return answer, flags

@@ -1,0 +1,265 @@
+"""Programs on control groups: who may attach where, and what they do to sockets, packets, options, sysctls and devices.
+
+Rules as in kernel/bpf/cgroup.c of Linux 6.1; its own tests cgroup_attach_multi, cgroup_attach_override, cgroup_link,
+cgroup_getset_retval, sockopt, sockopt_multi and cg_storage_multi pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import simkernel
+from arch.abi.errno import E2BIG, EBADF, EINVAL, ENOENT, ENOLINK, EPERM
+from arch.errors import KernelError
+from bpf import uapi
+from bpf.isa.asm import assemble
+from bpf.isa.insn import encode
+
+MULTI, OVERRIDE, REPLACE = uapi.BPF_F_ALLOW_MULTI, uapi.BPF_F_ALLOW_OVERRIDE, uapi.BPF_F_REPLACE
+SKB, ADDR, OPTION = (
+    uapi.BPF_PROG_TYPE_CGROUP_SKB,
+    uapi.BPF_PROG_TYPE_CGROUP_SOCK_ADDR,
+    uapi.BPF_PROG_TYPE_CGROUP_SOCKOPT,
+)
+EGRESS, INGRESS = uapi.BPF_CGROUP_INET_EGRESS, uapi.BPF_CGROUP_INET_INGRESS
+ANSWER = "r0 = {}\nexit"
+O_DIRECTORY = 0o200000
+AF_INET, DGRAM, STREAM = 2, 2, 1
+
+
+class Tool:
+    """A task in a control group of its own, with raw system calls."""
+
+    def __init__(self) -> None:
+        self.machine = simkernel.boot()
+        self.task, self.calls = self.machine.session.task, self.machine.session.syscalls
+        self.groups = 0
+
+    def put(self, data: bytes) -> int:
+        at = self.calls.alloc(max(len(data), 1))
+        self.calls.write(at, data)
+        return at
+
+    def call(self, name: str, *args: int) -> int:
+        return self.calls.syscall(name, *args)
+
+    def path(self, text: str) -> int:
+        return self.put(text.encode() + b"\0")
+
+    def mkdir(self, name: str) -> int:
+        """A new group: the descriptor of its directory."""
+        assert self.call("mkdir", self.path(f"/sys/fs/cgroup/{name}"), 0o755) == 0
+        return self.open(name)
+
+    def open(self, name: str = "") -> int:
+        fd = self.call("openat", -100, self.path(f"/sys/fs/cgroup/{name}"), O_DIRECTORY, 0)
+        assert fd >= 0
+        return fd
+
+    def join(self, name: str) -> None:
+        self.task.write_file(f"/sys/fs/cgroup/{name}/cgroup.procs", "0")
+
+    def rmdir(self, name: str) -> int:
+        return self.call("rmdir", self.path(f"/sys/fs/cgroup/{name}"))
+
+    def fresh(self) -> tuple[str, int]:
+        self.groups += 1
+        name = f"g{self.groups}"
+        return name, self.mkdir(name)
+
+    def load(self, kind: int, source: str = ANSWER.format(1), attach_type: int = 0, **maps: int) -> int:
+        fd, log = self.task.prog_load(
+            kind, encode(assemble(source, maps=maps)), expected_attach_type=attach_type, log_level=1, log_size=9999
+        )
+        assert fd >= 0, log
+        return fd
+
+    def bpf(self, command: int, *words: int) -> int:
+        attr = self.task.pack(f"{len(words)}I", *(word & 0xFFFFFFFF for word in words))
+        return self.calls.syscall("bpf", command, self.put(attr), len(attr))
+
+    def attach(self, group: int, prog: int, flags: int = 0, attach_type: int = EGRESS, replaced: int = 0) -> int:
+        return self.bpf(uapi.BPF_PROG_ATTACH, group, prog, attach_type, flags, replaced)
+
+    def detach(self, group: int, prog: int, attach_type: int = EGRESS) -> int:
+        return self.bpf(uapi.BPF_PROG_DETACH, group, prog, attach_type)
+
+    def link(self, group: int, prog: int, attach_type: int = EGRESS) -> int:
+        try:
+            return self.task.link_create(prog, group, attach_type)
+        except KernelError as error:
+            return -error.errno
+
+    def query(self, group: int, attach_type: int = EGRESS, effective: bool = False) -> tuple[int, int]:
+        """(how many programs, flags)."""
+        attr = self.put(self.task.pack("IIIIQI", group, attach_type, int(effective), 0, 0, 0).ljust(40, b"\0"))
+        assert self.calls.syscall("bpf", uapi.BPF_PROG_QUERY, attr, 40) == 0
+        _, _, _, flags, _, count = self.task.unpack("IIIIQI", self.calls.read(attr, 28))
+        return count, flags
+
+    def socket(self, kind: int = DGRAM) -> int:
+        return self.call("socket", AF_INET, kind, 0)
+
+    def address(self, port: int, host: bytes = bytes((127, 0, 0, 1))) -> int:
+        return self.put(AF_INET.to_bytes(2, "little") + port.to_bytes(2, "big") + host + bytes(8))
+
+    def send(self, fd: int, port: int) -> int:
+        return self.call("sendto", fd, self.put(b"hello"), 5, 0, self.address(port), 16)
+
+    def name_of(self, fd: int) -> tuple[int, bytes]:
+        at, size = self.put(bytes(16)), self.put((16).to_bytes(4, "little"))
+        assert self.call("getsockname", fd, at, size) == 0
+        raw = self.calls.read(at, 16)
+        return int.from_bytes(raw[2:4], "big"), raw[4:8]
+
+
+@pytest.fixture(scope="module")
+def tool() -> Tool:
+    return Tool()
+
+
+@pytest.fixture
+def group(tool: Tool) -> Iterator[int]:
+    """A group that the task is in, with nothing attached; left and removed afterwards."""
+    name, fd = tool.fresh()
+    tool.join(name)
+    yield fd
+    tool.join("")
+    assert tool.rmdir(name) == 0
+
+
+def test_flags_decide_what_may_be_attached_below_and_beside(tool: Tool) -> None:
+    name, outer = tool.fresh()
+    inner = tool.mkdir(f"{name}/inner")
+    one, two = tool.load(SKB), tool.load(SKB, ANSWER.format(0))
+    assert tool.attach(-1, one) == -EBADF and tool.attach(tool.open("../../dev"), one) == -EBADF
+    assert tool.attach(outer, one, MULTI | OVERRIDE) == -EINVAL
+    assert tool.attach(outer, one) == 0 and tool.attach(inner, two) == -EPERM  # not even by a link
+    assert tool.link(inner, two) == -EPERM and tool.detach(outer, -1) == 0
+    assert tool.attach(outer, one, OVERRIDE) == 0 and tool.attach(inner, two) == 0
+    assert tool.query(inner, effective=True) == (1, 0)
+    assert tool.attach(outer, one, MULTI) == -EPERM  # attached with other flags
+    assert tool.detach(inner, two) == 0 and tool.detach(inner, two) == -ENOENT
+    assert tool.detach(outer, one) == 0
+    assert tool.attach(outer, one, MULTI) == 0 and tool.attach(outer, one, MULTI) == -EINVAL
+    assert tool.attach(inner, two, MULTI) == 0 and tool.query(inner, effective=True) == (2, 0)
+    assert tool.attach(outer, two, MULTI | REPLACE, replaced=two) == -ENOENT
+    assert tool.attach(outer, two, MULTI | REPLACE, replaced=one) == 0 and tool.query(outer) == (1, MULTI)
+    assert tool.detach(outer, -1) == -EINVAL and tool.detach(outer, one) == -ENOENT
+    links = [tool.link(outer, one) for _ in range(63)]
+    assert min(links) > 0 and tool.link(outer, one) == -E2BIG
+    for fd in links:
+        tool.task.close(fd)
+    assert tool.query(outer) == (1, MULTI)
+
+
+def test_a_link_is_updated_and_outlives_its_group(tool: Tool) -> None:
+    name, group = tool.fresh()
+    one, two = tool.load(SKB), tool.load(SKB, ANSWER.format(0))
+    link = tool.link(group, one)
+    info = tool.task.unpack("IIIIQI", tool.task.obj_info(link, 28))
+    assert (info[0], info[4], info[5]) == (uapi.BPF_LINK_TYPE_CGROUP, 0, EGRESS) or info[4] > 1
+    assert tool.bpf(uapi.BPF_LINK_UPDATE, link, two, REPLACE, two) == -EPERM
+    assert tool.bpf(uapi.BPF_LINK_UPDATE, link, two, REPLACE, one) == 0
+    assert tool.bpf(uapi.BPF_LINK_UPDATE, link, tool.load(ADDR, attach_type=uapi.BPF_CGROUP_INET4_BIND), 0) == -EINVAL
+    assert tool.rmdir(name) == 0
+    assert tool.task.unpack("IIIIQI", tool.task.obj_info(link, 28))[4] == 0
+    assert tool.bpf(uapi.BPF_LINK_UPDATE, link, one, 0) == -ENOLINK
+    tool.task.close(link)
+
+
+def test_packets_are_dropped_on_their_way_out_and_in(tool: Tool, group: int) -> None:
+    receiver, sender = tool.socket(), tool.socket()
+    assert tool.call("bind", receiver, tool.address(5000), 16) == 0
+    assert tool.send(sender, 5000) == 5
+    out, into = tool.load(SKB, ANSWER.format(0)), tool.load(SKB, ANSWER.format(0))
+    assert tool.attach(group, out) == 0 and tool.send(sender, 5000) == -EPERM
+    assert tool.detach(group, out) == 0
+    assert tool.attach(group, into, attach_type=INGRESS) == 0 and tool.send(sender, 5000) == 5
+    assert tool.detach(group, into, INGRESS) == 0
+    waiting = [tool.call("recvfrom", receiver, tool.put(bytes(8)), 8, 0x40, 0, 0) for _ in range(2)]
+    assert waiting[0] == 5 and waiting[1] < 0  # one of the two that were sent
+
+
+def test_addresses_are_rewritten(tool: Tool, group: int) -> None:
+    bind4, connect4 = uapi.BPF_CGROUP_INET4_BIND, uapi.BPF_CGROUP_INET4_CONNECT
+    port = "r2 = {}\n*(u32 *)(r1 +24) = r2\nr0 = 1\nexit"  # struct bpf_sock_addr.user_port, network order
+    elsewhere = tool.load(ADDR, port.format(int.from_bytes((6001).to_bytes(2, "big"), "little")), bind4)
+    assert tool.attach(group, elsewhere, attach_type=bind4) == 0
+    server = tool.socket(STREAM)
+    assert tool.call("bind", server, tool.address(6000), 16) == 0 and tool.name_of(server)[0] == 6001
+    assert tool.call("listen", server, 4) == 0
+    there = tool.load(ADDR, port.format(int.from_bytes((6001).to_bytes(2, "big"), "little")), connect4)
+    assert tool.attach(group, there, attach_type=connect4) == 0
+    assert tool.call("connect", tool.socket(STREAM), tool.address(1), 16) == 0
+    refuse = tool.load(ADDR, ANSWER.format(0), connect4)
+    assert tool.attach(group, refuse, attach_type=connect4) == 0
+    assert tool.call("connect", tool.socket(STREAM), tool.address(6001), 16) == -EPERM
+
+
+def test_sockets_and_their_options(tool: Tool, group: int) -> None:
+    sock = uapi.BPF_PROG_TYPE_CGROUP_SOCK
+    made = uapi.BPF_CGROUP_INET_SOCK_CREATE
+    before = tool.socket()
+    refuse = tool.load(sock, ANSWER.format(0), made)
+    assert tool.attach(group, refuse, attach_type=made) == 0 and tool.socket() == -EPERM
+    assert tool.detach(group, refuse, made) == 0
+    setting, getting = uapi.BPF_CGROUP_SETSOCKOPT, uapi.BPF_CGROUP_GETSOCKOPT
+    done = tool.load(
+        OPTION, "r2 = -1\n*(u32 *)(r1 +32) = r2\nr0 = 1\nexit", setting
+    )  # optlen -1: the kernel is not asked
+    assert tool.attach(group, done, attach_type=setting) == 0
+    assert tool.call("setsockopt", before, 999, 1, tool.put(bytes(4)), 4) == 0
+    answer = tool.load(OPTION, "r2 = 0\n*(u32 *)(r1 +36) = r2\nr0 = 1\nexit", getting)  # retval 0
+    size = tool.put((4).to_bytes(4, "little"))
+    assert tool.call("getsockopt", before, 999, 1, tool.put(bytes(4)), size) < 0
+    assert tool.attach(group, answer, attach_type=getting) == 0
+    assert tool.call("getsockopt", before, 999, 1, tool.put(bytes(4)), size) == 0
+
+
+def test_devices_and_sysctls(tool: Tool, group: int) -> None:
+    device, sysctl = uapi.BPF_CGROUP_DEVICE, uapi.BPF_CGROUP_SYSCTL
+    zero = tool.path("/dev/zero")
+    source = "r2 = *(u32 *)(r1 +8)\nr0 = 1\nif r2 != 5 goto out\nr0 = 0\nout:\nexit"  # minor 5: /dev/zero
+    assert tool.attach(group, tool.load(uapi.BPF_PROG_TYPE_CGROUP_DEVICE, source, device), attach_type=device) == 0
+    assert tool.call("openat", -100, zero, 0, 0) == -EPERM
+    assert tool.call("openat", -100, tool.path("/dev/null"), 0, 0) >= 0
+    only_reads = "r2 = *(u32 *)(r1 +0)\nr0 = 1\nif r2 == 0 goto out\nr0 = 0\nout:\nexit"
+    prog = tool.load(uapi.BPF_PROG_TYPE_CGROUP_SYSCTL, only_reads, sysctl)
+    assert tool.attach(group, prog, attach_type=sysctl) == 0
+    assert tool.task.read_file("/proc/sys/kernel/ostype") == b"Linux\n"
+    with pytest.raises(KernelError) as refused:
+        tool.task.write_file("/proc/sys/vm/swappiness", "10\n")
+    assert refused.value.errno == EPERM and tool.task.read_file("/proc/sys/vm/swappiness") == b"60\n"
+
+
+def test_programs_hear_of_connections(tool: Tool, group: int) -> None:
+    ops = uapi.BPF_CGROUP_SOCK_OPS
+    counts = tool.task.map_create(uapi.BPF_MAP_TYPE_ARRAY, 4, 8, 16)
+    source = f"""
+      r6 = r1
+      r2 = 4
+      call bpf_sock_ops_cb_flags_set
+      r2 = *(u32 *)(r6 +0)
+      *(u32 *)(r10 -4) = r2
+      r1 = map[{counts}]
+      r2 = r10
+      r2 += -4
+      call bpf_map_lookup_elem
+      if r0 == 0 goto out
+      r1 = 1
+      lock *(u64 *)(r0 +0) += r1
+    out:
+      r0 = 1
+      exit
+    """
+    prog = tool.load(uapi.BPF_PROG_TYPE_SOCK_OPS, source, ops, **{str(counts): counts})
+    assert tool.attach(group, prog, attach_type=ops) == 0
+    server = tool.socket(STREAM)
+    assert tool.call("bind", server, tool.address(6100), 16) == 0 and tool.call("listen", server, 4) == 0
+    assert tool.call("connect", tool.socket(STREAM), tool.address(6100), 16) == 0
+    heard = [tool.task.unpack("Q", tool.task.map_lookup(counts, n.to_bytes(4, "little"), 8))[0] for n in range(12)]
+    # connect, active and passive end, listen; and as the flag asks, the states from then on
+    assert (heard[3], heard[4], heard[5], heard[11]) == (1, 1, 1, 1) and heard[10] >= 2

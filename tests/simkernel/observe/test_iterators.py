@@ -1,0 +1,161 @@
+"""BPF iterators over objects of BPF, sockets and control groups, and what they refuse; rules of kernel/bpf/*_iter.c of Linux 6.1."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import simkernel
+from arch.abi.errno import EACCES, EBADF, EINVAL
+from arch.errors import KernelError
+from bpf import uapi
+from bpf.btf.codec import Kind
+from bpf.isa.asm import assemble
+from bpf.isa.insn import encode
+
+# The number that stands at `place` in the object that the context points to at `at`; nothing for the last call.
+PRINT = """
+  r6 = r1
+  r7 = *(u64 *)(r1 +{at})
+  if r7 == 0 goto out
+  {load}
+  *(u64 *)(r10 -16) = r3
+  r1 = *(u64 *)(r6 +0)
+  r1 = *(u64 *)(r1 +0)
+  r2 = r10
+  r2 += -16
+  r3 = 8
+  call bpf_seq_write
+out:
+  r0 = {answer}
+  exit
+"""
+
+
+class Tool:
+    """Loads iterator programs and reads what they write."""
+
+    def __init__(self) -> None:
+        self.machine = simkernel.boot()
+        self.task, self.calls = self.machine.session.task, self.machine.session.syscalls
+        btf = self.machine.kernel.observer.vmlinux_btf
+        assert btf is not None
+        self.btf = btf
+        self.task.map_create(uapi.BPF_MAP_TYPE_ARRAY, 4, 4, 1)  # takes descriptor 0, which an iterator takes for none
+
+    def load(self, target: str, load: str, at: int = 8, answer: int = 0) -> int:
+        fd, log = self.task.prog_load(
+            uapi.BPF_PROG_TYPE_TRACING, encode(assemble(PRINT.format(at=at, load=load, answer=answer))), name="shown",
+            expected_attach_type=uapi.BPF_TRACE_ITER, attach_btf_id=self.btf.find(f"bpf_iter_{target}", Kind.FUNC),
+            log_level=1, log_size=9999,
+        )  # fmt: skip
+        assert fd >= 0, log
+        return fd
+
+    def offset(self, struct: str, member: str) -> int:
+        t = self.btf.types[self.btf.find(struct, Kind.STRUCT)]
+        return next(m.bit_offset // 8 for m in t.members if m.name == member)
+
+    def link(self, prog: int, info: bytes = b"") -> int:
+        at = self.calls.alloc(16)
+        self.calls.write(at, info)
+        tail = self.task.pack("QI", at if info else 0, len(info))
+        try:
+            return self.task.link_create(prog, 0, uapi.BPF_TRACE_ITER, tail)
+        except KernelError as error:
+            return -error.errno
+
+    def read(self, prog: int, info: bytes = b"") -> list[int]:
+        link = self.link(prog, info)
+        assert link >= 0
+        fd = self.task.iter_create(link)
+        at, out = self.calls.alloc(4096), b""
+        while (got := self.calls.syscall("read", fd, at, 4096)) > 0:
+            out += self.calls.read(at, got)
+        self.task.close(fd)
+        self.task.close(link)
+        return [int.from_bytes(out[i : i + 8], "little") for i in range(0, len(out), 8)]
+
+    def group(self, name: str) -> int:
+        path = self.calls.alloc(100)
+        self.calls.write(path, f"/sys/fs/cgroup/{name}\0".encode())
+        assert self.calls.syscall("mkdir", path, 0o755) == 0
+        return self.calls.syscall("openat", -100, path, 0o200000, 0)
+
+
+@pytest.fixture(scope="module")
+def tool() -> Iterator[Tool]:
+    yield Tool()
+
+
+def test_elements_of_a_map_are_seen_and_may_be_changed(tool: Tool) -> None:
+    fd = tool.task.map_create(uapi.BPF_MAP_TYPE_HASH, 4, 8, 8)
+    for n in (1, 2, 3):
+        tool.task.map_update(fd, n.to_bytes(4, "little"), (10 * n).to_bytes(8, "little"))
+    change = "r3 = *(u64 *)(r7 +0)\nr4 = r3\nr4 += 1\n*(u64 *)(r7 +0) = r4"
+    prog = tool.load("bpf_map_elem", change, at=24)
+    info = tool.task.pack("I", fd)
+    assert sorted(tool.read(prog, info)) == [10, 20, 30]
+    assert tool.task.map_lookup(fd, (2).to_bytes(4, "little"), 8) == (21).to_bytes(8, "little")
+    link = tool.link(prog, info)
+    map_id = tool.task.unpack("IIII", tool.task.obj_info(fd, 16))[1]
+    assert tool.task.unpack("IIIIQII", tool.task.obj_info(link, 32))[6] == map_id
+    tool.task.close(link)
+
+
+def test_which_maps_and_how_far(tool: Tool) -> None:
+    small = tool.task.map_create(uapi.BPF_MAP_TYPE_ARRAY, 4, 4, 1)
+    queue = tool.task.map_create(uapi.BPF_MAP_TYPE_QUEUE, 0, 8, 1)
+    percpu = tool.task.map_create(uapi.BPF_MAP_TYPE_PERCPU_ARRAY, 4, 8, 2)
+    prog = tool.load("bpf_map_elem", "r3 = *(u64 *)(r7 +0)", at=24)
+    pack = tool.task.pack
+    assert tool.link(prog) == -EBADF and tool.link(prog, pack("I", 99)) == -EBADF
+    assert tool.link(prog, pack("I", queue)) == -EINVAL
+    assert tool.link(prog, pack("I", small)) == -EACCES  # eight bytes of a value of four
+    assert tool.read(prog, pack("I", percpu)) == [0, 0]
+
+
+def test_programs_and_links_by_number(tool: Tool) -> None:
+    aux, number = tool.offset("bpf_prog", "aux"), tool.offset("bpf_prog_aux", "id")
+    progs = tool.load("bpf_prog", f"r3 = *(u64 *)(r7 +{aux})\nr3 = *(u32 *)(r3 +{number})")
+    own = tool.task.unpack("II", tool.task.obj_info(progs, 8))[1]
+    shown = tool.read(progs)
+    assert own in shown and shown == sorted(shown)
+    links = tool.load("bpf_link", f"r3 = *(u32 *)(r7 +{tool.offset('bpf_link', 'id')})")
+    kept = tool.link(links)
+    assert tool.task.unpack("II", tool.task.obj_info(kept, 8))[1] in tool.read(links)
+    tool.task.close(kept)
+
+
+def test_sockets_of_each_kind(tool: Tool) -> None:
+    address = tool.calls.alloc(16)
+    tool.calls.write(address, b"\x02\0" + (7001).to_bytes(2, "big") + bytes((127, 0, 0, 1)) + bytes(8))
+    kinds = {"udp": tool.calls.syscall("socket", 2, 2, 0), "tcp": tool.calls.syscall("socket", 2, 1, 0)}
+    for fd in kinds.values():
+        assert tool.calls.syscall("bind", fd, address, 16) == 0
+    assert tool.calls.syscall("listen", kinds["tcp"], 4) == 0
+    num = "r3 = *(u16 *)(r7 +14)"  # struct sock_common.skc_num
+    assert tool.read(tool.load("udp", num)) == [7001] and tool.read(tool.load("tcp", num)) == [7001]
+    family = "r3 = *(u16 *)(r7 +16)"  # .skc_family
+    before = tool.read(tool.load("unix", family))
+    tool.calls.syscall("socket", 1, 1, 0)
+    assert tool.read(tool.load("unix", family)) == [*before, 1]
+    tool.calls.syscall("socket", 16, 3, 0)
+    assert 16 in tool.read(tool.load("netlink", family))
+
+
+def test_groups_in_every_order(tool: Tool) -> None:
+    outer = tool.group("iter")
+    for name in ("iter/a", "iter/a/x", "iter/b"):
+        tool.group(name)
+    node, level = tool.offset("cgroup", "kn"), tool.offset("cgroup", "level")
+    assert node
+    prog = tool.load("cgroup", f"r3 = *(u32 *)(r7 +{level})")
+    pack = tool.task.pack
+    orders = {1: [1], 2: [1, 2, 3, 2], 3: [3, 2, 2, 1], 4: [1, 0]}
+    assert {order: tool.read(prog, pack("IIQ", order, outer, 0)) for order in orders} == orders
+    assert tool.read(prog, pack("IIQ", 2, 0, 0))[0] == 0  # the whole tree
+    assert tool.link(prog, pack("IIQ", 0, outer, 0)) == -EINVAL and tool.link(prog, pack("IIQ", 1, outer, 1)) == -EINVAL
+    once = tool.load("cgroup", f"r3 = *(u32 *)(r7 +{level})", answer=1)  # ends the walk
+    assert tool.read(once, pack("IIQ", 2, outer, 0)) == [1]
