@@ -6,6 +6,7 @@ import gzip
 import json
 import shutil
 import signal
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ import pytest
 import arch
 import bpf
 import tracing
+from tests.tools.warm import Warm
 
 __all__ = ["DATA", "arch", "bpf", "load_data", "tracing"]
 
@@ -38,6 +40,14 @@ def busybox() -> str:
     if not found:
         pytest.skip("busybox-static is not installed")
     return found
+
+
+@pytest.fixture(scope="session")
+def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
+    """`simkernel` without the time that its start takes."""
+    server = Warm(tmp_path_factory.mktemp("warm"))
+    yield server
+    server.close()
 
 
 # Cases that fail today and why.  One that passes again fails the run until it has left the list.

@@ -4,7 +4,8 @@ A fenced `console` block holds commands after `$ ` and the output that follows t
 ` ...` at the end of a line for the rest of it.
 A fenced `python` block is run; blocks of one page share their names, in order.  A block whose first line names a file
 (```c first.bpf.c) is written to that file.  Pages run in an empty directory with the project's samples/ linked into it;
-tests/test_installed.py runs those of a newcomer with nothing but the wheel.
+tests/test_installed.py runs those of a newcomer with nothing but the wheel.  Commands are copies of a process that has booted once
+(tests/tools/warm.py): what is shown is the same.
 """
 
 from __future__ import annotations
@@ -17,6 +18,8 @@ import sys
 from pathlib import Path
 
 import pytest
+
+from tests.tools.warm import Warm
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]) if (ROOT / "README.md").exists() else []
@@ -62,9 +65,10 @@ def same(want: str, got: str) -> bool:
     return got.startswith(want[:-4]) if want.endswith(" ...") else want == got
 
 
-def run_console(text: str, where: Path, python: Path = Path(sys.executable)) -> None:
+def run_console(text: str, where: Path, programs: Path = Path(sys.executable).parent) -> None:
     """Run the commands of one block and compare what they print (stdout and stderr together)."""
-    environment = {**os.environ, "PATH": f"{python.parent}:{os.environ['PATH']}", "COLUMNS": "100"}
+    path = f"{programs}:{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "COLUMNS": "100"}
     environment.pop("PYTEST_XDIST_WORKER", None)  # of this run, not of one that a page starts
     for part in re.split(r"^\$ ", text, flags=re.M)[1:]:
         command, _, expected = part.partition("\n")
@@ -85,7 +89,9 @@ def run_console(text: str, where: Path, python: Path = Path(sys.executable)) -> 
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_a_page_shows_is_what_happens(
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm: Warm
+) -> None:
     if reason := why_not(page):
         pytest.skip(reason)
     (tmp_path / "samples").symlink_to(ROOT / "samples")
@@ -95,7 +101,7 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypat
         if file:
             (tmp_path / file).write_text(text)
         elif language == "console":
-            run_console(text, tmp_path)
+            run_console(text, tmp_path, warm.path)
         else:
             exec(compile(text, str(page.name), "exec"), names)
 

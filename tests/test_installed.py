@@ -229,7 +229,7 @@ def test_a_newcomer_with_the_wheel_comes_through_readme_and_tutorial(
         if file:
             (tmp_path / file).write_text(block)
         elif language == "console":
-            run_console(block, tmp_path, installed)
+            run_console(block, tmp_path, installed.parent)
         else:
             script += block
     (tmp_path / "snippets.py").write_text(script + "\nassert 'site-packages' in simkernel.__file__\n")
