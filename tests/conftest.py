@@ -6,7 +6,6 @@ import gzip
 import json
 import shutil
 import signal
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +15,6 @@ import pytest
 import arch
 import bpf
 import tracing
-from tests.tools.warm import Warm
 
 __all__ = ["DATA", "arch", "bpf", "load_data", "tracing"]
 
@@ -40,14 +38,6 @@ def busybox() -> str:
     if not found:
         pytest.skip("busybox-static is not installed")
     return found
-
-
-@pytest.fixture(scope="session")
-def warm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Warm]:
-    """`simkernel` without the time that its start takes."""
-    server = Warm(tmp_path_factory.mktemp("warm"))
-    yield server
-    server.close()
 
 
 # Cases that fail today and why.  One that passes again fails the run until it has left the list.

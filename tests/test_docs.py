@@ -19,7 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.warm import Warm
+from tests.tools.warm import warm_server
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]) if (ROOT / "README.md").exists() else []
@@ -89,9 +89,7 @@ def run_console(text: str, where: Path, programs: Path = Path(sys.executable).pa
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
-def test_what_a_page_shows_is_what_happens(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, warm: Warm
-) -> None:
+def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     if reason := why_not(page):
         pytest.skip(reason)
     (tmp_path / "samples").symlink_to(ROOT / "samples")
@@ -101,7 +99,7 @@ def test_what_a_page_shows_is_what_happens(
         if file:
             (tmp_path / file).write_text(text)
         elif language == "console":
-            run_console(text, tmp_path, warm.path)
+            run_console(text, tmp_path, warm_server().path)
         else:
             exec(compile(text, str(page.name), "exec"), names)
 

@@ -10,13 +10,17 @@ has been done in the process before: that holds of any machine.  NAME is `simker
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import runpy
 import select
+import shlex
 import signal
 import socket
 import sys
+import tempfile
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -196,7 +200,8 @@ class Warm:
             cwd=Path(__file__).parents[2], env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         )  # fmt: skip
         assert self.server.stdout is not None and self.server.stdout.readline() == b"ready\n"
-        client = f"{sys.executable} -I -S {__file__} ask {where}"
+        self.client = [sys.executable, "-I", "-S", __file__, "ask", str(where)]
+        client = shlex.join(self.client)
         self._script("simkernel", f'exec {client} simkernel "$@"')
         self._script(
             "python",
@@ -208,15 +213,24 @@ class Warm:
         path.write_text(f"#!/bin/sh\n{text}\n")
         path.chmod(0o755)
 
-    def environment(self) -> dict[str, str]:
-        """This process's, with the folder first on PATH."""
-        return {**os.environ, "PATH": f"{self.path}:{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    def command(self, *words: object) -> list[str]:
+        """What starts `simkernel WORDS`."""
+        return [*self.client, "simkernel", *map(str, words)]
 
     def close(self) -> None:
         """The server ends; commands that run end with those who wait for them."""
         assert self.server.stdin is not None
         self.server.stdin.close()
         self.server.wait(10)
+
+
+@cache
+def warm_server() -> Warm:
+    """The one of this process, from the first test that needs it to the end."""
+    folder = tempfile.TemporaryDirectory(prefix="warm-")
+    server = Warm(Path(folder.name))
+    atexit.register(lambda: (server.close(), folder.cleanup()))
+    return server
 
 
 if __name__ == "__main__":

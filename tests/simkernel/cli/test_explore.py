@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 
 import pytest
 
 from simkernel.cli.explore import without_seeds
 from simkernel.cli.run import run
+from tests.tools.warm import warm_server
 
 needs_busybox = pytest.mark.skipif(not shutil.which("busybox"), reason="needs Debian's busybox-static")
 
@@ -21,7 +21,7 @@ def test_only_the_words_about_seeds_go() -> None:
 
 
 def explore(*words: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "simkernel", "run", "--explore", "3", *words]
+    command = warm_server().command("run", "--explore", "3", *words)
     return subprocess.run(command, capture_output=True, text=True, timeout=120)
 
 
@@ -30,7 +30,7 @@ def test_the_first_seed_that_fails_is_told_with_its_command() -> None:
     # /dev/urandom differs by seed: seed 1 or 2 stands for a schedule in which something goes wrong
     script = "v=$(od -An -N1 -tu1 /dev/urandom); "
     first = subprocess.run(
-        [sys.executable, "-m", "simkernel", "run", "--", "busybox", "sh", "-c", script + "echo $v"],
+        warm_server().command("run", "--", "busybox", "sh", "-c", script + "echo $v"),
         capture_output=True, text=True, timeout=60,
     )  # fmt: skip
     ran = explore("--", "busybox", "sh", "-c", f"{script}test $v -eq {int(first.stdout)} || {{ echo lost; exit 7; }}")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from simkernel.cc import CompileError, compiler
+from tests.tools.warm import warm_server
 
 ROOT = Path(__file__).parents[3]
 HELLO = ROOT / "samples/bin/x86_64/hello"
@@ -28,8 +28,9 @@ SEC("%s") int probe(struct pt_regs *ctx) { calls++; return ctx->%s == 1; }
 
 
 def run(*words: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "simkernel", *map(str, words)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL)
+    return subprocess.run(
+        warm_server().command(*words), cwd=cwd, capture_output=True, text=True, timeout=120, stdin=subprocess.DEVNULL
+    )
 
 
 @pytest.mark.parametrize("where", ["host", "guest"])

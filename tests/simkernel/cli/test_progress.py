@@ -7,9 +7,10 @@ import pty
 import select
 import shutil
 import subprocess
-import sys
 
 import pytest
+
+from tests.tools.warm import warm_server
 
 pytestmark = pytest.mark.skipif(not shutil.which("busybox"), reason="needs busybox-static")
 LOOP = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; echo done"
@@ -18,7 +19,7 @@ LOOP = "i=0; while [ $i -lt 60000 ]; do i=$((i+1)); done; echo done"
 def on_a_terminal(*options):
     """(status, stdout, what the terminal on stderr saw)."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "simkernel", "run", *options, "--timeout", "60", "--", "busybox", "sh", "-c", LOOP]
+    command = warm_server().command("run", *options, "--timeout", "60", "--", "busybox", "sh", "-c", LOOP)
     process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=theirs)
     os.close(theirs)
     seen = b""

@@ -19,6 +19,7 @@ import simkernel
 from arch.errors import KernelError
 from simkernel.cli import cli
 from simkernel.program import ProgramError
+from tests.tools.warm import warm_server
 
 ROOT = Path(__file__).parents[3]
 BIN, OBJ = ROOT / "samples" / "bin", ROOT / "samples" / "obj"
@@ -36,6 +37,11 @@ def run(*args: object) -> Result:
 
 def shell(args: list[object], **options: object) -> subprocess.CompletedProcess[bytes]:
     """`simkernel run ARGS` as a process of its own, for what needs real streams."""
+    return subprocess.run(warm_server().command("run", *args), cwd=ROOT, timeout=60, **options)  # type: ignore[call-overload,no-any-return]
+
+
+def cold(args: list[object], **options: object) -> subprocess.CompletedProcess[bytes]:
+    """The same from the start of Python on, for what is there before our first line."""
     return subprocess.run([*COMMAND, "run", *map(str, args)], cwd=ROOT, timeout=60, **options)  # type: ignore[call-overload,no-any-return]
 
 
@@ -152,7 +158,7 @@ def test_the_same_command_gives_the_same_files(tmp_path: Path) -> None:
     trees = []
     for name, hash_seed in (("one", "1"), ("two", "77")):
         args = ["--out", tmp_path / name, "--cpus", 4, "--seed", 5, "--strace", "--event", "sched:sched_switch"]
-        shell([*args, "--bpf", WRITES, "--", WRITER], env={**os.environ, "PYTHONHASHSEED": hash_seed}, check=True)
+        cold([*args, "--bpf", WRITES, "--", WRITER], env={**os.environ, "PYTHONHASHSEED": hash_seed}, check=True)
         trees.append(tmp_path / name)
     names = sorted(p.name for p in trees[0].iterdir())
     assert names == [
@@ -172,7 +178,7 @@ def test_bytes_pass_through(busybox: str) -> None:
 
 def test_a_closed_reader_is_sigpipe_for_the_program(busybox: str) -> None:
     child = subprocess.Popen(
-        [*COMMAND, "run", busybox, "yes"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        warm_server().command("run", busybox, "yes"), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
     )
     assert child.stdout is not None and child.stderr is not None
     assert child.stdout.readline() == b"y\n"
@@ -192,13 +198,15 @@ def test_a_full_disk_is_said_to_the_program_and_to_the_person(busybox: str) -> N
 
 
 def test_closed_standard_streams_are_dev_null() -> None:
-    result = shell([HELLO], stderr=subprocess.PIPE, preexec_fn=lambda: (os.close(0), os.close(1)))
+    result = cold([HELLO], stderr=subprocess.PIPE, preexec_fn=lambda: (os.close(0), os.close(1)))
     assert (result.returncode, result.stderr) == (0, b"")
 
 
 def test_ctrl_c_is_quiet(busybox: str) -> None:
     loop = [busybox, "sh", "-c", "echo on; while :; do :; done"]
-    child = subprocess.Popen([*COMMAND, "run", *loop], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    child = subprocess.Popen(
+        warm_server().command("run", *loop), cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
     assert child.stdout is not None and child.stderr is not None
     assert child.stdout.readline() == b"on\n"
     time.sleep(0.1)
@@ -213,7 +221,7 @@ def test_a_shell_on_a_terminal_answers_line_by_line(busybox: str) -> None:
     pid, fd = pty.fork()
     if pid == 0:
         os.chdir(ROOT)
-        os.execv(COMMAND[0], [*COMMAND, "run", busybox, "sh"])
+        os.execv(COMMAND[0], [*COMMAND, "run", busybox, "sh"])  # with a controlling terminal
     os.set_blocking(fd, True)
     seen = b""
 
@@ -363,8 +371,8 @@ def test_results_are_whole_or_marked(busybox: str, tmp_path: Path) -> None:
 def test_a_signal_ends_a_run_with_its_results(number: signal.Signals, busybox: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     child = subprocess.Popen(
-        [*COMMAND, "run", "--out", str(out), "--event", "syscalls:sys_enter_getppid", busybox, "sh", "-c",
-         "echo on; while :; do :; done"], cwd=ROOT,
+        warm_server().command("run", "--out", out, "--event", "syscalls:sys_enter_getppid", busybox, "sh", "-c",
+                              "echo on; while :; do :; done"), cwd=ROOT,
     )  # fmt: skip
     while not (out / ".partial" / "stdout").exists() or not (out / ".partial" / "stdout").read_bytes():
         time.sleep(0.02)
@@ -378,7 +386,7 @@ def test_a_signal_ends_a_run_with_its_results(number: signal.Signals, busybox: s
 def test_too_little_memory_of_the_host_is_a_sentence(kib: int) -> None:
     import resource
 
-    done = shell(
+    done = cold(
         [HELLO], capture_output=True, preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (kib << 10,) * 2)
     )
     if done.returncode:  # what a process needs differs from host to host
