@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -12,6 +11,7 @@ import pytest
 import simkernel
 from simkernel.cc import CompileError, compiler
 from simkernel.cli.compile import compiled
+from tests.tools.warm import warm_server
 
 LIBBPF = Path("/usr/include/bpf/bpf_helpers.h").exists()
 try:
@@ -93,9 +93,7 @@ def test_what_the_compiler_says_is_the_error(tmp_path):
     source.write_text("int f(void) { return nothing; }\n")
     with pytest.raises(CompileError, match="nothing"):
         compiled(source, "x86_64", "6.1")
-    ran = subprocess.run(
-        [sys.executable, "-m", "simkernel", "cc", source], capture_output=True, text=True, cwd=tmp_path
-    )
+    ran = subprocess.run(warm_server().command("cc", source), capture_output=True, text=True, cwd=tmp_path)
     assert ran.returncode == 2 and "nothing" in ran.stderr and "Traceback" not in ran.stderr
     with pytest.raises(CompileError, match=r"none\.c: no such file"):
         compiled(tmp_path / "none.c", "x86_64", "6.1")
@@ -103,9 +101,7 @@ def test_what_the_compiler_says_is_the_error(tmp_path):
 
 def test_the_command_writes_the_object(tmp_path):
     (tmp_path / "p.bpf.c").write_text(CONSTANTS.replace("TASK_COMM_LEN_", "TASK_COMM_LEN"))
-    ran = subprocess.run(
-        [sys.executable, "-m", "simkernel", "cc", "p.bpf.c"], capture_output=True, text=True, cwd=tmp_path
-    )
+    ran = subprocess.run(warm_server().command("cc", "p.bpf.c"), capture_output=True, text=True, cwd=tmp_path)
     assert ran.returncode == 0, ran.stderr
     assert (tmp_path / "p.bpf.o").read_bytes().startswith(b"\x7fELF")
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,6 +12,7 @@ import simkernel
 from simkernel.copies import Template
 from simkernel.machine import Machine
 from simkernel.packed import ChildError
+from tests.tools.warm import warm_server
 
 HELLO = Path(__file__).parents[2] / "samples" / "bin" / "x86_64" / "hello"
 
@@ -85,7 +85,7 @@ def test_bad(machine):
 def test_the_fixture_hands_out_copies(tmp_path: Path) -> None:
     (tmp_path / "test_tool.py").write_text(TESTS.replace("HELLO", repr(str(HELLO))))
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist", "."],
+        warm_server().python("-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist", "."),
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert "test_first[6.1-x86_64] PASSED" in ran.stdout, ran.stdout + ran.stderr

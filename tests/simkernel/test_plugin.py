@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tools.warm import warm_server
+
 TESTS = """
 import pytest
 
@@ -25,7 +27,7 @@ def test_the_mark_makes_a_test_per_combination(tmp_path: Path) -> None:
     hello = ROOT / "samples" / "bin" / "x86_64" / "hello"
     (tmp_path / "test_tool.py").write_text(TESTS.replace("HELLO", repr(str(hello))))
     ran = subprocess.run(
-        [sys.executable, "-m", "pytest", "-v", "--strict-markers", "-p", "no:cacheprovider", "-p", "no:xdist", "."],
+        warm_server().python("-m", "pytest", "-v", "--strict-markers", "-p", "no:cacheprovider", "-p", "no:xdist", "."),
         cwd=tmp_path, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -37,7 +39,7 @@ def test_the_mark_makes_a_test_per_combination(tmp_path: Path) -> None:
 def pytest_run(tmp_path: Path, tests: str, *options: str) -> subprocess.CompletedProcess[str]:
     (tmp_path / "test_tool.py").write_text(tests)
     words = ["-m", "pytest", "-v", "-p", "no:cacheprovider", "-p", "no:xdist", *options, "."]
-    return subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    return subprocess.run(warm_server().python(*words), cwd=tmp_path, capture_output=True, text=True, timeout=120)
 
 
 FAILING = """
@@ -116,7 +118,7 @@ def test_coverage_is_added_up_over_tests_copies_and_workers(tmp_path: Path, opti
     path = ROOT / "samples" / "obj" / "x86_64" / "writes.bpf.o"
     (tmp_path / "test_tool.py").write_text(COVERED.replace("OBJECT", repr(str(path))))
     words = ["-m", "pytest", "-q", "-p", "no:cacheprovider", "--simkernel-coverage", "out", *options, "."]
-    ran = subprocess.run([sys.executable, *words], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    ran = subprocess.run(warm_server().python(*words), cwd=tmp_path, capture_output=True, text=True, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     assert "coverage of BPF programs" in ran.stdout and "% of lines; out/lcov.info, out/index.html" in ran.stdout
     lcov = (tmp_path / "out" / "lcov.info").read_text()

@@ -173,7 +173,7 @@ def become(argv: list[str]) -> None:
     if Path(argv[0]).name == "simkernel":
         from simkernel.cli import main
 
-        sys.argv = ["simkernel", *argv[1:]]
+        sys.argv, sys.path[0] = ["simkernel", *argv[1:]], str(Path(sys.executable).parent)
         main()
     elif argv[1] == "-m":
         sys.argv, sys.path[0] = argv[2:], os.getcwd()
@@ -197,7 +197,6 @@ class Warm:
         where = folder / "socket"
         self.server = subprocess.Popen(
             [sys.executable, __file__, "serve", str(where)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-            cwd=Path(__file__).parents[2], env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         )  # fmt: skip
         assert self.server.stdout is not None and self.server.stdout.readline() == b"ready\n"
         self.client = [sys.executable, "-I", "-S", __file__, "ask", str(where)]
@@ -216,6 +215,10 @@ class Warm:
     def command(self, *words: object) -> list[str]:
         """What starts `simkernel WORDS`."""
         return [*self.client, "simkernel", *map(str, words)]
+
+    def python(self, *words: object) -> list[str]:
+        """What starts `python WORDS`, with -m or a file."""
+        return [*self.client, "python", *map(str, words)]
 
     def close(self) -> None:
         """The server ends; commands that run end with those who wait for them."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import subprocess
-import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -21,6 +20,7 @@ from simkernel.matrix.moved import Facts, moved
 from simkernel.matrix.reasons import KINDS, classify
 from simkernel.matrix.workers import cells, run_cells
 from simkernel.pool import Journal, NoCluster, on_cluster
+from tests.tools.warm import warm_server
 
 ROOT = Path(__file__).parents[3]
 OBJECTS = ROOT / "samples/obj/x86_64"
@@ -132,7 +132,7 @@ def test_the_other_formats():
 
 
 def command(*words, cwd):
-    full = [sys.executable, "-m", "simkernel", *map(str, words)]
+    full = warm_server().command(*words)
     return subprocess.run(full, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
 
 
