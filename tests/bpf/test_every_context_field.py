@@ -25,7 +25,9 @@ from bpf.verifier.protos.attach_rules import EXPECTED_ATTACH_TYPES
 
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x", "i386", "arm")
 # one of each word size and byte order; the others lay out their structures as one of these does
-SHAPES = [name if name in ("x86_64", "s390x", "i386") else pytest.param(name, marks=pytest.mark.slow) for name in ARCHES]
+SHAPES = [
+    name if name in ("x86_64", "s390x", "i386") else pytest.param(name, marks=pytest.mark.slow) for name in ARCHES
+]
 
 # Where a field's value is: the struct that the context really is, pointers to follow, and the member at the end.
 # "cb" and "shinfo" stand for what is laid over a packet's private area and what lies behind its buffer.
