@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from tests.fuzz.kinds import KINDS
+from tests.fuzz.kinds import CALLS, KINDS
 
 ROOT = Path(__file__).parents[1]
 RECORD = ROOT / "tests" / "fuzz" / "last_run.json"
@@ -24,7 +24,7 @@ renews the table. Each finding becomes a test.
 """
 
 TAIL = """
-A failed case is told with its number. One case of `syscalls` is 200 calls on a fresh machine, one of `binds` 60.
+A failed case is told with its number. One case of `syscalls` and of `sequences` is {calls} calls on a fresh machine, one of `binds` 60.
 
 Besides the fuzzer:
 
@@ -43,14 +43,16 @@ def text() -> str:
     """The page."""
     run = json.loads(RECORD.read_text())
     lines = [
-        f"The last recorded run: {run['minutes']:g} minutes, seed {run['seed']}.\n",
-        "| kind | attacked | tried | failed | how cases ended |",
-        "|---|---|---|---|---|",
+        "The last recorded run of each kind:\n",
+        "| kind | attacked | minutes | seed | tried | failed | how cases ended |",
+        "|---|---|---|---|---|---|---|",
     ]
     for name, row in run["kinds"].items():
         ended = ", ".join(f"{outcome}: {count}" for outcome, count in row["outcomes"].items())
-        lines.append(f"| {name} | {KINDS[name][0]} | {row['tried']:,} | {len(row['findings'])} | {ended} |")
-    return HEAD + "\n".join(lines) + "\n" + TAIL
+        lines.append(
+            f"| {name} | {KINDS[name][0]} | {row['minutes']:g} | {row['seed']} | {row['tried']:,} | {len(row['findings'])} | {ended} |"
+        )
+    return HEAD + "\n".join(lines) + "\n" + TAIL.replace("{calls}", str(CALLS))
 
 
 if __name__ == "__main__":

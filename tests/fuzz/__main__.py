@@ -86,6 +86,13 @@ def campaign(name: str, seed: int, seconds: float) -> tuple[Counter[str], list[s
     return outcomes, findings
 
 
+def record(rows: dict[str, dict[str, object]]) -> None:
+    """Kinds that were not tried this time keep what is known of them."""
+    known = json.loads(RECORD.read_text())["kinds"] if RECORD.exists() else {}
+    merged = {name: row for name in KINDS if (row := rows.get(name) or known.get(name))}
+    RECORD.write_text(json.dumps({"kinds": merged}, indent=1) + "\n")
+
+
 def main() -> int:
     """Exit status 1 when there is a finding."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -102,21 +109,25 @@ def main() -> int:
         print(KINDS[name][1](random.Random(f"{name} {seed} {case}")))
         return 0
     names = options.kinds.split(",")
-    rows = {}
+    rows: dict[str, dict[str, object]] = {}
     failed = 0
     for arch in ARCHS:  # the children inherit them
         machine(arch)
     for name in names:
         outcomes, findings = campaign(name, options.seed, options.minutes * 60 / len(names))
         failed += len(findings)
-        rows[name] = {"tried": sum(outcomes.values()), "findings": findings, "outcomes": dict(sorted(outcomes.items()))}
+        rows[name] = {
+            "seed": options.seed,
+            "minutes": round(options.minutes / len(names), 1),
+            "tried": sum(outcomes.values()),
+            "findings": findings,
+            "outcomes": dict(sorted(outcomes.items())),
+        }
+        if options.record:
+            record(rows)
         print(
-            f"{name:10} {rows[name]['tried']:7} tried, {len(findings)} findings; {dict(outcomes.most_common(4))}",
+            f"{name:10} {sum(outcomes.values()):7} tried, {len(findings)} findings; {dict(outcomes.most_common(4))}",
             flush=True,
-        )
-    if options.record:
-        RECORD.write_text(
-            json.dumps({"seed": options.seed, "minutes": options.minutes, "kinds": rows}, indent=1) + "\n"
         )
     return 1 if failed else 0
 

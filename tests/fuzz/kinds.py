@@ -194,8 +194,22 @@ def syscalls(rng: random.Random) -> str:
     return "answered"
 
 
-CALLS = 200  # of one case of `syscalls`
+CALLS = 250  # of one case of `syscalls` and `sequences`
 CALLS_S = 10  # CPU time for them
+
+
+@kind("sequences", "system calls with what each parameter asks for, and what earlier calls gave, on six architectures")
+def sequences(rng: random.Random) -> str:
+    from tests.fuzz.sequences import Sequence
+
+    with simkernel.boot(arch=rng.choice(ARCHS), kernel=rng.choice(("6.1", "6.1", "5.10", "6.12")), cpus=2) as m:
+        sequence = Sequence(m, rng)
+        begin = time.process_time()
+        for _ in range(CALLS):
+            sequence.step()
+            if time.process_time() - begin > CALLS_S:
+                return "answered for a while"
+    return "answered"
 
 
 @kind("code", "programs of random bytes and privileged instructions")
