@@ -5,48 +5,38 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from arch.architecture import names
+from tests.tools.sources import FLOORS, ROOT, nodes, trees
 
-ROOT = Path(__file__).parent.parent
-FLOORS = ("arch", "tracing", "bpf", "simkernel")
 CAPITALS = re.compile(r"_?[A-Z][A-Z0-9_]+$")
 
 
-def imports(path: Path) -> set[str]:
-    """Top-level packages that a module imports anywhere in its text."""
-    found: set[str] = set()
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            found |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom) and node.module and node.level == 0:
-            found.add(node.module.split(".")[0])
-    return found
+def packages(floor: str) -> Iterator[tuple[str, str]]:
+    """(module of a floor, top-level package that it imports anywhere in its text)."""
+    for path, node in nodes(ast.Import):
+        if path.startswith(f"{floor}/"):
+            yield from ((path, alias.name.split(".")[0]) for alias in node.names)
+    for path, node in nodes(ast.ImportFrom):
+        if path.startswith(f"{floor}/") and node.module and node.level == 0:
+            yield path, node.module.split(".")[0]
 
 
 @pytest.mark.parametrize("floor", FLOORS)
 def test_a_floor_imports_only_from_below(floor: str) -> None:
     above = set(FLOORS[FLOORS.index(floor) + 1 :])
-    wrong = {
-        str(path.relative_to(ROOT)): sorted(imports(path) & above)
-        for path in sorted((ROOT / floor).rglob("*.py"))
-        if imports(path) & above
-    }
-    assert wrong == {}
+    assert [(path, package) for path, package in packages(floor) if package in above] == []
 
 
 def test_only_arch_knows_architectures_by_name() -> None:
     """A difference between CPUs is a row in a table under arch/, never a branch or a table elsewhere."""
     known = set(names())
     wrong = [
-        f"{path.relative_to(ROOT)}:{node.lineno}"
-        for floor in FLOORS[1:]
-        for path in sorted((ROOT / floor).rglob("*.py"))
-        for node in ast.walk(ast.parse(path.read_text()))
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.value in known
+        f"{path}:{node.lineno}"
+        for path, node in nodes(ast.Constant)
+        if not path.startswith("arch/") and isinstance(node.value, str) and node.value in known
     ]
     wrong += [
         f"{path.relative_to(ROOT)}: {condition}"
@@ -65,9 +55,9 @@ def number(node: ast.expr) -> object:
     return value if isinstance(value, int | str | bytes) else None
 
 
-def constants(path: Path) -> Iterator[str]:
+def constants(module: ast.Module) -> Iterator[str]:
     """Names in capitals that a module's top level binds to a literal."""
-    for node in ast.parse(path.read_text()).body:
+    for node in module.body:
         if isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
                 pair = isinstance(target, ast.Tuple) and isinstance(node.value, ast.Tuple)
@@ -80,9 +70,9 @@ def constants(path: Path) -> Iterator[str]:
 def test_a_constant_is_defined_once() -> None:
     """The folders of the CPUs are parallel: the same name there is a column of one table."""
     places: dict[str, set[str]] = {}
-    for floor in FLOORS:
-        for path in sorted((ROOT / floor).rglob("*.py")):
-            cpu = path.parent.parent.name == "arch" and path.parent.name in names()
-            for name in constants(path):
-                places.setdefault(name, set()).add("arch/CPU" if cpu else str(path.relative_to(ROOT)))
+    for path, module in trees().items():
+        folder = path.split("/")[:-1]
+        cpu = len(folder) == 2 and folder[0] == "arch" and folder[1] in names()
+        for name in constants(module):
+            places.setdefault(name, set()).add("arch/CPU" if cpu else path)
     assert {name: sorted(where) for name, where in places.items() if len(where) > 1} == {}
