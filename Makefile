@@ -8,6 +8,7 @@
 # make soundness  20,000 random programs: what the verifier accepts is run with every check on
 # make test-ftrace  the kernel's own ftrace selftests, fetched from Debian, compared with the real 6.1's results
 # make test-cpython  what CPython 3.11's own tests ask of a kernel, fetched from Debian, compared with the host
+# make test-kselftests  the kernel's own C selftests of system calls, fetched from Debian and built, compared with the real 6.1
 # make test-bpf-selftests  the kernel's own BPF selftests, fetched from Debian and built, compared with the real 6.1
 # make fuzz MINUTES=10  hostile input of every kind, for so long
 # make determinism  four stories ten ways: not a byte may differ
@@ -18,7 +19,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-samples test-slow test-cpython test-ftrace test-bpf-selftests lint docs bench soundness hostile fuzz site determinism clean
+.PHONY: venv demo test test-samples test-slow test-cpython test-ftrace test-kselftests test-bpf-selftests lint docs bench soundness hostile fuzz site determinism clean
 
 venv: $(VENV)/.installed
 
@@ -55,6 +56,10 @@ test-ftrace: venv
 # Half an hour for each of the large modules on a slow machine; WORDS="test_os test_pty" takes some of them.
 test-cpython: venv
 	cd tests/tools && ../../$(BIN)/python cpython_tests.py $(WORDS)
+
+# Some minutes; WORDS="pidfd/ seccomp_bpf" takes some of them.
+test-kselftests: venv
+	cd tests/tools && ../../$(BIN)/python kselftests.py $(WORDS)
 
 test-bpf-selftests: venv
 	cd tests/tools && ../../$(BIN)/python bpf_selftests.py $(WORDS)

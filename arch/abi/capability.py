@@ -9,6 +9,13 @@ from __future__ import annotations
  CAP_AUDIT_WRITE, CAP_AUDIT_CONTROL, CAP_SETFCAP, CAP_MAC_OVERRIDE, CAP_MAC_ADMIN, CAP_SYSLOG, CAP_WAKE_ALARM,
  CAP_BLOCK_SUSPEND, CAP_AUDIT_READ, CAP_PERFMON, CAP_BPF, CAP_CHECKPOINT_RESTORE) = range(41)  # fmt: skip
 CAP_FULL_SET = (1 << 41) - 1
+CAP_LAST_CAP = CAP_CHECKPOINT_RESTORE
+
+# what setfsuid(2) gives and takes; include/linux/capability.h
+CAP_FS_SET = sum(
+    1 << cap
+    for cap in (CAP_CHOWN, CAP_MKNOD, CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH, CAP_FOWNER, CAP_FSETID, CAP_LINUX_IMMUTABLE, CAP_MAC_OVERRIDE)
+)  # fmt: skip
 
 # capget(2): version magic -> number of 32-bit words
 CAP_VERSIONS = {0x19980330: 1, 0x20071026: 2, 0x20080522: 2}

@@ -26,6 +26,7 @@ from simkernel.fs import (
     pseudo,
     read_write,
     readdir,
+    seccomp_notify,
     select,
     shmem,
     signalfd,
@@ -49,7 +50,7 @@ from simkernel.fs.vfs import FsType, Vfs
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, fhandle, files, hostio, inotify, lseek, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
+    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, fhandle, files, hostio, inotify, lseek, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
 )  # fmt: skip
 
 
@@ -87,6 +88,7 @@ def install(k: FsKernel) -> Vfs:
     register_procfs(k)
     vfs.register(FsType("devtmpfs", _mount_devtmpfs))
     k.pidfds = pidfd.PidFds()
+    k.seccomp_listeners = seccomp_notify.SeccompListeners(k)
     register_sysfs(vfs)
     register_bpffs(vfs)
     register_devpts(vfs)

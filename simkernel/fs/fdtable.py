@@ -38,13 +38,13 @@ class FilesStruct:
         value = self.mirror.k.current.rlimits[RLIMIT_NOFILE][0]
         return value if value >= 0 else 1 << 20
 
-    def get_unused_fd(self, cloexec: bool = False, start: int = 0) -> int:
-        """alloc_fd(): the lowest free descriptor from `start`; EMFILE."""
+    def get_unused_fd(self, cloexec: bool = False, start: int = 0, limit: int | None = None) -> int:
+        """alloc_fd(): the lowest free descriptor from `start`; EMFILE beyond the current task's limit, or that of the table's owner."""
         fd = max(start, self.next_fd)
         fds, reserved = self.fds, self.reserved
         while fd in fds or fd in reserved:
             fd += 1
-        if fd >= self.limit():
+        if fd >= (self.limit() if limit is None else limit):
             raise KernelError(EMFILE, "too many open files")
         if start <= self.next_fd:
             self.next_fd = fd + 1

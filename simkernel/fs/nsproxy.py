@@ -163,7 +163,8 @@ def copy_namespaces(k: FsKernel, flags: int, tsk: int) -> int:
     if space is not None:
         if not space.reaper:
             task.signal.ns_init = True
-        space.add(task.pid)
+        asked = k.current.clone_args
+        space.add(task.pid, asked.set_tid if asked is not None else ())
     return 0
 
 

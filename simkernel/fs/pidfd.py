@@ -15,6 +15,7 @@ from simkernel.kernel.calls.kcmp import ptrace_may_access
 from simkernel.kernel.calls.signal import may_signal
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.task import EXIT_DEAD, Task, WaitQueue
 
 PIDFD_NONBLOCK = O_NONBLOCK
@@ -39,8 +40,14 @@ def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
 def _fdinfo(k: FsKernel, file: File) -> str:
     """pidfd_show_fdinfo()."""
     task: Task = file.private_data
-    pid = -1 if task.exit_state == EXIT_DEAD else task.pid
-    return f"Pid:\t{pid}\nNSpid:\t{pid}\n"
+    if task.exit_state == EXIT_DEAD:
+        return "Pid:\t-1\nNSpid:\t-1\n"
+    mine, numbers = k.current.pid_ns, []
+    levels: list[PidNamespace | None] = [*(task.pid_ns.chain() if task.pid_ns is not None else ()), None]
+    if mine in levels:
+        numbers = [k.tasks.number_in(space, task.pid) for space in levels[: levels.index(mine) + 1]]
+    shown = "".join(f"\t{number}" for number in reversed(numbers or [0]))
+    return f"Pid:\t{k.tasks.number_in(mine, task.pid)}\nNSpid:{shown}\n"
 
 
 PIDFD_FOPS = FileOperations("pidfd_fops", llseek="noop_llseek", poll=_poll, show_fdinfo=_fdinfo)

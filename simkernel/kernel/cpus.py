@@ -244,7 +244,7 @@ class Cpus(Deadline):
 
     def wake_signal(self, task: Task, fatal: bool) -> None:
         """signal_wake_up(): interrupt a sleep; also kicks a task that runs in user mode."""
-        task.work = True
+        task.work = task.signal_woken = True
         if self.rqs[task.cpu].current is task:
             self.deadline = 0
         interruptible = task.state == TASK_INTERRUPTIBLE and task.wait_interruptible
@@ -285,7 +285,9 @@ class Cpus(Deadline):
         """A sleep, to be yielded: see KernelFace.wait()."""
         current = self.board.current
         if (interruptible and has_signal(current)) or (killable and fatal_pending(current)):
-            current.work = True  # perhaps another thread takes the signal: then this one has a call to restart
+            current.work = current.signal_woken = (
+                True  # perhaps another thread takes the signal: then this one has a call to restart
+            )
             return -ERESTARTSYS
         if timeout_ns is not None and timeout_ns <= 0:
             return -ETIME

@@ -22,6 +22,7 @@ from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked
 from simkernel.kernel.oom import oom_control
 from simkernel.kernel.ptrace.stops import WORK_TRACE, report_syscall
 from simkernel.kernel.seccomp import WORK_SECCOMP, secure_computing
+from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH, syscall_user_dispatch
 from simkernel.kernel.syscalls import SYSCALL_NS
 from simkernel.kernel.task import Task, has_signal
 
@@ -80,9 +81,11 @@ SKIPPED = -2  # no call is made, the result register says what it gives
 
 
 def syscall_trace_enter(k: KernelFace, regs: int, nr: int) -> Steps[int]:
-    """The tracer sees the call and may put another in its place, then seccomp: the number to go on with, or SKIPPED."""
+    """User dispatch, the tracer, who sees the call and may put another in its place, then seccomp: the number to go on with, or SKIPPED."""
     task = k.current
     preset = k.regs.orig_field != k.abi.result
+    if task.syscall_work & WORK_USER_DISPATCH and syscall_user_dispatch(k, regs, nr):
+        return SKIPPED
     if preset:
         k.regs.set(regs, k.abi.result, -ENOSYS)
     if task.syscall_work & WORK_TRACE:
@@ -93,8 +96,10 @@ def syscall_trace_enter(k: KernelFace, regs: int, nr: int) -> Steps[int]:
         if preset and nr == -1:
             return SKIPPED
         task.syscall_nr = nr
-    if task.syscall_work & WORK_SECCOMP and not (yield from secure_computing(k)):
-        return SKIPPED
+    if task.syscall_work & WORK_SECCOMP:
+        if not (yield from secure_computing(k)):
+            return SKIPPED
+        nr = task.syscall_nr  # a tracer may have put another in its place
     return nr
 
 
@@ -318,10 +323,11 @@ def exit_to_user_mode_loop(k: KernelFace, regs: int, ti_work: int) -> Body:
             task.work = False
             if task.rseq and rseq_needed(k, task):
                 yield k.call("__rseq_handle_notify_resume", 0, regs)
+            woken, task.signal_woken = task.signal_woken, False
             if has_signal(task) or task.saved_blocked is not None:
                 yield k.call("arch_do_signal_or_restart", regs)
                 continue
-            if task.in_syscall and _restart_code(k, regs) is not None:  # another thread took the signal
+            if task.in_syscall and woken and _restart_code(k, regs) is not None:  # another thread took the signal
                 yield k.call("arch_do_signal_or_restart", regs)
                 if task.driver is None:
                     continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 
 from arch.abi.errno import EINVAL, EPERM
+from arch.abi.prctl import SECBIT_KEEP_CAPS, SECBIT_NOROOT
 from arch.abi.stat import S_ISGID, S_ISUID, S_IXGRP
 from arch.errors import KernelError
 from simkernel.kernel.exec_state import LinuxBinprm
@@ -32,14 +33,18 @@ def bprm_creds(k: KernelFace, bprm: LinuxBinprm) -> tuple[Cred, bool]:
     file = _file_caps(rights.capability, old) if not rights.nosuid and not task.no_new_privs else None
     permitted, effective = file if file is not None else (0, False)
     root = to_kernel(space, "uid", 0)
-    if root in (new.euid, new.uid) and not (file is not None and new.uid != root):  # handle_privileged_root()
+    new.securebits &= ~SECBIT_KEEP_CAPS
+    noroot = bool(old.securebits & SECBIT_NOROOT)
+    if (
+        root in (new.euid, new.uid) and not noroot and not (file is not None and new.uid != root)
+    ):  # handle_privileged_root()
         permitted = old.cap_bset | old.cap_inheritable
         effective = effective or new.euid == root
     if file is not None or set_id:
         new.cap_ambient = 0
     new.cap_permitted = permitted | new.cap_ambient
     new.cap_effective = new.cap_permitted if effective else new.cap_ambient
-    secure = set_id or (new.uid != root and (effective or bool(new.cap_permitted & ~new.cap_ambient)))
+    secure = set_id or ((new.uid != root or noroot) and (effective or bool(new.cap_permitted & ~new.cap_ambient)))
     return new, secure
 
 

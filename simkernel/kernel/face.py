@@ -54,6 +54,7 @@ from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.namespaces import Namespace
 from simkernel.kernel.registers import Registers
+from simkernel.kernel.seccomp_filter import Filter
 from simkernel.kernel.sigframes import SignalFrames
 from simkernel.kernel.signals import Signals
 from simkernel.kernel.syscalls import Syscalls
@@ -116,6 +117,20 @@ class PidFds(Protocol):
         ...
 
 
+class SeccompListeners(Protocol):
+    """Descriptors that hear of other tasks' calls (simkernel/fs/seccomp_notify.py)."""
+
+    def open(self, owner: Filter) -> int:
+        """A new descriptor of the current task for a filter.  EMFILE."""
+        ...
+
+    def ask(self, owner: Filter, data: bytes) -> None:
+        """What seccomp_do_user_notification() is about to be called for."""
+
+    def released(self, task: Task) -> None:
+        """A task under filters is gone."""
+
+
 class KernelFace:
     """What bodies of kernel functions and system calls may use."""
 
@@ -166,6 +181,7 @@ class KernelFace:
     # Parts of the other folders, put here by their install()
     vfs: Files
     pidfds: PidFds
+    seccomp_listeners: SeccompListeners
     drop_caches: Callable[[], None] | None = None  # what /proc/sys/vm/drop_caches asks for
 
     # -- control: what is yielded ------------------------------------------------------------------------------------

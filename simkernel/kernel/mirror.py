@@ -258,6 +258,7 @@ class Mirror:
             mask = getattr(cred, name)
             put(cred.addr, "cred", f"{name}.cap[0]", mask & 0xFFFFFFFF)
             put(cred.addr, "cred", f"{name}.cap[1]", mask >> 32)
+        put(cred.addr, "cred", "securebits", cred.securebits)
 
     # -- mm ------------------------------------------------------------------------------------------------------
 

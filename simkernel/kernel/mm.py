@@ -104,6 +104,7 @@ class Mm:
         self.uprobes: object = None
         self.vdso = 0
         self.lock_future = False  # mlockall(MCL_FUTURE)
+        self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages
         self._no_gap = (1 << 64, 0)  # (size, address): no hole of this size lies between there and mmap_base
 
     # -- areas ---------------------------------------------------------------------------------------------------
@@ -573,5 +574,5 @@ class Mm:
 
 _COPIED = (
     "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end",
-    "env_start", "env_end", "auxv", "exe_file", "mmap_base", "vdso",
+    "env_start", "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled",
 )  # fmt: skip

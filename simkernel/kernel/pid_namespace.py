@@ -6,6 +6,8 @@ that it is in.  None stands for the initial namespace.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from arch.abi.errno import EAGAIN, ENOMEM
 from arch.errors import KernelError
 from simkernel.kernel.namespaces import Namespace
@@ -31,16 +33,22 @@ class PidNamespace:
         """This and those around it, without the initial one."""
         return [self] if self.parent is None else [self, *self.parent.chain()]
 
-    def add(self, pid: int) -> None:
-        """alloc_pid(): numbers here and around for a new task; the first one is init.  ENOMEM when that has ended."""
+    def add(self, pid: int, wanted: Sequence[int] = ()) -> None:
+        """alloc_pid(): numbers here and around for a new task; the first one is init.  ENOMEM when that has ended.
+
+        `wanted` are those that clone3(2) asked for, innermost first.
+        """
         if self.dead:
             raise KernelError(ENOMEM, "its init is gone")
-        for level in self.chain():
-            level._take(pid)
+        for depth, level in enumerate(self.chain()):
+            level._take(pid, wanted[depth] if depth < len(wanted) else 0)
         if not self.reaper:
             self.reaper = pid
 
-    def _take(self, pid: int) -> None:
+    def _take(self, pid: int, wanted: int) -> None:
+        if wanted:
+            self.number[pid], self.real[wanted] = wanted, pid
+            return
         for _ in range(PID_MAX):
             self.last = self.last + 1 if self.last < PID_MAX - 1 else RESERVED_PIDS
             if self.last not in self.real:

@@ -1,26 +1,22 @@
-"""seccomp: which system calls a task may make.  kernel/seccomp.c, net/core/filter.c:bpf_check_classic().
-
-A filter is classic BPF over struct seccomp_data (number, architecture, instruction pointer, six arguments).  It is checked once
-and turned into rows of plain Python values; running one costs about a microsecond per ten instructions.
-"""
+"""seccomp: which system calls a task may make.  kernel/seccomp.c.  The filters' language is seccomp_filter.py's."""
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass
 
 from arch.abi.capability import CAP_SYS_ADMIN
-from arch.abi.errno import EACCES, EINVAL, ENOSYS, EOPNOTSUPP, MAX_ERRNO
+from arch.abi.errno import EACCES, EBUSY, EINVAL, ENOENT, ENOMEM, ENOSYS, EOPNOTSUPP, ESRCH, MAX_ERRNO
 from arch.abi.limits import U32_MAX
-from arch.abi.ptrace import PTRACE_EVENT_SECCOMP
+from arch.abi.ptrace import PTRACE_EVENT_SECCOMP, PTRACE_O_SUSPEND_SECCOMP
 from arch.abi.signal import SIGKILL, SIGSYS
 from arch.errors import KernelError
 from bpf.uapi import BPF_MAXINSNS
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import event_enabled, report_event
+from simkernel.kernel.seccomp_filter import DATA_SIZE, Filter, Insn, check_classic
 from simkernel.kernel.task import SigInfo, Task
+from simkernel.kernel.user_namespace import ns_capable, user_ns
 
 # include/uapi/linux/seccomp.h
 SECCOMP_MODE_STRICT, SECCOMP_MODE_FILTER = 1, 2
@@ -31,114 +27,11 @@ FLAG_TSYNC, FLAG_LOG, FLAG_SPEC_ALLOW, FLAG_NEW_LISTENER, FLAG_TSYNC_ESRCH, FLAG
 RET_KILL_PROCESS, RET_KILL_THREAD, RET_TRAP, RET_ERRNO = 0x80000000, 0, 0x00030000, 0x00050000
 RET_USER_NOTIF, RET_TRACE, RET_LOG, RET_ALLOW = 0x7FC00000, 0x7FF00000, 0x7FFC0000, 0x7FFF0000
 ACTIONS = (RET_KILL_PROCESS, RET_KILL_THREAD, RET_TRAP, RET_ERRNO, RET_USER_NOTIF, RET_TRACE, RET_LOG, RET_ALLOW)
-NOTIF, NOTIF_RESP, DATA_SIZE = 80, 24, 64
+NOTIF, NOTIF_RESP = 80, 24  # sizes of what a listener reads and writes
 MAX_INSNS_PER_PATH = 32768
 WORK_SECCOMP = 1  # SYSCALL_WORK_SECCOMP
 SYS_SECCOMP = 1
 STRICT_CALLS = ("read", "write", "exit", "rt_sigreturn", "sigreturn")
-
-# include/uapi/linux/bpf_common.h
-BPF_LD, BPF_LDX, BPF_ST, BPF_STX, BPF_ALU, BPF_JMP, BPF_RET, BPF_MISC = range(8)
-LD_W_ABS, LD_W_LEN, LDX_W_LEN, LD_IMM, LDX_IMM, LD_MEM, LDX_MEM = 0x20, 0x80, 0x81, 0x00, 0x01, 0x60, 0x61
-RET_K, RET_A, TAX, TXA, JA, ST, STX = 0x06, 0x16, 0x07, 0x87, 0x05, 0x02, 0x03
-ALU: dict[int, Callable[[int, int], int]] = {
-    0x00: lambda a, b: a + b, 0x10: lambda a, b: a - b, 0x20: lambda a, b: a * b, 0x30: lambda a, b: a // b,
-    0x40: lambda a, b: a | b, 0x50: lambda a, b: a & b, 0x60: lambda a, b: a << b if b < 32 else 0,
-    0x70: lambda a, b: a >> b if b < 32 else 0, 0x80: lambda a, b: -a, 0xA0: lambda a, b: a ^ b,
-}  # fmt: skip
-JUMPS: dict[int, Callable[[int, int], bool]] = {
-    0x10: lambda a, b: a == b, 0x20: lambda a, b: a > b, 0x30: lambda a, b: a >= b, 0x40: lambda a, b: bool(a & b),
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Insn:
-    """struct sock_filter."""
-
-    code: int
-    jt: int
-    jf: int
-    k: int
-
-
-class Filter:
-    """struct seccomp_filter: one program, and the one that was there before it."""
-
-    def __init__(self, insns: list[Insn], prev: Filter | None, log: bool) -> None:
-        self.insns, self.prev, self.log = insns, prev, log
-        self.total: int = len(insns) + (prev.total + 4 if prev is not None else 0)
-
-    def run(self, data: bytes, order: str) -> int:
-        """What this program says to one call."""
-        words = struct.unpack(order + "16I", data)
-        a = x = pc = 0
-        memory = [0] * 16
-        while True:
-            insn = self.insns[pc]
-            code, k = insn.code, insn.k
-            pc += 1
-            kind = code & 7
-            if code == LD_W_ABS:
-                a = words[k >> 2]
-            elif kind == BPF_JMP:
-                pc += k if code == JA else insn.jt if JUMPS[code & 0xF0](a, x if code & 8 else k) else insn.jf
-            elif kind == BPF_RET:
-                return a if code == RET_A else k
-            elif kind == BPF_ALU:
-                operand = x if code & 8 else k
-                if code & 0xF0 == 0x30 and not operand:
-                    return 0
-                a = ALU[code & 0xF0](a, operand) & U32_MAX
-            elif code in (LD_IMM, LD_MEM, LD_W_LEN):
-                a = DATA_SIZE if code == LD_W_LEN else memory[k] if code == LD_MEM else k
-            elif code in (LDX_IMM, LDX_MEM, LDX_W_LEN):
-                x = DATA_SIZE if code == LDX_W_LEN else memory[k] if code == LDX_MEM else k
-            elif code == TAX:
-                x = a
-            elif code == TXA:
-                a = x
-            else:
-                memory[k] = a if code == ST else x
-
-
-def _known(insn: Insn) -> bool:
-    """seccomp_check_filter() of one instruction."""
-    code, k = insn.code, insn.k
-    if code == LD_W_ABS:
-        return k < DATA_SIZE and not k & 3
-    if code in (LD_W_LEN, LDX_W_LEN, LD_IMM, LDX_IMM, RET_K, RET_A, TAX, TXA, JA):
-        return True
-    if code in (LD_MEM, LDX_MEM, ST, STX):
-        return k < 16
-    if code & 7 == BPF_ALU:
-        op = code & 0xF0
-        shift = op in (0x60, 0x70) and not code & 8 and k >= 32
-        return op in ALU and (op != 0x80 or not code & 8) and not (op == 0x30 and not code & 8 and not k) and not shift
-    return code & 7 == BPF_JMP and code & 0xF0 in JUMPS and not code & ~0xFD
-
-
-def check_classic(insns: list[Insn]) -> None:
-    """bpf_check_classic() and check_load_and_stores().  EINVAL."""
-    count = len(insns)
-    written: list[int] = [0xFFFF] * (count + 1)  # slots of memory that every way to here has written
-    valid = 0
-    for pc, insn in enumerate(insns):
-        valid &= written[pc]
-        if not _known(insn):
-            raise KernelError(EINVAL)
-        if insn.code in (ST, STX):
-            valid |= 1 << insn.k
-        elif insn.code in (LD_MEM, LDX_MEM) and not valid >> insn.k & 1:
-            raise KernelError(EINVAL)
-        elif insn.code & 7 == BPF_JMP:
-            steps = (insn.k,) if insn.code == JA else (insn.jt, insn.jf)
-            if any(step >= count - pc - 1 for step in steps):
-                raise KernelError(EINVAL)
-            for step in steps:
-                written[pc + 1 + step] &= valid
-            valid = 0xFFFF
-    if insns[-1].code not in (RET_K, RET_A):
-        raise KernelError(EINVAL)
 
 
 def _read_filter(k: KernelFace, address: int) -> list[Insn]:
@@ -159,17 +52,17 @@ def seccomp_data(k: KernelFace, regs: int, nr: int) -> bytes:
     return struct.pack(order + "iIQ6Q", nr, k.arch.calls.audit_arch, ip, *args)
 
 
-def run_filters(k: KernelFace, task: Task, data: bytes) -> int:
-    """seccomp_run_filters(): the most severe of what all programs say."""
+def run_filters(k: KernelFace, task: Task, data: bytes) -> tuple[int, Filter | None]:
+    """seccomp_run_filters(): the most severe of what all programs say, and whose word it is."""
     order = "<" if k.mem.byteorder == "little" else ">"
-    worst, severity = RET_ALLOW, _severity(RET_ALLOW)
+    worst, severity, match = RET_ALLOW, _severity(RET_ALLOW), None
     found = task.seccomp_filter
     while isinstance(found, Filter):
         value = found.run(data, order)
         if _severity(value) < severity:
-            worst, severity = value, _severity(value)
+            worst, severity, match = value, _severity(value), found
         found = found.prev
-    return worst
+    return worst, match
 
 
 def _severity(value: int) -> int:
@@ -183,7 +76,8 @@ def _severity(value: int) -> int:
 def __seccomp_filter(k: KernelFace, nr: int, sd: int, recheck: int) -> Body:
     """0: the call is made; -1: it is not, and its result register says what it gives."""
     task, regs = k.current, k.current.regs
-    value = run_filters(k, task, seccomp_data(k, regs, nr))
+    sent = seccomp_data(k, regs, nr)
+    value, match = run_filters(k, task, sent)
     action, data = value & 0xFFFF0000, value & 0xFFFF
     if action in (RET_ALLOW, RET_LOG):
         return 0
@@ -201,15 +95,23 @@ def __seccomp_filter(k: KernelFace, nr: int, sd: int, recheck: int) -> Body:
         k.signals.force_info(task, info)
         return -1
     if action == RET_TRACE:
+        if recheck:
+            return 0
         k.regs.set(regs, k.abi.result, -ENOSYS)
         if not event_enabled(task, PTRACE_EVENT_SECCOMP):
             return -1
         yield from report_event(k, PTRACE_EVENT_SECCOMP, data)
+        if k.regs.orig_field == k.abi.result:
+            return 0
         number = k.regs.get(regs, k.regs.orig_field) & U32_MAX
-        return -1 if k.regs.orig_field != k.abi.result and number == U32_MAX else 0
-    if action == RET_USER_NOTIF:  # nobody listens
-        k.regs.set(regs, k.abi.result, -ENOSYS)
-        return -1
+        if number >> 31:
+            return -1
+        task.syscall_nr = number
+        return (yield k.call("__seccomp_filter", number, 0, 1))
+    if action == RET_USER_NOTIF and k.version.at_least("5.0"):
+        assert match is not None
+        k.seccomp_listeners.ask(match, sent)
+        return (yield k.call("seccomp_do_user_notification", nr, 0, sd))
     alone = action != RET_KILL_THREAD or len(task.signal.threads) == 1
     yield k.call("do_group_exit" if alone else "do_exit", SIGSYS)
     return -1
@@ -228,6 +130,8 @@ def __secure_computing(k: KernelFace, sd: int) -> Body:
 
 def secure_computing(k: KernelFace) -> Steps[bool]:
     """At every system call of a task that has a mode: may it be made?"""
+    if k.current.ptracer is not None and k.current.ptrace_options & PTRACE_O_SUSPEND_SECCOMP:
+        return True
     if k.version.at_least("4.8"):
         return (yield k.call("__secure_computing", 0)) == 0
     return (yield from __secure_computing(k, 0)) == 0
@@ -257,24 +161,44 @@ def _filter(k: KernelFace, flags: int, address: int) -> int:
     if flags & FLAG_WAIT_KILLABLE and not flags & FLAG_NEW_LISTENER:
         raise KernelError(EINVAL)
     insns = _read_filter(k, address)
-    if not task.no_new_privs and not k.capable(CAP_SYS_ADMIN):
+    if not task.no_new_privs and not ns_capable(task, user_ns(task), CAP_SYS_ADMIN):
         raise KernelError(EACCES)
     check_classic(insns)
-    if flags & FLAG_NEW_LISTENER:
-        raise KernelError(EINVAL, "there are no listeners here")
     if task.seccomp_mode == SECCOMP_MODE_STRICT:
         raise KernelError(EINVAL)
     prev = task.seccomp_filter if isinstance(task.seccomp_filter, Filter) else None
-    new = Filter(insns, prev, bool(flags & FLAG_LOG))
+    if len(insns) + (prev.total + 4 if prev is not None else 0) > MAX_INSNS_PER_PATH:
+        raise KernelError(ENOMEM)
+    new = Filter(insns, prev, bool(flags & FLAG_LOG), bool(flags & FLAG_WAIT_KILLABLE))
     for thread in list(task.signal.threads) if flags & FLAG_TSYNC else [task]:
-        if thread is not task and thread.seccomp_filter not in (None, prev):
-            return thread.pid  # one that went its own way
+        if thread is not task and not _is_ancestor(thread.seccomp_filter, prev):  # one that went its own way
+            return -ESRCH if flags & FLAG_TSYNC_ESRCH else k.tasks.vnr(thread.pid)
+    fd = 0
+    if flags & FLAG_NEW_LISTENER:
+        step: object = prev
+        while isinstance(step, Filter):
+            if step.listener is not None:
+                raise KernelError(EBUSY, "one listener for all")
+            step = step.prev
+        fd = k.seccomp_listeners.open(new)
     for thread in list(task.signal.threads) if flags & FLAG_TSYNC else [task]:
         thread.seccomp_filter = new
         thread.seccomp_filters += 1
         thread.no_new_privs = thread.no_new_privs or task.no_new_privs
         _enter(thread, SECCOMP_MODE_FILTER)
-    return 0
+    return fd
+
+
+def _is_ancestor(parent: object, child: Filter | None) -> bool:
+    """is_ancestor(): no filter at all is everybody's."""
+    if parent is None:
+        return True
+    step = child
+    while step is not None:
+        if step is parent:
+            return True
+        step = step.prev
+    return False
 
 
 def do_seccomp(k: KernelFace, op: int, flags: int, address: int) -> int:
@@ -313,3 +237,48 @@ def prctl_set_seccomp(k: KernelFace, mode: int, address: int) -> int:
     if mode == SECCOMP_MODE_FILTER:
         return do_seccomp(k, SECCOMP_SET_MODE_FILTER, 0, address)
     raise KernelError(EINVAL)
+
+
+# -- what a tracer may ask ---------------------------------------------------------------------------------------------
+
+
+def _nth_filter(task: Task, off: int) -> Filter:
+    """get_nth_filter(): number 0 is the oldest.  EINVAL, ENOENT."""
+    chain: list[Filter] = []
+    step = task.seccomp_filter
+    while isinstance(step, Filter):
+        chain.append(step)
+        step = step.prev
+    if task.seccomp_mode != SECCOMP_MODE_FILTER:
+        raise KernelError(EINVAL)
+    if off >= len(chain):
+        raise KernelError(ENOENT)
+    return chain[len(chain) - 1 - off]
+
+
+def _may_look(k: KernelFace) -> None:
+    if not k.capable(CAP_SYS_ADMIN) or k.current.seccomp_mode:
+        raise KernelError(EACCES)
+
+
+def seccomp_get_filter(k: KernelFace, task: Task, off: int, data: int) -> int:
+    """PTRACE_SECCOMP_GET_FILTER: how many instructions, and they themselves if there is a place for them."""
+    _may_look(k)
+    found = _nth_filter(task, off)
+    if data:
+        order = "<" if k.mem.byteorder == "little" else ">"
+        raw = b"".join(struct.pack(order + "HBBI", i.code, i.jt, i.jf, i.k) for i in found.insns)
+        k.usercopy.copy_to_user(data, raw)
+    return len(found.insns)
+
+
+def seccomp_get_metadata(k: KernelFace, task: Task, size: int, data: int) -> int:
+    """PTRACE_SECCOMP_GET_METADATA: the flags of a filter.  EACCES, EINVAL, EFAULT."""
+    _may_look(k)
+    size = min(size, 16)
+    if size < 8:
+        raise KernelError(EINVAL)
+    flags = FLAG_LOG if _nth_filter(task, k.usercopy.get_user(data, 8)).log else 0
+    order = "<" if k.mem.byteorder == "little" else ">"
+    k.usercopy.copy_to_user(data + 8, struct.pack(order + "Q", flags)[: size - 8])
+    return size

@@ -71,6 +71,10 @@ CORE = bits(SIGQUIT, SIGILL, SIGTRAP, SIGABRT, SIGFPE, SIGSEGV, SIGBUS, SIGSYS, 
 SYNCHRONOUS = bits(SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGFPE, SIGSYS)
 
 
+# the highest si_code of each signal that has an address: include/uapi/asm-generic/siginfo.h, NSIGILL and so on
+FAULT_CODES = {SIGILL: 11, SIGFPE: 15, SIGSEGV: 10, SIGBUS: 5, SIGTRAP: 6}
+
+
 class Signals:
     """`k.signals`: sending and taking signals."""
 
@@ -182,7 +186,8 @@ class Signals:
             and not bit(sig) & (STOPS | IGNORED_BY_DEFAULT)
             and not chosen.real_blocked & bit(sig)
         )
-        if sig == SIGKILL:
+        if fatal and not bit(sig) & CORE and (sig == SIGKILL or chosen.ptracer is None):
+            signal.fatal = True
             for thread in signal.threads:
                 self.cpus.wake_signal(thread, True)
         self.cpus.wake_signal(chosen, fatal)
@@ -248,7 +253,9 @@ class Signals:
         """For bodies: the current task should stop waiting."""
         if not has_signal(self.board.current):
             return False
-        self.board.current.work = True  # perhaps another thread takes it: then this one has a call to restart
+        self.board.current.work = self.board.current.signal_woken = (
+            True  # perhaps another thread takes it: then this one has a call to restart
+        )
         return True
 
     def fatal_pending(self) -> bool:
@@ -313,7 +320,7 @@ class Signals:
         head = i32(info.sig) + i32(info.errno) + i32(info.code)
         if word == 8:
             head += bytes(4)
-        if info.sig in (SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP) and info.code > 0:
+        if 0 < info.code <= FAULT_CODES.get(info.sig, 0):
             body = info.addr.to_bytes(word, order)
         elif info.call is not None:
             body = info.addr.to_bytes(word, order) + i32(info.call[0]) + i32(info.call[1])

@@ -151,6 +151,7 @@ class SignalStruct:
         self.pidfd_wait = WaitQueue("wait_pidfd")
         self.group_exit_code = 0
         self.group_exiting = False
+        self.fatal = False  # a signal that ends the group is pending: SIGNAL_GROUP_EXIT as complete_signal() sets it
         self.stopped = False
         self.stop_reported = True
         self.stop_code = 0
@@ -182,7 +183,7 @@ class Cred:
 
     __slots__ = (
         "addr", "cap_ambient", "cap_bset", "cap_effective", "cap_inheritable", "cap_permitted", "egid", "euid",
-        "fsgid", "fsuid", "gid", "groups", "sgid", "suid", "uid",
+        "fsgid", "fsuid", "gid", "groups", "securebits", "sgid", "suid", "uid",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -190,6 +191,7 @@ class Cred:
         self.gid = self.egid = self.sgid = self.fsgid = 0
         self.groups: list[int] = []
         self.cap_inheritable = self.cap_ambient = 0
+        self.securebits = 0  # SECBIT_*
         self.cap_permitted = self.cap_effective = self.cap_bset = CAP_FULL_SET
         self.addr = 0
 
@@ -223,7 +225,10 @@ class CloneArgs:
         self.exit_signal = exit_signal
         self.stack = stack
         self.stack_size = 0
-        self.parent_tid = self.child_tid = self.tls = self.pidfd = self.set_tid = 0
+        self.parent_tid = self.child_tid = self.tls = self.pidfd = 0
+        self.set_tid: list[
+            int
+        ] = []  # the numbers to have: in the innermost pid namespace, in the one around it, and so on
 
 
 class WaitRequest:
@@ -353,6 +358,9 @@ class Task(TaskSlots):
         self.sas_sp = self.sas_size = self.sas_flags = 0
         self.restart: Callable[[], Body] | None = None  # for restart_syscall
         self.work = False  # something to do before going back to user mode
+        self.signal_woken = (
+            False  # TIF_SIGPENDING: it was woken for a signal, which another thread may have taken since
+        )
         # thread bits
         self.set_child_tid = 0
         self.clear_child_tid = 0
@@ -365,6 +373,10 @@ class Task(TaskSlots):
         self.child_subreaper = False
         self.personality = 0
         self.timer_slack_ns = 50000
+        self.tsc_mode = 1  # PR_TSC_ENABLE
+        self.mce_kill = 2  # PR_MCE_KILL_DEFAULT
+        self.io_flusher = False  # PR_SET_IO_FLUSHER
+        self.user_dispatch: object = None  # syscall_user_dispatch.py: UserDispatch
         self.rseq = 0  # user address of its struct rseq
         self.rseq_sig = 0
         self.rseq_cpu = -1
@@ -398,6 +410,7 @@ class Task(TaskSlots):
         self.stop_ignored = False  # let go by its tracer although its group is stopped
         self.pid_ns: PidNamespace | None = None  # the one that it is in; its children's is in `namespaces`
         self.seccomp_mode = 0
+        self.seccomp_question: object = None  # simkernel/fs/seccomp_notify.py: Question
         self.seccomp_filters = 0  # how many programs are one behind the other
         self.seccomp_filter: object = None  # seccomp.py: Filter
         self.syscall_work = 0  # SYSCALL_WORK_*: what else happens at system calls
@@ -517,7 +530,11 @@ def has_signal(task: Task) -> bool:
 
 def fatal_pending(task: Task) -> bool:
     """fatal_signal_pending()."""
-    return task.signal.group_exiting or any(i.sig == SIGKILL for i in (*task.pending, *task.signal.pending))
+    return (
+        task.signal.group_exiting
+        or task.signal.fatal
+        or any(i.sig == SIGKILL for i in (*task.pending, *task.signal.pending))
+    )
 
 
 class CurrentTask(Protocol):

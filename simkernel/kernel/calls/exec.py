@@ -13,6 +13,7 @@ from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import report_exec
+from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH
 from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
 
 MAX_ARG_STRLEN = 32 * PAGE_SIZE
@@ -171,7 +172,8 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     task.cred = bprm.cred
     k.mirror.publish_cred(task)
     task.clear_child_tid = task.robust_list = task.rseq = 0
-    task.restart = None
+    task.restart = task.user_dispatch = None
+    task.syscall_work &= ~WORK_USER_DISPATCH
     signal = task.signal
     signal.actions = [SigAction(1) if n and a.handler == 1 else SigAction() for n, a in enumerate(signal.actions)]
     task.sas_sp = task.sas_size = task.sas_flags = 0

@@ -283,5 +283,7 @@ def release_task(k: KernelFace, p: int) -> int:
         signal.utime_ns += task.utime_ns
         signal.stime_ns += task.stime_ns
     k.tasks.forget(task)
+    if task.seccomp_filter is not None:
+        k.seccomp_listeners.released(task)
     k.threads.bury(task)
     return 0

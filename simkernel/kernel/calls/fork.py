@@ -15,6 +15,7 @@ from arch.abi.sched import (
     CLONE_CLEAR_SIGHAND,
     CLONE_DETACHED,
     CLONE_IO,
+    CLONE_NEWPID,
     CLONE_PARENT,
     CLONE_PARENT_SETTID,
     CLONE_PIDFD,
@@ -33,7 +34,7 @@ from arch.abi.signal import NSIG, SIG_DFL, SIG_IGN
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Call, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.pid_namespace import PID_MAX
+from simkernel.kernel.pid_namespace import PID_MAX, PidNamespace
 from simkernel.kernel.ptrace.stops import clone_event, init_task, report_event
 from simkernel.kernel.seccomp import WORK_SECCOMP
 from simkernel.kernel.task import (
@@ -47,6 +48,7 @@ from simkernel.kernel.task import (
     Task,
     WaitQueue,
 )
+from simkernel.kernel.user_namespace import ns_capable
 
 CLONE_ARGS_SIZE, MAX_PID_NS_LEVEL = 88, 32
 
@@ -132,7 +134,7 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     if flags & CLONE_PIDFD and flags & (CLONE_DETACHED | CLONE_THREAD):
         raise KernelError(EINVAL)
     if args.set_tid:
-        _check_set_tid(k, args.set_tid)
+        _check_set_tid(k, args)
     limit, uid = k.current.rlimits[RLIMIT_NPROC][0], k.current.cred.uid
     if uid and limit >= 0 and not k.capable(CAP_SYS_RESOURCE) and not k.capable(CAP_SYS_ADMIN):
         if sum(t.cred.uid == uid for t in k.tasks.by_pid.values()) >= limit:
@@ -178,14 +180,34 @@ def _undo(k: KernelFace, child: Task) -> Steps[None]:
     k.threads.bury(child)
 
 
-def _check_set_tid(k: KernelFace, wanted: int) -> None:
-    """clone3's set_tid: a number of one's own choice.  EPERM, EINVAL, EEXIST."""
-    if not 0 < wanted < PID_MAX:
+def _space_level(k: KernelFace, flags: int) -> int:
+    """How deep below the initial one the new task's pid namespace is."""
+    found = k.current.namespaces.get("pid")
+    level = found.state.level if found is not None and isinstance(found.state, PidNamespace) else 0
+    return level + bool(flags & CLONE_NEWPID)
+
+
+def _check_set_tid(k: KernelFace, args: CloneArgs) -> None:
+    """clone3's set_tid: numbers of one's own choice, from the innermost namespace outwards.  EPERM, EINVAL, EEXIST."""
+    level = _space_level(k, args.flags)
+    if len(args.set_tid) > level + 1:
         raise KernelError(EINVAL)
-    if not k.capable(CAP_CHECKPOINT_RESTORE) and not k.capable(CAP_SYS_ADMIN):
-        raise KernelError(EPERM)
-    if k.tasks.find(wanted) is not None:
-        raise KernelError(EEXIST)
+    found = k.current.namespaces.get("pid")
+    space = found.state if found is not None and isinstance(found.state, PidNamespace) else None
+    wanted = list(args.set_tid)
+    if args.flags & CLONE_NEWPID:  # the namespace is yet to be made: its first task is init
+        if wanted.pop(0) != 1:
+            raise KernelError(EINVAL)
+    for tid in wanted:
+        owner = space.holder.owner if space is not None and space.holder is not None else None
+        reaper = space is None or space.reaper
+        if not 0 < tid < PID_MAX or (tid != 1 and not reaper):
+            raise KernelError(EINVAL)
+        if not ns_capable(k.current, owner, CAP_CHECKPOINT_RESTORE) and not ns_capable(k.current, owner, CAP_SYS_ADMIN):
+            raise KernelError(EPERM)
+        if tid in (k.tasks.by_pid if space is None else space.real):
+            raise KernelError(EEXIST)
+        space = space.parent if space is not None else None
 
 
 def _link(k: KernelFace, child: Task, args: CloneArgs) -> None:
@@ -215,7 +237,9 @@ def _link(k: KernelFace, child: Task, args: CloneArgs) -> None:
 def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     """A copy of the parent's task_struct with its own kernel stack.  ENOMEM."""
     parent = k.current
-    number = current_clone(k).set_tid or k.tasks.next_pid()
+    args = current_clone(k)
+    level = _space_level(k, args.flags)
+    number = args.set_tid[level] if len(args.set_tid) > level else k.tasks.next_pid()
     child = k.threads.new(number, parent.comm)
     child.flags = (parent.flags | PF_FORKNOEXEC) & ~PF_KTHREAD
     child.blocked = parent.blocked
@@ -368,7 +392,7 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
     raw = raw.ljust(CLONE_ARGS_SIZE, b"\0")
     word = [int.from_bytes(raw[i : i + 8], k.mem.byteorder) for i in range(0, CLONE_ARGS_SIZE, 8)]
     flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, _ = word
-    if set_tid_size > MAX_PID_NS_LEVEL or bool(set_tid) != bool(set_tid_size) or set_tid_size > 1:
+    if set_tid_size > MAX_PID_NS_LEVEL or bool(set_tid) != bool(set_tid_size):
         raise KernelError(EINVAL)
     if flags & ~CLONE3_FLAGS or (flags & CLONE_CLEAR_SIGHAND and flags & CLONE_SIGHAND):
         raise KernelError(EINVAL)
@@ -379,8 +403,8 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
     args = CloneArgs(flags, exit_signal, stack)
     args.stack_size, args.parent_tid, args.child_tid, args.tls = stack_size, parent_tid, child_tid, tls
     args.pidfd = pidfd
-    args.set_tid = k.usercopy.get_user(set_tid, 4, signed=True) if set_tid else 0
-    if set_tid and args.set_tid < 1:
+    args.set_tid = [k.usercopy.get_user(set_tid + 4 * i, 4, signed=True) for i in range(set_tid_size)]
+    if any(tid < 1 for tid in args.set_tid):
         raise KernelError(EINVAL)
     return (yield _start_clone(k, args))
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_FULL_SET, CAP_SETGID, CAP_SETPCAP, CAP_SETUID
+from arch.abi.capability import CAP_FS_SET, CAP_FULL_SET, CAP_SETGID, CAP_SETPCAP, CAP_SETUID
 from arch.abi.errno import EFAULT, EINVAL, EPERM, ESRCH
 from arch.abi.limits import U32_MAX
+from arch.abi.prctl import SECBIT_KEEP_CAPS, SECBIT_NO_SETUID_FIXUP
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -70,12 +71,15 @@ def commit_creds(k: KernelFace, cred: Cred) -> int:
     root = to_kernel(user_ns(task), "uid", 0)
     had_root = root in (old.uid, old.euid, old.suid)
     has_root = root in (cred.uid, cred.euid, cred.suid)
-    if had_root and not has_root:
-        cred.cap_permitted = cred.cap_effective = cred.cap_ambient = 0
-    elif old.euid == root and cred.euid != root:
-        cred.cap_effective = 0
-    elif old.euid != root and cred.euid == root:
-        cred.cap_effective = cred.cap_permitted
+    if not cred.securebits & SECBIT_NO_SETUID_FIXUP:
+        if had_root and not has_root:
+            cred.cap_ambient = 0
+            if not cred.securebits & SECBIT_KEEP_CAPS:
+                cred.cap_permitted = cred.cap_effective = 0
+        if old.euid == root and cred.euid != root:
+            cred.cap_effective = 0
+        elif old.euid != root and cred.euid == root:
+            cred.cap_effective = cred.cap_permitted
     ids = (old.euid, old.egid, old.fsuid, old.fsgid) != (cred.euid, cred.egid, cred.fsuid, cred.fsgid)
     if ids or cred.cap_permitted & ~old.cap_permitted:  # commit_creds(): others may no longer look at it
         for thread in task.signal.threads:
@@ -239,8 +243,13 @@ def sys_setfsuid(k: KernelFace, uid: int) -> Body:
     if uid != U32_MAX and (
         (yield from setid_capable(k, CAP_SETUID)) or uid in (old.uid, old.euid, old.suid, old.fsuid)
     ):
-        cred = old.copy()
+        cred, root = old.copy(), to_kernel(user_ns(k.current), "uid", 0)
         cred.fsuid = uid
+        if not old.securebits & SECBIT_NO_SETUID_FIXUP:
+            if old.fsuid == root != uid:
+                cred.cap_effective &= ~CAP_FS_SET
+            elif uid == root != old.fsuid:
+                cred.cap_effective |= CAP_FS_SET & cred.cap_permitted
         commit_creds(k, cred)
     return shown(k, "uid", old.fsuid)
 

@@ -13,7 +13,6 @@ from arch.hosttime import check
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.namespaces import UtsNamespace
-from simkernel.kernel.seccomp import prctl_set_seccomp
 from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import ns_address
 
@@ -186,85 +185,6 @@ def sys_reboot(k: KernelFace, magic1: int, magic2: int, cmd: int, arg: int) -> B
         k.cpus.powered_off = True
         k.cpu.stop()
     return 0
-
-
-# -- prctl --------------------------------------------------------------------------------------------------------
-
-
-@syscall(
-    "prctl",
-    "int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5",
-    source="kernel/sys.c",
-)
-def sys_prctl(k: KernelFace, option: int, arg2: int, arg3: int, arg4: int, arg5: int) -> Body:
-    """Names, death signal, dumpable, subreaper, no_new_privs...; EINVAL for the rest."""
-    task = k.current
-    simple = _PRCTL_GET.get(option)
-    if simple is not None:
-        return int(getattr(task, simple))
-    if option == 15:  # PR_SET_NAME
-        name = k.usercopy.copy_from_user_string(arg2, 15)
-        yield k.call("__set_task_comm", task.addr, k.mirror.scratch_string(name), 0)
-        return 0
-    if option == 16:  # PR_GET_NAME
-        k.usercopy.copy_to_user(arg2, task.comm.encode("latin-1")[:15].ljust(16, b"\0"))
-        return 0
-    if option == 1:  # PR_SET_PDEATHSIG
-        if arg2 > 64:
-            raise KernelError(EINVAL)
-        task.pdeath_signal = arg2
-        return 0
-    if option in (2, 37):  # PR_GET_PDEATHSIG, PR_GET_CHILD_SUBREAPER
-        k.usercopy.put_user(arg2, 4, task.pdeath_signal if option == 2 else int(task.child_subreaper))
-        return 0
-    if option == 4:  # PR_SET_DUMPABLE
-        if arg2 > 1:
-            raise KernelError(EINVAL)
-        task.dumpable = arg2
-        return 0
-    if option == 36:  # PR_SET_CHILD_SUBREAPER
-        task.group_leader.child_subreaper = bool(arg2)
-        return 0
-    if option == 38:  # PR_SET_NO_NEW_PRIVS
-        if arg2 != 1 or arg3 or arg4 or arg5:
-            raise KernelError(EINVAL)
-        task.no_new_privs = True
-        return 0
-    if option in (23, 24):  # PR_CAPBSET_READ, PR_CAPBSET_DROP
-        if arg2 > 40:
-            raise KernelError(EINVAL)
-        if option == 23:
-            return task.cred.cap_bset >> arg2 & 1
-        task.cred.cap_bset &= ~(1 << arg2)
-        return 0
-    if option == 21:  # PR_GET_SECCOMP
-        return task.seccomp_mode
-    if option == 22:  # PR_SET_SECCOMP
-        return prctl_set_seccomp(k, arg2, arg3)
-    if option == 29:  # PR_SET_TIMERSLACK
-        task.timer_slack_ns = arg2 or 50000
-        return 0
-    if option in (8, 28, 0x59616D61, 26):  # keepcaps, securebits, ptracer, tsc
-        return 0
-    raise KernelError(EINVAL)
-
-
-_PRCTL_GET = {3: "dumpable", 30: "timer_slack_ns", 39: "no_new_privs"}
-
-
-@syscall("arch_prctl", "int option, unsigned long arg2", source="arch/x86/kernel/process_64.c")
-def sys_arch_prctl(k: KernelFace, option: int, arg2: int) -> int:
-    """ARCH_SET_FS and ARCH_GET_FS; EINVAL for the rest."""
-    if option == 0x1002:
-        if arg2 >= k.mm.layout.task_size:
-            raise KernelError(EPERM)
-        k.cpu.tls = arg2
-        k.current.tls = arg2
-        return 0
-    if option == 0x1003:
-        k.usercopy.put_user(arg2, 8, k.cpu.tls)
-        return 0
-    raise KernelError(EINVAL)
 
 
 @syscall(

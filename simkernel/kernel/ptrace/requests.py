@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 
 from arch.abi import ptrace as p
+from arch.abi.capability import CAP_SYS_ADMIN
 from arch.abi.errno import EFAULT, EINVAL, EIO, EPERM, ESRCH
 from arch.abi.signal import NSIG, SI_USER, SIGKILL, SIGSTOP, SIGTRAP
 from arch.errors import Fault, KernelError
@@ -22,6 +23,7 @@ from simkernel.kernel.ptrace.registers import (
     set_general,
 )
 from simkernel.kernel.ptrace.stops import WORK_TRACE, link, resume, unlink
+from simkernel.kernel.seccomp import seccomp_get_filter, seccomp_get_metadata
 from simkernel.kernel.task import TASK_INTERRUPTIBLE, TASK_STOPPED, TASK_TRACED, UNBLOCKABLE, Task
 
 Request = Callable[[KernelFace, Task, int, int], int]
@@ -146,9 +148,17 @@ def _set_sigmask(k: KernelFace, task: Task, addr: int, data: int) -> int:
     return 0
 
 
-def _set_options(k: KernelFace, task: Task, addr: int, data: int) -> int:
+def _check_options(k: KernelFace, data: int) -> None:
+    """check_ptrace_options().  EINVAL, EPERM."""
     if data & ~p.PTRACE_O_MASK:
         raise KernelError(EINVAL)
+    suspended = k.current.seccomp_mode or k.current.ptrace_options & p.PTRACE_O_SUSPEND_SECCOMP
+    if data & p.PTRACE_O_SUSPEND_SECCOMP and (not k.capable(CAP_SYS_ADMIN) or suspended):
+        raise KernelError(EPERM)
+
+
+def _set_options(k: KernelFace, task: Task, addr: int, data: int) -> int:
+    _check_options(k, data)
     task.ptrace_options = data
     return 0
 
@@ -249,6 +259,7 @@ REQUESTS: dict[int, Request] = {
     p.PTRACE_GETSIGINFO: _get_siginfo, p.PTRACE_SETSIGINFO: _set_siginfo, p.PTRACE_PEEKSIGINFO: _peek_siginfo,
     p.PTRACE_GETSIGMASK: _get_sigmask, p.PTRACE_SETSIGMASK: _set_sigmask,
     p.PTRACE_SETOPTIONS: _set_options, p.PTRACE_GETEVENTMSG: _get_message, p.PTRACE_GET_SYSCALL_INFO: _syscall_info,
+    p.PTRACE_SECCOMP_GET_FILTER: seccomp_get_filter, p.PTRACE_SECCOMP_GET_METADATA: seccomp_get_metadata,
     p.PTRACE_CONT: lambda k, task, addr, data: _go(k, task, data, False),
     p.PTRACE_SYSCALL: lambda k, task, addr, data: _go(k, task, data, True),
     p.PTRACE_SINGLESTEP: lambda k, task, addr, data: _go(k, task, data, False, True),
@@ -286,8 +297,10 @@ def ptrace_attach(k: KernelFace, p_task: int, request: int, addr: int, flags: in
     """Begin to trace.  EPERM, EIO."""
     task, me = k.tasks.at(p_task), k.current
     seize = request == p.PTRACE_SEIZE
-    if seize and (addr or flags & ~p.PTRACE_O_MASK):
-        raise KernelError(EIO)
+    if seize:
+        if addr or flags & ~p.PTRACE_O_MASK:
+            raise KernelError(EIO)
+        _check_options(k, flags)
     if task.is_kernel or task.tgid == me.tgid or task.exit_state or task.ptracer is not None:
         raise KernelError(EPERM)
     if not ptrace_may_access(k, task):
