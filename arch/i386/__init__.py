@@ -145,6 +145,8 @@ ARCHITECTURE = Architecture(
             "ss",
         ),
         audit_arch=0x40000003,
+        generic_entry=True,
+        has_tsc=True,
         step_flag=("flags", 0x100),
         old_ptrace_requests=True,
         has_dies=True,

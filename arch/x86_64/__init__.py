@@ -215,6 +215,8 @@ ARCHITECTURE = Architecture(
             "0",
         ),
         audit_arch=0xC000003E,
+        generic_entry=True,
+        has_tsc=True,
         step_flag=("flags", 0x100),
         old_ptrace_requests=True,
         sem_times_padded=True,

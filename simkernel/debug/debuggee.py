@@ -19,6 +19,7 @@ import time
 from collections.abc import Callable
 from typing import NoReturn
 
+from arch.abi.prctl import PR_SET_CHILD_SUBREAPER
 from arch.native import Word
 from arch.native.steps import Step
 from arch.steps import NO_TICK, InstructionWatch
@@ -47,9 +48,6 @@ from simkernel.packed import packed
 
 POLL = 2048  # ticks between two looks at the link and at the host's clock
 KEEP_S = 0.025  # of the host's CPU: so much work lies between two checkpoints
-
-
-PR_SET_CHILD_SUBREAPER = 36  # include/uapi/linux/prctl.h
 
 
 def adopt_orphans() -> None:

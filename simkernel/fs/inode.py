@@ -43,8 +43,7 @@ class Cred(Protocol):
 class RootCred:
     """uid 0 with every capability: the kernel's own credentials, used at boot."""
 
-    fsuid = 0
-    fsgid = 0
+    fsuid = fsgid = 0
     groups: Collection[int] = ()
 
     def capable(self, cap: int, inode: Inode | None = None) -> bool:
@@ -269,7 +268,6 @@ class Inode:
             raise KernelError(EFAULT, "beyond the end of the file")
         return self.i_mapping.page(index)
 
-    # --- kinds ---
     @property
     def is_dir(self) -> bool:
         """S_ISDIR."""
@@ -338,7 +336,6 @@ class Inode:
         """i_op->tmpfile: an inode without a name."""
         raise KernelError(EOPNOTSUPP, "file system has no tmpfile")
 
-    # --- inode_operations: symbolic links ---
     def get_link(self, dentry: Dentry) -> str | Path:
         """Target text, or a Path to jump to (nd_jump_link of procfs)."""
         raise KernelError(EINVAL, "not a symbolic link")
@@ -350,7 +347,6 @@ class Inode:
             raise KernelError(EINVAL, "magic link without text")
         return target
 
-    # --- attributes ---
     def permission(self, mask: int, cred: Cred) -> None:
         """i_op->permission; raises EACCES."""
         generic_permission(self, mask, cred)
@@ -423,7 +419,8 @@ class Mount:
     """struct mount: a super block's tree (or part of one) attached at a dentry of its parent mount."""
 
     __slots__ = (
-        "addr", "devname", "mnt_flags", "mnt_id", "mnt_parent", "mnt_root", "mnt_sb", "mountpoint",
+        "addr", "devname", "expiry_mark", "group_id", "locked", "locked_flags", "master_id", "mnt_flags", "mnt_id", "mnt_parent", "mnt_root", "mnt_sb",
+        "mountpoint", "unbindable",
     )  # fmt: skip
 
     def __init__(self, sb: SuperBlock, root: Dentry, devname: str, flags: int, mnt_id: int) -> None:
@@ -434,6 +431,12 @@ class Mount:
         self.mnt_id = mnt_id
         self.mnt_parent: Mount = self
         self.mountpoint: Dentry = root
+        self.group_id = self.master_id = 0  # the peer group of a shared mount; the one that a slave hears of (pnode.py)
+        self.unbindable = self.expiry_mark = False
+        self.locked, self.locked_flags = (
+            False,
+            0,
+        )  # MNT_LOCKED: stays in a namespace of less rights; MS_* bits that stay
         self.addr = 0
 
     @property
@@ -575,8 +578,7 @@ def inode_permission(inode: Inode, mask: int, cred: Cred, mnt: Mount | None = No
 
 
 def d_path(path: Path, root: Path | None) -> str:
-    """The path's text as seen from `root`; deleted names say so.  fs/d_path.c:d_path(), and dynamic_dname() for files
-    that live in no directory."""
+    """The path's text as seen from `root`; deleted names say so.  d_path(), dynamic_dname() for files in no directory."""
     dentry = path.dentry
     if dentry.d_dname is not None:
         return dentry.d_dname(dentry)

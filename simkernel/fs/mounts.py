@@ -5,19 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from arch.abi.errno import ENOENT, ENOTDIR
-from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
+from arch.abi.mount import (
+    MS_NOATIME,
+    MS_NODEV,
+    MS_NODIRATIME,
+    MS_NOEXEC,
+    MS_NOSUID,
+    MS_NOSYMFOLLOW,
+    MS_RDONLY,
+    MS_RELATIME,
+)
 from arch.errors import KernelError
 from simkernel.fs.inode import Dentry, Mount, Path, SuperBlock
 
 DAY_NS = 86_400_000_000_000
 
 MNT_FLAGS = (
-    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME | MS_RELATIME
+    MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC | MS_NOATIME | MS_NODIRATIME | MS_RELATIME | MS_NOSYMFOLLOW
 )  # fmt: skip
 
 
 class Mounts:
-    """The mounts of the one mount namespace, in mount order."""
+    """The mounts of all mount namespaces, in mount order."""
 
     def __init__(self, now: Callable[[], int]) -> None:
         self.now = now
@@ -25,6 +34,8 @@ class Mounts:
         self.at: dict[tuple[Mount, Dentry], Mount] = {}  # what covers a place
         self.all: list[Mount] = []
         self._next_id = 1
+        self.last_group = 0  # of peers
+        self.detached: set[Mount] = set()  # roots of trees that only a descriptor holds: the anonymous namespaces
 
     def __iter__(self) -> Iterator[Mount]:
         return iter(self.all)
@@ -52,34 +63,61 @@ class Mounts:
         self.all.append(mnt)
 
     def detach(self, mnt: Mount) -> None:
-        """umount: uncover what it covered."""
-        mnt.mountpoint.mounts -= 1
-        del self.at[mnt.mnt_parent, mnt.mountpoint]
+        """umount_mnt(): uncover what it covered."""
+        self.uncover(mnt)
         self.all.remove(mnt)
 
-    def copy_tree(self, top: Mount) -> dict[Mount, Mount]:
-        """copy_tree(): the mounts of a namespace once more, by the old ones."""
+    def uncover(self, mnt: Mount) -> None:
+        """unhash_mnt(): no longer in the tree, but still a mount."""
+        mnt.mountpoint.mounts -= 1
+        del self.at[mnt.mnt_parent, mnt.mountpoint]
+        mnt.mnt_parent, mnt.mountpoint = mnt, mnt.mnt_root
+
+    def cover(self, mnt: Mount, parent: Mount, mountpoint: Dentry) -> None:
+        """mnt_set_mountpoint() and hashing, of a mount that is known already."""
+        mnt.mnt_parent, mnt.mountpoint = parent, mountpoint
+        self.at[parent, mountpoint] = mnt
+        mountpoint.mounts += 1
+
+    def copy_tree(
+        self, top: Mount, root: Dentry | None = None, wanted: Callable[[Mount], bool] = lambda mnt: True
+    ) -> dict[Mount, Mount]:
+        """copy_tree(): a mount and those on it once more, by the old ones; `root` is where the copy of the first begins."""
         copies: dict[Mount, Mount] = {}
-        for old in list(self.all):
-            if old is not top and old.mnt_parent not in copies:
+        for old in self.tree(top):
+            if old is not top and (old.mnt_parent not in copies or not wanted(old)):
+                continue
+            if (
+                old.mnt_parent is top
+                and root is not None
+                and old is not top
+                and not root.is_ancestor_of(old.mountpoint)
+            ):
                 continue
             new = copies[old] = self.new(old.mnt_sb, old.devname, old.mnt_flags, old.mnt_root)
+            if old is top and root is not None:
+                new.mnt_root = new.mountpoint = root
+            new.locked, new.locked_flags, new.unbindable = old.locked, old.locked_flags, old.unbindable
             if old is not top:
-                new.mnt_parent, new.mountpoint = copies[old.mnt_parent], old.mountpoint
-                self.at[new.mnt_parent, new.mountpoint] = new
-                new.mountpoint.mounts += 1
+                self.cover(new, copies[old.mnt_parent], old.mountpoint)
             self.all.append(new)
         return copies
 
-    def drop_tree(self, top: Mount) -> None:
-        """umount_tree(): a namespace is gone."""
-        gone = {top}
+    def tree(self, top: Mount) -> list[Mount]:
+        """A mount and all that are mounted on it, those below first."""
+        found, members = [top], {top}
         for mnt in self.all:
-            if mnt.mnt_parent in gone:
-                gone.add(mnt)
-        for mnt in gone - {top}:
-            mnt.mountpoint.mounts -= 1
-            del self.at[mnt.mnt_parent, mnt.mountpoint]
+            if mnt.mnt_parent in members and mnt not in members:
+                members.add(mnt)
+                found.append(mnt)
+        return found
+
+    def drop_tree(self, top: Mount) -> None:
+        """umount_tree(): a namespace, or a tree that was never attached, is gone."""
+        gone = set(self.tree(top))
+        for mnt in gone:
+            if mnt.mnt_parent is not mnt:
+                self.uncover(mnt)
         self.all = [mnt for mnt in self.all if mnt not in gone]
 
     def children_of(self, mnt: Mount) -> list[Mount]:

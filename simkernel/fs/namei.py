@@ -22,7 +22,7 @@ from arch.abi.errno import (  # fmt: skip
 )
 from arch.abi.fcntl import O_NOATIME, O_TRUNC
 from arch.abi.limits import NAME_MAX
-from arch.abi.mount import MS_NODEV, MS_NOEXEC
+from arch.abi.mount import MS_NODEV, MS_NOEXEC, MS_NOSYMFOLLOW
 from arch.abi.stat import S_IFBLK, S_IFCHR, S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_ISGID, S_ISVTX
 from arch.errors import KernelError
 from simkernel.fs import constants as c
@@ -150,6 +150,8 @@ class NameData:
             raise KernelError(ELOOP, "too many symbolic links")
         if self.resolve & RESOLVE_NO_SYMLINKS:
             raise KernelError(ELOOP, "a symbolic link")
+        if path.mnt.mnt_flags & MS_NOSYMFOLLOW:
+            raise KernelError(ELOOP, "mounted nosymfollow")
         inode = path.dentry.inode
         self.mounts.touch_atime(path)
         target = inode.get_link(path.dentry)

@@ -1,6 +1,6 @@
 """mount(2), umount2(2), pivot_root(2), and the texts of /proc/mounts and /proc/PID/mountinfo.
 
-fs/namespace.c, fs/proc_namespace.c.  There is one mount namespace; propagation (shared, slave) is accepted and ignored.
+fs/namespace.c, fs/proc_namespace.c.  What is shared between mounts is pnode.py's.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from arch.abi.capability import CAP_SYS_ADMIN
-from arch.abi.errno import EBUSY, EINVAL, ELOOP, ENODEV, ENOENT, ENOTBLK, ENOTDIR, EPERM
+from arch.abi.errno import EAGAIN, EBUSY, EINVAL, ELOOP, ENODEV, ENOENT, ENOTBLK, ENOTDIR, EPERM
 from arch.abi.fcntl import AT_FDCWD
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mount import (
@@ -24,11 +24,14 @@ from arch.abi.mount import (
     MS_NODIRATIME,
     MS_NOEXEC,
     MS_NOSUID,
+    MS_NOSYMFOLLOW,
     MS_PRIVATE,
     MS_RDONLY,
+    MS_REC,
     MS_RELATIME,
     MS_REMOUNT,
     MS_SHARED,
+    MS_SILENT,
     MS_SLAVE,
     MS_STRICTATIME,
     MS_SYNCHRONOUS,
@@ -36,15 +39,17 @@ from arch.abi.mount import (
     UMOUNT_NOFOLLOW,
 )
 from arch.abi.stat import S_IFBLK, S_IFMT, dev_major, dev_minor
+from simkernel.fs import pnode
+from simkernel.fs.constants import FMODE_WRITE
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
-from simkernel.fs.mounts import MNT_FLAGS
+from simkernel.fs.mounts import MNT_FLAGS, Mounts
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.vfs import Vfs
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
-from simkernel.kernel.user_namespace import ns_address
+from simkernel.kernel.user_namespace import ns_address, ns_capable
 
 
 class MountRequest(NamedTuple):
@@ -66,53 +71,171 @@ def mount_flags(flags: int) -> int:
     return out
 
 
-def _do_new_mount(vfs: Vfs, where: Path, fs_name: str, devname: str, flags: int, data: str) -> int:
+# File systems that may be mounted with the rights of a user namespace (FS_USERNS_MOUNT), and whose rights those are.
+USERNS_MOUNT = {
+    "tmpfs": "user", "ramfs": "user", "devpts": "user", "cgroup2": "cgroup", "cgroup": "cgroup", "bpf": "user", "proc": "pid", "sysfs": "net",
+    "mqueue": "ipc",
+}  # fmt: skip
+
+
+def mount_capable(k: FsKernel, fs_name: str) -> bool:
+    """mount_capable(): CAP_SYS_ADMIN where the file system's objects belong."""
+    kind = USERNS_MOUNT.get(fs_name)
+    if kind is None:
+        return k.capable(CAP_SYS_ADMIN)
+    owner = k.current.namespaces.get(kind)
+    if kind != "user" and owner is not None:
+        owner = owner.owner
+    return ns_capable(k.current, owner, CAP_SYS_ADMIN)
+
+
+def top_of(mnt: Mount) -> Mount:
+    """The root of the mount's tree."""
+    while mnt.mnt_parent is not mnt:
+        mnt = mnt.mnt_parent
+    return mnt
+
+
+def check_mnt(k: FsKernel, mnt: Mount) -> bool:
+    """It is in the current task's mount namespace."""
+    mine = k.current.namespaces.get("mnt")
+    top = mine.state if mine is not None else k.vfs.mounts.root.mnt
+    return top_of(mnt) is top
+
+
+def _do_new_mount(k: FsKernel, where: Path, fs_name: str, devname: str, flags: int, data: str) -> int:
+    vfs = k.vfs
     fs_type = vfs.fs_types.get(fs_name)
     if fs_type is None:
         return -ENODEV
     if not fs_type.user_mountable:
         return -EINVAL
+    if not mount_capable(k, fs_name):
+        return -EPERM
     if not fs_type.nodev:
-        return _do_block_mount(vfs, where, fs_name, devname, flags, data)
+        device = vfs.user_path(AT_FDCWD, devname)
+        if device.dentry.inode.i_mode & S_IFMT != S_IFBLK:
+            return -ENOTBLK
     sb = vfs.make_super(fs_name, devname, flags, data)
-    if where.dentry is where.mnt.mnt_root and where.mnt.mnt_sb is sb:
+    if not check_mnt(k, where.mnt):
+        return -EINVAL
+    if fs_type.nodev and where.dentry is where.mnt.mnt_root and where.mnt.mnt_sb is sb:
         return -EBUSY
-    vfs.mounts.attach(vfs.mounts.new(sb, devname, mount_flags(flags)), where)
+    pnode.attach(vfs.mounts, vfs.mounts.new(sb, devname, mount_flags(flags)), where)
     return 0
 
 
-def _do_block_mount(vfs: Vfs, where: Path, fs_name: str, devname: str, flags: int, data: str) -> int:
-    device = vfs.user_path(AT_FDCWD, devname)
-    if device.dentry.inode.i_mode & S_IFMT != S_IFBLK:
-        return -ENOTBLK
-    sb = vfs.make_super(fs_name, devname, flags, data)
-    vfs.mounts.attach(vfs.mounts.new(sb, devname, mount_flags(flags)), where)
-    return 0
+def _bindable(mnt: Mount) -> bool:
+    return not mnt.unbindable
 
 
-def _do_bind(vfs: Vfs, where: Path, source_name: str) -> int:
+def _do_bind(k: FsKernel, where: Path, source_name: str, recursive: bool) -> int:
+    """do_loopback()."""
+    vfs, mounts = k.vfs, k.vfs.mounts
     if not source_name:
         return -EINVAL
     source = vfs.user_path(AT_FDCWD, source_name)
+    if source.mnt.unbindable or not check_mnt(k, where.mnt):
+        return -EINVAL
+    if not check_mnt(k, source.mnt) and source.mnt.mnt_sb.fs_name != "nsfs":
+        return -EINVAL
+    if not recursive and any(
+        m.locked and source.dentry.is_ancestor_of(m.mountpoint) for m in mounts.children_of(source.mnt)
+    ):
+        return -EINVAL
     if (source.dentry.children is None) != (where.dentry.children is None):
         return -ENOTDIR
-    mnt = vfs.mounts.new(source.mnt.mnt_sb, source.mnt.devname, source.mnt.mnt_flags, source.dentry)
-    vfs.mounts.attach(mnt, where)
+    copies = clone_tree(mounts, source, recursive)
+    pnode.attach(mounts, copies[source.mnt], where, known=True)
     return 0
 
 
-def _do_move(vfs: Vfs, where: Path, source_name: str) -> int:
-    source = vfs.user_path(AT_FDCWD, source_name)
-    mnt = source.mnt
-    if source.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt:
+def clone_tree(mounts: Mounts, source: Path, recursive: bool) -> dict[Mount, Mount]:
+    """What a bind mount shows: a mount from some directory on, alone or with what is mounted below."""
+    copies = mounts.copy_tree(source.mnt, source.dentry, _bindable if recursive else lambda mnt: False)
+    pnode.copied(mounts, copies)
+    copies[source.mnt].locked = False
+    return copies
+
+
+def do_move_mount(k: FsKernel, source: Path, where: Path) -> int:
+    """A mount, or a tree that is not attached yet, to another place.  EINVAL, ELOOP."""
+    mounts, mnt = k.vfs.mounts, source.mnt
+    attached = mnt.mnt_parent is not mnt
+    if not check_mnt(k, where.mnt) or source.dentry is not mnt.mnt_root:
         return -EINVAL
-    step = where.mnt
-    while step.mnt_parent is not step:
-        if step is mnt:
-            return -ELOOP
-        step = step.mnt_parent
-    vfs.mounts.detach(mnt)
-    vfs.mounts.attach(mnt, where)
+    if attached and not check_mnt(k, mnt):
+        return -EINVAL
+    if not attached and (check_mnt(k, mnt) or mnt not in mounts.detached):
+        return -EINVAL
+    if mnt.locked or (source.dentry.children is None) != (where.dentry.children is None):
+        return -EINVAL
+    if attached and mnt.mnt_parent.group_id:
+        return -EINVAL
+    if where.mnt.group_id and any(member.unbindable for member in mounts.tree(mnt)):
+        return -EINVAL
+    if mnt in (where.mnt, top_of(where.mnt)) or mnt in _above(where.mnt):
+        return -ELOOP
+    if attached:
+        mounts.uncover(mnt)
+    mounts.detached.discard(mnt)
+    pnode.attach(mounts, mnt, where, known=True)
+    return 0
+
+
+def _above(mnt: Mount) -> list[Mount]:
+    found = []
+    while mnt.mnt_parent is not mnt:
+        mnt = mnt.mnt_parent
+        found.append(mnt)
+    return found
+
+
+def _change_type(k: FsKernel, where: Path, flags: int) -> int:
+    """do_change_type(): MS_SHARED and its kin, for a mount or (MS_REC) all on it.  EINVAL."""
+    kind = flags & ~(MS_REC | MS_SILENT)
+    if where.dentry is not where.mnt.mnt_root or kind not in pnode.KINDS or not check_mnt(k, where.mnt):
+        return -EINVAL
+    mounts = k.vfs.mounts
+    for mnt in mounts.tree(where.mnt) if flags & MS_REC else [where.mnt]:
+        pnode.change_propagation(mounts, mnt, kind)
+    return 0
+
+
+ATIME_FLAGS = MS_NOATIME | MS_NODIRATIME | MS_RELATIME
+
+
+def can_change_locked(mnt: Mount, flags: int) -> bool:
+    """can_change_locked_flags(): in a mount namespace of less rights, what was forbidden stays so."""
+    locked = mnt.locked_flags
+    kept = locked & ~ATIME_FLAGS & ~flags == 0
+    return kept and not (locked & MS_RELATIME and (mnt.mnt_flags ^ flags) & ATIME_FLAGS)
+
+
+def writers_on(k: FsKernel, mnt: Mount) -> bool:
+    """mnt_get_writers(): somebody has a file open for writing."""
+    return any(
+        file.f_path.mnt is mnt and file.f_mode & FMODE_WRITE and file.f_inode.is_reg for file in k.vfs.files.values()
+    )
+
+
+def _remount(k: FsKernel, where: Path, flags: int, data: str) -> int:
+    mnt = where.mnt
+    new = mount_flags(flags)
+    if not flags & (MS_NOATIME | MS_NODIRATIME | MS_RELATIME | MS_STRICTATIME):  # nothing said: as it was
+        new = new & ~ATIME_FLAGS | mnt.mnt_flags & ATIME_FLAGS
+    if where.dentry is not mnt.mnt_root or not check_mnt(k, mnt):
+        return -EINVAL
+    if not can_change_locked(mnt, new):
+        return -EPERM
+    if flags & MS_BIND:
+        if new & MS_RDONLY and not mnt.mnt_flags & MS_RDONLY and writers_on(k, mnt):
+            return -EBUSY
+        mnt.mnt_flags = new
+        return 0
+    if not k.capable(CAP_SYS_ADMIN) and mnt.mnt_sb.fs_name not in USERNS_MOUNT:
+        return -EPERM
+    k.vfs.remount(mnt, new | flags & MS_RDONLY, data)
     return 0
 
 
@@ -126,7 +249,7 @@ def path_mount(k: FsKernel, dev_name: int, path: int, type_page: int, flags: int
     return (yield from _path_mount(k, asked.where, asked.dev, asked.fs_name, flags, asked.data))
 
 
-def _may_mount(k: FsKernel) -> Body:
+def may_mount(k: FsKernel) -> Body:
     """may_mount(): CAP_SYS_ADMIN in the user namespace that the mount namespace belongs to."""
     found = k.current.namespaces.get("mnt")
     return (yield k.call("ns_capable", ns_address(k, found.owner if found is not None else None), CAP_SYS_ADMIN))
@@ -134,25 +257,19 @@ def _may_mount(k: FsKernel) -> Body:
 
 def _path_mount(k: FsKernel, where: Path, dev: str, fs_name: str, flags: int, data: str) -> Body:
     vfs: Vfs = k.vfs
-    if not (yield from _may_mount(k)):
+    if not (yield from may_mount(k)):
         return -EPERM
     if flags & MS_REMOUNT:
-        if where.dentry is not where.mnt.mnt_root:
-            return -EINVAL
-        if flags & MS_BIND:
-            where.mnt.mnt_flags = mount_flags(flags)
-        else:
-            vfs.remount(where.mnt, mount_flags(flags) | flags & MS_RDONLY, data)
-        return 0
+        return _remount(k, where, flags, data)
     if flags & MS_BIND:
-        return _do_bind(vfs, where, dev)
+        return _do_bind(k, where, dev, bool(flags & MS_REC))
     if flags & (MS_SHARED | MS_PRIVATE | MS_SLAVE | MS_UNBINDABLE):
-        return 0 if where.dentry is where.mnt.mnt_root else -EINVAL
+        return _change_type(k, where, flags)
     if flags & MS_MOVE:
-        return _do_move(vfs, where, dev)
+        return do_move_mount(k, vfs.user_path(AT_FDCWD, dev), where) if dev else -EINVAL
     if not fs_name:
         return -EINVAL
-    return _do_new_mount(vfs, where, fs_name, dev or "none", flags, data)
+    return _do_new_mount(k, where, fs_name, dev or "none", flags, data)
 
 
 @syscall(
@@ -186,24 +303,34 @@ def sys_umount(k: FsKernel, name: int, flags: int) -> Body:
     vfs: Vfs = k.vfs
     lookup = 0 if flags & UMOUNT_NOFOLLOW else LOOKUP_FOLLOW
     path = vfs.user_path(AT_FDCWD, get_path_name(k, name), lookup)
-    if not (yield from _may_mount(k)):
+    if not (yield from may_mount(k)):
         return -EPERM
     mnt = path.mnt
-    if path.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt:
+    if path.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt or not check_mnt(k, mnt) or mnt.locked:
         return -EINVAL
+    if flags & MNT_FORCE and not k.capable(CAP_SYS_ADMIN):
+        return -EPERM
+    if flags & MNT_EXPIRE:
+        if flags & (MNT_FORCE | MNT_DETACH):
+            return -EINVAL
+        if vfs.is_busy(mnt):
+            return -EBUSY
+        if not mnt.expiry_mark:
+            mnt.expiry_mark = True
+            return -EAGAIN
     if flags & MNT_DETACH:
-        for child in reversed(vfs.mounts.children_of(mnt)):
-            vfs.mounts.detach(child)
+        for child in reversed(vfs.mounts.tree(mnt)[1:]):
+            pnode.umount(vfs.mounts, child)
     elif vfs.is_busy(mnt):
         return -EBUSY
-    vfs.mounts.detach(mnt)
+    pnode.umount(vfs.mounts, mnt)
     return 0
 
 
 @syscall("pivot_root", "const char *new_root, const char *put_old", source="fs/namespace.c")
 def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> Body:
     """pivot_root(2): another mount becomes the root; not from the initial one, which is rootfs.  EBUSY, EINVAL, EPERM, ENOTDIR."""
-    if not (yield from _may_mount(k)):
+    if not (yield from may_mount(k)):
         return -EPERM
     vfs, mounts = k.vfs, k.vfs.mounts
     new = vfs.user_path(AT_FDCWD, get_path_name(k, new_root))
@@ -221,11 +348,13 @@ def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> Body:
         return -EINVAL
     if not _below(old, new) or not _below(new, root):
         return -EINVAL
+    if new.mnt.mnt_parent.group_id or root.mnt.mnt_parent.group_id or old.mnt.group_id or new.mnt.locked:
+        return -EINVAL
     place = Path(root.mnt.mnt_parent, root.mnt.mountpoint)
-    mounts.detach(new.mnt)
-    mounts.detach(root.mnt)
-    mounts.attach(root.mnt, old)
-    mounts.attach(new.mnt, place)
+    mounts.uncover(new.mnt)
+    mounts.uncover(root.mnt)
+    mounts.cover(root.mnt, *old)
+    mounts.cover(new.mnt, *place)
     for task in k.tasks.by_pid.values():  # chroot_fs_refs()
         if task.fs is not None:
             if task.fs.root == root:
@@ -247,7 +376,7 @@ def _below(path: Path, top: Path) -> bool:
 
 _SHOWN_FLAGS = (
     (MS_NOSUID, ",nosuid"), (MS_NODEV, ",nodev"), (MS_NOEXEC, ",noexec"), (MS_NOATIME, ",noatime"),
-    (MS_NODIRATIME, ",nodiratime"), (MS_RELATIME, ",relatime"),
+    (MS_NODIRATIME, ",nodiratime"), (MS_RELATIME, ",relatime"), (MS_NOSYMFOLLOW, ",nosymfollow"),
 )  # fmt: skip
 
 
@@ -297,7 +426,7 @@ def show_mountinfo(vfs: Vfs, root: Path) -> str:
         flags = ("ro" if mnt.mnt_flags & MS_RDONLY else "rw") + _options(mnt)
         dev = f"{dev_major(sb.s_dev)}:{dev_minor(sb.s_dev)}"
         lines.append(
-            f"{mnt.mnt_id} {mnt.mnt_parent.mnt_id} {dev} {_mangle(inside)} {_mangle(where)} {flags} - "
+            f"{mnt.mnt_id} {mnt.mnt_parent.mnt_id} {dev} {_mangle(inside)} {_mangle(where)} {flags}{pnode.show(mnt)} - "
             f"{sb.fs_name} {_mangle(mnt.devname)} {_sb_options(mnt)}\n"
         )
     return "".join(lines)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from arch.abi.capability import CAP_FULL_SET, CAP_SYS_ADMIN, CAP_SYS_CHROOT
 from arch.abi.errno import EINVAL, ENOSPC, EPERM, EUSERS
+from arch.abi.mount import MS_NODEV, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
 from arch.abi.sched import (
     CLONE_FILES,
     CLONE_FS,
@@ -24,9 +25,11 @@ from arch.abi.sched import (
     CLONE_VM,
 )
 from arch.errors import KernelError
+from simkernel.fs import pnode
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import FsStruct, publish_task_files
 from simkernel.fs.inode import Mount, Path
+from simkernel.fs.namespace import top_of
 from simkernel.fs.nsfs import NS_FILE_OPERATIONS, namespace_of
 from simkernel.fs.pidfd import PIDFD_FOPS
 from simkernel.kernel.face import Body
@@ -51,14 +54,7 @@ UNSHARE_FLAGS = (
 )
 
 
-def _top(mnt: Mount) -> Mount:
-    """The root of the mount's namespace."""
-    while mnt.mnt_parent is not mnt:
-        mnt = mnt.mnt_parent
-    return mnt
-
-
-def _state(k: FsKernel, kind: str, task: Task) -> object:
+def _state(k: FsKernel, kind: str, task: Task, owner: Namespace | None) -> object:
     """What a new namespace begins with: a copy of what the task has."""
     if kind == "uts":
         old = k.current.namespaces.get("uts")
@@ -67,8 +63,8 @@ def _state(k: FsKernel, kind: str, task: Task) -> object:
             return UtsNamespace(uts.nodename, uts.domainname)
         return UtsNamespace(k.hostname, k.domainname)
     if kind == "mnt":
-        top = _top(task.fs.root.mnt)
-        copies = k.vfs.mounts.copy_tree(top)
+        top = top_of(task.fs.root.mnt)
+        copies = _copy_mounts(k, top, owner)
         fs: FsStruct = task.fs
         fs.set_root(Path(copies.get(fs.root.mnt, fs.root.mnt), fs.root.dentry))
         fs.set_pwd(Path(copies.get(fs.pwd.mnt, fs.pwd.mnt), fs.pwd.dentry))
@@ -85,6 +81,20 @@ def _state(k: FsKernel, kind: str, task: Task) -> object:
         offsets = time_offsets(k.current.namespaces.get("time"))
         return TimeNamespace(offsets.monotonic, offsets.boottime)
     return None
+
+
+def _copy_mounts(k: FsKernel, top: Mount, owner: Namespace | None) -> dict[Mount, Mount]:
+    """copy_mnt_ns(): for another user namespace shared mounts become slaves, and what is forbidden stays forbidden."""
+    mounts, mine = k.vfs.mounts, k.current.namespaces.get("mnt")
+    copies = mounts.copy_tree(top)
+    less = owner is not (mine.owner if mine is not None else None)
+    for old, new in copies.items():
+        pnode.copied(mounts, {old: new}, slave=less and bool(old.group_id))
+        if less:
+            lock = MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC
+            new.locked_flags = old.locked_flags | new.mnt_flags & lock | MS_RELATIME
+            new.locked = old is not top
+    return copies
 
 
 def pid_space(proxy: Proxy) -> PidNamespace | None:
@@ -114,7 +124,7 @@ def new_user_ns(k: FsKernel, task: Task) -> Namespace:
 def _chrooted(k: FsKernel) -> bool:
     """current_chrooted()."""
     root: Path = k.current.fs.root
-    top = _top(root.mnt)
+    top = top_of(root.mnt)
     return root != Path(*k.vfs.mounts.traverse(top, top.mnt_root))
 
 
@@ -129,7 +139,7 @@ def _create(k: FsKernel, flags: int, task: Task) -> Proxy:
         raise KernelError(EPERM)
     for kind, (flag, _) in KINDS.items():
         if flags & flag & HERE:
-            made = k.vfs.namespaces.numbers.new(kind, _state(k, kind, task), proxy.get("user"))
+            made = k.vfs.namespaces.numbers.new(kind, _state(k, kind, task, proxy.get("user")), proxy.get("user"))
             made.parent = proxy.get(kind) if kind == "pid" else None
             if isinstance(made.state, PidNamespace):
                 made.state.holder = made

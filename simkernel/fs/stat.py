@@ -6,13 +6,14 @@ from arch.abi.capability import CAP_FOWNER
 from arch.abi.errno import EBADF, EINVAL, EPERM, EROFS
 from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_NO_AUTOMOUNT, AT_STATX_SYNC_TYPE, AT_SYMLINK_NOFOLLOW
 from arch.abi.files import STATX, Record
-from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RELATIME
+from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_NOSYMFOLLOW, MS_RELATIME
 from arch.abi.stat import (
     ST_NOATIME,
     ST_NODEV,
     ST_NODIRATIME,
     ST_NOEXEC,
     ST_NOSUID,
+    ST_NOSYMFOLLOW,
     ST_RDONLY,
     ST_RELATIME,
     ST_VALID,
@@ -298,7 +299,7 @@ def _statfs(k: FsKernel, path: Path, buf: int, record: Record | None = None) -> 
     flags = ST_VALID
     for ms, st in (
         (MS_NOSUID, ST_NOSUID), (MS_NODEV, ST_NODEV), (MS_NOEXEC, ST_NOEXEC),
-        (MS_NOATIME, ST_NOATIME), (MS_NODIRATIME, ST_NODIRATIME), (MS_RELATIME, ST_RELATIME),
+        (MS_NOATIME, ST_NOATIME), (MS_NODIRATIME, ST_NODIRATIME), (MS_RELATIME, ST_RELATIME), (MS_NOSYMFOLLOW, ST_NOSYMFOLLOW),
     ):  # fmt: skip
         if path.mnt.mnt_flags & ms:
             flags |= st

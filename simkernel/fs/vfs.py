@@ -287,6 +287,7 @@ class Vfs:
         """alloc_file(): a File with its struct file in kernel memory."""
         file = File(path, flags, f_op, cred or TaskCred(self.k), self)
         file.f_inode.i_count += 1
+        path.mnt.expiry_mark = False
         self.mirror.file(file)
         self.files[file.addr] = file
         return file

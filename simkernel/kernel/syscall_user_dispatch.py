@@ -21,7 +21,6 @@ from simkernel.kernel.task import SigInfo
 
 WORK_USER_DISPATCH = 1 << 6  # SYSCALL_WORK_SYSCALL_USER_DISPATCH
 SYS_USER_DISPATCH = 2  # si_code of SIGSYS
-GENERIC_ENTRY = ("x86_64", "i386", "s390x")  # CONFIG_GENERIC_ENTRY, Linux 6.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +35,7 @@ class UserDispatch:
 def set_syscall_user_dispatch(k: KernelFace, mode: int, offset: int, length: int, selector: int) -> int:
     """PR_SET_SYSCALL_USER_DISPATCH.  EINVAL, EFAULT."""
     task = k.current
-    if k.arch.name not in GENERIC_ENTRY:
+    if not k.arch.calls.generic_entry:
         raise KernelError(EINVAL)
     mask = (1 << 8 * k.arch.word) - 1
     if mode == PR_SYS_DISPATCH_OFF:

@@ -10,13 +10,13 @@ from arch.abi.errno import EFAULT, EINVAL, ENODEV, ENXIO, EPERM
 from arch.abi.signal import NSIG
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
+from simkernel.kernel.jitter import TIMER_SLACK_NS
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.seccomp import prctl_set_seccomp
 from simkernel.kernel.syscall_user_dispatch import set_syscall_user_dispatch
 from simkernel.kernel.task import Cred, Task
 from simkernel.kernel.user_namespace import ns_capable, user_ns
 
-DEFAULT_TIMER_SLACK_NS = 50_000
 Option = Callable[[KernelFace, int, int, int, int], "int | Body"]
 
 
@@ -165,7 +165,7 @@ def _set_tsc(k: KernelFace, mode: int, b: int, c: int, d: int) -> int:
 
 def _set_timerslack(k: KernelFace, value: int, b: int, c: int, d: int) -> int:
     word = k.regs.signed_word(value)
-    k.current.timer_slack_ns = value if word > 0 else DEFAULT_TIMER_SLACK_NS
+    k.current.timer_slack_ns = value if word > 0 else TIMER_SLACK_NS
     return 0
 
 
@@ -310,7 +310,7 @@ LATER_OPTIONS: tuple[tuple[str, int, Option], ...] = (  # since, option
 def sys_prctl(k: KernelFace, option: int, arg2: int, arg3: int, arg4: int, arg5: int) -> Body:
     """By option; EINVAL for one that this kernel or this CPU does not have."""
     found = OPTIONS.get(option)
-    if found is None and k.arch.name in ("x86_64", "i386"):
+    if found is None and k.arch.calls.has_tsc:
         found = X86_OPTIONS.get(option)
     if found is None:
         known = [row[2] for row in LATER_OPTIONS if row[1] == option & 0xFFFFFFFF and k.version.at_least(row[0])]
