@@ -27,6 +27,7 @@ ROUNDS = 5
 SOURCE = r"""
 static long call(long n, long a, long b, long c) {
   long r; __asm__ volatile("syscall":"=a"(r):"a"(n),"D"(a),"S"(b),"d"(c):"rcx","r11","memory"); return r; }
+__attribute__((noinline)) void target(long x) { __asm__ volatile("" : "+r"(x)); }
 static long number(const char *s) { long n = 0; while (*s) n = n * 10 + *s++ - '0'; return n; }
 __attribute__((noreturn)) void run(long *sp) {
   long count = number((char *)sp[3]); const char *what = (char *)sp[2];
@@ -34,6 +35,7 @@ __attribute__((noreturn)) void run(long *sp) {
   else if (*what == 'w') { long fd = call(2, (long)"/dev/null", 1, 0); while (count--) call(1, fd, (long)"x", 1); }
   else if (*what == 'r') { static char b[4096]; long fd = call(2, (long)"/tmp/r", 66, 384); call(1, fd, (long)b, 4096);
     while (count--) { call(8, fd, 0, 0); call(0, fd, (long)b, 4096); } }          /* a page of a file */
+  else if (*what == 'f') { while (count--) target(count); }                       /* a function of its own */
   else if (*what == 'c') { volatile long x = 1; for (long i = 0; i < count; i++) x = x * 3 + i; }
   call(231, 0, 0, 0); __builtin_unreachable(); }
 __asm__(".globl _start\n_start: mov %rsp, %rdi\n call run\n");

@@ -22,6 +22,7 @@ from bpf.cgroup import CgroupPrograms
 from bpf.face import BpfHost, FdObject, Link, Prog
 from bpf.maps.base import BpfMap, MapAttr, map_of_fd
 from bpf.maps.info import KptrField
+from bpf.maps.ring import Rings
 from bpf.maps.types import create_map
 from tracing.face import KernelMem
 
@@ -137,6 +138,7 @@ class Bpf:
         self.on_prune: Callable[[int, list[tuple[list[str], str, str]]], object] | None = None
         self.unprivileged_bpf_disabled = 2  # sysctl kernel.unprivileged_bpf_disabled; Debian's default
         self.jit_enable = 1
+        self.rings = Rings()
         self.congestion_controls: set[str] = set()  # that programs supply: tcp_cong_list
         # For tests of programs: gets the names of a helper that a program calls, and the call; gives what is called instead.
         self.intercept: Callable[[Sequence[str], HelperCall], HelperCall] | None = None

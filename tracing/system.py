@@ -153,7 +153,7 @@ class Tracing:
 def printk_context(recorder: Recorder) -> tuple[int, int]:
     """Flags and preempt count of bpf_trace_printk's line, from who runs the program and what the helper takes."""
     features = recorder.board.features
-    event = recorder.running.event[recorder.host.cpu_id()]
+    event = recorder.running.firing(recorder.host.cpu_id())
     flags, depth = 0, 0
     if event is not None:
         flags, depth = event.held_flags, event.held_depth + 1

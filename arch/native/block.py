@@ -78,6 +78,10 @@ class Word(enum.IntEnum):
     RESULT_IDS = enum.auto()  # the result, then what else is written
     RESULT_PTRS = enum.auto()
     FALLBACK = enum.auto()  # not 0: hits go to Python, which counts what native code does not
+    COOKIE = enum.auto()  # of the attachment whose program runs now, started by native code
+    ENTRY_IP = enum.auto()  # address of the function that its probe is on
+    CONTEXT_TAKEN = enum.auto()  # 1: a program that native code started stands on the first array of arguments
+    FIRING = enum.auto()  # host address of the words of the handler that runs it; 0: none does
     ENTRY = enum.auto()  # first of 16 entry addresses, by Role
     END = 80
     VALUES = 80  # MAX_REGISTERS values read from registers

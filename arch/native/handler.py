@@ -43,6 +43,9 @@ class NativeCode:
     data: int  # host address
     failed: Callable[[], None]
     blind: bool = False  # it does not use its context
+    closed: bool = True  # it calls nothing of Python's that could lead to a run of another program
+    cookie: int = 0  # of the attachment, and the address of the probed function: for Word.COOKIE and ENTRY_IP
+    entry_ip: int = 0
 
 
 @dataclass(frozen=True)

@@ -223,7 +223,8 @@ class TrapWriter(Writer):
         f.label("loaded")
         f.do(f"call void @load_frame(ptr %uc, i64 %blk, i64 {host})")
         f.goto("done")
-        f.label("done")
+        f.label("done")  # a program may have called Python
+        f.do("call void @settle(i64 %blk)")
         f.do("ret void")
         f.label("python")
         handler = f.let("load ptr, ptr %chosen")

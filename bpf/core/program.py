@@ -15,9 +15,10 @@ from arch.abi.limits import U32_MAX
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.memory import Memory
+from arch.native import Word
 from arch.native.handler import NativeCode, Tier
 from bpf import uapi
-from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject
+from bpf.board import CLASSIC_UNTIL, Bpf, BtfObject, HelperCall
 from bpf.core.trampoline import Chain
 from bpf.face import Prog, ProgArray, ProgArrayOwner
 from bpf.helpers import HELPERS, Runtime, find, load_all, not_here
@@ -38,6 +39,7 @@ TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
 LICENSES = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
 COLD_RUNS = {Tier.AUTO: 400, Tier.NATIVE: 0, Tier.PYTHON: -1}  # before an attached program is compiled
+CHANGES_CALLER = "bpf_override_return"  # its registers
 TRACING_LIKE = types_where(lambda row: "btf_target" in row.traits)
 
 
@@ -117,6 +119,7 @@ class BpfProg(Prog):
         self.runtime = Runtime(bpf, self)
         self.native: NativeCode | None = None  # the compiled program, once it is worth it and possible
         self.when_native: list[Callable[[], None]] = []  # called then
+        self.busy: set[int] = set()  # CPUs on which it runs, where it must not interrupt itself
         self._run_code: Callable[[int, int], int] | None = None
         self._cold = COLD_RUNS[bpf.tier]
         self.text = bpf.take_text(len(self.insns) * 8)
@@ -157,6 +160,7 @@ class BpfProg(Prog):
             native_call=self._native_call,
             block=self.bpf.host.block,
             counts=self.counts,
+            in_native_run=self._in_native_run,
         )
 
     def _memory(self) -> Memory:
@@ -183,7 +187,7 @@ class BpfProg(Prog):
         return native_call(self.bpf, self._callee_names(insn), map_address)
 
     def go_native(self) -> None:
-        """Compile.  Native callers run it if it needs Python at most for what may be asked of it in the middle of a run."""
+        """Compile.  Native callers run it, too, but where a helper changes registers of the place that called it."""
         self._cold = -1
         program = self.program
         if self._run_code is not None or not isinstance(program, JitProgram):
@@ -191,12 +195,12 @@ class BpfProg(Prog):
         if not program.compile() or program.run_code is None:
             return
         self._run_code = program.run_code
-        if not program.closed:
+        if any(CHANGES_CALLER in self._callee_names(self.insns[i]) for i in program.helper_calls()):
             return
         program.data[0] = self.bpf.idle_stack(STACK_BYTES)
-        self.native = NativeCode(
-            program.code, ctypes.addressof(program.data), program.raise_failure, not program.uses_context()
-        )
+        blind, closed = not program.uses_context(), program.closed
+        data = ctypes.addressof(program.data)
+        self.native = NativeCode(program.code, data, program.raise_failure, blind, closed)
         for notify in self.when_native:
             notify()
 
@@ -272,7 +276,7 @@ class BpfProg(Prog):
             self._cold -= 1
             if self._cold < 0 and bpf.tier is not Tier.PYTHON:
                 self.go_native()
-        if self.native is not None and not bpf.stats_enabled:
+        if self.native is not None and self.native.closed and not bpf.stats_enabled:
             return self._run_compiled(ctx, bpf.idle_stack(STACK_BYTES))
         bpf.enter()
         top = bpf.take_stack(STACK_BYTES)
@@ -293,6 +297,29 @@ class BpfProg(Prog):
             self.run_cnt += 1
             self.run_time_ns += bpf.host.now_ns() - started + len(self.insns)  # a nanosecond an instruction
         return r[0]
+
+    def _in_native_run(self, call: HelperCall, r: Registers, ctx: int) -> int:
+        """A helper's body in Python, in a run that native code began: it may find, free and run whatever it likes."""
+        bpf, runtime, words = self.bpf, self.runtime, self.bpf.host.block.words
+        assert isinstance(self.program, JitProgram)
+        bpf.enter()
+        top = self.program.data[0]
+        bpf.idle_stacks.remove(top)  # the program is on it
+        cpu = words[Word.CPU]
+        first = cpu not in self.busy
+        before = runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip
+        runtime.regs, runtime.ctx = r, ctx
+        runtime.cookie, runtime.entry_ip = words[Word.COOKIE], words[Word.ENTRY_IP]
+        self.busy.add(cpu)
+        try:
+            return call(r)
+        finally:
+            words[Word.COOKIE], words[Word.ENTRY_IP] = runtime.cookie, runtime.entry_ip
+            runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip = before
+            if first:
+                self.busy.discard(cpu)
+            bpf.idle_stacks.append(top)
+            bpf.leave()
 
     def _run_compiled(self, ctx: int, top: int) -> int:
         assert self._run_code is not None

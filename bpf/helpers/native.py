@@ -2,8 +2,9 @@
 
 A row names the kernel function, as in the other files of this folder, and how it is called.  The body of a row must do what
 the Python body does, to the byte; where it cannot it declines, before it has changed anything, and Python's is called.
-So that this may happen in the middle of a run that Python knows nothing of, a helper has a row only if its Python body
-neither fires events, nor wakes tasks, nor frees anything.  A row without a function is such a helper, left to Python.
+Where all helpers of a program have rows it is closed: nothing that it calls leads to a run of another program.  So a row is only
+for a helper whose Python body neither fires events, nor wakes tasks, nor frees anything; one without a function is left to
+Python.
 
     ("bpf_ktime_get_ns", Native(ktime_get_ns))         called with the block alone
     ("bpf_get_current_comm", Native(get_comm, 2, TASK))   with the words of TASK, R1 and R2
@@ -34,6 +35,7 @@ from arch.native.subset import (
     zero,
 )
 from bpf.board import Bpf
+from bpf.maps import ring
 from bpf.run.native_call import NativeCall
 
 # Words about tasks: where the members of struct task_struct and struct cred are, and how wide pointers are.
@@ -150,11 +152,26 @@ class MapOperation:
     registers: int
 
 
-ROWS: dict[str, Native | MapOperation] = {
+WAKE = ("output",)  # operations that, left to Python, may wake tasks
+
+
+@dataclass(frozen=True)
+class RingOperation:
+    """A row: what is done with a record in R1, whose ring native code looks for; with R2."""
+
+    function: str
+
+
+ROWS: dict[str, Native | MapOperation | RingOperation] = {
     "bpf_map_lookup_elem": MapOperation("lookup", 1),
     "__htab_map_lookup_elem": MapOperation("element", 1),
     "bpf_map_update_elem": MapOperation("update", 3),
     "bpf_map_delete_elem": MapOperation("delete", 1),
+    "bpf_ringbuf_reserve": MapOperation("reserve", 2),
+    "bpf_ringbuf_output": MapOperation("output", 3),
+    "bpf_ringbuf_query": MapOperation("query", 1),
+    "bpf_ringbuf_submit": RingOperation("ring_submit"),
+    "bpf_ringbuf_discard": RingOperation("ring_discard"),
     "bpf_ktime_get_ns": Native(ktime_get_ns),
     "bpf_ktime_get_boot_ns": Native(ktime_get_ns),
     "bpf_jiffies64": Native(jiffies64),
@@ -207,8 +224,11 @@ def native_call(bpf: Bpf, names: list[str], map_address: int) -> NativeCall | No
                 return None
             address = found.native_operation(operation)
             if address:
-                return NativeCall(address, found.native_words, 2, registers, map_address)
+                return NativeCall(address, found.native_words, 2, registers, map_address, operation not in WAKE)
             return None
+        case RingOperation(function):
+            address = ring.library(bpf.mem.byteorder == "big").address[function]
+            return NativeCall(address, ctypes.addressof(bpf.rings.words), 1, 2, closed=False)
         case Native(None):
             return NativeCall(0)
         case Native(NativeFunction() as function, registers, about_tasks):

@@ -19,6 +19,7 @@ from bpf import uapi
 from bpf.btf import Btf
 from bpf.face import BpfHost, FdObject, ProgArrayOwner
 from bpf.maps.info import KptrField, MapInfo
+from bpf.maps.ring import Rings
 from tracing.face import KernelMem
 
 KMALLOC_MAX_SIZE = 1 << 22  # MAX_ORDER 11, 4 KiB pages
@@ -47,7 +48,10 @@ _FIELDS = (
 )
 
 
-BODIES = {"lookup": "lookup", "element": "lookup_element", "update": "update", "delete": "delete"}
+BODIES = {
+    "lookup": "lookup", "element": "lookup_element", "update": "update", "delete": "delete", "reserve": "reserve",
+    "output": "output", "query": "query",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -98,6 +102,7 @@ class Board(Protocol):
     version: KernelVersion
     memory_limit: int  # bytes that one map may take
     congestion_controls: set[str]
+    rings: Rings
 
     def capable(self, capability: str) -> bool:
         """bpf_capable() and its like."""
@@ -139,7 +144,7 @@ class BpfMap(FdObject):
     holds_fds: ClassVar[bool] = False  # values are descriptors for user space, pointers inside
     lookup_from_syscall: ClassVar[bool] = True
     has_direct_value: ClassVar[bool] = False
-    # Operations of compiled programs ("lookup", "element", "update", "delete") -> names of native functions.
+    # Operations of compiled programs (BODIES) -> names of native functions.
     natives: ClassVar[dict[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
@@ -395,7 +400,7 @@ class BpfMap(FdObject):
     # ---- operations: of compiled programs ----
 
     def native_operation(self, operation: str) -> int:
-        """Host address of the native function for "lookup", "element", "update" or "delete", which gets the words at
+        """Host address of the native function for one of BODIES, which gets the words at
         `native_words` and R2 to R5; 0: Python does it.  It declines what it cannot do.
         """
         return 0

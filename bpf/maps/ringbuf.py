@@ -7,17 +7,20 @@ what was written there is copied to the front when a record is committed.
 
 from __future__ import annotations
 
+import ctypes
+from functools import partial
+from typing import ClassVar
+
 from arch.abi.errno import E2BIG, EAGAIN, EBUSY, EINVAL, ENODATA, ENOTSUPP, EPERM
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import POLLIN, POLLOUT, POLLRDNORM, POLLWRNORM
 from bpf import uapi
+from bpf.maps import ring
 from bpf.maps.base import BpfMap, refuse, round_up
 from bpf.maps.rows import Probe, map_type
 
 HEADER = uapi.BPF_RINGBUF_HDR_SZ
-MAX_RECORD_SIZE = 0xFFFFFFFF // 4
-META_PAGES = 3  # RINGBUF_PGOFF of 6.1 with its two position pages: 1 + 2
-MAX_DATA_SIZE = ((1 << 24) - META_PAGES) * PAGE_SIZE
+MAX_DATA_SIZE = ((1 << 24) - ring.META_PAGES) * PAGE_SIZE
 MAX_USER_SAMPLES = 128 * 1024
 DYNPTR_MAX_SIZE = (1 << 24) - 1
 
@@ -39,6 +42,7 @@ class RingBufferMap(BpfMap):
 
     can_be_inner = True
     can_mmap = True
+    natives: ClassVar[dict[str, str]] = {"reserve": "ring_reserve", "output": "ring_output", "query": "ring_query"}
 
     def alloc(self) -> None:
         """ringbuf_map_alloc()."""
@@ -55,11 +59,27 @@ class RingBufferMap(BpfMap):
         self.area = self.allocate(2 * PAGE_SIZE + 2 * size, PAGE_SIZE)
         self.consumer, self.producer = self.area, self.area + PAGE_SIZE
         self.data = self.area + 2 * PAGE_SIZE
-        self.pending = 0
-        self.refused = 0  # reservations without room, for tests of programs
         self.busy = False
+        self.words = (ctypes.c_uint64 * ring.RING_WORDS)(self.consumer, self.producer, self.data, size)
+        self._library = library = ring.library(self.mem.byteorder == "big")
+        self._take = partial(library.builtin("ring_take", self.host.block), self.native_words)
+        self._commit = partial(library.builtin("ring_commit", self.host.block), self.native_words)
+        self.bpf.rings.add(self.words)
+
+    @property
+    def native_words(self) -> int:
+        return ctypes.addressof(self.words)
+
+    def native_operation(self, operation: str) -> int:
+        return self._library.address.get(self.natives.get(operation, ""), 0)
+
+    @property
+    def refused(self) -> int:
+        """Reservations without room, for tests of programs."""
+        return self.words[ring.REFUSED]
 
     def free_elements(self) -> None:
+        self.bpf.rings.remove(self.words)
         self.mem.free(self.area)
 
     def position(self, address: int) -> int:
@@ -74,43 +94,12 @@ class RingBufferMap(BpfMap):
 
     def reserve(self, size: int) -> int:
         """__bpf_ringbuf_reserve(): address of `size` bytes, 0 if there is no room."""
-        length = round_up(size + HEADER, 8)
-        if size > MAX_RECORD_SIZE or length > self.size:
-            return 0
-        mask = self.size - 1
-        consumer, producer = self.position(self.consumer), self.position(self.producer)
-        while producer > self.pending:
-            header = int(self.mem.read_uint(self.data + (self.pending & mask), 4))
-            if header & uapi.BPF_RINGBUF_BUSY_BIT:
-                break
-            self.pending += round_up((header & ~uapi.BPF_RINGBUF_DISCARD_BIT) + HEADER, 8)
-        new = producer + length
-        if new - consumer > mask or new - self.pending > mask:
-            self.refused += 1
-            return 0
-        place = self.data + (producer & mask)
-        self.mem.write_uint(place, 4, size | uapi.BPF_RINGBUF_BUSY_BIT)
-        self.mem.write_uint(place + 4, 4, META_PAGES + (place - self.data) // PAGE_SIZE)
-        self.mem.write_uint(self.producer, 8, new)
-        return place + HEADER
+        return self._take(size)
 
     def commit(self, sample: int, flags: int, discard: bool) -> None:
         """bpf_ringbuf_commit(): the record is complete; a waiting consumer that had caught up is woken."""
-        place = sample - HEADER
-        length = int(self.mem.read_uint(place, 4)) ^ uapi.BPF_RINGBUF_BUSY_BIT
-        self._wrap(place, length + HEADER)
-        if discard:
-            length |= uapi.BPF_RINGBUF_DISCARD_BIT
-        self.mem.write_uint(place, 4, length)
-        caught_up = self.position(self.consumer) & (self.size - 1) == place - self.data
-        if flags & uapi.BPF_RB_FORCE_WAKEUP or (caught_up and not flags & uapi.BPF_RB_NO_WAKEUP):
+        if self._commit(sample, flags, uapi.BPF_RINGBUF_DISCARD_BIT if discard else 0):
             self.host.wake(self)
-
-    def _wrap(self, place: int, length: int) -> None:
-        """What lies behind the end belongs at the front."""
-        over = place + length - (self.data + self.size)
-        if over > 0:
-            self.mem.write(self.data, self.mem.read(self.data + self.size, over))
 
     def output(self, data: bytes, flags: int) -> None:
         """bpf_ringbuf_output()."""

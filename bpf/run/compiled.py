@@ -70,6 +70,7 @@ from bpf.run.native_call import NativeCall
 from bpf.run.window import Window, window_of
 
 WARM = 200_000  # instructions that are interpreted before a program is compiled
+CONTEXT, NATIVE_RUN = 2, 3  # words of JitProgram.data: entry.program_text()
 ENTRY_COST, CALL_COST = 40, 17  # of entering native code, and of leaving it for a helper, in interpreted instructions
 
 _TICK = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64)
@@ -96,7 +97,7 @@ class JitProgram(Program):
         self._keep: list[object] = []
         self._calls: dict[int, Callable[[Registers], int]] = {}
         self._error: BaseException | None = None
-        self.data = (ctypes.c_uint64 * 2)()  # see llvm_text.program_text()
+        self.data = (ctypes.c_uint64 * 4)()  # see entry.program_text()
         self.code = 0  # host address of the compiled program, for native callers
         self.run_code: Callable[[int, int], int] | None = None  # the same for Python: (ctx, top of the stack) -> R0
         self.unsupported = ""  # why there is no machine code
@@ -170,7 +171,8 @@ class JitProgram(Program):
         r = list(state[:NR_REGISTERS])
         r[BUDGET_AT] = signed(r[BUDGET_AT])
         try:
-            state[0] = self._calls[index](r) & M
+            call = self._calls[index]
+            state[0] = (self._prepared(call, r) if self.data[NATIVE_RUN] else call(r)) & M
             state[BUDGET_AT] = r[BUDGET_AT] & M
         except BaseException as error:
             self._error = error
@@ -182,12 +184,21 @@ class JitProgram(Program):
         r = list(state[:NR_REGISTERS])
         r[BUDGET_AT] = signed(r[BUDGET_AT])
         try:
-            taken = self._take_over(r)
+            taken = self._prepared(self._take_over, r) if self.data[NATIVE_RUN] else self._take_over(r)
             state[:NR_REGISTERS] = [value & M for value in r]
         except BaseException as error:
             self._error = error
             return RAISED
         return TAIL_CALLED if taken else OK
+
+    def _prepared(self, call: Callable[[Registers], int], r: Registers) -> int:
+        """In a run that Python does not know of yet."""
+        self.data[NATIVE_RUN] = 0
+        try:
+            prepared = self.in_native_run
+            return call(r) if prepared is None else prepared(call, r, self.data[CONTEXT])
+        finally:
+            self.data[NATIVE_RUN] = 1
 
     def _py_read(self, at: int, address: int, size: int, index: int, probe: int) -> int:
         try:
@@ -228,7 +239,7 @@ class JitProgram(Program):
         except Unsupported as why:
             self.unsupported = str(why)
             return
-        for i in self._helper_calls():
+        for i in self.helper_calls():
             self._calls[i] = self._bind_call(self.insns[i])
         self._engine = _build(text)
         if self.block is not None:
@@ -265,7 +276,8 @@ class JitProgram(Program):
         """A run calls nothing but native functions, and Python of the kind that may be called in the midst of one."""
         if any(insn.code == BPF_JMP | BPF_TAIL_CALL for insn in _instructions(self)):
             return False
-        return all(self.native_form(i) is not None for i in self._helper_calls())
+        forms = map(self.native_form, self.helper_calls())
+        return all(form is not None and form.closed for form in forms)
 
     def uses_context(self) -> bool:
         """Can R1, as it is at the program's start, be read?"""
@@ -295,7 +307,8 @@ class JitProgram(Program):
                     waiting.append(self.translator.following(i))
         return False
 
-    def _helper_calls(self) -> list[int]:
+    def helper_calls(self) -> list[int]:
+        """Instructions that call a helper."""
         calls, i = [], 0
         while i < len(self.insns):
             insn = self.insns[i]

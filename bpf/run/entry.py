@@ -11,8 +11,8 @@ from bpf.run.llvm_text import OK, WORDS
 def program_text(start: int, block: Block, data: int) -> str:
     """`code(block, data, ctx)`, which runs the program from its first function on, and `py_code(ctx, fp)` for Python.
 
-    In `data` lie where the stack ends and, after a run that did not end well, its status.  Python gets R0, or minus
-    that status.
+    In `data` lie where the stack ends and, after a run that did not end well, its status; while a native caller's run is on
+    its way its context and 1.  Python gets R0, or minus the status.
     """
     f = Function("i64 @start(i64 %ctx, i64 %fp) noinline")
     f.do(f"%state = alloca [{WORDS} x i64]")
@@ -27,7 +27,11 @@ def program_text(start: int, block: Block, data: int) -> str:
     f.store(str(block.address + 8 * Word.NATIVE_STATUS), str(int(Native.RAISED)))
     f.do("ret i64 0")
     code = Function("i64 @code(i64 %blk, i64 %data, i64 %ctx)")
-    code.do(f"ret i64 {code.let(f'call i64 @start(i64 %ctx, i64 {code.load(str(data))})')}")
+    code.store(str(data + 16), "%ctx")
+    code.store(str(data + 24), "1")
+    answer = code.let(f"call i64 @start(i64 %ctx, i64 {code.load(str(data))})")
+    code.store(str(data + 24), "0")
+    code.do(f"ret i64 {answer}")
     py = Function("ptr @py_code(ptr %self, ptr %args, i64 %count)")
     values = []
     for i in range(2):

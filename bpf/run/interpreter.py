@@ -98,6 +98,10 @@ class CpuException(Exception):
     """The instruction makes the CPU trap: in Linux 4.1 a 32-bit division whose divisor's low half only is 0."""
 
 
+# Calls a helper's body for a run that native code started, on this context: with all that a run has around it.
+InNativeRun = Callable[[Callable[[Registers], int], Registers, int], int]
+
+
 class EngineOptions(TypedDict, total=False):
     """What an engine needs beside instructions and memory."""
 
@@ -112,6 +116,7 @@ class EngineOptions(TypedDict, total=False):
     native_call: Callable[[Insn, int], NativeCall | None]  # of a helper, by the instruction and what R1 will be
     block: Block  # of the machine, for native calls
     counts: ctypes.Array[ctypes.c_uint64] | None  # how often each instruction ran, for coverage
+    in_native_run: InNativeRun
 
 
 class Translator:
@@ -328,10 +333,12 @@ class Program:
         unknown_opcode: Callable[[int], None] | None = None,
         fast: bool = True,
         native_call: Callable[[Insn, int], NativeCall | None] | None = None,
+        in_native_run: InNativeRun | None = None,
         block: Block | None = None,
         counts: ctypes.Array[ctypes.c_uint64] | None = None,
     ) -> None:
         self.native_call, self.block, self.counts = native_call, block, counts
+        self.in_native_run = in_native_run
         self.insns = list(insns)
         self.mem = mem
         self.name = name

@@ -17,3 +17,4 @@ class NativeCall:
     first: int = 1  # the first register it gets
     registers: int = 0  # how many
     map: int = 0  # R1 must be this, or else Python is called
+    closed: bool = True  # also where it declines, nothing leads to a run of another program

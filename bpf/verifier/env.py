@@ -280,7 +280,7 @@ class Env:
         self.wide_src: list[bool | None] = []
         self.wide_dst: list[bool] = []
         # the walk
-        self.cur: VerifierState = VerifierState(FuncState(-1, 0, 0, False))
+        self.cur: VerifierState = VerifierState([FuncState.new(-1, 0, 0, False)])
         self.frame: FuncState = self.cur.frames[0]
         self.regs: list[Reg] = self.frame.regs
         self.insn_idx = 0
@@ -296,7 +296,7 @@ class Env:
         self.insn_texts: dict[int, str] = {}
         self.prev_log_len = 0
         self.prev_insn_print_len = 0
-        self.prev_linfo: tuple[int, int, int, int] | None = None
+        self.prev_linfo = -1
         self.line_info = request.line_info
         self.flow: KnownFlow | None = None  # what was found out before the walk
         # statistics
@@ -362,7 +362,7 @@ class Env:
     def new_frame(self, callsite: int, frameno: int, subprogno: int) -> FuncState:
         """A call frame in which nothing is known: init_func_state()."""
         self.scratch_everything()
-        return FuncState(callsite, frameno, subprogno, not self.bpf_capable)
+        return FuncState.new(callsite, frameno, subprogno, not self.bpf_capable)
 
     # ---- paths ----
 
@@ -382,7 +382,7 @@ class Env:
         position = self.log.used
         if len(self.stack) + 1 > BPF_COMPLEXITY_LIMIT_JMP_SEQ:
             self.reject(EFAULT, f"The sequence of {len(self.stack) + 1} jumps is too complex for async cb.")
-        state = VerifierState(self.new_frame(-1, 0, subprog))
+        state = VerifierState([self.new_frame(-1, 0, subprog)])
         state.branches = 1
         self.stack.append(Branch(state, insn_idx, prev_insn_idx, position))
         return state
@@ -424,7 +424,7 @@ class Env:
         """Nothing is walked any more: let go of all states, which a reference from a cycle would keep."""
         self.explored.clear()
         self.stack.clear()
-        self.enter(VerifierState(FuncState(-1, 0, 0, False)))
+        self.enter(VerifierState([FuncState.new(-1, 0, 0, False)]))
 
     # ---- references ----
 

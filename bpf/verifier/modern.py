@@ -35,9 +35,9 @@ from bpf.verifier.rewrite import rewrite
 
 def _start(env: Env, subprog: int) -> None:
     """Walk one function from its beginning: do_check_common()."""
-    env.prev_linfo = None
+    env.prev_linfo = -1
     env.pass_cnt += 1
-    state = VerifierState(env.new_frame(-1, 0, subprog))
+    state = VerifierState([env.new_frame(-1, 0, subprog)])
     state.branches = 1
     state.first_insn_idx = env.subprogs[subprog].start
     state.last_insn_idx = -1

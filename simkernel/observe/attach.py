@@ -7,6 +7,7 @@ or a struct pt_regs; it lives for the length of the run.
 from __future__ import annotations
 
 import struct
+from dataclasses import replace
 
 from arch.abi.errno import EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE
 from arch.abi.limits import U64_MAX
@@ -53,8 +54,11 @@ class Attached:
 
     @property
     def native(self) -> NativeCode | None:
-        """The compiled program asks for no cookie and no address: those helpers need Python."""
-        return self.prog.native
+        """The compiled program, with what this attachment adds."""
+        code = self.prog.native
+        if code is None or not (self.cookie or self.entry_ip):
+            return code
+        return replace(code, cookie=self.cookie, entry_ip=self.entry_ip)
 
     def run(self, ctx: int) -> int:
         """With this attachment's cookie, and the probed address for bpf_get_func_ip()."""
@@ -79,21 +83,26 @@ class Attachments:
         self.override = override
         self._contexts: list[int] = []
         self._depth = 0
+        self._words = k.cpu.block.words
         self._layouts: dict[int, struct.Struct] = {}  # of so many arguments
         self.trampolines: dict[str, KernelTrampoline] = {}
         self.raw_tracepoints: set[tuple[int, str]] = set()  # (program, tracepoint)
-        self.busy: set[tuple[int, int]] = set()  # (program, CPU): a program does not interrupt itself
 
     # ---- running ----
 
     def context(self, data: bytes) -> int:
         """Put a context into kernel memory; give it back with `done()`."""
-        if self._depth == len(self._contexts):
-            self._contexts.append(self.k.mem.alloc(1024))
-        address = self._contexts[self._depth]
+        address = self._place()
         self.k.mem.write(address, data)
         self._depth += 1
         return address
+
+    def _place(self) -> int:
+        """Where the next context goes; native code that started a program has taken the first one."""
+        depth = self._depth + self._words[Word.CONTEXT_TAKEN]
+        while depth >= len(self._contexts):
+            self._contexts.append(self.k.mem.alloc(1024))
+        return self._contexts[depth]
 
     def done(self) -> None:
         """The context that was put last is not needed any more."""
@@ -105,13 +114,15 @@ class Attachments:
         Before the array lie the function's address and the number of arguments, where bpf_get_func_ip() and
         bpf_get_func_arg_cnt() look for them; `extra` of the values (a return value) are no arguments.
         """
-        if prog.native is not None and not self.bpf.stats_enabled:  # nothing that it calls leads back here
+        if (
+            prog.native is not None and prog.native.closed and not self.bpf.stats_enabled
+        ):  # nothing that it calls leads back here
             return prog.run64(self._arguments(args, entry_ip, len(args) - extra), cookie, entry_ip)
-        key = (prog.id, self.k.cpus.rq.cpu)
-        if key in self.busy:
+        cpu = self.k.cpus.rq.cpu
+        if cpu in prog.busy:
             prog.recursion_misses += 1
             return 0
-        self.busy.add(key)
+        prog.busy.add(cpu)
         words = (entry_ip, len(args) - extra, *args)
         order = self.k.mem.byteorder
         address = self.context(b"".join((word & U64_MAX).to_bytes(8, order) for word in words))
@@ -119,13 +130,11 @@ class Attachments:
             return prog.run64(address + 16, cookie, entry_ip)
         finally:
             self._depth -= 1
-            self.busy.discard(key)
+            prog.busy.discard(cpu)
 
     def _arguments(self, args: tuple[int, ...], entry_ip: int, count: int) -> int:
         """Put the array for a run in which no other begins; the address of its first argument."""
-        if self._depth == len(self._contexts):
-            self._contexts.append(self.k.mem.alloc(1024))
-        address = self._contexts[self._depth]
+        address = self._place()
         layout = self._layouts.get(len(args))
         if layout is None:
             mark = "<" if self.k.mem.byteorder == "little" else ">"
@@ -253,8 +262,9 @@ class Attachments:
                 prog.native.failed()
 
         def compiled() -> NativeHandler | None:
-            hits = native_programs.counter()
-            return native_programs.handler(hits, [prog.native], failed, self.tracing.recorder, answer=False)
+            hits, code = native_programs.counter(), prog.native
+            code = replace(code, cookie=cookie, entry_ip=address) if code is not None else None
+            return native_programs.handler(hits, [code], failed, self.tracing.recorder, answer=False)
 
         ret = Kretprobe(lambda instance, regs: run(regs), addr=address, maxactive=4096)
         probe = Kprobe(run, addr=address)

@@ -10,10 +10,10 @@ from arch.architecture import Architecture, Layout
 from arch.native import Block, Word
 from arch.native.handler import READ_ONLY, NativeCode, NativeHandler
 from arch.native.library import Library
-from arch.native.subset import Words, attempt, invoke, load32, load64, native, shared, store64
+from arch.native.subset import Words, attempt, load32, load64, native, shared, store64
 
 # Words: the context in kernel memory, the function's address, how many arguments it has and where in struct pt_regs
-# they are, how wide they are there; then how many programs, and function and data of each.
+# they are, how wide they are there; then how many programs, and function, data and cookie of each.
 CONTEXT, ENTRY, COUNT, ARGUMENTS, WIDTH, PROGRAMS, FIRST = 0, 1, 2, 3, 15, 16, 17
 PROGRAM = 3  # of a raw tracepoint, which has one: function and data behind the first three
 RAW_ARGUMENTS = 6
@@ -31,7 +31,13 @@ def run_fentry(d: Words, regs: int) -> int:
         for i in range(d[COUNT]):
             place = regs + d[ARGUMENTS + i]
             store64(at + 16 + 8 * i, load64(place) if d[WIDTH] == 8 else load32(place))
-        invoke(d[FIRST + 2 * program], d[FIRST + 2 * program + 1], at + 16)
+        shared[Word.COOKIE] = d[FIRST + 3 * program + 2]
+        shared[Word.ENTRY_IP] = d[ENTRY]
+        shared[Word.CONTEXT_TAKEN] = 1
+        attempt(d[FIRST + 3 * program], d[FIRST + 3 * program + 1], at + 16)
+        shared[Word.CONTEXT_TAKEN] = 0
+        if shared[Word.NATIVE_STATUS]:
+            return 0
     return 0
 
 
@@ -52,7 +58,11 @@ def run_raw(d: Words, a: int, b: int, c: int, e: int, f: int, g: int) -> int:
         store64(at + 48, f)
     if d[COUNT] > 5:
         store64(at + 56, g)
+    shared[Word.COOKIE] = 0
+    shared[Word.ENTRY_IP] = 0
+    shared[Word.CONTEXT_TAKEN] = 1
     attempt(d[PROGRAM], d[PROGRAM + 1], at + 16)
+    shared[Word.CONTEXT_TAKEN] = 0
     status = shared[Word.NATIVE_STATUS]
     shared[Word.NATIVE_STATUS] = 0
     return status
@@ -97,7 +107,7 @@ def fentry_handler(
     widths = {row.size for row in rows} or {8}
     if len(widths) != 1 or not widths <= {4, 8}:
         return None
-    flat = [word for code in compiled for word in (code.function, code.data)]
+    flat = [word for code in compiled for word in (code.function, code.data, code.cookie)]
     places = [row.offset for row in rows] + [0] * (WIDTH - ARGUMENTS - count)
     data = (ctypes.c_uint64 * (FIRST + len(flat)))(context, entry, count, *places, *widths, len(compiled), *flat)
 

@@ -8,6 +8,7 @@ of the entry and the result.  It is made of a probe at the entry and, if fexit p
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from arch.errors import KernelError
 from arch.native.handler import NativeCode, NativeHandler
@@ -65,7 +66,7 @@ class KernelTrampoline:
     def _compile(self) -> None:
         """The compiled form of the entry: where there are only fentry programs, and all of them are compiled."""
         links = self.chain.links
-        codes = [] if links[MODIFY_RETURN] else [prog.native for prog, _ in links[FENTRY]]
+        codes = [] if links[MODIFY_RETURN] else [with_cookie(prog.native, cookie) for prog, cookie in links[FENTRY]]
         self.kprobes.set_native(self.entry, self.compile_entry(codes, self.entry.addr) if codes else None)
 
     def _arm(self) -> None:
@@ -100,6 +101,11 @@ class KernelTrampoline:
     def _returned(self, instance: KretprobeInstance, regs: int) -> None:
         assert isinstance(instance.data, tuple)
         self.chain.after(self.run, instance.data, self.exit.kp.addr, self.kprobes.return_value(regs))
+
+
+def with_cookie(code: NativeCode | None, cookie: int) -> NativeCode | None:
+    """A compiled program, attached with that."""
+    return code if code is None or not cookie else replace(code, cookie=cookie)
 
 
 def argument_reader(count: int, argument: Callable[[int, int], int]) -> Arguments:

@@ -175,7 +175,7 @@ class TraceProbe:
         if event.listeners or event.filter_program is not None or not event.perf_users:
             return None
         codes = [program.native for program in event.bpf_programs]
-        return programs.handler(self.counts, codes, after, self.recorder)
+        return programs.handler(self.counts, codes, after, self.recorder, event=event)
 
     def raise_failure(self) -> None:
         """Raise what ended a compiled program, if one failed."""

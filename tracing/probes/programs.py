@@ -10,12 +10,13 @@ from arch.abi.limits import U32_MAX
 from arch.native import Word
 from arch.native.handler import NO_FRAME, READ_ONLY, NativeCode, NativeHandler
 from arch.native.library import Library
-from arch.native.subset import Words, decline, invoke, native, shared
-from tracing.record.recorder import Recorder
+from arch.native.subset import Words, attempt, decline, native, shared
+from tracing.record.recorder import Firing, Recorder
 
 # Words of a handler: where the counter of hits is and who runs on which CPU, which bits of the answers matter, how many
-# programs there are, and function and data of each.
-COUNTER, ACTIVE, ANSWER, PROGRAMS, FIRST = range(5)
+# programs there are, where these words are, and of each program function, data, cookie and address of the probed function.
+COUNTER, ACTIVE, ANSWER, PROGRAMS, SELF, FIRST = range(6)
+PROGRAM = 4
 
 
 def counter() -> ctypes.Array[ctypes.c_uint64]:
@@ -35,14 +36,29 @@ def at(m: Words, index: int) -> int:
 
 
 @native
+def set_busy(active: Words, cpu: int, busy: int) -> int:
+    active[cpu] = busy
+    return 0
+
+
+@native
 def run_programs(d: Words, regs: int) -> int:
     """A hit, and trace_call_bpf(): all programs run, and their answers are and-ed."""
     if at(d[ACTIVE], shared[Word.CPU]):
         decline()
     count(d[COUNTER])
+    set_busy(d[ACTIVE], shared[Word.CPU], 1)
+    shared[Word.FIRING] = d[SELF]
     answer = 1
     for i in range(d[PROGRAMS]):
-        answer &= invoke(d[FIRST + 2 * i], d[FIRST + 2 * i + 1], regs)
+        first = FIRST + PROGRAM * i
+        shared[Word.COOKIE] = d[first + 2]
+        shared[Word.ENTRY_IP] = d[first + 3]
+        answer &= attempt(d[first], d[first + 1], regs)
+        if shared[Word.NATIVE_STATUS]:
+            break
+    shared[Word.FIRING] = 0
+    set_busy(d[ACTIVE], shared[Word.CPU], 0)
     return answer & d[ANSWER]
 
 
@@ -58,18 +74,23 @@ def handler(
     after: Callable[[int], object],
     recorder: Recorder,
     answer: bool = True,
+    event: Firing | None = None,
 ) -> NativeHandler | None:
     """The compiled form of a hit that counts and runs these programs; None if one of them is not compiled.
 
-    `answer`: something follows if they let the event through.
+    `answer`: something follows if they let the event through.  `event`: whose programs they are.
     """
-    flat = [word for code in codes if code is not None for word in (code.function, code.data)]
-    if not codes or len(flat) != 2 * len(codes):
+    known = [code for code in codes if code is not None]
+    flat = [word for code in known for word in (code.function, code.data, code.cookie, code.entry_ip)]
+    if not codes or len(known) != len(codes):
         return None
     data = (ctypes.c_uint64 * (FIRST + len(flat)))(
-        ctypes.addressof(hits), ctypes.addressof(recorder.running.active), U32_MAX if answer else 0, len(codes), *flat
+        ctypes.addressof(hits), ctypes.addressof(recorder.running.active), U32_MAX if answer else 0, len(codes), 0, *flat
     )  # fmt: skip
+    data[SELF] = ctypes.addressof(data)
+    if event is not None:
+        recorder.running.handlers[ctypes.addressof(data)] = event
     function = library(recorder.host.mem.byteorder == "big").address["run_programs"]
-    blind = all(code is not None and code.blind for code in codes)
+    blind = all(code.blind for code in known)
     flags = READ_ONLY | (NO_FRAME if blind else 0)
     return NativeHandler(function, ctypes.addressof(data), after, (data, hits, tuple(codes)), flags)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import ctypes
 from typing import Protocol
+from weakref import WeakValueDictionary
 
+from arch.native import Block, Word
 from tracing.board import Board
 from tracing.buffer.trace import TraceArray
 from tracing.record.reader import Reader
 
+CPU, FIRING = int(Word.CPU), int(Word.FIRING)
 SCRATCH_SIZE = 8192  # PERF_MAX_TRACE_SIZE
 
 
@@ -23,10 +26,19 @@ class Firing(Protocol):
 class Running:
     """Programs of the floor above that run now, one set of programs per CPU (bpf_prog_active)."""
 
-    def __init__(self, nr_cpus: int) -> None:
+    def __init__(self, nr_cpus: int, block: Block) -> None:
         self.active = (ctypes.c_uint64 * nr_cpus)()  # bpf(2) raises it, too, around updates of maps
         self.event: list[Firing | None] = [None] * nr_cpus
+        self.handlers: WeakValueDictionary[int, Firing] = WeakValueDictionary()  # by the words of compiled ones
+        self.words = block.words
         self.misses = 0
+
+    def firing(self, cpu: int) -> Firing | None:
+        """The event whose programs run there, whoever started them."""
+        event = self.event[cpu]
+        if event is None and self.words[CPU] == cpu:
+            return self.handlers.get(self.words[FIRING])
+        return event
 
 
 class Recorder:
@@ -37,7 +49,7 @@ class Recorder:
         self.host = board.host
         self.array = array
         self.reader = Reader(board.host)
-        self.running = Running(board.host.nr_cpus)
+        self.running = Running(board.host.nr_cpus, board.host.block)
         self._scratch: list[int] = []
         self._scratch_depth = 0
 

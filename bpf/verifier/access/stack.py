@@ -19,6 +19,7 @@ from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.state import (
     ADD_CONST,
     BPF_REG_SIZE,
+    INVALID_SLOT,
     MAX_BPF_STACK,
     NOTHING,
     REG_LIVE_READ64,
@@ -29,6 +30,7 @@ from bpf.verifier.domain.state import (
     STACK_POISON,
     STACK_SPILL,
     STACK_ZERO,
+    UNREADABLE,
     FuncState,
     Reg,
     StackSlot,
@@ -81,7 +83,8 @@ def grow_stack_state(env: Env, frame: FuncState, size: int) -> None:
 
 def _hold(frame: FuncState, size: int) -> None:
     """There are slots for `size` bytes: realloc_func_state()."""
-    frame.stack.extend(StackSlot() for _ in range(_rounded(size) // BPF_REG_SIZE - len(frame.stack)))
+    missing = _rounded(size) // BPF_REG_SIZE - len(frame.stack)
+    frame.stack.extend(StackSlot(INVALID_SLOT, UNREADABLE) for _ in range(missing))
 
 
 def _rounded(size: int) -> int:

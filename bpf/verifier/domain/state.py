@@ -103,7 +103,7 @@ class Value:
 
     def copy(self) -> Value:
         """A value of its own that may still be changed."""
-        new = Value.__new__(Value)
+        new = Value()
         new.type = self.type
         new.off = self.off
         new.raw1 = self.raw1
@@ -273,10 +273,7 @@ class Reg:
 
     def clone(self) -> Reg:
         """A holder of its own with everything the same."""
-        new = Reg.__new__(Reg)
-        new.value = self.value
-        new.parent = self.parent
-        new.live = self.live
+        new = Reg(self.value, self.parent, self.live)
         new.precise = self.precise
         new.subreg_def = self.subreg_def
         return new
@@ -306,18 +303,18 @@ class StackSlot(Reg):
 
     __slots__ = ("kinds",)
 
-    def __init__(self) -> None:
-        super().__init__(UNREADABLE)
-        self.kinds = INVALID_SLOT  # one STACK_* per byte; byte 7 has the lowest address
+    def __init__(self, kinds: bytes, value: Value, parent: Reg | None = None, live: int = 0) -> None:
+        self.value = value  # all of Reg's, without a call: slots are made as often as states are copied
+        self.parent = parent
+        self.live = live
+        self.precise = False
+        self.subreg_def = DEF_NOT_SUBREG
+        self.kinds = kinds  # one STACK_* per byte; byte 7 has the lowest address
 
     def clone(self) -> StackSlot:
-        new = StackSlot.__new__(StackSlot)
-        new.value = self.value
-        new.parent = self.parent
-        new.live = self.live
+        new = StackSlot(self.kinds, self.value, self.parent, self.live)
         new.precise = self.precise
         new.subreg_def = self.subreg_def
-        new.kinds = self.kinds
         return new
 
     @property
@@ -366,7 +363,10 @@ class FuncState:
         "subprogno",
     )
 
-    def __init__(self, callsite: int, frameno: int, subprogno: int, precise: bool) -> None:
+    regs: list[Reg]
+    stack: list[StackSlot]
+
+    def __init__(self, callsite: int, frameno: int, subprogno: int) -> None:
         self.callsite = callsite  # instruction that called, or BPF_MAIN_FUNC
         self.frameno = frameno
         self.subprogno = subprogno
@@ -376,13 +376,19 @@ class FuncState:
         self.in_async_callback_fn = False
         self.callback_ret_range: Tnum = tnum_const(0)
         self.refs: tuple[Reference, ...] = ()
-        self.stack: list[StackSlot] = []
-        self.regs: list[Reg] = [Reg(UNREADABLE) for _ in range(MAX_BPF_REG)]
-        for reg in self.regs:
+
+    @staticmethod
+    def new(callsite: int, frameno: int, subprogno: int, precise: bool) -> FuncState:
+        """init_func_state(): nothing is known but the frame pointer."""
+        new = FuncState(callsite, frameno, subprogno)
+        new.stack = []
+        new.regs = [Reg(UNREADABLE) for _ in range(MAX_BPF_REG)]
+        for reg in new.regs:
             reg.precise = precise
         frame_pointer = known_zero(PTR_TO_STACK)
         frame_pointer.frameno = frameno
-        self.regs[BPF_REG_FP].value = frame_pointer
+        new.regs[BPF_REG_FP].value = frame_pointer
+        return new
 
     @property
     def allocated_stack(self) -> int:
@@ -391,10 +397,7 @@ class FuncState:
 
     def clone(self) -> FuncState:
         """copy_func_state()."""
-        new = FuncState.__new__(FuncState)
-        new.callsite = self.callsite
-        new.frameno = self.frameno
-        new.subprogno = self.subprogno
+        new = FuncState(self.callsite, self.frameno, self.subprogno)
         new.async_entry_cnt = self.async_entry_cnt
         new.callback_depth = self.callback_depth
         new.in_callback_fn = self.in_callback_fn
@@ -432,8 +435,8 @@ class VerifierState:
         "used_as_loop_entry",
     )
 
-    def __init__(self, frame: FuncState) -> None:
-        self.frames = [frame]
+    def __init__(self, frames: list[FuncState]) -> None:
+        self.frames = frames
         self.parent: VerifierState | None = None
         self.branches = 0  # paths below this checkpoint still to be walked
         self.insn_idx = 0
@@ -462,18 +465,14 @@ class VerifierState:
 
     def clone(self) -> VerifierState:
         """copy_verifier_state()."""
-        new = VerifierState.__new__(VerifierState)
-        new.frames = [frame.clone() for frame in self.frames]
+        new = VerifierState([frame.clone() for frame in self.frames])
         new.parent = self.parent
         new.branches = self.branches
-        new.insn_idx = 0
         new.active_spin_lock = self.active_spin_lock
         new.speculative = self.speculative
         new.first_insn_idx = self.first_insn_idx
         new.last_insn_idx = self.last_insn_idx
         new.jmp_history = self.jmp_history[:]
-        new.miss_cnt = 0
-        new.hit_cnt = 0
         new.dfs_depth = self.dfs_depth
         new.callback_unroll_depth = self.callback_unroll_depth
         new.loop_entry = self.loop_entry

@@ -13,6 +13,7 @@ from bpf.core.program import COLD_RUNS
 from bpf.face import RawTracepointAttach
 from bpf.isa.asm import assemble
 from bpf.maps.base import MapAttr
+from bpf.maps.ringbuf import RingBufferMap
 from simkernel.kernel.clock import Clock
 from simkernel.observe.attach import Attached
 
@@ -78,8 +79,19 @@ KINDS = (
     ("ARRAY", 4, 8),
     ("PERCPU_ARRAY", 4, 8),
 )
+# Maps of their own kinds: (kind, key, value, entries).
+OTHERS = (("RINGBUF", 0, 0, 4096), ("STACK_TRACE", 4, 128, 64), ("RINGBUF", 0, 0, 8192))
+# What a helper does in Python in the middle of a compiled run: records, the trace, stacks, events that other programs see.
+IN_PYTHON = (
+    "r1 = map[m6]\nr2 = r10\nr2 += -64\nr3 = 48\nr4 = {flags}\ncall bpf_ringbuf_output",
+    "r1 = map[m8]\nr2 = 24\nr3 = 0\ncall bpf_ringbuf_reserve\nif r0 == 0 goto x{label}\nr1 = r0\nr2 = 7\n*(u64 *)(r1 +8) = r2\n"
+    "r2 = {flags}\ncall bpf_ringbuf_{end}\nx{label}:\nr1 = map[m8]\nr2 = {query}\ncall bpf_ringbuf_query",
+    "r1 = r6\nr2 = map[m7]\nr3 = {stack}\ncall bpf_get_stackid",
+    "r1 = 0x0a642520\n*(u64 *)(r10 -72) = r1\nr1 = r10\nr1 += -72\nr2 = 5\nr3 = 77\ncall bpf_trace_printk",
+    "r1 = r6\ncall bpf_get_attach_cookie",
+)
 PLACES = ("vfs_write", "ksys_write", "vfs_read", "do_sys_openat2", "__fput", "handle_mm_fault", "schedule")
-POINTS = ("sys_enter", "sys_exit", "sched_switch", "sched_wakeup", "task_newtask")
+POINTS = ("sys_enter", "sys_exit", "sched_switch", "sched_wakeup", "task_newtask", "sched_waking")
 CALLS = (
     "call bpf_get_current_pid_tgid", "call bpf_get_current_uid_gid", "call bpf_ktime_get_ns", "call bpf_get_current_task",
     "call bpf_get_smp_processor_id", "r1 = r10\nr1 += -64\nr2 = 16\ncall bpf_get_current_comm\nr0 = *(u64 *)(r10 -64)",
@@ -88,12 +100,16 @@ CALLS = (
 )  # fmt: skip
 
 
-def program_text(rng, context):
+def program_text(rng, context, cookie=False):
     """Some numbers, and what maps make of them."""
     lines = ["r6 = r1"] if context else []
-    lines += [f"*(u64 *)(r10 {-8 * i}) = 0" for i in range(1, 9)]
+    lines += [f"*(u64 *)(r10 {-8 * i}) = 0" for i in range(1, 10)]
     for label in range(rng.randint(2, 6)):
-        number = rng.choice([call for call in CALLS if context or "r6" not in call])
+        number = rng.choice([call for call in (*CALLS, *IN_PYTHON) if context or "r6" not in call])
+        if "get_attach_cookie" in number and not cookie:
+            number = CALLS[0]
+        words = {"flags": rng.choice([0, 1, 2]), "end": rng.choice(["submit", "discard"]), "query": rng.randrange(5)}
+        number = number.format(label=label, stack=rng.choice([0, 256, 512 + 3]), **words)
         _, key, _ = KINDS[table := rng.randrange(len(KINDS))]
         lines += [*number.split("\n"), f"r0 >>= {rng.choice([0, 0, 3, 32])}", f"r0 &= {rng.choice([3, 15, 0xFFFF])}"]
         lines += ["*(u64 *)(r10 -8) = r0", "*(u64 *)(r10 -16) = r0", f"*(u{8 * key} *)(r10 -24) = r0"]
@@ -117,11 +133,13 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
     kernel = machine.kernel
     observer, bpf, tracing = kernel.observer, kernel.observer.bpf, kernel.observer.tracing
     maps = {}
-    for i, (kind, key, value) in enumerate(KINDS):
-        new = bpf.new_map(MapAttr(getattr(uapi, "BPF_MAP_TYPE_" + kind), key, value, 8))
+    for i, (kind, key, value, entries) in enumerate((*((*kind, 8) for kind in KINDS), *OTHERS)):
+        new = bpf.new_map(MapAttr(getattr(uapi, "BPF_MAP_TYPE_" + kind), key, value, entries))
         new.get_user()
         bpf.publish_map(new)
         maps[f"m{i}"] = new
+    for ring in (maps["m6"], maps["m8"]):  # in the midst of a program others run: those of sched_waking
+        kernel.vfs.key_queue(ring).on_wake.append(lambda: kernel.trace("sched_waking", kernel.current.addr))
     fds = {name: number + 1000 for number, name in enumerate(maps)}
     monkeypatch.setattr(observer, "fd_get", lambda fd: maps[f"m{fd - 1000}"], raising=False)
     monkeypatch.setattr(observer, "capable", lambda capability: True, raising=False)
@@ -129,19 +147,20 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
     for place in (*PLACES, *PLACES[:3]):  # some places have several
         if rng.random() < 0.3 or observer.symbols.address(place) is None:
             continue
-        text = program_text(rng, rng.random() < 0.5)
+        text = program_text(rng, rng.random() < 0.5, True)
         attr = LoadAttr(uapi.BPF_PROG_TYPE_KPROBE, assemble(text, fds), license="GPL", log_level=1)
         verdict, prog = prog_load(bpf, attr)
         assert prog is not None, verdict.log
         programs.append(prog)
+        observer._printk_wanted(prog)
         if rng.random() < 0.3:
-            observer.attachments._multi(prog, observer.symbols.address(place), 0, rng.random() < 0.3)
+            observer.attachments._multi(prog, observer.symbols.address(place), rng.choice([0, 5]), rng.random() < 0.3)
             continue
         name = f"e{len(programs)}"
         tracing.probe_events.run(f"{rng.choice('ppr')}:{name} {place}", "kprobe")
         event = tracing.events.get("kprobes", name)
         event.perf_register()
-        event.add_bpf(Attached(prog))
+        event.add_bpf(Attached(prog, rng.choice([0, 9])))
     for point in POINTS:
         if rng.random() < 0.5:
             attr = LoadAttr(uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, assemble(program_text(rng, True), fds), license="GPL")
@@ -154,6 +173,13 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
         "output": result.stdout + result.stderr,
         "now": kernel.clock.now_ns,
         "maps": {name: [(key, found.user_lookup(key, 0)) for key in keys(found)] for name, found in maps.items()},
+        "rings": [
+            machine.kernel.mem.read(found.area + 4096, 4096 + found.size)
+            for found in maps.values()
+            if isinstance(found, RingBufferMap)
+        ],
+        "refused": [found.refused for found in maps.values() if isinstance(found, RingBufferMap)],
+        "trace": machine.trace_pipe(),
         "programs": [(prog.run_cnt, prog.recursion_misses) for prog in programs],
         "hits": [
             (event.name, event.probes[0].nhit, event.probes[0].nmissed) for event in tracing.events if event.dynamic
