@@ -70,7 +70,7 @@ from bpf.run.native_call import NativeCall
 from bpf.run.window import Window, window_of
 
 WARM = 200_000  # instructions that are interpreted before a program is compiled
-CONTEXT, NATIVE_RUN = 2, 3  # words of JitProgram.data: entry.program_text()
+RUN_CONTEXT, NATIVE_RUN = 2, 3  # words of JitProgram.data: entry.program_text()
 ENTRY_COST, CALL_COST = 40, 17  # of entering native code, and of leaving it for a helper, in interpreted instructions
 
 _TICK = ctypes.PYFUNCTYPE(ctypes.c_uint32, ctypes.c_uint64)
@@ -196,7 +196,7 @@ class JitProgram(Program):
         self.data[NATIVE_RUN] = 0
         try:
             prepared = self.in_native_run
-            return call(r) if prepared is None else prepared(call, r, self.data[CONTEXT])
+            return call(r) if prepared is None else prepared(call, r, self.data[RUN_CONTEXT])
         finally:
             self.data[NATIVE_RUN] = 1
 

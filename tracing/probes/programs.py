@@ -16,7 +16,7 @@ from tracing.record.recorder import Firing, Recorder
 # Words of a handler: where the counter of hits is and who runs on which CPU, which bits of the answers matter, how many
 # programs there are, where these words are, and of each program function, data, cookie and address of the probed function.
 COUNTER, ACTIVE, ANSWER, PROGRAMS, SELF, FIRST = range(6)
-PROGRAM = 4
+PROGRAM_WORDS = 4
 
 
 def counter() -> ctypes.Array[ctypes.c_uint64]:
@@ -51,7 +51,7 @@ def run_programs(d: Words, regs: int) -> int:
     shared[Word.FIRING] = d[SELF]
     answer = 1
     for i in range(d[PROGRAMS]):
-        first = FIRST + PROGRAM * i
+        first = FIRST + PROGRAM_WORDS * i
         shared[Word.COOKIE] = d[first + 2]
         shared[Word.ENTRY_IP] = d[first + 3]
         answer &= attempt(d[first], d[first + 1], regs)
