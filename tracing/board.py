@@ -11,21 +11,25 @@ import struct
 from collections.abc import Callable, Mapping
 
 from arch.abi.time import TICK_NSEC
+from arch.abi.version import KernelVersion
 from tracing import features as feature_table
 from tracing.face import TraceHost
 from tracing.text.addresses import Addresses
 
 ERROR_LOG_ENTRIES = 8
 
-# name -> default; kernel/trace/trace.h:TRACE_FLAGS and the order of trace_options
-OPTIONS_6_1: tuple[tuple[str, bool], ...] = (
-    ("print-parent", True), ("sym-offset", False), ("sym-addr", False), ("verbose", False), ("raw", False),
-    ("hex", False), ("bin", False), ("block", False), ("trace_printk", True), ("annotate", True),
-    ("userstacktrace", False), ("sym-userobj", False), ("printk-msg-only", False), ("context-info", True),
-    ("latency-format", False), ("record-cmd", True), ("record-tgid", False), ("overwrite", True),
-    ("disable_on_free", False), ("irq-info", True), ("markers", True), ("event-fork", False),
-    ("pause-on-trace", False), ("hash-ptr", True), ("function-trace", True), ("function-fork", False),
-    ("display-graph", False), ("stacktrace", False),
+# name, default, first version; kernel/trace/trace.h:TRACE_FLAGS and the order of trace_options
+OPTIONS: tuple[tuple[str, bool, str | None], ...] = (
+    ("print-parent", True, None), ("sym-offset", False, None), ("sym-addr", False, None), ("verbose", False, None),
+    ("raw", False, None), ("hex", False, None), ("bin", False, None), ("block", False, None), ("fields", False, "6.4"),
+    ("trace_printk", True, None), ("annotate", True, None), ("userstacktrace", False, None),
+    ("sym-userobj", False, None), ("printk-msg-only", False, None), ("context-info", True, None),
+    ("latency-format", False, None), ("record-cmd", True, None), ("record-tgid", False, None),
+    ("overwrite", True, None), ("disable_on_free", False, None), ("irq-info", True, None), ("markers", True, None),
+    ("event-fork", False, None), ("trace_printk_dest", True, "6.12"), ("copy_trace_marker", True, "6.16"),
+    ("pause-on-trace", False, None), ("hash-ptr", True, "5.12"), ("bitmask-list", False, "7.0"),
+    ("function-trace", True, None), ("function-fork", False, None), ("display-graph", False, None),
+    ("stacktrace", False, None),
 )  # fmt: skip
 OPTIONS_4_1: tuple[tuple[str, bool], ...] = (
     ("print-parent", True), ("sym-offset", False), ("sym-addr", False), ("verbose", False), ("raw", False),
@@ -39,6 +43,13 @@ OPTIONS_4_1: tuple[tuple[str, bool], ...] = (
 Line = Callable[[bytes], str]  # an entry's bytes -> what `trace` prints of it behind the columns, with the newline
 
 
+def options_of(version: KernelVersion) -> dict[str, bool]:
+    """The trace options of a version, with their values at boot."""
+    if version.before("5.0"):
+        return dict(OPTIONS_4_1)
+    return {name: value for name, value, since in OPTIONS if version.at_least(since)}
+
+
 class Board:
     """One machine as its tracing knows it."""
 
@@ -49,14 +60,13 @@ class Board:
         self.byteorder = host.arch.byteorder
         self.order = "<" if self.byteorder == "little" else ">"  # for struct
         self.word: int = model.word  # bytes of a long
-        self.char_signed = model.char_signed
+        self.char_signed = model.char_signed and not self.features.unsigned_char
         self.layout = host.arch.pt_regs_for(host.version)
-        self.options: dict[str, bool] = dict(OPTIONS_6_1 if self.features.dynamic_events else OPTIONS_4_1)
-        self.options.setdefault("hash-ptr", True)
+        self.options = options_of(host.version)
         self.addresses = Addresses(host.symbols, self.word, self.features.hashed_pointers, self.options)
         self.addresses.trampoline = host.return_trampoline
         self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
-        self.tasks = SavedTasks(6552 if self.features.hash_ptr_option else 128)
+        self.tasks = SavedTasks(6552 if self.features.large_cmdlines else 128)
         self.tick_ns = TICK_NSEC
         self.expanded = False  # ring_buffer_expanded: buffers have their full size
         self.expand_first: Callable[[], None] = lambda: None  # what the machine's own trace array does for that

@@ -17,6 +17,7 @@ from typing import NamedTuple, Protocol
 
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
+from arch.ctype import FuncDecl
 from arch.memory import Memory
 from arch.native import Block
 from arch.native.handler import NativeCode, NativeHandler
@@ -164,6 +165,9 @@ class TraceHost(Protocol):
 
     def is_kernel_text(self, addr: int) -> bool:
         """Inside the functions of the kernel's text (and so probe-able unless blacklisted)."""
+
+    def signature(self, function: str) -> FuncDecl | None:
+        """The prototype of a function, as BTF has it; None for one that it does not know."""
 
     def boundaries(self, name: str) -> Sequence[int]:
         """Addresses of the instructions of a function, ascending."""

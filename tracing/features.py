@@ -11,10 +11,16 @@ from dataclasses import dataclass, field, fields
 from arch.abi.version import KernelVersion
 
 
-def since(version: str, why: str) -> bool:
-    """A row: the first version, and what changed."""
-    row: bool = field(metadata={"since": version, "why": why})
+def since(version: str, why: str, option: str = "") -> bool:
+    """A row: the first version, what changed, and the option of the kernel's configuration that it takes."""
+    row: bool = field(metadata={"since": version, "why": why, "option": option})
     return row
+
+
+# What Debian's kernel of a version is built without, though others before and behind it are.
+WITHOUT = {"5.10": ("HIST_TRIGGERS", "SYNTH_EVENTS")}
+# What Debian's kernels of other versions are built without.
+ONLY = {"RING_BUFFER_ALLOW_SWAP": ("5.10",)}
 
 
 # (first version, number of the first event): what has an entry type of its own lies before it (kernel/trace/trace.h)
@@ -27,33 +33,60 @@ class Features:
 
     version: KernelVersion
     snapshots: bool = since("3.10", "debe93a5: the file snapshot, and the trigger")
+    one_cpu_snapshots: bool = since("3.10", "f1affcaaa861: snapshots of one CPU", "RING_BUFFER_ALLOW_SWAP")
     set_bpf_on_uprobes: bool = since("4.3", "04a22fae4cbc: programs on uprobes")
     syscall_nr_renamed: bool = since("4.6", "026842d148b9: field nr -> __syscall_nr")
     set_bpf_on_tracepoints: bool = since("4.7", "98b5c2c65c29: programs on tracepoints; PERF_EVENT_IOC_PAUSE_OUTPUT")
     probe_types_x: bool = since("4.8", "86425625ab3a: x8 ... x64 in probe events, u8 ... u64 in decimal")
     preempt_count_corrected: bool = since("4.9", "e947841c0dce: the tracepoint's own preempt_disable is not shown")
-    hist_triggers: bool = since("4.7", "7ef224d1d0e3: the hist trigger")
+    hist_triggers: bool = since("4.7", "7ef224d1d0e3: the hist trigger", "HIST_TRIGGERS")
     set_bpf_on_perf: bool = since("4.9", "aa6a5f3cb2b2: programs of type perf_event")
     maxactive: bool = since("4.12", "696ced4fb1d7: rN in kprobe_events")
     several_programs: bool = since("4.14", "e87c6bc3852b: an array of BPF programs per trace event")
     hashed_pointers: bool = since("4.15", "ad67b74d2469: %p prints a hash")
     filter_parser_4_17: bool = since("4.17", "80765597bc58: the predicate parser of today")
     probe_pmu: bool = since("4.17", "e12f03d7031a: perf's own kprobe and uprobe types")
+    marker_triggers: bool = since("4.19", "6fc2171863a6: events/ftrace/print/trigger")
     uprobe_ref_ctr: bool = since("4.20", "1cc33161a83d: reference counters of USDT probes")
     dynamic_events: bool = since("5.0", "5448d44c3855: dynamic_events")
     modern_probe_grammar: bool = since("5.1", "the 5.x parser: $argN, \\imm, arrays, ustring, errors with a caret")
     error_log: bool = since("5.2", "8a062902be72: error_log")
-    tracefs_created_mode_0640: bool = since("5.5", "files of tracefs are not for others")
+    synthetic_events: bool = since("5.0", "7bbab38d07f3: synthetic_events has a file for all events", "SYNTH_EVENTS")
     notrace_pids: bool = since("5.7", "b3b1e6ededa4: set_ftrace_notrace_pid, set_event_notrace_pid")
     bpf_trace_event: bool = since("5.9", "ac5a72ea5c89: bpf_trace_printk is an event")
+    tracefs_directories_0750: bool = since("5.10", "49d67e445742, in its stable series: nor are its directories")
+    large_cmdlines: bool = since("5.10", "3b5e5cb1e68c, in its stable series: saved_cmdlines fills its pages")
     wide_pid: bool = since("5.10", "795d6379a47b: the pid column is 7 wide")
     irqs_on_in_ftrace_probes: bool = since("5.10", "ftrace-based kprobes no longer turn interrupts off")
     migrate_disable_column: bool = since("5.12", "54357f0c9149: a fifth latency character")
     hash_ptr_option: bool = since("5.12", "the trace option hash-ptr")
     perf_time_cycles: bool = since("5.12", "struct perf_event_mmap_page grew by time_cycles and time_mask")
+    ftrace_without_enable: bool = since("5.12", "events/ftrace has no files enable and filter")
+    graph_depth_first: bool = since("5.12", "struct ftrace_graph_ret has its depth behind the function")
+    func_no_repeats: bool = since("5.13", "4994891ebbb8: the function tracer's option func-no-repeats")
+    tracefs_files_0640: bool = since("5.16", "21ccc9cd7211: files of tracefs are not for others")
     bh_disabled: bool = since("5.17", "289e7b0f7eb4: 'b' and irqs-off/BH-disabled")
+    clock_tai: bool = since("5.19", "3dc6ffae2da2: the clock tai")
     rethook: bool = since("5.18", "73f9b911faa7: return probes through rethook")
     printk_lock_gone: bool = since("6.1", "e2bb9e01d589, in its stable series: bpf_trace_printk takes no lock")
+    option_fields: bool = since("6.4", "80a76994b2d8: the option fields")
+    touched_functions: bool = since("6.4", "e11b521a7b69: touched_functions")
+    function_addresses: bool = since("6.5", "83f74441bcb1: available_filter_functions_addrs")
+    eventfs: bool = since(
+        "6.6", "5790b1fb3d67: directories of events are made when they are looked at, and open to others"
+    )
+    array_expands_itself: bool = since("6.7", "a1f157c7a3bb: the buffer of an instance has its size from the start")
+    subbuf_size: bool = since("6.8", "2f84b39f4812: buffer_subbuf_size_kb")
+    graph_in_instances: bool = since("6.11", "c132be2c4fcc: function_graph in instances")
+    trace_printk_dest: bool = since("6.12", "ddb8ea9e5ae4: the option trace_printk_dest")
+    option_func_args: bool = since("6.15", "533c20b062d7: the options func-args and funcgraph-args")
+    copy_trace_marker: bool = since("6.16", "7b382efd5e8a: the option copy_trace_marker")
+    unsigned_char: bool = since("6.2", "3bc753c06dd0: the kernel's char is unsigned on every CPU")
+    show_event_filters: bool = since("7.0", "show_event_filters and show_event_triggers")
+    latency_on_demand: bool = since("7.0", "tracing_max_latency only with a tracer of latencies")
+    bitmask_list: bool = since("7.0", "the option bitmask-list")
+    header_page_chars: bool = since("7.0", "header_page calls overwrite a char")
+    syscall_user_data: bool = since("6.19", "events of system calls have names and data of the program's memory")
 
     @property
     def one_program_per_event(self) -> bool:
@@ -68,5 +101,14 @@ class Features:
 
 def features(version: KernelVersion) -> Features:
     """The features of a kernel."""
-    rows = {row.name: row.metadata["since"] for row in fields(Features) if row.metadata}
-    return Features(version=version, **{name: version.at_least(first) for name, first in rows.items()})
+    rows = {row.name: row.metadata for row in fields(Features) if row.metadata}
+    return Features(
+        version=version,
+        **{name: version.at_least(row["since"]) and built(version, row["option"]) for name, row in rows.items()},
+    )
+
+
+def built(version: KernelVersion, option: str) -> bool:
+    """Is Debian's kernel of a version built with an option?"""
+    release = f"{version.major}.{version.minor}"
+    return option not in WITHOUT.get(release, ()) and release in ONLY.get(option, (release,))

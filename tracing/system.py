@@ -18,6 +18,7 @@ from tracing.buffer.columns import IP_TRACE_PRINTK, TRACE_BPRINT
 from tracing.buffer.trace import TraceArray
 from tracing.events.known import KnownEvents
 from tracing.events.silent import silent_events, silent_tracepoints
+from tracing.events.syscall_user import enter_event
 from tracing.events.syscalls import SyscallTable
 from tracing.events.tracepoints import Tracepoint, install
 from tracing.face import TRACE_FLAG_IRQS_OFF, TraceHost, UserSpaces
@@ -60,7 +61,7 @@ class Tracing:
         self.events = events = EventRegistry(first, board.lines, known)
         self.tracepoints: dict[str, Tracepoint] = install(recorder, events, known)
         self.all_known = False
-        self.syscalls = SyscallTable(recorder, events, self.tracepoints, known)
+        self.syscalls = SyscallTable(recorder, events, self.tracepoints, known, enter_event)
         self.kprobes = Kprobes(board)
         self.uprobes = Uprobes(board, spaces)
         self.probe_events = ProbeEvents(ProbeTable(recorder, events, self.kprobes, self.uprobes))
@@ -68,7 +69,11 @@ class Tracing:
         self.functions = Functions(board, self.kprobes)
         self.probe_events.table.silent = self.functions.silent
         self.kprobes.refused = self.functions.refused
-        self.function_options = {"func_stack_trace": False, "func-no-repeats": False}
+        self.function_options = {"func_stack_trace": False}
+        if self.features.func_no_repeats:
+            self.function_options["func-no-repeats"] = False
+        if self.features.option_func_args:
+            self.function_options["func-args"] = False
         self.function = self.make_function(self.trace_array)
         self.graph = GraphTracer(board, self.trace_array, self.function, self.kprobes)
         for tracer in (MmioTracer(), BlkTracer()):
@@ -91,13 +96,18 @@ class Tracing:
         events.declare(lambda: silent_events(recorder, known, with_rows))
         parts = Parts(
             recorder, events, self.kprobes, self.probe_events, self.functions, triggers, hists, self.synth, self.graph,
-            self.stack_tracer, self.make_function, self.make_follower,
+            self.stack_tracer, self.make_function, self.make_graph, self.make_follower,
         )  # fmt: skip
         self.tracefs = TraceFs(parts, self.function)
 
     def make_function(self, array: TraceArray) -> FunctionTracer:
         """The function tracer of one trace array; its options are all arrays' at once."""
         return FunctionTracer(self.board, array, self.functions, self.kprobes, self.events, self.function_options)
+
+    def make_graph(self, array: TraceArray, function: FunctionTracer) -> None:
+        """The function_graph tracer of an instance, where it may have one."""
+        if self.features.graph_in_instances:
+            GraphTracer(self.board, array, function, self.kprobes, self.graph)
 
     def make_follower(self, array: TraceArray, function: FunctionTracer) -> TaskFollower:
         """Its options event-fork and function-fork."""

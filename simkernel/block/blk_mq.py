@@ -70,6 +70,7 @@ def blk_mq_submit_bio(k: BlockKernel, bio: int) -> Body:
 )
 def blk_account_io_start(k: BlockKernel, req: int) -> int:
     """Disk statistics begin."""
+    k.trace("block_io_start", req)
     k.block.stats.start(k.clock.now_ns)
     return 0
 
@@ -150,6 +151,7 @@ def blk_update_request(k: BlockKernel, req: int, error: int, nr_bytes: int) -> B
 )
 def blk_account_io_done(k: BlockKernel, req: int, now: int) -> int:
     """Disk statistics end."""
+    k.trace("block_io_done", req)
     bio = k.block.requests[req]
     k.block.stats.done(bio.op & 1, bio.count, k.view(req, "struct request").start_time_ns, now)
     return 0

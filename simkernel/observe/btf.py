@@ -22,16 +22,23 @@ def function_declarations(k: KernelFace) -> list[FuncDecl]:
 
     Not of those that the compiler has changed (`.isra.0`): pahole leaves them out.
     """
-    out = []
-    for symbol in sorted(name for name in k.text.functions.keys() - k.text.late if "." not in name):
-        prototype = k.text.functions[symbol][1]
-        wrapped = k.text.functions[symbol][2]
-        text = f"long {symbol}(const struct pt_regs *regs)" if wrapped else _renamed(prototype, symbol)
-        try:
-            out.append(k.types.prototype(text))
-        except CTypeError as error:
-            raise CTypeError(f"{symbol}: {error}") from None
-    return out
+    names = sorted(name for name in k.text.functions.keys() - k.text.late if "." not in name)
+    return [_declaration(k, symbol) for symbol in names]
+
+
+def signature(k: KernelFace, symbol: str) -> FuncDecl | None:
+    """Of one of them; None for a name that is none of theirs."""
+    known = symbol in k.text.functions and symbol not in k.text.late and "." not in symbol
+    return _declaration(k, symbol) if known else None
+
+
+def _declaration(k: KernelFace, symbol: str) -> FuncDecl:
+    _, prototype, wrapped = k.text.functions[symbol]
+    text = f"long {symbol}(const struct pt_regs *regs)" if wrapped else _renamed(prototype, symbol)
+    try:
+        return k.types.prototype(text)
+    except CTypeError as error:
+        raise CTypeError(f"{symbol}: {error}") from None
 
 
 def _renamed(prototype: Prototype, symbol: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable
 
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
+from arch.ctype import FuncDecl
 from arch.errors import Fault
 from arch.memory import Memory
 from arch.native.handler import NativeHandler
@@ -21,7 +22,7 @@ from simkernel.kernel.task import Task
 from simkernel.kernel.tracepoints import TracepointSlot
 from simkernel.observe.attach import Attachments
 from simkernel.observe.bpf_side import BpfSide
-from simkernel.observe.btf import KernelBtf
+from simkernel.observe.btf import KernelBtf, signature
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.iterators import Iterators
 from simkernel.observe.percpu import PerCpu
@@ -163,6 +164,10 @@ class Host(BpfSide):
         return self.k.capable(CAPABILITIES[capability])
 
     # ---- kernel text ----
+
+    def signature(self, function: str) -> FuncDecl | None:
+        """As the kernel's BTF has it."""
+        return signature(self.k, function)
 
     def is_kernel_text(self, addr: int) -> bool:
         """core_kernel_text(), for what has a symbol."""

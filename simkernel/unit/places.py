@@ -9,6 +9,7 @@ from typing import Literal
 
 from simkernel.kernel.kernel import Kernel
 from simkernel.unit.build import Builder, BuildError, Value
+from tracing.record.assign import split_proto
 
 Context = Literal["task", "softirq", "hardirq", "nmi"]
 CONTEXTS: tuple[Context, ...] = ("task", "softirq", "hardirq", "nmi")
@@ -54,7 +55,7 @@ def event_arguments(k: Kernel, build: Builder, event: str, arguments: Mapping[st
     points = k.observer.tracing.tracepoints
     if name not in points:
         raise CallError(f"no tracepoint is named {event}{near(name, points)}")
-    known = [param for _, param in points[name].fired_with.params]
+    known = [param for _, param in split_proto(points[name].fired_with.fired_proto)]
     if strange := [each for each in arguments if each not in known]:
         raise CallError(f"{event} has no argument {strange[0]!r}; it has {', '.join(known)}")
     return name, [build.register(arguments.get(param, 0)) for param in known]

@@ -2,6 +2,7 @@
 
     python tests/tools/compare_tracefs.py BOOT_COMMAND...      # asks a real 6.1 (BOOT_COMMAND as in record_tracefs.py)
     python tests/tools/compare_tracefs.py --answer FILE        # FILE: what such a run printed
+    python tests/tools/compare_tracefs.py --kernel 7.2 ...     # another kernel; --keep FILE: keep its answer
 
 The machine has no CPU: its files are read as objects.  Prints what differs; the exit status says whether anything does.
 """
@@ -9,9 +10,11 @@ The machine has no CPU: its files are read as objects.  Prints what differs; the
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
@@ -64,10 +67,15 @@ def walk(directory: Directory, path: str) -> dict[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--answer", type=Path)
+    parser.add_argument("--kernel", default="6.1")
+    parser.add_argument("--keep", type=Path)
     parser.add_argument("command", nargs="*")
     args = parser.parse_args()
-    real = parts(args.answer.read_text(errors="surrogateescape") if args.answer else ask(args.command))
-    tracing = machine("6.1", cpus=1)
+    answer = args.answer.read_text(errors="surrogateescape") if args.answer else ask(args.command)
+    if args.keep:
+        args.keep.write_text(answer, errors="surrogateescape")
+    real = parts(answer)
+    tracing = machine(args.kernel, cpus=1)
     tracing.tracefs.root.lookup("instances").mkdir("probe")
     ours = walk(tracing.tracefs.root, ".")
     names = {line[11:]: line[:10] for line in real.pop("names").splitlines() if line[11:] != "."}
@@ -77,9 +85,10 @@ def main() -> int:
         f"{path}: {ours[path]}, there {mode}" for path, mode in names.items() if ours.get(path, mode) != mode
     ]
     for path, text in real.items():
-        if (got := cat(tracing, path)) != text:
+        if f"./{path}" in ours and (got := cat(tracing, path)) != text:
             differences.append(f"{path} reads {got[:300]!r}, there {text[:300]!r}")
-    print("".join(f"{line}\n" for line in differences), end="")
+    kinds = Counter(re.sub(r"events/[^/]+/[^/: ]+/", "events/*/*/", line) for line in differences)
+    print("".join(f"{line}{f' ({count} times)' if count > 1 else ''}\n" for line, count in kinds.items()), end="")
     print(f"{len(names)} names and {len(real)} texts of the real kernel; {len(differences)} differences")
     return 1 if differences else 0
 

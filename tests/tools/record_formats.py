@@ -16,7 +16,7 @@ import sys
 import zlib
 from pathlib import Path
 
-from tracing.events.recorded import FOLDER
+from tracing.events.recorded import EARLIER, FOLDER, SAME, Recording
 
 DEFINED = re.compile(r"^\s*DEFINE_(?:\w*_)?EVENT(?:_FN|_CONDITION|_PRINT|_NOP)?\(\s*(\w+),\s*(\w+)", re.M)
 STRUCT = re.compile(r"^struct trace_event_raw_(\w+) \{\n(.*?)^\};", re.M | re.S)
@@ -102,6 +102,11 @@ def main() -> None:
         row = (system, event, "" if plain else class_of[event], "" if plain else spelled(protos.get(event, ""), header))
         rows.append("\t".join((str(numbers.get(name, 0)), *row)))
     (FOLDER / f"{kernel}.index.z").write_bytes(zlib.compress("\n".join(rows).encode(), 9))
+    if kernel in EARLIER:
+        earlier = Recording(EARLIER[kernel])
+        for system, event in earlier.events:
+            if bodies.get(f"{system}/{event}") == earlier.text(system, event):
+                bodies[f"{system}/{event}"] = SAME
     text = "".join(f"{bodies[name]}\0" for name in ordered)
     (FOLDER / f"{kernel}.formats.xz").write_bytes(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
 

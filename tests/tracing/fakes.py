@@ -22,6 +22,10 @@ FUNCTIONS = (
     "vfs_read", "vfs_write", "vfs_open", "ksys_write", "schedule", "kfree_skb", "tracing_mark_write", "kernel_restart",
     "kernel_halt", "kernel_power_off",
 )  # fmt: skip
+SIGNATURES = {
+    "vfs_read": "ssize_t vfs_read(struct file *file, char *buf, size_t count, loff_t *pos)",
+    "vfs_open": "int vfs_open(const struct path *path, struct file *file)",
+}
 BLACKLISTED = ("exc_int3", "asm_exc_divide_error")
 FUNCTION_SIZE = 0x400
 
@@ -143,6 +147,10 @@ class FakeHost:
 
     def is_kernel_text(self, addr):
         return TEXT + 0x1000 <= addr < TEXT + 0x100000
+
+    def signature(self, function):
+        text = SIGNATURES.get(function)
+        return self.types.prototype(text) if text else None
 
     def boundaries(self, name):
         """As the real vfs_write of x86-64 begins: 5, 4, then every 4 bytes."""

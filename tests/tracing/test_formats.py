@@ -109,4 +109,4 @@ def test_every_row_compiles_against_the_kernels_types(version, arch):
             event.make()
             event.printer()
         sources = point.decl.args or ", ".join(param for _, param in point.params)
-        compile_assign(split_arguments(sources), point.fired_with.proto, tracing.host)
+        compile_assign(split_arguments(sources), point.fired_with.fired_proto, tracing.host)

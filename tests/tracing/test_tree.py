@@ -1,14 +1,20 @@
-"""Names and modes of tracefs as Linux 6.1 has them: tests/data/tracing/tree_6_1.txt is what `stat` said there, with one CPU.
+"""Names, modes and texts of tracefs as the real kernels have them at boot, with one CPU and an instance.
 
-Of the events, ftrace/ and sched/sched_switch stand for the others; test_formats.py has all of them.
+tests/data/tracing/tree.json.xz is what tests/tools/compare_tracefs.py was told by Debian's 5.10, 6.1, 6.12 and 7.2.  Of the
+events, ftrace/ and sched/sched_switch stand for the others; test_formats.py has all of them.
 """
 
+import json
+import lzma
 from pathlib import Path
 
-from tests.tracing.fakes import machine
+import pytest
 
-ROWS = (Path(__file__).parents[1] / "data/tracing/tree_6_1.txt").read_text().splitlines()
+from tests.tracing.fakes import cat, machine
+
+REAL = json.loads(lzma.decompress((Path(__file__).parents[1] / "data/tracing/tree.json.xz").read_bytes()))
 BITS = "rwxrwxrwx"
+SHOWN = ("events/ftrace", "events/sched/sched_switch", "events/header")
 
 
 def mode_text(node):
@@ -20,33 +26,31 @@ def walk(directory, prefix=""):
     for name, node in directory.entries().items():
         path = prefix + name
         yield path, mode_text(node)
-        if node.is_dir and not path.startswith(("events/", "instances/foo/events/")):
+        inside = not path.startswith(("events/", "instances/foo/events/")) or path.startswith(SHOWN)
+        if node.is_dir and (inside or path == "events/sched"):
             yield from walk(node, path + "/")
 
 
-def part(directory, path):
-    for name in path.split("/"):
-        directory = directory.lookup(name)
-    return {path: mode_text(directory), **dict(walk_all(directory, path + "/"))}
+@pytest.fixture(params=REAL, scope="module")
+def asked(request):
+    tracing = machine(request.param, cpus=1)
+    tracing.tracefs.root.lookup("instances").mkdir("foo")
+    return tracing, REAL[request.param]
 
 
-def walk_all(directory, prefix):
-    for name, node in directory.entries().items():
-        yield prefix + name, mode_text(node)
-        if node.is_dir:
-            yield from walk_all(node, prefix + name + "/")
+def test_names_and_modes(asked):
+    tracing, real = asked
+    ours = {
+        path: mode
+        for path, mode in walk(tracing.tracefs.root)
+        if "events/" not in path or path.startswith(SHOWN) or path == "events/enable"
+    }
+    assert sorted(real["names"].keys() ^ ours.keys()) == []
+    assert {path: mode for path, mode in ours.items() if real["names"][path] != mode} == {}
 
 
-def test_names_and_modes():
-    tracing = machine("6.1", cpus=1)
-    root = tracing.tracefs.root
-    root.lookup("instances").mkdir("foo")
-    ours = dict(walk(root))
-    ours = {path: mode for path, mode in ours.items() if not path.count("events/") or path.startswith("events/header")}
-    for path in ("events/ftrace", "events/sched/sched_switch"):
-        ours |= part(root, path)
-    real = {row[11:]: row[:10] for row in ROWS}
-    missing = sorted(path for path in real if path not in ours and not path.startswith("events/"))
-    more = sorted(path for path in ours if path not in real)
-    other = sorted(path for path, mode in ours.items() if real.get(path, mode) != mode)
-    assert (missing, more, other) == ([], [], [])
+def test_texts(asked):
+    tracing, real = asked
+    assert len(real["texts"]) > 80
+    for path, text in real["texts"].items():
+        assert cat(tracing, path.replace("instances/probe", "instances/foo")) == text, path

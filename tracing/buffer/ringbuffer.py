@@ -58,6 +58,7 @@ class CpuBuffer:
     def __init__(self, cpu: int, nr_pages: int) -> None:
         self.cpu = cpu
         self.nr_pages = nr_pages
+        self.room = BUF_PAGE_SIZE  # of a page without its header
         self.reset()
 
     def reset(self) -> None:
@@ -77,18 +78,18 @@ class CpuBuffer:
         page = self.pages[-1]
         if ts - self.last_ts >= MAX_DELTA and page.used:
             size += 8
-        if size > BUF_PAGE_SIZE:
+        if size > self.room:
             return False
-        if page.used + size > BUF_PAGE_SIZE:
+        if page.used + size > self.room:
             if len(self.pages) >= self.nr_pages:
                 if not overwrite:
                     self.dropped += 1
-                    self.bytes += BUF_PAGE_SIZE - page.used
-                    page.used = BUF_PAGE_SIZE
+                    self.bytes += self.room - page.used
+                    page.used = self.room
                     return False
                 self._drop_oldest_page()
-            self.bytes += BUF_PAGE_SIZE - page.used  # padding at the page's end
-            page.used = BUF_PAGE_SIZE
+            self.bytes += self.room - page.used  # padding at the page's end
+            page.used = self.room
             page = Page()
             self.pages.append(page)
         if not page.used:
@@ -165,11 +166,24 @@ class RingBuffer:
         self.overwrite = overwrite
         self.recording = True
         self.stopped = 0  # open readers that stop it meanwhile (pause-on-trace)
+        self.subbuf_order = 0  # a page of the buffer is so many of the machine's, as a power of two
         self.cpus = [CpuBuffer(cpu, self._pages(size_kb)) for cpu in range(nr_cpus)]
 
-    @staticmethod
-    def _pages(size_kb: int) -> int:
-        return max(MIN_PAGES, -(-size_kb * 1024 // BUF_PAGE_SIZE))
+    @property
+    def subbuf_size(self) -> int:
+        """Bytes of a page of the buffer, its header included."""
+        return PAGE_SIZE << self.subbuf_order
+
+    def _pages(self, size_kb: int) -> int:
+        return max(MIN_PAGES, -(-size_kb * 1024 // (self.subbuf_size - BUF_PAGE_HEADER)))
+
+    def set_subbuf_order(self, order: int) -> None:
+        """Larger or smaller pages, about as much room; what is in the buffer goes.  ring_buffer_subbuf_order_set()."""
+        old, self.subbuf_order = self.subbuf_size, order
+        for buffer in self.cpus:
+            buffer.nr_pages = max(MIN_PAGES, old * buffer.nr_pages // self.subbuf_size)
+            buffer.room = self.subbuf_size - BUF_PAGE_HEADER
+            buffer.reset()
 
     def resize(self, size_kb: int, cpu: int | None = None) -> None:
         """Set the size, rounded up to whole pages, two at least; contents are dropped where pages have to go."""
@@ -182,7 +196,7 @@ class RingBuffer:
     @property
     def size_kb(self) -> list[int]:
         """Per CPU, as buffer_size_kb shows it: whole pages without their headers."""
-        return [buffer.nr_pages * BUF_PAGE_SIZE >> 10 for buffer in self.cpus]
+        return [buffer.nr_pages * buffer.room >> 10 for buffer in self.cpus]
 
     def write(self, cpu: int, ts: int, data: bytes) -> bool:
         """One record into a CPU's buffer; False if it is lost."""
@@ -264,8 +278,10 @@ def _header(type_len: int, delta: int, byteorder: ByteOrder) -> bytes:
     return word.to_bytes(4, byteorder)
 
 
-def encode_page(events: list[tuple[int, bytes]], byteorder: ByteOrder = "little", word: int = 8) -> bytes:
-    """One buffer_data_page with these (time, record) events; ValueError if they do not fit."""
+def encode_page(
+    events: list[tuple[int, bytes]], byteorder: ByteOrder = "little", word: int = 8, size: int = PAGE_SIZE
+) -> bytes:
+    """One buffer_data_page of `size` bytes with these (time, record) events; ValueError if they do not fit."""
     order = byteorder
     body = bytearray()
     base = events[0][0] if events else 0
@@ -282,10 +298,10 @@ def encode_page(events: list[tuple[int, bytes]], byteorder: ByteOrder = "little"
         else:
             body += _header(len(padded) // 4, delta, order) + padded
         last = ts
-    if len(body) > BUF_PAGE_SIZE:
+    if len(body) > size - BUF_PAGE_HEADER:
         raise ValueError("events do not fit on a page")
     head = base.to_bytes(8, order) + len(body).to_bytes(word, order)
-    return bytes(head + bytes(BUF_PAGE_HEADER - len(head)) + body).ljust(PAGE_SIZE, b"\0")
+    return bytes(head + bytes(BUF_PAGE_HEADER - len(head)) + body).ljust(size, b"\0")
 
 
 def decode_page(page: bytes, byteorder: ByteOrder = "little", word: int = 8) -> list[tuple[int, bytes]]:

@@ -21,7 +21,8 @@ PIPE_KEY = ("trace_pipe",)
 USER_STACK_ENTRIES = 8  # FTRACE_STACK_ENTRIES
 # What an instance does not have, and what it begins without.  trace.c:TOP_LEVEL_TRACE_FLAGS, ZEROED_TRACE_FLAGS
 TOP_LEVEL_OPTIONS = ("trace_printk", "printk-msg-only", "record-cmd")
-ZEROED_OPTIONS = ("event-fork", "function-fork")
+ZEROED_OPTIONS = ("event-fork", "function-fork", "trace_printk_dest", "copy_trace_marker")
+SYSCALL_USER_BUF = 63  # CONFIG_TRACE_SYSCALL_BUF_SIZE_DEFAULT
 EMPTY_KB = 0  # two pages for each CPU
 
 
@@ -45,7 +46,10 @@ class TraceArray(Columns):
         self.threshold_us = 0
         self.max_latency_us = 0
         self.buffer_percent = 50
-        self.clocks = CLOCKS_6_1 if board.features.dynamic_events else CLOCKS_4_1
+        self.syscall_user_buf_size = SYSCALL_USER_BUF  # bytes of each piece of user memory in a system call's event
+        self.clocks: tuple[str, ...] = CLOCKS_6_1 if board.features.dynamic_events else CLOCKS_4_1
+        if not board.features.clock_tai:
+            self.clocks = tuple(name for name in self.clocks if name != "tai")
         self.clock = "local"
         self.count = 0  # of the counter clock
         self.pipe_open: set[int | None] = set()  # readers of trace_pipe, None for the merged one
@@ -74,10 +78,20 @@ class TraceArray(Columns):
         """Not a counter."""
         return self.clock not in COUNTER_CLOCKS
 
+    @property
+    def expanded(self) -> bool:
+        """ring_buffer_expanded: of the machine's own array, whose state the others showed before they had their own."""
+        return self.board.expanded or (bool(self.name) and self.board.features.array_expands_itself)
+
+    @expanded.setter
+    def expanded(self, value: bool) -> None:
+        if not self.name or not self.board.features.array_expands_itself:
+            self.board.expanded = value
+
     def expand(self) -> None:
         """tracing_update_buffers(): the full size from the first use on."""
-        if not self.board.expanded:
-            self.board.expanded = True
+        if not self.expanded:
+            self.expanded = True
             self.board.expand_first()
 
     def write(self, data: bytes, reserved: RingBuffer | None = None) -> bool:
@@ -196,9 +210,13 @@ class TraceArray(Columns):
         if self.condition is None:
             self.swap()
 
-    def swap(self) -> None:
-        """update_max_tr()."""
+    def swap(self, cpu: int | None = None) -> None:
+        """update_max_tr(), or of one CPU update_max_tr_single()."""
         if self.snapshot is None or self.buffer.stopped:
+            return
+        if cpu is not None:
+            ours, other = self.buffer.cpus, self.snapshot.cpus
+            ours[cpu], other[cpu] = other[cpu], ours[cpu]
             return
         self.snapshot.recording = self.buffer.recording
         self.buffer, self.snapshot = self.snapshot, self.buffer
@@ -239,9 +257,8 @@ class TraceArray(Columns):
 
     def options_text(self) -> str:
         """The file trace_options: one `name` or `noname` a line."""
-        hidden = () if self.features.hash_ptr_option else ("hash-ptr",)
         flags = {**self.options, **self.current.options}
-        return "".join(f"{'' if on else 'no'}{name}\n" for name, on in flags.items() if name not in hidden)
+        return "".join(f"{'' if on else 'no'}{name}\n" for name, on in flags.items())
 
     def set_clock(self, name: str) -> None:
         """A word to trace_clock; the buffers are emptied.  EINVAL."""

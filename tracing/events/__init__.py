@@ -4,8 +4,9 @@
     sched.py ...    the rows of 6.1, one module per kernel header (small ones share); `format` files equal the real ones
     unreached.py    rows of places that this kernel never comes to
     older.py        other shapes of earlier versions
+    newer.py        and of later ones
     tracepoints.py  a tracepoint in a running machine: its callbacks, and the event made from the row
-    syscalls.py     sys_enter_* and sys_exit_*, made from the declared system calls
+    syscalls.py     sys_enter_* and sys_exit_*, made from the declared system calls; syscall_user.py: what they copy since 6.19
 
 A row is a name at the top level of its module, in the order in which the kernel registers the events; names that begin
 with `_` are parts of rows.  docs/events.md is made from the rows; docs/add-tracepoint.md adds one.
@@ -24,6 +25,7 @@ from tracing.events import (
     kmem,
     mmap_lock,
     net,
+    newer,
     older,
     raw_syscalls,
     sched,
@@ -50,5 +52,5 @@ def newest() -> dict[str, TraceEventDecl]:
 
 def declarations(version: KernelVersion) -> dict[str, TraceEventDecl]:
     """The row of each event that a kernel of this version has, in registration order."""
-    old = {row.name: row for row in rows(older) if row.holds(version)}
-    return {name: old.get(name, row) for name, row in newest().items() if version.at_least(row.since)}
+    other = {row.name: row for module in (older, newer) for row in rows(module) if row.holds(version)}
+    return {name: other.get(name, row) for name, row in newest().items() if version.within(row.since, row.until)}

@@ -68,6 +68,8 @@ block_rq_insert = TraceEventDecl(
     ),
 )  # fmt: skip
 block_rq_issue = block_rq_insert.like("block_rq_issue")
+block_io_start = block_rq_insert.like("block_io_start", since="6.5")
+block_io_done = block_rq_insert.like("block_io_done", since="6.5")
 block_rq_merge = block_rq_insert.like("block_rq_merge", since="5.10", missing=NEVER)  # 5.11, and 5.10.y
 block_bio_complete = TraceEventDecl(
     "block", "block_bio_complete",
@@ -88,6 +90,7 @@ block_bio_complete = TraceEventDecl(
 block_bio_bounce = TraceEventDecl(
     "block", "block_bio_bounce",
     missing=NEVER,
+    until="6.16",
     proto="struct bio *bio",
     entry=(
         ("dev_t dev", "bio_dev(bio)"),

@@ -7,8 +7,8 @@ that it can be read.  `since`/`until` say for which versions the row holds; a na
 `held` is what the callers of the tracepoint hold in the real kernel, which the latency columns show; recorded from 6.1 in
 process context (interrupt context comes from where the machine is).
 
-The kernel's functions always fire a tracepoint with the arguments of the newest row; an older row says in `args`
-how its own arguments come from those.
+The kernel's functions always fire a tracepoint with the arguments of its row of 6.1, and behind them those that only a later
+kernel has (`fired`); a row of another version says in `args` how its own arguments come from those.
 """
 
 from __future__ import annotations
@@ -34,9 +34,10 @@ class TraceEventDecl:
     proto: str
     entry: tuple[tuple[str, str], ...]
     print: str
-    args: str | None = None  # over the newest row's arguments; None: those of the same name
+    args: str | None = None  # over the arguments it is fired with; None: those of the same name
     since: str | None = None  # first kernel with it: with the event in the newest row, with that shape in an older one
     until: str | None = None  # first kernel without that shape
+    fired: str = ""  # the arguments of a later kernel, behind those of `proto`: of the row of 6.1 alone
     cap_any: bool = False  # TRACE_EVENT_FL_CAP_ANY: unprivileged tasks may use it through perf
     held: tuple[int, int] = (0, 0)  # TRACE_FLAG_* and preempt depth of the place that fires it
     missing: str = ""  # what the machine does not do of it, for docs/events.md
@@ -53,13 +54,19 @@ class TraceEventDecl:
         """DEFINE_EVENT: another event of the same class; what is not given is the class's, but for versions and place."""
         return replace(
             self, name=name, proto=proto if proto is not None else self.proto,
-            entry=entry if entry is not None else self.entry, args=args, since=since, until=until, held=held, missing=missing,
+            entry=entry if entry is not None else self.entry, args=args, since=since, until=until, held=held,
+            fired="", missing=missing,
         )  # fmt: skip
 
     @property
     def params(self) -> list[tuple[str, str]]:
         """TP_PROTO as (C type, name) pairs."""
         return split_proto(self.proto)
+
+    @property
+    def fired_proto(self) -> str:
+        """What the kernel's functions fire it with."""
+        return f"{self.proto}, {self.fired}" if self.fired else self.proto
 
 
 def symbols(text: str) -> str:

@@ -41,6 +41,7 @@ inet_sock_set_state = TraceEventDecl(
 )  # fmt: skip
 tcp_retransmit_skb = TraceEventDecl(
     "tcp", "tcp_retransmit_skb",
+    fired="int err",
     since="4.15",
     proto="const struct sock *sk, const struct sk_buff *skb",
     entry=(
@@ -61,7 +62,7 @@ tcp_retransmit_skb = TraceEventDecl(
         "REC->daddr_v6, show_tcp_state_enum(REC->state)"
     ),
 )  # fmt: skip
-tcp_send_reset = tcp_retransmit_skb.like("tcp_send_reset", since="4.15", missing=NEVER)
+tcp_send_reset = tcp_retransmit_skb.like("tcp_send_reset", since="4.15", until="6.10", missing=NEVER)
 tcp_receive_reset = TraceEventDecl(
     "tcp", "tcp_receive_reset",
     since="4.15",
@@ -117,6 +118,7 @@ tcp_probe = TraceEventDecl(
 udp_fail_queue_rcv_skb = TraceEventDecl(
     "udp", "udp_fail_queue_rcv_skb",
     missing=NEVER,
+    until="6.10",
     proto="int rc, struct sock *sk",
     entry=(
         ("int rc", "rc"),

@@ -63,7 +63,7 @@ class KnownEvents:
         event = ("syscalls", f"sys_enter_{call}")
         if self.recording is None or event not in self.recording.events:
             return []
-        return [(field.type, field.name) for field in self.recording.format(*event)[0][1:]]
+        return [(field.type, field.name) for field in self.recording.format(*event)[0][1:] if not field.is_data_loc]
 
     def declaration(self, system: str, name: str) -> TraceEventDecl:
         """What is known of a silent event, as a row; its arguments have no names."""

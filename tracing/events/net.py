@@ -111,6 +111,7 @@ netif_receive_skb_exit = napi_gro_receive_exit.like("netif_receive_skb_exit", si
 netif_rx_exit = napi_gro_receive_exit.like("netif_rx_exit", since="5.0", held=(BH, 0))
 kfree_skb = TraceEventDecl(
     "skb", "kfree_skb",
+    fired="struct sock *rx_sk",
     proto="struct sk_buff *skb, void *location, enum skb_drop_reason reason",
     entry=(
         ("void * skbaddr", "skb"),
@@ -125,6 +126,7 @@ kfree_skb = TraceEventDecl(
 )  # fmt: skip
 consume_skb = TraceEventDecl(
     "skb", "consume_skb",
+    fired="void *location",
     proto="struct sk_buff *skb",
     entry=(
         ("void * skbaddr", "skb"),

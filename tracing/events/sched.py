@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from tracing.events.declare import IRQS, NEVER, TraceEventDecl
 
 sched_kthread_stop = TraceEventDecl(
@@ -85,7 +87,7 @@ sched_process_free = TraceEventDecl(
     ),
     print='"comm=%s pid=%d prio=%d", REC->comm, REC->pid, REC->prio',
 )  # fmt: skip
-sched_process_exit = sched_process_free.like("sched_process_exit")
+sched_process_exit = replace(sched_process_free, name="sched_process_exit", fired="bool group_dead")
 sched_wait_task = sched_process_free.like("sched_wait_task", missing=NEVER)
 sched_process_wait = TraceEventDecl(
     "sched", "sched_process_wait",

@@ -26,6 +26,11 @@ def field_type(ctype: str) -> str:
     return re.sub(r"(?<=\w)\*$", " *", text)
 
 
+def argument(ctype: str, name: str, value: int) -> str:
+    """`fd: 1`, `buf: 0x7ffe...`, since 6.19: numbers below ten are themselves."""
+    return f"{ctype + ' ' if ctype else ''}{name}: {value if value < 10 else hex(value)}"
+
+
 class KnownCalls(Protocol):
     """What a real kernel says of the events of system calls."""
 
@@ -111,7 +116,13 @@ class SyscallEnterEvent(SyscallEvent):
     def line(self, record: bytes) -> str:
         """`sys_write(fd: 1, buf: 7ffe..., count: 6)`, all numbers hexadecimal."""
         _, *args = self.layout.unpack_from(record, 8)
-        pieces = (f"{name}: {value:x}" for (_, name), value in zip(self.params, args))
+        if self.board.features.syscall_user_data:
+            verbose = self.board.options["verbose"]
+            pieces = [
+                argument(ctype if verbose else "", name, value) for (ctype, name), value in zip(self.params, args)
+            ]
+        else:
+            pieces = [f"{name}: {value:x}" for (_, name), value in zip(self.params, args)]
         return f"sys_{self.syscall}({', '.join(pieces)})\n"
 
     def trace(self, nr: int, args: Sequence[int], regs: int) -> None:
@@ -128,7 +139,11 @@ class SyscallEnterEvent(SyscallEvent):
             if not self.run_bpf_on_context(context):
                 return
         if self.perf_events:
-            self.deliver_to_perf(self.record(nr, args), regs)
+            self.deliver_to_perf(self.perf_record(nr, args), regs)
+
+    def perf_record(self, nr: int, args: Sequence[int]) -> bytes:
+        """The record as perf events get it."""
+        return self.record(nr, args)
 
 
 class SyscallExitEvent(SyscallEvent):
@@ -180,13 +195,22 @@ class SyscallExitEvent(SyscallEvent):
             self.deliver_to_perf(self.record(nr, ret), regs)
 
 
+class EnterEvent(Protocol):
+    """Makes the event of a call's begin."""
+
+    def __call__(self, recorder: Recorder, table: SyscallTable, syscall: str) -> SyscallEnterEvent:
+        """By the call's name."""
+
+
 class SyscallTable:
     """Numbers to events, and the four callbacks on the raw tracepoints."""
 
     def __init__(
-        self, recorder: Recorder, events: EventRegistry, tracepoints: Mapping[str, Tracepoint], known: KnownCalls
-    ) -> None:
+        self, recorder: Recorder, events: EventRegistry, tracepoints: Mapping[str, Tracepoint], known: KnownCalls,
+        enter_event: EnterEvent,
+    ) -> None:  # fmt: skip
         self.recorder = recorder
+        self.enter_event = enter_event
         self.reader = recorder.reader
         self.tracepoints = tracepoints
         self.known = known
@@ -212,7 +236,7 @@ class SyscallTable:
         out: list[SyscallEvent] = []
         for name in (*self.calls, *(name for name in self.known.calls(self.numbers) if name not in self.calls)):
             exit_event = SyscallExitEvent(self.recorder, self, name)
-            enter = SyscallEnterEvent(self.recorder, self, name)
+            enter = self.enter_event(self.recorder, self, name)
             out += (exit_event, enter)
             if name in self.numbers:
                 self.by_number[self.numbers[name]] = (enter, exit_event)

@@ -46,6 +46,7 @@ timer_cancel = timer_init.like("timer_cancel", held=(IRQS, 1))
 hrtimer_init = TraceEventDecl(
     "timer", "hrtimer_init",
     missing=NEVER,
+    until="6.15",
     proto="struct hrtimer *hrtimer, clockid_t clockid, enum hrtimer_mode mode",
     entry=(
         ("void * hrtimer", "hrtimer"),

@@ -6,7 +6,7 @@ A tracepoint is a list of callbacks; `active` is the static key.  The kernel wri
     if tp.active:
         tp.fire(preempt, prev, next, prev_state)
 
-with the arguments of the newest kernel's prototype, as ints; an older kernel's own arguments are made from them.
+with the arguments of its row of 6.1 (and what later ones have besides), as ints; a version's own are made from them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from tracing.events import declarations, newest
 from tracing.events.declare import TraceEventDecl, expand
 from tracing.events.known import KnownEvents
 from tracing.face import TRACE_FLAG_BH_OFF, TraceHost
-from tracing.record.assign import Assign, compile_assign, compile_record
+from tracing.record.assign import Assign, compile_assign, compile_record, split_proto
 from tracing.record.event import FTRACE, EventRegistry, LazyEvent
 from tracing.record.fields import BASE_TYPES, Field, FieldLayout, split_declaration
 from tracing.record.print_fmt import Printer, PrintFormatError, compile_print_fmt
@@ -75,20 +75,22 @@ class Tracepoint:
         self.active = bool(callbacks)
         if not callbacks:
             self.fire = nothing
-        elif self._same_arguments():
-            self.fire = callbacks[0] if len(callbacks) == 1 else fan_out(callbacks)
         else:
-            self.fire = self._fire_converted
+            self.fire = self._firing(callbacks)
         for follower in self.followers:
             follower.active, follower.fire = self.active, self.fire
 
-    def _same_arguments(self) -> bool:
-        return self.decl.args is None and self.decl.params == self.fired_with.params
+    def _firing(self, callbacks: tuple[Callback, ...]) -> Callback:
+        own, fired = self.decl.params, split_proto(self.fired_with.fired_proto)
+        if self.decl.args is not None or own != fired[: len(own)]:
+            return self._fire_converted
+        fire = callbacks[0] if len(callbacks) == 1 else fan_out(callbacks)
+        return fire if len(own) == len(fired) else leading(fire, len(own))
 
     def _fire_converted(self, *args: int) -> None:
         if self._convert is None:
             sources = self.decl.args or ", ".join(name for _, name in self.decl.params)
-            self._convert = compile_assign(split_arguments(sources), self.fired_with.proto, self.host)
+            self._convert = compile_assign(split_arguments(sources), self.fired_with.fired_proto, self.host)
         for callback in self.callbacks:
             callback(*self._convert(*args))
 
@@ -106,6 +108,15 @@ def split_arguments(text: str) -> list[str]:
 
 def nothing(*args: int) -> None:
     """No listener."""
+
+
+def leading(callback: Callback, count: int) -> Callback:
+    """`callback` without the arguments that only a later kernel has."""
+
+    def fire(*args: int) -> None:
+        callback(*args[:count])
+
+    return fire
 
 
 def fan_out(callbacks: tuple[Callback, ...]) -> Callback:

@@ -30,6 +30,7 @@ sched_wake_idle_without_ipi = TraceEventDecl(
 napi_gro_frags_entry = TraceEventDecl(
     "net", "napi_gro_frags_entry",
     missing=NEVER,
+    until="7.2",
     proto="const struct sk_buff *skb",
     entry=(
         ("__data_loc char[] name", "skb->dev->name"),
@@ -71,7 +72,9 @@ napi_gro_frags_exit = TraceEventDecl(
     ),
     print='"ret=%d", REC->ret',
 )  # fmt: skip
-netif_receive_skb_list_entry = napi_gro_frags_entry.like("netif_receive_skb_list_entry", since="4.19", missing=NEVER)
+netif_receive_skb_list_entry = napi_gro_frags_entry.like(
+    "netif_receive_skb_list_entry", since="4.19", missing=NEVER, until="7.2"
+)
 netif_receive_skb_list_exit = napi_gro_frags_exit.like("netif_receive_skb_list_exit", since="5.0", missing=NEVER)
 inet_sk_error_report = TraceEventDecl(
     "sock", "inet_sk_error_report",
@@ -159,6 +162,7 @@ mm_page_pcpu_drain = TraceEventDecl(
 sb_clear_inode_writeback = TraceEventDecl(
     "writeback", "sb_clear_inode_writeback",
     missing=NEVER,
+    until="7.2",
     since="4.8",
     proto="struct inode *inode",
     entry=(
@@ -176,10 +180,14 @@ sb_clear_inode_writeback = TraceEventDecl(
         '"I_REFERENCED"} ), REC->mode'
     ),
 )  # fmt: skip
-sb_mark_inode_writeback = sb_clear_inode_writeback.like("sb_mark_inode_writeback", since="4.8", missing=NEVER)
-writeback_dirty_inode_enqueue = sb_clear_inode_writeback.like("writeback_dirty_inode_enqueue", missing=NEVER)
-writeback_lazytime = sb_clear_inode_writeback.like("writeback_lazytime", missing=NEVER)
-writeback_lazytime_iput = sb_clear_inode_writeback.like("writeback_lazytime_iput", missing=NEVER)
+sb_mark_inode_writeback = sb_clear_inode_writeback.like(
+    "sb_mark_inode_writeback", since="4.8", missing=NEVER, until="7.2"
+)
+writeback_dirty_inode_enqueue = sb_clear_inode_writeback.like(
+    "writeback_dirty_inode_enqueue", missing=NEVER, until="7.2"
+)
+writeback_lazytime = sb_clear_inode_writeback.like("writeback_lazytime", missing=NEVER, until="7.2")
+writeback_lazytime_iput = sb_clear_inode_writeback.like("writeback_lazytime_iput", missing=NEVER, until="7.2")
 writeback_pages_written = TraceEventDecl(
     "writeback", "writeback_pages_written",
     missing=NEVER,
@@ -220,6 +228,7 @@ xdp_exception = TraceEventDecl(
 mm_vmscan_direct_reclaim_begin = TraceEventDecl(
     "vmscan", "mm_vmscan_direct_reclaim_begin",
     missing=NEVER,
+    until="7.2",
     proto="int order, gfp_t gfp_flags",
     entry=(
         ("int order", "order"),
@@ -230,6 +239,7 @@ mm_vmscan_direct_reclaim_begin = TraceEventDecl(
 mm_vmscan_direct_reclaim_end = TraceEventDecl(
     "vmscan", "mm_vmscan_direct_reclaim_end",
     missing=NEVER,
+    until="7.2",
     proto="unsigned long nr_reclaimed",
     entry=(
         ("unsigned long nr_reclaimed", "nr_reclaimed"),
@@ -256,13 +266,17 @@ mm_vmscan_kswapd_wake = TraceEventDecl(
     ),
     print='"nid=%d order=%d", REC->nid, REC->order',
 )  # fmt: skip
-mm_vmscan_memcg_reclaim_begin = mm_vmscan_direct_reclaim_begin.like("mm_vmscan_memcg_reclaim_begin", missing=NEVER)
-mm_vmscan_memcg_reclaim_end = mm_vmscan_direct_reclaim_end.like("mm_vmscan_memcg_reclaim_end", missing=NEVER)
+mm_vmscan_memcg_reclaim_begin = mm_vmscan_direct_reclaim_begin.like(
+    "mm_vmscan_memcg_reclaim_begin", missing=NEVER, until="7.2"
+)
+mm_vmscan_memcg_reclaim_end = mm_vmscan_direct_reclaim_end.like(
+    "mm_vmscan_memcg_reclaim_end", missing=NEVER, until="7.2"
+)
 mm_vmscan_memcg_softlimit_reclaim_begin = mm_vmscan_direct_reclaim_begin.like(
-    "mm_vmscan_memcg_softlimit_reclaim_begin", missing=NEVER
+    "mm_vmscan_memcg_softlimit_reclaim_begin", missing=NEVER, until="7.2"
 )
 mm_vmscan_memcg_softlimit_reclaim_end = mm_vmscan_direct_reclaim_end.like(
-    "mm_vmscan_memcg_softlimit_reclaim_end", missing=NEVER
+    "mm_vmscan_memcg_softlimit_reclaim_end", missing=NEVER, until="7.2"
 )
 mm_vmscan_node_reclaim_begin = TraceEventDecl(
     "vmscan", "mm_vmscan_node_reclaim_begin",
@@ -276,7 +290,9 @@ mm_vmscan_node_reclaim_begin = TraceEventDecl(
     ),
     print='"nid=%d order=%d gfp_flags=%s", REC->nid, REC->order, show_gfp_flags(REC->gfp_flags)',
 )  # fmt: skip
-mm_vmscan_node_reclaim_end = mm_vmscan_direct_reclaim_end.like("mm_vmscan_node_reclaim_end", since="5.2", missing=NEVER)
+mm_vmscan_node_reclaim_end = mm_vmscan_direct_reclaim_end.like(
+    "mm_vmscan_node_reclaim_end", since="5.2", missing=NEVER, until="7.2"
+)
 mm_vmscan_wakeup_kswapd = TraceEventDecl(
     "vmscan", "mm_vmscan_wakeup_kswapd",
     missing=NEVER,
@@ -292,6 +308,7 @@ mm_vmscan_wakeup_kswapd = TraceEventDecl(
 cgroup_destroy_root = TraceEventDecl(
     "cgroup", "cgroup_destroy_root",
     missing=NEVER,
+    until="7.2",
     since="4.12",
     proto="struct cgroup_root *root",
     entry=(
@@ -301,5 +318,5 @@ cgroup_destroy_root = TraceEventDecl(
     ),
     print='"root=%d ss_mask=%#x name=%s", REC->root, REC->ss_mask, __get_str(name)',
 )  # fmt: skip
-cgroup_remount = cgroup_destroy_root.like("cgroup_remount", since="4.12", missing=NEVER)
-cgroup_setup_root = cgroup_destroy_root.like("cgroup_setup_root", since="4.12", missing=NEVER)
+cgroup_remount = cgroup_destroy_root.like("cgroup_remount", since="4.12", missing=NEVER, until="7.2")
+cgroup_setup_root = cgroup_destroy_root.like("cgroup_setup_root", since="4.12", missing=NEVER, until="7.2")

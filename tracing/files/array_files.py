@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.errno import EBADF, EBUSY, EINVAL, ENOMEM
+from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
 from tracing.buffer.columns import IP_MARKER, TRACE_PRINT, TRACE_RAW_DATA
 from tracing.buffer.pipe import TracePipe
@@ -12,18 +13,29 @@ from tracing.buffer.ringbuffer import RingBuffer
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TOP_LEVEL_OPTIONS, TraceArray
 from tracing.buffer.tracer import Tracer
+from tracing.features import Features
 from tracing.files.nodes import File, FixedDirectory, Node, number, word
 from tracing.files.opened import FreeBuffer, FunctionSetFile, PipeFile, RawFile, TraceFile
 from tracing.record.event import TraceEvent
+from tracing.text.strings import kstrto
 from tracing.tracers.function import NO_PID, FunctionTracer, parse_pids, pids_text
 from tracing.tracers.functions import FunctionSet
 
 MARKER_LIMIT = 4096
 EXPANDED_KB = 1408  # trace_buf_size
+SUBBUF_ORDER_MAX = 7
+SYSCALL_USER_MAX = 165  # SYSCALL_FAULT_USER_MAX
 MAIN_HELP = """# echo 0 > snapshot : Clears and frees snapshot buffer
 # echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.
 #                      Takes a snapshot of the main buffer.
 # echo 2 > snapshot : Clears snapshot buffer (but does not allocate or free)
+#                      (Doesn't have to be '2' works with any number that
+#                       is not a '0' or '1')
+"""
+SWAP_HELP = """# echo 0 > snapshot : Invalid for per_cpu snapshot file.
+# echo 1 > snapshot : Allocates snapshot buffer, if not already allocated.
+#                      Takes a snapshot of the main buffer for this cpu.
+# echo 2 > snapshot : Clears this cpu's snapshot buffer (but does not allocate)
 #                      (Doesn't have to be '2' works with any number that
 #                       is not a '0' or '1')
 """
@@ -39,10 +51,12 @@ CPU_HELP = """# echo 0 > snapshot : Invalid for per_cpu snapshot file.
 class Modes:
     """Permissions by version."""
 
-    def __init__(self, modern: bool) -> None:
-        self.rw, self.ro, self.wo = (0o640, 0o440, 0o220) if modern else (0o644, 0o444, 0o222)
-        self.free = 0o200 if modern else 0o222
-        self.dir = 0o750 if modern else 0o755
+    def __init__(self, features: Features) -> None:
+        self.rw, self.ro = (0o640, 0o440) if features.tracefs_files_0640 else (0o644, 0o444)
+        self.wo, self.free = (0o220, 0o200) if features.tracefs_directories_0750 else (0o222, 0o222)
+        self.part = self.rw if features.tracefs_files_0640 else self.ro  # of what began without a way to write it
+        self.dir = 0o750 if features.tracefs_directories_0750 else 0o755
+        self.event_dir = 0o755 if features.eventfs else self.dir
 
 
 class ArrayFiles:
@@ -86,12 +100,21 @@ class ArrayFiles:
         ]  # fmt: skip
         if features.snapshots:
             nodes.append(self.snapshot(None))
+        if features.snapshots and not features.latency_on_demand:
             nodes.append(self.file("tracing_max_latency", rw, lambda: f"{array.max_latency_us}\n", self.set_latency))
+        if features.subbuf_size:
+            nodes.append(self.file("buffer_subbuf_size_kb", rw, self.subbuf_text, self.set_subbuf))
+        if features.syscall_user_data:
+            nodes.append(
+                self.file("syscall_user_buf_size", rw, lambda: f"{array.syscall_user_buf_size}\n", self.set_user_buf)
+            )
         if features.error_log:
             nodes.append(self.file("error_log", rw, array.errors.text, lambda data: None, array.errors.clear))
             nodes.append(self.file("trace_marker_raw", wo, None, self.marker_raw))
             nodes.append(self.file("timestamp_mode", ro, lambda: "[delta] absolute\n"))
-            nodes.append(self.file("buffer_percent", rw, lambda: f"{array.buffer_percent}\n", self.set_percent))
+            nodes.append(
+                self.file("buffer_percent", self.modes.part, lambda: f"{array.buffer_percent}\n", self.set_percent)
+            )
         return nodes
 
     # Sets of functions and of tasks
@@ -143,7 +166,7 @@ class ArrayFiles:
     def buffer_size(self, cpu: int | None) -> str:
         """buffer_size_kb of one CPU or all (X where they differ), and what it grows to at the first use."""
         sizes = self.array.buffer.size_kb
-        later = "" if self.board.expanded else f" (expanded: {EXPANDED_KB})"
+        later = "" if self.array.expanded else f" (expanded: {EXPANDED_KB})"
         if cpu is not None:
             return f"{sizes[cpu]}{later}\n"
         return f"{sizes[0]}{later}\n" if len(set(sizes)) == 1 else "X\n"
@@ -151,7 +174,7 @@ class ArrayFiles:
     def total_size(self) -> str:
         """buffer_total_size_kb: the sum over the CPUs."""
         sizes = self.array.buffer.size_kb
-        later = "" if self.board.expanded else f" (expanded: {EXPANDED_KB * len(sizes)})"
+        later = "" if self.array.expanded else f" (expanded: {EXPANDED_KB * len(sizes)})"
         return f"{sum(sizes)}{later}\n"
 
     def set_buffer_size(self, data: bytes, cpu: int | None) -> None:
@@ -161,10 +184,31 @@ class ArrayFiles:
             raise KernelError(EINVAL, "a buffer has a size")
         if size > 1 << 22:
             raise KernelError(ENOMEM, "that much memory is not there")
-        self.board.expanded = True
+        self.array.expanded = True
         self.array.buffer.resize(size, cpu)
         if self.array.snapshot is not None:
             self.array.snapshot.resize(size, cpu)
+
+    def subbuf_text(self) -> str:
+        """buffer_subbuf_size_kb."""
+        return f"{self.array.buffer.subbuf_size >> 10}\n"
+
+    def set_subbuf(self, data: bytes) -> None:
+        """A number of KiB to buffer_subbuf_size_kb, rounded up to a power of two pages, 128 at most.  EINVAL."""
+        pages = -(-kstrto(word(data), 10, 64, False) * 1024 // PAGE_SIZE)
+        order = (pages - 1).bit_length()
+        if not pages or order > SUBBUF_ORDER_MAX:
+            raise KernelError(EINVAL, "one to 128 pages")
+        array = self.array
+        if order == array.buffer.subbuf_order:
+            return
+        array.buffer.set_subbuf_order(order)
+        if array.snapshot is not None:
+            array.snapshot.set_subbuf_order(order)
+
+    def set_user_buf(self, data: bytes) -> None:
+        """A number of bytes to syscall_user_buf_size; more than there are is all of them.  EINVAL."""
+        self.array.syscall_user_buf_size = min(number(data), SYSCALL_USER_MAX)
 
     def set_percent(self, data: bytes) -> None:
         """buffer_percent: when a reader of trace_pipe_raw wakes.  EINVAL."""
@@ -278,6 +322,8 @@ class ArrayFiles:
             return "".join(array.render_buffer(array.snapshot, cpu))
         state = "allocated" if array.snapshot is not None else "freed"
         help_text = MAIN_HELP if cpu is None else CPU_HELP
+        if cpu is not None and self.board.features.one_cpu_snapshots:
+            help_text = SWAP_HELP
         return f"# tracer: {array.tracer}\n#\n#\n# * Snapshot is {state} *\n#\n# Snapshot commands:\n{help_text}"
 
     def set_snapshot(self, data: bytes, cpu: int | None) -> None:
@@ -287,13 +333,13 @@ class ArrayFiles:
         value = number(data)
         if array.condition is not None:
             raise KernelError(EBUSY, "a histogram takes the snapshots")
-        if value in (0, 1) and cpu is not None:
+        if cpu is not None and value <= int(not self.board.features.one_cpu_snapshots):
             raise KernelError(EINVAL, "not of one CPU")
         if value == 0:
             array.snapshot = None
         elif value == 1:
             array.allocate_snapshot()
-            array.swap()
+            array.swap(cpu)
         elif array.snapshot is not None:
             array.snapshot.reset(cpu)
 
@@ -306,7 +352,7 @@ class ArrayFiles:
                         opener=lambda file, flags: RawFile(file, flags, array, cpu, snapshot))  # fmt: skip
 
         nodes: list[Node] = [
-            self.file("buffer_size_kb", self.modes.rw, lambda: self.buffer_size(cpu),
+            self.file("buffer_size_kb", self.modes.part, lambda: self.buffer_size(cpu),
                       lambda data: self.set_buffer_size(data, cpu)),
             self.file("stats", ro, lambda: self.stats(array.buffer, cpu, host.now_ns())),
             self.trace(cpu),

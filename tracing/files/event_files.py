@@ -43,9 +43,29 @@ class EventFiles:
         """events/ and set_event."""
         rw = self.modes.rw
         return [
-            Directory("events", self.modes.dir, self._events, self.stamp),
+            Directory("events", self.modes.event_dir, self._events, self.stamp),
             self.file("set_event", rw, self.set_event_text, self.set_event, self.clear_events),
+            *self._shows(),
         ]
+
+    def _shows(self) -> list[Node]:
+        """Filters and triggers of all events, a line each."""
+        if not self.board.features.show_event_filters:
+            return []
+
+        def filters() -> str:
+            used = (file for file in self._used() if file.filter_text is not None)
+            return "".join(f"{label(file.event)}{file.filter_text}\n" for file in used)
+
+        def triggers() -> str:
+            return "".join(f"{label(file.event)}{each.show()}" for file in self._used() for each in file.triggers)
+
+        ro = self.modes.ro
+        return [self.file("show_event_filters", ro, filters), self.file("show_event_triggers", ro, triggers)]
+
+    def _used(self) -> list[EventFile]:
+        """The events that somebody has asked for something."""
+        return [event.files[self.array] for event in self.newest_first() if self.array in event.files]
 
     def file(
         self, name: str, mode: int, show: Callable[[], str] | None = None,
@@ -72,16 +92,21 @@ class EventFiles:
                 "enable", self.modes.rw, lambda: enable_text(events, array), lambda data: self.enable_all(None, data)
             ),
             File("header_event", self.modes.ro, lambda: HEADER_EVENT),
-            File("header_page", self.modes.ro, lambda: header_page(self.board)),
+            File("header_page", self.modes.ro, lambda: header_page(self.board, array.buffer.subbuf_size)),
         ]
-        nodes.append(Directory("ftrace", self.modes.dir, self._ftrace))
+        nodes.append(Directory("ftrace", self.modes.event_dir, self._ftrace))
         systems = events.systems()
         self._systems = {system: self._systems.get(system) or self._system(system) for system in systems}
         nodes += self._systems.values()
         return nodes
 
     def _ftrace(self) -> list[Node]:
-        return [self._internal(event) for event in self.events.internal.values()]
+        nodes: list[Node] = [self._internal(event) for event in self.events.internal.values()]
+        if not self.board.features.ftrace_without_enable:
+            rw = self.modes.rw
+            message = event_filter.DEFAULT_SYS_FILTER_MESSAGE + "\n"
+            nodes += [self.file("enable", rw, lambda: "?\n", refuse), self.file("filter", rw, lambda: message, refuse)]
+        return nodes
 
     def _internal(self, event: TraceEvent) -> Node:
         """What tracers write: a format; the two that perf may count have a number, markers have triggers."""
@@ -91,12 +116,12 @@ class EventFiles:
             files.append(self.file("hist", ro, lambda: self.hists.text(event.file(self.array))))
         if event.name in WITH_NUMBER:
             files.append(File("id", ro, lambda: f"{event.id}\n"))
-        if event.name == "print" and self.board.features.hist_triggers:
+        if event.name == "print" and self.board.features.marker_triggers:
             files.append(self._trigger(event))
-        return FixedDirectory(event.name, self.modes.dir, files)
+        return FixedDirectory(event.name, self.modes.event_dir, files)
 
     def _system(self, system: str) -> Directory:
-        return Directory(system, self.modes.dir, lambda: self._system_entries(system), self.stamp)
+        return Directory(system, self.modes.event_dir, lambda: self._system_entries(system), self.stamp)
 
     def _system_entries(self, system: str) -> list[Node]:
         events = self.events.systems().get(system, {})
@@ -123,7 +148,7 @@ class EventFiles:
         """One directory object per event, as long as the event lives."""
         known = self._event_directories.get(event)
         if known is None:
-            known = Directory(event.name, self.modes.dir, lambda: self._event_entries(event))
+            known = Directory(event.name, self.modes.event_dir, lambda: self._event_entries(event))
             self._event_directories[event] = known
         return known
 
@@ -262,3 +287,14 @@ def enable_text(events: Iterable[TraceEvent], array: TraceArray) -> str:
     """0, 1, or X for a mixture."""
     states = {is_on(event, array) for event in events}
     return "X\n" if len(states) == 2 else ("1\n" if states == {True} else "0\n")
+
+
+def refuse(data: bytes) -> None:
+    """None of these can be enabled or filtered."""
+    raise KernelError(EINVAL, "entries of tracers")
+
+
+def label(event: TraceEvent) -> str:
+    """`sched:sched_switch`, filled up to 32 columns."""
+    name = f"{event.system}:{event.name}"
+    return name.ljust(32) if len(name) < 32 else f"{name} "

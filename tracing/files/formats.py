@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from arch.abi.limits import PAGE_SIZE
 from tracing.board import Board
 from tracing.events.known import KnownEvents
 from tracing.record.event import LazyEvent
@@ -61,7 +60,7 @@ FTRACE_ENTRIES: tuple[Row, ...] = (
     ("hwlat", 15, ("u64 duration", "u64 outer_duration", "u64 nmi_total_ts", "s64 tv_sec", "long tv_nsec",
                    "unsigned int nmi_count", "unsigned int seqnum", "unsigned int count"),
      '"cnt:%u\\tts:%010llu.%010lu\\tinner:%llu\\touter:%llu\\tcount:%d\\tnmi-ts:%llu\\tnmi-count:%u\\n", REC->seqnum, '
-     "REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, REC->nmi_total_ts, REC->nmi_count", "5.14"),
+     "REC->tv_sec, REC->tv_nsec, REC->duration, REC->outer_duration, REC->count, REC->nmi_total_ts, REC->nmi_count", "4.9"),
     ("func_repeats", 19, (_IP, "unsigned long parent_ip", "u16 count", "u16 top_delta_ts", "u32 bottom_delta_ts"),
      '" %ps <-%ps\\t(repeats:%u  delta: -%llu)", (void *)REC->ip, (void *)REC->parent_ip, REC->count, '
      "(((u64)(REC)->top_delta_ts << 32) | (REC)->bottom_delta_ts)", "5.13"),
@@ -103,11 +102,14 @@ class FtraceEntry(LazyEvent):
         return fields, print_fmt
 
 
-def header_page(board: Board) -> str:
+def header_page(board: Board, size: int) -> str:
     """The header of a page of trace_pipe_raw."""
+    overwrite = f"char overwrite;\toffset:8;\tsize:1;\tsigned:{int(board.char_signed)}"
+    if not board.features.header_page_chars:
+        overwrite = "int overwrite;\toffset:8;\tsize:1;\tsigned:1"
     return (
         "\tfield: u64 timestamp;\toffset:0;\tsize:8;\tsigned:0;\n"
         f"\tfield: local_t commit;\toffset:8;\tsize:{board.word};\tsigned:1;\n"
-        "\tfield: int overwrite;\toffset:8;\tsize:1;\tsigned:1;\n"
-        f"\tfield: char data;\toffset:16;\tsize:{PAGE_SIZE - 16};\tsigned:{int(board.char_signed)};\n"
+        f"\tfield: {overwrite};\n"
+        f"\tfield: char data;\toffset:16;\tsize:{size - 16};\tsigned:{int(board.char_signed)};\n"
     )

@@ -7,7 +7,6 @@ from collections.abc import Callable, Hashable
 
 from arch.abi.errno import EAGAIN, EBADF, EINVAL
 from arch.abi.fcntl import O_RDWR, O_TRUNC, O_WRONLY
-from arch.abi.limits import PAGE_SIZE
 from arch.abi.poll import EPOLLIN, EPOLLRDNORM
 from arch.errors import KernelError
 from tracing.buffer.pipe import TracePipe
@@ -91,11 +90,11 @@ class RawFile(OpenFile):
             raise WouldBlock(PIPE_KEY)
         events, lost = buffer.cpus[self.cpu].consume_page()
         board = self.array.board
-        page = bytearray(encode_page(events, board.byteorder, board.word))
+        page = bytearray(encode_page(events, board.byteorder, board.word, buffer.subbuf_size))
         if lost:
             commit = int.from_bytes(page[8 : 8 + board.word], board.byteorder)
             flags = MISSED_EVENTS
-            if commit + board.word <= PAGE_SIZE - 16:
+            if commit + board.word <= buffer.subbuf_size - 16:
                 flags |= MISSED_STORED
                 page[16 + commit : 16 + commit + board.word] = lost.to_bytes(board.word, board.byteorder)
             page[8 : 8 + board.word] = (commit | flags).to_bytes(board.word, board.byteorder)
@@ -217,7 +216,7 @@ class FreeBuffer(OpenFile):
         super().release()
         if self.array.options["disable_on_free"]:
             self.array.buffer.recording = False
-        self.array.board.expanded = True
+        self.array.expanded = True
         self.array.buffer.resize(0)
 
 

@@ -60,6 +60,7 @@ class Parts:
     graph: GraphTracer
     stack: StackTracer
     make_function: Callable[[TraceArray], FunctionTracer]
+    make_graph: Callable[[TraceArray, FunctionTracer], None]
     make_follower: Callable[[TraceArray, FunctionTracer], TaskFollower]
 
 
@@ -72,7 +73,7 @@ class TraceFs:
         self.array = parts.recorder.array
         self.events = parts.events
         self.filter_hook: FilterHook | None = None  # of the floor above: `bpf-N` in a filter file (3.20-rfc)
-        self.modes = Modes(self.board.features.tracefs_created_mode_0640)
+        self.modes = Modes(self.board.features)
         for row in FTRACE_ENTRIES:
             if parts.recorder.host.version.at_least(row[4]):
                 self.events.internal["ftrace", row[0]] = FtraceEntry(parts.recorder, row)
@@ -120,10 +121,15 @@ class TraceFs:
                 File("dynamic_events", rw, lambda: probes.text(None), lambda data: probes.write(data, None),
                      lambda: probes.release_all(None))
             )  # fmt: skip
+            nodes.append(File("saved_tgids", ro, self.saved_tgids))
+        if features.synthetic_events:
             nodes.append(
                 File("synthetic_events", rw, synth.text, lambda data: probes.lines(data, synth.run), synth.release_all)
             )
-            nodes.append(File("saved_tgids", ro, self.saved_tgids))
+        if features.function_addresses:
+            nodes.append(File("available_filter_functions_addrs", ro, self.filter_functions_addrs))
+        if features.touched_functions:
+            nodes.append(File("touched_functions", ro, top.function.touched_text))
         return sorted(nodes, key=lambda node: node.name)
 
     def _tracer_files(self) -> list[Node]:
@@ -157,6 +163,11 @@ class TraceFs:
         """The functions of the kernel's text, in order of address, but for those in which no probe may be."""
         return "".join(f"{name}\n" for name in self.parts.functions.names())
 
+    def filter_functions_addrs(self) -> str:
+        """Those of them that this machine has, with their addresses."""
+        own = self.parts.functions.own()
+        return "".join(f"{own[name]:x} {name}\n" for name in self.parts.functions.names() if name in own)
+
     def set_threshold(self, data: bytes) -> None:
         """A number of us to tracing_thresh.  EINVAL."""
         self.array.threshold_us = number(data)
@@ -185,7 +196,9 @@ class TraceFs:
         self.board.host.spend(INSTANCE_NS)
         array = TraceArray(self.board, name)
         array.cpumask = self.array.cpumask
-        instance = self.instance(array, self.parts.make_function(array))
+        function = self.parts.make_function(array)
+        self.parts.make_graph(array, function)
+        instance = self.instance(array, function)
         nodes = [*instance.files.nodes(), *instance.events.nodes()]
         directory = FixedDirectory(name, self.modes.dir, sorted(nodes, key=lambda node: node.name))
         self.instances[name] = (instance, directory)

@@ -212,6 +212,11 @@ class Reader:
         """BLK_STS_* to -errno; block/blk-core.c:blk_errors[]."""
         return BLK_ERRNO.get(status & 0xFF, -5)
 
+    def req_get_ioprio(self, rq: int) -> int:
+        """req_get_ioprio(): of the request's bio."""
+        bio = int(self.member("struct request", "bio", rq))
+        return int(self.member("struct bio", "bi_ioprio", bio)) if bio else 0
+
     def blk_fill_rwbs(self, opf: int) -> bytes:
         """kernel/trace/blktrace.c:blk_fill_rwbs(), the encoding of 4.8 and later."""
         text = "F" if opf & REQ_PREFLUSH else ""

@@ -48,7 +48,7 @@ class Addresses:
         digits = self.word * 2
         if not self.hashed:
             return f"{addr:0{digits}x}" if addr else "(null)".rjust(digits)
-        if not self.options["hash-ptr"] or not addr:
+        if not self.options.get("hash-ptr", True) or not addr:
             return f"{addr:0{digits}x}"
         return f"{hash_pointer(addr):0{digits}x}"
 

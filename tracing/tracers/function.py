@@ -8,7 +8,7 @@ armed whatever the tracer is.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
@@ -19,6 +19,7 @@ from tracing.buffer.trace import TraceArray
 from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobe, Kprobes
 from tracing.record.event import EventRegistry
+from tracing.text.function_args import FunctionArgs
 from tracing.text.strings import kstrto
 from tracing.tracers.commands import FunctionCommands
 from tracing.tracers.functions import Functions, FunctionSet
@@ -54,9 +55,12 @@ class FunctionTracer(Tracer):
         self.no_pids = TaskSet()
         self.running = False
         self.listeners: list[Callable[[], None]] = []  # others that trace the same functions
+        self.others: list[Callable[[], Iterable[str]]] = []  # and which they trace now
         self.probes: dict[str, Kprobe] = {}
+        self.touched: set[str] = set()  # functions that were ever traced
         self.repeats: tuple[int, int, int] = (0, 0, 0)  # func-no-repeats: ip, parent, how often again
         self.entry = struct.Struct(board.order + ("QQ" if board.word == 8 else "II"))
+        self.args = FunctionArgs(board)
         array.add_tracer(self)
         board.lines[TRACE_FN] = self.entry_line
 
@@ -114,6 +118,7 @@ class FunctionTracer(Tracer):
                 self.probes[name] = probe
         for listener in self.listeners:
             listener()
+        self.touched |= self.traced()
 
     def release(self) -> None:
         """The trace array goes."""
@@ -139,7 +144,8 @@ class FunctionTracer(Tracer):
             parent = arch.return_address(mem, regs, layout)
             if parent == host.return_trampoline:
                 parent = kprobes.real_return_address(host.current_task()) or parent
-            array.write_event(header_of(TRACE_FN) + pack(address, parent))
+            args = self.args.take(regs) if options.get("func-args") else b""
+            array.write_event(header_of(TRACE_FN) + pack(address, parent) + args)
             if options["func_stack_trace"]:
                 array.dump_stack(regs)
 
@@ -149,7 +155,8 @@ class FunctionTracer(Tracer):
         """`vfs_write <-ksys_write`; the parent only with the print-parent option."""
         ip, parent = self.entry.unpack_from(data, 8)
         addresses = self.board.addresses
-        text = addresses.ip(ip)
+        args = data[8 + self.entry.size :]
+        text = addresses.ip(ip) + (self.args.text(ip, args) if args else "")
         if addresses.options["print-parent"] and parent:
             text += f" <-{addresses.ip(parent)}"
         return text + "\n"
@@ -157,6 +164,16 @@ class FunctionTracer(Tracer):
     def enabled_text(self) -> str:
         """enabled_functions, without the names of trampolines that do not exist here."""
         return "".join(f"{name} (1)\n" for name in self.functions.own() if name in self.probes)
+
+    def traced(self) -> set[str]:
+        """What is traced now, by this tracer or by those that follow it."""
+        return {*self.probes, *(name for others in self.others for name in others())}
+
+    def touched_text(self) -> str:
+        """touched_functions: those that are traced now, and those that once were."""
+        now = self.traced()
+        names = [name for name in self.functions.own() if name in self.touched]
+        return "".join(f"{name} ({int(name in now)}){' ' * 11}\n" for name in names)
 
 
 def parse_pids(data: bytes, known: TaskSet) -> set[int]:

@@ -11,6 +11,7 @@ from tracing.buffer.ringbuffer import Event
 from tracing.buffer.trace import TraceArray
 from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobes, Kretprobe, KretprobeInstance
+from tracing.text.function_args import FunctionArgs
 from tracing.text.strings import c_string
 from tracing.tracers.function import ALL_ENABLED, NONE_DISABLED, FunctionTracer
 from tracing.tracers.functions import FunctionSet
@@ -21,6 +22,18 @@ PROC_WIDTH = 14
 MAXACTIVE = 4096
 MARKS = ((1_000_000_000, "$"), (100_000_000, "@"), (10_000_000, "*"), (1_000_000, "#"), (100_000, "!"), (10_000, "+"))
 RULE = " ------------------------------------------\n"
+
+
+def options_of(board: Board) -> dict[str, bool]:
+    """The tracer's own options, shared by all instances."""
+    options = {
+        "funcgraph-overrun": False, "funcgraph-cpu": True, "funcgraph-overhead": True, "funcgraph-proc": False,
+        "funcgraph-duration": True, "funcgraph-abstime": False, "funcgraph-irqs": True, "funcgraph-tail": False,
+    }  # fmt: skip
+    if board.features.option_func_args:
+        options["funcgraph-args"] = False
+    options["sleep-time"] = True
+    return options
 
 
 class Task:
@@ -37,32 +50,43 @@ class GraphTracer(Tracer):
 
     name = "function_graph"
 
-    def __init__(self, board: Board, array: TraceArray, function: FunctionTracer, kprobes: Kprobes) -> None:
+    def __init__(
+        self,
+        board: Board,
+        array: TraceArray,
+        function: FunctionTracer,
+        kprobes: Kprobes,
+        top: GraphTracer | None = None,
+    ) -> None:
         super().__init__()
-        self.options = {
-            "funcgraph-overrun": False, "funcgraph-cpu": True, "funcgraph-overhead": True, "funcgraph-proc": False,
-            "funcgraph-duration": True, "funcgraph-abstime": False, "funcgraph-irqs": True, "funcgraph-tail": False,
-            "sleep-time": True,
-        }  # fmt: skip
+        self.options = top.options if top is not None else options_of(board)
+        self.top = top or self  # of the machine's own array, where the files are that choose functions
         self.board = board
         self.host = board.host
         self.array = array
         self.function = function
         self.kprobes = kprobes
         self.max_depth = 0
-        self.chosen = FunctionSet(function.functions, ALL_ENABLED, lambda: None)
-        self.silent = FunctionSet(function.functions, NONE_DISABLED, lambda: None)
+        self.chosen: FunctionSet = (
+            top.chosen if top is not None else FunctionSet(function.functions, ALL_ENABLED, lambda: None)
+        )
+        self.silent: FunctionSet = (
+            top.silent if top is not None else FunctionSet(function.functions, NONE_DISABLED, lambda: None)
+        )
         self.running = False
         self.probes: dict[str, Kretprobe] = {}
         self.tasks: dict[Hashable, Task] = {}
         word = "Q" if board.word == 8 else "I"
-        self.entry = struct.Struct(board.order + word + "i")
-        self.exit = struct.Struct(board.order + word + "iIQQ")
+        self.entry = struct.Struct(board.order + word + (word if board.features.option_func_args else "i"))
+        self.depth_last = not board.features.graph_depth_first
+        self.exit = struct.Struct(board.order + (f"{word}{word}QQi" if self.depth_last else f"{word}iIQQ"))
+        self.args = FunctionArgs(board)
         self.last_pid: dict[int, int] = {}  # while a trace is printed: by CPU
         self.depth: dict[int, int] = {}
         self.entered: dict[tuple[int, int], int] = {}
         self.done: set[int] = set()  # exits that stand in their entry's line
         function.listeners.append(self.update)
+        function.others.append(lambda: self.probes)
         array.add_tracer(self)
 
     # Running
@@ -89,6 +113,7 @@ class GraphTracer(Tracer):
         for name, address in wanted.items():
             if name not in self.probes:
                 self.probes[name] = self.probe(name, address)
+        self.function.touched |= self.probes.keys()
         if not self.running:
             self.tasks.clear()
 
@@ -96,7 +121,7 @@ class GraphTracer(Tracer):
         """trace_graph_entry() and trace_graph_return() for one function."""
 
         def entered(instance: KretprobeInstance, regs: int) -> bool:
-            return self.enter(instance, name, address)
+            return self.enter(instance, name, address, regs)
 
         def returned(instance: KretprobeInstance, regs: int) -> None:
             self.leave(instance, name, address)
@@ -106,7 +131,7 @@ class GraphTracer(Tracer):
         self.kprobes.register_kretprobe(made)
         return made
 
-    def enter(self, instance: KretprobeInstance, name: str, address: int) -> bool:
+    def enter(self, instance: KretprobeInstance, name: str, address: int, regs: int) -> bool:
         """A call; True: it is not of interest."""
         if not self.function.traces_task():
             return True
@@ -119,11 +144,12 @@ class GraphTracer(Tracer):
             elif not task.chosen:
                 return True
         depth = task.depth
-        hidden = bool(task.silenced) or (self.max_depth and depth >= self.max_depth) or depth >= DEPTH_MAX
+        hidden = bool(task.silenced) or (self.top.max_depth and depth >= self.top.max_depth) or depth >= DEPTH_MAX
         task.depth += 1
         instance.data = (depth, self.array.now(), bool(hidden))
         if not hidden and not self.array.threshold_us:
-            self.array.write_event(self.board.header_of(TRACE_GRAPH_ENT) + self.entry.pack(address, depth))
+            args = self.args.take(regs) if self.options.get("funcgraph-args") else b""
+            self.array.write_event(self.board.header_of(TRACE_GRAPH_ENT) + self.entry.pack(address, depth) + args)
         return False
 
     def leave(self, instance: KretprobeInstance, name: str, address: int) -> None:
@@ -140,7 +166,14 @@ class GraphTracer(Tracer):
         now = self.array.now()
         if hidden or now - begun < self.array.threshold_us * 1000:
             return
-        self.array.write_event(self.board.header_of(TRACE_GRAPH_RET) + self.exit.pack(address, depth, 0, begun, now))
+        values = (address, 0, begun, now, depth) if self.depth_last else (address, depth, 0, begun, now)
+        self.array.write_event(self.board.header_of(TRACE_GRAPH_RET) + self.exit.pack(*values))
+
+    def left(self, data: bytes) -> tuple[int, int, int, int, int]:
+        """Function, depth, overruns, begin and end of a return."""
+        values = self.exit.unpack_from(data, 8)
+        func, depth, overrun, begun, ended = (values[0], values[4], *values[1:4]) if self.depth_last else values
+        return func, depth, overrun, begun, ended
 
     # Printing
 
@@ -181,23 +214,24 @@ class GraphTracer(Tracer):
     def entry_line(self, array: Array, event: Event, following: Event | None) -> str:
         """`name() {`, or `name();` with its time when nothing happened in it."""
         func, depth = self.entry.unpack_from(event.data, 8)
-        name = self.board.addresses.symbol_name(func)
+        args = event.data[8 + self.entry.size :]
+        name = self.board.addresses.symbol_name(func) + (self.args.text(func, args) if args else "()")
         head = self.prologue(array, event)
         indent = " " * (depth * INDENT)
         leaf = self.leaf_time(event, func, following)
         if leaf is not None:
             self.depth[event.cpu] = depth - 1
             self.entered.pop((event.cpu, depth), None)
-            return f"{head}{self.duration(array, leaf)}{indent}{name}();\n"
+            return f"{head}{self.duration(array, leaf)}{indent}{name};\n"
         self.depth[event.cpu] = depth
         self.entered[event.cpu, depth] = func
-        return f"{head}{self.no_duration(array)}{indent}{name}() {{\n"
+        return f"{head}{self.no_duration(array)}{indent}{name} {{\n"
 
     def leaf_time(self, event: Event, func: int, following: Event | None) -> int | None:
         """How long it took, in ns, if its return is the next thing that happened there."""
         if following is None or int.from_bytes(following.data[:2], self.board.byteorder) != TRACE_GRAPH_RET:
             return None
-        returned, _, _, begun, ended = self.exit.unpack_from(following.data, 8)
+        returned, _, _, begun, ended = self.left(following.data)
         if returned != func or following.data[4:8] != event.data[4:8]:
             return None
         self.done.add(id(following))
@@ -205,7 +239,7 @@ class GraphTracer(Tracer):
 
     def exit_line(self, array: Array, event: Event) -> str:
         """`}`; with the name where the entry is lost, or by the option funcgraph-tail."""
-        func, depth, overrun, begun, ended = self.exit.unpack_from(event.data, 8)
+        func, depth, overrun, begun, ended = self.left(event.data)
         self.depth[event.cpu] = depth - 1
         matched = self.entered.pop((event.cpu, depth), func) == func
         name = self.board.addresses.symbol_name(func)

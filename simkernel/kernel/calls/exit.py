@@ -124,8 +124,12 @@ def do_exit(k: KernelFace, code: int) -> Body:
     yield from exit_robust_list(k, task)
     if k.pi_locks:
         exit_pi_state_list(k, task)
+    early = k.version.at_least("6.16")  # its memory is still there
+    if early:
+        k.trace("sched_process_exit", task.addr, last)
     yield k.call("exit_mm")
-    k.trace("sched_process_exit", task.addr)
+    if not early:
+        k.trace("sched_process_exit", task.addr, last)
     yield k.call("exit_files", task.addr)
     yield k.call("exit_fs", task.addr)
     if last and task.pid_ns is not None and task.pid_ns.reaper == task.tgid:

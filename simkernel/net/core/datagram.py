@@ -15,17 +15,17 @@ from simkernel.net.face import NetKernel
 def queue_or_drop(k: NetKernel, sock: Sock, packet: Skb) -> Body:
     """sk_filter() and sock_queue_rcv_skb(): the filter's answer is the number of bytes to keep, 0 drops."""
     if k.net.programs.ingress(sock, packet):
-        yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sock.addr)
         return 0
     if sock.filter is not None:
         keep = sock.filter(packet)
         if keep == 0:
-            yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
+            yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sock.addr)
             return 0
         packet.trim(min(packet.len, keep))
     if sock.rmem + packet.truesize > sock.rcvbuf:
         sock.drops += 1
-        yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF)
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF, sock.addr)
         return 0
     sock.queue(packet)
     yield k.call("sock_def_readable", sock.addr)

@@ -24,7 +24,9 @@ NIC_IRQ = 11
 
 def install(k: NetKernel) -> None:
     """Create init_net and the devices; register the receive softirq."""
-    k.net.init_net = k.new("struct net").addr
+    net = k.new("struct net")
+    net.net_cookie = 1
+    k.net.init_net = net.addr
     for name, ifindex, mac, address, prefix, mtu, flags, xmit in DEVICES:
         view = k.new("struct net_device")
         k.mem.write(view.address_of("name"), name.encode())

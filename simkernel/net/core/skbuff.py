@@ -65,24 +65,40 @@ def clone(k: NetKernel, skb: Skb) -> Steps[Skb]:
     return copy
 
 
-def drop(k: NetKernel, skb: Skb, reason: int = SKB_DROP_REASON_NOT_SPECIFIED) -> Call:
-    """`yield drop(k, skb, reason)`: kfree_skb(): the packet was thrown away, and observers may want to know why."""
+def drop(k: NetKernel, skb: Skb, reason: int = SKB_DROP_REASON_NOT_SPECIFIED, sk: int = 0) -> Call:
+    """`yield drop(k, skb, reason)`: kfree_skb(): the packet was thrown away, and observers may want to know why.
+
+    `sk` is the sock that would have received it.
+    """
+    if k.text.has("sk_skb_reason_drop"):
+        return k.call("sk_skb_reason_drop", sk, skb.addr, reason)
     return k.call("kfree_skb_reason", skb.addr, reason)
 
 
 @kernel_function(
     "void kfree_skb_reason(struct sk_buff *skb, enum skb_drop_reason reason)",
     source="net/core/skbuff.c",
+    until="6.11",
     names={None: "kfree_skb", "5.17": "kfree_skb_reason"},
 )
 def kfree_skb_reason(k: NetKernel, skb: int, reason: int) -> Body:
     """Free a packet that is dropped, and say so: tracepoint skb:kfree_skb with the place that dropped it."""
+    return (yield from sk_skb_reason_drop(k, 0, skb, reason))
+
+
+@kernel_function(
+    "void sk_skb_reason_drop(struct sock *sk, struct sk_buff *skb, enum skb_drop_reason reason)",
+    source="net/core/skbuff.c",
+    since="6.11",
+)
+def sk_skb_reason_drop(k: NetKernel, sk: int, skb: int, reason: int) -> Body:
+    """The same, with the sock that would have received the packet."""
     yield 0  # a generator is always really called, so that there is a return address to report
     packet = k.net.skbs.get(skb)
     if packet is None:
         return 0
     k.net.counters["dropped"] += 1
-    k.trace("kfree_skb", skb, k.text.return_address(), reason)
+    k.trace("kfree_skb", skb, k.text.return_address(), reason, sk)
     yield from release(k, packet)
     return 0
 
@@ -93,6 +109,8 @@ def consume_skb(k: NetKernel, skb: int) -> Body:
     packet = k.net.skbs.get(skb)
     if packet is None:
         return 0
-    k.trace("consume_skb", skb)
+    point = k.tracepoints.point("consume_skb")
+    if point.active:
+        point.fire(skb, k.text.return_address())
     yield from release(k, packet)
     return 0

@@ -72,7 +72,7 @@ def tcp_v4_rcv(k: NetKernel, skb: int) -> Body:
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
         return 0
     if k.net.programs.ingress(sk, packet):
-        yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk.addr)
         return 0
     return (yield k.call("tcp_v4_do_rcv", sk.addr, skb))
 

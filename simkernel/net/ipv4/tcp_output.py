@@ -159,7 +159,7 @@ def tcp_retransmit_skb(k: NetKernel, sk: int, skb: int, segs: int) -> Body:
     if sock.state == TCP_SYN_RECV:
         k.trace("tcp_retransmit_synack", sock.listener.addr if sock.listener else sk, sk)
     else:
-        k.trace("tcp_retransmit_skb", sk, copy.addr)
+        k.trace("tcp_retransmit_skb", sk, copy.addr, 0)
     return (yield k.call("__tcp_transmit_skb", sk, copy.addr, 1, 0, sock.rcv_nxt))
 
 

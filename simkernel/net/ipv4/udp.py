@@ -98,12 +98,12 @@ def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
     """Filter, charge to the receive buffer, queue, wake."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
     if k.net.programs.ingress(sock, packet) or (sock.filter is not None and sock.filter(packet) == 0):
-        yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER)
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk)
         return -1
     if sock.rmem + packet.truesize > sock.rcvbuf:
         sock.drops += 1
         sock.view.sk_drops.counter = sock.drops
-        yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF)
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF, sk)
         return -1
     sock.queue(packet)
     yield k.call("sock_def_readable", sk)

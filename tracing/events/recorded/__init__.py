@@ -1,7 +1,7 @@
 """What real kernels say of their events: number, class, arguments and `format` of each, as compressed data.
 
     ARCH-VERSION.index.z     a row for each event: id, system, name, class, types of the arguments (from the kernel's BTF)
-    ARCH-VERSION.formats.xz  the rest of its `format` file: fields and text
+    ARCH-VERSION.formats.xz  the rest of its `format` file: fields and text; `=` where it is that of the kernel in EARLIER
 
 Written by tests/tools/record_formats.py.  Most of these events stand for places that this kernel never comes to: they are
 listed, can be enabled, filtered and attached to, and stay silent.  Those that fire have a row in the modules beside this
@@ -21,6 +21,8 @@ from arch.abi.version import KernelVersion
 from tracing.record.fields import Field, filter_assign_type
 
 FOLDER = Path(__file__).parent
+EARLIER = {"x86_64-6.12": "x86_64-6.1", "x86_64-7.2": "x86_64-6.12"}  # kernel -> the one whose texts it shares
+SAME = "="
 FIELD = re.compile(r"\tfield:(.*?);\toffset:(\d+);\tsize:(\d+);\tsigned:(\d);")
 DECLARATION = re.compile(r"(?P<type>.*[\s*])(?P<name>\w+)(?P<array>(\[.*\])?)")
 
@@ -52,7 +54,13 @@ class Recording:
         if not self._texts:
             data = lzma.decompress((FOLDER / f"{self.kernel}.formats.xz").read_bytes()).decode()
             self._texts = dict(zip(self.events, data.split("\0")))
-        return self._texts[system, name]
+        text = self._texts[system, name]
+        if text == SAME:
+            earlier = EARLIER[self.kernel].split("-")
+            known = recording(earlier[0], KernelVersion.parse(earlier[1]))
+            assert known is not None
+            return known.text(system, name)
+        return text
 
     def format(self, system: str, name: str) -> tuple[list[Field], str]:
         """Fields and print fmt."""
