@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from itertools import groupby
 from pathlib import Path
 
-from tracing.events import newest, older, rows
+from tracing.events import newer, newest, older, rows
 from tracing.events.declare import TraceEventDecl
 
 PAGE = Path(__file__).parent / "events.md"
@@ -18,14 +18,16 @@ Every tracepoint here exists as in Linux 6.1 (same arguments, `format` file and 
 *Since* is the first version that has it (empty: 3.18 has it); *changed in* names the versions that changed its
 arguments, fields or text. *Missing* says what this machine does not do of it. Beside
 these there are `sys_enter_*` and `sys_exit_*` of every system call, `bpf_trace:bpf_trace_printk` since 5.9, whatever
-`kprobe_events` and `uprobe_events` define, and in 5.10 and 6.1 all other events of Debian's kernels, with their numbers and
+`kprobe_events` and `uprobe_events` define, and in 5.10, 6.1, 6.12 and 7.2 all other events of Debian's kernels, with their numbers and
 formats: they can be enabled, filtered and attached to, and never fire.
 """
 
 
 def shapes(name: str) -> str:
     """The versions in which the event changed, oldest first."""
-    return ", ".join(sorted((row.until or "" for row in rows(older) if row.name == name), key=version_key))
+    changed = {row.until or "" for row in rows(older) if row.name == name}
+    changed |= {row.since or "" for row in rows(newer) if row.name == name}
+    return ", ".join(sorted(changed, key=version_key))
 
 
 def version_key(text: str) -> tuple[int, ...]:

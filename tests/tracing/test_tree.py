@@ -51,6 +51,6 @@ def test_names_and_modes(asked):
 
 def test_texts(asked):
     tracing, real = asked
-    assert len(real["texts"]) > 80
+    assert len(real["texts"]) >= 80
     for path, text in real["texts"].items():
         assert cat(tracing, path.replace("instances/probe", "instances/foo")) == text, path

@@ -26,9 +26,10 @@ def field_type(ctype: str) -> str:
     return re.sub(r"(?<=\w)\*$", " *", text)
 
 
-def argument(ctype: str, name: str, value: int) -> str:
-    """`fd: 1`, `buf: 0x7ffe...`, since 6.19: numbers below ten are themselves."""
-    return f"{ctype + ' ' if ctype else ''}{name}: {value if value < 10 else hex(value)}"
+def argument(ctype: str, name: str, value: int, plain: bool = False) -> str:
+    """`fd: 1`, `buf: 0x7ffe...`: numbers below ten are themselves; `plain` (before 6.19): all hexadecimal without 0x."""
+    shown = f"{value:x}" if plain else f"{value if value < 10 else hex(value)}"
+    return f"{ctype + ' ' if ctype else ''}{name}: {shown}"
 
 
 class KnownCalls(Protocol):
@@ -116,13 +117,10 @@ class SyscallEnterEvent(SyscallEvent):
     def line(self, record: bytes) -> str:
         """`sys_write(fd: 1, buf: 7ffe..., count: 6)`, all numbers hexadecimal."""
         _, *args = self.layout.unpack_from(record, 8)
-        if self.board.features.syscall_user_data:
-            verbose = self.board.options["verbose"]
-            pieces = [
-                argument(ctype if verbose else "", name, value) for (ctype, name), value in zip(self.params, args)
-            ]
-        else:
-            pieces = [f"{name}: {value:x}" for (_, name), value in zip(self.params, args)]
+        plain, verbose = not self.board.features.syscall_user_data, self.board.options["verbose"]
+        pieces = [
+            argument(ctype if verbose else "", name, value, plain) for (ctype, name), value in zip(self.params, args)
+        ]
         return f"sys_{self.syscall}({', '.join(pieces)})\n"
 
     def trace(self, nr: int, args: Sequence[int], regs: int) -> None:
