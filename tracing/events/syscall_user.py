@@ -19,7 +19,7 @@ from tracing.record.fields import Field
 from tracing.record.recorder import Recorder
 
 FAULT_USER_MAX = 165  # SYSCALL_FAULT_USER_MAX
-EXTRA = b"...\0"
+CUT_MARK = b"...\0"
 
 
 class UserArguments(NamedTuple):
@@ -30,26 +30,26 @@ class UserArguments(NamedTuple):
     string: bool = False  # of that size, and not an array
 
 
-FIRST = """access acct chdir chown chmod chroot creat delete_module execve fsopen lchown open memfd_create mkdir mknod mq_open
+AT_FIRST = """access acct chdir chown chmod chroot creat delete_module execve fsopen lchown open memfd_create mkdir mknod mq_open
 mq_unlink readlink rmdir shmdt statfs swapon swapoff truncate unlink umount utime utimes"""
-SECOND = """execveat faccessat faccessat2 finit_module fchmodat fchmodat2 fchownat fgetxattr flistxattr fsetxattr fspick
+AT_SECOND = """execveat faccessat faccessat2 finit_module fchmodat fchmodat2 fchownat fgetxattr flistxattr fsetxattr fspick
 fremovexattr futimesat inotify_add_watch mkdirat mknodat mount_setattr name_to_handle_at newfstatat openat openat2 open_tree
 open_tree_attr readlinkat quotactl syslog statx unlinkat utimensat"""
-FIRST_TWO = """add_key getxattr lgetxattr lremovexattr link listxattr llistxattr lsetxattr pivot_root removexattr rename
+AT_BOTH = """add_key getxattr lgetxattr lremovexattr link listxattr llistxattr lsetxattr pivot_root removexattr rename
 request_key setxattr symlink"""
-SECOND_AND_FOURTH = "getxattrat linkat listxattrat move_mount renameat renameat2 removexattrat setxattrat"
+AT_SECOND_AND_FOURTH = "getxattrat linkat listxattrat move_mount renameat renameat2 removexattrat setxattrat"
 
 USER_ARGUMENTS: dict[str, UserArguments] = {
     **dict.fromkeys(("write", "mq_timedsend", "pwrite64"), UserArguments((1,), 2)),
     **dict.fromkeys(("setdomainname", "sethostname"), UserArguments((0,), 1, True)),
     "kexec_file_load": UserArguments((4,), 3, True),
-    **dict.fromkeys(FIRST.split(), UserArguments((0,))),
-    **dict.fromkeys(SECOND.split(), UserArguments((1,))),
+    **dict.fromkeys(AT_FIRST.split(), UserArguments((0,))),
+    **dict.fromkeys(AT_SECOND.split(), UserArguments((1,))),
     **dict.fromkeys(("init_module", "fsconfig"), UserArguments((2,))),
     "fanotify_mark": UserArguments((4,)),
-    **dict.fromkeys(FIRST_TWO.split(), UserArguments((0, 1))),
+    **dict.fromkeys(AT_BOTH.split(), UserArguments((0, 1))),
     "symlinkat": UserArguments((0, 2)),
-    **dict.fromkeys(SECOND_AND_FOURTH.split(), UserArguments((1, 3))),
+    **dict.fromkeys(AT_SECOND_AND_FOURTH.split(), UserArguments((1, 3))),
     "mount": UserArguments((0, 1, 2)),
 }
 # As x86 and the generic headers number them, in the order in which they print.
@@ -216,4 +216,4 @@ def user_string(memory: Memory, address: int, limit: int) -> bytes:
         return b""
     text = bytes(byte if 0x20 <= byte < 0x7F or byte >= 0xA0 else 0x2E for byte in out)
     size = min(limit, FAULT_USER_MAX)
-    return text[:size] + EXTRA if len(text) > size else text + b"\0"
+    return text[:size] + CUT_MARK if len(text) > size else text + b"\0"

@@ -11,7 +11,7 @@ from arch.ctype import CType, EnumType, FuncDecl, IntType, PointerType
 from tracing.board import Board
 from tracing.text.addresses import Addresses
 
-REGISTERS = 6  # FTRACE_REGS_MAX_ARGS
+REGS_MAX_ARGS = 6  # FTRACE_REGS_MAX_ARGS
 
 
 class FunctionArgs:
@@ -27,7 +27,7 @@ class FunctionArgs:
     def take(self, regs: int) -> bytes:
         """The first six arguments of the call that a pt_regs stands in front of."""
         host, arch = self.host, self.host.arch
-        values = (arch.argument(host.mem, regs, index, self.layout) for index in range(REGISTERS))
+        values = (arch.argument(host.mem, regs, index, self.layout) for index in range(REGS_MAX_ARGS))
         return b"".join((value & (1 << 8 * self.word) - 1).to_bytes(self.word, self.order) for value in values)
 
     def text(self, function: int, data: bytes) -> str:
@@ -41,7 +41,7 @@ class FunctionArgs:
     def _shown(self, declared: FuncDecl, values: Sequence[int]) -> list[str]:
         shown: list[str] = []
         for index, (name, ctype) in enumerate(declared.params):
-            if index == REGISTERS:
+            if index == REGS_MAX_ARGS:
                 return [*shown, "..."]
             shown.append((f"{name}=" if name else "") + argument_text(ctype.strip, values[index], 8 * self.word))
         return shown
