@@ -13,9 +13,13 @@ faces that people use: Python, the command line and the pytest plugin.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from simkernel.own_command import end_quietly
 
-from simkernel.own_floors import check_or_exit
+end_quietly()
+
+from typing import TYPE_CHECKING, Any  # noqa: E402
+
+from simkernel.own_floors import check_or_exit  # noqa: E402
 
 check_or_exit()
 

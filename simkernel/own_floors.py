@@ -11,6 +11,8 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
+from simkernel.own_command import is_command
+
 FLOORS_BELOW = ("arch", "tracing", "bpf")
 MARK = '__part_of__ = "simkernel"'  # in each floor's __init__.py
 EXIT_USAGE = 2
@@ -62,17 +64,6 @@ def check() -> None:
             name=name,
             path=str(where) if where is not None else None,
         )
-
-
-def is_command() -> bool:
-    """Is this process the `simkernel` command, or `python -m simkernel`?
-
-    Both import the package before a line of the command runs, so that it cannot catch the error itself.  While
-    runpy looks for the module of `-m`, argv[0] is "-m".
-    """
-    if sys.argv[:1] == ["-m"]:
-        return sys.orig_argv[-len(sys.argv)].removeprefix("-m") == "simkernel"
-    return bool(sys.argv) and Path(sys.argv[0]).name in ("simkernel", "simkernel.exe", "simkernel-script.py")
 
 
 def check_or_exit() -> None:

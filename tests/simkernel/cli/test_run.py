@@ -215,6 +215,20 @@ def test_ctrl_c_is_quiet(busybox: str) -> None:
     assert child.stderr.read() == b""
 
 
+def test_ctrl_c_before_the_command_has_begun_is_quiet() -> None:
+    """In the middle of the imports."""
+    code = (
+        "import os, sys\n"
+        "class Interrupted:\n"
+        "    def find_spec(self, name, path, target=None):\n"
+        "        if name == 'click': os.kill(os.getpid(), 2)\n"
+        "sys.argv = ['simkernel', 'list']; sys.meta_path.insert(0, Interrupted())\n"
+        "from simkernel.cli import main; main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (-signal.SIGINT, b"", b"")
+
+
 def test_a_shell_on_a_terminal_answers_line_by_line(busybox: str) -> None:
     import pty
 
