@@ -176,8 +176,10 @@ class Machine(Waiting, Unit):
         """Start a program as a child of init; it runs when the machine runs."""
         k = self.kernel
         self._must_be_open()
-        args = [a.encode() if isinstance(a, str) else bytes(a) for a in argv]
-        environment = [f"{n}={v}".encode() for n, v in (DEFAULT_ENV if env is None else env).items()]
+        args = [a.encode("utf-8", "surrogateescape") if isinstance(a, str) else bytes(a) for a in argv]
+        environment = [
+            f"{n}={v}".encode("utf-8", "surrogateescape") for n, v in (DEFAULT_ENV if env is None else env).items()
+        ]
         ends = (stdin or HostInput(), stdout or HostOutput(), stderr or HostOutput())
 
         def start() -> Steps[None]:
@@ -303,6 +305,8 @@ class Machine(Waiting, Unit):
         usertask.start(self.kernel, driver, comm)
         self.kernel.cpus.run(lambda: driver.started or driver.task.exit_state != 0)
         if not driver.started:
+            if HOST.why:
+                driver.give_up()
             raise MachineError("the machine has no memory left for another task")
         return driver
 

@@ -125,7 +125,7 @@ def _index(session: Session, device: str) -> int:
     fd = task.call("socket", AF_INET, SOCK_DGRAM, 0)
     try:
         with task.memory() as memory:
-            request = memory.put(device.encode()[: IFNAMSIZ - 1].ljust(40, b"\0"))
+            request = memory.put(device.encode("utf-8", "surrogateescape")[: IFNAMSIZ - 1].ljust(40, b"\0"))
             task.call("ioctl", fd, SIOCGIFINDEX, request)
             return int.from_bytes(session.syscalls.read(request + IFNAMSIZ, 4), task.byteorder)
     except KernelError as error:

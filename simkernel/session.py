@@ -165,7 +165,7 @@ class Session:
 
     def write_file(self, path: str, data: str | bytes, flags: int = O_WRONLY) -> None:
         """One write(2) to a file of the guest; KernelError carries the kernel's errno."""
-        raw = data.encode() if isinstance(data, str) else data
+        raw = data.encode("utf-8", "surrogateescape") if isinstance(data, str) else data
         fd = self._open(path, flags)
         try:
             with self.task.memory() as memory:
@@ -175,7 +175,9 @@ class Session:
 
     def _open(self, path: str, flags: int) -> int:
         with self.task.memory() as memory:
-            return self.task.call("openat", AT_FDCWD, memory.put(path.encode() + b"\0"), flags, 0o644)
+            return self.task.call(
+                "openat", AT_FDCWD, memory.put(path.encode("utf-8", "surrogateescape") + b"\0"), flags, 0o644
+            )
 
     def _read_all(self, fd: int) -> bytes:
         return b"".join(self._chunks(fd))
@@ -242,12 +244,12 @@ class Session:
     def _define_probe(self, spec: str) -> tuple[str, str]:
         if len(spec.split()) == 1:  # no name, just the place
             spec = spec.replace(":", " ", 1)
-        known = set(self.read_file(f"{TRACEFS}/kprobe_events").decode().splitlines())
+        known = set(self.read_file(f"{TRACEFS}/kprobe_events").decode("utf-8", "surrogateescape").splitlines())
         try:
             self.write_file(f"{TRACEFS}/kprobe_events", spec + "\n", O_WRONLY | O_APPEND)
         except KernelError as error:
             raise KernelError(error.errno, self._probe_error(spec)) from None
-        lines = self.read_file(f"{TRACEFS}/kprobe_events").decode().splitlines()
+        lines = self.read_file(f"{TRACEFS}/kprobe_events").decode("utf-8", "surrogateescape").splitlines()
         added = next((line for line in reversed(lines) if line not in known), lines[-1])
         group, _, name = added.split()[0].partition(":")[2].partition("/")
         return group, name
@@ -255,7 +257,7 @@ class Session:
     def _probe_error(self, spec: str) -> str:
         """The kernel's own explanation of a refused probe definition, where the version keeps one."""
         try:
-            log = self.read_file(f"{TRACEFS}/error_log").decode()
+            log = self.read_file(f"{TRACEFS}/error_log").decode("utf-8", "replace")
         except KernelError:
             return spec
         entry = log.rstrip("\n").rsplit("\n[", 1)[-1]

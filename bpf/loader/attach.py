@@ -70,7 +70,7 @@ def attach_kprobe(obj: LoadedObject, program: Program, symbol: str, offset: int 
 def near_functions(task: Task, name: str) -> str:
     """Names like this one among the kernel's functions."""
     try:
-        lines = task.read_file("/proc/kallsyms").decode().splitlines()
+        lines = task.read_file("/proc/kallsyms").decode("utf-8", "surrogateescape").splitlines()
     except KernelError:
         return ""
     names = [parts[2] for line in lines if len(parts := line.split()) >= 3 and parts[1] in "tTwW"]
@@ -121,7 +121,7 @@ def attach_kprobe_multi(obj: LoadedObject, program: Program, pattern: str, is_re
     task = need_task(obj)
     require_fd(program)
     addresses = []
-    for line in task.read_file("/proc/kallsyms").decode().splitlines():
+    for line in task.read_file("/proc/kallsyms").decode("utf-8", "surrogateescape").splitlines():
         parts = line.split()
         if len(parts) == 3 and parts[1] in "tT" and fnmatchcase(parts[2], pattern):
             addresses.append(int(parts[0], 16))
@@ -176,7 +176,7 @@ def attach_tracepoint(obj: LoadedObject, program: Program, group: str, name: str
 
 def near_events(task: Task, name: str) -> str:
     try:
-        lines = task.read_file(f"{tracefs(task)}/available_events").decode().splitlines()
+        lines = task.read_file(f"{tracefs(task)}/available_events").decode("utf-8", "surrogateescape").splitlines()
     except KernelError:
         return ""
     return nearest(name, lines)

@@ -150,7 +150,7 @@ def write_filter(task: Task, section: str, text: str) -> int:
     except KernelError as error:
         raise LoadError(f"failed to open event {path}", error.errno) from None
     try:
-        task.write_fd(fd, text.encode())
+        task.write_fd(fd, text.encode("utf-8", "surrogateescape"))
     except KernelError as error:
         task.close(fd)
         raise LoadError(f"write to '{section}' failed '{errno_name(error.errno)}'", error.errno) from None

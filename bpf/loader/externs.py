@@ -170,7 +170,7 @@ class Resolver:
         elif value.startswith('"'):
             if t.kind is not Kind.ARRAY or not value.endswith('"') or len(value) < 2:
                 raise LoadError(f"extern (kcfg) '{e.name}': value '{value}' implies char array type")
-            text = value[1:-1].encode()[: e.size - 1]
+            text = value[1:-1].encode("utf-8", "surrogateescape")[: e.size - 1]
             data[e.offset : e.offset + e.size] = text.ljust(e.size, b"\0")
             e.is_set = True
         else:

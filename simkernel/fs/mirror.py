@@ -157,12 +157,12 @@ class Mirror:
         if not sb.addr:
             fs_type = self.fs_types.get(sb.fs_name)
             if fs_type is None:
-                name = self.string(sb.fs_name.encode())
+                name = self.string(sb.fs_name.encode("utf-8", "surrogateescape"))
                 fs_type = self.fs_types[sb.fs_name] = self.struct("struct file_system_type").new({"name": name})
             sb.addr = self.struct("struct super_block").new({
                 "s_dev": sb.s_dev, "s_blocksize": sb.s_blocksize, "s_blocksize_bits": sb.s_blocksize.bit_length() - 1,
                 "s_maxbytes": sb.s_maxbytes, "s_type": fs_type, "s_flags": sb.s_flags, "s_magic": sb.s_magic,
-                "s_count": 1, "s_active": 1, "s_time_gran": sb.time_gran_ns, "s_id": sb.fs_name.encode()[:31],
+                "s_count": 1, "s_active": 1, "s_time_gran": sb.time_gran_ns, "s_id": sb.fs_name.encode("utf-8", "surrogateescape")[:31],
             })  # fmt: skip
             self.struct("struct super_block").set(sb.addr, "s_root", self.dentry(sb.s_root))
         return sb.addr
@@ -175,7 +175,7 @@ class Mirror:
             mnt.addr = layout.new({
                 "mnt_mountpoint": self.dentry(mnt.mountpoint), "mnt.mnt_root": self.dentry(mnt.mnt_root),
                 "mnt.mnt_sb": self.super_block(mnt.mnt_sb), "mnt.mnt_flags": flags, "mnt_id": mnt.mnt_id,
-                "mnt_devname": self.string(mnt.devname.encode()),
+                "mnt_devname": self.string(mnt.devname.encode("utf-8", "surrogateescape")),
             })  # fmt: skip
             parent = mnt.addr if mnt.mnt_parent is mnt else self.vfsmount(mnt.mnt_parent) - self.at_mnt
             layout.set(mnt.addr, "mnt_parent", parent)

@@ -16,6 +16,7 @@ from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
 from simkernel.fs.proc_ns import identity_files, timens_file
 from simkernel.fs.proc_text import (
     cmdline,
+    comm_text,
     fdinfo_text,
     limits_text,
     numa_maps,
@@ -174,7 +175,7 @@ def _magic(k: FsKernel, task: Task, where: Callable[[], Path | None]) -> Link:
 def _comm_write(k: FsKernel, task: Task, data: bytes) -> None:
     if task.tgid != k.current.tgid:
         raise KernelError(EINVAL, "another process")
-    comm = data[:15].split(b"\0")[0].decode("utf-8", "surrogateescape")
+    comm = data[:15].split(b"\0")[0].decode("latin-1")
     k.mirror.set_comm(task, comm)
 
 
@@ -359,7 +360,7 @@ class PidDir(Dir):
         text("personality", lambda: f"{task.personality:08x}\n", 0o400)
         text("limits", lambda: limits_text(task))
         text("sched", lambda: sched_text(task), 0o644, lambda data: None)
-        text("comm", lambda: task.comm + "\n", 0o644, lambda data: _comm_write(k, task, data), COMM_FOPS)
+        text("comm", lambda: comm_text(task) + "\n", 0o644, lambda data: _comm_write(k, task, data), COMM_FOPS)
         text("syscall", lambda: _syscall_text(k, task), 0o400)
         text("cmdline", lambda: cmdline(task), fops=CMDLINE_FOPS)
         text("stat", lambda: stat_line(k, task, self.whole, self.space))

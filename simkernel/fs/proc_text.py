@@ -69,9 +69,14 @@ def cmdline(task: Task) -> bytes:
     return text
 
 
-def escape_comm(comm: str) -> str:
+def comm_text(task: Task) -> str:
+    """A task's name, whose characters stand for bytes, as files of text have it."""
+    return task.comm.encode("latin-1").decode("utf-8", "surrogateescape")
+
+
+def escape_comm(task: Task) -> str:
     """proc_task_name(): newline and backslash are escaped."""
-    return comm.replace("\\", "\\\\").replace("\n", "\\n")
+    return comm_text(task).replace("\\", "\\\\").replace("\n", "\\n")
 
 
 def stat_line(k: FsKernel, task: Task, whole: bool, space: PidNamespace | None = None) -> str:
@@ -90,7 +95,7 @@ def stat_line(k: FsKernel, task: Task, whole: bool, space: PidNamespace | None =
     signal = task.signal
     limit = task.rlimits.get(5, (-1, -1))[0] & 0xFFFFFFFFFFFFFFFF
     fields: list[int | str] = [
-        nr(task.pid), f"({escape_comm(task.comm)})", state_letter(task), nr(task.real_parent.tgid) if task.pid != 1 else 0,
+        nr(task.pid), f"({escape_comm(task)})", state_letter(task), nr(task.real_parent.tgid) if task.pid != 1 else 0,
         nr(task.pgid), nr(task.session), tty, foreground, task.flags, task.min_flt, 0, task.maj_flt, 0,
         utime // USER_TICK_NSEC, stime // USER_TICK_NSEC, signal.cutime_ns // USER_TICK_NSEC,
         signal.cstime_ns // USER_TICK_NSEC, prio, task.nice, len(threads), 0, task.start_time_ns // USER_TICK_NSEC,
@@ -167,7 +172,7 @@ def cpu_list(mask: int) -> str:
 def status_text(k: FsKernel, task: Task, space: PidNamespace | None = None) -> str:
     """/proc/PID/status.  fs/proc/array.c:proc_pid_status(); lines came with the versions of features.py."""
     files, fs, mm, has = task.files, task.fs, task.mm, k.vfs.names
-    out = [f"Name:\t{escape_comm(task.comm)}\n"]
+    out = [f"Name:\t{escape_comm(task)}\n"]
     if fs is not None and has.status_umask:
         out.append(f"Umask:\t{fs.umask:04o}\n")
     nr, users = partial(k.tasks.number_in, space), user_ns(k.current)
@@ -237,7 +242,7 @@ def limits_text(task: Task) -> str:
 
 def sched_text(task: Task) -> str:
     """/proc/PID/sched: the first lines."""
-    head = f"{task.comm} ({task.pid}, #threads: {len(threads_of(task))})\n"
+    head = f"{comm_text(task)} ({task.pid}, #threads: {len(threads_of(task))})\n"
     line = "-" * 67 + "\n"
     rows = (
         ("se.exec_start", f"{task.slice_start_ns // MS}.{task.slice_start_ns % MS:06d}"),

@@ -388,7 +388,7 @@ def probes_write(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> Bod
     taken = yield from node_write(k, file, buf, count, ppos)
     if k.text.is_probed("tracefs_create_dir"):
         for name in made:
-            yield k.call("tracefs_create_dir", k.mirror.scratch_string(name.encode()), 0)
+            yield k.call("tracefs_create_dir", k.mirror.scratch_string(name.encode("utf-8", "surrogateescape")), 0)
     return taken
 
 

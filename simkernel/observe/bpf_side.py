@@ -333,11 +333,11 @@ class BpfSide(ABC):
         """By the struct path inside a struct file, or one that travels through arguments.  EINVAL."""
         passed = self.k.vfs.paths.get(path)
         if passed is not None:
-            return self.k.vfs.d_path(passed).encode()
+            return self.k.vfs.d_path(passed).encode("utf-8", "surrogateescape")
         file = self.k.vfs.files.get(path - self.k.types.offsetof("struct file", "f_path"))
         if file is None:
             raise KernelError(EINVAL, "no such struct path")
-        return self.k.vfs.d_path(file.f_path).encode()
+        return self.k.vfs.d_path(file.f_path).encode("utf-8", "surrogateescape")
 
     # ---- output ----
 

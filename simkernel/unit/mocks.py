@@ -256,7 +256,7 @@ class Mocks:
         if task is not None:
             pid = int(task.pid) if pid is None else pid
             tgid = int(task.tgid) if tgid is None else tgid
-            comm = bytes(task.comm).split(b"\0")[0].decode() if comm is None else comm
+            comm = bytes(task.comm).split(b"\0")[0].decode("utf-8", "surrogateescape") if comm is None else comm
         answers: dict[str, Respond] = {}
         if pid is not None or tgid is not None:
             thread = tgid if pid is None else pid

@@ -178,6 +178,14 @@ def cases(rng: random.Random) -> str:
     return f"exit {result.exit_code}"
 
 
+@kind("files", "damaged programs, objects, recordings, settings and words, given to the commands")
+def files(rng: random.Random) -> str:
+    from tests.fuzz.files import attack
+
+    with tempfile.TemporaryDirectory() as folder:
+        return attack(rng, mutant, Path(folder))
+
+
 @kind("syscalls", "random system calls with arguments of their types, on six architectures")
 def syscalls(rng: random.Random) -> str:
     from tests.simkernel.kernel.test_fuzz import Fuzzer
@@ -327,6 +335,14 @@ def simkernel_limit() -> Iterator[None]:
     except (HostStop, RuntimeError) as stop:
         if isinstance(stop, RuntimeError) and "never happen" not in str(stop) and "has ended" not in str(stop):
             raise
+
+
+@kind("interrupts", "Ctrl-C, SIGTERM or SIGHUP at a random moment of a command")
+def interrupts(rng: random.Random) -> str:
+    from tests.fuzz.interrupts import attempt
+
+    machine("x86_64")
+    return attempt(rng)
 
 
 class Nth:

@@ -174,3 +174,26 @@ def test_a_program_that_could_not_be_ended_in_time_is_told_as_killed() -> None:
     m._kill = lambda task: None  # type: ignore[method-assign]
     result = m.wait(task, timeout_host_s=LIMIT_S)
     assert (result.timed_out, result.signal, result.status) == ("host", signal.SIGKILL, 128 + signal.SIGKILL)
+
+
+def test_a_stop_while_the_tool_task_starts_is_a_stop() -> None:
+    m = simkernel.boot()
+    with pytest.raises(HostStop), HOST.limit(0):
+        m.session.read_file("/proc/uptime")
+    assert m.session.read_file("/proc/uptime")
+
+
+def test_what_is_put_in_order_after_a_stop_hides_it_not() -> None:
+    m = simkernel.boot()
+    task = m.session.syscalls.task
+    area = task.syscall("mmap", 0, 32 * TIB, PROT_READ, LAZY, -1, 0)
+    vector = task.syscall("mmap", 0, 9 * GIB, RW, LAZY, -1, 0)
+    with pytest.raises(HostStop), HOST.limit(0.05):
+        try:
+            task.syscall("mincore", area, 32 * TIB, vector)
+        finally:
+            assert task.syscall("close", 3) == 0
+            with pytest.raises(HostStop):
+                task.syscall("getpid")
+    with pytest.raises(RuntimeError, match="has ended"):
+        task.syscall("getpid")

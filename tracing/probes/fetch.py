@@ -166,7 +166,7 @@ def _compile_string(
 
     def finish(value: int) -> bytes | None:
         if arg.store == "symstr":
-            return ctx.board.addresses.symbol_offset(value).encode() + b"\0"
+            return ctx.board.addresses.symbol_offset(value).encode("utf-8", "surrogateescape") + b"\0"
         return ctx.string(value + arg.store_offset, arg.store_user)
 
     def fetch(regs: int) -> tuple[Value, ...]:

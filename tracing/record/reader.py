@@ -223,7 +223,7 @@ class Reader:
         text += {0: "R", 1: "W", 2: "F", 3: "D", 5: "DE"}.get(opf & 0xFF, "N")
         for bit, letter in ((REQ_FUA, "F"), (REQ_RAHEAD, "A"), (REQ_SYNC, "S"), (REQ_META, "M")):
             text += letter if opf & bit else ""
-        return text.encode()
+        return text.encode("utf-8", "surrogateescape")
 
     # net/
 

@@ -49,14 +49,18 @@ def set_uts(k: KernelFace, nodename: str | None, domainname: str | None) -> None
 @syscall("newuname", "struct new_utsname *name", source="kernel/sys.c")
 def sys_newuname(k: KernelFace, name: int) -> int:
     """EFAULT."""
-    k.usercopy.copy_to_user(name, b"".join(f.encode()[:64].ljust(65, b"\0") for f in uname_fields(k)))
+    k.usercopy.copy_to_user(
+        name, b"".join(f.encode("utf-8", "surrogateescape")[:64].ljust(65, b"\0") for f in uname_fields(k))
+    )
     return 0
 
 
 @syscall("uname", "struct new_utsname *name", source="kernel/sys.c")
 def sys_uname(k: KernelFace, name: int) -> int:
     """EFAULT."""
-    k.usercopy.copy_to_user(name, b"".join(f.encode()[:64].ljust(65, b"\0") for f in uname_fields(k)))
+    k.usercopy.copy_to_user(
+        name, b"".join(f.encode("utf-8", "surrogateescape")[:64].ljust(65, b"\0") for f in uname_fields(k))
+    )
     return 0
 
 
@@ -73,7 +77,7 @@ def sys_sethostname(k: KernelFace, name: int, length: int) -> Body:
         raise KernelError(EPERM)
     if not 0 <= length <= 64:
         raise KernelError(EINVAL)
-    set_uts(k, k.usercopy.copy_from_user(name, length).split(b"\0")[0].decode("latin-1"), None)
+    set_uts(k, k.usercopy.copy_from_user(name, length).split(b"\0")[0].decode("utf-8", "surrogateescape"), None)
     return 0
 
 
@@ -84,7 +88,7 @@ def sys_setdomainname(k: KernelFace, name: int, length: int) -> Body:
         raise KernelError(EPERM)
     if not 0 <= length <= 64:
         raise KernelError(EINVAL)
-    set_uts(k, None, k.usercopy.copy_from_user(name, length).split(b"\0")[0].decode("latin-1"))
+    set_uts(k, None, k.usercopy.copy_from_user(name, length).split(b"\0")[0].decode("utf-8", "surrogateescape"))
     return 0
 
 
@@ -155,7 +159,7 @@ def sys_syslog(k: KernelFace, kind: int, buf: int, length: int) -> int:
     """Read the kernel log (dmesg).  EINVAL."""
     text = "".join(
         f"<6>[{ns // NSEC_PER_SEC:5d}.{ns % NSEC_PER_SEC // 1000:06d}] {line}\n" for ns, line in k.log
-    ).encode()
+    ).encode("utf-8", "surrogateescape")
     if kind in (2, 3, 4):
         if not buf or length < 0:
             raise KernelError(EINVAL)
