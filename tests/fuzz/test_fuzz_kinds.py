@@ -9,7 +9,6 @@ import pytest
 from tests.fuzz import __main__ as runner
 from tests.fuzz.kinds import KINDS, Finding
 
-
 ONE = ("syscalls", "sequences", "memory", "interrupts", "files")  # a case takes a while
 
 
