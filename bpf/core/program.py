@@ -23,10 +23,11 @@ from bpf.core.trampoline import Chain
 from bpf.face import Prog, ProgArray, ProgArrayOwner
 from bpf.helpers import HELPERS, Runtime, find, load_all, not_here
 from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_KFUNC_CALL, BPF_PSEUDO_MAP_FD, BPF_PSEUDO_MAP_VALUE, Insn, encode
+from bpf.isa.registers import BUDGET_AT, TAIL_CALLS_AT
 from bpf.maps.array import ProgArrayMap
 from bpf.maps.base import BpfMap
 from bpf.run.compiled import JitProgram
-from bpf.run.interpreter import BUDGET_AT, MAX_TAIL_CALLS, TAIL_CALLS_AT, Program, Registers, new_registers
+from bpf.run.interpreter import MAX_TAIL_CALLS, Program, Registers, new_registers
 from bpf.run.native_call import NativeCall
 from bpf.run.traced import Entry, TracedProgram
 from bpf.verifier.api import Verdict, VerifyRequest
@@ -221,8 +222,8 @@ class BpfProg(Prog):
 
             kind = program_type(self.type, self.bpf.version, None)
             return ["bpf_" + kind.helpers[insn.imm].name] if kind and insn.imm in kind.helpers else ["?"]
+        from bpf.isa.callees import CALLEES
         from bpf.verifier.protos.choose import get_func_proto
-        from bpf.verifier.rewrite.callees import CALLEES
 
         if insn.imm in CALLEES:
             return [CALLEES[insn.imm]]

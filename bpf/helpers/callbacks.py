@@ -6,7 +6,10 @@ from arch.abi.errno import E2BIG, EBUSY, EDEADLK, EINVAL, EOPNOTSUPP, EPERM
 from bpf import uapi
 from bpf.board import Bpf
 from bpf.face import Prog, Registers, Timer
-from bpf.helpers import Runtime, prototype
+from bpf.helpers import M, Runtime, kernel_name, prototype
+from bpf.isa.callees import BPF_MAX_TIMED_LOOPS
+from bpf.isa.insn import BPF_REG_AX
+from bpf.isa.registers import BUDGET, BUDGET_AT
 from bpf.maps.array import ArrayMap
 from bpf.maps.base import BpfMap, round_up
 
@@ -35,6 +38,25 @@ def loop(rt: Runtime, r: Registers) -> int:
         if call_back(r, start, i, context):
             return i + 1
     return count
+
+
+_TIME_SLICE_NS = 250_000_000
+
+
+@kernel_name("arch_bpf_timed_may_goto", registers=True)
+def arch_bpf_timed_may_goto(rt: Runtime, r: Registers) -> int:
+    """bpf_check_timed_may_goto() of kernel/bpf/core.c: another 65,535 turns, or none after a quarter of a second.
+
+    AX has the offset of the loop's two words from R10 and gets the new count; R0 to R5 stay.  A program's instructions take
+    a nanosecond each.
+    """
+    timestamp = (r[10] + r[BPF_REG_AX] + 8) & M
+    now = rt.host.now_ns() + BUDGET - r[BUDGET_AT]
+    started = rt.mem.read_uint(timestamp, 8)
+    if not started:
+        rt.mem.write_uint(timestamp, 8, now)
+    r[BPF_REG_AX] = 0 if started and now - started >= _TIME_SLICE_NS else BPF_MAX_TIMED_LOOPS
+    return r[0]
 
 
 class BpfTimer:

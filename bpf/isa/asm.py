@@ -25,6 +25,7 @@ from collections.abc import Callable, Mapping
 from bpf.isa.disasm import ALU_OPS, ATOMIC_OPS, JMP_OPS
 from bpf.isa.insn import (
     BPF_ABS,
+    BPF_ADDR_SPACE_CAST,
     BPF_ALU,
     BPF_ALU64,
     BPF_ATOMIC,
@@ -36,12 +37,16 @@ from bpf.isa.insn import (
     BPF_IMM,
     BPF_IND,
     BPF_JA,
+    BPF_JCOND,
     BPF_JMP,
     BPF_JMP32,
     BPF_LD,
     BPF_LD_IMM64,
     BPF_LDX,
+    BPF_LOAD_ACQ,
+    BPF_MAY_GOTO,
     BPF_MEM,
+    BPF_MEMSX,
     BPF_MOV,
     BPF_NEG,
     BPF_PSEUDO_CALL,
@@ -49,7 +54,9 @@ from bpf.isa.insn import (
     BPF_PSEUDO_KFUNC_CALL,
     BPF_PSEUDO_MAP_FD,
     BPF_PSEUDO_MAP_VALUE,
+    BPF_SIGNED,
     BPF_ST,
+    BPF_STORE_REL,
     BPF_STX,
     BPF_TO_BE,
     BPF_X,
@@ -131,6 +138,22 @@ def _goto(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
     return [Insn(BPF_JMP | BPF_JA, 0, 0, _jump_target(line, m[1]), 0)]
 
 
+@_rule(r"gotol\s+(\S+)")
+def _gotol(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
+    line.target_in_imm = True
+    return [Insn(BPF_JMP32 | BPF_JA, 0, 0, 0, _jump_target(line, m[1]))]
+
+
+@_rule(r"gotox\s+r(\d+)")
+def _gotox(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
+    return [Insn(BPF_JMP | BPF_JA | BPF_X, int(m[1]))]
+
+
+@_rule(r"may_goto\s+(\S+)")
+def _may_goto(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
+    return [Insn(BPF_JMP | BPF_JCOND, 0, BPF_MAY_GOTO, _jump_target(line, m[1]), 0)]
+
+
 @_rule(rf"if\s+([rw])(\d+)\s*({_JMP_TEXT}|exit|call)\s*(?:([rw])(\d+)|({_NUM}))\s+goto\s+(\S+)")
 def _if(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
     klass = BPF_JMP32 if m[1] == "w" else BPF_JMP
@@ -164,6 +187,19 @@ def _atomic(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn
     return [Insn(code, int(m[2]), int(m[5]), _offset(m[3]), _ALU_CODES[m[4]])]
 
 
+_ORDERED = r"\(\s*\(\s*(u8|u16|u32|u64)\s*\*\s*\)\s*\(\s*r(\d+)\s*([+-]\s*\d+)?\s*\)"
+
+
+@_rule(rf"r(\d+)\s*=\s*load_acquire\s*{_ORDERED}\s*\)")
+def _load_acquire(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
+    return [Insn(BPF_STX | BPF_ATOMIC | SIZE_CODES[m[2]], int(m[1]), int(m[3]), _offset(m[4]), BPF_LOAD_ACQ)]
+
+
+@_rule(rf"store_release\s*{_ORDERED}\s*,\s*r(\d+)\s*\)")
+def _store_release(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
+    return [Insn(BPF_STX | BPF_ATOMIC | SIZE_CODES[m[1]], int(m[2]), int(m[4]), _offset(m[3]), BPF_STORE_REL)]
+
+
 _PLACE = r"\(\s*\(\s*(u32|u64)\s*\*\s*\)\s*\(\s*r(\d+)\s*([+-]\s*\d+)?\s*\)"
 
 
@@ -193,6 +229,24 @@ def _store(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]
 @_rule(rf"r(\d+)\s*=\s*{_MEM}")
 def _load(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
     return [Insn(BPF_LDX | BPF_MEM | SIZE_CODES[m[2]], int(m[1]), int(m[3]), _offset(m[4]), 0)]
+
+
+@_rule(rf"r(\d+)\s*=\s*{_MEM.replace('u8|u16|u32|u64', 's8|s16|s32')}")
+def _load_signed(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
+    return [Insn(BPF_LDX | BPF_MEMSX | SIZE_CODES["u" + m[2][1:]], int(m[1]), int(m[3]), _offset(m[4]), 0)]
+
+
+@_rule(r"([rw])(\d+)\s*=\s*\(s(8|16|32)\)\s*([rw])(\d+)")
+def _move_signed(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
+    if m[1] != m[4]:
+        raise line.fail("both registers are r or both are w")
+    return [Insn((BPF_ALU64 if m[1] == "r" else BPF_ALU) | BPF_MOV | BPF_X, int(m[2]), int(m[5]), int(m[3]), 0)]
+
+
+@_rule(r"r(\d+)\s*=\s*addr_space_cast\s*\(\s*r(\d+)\s*,\s*(\d+)\s*,\s*(\d+)\s*\)")
+def _cast(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
+    spaces = int(m[3]) << 16 | int(m[4])
+    return [Insn(BPF_ALU64 | BPF_MOV | BPF_X, int(m[1]), int(m[2]), BPF_ADDR_SPACE_CAST, spaces)]
 
 
 @_rule(rf"r0\s*=\s*\*\s*\(\s*(u8|u16|u32|u64)\s*\*\s*\)\s*skb\[\s*(?:r(\d+)\s*\+\s*)?({_NUM})\s*\]")
@@ -225,10 +279,12 @@ def _load_constant(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> li
     return ld_imm64(int(m[1]), _number(m[2]) & (1 << 64) - 1)
 
 
-@_rule(r"r(\d+)\s*=\s*(be|le)(\d+)\s+r(\d+)")
+@_rule(r"r(\d+)\s*=\s*(be|le|bswap)(\d+)\s+r(\d+)")
 def _endian(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
     if m[1] != m[4]:
         raise line.fail("a register is swapped in place")
+    if m[2] == "bswap":
+        return [Insn(BPF_ALU64 | BPF_END, int(m[1]), 0, 0, int(m[3]))]
     return [Insn(BPF_ALU | BPF_END | (BPF_TO_BE if m[2] == "be" else 0), int(m[1]), 0, 0, int(m[3]))]
 
 
@@ -237,6 +293,11 @@ def _negate(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn
     if m[1] != m[3] or m[2] != m[4]:
         raise line.fail("a register is negated in place")
     return [Insn((BPF_ALU64 if m[1] == "r" else BPF_ALU) | BPF_NEG, int(m[2]))]
+
+
+@_rule(rf"([rw])(\d+)\s*s([/%]=)\s*(?:([rw])(\d+)|({_NUM}))")
+def _divide_signed(line: _Line, m: re.Match[str], maps: Mapping[str, int]) -> list[Insn]:
+    return [insn.replace(off=BPF_SIGNED) for insn in _alu(line, m, maps)]
 
 
 @_rule(rf"([rw])(\d+)\s*({_ALU_TEXT})\s*(?:([rw])(\d+)|({_NUM}))")

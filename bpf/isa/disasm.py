@@ -1,6 +1,6 @@
-"""Instructions as the kernel prints them, in the form of 4.1 and in the form of 6.1.
+"""Instructions as the kernel prints them: in the form of 4.1, in that of 6.1, and what came since.
 
-The 4.1 form is print_bpf_insn() of kernel/bpf/verifier.c as it was then; the 6.1 form is kernel/bpf/disasm.c.  A line
+The 4.1 form is print_bpf_insn() of kernel/bpf/verifier.c as it was then; the others are kernel/bpf/disasm.c.  A line
 is returned without its newline.  Names of called functions and constants of ld_imm64 can be supplied by the
 caller, as the kernel's struct bpf_insn_cbs does.
 """
@@ -8,17 +8,23 @@ caller, as the kernel's struct bpf_insn_cbs does.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import cache
 
+from arch.abi.version import KernelVersion
 from bpf.isa import insn as isa
 from bpf.isa.insn import (
     BPF_ABS,
     BPF_ADD,
+    BPF_ADDR_PERCPU,
+    BPF_ADDR_SPACE_CAST,
+    BPF_ALU,
     BPF_ALU64,
     BPF_AND,
     BPF_ATOMIC,
     BPF_B,
     BPF_CALL,
     BPF_CMPXCHG,
+    BPF_DIV,
     BPF_DW,
     BPF_END,
     BPF_EXIT,
@@ -27,10 +33,17 @@ from bpf.isa.insn import (
     BPF_IMM,
     BPF_IND,
     BPF_JA,
+    BPF_JCOND,
     BPF_JMP,
     BPF_JMP32,
     BPF_LD_IMM64,
+    BPF_LDX,
+    BPF_LOAD_ACQ,
+    BPF_MAY_GOTO,
     BPF_MEM,
+    BPF_MEMSX,
+    BPF_MOD,
+    BPF_MOV,
     BPF_NEG,
     BPF_OR,
     BPF_PSEUDO_BTF_ID,
@@ -40,6 +53,9 @@ from bpf.isa.insn import (
     BPF_PSEUDO_MAP_IDX,
     BPF_PSEUDO_MAP_IDX_VALUE,
     BPF_PSEUDO_MAP_VALUE,
+    BPF_SIGNED,
+    BPF_STORE_REL,
+    BPF_STX,
     BPF_TO_BE,
     BPF_W,
     BPF_X,
@@ -248,10 +264,113 @@ def _jump_6_1(insn: Insn, call_name: CallName | None) -> str:
     return f"({code:02x}) if {letter}{dst} {_JMP_61[op >> 4]} {operand} goto pc{off:+d}"
 
 
+# ---- instructions since 6.6 ----
+
+_NARROW_SIGNED = {8: "(s8)", 16: "(s16)", 32: "(s32)"}
+
+
+def _sign_extending(insn: Insn) -> str | None:
+    code, dst, src, off = insn.code, insn.dst_reg, insn.src_reg, insn.off
+    if insn.cls == BPF_LDX and insn.mode == BPF_MEMSX:
+        size = {BPF_W: "s32", BPF_H: "s16", BPF_B: "s8"}.get(insn.size, "(null)")
+        return f"({code:02x}) r{dst} = *({size} *)(r{src} {off:+d})"
+    if insn.cls in (BPF_ALU, BPF_ALU64) and insn.op == BPF_MOV and insn.src_kind == BPF_X and off in _NARROW_SIGNED:
+        letter = "r" if insn.cls == BPF_ALU64 else "w"
+        return f"({code:02x}) {letter}{dst} = {_NARROW_SIGNED[off]}{letter}{src}"
+    return None
+
+
+def _byte_swap(insn: Insn) -> str | None:
+    if insn.cls != BPF_ALU64 or insn.op != BPF_END:
+        return None
+    return f"({insn.code:02x}) r{insn.dst_reg} = bswap{insn.imm} r{insn.dst_reg}"
+
+
+def _signed_division(insn: Insn) -> str | None:
+    if insn.cls not in (BPF_ALU, BPF_ALU64) or insn.op not in (BPF_DIV, BPF_MOD) or insn.off != BPF_SIGNED:
+        return None
+    letter = "r" if insn.cls == BPF_ALU64 else "w"
+    operand = f"{letter}{insn.src_reg}" if insn.src_kind == BPF_X else f"{insn.imm}"
+    return f"({insn.code:02x}) {letter}{insn.dst_reg} s{ALU_OPS[insn.op >> 4]} {operand}"
+
+
+def _long_goto(insn: Insn) -> str | None:
+    return f"({insn.code:02x}) gotol pc{insn.imm:+d}" if insn.code == BPF_JMP32 | BPF_JA else None
+
+
+def _may_goto(insn: Insn) -> str | None:
+    if insn.code != BPF_JMP | BPF_JCOND or insn.src_reg != BPF_MAY_GOTO:
+        return None
+    return f"({insn.code:02x}) may_goto pc{insn.off:+d}"
+
+
+def _cast(insn: Insn) -> str | None:
+    if insn.code != BPF_ALU64 | BPF_MOV | BPF_X or insn.off != BPF_ADDR_SPACE_CAST:
+        return None
+    spaces = f"{(insn.imm & 0xFFFFFFFF) >> 16}, {insn.imm & 0xFFFF}"
+    return f"({insn.code:02x}) r{insn.dst_reg} = addr_space_cast(r{insn.src_reg}, {spaces})"
+
+
+def _percpu(insn: Insn) -> str | None:
+    if insn.code != BPF_ALU64 | BPF_MOV | BPF_X or insn.off != BPF_ADDR_PERCPU:
+        return None
+    return f"({insn.code:02x}) r{insn.dst_reg} = &(void __percpu *)(r{insn.src_reg})"
+
+
+def _ordered_access(insn: Insn) -> str | None:
+    if insn.cls != BPF_STX or insn.mode != BPF_ATOMIC or insn.imm not in (BPF_LOAD_ACQ, BPF_STORE_REL):
+        return None
+    code, dst, src, size = insn.code, insn.dst_reg, insn.src_reg, SIZES[insn.size]
+    if insn.imm == BPF_LOAD_ACQ:
+        return f"({code:02x}) r{dst} = load_acquire(({size} *)(r{src} {insn.off:+d}))"
+    return f"({code:02x}) store_release(({size} *)(r{dst} {insn.off:+d}), r{src})"
+
+
+def _goto_register(insn: Insn) -> str | None:
+    return f"({insn.code:02x}) gotox r{insn.dst_reg}" if insn.code == BPF_JMP | BPF_JA | BPF_X else None
+
+
+_Newer = Callable[[Insn], "str | None"]
+# what kernel/bpf/disasm.c learnt: (since, the change, the words)
+_NEWER: tuple[tuple[str, str, _Newer], ...] = (
+    ("6.6", "1f9a1ea821ff", _sign_extending),
+    ("6.6", "0845c3db7bf5", _byte_swap),
+    ("6.6", "ec0e2da95f72", _signed_division),
+    ("6.6", "4cd58e9af8b9", _long_goto),
+    ("6.9", "011832b97b31", _may_goto),
+    ("6.9", "142fd4d2dcf5", _cast),
+    ("6.10", "7bdbf7446305", _percpu),
+    ("6.15", "880442305a39", _ordered_access),
+    ("6.19", "-", _goto_register),
+)
+
+
+@cache
+def _newer(version: KernelVersion | None) -> tuple[_Newer, ...]:
+    return tuple(words for since, _, words in _NEWER if version is None or version.at_least(since))
+
+
+def insn_line(
+    insn: Insn,
+    high: int = 0,
+    *,
+    version: KernelVersion | None = None,
+    call_name: CallName | None = None,
+    imm_name: ImmName | None = None,
+    allow_ptr_leaks: bool = True,
+) -> str:
+    """One instruction as a version prints it, by default the newest."""
+    for words in _newer(version):
+        text = words(insn)
+        if text is not None:
+            return text
+    return line_6_1(insn, high, call_name=call_name, imm_name=imm_name, allow_ptr_leaks=allow_ptr_leaks)
+
+
 def listing(
     insns: Sequence[Insn],
     *,
-    form: str = "6.1",
+    form: str = "newest",
     call_name: CallName | None = None,
     imm_name: ImmName | None = None,
 ) -> Iterator[tuple[int, str]]:
@@ -264,10 +383,10 @@ def listing(
             yield index, line_4_1(insn)
         else:
             high = insns[index + 1].imm if wide else 0
-            yield index, line_6_1(insn, high, call_name=call_name, imm_name=imm_name)
+            yield index, insn_line(insn, high, call_name=call_name, imm_name=imm_name)
         index += 2 if wide else 1
 
 
-def disassemble(insns: Sequence[Insn], *, form: str = "6.1") -> str:
+def disassemble(insns: Sequence[Insn], *, form: str = "newest") -> str:
     """A whole program, `N: (xx) text` per line."""
     return "".join(f"{index}: {text}\n" for index, text in listing(insns, form=form))

@@ -24,7 +24,9 @@ BPF_IMM, BPF_ABS, BPF_IND, BPF_MEM = 0x00, 0x20, 0x40, 0x60
 BPF_LEN, BPF_MSH = 0x80, 0xA0  # classic BPF only
 BPF_ATOMIC = BPF_XADD = 0xC0
 BPF_MEMSX = 0x80
-BPF_PROBE_MEM = 0x20  # kernel-internal, with class LDX: a load that may fault and then gives 0
+# kernel-internal: accesses that may fault, and then give 0; of arenas the address is the low half of a register
+BPF_PROBE_MEM, BPF_PROBE_MEMSX = 0x20, 0x40
+BPF_PROBE_MEM32, BPF_PROBE_MEM32SX, BPF_PROBE_ATOMIC = 0xA0, 0xC0, 0xE0
 
 # ALU and ALU64 operations.
 BPF_ADD, BPF_SUB, BPF_MUL, BPF_DIV = 0x00, 0x10, 0x20, 0x30
@@ -48,6 +50,15 @@ BPF_K, BPF_X = 0x00, 0x08
 BPF_FETCH = 0x01
 BPF_XCHG = 0xE0 | BPF_FETCH
 BPF_CMPXCHG = 0xF0 | BPF_FETCH
+BPF_LOAD_ACQ = 0x100
+BPF_STORE_REL = 0x110
+
+# What else the offset of an ALU instruction says: signed division and remainder; kinds of 64-bit moves.
+BPF_SIGNED = 1
+BPF_ADDR_SPACE_CAST = 1  # between the arena's addresses of user space and those of the kernel
+BPF_ADDR_PERCPU = -1  # kernel-internal: this CPU's copy of a per-CPU address
+
+BPF_MAY_GOTO = 0  # source register of BPF_JCOND
 
 # Registers.
 BPF_REG_0, BPF_REG_1, BPF_REG_2, BPF_REG_3, BPF_REG_4, BPF_REG_5 = range(6)

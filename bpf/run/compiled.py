@@ -37,21 +37,22 @@ from bpf.isa.insn import (
     BPF_MOV,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
+    BPF_REG_AX,
     BPF_TAIL_CALL,
     BPF_X,
     Insn,
     imm64,
 )
+from bpf.isa.registers import BUDGET_AT, NR_REGISTERS
 from bpf.run.entry import program_text
 from bpf.run.interpreter import (
-    BUDGET_AT,
-    NR_REGISTERS,
     BpfFault,
     BudgetExceeded,
     EngineOptions,
     Program,
     Registers,
 )
+from bpf.run.llvm_signed import Unsupported
 from bpf.run.llvm_text import (
     BUDGET_SPENT,
     MAX_NATIVE_DEPTH,
@@ -63,7 +64,6 @@ from bpf.run.llvm_text import (
     WORDS,
     Function,
     M,
-    Unsupported,
     signed,
 )
 from bpf.run.native_call import NativeCall
@@ -173,6 +173,7 @@ class JitProgram(Program):
         try:
             call = self._calls[index]
             state[0] = (self._prepared(call, r) if self.data[NATIVE_RUN] else call(r)) & M
+            state[BPF_REG_AX] = r[BPF_REG_AX]
             state[BUDGET_AT] = r[BUDGET_AT] & M
         except BaseException as error:
             self._error = error

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.native import Block, Native, Word
 from arch.native.ir import Function
-from bpf.run.interpreter import BUDGET, BUDGET_AT
+from bpf.isa.registers import BUDGET, BUDGET_AT
 from bpf.run.llvm_text import OK, WORDS
 
 

@@ -26,7 +26,7 @@ from arch.errors import Fault
 from arch.memory import Memory
 from arch.native import Block
 from bpf.isa import insn as isa
-from bpf.isa.disasm import line_6_1
+from bpf.isa.disasm import insn_line
 from bpf.isa.insn import (
     BPF_ABS,
     BPF_ALU64,
@@ -44,11 +44,17 @@ from bpf.isa.insn import (
     BPF_JMP32,
     BPF_K,
     BPF_LD_IMM64,
+    BPF_LOAD_ACQ,
     BPF_MEM,
+    BPF_MEMSX,
     BPF_MOD,
+    BPF_MOV,
     BPF_PROBE_MEM,
+    BPF_PROBE_MEMSX,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
+    BPF_SIGNED,
+    BPF_STORE_REL,
     BPF_TAIL_CALL,
     BPF_TO_BE,
     BPF_X,
@@ -57,7 +63,17 @@ from bpf.isa.insn import (
     Insn,
     imm64,
 )
-from bpf.run.meaning import ALU_MEANING, ATOMIC_MEANING, CLASSIC_JUMPS, JMP_MEANING, expand
+from bpf.isa.registers import BUDGET, BUDGET_AT, NR_REGISTERS, TAIL_CALLS_AT
+from bpf.run.meaning import (
+    ALU_MEANING,
+    ATOMIC_MEANING,
+    CLASSIC_JUMPS,
+    JMP_MEANING,
+    SIGNED_MEANING,
+    expand,
+    sdiv,
+    smod,
+)
 from bpf.run.native_call import NativeCall
 from bpf.run.window import Window, window_of
 
@@ -67,9 +83,6 @@ S32 = 1 << 31
 BPF_FRAME_SIZE = 1024  # bytes from one function's R10 to the next; 512 for the program, some for inlined loops
 MAX_FRAMES = 8
 MAX_TAIL_CALLS = 33
-BUDGET = 1 << 40
-BUDGET_AT, TAIL_CALLS_AT = 12, 13
-NR_REGISTERS = 14
 EXIT = -1
 
 # Instructions that name the start of a function of the program.
@@ -158,7 +171,11 @@ class Translator:
         insn = self.insns[i]
         if insn.cls not in (BPF_JMP, BPF_JMP32) or insn.op in (BPF_CALL, BPF_EXIT, BPF_TAIL_CALL):
             return []
-        return [i + insn.off + 1]
+        return [i + self._distance(insn) + 1]
+
+    def _distance(self, insn: Insn) -> int:
+        """Of a jump; a long goto has it in the immediate."""
+        return insn.imm if insn.code == BPF_JMP32 | BPF_JA else insn.off
 
     # ---- arithmetic ----
 
@@ -172,12 +189,23 @@ class Translator:
         wide = insn.cls == BPF_ALU64
         op = insn.op
         if op == BPF_END:
-            return self._unknown(insn) if wide else self._swap(insn)
+            return self._unknown(insn) if wide and self.classic else self._swap(insn)
         if op not in ALU_MEANING or (self.classic and op == BPF_ARSH and not wide):
             return self._unknown(insn)
+        if insn.off and not self.classic:
+            return self._alu_with_offset(insn, wide)
         before = self._classic_divisor(insn, wide) if self.classic and op in (BPF_DIV, BPF_MOD) else []
         value = expand(ALU_MEANING[op], f"r[{insn.dst_reg}]", self._operand(insn, wide), wide)
         return [*before, f"r[{insn.dst_reg}] = {value}"]
+
+    def _alu_with_offset(self, insn: Insn, wide: bool) -> list[str]:
+        """Signed division, and moves that extend a sign."""
+        dst, operand = f"r[{insn.dst_reg}]", self._operand(insn, wide)
+        if insn.op in SIGNED_MEANING and insn.off == BPF_SIGNED:
+            return [f"{dst} = {expand(SIGNED_MEANING[insn.op], dst, operand, wide)}"]
+        if insn.op == BPF_MOV and insn.src_kind == BPF_X and insn.off in (8, 16, 32):
+            return [f"{dst} = {_sign_extended(operand, insn.off)} & {'M' if wide else 'M32'}"]
+        return self._unknown(insn)
 
     def _classic_divisor(self, insn: Insn, wide: bool) -> list[str]:
         """Before 4.15 a zero divisor, all 64 bits of it, ends the program."""
@@ -189,11 +217,11 @@ class Translator:
         return lines
 
     def _swap(self, insn: Insn) -> list[str]:
-        """To little or big endian, 16, 32 or 64 bits."""
+        """To little or big endian, or to the other one; 16, 32 or 64 bits."""
         size = insn.imm // 8
         wanted = "big" if insn.src_kind == BPF_TO_BE else "little"
         value = f"r[{insn.dst_reg}] & {(1 << insn.imm) - 1}"
-        if wanted != self.byteorder:
+        if wanted != self.byteorder or insn.cls == BPF_ALU64:
             value = f"from_bytes(({value}).to_bytes({size}, 'little'), 'big')"
         return [f"r[{insn.dst_reg}] = {value}"]
 
@@ -212,6 +240,9 @@ class Translator:
         address = self._address(insn.src_reg, insn.off)
         if insn.mode == BPF_PROBE_MEM:
             return [f"{dst} = probe({address} & M, {size})"]
+        if insn.mode in (BPF_MEMSX, BPF_PROBE_MEMSX) and not self.classic:
+            read = "read" if insn.mode == BPF_MEMSX else "probe"
+            return [f"{dst} = {_sign_extended(f'{read}({address} & M, {size})', 8 * size)} & M"]
         if insn.mode != BPF_MEM:
             return self._unknown(insn)
         if not self.fast:
@@ -248,7 +279,16 @@ class Translator:
         source = f"r[{insn.src_reg}]"
         return self._put(insn, size, source if size == 8 else f"{source} & {(1 << 8 * size) - 1}")
 
+    def _ordered(self, insn: Insn, size: int) -> list[str]:
+        """Loads that acquire and stores that release: one thread runs all, so any access is ordered."""
+        if insn.imm == BPF_LOAD_ACQ:
+            return [f"r[{insn.dst_reg}] = read({self._address(insn.src_reg, insn.off)} & M, {size})"]
+        source = f"r[{insn.src_reg}]" if size == 8 else f"r[{insn.src_reg}] & {(1 << 8 * size) - 1}"
+        return self._put(insn, size, source)
+
     def _atomic(self, insn: Insn, size: int) -> list[str]:
+        if insn.imm in (BPF_LOAD_ACQ, BPF_STORE_REL) and not self.classic:
+            return self._ordered(insn, size)
         if size < 4:
             return self._unknown(insn)
         address = f"{self._address(insn.dst_reg, insn.off)} & M"
@@ -296,7 +336,7 @@ class Translator:
         if op == BPF_TAIL_CALL and wide:
             return [f"if tail_call(r): return {EXIT}", f"return {i + 1}"]
         if op == BPF_JA:
-            return self._go(i, insn.off)
+            return self._go(i, self._distance(insn))
         if op not in JMP_MEANING or (self.classic and (op not in CLASSIC_JUMPS or not wide)):
             return self._unknown(insn)
         x, y = f"r[{insn.dst_reg}]", self._operand(insn, wide)
@@ -314,6 +354,12 @@ class Translator:
         if insn.src_reg == BPF_PSEUDO_CALL:
             return [f"call_function(r, {i + insn.imm + 1})"]
         return [f"r[0] = call_{i}(r)"]
+
+
+def _sign_extended(value: str, bits: int) -> str:
+    """The low bits of a number, the highest of them its sign."""
+    sign = 1 << bits - 1
+    return f"((({value} & {(1 << bits) - 1}) ^ {sign}) - {sign})"
 
 
 class Program:
@@ -354,6 +400,8 @@ class Program:
             "probe": self._probe,
             "from_bytes": int.from_bytes,
             "s32": lambda value: ((value & U32_MAX) ^ S32) - S32,
+            "sdiv": sdiv,
+            "smod": smod,
             "BudgetExceeded": BudgetExceeded,
             "CpuException": CpuException,
             "call_function": self.call_function,
@@ -482,7 +530,7 @@ class Program:
             return "?"
         insn = self.insns[index]
         high = self.insns[index + 1].imm if insn.code == BPF_LD_IMM64 else 0
-        return line_6_1(insn, high)
+        return insn_line(insn, high)
 
     def call_function(self, r: Registers, start: int) -> None:
         """A call of a function of the program: a frame of its own, R6 to R9 kept."""

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from arch.memory import Memory
 from arch.native import Block, Native, Word
+from bpf.isa.callees import TIMED_MAY_GOTO
 from bpf.isa.insn import (
     BPF_ADD,
     BPF_ALU64,
@@ -39,17 +40,22 @@ from bpf.isa.insn import (
     BPF_JSLT,
     BPF_K,
     BPF_LD_IMM64,
+    BPF_LOAD_ACQ,
     BPF_LSH,
     BPF_MEM,
+    BPF_MEMSX,
     BPF_MOD,
     BPF_MOV,
     BPF_MUL,
     BPF_NEG,
     BPF_OR,
     BPF_PROBE_MEM,
+    BPF_PROBE_MEMSX,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
+    BPF_REG_AX,
     BPF_RSH,
+    BPF_STORE_REL,
     BPF_SUB,
     BPF_TAIL_CALL,
     BPF_TO_BE,
@@ -59,12 +65,12 @@ from bpf.isa.insn import (
     Insn,
     imm64,
 )
+from bpf.isa.registers import BUDGET_AT, NR_REGISTERS
 from bpf.run.interpreter import (
     BPF_FRAME_SIZE,
-    BUDGET_AT,
-    NR_REGISTERS,
     Translator,
 )
+from bpf.run.llvm_signed import Unsupported, compute_with_offset
 from bpf.run.native_call import NativeCall
 from bpf.run.window import Window
 
@@ -104,10 +110,6 @@ _COMPARE = {
     BPF_JSLE: "sle",
 }
 _ATOMIC = {BPF_ADD: "add", BPF_OR: "or", BPF_AND: "and", BPF_XOR: "xor"}
-
-
-class Unsupported(Exception):
-    """The program has an instruction that only the interpreter knows."""
 
 
 class Source(Protocol):
@@ -270,15 +272,14 @@ class Function:
         """dst = dst op operand."""
         op, wide = insn.op, insn.cls == BPF_ALU64
         if op == BPF_END:
-            if wide:
-                raise Unsupported("byte swap")
             self.swap(insn)
             return
         kind = "i64" if wide else "i32"
         x = self.get(insn.dst_reg)
         if not wide:
             x = self.let(f"trunc i64 {x} to i32")
-        value = self.compute(op, kind, x, self.operand(insn, wide) if op != BPF_NEG else "0")
+        y = self.operand(insn, wide) if op != BPF_NEG else "0"
+        value = compute_with_offset(self.let, insn, kind, x, y) if insn.off else self.compute(op, kind, x, y)
         self.put(insn.dst_reg, value if wide else self.let(f"zext i32 {value} to i64"))
 
     def compute(self, op: int, kind: str, x: str, y: str) -> str:
@@ -299,14 +300,14 @@ class Function:
         return self.let(f"{_BINARY[op]} {kind} {x}, {y}")
 
     def swap(self, insn: Insn) -> None:
-        """To little or big endian."""
+        """To little or big endian, or to the other one."""
         if insn.imm not in (16, 32, 64):
             raise Unsupported("byte swap of an odd size")
         kind = f"i{insn.imm}"
         value = self.get(insn.dst_reg)
         if kind != "i64":
             value = self.let(f"trunc i64 {value} to {kind}")
-        if (insn.src_kind == BPF_TO_BE) != self.big:
+        if (insn.src_kind == BPF_TO_BE) != self.big or insn.cls == BPF_ALU64:
             value = self.let(f"call {kind} @llvm.bswap.{kind}({kind} {value})")
         self.put(insn.dst_reg, value if kind == "i64" else self.let(f"zext {kind} {value} to i64"))
 
@@ -378,11 +379,15 @@ class Function:
     def load(self, i: int, insn: Insn) -> None:
         """dst = *(size *)(src + off)"""
         mode = insn.mode
-        if mode not in (BPF_MEM, BPF_PROBE_MEM):
+        if mode not in (BPF_MEM, BPF_PROBE_MEM, BPF_MEMSX, BPF_PROBE_MEMSX):
             raise Unsupported("load")
         size = SIZE_BYTES[insn.size]
         address = self.address(insn.src_reg, insn.off)
-        self.put(insn.dst_reg, self.read(i, address, size, mode == BPF_PROBE_MEM))
+        value = self.read(i, address, size, mode in (BPF_PROBE_MEM, BPF_PROBE_MEMSX))
+        if mode in (BPF_MEMSX, BPF_PROBE_MEMSX):
+            low = self.let(f"trunc i64 {value} to i{8 * size}")
+            value = self.let(f"sext i{8 * size} {low} to i64")
+        self.put(insn.dst_reg, value)
 
     def store(self, i: int, insn: Insn) -> None:
         """*(size *)(dst + off) = src or imm; atomics; nothing for a speculation barrier."""
@@ -399,6 +404,12 @@ class Function:
 
     def atomic(self, i: int, insn: Insn, size: int) -> None:
         """Read, compute, write: nothing comes between, for one thread runs it all."""
+        if insn.imm == BPF_LOAD_ACQ:
+            self.put(insn.dst_reg, self.read(i, self.address(insn.src_reg, insn.off), size))
+            return
+        if insn.imm == BPF_STORE_REL:
+            self.write(i, self.address(insn.dst_reg, insn.off), size, self.get(insn.src_reg))
+            return
         if size < 4:
             raise Unsupported("atomic")
         address = self.address(insn.dst_reg, insn.off)
@@ -443,7 +454,7 @@ class Function:
         elif op == BPF_TAIL_CALL and wide:
             self.tail_call(i)
         elif op == BPF_JA:
-            self.go(i, insn.off)
+            self.go(i, insn.imm if insn.cls == BPF_JMP32 else insn.off)
         elif op == BPF_JSET or op in _COMPARE:
             self.branch(i, insn, op, wide)
         else:
@@ -503,6 +514,11 @@ class Function:
             self.put(0, self.let(f"load i64, ptr {self.word(0)}"))
             return
         native = self.jit.native_form(i)
+        if insn.imm == TIMED_MAY_GOTO and not insn.src_reg:
+            self.share(0, BPF_REG_AX)
+            self.call_python(i)
+            self.put(BPF_REG_AX, self.let(f"load i64, ptr {self.word(BPF_REG_AX)}"))
+            return
         if native is None or not native.address:
             self.call_python(i)
             return

@@ -49,6 +49,12 @@ ALU_MEANING = {
     BPF_ARSH: "(((x ^ S) - S) >> (y & W)) & M",
 }
 
+# The same with off == 1: signed, towards zero; the rest has the dividend's sign.
+SIGNED_MEANING = {
+    BPF_DIV: "sdiv( x , y , S ) & M",
+    BPF_MOD: "smod( x , y , S ) & M",
+}
+
 # Signed comparison: flipping the sign bits makes it an unsigned one.
 JMP_MEANING = {
     BPF_JEQ: "x == y",
@@ -66,6 +72,24 @@ JMP_MEANING = {
 
 ATOMIC_MEANING = {BPF_ADD: "old + y", BPF_OR: "old | y", BPF_AND: "old & y", BPF_XOR: "old ^ y"}
 CLASSIC_JUMPS = {BPF_JEQ, BPF_JGT, BPF_JGE, BPF_JSET, BPF_JNE, BPF_JSGT, BPF_JSGE}
+
+
+def signed(x: int, sign: int) -> int:
+    """A number of as many bits as `sign` has as a signed one."""
+    return (x ^ sign) - sign
+
+
+def sdiv(x: int, y: int, sign: int) -> int:
+    """Towards zero; by zero it is 0."""
+    if not y:
+        return 0
+    a, b = signed(x, sign), signed(y, sign)
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+def smod(x: int, y: int, sign: int) -> int:
+    """What sdiv() leaves; by zero all of it."""
+    return signed(x, sign) - sdiv(x, y, sign) * signed(y, sign) if y else x
 
 
 def expand(meaning: str, x: str, y: str, wide: bool) -> str:

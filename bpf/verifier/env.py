@@ -27,6 +27,8 @@ from bpf.isa.insn import (
     BPF_JMP32,
     BPF_LD,
     BPF_LDX,
+    BPF_MEM,
+    BPF_MEMSX,
     BPF_PSEUDO_BTF_ID,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
@@ -185,13 +187,15 @@ def _wide_operands(insn: Insn) -> tuple[bool | None, bool]:
         return True, True
     if class_ == BPF_JMP and op == BPF_CALL:
         return insn.src_reg != BPF_PSEUDO_CALL, False
+    if class_ == BPF_ALU64 and op == BPF_END and insn.imm in (16, 32):
+        return False, False
     if class_ in (BPF_ALU64, BPF_JMP) or (class_ == BPF_ALU and op == BPF_END and insn.imm == 64):
         return True, True
     if class_ in (BPF_ALU, BPF_JMP32):
         return False, False
     wide = insn.size == BPF_DW
     if class_ == BPF_LDX:
-        return True, wide
+        return True, wide or insn.mode == BPF_MEMSX
     if class_ == BPF_STX:
         return True if wide else None, wide
     if class_ == BPF_LD:
@@ -272,6 +276,7 @@ class Env:
         self.type_name = self.style.type_name  # of a type word, as messages have it
         self.config = request.config
         self.call_kinds, self.load_kinds = _pseudo_kinds(self.rules)
+        self.load_modes = (BPF_MEM, BPF_MEMSX) if self.rules.sign_extension else (BPF_MEM,)
         self.log_precision = bool(self.level and (self.level & 2 or self.rules.precision_at_level_1))
         self.btf_ctx_access: Callable[[int, int, int, AccessInfo], bool] = lambda off, size, access, info: False
         self.seen_direct_write = False

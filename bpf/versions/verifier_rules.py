@@ -80,6 +80,19 @@ class Rules:
     socket_spin_lock: bool = since("5.13", "69c087ba6225", "socket filters and spin locks have words of their own")
     bind_flags: bool = since("5.12", "772412176fb9", "programs at bind() may return flags")
     jump_by_imm: bool = since("6.1", "4cd58e9af8b9", "a 32-bit jump always has its distance in imm; of 6.6")
+    sign_extension: bool = since("6.6", "8100928c8814", "moves and loads (1f9a1ea821ff) that extend a sign")
+    byte_swap: bool = since("6.6", "0845c3db7bf5", "bytes swapped whatever the machine's order")
+    signed_division: bool = since("6.6", "ec0e2da95f72", "signed quotients and remainders")
+    ctx_stores_of_numbers: bool = since("6.4", "0d80a619c113", "numbers are stored into the context")
+
+    may_goto: bool = since("6.9", "011832b97b31", "jumps that are taken when the program has gone on long enough")
+    may_goto_timed: bool = since("6.15", "e723608bf4b4", "a may_goto asks the clock, not only a counter")
+    empty_may_goto_removed: bool = since(
+        "6.15", "0fb3cf6110a5", "a may_goto to the next instruction goes away; of 6.14"
+    )
+    ordered_accesses: bool = since("6.15", "880442305a39", "loads that acquire and stores that release")
+    atomics_note_pointer: bool = since("6.10", "d503a04f8bc0", "atomics go through one kind of pointer on all paths")
+    trust_may_differ: bool = since("6.4", "-", "a load may go through trusted and untrusted kernel pointers")
 
     # -- registers and the stack --
     stack_grows_when_checked: bool = since(

@@ -13,11 +13,11 @@ from arch.memory import ByteOrder, Memory
 from arch.text import disassemble
 from arch.unwind import walk_kernel, walk_user
 from bpf import uapi
-from bpf.isa.disasm import line_6_1
+from bpf.isa.callees import CALLEES
+from bpf.isa.disasm import insn_line
 from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_LD_IMM64, Insn
 from bpf.loader import values
 from bpf.maps.base import BpfMap
-from bpf.verifier.rewrite.callees import CALLEES
 from simkernel.debug.breaks import AtAddress, Break, MapChange, OnEvent, OnSyscall
 from simkernel.debug.lines import program_of, source_of
 from simkernel.debug.places import Kind, Rule, Stop
@@ -318,7 +318,7 @@ def _instruction(insn: Insn, high: int) -> str:
     """As the kernel prints it; a call that a rewrite has put in by the name of what it calls."""
     if insn.code == BPF_JMP | BPF_CALL and insn.src_reg == 0 and insn.imm in CALLEES:
         return f"({insn.code:02x}) call {CALLEES[insn.imm]}"
-    return line_6_1(insn, high)
+    return insn_line(insn, high)
 
 
 def maps(d: Debuggee) -> list[MapView]:

@@ -22,7 +22,7 @@ from typing import TypedDict
 from bpf.board import Bpf
 from bpf.core.program import BpfProg
 from bpf.face import Prog
-from bpf.isa.disasm import line_6_1
+from bpf.isa.disasm import insn_line
 from bpf.isa.insn import BPF_LD_IMM64
 from simkernel.unit.coverage_html import page
 
@@ -214,7 +214,7 @@ def of_program(prog: BpfProg) -> Report:
         if btf is not None and at >= 0:
             file, line = btf.string(rows[at][1]), rows[at][3] >> 10
         skip = insn.code == BPF_LD_IMM64
-        text = line_6_1(insn, prog.insns[index + 1].imm if skip else 0)
+        text = insn_line(insn, prog.insns[index + 1].imm if skip else 0)
         count = prog.counts[index]
         insns.append({"index": index, "text": text, "count": count, "line": line, "file": file})
     out.programs[f"{prog.name} {prog.tag.hex()} {len(insns)}"] = {"name": full_name(prog), "insns": insns}

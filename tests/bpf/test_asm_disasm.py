@@ -4,8 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from arch.abi.version import KernelVersion
 from bpf.isa.asm import AsmError, assemble
-from bpf.isa.disasm import UNSPECIFIED, disassemble, line_4_1, line_6_1
+from bpf.isa.disasm import UNSPECIFIED, disassemble, insn_line, line_4_1, line_6_1
 from bpf.isa.insn import BPF_LD_IMM64, Insn, decode, encode
 
 PROGRAM = """
@@ -69,6 +70,31 @@ def test_round_trip_6_1(text):
     insns = assemble(text)
     high = insns[1].imm if insns[0].code == BPF_LD_IMM64 else 0
     assert line_6_1(insns[0], high) == text
+
+
+NEWER = [
+    ("(bf) r1 = (s32)r2", "6.6"),
+    ("(bc) w1 = (s8)w2", "6.6"),
+    ("(89) r1 = *(s16 *)(r10 -8)", "6.6"),
+    ("(d7) r1 = bswap64 r1", "6.6"),
+    ("(3f) r1 s/= r2", "6.6"),
+    ("(94) w1 s%= -5", "6.6"),
+    ("(06) gotol pc+70000", "6.6"),
+    ("(e5) may_goto pc+4", "6.9"),
+    ("(bf) r1 = addr_space_cast(r2, 0, 1)", "6.9"),
+    ("(db) r1 = load_acquire((u64 *)(r10 -8))", "6.15"),
+    ("(d3) store_release((u8 *)(r10 -8), r1)", "6.15"),
+    ("(0d) gotox r3", "6.19"),
+]
+
+
+@pytest.mark.parametrize("text, since", NEWER)
+def test_newer_instructions_are_printed_by_the_versions_that_have_them(text, since):
+    insn = assemble(text)[0]
+    version = KernelVersion.parse(since)
+    before = KernelVersion(version.major, version.minor - 1)
+    assert insn_line(insn) == insn_line(insn, version=version) == text
+    assert insn_line(insn, version=before) == line_6_1(insn) != text
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,20 @@ JUMPS = [0x10, 0x20, 0x30, 0x40, 0x50, 0x60, 0x70, 0xA0, 0xB0, 0xC0, 0xD0]
 SIZES = [0x00, 0x08, 0x10, 0x18]
 
 
+def newer(rng, dst, src, off, imm):
+    """An instruction since 6.6."""
+    size, wide = rng.choice(SIZES), rng.choice([4, 7])
+    return rng.choice([
+        Insn(wide | rng.choice([0x30, 0x90]) | rng.choice([0, 8]), dst, src, 1, imm or 3),
+        Insn(wide | 0xB8, dst, src, rng.choice([8, 16] if wide == 4 else [8, 16, 32])),
+        Insn(0xD7, dst, 0, 0, rng.choice([16, 32, 64])),
+        Insn(0x81 | rng.choice(SIZES[:3]), dst, 10, off),
+        Insn(0xC3 | size, dst, 10, off, 0x100),
+        Insn(0xC3 | size, 10, src, off, 0x110),
+        Insn(0x06, 0, 0, 0, 0),
+    ])  # fmt: skip
+
+
 def random_program(rng):
     """Straight-line code with forward jumps, stack accesses and atomics; everything ends up in R0."""
     insns = [Insn(0xB7, reg, 0, 0, rng.randrange(-(1 << 31), 1 << 31)) for reg in range(10)]
@@ -54,7 +68,7 @@ def random_program(rng):
     for _ in range(40):
         dst, src = rng.randrange(10), rng.randrange(10)
         imm, off = rng.choice([0, 1, -1, 7, 1 << 30, -(1 << 31), 12345]), -8 * rng.randrange(1, 9)
-        kind = rng.randrange(8)
+        kind = rng.randrange(9)
         if kind < 3:
             insns.append(Insn(rng.choice([4, 7]) | rng.choice(ALU) | rng.choice([0, 8]), dst, src, 0, imm))
         elif kind == 3:
@@ -67,6 +81,8 @@ def random_program(rng):
         elif kind == 6:
             op = rng.choice([0x00, 0x40, 0x50, 0xA0, 0x01, 0x41, 0x51, 0xA1, 0xE1, 0xF1])
             insns.append(Insn(rng.choice([0xC3, 0xDB]), 10, src, off, op))
+        elif kind == 8:
+            insns.append(newer(rng, dst, src, off, imm))
         else:
             insns.append(Insn(rng.choice([5, 6]) | rng.choice(JUMPS) | rng.choice([0, 8]), dst, src, 1, imm))
             insns.append(Insn(0x07, dst, 0, 0, 3))
@@ -79,6 +95,26 @@ def random_program(rng):
 @pytest.mark.parametrize("seed", range(12))
 def test_random_programs(seed, byteorder):
     both(random_program(random.Random(f"{seed}{byteorder}")), byteorder=byteorder)
+
+
+@pytest.mark.parametrize(
+    "text, result",
+    [
+        ("r0 = -7\nr0 s/= 2", -3),
+        ("r0 = -7\nr0 s%= 2", -1),
+        ("r0 = 7\nr1 = -2\nr0 s/= r1", -3),
+        ("r0 = 7\nr1 = 0\nr0 s%= r1", 7),
+        ("w0 = -2147483648\nw1 = -1\nw0 s/= w1", 1 << 31),
+        ("r1 = 0x180\nr0 = (s8)r1", -128),
+        ("r1 = 0x8000\nw0 = (s16)w1", 0xFFFF8000),
+        ("r0 = 0x11223344\nr0 = bswap16 r0", 0x4433),
+        ("*(u64 *)(r10 -8) = -2\nr0 = *(s8 *)(r10 -8)", -2),
+        ("r1 = 0x1ff\nstore_release((u8 *)(r10 -8), r1)\nr0 = load_acquire((u8 *)(r10 -8))", 0xFF),
+        ("gotol out\nr0 = 9\nout:", 0),
+    ],
+)
+def test_instructions_since_6_6(text, result):
+    assert both(f"r0 = 0\n{text}\nexit")[0] == result & (1 << 64) - 1
 
 
 def test_loops_cost_budget():

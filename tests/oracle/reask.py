@@ -8,7 +8,10 @@ of the JSON file {cases} with log level {level}, test-runs those that load, and 
 `answer`: `ret`, `log1` or `log2`, `runs` and `xlated`.  It is asked once for each level; nothing else is known about it here.
 
 What is written has no programs, only answers by the case's id and the name of CASES beside it:
-`simkernel verify --cases` reads both, and takes the kernel from the file.
+`simkernel verify --cases` reads both, and takes the kernel from the file.  With --whole the programs are written, too: that is
+for random ones, which `python tests/oracle/programs.py NAME 100 --seed 7 >CASES` makes, and which are in no other file.
+
+What a program returned is kept where two boots of the kernel agree about it: addresses, time and chance are not the program's.
 """
 
 from __future__ import annotations
@@ -45,12 +48,25 @@ def merged(answers: list[list[Row]]) -> dict[str, Row]:
     for rows in answers:
         for row in rows:
             if row["answer"] is not None:
-                found.setdefault(str(row["id"]), {}).update(row["answer"])
+                answer = found.setdefault(str(row["id"]), {})
+                runs = agreed(answer.get("runs", row["answer"].get("runs") or []), row["answer"].get("runs") or [])
+                answer.update(row["answer"], runs=runs)
     for answer in found.values():
         for level in LEVELS:
             if len(answer.get(f"log{level}") or "") > LONGEST:
                 del answer[f"log{level}"]
     return found
+
+
+def agreed(first: list[Any], second: list[Any]) -> list[Any]:
+    """The results of test runs, None for a value that two boots do not agree about."""
+    return [a if a == b else [a[0], None] for a, b in zip(first, second)]
+
+
+def save_whole(path: Path, rows: list[Row], answers: dict[str, Row]) -> None:
+    """Programs and answers together."""
+    kept = [{**row, "answer": answers[str(row["id"])]} for row in rows if str(row["id"]) in answers]
+    path.write_bytes(gzip.compress(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode(), mtime=0))
 
 
 def save(path: Path, kernel: str, cases: str, answers: dict[str, Row]) -> None:
@@ -75,12 +91,16 @@ def main() -> None:
     parser.add_argument("--kernel", required=True, help="its version, as simkernel says it: 5.10")
     parser.add_argument("--every", type=int, default=1, help="keep one case of so many")
     parser.add_argument("--asking", required=True, metavar="COMMAND", help="with {cases}, {level} and {out}")
+    parser.add_argument("--whole", action="store_true", help="write the programs, too")
     parser.add_argument("--out", type=Path, required=True)
     args = parser.parse_args()
     rows, maps = load(args.cases)
     wanted = [{key: value for key, value in row.items() if not key.startswith("answer")} for row in rows[:: args.every]]
     answers = merged([ask(args.asking, wanted, maps, level) for level in LEVELS])
-    save(args.out, args.kernel, os.path.relpath(args.cases, args.out.parent), answers)
+    if args.whole:
+        save_whole(args.out, wanted, answers)
+    else:
+        save(args.out, args.kernel, os.path.relpath(args.cases, args.out.parent), answers)
     print(f"{len(answers)} of {len(wanted)} programs answered by {args.kernel}")
 
 

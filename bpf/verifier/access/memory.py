@@ -1,6 +1,6 @@
 """Loads and stores through every kind of pointer, by instructions and by helpers.
 
-check_mem_access(), check_helper_mem_access(), check_mem_size_reg(), check_atomic() and the check_*_access() of
+check_mem_access(), check_helper_mem_access(), check_mem_size_reg() and the check_*_access() of
 each kind of memory of kernel/bpf/verifier.c.
 """
 
@@ -12,19 +12,6 @@ from arch.abi.errno import EACCES, EINVAL, ENOTSUPP, EPERM
 from arch.abi.internal import READ, WRITE
 from bpf import uapi
 from bpf.btf.codec import Kind
-from bpf.isa.insn import (
-    BPF_ADD,
-    BPF_AND,
-    BPF_CMPXCHG,
-    BPF_DW,
-    BPF_FETCH,
-    BPF_OR,
-    BPF_REG_0,
-    BPF_W,
-    BPF_XCHG,
-    BPF_XOR,
-    Insn,
-)
 from bpf.maps.types import row_of
 from bpf.verifier.access.map_access import (
     check_map_access,
@@ -36,7 +23,7 @@ from bpf.verifier.access.map_access import (
     map_is_rdonly,
 )
 from bpf.verifier.access.precision import mark_chain_precision
-from bpf.verifier.access.regs import check_dst, check_src, is_pointer_value, mark_unknown
+from bpf.verifier.access.regs import is_pointer_value, mark_unknown
 from bpf.verifier.access.stack import (
     check_stack_access_within_bounds,
     check_stack_range_initialized,
@@ -52,7 +39,8 @@ from bpf.verifier.domain.bounds import coerce_reg_to_size, s64
 from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.null import not_null
 from bpf.verifier.domain.scalar import with_fixed_offset
-from bpf.verifier.domain.state import DEF_NOT_SUBREG, UNKNOWN, Value, known_scalar, known_zero
+from bpf.verifier.domain.sign_extend import extend64
+from bpf.verifier.domain.state import DEF_NOT_SUBREG, UNKNOWN, Reg, Value, known_scalar, known_zero
 from bpf.verifier.domain.tnum import tnum_add, tnum_const, tnum_is_aligned, tnum_text
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
@@ -400,6 +388,24 @@ def _access_map_ptr(env: Env, regno: int, off: int, size: int, access: int, valu
         _mark_btf_load(env, value_regno, loaded, env.vmlinux, loaded[2])
 
 
+# Pointers whose loads and stores are rewritten, each its own way.
+_REWRITTEN: Final = frozenset(
+    {PTR_TO_CTX, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK, PTR_TO_BTF_ID}
+)
+
+
+def note_pointer_type(env: Env, word: int, trust_may_differ: bool = False) -> None:
+    """An instruction is rewritten once, so it must see the same kind of pointer on all paths: save_aux_ptr_type()."""
+    aux = env.aux[env.insn_idx]
+    seen = aux.ptr_type
+    if seen == NOT_INIT:
+        aux.ptr_type = word
+    elif word != seen and (base_type(word) in _REWRITTEN or base_type(seen) in _REWRITTEN):
+        if not (trust_may_differ and base_type(word) == base_type(seen) == PTR_TO_BTF_ID):
+            env.reject(EINVAL, "same insn cannot be used with different pointers")
+        aux.ptr_type = PTR_TO_BTF_ID | PTR_UNTRUSTED  # a load that may fault will do for both
+
+
 _EXACT: Final = {
     PTR_TO_MAP_KEY: _access_map_key,
     PTR_TO_MAP_VALUE: _access_map_value,
@@ -427,6 +433,8 @@ def check_mem_access(
     access: int,
     value_regno: int,
     strict_once: bool = False,
+    *,
+    signed: bool = False,
 ) -> None:
     """One load into, or store of, register `value_regno` (-1: none) at regno + off."""
     v = env.regs[regno].value
@@ -445,11 +453,19 @@ def check_mem_access(
     handler(env, regno, off, size, access, value_regno, insn_idx)
     if size < 8 and value_regno >= 0 and access == READ:
         reg = env.regs[value_regno]
-        if reg.value is UNKNOWN:
+        if signed:
+            _extend_sign(reg, size)
+        elif reg.value is UNKNOWN:
             reg.value = _UNKNOWN_OF_SIZE[size]
         elif reg.value.type == SCALAR_VALUE:
             reg.value = reg.value.copy()
             coerce_reg_to_size(reg.value, size)
+
+
+def _extend_sign(reg: Reg, size: int) -> None:
+    if reg.value.type == SCALAR_VALUE:
+        reg.value = reg.value.copy()
+        extend64(reg.value, size)
 
 
 def _unknown_of_size(size: int) -> Value:
@@ -459,47 +475,6 @@ def _unknown_of_size(size: int) -> Value:
 
 
 _UNKNOWN_OF_SIZE: Final = {size: _unknown_of_size(size) for size in (1, 2, 4)}
-
-
-# ---- atomic instructions ----
-
-_ATOMIC_OPS: Final = frozenset(
-    {op | fetch for op in (BPF_ADD, BPF_AND, BPF_OR, BPF_XOR) for fetch in (0, BPF_FETCH)} | {BPF_XCHG, BPF_CMPXCHG}
-)
-_NO_ATOMIC: Final = frozenset({PTR_TO_CTX, PTR_TO_FLOW_KEYS, *PACKETS, *SOCKETS})
-
-
-def check_atomic(env: Env, insn: Insn) -> None:
-    """A read-modify-write instruction: a load and a store."""
-    name = "BPF_ATOMIC" if env.rules.atomics else "BPF_XADD"
-    if not env.rules.atomics and (insn.imm or insn.size not in (BPF_W, BPF_DW)):
-        env.reject(EINVAL, "BPF_XADD uses reserved fields")
-    if insn.imm not in _ATOMIC_OPS:
-        env.reject(EINVAL, f"BPF_ATOMIC uses invalid atomic opcode {insn.imm & 0xFFFFFFFF:02x}")
-    size_code = insn.size
-    if size_code not in (BPF_W, BPF_DW):
-        env.reject(EINVAL, "invalid atomic operand size")
-    check_src(env, insn.src_reg)
-    check_src(env, insn.dst_reg)
-    if insn.imm == BPF_CMPXCHG:
-        check_src(env, BPF_REG_0)
-        if is_pointer_value(env, env.regs[BPF_REG_0].value):
-            env.reject(EACCES, "R0 leaks addr into mem")
-    if is_pointer_value(env, env.regs[insn.src_reg].value):
-        env.reject(EACCES, f"R{insn.src_reg} leaks addr into mem")
-    word = env.regs[insn.dst_reg].value.type
-    # packet pointers count with any flags, the rest without
-    if word in _NO_ATOMIC or base_type(word) in PACKETS:
-        env.reject(EACCES, f"{name} stores into R{insn.dst_reg} {env.type_name(word)} is not allowed")
-    load_reg = -1
-    if insn.imm & BPF_FETCH:
-        load_reg = BPF_REG_0 if insn.imm == BPF_CMPXCHG else insn.src_reg
-        mark_unknown(env, check_dst(env, load_reg))
-    here, dst, off = env.insn_idx, insn.dst_reg, insn.off
-    check_mem_access(env, here, dst, off, size_code, READ, -1, True)
-    if load_reg >= 0:
-        check_mem_access(env, here, dst, off, size_code, READ, load_reg, True)
-    check_mem_access(env, here, dst, off, size_code, WRITE, -1, True)
 
 
 # ---- memory given to helpers ----

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL
 from bpf.isa.insn import BPF_REG_FP, MAX_BPF_REG
+from bpf.verifier.domain.since_6_8 import is_contradictory, violation_text
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
     REG_LIVE_DONE,
@@ -136,3 +137,14 @@ def release_reference(env: Env, number: int) -> bool:
             else:
                 mark_not_init(env, reg)
     return True
+
+
+def settle_bounds(env: Env, reg: Reg, where: str) -> None:
+    """Bounds that contradict each other are forgotten, and said to be wrong: reg_bounds_sanity_check()."""
+    v = reg.value
+    if v.type != SCALAR_VALUE or not is_contradictory(v):
+        return
+    env.verbose(f"REG INVARIANTS VIOLATION ({where}): {violation_text(v)}\n")
+    reg.value = v.copy()
+    reg.value.set_unbounded64()
+    reg.value.set_unbounded32()

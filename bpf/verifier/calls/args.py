@@ -371,15 +371,15 @@ def _spin_lock(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: 
         env.reject(EACCES, f"off {at} doesn't point to 'struct bpf_spin_lock'")
     state = env.cur
     if meta.func_id == uapi.BPF_FUNC_spin_lock:
-        if state.active_spin_lock:
+        if state.held.lock is not None:
             env.reject(EACCES, "Locking two bpf_spin_locks are not allowed")
-        state.active_spin_lock = v.id
+        state.held = state.held._replace(lock=v.map, lock_id=v.id)
         return
-    if not state.active_spin_lock:
+    if state.held.lock is None:
         env.reject(EACCES, "bpf_spin_unlock without taking a lock")
-    if state.active_spin_lock != v.id:
+    if state.held.lock_id != v.id:
         env.reject(EACCES, "bpf_spin_unlock of different lock")
-    state.active_spin_lock = 0
+    state.held = state.held._replace(lock=None, lock_id=0)
 
 
 def _timer(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:

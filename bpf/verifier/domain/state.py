@@ -10,7 +10,7 @@ copies the holders and shares the values, and two equal values are usually the s
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
 from bpf import uapi
@@ -409,6 +409,18 @@ class FuncState:
         return new
 
 
+class Held(NamedTuple):
+    """What is held or forbidden at one point of a path, besides references."""
+
+    lock: object = None  # the map, or the BTF of the object, whose bpf_spin_lock is held
+    lock_id: int = 0  # id of the value or object it lies in
+    rcu: int = 0  # read sections entered
+    preempt: int = 0  # how often preemption was disabled
+    sleepable: bool = False  # the program may sleep here
+
+
+NOTHING_HELD: Final = Held()
+
 LinkedReg = tuple[int, bool, int]  # frame, whether it is a register, its number or slot
 # an entry of the history: instruction, the one before it, what it touched (precision_by_frame.py), copies that learnt with it
 Jump = tuple[int, int, int, tuple[LinkedReg, ...]]
@@ -418,17 +430,18 @@ class VerifierState:
     """One point of one path: bpf_verifier_state.  Checkpoints in the explored list are this, too."""
 
     __slots__ = (
-        "active_spin_lock",
         "branches",
         "callback_unroll_depth",
         "dfs_depth",
         "first_insn_idx",
         "frames",
+        "held",
         "hit_cnt",
         "insn_idx",
         "jmp_history",
         "last_insn_idx",
         "loop_entry",
+        "may_goto_depth",
         "miss_cnt",
         "parent",
         "speculative",
@@ -440,7 +453,7 @@ class VerifierState:
         self.parent: VerifierState | None = None
         self.branches = 0  # paths below this checkpoint still to be walked
         self.insn_idx = 0
-        self.active_spin_lock = 0  # id of the map value whose lock is held
+        self.held = NOTHING_HELD
         self.speculative = False  # a path that only a mispredicting CPU takes
         self.first_insn_idx = 0
         self.last_insn_idx = 0
@@ -450,6 +463,7 @@ class VerifierState:
         # loops of callbacks and iterators, since 6.7
         self.dfs_depth = 0  # checkpoints above this one on its path
         self.callback_unroll_depth = 0  # callbacks entered on this path
+        self.may_goto_depth = 0  # how often a may_goto let it go on
         self.loop_entry: VerifierState | None = None  # the checkpoint this one's loop begins at
         self.used_as_loop_entry = False
 
@@ -468,13 +482,14 @@ class VerifierState:
         new = VerifierState([frame.clone() for frame in self.frames])
         new.parent = self.parent
         new.branches = self.branches
-        new.active_spin_lock = self.active_spin_lock
+        new.held = self.held
         new.speculative = self.speculative
         new.first_insn_idx = self.first_insn_idx
         new.last_insn_idx = self.last_insn_idx
         new.jmp_history = self.jmp_history[:]
         new.dfs_depth = self.dfs_depth
         new.callback_unroll_depth = self.callback_unroll_depth
+        new.may_goto_depth = self.may_goto_depth
         new.loop_entry = self.loop_entry
         new.used_as_loop_entry = self.used_as_loop_entry
         return new

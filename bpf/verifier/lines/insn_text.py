@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bpf.btf.codec import Kind
 from bpf.helpers.table import ROWS
-from bpf.isa.disasm import line_6_1
+from bpf.isa.disasm import insn_line
 from bpf.isa.insn import BPF_LD_IMM64, BPF_PSEUDO_CALL, BPF_PSEUDO_KFUNC_CALL, Insn
 from bpf.uapi import HELPER_NAMES
 from bpf.verifier.env import Env
@@ -41,6 +41,12 @@ def insn_text(env: Env, idx: int) -> str:
     if text is None:
         insn = env.insns[idx]
         high = env.insns[idx + 1].imm if insn.code == BPF_LD_IMM64 else 0
-        text = line_6_1(insn, high, call_name=lambda call: _call_name(env, call), allow_ptr_leaks=env.allow_ptr_leaks)
+        text = insn_line(
+            insn,
+            high,
+            version=env.version,
+            call_name=lambda call: _call_name(env, call),
+            allow_ptr_leaks=env.allow_ptr_leaks,
+        )
         env.insn_texts[idx] = text
     return text

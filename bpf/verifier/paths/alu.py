@@ -25,26 +25,24 @@ from bpf.isa.insn import (
     BPF_NEG,
     BPF_OR,
     BPF_RSH,
+    BPF_SIGNED,
     BPF_SUB,
+    BPF_TO_LE,
     BPF_X,
     BPF_XOR,
     Insn,
 )
 from bpf.verifier.access.map_access import check_map_access
 from bpf.verifier.access.precision import mark_chain_precision
-from bpf.verifier.access.regs import check_dst, check_src, is_pointer_value, mark_unknown
+from bpf.verifier.access.regs import check_dst, check_src, is_pointer_value, mark_unknown, settle_bounds
 from bpf.verifier.domain import scalar
-from bpf.verifier.domain.bounds import reg_bounds_sync, s32, s64, zext_32_to_64
-from bpf.verifier.domain.since_6_8 import is_contradictory, violation_text
+from bpf.verifier.domain.bounds import reg_bounds_sync, s32, s64
 from bpf.verifier.domain.state import (
     ADD_CONST,
     ADD_CONST32,
     ADD_CONST64,
-    DEF_NOT_SUBREG,
     MAX_BPF_STACK,
-    REG_LIVE_WRITTEN,
     S64_MIN,
-    UNKNOWN,
     Reg,
     Value,
     known_scalar,
@@ -76,6 +74,7 @@ from bpf.verifier.env import (
     Env,
     Rejected,
 )
+from bpf.verifier.paths.mov import check_mov
 
 _NO_ARITHMETIC: Final = frozenset(
     {PTR_TO_PACKET_END, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK}
@@ -90,7 +89,7 @@ def check_alu_op(env: Env, insn: Insn) -> None:
     if op in (BPF_END, BPF_NEG):
         _check_unary(env, insn, op)
     elif op == BPF_MOV:
-        _check_mov(env, insn)
+        check_mov(env, insn)
     elif op > BPF_END:
         env.reject(EINVAL, f"invalid BPF_ALU opcode {op:x}")
     else:
@@ -101,7 +100,7 @@ def _check_unary(env: Env, insn: Insn, op: int) -> None:
     if op == BPF_NEG:
         if insn.src_kind == BPF_X or insn.src_reg or insn.off or insn.imm:
             env.reject(EINVAL, "BPF_NEG uses reserved fields")
-    elif insn.src_reg or insn.off or insn.imm not in (16, 32, 64) or insn.cls == BPF_ALU64:
+    elif insn.src_reg or insn.off or insn.imm not in (16, 32, 64) or not _may_swap(env, insn):
         env.reject(EINVAL, "BPF_END uses reserved fields")
     check_src(env, insn.dst_reg)
     if is_pointer_value(env, env.regs[insn.dst_reg].value):
@@ -109,63 +108,18 @@ def _check_unary(env: Env, insn: Insn, op: int) -> None:
     mark_unknown(env, check_dst(env, insn.dst_reg))
 
 
-def _check_mov(env: Env, insn: Insn) -> None:
-    from_reg = insn.src_kind == BPF_X
-    if insn.off or (insn.imm if from_reg else insn.src_reg):
-        env.reject(EINVAL, "BPF_MOV uses reserved fields")
-    if from_reg:
-        check_src(env, insn.src_reg)
-    dst = check_dst(env, insn.dst_reg)
-    wide = insn.cls == BPF_ALU64
-    if not from_reg:
-        mark_unknown(env, dst)
-        dst.value = known_scalar(insn.imm & (U64_MAX if wide else U32_MAX))
-    elif wide:
-        _mov64(env, dst, env.regs[insn.src_reg])
-    else:
-        _mov32(env, dst, env.regs[insn.src_reg], insn)
-
-
-def _mov64(env: Env, dst: Reg, src: Reg) -> None:
-    if src.value.type == SCALAR_VALUE and src.value.id & ADD_CONST:
-        src.value = src.value.without_id()
-    v = src.value
-    if v.type == SCALAR_VALUE and not v.id and (v.var_off[1] or env.rules.ids_of_known_numbers):
-        # the same id on both: what is learnt about one holds for the other
-        src.value = src.value.with_id(env.new_id())
-    dst.copy_register_state(src)
-    dst.live |= REG_LIVE_WRITTEN
-    dst.subreg_def = DEF_NOT_SUBREG
-
-
-def _mov32(env: Env, dst: Reg, src: Reg, insn: Insn) -> None:
-    v = src.value
-    if is_pointer_value(env, v):
-        env.reject(EACCES, f"R{insn.src_reg} partial copy of pointer")
-    if v.type == SCALAR_VALUE:
-        keeps_id = env.rules.id_of_narrow_mov and v.umax <= U32_MAX
-        if keeps_id and v.id & ADD_CONST:
-            v = src.value = v.without_id()
-        if keeps_id and not v.id and v.var_off[1]:
-            v = src.value = v.with_id(env.new_id())
-        dst.copy_register_state(src)
-        v = v.copy() if keeps_id else v.without_id().copy()
-        dst.live |= REG_LIVE_WRITTEN
-        dst.subreg_def = env.insn_idx + 1
-    else:
-        mark_unknown(env, dst)
-        v = UNKNOWN.copy()
-    zext_32_to_64(v)
-    reg_bounds_sync(v)
-    dst.value = v
+def _may_swap(env: Env, insn: Insn) -> bool:
+    """Of 64-bit instructions one swaps: to little endian, which stands for to the other one."""
+    return insn.cls != BPF_ALU64 or (env.rules.byte_swap and insn.src_kind == BPF_TO_LE)
 
 
 def _check_binary(env: Env, insn: Insn, op: int) -> None:
+    signed = insn.off == BPF_SIGNED and op in (BPF_DIV, BPF_MOD) and env.rules.signed_division
     if insn.src_kind == BPF_X:
-        if insn.imm or insn.off:
+        if insn.imm or (insn.off and not signed):
             env.reject(EINVAL, "BPF_ALU uses reserved fields")
         check_src(env, insn.src_reg)
-    elif insn.src_reg or insn.off:
+    elif insn.src_reg or (insn.off and not signed):
         env.reject(EINVAL, "BPF_ALU uses reserved fields")
     check_src(env, insn.dst_reg)
     if insn.src_kind == BPF_K:
@@ -282,7 +236,7 @@ def _divide(env: Env, insn: Insn, op: int, dst: Reg, operand: Value) -> None:
         dst.value = scalar.unknown_result(narrow)
         return
     v = dst.value.copy()
-    scalar.divide(op, v, operand, narrow, insn.off == 1)
+    scalar.divide(op, v, operand, narrow, insn.off == BPF_SIGNED)
     dst.value = v
     settle_bounds(env, dst, "alu")
 
@@ -301,17 +255,6 @@ def _maybe_fork(env: Env, insn: Insn, dst: Reg) -> None:
             reg.value.set_known(number)
         else:
             scalar.set_known32(reg.value, number & U32_MAX)
-
-
-def settle_bounds(env: Env, reg: Reg, where: str) -> None:
-    """Bounds that contradict each other are forgotten, and said to be wrong: reg_bounds_sanity_check()."""
-    v = reg.value
-    if v.type != SCALAR_VALUE or not is_contradictory(v):
-        return
-    env.verbose(f"REG INVARIANTS VIOLATION ({where}): {violation_text(v)}\n")
-    reg.value = v.copy()
-    reg.value.set_unbounded64()
-    reg.value.set_unbounded32()
 
 
 # ---- pointers ----

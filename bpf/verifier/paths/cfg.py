@@ -32,6 +32,7 @@ from bpf.verifier.domain.state import MAX_BPF_STACK, MAX_CALL_FRAMES
 from bpf.verifier.env import BPF_MAX_SUBPROGS, Env, SubprogInfo
 from bpf.verifier.lines.source import verbose_linfo
 from bpf.verifier.log.log import BPF_LOG_LEVEL2
+from bpf.verifier.paths.may_goto import MAY_GOTO
 
 _CALL: Final = BPF_JMP | BPF_CALL
 _LAST: Final = (BPF_JMP | BPF_EXIT, BPF_JMP32 | BPF_JA, BPF_JMP | BPF_JA)  # how a function may end
@@ -185,6 +186,8 @@ class _Walk:
         if op == BPF_JA:
             return self._visit_goto(here, insn)
         env.aux[here].prune_point = True
+        if insn.code == MAY_GOTO:
+            env.aux[here].force_checkpoint = True
         return self._push(here, here + 1, FALLTHROUGH, True) or self._push(here, here + insn.off + 1, BRANCH, True)
 
     def _visit_goto(self, here: int, insn: Insn) -> bool:

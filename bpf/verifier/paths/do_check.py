@@ -23,6 +23,7 @@ from bpf.isa.insn import (
     BPF_JMP32,
     BPF_LDX,
     BPF_MEM,
+    BPF_MEMSX,
     BPF_PSEUDO_BTF_ID,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
@@ -38,8 +39,9 @@ from bpf.isa.insn import (
     BPF_X,
     Insn,
 )
+from bpf.verifier.access.atomic import check_atomic
 from bpf.verifier.access.map_access import check_ptr_off_reg
-from bpf.verifier.access.memory import check_atomic, check_mem_access
+from bpf.verifier.access.memory import check_mem_access, note_pointer_type
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.precision_by_frame import propagate
 from bpf.verifier.access.regs import (
@@ -48,6 +50,7 @@ from bpf.verifier.access.regs import (
     clear_caller_saved_regs,
     is_pointer_value,
     mark_unknown,
+    settle_bounds,
 )
 from bpf.verifier.calls.calls import check_helper_call, check_reference_leak
 from bpf.verifier.calls.kfunc import check_kfunc_call
@@ -57,16 +60,11 @@ from bpf.verifier.domain.state import S64_MIN, Value, VerifierState, known_scala
 from bpf.verifier.domain.tnum import TNUM_UNKNOWN, Tnum, tnum_const, tnum_in, tnum_range
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
-    NOT_INIT,
     PTR_TO_BTF_ID,
     PTR_TO_CTX,
     PTR_TO_FUNC,
     PTR_TO_MAP_VALUE,
     PTR_TO_MEM,
-    PTR_TO_SOCK_COMMON,
-    PTR_TO_SOCKET,
-    PTR_TO_TCP_SOCK,
-    PTR_TO_XDP_SOCK,
     SCALAR_VALUE,
     base_type,
 )
@@ -80,10 +78,6 @@ from bpf.verifier.paths.jump import check_cond_jmp_op
 from bpf.verifier.paths.loops import update_loop_entry
 from bpf.verifier.paths.prune import is_state_visited
 
-# Pointers whose loads and stores are rewritten, each its own way.
-_REWRITTEN: Final = frozenset(
-    {PTR_TO_CTX, PTR_TO_SOCKET, PTR_TO_SOCK_COMMON, PTR_TO_TCP_SOCK, PTR_TO_XDP_SOCK, PTR_TO_BTF_ID}
-)
 _MAY_ACCESS_SKB: Final = (
     uapi.BPF_PROG_TYPE_SOCKET_FILTER,
     uapi.BPF_PROG_TYPE_SCHED_CLS,
@@ -94,24 +88,17 @@ _MAY_ACCESS_SKB: Final = (
 # ---- loads and stores ----
 
 
-def _note_pointer_type(env: Env, word: int) -> None:
-    """An instruction is rewritten once, so it must see the same kind of pointer on all paths."""
-    aux = env.aux[env.insn_idx]
-    seen = aux.ptr_type
-    if seen == NOT_INIT:
-        aux.ptr_type = word
-    elif word != seen and (base_type(word) in _REWRITTEN or base_type(seen) in _REWRITTEN):
-        env.reject(EINVAL, "same insn cannot be used with different pointers")
-
-
 def _check_ldx(env: Env, insn: Insn) -> None:
-    if insn.mode != BPF_MEM:
-        env.reject(EINVAL, "BPF_LDX uses reserved fields")  # loads that extend the sign, since 6.6, are not there
+    signed = insn.mode == BPF_MEMSX and env.rules.sign_extension
+    if insn.mode != BPF_MEM and not signed:
+        env.reject(EINVAL, "BPF_LDX uses reserved fields")
     check_src(env, insn.src_reg)
     check_dst(env, insn.dst_reg)
     word = env.regs[insn.src_reg].value.type
-    check_mem_access(env, env.insn_idx, insn.src_reg, insn.off, insn.size, READ, insn.dst_reg)
-    _note_pointer_type(env, word)
+    check_mem_access(env, env.insn_idx, insn.src_reg, insn.off, insn.size, READ, insn.dst_reg, signed=signed)
+    note_pointer_type(env, word, env.rules.trust_may_differ)
+    if env.rules.more_operators_tracked:
+        settle_bounds(env, env.regs[insn.dst_reg], "ldx")
     env.insn_idx += 1
 
 
@@ -127,7 +114,7 @@ def _check_stx(env: Env, insn: Insn) -> None:
     check_src(env, insn.dst_reg)
     word = env.regs[insn.dst_reg].value.type
     check_mem_access(env, env.insn_idx, insn.dst_reg, insn.off, insn.size, WRITE, insn.src_reg)
-    _note_pointer_type(env, word)
+    note_pointer_type(env, word)
     env.insn_idx += 1
 
 
@@ -136,9 +123,11 @@ def _check_st(env: Env, insn: Insn) -> None:
         env.reject(EINVAL, "BPF_ST uses reserved fields")
     check_src(env, insn.dst_reg)
     word = env.regs[insn.dst_reg].value.type
-    if word == PTR_TO_CTX:
+    if word == PTR_TO_CTX and not env.rules.ctx_stores_of_numbers:
         env.reject(EACCES, f"BPF_ST stores into R{insn.dst_reg} {env.type_name(word)} is not allowed")
     check_mem_access(env, env.insn_idx, insn.dst_reg, insn.off, insn.size, WRITE, -1)
+    if env.rules.ctx_stores_of_numbers:
+        note_pointer_type(env, word)
     env.insn_idx += 1
 
 
@@ -221,7 +210,7 @@ def _check_ld_abs(env: Env, insn: Insn, mode: int) -> None:
             "would lead to reference leak" if env.rules.leaks_explained else "cannot be mixed with socket references"
         )
         env.reject(EINVAL, f"BPF_LD_[ABS|IND] {mixed}")
-    if env.cur.active_spin_lock:
+    if env.cur.held.lock is not None:
         env.reject(EINVAL, "BPF_LD_[ABS|IND] cannot be used inside bpf_spin_lock-ed region")
     v = env.regs[BPF_REG_6].value
     if v.type != PTR_TO_CTX:
@@ -255,7 +244,7 @@ def _check_call(env: Env, insn: Insn) -> None:
         or insn.cls == BPF_JMP32
     ):
         env.reject(EINVAL, "BPF_CALL uses reserved fields")
-    if env.cur.active_spin_lock and (kind == BPF_PSEUDO_CALL or insn.imm != uapi.BPF_FUNC_spin_unlock):
+    if env.cur.held.lock is not None and (kind == BPF_PSEUDO_CALL or insn.imm != uapi.BPF_FUNC_spin_unlock):
         env.reject(EINVAL, "function calls are not allowed while holding a lock")
     if kind == BPF_PSEUDO_CALL:
         check_func_call(env, insn)
@@ -411,7 +400,7 @@ def _check_exit(env: Env, insn: Insn) -> bool:
     """True: the path is at its end; False: back in the caller."""
     if insn.src_kind == BPF_X or insn.imm or insn.src_reg or insn.dst_reg or insn.cls == BPF_JMP32:
         env.reject(EINVAL, "BPF_EXIT uses reserved fields")
-    if env.cur.active_spin_lock:
+    if env.cur.held.lock is not None:
         env.reject(EINVAL, "bpf_spin_unlock is missing")
     if check_reference_leak(env):
         leak = "BPF_EXIT instruction in main prog would lead to reference leak"

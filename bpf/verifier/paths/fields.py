@@ -8,6 +8,7 @@ from __future__ import annotations
 from arch.abi.errno import EINVAL
 from bpf.isa.insn import (
     BPF_ABS,
+    BPF_ADDR_SPACE_CAST,
     BPF_ALU,
     BPF_ALU64,
     BPF_ATOMIC,
@@ -19,10 +20,12 @@ from bpf.isa.insn import (
     BPF_IMM,
     BPF_IND,
     BPF_JA,
+    BPF_JCOND,
     BPF_JMP,
     BPF_JMP32,
     BPF_LD,
     BPF_LDX,
+    BPF_MAY_GOTO,
     BPF_MEM,
     BPF_MEMSX,
     BPF_MOD,
@@ -40,9 +43,22 @@ from bpf.verifier.env import Env
 
 def check_fields(env: Env, insn: Insn) -> None:
     """EINVAL, and the name of the instruction whose reserved fields are used."""
+    text = _strange(insn)
+    if text:
+        env.reject(EINVAL, text)
     name = _misused(insn)
     if name:
         env.reject(EINVAL, f"{name} uses reserved fields")
+
+
+def _strange(insn: Insn) -> str:
+    """What is wrong with an instruction that has words of its own."""
+    if insn.op == BPF_JCOND and insn.cls in (BPF_JMP, BPF_JMP32):
+        wrong = insn.code != BPF_JMP | BPF_JCOND or insn.src_reg != BPF_MAY_GOTO or insn.dst_reg or insn.imm
+        return f"invalid may_goto imm {insn.imm}" if wrong else ""
+    if insn.code == BPF_ALU64 | BPF_MOV | BPF_X and insn.off == BPF_ADDR_SPACE_CAST and insn.imm not in (1, 1 << 16):
+        return "addr_space_cast insn can only convert between address space 1 and 0"
+    return ""
 
 
 def _misused(insn: Insn) -> str:
@@ -72,6 +88,8 @@ def _misused_alu(insn: Insn) -> str:
         wrong = insn.src_reg or insn.off or insn.imm not in (16, 32, 64) or (insn.cls == BPF_ALU64 and from_reg)
         return "BPF_END" if wrong else ""
     if op == BPF_MOV:
+        if insn.cls == BPF_ALU64 and from_reg and insn.off == BPF_ADDR_SPACE_CAST:
+            return ""
         widths = (0, 8, 16) if insn.cls == BPF_ALU else (0, 8, 16, 32)
         wrong = (insn.off not in widths or insn.imm) if from_reg else (insn.src_reg or insn.off)
         return "BPF_MOV" if wrong else ""
@@ -86,6 +104,8 @@ def _misused_jump(insn: Insn) -> str:
         kinds = (0, BPF_PSEUDO_CALL, BPF_PSEUDO_KFUNC_CALL)
         offset = insn.off and insn.src_reg != BPF_PSEUDO_KFUNC_CALL
         return "BPF_CALL" if from_reg or offset or insn.src_reg not in kinds or insn.dst_reg or narrow else ""
+    if op == BPF_JCOND:
+        return ""
     if op == BPF_JA:
         if from_reg:
             return "BPF_JA|BPF_X" if insn.src_reg or insn.imm or insn.off else ""

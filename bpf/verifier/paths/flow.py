@@ -26,6 +26,7 @@ from bpf.isa.insn import (
     BPF_IMM,
     BPF_IND,
     BPF_JA,
+    BPF_JCOND,
     BPF_JEQ,
     BPF_JGE,
     BPF_JGT,
@@ -43,6 +44,7 @@ from bpf.isa.insn import (
     BPF_LD,
     BPF_LD_IMM64,
     BPF_LDX,
+    BPF_LOAD_ACQ,
     BPF_MEM,
     BPF_MOV,
     BPF_PSEUDO_FUNC,
@@ -53,6 +55,7 @@ from bpf.isa.insn import (
     BPF_PSEUDO_MAP_VALUE,
     BPF_REG_0,
     BPF_ST,
+    BPF_STORE_REL,
     BPF_STX,
     BPF_SUB,
     BPF_X,
@@ -270,6 +273,8 @@ def _used_and_written(env: Env, insn: Insn) -> tuple[int, int]:
             return (src if from_reg else 0), dst
         return (dst | src if from_reg and insn.op != BPF_END else dst), dst
     if insn.op == BPF_JA:
+        return (dst if from_reg else 0), 0
+    if insn.op == BPF_JCOND:
         return 0, 0
     if insn.op == BPF_EXIT:
         return 1, 0
@@ -279,6 +284,10 @@ def _used_and_written(env: Env, insn: Insn) -> tuple[int, int]:
 
 
 def _used_by_store(insn: Insn, dst: int, src: int) -> tuple[int, int]:
+    if insn.mode == BPF_ATOMIC and insn.imm == BPF_LOAD_ACQ:
+        return src, dst
+    if insn.mode == BPF_ATOMIC and insn.imm == BPF_STORE_REL:
+        return dst | src, 0
     if insn.mode == BPF_ATOMIC and insn.imm == BPF_CMPXCHG:
         return 1 | dst | src, 1
     return dst | src, src if insn.mode == BPF_ATOMIC and insn.imm & BPF_FETCH else 0

@@ -12,6 +12,7 @@ from arch.abi.errno import EACCES, EINVAL
 from arch.abi.limits import U32_MAX, U64_MAX
 from bpf.isa.insn import (
     BPF_JA,
+    BPF_JCOND,
     BPF_JEQ,
     BPF_JGE,
     BPF_JGT,
@@ -30,7 +31,7 @@ from bpf.isa.insn import (
 )
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.precision_by_frame import DST_ON_STACK, SRC_ON_STACK, collect_linked, note
-from bpf.verifier.access.regs import check_src, is_pointer_value
+from bpf.verifier.access.regs import check_src, is_pointer_value, settle_bounds
 from bpf.verifier.domain import since_6_8
 from bpf.verifier.domain.bounds import (
     reg_bounds_sync,
@@ -75,8 +76,9 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import Env, release_reference_state
 from bpf.verifier.lines.state import print_after_jump
-from bpf.verifier.paths.alu import sanitize_speculative_path, settle_bounds
+from bpf.verifier.paths.alu import sanitize_speculative_path
 from bpf.verifier.paths.linked import sync_linked
+from bpf.verifier.paths.may_goto import check_may_goto
 
 _NEVER_NULL: Final = frozenset({PTR_TO_SOCKET, PTR_TO_TCP_SOCK, PTR_TO_MAP_VALUE, PTR_TO_MAP_KEY, PTR_TO_SOCK_COMMON})
 _PACKET_ANY: Final = frozenset({PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_PACKET_END})
@@ -422,6 +424,9 @@ def _try_match_pkt_pointers(
 def check_cond_jmp_op(env: Env, insn: Insn) -> None:
     """One conditional jump: go on at env.insn_idx, remember the other way if there is one."""
     op = insn.op
+    if op == BPF_JCOND and env.rules.may_goto:
+        check_may_goto(env, insn)
+        return
     if op == BPF_JA or op > BPF_JSLE:
         env.reject(EINVAL, f"invalid BPF_JMP/JMP32 opcode {op:x}")
     dst_first = env.rules.packets_compared

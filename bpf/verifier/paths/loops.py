@@ -15,9 +15,8 @@ def same_callsites(a: VerifierState, b: VerifierState) -> bool:
     return len(a.frames) == len(b.frames) and all(x.callsite == y.callsite for x, y in zip(a.frames, b.frames))
 
 
-def _previous_turn(env: Env) -> VerifierState | None:
-    """The checkpoint of this path's last visit here: find_prev_entry()."""
-    cur = env.cur
+def previous_turn(env: Env, cur: VerifierState) -> VerifierState | None:
+    """The checkpoint of this path's last visit here, before `cur`: find_prev_entry()."""
     for state in reversed(env.explored_here(env.insn_idx)):
         on_this_path = state.insn_idx == env.insn_idx and state.branches
         if on_this_path and same_callsites(state, cur) and state.dfs_depth < cur.dfs_depth:
@@ -27,10 +26,14 @@ def _previous_turn(env: Env) -> VerifierState | None:
 
 def widen_since_last_turn(env: Env) -> None:
     """Numbers that nobody relies on and that changed in this turn can be anything: the next turn may then be the last."""
-    old = _previous_turn(env)
-    if old is None:
-        return
-    for before, now in zip(old.frames, env.cur.frames):
+    old = previous_turn(env, env.cur)
+    if old is not None:
+        widen(old, env.cur)
+
+
+def widen(old: VerifierState, state: VerifierState) -> None:
+    """The same between a checkpoint and a state of the next turn: widen_imprecise_scalars()."""
+    for before, now in zip(old.frames, state.frames):
         for old_reg, reg in zip(before.regs, now.regs):
             _widen(old_reg, reg)
         for old_slot, slot in zip(before.stack, now.stack):

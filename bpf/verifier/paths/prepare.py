@@ -173,7 +173,7 @@ def resolve_pseudo_ldimm64(env: Env) -> None:
         for regno in (insn.dst_reg, insn.src_reg) if early else ():
             if regno >= MAX_BPF_REG:
                 env.reject(EINVAL, f"R{regno} is invalid")
-        if insn.cls == BPF_LDX and not early and (insn.mode != BPF_MEM or insn.imm):
+        if insn.cls == BPF_LDX and not early and (insn.mode not in env.load_modes or insn.imm):
             env.reject(EINVAL, "BPF_LDX uses reserved fields")
         if insn.cls == BPF_STX and not env.rules.atomics and (insn.mode not in (BPF_MEM, BPF_ATOMIC) or insn.imm):
             env.reject(EINVAL, "BPF_STX uses reserved fields")

@@ -56,6 +56,7 @@ from bpf.verifier.log.log import BPF_LOG_LEVEL2
 from bpf.verifier.paths import same_state
 from bpf.verifier.paths.known_before import clear_lone_ids
 from bpf.verifier.paths.loops import loop_entry_of, same_callsites, update_loop_entry
+from bpf.verifier.paths.may_goto import MAY_GOTO
 from bpf.verifier.paths.same_state import EXACT, NOT_EXACT, RANGE_WITHIN, range_within
 
 _MAP_VALUES: Final = (PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
@@ -163,7 +164,7 @@ def states_equal(env: Env, old: VerifierState, cur: VerifierState) -> bool:
     if old.speculative and not cur.speculative:
         # a speculative path was not checked for everything
         return False
-    if old.active_spin_lock != cur.active_spin_lock:
+    if old.held.lock_id != cur.held.lock_id:
         return False
     for old_frame, cur_frame in zip(old.frames, cur.frames):
         if old_frame.callsite != cur_frame.callsite:
@@ -405,11 +406,17 @@ def _closes_loop(env: Env, old: VerifierState, cur: VerifierState, insn_idx: int
     """The path has come back to a checkpoint of its own: nothing new, another turn, or a loop that never ends."""
     if _is_another_run(old, cur):
         return False
+    same_turn = old.may_goto_depth == cur.may_goto_depth
+    if not same_turn and env.insns[insn_idx].code == MAY_GOTO:
+        if same_state.states_equal(env, old, cur, RANGE_WITHIN):
+            update_loop_entry(cur, old)
+            return True
     if env.aux[insn_idx].calls_callback:
         return same_state.states_equal(env, old, cur, RANGE_WITHIN)
     endless = (
         _maybe_looping(old, cur)
         and same_state.states_equal(env, old, cur, EXACT)
+        and same_turn
         and old.callback_unroll_depth == cur.callback_unroll_depth
     )
     if endless:

@@ -22,6 +22,7 @@ from bpf.verifier.domain.state import (
     STACK_ZERO,
     UNKNOWN,
     FuncState,
+    Held,
     Reg,
     StackSlot,
     Value,
@@ -268,12 +269,18 @@ def _func_states_equal(env: Env, old: FuncState, cur: FuncState, live: int, ids:
     return len(old.refs) == len(cur.refs) and all(ids.same(a[0], b[0]) for a, b in zip(old.refs, cur.refs))
 
 
+def _holds_alike(old: Held, cur: Held, ids: _Ids) -> bool:
+    if old.lock is not cur.lock or not ids.same(old.lock_id, cur.lock_id):
+        return False
+    return (old.rcu, old.preempt, old.sleepable) == (cur.rcu, cur.preempt, cur.sleepable)
+
+
 def states_equal(env: Env, old: VerifierState, cur: VerifierState, exact: Exactness) -> bool:
     """The current path can be cut: it knows at least what the checkpoint did."""
     if len(old.frames) != len(cur.frames) or (old.speculative and not cur.speculative):
         return False
     ids = _Ids(env)
-    if not ids.same(old.active_spin_lock, cur.active_spin_lock):
+    if old.held is not cur.held and not _holds_alike(old.held, cur.held, ids):
         return False
     for number, (a, b) in enumerate(zip(old.frames, cur.frames)):
         live = -1

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bpf.isa.insn import BPF_CALL, BPF_EXIT, BPF_JA, BPF_JMP, BPF_JMP32, Insn
 from bpf.verifier.env import Env
+from bpf.verifier.paths.may_goto import MAY_GOTO
 from bpf.verifier.rewrite import emit
 from bpf.verifier.rewrite.patch import remove_insns
 
@@ -44,6 +45,20 @@ def remove_dead_code(env: Env) -> None:
     remove_insns(env, [not aux.seen for aux in env.aux])
 
 
+_MAY_GOTO_0 = Insn(MAY_GOTO)
+
+
 def remove_nops(env: Env) -> None:
     """Remove jumps to the next instruction, but not those that only this removing makes so: Linux walks once."""
+    if env.rules.empty_may_goto_removed:
+        _remove_may_goto_0(env)
     remove_insns(env, [insn == emit.NOP for insn in env.insns])
+
+
+def _remove_may_goto_0(env: Env) -> None:
+    """Also where removing one makes the one before it jump to the next instruction."""
+    i = len(env.insns) - 1
+    while i >= 0:
+        if env.insns[i] == _MAY_GOTO_0:
+            remove_insns(env, [at == i for at in range(len(env.insns))])
+        i = min(i, len(env.insns)) - 1

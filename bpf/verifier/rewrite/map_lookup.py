@@ -7,10 +7,10 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from bpf import uapi
+from bpf.isa.callees import CALLEE_NUMBERS
 from bpf.isa.insn import BPF_ADD, BPF_AND, BPF_JEQ, BPF_JGE, BPF_JNE, BPF_LSH, BPF_MUL, Insn
 from bpf.verifier.api import MapInfo
 from bpf.verifier.rewrite import emit
-from bpf.verifier.rewrite.callees import CALLEE_NUMBERS
 
 BPF_F_INNER_MAP = uapi.BPF_F_INNER_MAP
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from arch.abi.errno import EINVAL, EOPNOTSUPP
 from arch.abi.internal import GFP_ATOMIC, GFP_KERNEL
 from bpf import uapi
+from bpf.isa.callees import CALLEE_NUMBERS
 from bpf.isa.insn import (
     BPF_ABS,
     BPF_ADD,
@@ -21,6 +22,7 @@ from bpf.isa.insn import (
     BPF_IND,
     BPF_JEQ,
     BPF_JGE,
+    BPF_JGT,
     BPF_JMP,
     BPF_JMP32,
     BPF_JNE,
@@ -29,12 +31,14 @@ from bpf.isa.insn import (
     BPF_LD,
     BPF_LSH,
     BPF_MOD,
+    BPF_MOV,
     BPF_MUL,
     BPF_NEG,
     BPF_OR,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_KFUNC_CALL,
     BPF_REG_AX,
+    BPF_SIGNED,
     BPF_SUB,
     BPF_TAIL_CALL,
     BPF_X,
@@ -55,8 +59,8 @@ from bpf.verifier.env import (
     InsnAux,
 )
 from bpf.verifier.rewrite import emit
-from bpf.verifier.rewrite.callees import CALLEE_NUMBERS
 from bpf.verifier.rewrite.map_lookup import index_mask, map_gen_lookup
+from bpf.verifier.rewrite.may_goto import expand_may_goto
 from bpf.verifier.rewrite.patch import patch_insns
 
 MAX_BPF_STACK = uapi.MAX_BPF_STACK
@@ -67,8 +71,44 @@ _LD_ABS_HELPER = {0x10: "bpf_skb_load_helper_8_no_cache", 0x08: "bpf_skb_load_he
 _STORAGE_GET = {uapi.BPF_FUNC_task_storage_get, uapi.BPF_FUNC_sk_storage_get, uapi.BPF_FUNC_inode_storage_get}
 
 
+def div_mod_by_minus_one(insn: Insn) -> list[Insn]:
+    """Signed, by the constant -1: the CPU would trap at the least number."""
+    if insn.op == BPF_DIV:
+        return [Insn(insn.cls | BPF_NEG | BPF_K, insn.dst_reg)]
+    return [emit.mov32_imm(insn.dst_reg, 0)]
+
+
+def signed_div_mod(insn: Insn) -> list[Insn]:
+    """x / 0 is 0, x % 0 is x; x / -1 is -x, x % -1 is 0."""
+    wide, dst, src, ax = insn.cls == BPF_ALU64, insn.dst_reg, insn.src_reg, BPF_REG_AX
+    jump = (BPF_JMP if wide else BPF_JMP32) | BPF_K
+    head = [emit.mov64(ax, src), Insn(insn.cls | BPF_ADD | BPF_K, ax, 0, 0, 1)]
+    if insn.op == BPF_DIV:
+        return [
+            *head,
+            Insn(jump | BPF_JGT, ax, 0, 4, 1),
+            Insn(jump | BPF_JEQ, ax, 0, 1, 0),
+            Insn(insn.cls | BPF_MOV | BPF_K, dst, 0, 0, 0),
+            Insn(insn.cls | BPF_NEG | BPF_K, dst),
+            emit.ja(1),
+            insn,
+        ]
+    rest = [] if wide else [emit.ja(1), emit.mov32(dst, dst)]
+    return [
+        *head,
+        Insn(jump | BPF_JGT, ax, 0, 3, 1),
+        Insn(jump | BPF_JEQ, ax, 0, 3 + (not wide), 1),
+        emit.mov32_imm(dst, 0),
+        emit.ja(1),
+        insn,
+        *rest,
+    ]
+
+
 def div_mod(insn: Insn) -> list[Insn]:
     """x / 0 is 0, x % 0 is x."""
+    if insn.off == BPF_SIGNED:
+        return signed_div_mod(insn)
     wide, dst, src = insn.cls == BPF_ALU64, insn.dst_reg, insn.src_reg
     jump = (BPF_JMP if wide else BPF_JMP32) | BPF_K
     if insn.op == BPF_DIV:
@@ -149,6 +189,8 @@ class MiscFixups:
         code = insn.code
         if code in _DIV_MOD:
             return div_mod(insn)
+        if code | BPF_X in _DIV_MOD and insn.off == BPF_SIGNED and insn.imm == -1:
+            return div_mod_by_minus_one(insn)
         if insn.cls == BPF_LD and insn.mode in (BPF_ABS, BPF_IND):
             return ld_abs(insn)
         if code in _ADD_SUB:
@@ -243,4 +285,5 @@ class MiscFixups:
 
 def do_misc_fixups(env: Env) -> None:
     """Rewrite what interpreter and JIT should not have to know."""
+    expand_may_goto(env)
     MiscFixups(env).run()

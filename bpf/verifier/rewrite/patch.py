@@ -15,11 +15,15 @@ from arch.abi.errno import ENOMEM
 from bpf.isa.insn import (
     BPF_CALL,
     BPF_EXIT,
+    BPF_JA,
     BPF_JMP,
     BPF_JMP32,
     BPF_LD_IMM64,
+    BPF_LOAD_ACQ,
     BPF_PSEUDO_CALL,
     BPF_PSEUDO_FUNC,
+    BPF_TAIL_CALL,
+    BPF_X,
     Insn,
 )
 from bpf.verifier.env import Env, InsnAux, SubprogInfo, _wide_operands
@@ -37,6 +41,8 @@ def insn_def_regno(insn: Insn) -> int:
     if class_ in (BPF_JMP, BPF_JMP32, 2):
         return -1
     if class_ == BPF_STX_CLASS:
+        if insn.mode == BPF_ATOMIC_MODE and insn.imm == BPF_LOAD_ACQ:
+            return insn.dst_reg
         if insn.mode == BPF_ATOMIC_MODE and insn.imm & 1:
             return 0 if insn.imm == BPF_CMPXCHG_OP else insn.src_reg
         return -1
@@ -58,7 +64,9 @@ def _jump_kind(insn: Insn) -> str:
         return ""
     if op == BPF_CALL:
         return "imm" if insn.src_reg == BPF_PSEUDO_CALL else ""
-    return "" if code == BPF_JMP | 0xF0 else "off"
+    if code == BPF_JMP32 | BPF_JA:
+        return "imm"
+    return "" if code in (BPF_JMP | BPF_TAIL_CALL, BPF_JMP | BPF_JA | BPF_X) else "off"
 
 
 def _retarget(insn: Insn, old: int, new: int, place: Sequence[int]) -> Insn | None:

@@ -89,11 +89,24 @@ def test_callbacks_are_walked_as_loops(name, version, logs):
     assert summary.logs.equal >= logs
 
 
-@pytest.mark.parametrize("version", ["6.6", "6.12", "7.2"])
-@pytest.mark.parametrize("code, off", [(0x91, 0), (0xBF, 8), (0x37, 1), (0xD7, 0), (0xE5, 1), (0xCB, 0)])
-def test_instructions_that_are_not_there_are_refused(version, code, off):
-    """Sign-extending loads and moves, signed division, bswap, may_goto, narrow atomics: never taken for something else."""
+# sign-extending loads and moves, signed division, bswap, may_goto, narrow atomics: (opcode, offset, the last version without)
+LATER = [(0x91, 0, "6.5"), (0xBF, 8, "6.5"), (0x37, 1, "6.5"), (0xD7, 0, "6.5"), (0xE5, 1, "6.8"), (0xCB, 0, "6.14")]
+
+
+@pytest.mark.parametrize("code, off, version", LATER)
+def test_instructions_that_came_later_are_refused(version, code, off):
+    """Never taken for something else."""
     imm = {0x37: 3, 0xD7: 16}.get(code, 0)
     insns = [Insn(0x7A, 10, 0, -8, 0), Insn(0xB7, 0, 0, 0, 7), Insn(0xBF, 1, 10), Insn(0x07, 1, 0, 0, -8)]
     insns += [Insn(code, 0, 0 if code in (0x37, 0xD7, 0xE5) else 1, off, imm), Insn(0xB7, 0), Insn(0x95)]
     assert verify(VerifyRequest(insns, 1, version=KernelVersion.parse(version))).ret == -EINVAL
+
+
+# random programs of tests/oracle/programs.py, with logs and what they returned
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("name, version", [("instructions_6_12", "6.12")])
+def test_random_programs_are_answered_as_by_the_real_kernel(name, version, level):
+    file = read_cases(DATA / f"{name}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=level, run=level == 1)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == []

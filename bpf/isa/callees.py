@@ -11,6 +11,10 @@ CALLEES: dict[int, str] = {
     0x10001: "bpf_skb_load_helper_8_no_cache",  # net/core/filter.c: (skb, offset) -> byte or -EFAULT
     0x10002: "bpf_skb_load_helper_16_no_cache",
     0x10003: "bpf_skb_load_helper_32_no_cache",
+    0x10004: "arch_bpf_timed_may_goto",  # arch/x86/net: AX is the offset of its words from R10, and then the new count
 }
 
 CALLEE_NUMBERS: dict[str, int] = {name: number for number, name in CALLEES.items()}
+
+TIMED_MAY_GOTO = CALLEE_NUMBERS["arch_bpf_timed_may_goto"]
+BPF_MAX_TIMED_LOOPS = 0xFFFF  # turns of a loop until the clock is asked
