@@ -37,6 +37,7 @@ from types import FrameType, TracebackType
 from arch.abi.signal import SIGINT
 
 HARD_S = 0.08  # of CPU time, until what does not look at the word is interrupted
+AGAIN_S = 0.005  # until an interrupt that was swallowed is sent again
 POKE_S = 0.02  # between two pokes
 WALL_FACTOR = 8  # a grace is over after so many times its CPU time: somebody blocks
 
@@ -113,6 +114,7 @@ class HostTime:
         self._limits: list[Limit] = []
         self._seen = False
         self._thrown = False  # an exception was sent that has perhaps not come yet
+        self._swallowed = False  # a KeyboardInterrupt that was raised in a destructor or a hook went no further
         self._since: float | None = None  # CPU time when the word was set
         self._owner = 0  # thread that works
         self._wake: queue.SimpleQueue[None] = queue.SimpleQueue()
@@ -172,7 +174,11 @@ class HostTime:
         print_unraisable = sys.unraisablehook
 
         def unraisable(info: sys.UnraisableHookArgs) -> None:
-            if info.exc_type is not HostStop:  # it comes again
+            if info.exc_type is KeyboardInterrupt and self.asked:
+                self._swallowed = True
+                self._watch()
+                self._wake.put(None)
+            elif info.exc_type is not HostStop:  # it comes again
                 print_unraisable(info)
 
         sys.unraisablehook = unraisable
@@ -262,6 +268,10 @@ class HostTime:
 
     def _tick(self) -> float | None:
         """Set the word; poke and interrupt those who do not look.  Seconds until the next time, None: when woken."""
+        if self._swallowed:
+            self._swallowed = False
+            time.sleep(AGAIN_S)  # the hook is left by then; if not, it comes here again
+            signal.pthread_kill(threading.main_thread().ident or 0, self.asked)  # a call that sleeps ends, too
         with self._lock:
             why = HOST_WORD[0] = self._compute()
             now = time.process_time()

@@ -111,7 +111,8 @@ def attempt(rng: random.Random) -> str:
             if time.monotonic() > end or (sent_at is not None and used - sent_at > 8 * GRACE_S):
                 os.kill(pid, signal.SIGKILL)
                 os.waitpid(pid, 0)
-                raise AssertionError(f"the signal is lost after {moment:.3f} s of {argv}")
+                said = (folder / "stderr").read_text(errors="replace")
+                raise AssertionError(f"the signal is lost after {moment:.3f} s of {argv[:9]}: {said[-900:]!r}")
             time.sleep(0.002)
         said = (folder / "stderr").read_text(errors="replace")
         code = os.waitstatus_to_exitcode(status)
