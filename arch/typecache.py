@@ -16,10 +16,11 @@ from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.ctype import StructType
 from arch.datamodel import DataModel
+from arch.layouts import layout_file
 from arch.typetable import KERNEL_HEADERS, TypeTable, kernel_types
 
 KIND = "types"
-_SOURCES = ("ctype.py", "cparse.py", "cscan.py", "typetable.py", "typecache.py", "datamodel.py")
+_SOURCES = ("ctype.py", "cparse.py", "cscan.py", "typetable.py", "typecache.py", "datamodel.py", "layouts.py")
 _CLASSES = {
     cls.__name__: cls
     for cls in (
@@ -56,7 +57,8 @@ def keep_types(arch: Architecture, version: KernelVersion) -> None:
 
 def _name(arch: Architecture, version: KernelVersion) -> str:
     here = Path(__file__).parent
-    headers = (*sorted(KERNEL_HEADERS.rglob("*.h")), *arch.headers)
+    recorded = layout_file(arch.name, version)
+    headers = (*sorted(KERNEL_HEADERS.rglob("*.h")), *arch.headers, *((recorded,) if recorded.exists() else ()))
     return cache.digest([*(here / name for name in _SOURCES), *headers, arch.name, repr(arch.model), str(version)])
 
 

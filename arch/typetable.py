@@ -29,6 +29,7 @@ from arch.ctype import (
 )
 from arch.cview import Getter, MemoryLike, Setter, compile_getter, compile_setter, view_of
 from arch.datamodel import LP64_LE, DataModel
+from arch.layouts import NONE, Layouts, layouts_of, place
 
 KERNEL_HEADERS = Path(__file__).resolve().parent.parent / "simkernel" / "include"
 
@@ -39,9 +40,10 @@ Contents = tuple[BaseTypes, Names, dict[str, CType], dict[str, FuncDecl]]
 class Source:
     """The text behind a TypeTable: an index of declarations, and the parser over it."""
 
-    def __init__(self, base_types: BaseTypes, conditions: Conditions) -> None:
+    def __init__(self, base_types: BaseTypes, conditions: Conditions, layouts: Layouts) -> None:
         self.base_types = base_types
         self.conditions = conditions
+        self.layouts = layouts
         self.names = Names()
         self.chunks: list[Chunk] = []
         self.tags: dict[tuple[str, str], list[Chunk]] = {}
@@ -128,6 +130,12 @@ class Source:
     def _complete(self, struct: StructType) -> None:
         self.load_tag(struct.kind, struct.name)
 
+    def laid_out(self, struct: StructType) -> None:
+        """A struct's definition was read: its members go where the kernel has them."""
+        recorded = self.layouts.get((struct.is_union, struct.name))
+        if recorded is not None:
+            place(struct, recorded)
+
     def enum(self, tag: str) -> EnumType:
         if tag not in self.names.enums:
             self.load_tag("enum", tag)
@@ -191,13 +199,13 @@ class Source:
 class TypeTable:
     """All C types of one kernel."""
 
-    def __init__(self, model: DataModel = LP64_LE, version: KernelVersion = NEWEST) -> None:
+    def __init__(self, model: DataModel = LP64_LE, version: KernelVersion = NEWEST, layouts: Layouts = NONE) -> None:
         self.model = model
         self.version = version
         base_types = BaseTypes(model)
         self.void = base_types.void
         self.integers = base_types.integers
-        self._source = Source(base_types, Conditions(version, model))
+        self._source = Source(base_types, Conditions(version, model), layouts)
         self.names = self._source.names
         self._resolved: dict[str, CType] = {}
         self.indexed = False  # whether headers stand behind it
@@ -303,6 +311,6 @@ class TypeTable:
 
 def kernel_types(arch: Architecture, version: KernelVersion) -> TypeTable:
     """The kernel's own types: of its headers, and of the architecture's.  arch/typecache.py has the shared ones."""
-    table = TypeTable(arch.model, version)
+    table = TypeTable(arch.model, version, layouts_of(arch.name, version))
     table.load_headers(*arch.headers)
     return table

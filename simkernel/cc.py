@@ -17,7 +17,9 @@ import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from arch import cache
 from arch.architecture import get
+from bpf.btf import Btf
 
 LIMIT_S = 120  # a compiler that takes longer hangs
 FLAGS = ("-O2", "-g", "-Wall", "-Wno-unused-function", "-fno-stack-protector", "-fno-asynchronous-unwind-tables")
@@ -80,6 +82,18 @@ def compile_bpf(source: str | Path, arch: str, vmlinux: str, flags: Sequence[str
             raise CompileError(done.stderr.rstrip() + missing_header(done.stderr))
         sys.stderr.write(done.stderr)
         return out.read_bytes()
+
+
+def vmlinux_header(btf: Btf) -> str:
+    """The text of vmlinux.h with these types.  A real kernel's are a hundred thousand: their text is kept."""
+    from bpf.btf import codec, dump  # who compiles nothing needs no printer
+
+    name = cache.digest([btf.encode(), *(Path(module.__file__ or "") for module in (codec, dump))])
+    kept = cache.load("vmlinux", name)
+    if kept is None:
+        kept = dump.dump_c(btf).encode()
+        cache.store("vmlinux", name, kept)
+    return kept.decode()
 
 
 def missing_header(said: str) -> str:

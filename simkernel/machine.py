@@ -346,11 +346,10 @@ class Machine(Waiting, Unit):
 
     def compile(self, source: str | Path, flags: Sequence[str] = ()) -> bytes:
         """A BPF program in C as an object file for this machine: its CPU, its vmlinux.h.  CompileError."""
-        from bpf.btf.dump import dump_c
-        from simkernel.cc import compile_bpf
+        from simkernel.cc import compile_bpf, vmlinux_header
 
         k = self.kernel
-        return compile_bpf(source, k.arch.name, dump_c(k.observer.kernel_btf.get()), flags)
+        return compile_bpf(source, k.arch.name, vmlinux_header(k.observer.kernel_btf.get()), flags)
 
     def trace_pipe(self) -> str:
         """Trace text that has come since the last call."""

@@ -19,6 +19,7 @@ from arch.errors import KernelError
 from arch.typetable import TypeTable, kernel_types
 from bpf.btf import Btf
 from bpf.btf.codec import BtfError
+from bpf.btf.recorded import recorded_btf
 from bpf.btf.vmlinux import vmlinux
 from bpf.loader.errors import LoadError
 from bpf.loader.object import BpfObject
@@ -129,6 +130,9 @@ def verify_object(
 
 def _kernel_btf(machine: Architecture, version: KernelVersion) -> Btf:
     """The BTF of the kernel the object is for."""
+    recorded = recorded_btf(machine.name, version)
+    if recorded is not None:
+        return recorded
     table = kernel_types(machine, version)
     return vmlinux(table, functions=_functions(table))
 

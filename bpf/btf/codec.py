@@ -7,7 +7,7 @@ kernel's own judgement is check.py.  Type ids are indexes; id 0 is void.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any, Literal
@@ -48,9 +48,10 @@ class Kind(IntEnum):
 
 
 # What follows the 12 bytes of a type: bytes in all, and bytes per vlen.
-_TRAILER = {Kind.INT: (4, 0), Kind.ARRAY: (12, 0), Kind.STRUCT: (0, 12), Kind.UNION: (0, 12), Kind.ENUM: (0, 8),
+TRAILER = {Kind.INT: (4, 0), Kind.ARRAY: (12, 0), Kind.STRUCT: (0, 12), Kind.UNION: (0, 12), Kind.ENUM: (0, 8),
             Kind.FUNC_PROTO: (0, 8), Kind.VAR: (4, 0), Kind.DATASEC: (0, 12), Kind.DECL_TAG: (4, 0),
             Kind.ENUM64: (0, 12)}  # fmt: skip
+KINDS = 32  # kinds that fit into the word of a type's head
 SIZED = frozenset({Kind.INT, Kind.STRUCT, Kind.UNION, Kind.ENUM, Kind.DATASEC, Kind.FLOAT, Kind.ENUM64})
 MODIFIERS = frozenset({Kind.VOLATILE, Kind.CONST, Kind.RESTRICT, Kind.TYPE_TAG, Kind.TYPEDEF})
 QUALIFIERS = MODIFIERS - {Kind.TYPEDEF}
@@ -137,7 +138,7 @@ class Btf:
     def __init__(self, byteorder: ByteOrder = "little", pointer_size: int = 8) -> None:
         self.byteorder: ByteOrder = byteorder
         self.pointer_size = pointer_size
-        self.types: list[BtfType] = [BtfType(Kind.VOID, "void")]
+        self.types: Sequence[BtfType] = [BtfType(Kind.VOID, "void")]
         self.raw_strings = b"\0"
         self._by_name: dict[tuple[str, Kind], int] | None = None
         self._essential: dict[str, list[int]] | None = None
@@ -147,18 +148,10 @@ class Btf:
     @classmethod
     def parse(cls, data: bytes, pointer_size: int = 8) -> Btf:
         """Decode a .BTF section; the byte order is the magic's."""
-        order = byte_order_of(data)
-        fields = struct.unpack_from(mark(order) + HEADER, data)
-        _, version, _, hdr_len, type_off, type_len, str_off, str_len = fields
-        if version != VERSION:
-            raise BtfError(f"unsupported BTF version {version}")
-        if hdr_len < BTF_HEADER_SIZE or max(hdr_len + type_off + type_len, hdr_len + str_off + str_len) > len(data):
-            raise BtfError("BTF sections lie outside the data")
+        order, types, strings = sections(data)
         btf = cls(order, pointer_size)
-        btf.raw_strings = data[hdr_len + str_off : hdr_len + str_off + str_len]
-        if not btf.raw_strings or btf.raw_strings[0] or btf.raw_strings[-1]:
-            raise BtfError("BTF string section does not begin and end with NUL")
-        btf._read_types(memoryview(data)[hdr_len + type_off : hdr_len + type_off + type_len])
+        btf.raw_strings = strings
+        btf._read_types(memoryview(types))
         btf._check_references()
         return btf
 
@@ -180,8 +173,6 @@ class Btf:
         return self.raw_strings[offset:end].decode("utf-8", "surrogateescape")
 
     def _read_types(self, data: memoryview) -> None:
-        m = mark(self.byteorder)
-        head = struct.Struct(m + "III")
         position = 0
         names: dict[int, str] = {}
 
@@ -192,30 +183,32 @@ class Btf:
             return found
 
         while position < len(data):
-            if position + 12 > len(data):
-                raise BtfError("BTF type section ends inside a type")
-            name_off, info, size = head.unpack_from(data, position)
-            position += 12
-            number, vlen = info >> 24 & 0x1F, info & 0xFFFF
-            if not 0 < number <= Kind.ENUM64:
-                raise BtfError(f"type {len(self.types)} is of unknown kind {number}")
-            kind = Kind(number)
-            fixed, each = _TRAILER.get(kind, (0, 0))
-            length = fixed + each * vlen
-            if position + length > len(data):
-                raise BtfError("BTF type section ends inside a type")
-            new = BtfType(kind, name_of(name_off), kflag=bool(info >> 31))
-            if kind in SIZED:
-                new.size = size
-            elif kind is not Kind.ARRAY:
-                new.type = size
-            self._read_trailer(new, data[position : position + length], vlen, name_of)
-            position += length
+            new, position = self.read_type(data, position, name_of)
             self.append(new)
 
-    def _read_trailer(self, new: BtfType, data: memoryview, vlen: int, name_of: object) -> None:
-        name = name_of  # a function of an offset
-        assert callable(name)
+    def read_type(self, data: memoryview, position: int, name_of: Callable[[int], str]) -> tuple[BtfType, int]:
+        """The type at a position of the type section, and where it ends."""
+        if position + 12 > len(data):
+            raise BtfError("BTF type section ends inside a type")
+        name_off, info, size = struct.unpack_from(mark(self.byteorder) + "III", data, position)
+        position += 12
+        number, vlen = info >> 24 & 0x1F, info & 0xFFFF
+        if not 0 < number <= Kind.ENUM64:
+            raise BtfError(f"type {len(self.types)} is of unknown kind {number}")
+        kind = Kind(number)
+        fixed, each = TRAILER.get(kind, (0, 0))
+        length = fixed + each * vlen
+        if position + length > len(data):
+            raise BtfError("BTF type section ends inside a type")
+        new = BtfType(kind, name_of(name_off), kflag=bool(info >> 31))
+        if kind in SIZED:
+            new.size = size
+        elif kind is not Kind.ARRAY:
+            new.type = size
+        self._read_trailer(new, data[position : position + length], vlen, name_of)
+        return new, position + length
+
+    def _read_trailer(self, new: BtfType, data: memoryview, vlen: int, name: Callable[[int], str]) -> None:
         m = mark(self.byteorder)
         match new.kind:
             case Kind.INT:
@@ -267,6 +260,7 @@ class Btf:
     def append(self, new: BtfType) -> int:
         """Add a type; its id."""
         new.id = len(self.types)
+        assert isinstance(self.types, list)
         self.types.append(new)
         self._by_name = self._essential = None
         return new.id
@@ -356,14 +350,14 @@ class Btf:
                     yield member.name, member.type, base + member.bit_offset, member.bit_size
             stack.extend(reversed(inner))
 
-    def essential_names(self) -> dict[str, list[int]]:
-        """Types by name without a ___flavor, in id order (for CO-RE candidates)."""
+    def candidates(self, name: str) -> list[int]:
+        """Types with this name, or with it and a ___flavor, in id order (for CO-RE)."""
         if self._essential is None:
             self._essential = {}
             for each in self.types[1:]:
                 if each.name:
                     self._essential.setdefault(essential_name(each.name), []).append(each.id)
-        return self._essential
+        return self._essential.get(name, [])
 
     def functions(self) -> Iterator[BtfType]:
         return (each for each in self.types if each.kind is Kind.FUNC)
@@ -394,6 +388,20 @@ def essential_name(name: str) -> str:
 def mark(order: ByteOrder) -> str:
     """struct's character for a byte order."""
     return "<" if order == "little" else ">"
+
+
+def sections(data: bytes) -> tuple[ByteOrder, bytes, bytes]:
+    """The byte order, the types and the strings of a .BTF section.  BtfError."""
+    order = byte_order_of(data)
+    _, version, _, hdr_len, type_off, type_len, str_off, str_len = struct.unpack_from(mark(order) + HEADER, data)
+    if version != VERSION:
+        raise BtfError(f"unsupported BTF version {version}")
+    if hdr_len < BTF_HEADER_SIZE or max(hdr_len + type_off + type_len, hdr_len + str_off + str_len) > len(data):
+        raise BtfError("BTF sections lie outside the data")
+    types, strings = data[hdr_len + type_off :][:type_len], data[hdr_len + str_off :][:str_len]
+    if not strings or strings[0] or strings[-1]:
+        raise BtfError("BTF string section does not begin and end with NUL")
+    return order, types, strings
 
 
 def byte_order_of(data: bytes) -> ByteOrder:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from arch.abi.errno import E2BIG, EINVAL
@@ -34,9 +35,11 @@ from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.versions.program_types import types_where
 
 if TYPE_CHECKING:
+    from bpf.jit.x86_64 import Code
     from bpf.verifier.protos.choose import ProgramFacts  # its tables are made when the first program is loaded
 
 TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT's text
+TEXT_STEP = 64  # bytes for each instruction there, more than the longest machine code of one
 STACK_BYTES = 16 << 10  # of one run: eight frames and their callbacks
 LICENSES = frozenset(("GPL", "GPL v2", "GPL and additional rights", "Dual BSD/GPL", "Dual MIT/GPL", "Dual MPL/GPL"))
 COLD_RUNS = {Tier.AUTO: 400, Tier.NATIVE: 0, Tier.PYTHON: -1}  # before an attached program is compiled
@@ -123,7 +126,7 @@ class BpfProg(Prog):
         self.busy: set[int] = set()  # CPUs on which it runs, where it must not interrupt itself
         self._run_code: Callable[[int, int], int] | None = None
         self._cold = COLD_RUNS[bpf.tier]
-        self.text = bpf.take_text(len(self.insns) * 8)
+        self.text = bpf.take_text(len(self.insns) * TEXT_STEP)
         self.orig_line_info = request.line_info
         self.counts = (ctypes.c_uint64 * len(self.insns))() if bpf.counting else None  # runs of each instruction
         self._untraced: Program | None = None  # while functions of it have trampolines
@@ -170,7 +173,7 @@ class BpfProg(Prog):
 
     def function_address(self, index: int) -> int:
         """Kernel address of the function of the program that starts at this instruction."""
-        address = self.text + 8 * index
+        address = self.text + TEXT_STEP * index
         self.bpf.functions[address] = (self, index)
         return address
 
@@ -440,17 +443,34 @@ class BpfProg(Prog):
             array.owner = mine
         return replace(mine, jited=array.owner.jited) == array.owner
 
+    @cached_property
+    def machine_code(self) -> list[Code]:
+        """What the CPU's JIT compiler makes of each function; empty where it is off, or not known."""
+        arch = self.bpf.host.arch
+        if not self.bpf.jit_enable or self.bpf.classic or (arch is not None and arch.name != "x86_64"):
+            return []
+        from bpf.jit import compile_program  # only to be shown
+
+        verdict = self.verdict
+        return compile_program(self.insns, verdict.subprog_starts or (0,), verdict.stack_depths, verdict.tail_calls)
+
     def symbols(self) -> list[tuple[int, str]]:
         """bpf_prog_kallsyms_add(): address and kallsyms name of each of its functions, the one that is called first last."""
         starts = self.verdict.subprog_starts or (0,)
         names = self.function_names(len(starts))
-        ends = (*starts[1:], len(self.insns))
         rows = []
-        for start, end, name in list(zip(starts, ends, names, strict=True))[1:]:
-            tag = prog_tag(self.insns[start:end], self.byteorder).hex()
-            rows.append((self.text + 8 * start, f"bpf_prog_{tag}_{name or 'F'}"))
+        for start, tag, name in list(zip(starts, self.tags(), names, strict=True))[1:]:
+            rows.append((self.text + TEXT_STEP * start, f"bpf_prog_{tag.hex()}_{name or 'F'}"))
         main = names[0] or self.name
         return [*rows, (self.text, f"bpf_prog_{self.tag.hex()}" + (f"_{main}" if main else ""))]
+
+    def tags(self) -> list[bytes]:
+        """Of each function as rewritten; of a program with one alone as it was given."""
+        starts = self.verdict.subprog_starts or (0,)
+        if len(starts) < 2:
+            return [self.tag]
+        ends = (*starts[1:], len(self.insns))
+        return [prog_tag(self.insns[start:end], self.byteorder) for start, end in zip(starts, ends, strict=True)]
 
     def function_names(self, count: int) -> list[str]:
         """bpf_get_prog_name(): what BTF calls the functions; "" for all of a program without func_info."""

@@ -34,12 +34,7 @@ class Relocator:
         if found is None:
             t = self.local[type_id]
             name = essential_name(t.name)
-            found = [
-                (btf, i)
-                for btf in self.targets
-                for i in btf.essential_names().get(name, ())
-                if same_kind(btf[i].kind, t.kind)
-            ]
+            found = [(btf, i) for btf in self.targets for i in btf.candidates(name) if same_kind(btf[i].kind, t.kind)]
             self._candidates[type_id] = found
         return found
 

@@ -17,6 +17,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfError, Kind
 from bpf.btf.codec import Strings
+from bpf.btf.lazy import read_kernel_btf
 from bpf.isa.insn import BPF_CALL, BPF_JMP, Insn, encode
 from bpf.loader import collect, externs, sections
 from bpf.loader.attach import attach_program
@@ -179,7 +180,7 @@ class BpfObject:
     def _read_kernel_btf(self) -> Btf | None:
         assert self.task is not None
         try:
-            return Btf.parse(self.task.read_file(VMLINUX_BTF), self.task.word)
+            return read_kernel_btf(self.task.read_file(VMLINUX_BTF), self.task.word)
         except (KernelError, BtfError) as error:
             self.messages.append(f"Error loading vmlinux BTF: {error}")
             return None

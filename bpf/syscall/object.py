@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from arch.abi.errno import E2BIG, EACCES, EBADF, EBADFD, EINVAL, ENOENT, ENOSPC, EOVERFLOW, EPERM
@@ -15,7 +16,7 @@ from bpf.board import Bpf, BtfObject, IdTable, Object
 from bpf.btf import Btf
 from bpf.btf.check import btf_parse
 from bpf.core.link import BpfLink
-from bpf.core.program import BpfProg
+from bpf.core.program import TEXT_STEP, BpfProg
 from bpf.face import FdObject
 from bpf.isa.insn import encode
 from bpf.maps.base import BpfMap
@@ -355,7 +356,7 @@ def _give(call: Call, info: Info, count: str, pointer: str, items: Sequence[byte
 
 
 def _prog_info(call: Call, prog: BpfProg) -> int:
-    """bpf_prog_get_info_by_fd().  Programs are interpreted, so there is no machine code to show."""
+    """bpf_prog_get_info_by_fd()."""
     known = _sized(PROG_INFO_SIZES, call.version)
     info, length = _begin(call, known, PROG_INFO_SIZE if known == PROG_INFO_KNOWN else known, PROG_INFO, read=True)
     info.raw.extend(bytes(PROG_INFO_SIZE - len(info.raw)))
@@ -379,17 +380,14 @@ def _prog_info(call: Call, prog: BpfProg) -> int:
             info[name] = 0
         return _end(call, info, length)
     _give_xlated(call, info, prog)
-    info["jited_prog_len"] = info["nr_jited_line_info"] = 0
-    starts = prog.verdict.subprog_starts or (0,)
-    _give(call, info, "nr_jited_ksyms", "jited_ksyms", [(prog.text + 8 * s).to_bytes(8, order) for s in starts])
-    _give(call, info, "nr_jited_func_lens", "jited_func_lens", [u32(0) for _ in starts])
+    _give_jited(call, info, prog)
     info["attach_btf_id"] = prog.attach_btf_id
     target = prog.dst_prog.btf_object if prog.dst_prog is not None else None
     kernel = 1 if prog.attach_btf_id and prog.attach_prog is None else 0
     info["attach_btf_obj_id"] = target.id if target is not None else kernel
     _give(call, info, "nr_func_info", "func_info", [b"".join(map(u32, row)) for row in prog.func_info])
     _give(call, info, "nr_line_info", "line_info", [b"".join(map(u32, row)) for row in prog.line_info])
-    _give(call, info, "nr_prog_tags", "prog_tags", [prog.tag for _ in starts])
+    _give(call, info, "nr_prog_tags", "prog_tags", prog.tags())
     return _end(call, info, length)
 
 
@@ -411,6 +409,26 @@ def _give_xlated(call: Call, info: Info, prog: BpfProg) -> None:
     room, info["xlated_prog_len"] = info["xlated_prog_len"], len(data)
     if room:
         call.user.write(info["xlated_prog_insns"], data[:room])
+
+
+def _give_jited(call: Call, info: Info, prog: BpfProg) -> None:
+    """Machine code, its functions, and where in it each line begins."""
+    order, codes = call.user.byteorder, prog.machine_code
+    text = b"".join(code.text for code in codes)
+    room, info["jited_prog_len"] = info["jited_prog_len"], len(text)
+    if room and text:
+        call.user.write(info["jited_prog_insns"], text[:room])
+    starts = prog.verdict.subprog_starts or (0,)
+    places = [prog.text + TEXT_STEP * start for start in starts]
+    lengths = [len(code.text) for code in codes] or [0 for _ in starts]
+    _give(call, info, "nr_jited_ksyms", "jited_ksyms", [each.to_bytes(8, order) for each in places])
+    _give(call, info, "nr_jited_func_lens", "jited_func_lens", [each.to_bytes(4, order) for each in lengths])
+    lines = []
+    for insn_off, *_ in prog.line_info if codes else ():
+        function = bisect_right(starts, insn_off) - 1
+        first = insn_off - starts[function]
+        lines.append(places[function] + (codes[function].starts[first] if first else 0))
+    _give(call, info, "nr_jited_line_info", "jited_line_info", [each.to_bytes(8, order) for each in lines])
 
 
 def _map_info(call: Call, target: BpfMap) -> int:

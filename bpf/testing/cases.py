@@ -332,7 +332,11 @@ def _default_kernel_btf(version: KernelVersion) -> Btf:
     from arch.architecture import DEFAULT, get
     from arch.typetable import kernel_types
     from bpf.btf.build import kernel_btf
+    from bpf.btf.recorded import recorded_btf
 
+    recorded = recorded_btf(DEFAULT, version)
+    if recorded is not None:
+        return recorded
     return kernel_btf(kernel_types(get(DEFAULT), version))
 
 

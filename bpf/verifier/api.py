@@ -90,6 +90,7 @@ class Verdict:
     # what run time needs to know about an accepted program
     subprog_starts: tuple[int, ...] = (0,)  # of the rewritten program
     stack_depths: tuple[int, ...] = ()
+    tail_calls: tuple[bool, ...] = ()  # of each function: it reaches a tail call through a function it calls
     func_info: Sequence[tuple[int, int]] = ()  # adjusted to the rewritten program
     line_info: Sequence[tuple[int, int, int, int]] = ()
     sleepable: bool = False

@@ -217,6 +217,7 @@ def _verdict(env: Env, ret: int) -> Verdict:
         },
         subprog_starts=tuple(subprog.start for subprog in env.subprogs[:-1]) or (0,),
         stack_depths=tuple(subprog.stack_depth for subprog in env.subprogs[:-1]),
+        tail_calls=tuple(subprog.tail_call_reachable for subprog in env.subprogs[:-1]),
         func_info=tuple((subprog.start, subprog.type_id) for subprog in env.subprogs[:-1]) if env.has_func_info else (),
         line_info=env.line_info,
         sleepable=env.sleepable,

@@ -1970,12 +1970,10 @@ struct bpf_dummy_ops {
 struct bpf_struct_ops_bpf_dummy_ops {
 	refcount_t refcnt;
 	enum bpf_struct_ops_state state;
-	unsigned long reserved[7];
-	struct bpf_dummy_ops data;
+	struct bpf_dummy_ops data __attribute__((aligned(64)));
 };
 struct bpf_struct_ops_tcp_congestion_ops {
 	refcount_t refcnt;
 	enum bpf_struct_ops_state state;
-	unsigned long reserved[7];
-	struct tcp_congestion_ops data;
+	struct tcp_congestion_ops data __attribute__((aligned(64)));
 };

@@ -1399,11 +1399,15 @@ struct neighbour {
 	struct net_device *dev;
 	u8 primary_key[];
 };
+struct scm_creds {
+	u32 pid;
+	kuid_t uid;
+	kgid_t gid;
+};
 struct scm_cookie {
 	struct pid *pid;
 	struct scm_fp_list *fp;
-	kuid_t uid;
-	kgid_t gid;
+	struct scm_creds creds;
 	u32 secid;
 };
 struct flowi;
@@ -1447,8 +1451,7 @@ struct xdp_txq_info {
 };
 struct xdp_sock {
 	struct sock sk;
-	u64 cacheline[7]; /* its own members begin on a cache line of their own */
-	struct xsk_queue *rx;
+	struct xsk_queue *rx __attribute__((aligned(64)));
 	struct net_device *dev;
 	struct xdp_umem *umem;
 	struct list_head flush_node;

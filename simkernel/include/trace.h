@@ -47,7 +47,8 @@ typedef int (*kprobe_pre_handler_t)(struct kprobe *, struct pt_regs *);
 typedef void (*kprobe_post_handler_t)(struct kprobe *, struct pt_regs *, unsigned long);
 struct arch_specific_insn {
 	kprobe_opcode_t *insn;
-	bool boostable;
+	bool boostable; /* until 5.13 */
+	unsigned int boostable : 1; /* since 5.13 */
 };
 struct kprobe {
 	struct hlist_node hlist;

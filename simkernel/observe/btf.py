@@ -9,6 +9,7 @@ from arch.ctype import CType, CTypeError, FuncDecl
 from bpf.btf import Btf
 from bpf.btf.build import kernel_btf
 from bpf.btf.codec import LazyBtf
+from bpf.btf.recorded import recorded_btf
 from bpf.btf.vmlinux import add_events
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Prototype
@@ -69,12 +70,12 @@ class KernelBtf:
     def get(self) -> Btf:
         """The same object each time."""
         if self._made is None:
-            self._made = LazyBtf(self._build)
+            self._made = recorded_btf(self.k.arch.name, self.k.version) or LazyBtf(self._build)
         return self._made
 
     def _build(self) -> Btf:
         k = self.k
         add_events(k.types, declarations(k.version))  # struct trace_event_raw_*
         return kernel_btf(
-            k.types, function_declarations(k), tracepoint_parameters(k, self.tracing), self.percpu.offsets
+            k.types, function_declarations(k), tracepoint_parameters(k, self.tracing), self.percpu.declared
         )

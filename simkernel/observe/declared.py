@@ -7,6 +7,9 @@ something is attached, calling one from the kernel does nothing.  Each gets its 
 from __future__ import annotations
 
 from arch.ctype import CType, CTypeError, EnumType, FuncDecl, IntType, PointerType
+from bpf.btf import Btf, Kind
+from bpf.btf.codec import INT_SIGNED
+from bpf.btf.recorded import recorded_btf
 from simkernel.fs.procfs import PROC_BANNER
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Prototype
@@ -17,8 +20,8 @@ def install(k: KernelFace, percpu: PerCpu) -> None:
     """Names that are asked for and declared are there."""
 
     def missing(name: str) -> None:
-        if not percpu.add_symbol(name) and not add_banner(k, name):
-            add(k, name)
+        if not add_banner(k, name) and not add(k, name) and not percpu.add_symbol(name):
+            add_recorded(k, name)
 
     k.symbols.add_missing = missing
 
@@ -34,20 +37,33 @@ def add_banner(k: KernelFace, name: str) -> bool:
     return True
 
 
-def add(k: KernelFace, name: str) -> None:
-    """Text and symbol for a declared function."""
+def add(k: KernelFace, name: str) -> bool:
+    """Text and symbol for a declared function; False for another name."""
     try:
         declared = k.types.function(name)
     except CTypeError:
+        return False
+    if not declared.static:
+        k.text.add_late(prototype_of(declared), do_nothing)
+    return True
+
+
+def add_recorded(k: KernelFace, name: str) -> None:
+    """Text and symbol for a function that the real kernel has in its BTF."""
+    btf = recorded_btf(k.arch.name, k.version)
+    found = btf.find(name, Kind.FUNC) if btf is not None else 0
+    if btf is None or not found:
         return
-    if declared.static:
-        return
-    k.text.add_late(prototype_of(declared), do_nothing)
+    proto = btf[btf[found].type]
+    params = ", ".join(
+        f"{_word_of(btf, param.type)} {param.name or f'arg{n}'}" for n, param in enumerate(proto.params) if param.type
+    )
+    k.text.add_late(Prototype.parse(f"{_word_of(btf, proto.type)} {name}({params or 'void'})"), do_nothing)
 
 
 def add_all(k: KernelFace, percpu: PerCpu) -> None:
     """For who lists all symbols."""
-    for name in percpu.offsets:
+    for name in percpu.places:
         if name not in k.symbols:
             percpu.add_symbol(name)
     if "linux_proc_banner" not in k.symbols:
@@ -69,12 +85,25 @@ def prototype_of(declared: FuncDecl) -> Prototype:
     return Prototype.parse(f"{_word(declared.ret)} {declared.name}({params or 'void'})")
 
 
+def _word_of(btf: Btf, type_id: int) -> str:
+    """A type of the BTF by its width."""
+    bare = btf.resolved(type_id)
+    if not bare.id:
+        return "void"
+    if bare.kind is Kind.PTR:
+        return "unsigned long"
+    return _sized(bare.size, bare.kind is Kind.INT and bool(bare.encoding & INT_SIGNED))
+
+
 def _word(ctype: CType) -> str:
     bare = ctype.strip
     if bare.size == 0:
         return "void"
     if isinstance(bare, PointerType):
         return "unsigned long"
-    signed = isinstance(bare, IntType | EnumType) and bare.signed
+    return _sized(bare.size, isinstance(bare, IntType | EnumType) and bare.signed)
+
+
+def _sized(size: int, signed: bool) -> str:
     names = ("char", "short", "int", "s64") if signed else ("u8", "u16", "u32", "u64")
-    return dict(zip((1, 2, 4), names)).get(bare.size, names[3])
+    return dict(zip((1, 2, 4), names)).get(size, names[3])

@@ -1,13 +1,18 @@
 """Variables that every CPU has its own of, as programs reach them: bpf_per_cpu_ptr() and bpf_this_cpu_ptr().
 
 A variable's symbol is the address of the first CPU's; those of the others follow at equal distances, as behind
-__per_cpu_offset[] on Linux.
+__per_cpu_offset[] on Linux.  A kernel whose BTF is recorded has all the variables that stand there, at their places in the
+section; what nothing here keeps is zero.
 """
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from arch.abi.limits import PAGE_SIZE
 from arch.ctype import CType
+from bpf.btf import Kind
+from bpf.btf.recorded import recorded_btf
 from simkernel.kernel.face import KernelFace
 
 # name -> (type, the first version with it)
@@ -16,6 +21,7 @@ VARIABLES: dict[str, tuple[str, str]] = {
     "bpf_task_storage_busy": ("int", "5.11"),
     "runqueues": ("struct rq", "4.1"),
 }
+SECTION = ".data..percpu"
 
 
 class PerCpu:
@@ -23,31 +29,55 @@ class PerCpu:
 
     def __init__(self, k: KernelFace) -> None:
         self.k = k
-        self.size = 0
-        self.offsets: dict[str, tuple[CType, int]] = {}
-        for name, (text, since) in VARIABLES.items():
-            if k.version.at_least(since):
-                ctype = k.types.type(text)
-                self.offsets[name] = (ctype, self.size)
-                self.size += (ctype.size + 63) // 64 * 64
-        self.stride = (self.size + PAGE_SIZE - 1) // PAGE_SIZE * PAGE_SIZE
         self.start = 0
+
+    @cached_property
+    def declared(self) -> dict[str, tuple[CType, int]]:
+        """Type and offset of each variable, for a kernel that nobody asked."""
+        found: dict[str, tuple[CType, int]] = {}
+        size = 0
+        for name, (text, since) in VARIABLES.items():
+            if self.k.version.at_least(since):
+                ctype = self.k.types.type(text)
+                found[name] = (ctype, size)
+                size += (ctype.size + 63) // 64 * 64
+        return found
+
+    @cached_property
+    def places(self) -> dict[str, tuple[int, int]]:
+        """Offset and size of each variable."""
+        btf = recorded_btf(self.k.arch.name, self.k.version)
+        if btf is None:
+            return {name: (offset, ctype.size) for name, (ctype, offset) in self.declared.items()}
+        rows = btf[btf.find(SECTION, Kind.DATASEC)].secinfos
+        return {btf[row.type].name: (row.offset, row.size) for row in rows}
+
+    @cached_property
+    def stride(self) -> int:
+        """Bytes from one CPU's section to the next."""
+        size = max(offset + size for offset, size in self.places.values())
+        return (size + PAGE_SIZE - 1) // PAGE_SIZE * PAGE_SIZE
 
     def add_symbol(self, name: str) -> bool:
         """The symbol of a variable; False for another name."""
-        if name not in self.offsets:
+        if name not in self.places:
             return False
         if not self.start:
             self._allocate()
-        ctype, offset = self.offsets[name]
-        self.k.symbols.add(name, self.start + offset, ctype.size, "D")
+        offset, size = self.places[name]
+        self.k.symbols.add(name, self.start + offset, size, "D")
         return True
 
     def _allocate(self) -> None:
         k = self.k
         self.start = k.mem.alloc(self.stride * k.nr_cpus, PAGE_SIZE)
         for cpu in range(k.nr_cpus):
-            k.view(self.start + self.offset(cpu) + self.offsets["runqueues"][1], "struct rq").cpu = cpu
+            base = self.start + self.offset(cpu)
+            k.view(base + self.places["runqueues"][0], "struct rq").cpu = cpu
+            for name, value in (("cpu_number", cpu), ("this_cpu_off", self.offset(cpu))):
+                if name in self.places:
+                    offset, size = self.places[name]
+                    k.mem.write(base + offset, value.to_bytes(size, k.mem.byteorder))
 
     def offset(self, cpu: int) -> int:
         """Bytes from a variable's address to that CPU's own."""

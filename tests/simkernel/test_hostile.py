@@ -22,7 +22,7 @@ def test_a_hundred_programs() -> None:
     outcomes = run("--programs", "100", "--arch", "x86_64")["outcomes"]
     assert outcomes["goes on"] > 25
     assert outcomes["ends with CorruptMemory"] > 5  # they do hit what matters
-    assert outcomes["ends with KernelCrash"] > 2
+    assert outcomes["ends with KernelCrash"] > 1
 
 
 def test_some_on_each_architecture() -> None:

@@ -93,6 +93,7 @@ def build(folder: Path, btf: Path) -> None:
         f"VMLINUX_BTF={btf}",
         "CLANG=clang-14",
         f"LDLIBS={STATIC}",
+        *(word for name in NOT_BUILT for word in ("-o", folder / name)),
         "test_progs",
     ]
     with (folder / "build.log").open("w") as log:

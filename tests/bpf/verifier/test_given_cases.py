@@ -1,12 +1,6 @@
-"""Every recorded answer of Linux 6.1: return value, log at both levels, rewritten program.
-
-known_differences.json lists the cases whose logs differ, by cause; a case that is listed and agrees fails, too.
-"""
+"""Every recorded answer of Linux 6.1: return value, log at both levels, rewritten program."""
 
 from __future__ import annotations
-
-import json
-from pathlib import Path
 
 import pytest
 
@@ -15,15 +9,10 @@ from tests.bpf.verifier.given import last_message, masked, masked_dump, request,
 
 SUITE, FUZZ = "verifier_6_1_given.json.gz", "fuzz_6_1_given.json.gz"
 SHARDS = 6
-KNOWN = json.loads(Path(__file__).with_name("known_differences.json").read_text())
 
 
 def shard(name, number):
     return [row for row in rows(name) if row["id"] % SHARDS == number]
-
-
-def known(kind):
-    return {i for cause, ids in KNOWN.items() if cause.startswith(kind) for i in ids}
 
 
 def compare(case_rows, level, answer_key="answer", trusted=True):
@@ -48,7 +37,7 @@ def test_suite(number, level):
     case_rows = shard(SUITE, number)
     wrong, different = compare(case_rows, level)
     assert wrong == []
-    assert different == known(f"level{level}:") & {row["id"] for row in case_rows}
+    assert different == set()
 
 
 @pytest.mark.parametrize("number", range(SHARDS))

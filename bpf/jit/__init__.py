@@ -1,0 +1,25 @@
+"""The machine code that the kernel's JIT compilers make of programs, to be shown: lengths, bytes, and where each line begins.
+
+Nothing here runs: bpf/run/ does.  x86_64.py is arch/x86/net/bpf_jit_comp.c of Linux 6.1; other CPUs' compilers are not there,
+and programs on them have no such code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from bpf.isa.insn import Insn
+from bpf.jit.x86_64 import Code, Function, compile_function
+
+
+def compile_program(
+    insns: Sequence[Insn], starts: Sequence[int], depths: Sequence[int], tail_calls: Sequence[bool]
+) -> list[Code]:
+    """jit_subprogs(): each function of a program by itself."""
+    ends = (*starts[1:], len(insns))
+    found = []
+    for number, (start, end) in enumerate(zip(starts, ends, strict=True)):
+        depth = depths[number] if number < len(depths) else 0
+        reachable = tail_calls[number] if number < len(tail_calls) else False
+        found.append(compile_function(Function(insns[start:end], depth, reachable, number > 0)))
+    return found
