@@ -166,6 +166,7 @@ class Architecture:
     syscall_chain: tuple[tuple[str, str], ...] = ()
     trap_fields: Mapping[str, str | None] = field(default_factory=dict)  # "error_code"/"orig" -> pt_regs field
     kprobes_on_ftrace: str | None = None  # first version with CONFIG_KPROBES_ON_FTRACE; None: there is none
+    bpf_jit: bool = False  # bpf/jit/ has this CPU's compiler
     user_pt_regs_size: int = 0  # how much of pt_regs user space and PTRACE_GETREGS see
     # Symbols of hand-made text and entry handlers that had other names: (until which version, {name since: before}).
     older_names: tuple[tuple[str, Mapping[str, str]], ...] = ()

@@ -279,6 +279,7 @@ ARCHITECTURE = Architecture(
     headers=(Path(__file__).with_name("kernel.h"),),
     trap_fields={"orig": "orig_ax"},
     kprobes_on_ftrace="3.10",
+    bpf_jit=True,
     user_pt_regs_size=168,
     older_names=OLDER_NAMES,
     cpuinfo=CPUINFO,

@@ -35,7 +35,7 @@ from bpf.verifier.api import Verdict, VerifyRequest
 from bpf.versions.program_types import types_where
 
 if TYPE_CHECKING:
-    from bpf.jit.x86_64 import Code
+    from bpf.jit.compile import Code
     from bpf.verifier.protos.choose import ProgramFacts  # its tables are made when the first program is loaded
 
 TEXT_BASE = 0xFFFFFFFFC0000000  # where programs pretend to be: modules' and JIT's text
@@ -447,7 +447,7 @@ class BpfProg(Prog):
     def machine_code(self) -> list[Code]:
         """What the CPU's JIT compiler makes of each function; empty where it is off, or not known."""
         arch = self.bpf.host.arch
-        if not self.bpf.jit_enable or self.bpf.classic or (arch is not None and arch.name != "x86_64"):
+        if not self.bpf.jit_enable or self.bpf.classic or (arch is not None and not arch.bpf_jit):
             return []
         from bpf.jit import compile_program  # only to be shown
 

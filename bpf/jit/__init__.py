@@ -1,7 +1,7 @@
 """The machine code that the kernel's JIT compilers make of programs, to be shown: lengths, bytes, and where each line begins.
 
-Nothing here runs: bpf/run/ does.  x86_64.py is arch/x86/net/bpf_jit_comp.c of Linux 6.1; other CPUs' compilers are not there,
-and programs on them have no such code.
+Nothing here runs: bpf/run/ does.  It is arch/x86/net/bpf_jit_comp.c of Linux 6.1, forms.py an instruction's bytes, compile.py a function's;
+other CPUs' compilers are not there, and programs on them have no such code (`Architecture.bpf_jit`).
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from bpf.isa.insn import Insn
-from bpf.jit.x86_64 import Code, Function, compile_function
+from bpf.jit.compile import Code, Function, compile_function
 
 
 def compile_program(

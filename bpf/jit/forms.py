@@ -1,25 +1,14 @@
-"""x86-64's compiler, as of 6.1.  arch/x86/net/bpf_jit_comp.c.
-
-A function of a program is translated instruction by instruction, again and again until no jump gets shorter.  Addresses of
-functions stand for 32-bit distances only, so lengths do not depend on them.
-"""
+"""The bytes of one instruction on x86-64, as of 6.1: all but jumps and calls.  arch/x86/net/bpf_jit_comp.c."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-
 from bpf.isa import insn as isa
-from bpf.isa.insn import BPF_REG_0, BPF_REG_3, BPF_REG_4, BPF_REG_AX, Insn, is_ld_imm64
+from bpf.isa.insn import BPF_REG_0, BPF_REG_3, BPF_REG_4, BPF_REG_AX, Insn
 
 AUX_REG = BPF_REG_AX + 1  # r11, which no program sees
 # reg2hex[]: the number of each register in an instruction, rax rdi rsi rdx rcx r8 rbx r13 r14 r15 rbp r10 r11
 NUMBER = (0, 7, 6, 2, 1, 0, 3, 5, 6, 7, 5, 2, 3)
 EXTENDED = frozenset((5, 7, 8, 9, BPF_REG_AX, AUX_REG))  # is_ereg(): r8 and up
-CALLEE_SAVED = (6, 7, 8, 9)
-PUSH = (b"\x53", b"\x41\x55", b"\x41\x56", b"\x41\x57")
-POP = (b"\x5b", b"\x41\x5d", b"\x41\x5e", b"\x41\x5f")
-NOP5 = b"\x0f\x1f\x44\x00\x00"
 SIMPLE_ALU = {
     isa.BPF_ADD: 0x01, isa.BPF_SUB: 0x29, isa.BPF_AND: 0x21, isa.BPF_OR: 0x09, isa.BPF_XOR: 0x31,
     isa.BPF_LSH: 0xE0, isa.BPF_RSH: 0xE8, isa.BPF_ARSH: 0xF8,
@@ -34,31 +23,8 @@ CONDITION = {
     isa.BPF_JEQ: 0x74, isa.BPF_JSET: 0x75, isa.BPF_JNE: 0x75, isa.BPF_JGT: 0x77, isa.BPF_JLT: 0x72, isa.BPF_JGE: 0x73,
     isa.BPF_JLE: 0x76, isa.BPF_JSGT: 0x7F, isa.BPF_JSLT: 0x7C, isa.BPF_JSGE: 0x7D, isa.BPF_JSLE: 0x7E,
 }  # fmt: skip
-JBE, JAE, JE, JNE = 0x76, 0x73, 0x74, 0x75
-KERNEL_FROM = (1 << 47) - 4096 + 4096  # TASK_SIZE_MAX + PAGE_SIZE: below, a load by a pointer of BTF gives 0
-MAX_TAIL_CALL_CNT = 33
-TAIL_CALL_OFFSET = 5 + 2 + 1 + 3  # X86_TAIL_CALL_OFFSET: a tail call skips the first instructions of the prologue
-MAX_ENTRIES_AT, POINTERS_AT, BPF_FUNC_AT = 36, 272, 48  # in struct bpf_array, struct bpf_prog
-MAX_PASSES = 20
-ROOM = 64  # for an instruction, before anything is known
-
-
-@dataclass(frozen=True)
-class Function:
-    """What the verifier knows of one function of a program."""
-
-    insns: Sequence[Insn]
-    stack_depth: int
-    tail_call_reachable: bool  # by a function that it calls
-    is_subprog: bool
-
-
-@dataclass(frozen=True)
-class Code:
-    """Machine code; `starts`: where each instruction's begins, the end last.  In bytes."""
-
-    text: bytes
-    starts: tuple[int, ...]
+JAE, JNE = 0x73, 0x75
+KERNEL_FROM = 1 << 47  # TASK_SIZE_MAX + PAGE_SIZE: below, a load by a pointer of BTF gives 0
 
 
 def imm8(value: int) -> bool:
@@ -310,162 +276,3 @@ def probe_load(insn: Insn) -> bytes:
     if off and src != dst:
         out += prefix1(src, True) + bytes((0x81, one(0xE8, src))) + word(off)
     return out
-
-
-class Pass:
-    """One translation of a function, with the lengths that the pass before has found."""
-
-    def __init__(self, function: Function, ends: Sequence[int], cleanup: int, padding: bool) -> None:
-        self.function = function
-        self.ends = list(ends)  # of each instruction's code; of the prologue first
-        self.cleanup = cleanup  # where the program returns
-        self.padding = padding
-        insns = function.insns
-        self.depth = (function.stack_depth + 7) // 8 * 8
-        used = {reg for insn in insns for reg in (insn.dst_reg, insn.src_reg)}
-        self.saved = [n for n, reg in enumerate(CALLEE_SAVED) if reg in used]
-        self.tail_calls = function.tail_call_reachable or any(is_tail_call(insn) for insn in insns)
-        self.seen_exit = False
-
-    def run(self) -> bytes:
-        """All of it; `ends` and `cleanup` are those of now."""
-        out = bytearray(self.prologue())
-        self.ends[0] = len(out)
-        insns = self.function.insns
-        index = 0
-        while index < len(insns):
-            insn = insns[index]
-            if is_ld_imm64(insn):
-                self.ends[index + 1] = len(out)  # the second half has no code of its own
-                value = isa.imm64(insn, insns[index + 1])
-                if insn.src_reg == isa.BPF_PSEUDO_FUNC:
-                    value = 1 << 63  # an address, whichever it is
-                out += mov_imm64(insn.dst_reg, value)
-                index += 1
-                self.ends[index] = self.ends[index + 1] = len(out)
-            else:
-                piece = self.translate(index, insn, len(out))
-                out += piece
-                self.ends[index + 1] = len(out)
-            index += 1
-        return bytes(out)
-
-    def prologue(self) -> bytes:
-        """emit_prologue() and push_callee_regs()."""
-        skipped = b"\x31\xc0" if self.tail_calls and not self.function.is_subprog else b"\x66\x90"
-        out = NOP5 + skipped + b"\x55\x48\x89\xe5"
-        if self.function.stack_depth:
-            out += b"\x48\x81\xec" + word(self.depth)
-        if self.tail_calls:
-            out += b"\x50"
-        return out + b"".join(PUSH[n] for n in self.saved)
-
-    def restore(self) -> bytes:
-        """pop_callee_regs()."""
-        return b"".join(POP[n] for n in reversed(self.saved))
-
-    def translate(self, index: int, insn: Insn, at: int) -> bytes:
-        """One instruction that begins at byte `at`."""
-        if insn.cls in (isa.BPF_ALU, isa.BPF_ALU64):
-            return arithmetic(insn)
-        if insn.cls == isa.BPF_LDX:
-            if insn.mode == isa.BPF_PROBE_MEM:
-                return probe_load(insn)
-            return load(insn.size, insn.dst_reg, insn.src_reg, insn.off)
-        if insn.cls == isa.BPF_STX:
-            if insn.mode == isa.BPF_ATOMIC:
-                return atomic(insn)
-            return store(insn.size, insn.dst_reg, insn.src_reg, insn.off)
-        if insn.cls == isa.BPF_ST:
-            return b"\x0f\xae\xe8" if insn.mode == BPF_NOSPEC else store_imm(insn)
-        if insn.op == isa.BPF_CALL and insn.cls == isa.BPF_JMP:
-            return self.call(insn)
-        if is_tail_call(insn):
-            return self.tail_call_direct() if insn.imm else self.tail_call_indirect()
-        if insn.op == isa.BPF_EXIT and insn.cls == isa.BPF_JMP:
-            return self.leave(index, at)
-        if insn.op == isa.BPF_JA:
-            return self.jump(-2 if insn.off == -1 else self.distance(index, insn))
-        return self.conditional(index, insn)
-
-    def distance(self, index: int, insn: Insn) -> int:
-        """From the end of a jump to where it goes, by the pass before."""
-        return self.ends[index + 1 + insn.off] - self.ends[index + 1]
-
-    def jump(self, distance: int) -> bytes:
-        """A jump; one to the next instruction is none."""
-        if not distance:
-            return b""
-        return b"\xeb" + byte(distance) if near(distance) else b"\xe9" + word(distance)
-
-    def conditional(self, index: int, insn: Insn) -> bytes:
-        """A comparison and its jump."""
-        distance, condition = self.distance(index, insn), CONDITION[insn.op]
-        if near(distance):
-            return compare(insn) + bytes((condition,)) + byte(distance)
-        return compare(insn) + bytes((0x0F, condition + 0x10)) + word(distance)
-
-    def call(self, insn: Insn) -> bytes:
-        """A helper, a kernel function, a function of the program."""
-        count = b"\x48\x8b\x85" + word(-self.depth - 8) if self.function.tail_call_reachable else b""
-        return count + b"\xe8" + word(0)
-
-    def leave(self, index: int, at: int) -> bytes:
-        """The first exit returns, the others jump there."""
-        if self.seen_exit:
-            distance = self.cleanup - self.ends[index + 1]
-            return b"\xeb" + byte(distance) if near(distance) else b"\xe9" + word(distance)
-        self.seen_exit, self.cleanup = True, at
-        return self.restore() + b"\xc9\xc3\xcc"
-
-    def count_tail_call(self, out: int) -> bytes:
-        """One more, if there are not too many; `out` bytes later is where it fails to."""
-        place_of = word(-4 - self.depth)
-        return (
-            b"\x8b\x85" + place_of + bytes((0x83, 0xF8, MAX_TAIL_CALL_CNT, JAE, out - 11 & 0xFF))
-            + b"\x83\xc0\x01\x89\x85" + place_of
-        )  # fmt: skip
-
-    def unwind(self) -> bytes:
-        """Before the other program begins."""
-        return self.restore() + b"\x58" + (b"\x48\x81\xc4" + word(self.depth) if self.function.stack_depth else b"")
-
-    def tail_call_indirect(self) -> bytes:
-        """emit_bpf_tail_call_indirect()."""
-        bounds = b"\x89\xd2\x39\x56" + bytes((MAX_ENTRIES_AT,))
-        counting = self.count_tail_call(0)
-        target = b"\x48\x8b\x8c\xd6" + word(POINTERS_AT) + b"\x48\x85\xc9"
-        leap = self.unwind() + b"\x48\x8b\x49" + bytes((BPF_FUNC_AT,)) + b"\x48\x83\xc1" + bytes((TAIL_CALL_OFFSET,))
-        leap += b"\xff\xe1\xcc"
-        after = len(leap)
-        counting = self.count_tail_call(len(counting) + len(target) + 2 + after)
-        first = len(counting) + len(target) + 2 + after
-        return bounds + bytes((JBE, first & 0xFF)) + counting + target + bytes((JE, after)) + leap
-
-    def tail_call_direct(self) -> bytes:
-        """emit_bpf_tail_call_direct(): a jump that is patched when the map changes."""
-        rest = b"\xe9" + word(0) + self.unwind() + NOP5
-        length = len(self.count_tail_call(0))
-        return self.count_tail_call(length + len(rest)) + rest
-
-
-BPF_NOSPEC = 0xC0
-
-
-def is_tail_call(insn: Insn) -> bool:
-    return insn.cls == isa.BPF_JMP and insn.op == isa.BPF_TAIL_CALL
-
-
-def compile_function(function: Function) -> Code:
-    """bpf_int_jit_compile(): passes until the length stays."""
-    count = len(function.insns)
-    ends = [ROOM * (number + 1) for number in range(count + 1)]
-    cleanup, length, text = ends[-1], 0, b""
-    for number in range(MAX_PASSES + 1):
-        step = Pass(function, ends, cleanup, number >= 15)
-        text = step.run()
-        ends, cleanup = step.ends, step.cleanup
-        if len(text) == length:
-            break
-        length = len(text)
-    return Code(text, (*ends,))
