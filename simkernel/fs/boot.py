@@ -14,9 +14,11 @@ from simkernel.fs import (
     fcntl,
     fhandle,
     files,
+    fsopen,
     hostio,
     inotify,
     lseek,
+    mount_api,
     namei_calls,
     namespace,
     nsproxy,
@@ -50,7 +52,7 @@ from simkernel.fs.vfs import FsType, Vfs
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, fhandle, files, hostio, inotify, lseek, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
+    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, fhandle, files, fsopen, hostio, inotify, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
 )  # fmt: skip
 
 

@@ -17,6 +17,7 @@ from arch.abi.mount import (
 )
 from arch.errors import KernelError
 from simkernel.fs.inode import Dentry, Mount, Path, SuperBlock
+from simkernel.kernel.namespaces import Namespace
 
 DAY_NS = 86_400_000_000_000
 
@@ -35,6 +36,7 @@ class Mounts:
         self.all: list[Mount] = []
         self._next_id = 1
         self.last_group = 0  # of peers
+        self.owners: dict[Mount, Namespace | None] = {}  # whose the mount namespaces are, by their roots
         self.detached: set[Mount] = set()  # roots of trees that only a descriptor holds: the anonymous namespaces
 
     def __iter__(self) -> Iterator[Mount]:
@@ -119,6 +121,13 @@ class Mounts:
             if mnt.mnt_parent is not mnt:
                 self.uncover(mnt)
         self.all = [mnt for mnt in self.all if mnt not in gone]
+        self.owners.pop(top, None)
+
+    def dissolve(self, mnt: Mount) -> None:
+        """dissolve_on_fput(): a tree that only a descriptor held."""
+        if mnt in self.detached:
+            self.detached.discard(mnt)
+            self.drop_tree(mnt)
 
     def children_of(self, mnt: Mount) -> list[Mount]:
         """Mounts that sit on this one."""

@@ -87,6 +87,7 @@ def _copy_mounts(k: FsKernel, top: Mount, owner: Namespace | None) -> dict[Mount
     """copy_mnt_ns(): for another user namespace shared mounts become slaves, and what is forbidden stays forbidden."""
     mounts, mine = k.vfs.mounts, k.current.namespaces.get("mnt")
     copies = mounts.copy_tree(top)
+    mounts.owners[copies[top]] = owner
     less = owner is not (mine.owner if mine is not None else None)
     for old, new in copies.items():
         pnode.copied(mounts, {old: new}, slave=less and bool(old.group_id))

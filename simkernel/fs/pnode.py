@@ -97,9 +97,11 @@ def attach(mounts: Mounts, mnt: Mount, at: Path, known: bool = False) -> None:
         for member in mounts.tree(mnt):
             set_shared(mounts, member)
         heard = [(target, slave) for target, slave in list(targets(mounts, at.mnt)) if _reaches(target, at.dentry)]
+    before = list(mounts.all)
     for target, slave in heard:
         if target in mounts.tree(mnt):
             continue
+        grown = len(mounts.all)
         copies = mounts.copy_tree(mnt)
         copied(mounts, copies, slave, bool(target.group_id))
         copy = copies[mnt]
@@ -110,6 +112,7 @@ def attach(mounts: Mounts, mnt: Mount, at: Path, known: bool = False) -> None:
             mounts.cover(below, copy, copy.mnt_root)
         else:
             mounts.cover(copy, target, at.dentry)
+        mounts.all[len(before) :] = mounts.all[grown:] + mounts.all[len(before) : grown]  # the last one is listed first
     mounts.cover(mnt, at.mnt, at.dentry)
 
 

@@ -333,6 +333,8 @@ class Vfs:
             running = file.f_op.release(self.k, file)
             if running is not None:
                 yield from running
+        if file.f_mode & c.FMODE_NEED_UNMOUNT:
+            self.mounts.dissolve(file.f_path.mnt)
         inode = file.f_inode
         inode.i_count -= 1
         if file.f_mode & c.FMODE_WRITE and inode.i_writecount > 0:

@@ -251,7 +251,10 @@ def ask(boot: list[str], tests: Path, names: list[str]) -> dict[str, Ran]:
                 f"sh -c {shlex.quote(script(program))}",
                 f"echo {shlex.quote('@@@@ ' + program)} >> /out; cat /ks.out >> /out",
             ]
-        (work / "all.sh").write_text("\n".join([*lines, "cp /out /tmp/out"]))
+        uncover = (
+            "while [ $(grep -c ' /tmp ' /proc/mounts) -gt 1 ]; do umount -l /tmp; done"  # what a test left mounted
+        )
+        (work / "all.sh").write_text("\n".join([*lines, uncover, "cp /out /tmp/out"]))
         out = work / "out"
         limit = str(120 + (SECONDS + 5) * len(names))
         command = [
@@ -280,7 +283,8 @@ def record(boot: list[str], tests: Path, names: list[str]) -> None:
     recorded = load()
     folders: dict[str, list[str]] = {}
     for name in names:
-        folders.setdefault(name if name in ALONE else name.partition(" ")[0].rpartition("/")[0], []).append(name)
+        folder = name.partition(" ")[0].rpartition("/")[0]
+        folders.setdefault(name if name in ALONE or folder in ALONE else folder, []).append(name)
     for members in folders.values():
         first, second = (
             {name: results(ran) for name, ran in ask(boot, tests, members).items() if ran.status >= 0} for _ in range(2)

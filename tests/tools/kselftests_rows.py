@@ -76,6 +76,7 @@ NOT_RUN: dict[str, str] = {
     "timers/leap-a-day": "runs for ever", "timers/leapcrash": "runs for ever", "timers/rtcpie": "needs a clock chip",
     "timers/alarmtimer-suspend": "suspends the machine", "timers/clocksource-switch": "changes clock sources for minutes",
     "timers/set-tz": "changes the time zone for good",
+    "x86/mov_ss_trap_64": "takes an emulated real kernel down",
     "breakpoints/step_after_suspend_test": "suspends the machine",
     "vm/transhuge-stress": "takes all memory", "vm/virtual_address_range": "maps 128 TiB for minutes",
 }  # fmt: skip
@@ -88,8 +89,9 @@ ARGUMENTS: dict[str, tuple[str, ...]] = {
     "vm/ksm_tests": ("-M -p 10", "-U"),
 }
 
-# programs that get a boot of their own when the real kernel is asked
+# programs, and suites all of whose programs, get a boot of their own when the real kernel is asked
 ALONE = frozenset({
+    "x86", "mount", "net/af_unix", "vm/protection_keys_64", "vm/soft-dirty", "vm/thuge-gen", "vm/khugepaged", "rseq/basic_percpu_ops_test", "mqueue/mq_perf_tests",
     "timers/set-2038", "timers/change_skew", "timers/freq-step", "timers/adjtick", "vm/userfaultfd anon 20 16",
 })  # fmt: skip
 
