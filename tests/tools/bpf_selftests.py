@@ -35,6 +35,7 @@ PARTS = "Makefile tools scripts include arch/x86/include kernel/bpf kernel/trace
 BPF = "tools/testing/selftests/bpf"
 DATA = Path(__file__).parents[1] / "data"
 STATIC = "-static -lelf -lz -lrt -lpthread"
+TOOLS = ("/usr", "/lib", "/lib64")  # of the host: ip, tc and ping with their libraries
 NOT_BUILT = ("bpf_testmod.ko", "sign-file", "xdp_synproxy")  # a module, and what needs other libraries: tests skip them
 
 
@@ -119,8 +120,9 @@ def tool(folder: Path) -> Path:
 
 def inside(folder: Path, seconds: float, *command: str, env: str = "") -> str:
     """What a command prints in a machine of its own that sees the suite's folder."""
-    script = f"cd /suite; {env} {' '.join(command)}"
-    words = [sys.executable, "-m", "simkernel", "run", "--cpus", "2", "--bind", f"{folder}:/suite",
+    script = f"cd /suite; export PATH=$PATH:/usr/sbin:/usr/bin; {env} {' '.join(command)}"
+    places = [f"{folder}:/suite", *(f"{place}:{place}" for place in TOOLS if Path(place).is_dir())]
+    words = [sys.executable, "-m", "simkernel", "run", "--cpus", "2", *(w for place in places for w in ("--bind", place)),
              "--host-timeout", str(seconds), "busybox", "sh", "-c", script]  # fmt: skip
     try:
         done = subprocess.run(words, capture_output=True, timeout=seconds + 60)
