@@ -114,6 +114,7 @@ class HostTime:
         self._limits: list[Limit] = []
         self._seen = False
         self._thrown = False  # an exception was sent that has perhaps not come yet
+        self._torn = False  # an exception was sent to where nobody looks
         self._swallowed = False  # a KeyboardInterrupt that was raised in a destructor or a hook went no further
         self._since: float | None = None  # CPU time when the word was set
         self._owner = 0  # thread that works
@@ -178,6 +179,8 @@ class HostTime:
                 self._swallowed = True
                 self._watch()
                 self._wake.put(None)
+            elif info.exc_type is AttributeError and self._torn:
+                pass  # the destructor of what an exception of ours left half made
             elif info.exc_type is not HostStop:  # it comes again
                 print_unraisable(info)
 
@@ -287,7 +290,7 @@ class HostTime:
                 poke()
             if not self._seen and now - self._since > HARD_S and (self.runs or self._limits):
                 self._since = now - HARD_S + 2 * POKE_S
-                self._thrown = True
+                self._thrown = self._torn = True
                 _set_async_exc(self._owner, HostStop)
             return POKE_S
 

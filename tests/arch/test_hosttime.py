@@ -119,3 +119,23 @@ except KeyboardInterrupt:
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (done.stdout, done.stderr) == ("interrupted\n", "")
+
+
+def test_the_destructor_of_what_was_left_half_made_says_nothing() -> None:
+    code = """
+from arch.hosttime import HOST, HostStop
+HOST.take_signals()
+class Half:
+    def __init__(self):
+        while True: pass
+        self.handle = 1
+    def __del__(self):
+        self.handle
+try:
+    with HOST.limit(0.01):
+        Half()
+except HostStop:
+    print("stopped")
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (done.stdout, done.stderr) == ("stopped\n", "")
