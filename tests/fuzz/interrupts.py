@@ -70,7 +70,9 @@ def _become(argv: list[str], folder: Path) -> NoReturn:
         os.fdopen(1, "w", closefd=False),
         os.fdopen(2, "w", 1, closefd=False),
     )
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # as simkernel/own_command.py leaves it
+    # SIGINT as simkernel/own_command.py leaves it; whoever runs this in the background ignores some
+    for asks in SIGNALS:
+        signal.signal(asks, signal.SIG_DFL)
     os.chdir(folder)
     sys.argv = ["simkernel", *argv]
     status = 1
