@@ -14,10 +14,12 @@ from arch.abi.errno import ENODEV, ENOENT
 from arch.abi.inet import IFNAMSIZ
 from arch.abi.ioctl import SIOCGIFINDEX
 from arch.abi.limits import U32_MAX
+from arch.abi.netlink import NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NLMSG_HDRLEN
+from arch.abi.rtnetlink import RTM_DELQDISC, RTM_NEWQDISC
 from arch.abi.socket import AF_INET, AF_NETLINK, SOCK_DGRAM, SOCK_RAW
 from arch.errors import KernelError
 from simkernel.net.netlink import qdisc
-from simkernel.net.netlink.message import NLM_F_ACK, NLM_F_REQUEST, NLMSG_HDRLEN, Wire
+from simkernel.net.netlink.message import Wire
 
 if TYPE_CHECKING:
     from simkernel.session import Session
@@ -99,7 +101,7 @@ def set_netem(session: Session, device: str, wanted: Netem | None) -> None:
     head = struct.pack(wire.order + qdisc.TCMSG, 0, index, 0, qdisc.TC_H_ROOT, 0)
     if wanted is None:
         try:
-            _ask(session, wire, qdisc.RTM_DELQDISC, 0, head)
+            _ask(session, wire, RTM_DELQDISC, 0, head)
         except KernelError as error:
             if error.errno != ENOENT:
                 raise
@@ -116,7 +118,7 @@ def set_netem(session: Session, device: str, wanted: Netem | None) -> None:
     options += wire.attribute(qdisc.TCA_NETEM_CORRUPT, struct.pack(wire.order + "II", share["corrupt"], 0))
     options += wire.attribute(qdisc.TCA_NETEM_RATE64, struct.pack(wire.order + "Q", round(wanted.rate_bit_s / 8)))
     body = head + wire.text(qdisc.TCA_KIND, "netem") + wire.attribute(qdisc.TCA_OPTIONS, options)
-    _ask(session, wire, qdisc.RTM_NEWQDISC, qdisc.NLM_F_CREATE | qdisc.NLM_F_REPLACE, body)
+    _ask(session, wire, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, body)
 
 
 def _index(session: Session, device: str) -> int:

@@ -113,6 +113,7 @@ def install(k: FsKernel) -> Vfs:
     inotify.install_limits(k)
     k.tasks.exit_hooks.append(k.vfs.cgroups.exited)
     k.tasks.exit_hooks.append(lambda task: nsproxy.left_behind(k, task.namespaces))
+    vfs.mounts.when_gone.append(lambda mnt: vfs.namespaces.released())
     _give_boot_tasks_files(vfs)
     return vfs
 

@@ -38,6 +38,7 @@ class Mounts:
         self.last_group = 0  # of peers
         self.owners: dict[Mount, Namespace | None] = {}  # whose the mount namespaces are, by their roots
         self.detached: set[Mount] = set()  # roots of trees that only a descriptor holds: the anonymous namespaces
+        self.when_gone: list[Callable[[Mount], None]] = []  # told of each mount that is taken off
 
     def __iter__(self) -> Iterator[Mount]:
         return iter(self.all)
@@ -68,6 +69,8 @@ class Mounts:
         """umount_mnt(): uncover what it covered."""
         self.uncover(mnt)
         self.all.remove(mnt)
+        for told in self.when_gone:
+            told(mnt)
 
     def uncover(self, mnt: Mount) -> None:
         """unhash_mnt(): no longer in the tree, but still a mount."""

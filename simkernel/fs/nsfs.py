@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arch.abi.errno import EINVAL, ENOTTY, EPERM
 from arch.abi.fcntl import O_RDONLY
 from arch.abi.stat import S_IFREG
@@ -79,7 +81,12 @@ def _visible(k: Board, kind: str, namespace: Namespace | None) -> bool:
     return True
 
 
-NS_FILE_OPERATIONS = FileOperations("ns_file_operations", llseek="no_llseek", ioctl=_ioctl)
+def _release(k: Board, file: File) -> None:
+    """nsfs_evict(): the namespace may be nobody's now."""
+    k.vfs.namespaces.released(file.f_inode)
+
+
+NS_FILE_OPERATIONS = FileOperations("ns_file_operations", llseek="no_llseek", ioctl=_ioctl, release=_release)
 
 
 class Namespaces:
@@ -89,6 +96,21 @@ class Namespaces:
         self.mnt = mnt
         self.numbers = Numbers()
         self.made: dict[int, Path] = {}
+        self.when_released: list[Callable[[], None]] = []  # told when a task or a file has let go of one
+        self.closing: Inode | None = None
+        # What a namespace of networks keeps: net/ puts its own here.
+        self.make_net: Callable[[Namespace], None] = lambda namespace: None
+
+    def released(self, closing: Inode | None = None) -> None:
+        """Somebody has let go: `closing` is the inode of a file that is being closed."""
+        self.closing = closing
+        for told in self.when_released:
+            told()
+        self.closing = None
+
+    def opened(self, namespace: Namespace) -> bool:
+        """Some file of it is open."""
+        return any(inode.i_count > (inode is self.closing) for inode in self.inodes(namespace))
 
     def path(self, namespace: Namespace) -> Path:
         """ns_get_path()."""

@@ -1,6 +1,6 @@
 """Making and entering namespaces: unshare, setns, and clone's part.  kernel/nsproxy.c, kernel/fork.c, fs/namespace.c:copy_mnt_ns().
 
-There are namespaces of host names, System V IPC, mounts, cgroups, users, pids and time; that of networks exists once.
+There are namespaces of all kinds; those of networks are net/core/net_namespace.py's.
 """
 
 from __future__ import annotations
@@ -47,11 +47,9 @@ from simkernel.kernel.user_namespace import (
     user_ns,
 )
 
-HERE = CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWPID | CLONE_NEWTIME  # what can be made
-NOT_HERE = CLONE_NEWNET
-UNSHARE_FLAGS = (
-    CLONE_THREAD | CLONE_FS | CLONE_SIGHAND | CLONE_VM | CLONE_FILES | CLONE_SYSVSEM | HERE | NOT_HERE | CLONE_NEWUSER
-)
+# what can be made
+HERE = CLONE_NEWUTS | CLONE_NEWIPC | CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWPID | CLONE_NEWTIME | CLONE_NEWNET
+UNSHARE_FLAGS = CLONE_THREAD | CLONE_FS | CLONE_SIGHAND | CLONE_VM | CLONE_FILES | CLONE_SYSVSEM | HERE | CLONE_NEWUSER
 
 
 def _state(k: FsKernel, kind: str, task: Task, owner: Namespace | None) -> object:
@@ -144,6 +142,8 @@ def _create(k: FsKernel, flags: int, task: Task) -> Proxy:
             made.parent = proxy.get(kind) if kind == "pid" else None
             if isinstance(made.state, PidNamespace):
                 made.state.holder = made
+            if kind == "net":
+                k.vfs.namespaces.make_net(made)
             proxy[kind] = made
             if kind == "time":
                 proxy["time_for_children"] = proxy.pop("time")
@@ -159,11 +159,9 @@ def copy_namespaces(k: FsKernel, flags: int, tsk: int) -> int:
     proxy = task.namespaces = k.current.namespaces
     if flags & CLONE_THREAD and (flags & (CLONE_NEWUSER | CLONE_NEWPID) or pid_space(proxy) is not task_space(k)):
         raise KernelError(EINVAL)
-    if flags & (HERE | NOT_HERE | CLONE_NEWUSER):
-        if (
-            flags & NOT_HERE
-            or (flags & (CLONE_NEWNS | CLONE_NEWUSER) and flags & CLONE_FS)
-            or (flags & CLONE_NEWIPC and flags & CLONE_SYSVSEM)
+    if flags & (HERE | CLONE_NEWUSER):
+        if (flags & (CLONE_NEWNS | CLONE_NEWUSER) and flags & CLONE_FS) or (
+            flags & CLONE_NEWIPC and flags & CLONE_SYSVSEM
         ):
             raise KernelError(EINVAL)
         proxy = task.namespaces = _create(k, flags, task)
@@ -202,7 +200,7 @@ def _unshare(k: FsKernel, flags: int) -> int:
         flags |= CLONE_THREAD
     if flags & CLONE_NEWNS:
         flags |= CLONE_FS
-    if flags & ~UNSHARE_FLAGS or flags & NOT_HERE:
+    if flags & ~UNSHARE_FLAGS:
         return -EINVAL
     if flags & (CLONE_THREAD | CLONE_SIGHAND | CLONE_VM) and len(task.signal.threads) > 1:
         return -EINVAL
@@ -292,7 +290,7 @@ def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
             return -EINVAL
         _enter(k, proxy, target)
     elif file.f_op is PIDFD_FOPS:
-        if not flags or flags & ~(HERE | NOT_HERE | CLONE_NEWUSER):
+        if not flags or flags & ~(HERE | CLONE_NEWUSER):
             return -EINVAL
         other: Task = file.private_data
         for kind, (flag, ino) in KINDS.items():
@@ -305,15 +303,20 @@ def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
     return 0
 
 
+def in_use(k: FsKernel, namespace: Namespace) -> bool:
+    """A task is in it, a file of it is open, or it is mounted somewhere."""
+    kind = namespace.kind
+    if any(t.namespaces.get(kind) is namespace for t in k.tasks.by_pid.values() if not t.exit_state):
+        return True
+    inodes = k.vfs.namespaces.inodes(namespace)
+    return k.vfs.namespaces.opened(namespace) or any(mnt.mnt_root.inode in inodes for mnt in k.vfs.mounts)
+
+
 def left_behind(k: FsKernel, old: Proxy) -> None:
-    """put_mnt_ns(): the mounts of a namespace that nobody is in, and nobody holds open, go."""
+    """free_nsproxy(): the mounts of a namespace that nobody is in, and nobody holds open, go; others are told."""
+    if not old:
+        return
     gone = old.get("mnt")
-    if gone is None or not isinstance(gone.state, Mount):
-        return
-    if any(t.namespaces.get("mnt") is gone for t in k.tasks.by_pid.values() if not t.exit_state):
-        return
-    if any(file.f_inode in k.vfs.namespaces.inodes(gone) for file in k.vfs.files.values()):
-        return
-    if any(mnt.mnt_root.inode in k.vfs.namespaces.inodes(gone) for mnt in k.vfs.mounts):
-        return
-    k.vfs.mounts.drop_tree(gone.state)
+    if gone is not None and isinstance(gone.state, Mount) and not in_use(k, gone):
+        k.vfs.mounts.drop_tree(gone.state)
+    k.vfs.namespaces.released()

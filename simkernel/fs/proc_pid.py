@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 
 from arch.abi.errno import EACCES, EINVAL, EIO, ENOENT
 from arch.abi.limits import PAGE_SHIFT
@@ -297,6 +297,21 @@ def _namespace_link(k: FsKernel, task: Task, kind: str) -> Link:
     return Link(lambda: k.vfs.namespaces.path(of()), lambda: f"{plain}:[{of().ino}]")
 
 
+class TaskNet(Node):
+    """/proc/PID/net: what the task's network namespace shows."""
+
+    is_dir = True
+    dynamic = True
+    mode = 0o555
+
+    def __init__(self, k: FsKernel, task: Task) -> None:
+        self.k, self.task = k, task
+
+    def entries(self) -> Mapping[str, Node]:
+        """Of the namespace in which the task is now."""
+        return self.k.vfs.proc_net_of(self.task).entries()
+
+
 class PidDir(Dir):
     """/proc/PID, or /proc/PID/task/TID (whole False)."""
 
@@ -348,7 +363,7 @@ class PidDir(Dir):
         namespaces = {name: _namespace_link(k, task, kind) for name, kind in sorted(_NAMESPACES.items())}
         add("ns", Dir(namespaces, mode=0o511))
         if net is not None:
-            add("net", net)
+            add("net", TaskNet(k, task))
 
         def root() -> Path:
             here: Path = task.fs.root if task.fs is not None else vfs.mounts.root

@@ -132,6 +132,7 @@ class Vfs:
         # the trees of generated files, where other parts of the kernel hang theirs
         self.proc_root: Dir
         self.proc_net = Dir()
+        self.proc_net_of: Callable[[Task], Dir] = lambda task: self.proc_net  # of a task's network namespace
         self.sysfs_root: Dir
         self.debugfs_root: Dir
         self.tracefs_root: TracefsRoot

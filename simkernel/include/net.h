@@ -1392,10 +1392,45 @@ struct dst_entry {
 	short __pad;
 	__u32 tclassid;
 };
+struct neigh_parms;
+struct neigh_ops {
+	int family;
+	void (*solicit)(struct neighbour *, struct sk_buff *);
+	void (*error_report)(struct neighbour *, struct sk_buff *);
+	int (*output)(struct neighbour *, struct sk_buff *);
+	int (*connected_output)(struct neighbour *, struct sk_buff *);
+};
+struct neigh_table {
+	int family;
+	unsigned int entry_size;
+	unsigned int key_len;
+	__be16 protocol;
+	char *id;
+	atomic_t entries;
+	unsigned long last_flush;
+};
 struct neighbour {
 	struct neighbour *next;
 	struct neigh_table *tbl;
+	struct neigh_parms *parms;
+	unsigned long confirmed;
+	unsigned long updated;
+	rwlock_t lock;
+	refcount_t refcnt;
+	unsigned int arp_queue_len_bytes;
+	struct sk_buff_head arp_queue;
+	struct timer_list timer;
+	unsigned long used;
+	atomic_t probes;
+	u8 nud_state;
+	u8 type;
+	u8 dead;
+	u8 protocol;
+	u32 flags;
+	seqlock_t ha_lock;
 	unsigned char ha[32];
+	int (*output)(struct neighbour *, struct sk_buff *);
+	const struct neigh_ops *ops;
 	struct net_device *dev;
 	u8 primary_key[];
 };

@@ -1,42 +1,128 @@
-"""The network: sk_buff, net_device, IPv4 with UDP, TCP, ICMP and packet sockets, unix sockets.  Mirrors net/.
+"""The network: sk_buff, net_device, IPv4 with UDP, TCP, ICMP and packet sockets, unix and netlink sockets, namespaces.  Mirrors net/.
 
 Small but real: frames are bytes in kernel memory, every layer is a kernel function with its Linux name that a probe
-can sit on, and the structures that BPF programs walk (sk_buff, sock, net_device) hold true values.  The devices are
-`lo` and `eth0`, whose other end is a simulated host (sim_eth.py).  Routing beyond these two interfaces is not modelled; what is
+can sit on, and the structures that BPF programs walk (sk_buff, sock, net_device, net) hold true values.  The machine begins with
+`lo` and `eth0`, whose other end is a simulated host (devices/sim_eth.py); more devices and namespaces are made over netlink.  What is
 missing answers with the kernel's errno.
 
-Rooms: core/ (packets, socks, devices), sched/ (queueing disciplines), ipv4/, unix/, netlink/, and calls/ with the system calls on top; each imports only from
-those before it.
+Rooms: core/ (namespaces, packets, socks, devices, neighbours), sched/ (queueing disciplines), ipv4/, devices/, unix/, netlink/, and
+calls/ with the system calls on top; each imports only from those before it.
 """
 
 from __future__ import annotations
 
-from simkernel.net import inet6, packet, proc, sim_eth
+from collections.abc import Callable
+
+from arch.abi.inet import ETH_P_ARP, ETH_P_IP, IFF_UP
+from arch.abi.netlink import NLM_F_CREATE
+from arch.abi.rtnetlink import (
+    IFA_F_PERMANENT,
+    NUD_PERMANENT,
+    RT_SCOPE_UNIVERSE,
+    RT_TABLE_MAIN,
+    RTN_UNICAST,
+    RTPROT_BOOT,
+)
+from arch.abi.socket import AF_INET
+from simkernel.kernel.namespaces import Namespace
+from simkernel.net import inet6, packet, proc
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import sockopt, transfer
-from simkernel.net.core import device
-from simkernel.net.core.device import NET_TX_SOFTIRQ
-from simkernel.net.core.state import Net
+from simkernel.net.core import datagram, device, neighbour
+from simkernel.net.core.device import NET_RX_SOFTIRQ, NET_TX_SOFTIRQ, NIC_IRQ
+from simkernel.net.core.net_namespace import init_namespace, setup_net, sweep
+from simkernel.net.core.netns import Event, Ifaddr, Net, NetDevice, Nexthop, Route
+from simkernel.net.core.registry import dev_change_flags, run_linkwatch, store
+from simkernel.net.core.state import Network
+from simkernel.net.devices import dummy, loopback, sim_eth, veth
+from simkernel.net.devices.sim_eth import ETH0_ADDRESS, ETH0_PREFIX, GATEWAY, GATEWAY_MAC, inject
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4 import af_inet, icmp, ip_input, raw, tcp, tcp_input, tcp_timer, udp
+from simkernel.net.ipv4 import (
+    af_inet,
+    arp,
+    devinet,
+    fib,
+    icmp,
+    ip_forward,
+    ip_fragment,
+    ip_input,
+    ip_output,
+    ping,
+    raw,
+    tcp,
+    tcp_input,
+    tcp_timer,
+    udp,
+)
+from simkernel.net.netlink import link_kinds, tc
 from simkernel.net.netlink import sock as netlink_sock
+from simkernel.net.netlink.announce import Announcer
 from simkernel.net.sched import netem
-from simkernel.net.sim_eth import inject
 from simkernel.net.unix import connect as unix_connect
 from simkernel.net.unix import transfer as unix_transfer
 
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
-    device, sim_eth, ip_input, icmp, udp, raw, tcp, tcp_input, tcp_timer, af_inet, packet, unix_connect, unix_transfer, inet6,
-    socket_calls, transfer, sockopt, netlink_sock, netem,
+    device, datagram, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp,
+    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, unix_connect, unix_transfer, inet6, socket_calls, transfer, sockopt,
+    netlink_sock, link_kinds, tc, netem,
 )  # fmt: skip
 
-__all__ = ["DECLARED", "Net", "inject", "install"]
+Notified = Callable[[NetKernel, NetDevice, Event], None]
+
+__all__ = ["DECLARED", "Net", "Network", "inject", "install"]
 
 
 def install(k: NetKernel) -> None:
-    """Create the network of a booting kernel: devices, protocol tables, /proc/net."""
-    k.net = Net(k.random)
-    device.install(k)
+    """Create the network of a booting kernel: the first namespace with its devices, protocol tables, /proc/net."""
+    k.net = Network(k.random, k.seed)
+    k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv"}
+    k.net.kinds = {"veth": veth.Veth(k), "dummy": dummy.Dummy()}
+    k.net.solicitors = {AF_INET: arp.Arp(k)}
+    k.softirqs.actions[NET_RX_SOFTIRQ] = "net_rx_action"
     k.softirqs.actions[NET_TX_SOFTIRQ] = "net_tx_action"
+    k.irqs.request(NIC_IRQ, "eth0")
+    for told in (arp.netdev_event, devinet.netdev_event, fib.netdev_event):
+        k.net.netdev_chain.append(_with(k, told))
+    k.net.namespace_chain.append(lambda net: _loopback(k, net))
+    k.net.announce = Announcer(k)
+    namespace = init_namespace()
+    k.net.init = setup_net(k, namespace)
+    namespace.state = None  # k.net.init is what it keeps
+    bring_up(k)
+    k.vfs.namespaces.make_net = lambda made: _new(k, made)
+    k.vfs.namespaces.when_released.append(lambda: sweep(k))
     proc.install(k)
+
+
+def _with(k: NetKernel, told: Notified) -> Callable[[NetDevice, Event], None]:
+    return lambda dev, event: told(k, dev, event)
+
+
+def _new(k: NetKernel, made: Namespace) -> None:
+    setup_net(k, made)
+
+
+def _loopback(k: NetKernel, net: Net) -> None:
+    dev = loopback.make(k, net)
+    store(k, dev)
+
+
+def bring_up(k: NetKernel) -> None:
+    """What start-up scripts have done: both devices are up, eth0 has its address and the default route."""
+    net = k.net.init
+    eth0 = sim_eth.make(k, net)
+    dev_change_flags(k, net.loopback, net.loopback.flags | IFF_UP)
+    dev_change_flags(k, eth0, eth0.flags | IFF_UP)
+    broadcast = ETH0_ADDRESS[:3] + b"\xff"
+    devinet.insert_address(
+        k, Ifaddr(eth0, ETH0_ADDRESS, ETH0_PREFIX, ETH0_ADDRESS, RT_SCOPE_UNIVERSE, IFA_F_PERMANENT, broadcast, "eth0")
+    )
+    default = Route(
+        bytes(4), 0, RT_TABLE_MAIN, RTN_UNICAST, RT_SCOPE_UNIVERSE, RTPROT_BOOT, nexthops=[Nexthop(eth0, GATEWAY)]
+    )
+    fib.insert(k, net, default, NLM_F_CREATE)
+    known = neighbour.create(k, eth0, GATEWAY)
+    known.mac, known.state = GATEWAY_MAC, NUD_PERMANENT
+    neighbour.store(k, known)
+    run_linkwatch(k)

@@ -2,30 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
-from arch.abi.capability import CAP_NET_ADMIN
-from arch.abi.errno import ENODEV, ENOTSOCK, ENOTTY, EPERM
+from arch.abi.errno import ENOTSOCK
 from arch.abi.fcntl import O_NONBLOCK, O_RDWR
-from arch.abi.inet import IFF_UP, IFNAMSIZ, IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
-from arch.abi.ioctl import (
-    FIONREAD,
-    SIOCGIFADDR,
-    SIOCGIFBRDADDR,
-    SIOCGIFCONF,
-    SIOCGIFDSTADDR,
-    SIOCGIFFLAGS,
-    SIOCGIFHWADDR,
-    SIOCGIFINDEX,
-    SIOCGIFMAP,
-    SIOCGIFMETRIC,
-    SIOCGIFMTU,
-    SIOCGIFNAME,
-    SIOCGIFNETMASK,
-    SIOCGIFTXQLEN,
-    SIOCSIFFLAGS,
-    SIOCSIFMTU,
-)
+from arch.abi.inet import IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
+from arch.abi.ioctl import FIONREAD
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
 from arch.abi.socket import AF_INET, AF_NETLINK, AF_PACKET, AF_UNIX, SOCK_CLOEXEC, SOCK_NONBLOCK, SOCK_STREAM
 from arch.abi.stat import S_IFSOCK
@@ -35,11 +15,10 @@ from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Path
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
-from simkernel.net.core.message import sockaddr_in
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.net_namespace import sweep
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket
 from simkernel.net.face import NetKernel
-from simkernel.net.interfaces import broadcast_address, interface_list
+from simkernel.net.interfaces import interface_ioctl
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.netlink.sock import NetlinkSock, netlink_poll
 from simkernel.net.unix.sock import UnixSock, readable_bytes, unix_poll
@@ -84,7 +63,6 @@ def sock_poll(k: NetKernel, file: File, queues: list[WaitQueue] | None) -> int:
 def sock_ioctl(k: NetKernel, file: File, cmd: int, arg: int) -> int:
     """Interface queries and the number of readable bytes."""
     sk = socket_in(file).sk
-    order = k.mem.byteorder
     if cmd == FIONREAD and isinstance(sk, UnixSock):
         k.usercopy.put_user(arg, 4, readable_bytes(sk))
         return 0
@@ -93,45 +71,7 @@ def sock_ioctl(k: NetKernel, file: File, cmd: int, arg: int) -> int:
         readable = sum(p.len for p in packets) if sk.type == SOCK_STREAM else (packets[0].len if packets else 0)
         k.usercopy.put_user(arg, 4, readable - 8 if packets and sk.protocol == IPPROTO_UDP else readable)
         return 0
-    if cmd == SIOCGIFCONF:
-        return interface_list(k, arg)
-    if cmd == SIOCGIFNAME:
-        dev = k.net.devices.get(k.usercopy.get_user(arg + IFNAMSIZ, 4))
-        if dev is None:
-            raise KernelError(ENODEV, "no such interface")
-        k.usercopy.copy_to_user(arg, dev.name.encode().ljust(IFNAMSIZ, b"\0"))
-        return 0
-    queries: dict[int, Callable[[NetDevice], bytes]] = {
-        SIOCGIFFLAGS: lambda d: d.flags.to_bytes(2, order),
-        SIOCGIFADDR: lambda d: sockaddr_in(k, d.address, 0),
-        SIOCGIFNETMASK: lambda d: sockaddr_in(k, (0xFFFFFFFF << (32 - d.prefix) & 0xFFFFFFFF).to_bytes(4, "big"), 0),
-        SIOCGIFMTU: lambda d: d.mtu.to_bytes(4, order),
-        SIOCGIFHWADDR: lambda d: d.hardware_type.to_bytes(2, order) + d.mac + bytes(8),
-        SIOCGIFINDEX: lambda d: d.ifindex.to_bytes(4, order),
-        SIOCGIFBRDADDR: lambda d: sockaddr_in(k, broadcast_address(d), 0),
-        SIOCGIFDSTADDR: lambda d: sockaddr_in(k, d.address, 0),
-        SIOCGIFMETRIC: lambda d: bytes(4),
-        SIOCGIFTXQLEN: lambda d: (1000).to_bytes(4, order),
-        SIOCGIFMAP: lambda d: bytes(24 if k.arch.model.word == 8 else 16),
-    }
-    if cmd not in queries and cmd not in (SIOCSIFFLAGS, SIOCSIFMTU):
-        raise KernelError(ENOTTY, f"socket ioctl {cmd:#x}")
-    if cmd not in queries and not k.capable(CAP_NET_ADMIN):
-        raise KernelError(EPERM, "changing an interface")
-    name = k.usercopy.copy_from_user(arg, IFNAMSIZ).split(b"\0")[0].decode("latin-1")
-    dev = next((d for d in k.net.devices.values() if d.name == name), None)
-    if dev is None:
-        raise KernelError(ENODEV, f"no interface {name!r}")
-    if cmd in queries:
-        k.usercopy.copy_to_user(arg + IFNAMSIZ, queries[cmd](dev))
-    elif cmd == SIOCSIFFLAGS:
-        wanted = k.usercopy.get_user(arg + IFNAMSIZ, 2)
-        dev.flags = dev.flags & ~IFF_UP | wanted & IFF_UP
-        k.view(dev.addr, "struct net_device").flags = dev.flags
-    else:
-        dev.mtu = k.usercopy.get_user(arg + IFNAMSIZ, 4)
-        k.view(dev.addr, "struct net_device").mtu = dev.mtu
-    return 0
+    return interface_ioctl(k, sk.net, cmd, arg)
 
 
 def sock_release(k: NetKernel, file: File) -> Body:
@@ -156,8 +96,12 @@ SOCKET_FILE_OPS = FileOperations(
 def __sock_release(k: NetKernel, sock: int, inode: int) -> Body:
     """Release by protocol, then the struct socket."""
     socket = k.net.sockets[sock]
+    net = socket.sk.net
     yield k.call(RELEASE[socket.family], sock)
     del k.net.sockets[sock]
+    net.sockets -= 1
+    if not net.sockets and net is not k.net.init:
+        sweep(k)
     k.mem.free(sock)
     return 0
 

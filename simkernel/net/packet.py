@@ -9,7 +9,6 @@ from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import drain_and_free, queue_or_drop, wait_for_packet
-from simkernel.net.core.device import send_frame
 from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import ProtoOps
 from simkernel.net.face import NetKernel
@@ -27,7 +26,7 @@ def packet_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> int:
         return -EINVAL
     raw = k.mem.read(uaddr, SOCKADDR_LL_SIZE)
     index = int.from_bytes(raw[4:8], k.mem.byteorder)
-    if index and index not in k.net.devices:
+    if index and index not in sk.net.devices:
         return -ENODEV
     sk.bound_ifindex = index
     if sk not in k.net.packet:
@@ -56,7 +55,7 @@ def packet_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     """Send a frame as the caller built it."""
     sk, message = k.net.sockets[sock].sk, k.net.messages[msg]
     index = int.from_bytes(message.name[4:8], k.mem.byteorder) if len(message.name) >= 8 else sk.bound_ifindex
-    dev = k.net.devices.get(index)
+    dev = sk.net.devices.get(index)
     if dev is None:
         raise KernelError(ENODEV, f"no interface {index}")
     skb = yield from new_skb(k, length, sk)
@@ -64,7 +63,11 @@ def packet_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     skb.reset_mac_header()
     skb.set_dev(dev)
     if sk.type == SOCK_DGRAM:
-        ret = yield from send_frame(k, skb, dev)
+        to = message.name[12:18] if len(message.name) >= 18 else dev.broadcast
+        skb.reset_network_header()
+        skb.set_protocol(int.from_bytes(message.name[2:4], "big") if message.name else sk.protocol)
+        skb.push_header(to, dev.mac)
+        ret = yield k.call("__dev_queue_xmit", skb.addr, 0)
         return length if ret >= 0 else ret
     skb.set_network_header(ETH_HLEN)
     skb.set_protocol(int.from_bytes(message.data[12:14], "big"))

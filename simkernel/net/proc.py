@@ -8,16 +8,35 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from arch.abi.inet import RTF_GATEWAY, RTF_UP, TCP_ESTABLISHED, TCP_LISTEN, TCP_TIME_WAIT
-from arch.abi.socket import AF_UNIX, SO_ACCEPTCON, SS_CONNECTED, SS_UNCONNECTED
-from simkernel.fs.nodes import PseudoFile
-from simkernel.fs.procfs import proc_file
-from simkernel.net.core.netdevice import GATEWAY, GATEWAY_MAC
+from arch.abi.inet import IPPROTO_TCP, TCP_ESTABLISHED, TCP_LISTEN, TCP_TIME_WAIT
+from arch.abi.rtnetlink import (
+    NUD_NOARP,
+    NUD_PERMANENT,
+    RT_TABLE_MAIN,
+    RTAX_ADVMSS,
+    RTAX_RTT,
+    RTAX_WINDOW,
+    RTF_GATEWAY,
+    RTF_HOST,
+    RTF_REJECT,
+    RTF_UP,
+    RTN_BROADCAST,
+    RTN_MULTICAST,
+    RTN_PROHIBIT,
+    RTN_UNREACHABLE,
+)
+from arch.abi.socket import AF_INET, SO_ACCEPTCON, SS_CONNECTED, SS_UNCONNECTED
+from simkernel.fs.nodes import Dir, PseudoFile
+from simkernel.kernel.task import Task
+from simkernel.net.core.neighbour import NUD_VALID
+from simkernel.net.core.netns import Net, NetDevice, Route
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
+from simkernel.net.netlink.sock import NetlinkSock
 from simkernel.net.unix.sock import UnixSock
 
 UDP_CLOSED, UDP_CONNECTED = 7, 1
+ETH_P_ALL_NET = 0x0300  # htons(ETH_P_ALL)
 
 
 def _hex_address(k: NetKernel, address: bytes, port: int) -> str:
@@ -30,53 +49,66 @@ def _inode_of(sk: Sock) -> int:
     return int(file.f_inode.i_ino) if file is not None else 0
 
 
-def dev(k: NetKernel) -> str:
+def dev(k: NetKernel, net: Net) -> str:
     """/proc/net/dev."""
     out = [
         "Inter-|   Receive                                                |  Transmit\n",
         " face |bytes    packets errs drop fifo frame compressed multicast|bytes    packets errs drop fifo colls carrier "
         "compressed\n",
     ]
-    for index in sorted(k.net.devices):
-        device = k.net.devices[index]
-        s = device.stats.get
+    for _, device in sorted(net.devices.items()):
+        s = device.stats
         out.append(
-            f"{device.name:>6}: {s('rx_bytes', 0):7d} {s('rx_packets', 0):7d} {s('rx_errors', 0):4d} "
-            f"{s('rx_dropped', 0):4d} {0:4d} {0:5d} {0:10d} {s('multicast', 0):9d} {s('tx_bytes', 0):8d} "
-            f"{s('tx_packets', 0):7d} {s('tx_errors', 0):4d} {s('tx_dropped', 0):4d} {0:4d} {0:5d} {0:7d} {0:10d}\n"
+            f"{device.name:>6}: {s['rx_bytes']:7d} {s['rx_packets']:7d} {s['rx_errors']:4d} "
+            f"{s['rx_dropped']:4d} {0:4d} {0:5d} {0:10d} {s['multicast']:9d} {s['tx_bytes']:8d} "
+            f"{s['tx_packets']:7d} {s['tx_errors']:4d} {s['tx_dropped']:4d} {0:4d} {0:5d} {0:7d} {0:10d}\n"
         )
     return "".join(out)
 
 
-def route(k: NetKernel) -> str:
-    """/proc/net/route: the default route, then each network but the loopback's (which is a local route)."""
+ROUTE_TYPES = {RTN_UNREACHABLE: RTF_REJECT, RTN_PROHIBIT: RTF_REJECT}
+
+
+def route(k: NetKernel, net: Net) -> str:
+    """/proc/net/route: the main table."""
     order = k.mem.byteorder
 
-    def line(name: str, to: bytes, gateway: bytes, flags: int, mask: int) -> str:
-        words = [int.from_bytes(to, order), int.from_bytes(gateway, order)]
-        mask_word = int.from_bytes(mask.to_bytes(4, "big"), order)
-        text = f"{name}\t{words[0]:08X}\t{words[1]:08X}\t{flags:04X}\t0\t0\t0\t{mask_word:08X}\t0\t0\t0"
+    def line(r: Route) -> str:
+        way = r.nexthops[0] if r.nexthops else None
+        gateway = way.gateway if way is not None and way.gateway and len(way.gateway) == 4 else bytes(4)
+        flags = (
+            RTF_UP
+            | (RTF_GATEWAY if any(gateway) else 0)
+            | (RTF_HOST if r.prefix == 32 else 0)
+            | ROUTE_TYPES.get(r.kind, 0)
+        )
+        mask = 0xFFFFFFFF << (32 - r.prefix) & 0xFFFFFFFF
+        name = way.dev.name if way is not None and way.dev is not None else "*"
+        words = [int.from_bytes(part, order) for part in (r.dst, gateway, mask.to_bytes(4, "big"))]
+        advmss = r.metrics.get(RTAX_ADVMSS, 0)
+        text = (
+            f"{name}\t{words[0]:08X}\t{words[1]:08X}\t{flags:04X}\t0\t0\t{r.priority}\t{words[2]:08X}\t"
+            f"{advmss + 40 if advmss else 0}\t{r.metrics.get(RTAX_WINDOW, 0)}\t{r.metrics.get(RTAX_RTT, 0) >> 3}"
+        )
         return text.ljust(127) + "\n"
 
     head = "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT"
-    out = [head.ljust(127) + "\n"]
-    devices = [k.net.devices[i] for i in sorted(k.net.devices) if k.net.devices[i].name != "lo"]
-    for device in devices:
-        if device.on_link(GATEWAY):
-            out.append(line(device.name, bytes(4), GATEWAY, RTF_UP | RTF_GATEWAY, 0))
-    for device in devices:
-        mask = 0xFFFFFFFF << (32 - device.prefix) & 0xFFFFFFFF
-        network = (int.from_bytes(device.address, "big") & mask).to_bytes(4, "big")
-        out.append(line(device.name, network, bytes(4), RTF_UP, mask))
+    table = net.ipv4.tables.get(RT_TABLE_MAIN)
+    rows = [r for r in (table.routes() if table is not None else []) if r.kind not in (RTN_BROADCAST, RTN_MULTICAST)]
+    return head.ljust(127) + "\n" + "".join(line(r) for r in rows)
+
+
+def arp(k: NetKernel, net: Net) -> str:
+    """/proc/net/arp."""
+    out = ["IP address       HW type     Flags       HW address            Mask     Device\n"]
+    for n in net.ipv4.neighbours.values():
+        if n.state & NUD_NOARP:
+            continue
+        flags = 6 if n.state & NUD_PERMANENT else 2 if n.state & NUD_VALID else 0
+        mac = ":".join(f"{byte:02x}" for byte in n.mac)
+        name = ".".join(map(str, n.key))
+        out.append(f"{name:<16} 0x{1:<10x}0x{flags:<10x}{mac:<17}     *        {n.dev.name}\n")
     return "".join(out)
-
-
-def arp(k: NetKernel) -> str:
-    """/proc/net/arp: the one neighbour."""
-    head = "IP address       HW type     Flags       HW address            Mask     Device\n"
-    address = ".".join(map(str, GATEWAY))
-    mac = ":".join(f"{byte:02x}" for byte in GATEWAY_MAC)
-    return head + f"{address:<16} 0x{1:<10x}0x{2:<10x}{mac:<17}     *        eth0\n"
 
 
 def _inet_line(k: NetKernel, number: int, sk: Sock, state: int, receive: int, tail: str) -> str:
@@ -87,17 +119,19 @@ def _inet_line(k: NetKernel, number: int, sk: Sock, state: int, receive: int, ta
     )
 
 
-def tcp(k: NetKernel) -> str:
+def tcp(k: NetKernel, net: Net) -> str:
     """/proc/net/tcp: listening sockets, then connections, then the dying."""
     head = "  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode"
     out = [head.ljust(149) + "\n"]
-    listening = [sk for port in sorted(k.net.tcp_listen) for sk in k.net.tcp_listen[port]]
-    connected = [k.net.tcp_established[key] for key in sorted(k.net.tcp_established)]
-    for sk in (*listening, *connected):
+    for sk in (*k.net.in_order(net, k.net.tcp_listen), *k.net.connections(net)):
+        if sk.family != AF_INET:
+            continue
         waiting = len(sk.accept_queue) if sk.state == TCP_LISTEN else sum(p.len for p in sk.receive_queue)
         tail = f"1 {sk.addr:x} 100 0 0 10 {0 if sk.state == TCP_LISTEN else -1}"
         out.append(_inet_line(k, len(out) - 1, sk, sk.state, waiting, tail).ljust(149) + "\n")
-    for laddr, lport, raddr, rport in sorted(k.net.time_wait):
+    for _, laddr, lport, raddr, rport in sorted(
+        (key for key in k.net.time_wait if key[0] is net), key=lambda key: key[1:]
+    ):
         text = (
             f"{len(out) - 1:4d}: {_hex_address(k, laddr, lport)} {_hex_address(k, raddr, rport)} {TCP_TIME_WAIT:02X} "
             f"{0:08X}:{0:08X} 03:{0:08X} {0:08X} {0:5d} {0:8d} 0 3 0"
@@ -116,21 +150,29 @@ def _datagram_table(k: NetKernel, socks: Iterable[Sock]) -> str:
     return "".join(out)
 
 
-def udp(k: NetKernel) -> str:
+def udp(k: NetKernel, net: Net) -> str:
     """/proc/net/udp."""
-    return _datagram_table(k, [sk for port in sorted(k.net.udp) for sk in k.net.udp[port]])
+    return _datagram_table(k, [sk for sk in k.net.in_order(net, k.net.udp) if sk.family == AF_INET])
 
 
-def raw(k: NetKernel) -> str:
+def icmp(k: NetKernel, net: Net) -> str:
+    """/proc/net/icmp: sockets of ping."""
+    table = _datagram_table(k, [sk for sk in k.net.in_order(net, k.net.ping) if sk.family == AF_INET])
+    return table.replace("   sl", "  sl", 1).replace("drops", "drops ", 1)
+
+
+def raw(k: NetKernel, net: Net) -> str:
     """/proc/net/raw."""
-    return _datagram_table(k, k.net.raw).replace("   sl", "  sl", 1)
+    table = _datagram_table(k, [sk for sk in k.net.raw if sk.net is net and sk.family == AF_INET])
+    first, _, rest = table.partition("\n")
+    return first.strip().replace("sl ", "  sl ", 1) + "\n" + rest
 
 
-def unix(k: NetKernel) -> str:
+def unix(k: NetKernel, net: Net) -> str:
     """/proc/net/unix: bound or connected, in the order in which they were made."""
     out = ["Num       RefCount Protocol Flags    Type St Inode Path\n"]
     for sk in k.net.socks.values():
-        if not isinstance(sk, UnixSock):
+        if not isinstance(sk, UnixSock) or sk.net is not net:
             continue
         flags = SO_ACCEPTCON if sk.state == TCP_LISTEN else 0
         state = SS_CONNECTED if sk.state == TCP_ESTABLISHED else SS_UNCONNECTED
@@ -141,34 +183,98 @@ def unix(k: NetKernel) -> str:
     return "".join(out)
 
 
-def packet(k: NetKernel) -> str:
+def packet(k: NetKernel, net: Net) -> str:
     """/proc/net/packet."""
     out = ["sk               RefCnt Type Proto  Iface R Rmem   User   Inode\n"]
     for sk in k.net.packet:
-        out.append(
-            f"{sk.addr:016x} 3      {sk.type:<4d} {sk.protocol:04x}   {sk.bound_ifindex:<5d} 1 {sk.rmem:<6d} 0      {_inode_of(sk)}\n"
-        )
+        if sk.net is net:
+            out.append(
+                f"{sk.addr:016x} 3      {sk.type:<4d} {sk.protocol:04x}   {sk.bound_ifindex:<5d} 1 {sk.rmem:<6d} 0      {_inode_of(sk)}\n"
+            )
     return "".join(out)
 
 
-def sockstat(k: NetKernel) -> str:
+def netlink(k: NetKernel, net: Net) -> str:
+    """/proc/net/netlink."""
+    out = ["sk               Eth Pid        Groups   Rmem     Wmem     Dump  Locks    Drops    Inode\n"]
+    for sk in k.net.netlink:
+        if isinstance(sk, NetlinkSock) and sk.net is net:
+            out.append(
+                f"{sk.addr:016x} {sk.protocol:<3d} {sk.portid:<10d} {sk.groups:08x} {sk.rmem:<8d} {0:<8d} {0:<5d} {2:<8d} "
+                f"{sk.drops:<8d} {_inode_of(sk):<8d}\n"
+            )
+    return "".join(out)
+
+
+def sockstat(k: NetKernel, net: Net) -> str:
     """/proc/net/sockstat."""
-    inet = [sk for sk in k.net.socks.values() if sk.family != AF_UNIX]
-    streams = sum(1 for sk in inet if sk.type == 1)
-    datagrams = sum(len(v) for v in k.net.udp.values())
+    mine = [sk for sk in k.net.socks.values() if sk.net is net]
+    streams = sum(1 for sk in mine if sk.protocol == IPPROTO_TCP and sk.family == AF_INET)
+    datagrams = sum(sk.family == AF_INET for sk in k.net.in_order(net, k.net.udp))
+    waiting = sum(key[0] is net for key in k.net.time_wait)
+    raws = sum(sk.net is net for sk in k.net.raw)
     return (
-        f"sockets: used {len(k.net.sockets)}\nTCP: inuse {streams} orphan 0 tw {len(k.net.time_wait)} alloc {streams} "
-        f"mem 0\nUDP: inuse {datagrams} mem 0\nUDPLITE: inuse 0\nRAW: inuse {len(k.net.raw)}\nFRAG: inuse 0 memory 0\n"
+        f"sockets: used {net.sockets}\nTCP: inuse {streams} orphan 0 tw {waiting} alloc {streams} "
+        f"mem 0\nUDP: inuse {datagrams} mem 0\nUDPLITE: inuse 0\nRAW: inuse {raws}\nFRAG: inuse 0 memory 0\n"
     )
 
 
-FILES: tuple[tuple[str, Callable[[NetKernel], str]], ...] = (
-    ("arp", arp), ("dev", dev), ("packet", packet), ("raw", raw), ("route", route), ("sockstat", sockstat), ("tcp", tcp),
-    ("udp", udp), ("unix", unix),
-)  # fmt: skip
+def dev_mcast(k: NetKernel, net: Net) -> str:
+    """/proc/net/dev_mcast: link-layer groups."""
+    out = []
+    for _, device in sorted(net.devices.items()):
+        for mac, users in device.mac_list.items():
+            out.append(f"{device.ifindex:<4d} {device.name:<15} {users:<5d} {0:<5d} {mac.hex()}\n")
+    return "".join(out)
+
+
+def igmp(k: NetKernel, net: Net) -> str:
+    """/proc/net/igmp."""
+    out = ["Idx\tDevice    : Count Querier\tGroup    Users Timer\tReporter\n"]
+    for _, device in sorted(net.devices.items()):
+        groups = _groups(device)
+        if not groups:
+            continue
+        out.append(f"{device.ifindex}\t{device.name:<10}: {len(groups):5d}      V3\n")
+        for group, users in reversed(groups):
+            out.append(f"\t\t\t\t{int.from_bytes(group, k.mem.byteorder):08X} {users:5d} 0:{0:08X}\t\t0\n")
+    return "".join(out)
+
+
+def _groups(device: NetDevice) -> list[tuple[bytes, int]]:
+    return [(group, users) for group, users in device.groups.items() if len(group) == 4]
+
+
+def ptype(k: NetKernel, net: Net) -> str:
+    """/proc/net/ptype: who takes which frames."""
+    out = ["Type Device      Function\n"]
+    for sk in k.net.packet:
+        if sk.net is net:
+            found = net.devices.get(sk.bound_ifindex)
+            kind = "ALL " if sk.protocol == ETH_P_ALL_NET else f"{sk.protocol:04x}"
+            out.append(f"{kind} {found.name if found is not None else '':<8} packet_rcv\n")
+    for number, function in k.net.packet_types.items():
+        out.append(f"{number:04x} {'':<8} {function}\n")
+    return "".join(out)
+
+
+Show = Callable[[NetKernel, Net], str]
+FILES: list[tuple[str, Show]] = [
+    ("arp", arp), ("dev", dev), ("dev_mcast", dev_mcast), ("icmp", icmp), ("igmp", igmp), ("netlink", netlink),
+    ("packet", packet), ("ptype", ptype), ("raw", raw), ("route", route), ("sockstat", sockstat), ("tcp", tcp), ("udp", udp),
+    ("unix", unix),
+]  # fmt: skip
 
 
 def install(k: NetKernel) -> None:
-    """Put the files under /proc/net; needs the mounted procfs."""
-    for name, show in FILES:
-        proc_file(k.vfs, f"net/{name}", PseudoFile(lambda show=show: show(k)))  # type: ignore[misc]
+    """A directory for each namespace, made when it is first looked at."""
+    made: dict[int, Dir] = {}
+
+    def of(task: Task) -> Dir:
+        net = k.net.of(task)
+        found = made.get(net.cookie)
+        if found is None:
+            found = made[net.cookie] = Dir({name: PseudoFile(lambda show=show: show(k, net)) for name, show in FILES})  # type: ignore[misc]
+        return found
+
+    k.vfs.proc_net_of = of

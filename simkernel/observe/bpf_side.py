@@ -40,6 +40,7 @@ from simkernel.fs.constants import MAY_READ, MAY_WRITE
 from simkernel.fs.inode import Path, to_str
 from simkernel.fs.pseudo import PseudoInode
 from simkernel.net.core.sock import Socket
+from simkernel.net.face import current_net
 from simkernel.observe.attach import Attached, Attachments
 from simkernel.observe.bpf_files import BPF_FOPS, ITER_FOPS
 from simkernel.observe.btf import KernelBtf
@@ -98,7 +99,7 @@ class BpfSide(ABC):
 
     def net_device(self, ifindex: int) -> int:
         """Address of a struct net_device, 0 if there is none."""
-        dev = self.k.net.devices.get(ifindex)
+        dev = current_net(self.k).devices.get(ifindex)
         return dev.addr if dev is not None else 0
 
     def iter_create(self, link: Link) -> IterFile:

@@ -18,7 +18,7 @@ from bpf.helpers import signed
 from bpf.packet.skbuff import KernelStruct
 from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.hooks import FsPrograms
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.programs import (
     BPF_SOCK_OPS_STATE_CB,
     NET_XMIT_CN,

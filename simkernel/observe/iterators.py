@@ -20,6 +20,7 @@ from bpf.maps.base import BpfMap
 from bpf.maps.storage import LocalStorageMap
 from simkernel.fs.cgroup import Cgroup
 from simkernel.net.core.sock import Sock
+from simkernel.net.face import current_net
 from simkernel.net.netlink.sock import NetlinkSock
 from simkernel.net.unix.sock import UnixSock
 from simkernel.observe.face import WatchedKernel
@@ -185,23 +186,22 @@ def _uid(sk: Sock) -> int:
 def tcp_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """Listening sockets by port, then connections."""
     net = k.net
-    listening = [sk for port in sorted(net.tcp_listen) for sk in net.tcp_listen[port]]
-    connected = [net.tcp_established[key] for key in sorted(net.tcp_established)]
-    for sk in (*listening, *connected):
+    space = current_net(k)
+    for sk in (*net.in_order(space, net.tcp_listen), *net.connections(space)):
         if sk.protocol == IPPROTO_TCP and sk.addr in net.socks:
             yield {"sk_common": sk.addr, "uid": _uid(sk)}
 
 
 def udp_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """Bound sockets, by port."""
-    for port in sorted(k.net.udp):
-        for sk in list(k.net.udp[port]):
-            if sk.protocol == IPPROTO_UDP:
-                yield {"udp_sk": sk.addr, "uid": _uid(sk), "bucket": port % UDP_BUCKETS}
+    for sk in k.net.in_order(current_net(k), k.net.udp):
+        if sk.protocol == IPPROTO_UDP:
+            yield {"udp_sk": sk.addr, "uid": _uid(sk), "bucket": sk.lport % UDP_BUCKETS}
 
 
 def _of_kind(k: WatchedKernel, kind: type[Sock]) -> Iterable[Sock]:
-    return [sk for sk in k.net.socks.values() if isinstance(sk, kind)]
+    space = current_net(k)
+    return [sk for sk in k.net.socks.values() if isinstance(sk, kind) and sk.net is space]
 
 
 def unix_socks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:

@@ -22,10 +22,11 @@ from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import Detach, Prog, XdpAttach
 from bpf.maps.net import CpuMap, DevMap
 from bpf.packet.skbuff import XdpBuff, shinfo_room
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.programs import XdpAnswer
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.xdp import replace_frame
+from simkernel.net.face import current_net
 from simkernel.observe.face import WatchedKernel
 
 PASSES, DROPPED = XdpAnswer(passes=True), XdpAnswer()
@@ -37,20 +38,20 @@ class XdpPrograms:
 
     def __init__(self, k: WatchedKernel, bpf: Bpf) -> None:
         self.k, self.bpf = k, bpf
-        self.progs: dict[int, BpfProg] = {}  # by ifindex
+        self.progs: dict[int, BpfProg] = {}  # by the address of struct net_device
         self.by_link: set[int] = set()  # of these, those that links hold
 
     # ---- attaching ----
 
-    def _check(self, ifindex: int, new: BpfProg | None, flags: int, link: bool) -> None:
+    def _check(self, dev: int, new: BpfProg | None, flags: int, link: bool) -> None:
         """dev_xdp_attach() up to the device.  EINVAL, EBUSY, EEXIST, EOPNOTSUPP."""
         modes = flags & XDP_FLAGS_MODES
         if link and flags & ~XDP_FLAGS_MODES:
             raise KernelError(EINVAL, "flags that links do not take")
         if modes & modes - 1:
             raise KernelError(EINVAL, "more than one mode")
-        current = self.progs.get(ifindex) if modes in (0, XDP_FLAGS_SKB_MODE) else None
-        if current is not None and ifindex in self.by_link:
+        current = self.progs.get(dev) if modes in (0, XDP_FLAGS_SKB_MODE) else None
+        if current is not None and dev in self.by_link:
             raise KernelError(EBUSY, "a link's program cannot be replaced")
         if link and current is not None:
             raise KernelError(EBUSY, "a program is attached there")
@@ -58,7 +59,7 @@ class XdpPrograms:
             return
         if flags & XDP_FLAGS_UPDATE_IF_NOEXIST and current is not None:
             raise KernelError(EBUSY, "a program is attached there")
-        if modes == XDP_FLAGS_DRV_MODE and ifindex in self.progs:
+        if modes == XDP_FLAGS_DRV_MODE and dev in self.progs:
             raise KernelError(EEXIST, "native and generic programs exclude each other")
         if new.expected_attach_type in NOT_ON_DEVICES:
             raise KernelError(EINVAL, "a program for entries of maps")
@@ -67,37 +68,39 @@ class XdpPrograms:
 
     def attach_link(self, prog: BpfProg, request: XdpAttach) -> Detach:
         """bpf_xdp_link_attach()."""
-        ifindex = request.ifindex
-        if ifindex not in self.k.net.devices:
+        found = current_net(self.k).devices.get(request.ifindex)
+        if found is None:
             raise KernelError(EINVAL, "no such device")
-        self._check(ifindex, prog, request.flags, True)
-        self.progs[ifindex] = prog
-        self.by_link.add(ifindex)
+        dev = found.addr
+        self._check(dev, prog, request.flags, True)
+        self.progs[dev] = prog
+        self.by_link.add(dev)
 
         def detach() -> None:
-            self.progs.pop(ifindex, None)
-            self.by_link.discard(ifindex)
+            self.progs.pop(dev, None)
+            self.by_link.discard(dev)
 
         return detach
 
     def replace(self, ifindex: int, prog: BpfProg) -> None:
         """A link's program is another one now."""
-        if ifindex in self.by_link:
-            self.progs[ifindex] = prog
+        dev = current_net(self.k).devices.get(ifindex)
+        if dev is not None and dev.addr in self.by_link:
+            self.progs[dev.addr] = prog
 
     def change(self, dev: NetDevice, fd: int, flags: int, expected_fd: int | None) -> None:
         """dev_change_xdp_fd(): what RTM_SETLINK asks for; -1 takes the program away."""
         new = self._prog(fd) if fd >= 0 else None
         old = self._prog(expected_fd) if expected_fd is not None and expected_fd >= 0 else None
-        self._check(dev.ifindex, new, flags, False)
-        current = self.progs.get(dev.ifindex)
+        self._check(dev.addr, new, flags, False)
+        current = self.progs.get(dev.addr)
         if flags & XDP_FLAGS_REPLACE and current is not old:
             raise KernelError(EEXIST, "another program is attached")
         if new is not None:
             new.get()
-            self.progs[dev.ifindex] = new
+            self.progs[dev.addr] = new
         elif flags & XDP_FLAGS_MODES in (0, XDP_FLAGS_SKB_MODE):
-            self.progs.pop(dev.ifindex, None)
+            self.progs.pop(dev.addr, None)
         else:
             return
         if current is not None:
@@ -111,14 +114,14 @@ class XdpPrograms:
 
     def id_of(self, dev: NetDevice) -> int:
         """dev_xdp_prog_id(); 0: none."""
-        prog = self.progs.get(dev.ifindex)
+        prog = self.progs.get(dev.addr)
         return prog.id if prog is not None else 0
 
     # ---- frames ----
 
     def run(self, dev: NetDevice, packet: Skb) -> XdpAnswer | None:
         """None: the device has no program."""
-        prog = self.progs.get(dev.ifindex)
+        prog = self.progs.get(dev.addr)
         if prog is None:
             return None
         packet.push(packet.data - packet.mac_header())
@@ -138,7 +141,7 @@ class XdpPrograms:
     def _redirected(self, dev: NetDevice, packet: Skb, redirect: Redirect) -> XdpAnswer:
         """xdp_do_generic_redirect()."""
         if redirect.map is None:
-            target = self.k.net.devices.get(redirect.index)
+            target = dev.net.devices.get(redirect.index)
             return XdpAnswer(targets=(target,)) if target is not None else DROPPED
         if isinstance(redirect.map, CpuMap):  # another CPU's backlog, which goes up the stack from there
             prog = redirect.map.prog_of(redirect.index)
@@ -147,7 +150,7 @@ class XdpPrograms:
             return DROPPED
         targets = []
         for ifindex, prog in redirect.map.targets(redirect.index, redirect.flags, dev.ifindex):
-            target = self.k.net.devices.get(ifindex)
+            target = dev.net.devices.get(ifindex)
             if target is not None and (prog is None or self._entry(prog, packet, dev, target) == uapi.XDP_PASS):
                 targets.append(target)
         return XdpAnswer(targets=tuple(targets))

@@ -180,7 +180,7 @@ def test_socket_filter(arch, before_run):
     assert {name: values[name] for name in wanted} == wanted
     assert values["len"] == len(FRAME)
     assert values["protocol"] == reader.number(b"\x88\xb5")
-    devices = reader.k.net.devices
+    devices = reader.k.net.init.devices
     assert values["ifindex"] in devices and devices[values["ifindex"]].name == "eth0"
 
 

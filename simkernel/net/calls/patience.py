@@ -52,7 +52,7 @@ def patience(k: NetKernel, sk: Sock, optname: int) -> bytes:
 def bind_to_device(k: NetKernel, sk: Sock, data: bytes) -> int:
     """sock_setbindtodevice().  ENODEV."""
     name = data[: IFNAMSIZ - 1].split(b"\0")[0].decode("latin-1")
-    found = next((dev for dev in k.net.devices.values() if dev.name == name), None)
+    found = sk.net.named(name) if name else None
     if name and found is None:
         return -ENODEV
     sk.bound_ifindex = found.ifindex if found is not None else 0

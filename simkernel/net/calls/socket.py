@@ -25,9 +25,10 @@ from arch.abi.socket import (
 from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.core.message import read_address, sockaddr_in, write_address
 from simkernel.net.core.sock import Sock, Socket
-from simkernel.net.face import NetKernel
+from simkernel.net.face import NetKernel, current_net
 from simkernel.net.files import new_socket_fd, socket_of
 from simkernel.net.ipv4.af_inet import INET_STREAM
 from simkernel.net.netlink.sock import NetlinkSock
@@ -48,7 +49,7 @@ def __sys_socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     flags = type_ & ~0xF
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
         return -EINVAL
-    address = yield k.call("__sock_create", k.net.init_net, family, type_ & 0xF, protocol, 0, 0)
+    address = yield k.call("__sock_create", current_net(k).addr, family, type_ & 0xF, protocol, 0, 0)
     if k.regs.is_err(address):
         return k.regs.ptr_err(address)
     return new_socket_fd(k, k.net.sockets[address], flags)
@@ -67,11 +68,11 @@ def __sock_create(k: NetKernel, net: int, family: int, type_: int, protocol: int
     if family == AF_NETLINK:
         return (yield k.call("netlink_create", net, type_, protocol, kern))
     if family == AF_PACKET:
-        if not (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_NET_RAW)):
+        if not (yield k.call("ns_capable", ns_address(k, current_net(k).namespace.owner), CAP_NET_RAW)):
             return -EPERM
         if type_ not in (SOCK_RAW, SOCK_DGRAM):
             return -ESOCKTNOSUPPORT
-        sk = Sock(k, k.net, family, type_, protocol)
+        sk = Sock(k, current_net(k), family, type_, protocol)
         if protocol:
             k.net.packet.append(sk)
         return Socket(k, family, type_, PACKET, sk).addr

@@ -9,7 +9,6 @@ from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, EOPNOTSUPP, EPERM
 from arch.abi.inet import IPPROTO_TCP, TCP_LISTEN
 from arch.abi.socket import (
     AF_INET,
-    AF_NETLINK,
     AF_UNIX,
     SO_ACCEPTCONN,
     SO_ATTACH_BPF,
@@ -57,9 +56,12 @@ from arch.abi.socket import (
 )
 from simkernel.kernel.kfunc import syscall
 from simkernel.net.calls.patience import PATIENCE, bind_to_device, patience, set_patience
+from simkernel.net.core.control import WATCHED
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
+from simkernel.net.ipv4.ip_sockglue import get_ip_option, set_ip_option
+from simkernel.net.netlink.sock import get_netlink_option, set_netlink_option
 from simkernel.net.unix.sock import UnixSock
 
 ZERO_OR_ONE = {
@@ -93,10 +95,6 @@ READ_ONLY = {SO_TYPE, SO_PROTOCOL, SO_DOMAIN, SO_ERROR, SO_ACCEPTCONN, SO_SNDLOW
 # struct sock members that programs read, by option; values that options have at first where that is not 0
 MEMBERS = {SO_PRIORITY: "sk_priority", SO_MARK: "sk_mark", SO_RCVLOWAT: "sk_rcvlowat"}
 FIRST = {(SOL_SOCKET, SO_RCVLOWAT): 1, (SOL_SOCKET, SO_MAX_PACING_RATE): 0xFFFFFFFF, (SOL_SOCKET, SO_TXREHASH): 1}
-IP_OPTIONS = {
-    *range(1, 26),
-    *range(32, 54),
-}  # include/uapi/linux/in.h: IP_TOS to IP_RECVFRAGSIZE, multicast and its like
 BUFFER_MAX = 212992
 TCP_CA_NAME_MAX = 16
 CONGESTION_CONTROLS = ("reno", "cubic")
@@ -128,12 +126,12 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
     if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:
         return set_congestion(k, sk, data)
     if level == SOL_NETLINK:
-        return 0 if sk.family == AF_NETLINK and len(data) >= 4 else -ENOPROTOOPT
+        return set_netlink_option(k, sk, optname, data)
+    if level == SOL_IP and sk.family == AF_INET:
+        return set_ip_option(k, sk, optname, data)
     if level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
         return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
-    if level == SOL_IP and optname not in IP_OPTIONS:
-        return -ENOPROTOOPT
-    if len(data) < 4 and not (level == SOL_IP and data):  # IP's options may be of one byte
+    if len(data) < 4:
         return -EINVAL
     size = 4 if len(data) >= 4 else 1
     value = int.from_bytes(data[:size], k.mem.byteorder, signed=size == 4)
@@ -147,6 +145,10 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
         return -EPERM
     if level == SOL_SOCKET and optname == SO_MARK and not (k.capable(CAP_NET_RAW) or k.capable(CAP_NET_ADMIN)):
         return -EPERM
+    if level == SOL_SOCKET and optname == SO_MARK:
+        sk.mark = value & 0xFFFFFFFF
+    if level == SOL_SOCKET and optname in WATCHED:
+        (sk.controls.add if value else sk.controls.discard)(optname)
     if level == SOL_SOCKET and optname == SO_PEEK_OFF and sk.family == AF_INET and sk.type != SOCK_DGRAM:
         return -EOPNOTSUPP
     if level == SOL_SOCKET and optname in ZERO_OR_ONE:
@@ -208,7 +210,7 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     room = k.usercopy.get_user(optlen, 4, signed=True)
     if room < 0:
         return -EINVAL
-    found = get_option(k, sk, level, optname)
+    found = get_option(k, sk, level, optname, room)
     answer, data = (found, b"") if isinstance(found, int) else (0, found[:room])
     if level == SOL_IP and 0 < room < 4 and not any(data[1:]):
         data = data[:1]  # a byte, for values that fit
@@ -220,7 +222,7 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     return answer
 
 
-def get_option(k: NetKernel, sk: Sock, level: int, optname: int) -> bytes | int:
+def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) -> bytes | int:
     """sock_getsockopt() and the protocols' own: the value, or -errno."""
     order = k.mem.byteorder
     if level == SOL_SOCKET and optname == SO_PEERCRED:
@@ -228,6 +230,8 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int) -> bytes | int:
         return b"".join((value & 0xFFFFFFFF).to_bytes(4, order) for value in cred)
     if level == SOL_SOCKET and optname in PATIENCE:
         return patience(k, sk, optname)
+    if level == SOL_NETLINK:
+        return get_netlink_option(k, sk, optname, room)
     if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:
         return sk.congestion_name.encode().ljust(TCP_CA_NAME_MAX, b"\0")
     computed: dict[int, Callable[[], int]] = {
@@ -244,12 +248,12 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int) -> bytes | int:
     }
     if level == SOL_SOCKET and optname in computed:
         value = computed[optname]()
+    elif level == SOL_IP and sk.family == AF_INET:
+        return get_ip_option(k, sk, optname)
     elif level == SOL_SOCKET and optname not in PLAIN_OPTIONS:
         return -ENOPROTOOPT
     elif level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
         return -EOPNOTSUPP
-    elif level == SOL_IP and optname not in IP_OPTIONS:
-        return -ENOPROTOOPT
     else:
         value = sk.options.get((level, optname), FIRST.get((level, optname), 0))
     return (value & 0xFFFFFFFF).to_bytes(4, order)

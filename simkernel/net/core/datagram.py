@@ -17,18 +17,33 @@ def queue_or_drop(k: NetKernel, sock: Sock, packet: Skb) -> Body:
     if k.net.programs.ingress(sock, packet):
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sock.addr)
         return 0
-    if sock.filter is not None:
-        keep = sock.filter(packet)
-        if keep == 0:
-            yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sock.addr)
-            return 0
-        packet.trim(min(packet.len, keep))
+    if sock.filter is not None and filtered(sock, packet, 1):
+        yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sock.addr)
+        return 0
     if sock.rmem + packet.truesize > sock.rcvbuf:
-        sock.drops += 1
+        sock.dropped()
+        k.trace("sock_rcvqueue_full", sock.addr, packet.addr)
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF, sock.addr)
         return 0
     sock.queue(packet)
     yield k.call("sock_def_readable", sock.addr)
+    return 0
+
+
+def filtered(sock: Sock, packet: Skb, least: int) -> bool:
+    """sk_filter_trim_cap(): the program's answer is how many bytes to keep, `least` at least; 0: True, the packet is not wanted."""
+    assert sock.filter is not None
+    keep = sock.filter(packet)
+    if keep and keep < packet.len:
+        packet.trim(max(keep, min(least, packet.len)))
+    return keep == 0
+
+
+@kernel_function("void sk_error_report(struct sock *sk)", source="net/core/sock.c", since="5.15")
+def sk_error_report(k: NetKernel, sk: int) -> Body:
+    """Wake who waits for errors."""
+    k.trace("inet_sk_error_report", sk)
+    yield k.wake(k.net.socks[sk].wq)
     return 0
 
 

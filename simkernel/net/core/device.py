@@ -1,18 +1,27 @@
-"""Network devices and the path between them and the protocols.  net/core/dev.c, drivers/net/loopback.c.
+"""The path between devices and protocols.  net/core/dev.c, the half with packets; the devices themselves are in devices/.
 
-`lo` brings every frame back; `eth0` is in sim_eth.py.  A frame that arrives waits in the CPU's backlog; the NET_RX softirq
+A frame that arrives waits in the CPU's backlog; the NET_RX softirq
 takes it up through the layers.
 """
 
 from __future__ import annotations
 
-from arch.abi.errno import EMSGSIZE
-from arch.abi.inet import ETH_HLEN, ETH_P_IP, PACKET_HOST, PACKET_OUTGOING
+from arch.abi.inet import (
+    ETH_HLEN,
+    ETH_P_802_2,
+    ETH_P_802_3_MIN,
+    PACKET_BROADCAST,
+    PACKET_HOST,
+    PACKET_MULTICAST,
+    PACKET_OTHERHOST,
+    PACKET_OUTGOING,
+    VLAN_HLEN,
+)
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.netdevice import DEVICES, GATEWAY_MAC, NetDevice
+from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.skbuff import SKB_DROP_REASON_OTHERHOST, SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop
+from simkernel.net.core.skbuff import SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop
 from simkernel.net.core.tc import handle_egress, handle_ingress
 from simkernel.net.core.xdp import do_xdp_generic
 from simkernel.net.face import NetKernel
@@ -22,34 +31,9 @@ BACKLOG_LIMIT = 1000  # net.core.netdev_max_backlog
 NIC_IRQ = 11
 
 
-def install(k: NetKernel) -> None:
-    """Create init_net and the devices; register the receive softirq."""
-    net = k.new("struct net")
-    net.net_cookie = 1
-    k.net.init_net = net.addr
-    for name, ifindex, mac, address, prefix, mtu, flags, xmit in DEVICES:
-        view = k.new("struct net_device")
-        k.mem.write(view.address_of("name"), name.encode())
-        view.ifindex = ifindex
-        view.mtu = mtu
-        view.flags = flags
-        view.nd_net.net = k.net.init_net
-        k.net.devices[ifindex] = NetDevice(view.addr, name, ifindex, mac, address, prefix, mtu, flags, xmit)
-    k.softirqs.actions[NET_RX_SOFTIRQ] = "net_rx_action"
-    k.irqs.request(NIC_IRQ, "eth0")
-
-
-def device_named(k: NetKernel, name: str) -> NetDevice | None:
-    """`lo`, `eth0` or None."""
-    return next((dev for dev in k.net.devices.values() if dev.name == name), None)
-
-
-def route(k: NetKernel, address: bytes) -> NetDevice | None:
-    """The device that leads to an address: local addresses by lo, everything else by eth0."""
-    devices: dict[int, NetDevice] = k.net.devices
-    if address[0] == 127 or any(dev.address == address for dev in devices.values()):
-        return devices.get(1)
-    return devices.get(2)
+def device_named(net: Net, name: str) -> NetDevice | None:
+    """dev_get_by_name()."""
+    return net.named(name)
 
 
 @kernel_function("int __dev_queue_xmit(struct sk_buff *skb, struct net_device *sb_dev)", source="net/core/dev.c")
@@ -77,25 +61,12 @@ def dev_hard_start_xmit(k: NetKernel, skb: int, dev: int, txq: int, ret: int) ->
     """Taps first (packet sockets), then the driver."""
     packet = k.net.skbs[skb]
     device, length = packet.device, packet.len
-    yield from deliver_to_taps(k, packet, PACKET_OUTGOING)
+    if k.net.packet:
+        yield from deliver_to_taps(k, packet, PACKET_OUTGOING)
     k.trace("net_dev_start_xmit", skb, dev)
-    device.stats["tx_packets"] += 1
-    device.stats["tx_bytes"] += length
     k.net.counters["transmitted"] += 1
     rc = yield k.call(device.xmit, skb, dev)
     k.trace("net_dev_xmit", skb, rc, dev, length)
-    return 0
-
-
-@kernel_function(
-    "netdev_tx_t loopback_xmit(struct sk_buff *skb, struct net_device *dev)", source="drivers/net/loopback.c"
-)
-def loopback_xmit(k: NetKernel, skb: int, dev: int) -> Body:
-    """Hand the frame straight back to the receive side, without its sender."""
-    packet = k.net.skbs[skb]
-    packet.set_owner(None)
-    packet.pull(ETH_HLEN)
-    yield k.call("__netif_rx", skb)
     return 0
 
 
@@ -159,41 +130,78 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
     packet = k.net.skbs[skb]
     k.trace("netif_receive_skb", skb)
     dev = packet.device
-    dev.stats["rx_packets"] += 1
-    dev.stats["rx_bytes"] += packet.len
     k.net.counters["received"] += 1
+    packet.iif = dev.ifindex
     if k.net.programs.watches_frames and not (yield from do_xdp_generic(k, packet)):
         return 0
-    yield from deliver_to_taps(k, packet, PACKET_HOST)
+    if k.net.packet:
+        yield from deliver_to_taps(k, packet, None)
     if k.net.clsact and not (yield from handle_ingress(k, packet)):
         return 0
-    if packet.protocol() != ETH_P_IP:
+    if dev.receiver is not None and (yield from dev.receiver(skb)):
+        return 0
+    handler = k.net.packet_types.get(packet.protocol())
+    if handler is None:
+        dev.stats["rx_dropped"] += 1
         yield drop(k, packet, SKB_DROP_REASON_UNHANDLED_PROTO)
         return 1
-    mac = packet.mem.read(packet.mac_header(), 6)
-    if mac not in (dev.mac, b"\xff" * 6):
-        yield drop(k, packet, SKB_DROP_REASON_OTHERHOST)
-        return 1
-    return (yield k.call("ip_rcv", skb, dev.addr, 0, dev.addr))
+    return (yield k.call(handler, skb, dev.addr, 0, dev.addr))
 
 
-def deliver_to_taps(k: NetKernel, packet: Skb, kind: int) -> Steps[None]:
-    """Give every packet socket that listens a copy."""
+def deliver_to_taps(k: NetKernel, packet: Skb, kind: int | None) -> Steps[None]:
+    """dev_queue_xmit_nit(), deliver_ptype_list_skb(): every packet socket that listens gets a copy."""
+    dev = packet.device
     for sk in list(k.net.packet):
-        if sk.bound_ifindex not in (0, packet.dev.ifindex if packet.dev else 0):
+        if sk.net is not dev.net or sk.bound_ifindex not in (0, dev.ifindex):
             continue
         copy = yield from clone(k, packet)
-        copy.set_pkt_type(kind)
-        yield k.call("packet_rcv", copy.addr, packet.dev.addr if packet.dev else 0, sk.addr, 0)
+        copy.set_pkt_type(packet.pkt_type() if kind is None else kind)
+        yield k.call("packet_rcv", copy.addr, dev.addr, sk.addr, 0)
 
 
-def send_frame(k: NetKernel, packet: Skb, dev: NetDevice) -> Body:
-    """ip_finish_output2(): the link header, then the device's queue."""
-    if packet.len > dev.mtu:
-        yield drop(k, packet)
-        return -EMSGSIZE
-    destination = dev.mac if dev.ifindex == 1 else GATEWAY_MAC
-    packet.push_data(destination + dev.mac + packet.protocol().to_bytes(2, "big"))
-    packet.reset_mac_header()
+def eth_type_trans(packet: Skb, dev: NetDevice) -> None:
+    """A frame as its receiver sees it: without the link header, with what that says."""
     packet.set_dev(dev)
-    return (yield k.call("__dev_queue_xmit", packet.addr, 0))
+    packet.reset_mac_header()
+    head = packet.packet()[:ETH_HLEN]
+    packet.pull(ETH_HLEN)
+    packet.reset_network_header()
+    to = head[:6]
+    if to == dev.mac:
+        kind = PACKET_HOST
+    elif to[0] & 1:
+        kind = PACKET_BROADCAST if to == dev.broadcast else PACKET_MULTICAST
+    else:
+        kind = PACKET_OTHERHOST
+    packet.set_pkt_type(kind)
+    protocol = int.from_bytes(head[12:14], "big")
+    packet.set_protocol(protocol if protocol >= ETH_P_802_3_MIN else ETH_P_802_2)
+
+
+@kernel_function("int __dev_forward_skb(struct net_device *dev, struct sk_buff *skb)", source="net/core/dev.c")
+def __dev_forward_skb(k: NetKernel, dev: int, skb: int) -> Body:
+    """A frame comes out of another device: 1 if that is down or the frame too long, and then it is dropped."""
+    device, packet = k.net.devices[dev], k.net.skbs[skb]
+    if not device.up or packet.len > device.mtu + ETH_HLEN + VLAN_HLEN:
+        device.stats["rx_dropped"] += 1
+        yield drop(k, packet)
+        return 1
+    scrub(packet, device.net is not packet.device.net)
+    eth_type_trans(packet, device)
+    return 0
+
+
+def scrub(packet: Skb, crossing: bool) -> None:
+    """skb_scrub_packet(): what a packet must not take along into another device or namespace."""
+    packet.dst = None
+    packet.set("skb_iif", 0)
+    if crossing:
+        packet.set_owner(None)
+        packet.set("mark", 0)
+        packet.set("tstamp", 0)
+
+
+@kernel_function("int neigh_direct_output(struct neighbour *neigh, struct sk_buff *skb)", source="net/core/neighbour.c")
+def neigh_direct_output(k: NetKernel, neigh: int, skb: int) -> Body:
+    """Without a link header."""
+    return (yield k.call("__dev_queue_xmit", skb, 0))

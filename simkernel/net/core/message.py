@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from arch.abi.errno import EAFNOSUPPORT, EDESTADDRREQ, EINVAL
 from arch.abi.inet import ARPHRD_ETHER, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
-from arch.abi.socket import AF_INET, AF_PACKET, AF_UNSPEC, MSG_PEEK, MSG_TRUNC, SOCKADDR_IN_SIZE
+from arch.abi.socket import AF_INET, AF_PACKET, AF_UNSPEC, MSG_CTRUNC, MSG_PEEK, MSG_TRUNC, SOCKADDR_IN_SIZE
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.net.core.skb import Skb
@@ -99,6 +99,33 @@ class Message:
             + packet.mem.read(packet.mac_header() + 6, 6)
             + b"\0\0"
         )
+
+    def controls(self) -> Iterator[tuple[int, int, bytes]]:
+        """The control messages of a sender: (level, type, data).  EINVAL."""
+        word, order, at = self.k.arch.model.word, self.k.mem.byteorder, 0
+        head = word + 8
+        while at + head <= len(self.control):
+            length = int.from_bytes(self.control[at : at + word], order)
+            level = int.from_bytes(self.control[at + word : at + word + 4], order, signed=True)
+            kind = int.from_bytes(self.control[at + word + 4 : at + head], order, signed=True)
+            if length < head or at + length > len(self.control):
+                raise KernelError(EINVAL, "control message length")
+            yield level, kind, self.control[at + head : at + length]
+            at += (length + word - 1) & -word
+
+    def put_control(self, level: int, kind: int, body: bytes) -> None:
+        """put_cmsg(): one more for the receiver, cut to the room there is."""
+        word, order = self.k.arch.model.word, self.k.mem.byteorder
+        length = word + 8 + len(body)
+        room = self.control_room - len(self.control_out)
+        if room < word + 8:
+            self.out_flags |= MSG_CTRUNC
+            return
+        if room < length:
+            self.out_flags |= MSG_CTRUNC
+            length = room
+        head = length.to_bytes(word, order) + level.to_bytes(4, order) + kind.to_bytes(4, order)
+        self.control_out += (head + body)[:length].ljust(min((length + word - 1) & -word, room), b"\0")
 
     def scatter(self, data: bytes) -> None:
         """Copy received bytes to the caller's buffers; KernelError(EFAULT)."""

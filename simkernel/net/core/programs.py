@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from arch.abi.errno import EOPNOTSUPP
 from arch.errors import KernelError
 from simkernel.net.core.clsact import Classifier
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
 
@@ -81,6 +81,16 @@ class NetPrograms:
     def sock_ops(self, sk: Sock, operation: int, *args: int) -> int:
         """tcp_call_bpf(): what programs reply, -1 if there is none or it refuses."""
         return -1
+
+    def sk_lookup(
+        self, net: Net, protocol: int, source: bytes, sport: int, destination: bytes, dport: int, iif: int
+    ) -> Sock | None:
+        """bpf_sk_lookup_run_v4(), _v6(): the sock that a program of the namespace chooses.  None: the usual look-up."""
+        return None
+
+    def reuseport(self, sk: Sock, group: list[Sock], skb: Skb, number: int) -> Sock | None:
+        """run_bpf_filter() of a reuseport group."""
+        return None
 
     def congestion_controls(self) -> frozenset[str]:
         """Names of congestion control that programs supply."""

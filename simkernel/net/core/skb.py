@@ -5,13 +5,25 @@ Everything about bytes and headers is in kernel memory and bpf/packet/skbuff.py'
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Protocol
 
 from arch.abi.inet import ETH_P_IP
 from bpf.layout import layout_of
-from bpf.packet.skbuff import PacketHost, PacketMemory, SkBuff, shinfo_room, skb_data_align
+from bpf.packet.skbuff import (
+    CHECKSUM_NONE,
+    CHECKSUM_PARTIAL,
+    CHECKSUM_UNNECESSARY,
+    PacketHost,
+    PacketMemory,
+    SkBuff,
+    shinfo_room,
+    skb_data_align,
+)
 from simkernel.kernel.face import KernelFace
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netns import NetDevice, Route
+
+__all__ = ["CHECKSUM_NONE", "CHECKSUM_PARTIAL", "CHECKSUM_UNNECESSARY", "HEADROOM", "Dst", "Owner", "Skb"]
 
 HEADROOM = 128  # room for link, network and transport headers (LL_MAX_HEADER and MAX_HEADER, rounded)
 
@@ -22,6 +34,24 @@ class Owner(Protocol):
     addr: int
 
 
+@dataclass(eq=False, slots=True)
+class Dst:
+    """struct rtable, struct rt6_info: the way that a packet takes, as a look-up found it."""
+
+    dev: NetDevice
+    kind: int  # RTN_
+    source: bytes
+    gateway: bytes | None = None
+    destination: bytes = b""
+    mtu: int = 0
+    route: Route | None = None
+    table: int = 0
+    loops: bool = False  # a copy for ourselves, too
+    input: bool = False
+    locked: bool = False  # the MTU
+    device: NetDevice | None = None  # of a local address: the one that has it
+
+
 class Skb(SkBuff):
     """One packet buffer."""
 
@@ -30,6 +60,12 @@ class Skb(SkBuff):
         self.slab = False  # the struct is from the slab's functions, and goes back through them
         self.dev: NetDevice | None = None
         self.sk: Owner | None = None
+        self.dst: Dst | None = None
+        self.iif = 0  # IPCB(skb)->iif
+        self.stamp_ns = 0  # skb->tstamp as a wall clock time; 0: none
+        self.drops_seen = 0  # SOCK_SKB_CB(skb)->dropcount
+        self.fragment_size = 0  # IPCB(skb)->frag_max_size
+        self.assigned: Owner | None = None  # a sock that a program has chosen (bpf_sk_assign)
 
     @classmethod
     def alloc(cls, k: KernelFace, size: int, addr: int = 0) -> Skb:
@@ -63,3 +99,14 @@ class Skb(SkBuff):
         """skb->sk."""
         self.sk = sk
         self.set("sk", sk.addr if sk else 0)
+
+    def set_checksum(self, state: int, start: int = 0, offset: int = 0) -> None:
+        """What is known of the transport checksum; CHECKSUM_PARTIAL: from where it is summed up, and where it goes."""
+        self.set("ip_summed", state)
+        self.set("csum_start", start)
+        self.set("csum_offset", offset)
+
+    def push_header(self, destination: bytes, source: bytes) -> None:
+        """eth_header(): the link header in front of the packet, by its protocol."""
+        self.push_data(destination + source + self.protocol().to_bytes(2, "big"))
+        self.reset_mac_header()

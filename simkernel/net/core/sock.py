@@ -12,12 +12,27 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from arch.abi.errno import EAGAIN, EINTR, ERESTARTSYS, ETIME
-from arch.abi.inet import INADDR_ANY, IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE
-from arch.abi.socket import AF_INET, SOCK_STREAM
+from arch.abi.inet import (
+    IN6ADDR_ANY,
+    INADDR_ANY,
+    IP_DF,
+    IP_MULTICAST_ALL,
+    IP_PMTUDISC_DO,
+    IP_PMTUDISC_PROBE,
+    IP_PMTUDISC_WANT,
+    IPPROTO_TCP,
+    IPPROTO_UDP,
+    TCP_CLOSE,
+)
+from arch.abi.rtnetlink import RTN_MULTICAST
+from arch.abi.socket import AF_INET, AF_INET6, SOCK_STREAM, SOL_IP
 from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.inode import File
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.task import WaitQueue
+from simkernel.kernel.user_namespace import ns_capable
+from simkernel.net.core.memberships import Membership
+from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.skb import Skb
 
 RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK = 1, 2, 3
@@ -29,14 +44,27 @@ DEFAULT_OBJECT_TYPE = "struct inet_sock"
 
 
 class NetTables:
-    """struct net (init_net), and the live socks and sockets by their kernel addresses."""
+    """The live socks and sockets by their kernel addresses."""
 
     def __init__(self) -> None:
-        self.init_net = 0  # kernel address
         self.socks: dict[int, Sock] = {}
         self.sockets: dict[int, Socket] = {}
         self.sock_gone: Callable[[int], None] = lambda address: None  # told of each struct sock that is freed
         self.cgroup_of_maker: Callable[[], Cgroup | None] = lambda: None
+
+
+class SockKernel(KernelFace):
+    """A kernel in which there are socks."""
+
+    net: NetTables
+
+
+class Queued(Protocol):
+    """An entry of a sock's error queue (errqueue.py)."""
+
+    def release(self) -> None:
+        """Its packet is thrown away."""
+        ...
 
 
 class Filter(Protocol):
@@ -54,8 +82,9 @@ class Filter(Protocol):
 class Sock:
     """A struct sock: addresses, queues, state, and for TCP the sequence numbers."""
 
-    def __init__(self, k: KernelFace, net: NetTables, family: int, type_: int, protocol: int) -> None:
+    def __init__(self, k: SockKernel, net: Net, family: int, type_: int, protocol: int) -> None:
         self.k, self.net = k, net
+        self.tables = k.net
         self.family, self.type, self.protocol = family, type_, protocol
         ctype = OBJECT_TYPE.get(protocol, DEFAULT_OBJECT_TYPE) if family == AF_INET else "struct sock"
         self.addr = k.new(ctype).addr
@@ -74,13 +103,35 @@ class Sock:
         self.options: dict[tuple[int, int], int] = {}
         self.filter: Filter | None = None
         self.congestion_name = "cubic"  # TCP_CONGESTION
-        self.cgroup = net.cgroup_of_maker()  # sk_cgrp_data
+        self.cgroup = self.tables.cgroup_of_maker()  # sk_cgrp_data
         self.rcvtimeo: int | None = None  # SO_RCVTIMEO in ns; None waits for ever
         self.sndtimeo: int | None = None
         self.linger: int | None = None  # SO_LINGER: seconds
         self.wq = WaitQueue("sk_sleep")
         self.drops = 0
         self.dead = False
+        # struct inet_sock
+        self.mark = 0
+        self.tos = 0
+        self.uc_ttl = -1  # IP_TTL; -1: the system's
+        self.mc_ttl = 1
+        self.mc_loop = True
+        self.mc_index = 0  # IP_MULTICAST_IF
+        self.mc_addr = INADDR_ANY
+        self.pmtudisc = IP_PMTUDISC_WANT
+        self.inet_id = 0
+        self.uc_index = 0  # IP_UNICAST_IF
+        self.hdrincl = False
+        self.recverr = False
+        self.icmp_filter = 0  # bits of the types that a raw sock does not want
+        self.cmsg_flags: set[int] = set()  # of IPPROTO_IP: what a receiver wants to know
+        self.controls: set[int] = set()  # of SOL_SOCKET: the same
+        self.memberships: list[Membership] = []
+        self.corked: tuple[bytes, bytes, int, int, int, int, bytes] | None = None  # a datagram that is not sent yet
+        self.error_queue: deque[Queued] = deque()
+        self.reuse = self.reuseport = False
+        self.freebind = self.transparent = False
+        self.v6only = False
         # TCP
         self.state = TCP_CLOSE
         self.connecting = False  # its struct socket is SS_CONNECTING: connect(2) has not told the end yet
@@ -89,16 +140,61 @@ class Sock:
         self.backlog = 0
         self.listener: Sock | None = None
         self.fin_queued = False  # the peer's FIN was received
-        net.socks[self.addr] = self
+        self.tables.socks[self.addr] = self
         common = self.view["__sk_common"]
         common.skc_family = family
         common.skc_refcnt.refs.counter = 1
         common.skc_state = TCP_CLOSE
-        common.skc_net.net = net.init_net
+        common.skc_net.net = net.addr
         self.view.sk_protocol = protocol
         self.view.sk_type = type_
         self.view.sk_rcvbuf = self.rcvbuf
         self.view.sk_sndbuf = self.sndbuf
+
+    @property
+    def any_address(self) -> bytes:
+        """The wildcard address of its family."""
+        return INADDR_ANY if self.family != AF_INET6 else IN6ADDR_ANY
+
+    def dropped(self) -> None:
+        """sk_drops_add()."""
+        self.drops += 1
+        self.view.sk_drops.counter = self.drops
+
+    def capable(self, k: KernelFace, cap: int) -> bool:
+        """sk_ns_capable(): the current task, over the namespace of the sock."""
+        return ns_capable(k.current, self.net.namespace.owner, cap)
+
+    def route_device(self, destination: bytes) -> int:
+        """Out of which device, if the sock says so."""
+        if self.bound_ifindex:
+            return self.bound_ifindex
+        group = 224 <= destination[0] <= 239 if len(destination) == 4 else destination[0] == 0xFF
+        return self.mc_index if group else self.uc_index
+
+    def joined(self, group: bytes, source: bytes, dev: NetDevice) -> bool:
+        """ip_mc_sf_allow(): what came to a group is for this sock."""
+        for member in self.memberships:
+            if member.group == group and member.dev is dev:
+                return member.hears(source)
+        return bool(self.options.get((SOL_IP, IP_MULTICAST_ALL), 1))
+
+    def drop_errors(self, k: KernelFace) -> None:
+        """skb_queue_purge(&sk->sk_error_queue)."""
+        while self.error_queue:
+            self.error_queue.popleft().release()
+
+    def ttl(self, kind: int) -> int:
+        """Of a packet to somebody, or to a group."""
+        if kind == RTN_MULTICAST:
+            return self.mc_ttl
+        return self.uc_ttl if self.uc_ttl >= 0 else int(self.net.sysctl["ipv4.ip_default_ttl"])
+
+    def may_fragment(self, usual: int, whole: bool) -> int:
+        """ip_dont_fragment(): the field of the header, where it is usually that."""
+        if self.pmtudisc in (IP_PMTUDISC_DO, IP_PMTUDISC_PROBE):
+            return IP_DF
+        return usual if self.pmtudisc == IP_PMTUDISC_WANT else 0
 
     def sync_addresses(self) -> None:
         """Write the four-tuple into sock_common and inet_sock: addresses and dport in network order, num in host order."""
@@ -142,8 +238,8 @@ class Sock:
 
     def free(self) -> None:
         """sk_free(): the struct goes away with its last reference."""
-        if self.net.socks.pop(self.addr, None) is not None:
-            self.net.sock_gone(self.addr)
+        if self.tables.socks.pop(self.addr, None) is not None:
+            self.tables.sock_gone(self.addr)
             self.k.mem.free(self.addr)
             if self.filter is not None:
                 self.filter.release()
@@ -172,13 +268,26 @@ def sleep(k: KernelFace, queue: WaitQueue, end: int | None, exclusive: bool = Fa
     return {-ETIME: -EAGAIN, -ERESTARTSYS: -EINTR}.get(ret, ret)
 
 
-def unbind(table: dict[int, list[Sock]], sk: Sock) -> None:
+def is_any(address: bytes) -> bool:
+    """The wildcard address of either family."""
+    return address in (INADDR_ANY, IN6ADDR_ANY)
+
+
+PortTable = dict[tuple[Net, int], list[Sock]]
+
+
+def hash_port(table: PortTable, sk: Sock) -> None:
+    """Put a sock into a table by its namespace and port."""
+    table.setdefault((sk.net, sk.lport), []).append(sk)
+
+
+def unbind(table: PortTable, sk: Sock) -> None:
     """Take a sock out of a table by port; ports without socks leave no trace."""
-    owners = table.get(sk.lport)
+    owners = table.get((sk.net, sk.lport))
     if owners and sk in owners:
         owners.remove(sk)
         if not owners:
-            del table[sk.lport]
+            del table[sk.net, sk.lport]
 
 
 @dataclass(frozen=True)
@@ -195,16 +304,17 @@ class ProtoOps:
 class Socket:
     """A struct socket: what a descriptor refers to."""
 
-    def __init__(self, k: KernelFace, family: int, type_: int, ops: ProtoOps, sk: Sock) -> None:
+    def __init__(self, k: SockKernel, family: int, type_: int, ops: ProtoOps, sk: Sock) -> None:
         self.family, self.type, self.ops, self.sk = family, type_, ops, sk
         view = k.new("struct socket")
         self.addr = view.addr
         view.type = type_
         view.sk = sk.addr
         sk.socket = self
+        sk.net.sockets += 1
         sk.view.sk_socket = view.addr
         self.file: File | None = None
-        sk.net.sockets[self.addr] = self
+        k.net.sockets[self.addr] = self
 
     @property
     def flags(self) -> int:

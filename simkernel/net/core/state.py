@@ -1,6 +1,7 @@
-"""The state of one kernel's network.
+"""The state of one kernel's network: what all its namespaces share.
 
-Addresses are 4 bytes in network order, ports plain ints; sizes are in bytes.
+Addresses are bytes in network order, ports plain ints; sizes are in bytes.  As in Linux, sockets of all namespaces lie in one
+table, and the namespace is part of the key.
 """
 
 from __future__ import annotations
@@ -10,46 +11,88 @@ from collections.abc import Callable
 from itertools import chain
 from random import Random
 
+from simkernel.kernel.task import Task
+from simkernel.net.core.announce import Announcements
 from simkernel.net.core.clsact import Clsact
+from simkernel.net.core.families import Solicitor
 from simkernel.net.core.message import Message
-from simkernel.net.core.netdevice import NetDevice, Qdisc
+from simkernel.net.core.netns import Event, Ifaddr, LinkKind, Neighbour, Net, NetDevice, Qdisc
 from simkernel.net.core.programs import NetPrograms
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.sock import Filter, NetTables, Sock, TimeWait
+from simkernel.net.core.sock import Filter, NetTables, PortTable, Sock, TimeWait
+
+Flow = tuple[Net, bytes, int, bytes, int]  # namespace, own address and port, the other's
 
 
-class Net(NetTables):
-    """What net/ keeps in global variables and in struct net (init_net)."""
+class Network(NetTables):
+    """What net/ keeps in global variables."""
 
-    def __init__(self, random: Random) -> None:
+    init: Net  # init_net
+
+    def __init__(self, random: Random, seed: int) -> None:
         super().__init__()
         self.random = random
-        self.devices: dict[int, NetDevice] = {}  # by ifindex
+        self.own_random = Random(
+            f"net {seed}"
+        )  # addresses of devices, delays of protocols: others get the same numbers as without
+        self.spaces: dict[int, Net] = {}  # net_namespace_list, by the address of struct net
+        self.last_cookie = 0
+        self.devices: dict[int, NetDevice] = {}  # of all namespaces, by the address of struct net_device
         self.skbs: dict[int, Skb] = {}  # live sk_buffs by kernel address
         self.messages: dict[int, Message] = {}  # by the address of struct msghdr
         self.backlog: deque[Skb] = deque()  # softnet_data.input_pkt_queue
-        self.udp: dict[int, list[Sock]] = {}  # bound UDP socks by port
-        self.tcp_bound: dict[int, list[Sock]] = {}
-        self.tcp_listen: dict[int, list[Sock]] = {}
-        self.tcp_established: dict[tuple[bytes, int, bytes, int], Sock] = {}
-        self.time_wait: dict[tuple[bytes, int, bytes, int], TimeWait] = {}
+        self.udp: PortTable = {}  # bound UDP socks by port
+        self.tcp_bound: PortTable = {}
+        self.tcp_listen: PortTable = {}
+        self.tcp_established: dict[Flow, Sock] = {}
+        self.time_wait: dict[Flow, TimeWait] = {}
         self.qdiscs: dict[int, Qdisc] = {}  # by address
         self.output_queue: list[Qdisc] = []  # softnet_data.output_queue
+        self.ping: PortTable = {}  # by identifier
+        self.netlink: list[Sock] = []
         self.raw: list[Sock] = []
+        self.fragments: dict[object, object] = {}  # packets of which pieces have come
+        self.fragment_timers: dict[int, object] = {}
         self.packet: list[Sock] = []
-        self.unix: dict[object, Sock] = {}  # bound unix socks, by inode or abstract name
-        self.ip_id = 0
+        self.unix: dict[object, Sock] = {}  # bound unix socks, by inode or by (namespace, abstract name)
+        self.packet_types: dict[int, str] = {}  # ptype_base: Ethernet type -> kernel function
         self.programs = NetPrograms()
-        self.clsact: dict[int, Clsact] = {}  # by ifindex
+        self.announce = Announcements()
+        self.netdev_chain: list[Callable[[NetDevice, Event], None]] = []  # who is told of devices
+        self.namespace_chain: list[Callable[[Net], None]] = []  # who adds to a new namespace
+        self.linkwatch: list[NetDevice] = []  # whose carrier came or went
+        self.lifetimes: dict[int, Ifaddr] = {}  # addresses that end, by the address of their timers
+        self.neighbours: dict[int, Neighbour] = {}  # by address
+        self.solicitors: dict[int, Solicitor] = {}  # by address family
+        self.kinds: dict[str, LinkKind] = {}  # of devices that can be made
+        self.clsact: dict[int, Clsact] = {}  # by the address of struct net_device
         self.attach_filter: Callable[[int], Filter] | None = None  # the program behind a descriptor, where there is BPF
         # The machine's own count of what happened, to compare observers with: see docs.
         self.counters: dict[str, int] = {"dropped": 0, "received": 0, "transmitted": 0, "bytes_sent": 0}
 
-    def ephemeral_port(self, taken: dict[int, list[Sock]]) -> int:
+    def of(self, task: Task) -> Net:
+        """task->nsproxy->net_ns."""
+        found = task.namespaces.get("net")
+        if found is None:
+            return self.init
+        assert isinstance(found.state, Net)
+        return found.state
+
+    def ephemeral_port(self, net: Net, taken: PortTable) -> int:
         """A free local port from net.ipv4.ip_local_port_range, chosen by the machine's seeded randomness."""
         low, high = 32768, 60999
         start = self.random.randrange(low, high + 1)
         for port in chain(range(start, high + 1), range(low, start)):
-            if not taken.get(port):
+            if not taken.get((net, port)):
                 return port
         return 0
+
+    def in_order(self, net: Net, table: PortTable) -> list[Sock]:
+        """The socks of a namespace by port."""
+        keys = sorted((key for key in table if key[0] is net), key=lambda key: key[1])
+        return [sk for key in keys for sk in table[key]]
+
+    def connections(self, net: Net) -> list[Sock]:
+        """Those of a namespace, by their addresses."""
+        keys = sorted((key for key in self.tcp_established if key[0] is net), key=lambda key: key[1:])
+        return [self.tcp_established[key] for key in keys]

@@ -17,7 +17,7 @@ from arch.abi.inet import (
 from bpf.uapi import BPF_F_INGRESS
 from simkernel.kernel.face import Steps
 from simkernel.net.core.clsact import Filter
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_TC_EGRESS, SKB_DROP_REASON_TC_INGRESS, drop
 from simkernel.net.face import NetKernel
@@ -39,7 +39,7 @@ def _classify(filters: list[Filter], packet: Skb, ingress: bool) -> int:
 
 def handle_ingress(k: NetKernel, packet: Skb) -> Steps[bool]:
     """sch_handle_ingress(): True if the packet goes on up the stack (`yield from`)."""
-    found = k.net.clsact.get(packet.device.ifindex)
+    found = k.net.clsact.get(packet.device.addr)
     if found is None or not found.ingress:
         return True
     return (yield from _act(k, packet, _classify(found.ingress, packet, True), SKB_DROP_REASON_TC_INGRESS))
@@ -47,7 +47,7 @@ def handle_ingress(k: NetKernel, packet: Skb) -> Steps[bool]:
 
 def handle_egress(k: NetKernel, packet: Skb) -> Steps[bool]:
     """sch_handle_egress(): True if the packet goes on to its device (`yield from`)."""
-    found = k.net.clsact.get(packet.device.ifindex)
+    found = k.net.clsact.get(packet.device.addr)
     if found is None or not found.egress:
         return True
     return (yield from _act(k, packet, _classify(found.egress, packet, False), SKB_DROP_REASON_TC_EGRESS))
@@ -68,7 +68,7 @@ def _act(k: NetKernel, packet: Skb, action: int, reason: int) -> Steps[bool]:
 def _redirect(k: NetKernel, packet: Skb, reason: int) -> Steps[None]:
     """skb_do_redirect(): out of another device, or in by it."""
     ifindex, flags = k.net.programs.take_redirect()
-    dev: NetDevice | None = k.net.devices.get(ifindex)
+    dev: NetDevice | None = packet.device.net.devices.get(ifindex)
     if dev is None:
         yield drop(k, packet, reason)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.inet import ETH_HLEN
 from simkernel.kernel.face import Steps
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_XDP, clone, drop
 from simkernel.net.face import NetKernel

@@ -19,41 +19,47 @@ from arch.abi.inet import (
     INADDR_ANY,
     IPPROTO_ICMP,
     IPPROTO_IP,
+    IPPROTO_RAW,
     IPPROTO_TCP,
     IPPROTO_UDP,
     TCP_CLOSE,
     TCP_ESTABLISHED,
     TCP_LISTEN,
 )
+from arch.abi.rtnetlink import RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST
 from arch.abi.socket import AF_INET, AF_UNSPEC, SHUT_RDWR, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM, SOCKADDR_IN_SIZE
 from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.core.datagram import drain_and_free
 from simkernel.net.core.message import parse_sockaddr_in
 from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_LISTEN_CB, rewrite_address
-from simkernel.net.core.sock import RCV_SHUTDOWN, ProtoOps, Sock, Socket, unbind
-from simkernel.net.face import NetKernel
+from simkernel.net.core.sock import RCV_SHUTDOWN, ProtoOps, Sock, Socket, hash_port, unbind
+from simkernel.net.face import NetKernel, current_net
+from simkernel.net.ipv4.fib import address_type
 from simkernel.net.ipv4.ip_output import source_for
+from simkernel.net.ipv4.ip_sockglue import leave_all
+from simkernel.net.ipv4.ping import get_port, may_ping
 from simkernel.net.ipv4.tcp import connect_and_wait
 from simkernel.net.ipv4.tcp_cong import Cubic
 from simkernel.net.ipv4.tcp_sock import TcpSock
 
 INET_STREAM = ProtoOps("inet_stream_ops", "inet_sendmsg", "inet_recvmsg", "tcp_sendmsg", "tcp_recvmsg")
 INET_DGRAM = ProtoOps("inet_dgram_ops", "inet_sendmsg", "inet_recvmsg", "udp_sendmsg", "udp_recvmsg")
+INET_PING = ProtoOps("inet_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "ping_v4_sendmsg", "ping_recvmsg")
 INET_RAW = ProtoOps("inet_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "raw_sendmsg", "raw_recvmsg")
 #         (type, protocol) -> (protocol used, operations).  net/ipv4/af_inet.c: inetsw_array
 INETSW = (
     (SOCK_STREAM, IPPROTO_TCP, INET_STREAM),
     (SOCK_DGRAM, IPPROTO_UDP, INET_DGRAM),
-    (SOCK_DGRAM, IPPROTO_ICMP, INET_RAW),
+    (SOCK_DGRAM, IPPROTO_ICMP, INET_PING),
     (SOCK_RAW, IPPROTO_IP, INET_RAW),
 )
 
 BIND_FROM_BPF, BIND_NO_CAP_NET_BIND_SERVICE = 1 << 1, 1 << 3  # include/net/inet_common.h
 BPF_RET_BIND_NO_CAP_NET_BIND_SERVICE = 1 << 0
 INADDR_LOOPBACK = bytes((127, 0, 0, 1))
-PROT_SOCK = 1024  # net.ipv4.ip_unprivileged_port_start
 
 
 @kernel_function(
@@ -69,12 +75,17 @@ def inet_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) ->
         if protocol in (known, IPPROTO_IP) or wildcard:
             if wildcard and protocol == IPPROTO_IP:
                 return -EPROTONOSUPPORT
-            if type_ == SOCK_RAW and not (yield k.call("ns_capable", k.vfs.init_user_ns, CAP_NET_RAW)):
+            if type_ == SOCK_RAW and not (
+                yield k.call("ns_capable", ns_address(k, current_net(k).namespace.owner), CAP_NET_RAW)
+            ):
                 return -EPERM
             if ops is INET_STREAM:
-                sk: Sock = TcpSock(k, AF_INET, Cubic())
+                sk: Sock = TcpSock(k, current_net(k), AF_INET, Cubic())
             else:
-                sk = Sock(k, k.net, AF_INET, type_, protocol or known)
+                sk = Sock(k, current_net(k), AF_INET, type_, protocol or known)
+            sk.hdrincl = sk.type == SOCK_RAW and sk.protocol == IPPROTO_RAW
+            if ops is INET_PING:
+                may_ping(k, sk.net)
             error = 0 if kern else k.net.programs.sock(sk, uapi.BPF_CGROUP_INET_SOCK_CREATE)
             if error:
                 sk.free()
@@ -112,24 +123,30 @@ def __inet_bind(k: NetKernel, sk: int, uaddr: int, addr_len: int, flags: int) ->
 def bind_inet(k: NetKernel, sock: Sock, raw: bytes, flags: int) -> int:
     """The same for those who have the address as bytes."""
     address, port = parse_sockaddr_in(k, raw)
-    if address != INADDR_ANY and address[0] != 127 and all(d.address != address for d in k.net.devices.values()):
+    if not _may_bind(sock, address):
         return -EADDRNOTAVAIL
     if sock.type != SOCK_RAW:
         asked = not flags & BIND_NO_CAP_NET_BIND_SERVICE
-        if 0 < port < PROT_SOCK and asked and not k.capable(CAP_NET_BIND_SERVICE):
+        if (
+            0 < port < int(sock.net.sysctl["ipv4.ip_unprivileged_port_start"])
+            and asked
+            and not sock.capable(k, CAP_NET_BIND_SERVICE)
+        ):
             return -EACCES
     if sock.lport:
         return -EINVAL
     if sock.type != SOCK_RAW:
         table = k.net.tcp_bound if sock.type == SOCK_STREAM else k.net.udp
-        port = port or k.net.ephemeral_port(table)
+        if sock.protocol == IPPROTO_ICMP:
+            return _bind_ping(k, sock, address, port)
+        port = port or k.net.ephemeral_port(sock.net, table)
         reuse = sock.options.get((1, 2))
-        for other in table.get(port, ()):
+        for other in table.get((sock.net, port), ()):
             clash = INADDR_ANY in (address, other.laddr) or address == other.laddr
             if clash and not (reuse and other.options.get((1, 2)) and other.state != TCP_LISTEN):
                 return -EADDRINUSE
         sock.lport = port
-        table.setdefault(port, []).append(sock)
+        hash_port(table, sock)
     sock.laddr = address
     sock.sync_addresses()
     if sock.type != SOCK_RAW and not flags & BIND_FROM_BPF:
@@ -139,6 +156,22 @@ def bind_inet(k: NetKernel, sock: Sock, raw: bytes, flags: int) -> int:
             sock.laddr, sock.lport = INADDR_ANY, 0
             sock.sync_addresses()
             return error
+    return 0
+
+
+def _may_bind(sk: Sock, address: bytes) -> bool:
+    """inet_addr_valid_or_nonlocal()."""
+    if address == INADDR_ANY or sk.freebind or sk.transparent or sk.net.sysctl["ipv4.ip_nonlocal_bind"]:
+        return True
+    return address_type(sk.net, address) in (RTN_LOCAL, RTN_MULTICAST, RTN_BROADCAST)
+
+
+def _bind_ping(k: NetKernel, sk: Sock, address: bytes, port: int) -> int:
+    """ping_bind()."""
+    if sk.lport:
+        return -EINVAL
+    sk.laddr = address
+    get_port(k, sk, port)
     return 0
 
 
@@ -152,12 +185,12 @@ def inet_listen(k: NetKernel, sock: int, backlog: int) -> Body:
     sk.view.sk_max_ack_backlog = backlog
     if sk.state == TCP_CLOSE:
         if not sk.lport:
-            sk.lport = k.net.ephemeral_port(k.net.tcp_bound)
-            k.net.tcp_bound.setdefault(sk.lport, []).append(sk)
+            sk.lport = k.net.ephemeral_port(sk.net, k.net.tcp_bound)
+            hash_port(k.net.tcp_bound, sk)
             sk.sync_addresses()
         k.net.programs.sock_ops(sk, BPF_SOCK_OPS_TCP_LISTEN_CB)
         yield k.call("tcp_set_state", sk.addr, TCP_LISTEN)
-        k.net.tcp_listen.setdefault(sk.lport, []).append(sk)
+        hash_port(k.net.tcp_listen, sk)
     return 0
 
 
@@ -199,7 +232,7 @@ def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags
             sk.raddr = INADDR_LOOPBACK
         autobind(k, sk)
         if sk.laddr == INADDR_ANY:
-            sk.laddr = source_for(k, sk.raddr)
+            sk.laddr = source_for(k, sk.net, sk.raddr, sk.route_device(sk.raddr))
         sk.state = TCP_ESTABLISHED
     sk.view["__sk_common"].skc_state = sk.state
     sk.sync_addresses()
@@ -209,8 +242,8 @@ def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags
 def autobind(k: NetKernel, sk: Sock) -> None:
     """inet_autobind(): a datagram socket gets a port when it first needs one."""
     if sk.protocol == IPPROTO_UDP and not sk.lport:
-        sk.lport = k.net.ephemeral_port(k.net.udp)
-        k.net.udp.setdefault(sk.lport, []).append(sk)
+        sk.lport = k.net.ephemeral_port(sk.net, k.net.udp)
+        hash_port(k.net.udp, sk)
         sk.sync_addresses()
 
 
@@ -267,6 +300,9 @@ def inet_release(k: NetKernel, sock: int) -> Body:
         yield k.call("tcp_close", sk.addr, 0)
         return 0
     unbind(k.net.udp, sk)
+    unbind(k.net.ping, sk)
+    leave_all(k, sk)
+    sk.drop_errors(k)
     if sk in k.net.raw:
         k.net.raw.remove(sk)
     yield from drain_and_free(k, sk)

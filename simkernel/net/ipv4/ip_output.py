@@ -2,49 +2,115 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import ENETUNREACH
-from arch.abi.inet import IPPROTO_TCP
+from arch.abi.errno import EACCES, EMSGSIZE, ENOBUFS
+from arch.abi.inet import (
+    ETH_P_IP,
+    ICMP_DEST_UNREACH,
+    ICMP_FRAG_NEEDED,
+    INADDR_ANY,
+    IP_DF,
+    IP_MF,
+    IP_OFFSET,
+    IPPROTO_TCP,
+)
+from arch.abi.rtnetlink import RTN_BROADCAST, RTN_MULTICAST
+from arch.abi.socket import SO_BROADCAST, SOL_SOCKET
+from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.device import route, send_frame
+from simkernel.net.core import neighbour as neigh
+from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import NET_XMIT_CN, NET_XMIT_SUCCESS
-from simkernel.net.core.skb import Owner, Skb
-from simkernel.net.core.skbuff import SKB_DROP_REASON_BPF_CGROUP_EGRESS, drop, new_skb
+from simkernel.net.core.skb import CHECKSUM_NONE, CHECKSUM_PARTIAL, Dst, Skb
+from simkernel.net.core.skbuff import SKB_DROP_REASON_BPF_CGROUP_EGRESS, clone, drop, new_skb
+from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.header import ip_header
+from simkernel.net.ipv4.header import IP_HEADER, checksum, header_length, ip_header, pseudo_sum
+from simkernel.net.ipv4.route import simple_output
+
+CHECKSUM_AT = {6: 16, 17: 6}  # where TCP and UDP keep theirs
 
 
-def source_for(k: NetKernel, destination: bytes) -> bytes:
-    """The local address that a packet to `destination` leaves from; KernelError-free: None becomes ENETUNREACH above."""
-    dev = route(k, destination)
-    if dev is None:
-        return bytes(4)
-    return destination if dev.ifindex == 1 and destination[0] != 127 else dev.address
+def source_for(k: NetKernel, net: Net, destination: bytes, oif: int = 0) -> bytes:
+    """The local address that a packet to `destination` leaves from.  ENETUNREACH and others."""
+    return simple_output(k, net, destination, INADDR_ANY, oif).source
 
 
 def ip_send(
-    k: NetKernel, source: bytes, destination: bytes, protocol: int, body: bytes, sk: Owner | None = None
-) -> Body:
+    k: NetKernel, net: Net, source: bytes, destination: bytes, protocol: int, body: bytes, sk: Sock | None = None,
+    oif: int = 0, ttl: int = 0, tos: int = 0,
+) -> Body:  # fmt: skip
     """Build one packet around a transport segment and send it (`yield from`); 0 or -errno."""
+    try:
+        way = simple_output(k, net, destination, source, oif)
+    except KernelError as error:
+        net.ipv4.mib["OutNoRoutes"] += 1
+        return -error.errno
+    if way.kind == RTN_BROADCAST and sk is not None and not sk.options.get((SOL_SOCKET, SO_BROADCAST)):
+        return -EACCES
     skb = yield from new_skb(k, len(body), sk)
     skb.put_data(body)
-    return (yield from ip_queue(k, skb, source, destination, protocol))
+    return (yield from ip_queue(k, skb, way, protocol, sk, ttl, tos))
 
 
-def ip_queue(k: NetKernel, skb: Skb, source: bytes, destination: bytes, protocol: int) -> Body:
+def identifier(k: NetKernel, net: Net, sk: Sock | None, fragment: int) -> int:
+    """ip_select_ident(): connected socks count their own packets; who may not be cut needs no number."""
+    if fragment & IP_DF:
+        if sk is None or sk.raddr == INADDR_ANY:
+            return 0
+        sk.inet_id = (sk.inet_id + 1) & 0xFFFF
+        return sk.inet_id
+    net.ipv4.ident = (net.ipv4.ident + 1) & 0xFFFF
+    return net.ipv4.ident
+
+
+def ip_queue(
+    k: NetKernel, skb: Skb, way: Dst, protocol: int, sk: Sock | None, ttl: int = 0, tos: int = 0
+) -> Body:  # fmt: skip
     """Put the IP header before a transport segment and send the packet (`yield from`); 0 or -errno."""
-    dev = route(k, destination)
-    if dev is None:
-        yield drop(k, skb)
-        return -ENETUNREACH
-    length = skb.len
+    net, length = way.dev.net, skb.len
     skb.reset_transport_header()
-    k.net.ip_id = (k.net.ip_id + 1) & 0xFFFF
-    skb.push_data(ip_header(source, destination, protocol, length, k.net.ip_id))
+    whole = length + IP_HEADER <= way.mtu
+    fragment = IP_DF if (whole or protocol == IPPROTO_TCP) and not way.locked else 0
+    if sk is not None:
+        ttl, tos = ttl or sk.ttl(way.kind), tos or sk.tos
+        fragment = sk.may_fragment(fragment, whole)
+        if fragment & IP_DF and not whole and protocol != IPPROTO_TCP:
+            yield drop(k, skb)
+            return -EMSGSIZE
+    at = CHECKSUM_AT.get(protocol)
+    if at is not None:
+        _partial(skb, way.source, way.destination, protocol, length, at)
+    head = ip_header(
+        way.source, way.destination, protocol, length, identifier(k, net, sk, fragment), ttl or 64, tos, fragment
+    )
+    skb.push_data(head)
     skb.reset_network_header()
-    skb.set_dev(dev)
+    skb.dst = way
+    skb.set_dev(way.dev)
+    if sk is not None and sk.mark:
+        skb.set("mark", sk.mark)
     k.net.counters["bytes_sent"] += length
-    return (yield k.call("ip_local_out", k.net.init_net, skb.sk.addr if skb.sk else 0, skb.addr))
+    return (yield k.call("ip_local_out", net.addr, skb.sk.addr if skb.sk else 0, skb.addr))
+
+
+def _partial(skb: Skb, source: bytes, destination: bytes, protocol: int, length: int, at: int) -> None:
+    """udp4_hwcsum(), __tcp_v4_send_check(): the device finishes the sum."""
+    data = skb.data
+    skb.mem.write(data + at, pseudo_sum(source, destination, protocol, length).to_bytes(2, "big"))
+    skb.set_checksum(CHECKSUM_PARTIAL, data - skb.get("head"), at)
+
+
+def finish_checksum(skb: Skb) -> None:
+    """skb_checksum_help(): the sum of all that follows, where somebody needs it now."""
+    if skb.get("ip_summed") != CHECKSUM_PARTIAL:
+        return
+    start = skb.get("head") + skb.get("csum_start")
+    end = skb.data + skb.len
+    place = start + skb.get("csum_offset")
+    total = checksum(bytes(skb.mem.read(start, end - start)))
+    skb.mem.write(place, (total or 0xFFFF).to_bytes(2, "big"))
+    skb.set("ip_summed", CHECKSUM_NONE)
 
 
 @kernel_function(
@@ -52,20 +118,58 @@ def ip_queue(k: NetKernel, skb: Skb, source: bytes, destination: bytes, protocol
 )
 def ip_local_out(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """A packet of this machine enters the output path."""
-    return (yield k.call("ip_output", net, sk, skb))
+    packet = k.net.skbs[skb]
+    way = packet.dst
+    assert way is not None
+    way.dev.net.ipv4.mib["OutRequests"] += 1
+    name = "ip_mc_output" if way.kind in (RTN_MULTICAST, RTN_BROADCAST) else "ip_output"
+    return (yield k.call(name, net, sk, skb))
 
 
 @kernel_function("int ip_output(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c")
 def ip_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """Choose the device, ask the programs of the sender's control group, then finish."""
-    packet, sock = k.net.skbs[skb], k.net.socks.get(sk)
+    return (yield from _ask_programs(k, net, sk, k.net.skbs[skb]))
+
+
+def _ask_programs(k: NetKernel, net: int, sk: int, packet: Skb) -> Body:
+    """ip_finish_output(): BPF_CGROUP_RUN_PROG_INET_EGRESS()."""
+    sock = k.net.socks.get(sk)
     told = NET_XMIT_SUCCESS
     if sock is not None and packet.sk is sock:
         told = k.net.programs.egress(sock, packet)
         if told not in (NET_XMIT_SUCCESS, NET_XMIT_CN):
             yield drop(k, packet, SKB_DROP_REASON_BPF_CGROUP_EGRESS)
             return told
-    return (yield k.call("ip_finish_output2", net, sk, skb)) or told
+    return (yield from finish(k, net, sk, packet)) or told
+
+
+def finish(k: NetKernel, net: int, sk: int, packet: Skb) -> Body:
+    """__ip_finish_output(): packets that are too long for the way are cut (`yield from`)."""
+    way = packet.dst
+    assert way is not None
+    if packet.len > way.mtu:
+        return (yield k.call("ip_do_fragment", net, sk, packet.addr, 0))
+    return (yield k.call("ip_finish_output2", net, sk, packet.addr))
+
+
+@kernel_function(
+    "int ip_mc_output(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c"
+)
+def ip_mc_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
+    """To a group or everybody: a copy for ourselves, if we belong to them."""
+    packet = k.net.skbs[skb]
+    way, sock = packet.dst, k.net.socks.get(sk)
+    assert way is not None
+    if way.loops and (way.kind == RTN_BROADCAST or sock is None or sock.mc_loop):
+        copy = yield from clone(k, packet)
+        copy.set_owner(None)
+        copy.set_protocol(ETH_P_IP)
+        yield k.call("dev_loopback_xmit", net, sk, copy.addr)
+    if way.kind == RTN_MULTICAST and packet.mem.read(packet.network_header() + 8, 1)[0] == 0:
+        yield drop(k, packet)
+        return 0
+    return (yield from _ask_programs(k, net, sk, packet))
 
 
 @kernel_function(
@@ -74,7 +178,20 @@ def ip_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
 def ip_finish_output2(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """Link layer header and the device queue."""
     packet = k.net.skbs[skb]
-    return (yield from send_frame(k, packet, packet.device))
+    way = packet.dst
+    assert way is not None
+    dev = way.dev
+    packet.set_dev(dev)
+    if dev.loopback:
+        packet.push_header(dev.mac, dev.mac)
+        return (yield k.call("__dev_queue_xmit", skb, 0))
+    key = way.gateway or bytes(packet.mem.read(packet.network_header() + 16, 4))
+    found = dev.net.inet(8 * len(key)).neighbours.get((dev.ifindex, key)) or neigh.create(k, dev, key)
+    if found.state & neigh.NUD_CONNECTED:
+        found.used_ns = k.clock.now_ns
+        packet.push_header(found.mac, dev.mac)
+        return (yield k.call("__dev_queue_xmit", skb, 0))
+    return (yield k.call("neigh_resolve_output", found.addr, skb))
 
 
 @kernel_function(
@@ -84,5 +201,63 @@ def ip_finish_output2(k: NetKernel, net: int, sk: int, skb: int) -> Body:
 )
 def __ip_queue_xmit(k: NetKernel, sk: int, skb: int, fl: int, tos: int) -> Body:
     """Route by the connection and put the IP header on."""
-    sock = k.net.socks[sk]
-    return (yield from ip_queue(k, k.net.skbs[skb], sock.laddr, sock.raddr, IPPROTO_TCP))
+    sock, packet = k.net.socks[sk], k.net.skbs[skb]
+    try:
+        way = simple_output(k, sock.net, sock.raddr, sock.laddr, sock.bound_ifindex, sock.mark)
+    except KernelError as error:
+        sock.net.ipv4.mib["OutNoRoutes"] += 1
+        yield drop(k, packet)
+        return -error.errno
+    return (yield from ip_queue(k, packet, way, IPPROTO_TCP, sock))
+
+
+# -- pieces ------------------------------------------------------------------------------------------------------------
+
+
+@kernel_function(
+    "int ip_do_fragment(struct net *net, struct sock *sk, struct sk_buff *skb, "
+    "int (*output)(struct net *, struct sock *, struct sk_buff *))",
+    source="net/ipv4/ip_output.c",
+    names={None: "ip_fragment", "4.2": "ip_do_fragment"},
+)
+def ip_do_fragment(k: NetKernel, net: int, sk: int, skb: int, output: int) -> Body:
+    """Cut a packet into pieces that fit; one that must not be cut is told of."""
+    packet = k.net.skbs[skb]
+    way = packet.dst
+    assert way is not None
+    mib, mtu = way.dev.net.ipv4.mib, way.mtu
+    size = header_length(packet)
+    finish_checksum(packet)
+    raw = packet.packet()
+    word = int.from_bytes(raw[6:8], "big")
+    if word & IP_DF:
+        mib["FragFails"] += 1
+        yield k.call("__icmp_send", skb, ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED, mtu)
+        yield drop(k, packet)
+        return -EMSGSIZE
+    ident = int.from_bytes(raw[4:6], "big")
+    room, at, body = (mtu - size) & ~7, (word & IP_OFFSET) << 3, raw[size:]
+    while body:
+        part, body = body[:room], body[room:]
+        if not part:
+            return -ENOBUFS
+        more = IP_MF if body or word & IP_MF else 0
+        piece = yield from new_skb(k, len(part), packet.sk)
+        piece.put_data(part)
+        piece.reset_transport_header()
+        head = ip_header(raw[12:16], raw[16:20], raw[9], len(part), ident, raw[8], raw[1], at >> 3 | more, raw[20:size])
+        piece.push_data(head)
+        piece.reset_network_header()
+        piece.dst, piece.iif = way, packet.iif
+        piece.set_dev(way.dev)
+        piece.set("mark", packet.get("mark"))
+        at += len(part)
+        mib["FragCreates"] += 1
+        ret = yield k.call("ip_finish_output2", net, sk, piece.addr)
+        if ret < 0:
+            mib["FragFails"] += 1
+            yield drop(k, packet)
+            return ret
+    mib["FragOKs"] += 1
+    yield k.call("consume_skb", skb)
+    return 0

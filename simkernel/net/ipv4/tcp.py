@@ -26,8 +26,9 @@ from arch.abi.inet import (
 from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock, sleep, until
+from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock, hash_port, sleep, until
 from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp_output import push, transmit
 from simkernel.net.ipv4.tcp_sock import ACK, RST, key_of, tcp_sk, unhash
@@ -44,11 +45,12 @@ def tcp_v4_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
     if sock.raddr == INADDR_ANY:
         sock.raddr = bytes((127, 0, 0, 1))
     if sock.laddr == INADDR_ANY:
-        sock.laddr = source_for(k, sock.raddr)
+        sock.laddr = source_for(k, sock.net, sock.raddr, sock.bound_ifindex)
     if not sock.lport:
-        sock.lport = k.net.ephemeral_port(k.net.tcp_bound)
-        k.net.tcp_bound.setdefault(sock.lport, []).append(sock)
+        sock.lport = k.net.ephemeral_port(sock.net, k.net.tcp_bound)
+        hash_port(k.net.tcp_bound, sock)
     sock.sync_addresses()
+    sock.loops = is_local(sock.net, sock.raddr)
     yield k.call("tcp_set_state", sk, TCP_SYN_SENT)
     k.net.tcp_established[key_of(sock)] = sock
     sock.iss = sock.snd_nxt = sock.snd_una = k.random.getrandbits(32)

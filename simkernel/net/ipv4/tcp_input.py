@@ -24,6 +24,7 @@ from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
 from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, TimeWait
 from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.tcp_cong import Cubic
 from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, push, send_reset, transmit
@@ -58,14 +59,15 @@ def tcp_v4_rcv(k: NetKernel, skb: int) -> Body:
         return 0
     source, destination = addresses(packet)
     sport, dport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
-    key = (destination, dport, source, sport)
+    net = packet.device.net
+    key = (net, destination, dport, source, sport)
     sk = k.net.tcp_established.get(key)
     if sk is None and (closed := k.net.time_wait.get(key)) is not None and not body[13] & SYN:
         yield from answer_for_closed(k, packet, closed)
         yield k.call("consume_skb", skb)
         return 0
     if sk is None:
-        listeners = k.net.tcp_listen.get(dport, ())
+        listeners = k.net.tcp_listen.get((net, dport), ())
         sk = next((s for s in listeners if s.laddr in (destination, INADDR_ANY)), None)
     if sk is None:
         yield from send_reset(k, packet)
@@ -380,12 +382,13 @@ def tcp_v4_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
     if len(listener.accept_queue) > listener.backlog:
         return 0
     body = packet.packet()
-    child = TcpSock(k, listener.family, Cubic())
+    child = TcpSock(k, listener.net, listener.family, Cubic())
     child.raddr, child.laddr = addresses(packet)
     child.lport, child.rport = listener.lport, int.from_bytes(body[:2], "big")
     child.listener, child.cgroup = listener, listener.cgroup
     k.net.programs.sock_cloned(listener, child)
     child.sync_addresses()
+    child.loops = is_local(child.net, child.raddr)
     segment = Segment(body)
     child.rcv_nxt = (segment.seq + 1) & U32_MAX
     child.snd_wnd = segment.window

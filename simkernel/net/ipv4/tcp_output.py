@@ -175,7 +175,7 @@ def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
     ack = (int.from_bytes(body[4:8], "big") + length) & U32_MAX
     answer = body[2:4] + body[0:2] + seq + (bytes(4) if flags & ACK else ack.to_bytes(4, "big"))
     answer += bytes((5 << 4, RST if flags & ACK else RST | ACK)) + bytes(6)
-    yield from ip_send(k, destination, source, IPPROTO_TCP, answer)
+    yield from ip_send(k, packet.device.net, destination, source, IPPROTO_TCP, answer)
 
 
 def answer_for_closed(k: NetKernel, packet: Skb, closed: TimeWait) -> Steps[None]:
@@ -186,4 +186,4 @@ def answer_for_closed(k: NetKernel, packet: Skb, closed: TimeWait) -> Steps[None
     source, destination = addresses(packet)
     sport, dport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
     answer = header_of(dport, sport, closed.snd_nxt, closed.rcv_nxt, ACK, 0)
-    yield from ip_send(k, destination, source, IPPROTO_TCP, answer)
+    yield from ip_send(k, packet.device.net, destination, source, IPPROTO_TCP, answer)

@@ -20,9 +20,11 @@ from arch.abi.time import TICK_NSEC
 from arch.cview import Setter
 from arch.typetable import TypeTable
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import BPF_SOCK_OPS_STATE_CB
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock, unbind
+from simkernel.net.core.state import Flow
 from simkernel.net.face import NetKernel
 
 FIN, SYN, RST, PSH, ACK = 0x01, 0x02, 0x04, 0x08, 0x10
@@ -98,12 +100,13 @@ def before(a: int, b: int) -> bool:
 class TcpSock(Sock):
     """A struct tcp_sock."""
 
-    def __init__(self, k: NetKernel, family: int, congestion: Congestion) -> None:
-        super().__init__(k, k.net, family, SOCK_STREAM, IPPROTO_TCP)
+    def __init__(self, k: NetKernel, net: Net, family: int, congestion: Congestion) -> None:
+        super().__init__(k, net, family, SOCK_STREAM, IPPROTO_TCP)
         self.timers = k.timers
         self.writers = writers(k.types)
         self.written = [0] * len(self.writers)
         self.unsent = bytearray()
+        self.loops = False  # its peer is on this machine
         self.fin_wanted = False  # a FIN goes out behind what is unsent
         self.sent: deque[Sent] = deque()
         self.sent_bytes = 0
@@ -142,7 +145,7 @@ class TcpSock(Sock):
     @property
     def mss(self) -> int:
         """Bytes of data in a segment."""
-        return MSS if self.raddr[0] == 127 else MSS_ETHERNET
+        return MSS if self.loops else MSS_ETHERNET
 
     @property
     def all_acked(self) -> bool:
@@ -218,9 +221,9 @@ def header_of(sport: int, dport: int, seq: int, ack: int, flags: int, window: in
     )
 
 
-def key_of(sk: Sock) -> tuple[bytes, int, bytes, int]:
-    """The four-tuple of a connection, from its own side."""
-    return (sk.laddr, sk.lport, sk.raddr, sk.rport)
+def key_of(sk: Sock) -> Flow:
+    """The four-tuple of a connection, from its own side, in its namespace."""
+    return (sk.net, sk.laddr, sk.lport, sk.raddr, sk.rport)
 
 
 @kernel_function("void tcp_set_state(struct sock *sk, int state)", source="net/ipv4/tcp.c")

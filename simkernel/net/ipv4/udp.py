@@ -1,45 +1,87 @@
-"""UDP over IPv4.  net/ipv4/udp.c."""
+"""UDP over IPv4, and what UDP over IPv6 shares with it.  net/ipv4/udp.c."""
 
 from __future__ import annotations
 
-from arch.abi.errno import EMSGSIZE
-from arch.abi.inet import ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
+from arch.abi.errno import EINVAL, EMSGSIZE, EOPNOTSUPP
+from arch.abi.inet import (
+    ICMP_DEST_UNREACH,
+    ICMP_FRAG_NEEDED,
+    ICMP_PORT_UNREACH,
+    INADDR_ANY,
+    IP_RECVERR,
+    IPPROTO_UDP,
+    TCP_ESTABLISHED,
+)
+from arch.abi.rtnetlink import RTN_BROADCAST, RTN_MULTICAST
+from arch.abi.socket import AF_INET, MSG_ERRQUEUE, MSG_MORE, MSG_OOB, SOL_IP, SOL_UDP, UDP_CORK
 from bpf import uapi
-from simkernel.kernel.face import Body
+from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.datagram import wait_for_packet
+from simkernel.net.core.datagram import filtered, wait_for_packet
+from simkernel.net.core.errqueue import SO_EE_ORIGIN_ICMP, SkError, queue_error, receive_error
+from simkernel.net.core.message import sockaddr_in
+from simkernel.net.core.netns import Net, NetDevice
+from simkernel.net.core.skb import CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import (
-    SKB_DROP_REASON_IP_INHDR,
     SKB_DROP_REASON_NO_SOCKET,
+    SKB_DROP_REASON_PKT_TOO_SMALL,
     SKB_DROP_REASON_SOCKET_FILTER,
     SKB_DROP_REASON_SOCKET_RCVBUFF,
+    SKB_DROP_REASON_UDP_CSUM,
+    clone,
     drop,
 )
-from simkernel.net.core.sock import Sock
+from simkernel.net.core.sock import Sock, is_any
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.header import addresses
+from simkernel.net.ipv4.header import addresses, checksum
+from simkernel.net.ipv4.icmp import error_header, quoted_ports, verdict
 from simkernel.net.ipv4.ip_output import ip_send, source_for
+from simkernel.net.ipv4.ip_sockglue import ip_cmsg_recv, ip_cmsg_send
+from simkernel.net.reuseport import select
 
 UDP_HEADER = 8
 UDP_MAX = 65507  # largest payload of one datagram
+NAMES = {4: "Udp", 16: "Udp6"}
 
 
-def lookup(k: NetKernel, address: bytes, port: int, source: bytes, sport: int) -> Sock | None:
-    """__udp4_lib_lookup(): the sock whose bindings match best."""
-    best, best_score = None, -1
-    for sk in k.net.udp.get(port, ()):
-        score = 0
-        if sk.laddr != INADDR_ANY:
-            if sk.laddr != address:
+def _scored(sk: Sock, address: bytes, source: bytes, sport: int, iif: int) -> int:
+    """compute_score() of a sock whose own address fits."""
+    if sk.v6only and len(address) == 4:
+        return -1
+    score = 2 if sk.family == AF_INET else 1
+    if sk.rport or not is_any(sk.raddr):
+        if sk.raddr != source or sk.rport not in (0, sport):
+            return -1
+        score += 8
+    if sk.bound_ifindex:
+        if sk.bound_ifindex != iif:
+            return -1
+        score += 4
+    return score
+
+
+def lookup(
+    k: NetKernel, net: Net, address: bytes, port: int, source: bytes, sport: int, iif: int, packet: Skb | None = None
+) -> Sock | None:
+    """__udp4_lib_lookup(), __udp6_lib_lookup(): bound to this very address first, else to any; the best match of them."""
+    found = k.net.programs.sk_lookup(net, IPPROTO_UDP, source, sport, address, port, iif)
+    if found is not None:
+        return found
+    socks = k.net.udp.get((net, port), ())
+    for exact in (True, False):
+        best, best_score = None, -1
+        for sk in socks:
+            fits = sk.laddr == address if exact else is_any(sk.laddr) and (len(address) == 4 or len(sk.laddr) == 16)
+            if not fits:
                 continue
-            score += 4
-        if sk.state == TCP_ESTABLISHED:
-            if (sk.raddr, sk.rport) != (source, sport):
-                continue
-            score += 8
-        if score > best_score:
-            best, best_score = sk, score
-    return best
+            score = _scored(sk, address, source, sport, iif)
+            if score > best_score:
+                best, best_score = sk, score
+        if best is not None:
+            if best.reuseport and best.state != TCP_ESTABLISHED:
+                return select(k, best, socks, (source, sport, address, port), packet)
+            return best
+    return None
 
 
 @kernel_function("int udp_sendmsg(struct sock *sk, struct msghdr *msg, size_t len)", source="net/ipv4/udp.c")
@@ -48,10 +90,15 @@ def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     sock, message = k.net.socks[sk], k.net.messages[msg]
     if length > 0xFFFF:
         return -EMSGSIZE
+    if message.flags & MSG_OOB:
+        return -EOPNOTSUPP
+    corked = sock.corked
+    if corked is not None and not message.name:
+        return (yield from _send_corked(k, sock, message.data, message.flags))
     destination, port = message.destination(sock)
     if length > UDP_MAX:
         return -EMSGSIZE
-    source = sock.laddr
+    source, extra = sock.laddr, ip_cmsg_send(k, sock, message)
     if message.name or sock.state != TCP_ESTABLISHED:
         error, name, source = k.net.programs.sendmsg(sock, message.name, source, uapi.BPF_CGROUP_UDP4_SENDMSG)
         if error:
@@ -59,10 +106,49 @@ def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
         if name != message.name:
             message.name = name
             destination, port = message.destination(sock)
-    source = source if source != INADDR_ANY else source_for(k, destination)
-    head = sock.lport.to_bytes(2, "big") + port.to_bytes(2, "big") + (UDP_HEADER + length).to_bytes(2, "big") + b"\0\0"
-    ret = yield from ip_send(k, source, destination, IPPROTO_UDP, head + message.data, sock)
+    source = extra.source or (source if not is_any(source) else INADDR_ANY)
+    oif = extra.ifindex or sock.route_device(destination)
+    if source == INADDR_ANY and sock.mc_addr != INADDR_ANY and 224 <= destination[0] <= 239:
+        source = sock.mc_addr
+    if source == INADDR_ANY:
+        source = source_for(k, sock.net, destination, oif)
+    if message.flags & MSG_MORE or sock.options.get((SOL_UDP, UDP_CORK)):
+        sock.corked = (source, destination, port, oif, extra.ttl, extra.tos, message.data)
+        return length
+    ret = yield from _send(k, sock, source, destination, port, message.data, oif, extra.ttl, extra.tos)
     return length if ret >= 0 else ret
+
+
+def _send(
+    k: NetKernel, sk: Sock, source: bytes, destination: bytes, port: int, data: bytes, oif: int, ttl: int, tos: int
+) -> Body:  # fmt: skip
+    """udp_send_skb() (`yield from`)."""
+    head = sk.lport.to_bytes(2, "big") + port.to_bytes(2, "big") + (UDP_HEADER + len(data)).to_bytes(2, "big") + b"\0\0"
+    ret = yield from ip_send(k, sk.net, source, destination, IPPROTO_UDP, head + data, sk, oif, ttl, tos)
+    mib = sk.net.ipv4.mib
+    mib["UdpOutDatagrams" if ret >= 0 else "UdpSndbufErrors"] += 1
+    return ret
+
+
+def _send_corked(k: NetKernel, sk: Sock, data: bytes, flags: int) -> Body:
+    """udp_push_pending_frames(): more for a datagram that is not sent yet (`yield from`)."""
+    assert sk.corked is not None
+    source, destination, port, oif, ttl, tos, before = sk.corked
+    if len(before) + len(data) > UDP_MAX:
+        return -EMSGSIZE
+    sk.corked = (source, destination, port, oif, ttl, tos, before + data)
+    if flags & MSG_MORE or sk.options.get((SOL_UDP, UDP_CORK)):
+        return len(data)
+    ret = yield from push_corked(k, sk)
+    return len(data) if ret >= 0 else ret
+
+
+def push_corked(k: NetKernel, sk: Sock) -> Body:
+    """What was held back goes out (`yield from`)."""
+    if sk.corked is None:
+        return 0
+    (source, destination, port, oif, ttl, tos, data), sk.corked = sk.corked, None
+    return (yield from _send(k, sk, source, destination, port, data, oif, ttl, tos))
 
 
 @kernel_function("int udp_rcv(struct sk_buff *skb)", source="net/ipv4/udp.c")
@@ -71,38 +157,109 @@ def udp_rcv(k: NetKernel, skb: int) -> Body:
     return (yield k.call("__udp4_lib_rcv", skb, 0, IPPROTO_UDP))
 
 
+def checked(packet: Skb, header: bytes, source: bytes, destination: bytes) -> bool:
+    """udp4_csum_init(), udp_lib_checksum_complete(): 0 means that there is none."""
+    if header[6:8] == b"\0\0" or packet.ip_summed() in (CHECKSUM_PARTIAL, CHECKSUM_UNNECESSARY):
+        return header[6:8] != b"\0\0" or len(source) == 4
+    pseudo = source + destination + packet.len.to_bytes(4, "big") + IPPROTO_UDP.to_bytes(4, "big")
+    return checksum(pseudo + packet.packet()) == 0
+
+
+def start(k: NetKernel, packet: Skb) -> Steps[tuple[bytes, bytes, bytes] | None]:
+    """The checks of both families: (header, source, destination), or None for a packet that was dropped (`yield from`)."""
+    header = packet.packet()[:UDP_HEADER]
+    length = int.from_bytes(header[4:6], "big")
+    source, destination = addresses(packet)
+    mib = packet.device.net.ipv4.mib
+    if len(header) < UDP_HEADER or length < UDP_HEADER or length > packet.len:
+        mib[f"{NAMES[len(source)]}InErrors"] += 1
+        yield drop(k, packet, SKB_DROP_REASON_PKT_TOO_SMALL)
+        return None
+    if length < packet.len:
+        packet.trim(length)
+    if not checked(packet, header, source, destination):
+        mib[f"{NAMES[len(source)]}InCsumErrors"] += 1
+        mib[f"{NAMES[len(source)]}InErrors"] += 1
+        yield drop(k, packet, SKB_DROP_REASON_UDP_CSUM)
+        return None
+    return header, source, destination
+
+
 @kernel_function(
     "int __udp4_lib_rcv(struct sk_buff *skb, struct udp_table *udptable, int proto)", source="net/ipv4/udp.c"
 )
 def __udp4_lib_rcv(k: NetKernel, skb: int, udptable: int, proto: int) -> Body:
     """Find the sock; without one tell the sender and drop."""
     packet = k.net.skbs[skb]
-    header = packet.packet()[:UDP_HEADER]
-    length = int.from_bytes(header[4:6], "big")
-    if len(header) < UDP_HEADER or length < UDP_HEADER or length > packet.len:
-        yield drop(k, packet, SKB_DROP_REASON_IP_INHDR)
+    begun = yield from start(k, packet)
+    if begun is None:
         return 0
-    packet.trim(length)
+    header, source, destination = begun
     sport, dport = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "big")
-    source, destination = addresses(packet)
-    sk = lookup(k, destination, dport, source, sport)
+    net = packet.device.net
+    if packet.dst is not None and packet.dst.kind in (RTN_BROADCAST, RTN_MULTICAST):
+        return (yield from to_group(k, packet, source, sport, destination, dport))
+    sk = stolen(k, packet) or lookup(k, net, destination, dport, source, sport, packet.iif, packet)
     if sk is None:
+        net.ipv4.mib["UdpNoPorts"] += 1
         yield k.call("__icmp_send", skb, ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, 0)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
         return 0
     return (yield k.call("udp_queue_rcv_skb", sk.addr, skb))
 
 
+def stolen(k: NetKernel, packet: Skb) -> Sock | None:
+    """skb_steal_sock(): the one that a program has chosen."""
+    chosen, packet.assigned = packet.assigned, None
+    return k.net.socks.get(chosen.addr) if chosen is not None else None
+
+
+def to_group(k: NetKernel, packet: Skb, source: bytes, sport: int, destination: bytes, dport: int) -> Body:
+    """__udp4_lib_mcast_deliver(): every sock that wants it gets a copy (`yield from`)."""
+    wanted = [
+        sk for sk in k.net.udp.get((packet.device.net, dport), ())
+        if hears(sk, destination, source, sport, packet.device)
+    ]  # fmt: skip
+    for sk in wanted[1:]:
+        copy = yield from clone(k, packet)
+        yield k.call("udp_queue_rcv_skb", sk.addr, copy.addr)
+    if wanted:
+        yield k.call("udp_queue_rcv_skb", wanted[0].addr, packet.addr)
+    else:
+        packet.device.net.ipv4.mib[f"{NAMES[len(source)]}IgnoredMulti"] += 1
+        yield k.call("consume_skb", packet.addr)
+    return 0
+
+
+def hears(sk: Sock, destination: bytes, source: bytes, sport: int, dev: NetDevice) -> bool:
+    """__udp_is_mcast_sock(), ip_mc_sf_allow()."""
+    if (sk.rport and sk.rport != sport) or (not is_any(sk.raddr) and sk.raddr != source):
+        return False
+    if not is_any(sk.laddr) and sk.laddr != destination:
+        return False
+    if (sk.v6only and len(destination) == 4) or (len(destination) == 16 and len(sk.any_address) == 4):
+        return False
+    if sk.bound_ifindex not in (0, dev.ifindex):
+        return False
+    group = len(destination) == 16 or 224 <= destination[0] <= 239
+    return not group or sk.joined(destination, source, dev)
+
+
 @kernel_function("int udp_queue_rcv_skb(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/udp.c")
 def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
     """Filter, charge to the receive buffer, queue, wake."""
     sock, packet = k.net.socks[sk], k.net.skbs[skb]
-    if k.net.programs.ingress(sock, packet) or (sock.filter is not None and sock.filter(packet) == 0):
+    mib, name = sock.net.ipv4.mib, NAMES[len(sock.any_address)]
+    if k.net.programs.ingress(sock, packet) or (sock.filter is not None and filtered(sock, packet, UDP_HEADER)):
+        sock.dropped()
+        mib[f"{name}InErrors"] += 1
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk)
         return -1
     if sock.rmem + packet.truesize > sock.rcvbuf:
-        sock.drops += 1
-        sock.view.sk_drops.counter = sock.drops
+        sock.dropped()
+        mib[f"{name}RcvbufErrors"] += 1
+        mib[f"{name}InErrors"] += 1
+        k.trace("udp_fail_queue_rcv_skb", -1, sk)
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_RCVBUFF, sk)
         return -1
     sock.queue(packet)
@@ -117,6 +274,8 @@ def udp_queue_rcv_skb(k: NetKernel, sk: int, skb: int) -> Body:
 def udp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_len: int) -> Body:
     """One datagram in; what does not fit is lost (MSG_TRUNC)."""
     sock, message = k.net.socks[sk], k.net.messages[msg]
+    if flags & MSG_ERRQUEUE:
+        return (yield from receive_error(k, sock, message, length, SOL_IP, IP_RECVERR))
     packet = yield from wait_for_packet(k, sock, flags)
     if isinstance(packet, int):
         return packet
@@ -124,4 +283,42 @@ def udp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
     source, _ = addresses(packet)
     message.set_source(source, int.from_bytes(body[:2], "big"))
     _, message.source, _ = k.net.programs.sock_addr(sock, message.source, uapi.BPF_CGROUP_UDP4_RECVMSG)
+    ip_cmsg_recv(k, message, sock, packet)
+    sock.net.ipv4.mib["UdpInDatagrams"] += 1
     return (yield from message.take_packet(sock, packet, body[UDP_HEADER:], length, flags))
+
+
+@kernel_function("int udp_err(struct sk_buff *skb, u32 info)", source="net/ipv4/udp.c")
+def udp_err(k: NetKernel, skb: int, info: int) -> Body:
+    """An ICMP error about a datagram: its sender hears of it if it is connected, or asked to."""
+    packet = k.net.skbs[skb]
+    kind, code, quote = error_header(packet)
+    source, sport, destination, dport = quoted_ports(quote)
+    net = packet.device.net
+    sk = lookup(k, net, source, sport, destination, dport, packet.iif)
+    if sk is None:
+        net.ipv4.mib["IcmpInErrors"] += 1
+        return -EINVAL
+    errno, fatal = verdict(kind, code)
+    if (kind, code) == (ICMP_DEST_UNREACH, ICMP_FRAG_NEEDED):
+        if sk.pmtudisc == 0:
+            return 0
+        errno, fatal = EMSGSIZE, True
+    if sk.recverr:
+        payload = len(quote) - len(packet.packet())
+        offender = sockaddr_in(k, addresses(packet)[0], 0)
+        name = sockaddr_in(k, destination, dport)
+        made = SkError(k, packet, errno, SO_EE_ORIGIN_ICMP, kind, code, info, payload, name, offender)
+        yield from _queue_quote(k, sk, packet, made, (quote[0] & 15) * 4 + UDP_HEADER)
+    elif not fatal or sk.state != TCP_ESTABLISHED:
+        return 0
+    sk.set_error(errno)
+    yield k.call("sk_error_report", sk.addr)
+    return 0
+
+
+def _queue_quote(k: NetKernel, sk: Sock, packet: Skb, made: SkError, skip: int) -> Steps[None]:
+    """ip_icmp_error(): what was quoted of the datagram's payload (`yield from`)."""
+    copy = yield from clone(k, packet)
+    copy.pull(min(skip, copy.len))
+    yield from queue_error(k, sk, copy, made, copy=False)

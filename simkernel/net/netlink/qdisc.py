@@ -6,15 +6,13 @@ import struct
 from collections.abc import Iterator
 
 from arch.abi.errno import EEXIST, EINVAL, ENODEV, ENOENT, EOPNOTSUPP
-from arch.abi.inet import IFF_LOOPBACK
+from arch.abi.netlink import NLM_F_CREATE, NLM_F_REPLACE
 from arch.errors import KernelError
-from simkernel.net.core.netdevice import NetDevice, Qdisc
+from simkernel.net.core.netns import Net, NetDevice, Qdisc
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Request, Wire
 from simkernel.net.sched.netem import Netem, Options
 
-RTM_NEWQDISC, RTM_DELQDISC, RTM_GETQDISC = 36, 37, 38
-NLM_F_REPLACE, NLM_F_EXCL, NLM_F_CREATE = 0x100, 0x200, 0x400
 TCA_KIND, TCA_OPTIONS, TCA_STATS, TCA_STATS2 = 1, 2, 3, 7
 TCA_STATS_BASIC, TCA_STATS_QUEUE = 1, 3
 TC_H_ROOT, TC_H_UNSPEC = 0xFFFFFFFF, 0
@@ -26,13 +24,13 @@ REFUSED = (2, 5)  # TCA_NETEM_DELAY_DIST, TCA_NETEM_LOSS: tables and models of l
 PSCHED_SHIFT = 6  # a tick of tc is so many bits of nanoseconds
 
 
-def parse(k: NetKernel, wire: Wire, body: bytes) -> tuple[NetDevice, int, int, dict[int, bytes]]:
+def parse(net: Net, wire: Wire, body: bytes) -> tuple[NetDevice, int, int, dict[int, bytes]]:
     """struct tcmsg: device, handle, parent, attributes.  EINVAL, ENODEV."""
     size = struct.calcsize(wire.order + TCMSG)
     if len(body) < size:
         raise KernelError(EINVAL)
     _, index, handle, parent, _ = struct.unpack_from(wire.order + TCMSG, body)
-    dev = k.net.devices.get(index)
+    dev = net.devices.get(index)
     if dev is None:
         raise KernelError(ENODEV)
     return dev, handle, parent, wire.attributes(body[size:])
@@ -73,7 +71,7 @@ U32_ALL = 0xFFFFFFFF
 
 def new_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
     """tc_modify_qdisc(): a new one at the root, or other options for the one that is there.  ENOENT, EEXIST, EOPNOTSUPP."""
-    dev, handle, parent, attributes = parse(k, wire, request.body)
+    dev, handle, parent, attributes = parse(request.net, wire, request.body)
     kind = attributes.get(TCA_KIND, b"").rstrip(b"\0")
     if parent not in (TC_H_ROOT, TC_H_UNSPEC):
         raise KernelError(EOPNOTSUPP, "only the root")
@@ -97,7 +95,7 @@ def new_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def del_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
     """tc_get_qdisc() for RTM_DELQDISC.  ENOENT for the one that a device has anyway."""
-    dev, _, parent, attributes = parse(k, wire, request.body)
+    dev, _, parent, attributes = parse(request.net, wire, request.body)
     kind = attributes.get(TCA_KIND, b"").rstrip(b"\0")
     if dev.qdisc is None or parent not in (TC_H_ROOT, TC_H_UNSPEC):
         raise KernelError(ENOENT)
@@ -109,7 +107,7 @@ def del_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def fill(wire: Wire, dev: NetDevice, sch: Qdisc | None) -> bytes:
     """tc_fill_qdisc(): struct tcmsg, kind, options, statistics."""
-    own = "noqueue" if dev.flags & IFF_LOOPBACK else "pfifo_fast"
+    own = dev.kind.qdisc if dev.opened else "noop"
     handle, kind = (0, own) if sch is None else (sch.handle, sch.kind)
     body = struct.pack(wire.order + TCMSG, 0, dev.ifindex, handle, TC_H_ROOT, 2) + wire.text(TCA_KIND, kind)
     packets, count, dropped, backlog = dev.stats["tx_packets"], dev.stats["tx_bytes"], 0, (0, 0)
@@ -142,5 +140,5 @@ def fill(wire: Wire, dev: NetDevice, sch: Qdisc | None) -> bytes:
 
 def qdiscs(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """tc_dump_qdisc(): the root of every device."""
-    for _, dev in sorted(k.net.devices.items()):
+    for _, dev in sorted(request.net.devices.items()):
         yield fill(wire, dev, dev.qdisc)

@@ -1,302 +1,331 @@
-"""NETLINK_ROUTE: links, addresses, routes, neighbours and rules.  net/core/rtnetlink.c, net/ipv4/{devinet,fib_frontend}.c.
-
-What there is can be asked for; of what can be changed there are the flags, the MTU and the IPv4 address of an interface.
-"""
+"""IPv4 routes over NETLINK_ROUTE.  net/ipv4/fib_frontend.c, net/ipv4/route.c: inet_rtm_getroute()."""
 
 from __future__ import annotations
 
-import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
-from arch.abi.capability import CAP_NET_ADMIN
-from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENETUNREACH, ENODEV, EOPNOTSUPP, EPERM
-from arch.abi.if_link import IFLA_XDP
-from arch.abi.inet import IFF_BROADCAST, IFF_LOOPBACK, IFF_RUNNING, IFF_UP, IFNAMSIZ
-from arch.abi.socket import AF_INET, AF_UNSPEC
-from arch.errors import KernelError
-from simkernel.net.core.device import route as route_to
-from simkernel.net.core.netdevice import GATEWAY, GATEWAY_MAC, NetDevice
-from simkernel.net.face import NetKernel
-from simkernel.net.interfaces import broadcast_address
-from simkernel.net.netlink import qdisc
-from simkernel.net.netlink.message import NLM_F_DUMP, NLM_F_MULTI, Request, Wire
-from simkernel.net.netlink.tc import (
-    FILTER_CHANGES,
-    RTM_GETTFILTER,
-    RTM_NEWTFILTER,
-    del_qdisc,
-    dump_filters,
-    dump_qdiscs,
-    get_filter,
-    new_qdisc,
+from arch.abi.errno import EINVAL, ENODEV, ENOENT, EOPNOTSUPP
+from arch.abi.inet import INADDR_ANY
+from arch.abi.rtnetlink import (
+    RT_SCOPE_UNIVERSE,
+    RT_TABLE_COMPAT,
+    RT_TABLE_MAIN,
+    RTA_CACHEINFO,
+    RTA_DPORT,
+    RTA_DST,
+    RTA_FLOW,
+    RTA_GATEWAY,
+    RTA_IIF,
+    RTA_IP_PROTO,
+    RTA_MARK,
+    RTA_METRICS,
+    RTA_MULTIPATH,
+    RTA_OIF,
+    RTA_PREFSRC,
+    RTA_PRIORITY,
+    RTA_SPORT,
+    RTA_SRC,
+    RTA_TABLE,
+    RTA_UID,
+    RTA_VIA,
+    RTAX_CC_ALGO,
+    RTAX_LOCK,
+    RTM_DELROUTE,
+    RTM_F_CLONED,
+    RTM_F_FIB_MATCH,
+    RTM_F_LOOKUP_TABLE,
+    RTM_GETROUTE,
+    RTM_NEWROUTE,
+    RTN_LOCAL,
+    RTN_MAX,
+    RTN_UNICAST,
+    RTNH_F_DEAD,
+    RTNH_F_LINKDOWN,
+    RTNH_F_ONLINK,
+    RTPROT_UNSPEC,
 )
-from simkernel.net.netlink.xdp import change_xdp, xdp_attributes
+from arch.abi.socket import AF_INET, AF_INET6, AF_UNSPEC
+from arch.errors import KernelError
+from simkernel.kernel.face import Steps
+from simkernel.net.core.extack import Refusal
+from simkernel.net.core.netns import Net, NetDevice, Nexthop, Route
+from simkernel.net.core.rules import Flow
+from simkernel.net.face import NetKernel
+from simkernel.net.ipv4 import fib
+from simkernel.net.ipv4.route import route_input, route_output
+from simkernel.net.netlink.message import Request, Wire, address, string
+from simkernel.net.netlink.rtnetlink import Row, register
 
-RTM_NEWLINK, RTM_DELLINK, RTM_GETLINK, RTM_SETLINK = 16, 17, 18, 19
-RTM_NEWADDR, RTM_DELADDR, RTM_GETADDR = 20, 21, 22
-RTM_NEWROUTE, RTM_DELROUTE, RTM_GETROUTE = 24, 25, 26
-RTM_NEWNEIGH, RTM_DELNEIGH, RTM_GETNEIGH = 28, 29, 30
-RTM_NEWRULE, RTM_GETRULE = 32, 34
-RTM_MAX, RTM_BASE = 119, 16
-IFLA_ADDRESS, IFLA_BROADCAST, IFLA_IFNAME, IFLA_MTU, IFLA_QDISC, IFLA_STATS = 1, 2, 3, 4, 6, 7
-IFLA_TXQLEN, IFLA_OPERSTATE, IFLA_LINKMODE, IFLA_STATS64, IFLA_GROUP, IFLA_PROMISCUITY = 13, 16, 17, 23, 27, 30
-IFLA_NUM_TX_QUEUES, IFLA_NUM_RX_QUEUES, IFLA_CARRIER, IFLA_ALT_IFNAME = 31, 32, 33, 53
-IFA_ADDRESS, IFA_LOCAL, IFA_LABEL, IFA_BROADCAST, IFA_CACHEINFO, IFA_FLAGS = 1, 2, 3, 4, 6, 8
-IFA_F_PERMANENT = 0x80
-RTA_DST, RTA_OIF, RTA_GATEWAY, RTA_PREFSRC, RTA_TABLE = 1, 4, 5, 7, 15
-NDA_DST, NDA_LLADDR = 1, 2
-NUD_REACHABLE = 2
-FRA_PRIORITY, FRA_TABLE = 6, 15
-RT_TABLE_DEFAULT, RT_TABLE_MAIN, RT_TABLE_LOCAL = 253, 254, 255
-RTPROT_KERNEL, RTPROT_BOOT = 2, 3
-SCOPE_UNIVERSE, SCOPE_LINK, SCOPE_HOST = 0, 253, 254
-RTN_UNICAST, RTN_LOCAL, RTN_BROADCAST = 1, 2, 3
-IFF_LOWER_UP = 0x10000
-OPERSTATE_UNKNOWN, OPERSTATE_DOWN, OPERSTATE_UP = 0, 2, 6
-FOREVER = 0xFFFFFFFF
-Rows = Iterator[bytes]
+RTMSG = "8BI"
+RTMSG_SIZE = 12  # struct rtmsg
+NEXTHOP_HEADER = 8  # struct rtnexthop
 
 
-def _link(k: NetKernel, wire: Wire, dev: NetDevice) -> bytes:
-    """rtnl_fill_ifinfo(): struct ifinfomsg and its attributes."""
-    loop, up = bool(dev.flags & IFF_LOOPBACK), bool(dev.flags & IFF_UP)
-    flags = dev.flags | (IFF_LOWER_UP | IFF_RUNNING if up else 0)
-    state = OPERSTATE_DOWN if not up else OPERSTATE_UNKNOWN if loop else OPERSTATE_UP
-    counts = [dev.stats.get(name, 0) for name in ("rx_packets", "tx_packets", "rx_bytes", "tx_bytes")]
-    counts += [0, 0, dev.stats.get("rx_dropped", 0)] + [0] * 17
-    return (
-        struct.pack(wire.order + "BxHiII", AF_UNSPEC, dev.hardware_type, dev.ifindex, flags, 0)
-        + wire.text(IFLA_IFNAME, dev.name)
-        + wire.u32(IFLA_TXQLEN, 1000)
-        + wire.u8(IFLA_OPERSTATE, state)
-        + wire.u8(IFLA_LINKMODE, 0)
-        + wire.u32(IFLA_MTU, dev.mtu)
-        + wire.u32(IFLA_GROUP, 0)
-        + wire.u32(IFLA_PROMISCUITY, 0)
-        + wire.u32(IFLA_NUM_TX_QUEUES, 1)
-        + wire.u32(IFLA_NUM_RX_QUEUES, 1)
-        + wire.u8(IFLA_CARRIER, int(up))
-        + wire.text(IFLA_QDISC, dev.qdisc.kind if dev.qdisc else "noqueue" if loop else "pfifo_fast")
-        + wire.attribute(IFLA_ADDRESS, dev.mac)
-        + wire.attribute(IFLA_BROADCAST, bytes(6) if loop else b"\xff" * 6)
-        + wire.attribute(IFLA_XDP, xdp_attributes(k, wire, dev))
-        + wire.attribute(IFLA_STATS64, struct.pack(wire.order + "24Q", *counts))
-        + wire.attribute(IFLA_STATS, struct.pack(wire.order + "24I", *(c & 0xFFFFFFFF for c in counts)))
-    )
+def _way(wire: Wire, way: Nexthop) -> bytes:
+    """fib_nexthop_info(), without the device."""
+    if way.gateway is None:
+        return b""
+    if len(way.gateway) == 16:
+        return wire.attribute(RTA_VIA, wire.pack("H", AF_INET6) + way.gateway)
+    return wire.attribute(RTA_GATEWAY, way.gateway)
 
 
-def _links(k: NetKernel, wire: Wire, request: Request) -> Rows:
-    for _, dev in sorted(k.net.devices.items()):
-        yield _link(k, wire, dev)
+def way_flags(way: Nexthop) -> int:
+    """What is said of a way beside its address."""
+    return way.flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN | RTNH_F_ONLINK)
 
 
-def _addresses(k: NetKernel, wire: Wire, request: Request) -> Rows:
-    """inet_fill_ifaddr()."""
-    wanted = request.body[0] if request.body else AF_UNSPEC
-    if wanted not in (AF_UNSPEC, AF_INET):
-        return
-    for _, dev in sorted(k.net.devices.items()):
-        if dev.address == bytes(4):
-            continue
-        scope = SCOPE_HOST if dev.flags & IFF_LOOPBACK else SCOPE_UNIVERSE
-        yield (
-            struct.pack(wire.order + "BBBBI", AF_INET, dev.prefix, IFA_F_PERMANENT, scope, dev.ifindex)
-            + wire.attribute(IFA_ADDRESS, dev.address)
-            + wire.attribute(IFA_LOCAL, dev.address)
-            + (wire.attribute(IFA_BROADCAST, broadcast_address(dev)) if dev.flags & IFF_BROADCAST else b"")
-            + wire.text(IFA_LABEL, dev.name)
-            + wire.u32(IFA_FLAGS, IFA_F_PERMANENT)
-            + wire.attribute(IFA_CACHEINFO, struct.pack(wire.order + "4I", FOREVER, FOREVER, 0, 0))
-        )
+def metrics(wire: Wire, route: Route) -> bytes:
+    """rtnetlink_put_metrics()."""
+    if not route.metrics and not route.congestion:
+        return b""
+    body = b"".join(wire.u32(key, value) for key, value in sorted(route.metrics.items()))
+    if route.congestion:
+        body += wire.text(RTAX_CC_ALGO, route.congestion)
+    return wire.nested(RTA_METRICS, body)
 
 
-def _route(
-    wire: Wire, table: int, kind: int, scope: int, protocol: int, dest: bytes, length: int, dev: NetDevice,
-    source: bytes | None = None, gateway: bytes | None = None,
-) -> bytes:  # fmt: skip
-    """fib_dump_info(): struct rtmsg and its attributes."""
-    body = struct.pack(wire.order + "8BI", AF_INET, length, 0, 0, table, protocol, scope, kind, 0)
-    body += wire.u32(RTA_TABLE, table)
-    if length:
-        body += wire.attribute(RTA_DST, dest)
-    if source is not None:
-        body += wire.attribute(RTA_PREFSRC, source)
-    if gateway is not None:
-        body += wire.attribute(RTA_GATEWAY, gateway)
-    return body + wire.u32(RTA_OIF, dev.ifindex)
+def fill(k: NetKernel, wire: Wire, route: Route) -> bytes:
+    """fib_dump_info()."""
+    single = route.nexthops[0] if len(route.nexthops) == 1 else None
+    flags = way_flags(single) if single is not None else 0
+    table = route.table if route.table < 256 else RT_TABLE_COMPAT
+    out = wire.pack(RTMSG, AF_INET, route.prefix, 0, route.tos, table, route.protocol, route.scope, route.kind, flags)
+    out += wire.u32(RTA_TABLE, route.table)
+    out += wire.attribute(RTA_DST, route.dst) if route.prefix else b""
+    out += wire.u32(RTA_PRIORITY, route.priority) if route.priority else b""
+    out += metrics(wire, route)
+    out += wire.attribute(RTA_PREFSRC, route.source) if route.source is not None else b""
+    if single is not None:
+        out += _way(wire, single) + (wire.u32(RTA_OIF, single.dev.ifindex) if single.dev is not None else b"")
+    elif route.nexthops:
+        out += wire.nested(RTA_MULTIPATH, multipath(wire, route.nexthops, _way))
+    return out
 
 
-def _network(dev: NetDevice) -> bytes:
-    mask = 0xFFFFFFFF << 32 - dev.prefix & 0xFFFFFFFF
-    return (int.from_bytes(dev.address, "big") & mask).to_bytes(4, "big")
+def multipath(wire: Wire, ways: list[Nexthop], show: Callable[[Wire, Nexthop], bytes]) -> bytes:
+    """struct rtnexthop, one for each way."""
+    out = b""
+    for way in ways:
+        body = show(wire, way)
+        index = way.dev.ifindex if way.dev is not None else 0
+        out += wire.pack("HBBi", NEXTHOP_HEADER + len(body), way_flags(way), way.weight - 1, index) + body
+    return out
 
 
-def _routes(k: NetKernel, wire: Wire, request: Request) -> Rows:
-    """inet_dump_fib(): the main table, then the local one."""
-    wanted = request.body[0] if request.body else AF_UNSPEC
-    if wanted not in (AF_UNSPEC, AF_INET):
-        return
-    devices = [dev for _, dev in sorted(k.net.devices.items()) if dev.flags & IFF_UP]
-    others = [dev for dev in devices if not dev.flags & IFF_LOOPBACK]
-    for dev in others:
-        if dev.on_link(GATEWAY):
-            yield _route(wire, RT_TABLE_MAIN, RTN_UNICAST, SCOPE_UNIVERSE, RTPROT_BOOT, b"", 0, dev, gateway=GATEWAY)
-    for dev in others:
-        to = _network(dev)
-        yield _route(wire, RT_TABLE_MAIN, RTN_UNICAST, SCOPE_LINK, RTPROT_KERNEL, to, dev.prefix, dev, dev.address)
-    for dev in devices:
-        local, last = (RT_TABLE_LOCAL, RTN_LOCAL, SCOPE_HOST, RTPROT_KERNEL), _broadcast(dev)
-        if dev.flags & IFF_LOOPBACK:
-            yield _route(wire, *local, _network(dev), dev.prefix, dev, dev.address)
-        yield _route(wire, *local, dev.address, 32, dev, dev.address)
-        yield _route(wire, RT_TABLE_LOCAL, RTN_BROADCAST, SCOPE_LINK, RTPROT_KERNEL, last, 32, dev, dev.address)
+# -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _broadcast(dev: NetDevice) -> bytes:
-    host = (1 << 32 - dev.prefix) - 1
-    return (int.from_bytes(dev.address, "big") | host).to_bytes(4, "big")
+def read_metrics(wire: Wire, raw: bytes | None) -> tuple[dict[int, int], str]:
+    """ip_metrics_convert().  EINVAL."""
+    values, name = {}, ""
+    for kind, value, _ in wire.walk(raw or b""):
+        if kind == RTAX_CC_ALGO:
+            name = string(value)
+        elif kind:
+            if kind > RTAX_CC_ALGO:
+                raise Refusal(EINVAL, "Invalid metric type")
+            if len(value) != 4:
+                raise Refusal(EINVAL, "Invalid attribute in metrics")
+            values[kind] = wire.number(value)
+    return {key: value for key, value in values.items() if value or key == RTAX_LOCK}, name
 
 
-def _neighbours(k: NetKernel, wire: Wire, request: Request) -> Rows:
-    """neigh_dump_info(): the one neighbour."""
-    for _, dev in sorted(k.net.devices.items()):
-        if dev.on_link(GATEWAY) and not dev.flags & IFF_LOOPBACK:
-            yield (
-                struct.pack(wire.order + "BxxxiHBB", AF_INET, dev.ifindex, NUD_REACHABLE, 0, RTN_UNICAST)
-                + wire.attribute(NDA_DST, GATEWAY)
-                + wire.attribute(NDA_LLADDR, GATEWAY_MAC)
-            )
+def read_ways(wire: Wire, net: Net, raw: bytes, size: int) -> list[Nexthop]:
+    """fib_get_nhs().  EINVAL, ENODEV."""
+    ways, at = [], 0
+    while at + NEXTHOP_HEADER <= len(raw):
+        length = wire.number(raw[at : at + 2], 2)
+        if length < NEXTHOP_HEADER or at + length > len(raw):
+            raise Refusal(EINVAL, "Invalid nexthop configuration - extra data after nexthop")
+        flags, hops, index = raw[at + 2], raw[at + 3], wire.number(raw[at + 4 : at + 8])
+        if flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN):
+            raise Refusal(EINVAL, "Invalid flags for nexthop - can not contain DEAD or LINKDOWN")
+        given = wire.attributes(raw[at + NEXTHOP_HEADER : at + length])
+        ways.append(Nexthop(_device(net, index), _gateway(wire, given, size), hops + 1, flags))
+        at += (length + 3) & ~3
+    if not ways:
+        raise Refusal(EINVAL, "Invalid nexthop configuration - no nexthops" if size == 4 else "")
+    return ways
 
 
-def _rules(k: NetKernel, wire: Wire, request: Request) -> Rows:
-    """fib_nl_dumprule(): the three that are always there."""
-    for priority, table in ((0, RT_TABLE_LOCAL), (32766, RT_TABLE_MAIN), (32767, RT_TABLE_DEFAULT)):
-        body = struct.pack(wire.order + "8BI", AF_INET, 0, 0, 0, table, 0, 0, 1, 0) + wire.u32(FRA_TABLE, table)
-        yield body + (wire.u32(FRA_PRIORITY, priority) if priority else b"")
+def _device(net: Net, index: int) -> NetDevice | None:
+    found = net.devices.get(index)
+    if index and found is None:
+        raise KernelError(ENODEV)
+    return found
 
 
-DUMPS: dict[int, tuple[int, Callable[[NetKernel, Wire, Request], Rows]]] = {  # request -> (kind of its answers, rows)
-    RTM_GETLINK: (RTM_NEWLINK, _links), RTM_GETADDR: (RTM_NEWADDR, _addresses), RTM_GETROUTE: (RTM_NEWROUTE, _routes),
-    RTM_GETNEIGH: (RTM_NEWNEIGH, _neighbours), RTM_GETRULE: (RTM_NEWRULE, _rules),
-    qdisc.RTM_GETQDISC: (qdisc.RTM_NEWQDISC, dump_qdiscs), RTM_GETTFILTER: (RTM_NEWTFILTER, dump_filters),
-}  # fmt: skip
+def _gateway(wire: Wire, given: dict[int, bytes], size: int) -> bytes | None:
+    """RTA_GATEWAY or RTA_VIA.  EINVAL."""
+    if RTA_GATEWAY in given and RTA_VIA in given:
+        raise Refusal(EINVAL, "Nexthop configuration can not contain both GATEWAY and VIA")
+    if RTA_VIA in given:
+        family = wire.number(given[RTA_VIA], 2)
+        return given[RTA_VIA][2 : 2 + (16 if family == AF_INET6 else 4)]
+    gateway = address(given.get(RTA_GATEWAY), size)
+    return gateway if gateway is None or any(gateway) else None
 
 
-# -- one of them, and changes ------------------------------------------------------------------------------------------
-
-
-def _device(k: NetKernel, wire: Wire, body: bytes) -> NetDevice:
-    """Which interface a struct ifinfomsg means: by number, else by name.  EINVAL, ENODEV."""
-    if len(body) < 16:
+def read(k: NetKernel, wire: Wire, request: Request) -> Route:
+    """rtm_to_fib_config().  EINVAL."""
+    body = request.body
+    if len(body) < RTMSG_SIZE:
         raise KernelError(EINVAL)
-    index = struct.unpack_from(wire.order + "i", body, 4)[0]
-    attributes = wire.attributes(body[16:])
-    name = attributes.get(IFLA_IFNAME) or attributes.get(IFLA_ALT_IFNAME)
-    if index <= 0 and name is None:
-        raise KernelError(EINVAL)
-    wanted = name.split(b"\0")[0][:IFNAMSIZ].decode("latin-1") if name is not None else ""
-    for dev in k.net.devices.values():
-        if dev.ifindex == index or (index <= 0 and dev.name == wanted):
-            return dev
-    raise KernelError(ENODEV)
+    _, plen, slen, tos, table, protocol, scope, kind = body[:8]
+    flags, given = wire.number(body[8:12]), wire.attributes(body[RTMSG_SIZE:])
+    if slen:
+        raise KernelError(EINVAL, "a source")
+    if tos & ~0x1C:
+        raise Refusal(EINVAL, "Invalid dsfield (tos): ECN bits must be 0" if tos & 3 else "Invalid dsfield (tos)")
+    if kind > RTN_MAX:
+        raise Refusal(EINVAL, "Invalid route type")
+    dst = (address(given.get(RTA_DST), 4) or INADDR_ANY) if plen or RTA_DST in given else INADDR_ANY
+    route = Route(dst, plen, wire.number(given.get(RTA_TABLE), default=table), kind, scope, protocol, tos=tos)
+    route.priority = wire.number(given.get(RTA_PRIORITY))
+    source = address(given.get(RTA_PREFSRC), 4)
+    route.source = source if source != INADDR_ANY else None
+    route.metrics, route.congestion = read_metrics(wire, given.get(RTA_METRICS))
+    if flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN):
+        raise Refusal(EINVAL, "Invalid rtm_flags - can not contain DEAD or LINKDOWN")
+    if RTA_MULTIPATH in given:
+        route.nexthops = read_ways(wire, request.net, given[RTA_MULTIPATH], 4)
+    elif RTA_OIF in given or RTA_GATEWAY in given or RTA_VIA in given:
+        dev = _device(request.net, wire.number(given.get(RTA_OIF)))
+        route.nexthops = [Nexthop(dev, _gateway(wire, given, 4), 1, flags & RTNH_F_ONLINK)]
+    if RTA_FLOW in given and not route.nexthops:
+        route.nexthops = []
+    return route
 
 
-def _get_link(k: NetKernel, wire: Wire, request: Request) -> bytes:
-    return _link(k, wire, _device(k, wire, request.body))
+def _new(k: NetKernel, wire: Wire, request: Request) -> None:
+    """inet_rtm_newroute()."""
+    route = read(k, wire, request)
+    route.table = route.table or RT_TABLE_MAIN
+    route.kind = route.kind or RTN_UNICAST
+    if not route.nexthops and not fib.PROPS[route.kind][0]:
+        route.nexthops = [Nexthop(None)]
+    fib.insert(k, request.net, route, request.flags)
 
 
-def _get_route(k: NetKernel, wire: Wire, request: Request) -> bytes:
+def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
+    """inet_rtm_delroute()."""
+    route = read(k, wire, request)
+    route.table = route.table or RT_TABLE_MAIN
+    fib.delete(k, request.net, route)
+
+
+# -- asking ------------------------------------------------------------------------------------------------------------
+
+
+def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet_rtm_getroute(): the way to one address."""
-    to = wire.attributes(request.body[12:]).get(RTA_DST, b"")
-    if len(to) != 4:
+    body, net = request.body, request.net
+    if len(body) < RTMSG_SIZE:
         raise KernelError(EINVAL)
-    dev = route_to(k, to)
-    if dev is None:
-        raise KernelError(ENETUNREACH)
-    if dev.flags & IFF_LOOPBACK:
-        return _route(wire, RT_TABLE_LOCAL, RTN_LOCAL, SCOPE_UNIVERSE, 0, to, 32, dev, to)
-    via = None if dev.on_link(to) else GATEWAY
-    return _route(wire, RT_TABLE_MAIN, RTN_UNICAST, SCOPE_UNIVERSE, 0, to, 32, dev, dev.address, via)
+    given, flags = wire.attributes(body[RTMSG_SIZE:]), wire.number(body[8:12])
+    to = address(given.get(RTA_DST), 4) or INADDR_ANY
+    source = address(given.get(RTA_SRC), 4) or INADDR_ANY
+    iif, oif, mark = (wire.number(given.get(name)) for name in (RTA_IIF, RTA_OIF, RTA_MARK))
+    protocol = given[RTA_IP_PROTO][0] if RTA_IP_PROTO in given else 17
+    sport, dport = (int.from_bytes(given[n][:2], "big") if n in given else 0 for n in (RTA_SPORT, RTA_DPORT))
+    flow = Flow(to, source, oif, iif, body[3], mark, wire.number(given.get(RTA_UID)), protocol, sport, dport)
+    if iif:
+        dev = net.devices.get(iif)
+        if dev is None:
+            raise KernelError(ENODEV)
+        way = route_input(k, dev, to, source, body[3], mark)
+    else:
+        way = route_output(k, net, flow)
+    if flags & RTM_F_FIB_MATCH:
+        if way.route is None:
+            raise Refusal(ENOENT, "No FIB match")
+        return [fill(k, wire, way.route)]
+    table = way.table if flags & RTM_F_LOOKUP_TABLE and way.table else RT_TABLE_MAIN
+    out = wire.pack(
+        RTMSG, AF_INET, 32, 32 if source != INADDR_ANY and iif else 0, body[3], table if table < 256 else RT_TABLE_COMPAT,
+        RTPROT_UNSPEC, RT_SCOPE_UNIVERSE, way.kind, RTM_F_CLONED | (0x80000000 if way.kind == RTN_LOCAL else 0),
+    )  # fmt: skip
+    out += wire.attribute(RTA_DST, to) + wire.u32(RTA_TABLE, table)
+    out += wire.attribute(RTA_SRC, source) if source != INADDR_ANY else b""
+    out += (
+        wire.u32(RTA_OIF, way.dev.ifindex)
+        if not (iif and way.kind == RTN_LOCAL)
+        else wire.u32(RTA_OIF, net.loopback.ifindex)
+    )
+    if not iif and way.source != source:
+        out += wire.attribute(RTA_PREFSRC, way.source)
+    out += wire.attribute(RTA_GATEWAY, way.gateway) if way.gateway is not None else b""
+    out += metrics(wire, way.route) if way.route is not None else b""
+    out += wire.u32(RTA_MARK, mark) if mark else b""
+    out += wire.u32(RTA_UID, flow.uid)
+    out += wire.u32(RTA_IIF, iif) if iif else b""
+    return [out + wire.attribute(RTA_CACHEINFO, wire.pack("8I", *[0] * 8))]
 
 
-def _set_link(k: NetKernel, wire: Wire, request: Request) -> None:
-    """do_setlink(): flags and MTU of an interface that is there."""
-    dev = _device(k, wire, request.body)
-    flags, change = struct.unpack_from(wire.order + "II", request.body, 8)
-    mtu = wire.attributes(request.body[16:]).get(IFLA_MTU)
-    if mtu is not None:
-        dev.mtu = struct.unpack(wire.order + "I", mtu)[0]
-        k.view(dev.addr, "struct net_device").mtu = dev.mtu
-    xdp = wire.attributes(request.body[16:]).get(IFLA_XDP)
-    if xdp is not None:
-        change_xdp(k, wire, dev, xdp)
-    if change or flags:
-        change = change or IFF_UP
-        dev.flags = dev.flags & ~(change & IFF_UP) | flags & change & IFF_UP
-        k.view(dev.addr, "struct net_device").flags = dev.flags
-
-
-def _new_address(k: NetKernel, wire: Wire, request: Request) -> None:
-    """inet_rtm_newaddr(): an interface has one address here, the new one takes its place.  EINVAL, ENODEV."""
-    if len(request.body) < 8:
-        raise KernelError(EINVAL)
-    family, prefix, _, _, index = struct.unpack_from(wire.order + "BBBBI", request.body)
-    local = wire.attributes(request.body[8:]).get(IFA_LOCAL)
-    if family != AF_INET:
-        raise KernelError(EOPNOTSUPP)
-    if local is None or len(local) != 4 or prefix > 32:
-        raise KernelError(EINVAL)
-    dev = k.net.devices.get(index)
-    if dev is None:
+def _filtered(wire: Wire, request: Request) -> Callable[[Route], bool]:
+    """ip_valid_fib_dump_req(): what a strict dump is asked for."""
+    if not request.strict or len(request.body) < RTMSG_SIZE:
+        return lambda route: True
+    given = wire.attributes(request.body[RTMSG_SIZE:])
+    table = wire.number(given.get(RTA_TABLE), default=request.body[4])
+    protocol, kind, oif = request.body[5], request.body[7], wire.number(given.get(RTA_OIF))
+    if oif and oif not in request.net.devices:
         raise KernelError(ENODEV)
-    dev.address, dev.prefix = local, prefix
+
+    def fits(route: Route) -> bool:
+        devices = [way.dev.ifindex for way in route.nexthops if way.dev is not None]
+        return (
+            table in (0, route.table) and protocol in (0, route.protocol) and kind in (0, route.kind)
+            and (not oif or oif in devices)
+        )  # fmt: skip
+
+    return fits
 
 
-def _del_address(k: NetKernel, wire: Wire, request: Request) -> None:
-    """inet_rtm_deladdr().  EADDRNOTAVAIL."""
-    index = struct.unpack_from(wire.order + "I", request.body.ljust(8, b"\0"), 4)[0]
-    dev = k.net.devices.get(index)
-    if dev is None:
-        raise KernelError(ENODEV)
-    if wire.attributes(request.body[8:]).get(IFA_LOCAL, dev.address) != dev.address:
-        raise KernelError(EADDRNOTAVAIL)
-    dev.address, dev.prefix = bytes(4), 32
+def _dump4(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
+    """inet_dump_fib(): table by table, those of the trie by address."""
+    if len(request.body) >= RTMSG_SIZE and wire.number(request.body[8:12]) & RTM_F_CLONED:
+        return
+    wanted, tables = _filtered(wire, request), request.net.ipv4.tables
+    for number in sorted(tables, key=lambda n: (n & 255, n)):
+        for route in tables[number].routes():
+            if wanted(route):
+                yield fill(k, wire, route)
 
 
-GETS = {
-    RTM_GETLINK: (RTM_NEWLINK, _get_link),
-    RTM_GETROUTE: (RTM_NEWROUTE, _get_route),
-    RTM_GETTFILTER: (RTM_NEWTFILTER, get_filter),
-}
-CHANGES = {
-    RTM_NEWLINK: _set_link, RTM_SETLINK: _set_link, RTM_NEWADDR: _new_address, RTM_DELADDR: _del_address,
-    qdisc.RTM_NEWQDISC: new_qdisc, qdisc.RTM_DELQDISC: del_qdisc,
-}  # fmt: skip
+Dump = Callable[[NetKernel, Wire, Request], Iterable[bytes]]
+One = Callable[[NetKernel, Wire, Request], list[bytes]]
+Act = Callable[[NetKernel, Wire, Request], Steps[None] | None]
+DUMPS: dict[int, Dump] = {AF_INET: _dump4}
+FILL: dict[int, Callable[[NetKernel, Wire, Route], bytes]] = {4: fill}  # by the length of an address
+GET: dict[int, One] = {AF_INET: _get}
+NEW: dict[int, Act] = {AF_INET: _new}
+DELETE: dict[int, Act] = {AF_INET: _delete}
 
 
-def rtnetlink_rcv_msg(k: NetKernel, wire: Wire, request: Request, portid: int) -> tuple[list[bytes], bool]:
-    """One request: its answers, and whether the last of them ends it.  EOPNOTSUPP, EPERM and those of each."""
-    if request.kind > RTM_MAX:
+def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
+    family = request.body[0]
+    for each in DUMPS if family == AF_UNSPEC else (family,):
+        if each in DUMPS:
+            yield from DUMPS[each](k, wire, request)
+
+
+def _one(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
+    if request.body[0] not in GET:
         raise KernelError(EOPNOTSUPP)
-    if not request.body:  # rtgenmsg has at least a family
-        return [], False
-    get = (request.kind - RTM_BASE) & 3 == 2
-    if not get and not k.capable(CAP_NET_ADMIN):
-        raise KernelError(EPERM)
-    if get and request.flags & NLM_F_DUMP:
-        found = DUMPS.get(request.kind)
-        if found is None:
+    return GET[request.body[0]](k, wire, request)
+
+
+def _act(table: dict[int, Act]) -> Act:
+    def act(k: NetKernel, wire: Wire, request: Request) -> Steps[None] | None:
+        if request.body[0] not in table:
             raise KernelError(EOPNOTSUPP)
-        rows = [wire.message(found[0], NLM_F_MULTI, request.seq, portid, row) for row in found[1](k, wire, request)]
-        return [*rows, wire.done(request, portid)], True
-    if request.kind in GETS:
-        kind, make = GETS[request.kind]
-        return [wire.message(kind, 0, request.seq, portid, make(k, wire, request))], False
-    if request.kind in FILTER_CHANGES:
-        rows = FILTER_CHANGES[request.kind](k, wire, request)
-        return [wire.message(request.kind, 0, request.seq, portid, row) for row in rows], False
-    change = CHANGES.get(request.kind)
-    if change is None:
-        raise KernelError(EOPNOTSUPP)
-    change(k, wire, request)
-    return [], False
+        return table[request.body[0]](k, wire, request)
+
+    return act
+
+
+register(RTM_GETROUTE, Row(RTM_NEWROUTE, dump=_dump, one=_one))
+register(RTM_NEWROUTE, Row(RTM_NEWROUTE, change=_act(NEW)))
+register(RTM_DELROUTE, Row(RTM_NEWROUTE, change=_act(DELETE)))

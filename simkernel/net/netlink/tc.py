@@ -7,21 +7,29 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from arch.abi.errno import EEXIST, EINVAL, ENODEV, ENOENT, EOPNOTSUPP
+from arch.abi.netlink import NLM_F_CREATE, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REPLACE
+from arch.abi.rtnetlink import (
+    RTM_DELQDISC,
+    RTM_DELTFILTER,
+    RTM_GETQDISC,
+    RTM_GETTFILTER,
+    RTM_NEWQDISC,
+    RTM_NEWTFILTER,
+)
 from arch.errors import KernelError
 from simkernel.net.core.clsact import Clsact, Filter
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink import qdisc
 from simkernel.net.netlink.message import Request, Wire
-from simkernel.net.netlink.qdisc import NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE, TCA_KIND, TCA_OPTIONS
+from simkernel.net.netlink.qdisc import TCA_KIND, TCA_OPTIONS
+from simkernel.net.netlink.rtnetlink import Row, register
 
-RTM_NEWTFILTER, RTM_DELTFILTER, RTM_GETTFILTER = 44, 45, 46
 TCA_CHAIN = 11
 TCA_BPF_FD, TCA_BPF_NAME, TCA_BPF_FLAGS, TCA_BPF_TAG, TCA_BPF_ID = 6, 7, 8, 10, 11
 TCA_BPF_FLAG_ACT_DIRECT = 1
 TC_H_CLSACT, TC_H_INGRESS, TC_H_EGRESS = 0xFFFFFFF1, 0xFFFFFFF2, 0xFFFFFFF3
 CLSACT_HANDLE = 0xFFFF0000
-NLM_F_ECHO = 0x8
 TCMSG_SIZE = 20  # bytes
 
 
@@ -53,7 +61,7 @@ def _tc(k: NetKernel, wire: Wire, request: Request) -> Tc:
     if len(request.body) < TCMSG_SIZE:
         raise KernelError(EINVAL)
     index, handle, parent, info = struct.unpack_from(wire.order + "iIII", request.body, 4)
-    dev = k.net.devices.get(index)
+    dev = request.net.devices.get(index)
     if dev is None:
         raise KernelError(ENODEV, "no such device")
     return Tc(dev, handle, parent, info, wire.attributes(request.body[TCMSG_SIZE:]))
@@ -61,7 +69,7 @@ def _tc(k: NetKernel, wire: Wire, request: Request) -> Tc:
 
 def _clsact(k: NetKernel, tc: Tc) -> Clsact:
     """EINVAL without the queueing discipline."""
-    found = k.net.clsact.get(tc.dev.ifindex)
+    found = k.net.clsact.get(tc.dev.addr)
     if found is None:
         raise KernelError(EINVAL, "the device has no clsact")
     return found
@@ -75,13 +83,13 @@ def new_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
         return
     if tc.kind != "clsact":
         raise KernelError(EOPNOTSUPP, "no such queueing discipline here")
-    if tc.dev.ifindex in k.net.clsact:
+    if tc.dev.addr in k.net.clsact:
         if request.flags & NLM_F_EXCL or not request.flags & NLM_F_REPLACE:
             raise KernelError(EEXIST, "the device has one")
         return
     if not request.flags & NLM_F_CREATE:
         raise KernelError(ENOENT)
-    k.net.clsact[tc.dev.ifindex] = Clsact()
+    k.net.clsact[tc.dev.addr] = Clsact()
 
 
 def del_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
@@ -90,9 +98,9 @@ def del_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
     if tc.parent != TC_H_CLSACT:
         qdisc.del_qdisc(k, wire, request)
         return
-    if tc.dev.ifindex not in k.net.clsact:
+    if tc.dev.addr not in k.net.clsact:
         raise KernelError(ENOENT, "no such queueing discipline")
-    found = k.net.clsact.pop(tc.dev.ifindex)
+    found = k.net.clsact.pop(tc.dev.addr)
     for ingress in (True, False):
         found.remove(ingress, lambda _: True)
 
@@ -169,7 +177,7 @@ def get_filter(k: NetKernel, wire: Wire, request: Request) -> bytes:
 def dump_filters(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """tc_dump_tfilter(): those of one way of a device."""
     tc = _tc(k, wire, request)
-    clsact = k.net.clsact.get(tc.dev.ifindex)
+    clsact = k.net.clsact.get(tc.dev.addr)
     if clsact is not None and tc.parent in (TC_H_INGRESS, TC_H_EGRESS):
         for shown in clsact.way(tc.ingress):
             yield _filter(wire, tc, shown)
@@ -178,10 +186,19 @@ def dump_filters(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
 def dump_qdiscs(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """tc_dump_qdisc(): the root of every device, and the clsact of those that have one."""
     yield from qdisc.qdiscs(k, wire, request)
-    for index in sorted(k.net.clsact):
+    for index, dev in sorted(request.net.devices.items()):
+        if dev.addr not in k.net.clsact:
+            continue
         yield struct.pack(wire.order + "BxxxiIII", 0, index, CLSACT_HANDLE, TC_H_CLSACT, 1) + wire.text(
             TCA_KIND, "clsact"
         )
 
 
-FILTER_CHANGES = {RTM_NEWTFILTER: new_filter, RTM_DELTFILTER: del_filter}
+register(RTM_GETQDISC, Row(RTM_NEWQDISC, dump=dump_qdiscs))
+register(RTM_NEWQDISC, Row(RTM_NEWQDISC, change=new_qdisc))
+register(RTM_DELQDISC, Row(RTM_NEWQDISC, change=del_qdisc))
+register(
+    RTM_GETTFILTER, Row(RTM_NEWTFILTER, dump=dump_filters, one=lambda k, wire, request: [get_filter(k, wire, request)])
+)
+register(RTM_NEWTFILTER, Row(RTM_NEWTFILTER, change=new_filter))
+register(RTM_DELTFILTER, Row(RTM_DELTFILTER, change=del_filter))

@@ -19,7 +19,7 @@ from arch.abi.if_link import (
     XDP_FLAGS_REPLACE,
 )
 from arch.errors import KernelError
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Wire
 

@@ -14,13 +14,12 @@ from arch.abi.limits import U32_MAX
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.device import NET_TX_SOFTIRQ
-from simkernel.net.core.netdevice import NetDevice
+from simkernel.net.core.netns import NetDevice
 from simkernel.net.core.programs import NET_XMIT_SUCCESS
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.skbuff import clone, drop
+from simkernel.net.core.skbuff import SKB_DROP_REASON_QDISC_DROP, clone, drop
 from simkernel.net.face import NetKernel
 
-SKB_DROP_REASON_QDISC_DROP = 45  # enum skb_drop_reason of 6.1
 DEFAULT_LIMIT = 1000
 NETEM_STRUCT = 64  # bytes: the address is all that is used of struct Qdisc
 

@@ -7,11 +7,10 @@ from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK
 from arch.errors import KernelError
-from simkernel.fs.inode import Inode
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket, sleep, until
-from simkernel.net.face import NetKernel
+from simkernel.net.face import NetKernel, current_net
 from simkernel.net.files import new_socket_fd
 from simkernel.net.unix.names import find_other, parse_address
 from simkernel.net.unix.rights import current_cred, drop_files
@@ -43,7 +42,7 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
     name = parse_address(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
     end = until(sk, sending=True)
     while True:
-        other = find_other(k, name, sk.type)
+        other = find_other(k, sk.net, name, sk.type)
         if other.state != TCP_LISTEN or other.shutdown & RCV_SHUTDOWN:
             return -ECONNREFUSED
         if sk.state != TCP_CLOSE:
@@ -55,7 +54,7 @@ def unix_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flag
         ret = yield from sleep(k, other.wq, end)
         if ret < 0:
             return ret
-    server = UnixSock(k, k.net, sk.type)
+    server = UnixSock(k, other.net, sk.type)
     server.name = other.name
     join(sk, server)
     sk.peer_cred, server.peer_cred = other.peer_cred, current_cred(k)
@@ -86,7 +85,7 @@ def unix_dgram_connect(k: NetKernel, sock: int, addr: int, alen: int, flags: int
         sk.peer = None
         sk.set_state(TCP_CLOSE)
         return 0
-    sk.peer = find_other(k, parse_address(k, raw), sk.type)
+    sk.peer = find_other(k, sk.net, parse_address(k, raw), sk.type)
     sk.set_state(TCP_ESTABLISHED)
     return 0
 
@@ -136,7 +135,7 @@ def socketpair(k: NetKernel, family: int, type_: int, protocol: int, usockvec: i
         return -EOPNOTSUPP if family in (2, 10, 16, 17) else -EAFNOSUPPORT
     ends = []
     for _ in range(2):
-        address = yield k.call("unix_create", k.net.init_net, type_ & 0xF, protocol, 0)
+        address = yield k.call("unix_create", current_net(k).addr, type_ & 0xF, protocol, 0)
         if k.regs.is_err(address):
             return k.regs.ptr_err(address)
         ends.append(k.net.sockets[address])
@@ -181,7 +180,7 @@ def close_sock(k: NetKernel, sk: UnixSock) -> None:
     """unix_release_sock()."""
     sk.dead = True
     sk.socket = None
-    key: Inode | bytes = sk.inode if sk.inode is not None else sk.name
+    key: object = sk.inode if sk.inode is not None else (sk.net, sk.name)
     if k.net.unix.get(key) is sk:
         del k.net.unix[key]
     unread = bool(sk.parcels)
@@ -194,7 +193,7 @@ def close_sock(k: NetKernel, sk: UnixSock) -> None:
     peer = sk.peer
     if peer is not None and sk.type != SOCK_DGRAM and peer.peer is sk:
         peer.set_shutdown(SHUTDOWN_MASK)
-        if unread or sk.state == TCP_LISTEN or sk.net.socks.get(sk.addr) is not sk:
+        if unread or sk.state == TCP_LISTEN or k.net.socks.get(sk.addr) is not sk:
             peer.err = ECONNRESET
     if peer is not None:
         k.wake_up(peer.wq, 0)

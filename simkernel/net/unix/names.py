@@ -11,6 +11,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.inode import Inode, inode_permission, to_str
 from simkernel.fs.namei import lookup_create
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.netns import Net
 from simkernel.net.face import NetKernel
 from simkernel.net.unix.sock import UnixSock, unix_sock
 
@@ -41,9 +42,9 @@ def unix_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> int:
     if name[0] == 0:
         if sk.name:
             return -EINVAL
-        if name in k.net.unix:
+        if (sk.net, name) in k.net.unix:
             return -EADDRINUSE
-        k.net.unix[name] = sk
+        k.net.unix[sk.net, name] = sk
     else:
         inode = _make_inode(k, to_str(name[:-1]), bool(sk.name))
         if sk.name:
@@ -76,17 +77,17 @@ def autobind(k: NetKernel, sk: UnixSock) -> None:
     names = k.net.unix
     for number in range(AUTOBIND_NAMES):
         name = b"\0%05x" % number
-        if name not in names:
+        if (sk.net, name) not in names:
             sk.name = name
-            names[name] = sk
+            names[sk.net, name] = sk
             return
     raise KernelError(EADDRINUSE, "no abstract name is free")
 
 
-def find_other(k: NetKernel, name: bytes, type_: int) -> UnixSock:
+def find_other(k: NetKernel, net: Net, name: bytes, type_: int) -> UnixSock:
     """unix_find_other(): ECONNREFUSED, EPROTOTYPE, and what the path walk says."""
     if name[0] == 0:
-        found = k.net.unix.get(name)
+        found = k.net.unix.get((net, name))
     else:
         path = k.vfs.user_path(AT_FDCWD, to_str(name[:-1]))
         inode = path.dentry.inode

@@ -102,27 +102,12 @@ def drop_files(k: NetKernel, files: list[File]) -> None:
         k.vfs.put_file(file)
 
 
-def _put_cmsg(k: NetKernel, message: Message, kind: int, body: bytes) -> None:
-    """put_cmsg(): one more control message, cut to the room there is."""
-    word, order = k.arch.model.word, k.mem.byteorder
-    length = word + 8 + len(body)
-    room = message.control_room - len(message.control_out)
-    if room < word + 8:
-        message.out_flags |= MSG_CTRUNC
-        return
-    if room < length:
-        message.out_flags |= MSG_CTRUNC
-        length = room
-    head = length.to_bytes(word, order) + SOL_SOCKET.to_bytes(4, order) + kind.to_bytes(4, order)
-    message.control_out += (head + body)[:length].ljust(min((length + word - 1) & -word, room), b"\0")
-
-
 def scm_recv(k: NetKernel, message: Message, sk: UnixSock, parcel: Parcel, flags: int) -> None:
     """Tell the receiver who sent it if it wants to know, and install the files."""
     if passes_cred(sk):
         cred = parcel.cred or (0, OVERFLOW_ID, OVERFLOW_ID)
         order = "<" if k.mem.byteorder == "little" else ">"
-        _put_cmsg(k, message, SCM_CREDENTIALS, struct.pack(order + "iII", *cred))
+        message.put_control(SOL_SOCKET, SCM_CREDENTIALS, struct.pack(order + "iII", *cred))
     give_files(k, message, parcel, flags)
 
 
@@ -142,4 +127,4 @@ def give_files(k: NetKernel, message: Message, parcel: Parcel, flags: int) -> No
         message.out_flags |= MSG_CTRUNC
         drop_files(k, files[len(fds) :])
     if fds:
-        _put_cmsg(k, message, SCM_RIGHTS, b"".join(fd.to_bytes(4, k.mem.byteorder) for fd in fds))
+        message.put_control(SOL_SOCKET, SCM_RIGHTS, b"".join(fd.to_bytes(4, k.mem.byteorder) for fd in fds))

@@ -11,10 +11,10 @@ from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
 from arch.abi.poll import POLLERR, POLLHUP, POLLIN, POLLOUT, POLLRDHUP, POLLRDNORM, POLLWRNORM
 from arch.abi.socket import AF_UNIX, SOCK_DGRAM, SOCK_SEQPACKET, SOCK_STREAM
 from simkernel.fs.inode import File, Inode
-from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
-from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, NetTables, ProtoOps, Sock, Socket
+from simkernel.net.core.netns import Net
+from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, ProtoOps, Sock, Socket, SockKernel
 from simkernel.net.face import NetKernel
 
 MAX_DGRAM_QLEN = 10  # net.unix.max_dgram_qlen
@@ -42,7 +42,7 @@ class Parcel:
 class UnixSock(Sock):
     """struct unix_sock."""
 
-    def __init__(self, k: KernelFace, net: NetTables, type_: int) -> None:
+    def __init__(self, k: SockKernel, net: Net, type_: int) -> None:
         super().__init__(k, net, AF_UNIX, type_, 0)
         self.name = b""  # sun_path: a path with its NUL, or an abstract name that begins with NUL
         self.inode: Inode | None = None
@@ -93,7 +93,7 @@ def unix_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) ->
         type_ = SOCK_DGRAM
     if type_ not in _OPS:
         return -ESOCKTNOSUPPORT
-    return int(Socket(k, AF_UNIX, type_, _OPS[type_], UnixSock(k, k.net, type_)).addr)
+    return int(Socket(k, AF_UNIX, type_, _OPS[type_], UnixSock(k, k.net.spaces[net], type_)).addr)
 
 
 def unix_poll(k: NetKernel, sk: UnixSock, queues: list[WaitQueue] | None) -> int:

@@ -74,7 +74,7 @@ def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     files, end = scm.files, until(sk, sending=True)
     while True:
         named = bool(message.name) and sk.type == SOCK_DGRAM
-        peer = find_other(k, parse_address(k, message.name), SOCK_DGRAM) if named else sk.peer
+        peer = find_other(k, sk.net, parse_address(k, message.name), SOCK_DGRAM) if named else sk.peer
         refusal = 0
         if peer is None:
             refusal = -ENOTCONN

@@ -1,0 +1,61 @@
+"""Control messages that sockets of all families give with what they receive.  net/socket.c: __sock_recv_timestamp() and its like."""
+
+from __future__ import annotations
+
+import struct
+
+from arch.abi.socket import (
+    SCM_TIMESTAMPING,
+    SO_MARK,
+    SO_RCVMARK,
+    SO_RXQ_OVFL,
+    SO_TIMESTAMP,
+    SO_TIMESTAMP_NEW,
+    SO_TIMESTAMPING,
+    SO_TIMESTAMPING_NEW,
+    SO_TIMESTAMPNS,
+    SO_TIMESTAMPNS_NEW,
+    SOF_TIMESTAMPING_RX_SOFTWARE,
+    SOF_TIMESTAMPING_SOFTWARE,
+    SOL_SOCKET,
+)
+from arch.abi.time import NSEC_PER_SEC
+from simkernel.net.core.message import Message
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.sock import Sock
+from simkernel.net.face import NetKernel
+
+STAMPS = (SO_TIMESTAMP, SO_TIMESTAMPNS, SO_TIMESTAMP_NEW, SO_TIMESTAMPNS_NEW)
+WATCHED = (*STAMPS, SO_TIMESTAMPING, SO_TIMESTAMPING_NEW, SO_RXQ_OVFL, SO_RCVMARK)
+
+
+def wants_stamps(sk: Sock) -> bool:
+    """SOCK_TIMESTAMP, SOCK_TIMESTAMPING_RX_SOFTWARE: packets for it are marked with their time."""
+    given = sk.options.get((SOL_SOCKET, SO_TIMESTAMPING), 0) | sk.options.get((SOL_SOCKET, SO_TIMESTAMPING_NEW), 0)
+    return bool(given & SOF_TIMESTAMPING_RX_SOFTWARE) or any(sk.options.get((SOL_SOCKET, o)) for o in STAMPS)
+
+
+def receive_control(k: NetKernel, message: Message, sk: Sock, packet: Skb) -> None:
+    """sock_recv_cmsgs()."""
+    if not sk.controls:
+        return
+    order = "<" if k.mem.byteorder == "little" else ">"
+    stamp = packet.stamp_ns or k.clock.realtime_ns
+    seconds, ns = divmod(stamp, NSEC_PER_SEC)
+    word = "q" if k.arch.model.word == 8 else "i"
+    for option, form, part in (
+        (SO_TIMESTAMP, word, ns // 1000), (SO_TIMESTAMPNS, word, ns), (SO_TIMESTAMP_NEW, "q", ns // 1000),
+        (SO_TIMESTAMPNS_NEW, "q", ns),
+    ):  # fmt: skip
+        if sk.options.get((SOL_SOCKET, option)):
+            message.put_control(SOL_SOCKET, option, struct.pack(f"{order}2{form}", seconds, part))
+    for option in (SO_TIMESTAMPING, SO_TIMESTAMPING_NEW):
+        given = sk.options.get((SOL_SOCKET, option), 0)
+        if given & SOF_TIMESTAMPING_SOFTWARE and given & SOF_TIMESTAMPING_RX_SOFTWARE and packet.stamp_ns:
+            form = word if option == SO_TIMESTAMPING else "q"
+            kind = SCM_TIMESTAMPING if option == SO_TIMESTAMPING else SO_TIMESTAMPING_NEW
+            message.put_control(SOL_SOCKET, kind, struct.pack(f"{order}6{form}", seconds, ns, 0, 0, 0, 0))
+    if sk.options.get((SOL_SOCKET, SO_RXQ_OVFL)) and packet.drops_seen:
+        message.put_control(SOL_SOCKET, SO_RXQ_OVFL, packet.drops_seen.to_bytes(4, k.mem.byteorder))
+    if sk.options.get((SOL_SOCKET, SO_RCVMARK)):
+        message.put_control(SOL_SOCKET, SO_MARK, packet.get("mark").to_bytes(4, k.mem.byteorder))

@@ -1,0 +1,397 @@
+"""struct net, and what hangs on it: devices with their addresses, tables of routes, rules, neighbours.
+
+include/net/net_namespace.h, net/netns/*.h, linux/netdevice.h, inetdevice.h, net/{ip_fib,if_inet6,neighbour,fib_rules}.h.
+Data only: who changes it is in the protocols' folders.  Addresses are bytes in network order, 4 or 16 of them; what of this
+programs read lies in kernel memory too (`NetDevice.addr`, `Net.addr`) and follows.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from enum import Enum, auto
+from typing import Protocol
+
+from arch.abi.inet import ARPHRD_LOOPBACK, IFF_LOOPBACK, IFF_UP
+from simkernel.kernel.body import Body
+from simkernel.kernel.namespaces import Namespace
+
+STATISTICS = (
+    "rx_packets", "rx_bytes", "rx_errors", "rx_dropped", "multicast", "tx_packets", "tx_bytes", "tx_errors", "tx_dropped",
+)  # fmt: skip
+ETH_MIN_MTU, ETH_MAX_MTU = 68, 65535
+TX_QUEUE_LEN = 1000
+
+
+class Qdisc(Protocol):
+    """struct Qdisc: a queueing discipline at the root of a device (net/sched/)."""
+
+    addr: int
+    handle: int
+    kind: str
+    dev: NetDevice
+
+    def enqueue(self, skb: int) -> Body:
+        """Take a packet, and send what may go (`yield from`)."""
+        ...
+
+    def destroy(self) -> None:
+        """It is taken off."""
+
+
+class Event(Enum):
+    """enum netdev_cmd."""
+
+    UP = auto()
+    DOWN = auto()
+    GOING_DOWN = auto()
+    CHANGE = auto()
+    REGISTER = auto()
+    UNREGISTER = auto()
+    CHANGEMTU = auto()
+    CHANGEADDR = auto()
+    CHANGENAME = auto()
+    CHANGE_TX_QUEUE_LEN = auto()
+    CHANGEUPPER = auto()
+
+
+class LinkKind:
+    """struct rtnl_link_ops with net_device_ops: a kind of device (devices/)."""
+
+    kind = ""  # IFLA_INFO_KIND; "" where `ip link` shows none
+    xmit = ""  # ndo_start_xmit: a kernel function
+    tso_max_size = 65536
+    qdisc = "noqueue"  # what an up device has at its root
+    local = False  # NETIF_F_NETNS_LOCAL: stays in its namespace
+    removable = True  # `ip link del`
+
+    def opened(self, dev: NetDevice) -> None:
+        """ndo_open()."""
+
+    def stopped(self, dev: NetDevice) -> None:
+        """ndo_stop()."""
+
+    def mtu_changed(self, dev: NetDevice) -> None:
+        """ndo_change_mtu(), when it is done."""
+
+    def doomed(self, dev: NetDevice) -> list[NetDevice]:
+        """dellink(): the devices that go with this one, it first."""
+        return [dev]
+
+
+@dataclass(eq=False, slots=True)
+class Ifaddr:
+    """struct in_ifaddr and struct inet6_ifaddr."""
+
+    dev: NetDevice
+    local: bytes
+    prefix: int
+    address: bytes  # of the other end, else `local`
+    scope: int
+    flags: int = 0  # IFA_F_
+    broadcast: bytes | None = None
+    label: str = ""
+    proto: int = 0
+    metric: int = 0  # rt_priority
+    valid: int = 0xFFFFFFFF  # lifetimes in s
+    preferred: int = 0xFFFFFFFF
+    created_ns: int = 0
+    updated_ns: int = 0
+    probes: int = 0  # of duplicate address detection, still to be sent
+    timer: int = 0  # struct timer_list
+
+
+@dataclass(eq=False, slots=True)
+class Nexthop:
+    """struct fib_nh_common: one way that a route takes."""
+
+    dev: NetDevice | None
+    gateway: bytes | None = None
+    weight: int = 1
+    flags: int = 0  # RTNH_F_
+    scope: int = 0
+
+
+@dataclass(eq=False, slots=True)
+class Route:
+    """struct fib_alias with its fib_info, and struct fib6_info."""
+
+    dst: bytes
+    prefix: int
+    table: int
+    kind: int  # RTN_
+    scope: int = 0
+    protocol: int = 0
+    priority: int = 0
+    tos: int = 0
+    nexthops: list[Nexthop] = field(default_factory=list)
+    source: bytes | None = None  # prefsrc
+    metrics: dict[int, int] = field(default_factory=dict)  # RTAX_
+    flags: int = 0  # RTM_F_, and RTF_ of IPv6
+    pref: int = 0  # IPv6 router preference
+    expires_ns: int | None = None
+    congestion: str = ""  # RTAX_CC_ALGO
+    addr: int = 0  # struct fib6_info, made for programs that walk it
+
+    @property
+    def dev(self) -> NetDevice | None:
+        """Of its first way."""
+        return self.nexthops[0].dev if self.nexthops else None
+
+
+class RouteTable:
+    """struct fib_table, struct fib6_table: routes by prefix."""
+
+    def __init__(self, number: int, bits: int) -> None:
+        self.number, self.bits = number, bits
+        self.by_length: dict[int, dict[int, list[Route]]] = {}
+        self.lengths: tuple[int, ...] = ()  # longest first
+
+    def at(self, dst: bytes, prefix: int) -> list[Route]:
+        """The routes of one prefix, in the order in which they are looked at; not to be changed."""
+        key = int.from_bytes(dst, "big") >> self.bits - prefix
+        return self.by_length.get(prefix, {}).get(key, [])
+
+    def insert(self, route: Route, position: int) -> None:
+        """Put a route among those of its prefix."""
+        rows = self.by_length.setdefault(route.prefix, {})
+        rows.setdefault(int.from_bytes(route.dst, "big") >> self.bits - route.prefix, []).insert(position, route)
+        self.lengths = tuple(sorted(self.by_length, reverse=True))
+
+    def remove(self, route: Route) -> None:
+        """Take a route out."""
+        rows = self.by_length[route.prefix]
+        key = int.from_bytes(route.dst, "big") >> self.bits - route.prefix
+        rows[key].remove(route)
+        if not rows[key]:
+            del rows[key]
+        if not rows:
+            del self.by_length[route.prefix]
+            self.lengths = tuple(sorted(self.by_length, reverse=True))
+
+    def matches(self, address: bytes) -> list[list[Route]]:
+        """The routes of every prefix that an address has, the longest first."""
+        number, bits, found = int.from_bytes(address, "big"), self.bits, []
+        for length in self.lengths:
+            rows = self.by_length[length].get(number >> bits - length)
+            if rows:
+                found.append(rows)
+        return found
+
+    def routes(self) -> list[Route]:
+        """All of them, by address, the longer prefix first."""
+        out: list[Route] = []
+        keys = [(key << self.bits - length, -length, rows) for length, by in self.by_length.items() for key, rows in by.items()]  # fmt: skip
+        for _, _, rows in sorted(keys, key=lambda row: row[:2]):
+            out += rows
+        return out
+
+
+@dataclass(eq=False, slots=True)
+class Rule:
+    """struct fib_rule."""
+
+    priority: int
+    table: int = 0
+    action: int = 1  # FR_ACT_TO_TBL
+    source: tuple[bytes, int] | None = None
+    destination: tuple[bytes, int] | None = None
+    tos: int = 0
+    mark: int = 0
+    mark_mask: int = 0
+    iif: str = ""
+    oif: str = ""
+    flags: int = 0  # FIB_RULE_INVERT and others
+    target: int = 0  # FRA_GOTO
+    protocol: int = 0
+    ip_proto: int = 0
+    uids: tuple[int, int] | None = None
+    sports: tuple[int, int] | None = None
+    dports: tuple[int, int] | None = None
+    suppress_prefix: int = -1
+    suppress_group: int = -1
+    tun_id: int = 0
+    l3mdev: bool = False
+
+
+@dataclass(eq=False)
+class Neighbour:
+    """struct neighbour."""
+
+    addr: int  # in kernel memory
+    dev: NetDevice
+    key: bytes
+    state: int  # NUD_
+    mac: bytes = bytes(6)
+    flags: int = 0  # NTF_
+    kind: int = 1  # RTN_
+    protocol: int = 0
+    probes: int = 0
+    confirmed_ns: int = 0
+    updated_ns: int = 0
+    used_ns: int = 0
+    refs: int = 0
+    timer: int = 0  # struct timer_list
+    queue: deque[int] = field(default_factory=deque)  # packets that wait for the address, by their addresses
+    dead: bool = False
+
+
+@dataclass
+class Inet:
+    """struct netns_ipv4, struct netns_ipv6: what one protocol family has in one namespace."""
+
+    bits: int
+    tables: dict[int, RouteTable] = field(default_factory=dict)
+    rules: list[Rule] = field(default_factory=list)  # by priority
+    custom_rules: bool = False
+    generation: int = 0  # rt_genid, fib_seq
+    cache: dict[tuple[object, ...], object] = field(
+        default_factory=dict
+    )  # results of look-ups, until something changes
+    neighbours: dict[tuple[int, bytes], Neighbour] = field(default_factory=dict)  # by (ifindex, address)
+    local: Counter[bytes] = field(default_factory=Counter)  # how often an address is one of ours
+    ident: int = 0
+    mib: Counter[str] = field(default_factory=Counter)
+
+    def changed(self) -> None:
+        """rt_cache_flush(): what was looked up holds no longer."""
+        self.generation += 1
+        self.cache.clear()
+
+
+class Net:
+    """struct net: a network namespace."""
+
+    def __init__(self, addr: int, namespace: Namespace, cookie: int) -> None:
+        self.addr = addr
+        self.namespace, self.cookie = namespace, cookie
+        self.devices: dict[int, NetDevice] = {}  # by ifindex
+        self.last_ifindex = 0
+        self.sysctl: dict[str, int | str] = {}  # by dotted name, behind "net."
+        self.ipv4, self.ipv6 = Inet(32), Inet(128)
+        self.peers: dict[int, int] = {}  # netns_ids: the address of a struct net -> its number here
+        self.conf_all: dict[str, dict[str, int]] = {}  # family -> net.FAMILY.conf.all
+        self.conf_default: dict[str, dict[str, int]] = {}
+        self.neigh_default: dict[str, dict[str, int]] = {}
+        self.sockets = 0  # that keep it
+        self.gone = False
+        self.dev_base_seq = 1
+        self.mib: Counter[str] = Counter()  # TcpExt, IpExt
+
+    @property
+    def loopback(self) -> NetDevice:
+        """net->loopback_dev."""
+        return self.devices[1]
+
+    def named(self, name: str) -> NetDevice | None:
+        """__dev_get_by_name(): other names count too."""
+        return next((dev for dev in self.devices.values() if dev.name == name or name in dev.altnames), None)
+
+    def inet(self, bits: int) -> Inet:
+        """Of the family whose addresses have so many bits."""
+        return self.ipv4 if bits == 32 else self.ipv6
+
+    def __repr__(self) -> str:
+        return f"Net({self.namespace.ino})"
+
+
+@dataclass(eq=False)
+class NetDevice:
+    """A struct net_device."""
+
+    addr: int
+    net: Net
+    name: str
+    ifindex: int
+    kind: LinkKind
+    mac: bytes
+    broadcast: bytes
+    mtu: int
+    flags: int  # dev->flags
+    hardware_type: int  # dev->type
+    min_mtu: int = 0
+    max_mtu: int = 0
+    stats: dict[str, int] = field(default_factory=lambda: dict.fromkeys(STATISTICS, 0))
+    qdisc: Qdisc | None = None
+    tx_queue_len: int = TX_QUEUE_LEN
+    carrier: bool = True
+    operstate: int = 0  # IF_OPER_
+    link_mode: int = 0
+    gflags: int = 0  # IFF_PROMISC and IFF_ALLMULTI as user space asked for them
+    group: int = 0
+    alias: str = ""
+    altnames: list[str] = field(default_factory=list)
+    promiscuity: int = 0
+    allmulti: int = 0
+    carrier_changes: int = 0
+    peer: NetDevice | None = None  # the other end of a veth, or the device below a VLAN
+    master: NetDevice | None = None
+    permanent_mac: bytes = b""
+    assign_type: int = 0  # NET_NAME_
+    mac_assign_type: int = 0  # NET_ADDR_
+    queues: tuple[int, int] = (1, 1)  # for sending, for receiving
+    gso_max_size: int = 65536
+    gso_max_segs: int = 65535
+    features: int = 0
+    proto_down: bool = False
+    registered: bool = True
+    addresses: list[Ifaddr] = field(default_factory=list)  # in_dev->ifa_list
+    addresses6: list[Ifaddr] = field(default_factory=list)  # idev->addr_list
+    has_ipv4: bool = False  # there is an in_device
+    has_ipv6: bool = False  # there is an inet6_dev
+    conf: dict[str, dict[str, int]] = field(default_factory=dict)  # family -> net.FAMILY.conf.NAME
+    neigh_conf: dict[str, dict[str, int]] = field(default_factory=dict)  # family -> net.FAMILY.neigh.NAME
+    groups: dict[bytes, int] = field(default_factory=dict)  # multicast addresses of both families: users
+    mac_list: Counter[bytes] = field(default_factory=Counter)  # dev_mc_add()
+    mib6: Counter[str] = field(default_factory=Counter)
+    ready6: bool = False  # IF_READY
+    ra_mtu: int = 0
+    opened: bool = False  # it has been up at some time
+    created_ns: int = 0
+    rs_probes: int = 0
+    private: object = None  # netdev_priv()
+    receiver: Callable[[int], Body] | None = None  # rx_handler
+
+    @property
+    def up(self) -> bool:
+        """IFF_UP."""
+        return bool(self.flags & IFF_UP)
+
+    @property
+    def loopback(self) -> bool:
+        """IFF_LOOPBACK."""
+        return bool(self.flags & IFF_LOOPBACK)
+
+    @property
+    def xmit(self) -> str:
+        """ndo_start_xmit."""
+        return self.kind.xmit
+
+    @property
+    def ethernet(self) -> bool:
+        """Its frames have an Ethernet header."""
+        return True
+
+    def __repr__(self) -> str:
+        return f"NetDevice({self.name!r})"
+
+
+def in_prefix(address: bytes, network: bytes, prefix: int) -> bool:
+    """Do the first bits of two addresses agree?"""
+    shift = 8 * len(address) - prefix
+    return (
+        len(address) == len(network)
+        and int.from_bytes(address, "big") >> shift == int.from_bytes(network, "big") >> shift
+    )
+
+
+def masked(address: bytes, prefix: int) -> bytes:
+    """An address with the bits behind the prefix cleared."""
+    shift = 8 * len(address) - prefix
+    return (int.from_bytes(address, "big") >> shift << shift).to_bytes(len(address), "big")
+
+
+def is_loopback_type(dev: NetDevice) -> bool:
+    """ARPHRD_LOOPBACK."""
+    return dev.hardware_type == ARPHRD_LOOPBACK

@@ -1,0 +1,73 @@
+"""Pairs of devices: what one is given comes out of the other, in its namespace.  drivers/net/veth.c."""
+
+from __future__ import annotations
+
+from arch.abi.inet import IFF_BROADCAST, IFF_MULTICAST
+from simkernel.kernel.face import Body
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.netns import LinkKind, Net, NetDevice
+from simkernel.net.core.registry import netif_carrier, register_netdevice
+from simkernel.net.core.skbuff import drop
+from simkernel.net.face import NetKernel
+
+VETH_TSO_MAX = 524280
+
+
+class Veth(LinkKind):
+    """veth_link_ops, veth_netdev_ops."""
+
+    kind = "veth"
+    xmit = "veth_xmit"
+    tso_max_size = VETH_TSO_MAX
+
+    def __init__(self, k: NetKernel) -> None:
+        self.k = k
+
+    def opened(self, dev: NetDevice) -> None:
+        """veth_open(): both ends up make a carrier."""
+        if dev.peer is not None and dev.peer.up:
+            netif_carrier(self.k, dev, True)
+            netif_carrier(self.k, dev.peer, True)
+
+    def stopped(self, dev: NetDevice) -> None:
+        """veth_close()."""
+        netif_carrier(self.k, dev, False)
+        if dev.peer is not None:
+            netif_carrier(self.k, dev.peer, False)
+
+    def doomed(self, dev: NetDevice) -> list[NetDevice]:
+        """veth_dellink(): one end does not go alone."""
+        return [dev, dev.peer] if dev.peer is not None else [dev]
+
+
+def make(k: NetKernel, net: Net, name: str, mac: bytes | None, ifindex: int) -> NetDevice:
+    """veth_setup(), register_netdevice(): one end, without a carrier."""
+    flags = IFF_BROADCAST | IFF_MULTICAST
+    dev = register_netdevice(k, net, name, k.net.kinds["veth"], flags=flags, mtu=1500, mac=mac, ifindex=ifindex)
+    netif_carrier(k, dev, False)
+    return dev
+
+
+def join(one: NetDevice, two: NetDevice) -> None:
+    """The two are a pair."""
+    one.peer, two.peer = two, one
+
+
+@kernel_function("netdev_tx_t veth_xmit(struct sk_buff *skb, struct net_device *dev)", source="drivers/net/veth.c")
+def veth_xmit(k: NetKernel, skb: int, dev: int) -> Body:
+    """Over to the other end."""
+    packet, device = k.net.skbs[skb], k.net.devices[dev]
+    peer, length = device.peer, packet.len
+    if peer is None:
+        device.stats["tx_dropped"] += 1
+        yield drop(k, packet)
+        return 0
+    if (yield k.call("__dev_forward_skb", peer.addr, skb)):
+        device.stats["tx_dropped"] += 1
+        return 0
+    device.stats["tx_packets"] += 1
+    device.stats["tx_bytes"] += length
+    peer.stats["rx_packets"] += 1
+    peer.stats["rx_bytes"] += length
+    yield k.call("__netif_rx", skb)
+    return 0

@@ -1,0 +1,123 @@
+"""Pieces of IPv4 packets are put together.  net/ipv4/ip_fragment.c, inet_fragment.c."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from arch.abi.inet import ICMP_EXC_FRAGTIME, ICMP_TIME_EXCEEDED, IP_MF, IP_OFFSET
+from arch.abi.time import NSEC_PER_SEC
+from simkernel.kernel.face import Body, Steps
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.netns import Net
+from simkernel.net.core.skb import Skb
+from simkernel.net.core.skbuff import drop, new_skb
+from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.header import header_length, ip_header
+
+Key = tuple[Net, bytes, bytes, int, int, int]  # addresses, identifier, protocol, device for what is bound to one
+MAX_PACKET = 65535
+
+
+@dataclass(eq=False)
+class Pieces:
+    """struct ipq: of one packet."""
+
+    key: Key
+    timer: int
+    parts: dict[int, bytes] = field(default_factory=dict)  # by offset
+    first: Skb | None = None  # the packet that began it; it is kept for its header
+    total: int = 0  # bytes, when the last piece is there
+
+    def whole(self) -> bytes | None:
+        """All the bytes, if there are no holes."""
+        if not self.total:
+            return None
+        body = bytearray()
+        for at in sorted(self.parts):
+            if at != len(body):
+                return None
+            body += self.parts[at]
+        return bytes(body) if len(body) == self.total else None
+
+
+def ip_defrag(k: NetKernel, packet: Skb) -> Steps[Skb | None]:
+    """The whole packet, when this was the piece that it lacked (`yield from`)."""
+    net = packet.device.net
+    size = header_length(packet)
+    raw = packet.packet()
+    word = int.from_bytes(raw[6:8], "big")
+    key = (net, raw[12:16], raw[16:20], int.from_bytes(raw[4:6], "big"), raw[9], 0)
+    net.ipv4.mib["ReasmReqds"] += 1
+    queue = k.net.fragments.get(key)
+    if not isinstance(queue, Pieces):
+        queue = k.net.fragments[key] = _begin(k, key)
+    at, body = (word & IP_OFFSET) << 3, raw[size:]
+    if not word & IP_MF:
+        queue.total = at + len(body)
+    elif len(body) & 7:
+        body = body[: len(body) & ~7]
+    clash = any(at < old + len(part) and old < at + len(body) for old, part in queue.parts.items())
+    if clash or not body or at + len(body) + size > MAX_PACKET:
+        if queue.parts.get(at) != body:
+            yield from _end(k, queue)
+            net.ipv4.mib["ReasmFails"] += 1
+        yield drop(k, packet)
+        return None
+    queue.parts[at] = body
+    if at == 0 or queue.first is None:
+        packet, queue.first = queue.first or packet, packet
+    whole = queue.whole()
+    if queue.first is not packet:
+        yield k.call("consume_skb", packet.addr)
+    if whole is None:
+        return None
+    first = queue.first
+    head = bytes(first.mem.read(first.network_header(), header_length(first)))
+    made = yield from new_skb(k, len(whole))
+    made.put_data(whole)
+    made.push_data(ip_header(head[12:16], head[16:20], head[9], len(whole), key[3], head[8], head[1], 0, head[20:]))
+    made.reset_network_header()
+    made.set_dev(first.device)
+    made.dst, made.iif = first.dst, first.iif
+    made.set_pkt_type(first.pkt_type())
+    made.set("mac_header", made.get("network_header"))
+    yield from _end(k, queue)
+    net.ipv4.mib["ReasmOKs"] += 1
+    return made
+
+
+def _begin(k: NetKernel, key: Key) -> Pieces:
+    timer = k.mem.alloc(k.types.sizeof("struct timer_list"))
+    queue = Pieces(key, timer)
+    k.net.fragment_timers[timer] = queue
+    k.timers.setup(timer, "ip_expire", timer)
+    k.timers.mod(timer, k.clock.now_ns + int(key[0].sysctl["ipv4.ipfrag_time"]) * NSEC_PER_SEC)
+    return queue
+
+
+def _end(k: NetKernel, queue: Pieces) -> Steps[None]:
+    k.net.fragments.pop(queue.key, None)
+    k.net.fragment_timers.pop(queue.timer, None)
+    k.timers.forget(queue.timer)
+    k.mem.free(queue.timer)
+    if queue.first is not None:
+        yield k.call("consume_skb", queue.first.addr)
+        queue.first = None
+
+
+@kernel_function("void ip_expire(struct timer_list *t)", source="net/ipv4/ip_fragment.c")
+def ip_expire(k: NetKernel, t: int) -> Body:
+    """The rest did not come in time; who sent the first piece is told."""
+    queue = k.net.fragment_timers.get(t)
+    if not isinstance(queue, Pieces):
+        return 0
+    mib = queue.key[0].ipv4.mib
+    mib["ReasmTimeout"] += 1
+    mib["ReasmFails"] += 1
+    first, queue.first = queue.first, None
+    if first is not None:
+        if 0 in queue.parts:
+            yield k.call("__icmp_send", first.addr, ICMP_TIME_EXCEEDED, ICMP_EXC_FRAGTIME, 0)
+        yield drop(k, first)
+    yield from _end(k, queue)
+    return 0

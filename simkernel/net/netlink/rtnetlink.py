@@ -1,0 +1,70 @@
+"""NETLINK_ROUTE: which function answers which request.  net/core/rtnetlink.c: rtnetlink_rcv_msg()."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from arch.abi.capability import CAP_NET_ADMIN
+from arch.abi.errno import EOPNOTSUPP, EPERM
+from arch.abi.netlink import NLM_F_DUMP, NLM_F_MULTI
+from arch.abi.rtnetlink import RTM_BASE, RTM_MAX
+from arch.errors import KernelError
+from simkernel.kernel.face import Steps
+from simkernel.kernel.user_namespace import ns_capable
+from simkernel.net.core.registry import run_linkwatch
+from simkernel.net.face import NetKernel
+from simkernel.net.netlink.message import Request, Wire
+
+Dump = Callable[[NetKernel, Wire, Request], Iterable[bytes]]
+One = Callable[[NetKernel, Wire, Request], list[bytes]]  # the bodies of its answers
+Change = Callable[[NetKernel, Wire, Request], Steps[None] | list[bytes] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """rtnl_register()."""
+
+    answer: int  # the kind of its answers
+    dump: Dump | None = None
+    one: One | None = None
+    change: Change | None = None
+
+
+TABLE: dict[int, Row] = {}
+
+
+def register(kind: int, row: Row) -> None:
+    """At import: who answers a request."""
+    TABLE[kind] = row
+
+
+def rtnetlink_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[tuple[list[bytes], bool]]:
+    """One request: its answers, and whether the last of them ends it (`yield from`).  EOPNOTSUPP, EPERM and those of each."""
+    if request.kind > RTM_MAX:
+        raise KernelError(EOPNOTSUPP)
+    if not request.body:  # rtgenmsg has at least a family
+        return [], False
+    get = (request.kind - RTM_BASE) & 3 == 2
+    if not get and not ns_capable(k.current, request.net.namespace.owner, CAP_NET_ADMIN):
+        raise KernelError(EPERM)
+    row = TABLE.get(request.kind)
+    if row is None:
+        raise KernelError(EOPNOTSUPP)
+    if get and request.flags & NLM_F_DUMP:
+        if row.dump is None:
+            raise KernelError(EOPNOTSUPP)
+        rows = [
+            wire.message(row.answer, NLM_F_MULTI, request.seq, request.portid, b) for b in row.dump(k, wire, request)
+        ]
+        return [*rows, wire.done(request, request.portid)], True
+    if row.change is not None:
+        done = row.change(k, wire, request)
+        bodies = done if isinstance(done, list) else []
+        if done is not None and not isinstance(done, list):
+            yield from done
+        run_linkwatch(k)
+        return [wire.message(row.answer, 0, request.seq, request.portid, body) for body in bodies], False
+    if row.one is None:
+        raise KernelError(EOPNOTSUPP)
+    return [wire.message(row.answer, 0, request.seq, request.portid, body) for body in row.one(k, wire, request)], False
