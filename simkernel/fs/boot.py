@@ -49,6 +49,7 @@ from simkernel.fs.sysfs import register_sysfs
 from simkernel.fs.tmpfs import TmpfsSuper
 from simkernel.fs.tty.devpts import register_devpts
 from simkernel.fs.vfs import FsType, Vfs
+from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
@@ -112,10 +113,17 @@ def install(k: FsKernel) -> Vfs:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
     inotify.install_limits(k)
     k.tasks.exit_hooks.append(k.vfs.cgroups.exited)
-    k.tasks.exit_hooks.append(lambda task: nsproxy.left_behind(k, task.namespaces))
+    k.tasks.exit_hooks.append(lambda task: _leave(k, task))
     vfs.mounts.when_gone.append(lambda mnt: vfs.namespaces.released())
     _give_boot_tasks_files(vfs)
     return vfs
+
+
+def _leave(k: FsKernel, task: Task) -> None:
+    """exit_task_namespaces()."""
+    k.vfs.proxies.forget(k, task)
+    k.mirror.set_field(task.addr, "task_struct", "nsproxy", 0)
+    nsproxy.left_behind(k, task.namespaces)
 
 
 def _give_boot_tasks_files(vfs: Vfs) -> None:

@@ -168,6 +168,7 @@ def copy_namespaces(k: FsKernel, flags: int, tsk: int) -> int:
     if "time_for_children" in proxy and not flags & (CLONE_THREAD | CLONE_VM):
         task.namespaces = dict(proxy) | {"time": proxy["time_for_children"]}
         time_offsets(proxy["time_for_children"]).frozen = True
+    k.vfs.proxies.publish(k, task)
     space = task.pid_ns = pid_space(proxy)
     if space is not None:
         if not space.reaper:
@@ -218,6 +219,7 @@ def _unshare(k: FsKernel, flags: int) -> int:
         publish_task_files(k.vfs.mirror, task)
     if flags & (HERE | CLONE_NEWUSER):
         old, task.namespaces = task.namespaces, _create(k, flags, task)
+        k.vfs.proxies.publish(k, task)
         left_behind(k, old)
     return 0
 
@@ -299,6 +301,7 @@ def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
     else:
         return -EINVAL
     k.current.namespaces = proxy
+    k.vfs.proxies.publish(k, k.current)
     left_behind(k, old)
     return 0
 

@@ -58,6 +58,7 @@ from simkernel.fs.mounts import MNT_FLAGS, Mounts
 from simkernel.fs.namei import LOOKUP_FOLLOW, NameData, may_open
 from simkernel.fs.nodes import Dir, TracefsRoot
 from simkernel.fs.nsfs import Namespaces
+from simkernel.fs.nsproxies import NsProxies
 from simkernel.fs.pagecache import PagePool
 from simkernel.fs.proc_sys import Sysctl
 from simkernel.fs.terminal import Terminal
@@ -129,6 +130,7 @@ class Vfs:
         self.anon_mnt: Mount
         self.shm_mnt: Mount | None = None  # of memfd_create(2): made when first needed
         self.namespaces: Namespaces
+        self.proxies = NsProxies()
         # the trees of generated files, where other parts of the kernel hang theirs
         self.proc_root: Dir
         self.proc_net = Dir()

@@ -396,6 +396,7 @@ class Task(TaskSlots):
         self.clone_args_addr = 0
         self.exec_error = 0  # why a program that the host started could not be executed
         self.namespaces: Proxy = INITIAL
+        self.nsproxy_addr = 0  # struct nsproxy
         # being traced (ptrace/stops.py), and tracing
         self.ptracer: Task | None = None
         self.ptraced: list[Task] = []

@@ -25,7 +25,7 @@ from arch.abi.rtnetlink import (
 )
 from arch.abi.socket import AF_INET
 from simkernel.kernel.namespaces import Namespace
-from simkernel.net import inet6, packet, proc
+from simkernel.net import inet6, packet, proc, sysctl
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import sockopt, transfer
 from simkernel.net.core import datagram, device, neighbour
@@ -90,13 +90,24 @@ def install(k: NetKernel) -> None:
     k.net.init = setup_net(k, namespace)
     namespace.state = None  # k.net.init is what it keeps
     bring_up(k)
+    k.symbols.add("init_net", k.net.init.addr, k.types.sizeof("struct net"), "B")
+    k.vfs.proxies.structs["net"] = lambda namespace: _struct(k, namespace)
+    for task in k.tasks.by_pid.values():
+        k.vfs.proxies.publish(k, task)
     k.vfs.namespaces.make_net = lambda made: _new(k, made)
     k.vfs.namespaces.when_released.append(lambda: sweep(k))
     proc.install(k)
+    sysctl.install(k)
 
 
 def _with(k: NetKernel, told: Notified) -> Callable[[NetDevice, Event], None]:
     return lambda dev, event: told(k, dev, event)
+
+
+def _struct(k: NetKernel, namespace: Namespace | None) -> int:
+    """Of the namespace that a task has, or the first."""
+    net = namespace.state if namespace is not None else None
+    return net.addr if isinstance(net, Net) else k.net.init.addr
 
 
 def _new(k: NetKernel, made: Namespace) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 # of the whole machine
 GLOBAL: dict[str, tuple[int | str, int]] = {
-    "core.bpf_jit_enable": (1, 0o644), "core.bpf_jit_harden": (0, 0o600), "core.bpf_jit_kallsyms": (1, 0o600),
-    "core.bpf_jit_limit": (528482304, 0o600), "core.busy_poll": (0, 0o644), "core.busy_read": (0, 0o644),
+
+    "core.busy_poll": (0, 0o644), "core.busy_read": (0, 0o644),
     "core.default_qdisc": ("fq_codel", 0o644), "core.dev_weight": (64, 0o644), "core.dev_weight_rx_bias": (1, 0o644),
     "core.dev_weight_tx_bias": (1, 0o644), "core.devconf_inherit_init_net": (0, 0o644),
     "core.fb_tunnels_only_for_init_net": (0, 0o644), "core.flow_limit_cpu_bitmap": (0, 0o644),

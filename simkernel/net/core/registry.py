@@ -339,10 +339,10 @@ def dev_change_net_namespace(k: NetKernel, dev: NetDevice, net: Net, name: str =
         raise Refusal(EINVAL, "The interface netns is immutable" if k.version.at_least("6.12") else "")
     if net is dev.net:
         return
-    wanted = name or dev.name
-    if net.named(wanted) is not None:
-        raise KernelError(EEXIST)
-    if name:
+    wanted = dev.name
+    if net.named(wanted) is not None:  # only then is the other name of use
+        if not name:
+            raise KernelError(EEXIST)
         wanted = _free_name(k, net, name)
     if index and index in net.devices:
         raise KernelError(EBUSY)
@@ -359,7 +359,7 @@ def dev_change_net_namespace(k: NetKernel, dev: NetDevice, net: Net, name: str =
         raise KernelError(EBUSY)
     del dev.net.devices[dev.ifindex]
     _changed_list(k, dev.net)
-    dev.net, dev.ifindex, dev.name, dev.registered = net, new, wanted, True
+    dev.net, dev.ifindex, dev.name, dev.registered, dev.opened = net, new, wanted, True, False
     net.devices[new] = dev
     net.last_ifindex = max(net.last_ifindex, new) if index else net.last_ifindex
     _changed_list(k, net)

@@ -37,6 +37,7 @@ class Network(NetTables):
         )  # addresses of devices, delays of protocols: others get the same numbers as without
         self.spaces: dict[int, Net] = {}  # net_namespace_list, by the address of struct net
         self.last_cookie = 0
+        self.sysctl: dict[str, int | str] = {}  # what is not a namespace's, by dotted name behind "net."
         self.devices: dict[int, NetDevice] = {}  # of all namespaces, by the address of struct net_device
         self.skbs: dict[int, Skb] = {}  # live sk_buffs by kernel address
         self.messages: dict[int, Message] = {}  # by the address of struct msghdr
@@ -80,7 +81,7 @@ class Network(NetTables):
 
     def ephemeral_port(self, net: Net, taken: PortTable) -> int:
         """A free local port from net.ipv4.ip_local_port_range, chosen by the machine's seeded randomness."""
-        low, high = 32768, 60999
+        low, high = map(int, str(net.sysctl["ipv4.ip_local_port_range"]).split())
         start = self.random.randrange(low, high + 1)
         for port in chain(range(start, high + 1), range(low, start)):
             if not taken.get((net, port)):

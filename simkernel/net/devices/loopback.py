@@ -10,7 +10,6 @@ from simkernel.net.core.netns import LinkKind, Net, NetDevice
 from simkernel.net.core.registry import register_netdevice
 from simkernel.net.face import NetKernel
 
-
 LOOPBACK_TSO_MAX = 524280
 
 
