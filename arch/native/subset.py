@@ -14,7 +14,10 @@ What a function means is what it means in Python, with these rules:
   kernel addresses of the direct map.  Each is checked: outside of simulated memory nothing is touched, the address is
   noted in the block, and all functions on the way return 0 at once.  `copy(to, from, n)` and `zero(to, n)` are as these, and
   `fault(a)` is such an access that always fails.  `decline()` ends all functions as well: Python is to do it.
-* An argument that is `Bytes` is a bytes object of Python's: `put(to, b, n)` copies its first n bytes into simulated memory.
+* `peek8(a)` to `peek64(a)` and `poke8(a, v)` to `poke64(a, v)` do the same in the host, inside of arrays of words whose addresses
+  and sizes our own code knows: what is put together there is a record in the machine's byte order.
+* An argument that is `Bytes` is a bytes object of Python's: `put(to, b, n)` copies its first n bytes into simulated memory, `fill(to, b, n)`
+  into an array of words.
 * Statements: assignments to names and words, `if`, `while`, `for i in range(n)`, `break`, `continue`, `return`, calls.
 * The result is a number; of a function that is said to return `Errno`, Python gets it as a signed one.
 * Global names are numbers, or other native functions.  `invoke(address, ...)` calls compiled code by its host address,
@@ -41,6 +44,7 @@ from arch.native.ir import C_DECLARATIONS, Function
 ACCESS = {
     f"{verb}{bits}{order}": bits for verb in ("load", "store") for bits in (8, 16, 32, 64) for order in ("", "le")
 }
+HOST_ACCESS = {f"{verb}{bits}": bits for verb in ("peek", "poke") for bits in (8, 16, 32, 64)}
 
 _BINARY: dict[type[ast.operator], str] = {
     ast.Add: "add",
@@ -93,6 +97,7 @@ def _only_native(*values: Argument) -> int:
     raise TypeError("this runs only as native code")
 
 
+peek8 = peek16 = peek32 = peek64 = poke8 = poke16 = poke32 = poke64 = fill = _only_native
 load8 = load16 = load32 = load64 = load32le = load64le = store8 = store16 = store32 = store64 = _only_native
 invoke = attempt = as_uint = set_uint = entry = copy = zero = put = fault = decline = _only_native
 
@@ -403,6 +408,8 @@ class SubsetWriter:
         values = [self.value(argument) for argument in arguments]
         if name in ACCESS:
             return self.access(name, values)
+        if name in HOST_ACCESS:
+            return self.host_access(name, values)
         if name == "copy":
             return self.copy(*values)
         if name == "zero":
@@ -419,6 +426,8 @@ class SubsetWriter:
             return "0"
         if name == "put":
             return self.put(*values)
+        if name == "fill":
+            return self.fill(*values)
         if name == "as_uint":
             return f.let(f"call i64 @PyLong_AsUnsignedLongLongMask(i64 {values[0]})")
         if name == "set_uint":
@@ -471,6 +480,19 @@ class SubsetWriter:
         f.store(at, f.let(f"call {kind} @llvm.bswap.{kind}({kind} {value})") if swap else value, kind)
         return "0"
 
+    def host_access(self, name: str, values: list[str]) -> str:
+        """In the machine's byte order, inside of an array of words."""
+        f, bits = self.f, HOST_ACCESS[name]
+        kind = f"i{bits}"
+        swap = self.big and bits > 8
+        if name.startswith("peek"):
+            value = f.load(values[0], kind)
+            value = f.let(f"call {kind} @llvm.bswap.{kind}({kind} {value})") if swap else value
+            return value if bits == 64 else f.let(f"zext {kind} {value} to i64")
+        value = values[1] if bits == 64 else f.let(f"trunc i64 {values[1]} to {kind}")
+        f.store(values[0], f.let(f"call {kind} @llvm.bswap.{kind}({kind} {value})") if swap else value, kind)
+        return "0"
+
     def copy(self, to: str, source: str, size: str) -> str:
         f = self.f
         a = f.let(f"inttoptr i64 {self.within(to, size)} to ptr")
@@ -480,8 +502,12 @@ class SubsetWriter:
 
     def put(self, to: str, source: str, size: str) -> str:
         """Bytes of a Python object; one that is shorter, or none, is a fault."""
+        return self.fill(self.within(to, size), source, size)
+
+    def fill(self, to: str, source: str, size: str) -> str:
+        """The same at an address of the host."""
         f = self.f
-        at = f.let(f"inttoptr i64 {self.within(to, size)} to ptr")
+        at = f.let(f"inttoptr i64 {to} to ptr")
         length = f.let(f"call i64 @PyBytes_Size(i64 {source})")
         enough = f.name("enough")
         f.branch(f.let(f"icmp sge i64 {length}, {size}"), enough, "fault")

@@ -179,13 +179,7 @@ def buffered(buffer: RingBuffer, since: int = 0) -> list[Record]:
     """What is in the buffer from a time on, in order, consuming nothing."""
     found: list[Record] = []
     for cpu in buffer.cpus:
-        pages: list[list[Record]] = []
-        for page in reversed(cpu.pages):
-            late = [event for event in page.events if event.ts >= since]
-            pages.append(late)
-            if len(late) < len(page.events):
-                break
-        found += [event for late in reversed(pages) for event in late]
+        found += cpu.since(since)
     found.sort(key=lambda event: event.ts)  # stable: equal times keep the order of CPUs, as a reader takes them
     return found
 

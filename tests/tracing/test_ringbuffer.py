@@ -6,7 +6,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arch.abi.limits import PAGE_SIZE
-from tracing.buffer.ringbuffer import BUF_PAGE_SIZE, RingBuffer, decode_page, encode_page, event_size
+from arch.native import Block
+from tracing.buffer.ringbuffer import (
+    BUF_PAGE_SIZE,
+    MAX_DELTA,
+    CpuBuffer,
+    RingBuffer,
+    decode_page,
+    encode_page,
+    event_size,
+)
 
 records = st.lists(st.tuples(st.integers(0, 1 << 40), st.binary(min_size=1, max_size=150)), max_size=20)
 
@@ -39,7 +48,7 @@ def test_decoding_garbage_never_escapes(page):
 )
 def test_nothing_is_lost_uncounted(steps, overwrite, cpus):
     """Written = read + still there + overwritten + dropped, per CPU; reading gives what was written, in order."""
-    buffer = RingBuffer(cpus, 1, overwrite)
+    buffer = RingBuffer(cpus, Block(0, 0, 0), 1, overwrite)
     written, dropped, got, lost = 0, 0, [], 0
     for index, step in enumerate(steps):
         if step is None:
@@ -60,11 +69,105 @@ def test_nothing_is_lost_uncounted(steps, overwrite, cpus):
     if overwrite:
         assert not dropped
     for cpu in buffer.cpus:
-        assert all(page.used <= BUF_PAGE_SIZE for page in cpu.pages)
-        assert len(cpu.pages) <= cpu.nr_pages
+        assert cpu.size_bytes <= cpu.in_use * BUF_PAGE_SIZE
+        assert cpu.in_use <= cpu.nr_pages
 
 
 def test_event_sizes():
     assert event_size(112) == 116  # the longest length that fits the header
     assert event_size(113) == 124
     assert event_size(1) == 8
+
+
+class Model:
+    """One CPU's pages, plainly: [bytes used, records] oldest first."""
+
+    def __init__(self, nr_pages):
+        self.nr_pages, self.pages, self.last = nr_pages, [[0, []]], 0
+        self.entries = self.size_bytes = self.overrun = self.dropped = self.read = self.lost = 0
+
+    def drop(self):
+        used, events = self.pages.pop(0)
+        self.overrun += len(events)
+        self.lost += len(events)
+        self.entries -= len(events)
+        self.size_bytes -= used
+
+    def write(self, ts, data, overwrite):
+        size = event_size(len(data)) + (8 if ts - self.last >= MAX_DELTA and self.pages[-1][0] else 0)
+        if size > BUF_PAGE_SIZE:
+            return False
+        page = self.pages[-1]
+        if page[0] + size > BUF_PAGE_SIZE:
+            full = len(self.pages) >= self.nr_pages
+            if full and overwrite:
+                self.drop()
+            self.dropped += full and not overwrite
+            self.size_bytes += BUF_PAGE_SIZE - page[0]
+            page[0] = BUF_PAGE_SIZE
+            if full and not overwrite:
+                return False
+            page = [0, []]
+            self.pages.append(page)
+        page[0] += size
+        page[1].append((ts, data))
+        self.last = ts
+        self.entries += 1
+        self.size_bytes += size
+        return True
+
+    def consume(self):
+        while not self.pages[0][1]:
+            if len(self.pages) == 1:
+                return None
+            self.pages.pop(0)
+        ts, data = self.pages[0][1].pop(0)
+        lost, self.lost = self.lost, 0
+        self.entries -= 1
+        self.read += 1
+        self.size_bytes = self.size_bytes - event_size(len(data)) if self.entries else 0
+        if not self.pages[0][1] and len(self.pages) == 1:
+            self.pages[0][0] = 0
+        return ts, data, lost
+
+    def resize(self, count):
+        self.nr_pages = count
+        while len(self.pages) > count:
+            self.drop()
+
+
+STEP = st.one_of(
+    st.tuples(st.just("write"), st.integers(0, 300), st.integers(0, 4100)),
+    st.tuples(st.just("write"), st.just(MAX_DELTA), st.integers(0, 120)),
+    st.tuples(st.just("consume"), st.integers(0, 5), st.just(0)),
+    st.tuples(st.just("page"), st.just(0), st.just(0)),
+    st.tuples(st.just("resize"), st.integers(2, 6), st.just(0)),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(steps=st.lists(STEP, max_size=80), overwrite=st.booleans())
+def test_pages_are_as_a_plain_model_of_them(steps, overwrite):
+    buffer, now = CpuBuffer(0, 2, Block(0, 0, 0)), 0
+    model = Model(2)
+    for kind, number, size in steps:
+        match kind:
+            case "write":
+                now += number
+                data = bytes(i * 7 + now & 255 for i in range(size))
+                assert buffer.write(now, data, overwrite) == model.write(now, data, overwrite)
+            case "consume":
+                for _ in range(number):
+                    event = buffer.consume()
+                    assert (event and (event.ts, event.data, event.lost)) == model.consume()
+            case "page":
+                events, _ = buffer.consume_page()
+                assert events == [model.consume()[:2] for _ in events]
+            case "resize":
+                buffer.nr_pages = number
+                model.resize(number)
+        counters = ("entries", "size_bytes", "overrun", "dropped", "read", "lost")
+        assert [getattr(buffer, name) for name in counters] == [getattr(model, name) for name in counters]
+        events = [event for _, page in model.pages for event in page]
+        assert [(event.ts, event.data) for event in buffer.events()] == events
+        assert [event.ts for event in buffer.since(now - 200)] == [ts for ts, _ in events if ts >= now - 200]

@@ -1,27 +1,28 @@
 """The ftrace ring buffer: one per CPU, pages of events, oldest overwritten.  kernel/trace/ring_buffer.c.
 
-Events live as Python bytes; sizes are accounted as on the kernel's pages (4080 bytes of data, a 4-byte event header,
-time extends), so that what fits, what is lost and what `stats` prints agree with the real thing.  `encode_page` and
-`decode_page` are the binary layout of such a page as trace_pipe_raw gives it.
+Sizes are accounted as on the kernel's pages (pages.py), so that what fits, what is lost and what `stats` prints agree with the
+real thing.  `encode_page` and `decode_page` are the binary layout of such a page as trace_pipe_raw gives it.
 
 Times are nanoseconds of virtual time.  Sizes are bytes.
 """
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+import ctypes
+import struct
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from arch.abi.limits import PAGE_SIZE
+from arch.hostmap import HostMapping
 from arch.memory import ByteOrder
+from arch.native import Block
+from tracing.buffer import pages
+from tracing.buffer.pages import BUF_PAGE_HEADER, BUF_PAGE_SIZE, MAX_DELTA, RB_ALIGNMENT, SHORT_DATA
 
-BUF_PAGE_HEADER = 16  # u64 time_stamp, local_t commit
-BUF_PAGE_SIZE = PAGE_SIZE - BUF_PAGE_HEADER
-RB_ALIGNMENT = 4
-TYPE_LEN_MAX = 28  # enum ring_buffer_type: data lengths up to 28 words are in the header itself
+HEAD = struct.Struct("=QQ")  # of a record: time and length
+
 TYPE_PADDING, TYPE_TIME_EXTEND, TYPE_TIME_STAMP = 29, 30, 31
-MAX_DELTA = 1 << 27
 MIN_PAGES = 2
 
 
@@ -38,110 +39,199 @@ class Event:
 def event_size(data_length: int) -> int:
     """Bytes an event takes on a page; ring_buffer.c:rb_calculate_event_length()."""
     length = max(data_length, 1)
-    if length > TYPE_LEN_MAX * RB_ALIGNMENT:
+    if length > SHORT_DATA:
         length += 4
     return (length + 4 + RB_ALIGNMENT - 1) // RB_ALIGNMENT * RB_ALIGNMENT
 
 
-@dataclass(slots=True)
-class Page:
-    """One page of the buffer."""
+class _Word:
+    """A number that native code shares."""
 
-    time_stamp: int = 0
-    used: int = 0
-    events: deque[Event] = field(default_factory=deque)
+    def __init__(self, index: int) -> None:
+        self.index = index
+
+    def __get__(self, owner: Shared, kind: type | None = None) -> int:
+        return owner.words[self.index]
+
+    def __set__(self, owner: Shared, value: int) -> None:
+        owner.words[self.index] = value
 
 
-class CpuBuffer:
+class Shared:
+    """What has words."""
+
+    def __init__(self, count: int) -> None:
+        array = (ctypes.c_uint64 * count)()
+        self.address = ctypes.addressof(array)
+        self.words = memoryview(array).cast("B").cast("Q")
+
+
+class CpuBuffer(Shared):
     """The pages of one CPU and its counters (struct ring_buffer_per_cpu)."""
 
-    def __init__(self, cpu: int, nr_pages: int) -> None:
+    entries = _Word(pages.ENTRIES)  # now in the buffer
+    size_bytes = _Word(pages.BYTES)
+    overrun = _Word(pages.OVERRUN)  # overwritten, never read
+    dropped = _Word(pages.DROPPED)  # refused because overwrite is off
+    read = _Word(pages.TAKEN)
+    room = _Word(pages.ROOM)  # of a page without its header
+    lost = _Word(pages.LOST)  # overwritten or dropped since the last consuming read
+
+    def __init__(self, cpu: int, nr_pages: int, block: Block) -> None:
+        super().__init__(pages.CPU_WORDS)
         self.cpu = cpu
+        self.block = block
+        self._rows = Shared(0)
+        self._store: HostMapping | None = None  # made when the first record comes
+        self._write: Callable[[int, int, bytes, int, int], int] | None = None
+        self.words[pages.ROOM] = BUF_PAGE_SIZE
         self.nr_pages = nr_pages
-        self.room = BUF_PAGE_SIZE  # of a page without its header
+
+    def change_pages(self, nr_pages: int, room: int) -> None:
+        """Pages of another size; nothing is in them."""
+        self._store = self._write = None
+        self.words[pages.CAPACITY] = 0
+        self.words[pages.ROOM] = room
+        self.nr_pages = nr_pages
         self.reset()
+
+    @property
+    def nr_pages(self) -> int:
+        """How many pages it may have."""
+        return self.words[pages.NR_PAGES]
+
+    @nr_pages.setter
+    def nr_pages(self, count: int) -> None:
+        """At once there are not more: the oldest go."""
+        self.words[pages.NR_PAGES] = count
+        if self._store is None:
+            return
+        while self.in_use > count:
+            self._drop_oldest_page()
+        if count > self.words[pages.CAPACITY]:
+            self._make_room()
+
+    @property
+    def in_use(self) -> int:
+        """How many pages there are."""
+        return self.words[pages.NEWEST] - self.words[pages.OLDEST] + 1
+
+    def _make_room(self) -> None:
+        """Rows and bytes for all pages, with what there is now."""
+        words, count = self.words, self.nr_pages
+        size = pages.STORE_SHARE * self.room
+        rows, store = Shared(count * pages.PAGE_ROW), HostMapping(count * size)
+        if self._store is not None:
+            for number in range(words[pages.OLDEST], words[pages.NEWEST] + 1):
+                old, new = self._row(number), number % count * pages.PAGE_ROW
+                rows.words[new : new + pages.PAGE_ROW] = self._rows.words[old : old + pages.PAGE_ROW]
+                begin, end = number % count * size, self._rows.words[old + pages.END]
+                start = number % words[pages.CAPACITY] * size
+                store.buf[begin : begin + end] = self._store.buf[start : start + end]
+        self._rows, self._store = rows, store
+        words[pages.CAPACITY], words[pages.ROWS_AT], words[pages.STORE_AT] = count, rows.address, store.address
+
+    def ready(self) -> None:
+        """There is memory for records; what is compiled needs it before its first."""
+        if self._store is None:
+            self._make_room()
 
     def reset(self) -> None:
         """Empty, with all counters at 0."""
-        self.pages: deque[Page] = deque([Page()])
-        self.entries = 0  # now in the buffer
-        self.bytes = 0
-        self.overrun = 0  # overwritten, never read
-        self.dropped = 0  # refused because overwrite is off
-        self.read = 0
-        self.lost = 0  # overwritten or dropped since the last consuming read
-        self.last_ts = 0
+        words = self.words
+        for index in (pages.OLDEST, pages.NEWEST, *range(pages.ENTRIES, pages.CPU_WORDS)):
+            words[index] = 0
+        if self._store is not None:
+            for index in range(pages.PAGE_ROW):
+                self._rows.words[index] = 0
+
+    def _row(self, number: int) -> int:
+        """Where the row of a page begins."""
+        return number % self.words[pages.CAPACITY] * pages.PAGE_ROW
 
     def write(self, ts: int, data: bytes, overwrite: bool) -> bool:
         """One record at time `ts` (ns).  False if it found no room: too big, or the buffer is full and keeps its oldest."""
-        size = event_size(len(data))
-        page = self.pages[-1]
-        if ts - self.last_ts >= MAX_DELTA and page.used:
-            size += 8
-        if size > self.room:
-            return False
-        if page.used + size > self.room:
-            if len(self.pages) >= self.nr_pages:
-                if not overwrite:
-                    self.dropped += 1
-                    self.bytes += self.room - page.used
-                    page.used = self.room
-                    return False
-                self._drop_oldest_page()
-            self.bytes += self.room - page.used  # padding at the page's end
-            page.used = self.room
-            page = Page()
-            self.pages.append(page)
-        if not page.used:
-            page.time_stamp = ts
-        page.events.append(Event(ts, data, self.cpu))
-        page.used += size
-        self.last_ts = ts
-        self.entries += 1
-        self.bytes += size
-        return True
+        write = self._write
+        if write is None:
+            self.ready()
+            write = self._write = pages.library().builtin("rb_write", self.block)
+        return bool(write(self.address, ts, data, len(data), overwrite))
 
     def _drop_oldest_page(self) -> None:
-        page = self.pages.popleft()
-        self.overrun += len(page.events)
-        self.lost += len(page.events)
-        self.entries -= len(page.events)
-        self.bytes -= page.used
+        words, row = self.words, self._row(self.words[pages.OLDEST])
+        count, used = self._rows.words[row + pages.COUNT], self._rows.words[row + pages.USED]
+        self.overrun += count
+        self.lost += count
+        self.entries -= count
+        self.size_bytes -= used
+        words[pages.OLDEST] += 1
+
+    def _at(self, number: int, offset: int) -> tuple[Event, int]:
+        """The event at an offset of a page, and where the next one is."""
+        assert self._store is not None
+        start = number % self.words[pages.CAPACITY] * (pages.STORE_SHARE * self.room) + offset
+        buf = self._store.buf
+        ts, length = HEAD.unpack_from(buf, start)
+        start += pages.RECORD_HEAD
+        following = offset + pages.RECORD_HEAD + (length + 7 & ~7)
+        return Event(ts, buf[start : start + length], self.cpu), following
+
+    def since(self, ts: int) -> list[Event]:
+        """Those from a time on, which is soon reached from the end."""
+        first = self.words[pages.NEWEST]
+        while first > self.words[pages.OLDEST] and self._rows.words[self._row(first) + pages.STAMP] >= ts:
+            first -= 1
+        return [event for event in self.events(first) if event.ts >= ts]
+
+    def events(self, first: int = 0) -> Iterator[Event]:
+        """All that nobody has taken, oldest first; from a page on."""
+        if self._store is None:
+            return
+        for number in range(max(self.words[pages.OLDEST], first), self.words[pages.NEWEST] + 1):
+            row = self._row(number)
+            at = self._rows.words[row + pages.BEGIN]
+            for _ in range(self._rows.words[row + pages.COUNT]):
+                event, at = self._at(number, at)
+                yield event
 
     def peek(self) -> Event | None:
         """The oldest event, left where it is; None if there is none."""
-        for page in self.pages:
-            if page.events:
-                return page.events[0]
-        return None
+        return next(self.events(), None) if self.words[pages.ENTRIES] else None
 
     def consume(self) -> Event | None:
         """Take the oldest event; it carries how many were lost before it."""
-        while self.pages:
-            page = self.pages[0]
-            if page.events:
-                event = page.events.popleft()
-                event.lost, self.lost = self.lost, 0
-                self.entries -= 1
-                self.bytes -= event_size(len(event.data))
-                self.read += 1
-                if not page.events and len(self.pages) == 1:
-                    page.used = 0
-                if not self.entries:
-                    self.bytes = 0
-                return event
-            if len(self.pages) == 1:
-                return None
-            self.pages.popleft()
+        words = self.words
+        while words[pages.ENTRIES]:
+            number = words[pages.OLDEST]
+            row, rows = self._row(number), self._rows.words
+            if not rows[row + pages.COUNT]:
+                words[pages.OLDEST] += 1
+                continue
+            event, rows[row + pages.BEGIN] = self._at(number, rows[row + pages.BEGIN])
+            rows[row + pages.COUNT] -= 1
+            event.lost, self.lost = self.lost, 0
+            self.entries -= 1
+            self.size_bytes -= event_size(len(event.data))
+            self.read += 1
+            if not rows[row + pages.COUNT] and number == words[pages.NEWEST]:
+                for index in (pages.USED, pages.BEGIN, pages.END):
+                    rows[row + index] = 0
+            if not self.entries:
+                self.size_bytes = 0
+            return event
         return None
 
     def consume_page(self) -> tuple[list[tuple[int, bytes]], int]:
         """Take all of the oldest page that has events: (times and records, how many were lost before them)."""
-        while len(self.pages) > 1 and not self.pages[0].events:
-            self.pages.popleft()
         out: list[tuple[int, bytes]] = []
-        lost, page = self.lost, self.pages[0]
-        while self.pages and self.pages[0] is page and page.events:
+        lost, words, first = self.lost, self.words, -1
+        while words[pages.ENTRIES]:
+            if first < 0:
+                while not self._rows.words[self._row(words[pages.OLDEST]) + pages.COUNT]:
+                    words[pages.OLDEST] += 1
+                first = words[pages.OLDEST]
+            elif not self._rows.words[self._row(first) + pages.COUNT]:
+                break
             event = self.consume()
             assert event is not None
             out.append((event.ts, event.data))
@@ -149,9 +239,9 @@ class CpuBuffer:
 
     def filled(self, percent: int) -> bool:
         """Is there something to read, and are so many of the pages in use?  ring_buffer.c:full_hit()."""
-        if self.peek() is None:
+        if not self.entries:
             return False
-        return not percent or len(self.pages) * 100 >= percent * self.nr_pages
+        return not percent or self.in_use * 100 >= percent * self.nr_pages
 
     def oldest_ts(self) -> int:
         """When the oldest event was, in ns; 0 if there is none."""
@@ -159,15 +249,21 @@ class CpuBuffer:
         return event.ts if event is not None else 0
 
 
-class RingBuffer:
+class RingBuffer(Shared):
     """All CPUs' buffers (struct trace_buffer)."""
 
-    def __init__(self, nr_cpus: int, size_kb: int = 1408, overwrite: bool = True) -> None:
+    recording = _Word(pages.RECORDING)
+    stopped = _Word(pages.STOPPED)  # open readers that stop it meanwhile (pause-on-trace)
+    overwrite = _Word(pages.OVERWRITE)
+
+    def __init__(self, nr_cpus: int, block: Block, size_kb: int = 1408, overwrite: int = True) -> None:
+        super().__init__(pages.FIRST_CPU + nr_cpus)
         self.overwrite = overwrite
         self.recording = True
-        self.stopped = 0  # open readers that stop it meanwhile (pause-on-trace)
         self.subbuf_order = 0  # a page of the buffer is so many of the machine's, as a power of two
-        self.cpus = [CpuBuffer(cpu, self._pages(size_kb)) for cpu in range(nr_cpus)]
+        self.cpus = [CpuBuffer(cpu, self._pages(size_kb), block) for cpu in range(nr_cpus)]
+        for buffer in self.cpus:
+            self.words[pages.FIRST_CPU + buffer.cpu] = buffer.address
 
     @property
     def subbuf_size(self) -> int:
@@ -181,17 +277,19 @@ class RingBuffer:
         """Larger or smaller pages, about as much room; what is in the buffer goes.  ring_buffer_subbuf_order_set()."""
         old, self.subbuf_order = self.subbuf_size, order
         for buffer in self.cpus:
-            buffer.nr_pages = max(MIN_PAGES, old * buffer.nr_pages // self.subbuf_size)
-            buffer.room = self.subbuf_size - BUF_PAGE_HEADER
-            buffer.reset()
+            pages_now = max(MIN_PAGES, old * buffer.nr_pages // self.subbuf_size)
+            buffer.change_pages(pages_now, self.subbuf_size - BUF_PAGE_HEADER)
+
+    def exchange(self, other: RingBuffer, cpu: int) -> None:
+        """The buffers of one CPU change places."""
+        self.cpus[cpu], other.cpus[cpu] = other.cpus[cpu], self.cpus[cpu]
+        for buffer in (self, other):
+            buffer.words[pages.FIRST_CPU + cpu] = buffer.cpus[cpu].address
 
     def resize(self, size_kb: int, cpu: int | None = None) -> None:
         """Set the size, rounded up to whole pages, two at least; contents are dropped where pages have to go."""
         for index in range(len(self.cpus)) if cpu is None else (cpu,):
-            buffer = self.cpus[index]
-            buffer.nr_pages = self._pages(size_kb)
-            while len(buffer.pages) > buffer.nr_pages:
-                buffer._drop_oldest_page()
+            self.cpus[index].nr_pages = self._pages(size_kb)
 
     @property
     def size_kb(self) -> list[int]:
@@ -200,7 +298,7 @@ class RingBuffer:
 
     def write(self, cpu: int, ts: int, data: bytes) -> bool:
         """One record into a CPU's buffer; False if it is lost."""
-        return self.recording and not self.stopped and self.cpus[cpu].write(ts, data, self.overwrite)
+        return bool(self.recording) and not self.stopped and self.cpus[cpu].write(ts, data, bool(self.overwrite))
 
     def reset(self, cpu: int | None = None) -> None:
         """Empty one CPU's buffer, or all."""
@@ -209,11 +307,7 @@ class RingBuffer:
 
     def merged(self, cpu: int | None = None) -> Iterator[Event]:
         """All events in order of time, CPUs merged, nothing consumed."""
-        lists = [
-            [event for page in buffer.pages for event in page.events]
-            for buffer in (self.cpus if cpu is None else (self.cpus[cpu],))
-        ]
-        events = [event for events in lists for event in events]
+        events = [event for buffer in (self.cpus if cpu is None else (self.cpus[cpu],)) for event in buffer.events()]
         events.sort(key=lambda event: event.ts)  # stable: equal times keep CPU order
         return iter(events)
 
@@ -231,7 +325,7 @@ class RingBuffer:
 
     def empty(self, cpu: int | None = None) -> bool:
         """Nothing to read on one CPU, or on all."""
-        return all(buffer.peek() is None for buffer in (self.cpus if cpu is None else (self.cpus[cpu],)))
+        return not any(buffer.entries for buffer in (self.cpus if cpu is None else (self.cpus[cpu],)))
 
     @property
     def entries(self) -> int:
@@ -255,7 +349,7 @@ class RingBuffer:
             f"entries: {buffer.entries}",
             f"overrun: {buffer.overrun}",
             "commit overrun: 0",
-            f"bytes: {buffer.bytes}",
+            f"bytes: {buffer.size_bytes}",
             f"oldest event ts: {_seconds(buffer.oldest_ts(), 5) if in_ns else buffer.oldest_ts()}",
             f"now ts: {_seconds(now_ns, 5) if in_ns else now_ns}",
             f"dropped events: {buffer.dropped}",
@@ -293,7 +387,7 @@ def encode_page(
             body += (delta >> 27).to_bytes(4, order)
             delta = 0
         padded = data + bytes(-len(data) % 4)
-        if len(padded) > TYPE_LEN_MAX * 4 or not padded:
+        if len(padded) > SHORT_DATA or not padded:
             body += _header(0, delta, order) + (len(padded) + 4).to_bytes(4, order) + padded
         else:
             body += _header(len(padded) // 4, delta, order) + padded

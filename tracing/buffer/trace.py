@@ -37,7 +37,7 @@ class TraceArray(Columns):
         self.options: dict[str, bool] = options
         self.name = name
         # The machine's: two pages per CPU until an event is first enabled or a size is set; then `size_kb`.
-        self.buffer = RingBuffer(self.host.nr_cpus, size_kb if name else EMPTY_KB)
+        self.buffer = RingBuffer(self.host.nr_cpus, self.host.block, size_kb if name else EMPTY_KB)
         if not name:
             board.expand_first = lambda: self.buffer.resize(size_kb)
         self.snapshot: RingBuffer | None = None
@@ -196,7 +196,7 @@ class TraceArray(Columns):
     def allocate_snapshot(self) -> None:
         """tracing_alloc_snapshot_instance(): a second buffer of the same sizes."""
         if self.snapshot is None:
-            self.snapshot = RingBuffer(self.host.nr_cpus, EMPTY_KB, self.buffer.overwrite)
+            self.snapshot = RingBuffer(self.host.nr_cpus, self.host.block, EMPTY_KB, self.buffer.overwrite)
         for mine, other in zip(self.snapshot.cpus, self.buffer.cpus):
             mine.nr_pages = other.nr_pages
 
@@ -215,8 +215,7 @@ class TraceArray(Columns):
         if self.snapshot is None or self.buffer.stopped:
             return
         if cpu is not None:
-            ours, other = self.buffer.cpus, self.snapshot.cpus
-            ours[cpu], other[cpu] = other[cpu], ours[cpu]
+            self.buffer.exchange(self.snapshot, cpu)
             return
         self.snapshot.recording = self.buffer.recording
         self.buffer, self.snapshot = self.snapshot, self.buffer
