@@ -1,7 +1,7 @@
 """The pictures of docs/concepts.md, drawn from real runs: `python -m docs.pictures`.
 
 Everything that stands in them comes out of a machine: instructions, registers, records, states.  Addresses are shown as symbols, so
-that a picture changes only when what it shows does.
+that a picture changes only when what it shows does; so is the number by which the text of a kernel function calls its body.
 """
 
 from __future__ import annotations
@@ -93,7 +93,9 @@ def kprobe() -> str:
         d.add("vfs_write")
         d.go()
         callers = [caller.symbol for caller in d.stack()][::-1]
-        code = [f"{line.symbol:<15}{line.text}" for line in d.disassembly(5)]
+        code = [
+            f"{line.symbol:<15}{re.sub('(?<=r10d, )0x[0-9a-f]+', 'number', line.text)}" for line in d.disassembly(5)
+        ]
         registers = d.registers()
     m.enable_event("p:mywrite vfs_write count=%dx")
     m.run([program])
