@@ -4,6 +4,7 @@ from __future__ import annotations
 
 U8_MAX, U16_MAX, U32_MAX, U64_MAX = ((1 << bits) - 1 for bits in (8, 16, 32, 64))
 INT_MAX = S32_MAX = (1 << 31) - 1
+INT_MIN = -(1 << 31)
 UINT_MAX = U32_MAX
 S64_MAX = LLONG_MAX = (1 << 63) - 1
 ULLONG_MAX = U64_MAX

@@ -15,8 +15,11 @@ from arch.abi.fcntl import (
     F_GETLK,
     F_GETLK64,
     F_GETOWN,
+    F_GETOWN_EX,
+    F_GETOWNER_UIDS,
     F_GETPIPE_SZ,
     F_GETSIG,
+    F_NOTIFY,
     F_OFD_GETLK,
     F_OFD_SETLK,
     F_OFD_SETLKW,
@@ -24,14 +27,15 @@ from arch.abi.fcntl import (
     F_SEAL_WRITE,
     F_SETFD,
     F_SETFL,
+    F_SETLEASE,
     F_SETLK,
     F_SETLK64,
     F_SETLKW,
     F_SETLKW64,
     F_SETOWN,
+    F_SETOWN_EX,
     F_SETPIPE_SZ,
     F_SETSIG,
-    F_UNLCK,
     FASYNC,
     FD_CLOEXEC,
     O_APPEND,
@@ -44,8 +48,11 @@ from arch.abi.ioctl import FIGETBSZ, FIOCLEX, FIONBIO, FIONCLEX, FIONREAD, FIOQS
 from arch.abi.mman import PROT_WRITE
 from arch.abi.stat import TMPFS_MAGIC
 from simkernel.fs import constants as c
+from simkernel.fs.dnotify import fcntl_dirnotify
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fasync import fasync, get_owner, owner_ex, owner_of, owner_uids, set_owner, set_signal
 from simkernel.fs.inode import File, Inode
+from simkernel.fs.leases import get_lease, set_lease
 from simkernel.fs.locks import fcntl_getlk, fcntl_setlk, flock_file
 from simkernel.fs.pipe import pipe_of
 from simkernel.kernel.face import Body
@@ -100,7 +107,7 @@ def sys_dup3(k: FsKernel, oldfd: int, newfd: int, flags: int) -> Body:
     return (yield from _dup_to(k, oldfd, newfd, flags))
 
 
-def _setfl(k: FsKernel, file: File, arg: int) -> int:
+def _setfl(k: FsKernel, fd: int, file: File, arg: int) -> int:
     """setfl(): O_APPEND, O_NONBLOCK and a few more can change."""
     arg = k.vfs.abi.flags_from_user(arg)
     if (arg ^ file.f_flags) & O_NOATIME and arg & O_NOATIME:
@@ -111,6 +118,8 @@ def _setfl(k: FsKernel, file: File, arg: int) -> int:
         return -EINVAL
     if file.f_op.setfl is not None:
         file.f_op.setfl(k, file, arg)
+    if (arg ^ file.f_flags) & FASYNC:
+        fasync(k, fd, file, bool(arg & FASYNC))
     file.f_flags = arg & SETFL_MASK | file.f_flags & ~SETFL_MASK
     k.vfs.mirror.file_flags(file)
     return 0
@@ -157,24 +166,26 @@ def do_fcntl(k: FsKernel, fd: int, cmd: int, arg: int) -> Body:
     if cmd == F_GETFL:
         return k.vfs.abi.flags_to_user(file.f_flags)
     if cmd == F_SETFL:
-        return _setfl(k, file, arg)
+        return _setfl(k, fd, file, arg)
     if cmd in (F_GETLK, F_OFD_GETLK) or (cmd == F_GETLK64 and k.vfs.abi.flock64 is not None):
         return fcntl_getlk(k, file, cmd, arg)
     if cmd in (F_SETLK, F_SETLKW, F_OFD_SETLK, F_OFD_SETLKW) or (
         cmd in (F_SETLK64, F_SETLKW64) and k.vfs.abi.flock64 is not None
     ):
         return (yield from fcntl_setlk(k, file, cmd, arg))
-    if cmd == F_GETOWN:
-        return file.f_owner
-    if cmd == F_SETOWN:
-        file.f_owner = arg - (1 << 32) if arg & 0x80000000 else arg
-        return 0
-    if cmd == F_GETSIG:
-        return 0
-    if cmd == F_SETSIG:
-        return 0 if arg <= 64 else -EINVAL
-    if cmd == F_GETLEASE:
-        return F_UNLCK
+    if cmd in (F_GETOWN, F_SETOWN):
+        return get_owner(k, file) if cmd == F_GETOWN else set_owner(k, file, arg)
+    if cmd in (F_GETOWN_EX, F_SETOWN_EX):
+        return owner_ex(k, file, arg, cmd == F_SETOWN_EX)
+    if cmd == F_GETOWNER_UIDS:
+        return owner_uids(k, file, arg)
+    if cmd in (F_GETSIG, F_SETSIG):
+        return owner_of(file).signum if cmd == F_GETSIG else set_signal(file, arg)
+    if cmd in (F_GETLEASE, F_SETLEASE):
+        kind = (arg & 0xFFFFFFFF) - (1 << 32) if arg & 0x80000000 else arg & 0xFFFFFFFF
+        return get_lease(k, file) if cmd == F_GETLEASE else set_lease(k, fd, file, kind)
+    if cmd == F_NOTIFY:
+        return fcntl_dirnotify(k, fd, file, arg & 0xFFFFFFFF)
     if cmd in (F_GETPIPE_SZ, F_SETPIPE_SZ):
         if file.f_inode.i_pipe is None:
             return -EBADF

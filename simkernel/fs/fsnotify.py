@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Protocol
 
+from arch.abi.version import KernelVersion
 from simkernel.fs.constants import FMODE_PATH, FMODE_WRITE
 from simkernel.fs.inode import Dentry, File, Inode
 
@@ -14,6 +15,7 @@ from simkernel.fs.inode import Dentry, File, Inode
 FS_ACCESS, FS_MODIFY, FS_ATTRIB, FS_CLOSE_WRITE, FS_CLOSE_NOWRITE, FS_OPEN = 1, 2, 4, 8, 0x10, 0x20
 FS_MOVED_FROM, FS_MOVED_TO, FS_CREATE, FS_DELETE, FS_DELETE_SELF, FS_MOVE_SELF = 0x40, 0x80, 0x100, 0x200, 0x400, 0x800
 FS_UNMOUNT, FS_Q_OVERFLOW, FS_IN_IGNORED, FS_EXCL_UNLINK, FS_ISDIR = 0x2000, 0x4000, 0x8000, 0x04000000, 0x40000000
+FS_RENAME = 0x10000000
 FMODE_NONOTIFY = 0x4000000
 
 
@@ -40,9 +42,10 @@ class Group(Protocol):
 class FsNotify:
     """`k.vfs.fsnotify`."""
 
-    __slots__ = ("active", "marks", "next_cookie")
+    __slots__ = ("active", "any_rename", "marks", "next_cookie")
 
-    def __init__(self) -> None:
+    def __init__(self, version: KernelVersion) -> None:
+        self.any_rename = version.at_least("5.17")  # FS_RENAME: before it FS_DN_RENAME, of renames in one directory
         self.active = 0  # marks there are
         self.marks: dict[Inode, list[Mark]] = {}
         self.next_cookie = 1
@@ -114,6 +117,8 @@ class FsNotify:
         """fsnotify_move(): both ends have the same cookie."""
         cookie, self.next_cookie = self.next_cookie, self.next_cookie + 1
         is_dir = FS_ISDIR if new.inode.is_dir else 0
+        if self.any_rename or old_parent is new_parent:
+            self.inode(old_parent, FS_RENAME | is_dir, old_name)
         self.inode(old_parent, FS_MOVED_FROM | is_dir, old_name, cookie)
         self.inode(new_parent, FS_MOVED_TO | is_dir, new.name, cookie)
         self.inode(new.inode, FS_MOVE_SELF)

@@ -457,6 +457,13 @@ class Path(NamedTuple):
         return self.dentry.inode
 
 
+class Owner(Protocol):
+    """struct fown_struct: whom signals about a file go to (fasync.py)."""
+
+    def forget(self) -> None:
+        """The file is closed, or O_ASYNC taken back."""
+
+
 class File:
     """struct file: one open file description, shared by dup'ed and inherited descriptors."""
 
@@ -475,7 +482,7 @@ class File:
         self.f_op = f_op
         self.f_count = 1
         self.f_cred = cred
-        self.f_owner = 0
+        self.f_owner: Owner | None = None
         self.f_mapping: Mapping | None = path.dentry.inode.i_mapping
         self.private_data: Any = None  # the file operations know what it is
         self.readdir_list: list[DirEntry] | None = None  # snapshot of a directory, taken when it is read from its start

@@ -30,6 +30,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import publish_task_files
 from simkernel.fs.fsnotify import FS_OPEN
 from simkernel.fs.inode import Dentry, File, Inode
+from simkernel.fs.leases import break_lease
 from simkernel.fs.namei import RESOLVE_ALL, RESOLVE_BENEATH, RESOLVE_CACHED, RESOLVE_IN_ROOT, NameData
 from simkernel.fs.open_walk import (
     O_PATH_FLAGS,
@@ -289,6 +290,10 @@ def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> 
     if vfs.probed:
         cred = () if k.version.at_least("4.19") else (k.current.cred.addr,)
         ret = yield from may(k, "security_file_open", file_addr, *cred)
+        if ret < 0:
+            return _undo_write_access(file, inode, ret)
+    if vfs.leases.held:
+        ret = yield from break_lease(k, inode, file.f_flags)
         if ret < 0:
             return _undo_write_access(file, inode, ret)
     file.f_mode |= c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_PWRITE

@@ -37,6 +37,8 @@ ENTRIES = (
     Entry("fs.file-max", 9223372036854775807, high=(1 << 63) - 1, low=0),
     Entry("fs.file-nr", "0\t0\t9223372036854775807", 0o444),
     Entry("fs.inode-nr", "0\t0", 0o444),
+    Entry("fs.leases-enable", 1),
+    Entry("fs.lease-break-time", 45),
     Entry("fs.nr_open", 1048576, low=64),
     Entry("fs.pipe-max-size", 1048576, low=4096),
     Entry("fs.protected_hardlinks", 0, 0o600, 0, 1),

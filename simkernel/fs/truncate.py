@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from arch.abi.errno import EBADF, EFBIG, EINVAL, EISDIR, ENODEV, EOPNOTSUPP, EPERM, EROFS, ESPIPE, ETXTBSY  # fmt: skip
-from arch.abi.fcntl import AT_FDCWD, F_SEAL_GROW, F_SEAL_WRITE, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE
+from arch.abi.fcntl import AT_FDCWD, F_SEAL_GROW, F_SEAL_WRITE, FALLOC_FL_KEEP_SIZE, FALLOC_FL_PUNCH_HOLE, O_WRONLY
 from arch.abi.limits import MAX_LFS_FILESIZE, PAGE_SHIFT, PAGE_SIZE, S64_MAX
 from arch.abi.resource import RLIMIT_FSIZE
 from arch.abi.signal import SIGXFSZ
@@ -13,6 +13,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_MODIFY
 from simkernel.fs.inode import Inode, SuperBlock, inode_permission
+from simkernel.fs.leases import break_lease
 from simkernel.fs.open_walk import get_path_name
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -168,6 +169,10 @@ def sys_truncate(k: FsKernel, path: int, length: int) -> Body:
         return -EROFS
     if inode.i_writecount < 0:
         return -ETXTBSY
+    if k.vfs.leases.held:
+        ret = yield from break_lease(k, inode, O_WRONLY)
+        if ret < 0:
+            return ret
     k.vfs.mirror.dentry(where.dentry)
     return (yield k.call("do_truncate", *k.vfs.userns_arg(where), where.dentry.addr, length, 0, 0))
 

@@ -37,7 +37,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.cgroup import Cgroups
 from simkernel.fs.fdtable import FilesStruct, FsStruct, publish_task_files
 from simkernel.fs.features import Features
-from simkernel.fs.fsnotify import FsNotify, Group
+from simkernel.fs.fsnotify import FsNotify, Group, Mark
 from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.inode import (
     EMPTY_FOPS,
@@ -53,6 +53,7 @@ from simkernel.fs.inode import (
     d_path,
     to_str,
 )
+from simkernel.fs.lease_table import Leases
 from simkernel.fs.mirror import Mirror
 from simkernel.fs.mounts import MNT_FLAGS, Mounts
 from simkernel.fs.namei import LOOKUP_FOLLOW, NameData, may_open
@@ -156,7 +157,9 @@ class Vfs:
         self.cgroups = Cgroups(k, self.mirror)
         self.sysctl = Sysctl(k)
         self.programs = FsPrograms()
-        self.fsnotify = FsNotify()
+        self.fsnotify = FsNotify(k.version)
+        self.dnotify: dict[File, Mark] = {}
+        self.leases = Leases()
         self.inotify_groups: list[Group] = []
         self.inotify_limits: dict[str, int] = {}
 
@@ -332,6 +335,12 @@ class Vfs:
                 watcher.file_closed()
         if file.f_inode.locks is not None:
             file.f_inode.locks.drop_file(self.k, file)
+        if self.leases.held:
+            self.leases.closed(self.k, file)
+        if file.f_owner is not None:
+            file.f_owner.forget()
+        if file in self.dnotify:
+            self.dnotify[file].inode_gone()
         if file.f_op.release is not None and file.f_mode & c.FMODE_OPENED and not file.f_mode & c.FMODE_PATH:
             running = file.f_op.release(self.k, file)
             if running is not None:

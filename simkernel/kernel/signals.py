@@ -322,6 +322,8 @@ class Signals:
             head += bytes(4)
         if 0 < info.code <= FAULT_CODES.get(info.sig, 0):
             body = info.addr.to_bytes(word, order)
+        elif info.band:
+            body = info.band.to_bytes(word, order) + i32(info.fd)
         elif info.call is not None:
             body = info.addr.to_bytes(word, order) + i32(info.call[0]) + i32(info.call[1])
         elif info.sig == SIGCHLD and info.code > 0:

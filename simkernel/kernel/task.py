@@ -86,7 +86,21 @@ class SigAction:
 class SigInfo:
     """One pending signal: what becomes siginfo_t."""
 
-    __slots__ = ("addr", "call", "code", "errno", "pid", "sig", "status", "stime", "uid", "utime", "value")
+    __slots__ = (
+        "addr",
+        "band",
+        "call",
+        "code",
+        "errno",
+        "fd",
+        "pid",
+        "sig",
+        "status",
+        "stime",
+        "uid",
+        "utime",
+        "value",
+    )
 
     def __init__(self, sig: int, code: int = 0, pid: int = 0, uid: int = 0) -> None:
         self.sig = sig
@@ -98,6 +112,7 @@ class SigInfo:
         self.utime = self.stime = 0
         self.value = 0
         self.errno = 0
+        self.band = self.fd = 0  # of a signal about a file
         self.call: tuple[int, int] | None = None  # of SIGSYS: number and architecture
 
 

@@ -125,10 +125,12 @@ SUMMARY = re.compile(r"^(# )?\s*(Pass|Totals|Planned)|^\[==|^\[  (PASSED|FAILED)
 def results(ran: Ran) -> list[tuple[str, str]]:
     """(text without numbers, verdict) of each result; of a program without any its exit status alone."""
     found: list[tuple[str, str]] = []
+    numbered: set[str] = set()
     for line in ran.text.splitlines():
-        if SUMMARY.match(line):
+        if SUMMARY.match(line) or line in numbered:  # a child prints again what its parent had not yet written
             continue
         if match := TAP.match(line):
+            numbered.add(line)
             skip = re.search(r"#\s*SKIP", match[2], re.IGNORECASE)
             found.append(
                 (plain(re.sub(r"#\s*SKIP.*", "", match[2], flags=re.IGNORECASE)), "skip" if skip else match[1])
