@@ -19,6 +19,7 @@ from arch.abi.mount import MS_RDONLY
 from arch.abi.stat import S_IFDIR, S_IFLNK, S_IFMT, S_IFREG, S_IXUGO
 from arch.errors import KernelError
 from simkernel.fs import constants as c
+from simkernel.fs.fown import Owner
 from simkernel.fs.pagecache import Mapping
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.face import Body, Steps
@@ -457,13 +458,6 @@ class Path(NamedTuple):
         return self.dentry.inode
 
 
-class Owner(Protocol):
-    """struct fown_struct: whom signals about a file go to (fasync.py)."""
-
-    def forget(self) -> None:
-        """The file is closed, or O_ASYNC taken back."""
-
-
 class File:
     """struct file: one open file description, shared by dup'ed and inherited descriptors."""
 
@@ -487,8 +481,7 @@ class File:
         self.private_data: Any = None  # the file operations know what it is
         self.readdir_list: list[DirEntry] | None = None  # snapshot of a directory, taken when it is read from its start
         self.watchers: list[Watcher] | None = None  # epoll items
-        self.addr = 0  # of struct file in kernel memory
-        self.pos_addr = 0  # of its f_pos
+        self.addr = self.pos_addr = 0  # of struct file in kernel memory, and of its f_pos
 
     @property
     def nonblock(self) -> bool:
