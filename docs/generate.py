@@ -17,6 +17,7 @@ FILES = {
     "docs/bpf-tables.md": ["-m", "docs.bpf_tables"],
     "bpf/uapi.py": ["-m", "docs.uapi"],
     "docs/architecture.md": ["-m", "docs.rooms"],
+    "docs/json.md": ["-m", "docs.json_page"],
     "docs/reliability.md": ["-m", "docs.reliability_page"],
     **{f"docs/concept-{name}.svg": ["-m", "docs.pictures"] for name in ("kprobe", "ring", "verifier", "usdt")},
 }

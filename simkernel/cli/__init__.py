@@ -45,6 +45,7 @@ COMMANDS = {
     "sweep": ("simkernel.cli.sweep", "sweep", "An experiment over seeds and parameters, with confidence intervals."),
     "diff": ("simkernel.cli.diff", "diff", "What moved between two kernels, for one object or for all."),
     "feature": ("simkernel.cli.feature", "feature", "What BPF features a kernel version has."),
+    "schema": ("simkernel.cli.schema", "schema", "What the commands print with --json, field by field."),
     "btf": ("simkernel.cli.btf", "btf", "Dump the simulated kernel's BTF, raw or as vmlinux.h."),
 }
 

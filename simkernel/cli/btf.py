@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 
@@ -18,15 +19,16 @@ def btf() -> None:
 @btf.command()
 @machine_options
 @click.option("--format", "form", type=click.Choice(["raw", "c"]), default="raw", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="A JSON document with bpftool's keys.")
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
     help="Write to this file: with `c` the header, with `raw` the binary BTF as /sys/kernel/btf/vmlinux has it.",
 )
-def dump(arch: str, kernel: str, form: str, out: Path | None) -> None:
+def dump(arch: str, kernel: str, form: str, as_json: bool, out: Path | None) -> None:
     """Print every type of the kernel: `raw` lists the BTF records, `c` is vmlinux.h."""
     from bpf.btf.dump import dump_c
-    from bpf.btf.raw import dump_raw
+    from bpf.btf.raw import dump_raw, records
 
     types = booted(arch, kernel).observer.kernel_btf.get()
     if out is not None:
@@ -35,5 +37,9 @@ def dump(arch: str, kernel: str, form: str, out: Path | None) -> None:
         except OSError as error:
             print(f"simkernel btf dump: {out}: {error.strerror}", file=sys.stderr)
             raise SystemExit(2) from None
+        return
+    if as_json:
+        json.dump({"types": records(types)}, sys.stdout)
+        print()
         return
     sys.stdout.write(dump_c(types) if form == "c" else dump_raw(types))

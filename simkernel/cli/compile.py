@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -21,6 +22,24 @@ def compiled(source: Path, arch: str, kernel: str, flags: Sequence[str] = ()) ->
         return machine.compile(source, flags)
 
 
+def about_object(path: Path, data: bytes, arch: str, kernel: str) -> dict[str, object]:
+    """What a document says of an object that was made.  LoadError."""
+    from bpf.loader.object import BpfObject
+
+    made = BpfObject(data, path.stem)
+    return {
+        "object": str(path),
+        "bytes": len(data),
+        "arch": arch,
+        "kernel": kernel,
+        "programs": [
+            {"name": each.name, "section": each.section_name, "instructions": len(each.insns)}
+            for each in made.programs.values()
+        ],
+        "maps": [{"name": each.name, "type": each.definition.type} for each in made.maps.values()],
+    }
+
+
 @click.command()
 @machine_options
 @click.option(
@@ -28,9 +47,16 @@ def compiled(source: Path, arch: str, kernel: str, flags: Sequence[str] = ()) ->
 )
 @click.option("-I", "include", multiple=True, metavar="DIR", help="Look for headers there too.  Repeatable.")
 @click.option("-D", "define", multiple=True, metavar="NAME[=VALUE]", help="Define a macro.  Repeatable.")
+@click.option("--json", "as_json", is_flag=True, help="One JSON document about the object.")
 @click.argument("source", type=click.Path(path_type=Path))
 def cc(
-    arch: str, kernel: str, out: Path | None, include: tuple[str, ...], define: tuple[str, ...], source: Path
+    arch: str,
+    kernel: str,
+    out: Path | None,
+    include: tuple[str, ...],
+    define: tuple[str, ...],
+    as_json: bool,
+    source: Path,
 ) -> None:
     """Compile SOURCE (a .bpf.c file) for a machine's CPU and kernel.
 
@@ -40,7 +66,10 @@ def cc(
     flags = [f"-I{each}" for each in include] + [f"-D{each}" for each in define]
     target = out or Path(source.name).with_suffix(".o")
     try:
-        target.write_bytes(compiled(source, arch, kernel, flags))
+        data = compiled(source, arch, kernel, flags)
+        target.write_bytes(data)
+        if as_json:
+            print(json.dumps(about_object(target, data, arch, kernel)))
     except (CompileError, ValueError) as error:
         print(f"simkernel cc: {error}", file=sys.stderr)
         raise SystemExit(EXIT_USAGE) from None

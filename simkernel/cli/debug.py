@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -33,6 +34,7 @@ class Wanted:
     verifier: Path | None = None
     program: str | None = None
     argv: list[str] = field(default_factory=list)
+    json: bool = False
 
 
 @click.command(context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
@@ -49,6 +51,7 @@ class Wanted:
 @click.option("--vmlinux", type=click.Path(path_type=Path), metavar="OUT", help="Write the kernel's symbols for gdb.")
 @click.option("--verifier", type=click.Path(path_type=Path), metavar="OBJ", help="Walk the verifier's path instead.")
 @click.option("--program", metavar="NAME", help="With --verifier: this program of the object.")
+@click.option("--json", "as_json", is_flag=True, help="A JSON object for each command, or program; no panels.")
 @click.argument("command", nargs=-1, type=click.UNPROCESSED)
 def debug(
     arch: str,
@@ -64,6 +67,7 @@ def debug(
     vmlinux: Path | None,
     verifier: Path | None,
     program: str | None,
+    as_json: bool,
     command: tuple[str, ...],
 ) -> None:
     """Debug PROGRAM [ARG...] in the simulated computer, or with --verifier the verifier's walk over a BPF object.
@@ -74,7 +78,7 @@ def debug(
     try:
         options = Options(arch, kernel, cpus, seed, bpf, events, [bind_option(b) for b in binds])
         options.env = dict(parse_env(e) for e in env)
-        wanted = Wanted(commands, gdb, vmlinux, verifier, program, list(command))
+        wanted = Wanted(commands, gdb, vmlinux, verifier, program, list(command), as_json)
         raise SystemExit(run_debugger(options, wanted))
     except (UsageError, ProgramError) as error:
         print(f"simkernel debug: {error}", file=sys.stderr)
@@ -93,7 +97,9 @@ def run_debugger(options: Options, wanted: Wanted) -> int:
     load_objects(machine, options.bpf, program, guest)
     enable_events(machine, options)
     if wanted.vmlinux is not None:
-        write_vmlinux(machine, wanted.vmlinux)
+        functions = write_vmlinux(machine, wanted.vmlinux)
+        if wanted.json:
+            say({"vmlinux": str(wanted.vmlinux), "functions": functions})
     if program is None:
         return 0
     from simkernel.debug.debugger import Command
@@ -101,10 +107,10 @@ def run_debugger(options: Options, wanted: Wanted) -> int:
 
     command = Command([guest, *wanted.argv[1:]], {**DEFAULT_ENV, **options.env})
     if wanted.gdb is not None:
-        return run_gdb(machine, command, wanted.gdb)
-    if wanted.commands is None and sys.stdin.isatty() and sys.stdout.isatty():
+        return run_gdb(machine, command, wanted.gdb, wanted.json)
+    if wanted.commands is None and not wanted.json and sys.stdin.isatty() and sys.stdout.isatty():
         return run_panels(machine, command)
-    return run_script(machine, command, lines_of(wanted.commands or "-"))
+    return run_script(machine, command, lines_of(wanted.commands or "-"), wanted.json)
 
 
 def walk_verifier(options: Options, wanted: Wanted) -> int:
@@ -126,12 +132,17 @@ def walk_verifier(options: Options, wanted: Wanted) -> int:
     chosen = [walk for walk in found if wanted.program in (None, walk.name)]
     if wanted.commands is None:
         for walk in chosen:
-            print("\n".join(walk.lines()))
+            if wanted.json:
+                say(walk.document())
+            else:
+                print("\n".join(walk.lines()))
     elif len(chosen) > 1:
         raise UsageError(f"--commands with --verifier walks one program: --program {' or '.join(names)}")
     else:
-        print(chosen[0].head())
-        execute_lines(WalkCommands(chosen[0]), lines_of(wanted.commands))
+        commands = WalkCommands(chosen[0])
+        if not wanted.json:
+            print(chosen[0].head())
+        execute_lines(commands, lines_of(wanted.commands), (lambda: (None, commands.number)) if wanted.json else None)
     return 0 if all(walk.ret == 0 for walk in chosen) else 1
 
 
@@ -145,10 +156,25 @@ class Executes(Protocol):
         ...
 
 
-def execute_lines(commands: Executes, lines: Iterator[str]) -> None:
-    """Each is shown, and what it gives."""
+def say(document: dict[str, object]) -> None:
+    """One line of --json."""
+    print(json.dumps(document), flush=True)
+
+
+Where = Callable[[], tuple[dict[str, object] | None, int | None]]  # a stop of the machine, the event of a walk
+
+
+def execute_lines(commands: Executes, lines: Iterator[str], where: Where | None = None) -> None:
+    """Each is shown, and what it gives; with `where` as JSON."""
     for line in lines:
         if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        if where is not None:
+            said = list(commands.execute(line))
+            stop, event = where()
+            say({"command": line.strip(), "lines": said, "stop": stop, "event": event})
+            if commands.done:
+                break
             continue
         print(f"(debug) {line.strip()}")
         for text in commands.execute(line):
@@ -158,17 +184,18 @@ def execute_lines(commands: Executes, lines: Iterator[str]) -> None:
             break
 
 
-def write_vmlinux(machine: Machine, path: Path) -> None:
-    """The kernel's symbols as an ELF file.  UsageError."""
+def write_vmlinux(machine: Machine, path: Path) -> int:
+    """The kernel's symbols as an ELF file; how many functions.  UsageError."""
     from simkernel.debug.vmlinux import vmlinux
 
     try:
         path.write_bytes(vmlinux(machine.kernel))
     except OSError as error:
         raise UsageError(f"--vmlinux {path}: {error.strerror}") from None
+    return sum(symbol.kind in "tT" for symbol in machine.kernel.symbols)
 
 
-def run_gdb(machine: Machine, command: Command, port: str) -> int:
+def run_gdb(machine: Machine, command: Command, port: str, as_json: bool) -> int:
     """One session with gdb.  UsageError."""
     import socket
 
@@ -190,7 +217,11 @@ def run_gdb(machine: Machine, command: Command, port: str) -> int:
     except ValueError:
         raise UsageError(f"--gdb {port}: write a port's number, or -") from None
     with server, machine.debugger(command) as debugger:
-        print(f"waiting for gdb: target remote :{server.getsockname()[1]}", flush=True)
+        bound = server.getsockname()[1]
+        if as_json:
+            say({"host": "localhost", "port": bound})
+        else:
+            print(f"waiting for gdb: target remote :{bound}", flush=True)
         gdb.serve(debugger, server)
     return 0
 
@@ -220,10 +251,12 @@ def lines_of(source: str) -> Iterator[str]:
     yield from text.splitlines()
 
 
-def run_script(machine: Machine, command: Command, lines: Iterator[str]) -> int:
+def run_script(machine: Machine, command: Command, lines: Iterator[str], as_json: bool) -> int:
     """Commands line by line; each is shown, and what it gives."""
+    from simkernel.debug import show
     from simkernel.debug.commands import Commands
 
     with machine.debugger(command) as debugger:
-        execute_lines(Commands(debugger), lines)
+        where: Where = lambda: (show.document(debugger, debugger.stop), None)  # noqa: E731
+        execute_lines(Commands(debugger), lines, where if as_json else None)
     return 0

@@ -21,7 +21,8 @@ def observers(arch: str) -> list[Path]:
 
 @click.command()
 @click.option("--arch", type=click.Choice(names()), default=DEFAULT, show_default=True, help="The machine's CPUs.")
-def demo(arch: str) -> None:
+@click.option("--json", "as_json", is_flag=True, help="One JSON document on stdout instead of text.")
+def demo(arch: str, as_json: bool) -> None:
     """Run samples/writer under samples/writes.bpf.c: who writes how much, and how large are the writes?"""
     from simkernel.cli.options import Options
     from simkernel.cli.run import run_or_report
@@ -36,9 +37,11 @@ def demo(arch: str) -> None:
     shown = " ".join(
         str(path if SAMPLES == INSTALLED else path.relative_to(CHECKOUT.parent)) for path in (observer, program)
     )
-    print(f"$ simkernel run --arch {arch} --bpf {shown.replace(' ', ' -- ')}", flush=True)
+    if not as_json:
+        print(f"$ simkernel run --arch {arch} --bpf {shown.replace(' ', ' -- ')}", flush=True)
+    options = Options(arch=arch, kernel="6.1", cpus=1, seed=0, bpf=(str(observer),), json=as_json)
     try:
-        status = run_or_report(Options(arch=arch, kernel="6.1", cpus=1, seed=0, bpf=(str(observer),)), [str(program)])
+        status = run_or_report(options, [str(program)])
     except UsageError as error:
         print(f"simkernel demo: {error}", file=sys.stderr)
         status = 2

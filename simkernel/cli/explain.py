@@ -75,17 +75,18 @@ def text(answer: dict[str, Any], found: Explanation) -> list[str]:
 
 
 def document(answer: dict[str, Any], found: Explanation) -> dict[str, object]:
-    """One program for machines."""
+    """One program for machines.  What is about a rejection is empty for an accepted one."""
+    step = found.step if answer["ret"] else None
     return {
         "name": answer["name"],
         "section": answer["section"],
         "ret": answer["ret"],
-        "message": found.message,
-        "instruction": None if found.step is None else found.step.insn,
-        "source": "" if found.step is None else found.step.source,
+        "message": found.message if answer["ret"] else "",
+        "instruction": None if step is None else step.insn,
+        "source": "" if step is None else step.source,
         "register": found.register,
         "value": found.value,
-        "origin": found.origin,
+        "origin": found.origin if step is not None else "",
         "history": [vars(each) for each in found.history],
         "rule": None if found.rule is None else found.rule.rule,
         "fix": None if found.rule is None else found.rule.fix,

@@ -5,6 +5,7 @@ A run fails whose exit status is not 0: the program's own answer, a crash, a tim
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -40,7 +41,7 @@ def run_seed(words: Sequence[str], seed: int) -> subprocess.CompletedProcess[byt
     return subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
-def explore(words: Sequence[str], first: int, count: int) -> int:
+def explore(words: Sequence[str], first: int, count: int, as_json: bool = False) -> int:
     """Run `count` seeds from `first` on, several at a time; exit status of the first that fails, or 0."""
     seeds = range(first, first + count)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
@@ -51,6 +52,11 @@ def explore(words: Sequence[str], first: int, count: int) -> int:
                 continue
             for other in runs:
                 other.cancel()
+            repeat = f"simkernel run --seed {seed} {shlex.join(words)}"
+            if as_json:
+                sys.stderr.buffer.write(ran.stderr)
+                print(json.dumps(document(seed - first + 1, seed, ran, repeat)))
+                return ran.returncode
             sys.stdout.buffer.write(ran.stdout)
             sys.stdout.flush()
             sys.stderr.buffer.write(ran.stderr)
@@ -58,7 +64,21 @@ def explore(words: Sequence[str], first: int, count: int) -> int:
             print(
                 f"simkernel run: seed {seed} fails with status {ran.returncode}; {good}.  To repeat:", file=sys.stderr
             )
-            print(f"  simkernel run --seed {seed} {shlex.join(words)}", file=sys.stderr)
+            print(f"  {repeat}", file=sys.stderr)
             return ran.returncode
-    print(f"seeds {first} to {first + count - 1}: none fails")
+    if as_json:
+        print(json.dumps(document(count, None, None, "")))
+    else:
+        print(f"seeds {first} to {first + count - 1}: none fails")
     return 0
+
+
+def document(
+    tried: int, failed: int | None, ran: subprocess.CompletedProcess[bytes] | None, repeat: str
+) -> dict[str, object]:
+    """For machines.  A run that did not begin left no document."""
+    try:
+        run = None if ran is None else json.loads(ran.stdout)
+    except ValueError:
+        run = None
+    return {"seeds": tried, "failed": failed, "status": ran.returncode if ran else 0, "repeat": repeat, "run": run}

@@ -78,8 +78,9 @@ def near(name: str, names: list[str]) -> str:
 
 @click.command()
 @machine_options
+@click.option("--json", "as_json", is_flag=True, help="One JSON document.")
 @click.argument("function")
-def disasm(arch: str, kernel: str, function: str) -> None:
+def disasm(arch: str, kernel: str, as_json: bool, function: str) -> None:
     """Disassemble a kernel function.  Every line is a place where a kprobe can sit; `p` and `r` mark entry and return."""
     k = booted(arch, kernel)
     if function not in k.symbols:
@@ -88,13 +89,37 @@ def disasm(arch: str, kernel: str, function: str) -> None:
     symbol = k.symbols[function]
     declared = k.text.functions.get(function)
     blocked = any(name == function for _, _, name in k.observer.probe_blacklist())
+    code = disassemble(k.arch, k.mem.read(symbol.address, symbol.size), symbol.address)
+    if as_json:
+        print(
+            json.dumps(
+                {
+                    "name": function,
+                    "address": symbol.address,
+                    "size": symbol.size,
+                    "prototype": "" if declared is None else declared[1].text,
+                    "source": "" if declared is None else declared[0].source,
+                    "takes_pt_regs": declared is not None and declared[2],
+                    "blocked": blocked,
+                    "instructions": [
+                        {
+                            "offset": insn.address - symbol.address,
+                            "bytes": insn.bytes.hex(),
+                            "text": f"{insn.mnemonic} {insn.op_str}".rstrip(),
+                        }
+                        for insn in code
+                    ],
+                }
+            )
+        )
+        return
     if declared is not None:
         print(f"{declared[1].text};" + ("    /* takes struct pt_regs * here */" if declared[2] else ""))
         print(f"/* {declared[0].source} */" if declared[0].source else "", end="\n")
     if blocked:
         print("/* on the kprobe blacklist: entry code runs inside the trap that a probe would need */")
     print(f"{symbol.address:016x} <{function}>: {symbol.size} bytes")
-    for insn in disassemble(k.arch, k.mem.read(symbol.address, symbol.size), symbol.address):
+    for insn in code:
         offset = insn.address - symbol.address
         mark = " " if blocked else "p" if offset == 0 else "+"
         print(f"{mark} {function}+{offset:#06x}  {insn.bytes.hex():<16} {insn.mnemonic} {insn.op_str}".rstrip())

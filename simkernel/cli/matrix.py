@@ -48,6 +48,7 @@ def wrong(kernels: list[str], arches: list[str], objects: tuple[str, ...], test:
 @click.option("-j", "--jobs", default=1, type=click.IntRange(1), show_default=True, help="Processes.")
 @click.option("--dask", metavar="ADDRESS", default="", help="Work on this Dask cluster (`local`: one on this host).")
 @click.option("--format", "form", type=click.Choice(["text", *tables.FORMATS]), default="text", show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="The same as --format json.")
 @click.option("--out", type=click.Path(path_type=Path), help="Write to this file instead of stdout.")
 @click.option("--quiet", is_flag=True, help="No progress bar on a terminal.")
 @click.argument("objects", nargs=-1, required=True)
@@ -60,6 +61,7 @@ def matrix(
     jobs: int,
     dask: str,
     form: str,
+    as_json: bool,
     out: Path | None,
     quiet: bool,
     objects: tuple[str, ...],
@@ -68,6 +70,7 @@ def matrix(
 
     Exit status 0: all is well in every cell; 1: not so; 2: the input cannot be used.
     """
+    form = "json" if as_json else form
     kernels, arches = words(kernel), words(arch)
     try:
         if sentence := wrong(kernels, arches, objects, test):

@@ -160,7 +160,7 @@ def explore_seeds(options: Options, count: int) -> int:
     from simkernel.cli.explore import explore, without_seeds
 
     words = sys.argv[sys.argv.index("run") + 1 :]
-    return explore(without_seeds(words, run.params), options.seed, count)
+    return explore(without_seeds(words, run.params), options.seed, count, options.json)
 
 
 def parse_exports(texts: tuple[str, ...]) -> list[tuple[str, Path]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Iterable, Iterator
 from functools import partial
@@ -49,6 +50,7 @@ def parse_only(texts: tuple[str, ...]) -> dict[str, str]:
 @click.option(
     "--by", multiple=True, metavar="NAME", help="Rows of the summary.  Repeatable; default: all but the seed."
 )
+@click.option("--json", "as_json", is_flag=True, help="One JSON document instead of the table.")
 @click.option("--quiet", is_flag=True, help="No progress bar on a terminal.")
 @click.argument("file")
 def sweep(
@@ -60,6 +62,7 @@ def sweep(
     limit: float,
     out: tuple[str, ...],
     by: tuple[str, ...],
+    as_json: bool,
     quiet: bool,
     file: str,
 ) -> None:
@@ -80,7 +83,10 @@ def sweep(
     except OSError as error:
         print(f"simkernel sweep: {error.filename}: {error.strerror}", file=sys.stderr)
         raise SystemExit(EXIT_USAGE) from None
-    show(result.table(*by))
+    if as_json:
+        print(json.dumps(result.document(*by), allow_nan=False))
+    else:
+        show(result.table(*by))
     for row in result.failed:
         print(f"simkernel sweep: {row.error}\n    {row.command}", file=sys.stderr)
     raise SystemExit(1 if result.failed else 0)

@@ -43,6 +43,28 @@ def _where(debugger: Debugger, stop: Stop) -> str:
     return mode + (f"{lines[0].symbol}  {lines[0].text}" if lines else hex(stop.pc))
 
 
+def document(debugger: Debugger, stop: Stop) -> dict[str, object]:
+    """The same for machines."""
+    lines = [] if stop.kind is Kind.END else debugger.disassembly(1, stop.pc)
+    running = stop.bpf if stop.kind is Kind.BPF else None
+    return {
+        "place": str(stop.place),
+        "kind": stop.kind.value,
+        "reason": stop.reason,
+        "breakpoint": stop.number,
+        "pc": stop.pc,
+        "symbol": lines[0].symbol if lines else "",
+        "in_kernel": stop.in_kernel,
+        "time_ns": stop.time_ns,
+        "cpu": stop.cpu,
+        "pid": stop.pid,
+        "comm": stop.comm,
+        "bpf": None
+        if running is None
+        else {"program": running.program, "id": running.id, "insn": running.insn, "depth": running.depth},
+    }
+
+
 def registers(values: dict[str, int], word: int) -> Iterator[str]:
     """Four in a line."""
     names = list(values)

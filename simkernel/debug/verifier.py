@@ -105,6 +105,7 @@ class Precise:
 
 
 Event = Went | TakenUp | Cut | Precise
+NAMES: dict[type[Event], str] = {Went: "went", TakenUp: "taken_up", Cut: "cut", Precise: "precise"}
 
 
 @dataclass
@@ -134,6 +135,19 @@ class Walk:
         if self.message:
             yield self.message
         yield from self.statistics
+
+    def document(self) -> dict[str, object]:
+        """The same for machines."""
+        return {
+            "name": self.name,
+            "section": self.section,
+            "ret": self.ret,
+            "message": self.message,
+            "statistics": self.statistics,
+            "events": [
+                {"event": NAMES[type(each)], "insn": each.insn, "lines": list(each.lines())} for each in self.events
+            ],
+        }
 
 
 def walk_of(row: dict[str, object], compared: list[tuple[int, Compared]]) -> Walk:
@@ -182,6 +196,11 @@ class WalkCommands:
         self.walk = walk
         self.at = 0
         self.done = False
+
+    @property
+    def number(self) -> int | None:
+        """Of the event where it stands, from 1 on."""
+        return self.at + 1 if self.walk.events else None
 
     def execute(self, line: str) -> Iterator[str]:
         """What a line gives."""

@@ -6,6 +6,7 @@ import hashlib
 import importlib.util
 import itertools
 import json
+import shlex
 import time
 import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -52,8 +53,8 @@ class Point:
     @property
     def command(self) -> str:
         """What repeats this row."""
-        only = " ".join(f"--only {name}={value}" for name, value in self.values)
-        return f"simkernel sweep {self.file} {only}"
+        only = [word for name, value in self.values for word in ("--only", f"{name}={value}")]
+        return shlex.join(["simkernel", "sweep", self.file, *only])
 
 
 @dataclass(frozen=True)

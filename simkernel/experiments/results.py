@@ -87,7 +87,7 @@ class Sweep:
 
     def table(self, *by: str) -> list[list[str]]:
         """The same as words, the heads first."""
-        names = by or tuple(name for name in self.columns if self._is_parameter(name) and name != "seed")
+        names = by or self._but_the_seed()
         means = self.means(*names)
         measured = list(dict.fromkeys(name for group in means.values() for name in group))
         rows = [[*names, "n", *measured]]
@@ -96,8 +96,26 @@ class Sweep:
             rows.append([*map(str, key), str(count), *(str(group[name]) if name in group else "" for name in measured)])
         return rows
 
-    def _is_parameter(self, name: str) -> bool:
-        return any(name in row.parameters for row in self.rows)
+    def document(self, *by: str) -> dict[str, object]:
+        """Rows and means for machines."""
+        names = by or self._but_the_seed()
+        summary = [
+            {
+                "by": dict(zip(names, key)),
+                "measured": {
+                    name: {"mean": each.mean, "half": None if math.isnan(each.half) else each.half, "count": each.count}
+                    for name, each in group.items()
+                },
+            }
+            for key, group in self.means(*names).items()
+        ]
+        return {"rows": list(self), "summary": summary}
+
+    def _but_the_seed(self) -> tuple[str, ...]:
+        """The parameters."""
+        return tuple(
+            name for name in self.columns if name != "seed" and any(name in row.parameters for row in self.rows)
+        )
 
     def to_pandas(self) -> pandas.DataFrame:
         """A pandas.DataFrame; SweepError where pandas is not installed."""

@@ -1,7 +1,9 @@
 """BTF bytes, BTF from C types, and BTF back to C."""
 
+import json
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +16,8 @@ from bpf.btf.build import Builder, kernel_btf
 from bpf.btf.codec import Strings, essential_name
 from bpf.btf.dump import dump_c, type_text
 from bpf.btf.ext import BtfExt, CoreRelo, FuncInfo, LineInfo
+from bpf.btf.raw import dump_raw, records
+from tests.tools import foreign_packages
 
 
 def every_kind():
@@ -157,3 +161,20 @@ def test_a_32_bit_kernel_has_32_bit_pointers():
     table = kernel_types(get("arm"), NEWEST)
     btf = kernel_btf(table)
     assert btf.size_of(btf.find("list_head", Kind.STRUCT)) == 8 and btf.pointer_size == 4
+
+
+def test_records_are_those_of_bpftool(tmp_path: Path) -> None:
+    """Text and JSON of every kind, by Debian's bpftool."""
+    package = foreign_packages.path("bpftool", "amd64")
+    if package is None:
+        pytest.skip("no bpftool; tests/tools/foreign_packages.py fetches it")
+    file = tmp_path / "types"
+    file.write_bytes(every_kind().encode())
+    said = [
+        subprocess.run(
+            [package / "usr/sbin/bpftool", *words, "btf", "dump", "file", file], capture_output=True, text=True
+        )
+        for words in ([], ["--json"])
+    ]
+    assert dump_raw(every_kind()) == said[0].stdout
+    assert records(every_kind()) == json.loads(said[1].stdout)["types"]
