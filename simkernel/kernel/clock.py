@@ -12,6 +12,7 @@ from collections.abc import Callable
 BOOT_REALTIME_NS = 1_700_000_000 * 1_000_000_000  # wall clock at boot: 2023-11-14 22:13:20 UTC
 
 
+KTIME_MAX = (1 << 63) - 1  # include/linux/ktime.h: what is set to this time or later never comes
 SPARE = 64  # cancelled events that may lie in the queue
 
 
@@ -35,7 +36,7 @@ class Clock:
         self._order = 0
         self._cancelled = 0  # events in the heap that were cancelled
         self.idle_ns = 0
-        self.next_event_ns = 1 << 63
+        self.next_event_ns = KTIME_MAX
         self.realtime_offset_ns = BOOT_REALTIME_NS
 
     @property
@@ -77,7 +78,7 @@ class Clock:
         while heap and heap[0][2].fn is None:
             heapq.heappop(heap)
             self._cancelled -= 1
-        self.next_event_ns = heap[0][0] if heap else 1 << 63
+        self.next_event_ns = heap[0][0] if heap else KTIME_MAX
 
     def run_due(self) -> int:
         """Run every event whose time has come; says how many."""
@@ -91,16 +92,19 @@ class Clock:
             else:
                 fn()
                 count += 1
-        self.next_event_ns = heap[0][0] if heap else 1 << 63
+        self.next_event_ns = heap[0][0] if heap else KTIME_MAX
         return count
 
-    def skip_to_next(self) -> bool:
-        """Idle: jump to the next event and run it; False when there is none."""
+    def skip_to_next(self, limit_ns: int | None = None) -> bool:
+        """Idle: jump to the next event and run it, or to `limit_ns` where that is earlier; False when there is no event."""
         self._drop_cancelled()
-        if not self._heap:
+        if not self._heap or self._heap[0][0] >= KTIME_MAX:
             return False
-        if self._heap[0][0] > self._now:
-            self.idle_ns += self._heap[0][0] - self._now
-            self._now = self._heap[0][0]
+        when = self._heap[0][0]
+        if limit_ns is not None and when > limit_ns:
+            when = limit_ns
+        if when > self._now:
+            self.idle_ns += when - self._now
+            self._now = when
         self.run_due()
         return True

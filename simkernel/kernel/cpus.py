@@ -410,7 +410,7 @@ class Cpus(Deadline):
         """Let one CPU run, or time pass; False when nothing can ever happen again."""
         rq = self._next_cpu()
         if rq is None:
-            return self.clock.skip_to_next()
+            return self.clock.skip_to_next(timeout_ns)
         self._run_cpu(rq, timeout_ns)
         return True
 
