@@ -9,7 +9,7 @@ from bpf.helpers import Runtime, kernel_name, prototype, signed
 CANONICAL_BITS = 47
 
 
-def _kernel_errno(rt: Runtime, src: int) -> int:
+def kernel_errno(rt: Runtime, src: int) -> int:
     """What copy_from_kernel_nofault() answers where nothing can be read: ERANGE if the address is none of the kernel's.
 
     On x86, since 5.8: the user's half with a page behind it, and what is not canonical.  arch/x86/mm/maccess.c.
@@ -71,7 +71,7 @@ def _read_any(rt: Runtime, src: int, size: int) -> bytes | None:
 )
 @kernel_name("bpf_probe_read")
 def probe_read(rt: Runtime, dst: int, size: int, src: int) -> int:
-    errno = _kernel_errno(rt, src) if _is_kernels(rt, src) else EFAULT
+    errno = kernel_errno(rt, src) if _is_kernels(rt, src) else EFAULT
     return _store(rt, dst, size & 0xFFFFFFFF, _read_any(rt, src, size & 0xFFFFFFFF), errno)
 
 
@@ -84,7 +84,7 @@ def probe_read(rt: Runtime, dst: int, size: int, src: int) -> int:
     given="base_perfmon bpf_tracing",
 )
 def probe_read_kernel(rt: Runtime, dst: int, size: int, src: int) -> int:
-    return _store(rt, dst, size & 0xFFFFFFFF, _read_kernel(rt, src, size & 0xFFFFFFFF), _kernel_errno(rt, src))
+    return _store(rt, dst, size & 0xFFFFFFFF, _read_kernel(rt, src, size & 0xFFFFFFFF), kernel_errno(rt, src))
 
 
 @prototype(
@@ -113,7 +113,7 @@ def _read_string(rt: Runtime, dst: int, size: int, src: int, user: bool, kernel:
             piece = _read_user(rt, src + len(out), step)
         if piece is None:
             rt.mem.write(dst, bytes(size))
-            return -(_kernel_errno(rt, src) if kernel and (not user or _is_kernels(rt, src)) else EFAULT)
+            return -(kernel_errno(rt, src) if kernel and (not user or _is_kernels(rt, src)) else EFAULT)
         end = piece.find(0)
         if end >= 0:
             out += piece[: end + 1]

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EFAULT, EINVAL, ENOENT
+from arch.abi.errno import EINVAL, ENOENT
 from arch.errors import Fault, KernelError
 from bpf import uapi
 from bpf.btf.codec import Btf
 from bpf.btf.show import show
 from bpf.helpers import Runtime, prototype
+from bpf.helpers.probe import kernel_errno
 
 FLAGS = uapi.BTF_F_COMPACT | uapi.BTF_F_NONAME | uapi.BTF_F_PTR_RAW | uapi.BTF_F_ZERO
 BTF_PTR = 16  # sizeof(struct btf_ptr): pointer, type, flags
@@ -31,8 +32,8 @@ def _text(rt: Runtime, ptr: int, size: int, flags: int) -> bytes:
     btf, type_id, address = _prepare(rt, ptr, size, flags)
     try:
         return show(btf, type_id, address, lambda at, n: bytes(rt.mem.read(at, n)), rt.mem.byteorder, flags).encode()
-    except Fault:
-        raise KernelError(EFAULT) from None
+    except Fault as fault:
+        raise KernelError(kernel_errno(rt, fault.address)) from None
 
 
 @prototype(

@@ -141,6 +141,7 @@ class _ValueArray(_Indexed):
     timer=True,
     kptr=True,
     btf="keyless",
+    text="index",
 )
 class ArrayMap(_ValueArray):
     """BPF_MAP_TYPE_ARRAY."""
@@ -254,6 +255,7 @@ class ArrayMap(_ValueArray):
     kptr=True,
     btf="keyless",
     per_cpu=True,
+    text="index",
 )
 class PercpuArrayMap(_ValueArray):
     """BPF_MAP_TYPE_PERCPU_ARRAY: for each CPU a whole array, one behind the other."""

@@ -98,6 +98,7 @@ def htab_alloc_check(bpf: Board, attr: MapAttr) -> None:
     timer=True,
     kptr=True,
     lookup_and_delete="5.14",
+    text="type",
 )
 class HashMap(BpfMap):
     """BPF_MAP_TYPE_HASH."""
@@ -358,6 +359,7 @@ class HashMap(BpfMap):
     sleepable=True,
     lookup_and_delete="5.14",
     per_cpu=True,
+    text="type",
 )
 class PercpuHashMap(HashMap):
     """BPF_MAP_TYPE_PERCPU_HASH: the element holds a pointer to one value per CPU."""

@@ -91,6 +91,7 @@ class _Lru(HashMap):
     timer=True,
     kptr=True,
     lookup_and_delete="5.14",
+    text="type",
 )
 class LruHashMap(_Lru):
     """BPF_MAP_TYPE_LRU_HASH."""
@@ -138,6 +139,7 @@ class LruHashMap(_Lru):
     sleepable=True,
     lookup_and_delete="5.14",
     per_cpu=True,
+    text="type",
 )
 class LruPercpuHashMap(_Lru, PercpuHashMap):
     """BPF_MAP_TYPE_LRU_PERCPU_HASH."""

@@ -49,6 +49,7 @@ class MapType:
     per_cpu: bool = False
     keyless: bool = False  # key_size is 0
     map_in_map: bool = False
+    text: Literal["", "value", "index", "type"] = ""  # map_seq_show_elem: whether and how a pinned map shows its keys
     loader_btf: bool = True  # libbpf gives types of key and value at creation
     probe: Probe = field(default_factory=Probe)
     missing: str = ""  # what of it is not simulated

@@ -210,6 +210,7 @@ class SkStorageMap(LocalStorageMap):
     lock=True,
     btf="keyless",
     probe=Probe(16, 8, 0),
+    text="type",
 )
 @map_type(
     21,
@@ -221,6 +222,7 @@ class SkStorageMap(LocalStorageMap):
     btf="keyless",
     per_cpu=True,
     probe=Probe(16, 8, 0),
+    text="type",
 )
 class CgroupStorageMap(BpfMap):
     """BPF_MAP_TYPE_CGROUP_STORAGE and its per-CPU form; elements come with attached programs."""

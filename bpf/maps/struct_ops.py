@@ -30,6 +30,7 @@ NAME_CHARACTERS = frozenset(b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWX
     struct="bpf_struct_ops_map",
     probe=Probe(needs="vmlinux_type", errno=ENOTSUPP),
     missing="registered congestion control is not used by connections",
+    text="value",
 )
 class StructOpsMap(BpfMap):
     """BPF_MAP_TYPE_STRUCT_OPS."""

@@ -23,17 +23,30 @@ from bpf.verifier.api import VerifyRequest
 LICENSE_MAX = 127
 MIN_FUNC_INFO, MIN_LINE_INFO, MAX_RECORD = 8, 16, 252  # bytes
 CORE_RELO_SIZE = 16
+RECORDS = {  # what the log calls them -> the members of union bpf_attr: where, how many, of how many bytes
+    "func info": ("func_info", "func_info_cnt", "func_info_rec_size"),
+    "line_info": ("line_info", "line_info_cnt", "line_info_rec_size"),
+    "core_relo": ("core_relos", "core_relo_cnt", "core_relo_rec_size"),
+}
 MIN_LOG, MAX_LOG = 128, 0xFFFFFFFF >> 2
 
 
-def _records(call: Call, address: int, count: int, size: int, known: int) -> list[tuple[int, ...]]:
-    """`count` records of `size` bytes, of which we know `known`; the rest must be zero."""
+def _records(call: Call, kind: str, known: int) -> list[tuple[int, ...]]:
+    """The records of a kind, of whose bytes we know `known`; the rest must be zero.  EINVAL; E2BIG: and the log says why."""
+    attr, user = call.attr, call.user
+    address, count, size = (attr.number(name) for name in RECORDS[kind])
+    if size < known or size > MAX_RECORD or size % 4:
+        raise KernelError(EINVAL)
     out = []
     order = "<" if call.user.byteorder == "little" else ">"
     layout = struct.Struct(order + "I" * (known // 4))
     for i in range(count):
-        raw = call.user.read(address + i * size, size)
+        raw = user.read(address + i * size, size)
         if any(raw[known:]):
+            if attr.log_level:
+                text = f"nonzero tailing record in {kind}".encode()[: attr.log_size - 1]
+                user.write(attr.log_buf, text + b"\0")
+            user.put(attr.place(RECORDS[kind][2]), 4, known)
             raise KernelError(E2BIG)
         out.append(layout.unpack(raw[:known].ljust(known, b"\0")))
     return out
@@ -118,23 +131,11 @@ def _verify_extras(call: Call, load: LoadAttr, request: VerifyRequest) -> None:
     request.prog_btf = found.btf
     load.btf_object = found
     if attr.func_info_cnt:
-        size = attr.func_info_rec_size
-        if size < MIN_FUNC_INFO or size > MAX_RECORD or size % 4:
-            raise KernelError(EINVAL)
-        functions = _records(call, attr.func_info, attr.func_info_cnt, size, MIN_FUNC_INFO)
-        request.func_info = cast(list[tuple[int, int]], functions)
+        request.func_info = cast(list[tuple[int, int]], _records(call, "func info", MIN_FUNC_INFO))
     if attr.line_info_cnt:
-        size = attr.line_info_rec_size
-        if size < MIN_LINE_INFO or size > MAX_RECORD or size % 4:
-            raise KernelError(EINVAL)
-        lines = _records(call, attr.line_info, attr.line_info_cnt, size, MIN_LINE_INFO)
-        request.line_info = cast(list[tuple[int, int, int, int]], lines)
+        request.line_info = cast(list[tuple[int, int, int, int]], _records(call, "line_info", MIN_LINE_INFO))
     if attr.core_relo_cnt:
-        size = attr.core_relo_rec_size
-        if size < CORE_RELO_SIZE or size > MAX_RECORD or size % 4:
-            raise KernelError(EINVAL)
-        relocations = _records(call, attr.core_relos, attr.core_relo_cnt, size, CORE_RELO_SIZE)
-        request.core_relos = cast(list[tuple[int, int, int, int]], relocations)
+        request.core_relos = cast(list[tuple[int, int, int, int]], _records(call, "core_relo", CORE_RELO_SIZE))
 
 
 class _FdArray(Sequence[int]):

@@ -1,7 +1,7 @@
 """bpffs: pinned BPF objects as files.  kernel/bpf/inode.c.
 
-A pinned object is a regular file whose private holds the object; only bpf(BPF_OBJ_GET) opens it (open(2) answers EIO for
-programs and links, as bpffs_obj_open does).  Directories and symbolic links are ordinary; plain files cannot be made.
+A pinned object is a regular file whose private holds the object; bpf(BPF_OBJ_GET) opens it.  What open(2) opens is decided by who
+pins: the text of a map, an iterator; EIO for anything else, as bpffs_obj_open says.  Directories and symbolic links are ordinary; plain files cannot be made.
 """
 
 from __future__ import annotations
@@ -60,11 +60,13 @@ class BpfInode(TmpfsInode):
             obj.release()
         super().evict()
 
-    def pin(self, parent: Dentry, name: str, mode: int, cred: Cred, obj: FdObject) -> Dentry:
+    def pin(
+        self, parent: Dentry, name: str, mode: int, cred: Cred, obj: FdObject, fops: FileOperations = BPFFS_OBJ_FOPS
+    ) -> Dentry:
         """bpf_obj_do_pin(): put an object in (the name was looked up and is free)."""
         child = self._new(parent, name, S_IFREG | mode, cred)
         assert isinstance(child.inode, BpfInode)
-        child.inode.obj = obj
+        child.inode.obj, child.inode.i_fop = obj, fops
         return child
 
 

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from arch.abi.errno import EINVAL
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.mman import PROT_READ, PROT_WRITE
 from arch.abi.poll import EPOLLIN, EPOLLOUT, EPOLLRDNORM, EPOLLWRNORM
-from bpf.face import FdObject
-from simkernel.fs.inode import File, FileOperations
+from bpf.board import BtfObject
+from bpf.core.link import IterLink
+from bpf.face import FdObject, Link, Prog
+from bpf.maps.base import BpfMap
+from bpf.maps.text import has_text, map_text
+from simkernel.fs.bpffs import BPFFS_OBJ_FOPS, BpfInode
+from simkernel.fs.inode import File, FileOperations, Inode
+from simkernel.fs.nodes import PseudoFile
+from simkernel.fs.pseudo import release_node
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
@@ -61,10 +70,14 @@ def bpf_release(k: WatchedKernel, file: File) -> None:
     file.private_data.release()
 
 
-BPF_FOPS = FileOperations(
+BPF_MAP_FOPS = FileOperations(
     "bpf_map_fops", read="bpf_dummy_read", write="bpf_dummy_write", llseek="no_llseek", poll=bpf_poll, mmap=bpf_mmap,
     release=bpf_release, show_fdinfo=bpf_fdinfo,
 )  # fmt: skip
+# The same without poll and mmap of their own: what these ask of such an object is answered there.
+BPF_PROG_FOPS, BPF_LINK_FOPS, BTF_FOPS = (
+    replace(BPF_MAP_FOPS, name=name) for name in ("bpf_prog_fops", "bpf_link_fops", "btf_fops")
+)
 
 
 @kernel_function(
@@ -86,6 +99,54 @@ def bpf_seq_read(k: WatchedKernel, file: int, buf: int, size: int, ppos: int) ->
     data = k.vfs.files[file].private_data.read(size)
     k.usercopy.copy_to_user(buf, data)
     return len(data)
+
+
+def _open_pinned_iterator(k: WatchedKernel, inode: Inode, file: File) -> int:
+    """iter_open(): the walk begins anew."""
+    assert isinstance(inode, BpfInode) and isinstance(inode.obj, IterLink)
+    file.private_data = inode.obj.bpf.host.iter_create(inode.obj)
+    return 0
+
+
+def _open_pinned_map(k: WatchedKernel, inode: Inode, file: File) -> int:
+    """bpffs_map_open(): all elements as text."""
+    assert isinstance(inode, BpfInode) and isinstance(inode.obj, BpfMap)
+    found = inode.obj
+    file.private_data = PseudoFile(lambda: map_text(found)).open(file.f_flags)
+    return 0
+
+
+PINNED_ITER_FOPS = replace(ITER_FOPS, open=_open_pinned_iterator)
+PINNED_MAP_FOPS = FileOperations(
+    "bpffs_map_fops", read="seq_read", llseek="no_llseek", open=_open_pinned_map, release=release_node
+)  # fmt: skip
+
+
+def opened_fops(obj: FdObject) -> FileOperations:
+    """Those of the descriptors that bpf(2) gives."""
+    if isinstance(obj, BpfMap):
+        return BPF_MAP_FOPS
+    if isinstance(obj, Prog):
+        return BPF_PROG_FOPS
+    if isinstance(obj, Link):
+        return BPF_LINK_FOPS
+    return BTF_FOPS if isinstance(obj, BtfObject) else ITER_FOPS
+
+
+# What of these has a name in kallsyms, and with which letter.
+SYMBOLS = {
+    fops.name: (fops, "D" if fops in (BPF_MAP_FOPS, BPF_PROG_FOPS, ITER_FOPS, BTF_FOPS) else "d")
+    for fops in (BPF_MAP_FOPS, BPF_PROG_FOPS, BPF_LINK_FOPS, BTF_FOPS, ITER_FOPS, BPFFS_OBJ_FOPS, PINNED_MAP_FOPS)
+}
+
+
+def pinned_fops(obj: FdObject) -> FileOperations:
+    """bpf_mkmap(), bpf_mklink(): what open(2) does with the file that pins an object."""
+    if isinstance(obj, IterLink):
+        return PINNED_ITER_FOPS
+    if isinstance(obj, BpfMap) and has_text(obj):
+        return PINNED_MAP_FOPS
+    return BPFFS_OBJ_FOPS
 
 
 @kernel_function(

@@ -42,7 +42,7 @@ from simkernel.fs.pseudo import PseudoInode
 from simkernel.net.core.sock import Socket
 from simkernel.net.face import current_net
 from simkernel.observe.attach import Attached, Attachments
-from simkernel.observe.bpf_files import BPF_FOPS, ITER_FOPS
+from simkernel.observe.bpf_files import opened_fops, pinned_fops
 from simkernel.observe.btf import KernelBtf
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.iterators import Iterators, IterFile
@@ -167,8 +167,7 @@ class BpfSide(ABC):
             self._printk_wanted(obj)
         elif isinstance(obj, BpfMap):
             self._describe_map(obj)
-        fops = ITER_FOPS if isinstance(obj, IterFile) else BPF_FOPS
-        return self.k.vfs.anon_inode_getfd(self.k, name, fops, obj, flags)
+        return self.k.vfs.anon_inode_getfd(self.k, name, opened_fops(obj), obj, flags)
 
     def _describe_map(self, new: BpfMap) -> None:
         """id and name into the struct bpf_map, which iterators show."""
@@ -263,7 +262,7 @@ class BpfSide(ABC):
             raise KernelError(EEXIST, f"{last} exists")
         directory = where.dentry.inode
         assert isinstance(directory, BpfInode)
-        directory.pin(where.dentry, last, 0o600, self.k.vfs.cred(), obj)
+        directory.pin(where.dentry, last, 0o600, self.k.vfs.cred(), obj, pinned_fops(obj))
 
     def bpffs_get(self, path: int, flags: int) -> object:
         """bpf_obj_get_user().  EACCES, and what the path says."""

@@ -6,38 +6,76 @@ something is attached, calling one from the kernel does nothing.  Each gets its 
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
+from arch.abi.limits import PAGE_SIZE
 from arch.ctype import CType, CTypeError, EnumType, FuncDecl, IntType, PointerType
 from bpf.btf import Btf, Kind
 from bpf.btf.codec import INT_SIGNED
 from bpf.btf.recorded import recorded_btf
 from simkernel.fs.procfs import PROC_BANNER
-from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Prototype
+from simkernel.observe import bpf_files
+from simkernel.observe.face import WatchedKernel
 from simkernel.observe.percpu import PerCpu
 
 
-def install(k: KernelFace, percpu: PerCpu) -> None:
+def install(k: WatchedKernel, percpu: PerCpu) -> None:
     """Names that are asked for and declared are there."""
 
     def missing(name: str) -> None:
-        if not add_banner(k, name) and not add(k, name) and not percpu.add_symbol(name):
+        if not add_variable(k, name) and not add(k, name) and not percpu.add_symbol(name):
             add_recorded(k, name)
 
     k.symbols.add_missing = missing
 
 
-def add_banner(k: KernelFace, name: str) -> bool:
-    """The text that /proc/version is made from, as a variable; False for another name."""
-    if name != "linux_proc_banner":
-        return False
+def _banner(k: WatchedKernel, name: str) -> None:
+    """The text that /proc/version is made from."""
     data = PROC_BANNER.encode() + b"\0"
     address = k.mem.alloc(len(data))
     k.mem.write(address, data)
     k.symbols.add(name, address, len(data), "D")
+
+
+def _btf(k: WatchedKernel, name: str) -> None:
+    """Where the kernel's own types lie, for a kernel whose BTF is recorded."""
+    btf = recorded_btf(k.arch.name, k.version)
+    if btf is None:
+        return
+    data = btf.data
+    start = k.mem.alloc(len(data), PAGE_SIZE)
+    k.mem.write(start, data)
+    k.symbols.add("__start_BTF", start, 0, "R")
+    k.symbols.add("__stop_BTF", start + len(data), 0, "R")
+
+
+def _file_operations(k: WatchedKernel, name: str) -> None:
+    """A struct file_operations of BPF's files."""
+    fops, letter = bpf_files.SYMBOLS[name]
+    k.symbols.add(name, k.vfs.mirror.file_operations(fops), k.types.sizeof("struct file_operations"), letter)
+
+
+def _per_cpu_start(k: WatchedKernel, name: str) -> None:
+    """Offsets of per-CPU variables begin at zero."""
+    k.symbols.add(name, 0, 0, "A")
+
+
+VARIABLES: dict[str, Callable[[WatchedKernel, str], None]] = {
+    "linux_proc_banner": _banner, "__start_BTF": _btf, "__stop_BTF": _btf, "__per_cpu_start": _per_cpu_start,
+    **dict.fromkeys(bpf_files.SYMBOLS, _file_operations),
+}  # fmt: skip
+
+
+def add_variable(k: WatchedKernel, name: str) -> bool:
+    """Data that has a name; False for another name."""
+    if name not in VARIABLES:
+        return False
+    VARIABLES[name](k, name)
     return True
 
 
-def add(k: KernelFace, name: str) -> bool:
+def add(k: WatchedKernel, name: str) -> bool:
     """Text and symbol for a declared function; False for another name."""
     try:
         declared = k.types.function(name)
@@ -48,7 +86,7 @@ def add(k: KernelFace, name: str) -> bool:
     return True
 
 
-def add_recorded(k: KernelFace, name: str) -> None:
+def add_recorded(k: WatchedKernel, name: str) -> None:
     """Text and symbol for a function that the real kernel has in its BTF."""
     btf = recorded_btf(k.arch.name, k.version)
     found = btf.find(name, Kind.FUNC) if btf is not None else 0
@@ -61,20 +99,21 @@ def add_recorded(k: KernelFace, name: str) -> None:
     k.text.add_late(Prototype.parse(f"{_word_of(btf, proto.type)} {name}({params or 'void'})"), do_nothing)
 
 
-def add_all(k: KernelFace, percpu: PerCpu) -> None:
+def add_all(k: WatchedKernel, percpu: PerCpu) -> None:
     """For who lists all symbols."""
     for name in percpu.places:
         if name not in k.symbols:
             percpu.add_symbol(name)
-    if "linux_proc_banner" not in k.symbols:
-        add_banner(k, "linux_proc_banner")
+    for name in VARIABLES:
+        if name not in k.symbols:
+            add_variable(k, name)
     k.types.parse_all()
     for name in sorted(k.types.names.functions):
         if name not in k.symbols:
             add(k, name)
 
 
-def do_nothing(k: KernelFace, *args: int) -> int:
+def do_nothing(k: WatchedKernel, *args: int) -> int:
     """What a hook answers when no program is attached."""
     return 0
 

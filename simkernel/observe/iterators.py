@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 
-from arch.abi.errno import EINVAL, ENOENT
+from arch.abi.errno import E2BIG, EAGAIN, EINVAL, ENOENT, EOPNOTSUPP, EOVERFLOW
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP
+from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import Bpf
@@ -35,8 +36,8 @@ def tasks(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     order, info = k.mem.byteorder, request.info
     tid, pid = int.from_bytes(info[:4], order), int.from_bytes(info[4:8], order)
     for number in sorted(k.tasks.by_pid):
-        task = k.tasks.by_pid[number]
-        if (tid and task.pid != tid) or (pid and task.tgid != pid):
+        task = k.tasks.by_pid.get(number)
+        if task is None or (tid and task.pid != tid) or (pid and task.tgid != pid):
             continue
         yield {"task": task.addr}
 
@@ -48,7 +49,9 @@ def task_files(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         if task.files is None or task.tgid != task.pid:
             continue
         for fd in sorted(task.files.fds):
-            yield {**row, "fd": fd, "file": task.files.fds[fd].addr}
+            file = task.files.fds.get(fd)
+            if file is not None:
+                yield {**row, "fd": fd, "file": file.addr}
 
 
 def task_vmas(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
@@ -57,8 +60,8 @@ def task_vmas(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
         task = k.tasks.at(row["task"])
         if task.mm is None or task.tgid != task.pid:
             continue
-        for vma in task.mm.vmas:
-            yield {**row, "vma": vma.addr}
+        for vma in list(task.mm.vmas):
+            yield {**row, "vma": k.mirror.vma_struct(task.mm, vma)}
 
 
 def kernel_symbols(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
@@ -84,7 +87,9 @@ def kernel_symbols(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
 def bpf_maps(k: WatchedKernel, bpf: Bpf, request: IterAttach) -> Rows:
     """Every map, by id."""
     for number in sorted(bpf.maps.objects):
-        yield {"map": bpf.maps.objects[number].address}
+        found = bpf.maps.objects.get(number)
+        if found is not None:
+            yield {"map": found.address}
 
 
 def _describe_prog(k: WatchedKernel, prog: BpfProg) -> list[int]:
@@ -266,11 +271,33 @@ TARGETS: dict[str, Source] = {
     "udp": udp_socks,
     "unix": unix_socks,
 }
-ENDS_WHEN_TOLD = ("cgroup",)  # an answer other than 0 ends the walk
+ONE_SESSION = ("cgroup",)  # an answer other than 0 ends the walk, and a second read does not go on with it
+MAX_ITER_OBJECTS = 1000000  # of one read
+SEQ_SIZE = 8 * PAGE_SIZE
+
+
+class Text:
+    """struct seq_file's buffer: eight pages, and whether what was printed did not fit."""
+
+    def __init__(self) -> None:
+        self.data = bytearray()
+        self.overflowed = False
+
+    def write(self, data: bytes) -> None:
+        """seq_write().  EOVERFLOW."""
+        if self.overflowed or len(self.data) + len(data) >= SEQ_SIZE:
+            self.overflowed = True
+            raise KernelError(EOVERFLOW, "the text of a read is full")
+        self.data += data
+
+    def cut(self, length: int) -> None:
+        """Back to what was there."""
+        del self.data[length:]
+        self.overflowed = False
 
 
 class IterFile(FdObject):
-    """What BPF_ITER_CREATE gives: reading runs the program until there is text, or the objects are at an end."""
+    """What BPF_ITER_CREATE gives: reading runs the program until there is enough text, or the objects are at an end."""
 
     def __init__(self, owner: Iterators, link: Link, request: IterAttach, session: int) -> None:
         target = request.target
@@ -280,15 +307,17 @@ class IterFile(FdObject):
         k = self.k = owner.k
         self.ctype = f"struct bpf_iter__{target}"
         self.rows = TARGETS[target](k, owner.bpf, request)
-        self.ends_when_told = target in ENDS_WHEN_TOLD
+        self.current: Row | None = None  # the object to be shown next
+        self.one_session = target in ONE_SESSION
         self.always = {"map": request.map.address} if isinstance(request.map, BpfMap) else {}  # also in the last call
-        self.text = b""
-        self.done = False
+        self.text = Text()
+        self.started = self.done = False
         self.number = 0
         self.session = session
         self.seq = k.new("struct seq_file")
         self.meta = k.new("struct bpf_iter_meta")
         self.context = k.new(self.ctype)
+        self.members = [m.name for m in k.types.struct(self.ctype).flat_members() if m.name not in ("", "meta")]
         self.meta.seq = self.seq.addr
         self.meta.session_id = session
         self.context.meta = self.meta.addr
@@ -296,29 +325,62 @@ class IterFile(FdObject):
         link.get()
 
     def read(self, size: int) -> bytes:
-        """The next bytes of text."""
-        while len(self.text) < size and not self.done:
-            self.step()
-        data, self.text = self.text[:size], self.text[size:]
+        """bpf_seq_read(): what is left of the last read, or the text of more objects.  EAGAIN, E2BIG, EOPNOTSUPP."""
+        if not self.text.data:
+            self._fill(size)
+        data = bytes(self.text.data[:size])
+        del self.text.data[: len(data)]
         return data
 
-    def step(self) -> None:
-        """One object: run the program on it; after the last, once with NULL."""
-        row = next(self.rows, None)
-        members = [m.name for m in self.k.types.struct(self.ctype).flat_members() if m.name not in ("", "meta")]
-        for name in members:
-            setattr(self.context, name, (self.always if row is None else row).get(name, 0))
+    def _fill(self, size: int) -> None:
+        if not self.started:
+            self.started, self.current = True, next(self.rows, None)
+        elif self.one_session and not self.done:
+            raise KernelError(EOPNOTSUPP, "these objects are walked in one read")
+        for _ in range(MAX_ITER_OBJECTS):
+            if self.current is None or len(self.text.data) >= size:
+                break
+            if not self._show(self.current):
+                return
+            self.current = next(self.rows, None)
+            self.number += self.current is not None
+        else:
+            if not self.text.data:
+                raise KernelError(EAGAIN, "many objects without a word")
+        if self.current is None and not self.done:
+            self._stop()
+
+    def _show(self, row: Row) -> bool:
+        """The program on one object; its text is complete, or the object waits for the next read.  EAGAIN, E2BIG."""
+        before = len(self.text.data)
+        result = self._run(row)
+        if self.one_session:  # the answer ends the walk
+            if result:
+                self.rows.close()
+            result = 0
+        if not result and not self.text.overflowed:
+            return True
+        self.text.cut(before)
+        if not before:
+            raise KernelError(EAGAIN if result else E2BIG)
+        return False
+
+    def _stop(self) -> None:
+        """The program without an object, once."""
+        before = len(self.text.data)
+        self._run(self.always)
+        if not self.text.overflowed:
+            self.done = True
+            return
+        self.text.cut(before)
+        if not before:
+            raise KernelError(E2BIG)
+
+    def _run(self, row: Row) -> int:
+        for name in self.members:
+            setattr(self.context, name, row.get(name, 0))
         self.meta.seq_num = self.number
-        before = self.text
-        result = self.link.prog.run(self.context.addr)
-        if result and self.ends_when_told:
-            self.rows.close()
-        elif (
-            result == 1
-        ):  # BPF_ITER: stop_err -EAGAIN, show this object again; here it is skipped, and its text dropped
-            self.text = before
-        self.number += 1
-        self.done = row is None
+        return self.link.prog.run(self.context.addr)
 
     def release(self) -> None:
         """The last descriptor is closed."""
@@ -344,8 +406,8 @@ class Iterators:
         return IterFile(self, link, request, self.sessions)
 
     def write_text(self, seq: int, data: bytes) -> None:
-        """seq_write(): text of the iterator whose struct seq_file this is.  EINVAL."""
+        """seq_write(): text of the iterator whose struct seq_file this is.  EINVAL; EOVERFLOW: too much for one read."""
         file = self.open.get(seq)
         if file is None:
             raise KernelError(EINVAL, "no such struct seq_file")
-        file.text += data
+        file.text.write(data)

@@ -201,7 +201,7 @@ def main() -> int:
     parser.add_argument("-v", "--verbose", action="store_true", help="print the logs of what differs")
     parser.add_argument("-j", "--jobs", type=int, default=2)
     parser.add_argument("--seconds", type=float, default=120, help="real time that one object or test may take")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()  # words may follow -v
     folder = suite()
     good = True
     if args.what in ("all", "verdicts"):

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import pytest
 
 import simkernel
-from arch.abi.errno import EACCES, EBADF, EINVAL
+from arch.abi.errno import E2BIG, EACCES, EAGAIN, EBADF, EINVAL, EIO
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.btf.codec import Kind
+from bpf.btf.codec import Btf, BtfType, Kind, Member
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
 
@@ -76,6 +76,19 @@ class Tool:
         self.task.close(fd)
         self.task.close(link)
         return [int.from_bytes(out[i : i + 8], "little") for i in range(0, len(out), 8)]
+
+    def text(self, path: str, size: int = 4096, fd: int = 0) -> tuple[bytes, int]:
+        """What reading a file gives to its end or an error."""
+        at, out = self.calls.alloc(max(size, 100)), b""
+        if not fd:
+            self.calls.write(at, path.encode() + b"\0")
+            fd = self.calls.syscall("openat", -100, at, 0, 0)
+            if fd < 0:
+                return b"", fd
+        while (got := self.calls.syscall("read", fd, at, size)) > 0:
+            out += self.calls.read(at, got)
+        self.task.close(fd)
+        return out, got
 
     def group(self, name: str) -> int:
         path = self.calls.alloc(100)
@@ -159,3 +172,90 @@ def test_groups_in_every_order(tool: Tool) -> None:
     assert tool.link(prog, pack("IIQ", 0, outer, 0)) == -EINVAL and tool.link(prog, pack("IIQ", 1, outer, 1)) == -EINVAL
     once = tool.load("cgroup", f"r3 = *(u32 *)(r7 +{level})", answer=1)  # ends the walk
     assert tool.read(once, pack("IIQ", 2, outer, 0)) == [1]
+
+
+LONG = """
+  r6 = r1
+  r7 = *(u64 *)(r1 +{at})
+  if r7 == 0 goto out
+  r1 = *(u64 *)(r6 +0)
+  r8 = *(u64 *)(r1 +16)
+  *(u64 *)(r10 -8) = r8
+  r1 = *(u64 *)(r1 +0)
+  r2 = r7
+  r3 = {size}
+  call bpf_seq_write
+  {answer}
+  exit
+out:
+  r0 = 0
+  exit
+"""
+
+
+def test_a_read_gives_what_fits_and_goes_on_with_the_object_that_did_not(tool: Tool) -> None:
+    maps = {size: tool.task.map_create(uapi.BPF_MAP_TYPE_ARRAY, 4, size, 2) for size in (20_000, 40_000)}
+
+    def walk(size: int, answer: str, read: int) -> tuple[bytes, int]:
+        code = encode(assemble(LONG.format(at=24, size=size, answer=answer)))
+        prog, log = tool.task.prog_load(
+            uapi.BPF_PROG_TYPE_TRACING, code, expected_attach_type=uapi.BPF_TRACE_ITER, log_level=1, log_size=9999,
+            attach_btf_id=tool.btf.find("bpf_iter_bpf_map_elem", Kind.FUNC),
+        )  # fmt: skip
+        assert prog >= 0, log
+        link = tool.link(prog, tool.task.pack("I", maps[size]))
+        return tool.text("", read, tool.task.iter_create(link))
+
+    assert walk(20_000, "r0 = 0", 60_000) == (bytes(40_000), 0)  # each read takes one: both do not fit into eight pages
+    assert walk(20_000, "r0 = 0", 7) == (bytes(40_000), 0)
+    assert walk(40_000, "r0 = 0", 60_000) == (b"", -E2BIG)
+    assert walk(20_000, "r0 = 1", 60_000) == (b"", -EAGAIN)
+    first = "r0 = *(u64 *)(r10 -8)\n  r0 &= 1"  # number 0 is told, number 1 is asked for again and again
+    assert walk(20_000, first, 60_000) == (bytes(20_000), -EAGAIN)
+
+
+def test_a_pinned_iterator_is_read_by_its_file(tool: Tool) -> None:
+    link = tool.link(tool.load("bpf_prog", "r3 = 7"))
+    tool.task.obj_pin(link, "/sys/fs/bpf/walk")
+    for _ in range(2):  # each open is a walk of its own
+        out, end = tool.text("/sys/fs/bpf/walk")
+        assert set(out[::8]) == {7} and end == 0
+    prog = tool.load("bpf_prog", "r3 = 7")
+    tool.task.obj_pin(prog, "/sys/fs/bpf/program")
+    assert tool.text("/sys/fs/bpf/program") == (b"", -EIO)
+
+
+def test_a_pinned_map_shows_its_elements_by_their_types(tool: Tool) -> None:
+    btf = Btf()
+    number = btf.append(BtfType(Kind.INT, "int", 4, bits=32, encoding=1))
+    color = btf.append(BtfType(Kind.ENUM, "color", 4, values=[("RED", 0), ("GREEN", 1)]))
+    inner = btf.append(BtfType(Kind.STRUCT, "inner", 4, members=[Member("a", number, 0)]))
+    members = [Member("n", number, 0), Member("c", color, 32), Member("i", inner, 64)]
+    value = btf.append(BtfType(Kind.STRUCT, "value", 12, members=members))
+    fd, _ = tool.task.btf_load(btf.encode())
+    pack = tool.task.pack
+
+    def pinned(
+        kind: int, types: tuple[int, int], size: int, elements: dict[int, bytes], name: str
+    ) -> tuple[bytes, int]:
+        given = {"btf_fd": fd, "key_type_id": types[0], "value_type_id": types[1]} if types[1] else {}
+        made = tool.task.map_create(kind, 4 if kind != uapi.BPF_MAP_TYPE_QUEUE else 0, size, 2, **given)
+        for key, data in elements.items():
+            tool.task.map_update(made, pack("I", key), data)
+        tool.task.obj_pin(made, f"/sys/fs/bpf/{name}")
+        return tool.text(f"/sys/fs/bpf/{name}")
+
+    warning = b"# WARNING!! The output is for debug purpose only\n# WARNING!! The output format will change\n"
+    hashed, array, percpu = uapi.BPF_MAP_TYPE_HASH, uapi.BPF_MAP_TYPE_ARRAY, uapi.BPF_MAP_TYPE_PERCPU_ARRAY
+    assert pinned(hashed, (number, value), 12, {7: pack("iIi", -1, 1, 0)}, "h") == (
+        warning + b"7: {-1,GREEN,{0,},}\n",
+        0,
+    )
+    assert pinned(array, (number, number), 4, {1: pack("i", 9)}, "a") == (warning + b"0: 0\n1: 9\n", 0)
+    lines = b"".join(
+        b"%d: {\n" % n + b"".join(b"\tcpu%d: 0\n" % c for c in range(tool.machine.kernel.nr_cpus)) + b"}\n"
+        for n in (0, 1)
+    )
+    assert pinned(percpu, (number, number), 4, {}, "p") == (warning + lines, 0)
+    assert pinned(array, (0, 0), 4, {}, "untyped") == (b"", -EIO)
+    assert pinned(uapi.BPF_MAP_TYPE_QUEUE, (0, 0), 4, {}, "queue") == (b"", -EIO)
