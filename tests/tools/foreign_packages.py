@@ -26,6 +26,7 @@ PACKAGES = (
     ("libtinfo6", "arm64"),
     ("musl", "amd64"),
     ("musl", "arm64"),
+    ("gdb-multiarch", "amd64"),
 )
 
 
