@@ -65,7 +65,7 @@ def code_text(view: View) -> Text:
 def bpf_text(view: View) -> Text:
     """Registers and instructions of a BPF program."""
     out = Text(no_wrap=True, overflow="ellipsis")
-    for line in show.bpf(view.bpf, BPF_AROUND):
+    for line in show.bpf(view.bpf, BPF_AROUND, columns=2):
         style = "bold green" if line.startswith("=>") else "cyan" if line.lstrip().startswith(";") else ""
         out.append(line + "\n", style=style)
     return out
@@ -82,12 +82,12 @@ class Panels(App[None]):
     TITLE = "simkernel debug"
     CSS = """
     #head { height: 1; background: $boost; }
-    .panel { border: round $primary; padding: 0 1; overflow-y: auto; }
+    .panel { border: round $primary; padding: 0 1; overflow-y: auto; text-wrap: nowrap; text-overflow: ellipsis; }
     #registers { height: auto; max-height: 50%; }
     #code, #bpf { height: 1fr; }
-    #bpf { width: 1fr; }
+    #frame { height: 9; }
     #maps, #stack { height: 1fr; }
-    #trace { height: 2fr; }
+    #trace { height: 2fr; text-wrap: wrap; }
     #log { height: 7; border: round $secondary; }
     Input { height: 3; }
     """
@@ -121,7 +121,9 @@ class Panels(App[None]):
             with Vertical():
                 yield self._panel("registers", "CPU")
                 yield self._panel("code", "code")
-            yield self._panel("bpf", "BPF program")
+            with Vertical():
+                yield self._panel("bpf", "BPF program")
+                yield self._panel("frame", "BPF stack")
             with Vertical():
                 yield self._panel("stack", "call stack")
                 yield self._panel("maps", "maps")
@@ -148,6 +150,7 @@ class Panels(App[None]):
             "registers": register_text(view, before),
             "code": code_text(view),
             "bpf": bpf_text(view),
+            "frame": plain(list(show.frame(view.bpf))),
             "stack": plain([f"#{number} {each.symbol}" for number, each in enumerate(view.stack)]),
             "maps": plain(list(show.maps(view.maps, []))),
             "trace": plain([line.strip() for line in view.trace]),

@@ -10,6 +10,7 @@ from simkernel.debug.look import BpfView, MapView, TaskView
 from simkernel.debug.places import Kind, Stop
 
 DUMP_BYTES = 16  # bytes of a line of memory
+FRAME_SLOT = 8  # bytes of a slot of a BPF stack
 
 
 def place(debugger: Debugger, stop: Stop) -> str:
@@ -92,19 +93,33 @@ def dump(start: int, data: bytes, skip_zeros: bool = False) -> Iterator[str]:
         row = data[at : at + DUMP_BYTES]
         if skip_zeros and not any(row):
             continue
-        text = "".join(chr(byte) if 32 <= byte < 127 else "." for byte in row)
-        yield f"{start + at:#x}: {row.hex(' '):<{3 * DUMP_BYTES}} {text}"
+        yield f"{start + at:#x}: {row.hex(' '):<{3 * DUMP_BYTES}} {printable(row)}"
 
 
-def bpf(view: BpfView | None, around: int) -> Iterator[str]:
+def printable(data: bytes) -> str:
+    """Bytes as text, others as dots."""
+    return "".join(chr(byte) if 32 <= byte < 127 else "." for byte in data)
+
+
+def frame(view: BpfView | None) -> Iterator[str]:
+    """The stack of a BPF program's function: slots that are not zero, from fp on; what was not written is of others."""
+    if view is None:
+        return
+    for at in reversed(range(0, len(view.stack), FRAME_SLOT)):
+        slot = view.stack[at : at + FRAME_SLOT]
+        if any(slot):
+            yield f"fp-{len(view.stack) - at:<4} {slot.hex(' ')}  {printable(slot)}"
+
+
+def bpf(view: BpfView | None, around: int, columns: int = 4) -> Iterator[str]:
     """A program that runs: its registers, and so many instructions around the next one with their source lines."""
     if view is None:
         yield "no BPF program runs"
         return
     yield f"{view.program} (id {view.id}), instruction {view.insn}, depth {view.depth}"
     values = view.registers
-    for start in range(0, len(values), 4):
-        yield "  ".join(f"R{n:<2} {values[n]:016x}" for n in range(start, min(start + 4, len(values))))
+    for start in range(0, len(values), columns):
+        yield "  ".join(f"R{n:<2} {values[n]:016x}" for n in range(start, min(start + columns, len(values))))
     here = next((place for place, line in enumerate(view.lines) if line.index == view.insn), 0)
     for line in view.lines[max(here - around, 0) : here + around + 1]:
         if line.source:

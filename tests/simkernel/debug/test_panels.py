@@ -60,6 +60,12 @@ def test_keys_move_and_panels_show(d: Debugger) -> None:
             await press("s")
             await press("s")
             assert "=>   2:" in shown("bpf")
+            await press("s")
+            frame = shown("frame").splitlines()
+            assert frame[0].startswith("fp-8 ") and d.stop.pid.to_bytes(4, "little").hex(" ") + "  " in frame[0], (
+                "at fp-4"
+            )
+            await press("b")
             await press("b")
             assert "=>   1:" in shown("bpf")
             await press("r")
