@@ -57,7 +57,7 @@ def spelled(arguments: str, header: str) -> str:
         for word in re.findall(r"\w+_t\b|\w+_desc\b", ctype):
             if re.search(rf"^typedef .*\(\*{word}\)\(", header, re.M):
                 ctype = ctype.replace(word, "void *")
-            elif found := re.search(rf"^typedef (struct \w+|unsigned int) {word};", header, re.M):
+            elif found := re.search(rf"^typedef (struct \w+|(?:long )?unsigned int) {word};", header, re.M):
                 ctype = ctype.replace(word, found[1])
             elif re.search(rf"^}} {word};", header, re.M):
                 ctype = ctype.replace(word, "void" if "*" in ctype else "u64")

@@ -110,3 +110,11 @@ def test_every_row_compiles_against_the_kernels_types(version, arch):
             event.printer()
         sources = point.decl.args or ", ".join(param for _, param in point.params)
         compile_assign(split_arguments(sources), point.fired_with.fired_proto, tracing.host)
+
+
+@pytest.mark.parametrize("kernel", ASKED)
+def test_arguments_have_types_that_the_headers_know(kernel):
+    """The kernel's BTF is made of them."""
+    types = asked_machine(kernel).host.types
+    for row in Recording(kernel).events.values():
+        types.prototype(f"void f({row.arguments or 'void'})")
