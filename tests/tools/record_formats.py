@@ -54,7 +54,7 @@ def spelled(arguments: str, header: str) -> str:
     arguments = re.sub(r"\w[\w ]*\(\*\)\([^()]*\)", "void *", arguments)
     out = []
     for ctype in arguments.split(", "):
-        for word in re.findall(r"\w+_t\b|\w+_desc\b", ctype):
+        for word in re.findall(r"\w+_(?:t|desc|ref)\b", ctype):
             if re.search(rf"^typedef .*\(\*{word}\)\(", header, re.M):
                 ctype = ctype.replace(word, "void *")
             elif found := re.search(rf"^typedef (struct \w+|(?:long )?unsigned int) {word};", header, re.M):
