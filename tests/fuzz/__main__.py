@@ -1,7 +1,8 @@
 """`python -m tests.fuzz --minutes 10 [--seed N] [--kinds elf,btf] [--record]`, or `--only KIND:SEED:CASE` for one case.
 
-Each kind (kinds.py) gets an equal share of the time.  Cases run in child processes, a few in each; one that dies of a
-signal, or is not done in time, is a finding as much as an exception.  The last line says what to give to --only.
+Each kind (kinds.py) gets an equal share of the time, or --cases cases.  Cases run in child processes, some in each; one that
+dies of a signal, or is not done in time, is a finding as much as an exception.  A finding is told with what to give to
+--only: the cases of its process until then, since some kinds go on with one machine.
 """
 
 from __future__ import annotations
@@ -16,12 +17,13 @@ import time
 import traceback
 from collections import Counter
 from pathlib import Path
+from typing import Any
 
 import simkernel
 from tests.fuzz.kinds import ARCHS, KINDS, machine
 
 RECORD = Path(__file__).with_name("last_run.json")
-BATCH = 8  # cases in one child
+BATCH_CPU_S = 2.0  # no further case begins in a child that has used so much
 BATCH_S = 400  # until a child counts as hanging
 
 
@@ -44,8 +46,8 @@ def where(error: BaseException | None) -> str:
     return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
 
 
-def batch(name: str, seed: int, first: int) -> list[str]:
-    """Outcomes of BATCH cases, run in a child; the case that ended the child has its end as outcome."""
+def batch(name: str, seed: int, first: int, most: int) -> list[str]:
+    """Outcomes of up to `most` cases, run in a child; the case that ended the child has its end as outcome."""
     read, write = os.pipe()
     child = os.fork()
     if not child:
@@ -55,8 +57,11 @@ def batch(name: str, seed: int, first: int) -> list[str]:
         with open(os.devnull, "w") as null:
             os.dup2(null.fileno(), 1)
             os.dup2(null.fileno(), 2)
-        for case in range(first, first + BATCH):
+        begin = time.process_time()
+        for case in range(first, first + most):
             os.write(write, (one(name, seed, case).replace("\n", " ") + "\n").encode("utf-8", "replace"))
+            if time.process_time() - begin > BATCH_CPU_S:
+                break
         os._exit(0)
     os.close(write)
     with os.fdopen(read, "rb") as pipe:
@@ -70,27 +75,37 @@ def batch(name: str, seed: int, first: int) -> list[str]:
     return outcomes
 
 
-def campaign(name: str, seed: int, seconds: float) -> tuple[Counter[str], list[str]]:
-    """Outcomes by name, and findings with what repeats them."""
+def campaign(name: str, seed: int, seconds: float, cases: int) -> tuple[Counter[str], list[str]]:
+    """Outcomes by name, and findings with what repeats them; until the time is over or so many cases were tried."""
     end, case = time.monotonic() + seconds, 0
     outcomes: Counter[str] = Counter()
     findings = []
-    while time.monotonic() < end:
-        for number, outcome in enumerate(batch(name, seed, case)):
+    while time.monotonic() < end and case < cases:
+        told = batch(name, seed, case, cases - case)
+        for number, outcome in enumerate(told):
             if outcome.startswith("FINDING"):
-                findings.append(f"--only {name}:{seed}:{case + number}  {outcome}")
+                findings.append(f"--only {name}:{seed}:{case}-{case + number}  {outcome}")
                 print(findings[-1], flush=True)
                 outcome = "finding"
             outcomes[outcome] += 1
-        case += BATCH
+        case += len(told)
     return outcomes, findings
 
 
-def record(rows: dict[str, dict[str, object]]) -> None:
-    """Kinds that were not tried this time keep what is known of them."""
+def record(name: str, row: dict[str, Any], add: bool) -> None:
+    """Kinds that were not tried this time keep what is known of them; `add`: so does this one."""
     known = json.loads(RECORD.read_text())["kinds"] if RECORD.exists() else {}
-    merged = {name: row for name in KINDS if (row := rows.get(name) or known.get(name))}
-    RECORD.write_text(json.dumps({"kinds": merged}, indent=1) + "\n")
+    if add and name in known:
+        old = known[name]
+        row = {
+            "seed": f"{old['seed']}, {row['seed']}",
+            "minutes": round(old["minutes"] + row["minutes"], 1),
+            "tried": old["tried"] + row["tried"],
+            "findings": old["findings"] + row["findings"],
+            "outcomes": dict(sorted((Counter(old["outcomes"]) + Counter(row["outcomes"])).items())),
+        }
+    known[name] = row
+    RECORD.write_text(json.dumps({"kinds": {name: known[name] for name in KINDS if name in known}}, indent=1) + "\n")
 
 
 def main() -> int:
@@ -99,32 +114,36 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", default=",".join(KINDS))
-    parser.add_argument("--only", help="KIND:SEED:CASE, in this process")
+    parser.add_argument("--cases", type=int, default=sys.maxsize, help="so many of each kind, if the time lasts")
+    parser.add_argument("--only", help="KIND:SEED:CASE or KIND:SEED:FIRST-LAST, in this process")
     parser.add_argument(
         "--record", action="store_true", help=f"write {RECORD.name}, from which docs/reliability.md is made"
     )
+    parser.add_argument("--add", action="store_true", help="with --record: to what is recorded of the kind")
     options = parser.parse_args()
     if options.only:
-        name, seed, case = options.only.split(":")
-        print(KINDS[name][1](random.Random(f"{name} {seed} {case}")))
+        name, seed, cases = options.only.split(":")
+        first, _, last = cases.partition("-")
+        for case in range(int(first), int(last or first) + 1):
+            print(KINDS[name][1](random.Random(f"{name} {seed} {case}")))
         return 0
     names = options.kinds.split(",")
-    rows: dict[str, dict[str, object]] = {}
     failed = 0
     for arch in ARCHS:  # the children inherit them
         machine(arch)
     for name in names:
-        outcomes, findings = campaign(name, options.seed, options.minutes * 60 / len(names))
+        begin = time.monotonic()
+        outcomes, findings = campaign(name, options.seed, options.minutes * 60 / len(names), options.cases)
         failed += len(findings)
-        rows[name] = {
-            "seed": options.seed,
-            "minutes": round(options.minutes / len(names), 1),
+        row = {
+            "seed": str(options.seed),
+            "minutes": round((time.monotonic() - begin) / 60, 1),
             "tried": sum(outcomes.values()),
             "findings": findings,
             "outcomes": dict(sorted(outcomes.items())),
         }
         if options.record:
-            record(rows)
+            record(name, row, options.add)
         print(
             f"{name:10} {sum(outcomes.values()):7} tried, {len(findings)} findings; {dict(outcomes.most_common(4))}",
             flush=True,

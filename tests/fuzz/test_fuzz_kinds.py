@@ -14,7 +14,7 @@ ONE = ("syscalls", "sequences", "memory", "interrupts", "files")  # a case takes
 
 @pytest.mark.parametrize("name", KINDS)
 def test_some_cases(name: str) -> None:
-    outcomes = runner.batch(name, 1, 0) if name not in ONE else [runner.one(name, 1, 0)]
+    outcomes = runner.batch(name, 1, 0, 8) if name not in ONE else [runner.one(name, 1, 0)]
     assert not [outcome for outcome in outcomes if outcome.startswith("FINDING")]
 
 
@@ -37,5 +37,5 @@ def test_a_finding_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setitem(KINDS, "bad", ("", bad))
     monkeypatch.setitem(KINDS, "dies", ("", dies))
-    assert all("FINDING: Finding: it broke" in outcome for outcome in runner.batch("bad", 1, 0))
-    assert runner.batch("dies", 1, 0) == ["FINDING: SIGKILL"]
+    assert all("FINDING: Finding: it broke" in outcome for outcome in runner.batch("bad", 1, 0, 8))
+    assert runner.batch("dies", 1, 0, 8) == ["FINDING: SIGKILL"]
