@@ -11,7 +11,7 @@ import click
 from arch.abi.version import KernelVersion
 from arch.architecture import DEFAULT, names
 from simkernel.matrix import tables
-from simkernel.matrix.cells import Outcome
+from simkernel.matrix.cells import Outcome, read_types
 from simkernel.matrix.reasons import KINDS, WELL
 from simkernel.matrix.workers import cells, run_cells
 from simkernel.own_floors import EXIT_USAGE
@@ -37,11 +37,32 @@ def wrong(kernels: list[str], arches: list[str], objects: tuple[str, ...], test:
     return f"{missing[0]}: no such file" if missing else ""
 
 
+def vendors(asked: tuple[str, ...]) -> list[tuple[str, str, str]]:
+    """(version, architecture, file) of each VERSION[/ARCH]=FILE.  ValueError, with a sentence."""
+    out = []
+    for text in asked:
+        kernel, equals, path = text.partition("=")
+        version, _, arch = kernel.partition("/")
+        if not equals:
+            raise ValueError(f"--btf {text}: write it as VERSION=FILE or VERSION/ARCH=FILE")
+        if sentence := wrong([version], [arch or DEFAULT], (path,), None):
+            raise ValueError(sentence)
+        read_types(path)
+        out.append((version, arch or DEFAULT, path))
+    return out
+
+
 @click.command()
 @click.option("--kernel", "kernel", default="4.1,5.10,6.1", show_default=True, metavar="LIST", help="Kernel versions.")
 @click.option("--arch", default=DEFAULT, show_default=True, metavar="LIST", help="CPUs.")
 @click.option("--attach", is_flag=True, help="Attach, too.")
 @click.option("--run", "test", metavar="FILE.py", help="Attach and call test(machine, obj) of this file in each cell.")
+@click.option(
+    "--btf",
+    multiple=True,
+    metavar="VERSION[/ARCH]=FILE",
+    help="Another column: a vendor's kernel by its types (/sys/kernel/btf/vmlinux); objects are loaded, not attached.",
+)
 @click.option(
     "--journal", type=click.Path(path_type=Path), help="Write each cell as it is done; go on from there next time."
 )
@@ -57,6 +78,7 @@ def matrix(
     arch: str,
     attach: bool,
     test: str | None,
+    btf: tuple[str, ...],
     journal: Path | None,
     jobs: int,
     dask: str,
@@ -75,7 +97,7 @@ def matrix(
     try:
         if sentence := wrong(kernels, arches, objects, test):
             raise ValueError(sentence)
-        asked = cells(objects, kernels, arches, attach, test or "")
+        asked = cells(objects, kernels, arches, attach, test or "", vendors(btf))
         outcomes = collect(run_cells(asked, Journal(journal), jobs, dask), len(asked), quiet)
         text = tables.plain(outcomes) if form == "text" else tables.FORMATS[form](outcomes)
         if out is None and form == "text":

@@ -13,8 +13,11 @@ from types import ModuleType
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
 from arch.hosttime import HOST, HostStop
+from bpf.btf import Btf
+from bpf.btf.codec import BtfError
 from bpf.loader.errors import LoadError
 from bpf.loader.object import BpfObject
+from bpf.versions.confidence import confidence
 from simkernel.bug import Oops
 from simkernel.cc import CompileError
 from simkernel.copies import Template
@@ -34,13 +37,20 @@ class Cell:
     arch: str
     attach: bool = False
     test: str = ""  # a Python file with test(machine, obj)
+    btf: str = ""  # a file with the types of a kernel of that version, in place of ours: load only
 
     @property
     def key(self) -> str:
         """Its name in a journal: a changed object or test is another cell."""
-        names = f"{self.kernel} {self.arch} {int(self.attach)}"
-        content = "".join(hashlib.sha256(Path(p).read_bytes()).hexdigest()[:16] for p in (self.obj, self.test) if p)
+        names = f"{self.column} {self.arch} {int(self.attach)}"
+        files = (self.obj, self.test, self.btf)
+        content = "".join(hashlib.sha256(Path(p).read_bytes()).hexdigest()[:16] for p in files if p)
         return f"{Path(self.obj).name} {names} {content}"
+
+    @property
+    def column(self) -> str:
+        """How the table calls its kernel."""
+        return f"{self.kernel}-{Path(self.btf).stem}" if self.btf else self.kernel
 
 
 @dataclass(frozen=True)
@@ -65,21 +75,31 @@ class Outcome:
         return asdict(self)
 
 
-_templates: dict[tuple[str, str], Template] = {}  # of this process: booted machines that cells copy
+_templates: dict[tuple[str, str, str], Template] = {}  # of this process: booted machines that cells copy
 
 
 def run_cell(cell: Cell) -> Outcome:
     """Load (attach, test) in a copy of a machine that this process boots once for each kernel and CPU."""
-    where = (cell.kernel, cell.arch)
+    where = (cell.kernel, cell.arch, cell.btf)
     if where not in _templates:
         machine = boot(arch=cell.arch, kernel=cell.kernel)
         machine.session  # noqa: B018  the tool task is started once, for all copies
+        if cell.btf:
+            machine.kernel.observer.kernel_btf.use(read_types(cell.btf))
         machine.kernel.observer.kernel_btf.get().types  # noqa: B018  and the kernel's types made
         _templates[where] = Template(machine)
     try:
         return _templates[where].run(lambda machine: _work(machine, cell))
     except ChildError as error:
-        return Outcome(cell.obj, cell.kernel, cell.arch, "limit", str(error))
+        return Outcome(cell.obj, cell.column, cell.arch, "limit", str(error))
+
+
+def read_types(path: str) -> Btf:
+    """A kernel's types, as its /sys/kernel/btf/vmlinux has them.  ValueError, with a sentence."""
+    try:
+        return Btf.parse(Path(path).read_bytes())
+    except BtfError as error:
+        raise ValueError(f"{path}: no BTF: {error}") from None
 
 
 def _work(machine: Machine, cell: Cell) -> Outcome:
@@ -90,16 +110,17 @@ def _work(machine: Machine, cell: Cell) -> Outcome:
     def ended(kind: str, text: str) -> Outcome:
         programs = [] if obj is None else list(obj.programs.values())
         insns = sum(len(each.linked.insns) for each in programs if each.linked is not None)
-        return Outcome(cell.obj, cell.kernel, cell.arch, kind, text, len(programs), insns)
+        sure = confidence(KernelVersion.supported(cell.kernel))
+        return Outcome(cell.obj, cell.column, cell.arch, kind, text, len(programs), insns, sure)
 
     try:
         with HOST.grace(CELL_LIMIT_S):
             obj = machine.open(cell.obj)
             machine.load(obj)
-            if cell.attach or cell.test:
+            if (cell.attach or cell.test) and not cell.btf:
                 attaching = True
                 obj.attach()
-            if cell.test:
+            if cell.test and not cell.btf:
                 return ended(*_test(cell.test, machine, obj))
     except (LoadError, KernelError) as error:
         reason: Reason = classify(error, obj, KernelVersion.supported(cell.kernel), attaching)
@@ -115,12 +136,18 @@ def _work(machine: Machine, cell: Cell) -> Outcome:
 
 def _test(path: str, machine: Machine, obj: BpfObject) -> tuple[str, str]:
     """Run test(machine, obj) of a file; what it raises is the answer."""
-    test: Callable[[Machine, BpfObject], object] = vars(_module(path))["test"]
     try:
+        test: Callable[[Machine, BpfObject], object] | None = vars(_module(path)).get("test")
+        if test is None:
+            return "test", f"{Path(path).name}: it has no function test(machine, obj)"
         test(machine, obj)
-    except AssertionError as error:
-        line = traceback.extract_tb(error.__traceback__)[-1]
-        return "test", f"{Path(line.filename).name}:{line.lineno}: {error or line.line}"
+    except (LoadError, KernelError, Oops):
+        raise
+    except Exception as error:  # a person's code, whatever it raises
+        lines = [line for line in traceback.extract_tb(error.__traceback__) if line.filename == path]
+        line = lines[-1] if lines else traceback.extract_tb(error.__traceback__)[-1]
+        named = "" if isinstance(error, AssertionError) else f"{type(error).__name__}: "
+        return "test", f"{Path(line.filename).name}:{line.lineno}: {named}{str(error) or line.line}"
     return WELL, ""
 
 

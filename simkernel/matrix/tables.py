@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.etree import ElementTree
 
+from arch.abi.version import KernelVersion
+from bpf.versions.confidence import in_words
 from simkernel.matrix.cells import Outcome
 from simkernel.matrix.reasons import KINDS, WELL
 from simkernel.rows import aligned
@@ -50,7 +52,14 @@ def plain(outcomes: Sequence[Outcome]) -> str:
 
 def after(outcomes: Sequence[Outcome]) -> list[str]:
     """What stands below the table."""
-    return ["", *sentences(outcomes)] if any(not each.good for each in outcomes) else []
+    said = sentences(outcomes) if any(not each.good for each in outcomes) else []
+    return [line for part in (said, known(outcomes)) if part for line in ("", *part)]
+
+
+def known(outcomes: Sequence[Outcome]) -> list[str]:
+    """How each version's answers are known: `6.1: modelled on ...`."""
+    versions = sorted({each.kernel.partition("-")[0] for each in outcomes if each.confidence}, key=version_key)
+    return [f"{version}: {in_words(KernelVersion.parse(version))}" for version in versions]
 
 
 def sentences(outcomes: Sequence[Outcome]) -> list[str]:
@@ -118,7 +127,7 @@ def as_markdown(outcomes: Sequence[Outcome]) -> str:
     for obj in objects:
         lines.append(f"| {Path(obj).name} | " + " | ".join(word(by.get((obj, *column))) for column in columns) + " |")
     said = [line.replace("|", "\\|") for line in sentences(outcomes)]
-    return "\n".join([*lines, "", *(f"* {line}" for line in said)]).rstrip() + "\n"
+    return "\n".join([*lines, "", *(f"* {line}" for line in (*said, *known(outcomes)))]).rstrip() + "\n"
 
 
 STYLE = """body{font:14px system-ui,sans-serif;margin:2em;color-scheme:light dark}
@@ -140,6 +149,7 @@ def as_html(outcomes: Sequence[Outcome]) -> str:
             )
         rows.append(f"<tr>{row}</tr>")
     legend = "".join(f"<li><b>{kind}</b>: {html.escape(text)}</li>" for kind, text in KINDS.items() if kind != WELL)
+    legend += "".join(f"<li>{html.escape(line)}</li>" for line in known(outcomes))
     table = "\n".join(rows)
     return (
         f'<!doctype html><html lang="en"><meta charset="utf-8"><title>simkernel matrix</title><style>{STYLE}</style>\n'

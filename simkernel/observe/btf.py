@@ -73,6 +73,11 @@ class KernelBtf:
             self._made = recorded_btf(self.k.arch.name, self.k.version) or LazyBtf(self._build)
         return self._made
 
+    def use(self, types: Btf) -> None:
+        """The types of another kernel of this version stand for it, before anybody has looked: programs can be loaded
+        against them, not run."""
+        self._made = types
+
     def _build(self) -> Btf:
         k = self.k
         add_events(k.types, declarations(k.version))  # struct trace_event_raw_*

@@ -77,6 +77,31 @@ def test_cells_do_not_see_each_other_and_a_test_runs_in_each(tmp_path):
     assert (found["writes.bpf.o", "6.1"].kind, found["writes.bpf.o", "6.1"].text) == ("test", "check.py:4: too new")
 
 
+def test_whatever_a_test_raises_is_its_failure(tmp_path):
+    test = tmp_path / "check.py"
+    for text, said in (
+        ("def test(machine, obj):\n    obj.maps['none']\n", "check.py:2: KeyError: 'none'"),
+        ("x = 1\n", "check.py: it has no function test(machine, obj)"),
+        ("import no_such_module\n", "check.py:1: ModuleNotFoundError: No module named 'no_such_module'"),
+    ):
+        test.write_text(text)
+        (outcome,) = outcomes([WRITES], ["6.1"], test=str(test)).values()
+        assert (outcome.kind, outcome.text) == ("test", said)
+
+
+def test_a_vendors_kernel_is_a_column_by_its_types(tmp_path):
+    """These have little of task_struct: the object's own."""
+    obj = BpfObject(Path(WRITES).read_bytes(), "writes")
+    path = tmp_path / "vendor.btf"
+    path.write_bytes(next(bytes(s.data) for s in obj.elf.sections if s.name == ".BTF"))
+    asked = cells([WRITES, TASKS], ["6.1"], ["x86_64"], True, "", [("5.4", "x86_64", str(path))])
+    found = {(Path(o.obj).name, o.kernel): o for o in run_cells(asked, Journal(None))}
+    assert [o.kind for o in found.values()] == ["ok", "ok", "ok", "field"]
+    assert "struct task_struct" in found["tasks.bpf.o", "5.4-vendor"].text
+    assert {o.kernel: o.confidence for o in found.values()} == {"6.1": "compared", "5.4-vendor": "between"}
+    assert "5.4: between 4.1 and 5.10, the nearest versions" in tables.plain(list(found.values()))
+
+
 def test_a_journal_goes_on_where_it_ended(tmp_path):
     asked = cells([WRITES], ["5.10", "6.1"], ["x86_64"], False, "")
     path = tmp_path / "journal"
@@ -146,6 +171,8 @@ def test_the_command(tmp_path):
         (["--kernel", "99.1", WRITES], "no kernel version 99.1 here"),
         (["--arch", "vax", WRITES], "unknown architecture vax"),
         (["nothing.o"], "nothing.o: no such file"),
+        (["--btf", "5.4", WRITES], "write it as VERSION=FILE"),
+        (["--btf", f"5.4={__file__}", WRITES], "no BTF: bad BTF magic"),
     ):
         ran = command("matrix", *words, cwd=tmp_path)
         assert ran.returncode == 2 and said in ran.stderr and "Traceback" not in ran.stderr
