@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from arch.abi.errno import EBADF
 from arch.abi.mount import MS_RELATIME
 from arch.abi.stat import ANON_INODE_FS_MAGIC, NSFS_MAGIC, PIPEFS_MAGIC, SOCKFS_MAGIC
+from arch.errors import KernelError
 from simkernel.fs import (
     attributes,
     calls32,
@@ -39,7 +41,9 @@ from simkernel.fs import (
     xattr,
 )
 from simkernel.fs.bpffs import register_bpffs
+from simkernel.fs.cgroup import Cgroup, CgroupNode
 from simkernel.fs.face import FsKernel
+from simkernel.fs.fsnotify import FS_MODIFY
 from simkernel.fs.inode import Inode, SuperBlock
 from simkernel.fs.nsfs import Namespaces
 from simkernel.fs.pipe import PIPEFIFO_FOPS
@@ -49,6 +53,7 @@ from simkernel.fs.sysfs import register_sysfs
 from simkernel.fs.tmpfs import TmpfsSuper
 from simkernel.fs.tty.devpts import register_devpts
 from simkernel.fs.vfs import FsType, Vfs
+from simkernel.kernel.areas import CacheFrames
 from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
@@ -60,7 +65,7 @@ BODIES = (
 def _mount_tmpfs(vfs: Vfs, devname: str, flags: int, data: str, fs_name: str = "tmpfs") -> SuperBlock:
     total = vfs.k.mm.total_ram_pages
     mode = 0o755 if fs_name in ("rootfs", "devtmpfs") else 0o1777
-    return TmpfsSuper(vfs.anon_dev(), vfs.now, vfs.pool, data, fs_name, total, mode)
+    return TmpfsSuper(vfs.anon_dev(), vfs.now, CacheFrames(vfs.k.mm.frames, True), data, fs_name, total, mode)
 
 
 def _mount_devtmpfs(vfs: Vfs, devname: str, flags: int, data: str) -> SuperBlock:
@@ -84,7 +89,7 @@ def _make_internal(vfs: Vfs) -> None:
 
 def install(k: FsKernel) -> Vfs:
     """Make the file systems of a machine: called once at boot."""
-    vfs = Vfs(k, k.mm.frames)
+    vfs = Vfs(k, CacheFrames(k.mm.frames))
     k.vfs = vfs
     vfs.register(FsType("sysfs", lambda v, d, f, t: v.singletons["sysfs"]))
     vfs.register(FsType("tmpfs", _mount_tmpfs))
@@ -113,6 +118,10 @@ def install(k: FsKernel) -> Vfs:
         vfs.mount_at("/sys/fs/cgroup", "cgroup2", "cgroup2", relatime)
     inotify.install_limits(k)
     k.tasks.exit_hooks.append(k.vfs.cgroups.exited)
+    k.tasks.may_fork.append(k.vfs.cgroups.may_fork)
+    k.tasks.freezer_hooks.append(k.vfs.cgroups.freezer_changed)
+    k.vfs.cgroups.of_fd = lambda fd: group_of_fd(k, fd)
+    k.vfs.cgroups.on_event = lambda group, name, node: tell_watchers(k, group, name, node)
     k.tasks.exit_hooks.append(lambda task: _leave(k, task))
     vfs.mounts.when_gone.append(lambda mnt: vfs.namespaces.released())
     _give_boot_tasks_files(vfs)
@@ -124,6 +133,24 @@ def _leave(k: FsKernel, task: Task) -> None:
     k.vfs.proxies.forget(k, task)
     k.mirror.set_field(task.addr, "task_struct", "nsproxy", 0)
     nsproxy.left_behind(k, task.namespaces)
+
+
+def group_of_fd(k: FsKernel, fd: int) -> Cgroup:
+    """The group whose directory is open.  EBADF."""
+    file = k.current.files.fds.get(fd) if k.current.files is not None else None
+    inode = file.f_inode if file is not None else None
+    if not isinstance(inode, pseudo.PseudoInode) or not isinstance(inode.node, Cgroup):
+        raise KernelError(EBADF, "no directory of cgroup2")
+    return inode.node
+
+
+def tell_watchers(k: FsKernel, group: Cgroup, name: str, node: CgroupNode) -> None:
+    """kernfs_notify(): to inotify and poll."""
+    notify = k.vfs.fsnotify
+    for inode in list(notify.marks):
+        if isinstance(inode, pseudo.PseudoInode) and inode.node in (node, group):
+            notify.inode(inode, FS_MODIFY, name if inode.node is group else "")
+    k.wake_up(k.vfs.key_queue(node), 0)
 
 
 def _give_boot_tasks_files(vfs: Vfs) -> None:

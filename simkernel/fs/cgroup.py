@@ -1,24 +1,65 @@
 """cgroup2: groups of processes as directories.  kernel/cgroup/cgroup.c.
 
-No controller is simulated; what a cgroup does is to name a set of processes: for /proc/PID/cgroup, for the helpers that
-ask for the current cgroup, and as the place where BPF programs for sockets are attached.  `Cgroups` is the hierarchy of
-one machine (`k.vfs.cgroups`); a task that was never moved is in the root.  The C structures that lead from
-task->cgroups->dfl_cgrp to kn->id are kept.
+A cgroup names a set of processes: for /proc/PID/cgroup, for the helpers that ask for the current cgroup, as the place where BPF
+programs for sockets are attached, and for what its controllers do (cgroup_cpu.py, cgroup_memory.py, cgroup_pids.py; cgroup_freezer.py
+is every group's).  `Cgroups` is the hierarchy of one machine (`k.vfs.cgroups`); a task that was never moved is in the root.  The C
+structures that lead from task->cgroups->dfl_cgrp to kn->id are kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from weakref import WeakKeyDictionary
 
-from arch.abi.errno import EBUSY, EEXIST, EINVAL, EOPNOTSUPP, ESRCH
+from arch.abi.errno import EAGAIN, EBUSY, EEXIST, EINVAL, ENOENT, EOPNOTSUPP, ERANGE, ESRCH
+from arch.abi.limits import INT_MAX
+from arch.abi.poll import DEFAULT_POLLMASK, POLLERR, POLLPRI
+from arch.abi.sched import CLONE_INTO_CGROUP
 from arch.abi.signal import SIGKILL
+from arch.abi.time import NSEC_PER_USEC
 from arch.errors import KernelError
+from simkernel.fs.cgroup_cpu import CPU, CpuCss, GroupScheduling
+from simkernel.fs.cgroup_css import NO_LIMIT, CgroupFile, Controller, Css, number, number_or_max, shown, text_of
+from simkernel.fs.cgroup_freezer import is_frozen, set_freezing, tell
+from simkernel.fs.cgroup_memory import Charges, MemoryCss, memory
+from simkernel.fs.cgroup_pids import PIDS, PidsCss
 from simkernel.fs.inode import SuperBlock
 from simkernel.fs.mirror import Mirror
-from simkernel.fs.nodes import Dir, PseudoFile
+from simkernel.fs.nodes import Dir, OpenNode, OpenText, PseudoFile
 from simkernel.kernel.face import KernelFace
-from simkernel.kernel.task import Task
+from simkernel.kernel.task import CloneArgs, Task
+
+SINCE = {"memory": "4.5", "pids": "4.5", "cpu": "4.15"}  # as part of cgroup2
+
+
+class CgroupNode(PseudoFile):
+    """A file of a group, whose readers can wait for news."""
+
+    def __init__(self, file: CgroupFile) -> None:
+        mode = (0o444 if file.show else 0) | (0o200 if file.store else 0)
+        super().__init__(file.show, file.store, mode)
+        self.events = 0
+
+    def open(self, flags: int) -> OpenNode:
+        """kernfs_fop_open()."""
+        return OpenCgroupFile(self)
+
+
+class OpenCgroupFile(OpenText):
+    """An open one: kernfs_generic_poll()."""
+
+    def __init__(self, node: CgroupNode) -> None:
+        super().__init__(node)
+        self.file, self.seen, self.poll_key = node, node.events, node
+
+    def read(self, size: int, pos: int) -> bytes:
+        """What was read is no news."""
+        self.seen = self.file.events
+        return super().read(size, pos)
+
+    def poll(self) -> int:
+        """POLLPRI: it says something new."""
+        return DEFAULT_POLLMASK | (POLLERR | POLLPRI if self.seen != self.file.events else 0)
 
 
 class Cgroup(Dir):
@@ -26,15 +67,21 @@ class Cgroup(Dir):
 
     def __init__(self, groups: Cgroups, name: str, parent: Cgroup | None) -> None:
         super().__init__(mode=0o555 if parent is None else 0o755)
-        self.groups = groups
+        self.groups, self.k = groups, groups.k
         self.name = name
         self.parent = parent
         self.level: int = 0 if parent is None else parent.level + 1
         self.ino = 0  # its id; the super block numbers the root 1
         self.subgroups: dict[str, Cgroup] = {}
-        self.max_depth = self.max_descendants = "max"
+        self.max_depth = self.max_descendants = NO_LIMIT
         self.addr = self.css_set = 0
-        self._fill()
+        self.threaded = False
+        self.freeze = self.frozen_told = False
+        self.enabled: set[str] = set()  # cgroup.subtree_control
+        self.css: dict[str, Css] = {}
+        self.time_ns = [0, 0]  # of tasks that were here or below: all of it, in user mode
+        for file in self._files():
+            self.add(file.name, CgroupNode(file))
 
     # --- the tree ---
     @property
@@ -50,28 +97,44 @@ class Cgroup(Dir):
         """cgroup_id(): the number of its directory's inode."""
         return self.ino
 
+    def up(self) -> Iterator[Cgroup]:
+        """Itself and those above."""
+        here: Cgroup | None = self
+        while here is not None:
+            yield here
+            here = here.parent
+
     def ancestor(self, level: int) -> Cgroup | None:
         """The cgroup above at that level; None below its own."""
-        here: Cgroup | None = self
-        while here is not None and here.level > level:
-            here = here.parent
-        return here if here is not None and here.level == level else None
+        return next((group for group in self.up() if group.level == level), None)
 
     def is_below(self, other: Cgroup) -> bool:
         """cgroup_is_descendant(): itself counts."""
         return self.ancestor(other.level) is other
 
+    def below(self) -> Iterator[Cgroup]:
+        """Itself and all below it."""
+        yield self
+        for child in self.subgroups.values():
+            yield from child.below()
+
     def mkdir(self, name: str) -> None:
-        """A new cgroup; EINVAL for a newline in the name."""
+        """A new cgroup.  EINVAL for a newline in the name, EAGAIN beyond cgroup.max.*."""
         if "\n" in name:
             raise KernelError(EINVAL, "newline in the name")
         if name in self.children:
             raise KernelError(EEXIST, "exists")
+        for group in self.up():
+            if group.descendants() >= group.max_descendants or self.level + 1 - group.level > group.max_depth:
+                raise KernelError(EAGAIN, "cgroup.max")
         child = Cgroup(self.groups, name, self)
         child.ino = self.groups.new_id()
         self.groups.publish(child)
         self.subgroups[name] = child
         self.add(name, child)
+        for controller in self.groups.controllers.values():
+            if controller.name in self.enabled:
+                child.put_css(controller)
         self.groups.tell("cgroup_mkdir", child)
 
     def rmdir(self, name: str) -> None:
@@ -80,63 +143,205 @@ class Cgroup(Dir):
         if child is None or child.subgroups or child.tasks():
             raise KernelError(EBUSY, "in use")
         self.groups.tell("cgroup_rmdir", child)
-        del self.subgroups[name], self.children[name]
-        for tell in self.groups.removed:
-            tell(child)
+        for word in list(child.css):
+            child.drop_css(word)
+        del self.subgroups[name], self.own[name]
+        for told in self.groups.removed:
+            told(child)
 
     def contains_current(self) -> bool:
         """task_under_cgroup_hierarchy() of the running task."""
-        return self.groups.of(self.groups.k.current).is_below(self)
+        return self.groups.of(self.k.current).is_below(self)
+
+    # --- controllers ---
+    def put_css(self, controller: Controller) -> None:
+        """css_create() and css_populate_dir()."""
+        above = None if self.parent is None else self.parent.effective(controller.name)
+        css = self.css[controller.name] = controller.css(self, above)
+        if self.parent is not None:
+            for file in css.files():
+                self.add(file.name, CgroupNode(file))
+
+    def drop_css(self, word: str) -> None:
+        """kill_css()."""
+        css = self.css.pop(word)
+        for file in css.files():
+            del self.own[file.name]
+        css.offline()
+
+    def effective(self, word: str) -> Css:
+        """cgroup_e_css(): that of the nearest group which has one."""
+        return next(group.css[word] for group in self.up() if word in group.css)
+
+    def available(self) -> set[str]:
+        """cgroup_control(): what the group above gives."""
+        all_of_them = self.groups.controllers
+        words = set(all_of_them) if self.parent is None else self.parent.enabled
+        return {word for word in words if not self.threaded or all_of_them[word].threaded}
+
+    def _names(self, words: set[str]) -> str:
+        return " ".join(word for word in self.groups.controllers if word in words) + "\n" if words else ""
+
+    def _control(self, data: bytes) -> None:
+        """cgroup_subtree_control_write().  EINVAL, ENOENT, EBUSY, EOPNOTSUPP."""
+        wanted: dict[str, bool] = {}
+        for word in text_of(data).split(" "):
+            if word and (word[0] not in "+-" or word[1:] not in self.groups.controllers):
+                raise KernelError(EINVAL, "no such controller")
+            if word:
+                wanted[word[1:]] = word[0] == "+"
+        enable = {word for word, on in wanted.items() if on and word not in self.enabled}
+        disable = {word for word, on in wanted.items() if not on and word in self.enabled}
+        if enable - self.available():
+            raise KernelError(ENOENT, "not given by the group above")
+        if any(child.enabled & disable for child in self.subgroups.values()):
+            raise KernelError(EBUSY, "in use below")
+        if enable:
+            self._vet_enable(enable)
+        self.enabled = (self.enabled | enable) - disable
+        for group in self.subgroups.values():
+            for controller in self.groups.controllers.values():
+                if controller.name in enable and controller.name in group.available():
+                    group.put_css(controller)
+            for word in disable & group.css.keys():
+                group.drop_css(word)
+        self.groups.controllers_changed()
+
+    def _vet_enable(self, enable: set[str]) -> None:
+        """cgroup_vet_subtree_control_enable()."""
+        if not self.domain.is_valid_domain:
+            raise KernelError(EOPNOTSUPP, "no valid domain")
+        if self.parent is None:
+            return
+        if any(not self.groups.controllers[word].threaded for word in enable):
+            if self.is_thread_root or self.threaded:
+                raise KernelError(EOPNOTSUPP, "a controller of domains among threads")
+        elif self.can_be_thread_root or self.threaded:
+            return
+        if self.tasks():
+            raise KernelError(EBUSY, "has processes")
+
+    # --- domains and threads ---
+    @property
+    def domain(self) -> Cgroup:
+        """dom_cgrp."""
+        return next(group for group in self.up() if not group.threaded)
+
+    def _has_domain_controllers(self) -> bool:
+        return any(not self.groups.controllers[word].threaded for word in self.enabled)
+
+    @property
+    def is_thread_root(self) -> bool:
+        """cgroup_is_thread_root()."""
+        if self.threaded:
+            return False
+        threads = any(child.threaded for child in self.subgroups.values())
+        return threads or (bool(self.tasks()) and any(self.groups.controllers[w].threaded for w in self.enabled))
+
+    @property
+    def can_be_thread_root(self) -> bool:
+        """cgroup_can_be_thread_root()."""
+        if self.parent is None:
+            return True
+        domains = any(child.populated() and not child.threaded for child in self.subgroups.values())
+        return not self.threaded and not domains and not self._has_domain_controllers()
+
+    @property
+    def is_valid_domain(self) -> bool:
+        """cgroup_is_valid_domain()."""
+        if self.threaded:
+            return False
+        above = list(self.up())[1:]
+        return not any(group.threaded or (group.parent is not None and group.is_thread_root) for group in above)
+
+    def _type(self) -> str:
+        if self.threaded:
+            return "threaded\n"
+        if not self.is_valid_domain:
+            return "domain invalid\n"
+        return "domain threaded\n" if self.is_thread_root else "domain\n"
+
+    def _set_type(self, data: bytes) -> None:
+        """cgroup_enable_threaded().  EINVAL, EOPNOTSUPP."""
+        if text_of(data) != "threaded":
+            raise KernelError(EINVAL, "only threaded")
+        if self.threaded:
+            return
+        assert self.parent is not None
+        domain = self.parent.domain
+        if self.populated() or self._has_domain_controllers():
+            raise KernelError(EOPNOTSUPP, "in use")
+        if not domain.is_valid_domain or not domain.can_be_thread_root:
+            raise KernelError(EOPNOTSUPP, "the group above")
+        self.threaded = True
+        for word in [word for word in self.css if not self.groups.controllers[word].threaded]:
+            self.drop_css(word)
 
     # --- processes ---
     def tasks(self) -> list[Task]:
         """Living threads in it, by pid."""
-        k = self.groups.k
-        found = [t for t in k.tasks.by_pid.values() if t.pid and not t.exit_state]
+        found = [t for t in self.k.tasks.by_pid.values() if t.pid and not t.exit_state]
         return sorted((t for t in found if self.groups.of(t) is self), key=lambda t: int(t.pid))
+
+    def tasks_below(self) -> list[Task]:
+        """All of it and of the groups below, dead ones too while nobody waited for them."""
+        return [t for t in self.k.tasks.by_pid.values() if t.pid and self.groups.of(t).is_below(self)]
 
     def populated(self) -> bool:
         """A process is in it or below."""
-        return bool(self.tasks()) or any(child.populated() for child in self.subgroups.values())
+        return any(not task.exit_state for task in self.tasks_below())
 
     def descendants(self) -> int:
         """How many cgroups are below."""
         return sum(1 + child.descendants() for child in self.subgroups.values())
 
-    def _fill(self) -> None:
-        def text(name: str, show: Callable[[], str] | None, store: Callable[[bytes], None] | None = None) -> None:
-            self.add(name, PseudoFile(show, store, (0o444 if show else 0) | (0o200 if store else 0)))
+    def notify(self, name: str) -> None:
+        """cgroup_file_notify()."""
+        node = self.children.get(name)
+        if isinstance(node, CgroupNode):
+            node.events += 1
+            self.groups.on_event(self, name, node)
 
-        text("cgroup.controllers", lambda: "")
+    def _files(self) -> Iterator[CgroupFile]:
+        """cgroup_base_files[]."""
+        yield CgroupFile("cgroup.controllers", lambda: self._names(self.available()))
         if self.parent is not None:
-            text("cgroup.events", lambda: f"populated {self.populated():d}\nfrozen 0\n")
-            text("cgroup.freeze", lambda: "0\n", _freeze)
-            text("cgroup.kill", None, self._kill)
-            text("cgroup.type", lambda: "domain\n", lambda data: None)
-        text("cgroup.max.depth", lambda: f"{self.max_depth}\n", self._limit("max_depth"))
-        text("cgroup.max.descendants", lambda: f"{self.max_descendants}\n", self._limit("max_descendants"))
-        leaders = lambda: "".join(f"{t.pid}\n" for t in self.tasks() if t.pid == t.tgid)  # noqa: E731
-        text("cgroup.procs", leaders, lambda data: self._move(data, True))
-        text("cgroup.stat", lambda: f"nr_descendants {self.descendants()}\nnr_dying_descendants 0\n")
-        text("cgroup.subtree_control", lambda: "", _no_controller)
-        threads = lambda: "".join(f"{t.pid}\n" for t in self.tasks())  # noqa: E731
-        text("cgroup.threads", threads, lambda data: self._move(data, False))
-        text("cpu.stat", self._cpu_stat)
+            yield CgroupFile("cgroup.events", self._events)
+            yield CgroupFile("cgroup.freeze", lambda: f"{self.freeze:d}\n", self._freeze)
+            yield CgroupFile("cgroup.kill", None, self._kill)
+            yield CgroupFile("cgroup.type", self._type, self._set_type)
+        yield CgroupFile("cgroup.max.depth", lambda: shown(self.max_depth), self._set_depth)
+        yield CgroupFile("cgroup.max.descendants", lambda: shown(self.max_descendants), self._set_descendants)
+        yield CgroupFile("cgroup.procs", self._procs, lambda data: self._move(data, True))
+        yield CgroupFile("cgroup.stat", lambda: f"nr_descendants {self.descendants()}\nnr_dying_descendants 0\n")
+        yield CgroupFile("cgroup.subtree_control", lambda: self._names(self.enabled), self._control)
+        threads = lambda: "".join(f"{self._number(t)}\n" for t in self.tasks())  # noqa: E731
+        yield CgroupFile("cgroup.threads", threads, lambda data: self._move(data, False))
+        yield CgroupFile("cpu.stat", self._cpu_stat)
 
-    def _limit(self, attribute: str) -> Callable[[bytes], None]:
-        def store(data: bytes) -> None:
-            value = data.decode("latin-1").strip()
-            if value != "max" and not value.isdigit():
-                raise KernelError(EINVAL, "a number or max")
-            setattr(self, attribute, value)
+    def _set_depth(self, data: bytes) -> None:
+        self.max_depth = number_or_max(text_of(data), INT_MAX)
 
-        return store
+    def _set_descendants(self, data: bytes) -> None:
+        self.max_descendants = number_or_max(text_of(data), INT_MAX)
+
+    def _number(self, task: Task) -> int:
+        return self.k.tasks.vnr(task.pid)
+
+    def _procs(self) -> str:
+        if self.threaded:
+            raise KernelError(EOPNOTSUPP, "threaded")
+        found = [task for group in self.below() if group.domain is self for task in group.tasks()]
+        return "".join(f"{number}\n" for number in sorted({self._number(t.group_leader) for t in found}))
+
+    def _events(self) -> str:
+        return f"populated {self.populated():d}\nfrozen {is_frozen(self):d}\n"
 
     def _move(self, data: bytes, whole: bool) -> None:
-        """Put a process (0: the writer) into this cgroup."""
-        k = self.groups.k
+        """Put a process or a thread (0: the writer) into this cgroup.  EINVAL, ESRCH, EOPNOTSUPP, EBUSY."""
+        k = self.k
         try:
-            pid = int(data.split(b"\0")[0].strip())
+            pid = int(text_of(data))
         except ValueError:
             raise KernelError(EINVAL, "not a pid") from None
         if pid < 0:
@@ -144,44 +349,58 @@ class Cgroup(Dir):
         task = k.current if pid == 0 else k.tasks.find(pid)
         if task is None:
             raise KernelError(ESRCH, "no such process")
-        if not whole:
-            raise KernelError(EOPNOTSUPP, "threads cannot move alone in a domain")
         groups, old = self.groups, self.groups.of(task)
-        was_populated = self.populated()
-        threads = task.threads or [task]
+        if not whole and old.domain is not self.domain:
+            raise KernelError(EOPNOTSUPP, "threads stay in their domain")
+        self.vet()
+        before = {group: group.populated() for group in (*self.up(), *old.up())}
+        threads = (task.threads or [task]) if whole else [task]
         for thread in threads:
             groups.put(thread, self)
-        if not was_populated:
-            groups.tell("cgroup_notify_populated", self, 1)
-        if not old.populated():
-            groups.tell("cgroup_notify_populated", old, 0)
+        groups.tell_populated(before)
         for thread in threads:
             groups.tell("cgroup_attach_task", self, thread.addr, True)
 
+    def vet(self) -> None:
+        """cgroup_migrate_vet_dst().  EOPNOTSUPP, EBUSY."""
+        if not self.domain.is_valid_domain:
+            raise KernelError(EOPNOTSUPP, "no valid domain")
+        if self.enabled and not self.can_be_thread_root and not self.threaded:
+            raise KernelError(EBUSY, "has controllers for groups below")
+
+    # --- what is every group's ---
+    @property
+    def frozen_wanted(self) -> bool:
+        """Of it or of a group above."""
+        return any(group.freeze for group in self.up())
+
+    def _freeze(self, data: bytes) -> None:
+        value = number(text_of(data), -INT_MAX, INT_MAX)
+        if value not in (0, 1):
+            raise KernelError(ERANGE, "0 or 1")
+        self.freeze = bool(value)
+        for task in self.tasks_below():
+            if not task.exit_state:
+                set_freezing(self.k, task, self.groups.of(task).frozen_wanted)
+        for group in list(self.below()):
+            tell(group)
+
     def _kill(self, data: bytes) -> None:
-        if data.strip() != b"1":
-            raise KernelError(EINVAL, "1 only")
-        for task in self.tasks():
-            if task.pid == task.tgid:
-                self.groups.k.signals.send(task, SIGKILL)
-        for child in self.subgroups.values():
-            child._kill(data)
+        if number(text_of(data), -INT_MAX, INT_MAX) != 1:
+            raise KernelError(ERANGE, "1 only")
+        if self.threaded:
+            raise KernelError(EOPNOTSUPP, "threaded")
+        for task in self.tasks_below():
+            if task is task.group_leader and not task.exit_state:
+                self.k.signals.send(task, SIGKILL)
 
     def _cpu_stat(self) -> str:
-        tasks = self.tasks()
-        user = sum(t.utime_ns for t in tasks) // 1000
-        system = sum(t.stime_ns for t in tasks) // 1000
-        return f"usage_usec {user + system}\nuser_usec {user}\nsystem_usec {system}\n"
-
-
-def _freeze(data: bytes) -> None:
-    if data.strip() != b"0":
-        raise KernelError(EOPNOTSUPP, "freezing is not simulated")
-
-
-def _no_controller(data: bytes) -> None:
-    if data.strip():
-        raise KernelError(EINVAL, "no controllers")
+        for task in self.tasks_below():
+            self.groups.settle(task)
+        total, user = (ns // NSEC_PER_USEC for ns in self.time_ns)
+        text = f"usage_usec {total}\nuser_usec {user}\nsystem_usec {total - user}\n"
+        cpu = self.css.get("cpu")
+        return text + cpu.stat() if isinstance(cpu, CpuCss) and self.parent is not None else text
 
 
 class Cgroups:
@@ -194,8 +413,75 @@ class Cgroups:
         self.sb: SuperBlock | None = None  # set when the file system is made
         self.removed: list[Callable[[Cgroup], None]] = []  # told of each group that goes
         self.members: WeakKeyDictionary[Task, Cgroup] = WeakKeyDictionary()  # who is elsewhere than in the root
+        self.on_event: Callable[[Cgroup, str, CgroupNode], None] = lambda group, name, node: (
+            None
+        )  # told by vfs.py's boot
+        self.of_fd: Callable[[int], Cgroup] = lambda fd: self.root  # the same: cgroup_get_from_file()
+        self.settled: WeakKeyDictionary[Task, tuple[int, int]] = WeakKeyDictionary()
+        self.book = Charges(k, self._memory_of)
+        rows = (CPU, memory(self.book), PIDS)
+        self.controllers = {row.name: row for row in rows if k.version.at_least(SINCE[row.name])}
         self.root = Cgroup(self, "", None)
         self.root.ino = 1
+        for row in self.controllers.values():
+            self.root.put_css(row)
+
+    def _memory_of(self, task: Task) -> MemoryCss:
+        css = self.of(task).effective("memory")
+        assert isinstance(css, MemoryCss)
+        return css
+
+    def _cpu_of(self, task: Task) -> CpuCss:
+        css = self.of(task).effective("cpu")
+        assert isinstance(css, CpuCss)
+        return css
+
+    def controllers_changed(self) -> None:
+        """Run queues and pages ask for groups only while there is one that has the controller."""
+        if "cpu" in self.root.enabled and self.k.cpus.groups is None:
+            self.k.cpus.groups = GroupScheduling(self._cpu_of)
+        if "memory" in self.root.enabled and self.k.mm.frames.charger is None:
+            self.k.mm.frames.charger = self.book
+
+    def may_fork(self, child: Task, args: CloneArgs) -> int:
+        """cgroup_can_fork(); with CLONE_INTO_CGROUP the group is another than the parent's.  EBADF, EBUSY, EOPNOTSUPP, EAGAIN."""
+        if args.flags & CLONE_INTO_CGROUP:
+            try:
+                group = self.of_fd(args.cgroup)
+                group.vet()
+            except KernelError as error:
+                return -error.errno
+            before = {above: above.populated() for above in group.up()}
+            self.inherit_group(child, group)
+            self.tell_populated(before)
+        if "pids" not in self.root.enabled:
+            return 0
+        css = self.of(child).effective("pids")
+        assert isinstance(css, PidsCss)
+        return css.may_fork()
+
+    def settle(self, task: Task) -> None:
+        """A task's time since the last look, to its group and those above."""
+        now = (max(task.sum_exec_ns, task.utime_ns), task.utime_ns)
+        seen = self.settled.get(task, (0, 0))
+        self.settled[task] = now
+        for group in self.of(task).up():
+            group.time_ns[0] += now[0] - seen[0]
+            group.time_ns[1] += now[1] - seen[1]
+
+    def freezer_changed(self, task: Task) -> None:
+        """A task was frozen, or is no more."""
+        for group in self.of(task).up():
+            tell(group)
+
+    def tell_populated(self, before: dict[Cgroup, bool]) -> None:
+        """cgroup_update_populated(): of those groups that were, or are, empty."""
+        for group, was in before.items():
+            now = group.populated()
+            if now != was and group.parent is not None:
+                self.tell("cgroup_notify_populated", group, int(now))
+                group.notify("cgroup.events")
+            tell(group)
 
     def tell(self, event: str, group: Cgroup, *more: int) -> None:
         """TRACE_CGROUP_PATH()."""
@@ -216,7 +502,9 @@ class Cgroups:
 
     def put(self, task: Task, group: Cgroup) -> None:
         """Move one thread."""
+        self.settle(task)
         self.members[task] = group
+        set_freezing(self.k, task, group.frozen_wanted)
         self.publish(group)
         if task.addr:
             self.mirror.struct("struct task_struct").set(task.addr, "cgroups", group.css_set)
@@ -224,13 +512,27 @@ class Cgroups:
     def exited(self, task: Task) -> None:
         """cgroup_exit(): the last task of a group tells."""
         group = self.of(task)
+        self.settle(task)
         while group.parent is not None and not group.populated():
             self.tell("cgroup_notify_populated", group, 0)
+            group.notify("cgroup.events")
             group = group.parent
+        for above in self.of(task).up():
+            if above.frozen_wanted:
+                tell(above)
 
     def inherit(self, child: Task, parent: Task) -> None:
         """cgroup_fork()."""
-        self.put(child, self.of(parent))
+        self.inherit_group(child, self.of(parent))
+
+    def inherit_group(self, child: Task, group: Cgroup) -> None:
+        """A new task begins its life there."""
+        self.members[child] = group
+        self.publish(group)
+        if child.addr:
+            self.mirror.struct("struct task_struct").set(child.addr, "cgroups", group.css_set)
+        if group.frozen_wanted:
+            child.freezing = child.work = True
 
     def id_of(self, task: Task, level: int | None = None) -> int:
         """bpf_get_current_cgroup_id() and its ancestor form; 0 when there is none at that level."""

@@ -12,7 +12,7 @@ from arch.cpu import Cpu
 from arch.memory import KernelMemory, PhysicalMemory
 from arch.mmu import AddressSpace, UserMemory
 from arch.text import user_code_page
-from simkernel.kernel.areas import Frames, MappedFile, MappedInode, PageOf, Vma
+from simkernel.kernel.areas import Frames, MappedFile, MappedInode, Vma
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.task import CurrentTask, Task
@@ -183,17 +183,6 @@ class AddressSpaces:
         """Minor fault statistics."""
         self.nr_faults += 1
         self.board.current.min_flt += 1
-
-    def shared_anonymous(self) -> PageOf:
-        """Pages of a MAP_SHARED|MAP_ANONYMOUS area: the same for everyone who inherits it."""
-        pages: dict[int, int] = {}
-
-        def fault(vma: Vma, pgoff: int) -> int:
-            if pgoff not in pages:
-                pages[pgoff] = self.frames.alloc_page()
-            return pages[pgoff]
-
-        return fault
 
     # -- the page with the signal return trampoline --------------------------------------------------------------
 

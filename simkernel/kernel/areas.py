@@ -34,6 +34,19 @@ def page_up(addr: int) -> int:
     return (addr + PAGE_SIZE - 1) & ~(PAGE_SIZE - 1)
 
 
+class Charger(Protocol):
+    """Who keeps count of pages by control group (simkernel/fs/cgroup_memory.py)."""
+
+    def charge(self, shared: bool) -> object | None:
+        """Whose the next page is; None for nobody's.  ENOMEM."""
+
+    def took(self, phys: int, whose: object) -> None:
+        """The page that came of it."""
+
+    def freed(self, phys: int) -> None:
+        """A page went."""
+
+
 class Frames:
     """Physical pages with reference counts, by physical address (arch.memory.PhysicalMemory names them by pfn)."""
 
@@ -42,10 +55,19 @@ class Frames:
         self.refcounts: list[int] = physical.refcounts
         self.read: Callable[[int, int], bytes] = physical.read
         self.write: Callable[[int, bytes], None] = physical.write
+        self.charger: Charger | None = None  # there while some control group has the memory controller
 
     def alloc_page(self) -> int:
         """A zeroed page with one reference; its physical address."""
-        return int(self.physical.alloc_page()) << 12
+        return int(self.physical.alloc_page()) << 12 if self.charger is None else self.alloc_charged(False)
+
+    def alloc_charged(self, shared: bool) -> int:
+        """The same, on a control group's account; `shared`: of tmpfs."""
+        whose = self.charger.charge(shared) if self.charger is not None else None
+        phys = int(self.physical.alloc_page()) << 12
+        if whose is not None and self.charger is not None:
+            self.charger.took(phys, whose)
+        return phys
 
     def get_page(self, phys: int) -> None:
         """One more user of a page."""
@@ -53,6 +75,8 @@ class Frames:
 
     def put_page(self, phys: int) -> None:
         """One user less; the last one frees it."""
+        if self.charger is not None and self.refcounts[phys >> 12] == 1:
+            self.charger.freed(phys)
         self.physical.put_page(phys >> 12)
 
     def shared(self, phys: int) -> bool:
@@ -64,6 +88,21 @@ class Frames:
         new = self.alloc_page()
         self.write(new, self.read(phys, PAGE_SIZE))
         return new
+
+
+class CacheFrames:
+    """Pages of files: those of tmpfs (`charged`) are on a control group's account, the page cache of disks is on nobody's."""
+
+    def __init__(self, frames: Frames, charged: bool = False) -> None:
+        self.frames, self.charged = frames, charged
+        self.get_page, self.put_page = frames.get_page, frames.put_page
+        self.read, self.write = frames.read, frames.write
+
+    def alloc_page(self) -> int:
+        """A zeroed page with one reference."""
+        if self.charged:
+            return self.frames.alloc_charged(True)
+        return int(self.frames.physical.alloc_page()) << 12
 
 
 class MappedInode(Protocol):
@@ -137,6 +176,32 @@ class VmOperations(Protocol):
 
     def closed(self) -> None:
         """One area less."""
+
+
+class SharedAnonymous:
+    """The pages of a MAP_SHARED|MAP_ANONYMOUS area, the same for everyone who inherits it: shmem_zero_setup()."""
+
+    def __init__(self, frames: Frames) -> None:
+        self.frames, self.areas = frames, 1
+        self.pages: dict[int, int] = {}
+
+    def fault(self, vma: Vma, pgoff: int) -> int:
+        """A page of it."""
+        if pgoff not in self.pages:
+            self.pages[pgoff] = self.frames.alloc_charged(True)
+        return self.pages[pgoff]
+
+    def opened(self) -> None:
+        """One more area shows it."""
+        self.areas += 1
+
+    def closed(self) -> None:
+        """One less; with the last its pages go."""
+        self.areas -= 1
+        if not self.areas:
+            for phys in self.pages.values():
+                self.frames.put_page(phys)
+            self.pages.clear()
 
 
 class Vma:

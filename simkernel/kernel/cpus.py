@@ -7,6 +7,7 @@ runtime goes next, then the one that waits longest.  All simulated CPUs share on
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 from arch.abi.errno import ERESTARTSYS, ETIME
 from arch.context import Context
@@ -51,6 +52,22 @@ WEIGHTS = (
     88761, 71755, 56483, 46273, 36291, 29154, 23254, 18705, 14949, 11916, 9548, 7620, 6100, 4904, 3906, 3121, 2501,
     1991, 1586, 1277, 1024, 820, 655, 526, 423, 335, 272, 215, 172, 137, 110, 87, 70, 56, 45, 36, 29, 23, 18, 15,
 )  # fmt: skip
+
+
+class GroupScheduler(Protocol):
+    """What control groups want of the run queues (simkernel/fs/cgroup_cpu.py)."""
+
+    def weight(self, task: Task, rq: RunQueue) -> int:
+        """A task's weight beside all that runs on this CPU."""
+
+    def charge(self, task: Task, rq: RunQueue, delta_ns: int) -> None:
+        """Time that it used."""
+
+    def park(self, task: Task) -> bool:
+        """It may not run now; it will be enqueued later."""
+
+    def slice_end(self, task: Task, now_ns: int) -> int | None:
+        """Until when it may run."""
 
 
 class RunQueue:
@@ -142,6 +159,7 @@ class Cpus(Deadline):
         self.on_bug: Callable[[Exception], Exception] = unhandled  # what becomes of an exception: Oopses.caught
         self.on_stop: Callable[[HostStop], None] = stopped  # what becomes of the task: Oopses.stopped
         self.panicked: BaseException | None = None  # the kernel cannot go on
+        self.groups: GroupScheduler | None = None  # there while some control group has the cpu controller
         self.cut: RunQueue | None = None  # the CPU that the host stopped between two kernel functions: it goes on first
         self._poked = False
 
@@ -162,9 +180,13 @@ class Cpus(Deadline):
             return
         task.sum_exec_ns += delta
         weight = WEIGHTS[task.static_prio - 100] if 100 <= task.static_prio < 140 else 1024
+        if self.groups is not None:
+            weight = self.groups.weight(task, rq)
         task.vruntime += delta * 1024 // weight
         if task.vruntime > rq.min_vruntime:
             rq.min_vruntime = task.vruntime
+        if self.groups is not None:
+            self.groups.charge(task, rq, delta)
         if task.signal.cpu_events:
             self._run_cpu_events(task)
         self.trace("sched_stat_runtime", task.addr, delta, task.vruntime)
@@ -181,6 +203,8 @@ class Cpus(Deadline):
         task.on_rq = True
         self.mirror.store_on_rq(task)
         task.cpu = rq.cpu
+        if self.groups is not None and self.groups.park(task):
+            return
         rq.tasks.append(task)
         rq.slice_end_ns = min(rq.slice_end_ns, max(rq.last_ns + SLICE_NS, self.clock._now))
         if rq is self.rq:

@@ -35,7 +35,7 @@ from arch.errors import KernelError
 from arch.hosttime import check
 from arch.memory import KernelMemory
 from arch.mmu import PTE_EXEC, PTE_READ, PTE_WRITE, AddressSpace, UserMemory
-from simkernel.kernel.areas import Frames, MappedFile, PageOf, Vma, page_down, page_up
+from simkernel.kernel.areas import Frames, MappedFile, SharedAnonymous, Vma, page_down, page_up
 
 # x86-like CPUs have no execute-only or write-only pages: any right brings reading.
 PTE_OF_PROT = tuple(
@@ -74,10 +74,6 @@ class MmHome(Protocol):
         """A page is about to be made present."""
 
     max_map_count: int  # vm.max_map_count
-
-    def shared_anonymous(self) -> PageOf:
-        """The `fault` of a new area of shared anonymous memory."""
-        ...
 
 
 class Mm:
@@ -388,8 +384,8 @@ class Mm:
         if file is not None:
             self._check_file(vma, file)
         elif vma.shared:
-            vma.private = self.home.shared_anonymous()
-            vma.fault = vma.private
+            pages = SharedAnonymous(self.home.frames)
+            vma.private, vma.fault, vma.ops = pages, pages.fault, pages
         if flags & MAP_FIXED:
             self.unmap(addr, size)
         self.insert(vma)

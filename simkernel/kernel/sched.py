@@ -38,7 +38,8 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     rq.need_resched = False
     if prev.state == TASK_RUNNING:
         if prev is not rq.idle:
-            rq.tasks.append(prev)
+            if cpus.groups is None or not cpus.groups.park(prev):
+                rq.tasks.append(prev)
             prev.nivcsw += 1
     else:
         prev.on_rq = False
@@ -48,6 +49,8 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     if following is not rq.idle:
         rq.tasks.remove(following)
     rq.slice_end_ns = k.clock._now + cpus.slice_ns() if rq.tasks else END_OF_TIME_NS
+    if cpus.groups is not None and (end := cpus.groups.slice_end(following, k.clock.now_ns)) is not None:
+        rq.slice_end_ns = min(rq.slice_end_ns, end)
     cpus.deadline = 0
     if following is prev:
         return 0

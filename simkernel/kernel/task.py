@@ -233,14 +233,25 @@ class TaskIo:
 class CloneArgs:
     """struct kernel_clone_args, the host-side twin."""
 
-    __slots__ = ("child_tid", "exit_signal", "flags", "parent_tid", "pidfd", "set_tid", "stack", "stack_size", "tls")
+    __slots__ = (
+        "cgroup",
+        "child_tid",
+        "exit_signal",
+        "flags",
+        "parent_tid",
+        "pidfd",
+        "set_tid",
+        "stack",
+        "stack_size",
+        "tls",
+    )
 
     def __init__(self, flags: int, exit_signal: int = SIGCHLD, stack: int = 0) -> None:
         self.flags = flags
         self.exit_signal = exit_signal
         self.stack = stack
         self.stack_size = 0
-        self.parent_tid = self.child_tid = self.tls = self.pidfd = 0
+        self.parent_tid = self.child_tid = self.tls = self.pidfd = self.cgroup = 0
         self.set_tid: list[
             int
         ] = []  # the numbers to have: in the innermost pid namespace, in the one around it, and so on
@@ -430,6 +441,7 @@ class Task(TaskSlots):
         self.seccomp_filters = 0  # how many programs are one behind the other
         self.seccomp_filter: object = None  # seccomp.py: Filter
         self.syscall_work = 0  # SYSCALL_WORK_*: what else happens at system calls
+        self.freezing = self.frozen = False  # its control group is to be frozen; it cannot run user code
         self.ksp = 0  # kernel stack pointer while it does not run
 
     # Members that live in shared objects, by the names other subsystems use.
@@ -535,7 +547,7 @@ def mask_of(pending: list[SigInfo]) -> int:
 def has_signal(task: Task) -> bool:
     """TIF_SIGPENDING: something unblocked is pending."""
     signal = task.signal
-    if task.ptrace_trap:
+    if task.ptrace_trap or task.freezing:
         return True
     if not task.pending and not signal.pending and not (signal.stopped or signal.group_exiting):
         return False

@@ -10,7 +10,7 @@ from arch.errors import KernelError
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.pid_namespace import PID_MAX, RESERVED_PIDS, PidNamespace
-from simkernel.kernel.task import EXIT_DEAD, CurrentTask, Task
+from simkernel.kernel.task import EXIT_DEAD, CloneArgs, CurrentTask, Task
 
 FIRST_USER_PID = 100
 
@@ -36,6 +36,8 @@ class Tasks:
         self.by_address: dict[int, Task] = {}
         self.last_pid = 0
         self.nr_forks = 0
+        self.may_fork: list[Callable[[Task, CloneArgs], int]] = []  # asked about a new task: 0 or -errno
+        self.freezer_hooks: list[Callable[[Task], None]] = []  # told when a task is frozen, and when no more
         self.exit_hooks: list[Callable[[Task], None]] = []  # tracing's: return probes and perf events of the task
 
     # -- finding -------------------------------------------------------------------------------------------------

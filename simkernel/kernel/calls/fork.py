@@ -14,6 +14,7 @@ from arch.abi.sched import (
     CLONE_CHILD_SETTID,
     CLONE_CLEAR_SIGHAND,
     CLONE_DETACHED,
+    CLONE_INTO_CGROUP,
     CLONE_IO,
     CLONE_NEWPID,
     CLONE_PARENT,
@@ -113,7 +114,10 @@ def _clone(k: KernelFace, args_addr: int) -> Body:
         yield from report_event(k, event, child.pid)
     if args.flags & CLONE_VFORK:
         while not child.vfork_released:
-            if (yield k.wait(child.vfork_done, killable=True, interruptible=False)) == -ERESTARTSYS:
+            k.current.frozen = True  # cgroup_enter_frozen()
+            done = yield k.wait(child.vfork_done, killable=True, interruptible=False)
+            k.current.frozen = False
+            if done == -ERESTARTSYS:
                 break
         yield from report_event(k, PTRACE_EVENT_VFORK_DONE, child.pid)
     return number
@@ -158,6 +162,11 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
         return refused
     yield k.call("copy_thread", child.addr, args_addr)
     yield k.call("alloc_pid", 0)
+    for asked in k.tasks.may_fork:
+        refused = asked(child, args)
+        if refused:
+            yield from _undo(k, child)
+            return refused
     if flags & CLONE_CLEAR_SIGHAND:
         child.signal.actions = [SigAction(a.handler if a.handler == SIG_IGN else SIG_DFL) for a in child.signal.actions]
     child.ioprio = k.current.ioprio
@@ -391,7 +400,7 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
         raise KernelError(E2BIG)
     raw = raw.ljust(CLONE_ARGS_SIZE, b"\0")
     word = [int.from_bytes(raw[i : i + 8], k.mem.byteorder) for i in range(0, CLONE_ARGS_SIZE, 8)]
-    flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, _ = word
+    flags, pidfd, child_tid, parent_tid, exit_signal, stack, stack_size, tls, set_tid, set_tid_size, cgroup = word
     if set_tid_size > MAX_PID_NS_LEVEL or bool(set_tid) != bool(set_tid_size):
         raise KernelError(EINVAL)
     if flags & ~CLONE3_FLAGS or (flags & CLONE_CLEAR_SIGHAND and flags & CLONE_SIGHAND):
@@ -402,7 +411,9 @@ def sys_clone3(k: KernelFace, uargs: int, size: int) -> Body:
         raise KernelError(EINVAL)
     args = CloneArgs(flags, exit_signal, stack)
     args.stack_size, args.parent_tid, args.child_tid, args.tls = stack_size, parent_tid, child_tid, tls
-    args.pidfd = pidfd
+    args.pidfd, args.cgroup = pidfd, cgroup
+    if flags & CLONE_INTO_CGROUP and (cgroup >> 31 or size < CLONE_ARGS_SIZE):
+        raise KernelError(EINVAL)
     args.set_tid = [k.usercopy.get_user(set_tid + 4 * i, 4, signed=True) for i in range(set_tid_size)]
     if any(tid < 1 for tid in args.set_tid):
         raise KernelError(EINVAL)

@@ -36,11 +36,13 @@ from simkernel.kernel.signals import IGNORED_BY_DEFAULT, STOPS, bit
 from simkernel.kernel.task import (
     PF_EXITING,
     TASK_INTERRUPTIBLE,
+    TASK_RUNNING,
     TASK_STOPPED,
     UNBLOCKABLE,
     SigAction,
     SigInfo,
     Task,
+    fatal_pending,
     has_signal,
 )
 
@@ -60,6 +62,9 @@ def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
                 yield from trap_stop(k)
             else:
                 yield from _stay_stopped(k, task)
+            continue
+        if task.freezing and not fatal_pending(task):
+            yield from _stay_frozen(k, task)
             continue
         info = signals.dequeue(task, task.blocked & ~UNBLOCKABLE)
         if info is None:
@@ -92,6 +97,21 @@ def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
         if strace is not None:
             strace.killed(task, sig)
         yield k.call("do_group_exit", sig)
+
+
+def _stay_frozen(k: KernelFace, task: Task) -> Body:
+    """do_freezer_trap(): until its control group is thawed, or the task has to go."""
+    task.frozen = True
+    for told in k.tasks.freezer_hooks:
+        told(task)
+    task.state = TASK_INTERRUPTIBLE
+    task.wait_interruptible, task.wait_killable, task.wait_queues = False, True, ()
+    k.mirror.store_state(task)
+    yield k.call("schedule")
+    task.state, task.frozen = TASK_RUNNING, False
+    for told in k.tasks.freezer_hooks:
+        told(task)
+    return 0
 
 
 def _stay_stopped(k: KernelFace, task: Task) -> Body:

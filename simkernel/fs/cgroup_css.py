@@ -1,0 +1,131 @@
+"""What a controller keeps of one control group, and the words that its files take.  include/linux/cgroup-defs.h."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import NamedTuple, Protocol
+
+from arch.abi.errno import EINVAL, ERANGE
+from arch.abi.limits import PAGE_SIZE, U64_MAX
+from arch.errors import KernelError
+from simkernel.kernel.face import KernelFace
+from simkernel.kernel.task import Task
+
+Show = Callable[[], str]
+Store = Callable[[bytes], None]
+NO_LIMIT = U64_MAX
+
+
+class Group(Protocol):
+    """The group as its controllers see it."""
+
+    @property
+    def k(self) -> KernelFace:
+        """The machine's."""
+
+    @property
+    def path(self) -> str:
+        """As /proc/PID/cgroup shows it."""
+
+    def tasks_below(self) -> list[Task]:
+        """Threads of it and of the groups below, also those that are dead and not yet waited for."""
+
+    def notify(self, name: str) -> None:
+        """cgroup_file_notify(): one of its files says something new."""
+
+
+class CgroupFile(NamedTuple):
+    """struct cftype."""
+
+    name: str
+    show: Show | None
+    store: Store | None = None
+
+
+class Css:
+    """struct cgroup_subsys_state; `parent` is that of the nearest group above that has one."""
+
+    def __init__(self, group: Group, parent: Css | None) -> None:
+        self.group, self.parent = group, parent
+
+    def files(self) -> Iterator[CgroupFile]:
+        """Those that the controller puts into the group."""
+        return iter(())
+
+    def up(self) -> Iterator[Css]:
+        """Itself and those above."""
+        here: Css | None = self
+        while here is not None:
+            yield here
+            here = here.parent
+
+    def offline(self) -> None:
+        """The group goes, or the controller is taken from it."""
+
+
+class Controller(NamedTuple):
+    """struct cgroup_subsys: its name, what it keeps of a group, and whether threads of a process may be in different groups."""
+
+    name: str
+    css: Callable[[Group, Css | None], Css]
+    threaded: bool = False
+
+
+def text_of(data: bytes) -> str:
+    """strstrip() of what was written."""
+    return data.split(b"\0")[0].decode("latin-1").strip()
+
+
+def number(text: str, low: int = 0, high: int = U64_MAX) -> int:
+    """kstrtoull() and kstrtoll(): base by prefix.  EINVAL, ERANGE."""
+    digits = text.removeprefix("-") if low < 0 else text
+    try:
+        base = 16 if digits[:2].lower() == "0x" else 8 if digits[:1] == "0" and len(digits) > 1 else 10
+        if not digits[:1].isdigit() or "_" in digits:
+            raise ValueError
+        value = int(digits, base)
+    except ValueError:
+        raise KernelError(EINVAL, "not a number") from None
+    value = -value if text.startswith("-") else value
+    if not low <= value <= high:
+        raise KernelError(ERANGE, "out of range")
+    return value
+
+
+def number_or_max(text: str, high: int = U64_MAX) -> int:
+    """A count, or `max`.  EINVAL."""
+    if text == "max":
+        return NO_LIMIT
+    try:
+        return number(text, 0, high)
+    except KernelError:
+        raise KernelError(EINVAL, "a number or max") from None
+
+
+def shown(limit: int) -> str:
+    """A limit as its file says it."""
+    return "max\n" if limit == NO_LIMIT else f"{limit}\n"
+
+
+SUFFIXES = {"k": 10, "m": 20, "g": 30, "t": 40, "p": 50, "e": 60}
+
+
+def pages(text: str, unlimited: str = "max") -> int:
+    """page_counter_memparse(): bytes with a suffix, in whole pages.  EINVAL."""
+    if text == unlimited:
+        return NO_LIMIT
+    match = re.match(r"0[xX]([0-9a-fA-F]+)|0([0-7]*)|([0-9]*)", text)
+    assert match is not None
+    base = 16 if match[1] is not None else 8 if match[2] is not None else 10
+    value, rest = int(match[1] or match[2] or match[3] or "0", base) & U64_MAX, text[match.end() :]
+    if rest[:1].lower() in SUFFIXES and rest:
+        value, rest = value << SUFFIXES[rest[0].lower()] & U64_MAX, rest[1:]
+    if rest or not text:
+        raise KernelError(EINVAL, "not a number of bytes")
+    return value // PAGE_SIZE
+
+
+def shown_pages(limit: int) -> str:
+    """The same as its file says it."""
+    return "max\n" if limit == NO_LIMIT else f"{limit * PAGE_SIZE}\n"
