@@ -21,6 +21,7 @@ from arch.callfacts import CallFacts
 from arch.cpuinfo import CpuInfo
 from arch.datamodel import ByteOrder, DataModel
 from arch.memory import KernelMap, Memory
+from arch.tracefacts import TraceFacts
 from arch.usdt import Usdt
 
 
@@ -173,6 +174,7 @@ class Architecture:
     cpuinfo: CpuInfo = field(default_factory=CpuInfo)  # /proc/cpuinfo
     # copy_from_kernel_nofault() tells addresses that cannot be the kernel's (ERANGE) from those that are not mapped
     nofault_range: bool = False
+    traces: TraceFacts = field(default_factory=TraceFacts)  # what traces show of it
     usdt: Usdt | None = None  # arguments of static probes; None: libbpf knows none here
     support: Any = None  # arch.support.Support: emulator constants, kernel text, unwinding
 

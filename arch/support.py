@@ -29,6 +29,8 @@ class TextFacts:
     """Kernel text of one architecture."""
 
     function: Callable[[int], bytes]  # index -> code of a kernel function
+    # The same of one whose body ends by calling another function with the same result: it jumps there.  None: it calls.
+    jumping_function: Callable[[int], bytes] | None = field(default=None, kw_only=True)
     stubs: Callable[[Mapping[str, str], Mapping[str, str]], list[Stub]]  # (stub names, handler names by role)
     switch_symbol: str
     fork_symbol: str

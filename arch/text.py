@@ -32,6 +32,7 @@ When the handler returns, the stub restores every register from pt_regs and retu
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 from arch.abi.version import NEWEST, KernelVersion
@@ -65,14 +66,24 @@ class KernelText:
         self.names: list[str] = []  # index -> function name
         self.end = mem.map.text_base  # first free text address
 
-    def add_functions(self, names: list[str], sizes: dict[str, int] | None = None) -> list[int]:
-        """Make text and symbols for functions; returns their indices.  `sizes` pads functions to realistic sizes."""
+    def jumps(self) -> bool:
+        """Can functions end by jumping to another, as this kernel's compiler lets them?"""
+        return self.facts.jumping_function is not None and self.arch.traces.jumps(self.version)
+
+    def add_functions(
+        self, names: list[str], sizes: dict[str, int] | None = None, jumping: Collection[str] = ()
+    ) -> list[int]:
+        """Make text and symbols for functions; returns their indices.
+
+        `sizes` pads functions to realistic sizes; `jumping` ones end by jumping to another (jumps() says whether they can).
+        """
+        jump = self.facts.jumping_function
         indices = []
         for name in names:
             index = len(self.names)
             self.names.append(name)
             indices.append(index)
-            code = self.facts.function(index)
+            code = jump(index) if jump is not None and name in jumping else self.facts.function(index)
             want = (sizes or {}).get(name, 0)
             if want > len(code):
                 code += self.facts.nop * ((want - len(code)) // len(self.facts.nop))

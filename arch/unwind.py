@@ -50,8 +50,9 @@ def walk_kernel(
             frame = sp
         if not symbols.find(caller):
             return
-        yield caller
-        limit -= 1
+        if not arch.traces.entry_hides_caller:
+            yield caller
+            limit -= 1
     yield from walk_frames(arch, mem, frame, limit)
 
 

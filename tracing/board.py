@@ -17,6 +17,7 @@ from tracing.face import TraceHost
 from tracing.text.addresses import Addresses
 
 ERROR_LOG_ENTRIES = 8
+PID_MASK = 0x7FFF  # PID_MAX_DEFAULT - 1
 
 # name, default, first version; kernel/trace/trace.h:TRACE_FLAGS and the order of trace_options
 OPTIONS: tuple[tuple[str, bool, str | None], ...] = (
@@ -57,6 +58,10 @@ class Board:
         self.host = host
         self.features = feature_table.features(host.version)
         model = host.arch.model
+        self.preempt_count = host.arch.traces.counts_preemption(host.version)
+        self.depth_mask = (
+            0xFF if self.preempt_count else 0xF0
+        )  # of trace_entry.preempt_count: migration is counted by all
         self.byteorder = host.arch.byteorder
         self.order = "<" if self.byteorder == "little" else ">"  # for struct
         self.word: int = model.word  # bytes of a long
@@ -66,7 +71,7 @@ class Board:
         self.addresses = Addresses(host.symbols, self.word, self.features.hashed_pointers, self.options)
         self.addresses.trampoline = host.return_trampoline
         self.lines: dict[int, Line] = {}  # trace_entry.type -> its line
-        self.tasks = SavedTasks(6552 if self.features.large_cmdlines else 128)
+        self.tasks = SavedTasks(6552 if self.features.large_cmdlines else 128, host.nr_cpus)
         self.tick_ns = TICK_NSEC
         self.expanded = False  # ring_buffer_expanded: buffers have their full size
         self.expand_first: Callable[[], None] = lambda: None  # what the machine's own trace array does for that
@@ -85,7 +90,7 @@ class Board:
         """struct trace_entry of what happens now; `flags` and `preempt` add to what the host says."""
         host = self.host
         preempt += host.preempt_count()
-        return self.pack_header(kind, host.irq_flags() | flags, preempt & 0xFF, host.current_pid())
+        return self.pack_header(kind, host.irq_flags() | flags, preempt & self.depth_mask, host.current_pid())
 
     def instruction_pointer(self, regs: int) -> int:
         """Of a struct pt_regs in kernel memory."""
@@ -93,16 +98,67 @@ class Board:
 
 
 class SavedTasks:
-    """Names and thread groups of tasks that wrote events: saved_cmdlines and saved_tgids, of all trace arrays."""
+    """Names and thread groups of tasks: saved_cmdlines and saved_tgids, of all trace arrays.  kernel/trace/trace.c.
 
-    def __init__(self, floor: int) -> None:
-        self.cmdlines: dict[int, str] = {}
-        self.tgids: dict[int, int] = {}
+    They are noted when a CPU that has written an entry switches tasks, and when such a task wakes another: so a task's name is that
+    of its last switch, and one that has not been switched since it wrote is `<...>`.
+    """
+
+    def __init__(self, floor: int, nr_cpus: int) -> None:
         self.size = self.floor = floor  # how many names are kept, and the least that can be asked for
+        self.slot_of: dict[int, int] = {}  # by the low bits of a pid
+        self.pids: dict[int, int] = {}  # by slot
+        self.names: dict[int, str] = {}
+        self.last = 0  # the slot given last
+        self.tgids: dict[int, int] = {}
+        self.fresh = [False] * nr_cpus  # trace_taskinfo_save: an entry was written since tasks were noted
+        self.cmdline_users = self.tgid_users = 0
+        self.watch: Callable[[bool], None] = lambda on: None  # who notes tasks shall begin, or end
 
-    def remember(self, pid: int, comm: str) -> None:
-        """trace_save_cmdline()."""
-        self.cmdlines[pid] = comm
+    def use(self, cmdline: int = 0, tgid: int = 0) -> None:
+        """tracing_start_cmdline_record(), tracing_start_tgid_record() and their opposites: so many users more."""
+        before = bool(self.cmdline_users or self.tgid_users)
+        self.cmdline_users += cmdline
+        self.tgid_users += tgid
+        after = bool(self.cmdline_users or self.tgid_users)
+        if before != after:
+            self.watch(after)
+
+    def remember(self, pid: int, comm: str, tgid: int) -> None:
+        """tracing_record_taskinfo()."""
+        if not pid:
+            return
+        if self.cmdline_users:
+            slot = self.slot_of.get(pid & PID_MASK)
+            if slot is None:
+                slot = self.last = (self.last + 1) % self.size
+                self.slot_of[pid & PID_MASK] = slot
+            self.pids[slot], self.names[slot] = pid, comm
+        if self.tgid_users:
+            self.tgids[pid] = tgid
+
+    def note(self, host: TraceHost) -> None:
+        """The running task, if it has written something."""
+        cpu = host.cpu_id()
+        if self.fresh[cpu]:
+            self.fresh[cpu] = False
+            self.remember(host.current_pid(), host.current_comm(), host.current_tgid())
+
+    def name(self, pid: int) -> str:
+        """trace_find_cmdline()."""
+        if pid <= 0:
+            return "<XXX>" if pid else "<idle>"
+        slot = self.slot_of.get(pid & PID_MASK)
+        return self.names[slot] if slot is not None and self.pids[slot] == pid else "<...>"
+
+    def lines(self) -> str:
+        """The file saved_cmdlines: `pid name` a line, slot by slot."""
+        return "".join(f"{self.pids[slot]} {self.name(self.pids[slot])}\n" for slot in sorted(self.pids))
+
+    def resize(self, size: int) -> None:
+        """tracing_resize_saved_cmdlines(): all are forgotten."""
+        self.size, self.last = max(size, self.floor), 0
+        self.slot_of, self.pids, self.names = {}, {}, {}
 
 
 class ErrorLog:

@@ -188,6 +188,9 @@ class TraceHost(Protocol):
     def stack_trace(self, regs: int) -> list[int]:
         """Kernel return addresses, innermost first, from a probe's pt_regs, or from here where `regs` is 0."""
 
+    def frame(self, name: str) -> int:
+        """An address inside a function that this machine's stacks do not show by themselves, given its name."""
+
     def callchains(self, regs: int, limit: int) -> tuple[list[int], list[int]]:
         """(kernel, user) return addresses from a pt_regs, innermost first, at most `limit` of each."""
 

@@ -58,12 +58,18 @@ class Features:
     large_cmdlines: bool = since("5.10", "3b5e5cb1e68c, in its stable series: saved_cmdlines fills its pages")
     wide_pid: bool = since("5.10", "795d6379a47b: the pid column is 7 wide")
     irqs_on_in_ftrace_probes: bool = since("5.10", "ftrace-based kprobes no longer turn interrupts off")
+    context_word: bool = since(
+        "5.12", "36590c50b2d0: flags and depth of an entry are one word, made where the event is"
+    )
     migrate_disable_column: bool = since("5.12", "54357f0c9149: a fifth latency character")
     perf_time_cycles: bool = since("5.12", "struct perf_event_mmap_page grew by time_cycles and time_mask")
     ftrace_without_enable: bool = since("5.12", "events/ftrace has no files enable and filter")
     graph_depth_first: bool = since("5.12", "struct ftrace_graph_ret has its depth behind the function")
     func_no_repeats: bool = since("5.13", "4994891ebbb8: the function tracer's option func-no-repeats")
     tracefs_files_0640: bool = since("5.16", "21ccc9cd7211: files of tracefs are not for others")
+    gen_ctx_dec_in_uprobes: bool = since(
+        "5.17", "5e6cd84e2f8b: uprobe events take one from a preemption depth that nobody raised"
+    )
     bh_disabled: bool = since("5.17", "289e7b0f7eb4: 'b' and irqs-off/BH-disabled")
     clock_tai: bool = since("5.19", "3dc6ffae2da2: the clock tai")
     rethook: bool = since("5.18", "73f9b911faa7: return probes through rethook")

@@ -29,10 +29,11 @@ from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
 from tracing.probes.table import ProbeTable
 from tracing.probes.uprobes import Uprobes
-from tracing.record.event import EventRegistry, TraceEvent
+from tracing.record.event import TraceEvent
 from tracing.record.fields import Field
 from tracing.record.recorder import Recorder
-from tracing.tracers.follow import TaskFollower
+from tracing.record.registry import EventRegistry
+from tracing.tracers.follow import TaskFollower, TaskNames
 from tracing.tracers.function import FunctionTracer
 from tracing.tracers.functions import Functions
 from tracing.tracers.graph import GraphTracer
@@ -66,6 +67,7 @@ class Tracing:
         self.uprobes = Uprobes(board, spaces)
         self.probe_events = ProbeEvents(ProbeTable(recorder, events, self.kprobes, self.uprobes))
         self.perf = PerfCore(recorder, events, self.tracepoints, self.uprobes, self.probe_events)
+        self.task_names = TaskNames(board, self.tracepoints)
         self.functions = Functions(board, self.kprobes)
         self.probe_events.table.silent = self.functions.silent
         self.kprobes.refused = self.functions.refused
@@ -156,7 +158,6 @@ class Tracing:
         if self.bpf_trace_event is not None:
             self.bpf_trace_event.trace(text)
         elif self.board.options["trace_printk"]:
-            self.trace_array.remember_task()  # recording began when the program was loaded
             self.trace_array.print_entry(IP_TRACE_PRINTK, text, TRACE_BPRINT, *printk_context(self.recorder))
 
 

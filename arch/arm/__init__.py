@@ -18,6 +18,7 @@ from arch.fpstate import FpImage, Piece
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts, Role
 from arch.support import FrameFacts, Support, TextFacts
+from arch.tracefacts import TraceFacts
 
 _UC = {name: getattr(arm, f"UC_ARM_REG_R{i}") for i, name in enumerate(registers.NAMES[:16])}
 _UC["cpsr"] = arm.UC_ARM_REG_CPSR
@@ -190,6 +191,7 @@ ARCHITECTURE = Architecture(
     trap_fields={"orig": "uregs[17]"},
     user_pt_regs_size=72,
     older_names=(("5.15", {"__kretprobe_trampoline": "kretprobe_trampoline"}),),
+    traces=TraceFacts(zero_flags_irqs_on=True),
     usdt=USDT,
     support=Support(
         emulator=EMULATOR,

@@ -12,6 +12,7 @@ from arch.architecture import Architecture, EntryPoints, SyscallAbi
 from arch.arm64 import registers, text
 from arch.arm64.cpuinfo import CPUINFO
 from arch.arm64.files import FILES
+from arch.arm64.traces import TRACES
 from arch.arm64.usdt import USDT
 from arch.callfacts import CallFacts
 from arch.datamodel import LP64_LE_UNSIGNED_CHAR
@@ -224,6 +225,7 @@ ARCHITECTURE = Architecture(
     user_pt_regs_size=272,
     older_names=OLDER_NAMES,
     cpuinfo=CPUINFO,
+    traces=TRACES,
     usdt=USDT,
     support=Support(
         emulator=EMULATOR,

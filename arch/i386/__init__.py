@@ -18,6 +18,7 @@ from arch.i386.usdt import USDT
 from arch.memory import KernelMap
 from arch.native import EmulatorFacts
 from arch.support import FrameFacts, Support, TextFacts
+from arch.tracefacts import TraceFacts
 from arch.x86_64 import ENTRY as ENTRY_64
 from arch.x86_64 import EXCEPTIONS_BEFORE_5_8, TRAP_ROLES, descriptor, fp
 
@@ -213,6 +214,7 @@ ARCHITECTURE = Architecture(
     user_pt_regs_size=68,
     older_names=OLDER_NAMES,
     nofault_range=True,
+    traces=TraceFacts(preempt_count=(("5.17", True), ("4.9", False), (None, True)), folded_resched=True),
     usdt=USDT,
     support=Support(
         emulator=EMULATOR,

@@ -17,6 +17,7 @@ from arch.s390x import registers, text
 from arch.s390x.cpuinfo import CPUINFO
 from arch.s390x.files import FILES
 from arch.s390x.syscalls import NUMBERS
+from arch.s390x.traces import TRACES
 from arch.s390x.usdt import USDT
 from arch.support import FrameFacts, Support, TextFacts
 
@@ -71,6 +72,7 @@ EMULATOR = EmulatorFacts(
 
 TEXT = TextFacts(
     function=text.function,
+    jumping_function=text.jumping_function,
     stubs=text.stubs,
     switch_symbol="__switch_to_asm",
     fork_symbol="ret_from_fork",
@@ -214,6 +216,7 @@ ARCHITECTURE = Architecture(
     user_pt_regs_size=152,
     older_names=OLDER_NAMES,
     cpuinfo=CPUINFO,
+    traces=TRACES,
     usdt=USDT,
     support=Support(
         emulator=EMULATOR,

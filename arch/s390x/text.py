@@ -37,6 +37,15 @@ def function(index: int) -> bytes:
     return head + loop + tail + bytes.fromhex("07fe")  # br %r14
 
 
+def jumping_function(index: int) -> bytes:
+    """A kernel function that ends in a jump; it takes and passes on at most four arguments, for the fifth is restored."""
+    head = function(index)[: 6 + 6 + 4 + 4 + 6] + _code(index) + HYPERCALL
+    head += bytes.fromhex("eb6ff0f00004")  # lmg %r6,%r15,FRAME+48(%r15)
+    return head + bytes.fromhex(
+        "b9020000 a7840005 b9040010 07f1 07fe"
+    )  # ltgr %r0,%r0; je 1f; lgr %r1,%r0; br %r1; 1: br %r14
+
+
 def _relative(opcode: str, address: int, code: bytes, target: int) -> bytes:
     """brasl %r14 (c0e5) or jg (c0f4)."""
     offset = (target - address - len(code)) // 2

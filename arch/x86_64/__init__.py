@@ -17,6 +17,7 @@ from arch.x86_64 import fp, registers, text
 from arch.x86_64.cpuinfo import CPUINFO
 from arch.x86_64.files import FILES
 from arch.x86_64.syscalls import NUMBERS
+from arch.x86_64.traces import TRACES
 from arch.x86_64.usdt import USDT
 
 _NAMES = (*registers.GENERAL, "cs", "ss", "fs_base", "gs_base")
@@ -71,6 +72,7 @@ EMULATOR = EmulatorFacts(
 
 TEXT = TextFacts(
     function=text.function,
+    jumping_function=text.jumping_function,
     stubs=text.stubs,
     switch_symbol="__switch_to_asm",
     fork_symbol="ret_from_fork",
@@ -284,6 +286,7 @@ ARCHITECTURE = Architecture(
     older_names=OLDER_NAMES,
     cpuinfo=CPUINFO,
     nofault_range=True,
+    traces=TRACES,
     usdt=USDT,
     support=Support(
         emulator=EMULATOR,

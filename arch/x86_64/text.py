@@ -28,6 +28,12 @@ def function(index: int) -> bytes:
     return head + test + call + back + bytes.fromhex("c9 c3")
 
 
+def jumping_function(index: int) -> bytes:
+    """A kernel function that ends in a jump: nop5, frame, hypercall, leave; jump to the target, or return if there is none."""
+    head = NOP5 + bytes.fromhex("55 4889e5 4883ec20") + _code(index) + HYPERCALL
+    return head + bytes.fromhex("c9 4d85db 7403 41ffe3 c3")  # leave; test %r11,%r11; je 1f; jmp *%r11; 1: ret
+
+
 def _rel32(opcode: bytes, address: int, target: int) -> bytes:
     """A call or jump with a 32-bit displacement."""
     return opcode + (target - (address + len(opcode) + 4) & 0xFFFFFFFF).to_bytes(4, "little")

@@ -66,6 +66,7 @@ def blk_mq_submit_bio(k: BlockKernel, bio: int) -> Body:
 @kernel_function(
     "void blk_account_io_start(struct request *req)",
     source="block/blk-mq.c",
+    until="6.0",  # a part of its caller since
     names={None: "blk_account_io_start", "5.16": "__blk_account_io_start"},
 )
 def blk_account_io_start(k: BlockKernel, req: int) -> int:
@@ -147,6 +148,7 @@ def blk_update_request(k: BlockKernel, req: int, error: int, nr_bytes: int) -> B
 @kernel_function(
     "void blk_account_io_done(struct request *req, u64 now)",
     source="block/blk-mq.c",
+    until="6.0",
     names={None: "blk_account_io_done", "5.16": "__blk_account_io_done"},
 )
 def blk_account_io_done(k: BlockKernel, req: int, now: int) -> int:

@@ -272,19 +272,21 @@ def _access(k: FsKernel, dfd: int, filename: int, mode: int, flags: int) -> Body
     return _faccessat(k, dfd, filename, mode, flags)
 
 
-@syscall("access", "const char *filename, int mode", source="fs/open.c")
+@syscall("access", "const char *filename, int mode", source="fs/open.c", jumps=True)
 def sys_access(k: FsKernel, filename: int, mode: int) -> Body:
     """access(2)."""
     return (yield from _access(k, AT_FDCWD, filename, mode, 0))
 
 
-@syscall("faccessat", "int dfd, const char *filename, int mode", source="fs/open.c")
+@syscall("faccessat", "int dfd, const char *filename, int mode", source="fs/open.c", jumps=True)
 def sys_faccessat(k: FsKernel, dfd: int, filename: int, mode: int) -> Body:
     """faccessat(2)."""
     return (yield from _access(k, dfd, filename, mode, 0))
 
 
-@syscall("faccessat2", "int dfd, const char *filename, int mode, int flags", source="fs/open.c", since="5.8")
+@syscall(
+    "faccessat2", "int dfd, const char *filename, int mode, int flags", source="fs/open.c", since="5.8", jumps=True
+)
 def sys_faccessat2(k: FsKernel, dfd: int, filename: int, mode: int, flags: int) -> Body:
     """faccessat2(2)."""
     return (yield from _access(k, dfd, filename, mode, flags))

@@ -9,7 +9,9 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
 
 
-@kernel_function("int copy_files(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
+@kernel_function(
+    "int copy_files(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c", inlined=True
+)
 def copy_files(k: FsKernel, clone_flags: int, tsk: int) -> int:
     """Give a new task its descriptors: the parent's own table with CLONE_FILES, else a copy."""
     task, old = k.tasks.at(tsk), k.current.files
@@ -24,7 +26,9 @@ def copy_files(k: FsKernel, clone_flags: int, tsk: int) -> int:
     return 0
 
 
-@kernel_function("int copy_fs(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
+@kernel_function(
+    "int copy_fs(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c", inlined=True
+)
 def copy_fs(k: FsKernel, clone_flags: int, tsk: int) -> int:
     """Give a new task its root, working directory and umask; and what else /proc keeps per process."""
     task, old = k.tasks.at(tsk), k.current.fs

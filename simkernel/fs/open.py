@@ -246,7 +246,9 @@ def _creation_seen(k: FsKernel, nd: NameData, dentry: Dentry, op: OpenFlags) -> 
     yield k.call("up_write", lock)
 
 
-@kernel_function("int vfs_open(const struct path *path, struct file *file)", source="fs/open.c", since="4.19")
+@kernel_function(
+    "int vfs_open(const struct path *path, struct file *file)", source="fs/open.c", since="4.19", jumps=True
+)
 def vfs_open(k: FsKernel, path: int, file_addr: int) -> Body:
     """Open the dentry of a path."""
     file = k.vfs.files[file_addr]

@@ -58,7 +58,9 @@ def verify_area(k: FsKernel, file: File, read_write: int, ppos: int, count: int)
 
 
 @kernel_function(
-    "int rw_verify_area(int read_write, struct file *file, const loff_t *ppos, size_t count)", source="fs/read_write.c"
+    "int rw_verify_area(int read_write, struct file *file, const loff_t *ppos, size_t count)",
+    source="fs/read_write.c",
+    jumps=True,
 )
 def rw_verify_area(k: FsKernel, read_write: int, file_addr: int, ppos: int, count: int) -> Body:
     """Positions must be sane, then the security modules are asked."""
@@ -260,7 +262,7 @@ def _write(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     return ret
 
 
-@syscall("read", "unsigned int fd, char *buf, size_t count", source="fs/read_write.c")
+@syscall("read", "unsigned int fd, char *buf, size_t count", source="fs/read_write.c", jumps=True)
 def sys_read(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     """read(2)."""
     if k.vfs.names.ksys:
@@ -268,7 +270,7 @@ def sys_read(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     return (yield from _read(k, fd, buf, count))
 
 
-@syscall("write", "unsigned int fd, const char *buf, size_t count", source="fs/read_write.c")
+@syscall("write", "unsigned int fd, const char *buf, size_t count", source="fs/read_write.c", jumps=True)
 def sys_write(k: FsKernel, fd: int, buf: int, count: int) -> Body:
     """write(2)."""
     if k.vfs.names.ksys:

@@ -271,6 +271,14 @@ def _readlink(k: FsKernel, inode: Inode, dentry: int, buffer: int, buflen: int) 
 @syscall("readlinkat", "int dfd, const char *pathname, char *buf, int bufsiz", source="fs/stat.c")
 def sys_readlinkat(k: FsKernel, dfd: int, pathname: int, buf: int, bufsiz: int) -> Body:
     """readlinkat(2)."""
+    return (yield k.call("do_readlinkat", dfd, pathname, buf, bufsiz))
+
+
+@kernel_function(
+    "int do_readlinkat(int dfd, const char *pathname, char *buf, int bufsiz)", source="fs/stat.c", since="4.17"
+)
+def do_readlinkat(k: FsKernel, dfd: int, pathname: int, buf: int, bufsiz: int) -> Body:
+    """EINVAL for what is no link."""
     if bufsiz <= 0:
         return -EINVAL
     name = get_path_name(k, pathname, True)
@@ -288,7 +296,7 @@ def sys_readlinkat(k: FsKernel, dfd: int, pathname: int, buf: int, bufsiz: int) 
 @syscall("readlink", "const char *path, char *buf, int bufsiz", source="fs/stat.c")
 def sys_readlink(k: FsKernel, path: int, buf: int, bufsiz: int) -> Body:
     """readlink(2)."""
-    return (yield from sys_readlinkat(k, AT_FDCWD, path, buf, bufsiz))
+    return (yield k.call("do_readlinkat", AT_FDCWD, path, buf, bufsiz))
 
 
 # --- statfs ---

@@ -37,7 +37,7 @@ def vfs_fsync_range(k: FsKernel, file_addr: int, start: int, end: int, datasync:
     return ret if isinstance(ret, int) else (yield from ret)
 
 
-@kernel_function("int vfs_fsync(struct file *file, int datasync)", source="fs/sync.c")
+@kernel_function("int vfs_fsync(struct file *file, int datasync)", source="fs/sync.c", jumps=True)
 def vfs_fsync(k: FsKernel, file_addr: int, datasync: int) -> Body:
     """The whole file."""
     return (yield k.call("vfs_fsync_range", file_addr, 0, S64_MAX, datasync))
@@ -141,9 +141,15 @@ def sys_fallocate(k: FsKernel, fd: int, mode: int, offset: int, length: int) -> 
     return (yield k.call("vfs_fallocate", k.vfs.fget(fd).addr, mode, offset, length))
 
 
-@syscall("ftruncate", "unsigned int fd, off_t length", source="fs/open.c")
+@syscall("ftruncate", "unsigned int fd, off_t length", source="fs/open.c", jumps=True)
 def sys_ftruncate(k: FsKernel, fd: int, length: int) -> Body:
     """ftruncate(2)."""
+    return (yield k.call("do_sys_ftruncate", fd, length, 1))
+
+
+@kernel_function("long do_sys_ftruncate(unsigned int fd, loff_t length, int small)", source="fs/open.c")
+def do_sys_ftruncate(k: FsKernel, fd: int, length: int, small: int) -> Body:
+    """EINVAL, EBADF, and what the file system says."""
     if length < 0:
         return -EINVAL
     file = k.vfs.fget(fd)
@@ -153,9 +159,15 @@ def sys_ftruncate(k: FsKernel, fd: int, length: int) -> Body:
                          file.addr))  # fmt: skip
 
 
-@syscall("truncate", "const char *path, long length", source="fs/open.c")
+@syscall("truncate", "const char *path, long length", source="fs/open.c", jumps=True)
 def sys_truncate(k: FsKernel, path: int, length: int) -> Body:
     """truncate(2)."""
+    return (yield k.call("do_sys_truncate", path, length))
+
+
+@kernel_function("long do_sys_truncate(const char *pathname, loff_t length)", source="fs/open.c")
+def do_sys_truncate(k: FsKernel, path: int, length: int) -> Body:
+    """EINVAL, EISDIR, EACCES, EROFS, and what the file system says."""
     if length < 0:
         return -EINVAL
     where = k.vfs.user_path(AT_FDCWD, get_path_name(k, path))

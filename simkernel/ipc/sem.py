@@ -182,7 +182,7 @@ def do_semtimedop(k: IpcKernel, semid: int, tsops: int, nsops: int, timeout: int
     return 0
 
 
-@syscall("semop", "int semid, struct sembuf *tsops, unsigned nsops", source="ipc/sem.c")
+@syscall("semop", "int semid, struct sembuf *tsops, unsigned nsops", source="ipc/sem.c", jumps=True)
 def sys_semop(k: IpcKernel, semid: int, tsops: int, nsops: int) -> Body:
     """Without a time limit."""
     return (yield k.call("do_semtimedop", semid, tsops, nsops, 0))

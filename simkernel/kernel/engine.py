@@ -106,6 +106,27 @@ def enter({registers}):
     return req
 """
 
+_JUMP = """
+def enter({registers}):
+    clock._now += {cost}
+    g = body(k{arguments})
+    try:
+        req = g.send(None)
+        while req.__class__ is int:
+            req = g.send(req)
+    except StopIteration as s:
+        r = s.value
+        return r & {mask:#x} if r else 0
+    except KernelError as e:
+        return -e.errno & {mask:#x}
+    clock._now += {half}
+    g.close()
+    return req
+"""
+
+# What a body is: one that calls nothing, one that calls others, one that ends by jumping to another
+PLAIN, CALLS, JUMPS = _PLAIN, _GENERATOR, _JUMP
+
 _LEAF = """
 def leaf({names}):
     clock._now += {cost}
@@ -169,14 +190,14 @@ class Engine:
         self.wide = 0  # the last body's result in full, on 32-bit machines
         self.converters: dict[int, Callable[[int], int] | None] = {}
 
-    def compile(self, prototype: Prototype, body: Function, generator: bool, name: str) -> Enter:
-        """The `enter` of a function that takes C arguments: in registers, the rest on the stack."""
+    def compile(self, prototype: Prototype, body: Function, shape: str, name: str) -> Enter:
+        """The `enter` of a function that takes C arguments: in registers, the rest on the stack.  `shape`: PLAIN, ..."""
         limit = self.register_arguments
         places = slots(prototype.params, self.word, self.aligned_pairs)
         names = [[f"a{i}" if i < limit else f"stack({i - limit})" for i in place] for place in places]
         arguments = self._arguments(prototype, names)
         registers = ", ".join(f"a{i}" for i in range(min(limit, self.words_of(prototype))))
-        return self._make(registers, arguments, body, generator, name, {"stack": self.cpu.stack_argument})
+        return self._make(registers, arguments, body, shape, name, {"stack": self.cpu.stack_argument})
 
     def wide_result(self, register: int) -> int:
         """A 64-bit result on a 32-bit machine: what the body returned, unless a probe changed the register."""
@@ -231,7 +252,7 @@ class Engine:
         exec(_compiled(text), scope)
         return scope["leaf"]  # type: ignore[no-any-return]
 
-    def compile_wrapper(self, prototype: Prototype, body: Function, generator: bool, name: str) -> Enter:
+    def compile_wrapper(self, prototype: Prototype, body: Function, shape: str, name: str) -> Enter:
         """The `enter` of a system-call wrapper, which takes `const struct pt_regs *`."""
         layout, mem = self.cpu.layout, self.cpu.mem
         rows = [layout.fields[field] for field in self.abi.args[: self.words_of(prototype)]]
@@ -245,19 +266,19 @@ class Engine:
             places = slots(prototype.params, self.word, self.aligned_pairs)
             extra = {"unpack": fmt.unpack_from, "buf": self.cpu.phys.buf, "base": mem.map.direct_map - low}
             arguments = self._arguments(prototype, [[values[i] for i in place] for place in places])
-        return self._make("regs=0", arguments, body, generator, name, extra)
+        return self._make("regs=0", arguments, body, shape, name, extra)
 
     def _make(
-        self, registers: str, arguments: str, body: Function, generator: bool, name: str, extra: dict[str, Any]
+        self, registers: str, arguments: str, body: Function, shape: str, name: str, extra: dict[str, Any]
     ) -> Enter:
         mask = self.mask
-        text = (_GENERATOR if generator else _PLAIN).format(
-            registers=registers, arguments=arguments, mask=mask, cost=HYPERCALL_NS
+        text = shape.format(
+            registers=registers, arguments=arguments, mask=mask, cost=HYPERCALL_NS, half=HYPERCALL_NS >> 1
         )
         if self.word == 4:
             text = (
                 text.replace("return r &", "engine.wide = r or 0\n    return r &", 1)
-                if not generator
+                if shape is PLAIN
                 else text.replace("return r &", "engine.wide = r or 0\n        return r &", 1)
             )
         if "v[" in arguments:

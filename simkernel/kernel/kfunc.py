@@ -147,10 +147,12 @@ class KernelFunction:
     names: Mapping[str | None, str] = field(default_factory=dict)
     notrace: bool = False  # on the kprobe blacklist (NOKPROBE_SYMBOL, entry code)
     is_generator: bool = True
+    jumps: bool = False  # its one call is its end: where the compiler does so, a jump
+    inlined: bool = False  # compilers make it part of its caller: no symbol, no frame
 
     def exists_in(self, version: KernelVersion) -> bool:
         """True when this version has the function."""
-        return version.at_least(self.since) and version.before(self.until)
+        return not self.inlined and version.at_least(self.since) and version.before(self.until)
 
     def name_in(self, version: KernelVersion) -> str:
         """The symbol's name in this version."""
@@ -168,6 +170,7 @@ class Syscall:
     since: str | None = None
     until: str | None = None
     is_generator: bool = True
+    jumps: bool = False  # as of KernelFunction
 
     def exists_in(self, version: KernelVersion) -> bool:
         """True when this version has the call."""
@@ -195,14 +198,22 @@ def kernel_function(
     until: str | None = None,
     names: Mapping[str | None, str] | None = None,
     notrace: bool = False,
+    jumps: bool = False,
+    inlined: bool = False,
 ) -> Callable[[B], B]:
-    """Declare a kernel function; the decorated body stays callable as it is."""
+    """Declare a kernel function; the decorated body stays callable as it is.
+
+    `jumps`: its body is `return (yield k.call(...))`, with the result as it is; that call can be a jump.
+    """
     parsed = Prototype.parse(prototype)
 
     def declare(body: B) -> B:
         generator = inspect.isgeneratorfunction(body)
+        assert generator or not jumps, prototype
         KERNEL_FUNCTIONS.append(
-            KernelFunction(parsed.name, parsed, body, source, since, until, names or {}, notrace, generator)
+            KernelFunction(
+                parsed.name, parsed, body, source, since, until, names or {}, notrace, generator, jumps, inlined
+            )
         )
         return body
 
@@ -210,13 +221,15 @@ def kernel_function(
 
 
 def syscall(
-    name: str, params: str, source: str = "", since: str | None = None, until: str | None = None
+    name: str, params: str, source: str = "", since: str | None = None, until: str | None = None, jumps: bool = False
 ) -> Callable[[B], B]:
-    """Declare a system call by its name and C parameters (the table of numbers is the architecture's)."""
+    """Declare a system call by its name and C parameters (the table of numbers is the architecture's); `jumps` as above."""
     parsed = Prototype.parse(f"long sys_{name}({params or 'void'})")
 
     def declare(body: B) -> B:
-        SYSCALLS.append(Syscall(name, parsed, body, source, since, until, inspect.isgeneratorfunction(body)))
+        generator = inspect.isgeneratorfunction(body)
+        assert generator or not jumps, name
+        SYSCALLS.append(Syscall(name, parsed, body, source, since, until, generator, jumps))
         return body
 
     return declare

@@ -65,7 +65,11 @@ def __schedule(k: KernelFace, mode: int) -> Body:
     return 0
 
 
-@kernel_function("struct rq *finish_task_switch(struct task_struct *prev)", source="kernel/sched/core.c")
+@kernel_function(
+    "struct rq *finish_task_switch(struct task_struct *prev)",
+    source="kernel/sched/core.c",
+    names={None: "finish_task_switch", "5.11": "finish_task_switch.isra.0"},
+)
 def finish_task_switch(k: KernelFace, prev: int) -> int:
     """After the switch, in the new task: let go of a dead predecessor."""
     k.threads.finish_switch()
@@ -105,7 +109,7 @@ def try_to_wake_up(k: KernelFace, p: int, state: int, wake_flags: int) -> int:
 
 
 @kernel_function("int default_wake_function(wait_queue_entry_t *curr, unsigned mode, int wake_flags, void *key)",
-                 source="kernel/sched/core.c")  # fmt: skip
+                 source="kernel/sched/core.c", jumps=True)  # fmt: skip
 def default_wake_function(k: KernelFace, curr: int, mode: int, wake_flags: int, key: int) -> Body:
     """Wake the owner of a wait queue entry (here: its task_struct)."""
     return (yield k.call("try_to_wake_up", curr, mode, wake_flags))

@@ -17,7 +17,7 @@ from arch.symbols import Symbols
 from arch.text import KernelText
 from arch.unwind import walk_frames
 from simkernel.kernel.body import Call, Inlined
-from simkernel.kernel.engine import Engine, result_converter
+from simkernel.kernel.engine import CALLS, JUMPS, PLAIN, Engine, result_converter
 from simkernel.kernel.kfunc import KERNEL_FUNCTIONS, KernelFunction, Prototype, Syscall
 from simkernel.kernel.syscalls import Syscalls
 from simkernel.kernel.task import Task
@@ -57,7 +57,9 @@ class Text:
         self._replaced: set[str] = set()
         self._by_index: dict[int, str] = {}
         self._canonical: dict[str, str] = {}
+        self.jumping: set[str] = set()  # symbols of functions that end in a jump
         self._addresses: dict[str, int] = {}
+        self._absent: dict[str, KernelFunction] = {}  # functions that this version has not as such
         self._narrow = arch.word == 4
 
     # -- at boot -------------------------------------------------------------------------------------------------
@@ -76,7 +78,9 @@ class Text:
             symbol, wrapped = syscalls.symbol(name)
             functions[symbol] = Function(call, call.prototype, wrapped)
         names = sorted(functions)
-        indices = self.image.add_functions(names)
+        if self.image.jumps():
+            self.jumping = {name for name in names if functions[name].declared.jumps}
+        indices = self.image.add_functions(names, jumping=self.jumping)
         self.image.add_entry(self.cpu)
         self._compile(names, indices)
         self._canonical = {symbol: canonical for canonical, symbol in self.symbol_of.items()}
@@ -126,10 +130,11 @@ class Text:
     def _compile_one(self, name: str) -> tuple[Callable[..., int | tuple[int, ...]], int]:
         """(enter, number of arguments it takes in registers)."""
         declared, prototype, wrapped = self.functions[name]
+        shape = JUMPS if name in self.jumping else CALLS if declared.is_generator else PLAIN
         if wrapped:
-            return self.engine.compile_wrapper(prototype, declared.body, declared.is_generator, name), 1
+            return self.engine.compile_wrapper(prototype, declared.body, shape, name), 1
         count = min(self.engine.words_of(prototype), self.engine.register_arguments)
-        return self.engine.compile(prototype, declared.body, declared.is_generator, name), count
+        return self.engine.compile(prototype, declared.body, shape, name), count
 
     def _make_leaves(self) -> None:
         """Plain functions that a body may call without the CPU, as a compiler inlines them; see set_probed()."""
@@ -182,9 +187,12 @@ class Text:
 
     def _call_absent(self, name: str, args: tuple[int, ...]) -> Call:
         """A function that this version does not have as such: its body runs inside the caller."""
-        declared = next((f for f in KERNEL_FUNCTIONS if f.name == name), None)
+        declared = self._absent.get(name)
         if declared is None:
-            raise KeyError(f"no kernel function {name}")
+            declared = next((f for f in KERNEL_FUNCTIONS if f.name == name), None)
+            if declared is None:
+                raise KeyError(f"no kernel function {name}")
+            self._absent[name] = declared
         if declared.is_generator:
             return Inlined(declared.body(self.engine.board, *args))
         leaf = self.leaves[name] = self.engine.compile_leaf(declared.prototype, declared.body)

@@ -15,7 +15,7 @@ def update_process_times(k: KernelFace, user_tick: int) -> Body:
     return 0
 
 
-@kernel_function("void run_local_timers(void)", source="kernel/time/timer.c")
+@kernel_function("void run_local_timers(void)", source="kernel/time/timer.c", until="6.0")
 def run_local_timers(k: KernelFace) -> int:
     """There are timers whose time has come."""
     k.softirqs.raise_softirq(TIMER_SOFTIRQ)

@@ -24,6 +24,7 @@ from simkernel.observe.attach import Attachments
 from simkernel.observe.bpf_side import BpfSide
 from simkernel.observe.btf import KernelBtf, signature
 from simkernel.observe.face import WatchedKernel
+from simkernel.observe.frames import Frames
 from simkernel.observe.iterators import Iterators
 from simkernel.observe.percpu import PerCpu
 from simkernel.observe.sockets import Sockets
@@ -33,6 +34,7 @@ from tracing.face import (
     TRACE_FLAG_IRQS_OFF,
     TRACE_FLAG_NEED_RESCHED,
     TRACE_FLAG_NMI,
+    TRACE_FLAG_PREEMPT_RESCHED,
     TRACE_FLAG_SOFTIRQ,
     ProbeHandler,
     ReturnHandler,
@@ -66,12 +68,16 @@ class Host(BpfSide):
         self._boundaries: dict[str, tuple[int, ...]] = {}
         self._text_start: int = k.mem.map.text_base
         self._caller_regs = 0
+        self.frames = Frames(k)
         self.percpu = PerCpu(k)
         self.bpf = Bpf(self)
         self._loaded = {}
         self.iterators = Iterators(k, self.bpf)
         self.sockets = Sockets(k)
         self.xdp = XdpPrograms(k, self.bpf)
+        self._need_resched = TRACE_FLAG_NEED_RESCHED | (
+            TRACE_FLAG_PREEMPT_RESCHED if k.arch.traces.folded_resched else 0
+        )
 
     def connect(self, tracing: Tracing) -> None:
         """Tracing is there: what is fired, traced and attached from now on goes to it."""
@@ -140,7 +146,7 @@ class Host(BpfSide):
         """What the latency columns of a trace show; what probes and tracepoints hold themselves, tracing adds."""
         k = self.k
         cpu = k.cpus.rq.cpu
-        flags = TRACE_FLAG_NEED_RESCHED if k.cpus.rq.need_resched else 0
+        flags = self._need_resched if k.cpus.rq.need_resched else 0
         if k.irqs.depth[cpu]:
             flags |= TRACE_FLAG_HARDIRQ | TRACE_FLAG_IRQS_OFF
         if k.softirqs.depth[cpu]:
@@ -248,7 +254,8 @@ class Host(BpfSide):
                 trampolines += 1
                 address = real if real is not None else address
             out.append(address)
-        return out
+        inner = self.frames.running(out[0]) if regs == self._caller_regs and out else []
+        return inner + self.frames.shown(out, bool(inner))
 
     def kernel_stack(self) -> list[int]:
         """The kernel stack of the running task here and now."""
@@ -257,6 +264,10 @@ class Host(BpfSide):
     def stack_trace(self, regs: int) -> list[int]:
         """Kernel return addresses from a probe's pt_regs, or from here."""
         return (self.one_chain(regs, False, 127) or []) if regs else self.kernel_stack()
+
+    def frame(self, name: str) -> int:
+        """An address in a function that is on a real kernel's stack only."""
+        return self.frames.place(name)
 
     def caller_regs(self) -> int:
         """perf_fetch_caller_regs(): the CPU's registers now, in a struct pt_regs of this host's own."""

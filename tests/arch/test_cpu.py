@@ -144,7 +144,8 @@ def test_stack_walk_at_every_instruction(tiny: Any) -> None:
     executed = [offset for offset in boundaries if offset in walks]
     assert len(executed) >= 8  # the call and the loop back are not reached by a leaf
     for offset in executed:
-        assert walks[offset] == ["leaf", "middle", "outer", "start_kernel"], hex(offset)
+        hidden = tiny.arch.traces.entry_hides_caller and unwind.frameless(tiny.arch, offset, leaf.size) is not None
+        assert walks[offset] == ["leaf", *(["middle"] if not hidden else []), "outer", "start_kernel"], hex(offset)
 
 
 def test_user_loop(tiny: Any) -> None:

@@ -195,6 +195,9 @@ class FakeHost:
     def stack_trace(self, regs):
         return []
 
+    def frame(self, name):
+        return self.symbols.address(name) or 0
+
     def callchains(self, regs, limit):
         return [], []
 

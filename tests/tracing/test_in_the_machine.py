@@ -5,9 +5,11 @@ Compared after addresses, pids and times are taken out, as they differ between a
 
 import re
 import shutil
+from pathlib import Path
 
 import pytest
 
+PROGRAMS = Path(__file__).with_name("programs")
 BUSYBOX = shutil.which("busybox")
 pytestmark = pytest.mark.skipif(BUSYBOX is None, reason="needs a static busybox on this host")
 
@@ -80,6 +82,12 @@ def shell():
 
 def test_kprobes_from_a_shell(shell):
     assert normal(shell(KPROBES).text) == RECORDED_KPROBES
+
+
+def test_stacks_of_events_begin_and_end_as_on_linux(shell):
+    """The option, the trigger and a histogram's key each leave out other frames, and probes have the way to them on top."""
+    lines = [line.rstrip() for line in shell((PROGRAMS / "stacks.sh").read_text()).text.splitlines()]
+    assert lines == (PROGRAMS / "stacks_6_1.out").read_text().splitlines()
 
 
 def test_system_call_events_and_filters(shell):

@@ -255,5 +255,5 @@ def test_print_of_4_1_has_hex_unsigned_and_irqs_off():
     echo(tracing, "events/kprobes/foo/enable", "1")
     hit(tracing, "vfs_write", di=0xFFFF)
     assert cat(tracing, "trace").splitlines()[-1] == (
-        "              sh-81    [000] d...     1.000000: foo: (vfs_write+0x0/0x400) a=0xffff b=-1"
+        "           <...>-81    [000] d...     1.000000: foo: (vfs_write+0x0/0x400) a=0xffff b=-1"
     )

@@ -162,11 +162,7 @@ class Columns:
 
     def comm(self, pid: int) -> str:
         """The remembered name of a task; <idle> for 0, <...> for one that was not remembered."""
-        if not pid:
-            return "<idle>"
-        if pid < 0:
-            return "<XXX>"
-        return self.board.tasks.cmdlines.get(pid, "<...>")
+        return self.board.tasks.name(pid)
 
     def latency(self, flags: int, preempt: int) -> str:
         """The four or five characters; trace_output.c:trace_print_lat_fmt()."""

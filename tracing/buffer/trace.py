@@ -103,23 +103,11 @@ class TraceArray(Columns):
         if not buffer.recording or buffer.stopped or not self.cpumask >> cpu & 1:
             return False
         buffer.write(cpu, self.now(), data)
+        self.board.tasks.fresh[cpu] = True
         if self.pipe_waiters:
             self.pipe_waiters = False
             self.host.wake(PIPE_KEY)
         return True
-
-    def write_event(self, data: bytes, reserved: RingBuffer | None = None) -> bool:
-        """The same for an event, which also remembers the task's name."""
-        self.remember_task()
-        return self.write(data, reserved)
-
-    def remember_task(self) -> None:
-        """tracing_record_taskinfo(): names of tasks, while events or programs that print are on."""
-        pid, tasks = self.host.current_pid(), self.board.tasks
-        if pid and self.options["record-cmd"]:
-            tasks.remember(pid, self.host.current_comm())
-        if self.options.get("record-tgid"):
-            tasks.tgids[pid] = self.host.current_tgid()
 
     def print_entry(self, ip: int, text: str, kind: int = TRACE_PRINT, flags: int = 0, preempt: int = 0) -> bool:
         """A TRACE_PRINT entry; `ip` names the function shown before the text."""
@@ -127,24 +115,29 @@ class TraceArray(Columns):
         header = self.board.header_of(kind, flags, preempt)
         return self.write(header + ip.to_bytes(self.board.word, self.board.byteorder) + data)
 
-    def stack_entry(self, addresses: list[int]) -> None:
-        """A kernel stack trace (dump_stack, the stacktrace trigger and option)."""
+    def stack_entry(self, addresses: list[int], event: bytes = b"") -> None:
+        """A kernel stack trace (dump_stack, the stacktrace trigger and option); `event`: the record that it belongs to."""
         order, word = self.board.byteorder, self.board.word
-        header = self.board.header_of(TRACE_STACK) + len(addresses).to_bytes(4, order)
+        header = self.header_like(TRACE_STACK, event) + len(addresses).to_bytes(4, order)
         self.write(header.ljust(8 + word, b"\0") + b"".join(addr.to_bytes(word, order) for addr in addresses))
 
     def dump_stack(self, regs: int = 0) -> None:
         """A kernel stack trace, from a probe's pt_regs or, where `regs` is 0, from here."""
         self.stack_entry(self.host.stack_trace(regs))
 
-    def user_stack_entry(self) -> None:
+    def header_like(self, kind: int, event: bytes) -> bytes:
+        """struct trace_entry with the flags of an event's record; without one, of what happens now."""
+        now = self.board.header_of(kind)
+        return now[:2] + event[2:4] + now[4:] if event else now
+
+    def user_stack_entry(self, event: bytes = b"") -> None:
         """ftrace_trace_userstack(): eight return addresses of the current task's program."""
         host, order, word = self.host, self.board.byteorder, self.board.word
         if host.user_mem() is None:
             return
         _, user = host.callchains(host.caller_regs(), USER_STACK_ENTRIES)
         chain = (user + [0] * USER_STACK_ENTRIES)[:USER_STACK_ENTRIES]
-        head = self.board.header_of(TRACE_USER_STACK) + host.current_tgid().to_bytes(4, order)
+        head = self.header_like(TRACE_USER_STACK, event) + host.current_tgid().to_bytes(4, order)
         self.write(head.ljust(8 + word, b"\0") + b"".join(addr.to_bytes(word, order) for addr in chain))
 
     # Which tasks' events
@@ -219,7 +212,7 @@ class TraceArray(Columns):
             return
         self.snapshot.recording = self.buffer.recording
         self.buffer, self.snapshot = self.snapshot, self.buffer
-        self.remember_task()
+        self.board.tasks.note(self.host)
 
     # trace_pipe
 

@@ -11,10 +11,12 @@ from collections.abc import Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
+from arch.tracefacts import EventFrames, Names
 from tracing.events.tracepoints import Tracepoint
-from tracing.record.event import FTRACE, PERF, EventRegistry, LazyEvent
+from tracing.record.event import FTRACE, PERF, LazyEvent
 from tracing.record.fields import Field, filter_assign_type
 from tracing.record.recorder import Recorder
+from tracing.record.registry import EventRegistry
 
 Params = Sequence[tuple[str, str]]  # (C type, name) of a call's arguments
 
@@ -123,6 +125,10 @@ class SyscallEnterEvent(SyscallEvent):
         ]
         return f"sys_{self.syscall}({', '.join(pieces)})\n"
 
+    def above(self, frames: EventFrames) -> Names:
+        """The way into the call."""
+        return (*frames.syscall_commit, "ftrace_syscall_enter", *frames.syscall_enter)
+
     def trace(self, nr: int, args: Sequence[int], regs: int) -> None:
         """ftrace_syscall_enter(): into the trace."""
         if self.filter_program is not None and not self.filter_program.run_args(tuple(args[:6])):
@@ -164,6 +170,10 @@ class SyscallExitEvent(SyscallEvent):
     def context_layout(self) -> struct.Struct:
         """The same for a return: registers, number, value."""
         return self.context_packer("QQq" if self.board.word == 8 else "QIi")
+
+    def above(self, frames: EventFrames) -> Names:
+        """The way out of the call."""
+        return (*frames.syscall_commit, "ftrace_syscall_exit", *frames.syscall_exit)
 
     def record(self, nr: int, ret: int) -> bytes:
         """A record of a call that returns now."""

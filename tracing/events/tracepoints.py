@@ -14,15 +14,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from arch.tracefacts import EventFrames, Names
 from tracing.events import declarations, newest
 from tracing.events.declare import TraceEventDecl, expand
 from tracing.events.known import KnownEvents
+from tracing.events.templates import template_of
 from tracing.face import TRACE_FLAG_BH_OFF, TraceHost
 from tracing.record.assign import Assign, compile_assign, compile_record, split_proto
-from tracing.record.event import FTRACE, EventRegistry, LazyEvent
+from tracing.record.event import FTRACE, LazyEvent
 from tracing.record.fields import BASE_TYPES, Field, FieldLayout, split_declaration
 from tracing.record.print_fmt import Printer, PrintFormatError, compile_print_fmt
 from tracing.record.recorder import Recorder
+from tracing.record.registry import EventRegistry
 
 Callback = Callable[..., object]
 
@@ -129,6 +132,10 @@ def fan_out(callbacks: tuple[Callback, ...]) -> Callback:
     return fire
 
 
+# While events are on, tracing hangs a callback of its own on these, by which it learns the names of tasks.
+NAMES_RECORDED = ("sched_switch", "sched_wakeup", "sched_wakeup_new")
+
+
 class TracepointEvent(LazyEvent):
     """The event of a TRACE_EVENT."""
 
@@ -162,6 +169,21 @@ class TracepointEvent(LazyEvent):
         except PrintFormatError:
             text = expand(self.decl.print)
             return compile_print_fmt(text, self.fields, self.board.byteorder, self.board.word)
+
+    def above(self, frames: EventFrames) -> Names:
+        """Its own function, and the one that calls several."""
+        name, system = self.name, self.system
+        alone = len(self.tracepoint.callbacks) < 2 and name not in NAMES_RECORDED
+        always = frames.iterator == "always" and system not in frames.here
+        iterated = always or (frames.iterator == "several" and not alone)
+        own = f"trace_event_raw_event_{template_of(name)}"
+        return (*frames.commit, own, *((f"__traceiter_{name}",) if iterated else ()), *self.between(frames))
+
+    def between(self, frames: EventFrames) -> Names:
+        """What stands between the tracepoint and the entry code, which fires it here."""
+        if self.system != "raw_syscalls":
+            return ()
+        return frames.syscall_enter if self.name == "sys_enter" else frames.syscall_exit
 
     def reg(self, kind: str) -> None:
         """Hang the callback of that kind of user on the tracepoint."""

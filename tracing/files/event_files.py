@@ -17,7 +17,8 @@ from tracing.files.formats import HEADER_EVENT, WITH_NUMBER, header_page
 from tracing.files.nodes import Directory, File, FixedDirectory, Node, number
 from tracing.files.opened import FilterFile, FilterHook
 from tracing.record import filter as event_filter
-from tracing.record.event import EventFile, EventRegistry, TraceEvent
+from tracing.record.event import EventFile, TraceEvent
+from tracing.record.registry import EventRegistry
 from tracing.triggers.hist.trigger import HistTriggers
 from tracing.triggers.trigger import TriggerFiles
 
@@ -36,6 +37,8 @@ class EventFiles:
         self.triggers = triggers
         self.hists = hists
         self.hook = hook
+        for option in ("record-cmd", "record-tgid"):
+            array.on_flag[option] = self.record_tasks
         self._systems: dict[str, Directory] = {}
         self._event_directories: dict[TraceEvent, Directory] = {}
 
@@ -190,6 +193,13 @@ class EventFiles:
         return self.file("trigger", self.modes.rw, lambda: triggers.text(event.file(array)), store,
                          lambda: triggers.clear(event.file(array)))  # fmt: skip
 
+    def record_tasks(self, on: bool) -> None:
+        """trace_event_enable_cmd_record(): the option of the array was changed while events are on."""
+        for event in self.events:
+            file = event.files.get(self.array)
+            if file is not None and file.registered:
+                file.record_tasks(True)
+
     # What the files say and take
 
     def state(self, event: TraceEvent) -> str:
@@ -217,8 +227,18 @@ class EventFiles:
         events = [event for event in self.events if system in (None, event.system)]
         if not events:
             raise KernelError(ENODEV, "no events")
-        for event in events:
-            self.set_enabled(event, bool(value))
+        self.set_all(events, bool(value))
+
+    def set_all(self, events: Iterable[TraceEvent], on: bool) -> None:
+        """__ftrace_set_clr_event(): all that can be; then what the first of the others said, newest first."""
+        refused: KernelError | None = None
+        for event in sorted(events, key=lambda event: event.id, reverse=True):
+            try:
+                self.set_enabled(event, on)
+            except KernelError as error:
+                refused = refused or error
+        if refused is not None:
+            raise refused
 
     def set_event_text(self) -> str:
         """The file set_event: the enabled events, `system:event` a line."""
@@ -251,8 +271,7 @@ class EventFiles:
                 chosen.append(event)
         if not chosen:
             raise KernelError(EINVAL, f"no event {item}")
-        for event in chosen:
-            self.set_enabled(event, on)
+        self.set_all(chosen, on)
         return taken
 
     def release(self) -> None:

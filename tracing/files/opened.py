@@ -15,7 +15,8 @@ from tracing.buffer.trace import PIPE_KEY, TraceArray
 from tracing.face import FilterProgram, WouldBlock
 from tracing.files.nodes import File, OpenFile
 from tracing.record import filter as event_filter
-from tracing.record.event import EventFile, EventRegistry, TraceEvent
+from tracing.record.event import EventFile, TraceEvent
+from tracing.record.registry import EventRegistry
 from tracing.text.strings import kstrto
 from tracing.tracers.functions import FunctionSet, Words
 

@@ -20,8 +20,8 @@ from tracing.files.opened import FilterHook
 from tracing.files.readme import README
 from tracing.probes.kprobes import Kprobes
 from tracing.probes.probe_events import ProbeEvents
-from tracing.record.event import EventRegistry
 from tracing.record.recorder import Recorder
+from tracing.record.registry import EventRegistry
 from tracing.tracers.follow import TaskFollower
 from tracing.tracers.function import FunctionTracer
 from tracing.tracers.functions import Functions
@@ -108,7 +108,7 @@ class TraceFs:
                  lambda: probes.release_all("kprobe")),
             File("kprobe_profile", ro, lambda: probes.profile("kprobe")),
             File("printk_formats", ro, lambda: ""),
-            File("saved_cmdlines", ro, self.saved_cmdlines),
+            File("saved_cmdlines", ro, self.board.tasks.lines),
             File("saved_cmdlines_size", rw, lambda: f"{self.board.tasks.size}\n", self.set_cmdlines_size),
             File("tracing_thresh", rw, lambda: f"{array.threshold_us}\n", self.set_threshold),
             File("uprobe_events", rw, lambda: probes.text("uprobe"), lambda data: probes.write(data, "uprobe"),
@@ -172,10 +172,6 @@ class TraceFs:
         """A number of us to tracing_thresh.  EINVAL."""
         self.array.threshold_us = number(data)
 
-    def saved_cmdlines(self) -> str:
-        """The file saved_cmdlines: `pid name` a line."""
-        return "".join(f"{pid} {comm}\n" for pid, comm in sorted(self.board.tasks.cmdlines.items()))
-
     def saved_tgids(self) -> str:
         """The file saved_tgids: `pid tgid` a line."""
         return "".join(f"{pid} {tgid}\n" for pid, tgid in sorted(self.board.tasks.tgids.items()) if tgid)
@@ -185,7 +181,7 @@ class TraceFs:
         size = number(data)
         if not size:
             raise KernelError(EINVAL)
-        self.board.tasks.size = max(size, self.board.tasks.floor)
+        self.board.tasks.resize(size)
 
     # instances/
 

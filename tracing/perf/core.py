@@ -54,8 +54,8 @@ from tracing.perf.sources import PerfSources
 from tracing.perf.user import UserMemory
 from tracing.probes.probe_events import ProbeEvents
 from tracing.probes.uprobes import Uprobes
-from tracing.record.event import EventRegistry
 from tracing.record.recorder import Recorder
+from tracing.record.registry import EventRegistry
 
 TASK_RECORDS = ("mmap", "mmap2", "mmap_data", "comm", "task")  # flags that ask for records about tasks
 SIDE_BAND = (*TASK_RECORDS, "context_switch", "ksymbol", "bpf_event")  # and for others that are no samples

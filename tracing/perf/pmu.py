@@ -23,7 +23,8 @@ from tracing.perf.event import PerfEvent
 from tracing.perf.user import UserMemory
 from tracing.probes.event import ProbeEvent
 from tracing.probes.probe_events import ProbeEvents
-from tracing.record.event import EventRegistry, TraceEvent
+from tracing.record.event import TraceEvent
+from tracing.record.registry import EventRegistry
 
 # /sys/bus/event_source/devices/NAME/type
 PMU_TYPES = {"software": 1, "tracepoint": 2, "breakpoint": 5, "kprobe": 6, "uprobe": 7}

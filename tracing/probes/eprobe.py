@@ -15,10 +15,11 @@ from tracing.probes.errors import ProbeError
 from tracing.probes.event import ProbeEvent
 from tracing.probes.fetch import FetchContext, Value, compile_fetch
 from tracing.probes.fetch_parser import FetchParser
-from tracing.record.event import EventFile, EventRegistry, Filter, TraceEvent
+from tracing.record.event import EventFile, Filter, TraceEvent
 from tracing.record.fields import FILTER_DYN_STRING, FILTER_STATIC_STRING, Field
 from tracing.record.filter import FilterError, create_filter, log_filter_error
 from tracing.record.recorder import Recorder
+from tracing.record.registry import EventRegistry
 
 EPROBES = "eprobes"
 IN_RECORD = (FILTER_STATIC_STRING, FILTER_DYN_STRING)

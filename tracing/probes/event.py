@@ -246,8 +246,12 @@ class TraceProbe:
         if event.filter_program is not None and not event.filter_program.run_regs(regs):
             return
         if event.listeners:
-            record = event.header(0, flags) + event.pack(heads, self.values(regs))
+            record = self.entry_header(flags) + event.pack(heads, self.values(regs))
             event.commit(record, regs)
+
+    def entry_header(self, flags: int) -> bytes:
+        """struct trace_entry of a hit in the trace."""
+        return self.event.header(0, flags)
 
     def to_perf(self, regs: int, heads: tuple[int, ...], flags: int) -> None:
         """Programs run first, on whatever CPU and task the hit is; then the perf events get a sample."""

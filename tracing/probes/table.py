@@ -13,8 +13,9 @@ from tracing.probes.kprobes import Kprobes
 from tracing.probes.trace_kprobe import KprobeEvent, TraceKprobe
 from tracing.probes.trace_uprobe import TraceUprobe, UprobeEvent
 from tracing.probes.uprobes import Uprobes
-from tracing.record.event import FTRACE, PERF, EventRegistry
+from tracing.record.event import FTRACE, PERF
 from tracing.record.recorder import Recorder
+from tracing.record.registry import EventRegistry
 
 
 class ProbeTable:

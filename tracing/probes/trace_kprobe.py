@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
+from arch.tracefacts import EventFrames, Names
 from tracing.face import TRACE_FLAG_IRQS_OFF
 from tracing.probes.args import ProbeArg
 from tracing.probes.event import ProbeEvent, TraceProbe
 from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
 from tracing.record.fields import COMMON_SIZE
 from tracing.record.recorder import Recorder
+from tracing.record.stack import Reader
 
 
 class KprobeEvent(ProbeEvent):
@@ -20,6 +22,17 @@ class KprobeEvent(ProbeEvent):
     def __init__(self, recorder: Recorder, group: str, name: str, args: list[ProbeArg], is_return: bool) -> None:
         super().__init__(recorder, group, name, args, is_return)
         self.handler_flags = 0 if self.board.features.irqs_on_in_ftrace_probes else TRACE_FLAG_IRQS_OFF
+
+    def above(self, frames: EventFrames) -> Names:
+        """From the probed instruction, or the return, to the event."""
+        if self.is_return:
+            return (*frames.commit, *frames.kretprobe)
+        several = any(probe.shares_its_place for probe in self.probes if isinstance(probe, TraceKprobe))
+        return (*frames.commit, *frames.kprobe, *(("aggr_pre_handler",) if several else ()), *frames.kprobe_trap)
+
+    def stack(self, regs: int, reader: Reader) -> list[int]:
+        """The option begins with the probe's registers."""
+        return self.host.stack_trace(regs) if reader is Reader.OPTION else super().stack(regs, reader)
 
     def line(self, record: bytes) -> str:
         """The whole event part of its trace line."""
@@ -84,6 +97,11 @@ class TraceKprobe(TraceProbe):
     def returned(self, instance: KretprobeInstance, regs: int) -> object:
         """kretprobe_dispatcher()."""
         return self.dispatch(regs, (self.kp.addr, instance.ret_addr), self.held_flags)
+
+    @property
+    def shares_its_place(self) -> bool:
+        """Other probes are registered at its address."""
+        return len(self.kprobes.sites.get(self.kp.addr, ())) > 1
 
     @property
     def nmissed(self) -> int:

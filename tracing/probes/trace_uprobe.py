@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Hashable
 
 from arch.errors import KernelError
+from arch.tracefacts import EventFrames, Names
+from tracing.face import TRACE_FLAG_IRQS_OFF
 from tracing.probes.args import ProbeArg
 from tracing.probes.event import ProbeEvent, TraceProbe
 from tracing.probes.uprobes import Uprobe, UprobeConsumer, Uprobes
@@ -23,6 +25,10 @@ class UprobeEvent(ProbeEvent):
         heads = self.heads.unpack_from(record, COMMON_SIZE)
         where = f"0x{heads[1]:x} <- 0x{heads[0]:x}" if self.is_return else f"0x{heads[0]:x}"
         return f"{self.name}: ({where}){self.args_text(record)}\n"
+
+    def above(self, frames: EventFrames) -> Names:
+        """The whole way from the breakpoint."""
+        return (*frames.commit, *(frames.uretprobe if self.is_return else frames.uprobe))
 
     def perf_changed(self) -> None:
         """A perf event came or went: the address spaces of interest may differ."""
@@ -75,6 +81,17 @@ class TraceUprobe(TraceProbe):
         ip = self.board.instruction_pointer(regs)
         self.context.base = ip - self.offset
         return self.dispatch(regs, (ip,))
+
+    def entry_header(self, flags: int) -> bytes:
+        """What 6.1 writes is one less than the context word: nobody has turned preemption off here."""
+        board, host = self.board, self.host
+        if board.features.gen_ctx_dec_in_uprobes:
+            word = host.irq_flags() << 16 | host.preempt_count()
+            word = (word - board.preempt_count) & 0xFFFFFFFF
+        else:  # no context at all: flags as they would be with a register of zeroes
+            off = not board.features.context_word and not host.arch.traces.zero_flags_irqs_on
+            word = TRACE_FLAG_IRQS_OFF << 16 if off else 0
+        return board.pack_header(self.event.id, word >> 16, word & 0xFF, host.current_pid())
 
     def count_call(self, regs: int) -> object:
         """A return probe's hits are its function's calls, whether they return or not."""

@@ -109,7 +109,7 @@ class Uprobes:
         if uprobe is None:
             uprobe = self.probes[key] = Uprobe(inode, offset, ref_ctr_offset)
             self.by_inode.setdefault(inode, {})[offset] = uprobe
-        uprobe.consumers.append(consumer)
+        uprobe.consumers.insert(0, consumer)  # consumer_add(): the newest is called first
         self.refresh(uprobe)
         return uprobe
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from arch.abi.errno import EINVAL, ENODEV
 from arch.abi.limits import PAGE_SIZE, TASK_COMM_LEN
 from arch.errors import Fault, KernelError
-from tracing.record.event import EventFile, EventRegistry, TraceEvent
+from tracing.record.event import EventFile, TraceEvent
 from tracing.record.fields import (
     FILTER_COMM,
     FILTER_CPU,
@@ -24,6 +24,7 @@ from tracing.record.fields import (
     FILTER_STATIC_STRING,
     Field,
 )
+from tracing.record.registry import EventRegistry
 from tracing.text.strings import kstrto
 
 MAX_FILTER_STR_VAL = 256

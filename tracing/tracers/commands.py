@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from arch.abi.errno import EINVAL, ENODEV
 from arch.errors import KernelError
 from tracing.buffer.trace import TraceArray
-from tracing.record.event import EventFile, EventRegistry
+from tracing.record.event import EventFile
 from tracing.record.filter import build_glob
+from tracing.record.registry import EventRegistry
 from tracing.text.strings import UNLIMITED, kstrto
 from tracing.tracers.functions import Functions
 

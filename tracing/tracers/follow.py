@@ -1,6 +1,6 @@
-"""The options event-fork and function-fork: children of traced tasks are traced, tasks that end are forgotten.
+"""What tracing does when tasks come, switch and go: the options event-fork and function-fork, and names of tasks.
 
-kernel/trace/trace_events.c:trace_event_follow_fork(), ftrace.c:ftrace_pid_follow_fork().
+kernel/trace/trace_events.c:trace_event_follow_fork(), ftrace.c:ftrace_pid_follow_fork(), trace_sched_switch.c.
 """
 
 from __future__ import annotations
@@ -8,11 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Protocol
 
+from tracing.board import Board
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TraceArray
 from tracing.face import TraceHost
 from tracing.record.assign import Assign, compile_assign
 from tracing.tracers.function import FunctionTracer
+
+WAKEUPS = ("sched_wakeup", "sched_wakeup_new")
 
 
 class Point(Protocol):
@@ -85,3 +88,47 @@ class TaskFollower:
         (pid,) = self._exit(*args)
         for pids in self.sets():
             pids.exit(int(pid), self.host.cpu_id())
+
+
+class TaskNames:
+    """Notes the names of tasks while somebody wants them (board.SavedTasks); trace_sched_switch.c."""
+
+    def __init__(self, board: Board, points: Mapping[str, Point]) -> None:
+        self.tasks = board.tasks
+        self.host = board.host
+        self.points = points
+        self._tasks: Assign | None = None
+        board.tasks.watch = self.watch
+
+    def watch(self, on: bool) -> None:
+        """Begin, or end."""
+        switch = self.points.get("sched_switch")
+        if switch is None:
+            return
+        if self._tasks is None:
+            sources = [f"{task}->{member}" for task in ("prev", "next") for member in ("pid", "comm", "tgid")]
+            self._tasks = compile_assign(sources, switch.proto, self.host)
+        for point, callback in ((switch, self.switched), *((self.points.get(name), self.woken) for name in WAKEUPS)):
+            if point is not None:
+                (point.add if on else point.remove)(callback)
+
+    def switched(self, *args: int) -> None:
+        """probe_sched_switch(): both tasks, if this CPU has written an entry since."""
+        tasks, cpu = self.tasks, self.host.cpu_id()
+        if not tasks.fresh[cpu]:
+            return
+        tasks.fresh[cpu] = False
+        assert self._tasks is not None
+        values = self._tasks(*args)
+        for pid, comm, tgid in (values[:3], values[3:]):
+            tasks.remember(int(pid), text_of(comm), int(tgid))
+
+    def woken(self, *args: int) -> None:
+        """probe_sched_wakeup(): the task that wakes."""
+        self.tasks.note(self.host)
+
+
+def text_of(comm: object) -> str:
+    """Of a name as a record holds it."""
+    assert isinstance(comm, bytes)
+    return comm.partition(b"\0")[0].decode("latin-1")

@@ -18,7 +18,7 @@ from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TraceArray
 from tracing.buffer.tracer import Array, Tracer
 from tracing.probes.kprobes import Kprobe, Kprobes
-from tracing.record.event import EventRegistry
+from tracing.record.registry import EventRegistry
 from tracing.text.function_args import FunctionArgs
 from tracing.text.strings import kstrto
 from tracing.tracers.commands import FunctionCommands
@@ -90,11 +90,13 @@ class FunctionTracer(Tracer):
     def start(self, array: Array) -> None:
         """current_tracer became `function`."""
         array.reset()
+        self.board.tasks.use(1)
         self.running = True
         self.update()
 
     def stop(self, array: Array) -> None:
         """Something else."""
+        self.board.tasks.use(-1)
         self.running = False
         self.update()
 
@@ -145,7 +147,7 @@ class FunctionTracer(Tracer):
             if parent == host.return_trampoline:
                 parent = kprobes.real_return_address(host.current_task()) or parent
             args = self.args.take(regs) if options.get("func-args") else b""
-            array.write_event(header_of(TRACE_FN) + pack(address, parent) + args)
+            array.write(header_of(TRACE_FN) + pack(address, parent) + args)
             if options["func_stack_trace"]:
                 array.dump_stack(regs)
 

@@ -149,7 +149,7 @@ class GraphTracer(Tracer):
         instance.data = (depth, self.array.now(), bool(hidden))
         if not hidden and not self.array.threshold_us:
             args = self.args.take(regs) if self.options.get("funcgraph-args") else b""
-            self.array.write_event(self.board.header_of(TRACE_GRAPH_ENT) + self.entry.pack(address, depth) + args)
+            self.array.write(self.board.header_of(TRACE_GRAPH_ENT) + self.entry.pack(address, depth) + args)
         return False
 
     def leave(self, instance: KretprobeInstance, name: str, address: int) -> None:
@@ -167,7 +167,7 @@ class GraphTracer(Tracer):
         if hidden or now - begun < self.array.threshold_us * 1000:
             return
         values = (address, 0, begun, now, depth) if self.depth_last else (address, depth, 0, begun, now)
-        self.array.write_event(self.board.header_of(TRACE_GRAPH_RET) + self.exit.pack(*values))
+        self.array.write(self.board.header_of(TRACE_GRAPH_RET) + self.exit.pack(*values))
 
     def left(self, data: bytes) -> tuple[int, int, int, int, int]:
         """Function, depth, overruns, begin and end of a return."""
@@ -271,8 +271,7 @@ class GraphTracer(Tracer):
 
     def process(self, pid: int) -> str:
         """print_graph_proc(): name and pid in the middle of their column."""
-        comm = "<idle>" if not pid else self.board.tasks.cmdlines.get(pid, "<...>")
-        text = f"{comm[:7]}-{pid}"
+        text = f"{self.board.tasks.name(pid)[:7]}-{pid}"
         spaces = max(PROC_WIDTH - len(text), 0)
         return " " * (spaces // 2) + text + " " * (spaces - spaces // 2)
 

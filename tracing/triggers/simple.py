@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 from arch.abi.errno import EEXIST, EINVAL
 from arch.errors import KernelError
-from tracing.record.event import EventFile, EventRegistry
+from tracing.record.event import EventFile
+from tracing.record.registry import EventRegistry
+from tracing.record.stack import Reader
 from tracing.triggers.trigger import Command, EventTrigger, TriggerFiles, separate_filter, split_word
 
 
@@ -66,7 +68,7 @@ class StackTrace(CountedTrigger):
     def run(self, record: bytes, regs: int) -> None:
         """stacktrace_trigger()."""
         if self.spend():
-            self.file.array.dump_stack(regs)
+            self.file.array.stack_entry(self.file.event.stack(regs, Reader.TRIGGER), record)
 
 
 class SwitchTrigger(CountedTrigger):

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
 from arch.errors import KernelError
-from tracing.record.event import EventRegistry, TraceEvent
+from tracing.record.event import TraceEvent
 from tracing.record.fields import COMMON_SIZE, Field, data_loc, filter_assign_type
 from tracing.record.recorder import Recorder
+from tracing.record.registry import EventRegistry
 from tracing.text.gfp import gfp_flag_names
 from tracing.text.strings import is_good_name, kstrto
 from tracing.triggers.hist.fields import HIST_STACKTRACE_DEPTH

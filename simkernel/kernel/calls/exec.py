@@ -198,7 +198,7 @@ def _de_thread(k: KernelFace) -> Body:
     return 0
 
 
-@kernel_function("int exec_mmap(struct mm_struct *mm)", source="fs/exec.c")
+@kernel_function("int exec_mmap(struct mm_struct *mm)", source="fs/exec.c", inlined=True)
 def exec_mmap(k: KernelFace, mm: int) -> Body:
     """Swap the address space for an empty one."""
     task = k.current

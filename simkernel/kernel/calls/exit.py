@@ -145,7 +145,7 @@ def do_exit(k: KernelFace, code: int) -> Body:
         yield k.call("__schedule", 0)
 
 
-@kernel_function("void exit_mm(void)", source="kernel/exit.c")
+@kernel_function("void exit_mm(void)", source="kernel/exit.c", inlined=True)
 def exit_mm(k: KernelFace) -> Body:
     """Give up the address space; tell who waits for clear_child_tid or vfork."""
     task = k.current
@@ -178,7 +178,7 @@ def mm_release(k: KernelFace, tsk: int, mm: int) -> Body:
     return 0
 
 
-@kernel_function("void exit_notify(struct task_struct *tsk, int group_dead)", source="kernel/exit.c")
+@kernel_function("void exit_notify(struct task_struct *tsk, int group_dead)", source="kernel/exit.c", inlined=True)
 def exit_notify(k: KernelFace, tsk: int, group_dead: int) -> Body:
     """Hand the children to init, become a zombie, tell the parent."""
     task = k.tasks.at(tsk)

@@ -242,7 +242,9 @@ def _link(k: KernelFace, child: Task, args: CloneArgs) -> None:
     k.tasks.publish(child)
 
 
-@kernel_function("struct task_struct *dup_task_struct(struct task_struct *orig, int node)", source="kernel/fork.c")
+@kernel_function(
+    "struct task_struct *dup_task_struct(struct task_struct *orig, int node)", source="kernel/fork.c", inlined=True
+)
 def dup_task_struct(k: KernelFace, orig: int, node: int) -> int:
     """A copy of the parent's task_struct with its own kernel stack.  ENOMEM."""
     parent = k.current
@@ -291,7 +293,9 @@ def copy_creds(k: KernelFace, p: int, flags: int) -> int:
     return 0
 
 
-@kernel_function("int copy_sighand(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
+@kernel_function(
+    "int copy_sighand(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c", inlined=True
+)
 def copy_sighand(k: KernelFace, flags: int, tsk: int) -> int:
     """Signal handlers: shared or copied."""
     child, parent = k.tasks.at(tsk), k.current
@@ -304,7 +308,9 @@ def copy_sighand(k: KernelFace, flags: int, tsk: int) -> int:
     return 0
 
 
-@kernel_function("int copy_signal(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
+@kernel_function(
+    "int copy_signal(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c", inlined=True
+)
 def copy_signal(k: KernelFace, flags: int, tsk: int) -> int:
     """The signal_struct: shared by threads, new (with inherited limits, group and session) otherwise."""
     child, parent = k.tasks.at(tsk), k.current
@@ -320,7 +326,9 @@ def copy_signal(k: KernelFace, flags: int, tsk: int) -> int:
     return 0
 
 
-@kernel_function("int copy_mm(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c")
+@kernel_function(
+    "int copy_mm(unsigned long clone_flags, struct task_struct *tsk)", source="kernel/fork.c", inlined=True
+)
 def copy_mm(k: KernelFace, flags: int, tsk: int) -> int:
     """The address space: shared with CLONE_VM, else a copy whose pages are copied on write.  ENOMEM."""
     child, parent = k.tasks.at(tsk), k.current

@@ -143,6 +143,16 @@ def sys_munmap(k: KernelFace, addr: int, length: int) -> Body:
 @syscall("mprotect", "unsigned long start, size_t len, unsigned long prot", source="mm/mprotect.c")
 def sys_mprotect(k: KernelFace, start: int, length: int, prot: int) -> Body:
     """EINVAL, ENOMEM, EACCES."""
+    return (yield k.call("do_mprotect_pkey", start, length, prot, -1))
+
+
+@kernel_function(
+    "int do_mprotect_pkey(unsigned long start, size_t len, unsigned long prot, int pkey)",
+    source="mm/mprotect.c",
+    since="4.9",
+)
+def do_mprotect_pkey(k: KernelFace, start: int, length: int, prot: int, pkey: int) -> Body:
+    """mprotect(2) and pkey_mprotect(2)."""
     if prot & ~0x0300001F:
         raise KernelError(EINVAL)
     if length:

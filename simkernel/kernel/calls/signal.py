@@ -128,7 +128,7 @@ def _stay_stopped(k: KernelFace, task: Task) -> Body:
     return 0
 
 
-@kernel_function("int setup_rt_frame(int sig, struct pt_regs *regs)", source="arch/*/kernel/signal.c")
+@kernel_function("int setup_rt_frame(int sig, struct pt_regs *regs)", source="arch/*/kernel/signal.c", inlined=True)
 def setup_rt_frame(k: KernelFace, sig: int, regs: int) -> Body:
     """Put the handler's frame on the user stack and point the registers at the handler."""
     task = k.current

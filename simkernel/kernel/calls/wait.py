@@ -124,6 +124,16 @@ def _traced_zombie(k: KernelFace, request: WaitRequest, child: Task) -> Steps[bo
 @syscall("wait4", "pid_t upid, int *stat_addr, int options, struct rusage *ru", source="kernel/exit.c")
 def sys_wait4(k: KernelFace, upid: int, stat_addr: int, options: int, ru: int) -> Body:
     """The pid of a child that ended or stopped.  ECHILD, EINVAL, EFAULT, EINTR."""
+    return (yield k.call("kernel_wait4", upid, stat_addr, options, ru))
+
+
+@kernel_function(
+    "long kernel_wait4(pid_t upid, int *stat_addr, int options, struct rusage *ru)",
+    source="kernel/exit.c",
+    since="4.15",
+)
+def kernel_wait4(k: KernelFace, upid: int, stat_addr: int, options: int, ru: int) -> Body:
+    """The same, for calls inside the kernel as well; the caller's addresses are the program's here."""
     if options & ~(WNOHANG | WUNTRACED | WCONTINUED | WNOTHREAD | WCLONE | WALL):
         raise KernelError(EINVAL)
     if upid == -(1 << 31):

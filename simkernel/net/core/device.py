@@ -124,6 +124,7 @@ def __netif_receive_skb(k: NetKernel, skb: int) -> Body:
 @kernel_function(
     "int __netif_receive_skb_core(struct sk_buff *skb, bool pfmemalloc, struct packet_type **ppt_prev)",
     source="net/core/dev.c",
+    names={None: "__netif_receive_skb_core", "5.11": "__netif_receive_skb_core.constprop.0"},
 )
 def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: int) -> Body:
     """Tracepoint, taps, then the protocol that the Ethernet type names."""

@@ -97,7 +97,7 @@ def inet_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) ->
 
 
 @kernel_function(
-    "int inet_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/ipv4/af_inet.c"
+    "int inet_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/ipv4/af_inet.c", jumps=True
 )
 def inet_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> Body:
     """EINVAL when bound already, EADDRNOTAVAIL for a foreign address, EADDRINUSE, EACCES below port 1024."""

@@ -114,7 +114,7 @@ def finish_checksum(skb: Skb) -> None:
 
 
 @kernel_function(
-    "int ip_local_out(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c"
+    "int ip_local_out(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c", jumps=True
 )
 def ip_local_out(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """A packet of this machine enters the output path."""

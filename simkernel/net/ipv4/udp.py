@@ -151,7 +151,7 @@ def push_corked(k: NetKernel, sk: Sock) -> Body:
     return (yield from _send(k, sk, source, destination, port, data, oif, ttl, tos))
 
 
-@kernel_function("int udp_rcv(struct sk_buff *skb)", source="net/ipv4/udp.c")
+@kernel_function("int udp_rcv(struct sk_buff *skb)", source="net/ipv4/udp.c", jumps=True)
 def udp_rcv(k: NetKernel, skb: int) -> Body:
     """A datagram arrives."""
     return (yield k.call("__udp4_lib_rcv", skb, 0, IPPROTO_UDP))

@@ -17,7 +17,7 @@ from tracing.probes.kprobes import Kprobe, Kretprobe
 ARCHES = ("x86_64", "arm64", "riscv64", "s390x")
 RESULT = 0x1234_5678
 # What a thread goes through while it starts, waits and switches: these keep their bodies, and have a test of their own.
-OWN_PATH = ("kthread", "schedule_tail", "schedule", "__schedule", "finish_task_switch", "default_idle_call")
+OWN_PATH = ("kthread", "schedule_tail", "schedule", "__schedule", "finish_task_switch.isra.0", "default_idle_call")
 NEVER_ENTERED_AGAIN = {"do_idle"}  # each CPU is in it since boot
 
 

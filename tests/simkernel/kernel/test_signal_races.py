@@ -74,7 +74,7 @@ def test_a_driven_call_is_restarted():
             pipe.data += b"y"
 
     k.cpu.add_probe(k.symbols.address("pipe_read"), reading)
-    k.cpu.add_probe(k.symbols.address("exit_to_user_mode_loop"), returning)
+    k.cpu.add_probe(k.text.address_of("exit_to_user_mode_loop"), returning)
     assert task.syscall("read", reader, task.alloc(8), 8) == 1
     assert len(began) == 2
 

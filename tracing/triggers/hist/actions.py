@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
-from tracing.record.event import EventFile, EventRegistry
+from tracing.record.event import EventFile
+from tracing.record.registry import EventRegistry
 from tracing.triggers.hist import errors as why
 from tracing.triggers.hist.errors import HistLog
 from tracing.triggers.hist.fields import HistField

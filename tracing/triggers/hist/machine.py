@@ -6,7 +6,8 @@ from collections.abc import Callable, Iterator
 from typing import Protocol
 
 from tracing.buffer.trace import TraceArray
-from tracing.record.event import EventFile, EventRegistry
+from tracing.record.event import EventFile
+from tracing.record.registry import EventRegistry
 from tracing.triggers.hist import errors as why
 from tracing.triggers.hist.errors import HistLog
 from tracing.triggers.hist.fields import HistField, Owner

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENOENT
 from arch.errors import KernelError
-from tracing.record.event import EventFile, EventRegistry
+from tracing.record.event import EventFile
+from tracing.record.registry import EventRegistry
+from tracing.record.stack import Reader
 from tracing.text.strings import BLANKS
 from tracing.triggers.hist import errors as why
 from tracing.triggers.hist.attrs import parse_attrs
@@ -30,7 +32,7 @@ class HistTrigger(EventTrigger):
     def run(self, record: bytes, regs: int) -> None:
         """A record is counted."""
         hist = self.hist
-        stack = self.file.array.host.stack_trace(regs) if hist.wants_stack else ()
+        stack = self.file.event.stack(regs, Reader.HIST) if hist.wants_stack else ()
         hist.hit(record, self.file.array.now() if hist.enable_timestamps else 0, stack)
 
     def show(self) -> str:

@@ -1,0 +1,90 @@
+"""Stack frames as a real kernel of this CPU and version has them, where its compiler cut functions otherwise than ours.
+
+The machine walks its own frames.  A wrapper of a system call that jumped to its body shows under the body's name, and
+some functions always stand above another's calls; both are facts of the CPU (arch/tracefacts.py).  Functions that are on a real
+kernel's stack only get a place in the text, so that they have a name.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from types import CodeType, FrameType
+
+from simkernel.kernel.kfunc import KERNEL_FUNCTIONS, Param, Prototype
+from simkernel.observe.declared import do_nothing
+from simkernel.observe.face import WatchedKernel
+
+FRAME_OFFSET = 0x18  # where a frame's function goes on: somewhere behind its first instruction
+VOID = Param("", "void", 0, False, False)
+
+
+class Frames:
+    """Names and addresses of one machine's frames."""
+
+    def __init__(self, k: WatchedKernel) -> None:
+        self.k = k
+        facts = k.arch.traces
+        jumps = facts.jumps(k.version)
+        self.bodies = facts.sys_bodies if jumps else frozenset()
+        self.inside = facts.inside
+        self.prefix = k.abi.wrapper_prefix
+        self._places: dict[str, int] = {}
+        self._bodies: dict[CodeType, str] | None = None
+        self._shown: dict[int, tuple[int, ...]] = {}
+
+    def place(self, name: str) -> int:
+        """An address in a function, given its name; a number is an address that has no name."""
+        found = self._places.get(name)
+        if found is None:
+            found = self._places[name] = int(name, 16) if name.startswith("0x") else self._inside(self._function(name))
+        return found
+
+    def _inside(self, function: int) -> int:
+        """Behind a function's first instructions, but still in it: pieces of the entry code are short."""
+        symbol = self.k.symbols.find(function)
+        return function + min(FRAME_OFFSET, symbol.size - 1) if symbol else function
+
+    def _function(self, name: str) -> int:
+        known = self.k.symbols.address(name)
+        return known if known is not None else self.k.text.add_late(Prototype(name, name, VOID, ()), do_nothing)
+
+    def running(self, function: int) -> list[int]:
+        """Functions that run inside the machine's function at an address because nobody probes them, innermost first.
+
+        They are calls between bodies in Python, so it is Python's stack that knows them.
+        """
+        if self._bodies is None:
+            symbols = self.k.text.symbol_of
+            self._bodies = {f.body.__code__: symbols[f.name] for f in KERNEL_FUNCTIONS if f.name in symbols}
+        names: list[str] = []
+        frame: FrameType | None = sys._getframe(1)
+        while frame is not None and frame.f_code.co_filename != "<enter>":
+            name = self._bodies.get(frame.f_code)
+            if name is not None:
+                names.append(name)
+            frame = frame.f_back
+        outer = self.k.symbols.lookup(function)
+        if names and outer is not None and names[-1] == outer[0]:
+            names.pop()
+        return [self.place(name) for name in names]
+
+    def shown(self, chain: Iterable[int], calling: bool) -> list[int]:
+        """What a walk found, as it is on a real stack; `calling`: the innermost function has called another."""
+        out: list[int] = []
+        for address in chain:
+            found = self._shown.get(address)
+            if found is None:
+                found = self._shown[address] = self._look(address)
+            out += found if out or calling else found[-1:]
+        return out
+
+    def _look(self, address: int) -> tuple[int, ...]:
+        symbol = self.k.symbols.lookup(address)
+        if symbol is None:
+            return (address,)
+        name = symbol[0]
+        if name in self.inside:
+            return tuple(self.place(other) if other else address for other in self.inside[name])
+        call = name.removeprefix(self.prefix)
+        return (self.place(f"__do_sys_{call}"),) if call != name and call in self.bodies else (address,)
