@@ -6,7 +6,6 @@ from tracing.events.declare import BH, NEVER, TraceEventDecl
 
 sock_rcvqueue_full = TraceEventDecl(
     "sock", "sock_rcvqueue_full",
-    missing=NEVER,
     proto="struct sock *sk, struct sk_buff *skb",
     entry=(
         ("int rmem_alloc", "sk->sk_backlog.rmem_alloc.counter"),
@@ -117,7 +116,6 @@ tcp_probe = TraceEventDecl(
 )  # fmt: skip
 udp_fail_queue_rcv_skb = TraceEventDecl(
     "udp", "udp_fail_queue_rcv_skb",
-    missing=NEVER,
     until="6.10",
     proto="int rc, struct sock *sk",
     entry=(
@@ -125,4 +123,25 @@ udp_fail_queue_rcv_skb = TraceEventDecl(
         ("__u16 lport", "inet_sk(sk)->inet_num"),
     ),
     print='"rc=%d port=%hu", REC->rc, REC->lport',
+)  # fmt: skip
+inet_sk_error_report = TraceEventDecl(
+    "sock", "inet_sk_error_report",
+    since="5.15",
+    proto="const struct sock *sk",
+    entry=(
+        ("int error", "sk->sk_err"),
+        ("__u16 sport", "inet_sport(sk)"),
+        ("__u16 dport", "inet_dport(sk)"),
+        ("__u16 family", "sk->sk_family"),
+        ("__u16 protocol", "sk->sk_protocol"),
+        ("__u8 saddr[4]", "inet_saddr(sk)"),
+        ("__u8 daddr[4]", "inet_daddr(sk)"),
+        ("__u8 saddr_v6[16]", "inet_saddr_v6(sk)"),
+        ("__u8 daddr_v6[16]", "inet_daddr_v6(sk)"),
+    ),
+    print=(
+        '"family=%s protocol=%s sport=%hu dport=%hu saddr=%pI4 daddr=%pI4 saddrv6=%pI6c daddrv6=%pI6c error=%d", '
+        "show_family_name(REC->family), show_inet_protocol_name(REC->protocol), REC->sport, REC->dport, REC->saddr,"
+        " REC->daddr, REC->saddr_v6, REC->daddr_v6, REC->error"
+    ),
 )  # fmt: skip

@@ -76,28 +76,6 @@ netif_receive_skb_list_entry = napi_gro_frags_entry.like(
     "netif_receive_skb_list_entry", since="4.19", missing=NEVER, until="7.2"
 )
 netif_receive_skb_list_exit = napi_gro_frags_exit.like("netif_receive_skb_list_exit", since="5.0", missing=NEVER)
-inet_sk_error_report = TraceEventDecl(
-    "sock", "inet_sk_error_report",
-    missing=NEVER,
-    since="5.15",
-    proto="const struct sock *sk",
-    entry=(
-        ("int error", "sk->sk_err"),
-        ("__u16 sport", "inet_sport(sk)"),
-        ("__u16 dport", "inet_dport(sk)"),
-        ("__u16 family", "sk->sk_family"),
-        ("__u16 protocol", "sk->sk_protocol"),
-        ("__u8 saddr[4]", "inet_saddr(sk)"),
-        ("__u8 daddr[4]", "inet_daddr(sk)"),
-        ("__u8 saddr_v6[16]", "inet_saddr_v6(sk)"),
-        ("__u8 daddr_v6[16]", "inet_daddr_v6(sk)"),
-    ),
-    print=(
-        '"family=%s protocol=%s sport=%hu dport=%hu saddr=%pI4 daddr=%pI4 saddrv6=%pI6c daddrv6=%pI6c error=%d", '
-        "show_family_name(REC->family), show_inet_protocol_name(REC->protocol), REC->sport, REC->dport, REC->saddr,"
-        " REC->daddr, REC->saddr_v6, REC->daddr_v6, REC->error"
-    ),
-)  # fmt: skip
 tcp_cong_state_set = TraceEventDecl(
     "tcp", "tcp_cong_state_set",
     missing=NEVER,
