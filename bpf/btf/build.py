@@ -147,6 +147,30 @@ class Builder:
         return self.btf.append(BtfType(Kind.DATASEC, name, size, secinfos=rows))
 
 
+class Extension(Builder):
+    """Adds to the BTF that a kernel shows: what is there by its name stays what it is."""
+
+    def _share(self, key: tuple[object, ...], new: BtfType) -> int:
+        if key not in self._shared and new.name and (known := self.btf.find(new.name, new.kind)):
+            self._shared[key] = known
+        return super()._share(key, new)
+
+
+def extended_btf(
+    data: bytes,
+    table: TypeTable,
+    structs: Iterable[str],
+    tracepoints: Mapping[str, Iterable[tuple[str, c.CType]]],
+) -> Btf:
+    """A kernel's BTF with structures of the table and tracepoints that this kernel has besides."""
+    builder = Extension(table, Btf.parse(data, table.model.word))
+    for name in structs:
+        builder.type_id(table.struct(name))
+    for name, params in tracepoints.items():
+        builder.tracepoint(name, params)
+    return builder.btf
+
+
 def kernel_btf(
     table: TypeTable,
     functions: Iterable[c.FuncDecl] = (),

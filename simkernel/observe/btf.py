@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from arch.ctype import CType, CTypeError, FuncDecl
 from bpf.btf import Btf
-from bpf.btf.build import kernel_btf
-from bpf.btf.codec import LazyBtf
+from bpf.btf.build import extended_btf, kernel_btf
+from bpf.btf.codec import Kind, LazyBtf
 from bpf.btf.recorded import recorded_btf
-from bpf.btf.vmlinux import add_events
+from bpf.btf.vmlinux import add_events, event_class
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Prototype
 from simkernel.observe.percpu import PerCpu
@@ -70,13 +70,29 @@ class KernelBtf:
     def get(self) -> Btf:
         """The same object each time."""
         if self._made is None:
-            self._made = recorded_btf(self.k.arch.name, self.k.version) or LazyBtf(self._build)
+            self._made = self._recorded() or LazyBtf(self._build)
         return self._made
 
     def use(self, types: Btf) -> None:
         """The types of another kernel of this version stand for it, before anybody has looked: programs can be loaded
         against them, not run."""
         self._made = types
+
+    def _recorded(self) -> Btf | None:
+        """The real kernel's, with the tracepoints that somebody has added to ours."""
+        k = self.k
+        recorded = recorded_btf(k.arch.name, k.version)
+        if recorded is None:
+            return None
+        events = declarations(k.version)
+        added = sorted(events.keys() - {name for _, name in self.tracing.known.numbers()})
+        added = [name for name in added if not recorded.find(f"btf_trace_{name}", Kind.TYPEDEF)]
+        if not added:
+            return recorded
+        add_events(k.types, events)
+        records = [f"struct trace_event_raw_{event_class(name, k.version)}" for name in added]
+        points = tracepoint_parameters(k, self.tracing)
+        return LazyBtf(lambda: extended_btf(recorded.data, k.types, records, {name: points[name] for name in added}))
 
     def _build(self) -> Btf:
         k = self.k
