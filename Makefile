@@ -26,7 +26,7 @@ venv: $(VENV)/.installed
 $(VENV)/.installed: pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(if $(LOCKED),$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,cc,proofs,export,notebook,site]'
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,cc,proofs,export,notebook,site,dask]'
 	touch $@
 
 # The demo alone needs no compiler and no test tools.

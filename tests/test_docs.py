@@ -1,6 +1,6 @@
 """Every command and snippet that the documentation shows is run, and shows what it says.
 
-A fenced `console` block holds commands after `$ ` and the output that follows them; a line `...` stands for any lines,
+A fenced `console` block holds commands after `$ ` and the output that follows them (```console perf: where perf is installed); a line `...` stands for any lines,
 ` ...` at the end of a line for the rest of it.
 A fenced `python` block is run; blocks of one page share their names, in order.  A block whose first line names a file
 (```c first.bpf.c) is written to that file.  Pages run in an empty directory with the project's samples/ linked into it;
@@ -24,6 +24,7 @@ from tests.tools.warm import warm_server
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([ROOT / "README.md", *(ROOT / "docs").rglob("*.md")]) if (ROOT / "README.md").exists() else []
 FENCE = re.compile(r"^```(\w+) *([^\n]*)\n(.*?)^```", re.M | re.S)
+FENCED = re.compile(r"^```.*?^```[^\n]*$", re.M | re.S)
 WRITTEN = ("c", "sh")  # languages of blocks that become files; so does a python block with a name
 LIBBPF = Path("/usr/include/bpf/bpf_helpers.h")
 
@@ -96,12 +97,18 @@ def test_what_a_page_shows_is_what_happens(page: Path, tmp_path: Path, monkeypat
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "docs"}
     for language, file, text in blocks(page):
-        if file:
+        if language == "console":
+            if not file or shutil.which(file):
+                run_console(text, tmp_path, warm_server().path)
+        elif file:
             (tmp_path / file).write_text(text)
-        elif language == "console":
-            run_console(text, tmp_path, warm_server().path)
         else:
             exec(compile(text, str(page.name), "exec"), names)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: str(p.relative_to(ROOT)))
+def test_no_command_is_shown_that_is_not_run(page: Path) -> None:
+    assert not re.search(r"^    \$ ", FENCED.sub("", page.read_text()), re.M), "write it as a fenced console block"
 
 
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")

@@ -17,7 +17,11 @@ from simkernel.cli import COMMANDS, cli
 
 
 def test_every_page_is_in_the_menu_once() -> None:
-    pages = {page.stem for page in site.DOCS.glob("*.md")} | set(site.OWN.values()) | {"commands", "python"}
+    pages = (
+        {page.stem for page in site.DOCS.glob("*.md")}
+        | set(site.OWN.values())
+        | {"commands", "python", "notebook-kprobe", "notebook-seeds"}
+    )
     listed = [page for group in site.menu(pages) for page in next(iter(group.values()))]
     assert sorted(listed) == sorted(f"{page}.md" for page in pages)
 
@@ -62,6 +66,10 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
     pytest.importorskip("mkdocs", reason="the extra `site` is not installed")
     out = tmp_path / "site"
     subprocess.run([sys.executable, "-m", "docs.site", out], check=True, cwd=site.ROOT, timeout=300)
-    page = (out / "python.html").read_text()
+    page, tutorial = (out / "python.html").read_text(), (out / "tutorial.html").read_text()
     assert "One simulated computer with its kernel." in page and 'id="simkernel.machine.Machine.run"' in page
-    assert not re.search(r'(src|href)="https?://(?!squidfunk|www.mkdocs)', (out / "tutorial.html").read_text())
+    assert 'src="kprobe-' in (out / "notebook-kprobe.html").read_text()
+    assert site.broken(out) == []
+    (out / "tutorial.html").write_text('<a href="nothing.html"></a><img src="none.png"><a href="python.html#nowhere">')
+    assert len(site.broken(out)) == 3
+    assert not re.search(r'(src|href)="https?://(?!squidfunk|www.mkdocs)', tutorial)

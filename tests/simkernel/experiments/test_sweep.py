@@ -69,6 +69,15 @@ def test_processes_give_the_same_and_a_journal_goes_on(result: Sweep, tmp_path: 
     assert len([line for line in journal.read_text().splitlines() if line.endswith("}}")]) == 6
 
 
+def test_a_dask_cluster_gives_the_same(result: Sweep, tmp_path: Path) -> None:
+    pytest.importorskip("distributed", reason="needs the Python package distributed")
+    journal = tmp_path / "journal"
+    done = command(str(LOSS), "--only", "loss=0.2", "--dask", "local", "--journal", str(journal), "--json")
+    assert done.returncode == 0, done.stderr
+    wanted = [row.flat() for row in result.rows if row.parameters["loss"] == 0.2]
+    assert json.loads(done.stdout)["rows"] == wanted and len(journal.read_text().splitlines()) == 3
+
+
 def test_from_python(tmp_path: Path) -> None:
     program = (
         "import simkernel\n"

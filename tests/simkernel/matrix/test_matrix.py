@@ -118,6 +118,7 @@ def test_two_processes_give_the_same():
     assert outcomes([WRITES, TASKS], ["5.10", "6.1"], jobs=2) == outcomes([WRITES, TASKS], ["5.10", "6.1"])
 
 
+@pytest.mark.slow  # tests/simkernel/experiments has the same pool on a cluster
 @pytest.mark.skipif(importlib.util.find_spec("distributed") is None, reason="needs the Python package distributed")
 def test_a_dask_cluster_gives_the_same():
     asked = cells([WRITES], ["6.1"], ["x86_64"], False, "")
