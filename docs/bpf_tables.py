@@ -91,10 +91,12 @@ def helper_table() -> str:
 
 def kfunc_table() -> str:
     rows = []
-    for row in sorted(KFUNCS.values(), key=lambda row: row.name):
-        callers = [kind.name for kind in program_types() if kind.kfuncs in row.kfunc_set.hooks.split()]
-        rows.append((f"`{row.name}`", row.flags, joined(callers), row.kfunc_set.module, row.missing))
-    return table(("function", "flags", "program types", "module", "missing"), rows)
+    for row in (row for name in sorted(KFUNCS) for row in KFUNCS[name]):
+        callers = [kind.name for kind in program_types() if row.allows(kind.kfuncs) or row.allows(kind.name.lower())]
+        who = "all" if row.allows("") else joined(callers)
+        when = f"{row.since} to {row.until}" if row.until else row.since
+        rows.append((f"`{row.name}`", when, row.flags, who, row.kfunc_set.module, row.missing))
+    return table(("function", "since", "flags", "program types", "module", "missing"), rows)
 
 
 def page() -> str:

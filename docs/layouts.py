@@ -8,7 +8,7 @@ from __future__ import annotations
 from arch.abi.version import KernelVersion
 from arch.architecture import get
 from arch.ctype import StructType
-from arch.layouts import FOLDER, paths
+from arch.layouts import FOLDER, layout_file, paths
 from arch.typetable import TypeTable
 from bpf.btf import Btf, Kind
 from bpf.btf.codec import COMPOSITES, QUALIFIERS
@@ -61,9 +61,10 @@ def layout(arch: str, version: KernelVersion) -> str:
 
 
 def recorded() -> list[tuple[str, KernelVersion]]:
-    """The kernels whose types are recorded."""
+    """The kernels whose machines are laid out by recorded types."""
     names = sorted(path.name.removesuffix(".btf.xz") for path in RECORDED.glob("*.btf.xz"))
-    return [(arch, KernelVersion.parse(version)) for arch, _, version in (name.rpartition("-") for name in names)]
+    kernels = [(arch, KernelVersion.parse(version)) for arch, _, version in (name.rpartition("-") for name in names)]
+    return [(arch, version) for arch, version in kernels if layout_file(arch, version).exists()]
 
 
 def main() -> None:

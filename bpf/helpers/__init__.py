@@ -187,6 +187,7 @@ MODULES = (
     "sysctl",
     "show_btf",
     "kfuncs",
+    "kfunc_table",
     "syscalls",
     "rfc",
     "absent",

@@ -41,25 +41,25 @@ def _count(rt: Runtime, address: int, by: int) -> None:
     rt.mem.write_uint(address + CNT, 4, (rt.mem.read_uint(address + CNT, 4) + by) & U32_MAX)
 
 
-@kfunc("bpf_kfunc_call_test1", TEST)
+@kfunc("bpf_kfunc_call_test1", TEST, until="6.4")
 def bpf_kfunc_call_test1(rt: Runtime, sk: int, a: int, b: int, c: int, d: int) -> int:
     """The sum of its arguments: u32, u64, u32, u64."""
     return (a & U32_MAX) + b + (c & U32_MAX) + d
 
 
-@kfunc("bpf_kfunc_call_test2", TEST)
+@kfunc("bpf_kfunc_call_test2", TEST, until="6.4")
 def bpf_kfunc_call_test2(rt: Runtime, sk: int, a: int, b: int) -> int:
     """The sum as an int."""
     return (a + b) & U32_MAX
 
 
-@kfunc("bpf_kfunc_call_test3", TEST)
+@kfunc("bpf_kfunc_call_test3", TEST, until="6.4")
 def bpf_kfunc_call_test3(rt: Runtime, sk: int) -> int:
     """Its argument."""
     return sk
 
 
-@kfunc("bpf_kfunc_call_test_acquire", TEST, "acquire ret_null")
+@kfunc("bpf_kfunc_call_test_acquire", TEST, "acquire ret_null", until="6.4")
 def bpf_kfunc_call_test_acquire(rt: Runtime, scalar: int) -> int:
     """A reference to the test object."""
     address = prog_test_struct(rt)
@@ -67,7 +67,7 @@ def bpf_kfunc_call_test_acquire(rt: Runtime, scalar: int) -> int:
     return address
 
 
-@kfunc("bpf_kfunc_call_test_release", TEST, "release")
+@kfunc("bpf_kfunc_call_test_release", TEST, "release", until="6.4")
 def bpf_kfunc_call_test_release(rt: Runtime, obj: int) -> int:
     """Give a reference back."""
     if obj:
@@ -75,7 +75,7 @@ def bpf_kfunc_call_test_release(rt: Runtime, obj: int) -> int:
     return 0
 
 
-@kfunc("bpf_kfunc_call_test_kptr_get", TEST, "acquire ret_null kptr_get")
+@kfunc("bpf_kfunc_call_test_kptr_get", TEST, "acquire ret_null kptr_get", until="6.4")
 def bpf_kfunc_call_test_kptr_get(rt: Runtime, pointer: int, a: int, b: int) -> int:
     """A reference to what a map value points to."""
     obj = int(rt.mem.read_uint(pointer, 8))
@@ -84,15 +84,15 @@ def bpf_kfunc_call_test_kptr_get(rt: Runtime, pointer: int, a: int, b: int) -> i
     return obj
 
 
-@kfunc("bpf_kfunc_call_memb_acquire", TEST, "acquire ret_null")
+@kfunc("bpf_kfunc_call_memb_acquire", TEST, "acquire ret_null", until="6.4")
 def bpf_kfunc_call_memb_acquire(rt: Runtime) -> int:
     """Nothing: the call only exists to be verified."""
     return 0
 
 
-@kfunc("bpf_kfunc_call_test_get_rdwr_mem", TEST, "ret_null")
-@kfunc("bpf_kfunc_call_test_get_rdonly_mem", TEST, "ret_null")
-@kfunc("bpf_kfunc_call_test_acq_rdonly_mem", TEST, "acquire ret_null")
+@kfunc("bpf_kfunc_call_test_get_rdwr_mem", TEST, "ret_null", until="6.4")
+@kfunc("bpf_kfunc_call_test_get_rdonly_mem", TEST, "ret_null", until="6.4")
+@kfunc("bpf_kfunc_call_test_acq_rdonly_mem", TEST, "acquire ret_null", until="6.4")
 def bpf_kfunc_call_test_get_mem(rt: Runtime, obj: int, size: int) -> int:
     """The first bytes of the test object, two ints at most."""
     size &= U32_MAX
@@ -100,37 +100,37 @@ def bpf_kfunc_call_test_get_mem(rt: Runtime, obj: int, size: int) -> int:
     return 0 if signed > 8 else obj
 
 
-@kfunc("bpf_kfunc_call_memb_release", TEST, "release")
-@kfunc("bpf_kfunc_call_memb1_release", TEST, "release")
-@kfunc("bpf_kfunc_call_int_mem_release", TEST, "release")
-@kfunc("bpf_kfunc_call_test_pass_ctx", TEST)
-@kfunc("bpf_kfunc_call_test_pass1", TEST)
-@kfunc("bpf_kfunc_call_test_pass2", TEST)
-@kfunc("bpf_kfunc_call_test_fail1", TEST)
-@kfunc("bpf_kfunc_call_test_fail2", TEST)
-@kfunc("bpf_kfunc_call_test_fail3", TEST)
-@kfunc("bpf_kfunc_call_test_mem_len_pass1", TEST)
-@kfunc("bpf_kfunc_call_test_mem_len_fail1", TEST)
-@kfunc("bpf_kfunc_call_test_mem_len_fail2", TEST)
-@kfunc("bpf_kfunc_call_test_ref", TEST, "trusted")
-@kfunc("bpf_kfunc_call_test_destructive", TEST, "destructive")
-@kfunc("bpf_key_put", KEYS, "release")
-@kfunc("cgroup_rstat_updated", RSTAT, missing="statistics of control groups")
-@kfunc("cgroup_rstat_flush", RSTAT, "sleepable", missing="statistics of control groups")
+@kfunc("bpf_kfunc_call_memb_release", TEST, "release", until="6.4")
+@kfunc("bpf_kfunc_call_memb1_release", TEST, "release", until="6.4")
+@kfunc("bpf_kfunc_call_int_mem_release", TEST, "release", until="6.4")
+@kfunc("bpf_kfunc_call_test_pass_ctx", TEST, until="6.4")
+@kfunc("bpf_kfunc_call_test_pass1", TEST, until="6.4")
+@kfunc("bpf_kfunc_call_test_pass2", TEST, until="6.4")
+@kfunc("bpf_kfunc_call_test_fail1", TEST, until="6.4")
+@kfunc("bpf_kfunc_call_test_fail2", TEST, until="6.4")
+@kfunc("bpf_kfunc_call_test_fail3", TEST, until="6.4")
+@kfunc("bpf_kfunc_call_test_mem_len_pass1", TEST, until="6.4")
+@kfunc("bpf_kfunc_call_test_mem_len_fail1", TEST, until="6.4")
+@kfunc("bpf_kfunc_call_test_mem_len_fail2", TEST, until="6.4")
+@kfunc("bpf_kfunc_call_test_ref", TEST, "trusted", until="6.4")
+@kfunc("bpf_kfunc_call_test_destructive", TEST, "destructive", until="6.4")
+@kfunc("bpf_key_put", KEYS, "release", until="6.18")
+@kfunc("cgroup_rstat_updated", RSTAT, missing="statistics of control groups", until="6.16")
+@kfunc("cgroup_rstat_flush", RSTAT, "sleepable", missing="statistics of control groups", until="6.16")
 def takes_and_gives_nothing(rt: Runtime) -> int:
     """A function without result or effect here."""
     return 0
 
 
-@kfunc("bpf_lookup_user_key", KEYS, "acquire ret_null sleepable", missing="keyrings")
-@kfunc("bpf_lookup_system_key", KEYS, "acquire ret_null", missing="keyrings")
+@kfunc("bpf_lookup_user_key", KEYS, "acquire ret_null sleepable", missing="keyrings", until="6.18")
+@kfunc("bpf_lookup_system_key", KEYS, "acquire ret_null", missing="keyrings", until="6.18")
 def no_key(rt: Runtime) -> int:
     """There are no keyrings."""
     return 0
 
 
 # Functions that the verifier knows and that no program can be run with.
-declare("bpf_verify_pkcs7_signature", KEYS, "sleepable", missing="a body")
+declare("bpf_verify_pkcs7_signature", KEYS, "sleepable", missing="a body", until="6.18")
 declare("crash_kexec", CRASH, "destructive", missing="a body")
 declare("tcp_reno_ssthresh", RENO, missing="a body")
 declare("tcp_reno_cong_avoid", RENO, missing="a body")

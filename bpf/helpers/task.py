@@ -145,7 +145,7 @@ def get_current_comm(rt: Runtime, buf: int, size: int) -> int:
     "get_current_task_btf",
     158,
     "5.11",
-    returns="PTR_TO_BTF_ID:task_struct",
+    returns="PTR_TO_BTF_ID|PTR_TRUSTED:task_struct",
     flags="gpl_only",
     given="base_perfmon bpf_tracing",
 )

@@ -15,6 +15,7 @@ from arch.abi.version import KernelVersion
 from bpf import uapi
 from bpf.btf import Btf, BtfType
 from bpf.btf.codec import GLOBAL
+from bpf.btf.record import Reader, Record
 from bpf.isa.insn import (
     BPF_ALU,
     BPF_ALU64,
@@ -48,6 +49,7 @@ from bpf.verifier.domain.state import FuncState, Reg, VerifierState
 from bpf.verifier.log.before_5_18 import WHOLE_STATES
 from bpf.verifier.log.log import SHORT_STATES, Log, StateStyle
 from bpf.verifier.log.since_6_8 import BARE_STATES, SPARE_STATES
+from bpf.versions.kptr_destructors import kptr_destructors
 from bpf.versions.verifier_rules import Rules, rules_of
 
 BPF_COMPLEXITY_LIMIT_INSNS: Final = uapi.BPF_COMPLEXITY_LIMIT_INSNS
@@ -117,6 +119,7 @@ class InsnAux:
     force_checkpoint: bool = False  # a loop is closed here, so each visit leaves a checkpoint
     calls_callback: bool = False  # of a helper that calls a function of the program before it returns
     jmp_point: bool = False
+    iter_next: bool = False  # of a kernel function that asks an iterator for the next thing
 
 
 @dataclass(slots=True)
@@ -268,6 +271,7 @@ class Env:
         self.vmlinux: Any = request.vmlinux_btf
         self.attach_btf: Any = request.attach_btf or request.vmlinux_btf
         self.attach_prog: Any = request.attach_prog
+        self._metas: dict[int, Record] | None = None
         self.attach_member: str | None = None
         self.struct_ops = ""  # struct whose member the program is
         self.version: KernelVersion = request.version
@@ -368,6 +372,17 @@ class Env:
         """A call frame in which nothing is known: init_func_state()."""
         self.scratch_everything()
         return FuncState.new(callsite, frameno, subprogno, not self.bpf_capable)
+
+    # ---- types ----
+
+    def struct_meta(self, btf: Btf, type_id: int) -> Record | None:
+        """Special members of an object of the program's own: btf_find_struct_meta()."""
+        if btf is not self.btf or btf is None:
+            return None
+        if self._metas is None:
+            reader = Reader(btf, self.vmlinux, self.version, kptr_destructors(self.version))
+            self._metas = reader.struct_metas()
+        return self._metas.get(type_id)
 
     # ---- paths ----
 

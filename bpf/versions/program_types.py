@@ -67,7 +67,8 @@ class ProgramType:
     context: tuple[str, ...]  # names of the struct that programs see; empty: arguments typed by BTF
     kernel_context: str  # the struct behind it
     helpers: str  # *_func_proto() that answers which helpers it may call
-    kfuncs: str  # hook of its kfunc sets; empty: it may call none
+    kfuncs: str  # hook of its kfunc sets; empty: it may call none but the common ones
+    kfuncs_since: str
     convert: str  # *_convert_ctx_access(); empty: the context is what the program sees
     test_run: str  # bpf_prog_test_run_*(); empty: ENOTSUPP
     needs: tuple[str, ...]  # capabilities that loading takes
@@ -128,11 +129,12 @@ def declare(
 ) -> ProgramType:
     """Enter a row.
 
-    `attach` are attach types that name the program type, `load_as` such that are only said at load or in a link; both
+    `kfuncs` is `HOOK@since`, without a version if the type always had one.  `attach` are attach types that name the program type, `load_as` such that are only said at load or in a link; both
     `NAME@since`.  `sections` are lines `name attach-type flags method`, "-" for none.
     """
     assert number not in table, f"two program types {number}"
     assert packets in PACKETS and set(traits.split()) <= set(TRAITS), f"{name}: {packets} {traits}"
+    hook, _, hook_since = kfuncs.partition("@")
     row = ProgramType(
         number,
         name,
@@ -141,7 +143,8 @@ def declare(
         tuple(context.split()),
         kernel_context,
         helpers,
-        kfuncs,
+        hook,
+        hook_since or since,
         convert,
         test_run,
         tuple(needs.split()),
@@ -194,6 +197,7 @@ declare(
     context="__sk_buff",
     kernel_context="sk_buff",
     helpers="sk_filter",
+    kfuncs="socket_filter@6.4",
     convert="bpf",
     test_run="skb",
     needs="",
@@ -208,6 +212,7 @@ declare(
     context="bpf_user_pt_regs_t pt_regs",
     kernel_context="pt_regs",
     helpers="kprobe_prog",
+    kfuncs="kprobe@6.9",
     needs="bpf perfmon",
     traits="perf",
     load_as="TRACE_KPROBE_MULTI@5.18",
@@ -254,6 +259,7 @@ declare(
     context="__sk_buff",
     kernel_context="sk_buff",
     helpers="tc_cls_act",
+    kfuncs="sched_act@6.4",
     convert="tc_cls_act",
     test_run="skb",
     needs="bpf net_admin",
@@ -271,6 +277,7 @@ declare(
     context="__u64",
     kernel_context="u64",
     helpers="tp_prog",
+    kfuncs="tracing@6.12",
     needs="bpf perfmon",
     traits="perf",
     sections="""
@@ -312,6 +319,7 @@ declare(
     context="bpf_perf_event_data",
     kernel_context="bpf_perf_event_data_kern",
     helpers="pe_prog",
+    kfuncs="tracing@6.12",
     convert="pe_prog",
     needs="bpf perfmon",
     traits="perf",
@@ -326,6 +334,7 @@ declare(
     context="__sk_buff",
     kernel_context="sk_buff",
     helpers="cg_skb",
+    kfuncs="cgroup@6.4",
     convert="bpf",
     test_run="skb",
     needs="",
@@ -346,6 +355,7 @@ declare(
     context="bpf_sock",
     kernel_context="sock",
     helpers="sock_filter",
+    kfuncs="cgroup@6.9",
     convert="bpf_sock",
     needs="bpf net_admin",
     traits="cgroup checked",
@@ -369,6 +379,7 @@ declare(
     context="__sk_buff",
     kernel_context="sk_buff",
     helpers="lwt_in",
+    kfuncs="lwt@6.4",
     convert="bpf",
     test_run="skb",
     needs="bpf net_admin",
@@ -384,6 +395,7 @@ declare(
     context="__sk_buff",
     kernel_context="sk_buff",
     helpers="lwt_out",
+    kfuncs="lwt@6.4",
     convert="bpf",
     test_run="skb",
     needs="bpf net_admin",
@@ -399,6 +411,7 @@ declare(
     context="__sk_buff",
     kernel_context="sk_buff",
     helpers="lwt_xmit",
+    kfuncs="lwt@6.4",
     convert="bpf",
     test_run="skb",
     needs="bpf net_admin",
@@ -415,6 +428,7 @@ declare(
     context="bpf_sock_ops",
     kernel_context="bpf_sock_ops_kern",
     helpers="sock_ops",
+    kfuncs="cgroup@6.15",
     convert="sock_ops",
     needs="bpf net_admin",
     traits="cgroup",
@@ -430,6 +444,7 @@ declare(
     context="__sk_buff",
     kernel_context="sk_buff",
     helpers="sk_skb",
+    kfuncs="sk_skb@6.4",
     convert="sk_skb",
     needs="bpf net_admin",
     packets="write",
@@ -450,6 +465,7 @@ declare(
     context="bpf_cgroup_dev_ctx",
     kernel_context="bpf_cgroup_dev_ctx",
     helpers="cgroup_dev",
+    kfuncs="cgroup@6.9",
     needs="bpf net_admin",
     traits="cgroup",
     attach="CGROUP_DEVICE@4.15",
@@ -479,6 +495,7 @@ declare(
     context="bpf_raw_tracepoint_args",
     kernel_context="u64",
     helpers="raw_tp_prog",
+    kfuncs="tracing@6.16",
     test_run="raw_tp",
     needs="bpf perfmon",
     traits="perf",
@@ -495,6 +512,7 @@ declare(
     context="bpf_sock_addr",
     kernel_context="bpf_sock_addr_kern",
     helpers="sock_addr",
+    kfuncs="cgroup@6.7",
     convert="sock_addr",
     needs="bpf net_admin",
     traits="cgroup checked",
@@ -528,6 +546,7 @@ declare(
     context="__sk_buff",
     kernel_context="sk_buff",
     helpers="lwt_seg6local",
+    kfuncs="lwt@6.4",
     convert="bpf",
     needs="bpf net_admin",
     packets="read",
@@ -592,6 +611,7 @@ declare(
     context="bpf_sysctl",
     kernel_context="bpf_sysctl_kern",
     helpers="sysctl",
+    kfuncs="cgroup@6.9",
     convert="sysctl",
     needs="bpf net_admin",
     traits="cgroup",
@@ -621,6 +641,7 @@ declare(
     context="bpf_sockopt",
     kernel_context="bpf_sockopt_kern",
     helpers="cg_sockopt",
+    kfuncs="cgroup@6.9",
     convert="cg_sockopt",
     needs="bpf net_admin",
     traits="cgroup checked no_prologue",

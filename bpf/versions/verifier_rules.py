@@ -157,6 +157,27 @@ class Rules:
 
     lone_ids_cleared: bool = since("6.18", "-", "at a checkpoint a number that nothing shares its id with loses it")
 
+    # -- pointers of the kernel --
+    trusted_pointers: bool = since(
+        "6.2", "3f00c5239344", "pointers that may be relied on, or in read sections (9bb00b2895cb)"
+    )
+    nullable_arguments: bool = since("6.11", "8aeaed21befc", "arguments whose name ends in __nullable may be NULL")
+    unions_untrusted: bool = since(
+        "6.4", "6fcd486b3a0a", "pointers in unions are not trusted; tags decide about the others"
+    )
+    maps_are_structs: bool = since("6.5", "-", "a map is a struct bpf_map for kernel functions")
+    slot_objects: bool = since("6.3", "f8064ab90d66", "dynptrs are whole: stores end them, slices know them")
+    arguments_by_register: bool = since("7.1", "-", "messages name arguments of kernel functions by their registers")
+    sections_nest: bool = since("6.18", "4167096cb964", "read sections of RCU nest")
+    casts_to_memory: bool = since(
+        "6.17", "d2ae8b09c4ee", "bpf_rdonly_cast() to void gives memory that cannot be relied on"
+    )
+    sections_end_with_program: bool = since("6.14", "-", "what is held at the end of a program is told as that")
+    acquire_is_strict: bool = until("6.12", "f633919d1325", "what is acquired is of exactly the type asked for")
+    acquired_trusted: bool = since("7.1", "-", "what a kernel function acquires is trusted by its type, too")
+    protection_at_call: bool = since("6.18", "-", "functions that need a read section are refused outside of one")
+    slot_args_from_0: bool = since("6.12", "bd74e238ae69", "dynptr and iterator arguments are counted from 0; of 6.13")
+
     # -- helpers --
     task_stack_size: bool = since("5.12", "fd0b88f73f53", "bpf_get_task_stack() returns at most the buffer's size")
     composed_types: bool = since(

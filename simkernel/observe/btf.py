@@ -9,7 +9,7 @@ from arch.ctype import CType, CTypeError, FuncDecl
 from bpf.btf import Btf
 from bpf.btf.build import extended_btf, kernel_btf
 from bpf.btf.codec import Kind, LazyBtf
-from bpf.btf.recorded import recorded_btf
+from bpf.btf.recorded import machine_btf
 from bpf.btf.vmlinux import add_events, event_class
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import Prototype
@@ -81,7 +81,7 @@ class KernelBtf:
     def _recorded(self) -> Btf | None:
         """The real kernel's, with the tracepoints that somebody has added to ours."""
         k = self.k
-        recorded = recorded_btf(k.arch.name, k.version)
+        recorded = machine_btf(k.arch.name, k.version)
         if recorded is None:
             return None
         events = declarations(k.version)

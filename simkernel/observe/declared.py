@@ -12,7 +12,7 @@ from arch.abi.limits import PAGE_SIZE
 from arch.ctype import CType, CTypeError, EnumType, FuncDecl, IntType, PointerType
 from bpf.btf import Btf, Kind
 from bpf.btf.codec import INT_SIGNED
-from bpf.btf.recorded import recorded_btf
+from bpf.btf.recorded import machine_btf
 from simkernel.fs.procfs import PROC_BANNER
 from simkernel.kernel.kfunc import Prototype
 from simkernel.observe import bpf_files
@@ -40,7 +40,7 @@ def _banner(k: WatchedKernel, name: str) -> None:
 
 def _btf(k: WatchedKernel, name: str) -> None:
     """Where the kernel's own types lie, for a kernel whose BTF is recorded."""
-    btf = recorded_btf(k.arch.name, k.version)
+    btf = machine_btf(k.arch.name, k.version)
     if btf is None:
         return
     data = btf.data
@@ -88,7 +88,7 @@ def add(k: WatchedKernel, name: str) -> bool:
 
 def add_recorded(k: WatchedKernel, name: str) -> None:
     """Text and symbol for a function that the real kernel has in its BTF."""
-    btf = recorded_btf(k.arch.name, k.version)
+    btf = machine_btf(k.arch.name, k.version)
     found = btf.find(name, Kind.FUNC) if btf is not None else 0
     if btf is None or not found:
         return

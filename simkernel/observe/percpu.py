@@ -12,7 +12,7 @@ from functools import cached_property
 from arch.abi.limits import PAGE_SIZE
 from arch.ctype import CType
 from bpf.btf import Kind
-from bpf.btf.recorded import recorded_btf
+from bpf.btf.recorded import machine_btf
 from simkernel.kernel.face import KernelFace
 
 # name -> (type, the first version with it)
@@ -46,7 +46,7 @@ class PerCpu:
     @cached_property
     def places(self) -> dict[str, tuple[int, int]]:
         """Offset and size of each variable."""
-        btf = recorded_btf(self.k.arch.name, self.k.version)
+        btf = machine_btf(self.k.arch.name, self.k.version)
         if btf is None:
             return {name: (offset, ctype.size) for name, (ctype, offset) in self.declared.items()}
         rows = btf[btf.find(SECTION, Kind.DATASEC)].secinfos

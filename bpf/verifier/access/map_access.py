@@ -19,6 +19,7 @@ from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import S64_MIN, Value, known_zero
 from bpf.verifier.domain.tnum import tnum_text
 from bpf.verifier.domain.types import (
+    MEM_RCU,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
     PTR_TO_MAP_KEY,
@@ -26,6 +27,7 @@ from bpf.verifier.domain.types import (
     PTR_TO_PACKET,
     PTR_TO_PACKET_END,
     PTR_TO_PACKET_META,
+    PTR_TRUSTED,
     PTR_UNTRUSTED,
     base_type,
     type_flag,
@@ -135,6 +137,8 @@ def _check_kptr_range(env: Env, v: Value, field: KptrField, off: int, size: int,
 def map_kptr_match_type(env: Env, field: KptrField, v: Value, regno: int) -> None:
     """The pointer may be stored in this field of a map value."""
     allowed = PTR_MAYBE_NULL | (0 if field.referenced else PTR_UNTRUSTED)
+    if env.rules.trusted_pointers:
+        allowed |= PTR_TRUSTED | MEM_RCU
     name = ""
     vmlinux = env.vmlinux
     if base_type(v.type) == PTR_TO_BTF_ID and not type_flag(v.type) & ~allowed:

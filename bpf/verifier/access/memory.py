@@ -13,6 +13,7 @@ from arch.abi.internal import READ, WRITE
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.maps.types import row_of
+from bpf.verifier.access.btf_access import check_ptr_to_btf_access
 from bpf.verifier.access.map_access import (
     check_map_access,
     check_map_access_type,
@@ -340,6 +341,9 @@ def _mark_btf_load(env: Env, value_regno: int, loaded: tuple[int, int, int], btf
 
 
 def _access_btf(env: Env, regno: int, off: int, size: int, access: int, value_regno: int, insn: int) -> None:
+    if env.rules.trusted_pointers:
+        check_ptr_to_btf_access(env, regno, off, size, access, value_regno)
+        return
     v = env.regs[regno].value
     name = v.raw1.name_of(v.raw2)
     if off < 0:
@@ -511,6 +515,8 @@ def check_helper_mem_access(
         _check_buffer_access(env, v, regno, v.off, size)
     elif base == PTR_TO_STACK:
         check_stack_range_initialized(env, regno, v.off, size, zero_size_ok, True, meta, access)
+    elif base == PTR_TO_BTF_ID and env.rules.memory_for_keys:
+        check_ptr_to_btf_access(env, regno, v.off, size, READ, -1)
     elif base == PTR_TO_CTX and env.rules.ctx_as_memory and env.prog_type not in ctx.HAS_CONVERT_CTX_ACCESS:
         # the context is plain memory: any of it will do, up to its last byte
         if size == 0:

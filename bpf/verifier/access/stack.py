@@ -14,6 +14,7 @@ from bpf.isa.insn import BPF_MEM, BPF_REG_FP, BPF_ST
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.precision_by_frame import note_stack_access
 from bpf.verifier.access.regs import is_pointer_value, mark_reg_read, mark_unknown
+from bpf.verifier.access.slot_objects import destroy_if_dynptr
 from bpf.verifier.domain.bounds import is_unbounded, s32, s64
 from bpf.verifier.domain.call_meta import CallMeta
 from bpf.verifier.domain.state import (
@@ -26,6 +27,8 @@ from bpf.verifier.domain.state import (
     REG_LIVE_WRITTEN,
     STACK_DYNPTR,
     STACK_INVALID,
+    STACK_IRQ_FLAG,
+    STACK_ITER,
     STACK_MISC,
     STACK_POISON,
     STACK_SPILL,
@@ -70,6 +73,9 @@ _SPILLABLE: Final = frozenset({
     PTR_TO_BTF_ID, PTR_TO_BUF, PTR_TO_MEM, PTR_TO_FUNC, PTR_TO_MAP_KEY,
 })
 # fmt: on
+
+
+_SPECIAL: Final = frozenset({STACK_DYNPTR, STACK_ITER, STACK_IRQ_FLAG})  # slots that hold more than data
 
 
 def grow_stack_state(env: Env, frame: FuncState, size: int) -> None:
@@ -174,6 +180,8 @@ def _write_fixed(env: Env, frame: FuncState, off: int, size: int, value_regno: i
     reg = env.regs[value_regno] if value_regno >= 0 else None
     if not env.bypass_spec_v4 and _must_sanitize(slot, at, size, reg):
         env.aux[insn_idx].sanitize_stack_spill = True
+    if slot.kinds[0] == STACK_DYNPTR and env.rules.slot_objects:
+        destroy_if_dynptr(env, frame, spi)
     env.scratched_stack_slots |= 1 << spi
     stores_imm = reg is None and insn.cls == BPF_ST and insn.mode == BPF_MEM
     tracked = env.bpf_capable and off % BPF_REG_SIZE == 0
@@ -244,7 +252,7 @@ def _spill_pointer(env: Env, frame: FuncState, slot: StackSlot, reg: Reg, size: 
 
 def _write_data(env: Env, slot: StackSlot, at: int, size: int, value_regno: int, zero: bool) -> None:
     slot.value = slot.value.with_type(NOT_INIT)
-    if slot.is_spilled_reg:
+    if slot.is_spilled_reg or (slot.kinds[7] in _SPECIAL and env.rules.slot_objects):
         slot.scrub()
     if size == BPF_REG_SIZE:
         slot.live |= REG_LIVE_WRITTEN
@@ -268,6 +276,9 @@ def _write_variable(env: Env, frame: FuncState, v: Value, off: int, size: int, v
     if scrubs and value_regno < 0:
         writing_zero = insn.cls == BPF_ST and insn.mode == BPF_MEM and insn.imm == 0
     zero_used = False
+    if env.rules.slot_objects:
+        for i in range(low, high):
+            destroy_if_dynptr(env, frame, (-i - 1) // BPF_REG_SIZE)
     for i in range(low, high):
         at = -i - 1
         spi = at // BPF_REG_SIZE
@@ -281,7 +292,7 @@ def _write_variable(env: Env, frame: FuncState, v: Value, off: int, size: int, v
             if writing_zero and kind == STACK_SPILL and slot.value.is_null:
                 zero_used = True
                 continue
-            if slot.is_spilled_reg:
+            if slot.is_spilled_reg or (slot.kinds[7] in _SPECIAL and env.rules.slot_objects):
                 slot.scrub()
                 kind = slot.kinds[at % BPF_REG_SIZE]
         if slot.value.type != NOT_INIT and (not scrubs or kind != STACK_DYNPTR):
@@ -455,6 +466,7 @@ def check_stack_range_initialized(
         meta = None
         low, high = s32(v.smin + off), s32(v.smax + off)
     if meta is not None and meta.raw_mode:
+        _check_no_dynptr(env, frame, low, size)
         meta.access_size = size
         meta.regno = regno
         return
@@ -462,6 +474,14 @@ def check_stack_range_initialized(
         _check_byte_initialized(env, frame, v, regno, i, low, size, helper)
     if not env.rules.stack_grows_when_checked:
         note_stack_depth(env, frame, low)
+
+
+def _check_no_dynptr(env: Env, frame: FuncState, low: int, size: int) -> None:
+    """A helper that fills memory may not write over one."""
+    for i in range(low, low + size) if env.rules.slot_objects else ():
+        at = -i - 1
+        if at // BPF_REG_SIZE < len(frame.stack) and frame.stack[at // BPF_REG_SIZE].kinds[at % 8] == STACK_DYNPTR:
+            env.reject(EACCES, f"potential write to dynptr at off={i} disallowed")
 
 
 def _check_byte_initialized(

@@ -258,7 +258,7 @@ class _Match:
             what = f"arg#{i} pointer type {type_text(ref)}"
             sized = self._is_mem_size(i + 1)
             is_dynptr = ref.kind in COMPOSITES and ref.name == "bpf_dynptr_kern"
-            plain = is_scalar(ref) or _is_scalar_struct(env, btf, ref, 0) or is_dynptr
+            plain = is_scalar(ref) or is_scalar_struct(env, btf, ref, 0) or is_dynptr
             if not plain and not (sized and ref.kind is Kind.VOID):
                 void = "void, " if sized else ""
                 self._reject(f"{what} must point to {void}scalar, or struct with scalar")
@@ -291,8 +291,8 @@ class _Match:
             self._reject(f"{what} points to unsupported dynamic pointer type")
 
 
-def _is_scalar_struct(env: Env, btf: Btf, t: BtfType, depth: int) -> bool:
-    """Nothing but numbers inside: __btf_type_is_scalar_struct()."""
+def is_scalar_struct(env: Env, btf: Btf, t: BtfType, depth: int) -> bool:
+    """Nothing but numbers inside: __btf_typeis_scalar_struct()."""
     if t.kind not in COMPOSITES:
         return False
     for member in t.members:
@@ -301,7 +301,7 @@ def _is_scalar_struct(env: Env, btf: Btf, t: BtfType, depth: int) -> bool:
             if depth >= 3:
                 env.verbose("max struct nesting depth exceeded\n")
                 return False
-            if not _is_scalar_struct(env, btf, inner, depth + 1):
+            if not is_scalar_struct(env, btf, inner, depth + 1):
                 return False
             continue
         if inner.kind is Kind.ARRAY:

@@ -14,7 +14,7 @@ from arch.abi.internal import READ, WRITE
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.helpers.rows import FuncProto
-from bpf.verifier.access import dynptr
+from bpf.verifier.access import dynptr, dynptr_slots
 from bpf.verifier.access.map_access import (
     check_map_access,
     check_ptr_off_reg,
@@ -70,8 +70,10 @@ from bpf.verifier.domain.types import (
     MEM_PERCPU,
     MEM_RCU,
     MEM_RDONLY,
+    MEM_RINGBUF,
     MEM_UNINIT,
     MEM_WRITE,
+    NON_OWN_REF,
     OBJ_RELEASE,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
@@ -90,10 +92,12 @@ from bpf.verifier.domain.types import (
     PTR_TO_TCP_SOCK,
     PTR_TO_XDP_SOCK,
     PTR_TRUSTED,
+    PTR_UNTRUSTED,
     SCALAR_VALUE,
     base_type,
 )
 from bpf.verifier.env import Env, Rejected
+from bpf.verifier.lines.insn_text import helper_name
 
 BPF_PTR_POISON: Final = "BPF_PTR_POISON"  # a BTF id that the call itself decides
 
@@ -114,8 +118,8 @@ _COMPATIBLE: Final[dict[int, tuple[int, ...]]] = {
     ARG_PTR_TO_SOCKET: (PTR_TO_SOCKET,),
     ARG_PTR_TO_BTF_ID: (PTR_TO_BTF_ID,),
     ARG_PTR_TO_SPIN_LOCK: (PTR_TO_MAP_VALUE,),
-    ARG_PTR_TO_MEM: (*_KEY_VALUE, PTR_TO_MEM, PTR_TO_MEM | MEM_ALLOC, PTR_TO_BUF),
-    ARG_PTR_TO_ALLOC_MEM: (PTR_TO_MEM | MEM_ALLOC,),
+    ARG_PTR_TO_MEM: (*_KEY_VALUE, PTR_TO_MEM, PTR_TO_MEM | MEM_RINGBUF, PTR_TO_BUF),
+    ARG_PTR_TO_ALLOC_MEM: (PTR_TO_MEM | MEM_RINGBUF,),
     ARG_PTR_TO_PERCPU_BTF_ID: (PTR_TO_BTF_ID | MEM_PERCPU,),
     ARG_PTR_TO_FUNC: (PTR_TO_FUNC,),
     ARG_PTR_TO_STACK: (PTR_TO_STACK,),
@@ -124,7 +128,7 @@ _COMPATIBLE: Final[dict[int, tuple[int, ...]]] = {
     ARG_PTR_TO_KPTR: (PTR_TO_MAP_VALUE,),
     ARG_PTR_TO_DYNPTR: (PTR_TO_STACK, PTR_TO_DYNPTR | DYNPTR_TYPE_LOCAL),
 }
-_MEMORY_6_3: Final = (*_KEY_VALUE, PTR_TO_MEM, PTR_TO_MEM | MEM_ALLOC, PTR_TO_BUF, PTR_TO_BTF_ID | PTR_TRUSTED)
+_MEMORY_6_3: Final = (*_KEY_VALUE, PTR_TO_MEM, PTR_TO_MEM | MEM_RINGBUF, PTR_TO_BUF, PTR_TO_BTF_ID | PTR_TRUSTED)
 _MORE_SINCE_6_3: Final[dict[tuple[int, ...], tuple[int, ...]]] = {
     _KEY_VALUE: _MEMORY_6_3,
     _COMPATIBLE[ARG_PTR_TO_MEM]: _MEMORY_6_3,
@@ -135,13 +139,16 @@ _ALWAYS_THERE: Final = (uapi.BPF_MAP_TYPE_ARRAY, uapi.BPF_MAP_TYPE_PERCPU_ARRAY)
 _SOCKET_LOOKUPS: Final = (uapi.BPF_FUNC_sk_lookup_tcp, uapi.BPF_FUNC_sk_lookup_udp, uapi.BPF_FUNC_skc_lookup_tcp)
 _ANY_OFFSET: Final = frozenset({
     PTR_TO_STACK, PTR_TO_PACKET, PTR_TO_PACKET_META, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE, PTR_TO_MEM,
-    PTR_TO_MEM | MEM_RDONLY, PTR_TO_MEM | MEM_ALLOC, PTR_TO_BUF, PTR_TO_BUF | MEM_RDONLY, SCALAR_VALUE,
+    PTR_TO_MEM | MEM_RDONLY, PTR_TO_MEM | MEM_RINGBUF, PTR_TO_BUF, PTR_TO_BUF | MEM_RDONLY, SCALAR_VALUE,
 })
 # fmt: on
 
 
 def check_func_arg_reg_off(env: Env, v: Value, regno: int, arg_type: int) -> None:
     """Pointers with an offset are only taken where the helper knows what to do with one."""
+    if env.rules.trusted_pointers:
+        _check_arg_off_6_2(env, v, regno, arg_type)
+        return
     fixed_off_ok = False
     if v.type == PTR_TO_STACK and base_type(arg_type) == ARG_PTR_TO_DYNPTR and v.off % 8:
         env.reject(EINVAL, "cannot pass in dynptr at an offset")
@@ -156,6 +163,31 @@ def check_func_arg_reg_off(env: Env, v: Value, regno: int, arg_type: int) -> Non
     check_ptr_off_reg(env, v, regno, fixed_off_ok)
 
 
+_ANY_OFFSET_6_2: Final = _ANY_OFFSET | {
+    PTR_TO_MEM | MEM_RINGBUF | MEM_RDONLY,
+    PTR_TO_MEM | PTR_UNTRUSTED | MEM_RDONLY,
+    PTR_TO_DYNPTR,
+}
+_OBJECTS_6_2: Final = frozenset(
+    PTR_TO_BTF_ID | flags
+    for flags in (0, MEM_ALLOC, PTR_TRUSTED, MEM_RCU, MEM_ALLOC | NON_OWN_REF, MEM_ALLOC | NON_OWN_REF | MEM_RCU)
+)  # fmt: skip
+
+
+def _check_arg_off_6_2(env: Env, v: Value, regno: int, arg_type: int) -> None:
+    """check_func_arg_reg_off() since 6.2: what is released has no offset."""
+    if arg_type & OBJ_RELEASE:
+        if base_type(arg_type) == ARG_PTR_TO_DYNPTR and v.type == PTR_TO_STACK:
+            return
+        if v.off:
+            where = f"R{regno} must have zero offset when passed to release func or trusted arg to kfunc"
+            env.reject(EINVAL, where)
+        check_ptr_off_reg(env, v, regno)
+        return
+    if v.type not in _ANY_OFFSET_6_2:
+        check_ptr_off_reg(env, v, regno, v.type in _OBJECTS_6_2)
+
+
 def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, meta: CallMeta) -> None:
     v = env.regs[regno].value
     compatible = _COMPATIBLE[base_type(arg_type)]
@@ -164,6 +196,8 @@ def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, m
         compatible = _MORE_SINCE_6_3[compatible]
         if compatible is _MEMORY_6_3 and env.rules.ctx_named_as_memory:
             compatible = (*compatible, PTR_TO_CTX)
+    if env.rules.slot_objects and compatible == _COMPATIBLE[ARG_PTR_TO_DYNPTR]:
+        compatible = (PTR_TO_STACK, PTR_TO_DYNPTR)
     if not env.rules.composed_types:
         compatible = _compatible_before_5_17(env, arg_type, compatible)
     else:
@@ -174,8 +208,26 @@ def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, m
     if word not in compatible:
         wanted = ", ".join(env.type_name(each) for each in compatible)
         env.reject(EACCES, f"R{regno} type={env.type_name(v.type)} expected={wanted}")
-    if v.type == PTR_TO_BTF_ID:
+    if env.rules.trusted_pointers:
+        _check_object(env, v, regno, arg_type, btf_name, meta, compatible)
+    elif v.type == PTR_TO_BTF_ID:
         _check_btf_type(env, v, regno, arg_type, btf_name, meta)
+
+
+def _check_object(
+    env: Env, v: Value, regno: int, arg_type: int, btf_name: str | None, meta: CallMeta, compatible: tuple[int, ...]
+) -> None:
+    """The rest of check_reg_type() since 6.2: pointers to structs."""
+    if base_type(v.type) != PTR_TO_BTF_ID or v.type & MEM_PERCPU:
+        return
+    if compatible[: len(_MEMORY_6_3)] == _MEMORY_6_3:
+        if not arg_type & MEM_RDONLY:
+            name = f"{helper_name(env, meta.func_id)}#{meta.func_id}"
+            env.reject(EACCES, f"{name}() may write into memory pointed by R{regno} type={env.type_name(v.type)}")
+        return
+    if v.type & PTR_MAYBE_NULL and (not arg_type & PTR_MAYBE_NULL or arg_type & OBJ_RELEASE):
+        env.reject(EACCES, f"Possibly NULL pointer passed to helper arg{regno}")
+    _check_btf_type(env, v, regno, arg_type, btf_name, meta)
 
 
 def _compatible_before_5_17(env: Env, arg_type: int, compatible: tuple[int, ...]) -> tuple[int, ...]:
@@ -187,7 +239,7 @@ def _compatible_before_5_17(env: Env, arg_type: int, compatible: tuple[int, ...]
             continue
         if fixed and word not in _KEY_VALUE:
             continue
-        if word == PTR_TO_MEM | MEM_ALLOC and not env.rules.allocated_memory:
+        if word == PTR_TO_MEM | MEM_RINGBUF and not env.rules.allocated_memory:
             word = PTR_TO_MEM
         if word == PTR_TO_BUF:
             found.append(PTR_TO_BUF | MEM_RDONLY)
@@ -274,7 +326,12 @@ def check_func_arg(env: Env, arg: int, meta: CallMeta, fn: FuncProto) -> None:
 
 
 def _note_release(env: Env, v: Value, regno: int, arg_type: int, meta: CallMeta) -> None:
-    if base_type(arg_type) == ARG_PTR_TO_DYNPTR:
+    if base_type(arg_type) == ARG_PTR_TO_DYNPTR and env.rules.slot_objects:
+        if v.type == PTR_TO_DYNPTR:
+            env.reject(EINVAL, "cannot release unowned const bpf_dynptr")
+        if not dynptr_slots.holds_reference(env, v):
+            env.reject(EINVAL, f"arg {regno} is an unacquired reference")
+    elif base_type(arg_type) == ARG_PTR_TO_DYNPTR:
         frame = env.cur.frames[v.frameno]
         spi = dynptr.get_spi(v.off)
         if not dynptr.spi_is_valid(frame, spi) or not frame.stack[spi].value.id:
@@ -446,7 +503,14 @@ def _alloc_size(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn:
         mark_chain_precision(env, arg + 1)
 
 
+_DYNPTRS_READ: Final = (uapi.BPF_FUNC_dynptr_read, uapi.BPF_FUNC_dynptr_write, uapi.BPF_FUNC_dynptr_data)
+
+
 def _dynptr(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
+    if env.rules.slot_objects:
+        reads = meta.func_id in _DYNPTRS_READ
+        dynptr_slots.process(env, arg + 1, env.insn_idx, arg_type | (MEM_RDONLY if reads else 0))
+        return
     if base_type(v.type) == PTR_TO_DYNPTR:
         return
     if arg_type & MEM_UNINIT:

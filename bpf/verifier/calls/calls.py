@@ -12,12 +12,14 @@ from bpf.helpers.rows import FuncProto
 from bpf.isa.insn import BPF_DW, BPF_REG_0, Insn
 from bpf.maps.struct_ops import DUMMY
 from bpf.uapi import HELPER_NAMES
-from bpf.verifier.access import dynptr
+from bpf.verifier.access import dynptr, dynptr_slots
 from bpf.verifier.access.memory import check_mem_access
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_unknown, release_reference
+from bpf.verifier.access.slot_objects import DYNPTR_SKB, invalidate
 from bpf.verifier.calls.args import BPF_PTR_POISON, check_func_arg
 from bpf.verifier.calls.fmt import bprintf_is_valid
+from bpf.verifier.calls.sections import check_sections_in, check_sleep_here
 from bpf.verifier.calls.subprog import (
     SetCalleeState,
     call_subprog,
@@ -30,11 +32,14 @@ from bpf.verifier.calls.subprog import (
 from bpf.verifier.context.btf_walk import resolve_size
 from bpf.verifier.domain.bounds import reg_bounds_sync, s32
 from bpf.verifier.domain.call_meta import CallMeta
-from bpf.verifier.domain.state import DEF_NOT_SUBREG, UNKNOWN, UNREADABLE, Reg, Value, known_zero
+from bpf.verifier.domain.state import DEF_NOT_SUBREG, NOTHING_HELD, UNKNOWN, UNREADABLE, Reg, Value, known_zero
 from bpf.verifier.domain.types import (
     ARG_PTR_TO_DYNPTR,
-    MEM_ALLOC,
+    DYNPTR_TYPE_SKB,
+    DYNPTR_TYPE_SKB_META,
+    DYNPTR_TYPE_XDP,
     MEM_RDONLY,
+    MEM_RINGBUF,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
     PTR_TO_DYNPTR,
@@ -46,6 +51,7 @@ from bpf.verifier.domain.types import (
     PTR_TO_SOCK_COMMON,
     PTR_TO_SOCKET,
     PTR_TO_TCP_SOCK,
+    PTR_TRUSTED,
     RET_INTEGER,
     RET_PTR_TO_ALLOC_MEM,
     RET_PTR_TO_BTF_ID,
@@ -129,6 +135,8 @@ def check_helper_call(env: Env, insn: Insn) -> None:
     func_id = insn.imm
     here = env.insn_idx
     fn = _find_proto(env, func_id)
+    if fn.might_sleep and env.cur.held is not NOTHING_HELD:
+        check_sleep_here(env, func_id_name(env, func_id))
     meta = CallMeta(func_id, fn.pkt_access)
     for arg in range(5):
         check_func_arg(env, arg, meta, fn)
@@ -148,6 +156,8 @@ def check_helper_call(env: Env, insn: Insn) -> None:
         value.id = env.new_id()
     if func_id in _CASTS or func_id == uapi.BPF_FUNC_dynptr_data:
         value.ref_obj_id = meta.ref_obj_id
+        if meta.dynptr_id:
+            value.raw2 = meta.dynptr_id
     elif _acquires(func_id, meta):
         value.id = value.ref_obj_id = env.acquire_reference(here)
     sized = func_id in _RETURNS_SIZE and (func_id != uapi.BPF_FUNC_get_task_stack or env.rules.task_stack_size)
@@ -158,7 +168,7 @@ def check_helper_call(env: Env, insn: Insn) -> None:
         env.facts.call_get_stack = True
     if func_id == uapi.BPF_FUNC_get_func_ip:
         _check_get_func_ip(env, func_id)
-    if fn.changes_pkt_data:
+    if fn.changes_pkt_data or meta.changes_packet:
         _forget_packet_pointers(env)
 
 
@@ -214,7 +224,10 @@ def _write_arguments(env: Env, fn: FuncProto, meta: CallMeta) -> None:
 
 def _release(env: Env, fn: FuncProto, meta: CallMeta) -> None:
     v = env.regs[meta.release_regno].value
-    if meta.release_regno and base_type(fn.arg_types[meta.release_regno - 1]) == ARG_PTR_TO_DYNPTR:
+    is_dynptr = meta.release_regno and base_type(fn.arg_types[meta.release_regno - 1]) == ARG_PTR_TO_DYNPTR
+    if is_dynptr and env.rules.slot_objects:
+        released = dynptr_slots.release(env, v)
+    elif is_dynptr:
         released = dynptr.unmark_stack_slots_dynptr(env, v)
     elif meta.ref_obj_id:
         released = release_reference(env, meta.ref_obj_id)
@@ -251,6 +264,7 @@ def _check_special(env: Env, insn: Insn, fn: FuncProto, meta: CallMeta) -> None:
     elif func_id == uapi.BPF_FUNC_tail_call:
         if check_reference_leak(env):
             env.reject(EINVAL, "tail_call would lead to reference leak")
+        check_sections_in(env, "tail_call")
     elif func_id == uapi.BPF_FUNC_get_local_storage:
         if not env.regs[2].value.is_null:
             env.reject(EINVAL, "get_local_storage() doesn't support non-zero flags")
@@ -262,6 +276,8 @@ def _check_special(env: Env, insn: Insn, fn: FuncProto, meta: CallMeta) -> None:
         word = env.regs[1].value.type
         if word != PTR_TO_MAP_VALUE:
             env.reject(EACCES, f"Unsupported reg type {env.type_name(word)} for bpf_dynptr_from_mem data")
+    elif func_id == uapi.BPF_FUNC_dynptr_write and env.rules.slot_objects:
+        meta.changes_packet = dynptr_slots.dynptr_at(env, env.regs[1].value).raw1 == DYNPTR_SKB
     elif func_id == uapi.BPF_FUNC_set_retval:
         _check_set_retval(env)
     elif func_id == uapi.BPF_FUNC_dynptr_data:
@@ -327,7 +343,10 @@ def _check_dynptr_data(env: Env, fn: FuncProto, meta: CallMeta) -> None:
             v = env.regs[arg + 1].value
             if meta.ref_obj_id:
                 env.reject(EFAULT, "verifier internal error: meta.ref_obj_id already set")
-            if base_type(v.type) != PTR_TO_DYNPTR:
+            if env.rules.slot_objects:
+                known = dynptr_slots.dynptr_at(env, v)
+                meta.dynptr_id, meta.ref_obj_id = known.id, known.ref_obj_id
+            elif base_type(v.type) != PTR_TO_DYNPTR:
                 meta.ref_obj_id = dynptr.stack_slot_get_id(env, v)
             return
     env.reject(EFAULT, "verifier internal error: no dynptr in bpf_dynptr_data()")
@@ -357,7 +376,9 @@ def _result(env: Env, r0: Reg, fn: FuncProto, meta: CallMeta) -> Value:
     """Put into r0 what the helper returns; the value may still be changed."""
     flag = type_flag(fn.ret_type)
     if not env.rules.allocated_memory:
-        flag &= ~MEM_ALLOC
+        flag &= ~MEM_RINGBUF
+    if not env.rules.trusted_pointers:
+        flag &= ~PTR_TRUSTED
     if not env.rules.rdonly_memory:
         flag &= ~MEM_RDONLY
     base = base_type(fn.ret_type)
@@ -437,5 +458,6 @@ def _forget_packet_pointers(env: Env) -> None:
     """The helper may have moved the packet: clear_all_pkt_pointers()."""
     for reg in env.cur.each_reg():
         word = reg.value.type
-        if word == PTR_TO_PACKET_END or base_type(word) in _ANY_PACKET:
-            mark_unknown(env, reg)
+        of_packet = base_type(word) == PTR_TO_MEM and word & (DYNPTR_TYPE_SKB | DYNPTR_TYPE_XDP | DYNPTR_TYPE_SKB_META)
+        if word == PTR_TO_PACKET_END or base_type(word) in _ANY_PACKET or of_packet:
+            invalidate(env, reg)

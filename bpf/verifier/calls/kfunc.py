@@ -9,7 +9,9 @@ from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOTSUPP, EPROTO
 from bpf.btf.codec import COMPOSITES, BtfType, Kind
 from bpf.isa.insn import BPF_REG_0, Insn
 from bpf.verifier.access.regs import mark_insn_zext, mark_not_init, mark_reg_read, mark_unknown, release_reference
-from bpf.verifier.calls.kfuncs import KF_ACQUIRE, KF_DESTRUCTIVE, KF_RET_NULL, kfunc_flags
+from bpf.verifier.calls import kfunc_since_6_2
+from bpf.verifier.calls.kfunc_meta import KfuncCall
+from bpf.verifier.calls.kfuncs import KF_ACQUIRE, KF_DESTRUCTIVE, KF_ITER_NEXT, KF_RET_NULL, kfunc_flags
 from bpf.verifier.context.btf_walk import is_scalar, type_by_id, type_text
 from bpf.verifier.domain.state import (
     DEF_NOT_SUBREG,
@@ -80,6 +82,15 @@ def _reject_module_function(env: Env, offset: int) -> None:
     env.reject(ENOENT, "failed to find BTF for kernel function")
 
 
+def asks_iterator(env: Env, insn: Insn) -> bool:
+    """A call that asks an iterator for its next thing: is_iter_next_kfunc()."""
+    desc = env.kfuncs.get((insn.imm, insn.off))
+    if desc is None:
+        return False
+    flags = kfunc_flags(desc.name, env.prog_type, env.version, env.expected_attach_type)
+    return flags is not None and bool(flags & KF_ITER_NEXT)
+
+
 def check_kfunc_call(env: Env, insn: Insn) -> None:
     """One call on one path."""
     from bpf.verifier.calls.arg_match import KfuncMeta, check_kfunc_args
@@ -87,9 +98,12 @@ def check_kfunc_call(env: Env, insn: Insn) -> None:
     if not insn.imm:
         return  # removed with the dead code, or refused there
     desc: KfuncDesc = env.kfuncs[insn.imm, insn.off]
-    flags = kfunc_flags(desc.name, env.prog_type)
+    flags = kfunc_flags(desc.name, env.prog_type, env.version, env.expected_attach_type)
     if flags is None:
         env.reject(EACCES, f"calling kernel function {desc.name} is not allowed")
+    if env.rules.trusted_pointers:
+        _call_since_6_2(env, desc, flags)
+        return
     if flags & KF_DESTRUCTIVE and not {"sys_boot", "sys_admin"} & env.caps:
         env.reject(EACCES, "destructive kfunc calls require CAP_SYS_BOOT capabilities")
     meta = KfuncMeta(flags)
@@ -99,7 +113,23 @@ def check_kfunc_call(env: Env, insn: Insn) -> None:
     for reg in env.regs[:6]:
         mark_not_init(env, reg)
     _set_result(env, desc, flags, meta)
-    for i, param in enumerate(desc.proto.params):
+    _mark_arguments(env, desc.proto)
+
+
+def _call_since_6_2(env: Env, desc: KfuncDesc, flags: int) -> None:
+    call = KfuncCall(desc.name, desc.func_id, desc.proto, flags)
+    env.scratched_regs |= 1 << BPF_REG_0
+    env.aux[env.insn_idx].iter_next = call.has(KF_ITER_NEXT)
+    kfunc_since_6_2.check_call(env, call)
+    size = kfunc_since_6_2.set_result(env, call)
+    if size:
+        _mark_func_reg_size(env, BPF_REG_0, size)
+    _mark_arguments(env, desc.proto)
+    kfunc_since_6_2.finish_call(env, call)
+
+
+def _mark_arguments(env: Env, proto: BtfType) -> None:
+    for i, param in enumerate(proto.params):
         t = env.vmlinux.resolved(param.type)
         _mark_func_reg_size(env, i + 1, 8 if t.kind is Kind.PTR else t.size)
 

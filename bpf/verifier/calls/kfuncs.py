@@ -1,13 +1,14 @@
-"""Which kernel functions (kfuncs) a program type may call, and with what flags.  Linux 6.1.
+"""Which kernel functions (kfuncs) a program type may call, and with what flags.
 
-The functions are rows beside their bodies (bpf/helpers/kfuncs.py).  Flags: include/linux/btf.h.
+The functions are rows beside their bodies (bpf/helpers/kfuncs.py), or in bpf/helpers/kfunc_table.py.  Flags: include/linux/btf.h.
 """
 
 from __future__ import annotations
 
+from arch.abi.version import KernelVersion
 from bpf.helpers import load_all
-from bpf.helpers.kfunc_rows import FLAGS, ROWS
-from bpf.versions.program_types import program_types
+from bpf.helpers.kfunc_rows import FLAGS, TRUSTED_BY_DEFAULT, rows_of
+from bpf.versions.program_types import PROGRAM_TYPES
 
 KF_ACQUIRE = FLAGS["acquire"]
 KF_RELEASE = FLAGS["release"]
@@ -16,23 +17,34 @@ KF_KPTR_GET = FLAGS["kptr_get"]
 KF_TRUSTED_ARGS = FLAGS["trusted"]
 KF_SLEEPABLE = FLAGS["sleepable"]
 KF_DESTRUCTIVE = FLAGS["destructive"]
-
-# bpf_prog_type_to_kfunc_hook(): a program type that is not here can call none
-HOOK_OF_PROG_TYPE = {row.number: row.kfuncs for row in program_types() if row.kfuncs}
+KF_RCU = FLAGS["rcu"]
+KF_ITER_NEW = FLAGS["iter_new"]
+KF_ITER_NEXT = FLAGS["iter_next"]
+KF_ITER_DESTROY = FLAGS["iter_destroy"]
+KF_RCU_PROTECTED = FLAGS["rcu_protected"]
+NOT_MODELLED = FLAGS["arena_ret"] | FLAGS["arena_arg1"] | FLAGS["arena_arg2"]
 
 load_all()  # each import declares rows
 
 
-# register_btf_id_dtor_kfuncs(): which function releases a referenced kptr of that struct
-KPTR_DESTRUCTORS: dict[str, str] = {
-    "prog_test_ref_kfunc": "bpf_kfunc_call_test_release",
-    "prog_test_member": "bpf_kfunc_call_memb_release",
-}
+def hooks_of(prog_type: int, version: KernelVersion) -> tuple[str, ...]:
+    """Whose sets a program type may call: bpf_prog_type_to_kfunc_hook(), and what filters of sets ask for."""
+    row = PROGRAM_TYPES.get(prog_type)
+    if row is None:
+        return ()
+    own = row.name.lower()
+    return (row.kfuncs, own) if row.kfuncs and version.at_least(row.kfuncs_since) else ()
 
 
-def kfunc_flags(name: str, prog_type: int, module: str = "vmlinux") -> int | None:
+def kfunc_flags(
+    name: str, prog_type: int, version: KernelVersion, attach_type: int = 0, module: str = "vmlinux"
+) -> int | None:
     """The KF_ flags if programs of this type may call this function; None: they may not."""
-    row = ROWS.get(name)
-    if row is None or row.kfunc_set.module != module:
-        return None
-    return row.mask if HOOK_OF_PROG_TYPE.get(prog_type) in row.kfunc_set.hooks.split() else None
+    hooks = hooks_of(prog_type, version)
+    for row in rows_of(name, version):
+        kfunc_set = row.kfunc_set
+        if kfunc_set.module != module or (kfunc_set.attach and attach_type not in kfunc_set.attach):
+            continue
+        if any(row.allows(hook) for hook in (*hooks, "")):
+            return row.mask | (KF_TRUSTED_ARGS if version.at_least(TRUSTED_BY_DEFAULT) else 0)
+    return None

@@ -16,6 +16,7 @@ from bpf.maps.types import row_of
 from bpf.uapi import HELPER_NAMES
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.regs import clear_caller_saved_regs, mark_not_init, mark_reg_read, mark_unknown
+from bpf.verifier.access.slot_objects import DYNPTR_LOCAL
 from bpf.verifier.calls.arg_match import check_subprog_call
 from bpf.verifier.domain.callbacks import CALLBACK_CALLING_HELPERS
 from bpf.verifier.domain.state import (
@@ -227,7 +228,10 @@ def set_find_vma_callback_state(env: Env, caller: FuncState, callee: FuncState, 
 def set_user_ringbuf_callback_state(env: Env, caller: FuncState, callee: FuncState, insn_idx: int) -> None:
     """bpf_user_ringbuf_drain(map, callback_fn, ctx, flags): callback(dynptr, ctx)."""
     _set_unreadable(env, callee, 0)
-    _set_pointer(callee.regs[1], known_zero(PTR_TO_DYNPTR | DYNPTR_TYPE_LOCAL))
+    if env.rules.slot_objects:
+        _set_pointer(callee.regs[1], known_zero(PTR_TO_DYNPTR, DYNPTR_LOCAL, 1, number=env.new_id()))
+    else:
+        _set_pointer(callee.regs[1], known_zero(PTR_TO_DYNPTR | DYNPTR_TYPE_LOCAL))
     callee.regs[2].assign(caller.regs[3])
     _set_unreadable(env, callee, 3, 4, 5)
     _is_callback(callee)

@@ -11,7 +11,7 @@ from bpf.btf.codec import COMPOSITES, GLOBAL, MODIFIERS, SIZED, Btf, BtfType, Ki
 from bpf.verifier.context import struct_ops
 from bpf.verifier.context.btf_walk import is_any_enum, kind_text, type_by_id
 from bpf.verifier.context.ctx_rule import CtxArg
-from bpf.verifier.domain.types import MEM_RDONLY, PTR_MAYBE_NULL, PTR_TO_BTF_ID, PTR_TO_BUF
+from bpf.verifier.domain.types import MEM_RDONLY, PTR_MAYBE_NULL, PTR_TO_BTF_ID, PTR_TO_BUF, PTR_TRUSTED
 from bpf.verifier.env import Env
 from bpf.verifier.protos import attach_rules
 
@@ -146,11 +146,18 @@ _ITERATORS: Final[dict[str, tuple[tuple[int, int, str], ...]]] = {
 }
 
 
+# iterators whose objects may be relied on, since
+_TRUSTED_ITERATORS: Final = {"bpf_map": "6.6", "task": "6.7", "cgroup": "6.7", "tcp": "6.5", "udp": "6.5"}
+
+
 def iter_ctx_args(env: Env, name: str) -> tuple[CtxArg, ...]:
     """What bpf_iter_prog_supported() copies from the iterator's target."""
     rows = _ITERATORS[name.removeprefix("bpf_iter_")]
+    trusted = _TRUSTED_ITERATORS.get(name.removeprefix("bpf_iter_"))
+    trust = PTR_TRUSTED if trusted is not None and env.version.at_least(trusted) else 0
     return tuple(
-        CtxArg(offset, word, env.vmlinux.find(struct, Kind.STRUCT) if struct else 0) for offset, word, struct in rows
+        CtxArg(offset, word | trust, env.vmlinux.find(struct, Kind.STRUCT) if struct else 0)
+        for offset, word, struct in rows
     )
 
 

@@ -6,6 +6,7 @@ kernel/bpf/btf.c.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -15,16 +16,19 @@ from bpf.btf.codec import COMPOSITES, ENUMS, MODIFIERS, SIZED, Btf, BtfType, Kin
 from bpf.verifier.context.ctx_rule import AccessInfo
 from bpf.verifier.domain.types import (
     MEM_PERCPU,
+    MEM_RCU,
     MEM_USER,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
     PTR_TO_BUF,
+    PTR_TRUSTED,
     PTR_UNTRUSTED,
     SCALAR_VALUE,
     base_type,
 )
 from bpf.verifier.env import Env, Rejected
 from bpf.versions.program_types import program_types
+from bpf.versions.raw_tp_arguments import MAY_BE_ERRNO, MAY_BE_NULL, raw_tp_arguments
 
 WALK_SCALAR: Final = 0
 WALK_PTR: Final = 1
@@ -126,6 +130,7 @@ class Step:
     result: int
     type_id: int = 0
     flag: int = 0
+    member: str = ""  # that holds the pointer found
 
 
 def _flexible_array(btf: Btf, t: BtfType, off: int) -> tuple[BtfType, int] | None:
@@ -147,22 +152,28 @@ def _flexible_array(btf: Btf, t: BtfType, off: int) -> tuple[BtfType, int] | Non
     return elem, (off - start) % elem.size
 
 
-def _pointer_tag(btf: Btf, target: int) -> int:
-    """MEM_USER or MEM_PERCPU by the type tag of what a pointer points to."""
+_TAGS: Final = {"user": MEM_USER, "percpu": MEM_PERCPU}
+_TAGS_6_2: Final = _TAGS | {"rcu": MEM_RCU}
+
+
+def _pointer_tag(btf: Btf, target: int, tags: Mapping[str, int] = _TAGS) -> int:
+    """MEM_USER, MEM_PERCPU or (of members, since 6.2) MEM_RCU by the type tag of what a pointer points to."""
     t = btf[target]
-    if t.kind is Kind.TYPE_TAG:
-        return {"user": MEM_USER, "percpu": MEM_PERCPU}.get(t.name, 0)
-    return 0
+    return tags.get(t.name, 0) if t.kind is Kind.TYPE_TAG else 0
 
 
-def btf_struct_walk(env: Env, btf: Btf, type_id: int, off: int, size: int, flag: int = 0) -> Step:
+def btf_struct_walk(
+    env: Env, btf: Btf, type_id: int, off: int, size: int, flag: int = 0, flexible: bool = True
+) -> Step:
     """Find the member at an offset; descends into structs that do not begin there."""
-    t = btf[type_id]
+    t = btf.resolved(type_id)
     while True:
         if t.kind not in COMPOSITES:
             env.reject(EINVAL, f"Type '{shown_name(t.name)}' is not a struct")
+        if t.kind is Kind.UNION and len(t.members) != 1 and env.rules.unions_untrusted:
+            flag |= PTR_UNTRUSTED  # who knows which of the members it is
         if off + size > t.size:
-            beyond = _flexible_array(btf, t, off)
+            beyond = _flexible_array(btf, t, off) if flexible else None
             if beyond is None:
                 env.reject(EACCES, f"access beyond struct {shown_name(t.name)} at off {off} size {size}")
             if beyond[0].kind is Kind.INT:
@@ -202,7 +213,7 @@ def _walk_members(env: Env, btf: Btf, t: BtfType, off: int, size: int, flag: int
             mtype, mid = resolved.elem, resolved.elem_id
         if mtype.kind in COMPOSITES:
             if off == start:
-                return Step(WALK_STRUCT, mid)
+                return Step(WALK_STRUCT, mid, flag)
             return mtype, off - start
         if mtype.kind is Kind.PTR:
             if msize != size or off != start:
@@ -213,7 +224,8 @@ def _walk_members(env: Env, btf: Btf, t: BtfType, off: int, size: int, flag: int
                 )
             target = btf.skip(mtype.type)
             if btf[target].kind in COMPOSITES:
-                return Step(WALK_PTR, target, _pointer_tag(btf, mtype.type))
+                tags = _TAGS_6_2 if env.rules.trusted_pointers else _TAGS
+                return Step(WALK_PTR, target, flag | _pointer_tag(btf, mtype.type, tags), member.name)
         if off + size > end and not flag & PTR_UNTRUSTED:
             env.reject(
                 EACCES,
@@ -226,16 +238,28 @@ def _walk_members(env: Env, btf: Btf, t: BtfType, off: int, size: int, flag: int
 
 def btf_struct_access(env: Env, btf: Btf, type_id: int, off: int, size: int) -> tuple[int, int, int]:
     """A load from a kernel struct: (type of what is loaded, type id, flags)."""
+    step = find_member(env, btf, type_id, off, size)
+    return (PTR_TO_BTF_ID, step.type_id, step.flag) if step.result == WALK_PTR else (SCALAR_VALUE, 0, 0)
+
+
+def find_member(env: Env, btf: Btf, type_id: int, off: int, size: int, flexible: bool = True) -> Step:
+    """The number or pointer that a load from a struct gets."""
+    flag = 0
     while True:
-        step = btf_struct_walk(env, btf, type_id, off, size)
-        if step.result == WALK_PTR:
-            return PTR_TO_BTF_ID, step.type_id, step.flag
-        if step.result == WALK_SCALAR:
-            return SCALAR_VALUE, 0, 0
-        type_id, off = step.type_id, 0
+        step = btf_struct_walk(env, btf, type_id, off, size, flag, flexible)
+        if step.result != WALK_STRUCT:
+            return step
+        type_id, off, flag = step.type_id, 0, step.flag
 
 
-def btf_struct_ids_match(env: Env, btf: Btf, type_id: int, off: int, need_btf: Btf, need_id: int, strict: bool) -> bool:
+def same_types(btf: Btf, type_id: int, need_btf: Btf, need_id: int) -> bool:
+    """btf_types_are_same()."""
+    return type_id == need_id and btf is need_btf
+
+
+def btf_struct_ids_match(
+    env: Env, btf: Btf, type_id: int, off: int, need_btf: Btf, need_id: int, strict: bool, flexible: bool = True
+) -> bool:
     """The struct at this offset is the wanted one, or begins with it."""
     if off == 0 and type_id == need_id and btf is need_btf:
         return True
@@ -243,7 +267,7 @@ def btf_struct_ids_match(env: Env, btf: Btf, type_id: int, off: int, need_btf: B
         return False
     while type_by_id(btf, type_id) is not None:
         try:
-            step = btf_struct_walk(env, btf, type_id, off, 1)
+            step = btf_struct_walk(env, btf, type_id, off, 1, 0, flexible)
         except Rejected:
             return False
         if step.result != WALK_STRUCT:
@@ -366,6 +390,13 @@ def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, 
             info.reg_type, info.btf, info.btf_id = known.reg_type, env.vmlinux, known.btf_id
             return True
     info.reg_type = PTR_TO_BTF_ID
+    if env.rules.trusted_pointers:
+        info.reg_type |= _trust_of_argument(env, arg)
+        odd = _oddity(env, arg)
+        if odd == MAY_BE_ERRNO:
+            info.reg_type = SCALAR_VALUE
+            return True
+        info.reg_type |= PTR_MAYBE_NULL if odd == MAY_BE_NULL else 0
     target = env.request.attach_prog
     if target is not None:
         replaced = target.attach_prog if target.prog_type == uapi.BPF_PROG_TYPE_EXT else None
@@ -379,6 +410,47 @@ def _pointer_argument(env: Env, btf: Btf, pointer: BtfType, off: int, arg: int, 
         return False
     env.verbose(f"func '{name}' arg{arg} has btf_id {info.btf_id} type {kind_text(t)} '{shown_name(t.name)}'\n")
     return True
+
+
+def _trust_of_argument(env: Env, arg: int) -> int:
+    """Whether an argument may be relied on, and may be NULL: prog_args_trusted()."""
+    trusted = env.prog_type == uapi.BPF_PROG_TYPE_STRUCT_OPS
+    if env.prog_type == uapi.BPF_PROG_TYPE_TRACING:
+        trusted = env.expected_attach_type in (uapi.BPF_TRACE_RAW_TP, uapi.BPF_TRACE_ITER)
+    elif env.prog_type == uapi.BPF_PROG_TYPE_LSM:
+        trusted = env.facts.attach_func_name not in _UNTRUSTED_HOOKS
+    flag = PTR_TRUSTED if trusted else 0
+    proto = env.facts.attach_func_proto
+    if proto is not None and env.rules.nullable_arguments:
+        first = 1 if env.facts.attach_btf_trace else 0
+        if proto.params[first + arg].name.endswith("__nullable"):
+            flag |= PTR_MAYBE_NULL
+    return flag
+
+
+def _oddity(env: Env, arg: int) -> str:
+    """Whether a tracepoint's argument may be something else than its type says."""
+    if not env.facts.attach_btf_trace:
+        return ""
+    name = env.facts.attach_func_name.removeprefix("btf_trace_")
+    return raw_tp_arguments(env.version).get((name, arg), "")
+
+
+# untrusted_lsm_hooks: their objects are not whole, or not any more
+_UNTRUSTED_HOOKS: Final = frozenset(
+    f"bpf_lsm_{name}"
+    for name in [
+        "bdev_alloc_security",
+        "bdev_free_security",
+        "bpf_map_free",
+        "bpf_prog_free",
+        "file_alloc_security",
+        "file_free_security",
+        "sk_alloc_security",
+        "sk_free_security",
+        "task_free",
+    ]
+)
 
 
 def _translate_to_vmlinux(env: Env, btf: Btf, pointer: BtfType, prog_type: int, arg: int, info: AccessInfo) -> bool:

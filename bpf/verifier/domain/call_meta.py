@@ -29,3 +29,5 @@ class CallMeta:
     subprogno: int = 0
     kptr: KptrField | None = None
     uninit_dynptr_regno: int = 0
+    dynptr_id: int = 0  # of the dynptr whose memory is asked for, since 6.3
+    changes_packet: bool = False  # slices and pointers of the packet are lost, by what the arguments are

@@ -44,6 +44,8 @@ STACK_SPILL: Final = 1  # part of a spilled register
 STACK_MISC: Final = 2  # some data
 STACK_ZERO: Final = 3  # zeros
 STACK_DYNPTR: Final = 4  # part of a dynptr
+STACK_ITER: Final = 5  # part of an open-coded iterator
+STACK_IRQ_FLAG: Final = 6  # saved interrupt flags
 STACK_POISON: Final = 7  # nobody reads it any more
 
 # Marks in the id of a number that is another one (of the same id) plus the constant `off`; added in 64 or 32 bits.
@@ -60,7 +62,8 @@ class Value:
     """Everything known about the contents of a register.
 
     `raw1` and `raw2` are the kernel's union; by type they are: map and map_uid; btf and btf_id; range of a packet
-    pointer; size of memory; dynptr type and "is the first slot"; number of a subprogram.
+    pointer; size of memory, and the dynptr it is a slice of; dynptr type and "is the first slot"; struct of an iterator
+    and its BTF; number of a subprogram.
     """
 
     __slots__ = (
@@ -340,7 +343,12 @@ MISC_SLOT: Final = bytes([STACK_MISC]) * 8
 ZERO_SLOT: Final = bytes([STACK_ZERO]) * 8
 SPILL_SLOT: Final = bytes([STACK_SPILL]) * 8
 DYNPTR_SLOT: Final = bytes([STACK_DYNPTR]) * 8
+ITER_SLOT: Final = bytes([STACK_ITER]) * 8
 _SCRUBBED: Final = bytes(kind if kind in NOTHING else STACK_MISC for kind in range(256))
+
+# enum bpf_dynptr_type and enum bpf_iter_state, as the log has them
+DYNPTR_NAMES: Final = {1: "local", 2: "ringbuf", 3: "skb", 4: "xdp", 5: "skb_meta", 6: "file"}
+ITER_STATES: Final = ("<invalid>", "active", "drained")
 
 # (id, insn_idx, callback_ref): bpf_reference_state
 Reference = tuple[int, int, int]

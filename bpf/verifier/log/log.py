@@ -26,9 +26,9 @@ from bpf.verifier.domain.state import (
 from bpf.verifier.domain.tnum import tnum_text
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
-    MEM_ALLOC,
     MEM_PERCPU,
     MEM_RDONLY,
+    MEM_RINGBUF,
     MEM_USER,
     NOT_INIT,
     PTR_MAYBE_NULL,
@@ -119,10 +119,11 @@ class Log:
 # fmt: off
 _TYPE_NAMES: Final = (
     "?", "scalar", "ctx", "map_ptr", "map_value", "map_key", "fp", "pkt_meta", "pkt", "pkt_end", "flow_keys",
-    "sock", "sock_common", "tcp_sock", "tp_buffer", "xdp_sock", "ptr_", "mem", "buf", "func", "dynptr_ptr",
+    "sock", "sock_common", "tcp_sock", "tp_buffer", "xdp_sock", "ptr_", "mem", "buf", "func", "dynptr_ptr", "arena",
+    "insn",
 )
 _PREFIXES: Final = (  # the last one that applies is printed
-    (MEM_RDONLY, "rdonly_"), (MEM_ALLOC, "alloc_"), (MEM_USER, "user_"), (MEM_PERCPU, "percpu_"),
+    (MEM_RDONLY, "rdonly_"), (MEM_RINGBUF, "alloc_"), (MEM_USER, "user_"), (MEM_PERCPU, "percpu_"),
     (PTR_UNTRUSTED, "untrusted_"),
 )
 # fmt: on

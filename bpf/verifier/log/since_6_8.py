@@ -13,10 +13,13 @@ from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import (
     ADD_CONST,
     BPF_REG_SIZE,
+    DYNPTR_NAMES,
+    ITER_STATES,
     NOTHING,
     S32_MIN,
     S64_MIN,
     STACK_DYNPTR,
+    STACK_ITER,
     STACK_SPILL,
     FuncState,
     StackSlot,
@@ -25,11 +28,10 @@ from bpf.verifier.domain.state import (
 from bpf.verifier.domain.tnum import tnum_text
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
-    DYNPTR_TYPE_RINGBUF,
-    MEM_ALLOC,
     MEM_PERCPU,
     MEM_RCU,
     MEM_RDONLY,
+    MEM_RINGBUF,
     MEM_USER,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
@@ -50,7 +52,7 @@ _MAP_POINTERS: Final = (CONST_PTR_TO_MAP, PTR_TO_MAP_KEY, PTR_TO_MAP_VALUE)
 # all that apply are printed, in this order
 _PREFIXES: Final = (
     (MEM_RDONLY, "rdonly_"),
-    (MEM_ALLOC, "ringbuf_"),
+    (MEM_RINGBUF, "ringbuf_"),
     (MEM_USER, "user_"),
     (MEM_PERCPU, "percpu_"),
     (MEM_RCU, "rcu_"),
@@ -183,9 +185,18 @@ class _Writer:
 
     def dynptr(self, number: int, slot: StackSlot) -> str:
         v = slot.value
-        kind = "ringbuf" if v.raw1 == DYNPTR_TYPE_RINGBUF else "local"
-        ref = f"ref_id={v.id}" if v.id else ""
-        return f" fp{slot_offset(number)}{self.liveness[slot.live]}=dynptr_{kind}({ref})"
+        found = [f"id={v.id}"] if v.id else []
+        found += [f"ref_id={v.ref_obj_id}"] if v.ref_obj_id else []
+        place = f" fp{slot_offset(number)}{self.liveness[slot.live]}"
+        return f"{place}=dynptr_{DYNPTR_NAMES.get(v.raw1, '<unknown>')}({','.join(found)})"
+
+    def iterator(self, number: int, slot: StackSlot) -> str:
+        v = slot.value
+        state = ITER_STATES[v.frameno]
+        name = v.raw1.name_of(v.raw2).removeprefix("bpf_iter_")
+        place = f" fp{slot_offset(number)}{self.liveness[slot.live]}"
+        ref = "id" if self.folded else "ref_id"
+        return f"{place}=iter_{name}({ref}={v.ref_obj_id},state={state},depth={v.off})"
 
     def state_text(self, frame: FuncState, regs: int, slots: int) -> str:
         """One line of state: the registers and stack slots whose bits are set in `regs` and `slots`."""
@@ -202,6 +213,9 @@ class _Writer:
                 if slot.kinds[BPF_REG_SIZE - 1] == STACK_DYNPTR:
                     number += 1  # the second slot has what is known of both
                     parts.append(self.dynptr(number, frame.stack[number]))
+                elif slot.kinds[BPF_REG_SIZE - 1] == STACK_ITER:
+                    if slot.value.ref_obj_id:  # only the first slot has it
+                        parts.append(self.iterator(number, slot))
                 else:
                     parts.append(self.slot(frame, number, slot))
             number += 1

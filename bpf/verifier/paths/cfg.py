@@ -26,7 +26,7 @@ from bpf.isa.insn import (
     Insn,
 )
 from bpf.verifier.api import BRANCH, DISCOVERED, EXPLORED, FALLTHROUGH
-from bpf.verifier.calls.kfunc import add_kfunc_call
+from bpf.verifier.calls.kfunc import add_kfunc_call, asks_iterator
 from bpf.verifier.domain.callbacks import calls_back_now
 from bpf.verifier.domain.state import MAX_BPF_STACK, MAX_CALL_FRAMES
 from bpf.verifier.env import BPF_MAX_SUBPROGS, Env, SubprogInfo
@@ -182,6 +182,8 @@ class _Walk:
             if env.rules.callbacks_are_loops and calls_back_now(insn):
                 aux = env.aux[here]
                 aux.calls_callback = aux.force_checkpoint = aux.prune_point = aux.jmp_point = True
+            if insn.src_reg == BPF_PSEUDO_KFUNC_CALL and env.rules.slot_objects and asks_iterator(env, insn):
+                env.aux[here].prune_point = env.aux[here].force_checkpoint = True
             return self._visit_call(here, insn, insn.src_reg == BPF_PSEUDO_CALL)
         if op == BPF_JA:
             return self._visit_goto(here, insn)

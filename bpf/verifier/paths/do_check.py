@@ -54,6 +54,7 @@ from bpf.verifier.access.regs import (
 )
 from bpf.verifier.calls.calls import check_helper_call, check_reference_leak
 from bpf.verifier.calls.kfunc import check_kfunc_call
+from bpf.verifier.calls.sections import check_sections_in, check_sections_left
 from bpf.verifier.calls.subprog import check_func_call, prepare_func_exit, verbose_invalid_scalar
 from bpf.verifier.context.ctx import HAS_GEN_LD_ABS
 from bpf.verifier.domain.state import S64_MIN, Value, VerifierState, known_scalar, known_zero
@@ -212,6 +213,7 @@ def _check_ld_abs(env: Env, insn: Insn, mode: int) -> None:
         env.reject(EINVAL, f"BPF_LD_[ABS|IND] {mixed}")
     if env.cur.held.lock is not None:
         env.reject(EINVAL, "BPF_LD_[ABS|IND] cannot be used inside bpf_spin_lock-ed region")
+    check_sections_in(env, "BPF_LD_[ABS|IND]")
     v = env.regs[BPF_REG_6].value
     if v.type != PTR_TO_CTX:
         env.reject(EINVAL, "at the time of BPF_LD_ABS|IND R6 != pointer to skb")
@@ -402,9 +404,13 @@ def _check_exit(env: Env, insn: Insn) -> bool:
         env.reject(EINVAL, "BPF_EXIT uses reserved fields")
     if env.cur.held.lock is not None:
         env.reject(EINVAL, "bpf_spin_unlock is missing")
+    if not env.rules.sections_end_with_program:
+        check_sections_left(env, "")
     if check_reference_leak(env):
         leak = "BPF_EXIT instruction in main prog would lead to reference leak"
         env.reject(EINVAL, leak if env.rules.leaks_explained else "")
+    if env.rules.sections_end_with_program:
+        check_sections_left(env, "BPF_EXIT instruction in main prog")
     if env.cur.curframe:
         prepare_func_exit(env)
         return False

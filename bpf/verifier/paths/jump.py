@@ -61,10 +61,13 @@ from bpf.verifier.domain.tnum import (
     tnum_subreg,
 )
 from bpf.verifier.domain.types import (
+    BPF_REG_TRUSTED_MODIFIERS,
     MAX_PACKET_OFF,
     PTR_MAYBE_NULL,
+    PTR_TO_BTF_ID,
     PTR_TO_MAP_KEY,
     PTR_TO_MAP_VALUE,
+    PTR_TO_MEM,
     PTR_TO_PACKET,
     PTR_TO_PACKET_END,
     PTR_TO_PACKET_META,
@@ -72,7 +75,10 @@ from bpf.verifier.domain.types import (
     PTR_TO_SOCKET,
     PTR_TO_STACK,
     PTR_TO_TCP_SOCK,
+    PTR_UNTRUSTED,
     SCALAR_VALUE,
+    base_type,
+    has_unsafe_modifiers,
 )
 from bpf.verifier.env import Env, release_reference_state
 from bpf.verifier.lines.state import print_after_jump
@@ -535,9 +541,20 @@ def _predict_6_8(a: Value, b: Value, op: int, jmp32: bool) -> int:
         return -1
     if b.type != SCALAR_VALUE or b.var_off[1]:
         a, b = b, a
-    if b.type != SCALAR_VALUE or b.var_off != (0, 0) or a.type not in _NEVER_NULL:
+    if b.type != SCALAR_VALUE or b.var_off != (0, 0) or not _is_never_null(a):
         return -1
     return 0 if op == BPF_JEQ else 1 if op == BPF_JNE else -1
+
+
+def _is_never_null(v: Value) -> bool:
+    """reg_not_null()."""
+    if v.type in _NEVER_NULL:
+        return True
+    if base_type(v.type) == PTR_TO_MEM:
+        return not v.type & (PTR_MAYBE_NULL | PTR_UNTRUSTED)
+    if base_type(v.type) != PTR_TO_BTF_ID or v.type & PTR_MAYBE_NULL:
+        return False
+    return bool(v.ref_obj_id) or bool(v.type & BPF_REG_TRUSTED_MODIFIERS and not has_unsafe_modifiers(v.type))
 
 
 def _learn_6_8(env: Env, insn: Insn, op: int, jmp32: bool, dst: Reg, src: Reg | None, other_regs: list[Reg]) -> None:

@@ -11,6 +11,7 @@ from typing import Final
 from arch.abi.errno import EINVAL
 from bpf.isa.insn import BPF_REG_6, BPF_REG_FP
 from bpf.verifier.access import precision_by_frame
+from bpf.verifier.access.iters import is_active, turns_differ
 from bpf.verifier.access.precision import (
     mark_all_scalars_imprecise,
     mark_chain_precision_frame,
@@ -411,12 +412,18 @@ def _closes_loop(env: Env, old: VerifierState, cur: VerifierState, insn_idx: int
         if same_state.states_equal(env, old, cur, RANGE_WITHIN):
             update_loop_entry(cur, old)
             return True
+    if env.aux[insn_idx].iter_next:
+        if same_state.states_equal(env, old, cur, RANGE_WITHIN) and is_active(env):
+            update_loop_entry(cur, old)
+            return True
+        return False
     if env.aux[insn_idx].calls_callback:
         return same_state.states_equal(env, old, cur, RANGE_WITHIN)
     endless = (
         _maybe_looping(old, cur)
         and same_state.states_equal(env, old, cur, EXACT)
         and same_turn
+        and not turns_differ(old, cur)
         and old.callback_unroll_depth == cur.callback_unroll_depth
     )
     if endless:

@@ -16,6 +16,7 @@ from bpf.verifier.domain.state import (
     SPILL_SLOT,
     STACK_DYNPTR,
     STACK_INVALID,
+    STACK_ITER,
     STACK_MISC,
     STACK_POISON,
     STACK_SPILL,
@@ -255,6 +256,10 @@ def _last_byte_safe(env: Env, old: StackSlot, cur: StackSlot, ids: _Ids, exact: 
     if last == STACK_DYNPTR:
         same = old.value.raw1 == cur.value.raw1 and old.value.raw2 == cur.value.raw2
         return same and ids.same(old.value.ref_obj_id, cur.value.ref_obj_id)
+    if last == STACK_ITER:
+        a, b = old.value, cur.value
+        same = a.raw1 is b.raw1 and a.raw2 == b.raw2 and a.frameno == b.frameno  # however many turns it made
+        return same and ids.same(a.ref_obj_id, b.ref_obj_id)
     return True
 
 

@@ -9,6 +9,7 @@ import pytest
 from arch.abi.version import NEWEST, RELEASES, KernelVersion
 from bpf import uapi
 from bpf.helpers import HELPERS
+from bpf.helpers.kfunc_rows import FLAGS, TRUSTED_BY_DEFAULT
 from bpf.helpers.kfunc_rows import ROWS as KFUNCS
 from bpf.helpers.table import GIVEN
 from bpf.loader.sections import find
@@ -76,7 +77,7 @@ def test_what_a_row_names_is_there(row):
     assert not row.convert or row.convert in _CONVERT or row.name == "PERF_EVENT"
     assert row.number in ctx.CHECKS or row.name == "EXT"
     assert not row.convert or row.context[0] in LAYOUTS or row.name == "PERF_EVENT"
-    assert not row.kfuncs or any(row.kfuncs in kfunc.kfunc_set.hooks.split() for kfunc in KFUNCS.values())
+    assert not row.kfuncs or any(kfunc.allows(row.kfuncs) for rows in KFUNCS.values() for kfunc in rows)
     own = {attach.name for attach in row.attach_types}
     assert {row.default_attach, row.probe_attach} - {""} <= own
     assert all(section.attach_type in {0, *(attach.number for attach in row.attach_types)} for section in row.sections)
@@ -110,14 +111,24 @@ def test_the_patch_set_of_2015_has_its_own_numbers():
     assert find("events/kprobes/x").prog_type == 3 and find("events/x").prog_type == 2
 
 
-@pytest.mark.parametrize("row", KFUNCS.values(), ids=lambda row: row.name)
-def test_a_kernel_function_has_a_body_or_says_so(row):
-    assert (row.name in HELPERS) == (row.missing != "a body")
-    own, module = row.kfunc_set.hooks.split(), row.kfunc_set.module
-    callers = {kind.number for kind in program_types() if kind.kfuncs in own}
-    assert callers
-    assert {n for n in PROGRAM_TYPES if kfunc_flags(row.name, n, module) == row.mask} == callers
-    assert all(kfunc_flags(row.name, n, "other") is None for n in PROGRAM_TYPES)
+def _may_call(row, kind, version):
+    own = kind.kfuncs and version.at_least(kind.kfuncs_since)
+    return row.allows("") or bool(own and (row.allows(kind.kfuncs) or row.allows(kind.name.lower())))
+
+
+def test_a_kernel_function_has_a_body_or_says_so():
+    rows = [row for of_name in KFUNCS.values() for row in of_name]
+    assert len(rows) > 250 and len({(row.name, row.since, row.kfunc_set) for row in rows}) == len(rows)
+    for row in rows:
+        assert (row.name in HELPERS) == (not row.missing.endswith("a body")), row.name
+        version = KernelVersion.parse(row.since)
+        attach, module = (*row.kfunc_set.attach, 0)[0], row.kfunc_set.module
+        default = FLAGS["trusted"] if version.at_least(TRUSTED_BY_DEFAULT) else 0
+        others = {other.mask | default for other in KFUNCS[row.name] if version.within(other.since, other.until)}
+        for kind in PROGRAM_TYPES.values():
+            flags = kfunc_flags(row.name, kind.number, version, attach, module)
+            assert flags in others if _may_call(row, kind, version) else flags is None or len(others) > 1, row
+            assert kfunc_flags(row.name, kind.number, version, attach, "other") is None
 
 
 def test_a_new_row_is_known_everywhere():

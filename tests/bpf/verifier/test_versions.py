@@ -110,3 +110,17 @@ def test_random_programs_are_answered_as_by_the_real_kernel(name, version, level
     options = Options(KernelVersion.parse(version), log_level=level, run=level == 1)
     summary = compare(file, options, list(run_cases(file, options)))
     assert summary.wrongly_accepted == [] and summary.differences == []
+
+
+# random programs of tests/oracle/kernel_programs.py: pointers of the kernel followed and handed to its functions, read sections,
+# references, iterators.  Verdicts and errnos are all equal, logs (level 1, 2) at least so many; 7.2 tells its analyses at level 2
+KERNEL_POINTERS = [("6.12", 1, 220), ("6.12", 2, 220), ("7.2", 1, 155)]
+
+
+@pytest.mark.parametrize("version, level, logs", KERNEL_POINTERS)
+def test_pointers_of_the_kernel_are_trusted_as_by_the_real_one(version, level, logs):
+    file = read_cases(DATA / f"kernel_pointers_{version.replace('.', '_')}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=level)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.verdicts.equal == summary.errnos.equal == len(file.rows)
+    assert summary.logs.equal >= logs

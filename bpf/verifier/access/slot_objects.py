@@ -1,0 +1,100 @@
+"""Objects of the kernel's that live in stack slots since 6.3: where they are, and what a store on top of one does.
+
+stack_slot_obj_get_spi(), destroy_if_dynptr_stack_slot() of kernel/bpf/verifier.c.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from arch.abi.errno import EINVAL
+from bpf.verifier.access.regs import mark_not_init, mark_unknown
+from bpf.verifier.domain.bounds import s32, s64
+from bpf.verifier.domain.state import (
+    BPF_REG_SIZE,
+    INVALID_SLOT,
+    REG_LIVE_WRITTEN,
+    STACK_DYNPTR,
+    FuncState,
+    Reg,
+    StackSlot,
+    Value,
+)
+from bpf.verifier.domain.types import PTR_MAYBE_NULL, PTR_TO_MEM
+from bpf.verifier.env import Env
+
+NO_SLOT: Final = -1  # the message has been written
+BEYOND: Final = -2  # the stack in use does not reach so far
+
+# enum bpf_dynptr_type
+DYNPTR_INVALID, DYNPTR_LOCAL, DYNPTR_RINGBUF, DYNPTR_SKB, DYNPTR_XDP, DYNPTR_SKB_META, DYNPTR_FILE = range(7)
+REFCOUNTED: Final = (DYNPTR_RINGBUF, DYNPTR_FILE)
+
+
+def frame_of(env: Env, v: Value) -> FuncState:
+    """The call frame a stack pointer points into."""
+    return env.cur.frames[v.frameno]
+
+
+def shown_argument(env: Env, regno: int) -> str:
+    """An argument in messages, from its register."""
+    return f"R{regno}" if env.rules.arguments_by_register else f"arg #{regno - env.rules.slot_args_from_0}"
+
+
+def shown_first(env: Env, regno: int) -> str:
+    """The same where it is the first word."""
+    return f"R{regno}" if env.rules.arguments_by_register else f"arg#{regno - 1}"
+
+
+def slot_of(off: int) -> int:
+    """__get_spi(), with C's division."""
+    number = -off - 1
+    return number // BPF_REG_SIZE if number >= 0 else -(-number // BPF_REG_SIZE)
+
+
+def find_slot(env: Env, v: Value, what: str, count: int) -> int:
+    """The first (highest) slot of an object of `count` slots; NO_SLOT or BEYOND: there can be none."""
+    if v.var_off[1]:
+        env.verbose(f"{what} has to be at a constant offset\n")
+        return NO_SLOT
+    off = s32(v.off + s64(v.var_off[0]))
+    spi = slot_of(off)
+    if off % BPF_REG_SIZE or spi + 1 < count:
+        env.verbose(f"cannot pass in {what} at an offset={off}\n")
+        return NO_SLOT
+    return spi if spi - count + 1 >= 0 and spi < len(frame_of(env, v).stack) else BEYOND
+
+
+def forget_slot(env: Env, slot: StackSlot) -> None:
+    """Nothing is here any more, and that is this path's own doing."""
+    slot.kinds = INVALID_SLOT
+    mark_not_init(env, slot)
+    slot.live |= REG_LIVE_WRITTEN
+
+
+def invalidate(env: Env, reg: Reg) -> None:
+    """What it pointed to is gone: mark_reg_invalid()."""
+    if env.allow_ptr_leaks:
+        mark_unknown(env, reg)
+    else:
+        mark_not_init(env, reg)
+
+
+def destroy_if_dynptr(env: Env, frame: FuncState, spi: int) -> None:
+    """A store into a dynptr ends it, unless it holds a reference; slices of it are worthless then."""
+    slot = frame.stack[spi]
+    if slot.kinds[0] != STACK_DYNPTR:
+        return
+    if not slot.value.raw2:
+        spi += 1
+        slot = frame.stack[spi]
+    if slot.value.raw1 in REFCOUNTED:
+        env.reject(EINVAL, "cannot overwrite referenced dynptr")
+    env.scratched_stack_slots |= 3 << spi - 1
+    number = slot.value.id
+    slot.kinds = frame.stack[spi - 1].kinds = INVALID_SLOT
+    for reg in env.cur.each_reg():
+        if reg.value.type in (PTR_TO_MEM, PTR_TO_MEM | PTR_MAYBE_NULL) and reg.value.raw2 == number:
+            invalidate(env, reg)
+    forget_slot(env, slot)
+    forget_slot(env, frame.stack[spi - 1])
