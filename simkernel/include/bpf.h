@@ -1803,6 +1803,17 @@ struct udp6_sock {
 	struct udp_sock udp;
 	struct ipv6_pinfo inet6;
 };
+struct icmp6_filter {
+	__u32 data[8];
+};
+struct raw6_sock {
+	struct inet_sock inet;
+	__u32 checksum;
+	__u32 offset;
+	struct icmp6_filter filter;
+	__u32 ip6mr_table;
+	struct ipv6_pinfo inet6;
+};
 struct btf_id_set8 {
 	u32 cnt;
 	u32 flags;

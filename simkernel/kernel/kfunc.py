@@ -46,7 +46,7 @@ _SCALARS: dict[str, tuple[int | None, bool]] = {
     "short": (2, True), "unsigned short": (2, False), "u16": (2, False), "__u16": (2, False), "s16": (2, True),
     "umode_t": (2, False), "int": (4, True), "unsigned int": (4, False), "unsigned": (4, False),
     "u32": (4, False), "__u32": (4, False), "uint32_t": (4, False), "s32": (4, True), "__s32": (4, True),
-    "pid_t": (4, True), "uid_t": (4, False), "gid_t": (4, False), "fmode_t": (4, False), "gfp_t": (4, False),
+    "__be32": (4, False), "__be16": (2, False), "pid_t": (4, True), "uid_t": (4, False), "gid_t": (4, False), "fmode_t": (4, False), "gfp_t": (4, False),
     "key_t": (4, True), "mqd_t": (4, True), "timer_t": (4, True), "clockid_t": (4, True), "dev_t": (4, False),
     "qid_t": (4, True), "key_serial_t": (4, True), "rwf_t": (4, True), "__poll_t": (4, False), "vm_fault_t": (4, False),
     "long": (None, True), "unsigned long": (None, False), "size_t": (None, False), "ssize_t": (None, True),

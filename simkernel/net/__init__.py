@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.inet import ETH_P_ARP, ETH_P_IP, IFF_UP
+from arch.abi.inet import ETH_P_ARP, ETH_P_IP, ETH_P_IPV6, IFF_UP
 from arch.abi.netlink import NLM_F_CREATE
 from arch.abi.rtnetlink import (
     IFA_F_PERMANENT,
@@ -23,9 +23,9 @@ from arch.abi.rtnetlink import (
     RTN_UNICAST,
     RTPROT_BOOT,
 )
-from arch.abi.socket import AF_INET
+from arch.abi.socket import AF_INET, AF_INET6
 from simkernel.kernel.namespaces import Namespace
-from simkernel.net import inet6, packet, proc, sysctl
+from simkernel.net import packet, proc, sysctl
 from simkernel.net.calls import socket as socket_calls
 from simkernel.net.calls import sockopt, transfer
 from simkernel.net.core import datagram, device, neighbour
@@ -54,6 +54,20 @@ from simkernel.net.ipv4 import (
     tcp_timer,
     udp,
 )
+from simkernel.net.ipv6 import (
+    addrconf,
+    af_inet6,
+    dad,
+    ip6_input,
+    ip6_output,
+    ndisc,
+    reassembly,
+    tcp_ipv6,
+)
+from simkernel.net.ipv6 import icmp as icmp6
+from simkernel.net.ipv6 import ping as ping6
+from simkernel.net.ipv6 import raw as raw6
+from simkernel.net.ipv6 import udp as udp6
 from simkernel.net.netlink import link_kinds, tc
 from simkernel.net.netlink import sock as netlink_sock
 from simkernel.net.netlink.announce import Announcer
@@ -64,8 +78,9 @@ from simkernel.net.unix import transfer as unix_transfer
 # The modules whose kernel functions and system calls a kernel with a network has.
 DECLARED = (
     device, datagram, neighbour, loopback, veth, dummy, sim_eth, ip_input, ip_output, ip_fragment, ip_forward, icmp, arp, devinet, udp,
-    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, unix_connect, unix_transfer, inet6, socket_calls, transfer, sockopt,
-    netlink_sock, link_kinds, tc, netem,
+    raw, ping, tcp, tcp_input, tcp_timer, af_inet, packet, unix_connect, unix_transfer, socket_calls, transfer, sockopt,
+    netlink_sock, link_kinds, tc, netem, addrconf, dad, ndisc, ip6_input, ip6_output, reassembly, icmp6, ping6, raw6, udp6, tcp_ipv6,
+    af_inet6,
 )  # fmt: skip
 
 Notified = Callable[[NetKernel, NetDevice, Event], None]
@@ -76,13 +91,15 @@ __all__ = ["DECLARED", "Net", "Network", "inject", "install"]
 def install(k: NetKernel) -> None:
     """Create the network of a booting kernel: the first namespace with its devices, protocol tables, /proc/net."""
     k.net = Network(k.random, k.seed)
-    k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv"}
+    k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv", ETH_P_IPV6: "ipv6_rcv"}
     k.net.kinds = {"veth": veth.Veth(k), "dummy": dummy.Dummy()}
-    k.net.solicitors = {AF_INET: arp.Arp(k)}
+    k.net.solicitors = {AF_INET: arp.Arp(k), AF_INET6: ndisc.Ndisc(k)}
     k.softirqs.actions[NET_RX_SOFTIRQ] = "net_rx_action"
     k.softirqs.actions[NET_TX_SOFTIRQ] = "net_tx_action"
     k.irqs.request(NIC_IRQ, "eth0")
-    for told in (arp.netdev_event, devinet.netdev_event, fib.netdev_event):
+    for told in (
+        arp.netdev_event, devinet.netdev_event, fib.netdev_event, ndisc.netdev_event, addrconf.netdev_event,
+    ):  # fmt: skip
         k.net.netdev_chain.append(_with(k, told))
     k.net.namespace_chain.append(lambda net: _loopback(k, net))
     k.net.announce = Announcer(k)
@@ -124,7 +141,10 @@ def bring_up(k: NetKernel) -> None:
     net = k.net.init
     eth0 = sim_eth.make(k, net)
     dev_change_flags(k, net.loopback, net.loopback.flags | IFF_UP)
+    tries = eth0.conf["ipv6"]["accept_dad"]
+    eth0.conf["ipv6"]["accept_dad"] = 0  # its address was tried long ago
     dev_change_flags(k, eth0, eth0.flags | IFF_UP)
+    eth0.conf["ipv6"]["accept_dad"] = tries
     broadcast = ETH0_ADDRESS[:3] + b"\xff"
     devinet.insert_address(
         k, Ifaddr(eth0, ETH0_ADDRESS, ETH0_PREFIX, ETH0_ADDRESS, RT_SCOPE_UNIVERSE, IFA_F_PERMANENT, broadcast, "eth0")

@@ -33,6 +33,7 @@ from simkernel.net.core.netns import Net, NetDevice, Route
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.sock import NetlinkSock
+from simkernel.net.proc6 import FILES6
 from simkernel.net.unix.sock import UnixSock
 
 UDP_CLOSED, UDP_CONNECTED = 7, 1
@@ -262,7 +263,7 @@ Show = Callable[[NetKernel, Net], str]
 FILES: list[tuple[str, Show]] = [
     ("arp", arp), ("dev", dev), ("dev_mcast", dev_mcast), ("icmp", icmp), ("igmp", igmp), ("netlink", netlink),
     ("packet", packet), ("ptype", ptype), ("raw", raw), ("route", route), ("sockstat", sockstat), ("tcp", tcp), ("udp", udp),
-    ("unix", unix),
+    ("unix", unix), *FILES6,
 ]  # fmt: skip
 
 

@@ -19,6 +19,7 @@ from simkernel.net.core.conf import NEIGH_GLOBAL
 from simkernel.net.core.conf_rows import GLOBAL, IPV4_CONF, IPV6_CONF, NEIGH, PER_NET
 from simkernel.net.core.netns import Net
 from simkernel.net.face import NetKernel, current_net
+from simkernel.net.ipv6.addrconf import disable_ipv6
 
 Value = int | str
 ROWS = {"ipv4": IPV4_CONF, "ipv6": IPV6_CONF}
@@ -288,9 +289,32 @@ EFFECTS: dict[str, Callable[[NetKernel, Net, Value], None]] = {
     "ipv4.route.flush": _flush,
     "ipv6.route.flush": _flush,
 }
+
+
+def _disable_ipv6(k: NetKernel, net: Net, whose: str, value: int) -> None:
+    """addrconf_disable_ipv6(): of all devices, or of one."""
+    if whose == "all":
+        net.conf_default["ipv6"]["disable_ipv6"] = value
+    for _, dev in sorted(net.devices.items()):
+        if whose in ("all", dev.name):
+            dev.conf["ipv6"]["disable_ipv6"] = value
+            disable_ipv6(k, dev, bool(value))
+
+
+def _forwarding6(k: NetKernel, net: Net, whose: str, value: int) -> None:
+    """addrconf_fixup_forwarding()."""
+    if whose == "all":
+        net.conf_default["ipv6"]["forwarding"] = value
+        for dev in net.devices.values():
+            if dev.has_ipv6:
+                dev.conf["ipv6"]["forwarding"] = value
+
+
 CONF_EFFECTS: dict[tuple[str, str], Callable[[NetKernel, Net, str, int], None]] = {
     ("ipv4", "forwarding"): _forwarding,
     ("ipv4", "rp_filter"): _rp_filter,
+    ("ipv6", "disable_ipv6"): _disable_ipv6,
+    ("ipv6", "forwarding"): _forwarding6,
 }
 
 

@@ -12,6 +12,7 @@ from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN, TCP_SYN_SENT
 from arch.abi.socket import (
     AF_INET,
+    AF_INET6,
     AF_NETLINK,
     AF_PACKET,
     AF_UNIX,
@@ -26,15 +27,18 @@ from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.user_namespace import ns_address
-from simkernel.net.core.message import read_address, sockaddr_in, write_address
-from simkernel.net.core.sock import Sock, Socket
+from simkernel.net.core.message import read_address, sockaddr, write_address
+from simkernel.net.core.sock import INET, Sock, Socket
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.files import new_socket_fd, socket_of
 from simkernel.net.ipv4.af_inet import INET_STREAM
+from simkernel.net.ipv6.af_inet6 import INET6_STREAM
 from simkernel.net.netlink.sock import NetlinkSock
 from simkernel.net.packet import PACKET
 from simkernel.net.unix.connect import accept_connection
 from simkernel.net.unix.sock import UnixSock
+
+STREAMS = (INET_STREAM, INET6_STREAM)
 
 
 @syscall("socket", "int family, int type, int protocol", source="net/socket.c")
@@ -60,11 +64,13 @@ def __sys_socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     source="net/socket.c",
 )
 def __sock_create(k: NetKernel, net: int, family: int, type_: int, protocol: int, res: int, kern: int) -> Body:
-    """The families: IPv4, netlink, packet and unix."""
+    """The families: IPv4, IPv6, netlink, packet and unix."""
     if family == AF_UNIX:
         return (yield k.call("unix_create", net, type_, protocol, kern))
     if family == AF_INET:
         return (yield k.call("inet_create", net, type_, protocol, kern))
+    if family == AF_INET6:
+        return (yield k.call("inet6_create", net, type_, protocol, kern))
     if family == AF_NETLINK:
         return (yield k.call("netlink_create", net, type_, protocol, kern))
     if family == AF_PACKET:
@@ -87,7 +93,7 @@ def bind(k: NetKernel, fd: int, umyaddr: int, addrlen: int) -> Body:
     kernel_copy = k.mem.alloc(128)
     k.mem.write(kernel_copy, raw)
     try:
-        name = {AF_INET: "inet_bind", AF_UNIX: "unix_bind", AF_NETLINK: "netlink_bind"}.get(
+        name = {AF_INET: "inet_bind", AF_INET6: "inet6_bind", AF_UNIX: "unix_bind", AF_NETLINK: "netlink_bind"}.get(
             socket_.family, "packet_bind"
         )
         return (yield k.call(name, socket_.addr, kernel_copy, addrlen))
@@ -101,7 +107,7 @@ def listen(k: NetKernel, fd: int, backlog: int) -> Body:
     socket_ = socket_of(k, fd)
     if socket_.family == AF_UNIX:
         return (yield k.call("unix_listen", socket_.addr, min(backlog & 0xFFFFFFFF, 4096)))
-    if socket_.ops is not INET_STREAM:
+    if socket_.ops not in STREAMS:
         return -EOPNOTSUPP
     return (yield k.call("inet_listen", socket_.addr, min(backlog & 0xFFFFFFFF, 4096)))
 
@@ -133,7 +139,7 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
         if new_fd >= 0:
             write_address(k, peer, upeer_sockaddr, upeer_addrlen)
         return new_fd
-    if listener.ops is not INET_STREAM:
+    if listener.ops not in STREAMS:
         return -EOPNOTSUPP
     if listener.sk.state != TCP_LISTEN:
         return -EINVAL
@@ -142,15 +148,16 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
     if k.regs.is_err(child):
         return k.regs.ptr_err(child)
     sk = k.net.socks[child]
-    connection = Socket(k, AF_INET, SOCK_STREAM, INET_STREAM, sk)
+    connection = Socket(k, listener.family, SOCK_STREAM, listener.ops, sk)
     new_fd = new_socket_fd(k, connection, flags)
-    write_address(k, sockaddr_in(k, sk.raddr, sk.rport), upeer_sockaddr, upeer_addrlen)
+    write_address(k, sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex), upeer_sockaddr, upeer_addrlen)
     return new_fd
 
 
 # family -> (connection-oriented, datagrams)
 CONNECT = {
     AF_INET: ("inet_stream_connect", "inet_dgram_connect"),
+    AF_INET6: ("inet_stream_connect", "inet_dgram_connect"),
     AF_UNIX: ("unix_stream_connect", "unix_dgram_connect"),
     AF_NETLINK: ("netlink_connect", "netlink_connect"),
 }
@@ -186,7 +193,7 @@ def shutdown(k: NetKernel, fd: int, how: int) -> Body:
     socket_ = socket_of(k, fd)
     if socket_.family == AF_UNIX:
         return (yield k.call("unix_shutdown", socket_.addr, how))
-    if socket_.family != AF_INET:
+    if socket_.family not in INET:
         return -EOPNOTSUPP
     return (yield k.call("inet_shutdown", socket_.addr, how))
 
@@ -201,8 +208,9 @@ def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> in
     if isinstance(sk, NetlinkSock):
         write_address(k, sk.address(sk.portid, sk.groups), usockaddr, usockaddr_len)
         return 0
-    name = sockaddr_in(k, sk.laddr, sk.lport)
-    _, name, _ = k.net.programs.sock_addr(sk, name, uapi.BPF_CGROUP_INET4_GETSOCKNAME)
+    name = sockaddr(k, sk, sk.laddr, sk.lport, sk.bound_ifindex)
+    asked = uapi.BPF_CGROUP_INET4_GETSOCKNAME if sk.family == AF_INET else uapi.BPF_CGROUP_INET6_GETSOCKNAME
+    _, name, _ = k.net.programs.sock_addr(sk, name, asked)
     write_address(k, name, usockaddr, usockaddr_len)
     return 0
 
@@ -221,7 +229,8 @@ def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> in
         return 0
     if not sk.rport or sk.state in (TCP_CLOSE, TCP_SYN_SENT):
         return -ENOTCONN
-    name = sockaddr_in(k, sk.raddr, sk.rport)
-    _, name, _ = k.net.programs.sock_addr(sk, name, uapi.BPF_CGROUP_INET4_GETPEERNAME)
+    name = sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex)
+    asked = uapi.BPF_CGROUP_INET4_GETPEERNAME if sk.family == AF_INET else uapi.BPF_CGROUP_INET6_GETPEERNAME
+    _, name, _ = k.net.programs.sock_addr(sk, name, asked)
     write_address(k, name, usockaddr, usockaddr_len)
     return 0

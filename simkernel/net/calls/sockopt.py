@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
 from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, EOPNOTSUPP, EPERM
+from arch.abi.in6 import ICMPV6_FILTER, IPV6_CHECKSUM
 from arch.abi.inet import IPPROTO_TCP, TCP_LISTEN
 from arch.abi.socket import (
     AF_INET,
@@ -48,8 +49,12 @@ from arch.abi.socket import (
     SO_TYPE,
     SO_ZEROCOPY,
     SOCK_DGRAM,
+    SOCK_RAW,
+    SOL_ICMPV6,
     SOL_IP,
+    SOL_IPV6,
     SOL_NETLINK,
+    SOL_RAW,
     SOL_SOCKET,
     SOL_TCP,
     TCP_CONGESTION,
@@ -61,6 +66,12 @@ from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
 from simkernel.net.ipv4.ip_sockglue import get_ip_option, set_ip_option
+from simkernel.net.ipv6.ipv6_sockglue import (
+    get_ipv6_option,
+    icmpv6_filter,
+    set_ipv6_option,
+    set_raw_checksum,
+)
 from simkernel.net.netlink.sock import get_netlink_option, set_netlink_option
 from simkernel.net.unix.sock import UnixSock
 
@@ -98,7 +109,7 @@ FIRST = {(SOL_SOCKET, SO_RCVLOWAT): 1, (SOL_SOCKET, SO_MAX_PACING_RATE): 0xFFFFF
 BUFFER_MAX = 212992
 TCP_CA_NAME_MAX = 16
 CONGESTION_CONTROLS = ("reno", "cubic")
-OPTION_USED, OPTION_MAX = 16, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
+OPTION_USED, OPTION_MAX = 264, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
 
 
 @syscall("setsockopt", "int fd, int level, int optname, char *user_optval, int optlen", source="net/socket.c")
@@ -127,8 +138,14 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
         return set_congestion(k, sk, data)
     if level == SOL_NETLINK:
         return set_netlink_option(k, sk, optname, data)
-    if level == SOL_IP and sk.family == AF_INET:
+    if level == SOL_IP and (sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)):
         return set_ip_option(k, sk, optname, data)
+    if level == SOL_IPV6 and sk.ip6 is not None:
+        return set_ipv6_option(k, sk, optname, data)
+    if (level, optname) == (SOL_RAW, IPV6_CHECKSUM) and sk.ip6 is not None and sk.type == SOCK_RAW:
+        return set_raw_checksum(k, sk, data)
+    if (level, optname) == (SOL_ICMPV6, ICMPV6_FILTER) and sk.ip6 is not None and sk.type == SOCK_RAW:
+        return icmpv6_filter(k, sk, data)
     if level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
         return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
     if len(data) < 4:
@@ -248,9 +265,11 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
     }
     if level == SOL_SOCKET and optname in computed:
         value = computed[optname]()
-    elif level == SOL_IP and sk.family == AF_INET:
+    elif level == SOL_IP and (sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)):
         return get_ip_option(k, sk, optname)
-    elif level == SOL_SOCKET and optname not in PLAIN_OPTIONS:
+    elif level == SOL_IPV6 and sk.ip6 is not None:
+        return get_ipv6_option(k, sk, optname)
+    elif (level == SOL_IP and sk.ip6 is not None) or (level == SOL_SOCKET and optname not in PLAIN_OPTIONS):
         return -ENOPROTOOPT
     elif level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
         return -EOPNOTSUPP

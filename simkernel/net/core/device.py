@@ -12,6 +12,7 @@ from arch.abi.inet import (
     ETH_P_802_3_MIN,
     PACKET_BROADCAST,
     PACKET_HOST,
+    PACKET_LOOPBACK,
     PACKET_MULTICAST,
     PACKET_OTHERHOST,
     PACKET_OUTGOING,
@@ -20,7 +21,7 @@ from arch.abi.inet import (
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net, NetDevice
-from simkernel.net.core.skb import Skb
+from simkernel.net.core.skb import CHECKSUM_UNNECESSARY, Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_UNHANDLED_PROTO, clone, drop
 from simkernel.net.core.tc import handle_egress, handle_ingress
 from simkernel.net.core.xdp import do_xdp_generic
@@ -147,6 +148,19 @@ def __netif_receive_skb_core(k: NetKernel, skb: int, pfmemalloc: int, ppt_prev: 
         yield drop(k, packet, SKB_DROP_REASON_UNHANDLED_PROTO)
         return 1
     return (yield k.call(handler, skb, dev.addr, 0, dev.addr))
+
+
+@kernel_function(
+    "int dev_loopback_xmit(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/core/dev.c"
+)
+def dev_loopback_xmit(k: NetKernel, net: int, sk: int, skb: int) -> Body:
+    """A copy of what goes to a group comes back to ourselves."""
+    packet = k.net.skbs[skb]
+    packet.set("mac_header", packet.get("network_header"))
+    packet.set_pkt_type(PACKET_LOOPBACK)
+    packet.set_checksum(CHECKSUM_UNNECESSARY)
+    yield k.call("__netif_rx", skb)
+    return 0
 
 
 def deliver_to_taps(k: NetKernel, packet: Skb, kind: int | None) -> Steps[None]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from arch.abi.errno import EAFNOSUPPORT, EDESTADDRREQ, EINVAL
+from arch.abi.in6 import SIN6_LEN_RFC2133
 from arch.abi.inet import ARPHRD_ETHER, INADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
-from arch.abi.socket import AF_INET, AF_PACKET, AF_UNSPEC, MSG_CTRUNC, MSG_PEEK, MSG_TRUNC, SOCKADDR_IN_SIZE
+from arch.abi.socket import AF_INET, AF_INET6, AF_PACKET, AF_UNSPEC, MSG_CTRUNC, MSG_PEEK, MSG_TRUNC, SOCKADDR_IN_SIZE
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.sock import Sock
+from simkernel.net.core.sock import Sock, mapped, unmapped
 
 
 def sockaddr_in(k: KernelFace, address: bytes, port: int) -> bytes:
@@ -26,6 +27,39 @@ def parse_sockaddr_in(k: KernelFace, raw: bytes) -> tuple[bytes, int]:
     if family not in (AF_INET, AF_UNSPEC):
         raise KernelError(EAFNOSUPPORT, f"address family {family}")
     return raw[4:8], int.from_bytes(raw[2:4], "big")
+
+
+def sockaddr_in6(k: KernelFace, address: bytes, port: int, scope_id: int = 0, flowinfo: bytes = bytes(4)) -> bytes:
+    """struct sockaddr_in6; IPv4's addresses in their mapped form."""
+    order = k.mem.byteorder
+    head = AF_INET6.to_bytes(2, order) + port.to_bytes(2, "big") + flowinfo
+    return head + mapped(address) + scope_id.to_bytes(4, order)
+
+
+def scope_of(address: bytes, ifindex: int) -> int:
+    """ipv6_iface_scope_id(): only link-local addresses and groups belong to a device."""
+    local = len(address) == 16 and (
+        (address[0] == 0xFE and address[1] & 0xC0 == 0x80) or (address[0] == 0xFF and address[1] & 0xF in (1, 2))
+    )
+    return ifindex if local else 0
+
+
+def sockaddr(k: KernelFace, sk: Sock, address: bytes, port: int, ifindex: int = 0) -> bytes:
+    """An address as a sock's family shows it."""
+    if sk.family != AF_INET6:
+        return sockaddr_in(k, address, port)
+    return sockaddr_in6(k, address, port, scope_of(mapped(address), ifindex))
+
+
+def parse_sockaddr_in6(k: KernelFace, raw: bytes) -> tuple[bytes, int, int]:
+    """(address, port, scope); a mapped address is IPv4's.  EINVAL when short, EAFNOSUPPORT for another family."""
+    order = k.mem.byteorder
+    if len(raw) < SIN6_LEN_RFC2133:
+        raise KernelError(EINVAL, "address too short")
+    family = int.from_bytes(raw[:2], order)
+    if family != AF_INET6:
+        raise KernelError(EAFNOSUPPORT, f"address family {family}")
+    return unmapped(raw[8:24]), int.from_bytes(raw[2:4], "big"), int.from_bytes(raw[24:28], order)
 
 
 def read_address(k: KernelFace, address: int, length: int) -> bytes:
@@ -82,9 +116,9 @@ class Message:
             raise KernelError(EINVAL, "port 0")
         return (bytes((127, 0, 0, 1)) if address == INADDR_ANY else address), port
 
-    def set_source(self, address: bytes, port: int) -> None:
+    def set_source(self, sk: Sock, address: bytes, port: int, ifindex: int = 0) -> None:
         """Where the packet came from, as recvfrom() tells."""
-        self.source = sockaddr_in(self.k, address, port)
+        self.source = sockaddr(self.k, sk, address, port, ifindex)
 
     def set_link_source(self, packet: Skb) -> None:
         """struct sockaddr_ll of a received frame."""

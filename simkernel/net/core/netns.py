@@ -343,6 +343,7 @@ class NetDevice:
     conf: dict[str, dict[str, int]] = field(default_factory=dict)  # family -> net.FAMILY.conf.NAME
     neigh_conf: dict[str, dict[str, int]] = field(default_factory=dict)  # family -> net.FAMILY.neigh.NAME
     groups: dict[bytes, int] = field(default_factory=dict)  # multicast addresses of both families: users
+    heard6: set[bytes] = field(default_factory=set)  # groups of IPv6 that are in mac_list
     mac_list: Counter[bytes] = field(default_factory=Counter)  # dev_mc_add()
     mib6: Counter[str] = field(default_factory=Counter)
     ready6: bool = False  # IF_READY

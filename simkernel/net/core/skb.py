@@ -25,6 +25,7 @@ from simkernel.net.core.netns import NetDevice, Route
 
 __all__ = ["CHECKSUM_NONE", "CHECKSUM_PARTIAL", "CHECKSUM_UNNECESSARY", "HEADROOM", "Dst", "Owner", "Skb"]
 
+IP_MAX_MTU = 0xFFFF
 HEADROOM = 128  # room for link, network and transport headers (LL_MAX_HEADER and MAX_HEADER, rounded)
 
 
@@ -50,6 +51,11 @@ class Dst:
     input: bool = False
     locked: bool = False  # the MTU
     device: NetDevice | None = None  # of a local address: the one that has it
+
+    @property
+    def mtu_capped(self) -> int:
+        """ipv4_mtu(): no packet of IPv4 is longer than its length field says."""
+        return min(self.mtu, IP_MAX_MTU)
 
 
 class Skb(SkBuff):

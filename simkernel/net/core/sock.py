@@ -31,6 +31,7 @@ from simkernel.fs.inode import File
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.task import WaitQueue
 from simkernel.kernel.user_namespace import ns_capable
+from simkernel.net.core.ipv6_pinfo import Ipv6Pinfo
 from simkernel.net.core.memberships import Membership
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.skb import Skb
@@ -40,7 +41,19 @@ SK_RCVBUF = SK_SNDBUF = 212992  # net.core.rmem_default, wmem_default
 TCP_RCVBUF, TCP_SNDBUF = 131072, 2626560  # net.ipv4.tcp_rmem[1]; what a loopback connection autotunes to
 # The C type that a protocol allocates (struct proto .obj_size).
 OBJECT_TYPE = {IPPROTO_TCP: "struct tcp_sock", IPPROTO_UDP: "struct udp_sock"}
-DEFAULT_OBJECT_TYPE = "struct inet_sock"
+OBJECT_TYPE6 = {IPPROTO_TCP: "struct tcp6_sock", IPPROTO_UDP: "struct udp6_sock"}
+INET = (AF_INET, AF_INET6)
+
+
+def object_type(family: int, protocol: int) -> str:
+    """The C type of a sock."""
+    if family == AF_INET6:
+        return OBJECT_TYPE6.get(protocol, "struct raw6_sock")
+    return OBJECT_TYPE.get(protocol, "struct inet_sock") if family == AF_INET else "struct sock"
+
+
+V4MAPPED = bytes(10) + b"\xff\xff"
+LOOPBACK4_IPV6 = bytes((127, 0, 0, 6))
 
 
 class NetTables:
@@ -86,12 +99,17 @@ class Sock:
         self.k, self.net = k, net
         self.tables = k.net
         self.family, self.type, self.protocol = family, type_, protocol
-        ctype = OBJECT_TYPE.get(protocol, DEFAULT_OBJECT_TYPE) if family == AF_INET else "struct sock"
+        ctype = object_type(family, protocol)
         self.addr = k.new(ctype).addr
         self.view = k.view(self.addr, "struct sock")
-        self.inet = k.view(self.addr, "struct inet_sock") if family == AF_INET else None
+        self.inet = k.view(self.addr, "struct inet_sock") if family in INET else None
+        self.ip6: Ipv6Pinfo | None = None
+        if family == AF_INET6:
+            assert self.inet is not None
+            self.ip6 = Ipv6Pinfo()
+            self.inet.pinet6 = self.addr + k.types.offsetof(ctype, "inet6")
         self.socket: Socket | None = None
-        self.laddr = self.raddr = INADDR_ANY
+        self.laddr = self.raddr = self.any_address
         self.lport = self.rport = 0
         self.bound_ifindex = 0
         self.err = 0  # sk_err: reported once by the next call
@@ -132,6 +150,7 @@ class Sock:
         self.reuse = self.reuseport = False
         self.freebind = self.transparent = False
         self.v6only = False
+        self.address_locked = self.port_locked = False  # SOCK_BINDADDR_LOCK, SOCK_BINDPORT_LOCK: bind() chose them
         # TCP
         self.state = TCP_CLOSE
         self.connecting = False  # its struct socket is SS_CONNECTING: connect(2) has not told the end yet
@@ -169,14 +188,17 @@ class Sock:
         """Out of which device, if the sock says so."""
         if self.bound_ifindex:
             return self.bound_ifindex
-        group = 224 <= destination[0] <= 239 if len(destination) == 4 else destination[0] == 0xFF
-        return self.mc_index if group else self.uc_index
+        if len(destination) == 16:
+            return self.np.mc_index if destination[0] == 0xFF else self.np.uc_index
+        return self.mc_index if 224 <= destination[0] <= 239 else self.uc_index
 
     def joined(self, group: bytes, source: bytes, dev: NetDevice) -> bool:
         """ip_mc_sf_allow(): what came to a group is for this sock."""
         for member in self.memberships:
             if member.group == group and member.dev is dev:
                 return member.hears(source)
+        if len(group) == 16:
+            return self.np.mc_all
         return bool(self.options.get((SOL_IP, IP_MULTICAST_ALL), 1))
 
     def drop_errors(self, k: KernelFace) -> None:
@@ -196,17 +218,35 @@ class Sock:
             return IP_DF
         return usual if self.pmtudisc == IP_PMTUDISC_WANT else 0
 
+    @property
+    def np(self) -> Ipv6Pinfo:
+        """inet6_sk(): of a sock of AF_INET6."""
+        assert self.ip6 is not None
+        return self.ip6
+
     def sync_addresses(self) -> None:
         """Write the four-tuple into sock_common and inet_sock: addresses and dport in network order, num in host order."""
         order = self.k.mem.byteorder
         common = self.view["__sk_common"]
-        common.skc_rcv_saddr = int.from_bytes(self.laddr, order)
-        common.skc_daddr = int.from_bytes(self.raddr, order)
+        laddr, raddr = self.laddr, self.raddr
+        if self.ip6 is not None:
+            self._sync_addresses6()
+            laddr, raddr = _for_ipv4(laddr), _for_ipv4(raddr)
+        common.skc_rcv_saddr = int.from_bytes(laddr, order)
+        common.skc_daddr = int.from_bytes(raddr, order)
         common.skc_num = self.lport
         common.skc_dport = int.from_bytes(self.rport.to_bytes(2, "big"), order)
         if self.inet is not None:
-            self.inet.inet_saddr = int.from_bytes(self.laddr, order)
+            self.inet.inet_saddr = int.from_bytes(laddr, order)
             self.inet.inet_sport = int.from_bytes(self.lport.to_bytes(2, "big"), order)
+
+    def _sync_addresses6(self) -> None:
+        """sk_v6_rcv_saddr, sk_v6_daddr, np->saddr: IPv4's in their mapped form."""
+        mem, common = self.k.mem, self.view["__sk_common"]
+        mem.write(common.address_of("skc_v6_rcv_saddr"), mapped(self.laddr))
+        mem.write(common.address_of("skc_v6_daddr"), mapped(self.raddr))
+        assert self.inet is not None
+        mem.write(self.inet.pinet6 + self.k.types.offsetof("struct ipv6_pinfo", "saddr"), mapped(self.laddr))
 
     def queue(self, skb: Skb) -> None:
         """Charge a packet to the receive buffer and queue it."""
@@ -266,6 +306,21 @@ def sleep(k: KernelFace, queue: WaitQueue, end: int | None, exclusive: bool = Fa
         return (yield k.wait(queue, exclusive=exclusive))
     ret: int = yield k.wait(queue, exclusive=exclusive, timeout_ns=end - k.clock.now_ns)
     return {-ETIME: -EAGAIN, -ERESTARTSYS: -EINTR}.get(ret, ret)
+
+
+def mapped(address: bytes) -> bytes:
+    """ipv6_addr_set_v4mapped(): an address as a sock of AF_INET6 shows it."""
+    return address if len(address) == len(IN6ADDR_ANY) else V4MAPPED + address
+
+
+def unmapped(address: bytes) -> bytes:
+    """An IPv4 address in its mapped form as IPv4's; others as they are."""
+    return address[12:] if address[:12] == V4MAPPED else address
+
+
+def _for_ipv4(address: bytes) -> bytes:
+    """What inet_sock has of an IPv6 address: LOOPBACK4_IPV6, or nothing."""
+    return address if len(address) == len(INADDR_ANY) else INADDR_ANY if address == IN6ADDR_ANY else LOOPBACK4_IPV6
 
 
 def is_any(address: bytes) -> bool:

@@ -35,7 +35,7 @@ from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.core.datagram import drain_and_free
 from simkernel.net.core.message import parse_sockaddr_in
 from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_LISTEN_CB, rewrite_address
-from simkernel.net.core.sock import RCV_SHUTDOWN, ProtoOps, Sock, Socket, hash_port, unbind
+from simkernel.net.core.sock import RCV_SHUTDOWN, ProtoOps, Sock, Socket, hash_port, is_any, unbind
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.ipv4.fib import address_type
 from simkernel.net.ipv4.ip_output import source_for
@@ -135,28 +135,45 @@ def bind_inet(k: NetKernel, sock: Sock, raw: bytes, flags: int) -> int:
             return -EACCES
     if sock.lport:
         return -EINVAL
-    if sock.type != SOCK_RAW:
-        table = k.net.tcp_bound if sock.type == SOCK_STREAM else k.net.udp
-        if sock.protocol == IPPROTO_ICMP:
-            return _bind_ping(k, sock, address, port)
-        port = port or k.net.ephemeral_port(sock.net, table)
-        reuse = sock.options.get((1, 2))
-        for other in table.get((sock.net, port), ()):
-            clash = INADDR_ANY in (address, other.laddr) or address == other.laddr
-            if clash and not (reuse and other.options.get((1, 2)) and other.state != TCP_LISTEN):
-                return -EADDRINUSE
-        sock.lport = port
-        hash_port(table, sock)
-    sock.laddr = address
+    if sock.type == SOCK_RAW:
+        sock.laddr = address
+        sock.sync_addresses()
+        return 0
+    if sock.protocol == IPPROTO_ICMP:
+        return _bind_ping(k, sock, address, port)
+    return claim_port(k, sock, address, port, 0 if flags & BIND_FROM_BPF else uapi.BPF_CGROUP_INET4_POST_BIND)
+
+
+def claim_port(k: NetKernel, sock: Sock, address: bytes, port: int, post_bind: int) -> int:
+    """sk->sk_prot->get_port(), and the programs that hear of it (0: none).  EADDRINUSE."""
+    table = k.net.tcp_bound if sock.type == SOCK_STREAM else k.net.udp
+    sock.port_locked = bool(port)
+    port = port or k.net.ephemeral_port(sock.net, table)
+    reuse = sock.options.get((1, 2))
+    for other in table.get((sock.net, port), ()):
+        if rcv_saddr_equal(sock, address, other) and not (
+            reuse and other.options.get((1, 2)) and other.state != TCP_LISTEN
+        ):
+            return -EADDRINUSE
+    sock.lport, sock.laddr = port, address
+    sock.address_locked = not is_any(address)
+    hash_port(table, sock)
     sock.sync_addresses()
-    if sock.type != SOCK_RAW and not flags & BIND_FROM_BPF:
-        error = k.net.programs.sock(sock, uapi.BPF_CGROUP_INET4_POST_BIND)
-        if error:
-            unbind(table, sock)
-            sock.laddr, sock.lport = INADDR_ANY, 0
-            sock.sync_addresses()
-            return error
-    return 0
+    error = k.net.programs.sock(sock, post_bind) if post_bind else 0
+    if error:
+        unbind(table, sock)
+        sock.laddr, sock.lport = sock.any_address, 0
+        sock.sync_addresses()
+    return error
+
+
+def rcv_saddr_equal(sk: Sock, address: bytes, other: Sock) -> bool:
+    """inet_rcv_saddr_equal(): would the two get the same packets?  The wildcard of IPv6 is IPv4's, too, unless it says otherwise."""
+    if len(address) == len(other.laddr):
+        return address == other.laddr or is_any(address) or is_any(other.laddr)
+    mine, theirs = (address, other.laddr) if len(address) > len(other.laddr) else (other.laddr, address)
+    only = sk.v6only if mine is address else other.v6only
+    return is_any(mine) and not only and len(theirs) == len(INADDR_ANY)
 
 
 def _may_bind(sk: Sock, address: bytes) -> bool:
@@ -201,32 +218,41 @@ def inet_listen(k: NetKernel, sock: int, backlog: int) -> Body:
 def inet_stream_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags: int) -> Body:
     """TCP: send the SYN and wait."""
     sk = k.net.sockets[sock].sk
-    parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
+    if sk.family == AF_INET:
+        parse_sockaddr_in(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
     if sk.state == TCP_LISTEN:
         return -EINVAL
     if sk.state == TCP_CLOSE and not sk.connecting:
-        error, _ = rewrite_address(k.net.programs, sk, uaddr, addr_len, uapi.BPF_CGROUP_INET4_CONNECT)
+        error, _ = rewrite_address(k.net.programs, sk, uaddr, addr_len, connect_type(sk))
         if error:
             return error
     return (yield from connect_and_wait(k, sk, uaddr, addr_len, bool(flags & O_NONBLOCK)))
+
+
+def connect_type(sk: Sock) -> int:
+    """The programs of a control group that are asked of connect()."""
+    return uapi.BPF_CGROUP_INET4_CONNECT if sk.family == AF_INET else uapi.BPF_CGROUP_INET6_CONNECT
 
 
 @kernel_function(
     "int inet_dgram_connect(struct socket *sock, struct sockaddr *uaddr, int addr_len, int flags)",
     source="net/ipv4/af_inet.c",
 )
-def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags: int) -> int:
+def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags: int) -> Body:
     """Datagrams: remember the peer (AF_UNSPEC forgets it)."""
     sk = k.net.sockets[sock].sk
     raw = bytes(k.mem.read(uaddr, max(addr_len, 0)))
     if len(raw) >= 2 and int.from_bytes(raw[:2], k.mem.byteorder) == AF_UNSPEC:
-        sk.raddr, sk.rport, sk.state = INADDR_ANY, 0, TCP_CLOSE
+        disconnect(k, sk)
     else:
-        parse_sockaddr_in(k, raw)
+        if sk.family == AF_INET:
+            parse_sockaddr_in(k, raw)
         if sk.protocol == IPPROTO_UDP:
-            error, _ = rewrite_address(k.net.programs, sk, uaddr, addr_len, uapi.BPF_CGROUP_INET4_CONNECT)
+            error, _ = rewrite_address(k.net.programs, sk, uaddr, addr_len, connect_type(sk))
             if error:
                 return error
+        if sk.family != AF_INET:
+            return (yield k.call("ip6_datagram_connect", sk.addr, uaddr, addr_len))
         sk.raddr, sk.rport = parse_sockaddr_in(k, bytes(k.mem.read(uaddr, addr_len)))
         if sk.raddr == INADDR_ANY:  # ip_route_connect(): this machine
             sk.raddr = INADDR_LOOPBACK
@@ -237,6 +263,18 @@ def inet_dgram_connect(k: NetKernel, sock: int, uaddr: int, addr_len: int, flags
     sk.view["__sk_common"].skc_state = sk.state
     sk.sync_addresses()
     return 0
+
+
+def disconnect(k: NetKernel, sk: Sock) -> None:
+    """__udp_disconnect(): without a peer; what bind() did not choose is forgotten, too."""
+    sk.raddr, sk.rport, sk.state = sk.any_address, 0, TCP_CLOSE
+    if sk.ip6 is not None:
+        sk.ip6.scope_id = 0
+    if not sk.address_locked:
+        sk.laddr = sk.any_address
+    if not sk.port_locked and sk.protocol == IPPROTO_UDP:
+        unbind(k.net.udp, sk)
+        sk.lport = 0
 
 
 def autobind(k: NetKernel, sk: Sock) -> None:

@@ -17,7 +17,7 @@ def join(k: NetKernel, dev: NetDevice, group: bytes) -> None:
     """ip_mc_inc_group()."""
     users = dev.groups.get(group, 0)
     dev.groups[group] = users + 1
-    if not users and dev.up:
+    if not users and dev.up and not dev.loopback:
         dev.mac_list[multicast_mac(group)] += 1
 
 
@@ -33,6 +33,8 @@ def leave(k: NetKernel, dev: NetDevice, group: bytes) -> None:
 
 
 def _forget_mac(dev: NetDevice, group: bytes) -> None:
+    if dev.loopback:
+        return
     mac = multicast_mac(group)
     dev.mac_list[mac] -= 1
     if dev.mac_list[mac] <= 0:
@@ -41,7 +43,7 @@ def _forget_mac(dev: NetDevice, group: bytes) -> None:
 
 def up(k: NetKernel, dev: NetDevice) -> None:
     """ip_mc_up(): every device is among all hosts."""
-    for group in [g for g in dev.groups if len(g) == 4]:
+    for group in [g for g in dev.groups if len(g) == 4 and not dev.loopback]:
         dev.mac_list[multicast_mac(group)] += 1
     join(k, dev, ALL_HOSTS)
 

@@ -59,7 +59,7 @@ def ip_defrag(k: NetKernel, packet: Skb) -> Steps[Skb | None]:
     clash = any(at < old + len(part) and old < at + len(body) for old, part in queue.parts.items())
     if clash or not body or at + len(body) + size > MAX_PACKET:
         if queue.parts.get(at) != body:
-            yield from _end(k, queue)
+            yield from end(k, queue)
             net.ipv4.mib["ReasmFails"] += 1
         yield drop(k, packet)
         return None
@@ -81,7 +81,7 @@ def ip_defrag(k: NetKernel, packet: Skb) -> Steps[Skb | None]:
     made.dst, made.iif = first.dst, first.iif
     made.set_pkt_type(first.pkt_type())
     made.set("mac_header", made.get("network_header"))
-    yield from _end(k, queue)
+    yield from end(k, queue)
     net.ipv4.mib["ReasmOKs"] += 1
     return made
 
@@ -95,7 +95,8 @@ def _begin(k: NetKernel, key: Key) -> Pieces:
     return queue
 
 
-def _end(k: NetKernel, queue: Pieces) -> Steps[None]:
+def end(k: NetKernel, queue: Pieces) -> Steps[None]:
+    """inet_frag_kill() (`yield from`)."""
     k.net.fragments.pop(queue.key, None)
     k.net.fragment_timers.pop(queue.timer, None)
     k.timers.forget(queue.timer)
@@ -119,5 +120,5 @@ def ip_expire(k: NetKernel, t: int) -> Body:
         if 0 in queue.parts:
             yield k.call("__icmp_send", first.addr, ICMP_TIME_EXCEEDED, ICMP_EXC_FRAGTIME, 0)
         yield drop(k, first)
-    yield from _end(k, queue)
+    yield from end(k, queue)
     return 0

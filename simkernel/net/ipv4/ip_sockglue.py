@@ -449,7 +449,7 @@ def get_ip_option(k: NetKernel, sk: Sock, name: int) -> bytes | int:
     if name == IP_MTU:
         if sk.state != TCP_ESTABLISHED and not sk.rport:
             return -ENOTCONN
-        return simple_output(k, sk.net, sk.raddr, sk.laddr, sk.bound_ifindex).mtu.to_bytes(4, order)
+        return simple_output(k, sk.net, sk.raddr, sk.laddr, sk.bound_ifindex).mtu_capped.to_bytes(4, order)
     if name == IP_LOCAL_PORT_RANGE and k.version.at_least("6.3"):
         return sk.options.get((SOL_IP, name), 0).to_bytes(4, order)
     if name in values:

@@ -86,5 +86,5 @@ def ping_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_
     packet = yield from wait_for_packet(k, sock, flags)
     if isinstance(packet, int):
         return packet
-    message.set_source(addresses(packet)[0], 0)
+    message.set_source(sock, addresses(packet)[0], 0)
     return (yield from message.take_packet(sock, packet, packet.packet(), length, flags))

@@ -114,6 +114,6 @@ def raw_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
     packet = yield from wait_for_packet(k, sock, flags)
     if isinstance(packet, int):
         return packet
-    message.set_source(addresses(packet)[0], 0)
+    message.set_source(sock, addresses(packet)[0], 0)
     ip_cmsg_recv(k, message, sock, packet)
     return (yield from message.take_packet(sock, packet, packet.packet(), length, flags))

@@ -23,7 +23,7 @@ from arch.abi.inet import (
     TCP_SYN_RECV,
     TCP_SYN_SENT,
 )
-from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL
+from arch.abi.socket import AF_INET, MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Sock, hash_port, sleep, until
@@ -31,7 +31,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.tcp_output import push, transmit
-from simkernel.net.ipv4.tcp_sock import ACK, RST, key_of, tcp_sk, unhash
+from simkernel.net.ipv4.tcp_sock import ACK, RST, TcpSock, key_of, tcp_sk, unhash
 
 
 @kernel_function(
@@ -46,15 +46,20 @@ def tcp_v4_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
         sock.raddr = bytes((127, 0, 0, 1))
     if sock.laddr == INADDR_ANY:
         sock.laddr = source_for(k, sock.net, sock.raddr, sock.bound_ifindex)
+    return (yield from start_connect(k, sock, is_local(sock.net, sock.raddr)))
+
+
+def start_connect(k: NetKernel, sock: TcpSock, loops: bool) -> Body:
+    """The addresses are known: a port, the state, the SYN (`yield from`).  `loops`: the peer is on this machine."""
     if not sock.lport:
         sock.lport = k.net.ephemeral_port(sock.net, k.net.tcp_bound)
         hash_port(k.net.tcp_bound, sock)
     sock.sync_addresses()
-    sock.loops = is_local(sock.net, sock.raddr)
-    yield k.call("tcp_set_state", sk, TCP_SYN_SENT)
+    sock.loops = loops
+    yield k.call("tcp_set_state", sock.addr, TCP_SYN_SENT)
     k.net.tcp_established[key_of(sock)] = sock
     sock.iss = sock.snd_nxt = sock.snd_una = k.random.getrandbits(32)
-    return (yield k.call("tcp_connect", sk))
+    return (yield k.call("tcp_connect", sock.addr))
 
 
 def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblocking: bool) -> Body:
@@ -63,7 +68,7 @@ def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblock
         if sk.state == TCP_SYN_SENT and nonblocking:
             return -EALREADY
     elif sk.state == TCP_CLOSE:
-        ret = yield k.call("tcp_v4_connect", sk.addr, uaddr, addr_len)
+        ret = yield k.call("tcp_v4_connect" if sk.family == AF_INET else "tcp_v6_connect", sk.addr, uaddr, addr_len)
         if ret < 0:
             return ret
         sk.connecting = True

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arch.abi.errno import ECONNREFUSED, ECONNRESET, EPIPE
 from arch.abi.inet import (
-    INADDR_ANY,
     TCP_CLOSE,
     TCP_CLOSE_WAIT,
     TCP_CLOSING,
@@ -17,12 +18,14 @@ from arch.abi.inet import (
     TCP_SYN_SENT,
 )
 from arch.abi.limits import U32_MAX
+from arch.abi.socket import AF_INET
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.message import scope_of
 from simkernel.net.core.programs import BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
-from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, TimeWait
+from simkernel.net.core.sock import RCV_SHUTDOWN, SHUTDOWN_MASK, Sock, TimeWait, is_any
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses
@@ -52,6 +55,11 @@ DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reor
 @kernel_function("int tcp_v4_rcv(struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
 def tcp_v4_rcv(k: NetKernel, skb: int) -> Body:
     """A segment arrives: find its connection or listener."""
+    return (yield from receive(k, skb, "tcp_v4_do_rcv"))
+
+
+def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
+    """tcp_v4_rcv(), tcp_v6_rcv() (`yield from`)."""
     packet = k.net.skbs[skb]
     body = packet.packet()
     if len(body) < TCP_HEADER:
@@ -68,7 +76,7 @@ def tcp_v4_rcv(k: NetKernel, skb: int) -> Body:
         return 0
     if sk is None:
         listeners = k.net.tcp_listen.get((net, dport), ())
-        sk = next((s for s in listeners if s.laddr in (destination, INADDR_ANY)), None)
+        sk = max((s for s in listeners if fits(s, destination)), key=fitness, default=None)
     if sk is None:
         yield from send_reset(k, packet)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
@@ -76,12 +84,31 @@ def tcp_v4_rcv(k: NetKernel, skb: int) -> Body:
     if k.net.programs.ingress(sk, packet):
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk.addr)
         return 0
-    return (yield k.call("tcp_v4_do_rcv", sk.addr, skb))
+    return (yield k.call(do_rcv, sk.addr, skb))
+
+
+def fits(sk: Sock, destination: bytes) -> bool:
+    """Does a listener hear of what is sent to an address?"""
+    if sk.laddr == destination:
+        return True
+    if not is_any(sk.laddr):
+        return False
+    return len(sk.laddr) == len(destination) or (len(sk.laddr) > len(destination) and not sk.v6only)
+
+
+def fitness(sk: Sock) -> tuple[bool, bool]:
+    """compute_score(): the very address before any, its own family before both."""
+    return not is_any(sk.laddr), sk.family == AF_INET
 
 
 @kernel_function("int tcp_v4_do_rcv(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
 def tcp_v4_do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
     """The fast path for established connections, the state machine for all others."""
+    return (yield from do_rcv(k, sk, skb))
+
+
+def do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
+    """tcp_v4_do_rcv(), tcp_v6_do_rcv() (`yield from`)."""
     if k.net.socks[sk].state == TCP_ESTABLISHED:
         yield k.call("tcp_rcv_established", sk, skb)
         return 0
@@ -314,7 +341,7 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     if sock.state == TCP_LISTEN:
         if segment.flags & (ACK | RST) or not segment.flags & SYN:
             return 0 if segment.flags & RST else 1
-        yield k.call("tcp_v4_conn_request", sk, skb)
+        yield k.call("tcp_v4_conn_request" if sock.family == AF_INET else "tcp_v6_conn_request", sk, skb)
         return 0
     if segment.flags & RST:
         yield k.call("tcp_reset", sk, skb)
@@ -335,7 +362,10 @@ def tcp_rcv_state_process(k: NetKernel, sk: int, skb: int) -> Body:
     acked = segment.flags & ACK and sock.all_acked
     if sock.state == TCP_SYN_RECV and acked:
         assert sock.listener is not None
-        yield k.call("tcp_v4_syn_recv_sock", sock.listener.addr, skb, sk)
+        if sock.family == AF_INET:
+            yield k.call("tcp_v4_syn_recv_sock", sock.listener.addr, skb, sk)
+        else:
+            yield k.call("tcp_v6_syn_recv_sock", sock.listener.addr, skb, sk, 0, 0, 0)
     elif sock.state == TCP_FIN_WAIT1 and acked:
         yield k.call("tcp_set_state", sk, TCP_FIN_WAIT2)
         yield k.wake(sock.wq)
@@ -377,7 +407,12 @@ def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
 
 @kernel_function("int tcp_v4_conn_request(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_ipv4.c")
 def tcp_v4_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
-    """A SYN for a listener: make the child (as yet a request) and answer SYN-ACK; a full backlog ignores it."""
+    """A SYN for a listener."""
+    return (yield from new_request(k, sk, skb, lambda child: is_local(child.net, child.raddr)))
+
+
+def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], bool]) -> Body:
+    """tcp_conn_request() (`yield from`): make the child (as yet a request) and answer SYN-ACK; a full backlog ignores it."""
     listener, packet = k.net.socks[sk], k.net.skbs[skb]
     if len(listener.accept_queue) > listener.backlog:
         return 0
@@ -388,7 +423,11 @@ def tcp_v4_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
     child.listener, child.cgroup = listener, listener.cgroup
     k.net.programs.sock_cloned(listener, child)
     child.sync_addresses()
-    child.loops = is_local(child.net, child.raddr)
+    child.v6only, child.bound_ifindex = listener.v6only, listener.bound_ifindex
+    if child.ip6 is not None:
+        child.np.scope_id = scope_of(child.raddr, packet.iif)
+        child.bound_ifindex = child.bound_ifindex or child.np.scope_id
+    child.loops = is_own(child)
     segment = Segment(body)
     child.rcv_nxt = (segment.seq + 1) & U32_MAX
     child.snd_wnd = segment.window
@@ -405,7 +444,12 @@ def tcp_v4_conn_request(k: NetKernel, sk: int, skb: int) -> Body:
     source="net/ipv4/tcp_ipv4.c",
 )
 def tcp_v4_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int) -> Body:
-    """The handshake is complete: the child becomes a connection in its listener's accept queue."""
+    """The handshake is complete."""
+    return (yield from request_done(k, sk, req))
+
+
+def request_done(k: NetKernel, sk: int, req: int) -> Body:
+    """The child becomes a connection in its listener's accept queue (`yield from`)."""
     listener, child = k.net.socks[sk], k.net.socks[req]
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
     k.net.programs.sock_ops(child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)

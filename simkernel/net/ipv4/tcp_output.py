@@ -6,6 +6,7 @@ from arch.abi.inet import IPPROTO_TCP, TCP_SYN_RECV, TCP_SYN_SENT
 from arch.abi.limits import U32_MAX
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.message import scope_of
 from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_CONNECT_CB
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import new_skb
@@ -26,9 +27,11 @@ from simkernel.net.ipv4.tcp_sock import (
     header_of,
     tcp_sk,
 )
+from simkernel.net.ipv6.ip6_output import ip6_send
 
 TCP_RTO_MAX_NS = 120 * 10**9
 TCP_NODELAY = (6, 1)  # SOL_TCP
+IPV6_ADDRESS = 16  # bytes
 
 
 def transmit(k: NetKernel, sk: TcpSock, flags: int, data: bytes = b"") -> Body:
@@ -68,6 +71,8 @@ def arm_retransmit(k: NetKernel, sk: TcpSock) -> None:
 )
 def __tcp_transmit_skb(k: NetKernel, sk: int, skb: int, clone_it: int, gfp_mask: int, rcv_nxt: int) -> Body:
     """Hand a segment to IP."""
+    if len(k.net.socks[sk].raddr) == IPV6_ADDRESS:
+        return (yield k.call("inet6_csk_xmit", sk, skb, 0))
     return (yield k.call("__ip_queue_xmit", sk, skb, 0, 0))
 
 
@@ -175,7 +180,17 @@ def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
     ack = (int.from_bytes(body[4:8], "big") + length) & U32_MAX
     answer = body[2:4] + body[0:2] + seq + (bytes(4) if flags & ACK else ack.to_bytes(4, "big"))
     answer += bytes((5 << 4, RST if flags & ACK else RST | ACK)) + bytes(6)
-    yield from ip_send(k, packet.device.net, destination, source, IPPROTO_TCP, answer)
+    yield from send_alone(k, packet, source, destination, answer)
+
+
+def send_alone(k: NetKernel, packet: Skb, source: bytes, destination: bytes, answer: bytes) -> Steps[None]:
+    """ip_send_unicast_reply(), tcp_v6_send_response(): an answer of no sock, to where a packet came from (`yield from`)."""
+    net = packet.device.net
+    if len(source) == IPV6_ADDRESS:
+        oif = scope_of(source, packet.iif) if not packet.device.loopback else 0
+        yield from ip6_send(k, net, destination, source, IPPROTO_TCP, answer, oif=oif)
+    else:
+        yield from ip_send(k, net, destination, source, IPPROTO_TCP, answer)
 
 
 def answer_for_closed(k: NetKernel, packet: Skb, closed: TimeWait) -> Steps[None]:
@@ -186,4 +201,4 @@ def answer_for_closed(k: NetKernel, packet: Skb, closed: TimeWait) -> Steps[None
     source, destination = addresses(packet)
     sport, dport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
     answer = header_of(dport, sport, closed.snd_nxt, closed.rcv_nxt, ACK, 0)
-    yield from ip_send(k, packet.device.net, destination, source, IPPROTO_TCP, answer)
+    yield from send_alone(k, packet, source, destination, answer)

@@ -98,7 +98,7 @@ def udp_sendmsg(k: NetKernel, sk: int, msg: int, length: int) -> Body:
     destination, port = message.destination(sock)
     if length > UDP_MAX:
         return -EMSGSIZE
-    source, extra = sock.laddr, ip_cmsg_send(k, sock, message)
+    source, extra = sock.laddr if len(sock.laddr) == len(INADDR_ANY) else INADDR_ANY, ip_cmsg_send(k, sock, message)
     if message.name or sock.state != TCP_ESTABLISHED:
         error, name, source = k.net.programs.sendmsg(sock, message.name, source, uapi.BPF_CGROUP_UDP4_SENDMSG)
         if error:
@@ -281,7 +281,7 @@ def udp_recvmsg(k: NetKernel, sk: int, msg: int, length: int, flags: int, addr_l
         return packet
     body = packet.packet()
     source, _ = addresses(packet)
-    message.set_source(source, int.from_bytes(body[:2], "big"))
+    message.set_source(sock, source, int.from_bytes(body[:2], "big"))
     _, message.source, _ = k.net.programs.sock_addr(sock, message.source, uapi.BPF_CGROUP_UDP4_RECVMSG)
     ip_cmsg_recv(k, message, sock, packet)
     sock.net.ipv4.mib["UdpInDatagrams"] += 1

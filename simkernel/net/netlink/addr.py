@@ -70,14 +70,14 @@ def fill(k: NetKernel, wire: Wire, a: Ifaddr) -> bytes:
     return out + cacheinfo(k, wire, a)
 
 
-def _wanted_device(wire: Wire, request: Request) -> int:
+def wanted_device(wire: Wire, request: Request) -> int:
     """Of a strict dump: the interface, 0 for all."""
     return wire.number(request.body[4:8]) if request.strict and len(request.body) >= IFADDRMSG_SIZE else 0
 
 
 def _dump4(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """inet_dump_ifaddr()."""
-    index = _wanted_device(wire, request)
+    index = wanted_device(wire, request)
     if index and index not in request.net.devices:
         raise KernelError(ENODEV)
     for _, dev in sorted(request.net.devices.items()):

@@ -35,10 +35,12 @@ from arch.abi.socket import AF_INET
 from simkernel.net.core.announce import Announcements
 from simkernel.net.core.netns import Ifaddr, Neighbour, Net, NetDevice, Route, Rule
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink import addr, neigh, nsid, route, rule
+from simkernel.net.netlink import addr, addr6, neigh, nsid, route, route6, rule
 from simkernel.net.netlink.link_fill import link
 from simkernel.net.netlink.message import Wire
 from simkernel.net.netlink.sock import broadcast, listeners
+
+SUBJECTS = (addr, addr6, neigh, nsid, route, route6, rule)  # each registers who answers its requests
 
 
 class Announcer(Announcements):

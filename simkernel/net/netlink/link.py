@@ -73,7 +73,7 @@ from simkernel.net.core.registry import (
     valid_name,
 )
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink.link_fill import link
+from simkernel.net.netlink.link_fill import link, link6
 from simkernel.net.netlink.message import Request, Wire, string
 from simkernel.net.netlink.nsid import net_of_fd, net_of_pid
 from simkernel.net.netlink.rtnetlink import Row, register
@@ -156,6 +156,9 @@ def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
 def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterable[bytes]:
     """rtnl_dump_ifinfo(): of a master's, or of one kind, where that is asked for."""
     body = request.body
+    if body[0] == AF_INET6:
+        yield from (link6(k, wire, dev) for _, dev in sorted(request.net.devices.items()) if dev.has_ipv6)
+        return
     attributes = wire.attributes(body[IFINFOMSG_SIZE:]) if len(body) >= IFINFOMSG_SIZE else wire.attributes(body[4:])
     mask = wire.number(attributes.get(IFLA_EXT_MASK))
     master = wire.number(attributes.get(IFLA_MASTER))

@@ -51,6 +51,7 @@ from arch.abi.rtnetlink import (
     IFLA_PERM_ADDRESS,
     IFLA_PROMISCUITY,
     IFLA_PROP_LIST,
+    IFLA_PROTINFO,
     IFLA_PROTO_DOWN,
     IFLA_QDISC,
     IFLA_STATS,
@@ -163,6 +164,17 @@ def link(
     if dev.altnames:
         out.append(wire.nested(IFLA_PROP_LIST, b"".join(wire.text(IFLA_ALT_IFNAME, name) for name in dev.altnames)))
     return head + b"".join(out)
+
+
+def link6(k: NetKernel, wire: Wire, dev: NetDevice) -> bytes:
+    """inet6_fill_ifinfo(): of a device as IPv6 sees it."""
+    state = dev.operstate if dev.up else IF_OPER_DOWN
+    out = wire.pack(IFINFOMSG, AF_INET6, dev.hardware_type, dev.ifindex, dev_get_flags(dev), 0)
+    out += wire.text(IFLA_IFNAME, dev.name) + wire.attribute(IFLA_ADDRESS, dev.mac) + wire.u32(IFLA_MTU, dev.mtu)
+    if dev.peer is not None and dev.peer.ifindex != dev.ifindex:
+        out += wire.u32(IFLA_LINK, dev.peer.ifindex)
+    out += wire.u8(IFLA_OPERSTATE, state)
+    return out + wire.nested(IFLA_PROTINFO, inet6(wire, k, dev))
 
 
 def _linkinfo(k: NetKernel, wire: Wire, dev: NetDevice) -> bytes:

@@ -82,7 +82,7 @@ def metrics(wire: Wire, route: Route) -> bytes:
     body = b"".join(wire.u32(key, value) for key, value in sorted(route.metrics.items()))
     if route.congestion:
         body += wire.text(RTAX_CC_ALGO, route.congestion)
-    return wire.nested(RTA_METRICS, body)
+    return wire.attribute(RTA_METRICS, body)
 
 
 def fill(k: NetKernel, wire: Wire, route: Route) -> bytes:
@@ -99,7 +99,7 @@ def fill(k: NetKernel, wire: Wire, route: Route) -> bytes:
     if single is not None:
         out += _way(wire, single) + (wire.u32(RTA_OIF, single.dev.ifindex) if single.dev is not None else b"")
     elif route.nexthops:
-        out += wire.nested(RTA_MULTIPATH, multipath(wire, route.nexthops, _way))
+        out += wire.attribute(RTA_MULTIPATH, multipath(wire, route.nexthops, _way))
     return out
 
 
@@ -263,7 +263,7 @@ def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     return [out + wire.attribute(RTA_CACHEINFO, wire.pack("8I", *[0] * 8))]
 
 
-def _filtered(wire: Wire, request: Request) -> Callable[[Route], bool]:
+def filtered(wire: Wire, request: Request) -> Callable[[Route], bool]:
     """ip_valid_fib_dump_req(): what a strict dump is asked for."""
     if not request.strict or len(request.body) < RTMSG_SIZE:
         return lambda route: True
@@ -287,7 +287,7 @@ def _dump4(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """inet_dump_fib(): table by table, those of the trie by address."""
     if len(request.body) >= RTMSG_SIZE and wire.number(request.body[8:12]) & RTM_F_CLONED:
         return
-    wanted, tables = _filtered(wire, request), request.net.ipv4.tables
+    wanted, tables = filtered(wire, request), request.net.ipv4.tables
     for number in sorted(tables, key=lambda n: (n & 255, n)):
         for route in tables[number].routes():
             if wanted(route):

@@ -1,0 +1,249 @@
+"""IPv6 sockets: the protocols they may have, and what a socket's operations do before the protocol.  net/ipv6/af_inet6.c."""
+
+from __future__ import annotations
+
+from arch.abi.capability import CAP_NET_BIND_SERVICE, CAP_NET_RAW
+from arch.abi.errno import (
+    EACCES,
+    EADDRNOTAVAIL,
+    EAFNOSUPPORT,
+    EINVAL,
+    ENETUNREACH,
+    ENODEV,
+    EPERM,
+    EPROTONOSUPPORT,
+    ESOCKTNOSUPPORT,
+)
+from arch.abi.in6 import SIN6_LEN_RFC2133
+from arch.abi.inet import (
+    IN6ADDR_ANY,
+    IN6ADDR_LOOPBACK,
+    INADDR_ANY,
+    IPPROTO_ICMPV6,
+    IPPROTO_IP,
+    IPPROTO_RAW,
+    IPPROTO_TCP,
+    IPPROTO_UDP,
+    TCP_CLOSE,
+    TCP_ESTABLISHED,
+)
+from arch.abi.rtnetlink import RTN_LOCAL, RTN_MULTICAST
+from arch.abi.socket import AF_INET, AF_INET6, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM
+from arch.errors import KernelError
+from bpf import uapi
+from simkernel.kernel.face import Body
+from simkernel.kernel.kfunc import kernel_function
+from simkernel.kernel.user_namespace import ns_address
+from simkernel.net.core.message import parse_sockaddr_in, parse_sockaddr_in6
+from simkernel.net.core.programs import rewrite_address
+from simkernel.net.core.sock import ProtoOps, Sock, Socket
+from simkernel.net.face import NetKernel, current_net
+from simkernel.net.ipv4.af_inet import (
+    BIND_FROM_BPF,
+    BIND_NO_CAP_NET_BIND_SERVICE,
+    BPF_RET_BIND_NO_CAP_NET_BIND_SERVICE,
+    autobind,
+    claim_port,
+)
+from simkernel.net.ipv4.fib import address_type
+from simkernel.net.ipv4.ip_output import source_for
+from simkernel.net.ipv4.ping import get_port, may_ping
+from simkernel.net.ipv4.tcp_cong import Cubic
+from simkernel.net.ipv4.tcp_sock import TcpSock
+from simkernel.net.ipv6.addr import is_group, is_link_local
+from simkernel.net.ipv6.ip6_fib import local_device
+from simkernel.net.ipv6.ipv6_sockglue import leave_all
+from simkernel.net.ipv6.route import route_output
+
+INET6_STREAM = ProtoOps("inet6_stream_ops", "inet6_sendmsg", "inet6_recvmsg", "tcp_sendmsg", "tcp_recvmsg")
+INET6_DGRAM = ProtoOps("inet6_dgram_ops", "inet6_sendmsg", "inet6_recvmsg", "udpv6_sendmsg", "udpv6_recvmsg")
+INET6_PING = ProtoOps("inet6_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "ping_v6_sendmsg", "ping_recvmsg")
+INET6_RAW = ProtoOps("inet6_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "rawv6_sendmsg", "rawv6_recvmsg")
+#         (type, protocol, operations).  inetsw6
+INETSW6 = (
+    (SOCK_STREAM, IPPROTO_TCP, INET6_STREAM),
+    (SOCK_DGRAM, IPPROTO_UDP, INET6_DGRAM),
+    (SOCK_DGRAM, IPPROTO_ICMPV6, INET6_PING),
+    (SOCK_RAW, IPPROTO_IP, INET6_RAW),
+)
+
+
+@kernel_function(
+    "struct socket *inet6_create(struct net *net, int type, int protocol, int kern)", source="net/ipv6/af_inet6.c"
+)
+def inet6_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) -> Body:
+    """Find the protocol in inetsw6.  EINVAL, ESOCKTNOSUPPORT, EPROTONOSUPPORT, EPERM, EACCES."""
+    if not 0 <= protocol <= IPPROTO_RAW + 1:
+        return -EINVAL
+    rows = [row for row in INETSW6 if row[0] == type_]
+    if not rows:
+        return -ESOCKTNOSUPPORT
+    for _, known, ops in rows:
+        wildcard = known == IPPROTO_IP
+        if protocol not in (known, IPPROTO_IP) and not wildcard:
+            continue
+        if wildcard and protocol == IPPROTO_IP:
+            break
+        owner = ns_address(k, current_net(k).namespace.owner)
+        if type_ == SOCK_RAW and not (yield k.call("ns_capable", owner, CAP_NET_RAW)):
+            return -EPERM
+        sk = _new(k, ops, type_, protocol or known)
+        error = 0 if kern else k.net.programs.sock(sk, uapi.BPF_CGROUP_INET_SOCK_CREATE)
+        if error:
+            sk.free()
+            return error
+        if ops is INET6_RAW:
+            k.net.raw.append(sk)
+        return int(Socket(k, AF_INET6, type_, ops, sk).addr)
+    return -EPROTONOSUPPORT
+
+
+def _new(k: NetKernel, ops: ProtoOps, type_: int, protocol: int) -> Sock:
+    net = current_net(k)
+    if ops is INET6_STREAM:
+        sk: Sock = TcpSock(k, net, AF_INET6, Cubic())
+    else:
+        sk = Sock(k, net, AF_INET6, type_, protocol)
+    sk.v6only = bool(net.sysctl["ipv6.bindv6only"])
+    sk.hdrincl = type_ == SOCK_RAW and protocol == IPPROTO_RAW
+    if ops is INET6_PING:
+        may_ping(k, net)
+    return sk
+
+
+@kernel_function(
+    "int inet6_bind(struct socket *sock, struct sockaddr *uaddr, int addr_len)", source="net/ipv6/af_inet6.c"
+)
+def inet6_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> Body:
+    """EINVAL when bound already, EADDRNOTAVAIL for a foreign address, EADDRINUSE, EACCES below port 1024."""
+    sk, flags = k.net.sockets[sock].sk, 0
+    if addr_len < SIN6_LEN_RFC2133:
+        return -EINVAL
+    error, said = rewrite_address(k.net.programs, sk, uaddr, addr_len, uapi.BPF_CGROUP_INET6_BIND)
+    if error:
+        return error
+    flags = BIND_NO_CAP_NET_BIND_SERVICE if said & BPF_RET_BIND_NO_CAP_NET_BIND_SERVICE else 0
+    return (yield k.call("__inet6_bind", sk.addr, uaddr, addr_len, flags))
+
+
+@kernel_function(
+    "int __inet6_bind(struct sock *sk, struct sockaddr *uaddr, int addr_len, u32 flags)",
+    source="net/ipv6/af_inet6.c",
+    since="4.17",
+)
+def __inet6_bind(k: NetKernel, sk: int, uaddr: int, addr_len: int, flags: int) -> int:
+    """The work of bind."""
+    sock = k.net.socks[sk]
+    address, port, scope_id = parse_sockaddr_in6(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
+    if is_group(address) and sock.type == SOCK_STREAM:
+        return -EINVAL
+    asked = not flags & BIND_NO_CAP_NET_BIND_SERVICE and sock.type != SOCK_RAW
+    low = 0 < port < int(sock.net.sysctl["ipv4.ip_unprivileged_port_start"])
+    if low and asked and not sock.capable(k, CAP_NET_BIND_SERVICE):
+        return -EACCES
+    if sock.lport or sock.state != TCP_CLOSE:
+        return -EINVAL
+    wrong = _foreign(k, sock, address, scope_id)
+    if wrong:
+        return wrong
+    if sock.type == SOCK_RAW:
+        sock.laddr = address
+        sock.sync_addresses()
+        return 0
+    if sock.protocol == IPPROTO_ICMPV6:
+        sock.laddr = address
+        get_port(k, sock, port)
+        return 0
+    post = 0 if flags & BIND_FROM_BPF else uapi.BPF_CGROUP_INET6_POST_BIND
+    return claim_port(k, sock, address, port, post)
+
+
+def _foreign(k: NetKernel, sk: Sock, address: bytes, scope_id: int) -> int:
+    """May the address be used?  EINVAL, ENODEV, EADDRNOTAVAIL."""
+    free = sk.freebind or sk.transparent or bool(sk.net.sysctl["ipv6.ip_nonlocal_bind"])
+    if len(address) == len(INADDR_ANY):
+        if sk.v6only:
+            return -EINVAL
+        known = address == INADDR_ANY or address_type(sk.net, address) in (RTN_LOCAL, RTN_MULTICAST)
+        return 0 if known or free else -EADDRNOTAVAIL
+    if address == IN6ADDR_ANY:
+        return 0
+    if is_link_local(address):
+        if scope_id:
+            sk.bound_ifindex = scope_id
+        if not sk.bound_ifindex:
+            return -EINVAL
+        if sk.bound_ifindex not in sk.net.devices:
+            return -ENODEV
+    if is_group(address) or free:
+        return 0
+    dev = sk.net.devices.get(sk.bound_ifindex) if is_link_local(address) else None
+    return 0 if local_device(sk.net, address, dev) is not None else -EADDRNOTAVAIL
+
+
+@kernel_function("int ip6_datagram_connect(struct sock *sk, struct sockaddr *uaddr, int addr_len)", source="net/ipv6/datagram.c")  # fmt: skip
+def ip6_datagram_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> int:
+    """Datagrams: remember the peer.  EINVAL, EAFNOSUPPORT, ENETUNREACH."""
+    sock = k.net.socks[sk]
+    raw = bytes(k.mem.read(uaddr, max(addr_len, 0)))
+    family = int.from_bytes(raw[:2], k.mem.byteorder)
+    if family == AF_INET:
+        if sock.v6only:
+            return -EAFNOSUPPORT
+        address, port = parse_sockaddr_in(k, raw)
+        scope_id = 0
+        address = address if address != INADDR_ANY else bytes((127, 0, 0, 1))
+    else:
+        address, port, scope_id = parse_sockaddr_in6(k, raw)
+        if address == IN6ADDR_ANY:
+            address = IN6ADDR_LOOPBACK if len(sock.laddr) == len(IN6ADDR_ANY) else bytes((127, 0, 0, 1))
+    if len(address) == len(INADDR_ANY):
+        if sock.v6only:
+            return -ENETUNREACH
+        autobind(k, sock)
+        own = sock.laddr if len(sock.laddr) == len(INADDR_ANY) and any(sock.laddr) else None
+        if own is None and sock.laddr != IN6ADDR_ANY and any(sock.laddr):
+            return -EINVAL
+        sock.laddr = own or source_for(k, sock.net, address, sock.route_device(address))
+    else:
+        if is_link_local(address):
+            if scope_id and sock.bound_ifindex not in (0, scope_id):
+                return -EINVAL
+            sock.bound_ifindex = sock.bound_ifindex or scope_id
+            if not sock.bound_ifindex:
+                return -EINVAL
+            sock.np.scope_id = sock.bound_ifindex
+        oif = sock.route_device(address)
+        try:
+            way = route_output(k, sock.net, address, sock.laddr, oif, sock.mark, bool(sock.bound_ifindex))
+        except KernelError as error:
+            return -error.errno
+        autobind(k, sock)
+        sock.laddr = way.source if sock.laddr == IN6ADDR_ANY else sock.laddr
+    sock.raddr, sock.rport, sock.state = address, port, TCP_ESTABLISHED
+    sock.view["__sk_common"].skc_state = sock.state
+    sock.sync_addresses()
+    return 0
+
+
+@kernel_function(
+    "int inet6_sendmsg(struct socket *sock, struct msghdr *msg, size_t size)", source="net/ipv6/af_inet6.c"
+)
+def inet6_sendmsg(k: NetKernel, sock: int, msg: int, size: int) -> Body:
+    """Through struct proto."""
+    return (yield k.call("inet_sendmsg", sock, msg, size))
+
+
+@kernel_function(
+    "int inet6_recvmsg(struct socket *sock, struct msghdr *msg, size_t size, int flags)", source="net/ipv6/af_inet6.c"
+)
+def inet6_recvmsg(k: NetKernel, sock: int, msg: int, size: int, flags: int) -> Body:
+    """Through struct proto."""
+    return (yield k.call("inet_recvmsg", sock, msg, size, flags))
+
+
+@kernel_function("int inet6_release(struct socket *sock)", source="net/ipv6/af_inet6.c")
+def inet6_release(k: NetKernel, sock: int) -> Body:
+    """Close an IPv6 socket."""
+    leave_all(k, k.net.sockets[sock].sk)
+    return (yield k.call("inet_release", sock))
