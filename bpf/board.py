@@ -277,6 +277,13 @@ class Bpf:
         """__bpf_map_get(): EBADF if not open, EINVAL if not a map."""
         return map_of_fd(self.host, fd)
 
+    def cookie_of(self, sk: int) -> int:
+        """sock_gen_cookie()."""
+        if sk not in self.cookies:
+            self.last_cookie += 1
+            self.cookies[sk] = self.last_cookie
+        return self.cookies[sk]
+
     def owner_gone(self, address: int) -> None:
         """A task, an inode or a socket is freed: bpf_task_storage_free() and its like."""
         self.cookies.pop(address, None)

@@ -31,13 +31,7 @@ def _is_full(rt: Runtime, sk: int) -> bool:
 
 def sock_gen_cookie(rt: Runtime, sk: int) -> int:
     """A number of its own for each socket, from 1 in the order they are asked for."""
-    if not sk:
-        return 0
-    board = rt.bpf
-    if sk not in board.cookies:
-        board.last_cookie += 1
-        board.cookies[sk] = board.last_cookie
-    return board.cookies[sk]
+    return rt.bpf.cookie_of(sk) if sk else 0
 
 
 @prototype(

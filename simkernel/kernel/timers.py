@@ -89,6 +89,10 @@ class Timers:
         self.trace("timer_start", addr, INITIAL_JIFFIES + tick, timer.cpu)
         timer.armed = self.clock.add(tick * TICK_NSEC, lambda: self._expire(timer))
 
+    def expires_ns(self, addr: int) -> int:
+        """When it will run, if it is pending (CLOCK_MONOTONIC)."""
+        return self.by_address[addr].expires * TICK_NSEC
+
     def delete(self, addr: int) -> bool:
         """del_timer(); whether it was pending."""
         timer = self.by_address[addr]

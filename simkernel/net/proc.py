@@ -34,6 +34,7 @@ from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.sock import NetlinkSock
 from simkernel.net.proc6 import FILES6
+from simkernel.net.proc_snmp import SNMP_FILES
 from simkernel.net.unix.sock import UnixSock
 
 UDP_CLOSED, UDP_CONNECTED = 7, 1
@@ -211,11 +212,12 @@ def sockstat(k: NetKernel, net: Net) -> str:
     """/proc/net/sockstat."""
     mine = [sk for sk in k.net.socks.values() if sk.net is net]
     streams = sum(1 for sk in mine if sk.protocol == IPPROTO_TCP and sk.family == AF_INET)
+    every = sum(sk.protocol == IPPROTO_TCP and sk.net is net for sk in k.net.socks.values())
     datagrams = sum(sk.family == AF_INET for sk in k.net.in_order(net, k.net.udp))
     waiting = sum(key[0] is net for key in k.net.time_wait)
     raws = sum(sk.net is net for sk in k.net.raw)
     return (
-        f"sockets: used {net.sockets}\nTCP: inuse {streams} orphan 0 tw {waiting} alloc {streams} "
+        f"sockets: used {net.sockets}\nTCP: inuse {streams} orphan 0 tw {waiting} alloc {every} "
         f"mem 0\nUDP: inuse {datagrams} mem 0\nUDPLITE: inuse 0\nRAW: inuse {raws}\nFRAG: inuse 0 memory 0\n"
     )
 
@@ -263,7 +265,7 @@ Show = Callable[[NetKernel, Net], str]
 FILES: list[tuple[str, Show]] = [
     ("arp", arp), ("dev", dev), ("dev_mcast", dev_mcast), ("icmp", icmp), ("igmp", igmp), ("netlink", netlink),
     ("packet", packet), ("ptype", ptype), ("raw", raw), ("route", route), ("sockstat", sockstat), ("tcp", tcp), ("udp", udp),
-    ("unix", unix), *FILES6,
+    ("unix", unix), *FILES6, *SNMP_FILES,
 ]  # fmt: skip
 
 

@@ -18,10 +18,10 @@ from simkernel.net.core.netns import Net, Nexthop, Route
 from simkernel.net.core.sock import Sock, mapped
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv6 import mcast
-from simkernel.net.ipv6.addr import ALL_NODES, ALL_NODES_HERE, LINK, NODE, SITE, scope
+from simkernel.net.ipv6.addr import ALL_NODES, ALL_NODES_HERE, SCOPE_LINK, SCOPE_NODE, SCOPE_SITE, scope
 from simkernel.net.ipv6.ip6_fib import REFUSALS, in_order
 
-SCOPES = {NODE: 0x10, LINK: 0x20, SITE: 0x40}
+SCOPES = {SCOPE_NODE: 0x10, SCOPE_LINK: 0x20, SCOPE_SITE: 0x40}
 UNREACHED = "0" * 32 + " 00 " + "0" * 32 + " 00 " + "0" * 32 + " ffffffff 00000001 00000000 00200200 "
 
 
@@ -106,7 +106,7 @@ def sockstat6(k: NetKernel, net: Net) -> str:
 
 # -- sockets -----------------------------------------------------------------------------------------------------------
 
-HEAD = (
+SOCKETS_HEAD = (
     "  sl  local_address                         remote_address                        st tx_queue rx_queue tr tm->when retrnsmt"
     "   uid  timeout inode"
 )
@@ -128,7 +128,7 @@ def _line(k: NetKernel, sk: Sock, state: int, receive: int) -> str:
 
 def tcp6(k: NetKernel, net: Net) -> str:
     """/proc/net/tcp6."""
-    out = [HEAD + "\n"]
+    out = [SOCKETS_HEAD + "\n"]
     for sk in (*k.net.in_order(net, k.net.tcp_listen), *k.net.connections(net)):
         if sk.family == AF_INET6:
             listens = sk.state == TCP_LISTEN
@@ -140,7 +140,7 @@ def tcp6(k: NetKernel, net: Net) -> str:
 
 
 def _datagrams(k: NetKernel, socks: list[Sock]) -> str:
-    out = [HEAD + " ref pointer drops\n"]
+    out = [SOCKETS_HEAD + " ref pointer drops\n"]
     for sk in socks:
         if sk.family == AF_INET6:
             state = 1 if sk.state == TCP_ESTABLISHED else 7

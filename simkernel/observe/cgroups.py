@@ -65,6 +65,10 @@ class CgroupNet(_Base, NetPrograms):
         super().__init__(k, bpf)
         self.devices = devices
 
+    def cookie(self, sk: Sock) -> int:
+        """The number that programs see, too."""
+        return self.bpf.cookie_of(sk.addr)
+
     @property
     def watches_frames(self) -> bool:
         return bool(self.devices.progs)

@@ -77,7 +77,7 @@ def test_a_disk_file_is_read_back_through_the_block_layer(shell) -> None:
 
 def test_tools_read_proc_net(shell) -> None:
     text, _ = shell(
-        "ifconfig eth0 | head -3; route -n | tail -2; nc -l -p 99 & sleep 0.1; netstat -tln 2>/dev/null | grep -c 0.0.0.0:99; "
+        "ifconfig eth0 | head -3; route -n | tail -2; nc -l -p 99 & sleep 0.1; netstat -tln 2>/dev/null | grep -c :::99; "
         "ping -c 1 127.0.0.1 >/dev/null; grep -c . /proc/net/dev; kill %1"
     )
     assert "inet addr:10.0.2.15  Bcast:10.0.2.255  Mask:255.255.255.0" in text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
-from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, EOPNOTSUPP, EPERM
+from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM
 from arch.abi.in6 import ICMPV6_FILTER, IPV6_CHECKSUM
-from arch.abi.inet import IPPROTO_TCP, TCP_LISTEN
+from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN
 from arch.abi.socket import (
     AF_INET,
     AF_UNIX,
@@ -15,7 +15,9 @@ from arch.abi.socket import (
     SO_ATTACH_BPF,
     SO_BINDTODEVICE,
     SO_BINDTOIFINDEX,
+    SO_BPF_EXTENSIONS,
     SO_BROADCAST,
+    SO_BSDCOMPAT,
     SO_BUSY_POLL,
     SO_DEBUG,
     SO_DETACH_FILTER,
@@ -27,11 +29,13 @@ from arch.abi.socket import (
     SO_MARK,
     SO_MAX_PACING_RATE,
     SO_NO_CHECK,
+    SO_NOFCS,
     SO_OOBINLINE,
     SO_PASSCRED,
     SO_PASSSEC,
     SO_PEEK_OFF,
     SO_PEERCRED,
+    SO_PEERNAME,
     SO_PRIORITY,
     SO_PROTOCOL,
     SO_RCVBUF,
@@ -40,16 +44,26 @@ from arch.abi.socket import (
     SO_REUSEADDR,
     SO_REUSEPORT,
     SO_RXQ_OVFL,
+    SO_SELECT_ERR_QUEUE,
     SO_SNDBUF,
     SO_SNDBUFFORCE,
     SO_SNDLOWAT,
     SO_TIMESTAMP,
+    SO_TIMESTAMPING,
+    SO_TIMESTAMPING_NEW,
     SO_TIMESTAMPNS,
     SO_TXREHASH,
     SO_TYPE,
+    SO_WIFI_STATUS,
     SO_ZEROCOPY,
     SOCK_DGRAM,
     SOCK_RAW,
+    SOF_TIMESTAMPING_BIND_PHC,
+    SOF_TIMESTAMPING_MASK,
+    SOF_TIMESTAMPING_OPT_ID,
+    SOF_TIMESTAMPING_OPT_ID_TCP,
+    SOF_TIMESTAMPING_OPT_STATS,
+    SOF_TIMESTAMPING_OPT_TSONLY,
     SOL_ICMPV6,
     SOL_IP,
     SOL_IPV6,
@@ -57,15 +71,24 @@ from arch.abi.socket import (
     SOL_RAW,
     SOL_SOCKET,
     SOL_TCP,
+    SOL_UDP,
     TCP_CONGESTION,
+    UDP_CORK,
+    UDP_ENCAP,
+    UDP_GRO,
+    UDP_NO_CHECK6_RX,
+    UDP_NO_CHECK6_TX,
+    UDP_SEGMENT,
 )
 from simkernel.kernel.kfunc import syscall
 from simkernel.net.calls.patience import PATIENCE, bind_to_device, patience, set_patience
 from simkernel.net.core.control import WATCHED
-from simkernel.net.core.sock import Sock
+from simkernel.net.core.sock import INET, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
 from simkernel.net.ipv4.ip_sockglue import get_ip_option, set_ip_option
+from simkernel.net.ipv4.tcp_options import get_tcp_option, set_tcp_option
+from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv6.ipv6_sockglue import (
     get_ipv6_option,
     icmpv6_filter,
@@ -76,6 +99,7 @@ from simkernel.net.netlink.sock import get_netlink_option, set_netlink_option
 from simkernel.net.unix.sock import UnixSock
 
 ZERO_OR_ONE = {
+    SO_DEBUG,
     SO_REUSEADDR,
     SO_BROADCAST,
     SO_KEEPALIVE,
@@ -89,9 +113,11 @@ ZERO_OR_ONE = {
     SO_TIMESTAMPNS,
     SO_RXQ_OVFL,
     SO_ZEROCOPY,
+    SO_WIFI_STATUS,
+    SO_NOFCS,
+    SO_SELECT_ERR_QUEUE,
 }
 PLAIN_OPTIONS = ZERO_OR_ONE | {
-    SO_DEBUG,
     SO_PRIORITY,
     SO_MARK,
     SO_RCVLOWAT,
@@ -101,13 +127,28 @@ PLAIN_OPTIONS = ZERO_OR_ONE | {
     SO_INCOMING_CPU,
     SO_MAX_PACING_RATE,
     SO_BINDTOIFINDEX,
+    SO_TIMESTAMPING,
+    SO_TIMESTAMPING_NEW,
 }
-READ_ONLY = {SO_TYPE, SO_PROTOCOL, SO_DOMAIN, SO_ERROR, SO_ACCEPTCONN, SO_SNDLOWAT, SO_PEERCRED}
+READ_ONLY = {
+    SO_TYPE,
+    SO_PROTOCOL,
+    SO_DOMAIN,
+    SO_ERROR,
+    SO_ACCEPTCONN,
+    SO_SNDLOWAT,
+    SO_PEERCRED,
+    SO_PEERNAME,
+    SO_BPF_EXTENSIONS,
+}
 # struct sock members that programs read, by option; values that options have at first where that is not 0
 MEMBERS = {SO_PRIORITY: "sk_priority", SO_MARK: "sk_mark", SO_RCVLOWAT: "sk_rcvlowat"}
 FIRST = {(SOL_SOCKET, SO_RCVLOWAT): 1, (SOL_SOCKET, SO_MAX_PACING_RATE): 0xFFFFFFFF, (SOL_SOCKET, SO_TXREHASH): 1}
 BUFFER_MAX = 212992
 TCP_CA_NAME_MAX = 16
+SOCK_MIN_RCVBUF, SOCK_MIN_SNDBUF, TCP_RMEM_MAX = 2304, 4608, 6291456
+SKF_AD_MAX = 64  # linux/filter.h
+UDP_OPTIONS = (UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO)
 CONGESTION_CONTROLS = ("reno", "cubic")
 OPTION_USED, OPTION_MAX = 264, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
 
@@ -146,47 +187,106 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
         return set_raw_checksum(k, sk, data)
     if (level, optname) == (SOL_ICMPV6, ICMPV6_FILTER) and sk.ip6 is not None and sk.type == SOCK_RAW:
         return icmpv6_filter(k, sk, data)
-    if level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
+    if level == SOL_TCP and isinstance(sk, TcpSock):
+        return set_tcp_option(k, sk, optname, data)
+    if level == SOL_UDP and sk.protocol == IPPROTO_UDP:
+        return set_udp_option(k, sk, optname, data)
+    if level != SOL_SOCKET:
         return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
     if len(data) < 4:
         return -EINVAL
-    size = 4 if len(data) >= 4 else 1
-    value = int.from_bytes(data[:size], k.mem.byteorder, signed=size == 4)
-    if level == SOL_SOCKET and optname in (SO_RCVBUFFORCE, SO_SNDBUFFORCE):
+    return sock_setsockopt(k, sk, optname, int.from_bytes(data[:4], k.mem.byteorder, signed=True))
+
+
+def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
+    """Options of SOL_SOCKET that are numbers."""
+    if optname in (SO_RCVBUFFORCE, SO_SNDBUFFORCE):
         if not k.capable(CAP_NET_ADMIN):
             return -EPERM
         optname = SO_RCVBUF if optname == SO_RCVBUFFORCE else SO_SNDBUF
-    if level == SOL_SOCKET and optname in READ_ONLY:
-        return -ENOPROTOOPT
-    if level == SOL_SOCKET and optname == SO_PRIORITY and not 0 <= value <= 6 and not k.capable(CAP_NET_ADMIN):
-        return -EPERM
-    if level == SOL_SOCKET and optname == SO_MARK and not (k.capable(CAP_NET_RAW) or k.capable(CAP_NET_ADMIN)):
-        return -EPERM
-    if level == SOL_SOCKET and optname == SO_MARK:
+    refused = _refused(k, sk, optname, value)
+    if refused:
+        return -refused
+    if optname == SO_MARK:
         sk.mark = value & 0xFFFFFFFF
-    if level == SOL_SOCKET and optname in WATCHED:
+    if optname in WATCHED:
         (sk.controls.add if value else sk.controls.discard)(optname)
-    if level == SOL_SOCKET and optname == SO_PEEK_OFF and sk.family == AF_INET and sk.type != SOCK_DGRAM:
-        return -EOPNOTSUPP
-    if level == SOL_SOCKET and optname in ZERO_OR_ONE:
+    if optname in ZERO_OR_ONE:
         value = int(bool(value))
-    if level == SOL_SOCKET and optname == SO_RCVLOWAT:
+    if optname == SO_RCVLOWAT:
         value = (1 << 31) - 1 if value < 0 else value or 1
-    if level == SOL_SOCKET and optname in (SO_RCVBUF, SO_SNDBUF):
-        size = max(2 * min(value, BUFFER_MAX), 2304)
-        if optname == SO_RCVBUF:
-            sk.rcvbuf = size
-            sk.view.sk_rcvbuf = size
-        else:
-            sk.sndbuf = size
-            sk.view.sk_sndbuf = size
+        if isinstance(sk, TcpSock):  # tcp_set_rcvlowat()
+            value = min(value, (sk.rcvbuf if sk.rcvbuf_locked else TCP_RMEM_MAX) >> 1)
+    if optname in (SO_RCVBUF, SO_SNDBUF):
+        _set_buffer(sk, optname, value)
         return 0
-    if level == SOL_SOCKET and optname not in PLAIN_OPTIONS:
-        return -ENOPROTOOPT
-    sk.options[level, optname] = value
-    member = MEMBERS.get(optname) if level == SOL_SOCKET else None
+    if optname == SO_REUSEPORT:
+        sk.reuseport = bool(value)
+    if optname == SO_BSDCOMPAT:
+        return 0
+    sk.options[SOL_SOCKET, optname] = value
+    member = MEMBERS.get(optname)
     if member is not None and k.types.has_member("struct sock", member):
         setattr(sk.view, member, value & 0xFFFFFFFF)
+    return 0
+
+
+def _refused(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
+    """The errno of an option that may not be set so; 0: it may."""
+    known = optname in PLAIN_OPTIONS or optname in (SO_RCVBUF, SO_SNDBUF, SO_BSDCOMPAT)
+    if optname in READ_ONLY or not known:
+        return ENOPROTOOPT
+    if optname == SO_PRIORITY and not 0 <= value <= 6 and not k.capable(CAP_NET_ADMIN):
+        return EPERM
+    if optname == SO_MARK and not (k.capable(CAP_NET_RAW) or k.capable(CAP_NET_ADMIN)):
+        return EPERM
+    if optname == SO_PEEK_OFF and sk.family in INET and sk.type != SOCK_DGRAM:
+        return EOPNOTSUPP
+    if optname == SO_REUSEPORT and value and sk.family not in INET:
+        return EOPNOTSUPP
+    if optname == SO_BUSY_POLL and value < 0:
+        return EINVAL
+    return timestamping_refused(sk, value) if optname in (SO_TIMESTAMPING, SO_TIMESTAMPING_NEW) else 0
+
+
+def timestamping_refused(sk: Sock, value: int) -> int:
+    """sock_set_timestamping()."""
+    if value & ~SOF_TIMESTAMPING_MASK:
+        return EINVAL
+    if value & SOF_TIMESTAMPING_OPT_ID_TCP and not value & SOF_TIMESTAMPING_OPT_ID:
+        return EINVAL
+    fresh = (
+        value & SOF_TIMESTAMPING_OPT_ID
+        and not sk.options.get((SOL_SOCKET, SO_TIMESTAMPING), 0) & SOF_TIMESTAMPING_OPT_ID
+    )
+    if fresh and isinstance(sk, TcpSock) and sk.state in (TCP_CLOSE, TCP_LISTEN):
+        return EINVAL
+    if value & SOF_TIMESTAMPING_OPT_STATS and not value & SOF_TIMESTAMPING_OPT_TSONLY:
+        return EINVAL
+    return EOPNOTSUPP if value & SOF_TIMESTAMPING_BIND_PHC else 0
+
+
+def _set_buffer(sk: Sock, optname: int, value: int) -> None:
+    """SO_RCVBUF, SO_SNDBUF: twice as much as is said, within limits."""
+    wanted = 2 * min(value & 0xFFFFFFFF, BUFFER_MAX)
+    if optname == SO_RCVBUF:
+        sk.rcvbuf, sk.rcvbuf_locked = max(wanted, SOCK_MIN_RCVBUF), True
+        sk.view.sk_rcvbuf = sk.rcvbuf
+    else:
+        sk.sndbuf, sk.sndbuf_locked = max(wanted, SOCK_MIN_SNDBUF), True
+        sk.view.sk_sndbuf = sk.sndbuf
+
+
+def set_udp_option(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
+    """udp_lib_setsockopt().  ENOPROTOOPT, EINVAL."""
+    if len(data) < 4:
+        return -EINVAL
+    value = int.from_bytes(data[:4], k.mem.byteorder, signed=True)
+    if optname == UDP_SEGMENT and not 0 <= value <= 0xFFFF:
+        return -EINVAL
+    if optname not in UDP_OPTIONS:
+        return -ENOPROTOOPT
+    sk.options[SOL_UDP, optname] = value if optname in (UDP_SEGMENT, UDP_ENCAP) else int(bool(value))
     return 0
 
 
@@ -262,7 +362,18 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
         SO_RCVLOWAT: lambda: sk.options.get((SOL_SOCKET, SO_RCVLOWAT), 1),
         SO_SNDLOWAT: lambda: 1,
         SO_PEEK_OFF: lambda: sk.options.get((SOL_SOCKET, SO_PEEK_OFF), -1),
+        SO_BSDCOMPAT: lambda: 0,
+        SO_BPF_EXTENSIONS: lambda: SKF_AD_MAX,
     }
+    if level == SOL_TCP and isinstance(sk, TcpSock):
+        return get_tcp_option(k, sk, optname)
+    if level == SOL_UDP and sk.protocol == IPPROTO_UDP:
+        known = optname in UDP_OPTIONS
+        return sk.options.get((SOL_UDP, optname), 0).to_bytes(4, order) if known else -ENOPROTOOPT
+    if level == SOL_SOCKET and optname == SO_PEEK_OFF and sk.family in INET and sk.type != SOCK_DGRAM:
+        return -EOPNOTSUPP
+    if level == SOL_SOCKET and optname == SO_PEERNAME:
+        return -ENOTCONN
     if level == SOL_SOCKET and optname in computed:
         value = computed[optname]()
     elif level == SOL_IP and (sk.family == AF_INET or (sk.ip6 is not None and sk.type != SOCK_RAW)):
@@ -271,7 +382,7 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
         return get_ipv6_option(k, sk, optname)
     elif (level == SOL_IP and sk.ip6 is not None) or (level == SOL_SOCKET and optname not in PLAIN_OPTIONS):
         return -ENOPROTOOPT
-    elif level not in (SOL_SOCKET, SOL_IP, SOL_TCP):
+    elif level != SOL_SOCKET:
         return -EOPNOTSUPP
     else:
         value = sk.options.get((level, optname), FIRST.get((level, optname), 0))

@@ -33,6 +33,10 @@ NET_XMIT_SUCCESS, NET_XMIT_DROP, NET_XMIT_CN = 0, 1, 2
 class NetPrograms:
     """No program anywhere."""
 
+    def cookie(self, sk: Sock) -> int:
+        """sock_gen_cookie(): a number of its own for each sock that somebody asks for."""
+        return sk.tables.cookies.setdefault(sk.addr, len(sk.tables.cookies) + 1)
+
     @property
     def watches_frames(self) -> bool:
         """Some device has an XDP program."""

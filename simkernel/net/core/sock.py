@@ -38,7 +38,11 @@ from simkernel.net.core.skb import Skb
 
 RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK = 1, 2, 3
 SK_RCVBUF = SK_SNDBUF = 212992  # net.core.rmem_default, wmem_default
-TCP_RCVBUF, TCP_SNDBUF = 131072, 2626560  # net.ipv4.tcp_rmem[1]; what a loopback connection autotunes to
+TCP_RCVBUF, TCP_WMEM, TCP_SNDBUF = (
+    131072,
+    16384,
+    2626560,
+)  # net.ipv4.tcp_rmem[1], tcp_wmem[1]; what a loopback connection autotunes to
 # The C type that a protocol allocates (struct proto .obj_size).
 OBJECT_TYPE = {IPPROTO_TCP: "struct tcp_sock", IPPROTO_UDP: "struct udp_sock"}
 OBJECT_TYPE6 = {IPPROTO_TCP: "struct tcp6_sock", IPPROTO_UDP: "struct udp6_sock"}
@@ -63,6 +67,7 @@ class NetTables:
         self.socks: dict[int, Sock] = {}
         self.sockets: dict[int, Socket] = {}
         self.sock_gone: Callable[[int], None] = lambda address: None  # told of each struct sock that is freed
+        self.cookies: dict[int, int] = {}  # sock_gen_cookie(), by the address of struct sock
         self.cgroup_of_maker: Callable[[], Cgroup | None] = lambda: None
 
 
@@ -117,7 +122,8 @@ class Sock:
         self.receive_queue: deque[Skb] = deque()
         self.rmem = 0
         stream = type_ == SOCK_STREAM
-        self.rcvbuf, self.sndbuf = (TCP_RCVBUF, TCP_SNDBUF) if stream else (SK_RCVBUF, SK_SNDBUF)
+        self.rcvbuf, self.sndbuf = (TCP_RCVBUF, TCP_WMEM) if stream and family in INET else (SK_RCVBUF, SK_SNDBUF)
+        self.sndbuf_locked = self.rcvbuf_locked = False  # SOCK_SNDBUF_LOCK, SOCK_RCVBUF_LOCK
         self.options: dict[tuple[int, int], int] = {}
         self.filter: Filter | None = None
         self.congestion_name = "cubic"  # TCP_CONGESTION
@@ -292,6 +298,7 @@ class TimeWait:
 
     snd_nxt: int
     rcv_nxt: int
+    ends_ns: int = 0
 
 
 def until(sk: Sock, sending: bool = False) -> int | None:

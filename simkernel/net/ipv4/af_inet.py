@@ -151,9 +151,8 @@ def claim_port(k: NetKernel, sock: Sock, address: bytes, port: int, post_bind: i
     port = port or k.net.ephemeral_port(sock.net, table)
     reuse = sock.options.get((1, 2))
     for other in table.get((sock.net, port), ()):
-        if rcv_saddr_equal(sock, address, other) and not (
-            reuse and other.options.get((1, 2)) and other.state != TCP_LISTEN
-        ):
+        shared = reuse and other.options.get((1, 2)) and other.state != TCP_LISTEN
+        if rcv_saddr_equal(sock, address, other) and not shared and not (sock.reuseport and other.reuseport):
             return -EADDRINUSE
     sock.lport, sock.laddr = port, address
     sock.address_locked = not is_any(address)

@@ -48,6 +48,7 @@ from simkernel.net.ipv4.tcp_sock import (
     tcp_sk,
 )
 from simkernel.net.ipv4.tcp_timer import TCP_RTO_MIN_NS
+from simkernel.net.reuseport import select
 
 DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reordering)
 
@@ -68,6 +69,7 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
     source, destination = addresses(packet)
     sport, dport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
     net = packet.device.net
+    net.mib["TcpInSegs"] += 1
     key = (net, destination, dport, source, sport)
     sk = k.net.tcp_established.get(key)
     if sk is None and (closed := k.net.time_wait.get(key)) is not None and not body[13] & SYN:
@@ -77,6 +79,8 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
     if sk is None:
         listeners = k.net.tcp_listen.get((net, dport), ())
         sk = max((s for s in listeners if fits(s, destination)), key=fitness, default=None)
+        if sk is not None and sk.reuseport:
+            sk = select(k, sk, listeners, (source, sport, destination, dport), packet)
     if sk is None:
         yield from send_reset(k, packet)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
@@ -109,6 +113,7 @@ def tcp_v4_do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
 
 def do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
     """tcp_v4_do_rcv(), tcp_v6_do_rcv() (`yield from`)."""
+    tcp_sk(k, sk).segs_in += 1
     if k.net.socks[sk].state == TCP_ESTABLISHED:
         yield k.call("tcp_rcv_established", sk, skb)
         return 0
@@ -124,7 +129,7 @@ def do_rcv(k: NetKernel, sk: int, skb: int) -> Body:
 
 def take_ack(k: NetKernel, sk: TcpSock, segment: Segment) -> Steps[None]:
     """tcp_ack(): what the peer has, how much more it takes, and what that says of the way; then send what may go now."""
-    ack = segment.ack
+    ack, sk.last_ack_ns = segment.ack, k.clock.now_ns
     if not segment.flags & ACK or before(ack, sk.snd_una) or before(sk.snd_nxt, ack):
         return
     window_changed, sk.snd_wnd = segment.window != sk.snd_wnd, segment.window
@@ -194,6 +199,7 @@ def _same_again(k: NetKernel, sk: TcpSock) -> Steps[None]:
 def measure(sk: TcpSock, rtt_ns: int) -> None:
     """tcp_rtt_estimator() and tcp_set_rto(): the smoothed round-trip time (8 times it), its deviation (4 times it), the time-out."""
     rtt = max(rtt_ns // NS_PER_US, 1)
+    sk.min_rtt_us = min(sk.min_rtt_us or rtt, rtt)
     if not sk.srtt_us:
         sk.srtt_us, sk.mdev_us = rtt << 3, rtt << 1
     else:
@@ -251,6 +257,8 @@ def _in_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> Steps
     length = len(segment.data)
     sk.rcv_nxt = (sk.rcv_nxt + length) & U32_MAX
     sk.bytes_received += length
+    sk.data_segs_in += bool(length)
+    sk.last_received_ns = k.clock.now_ns
     if length:
         packet.pull(packet.len - length)
         if sk.shutdown & RCV_SHUTDOWN and sk.dead:
@@ -278,6 +286,7 @@ def _out_of_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> S
     fits = ((segment.seq - sk.rcv_nxt) & U32_MAX) < max(sk.rcvbuf - sk.rmem, 0)
     if ahead and not known and fits and (segment.data or segment.flags & FIN):
         packet.set_owner(sk)
+        sk.rcv_ooopack += 1
         sk.early.append((segment.seq, packet, segment))
         sk.early.sort(key=lambda row: (row[0] - sk.rcv_nxt) & U32_MAX)
     else:
@@ -305,7 +314,7 @@ def tcp_fin(k: NetKernel, sk: int) -> Body:
 def time_wait(k: NetKernel, sk: TcpSock) -> Steps[None]:
     """tcp_time_wait(): a minisock holds the four-tuple for a minute; the full sock is closed."""
     key = key_of(sk)
-    closed = TimeWait(sk.snd_nxt, sk.rcv_nxt)
+    closed = TimeWait(sk.snd_nxt, sk.rcv_nxt, k.clock.now_ns + TIME_WAIT_NS)
     yield k.call("tcp_set_state", sk.addr, TCP_CLOSE)
     if sk.dead:
         sk.free()
@@ -399,6 +408,7 @@ def _syn_again(k: NetKernel, sk: TcpSock) -> Steps[None]:
 @kernel_function("void tcp_finish_connect(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
 def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
     """SYN-ACK received: the active side is connected."""
+    tcp_sk(k, sk).grow_buffers()
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
     k.net.programs.sock_ops(k.net.socks[sk], BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB)
     yield k.wake(k.net.socks[sk].wq)
@@ -450,7 +460,9 @@ def tcp_v4_syn_recv_sock(k: NetKernel, sk: int, skb: int, req: int) -> Body:
 
 def request_done(k: NetKernel, sk: int, req: int) -> Body:
     """The child becomes a connection in its listener's accept queue (`yield from`)."""
-    listener, child = k.net.socks[sk], k.net.socks[req]
+    listener, child = k.net.socks[sk], tcp_sk(k, req)
+    child.net.mib["TcpPassiveOpens"] += 1
+    child.grow_buffers()
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
     k.net.programs.sock_ops(child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
     listener.accept_queue.append(child)

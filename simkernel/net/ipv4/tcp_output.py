@@ -20,6 +20,7 @@ from simkernel.net.ipv4.tcp_sock import (
     PSH,
     RST,
     SYN,
+    TCP_HEADER,
     Pending,
     Sent,
     TcpSock,
@@ -71,7 +72,15 @@ def arm_retransmit(k: NetKernel, sk: TcpSock) -> None:
 )
 def __tcp_transmit_skb(k: NetKernel, sk: int, skb: int, clone_it: int, gfp_mask: int, rcv_nxt: int) -> Body:
     """Hand a segment to IP."""
-    if len(k.net.socks[sk].raddr) == IPV6_ADDRESS:
+    sock = tcp_sk(k, sk)
+    sock.segs_out += 1
+    sock.net.mib["TcpOutSegs"] += 1
+    length = k.net.skbs[skb].len - TCP_HEADER
+    if length > 0:
+        sock.data_segs_out += 1
+        sock.bytes_sent += length
+        sock.last_sent_ns = k.clock.now_ns
+    if len(sock.raddr) == IPV6_ADDRESS:
         return (yield k.call("inet6_csk_xmit", sk, skb, 0))
     return (yield k.call("__ip_queue_xmit", sk, skb, 0, 0))
 
@@ -80,6 +89,7 @@ def __tcp_transmit_skb(k: NetKernel, sk: int, skb: int, clone_it: int, gfp_mask:
 def tcp_connect(k: NetKernel, sk: int) -> Body:
     """Send the SYN."""
     k.net.programs.sock_ops(tcp_sk(k, sk), BPF_SOCK_OPS_TCP_CONNECT_CB)
+    k.net.socks[sk].net.mib["TcpActiveOpens"] += 1
     yield from transmit(k, tcp_sk(k, sk), SYN)
     return 0
 
@@ -157,6 +167,8 @@ def tcp_retransmit_skb(k: NetKernel, sk: int, skb: int, segs: int) -> Body:
     oldest.tries += 1
     oldest.when_ns = k.clock.now_ns
     sock.total_retrans += 1
+    sock.net.mib["TcpRetransSegs"] += 1
+    sock.bytes_retrans += len(oldest.data)
     sock.store()
     copy = yield from new_skb(k, len(oldest.data), sock)
     copy.put_data(oldest.data)
@@ -180,6 +192,8 @@ def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
     ack = (int.from_bytes(body[4:8], "big") + length) & U32_MAX
     answer = body[2:4] + body[0:2] + seq + (bytes(4) if flags & ACK else ack.to_bytes(4, "big"))
     answer += bytes((5 << 4, RST if flags & ACK else RST | ACK)) + bytes(6)
+    packet.device.net.mib["TcpOutSegs"] += 1
+    packet.device.net.mib["TcpOutRsts"] += 1
     yield from send_alone(k, packet, source, destination, answer)
 
 

@@ -13,7 +13,14 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
 
-from arch.abi.inet import IPPROTO_TCP, TCP_CLOSE
+from arch.abi.inet import (
+    IPPROTO_TCP,
+    TCP_CLOSE,
+    TCP_CLOSE_WAIT,
+    TCP_ESTABLISHED,
+    TCP_SYN_RECV,
+    TCP_SYN_SENT,
+)
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import SOCK_STREAM
 from arch.abi.time import TICK_NSEC
@@ -23,7 +30,7 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import BPF_SOCK_OPS_STATE_CB
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.sock import Sock, unbind
+from simkernel.net.core.sock import TCP_SNDBUF, Sock, unbind
 from simkernel.net.core.state import Flow
 from simkernel.net.face import NetKernel
 
@@ -127,6 +134,12 @@ class TcpSock(Sock):
         self.total_retrans: int = 0
         self.bytes_acked: int = 0
         self.bytes_received: int = 0
+        self.segs_in: int = 0
+        self.segs_out: int = 0
+        self.data_segs_in: int = 0
+        self.data_segs_out: int = 0
+        self.bytes_sent = self.bytes_retrans = self.rcv_ooopack = self.min_rtt_us = 0
+        self.last_sent_ns = self.last_received_ns = self.last_ack_ns = k.clock.now_ns
         self.pending: int = Pending.NOTHING
         self.timer = self.addr + k.types.offsetof("struct tcp_sock", "inet_conn.icsk_retransmit_timer")
         k.timers.setup(self.timer, "tcp_write_timer", self.addr)
@@ -151,6 +164,12 @@ class TcpSock(Sock):
     def all_acked(self) -> bool:
         """Everything that was written has arrived, a FIN included."""
         return not self.sent and not self.unsent and not self.fin_wanted
+
+    def grow_buffers(self) -> None:
+        """tcp_init_buffer_space(): a connection may send more than a fresh sock, unless somebody said how much."""
+        if not self.sndbuf_locked:
+            self.sndbuf = TCP_SNDBUF
+            self.view.sk_sndbuf = TCP_SNDBUF
 
     def store(self) -> None:
         """Counters and windows, where programs read them."""
@@ -180,6 +199,10 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("packets_out", lambda sk: len(sk.sent)),
     ("total_retrans", lambda sk: sk.total_retrans),
     ("bytes_acked", lambda sk: sk.bytes_acked),
+    ("segs_in", lambda sk: sk.segs_in),
+    ("segs_out", lambda sk: sk.segs_out),
+    ("data_segs_in", lambda sk: sk.data_segs_in),
+    ("data_segs_out", lambda sk: sk.data_segs_out),
     ("bytes_received", lambda sk: sk.bytes_received),
     ("inet_conn.icsk_rto", lambda sk: sk.rto_ns // TICK_NSEC),
     ("inet_conn.icsk_retransmits", lambda sk: sk.retransmits),
@@ -230,6 +253,10 @@ def key_of(sk: Sock) -> Flow:
 def tcp_set_state(k: NetKernel, sk: int, state: int) -> int:
     """Change the state, visibly: tracepoint sock:inet_sock_set_state."""
     sock = k.net.socks[sk]
+    if state == TCP_CLOSE and sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
+        sock.net.mib["TcpEstabResets"] += 1
+    elif state == TCP_CLOSE and sock.state in (TCP_SYN_SENT, TCP_SYN_RECV):
+        sock.net.mib["TcpAttemptFails"] += 1
     k.net.programs.sock_ops(sock, BPF_SOCK_OPS_STATE_CB, sock.state, state)
     k.trace("inet_sock_set_state", sk, sock.state, state)
     sock.state = state

@@ -10,7 +10,7 @@ ALL_NODES = bytes.fromhex("ff02") + bytes(13) + b"\1"
 ALL_NODES_HERE = bytes.fromhex("ff01") + bytes(13) + b"\1"
 ALL_ROUTERS = bytes.fromhex("ff02") + bytes(13) + b"\2"
 SOLICITED = bytes.fromhex("ff02") + bytes(9) + b"\1\xff"
-NODE, LINK, SITE, GLOBAL = 1, 2, 5, 14  # IPV6_ADDR_SCOPE_
+SCOPE_NODE, SCOPE_LINK, SCOPE_SITE, SCOPE_GLOBAL = 1, 2, 5, 14  # IPV6_ADDR_SCOPE_
 
 
 def is_group(address: bytes) -> bool:
@@ -28,15 +28,15 @@ def scope(address: bytes) -> int:
     if is_group(address):
         return address[1] & 15
     if address == IN6ADDR_LOOPBACK:
-        return NODE
+        return SCOPE_NODE
     if is_link_local(address):
-        return LINK
-    return SITE if address[0] == 0xFE and address[1] & 0xC0 == 0xC0 else GLOBAL
+        return SCOPE_LINK
+    return SCOPE_SITE if address[0] == 0xFE and address[1] & 0xC0 == 0xC0 else SCOPE_GLOBAL
 
 
 def rt_scope(address: bytes) -> int:
     """rt_scope(): as rtnetlink says it."""
-    return {NODE: RT_SCOPE_HOST, LINK: RT_SCOPE_LINK, SITE: RT_SCOPE_SITE}.get(scope(address), RT_SCOPE_UNIVERSE)
+    return {SCOPE_NODE: RT_SCOPE_HOST, SCOPE_LINK: RT_SCOPE_LINK, SCOPE_SITE: RT_SCOPE_SITE}.get(scope(address), RT_SCOPE_UNIVERSE)
 
 
 def needs_device(address: bytes) -> bool:

@@ -28,6 +28,7 @@ from simkernel.net.core.conf import new_conf
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Event, Ifaddr, NetDevice, in_prefix, masked
 from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.devinet import INFINITY_LIFE_TIME
 from simkernel.net.ipv6 import ip6_fib, mcast
 from simkernel.net.ipv6.addr import (
     ALL_NODES,
@@ -43,7 +44,6 @@ from simkernel.net.ipv6.addr import (
     text,
 )
 
-INFINITY_LIFE_TIME = 0xFFFFFFFF
 ADDR_GEN_EUI64, ADDR_GEN_NONE = 0, 1
 
 

@@ -36,7 +36,7 @@ from simkernel.net.core.rules import Flow, Found, lookup, table_of
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv6.addr import is_group, is_link_local, needs_device
 
-BITS = 128
+BITS6 = 128
 # fib6_type2err(): what a look-up of such a route says
 REFUSALS = {RTN_BLACKHOLE: EINVAL, RTN_PROHIBIT: EACCES, RTN_THROW: EAGAIN, RTN_UNREACHABLE: EHOSTUNREACH}
 
@@ -221,7 +221,7 @@ def remove(k: NetKernel, net: Net, table: RouteTable, route: Route, quiet: bool 
 def in_order(table: RouteTable) -> list[Route]:
     """fib6_walk(): what lies in a prefix before it."""
     rows = [
-        (((key + 1) << BITS - length) - 1, -length, routes)
+        (((key + 1) << BITS6 - length) - 1, -length, routes)
         for length, by in table.by_length.items() for key, routes in by.items()
     ]  # fmt: skip
     return [route for _, _, routes in sorted(rows, key=lambda row: row[:2]) for route in routes]
@@ -232,7 +232,7 @@ def in_order(table: RouteTable) -> list[Route]:
 
 def add_local(k: NetKernel, dev: NetDevice, address: bytes, kind: int = RTN_LOCAL) -> None:
     """addrconf_f6i_alloc(), ip6_ins_rt()."""
-    _add(k, dev, Route(address, BITS, RT_TABLE_LOCAL, kind, protocol=RTPROT_KERNEL, nexthops=[Nexthop(dev)]))
+    _add(k, dev, Route(address, BITS6, RT_TABLE_LOCAL, kind, protocol=RTPROT_KERNEL, nexthops=[Nexthop(dev)]))
 
 
 def add_prefix(k: NetKernel, dev: NetDevice, address: bytes, prefix: int, metric: int = 0) -> None:
@@ -271,7 +271,7 @@ def drop(k: NetKernel, dev: NetDevice, number: int, dst: bytes, prefix: int, kin
 
 def drop_local(k: NetKernel, dev: NetDevice, address: bytes) -> None:
     """ip6_del_rt() of an address."""
-    drop(k, dev, RT_TABLE_LOCAL, address, BITS, (RTN_LOCAL, RTN_ANYCAST))
+    drop(k, dev, RT_TABLE_LOCAL, address, BITS6, (RTN_LOCAL, RTN_ANYCAST))
 
 
 def flush(k: NetKernel, net: Net, dead: Callable[[Route, Nexthop], bool]) -> None:

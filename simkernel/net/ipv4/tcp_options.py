@@ -1,0 +1,148 @@
+"""Options of IPPROTO_TCP.  net/ipv4/tcp.c: do_tcp_setsockopt(), do_tcp_getsockopt()."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.abi.errno import EINVAL, ENOPROTOOPT, EPERM
+from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
+from arch.abi.limits import U32_MAX
+from arch.abi.socket import SOL_TCP
+from simkernel.net.core.sock import Sock
+from simkernel.net.face import NetKernel
+from simkernel.net.ipv4.tcp_info import tcp_info
+from simkernel.net.ipv4.tcp_sock import TcpSock
+
+# include/uapi/linux/tcp.h
+(
+    TCP_NODELAY, TCP_MAXSEG, TCP_CORK, TCP_KEEPIDLE, TCP_KEEPINTVL, TCP_KEEPCNT, TCP_SYNCNT, TCP_LINGER2, TCP_DEFER_ACCEPT,
+    TCP_WINDOW_CLAMP, TCP_INFO, TCP_QUICKACK,
+) = range(1, 13)  # fmt: skip
+TCP_THIN_LINEAR_TIMEOUTS, TCP_THIN_DUPACK, TCP_USER_TIMEOUT, TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ = range(16, 22)
+TCP_FASTOPEN, TCP_TIMESTAMP, TCP_NOTSENT_LOWAT, TCP_SAVE_SYN, TCP_FASTOPEN_CONNECT = 23, 24, 25, 27, 30
+TCP_FASTOPEN_NO_COOKIE, TCP_INQ, TCP_TX_DELAY = 34, 36, 37
+TCP_MIN_MSS, MAX_TCP_WINDOW, MAX_TCP_KEEPIDLE, MAX_TCP_KEEPCNT = 88, 32767, 32767, 127  # include/net/tcp.h
+TCP_MSS_DEFAULT, TCP_FIN_TIMEOUT_MAX_S, TCP_RTO_MAX_S, MOST_RETRIES = 536, 120, 120, 255
+SOCK_MIN_RCVBUF = 2304
+NS_PER_MS = 1_000_000
+
+Setter = Callable[[TcpSock, int], int | None]  # what is kept, or None: EINVAL
+
+
+def _flag(sk: TcpSock, value: int) -> int:
+    return int(bool(value))
+
+
+def _within(low: int, high: int) -> Setter:
+    return lambda sk, value: value if low <= value <= high else None
+
+
+def _any(sk: TcpSock, value: int) -> int:
+    return value
+
+
+def _max_segment(sk: TcpSock, value: int) -> int | None:
+    return value if not value or TCP_MIN_MSS <= value <= MAX_TCP_WINDOW else None
+
+
+def _linger2(sk: TcpSock, value: int) -> int:
+    return -1 if value < 0 else min(value, TCP_FIN_TIMEOUT_MAX_S)
+
+
+def _defer(sk: TcpSock, seconds: int) -> int:
+    """secs_to_retrans(): as many time-outs as are needed."""
+    count = 0
+    while seconds > _period(count) and count < MOST_RETRIES:
+        count += 1
+    return count
+
+
+def _period(retries: int) -> int:
+    """retrans_to_secs(): each time-out is twice the last one, up to a limit."""
+    period, timeout = 0, 1
+    for _ in range(retries):
+        period, timeout = period + timeout, min(timeout << 1, TCP_RTO_MAX_S)
+    return period
+
+
+def _clamp(sk: TcpSock, value: int) -> int | None:
+    if not value:
+        return 0 if sk.state == TCP_CLOSE else None
+    return max(value & U32_MAX, SOCK_MIN_RCVBUF // 2)
+
+
+def _fast_open(sk: TcpSock, value: int) -> int | None:
+    if value < 0 or sk.state not in (TCP_CLOSE, TCP_LISTEN):
+        return None
+    return min(value, int(sk.net.sysctl["core.somaxconn"]))
+
+
+SETTERS: dict[int, Setter] = {
+    TCP_NODELAY: _flag, TCP_MAXSEG: _max_segment, TCP_CORK: _flag, TCP_KEEPIDLE: _within(1, MAX_TCP_KEEPIDLE),
+    TCP_KEEPINTVL: _within(1, MAX_TCP_KEEPIDLE), TCP_KEEPCNT: _within(1, MAX_TCP_KEEPCNT), TCP_SYNCNT: _within(1, MAX_TCP_KEEPCNT),
+    TCP_LINGER2: _linger2, TCP_DEFER_ACCEPT: _defer, TCP_WINDOW_CLAMP: _clamp, TCP_QUICKACK: _flag,
+    TCP_THIN_LINEAR_TIMEOUTS: _within(0, 1), TCP_THIN_DUPACK: lambda sk, value: 0 if value in (0, 1) else None,
+    TCP_USER_TIMEOUT: _within(0, (1 << 31) - 1), TCP_FASTOPEN: _fast_open, TCP_NOTSENT_LOWAT: _any, TCP_SAVE_SYN: _within(0, 2),
+    TCP_FASTOPEN_CONNECT: _within(0, 1), TCP_FASTOPEN_NO_COOKIE: _within(0, 1), TCP_INQ: _within(0, 1), TCP_TX_DELAY: _any,
+}  # fmt: skip
+
+
+def set_tcp_option(k: NetKernel, sk: TcpSock, name: int, data: bytes) -> int:
+    """ENOPROTOOPT, EINVAL, EPERM."""
+    if len(data) < 4:
+        return -EINVAL
+    if name in (TCP_REPAIR_QUEUE, TCP_TIMESTAMP):
+        return -EPERM
+    setter = SETTERS.get(name)
+    if setter is None:
+        return -EINVAL if name == TCP_QUEUE_SEQ else -ENOPROTOOPT
+    kept = setter(sk, int.from_bytes(data[:4], k.mem.byteorder, signed=True))
+    if kept is None:
+        return -EINVAL
+    sk.options[SOL_TCP, name] = kept
+    return 0
+
+
+def _sysctl(sk: Sock, name: str) -> int:
+    return int(sk.net.sysctl[f"ipv4.{name}"])
+
+
+def _maxseg(sk: TcpSock) -> int:
+    """mss_cache: no more than half of the peer's window (tcp_bound_to_half_wnd())."""
+    if sk.state in (TCP_CLOSE, TCP_LISTEN):
+        return sk.options.get((SOL_TCP, TCP_MAXSEG)) or TCP_MSS_DEFAULT
+    return min(sk.mss, HALF_WINDOW[len(sk.raddr)]) if sk.loops else sk.mss
+
+
+HALF_WINDOW = {4: 32741, 16: 32732}  # of the first window on lo
+
+
+def get_tcp_option(k: NetKernel, sk: TcpSock, name: int) -> bytes | int:
+    """The value, or -errno."""
+    if name == TCP_INFO:
+        return tcp_info(sk)
+    if name in (TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ):
+        return -EINVAL
+    kept = sk.options.get((SOL_TCP, name))
+    first: dict[int, Callable[[], int]] = {
+        TCP_KEEPIDLE: lambda: _sysctl(sk, "tcp_keepalive_time"),
+        TCP_KEEPINTVL: lambda: _sysctl(sk, "tcp_keepalive_intvl"),
+        TCP_KEEPCNT: lambda: _sysctl(sk, "tcp_keepalive_probes"),
+        TCP_SYNCNT: lambda: _sysctl(sk, "tcp_syn_retries"),
+        TCP_QUICKACK: lambda: 1,
+    }
+    if name == TCP_MAXSEG:
+        value = _maxseg(sk)
+    elif name == TCP_LINGER2:
+        value = kept or _sysctl(sk, "tcp_fin_timeout")
+    elif name == TCP_DEFER_ACCEPT:
+        value = _period(kept or 0)
+    elif name == TCP_TIMESTAMP:
+        value = k.clock.now_ns // NS_PER_MS
+    elif name == TCP_REPAIR:
+        value = 0
+    elif name not in SETTERS:
+        return -ENOPROTOOPT
+    else:
+        value = kept if kept is not None else first[name]() if name in first else 0
+    return (value & U32_MAX).to_bytes(4, k.mem.byteorder)
