@@ -83,7 +83,7 @@ from arch.abi.socket import (
 from simkernel.kernel.kfunc import syscall
 from simkernel.net.calls.patience import PATIENCE, bind_to_device, patience, set_patience
 from simkernel.net.core.control import WATCHED
-from simkernel.net.core.sock import INET, Sock
+from simkernel.net.core.sock import INET, SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
 from simkernel.net.ipv4.ip_sockglue import get_ip_option, set_ip_option
@@ -146,7 +146,7 @@ MEMBERS = {SO_PRIORITY: "sk_priority", SO_MARK: "sk_mark", SO_RCVLOWAT: "sk_rcvl
 FIRST = {(SOL_SOCKET, SO_RCVLOWAT): 1, (SOL_SOCKET, SO_MAX_PACING_RATE): 0xFFFFFFFF, (SOL_SOCKET, SO_TXREHASH): 1}
 BUFFER_MAX = 212992
 TCP_CA_NAME_MAX = 16
-SOCK_MIN_RCVBUF, SOCK_MIN_SNDBUF, TCP_RMEM_MAX = 2304, 4608, 6291456
+SOCK_MIN_SNDBUF, TCP_RMEM_MAX = 4608, 6291456
 SKF_AD_MAX = 64  # linux/filter.h
 UDP_OPTIONS = (UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO)
 CONGESTION_CONTROLS = ("reno", "cubic")

@@ -37,6 +37,7 @@ from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.skb import Skb
 
 RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK = 1, 2, 3
+SOCK_MIN_RCVBUF = 2304  # bytes
 SK_RCVBUF = SK_SNDBUF = 212992  # net.core.rmem_default, wmem_default
 TCP_RCVBUF, TCP_WMEM, TCP_SNDBUF = (
     131072,

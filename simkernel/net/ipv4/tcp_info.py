@@ -6,11 +6,11 @@ import struct
 
 from arch.abi.inet import TCP_LISTEN
 from arch.abi.limits import U32_MAX
+from simkernel.net.core.neighbour import NS_PER_MS
 from simkernel.net.ipv4.tcp_sock import NS_PER_US, WINDOW_SCALE, CaState, TcpSock
 
 TCPI_OPT_WSCALE = 4
 TCP_FASTRETRANS_THRESH = 3
-NS_PER_MS = 1_000_000
 
 
 def tcp_info(sk: TcpSock) -> bytes:

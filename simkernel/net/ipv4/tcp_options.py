@@ -8,7 +8,8 @@ from arch.abi.errno import EINVAL, ENOPROTOOPT, EPERM
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
 from arch.abi.limits import U32_MAX
 from arch.abi.socket import SOL_TCP
-from simkernel.net.core.sock import Sock
+from simkernel.net.core.neighbour import NS_PER_MS
+from simkernel.net.core.sock import SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.tcp_info import tcp_info
 from simkernel.net.ipv4.tcp_sock import TcpSock
@@ -23,8 +24,7 @@ TCP_FASTOPEN, TCP_TIMESTAMP, TCP_NOTSENT_LOWAT, TCP_SAVE_SYN, TCP_FASTOPEN_CONNE
 TCP_FASTOPEN_NO_COOKIE, TCP_INQ, TCP_TX_DELAY = 34, 36, 37
 TCP_MIN_MSS, MAX_TCP_WINDOW, MAX_TCP_KEEPIDLE, MAX_TCP_KEEPCNT = 88, 32767, 32767, 127  # include/net/tcp.h
 TCP_MSS_DEFAULT, TCP_FIN_TIMEOUT_MAX_S, TCP_RTO_MAX_S, MOST_RETRIES = 536, 120, 120, 255
-SOCK_MIN_RCVBUF = 2304
-NS_PER_MS = 1_000_000
+
 
 Setter = Callable[[TcpSock, int], int | None]  # what is kept, or None: EINVAL
 

@@ -36,7 +36,9 @@ def scope(address: bytes) -> int:
 
 def rt_scope(address: bytes) -> int:
     """rt_scope(): as rtnetlink says it."""
-    return {SCOPE_NODE: RT_SCOPE_HOST, SCOPE_LINK: RT_SCOPE_LINK, SCOPE_SITE: RT_SCOPE_SITE}.get(scope(address), RT_SCOPE_UNIVERSE)
+    return {SCOPE_NODE: RT_SCOPE_HOST, SCOPE_LINK: RT_SCOPE_LINK, SCOPE_SITE: RT_SCOPE_SITE}.get(
+        scope(address), RT_SCOPE_UNIVERSE
+    )
 
 
 def needs_device(address: bytes) -> bool:
