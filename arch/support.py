@@ -57,6 +57,7 @@ class FrameFacts:
     return_in_next: bool = False  # the return address lies at next frame + return_address (s390x back chain)
     user_next_frame: int | None = None  # where user code differs
     user_return_address: int | None = None
+    any_user_frame: bool = False  # user frames are followed wherever they lie, aligned and further up or not
 
 
 @dataclass(frozen=True)

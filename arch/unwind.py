@@ -102,17 +102,18 @@ def walk_user(
     frame = layout.get(mem, regs, arch.frame_pointer)
     next_at = facts.next_frame if facts.user_next_frame is None else facts.user_next_frame
     return_at = facts.return_address if facts.user_return_address is None else facts.user_return_address
-    while frame and frame % word == 0 and limit > 1:
+    anywhere = facts.any_user_frame
+    while frame and (anywhere or frame % word == 0) and limit > 1:
         try:
             following = user.read_uint(frame + next_at, word)
             holder = following if facts.return_in_next else frame
             address = user.read_uint(holder + return_at, word)
         except Fault:
             return
-        if not address:
+        if not address and not anywhere:
             return
         yield address
         limit -= 1
-        if following <= frame:
+        if following <= frame and not anywhere:
             return
         frame = following

@@ -41,6 +41,7 @@ class Features:
     preempt_count_corrected: bool = since("4.9", "e947841c0dce: the tracepoint's own preempt_disable is not shown")
     hist_triggers: bool = since("4.7", "7ef224d1d0e3: the hist trigger", "HIST_TRIGGERS")
     set_bpf_on_perf: bool = since("4.9", "aa6a5f3cb2b2: programs of type perf_event")
+    raw_markers: bool = since("4.10", "fa32e8557b5d: trace_marker_raw; a text that cannot be read leaves a word")
     maxactive: bool = since("4.12", "696ced4fb1d7: rN in kprobe_events")
     several_programs: bool = since("4.14", "e87c6bc3852b: an array of BPF programs per trace event")
     hashed_pointers: bool = since("4.15", "ad67b74d2469: %p prints a hash")
@@ -80,6 +81,7 @@ class Features:
         "6.6", "5790b1fb3d67: directories of events are made when they are looked at, and open to others"
     )
     array_expands_itself: bool = since("6.7", "a1f157c7a3bb: the buffer of an instance has its size from the start")
+    long_markers: bool = since("6.8", "8ec90be7f15f: trace_marker takes as much as an entry holds")
     subbuf_size: bool = since("6.8", "2f84b39f4812: buffer_subbuf_size_kb")
     graph_in_instances: bool = since("6.11", "c132be2c4fcc: function_graph in instances")
     option_func_args: bool = since("6.15", "533c20b062d7: the options func-args and funcgraph-args")

@@ -219,7 +219,7 @@ ARCHITECTURE = Architecture(
     support=Support(
         emulator=EMULATOR,
         text=TEXT,
-        frames=FrameFacts(next_frame=0, return_address=4),
+        frames=FrameFacts(next_frame=0, return_address=4, any_user_frame=True),
         prepare=_prepare,
         set_tls=_set_tls,
         fp=fp.image(xmm=8),

@@ -291,7 +291,7 @@ ARCHITECTURE = Architecture(
     support=Support(
         emulator=EMULATOR,
         text=TEXT,
-        frames=FrameFacts(next_frame=0, return_address=8),
+        frames=FrameFacts(next_frame=0, return_address=8, any_user_frame=True),
         prepare=_prepare,
         tls_register="fs_base",
         fp=fp.image(xmm=16),

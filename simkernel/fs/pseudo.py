@@ -24,6 +24,7 @@ from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
 from tracing.face import WouldBlock
+from tracing.files.markers import MarkerFile
 
 PRUNE_AT = 64  # dentries in a generated directory, before it is looked which of them are gone
 
@@ -265,7 +266,13 @@ def node_read(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> B
 def node_write(k: FsKernel, file_addr: int, buf: int, count: int, ppos: int) -> Body:
     """The body of every plain write of a generated file."""
     file = k.vfs.files[file_addr]
-    data = k.usercopy.copy_from_user(buf, min(count, 1 << 20))
+    try:
+        data = k.usercopy.copy_from_user(buf, min(count, 1 << 20))
+    except KernelError:
+        handle = handle_of(file)
+        if isinstance(handle, MarkerFile):
+            handle.faulted(count)
+        raise
     pos = get_pos(k, file, ppos)
     taken = yield from write_steps(k, file, data, pos)
     set_pos(k, file, ppos, pos + taken)

@@ -46,12 +46,19 @@ def nobody(task: Task) -> None:
     """No perf events are there."""
 
 
+def none_of_its_own(task: Task, on: bool) -> None:
+    """The task has opened no perf events."""
+
+
 class ExecState:
     """`k.exec`."""
 
     def __init__(self) -> None:
         self.request: ExecRequest | None = None  # what do_execveat_common() is called for
         self.binprms: list[LinuxBinprm] = []
+        self.perf_event_task: Callable[[Task, bool], object] = (
+            none_of_its_own  # prctl(2): its events are switched on, or off
+        )
         self.perf_event_exec: Callable[[Task], object] = nobody  # told before the task has its new name and mappings
 
     def at(self, addr: int) -> LinuxBinprm:

@@ -151,6 +151,7 @@ class BpfSide(ABC):
         core.set_bpf_hook = self.set_bpf
         core.overflow_program_hook = self.attachments.perf_overflow
         self.k.exec.perf_event_exec = core.task_exec
+        self.k.exec.perf_event_task = core.set_owned
 
     def program_symbols(self) -> list[tuple[int, str, str]]:
         """bpf_get_kallsym(): the functions of loaded programs, (address, name, module)."""

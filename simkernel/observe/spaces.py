@@ -23,6 +23,7 @@ from simkernel.observe.face import WatchedKernel
 from simkernel.observe.native_spaces import site_handler
 from tracing.face import Mapping, ProbeHandler, ReturnHandler
 
+OF_THE_PROGRAM = ("", "[heap]", "[stack]")  # names of areas that are not the kernel's own
 KERNFS = ("sysfs", "cgroup", "cgroup2")  # fs/kernfs/inode.c:kernfs_aops
 
 
@@ -88,7 +89,10 @@ class Spaces:
         file, flags = vma.file, vma.flags & 0xF
         if not isinstance(file, File):
             path = "/dev/zero (deleted)" if vma.shared else self._name(_mm(mm), vma)
-            return Mapping(start, vma.end - start, 0, path, 0, 0, 0, vma.prot, flags)
+            offset = (
+                start if not vma.shared and vma.name in OF_THE_PROGRAM else 0
+            )  # vm_pgoff of private memory is its place
+            return Mapping(start, vma.end - start, offset, path, 0, 0, 0, vma.prot, flags)
         inode, dev = file.inode, file.inode.i_sb.s_dev
         path, offset = self.k.vfs.d_path(file.f_path), vma.pgoff * PAGE_SIZE
         return Mapping(

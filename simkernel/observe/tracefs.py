@@ -35,6 +35,11 @@ def attribute(text: str) -> AttrFile:
     return AttrFile(lambda: f"{text}\n")
 
 
+def without_tp_printk(k: ObservedKernel) -> None:
+    """tracepoint_printk_sysctl(): nothing was on the command line, so it stays off."""
+    k.vfs.sysctl["kernel.tracepoint_printk"] = 0
+
+
 def install(k: ObservedKernel) -> None:
     """Hang the trees of nodes into the file systems."""
     tracing = k.observer.tracing
@@ -42,6 +47,7 @@ def install(k: ObservedKernel) -> None:
     set_tracefs(k.vfs, tree.root)
     tracing.events.on_add = lambda event: k.vfs.tracefs_root.made.append(event.name)
     k.vfs.sysctl.on_write("kernel.stack_tracer_enabled", lambda value: tracing.stack_tracer.set_enabled(bool(value)))
+    k.vfs.sysctl.on_write("kernel.tracepoint_printk", lambda value: without_tp_printk(k))
     debugfs_file(k.vfs, "kprobes", traced(tree.kprobes))
     for name, number in PMU_TYPES.items():
         if name in PROBE_PMUS and not tracing.features.probe_pmu:

@@ -291,6 +291,37 @@ def test_task_and_cpu_filters(tracing):
     assert others.poll() == EPOLLHUP
 
 
+def test_inherit_thread_counts_threads_only(tracing):
+    config = event_id(tracing, "sched", "sched_wakeup")
+    event = tracing.perf.open(attr(type=2, config=config, flags=["inherit", "inherit_thread"]), 0, -1)
+    tracing.perf.task_fork("task81", "process", False)
+    tracing.perf.task_fork("task81", "thread", True)
+    for tracing.host.task in ("process", "thread"):
+        tracing.trace("sched_wakeup", tracing.host.task_struct())
+    assert event.count == 1
+
+
+def test_a_task_switches_its_events_off_and_on(tracing):
+    """prctl(PR_TASK_PERF_EVENTS_DISABLE): those that it has opened, whomever they count."""
+    event, other = open_event(tracing), open_event(tracing, pid=82)
+    tracing.host.task = "task82"
+    foreign = open_event(tracing, pid=82)
+    tracing.perf.set_owned("task81", False)
+    assert (event.enabled, other.enabled, foreign.enabled) == (False, False, True)
+    tracing.perf.set_owned("task81", True)
+    assert event.enabled and other.enabled
+
+
+def test_one_clock_in_a_group_and_in_a_buffer(tracing):
+    leader = tracing.descriptors[5] = open_event(tracing)
+    assert errno_of(tracing.perf.open, attr(flags=["use_clockid"], clockid=1), 0, -1, 5) == EINVAL
+    assert errno_of(tracing.perf.open, attr(), 0, -1, 5, 2) == EINVAL  # PERF_FLAG_FD_OUTPUT, and nothing is mapped
+    leader.mmap(8192, True)
+    assert tracing.perf.open(attr(), 0, -1, 5, 2).buffer is leader.buffer
+    alone = tracing.perf.open(attr(flags=["use_clockid"], clockid=1), 0, -1)
+    assert errno_of(tracing.perf.set_output, alone, 5) == EINVAL
+
+
 def test_periods(tracing):
     event = open_event(tracing, type=1, config=3, sample_period=3, sample_type=1)
     event.mmap(8192, True)

@@ -91,7 +91,7 @@ class Columns:
         if line is not None:
             return line(data)
         if kind in (TRACE_PRINT, TRACE_BPRINT, TRACE_BPUTS):
-            return self._print_text(data, kind)
+            return self._print_text(data)
         if kind == TRACE_STACK:
             return self._stack_text(data)
         if kind == TRACE_USER_STACK:
@@ -101,7 +101,7 @@ class Columns:
             return f"# {number:x} buf:" + "".join(f" {byte:02x}" for byte in data[12:]) + "\n"
         return f"Unknown type {kind}\n"
 
-    def _print_text(self, data: bytes, kind: int) -> str:
+    def _print_text(self, data: bytes) -> str:
         word = self.board.word
         ip = int.from_bytes(data[8 : 8 + word], self.board.byteorder)
         text = c_string(data[8 + word :])
@@ -109,8 +109,7 @@ class Columns:
             return text
         found = self.host.symbols.lookup(ip)
         name = found[0] if found else PSEUDO_SYMBOLS.get(ip, "")
-        newline = "" if text.endswith("\n") or kind == TRACE_BPRINT else "\n"
-        return f"{name}: {text}{newline}"
+        return f"{name}: {text}"
 
     def _stack_text(self, data: bytes) -> str:
         order, word = self.board.byteorder, self.board.word

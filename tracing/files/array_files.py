@@ -4,24 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from arch.abi.errno import EBADF, EBUSY, EINVAL, ENOMEM
+from arch.abi.errno import EBUSY, EINVAL, ENOMEM
 from arch.abi.limits import PAGE_SIZE
 from arch.errors import KernelError
-from tracing.buffer.columns import IP_MARKER, TRACE_PRINT, TRACE_RAW_DATA
 from tracing.buffer.pipe import TracePipe
 from tracing.buffer.ringbuffer import RingBuffer
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TOP_LEVEL_OPTIONS, TraceArray
 from tracing.buffer.tracer import Tracer
 from tracing.features import Features
+from tracing.files.markers import Markers
 from tracing.files.nodes import File, FixedDirectory, Node, number, word
 from tracing.files.opened import FreeBuffer, FunctionSetFile, PipeFile, RawFile, TraceFile
 from tracing.record.event import TraceEvent
+from tracing.text.masks import mask_text, parse_mask
 from tracing.text.strings import kstrto
 from tracing.tracers.function import NO_PID, FunctionTracer, parse_pids, pids_text
 from tracing.tracers.functions import FunctionSet
 
-MARKER_LIMIT = 4096
 EXPANDED_KB = 1408  # trace_buf_size
 SUBBUF_ORDER_MAX = 7
 SYSCALL_USER_MAX = 165  # SYSCALL_FAULT_USER_MAX
@@ -67,7 +67,7 @@ class ArrayFiles:
         self.board = array.board
         self.modes = modes
         self.function = function
-        self.marker_event = marker_event  # ftrace:print
+        self.markers = Markers(array, marker_event)
 
     def file(
         self, name: str, mode: int, show: Callable[[], str] | None = None,
@@ -79,7 +79,7 @@ class ArrayFiles:
     def nodes(self) -> list[Node]:
         """All but events/."""
         array, features = self.array, self.board.features
-        rw, ro, wo = self.modes.rw, self.modes.ro, self.modes.wo
+        rw, ro = self.modes.rw, self.modes.ro
         nodes: list[Node] = [
             self.file("available_tracers", ro, self.tracers_text),
             self.file("buffer_size_kb", rw, lambda: self.buffer_size(None), lambda data: self.set_buffer_size(data, None)),
@@ -91,10 +91,10 @@ class ArrayFiles:
             FixedDirectory("per_cpu", self.modes.dir, [self.cpu(cpu) for cpu in range(array.host.nr_cpus)]),
             self.trace(None),
             self.file("trace_clock", rw, array.clock_text, lambda data: array.set_clock(word(data))),
-            self.file("trace_marker", wo, None, self.marker),
+            *self.markers.nodes(self.modes.wo),
             self.file("trace_options", rw, array.options_text, lambda data: array.set_option(word(data))),
             self.pipe(None),
-            self.file("tracing_cpumask", rw, lambda: f"{array.cpumask:x}\n", self.set_cpumask),
+            self.file("tracing_cpumask", rw, self.cpumask_text, self.set_cpumask),
             self.file("tracing_on", rw, lambda: f"{array.buffer.recording:d}\n", self.set_recording),
             *self.function_files(),
         ]  # fmt: skip
@@ -110,7 +110,6 @@ class ArrayFiles:
             )
         if features.error_log:
             nodes.append(self.file("error_log", rw, array.errors.text, lambda data: None, array.errors.clear))
-            nodes.append(self.file("trace_marker_raw", wo, None, self.marker_raw))
             nodes.append(self.file("timestamp_mode", ro, lambda: "[delta] absolute\n"))
             nodes.append(
                 self.file("buffer_percent", self.modes.part, lambda: f"{array.buffer_percent}\n", self.set_percent)
@@ -231,13 +230,13 @@ class ArrayFiles:
         """A name to current_tracer.  EINVAL."""
         self.array.set_tracer(word(data[:100]))
 
+    def cpumask_text(self) -> str:
+        """The mask as %*pb prints it."""
+        return mask_text(self.array.cpumask, self.array.host.nr_cpus) + "\n"
+
     def set_cpumask(self, data: bytes) -> None:
-        """A hexadecimal mask, groups of eight digits separated by commas."""
-        text = word(data).replace(",", "")
-        try:
-            self.array.cpumask = int(text, 16) & ((1 << self.array.host.nr_cpus) - 1)
-        except ValueError:
-            raise KernelError(EINVAL, f"not a mask: {text!r}") from None
+        """tracing_cpumask_write().  EINVAL, EOVERFLOW."""
+        self.array.cpumask = parse_mask(data.split(b"\n", 1)[0].decode("latin-1"), self.array.host.nr_cpus)
 
     def set_recording(self, data: bytes) -> None:
         """0 or 1 to tracing_on.  EINVAL."""
@@ -267,34 +266,6 @@ class ArrayFiles:
                 tracer.set_option(self.array, name, on)
 
         return self.file(name, self.modes.rw, lambda: f"{tracer.options[name]:d}\n", store)
-
-    # Markers
-
-    def marker(self, data: bytes) -> None:
-        """trace_marker: a print entry; EINVAL when the markers option is off."""
-        array, board = self.array, self.board
-        if not array.options["markers"]:
-            raise KernelError(EINVAL, "markers are off")
-        if not data:
-            return
-        text = data[:MARKER_LIMIT]
-        buffer = array.buffer
-        if not buffer.recording:
-            raise KernelError(EBADF, "the buffer is not recording")
-        head = board.header_of(TRACE_PRINT) + IP_MARKER.to_bytes(board.word, board.byteorder)
-        file = self.marker_event.file(array)
-        later = file.call_triggers(head + text + b"\0", 0) if file.triggers else []
-        if not array.write(head + (text if text.endswith(b"\n") else text + b"\n") + b"\0", buffer):
-            raise KernelError(EBADF, "the buffer is not recording")
-        for trigger in later:
-            trigger.run(b"", 0)
-
-    def marker_raw(self, data: bytes) -> None:
-        """trace_marker_raw: a u32 id and data, at least four bytes.  EINVAL, EBADF."""
-        if not self.array.options["markers"] or len(data) < 4:
-            raise KernelError(EINVAL, "an id and data")
-        if not self.array.write(self.board.header_of(TRACE_RAW_DATA) + data):
-            raise KernelError(EBADF, "the buffer is not recording")
 
     # trace, trace_pipe, snapshot, per CPU
 

@@ -114,6 +114,7 @@ class PerfCore:
         if task is not None and leader is not None and leader.attr.flag("inherit") != attr.flag("inherit"):
             raise KernelError(EINVAL, "the group leader differs in inherit")
         event = self.create(attr, task, cpu, pid)
+        event.owner = self.host.current_task()
         try:
             self._join(event, group, leader, flags)
         except KernelError:
@@ -192,6 +193,8 @@ class PerfCore:
                 raise KernelError(EINVAL, "the group is on another task or CPU")
             if event.attr.flag("exclusive") or event.attr.flag("pinned"):
                 raise KernelError(EINVAL, "only leaders may be exclusive or pinned")
+            if leader.clock != event.clock:
+                raise KernelError(EINVAL, "the group has another clock")
             leader.siblings.append(event)
             event.leader = leader
         if flags & PERF_FLAG_FD_OUTPUT and group is not None:
@@ -244,10 +247,14 @@ class PerfCore:
         if target is not None:
             if target is event or target.cpu != event.cpu or (target.cpu == -1 and target.tasks != event.tasks):
                 raise KernelError(EINVAL, "the buffer is of another CPU or task")
+            if target.clock != event.clock:
+                raise KernelError(EINVAL, "the buffer has another clock")
             if target.attr.flag("write_backward") != event.attr.flag("write_backward"):
                 raise KernelError(EINVAL, "direction differs")
         if event.mmap_count:
             raise KernelError(EINVAL, "the event has a buffer that is mapped")
+        if target is not None and target.buffer is None:
+            raise KernelError(EINVAL, "the other event has no buffer")
         for other in self.events.values():
             if event in other.output_to:
                 other.output_to.remove(event)
@@ -277,13 +284,25 @@ class PerfCore:
         self.running_task = following
         self.knows_switches = True
 
-    def task_fork(self, parent: Hashable, child: Hashable) -> None:
-        """perf_event_init_task(): inherited events count the child, too."""
+    def task_fork(self, parent: Hashable, child: Hashable, thread: bool = True) -> None:
+        """perf_event_init_task(): inherited events count the child, too; with inherit_thread, only one of the same process."""
         for event in tuple(self.events.values()):
-            if event.tasks is not None and parent in event.tasks and event.attr.flag("inherit"):
+            flag = event.attr.flag
+            if (
+                event.tasks is not None
+                and parent in event.tasks
+                and flag("inherit")
+                and (thread or not flag("inherit_thread"))
+            ):
                 event.tasks.add(child)
                 if event.trace_event is not None:
                     event.trace_event.perf_changed()
+
+    def set_owned(self, task: Hashable, on: bool) -> None:
+        """perf_event_task_enable(), perf_event_task_disable(): all events that a task has opened."""
+        for event in tuple(self.events.values()):
+            if event.owner == task:
+                (event.enable if on else event.disable)()
 
     def task_exec(self, task: Hashable) -> None:
         """perf_event_exec(): enable_on_exec and remove_on_exec, before the COMM and MMAP records of the new program."""

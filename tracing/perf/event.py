@@ -66,6 +66,8 @@ class PerfEvent:
         self.count = 0
         self.child_count = 0
         self.leader: PerfEvent = self
+        self.owner: Hashable | None = None  # the task that opened it
+        self.clock = attr.clockid if attr.flag("use_clockid") else None
         self.siblings: list[PerfEvent] = []
         self.trace_event: TraceEvent | None = None
         self.local_event: ProbeEvent | None = None  # made for perf's own kprobe and uprobe types

@@ -47,7 +47,7 @@ class Told(Protocol):
     def task_switch(self, previous: Hashable, following: Hashable) -> None:
         """The CPU goes from one task to another."""
 
-    def task_fork(self, parent: Hashable, child: Hashable) -> None:
+    def task_fork(self, parent: Hashable, child: Hashable, thread: bool = True) -> None:
         """A task has a child."""
 
     def switch_event(self, leaving: Switched, coming: Switched, preempted: bool) -> None:
@@ -153,9 +153,12 @@ class PerfSources:
         self.core.task_switch(self.host.current_task(), following)
 
     def _fork(self, *args: int) -> None:
-        child = self._token(self._argument("sched_process_fork", "child", args))
+        struct = self._argument("sched_process_fork", "child", args)
+        child = self._token(struct)
         if child is not None:
-            self.core.task_fork(self.host.current_task(), child)
+            self.core.task_fork(
+                self.host.current_task(), child, self._number("tgid", struct) == self.host.current_tgid()
+            )
 
     def _switched(self, *args: int) -> None:
         previous, following = (self._argument("sched_switch", name, args) for name in ("prev", "next"))

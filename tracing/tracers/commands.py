@@ -195,6 +195,10 @@ class FunctionCommands:
             raise KernelError(EINVAL, "not there")
         self.modules = left
 
+    def count(self, name: str) -> int:
+        """How many commands hang on a function: each is an ftrace_ops of its own."""
+        return sum(name in known.targets for known in self.sets)
+
     def hit(self, name: str, regs: int) -> None:
         """A function with commands was entered; the oldest command first."""
         for known in reversed(self.sets):

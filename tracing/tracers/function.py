@@ -135,6 +135,7 @@ class FunctionTracer(Tracer):
         array, kprobes, header_of = self.array, self.kprobes, self.board.header_of
         arch, mem, layout = host.arch, host.mem, self.board.layout
         options = self.options
+        sites = kprobes.sites  # several at one place are called by arch_ftrace_ops_list_func(), which holds preemption
 
         def hit(regs: int) -> None:
             if self.commands.sets:
@@ -147,7 +148,8 @@ class FunctionTracer(Tracer):
             if parent == host.return_trampoline:
                 parent = kprobes.real_return_address(host.current_task()) or parent
             args = self.args.take(regs) if options.get("func-args") else b""
-            array.write(header_of(TRACE_FN) + pack(address, parent) + args)
+            listed = len(sites.get(address, ())) + (self.commands.count(name) if self.commands.sets else 0) > 1
+            array.write(header_of(TRACE_FN, 0, listed) + pack(address, parent) + args)
             if options["func_stack_trace"]:
                 array.dump_stack(regs)
 

@@ -68,6 +68,11 @@ def _put(member: str) -> Option:
     return get
 
 
+def _set_perf_events(k: KernelFace, on: bool) -> int:
+    k.exec.perf_event_task(k.current, on)
+    return 0
+
+
 def _set_dumpable(k: KernelFace, value: int, b: int, c: int, d: int) -> int:
     if value > 1:
         raise KernelError(EINVAL)
@@ -274,8 +279,8 @@ OPTIONS: dict[int, Option] = {
     pr.PR_SET_SECUREBITS: _set_securebits,
     pr.PR_SET_TIMERSLACK: _set_timerslack,
     pr.PR_GET_TIMERSLACK: lambda k, a, b, c, d: k.current.timer_slack_ns,
-    pr.PR_TASK_PERF_EVENTS_DISABLE: lambda k, a, b, c, d: 0,
-    pr.PR_TASK_PERF_EVENTS_ENABLE: lambda k, a, b, c, d: 0,
+    pr.PR_TASK_PERF_EVENTS_DISABLE: lambda k, a, b, c, d: _set_perf_events(k, False),
+    pr.PR_TASK_PERF_EVENTS_ENABLE: lambda k, a, b, c, d: _set_perf_events(k, True),
     pr.PR_MCE_KILL: _mce_kill,
     pr.PR_MCE_KILL_GET: _mce_kill_get,
     pr.PR_SET_MM: _set_mm,
