@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 import sys
 from collections.abc import Callable
 from types import TracebackType
@@ -31,8 +32,13 @@ class Child(Generic[T]):
 
     def result(self) -> T:
         """What its function returned, or raised.  ChildError."""
-        with open(self._source, "rb") as pipe:
-            data = pipe.read()
+        try:
+            with open(self._source, "rb") as pipe:
+                data = pipe.read()
+        except BaseException:  # whoever waits is interrupted: nobody will ask for the result
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+            raise
         _, status = os.waitpid(self.pid, 0)
         code = os.waitstatus_to_exitcode(status)
         if not data:

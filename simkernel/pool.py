@@ -7,11 +7,15 @@ object of plain values.  `matrix` and `sweep` are made of it.
 from __future__ import annotations
 
 import json
+import multiprocessing
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, as_completed
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Protocol, TypeVar
+
+ENDING_S = 2.0  # for workers that are asked to end
 
 
 class Piece(Protocol):
@@ -97,6 +101,21 @@ def here(asked: Sequence[P], work: Callable[[P], R], jobs: int) -> Iterator[tupl
                 yield futures[future], future.result()
         except BrokenProcessPool:
             raise NoCluster("a worker process died: no memory of the host is left?") from None
+        except BaseException:  # Ctrl-C, a signal to this process alone: what is under way is of no use any more
+            pool.shutdown(wait=False, cancel_futures=True)
+            end_children()
+            raise
+
+
+def end_children() -> None:
+    """Workers are asked to end, so that they end their own children, and then ended."""
+    workers = multiprocessing.active_children()
+    for worker in workers:
+        worker.terminate()
+    until = time.monotonic() + ENDING_S
+    for worker in workers:
+        worker.join(max(until - time.monotonic(), 0.0))
+        worker.kill()
 
 
 def on_cluster(asked: Sequence[P], work: Callable[[P], R], address: str) -> Iterator[tuple[P, R]]:

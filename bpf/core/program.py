@@ -15,7 +15,7 @@ from arch.abi.errno import E2BIG, EINVAL
 from arch.abi.limits import U32_MAX
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
-from arch.memory import Memory
+from arch.memory import Memory, OutOfMemory
 from arch.native import Word
 from arch.native.handler import NativeCode, Tier
 from bpf import uapi
@@ -130,6 +130,7 @@ class BpfProg(Prog):
         self.orig_line_info = request.line_info
         self.counts = (ctypes.c_uint64 * len(self.insns))() if bpf.counting else None  # runs of each instruction
         self._untraced: Program | None = None  # while functions of it have trampolines
+        bpf.idle_stack(STACK_BYTES)  # when it runs there is one, unless it interrupts another
         self.program = self._make_program(self._engine(fast), fast)
         for owner in self.used_maps:
             owner.get()
@@ -282,8 +283,12 @@ class BpfProg(Prog):
                 self.go_native()
         if self.native is not None and self.native.closed and not bpf.stats_enabled:
             return self._run_compiled(ctx, bpf.idle_stack(STACK_BYTES))
+        try:
+            top = bpf.take_stack(STACK_BYTES)
+        except OutOfMemory:  # for a run that interrupts another: missed, and counted
+            self.recursion_misses += 1
+            return 0
         bpf.enter()
-        top = bpf.take_stack(STACK_BYTES)
         r = new_registers(ctx, top)
         before = runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip
         runtime.regs, runtime.ctx, runtime.cookie, runtime.entry_ip = r, ctx, cookie, entry_ip

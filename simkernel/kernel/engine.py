@@ -22,6 +22,7 @@ from arch.cpu import Cpu
 from arch.errors import KernelError
 from simkernel.kernel.body import Inlined
 from simkernel.kernel.cpus import Cpus
+from simkernel.kernel.hostcode import host_failure
 from simkernel.kernel.kfunc import Function, Param, Prototype
 from simkernel.kernel.task import CurrentTask
 
@@ -74,6 +75,7 @@ def _lambda(expression: str) -> Callable[[int], int]:
     return eval(f"lambda r: {expression}")  # type: ignore[no-any-return]
 
 
+RAISED: dict[str, object] = {"KernelError": KernelError, "host_failure": host_failure}  # the names below
 _PLAIN = """
 def enter({registers}):
     clock._now += {cost}
@@ -81,6 +83,8 @@ def enter({registers}):
         r = body(k{arguments})
     except KernelError as e:
         return -e.errno & {mask:#x}
+    except OSError as e:
+        return -host_failure(e) & {mask:#x}
     return r & {mask:#x} if r else 0
 """
 
@@ -102,6 +106,8 @@ def enter({registers}):
         return r & {mask:#x} if r else 0
     except KernelError as e:
         return -e.errno & {mask:#x}
+    except OSError as e:
+        return -host_failure(e) & {mask:#x}
     cpus.frames.append([send, converts(req[0]), g, name])
     return req
 """
@@ -134,6 +140,8 @@ def leaf({names}):
         r = body(k{arguments})
     except KernelError as e:
         r = -e.errno
+    except OSError as e:
+        r = -host_failure(e)
     r = r & {mask:#x} if r else 0
     return {result}
 """
@@ -248,7 +256,7 @@ class Engine:
         )  # fmt: skip
         if prototype.ret.size == 0:
             text = text.replace(f"return {convert_expression(prototype.ret, 'r', self.word)}", "return 0")
-        scope: dict[str, Any] = {"k": self.board, "body": body, "clock": self.clock, "KernelError": KernelError}
+        scope: dict[str, Any] = {"k": self.board, "body": body, "clock": self.clock, **RAISED}
         exec(_compiled(text), scope)
         return scope["leaf"]  # type: ignore[no-any-return]
 
@@ -293,7 +301,7 @@ class Engine:
             "engine": self,
             "body": body,
             "clock": self.clock,
-            "KernelError": KernelError,
+            **RAISED,
             "converts": self.converters.get,
             "Flattened": Flattened,
             "name": name,
@@ -329,6 +337,10 @@ class Engine:
             except KernelError as error:
                 cpus.frames.pop()
                 return -error.errno & mask
+            except OSError as error:
+                failure = host_failure(error)
+                cpus.frames.pop()
+                return -failure & mask
             frame[1] = converts(request[0])
             return request
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from types import TracebackType
 
+from arch.abi.errno import EIO
 from arch.errors import KernelError
 
 NOTE = "raised by code of the host that the simulated machine called"
@@ -32,3 +33,12 @@ class host_code:
 def is_host_code(error: BaseException) -> bool:
     """The exception came out of code of the host."""
     return NOTE in vars(error).get("__notes__", ())
+
+
+def host_failure(error: OSError) -> int:
+    """The errno of a call of the host that failed where no body has an answer to it, such as a read of our own data from a
+    disk that fails: the function fails the same way.  Raises what code of the host raised.
+    """
+    if is_host_code(error):
+        raise error
+    return error.errno or EIO

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterator
 
 import pytest
 
+from simkernel.copies import Template
 from tests.fuzz import __main__ as runner
+from tests.fuzz import faults
 from tests.fuzz.kinds import KINDS, Finding
 
 ONE = ("syscalls", "sequences", "memory", "interrupts", "files")  # a case takes a while
@@ -22,6 +25,22 @@ def test_some_cases(name: str) -> None:
 def test_found_before(case: int) -> None:
     """No memory for the new program in execve(2), and for the tool's own task."""
     assert not runner.one("faults", 1, case).startswith("FINDING")
+
+
+@pytest.mark.parametrize(("place", "at"), [("host calls", 1), ("disk full", 1), ("objects", 20), ("pages", 5)])
+def test_one_failure_of_a_story(prepared: tuple[Template, str], place: str, at: int) -> None:
+    """The first read of the host in `counted_writes` is one of our own data: EIO for bpf(2), no oops."""
+    template, folder = prepared
+    story = "bound_files" if place == "disk full" else "counted_writes"
+    ended, calls = faults.run(template, folder, story, place, at)
+    assert ended in ("refused", "held") and calls >= at
+
+
+@pytest.fixture(scope="module")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Template, str]]:
+    folder = str(tmp_path_factory.mktemp("bound"))
+    with Template(faults.prepared(folder)) as template:
+        yield template, folder
 
 
 def test_a_finding_is_told(monkeypatch: pytest.MonkeyPatch) -> None:

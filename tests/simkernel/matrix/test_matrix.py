@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import signal
 import subprocess
+import sys
+import time
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -177,6 +180,31 @@ def test_the_command(tmp_path):
     ):
         ran = command("matrix", *words, cwd=tmp_path)
         assert ran.returncode == 2 and said in ran.stderr and "Traceback" not in ran.stderr
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_signal_ends_the_command_and_its_workers(tmp_path, jobs):
+    """To the command alone: nobody else tells its workers, whose cells would never end."""
+    started = tmp_path / "started"
+    test = tmp_path / "check.py"
+    text = f"import os, time\ndef test(machine, obj):\n    open({str(started)!r}, 'a').write(f'{{os.getpid()}}\\n')\n    time.sleep(600)\n"
+    test.write_text(text)
+    words = ["matrix", "-j", jobs, "--kernel", "6.1,5.10,6.12", "--run", str(test), WRITES, TASKS]
+    full = [sys.executable, "-m", "simkernel", *words]
+    running = subprocess.Popen(full, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    try:
+        end = time.monotonic() + 240
+        while not started.exists() and time.monotonic() < end:
+            time.sleep(0.05)
+        running.send_signal(signal.SIGTERM)
+        _, said = running.communicate(timeout=240)
+    finally:
+        running.kill()
+    assert running.returncode == 128 + signal.SIGTERM and said == "", (running.returncode, said)
+    pids = [int(line) for line in started.read_text().split()]
+    while any(Path(f"/proc/{pid}").exists() for pid in pids) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert not [pid for pid in pids if Path(f"/proc/{pid}").exists()]
 
 
 def test_what_moved_is_what_the_object_names(tmp_path):
