@@ -10,6 +10,7 @@ from simkernel.fs import (
     attributes,
     calls32,
     copy,
+    coredump,
     devices,
     eventfd,
     eventpoll,
@@ -58,7 +59,7 @@ from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    attributes, calls32, copy, devices, eventfd, eventpoll, fcntl, fhandle, files, fsopen, hostio, inotify, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
+    attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fcntl, fhandle, files, fsopen, hostio, inotify, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
 )  # fmt: skip
 
 

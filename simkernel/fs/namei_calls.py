@@ -368,6 +368,14 @@ def _victim(nd: NameData) -> Dentry | None:
     return nd.lookup_last_name()
 
 
+def unlink_name(k: FsKernel, name: str) -> Body:
+    """A name of the current task's; whether there is one does not matter."""
+    try:
+        return (yield from _unlink(k, AT_FDCWD, name))
+    except KernelError as error:
+        return -error.errno
+
+
 def _unlink(k: FsKernel, dfd: int, name: str) -> Body:
     vfs = k.vfs
     nd = vfs.nameidata(dfd, name)

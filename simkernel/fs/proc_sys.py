@@ -46,6 +46,8 @@ ENTRIES = (
     Entry("kernel.bpf_stats_enabled", 0, 0o644, 0, 1, since="5.1"),
     Entry("kernel.cap_last_cap", 40, 0o444),
     Entry("kernel.core_pattern", "core"),
+    Entry("kernel.core_pipe_limit", 0, low=0),
+    Entry("kernel.core_uses_pid", 0),
     Entry("kernel.dmesg_restrict", 0, low=0, high=1),
     Entry("kernel.domainname", "(none)"),
     Entry("kernel.ftrace_dump_on_oops", 0),

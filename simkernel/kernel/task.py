@@ -166,6 +166,7 @@ class SignalStruct:
         self.pidfd_wait = WaitQueue("wait_pidfd")
         self.group_exit_code = 0
         self.group_exiting = False
+        self.core: CoreState | None = None
         self.fatal = False  # a signal that ends the group is pending: SIGNAL_GROUP_EXIT as complete_signal() sets it
         self.stopped = False
         self.stop_reported = True
@@ -255,6 +256,15 @@ class CloneArgs:
         self.set_tid: list[
             int
         ] = []  # the numbers to have: in the innermost pid namespace, in the one around it, and so on
+
+
+class CoreState:
+    """struct core_state: a process that is being dumped; its other threads wait until that is done."""
+
+    def __init__(self, dumper: Task) -> None:
+        self.dumper = dumper
+        self.waiting: list[Task] = []
+        self.arrived, self.done = WaitQueue("core_startup"), WaitQueue("core_done")
 
 
 class WaitRequest:

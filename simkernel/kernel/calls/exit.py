@@ -113,6 +113,13 @@ def do_exit(k: KernelFace, code: int) -> Body:
     task = k.current
     if task.flags & PF_EXITING:
         yield from _stay_dead(k)
+    core = task.signal.core
+    if core is not None and task is not core.dumper:  # coredump_task_exit()
+        core.waiting.append(task)
+        k.wake_up(core.arrived, 0)
+        while task.signal.core is core:
+            yield k.wait(core.done, interruptible=False)
+        code = task.signal.group_exit_code
     yield from report_event(k, PTRACE_EVENT_EXIT, code)
     task.flags |= PF_EXITING
     task.exit_code = code

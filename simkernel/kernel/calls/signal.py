@@ -32,7 +32,7 @@ from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import traced_signal, trap_stop
-from simkernel.kernel.signals import IGNORED_BY_DEFAULT, STOPS, bit
+from simkernel.kernel.signals import CORE, IGNORED_BY_DEFAULT, STOPS, bit
 from simkernel.kernel.task import (
     PF_EXITING,
     TASK_INTERRUPTIBLE,
@@ -96,6 +96,12 @@ def get_signal(k: KernelFace) -> Steps[SigInfo | None]:
             signals.record_crash(task, info, registers)
         if strace is not None:
             strace.killed(task, sig)
+        if bit(sig) & CORE:
+            signals.delivering = info
+            address = k.mem.alloc(len(k.signals.siginfo(info)))
+            k.mem.write(address, signals.siginfo(info))
+            yield k.call("do_coredump", address)
+            k.mem.free(address)
         yield k.call("do_group_exit", sig)
 
 
