@@ -5,6 +5,7 @@ The first thread whose signal it is writes the file while the others wait at the
 
 from __future__ import annotations
 
+import contextlib
 import struct
 from collections.abc import Iterator
 
@@ -17,9 +18,7 @@ from arch.abi.elf import (  # fmt: skip
     ET_CORE,
     NT_AUXV,
     NT_FILE,
-    NT_PRFPREG,
     NT_PRPSINFO,
-    NT_PRSTATUS,
     NT_SIGINFO,
     PT_LOAD,
     PT_NOTE,
@@ -27,6 +26,7 @@ from arch.abi.elf import (  # fmt: skip
 from arch.abi.fcntl import AT_FDCWD, O_CREAT, O_EXCL, O_LARGEFILE, O_NOFOLLOW, O_RDWR
 from arch.abi.limits import PAGE_SIZE, U64_MAX
 from arch.abi.mman import PROT_EXEC, PROT_READ, PROT_WRITE
+from arch.abi.ptrace import NT_PRFPREG, NT_PRSTATUS
 from arch.abi.resource import RLIMIT_CORE
 from arch.abi.time import NSEC_PER_SEC, NSEC_PER_USEC
 from arch.errors import KernelError
@@ -264,7 +264,8 @@ def _write(k: FsKernel, mm: Mm, info: SigInfo, name: str, limit: int) -> Steps[b
 
 def _open(k: FsKernel, path: str) -> Steps[File | None]:
     """A new file in the place of an old one."""
-    yield from unlink_name(k, path)
+    with contextlib.suppress(KernelError):
+        yield from unlink_name(k, AT_FDCWD, path)
     op = OpenFlags(O_CREAT | O_RDWR | O_NOFOLLOW | O_LARGEFILE | O_EXCL, 0o600)
     name = Filename(k, path, 0, op)
     try:

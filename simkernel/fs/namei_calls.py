@@ -368,15 +368,7 @@ def _victim(nd: NameData) -> Dentry | None:
     return nd.lookup_last_name()
 
 
-def unlink_name(k: FsKernel, name: str) -> Body:
-    """A name of the current task's; whether there is one does not matter."""
-    try:
-        return (yield from _unlink(k, AT_FDCWD, name))
-    except KernelError as error:
-        return -error.errno
-
-
-def _unlink(k: FsKernel, dfd: int, name: str) -> Body:
+def unlink_name(k: FsKernel, dfd: int, name: str) -> Body:
     vfs = k.vfs
     nd = vfs.nameidata(dfd, name)
     nd.start(name)
@@ -412,7 +404,7 @@ def _rmdir(k: FsKernel, dfd: int, name: str) -> Body:
 @kernel_function("int do_unlinkat(int dfd, struct filename *name)", source="fs/namei.c", since="4.14")
 def do_unlinkat(k: FsKernel, dfd: int, name: int) -> Body:
     """unlink(2)."""
-    return (yield from _unlink(k, dfd, k.vfs.passed(name, Filename).name))
+    return (yield from unlink_name(k, dfd, k.vfs.passed(name, Filename).name))
 
 
 @kernel_function("int do_rmdir(int dfd, struct filename *name)", source="fs/namei.c", since="5.9")
@@ -424,7 +416,7 @@ def do_rmdir(k: FsKernel, dfd: int, name: int) -> Body:
 def _unlinkat(k: FsKernel, dfd: int, pathname: int) -> Body:
     if k.vfs.names.do_unlinkat:
         return (yield from _with_name(k, pathname, "do_unlinkat", dfd))
-    return (yield from _unlink(k, dfd, get_path_name(k, pathname)))
+    return (yield from unlink_name(k, dfd, get_path_name(k, pathname)))
 
 
 def _rmdirat(k: FsKernel, dfd: int, pathname: int) -> Body:

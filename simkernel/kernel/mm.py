@@ -99,6 +99,7 @@ class Mm:
         self.rss_peak = 0
         self.uprobes: object = None
         self.vdso = 0
+        self.membarrier_state = 0  # MEMBARRIER_CMD_REGISTER_* that were done
         self.lock_future = False  # mlockall(MCL_FUTURE)
         self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages
         self._no_gap = (1 << 64, 0)  # (size, address): no hole of this size lies between there and mmap_base
@@ -570,5 +571,5 @@ class Mm:
 
 _COPIED = (
     "start_code", "end_code", "start_data", "end_data", "start_brk", "brk", "start_stack", "arg_start", "arg_end",
-    "env_start", "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled",
+    "env_start", "env_end", "auxv", "exe_file", "mmap_base", "vdso", "thp_disabled", "membarrier_state",
 )  # fmt: skip

@@ -126,7 +126,11 @@ def results(ran: Ran) -> list[tuple[str, str]]:
     """(text without numbers, verdict) of each result; of a program without any its exit status alone."""
     found: list[tuple[str, str]] = []
     numbered: set[str] = set()
+    plans: set[str] = set()
     for line in ran.text.splitlines():
+        if re.match(r"1\.\.\d+", line) and line not in plans:  # another series, counted from 1 again
+            plans.add(line)
+            numbered.clear()
         if SUMMARY.match(line) or line in numbered:  # a child prints again what its parent had not yet written
             continue
         if match := TAP.match(line):

@@ -1,6 +1,6 @@
 """System calls about the machine and the running task: uname, sysinfo, prctl, getrandom, scheduling parameters...
 
-kernel/{sys,panic,membarrier}.c, kernel/sched/syscalls, drivers/char/random.c, arch/*/kernel/process.c.
+kernel/{sys,panic}.c, kernel/sched/syscalls, drivers/char/random.c, arch/*/kernel/process.c.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import ns_address
 
 BUILD = "#1 SMP"
-MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ = 1 << 7  # include/uapi/linux/membarrier.h
 
 
 def uname_fields(k: KernelFace, task: Task | None = None) -> list[str]:
@@ -139,19 +138,6 @@ def sys_personality(k: KernelFace, personality: int) -> int:
     if personality != 0xFFFFFFFF:
         k.current.personality = personality
     return old
-
-
-@syscall("membarrier", "int cmd, unsigned int flags, int cpu_id", source="kernel/sched/membarrier.c", since="4.3")
-def sys_membarrier(k: KernelFace, cmd: int, flags: int, cpu_id: int) -> int:
-    """All simulated CPUs see memory in one order: every command holds already."""
-    if (
-        flags & ~1
-        or (flags and cmd != MEMBARRIER_CMD_PRIVATE_EXPEDITED_RSEQ)
-        or (cmd and cmd & (cmd - 1))
-        or cmd > 0x1FF
-    ):
-        raise KernelError(EINVAL)
-    return 0x1FF if cmd == 0 else 0
 
 
 @syscall("syslog", "int type, char *buf, int len", source="kernel/printk/printk.c")
