@@ -228,7 +228,7 @@ def do_coredump(k: FsKernel, siginfo: int) -> Body:
     core = signal.core = CoreState(task)
     signal.group_exiting, signal.group_exit_code = True, info.sig
     k.signals.kill_other_threads(task)
-    while len(core.waiting) < sum(not thread.exit_state for thread in signal.threads) - 1:
+    while any(not thread.past_core for thread in signal.threads if thread is not task):
         yield k.wait(core.arrived, interruptible=False)
     signal.group_exiting = False  # what writes the file is not to be interrupted by this end
     if pattern and not pattern.startswith("|") and limit >= PAGE_SIZE:

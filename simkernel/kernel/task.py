@@ -263,7 +263,6 @@ class CoreState:
 
     def __init__(self, dumper: Task) -> None:
         self.dumper = dumper
-        self.waiting: list[Task] = []
         self.arrived, self.done = WaitQueue("core_startup"), WaitQueue("core_done")
 
 
@@ -451,6 +450,7 @@ class Task(TaskSlots):
         self.seccomp_filters = 0  # how many programs are one behind the other
         self.seccomp_filter: object = None  # seccomp.py: Filter
         self.syscall_work = 0  # SYSCALL_WORK_*: what else happens at system calls
+        self.past_core = False  # PF_POSTCOREDUMP: it ends, and nobody who dumps the process waits for it
         self.freezing = self.frozen = False  # its control group is to be frozen; it cannot run user code
         self.ksp = 0  # kernel stack pointer while it does not run
 

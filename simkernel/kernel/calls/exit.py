@@ -113,9 +113,8 @@ def do_exit(k: KernelFace, code: int) -> Body:
     task = k.current
     if task.flags & PF_EXITING:
         yield from _stay_dead(k)
-    core = task.signal.core
+    core, task.past_core = task.signal.core, True
     if core is not None and task is not core.dumper:  # coredump_task_exit()
-        core.waiting.append(task)
         k.wake_up(core.arrived, 0)
         while task.signal.core is core:
             yield k.wait(core.done, interruptible=False)
