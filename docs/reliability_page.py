@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
+from tests.fuzz.faults import STORIES
 from tests.fuzz.kinds import CALLS, KINDS
 
 ROOT = Path(__file__).parents[1]
@@ -17,10 +19,16 @@ What a program, a file or a mistake of the verifier cannot do to the host is pro
 how it is attacked, and what came of it; it is made by `docs/reliability_page.py`.
 
 `make fuzz MINUTES=10` (`python -m tests.fuzz`) gives each kind of attack an equal share of the time. Cases are made from a seed and a
-number, so each can be had again (`--only KIND:SEED:CASE`); they run in child processes, a few in each. A finding is an exception that is
+number, so each can be had again (`--only KIND:SEED:CASE`); they run in child processes, some in each. A finding is an exception that is
 no refusal, an oops, a signal, or no end. `--seed` is the date unless given; a night's run is `make fuzz MINUTES=480`, with `--record` it
-renews the table. Each finding becomes a test.
+renews the table, with `--add` it adds to it. Each finding becomes a test.
 
+"""
+
+SWEEP = """
+Failures in turn (`python -m tests.fuzz.faults`): {stories} stories, in which each allocation of simulated memory and each call of the host
+fails once (an I/O error, a full disk); the recorded run took {every}: {tried:,} failures, {failed} findings ({ended}). After each
+the machine still runs a program.
 """
 
 TAIL = """
@@ -30,6 +38,9 @@ Besides the fuzzer:
 
 | what | how |
 |---|---|
+| a signal ends a command and its workers | `tests/simkernel/matrix/test_matrix.py`, kind `interrupts` |
+| what is lost is counted | `tests/simkernel/unit/test_lost.py` |
+| the same bytes each time | `make determinism` |
 | a run ends at its time, whatever the program does | `tests/simkernel/test_deadlines.py`, `tests/arch/test_hosttime.py` |
 | what was closed is given back | `tests/simkernel/test_growth.py` |
 | results are whole or marked | `tests/simkernel/cli/test_run.py` |
@@ -37,6 +48,16 @@ Besides the fuzzer:
 | programs that the verifier let pass | `make soundness`: 20,000, run with every check on |
 | binds | `tests/simkernel/fs/test_host_attacks.py` |
 """
+
+
+def sweep(run: dict[str, Any]) -> str:
+    """What came of the failures in turn."""
+    row = run.get("faults in turn")
+    if row is None:
+        return ""
+    ended = ", ".join(f"{outcome}: {count}" for outcome, count in row["outcomes"].items())
+    every = "every call" if row["every"] == 1 else f"every {row['every']}th call"
+    return SWEEP.format(stories=len(STORIES), every=every, tried=row["tried"], failed=len(row["findings"]), ended=ended)
 
 
 def text() -> str:
@@ -52,7 +73,7 @@ def text() -> str:
         lines.append(
             f"| {name} | {KINDS[name][0]} | {row['minutes']:g} | {row['seed']} | {row['tried']:,} | {len(row['findings'])} | {ended} |"
         )
-    return HEAD + "\n".join(lines) + "\n" + TAIL.replace("{calls}", str(CALLS))
+    return HEAD + "\n".join(lines) + "\n" + sweep(run) + TAIL.replace("{calls}", str(CALLS))
 
 
 if __name__ == "__main__":

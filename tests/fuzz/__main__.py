@@ -94,7 +94,8 @@ def campaign(name: str, seed: int, seconds: float, cases: int) -> tuple[Counter[
 
 def record(name: str, row: dict[str, Any], add: bool) -> None:
     """Kinds that were not tried this time keep what is known of them; `add`: so does this one."""
-    known = json.loads(RECORD.read_text())["kinds"] if RECORD.exists() else {}
+    whole = json.loads(RECORD.read_text()) if RECORD.exists() else {}
+    known = whole.get("kinds", {})
     if add and name in known:
         old = known[name]
         row = {
@@ -105,7 +106,8 @@ def record(name: str, row: dict[str, Any], add: bool) -> None:
             "outcomes": dict(sorted((Counter(old["outcomes"]) + Counter(row["outcomes"])).items())),
         }
     known[name] = row
-    RECORD.write_text(json.dumps({"kinds": {name: known[name] for name in KINDS if name in known}}, indent=1) + "\n")
+    kinds = {name: known[name] for name in KINDS if name in known}
+    RECORD.write_text(json.dumps({**whole, "kinds": kinds}, indent=1) + "\n")
 
 
 def main() -> int:
