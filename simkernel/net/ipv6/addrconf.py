@@ -232,6 +232,8 @@ def _mtu_changed(k: NetKernel, dev: NetDevice) -> None:
         _attach(k, dev)
         if dev.up:
             _link_up(k, dev, Event.UP)
+    if dev.has_ipv6:
+        dev.conf["ipv6"]["mtu"] = dev.mtu
     dev.net.ipv6.changed()
 
 

@@ -114,7 +114,7 @@ def _made(net: Net, found: Found, dst: bytes, source: bytes) -> Dst:
         dev = net.loopback
     if is_group(dst):
         kind = RTN_MULTICAST
-    mtu = min(dev.conf["ipv6"].get("mtu6", dev.mtu), dev.mtu, route.metrics.get(RTAX_MTU, dev.mtu))
+    mtu = min(dev.conf["ipv6"]["mtu"] or dev.mtu, dev.mtu, route.metrics.get(RTAX_MTU, dev.mtu))
     loops = kind == RTN_MULTICAST and dst in dev.groups and not dev.loopback
     gateway = way.gateway if kind != RTN_LOCAL else None
     return Dst(dev, kind, source, gateway, dst, mtu, route, found.table.number, loops, device=way.dev)
