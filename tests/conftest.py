@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 # pytest names modules by their folders, so tests/tracing could pass for `tracing`: the real ones come first.
 import arch
@@ -21,6 +22,10 @@ __all__ = ["DATA", "arch", "bpf", "load_data", "tracing"]
 # Whoever runs the tests in the background lets them ignore these, and what the tests start would inherit it.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+# A busy host makes examples slow; that is no finding.
+settings.register_profile("simkernel", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("simkernel")
 
 DATA = Path(__file__).parent / "data"
 
