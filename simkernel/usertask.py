@@ -27,6 +27,7 @@ from arch.abi.errno import ENOSYS, ERESTARTSYS
 from arch.abi.mman import MAP_ANONYMOUS, MAP_FIXED, MAP_PRIVATE, PROT_EXEC, PROT_READ, PROT_WRITE
 from arch.abi.signal import SIGCHLD, SIGKILL
 from arch.abi.time import NSEC_PER_SEC
+from arch.errors import Fault
 from arch.hosttime import HOST, HOST_WORD, HostStop, check
 from simkernel.kernel.face import Steps
 from simkernel.kernel.hostcode import host_code
@@ -110,7 +111,10 @@ class Driver:
         mm = task.mm
         assert mm is not None
         mm.map(CODE, 4096, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED)
-        mm.user.write(CODE, k.abi.insn)
+        try:
+            mm.user.write(CODE, k.abi.insn)
+        except Fault:  # no page for it
+            yield k.call("do_exit", 127 << 8)
         self.heap = self.top = mm.map(0, HEAP_SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS)
         stack = mm.map(0, 1 << 16, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS)
         k.threads.start_thread(task, CODE, stack + (1 << 16) - 256)

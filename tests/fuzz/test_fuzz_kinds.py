@@ -36,6 +36,12 @@ def test_one_failure_of_a_story(prepared: tuple[Template, str], place: str, at: 
     assert ended in ("refused", "held") and calls >= at
 
 
+def test_no_page_for_the_code_of_a_workload(prepared: tuple[Template, str]) -> None:
+    template, folder = prepared
+    for at in range(4, 9):
+        assert faults.run(template, folder, "talking_tasks", "pages", at)[0] in ("refused", "held")
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Template, str]]:
     folder = str(tmp_path_factory.mktemp("bound"))
