@@ -91,6 +91,7 @@ class Tracing:
             for name in ("enable_hist", "disable_hist", "hist"):
                 del triggers.commands[name]
         self.bpf_trace_event: BpfTracePrintk | None = None  # since 5.9
+        self.printk_buffers = False  # before
         if board.features.bpf_trace_event:
             printk = self.bpf_trace_event = BpfTracePrintk(recorder, events)
             events.declare(lambda: [printk])
@@ -152,6 +153,16 @@ class Tracing:
     def dump_stack(self) -> None:
         """A kernel stack trace into the buffer, from here."""
         self.recorder.dump_stack()
+
+    def printk_wanted(self) -> None:
+        """bpf_get_trace_printk_proto(): a program that may print turns the event on; before 5.9 names of tasks are kept from then
+        (trace_printk_init_buffers())."""
+        if self.bpf_trace_event is None:
+            if not self.printk_buffers:
+                self.printk_buffers = True
+                self.board.tasks.use(cmdline=1)
+        elif not self.bpf_trace_event.enabled:
+            self.bpf_trace_event.set_enabled(True)
 
     def bpf_trace_printk(self, text: str) -> None:
         """The sink of bpf_trace_printk(): an event since 5.9, a plain print entry before."""

@@ -179,11 +179,10 @@ class BpfSide(ABC):
             self.mem.write(view.address_of("name"), new.name.encode()[:15] + b"\0")
 
     def _printk_wanted(self, prog: BpfProg) -> None:
-        """bpf_get_trace_printk_proto(): a program that may print turns the event bpf_trace_printk on."""
-        event = self.tracing.bpf_trace_event
+        """bpf_get_trace_printk_proto()."""
         calls = {i.imm for i in prog.orig_insns if i.code == BPF_CALL_INSN and i.src_reg == 0}
-        if event is not None and calls & PRINTING_HELPERS and not event.enabled:
-            event.set_enabled(True)
+        if calls & PRINTING_HELPERS:
+            self.tracing.printk_wanted()
 
     def fd_get(self, fd: int) -> object:
         """What is behind a descriptor.  EBADF."""
