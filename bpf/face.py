@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
@@ -392,6 +393,9 @@ class BpfHost(Protocol):
 
     def jiffies64(self) -> int: ...
     def cpu_id(self) -> int: ...
+    def on_cpu(self, number: int) -> AbstractContextManager[None]:
+        """What the block does, it does on that CPU."""
+
     def numa_node_id(self) -> int: ...
     def per_cpu_offset(self, cpu: int) -> int:
         """Bytes from a per-CPU variable's address to that CPU's own."""
@@ -464,6 +468,9 @@ class BpfHost(Protocol):
 
     def trace_printk(self, text: str) -> None:
         """Text into the trace buffer; by version as an entry of its own or as the tracepoint bpf_trace_printk."""
+
+    def tracepoint(self, name: str, *args: int) -> None:
+        """Fire one of the kernel's tracepoints."""
 
     def seq_write(self, seq: int, data: bytes) -> None:
         """Text of an iterator: into the struct seq_file at this address; EINVAL if there is none."""

@@ -270,6 +270,11 @@ class Call:
     def version(self) -> KernelVersion:
         return self.bpf.version
 
+    @property
+    def log_user(self) -> User:
+        """Where logs go: always to the task, also when a program makes the call with attributes in kernel memory."""
+        return User(self.host.user_mem(), self.host.mem.byteorder)
+
     def check(self) -> None:
         """The zero rule, first of all in each command."""
         self.attr.check(self.version)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from arch.abi.errno import E2BIG, EFAULT, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPNOTSUPP, EPERM, ESRCH
+from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC, ENOTSUPP, EOPNOTSUPP, EPERM, ESRCH
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.errors import KernelError
 from bpf import uapi
@@ -412,8 +412,6 @@ def _tell(call: Call, prog_id: int, fd_type: int, text: str | None, offset: int,
         else:
             user.write(buf, raw[: room - 1] + b"\0")
             errno = ENOSPC
-    elif bool(room) != bool(buf):
-        raise KernelError(EINVAL if buf else EFAULT)
     user.put(attr.place("prog_id"), 4, prog_id)
     user.put(attr.place("fd_type"), 4, fd_type)
     user.put(attr.place("probe_offset"), 8, offset)

@@ -132,7 +132,7 @@ def btf_load(call: Call) -> int:
         raw = log.encode("latin-1")
         if len(raw) >= attr.btf_log_size:
             raw, errno = raw[: attr.btf_log_size - 1], errno or ENOSPC
-        call.user.write(attr.btf_log_buf, raw + b"\0")
+        call.log_user.write(attr.btf_log_buf, raw + b"\0")
     if errno or btf is None:
         raise KernelError(errno)
     publish_kernel_btf(call)

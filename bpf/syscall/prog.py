@@ -7,13 +7,14 @@ from collections.abc import Generator, Sequence
 from typing import cast, overload
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOTSUPP
+from arch.abi.limits import U32_MAX
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.board import CLASSIC_UNTIL
 from bpf.core.load import LoadAttr
 from bpf.core.load import prog_load as load_program
 from bpf.core.program import BpfProg, prog_of_fd
-from bpf.isa.insn import Insn, decode
+from bpf.isa.insn import Insn, decode, signed32
 from bpf.syscall.attr import Call, btf_of_fd, prog_fd
 from bpf.syscall.struct_ops_run import struct_ops_test_run
 from bpf.syscall.test_functions import KernelCall, Steps
@@ -21,6 +22,8 @@ from bpf.syscall.test_run import TestRequest, TestResult, test_run, tracing_step
 from bpf.verifier.api import VerifyRequest
 
 LICENSE_MAX = 127
+# Their test runs have ends of their own.
+WITHOUT_PACKET = (uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, uapi.BPF_PROG_TYPE_SYSCALL, uapi.BPF_PROG_TYPE_SK_LOOKUP)
 MIN_FUNC_INFO, MIN_LINE_INFO, MAX_RECORD = 8, 16, 252  # bytes
 CORE_RELO_SIZE = 16
 RECORDS = {  # what the log calls them -> the members of union bpf_attr: where, how many, of how many bytes
@@ -45,7 +48,7 @@ def _records(call: Call, kind: str, known: int) -> list[tuple[int, ...]]:
         if any(raw[known:]):
             if attr.log_level:
                 text = f"nonzero tailing record in {kind}".encode()[: attr.log_size - 1]
-                user.write(attr.log_buf, text + b"\0")
+                call.log_user.write(attr.log_buf, text + b"\0")
             user.put(attr.place(RECORDS[kind][2]), 4, known)
             raise KernelError(E2BIG)
         out.append(layout.unpack(raw[:known].ljust(known, b"\0")))
@@ -89,7 +92,7 @@ def prog_load(call: Call) -> int:
         load.verify_extras = lambda load, request: _verify_extras(call, load, request)
     verdict, prog = load_program(call.bpf, load)
     if logging and verdict.log_valid:
-        user.write(attr.log_buf, verdict.log.encode("latin-1", "replace") + b"\0")
+        call.log_user.write(attr.log_buf, verdict.log.encode("latin-1", "replace") + b"\0")
     if prog is None:
         raise KernelError(-verdict.ret)
     return new_prog_fd(call, prog)
@@ -190,7 +193,8 @@ def prog_test_run(call: Call) -> int | Steps:
         return _tracing_test_run(call, tracing_steps(call.bpf, prog, request))
     if prog.type == uapi.BPF_PROG_TYPE_STRUCT_OPS:
         return struct_ops_test_run(call, prog, request)
-    return _copy_back(call, test_run(call.bpf, prog, request))
+    error = _copy_back(call, test_run(call.bpf, prog, request))
+    return error if prog.type in WITHOUT_PACKET else _test_finish(call, error)
 
 
 def _tracing_test_run(call: Call, steps: Generator[KernelCall, int, TestResult]) -> Steps:
@@ -210,9 +214,16 @@ def _copy_back(call: Call, result: TestResult) -> int:
         user.write(attr.ctx_out or attr.ctx_in, result.ctx)
     if result.ctx_size is not None:
         user.put(attr.place("ctx_size_out"), 4, result.ctx_size)
-    if result.error:
-        raise KernelError(result.error)
-    return 0
+    return -result.error
+
+
+def _test_finish(call: Call, error: int) -> int:
+    """The end of bpf_test_finish(): programs on its tracepoint may change the answer."""
+    mem = call.bpf.host.mem
+    with call.bpf.scratch(4) as at:
+        mem.write_uint(at, 4, error & U32_MAX)
+        call.host.tracepoint("bpf_test_finish", at)
+        return signed32(mem.read_uint(at, 4))
 
 
 def _packet_size(size: int) -> int:

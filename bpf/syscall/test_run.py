@@ -530,7 +530,8 @@ def _run_raw_tp(runner: _Runner) -> TestResult:
     data = request.ctx_in or b""
     if request.flags & uapi.BPF_F_TEST_RUN_ON_CPU and request.cpu >= runner.host.nr_cpus:
         raise KernelError(ENXIO, "no such CPU")
-    with runner.memory(data) as ctx:
+    number = request.cpu if request.flags & uapi.BPF_F_TEST_RUN_ON_CPU else runner.host.cpu_id()
+    with runner.memory(data) as ctx, runner.host.on_cpu(number):
         runner.run(ctx if data else 0)
     runner.result.duration = 0
     return runner.result

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from functools import cache
 
 from arch import architecture
@@ -155,6 +156,14 @@ class TestHost:
 
     def cpu_id(self) -> int:
         return self.cpu
+
+    @contextmanager
+    def on_cpu(self, number: int) -> Iterator[None]:
+        own, self.cpu = self.cpu, number
+        try:
+            yield
+        finally:
+            self.cpu = own
 
     def numa_node_id(self) -> int:
         return 0
@@ -356,6 +365,9 @@ class TestHost:
 
     def sys_bpf(self, cmd: int, attr: int, size: int) -> int:
         return bpf_from_kernel(self.bpf, cmd, attr, size)
+
+    def tracepoint(self, name: str, *args: int) -> None:
+        """Nobody listens."""
 
     def seq_write(self, seq: int, data: bytes) -> None:
         raise KernelError(EINVAL, "no struct seq_file here")

@@ -143,7 +143,7 @@ class PseudoFile(Node):
     """A text file made by functions: `read` gives the whole text, `write` takes what one write(2) brings."""
 
     def __init__(
-        self, read: Callable[[], Text] | None = None, write: Callable[[bytes], int | None] | None = None,
+        self, read: Callable[[], Text] | None = None, write: Callable[[bytes], int | Steps[int] | None] | None = None,
         mode: int | None = None, size: int = 0, fops: FileOperations | None = None,
     ) -> None:  # fmt: skip
         self.show = read
@@ -177,7 +177,7 @@ class OpenText:
             self.text = text.encode("utf-8", "surrogateescape") if isinstance(text, str) else text
         return self.text[pos : pos + size]
 
-    def write(self, data: bytes, pos: int) -> int:
+    def write(self, data: bytes, pos: int) -> int | Steps[int]:
         """Hand the bytes over; None means that all were taken."""
         if self.node.store is None:
             raise KernelError(EIO if self.node.mode & 0o222 else EINVAL, "not writable")

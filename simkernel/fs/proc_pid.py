@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 
 from arch.abi.errno import EACCES, EINVAL, EIO, ENOENT
-from arch.abi.limits import PAGE_SHIFT
+from arch.abi.limits import PAGE_SHIFT, TASK_COMM_LEN
 from arch.abi.poll import DEFAULT_POLLMASK
 from arch.errors import Fault, KernelError
 from simkernel.fs import constants as c
@@ -31,6 +31,7 @@ from simkernel.fs.proc_text import (
 )
 from simkernel.fs.pseudo import node_fops
 from simkernel.kernel.areas import Vma
+from simkernel.kernel.body import Steps
 from simkernel.kernel.namespaces import KINDS, Namespace
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.ptrace.memory import read_memory
@@ -172,11 +173,12 @@ def _magic(k: FsKernel, task: Task, where: Callable[[], Path | None]) -> Link:
     return Link(target, lambda: k.vfs.d_path(target()))
 
 
-def _comm_write(k: FsKernel, task: Task, data: bytes) -> None:
+def _comm_write(k: FsKernel, task: Task, data: bytes) -> Steps[int]:
     if task.tgid != k.current.tgid:
         raise KernelError(EINVAL, "another process")
-    comm = data[:15].split(b"\0")[0].decode("latin-1")
-    k.mirror.set_comm(task, comm)
+    name = data[: TASK_COMM_LEN - 1].ljust(TASK_COMM_LEN, b"\0")
+    yield k.call("__set_task_comm", task.addr, k.mirror.scratch_string(name), 0)
+    return len(data)
 
 
 def _oom_score_adj(task: Task) -> int:
@@ -348,7 +350,7 @@ class PidDir(Dir):
             name: str,
             show: Callable[[], str | bytes],
             mode: int = 0o444,
-            store: Callable[[bytes], int | None] | None = None,
+            store: Callable[[bytes], int | Steps[int] | None] | None = None,
             fops: FileOperations | None = None,
         ) -> None:
             node = PseudoFile(show, store, mode, fops=fops)

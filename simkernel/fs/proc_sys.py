@@ -15,6 +15,7 @@ from arch.errors import KernelError
 from simkernel.fs.hooks import FsPrograms
 from simkernel.fs.nodes import Dir, OpenNode, OpenText, PseudoFile
 from simkernel.kernel.address_spaces import DEFAULT_MAX_MAP_COUNT
+from simkernel.kernel.body import Steps
 from simkernel.kernel.face import KernelFace
 
 
@@ -182,7 +183,7 @@ class OpenSysctl(OpenText):
         """As a program says from where."""
         return super().read(size, self.sysctl.ask(None, pos)[1])
 
-    def write(self, data: bytes, pos: int) -> int:
+    def write(self, data: bytes, pos: int) -> int | Steps[int]:
         """What a program makes of it."""
         new, pos = self.sysctl.ask(data, pos)
         return super().write(data if new is None else new, pos)

@@ -6,7 +6,8 @@ runtime goes next, then the one that waits longest.  All simulated CPUs share on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Protocol
 
 from arch.abi.errno import ERESTARTSYS, ETIME
@@ -510,6 +511,23 @@ class Cpus(Deadline):
     def say_where(self) -> None:
         """Tell native code which CPU and task run, after something other than a switch changed them."""
         self._tell_native(self.board.current)
+
+    @contextmanager
+    def standing_in(self, number: int) -> Iterator[None]:
+        """smp_call_function_single(), which waits: Python of the block runs as on that CPU, above the task that is there."""
+        own, task = self.rq, self.board.current
+        try:
+            self.rq = self.rqs[number]
+            self._become(self.rq.current)
+            yield
+        finally:
+            self.rq = own
+            self._become(task)
+
+    def _become(self, task: Task) -> None:
+        self.board.current, self.frames = task, task.frames
+        self.usercopy.user = task.mm.user if task.mm is not None else self.no_user
+        self._tell_native(task)
 
     def slice_ns(self) -> int:
         """How long a task runs while others wait."""

@@ -421,6 +421,7 @@ class Task(TaskSlots):
         self.clone_args: CloneArgs | None = None  # CloneArgs of the clone in progress
         self.wait_request: WaitRequest | None = None
         self.sleeps_until = 0  # ns, of nanosleep(2)
+        self.sleep_request = (0, 0)  # the time as it was given, and its HRTIMER_MODE_
         self.driver: Driver | None = None  # who drives this task from Python (simkernel/usertask.py)
         self.held_locks: list[tuple[str, int]] = []  # (kind, address): locks.py
         self.forked = False  # made by clone(): strace says so

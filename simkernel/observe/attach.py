@@ -162,8 +162,8 @@ class Attachments:
 
         if prog.max_ctx_offset > 8 * len(point.params):
             raise KernelError(EINVAL, "the program reads more arguments than the tracepoint has")
-        if prog.max_tp_access:
-            raise KernelError(EINVAL, "nothing of the tracepoint's arguments may be written")
+        if prog.max_tp_access > point.decl.writable:
+            raise KernelError(EINVAL, "so much of the tracepoint's argument may not be written")
         if (prog.id, request.name) in self.raw_tracepoints:
             raise KernelError(EEXIST, "the program is attached there")
         self.raw_tracepoints.add((prog.id, request.name))

@@ -107,6 +107,10 @@ class BpfSide(ABC):
         assert isinstance(link.request, IterAttach)
         return self.iterators.create(link, link.request)
 
+    def tracepoint(self, name: str, *args: int) -> None:
+        """As the kernel's own code fires it."""
+        self.k.trace(name, *args)
+
     def seq_write(self, seq: int, data: bytes) -> None:
         """Text of an iterator.  EINVAL."""
         self.iterators.write_text(seq, data)

@@ -6,6 +6,7 @@ Everything here is a short answer from the kernel's own state.  The part for BPF
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable
+from contextlib import AbstractContextManager, nullcontext
 
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.ctype import FuncDecl
@@ -100,6 +101,10 @@ class Host(BpfSide):
     def cpu_id(self) -> int:
         """smp_processor_id()."""
         return self.k.cpus.rq.cpu
+
+    def on_cpu(self, number: int) -> AbstractContextManager[None]:
+        """Nothing changes on the CPU that runs already."""
+        return self.k.cpus.standing_in(number) if number != self.cpu_id() else nullcontext()
 
     def current_pid(self) -> int:
         """Of the thread."""
@@ -332,7 +337,7 @@ class Host(BpfSide):
         """One of BPF's clocks, in ns; the coarse ones go by ticks."""
         now = self.now_ns()
         if clock in ("realtime", "tai"):
-            return int(self.k.clock.realtime_ns) + (37_000_000_000 if clock == "tai" else 0)
+            return int(self.k.clock.realtime_ns)  # as clock_gettime(CLOCK_TAI): nobody has told of leap seconds
         return now - now % TICK_NSEC if clock.endswith("coarse") else now
 
     def jiffies64(self) -> int:

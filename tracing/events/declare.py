@@ -38,6 +38,7 @@ class TraceEventDecl:
     since: str | None = None  # first kernel with it: with the event in the newest row, with that shape in an older one
     until: str | None = None  # first kernel without that shape
     fired: str = ""  # the arguments of a later kernel, behind those of `proto`: of the row of 6.1 alone
+    writable: int = 0  # bytes of the first argument's memory that programs may write: DECLARE_EVENT_WRITABLE
     cap_any: bool = False  # TRACE_EVENT_FL_CAP_ANY: unprivileged tasks may use it through perf
     held: tuple[int, int] = (0, 0)  # TRACE_FLAG_* and preempt depth of the place that fires it
     missing: str = ""  # what the machine does not do of it, for docs/events.md

@@ -142,6 +142,14 @@ skb_copy_datagram_iovec = TraceEventDecl(
     ),
     print='"skbaddr=%p len=%d", REC->skbaddr, REC->len',
 )  # fmt: skip
+bpf_test_finish = TraceEventDecl(
+    "bpf_test_run", "bpf_test_finish",
+    since="5.2",
+    proto="int *err",
+    entry=(("int err", "*err"),),
+    print='"bpf_test_finish with err=%d", REC->err',
+    writable=4,
+)  # fmt: skip
 napi_poll = TraceEventDecl(
     "napi", "napi_poll",
     missing=NEVER,

@@ -47,6 +47,10 @@ class Pmus:
         self.user = user
         self.paranoid = 2  # perf_event_paranoid
 
+    def set_paranoid(self, value: int) -> None:
+        """A write to kernel.perf_event_paranoid."""
+        self.paranoid = value
+
     def init(self, event: PerfEvent) -> None:
         """The event_init() of the type's PMU.  ENOENT for a type nobody serves."""
         attr = event.attr

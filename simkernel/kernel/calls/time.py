@@ -79,6 +79,9 @@ def read_timespec(k: KernelFace, addr: int, size: int | None = None) -> int:
     return min(seconds * NSEC_PER_SEC + ns, (1 << 63) - 1)
 
 
+HRTIMER_MODE_ABS, HRTIMER_MODE_REL = 0, 1
+
+
 def write_timespec(k: KernelFace, addr: int, ns: int, size: int | None = None) -> None:
     """Store nanoseconds as a timespec."""
     k.usercopy.copy_to_user(addr, pair_bytes(k, *divmod(ns, NSEC_PER_SEC), size or k.arch.word))
@@ -223,11 +226,24 @@ def hrtimer_nanosleep(k: KernelFace, until: int, mode: int, clockid: int) -> Bod
 @kernel_function("int do_nanosleep(struct hrtimer_sleeper *t, int mode)", source="kernel/time/hrtimer.c")
 def do_nanosleep(k: KernelFace, t: int, mode: int) -> Body:
     """Sleep once; 1 when a signal came.  The time is the task's: a pointer of a 32-bit machine could not carry it."""
+    if k.text.is_probed("hrtimer_start_range_ns"):
+        expires, how = k.current.sleep_request
+        yield k.call("hrtimer_start_range_ns", t, expires, k.current.timer_slack_ns, how)
     result = yield k.wait(None, timeout_ns=k.current.sleeps_until - k.clock.now_ns)
     return int(result not in (0, -ETIME))
 
 
-def _sleep(k: KernelFace, until: int, remaining: int, size: int | None) -> Body:
+@kernel_function(
+    "void hrtimer_start_range_ns(struct hrtimer *timer, ktime_t tim, u64 delta_ns, const enum hrtimer_mode mode)",
+    source="kernel/time/hrtimer.c",
+)
+def hrtimer_start_range_ns(k: KernelFace, timer: int, tim: int, delta_ns: int, mode: int) -> int:
+    """Called for sleeps, where somebody looks; what wakes them is the wait's own time."""
+    return 0
+
+
+def _sleep(k: KernelFace, until: int, remaining: int, size: int | None, asked: int | None = None) -> Body:
+    k.current.sleep_request = (until, HRTIMER_MODE_ABS) if asked is None else (asked, HRTIMER_MODE_REL)
     result: int = yield k.call("hrtimer_nanosleep", until, 1, CLOCK_MONOTONIC)
     if result == -ERESTART_RESTARTBLOCK:
         if remaining:
@@ -240,7 +256,8 @@ def _sleep(k: KernelFace, until: int, remaining: int, size: int | None) -> Body:
 def sys_nanosleep(k: KernelFace, rqtp: int, rmtp: int) -> Body:
     """EINVAL, EFAULT, EINTR."""
     k.cpus.charge_user()
-    return (yield from _sleep(k, k.clock.now_ns + read_timespec(k, rqtp), rmtp, None))
+    asked = read_timespec(k, rqtp)
+    return (yield from _sleep(k, k.clock.now_ns + asked, rmtp, None, asked))
 
 
 def _clock_nanosleep(k: KernelFace, which: int, flags: int, rqtp: int, rmtp: int, size: int | None) -> Body:
@@ -250,9 +267,10 @@ def _clock_nanosleep(k: KernelFace, which: int, flags: int, rqtp: int, rmtp: int
     want = read_timespec(k, rqtp, size)
     if flags & TIMER_ABSTIME:
         until = k.clock.now_ns + want - now
+        k.current.sleep_request = (want, HRTIMER_MODE_ABS)
         result: int = yield k.call("hrtimer_nanosleep", until, 0, which)
         return -ERESTARTNOHAND if result else 0
-    return (yield from _sleep(k, k.clock.now_ns + want, rmtp, size))
+    return (yield from _sleep(k, k.clock.now_ns + want, rmtp, size, want))
 
 
 @syscall(
