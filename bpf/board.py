@@ -24,6 +24,7 @@ from bpf.maps.base import BpfMap, MapAttr, map_of_fd
 from bpf.maps.info import KptrField
 from bpf.maps.ring import Rings
 from bpf.maps.types import create_map
+from bpf.netns import NetnsPrograms
 from tracing.face import KernelMem
 
 # Commands, types and helpers up to 4.8 are checked by the classic verifier; struct layouts before ids existed (4.13).
@@ -128,6 +129,7 @@ class Bpf:
         self.active: dict[int, int] = {}  # bpf_prog_active by CPU: programs of kprobes do not nest
         self.tier = chosen_tier()
         self.cgroups = CgroupPrograms()
+        self.netns = NetnsPrograms()
         self.redirect: Redirect | None = None  # of the program that ran last
         self.sysctl_names: dict[
             int, str

@@ -18,7 +18,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import ClassVar, Protocol
 
-from arch.abi.errno import EINVAL, ENOTSUPP
+from arch.abi.errno import EINVAL, ENOTSUPP, EOPNOTSUPP
 from arch.abi.version import KernelVersion
 from arch.architecture import Architecture
 from arch.errors import KernelError
@@ -146,6 +146,10 @@ class Link(FdObject, ABC):
     def get(self) -> None:
         """One more reference."""
 
+    def detach(self) -> None:
+        """The event does not run the program any more; EOPNOTSUPP."""
+        raise KernelError(EOPNOTSUPP)
+
     @abstractmethod
     def put(self) -> None:
         """One reference less; the last one detaches."""
@@ -192,6 +196,7 @@ class NetNamespace:
 
     token: Hashable
     ino: int
+    root: bool = False  # the machine's first
 
 
 @dataclass(frozen=True)
@@ -367,6 +372,9 @@ class BpfHost(Protocol):
     def fd_netns(self, fd: int) -> NetNamespace:
         """The network namespace it is; EINVAL."""
 
+    def current_netns(self) -> NetNamespace:
+        """The current task's."""
+
     def fd_owner(self, fd: int, kind: str) -> int:
         """Kernel address of the "task" of a pidfd, the "inode" of a file, the "sock" of a socket; 0 for another file."""
 
@@ -399,6 +407,9 @@ class BpfHost(Protocol):
     def numa_node_id(self) -> int: ...
     def per_cpu_offset(self, cpu: int) -> int:
         """Bytes from a per-CPU variable's address to that CPU's own."""
+
+    def task_referenced(self, task: int) -> bool:
+        """Is the usage count of the task at this address more than zero?"""
 
     # ---- the current task ----
     def capable(self, capability: str) -> bool:

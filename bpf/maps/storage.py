@@ -68,12 +68,16 @@ class LocalStorageMap(BpfMap):
         if flags & ~uapi.BPF_LOCAL_STORAGE_GET_F_CREATE or not owner:
             return 0
         address = self.owners.get(owner, 0)
-        if not address and flags:
+        if not address and flags and self.may_own(owner):
             address = self.allocate(self.value_size)
             if value is not None:
                 self.copy_value(address, value)
             self.owners[owner] = address
         return address
+
+    def may_own(self, owner: int) -> bool:
+        """May it still get a value?"""
+        return True
 
     def storage_delete(self, owner: int) -> None:
         """bpf_task_storage_delete() and its like."""
@@ -155,6 +159,9 @@ class TaskStorageMap(LocalStorageMap):
     """BPF_MAP_TYPE_TASK_STORAGE; user space names a task by a pidfd."""
 
     owner_kind = "task"
+
+    def may_own(self, owner: int) -> bool:
+        return self.host.task_referenced(owner)
 
 
 @map_type(

@@ -12,12 +12,12 @@ from arch.abi.fcntl import O_CLOEXEC, O_RDWR
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.core.attach_prog import check_new_target
-from bpf.core.link import BpfLink, DetachableLink, IterLink, XdpLink
+from bpf.core.link import BpfLink, IterLink, XdpLink
+from bpf.core.netns import make_netns_link
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import (
     AttachRequest,
     KprobeMultiAttach,
-    NetnsAttach,
     PerfEventAttach,
     RawTracepointAttach,
     TracingAttach,
@@ -259,13 +259,12 @@ def _iter_link(call: Call, prog: BpfProg) -> int:
 
 
 def _netns_link(call: Call, prog: BpfProg) -> int:
+    """netns_bpf_link_create()."""
     attr = call.attr
     if attr.flags:
         raise KernelError(EINVAL)
     namespace = call.host.fd_netns(attr.signed("target_fd"))
-    request = NetnsAttach(namespace, attr.attach_type)
-    info = {"netns_ino": namespace.ino, "attach_type": attr.attach_type}
-    return settle(call, uapi.BPF_LINK_TYPE_NETNS, prog, request, info, DetachableLink)
+    return publish(call, make_netns_link(call.bpf, namespace, attr.attach_type, prog), "bpf_link")
 
 
 def _xdp_link(call: Call, prog: BpfProg) -> int:
@@ -329,6 +328,11 @@ def prog_attach(call: Call) -> int:
     lsm = prog_type == uapi.BPF_PROG_TYPE_LSM and prog.expected_attach_type == uapi.BPF_LSM_CGROUP
     if prog_type in CGROUP_TYPES or lsm:
         return cgroup.attach(call, prog)
+    if prog_type == uapi.BPF_PROG_TYPE_FLOW_DISSECTOR:
+        if attr.target_fd or attr.attach_flags or attr.replace_bpf_fd:
+            raise KernelError(EINVAL)
+        call.bpf.netns.attach(call.host.current_netns(), attr.attach_type, prog)
+        return 0
     raise KernelError(EINVAL)
 
 
@@ -347,13 +351,45 @@ def prog_detach(call: Call) -> int:
     call.check()
     attr = call.attr
     prog_type = _attachable(call, attr.attach_type)
+    if prog_type == uapi.BPF_PROG_TYPE_FLOW_DISSECTOR:
+        return _netns_detach(call, prog_type)
     if prog_type not in CGROUP_TYPES and prog_type != uapi.BPF_PROG_TYPE_LSM:
         raise KernelError(EINVAL)
     return cgroup.detach(call, prog_type)
 
 
+def _netns_detach(call: Call, prog_type: int) -> int:
+    """netns_bpf_prog_detach()."""
+    attr = call.attr
+    if attr.target_fd:
+        raise KernelError(EINVAL)
+    prog = prog_of_fd(call.bpf, attr.signed("attach_bpf_fd"))
+    if prog.type != prog_type:
+        raise KernelError(EINVAL)
+    call.bpf.netns.detach(call.host.current_netns(), attr.attach_type, prog)
+    return 0
+
+
+def _netns_query(call: Call) -> int:
+    """netns_bpf_prog_query()."""
+    attr, user = call.attr, call.user
+    if attr.query_flags:
+        raise KernelError(EINVAL)
+    netns = call.host.fd_netns(attr.signed("target_fd"))
+    progs = list(call.bpf.netns.progs(netns, attr.attach_type))
+    user.put(attr.place("attach_flags"), 4, 0)
+    user.put(attr.place("prog_cnt"), 4, len(progs))
+    if not attr.prog_cnt or not attr.prog_ids or not progs:
+        return 0
+    for i, prog in enumerate(progs[: attr.prog_cnt]):
+        user.put(attr.prog_ids + 4 * i, 4, prog.id)
+    if attr.prog_cnt < len(progs):
+        raise KernelError(ENOSPC)
+    return 0
+
+
 def prog_query(call: Call) -> int:
-    """BPF_PROG_QUERY: ids of the programs attached to a cgroup."""
+    """BPF_PROG_QUERY: ids of the programs attached to a cgroup or a network namespace."""
     if not call.host.capable("net_admin"):
         raise KernelError(EPERM)
     call.check()
@@ -361,6 +397,8 @@ def prog_query(call: Call) -> int:
     if attr.query_flags & ~uapi.BPF_F_QUERY_EFFECTIVE:
         raise KernelError(EINVAL)
     prog_type = _attachable(call, attr.attach_type)
+    if prog_type in (uapi.BPF_PROG_TYPE_FLOW_DISSECTOR, uapi.BPF_PROG_TYPE_SK_LOOKUP):
+        return _netns_query(call)
     if prog_type not in CGROUP_TYPES and attr.attach_type != uapi.BPF_LSM_CGROUP:
         raise KernelError(EINVAL)
     return cgroup.query(call)

@@ -157,6 +157,9 @@ class TestHost:
     def cpu_id(self) -> int:
         return self.cpu
 
+    def task_referenced(self, task: int) -> bool:
+        return True
+
     @contextmanager
     def on_cpu(self, number: int) -> Iterator[None]:
         own, self.cpu = self.cpu, number
@@ -278,6 +281,9 @@ class TestHost:
     def fd_netns(self, fd: int) -> NetNamespace:
         self.fd_get(fd)
         raise KernelError(EINVAL, "no namespaces here")
+
+    def current_netns(self) -> NetNamespace:
+        return NetNamespace(None, 0xF0000000, True)
 
     def fd_owner(self, fd: int, kind: str) -> int:
         self.fd_get(fd)

@@ -36,6 +36,7 @@ from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import KINDS, Namespace, Proxy, TimeNamespace, UtsNamespace, time_offsets
 from simkernel.kernel.pid_namespace import MAX_PID_LEVEL, PidNamespace
+from simkernel.kernel.security import may
 from simkernel.kernel.task import Task
 from simkernel.kernel.user_namespace import (
     MAX_USER_LEVEL,
@@ -153,8 +154,20 @@ def _create(k: FsKernel, flags: int, task: Task) -> Proxy:
 
 
 @kernel_function("int copy_namespaces(unsigned long flags, struct task_struct *tsk)", source="kernel/nsproxy.c")
-def copy_namespaces(k: FsKernel, flags: int, tsk: int) -> int:
+def copy_namespaces(k: FsKernel, flags: int, tsk: int) -> Body:
     """The child's namespaces: the parent's, or new ones.  EPERM, EINVAL."""
+    refused = yield from _may_make_users(k, flags)
+    return refused or _copy_namespaces(k, flags, tsk)
+
+
+def _may_make_users(k: FsKernel, flags: int) -> Body:
+    """`yield from`: security_create_user_ns()."""
+    if not flags & CLONE_NEWUSER or k.version.before("6.1"):
+        return 0
+    return (yield from may(k, "security_create_user_ns", k.current.cred.addr))
+
+
+def _copy_namespaces(k: FsKernel, flags: int, tsk: int) -> int:
     task = k.tasks.at(tsk)
     proxy = task.namespaces = k.current.namespaces
     if flags & CLONE_THREAD and (flags & (CLONE_NEWUSER | CLONE_NEWPID) or pid_space(proxy) is not task_space(k)):
@@ -184,9 +197,10 @@ def task_space(k: FsKernel) -> PidNamespace | None:
 
 
 @kernel_function("int ksys_unshare(unsigned long unshare_flags)", source="kernel/fork.c", since="4.17")
-def ksys_unshare(k: FsKernel, flags: int) -> int:
+def ksys_unshare(k: FsKernel, flags: int) -> Body:
     """No longer share something with others.  EINVAL, EPERM."""
-    return _unshare(k, flags)
+    refused = yield from _may_make_users(k, flags)
+    return refused or _unshare(k, flags)
 
 
 def _unshare(k: FsKernel, flags: int) -> int:

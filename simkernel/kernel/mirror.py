@@ -287,6 +287,10 @@ class Mirror:
         if mm.exe_file is not None:
             self.set_field(mm.addr, "mm_struct", "exe_file", mm.exe_file.addr)
 
+    def last_put(self, task: Task) -> None:
+        """Nobody refers to the task any more."""
+        self.set_field(task.addr, "task_struct", "usage.refs.counter", 0)
+
     def vma_struct(self, mm: Mm, vma: Vma) -> int:
         """struct vm_area_struct of an area, made at the first request and brought up to date at each."""
         if not vma.addr:

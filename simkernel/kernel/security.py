@@ -14,6 +14,7 @@ from simkernel.mm.kmalloc import kfree, kmalloc
 SECURITY = "security/security.c"
 
 
+LSM_NAMES = {"security_create_user_ns": "userns_create"}  # where the hook is not called as its function
 TASK_BLOB = 72  # what the modules of Debian's kernel keep of a task, in bytes
 
 
@@ -72,6 +73,12 @@ def security_inode_getattr(k: KernelFace, path: int) -> Body:
     return (yield from call_int_hook(k, "inode_getattr", path))
 
 
+@kernel_function("int security_create_user_ns(const struct cred *cred)", source=SECURITY, since="6.1")
+def security_create_user_ns(k: KernelFace, cred: int) -> Body:
+    """May a namespace of users be made?"""
+    return (yield from call_int_hook(k, "userns_create", cred))
+
+
 def call_int_hook(k: KernelFace, hook: str, *args: int) -> Body:
     """`yield from`: what the programs of a hook say."""
     name = f"bpf_lsm_{hook}"
@@ -80,9 +87,8 @@ def call_int_hook(k: KernelFace, hook: str, *args: int) -> Body:
 
 def hook_probed(k: KernelFace, hook: str) -> bool:
     """Would calling `security_x` be seen by somebody?"""
-    return (hook in k.text.symbol_of and k.text.is_probed(hook)) or bool(
-        k.text.probed.get("bpf_lsm_" + hook.removeprefix("security_"))
-    )
+    lsm = "bpf_lsm_" + LSM_NAMES.get(hook, hook.removeprefix("security_"))
+    return (hook in k.text.symbol_of and k.text.is_probed(hook)) or bool(k.text.probed.get(lsm))
 
 
 def may(k: KernelFace, hook: str, *args: int) -> Body:

@@ -41,3 +41,4 @@ def install(k: ObservedKernel) -> None:
     tracefs.install(k)
     sockfilter.install(k)
     cgroups.install(k, host.bpf, host.xdp)
+    k.net.departure_chain.append(host.bpf.netns.gone)

@@ -39,8 +39,10 @@ from simkernel.fs.cgroup import Cgroup as FsCgroup
 from simkernel.fs.constants import MAY_READ, MAY_WRITE
 from simkernel.fs.inode import Path, to_str
 from simkernel.fs.pseudo import PseudoInode
+from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import Socket
 from simkernel.net.face import current_net
+from simkernel.net.netlink.nsid import net_of_fd
 from simkernel.observe.attach import Attached, Attachments
 from simkernel.observe.bpf_files import opened_fops, pinned_fops
 from simkernel.observe.btf import KernelBtf
@@ -233,9 +235,15 @@ class BpfSide(ABC):
         return self.k.pidfds.task(self.k, fd)[0].tgid
 
     def fd_netns(self, fd: int) -> NetNamespace:
-        """EINVAL: there are no programs on network namespaces."""
-        self.fd_get(fd)
-        raise KernelError(EINVAL, "programs are not attached to network namespaces here")
+        """Its token is the Net."""
+        return self._netns(net_of_fd(self.k, fd))
+
+    def current_netns(self) -> NetNamespace:
+        """The current task's."""
+        return self._netns(current_net(self.k))
+
+    def _netns(self, net: Net) -> NetNamespace:
+        return NetNamespace(net, net.namespace.ino, net is self.k.net.init)
 
     def fd_owner(self, fd: int, kind: str) -> int:
         """The struct of the process of a pidfd, of a file's inode, of a socket; 0 for another file.  EBADF."""

@@ -102,6 +102,10 @@ class Host(BpfSide):
         """smp_processor_id()."""
         return self.k.cpus.rq.cpu
 
+    def task_referenced(self, task: int) -> bool:
+        """refcount_read(&task->usage)."""
+        return bool(self.k.view(task, "struct task_struct").usage.refs.counter)
+
     def on_cpu(self, number: int) -> AbstractContextManager[None]:
         """Nothing changes on the CPU that runs already."""
         return self.k.cpus.standing_in(number) if number != self.cpu_id() else nullcontext()

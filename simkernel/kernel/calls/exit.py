@@ -276,11 +276,20 @@ def decode_exit(code: int) -> tuple[int, int]:
     return CLD_EXITED, (code >> 8) & 0xFF
 
 
+@kernel_function("void exit_creds(struct task_struct *tsk)", source="kernel/cred.c")
+def exit_creds(k: KernelFace, tsk: int) -> int:
+    """Nobody has a reference to the task any more: its credentials go with it."""
+    return 0
+
+
 @kernel_function("void release_task(struct task_struct *p)", source="kernel/exit.c")
-def release_task(k: KernelFace, p: int) -> int:
+def release_task(k: KernelFace, p: int) -> Body:
     """The task is gone: unlink it; its memory goes when it has left the CPU."""
     task = k.tasks.at(p)
     signal = task.signal
+    if k.text.is_probed("exit_creds"):
+        k.mirror.last_put(task)
+        yield k.call("exit_creds", p)
     k.trace("sched_process_free", task.addr)
     security_task_free(k, p)
     task.exit_state = EXIT_DEAD

@@ -45,6 +45,8 @@ def init_namespace() -> Namespace:
 def cleanup_net(k: NetKernel, net: Net) -> None:
     """cleanup_net(): devices that are the machine's go back to its first network, the others with this one."""
     net.gone = True
+    for each in k.net.departure_chain:
+        each(net)
     for dev in [d for d in net.devices.values() if not d.kind.kind and not d.kind.local]:
         taken = k.net.init.named(dev.name) is not None
         dev_change_net_namespace(k, dev, k.net.init, f"dev{dev.ifindex}" if taken else "")

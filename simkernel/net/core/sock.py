@@ -25,7 +25,7 @@ from arch.abi.inet import (
     TCP_CLOSE,
 )
 from arch.abi.rtnetlink import RTN_MULTICAST
-from arch.abi.socket import AF_INET, AF_INET6, SOCK_STREAM, SOL_IP
+from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_STREAM, SOL_IP
 from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.inode import File
 from simkernel.kernel.face import Body, KernelFace
@@ -54,7 +54,9 @@ def object_type(family: int, protocol: int) -> str:
     """The C type of a sock."""
     if family == AF_INET6:
         return OBJECT_TYPE6.get(protocol, "struct raw6_sock")
-    return OBJECT_TYPE.get(protocol, "struct inet_sock") if family == AF_INET else "struct sock"
+    if family == AF_INET:
+        return OBJECT_TYPE.get(protocol, "struct inet_sock")
+    return "struct unix_sock" if family == AF_UNIX else "struct sock"
 
 
 V4MAPPED = bytes(10) + b"\xff\xff"
@@ -106,7 +108,7 @@ class Sock:
         self.tables = k.net
         self.family, self.type, self.protocol = family, type_, protocol
         ctype = object_type(family, protocol)
-        self.addr = k.new(ctype).addr
+        self.addr = k.mem.alloc(k.types.sizeof(ctype))  # a struct may have a member of that name
         self.view = k.view(self.addr, "struct sock")
         self.inet = k.view(self.addr, "struct inet_sock") if family in INET else None
         self.ip6: Ipv6Pinfo | None = None

@@ -60,6 +60,7 @@ class Network(NetTables):
         self.programs = NetPrograms()
         self.announce = Announcements()
         self.netdev_chain: list[Callable[[NetDevice, Event], None]] = []  # who is told of devices
+        self.departure_chain: list[Callable[[Net], None]] = []  # who has something on one that goes
         self.namespace_chain: list[Callable[[Net], None]] = []  # who adds to a new namespace
         self.linkwatch: list[NetDevice] = []  # whose carrier came or went
         self.lifetimes: dict[int, Ifaddr] = {}  # addresses that end, by the address of their timers

@@ -44,13 +44,36 @@ class UnixSock(Sock):
 
     def __init__(self, k: SockKernel, net: Net, type_: int) -> None:
         super().__init__(k, net, AF_UNIX, type_, 0)
-        self.name = b""  # sun_path: a path with its NUL, or an abstract name that begins with NUL
+        self._name = b""
+        self._unix_address = 0  # of its struct unix_address
         self.inode: Inode | None = None
         self.peer: UnixSock | None = None
         self.parcels: list[Parcel] = []
         self.queued = 0  # bytes in parcels
         self.pending: list[UnixSock] = []  # connections waiting for accept()
         self.peer_cred: Ucred = (0, 0xFFFFFFFF, 0xFFFFFFFF)  # SO_PEERCRED: who listened, connected or made the pair
+
+    @property
+    def name(self) -> bytes:
+        """sun_path: a path with its NUL, or an abstract name that begins with NUL."""
+        return self._name
+
+    @name.setter
+    def name(self, name: bytes) -> None:
+        self._name = name
+        mem, size = self.k.mem, self.k.types.sizeof("struct unix_address")
+        at = mem.alloc(size + len(self.address))
+        view = self.k.view(at, "struct unix_address")
+        view.refcnt.refs.counter, view.len = 1, len(self.address)
+        mem.write(at + size, self.address)
+        self.k.types.setter("struct unix_sock", "addr")(mem, self.addr, at)
+        self._unix_address = at
+
+    def free(self) -> None:
+        super().free()
+        address, self._unix_address = self._unix_address, 0
+        if address:
+            self.k.mem.free(address)
 
     @property
     def address(self) -> bytes:
