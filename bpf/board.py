@@ -150,6 +150,7 @@ class Bpf:
         self.functions: dict[int, tuple[Prog, int]] = {}  # address of a program's function -> (program, instruction)
         self.last_cookie = 0
         self.cookies: dict[int, int] = {}  # socket -> its cookie, from 1 in the order they are asked for
+        self.keyrings: set[tuple[int, int]] = set()  # KEY_SPEC_ and the thread or process that has made it
         self.test_struct = 0  # address of the struct prog_test_ref_kfunc of the test kernel functions
         self._stats_enabled = 0
         self.task_words: ctypes.Array[ctypes.c_uint64] | None = None  # for native helpers: offsets of members

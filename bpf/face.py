@@ -454,6 +454,9 @@ class BpfHost(Protocol):
     def override_return(self, regs: int, value: int) -> None:
         """The probed function is not executed, and returns `value`."""
 
+    def build_id(self, ip: int) -> tuple[bytes, int] | None:
+        """20 bytes that name the file which the current task has mapped at an address, and the offset in it."""
+
     def find_vma(self, task: int, addr: int) -> int:
         """Address of the struct vm_area_struct around a user address; 0 if there is none."""
 

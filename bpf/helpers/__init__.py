@@ -188,6 +188,7 @@ MODULES = (
     "show_btf",
     "kfuncs",
     "kfunc_table",
+    "keys",
     "syscalls",
     "rfc",
     "absent",

@@ -24,6 +24,13 @@ def clear_dynptr(mem: Memory, ptr: int) -> None:
     mem.write(ptr, bytes(16))
 
 
+def dynptr_bytes(rt: Runtime, ptr: int) -> bytes:
+    """All that it points to; nothing of one without data."""
+    data = int(rt.mem.read_uint(ptr, 8))
+    size = int(rt.mem.read_uint(ptr + 8, 4)) & DYNPTR_MAX_SIZE
+    return bytes(rt.mem.read(data + int(rt.mem.read_uint(ptr + 12, 4)), size)) if data else b""
+
+
 def _place(rt: Runtime, ptr: int, offset: int, length: int) -> int:
     """Address of a piece of it; 0 without data, -E2BIG outside."""
     data = int(rt.mem.read_uint(ptr, 8))

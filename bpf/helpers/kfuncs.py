@@ -11,7 +11,6 @@ from bpf.helpers.kfunc_rows import KfuncSet, declare, kfunc
 
 #  who may call them, where they are registered, their module
 TEST = KfuncSet("tc tracing syscall", "net/bpf/test_run.c")
-KEYS = KfuncSet("tracing", "kernel/trace/bpf_trace.c")
 CRASH = KfuncSet("tracing", "kernel/bpf/helpers.c")
 RSTAT = KfuncSet("tracing", "kernel/cgroup/rstat.c")
 RENO = KfuncSet("struct_ops", "net/ipv4/bpf_tcp_ca.c")
@@ -114,7 +113,6 @@ def bpf_kfunc_call_test_get_mem(rt: Runtime, obj: int, size: int) -> int:
 @kfunc("bpf_kfunc_call_test_mem_len_fail2", TEST, until="6.4")
 @kfunc("bpf_kfunc_call_test_ref", TEST, "trusted", until="6.4")
 @kfunc("bpf_kfunc_call_test_destructive", TEST, "destructive", until="6.4")
-@kfunc("bpf_key_put", KEYS, "release", until="6.18")
 @kfunc("cgroup_rstat_updated", RSTAT, missing="statistics of control groups", until="6.16")
 @kfunc("cgroup_rstat_flush", RSTAT, "sleepable", missing="statistics of control groups", until="6.16")
 def takes_and_gives_nothing(rt: Runtime) -> int:
@@ -122,15 +120,7 @@ def takes_and_gives_nothing(rt: Runtime) -> int:
     return 0
 
 
-@kfunc("bpf_lookup_user_key", KEYS, "acquire ret_null sleepable", missing="keyrings", until="6.18")
-@kfunc("bpf_lookup_system_key", KEYS, "acquire ret_null", missing="keyrings", until="6.18")
-def no_key(rt: Runtime) -> int:
-    """There are no keyrings."""
-    return 0
-
-
 # Functions that the verifier knows and that no program can be run with.
-declare("bpf_verify_pkcs7_signature", KEYS, "sleepable", missing="a body", until="6.18")
 declare("crash_kexec", CRASH, "destructive", missing="a body")
 declare("tcp_reno_ssthresh", RENO, missing="a body")
 declare("tcp_reno_cong_avoid", RENO, missing="a body")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP
+from arch.abi.errno import E2BIG, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP
 from arch.abi.perf_event import PERF_COUNT_SW_BPF_OUTPUT, PERF_TYPE_SOFTWARE
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.face import PerfEvent
 from bpf.helpers import Runtime, prototype
+from bpf.helpers.xdp import xdp_pieces
 from bpf.maps.array import PerfEventArrayMap
+from bpf.packet.skbuff import SkBuff, XdpBuff
+
+CTXLEN_SHIFT = 32
 
 
 def _event(rt: Runtime, map_ptr: int, flags: int) -> PerfEvent:
@@ -35,26 +39,6 @@ def _event(rt: Runtime, map_ptr: int, flags: int) -> PerfEvent:
     maps="PERF_EVENT_ARRAY",
 )
 @prototype(
-    "skb_output",
-    111,
-    "5.5",
-    args="PTR_TO_BTF_ID:sk_buff CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
-    flags="gpl_only",
-    func="bpf_skb_event_output",
-    given="tracing_prog",
-    maps="PERF_EVENT_ARRAY",
-)
-@prototype(
-    "xdp_output",
-    121,
-    "5.7",
-    args="PTR_TO_BTF_ID:xdp_buff CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
-    flags="gpl_only",
-    func="bpf_xdp_event_output",
-    given="tracing_prog",
-    maps="PERF_EVENT_ARRAY",
-)
-@prototype(
     "perf_event_output",
     args="PTR_TO_CTX CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
     flags="gpl_only",
@@ -78,6 +62,34 @@ def _event(rt: Runtime, map_ptr: int, flags: int) -> PerfEvent:
     proto="bpf_event_output_data_proto",
     given="cgroup_dev sysctl cg_sockopt sock_filter sock_addr sock_ops sk_msg sk_lookup",
 )
+def perf_event_output(rt: Runtime, ctx: int, map_ptr: int, flags: int, data: int, size: int) -> int:
+    """A raw sample."""
+    if flags & ~uapi.BPF_F_INDEX_MASK:
+        return -EINVAL
+    return _output(rt, ctx, map_ptr, flags, bytes(rt.mem.read(data, size)))
+
+
+def _output(rt: Runtime, ctx: int, map_ptr: int, flags: int, sample: bytes) -> int:
+    event = _event(rt, map_ptr, flags)
+    if event.attr.type != PERF_TYPE_SOFTWARE or event.attr.config != PERF_COUNT_SW_BPF_OUTPUT:
+        return -EINVAL
+    if event.cpu != rt.host.cpu_id():
+        return -EOPNOTSUPP
+    written = rt.host.perf_event_output(event, ctx, sample)
+    # 5.1, a7177b94aff4: what has no room is told to the program
+    return 0 if written or rt.bpf.version.before("5.1") else -ENOSPC
+
+
+@prototype(
+    "skb_output",
+    111,
+    "5.5",
+    args="PTR_TO_BTF_ID:sk_buff CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    func="bpf_skb_event_output",
+    given="tracing_prog",
+    maps="PERF_EVENT_ARRAY",
+)
 @prototype(
     "perf_event_output",
     args="PTR_TO_CTX CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
@@ -85,6 +97,29 @@ def _event(rt: Runtime, map_ptr: int, flags: int) -> PerfEvent:
     func="bpf_skb_event_output",
     proto="bpf_skb_event_output_proto",
     given="sk_filter cg_skb tc_cls_act sk_skb lwt_out",
+)
+def skb_event_output(rt: Runtime, skb_at: int, map_ptr: int, flags: int, data: int, size: int) -> int:
+    """A sample, and behind it as much of the packet as bits 32 to 51 of flags say.  EFAULT for more than there is."""
+    if flags & ~(uapi.BPF_F_CTXLEN_MASK | uapi.BPF_F_INDEX_MASK):
+        return -EINVAL
+    length, packet = (flags & uapi.BPF_F_CTXLEN_MASK) >> CTXLEN_SHIFT, b""
+    if length:
+        skb = SkBuff(rt.host, skb_at)
+        if length > skb.len:
+            return -EFAULT
+        packet = bytes(rt.mem.read(skb.data, length))
+    return _output(rt, skb_at, map_ptr, flags, bytes(rt.mem.read(data, size)) + packet)
+
+
+@prototype(
+    "xdp_output",
+    121,
+    "5.7",
+    args="PTR_TO_BTF_ID:xdp_buff CONST_MAP_PTR ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE_OR_ZERO",
+    flags="gpl_only",
+    func="bpf_xdp_event_output",
+    given="tracing_prog",
+    maps="PERF_EVENT_ARRAY",
 )
 @prototype(
     "perf_event_output",
@@ -94,21 +129,17 @@ def _event(rt: Runtime, map_ptr: int, flags: int) -> PerfEvent:
     proto="bpf_xdp_event_output_proto",
     given="xdp",
 )
-def perf_event_output(rt: Runtime, ctx: int, map_ptr: int, flags: int, data: int, size: int) -> int:
-    """A raw sample; network contexts may add a piece of the packet (bits 32 to 51 of flags), which is not done here."""
-    allowed = uapi.BPF_F_INDEX_MASK
-    if rt.prog.type in (uapi.BPF_PROG_TYPE_XDP, uapi.BPF_PROG_TYPE_SCHED_CLS, uapi.BPF_PROG_TYPE_SCHED_ACT):
-        allowed |= uapi.BPF_F_CTXLEN_MASK
-    if flags & ~allowed:
+def xdp_event_output(rt: Runtime, xdp_at: int, map_ptr: int, flags: int, data: int, size: int) -> int:
+    """The same of a frame, in all its pieces."""
+    if flags & ~(uapi.BPF_F_CTXLEN_MASK | uapi.BPF_F_INDEX_MASK):
         return -EINVAL
-    event = _event(rt, map_ptr, flags)
-    if event.attr.type != PERF_TYPE_SOFTWARE or event.attr.config != PERF_COUNT_SW_BPF_OUTPUT:
-        return -EINVAL
-    if event.cpu != rt.host.cpu_id():
-        return -EOPNOTSUPP
-    written = rt.host.perf_event_output(event, ctx, bytes(rt.mem.read(data, size)))
-    # 5.1, a7177b94aff4: what has no room is told to the program
-    return 0 if written or rt.bpf.version.before("5.1") else -ENOSPC
+    length, packet = (flags & uapi.BPF_F_CTXLEN_MASK) >> CTXLEN_SHIFT, b""
+    if length:
+        pieces = xdp_pieces(XdpBuff(rt.host, xdp_at), 0, length)
+        if isinstance(pieces, int):
+            return -EFAULT
+        packet = b"".join(bytes(rt.mem.read(at, count)) for at, count in pieces)
+    return _output(rt, xdp_at, map_ptr, flags, bytes(rt.mem.read(data, size)) + packet)
 
 
 @prototype(

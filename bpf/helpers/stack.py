@@ -7,7 +7,7 @@ from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.helpers import Runtime, kernel_name, prototype
-from bpf.maps.stackmap import BUILD_ID_ENTRY, StackTraceMap
+from bpf.maps.stackmap import BUILD_ID_ENTRY, StackTraceMap, build_ids
 
 _STACKID_FLAGS = (
     uapi.BPF_F_SKIP_FIELD_MASK | uapi.BPF_F_USER_STACK | uapi.BPF_F_FAST_STACK_CMP | uapi.BPF_F_REUSE_STACKID
@@ -104,8 +104,7 @@ def _stack_bytes(rt: Runtime, size: int, flags: int, regs: int, task: int) -> by
     ips = trace[skip : skip + size // entry]
     if entry == 8:
         return b"".join(ip.to_bytes(8, order) for ip in ips)
-    status = uapi.BPF_STACK_BUILD_ID_IP.to_bytes(4, order)
-    return b"".join(status + bytes(20) + ip.to_bytes(8, order) for ip in ips)
+    return build_ids(rt.host, ips)
 
 
 @prototype(

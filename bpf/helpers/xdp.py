@@ -142,7 +142,7 @@ def bpf_xdp_adjust_meta(rt: Runtime, xdp_at: int, offset: int) -> int:
     return 0
 
 
-def _xdp_pieces(xdp: XdpBuff, offset: int, length: int) -> list[tuple[int, int]] | int:
+def xdp_pieces(xdp: XdpBuff, offset: int, length: int) -> list[tuple[int, int]] | int:
     """Where these bytes are, piece by piece, or -errno.  bpf_xdp_pointer(), bpf_xdp_copy_buf()."""
     if offset > U16_MAX or length > U16_MAX:
         return -EFAULT
@@ -166,7 +166,7 @@ def _xdp_pieces(xdp: XdpBuff, offset: int, length: int) -> list[tuple[int, int]]
 )
 def bpf_xdp_load_bytes(rt: Runtime, xdp_at: int, offset: int, to: int, length: int) -> int:
     """Copy bytes out of the frame."""
-    pieces = _xdp_pieces(XdpBuff(rt.host, xdp_at), offset & U32_MAX, length & U32_MAX)
+    pieces = xdp_pieces(XdpBuff(rt.host, xdp_at), offset & U32_MAX, length & U32_MAX)
     if isinstance(pieces, int):
         return pieces
     rt.mem.write(to, b"".join(bytes(rt.mem.read(at, size)) for at, size in pieces))
@@ -182,7 +182,7 @@ def bpf_xdp_load_bytes(rt: Runtime, xdp_at: int, offset: int, to: int, length: i
 )
 def bpf_xdp_store_bytes(rt: Runtime, xdp_at: int, offset: int, source: int, length: int) -> int:
     """Copy bytes into the frame."""
-    pieces = _xdp_pieces(XdpBuff(rt.host, xdp_at), offset & U32_MAX, length & U32_MAX)
+    pieces = xdp_pieces(XdpBuff(rt.host, xdp_at), offset & U32_MAX, length & U32_MAX)
     if isinstance(pieces, int):
         return pieces
     for at, size in pieces:

@@ -2,17 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from arch.abi.errno import E2BIG, EEXIST, EFAULT, EINVAL, ENOENT, ENOMEM, EOPNOTSUPP, EPERM
 from arch.abi.perf_event import PERF_MAX_STACK_DEPTH
 from bpf import uapi
+from bpf.face import BpfHost
 from bpf.maps.base import BpfMap, refuse, roundup_pow_of_two
 from bpf.maps.jhash import jhash2
 from bpf.maps.rows import Probe, map_type
 
 STACK_CREATE_FLAGS = uapi.BPF_F_NUMA_NODE | uapi.BPF_F_RDONLY | uapi.BPF_F_WRONLY | uapi.BPF_F_STACK_BUILD_ID
 BUILD_ID_ENTRY = 32  # sizeof(struct bpf_stack_build_id)
+
+
+def build_ids(host: BpfHost, ips: Iterable[int]) -> bytes:
+    """struct bpf_stack_build_id of each address; BPF_STACK_BUILD_ID_IP where no file with a build id is mapped."""
+    order, out = host.mem.byteorder, []
+    for ip in ips:
+        found = host.build_id(ip)
+        status = uapi.BPF_STACK_BUILD_ID_VALID if found else uapi.BPF_STACK_BUILD_ID_IP
+        name, place = found or (bytes(20), ip)
+        out.append(status.to_bytes(4, order) + name + place.to_bytes(8, order))
+    return b"".join(out)
 
 
 @map_type(
@@ -81,12 +93,8 @@ class StackTraceMap(BpfMap):
         return number
 
     def _data(self, ips: Sequence[int], raw: bytes) -> bytes:
-        """The trace as it is kept: addresses, or (without build ids at hand) entries of status BUILD_ID_IP."""
-        if not self.map_flags & uapi.BPF_F_STACK_BUILD_ID:
-            return raw
-        order = self.mem.byteorder
-        status = uapi.BPF_STACK_BUILD_ID_IP.to_bytes(4, order)
-        return b"".join(status + bytes(20) + ip.to_bytes(8, order) for ip in ips)
+        """The trace as it is kept: addresses, or entries with build ids."""
+        return build_ids(self.host, ips) if self.map_flags & uapi.BPF_F_STACK_BUILD_ID else raw
 
     def lookup(self, key: bytes) -> int:
         raise refuse(EOPNOTSUPP)

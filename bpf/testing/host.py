@@ -157,6 +157,9 @@ class TestHost:
     def cpu_id(self) -> int:
         return self.cpu
 
+    def build_id(self, ip: int) -> tuple[bytes, int] | None:
+        return None
+
     def task_referenced(self, task: int) -> bool:
         return True
 

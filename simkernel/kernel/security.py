@@ -79,6 +79,12 @@ def security_create_user_ns(k: KernelFace, cred: int) -> Body:
     return (yield from call_int_hook(k, "userns_create", cred))
 
 
+@kernel_function("int security_bpf(int cmd, union bpf_attr *attr, unsigned int size)", source=SECURITY, since="4.15")
+def security_bpf(k: KernelFace, cmd: int, attr: int, size: int) -> Body:
+    """May bpf(2) do that?"""
+    return (yield from call_int_hook(k, "bpf", cmd, attr, size))
+
+
 def call_int_hook(k: KernelFace, hook: str, *args: int) -> Body:
     """`yield from`: what the programs of a hook say."""
     name = f"bpf_lsm_{hook}"

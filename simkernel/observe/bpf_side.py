@@ -46,6 +46,7 @@ from simkernel.net.netlink.nsid import net_of_fd
 from simkernel.observe.attach import Attached, Attachments
 from simkernel.observe.bpf_files import opened_fops, pinned_fops
 from simkernel.observe.btf import KernelBtf
+from simkernel.observe.buildid import locate
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.iterators import Iterators, IterFile
 from simkernel.observe.percpu import PerCpu
@@ -332,6 +333,11 @@ class BpfSide(ABC):
         if found.user is None:
             raise Fault(addr)
         return found.user.read(addr, size)
+
+    def build_id(self, ip: int) -> tuple[bytes, int] | None:
+        """Of executables and shared objects."""
+        mm = self.k.current.mm
+        return locate(mm.vmas, ip, self.k.arch) if mm is not None else None
 
     def find_vma(self, task: int, addr: int) -> int:
         """The struct vm_area_struct is made when a program asks."""

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EMFILE
 from arch.abi.fcntl import O_CLOEXEC, O_RDWR
+from arch.abi.limits import U32_MAX
 from arch.abi.perf_event import PERF_FLAG_FD_CLOEXEC
 from arch.errors import KernelError
 from simkernel.kernel.body import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import hook_probed
 from simkernel.observe.host import ObservedKernel
 from simkernel.observe.perf_files import PERF_FOPS, SIZE_AT, read_attr
 from tracing.perf import attr as perf_attr
@@ -24,6 +26,10 @@ def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
     """Commands are bpf/syscall/sys_bpf.py's; the kernel's functions that one wants called are called here."""
     from bpf.syscall.sys_bpf import bpf_steps  # a machine without BPF starts without the verifier
 
+    if k.text.probed and hook_probed(k, "security_bpf"):
+        refused = yield from _may_bpf(k, cmd, uattr, size & U32_MAX)
+        if refused < 0:
+            return int(refused)
     answer = bpf_steps(k.observer.bpf, cmd, uattr, size)
     if isinstance(answer, int):
         return answer
@@ -33,6 +39,21 @@ def __sys_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
             call = answer.send((yield k.call(call.name, *call.args)))
     except StopIteration as end:
         return int(end.value)
+
+
+def _may_bpf(k: ObservedKernel, cmd: int, uattr: int, size: int) -> Body:
+    """`yield from`: security_bpf() of a copy of the attributes."""
+    length = k.types.sizeof("union bpf_attr")
+    try:
+        raw = k.usercopy.copy_from_user(uattr, min(size, length))
+    except KernelError:
+        return 0  # the command says so itself
+    attr = k.mem.alloc(length)
+    try:
+        k.mem.write(attr, raw)
+        return (yield k.call("security_bpf", cmd, attr, size))
+    finally:
+        k.mem.free(attr)
 
 
 @syscall(
