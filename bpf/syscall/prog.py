@@ -22,6 +22,7 @@ from bpf.syscall.test_run import TestRequest, TestResult, test_run, tracing_step
 from bpf.verifier.api import VerifyRequest
 
 LICENSE_MAX = 127
+PACKET_MAX = 1 << 17  # bytes of a packet that are read: of more than fits into fragments it does not matter how much
 # Their test runs have ends of their own.
 WITHOUT_PACKET = (uapi.BPF_PROG_TYPE_RAW_TRACEPOINT, uapi.BPF_PROG_TYPE_SYSCALL, uapi.BPF_PROG_TYPE_SK_LOOKUP)
 MIN_FUNC_INFO, MIN_LINE_INFO, MAX_RECORD = 8, 16, 252  # bytes
@@ -177,8 +178,8 @@ def prog_test_run(call: Call) -> int | Steps:
         raise KernelError(EINVAL)
     prog = prog_of_fd(call.bpf, attr.signed("prog_fd"))
     request = TestRequest(
-        data_in=user.read(attr.data_in, _packet_size(attr.data_size_in)) if attr.data_size_in else None,
-        ctx_in=user.read(attr.ctx_in, _packet_size(attr.ctx_size_in)) if attr.ctx_size_in else None,
+        data_in=user.read(attr.data_in, min(attr.data_size_in, PACKET_MAX)) if attr.data_size_in else None,
+        ctx_in=user.read(attr.ctx_in, _context_size(attr.ctx_size_in)) if attr.ctx_size_in else None,
         has_data_out=bool(attr.data_out),
         data_size_out=attr.data_size_out,
         has_ctx_out=bool(attr.ctx_out),
@@ -226,7 +227,7 @@ def _test_finish(call: Call, error: int) -> int:
         return signed32(mem.read_uint(at, 4))
 
 
-def _packet_size(size: int) -> int:
+def _context_size(size: int) -> int:
     """More than a page is not even read."""
     if size > 1 << 16:
         raise KernelError(EINVAL)

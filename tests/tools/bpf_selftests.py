@@ -10,7 +10,7 @@ gcc, clang-14, llvm-14, lld, rsync, libelf-dev, zlib1g-dev and libcap-dev.  $VML
 fetched, $SIMKERNEL_SELFTESTS a `tools/testing/selftests` that is built already.
 
 The real kernel's answers are tests/data/bpf_selftests_verdicts_6_1.txt.gz (what bpf_verdicts.c printed there) and
-bpf_selftests_progs_6_1.txt (the tests that passed in a virtual machine without network name spaces' tools and modules).
+bpf_selftests_progs_6_1.txt (the tests that passed in a virtual machine with ip, tc, ping and the modules of Debian's kernel).
 """
 
 from __future__ import annotations

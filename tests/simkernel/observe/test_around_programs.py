@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 
 import simkernel
-from arch.abi.errno import E2BIG, EBADMSG, EEXIST, EINVAL, ENOENT, ENOKEY, EPERM
+from arch.abi.errno import E2BIG, EBADMSG, EEXIST, EINVAL, ENOENT, ENOKEY, ENOMEM, EPERM
 from arch.abi.limits import PAGE_SIZE, U32_MAX, U64_MAX
 from arch.architecture import get
 from arch.errors import KernelError
@@ -96,6 +96,11 @@ def test_a_program_changes_the_answer_of_a_test_run(tool: Tool) -> None:
     too_far = tool.load(uapi.BPF_PROG_TYPE_RAW_TRACEPOINT_WRITABLE, change.replace("r1 +0) = 42", "r1 +4) = 42"))
     with pytest.raises(KernelError, match="EINVAL"):
         tool.task.raw_tracepoint_open("bpf_test_finish", too_far)
+
+
+def test_a_frame_of_too_many_pages(tool: Tool) -> None:
+    prog = tool.load(uapi.BPF_PROG_TYPE_XDP, "r0 = 2\nexit", flags=uapi.BPF_F_XDP_HAS_FRAGS)
+    assert [tool.run(prog, data=bytes(size)) for size in (60_000, 90_000)] == [2, -ENOMEM]
 
 
 def test_clocks_of_programs_and_processes_agree(tool: Tool) -> None:
