@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import struct
 
-from arch.abi.elf import ET_DYN, ET_EXEC
+from arch.abi.elf import ET_DYN, ET_EXEC, PT_NOTE
 from arch.abi.limits import PAGE_SIZE
 from arch.architecture import Architecture
 from simkernel.kernel.areas import Vma
 
-PT_NOTE, NT_GNU_BUILD_ID = 4, 3
+NT_GNU_BUILD_ID = 3
 BUILD_ID_SIZE_MAX = 20
 NHDR = 12  # sizeof(Elf_Nhdr)
 
