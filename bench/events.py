@@ -11,17 +11,20 @@ from __future__ import annotations
 
 import os
 import re
+import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
+from functools import partial
 
 import simkernel
 from arch.native import Word
 from bench._rows import Row, report
 from bench.machine import ROOT, WORK, program
+from bpf.loader.object import BpfObject
 
 ROUNDS = 7
 COUNT = {"g": 8000, "w": 8000, "f": 20000}
@@ -126,7 +129,8 @@ class Bench:
     def __init__(self) -> None:
         self.machine = simkernel.boot()
         self.path = self.machine.install(program())
-        self.base: dict[str, float] = {}
+        self.start: dict[str, float] = {}
+        self.objects: dict[tuple[str, str], BpfObject] = {}
 
     def once(self, loop: str, count: int) -> float:
         start = time.process_time_ns()
@@ -134,21 +138,34 @@ class Bench:
         assert result.status == 0
         return float(time.process_time_ns() - start)
 
-    def turns(self, loop: str) -> list[float]:
-        """Nanoseconds of a turn in each round."""
-        count = COUNT[loop]
-        self.once(loop, count // 4)
-        start = min(self.once(loop, 1) for _ in range(3))
-        return [(self.once(loop, count) - start) / count for _ in range(ROUNDS)]
+    def nothing(self, loop: str) -> float:
+        """Nanoseconds of a run without turns."""
+        if loop not in self.start:
+            self.start[loop] = min(self.once(loop, 1) for _ in range(5))
+        return self.start[loop]
+
+    def turn(self, loop: str) -> float:
+        """Nanoseconds of one."""
+        return (self.once(loop, COUNT[loop]) - self.nothing(loop)) / COUNT[loop]
 
     def whole_way(self, loop: str) -> float:
         """A turn without a probe that goes through kernel text and Python."""
-        if loop not in self.base:
-            words = self.machine.kernel.cpu.words
-            table, words[Word.SYSCALLS] = words[Word.SYSCALLS], 0
-            self.base[loop] = min(self.turns(loop))
-            words[Word.SYSCALLS] = table
-        return self.base[loop]
+        words = self.machine.kernel.cpu.words
+        table, words[Word.SYSCALLS] = words[Word.SYSCALLS], 0
+        found = self.turn(loop)
+        words[Word.SYSCALLS] = table
+        return found
+
+    def pairs(self, loop: str, attached: Callable[[], AbstractContextManager[None]]) -> tuple[list[float], list[float]]:
+        """Turns without and with, in turns."""
+        bare: list[float] = []
+        watched: list[float] = []
+        for _ in range(ROUNDS):
+            bare.append(self.whole_way(loop))
+            with attached():
+                self.once(loop, COUNT[loop] // 4)
+                watched.append(self.turn(loop))
+        return bare, watched
 
     @contextmanager
     def program(self, probe: Probe, body: str) -> Iterator[None]:
@@ -156,8 +173,9 @@ class Bench:
         section = probe.section
         if section in ("uprobe", "uretprobe"):
             section += f"/{self.path}:target"
-        obj = self.machine.load(built(section, body), "prog")
-        links = obj.attach()
+        if (section, body) not in self.objects:
+            self.objects[section, body] = self.machine.load(built(section, body), "prog")
+        links = self.objects[section, body].attach()
         try:
             yield
         finally:
@@ -177,11 +195,19 @@ class Bench:
                 write(TRACE + name, "-:b/a" if name == "kprobe_events" else "0")
             self.machine.kernel.observer.tracing.trace_array.reset_all()
 
-    def rows(self, name: str, loop: str, peers: dict[str, list[float]], added: dict[str, list[float]]) -> list[Row]:
-        """The turn, and what was added."""
-        turns = self.turns(loop)
-        base = self.whole_way(loop)
-        return [Row(name, turns, peers=peers), Row(name + ": added", [turn - base for turn in turns], peers=added)]
+    def rows(
+        self,
+        name: str,
+        loop: str,
+        attached: Callable[[], AbstractContextManager[None]],
+        peer: tuple[float, float] | None = None,
+    ) -> list[Row]:
+        """The turn, and what was added: the difference of the least, and the middle one of the pairs."""
+        bare, watched = self.pairs(loop, attached)
+        differences = [b - a for a, b in zip(bare, watched, strict=True)]
+        turn, more = ({"the real kernel": [value]} for value in peer) if peer else ({}, {})
+        added = [min(watched) - min(bare), statistics.median(differences)]
+        return [Row(name, watched, peers=turn), Row(name + ": added", added, peers=more)]
 
 
 def real_kernel() -> dict[tuple[str, str], tuple[float, float]]:
@@ -212,7 +238,11 @@ def main() -> None:
         if chosen(name):
             peer = theirs.get(("no probe", name))
             rows.append(
-                Row(f"no probe, {name}", bench.turns(loop), peers={"the real kernel": [peer[0]]} if peer else {})
+                Row(
+                    f"no probe, {name}",
+                    [bench.turn(loop) for _ in range(ROUNDS)],
+                    peers={"the real kernel": [peer[0]]} if peer else {},
+                )
             )
     for probe in PROBES:
         for body in probe.bodies:
@@ -220,13 +250,10 @@ def main() -> None:
             if not chosen(name):
                 continue
             peer = theirs.get((f"{probe.peer}, {PEER_BODY.get(body)}", PEER_LOOP[probe.loop]))
-            with bench.program(probe, body):
-                turn, added = ({"the real kernel": [value]} for value in peer) if peer else ({}, {})
-                rows += bench.rows(name, probe.loop, turn, added)
+            rows += bench.rows(name, probe.loop, partial(bench.program, probe, body), peer)
     for name, files, loop in RECORDS:
         if chosen(name):
-            with bench.tracing(files):
-                rows += bench.rows(name, loop, {}, {})
+            rows += bench.rows(name, loop, partial(bench.tracing, files))
     report(rows)
 
 

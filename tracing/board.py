@@ -7,6 +7,7 @@ The board itself knows no part: what an entry of the trace looks like, for one, 
 
 from __future__ import annotations
 
+import ctypes
 import struct
 from collections.abc import Callable, Mapping
 
@@ -111,7 +112,7 @@ class SavedTasks:
         self.names: dict[int, str] = {}
         self.last = 0  # the slot given last
         self.tgids: dict[int, int] = {}
-        self.fresh = [False] * nr_cpus  # trace_taskinfo_save: an entry was written since tasks were noted
+        self.fresh = (ctypes.c_uint64 * nr_cpus)()  # trace_taskinfo_save: an entry was written since tasks were noted
         self.cmdline_users = self.tgid_users = 0
         self.watch: Callable[[bool], None] = lambda on: None  # who notes tasks shall begin, or end
 

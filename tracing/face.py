@@ -130,6 +130,10 @@ class TraceHost(Protocol):
     def irq_flags(self) -> int:
         """TRACE_FLAG_* bits now."""
 
+    @property
+    def native_flags(self) -> int:
+        """Host address of the words from which native code makes irq_flags() (record/compiled.py); 0: it cannot."""
+
     def preempt_count(self) -> int:
         """Low four bits preemption depth, bits 4-7 migrate-disable depth (as trace_entry.preempt_count of 6.1)."""
 

@@ -12,7 +12,7 @@ from arch.errors import Fault
 from arch.libraries import check_library
 from arch.native.block import Block, Native, Word
 from arch.native.builtins import METH_FASTCALL, MethodDef
-from arch.native.ir import Function, c_symbols
+from arch.native.ir import C_FUNCTIONS, Function, c_symbols
 from arch.native.objects import initialize_llvm, machine_code
 from arch.native.subset import DECLARATIONS, NativeFunction, SubsetWriter, closure
 
@@ -40,7 +40,10 @@ class Library:
         }
 
     def builtin(self, name: str, block: Block) -> Callable[..., int]:
-        """A function for the machine with this block.  Arguments are ints (or bytes) and not checked; Fault."""
+        """A function for the machine with this block.  Arguments are ints (or bytes) and not checked; Fault.
+
+        One that declines gives None: who calls such a function knows it.
+        """
         make = ctypes.pythonapi.PyCFunction_NewEx
         make.restype = ctypes.py_object
         make.argtypes = (ctypes.c_void_p, ctypes.py_object, ctypes.py_object)
@@ -63,7 +66,14 @@ def _builtin(native: NativeFunction) -> str:
     to_python = "PyLong_FromLongLong" if native.signed else "PyLong_FromUnsignedLongLong"
     f.do(f"ret ptr {f.let(f'call ptr @{to_python}(i64 {result})')}")
     f.label("fault")
+    status = f.word(values[0], Word.NATIVE_STATUS)
     f.set_word(values[0], Word.NATIVE_STATUS, "0")
+    f.branch(f.let(f"icmp eq i64 {status}, {int(Native.DECLINED)}"), "declined", "raise")
+    f.label("declined")
+    none = f.let(f"inttoptr i64 {C_FUNCTIONS['_Py_NoneStruct']} to ptr")
+    f.do(f"call void @Py_IncRef(ptr {none})")
+    f.do(f"ret ptr {none}")
+    f.label("raise")
     at = f.let(f"call ptr @PyLong_FromUnsignedLongLong(i64 {f.word(values[0], Word.NATIVE_FAULT)})")
     f.do(f"call void @PyErr_SetObject(ptr @simkernel_Fault, ptr {at})")
     f.do(f"call void @Py_DecRef(ptr {at})")

@@ -21,10 +21,10 @@ from arch.abi.limits import TASK_COMM_LEN, U32_MAX
 from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.native.block import Word
 from arch.native.library import Library
+from arch.native.state import current_task, time_now
 from arch.native.subset import (
     NativeFunction,
     Words,
-    as_uint,
     copy,
     decline,
     load32,
@@ -34,6 +34,7 @@ from arch.native.subset import (
     store8,
     zero,
 )
+from arch.native.walk import in_direct_map
 from bpf.board import Bpf
 from bpf.maps import ring
 from bpf.run.native_call import NativeCall
@@ -51,27 +52,13 @@ MEMBERS = (
 
 
 @native
-def reference(m: Words) -> int:
-    """What a slot of a Python object refers to."""
-    return m[0]
-
-
-@native
 def ktime_get_ns() -> int:
-    """The clock's time, and the work of user code that it has not been charged with; it will be, before anybody looks.
-
-    Where several CPUs share the time, each charge is rounded, and where kernel text counts as work, the kernel looks at its
-    clock meanwhile: then it matters when a charge is made, and Python makes it.
-    """
-    pending = shared[Word.WORK] - shared[Word.WORK_SEEN]
-    if shared[Word.CLOCK] == 0 or (pending and shared[Word.WORK_SHARE] == 0):
-        decline()
-    return as_uint(reference(shared[Word.CLOCK])) + pending * shared[Word.WORK_SHARE]
+    return time_now()
 
 
 @native
 def jiffies64() -> int:
-    return INITIAL_JIFFIES + ktime_get_ns() // TICK_NSEC
+    return INITIAL_JIFFIES + time_now() // TICK_NSEC
 
 
 @native
@@ -80,27 +67,19 @@ def get_smp_processor_id() -> int:
 
 
 @native
-def current() -> int:
-    """get_current(); a host without tasks in memory has none."""
-    if shared[Word.CURRENT] == 0:
-        decline()
-    return shared[Word.CURRENT]
-
-
-@native
 def get_current_task() -> int:
-    return current()
+    return current_task()
 
 
 @native
 def get_current_pid_tgid(t: Words) -> int:
-    task = current()
+    task = current_task()
     return load32(task + t[TGID]) << 32 | load32(task + t[PID])
 
 
 @native
 def get_current_uid_gid(t: Words) -> int:
-    at = current() + t[CRED]
+    at = current_task() + t[CRED]
     cred = load64(at) if t[POINTER] == 8 else load32(at)
     return load32(cred + t[GID]) << 32 | load32(cred + t[UID])
 
@@ -109,7 +88,7 @@ def get_current_uid_gid(t: Words) -> int:
 def get_current_comm(t: Words, buf: int, size: int) -> int:
     """strscpy_pad()."""
     size &= U32_MAX
-    at = current() + t[COMM]
+    at = current_task() + t[COMM]
     if size >= TASK_COMM_LEN:
         zero(buf, size)
         copy(buf, at, TASK_COMM_LEN)
@@ -117,12 +96,6 @@ def get_current_comm(t: Words, buf: int, size: int) -> int:
         copy(buf, at, size - 1)
         store8(buf + size - 1, 0)
     return 0
-
-
-@native
-def in_direct_map(address: int, size: int) -> int:
-    """Can it be read without page tables?"""
-    return size <= shared[Word.PHYS_SIZE] and address - shared[Word.DIRECT] <= shared[Word.PHYS_SIZE] - size
 
 
 @native

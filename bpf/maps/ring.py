@@ -11,7 +11,6 @@ from functools import cache
 
 from arch.abi.errno import EAGAIN, EINVAL
 from arch.abi.limits import PAGE_SIZE, U32_MAX
-from arch.native.block import Word
 from arch.native.library import Library
 from arch.native.subset import (
     Errno,
@@ -21,10 +20,10 @@ from arch.native.subset import (
     load32,
     load64,
     native,
-    shared,
     store32,
     store64,
 )
+from arch.native.walk import in_direct_map
 from bpf.uapi import (
     BPF_RB_AVAIL_DATA,
     BPF_RB_CONS_POS,
@@ -120,8 +119,7 @@ def ring_output(m: Words, data: int, size: int, flags: int) -> Errno:
     """bpf_ringbuf_output(); waking is Python's."""
     if flags & ~(BPF_RB_NO_WAKEUP | BPF_RB_FORCE_WAKEUP):
         return -EINVAL
-    offset = data - shared[Word.DIRECT]
-    if size > shared[Word.PHYS_SIZE] or offset > shared[Word.PHYS_SIZE] - size:
+    if not in_direct_map(data, size):
         decline()
     if ring_wakes(m, m[DATA] + (load64(m[PRODUCER]) & m[SIZE] - 1) + BPF_RINGBUF_HDR_SZ, flags):
         decline()

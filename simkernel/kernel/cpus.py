@@ -71,7 +71,15 @@ class GroupScheduler(Protocol):
         """Until when it may run."""
 
 
-class RunQueue:
+class Resched:
+    """What native code reads, too."""
+
+    __slots__ = ("need_resched",)
+
+    need_resched: bool
+
+
+class RunQueue(Resched):
     """struct rq: one simulated CPU."""
 
     def __init__(self, cpu: int, idle: Task, context: Context) -> None:

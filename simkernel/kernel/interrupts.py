@@ -7,6 +7,7 @@ vector pending on this CPU; do_softirq() runs what is pending (softirq.py).
 
 from __future__ import annotations
 
+import ctypes
 from functools import partial
 
 from arch.cview import View
@@ -27,8 +28,8 @@ class Interrupts:
     def __init__(self, nr_cpus: int, cpus: Cpus, mem: KernelMemory, types: TypeTable) -> None:
         self.nr_cpus, self.cpus, self.mem, self.types = nr_cpus, cpus, mem, types
         self.pending: list[list[Pending]] = [[] for _ in range(nr_cpus)]
-        self.depth = [0] * nr_cpus
-        self.nmi = [0] * nr_cpus  # in_nmi(): only tests of programs make some
+        self.depth = (ctypes.c_uint64 * nr_cpus)()  # native code reads this and the next
+        self.nmi = (ctypes.c_uint64 * nr_cpus)()  # in_nmi(): only tests of programs make some
         self.due_ns: dict[int, int] = {}  # with jitter: when the last of each number arrives
         self.counts: dict[int, list[int]] = {}  # /proc/interrupts: by number, for each CPU
         self.names: dict[int, str] = {}
@@ -78,7 +79,7 @@ class Softirqs:
     def __init__(self, nr_cpus: int, cpus: Cpus, irqs: Interrupts, tracepoints: Tracepoints) -> None:
         self.cpus, self.irqs, self.tracepoints = cpus, irqs, tracepoints
         self.pending = [0] * nr_cpus
-        self.depth = [0] * nr_cpus  # in_serving_softirq
+        self.depth = (ctypes.c_uint64 * nr_cpus)()  # in_serving_softirq; native code reads it
         self.counts: dict[int, list[int]] = {nr: [0] * nr_cpus for nr in range(NR_SOFTIRQS)}  # /proc/softirqs
         self.actions: dict[int, str] = {}  # vector -> kernel function that serves it
 

@@ -25,7 +25,7 @@ from arch.abi.time import (
     NSEC_PER_SEC,
 )
 from arch.cpu import Cpu
-from arch.mmu import PTE_FLAGS, PTE_WRITE
+from arch.mmu import PTE_WRITE
 from arch.native.block import Word
 from arch.native.handler import Tier, chosen_tier
 from arch.native.library import Library
@@ -35,13 +35,13 @@ from arch.native.subset import (
     Words,
     as_uint,
     decline,
-    load64le,
     native,
     set_uint,
     shared,
     store32,
     store64,
 )
+from arch.native.walk import user_entry
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import NS_PER_WORK, Cpus
 from simkernel.kernel.engine import HYPERCALL_NS
@@ -107,26 +107,13 @@ def end(s: Words, nr: int, now: int, cost: int) -> int:
 
 
 @native
-def step(table: int, index: int) -> int:
-    """The next table of a walk; 0 where there is none (arch/mmu.py)."""
-    entry = load64le(shared[Word.DIRECT] + table + (index & 511) * 8)
-    return entry if entry < shared[Word.PHYS_SIZE] else 0
-
-
-@native
 def user_place(address: int, size: int) -> int:
     """Kernel address of some bytes of one user page that may be written; declines where a fault would be taken, or where
     translated code has to go.
     """
-    if address >= shared[Word.USER_END] or (address & (PAGE_SIZE - 1)) + size > PAGE_SIZE or not shared[Word.USER_ROOT]:
+    if (address & (PAGE_SIZE - 1)) + size > PAGE_SIZE:
         decline()
-    entry = step(shared[Word.USER_ROOT], address >> 39)
-    if entry:
-        entry = step(entry & ~PTE_FLAGS, address >> 30)
-    if entry:
-        entry = step(entry & ~PTE_FLAGS, address >> 21)
-    if entry:
-        entry = step(entry & ~PTE_FLAGS, address >> 12)
+    entry = user_entry(address)
     page = entry // PAGE_SIZE
     if not entry & PTE_WRITE or at(shared[Word.CODE_PAGES] + (page & ~7)) >> 8 * (page & 7) & 255:
         decline()

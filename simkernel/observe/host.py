@@ -5,6 +5,7 @@ Everything here is a short answer from the kernel's own state.  The part for BPF
 
 from __future__ import annotations
 
+import ctypes
 from collections.abc import Callable, Hashable, Iterable
 from contextlib import AbstractContextManager, nullcontext
 
@@ -13,6 +14,7 @@ from arch.ctype import FuncDecl
 from arch.errors import Fault
 from arch.memory import Memory
 from arch.native.handler import NativeHandler
+from arch.native.slots import slot_address
 from arch.probes import Probe
 from arch.unwind import walk_kernel, walk_user
 from bpf.board import Bpf
@@ -70,6 +72,7 @@ class Host(BpfSide):
         self._text_start: int = k.mem.map.text_base
         self._caller_regs = 0
         self.frames = Frames(k)
+        self._flags: ctypes.Array[ctypes.c_uint64] | None = None
         self.percpu = PerCpu(k)
         self.bpf = Bpf(self)
         self._loaded = {}
@@ -163,6 +166,18 @@ class Host(BpfSide):
         if k.irqs.nmi[cpu]:
             flags |= TRACE_FLAG_NMI | TRACE_FLAG_IRQS_OFF
         return flags
+
+    @property
+    def native_flags(self) -> int:
+        """Where native code finds what irq_flags() is made from."""
+        if self._flags is None:
+            k = self.k
+            at = [ctypes.addressof(depth) for depth in (k.irqs.depth, k.softirqs.depth, k.irqs.nmi)]
+            words = [id(True)]
+            for rq in k.cpus.rqs:
+                words += [slot_address(rq, "need_resched"), *(depth + 8 * rq.cpu for depth in at)]
+            self._flags = (ctypes.c_uint64 * len(words))(*words)
+        return ctypes.addressof(self._flags)
 
     def preempt_count(self) -> int:
         """Nobody holds anything when a tracepoint asks: what its callers hold, its row says."""

@@ -120,6 +120,8 @@ class FakeHost:
     def irq_flags(self):
         return self.flags
 
+    native_flags = 0
+
     def preempt_count(self):
         return self.preempt
 

@@ -44,7 +44,7 @@ def event_size(data_length: int) -> int:
     return (length + 4 + RB_ALIGNMENT - 1) // RB_ALIGNMENT * RB_ALIGNMENT
 
 
-class _Word:
+class SharedWord:
     """A number that native code shares."""
 
     def __init__(self, index: int) -> None:
@@ -69,13 +69,13 @@ class Shared:
 class CpuBuffer(Shared):
     """The pages of one CPU and its counters (struct ring_buffer_per_cpu)."""
 
-    entries = _Word(pages.ENTRIES)  # now in the buffer
-    size_bytes = _Word(pages.BYTES)
-    overrun = _Word(pages.OVERRUN)  # overwritten, never read
-    dropped = _Word(pages.DROPPED)  # refused because overwrite is off
-    read = _Word(pages.TAKEN)
-    room = _Word(pages.ROOM)  # of a page without its header
-    lost = _Word(pages.LOST)  # overwritten or dropped since the last consuming read
+    entries = SharedWord(pages.ENTRIES)  # now in the buffer
+    size_bytes = SharedWord(pages.BYTES)
+    overrun = SharedWord(pages.OVERRUN)  # overwritten, never read
+    dropped = SharedWord(pages.DROPPED)  # refused because overwrite is off
+    read = SharedWord(pages.TAKEN)
+    room = SharedWord(pages.ROOM)  # of a page without its header
+    lost = SharedWord(pages.LOST)  # overwritten or dropped since the last consuming read
 
     def __init__(self, cpu: int, nr_pages: int, block: Block) -> None:
         super().__init__(pages.CPU_WORDS)
@@ -252,9 +252,9 @@ class CpuBuffer(Shared):
 class RingBuffer(Shared):
     """All CPUs' buffers (struct trace_buffer)."""
 
-    recording = _Word(pages.RECORDING)
-    stopped = _Word(pages.STOPPED)  # open readers that stop it meanwhile (pause-on-trace)
-    overwrite = _Word(pages.OVERWRITE)
+    recording = SharedWord(pages.RECORDING)
+    stopped = SharedWord(pages.STOPPED)  # open readers that stop it meanwhile (pause-on-trace)
+    overwrite = SharedWord(pages.OVERWRITE)
 
     def __init__(self, nr_cpus: int, block: Block, size_kb: int = 1408, overwrite: int = True) -> None:
         super().__init__(pages.FIRST_CPU + nr_cpus)

@@ -11,7 +11,7 @@ from arch.abi.errno import EBUSY, EINVAL, ENODEV
 from arch.errors import KernelError
 from tracing.board import Board, ErrorLog
 from tracing.buffer.columns import COUNTER_CLOCKS, TRACE_PRINT, TRACE_STACK, TRACE_USER_STACK, Columns
-from tracing.buffer.ringbuffer import Event, RingBuffer
+from tracing.buffer.ringbuffer import Event, RingBuffer, Shared, SharedWord
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.tracer import NopTracer, Tracer
 
@@ -25,15 +25,26 @@ ZEROED_OPTIONS = ("event-fork", "function-fork", "trace_printk_dest", "copy_trac
 SYSCALL_USER_BUF = 63  # CONFIG_TRACE_SYSCALL_BUF_SIZE_DEFAULT
 EMPTY_KB = 0  # two pages for each CPU
 
+# Words of an array for native code: its buffer's, on which CPUs it records, whether something is set that only Python knows,
+# whether somebody sleeps on trace_pipe.
+A_BUFFER, A_CPUMASK, A_SPECIAL, A_WAITERS, ARRAY_WORDS = range(5)
+CPUS_IN_A_WORD = 64
+SPECIAL_OPTIONS = ("stacktrace", "userstacktrace")
+SPECIAL_CLOCKS = ("counter", "uptime")
 
-class TraceArray(Columns):
+
+class TraceArray(Columns, Shared):
     """struct trace_array; `name` is the instance's, empty for the machine's own."""
+
+    cpumask = SharedWord(A_CPUMASK)
+    pipe_waiters = SharedWord(A_WAITERS)  # somebody sleeps on trace_pipe
 
     def __init__(self, board: Board, name: str = "", size_kb: int = 1408) -> None:
         options = board.options
         if name:
             options = {key: value and key not in ZEROED_OPTIONS for key, value in options.items()}
-        super().__init__(board, options)
+        Columns.__init__(self, board, options)
+        Shared.__init__(self, ARRAY_WORDS)
         self.options: dict[str, bool] = options
         self.name = name
         # The machine's: two pages per CPU until an event is first enabled or a size is set; then `size_kb`.
@@ -53,7 +64,6 @@ class TraceArray(Columns):
         self.clock = "local"
         self.count = 0  # of the counter clock
         self.pipe_open: set[int | None] = set()  # readers of trace_pipe, None for the merged one
-        self.pipe_waiters = False  # somebody sleeps on trace_pipe
         self.errors = ErrorLog(board.host, board.features.error_log) if name else board.errors
         self.tracers: dict[str, Tracer] = {"nop": NopTracer()}  # newest last
         self.current: Tracer = self.tracers["nop"]
@@ -62,6 +72,27 @@ class TraceArray(Columns):
         self.no_pids = TaskSet()  # set_event_notrace_pid
         self.on_flag: dict[str, Callable[[bool], None]] = {}  # what else an option does
         self.opened = 0  # open files: an instance in use is not removed
+        self._note()
+
+    @property
+    def buffer(self) -> RingBuffer:
+        """Where records go now."""
+        return self._buffer
+
+    @buffer.setter
+    def buffer(self, buffer: RingBuffer) -> None:
+        self._buffer = buffer
+        self.words[A_BUFFER] = buffer.address
+
+    def _note(self) -> None:
+        """For native code: what it has to do itself, and whether it can."""
+        options = self.options
+        self.words[A_SPECIAL] = (
+            self.chooses_tasks
+            or self.clock in SPECIAL_CLOCKS
+            or any(options.get(name) for name in SPECIAL_OPTIONS)
+            or self.host.nr_cpus > CPUS_IN_A_WORD
+        )
 
     # Writing
 
@@ -151,6 +182,7 @@ class TraceArray(Columns):
     def pids_changed(self) -> None:
         """set_event_pid or set_event_notrace_pid was written."""
         self.chooses_tasks = self.pids.on or self.no_pids.on
+        self._note()
 
     # The trace file
 
@@ -240,6 +272,7 @@ class TraceArray(Columns):
         if self.options[name] == on:
             return
         self.options[name] = on
+        self._note()
         if name in self.on_flag:
             self.on_flag[name](on)
         if name == "overwrite":
@@ -257,6 +290,7 @@ class TraceArray(Columns):
         if name not in self.clocks:
             raise KernelError(EINVAL, f"no such clock: {name}")
         self.clock = name
+        self._note()
         self.reset_all()
 
     def reset(self, cpu: int | None = None) -> None:

@@ -11,11 +11,11 @@ from collections.abc import Callable
 
 from arch.errors import KernelError
 from arch.native import Word
-from arch.native.handler import NativeHandler
-from tracing.probes import programs
+from arch.native.handler import NativeHandler, Tier, chosen_tier
+from tracing.probes import compiled, programs
 from tracing.probes.args import ProbeArg
 from tracing.probes.fetch import FetchContext, Value, compile_fetch, print_values
-from tracing.record.event import TraceEvent
+from tracing.record.event import WARM_COMMITS, TraceEvent
 from tracing.record.fields import COMMON_SIZE, Field, data_loc, filter_assign_type
 from tracing.record.recorder import Recorder
 
@@ -145,6 +145,7 @@ class TraceProbe:
 
     kind = ""
     event: ProbeEvent
+    held_flags = 0  # TRACE_FLAG_* that its records show beside the host's
 
     def __init__(self, recorder: Recorder, args: list[ProbeArg], is_return: bool) -> None:
         self.recorder = recorder
@@ -170,12 +171,31 @@ class TraceProbe:
         """Who listens to the event, or what its programs do, is another."""
 
     def native_handler(self, after: Callable[[int], object]) -> NativeHandler | None:
-        """A hit in compiled form: where nobody but compiled programs listens.  `after`: see NativeHandler."""
+        """A hit in compiled form: where a record goes into one trace, and to compiled programs.  `after`: see NativeHandler."""
         event = self.event
-        if event.listeners or event.filter_program is not None or not event.perf_users:
+        if event.filter_program is not None or not (event.listeners or event.perf_users):
             return None
-        codes = [program.native for program in event.bpf_programs]
-        return programs.handler(self.counts, codes, after, self.recorder, event=event)
+        run = None
+        if event.perf_users:
+            codes = [program.native for program in event.bpf_programs]
+            run = programs.handler(self.counts, codes, after, self.recorder, event=event)
+            if run is None or not event.listeners:
+                return run
+        return self._recording_handler(after, run)
+
+    def _recording_handler(self, after: Callable[[int], object], run: NativeHandler | None) -> NativeHandler | None:
+        event, records, place = self.event, self.recorder.native, self.native_place()
+        if place is None or len(event.listeners) != 1 or self.nhit < WARM_COMMITS[chosen_tier()]:
+            return None
+        words = records.event(event.listeners[0], event.id, self.held_flags)
+        if words is None:
+            return None
+        arch, layout = self.host.arch, self.board.layout
+        return compiled.handler(words, place, self.args, arch, layout, self.counts, run, after, records.big_endian)
+
+    def native_place(self) -> compiled.Place | None:
+        """What its records begin with; None if that is Python's to know."""
+        return None
 
     def raise_failure(self) -> None:
         """Raise what ended a compiled program, if one failed."""
@@ -234,6 +254,8 @@ class TraceProbe:
         """A hit: to ftrace and to perf, whichever use the event."""
         event = self.event
         self.nhit += 1
+        if self.nhit == WARM_COMMITS[Tier.AUTO] and event.listeners:
+            self.users_changed()
         if event.listeners or event.filter_program is not None:
             self.to_ftrace(regs, heads, flags)
         if event.perf_users:

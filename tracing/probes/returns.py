@@ -19,7 +19,7 @@ from arch.errors import Fault
 from arch.native import Block, Native, Word
 from arch.native.handler import READ_ONLY, NativeHandler, Tier, chosen_tier
 from arch.native.library import Library
-from arch.native.subset import Words, decline, invoke, load32, load64, native, shared, store32, store64
+from arch.native.subset import Words, attempt, decline, load32, load64, native, shared, store32, store64
 
 CAPACITY = 1 << 13  # calls under way in all tasks; more are missed
 
@@ -143,13 +143,15 @@ def kretprobe_return(d: Words, regs: int) -> int:
     rp = word_of(d[D_STACK], row + RP)
     if ret == d[D_TRAMPOLINE] or not word_of(rp, RP_FUNCTION) or not word_of(rp, RP_REGISTERED):
         decline()
-    drop(d[D_STACK], row)
     note_last(d[D_STACK], rp, ret)
     ip = regs + d[D_IP]
     if d[D_IP_FIRST]:
         write_wide(ip, d[D_WIDTH], ret)
+    answer = attempt(word_of(rp, RP_FUNCTION), word_of(rp, RP_DATA), regs)
+    if shared[Word.NATIVE_STATUS] == Native.DECLINED:
+        return 0
+    drop(d[D_STACK], row)
     give_instance(rp)
-    answer = invoke(word_of(rp, RP_FUNCTION), word_of(rp, RP_DATA), regs)
     write_wide(ip, d[D_WIDTH], ret)
     return answer
 

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import ctypes
+
 from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from arch.tracefacts import EventFrames, Names
 from tracing.face import TRACE_FLAG_IRQS_OFF
+from tracing.probes import compiled
 from tracing.probes.args import ProbeArg
 from tracing.probes.event import ProbeEvent, TraceProbe
 from tracing.probes.kprobes import Kprobe, Kprobes, Kretprobe, KretprobeInstance
+from tracing.probes.returns import LAST_RET
 from tracing.record.fields import COMMON_SIZE
 from tracing.record.recorder import Recorder
 from tracing.record.stack import Reader
@@ -77,6 +81,11 @@ class TraceKprobe(TraceProbe):
             self.kprobes.set_native(self.kp, self.native_handler(self.kprobes.guarded(self.kp, self.after_programs)))
         else:
             self.kprobes.set_native_return(self.rp, self.native_handler(self.after_programs), self.after_return)
+
+    def native_place(self) -> compiled.Place | None:
+        """The probed address, and at a return where the newest return address is kept."""
+        return_at = ctypes.addressof(self.kprobes.returns.words) + 8 * LAST_RET if self.is_return else 0
+        return compiled.Place(self.kp.addr, return_at, True, self.board.word, self.event.head + self.event.body.size)
 
     def after_programs(self, regs: int) -> object:
         """What hit() does after its programs, in compiled form, have let the event through, or failed."""

@@ -7,11 +7,12 @@ then is the probe or tracepoint armed, so an event nobody listens to costs nothi
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Protocol
 
 from arch.abi.errno import EEXIST
 from arch.errors import KernelError
+from arch.native.handler import Tier, chosen_tier
 from arch.tracefacts import EventFrames, Names
 from tracing.buffer.trace import TraceArray
 from tracing.face import AttachedProgram, FilterProgram
@@ -21,6 +22,9 @@ from tracing.record.recorder import Recorder
 from tracing.record.stack import Reader, frames_of, seen
 
 FTRACE, PERF = "ftrace", "perf"
+# Commits after which they are compiled.
+WARM_COMMITS = {Tier.AUTO: 50, Tier.NATIVE: 0, Tier.PYTHON: 0}
+OFTEN = 50
 # trace_events.c:event_filter_pid_sched_switch_probe_pre() and its like
 PID_FIELDS = {
     "sched_switch": ("next_pid",), "sched_wakeup": ("pid",), "sched_wakeup_new": ("pid",), "sched_waking": ("pid",),
@@ -34,6 +38,9 @@ class Filter(Protocol):
 
     def match(self, record: bytes) -> bool:
         """Does the record pass?"""
+
+    def rows(self) -> Sequence[tuple[object, int, bool]]:
+        """Its tests, for native code: test or None, target, when to branch."""
 
 
 class Trigger(Protocol):
@@ -80,11 +87,13 @@ class EventFile:
         self.registered = False  # EVENT_FILE_FL_ENABLED: the event calls commit()
         self.was_enabled = False
         self.soft_mode = False  # triggers keep it registered ...
-        self.soft_disabled = False  # ... but it writes nothing
+        self._soft_disabled = False  # ... but it writes nothing
         self.soft_users = 0
         self.records = (False, False)  # names, thread groups of tasks are noted for this event
         self.trigger_users = 0
-        self.filter: Filter | None = None
+        self._filter: Filter | None = None
+        self.commits = 0  # that Python made
+        self.native: Callable[[bytes], bool] | None = None  # the compiled form of commit(); False: it is Python's
         self.filter_text: str | None = None  # what the file shows, error text included
         self.triggers: list[Trigger] = []
 
@@ -92,6 +101,39 @@ class EventFile:
     def enabled(self) -> bool:
         """Does it write records?"""
         return self.registered and not self.soft_disabled
+
+    @property
+    def soft_disabled(self) -> bool:
+        """A trigger has switched it off."""
+        return self._soft_disabled
+
+    @soft_disabled.setter
+    def soft_disabled(self, off: bool) -> None:
+        if off != self._soft_disabled:
+            self._soft_disabled = off
+            self.changed()
+
+    @property
+    def filter(self) -> Filter | None:
+        """Which records are wanted; None: all."""
+        return self._filter
+
+    @filter.setter
+    def filter(self, filter: Filter | None) -> None:
+        self._filter = filter
+        self.changed()
+
+    def changed(self) -> None:
+        """What a record meets here is another: compiled forms have to be made anew."""
+        self.native = None
+        self.commits = 0
+        if self.registered:
+            self.event.users_changed()
+
+    @property
+    def plain(self) -> bool:
+        """Records go through a filter at most: no triggers."""
+        return self.registered and not self._soft_disabled and not self.triggers
 
     def state(self) -> str:
         """The file `enable`: 0, 1, and a * while a trigger keeps the event registered."""
@@ -155,6 +197,7 @@ class EventFile:
     def add_trigger(self, trigger: Trigger, last: bool = False) -> None:
         """Newest first, but for those that say otherwise."""
         self.triggers.insert(len(self.triggers) if last else 0, trigger)
+        self.changed()
         self.trigger_users += 1
         if self.trigger_users == 1:
             self.soft_enable(1)
@@ -162,12 +205,21 @@ class EventFile:
     def remove_trigger(self, trigger: Trigger) -> None:
         """The opposite."""
         self.triggers.remove(trigger)
+        self.changed()
         self.trigger_users -= 1
         if not self.trigger_users:
             self.soft_enable(-1)
 
     def commit(self, record: bytes, regs: int = 0) -> None:
         """trace_event_buffer_commit(): triggers, filter, buffer, and the triggers that come after the record."""
+        if self.native is not None:
+            if self.native(record):
+                return
+        elif self.commits < OFTEN:
+            self.commits += 1
+            if self.commits >= WARM_COMMITS[chosen_tier()]:
+                self.commits = OFTEN
+                self.native = self.event.recorder.native.committer(self)
         later: list[Trigger] = []
         array = self.array
         reserved = None

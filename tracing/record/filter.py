@@ -24,6 +24,7 @@ from tracing.record.fields import (
     FILTER_STATIC_STRING,
     Field,
 )
+from tracing.record.numbers import CpuTest, NumberTest
 from tracing.record.registry import EventRegistry
 from tracing.text.strings import kstrto
 
@@ -85,6 +86,10 @@ class EventFilter:
     def __init__(self, text: str, program: list[Entry]) -> None:
         self.text = text
         self.program = program
+
+    def rows(self) -> list[tuple[Test | None, int, bool]]:
+        """For native code."""
+        return [(entry.test, entry.target, entry.when_to_branch) for entry in self.program]
 
     def match(self, record: bytes) -> bool:
         """filter_match_preds()."""
@@ -365,33 +370,13 @@ class FilterParser:
     def number_test(self, field: Field, op: str, value: int) -> Test:
         """select_comparison_fn(): equality by width, order by width and sign; other widths never match."""
         if field.filter_type == FILTER_CPU:
-            cpu_id = self.host.cpu_id
-            compare = COMPARE.get(op)
-            number = sign_extend(value, 32)
-            return (lambda record: compare(cpu_id(), number)) if compare else (lambda record: False)
-        size, offset, order, signed = field.size, field.offset, self.byteorder, field.signed
+            return CpuTest(self.host.cpu_id, op, sign_extend(value, 32)) if op != "&" else (lambda record: False)
+        size, signed = field.size, field.signed
         if size not in (1, 2, 4, 8):
             return lambda record: False
         mask = (1 << 8 * size) - 1
         wanted = sign_extend(value & mask, 8 * size) if signed else value & mask
-        test: Callable[[int, int], bool] = COMPARE.get(op, band)
-        end = offset + size
-        return lambda record: test(int.from_bytes(record[offset:end], order, signed=signed), wanted)
-
-
-def band(a: int, b: int) -> bool:
-    """The operator &: any common bit."""
-    return bool(a & b)
-
-
-COMPARE: dict[str, Callable[[int, int], bool]] = {
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-}
+        return NumberTest(field.offset, size, signed, self.byteorder, op, wanted)
 
 
 def sign_extend(value: int, bits: int) -> int:

@@ -9,6 +9,7 @@ from weakref import WeakValueDictionary
 from arch.native import Block, Word
 from tracing.board import Board
 from tracing.buffer.trace import TraceArray
+from tracing.record.compiled import NativeRecords
 from tracing.record.reader import Reader
 
 CPU, FIRING = int(Word.CPU), int(Word.FIRING)
@@ -50,6 +51,7 @@ class Recorder:
         self.array = array
         self.reader = Reader(board.host)
         self.running = Running(board.host.nr_cpus, board.host.block)
+        self.native = NativeRecords(board)
         self._scratch: list[int] = []
         self._scratch_depth = 0
 
