@@ -26,7 +26,7 @@ from bench._rows import Row, report
 from bench.machine import ROOT, WORK, program
 from bpf.loader.object import BpfObject
 
-ROUNDS = 7
+ROUNDS = int(os.environ.get("R", 7))
 COUNT = {"g": 8000, "w": 8000, "f": 20000}
 
 HEAD = """

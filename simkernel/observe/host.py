@@ -173,7 +173,7 @@ class Host(BpfSide):
         if self._flags is None:
             k = self.k
             at = [ctypes.addressof(depth) for depth in (k.irqs.depth, k.softirqs.depth, k.irqs.nmi)]
-            words = [id(True)]
+            words = [id(True), self._need_resched]
             for rq in k.cpus.rqs:
                 words += [slot_address(rq, "need_resched"), *(depth + 8 * rq.cpu for depth in at)]
             self._flags = (ctypes.c_uint64 * len(words))(*words)

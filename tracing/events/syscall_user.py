@@ -6,7 +6,7 @@ Which arguments point to it is a table; a string is cut, and what of it does not
 from __future__ import annotations
 
 import struct
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import NamedTuple
 
@@ -112,6 +112,10 @@ class UserEnterEvent(SyscallEnterEvent):
         )
 
     # The record
+
+    def compiled(self) -> Callable[[int, int], bool] | None:
+        """Memory of the program's is Python's to read."""
+        return None
 
     def record(self, nr: int, args: Sequence[int]) -> bytes:
         """The words, the places and the bytes.  syscall_put_data()."""

@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
+from arch.native.handler import chosen_tier
 from arch.tracefacts import EventFrames, Names
+from tracing.events import native_syscalls
 from tracing.events.tracepoints import Tracepoint
-from tracing.record.event import FTRACE, PERF, LazyEvent
+from tracing.record.event import FTRACE, PERF, WARM_COMMITS, LazyEvent
 from tracing.record.fields import Field, filter_assign_type
 from tracing.record.recorder import Recorder
 from tracing.record.registry import EventRegistry
@@ -56,6 +58,27 @@ class SyscallEvent(LazyEvent):
         self.syscall = syscall
         self.side = side
         self.start = -(-12 // self.board.word) * self.board.word  # of the first field after the number
+        self.calls = 0  # that Python recorded
+        self._native: Callable[[int, int], bool] | None = None
+
+    def users_changed(self) -> None:
+        self.calls, self._native = 0, None
+
+    def recorded(self, what: int, nr: int) -> bool:
+        """Has native code made the record?  `what`: struct pt_regs at the begin, the result at the end."""
+        if self.filter_program is not None:
+            return False
+        if self._native is not None:
+            return self._native(what, nr)
+        self.calls += 1
+        if self.calls == WARM_COMMITS[chosen_tier()] + 1 and len(self.listeners) == 1:
+            self._native = self.compiled()
+            return self.recorded(what, nr) if self._native is not None else False
+        return False
+
+    def compiled(self) -> Callable[[int, int], bool] | None:
+        """What makes the records of one trace array; None where Python does."""
+        raise NotImplementedError
 
     def nr_field(self) -> Field:
         """The number's field, `nr` before 4.6."""
@@ -110,6 +133,14 @@ class SyscallEnterEvent(SyscallEvent):
     def context_layout(self) -> struct.Struct:
         """struct syscall_tp_t: the registers' address takes 64 bits everywhere."""
         return self.context_packer("8Q" if self.board.word == 8 else "Q7I")
+
+    def compiled(self) -> Callable[[int, int], bool] | None:
+        """With the arguments."""
+        arguments = self.table.reader.arguments[: len(self.params)]
+        if len(arguments) != len(self.params):
+            return None
+        file, word = self.listeners[0], self.board.word
+        return native_syscalls.recorder(self.recorder.native, file, self.id, word, self.start, arguments)
 
     def record(self, nr: int, args: Sequence[int]) -> bytes:
         """A record of a call that begins now."""
@@ -174,6 +205,12 @@ class SyscallExitEvent(SyscallEvent):
     def above(self, frames: EventFrames) -> Names:
         """The way out of the call."""
         return (*frames.syscall_commit, "ftrace_syscall_exit", *frames.syscall_exit)
+
+    def compiled(self) -> Callable[[int, int], bool] | None:
+        """With the result."""
+        return native_syscalls.recorder(
+            self.recorder.native, self.listeners[0], self.id, self.board.word, self.start, None
+        )
 
     def record(self, nr: int, ret: int) -> bytes:
         """A record of a call that returns now."""
@@ -276,7 +313,7 @@ class SyscallTable:
 
     def _enter(self, regs: int, nr: int) -> None:
         event = self._entered(FTRACE, nr)
-        if event is not None:
+        if event is not None and not event.recorded(regs, nr):
             event.trace(nr, self._args(regs), regs)
 
     def _perf_enter(self, regs: int, nr: int) -> None:
@@ -287,7 +324,7 @@ class SyscallTable:
     def _exit(self, regs: int, ret: int) -> None:
         nr = self.reader.syscall_nr(regs)
         event = self._left(FTRACE, nr)
-        if event is not None:
+        if event is not None and not event.recorded(ret, nr):
             event.trace(nr, ret, regs)
 
     def _perf_exit(self, regs: int, ret: int) -> None:

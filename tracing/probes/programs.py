@@ -7,15 +7,15 @@ from collections.abc import Callable, Sequence
 from functools import cache
 
 from arch.abi.limits import U32_MAX
-from arch.native import Word
+from arch.native import Native, Word
 from arch.native.handler import NO_FRAME, READ_ONLY, NativeCode, NativeHandler
 from arch.native.library import Library
 from arch.native.subset import Words, attempt, decline, native, shared
 from tracing.record.recorder import Firing, Recorder
 
 # Words of a handler: where the counter of hits is and who runs on which CPU, which bits of the answers matter, how many
-# programs there are, where these words are, and of each program function, data, cookie and address of the probed function.
-COUNTER, ACTIVE, ANSWER, PROGRAMS, SELF, FIRST = range(6)
+# programs there are, where these words and run_programs() are, and of each program function, data, cookie and address of the probed function.
+COUNTER, ACTIVE, ANSWER, PROGRAMS, SELF, RUN, FIRST = range(7)
 PROGRAM_WORDS = 4
 
 
@@ -62,10 +62,23 @@ def run_programs(d: Words, regs: int) -> int:
     return answer & d[ANSWER]
 
 
+FAILED = 2  # no answer of programs: one of them did not end well
+
+
+@native
+def run_for_python(d: Words, context: int) -> int:
+    """The same where Python has put the context together."""
+    answer = attempt(d[RUN], d[SELF], context)
+    if shared[Word.NATIVE_STATUS] == Native.RAISED:
+        shared[Word.NATIVE_STATUS] = Native.DONE
+        return FAILED
+    return answer
+
+
 @cache
 def library(big_endian: bool) -> Library:
     """Compiled when the first program is."""
-    return Library([run_programs], big_endian)
+    return Library([run_programs, run_for_python], big_endian)
 
 
 def handler(
@@ -84,13 +97,34 @@ def handler(
     flat = [word for code in known for word in (code.function, code.data, code.cookie, code.entry_ip)]
     if not codes or len(known) != len(codes):
         return None
+    function = library(recorder.host.mem.byteorder == "big").address["run_programs"]
     data = (ctypes.c_uint64 * (FIRST + len(flat)))(
-        ctypes.addressof(hits), ctypes.addressof(recorder.running.active), U32_MAX if answer else 0, len(codes), 0, *flat
+        ctypes.addressof(hits), ctypes.addressof(recorder.running.active), U32_MAX if answer else 0, len(codes), 0, function,
+        *flat,
     )  # fmt: skip
     data[SELF] = ctypes.addressof(data)
     if event is not None:
         recorder.running.handlers[ctypes.addressof(data)] = event
-    function = library(recorder.host.mem.byteorder == "big").address["run_programs"]
     blind = all(code.blind for code in known)
     flags = READ_ONLY | (NO_FRAME if blind else 0)
     return NativeHandler(function, ctypes.addressof(data), after, (data, hits, tuple(codes)), flags)
+
+
+def runner(codes: Sequence[NativeCode | None], recorder: Recorder, event: Firing) -> Callable[[int], int | None] | None:
+    """What runs these programs on a context in kernel memory, or says None: Python has to; None if one is not compiled."""
+    made = handler(counter(), codes, lambda regs: None, recorder, event=event)
+    if made is None:
+        return None
+    call = library(recorder.host.mem.byteorder == "big").builtin("run_for_python", recorder.host.block)
+    words, known = recorder.host.block.words, [code for code in codes if code is not None]
+
+    def run(context: int) -> int | None:
+        if words[Word.FALLBACK]:
+            return None
+        answer = call(made.data, context)
+        if answer == FAILED:
+            for code in known:
+                code.failed()
+        return answer
+
+    return run

@@ -38,7 +38,6 @@ from tracing.buffer.trace import A_BUFFER, A_CPUMASK, A_SPECIAL, A_WAITERS, Trac
 from tracing.face import (
     TRACE_FLAG_HARDIRQ,
     TRACE_FLAG_IRQS_OFF,
-    TRACE_FLAG_NEED_RESCHED,
     TRACE_FLAG_NMI,
     TRACE_FLAG_SOFTIRQ,
 )
@@ -51,8 +50,8 @@ MAX_NATIVE_RECORD = 3072  # bytes that native code puts together; longer ones ar
 R_FLAGS, R_PID, R_COMM, R_FRESH, R_SCRATCH, RECORDER_WORDS = range(6)
 # Words of an event in an array: those of the machine, those of the array, the event's id, what its place holds, its filter.
 E_RECORDER, E_ARRAY, E_ID, E_HELD, E_PREEMPT, E_FILTER, EVENT_WORDS = range(7)
-# TraceHost.native_flags: what True is; then of each CPU where it keeps its need for a switch, and its depths.
-F_TRUE, F_FIRST = range(2)
+# TraceHost.native_flags: what True is, and what shows a need for a switch; then of each CPU where it keeps its need for a switch, and its depths.
+F_TRUE, F_NEEDED, F_FIRST = range(3)
 F_RESCHED, F_HARDIRQ, F_SOFTIRQ, F_NMI, F_ROW = range(5)
 # Of a filter: where to go on and how it ends; what is compared, how, with what.
 T_KIND, T_OFFSET, T_SIZE, T_OP, T_VALUE, T_WHEN, T_TARGET, T_ROW = range(8)
@@ -66,7 +65,7 @@ SIGN = 1 << 63
 def irq_flags(f: Words) -> int:
     """TraceHost.irq_flags()."""
     row = F_FIRST + F_ROW * shared[Word.CPU]
-    flags = TRACE_FLAG_NEED_RESCHED if word_at(f[row + F_RESCHED], 0) == f[F_TRUE] else 0
+    flags = f[F_NEEDED] if word_at(f[row + F_RESCHED], 0) == f[F_TRUE] else 0
     if word_at(f[row + F_HARDIRQ], 0):
         flags |= TRACE_FLAG_HARDIRQ | TRACE_FLAG_IRQS_OFF
     if word_at(f[row + F_SOFTIRQ], 0):

@@ -16,6 +16,7 @@ from arch.native.handler import Tier, chosen_tier
 from arch.tracefacts import EventFrames, Names
 from tracing.buffer.trace import TraceArray
 from tracing.face import AttachedProgram, FilterProgram
+from tracing.probes import programs
 from tracing.record.fields import COMMON_FIELDS, Field, format_text
 from tracing.record.print_fmt import Printer, compile_print_fmt
 from tracing.record.recorder import Recorder
@@ -283,6 +284,7 @@ class TraceEvent:
         self.perf_users = 0
         self.perf_events: list[PerfUser] = []
         self.bpf_programs: list[AttachedProgram] = []
+        self._compiled: Callable[[int], int | None] | None = None  # runs them all
         self.shared_program: AttachedProgram | None = None  # before 4.14: the one for all perf events
 
     # Identity
@@ -418,6 +420,10 @@ class TraceEvent:
 
     def run_bpf(self, ctx: int) -> int:
         """trace_call_bpf(): all programs run, the answers are and-ed; 0 also if one is running on this CPU already."""
+        if self._compiled is not None:
+            answer = self._compiled(ctx)
+            if answer is not None:
+                return answer
         running, cpu = self.recorder.running, self.host.cpu_id()
         active = running.active
         if active[cpu]:
@@ -457,15 +463,20 @@ class TraceEvent:
         if program in self.bpf_programs:
             raise KernelError(EEXIST, "that program is attached already")
         self.bpf_programs.append(program)
-        program.when_native.append(self.users_changed)
-        self.users_changed()
+        program.when_native.append(self._programs_changed)
+        self._programs_changed()
 
     def remove_bpf(self, program: AttachedProgram) -> None:
         """Detach a program; one that is not attached is nothing."""
         if program in self.bpf_programs:
             self.bpf_programs.remove(program)
-            program.when_native.remove(self.users_changed)
-            self.users_changed()
+            program.when_native.remove(self._programs_changed)
+            self._programs_changed()
+
+    def _programs_changed(self) -> None:
+        """Others, or one has been compiled."""
+        self._compiled = programs.runner([program.native for program in self.bpf_programs], self.recorder, self)
+        self.users_changed()
 
 
 class LazyEvent(TraceEvent):

@@ -7,8 +7,10 @@ the machine's own C types.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 from arch.abi.internal import REQ_FUA, REQ_META, REQ_PREFLUSH, REQ_RAHEAD, REQ_SYNC
+from arch.architecture import Row
 from arch.errors import Fault
 from arch.memory import Memory
 from tracing.face import TraceHost
@@ -43,6 +45,20 @@ class Reader:
         self.types = host.types
         self.word = host.arch.model.word
         self._getters: dict[tuple[str, str], Callable[[Memory, int], int]] = {}
+
+    @cached_property
+    def arguments(self) -> list[Row]:
+        """Of a system call, in struct pt_regs."""
+        fields = self.host.arch.pt_regs_for(self.host.version).fields
+        return [fields[name] for name in self.host.arch.syscall_args[:6]]
+
+    @cached_property
+    def number(self) -> tuple[Row, int]:
+        """Its number, and which bits of it count."""
+        arch = self.host.arch
+        return arch.pt_regs_for(self.host.version).fields[arch.syscall_number], (
+            1 << arch.syscall_abis[0].number_bits
+        ) - 1
 
     def cstr(self, pointer: int, limit: int = 512) -> bytes:
         """A kernel string without its NUL; "(null)" as __assign_str() has it."""
@@ -147,14 +163,13 @@ class Reader:
 
     def syscall_args(self, regs: int) -> tuple[int, ...]:
         """syscall_get_arguments()."""
-        layout = self.host.arch.pt_regs_for(self.host.version)
-        return tuple(layout.get(self.mem, regs, name) for name in self.host.arch.syscall_args[:6])
+        read = self.mem.read_uint
+        return tuple([read(regs + row.offset, row.size) for row in self.arguments])
 
     def syscall_nr(self, regs: int) -> int:
         """syscall_get_nr()."""
-        layout = self.host.arch.pt_regs_for(self.host.version)
-        value: int = layout.get(self.mem, regs, self.host.arch.syscall_number)
-        return value & ((1 << self.host.arch.syscall_abis[0].number_bits) - 1)
+        row, mask = self.number
+        return self.mem.read_uint(regs + row.offset, row.size) & mask
 
     def instruction_pointer(self, regs: int) -> int:
         """instruction_pointer()."""

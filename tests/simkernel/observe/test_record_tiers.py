@@ -26,7 +26,10 @@ FILTERS = (
     "", "", "a0 != 3", "a0 & 0x4", "a1 > 100 || common_pid == 7", "!(a0 < 9 && CPU == 0)", "common_pid > 20", 'COMM == "writer"',
 )  # fmt: skip
 PLACES = ("ksys_write", "vfs_write", "do_sys_openat2", "ksys_read")
-EVENTS = ("sched/sched_switch", "syscalls/sys_enter_write", "raw_syscalls/sys_exit", "sched/sched_process_exec")
+EVENTS = (
+    "sched/sched_switch", "syscalls/sys_enter_write", "syscalls/sys_exit_write", "syscalls/sys_enter_openat",
+    "syscalls/sys_exit_openat", "raw_syscalls/sys_exit", "sched/sched_process_exec",
+)  # fmt: skip
 
 
 def definitions(rng, arch):
@@ -67,7 +70,7 @@ def told(monkeypatch, tier, arch, seed):
         attempt("options/stacktrace", "1")
     if rng.random() < 0.2:
         attempt("options/record-cmd", "0")
-    for event in (*events, *rng.sample(EVENTS, 2)):
+    for event in (*events, *rng.sample(EVENTS, 4)):
         attempt(f"events/{event}/filter", rng.choice(FILTERS) or "0")
         if rng.random() < 0.15:
             attempt(
