@@ -5,6 +5,7 @@
 Each row is a turn of a loop (getppid, a byte to /dev/null, a function call) with one program attached, as processor time;
 "added" is the same less the turn without a program on the call's whole way.  With SIMKERNEL_BENCH_KERNEL (see machine.py) the
 same rows of a real kernel stand beside them, where its `bench` command has them.  WORDs choose rows that contain one of them.
+SIMKERNEL_BENCH_ROUNDS says how many pairs there are (7).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ from bench._rows import Row, report
 from bench.machine import ROOT, WORK, program
 from bpf.loader.object import BpfObject
 
-ROUNDS = int(os.environ.get("R", 7))
+ROUNDS = int(os.environ.get("SIMKERNEL_BENCH_ROUNDS", 7))
 COUNT = {"g": 8000, "w": 8000, "f": 20000}
 
 HEAD = """
