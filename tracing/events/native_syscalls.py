@@ -67,7 +67,7 @@ def recorder(
 
     None: it is Python's.
     """
-    event = records.event(file, number, 0, SYSCALL_DEPTH)
+    event = records.event(file, number, 0, SYSCALL_DEPTH & records.board.depth_mask)
     if event is None or any(row.size != long for row in arguments or ()):
         return None
     places = [row.offset for row in arguments or ()]
