@@ -62,7 +62,7 @@ def run_programs(d: Words, regs: int) -> int:
     return answer & d[ANSWER]
 
 
-FAILED = 2  # no answer of programs: one of them did not end well
+NO_ANSWER = 2  # no answer of programs: one of them did not end well
 
 
 @native
@@ -71,7 +71,7 @@ def run_for_python(d: Words, context: int) -> int:
     answer = attempt(d[RUN], d[SELF], context)
     if shared[Word.NATIVE_STATUS] == Native.RAISED:
         shared[Word.NATIVE_STATUS] = Native.DONE
-        return FAILED
+        return NO_ANSWER
     return answer
 
 
@@ -122,7 +122,7 @@ def runner(codes: Sequence[NativeCode | None], recorder: Recorder, event: Firing
         if words[Word.FALLBACK]:
             return None
         answer = call(made.data, context)
-        if answer == FAILED:
+        if answer == NO_ANSWER:
             for code in known:
                 code.failed()
         return answer
