@@ -29,6 +29,7 @@ from tracing.face import KernelMem
 
 # Commands, types and helpers up to 4.8 are checked by the classic verifier; struct layouts before ids existed (4.13).
 CLASSIC_UNTIL = "4.9"
+ABOVE_STACK = 64  # bytes that belong to nobody: what a program reads there is not another object's
 STACK_LEFTOVER = 0xFFFFC900003AFB98
 Object = TypeVar("Object")
 
@@ -211,7 +212,7 @@ class Bpf:
         """
         if self._stacks:
             return self._stacks.pop()
-        address = self.mem.alloc(size, 64)
+        address = self.mem.alloc(size + ABOVE_STACK, 64)
         self.mem.write(address, STACK_LEFTOVER.to_bytes(8, self.mem.byteorder) * (size // 8))
         return address + size
 

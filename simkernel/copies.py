@@ -9,6 +9,7 @@ a few milliseconds, and whatever it does is gone when it ends.  What comes back 
 
 from __future__ import annotations
 
+import ctypes
 import gc
 import os
 import signal
@@ -17,6 +18,7 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Generic, TypeVar
 
+from arch.abi.prctl import PR_SET_PDEATHSIG
 from simkernel.machine import Machine
 from simkernel.packed import ChildError, packed, unpacked
 
@@ -64,6 +66,7 @@ class Template:
         pid = os.fork()
         if pid == 0:
             os.close(source)
+            end_with_parent()
             _work(self.machine, function, sink)
         os.close(sink)
         return Child(pid, source)
@@ -84,6 +87,12 @@ class Template:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
+
+
+def end_with_parent() -> None:
+    """A process that works for another does not outlive it, whatever ends that."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _work(machine: Machine, function: Callable[[Machine], object], sink: int) -> None:

@@ -15,6 +15,8 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 from typing import Protocol, TypeVar
 
+from simkernel.copies import end_with_parent
+
 ENDING_S = 2.0  # for workers that are asked to end
 
 
@@ -94,7 +96,7 @@ def here(asked: Sequence[P], work: Callable[[P], R], jobs: int) -> Iterator[tupl
         for piece in asked:
             yield piece, work(piece)
         return
-    with ProcessPoolExecutor(jobs) as pool:
+    with ProcessPoolExecutor(jobs, initializer=end_with_parent) as pool:
         futures: dict[Future[R], P] = {pool.submit(work, piece): piece for piece in asked}
         try:
             for future in as_completed(futures):

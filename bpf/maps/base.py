@@ -31,6 +31,7 @@ KPTR_SIZE = 8
 
 # struct bpf_map of 6.1 on a 64-bit machine: offset and size of the fields programs may read.  include/linux/bpf.h.
 STRUCT_BPF_MAP_SIZE = 256
+XSK_MAP = 264  # struct xsk_map: where its elements begin
 _FIELDS = (
     #  offset  size  field
     (24, 4, "map_type"),

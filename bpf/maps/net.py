@@ -11,7 +11,7 @@ from arch.abi.limits import INT_MAX, U32_MAX
 from bpf import uapi
 from bpf.face import Prog
 from bpf.maps.array import array_alloc_check
-from bpf.maps.base import Board, BpfMap, MapAttr, refuse, roundup_pow_of_two
+from bpf.maps.base import XSK_MAP, Board, BpfMap, MapAttr, refuse, roundup_pow_of_two
 from bpf.maps.rows import map_type
 
 MAX_QUEUE = 16384  # of a CPU map, in frames
@@ -279,7 +279,7 @@ class XskMap(_EmptyArray):
             raise refuse(EINVAL)
         if attr.map_flags & ~DEV_CREATE_FLAGS:
             raise refuse(EINVAL)
-        super().alloc()
+        self.address = self.allocate(XSK_MAP + 8 * self.max_entries, 64)  # programs read their elements themselves
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         if flags > uapi.BPF_EXIST:

@@ -13,7 +13,9 @@ from tracing.events import newest, older, rows
 from tracing.events.declare import IRQS, NEVER, TraceEventDecl
 
 ROOT = Path(__file__).parents[2]
-KERNEL = "\n".join(path.read_text() for path in sorted((ROOT / "simkernel").rglob("*.py")))
+KERNEL = "\n".join(
+    path.read_text() for folder in ("bpf/syscall", "simkernel") for path in sorted((ROOT / folder).rglob("*.py"))
+)
 
 
 def test_the_page_is_what_the_rows_say() -> None:

@@ -77,6 +77,6 @@ def test_an_event_wakes_who_polls_trace_pipe(session):
 def test_a_marker_wakes_who_polls_trace_pipe(session):
     fd = opened(session, "/sys/kernel/tracing/trace_pipe")
     tree = session.machine.kernel.observer.tracing.tracefs
-    later(session, lambda: tree.top.files.marker(b"said later"))
+    later(session, lambda: tree.top.files.markers.text(b"said later"))
     assert polled(session, fd) & POLLIN
     assert "said later" in read(session, fd)
