@@ -25,7 +25,7 @@ def attempt(data):
             use()
         except LoadError as error:
             assert str(error)
-    assert time.process_time() - started < 5
+    assert time.process_time() - started < 30
 
 
 @settings(max_examples=150, deadline=None)
