@@ -12,8 +12,9 @@ calls/ with the system calls on top; each imports only from those before it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
-from arch.abi.inet import ETH_P_ARP, ETH_P_IP, ETH_P_IPV6, IFF_UP
+from arch.abi.inet import ETH_P_ARP, ETH_P_IP, ETH_P_IPV6, IFF_UP, IN6_ADDR_SIZE, IN_ADDR_SIZE
 from arch.abi.netlink import NLM_F_CREATE
 from arch.abi.rtnetlink import (
     IFA_F_PERMANENT,
@@ -95,6 +96,7 @@ def install(k: NetKernel) -> None:
     k.net.packet_types = {ETH_P_IP: "ip_rcv", ETH_P_ARP: "arp_rcv", ETH_P_IPV6: "ipv6_rcv"}
     k.net.kinds = {"veth": veth.Veth(k), "dummy": dummy.Dummy()}
     k.net.solicitors = {AF_INET: arp.Arp(k), AF_INET6: ndisc.Ndisc(k)}
+    k.net.replies = {IN_ADDR_SIZE: partial(ip_output.reply, k), IN6_ADDR_SIZE: partial(ip6_output.reply, k)}
     k.softirqs.actions[NET_RX_SOFTIRQ] = "net_rx_action"
     k.softirqs.actions[NET_TX_SOFTIRQ] = "net_tx_action"
     k.irqs.request(NIC_IRQ, "eth0")

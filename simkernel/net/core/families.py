@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 from simkernel.kernel.body import Steps
-from simkernel.net.core.netns import Neighbour, NetDevice
+from simkernel.kernel.face import Body
+from simkernel.net.core.netns import Neighbour, Net, NetDevice
 from simkernel.net.core.skb import Skb
+
+# ip_send_unicast_reply() of a family: (namespace, source, destination, protocol, body, incoming device) (`yield from`)
+Reply = Callable[[Net, bytes, bytes, int, bytes, int], Body]
 
 
 class Solicitor(Protocol):

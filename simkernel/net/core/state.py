@@ -14,7 +14,7 @@ from random import Random
 from simkernel.kernel.task import Task
 from simkernel.net.core.announce import Announcements
 from simkernel.net.core.clsact import Clsact
-from simkernel.net.core.families import Solicitor
+from simkernel.net.core.families import Reply, Solicitor
 from simkernel.net.core.message import Message
 from simkernel.net.core.netns import Event, Ifaddr, LinkKind, Neighbour, Net, NetDevice, Qdisc
 from simkernel.net.core.programs import NetPrograms
@@ -66,6 +66,7 @@ class Network(NetTables):
         self.lifetimes: dict[int, Ifaddr] = {}  # addresses that end, by the address of their timers
         self.neighbours: dict[int, Neighbour] = {}  # by address
         self.solicitors: dict[int, Solicitor] = {}  # by address family
+        self.replies: dict[int, Reply] = {}  # by the length of an address
         self.kinds: dict[str, LinkKind] = {}  # of devices that can be made
         self.clsact: dict[int, Clsact] = {}  # by the address of struct net_device
         self.attach_filter: Callable[[int], Filter] | None = None  # the program behind a descriptor, where there is BPF

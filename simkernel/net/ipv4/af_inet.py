@@ -18,6 +18,7 @@ from arch.abi.fcntl import O_NONBLOCK
 from arch.abi.inet import (
     INADDR_ANY,
     IPPROTO_ICMP,
+    IPPROTO_ICMPV6,
     IPPROTO_IP,
     IPPROTO_RAW,
     IPPROTO_TCP,
@@ -27,7 +28,7 @@ from arch.abi.inet import (
     TCP_LISTEN,
 )
 from arch.abi.rtnetlink import RTN_BROADCAST, RTN_LOCAL, RTN_MULTICAST
-from arch.abi.socket import AF_INET, AF_UNSPEC, SHUT_RDWR, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM, SOCKADDR_IN_SIZE
+from arch.abi.socket import AF_INET, AF_INET6, AF_UNSPEC, SHUT_RDWR, SOCK_DGRAM, SOCK_RAW, SOCK_STREAM, SOCKADDR_IN_SIZE
 from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
@@ -50,7 +51,8 @@ INET_DGRAM = ProtoOps("inet_dgram_ops", "inet_sendmsg", "inet_recvmsg", "udp_sen
 INET_PING = ProtoOps("inet_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "ping_v4_sendmsg", "ping_recvmsg")
 INET_RAW = ProtoOps("inet_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "raw_sendmsg", "raw_recvmsg")
 #         (type, protocol) -> (protocol used, operations).  net/ipv4/af_inet.c: inetsw_array
-INETSW = (
+Inetsw = tuple[tuple[int, int, ProtoOps], ...]
+INETSW: Inetsw = (
     (SOCK_STREAM, IPPROTO_TCP, INET_STREAM),
     (SOCK_DGRAM, IPPROTO_UDP, INET_DGRAM),
     (SOCK_DGRAM, IPPROTO_ICMP, INET_PING),
@@ -66,34 +68,38 @@ INADDR_LOOPBACK = bytes((127, 0, 0, 1))
     "struct socket *inet_create(struct net *net, int type, int protocol, int kern)", source="net/ipv4/af_inet.c"
 )
 def inet_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) -> Body:
-    """Find the protocol in inetsw."""
-    rows = [row for row in INETSW if row[0] == type_]
+    """Find the protocol in inetsw.  ESOCKTNOSUPPORT, EPROTONOSUPPORT, EPERM, EACCES."""
+    return (yield from create_socket(k, AF_INET, INETSW, type_, protocol, kern))
+
+
+def create_socket(k: NetKernel, family: int, table: Inetsw, type_: int, protocol: int, kern: int) -> Body:
+    """What both families do with their tables (`yield from`): a struct socket's address, or -errno."""
+    rows = [row for row in table if row[0] == type_]
     if not rows:
         return -ESOCKTNOSUPPORT
-    for _, known, ops in rows:
-        wildcard = known == IPPROTO_IP
-        if protocol in (known, IPPROTO_IP) or wildcard:
-            if wildcard and protocol == IPPROTO_IP:
-                return -EPROTONOSUPPORT
-            if type_ == SOCK_RAW and not (
-                yield k.call("ns_capable", ns_address(k, current_net(k).namespace.owner), CAP_NET_RAW)
-            ):
-                return -EPERM
-            if ops is INET_STREAM:
-                sk: Sock = TcpSock(k, current_net(k), AF_INET, Cubic())
-            else:
-                sk = Sock(k, current_net(k), AF_INET, type_, protocol or known)
-            sk.hdrincl = sk.type == SOCK_RAW and sk.protocol == IPPROTO_RAW
-            if ops is INET_PING:
-                may_ping(k, sk.net)
-            error = 0 if kern else k.net.programs.sock(sk, uapi.BPF_CGROUP_INET_SOCK_CREATE)
-            if error:
-                sk.free()
-                return error
-            if ops is INET_RAW:
-                k.net.raw.append(sk)
-            return int(Socket(k, AF_INET, type_, ops, sk).addr)
-    return -EPROTONOSUPPORT
+    found = [row for row in rows if row[1] == IPPROTO_IP or protocol in (row[1], IPPROTO_IP)]
+    if not found or (found[0][1] == IPPROTO_IP and protocol == IPPROTO_IP):
+        return -EPROTONOSUPPORT
+    _, known, ops = found[0]
+    net = current_net(k)
+    if type_ == SOCK_RAW and not (yield k.call("ns_capable", ns_address(k, net.namespace.owner), CAP_NET_RAW)):
+        return -EPERM
+    if type_ == SOCK_STREAM:
+        sk: Sock = TcpSock(k, net, family, Cubic())
+    else:
+        sk = Sock(k, net, family, type_, protocol or known)
+    if family == AF_INET6:
+        sk.v6only = bool(net.sysctl["ipv6.bindv6only"])
+    sk.hdrincl = type_ == SOCK_RAW and protocol == IPPROTO_RAW
+    if known in (IPPROTO_ICMP, IPPROTO_ICMPV6):
+        may_ping(k, net)
+    error = 0 if kern else k.net.programs.sock(sk, uapi.BPF_CGROUP_INET_SOCK_CREATE)
+    if error:
+        sk.free()
+        return error
+    if type_ == SOCK_RAW:
+        k.net.raw.append(sk)
+    return int(Socket(k, family, type_, ops, sk).addr)
 
 
 @kernel_function(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from arch.abi.errno import EADDRNOTAVAIL, EEXIST, EINVAL
 from arch.abi.inet import INADDR_ANY
 from arch.abi.rtnetlink import (
-    IFA_F_DEPRECATED,
     IFA_F_NODAD,
     IFA_F_OPTIMISTIC,
     IFA_F_PERMANENT,
@@ -17,9 +16,9 @@ from arch.abi.rtnetlink import (
     RT_TABLE_LOCAL,
     RTN_LOCAL,
 )
-from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core import lifetime
 from simkernel.net.core.conf import new_conf
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Event, Ifaddr, Net, NetDevice, in_prefix
@@ -27,7 +26,6 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4 import fib, igmp
 
 IPV6ONLY_FLAGS = IFA_F_NODAD | IFA_F_OPTIMISTIC | IFA_F_TENTATIVE
-INFINITY_LIFE_TIME = 0xFFFFFFFF
 LOOPBACK = bytes((127, 0, 0, 1))
 
 
@@ -86,7 +84,7 @@ def _drop(k: NetKernel, old: Ifaddr) -> None:
     """Off the list, told, and its routes gone."""
     dev = old.dev
     dev.addresses.remove(old)
-    forget_lifetime(k, old)
+    lifetime.forget(k, old)
     k.net.announce.address(dev.net, old, gone=True)
     fib.del_ifaddr(k, old)
     if not dev.addresses:
@@ -99,39 +97,16 @@ def _drop(k: NetKernel, old: Ifaddr) -> None:
 
 def arm_lifetime(k: NetKernel, address: Ifaddr) -> None:
     """check_lifetime() comes when something of it ends."""
-    forget_lifetime(k, address)
-    ends = [s for s in (address.valid, address.preferred) if s != INFINITY_LIFE_TIME]
-    ages = [s for s in ends if address.updated_ns + s * NSEC_PER_SEC > k.clock.now_ns]
-    if ages and not address.flags & IFA_F_PERMANENT:
-        address.timer = k.mem.alloc(k.types.sizeof("struct timer_list"))
-        k.net.lifetimes[address.timer] = address
-        k.timers.setup(address.timer, "check_lifetime", address.timer)
-        k.timers.mod(address.timer, address.updated_ns + min(ages) * NSEC_PER_SEC)
-
-
-def forget_lifetime(k: NetKernel, address: Ifaddr) -> None:
-    """It has none any more."""
-    if address.timer:
-        k.timers.forget(address.timer)
-        k.net.lifetimes.pop(address.timer, None)
-        k.mem.free(address.timer)
-        address.timer = 0
+    lifetime.forget(k, address)
+    lifetime.arm_next(k, address, "check_lifetime")
 
 
 @kernel_function("void check_lifetime(struct work_struct *work)", source="net/ipv4/devinet.c")
 def check_lifetime(k: NetKernel, work: int) -> int:
     """An address is deprecated, or its time is over."""
-    address = k.net.lifetimes.get(work)
-    if address is None:
-        return 0
-    age = (k.clock.now_ns - address.updated_ns) // NSEC_PER_SEC
-    if address.valid != INFINITY_LIFE_TIME and age >= address.valid:
-        delete_address(k, address)
-        return 0
-    if address.preferred != INFINITY_LIFE_TIME and age >= address.preferred and not address.flags & IFA_F_DEPRECATED:
-        address.flags |= IFA_F_DEPRECATED
-        k.net.announce.address(address.dev.net, address)
-    arm_lifetime(k, address)
+    address = lifetime.ended(k, work, delete_address)
+    if address is not None:
+        arm_lifetime(k, address)
     return 0
 
 

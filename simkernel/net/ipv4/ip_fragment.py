@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-
 from arch.abi.inet import ICMP_EXC_FRAGTIME, ICMP_TIME_EXCEEDED, IP_MF, IP_OFFSET
-from arch.abi.time import NSEC_PER_SEC
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.netns import Net
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import header_length, ip_header
+from simkernel.net.ipv4.inet_fragment import Pieces, begin, end
 
-Key = tuple[Net, bytes, bytes, int, int, int]  # addresses, identifier, protocol, device for what is bound to one
 MAX_PACKET = 65535
-
-
-@dataclass(eq=False)
-class Pieces:
-    """struct ipq: of one packet."""
-
-    key: Key
-    timer: int
-    parts: dict[int, bytes] = field(default_factory=dict)  # by offset
-    first: Skb | None = None  # the packet that began it; it is kept for its header
-    total: int = 0  # bytes, when the last piece is there
-
-    def whole(self) -> bytes | None:
-        """All the bytes, if there are no holes."""
-        if not self.total:
-            return None
-        body = bytearray()
-        for at in sorted(self.parts):
-            if at != len(body):
-                return None
-            body += self.parts[at]
-        return bytes(body) if len(body) == self.total else None
 
 
 def ip_defrag(k: NetKernel, packet: Skb) -> Steps[Skb | None]:
@@ -50,14 +24,13 @@ def ip_defrag(k: NetKernel, packet: Skb) -> Steps[Skb | None]:
     net.ipv4.mib["ReasmReqds"] += 1
     queue = k.net.fragments.get(key)
     if not isinstance(queue, Pieces):
-        queue = k.net.fragments[key] = _begin(k, key)
+        queue = begin(k, key, "ip_expire", "ipv4.ipfrag_time")
     at, body = (word & IP_OFFSET) << 3, raw[size:]
     if not word & IP_MF:
         queue.total = at + len(body)
     elif len(body) & 7:
         body = body[: len(body) & ~7]
-    clash = any(at < old + len(part) and old < at + len(body) for old, part in queue.parts.items())
-    if clash or not body or at + len(body) + size > MAX_PACKET:
+    if not queue.takes(at, body) or not body or at + len(body) + size > MAX_PACKET:
         if queue.parts.get(at) != body:
             yield from end(k, queue)
             net.ipv4.mib["ReasmFails"] += 1
@@ -84,26 +57,6 @@ def ip_defrag(k: NetKernel, packet: Skb) -> Steps[Skb | None]:
     yield from end(k, queue)
     net.ipv4.mib["ReasmOKs"] += 1
     return made
-
-
-def _begin(k: NetKernel, key: Key) -> Pieces:
-    timer = k.mem.alloc(k.types.sizeof("struct timer_list"))
-    queue = Pieces(key, timer)
-    k.net.fragment_timers[timer] = queue
-    k.timers.setup(timer, "ip_expire", timer)
-    k.timers.mod(timer, k.clock.now_ns + int(key[0].sysctl["ipv4.ipfrag_time"]) * NSEC_PER_SEC)
-    return queue
-
-
-def end(k: NetKernel, queue: Pieces) -> Steps[None]:
-    """inet_frag_kill() (`yield from`)."""
-    k.net.fragments.pop(queue.key, None)
-    k.net.fragment_timers.pop(queue.timer, None)
-    k.timers.forget(queue.timer)
-    k.mem.free(queue.timer)
-    if queue.first is not None:
-        yield k.call("consume_skb", queue.first.addr)
-        queue.first = None
 
 
 @kernel_function("void ip_expire(struct timer_list *t)", source="net/ipv4/ip_fragment.c")

@@ -18,11 +18,10 @@ from arch.abi.socket import SO_BROADCAST, SOL_SOCKET
 from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core import neighbour as neigh
 from simkernel.net.core.netns import Net
-from simkernel.net.core.programs import NET_XMIT_CN, NET_XMIT_SUCCESS
+from simkernel.net.core.output import ask_programs, copy_for_ourselves, to_neighbour
 from simkernel.net.core.skb import CHECKSUM_NONE, CHECKSUM_PARTIAL, Dst, Skb
-from simkernel.net.core.skbuff import SKB_DROP_REASON_BPF_CGROUP_EGRESS, clone, drop, new_skb
+from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import IP_HEADER, checksum, header_length, ip_header, pseudo_sum
@@ -51,6 +50,11 @@ def ip_send(
     skb = yield from new_skb(k, len(body), sk)
     skb.put_data(body)
     return (yield from ip_queue(k, skb, way, protocol, sk, ttl, tos))
+
+
+def reply(k: NetKernel, net: Net, source: bytes, destination: bytes, protocol: int, body: bytes, iif: int) -> Body:
+    """ip_send_unicast_reply(): an answer of no sock."""
+    return (yield from ip_send(k, net, source, destination, protocol, body))
 
 
 def identifier(k: NetKernel, net: Net, sk: Sock | None, fragment: int) -> int:
@@ -129,19 +133,7 @@ def ip_local_out(k: NetKernel, net: int, sk: int, skb: int) -> Body:
 @kernel_function("int ip_output(struct net *net, struct sock *sk, struct sk_buff *skb)", source="net/ipv4/ip_output.c")
 def ip_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """Choose the device, ask the programs of the sender's control group, then finish."""
-    return (yield from _ask_programs(k, net, sk, k.net.skbs[skb]))
-
-
-def _ask_programs(k: NetKernel, net: int, sk: int, packet: Skb) -> Body:
-    """ip_finish_output(): BPF_CGROUP_RUN_PROG_INET_EGRESS()."""
-    sock = k.net.socks.get(sk)
-    told = NET_XMIT_SUCCESS
-    if sock is not None and packet.sk is sock:
-        told = k.net.programs.egress(sock, packet)
-        if told not in (NET_XMIT_SUCCESS, NET_XMIT_CN):
-            yield drop(k, packet, SKB_DROP_REASON_BPF_CGROUP_EGRESS)
-            return told
-    return (yield from finish(k, net, sk, packet)) or told
+    return (yield from ask_programs(k, net, sk, k.net.skbs[skb], finish))
 
 
 def finish(k: NetKernel, net: int, sk: int, packet: Skb) -> Body:
@@ -162,14 +154,11 @@ def ip_mc_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     way, sock = packet.dst, k.net.socks.get(sk)
     assert way is not None
     if way.loops and (way.kind == RTN_BROADCAST or sock is None or sock.mc_loop):
-        copy = yield from clone(k, packet)
-        copy.set_owner(None)
-        copy.set_protocol(ETH_P_IP)
-        yield k.call("dev_loopback_xmit", net, sk, copy.addr)
+        yield from copy_for_ourselves(k, net, sk, packet, ETH_P_IP)
     if way.kind == RTN_MULTICAST and packet.mem.read(packet.network_header() + 8, 1)[0] == 0:
         yield drop(k, packet)
         return 0
-    return (yield from _ask_programs(k, net, sk, packet))
+    return (yield from ask_programs(k, net, sk, packet, finish))
 
 
 @kernel_function(
@@ -180,18 +169,8 @@ def ip_finish_output2(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     packet = k.net.skbs[skb]
     way = packet.dst
     assert way is not None
-    dev = way.dev
-    packet.set_dev(dev)
-    if dev.loopback:
-        packet.push_header(dev.mac, dev.mac)
-        return (yield k.call("__dev_queue_xmit", skb, 0))
-    key = way.gateway or bytes(packet.mem.read(packet.network_header() + 16, 4))
-    found = dev.net.inet(8 * len(key)).neighbours.get((dev.ifindex, key)) or neigh.create(k, dev, key)
-    if found.state & neigh.NUD_CONNECTED:
-        found.used_ns = k.clock.now_ns
-        packet.push_header(found.mac, dev.mac)
-        return (yield k.call("__dev_queue_xmit", skb, 0))
-    return (yield k.call("neigh_resolve_output", found.addr, skb))
+    packet.set_dev(way.dev)
+    return (yield to_neighbour(k, packet, way, 16, 4))
 
 
 @kernel_function(

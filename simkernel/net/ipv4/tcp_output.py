@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from arch.abi.inet import IPPROTO_TCP, TCP_SYN_RECV, TCP_SYN_SENT
+from arch.abi.inet import IN6_ADDR_SIZE, IPPROTO_TCP, TCP_SYN_RECV, TCP_SYN_SENT
 from arch.abi.limits import U32_MAX
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.message import scope_of
 from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_CONNECT_CB
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import TimeWait
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import addresses
-from simkernel.net.ipv4.ip_output import ip_send
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
     FIN,
@@ -28,11 +26,9 @@ from simkernel.net.ipv4.tcp_sock import (
     header_of,
     tcp_sk,
 )
-from simkernel.net.ipv6.ip6_output import ip6_send
 
 TCP_RTO_MAX_NS = 120 * 10**9
 TCP_NODELAY = (6, 1)  # SOL_TCP
-IPV6_ADDRESS = 16  # bytes
 
 
 def transmit(k: NetKernel, sk: TcpSock, flags: int, data: bytes = b"") -> Body:
@@ -80,7 +76,7 @@ def __tcp_transmit_skb(k: NetKernel, sk: int, skb: int, clone_it: int, gfp_mask:
         sock.data_segs_out += 1
         sock.bytes_sent += length
         sock.last_sent_ns = k.clock.now_ns
-    if len(sock.raddr) == IPV6_ADDRESS:
+    if len(sock.raddr) == IN6_ADDR_SIZE:
         return (yield k.call("inet6_csk_xmit", sk, skb, 0))
     return (yield k.call("__ip_queue_xmit", sk, skb, 0, 0))
 
@@ -200,11 +196,8 @@ def send_reset(k: NetKernel, packet: Skb) -> Steps[None]:
 def send_alone(k: NetKernel, packet: Skb, source: bytes, destination: bytes, answer: bytes) -> Steps[None]:
     """ip_send_unicast_reply(), tcp_v6_send_response(): an answer of no sock, to where a packet came from (`yield from`)."""
     net = packet.device.net
-    if len(source) == IPV6_ADDRESS:
-        oif = scope_of(source, packet.iif) if not packet.device.loopback else 0
-        yield from ip6_send(k, net, destination, source, IPPROTO_TCP, answer, oif=oif)
-    else:
-        yield from ip_send(k, net, destination, source, IPPROTO_TCP, answer)
+    iif = packet.iif if not packet.device.loopback else 0
+    yield from k.net.replies[len(source)](net, destination, source, IPPROTO_TCP, answer, iif)
 
 
 def answer_for_closed(k: NetKernel, packet: Skb, closed: TimeWait) -> Steps[None]:

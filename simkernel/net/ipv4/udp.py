@@ -191,21 +191,28 @@ def start(k: NetKernel, packet: Skb) -> Steps[tuple[bytes, bytes, bytes] | None]
 def __udp4_lib_rcv(k: NetKernel, skb: int, udptable: int, proto: int) -> Body:
     """Find the sock; without one tell the sender and drop."""
     packet = k.net.skbs[skb]
+    group = packet.dst is not None and packet.dst.kind in (RTN_BROADCAST, RTN_MULTICAST)
+    unreachable = ("__icmp_send", skb, ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, 0)
+    return (yield from receive(k, packet, group, "udp_queue_rcv_skb", unreachable))
+
+
+def receive(k: NetKernel, packet: Skb, group: bool, queue: str, unreachable: tuple[str, *tuple[int, ...]]) -> Body:
+    """Both families: to every sock of a group, to one by the function `queue`, or a word to the sender (`yield from`)."""
     begun = yield from start(k, packet)
     if begun is None:
         return 0
     header, source, destination = begun
     sport, dport = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "big")
     net = packet.device.net
-    if packet.dst is not None and packet.dst.kind in (RTN_BROADCAST, RTN_MULTICAST):
+    if group:
         return (yield from to_group(k, packet, source, sport, destination, dport))
     sk = stolen(k, packet) or lookup(k, net, destination, dport, source, sport, packet.iif, packet)
     if sk is None:
-        net.ipv4.mib["UdpNoPorts"] += 1
-        yield k.call("__icmp_send", skb, ICMP_DEST_UNREACH, ICMP_PORT_UNREACH, 0)
+        net.ipv4.mib[f"{NAMES[len(source)]}NoPorts"] += 1
+        yield k.call(*unreachable)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
         return 0
-    return (yield k.call("udp_queue_rcv_skb", sk.addr, skb))
+    return (yield k.call(queue, sk.addr, packet.addr))
 
 
 def stolen(k: NetKernel, packet: Skb) -> Sock | None:

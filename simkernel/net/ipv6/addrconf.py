@@ -11,7 +11,6 @@ from arch.abi.in6 import IPV6_MIN_MTU
 from arch.abi.inet import IFF_NOARP, IN6ADDR_ANY, IN6ADDR_LOOPBACK
 from arch.abi.rtnetlink import (
     IFA_F_DADFAILED,
-    IFA_F_DEPRECATED,
     IFA_F_NODAD,
     IFA_F_NOPREFIXROUTE,
     IFA_F_OPTIMISTIC,
@@ -24,11 +23,11 @@ from arch.abi.rtnetlink import (
 )
 from arch.abi.time import NSEC_PER_SEC
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core import lifetime
 from simkernel.net.core.conf import new_conf
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Event, Ifaddr, NetDevice, in_prefix, masked
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.devinet import INFINITY_LIFE_TIME
 from simkernel.net.ipv6 import ip6_fib, mcast
 from simkernel.net.ipv6.addr import (
     ALL_NODES,
@@ -98,24 +97,7 @@ def _kick(k: NetKernel, address: Ifaddr) -> None:
     """addrconf_dad_kick()."""
     address.probes = address.dev.conf["ipv6"]["dad_transmits"]
     delay = k.net.own_random.randrange(NSEC_PER_SEC)
-    _arm(k, address, "addrconf_dad_work", k.clock.now_ns + delay)
-
-
-def _arm(k: NetKernel, address: Ifaddr, function: str, when_ns: int) -> None:
-    forget_timer(k, address)
-    address.timer = k.mem.alloc(k.types.sizeof("struct timer_list"))
-    k.net.lifetimes[address.timer] = address
-    k.timers.setup(address.timer, function, address.timer)
-    k.timers.mod(address.timer, when_ns)
-
-
-def forget_timer(k: NetKernel, address: Ifaddr) -> None:
-    """It waits for nothing any more."""
-    if address.timer:
-        k.timers.forget(address.timer)
-        k.net.lifetimes.pop(address.timer, None)
-        k.mem.free(address.timer)
-        address.timer = 0
+    lifetime.arm(k, address, "addrconf_dad_work", k.clock.now_ns + delay)
 
 
 def completed(k: NetKernel, address: Ifaddr) -> None:
@@ -134,7 +116,7 @@ def completed(k: NetKernel, address: Ifaddr) -> None:
 def dad_failure(k: NetKernel, address: Ifaddr) -> None:
     """addrconf_dad_failure(): somebody has it."""
     dev = address.dev
-    forget_timer(k, address)
+    lifetime.forget(k, address)
     k.printk(f"IPv6: {dev.name}: IPv6 duplicate address {text(address.local)} used by another station detected!")
     if address.flags & IFA_F_PERMANENT:
         address.flags |= IFA_F_TENTATIVE | IFA_F_DADFAILED
@@ -162,7 +144,7 @@ def _unlist(k: NetKernel, old: Ifaddr) -> None:
     net.ipv6.local[old.local] -= 1
     if net.ipv6.local[old.local] <= 0:
         del net.ipv6.local[old.local]
-    forget_timer(k, old)
+    lifetime.forget(k, old)
     net.ipv6.changed()
 
 
@@ -179,28 +161,16 @@ def _unroute(k: NetKernel, old: Ifaddr) -> None:
 
 def arm_lifetime(k: NetKernel, address: Ifaddr) -> None:
     """addrconf_verify_work() comes when something of it ends."""
-    if address.flags & IFA_F_TENTATIVE:
-        return
-    ends = [s for s in (address.valid, address.preferred) if s != INFINITY_LIFE_TIME]
-    left = [s for s in ends if address.updated_ns + s * NSEC_PER_SEC > k.clock.now_ns]
-    if left and not address.flags & IFA_F_PERMANENT:
-        _arm(k, address, "addrconf_verify_work", address.updated_ns + min(left) * NSEC_PER_SEC)
+    if not address.flags & IFA_F_TENTATIVE:
+        lifetime.arm_next(k, address, "addrconf_verify_work")
 
 
 @kernel_function("void addrconf_verify_work(struct work_struct *w)", source="net/ipv6/addrconf.c", since="3.16")
 def addrconf_verify_work(k: NetKernel, w: int) -> int:
     """An address is deprecated, or its time is over."""
-    address = k.net.lifetimes.get(w)
-    if address is None:
-        return 0
-    age = (k.clock.now_ns - address.updated_ns) // NSEC_PER_SEC
-    if address.valid != INFINITY_LIFE_TIME and age >= address.valid:
-        delete_address(k, address)
-        return 0
-    if address.preferred != INFINITY_LIFE_TIME and age >= address.preferred and not address.flags & IFA_F_DEPRECATED:
-        address.flags |= IFA_F_DEPRECATED
-        k.net.announce.address(address.dev.net, address)
-    arm_lifetime(k, address)
+    address = lifetime.ended(k, w, delete_address)
+    if address is not None:
+        arm_lifetime(k, address)
     return 0
 
 
@@ -295,7 +265,7 @@ def _link_down(k: NetKernel, dev: NetDevice, unregister: bool = False) -> None:
     keep = dev.conf["ipv6"]["keep_addr_on_down"] and not unregister
     for old in list(dev.addresses6):
         if keep and old.flags & IFA_F_PERMANENT and not is_link_local(old.local):
-            forget_timer(k, old)
+            lifetime.forget(k, old)
             old.flags |= 0 if old.flags & IFA_F_NODAD else IFA_F_TENTATIVE
             continue
         dev.addresses6.remove(old)

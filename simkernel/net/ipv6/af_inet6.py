@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_NET_BIND_SERVICE, CAP_NET_RAW
+from arch.abi.capability import CAP_NET_BIND_SERVICE
 from arch.abi.errno import (
     EACCES,
     EADDRNOTAVAIL,
@@ -10,9 +10,6 @@ from arch.abi.errno import (
     EINVAL,
     ENETUNREACH,
     ENODEV,
-    EPERM,
-    EPROTONOSUPPORT,
-    ESOCKTNOSUPPORT,
 )
 from arch.abi.in6 import SIN6_LEN_RFC2133
 from arch.abi.inet import (
@@ -33,23 +30,22 @@ from arch.errors import KernelError
 from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.core.message import parse_sockaddr_in, parse_sockaddr_in6
 from simkernel.net.core.programs import rewrite_address
-from simkernel.net.core.sock import ProtoOps, Sock, Socket
-from simkernel.net.face import NetKernel, current_net
+from simkernel.net.core.sock import ProtoOps, Sock
+from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.af_inet import (
     BIND_FROM_BPF,
     BIND_NO_CAP_NET_BIND_SERVICE,
     BPF_RET_BIND_NO_CAP_NET_BIND_SERVICE,
+    Inetsw,
     autobind,
     claim_port,
+    create_socket,
 )
 from simkernel.net.ipv4.fib import address_type
 from simkernel.net.ipv4.ip_output import source_for
-from simkernel.net.ipv4.ping import get_port, may_ping
-from simkernel.net.ipv4.tcp_cong import Cubic
-from simkernel.net.ipv4.tcp_sock import TcpSock
+from simkernel.net.ipv4.ping import get_port
 from simkernel.net.ipv6.addr import is_group, is_link_local
 from simkernel.net.ipv6.ip6_fib import local_device
 from simkernel.net.ipv6.ipv6_sockglue import leave_all
@@ -60,7 +56,7 @@ INET6_DGRAM = ProtoOps("inet6_dgram_ops", "inet6_sendmsg", "inet6_recvmsg", "udp
 INET6_PING = ProtoOps("inet6_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "ping_v6_sendmsg", "ping_recvmsg")
 INET6_RAW = ProtoOps("inet6_sockraw_ops", "inet_sendmsg", "inet_recvmsg", "rawv6_sendmsg", "rawv6_recvmsg")
 #         (type, protocol, operations).  inetsw6
-INETSW6 = (
+INETSW6: Inetsw = (
     (SOCK_STREAM, IPPROTO_TCP, INET6_STREAM),
     (SOCK_DGRAM, IPPROTO_UDP, INET6_DGRAM),
     (SOCK_DGRAM, IPPROTO_ICMPV6, INET6_PING),
@@ -75,40 +71,7 @@ def inet6_create(k: NetKernel, net: int, type_: int, protocol: int, kern: int) -
     """Find the protocol in inetsw6.  EINVAL, ESOCKTNOSUPPORT, EPROTONOSUPPORT, EPERM, EACCES."""
     if not 0 <= protocol <= IPPROTO_RAW + 1:
         return -EINVAL
-    rows = [row for row in INETSW6 if row[0] == type_]
-    if not rows:
-        return -ESOCKTNOSUPPORT
-    for _, known, ops in rows:
-        wildcard = known == IPPROTO_IP
-        if protocol not in (known, IPPROTO_IP) and not wildcard:
-            continue
-        if wildcard and protocol == IPPROTO_IP:
-            break
-        owner = ns_address(k, current_net(k).namespace.owner)
-        if type_ == SOCK_RAW and not (yield k.call("ns_capable", owner, CAP_NET_RAW)):
-            return -EPERM
-        sk = _new(k, ops, type_, protocol or known)
-        error = 0 if kern else k.net.programs.sock(sk, uapi.BPF_CGROUP_INET_SOCK_CREATE)
-        if error:
-            sk.free()
-            return error
-        if ops is INET6_RAW:
-            k.net.raw.append(sk)
-        return int(Socket(k, AF_INET6, type_, ops, sk).addr)
-    return -EPROTONOSUPPORT
-
-
-def _new(k: NetKernel, ops: ProtoOps, type_: int, protocol: int) -> Sock:
-    net = current_net(k)
-    if ops is INET6_STREAM:
-        sk: Sock = TcpSock(k, net, AF_INET6, Cubic())
-    else:
-        sk = Sock(k, net, AF_INET6, type_, protocol)
-    sk.v6only = bool(net.sysctl["ipv6.bindv6only"])
-    sk.hdrincl = type_ == SOCK_RAW and protocol == IPPROTO_RAW
-    if ops is INET6_PING:
-        may_ping(k, net)
-    return sk
+    return (yield from create_socket(k, AF_INET6, INETSW6, type_, protocol, kern))
 
 
 @kernel_function(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from arch.abi.rtnetlink import IFA_F_DADFAILED, IFA_F_OPTIMISTIC, IFA_F_TENTATIVE
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core import lifetime
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv6 import addrconf
 from simkernel.net.ipv6.ndisc import asks_for
@@ -23,7 +24,7 @@ def addrconf_dad_work(k: NetKernel, w: int) -> Body:
         k.timers.mod(address.timer, k.clock.now_ns + wait_ms * 1_000_000)
         yield from asks_for(k, dev, address.local)
         return 0
-    addrconf.forget_timer(k, address)
+    lifetime.forget(k, address)
     address.flags &= ~(IFA_F_TENTATIVE | IFA_F_OPTIMISTIC | IFA_F_DADFAILED)
     addrconf.completed(k, address)
     return 0

@@ -8,16 +8,16 @@ from arch.abi.in6 import (
     IPV6_MIN_MTU,
     NEXTHDR_FRAGMENT,
 )
-from arch.abi.inet import ETH_P_IPV6, IP_PMTUDISC_DO, IP_PMTUDISC_PROBE, IPPROTO_TCP
+from arch.abi.inet import ETH_P_IPV6, IN6_ADDR_SIZE, IP_PMTUDISC_DO, IP_PMTUDISC_PROBE, IPPROTO_TCP
 from arch.abi.rtnetlink import RTN_MULTICAST
 from arch.errors import KernelError
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core import neighbour as neigh
+from simkernel.net.core.message import scope_of
 from simkernel.net.core.netns import Net
-from simkernel.net.core.programs import NET_XMIT_CN, NET_XMIT_SUCCESS
+from simkernel.net.core.output import ask_programs, copy_for_ourselves, to_neighbour
 from simkernel.net.core.skb import CHECKSUM_PARTIAL, Dst, Skb
-from simkernel.net.core.skbuff import SKB_DROP_REASON_BPF_CGROUP_EGRESS, clone, drop, new_skb
+from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import pseudo_sum
@@ -53,6 +53,11 @@ def ip6_send(
     skb = yield from new_skb(k, len(body), sk)
     skb.put_data(body)
     return (yield from ip6_queue(k, skb, way, protocol, sk, hop_limit, tclass))
+
+
+def reply(k: NetKernel, net: Net, source: bytes, destination: bytes, protocol: int, body: bytes, iif: int) -> Body:
+    """tcp_v6_send_response(): an answer of no sock; a link-local address is on the device that the question came by."""
+    return (yield from ip6_send(k, net, source, destination, protocol, body, oif=scope_of(destination, iif)))
 
 
 def ip6_queue(
@@ -104,14 +109,7 @@ def ip6_local_out(k: NetKernel, net: int, sk: int, skb: int) -> Body:
 )
 def ip6_output(k: NetKernel, net: int, sk: int, skb: int) -> Body:
     """Ask the programs of the sender's control group, then finish."""
-    packet = k.net.skbs[skb]
-    sock, told = k.net.socks.get(sk), NET_XMIT_SUCCESS
-    if sock is not None and packet.sk is sock:
-        told = k.net.programs.egress(sock, packet)
-        if told not in (NET_XMIT_SUCCESS, NET_XMIT_CN):
-            yield drop(k, packet, SKB_DROP_REASON_BPF_CGROUP_EGRESS)
-            return told
-    return (yield from finish(k, net, sk, packet)) or told
+    return (yield from ask_programs(k, net, sk, k.net.skbs[skb], finish))
 
 
 def finish(k: NetKernel, net: int, sk: int, packet: Skb) -> Body:
@@ -137,23 +135,11 @@ def ip6_finish_output2(k: NetKernel, net: int, sk: int, skb: int) -> Body:
         mib, dst = dev.net.ipv6.mib, packet.mem.read(packet.network_header() + 24, 16)
         mib["OutMcastPkts"] += 1
         if way.loops and (sock is None or sock.ip6 is None or sock.ip6.mc_loop):
-            copy = yield from clone(k, packet)
-            copy.set_owner(None)
-            copy.set_protocol(ETH_P_IPV6)
-            yield k.call("dev_loopback_xmit", net, sk, copy.addr)
+            yield from copy_for_ourselves(k, net, sk, packet, ETH_P_IPV6)
         if packet.mem.read(packet.network_header() + 7, 1)[0] == 0 or (dst[1] & 15 == 1 and not dev.loopback):
             yield k.call("consume_skb", skb)
             return 0
-    if dev.loopback:
-        packet.push_header(dev.mac, dev.mac)
-        return (yield k.call("__dev_queue_xmit", skb, 0))
-    key = way.gateway or bytes(packet.mem.read(packet.network_header() + 24, 16))
-    found = dev.net.ipv6.neighbours.get((dev.ifindex, key)) or neigh.create(k, dev, key)
-    if found.state & neigh.NUD_CONNECTED:
-        found.used_ns = k.clock.now_ns
-        packet.push_header(found.mac, dev.mac)
-        return (yield k.call("__dev_queue_xmit", skb, 0))
-    return (yield k.call("neigh_resolve_output", found.addr, skb))
+    return (yield to_neighbour(k, packet, way, 24, IN6_ADDR_SIZE))
 
 
 @kernel_function(

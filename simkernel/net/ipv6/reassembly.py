@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from arch.abi.in6 import ICMPV6_EXC_FRAGTIME, ICMPV6_TIME_EXCEED
 from arch.abi.inet import ETH_P_IPV6
-from arch.abi.time import NSEC_PER_SEC
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.ip_fragment import Key, Pieces, end
+from simkernel.net.ipv4.inet_fragment import Pieces, begin, end
 from simkernel.net.ipv6.header import FRAGMENT_HEADER, IPV6_HEADER
 
 
@@ -29,11 +28,10 @@ def defrag(k: NetKernel, packet: Skb) -> Steps[tuple[Skb, int] | None]:
     key = (net, head[8:24], head[24:40], int.from_bytes(raw[4:8], "big"), raw[0], packet.iif)
     queue = k.net.fragments.get(key)
     if not isinstance(queue, Pieces):
-        queue = k.net.fragments[key] = _begin(k, key)
+        queue = begin(k, key, "ip6_frag_expire", "ipv6.ip6frag_time")
     if not more:
         queue.total = at + len(body)
-    clash = any(at < old + len(part) and old < at + len(body) for old, part in queue.parts.items())
-    if clash or (more and len(body) & 7) or (not body and at):
+    if not queue.takes(at, body) or (more and len(body) & 7) or (not body and at):
         if queue.parts.get(at) != body:
             yield from end(k, queue)
             mib["ReasmFails"] += 1
@@ -62,15 +60,6 @@ def defrag(k: NetKernel, packet: Skb) -> Steps[tuple[Skb, int] | None]:
     yield from end(k, queue)
     mib["ReasmOKs"] += 1
     return made, raw[0]
-
-
-def _begin(k: NetKernel, key: Key) -> Pieces:
-    timer = k.mem.alloc(k.types.sizeof("struct timer_list"))
-    queue = Pieces(key, timer)
-    k.net.fragment_timers[timer] = queue
-    k.timers.setup(timer, "ip6_frag_expire", timer)
-    k.timers.mod(timer, k.clock.now_ns + int(key[0].sysctl["ipv6.ip6frag_time"]) * NSEC_PER_SEC)
-    return queue
 
 
 @kernel_function("void ip6_frag_expire(struct timer_list *t)", source="net/ipv6/reassembly.c")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from arch.abi.errno import EMSGSIZE, ENETUNREACH, EOPNOTSUPP
 from arch.abi.in6 import ICMPV6_DEST_UNREACH, ICMPV6_PKT_TOOBIG, ICMPV6_PORT_UNREACH, IPV6_RECVERR
-from arch.abi.inet import ETH_P_IP, IN6ADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
+from arch.abi.inet import ETH_P_IP, IN6_ADDR_SIZE, IN6ADDR_ANY, IPPROTO_UDP, TCP_ESTABLISHED
 from arch.abi.socket import AF_INET, AF_INET6, MSG_ERRQUEUE, MSG_MORE, MSG_OOB, SOL_IPV6, SOL_UDP, UDP_CORK
 from bpf import uapi
 from simkernel.kernel.face import Body
@@ -12,12 +12,11 @@ from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.datagram import wait_for_packet
 from simkernel.net.core.errqueue import receive_error
 from simkernel.net.core.message import sockaddr_in
-from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, drop
 from simkernel.net.core.sock import Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import ICMP_HEADER, addresses
 from simkernel.net.ipv4.ip_sockglue import ip_cmsg_recv
-from simkernel.net.ipv4.udp import UDP_HEADER, UDP_MAX, lookup, start, stolen, to_group
+from simkernel.net.ipv4.udp import UDP_HEADER, UDP_MAX, lookup, receive
 from simkernel.net.ipv6.addr import is_group
 from simkernel.net.ipv6.icmp import told, verdict
 from simkernel.net.ipv6.ip6_output import ip6_send
@@ -117,21 +116,9 @@ def udpv6_rcv(k: NetKernel, skb: int) -> Body:
 def __udp6_lib_rcv(k: NetKernel, skb: int, udptable: int, proto: int) -> Body:
     """Find the sock; without one tell the sender and drop."""
     packet = k.net.skbs[skb]
-    begun = yield from start(k, packet)
-    if begun is None:
-        return 0
-    header, source, destination = begun
-    sport, dport = int.from_bytes(header[:2], "big"), int.from_bytes(header[2:4], "big")
-    net = packet.device.net
-    if is_group(destination):
-        return (yield from to_group(k, packet, source, sport, destination, dport))
-    sk = stolen(k, packet) or lookup(k, net, destination, dport, source, sport, packet.iif, packet)
-    if sk is None:
-        net.ipv4.mib["Udp6NoPorts"] += 1
-        yield k.call("icmp6_send", skb, ICMPV6_DEST_UNREACH, ICMPV6_PORT_UNREACH, 0, 0, 0)
-        yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
-        return 0
-    return (yield k.call("udpv6_queue_rcv_skb", sk.addr, skb))
+    group = is_group(bytes(packet.mem.read(packet.network_header() + 24, IN6_ADDR_SIZE)))
+    unreachable = ("icmp6_send", skb, ICMPV6_DEST_UNREACH, ICMPV6_PORT_UNREACH, 0, 0, 0)
+    return (yield from receive(k, packet, group, "udpv6_queue_rcv_skb", unreachable))
 
 
 @kernel_function("int udpv6_queue_rcv_skb(struct sock *sk, struct sk_buff *skb)", source="net/ipv6/udp.c")

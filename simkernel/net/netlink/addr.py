@@ -27,9 +27,10 @@ from arch.abi.time import NSEC_PER_SEC, USER_TICK_NSEC
 from arch.errors import KernelError
 from simkernel.kernel.face import Steps
 from simkernel.net.core.extack import Refusal
+from simkernel.net.core.lifetime import INFINITY_LIFE_TIME
 from simkernel.net.core.netns import Ifaddr, NetDevice, in_prefix
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.devinet import INFINITY_LIFE_TIME, arm_lifetime, delete_address, insert_address
+from simkernel.net.ipv4.devinet import arm_lifetime, delete_address, insert_address
 from simkernel.net.netlink.message import Request, Wire, address, string
 from simkernel.net.netlink.rtnetlink import Row, register
 

@@ -142,14 +142,15 @@ def read_ways(wire: Wire, net: Net, raw: bytes, size: int) -> list[Nexthop]:
         if flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN):
             raise Refusal(EINVAL, "Invalid flags for nexthop - can not contain DEAD or LINKDOWN")
         given = wire.attributes(raw[at + NEXTHOP_HEADER : at + length])
-        ways.append(Nexthop(_device(net, index), _gateway(wire, given, size), hops + 1, flags))
+        ways.append(Nexthop(device(net, index), _gateway(wire, given, size), hops + 1, flags))
         at += (length + 3) & ~3
     if not ways:
         raise Refusal(EINVAL, "Invalid nexthop configuration - no nexthops" if size == 4 else "")
     return ways
 
 
-def _device(net: Net, index: int) -> NetDevice | None:
+def device(net: Net, index: int) -> NetDevice | None:
+    """0 is none.  ENODEV."""
     found = net.devices.get(index)
     if index and found is None:
         raise KernelError(ENODEV)
@@ -191,7 +192,7 @@ def read(k: NetKernel, wire: Wire, request: Request) -> Route:
     if RTA_MULTIPATH in given:
         route.nexthops = read_ways(wire, request.net, given[RTA_MULTIPATH], 4)
     elif RTA_OIF in given or RTA_GATEWAY in given or RTA_VIA in given:
-        dev = _device(request.net, wire.number(given.get(RTA_OIF)))
+        dev = device(request.net, wire.number(given.get(RTA_OIF)))
         route.nexthops = [Nexthop(dev, _gateway(wire, given, 4), 1, flags & RTNH_F_ONLINK)]
     if RTA_FLOW in given and not route.nexthops:
         route.nexthops = []
@@ -218,25 +219,26 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
+def asked(wire: Wire, request: Request, anywhere: bytes, protocol: int) -> tuple[Flow, int, NetDevice | None]:
+    """What RTM_GETROUTE of either family asks for, rtm_flags, and the device that it comes in by.  EINVAL, ENODEV."""
+    body = request.body
+    if len(body) < RTMSG_SIZE:
+        raise KernelError(EINVAL)
+    given = wire.attributes(body[RTMSG_SIZE:])
+    to, source = (address(given.get(name), len(anywhere)) or anywhere for name in (RTA_DST, RTA_SRC))
+    iif, oif, mark, uid = (wire.number(given.get(name)) for name in (RTA_IIF, RTA_OIF, RTA_MARK, RTA_UID))
+    sport, dport = (int.from_bytes(given[n][:2], "big") if n in given else 0 for n in (RTA_SPORT, RTA_DPORT))
+    protocol = given[RTA_IP_PROTO][0] if RTA_IP_PROTO in given else protocol
+    flow = Flow(to, source, oif, iif, body[3], mark, uid, protocol, sport, dport)
+    return flow, wire.number(body[8:12]), device(request.net, iif)
+
+
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet_rtm_getroute(): the way to one address."""
     body, net = request.body, request.net
-    if len(body) < RTMSG_SIZE:
-        raise KernelError(EINVAL)
-    given, flags = wire.attributes(body[RTMSG_SIZE:]), wire.number(body[8:12])
-    to = address(given.get(RTA_DST), 4) or INADDR_ANY
-    source = address(given.get(RTA_SRC), 4) or INADDR_ANY
-    iif, oif, mark = (wire.number(given.get(name)) for name in (RTA_IIF, RTA_OIF, RTA_MARK))
-    protocol = given[RTA_IP_PROTO][0] if RTA_IP_PROTO in given else 17
-    sport, dport = (int.from_bytes(given[n][:2], "big") if n in given else 0 for n in (RTA_SPORT, RTA_DPORT))
-    flow = Flow(to, source, oif, iif, body[3], mark, wire.number(given.get(RTA_UID)), protocol, sport, dport)
-    if iif:
-        dev = net.devices.get(iif)
-        if dev is None:
-            raise KernelError(ENODEV)
-        way = route_input(k, dev, to, source, body[3], mark)
-    else:
-        way = route_output(k, net, flow)
+    flow, flags, dev = asked(wire, request, INADDR_ANY, 17)
+    to, source, iif, mark = flow.destination, flow.source, flow.iif, flow.mark
+    way = route_input(k, dev, to, source, flow.tos, mark) if dev is not None else route_output(k, net, flow)
     if flags & RTM_F_FIB_MATCH:
         if way.route is None:
             raise Refusal(ENOENT, "No FIB match")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from arch.abi.errno import EINVAL, ENODEV, ENOENT
+from arch.abi.errno import EINVAL, ENOENT
 from arch.abi.in6 import IP6_RT_PRIO_USER
 from arch.abi.inet import IN6ADDR_ANY
 from arch.abi.rtnetlink import (
@@ -15,8 +15,6 @@ from arch.abi.rtnetlink import (
     RTA_DST,
     RTA_GATEWAY,
     RTA_IIF,
-    RTA_IP_PROTO,
-    RTA_MARK,
     RTA_METRICS,
     RTA_MULTIPATH,
     RTA_OIF,
@@ -46,6 +44,8 @@ from simkernel.net.netlink.message import Request, Wire, address
 from simkernel.net.netlink.route import (
     RTMSG,
     RTMSG_SIZE,
+    asked,
+    device,
     filtered,
     metrics,
     multipath,
@@ -113,10 +113,7 @@ def _read(k: NetKernel, wire: Wire, request: Request) -> Route:
     if RTA_MULTIPATH in given:
         route.nexthops = read_ways(wire, request.net, given[RTA_MULTIPATH], 16)
     elif RTA_OIF in given or RTA_GATEWAY in given:
-        index = wire.number(given.get(RTA_OIF))
-        dev = request.net.devices.get(index)
-        if index and dev is None:
-            raise KernelError(ENODEV)
+        dev = device(request.net, wire.number(given.get(RTA_OIF)))
         gateway = address(given.get(RTA_GATEWAY), 16)
         gateway = gateway if gateway is not None and any(gateway) else None
         route.nexthops = [Nexthop(dev, gateway, 1, flags & RTNH_F_ONLINK)]
@@ -146,26 +143,16 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet6_rtm_getroute(): the way to one address."""
-    body, net = request.body, request.net
-    if len(body) < RTMSG_SIZE:
-        raise KernelError(EINVAL)
-    given, flags = wire.attributes(body[RTMSG_SIZE:]), wire.number(body[8:12])
-    to = address(given.get(RTA_DST), 16) or IN6ADDR_ANY
-    source = address(given.get(RTA_SRC), 16) or IN6ADDR_ANY
-    iif, oif, mark = (wire.number(given.get(name)) for name in (RTA_IIF, RTA_OIF, RTA_MARK))
-    protocol = given[RTA_IP_PROTO][0] if RTA_IP_PROTO in given else 0
-    if iif:
-        dev = net.devices.get(iif)
-        if dev is None:
-            raise KernelError(ENODEV)
-        way = route_input(k, dev, to, source, mark)
+    flow, flags, dev = asked(wire, request, IN6ADDR_ANY, 0)
+    if dev is not None:
+        way = route_input(k, dev, flow.destination, flow.source, flow.mark)
     else:
-        way = route_output(k, net, to, source, oif, mark, protocol=protocol)
+        way = route_output(k, request.net, flow.destination, flow.source, flow.oif, flow.mark, protocol=flow.protocol)
     if way.route is None:
         raise Refusal(ENOENT, "No FIB match")
     if flags & RTM_F_FIB_MATCH:
         return [fill(k, wire, way.route)]
-    return [_answer(wire, request, way, to, source, iif)]
+    return [_answer(wire, request, way, flow.destination, flow.source, flow.iif)]
 
 
 def _answer(wire: Wire, request: Request, way: Dst, to: bytes, source: bytes, iif: int) -> bytes:
