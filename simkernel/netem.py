@@ -15,7 +15,7 @@ from arch.abi.inet import IFNAMSIZ
 from arch.abi.ioctl import SIOCGIFINDEX
 from arch.abi.limits import U32_MAX
 from arch.abi.netlink import NLM_F_ACK, NLM_F_CREATE, NLM_F_REPLACE, NLM_F_REQUEST, NLMSG_HDRLEN
-from arch.abi.rtnetlink import RTM_DELQDISC, RTM_NEWQDISC
+from arch.abi.rtnetlink import RTM_DELQDISC, RTM_NEWQDISC, TCA_KIND, TCA_OPTIONS
 from arch.abi.socket import AF_INET, AF_NETLINK, SOCK_DGRAM, SOCK_RAW
 from arch.errors import KernelError
 from simkernel.net.netlink import qdisc
@@ -117,7 +117,7 @@ def set_netem(session: Session, device: str, wanted: Netem | None) -> None:
     options += wire.attribute(qdisc.TCA_NETEM_REORDER, struct.pack(wire.order + "II", share["reorder"], 0))
     options += wire.attribute(qdisc.TCA_NETEM_CORRUPT, struct.pack(wire.order + "II", share["corrupt"], 0))
     options += wire.attribute(qdisc.TCA_NETEM_RATE64, struct.pack(wire.order + "Q", round(wanted.rate_bit_s / 8)))
-    body = head + wire.text(qdisc.TCA_KIND, "netem") + wire.attribute(qdisc.TCA_OPTIONS, options)
+    body = head + wire.text(TCA_KIND, "netem") + wire.attribute(TCA_OPTIONS, options)
     _ask(session, wire, RTM_NEWQDISC, NLM_F_CREATE | NLM_F_REPLACE, body)
 
 

@@ -40,6 +40,7 @@ from simkernel.net.core.netns import Ifaddr, Net, NetDevice
 from simkernel.net.core.registry import (
     dev_change_flags,
     dev_change_name,
+    dev_change_tx_queue_len,
     dev_get_flags,
     dev_set_mac_address,
     dev_set_mtu,
@@ -142,7 +143,7 @@ def _set_queue(k: NetKernel, dev: NetDevice, at: int) -> None:
     length = k.usercopy.get_user(at, 4, signed=True)
     if length < 0:
         raise KernelError(EINVAL)
-    dev.tx_queue_len = length
+    dev_change_tx_queue_len(k, dev, length)
 
 
 CHANGES: dict[int, Callable[[NetKernel, NetDevice, int], None]] = {

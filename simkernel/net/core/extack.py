@@ -6,8 +6,11 @@ from arch.errors import KernelError
 
 
 class Refusal(KernelError):
-    """-errno and, where NETLINK_EXT_ACK wants it, the kernel's own sentence, the bad attribute's place, or the missing one."""
+    """-errno and, where NETLINK_EXT_ACK wants it, the kernel's own sentence, the bad attribute's place and rule, or the missing one."""
 
-    def __init__(self, errno: int, text: str = "", bad: int | None = None, missing: int | None = None) -> None:
+    def __init__(
+        self, errno: int, text: str = "", bad: int | None = None, missing: int | None = None, policy: bytes = b""
+    ) -> None:
         super().__init__(errno, text)
         self.text, self.bad, self.missing = text, bad, missing  # `bad`: bytes from the message's start
+        self.policy = policy  # NLMSGERR_ATTR_POLICY's attributes

@@ -213,6 +213,7 @@ class Rule:
     suppress_group: int = -1
     tun_id: int = 0
     l3mdev: bool = False
+    flow: int = 0  # FRA_FLOW, of IPv4: tclassid
 
 
 @dataclass(eq=False)

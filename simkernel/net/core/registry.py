@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENETDOWN, ENFILE, EOVERFLOW
+from arch.abi.errno import EBUSY, EEXIST, EINVAL, ENETDOWN, ENFILE, EOVERFLOW, ERANGE
 from arch.abi.inet import (
     ARPHRD_ETHER,
     IFF_ALLMULTI,
@@ -36,6 +36,8 @@ from arch.errors import KernelError
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Event, LinkKind, Net, NetDevice
 from simkernel.net.face import NetKernel
+
+DEV_MAX_TX_QUEUE_LEN = 32767
 
 ETH_ALEN = 6
 NET_NAME_USER, NET_NAME_ENUM, NET_NAME_RENAMED = 3, 1, 4
@@ -278,6 +280,18 @@ def dev_set_mtu(k: NetKernel, dev: NetDevice, mtu: int) -> None:
     dev.kind.mtu_changed(dev)
     store(k, dev)
     notify(k, dev, Event.CHANGEMTU)
+
+
+def dev_change_tx_queue_len(k: NetKernel, dev: NetDevice, length: int) -> bool:
+    """Whether it is another one now.  ERANGE."""
+    if length > DEV_MAX_TX_QUEUE_LEN and k.version.at_least("6.1"):
+        raise KernelError(ERANGE)
+    if length == dev.tx_queue_len:
+        return False
+    dev.tx_queue_len = length
+    notify(k, dev, Event.CHANGE_TX_QUEUE_LEN)
+    store(k, dev)
+    return True
 
 
 def dev_set_mac_address(k: NetKernel, dev: NetDevice, mac: bytes) -> None:

@@ -85,6 +85,7 @@ def _matches(net: Net, rule: Rule, flow: Flow) -> bool:
         or (rule.sports is not None and not rule.sports[0] <= flow.sport <= rule.sports[1])
         or (rule.dports is not None and not rule.dports[0] <= flow.dport <= rule.dports[1])
         or rule.tun_id
+        or rule.l3mdev
         or (rule.source is not None and not in_prefix(flow.source, *rule.source))
         or (rule.destination is not None and not in_prefix(flow.destination, *rule.destination))
     )

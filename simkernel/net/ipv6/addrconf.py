@@ -197,7 +197,10 @@ def netdev_event(k: NetKernel, dev: NetDevice, event: Event) -> None:
 
 def _mtu_changed(k: NetKernel, dev: NetDevice) -> None:
     if dev.has_ipv6 and dev.mtu < IPV6_MIN_MTU:
-        detach(k, dev)
+        if dev.loopback:  # addrconf_ifdown(dev, dev != net->loopback_dev)
+            _link_down(k, dev)
+        else:
+            detach(k, dev)
     elif not dev.has_ipv6 and dev.mtu >= IPV6_MIN_MTU:
         _attach(k, dev)
         if dev.up:

@@ -207,6 +207,12 @@ def delete(k: NetKernel, net: Net, wanted: Route) -> None:
             return
         remove(k, net, table, route)
         return
+    if (
+        not wanted.prefix
+        and not table.at(wanted.dst, 0)
+        and not (said.dev or said.gateway or wanted.priority or wanted.protocol)
+    ):
+        raise KernelError(ENOENT)  # fib6_null_entry, at the root of every table
     raise KernelError(ESRCH)
 
 

@@ -5,7 +5,7 @@ Answers are remembered until something changes that they depend on (`Inet.change
 
 from __future__ import annotations
 
-from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENETUNREACH, ENODEV
+from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENETUNREACH
 from arch.abi.inet import IN6ADDR_ANY
 from arch.abi.rtnetlink import IFA_F_DEPRECATED, RTAX_MTU, RTN_LOCAL, RTN_MULTICAST, RTN_UNICAST
 from arch.errors import KernelError
@@ -88,8 +88,6 @@ def route_output(
 def _route_output(
     net: Net, dst: bytes, source: bytes, oif: int, mark: int, bound: bool, protocol: int, tos: int
 ) -> Dst:  # fmt: skip
-    if oif and oif not in net.devices:
-        raise KernelError(ENODEV)
     flow = Flow(dst, source, oif, 0, tos, mark, protocol=protocol, scope=int(bound))
     found, error = None, KernelError(ENETUNREACH)
     try:

@@ -31,6 +31,7 @@ from simkernel.net.core.lifetime import INFINITY_LIFE_TIME
 from simkernel.net.core.netns import Ifaddr, NetDevice, in_prefix
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.devinet import arm_lifetime, delete_address, insert_address
+from simkernel.net.netlink import policy
 from simkernel.net.netlink.message import Request, Wire, address, string
 from simkernel.net.netlink.rtnetlink import Row, register
 
@@ -88,9 +89,11 @@ def _dump4(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
 
 
 Dump = Callable[[NetKernel, Wire, Request], Iterable[bytes]]
+One = Callable[[NetKernel, Wire, Request], list[bytes]]
 Act = Callable[[NetKernel, Wire, Request], Steps[None] | None]
 DUMPS: dict[int, Dump] = {AF_INET: _dump4}
 FILL: dict[int, Callable[[NetKernel, Wire, Ifaddr], bytes]] = {4: fill}  # by the length of an address
+ONE: dict[int, One] = {}
 NEW: dict[int, Act] = {}
 DELETE: dict[int, Act] = {}
 
@@ -103,12 +106,18 @@ def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
             yield from DUMPS[each](k, wire, request)
 
 
+def _one(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
+    if request.body[0] not in ONE:
+        raise KernelError(EOPNOTSUPP)
+    return ONE[request.body[0]](k, wire, request)
+
+
 def _act(table: dict[int, Act]) -> Act:
     def act(k: NetKernel, wire: Wire, request: Request) -> Steps[None] | None:
-        if len(request.body) < IFADDRMSG_SIZE:
-            raise KernelError(EINVAL)
         if request.body[0] not in table:
             raise KernelError(EOPNOTSUPP)
+        if len(request.body) < IFADDRMSG_SIZE:
+            raise KernelError(EINVAL)
         return table[request.body[0]](k, wire, request)
 
     return act
@@ -117,7 +126,7 @@ def _act(table: dict[int, Act]) -> Act:
 def _parse(k: NetKernel, wire: Wire, request: Request) -> tuple[Ifaddr, dict[int, bytes]]:
     """rtm_to_ifaddr().  EINVAL, ENODEV."""
     _, prefix, flags, scope = request.body[:4]
-    given = wire.attributes(request.body[IFADDRMSG_SIZE:])
+    given = policy.parse(k, wire, request.body, IFADDRMSG_SIZE, policy.IFA_IPV4)
     local = address(given.get(IFA_LOCAL), 4)
     if prefix > IPV4_ONLY or local is None:
         raise KernelError(EINVAL)
@@ -131,7 +140,7 @@ def _parse(k: NetKernel, wire: Wire, request: Request) -> tuple[Ifaddr, dict[int
     made.broadcast = address(given.get(IFA_BROADCAST), 4)
     made.label = string(given.get(IFA_LABEL)) or dev.name
     made.metric = wire.number(given.get(IFA_RT_PRIORITY))
-    made.proto = given[IFA_PROTO][0] if IFA_PROTO in given else 0
+    made.proto = wire.number(given.get(IFA_PROTO), 1)
     if IFA_CACHEINFO in given:
         made.preferred, made.valid = wire.number(given[IFA_CACHEINFO][:4]), wire.number(given[IFA_CACHEINFO][4:8])
         if not made.valid or made.preferred > made.valid:
@@ -173,7 +182,7 @@ def _same(a: Ifaddr, b: Ifaddr) -> bool:
 
 def _del4(k: NetKernel, wire: Wire, request: Request) -> None:
     """inet_rtm_deladdr().  ENODEV, EADDRNOTAVAIL."""
-    given = wire.attributes(request.body[IFADDRMSG_SIZE:])
+    given = policy.parse(k, wire, request.body, IFADDRMSG_SIZE, policy.IFA_IPV4)
     dev = request.net.devices.get(wire.number(request.body[4:8]))
     if dev is None:
         raise Refusal(ENODEV, "ipv4: Device not found" if k.version.at_least("6.8") else "")
@@ -197,6 +206,6 @@ def _find(dev: NetDevice, prefix: int, given: dict[int, bytes]) -> Ifaddr | None
 
 
 NEW[AF_INET], DELETE[AF_INET] = _new4, _del4
-register(RTM_GETADDR, Row(RTM_NEWADDR, dump=_dump))
+register(RTM_GETADDR, Row(RTM_NEWADDR, dump=_dump, one=_one))
 register(RTM_NEWADDR, Row(RTM_NEWADDR, change=_act(NEW)))
 register(RTM_DELADDR, Row(RTM_NEWADDR, change=_act(DELETE)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from arch.abi.errno import EADDRNOTAVAIL, EEXIST, EINVAL, ENODEV, EOPNOTSUPP
+from arch.abi.errno import EADDRNOTAVAIL, EEXIST, EINVAL, ENODEV
 from arch.abi.inet import IN6ADDR_ANY
 from arch.abi.netlink import NLM_F_EXCL, NLM_F_REPLACE
 from arch.abi.rtnetlink import (
@@ -29,7 +29,7 @@ from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Ifaddr
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv6 import addrconf
-from simkernel.net.netlink import addr
+from simkernel.net.netlink import addr, policy
 from simkernel.net.netlink.addr import IFADDRMSG, IFADDRMSG_SIZE, cacheinfo, set_lifetime, wanted_device
 from simkernel.net.netlink.message import Request, Wire, address
 
@@ -63,7 +63,7 @@ def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
 def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     """inet6_rtm_newaddr().  EINVAL, ENODEV, EEXIST and those of the address."""
     prefix, flags = request.body[1], request.body[2]
-    given = wire.attributes(request.body[IFADDRMSG_SIZE:])
+    given = policy.parse(k, wire, request.body, IFADDRMSG_SIZE, policy.IFA_IPV6)
     local, peer = _names(given)
     if local is None or prefix > 128:
         raise KernelError(EINVAL)
@@ -75,7 +75,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     flags = wire.number(given.get(IFA_FLAGS), default=flags) & SETTABLE
     made = Ifaddr(dev, local, prefix, peer or local, RT_SCOPE_UNIVERSE, flags)
     made.metric = wire.number(given.get(IFA_RT_PRIORITY))
-    made.proto = given[IFA_PROTO][0] if IFA_PROTO in given else 0
+    made.proto = wire.number(given.get(IFA_PROTO), 1)
     if IFA_CACHEINFO in given:
         made.preferred, made.valid = wire.number(given[IFA_CACHEINFO][:4]), wire.number(given[IFA_CACHEINFO][4:8])
         if not made.valid or made.preferred > made.valid:
@@ -115,7 +115,7 @@ def _names(given: dict[int, bytes]) -> tuple[bytes | None, bytes | None]:
 def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
     """inet6_rtm_deladdr().  EINVAL, ENODEV, EADDRNOTAVAIL."""
     prefix = request.body[1]
-    local, _ = _names(wire.attributes(request.body[IFADDRMSG_SIZE:]))
+    local, _ = _names(policy.parse(k, wire, request.body, IFADDRMSG_SIZE, policy.IFA_IPV6))
     if local is None or prefix > 128:
         raise KernelError(EINVAL)
     dev = request.net.devices.get(wire.number(request.body[4:8]))
@@ -129,9 +129,7 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def _one(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet6_rtm_getaddr(): one address.  EINVAL, EADDRNOTAVAIL."""
-    if request.body[0] != AF_INET6:
-        raise KernelError(EOPNOTSUPP)
-    local, _ = _names(wire.attributes(request.body[IFADDRMSG_SIZE:]))
+    local, _ = _names(policy.parse(k, wire, request.body, IFADDRMSG_SIZE, policy.IFA_IPV6))
     if local is None:
         raise KernelError(EINVAL)
     index = wire.number(request.body[4:8])
@@ -142,5 +140,5 @@ def _one(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     raise KernelError(EADDRNOTAVAIL)
 
 
-addr.DUMPS[AF_INET6], addr.FILL[16] = _dump, fill
+addr.DUMPS[AF_INET6], addr.FILL[16], addr.ONE[AF_INET6] = _dump, fill, _one
 addr.NEW[AF_INET6], addr.DELETE[AF_INET6] = _new, _delete

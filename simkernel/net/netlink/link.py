@@ -14,10 +14,8 @@ from arch.abi.errno import (
     ENODEV,
     EOPNOTSUPP,
     EPERM,
-    ERANGE,
 )
 from arch.abi.if_link import IFLA_XDP
-from arch.abi.inet import IFNAMSIZ
 from arch.abi.netlink import NLM_F_CREATE, NLM_F_EXCL, NLM_F_REPLACE
 from arch.abi.rtnetlink import (
     IFLA_ADDRESS,
@@ -43,9 +41,13 @@ from arch.abi.rtnetlink import (
     IFLA_NET_NS_PID,
     IFLA_NEW_IFINDEX,
     IFLA_OPERSTATE,
+    IFLA_PORT_SELF,
     IFLA_PROP_LIST,
     IFLA_PROTO_DOWN,
+    IFLA_PROTO_DOWN_REASON,
+    IFLA_TARGET_NETNSID,
     IFLA_TXQLEN,
+    IFLA_VF_PORTS,
     RTM_DELLINK,
     RTM_DELLINKPROP,
     RTM_GETLINK,
@@ -62,6 +64,7 @@ from simkernel.net.core.registry import (
     dev_change_flags,
     dev_change_name,
     dev_change_net_namespace,
+    dev_change_tx_queue_len,
     dev_get_flags,
     dev_set_mac_address,
     dev_set_mtu,
@@ -73,9 +76,10 @@ from simkernel.net.core.registry import (
     valid_name,
 )
 from simkernel.net.face import NetKernel
+from simkernel.net.netlink import policy
 from simkernel.net.netlink.link_fill import link, link6
 from simkernel.net.netlink.message import Request, Wire, string
-from simkernel.net.netlink.nsid import net_of_fd, net_of_pid
+from simkernel.net.netlink.nsid import by_id, net_of_fd, net_of_pid
 from simkernel.net.netlink.rtnetlink import Row, register
 from simkernel.net.netlink.xdp import change_xdp
 
@@ -124,12 +128,14 @@ def valid_ether(mac: bytes) -> bool:
     return not mac[0] & 1 and any(mac)
 
 
-def _header(wire: Wire, body: bytes) -> tuple[int, int, int, dict[int, bytes]]:
+def _header(k: NetKernel, wire: Wire, body: bytes) -> tuple[int, int, int, dict[int, bytes]]:
     """(ifindex, flags, change, attributes).  EINVAL."""
-    if len(body) < IFINFOMSG_SIZE:
-        raise KernelError(EINVAL)
+    given = policy.parse(k, wire, body, IFINFOMSG_SIZE, policy.IFLA)
     index = int.from_bytes(body[4:8], "little" if wire.order == "<" else "big", signed=True)
-    return index, wire.number(body[8:12]), wire.number(body[12:16]), wire.attributes(body[IFINFOMSG_SIZE:])
+    named = [kind for kind in (IFLA_NET_NS_PID, IFLA_NET_NS_FD, IFLA_TARGET_NETNSID) if kind in given]
+    if len(named) > 1:
+        raise Refusal(EINVAL, "multiple netns identifying attributes specified")
+    return index, wire.number(body[8:12]), wire.number(body[12:16]), given
 
 
 def find_device(net: Net, wire: Wire, index: int, attributes: dict[int, bytes]) -> NetDevice:
@@ -147,9 +153,11 @@ def find_device(net: Net, wire: Wire, index: int, attributes: dict[int, bytes]) 
 
 
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
-    """rtnl_getlink()."""
-    index, _, _, attributes = _header(wire, request.body)
-    dev = find_device(request.net, wire, index, attributes)
+    """rtnl_getlink().  EOPNOTSUPP and those of find_device()."""
+    index, _, _, attributes = _header(k, wire, request.body)
+    if IFLA_NET_NS_PID in attributes or IFLA_NET_NS_FD in attributes:
+        raise Refusal(EOPNOTSUPP, "specified netns attribute not supported")
+    dev = find_device(_target(k, wire, request.net, attributes), wire, index, attributes)
     return [link(k, wire, dev, mask=wire.number(attributes.get(IFLA_EXT_MASK)))]
 
 
@@ -182,6 +190,11 @@ def _target(k: NetKernel, wire: Wire, net: Net, attributes: dict[int, bytes]) ->
         found = net_of_pid(k, wire.number(attributes[IFLA_NET_NS_PID]))
     elif IFLA_NET_NS_FD in attributes:
         found = net_of_fd(k, wire.number(attributes[IFLA_NET_NS_FD]))
+    elif IFLA_TARGET_NETNSID in attributes:
+        by_number = by_id(k, net, wire.number(attributes[IFLA_TARGET_NETNSID]))
+        if by_number is None:
+            raise KernelError(EINVAL)
+        found = by_number
     if found is not net and not ns_capable(k.current, found.namespace.owner, CAP_NET_ADMIN):
         raise KernelError(EPERM)
     return found
@@ -197,7 +210,7 @@ def do_setlink(
 ) -> None:
     """What is said of a device, in the kernel's order."""
     tell = False
-    if IFLA_NET_NS_PID in given or IFLA_NET_NS_FD in given:
+    if IFLA_NET_NS_PID in given or IFLA_NET_NS_FD in given or IFLA_TARGET_NETNSID in given:
         net = _target(k, wire, dev.net, given)
         name = string(given.get(IFLA_IFNAME)) if index > 0 else ""
         dev_change_net_namespace(k, dev, net, name, wire.number(given.get(IFLA_NEW_IFINDEX)))
@@ -224,22 +237,24 @@ def do_setlink(
     if flags or change:
         dev_change_flags(k, dev, combined(dev, flags, change))
     if IFLA_CARRIER in given:
-        _set_carrier(k, dev, given[IFLA_CARRIER][0])
+        _set_carrier(k, dev, wire.number(given[IFLA_CARRIER], 1))
     if IFLA_TXQLEN in given:
-        tell = _set_queue_length(k, dev, wire.number(given[IFLA_TXQLEN])) or tell
+        tell = dev_change_tx_queue_len(k, dev, wire.number(given[IFLA_TXQLEN])) or tell
     if IFLA_GSO_MAX_SIZE in given:
         tell = _set_gso(k, dev, wire.number(given[IFLA_GSO_MAX_SIZE]), dev.gso_max_segs) or tell
     if IFLA_GSO_MAX_SEGS in given:
         tell = _set_gso(k, dev, dev.gso_max_size, wire.number(given[IFLA_GSO_MAX_SEGS])) or tell
     if IFLA_OPERSTATE in given:
-        dev.operstate = given[IFLA_OPERSTATE][0]
+        dev.operstate = wire.number(given[IFLA_OPERSTATE], 1)
     if IFLA_LINKMODE in given:
-        tell = tell or given[IFLA_LINKMODE][0] != dev.link_mode
-        dev.link_mode = given[IFLA_LINKMODE][0]
+        mode = wire.number(given[IFLA_LINKMODE], 1)
+        tell, dev.link_mode = tell or mode != dev.link_mode, mode
     if IFLA_AF_SPEC in given:
         _set_families(k, wire, dev, wire.attributes(given[IFLA_AF_SPEC]))
         tell = True
-    if IFLA_PROTO_DOWN in given:
+    if IFLA_VF_PORTS in given or IFLA_PORT_SELF in given:
+        raise KernelError(EOPNOTSUPP)
+    if IFLA_PROTO_DOWN in given or IFLA_PROTO_DOWN_REASON in given:
         raise Refusal(EOPNOTSUPP, "Protodown not supported by device")
     if IFLA_XDP in given:
         change_xdp(k, wire, dev, given[IFLA_XDP])
@@ -266,17 +281,6 @@ def _set_carrier(k: NetKernel, dev: NetDevice, on: int) -> None:
     netif_carrier(k, dev, bool(on))
 
 
-def _set_queue_length(k: NetKernel, dev: NetDevice, length: int) -> bool:
-    """dev_change_tx_queue_len().  ERANGE."""
-    if length > 0xFFFFFFFF:
-        raise KernelError(ERANGE)
-    if length == dev.tx_queue_len:
-        return False
-    dev.tx_queue_len = length
-    notify(k, dev, Event.CHANGE_TX_QUEUE_LEN)
-    return True
-
-
 def _set_gso(k: NetKernel, dev: NetDevice, size: int, segments: int) -> bool:
     if size > dev.kind.tso_max_size or segments > 65535:
         raise KernelError(EINVAL)
@@ -287,12 +291,12 @@ def _set_gso(k: NetKernel, dev: NetDevice, size: int, segments: int) -> bool:
 
 def _set_families(k: NetKernel, wire: Wire, dev: NetDevice, families: dict[int, bytes]) -> None:
     """IFLA_AF_SPEC: how IPv6 makes its addresses."""
-    inet6 = wire.attributes(families.get(AF_INET6, b""))
-    mode = inet6.get(IFLA_INET6_ADDR_GEN_MODE)
-    if mode is not None:
-        if mode[0] > 3:
+    inet6 = policy.parse_nested(k, wire, families.get(AF_INET6, b""), policy.INET6_AF)
+    if IFLA_INET6_ADDR_GEN_MODE in inet6:
+        mode = wire.number(inet6[IFLA_INET6_ADDR_GEN_MODE], 1)
+        if mode > 3:
             raise KernelError(EINVAL)
-        dev.conf["ipv6"]["addr_gen_mode"] = mode[0]
+        dev.conf["ipv6"]["addr_gen_mode"] = mode
 
 
 def set_master(k: NetKernel, dev: NetDevice, index: int) -> None:
@@ -311,17 +315,14 @@ def set_master(k: NetKernel, dev: NetDevice, index: int) -> None:
 
 
 def _check(wire: Wire, attributes: dict[int, bytes]) -> None:
-    """ifla_policy, validate_linkmsg().  EINVAL, ERANGE."""
-    name = attributes.get(IFLA_IFNAME)
-    if name is not None and len(name.rstrip(b"\0")) > IFNAMSIZ - 1:
-        raise Refusal(ERANGE, "Attribute failed policy validation")
+    """validate_linkmsg().  EINVAL."""
     if len(attributes.get(IFLA_ADDRESS, bytes(6))) < 6 or len(attributes.get(IFLA_BROADCAST, bytes(6))) < 6:
         raise KernelError(EINVAL)
 
 
 def _set(k: NetKernel, wire: Wire, request: Request) -> None:
     """rtnl_setlink()."""
-    index, flags, change, attributes = _header(wire, request.body)
+    index, flags, change, attributes = _header(k, wire, request.body)
     _check(wire, attributes)
     dev = find_device(request.net, wire, index, attributes)
     do_setlink(k, wire, dev, index, flags, change, attributes)
@@ -329,9 +330,8 @@ def _set(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     """__rtnl_newlink(): one that is there is changed, else it is made."""
-    index, flags, change, attributes = _header(wire, request.body)
-    _check(wire, attributes)
-    net, info = request.net, wire.attributes(attributes.get(IFLA_LINKINFO, b""))
+    index, flags, change, attributes = _header(k, wire, request.body)
+    net, info = request.net, policy.parse_nested(k, wire, attributes.get(IFLA_LINKINFO, b""), policy.IFLA_INFO)
     kind, name = string(info.get(IFLA_INFO_KIND)), string(attributes.get(IFLA_IFNAME))
     named = name or string(attributes.get(IFLA_ALT_IFNAME))
     dev, specified = None, False
@@ -353,6 +353,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
                 raise KernelError(EOPNOTSUPP)
             if IFLA_INFO_DATA in info:
                 CHANGERS[kind](wanted, dev)
+        _check(wire, attributes)
         do_setlink(k, wire, dev, index, flags, change, attributes)
         return
     if not request.flags & NLM_F_CREATE:
@@ -376,6 +377,7 @@ def _change_group(k: NetKernel, wire: Wire, net: Net, flags: int, change: int, g
 def _create(wanted: Wanted, kind: str) -> None:
     """rtnl_newlink_create()."""
     k, wire = wanted.k, wanted.wire
+    _check(wire, wanted.attributes)
     if wanted.name and not valid_name(wanted.name.replace("%d", "0")):
         raise KernelError(EINVAL)
     target = _target(k, wire, wanted.net, wanted.attributes)
@@ -399,7 +401,7 @@ def prepare(wanted: Wanted, dev: NetDevice) -> None:
     if IFLA_TXQLEN in given:
         dev.tx_queue_len = wire.number(given[IFLA_TXQLEN])
     if IFLA_OPERSTATE in given:
-        dev.operstate = given[IFLA_OPERSTATE][0]
+        dev.operstate = wire.number(given[IFLA_OPERSTATE], 1)
     if IFLA_GROUP in given:
         dev.group = wire.number(given[IFLA_GROUP])
     store(wanted.k, dev)
@@ -414,7 +416,7 @@ def configure(wanted: Wanted, dev: NetDevice) -> None:
 
 def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
     """rtnl_dellink().  ENODEV, EOPNOTSUPP."""
-    index, _, _, attributes = _header(wire, request.body)
+    index, _, _, attributes = _header(k, wire, request.body)
     if index > 0 or IFLA_IFNAME in attributes or IFLA_ALT_IFNAME in attributes:
         doomed = [find_device(request.net, wire, index, attributes)]
     elif IFLA_GROUP in attributes:
@@ -441,7 +443,7 @@ def delete_links(k: NetKernel, devices: list[NetDevice]) -> None:
 
 def _properties(k: NetKernel, wire: Wire, request: Request) -> None:
     """rtnl_linkprop(): other names of a device.  EEXIST, ENODEV, EINVAL."""
-    index, _, _, attributes = _header(wire, request.body)
+    index, _, _, attributes = _header(k, wire, request.body)
     dev = find_device(request.net, wire, index, attributes)
     for kind, value, _ in wire.walk(attributes.get(IFLA_PROP_LIST, b"")):
         name = string(value)

@@ -19,6 +19,7 @@ from arch.abi.netlink import (
     NLMSGERR_ATTR_MISS_TYPE,
     NLMSGERR_ATTR_MSG,
     NLMSGERR_ATTR_OFFS,
+    NLMSGERR_ATTR_POLICY,
 )
 from arch.errors import KernelError
 from simkernel.net.core.extack import Refusal
@@ -71,6 +72,7 @@ class Wire:
         if extended and isinstance(error, Refusal):
             more += self.text(NLMSGERR_ATTR_MSG, error.text) if error.text else b""
             more += self.u32(NLMSGERR_ATTR_OFFS, error.bad) if error.bad is not None else b""
+            more += self.nested(NLMSGERR_ATTR_POLICY, error.policy) if error.policy else b""
             more += self.u32(NLMSGERR_ATTR_MISS_TYPE, error.missing) if error.missing is not None else b""
         if more:
             flags |= NLM_F_ACK_TLVS

@@ -31,6 +31,7 @@ from simkernel.net.core import neighbour as core
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Neighbour, NetDevice
 from simkernel.net.face import NetKernel
+from simkernel.net.netlink import policy
 from simkernel.net.netlink.message import Request, Wire
 from simkernel.net.netlink.rtnetlink import Row, register
 
@@ -54,7 +55,7 @@ def fill(k: NetKernel, wire: Wire, n: Neighbour) -> bytes:
 def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """neigh_dump_info()."""
     family = request.body[0]
-    given = wire.attributes(request.body[NDMSG_SIZE:]) if len(request.body) >= NDMSG_SIZE else {}
+    given = policy.parse(k, wire, request.body, NDMSG_SIZE, policy.NDA) if len(request.body) >= NDMSG_SIZE else {}
     index, master = wire.number(given.get(NDA_IFINDEX)), wire.number(given.get(NDA_MASTER))
     proxies = len(request.body) >= NDMSG_SIZE and request.body[10] == NTF_PROXY
     if proxies:
@@ -70,8 +71,6 @@ def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
 
 def _device(wire: Wire, request: Request) -> NetDevice | None:
     """EINVAL, ENODEV."""
-    if len(request.body) < NDMSG_SIZE:
-        raise KernelError(EINVAL)
     index = wire.number(request.body[4:8])
     dev = request.net.devices.get(index)
     if index and dev is None:
@@ -90,7 +89,8 @@ def _key(family: int, given: dict[int, bytes]) -> bytes:
 
 def _new(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
     """neigh_add()."""
-    dev, given = _device(wire, request), wire.attributes(request.body[NDMSG_SIZE:])
+    given = policy.parse(k, wire, request.body, NDMSG_SIZE, policy.NDA)
+    dev = _device(wire, request)
     if NDA_DST not in given:
         raise Refusal(EINVAL, "Network address not specified")
     state, flags = wire.number(request.body[8:10], 2), request.body[10]
@@ -112,7 +112,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
         if not request.flags & NLM_F_REPLACE:
             update &= ~(core.UPDATE_OVERRIDE | core.UPDATE_OVERRIDE_ISROUTER)
     if NDA_PROTOCOL in given:
-        found.protocol = given[NDA_PROTOCOL][0]
+        found.protocol = wire.number(given[NDA_PROTOCOL], 1)
     if flags & NTF_EXT_LEARNED:
         found.flags |= NTF_EXT_LEARNED
     if flags & NTF_ROUTER:
@@ -126,6 +126,8 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
 
 def _delete(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
     """neigh_delete().  ENOENT."""
+    if len(request.body) < NDMSG_SIZE:
+        raise KernelError(EINVAL)
     given = wire.attributes(request.body[NDMSG_SIZE:])
     if NDA_DST not in given:
         raise Refusal(EINVAL, "Network address not specified")
@@ -141,10 +143,13 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> Steps[None]:
 
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """neigh_get().  ENOENT."""
-    dev, given = _device(wire, request), wire.attributes(request.body[NDMSG_SIZE:])
+    given = policy.parse(k, wire, request.body, NDMSG_SIZE, policy.NDA)
+    dev = _device(wire, request)
     if NDA_DST not in given:
         raise Refusal(EINVAL, "Network address not specified")
     key = _key(request.body[0], given)
+    if len(given[NDA_DST]) != len(key):
+        raise Refusal(EINVAL, "Invalid network address in neighbor get request")
     if dev is None:
         raise Refusal(EINVAL, "No device specified")
     found = core.find(dev, key)

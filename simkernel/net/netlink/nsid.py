@@ -19,6 +19,7 @@ from simkernel.fs.nsfs import NS_FILE_OPERATIONS, namespace_of
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Net
 from simkernel.net.face import NetKernel
+from simkernel.net.netlink import policy
 from simkernel.net.netlink.message import Request, Wire
 from simkernel.net.netlink.rtnetlink import Row, register
 
@@ -63,7 +64,7 @@ def fill(wire: Wire, number: int) -> bytes:
 
 
 def _peer(k: NetKernel, wire: Wire, request: Request) -> tuple[Net, dict[int, bytes]]:
-    attributes = wire.attributes(request.body[RTGENMSG_SIZE:])
+    attributes = policy.parse(k, wire, request.body, RTGENMSG_SIZE, policy.NETNSA)
     if NETNSA_PID in attributes:
         return net_of_pid(k, wire.number(attributes[NETNSA_PID])), attributes
     if NETNSA_FD in attributes:
@@ -78,7 +79,7 @@ def _peer(k: NetKernel, wire: Wire, request: Request) -> tuple[Net, dict[int, by
 
 def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     """rtnl_net_newid().  EINVAL, EEXIST."""
-    attributes = wire.attributes(request.body[RTGENMSG_SIZE:])
+    attributes = policy.parse(k, wire, request.body, RTGENMSG_SIZE, policy.NETNSA)
     if NETNSA_NSID not in attributes:
         raise Refusal(EINVAL, "nsid is missing")
     number = wire.number(attributes[NETNSA_NSID])

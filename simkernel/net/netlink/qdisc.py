@@ -7,13 +7,14 @@ from collections.abc import Iterator
 
 from arch.abi.errno import EEXIST, EINVAL, ENODEV, ENOENT, EOPNOTSUPP
 from arch.abi.netlink import NLM_F_CREATE, NLM_F_REPLACE
+from arch.abi.rtnetlink import TCA_KIND, TCA_OPTIONS, TCA_STATS, TCA_STATS2
 from arch.errors import KernelError
 from simkernel.net.core.netns import Net, NetDevice, Qdisc
 from simkernel.net.face import NetKernel
+from simkernel.net.netlink import policy
 from simkernel.net.netlink.message import Request, Wire
 from simkernel.net.sched.netem import Netem, Options
 
-TCA_KIND, TCA_OPTIONS, TCA_STATS, TCA_STATS2 = 1, 2, 3, 7
 TCA_STATS_BASIC, TCA_STATS_QUEUE = 1, 3
 TC_H_ROOT, TC_H_UNSPEC = 0xFFFFFFFF, 0
 FIRST_HANDLE = 0x8001 << 16  # qdisc_alloc_handle()
@@ -24,16 +25,15 @@ REFUSED = (2, 5)  # TCA_NETEM_DELAY_DIST, TCA_NETEM_LOSS: tables and models of l
 PSCHED_SHIFT = 6  # a tick of tc is so many bits of nanoseconds
 
 
-def parse(net: Net, wire: Wire, body: bytes) -> tuple[NetDevice, int, int, dict[int, bytes]]:
+def read(k: NetKernel, net: Net, wire: Wire, body: bytes) -> tuple[NetDevice, int, int, dict[int, bytes]]:
     """struct tcmsg: device, handle, parent, attributes.  EINVAL, ENODEV."""
     size = struct.calcsize(wire.order + TCMSG)
-    if len(body) < size:
-        raise KernelError(EINVAL)
+    given = policy.parse(k, wire, body, size, policy.TCA)
     _, index, handle, parent, _ = struct.unpack_from(wire.order + TCMSG, body)
     dev = net.devices.get(index)
     if dev is None:
         raise KernelError(ENODEV)
-    return dev, handle, parent, wire.attributes(body[size:])
+    return dev, handle, parent, given
 
 
 def netem_options(wire: Wire, raw: bytes, old: Options | None) -> Options:
@@ -71,7 +71,7 @@ U32_ALL = 0xFFFFFFFF
 
 def new_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
     """tc_modify_qdisc(): a new one at the root, or other options for the one that is there.  ENOENT, EEXIST, EOPNOTSUPP."""
-    dev, handle, parent, attributes = parse(request.net, wire, request.body)
+    dev, handle, parent, attributes = read(k, request.net, wire, request.body)
     kind = attributes.get(TCA_KIND, b"").rstrip(b"\0")
     if parent not in (TC_H_ROOT, TC_H_UNSPEC):
         raise KernelError(EOPNOTSUPP, "only the root")
@@ -95,7 +95,7 @@ def new_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def del_qdisc(k: NetKernel, wire: Wire, request: Request) -> None:
     """tc_get_qdisc() for RTM_DELQDISC.  ENOENT for the one that a device has anyway."""
-    dev, _, parent, attributes = parse(request.net, wire, request.body)
+    dev, _, parent, attributes = read(k, request.net, wire, request.body)
     kind = attributes.get(TCA_KIND, b"").rstrip(b"\0")
     if dev.qdisc is None or parent not in (TC_H_ROOT, TC_H_UNSPEC):
         raise KernelError(ENOENT)

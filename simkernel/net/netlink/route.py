@@ -4,8 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from arch.abi.errno import EINVAL, ENODEV, ENOENT, EOPNOTSUPP
-from arch.abi.inet import INADDR_ANY
+from arch.abi.errno import EINVAL, ENETUNREACH, ENODEV, ENOENT, EOPNOTSUPP, ESRCH
+from arch.abi.inet import (
+    IN6_ADDR_SIZE,
+    IN_ADDR_SIZE,
+    INADDR_ANY,
+    IPPROTO_ICMP,
+    IPPROTO_ICMPV6,
+    IPPROTO_TCP,
+    IPPROTO_UDP,
+)
 from arch.abi.rtnetlink import (
     RT_SCOPE_UNIVERSE,
     RT_TABLE_COMPAT,
@@ -13,6 +21,8 @@ from arch.abi.rtnetlink import (
     RTA_CACHEINFO,
     RTA_DPORT,
     RTA_DST,
+    RTA_ENCAP,
+    RTA_ENCAP_TYPE,
     RTA_FLOW,
     RTA_GATEWAY,
     RTA_IIF,
@@ -20,6 +30,7 @@ from arch.abi.rtnetlink import (
     RTA_MARK,
     RTA_METRICS,
     RTA_MULTIPATH,
+    RTA_NH_ID,
     RTA_OIF,
     RTA_PREFSRC,
     RTA_PRIORITY,
@@ -52,13 +63,17 @@ from simkernel.net.core.netns import Net, NetDevice, Nexthop, Route
 from simkernel.net.core.rules import Flow
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4 import fib
+from simkernel.net.ipv4.devinet import by_address
 from simkernel.net.ipv4.route import route_input, route_output
+from simkernel.net.netlink import policy
 from simkernel.net.netlink.message import Request, Wire, address, string
 from simkernel.net.netlink.rtnetlink import Row, register
 
 RTMSG = "8BI"
 RTMSG_SIZE = 12  # struct rtmsg
 NEXTHOP_HEADER = 8  # struct rtnexthop
+RTVIA_ADDR = 2  # where the address begins in struct rtvia
+LWTUNNEL_ENCAPS = range(1, 11)  # LWTUNNEL_ENCAP_MPLS and others
 
 
 def _way(wire: Wire, way: Nexthop) -> bytes:
@@ -132,28 +147,43 @@ def read_metrics(wire: Wire, raw: bytes | None) -> tuple[dict[int, int], str]:
 
 
 def read_ways(wire: Wire, net: Net, raw: bytes, size: int) -> list[Nexthop]:
-    """fib_get_nhs().  EINVAL, ENODEV."""
-    ways, at = [], 0
-    while at + NEXTHOP_HEADER <= len(raw):
-        length = wire.number(raw[at : at + 2], 2)
-        if length < NEXTHOP_HEADER or at + length > len(raw):
-            raise Refusal(EINVAL, "Invalid nexthop configuration - extra data after nexthop")
-        flags, hops, index = raw[at + 2], raw[at + 3], wire.number(raw[at + 4 : at + 8])
-        if flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN):
-            raise Refusal(EINVAL, "Invalid flags for nexthop - can not contain DEAD or LINKDOWN")
-        given = wire.attributes(raw[at + NEXTHOP_HEADER : at + length])
-        ways.append(Nexthop(device(net, index), _gateway(wire, given, size), hops + 1, flags))
-        at += (length + 3) & ~3
+    """fib_get_nhs().  EINVAL, ENETUNREACH, ENODEV."""
+    ways = ways_of(wire, net, raw, size)
+    ends = [end for _, _, _, _, end in _nexthops(wire, raw)] or [0]
+    if ends[-1] + NEXTHOP_HEADER <= len(raw):
+        raise Refusal(EINVAL, "Invalid nexthop configuration - extra data after nexthop")
     if not ways:
         raise Refusal(EINVAL, "Invalid nexthop configuration - no nexthops" if size == 4 else "")
     return ways
 
 
-def device(net: Net, index: int) -> NetDevice | None:
-    """0 is none.  ENODEV."""
+def ways_of(wire: Wire, net: Net, raw: bytes, size: int) -> list[Nexthop]:
+    """As many struct rtnexthop as there are.  EINVAL, ENETUNREACH, ENODEV."""
+    ways = []
+    for flags, hops, index, body, _ in _nexthops(wire, raw):
+        if flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN):
+            raise Refusal(EINVAL, "Invalid flags for nexthop - can not contain DEAD or LINKDOWN")
+        ways.append(Nexthop(device(net, index), _gateway(wire, wire.attributes(body), size), hops + 1, flags))
+    return ways
+
+
+def _nexthops(wire: Wire, raw: bytes) -> Iterator[tuple[int, int, int, bytes, int]]:
+    """rtnh_ok(), rtnh_next(): flags, hops, interface, attributes, and where the next one begins."""
+    at = 0
+    while at + NEXTHOP_HEADER <= len(raw):
+        length = wire.number(raw[at : at + 2], 2)
+        if length < NEXTHOP_HEADER or at + length > len(raw):
+            return
+        end = at + ((length + 3) & ~3)
+        yield raw[at + 2], raw[at + 3], wire.number(raw[at + 4 : at + 8]), raw[at + NEXTHOP_HEADER : at + length], end
+        at = end
+
+
+def device(net: Net, index: int, missing: int = ENODEV) -> NetDevice | None:
+    """0 is none; another that is not there is -`missing`."""
     found = net.devices.get(index)
     if index and found is None:
-        raise KernelError(ENODEV)
+        raise KernelError(missing)
     return found
 
 
@@ -162,19 +192,37 @@ def _gateway(wire: Wire, given: dict[int, bytes], size: int) -> bytes | None:
     if RTA_GATEWAY in given and RTA_VIA in given:
         raise Refusal(EINVAL, "Nexthop configuration can not contain both GATEWAY and VIA")
     if RTA_VIA in given:
-        family = wire.number(given[RTA_VIA], 2)
-        return given[RTA_VIA][2 : 2 + (16 if family == AF_INET6 else 4)]
+        via = given[RTA_VIA]
+        if len(via) < RTVIA_ADDR:
+            raise Refusal(EINVAL, "Invalid attribute length for RTA_VIA")
+        length = {AF_INET: IN_ADDR_SIZE, AF_INET6: IN6_ADDR_SIZE}.get(wire.number(via, RTVIA_ADDR))
+        if length is None:
+            raise Refusal(EINVAL, "Unsupported address family in RTA_VIA")
+        if len(via) != RTVIA_ADDR + length:
+            raise Refusal(EINVAL, "Invalid address length in RTA_VIA")
+        return via[RTVIA_ADDR:]
     gateway = address(given.get(RTA_GATEWAY), size)
     return gateway if gateway is None or any(gateway) else None
 
 
-def read(k: NetKernel, wire: Wire, request: Request) -> Route:
-    """rtm_to_fib_config().  EINVAL."""
+def refuse_unknown(wire: Wire, given: dict[int, bytes]) -> None:
+    """lwtunnel_valid_encap_type(), nexthop_find_by_id(): no tunnels within routes, no objects for next hops.  EINVAL, EOPNOTSUPP."""
+    if RTA_ENCAP_TYPE in given:
+        if wire.number(given[RTA_ENCAP_TYPE], 2) not in LWTUNNEL_ENCAPS:
+            raise Refusal(EINVAL, "Unknown lwt encapsulation type")
+        raise Refusal(EOPNOTSUPP, "lwt encapsulation type not supported")
+    if wire.number(given.get(RTA_NH_ID)):
+        if any(kind in given for kind in (RTA_GATEWAY, RTA_OIF, RTA_MULTIPATH, RTA_ENCAP)):
+            raise Refusal(EINVAL, "Nexthop specification and nexthop id are mutually exclusive")
+        raise Refusal(EINVAL, "Nexthop id does not exist")
+
+
+def read(k: NetKernel, wire: Wire, request: Request, missing: int = 0) -> Route:
+    """rtm_to_fib_config().  EINVAL; for who only looks for a route -`missing`, where it names what cannot be."""
     body = request.body
-    if len(body) < RTMSG_SIZE:
-        raise KernelError(EINVAL)
+    given = policy.parse(k, wire, body, RTMSG_SIZE, policy.RTM_IPV4)
     _, plen, slen, tos, table, protocol, scope, kind = body[:8]
-    flags, given = wire.number(body[8:12]), wire.attributes(body[RTMSG_SIZE:])
+    flags = wire.number(body[8:12])
     if slen:
         raise KernelError(EINVAL, "a source")
     if tos & ~0x1C:
@@ -189,10 +237,13 @@ def read(k: NetKernel, wire: Wire, request: Request) -> Route:
     route.metrics, route.congestion = read_metrics(wire, given.get(RTA_METRICS))
     if flags & (RTNH_F_DEAD | RTNH_F_LINKDOWN):
         raise Refusal(EINVAL, "Invalid rtm_flags - can not contain DEAD or LINKDOWN")
+    refuse_unknown(wire, given)
     if RTA_MULTIPATH in given:
+        if missing and not list(_nexthops(wire, given[RTA_MULTIPATH])):
+            raise KernelError(missing)
         route.nexthops = read_ways(wire, request.net, given[RTA_MULTIPATH], 4)
     elif RTA_OIF in given or RTA_GATEWAY in given or RTA_VIA in given:
-        dev = device(request.net, wire.number(given.get(RTA_OIF)))
+        dev = device(request.net, wire.number(given.get(RTA_OIF)), missing or ENODEV)
         route.nexthops = [Nexthop(dev, _gateway(wire, given, 4), 1, flags & RTNH_F_ONLINK)]
     if RTA_FLOW in given and not route.nexthops:
         route.nexthops = []
@@ -211,7 +262,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
     """inet_rtm_delroute()."""
-    route = read(k, wire, request)
+    route = read(k, wire, request, ESRCH)
     route.table = route.table or RT_TABLE_MAIN
     fib.delete(k, request.net, route)
 
@@ -219,16 +270,29 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
 # -- asking ------------------------------------------------------------------------------------------------------------
 
 
-def asked(wire: Wire, request: Request, anywhere: bytes, protocol: int) -> tuple[Flow, int, NetDevice | None]:
-    """What RTM_GETROUTE of either family asks for, rtm_flags, and the device that it comes in by.  EINVAL, ENODEV."""
+def asked(
+    k: NetKernel, wire: Wire, request: Request, anywhere: bytes, protocol: int
+) -> tuple[Flow, int, NetDevice | None]:
+    """What RTM_GETROUTE of either family asks for, rtm_flags, and the device that it comes in by.  EINVAL, ENETUNREACH, ENODEV."""
     body = request.body
-    if len(body) < RTMSG_SIZE:
-        raise KernelError(EINVAL)
-    given = wire.attributes(body[RTMSG_SIZE:])
+    rules = policy.RTM_IPV4 if len(anywhere) == IN_ADDR_SIZE else policy.RTM_IPV6
+    short = (
+        "ipv4: Invalid header for route get request"
+        if len(anywhere) == IN_ADDR_SIZE
+        else "Invalid header for get route request"
+    )
+    given = policy.parse(k, wire, body, RTMSG_SIZE, rules, short)
     to, source = (address(given.get(name), len(anywhere)) or anywhere for name in (RTA_DST, RTA_SRC))
     iif, oif, mark, uid = (wire.number(given.get(name)) for name in (RTA_IIF, RTA_OIF, RTA_MARK, RTA_UID))
     sport, dport = (int.from_bytes(given[n][:2], "big") if n in given else 0 for n in (RTA_SPORT, RTA_DPORT))
-    protocol = given[RTA_IP_PROTO][0] if RTA_IP_PROTO in given else protocol
+    if RTA_IP_PROTO in given:  # rtm_getroute_parse_ip_proto()
+        protocol = wire.number(given[RTA_IP_PROTO], 1)
+        if protocol not in (
+            IPPROTO_TCP,
+            IPPROTO_UDP,
+            IPPROTO_ICMP if len(anywhere) == IN_ADDR_SIZE else IPPROTO_ICMPV6,
+        ):
+            raise Refusal(EOPNOTSUPP, "Unsupported ip proto")
     flow = Flow(to, source, oif, iif, body[3], mark, uid, protocol, sport, dport)
     return flow, wire.number(body[8:12]), device(request.net, iif)
 
@@ -236,8 +300,10 @@ def asked(wire: Wire, request: Request, anywhere: bytes, protocol: int) -> tuple
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet_rtm_getroute(): the way to one address."""
     body, net = request.body, request.net
-    flow, flags, dev = asked(wire, request, INADDR_ANY, 17)
+    flow, flags, dev = asked(k, wire, request, INADDR_ANY, IPPROTO_UDP)
     to, source, iif, mark = flow.destination, flow.source, flow.iif, flow.mark
+    if dev is None and source != INADDR_ANY and by_address(net, source) is None:
+        raise KernelError(ENETUNREACH)
     way = route_input(k, dev, to, source, flow.tos, mark) if dev is not None else route_output(k, net, flow)
     if flags & RTM_F_FIB_MATCH:
         if way.route is None:

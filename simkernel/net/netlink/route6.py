@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from arch.abi.errno import EINVAL, ENOENT
+from arch.abi.errno import EADDRNOTAVAIL, EINVAL, ENETUNREACH, ENODEV, ENOENT, ESRCH
 from arch.abi.in6 import IP6_RT_PRIO_USER
-from arch.abi.inet import IN6ADDR_ANY
+from arch.abi.inet import IN6_ADDR_SIZE, IN6ADDR_ANY
 from arch.abi.rtnetlink import (
     RT_SCOPE_UNIVERSE,
     RT_TABLE_COMPAT,
@@ -23,6 +23,7 @@ from arch.abi.rtnetlink import (
     RTA_PRIORITY,
     RTA_SRC,
     RTA_TABLE,
+    RTA_VIA,
     RTM_F_CLONED,
     RTM_F_FIB_MATCH,
     RTN_LOCAL,
@@ -39,6 +40,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv6 import ip6_fib
 from simkernel.net.ipv6.ip6_fib import REFUSALS
 from simkernel.net.ipv6.route import route_input, route_output, source_for
+from simkernel.net.netlink import policy
 from simkernel.net.netlink import route as ipv4
 from simkernel.net.netlink.message import Request, Wire, address
 from simkernel.net.netlink.route import (
@@ -51,7 +53,9 @@ from simkernel.net.netlink.route import (
     multipath,
     read_metrics,
     read_ways,
+    refuse_unknown,
     way_flags,
+    ways_of,
 )
 
 
@@ -89,31 +93,35 @@ def fill(k: NetKernel, wire: Wire, route: Route) -> bytes:
 # -- reading -----------------------------------------------------------------------------------------------------------
 
 
-def _read(k: NetKernel, wire: Wire, request: Request) -> Route:
-    """rtm_to_fib6_config().  EINVAL, ENODEV."""
+def _read(k: NetKernel, wire: Wire, request: Request, missing: int = ENODEV) -> Route:
+    """rtm_to_fib6_config().  EINVAL, -`missing` for a device that is not there."""
     body = request.body
-    if len(body) < RTMSG_SIZE:
-        raise KernelError(EINVAL)
+    given = policy.parse(k, wire, body, RTMSG_SIZE, policy.RTM_IPV6)
     _, plen, slen, tos, table, protocol, _, kind = body[:8]
-    flags, given = wire.number(body[8:12]), wire.attributes(body[RTMSG_SIZE:])
+    flags = wire.number(body[8:12])
     if tos:
         raise Refusal(EINVAL, "Invalid dsfield (tos): option not available for IPv6")
     if flags & ~RTM_F_CLONED & ~RTNH_F_ONLINK & 0xFF or kind > RTN_MAX:
         raise KernelError(EINVAL)
     if plen > 128 or slen:
         raise Refusal(EINVAL, "Invalid prefix length" if plen > 128 else "Invalid source address length")
-    dst = address(given.get(RTA_DST), 16) or IN6ADDR_ANY
+    dst = address(given.get(RTA_DST), (plen + 7) // 8) or b""
+    dst = dst.ljust(IN6_ADDR_SIZE, b"\0")
     route = Route(masked(dst, plen), plen, wire.number(given.get(RTA_TABLE), default=table), kind, 0, protocol)
     route.priority = wire.number(given.get(RTA_PRIORITY))
     source = address(given.get(RTA_PREFSRC), 16)
     route.source = source if source != IN6ADDR_ANY else None
     route.metrics, route.congestion = read_metrics(wire, given.get(RTA_METRICS))
-    if RTA_PREF in given:
-        route.pref = given[RTA_PREF][0]
-    if RTA_MULTIPATH in given:
+    route.pref = wire.number(given.get(RTA_PREF), 1, route.pref)
+    if RTA_VIA in given:
+        raise Refusal(EINVAL, "IPv6 does not support RTA_VIA attribute")
+    refuse_unknown(wire, given)
+    if RTA_MULTIPATH in given and missing == ESRCH:
+        route.nexthops = ways_of(wire, request.net, given[RTA_MULTIPATH], 16)
+    elif RTA_MULTIPATH in given:
         route.nexthops = read_ways(wire, request.net, given[RTA_MULTIPATH], 16)
     elif RTA_OIF in given or RTA_GATEWAY in given:
-        dev = device(request.net, wire.number(given.get(RTA_OIF)))
+        dev = device(request.net, wire.number(given.get(RTA_OIF)), missing)
         gateway = address(given.get(RTA_GATEWAY), 16)
         gateway = gateway if gateway is not None and any(gateway) else None
         route.nexthops = [Nexthop(dev, gateway, 1, flags & RTNH_F_ONLINK)]
@@ -133,9 +141,12 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
     """inet6_rtm_delroute()."""
-    route = _read(k, wire, request)
+    route = _read(k, wire, request, ESRCH)
     route.table = route.table or RT_TABLE_MAIN
-    ip6_fib.delete(k, request.net, route)
+    given = wire.attributes(request.body[RTMSG_SIZE:])
+    ways = [[way] for way in route.nexthops] if RTA_MULTIPATH in given else [route.nexthops]
+    for route.nexthops in ways:
+        ip6_fib.delete(k, request.net, route)
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------
@@ -143,11 +154,16 @@ def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
 
 def _get(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
     """inet6_rtm_getroute(): the way to one address."""
-    flow, flags, dev = asked(wire, request, IN6ADDR_ANY, 0)
+    flow, flags, dev = asked(k, wire, request, IN6ADDR_ANY, 0)
     if dev is not None:
         way = route_input(k, dev, flow.destination, flow.source, flow.mark)
     else:
-        way = route_output(k, request.net, flow.destination, flow.source, flow.oif, flow.mark, protocol=flow.protocol)
+        try:
+            way = route_output(
+                k, request.net, flow.destination, flow.source, flow.oif, flow.mark, protocol=flow.protocol
+            )
+        except KernelError as error:  # ip6_route_output() alone does not look for a source
+            raise KernelError(ENETUNREACH if error.errno == EADDRNOTAVAIL else error.errno) from error
     if way.route is None:
         raise Refusal(ENOENT, "No FIB match")
     if flags & RTM_F_FIB_MATCH:

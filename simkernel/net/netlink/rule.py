@@ -14,6 +14,7 @@ from arch.abi.rtnetlink import (
     FR_ACT_TO_TBL,
     FRA_DPORT_RANGE,
     FRA_DST,
+    FRA_FLOW,
     FRA_FWMARK,
     FRA_FWMASK,
     FRA_GOTO,
@@ -43,6 +44,7 @@ from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Inet, Rule
 from simkernel.net.core.rules import table_of
 from simkernel.net.face import NetKernel
+from simkernel.net.netlink import policy
 from simkernel.net.netlink.message import Request, Wire, string
 from simkernel.net.netlink.rtnetlink import Row, register
 
@@ -72,7 +74,8 @@ def fill(wire: Wire, family: int, rule: Rule) -> bytes:
     out += wire.u8(FRA_IP_PROTO, rule.ip_proto) if rule.ip_proto else b""
     out += wire.u32(FRA_SUPPRESS_IFGROUP, rule.suppress_group) if rule.suppress_group != -1 else b""
     out += wire.attribute(FRA_DST, rule.destination[0]) if rule.destination else b""
-    return out + (wire.attribute(FRA_SRC, rule.source[0]) if rule.source else b"")
+    out += wire.attribute(FRA_SRC, rule.source[0]) if rule.source else b""
+    return out + (wire.u32(FRA_FLOW, rule.flow) if rule.flow else b"")
 
 
 def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
@@ -96,6 +99,15 @@ def _inet(request: Request) -> tuple[int, Inet]:
     return family, request.net.inet(BITS[family])
 
 
+def _attributes(k: NetKernel, wire: Wire, request: Request) -> dict[int, bytes]:
+    """EINVAL, ERANGE."""
+    try:
+        return policy.parse(k, wire, request.body, FIB_RULE_HDR_SIZE, policy.FRA)
+    except Refusal as refusal:
+        refusal.text = "Error parsing msg"
+        raise
+
+
 def _prefix(given: dict[int, bytes], kind: int, length: int, bits: int) -> tuple[bytes, int] | None:
     """EINVAL."""
     if not length:
@@ -116,9 +128,9 @@ def _range(wire: Wire, raw: bytes | None, size: int) -> tuple[int, int] | None:
     return low, high
 
 
-def _read(wire: Wire, request: Request, bits: int) -> Rule:
+def _read(wire: Wire, request: Request, given: dict[int, bytes], bits: int) -> Rule:
     """fib_nl2rule()."""
-    body, given = request.body, wire.attributes(request.body[FIB_RULE_HDR_SIZE:])
+    body = request.body
     rule = Rule(wire.number(given.get(FRA_PRIORITY), default=-1), action=body[7] or FR_ACT_TO_TBL)
     rule.flags = wire.number(body[8:12]) & ~(FIB_RULE_UNRESOLVED | FIB_RULE_PERMANENT) & 0xFFFFFFFF
     rule.table = wire.number(given.get(FRA_TABLE), default=body[4])
@@ -131,17 +143,21 @@ def _read(wire: Wire, request: Request, bits: int) -> Rule:
     rule.mark_mask = wire.number(given.get(FRA_FWMASK), default=U32_NONE if rule.mark else 0)
     rule.iif, rule.oif = string(given.get(FRA_IIFNAME)), string(given.get(FRA_OIFNAME))
     rule.target = wire.number(given.get(FRA_GOTO))
-    rule.protocol = given[FRA_PROTOCOL][0] if FRA_PROTOCOL in given else RTPROT_UNSPEC
-    rule.ip_proto = given[FRA_IP_PROTO][0] if FRA_IP_PROTO in given else 0
+    rule.protocol = wire.number(given.get(FRA_PROTOCOL), 1, RTPROT_UNSPEC)
+    rule.ip_proto = wire.number(given.get(FRA_IP_PROTO), 1)
     rule.uids = _range(wire, given.get(FRA_UID_RANGE), 4)
     rule.sports, rule.dports = _range(wire, given.get(FRA_SPORT_RANGE), 2), _range(wire, given.get(FRA_DPORT_RANGE), 2)
     rule.suppress_prefix = _signed(wire.number(given.get(FRA_SUPPRESS_PREFIXLEN), default=U32_NONE))
     rule.suppress_group = _signed(wire.number(given.get(FRA_SUPPRESS_IFGROUP), default=U32_NONE))
     rule.tun_id = int.from_bytes(given.get(FRA_TUN_ID, b""), "big")
-    rule.l3mdev = bool(given.get(FRA_L3MDEV, b"\0")[0])
-    if rule.l3mdev:
-        raise KernelError(EINVAL, "no such devices")
-    if rule.target and rule.action != FR_ACT_GOTO:
+    rule.flow = wire.number(given.get(FRA_FLOW)) if bits == BITS[AF_INET] else 0
+    if FRA_L3MDEV in given:
+        rule.l3mdev = wire.number(given[FRA_L3MDEV], 1) == 1
+        if not rule.l3mdev:
+            raise Refusal(EINVAL, "Invalid l3mdev attribute")
+        if rule.table:
+            raise Refusal(EINVAL, "l3mdev and table are mutually exclusive")
+    if FRA_GOTO in given and rule.action != FR_ACT_GOTO:
         raise Refusal(EINVAL, "Unexpected goto")
     return rule
 
@@ -161,14 +177,15 @@ def _values(rule: Rule) -> list[object]:
     return [
         rule.priority, rule.table, rule.action, rule.source, rule.destination, rule.tos, rule.mark, rule.mark_mask, rule.iif,
         rule.oif, rule.target, rule.ip_proto, rule.uids, rule.sports, rule.dports, rule.suppress_prefix, rule.suppress_group,
-        rule.tun_id, rule.l3mdev, rule.flags & FIB_RULE_INVERT,
+        rule.tun_id, rule.l3mdev, rule.flow, rule.flags & FIB_RULE_INVERT,
     ]  # fmt: skip
 
 
 def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     """fib_nl_newrule().  EEXIST, EINVAL."""
     family, inet = _inet(request)
-    rule = _read(wire, request, inet.bits)
+    given = _attributes(k, wire, request)
+    rule = _read(wire, request, given, inet.bits)
     if rule.priority < 0:
         rule.priority = _default_priority(inet)
     if rule.action == FR_ACT_GOTO:
@@ -181,7 +198,9 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     if request.flags & NLM_F_EXCL and any(_values(r) == _values(rule) for r in inet.rules):
         raise KernelError(EEXIST)
     if rule.action == FR_ACT_TO_TBL:
-        if rule.table == RT_TABLE_UNSPEC:
+        if rule.table == RT_TABLE_UNSPEC and not rule.l3mdev:
+            if family == AF_INET6:
+                raise Refusal(EINVAL, "Invalid table")
             rule.table = _free_table(inet)
         table_of(inet, rule.table)
     at = next((i for i, r in enumerate(inet.rules) if r.priority > rule.priority), len(inet.rules))
@@ -208,7 +227,8 @@ def _resolve(inet: Inet) -> None:
 def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
     """fib_nl_delrule(): the first that is as it is said.  ENOENT, EPERM."""
     family, inet = _inet(request)
-    rule, given = _read(wire, request, inet.bits), wire.attributes(request.body[FIB_RULE_HDR_SIZE:])
+    given = _attributes(k, wire, request)
+    rule = _read(wire, request, given, inet.bits)
     action = request.body[7]
     for found in inet.rules:
         if _meant(found, rule, given, action):
@@ -240,6 +260,9 @@ def _meant(found: Rule, rule: Rule, given: dict[int, bytes], action: int) -> boo
         or (rule.ip_proto and found.ip_proto != rule.ip_proto)
         or (rule.sports is not None and found.sports != rule.sports)
         or (rule.dports is not None and found.dports != rule.dports)
+        or (rule.tun_id and found.tun_id != rule.tun_id)
+        or (rule.flow and found.flow != rule.flow)
+        or (rule.l3mdev and not found.l3mdev)
         or (FRA_SUPPRESS_PREFIXLEN in given and found.suppress_prefix != rule.suppress_prefix)
         or (FRA_SUPPRESS_IFGROUP in given and found.suppress_group != rule.suppress_group)
         or rule.flags & FIB_RULE_INVERT != found.flags & FIB_RULE_INVERT

@@ -10,22 +10,27 @@ from arch.abi.errno import EEXIST, EINVAL, ENODEV, ENOENT, EOPNOTSUPP
 from arch.abi.netlink import NLM_F_CREATE, NLM_F_ECHO, NLM_F_EXCL, NLM_F_REPLACE
 from arch.abi.rtnetlink import (
     RTM_DELQDISC,
+    RTM_DELTCLASS,
     RTM_DELTFILTER,
     RTM_GETQDISC,
+    RTM_GETTCLASS,
     RTM_GETTFILTER,
     RTM_NEWQDISC,
+    RTM_NEWTCLASS,
     RTM_NEWTFILTER,
+    TCA_CHAIN,
+    TCA_KIND,
+    TCA_OPTIONS,
 )
 from arch.errors import KernelError
 from simkernel.net.core.clsact import Clsact, Filter
+from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import NetDevice
 from simkernel.net.face import NetKernel
-from simkernel.net.netlink import qdisc
+from simkernel.net.netlink import policy, qdisc
 from simkernel.net.netlink.message import Request, Wire
-from simkernel.net.netlink.qdisc import TCA_KIND, TCA_OPTIONS
 from simkernel.net.netlink.rtnetlink import Row, register
 
-TCA_CHAIN = 11
 TCA_BPF_FD, TCA_BPF_NAME, TCA_BPF_FLAGS, TCA_BPF_TAG, TCA_BPF_ID = 6, 7, 8, 10, 11
 TCA_BPF_FLAG_ACT_DIRECT = 1
 TC_H_CLSACT, TC_H_INGRESS, TC_H_EGRESS = 0xFFFFFFF1, 0xFFFFFFF2, 0xFFFFFFF3
@@ -58,13 +63,12 @@ class Tc:
 
 def _tc(k: NetKernel, wire: Wire, request: Request) -> Tc:
     """EINVAL, ENODEV."""
-    if len(request.body) < TCMSG_SIZE:
-        raise KernelError(EINVAL)
+    given = policy.parse(k, wire, request.body, TCMSG_SIZE, policy.TCA)
     index, handle, parent, info = struct.unpack_from(wire.order + "iIII", request.body, 4)
     dev = request.net.devices.get(index)
     if dev is None:
         raise KernelError(ENODEV, "no such device")
-    return Tc(dev, handle, parent, info, wire.attributes(request.body[TCMSG_SIZE:]))
+    return Tc(dev, handle, parent, info, given)
 
 
 def _clsact(k: NetKernel, tc: Tc) -> Clsact:
@@ -183,18 +187,47 @@ def dump_filters(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
             yield _filter(wire, tc, shown)
 
 
+def get_qdisc(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
+    """tc_get_qdisc().  ENOENT, EINVAL; of the one that a device has by itself nothing is said."""
+    tc = _tc(k, wire, request)
+    if tc.parent == TC_H_CLSACT:
+        if tc.dev.addr not in k.net.clsact:
+            raise Refusal(ENOENT, "Cannot find specified qdisc on specified device")
+        own, shown = "clsact", [_shown_clsact(wire, tc.dev.ifindex)]
+    else:
+        own = tc.dev.qdisc.kind if tc.dev.qdisc is not None else tc.dev.kind.qdisc if tc.dev.opened else "noop"
+        shown = [qdisc.fill(wire, tc.dev, tc.dev.qdisc)] if tc.dev.qdisc is not None else []
+    if TCA_KIND in tc.attributes and tc.kind != own:
+        raise Refusal(EINVAL, "Invalid qdisc name: must match existing qdisc")
+    return shown
+
+
+def change_class(k: NetKernel, wire: Wire, request: Request) -> None:
+    """tc_ctl_tclass(): no discipline here has classes that user space makes.  ENOENT, EOPNOTSUPP."""
+    tc = _tc(k, wire, request)
+    if tc.dev.qdisc is None:
+        raise KernelError(ENOENT)
+    raise KernelError(EOPNOTSUPP)
+
+
+def _shown_clsact(wire: Wire, index: int) -> bytes:
+    head = struct.pack(wire.order + "BxxxiIII", 0, index, CLSACT_HANDLE, TC_H_CLSACT, 1)
+    return head + wire.text(TCA_KIND, "clsact")
+
+
 def dump_qdiscs(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """tc_dump_qdisc(): the root of every device, and the clsact of those that have one."""
     yield from qdisc.qdiscs(k, wire, request)
     for index, dev in sorted(request.net.devices.items()):
         if dev.addr not in k.net.clsact:
             continue
-        yield struct.pack(wire.order + "BxxxiIII", 0, index, CLSACT_HANDLE, TC_H_CLSACT, 1) + wire.text(
-            TCA_KIND, "clsact"
-        )
+        yield _shown_clsact(wire, index)
 
 
-register(RTM_GETQDISC, Row(RTM_NEWQDISC, dump=dump_qdiscs))
+register(RTM_GETQDISC, Row(RTM_NEWQDISC, dump=dump_qdiscs, one=get_qdisc))
+register(RTM_NEWTCLASS, Row(RTM_NEWTCLASS, change=change_class))
+register(RTM_GETTCLASS, Row(RTM_NEWTCLASS, change=change_class))
+register(RTM_DELTCLASS, Row(RTM_NEWTCLASS, change=change_class))
 register(RTM_NEWQDISC, Row(RTM_NEWQDISC, change=new_qdisc))
 register(RTM_DELQDISC, Row(RTM_NEWQDISC, change=del_qdisc))
 register(
