@@ -13,13 +13,14 @@ from enum import IntEnum
 from arch.abi import rtnetlink as rt
 from arch.abi.errno import EINVAL, ERANGE
 from arch.abi.if_link import IFLA_XDP
+from arch.abi.limits import S32_MAX
 from arch.abi.netlink import NLMSG_HDRLEN
 from simkernel.net.core.extack import Refusal
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Wire
 
 NLA_HDRLEN = 4
-FAILED = "Attribute failed policy validation"
+WRONG_FORM = "Attribute failed policy validation"
 
 
 class Kind(IntEnum):
@@ -40,7 +41,6 @@ class Kind(IntEnum):
 
 
 WIDTH = {Kind.U8: 1, Kind.U16: 2, Kind.U32: 4, Kind.U64: 8, Kind.S32: 4}  # bytes
-S32_MAX = 0x7FFFFFFF
 # enum netlink_policy_type_attr
 TYPE_ATTR_TYPE, MIN_VALUE_S, MAX_VALUE_S, MIN_VALUE_U, MAX_VALUE_U, MAX_LENGTH = 1, 2, 3, 4, 5, 7
 
@@ -91,7 +91,7 @@ def _wrong(wire: Wire, rule: Rule, value: bytes) -> tuple[int, str] | None:
     """validate_nla(): the errno and its sentence."""
     size, kind, width = len(value), rule.kind, WIDTH.get(rule.kind, 0)
     if kind is Kind.REJECT or (kind is Kind.NUL_STRING and b"\0" not in value):
-        return EINVAL, FAILED
+        return EINVAL, WRONG_FORM
     if rule.strict and size != width:
         return EINVAL, "invalid attribute length"
     if (
@@ -102,7 +102,7 @@ def _wrong(wire: Wire, rule: Rule, value: bytes) -> tuple[int, str] | None:
         or (kind is Kind.LEAST and size < rule.size)
         or (kind is Kind.NESTED and 0 < size < NLA_HDRLEN)
     ):
-        return ERANGE, FAILED
+        return ERANGE, WRONG_FORM
     if rule.least and not rule.least <= wire.number(value, width) <= rule.most:
         return ERANGE, "integer out of range"
     return None
