@@ -180,7 +180,7 @@ class MemberDecl:
 class StructType(CType):
     """A struct or union.  May be named before it is defined; `members` looks the definition up when needed."""
 
-    __slots__ = ("_align", "_members", "_size", "complete_with", "is_union", "name")
+    __slots__ = ("_align", "_members", "_named", "_size", "complete_with", "is_union", "name")
 
     def __init__(self, name: str, is_union: bool, members: tuple[Member, ...] | None = None,
                  size: int = 0, align: int = 1) -> None:  # fmt: skip
@@ -189,10 +189,11 @@ class StructType(CType):
         self._members = members
         self._size = size
         self._align = align
+        self._named: dict[str, Member] | None = None
         self.complete_with: Callable[[StructType], None] | None = None
 
     def define(self, members: tuple[Member, ...], size: int, align: int) -> None:
-        self._members, self._size, self._align = members, size, align
+        self._members, self._size, self._align, self._named = members, size, align, None
 
     def _load(self) -> None:
         if self._members is None and self.complete_with is not None:
@@ -235,10 +236,16 @@ class StructType(CType):
                 yield Member(member.name, member.type, base + member.offset, member.bit_offset, member.bit_size)
 
     def member(self, name: str) -> Member:
-        for member in self.flat_members():
-            if member.name == name:
-                return member
-        raise CTypeError(f"{self.kind} {self.name} has no member {name}")
+        named = self._named
+        if named is None:
+            named = {}
+            for member in self.flat_members():
+                named.setdefault(member.name, member)  # of two, C takes the first
+            self._named = named
+        found = named.get(name)
+        if found is None:
+            raise CTypeError(f"{self.kind} {self.name} has no member {name}")
+        return found
 
 
 @dataclass(frozen=True, eq=False)

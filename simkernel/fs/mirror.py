@@ -146,8 +146,10 @@ class Mirror:
         if addr is None:
             members: dict[str, int | bytes] = {
                 "read": self.symbol(ops.read), "write": self.symbol(ops.write), "read_iter": self.symbol(ops.read_iter),
-                "write_iter": self.symbol(ops.write_iter), "llseek": self.symbol(ops.llseek),
+                "write_iter": self.symbol(ops.write_iter),
             }  # fmt: skip
+            if ops.llseek != "no_llseek" or self.k.vfs.names.no_llseek:
+                members["llseek"] = self.symbol(ops.llseek)
             members |= {name: self.symbol(function) for name, function in ops.extra.items()}
             addr = self.fops[ops] = self.struct("struct file_operations").new(members)
         return addr

@@ -7,6 +7,13 @@ __be16 eth_type_trans(struct sk_buff *skb, struct net_device *dev);
 int __sys_getsockname(int fd, struct sockaddr *usockaddr, int *usockaddr_len);
 int cgroup_attach_task(struct cgroup *dst_cgrp, struct task_struct *leader, bool threadgroup);
 int inet_csk_listen_start(struct sock *sk);
+loff_t dcache_dir_lseek(struct file *file, loff_t offset, int whence);
+loff_t default_llseek(struct file *file, loff_t offset, int whence);
+loff_t generic_file_llseek(struct file *file, loff_t offset, int whence);
+loff_t no_llseek(struct file *file, loff_t offset, int whence); /* until 6.0 */
+loff_t noop_llseek(struct file *file, loff_t offset, int whence);
+loff_t null_lseek(struct file *file, loff_t offset, int orig);
+loff_t shmem_file_llseek(struct file *file, loff_t offset, int whence);
 struct module *btf_try_get_module(const struct btf *btf); /* since 5.12 */
 int do_init_module(struct module *mod);
 void exit_creds(struct task_struct *tsk);

@@ -28,6 +28,7 @@ import inspect
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, TypeVar
 
 from arch.abi.version import KernelVersion
@@ -74,6 +75,7 @@ class Param:
     pointer: bool
 
 
+@cache
 def _param(text: str, position: int) -> Param:
     text = " ".join(text.split())
     bare = _QUALIFIERS.sub(" ", text)
@@ -100,6 +102,8 @@ def _param(text: str, position: int) -> Param:
 
 def _split(params: str) -> list[str]:
     """Split at top-level commas: `int (*fn)(int, int), void *p` has two."""
+    if "(" not in params and "[" not in params:
+        return [p for part in params.split(",") if (p := part.strip()) and p != "void"]
     out, depth, start = [], 0, 0
     for index, char in enumerate(params):
         if char in "([":
