@@ -15,6 +15,7 @@ from arch.abi.stat import DT_BLK, DT_CHR, DT_DIR, DT_FIFO, DT_LNK, DT_REG, DT_SO
 from arch.ctype import CTypeError
 from arch.memory import KernelMemory
 from arch.typetable import TypeTable
+from simkernel.fs.features import Features
 from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Mount, SuperBlock, to_bytes
 from simkernel.kernel.face import KernelFace
 
@@ -104,8 +105,9 @@ class Struct:
 class Mirror:
     """Writes the structures."""
 
-    def __init__(self, k: KernelFace) -> None:
+    def __init__(self, k: KernelFace, names: Features) -> None:
         self.k = k
+        self.names = names
         self.mem = k.mem
         self.types = k.types
         self.word: int = k.arch.model.word
@@ -148,7 +150,7 @@ class Mirror:
                 "read": self.symbol(ops.read), "write": self.symbol(ops.write), "read_iter": self.symbol(ops.read_iter),
                 "write_iter": self.symbol(ops.write_iter),
             }  # fmt: skip
-            if ops.llseek != "no_llseek" or self.k.vfs.names.no_llseek:
+            if ops.llseek != "no_llseek" or self.names.no_llseek:
                 members["llseek"] = self.symbol(ops.llseek)
             members |= {name: self.symbol(function) for name, function in ops.extra.items()}
             addr = self.fops[ops] = self.struct("struct file_operations").new(members)

@@ -119,7 +119,8 @@ class Vfs:
         self.timeouts: dict[int, int] = {}
         self.objects: dict[int, object] = {}
         self.key_queues: dict[Hashable, WaitQueue] = {"kmsg": k.log_wait}
-        self.mirror = Mirror(k)
+        self.names = Features(k.version)
+        self.mirror = Mirror(k, self.names)
         self.singletons: dict[str, SuperBlock] = {}  # proc, sysfs, ... of which there is one
         self.block_majors = {259: "blkext"}  # register_blkdev(): what /proc/devices shows
         self.eventfd_ids: set[int] = set()
@@ -142,7 +143,6 @@ class Vfs:
         # what /proc/kallsyms lists behind the kernel's own symbols: (address, name, module)
         self.list_symbols: Callable[[], None] = lambda: None  # before it does: those that come when asked for
         self.more_symbols: list[Callable[[], Iterable[tuple[int, str, str]]]] = []
-        self.names = Features(k.version)
         self.uio = UioStructs(self.mirror)
         self.kiocbs, self.iters = self.uio.kiocbs, self.uio.iters
         self.scratch: list[int] = []  # free loff_t's
