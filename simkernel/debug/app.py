@@ -1,10 +1,12 @@
 """The debugger's panels, on textual: registers and code, the BPF program, maps, trace, call stack, and a line for commands.
 
-Movements run in a thread, so that keys are read meanwhile; Escape stops a run that takes long.
+Movements run in a thread, so that keys are read meanwhile: what they ask for waits for its turn.  Escape stops a run that
+takes long, and forgets what waits.
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from functools import partial
 from typing import ClassVar
@@ -13,84 +15,74 @@ from rich.text import Text
 from textual import work
 from textual.app import App, ComposeResult
 from textual.binding import Binding, BindingType
-from textual.containers import Horizontal, Vertical
-from textual.widgets import Footer, Header, Input, RichLog, Static
+from textual.containers import Container
+from textual.events import Resize
+from textual.widgets import Footer, Input, RichLog, Static
 
-from simkernel.debug import show
 from simkernel.debug.commands import Commands
 from simkernel.debug.debugger import Debugger
-from simkernel.debug.look import BpfView, Caller, Line, MapView
-from simkernel.debug.places import Stop
+from simkernel.debug.panels import PAGES, Panel, Room, View
+from simkernel.debug.places import Kind, Stop
 
-INSTRUCTIONS = 16  # of the CPU, from the next one on
-BPF_AROUND = 9
-TRACE_LINES = 30
+MOST_WAITING = 64  # movements and commands: a key that is held down asks faster than a machine moves
+NARROW, WIDE = (
+    100,
+    160,
+)  # columns: below the first there is one page at a time, from the second on all stand side by side
+LOW = 32  # lines
 Movement = Callable[[], Stop]
 
 
-class View:
-    """All that the panels show of one stop, asked for at once."""
+class Box(Static):
+    """A panel, filled anew when there is another stop and when it has another size."""
 
-    def __init__(self, debugger: Debugger) -> None:
-        self.head = show.place(debugger, debugger.stop)
-        self.registers: dict[str, int] = debugger.registers()
-        self.code: list[Line] = debugger.disassembly(INSTRUCTIONS)
-        self.stack: list[Caller] = debugger.stack()
-        self.bpf: BpfView | None = debugger.bpf()
-        self.maps: list[MapView] = debugger.maps()
-        self.trace: list[str] = debugger.trace(TRACE_LINES)
-        self.word: int = debugger.arch.word
+    def __init__(self, row: Panel) -> None:
+        super().__init__(id=row.name, classes="panel")
+        self.row = row
+        self.border_title = row.title
+        self.view: View | None = None
 
+    def fill(self) -> None:
+        """What fits."""
+        if self.view is not None and self.size:
+            self.update(self.row.fill(self.view, Room(*self.content_size)))
 
-def register_text(view: View, before: View | None) -> Text:
-    """Names and values; what the last movement has changed stands out."""
-    out = Text(no_wrap=True, overflow="ellipsis")
-    for place, (name, value) in enumerate(view.registers.items()):
-        changed = before is not None and before.registers.get(name) != value
-        out.append(f"{name:>6} ", style="dim")
-        out.append(f"{value:0{2 * view.word}x}", style="bold yellow" if changed else "")
-        out.append("\n" if place % 2 else "  ")
-    return out
-
-
-def code_text(view: View) -> Text:
-    """Instructions of the CPU."""
-    out = Text(no_wrap=True, overflow="ellipsis")
-    for place, line in enumerate(view.code):
-        text = f"{'=>' if not place else '  '} {line.symbol:<28} {line.text}\n"
-        out.append(text, style="bold green" if not place else "")
-    return out
-
-
-def bpf_text(view: View) -> Text:
-    """Registers and instructions of a BPF program."""
-    out = Text(no_wrap=True, overflow="ellipsis")
-    for line in show.bpf(view.bpf, BPF_AROUND, columns=2):
-        style = "bold green" if line.startswith("=>") else "cyan" if line.lstrip().startswith(";") else ""
-        out.append(line + "\n", style=style)
-    return out
-
-
-def plain(lines: list[str]) -> Text:
-    """Lines as they are: brackets in them mean nothing."""
-    return Text("\n".join(lines), no_wrap=True, overflow="ellipsis")
+    def on_resize(self) -> None:
+        """Only now is it known how much fits."""
+        self.fill()
 
 
 class Panels(App[None]):
     """`simkernel debug` on a terminal."""
 
     TITLE = "simkernel debug"
+    ENABLE_COMMAND_PALETTE = False
     CSS = """
-    #head { height: 1; background: $boost; }
-    .panel { border: round $primary; padding: 0 1; overflow-y: auto; text-wrap: nowrap; text-overflow: ellipsis; }
-    #registers { height: auto; max-height: 50%; }
-    #code, #bpf { height: 1fr; }
-    #frame { height: 9; }
-    #maps, #stack { height: 1fr; }
-    #trace { height: 2fr; text-wrap: wrap; }
-    #log { height: 7; border: round $secondary; }
-    Input { height: 3; }
+    #head { height: auto; max-height: 2; background: $boost; }
+    #pages { height: 1fr; layout: grid; grid-size: 2 2; grid-rows: 2fr 1fr; }
+    #rest { column-span: 2; layout: horizontal; }
+    .panel { border: round $primary; padding: 0 1; text-wrap: nowrap; text-overflow: ellipsis; height: 1fr; width: 1fr;
+             border-title-color: $text; }
+    #registers { height: auto; max-height: 60%; }
+    #trace { width: 2fr; }
+    #frame { height: 7; }
+    Input > .input--placeholder { color: $text 75%; }
+    #log { height: 6; border: round $secondary; padding: 0 1; scrollbar-size: 1 1; }
+    #narrow-keys { display: none; height: 1; background: $boost; }
+    .wide #pages { layout: horizontal; }
+    .wide #rest { layout: vertical; }
+    .wide #trace, .narrow #trace { height: 2fr; width: 1fr; }
+    .wide #frame { height: 12; }
+    .narrow #pages { layout: vertical; }
+    .narrow #rest { layout: vertical; }
+    .narrow #pages > Container { display: none; }
+    .narrow #pages > .chosen { display: block; }
+    .narrow Footer { display: none; }
+    .narrow #narrow-keys { display: block; }
+    .low #log { height: 3; border: none; padding: 0 2; background: $boost; }
+    .low #frame { height: 6; }
     """
+    KEYS = "s/b step n/p next S/B stepi f finish u caller c/r continue 1-3 page :command q"
     BINDINGS: ClassVar[list[BindingType]] = [
         Binding("s", "move('step')", "step"),
         Binding("S", "move('step_cpu')", "stepi"),
@@ -99,12 +91,13 @@ class Panels(App[None]):
         Binding("c", "move('go')", "continue"),
         Binding("b", "move('back')", "back"),
         Binding("B", "move('back_cpu')", "backi"),
-        Binding("p", "move('back_next')", "back next"),
-        Binding("u", "move('back_finish')", "to caller"),
+        Binding("p", "move('back_next')", "previous"),
+        Binding("u", "move('back_finish')", "caller"),
         Binding("r", "move('go_back')", "reverse"),
-        Binding("colon", "command", ":command"),
+        Binding("colon", "command", "command"),
         Binding("escape", "interrupt", "stop", show=False),
         Binding("q", "quit", "quit"),
+        *(Binding(str(number), f"page('{name}')", show=False) for number, name in enumerate(PAGES, 1)),
     ]
 
     def __init__(self, debugger: Debugger) -> None:
@@ -113,50 +106,51 @@ class Panels(App[None]):
         self.commands = Commands(debugger)
         self.view: View | None = None
         self.busy = False
+        self.waiting: deque[Callable[[], list[str]]] = deque()
 
     def compose(self) -> ComposeResult:
-        yield Header()
         yield Static(id="head")
-        with Horizontal():
-            with Vertical():
-                yield self._panel("registers", "CPU")
-                yield self._panel("code", "code")
-            with Vertical():
-                yield self._panel("bpf", "BPF program")
-                yield self._panel("frame", "BPF stack")
-            with Vertical():
-                yield self._panel("stack", "call stack")
-                yield self._panel("maps", "maps")
-                yield self._panel("trace", "trace")
-        yield RichLog(id="log")
-        yield Input(placeholder="a command: help, break vfs_write, goto 573 ... (press : to write, Enter to do it)")
-        yield Footer()
-
-    @staticmethod
-    def _panel(name: str, title: str) -> Static:
-        panel = Static(id=name, classes="panel")
-        panel.border_title = title
-        return panel
+        with Container(id="pages"):
+            for name, panels in PAGES.items():
+                with Container(id=name):
+                    for each in panels:
+                        yield Box(each)
+        yield RichLog(id="log", wrap=True)
+        yield Input(placeholder="a command, after a colon: help, break vfs_write, goto 573 ...", compact=True)
+        yield Footer(compact=True)
+        yield Static(self.KEYS, id="narrow-keys")
 
     def on_mount(self) -> None:
         self.set_focus(None)
-        self.redraw(View(self.debugger))
+        self.show(View(self.debugger))
 
-    def redraw(self, view: View) -> None:
-        """Show a stop."""
-        before, self.view = self.view, view
-        parts = {
-            "head": Text(view.head),
-            "registers": register_text(view, before),
-            "code": code_text(view),
-            "bpf": bpf_text(view),
-            "frame": plain(list(show.frame(view.bpf))),
-            "stack": plain([f"#{number} {each.symbol}" for number, each in enumerate(view.stack)]),
-            "maps": plain(list(show.maps(view.maps, []))),
-            "trace": plain([line.strip() for line in view.trace]),
-        }
-        for name, content in parts.items():
-            self.query_one(f"#{name}", Static).update(content)
+    def on_resize(self, event: Resize) -> None:
+        """Other panels are beside each other, and what is in them is cut elsewhere."""
+        width, height = event.size
+        self.screen.set_class(width < NARROW, "narrow")
+        self.screen.set_class(width >= WIDE, "wide")
+        self.screen.set_class(height < LOW, "low")
+        self.call_after_refresh(self.redraw)
+
+    def show(self, view: View) -> None:
+        """A stop: on a narrow terminal with the page of what runs."""
+        self.view = view.after(self.view)
+        self.action_page("program" if self.debugger.stop.kind is Kind.BPF else "cpu")
+
+    def action_page(self, name: str) -> None:
+        """This page, where there is room for one only."""
+        for each in PAGES:
+            self.query_one(f"#{each}").set_class(each == name, "chosen")
+        self.call_after_refresh(self.redraw)
+
+    def redraw(self) -> None:
+        """Into every panel."""
+        if self.view is None:
+            return
+        self.query_one("#head", Static).update(Text(self.view.head))
+        for box in self.query(Box):
+            box.view = self.view
+            box.fill()
 
     # -- keys ------------------------------------------------------------------------------------------------------------
 
@@ -175,7 +169,8 @@ class Panels(App[None]):
         self.query_one(Input).focus()
 
     def action_interrupt(self) -> None:
-        """Stop a run, or leave the line."""
+        """Stop a run and forget what was to come, or leave the line."""
+        self.waiting.clear()
         if self.busy:
             self.debugger.interrupt()
         else:
@@ -190,7 +185,11 @@ class Panels(App[None]):
     # -- work in a thread --------------------------------------------------------------------------------------------------
 
     def _do(self, work: Callable[[], list[str]]) -> None:
-        if not self.busy:
+        """Now, or after what is under way."""
+        if self.busy:
+            if len(self.waiting) < MOST_WAITING:
+                self.waiting.append(work)
+        else:
             self.busy = True
             self._work(work)
 
@@ -204,9 +203,11 @@ class Panels(App[None]):
         self.busy = False
         for line in lines:
             self.query_one(RichLog).write(Text(line))
-        self.redraw(view)
+        self.show(view)
         if self.commands.done:
             self.exit()
+        elif self.waiting:
+            self._do(self.waiting.popleft())
 
     def _move(self, move: Movement) -> list[str]:
         return self.commands.attempt(move)

@@ -46,9 +46,12 @@ def test_keys_move_and_panels_show(d: Debugger) -> None:
 
             async def press(*keys: str) -> None:
                 await pilot.press(*keys)
-                await pilot.pause()
-                await app.workers.wait_for_complete()
-                await pilot.pause()
+                for _ in range(100):
+                    await pilot.pause()
+                    await app.workers.wait_for_complete()
+                    await pilot.pause()
+                    if not app.busy:
+                        break
 
             app.query_one(Input).value = "break bpf write_begins"
             await press("colon", "enter")
@@ -72,6 +75,33 @@ def test_keys_move_and_panels_show(d: Debugger) -> None:
             assert d.stop.place == first
             await press("f")
             assert "no BPF program runs" in shown("bpf") and "push rbp" in shown("code")
+            await press("r", *"sssssb")
+            assert "=>   4:" in shown("bpf"), "no key is lost while the machine moves"
+            app.busy = True
+            await pilot.press("s", "s", "escape")
+            app.busy = False
+            await press("s")
+            assert "=>   5:" in shown("bpf"), "Escape forgets what waits"
+            await press("b")
+            for size in ((80, 24), (120, 40), (200, 60)):
+                await pilot.resize_terminal(*size)
+                for _ in range(100):  # the layout goes in steps
+                    await pilot.pause()
+                    fits = {each.id: len(shown(str(each.id)).splitlines()) <= each.content_size.height
+                            for each in app.query(".panel") if each.size}  # fmt: skip
+                    if all(fits.values()):
+                        break
+                assert all(fits.values()), (size, fits)
+                seen = [each for each in app.query(".panel") if each.size]
+                assert len(seen) == (2 if size[0] == 80 else 7), "one page, or all of them"
+                assert "=> " in shown("bpf") and "R10 " in shown("bpf") and "fp-8 " in shown("frame")
+                for each in seen:
+                    lines = shown(str(each.id))
+                    assert max(map(len, lines.splitlines()), default=0) <= each.content_size.width or each.id in (
+                        "code",
+                        "bpf",
+                    )
+            await press("1")
             await press("q")
 
     asyncio.run(session())
