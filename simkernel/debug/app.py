@@ -25,11 +25,11 @@ from simkernel.debug.panels import PAGES, Panel, Room, View
 from simkernel.debug.places import Kind, Stop
 
 MOST_WAITING = 64  # movements and commands: a key that is held down asks faster than a machine moves
-NARROW, WIDE = (
+NARROW_COLUMNS, WIDE_COLUMNS = (
     100,
     160,
 )  # columns: below the first there is one page at a time, from the second on all stand side by side
-LOW = 32  # lines
+LOW_LINES = 32  # lines
 Movement = Callable[[], Stop]
 
 
@@ -127,9 +127,9 @@ class Panels(App[None]):
     def on_resize(self, event: Resize) -> None:
         """Other panels are beside each other, and what is in them is cut elsewhere."""
         width, height = event.size
-        self.screen.set_class(width < NARROW, "narrow")
-        self.screen.set_class(width >= WIDE, "wide")
-        self.screen.set_class(height < LOW, "low")
+        self.screen.set_class(width < NARROW_COLUMNS, "narrow")
+        self.screen.set_class(width >= WIDE_COLUMNS, "wide")
+        self.screen.set_class(height < LOW_LINES, "low")
         self.call_after_refresh(self.redraw)
 
     def show(self, view: View) -> None:

@@ -108,7 +108,7 @@ SCRIPT = r"""
       spans(source.slices, 2, 3, function (s, a, b) {
         ctx.fillStyle = color(s[1]); ctx.fillRect(a, y, b, h);
         if (row.kind === "cpu" && b > 34) {
-          ctx.fillStyle = "#fff"; ctx.textAlign = "left"; ctx.font = "600 11px system-ui, sans-serif";
+          ctx.fillStyle = "#0b0e14"; ctx.textAlign = "left"; ctx.font = "600 11px system-ui, sans-serif";
           var n = name(s[1]), room = Math.floor((b - 8) / 6.4);
           ctx.fillText(n.length > room ? n.slice(0, Math.max(room - 1, 1)) + "…" : n, Math.max(a, SIDE) + 5, y + h / 2 + 1);
         }
