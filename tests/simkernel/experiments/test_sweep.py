@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +78,27 @@ def test_a_dask_cluster_gives_the_same(result: Sweep, tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
     wanted = [row.flat() for row in result.rows if row.parameters["loss"] == 0.2]
     assert json.loads(done.stdout)["rows"] == wanted and len(journal.read_text().splitlines()) == 3
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_terminal_sees_a_bar_and_nobody_else(quiet: bool, tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text("def experiment(machine):\n    return {'cpus': machine.kernel.nr_cpus}\n")
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        [sys.executable, "-m", "simkernel", "sweep", "mine.py", "--seeds", "3", *(["--quiet"] if quiet else [])],
+        cwd=tmp_path, env={**os.environ, "TERM": "xterm"}, stdout=subprocess.PIPE, stderr=theirs, text=True, timeout=120,
+    )  # fmt: skip
+    os.write(theirs, b"|end")
+    seen = b""
+    while not seen.endswith(b"|end"):
+        seen += os.read(ours, 4096)
+    os.close(ours)
+    os.close(theirs)
+    assert done.returncode == 0 and "cpus" in done.stdout and "\x1b" not in done.stdout
+    if quiet:
+        assert seen == b"|end"
+    else:
+        assert b"points" in seen and b"100%" in seen and b"\x1b[2K" in seen, "drawn, and erased in the end"
 
 
 def test_from_python(tmp_path: Path) -> None:
