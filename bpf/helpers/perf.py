@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from arch.abi.errno import E2BIG, EFAULT, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP
 from arch.abi.perf_event import PERF_COUNT_SW_BPF_OUTPUT, PERF_TYPE_SOFTWARE
 from arch.errors import KernelError
@@ -100,15 +102,22 @@ def _output(rt: Runtime, ctx: int, map_ptr: int, flags: int, sample: bytes) -> i
 )
 def skb_event_output(rt: Runtime, skb_at: int, map_ptr: int, flags: int, data: int, size: int) -> int:
     """A sample, and behind it as much of the packet as bits 32 to 51 of flags say.  EFAULT for more than there is."""
+
+    def packet(length: int) -> bytes | None:
+        skb = SkBuff(rt.host, skb_at)
+        return bytes(rt.mem.read(skb.data, length)) if length <= skb.len else None
+
+    return _event_output(rt, skb_at, map_ptr, flags, bytes(rt.mem.read(data, size)), packet)
+
+
+def _event_output(
+    rt: Runtime, ctx: int, map_ptr: int, flags: int, data: bytes, packet: Callable[[int], bytes | None]
+) -> int:
     if flags & ~(uapi.BPF_F_CTXLEN_MASK | uapi.BPF_F_INDEX_MASK):
         return -EINVAL
-    length, packet = (flags & uapi.BPF_F_CTXLEN_MASK) >> CTXLEN_SHIFT, b""
-    if length:
-        skb = SkBuff(rt.host, skb_at)
-        if length > skb.len:
-            return -EFAULT
-        packet = bytes(rt.mem.read(skb.data, length))
-    return _output(rt, skb_at, map_ptr, flags, bytes(rt.mem.read(data, size)) + packet)
+    length = (flags & uapi.BPF_F_CTXLEN_MASK) >> CTXLEN_SHIFT
+    behind = packet(length) if length else b""
+    return -EFAULT if behind is None else _output(rt, ctx, map_ptr, flags, data + behind)
 
 
 @prototype(
@@ -131,15 +140,12 @@ def skb_event_output(rt: Runtime, skb_at: int, map_ptr: int, flags: int, data: i
 )
 def xdp_event_output(rt: Runtime, xdp_at: int, map_ptr: int, flags: int, data: int, size: int) -> int:
     """The same of a frame, in all its pieces."""
-    if flags & ~(uapi.BPF_F_CTXLEN_MASK | uapi.BPF_F_INDEX_MASK):
-        return -EINVAL
-    length, packet = (flags & uapi.BPF_F_CTXLEN_MASK) >> CTXLEN_SHIFT, b""
-    if length:
+
+    def packet(length: int) -> bytes | None:
         pieces = xdp_pieces(XdpBuff(rt.host, xdp_at), 0, length)
-        if isinstance(pieces, int):
-            return -EFAULT
-        packet = b"".join(bytes(rt.mem.read(at, count)) for at, count in pieces)
-    return _output(rt, xdp_at, map_ptr, flags, bytes(rt.mem.read(data, size)) + packet)
+        return None if isinstance(pieces, int) else b"".join(bytes(rt.mem.read(at, count)) for at, count in pieces)
+
+    return _event_output(rt, xdp_at, map_ptr, flags, bytes(rt.mem.read(data, size)), packet)
 
 
 @prototype(

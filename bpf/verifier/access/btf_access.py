@@ -44,11 +44,10 @@ _TRUST_FLAGS = BPF_REG_TRUSTED_MODIFIERS | MEM_RCU
 _OWN_WRITES = (uapi.BPF_PROG_TYPE_SCHED_CLS, uapi.BPF_PROG_TYPE_SCHED_ACT, uapi.BPF_PROG_TYPE_XDP)
 
 
-def check_ptr_to_btf_access(env: Env, regno: int, off: int, size: int, access: int, value_regno: int) -> None:
-    """One access at `off`, the register's fixed offset included."""
+def check_place(env: Env, regno: int, off: int) -> None:
+    """Where every version lets nobody look: before it, at an unknown place, in another address space."""
     v = env.regs[regno].value
     name = v.raw1.name_of(v.raw2)
-    _check_allowed(env, v, name)
     if off < 0:
         env.reject(EACCES, f"R{regno} is ptr_{name} invalid negative access: off={off}")
     if v.var_off != (0, 0):
@@ -58,6 +57,13 @@ def check_ptr_to_btf_access(env: Env, regno: int, off: int, size: int, access: i
         env.reject(EACCES, f"R{regno} is ptr_{name} access user memory: off={off}")
     if v.type & MEM_PERCPU:
         env.reject(EACCES, f"R{regno} is ptr_{name} access percpu memory: off={off}")
+
+
+def check_ptr_to_btf_access(env: Env, regno: int, off: int, size: int, access: int, value_regno: int) -> None:
+    """One access at `off`, the register's fixed offset included."""
+    v = env.regs[regno].value
+    _check_allowed(env, v, v.raw1.name_of(v.raw2))
+    check_place(env, regno, off)
     if access != READ and v.type & PTR_UNTRUSTED:
         env.reject(EACCES, "only read is supported")
     step = _find(env, v, off, size, access)

@@ -13,7 +13,7 @@ from arch.abi.internal import READ, WRITE
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.maps.types import row_of
-from bpf.verifier.access.btf_access import check_ptr_to_btf_access
+from bpf.verifier.access.btf_access import check_place, check_ptr_to_btf_access
 from bpf.verifier.access.map_access import (
     check_map_access,
     check_map_access_type,
@@ -45,9 +45,7 @@ from bpf.verifier.domain.state import DEF_NOT_SUBREG, UNKNOWN, Reg, Value, known
 from bpf.verifier.domain.tnum import tnum_add, tnum_const, tnum_is_aligned, tnum_text
 from bpf.verifier.domain.types import (
     CONST_PTR_TO_MAP,
-    MEM_PERCPU,
     MEM_RDONLY,
-    MEM_USER,
     NOT_INIT,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
@@ -345,16 +343,7 @@ def _access_btf(env: Env, regno: int, off: int, size: int, access: int, value_re
         check_ptr_to_btf_access(env, regno, off, size, access, value_regno)
         return
     v = env.regs[regno].value
-    name = v.raw1.name_of(v.raw2)
-    if off < 0:
-        env.reject(EACCES, f"R{regno} is ptr_{name} invalid negative access: off={off}")
-    if v.var_off != (0, 0):
-        where = tnum_text(v.var_off)
-        env.reject(EACCES, f"R{regno} is ptr_{name} invalid variable offset: off={off}, var_off={where}")
-    if v.type & MEM_USER:
-        env.reject(EACCES, f"R{regno} is ptr_{name} access user memory: off={off}")
-    if v.type & MEM_PERCPU:
-        env.reject(EACCES, f"R{regno} is ptr_{name} access percpu memory: off={off}")
+    check_place(env, regno, off)
     if env.struct_ops:
         loaded = struct_access(env, v.raw1, v.raw2, off, size, access)
     else:

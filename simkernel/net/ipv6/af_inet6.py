@@ -48,7 +48,7 @@ from simkernel.net.ipv4.ip_output import source_for
 from simkernel.net.ipv4.ping import get_port
 from simkernel.net.ipv6.addr import is_group, is_link_local
 from simkernel.net.ipv6.ip6_fib import local_device
-from simkernel.net.ipv6.ipv6_sockglue import leave_all
+from simkernel.net.ipv6.ipv6_sockglue import bind_to_scope, leave_all
 from simkernel.net.ipv6.route import route_output
 
 INET6_STREAM = ProtoOps("inet6_stream_ops", "inet6_sendmsg", "inet6_recvmsg", "tcp_sendmsg", "tcp_recvmsg")
@@ -169,13 +169,8 @@ def ip6_datagram_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> in
             return -EINVAL
         sock.laddr = own or source_for(k, sock.net, address, sock.route_device(address))
     else:
-        if is_link_local(address):
-            if scope_id and sock.bound_ifindex not in (0, scope_id):
-                return -EINVAL
-            sock.bound_ifindex = sock.bound_ifindex or scope_id
-            if not sock.bound_ifindex:
-                return -EINVAL
-            sock.np.scope_id = sock.bound_ifindex
+        if not bind_to_scope(sock, address, scope_id):
+            return -EINVAL
         oif = sock.route_device(address)
         try:
             way = route_output(k, sock.net, address, sock.laddr, oif, sock.mark, bool(sock.bound_ifindex))

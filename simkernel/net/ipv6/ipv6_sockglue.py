@@ -47,6 +47,16 @@ class Extra6:
     tclass: int = 0
 
 
+def bind_to_scope(sock: Sock, address: bytes, scope_id: int) -> bool:
+    """Who connects to a link-local address is bound to its device; False where it is another one, or none is named."""
+    if not is_link_local(address):
+        return True
+    if scope_id and sock.bound_ifindex not in (0, scope_id):
+        return False
+    sock.bound_ifindex = sock.np.scope_id = sock.bound_ifindex or scope_id
+    return bool(sock.bound_ifindex)
+
+
 def destination6(k: NetKernel, sk: Sock, message: Message) -> tuple[bytes, int, int]:
     """(address, port, device) to send to: the message's, or the connected one; an address of IPv4 has 4 bytes.
 

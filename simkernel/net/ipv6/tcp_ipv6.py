@@ -14,9 +14,10 @@ from simkernel.net.ipv4.header import ICMP_HEADER
 from simkernel.net.ipv4.tcp import start_connect
 from simkernel.net.ipv4.tcp_input import do_rcv, new_request, receive, request_done
 from simkernel.net.ipv4.tcp_sock import tcp_sk
-from simkernel.net.ipv6.addr import is_group, is_link_local
+from simkernel.net.ipv6.addr import is_group
 from simkernel.net.ipv6.icmp import verdict
 from simkernel.net.ipv6.ip6_fib import is_local
+from simkernel.net.ipv6.ipv6_sockglue import bind_to_scope
 from simkernel.net.ipv6.route import route_output
 
 
@@ -33,13 +34,8 @@ def tcp_v6_connect(k: NetKernel, sk: int, uaddr: int, addr_len: int) -> Body:
         return -ENETUNREACH
     if len(address) != len(IN6ADDR_ANY):
         return (yield from _connect_mapped(k, sk, uaddr, address, port))
-    if is_link_local(address):
-        if scope_id and sock.bound_ifindex not in (0, scope_id):
-            return -EINVAL
-        sock.bound_ifindex = sock.bound_ifindex or scope_id
-        if not sock.bound_ifindex:
-            return -EINVAL
-        sock.np.scope_id = sock.bound_ifindex
+    if not bind_to_scope(sock, address, scope_id):
+        return -EINVAL
     oif = sock.route_device(address)
     try:
         way = route_output(k, sock.net, address, sock.laddr, oif, sock.mark, bool(sock.bound_ifindex))

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
-from arch.abi.errno import EADDRNOTAVAIL, EEXIST, EINVAL, ENOBUFS, ENODEV, EOPNOTSUPP
+from arch.abi.errno import EADDRNOTAVAIL, EEXIST, EINVAL, ENOBUFS, ENODEV
 from arch.abi.inet import INADDR_ANY
 from arch.abi.netlink import NLM_F_EXCL, NLM_F_REPLACE
 from arch.abi.rtnetlink import (
@@ -22,10 +22,9 @@ from arch.abi.rtnetlink import (
     RTM_GETADDR,
     RTM_NEWADDR,
 )
-from arch.abi.socket import AF_INET, AF_UNSPEC
+from arch.abi.socket import AF_INET
 from arch.abi.time import NSEC_PER_SEC, USER_TICK_NSEC
 from arch.errors import KernelError
-from simkernel.kernel.face import Steps
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.lifetime import INFINITY_LIFE_TIME
 from simkernel.net.core.netns import Ifaddr, NetDevice, in_prefix
@@ -33,7 +32,16 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.devinet import arm_lifetime, delete_address, insert_address
 from simkernel.net.netlink import policy
 from simkernel.net.netlink.message import Request, Wire, address, string
-from simkernel.net.netlink.rtnetlink import Row, register
+from simkernel.net.netlink.rtnetlink import (
+    Change,
+    Dump,
+    One,
+    Row,
+    change_of_family,
+    dump_families,
+    one_of_family,
+    register,
+)
 
 IFADDRMSG = "BBBBI"
 IFADDRMSG_SIZE = 8
@@ -72,61 +80,33 @@ def fill(k: NetKernel, wire: Wire, a: Ifaddr) -> bytes:
     return out + cacheinfo(k, wire, a)
 
 
-def wanted_device(wire: Wire, request: Request) -> int:
-    """Of a strict dump: the interface, 0 for all."""
-    return wire.number(request.body[4:8]) if request.strict and len(request.body) >= IFADDRMSG_SIZE else 0
+def wanted_devices(wire: Wire, request: Request) -> list[NetDevice]:
+    """Whose addresses a dump is to show: of a strict one those of the interface that it names.  ENODEV."""
+    strict = request.strict and len(request.body) >= IFADDRMSG_SIZE
+    index = wire.number(request.body[4:8]) if strict else 0
+    if index and index not in request.net.devices:
+        raise KernelError(ENODEV)
+    return [dev for number, dev in sorted(request.net.devices.items()) if index in (0, number)]
 
 
 def _dump4(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """inet_dump_ifaddr()."""
-    index = wanted_device(wire, request)
-    if index and index not in request.net.devices:
-        raise KernelError(ENODEV)
-    for _, dev in sorted(request.net.devices.items()):
-        if index in (0, dev.ifindex):
-            for a in dev.addresses:
-                yield fill(k, wire, a)
+    for dev in wanted_devices(wire, request):
+        for a in dev.addresses:
+            yield fill(k, wire, a)
 
 
-Dump = Callable[[NetKernel, Wire, Request], Iterable[bytes]]
-One = Callable[[NetKernel, Wire, Request], list[bytes]]
-Act = Callable[[NetKernel, Wire, Request], Steps[None] | None]
 DUMPS: dict[int, Dump] = {AF_INET: _dump4}
 FILL: dict[int, Callable[[NetKernel, Wire, Ifaddr], bytes]] = {4: fill}  # by the length of an address
 ONE: dict[int, One] = {}
-NEW: dict[int, Act] = {}
-DELETE: dict[int, Act] = {}
-
-
-def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
-    """rtnl_dump_all() for AF_UNSPEC."""
-    family = request.body[0]
-    for each in DUMPS if family == AF_UNSPEC else (family,):
-        if each in DUMPS:
-            yield from DUMPS[each](k, wire, request)
-
-
-def _one(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
-    if request.body[0] not in ONE:
-        raise KernelError(EOPNOTSUPP)
-    return ONE[request.body[0]](k, wire, request)
-
-
-def _act(table: dict[int, Act]) -> Act:
-    def act(k: NetKernel, wire: Wire, request: Request) -> Steps[None] | None:
-        if request.body[0] not in table:
-            raise KernelError(EOPNOTSUPP)
-        if len(request.body) < IFADDRMSG_SIZE:
-            raise KernelError(EINVAL)
-        return table[request.body[0]](k, wire, request)
-
-    return act
+NEW: dict[int, Change] = {}
+DELETE: dict[int, Change] = {}
 
 
 def _parse(k: NetKernel, wire: Wire, request: Request) -> tuple[Ifaddr, dict[int, bytes]]:
     """rtm_to_ifaddr().  EINVAL, ENODEV."""
-    _, prefix, flags, scope = request.body[:4]
     given = policy.parse(k, wire, request.body, IFADDRMSG_SIZE, policy.IFA_IPV4)
+    _, prefix, flags, scope = request.body[:4]
     local = address(given.get(IFA_LOCAL), 4)
     if prefix > IPV4_ONLY or local is None:
         raise KernelError(EINVAL)
@@ -206,6 +186,6 @@ def _find(dev: NetDevice, prefix: int, given: dict[int, bytes]) -> Ifaddr | None
 
 
 NEW[AF_INET], DELETE[AF_INET] = _new4, _del4
-register(RTM_GETADDR, Row(RTM_NEWADDR, dump=_dump, one=_one))
-register(RTM_NEWADDR, Row(RTM_NEWADDR, change=_act(NEW)))
-register(RTM_DELADDR, Row(RTM_NEWADDR, change=_act(DELETE)))
+register(RTM_GETADDR, Row(RTM_NEWADDR, dump=dump_families(DUMPS), one=one_of_family(ONE)))
+register(RTM_NEWADDR, Row(RTM_NEWADDR, change=change_of_family(NEW)))
+register(RTM_DELADDR, Row(RTM_NEWADDR, change=change_of_family(DELETE)))

@@ -30,7 +30,7 @@ from simkernel.net.core.netns import Ifaddr
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv6 import addrconf
 from simkernel.net.netlink import addr, policy
-from simkernel.net.netlink.addr import IFADDRMSG, IFADDRMSG_SIZE, cacheinfo, set_lifetime, wanted_device
+from simkernel.net.netlink.addr import IFADDRMSG, IFADDRMSG_SIZE, cacheinfo, set_lifetime, wanted_devices
 from simkernel.net.netlink.message import Request, Wire, address
 
 SETTABLE = (
@@ -51,19 +51,15 @@ def fill(k: NetKernel, wire: Wire, a: Ifaddr) -> bytes:
 
 def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
     """inet6_dump_ifaddr()."""
-    index = wanted_device(wire, request)
-    if index and index not in request.net.devices:
-        raise KernelError(ENODEV)
-    for _, dev in sorted(request.net.devices.items()):
-        if index in (0, dev.ifindex):
-            for a in dev.addresses6:
-                yield fill(k, wire, a)
+    for dev in wanted_devices(wire, request):
+        for a in dev.addresses6:
+            yield fill(k, wire, a)
 
 
 def _new(k: NetKernel, wire: Wire, request: Request) -> None:
     """inet6_rtm_newaddr().  EINVAL, ENODEV, EEXIST and those of the address."""
-    prefix, flags = request.body[1], request.body[2]
     given = policy.parse(k, wire, request.body, IFADDRMSG_SIZE, policy.IFA_IPV6)
+    prefix, flags = request.body[1], request.body[2]
     local, peer = _names(given)
     if local is None or prefix > 128:
         raise KernelError(EINVAL)
@@ -114,8 +110,8 @@ def _names(given: dict[int, bytes]) -> tuple[bytes | None, bytes | None]:
 
 def _delete(k: NetKernel, wire: Wire, request: Request) -> None:
     """inet6_rtm_deladdr().  EINVAL, ENODEV, EADDRNOTAVAIL."""
-    prefix = request.body[1]
     local, _ = _names(policy.parse(k, wire, request.body, IFADDRMSG_SIZE, policy.IFA_IPV6))
+    prefix = request.body[1]
     if local is None or prefix > 128:
         raise KernelError(EINVAL)
     dev = request.net.devices.get(wire.number(request.body[4:8]))

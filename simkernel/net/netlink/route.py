@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 
 from arch.abi.errno import EINVAL, ENETUNREACH, ENODEV, ENOENT, EOPNOTSUPP, ESRCH
 from arch.abi.inet import (
@@ -55,9 +55,8 @@ from arch.abi.rtnetlink import (
     RTNH_F_ONLINK,
     RTPROT_UNSPEC,
 )
-from arch.abi.socket import AF_INET, AF_INET6, AF_UNSPEC
+from arch.abi.socket import AF_INET, AF_INET6
 from arch.errors import KernelError
-from simkernel.kernel.face import Steps
 from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Net, NetDevice, Nexthop, Route
 from simkernel.net.core.rules import Flow
@@ -67,7 +66,16 @@ from simkernel.net.ipv4.devinet import by_address
 from simkernel.net.ipv4.route import route_input, route_output
 from simkernel.net.netlink import policy
 from simkernel.net.netlink.message import Request, Wire, address, string
-from simkernel.net.netlink.rtnetlink import Row, register
+from simkernel.net.netlink.rtnetlink import (
+    Change,
+    Dump,
+    One,
+    Row,
+    change_of_family,
+    dump_families,
+    one_of_family,
+    register,
+)
 
 RTMSG = "8BI"
 RTMSG_SIZE = 12  # struct rtmsg
@@ -362,38 +370,11 @@ def _dump4(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
                 yield fill(k, wire, route)
 
 
-Dump = Callable[[NetKernel, Wire, Request], Iterable[bytes]]
-One = Callable[[NetKernel, Wire, Request], list[bytes]]
-Act = Callable[[NetKernel, Wire, Request], Steps[None] | None]
 DUMPS: dict[int, Dump] = {AF_INET: _dump4}
 FILL: dict[int, Callable[[NetKernel, Wire, Route], bytes]] = {4: fill}  # by the length of an address
 GET: dict[int, One] = {AF_INET: _get}
-NEW: dict[int, Act] = {AF_INET: _new}
-DELETE: dict[int, Act] = {AF_INET: _delete}
-
-
-def _dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
-    family = request.body[0]
-    for each in DUMPS if family == AF_UNSPEC else (family,):
-        if each in DUMPS:
-            yield from DUMPS[each](k, wire, request)
-
-
-def _one(k: NetKernel, wire: Wire, request: Request) -> list[bytes]:
-    if request.body[0] not in GET:
-        raise KernelError(EOPNOTSUPP)
-    return GET[request.body[0]](k, wire, request)
-
-
-def _act(table: dict[int, Act]) -> Act:
-    def act(k: NetKernel, wire: Wire, request: Request) -> Steps[None] | None:
-        if request.body[0] not in table:
-            raise KernelError(EOPNOTSUPP)
-        return table[request.body[0]](k, wire, request)
-
-    return act
-
-
-register(RTM_GETROUTE, Row(RTM_NEWROUTE, dump=_dump, one=_one))
-register(RTM_NEWROUTE, Row(RTM_NEWROUTE, change=_act(NEW)))
-register(RTM_DELROUTE, Row(RTM_NEWROUTE, change=_act(DELETE)))
+NEW: dict[int, Change] = {AF_INET: _new}
+DELETE: dict[int, Change] = {AF_INET: _delete}
+register(RTM_GETROUTE, Row(RTM_NEWROUTE, dump=dump_families(DUMPS), one=one_of_family(GET)))
+register(RTM_NEWROUTE, Row(RTM_NEWROUTE, change=change_of_family(NEW)))
+register(RTM_DELROUTE, Row(RTM_NEWROUTE, change=change_of_family(DELETE)))

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from arch.abi.capability import CAP_NET_ADMIN
 from arch.abi.errno import EOPNOTSUPP, EPERM
 from arch.abi.netlink import NLM_F_DUMP, NLM_F_MULTI
 from arch.abi.rtnetlink import RTM_BASE, RTM_MAX
+from arch.abi.socket import AF_UNSPEC
 from arch.errors import KernelError
 from simkernel.kernel.face import Steps
 from simkernel.kernel.user_namespace import ns_capable
@@ -16,6 +18,7 @@ from simkernel.net.core.registry import run_linkwatch
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Request, Wire
 
+T = TypeVar("T")
 Dump = Callable[[NetKernel, Wire, Request], Iterable[bytes]]
 One = Callable[[NetKernel, Wire, Request], list[bytes]]  # the bodies of its answers
 Change = Callable[[NetKernel, Wire, Request], Steps[None] | list[bytes] | None]
@@ -37,6 +40,34 @@ TABLE: dict[int, Row] = {}
 def register(kind: int, row: Row) -> None:
     """At import: who answers a request."""
     TABLE[kind] = row
+
+
+def dump_families(table: Mapping[int, Dump]) -> Dump:
+    """rtnl_dump_all() for AF_UNSPEC, else the family's own."""
+
+    def dump(k: NetKernel, wire: Wire, request: Request) -> Iterator[bytes]:
+        family = request.body[0]
+        for each in table if family == AF_UNSPEC else (family,):
+            if each in table:
+                yield from table[each](k, wire, request)
+
+    return dump
+
+
+def one_of_family(table: Mapping[int, One]) -> One:
+    """The answer of the family that is asked.  EOPNOTSUPP."""
+    return lambda k, wire, request: _of(table, request)(k, wire, request)
+
+
+def change_of_family(table: Mapping[int, Change]) -> Change:
+    """The change by the family that is asked.  EOPNOTSUPP."""
+    return lambda k, wire, request: _of(table, request)(k, wire, request)
+
+
+def _of(table: Mapping[int, T], request: Request) -> T:
+    if request.body[0] not in table:
+        raise KernelError(EOPNOTSUPP)
+    return table[request.body[0]]
 
 
 def rtnetlink_rcv_msg(k: NetKernel, wire: Wire, request: Request) -> Steps[tuple[list[bytes], bool]]:
