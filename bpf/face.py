@@ -294,10 +294,21 @@ class SocketHost(Protocol):
     """The sockets of the network, for programs that hold the address of a struct sock; errnos are negative."""
 
     def bind(self, sk: int, address: bytes) -> int:
-        """To a struct sockaddr_in."""
+        """To a struct sockaddr_in or sockaddr_in6."""
 
     def setsockopt(self, sk: int, level: int, name: int, value: bytes) -> int: ...
     def getsockopt(self, sk: int, level: int, name: int) -> bytes | int: ...
+    def lookup(
+        self, net: int, nsid: int | None, protocol: int, four: tuple[bytes, int, bytes, int], ifindex: int
+    ) -> int:
+        """The sock that a packet from the first to the second address would find, 0 without; of TCP also requests."""
+
+    def listener(self, sk: int) -> int:
+        """Of a request."""
+
+    def netns_cookie(self, sk: int) -> int:
+        """Of the namespace of a sock; 0 as address: the first one's."""
+
     def cgroup_id(self, sk: int, ancestor_level: int | None = None) -> int: ...
     def uid(self, sk: int) -> int: ...
 

@@ -180,6 +180,7 @@ MODULES = (
     "skb_room",
     "skb_vlan",
     "skb_around",
+    "sk_lookup",
     "redirect",
     "xdp",
     "sock",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from arch.abi.errno import EAFNOSUPPORT, EINVAL, ENOPROTOOPT
+from arch.abi.in6 import IPV6_AUTOFLOWLABEL, IPV6_TCLASS, SIN6_LEN_RFC2133
 from arch.abi.inet import TCP_NEW_SYN_RECV, TCP_TIME_WAIT
 from arch.abi.limits import OVERFLOWUID
 from arch.abi.socket import (
     AF_INET,
+    AF_INET6,
     SO_BINDTODEVICE,
     SO_BINDTOIFINDEX,
     SO_KEEPALIVE,
@@ -21,15 +23,18 @@ from arch.abi.socket import (
     SO_TXREHASH,
     SOCKADDR_IN_SIZE,
     SOL_IP,
+    SOL_IPV6,
     SOL_SOCKET,
     SOL_TCP,
     TCP_CONGESTION,
+    TCP_SAVED_SYN,
 )
 from bpf.helpers import Runtime, prototype, signed
 from bpf.packet.skbuff import SkBuff, Sock
 
 INT = 4  # bytes
 IP_TOS = 1
+SOCKADDR_SIZES = {AF_INET: SOCKADDR_IN_SIZE, AF_INET6: SIN6_LEN_RFC2133}  # the least that bpf_bind() takes
 SOCKET_OPTIONS = frozenset((
     SO_REUSEADDR, SO_SNDBUF, SO_RCVBUF, SO_KEEPALIVE, SO_PRIORITY, SO_REUSEPORT, SO_RCVLOWAT, SO_MARK, SO_MAX_PACING_RATE,
     SO_BINDTOIFINDEX, SO_TXREHASH,
@@ -56,9 +61,13 @@ def _known(rt: Runtime, level: int, name: int, size: int, setting: bool) -> int:
         return 0 if name in SOCKET_OPTIONS and size == INT else -EINVAL
     if level == SOL_IP:
         return 0 if name == IP_TOS and size == INT else -EINVAL
+    if level == SOL_IPV6:
+        return 0 if name in (IPV6_TCLASS, IPV6_AUTOFLOWLABEL) and size == INT else -EINVAL
     if level == SOL_TCP:
         if name == TCP_CONGESTION:
             return 0 if size >= 2 else -EINVAL
+        if name == TCP_SAVED_SYN:
+            return 0 if size >= 1 and not setting else -EINVAL
         return 0 if name in TCP_OPTIONS and size == INT else -EINVAL
     return -EINVAL
 
@@ -83,6 +92,8 @@ def _get(rt: Runtime, sk: int, level: int, name: int, value: int, size: int) -> 
     if sockets is not None:
         error = _known(rt, level, name, size, False) if _full(rt, sk) else -EINVAL
         found = error or sockets.getsockopt(sk, level, name)
+        if name == TCP_SAVED_SYN and isinstance(found, bytes) and size > len(found):
+            found = -EINVAL
     rt.mem.write(value, found[:size].ljust(size, b"\0") if isinstance(found, bytes) else bytes(max(size, 0)))
     return found if isinstance(found, int) else 0
 
@@ -180,14 +191,15 @@ def bpf_sock_ops_getsockopt(rt: Runtime, ctx: int, level: int, name: int, value:
     args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
 )
 def bpf_bind(rt: Runtime, ctx: int, address: int, size: int) -> int:
-    """Bind to an address of this machine before connect(): IPv4's."""
+    """Bind to an address of this machine before connect()."""
     size = signed(size, 32)
     if size < 2:
         return -EINVAL
     raw, sockets = bytes(rt.mem.read(address, size)), rt.host.sockets
-    if int.from_bytes(raw[:2], rt.mem.byteorder) != AF_INET or sockets is None:
+    least = SOCKADDR_SIZES.get(int.from_bytes(raw[:2], rt.mem.byteorder))
+    if least is None or sockets is None:
         return -EAFNOSUPPORT
-    return sockets.bind(_field(rt, "bpf_sock_addr_kern.sk", ctx), raw) if size >= SOCKADDR_IN_SIZE else -EINVAL
+    return sockets.bind(_field(rt, "bpf_sock_addr_kern.sk", ctx), raw) if size >= least else -EINVAL
 
 
 # -- owners --------------------------------------------------------------------------------------------

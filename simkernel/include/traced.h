@@ -6,7 +6,6 @@
 __be16 eth_type_trans(struct sk_buff *skb, struct net_device *dev);
 int __sys_getsockname(int fd, struct sockaddr *usockaddr, int *usockaddr_len);
 int cgroup_attach_task(struct cgroup *dst_cgrp, struct task_struct *leader, bool threadgroup);
-int inet_csk_listen_start(struct sock *sk);
 loff_t dcache_dir_lseek(struct file *file, loff_t offset, int whence);
 loff_t default_llseek(struct file *file, loff_t offset, int whence);
 loff_t generic_file_llseek(struct file *file, loff_t offset, int whence);

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from arch.abi.capability import CAP_NET_ADMIN
-from arch.abi.errno import EINVAL, ENOENT, EPERM
+from arch.abi.errno import EINVAL, EIO, ENOENT, EPERM
 from arch.abi.rtnetlink import NETCONFA_FORWARDING, NETCONFA_RP_FILTER
 from arch.abi.socket import AF_INET
 from arch.errors import KernelError
@@ -98,6 +98,11 @@ class ConfFile(NetFile):
     def __init__(self, k: NetKernel, family: str, whose: str, key: str, mode: int) -> None:
         super().__init__(k, f"{family}.conf.{whose}.{key}", mode, lambda: conf_of(current_net(k), family, whose), key)
         self.family, self.whose = family, whose
+
+    def _show(self) -> str:
+        if self.key == "stable_secret" and self.key not in self.home():
+            raise KernelError(EIO, "no secret yet")
+        return super()._show()
 
     def changed(self, net: Net, value: Value) -> None:
         """devinet_conf_proc(), addrconf_sysctl_forward() and their like."""

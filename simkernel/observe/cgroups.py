@@ -163,7 +163,7 @@ class CgroupNet(_Base, NetPrograms):
 
     # ---- options ----
 
-    def sock_ops(self, sk: Sock, operation: int, *args: int) -> int:
+    def sock_ops(self, sk: Sock, operation: int, *args: int, fullsock: bool = True) -> int:
         """__cgroup_bpf_run_filter_sock_ops()."""
         attach_type = uapi.BPF_CGROUP_SOCK_OPS
         group = self._group(sk, attach_type)
@@ -171,7 +171,7 @@ class CgroupNet(_Base, NetPrograms):
             return -1
         if operation == BPF_SOCK_OPS_STATE_CB and not self._wants_states(sk):
             return -1
-        with self.context("bpf_sock_ops_kern", sk=sk.addr, op=operation, is_fullsock=1) as ctx:
+        with self.context("bpf_sock_ops_kern", sk=sk.addr, op=operation, is_fullsock=int(fullsock)) as ctx:
             for number, arg in enumerate(args):
                 self.k.mem.write_uint(ctx.at("args") + 4 * number, 4, arg & 0xFFFFFFFF)
             answer = self.run(group, attach_type, ctx.addr)

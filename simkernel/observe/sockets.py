@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 from arch.abi.errno import EINVAL
+from arch.abi.in6 import SIN6_LEN_RFC2133
+from arch.abi.inet import IPPROTO_UDP
 from arch.abi.limits import OVERFLOWUID
+from arch.abi.socket import AF_INET6, SOL_TCP, TCP_SAVED_SYN
 from arch.errors import KernelError
 from simkernel.fs.cgroup import Cgroup
 from simkernel.net.calls.sockopt import get_option, set_option
-from simkernel.net.core.message import parse_sockaddr_in
+from simkernel.net.core.message import parse_sockaddr_in, parse_sockaddr_in6
+from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import Sock
 from simkernel.net.ipv4.af_inet import BIND_FROM_BPF, bind_inet
+from simkernel.net.ipv4.tcp_input import lookup_listener
+from simkernel.net.ipv4.tcp_sock import TcpSock
+from simkernel.net.ipv4.udp import lookup
+from simkernel.net.ipv6.af_inet6 import bind_inet6
+from simkernel.net.reuseport import Four
 from simkernel.observe.face import WatchedKernel
 
 
@@ -26,7 +35,10 @@ class Sockets:
         return found
 
     def bind(self, sk: int, address: bytes) -> int:
-        """__inet_bind() for bpf_bind()."""
+        """__inet_bind() and __inet6_bind() for bpf_bind()."""
+        if len(address) >= SIN6_LEN_RFC2133 and int.from_bytes(address[:2], self.k.mem.byteorder) == AF_INET6:
+            parse_sockaddr_in6(self.k, address)
+            return bind_inet6(self.k, self._sock(sk), address, BIND_FROM_BPF)
         parse_sockaddr_in(self.k, address)
         return bind_inet(self.k, self._sock(sk), address, BIND_FROM_BPF)
 
@@ -35,8 +47,41 @@ class Sockets:
         return set_option(self.k, self._sock(sk), level, name, value)
 
     def getsockopt(self, sk: int, level: int, name: int) -> bytes | int:
-        """The value or -errno."""
+        """The value or -errno; TCP_SAVED_SYN stays for user space."""
+        sock = self._sock(sk)
+        if (level, name) == (SOL_TCP, TCP_SAVED_SYN) and isinstance(sock, TcpSock):
+            return sock.saved_syn or -EINVAL
         return get_option(self.k, self._sock(sk), level, name)
+
+    def lookup(self, net: int, nsid: int | None, protocol: int, four: Four, ifindex: int) -> int:
+        """sk_lookup(): in a namespace by its address, or in that which it knows by a number."""
+        space = self.k.net.spaces.get(net)
+        if space is not None and nsid is not None:
+            peers = {number: address for address, number in space.peers.items()}
+            space = self.k.net.spaces.get(peers.get(nsid, 0))
+        if space is None:
+            return 0
+        found = self._udp(space, four, ifindex) if protocol == IPPROTO_UDP else self._tcp(space, four, ifindex)
+        return found.addr if found is not None else 0
+
+    def _udp(self, net: Net, four: Four, ifindex: int) -> Sock | None:
+        source, sport, destination, dport = four
+        return lookup(self.k, net, destination, dport, source, sport, ifindex)
+
+    def _tcp(self, net: Net, four: Four, ifindex: int) -> Sock | None:
+        """__inet_lookup()."""
+        source, sport, destination, dport = four
+        connected = self.k.net.tcp_established.get((net, destination, dport, source, sport))
+        return connected if connected is not None else lookup_listener(self.k, net, four, ifindex)
+
+    def listener(self, sk: int) -> int:
+        """rsk_listener."""
+        found = self._sock(sk).listener
+        return found.addr if found is not None else 0
+
+    def netns_cookie(self, sk: int) -> int:
+        """net_gen_cookie() of sock_net()."""
+        return (self._sock(sk).net if sk else self.k.net.init).cookie
 
     def cgroup_id(self, sk: int, ancestor_level: int | None = None) -> int:
         """sock_cgroup_ptr(): 0 where there is no group at that level."""

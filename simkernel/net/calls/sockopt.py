@@ -366,7 +366,7 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
         SO_BPF_EXTENSIONS: lambda: SKF_AD_MAX,
     }
     if level == SOL_TCP and isinstance(sk, TcpSock):
-        return get_tcp_option(k, sk, optname)
+        return get_tcp_option(k, sk, optname, room)
     if level == SOL_UDP and sk.protocol == IPPROTO_UDP:
         known = optname in UDP_OPTIONS
         return sk.options.get((SOL_UDP, optname), 0).to_bytes(4, order) if known else -ENOPROTOOPT

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from arch.abi.in6 import IPV6_DEFAULT_MCASTHOPS
 from arch.abi.inet import IP_PMTUDISC_WANT
@@ -30,3 +30,7 @@ class Ipv6Pinfo:
     scope_id: int = 0  # of the connected address
     received: set[int] = field(default_factory=set)  # what a receiver wants to know
     options: dict[int, int] = field(default_factory=dict)  # kept and shown
+
+    def copy(self) -> Ipv6Pinfo:
+        """Those of a new connection."""
+        return replace(self, received=set(self.received), options=dict(self.options))

@@ -25,6 +25,7 @@ class XdpAnswer:
 
 
 # include/uapi/linux/bpf.h: what is happening to a TCP socket (struct bpf_sock_ops.op)
+BPF_SOCK_OPS_TIMEOUT_INIT, BPF_SOCK_OPS_RWND_INIT, BPF_SOCK_OPS_NEEDS_ECN = 1, 2, 6
 BPF_SOCK_OPS_TCP_CONNECT_CB, BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB = 3, 4, 5
 BPF_SOCK_OPS_STATE_CB, BPF_SOCK_OPS_TCP_LISTEN_CB = 10, 11
 NET_XMIT_SUCCESS, NET_XMIT_DROP, NET_XMIT_CN = 0, 1, 2
@@ -82,8 +83,8 @@ class NetPrograms:
         """BPF_CGROUP_RUN_PROG_INET_EGRESS(): NET_XMIT_SUCCESS and _CN send the packet."""
         return NET_XMIT_SUCCESS
 
-    def sock_ops(self, sk: Sock, operation: int, *args: int) -> int:
-        """tcp_call_bpf(): what programs reply, -1 if there is none or it refuses."""
+    def sock_ops(self, sk: Sock, operation: int, *args: int, fullsock: bool = True) -> int:
+        """tcp_call_bpf(): what programs reply, -1 if there is none or it refuses.  A request is no full sock."""
         return -1
 
     def sk_lookup(

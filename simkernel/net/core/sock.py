@@ -100,6 +100,15 @@ class Filter(Protocol):
         ...
 
 
+# What a connection has from its listener: attributes, and members of struct sock that programs read.
+INHERITED = (
+    "mark", "tos", "uc_ttl", "mc_ttl", "mc_loop", "mc_index", "mc_addr", "pmtudisc", "uc_index", "recverr", "reuse", "reuseport",
+    "freebind", "transparent", "v6only", "bound_ifindex", "rcvbuf", "sndbuf", "rcvbuf_locked", "sndbuf_locked", "rcvtimeo",
+    "sndtimeo", "linger", "congestion_name", "cgroup",
+)  # fmt: skip
+INHERITED_MEMBERS = ("sk_priority", "sk_mark", "sk_rcvlowat", "sk_rcvbuf", "sk_sndbuf")
+
+
 class Sock:
     """A struct sock: addresses, queues, state, and for TCP the sequence numbers."""
 
@@ -178,6 +187,19 @@ class Sock:
         self.view.sk_type = type_
         self.view.sk_rcvbuf = self.rcvbuf
         self.view.sk_sndbuf = self.sndbuf
+
+    def inherit(self, listener: Sock) -> None:
+        """sk_clone_lock(): options of the listener are those of its connections, too."""
+        theirs, mine = vars(listener), vars(self)
+        for name in INHERITED:
+            mine[name] = theirs[name]
+        self.options, self.controls = dict(listener.options), set(listener.controls)
+        self.cmsg_flags = set(listener.cmsg_flags)
+        if self.ip6 is not None and listener.ip6 is not None:
+            self.ip6 = listener.ip6.copy()
+        for member in INHERITED_MEMBERS:
+            if self.k.types.has_member("struct sock", member):
+                self.view[member] = listener.view[member]
 
     @property
     def any_address(self) -> bytes:

@@ -206,13 +206,35 @@ def inet_listen(k: NetKernel, sock: int, backlog: int) -> Body:
     sk.backlog = backlog
     sk.view.sk_max_ack_backlog = backlog
     if sk.state == TCP_CLOSE:
-        if not sk.lport:
-            sk.lport = k.net.ephemeral_port(sk.net, k.net.tcp_bound)
-            hash_port(k.net.tcp_bound, sk)
-            sk.sync_addresses()
         k.net.programs.sock_ops(sk, BPF_SOCK_OPS_TCP_LISTEN_CB)
-        yield k.call("tcp_set_state", sk.addr, TCP_LISTEN)
-        hash_port(k.net.tcp_listen, sk)
+        args = () if k.version.at_least("5.17") else (backlog,)
+        return (yield k.call("inet_csk_listen_start", sk.addr, *args))
+    return 0
+
+
+@kernel_function(
+    "int inet_csk_listen_start(struct sock *sk, int backlog)", source="net/ipv4/inet_connection_sock.c", until="5.17"
+)
+def inet_csk_listen_start_5_16(k: NetKernel, sk: int, backlog: int) -> int:
+    """Before 5.17."""
+    return _listen_start(k, sk)
+
+
+@kernel_function("int inet_csk_listen_start(struct sock *sk)", source="net/ipv4/inet_connection_sock.c", since="5.17")
+def inet_csk_listen_start(k: NetKernel, sk: int) -> int:
+    """The sock hears of connections from now on, at a port that it has or is given."""
+    return _listen_start(k, sk)
+
+
+def _listen_start(k: NetKernel, sk: int) -> int:
+    sock = k.net.socks[sk]
+    k.trace("inet_sock_set_state", sk, sock.state, TCP_LISTEN)  # inet_sk_state_store()
+    sock.state = sock.view["__sk_common"].skc_state = TCP_LISTEN
+    if not sock.lport:
+        sock.lport = k.net.ephemeral_port(sock.net, k.net.tcp_bound)
+        hash_port(k.net.tcp_bound, sock)
+        sock.sync_addresses()
+    hash_port(k.net.tcp_listen, sock)
     return 0
 
 

@@ -87,10 +87,11 @@ def connect_and_wait(k: NetKernel, sk: Sock, uaddr: int, addr_len: int, nonblock
 
 def _wait_connected(k: NetKernel, sk: Sock) -> Steps[int]:
     """inet_wait_for_connect()."""
+    end = until(sk, sending=True)
     while sk.state == TCP_SYN_SENT:
-        ret = yield k.wait(sk.wq)
+        ret = yield from sleep(k, sk.wq, end)
         if ret < 0:
-            return ret
+            return -EINPROGRESS if ret == -EAGAIN else ret
     return 0
 
 

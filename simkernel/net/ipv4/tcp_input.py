@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from arch.abi.errno import ECONNREFUSED, ECONNRESET, EPIPE
 from arch.abi.inet import (
+    IPPROTO_TCP,
     TCP_CLOSE,
     TCP_CLOSE_WAIT,
     TCP_CLOSING,
@@ -18,10 +19,11 @@ from arch.abi.inet import (
     TCP_SYN_SENT,
 )
 from arch.abi.limits import U32_MAX
-from arch.abi.socket import AF_INET
+from arch.abi.socket import AF_INET, SOL_TCP, TCP_SAVE_SYN
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.message import scope_of
+from simkernel.net.core.netns import Net
 from simkernel.net.core.programs import BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import SKB_DROP_REASON_NO_SOCKET, SKB_DROP_REASON_SOCKET_FILTER, drop
@@ -30,7 +32,7 @@ from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.fib import is_local
 from simkernel.net.ipv4.header import addresses
 from simkernel.net.ipv4.tcp_cong import Cubic
-from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, push, send_reset, transmit
+from simkernel.net.ipv4.tcp_output import answer_for_closed, arm_retransmit, initial_timeout, push, send_reset, transmit
 from simkernel.net.ipv4.tcp_sock import (
     ACK,
     FIN,
@@ -48,7 +50,7 @@ from simkernel.net.ipv4.tcp_sock import (
     tcp_sk,
 )
 from simkernel.net.ipv4.tcp_timer import TCP_RTO_MIN_NS
-from simkernel.net.reuseport import select
+from simkernel.net.reuseport import Four, select
 
 DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reordering)
 
@@ -77,10 +79,7 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
         yield k.call("consume_skb", skb)
         return 0
     if sk is None:
-        listeners = k.net.tcp_listen.get((net, dport), ())
-        sk = max((s for s in listeners if fits(s, destination)), key=fitness, default=None)
-        if sk is not None and sk.reuseport:
-            sk = select(k, sk, listeners, (source, sport, destination, dport), packet)
+        sk = lookup_listener(k, net, (source, sport, destination, dport), packet.iif, packet)
     if sk is None:
         yield from send_reset(k, packet)
         yield drop(k, packet, SKB_DROP_REASON_NO_SOCKET)
@@ -89,6 +88,17 @@ def receive(k: NetKernel, skb: int, do_rcv: str) -> Body:
         yield drop(k, packet, SKB_DROP_REASON_SOCKET_FILTER, sk.addr)
         return 0
     return (yield k.call(do_rcv, sk.addr, skb))
+
+
+def lookup_listener(k: NetKernel, net: Net, four: Four, iif: int, packet: Skb | None = None) -> Sock | None:
+    """__inet_lookup_listener(): the one that a program of the namespace chooses, or the best match, or one of its group."""
+    source, sport, destination, dport = four
+    chosen = k.net.programs.sk_lookup(net, IPPROTO_TCP, source, sport, destination, dport, iif)
+    if chosen is not None:
+        return chosen
+    listeners = k.net.tcp_listen.get((net, dport), ())
+    sk = max((s for s in listeners if fits(s, destination)), key=fitness, default=None)
+    return select(k, sk, listeners, four, packet) if sk is not None and sk.reuseport else sk
 
 
 def fits(sk: Sock, destination: bytes) -> bool:
@@ -174,7 +184,7 @@ def _acknowledged(k: NetKernel, sk: TcpSock, ack: int) -> Steps[None]:
         sk.ca_state = CaState.OPEN
     elif sk.ca_state == CaState.RECOVERY:
         yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)  # a partial acknowledgement: the next hole
-    if count and sk.ca_state in (CaState.OPEN, CaState.LOSS):
+    if count and sk.ca_state in (CaState.OPEN, CaState.LOSS) and sk.is_cwnd_limited:
         sk.congestion.cong_avoid(sk, count, now)
     if sk.ca_state == CaState.LOSS and sk.sent and k.net.socks.get(sk.addr) is sk:
         yield k.call("tcp_retransmit_skb", sk.addr, 0, 1)
@@ -269,6 +279,7 @@ def _in_order(k: NetKernel, sk: TcpSock, packet: Skb, segment: Segment) -> Steps
             yield k.call("sock_def_readable", sk.addr)
     if segment.flags & FIN:
         sk.rcv_nxt = (sk.rcv_nxt + 1) & U32_MAX
+        sk.bytes_received += 1  # tcp_rcv_nxt_update() counts sequence numbers
         yield k.call("tcp_fin", sk.addr)
         if not length:
             yield k.call("consume_skb", packet.addr)
@@ -408,8 +419,11 @@ def _syn_again(k: NetKernel, sk: TcpSock) -> Steps[None]:
 @kernel_function("void tcp_finish_connect(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
 def tcp_finish_connect(k: NetKernel, sk: int, skb: int) -> Body:
     """SYN-ACK received: the active side is connected."""
-    tcp_sk(k, sk).grow_buffers()
+    sock = tcp_sk(k, sk)
+    sock.grow_buffers()
+    sock.last_sent_ns = k.clock.now_ns
     yield k.call("tcp_set_state", sk, TCP_ESTABLISHED)
+    sock.store()
     k.net.programs.sock_ops(k.net.socks[sk], BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB)
     yield k.wake(k.net.socks[sk].wq)
     return 0
@@ -430,10 +444,10 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     child = TcpSock(k, listener.net, listener.family, Cubic())
     child.raddr, child.laddr = addresses(packet)
     child.lport, child.rport = listener.lport, int.from_bytes(body[:2], "big")
-    child.listener, child.cgroup = listener, listener.cgroup
+    child.inherit(listener)
+    child.listener = listener
     k.net.programs.sock_cloned(listener, child)
     child.sync_addresses()
-    child.v6only, child.bound_ifindex = listener.v6only, listener.bound_ifindex
     if child.ip6 is not None:
         child.np.scope_id = scope_of(child.raddr, packet.iif)
         child.bound_ifindex = child.bound_ifindex or child.np.scope_id
@@ -441,12 +455,22 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     segment = Segment(body)
     child.rcv_nxt = (segment.seq + 1) & U32_MAX
     child.snd_wnd = segment.window
+    if listener.options.get((SOL_TCP, TCP_SAVE_SYN)):
+        child.saved_syn = headers_of(packet, listener.options[SOL_TCP, TCP_SAVE_SYN])
+    initial_timeout(k, child, fullsock=False)
     child.iss = child.snd_nxt = child.snd_una = k.random.getrandbits(32)
     child.state = TCP_SYN_RECV
     child.view["__sk_common"].skc_state = TCP_SYN_RECV
     k.net.tcp_established[key_of(child)] = child
     yield from transmit(k, child, SYN | ACK)
     return 0
+
+
+def headers_of(packet: Skb, kind: int) -> bytes:
+    """tcp_reqsk_record_syn(): the headers of network and transport, with kind 2 that of the device before them."""
+    at = packet.network_header() if kind == 1 else packet.mac_header()
+    end = packet.data + (packet.packet()[12] >> 4) * 4
+    return bytes(packet.mem.read(at, end - at))
 
 
 @kernel_function(
@@ -463,7 +487,9 @@ def request_done(k: NetKernel, sk: int, req: int) -> Body:
     listener, child = k.net.socks[sk], tcp_sk(k, req)
     child.net.mib["TcpPassiveOpens"] += 1
     child.grow_buffers()
+    child.last_sent_ns = k.clock.now_ns
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
+    child.store()
     k.net.programs.sock_ops(child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)
     listener.accept_queue.append(child)
     listener.view.sk_ack_backlog = len(listener.accept_queue)

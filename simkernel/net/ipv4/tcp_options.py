@@ -7,7 +7,7 @@ from collections.abc import Callable
 from arch.abi.errno import EINVAL, ENOPROTOOPT, EPERM
 from arch.abi.inet import TCP_CLOSE, TCP_LISTEN
 from arch.abi.limits import U32_MAX
-from arch.abi.socket import SOL_TCP
+from arch.abi.socket import SOL_TCP, TCP_SAVE_SYN, TCP_SAVED_SYN
 from simkernel.net.core.neighbour import NS_PER_MS
 from simkernel.net.core.sock import SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
@@ -20,7 +20,7 @@ from simkernel.net.ipv4.tcp_sock import TcpSock
     TCP_WINDOW_CLAMP, TCP_INFO, TCP_QUICKACK,
 ) = range(1, 13)  # fmt: skip
 TCP_THIN_LINEAR_TIMEOUTS, TCP_THIN_DUPACK, TCP_USER_TIMEOUT, TCP_REPAIR, TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ = range(16, 22)
-TCP_FASTOPEN, TCP_TIMESTAMP, TCP_NOTSENT_LOWAT, TCP_SAVE_SYN, TCP_FASTOPEN_CONNECT = 23, 24, 25, 27, 30
+TCP_FASTOPEN, TCP_TIMESTAMP, TCP_NOTSENT_LOWAT, TCP_FASTOPEN_CONNECT = 23, 24, 25, 30
 TCP_FASTOPEN_NO_COOKIE, TCP_INQ, TCP_TX_DELAY = 34, 36, 37
 TCP_MIN_MSS, MAX_TCP_WINDOW, MAX_TCP_KEEPIDLE, MAX_TCP_KEEPCNT = 88, 32767, 32767, 127  # include/net/tcp.h
 TCP_MSS_DEFAULT, TCP_FIN_TIMEOUT_MAX_S, TCP_RTO_MAX_S, MOST_RETRIES = 536, 120, 120, 255
@@ -100,6 +100,7 @@ def set_tcp_option(k: NetKernel, sk: TcpSock, name: int, data: bytes) -> int:
     if kept is None:
         return -EINVAL
     sk.options[SOL_TCP, name] = kept
+    sk.store()
     return 0
 
 
@@ -117,10 +118,21 @@ def _maxseg(sk: TcpSock) -> int:
 HALF_WINDOW = {4: 32741, 16: 32732}  # of the first window on lo
 
 
-def get_tcp_option(k: NetKernel, sk: TcpSock, name: int) -> bytes | int:
+def _saved_syn(sk: TcpSock, room: int) -> bytes | int:
+    """TCP_SAVED_SYN: told once.  EINVAL where it does not fit."""
+    saved = sk.saved_syn
+    if saved is not None and room < len(saved):
+        return -EINVAL
+    sk.saved_syn = None
+    return saved or b""
+
+
+def get_tcp_option(k: NetKernel, sk: TcpSock, name: int, room: int = 4) -> bytes | int:
     """The value, or -errno."""
     if name == TCP_INFO:
         return tcp_info(sk)
+    if name == TCP_SAVED_SYN:
+        return _saved_syn(sk, room)
     if name in (TCP_REPAIR_QUEUE, TCP_QUEUE_SEQ):
         return -EINVAL
     kept = sk.options.get((SOL_TCP, name))

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from arch.abi.inet import IN6_ADDR_SIZE, IPPROTO_TCP, TCP_SYN_RECV, TCP_SYN_SENT
 from arch.abi.limits import U32_MAX
+from arch.abi.time import TICK_NSEC
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
-from simkernel.net.core.programs import BPF_SOCK_OPS_TCP_CONNECT_CB
+from simkernel.net.core.programs import (
+    BPF_SOCK_OPS_NEEDS_ECN,
+    BPF_SOCK_OPS_RWND_INIT,
+    BPF_SOCK_OPS_TCP_CONNECT_CB,
+    BPF_SOCK_OPS_TIMEOUT_INIT,
+)
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import new_skb
 from simkernel.net.core.sock import TimeWait
@@ -40,6 +46,8 @@ def transmit(k: NetKernel, sk: TcpSock, flags: int, data: bytes = b"") -> Body:
         sk.sent.append(sent)
         sk.sent_bytes += len(data)
         sk.snd_nxt = sent.end
+        if data:
+            sk.validate_cwnd()
         sk.store()
     ret = yield from send_segment(k, sk, flags, seq, data)
     if kept and sk.sent and sk.pending != Pending.RETRANS:
@@ -84,10 +92,21 @@ def __tcp_transmit_skb(k: NetKernel, sk: int, skb: int, clone_it: int, gfp_mask:
 @kernel_function("int tcp_connect(struct sock *sk)", source="net/ipv4/tcp_output.c")
 def tcp_connect(k: NetKernel, sk: int) -> Body:
     """Send the SYN."""
-    k.net.programs.sock_ops(tcp_sk(k, sk), BPF_SOCK_OPS_TCP_CONNECT_CB)
-    k.net.socks[sk].net.mib["TcpActiveOpens"] += 1
-    yield from transmit(k, tcp_sk(k, sk), SYN)
+    sock = tcp_sk(k, sk)
+    k.net.programs.sock_ops(sock, BPF_SOCK_OPS_TCP_CONNECT_CB)
+    initial_timeout(k, sock)
+    k.net.programs.sock_ops(sock, BPF_SOCK_OPS_NEEDS_ECN)
+    sock.net.mib["TcpActiveOpens"] += 1
+    yield from transmit(k, sock, SYN)
     return 0
+
+
+def initial_timeout(k: NetKernel, sk: TcpSock, fullsock: bool = True) -> None:
+    """tcp_rwnd_init_bpf(), tcp_timeout_init(): programs may choose the first window and the first time-out, in ticks."""
+    k.net.programs.sock_ops(sk, BPF_SOCK_OPS_RWND_INIT, fullsock=fullsock)
+    ticks = k.net.programs.sock_ops(sk, BPF_SOCK_OPS_TIMEOUT_INIT, fullsock=fullsock)
+    if ticks > 0:
+        sk.rto_ns = min(ticks * TICK_NSEC, TCP_RTO_MAX_NS)
 
 
 def push(k: NetKernel, sk: TcpSock) -> Body:

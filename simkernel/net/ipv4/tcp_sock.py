@@ -18,12 +18,13 @@ from arch.abi.inet import (
     TCP_CLOSE,
     TCP_CLOSE_WAIT,
     TCP_ESTABLISHED,
+    TCP_LISTEN,
     TCP_SYN_RECV,
     TCP_SYN_SENT,
 )
 from arch.abi.limits import U32_MAX
-from arch.abi.socket import SOCK_STREAM
-from arch.abi.time import TICK_NSEC
+from arch.abi.socket import SOCK_STREAM, SOL_TCP
+from arch.abi.time import INITIAL_JIFFIES, TICK_NSEC
 from arch.cview import Setter
 from arch.typetable import TypeTable
 from simkernel.kernel.kfunc import kernel_function
@@ -39,6 +40,7 @@ TCP_HEADER = 20
 MSS = 65483 - 20  # what lo's MTU leaves after IP and TCP headers with timestamps
 MSS_ETHERNET = 1460
 WINDOW_SCALE = 7
+WINDOW_CLAMP = (SOL_TCP, 10)  # TCP_WINDOW_CLAMP
 TIME_WAIT_NS = 60 * 10**9
 TCP_INIT_CWND = 10
 TCP_INFINITE_SSTHRESH = 0x7FFFFFFF
@@ -121,6 +123,8 @@ class TcpSock(Sock):
         self.congestion = congestion
         self.cwnd: int = TCP_INIT_CWND
         self.cwnd_acked = 0  # snd_cwnd_cnt
+        self.cwnd_was_full = False  # is_cwnd_limited, and what else says how much of the window was used
+        self.max_packets_out = self.cwnd_usage_seq = 0
         self.ssthresh: int = TCP_INFINITE_SSTHRESH
         self.ca_state: int = CaState.OPEN
         self.high_seq = 0  # recovery ends when this is acknowledged
@@ -139,11 +143,39 @@ class TcpSock(Sock):
         self.data_segs_in: int = 0
         self.data_segs_out: int = 0
         self.bytes_sent = self.bytes_retrans = self.rcv_ooopack = self.min_rtt_us = 0
-        self.last_sent_ns = self.last_received_ns = self.last_ack_ns = k.clock.now_ns
+        self.last_sent_ns: int = k.clock.now_ns
+        self.last_received_ns = self.last_ack_ns = self.last_sent_ns
+        self.saved_syn: bytes | None = None  # TCP_SAVED_SYN: the headers that the connection began with
         self.pending: int = Pending.NOTHING
         self.timer = self.addr + k.types.offsetof("struct tcp_sock", "inet_conn.icsk_retransmit_timer")
         k.timers.setup(self.timer, "tcp_write_timer", self.addr)
         self.store()
+
+    def inherit(self, listener: Sock) -> None:
+        """tcp_create_openreq_child(): and which callbacks programs want."""
+        super().inherit(listener)
+        place, mem = callback_flags(self.k.types), self.k.mem
+        if place is not None:
+            mem.write_uint(self.addr + place, 1, mem.read_uint(listener.addr + place, 1))
+
+    @property
+    def is_cwnd_limited(self) -> bool:
+        """tcp_is_cwnd_limited(): a sender that had little to send learns nothing of the way."""
+        return self.cwnd_was_full or (self.cwnd < self.ssthresh and self.cwnd < 2 * self.max_packets_out)
+
+    def validate_cwnd(self) -> None:
+        """tcp_cwnd_validate(): after sending."""
+        full = len(self.sent) >= self.cwnd
+        if not before(self.snd_una, self.cwnd_usage_seq) or full or (
+            not self.cwnd_was_full and len(self.sent) > self.max_packets_out
+        ):  # fmt: skip
+            self.cwnd_was_full, self.max_packets_out, self.cwnd_usage_seq = full, len(self.sent), self.snd_nxt
+
+    @property
+    def window_clamp(self) -> int:
+        """The most that is advertised."""
+        kept = self.options.get(WINDOW_CLAMP)
+        return kept or (0 if self.state in (TCP_CLOSE, TCP_LISTEN) else 0xFFFF << WINDOW_SCALE)
 
     @property
     def queued(self) -> int:
@@ -204,11 +236,20 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("data_segs_in", lambda sk: sk.data_segs_in),
     ("data_segs_out", lambda sk: sk.data_segs_out),
     ("bytes_received", lambda sk: sk.bytes_received),
+    ("window_clamp", lambda sk: sk.window_clamp),
+    ("lsndtime", lambda sk: (INITIAL_JIFFIES + sk.last_sent_ns // TICK_NSEC) & U32_MAX),
     ("inet_conn.icsk_rto", lambda sk: sk.rto_ns // TICK_NSEC),
     ("inet_conn.icsk_retransmits", lambda sk: sk.retransmits),
     ("inet_conn.icsk_pending", lambda sk: sk.pending),
     ("inet_conn.icsk_backoff", lambda sk: sk.backoff),
 )
+
+
+@cache
+def callback_flags(types: TypeTable) -> int | None:
+    """Where bpf_sock_ops_cb_flags is, a byte; None before it was there."""
+    known = types.has_member("struct tcp_sock", "bpf_sock_ops_cb_flags")
+    return types.offsetof("struct tcp_sock", "bpf_sock_ops_cb_flags") if known else None
 
 
 @cache
@@ -227,7 +268,8 @@ def tcp_sk(k: NetKernel, sk: int) -> TcpSock:
 
 def header(sk: Sock, flags: int, seq: int) -> bytes:
     """A 20-byte TCP header; the window is advertised scaled by WINDOW_SCALE."""
-    window = min(max(sk.rcvbuf - sk.rmem, 0) >> WINDOW_SCALE, 0xFFFF)
+    room = max(sk.rcvbuf - sk.rmem, 0)
+    window = min(min(room, sk.options.get(WINDOW_CLAMP) or room) >> WINDOW_SCALE, 0xFFFF)
     return header_of(sk.lport, sk.rport, seq, sk.rcv_nxt if flags & ACK else 0, flags, window)
 
 

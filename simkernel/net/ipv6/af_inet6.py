@@ -96,8 +96,12 @@ def inet6_bind(k: NetKernel, sock: int, uaddr: int, addr_len: int) -> Body:
 )
 def __inet6_bind(k: NetKernel, sk: int, uaddr: int, addr_len: int, flags: int) -> int:
     """The work of bind."""
-    sock = k.net.socks[sk]
-    address, port, scope_id = parse_sockaddr_in6(k, bytes(k.mem.read(uaddr, max(addr_len, 0))))
+    return bind_inet6(k, k.net.socks[sk], bytes(k.mem.read(uaddr, max(addr_len, 0))), flags)
+
+
+def bind_inet6(k: NetKernel, sock: Sock, raw: bytes, flags: int) -> int:
+    """The same for those who have the address as bytes."""
+    address, port, scope_id = parse_sockaddr_in6(k, raw)
     if is_group(address) and sock.type == SOCK_STREAM:
         return -EINVAL
     asked = not flags & BIND_NO_CAP_NET_BIND_SERVICE and sock.type != SOCK_RAW

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 import simkernel
-from arch.abi.errno import E2BIG, EBADF, EINVAL, ENOENT, ENOLINK, EPERM
+from arch.abi.errno import E2BIG, EBADF, EINPROGRESS, EINVAL, ENOENT, ENOLINK, EPERM
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.isa.asm import assemble
@@ -263,3 +263,124 @@ def test_programs_hear_of_connections(tool: Tool, group: int) -> None:
     heard = [tool.task.unpack("Q", tool.task.map_lookup(counts, n.to_bytes(4, "little"), 8))[0] for n in range(12)]
     # connect, active and passive end, listen; and as the flag asks, the states from then on
     assert (heard[3], heard[4], heard[5], heard[11]) == (1, 1, 1, 1) and heard[10] >= 2
+
+
+LOOK = """
+r6 = r1
+r2 = 0x0100007f
+*(u32 *)(r10 -12) = r2
+*(u32 *)(r10 -8) = r2
+r2 = {port}
+*(u32 *)(r10 -4) = r2
+r1 = r6
+r2 = r10
+r2 += -12
+r3 = 12
+r4 = -1
+r5 = 0
+call {helper}
+if r0 == 0 goto none
+r1 = r0
+call 86
+r0 = 1
+exit
+none:
+r0 = 0
+exit
+"""
+
+
+def dport(port: int) -> int:
+    """The second half of a struct bpf_sock_tuple's ports, as the program's word."""
+    return int.from_bytes(bytes(2) + port.to_bytes(2, "big"), "little")
+
+
+def option(tool: Tool, fd: int, level: int, name: int, value: int = 1) -> int:
+    return tool.call("setsockopt", fd, level, name, tool.put(value.to_bytes(4, "little")), 4)
+
+
+def value_of(tool: Tool, fd: int, level: int, name: int, room: int = 4) -> bytes:
+    at, size = tool.put(bytes(room)), tool.put(room.to_bytes(4, "little"))
+    assert tool.call("getsockopt", fd, level, name, at, size) == 0
+    return tool.calls.read(at, int.from_bytes(tool.calls.read(size, 4), "little"))
+
+
+def test_programs_find_the_sockets_of_the_machine(tool: Tool, group: int) -> None:
+    connect4 = uapi.BPF_CGROUP_INET4_CONNECT
+    tcp, udp = (tool.load(ADDR, LOOK.format(port=dport(6110), helper=helper), connect4) for helper in (84, 85))
+    client, listener, receiver = tool.socket(STREAM), tool.socket(STREAM), tool.socket()
+    assert tool.attach(group, tcp, attach_type=connect4) == 0
+    assert tool.call("connect", client, tool.address(6110), 16) == -EPERM  # nobody listens
+    assert tool.call("bind", listener, tool.address(6110), 16) == 0 and tool.call("listen", listener, 4) == 0
+    assert tool.call("connect", client, tool.address(6110), 16) == 0
+    assert tool.detach(group, tcp, connect4) == 0 and tool.attach(group, udp, attach_type=connect4) == 0
+    assert tool.call("connect", tool.socket(), tool.address(9), 16) == -EPERM
+    assert tool.call("bind", receiver, tool.address(6110), 16) == 0
+    assert tool.call("connect", tool.socket(), tool.address(9), 16) == 0
+
+
+def test_a_connection_has_its_listeners_options_and_first_headers(tool: Tool) -> None:
+    client, listener = tool.socket(STREAM), tool.socket(STREAM)
+    assert option(tool, listener, 1, 9) == 0 and option(tool, listener, 6, 1) == 0  # SO_KEEPALIVE, TCP_NODELAY
+    assert option(tool, listener, 6, 27) == 0  # TCP_SAVE_SYN
+    assert tool.call("bind", listener, tool.address(6101), 16) == 0 and tool.call("listen", listener, 4) == 0
+    assert tool.call("connect", client, tool.address(6101), 16) == 0
+    connection = tool.call("accept", listener, 0, 0)
+    assert value_of(tool, connection, 1, 9)[0] == 1 and value_of(tool, connection, 6, 1)[0] == 1
+    assert value_of(tool, client, 1, 9)[0] == 0
+    syn = value_of(tool, connection, 6, 28, 100)  # TCP_SAVED_SYN
+    assert syn[0] == 0x45 and syn[22:24] == (6101).to_bytes(2, "big") and syn[33] == 2
+    assert value_of(tool, connection, 6, 28, 100) == b""  # it is told once
+
+
+def test_a_connect_that_may_not_wait_longer_is_in_progress(tool: Tool, group: int) -> None:
+    listener, client = tool.socket(STREAM), tool.socket(STREAM)
+    assert tool.call("bind", listener, tool.address(6102), 16) == 0 and tool.call("listen", listener, 4) == 0
+    assert tool.attach(group, tool.load(SKB, ANSWER.format(0)), attach_type=INGRESS) == 0
+    second = tool.put((1).to_bytes(8, "little") + bytes(8))
+    late = tool.socket(STREAM)
+    assert tool.call("setsockopt", late, 1, 21, second, 16) == 0  # SO_SNDTIMEO
+    inside = tool.socket(STREAM)
+    assert tool.call("bind", inside, tool.address(6103), 16) == 0 and tool.call("listen", inside, 4) == 0
+    assert tool.call("connect", late, tool.address(6103), 16) == -EINPROGRESS
+    assert tool.call("connect", client, tool.address(6102), 16) < 0
+
+
+BIND6 = """
+r2 = 10
+*(u16 *)(r10 -28) = r2
+r2 = {port}
+*(u16 *)(r10 -26) = r2
+r2 = 0
+*(u32 *)(r10 -24) = r2
+*(u32 *)(r10 -20) = r2
+*(u32 *)(r10 -16) = r2
+*(u32 *)(r10 -12) = r2
+*(u32 *)(r10 -4) = r2
+r2 = 0x01000000
+*(u32 *)(r10 -8) = r2
+r2 = r10
+r2 += -28
+r3 = 28
+call 64
+if r0 == 0 goto bound
+r0 = 0
+exit
+bound:
+r0 = 1
+exit
+"""
+
+
+def test_a_program_chooses_the_own_address_of_ipv6(tool: Tool, group: int) -> None:
+    connect6, loopback = uapi.BPF_CGROUP_INET6_CONNECT, bytes(15) + b"\1"
+    server, client = (tool.call("socket", 10, STREAM, 0) for _ in range(2))
+    to = tool.put((10).to_bytes(2, "little") + (6104).to_bytes(2, "big") + bytes(4) + loopback + bytes(4))
+    assert tool.call("bind", server, to, 28) == 0 and tool.call("listen", server, 4) == 0
+    swapped = int.from_bytes((6105).to_bytes(2, "big"), "little")
+    binds = tool.load(ADDR, BIND6.format(port=swapped), connect6)
+    assert tool.attach(group, binds, attach_type=connect6) == 0
+    assert tool.call("connect", client, to, 28) == 0
+    at, size = tool.put(bytes(28)), tool.put((28).to_bytes(4, "little"))
+    assert tool.call("getsockname", client, at, size) == 0
+    assert int.from_bytes(tool.calls.read(at + 2, 2), "big") == 6105
