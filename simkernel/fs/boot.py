@@ -20,6 +20,7 @@ from simkernel.fs import (
     fsopen,
     hostio,
     inotify,
+    landlock,
     lseek,
     mount_api,
     namei_calls,
@@ -31,6 +32,7 @@ from simkernel.fs import (
     pseudo,
     read_write,
     readdir,
+    rename,
     seccomp_notify,
     select,
     shmem,
@@ -59,7 +61,7 @@ from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fcntl, fhandle, files, fsopen, hostio, inotify, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
+    attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
 )  # fmt: skip
 
 

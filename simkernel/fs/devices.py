@@ -5,8 +5,9 @@ drivers/char/mem.c, drivers/char/random.c, kernel/printk/printk.c.  Random bytes
 
 from __future__ import annotations
 
-from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSPC
-from arch.abi.fcntl import O_NONBLOCK
+from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYSLOG
+from arch.abi.errno import EAGAIN, EFAULT, EINVAL, ENOSPC, EPERM
+from arch.abi.fcntl import O_ACCMODE, O_NONBLOCK, O_WRONLY
 from arch.abi.poll import POLLIN, POLLRDNORM
 from arch.abi.stat import makedev
 from arch.errors import KernelError
@@ -158,6 +159,13 @@ def random_write(k: FsKernel, file: int, buf: int, count: int, ppos: int) -> int
 
 
 def _kmsg_open(k: FsKernel, inode: Inode, file: File) -> int:
+    """devkmsg_open(): writing is everybody's.  EPERM."""
+    if (
+        file.f_flags & O_ACCMODE != O_WRONLY
+        and k.dmesg_restrict
+        and not (k.capable(CAP_SYSLOG) or k.capable(CAP_SYS_ADMIN))
+    ):
+        raise KernelError(EPERM, "the log is not for everybody")
     file.private_data = 0
     return 0
 

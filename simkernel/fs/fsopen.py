@@ -54,6 +54,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import EMPTY_FOPS, File, FileOperations, Mount, Path, SuperBlock
+from simkernel.fs.landlock_access import check_mounts
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.namespace import may_mount, mount_capable
 from simkernel.fs.open_walk import get_path_name
@@ -255,6 +256,7 @@ def _reconfigure(k: FsKernel, context: FsContext) -> int:
     if not k.capable(CAP_SYS_ADMIN):
         return -EPERM
     assert context.mnt is not None
+    check_mounts(k)
     flags = context.mnt.mnt_flags
     k.vfs.remount(context.mnt, flags & ~MS_RDONLY | context.sb_flags, ",".join(context.parameters))
     context.mnt.mnt_flags = flags

@@ -26,6 +26,7 @@ from simkernel.fs import pnode
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsopen import ATIME_OF_ATTR, MNT_OF_ATTR, attr_flags, detached_fd, path_file
 from simkernel.fs.inode import Mount, Path
+from simkernel.fs.landlock_access import check_mounts
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.namespace import (
     can_change_locked,
@@ -82,6 +83,7 @@ def sys_move_mount(k: FsKernel, from_dfd: int, from_path: int, to_dfd: int, to_p
         return -EINVAL
     source = _at(k, from_dfd, from_path, bool(flags & MOVE_MOUNT_F_SYMLINKS), bool(flags & MOVE_MOUNT_F_EMPTY_PATH))
     target = _at(k, to_dfd, to_path, bool(flags & MOVE_MOUNT_T_SYMLINKS), bool(flags & MOVE_MOUNT_T_EMPTY_PATH))
+    check_mounts(k)
     if flags & MOVE_MOUNT_SET_GROUP:
         return _set_group(k, source, target)
     return do_move_mount(k, source, target)

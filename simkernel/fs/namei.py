@@ -185,6 +185,8 @@ class NameData:
                 break
             if dentry is not mnt.mnt_root:
                 dentry = dentry.parent
+                if mnt.mnt_root is not mnt.mnt_sb.s_root and not mnt.mnt_root.is_ancestor_of(dentry):
+                    raise KernelError(ENOENT, "moved out of what is mounted here")  # path_connected()
                 break
             if mnt.mnt_parent is mnt:
                 break

@@ -8,14 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.capability import CAP_MKNOD
-from arch.abi.errno import EBUSY, EEXIST, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, EPERM, EROFS, EXDEV  # fmt: skip
-from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_FOLLOW, RENAME_EXCHANGE, RENAME_NOREPLACE
+from arch.abi.errno import EBUSY, EINVAL, EISDIR, ENOENT, ENOTDIR, ENOTEMPTY, EPERM, EROFS, EXDEV  # fmt: skip
+from arch.abi.fcntl import AT_EMPTY_PATH, AT_FDCWD, AT_REMOVEDIR, AT_SYMLINK_FOLLOW
 from arch.abi.stat import (
     S_IALLUGO,
     S_IFBLK,
     S_IFCHR,
     S_IFDIR,
     S_IFIFO,
+    S_IFLNK,
     S_IFMT,
     S_IFREG,
     S_IFSOCK,
@@ -25,11 +26,11 @@ from arch.abi.stat import (
     new_decode_dev,
 )
 from arch.errors import KernelError
-from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fsnotify import FS_ATTRIB
 from simkernel.fs.hooks import ACCESS_MKNOD, DEVICE_BLOCK, DEVICE_CHARACTER
-from simkernel.fs.inode import ROOT_CRED, Cred, Dentry, Path, inode_permission
+from simkernel.fs.inode import ROOT_CRED, Cred, Dentry
+from simkernel.fs.landlock_access import check_make, check_refer, check_remove
 from simkernel.fs.namei import (
     LAST_DOT,
     LAST_DOTDOT,
@@ -182,10 +183,10 @@ def _vfs_rmdir(k: FsKernel, dir_: int, dentry: int) -> int:
 def _gone(k: FsKernel, parent: Dentry, victim: Dentry) -> None:
     if k.vfs.fsnotify.active:
         k.vfs.fsnotify.removed(parent.inode, victim)
-    _forget(k, parent, victim)
+    forget(k, parent, victim)
 
 
-def _forget(k: FsKernel, parent: Dentry, victim: Dentry) -> None:
+def forget(k: FsKernel, parent: Dentry, victim: Dentry) -> None:
     mirror = k.vfs.mirror
     mirror.inode_changed(parent.inode)
     mirror.inode_changed(victim.inode)
@@ -224,11 +225,12 @@ def vfs_link_5_11(k: FsKernel, old_dentry: int, dir_: int, new_dentry: int, dele
 # --- making names ---
 
 
-def _make(k: FsKernel, dfd: int, name: str, want_dir: bool, function: str, *args: int, target: str = "") -> Body:
-    """filename_create() and the vfs_ function that fills the name in."""
-    vfs = k.vfs
+def _make(k: FsKernel, dfd: int, name: str, kind: int, function: str, *args: int, target: str = "") -> Body:
+    """filename_create() of a kind (S_IF), and the vfs_ function that fills the name in."""
+    vfs, want_dir = k.vfs, kind == S_IFDIR
     nd = vfs.nameidata(dfd, name)
     parent = lookup_create(nd, name, want_dir)
+    check_make(k, nd.path, kind, args[-1] if function == "vfs_mknod" else 1)
     new = Pending(k, parent, nd.last, nd.cred)
     new.target = target
     try:
@@ -247,7 +249,7 @@ def _masked(k: FsKernel, mode: int) -> int:
 def do_mkdirat(k: FsKernel, dfd: int, name: int, mode: int) -> Body:
     """mkdir(2)."""
     text = k.vfs.passed(name, Filename).name
-    return (yield from _make(k, dfd, text, True, "vfs_mkdir", _masked(k, mode)))
+    return (yield from _make(k, dfd, text, S_IFDIR, "vfs_mkdir", _masked(k, mode)))
 
 
 @kernel_function(
@@ -255,7 +257,7 @@ def do_mkdirat(k: FsKernel, dfd: int, name: int, mode: int) -> Body:
 )
 def do_mkdirat_5_14(k: FsKernel, dfd: int, pathname: int, mode: int) -> Body:
     """mkdir(2)."""
-    return (yield from _make(k, dfd, get_path_name(k, pathname), True, "vfs_mkdir", _masked(k, mode)))
+    return (yield from _make(k, dfd, get_path_name(k, pathname), S_IFDIR, "vfs_mkdir", _masked(k, mode)))
 
 
 def _with_name(k: FsKernel, pathname: int, function: str, dfd: int, *args: int) -> Body:
@@ -274,7 +276,7 @@ def _mkdirat(k: FsKernel, dfd: int, pathname: int, mode: int) -> Body:
         return (yield from _with_name(k, pathname, "do_mkdirat", dfd, mode))
     if k.vfs.names.do_mkdirat:
         return (yield k.call("do_mkdirat", dfd, pathname, mode))
-    return (yield from _make(k, dfd, get_path_name(k, pathname), True, "vfs_mkdir", _masked(k, mode)))
+    return (yield from _make(k, dfd, get_path_name(k, pathname), S_IFDIR, "vfs_mkdir", _masked(k, mode)))
 
 
 @syscall("mkdir", "const char *pathname, umode_t mode", source="fs/namei.c")
@@ -296,9 +298,9 @@ def _mknodat(k: FsKernel, dfd: int, filename: int, mode: int, dev: int) -> Body:
     name = get_path_name(k, filename)
     mode = _masked(k, mode)
     if kind in (0, S_IFREG):
-        return (yield from _make(k, dfd, name, False, "vfs_create", mode | S_IFREG, 1))
+        return (yield from _make(k, dfd, name, S_IFREG, "vfs_create", mode | S_IFREG, 1))
     rdev = new_decode_dev(dev) if kind in (S_IFCHR, S_IFBLK) else 0
-    return (yield from _make(k, dfd, name, False, "vfs_mknod", mode, rdev))
+    return (yield from _make(k, dfd, name, kind, "vfs_mknod", mode, rdev))
 
 
 @syscall("mknod", "const char *filename, umode_t mode, unsigned dev", source="fs/namei.c")
@@ -318,7 +320,7 @@ def sys_symlinkat(k: FsKernel, oldname: int, newdfd: int, newname: int) -> Body:
     """symlinkat(2)."""
     target = get_path_name(k, oldname)
     name = get_path_name(k, newname)
-    return (yield from _make(k, newdfd, name, False, "vfs_symlink", oldname, target=target))
+    return (yield from _make(k, newdfd, name, S_IFLNK, "vfs_symlink", oldname, target=target))
 
 
 @syscall("symlink", "const char *oldname, const char *newname", source="fs/namei.c")
@@ -341,6 +343,7 @@ def sys_linkat(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int
     parent = lookup_create(nd, name, False)
     if old.mnt is not nd.path.mnt:
         return -EXDEV
+    check_refer(k, old.dentry, nd.path, None)
     new = Pending(k, parent, nd.last, nd.cred)
     try:
         old_addr = vfs.mirror.dentry(old.dentry)
@@ -359,7 +362,7 @@ def sys_link(k: FsKernel, oldname: int, newname: int) -> Body:
 # --- removing names ---
 
 
-def _victim(nd: NameData) -> Dentry | None:
+def find_victim(nd: NameData) -> Dentry | None:
     """mnt_want_write() and the lookup of the last name."""
     if nd.path.mnt.read_only:
         raise KernelError(EROFS, "read-only mount")
@@ -374,11 +377,12 @@ def unlink_name(k: FsKernel, dfd: int, name: str) -> Body:
     nd.start(name)
     if nd.last_type != LAST_NORM:
         return -EISDIR
-    victim = _victim(nd)
+    victim = find_victim(nd)
     if victim is None:
         return -ENOENT
     if nd.trailing:
         return -EISDIR if victim.inode.is_dir else -ENOTDIR
+    check_remove(k, nd.path, False)
     mirror = vfs.mirror
     addr = mirror.dentry(victim)
     dir_addr = mirror.inode(nd.path.dentry.inode)
@@ -392,9 +396,10 @@ def _rmdir(k: FsKernel, dfd: int, name: str) -> Body:
     nd.start(name)
     if nd.last_type != LAST_NORM:
         return -{LAST_DOT: EINVAL, LAST_DOTDOT: ENOTEMPTY}.get(nd.last_type, EBUSY)
-    victim = _victim(nd)
+    victim = find_victim(nd)
     if victim is None:
         return -ENOENT
+    check_remove(k, nd.path, True)
     addr = vfs.mirror.dentry(victim)
     dir_addr = vfs.mirror.inode(nd.path.dentry.inode)
     args = (*vfs.userns_arg(nd.path), dir_addr, addr)
@@ -443,156 +448,3 @@ def sys_unlinkat(k: FsKernel, dfd: int, pathname: int, flag: int) -> Body:
 def sys_rmdir(k: FsKernel, pathname: int) -> Body:
     """rmdir(2)."""
     return (yield from _rmdirat(k, AT_FDCWD, pathname))
-
-
-# --- rename ---
-
-
-class Renaming:
-    """The arguments of one rename, found by the address of its struct renamedata."""
-
-    __slots__ = ("flags", "new_name", "new_parent", "old", "old_parent", "target")
-
-    def __init__(self, old_parent: Dentry, old: Dentry, new_parent: Dentry, new_name: str, target: Dentry | None,
-                 flags: int) -> None:  # fmt: skip
-        self.old_parent = old_parent
-        self.old = old
-        self.new_parent = new_parent
-        self.new_name = new_name
-        self.target = target
-        self.flags = flags
-
-
-def _vfs_rename(k: FsKernel, r: Renaming) -> int:
-    """The rules of vfs_rename(), then the file system."""
-    cred = k.vfs.cred()
-    source = r.old.inode
-    is_dir = source.is_dir
-    if r.target is not None and r.target.inode is source:
-        return 0
-    may_delete(r.old_parent, r.old, is_dir, cred)
-    if r.target is None:
-        may_create(r.new_parent.inode, cred)
-    elif r.flags & RENAME_EXCHANGE:
-        may_delete(r.new_parent, r.target, r.target.inode.is_dir, cred)
-    else:
-        may_delete(r.new_parent, r.target, is_dir, cred)
-    if is_dir and r.new_parent is not r.old_parent:
-        inode_permission(source, c.MAY_WRITE, cred)
-    if r.old.mounts or (r.target is not None and r.target.mounts):
-        return -EBUSY
-    old_name = r.old.name
-    r.old_parent.inode.rename(r.old_parent, r.old, r.new_parent, r.new_name, r.flags)
-    if k.vfs.fsnotify.active:
-        k.vfs.fsnotify.moved(r.old_parent.inode, old_name, r.new_parent.inode, r.old)
-        if r.target is not None and not r.flags & RENAME_EXCHANGE:
-            k.vfs.fsnotify.replaced(r.target)
-    mirror = k.vfs.mirror
-    mirror.dentry_moved(r.old)
-    for inode in (r.old_parent.inode, r.new_parent.inode, source):
-        mirror.inode_changed(inode)
-    if r.target is not None:
-        if r.flags & RENAME_EXCHANGE:
-            mirror.dentry_moved(r.target)
-        else:
-            _forget(k, r.new_parent, r.target)
-    return 0
-
-
-@kernel_function("int vfs_rename(struct renamedata *rd)", source="fs/namei.c", since="5.12")
-def vfs_rename(k: FsKernel, rd: int) -> int:
-    """Move a name."""
-    return _vfs_rename(k, k.vfs.passed(rd, Renaming))
-
-
-@kernel_function(
-    "int vfs_rename(struct inode *old_dir, struct dentry *old_dentry, struct inode *new_dir, "
-    "struct dentry *new_dentry, struct inode **delegated_inode, unsigned int flags)", source="fs/namei.c", until="5.12",
-)  # fmt: skip
-def vfs_rename_5_11(k: FsKernel, old_dir: int, old: int, new_dir: int, new: int, delegated: int, flags: int) -> int:
-    """Move a name."""
-    return _vfs_rename(k, k.vfs.passed(-new, Renaming))
-
-
-def _plan_rename(
-    k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int
-) -> tuple[Renaming, Path]:
-    """do_renameat2() up to vfs_rename(): both walks and every check between them."""
-    vfs = k.vfs
-    if flags & ~7 or (flags & 5 and flags & RENAME_EXCHANGE):
-        raise KernelError(EINVAL, "unknown or conflicting flags")
-    old_nd, new_nd = vfs.nameidata(old_dfd, old_name), vfs.nameidata(new_dfd, new_name)
-    old_nd.start(old_name)
-    new_nd.start(new_name)
-    if old_nd.path.mnt is not new_nd.path.mnt:
-        raise KernelError(EXDEV, "different mounts")
-    if old_nd.last_type != LAST_NORM:
-        raise KernelError(EBUSY, "cannot rename . or ..")
-    if new_nd.last_type != LAST_NORM:
-        raise KernelError(EEXIST if flags & RENAME_NOREPLACE else EBUSY, "cannot become . or ..")
-    old = _victim(old_nd)
-    if old is None:
-        raise KernelError(ENOENT, "no such file")
-    target = _victim(new_nd)
-    if flags & RENAME_NOREPLACE and target is not None:
-        raise KernelError(EEXIST, "target exists")
-    if flags & RENAME_EXCHANGE and target is None:
-        raise KernelError(ENOENT, "nothing to exchange with")
-    if flags & RENAME_EXCHANGE and target is not None and not target.inode.is_dir and new_nd.trailing:
-        raise KernelError(ENOTDIR, "a slash after what is no directory")
-    if not old.inode.is_dir and (old_nd.trailing or (not flags & RENAME_EXCHANGE and new_nd.trailing)):
-        raise KernelError(ENOTDIR, "a slash after what is no directory")
-    if old.inode.is_dir and old.is_ancestor_of(new_nd.path.dentry):
-        raise KernelError(EINVAL, "into its own subdirectory")
-    if target is not None and target.is_ancestor_of(old_nd.path.dentry) and target.inode.is_dir:
-        raise KernelError(EINVAL if flags & RENAME_EXCHANGE else ENOTEMPTY, "target holds the source")
-    return Renaming(old_nd.path.dentry, old, new_nd.path.dentry, new_nd.last, target, flags), old_nd.path
-
-
-def _rename(k: FsKernel, old_dfd: int, old_name: str, new_dfd: int, new_name: str, flags: int) -> Body:
-    r, _ = _plan_rename(k, old_dfd, old_name, new_dfd, new_name, flags)
-    vfs = k.vfs
-    mirror = vfs.mirror
-    new = Pending(k, r.new_parent, r.new_name)
-    new_addr = mirror.dentry(r.target) if r.target is not None else new.addr
-    values = {
-        "old_dir": mirror.inode(r.old_parent.inode), "old_dentry": mirror.dentry(r.old),
-        "new_dir": mirror.inode(r.new_parent.inode), "new_dentry": new_addr, "flags": flags,
-    }  # fmt: skip
-    rd = 0
-    try:
-        if k.vfs.names.user_ns_args:
-            rd = mirror.struct("struct renamedata").new(values)
-            vfs.objects[rd] = r
-            return (yield k.call("vfs_rename", rd))
-        vfs.objects[-new_addr] = r
-        return (yield k.call(
-            "vfs_rename", values["old_dir"], values["old_dentry"], values["new_dir"], new_addr, 0, flags
-        ))  # fmt: skip
-    finally:
-        new.put()
-        vfs.objects.pop(rd or -new_addr, None)
-        if rd:
-            k.mem.free(rd)
-
-
-@syscall(
-    "renameat2", "int olddfd, const char *oldname, int newdfd, const char *newname, unsigned int flags",
-    source="fs/namei.c",
-)  # fmt: skip
-def sys_renameat2(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int, flags: int) -> Body:
-    """renameat2(2)."""
-    old, new = get_path_name(k, oldname), get_path_name(k, newname)
-    return (yield from _rename(k, olddfd, old, newdfd, new, flags))
-
-
-@syscall("renameat", "int olddfd, const char *oldname, int newdfd, const char *newname", source="fs/namei.c")
-def sys_renameat(k: FsKernel, olddfd: int, oldname: int, newdfd: int, newname: int) -> Body:
-    """renameat(2)."""
-    return (yield from sys_renameat2(k, olddfd, oldname, newdfd, newname, 0))
-
-
-@syscall("rename", "const char *oldname, const char *newname", source="fs/namei.c")
-def sys_rename(k: FsKernel, oldname: int, newname: int) -> Body:
-    """rename(2)."""
-    return (yield from sys_renameat2(k, AT_FDCWD, oldname, AT_FDCWD, newname, 0))

@@ -43,6 +43,7 @@ from simkernel.fs import pnode
 from simkernel.fs.constants import FMODE_WRITE
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
+from simkernel.fs.landlock_access import check_mounts
 from simkernel.fs.mounts import MNT_FLAGS, Mounts
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
@@ -257,6 +258,7 @@ def may_mount(k: FsKernel) -> Body:
 
 def _path_mount(k: FsKernel, where: Path, dev: str, fs_name: str, flags: int, data: str) -> Body:
     vfs: Vfs = k.vfs
+    check_mounts(k)
     if not (yield from may_mount(k)):
         return -EPERM
     if flags & MS_REMOUNT:
@@ -308,6 +310,7 @@ def sys_umount(k: FsKernel, name: int, flags: int) -> Body:
     mnt = path.mnt
     if path.dentry is not mnt.mnt_root or mnt.mnt_parent is mnt or not check_mnt(k, mnt) or mnt.locked:
         return -EINVAL
+    check_mounts(k)
     if flags & MNT_FORCE and not k.capable(CAP_SYS_ADMIN):
         return -EPERM
     if flags & MNT_EXPIRE:
@@ -337,6 +340,7 @@ def sys_pivot_root(k: FsKernel, new_root: int, put_old: int) -> Body:
     old = vfs.user_path(AT_FDCWD, get_path_name(k, put_old))
     if not new.inode.is_dir or not old.inode.is_dir:
         return -ENOTDIR
+    check_mounts(k)
     root: Path = k.current.fs.root
     if not new.dentry.hashed and new.dentry is not new.mnt.mnt_root:
         return -ENOENT

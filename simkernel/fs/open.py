@@ -30,6 +30,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import publish_task_files
 from simkernel.fs.fsnotify import FS_OPEN
 from simkernel.fs.inode import Dentry, File, Inode
+from simkernel.fs.landlock_access import check_open
 from simkernel.fs.leases import break_lease
 from simkernel.fs.namei import RESOLVE_ALL, RESOLVE_BENEATH, RESOLVE_CACHED, RESOLVE_IN_ROOT, NameData
 from simkernel.fs.open_walk import (
@@ -289,6 +290,11 @@ def do_dentry_open(k: FsKernel, file_addr: int, inode_addr: int, open_: int) -> 
     if file.f_mode & c.FMODE_WRITE:
         inode.i_writecount += 1
     file.f_op = vfs.fops_for(inode)
+    if k.current.cred.domain is not None:
+        try:
+            check_open(k, file)
+        except KernelError as error:
+            return _undo_write_access(file, inode, -error.errno)
     if vfs.probed:
         cred = () if k.version.at_least("4.19") else (k.current.cred.addr,)
         ret = yield from may(k, "security_file_open", file_addr, *cred)

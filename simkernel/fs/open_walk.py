@@ -33,6 +33,7 @@ from simkernel.fs.inode import (
     to_bytes,
     to_str,
 )
+from simkernel.fs.landlock_access import check_make
 from simkernel.fs.namei import (
     LAST_NORM,
     LAST_ROOT,
@@ -171,6 +172,7 @@ def _lookup_open(vfs: Vfs, nd: NameData, op: OpenFlags) -> tuple[Dentry, bool]:
         raise KernelError(ENOENT, "directory was removed")
     if nd.path.mnt.read_only:
         raise KernelError(EROFS, "read-only mount")
+    check_make(vfs.k, nd.path, S_IFREG)
     may_create(parent.inode, nd.cred)
     mode = mode_strip_sgid(parent.inode, op.mode & ~vfs.k.current.fs.umask, nd.cred)
     child = parent.inode.create(parent, nd.last, mode, nd.cred)

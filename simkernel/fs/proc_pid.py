@@ -12,7 +12,7 @@ from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations, Path
 from simkernel.fs.namespace import show_mountinfo, show_mounts, show_mountstats
-from simkernel.fs.nodes import Dir, Link, Node, PseudoFile
+from simkernel.fs.nodes import Dir, Link, Node, OpenNode, PseudoFile
 from simkernel.fs.proc_ns import identity_files, timens_file
 from simkernel.fs.proc_text import (
     cmdline,
@@ -32,6 +32,7 @@ from simkernel.fs.proc_text import (
 from simkernel.fs.pseudo import node_fops
 from simkernel.kernel.areas import Vma
 from simkernel.kernel.body import Steps
+from simkernel.kernel.calls.kcmp import ptrace_may_access
 from simkernel.kernel.namespaces import KINDS, Namespace
 from simkernel.kernel.pid_namespace import PidNamespace
 from simkernel.kernel.ptrace.memory import read_memory
@@ -121,6 +122,21 @@ def _fdinfo_node(k: FsKernel, task: Task, fd: int, file: File) -> PseudoFile:
     return node
 
 
+class TaskFile(PseudoFile):
+    """A file about a task's memory: opened only by who may look into it (proc_mem_open())."""
+
+    def __init__(
+        self, k: FsKernel, task: Task, read: Callable[[], str | bytes], mode: int, fops: FileOperations | None
+    ) -> None:
+        super().__init__(read, None, mode, fops=fops)
+        self.k, self.task = k, task
+
+    def open(self, flags: int) -> OpenNode:
+        if self.task.mm is not None and not ptrace_may_access(self.k, self.task):
+            raise KernelError(EACCES, "another's memory")
+        return super().open(flags)
+
+
 class MemFile(Node):
     """/proc/PID/mem."""
 
@@ -128,11 +144,13 @@ class MemFile(Node):
     fops = MEM_FOPS
     poll_key: Hashable = None
 
-    def __init__(self, task: Task) -> None:
-        self.task = task
+    def __init__(self, k: FsKernel, task: Task) -> None:
+        self.k, self.task = k, task
 
     def open(self, flags: int) -> MemFile:
-        """The node is its own handle."""
+        """The node is its own handle.  EACCES."""
+        if self.task.mm is not None and not ptrace_may_access(self.k, self.task):
+            raise KernelError(EACCES, "another's memory")
         return self
 
     def read(self, size: int, pos: int) -> bytes:
@@ -371,8 +389,13 @@ class PidDir(Dir):
             here: Path = task.fs.root if task.fs is not None else vfs.mounts.root
             return here
 
-        text("environ", lambda: _environ(task), 0o400, fops=ENVIRON_FOPS)
-        text("auxv", lambda: task.mm.auxv if task.mm is not None else b"", 0o400, fops=AUXV_FOPS)
+        def memory(
+            name: str, show: Callable[[], str | bytes], mode: int = 0o444, fops: FileOperations | None = None
+        ) -> None:
+            add(name, TaskFile(k, task, show, mode, fops))
+
+        memory("environ", lambda: _environ(task), 0o400, ENVIRON_FOPS)
+        memory("auxv", lambda: task.mm.auxv if task.mm is not None else b"", 0o400, AUXV_FOPS)
         text("status", lambda: status_text(k, task, self.space))
         text("personality", lambda: f"{task.personality:08x}\n", 0o400)
         text("limits", lambda: limits_text(task))
@@ -382,8 +405,8 @@ class PidDir(Dir):
         text("cmdline", lambda: cmdline(task), fops=CMDLINE_FOPS)
         text("stat", lambda: stat_line(k, task, self.whole, self.space))
         text("statm", lambda: statm_line(task))
-        text("maps", lambda: "".join(task.mm.maps()) if task.mm is not None else "")
-        add("mem", MemFile(task))
+        memory("maps", lambda: "".join(task.mm.maps()) if task.mm is not None else "")
+        add("mem", MemFile(k, task))
         add("cwd", _magic(k, task, lambda: task.fs.pwd if task.fs is not None else None))
         add("root", _magic(k, task, lambda: task.fs.root if task.fs is not None else None))
         add("exe", _magic(k, task, lambda: _exe(task)))
@@ -392,16 +415,16 @@ class PidDir(Dir):
         if self.whole:
             text("mountstats", lambda: show_mountstats(vfs, root()), 0o400, fops=MOUNTS_FOPS)
         text("clear_refs", lambda: "", 0o200, lambda data: None)
-        text("smaps", lambda: smaps_text(task))
-        text("smaps_rollup", lambda: smaps_text(task, True))
+        memory("smaps", lambda: smaps_text(task))
+        memory("smaps_rollup", lambda: smaps_text(task, True))
         text("wchan", lambda: _wchan(self.k, task))
         text("stack", lambda: _stack_text(k, task), 0o400)
         text("schedstat", lambda: f"{task.sum_exec_ns} 0 {task.nvcsw + task.nivcsw}\n")
         text("cpuset", lambda: "/\n")
         text("cpu_resctrl_groups", lambda: "res:\nmon:\n")
         text("autogroup", lambda: f"/autogroup-1 nice {task.nice}\n", 0o644, lambda data: None)
-        text("numa_maps", lambda: numa_maps(task))
-        text("pagemap", lambda: b"", 0o400)
+        memory("numa_maps", lambda: numa_maps(task))
+        memory("pagemap", lambda: b"", 0o400)
         text("patch_state", lambda: "-1\n", 0o400)
         text("ksm_merging_pages", lambda: "0\n", 0o400)
         text("ksm_stat", lambda: "ksm_rmap_items 0\n", 0o400)

@@ -49,7 +49,7 @@ ENTRIES = (
     Entry("kernel.core_pattern", "core"),
     Entry("kernel.core_pipe_limit", 0, low=0),
     Entry("kernel.core_uses_pid", 0),
-    Entry("kernel.dmesg_restrict", 0, low=0, high=1),
+    Entry("kernel.dmesg_restrict", 1, low=0, high=1),
     Entry("kernel.domainname", "(none)"),
     Entry("kernel.ftrace_dump_on_oops", 0),
     Entry("kernel.ftrace_enabled", 1, low=0, high=1),
@@ -67,7 +67,7 @@ ENTRIES = (
     Entry("kernel.perf_event_max_sample_rate", 100000, low=1),
     Entry("kernel.perf_event_max_stack", 127, low=0, high=640 * 1024, since="4.7"),
     Entry("kernel.perf_event_mlock_kb", 516),
-    Entry("kernel.perf_event_paranoid", 2),
+    Entry("kernel.perf_event_paranoid", 3),  # Debian's
     Entry("kernel.pid_max", 32768, low=301, high=4194304),
     Entry("kernel.printk", "7\t4\t1\t7"),
     Entry("kernel.random.boot_id", "", 0o444),

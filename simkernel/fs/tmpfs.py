@@ -15,7 +15,6 @@ from arch.abi.fcntl import (
     F_SEAL_SHRINK,
     F_SEAL_WRITE,
     RENAME_EXCHANGE,
-    RENAME_WHITEOUT,
 )
 from arch.abi.limits import NAME_MAX, PAGE_SIZE
 from arch.abi.mman import PROT_WRITE
@@ -148,8 +147,6 @@ class TmpfsInode(Inode):
             assert target is not None
             self._exchange(parent, old, new_parent, target)
             return
-        if flags & RENAME_WHITEOUT:
-            raise KernelError(EINVAL, "whiteouts are not simulated")
         if target is not None:
             if target.children:
                 raise KernelError(ENOTEMPTY, "directory not empty")

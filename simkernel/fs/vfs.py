@@ -53,6 +53,7 @@ from simkernel.fs.inode import (
     d_path,
     to_str,
 )
+from simkernel.fs.landlock_access import check_open
 from simkernel.fs.lease_table import Leases
 from simkernel.fs.mirror import Mirror
 from simkernel.fs.mounts import MNT_FLAGS, Mounts
@@ -156,6 +157,7 @@ class Vfs:
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
         self.sysctl = Sysctl(k)
+        self.sysctl.on_write("kernel.dmesg_restrict", lambda value: setattr(k, "dmesg_restrict", bool(value)))
         self.programs = FsPrograms()
         self.fsnotify = FsNotify(k.version)
         self.dnotify: dict[File, Mark] = {}
@@ -452,6 +454,12 @@ class Vfs:
         file = self.new_file(where, O_RDONLY | O_LARGEFILE, self.fops_for(inode), cred)
         file.f_mode |= c.FMODE_OPENED | c.FMODE_CAN_READ | c.FMODE_LSEEK | c.FMODE_PREAD | c.FMODE_EXEC
         inode.i_writecount -= 1  # deny_write_access(), until the file is released
+        if k.current.cred.domain is not None:
+            try:
+                check_open(k, file)
+            except KernelError:
+                file.put()
+                raise
         return file
 
     def anon_inode_getfd(self, k: KernelFace, name: str, ops: FileOperations, private: object, flags: int) -> int:

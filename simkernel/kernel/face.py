@@ -149,6 +149,7 @@ class KernelFace:
     domainname: str = "(none)"
     config: frozenset[str]  # CONFIG_* beyond Debian's
     log: list[tuple[int, str]]  # dmesg: (ns, line)
+    dmesg_restrict: bool = True  # only CAP_SYSLOG reads it (Debian's default)
     log_wait: WaitQueue  # who waits for its next line
     current: Task  # who runs; the scheduler changes it
 

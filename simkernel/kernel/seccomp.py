@@ -14,7 +14,7 @@ from bpf.uapi import BPF_MAXINSNS
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import event_enabled, report_event
-from simkernel.kernel.seccomp_filter import DATA_SIZE, Filter, Insn, check_classic
+from simkernel.kernel.seccomp_filter import DATA_SIZE, Filter, Insn, check_classic, read_program
 from simkernel.kernel.task import SigInfo, Task
 from simkernel.kernel.user_namespace import ns_capable, user_ns
 
@@ -40,8 +40,7 @@ def _read_filter(k: KernelFace, address: int) -> list[Insn]:
     count, where = k.usercopy.get_user(address, 2), k.usercopy.get_user(address + word, word)
     if not 0 < count <= BPF_MAXINSNS:
         raise KernelError(EINVAL)
-    raw = k.usercopy.copy_from_user(where, 8 * count)
-    return [Insn(*struct.unpack_from(("<" if order == "little" else ">") + "HBBI", raw, 8 * i)) for i in range(count)]
+    return read_program(bytes(k.usercopy.copy_from_user(where, 8 * count)), order)
 
 
 def seccomp_data(k: KernelFace, regs: int, nr: int) -> bytes:

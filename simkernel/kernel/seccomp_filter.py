@@ -1,5 +1,7 @@
 """Classic BPF as seccomp's filters have it: instructions, the check, and running them.  net/core/filter.c, kernel/seccomp.c.
 
+Filters of sockets (simkernel/net/core/filter.py) share the instructions.
+
 A filter is classic BPF over struct seccomp_data (number, architecture, instruction pointer, six arguments).  It is checked once
 and turned into rows of plain Python values; running one costs about a microsecond per ten instructions.
 """
@@ -22,8 +24,8 @@ LD_W_ABS, LD_W_LEN, LDX_W_LEN, LD_IMM, LDX_IMM, LD_MEM, LDX_MEM = 0x20, 0x80, 0x
 RET_K, RET_A, TAX, TXA, JA, ST, STX = 0x06, 0x16, 0x07, 0x87, 0x05, 0x02, 0x03
 ALU: dict[int, Callable[[int, int], int]] = {
     0x00: lambda a, b: a + b, 0x10: lambda a, b: a - b, 0x20: lambda a, b: a * b, 0x30: lambda a, b: a // b,
-    0x40: lambda a, b: a | b, 0x50: lambda a, b: a & b, 0x60: lambda a, b: a << b if b < 32 else 0,
-    0x70: lambda a, b: a >> b if b < 32 else 0, 0x80: lambda a, b: -a, 0xA0: lambda a, b: a ^ b,
+    0x40: lambda a, b: a | b, 0x50: lambda a, b: a & b, 0x60: lambda a, b: a << (b & 31),
+    0x70: lambda a, b: a >> (b & 31), 0x80: lambda a, b: -a, 0x90: lambda a, b: a % b, 0xA0: lambda a, b: a ^ b,
 }  # fmt: skip
 JUMPS: dict[int, Callable[[int, int], bool]] = {
     0x10: lambda a, b: a == b, 0x20: lambda a, b: a > b, 0x30: lambda a, b: a >= b, 0x40: lambda a, b: bool(a & b),
@@ -81,6 +83,16 @@ class Filter:
                 memory[k] = a if code == ST else x
 
 
+def known_arithmetic(insn: Insn) -> bool:
+    """The rows of ALU and JUMPS, with operands that bpf_check_classic() lets through."""
+    code, k = insn.code, insn.k
+    if code & 7 == BPF_ALU:
+        op = code & 0xF0
+        refused = not code & 8 and ((op in (0x60, 0x70) and k >= 32) or (op in (0x30, 0x90) and not k))
+        return op in ALU and not code & ~0xFF and (op != 0x80 or not code & 8) and not refused
+    return code & 7 == BPF_JMP and code & 0xF0 in JUMPS and not code & ~0xFD
+
+
 def _known(insn: Insn) -> bool:
     """seccomp_check_filter() of one instruction."""
     code, k = insn.code, insn.k
@@ -90,21 +102,22 @@ def _known(insn: Insn) -> bool:
         return True
     if code in (LD_MEM, LDX_MEM, ST, STX):
         return k < 16
-    if code & 7 == BPF_ALU:
-        op = code & 0xF0
-        shift = op in (0x60, 0x70) and not code & 8 and k >= 32
-        return op in ALU and (op != 0x80 or not code & 8) and not (op == 0x30 and not code & 8 and not k) and not shift
-    return code & 7 == BPF_JMP and code & 0xF0 in JUMPS and not code & ~0xFD
+    return known_arithmetic(insn) and (code & 7 != BPF_ALU or code & 0xF0 != 0x90)  # no remainders
 
 
-def check_classic(insns: list[Insn]) -> None:
+def read_program(raw: bytes, order: str) -> list[Insn]:
+    """struct sock_filter[]."""
+    return [Insn(*fields) for fields in struct.iter_unpack(("<" if order == "little" else ">") + "HBBI", raw)]
+
+
+def check_classic(insns: list[Insn], known: Callable[[Insn], bool] = _known) -> None:
     """bpf_check_classic() and check_load_and_stores().  EINVAL."""
     count = len(insns)
     written: list[int] = [0xFFFF] * (count + 1)  # slots of memory that every way to here has written
     valid = 0
     for pc, insn in enumerate(insns):
         valid &= written[pc]
-        if not _known(insn):
+        if not known(insn):
             raise KernelError(EINVAL)
         if insn.code in (ST, STX):
             valid |= 1 << insn.k

@@ -198,7 +198,7 @@ class Cred:
     """struct cred."""
 
     __slots__ = (
-        "addr", "cap_ambient", "cap_bset", "cap_effective", "cap_inheritable", "cap_permitted", "egid", "euid",
+        "addr", "cap_ambient", "cap_bset", "cap_effective", "cap_inheritable", "cap_permitted", "domain", "egid", "euid",
         "fsgid", "fsuid", "gid", "groups", "securebits", "sgid", "suid", "uid",
     )  # fmt: skip
 
@@ -208,6 +208,7 @@ class Cred:
         self.groups: list[int] = []
         self.cap_inheritable = self.cap_ambient = 0
         self.securebits = 0  # SECBIT_*
+        self.domain: object = None  # landlock.py: Domain
         self.cap_permitted = self.cap_effective = self.cap_bset = CAP_FULL_SET
         self.addr = 0
 

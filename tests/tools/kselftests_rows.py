@@ -68,7 +68,7 @@ SUITES = (
 
 # Programs that others start.
 HELPERS = frozenset({
-    "capabilities/validate_cap", "pidfd/pidfd_file_negotiation", "cgroup/wait_inotify", "vm/write_to_hugetlbfs", "exec/execveat.denatured",
+    "capabilities/validate_cap", "pidfd/pidfd_file_negotiation", "cgroup/wait_inotify", "vm/write_to_hugetlbfs", "exec/execveat.denatured", "landlock/true",
 })  # fmt: skip
 
 # program -> why it is not run

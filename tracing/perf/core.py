@@ -95,6 +95,8 @@ class PerfCore:
             raise KernelError(EINVAL, "unknown flags")
         attr = pa.parse_attr(raw, self.host.version, self.board.byteorder, self.host.arch.perf_regs)
         privileged = self.host.capable("perfmon") or self.host.capable("sys_admin")
+        if self.pmus.paranoid > 2 and not privileged:
+            raise KernelError(EACCES, "this kernel (Debian's) has no events for everybody")
         if not attr.flag("exclude_kernel") and self.pmus.paranoid > 1 and not privileged:
             raise KernelError(EACCES, "kernel events need privilege")
         if attr.flag("namespaces") and not self.host.capable("sys_admin"):
@@ -114,6 +116,9 @@ class PerfCore:
         if task is not None and leader is not None and leader.attr.flag("inherit") != attr.flag("inherit"):
             raise KernelError(EINVAL, "the group leader differs in inherit")
         event = self.create(attr, task, cpu, pid)
+        if task is None and self.pmus.paranoid > 0 and not privileged:  # find_get_context()
+            event.release()
+            raise KernelError(EACCES, "events of a CPU need privilege")
         event.owner = self.host.current_task()
         try:
             self._join(event, group, leader, flags)

@@ -45,7 +45,7 @@ class Pmus:
         self.events = events
         self.probe_events = probe_events
         self.user = user
-        self.paranoid = 2  # perf_event_paranoid
+        self.paranoid = 3  # perf_event_paranoid
 
     def set_paranoid(self, value: int) -> None:
         """A write to kernel.perf_event_paranoid."""

@@ -143,8 +143,8 @@ def _load_script(k: KernelFace, bprm: LinuxBinprm) -> None:
     extra = [words[1]] if len(words) > 1 else []
     bprm.argv = [interp, *extra, bprm.filename if bprm.interp == bprm.filename else bprm.interp, *bprm.argv[1:]]
     bprm.interp = interp
-    bprm.file.put()
-    bprm.file = k.vfs.open_exec(k, interp, AT_FDCWD, 0)
+    script, bprm.file = bprm.file, k.vfs.open_exec(k, interp, AT_FDCWD, 0)
+    script.put()
 
 
 @kernel_function(

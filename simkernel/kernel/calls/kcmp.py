@@ -9,6 +9,7 @@ from arch.abi.limits import IOV_MAX, PAGE_SIZE
 from arch.errors import Fault, KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.landlock import domain_scope_le
 from simkernel.kernel.task import Task
 
 # include/uapi/linux/kcmp.h
@@ -18,7 +19,11 @@ KCMP_FILE, KCMP_VM, KCMP_FILES, KCMP_FS, KCMP_SIGHAND, KCMP_IO, KCMP_SYSVSEM, KC
 def ptrace_may_access(k: KernelFace, task: Task) -> bool:
     """The current task may look into another: same ids and dumpable, or CAP_SYS_PTRACE."""
     me, them = k.current.cred, task.cred
-    if task.tgid == k.current.tgid or k.capable(CAP_SYS_PTRACE):
+    if task.tgid == k.current.tgid:
+        return True
+    if me.domain is not None and not domain_scope_le(me.domain, them.domain):
+        return False
+    if k.capable(CAP_SYS_PTRACE):
         return True
     same = {me.uid} == {them.euid, them.suid, them.uid} and {me.gid} == {them.egid, them.sgid, them.gid}
     return same and task.dumpable == 1 and not them.cap_permitted & ~me.cap_permitted

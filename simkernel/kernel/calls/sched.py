@@ -102,9 +102,11 @@ def sys_sched_getaffinity(k: KernelFace, pid: int, length: int, mask: int) -> in
 
 @syscall("sched_setaffinity", "pid_t pid, unsigned int len, unsigned long *user_mask_ptr", source="kernel/sched/core.c")
 def sys_sched_setaffinity(k: KernelFace, pid: int, length: int, mask: int) -> Body:
-    """EINVAL, ESRCH, EFAULT."""
-    task = _target(k, pid)
+    """EINVAL, ESRCH, EFAULT, EPERM."""
     raw = k.usercopy.copy_from_user(mask, min(length, k.arch.word))
+    task = _target(k, pid)
+    if not _is_own(k, task):
+        raise KernelError(EPERM)
     value = int.from_bytes(raw, k.mem.byteorder) & ((1 << k.nr_cpus) - 1)
     if not value:
         raise KernelError(EINVAL)
@@ -319,14 +321,30 @@ def sys_getpriority(k: KernelFace, which: int, who: int) -> int:
 def sys_setpriority(k: KernelFace, which: int, who: int, nice: int) -> int:
     """EINVAL, ESRCH, EACCES."""
     nice = min(max(nice, -20), 19)
+    error = -ESRCH
     for task in _priority_targets(k, which, who):
-        _set_nice(k, task, nice)
-    return 0
+        if not _is_own(k, task):
+            error = -EPERM
+        elif nice < task.nice and not _can_nice(k, task, nice):
+            error = -EACCES
+        else:
+            error = 0 if error == -ESRCH else error
+            _set_nice(k, task, nice)
+    return error
+
+
+def _is_own(k: KernelFace, task: Task) -> bool:
+    """set_one_prio_perm(), check_same_owner()."""
+    return k.current.cred.euid in (task.cred.uid, task.cred.euid) or k.capable(CAP_SYS_NICE)
+
+
+def _can_nice(k: KernelFace, task: Task, nice: int) -> bool:
+    """can_nice()."""
+    limit = task.rlimits[RLIMIT_NICE][0]
+    return limit < 0 or 20 - nice <= limit or k.capable(CAP_SYS_NICE)
 
 
 def _set_nice(k: KernelFace, task: Task, nice: int) -> None:
-    if nice < task.nice and not k.capable(CAP_SYS_NICE):
-        raise KernelError(EACCES)
     task.static_prio = task.prio = task.normal_prio = 120 + nice
     k.mirror.store_prio(task)
 
@@ -348,7 +366,10 @@ def _priority_targets(k: KernelFace, which: int, who: int) -> list[Task]:
 @syscall("nice", "int increment", source="kernel/sched/core.c")
 def sys_nice(k: KernelFace, increment: int) -> int:
     """EPERM."""
-    _set_nice(k, k.current, min(max(k.current.nice + increment, -20), 19))
+    nice = min(max(k.current.nice + increment, -20), 19)
+    if increment < 0 and not _can_nice(k, k.current, nice):
+        raise KernelError(EPERM)
+    _set_nice(k, k.current, nice)
     return 0
 
 

@@ -5,7 +5,7 @@ kernel/{sys,panic}.c, kernel/sched/syscalls, drivers/char/random.c, arch/*/kerne
 
 from __future__ import annotations
 
-from arch.abi.capability import CAP_SYS_ADMIN
+from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYSLOG
 from arch.abi.errno import EFAULT, EINVAL, ENODEV, ENOSYS, EPERM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
@@ -142,7 +142,9 @@ def sys_personality(k: KernelFace, personality: int) -> int:
 
 @syscall("syslog", "int type, char *buf, int len", source="kernel/printk/printk.c")
 def sys_syslog(k: KernelFace, kind: int, buf: int, length: int) -> int:
-    """Read the kernel log (dmesg).  EINVAL."""
+    """Read the kernel log (dmesg).  EINVAL, EPERM."""
+    if (k.dmesg_restrict or kind not in (3, 10)) and not (k.capable(CAP_SYSLOG) or k.capable(CAP_SYS_ADMIN)):
+        raise KernelError(EPERM)
     text = "".join(
         f"<6>[{ns // NSEC_PER_SEC:5d}.{ns % NSEC_PER_SEC // 1000:06d}] {line}\n" for ns, line in k.log
     ).encode("utf-8", "surrogateescape")

@@ -13,6 +13,7 @@ from arch.errors import Fault, KernelError
 from simkernel.kernel.calls.kcmp import ptrace_may_access
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.landlock import domain_scope_le
 from simkernel.kernel.ptrace.memory import read_memory, write_memory
 from simkernel.kernel.ptrace.registers import (
     floating,
@@ -319,7 +320,7 @@ def ptrace_attach(k: KernelFace, p_task: int, request: int, addr: int, flags: in
 def ptrace_traceme(k: KernelFace) -> int:
     """Be traced by one's parent.  EPERM."""
     me = k.current
-    if me.ptracer is not None:
+    if me.ptracer is not None or not domain_scope_le(me.real_parent.cred.domain, me.cred.domain):
         raise KernelError(EPERM)
     link(me, me.real_parent, False, 0)
     return 0

@@ -13,6 +13,7 @@ from arch.abi.socket import (
     AF_UNIX,
     SO_ACCEPTCONN,
     SO_ATTACH_BPF,
+    SO_ATTACH_FILTER,
     SO_BINDTODEVICE,
     SO_BINDTOIFINDEX,
     SO_BPF_EXTENSIONS,
@@ -24,8 +25,10 @@ from arch.abi.socket import (
     SO_DOMAIN,
     SO_DONTROUTE,
     SO_ERROR,
+    SO_GET_FILTER,
     SO_INCOMING_CPU,
     SO_KEEPALIVE,
+    SO_LOCK_FILTER,
     SO_MARK,
     SO_MAX_PACING_RATE,
     SO_NO_CHECK,
@@ -83,6 +86,7 @@ from arch.abi.socket import (
 from simkernel.kernel.kfunc import syscall
 from simkernel.net.calls.patience import PATIENCE, bind_to_device, patience, set_patience
 from simkernel.net.core.control import WATCHED
+from simkernel.net.core.filter import get_filter, set_filter
 from simkernel.net.core.sock import INET, SOCK_MIN_RCVBUF, Sock
 from simkernel.net.face import NetKernel
 from simkernel.net.files import socket_of
@@ -116,6 +120,7 @@ ZERO_OR_ONE = {
     SO_WIFI_STATUS,
     SO_NOFCS,
     SO_SELECT_ERR_QUEUE,
+    SO_LOCK_FILTER,
 }
 PLAIN_OPTIONS = ZERO_OR_ONE | {
     SO_PRIORITY,
@@ -169,8 +174,8 @@ def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
 
 def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) -> int:
     """sock_setsockopt() and the protocols' own, on bytes of the kernel's."""
-    if level == SOL_SOCKET and optname in (SO_ATTACH_BPF, SO_DETACH_FILTER):
-        return attach_or_detach(k, sk, optname, data)
+    if level == SOL_SOCKET and optname in (SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_DETACH_FILTER):
+        return set_filter(k, sk, optname, data)
     if level == SOL_SOCKET and optname in PATIENCE:
         return set_patience(k, sk, optname, data)
     if level == SOL_SOCKET and optname == SO_BINDTODEVICE:
@@ -242,6 +247,8 @@ def _refused(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
         return EPERM
     if optname == SO_PEEK_OFF and sk.family in INET and sk.type != SOCK_DGRAM:
         return EOPNOTSUPP
+    if optname == SO_LOCK_FILTER and not value and sk.options.get((SOL_SOCKET, optname)):
+        return EPERM
     if optname == SO_REUSEPORT and value and sk.family not in INET:
         return EOPNOTSUPP
     if optname == SO_BUSY_POLL and value < 0:
@@ -301,25 +308,6 @@ def set_congestion(k: NetKernel, sk: Sock, data: bytes) -> int:
     return 0
 
 
-def attach_or_detach(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
-    """SO_ATTACH_BPF and SO_DETACH_FILTER (= SO_DETACH_BPF)."""
-    if optname == SO_DETACH_FILTER:
-        if sk.filter is None:
-            return -ENOENT
-        sk.filter.release()
-        sk.filter = None
-        return 0
-    if len(data) != 4:
-        return -EINVAL
-    if k.net.attach_filter is None:
-        return -EINVAL
-    attached = k.net.attach_filter(int.from_bytes(data, k.mem.byteorder))
-    if sk.filter is not None:
-        sk.filter.release()
-    sk.filter = attached
-    return 0
-
-
 @syscall("getsockopt", "int fd, int level, int optname, char *optval, int *optlen", source="net/socket.c")
 def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
     """Read an option."""
@@ -327,6 +315,9 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
     room = k.usercopy.get_user(optlen, 4, signed=True)
     if room < 0:
         return -EINVAL
+    if (level, optname) == (SOL_SOCKET, SO_GET_FILTER):
+        k.usercopy.put_user(optlen, 4, get_filter(k, sk, optval, room))
+        return 0
     found = get_option(k, sk, level, optname, room)
     answer, data = (found, b"") if isinstance(found, int) else (0, found[:room])
     if level == SOL_IP and 0 < room < 4 and not any(data[1:]):

@@ -14,12 +14,11 @@ from arch.abi import rtnetlink as rt
 from arch.abi.errno import EINVAL, ERANGE
 from arch.abi.if_link import IFLA_XDP
 from arch.abi.limits import S32_MAX
-from arch.abi.netlink import NLMSG_HDRLEN
+from arch.abi.netlink import NLA_HDRLEN, NLMSG_HDRLEN
 from simkernel.net.core.extack import Refusal
 from simkernel.net.face import NetKernel
 from simkernel.net.netlink.message import Wire
 
-NLA_HDRLEN = 4
 WRONG_FORM = "Attribute failed policy validation"
 
 

@@ -9,6 +9,7 @@ from arch.abi.stat import S_IFMT, S_IFSOCK
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.inode import Inode, inode_permission, to_str
+from simkernel.fs.landlock_access import check_make
 from simkernel.fs.namei import lookup_create
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.net.core.netns import Net
@@ -60,6 +61,7 @@ def _make_inode(k: NetKernel, path: str, only_check: bool) -> Inode:
     nd = vfs.nameidata(AT_FDCWD, path)
     try:
         parent = lookup_create(nd, path, False)
+        check_make(k, nd.path, S_IFSOCK)
     except KernelError as error:
         raise KernelError(EADDRINUSE if error.errno == EEXIST else error.errno, str(error)) from None
     inode_permission(parent.inode, c.MAY_WRITE | c.MAY_EXEC, nd.cred)

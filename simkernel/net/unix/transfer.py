@@ -7,6 +7,8 @@ from arch.abi.inet import TCP_ESTABLISHED
 from arch.abi.socket import MSG_DONTWAIT, MSG_PEEK, MSG_TRUNC, SOCK_DGRAM, SOCK_SEQPACKET
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.datagram import filtered
+from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, sleep, until
 from simkernel.net.face import NetKernel
 from simkernel.net.unix.names import find_other, parse_address
@@ -60,6 +62,18 @@ def unix_stream_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
     return done
 
 
+def _filtered(k: NetKernel, peer: UnixSock, data: bytes) -> bytes | None:
+    """sk_filter(): what the receiver's program keeps of a datagram; None: it does not want it."""
+    packet = Skb.alloc(k, len(data))
+    try:
+        packet.set_protocol(0)
+        packet.set_owner(peer)
+        packet.put_data(data)
+        return None if filtered(peer, packet, 1) else packet.packet()
+    finally:
+        packet.release()
+
+
 @kernel_function(
     "int unix_dgram_sendmsg(struct socket *sock, struct msghdr *msg, size_t len)", source="net/unix/af_unix.c"
 )
@@ -90,7 +104,11 @@ def unix_dgram_sendmsg(k: NetKernel, sock: int, msg: int, length: int) -> Body:
             return refusal
         assert peer is not None
         if peer.has_room(length):
-            peer.put(Parcel(message.data, sk.address, files, parcel_cred(k, scm, sk, peer)))
+            data = message.data if peer.filter is None else _filtered(k, peer, message.data)
+            if data is None:
+                drop_files(k, files)
+                return length
+            peer.put(Parcel(data, sk.address, files, parcel_cred(k, scm, sk, peer)))
             return length
         if message.flags & MSG_DONTWAIT:
             drop_files(k, files)
