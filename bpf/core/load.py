@@ -137,6 +137,7 @@ def _request(bpf: Bpf, attr: LoadAttr, name: str) -> VerifyRequest:
         prog_type=attr.prog_type,
         expected_attach_type=attr.expected_attach_type,
         prog_flags=attr.prog_flags,
+        nr_cpus=host.nr_cpus,
         gpl_compatible=license_is_gpl_compatible(attr.license),
         log_level=attr.log_level,
         log_size=attr.log_size,

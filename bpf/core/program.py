@@ -245,6 +245,8 @@ class BpfProg(Prog):
             attach_func_name=self.attach_info.get("attach_func_name"),
             attach_member=self.attach_info.get("member"),
             attach_prog=self.attach_prog,
+            version=self.bpf.version,
+            sleepable=self.sleepable,
         )
 
     def _tail_call(self, r: Registers) -> bool:

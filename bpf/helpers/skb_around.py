@@ -102,6 +102,7 @@ def not_classified(rt: Runtime) -> int:
     proto="bpf_get_netns_cookie_sockopt_proto",
     given="cg_sockopt",
 )
+@prototype("get_netns_cookie", args="PTR_TO_CTX_OR_NULL")
 def the_one_netns(rt: Runtime) -> int:
     """The cookie of the first network namespace."""
     return 1

@@ -113,6 +113,12 @@ def _get(rt: Runtime, sk: int, level: int, name: int, value: int, size: int) -> 
     func="bpf_unlocked_sk_setsockopt",
     proto="bpf_unlocked_sk_setsockopt_proto",
 )
+@prototype(
+    "setsockopt",
+    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_MEM|MEM_RDONLY CONST_SIZE",
+    func="bpf_sock_create_setsockopt",
+    proto="bpf_sock_create_setsockopt_proto",
+)
 def bpf_sk_setsockopt(rt: Runtime, sk: int, level: int, name: int, value: int, size: int) -> int:
     """Of this socket."""
     return _set(rt, sk, level, name, value, size)
@@ -155,6 +161,12 @@ def bpf_sock_ops_setsockopt(rt: Runtime, ctx: int, level: int, name: int, value:
     args="PTR_TO_BTF_ID_SOCK_COMMON ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
     func="bpf_unlocked_sk_getsockopt",
     proto="bpf_unlocked_sk_getsockopt_proto",
+)
+@prototype(
+    "getsockopt",
+    args="PTR_TO_CTX ANYTHING ANYTHING PTR_TO_UNINIT_MEM CONST_SIZE",
+    func="bpf_sock_create_getsockopt",
+    proto="bpf_sock_create_getsockopt_proto",
 )
 def bpf_sk_getsockopt(rt: Runtime, sk: int, level: int, name: int, value: int, size: int) -> int:
     """Of this socket."""

@@ -70,6 +70,7 @@ class VerifyRequest:
     strict_alignment: bool = False  # the architecture has no efficient unaligned access
     net_ip_align: int = 0
     is_offloaded: bool = False
+    nr_cpus: int = 1  # processors that can be there
     config: frozenset[str] = frozenset()  # kernel options that Debian's kernel lacks
     name: str = ""
     seed: int = 0  # of BPF_F_TEST_RND_HI32

@@ -161,6 +161,13 @@ class Rules:
     trusted_pointers: bool = since(
         "6.2", "3f00c5239344", "pointers that may be relied on, or in read sections (9bb00b2895cb)"
     )
+    fields_recorded: bool = since(
+        "6.2",
+        "db559117828d",
+        "special members of values are one record; what is wrong with one as an argument is EINVAL",
+    )
+    kptrs_in_objects: bool = since("6.12", "d59232afb034", "kernel pointers in objects of programs; of 6.12")
+    kptrs_in_shared_objects: bool = since("7.1", "-", "the same in objects that others share")
     nullable_arguments: bool = since("6.11", "8aeaed21befc", "arguments whose name ends in __nullable may be NULL")
     unions_untrusted: bool = since(
         "6.4", "6fcd486b3a0a", "pointers in unions are not trusted; tags decide about the others"
@@ -197,6 +204,9 @@ class Rules:
         "5.15", "3e8ce29850f1", "a context that is no rewritten one is memory for helpers; of 5.15"
     )
 
+    sleeping_helper_named: bool = since("7.1", "-", "a helper that would sleep is named when it may not")
+    fsession: bool = since("7.0", "-", "programs around a function, at its entry and its exit")
+    processor_in_range: bool = since("6.12", "-", "the number of the processor is one that is possible")
     zero_size_named: bool = since(
         "6.8", "8a021e7fa105", "a size that may be zero is refused before the memory is looked at"
     )

@@ -9,7 +9,7 @@ of the JSON file {cases} with log level {level}, test-runs those that load, and 
 
 What is written has no programs, only answers by the case's id and the name of CASES beside it:
 `simkernel verify --cases` reads both, and takes the kernel from the file.  With --whole the programs are written, too: that is
-for random ones, which `python tests/oracle/programs.py NAME 100 --seed 7 >CASES` makes, and which are in no other file.
+for random ones, which `python tests/oracle/programs.py NAME 100 --seed 7 >CASES` (and its neighbours) make, and which are in no other file.
 
 What a program returned is kept where two boots of the kernel agree about it: addresses, time and chance are not the program's.
 """
@@ -63,10 +63,11 @@ def agreed(first: list[Any], second: list[Any]) -> list[Any]:
     return [a if a == b else [a[0], None] for a, b in zip(first, second)]
 
 
-def save_whole(path: Path, rows: list[Row], answers: dict[str, Row]) -> None:
-    """Programs and answers together."""
+def save_whole(path: Path, rows: list[Row], maps: Row, answers: dict[str, Row]) -> None:
+    """Programs and answers together, with the maps that the file defines."""
     kept = [{**row, "answer": answers[str(row["id"])]} for row in rows if str(row["id"]) in answers]
-    path.write_bytes(gzip.compress(json.dumps(kept, sort_keys=True, separators=(",", ":")).encode(), mtime=0))
+    content = {"maps": maps, "cases": kept} if maps else kept
+    path.write_bytes(gzip.compress(json.dumps(content, sort_keys=True, separators=(",", ":")).encode(), mtime=0))
 
 
 def save(path: Path, kernel: str, cases: str, answers: dict[str, Row]) -> None:
@@ -98,7 +99,7 @@ def main() -> None:
     wanted = [{key: value for key, value in row.items() if not key.startswith("answer")} for row in rows[:: args.every]]
     answers = merged([ask(args.asking, wanted, maps, level) for level in LEVELS])
     if args.whole:
-        save_whole(args.out, wanted, answers)
+        save_whole(args.out, wanted, maps, answers)
     else:
         save(args.out, args.kernel, os.path.relpath(args.cases, args.out.parent), answers)
     print(f"{len(answers)} of {len(wanted)} programs answered by {args.kernel}")

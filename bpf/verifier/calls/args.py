@@ -1,7 +1,7 @@
 """Arguments of helpers: do the registers hold what the prototype asks for?
 
-check_func_arg(), check_reg_type(), check_func_arg_reg_off(), process_spin_lock(), process_timer_func() and
-process_kptr_func() of kernel/bpf/verifier.c.
+check_func_arg(), check_reg_type() and check_func_arg_reg_off() of kernel/bpf/verifier.c; locks, timers and kernel pointers in
+values are special_fields.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from bpf.verifier.access import dynptr, dynptr_slots
 from bpf.verifier.access.map_access import (
     check_map_access,
     check_ptr_off_reg,
-    kptr_at,
     map_is_rdonly,
     map_kptr_match_type,
 )
@@ -32,6 +31,7 @@ from bpf.verifier.access.memory import (
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.precision_by_frame import mark_slot
 from bpf.verifier.access.regs import check_src, is_pointer_value
+from bpf.verifier.calls import special_fields
 from bpf.verifier.context.btf_walk import btf_struct_ids_match
 from bpf.verifier.domain.bounds import s32, s64
 from bpf.verifier.domain.call_meta import CallMeta
@@ -98,6 +98,7 @@ from bpf.verifier.domain.types import (
 )
 from bpf.verifier.env import Env, Rejected
 from bpf.verifier.lines.insn_text import helper_name
+from bpf.versions.verifier_rules import Rules
 
 BPF_PTR_POISON: Final = "BPF_PTR_POISON"  # a BTF id that the call itself decides
 
@@ -134,6 +135,18 @@ _MORE_SINCE_6_3: Final[dict[tuple[int, ...], tuple[int, ...]]] = {
     _COMPATIBLE[ARG_PTR_TO_MEM]: _MEMORY_6_3,
     _COMPATIBLE[ARG_PTR_TO_BTF_ID]: (PTR_TO_BTF_ID, PTR_TO_BTF_ID | PTR_TRUSTED, PTR_TO_BTF_ID | MEM_RCU),
     _COMPATIBLE[ARG_PTR_TO_BTF_ID_SOCK_COMMON]: (*_SOCKS, PTR_TO_BTF_ID, PTR_TO_BTF_ID | PTR_TRUSTED),
+}
+_LOCAL: Final = PTR_TO_BTF_ID | MEM_ALLOC
+_PERCPU: Final = PTR_TO_BTF_ID | MEM_PERCPU
+# arguments whose registers may be of more types by version (first those since 6.2); the newest row that holds counts
+_LATER: Final[dict[int, tuple[tuple[Callable[[Rules], bool], tuple[int, ...]], ...]]] = {
+    ARG_PTR_TO_SPIN_LOCK: ((lambda rules: rules.fields_recorded, (PTR_TO_MAP_VALUE, _LOCAL)),),
+    ARG_PTR_TO_PERCPU_BTF_ID: ((lambda rules: rules.trust_may_differ, (_PERCPU, _PERCPU | MEM_RCU, _PERCPU | PTR_TRUSTED)),),
+    ARG_PTR_TO_KPTR: (
+        (lambda rules: rules.kptrs_in_objects, (PTR_TO_MAP_VALUE, _LOCAL)),
+        (lambda rules: rules.kptrs_in_shared_objects,
+         (PTR_TO_MAP_VALUE, _LOCAL, _LOCAL | NON_OWN_REF, _LOCAL | NON_OWN_REF | MEM_RCU)),
+    ),
 }
 _ALWAYS_THERE: Final = (uapi.BPF_MAP_TYPE_ARRAY, uapi.BPF_MAP_TYPE_PERCPU_ARRAY)  # elements of these
 _SOCKET_LOOKUPS: Final = (uapi.BPF_FUNC_sk_lookup_tcp, uapi.BPF_FUNC_sk_lookup_udp, uapi.BPF_FUNC_skc_lookup_tcp)
@@ -196,6 +209,9 @@ def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, m
         compatible = _MORE_SINCE_6_3[compatible]
         if compatible is _MEMORY_6_3 and env.rules.ctx_named_as_memory:
             compatible = (*compatible, PTR_TO_CTX)
+    for holds, types in _LATER.get(base_type(arg_type), ()):
+        if holds(env.rules):
+            compatible = types
     if env.rules.slot_objects and compatible == _COMPATIBLE[ARG_PTR_TO_DYNPTR]:
         compatible = (PTR_TO_STACK, PTR_TO_DYNPTR)
     if not env.rules.composed_types:
@@ -218,7 +234,7 @@ def _check_object(
     env: Env, v: Value, regno: int, arg_type: int, btf_name: str | None, meta: CallMeta, compatible: tuple[int, ...]
 ) -> None:
     """The rest of check_reg_type() since 6.2: pointers to structs."""
-    if base_type(v.type) != PTR_TO_BTF_ID or v.type & MEM_PERCPU:
+    if base_type(v.type) != PTR_TO_BTF_ID or (v.type & MEM_PERCPU and not v.type & MEM_ALLOC):
         return
     if compatible[: len(_MEMORY_6_3)] == _MEMORY_6_3:
         if not arg_type & MEM_RDONLY:
@@ -227,6 +243,10 @@ def _check_object(
         return
     if v.type & PTR_MAYBE_NULL and (not arg_type & PTR_MAYBE_NULL or arg_type & OBJ_RELEASE):
         env.reject(EACCES, f"Possibly NULL pointer passed to helper arg{regno}")
+    if v.type & MEM_ALLOC and meta.func_id in (uapi.BPF_FUNC_spin_lock, uapi.BPF_FUNC_spin_unlock):
+        return
+    if v.type & MEM_ALLOC and meta.func_id != uapi.BPF_FUNC_kptr_xchg:
+        env.reject(EFAULT, "verifier internal error: unimplemented handling of MEM_ALLOC")
     _check_btf_type(env, v, regno, arg_type, btf_name, meta)
 
 
@@ -404,73 +424,6 @@ def _percpu_btf(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn:
     meta.ret_btf_id = v.raw2
 
 
-def _special_field(env: Env, v: Value, regno: int, struct: str, off: int) -> None:
-    """The register points exactly to the lock or timer of its map's value."""
-    m = v.map
-    if v.var_off[1]:
-        env.reject(EACCES, f"R{regno} doesn't have constant offset. {struct} has to be at the constant offset")
-    if m.btf is None:
-        env.reject(EACCES, f"map '{m.name}' has to have BTF in order to use {struct}")
-    if off < 0:
-        if off == -7:  # -E2BIG
-            env.reject(EACCES, f"map '{m.name}' has more than one 'struct {struct}'")
-        if off == -2:  # -ENOENT
-            env.reject(EACCES, f"map '{m.name}' doesn't have 'struct {struct}'")
-        env.reject(EACCES, f"map '{m.name}' is not a struct type or {struct} is mangled")
-
-
-def _spin_lock(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
-    """process_spin_lock()."""
-    lock_off = v.map.spin_lock_off
-    _special_field(env, v, arg + 1, "bpf_spin_lock", lock_off)
-    at = s64(v.var_off[0] + v.off)
-    if lock_off != at:
-        env.reject(EACCES, f"off {at} doesn't point to 'struct bpf_spin_lock'")
-    state = env.cur
-    if meta.func_id == uapi.BPF_FUNC_spin_lock:
-        if state.held.lock is not None:
-            env.reject(EACCES, "Locking two bpf_spin_locks are not allowed")
-        state.held = state.held._replace(lock=v.map, lock_id=v.id)
-        return
-    if state.held.lock is None:
-        env.reject(EACCES, "bpf_spin_unlock without taking a lock")
-    if state.held.lock_id != v.id:
-        env.reject(EACCES, "bpf_spin_unlock of different lock")
-    state.held = state.held._replace(lock=None, lock_id=0)
-
-
-def _timer(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
-    """process_timer_func()."""
-    timer_off = v.map.timer_off
-    _special_field(env, v, arg + 1, "bpf_timer", timer_off)
-    at = s64(v.var_off[0] + v.off)
-    if timer_off != at:
-        env.reject(EACCES, f"off {at} doesn't point to 'struct bpf_timer' that is at {timer_off}")
-    if meta.map_ptr is not None:
-        env.reject(EACCES, "verifier bug. Two map pointers in a timer helper")
-    meta.map_uid = v.raw2
-    meta.map_ptr = v.map
-
-
-def _kptr(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
-    """process_kptr_func()."""
-    m = v.map
-    if v.var_off[1]:
-        env.reject(EACCES, f"R{arg + 1} doesn't have constant offset. kptr has to be at the constant offset")
-    if m.btf is None:
-        env.reject(EACCES, f"map '{m.name}' has to have BTF in order to use bpf_kptr_xchg")
-    if not m.kptrs:
-        env.reject(EACCES, f"map '{m.name}' has no valid kptr")
-    meta.map_ptr = m
-    at = s32(v.off + v.var_off[0])
-    field = kptr_at(m, at & 0xFFFFFFFF)
-    if field is None:
-        env.reject(EACCES, f"off={at} doesn't point to kptr")
-    if not field.referenced:
-        env.reject(EACCES, f"off={at} kptr isn't referenced kptr")
-    meta.kptr = field
-
-
 def _func(env: Env, v: Value, arg: int, arg_type: int, meta: CallMeta, fn: FuncProto) -> None:
     meta.subprogno = v.raw1
 
@@ -550,8 +503,8 @@ _BY_TYPE: Final[dict[int, _Check]] = {
     ARG_PTR_TO_MAP_KEY: _map_key,
     ARG_PTR_TO_MAP_VALUE: _map_value,
     ARG_PTR_TO_PERCPU_BTF_ID: _percpu_btf,
-    ARG_PTR_TO_SPIN_LOCK: _spin_lock,
-    ARG_PTR_TO_TIMER: _timer,
+    ARG_PTR_TO_SPIN_LOCK: special_fields.spin_lock,
+    ARG_PTR_TO_TIMER: special_fields.timer,
     ARG_PTR_TO_FUNC: _func,
     ARG_PTR_TO_MEM: _mem,
     ARG_CONST_SIZE: _size,
@@ -559,5 +512,5 @@ _BY_TYPE: Final[dict[int, _Check]] = {
     ARG_PTR_TO_DYNPTR: _dynptr,
     ARG_CONST_ALLOC_SIZE_OR_ZERO: _alloc_size,
     ARG_PTR_TO_CONST_STR: _const_str,
-    ARG_PTR_TO_KPTR: _kptr,
+    ARG_PTR_TO_KPTR: special_fields.kptr,
 }

@@ -89,6 +89,7 @@ _RECORDS_MAP: Final = _helpers(
 )
 _WRITES_MAP: Final = _helpers("map_delete_elem map_update_elem map_push_elem map_pop_elem")
 _RETURNS_SIZE: Final = _helpers("get_stack get_task_stack probe_read_str probe_read_kernel_str probe_read_user_str")
+_RETURNS_RANGE: Final = _RETURNS_SIZE | {uapi.BPF_FUNC_get_smp_processor_id}
 _SOCKMAPS: Final = (uapi.BPF_MAP_TYPE_SOCKMAP, uapi.BPF_MAP_TYPE_SOCKHASH)
 _ANY_PACKET: Final = (PTR_TO_PACKET, PTR_TO_PACKET_META)
 
@@ -126,7 +127,10 @@ def _find_proto(env: Env, func_id: int) -> FuncProto:
     if not helper_allowed(fn, env):
         env.reject(EINVAL, "helper call is not allowed in probe")
     if not env.sleepable and fn.might_sleep and env.rules.sleepable_helpers_named:
-        env.reject(EINVAL, "helper call might sleep in a non-sleepable prog")
+        named = f"sleepable helper {func_id_name(env, func_id)} in non-sleepable prog"
+        env.reject(
+            EINVAL, named if env.rules.sleeping_helper_named else "helper call might sleep in a non-sleepable prog"
+        )
     return fn
 
 
@@ -163,6 +167,8 @@ def check_helper_call(env: Env, insn: Insn) -> None:
     sized = func_id in _RETURNS_SIZE and (func_id != uapi.BPF_FUNC_get_task_stack or env.rules.task_stack_size)
     if sized and fn.ret_type == RET_INTEGER:
         _refine_size(value, meta)
+    if func_id == uapi.BPF_FUNC_get_smp_processor_id and env.rules.processor_in_range:
+        _refine_processor(value, env.request.nr_cpus - 1)
     check_map_func_compatibility(env, meta.map_ptr, func_id)
     if func_id in (uapi.BPF_FUNC_get_stackid, uapi.BPF_FUNC_get_stack):
         env.facts.call_get_stack = True
@@ -357,7 +363,8 @@ def _check_get_func_ip(env: Env, func_id: int) -> None:
     if env.prog_type == uapi.BPF_PROG_TYPE_TRACING:
         trampoline = (uapi.BPF_TRACE_FENTRY, uapi.BPF_TRACE_FEXIT, uapi.BPF_MODIFY_RETURN)
         if env.expected_attach_type not in trampoline:
-            env.reject(ENOTSUPP, f"func {name} supported only for fentry/fexit/fmod_ret programs")
+            kinds = "fentry/fexit/fsession/fmod_ret" if env.rules.fsession else "fentry/fexit/fmod_ret"
+            env.reject(ENOTSUPP, f"func {name} supported only for {kinds} programs")
     elif env.prog_type != uapi.BPF_PROG_TYPE_KPROBE:
         env.reject(ENOTSUPP, f"func {name} not supported for program type {env.prog_type}")
     env.facts.call_get_func_ip = True
@@ -384,7 +391,7 @@ def _result(env: Env, r0: Reg, fn: FuncProto, meta: CallMeta) -> Value:
     base = base_type(fn.ret_type)
     if base == RET_INTEGER:
         mark_unknown(env, r0)
-        if meta.func_id not in _RETURNS_SIZE:
+        if meta.func_id not in _RETURNS_RANGE:
             return UNKNOWN  # shared; nothing below changes it for these
         value = UNKNOWN.copy()
     elif base == RET_VOID:
@@ -451,6 +458,13 @@ def _refine_size(value: Value, meta: CallMeta) -> None:
     value.smax = meta.msize_max_value
     value.s32_max = s32(meta.msize_max_value)
     value.smin = value.s32_min = -MAX_ERRNO
+    reg_bounds_sync(value)
+
+
+def _refine_processor(value: Value, last: int) -> None:
+    """One of the processors that can be there."""
+    value.umax = value.u32_max = value.smax = value.s32_max = last
+    value.umin = value.u32_min = value.smin = value.s32_min = 0
     reg_bounds_sync(value)
 
 

@@ -15,6 +15,7 @@ from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
 from bpf.helpers.table import PROTOS, ROWS, FuncProto, has_helper
 from bpf.verifier.protos import by_type as tables
+from bpf.verifier.protos.by_version import added, is_given
 from bpf.versions.program_types import program_types
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
@@ -51,6 +52,8 @@ class Program(Protocol):
     @property
     def version(self) -> KernelVersion: ...
     @property
+    def sleepable(self) -> bool: ...
+    @property
     def config(self) -> frozenset[str]:
         """Kernel options that Debian's kernel lacks."""
 
@@ -67,6 +70,7 @@ class ProgramFacts:
     attach_prog: Target | None = None
     version: KernelVersion = NEWEST
     config: frozenset[str] = DEBIAN_6_1
+    sleepable: bool = False
 
 
 Rule = Callable[[str, Program], "FuncProto | None"]
@@ -82,27 +86,19 @@ def perfmon_capable(prog: Program) -> bool:
     return "perfmon" in prog.caps or "sys_admin" in prog.caps
 
 
-# helpers that programs of all types got later: the version, and whether anyone may use them
-_BASE_LATER = {
-    "get_current_pid_tgid": ("6.10", True),  # eb166e522c77
-    "get_ns_current_pid_tgid": ("6.10", True),
-    "get_current_cgroup_id": ("6.12", False),
-    "get_current_ancestor_cgroup_id": ("6.12", False),
-}
-
-
 def _base(helper: str, prog: Program) -> FuncProto | None:
     """kernel/bpf/helpers.c:bpf_base_func_proto()."""
     if proto := tables.BASE_ANYONE.get(helper):
         return proto
-    later = _BASE_LATER.get(helper)
-    if later is not None and prog.version.at_least(later[0]) and (later[1] or bpf_capable(prog)):
-        return PROTOS[f"bpf_{helper}_proto"]
+    if proto := added(helper, "anyone", 0, prog.version):
+        return proto
     if not bpf_capable(prog):
         return None
-    if proto := tables.BASE_BPF.get(helper):
+    if proto := tables.BASE_BPF.get(helper) or added(helper, "bpf", 0, prog.version):
         return proto
-    return tables.BASE_PERFMON.get(helper) if perfmon_capable(prog) else None
+    if not perfmon_capable(prog):
+        return None
+    return tables.BASE_PERFMON.get(helper) or added(helper, "perfmon", 0, prog.version)
 
 
 def _sk_base(helper: str, prog: Program) -> FuncProto | None:
@@ -273,11 +269,6 @@ def _cg_sockopt(helper: str, prog: Program) -> FuncProto | None:
 # -- network: net/core/filter.c, net/ipv4/bpf_tcp_ca.c, drivers/media/rc/bpf-lirc.c ------------------
 
 _lwt_out = _then(tables.LWT_OUT, _sk_base)
-_lwt_seg6_rest = _then(tables.LWT_SEG6LOCAL, _lwt_out)
-
-
-def _lwt_seg6local(helper: str, prog: Program) -> FuncProto | None:
-    return None if helper == "skb_pull_data" else _lwt_seg6_rest(helper, prog)
 
 
 def _struct_ops(helper: str, prog: Program) -> FuncProto | None:
@@ -293,6 +284,7 @@ def _lirc_mode2(helper: str, prog: Program) -> FuncProto | None:
     return tables.LIRC_MODE2.get(helper)
 
 
+_SLEEPING = ("copy_from_user", "copy_from_user_task")
 _tc_cls_act = _then(tables.TC_CLS_ACT, _sk_base)
 
 # By the *_func_proto() function of the kernel that a program type's row names.
@@ -314,7 +306,7 @@ FUNC_PROTOS: dict[str, Rule] = {
     "sk_msg": _then(tables.SK_MSG, _sk_base),
     "raw_tp_prog": _raw_tp,
     "sock_addr": _sock_addr,
-    "lwt_seg6local": _lwt_seg6local,
+    "lwt_seg6local": _then(tables.LWT_SEG6LOCAL, _lwt_out),
     "lirc_mode2": _lirc_mode2,
     "sk_reuseport": _then(tables.SK_REUSEPORT, _base),
     "flow_dissector": _then(tables.FLOW_DISSECTOR, _sk_base),
@@ -326,7 +318,7 @@ FUNC_PROTOS: dict[str, Rule] = {
     "sk_lookup": _then(tables.SK_LOOKUP, _sk_base),
     "syscall_prog": _syscall,
 }
-RULES = {row.number: FUNC_PROTOS[row.helpers] for row in program_types() if row.helpers}
+SWITCHES = {row.number: row.helpers for row in program_types() if row.helpers}
 
 
 def get_func_proto(func_id: int, prog: Program) -> FuncProto | None:
@@ -340,8 +332,19 @@ def get_func_proto(func_id: int, prog: Program) -> FuncProto | None:
     if prog_type == uapi.BPF_PROG_TYPE_EXT:
         target = prog.attach_prog
         prog_type = target.prog_type if target is not None else prog_type
-    rule = RULES.get(prog_type)
-    return rule(ROWS[func_id].name, prog) if rule else None
+    switch = SWITCHES.get(prog_type)
+    if switch is None:
+        return None
+    helper, attach = ROWS[func_id].name, prog.expected_attach_type
+    proto = FUNC_PROTOS[switch](helper, prog)
+    if proto is None:
+        return added(helper, switch, attach, prog.version)
+    return proto if is_given(helper, switch, attach, prog.version) and _may_sleep(helper, prog) else None
+
+
+def _may_sleep(helper: str, prog: Program) -> bool:
+    """Before helpers said that they sleep (6.1, 01685c5bddaa), only sleepable programs were given those."""
+    return helper not in _SLEEPING or prog.sleepable or prog.version.at_least("6.1")
 
 
 def helper_proto(
@@ -383,9 +386,10 @@ def helper_allowed(proto: FuncProto, prog: Program) -> bool:
 
 def _d_path_allowed(prog: Program) -> bool:
     """kernel/trace/bpf_trace.c:bpf_d_path_allowed()."""
-    if prog.prog_type == uapi.BPF_PROG_TYPE_TRACING and prog.expected_attach_type == uapi.BPF_TRACE_ITER:
+    is_iter = prog.prog_type == uapi.BPF_PROG_TYPE_TRACING and prog.expected_attach_type == uapi.BPF_TRACE_ITER
+    if is_iter and prog.version.at_least("5.13"):  # 3d06f34aa89e
         return True
-    if prog.prog_type == uapi.BPF_PROG_TYPE_LSM:
+    if prog.prog_type == uapi.BPF_PROG_TYPE_LSM and prog.version.at_least("5.11"):  # 6f100640ca5b
         return _sleepable_hook(prog)
     return prog.attach_func_name in D_PATH_FUNCTIONS
 

@@ -124,3 +124,12 @@ def test_pointers_of_the_kernel_are_trusted_as_by_the_real_one(version, level, l
     summary = compare(file, options, list(run_cases(file, options)))
     assert summary.wrongly_accepted == [] and summary.verdicts.equal == summary.errnos.equal == len(file.rows)
     assert summary.logs.equal >= logs
+
+
+# random programs of tests/oracle/helper_programs.py: helpers of all kinds, arguments of the right kind mostly.  7.2 tells its analyses at level 2
+@pytest.mark.parametrize("version, level", [("5.10", 1), ("5.10", 2), ("6.12", 1), ("6.12", 2), ("7.2", 1)])
+def test_helpers_take_what_the_real_ones_take(version, level):
+    file = read_cases(DATA / f"helper_calls_{version.replace('.', '_')}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=level)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.differences == []
