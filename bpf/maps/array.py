@@ -136,7 +136,7 @@ class _ValueArray(_Indexed):
     commit="28fbcfa08d8e",
     struct="bpf_array",
     for_each=True,
-    sleepable=True,
+    sleepable="5.12",
     lock=True,
     timer=True,
     kptr=True,
@@ -251,7 +251,7 @@ class ArrayMap(_ValueArray):
     commit="a10423b87a7e",
     struct="bpf_array",
     for_each=True,
-    sleepable=True,
+    sleepable="5.12",
     kptr=True,
     btf="keyless",
     per_cpu=True,
@@ -438,6 +438,7 @@ class FdArrayMap(_Indexed, Generic[Element]):
     commit="04fd61ab36ec",
     struct="bpf_array",
     helpers="tail_call",
+    sleepable="7.1",
 )
 class ProgArrayMap(FdArrayMap[Prog]):
     """BPF_MAP_TYPE_PROG_ARRAY: where tail calls go.  Emptied when user space lets go of it."""
@@ -525,7 +526,7 @@ class CgroupArrayMap(FdArrayMap[Cgroup]):
     commit="56f668dfe00d",
     struct="bpf_array",
     helpers="map_lookup_elem",
-    sleepable=True,
+    sleepable="5.12",
     btf="none",
     map_in_map=True,
     loader_btf=False,

@@ -30,6 +30,7 @@ VALUE_SIZE_MAX = KMALLOC_MAX_SIZE - DATA_SIZE_MAX - NODE_SIZE
     struct="lpm_trie",
     btf="keyless",
     probe=Probe(8, 8, map_flags=uapi.BPF_F_NO_PREALLOC),
+    sleepable="7.1",
 )
 class LpmTrieMap(BpfMap):
     """BPF_MAP_TYPE_LPM_TRIE."""

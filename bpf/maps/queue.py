@@ -45,6 +45,7 @@ class _Keyless(BpfMap):
     keyless=True,
     loader_btf=False,
     probe=Probe(key_size=0),
+    sleepable="6.12",
 )
 class QueueMap(_Keyless):
     """BPF_MAP_TYPE_QUEUE: first in, first out.  One element of room more than max_entries, as in the kernel."""
@@ -134,6 +135,7 @@ class QueueMap(_Keyless):
     keyless=True,
     loader_btf=False,
     probe=Probe(key_size=0),
+    sleepable="6.12",
 )
 class StackMap(QueueMap):
     """BPF_MAP_TYPE_STACK: last in, first out."""

@@ -32,7 +32,7 @@ DYNPTR_MAX_SIZE = (1 << 24) - 1
     commit="457f44363a88",
     struct="bpf_ringbuf_map",
     helpers="ringbuf_output ringbuf_reserve ringbuf_query ringbuf_reserve_dynptr ringbuf_submit_dynptr ringbuf_discard_dynptr",
-    sleepable=True,
+    sleepable="5.12",
     keyless=True,
     loader_btf=False,
     probe=Probe(0, 0, 4096),
@@ -166,7 +166,7 @@ class RingBufferMap(BpfMap):
     commit="583c1f420173",
     struct="bpf_ringbuf_map",
     helpers="user_ringbuf_drain",
-    sleepable=True,
+    sleepable="5.12",
     keyless=True,
     probe=Probe(0, 0, 4096),
 )

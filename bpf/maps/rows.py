@@ -38,7 +38,7 @@ class MapType:
     struct: str  # of the kernel's BTF, that programs may look into: map_btf_id
     helpers: frozenset[str] | None = None  # the only helpers that take it; None: the general ones
     for_each: bool = False  # map_for_each_callback
-    sleepable: bool = False  # may be used by sleepable programs
+    sleepable: str = ""  # the version since which sleepable programs may use it; none: they may not
     lock: bool = False  # its values may hold a struct bpf_spin_lock,
     timer: bool = False  # a struct bpf_timer,
     kptr: bool = False  # kernel pointers

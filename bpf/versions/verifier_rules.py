@@ -77,6 +77,10 @@ class Rules:
         "6.1", "96da3f7d489d", "tracing programs use maps that allocate when they are updated"
     )
 
+    sleepable_spin_lock: bool = since("6.12", "-", "sleepable programs may use spin locks")
+    sleepable_storage_named: bool = since(
+        "6.12", "-", "a map that sleepable programs may not use is told with local storage"
+    )
     socket_spin_lock: bool = since("5.13", "69c087ba6225", "socket filters and spin locks have words of their own")
     bind_flags: bool = since("5.12", "772412176fb9", "programs at bind() may return flags")
     jump_by_imm: bool = since("6.1", "4cd58e9af8b9", "a 32-bit jump always has its distance in imm; of 6.6")
@@ -176,6 +180,7 @@ class Rules:
     slot_objects: bool = since("6.3", "f8064ab90d66", "dynptrs are whole: stores end them, slices know them")
     arguments_by_register: bool = since("7.1", "-", "messages name arguments of kernel functions by their registers")
     sections_nest: bool = since("6.18", "4167096cb964", "read sections of RCU nest")
+    dynptr_released_by_kind: bool = since("7.1", "-", "what a helper releases is a dynptr of the right kind")
     casts_to_memory: bool = since(
         "6.17", "d2ae8b09c4ee", "bpf_rdonly_cast() to void gives memory that cannot be relied on"
     )
@@ -213,6 +218,11 @@ class Rules:
     loop_count_is_number: bool = since("6.12", "5f577c5cd4e6", "the count of bpf_loop() is no pointer")
     lookup_size_may_be_zero: bool = since("6.8", "d4cb4e8d6b34", "sizes of socket lookups may be zero")
     memory_for_keys: bool = since("6.3", "d1673304097c", "keys and values of maps may be any memory")
+    ctx_offsets: bool = since(
+        "7.1",
+        "-",
+        "contexts that are not rewritten have fixed offsets, those of syscall programs any, and these only are memory for helpers",
+    )
     ctx_named_as_memory: bool = since("7.0", "-", "a context is among the kinds of memory that a refusal names")
     constant_keys: bool = since("6.14", "d2102f2f5d75", "an array's element at a known key is there")
     helper_refused_by_type: bool = since(

@@ -45,6 +45,8 @@ PLACES: tuple[tuple[int, int, tuple[str, ...], tuple[int, ...]], ...] = (
     (22, 17, ("flow_dissector", "base_anyone", "base_bpf"), (76, 80)),
     (23, 18, ("sysctl", "base_anyone", "base_bpf"), (0, 4)),
     (25, 22, ("cg_sockopt", "base_anyone", "base_bpf"), (24, 28)),
+    (31, 0, ("syscall_prog", "base_anyone", "base_bpf"), (0, 8)),
+    (26, 24, ("tracing_prog", "bpf_tracing", "base_bpf"), (0, 8)),
     (30, 36, ("sk_lookup", "base_anyone", "base_bpf"), (0, 8)),
 )
 MAPS: dict[str, Row] = {
@@ -77,6 +79,7 @@ MAPS: dict[str, Row] = {
     "ring": {"type": 27, "key_size": 0, "value_size": 0, "max_entries": 4096},
 }  # fmt: skip
 SUITE_MAPS = ("fixup_cgroup_storage", "fixup_percpu_cgroup_storage", "fixup_map_spin_lock", "fixup_sk_storage_map")
+SYSCALL, TRACING, FUNC = 31, 26, 12
 BASE = types.BPF_BASE_TYPE_MASK
 GENERAL = ("hash", "hash_grows", "array", "small", "percpu_hash", "percpu_hash_grows", "percpu_array", "lru", "trie",
            "inner_array", "inner_hash", "inner_grows", "fixup_map_spin_lock")  # fmt: skip
@@ -95,7 +98,8 @@ class Program:
         self.maps: dict[str, list[int]] = {}
         self.kinds: dict[int, str] = {}
         self.labels = 0
-        self.prog_type, self.attach_type, switches, self.ctx_offsets = rng.choice(PLACES)
+        places = [place for place in PLACES if place[0] != SYSCALL or version.at_least("5.14")]
+        self.prog_type, self.attach_type, switches, self.ctx_offsets = rng.choice(places)
         self.helpers = [row for switch in switches for row in GIVEN.get(switch, {}).values() if self.known(row)]
         self.fallbacks = [row for row in PROTOS.values() if self.known(row)]
 
@@ -136,8 +140,10 @@ class Program:
                 )
             )()
         self.lines += ["r0 = 0", "exit"] if rng.random() < 0.9 else ["exit"]
+        more = {"attach": ["filp_close", FUNC]} if self.prog_type == TRACING else {}
+        more |= {"prog_flags": 16} if self.prog_type == SYSCALL else {}
         return {"prog_type": self.prog_type, "attach_type": self.attach_type, "maps": self.maps,
-                "insns": encode(assemble("\n".join(self.lines))).hex()}  # fmt: skip
+                "insns": encode(assemble("\n".join(self.lines))).hex(), **more}  # fmt: skip
 
     def label(self) -> str:
         self.labels += 1
@@ -191,6 +197,18 @@ class Program:
             self.lines += [f"r7 = *({size} *)(r6 +{first})", f"r2 = *({size} *)(r6 +{last})", "r3 = r7",
                            f"r3 += {self.rng.choice((8, 14, 34))}", "if r3 <= r2 goto pc+2", "r0 = 0", "exit"]  # fmt: skip
             self.kinds[7] = "packet"
+
+    def context(self) -> None:
+        """Elsewhere in the context, by a pointer."""
+        rng = self.rng
+        self.lines += ["r1 = r6", f"r1 += {rng.choice((0, 8, 16, -8))}" if rng.random() < 0.8 else "r1 += r8"]
+        match rng.randrange(3):
+            case 0:
+                self.lines.append(f"r2 = *(u{rng.choice((8, 32, 64))} *)(r1 +{rng.choice((0, 8, -8))})")
+            case 1:
+                self.lines.append("*(u64 *)(r1 +0) = r8")
+            case _:
+                self.lines += [f"r2 = {rng.choice((4, 8, 0, 'r8'))}", "r3 = r7", "call 6"]
 
     def touch(self) -> None:
         """Memory through what is there."""

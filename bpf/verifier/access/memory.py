@@ -10,16 +10,17 @@ from typing import Final
 
 from arch.abi.errno import EACCES, EINVAL, ENOTSUPP, EPERM
 from arch.abi.internal import READ, WRITE
+from arch.abi.limits import U16_MAX
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.maps.types import row_of
+from bpf.verifier.access import ctx_place
 from bpf.verifier.access.btf_access import check_place, check_ptr_to_btf_access
 from bpf.verifier.access.map_access import (
     check_map_access,
     check_map_access_type,
     check_map_kptr_access,
     check_mem_region_access,
-    check_ptr_off_reg,
     kptr_at,
     map_is_rdonly,
 )
@@ -190,7 +191,7 @@ def _access_mem(env: Env, regno: int, off: int, size: int, access: int, value_re
 
 def _access_ctx(env: Env, regno: int, off: int, size: int, access: int, value_regno: int, insn: int) -> None:
     _check_no_leak(env, access, value_regno, "ctx")
-    check_ptr_off_reg(env, env.regs[regno].value, regno)
+    off = ctx_place.offset(env, regno, off, size)
     info = AccessInfo(log=env.verbose)
     if not ctx.is_valid_access(env, off, size, access, info):
         env.verbose(f"invalid bpf_context access off={off} size={size}\n")
@@ -506,7 +507,10 @@ def check_helper_mem_access(
         check_stack_range_initialized(env, regno, v.off, size, zero_size_ok, True, meta, access)
     elif base == PTR_TO_BTF_ID and env.rules.memory_for_keys:
         check_ptr_to_btf_access(env, regno, v.off, size, READ, -1)
-    elif base == PTR_TO_CTX and env.rules.ctx_as_memory and env.prog_type not in ctx.HAS_CONVERT_CTX_ACCESS:
+    elif base == PTR_TO_CTX and ctx_place.offsets_vary(env):
+        check_mem_region_access(env, regno, v.off, size, U16_MAX, zero_size_ok)
+        env.facts.max_ctx_offset = max(env.facts.max_ctx_offset, v.off + v.umax + size)
+    elif base == PTR_TO_CTX and ctx_place.is_memory(env):
         # the context is plain memory: any of it will do, up to its last byte
         if size == 0:
             if zero_size_ok:

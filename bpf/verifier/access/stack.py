@@ -17,6 +17,7 @@ from bpf.verifier.access.regs import is_pointer_value, mark_reg_read, mark_unkno
 from bpf.verifier.access.slot_objects import destroy_if_dynptr
 from bpf.verifier.domain.bounds import is_unbounded, s32, s64
 from bpf.verifier.domain.call_meta import CallMeta
+from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import (
     ADD_CONST,
     BPF_REG_SIZE,
@@ -131,6 +132,9 @@ def check_stack_access_within_bounds(env: Env, regno: int, off: int, size: int, 
     if errno:
         if not v.var_off[1]:
             env.reject(errno, f"invalid{extra} stack R{regno} off={off} size={size}")
+        if env.rules.offsets_in_bounds:
+            off -= v.off
+            v = with_fixed_offset(v)
         fixed = f" off={off}" if env.rules.offset_in_stack_words else ""
         where = f"R{regno} var_off={tnum_text(v.var_off)}{fixed} size={size}"
         env.reject(errno, f"invalid variable-offset{extra} stack {where}")

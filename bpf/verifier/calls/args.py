@@ -14,7 +14,7 @@ from arch.abi.internal import READ, WRITE
 from bpf import uapi
 from bpf.btf.codec import Kind
 from bpf.helpers.rows import FuncProto
-from bpf.verifier.access import dynptr, dynptr_slots
+from bpf.verifier.access import ctx_place, dynptr, dynptr_slots
 from bpf.verifier.access.map_access import (
     check_map_access,
     check_ptr_off_reg,
@@ -197,6 +197,8 @@ def _check_arg_off_6_2(env: Env, v: Value, regno: int, arg_type: int) -> None:
             env.reject(EINVAL, where)
         check_ptr_off_reg(env, v, regno)
         return
+    if v.type == PTR_TO_CTX and arg_type != ARG_PTR_TO_CTX and ctx_place.offsets_vary(env):
+        return
     if v.type not in _ANY_OFFSET_6_2:
         check_ptr_off_reg(env, v, regno, v.type in _OBJECTS_6_2)
 
@@ -349,7 +351,7 @@ def _note_release(env: Env, v: Value, regno: int, arg_type: int, meta: CallMeta)
     if base_type(arg_type) == ARG_PTR_TO_DYNPTR and env.rules.slot_objects:
         if v.type == PTR_TO_DYNPTR:
             env.reject(EINVAL, "cannot release unowned const bpf_dynptr")
-        if not dynptr_slots.holds_reference(env, v):
+        if not env.rules.dynptr_released_by_kind and not dynptr_slots.holds_reference(env, v):
             env.reject(EINVAL, f"arg {regno} is an unacquired reference")
     elif base_type(arg_type) == ARG_PTR_TO_DYNPTR:
         frame = env.cur.frames[v.frameno]

@@ -287,7 +287,7 @@ def check_map_prog_compatibility(env: Env, m: MapInfo) -> None:
             env.reject(EINVAL, f"{kind} progs cannot use bpf_spin_lock yet")
         if tracing:
             env.reject(EINVAL, "tracing progs cannot use bpf_spin_lock yet")
-        if env.sleepable and rules.socket_spin_lock:
+        if env.sleepable and rules.socket_spin_lock and not rules.sleepable_spin_lock:
             env.reject(EINVAL, "sleepable progs cannot use bpf_spin_lock yet")
     if m.timer_off >= 0 and tracing:
         env.reject(EINVAL, "tracing progs cannot use bpf_timer yet")
@@ -295,8 +295,15 @@ def check_map_prog_compatibility(env: Env, m: MapInfo) -> None:
         env.reject(EINVAL, "bpf_struct_ops map cannot be used in prog")
     if env.sleepable and not rules.sleepable_any_map:
         _check_sleepable_map_before_5_12(env, m)
-    elif env.sleepable and not row_of(m.map_type).sleepable:
-        env.reject(EINVAL, "Sleepable programs can only use array, hash, and ringbuf maps")
+    elif env.sleepable:
+        since = row_of(m.map_type).sleepable
+        if not since or env.version.before(since):
+            kinds = (
+                "array, hash, ringbuf and local storage"
+                if rules.sleepable_storage_named
+                else "array, hash, and ringbuf"
+            )
+            env.reject(EINVAL, f"Sleepable programs can only use {kinds} maps")
 
 
 def _is_preallocated(m: MapInfo) -> bool:

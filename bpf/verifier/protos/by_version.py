@@ -7,10 +7,12 @@ kernels by a call of every helper in every kind of program (5.10, 6.1, 6.12, 7.2
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 
 from arch.abi.version import KernelVersion
 from bpf import uapi
+from bpf.helpers.rows import parse_type
 from bpf.helpers.table import PROTOS, FuncProto
 
 TRACING = "kprobe_prog tp_prog pe_prog raw_tp_prog tracing_prog bpf_lsm syscall_prog"
@@ -108,3 +110,49 @@ def added(helper: str, switch: str, attach_type: int, version: KernelVersion) ->
     if row is None or not version.at_least(row.since) or (row.attach_types and attach_type not in row.attach_types):
         return None
     return PROTOS[row.proto or f"bpf_{helper}_proto"]
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """An argument (from 1) of prototypes that is of another type since a version after 6.1."""
+
+    protos: str  # without bpf_ and _proto
+    arg: int
+    kind: str
+    since: str
+    commit: str = "-"
+
+
+# fmt: off
+CHANGED = (
+    Changed("strncmp", 1, "PTR_TO_MEM|MEM_RDONLY", "6.3"),
+    Changed("inode_storage_get inode_storage_delete task_storage_get task_storage_delete sk_storage_get_tracing sk_storage_delete_tracing",
+            2, "PTR_TO_BTF_ID_OR_NULL", "6.4"),
+    Changed("get_socket_ptr_cookie", 1, "PTR_TO_BTF_ID_SOCK_COMMON|PTR_MAYBE_NULL", "6.4"),
+    Changed("tcp_raw_gen_syncookie_ipv4 tcp_raw_gen_syncookie_ipv6", 3, "CONST_SIZE_OR_ZERO", "6.8"),
+    Changed("kallsyms_lookup_name", 1, "PTR_TO_MEM|MEM_RDONLY", "7.1"),
+    Changed("tcp_raw_gen_syncookie_ipv4 tcp_raw_gen_syncookie_ipv6", 2, "PTR_TO_MEM|MEM_RDONLY", "7.1"),
+    Changed("d_path sysctl_get_name xdp_fib_lookup skb_fib_lookup", 2, "PTR_TO_MEM|MEM_WRITE", "7.1"),
+    Changed("snprintf_btf", 1, "PTR_TO_MEM|MEM_WRITE", "7.1"),
+    Changed("read_branch_records", 2, "PTR_TO_MEM_OR_NULL|MEM_WRITE", "7.1"),
+    Changed("snprintf", 1, "PTR_TO_MEM_OR_NULL|MEM_WRITE", "7.1"),
+)
+# fmt: on
+_CHANGED: dict[str, list[Changed]] = {}
+for _row in CHANGED:
+    for _name in _row.protos.split():
+        _CHANGED.setdefault(f"bpf_{_name}_proto", []).append(_row)
+
+
+def of_version(proto: FuncProto, version: KernelVersion) -> FuncProto:
+    """The prototype with the arguments it had then."""
+    return _of_version(proto, version) if proto.proto in _CHANGED else proto
+
+
+@cache
+def _of_version(proto: FuncProto, version: KernelVersion) -> FuncProto:
+    arg_types = list(proto.arg_types)
+    for row in _CHANGED[proto.proto]:
+        if version.at_least(row.since):
+            arg_types[row.arg - 1] = parse_type("ARG_", row.kind)[0]
+    return replace(proto, arg_types=tuple(arg_types))

@@ -15,7 +15,7 @@ from arch.abi.version import NEWEST, KernelVersion
 from bpf import uapi
 from bpf.helpers.table import PROTOS, ROWS, FuncProto, has_helper
 from bpf.verifier.protos import by_type as tables
-from bpf.verifier.protos.by_version import added, is_given
+from bpf.verifier.protos.by_version import added, is_given, of_version
 from bpf.versions.program_types import program_types
 
 __all__ = ["DEBIAN_6_1", "FULL_CONFIG", "FuncProto", "Program", "get_func_proto", "helper_allowed", "helper_proto"]
@@ -339,7 +339,9 @@ def get_func_proto(func_id: int, prog: Program) -> FuncProto | None:
     proto = FUNC_PROTOS[switch](helper, prog)
     if proto is None:
         return added(helper, switch, attach, prog.version)
-    return proto if is_given(helper, switch, attach, prog.version) and _may_sleep(helper, prog) else None
+    if not is_given(helper, switch, attach, prog.version) or not _may_sleep(helper, prog):
+        return None
+    return of_version(proto, prog.version)
 
 
 def _may_sleep(helper: str, prog: Program) -> bool:

@@ -24,7 +24,7 @@ def test_every_helper_of_6_1_has_a_number_and_a_version():
 
 def test_every_helper_is_reachable_from_some_program_type():
     found = set()
-    for prog_type in protos.RULES:
+    for prog_type in protos.SWITCHES:
         for attach in (0, *range(43)):
             for number in range(1, len(HELPER_NAMES)):
                 if protos.helper_proto(number, prog_type, attach, config=protos.FULL_CONFIG):
