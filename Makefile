@@ -12,6 +12,7 @@
 # make test-bpf-selftests  the kernel's own BPF selftests, fetched from Debian and built, compared with the real 6.1
 # make fuzz MINUTES=10  hostile input of every kind, for so long
 # make determinism  four stories ten ways: not a byte may differ
+# make growth    ten thousand rounds of what is begun and ended: nothing may be left
 # make hostile    20,000 programs that no verifier would let pass: none reaches the host
 
 PYTHON ?= python3
@@ -19,7 +20,7 @@ VENV ?= .venv
 BIN = $(VENV)/bin
 JOBS ?= 2
 
-.PHONY: venv demo test test-samples test-slow test-cpython test-ftrace test-kselftests test-bpf-selftests lint docs bench soundness hostile fuzz site determinism clean
+.PHONY: venv demo test test-samples test-slow test-cpython test-ftrace test-kselftests test-bpf-selftests lint docs bench soundness hostile fuzz site determinism growth clean
 
 venv: $(VENV)/.installed
 
@@ -90,6 +91,10 @@ site: venv
 
 determinism: venv
 	$(BIN)/python -m tests.simkernel.determinism
+
+ROUNDS ?= 10000
+growth: venv
+	$(BIN)/python -m tests.simkernel.growth --rounds $(ROUNDS)
 
 docs: venv
 	$(BIN)/python -m docs.generate --check

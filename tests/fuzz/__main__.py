@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 import simkernel
+from tests.fuzz import kinds
 from tests.fuzz.kinds import ARCHS, KINDS, machine
 
 RECORD = Path(__file__).with_name("last_run.json")
@@ -106,8 +107,8 @@ def record(name: str, row: dict[str, Any], add: bool) -> None:
             "outcomes": dict(sorted((Counter(old["outcomes"]) + Counter(row["outcomes"])).items())),
         }
     known[name] = row
-    kinds = {name: known[name] for name in KINDS if name in known}
-    RECORD.write_text(json.dumps({**whole, "kinds": kinds}, indent=1) + "\n")
+    rows = {name: known[name] for name in KINDS if name in known}
+    RECORD.write_text(json.dumps({**whole, "kinds": rows}, indent=1) + "\n")
 
 
 def main() -> int:
@@ -117,12 +118,14 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kinds", default=",".join(KINDS))
     parser.add_argument("--cases", type=int, default=sys.maxsize, help="so many of each kind, if the time lasts")
+    parser.add_argument("--calls", type=int, default=kinds.CALLS, help="of one case of `syscalls` and `sequences`")
     parser.add_argument("--only", help="KIND:SEED:CASE or KIND:SEED:FIRST-LAST, in this process")
     parser.add_argument(
         "--record", action="store_true", help=f"write {RECORD.name}, from which docs/reliability.md is made"
     )
     parser.add_argument("--add", action="store_true", help="with --record: to what is recorded of the kind")
     options = parser.parse_args()
+    kinds.CALLS = options.calls
     if options.only:
         name, seed, cases = options.only.split(":")
         first, _, last = cases.partition("-")

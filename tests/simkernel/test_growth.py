@@ -79,14 +79,20 @@ def prog_load(m: Machine) -> None:
 STORIES = (load_attach_close, usdt, kprobe_event, many_kprobe_events, fork_exit, program, mount_umount, prog_load)
 
 
-@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
-def test_nothing_is_left(story: Callable[[Machine], None]) -> None:
+def prepare(story: Callable[[Machine], None]) -> Machine:
+    """A machine with what the story runs."""
     m = simkernel.boot()
     m.install(SAMPLES / "bin" / "x86_64" / "hello")
     if story is usdt:
         from simkernel.fs.rootfs import add_file
 
         add_file(m.kernel.vfs, "/samples/server", (SAMPLES / "bin" / "x86_64" / "server").read_bytes(), 0o755)
+    return m
+
+
+@pytest.mark.parametrize("story", STORIES, ids=lambda story: story.__name__)
+def test_nothing_is_left(story: Callable[[Machine], None]) -> None:
+    m = prepare(story)
     rounds = 200 if story is many_kprobe_events else ROUNDS
     for _ in range(rounds):
         story(m)
