@@ -48,13 +48,14 @@ class Why(enum.IntEnum):
     NOTHING = 0
     TIME = 1  # a limit is over
     INTERRUPT = 2  # a person or the system asks: SIGINT, SIGTERM, SIGHUP
+    MEMORY = 3  # the process has grown by more than it may (arch/hostmemory.py), or the host gives no more
 
 
 class HostStop(BaseException):
     """The host wants this work to end.  What was under way is given up."""
 
     def __str__(self) -> str:
-        return "the host's time is up"
+        return "the host's memory is up" if HOST_WORD[0] == Why.MEMORY else "the host's time is up"
 
 
 _storage = (ctypes.c_uint64 * 1)()
@@ -112,6 +113,7 @@ class HostTime:
         self.asked = 0  # the signal that asked for an end; 0: none
         self.keeps_signals = False  # SIGINT and its like are ours for good: take_signals()
         self._limits: list[Limit] = []
+        self._full = False  # no_memory(); until the outermost work begins anew
         self._seen = False
         self._thrown = False  # an exception was sent that has perhaps not come yet
         self._torn = False  # an exception was sent to where nobody looks
@@ -149,8 +151,16 @@ class HostTime:
             except HostStop:
                 continue
 
+    def no_memory(self) -> None:
+        """What runs has taken more of the host's memory than it may, or than there is."""
+        self._full = True
+        self._renew()
+
     def enter(self, poke: Callable[[], None]) -> None:
         """A machine begins to run."""
+        if self._full and not self.runs and not self._limits:
+            self._full = False
+            self._renew()
         self.runs.append(poke)
         if len(self.runs) == 1 and not self.keeps_signals:
             self._borrow_sigint()
@@ -194,6 +204,7 @@ class HostTime:
     def push(self, limit: Limit) -> None:
         """Limit.__enter__()."""
         with self._lock:
+            self._full = self._full and bool(self.runs or self._limits)
             self._limits.append(limit)
             self._owner = threading.get_ident()
         self._renew()
@@ -219,7 +230,9 @@ class HostTime:
                 return Why.TIME
             if limit.shields:
                 return Why.NOTHING
-        return Why.INTERRUPT if self.asked else Why.NOTHING
+        if self.asked:
+            return Why.INTERRUPT
+        return Why.MEMORY if self._full else Why.NOTHING
 
     # -- signals -----------------------------------------------------------------------------------------------------
 

@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from simkernel.recording.take import Recorder
     from simkernel.session import Session
 
+ENDED_BY = {Why.TIME: "host", Why.INTERRUPT: "interrupted", Why.MEMORY: "memory"}  # Result.timed_out
 KILL_S = 0.1  # CPU time of the host for ending the programs of a run that is over
 Counter = int | dict[str, int]  # a number, or one for each system call
 DEFAULT_ENV = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": "/root", "TERM": "dumb"}
@@ -85,7 +86,7 @@ class Result:
     stdout: bytes = b""
     stderr: bytes = b""
     signal: int = 0
-    timed_out: str = ""  # "", "virtual", "host", "interrupted" or "deadlock"
+    timed_out: str = ""  # "", "virtual", "host", "memory", "interrupted" or "deadlock"
     crash: Crash | None = None
     virtual_ns: int = 0
     counters: dict[str, Counter] = field(default_factory=dict)
@@ -274,7 +275,7 @@ class Machine(Waiting, Unit):
     def why_ended(self, limit_ns: int | None) -> str:
         """Result.timed_out of a run that did not come to its own end."""
         if HOST.why is not Why.NOTHING:
-            return "host" if HOST.why is Why.TIME else "interrupted"
+            return ENDED_BY[HOST.why]
         return "virtual" if limit_ns is not None and self.kernel.clock.now_ns >= limit_ns else "deadlock"
 
     def _kill(self, task: Task) -> None:

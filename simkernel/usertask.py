@@ -35,6 +35,7 @@ from simkernel.kernel.task import Task, WaitQueue
 
 if TYPE_CHECKING:
     from simkernel.kernel.kernel import Kernel
+    from simkernel.kernel.mm import Mm
 
 CODE = 0x400000  # where the system-call instruction lies
 HEAP_SIZE = 64 << 20
@@ -82,15 +83,18 @@ class Driver:
         """Everything that alloc() gave may be used anew."""
         self.top = self.heap
 
+    def _mm(self) -> Mm:
+        if self.task.mm is None:
+            raise RuntimeError("this task has ended")
+        return self.task.mm
+
     def read(self, addr: int, size: int) -> bytes:
         """Bytes of the task's memory; Fault."""
-        assert self.task.mm is not None
-        return bytes(self.task.mm.user.read(addr, size))
+        return bytes(self._mm().user.read(addr, size))
 
     def write(self, addr: int, data: bytes) -> None:
         """Store bytes; Fault."""
-        assert self.task.mm is not None
-        self.task.mm.user.write(addr, bytes(data))
+        self._mm().user.write(addr, bytes(data))
 
     def string(self, text: str | bytes) -> int:
         """A C string in the task's memory."""

@@ -88,7 +88,7 @@ RUN = record(
     status=integer("exit status as a shell shows it"),
     stdout=text(),
     stderr=text(),
-    timed_out=text('"", "virtual", "host", "interrupted", "deadlock"'),
+    timed_out=text('"", "virtual", "host", "memory", "interrupted", "deadlock"'),
     incomplete=array(text(), "sentences: what is missing in the results"),
     crash=or_null(
         record(

@@ -26,7 +26,7 @@ from arch.abi.termios import ECHO, ICANON, ISIG
 from arch.abi.time import NSEC_PER_SEC
 from arch.architecture import DEFAULT, names
 from arch.errors import KernelError
-from arch.hosttime import HOST, HostStop, Limit
+from arch.hosttime import HOST, HostStop, Limit, Why
 from arch.hosttime import check as check_host_time
 from simkernel.binds import Bind, BindSyntaxError, parse_bind
 from simkernel.bug import Oops
@@ -48,6 +48,7 @@ BLOCKED_POLL_MS = 50  # how often who waits for a stream of the host looks at th
 TIME_IS_UP = {
     "virtual": "virtual time is up",
     "host": "real time is up",
+    "memory": "it took more of the host's memory than it may",
     "deadlock": "it waits for what cannot come",
     "interrupted": "interrupted",
 }
@@ -240,7 +241,7 @@ def run_or_report(options: Options, command: list[str]) -> int:
         report.machine.close()
         return report.status
     except HostStop:
-        ended = "interrupted" if HOST.asked else "host"
+        ended = "interrupted" if HOST.asked else "memory" if HOST.why is Why.MEMORY else "host"
         name = command[0] if command else options.workload
         print(f"simkernel run: {name}: ended before it began, {TIME_IS_UP[ended]}", file=sys.stderr)
         return stopped_status(ended)

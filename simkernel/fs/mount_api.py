@@ -27,6 +27,7 @@ from simkernel.fs.face import FsKernel
 from simkernel.fs.fsopen import ATIME_OF_ATTR, MNT_OF_ATTR, attr_flags, detached_fd, path_file
 from simkernel.fs.inode import Mount, Path
 from simkernel.fs.landlock_access import check_mounts
+from simkernel.fs.mounts import top_of
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.namespace import (
     can_change_locked,
@@ -34,7 +35,6 @@ from simkernel.fs.namespace import (
     clone_tree,
     do_move_mount,
     may_mount,
-    top_of,
     writers_on,
 )
 from simkernel.fs.nsfs import NS_FILE_OPERATIONS, namespace_of

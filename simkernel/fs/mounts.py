@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from arch.abi.errno import ENOENT, ENOTDIR
+from arch.abi.errno import ENOENT, ENOSPC, ENOTDIR
 from arch.abi.mount import (
     MS_NOATIME,
     MS_NODEV,
@@ -26,6 +26,13 @@ MNT_FLAGS = (
 )  # fmt: skip
 
 
+def top_of(mnt: Mount) -> Mount:
+    """The root of the mount's tree."""
+    while mnt.mnt_parent is not mnt:
+        mnt = mnt.mnt_parent
+    return mnt
+
+
 class Mounts:
     """The mounts of all mount namespaces, in mount order."""
 
@@ -36,6 +43,7 @@ class Mounts:
         self.all: list[Mount] = []
         self._next_id = 1
         self.last_group = 0  # of peers
+        self.mount_max = 100_000  # of one namespace: fs.mount-max
         self.owners: dict[Mount, Namespace | None] = {}  # whose the mount namespaces are, by their roots
         self.detached: set[Mount] = set()  # roots of trees that only a descriptor holds: the anonymous namespaces
         self.when_gone: list[Callable[[Mount], None]] = []  # told of each mount that is taken off
@@ -111,11 +119,25 @@ class Mounts:
     def tree(self, top: Mount) -> list[Mount]:
         """A mount and all that are mounted on it, those below first."""
         found, members = [top], {top}
+        later: dict[Mount, list[Mount]] = {}  # by what they are mounted on; propagation tucks mounts under older ones
         for mnt in self.all:
             if mnt.mnt_parent in members and mnt not in members:
                 members.add(mnt)
                 found.append(mnt)
+            elif mnt not in members:
+                later.setdefault(mnt.mnt_parent, []).append(mnt)
+        for mnt in found:
+            found += [each for each in later.get(mnt, ()) if each is not mnt and each not in members]
         return found
+
+    def set_mount_max(self, most: int) -> None:
+        """fs.mount-max."""
+        self.mount_max = most
+
+    def require_room(self, top: Mount, more: int) -> None:
+        """count_mounts(): ENOSPC when a namespace would have more than it may."""
+        if len(self.all) + more > self.mount_max and len(self.tree(top)) + more > self.mount_max:
+            raise KernelError(ENOSPC, "too many mounts")
 
     def drop_tree(self, top: Mount) -> None:
         """umount_tree(): a namespace, or a tree that was never attached, is gone."""

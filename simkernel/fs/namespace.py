@@ -44,7 +44,7 @@ from simkernel.fs.constants import FMODE_WRITE
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import Dentry, Mount, Path, prepend_path
 from simkernel.fs.landlock_access import check_mounts
-from simkernel.fs.mounts import MNT_FLAGS, Mounts
+from simkernel.fs.mounts import MNT_FLAGS, Mounts, top_of
 from simkernel.fs.namei import LOOKUP_FOLLOW
 from simkernel.fs.open_walk import get_path_name
 from simkernel.fs.vfs import Vfs
@@ -90,13 +90,6 @@ def mount_capable(k: FsKernel, fs_name: str) -> bool:
     return ns_capable(k.current, owner, CAP_SYS_ADMIN)
 
 
-def top_of(mnt: Mount) -> Mount:
-    """The root of the mount's tree."""
-    while mnt.mnt_parent is not mnt:
-        mnt = mnt.mnt_parent
-    return mnt
-
-
 def check_mnt(k: FsKernel, mnt: Mount) -> bool:
     """It is in the current task's mount namespace."""
     mine = k.current.namespaces.get("mnt")
@@ -122,6 +115,7 @@ def _do_new_mount(k: FsKernel, where: Path, fs_name: str, devname: str, flags: i
         return -EINVAL
     if fs_type.nodev and where.dentry is where.mnt.mnt_root and where.mnt.mnt_sb is sb:
         return -EBUSY
+    pnode.require_room(vfs.mounts, where, 1)
     pnode.attach(vfs.mounts, vfs.mounts.new(sb, devname, mount_flags(flags)), where)
     return 0
 
@@ -146,6 +140,7 @@ def _do_bind(k: FsKernel, where: Path, source_name: str, recursive: bool) -> int
         return -EINVAL
     if (source.dentry.children is None) != (where.dentry.children is None):
         return -ENOTDIR
+    pnode.require_room(mounts, where, len(mounts.tree(source.mnt)) if recursive else 1)
     copies = clone_tree(mounts, source, recursive)
     pnode.attach(mounts, copies[source.mnt], where, known=True)
     return 0
@@ -177,6 +172,7 @@ def do_move_mount(k: FsKernel, source: Path, where: Path) -> int:
         return -EINVAL
     if mnt in (where.mnt, top_of(where.mnt)) or mnt in _above(where.mnt):
         return -ELOOP
+    pnode.require_room(mounts, where, len(mounts.tree(mnt)), own=not attached)
     if attached:
         mounts.uncover(mnt)
     mounts.detached.discard(mnt)

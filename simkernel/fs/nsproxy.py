@@ -29,7 +29,7 @@ from simkernel.fs import pnode
 from simkernel.fs.face import FsKernel
 from simkernel.fs.fdtable import FsStruct, publish_task_files
 from simkernel.fs.inode import Mount, Path
-from simkernel.fs.namespace import top_of
+from simkernel.fs.mounts import top_of
 from simkernel.fs.nsfs import NS_FILE_OPERATIONS, namespace_of
 from simkernel.fs.pidfd import PIDFD_FOPS
 from simkernel.kernel.face import Body

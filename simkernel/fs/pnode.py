@@ -6,11 +6,12 @@ shared mount is mounted on the same place of its peers, and of the slaves of the
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from arch.abi.mount import MS_PRIVATE, MS_SHARED, MS_SLAVE, MS_UNBINDABLE
 from simkernel.fs.inode import Dentry, Mount, Path
-from simkernel.fs.mounts import Mounts
+from simkernel.fs.mounts import Mounts, top_of
 
 
 def peers(mounts: Mounts, group: int) -> list[Mount]:
@@ -84,6 +85,20 @@ def _reaches(mnt: Mount, place: Dentry) -> bool:
     return mnt.mnt_root.is_ancestor_of(place)
 
 
+def hearing(mounts: Mounts, at: Path) -> list[tuple[Mount, bool]]:
+    """Mounts that have a place which hears of what is mounted on this one."""
+    return [(target, slave) for target, slave in targets(mounts, at.mnt) if _reaches(target, at.dentry)]
+
+
+def require_room(mounts: Mounts, at: Path, size: int, own: bool = True) -> None:
+    """ENOSPC unless so many mounts may come to a place (`own`: they are new there), and to all that hear of it."""
+    more = Counter({top_of(at.mnt): size * own})
+    if at.mnt.group_id:
+        more.update({top_of(target): size for target, _ in hearing(mounts, at)})
+    for top, count in more.items():
+        mounts.require_room(top, count)
+
+
 def attach(mounts: Mounts, mnt: Mount, at: Path, known: bool = False) -> None:
     """attach_recursive_mnt(): cover a place, and the same place of all that hear of it.
 
@@ -96,7 +111,7 @@ def attach(mounts: Mounts, mnt: Mount, at: Path, known: bool = False) -> None:
     if at.mnt.group_id:
         for member in mounts.tree(mnt):
             set_shared(mounts, member)
-        heard = [(target, slave) for target, slave in list(targets(mounts, at.mnt)) if _reaches(target, at.dentry)]
+        heard = hearing(mounts, at)
     before = list(mounts.all)
     for target, slave in heard:
         if target in mounts.tree(mnt):

@@ -40,6 +40,7 @@ ENTRIES = (
     Entry("fs.inode-nr", "0\t0", 0o444),
     Entry("fs.leases-enable", 1),
     Entry("fs.lease-break-time", 45),
+    Entry("fs.mount-max", 100_000, low=1, since="4.9"),
     Entry("fs.nr_open", 1048576, low=64),
     Entry("fs.pipe-max-size", 1048576, low=4096),
     Entry("fs.protected_hardlinks", 0, 0o600, 0, 1),

@@ -236,6 +236,7 @@ def make_root(k: FsKernel) -> Dir:
     text("vmallocinfo", lambda: "", 0o400)
     text("vmstat", lambda: f"nr_free_pages {k.mm.free_ram_pages}\npgfault {k.mm.nr_faults}\n")
     text("zoneinfo", lambda: "Node 0, zone   Normal\n")
+    vfs.sysctl.on_write("fs.mount-max", vfs.mounts.set_mount_max)
     sys_dir = make_sysctl(k, vfs.sysctl, uname, lambda: len(vfs.files), partial(set_uts, k))
     _set_fops(sys_dir, PROC_SYS_FOPS if vfs.names.proc_sys_iter else PROC_SYS_FOPS_5_8)
     sys_dir.nlink = 1

@@ -13,12 +13,14 @@ from typing import Protocol
 from arch.abi.errno import ERESTARTSYS, ETIME
 from arch.context import Context
 from arch.cpu import Cpu, Stop
+from arch.hostmemory import HOST_MEMORY
 from arch.hosttime import HOST, HOST_WORD, HostStop
 from arch.memory import Memory
 from arch.native import Word
 from arch.native.slots import slot_address
 from simkernel.kernel.body import Call
 from simkernel.kernel.clock import Clock
+from simkernel.kernel.hostcode import is_host_code
 from simkernel.kernel.jiffies import Jiffies
 from simkernel.kernel.jitter import PLACEMENT_NS, TIMER_SLACK_NS, Jitter
 from simkernel.kernel.mirror import Mirror
@@ -411,14 +413,22 @@ class Cpus(Deadline):
         caught: Exception | None = None
         reached = True
         HOST.enter(self._poke)
+        if len(HOST.runs) == 1:
+            HOST_MEMORY.begin()
         try:
             while not until():
+                if HOST_MEMORY.due():
+                    HOST_MEMORY.look(self.cpu.mem.phys.size)
                 if (timeout_ns is not None and self.clock._now >= timeout_ns) or HOST_WORD[0]:
                     reached = False
                     break
                 try:
                     going = self._turn(timeout_ns)
                 except Exception as error:  # the one boundary behind which an exception is a bug of ours: oops.py
+                    if isinstance(error, MemoryError) and not is_host_code(error):
+                        HOST.no_memory()
+                        self.on_stop(HostStop())
+                        continue
                     caught = self.on_bug(error)
                     continue
                 except HostStop as stop:

@@ -105,9 +105,7 @@ class Mirror:
         task.clone_args_addr = 0
         task.pid_addr = 0
         self.mem.free(task.addr)
-        if task.cred.addr and task.tgid == task.pid:
-            self.mem.free(task.cred.addr)
-            task.cred.addr = 0
+        self._put_cred(task)
         if task.signal.addr and not task.signal.threads:
             self.mem.free(task.signal.addr)
             self.mem.free(task.signal.sighand_addr)
@@ -240,13 +238,27 @@ class Mirror:
     # -- credentials ---------------------------------------------------------------------------------------------
 
     def publish_cred(self, task: Task) -> None:
-        """struct cred, and task->cred, task->real_cred."""
+        """commit_creds(): struct cred, and task->cred, task->real_cred.  What was there before is given back."""
         cred = task.cred
         if not cred.addr:
             cred.addr = self.mem.alloc(self.size_of("struct cred"))
         self.store_cred(cred)
         self.set_field(task.addr, "task_struct", "cred", cred.addr)
         self.set_field(task.addr, "task_struct", "real_cred", cred.addr)
+        if task.shown_cred is not cred:
+            self._put_cred(task)
+            cred.usage += 1
+            task.shown_cred = cred
+
+    def _put_cred(self, task: Task) -> None:
+        """put_cred() of what task->cred points to."""
+        cred, task.shown_cred = task.shown_cred, None
+        if cred is None:
+            return
+        cred.usage -= 1
+        if not cred.usage and cred.addr:
+            self.mem.free(cred.addr)
+            cred.addr = 0
 
     def store_cred(self, cred: Cred) -> None:
         """The numbers of a struct cred."""

@@ -199,7 +199,7 @@ class Cred:
 
     __slots__ = (
         "addr", "cap_ambient", "cap_bset", "cap_effective", "cap_inheritable", "cap_permitted", "domain", "egid", "euid",
-        "fsgid", "fsuid", "gid", "groups", "securebits", "sgid", "suid", "uid",
+        "fsgid", "fsuid", "gid", "groups", "securebits", "sgid", "suid", "uid", "usage",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -211,6 +211,7 @@ class Cred:
         self.domain: object = None  # landlock.py: Domain
         self.cap_permitted = self.cap_effective = self.cap_bset = CAP_FULL_SET
         self.addr = 0
+        self.usage = 0  # tasks whose task->cred points to it
 
     def copy(self) -> Cred:
         """prepare_creds()."""
@@ -218,7 +219,7 @@ class Cred:
         for name in Cred.__slots__:
             setattr(new, name, getattr(self, name))
         new.groups = list(self.groups)
-        new.addr = 0
+        new.addr = new.usage = 0
         return new
 
 
@@ -347,6 +348,7 @@ class Task(TaskSlots):
         self.fs: Any = None
         self.signal: SignalStruct = SignalStruct()
         self.cred = Cred()
+        self.shown_cred: Cred | None = None  # what task->cred points to: publish_cred()
         self.group_leader: Task = self
         self.parent: Task = self
         self.real_parent: Task = self

@@ -158,6 +158,9 @@ class Sequence:
         self.last = [*self.last[-5:], name]
         if task.top > task.heap + (16 << 20):
             task.free_all()
+        if task.task.exit_state:  # after the answer to its last call
+            self.begin()
+            task = self.task
         try:
             args = [self.argument(name, parameter) for parameter in self.calls[name].prototype.params]
         except Fault:  # an earlier call has unmapped the task's memory
