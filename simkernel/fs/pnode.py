@@ -94,7 +94,8 @@ def require_room(mounts: Mounts, at: Path, size: int, own: bool = True) -> None:
     """ENOSPC unless so many mounts may come to a place (`own`: they are new there), and to all that hear of it."""
     more = Counter({top_of(at.mnt): size * own})
     if at.mnt.group_id:
-        more.update({top_of(target): size for target, _ in hearing(mounts, at)})
+        for target, _ in hearing(mounts, at):
+            more[top_of(target)] += size
     for top, count in more.items():
         mounts.require_room(top, count)
 
