@@ -19,7 +19,7 @@ from arch.native import Word
 from arch.native.handler import chosen_tier
 from bpf.btf import Btf
 from bpf.cgroup import CgroupPrograms
-from bpf.face import BpfHost, FdObject, Link, Prog
+from bpf.face import BpfHost, Detach, FdObject, Link, Prog
 from bpf.maps.base import BpfMap, MapAttr, map_of_fd
 from bpf.maps.info import KptrField
 from bpf.maps.ring import Rings
@@ -151,6 +151,10 @@ class Bpf:
         self.functions: dict[int, tuple[Prog, int]] = {}  # address of a program's function -> (program, instruction)
         self.last_cookie = 0
         self.cookies: dict[int, int] = {}  # socket -> its cookie, from 1 in the order they are asked for
+        self.mapped_socks: dict[int, set[BpfMap]] = {}  # address of a struct sock -> the maps that it is in
+        self.lsm_shims: dict[
+            int, tuple[int, Detach]
+        ] = {}  # place of a hook -> how many programs of groups, and the end
         self.keyrings: set[tuple[int, int]] = set()  # KEY_SPEC_ and the thread or process that has made it
         self.test_struct = 0  # address of the struct prog_test_ref_kfunc of the test kernel functions
         self._stats_enabled = 0
@@ -290,6 +294,7 @@ class Bpf:
 
     def owner_gone(self, address: int) -> None:
         """A task, an inode or a socket is freed: bpf_task_storage_free() and its like."""
+        self.mapped_socks.pop(address, None)
         self.cookies.pop(address, None)
         for owner in list(self.maps.objects.values()):
             owner.owner_gone(address)

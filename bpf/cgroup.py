@@ -16,6 +16,14 @@ from bpf.face import Cgroup, Link, Prog
 from bpf.uapi import BPF_F_ALLOW_MULTI, BPF_F_ALLOW_OVERRIDE, BPF_F_REPLACE
 
 BPF_CGROUP_MAX_PROGS = 64
+LSM_PLACES = 1 << 8  # above the attach types: CGROUP_LSM_START
+
+
+def lsm_place(btf_id: int) -> int:
+    """Where programs of a hook of LSM are kept, as an attach type of its own."""
+    return LSM_PLACES + btf_id
+
+
 SAVED_FLAGS = BPF_F_ALLOW_OVERRIDE | BPF_F_ALLOW_MULTI
 
 

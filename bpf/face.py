@@ -306,6 +306,21 @@ class SocketHost(Protocol):
     def listener(self, sk: int) -> int:
         """Of a request."""
 
+    def may_be_mapped(self, sk: int) -> bool:
+        """sock_map_sk_is_suitable(), sock_map_sk_state_allowed()."""
+
+    def reuseport_error(self, sk: int) -> int:
+        """reuseport_array_update_check(): the errno for what is no listening or bound sock of a group, or 0."""
+
+    def select_reuseport(self, sk: int, chosen: int, sockarray: bool) -> int:
+        """sk_select_reuseport(): may the one be chosen where the other was found?  0 or the errno."""
+
+    def assign_error(self, sk: int, family: int, protocol: int) -> int:
+        """bpf_sk_lookup_assign(): may it be what such a look-up finds?  0 or the errno."""
+
+    def in_group(self, sk: int) -> bool:
+        """It shares its port: sk_reuseport."""
+
     def netns_cookie(self, sk: int) -> int:
         """Of the namespace of a sock; 0 as address: the first one's."""
 
@@ -355,6 +370,9 @@ class BpfHost(Protocol):
         """Where this kernel keeps the members of its structures."""
 
     # ---- descriptors of the current task ----
+    def attach_lsm_cgroup(self, symbol: str, place: int) -> Detach:
+        """A hook of LSM asks the programs that groups have at that place.  The answer ends it."""
+
     def fd_install(self, obj: FdObject, name: str, flags: int) -> int:
         """Lowest free descriptor for a new anonymous inode `name` ("bpf-map"); `flags`: access mode | O_CLOEXEC.
 

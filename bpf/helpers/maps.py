@@ -43,6 +43,9 @@ def htab_lookup_element(rt: Runtime, map_ptr: int, key: int) -> int:
 )
 def map_update_elem(rt: Runtime, map_ptr: int, key: int, value: int, flags: int) -> int:
     found = rt.bpf.map_at[map_ptr]
+    if found.takes_sock:
+        found.update_sock(bytes(rt.mem.read(key, found.key_size)), value, flags)
+        return 0
     found.update(rt.mem.read(key, found.key_size), rt.mem.read(value, found.value_size), flags)
     return 0
 

@@ -65,6 +65,11 @@ def not_classified(rt: Runtime) -> int:
     return 0
 
 
+def _netns_cookie(rt: Runtime, sk: int) -> int:
+    """__bpf_get_netns_cookie(): of the namespace of a sock, or of the first one; that of a test run's own sock is the first, too."""
+    return 1 if rt.host.sockets is None else rt.host.sockets.netns_cookie(sk)
+
+
 @prototype(
     "get_netns_cookie",
     122,
@@ -74,6 +79,11 @@ def not_classified(rt: Runtime) -> int:
     proto="bpf_get_netns_cookie_sock_proto",
     given="sock_filter",
 )
+def bpf_get_netns_cookie_sock(rt: Runtime, ctx: int) -> int:
+    """Of this sock; NULL asks for the first namespace."""
+    return _netns_cookie(rt, ctx)
+
+
 @prototype(
     "get_netns_cookie",
     args="PTR_TO_CTX_OR_NULL",
@@ -81,6 +91,11 @@ def not_classified(rt: Runtime) -> int:
     proto="bpf_get_netns_cookie_sock_addr_proto",
     given="sock_addr",
 )
+def bpf_get_netns_cookie_sock_addr(rt: Runtime, ctx: int) -> int:
+    """Of the address's; NULL asks for the first namespace."""
+    return _netns_cookie(rt, SkBuff(rt.host, ctx).read(ctx, "bpf_sock_addr_kern.sk") if ctx else 0)
+
+
 @prototype(
     "get_netns_cookie",
     args="PTR_TO_CTX_OR_NULL",
@@ -88,6 +103,11 @@ def not_classified(rt: Runtime) -> int:
     proto="bpf_get_netns_cookie_sock_ops_proto",
     given="sock_ops",
 )
+def bpf_get_netns_cookie_sock_ops(rt: Runtime, ctx: int) -> int:
+    """Of the sock that something happens to; NULL asks for the first namespace."""
+    return _netns_cookie(rt, SkBuff(rt.host, ctx).read(ctx, "bpf_sock_ops_kern.sk") if ctx else 0)
+
+
 @prototype(
     "get_netns_cookie",
     args="PTR_TO_CTX_OR_NULL",
@@ -95,6 +115,11 @@ def not_classified(rt: Runtime) -> int:
     proto="bpf_get_netns_cookie_sk_msg_proto",
     given="sk_msg",
 )
+def bpf_get_netns_cookie_sk_msg(rt: Runtime, ctx: int) -> int:
+    """Of the message's; NULL asks for the first namespace."""
+    return _netns_cookie(rt, SkBuff(rt.host, ctx).read(ctx, "sk_msg.sk") if ctx else 0)
+
+
 @prototype(
     "get_netns_cookie",
     args="PTR_TO_CTX_OR_NULL",
@@ -102,10 +127,15 @@ def not_classified(rt: Runtime) -> int:
     proto="bpf_get_netns_cookie_sockopt_proto",
     given="cg_sockopt",
 )
+def bpf_get_netns_cookie_sockopt(rt: Runtime, ctx: int) -> int:
+    """Of the option's; NULL asks for the first namespace."""
+    return _netns_cookie(rt, SkBuff(rt.host, ctx).read(ctx, "bpf_sockopt_kern.sk") if ctx else 0)
+
+
 @prototype("get_netns_cookie", args="PTR_TO_CTX_OR_NULL")
-def the_one_netns(rt: Runtime) -> int:
-    """The cookie of the first network namespace."""
-    return 1
+def bpf_get_netns_cookie(rt: Runtime, ctx: int) -> int:
+    """Of the packet's socket; NULL, and no socket, ask for the first namespace."""
+    return _netns_cookie(rt, SkBuff(rt.host, ctx).get("sk") if ctx else 0)
 
 
 @prototype(

@@ -1,17 +1,21 @@
 """What programs on sockets call.  net/core/filter.c, net/core/sock_map.c, kernel/bpf/cgroup.c of Linux 6.1.
 
-A program meets a socket only as the context or as its packet's socket.  Cookies and casts are answered from the
-socket; options, socket maps and TCP headers, which no simulated socket has, are answered with the kernel's errno.
+Cookies, casts and maps of sockets; messages between sockets and options in TCP headers, which programs cannot handle here,
+are answered with the kernel's errno.
 """
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, ENOENT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
+from arch.abi.errno import EEXIST, EINVAL, ENOENT, EOPNOTSUPP, EPERM, ESOCKTNOSUPPORT
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_NEW_SYN_RECV, TCP_TIME_WAIT
 from arch.abi.socket import AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM
 from bpf import uapi
 from bpf.helpers import Runtime, prototype
+from bpf.maps.sock_map import SockMap
 from bpf.packet.skbuff import SkBuff, Sock
+
+BPF_SK_LOOKUP_F_REPLACE, BPF_SK_LOOKUP_F_NO_REUSEPORT = 1, 2
+BEGINNINGS = (4, 5, 11)  # BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, _PASSIVE_ESTABLISHED_CB, _TCP_LISTEN_CB
 
 
 def _field(rt: Runtime, path: str, base: int) -> int:
@@ -232,26 +236,6 @@ def redirect_to_empty_map(rt: Runtime) -> int:
 
 
 @prototype(
-    "sock_map_update",
-    53,
-    "4.14",
-    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
-    flags="pkt_access",
-    given="sock_ops",
-    maps="SOCKMAP",
-    missing="TCP sockets",
-)
-@prototype(
-    "sock_hash_update",
-    70,
-    "4.18",
-    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
-    flags="pkt_access",
-    given="sock_ops",
-    maps="SOCKHASH",
-    missing="TCP sockets",
-)
-@prototype(
     "reserve_hdr_opt",
     144,
     "5.10",
@@ -264,6 +248,34 @@ def redirect_to_empty_map(rt: Runtime) -> int:
 def not_a_tcp_socket(rt: Runtime) -> int:
     """The socket is none that this works on."""
     return -EINVAL
+
+
+@prototype(
+    "sock_map_update",
+    53,
+    "4.14",
+    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
+    flags="pkt_access",
+    given="sock_ops",
+    maps="SOCKMAP",
+)
+@prototype(
+    "sock_hash_update",
+    70,
+    "4.18",
+    args="PTR_TO_CTX CONST_MAP_PTR PTR_TO_MAP_KEY ANYTHING",
+    flags="pkt_access",
+    given="sock_ops",
+    maps="SOCKHASH",
+)
+def sock_map_update(rt: Runtime, ctx: int, map_ptr: int, key: int, flags: int) -> int:
+    """Put the connection that begins, or the listener, into a map."""
+    kern = Sock(rt.host, ctx)
+    found = rt.map_of(map_ptr, SockMap)
+    if kern.read(ctx, "bpf_sock_ops_kern.op") not in BEGINNINGS:
+        return -EOPNOTSUPP
+    found.update_common(bytes(rt.mem.read(key, found.key_size)), kern.read(ctx, "bpf_sock_ops_kern.sk"), flags)
+    return 0
 
 
 @prototype(
@@ -352,11 +364,22 @@ def message_edit(rt: Runtime) -> int:
     proto="sk_select_reuseport_proto",
     given="sk_reuseport",
     maps="SOCKMAP SOCKHASH REUSEPORT_SOCKARRAY",
-    missing="sockets in the map",
 )
-def sk_select_reuseport(rt: Runtime) -> int:
-    """No socket is in the map."""
-    return -ENOENT
+def sk_select_reuseport(rt: Runtime, ctx: int, map_ptr: int, key: int, flags: int) -> int:
+    """Choose a socket of the group by its place in a map.  EINVAL, ENOENT, EPROTOTYPE, EAFNOSUPPORT, EBADFD."""
+    if flags:
+        return -EINVAL
+    found, sockets = rt.bpf.map_at[map_ptr], rt.host.sockets
+    chosen = found.lookup(bytes(rt.mem.read(key, found.key_size)))
+    if not chosen or sockets is None:
+        return -ENOENT
+    kern = Sock(rt.host, ctx)
+    sockarray = found.map_type == uapi.BPF_MAP_TYPE_REUSEPORT_SOCKARRAY
+    error = sockets.select_reuseport(kern.read(ctx, "sk_reuseport_kern.sk"), chosen, sockarray)
+    if error:
+        return -error
+    kern.write(ctx, "sk_reuseport_kern.selected_sk", chosen)
+    return 0
 
 
 @prototype(
@@ -381,10 +404,19 @@ def bpf_sk_assign(rt: Runtime, skb: int, sk: int, flags: int) -> int:
     given="sk_lookup",
 )
 def bpf_sk_lookup_assign(rt: Runtime, ctx: int, sk: int, flags: int) -> int:
-    """Choose the socket of a lookup; NULL takes a choice back."""
-    if flags & ~3:
+    """Choose the socket of a lookup; NULL takes a choice back.  ESOCKTNOSUPPORT, EPROTOTYPE, EAFNOSUPPORT, EEXIST."""
+    if flags & ~(BPF_SK_LOOKUP_F_REPLACE | BPF_SK_LOOKUP_F_NO_REUSEPORT):
         return -EINVAL
-    Sock(rt.host, sk).write(ctx, "bpf_sk_lookup_kern.selected_sk", sk)
+    kern, sockets = Sock(rt.host, ctx), rt.host.sockets
+    if sk and sockets is not None:
+        family, protocol = (kern.read(ctx, f"bpf_sk_lookup_kern.{name}") for name in ("family", "protocol"))
+        error = sockets.assign_error(sk, family, protocol)
+        if error:
+            return -error
+    if kern.read(ctx, "bpf_sk_lookup_kern.selected_sk") and not flags & BPF_SK_LOOKUP_F_REPLACE:
+        return -EEXIST
+    kern.write(ctx, "bpf_sk_lookup_kern.selected_sk", sk)
+    kern.write(ctx, "bpf_sk_lookup_kern.no_reuseport", int(bool(flags & BPF_SK_LOOKUP_F_NO_REUSEPORT)))
     return 0
 
 

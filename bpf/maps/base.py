@@ -104,6 +104,10 @@ class Board(Protocol):
     memory_limit: int  # bytes that one map may take
     congestion_controls: set[str]
     rings: Rings
+    mapped_socks: dict[int, set[BpfMap]]  # address of a struct sock -> the maps that it is in
+
+    def cookie_of(self, sk: int) -> int:
+        """sock_gen_cookie()."""
 
     def capable(self, capability: str) -> bool:
         """bpf_capable() and its like."""
@@ -147,6 +151,7 @@ class BpfMap(FdObject):
     has_direct_value: ClassVar[bool] = False
     # Operations of compiled programs (BODIES) -> names of native functions.
     natives: ClassVar[dict[str, str]] = {}
+    takes_sock = False  # programs store sockets that they hold
 
     def __init_subclass__(cls) -> None:
         """A type with an operation of its own in Python has it in compiled programs, too, unless it says otherwise."""
@@ -376,6 +381,10 @@ class BpfMap(FdObject):
 
     def update(self, key: bytes, value: bytes, flags: int) -> None:
         """Store a value."""
+        raise refuse(EOPNOTSUPP)
+
+    def update_sock(self, key: bytes, sk: int, flags: int) -> None:
+        """Store a socket that a program holds."""
         raise refuse(EOPNOTSUPP)
 
     def delete(self, key: bytes) -> None:

@@ -1,17 +1,16 @@
 """Map types of the network: devices and CPUs that XDP redirects to; the others are made and checked, but stay empty.
 
-kernel/bpf/devmap.c, cpumap.c, reuseport_array.c, bpf_struct_ops.c, net/xdp/xskmap.c, net/core/sock_map.c.  Creation
-has the kernel's rules; an element that would need a device, a socket or a queue answers as if there were none.
+kernel/bpf/devmap.c, cpumap.c, bpf_struct_ops.c, net/xdp/xskmap.c.  Creation
+has the kernel's rules; an element that would need a device or a queue answers as if there were none.
 """
 
 from __future__ import annotations
 
-from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOSPC, ENOTSOCK, EOPNOTSUPP, EOVERFLOW, EPERM
-from arch.abi.limits import INT_MAX, U32_MAX
+from arch.abi.errno import E2BIG, EEXIST, EINVAL, ENODEV, ENOENT, ENOTSOCK, EOVERFLOW, EPERM
+from arch.abi.limits import U32_MAX
 from bpf import uapi
 from bpf.face import Prog
-from bpf.maps.array import array_alloc_check
-from bpf.maps.base import XSK_MAP, Board, BpfMap, MapAttr, refuse, roundup_pow_of_two
+from bpf.maps.base import XSK_MAP, BpfMap, refuse, roundup_pow_of_two
 from bpf.maps.rows import map_type
 
 MAX_QUEUE = 16384  # of a CPU map, in frames
@@ -288,125 +287,3 @@ class XskMap(_EmptyArray):
             raise refuse(E2BIG)
         self.host.fd_get(int.from_bytes(value[:4], self.mem.byteorder, signed=True))
         raise refuse(ENOTSOCK)
-
-
-@map_type(
-    15,
-    "SOCKMAP",
-    since="4.14",
-    commit="174a79ff9515",
-    struct="bpf_stab",
-    helpers="msg_redirect_map sk_redirect_map sk_select_reuseport map_lookup_elem sock_map_update",
-    btf="none",
-    loader_btf=False,
-    missing="elements",
-)
-class SockMap(_EmptyArray):
-    """BPF_MAP_TYPE_SOCKMAP."""
-
-    def alloc(self) -> None:
-        """sock_map_alloc()."""
-        attr = self.attr
-        if not self.bpf.capable("net_admin"):
-            raise refuse(EPERM)
-        if attr.max_entries == 0 or attr.max_entries > INT_MAX or attr.key_size != 4:
-            raise refuse(EINVAL)
-        if attr.value_size not in (4, 8) or attr.map_flags & ~DEV_CREATE_FLAGS:
-            raise refuse(EINVAL)
-        super().alloc()
-
-    def user_lookup(self, key: bytes, flags: int) -> bytes:
-        """sock_map_lookup_sys(): cookies, so 8-byte values only."""
-        if self.value_size != 8:
-            raise refuse(ENOSPC)
-        raise refuse(ENOENT)
-
-    def update(self, key: bytes, value: bytes, flags: int) -> None:
-        fd = int.from_bytes(value, self.mem.byteorder)
-        if fd > INT_MAX:
-            raise refuse(EINVAL)
-        if not self.host.fd_owner(fd, "sock"):
-            raise refuse(ENOTSOCK)
-        raise refuse(EOPNOTSUPP)
-
-    def delete(self, key: bytes) -> None:
-        """__sock_map_delete(): no socket is there."""
-        raise refuse(EINVAL)
-
-
-@map_type(
-    18,
-    "SOCKHASH",
-    since="4.18",
-    commit="81110384441a",
-    struct="bpf_shtab",
-    helpers="msg_redirect_hash sk_redirect_hash sk_select_reuseport map_lookup_elem sock_hash_update",
-    btf="none",
-    loader_btf=False,
-    missing="elements",
-)
-class SockHash(SockMap):
-    """BPF_MAP_TYPE_SOCKHASH."""
-
-    def alloc(self) -> None:
-        """sock_hash_alloc()."""
-        attr = self.attr
-        if not self.bpf.capable("net_admin"):
-            raise refuse(EPERM)
-        if attr.max_entries == 0 or attr.key_size == 0 or attr.value_size not in (4, 8):
-            raise refuse(EINVAL)
-        if attr.map_flags & ~DEV_CREATE_FLAGS:
-            raise refuse(EINVAL)
-        if attr.key_size > 512:
-            raise refuse(E2BIG)
-        if roundup_pow_of_two(attr.max_entries) > U32_MAX // 16:
-            raise refuse(EINVAL)
-        BpfMap.alloc(self)
-
-    def next_key(self, key: bytes | None) -> bytes:
-        raise refuse(ENOENT)
-
-    def delete(self, key: bytes) -> None:
-        raise refuse(ENOENT)
-
-
-@map_type(
-    20,
-    "REUSEPORT_SOCKARRAY",
-    since="4.19",
-    commit="5dc4c4b7d4e8",
-    struct="reuseport_array",
-    helpers="sk_select_reuseport",
-    missing="elements",
-)
-class ReuseportArray(_EmptyArray):
-    """BPF_MAP_TYPE_REUSEPORT_SOCKARRAY."""
-
-    @classmethod
-    def alloc_check(cls, bpf: Board, attr: MapAttr) -> None:
-        """reuseport_array_alloc_check()."""
-        if attr.value_size not in (4, 8):
-            raise refuse(EINVAL)
-        array_alloc_check(bpf, attr)
-
-    def alloc(self) -> None:
-        if not self.bpf.capable("bpf"):
-            raise refuse(EPERM)
-        super().alloc()
-
-    def update(self, key: bytes, value: bytes, flags: int) -> None:
-        """bpf_fd_reuseport_array_update_elem()."""
-        if flags > uapi.BPF_EXIST:
-            raise refuse(EINVAL)
-        if int.from_bytes(key[:4], self.mem.byteorder) >= self.max_entries:
-            raise refuse(E2BIG)
-        fd = int.from_bytes(value, self.mem.byteorder)
-        if fd > INT_MAX:
-            raise refuse(EINVAL)
-        self.host.fd_get(fd)
-        raise refuse(ENOTSOCK)
-
-    def delete(self, key: bytes) -> None:
-        if int.from_bytes(key[:4], self.mem.byteorder) >= self.max_entries:
-            raise refuse(E2BIG)
-        raise refuse(ENOENT)

@@ -5,13 +5,25 @@ from __future__ import annotations
 from arch.abi.errno import EINVAL
 from arch.abi.version import KernelVersion
 from arch.errors import KernelError
-from bpf.maps import array, hash, lpm, lru_hash, net, queue, ringbuf, stackmap, storage, struct_ops
+from bpf.maps import array, hash, lpm, lru_hash, net, queue, ringbuf, sock_map, stackmap, storage, struct_ops
 from bpf.maps.base import Board, BpfMap, MapAttr
 from bpf.maps.rows import MAP_TYPES, MapType
 
 __all__ = ["MAP_TYPES", "MapType", "create_map", "has_map_type", "map_types", "row_of"]
 
-MODULES = (array, hash, lpm, lru_hash, net, queue, ringbuf, stackmap, storage, struct_ops)  # each import declares rows
+MODULES = (
+    array,
+    hash,
+    lpm,
+    lru_hash,
+    net,
+    queue,
+    ringbuf,
+    sock_map,
+    stackmap,
+    storage,
+    struct_ops,
+)  # each import declares rows
 
 
 def has_map_type(version: KernelVersion, number: int) -> bool:

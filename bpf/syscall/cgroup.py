@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL, ENOENT, ENOSPC, EOPNOTSUPP
+from arch.abi.errno import E2BIG, EINVAL, ENOENT, ENOSPC
 from arch.errors import KernelError
 from bpf import uapi
-from bpf.cgroup import CgroupProg
+from bpf.board import Bpf
+from bpf.cgroup import LSM_PLACES, CgroupProg, Hook, lsm_place
 from bpf.core.cgroup import CgroupLink, fill_storage
 from bpf.core.program import BpfProg, prog_of_fd
 from bpf.face import Cgroup, CgroupAttach
@@ -19,10 +20,40 @@ def cgroup_of_fd(call: Call, name: str = "target_fd") -> Cgroup:
     return call.host.fd_cgroup(call.attr.signed(name))
 
 
-def no_lsm(attach_type: int) -> None:
-    """Hooks of LSM do not ask the programs of groups here."""
-    if attach_type == uapi.BPF_LSM_CGROUP:
-        raise KernelError(EOPNOTSUPP, "security hooks do not run programs of control groups here")
+CGROUP_LSM_NUM = 10  # hooks of LSM that programs of groups may be at
+
+
+def place_of(call: Call, prog: BpfProg, attach_type: int) -> int:
+    """bpf_cgroup_atype_find(): among the programs of security hooks each hook is a place of its own.  E2BIG."""
+    if attach_type != uapi.BPF_LSM_CGROUP:
+        return attach_type
+    place = lsm_place(prog.attach_btf_id)
+    shims = call.bpf.lsm_shims
+    if place not in shims and len(shims) >= CGROUP_LSM_NUM:
+        raise KernelError(E2BIG, "too many hooks have programs of control groups")
+    return place
+
+
+def take_shim(call: Call, prog: BpfProg, place: int) -> None:
+    """bpf_trampoline_link_cgroup_shim(): the first program of a hook makes it ask groups."""
+    if place < LSM_PLACES:
+        return
+    symbol = "bpf_lsm_" + str(prog.attach_info.get("attach_func_name", "")).removeprefix("bpf_lsm_")
+    count, detach = call.bpf.lsm_shims.get(place) or (0, None)
+    if detach is None:
+        detach = call.host.attach_lsm_cgroup(symbol, place)
+    call.bpf.lsm_shims[place] = (count + 1, detach)
+
+
+def put_shim(bpf: Bpf, place: int) -> None:
+    """bpf_trampoline_unlink_cgroup_shim()."""
+    if place not in bpf.lsm_shims:
+        return
+    count, detach = bpf.lsm_shims.pop(place)
+    if count > 1:
+        bpf.lsm_shims[place] = (count - 1, detach)
+    else:
+        detach()
 
 
 def make_cgroup_link(call: Call, prog: BpfProg) -> CgroupLink:
@@ -30,20 +61,22 @@ def make_cgroup_link(call: Call, prog: BpfProg) -> CgroupLink:
     attr, groups = call.attr, call.bpf.cgroups
     if attr.flags:
         raise KernelError(EINVAL)
-    cgroup, attach_type = cgroup_of_fd(call), attr.attach_type
-    no_lsm(attach_type)
+    cgroup, asked = cgroup_of_fd(call), attr.attach_type
+    attach_type = place_of(call, prog, asked)
     entry = CgroupProg(None)
-    request = CgroupAttach(cgroup, attach_type, uapi.BPF_F_ALLOW_MULTI, link=True)
-    info = {"cgroup_id": cgroup.id, "attach_type": attach_type}
+    request = CgroupAttach(cgroup, asked, uapi.BPF_F_ALLOW_MULTI, link=True)
+    info = {"cgroup_id": cgroup.id, "attach_type": asked}
 
     def detach() -> None:
         groups.detach(cgroup, attach_type, entry)
+        put_shim(call.bpf, attach_type)
 
     link = CgroupLink(call.bpf, uapi.BPF_LINK_TYPE_CGROUP, prog, request, detach, info)
     link.cgroup, link.entry, link.attach_type = cgroup, entry, attach_type
     entry.link = link
     fill_storage(entry, cgroup, attach_type)
     groups.attach(cgroup, attach_type, uapi.BPF_F_ALLOW_MULTI, entry)
+    take_shim(call, prog, attach_type)
     return link
 
 
@@ -59,8 +92,7 @@ def _prog_or_none(call: Call, fd: int, prog_type: int) -> BpfProg | None:
 def attach(call: Call, prog: BpfProg) -> int:
     """cgroup_bpf_prog_attach()."""
     attr, flags = call.attr, call.attr.attach_flags
-    cgroup, attach_type = cgroup_of_fd(call), attr.attach_type
-    no_lsm(attach_type)
+    cgroup, attach_type = cgroup_of_fd(call), place_of(call, prog, attr.attach_type)
     replaced = None
     if flags & uapi.BPF_F_ALLOW_MULTI and flags & uapi.BPF_F_REPLACE:
         replaced = prog_of_fd(call.bpf, attr.signed("replace_bpf_fd"))
@@ -70,6 +102,8 @@ def attach(call: Call, prog: BpfProg) -> int:
     fill_storage(new, cgroup, attach_type)
     old = call.bpf.cgroups.attach(cgroup, attach_type, flags, new, replaced)
     prog.get()
+    if old is None:
+        take_shim(call, prog, attach_type)
     if old is not None and old.direct is not None:
         old.direct.put()
     return 0
@@ -80,10 +114,14 @@ def detach(call: Call, prog_type: int) -> int:
     attr, groups = call.attr, call.bpf.cgroups
     cgroup = cgroup_of_fd(call)
     prog = _prog_or_none(call, attr.signed("attach_bpf_fd"), prog_type)
-    old = groups.find(cgroup, attr.attach_type, prog)
+    if prog is None and attr.attach_type == uapi.BPF_LSM_CGROUP:
+        raise KernelError(EINVAL, "which hook, the program says")
+    place = attr.attach_type if prog is None else place_of(call, prog, attr.attach_type)
+    old = groups.find(cgroup, place, prog)
     if old.direct is None:
         raise KernelError(ENOENT, "links are detached by themselves")
-    groups.detach(cgroup, attr.attach_type, old)
+    groups.detach(cgroup, place, old)
+    put_shim(call.bpf, place)
     old.direct.put()
     return 0
 
@@ -95,8 +133,13 @@ def query(call: Call) -> int:
     effective = bool(attr.query_flags & uapi.BPF_F_QUERY_EFFECTIVE)
     if effective and attr.prog_attach_flags:
         raise KernelError(EINVAL, "flags of attachments and BPF_F_QUERY_EFFECTIVE exclude each other")
-    hook = groups.hook(cgroup, attr.attach_type)
-    progs = groups.effective(cgroup, attr.attach_type) if effective else tuple(hook.progs)
+    places = sorted(call.bpf.lsm_shims) if attr.attach_type == uapi.BPF_LSM_CGROUP else [attr.attach_type]
+    hook = groups.hook(cgroup, places[0]) if len(places) == 1 else Hook()
+    progs = tuple(
+        prog
+        for place in places
+        for prog in (groups.effective(cgroup, place) if effective else groups.hook(cgroup, place).progs)
+    )
     room = attr.prog_cnt
     user.put(attr.place("attach_flags"), 4, 0 if effective else hook.flags)
     user.put(attr.place("prog_cnt"), 4, len(progs))

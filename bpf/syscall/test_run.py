@@ -23,6 +23,7 @@ from arch.abi.errno import (
     ENOSPC,
     ENOTSUPP,
     ENXIO,
+    EOPNOTSUPP,
     ERANGE,
 )
 from arch.abi.inet import ETH_HLEN, ETH_P_IP, ETH_P_IPV6
@@ -510,7 +511,14 @@ def _run_sk_lookup(runner: _Runner) -> TestResult:
         runner.run(address)
         # a program that neither drops nor selects lets the lookup go on: BPF_PROG_SK_LOOKUP_RUN_ARRAY()
         runner.result.retval = uapi.SK_PASS if runner.result.retval == uapi.SK_PASS else 0
-    ctx.set("sk", 0)
+        ctx.set("sk", 0)
+        kern = Sock(runner.host, address)
+        chosen = kern.read(address, "bpf_sk_lookup_kern.selected_sk") if runner.result.retval == uapi.SK_PASS else 0
+        sockets = runner.host.sockets
+        if chosen and sockets is not None:
+            if sockets.in_group(chosen) and not kern.read(address, "bpf_sk_lookup_kern.no_reuseport"):
+                raise KernelError(EOPNOTSUPP, "which of the group would need a packet")
+            ctx.set("sk", runner.prog.runtime.bpf.cookie_of(chosen))
     return runner.finish(b"", bytes(ctx.raw))
 
 

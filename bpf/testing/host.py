@@ -235,6 +235,10 @@ class TestHost:
         return 0
 
     # ---- descriptors ----
+    def attach_lsm_cgroup(self, symbol: str, place: int) -> Callable[[], None]:
+        """No hook is called here."""
+        raise KernelError(EOPNOTSUPP)
+
     def fd_install(self, obj: object, name: str, flags: int = 2) -> int:
         fd = next((n for n in range(3, MAX_FDS) if n not in self.fds), None)
         if fd is None:

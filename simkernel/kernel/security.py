@@ -14,7 +14,10 @@ from simkernel.mm.kmalloc import kfree, kmalloc
 SECURITY = "security/security.c"
 
 
-LSM_NAMES = {"security_create_user_ns": "userns_create"}  # where the hook is not called as its function
+LSM_NAMES = {
+    "security_create_user_ns": "userns_create",
+    "security_bprm_check": "bprm_check_security",
+}  # where the hook is not called as its function
 TASK_BLOB = 72  # what the modules of Debian's kernel keep of a task, in bytes
 
 
@@ -83,6 +86,40 @@ def security_create_user_ns(k: KernelFace, cred: int) -> Body:
 def security_bpf(k: KernelFace, cmd: int, attr: int, size: int) -> Body:
     """May bpf(2) do that?"""
     return (yield from call_int_hook(k, "bpf", cmd, attr, size))
+
+
+# Hooks that only ask, at the places where the kernel calls them.  include/linux/security.h
+ASKING = (
+    "int security_socket_create(int family, int type, int protocol, int kern)",
+    "int security_socket_post_create(struct socket *sock, int family, int type, int protocol, int kern)",
+    "int security_socket_socketpair(struct socket *socka, struct socket *sockb)",
+    "int security_socket_bind(struct socket *sock, struct sockaddr *address, int addrlen)",
+    "int security_socket_connect(struct socket *sock, struct sockaddr *address, int addrlen)",
+    "int security_socket_listen(struct socket *sock, int backlog)",
+    "int security_socket_accept(struct socket *sock, struct socket *newsock)",
+    "int security_socket_sendmsg(struct socket *sock, struct msghdr *msg, int size)",
+    "int security_socket_recvmsg(struct socket *sock, struct msghdr *msg, int size, int flags)",
+    "int security_socket_getsockname(struct socket *sock)",
+    "int security_socket_getpeername(struct socket *sock)",
+    "int security_socket_setsockopt(struct socket *sock, int level, int optname)",
+    "int security_socket_getsockopt(struct socket *sock, int level, int optname)",
+    "int security_socket_shutdown(struct socket *sock, int how)",
+    "int security_bprm_check(struct linux_binprm *bprm)",
+)
+
+
+def _declare(prototype: str) -> None:
+    hook = prototype.split("security_")[1].split("(")[0]
+    lsm = LSM_NAMES.get(f"security_{hook}", hook)
+
+    def asking(k: KernelFace, *args: int) -> Body:
+        return (yield from call_int_hook(k, lsm, *args))
+
+    kernel_function(prototype, source=SECURITY)(asking)
+
+
+for _prototype in ASKING:
+    _declare(_prototype)
 
 
 def call_int_hook(k: KernelFace, hook: str, *args: int) -> Body:

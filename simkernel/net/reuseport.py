@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from arch.abi.errno import EINVAL, ENOENT
 from arch.abi.inet import TCP_ESTABLISHED
+from arch.abi.socket import SO_DETACH_REUSEPORT_BPF, SOCK_STREAM
+from simkernel.net.core.programs import Choice
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.sock import Sock
+from simkernel.net.core.sock import PortTable, Sock
 from simkernel.net.face import NetKernel
 
 Four = tuple[bytes, int, bytes, int]  # source and its port, destination and its port
@@ -28,11 +31,53 @@ def hash_of(four: Four) -> int:
     return (number * 0x9E3779B97F4A7C15 >> 32) & 0xFFFFFFFF
 
 
-def select(k: NetKernel, sk: Sock, socks: Sequence[Sock], four: Four, packet: Skb | None) -> Sock:
+def leave_group(sk: Sock, table: PortTable) -> None:
+    """reuseport_detach_sock(): the program stays with the others."""
+    others = [other for other in group_of(sk, table.get((sk.net, sk.lport), ())) if other is not sk]
+    if sk.reuseport_prog is not None and others:
+        others[0].reuseport_prog, sk.reuseport_prog = sk.reuseport_prog, None
+    sk.drop_reuseport()
+
+
+def in_group(sk: Sock) -> bool:
+    """It has a struct sock_reuseport: SO_REUSEPORT, and a port."""
+    return sk.reuseport and bool(sk.lport)
+
+
+def choose(k: NetKernel, choice: Choice, socks: PortTable, four: Four, packet: Skb | None) -> Sock | None:
+    """inet_lookup_run_bpf(), udp4_lookup_run_bpf(): the sock of a program, or another of its group."""
+    sk = choice.sock
+    if sk is None or not choice.group or not in_group(sk) or sk.state == TCP_ESTABLISHED:
+        return sk
+    return select(k, sk, socks.get((sk.net, sk.lport), ()), four, packet)
+
+
+def select(k: NetKernel, sk: Sock, socks: Sequence[Sock], four: Four, packet: Skb | None) -> Sock | None:
     """reuseport_select_sock(): as a program says, else by a hash."""
     group = group_of(sk, socks)
     number = hash_of(four)
     chosen = k.net.programs.reuseport(sk, group, packet, number) if packet is not None else None
     if chosen is not None:
-        return chosen
+        return chosen.sock
     return group[number * len(group) >> 32] if group else sk
+
+
+def set_reuseport_program(k: NetKernel, sk: Sock, optname: int, data: bytes) -> int:
+    """SO_ATTACH_REUSEPORT_EBPF: reuseport_attach_prog(), for the whole group.  EINVAL, EBADF, ENOENT."""
+    table = k.net.tcp_listen if sk.type == SOCK_STREAM else k.net.udp
+    group = group_of(sk, table.get((sk.net, sk.lport), ())) if sk.lport else []
+    if sk not in group:
+        group.append(sk)
+    if optname == SO_DETACH_REUSEPORT_BPF:
+        if not any(one.reuseport_prog for one in group):
+            return -ENOENT
+        for one in group:
+            one.drop_reuseport()
+        return 0
+    if len(data) != 4 or not sk.reuseport:
+        return -EINVAL
+    fd = int.from_bytes(data, k.mem.byteorder)
+    for one, attached in [(one, k.net.programs.reuseport_program(fd)) for one in group]:
+        one.drop_reuseport()
+        one.reuseport_prog = attached
+    return 0

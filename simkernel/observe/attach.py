@@ -17,6 +17,7 @@ from arch.native.handler import NativeCode, NativeHandler
 from bpf import uapi
 from bpf.board import Bpf
 from bpf.core.attach_prog import attach_to_program
+from bpf.core.cgroup import run_cgroup
 from bpf.core.program import BpfProg, prog_of_fd, trace_call_bpf
 from bpf.core.trampoline import FENTRY, FEXIT, MODIFY_RETURN
 from bpf.face import Detach, IterAttach, KprobeMultiAttach, RawTracepointAttach, TracingAttach
@@ -227,6 +228,15 @@ class Attachments:
             found = KernelTrampoline(self.tracing.kprobes, symbol, read, self.run_args, self.override, compile_entry)
             self.trampolines[symbol] = found
         return found
+
+    def attach_lsm_cgroup(self, symbol: str, place: int) -> Detach:
+        """__cgroup_bpf_run_lsm_current(): the programs of the current task's group."""
+
+        def ask(args: tuple[int, ...]) -> int:
+            group = self.k.vfs.cgroups.of(self.k.current)
+            return run_cgroup(self.bpf, group, place, lambda prog: self.run_args(prog, args))[0]
+
+        return self.trampoline(symbol).ask_groups(ask)
 
     def _argument(self, regs: int, number: int) -> int:
         return self.k.arch.argument(self.k.mem, regs, number, self.k.cpu.layout)

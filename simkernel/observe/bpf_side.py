@@ -420,6 +420,10 @@ class BpfSide(ABC):
                 return self.xdp.attach_link(prog, request)
         raise KernelError(EOPNOTSUPP, f"no {type(request).__name__} on this machine")
 
+    def attach_lsm_cgroup(self, symbol: str, place: int) -> Detach:
+        """bpf_trampoline_link_cgroup_shim()."""
+        return self.attachments.attach_lsm_cgroup(symbol, place)
+
     def xdp_replace(self, ifindex: int, prog: Prog) -> None:
         """bpf_xdp_link_update()."""
         assert isinstance(prog, BpfProg)

@@ -18,17 +18,19 @@ from bpf.helpers import signed
 from bpf.packet.skbuff import KernelStruct
 from simkernel.fs.cgroup import Cgroup
 from simkernel.fs.hooks import FsPrograms
-from simkernel.net.core.netns import NetDevice
+from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.programs import (
     BPF_SOCK_OPS_STATE_CB,
     NET_XMIT_CN,
     NET_XMIT_DROP,
     NET_XMIT_SUCCESS,
+    Choice,
     NetPrograms,
     XdpAnswer,
 )
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Sock
+from simkernel.observe.choosers import Choosers, ReuseportProgram, reuseport_program
 from simkernel.observe.face import WatchedKernel
 from simkernel.observe.tc import TcClassifier, classifier_of_fd
 from simkernel.observe.xdp import XdpPrograms
@@ -64,6 +66,7 @@ class CgroupNet(_Base, NetPrograms):
     def __init__(self, k: WatchedKernel, bpf: Bpf, devices: XdpPrograms) -> None:
         super().__init__(k, bpf)
         self.devices = devices
+        self.choosers = Choosers(k, bpf)
 
     def cookie(self, sk: Sock) -> int:
         """The number that programs see, too."""
@@ -181,6 +184,21 @@ class CgroupNet(_Base, NetPrograms):
         kernel = self.bpf.host.structs
         place = kernel.place("tcp_sock.bpf_sock_ops_cb_flags")
         return bool(self.k.mem.read_uint(sk.addr + place.offset, 1) & uapi.BPF_SOCK_OPS_STATE_CB_FLAG)
+
+    def sock_closed(self, sk: Sock) -> None:
+        for owner in self.bpf.mapped_socks.pop(sk.addr, ()):
+            owner.owner_gone(sk.addr)
+
+    def sk_lookup(
+        self, net: Net, protocol: int, source: bytes, sport: int, destination: bytes, dport: int, iif: int
+    ) -> Choice | None:
+        return self.choosers.look_up(net, protocol, (source, sport, destination, dport), iif)
+
+    def reuseport(self, sk: Sock, group: list[Sock], skb: Skb, number: int) -> Choice | None:
+        return self.choosers.reuseport(sk, group, skb, number)
+
+    def reuseport_program(self, fd: int) -> ReuseportProgram:
+        return reuseport_program(self.bpf, fd)
 
     def congestion_controls(self) -> frozenset[str]:
         return frozenset(self.bpf.congestion_controls)

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EINVAL
+from arch.abi.errno import EAFNOSUPPORT, EBADFD, EINVAL, ENOENT, ENOTSUPP, EPROTOTYPE, ESOCKTNOSUPPORT
 from arch.abi.in6 import SIN6_LEN_RFC2133
-from arch.abi.inet import IPPROTO_UDP
+from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_ESTABLISHED, TCP_LISTEN
 from arch.abi.limits import OVERFLOWUID
-from arch.abi.socket import AF_INET6, SOL_TCP, TCP_SAVED_SYN
+from arch.abi.socket import AF_INET, AF_INET6, AF_UNIX, SOCK_DGRAM, SOCK_STREAM, SOL_TCP, TCP_SAVED_SYN
 from arch.errors import KernelError
 from simkernel.fs.cgroup import Cgroup
 from simkernel.net.calls.sockopt import get_option, set_option
 from simkernel.net.core.message import parse_sockaddr_in, parse_sockaddr_in6
 from simkernel.net.core.netns import Net
-from simkernel.net.core.sock import Sock
+from simkernel.net.core.sock import INET, Sock
 from simkernel.net.ipv4.af_inet import BIND_FROM_BPF, bind_inet
 from simkernel.net.ipv4.tcp_input import lookup_listener
 from simkernel.net.ipv4.tcp_sock import TcpSock
 from simkernel.net.ipv4.udp import lookup
 from simkernel.net.ipv6.af_inet6 import bind_inet6
-from simkernel.net.reuseport import Four
+from simkernel.net.reuseport import Four, group_of, in_group
 from simkernel.observe.face import WatchedKernel
 
 
@@ -79,9 +79,52 @@ class Sockets:
         found = self._sock(sk).listener
         return found.addr if found is not None else 0
 
+    def may_be_mapped(self, sk: int) -> bool:
+        """TCP with a connection or a listener, UDP with a port, connected streams and all datagrams of AF_UNIX."""
+        sock = self._sock(sk)
+        if isinstance(sock, TcpSock):
+            return sock.state in (TCP_ESTABLISHED, TCP_LISTEN)
+        if sock.family == AF_UNIX:
+            return sock.type == SOCK_DGRAM or (sock.type == SOCK_STREAM and sock.state == TCP_ESTABLISHED)
+        return sock.family in INET and sock.protocol == IPPROTO_UDP and bool(sock.lport)
+
+    def reuseport_error(self, sk: int) -> int:
+        """Only UDP and TCP, in a group."""
+        sock = self._sock(sk)
+        if sock.family not in INET or sock.protocol not in (IPPROTO_TCP, IPPROTO_UDP):
+            return ENOTSUPP
+        hears = sock.state == TCP_LISTEN if isinstance(sock, TcpSock) else bool(sock.lport)
+        return 0 if hears and in_group(sock) else EINVAL
+
+    def select_reuseport(self, sk: int, chosen: int, sockarray: bool) -> int:
+        """Both have to be of the same group."""
+        found, other = self._sock(sk), self._sock(chosen)
+        if not in_group(other) or other.state == TCP_ESTABLISHED:
+            return ENOENT if sockarray else EINVAL
+        table = self.k.net.tcp_listen if isinstance(found, TcpSock) else self.k.net.udp
+        if other is found or other in group_of(found, table.get((found.net, found.lport), ())):
+            return 0
+        if found.protocol != other.protocol:
+            return EPROTOTYPE
+        return EAFNOSUPPORT if found.family != other.family else EBADFD
+
+    def assign_error(self, sk: int, family: int, protocol: int) -> int:
+        """A listener or a bound sock without peer, of the protocol, that takes packets of the family."""
+        sock = self._sock(sk)
+        if sock.state == TCP_ESTABLISHED or (isinstance(sock, TcpSock) and sock.state != TCP_LISTEN):
+            return ESOCKTNOSUPPORT
+        if sock.protocol != protocol:
+            return EPROTOTYPE
+        return EAFNOSUPPORT if sock.family != family and (sock.family == AF_INET or sock.v6only) else 0
+
+    def in_group(self, sk: int) -> bool:
+        """SO_REUSEPORT."""
+        return self._sock(sk).reuseport
+
     def netns_cookie(self, sk: int) -> int:
         """net_gen_cookie() of sock_net()."""
-        return (self._sock(sk).net if sk else self.k.net.init).cookie
+        known = self.k.net.socks.get(sk)
+        return (known.net if known is not None else self.k.net.init).cookie
 
     def cgroup_id(self, sk: int, ancestor_level: int | None = None) -> int:
         """sock_cgroup_ptr(): 0 where there is no group at that level."""

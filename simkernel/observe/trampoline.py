@@ -42,6 +42,7 @@ class KernelTrampoline:
         self.entry = Kprobe(self._entered, symbol)
         self.exit = Kretprobe(self._returned, symbol, entry_handler=self._note, maxactive=4096)
         self.entry.kind = self.exit.kp.kind = "f"  # not in the list of kprobes
+        self.groups: Callable[[tuple[int, ...]], int] | None = None  # of a hook of LSM: asks those of control groups
         self.overridden = False  # between the two probes of one entry
 
     def link(self, kind: str, prog: BpfProg, cookie: int) -> Detach:
@@ -63,16 +64,33 @@ class KernelTrampoline:
 
         return unlink
 
+    def ask_groups(self, ask: Callable[[tuple[int, ...]], int]) -> Detach:
+        """The shim of BPF_LSM_CGROUP."""
+        self.groups = ask
+        self._arm()
+        self._compile()
+
+        def end() -> None:
+            self.groups = None
+            self._arm()
+            self._compile()
+
+        return end
+
     def _compile(self) -> None:
         """The compiled form of the entry: where there are only fentry programs, and all of them are compiled."""
         links = self.chain.links
-        codes = [] if links[MODIFY_RETURN] else [with_cookie(prog.native, cookie) for prog, cookie in links[FENTRY]]
+        codes = (
+            []
+            if links[MODIFY_RETURN] or self.groups
+            else [with_cookie(prog.native, cookie) for prog, cookie in links[FENTRY]]
+        )
         self.kprobes.set_native(self.entry, self.compile_entry(codes, self.entry.addr) if codes else None)
 
     def _arm(self) -> None:
         """The probes that the present programs need, the entry's before the return's."""
         links = self.chain.links
-        before, after = bool(links[FENTRY] or links[MODIFY_RETURN]), bool(links[FEXIT])
+        before, after = bool(links[FENTRY] or links[MODIFY_RETURN] or self.groups), bool(links[FEXIT])
         if self.exit.kp.registered and (not after or (before and not self.entry.registered)):
             self.kprobes.unregister_kretprobe(self.exit)
         if before and not self.entry.registered:
@@ -83,7 +101,10 @@ class KernelTrampoline:
             self.kprobes.register_kretprobe(self.exit)
 
     def _entered(self, regs: int) -> object:
-        value = self.chain.call(self.run, self.read(regs), self.entry.addr, None)
+        args = self.read(regs)
+        value = self.chain.call(self.run, args, self.entry.addr, None)
+        if value is None and self.groups is not None:
+            value = self.groups(args) or None
         self.overridden = value is not None
         if value is None:
             return None

@@ -13,6 +13,7 @@ from simkernel.kernel.exec_state import ExecRequest, LinuxBinprm
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import report_exec
+from simkernel.kernel.security import may
 from simkernel.kernel.syscall_user_dispatch import WORK_USER_DISPATCH
 from simkernel.kernel.task import PF_FORKNOEXEC, SigAction
 
@@ -113,6 +114,10 @@ def bprm_execve(k: KernelFace, address: int, fd: int, filename: int, flags: int)
     old_pid = task.pid
     for _ in range(MAX_RECURSION + 1):
         bprm.head = bprm.file.read_at(0, 256)
+        k.mirror.set_field(address, "linux_binprm", "file", bprm.file.addr)
+        refused = yield from may(k, "security_bprm_check", address)
+        if refused:
+            return refused
         if bprm.head[:2] != b"#!":
             break
         if bprm.by_cloexec_fd:

@@ -26,6 +26,7 @@ from arch.abi.socket import (
 from bpf import uapi
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import hook_probed, may
 from simkernel.kernel.user_namespace import ns_address
 from simkernel.net.core.message import read_address, sockaddr, write_address
 from simkernel.net.core.sock import INET, Sock, Socket
@@ -64,7 +65,21 @@ def __sys_socket(k: NetKernel, family: int, type_: int, protocol: int) -> Body:
     source="net/socket.c",
 )
 def __sock_create(k: NetKernel, net: int, family: int, type_: int, protocol: int, res: int, kern: int) -> Body:
-    """The families: IPv4, IPv6, netlink, packet and unix."""
+    """The families: IPv4, IPv6, netlink, packet and unix; the security modules are asked before and after."""
+    refused = yield from may(k, "security_socket_create", family, type_, protocol, kern)
+    if refused:
+        return refused
+    made = yield from _by_family(k, net, family, type_, protocol, kern)
+    if k.regs.is_err(made):
+        return made
+    refused = yield from may(k, "security_socket_post_create", made, family, type_, protocol, kern)
+    if refused:
+        yield k.call("__sock_release", made, 0)
+        return refused
+    return made
+
+
+def _by_family(k: NetKernel, net: int, family: int, type_: int, protocol: int, kern: int) -> Body:
     if family == AF_UNIX:
         return (yield k.call("unix_create", net, type_, protocol, kern))
     if family == AF_INET:
@@ -93,6 +108,9 @@ def bind(k: NetKernel, fd: int, umyaddr: int, addrlen: int) -> Body:
     kernel_copy = k.mem.alloc(128)
     k.mem.write(kernel_copy, raw)
     try:
+        refused = yield from may(k, "security_socket_bind", socket_.addr, kernel_copy, addrlen)
+        if refused:
+            return refused
         name = {AF_INET: "inet_bind", AF_INET6: "inet6_bind", AF_UNIX: "unix_bind", AF_NETLINK: "netlink_bind"}.get(
             socket_.family, "packet_bind"
         )
@@ -105,6 +123,9 @@ def bind(k: NetKernel, fd: int, umyaddr: int, addrlen: int) -> Body:
 def listen(k: NetKernel, fd: int, backlog: int) -> Body:
     """Wait for connections."""
     socket_ = socket_of(k, fd)
+    refused = yield from may(k, "security_socket_listen", socket_.addr, min(backlog & 0xFFFFFFFF, 4096))
+    if refused:
+        return refused
     if socket_.family == AF_UNIX:
         return (yield k.call("unix_listen", socket_.addr, min(backlog & 0xFFFFFFFF, 4096)))
     if socket_.ops not in STREAMS:
@@ -134,6 +155,9 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
     if flags & ~(SOCK_CLOEXEC | SOCK_NONBLOCK):
         return -EINVAL
     listener = socket_of(k, fd)
+    refused = yield from _may_accept(k, listener)
+    if refused:
+        return refused
     if listener.family == AF_UNIX:
         new_fd, peer = yield from accept_connection(k, listener, flags)
         if new_fd >= 0:
@@ -152,6 +176,17 @@ def __sys_accept4(k: NetKernel, fd: int, upeer_sockaddr: int, upeer_addrlen: int
     new_fd = new_socket_fd(k, connection, flags)
     write_address(k, sockaddr(k, sk, sk.raddr, sk.rport, sk.bound_ifindex), upeer_sockaddr, upeer_addrlen)
     return new_fd
+
+
+def _may_accept(k: NetKernel, listener: Socket) -> Body:
+    """security_socket_accept(): the new struct socket has its type, as yet no sock (`yield from`)."""
+    if not hook_probed(k, "security_socket_accept"):
+        return 0
+    fresh = k.new("struct socket")
+    fresh.type = listener.type
+    refused = yield from may(k, "security_socket_accept", listener.addr, fresh.addr)
+    k.mem.free(fresh.addr)
+    return refused
 
 
 # family -> (connection-oriented, datagrams)
@@ -181,6 +216,9 @@ def __sys_connect(k: NetKernel, fd: int, uservaddr: int, addrlen: int) -> Body:
     kernel_copy = k.mem.alloc(128)
     k.mem.write(kernel_copy, raw)
     try:
+        refused = yield from may(k, "security_socket_connect", socket_.addr, kernel_copy, addrlen)
+        if refused:
+            return refused
         name = CONNECT[socket_.family][socket_.type in (SOCK_DGRAM, SOCK_RAW)]
         return (yield k.call(name, socket_.addr, kernel_copy, addrlen, socket_.flags))
     finally:
@@ -191,6 +229,9 @@ def __sys_connect(k: NetKernel, fd: int, uservaddr: int, addrlen: int) -> Body:
 def shutdown(k: NetKernel, fd: int, how: int) -> Body:
     """Close one or both directions; ENOTCONN, EINVAL."""
     socket_ = socket_of(k, fd)
+    refused = yield from may(k, "security_socket_shutdown", socket_.addr, how)
+    if refused:
+        return refused
     if socket_.family == AF_UNIX:
         return (yield k.call("unix_shutdown", socket_.addr, how))
     if socket_.family not in INET:
@@ -199,9 +240,13 @@ def shutdown(k: NetKernel, fd: int, how: int) -> Body:
 
 
 @syscall("getsockname", "int fd, struct sockaddr *usockaddr, int *usockaddr_len", source="net/socket.c")
-def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> int:
+def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> Body:
     """The local address."""
-    sk = socket_of(k, fd).sk
+    socket_ = socket_of(k, fd)
+    refused = yield from may(k, "security_socket_getsockname", socket_.addr)
+    if refused:
+        return refused
+    sk = socket_.sk
     if isinstance(sk, UnixSock):
         write_address(k, sk.address, usockaddr, usockaddr_len)
         return 0
@@ -216,9 +261,13 @@ def getsockname(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> in
 
 
 @syscall("getpeername", "int fd, struct sockaddr *usockaddr, int *usockaddr_len", source="net/socket.c")
-def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> int:
+def getpeername(k: NetKernel, fd: int, usockaddr: int, usockaddr_len: int) -> Body:
     """The peer's address; ENOTCONN."""
-    sk = socket_of(k, fd).sk
+    socket_ = socket_of(k, fd)
+    refused = yield from may(k, "security_socket_getpeername", socket_.addr)
+    if refused:
+        return refused
+    sk = socket_.sk
     if isinstance(sk, NetlinkSock):
         write_address(k, sk.address(sk.rport), usockaddr, usockaddr_len)
         return 0

@@ -14,14 +14,17 @@ from arch.abi.socket import (
     SO_ACCEPTCONN,
     SO_ATTACH_BPF,
     SO_ATTACH_FILTER,
+    SO_ATTACH_REUSEPORT_EBPF,
     SO_BINDTODEVICE,
     SO_BINDTOIFINDEX,
     SO_BPF_EXTENSIONS,
     SO_BROADCAST,
     SO_BSDCOMPAT,
     SO_BUSY_POLL,
+    SO_COOKIE,
     SO_DEBUG,
     SO_DETACH_FILTER,
+    SO_DETACH_REUSEPORT_BPF,
     SO_DOMAIN,
     SO_DONTROUTE,
     SO_ERROR,
@@ -31,6 +34,7 @@ from arch.abi.socket import (
     SO_LOCK_FILTER,
     SO_MARK,
     SO_MAX_PACING_RATE,
+    SO_NETNS_COOKIE,
     SO_NO_CHECK,
     SO_NOFCS,
     SO_OOBINLINE,
@@ -83,7 +87,9 @@ from arch.abi.socket import (
     UDP_NO_CHECK6_TX,
     UDP_SEGMENT,
 )
+from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import syscall
+from simkernel.kernel.security import may
 from simkernel.net.calls.patience import PATIENCE, bind_to_device, patience, set_patience
 from simkernel.net.core.control import WATCHED
 from simkernel.net.core.filter import get_filter, set_filter
@@ -100,6 +106,7 @@ from simkernel.net.ipv6.ipv6_sockglue import (
     set_raw_checksum,
 )
 from simkernel.net.netlink.sock import get_netlink_option, set_netlink_option
+from simkernel.net.reuseport import set_reuseport_program
 from simkernel.net.unix.sock import UnixSock
 
 ZERO_OR_ONE = {
@@ -155,15 +162,20 @@ SOCK_MIN_SNDBUF, TCP_RMEM_MAX = 4608, 6291456
 SKF_AD_MAX = 64  # linux/filter.h
 UDP_OPTIONS = (UDP_CORK, UDP_ENCAP, UDP_NO_CHECK6_TX, UDP_NO_CHECK6_RX, UDP_SEGMENT, UDP_GRO)
 CONGESTION_CONTROLS = ("reno", "cubic")
+COOKIE_SIZE = 8
 OPTION_USED, OPTION_MAX = 264, 1 << 16  # bytes of a value that the kernel looks at, and that programs may
 
 
 @syscall("setsockopt", "int fd, int level, int optname, char *user_optval, int optlen", source="net/socket.c")
-def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
+def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, optlen: int) -> Body:
     """Socket options; ENOPROTOOPT for unknown ones."""
-    sk = socket_of(k, fd).sk
     if optlen < 0:
         return -EINVAL
+    socket_ = socket_of(k, fd)
+    refused = yield from may(k, "security_socket_setsockopt", socket_.addr, level, optname)
+    if refused:
+        return refused
+    sk = socket_.sk
     wanted = OPTION_MAX if k.net.programs.watches_options(sk) else OPTION_USED
     data = bytes(k.usercopy.copy_from_user(optval, min(optlen, wanted))) if optlen else b""
     error, level, optname, data = k.net.programs.setsockopt(sk, level, optname, data)
@@ -176,6 +188,8 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
     """sock_setsockopt() and the protocols' own, on bytes of the kernel's."""
     if level == SOL_SOCKET and optname in (SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_DETACH_FILTER):
         return set_filter(k, sk, optname, data)
+    if level == SOL_SOCKET and optname in (SO_ATTACH_REUSEPORT_EBPF, SO_DETACH_REUSEPORT_BPF):
+        return set_reuseport_program(k, sk, optname, data)
     if level == SOL_SOCKET and optname in PATIENCE:
         return set_patience(k, sk, optname, data)
     if level == SOL_SOCKET and optname == SO_BINDTODEVICE:
@@ -309,9 +323,13 @@ def set_congestion(k: NetKernel, sk: Sock, data: bytes) -> int:
 
 
 @syscall("getsockopt", "int fd, int level, int optname, char *optval, int *optlen", source="net/socket.c")
-def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, optlen: int) -> int:
+def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, optlen: int) -> Body:
     """Read an option."""
-    sk = socket_of(k, fd).sk
+    socket_ = socket_of(k, fd)
+    refused = yield from may(k, "security_socket_getsockopt", socket_.addr, level, optname)
+    if refused:
+        return refused
+    sk = socket_.sk
     room = k.usercopy.get_user(optlen, 4, signed=True)
     if room < 0:
         return -EINVAL
@@ -338,6 +356,12 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
         return b"".join((value & 0xFFFFFFFF).to_bytes(4, order) for value in cred)
     if level == SOL_SOCKET and optname in PATIENCE:
         return patience(k, sk, optname)
+    if level == SOL_SOCKET and optname in (SO_COOKIE, SO_NETNS_COOKIE):
+        known = optname == SO_COOKIE or k.version.at_least("5.14")
+        if not known or room < COOKIE_SIZE:
+            return -EINVAL if known else -ENOPROTOOPT
+        number = k.net.programs.cookie(sk) if optname == SO_COOKIE else sk.net.cookie
+        return number.to_bytes(COOKIE_SIZE, order)
     if level == SOL_NETLINK:
         return get_netlink_option(k, sk, optname, room)
     if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:

@@ -19,6 +19,7 @@ from arch.errors import KernelError
 from simkernel.kernel.calls.time import read_timespec
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import may
 from simkernel.net.core.message import Message, read_address, write_address
 from simkernel.net.core.sock import Socket
 from simkernel.net.face import NetKernel
@@ -65,14 +66,17 @@ def receive(
 @kernel_function("int sock_sendmsg(struct socket *sock, struct msghdr *msg)", source="net/socket.c")
 def sock_sendmsg(k: NetKernel, sock: int, msg: int) -> Body:
     """Through proto_ops."""
-    return (yield k.call(k.net.sockets[sock].ops.sendmsg, sock, msg, len(k.net.messages[msg].data)))
+    size = len(k.net.messages[msg].data)
+    refused = yield from may(k, "security_socket_sendmsg", sock, msg, size)
+    return refused or (yield k.call(k.net.sockets[sock].ops.sendmsg, sock, msg, size))
 
 
 @kernel_function("int sock_recvmsg(struct socket *sock, struct msghdr *msg, int flags)", source="net/socket.c")
 def sock_recvmsg(k: NetKernel, sock: int, msg: int, flags: int) -> Body:
     """Through proto_ops."""
     size = sum(length for _, length in k.net.messages[msg].segments)
-    return (yield k.call(k.net.sockets[sock].ops.recvmsg, sock, msg, size, flags))
+    refused = yield from may(k, "security_socket_recvmsg", sock, msg, size, flags)
+    return refused or (yield k.call(k.net.sockets[sock].ops.recvmsg, sock, msg, size, flags))
 
 
 @syscall(

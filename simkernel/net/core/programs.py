@@ -13,7 +13,15 @@ from arch.errors import KernelError
 from simkernel.net.core.clsact import Classifier
 from simkernel.net.core.netns import Net, NetDevice
 from simkernel.net.core.skb import Skb
-from simkernel.net.core.sock import Sock
+from simkernel.net.core.sock import Filter, Sock
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The sock that a program chose; None: the packet finds nobody."""
+
+    sock: Sock | None
+    group: bool = False  # the one of its group that the usual rules say
 
 
 @dataclass(frozen=True)
@@ -89,13 +97,20 @@ class NetPrograms:
 
     def sk_lookup(
         self, net: Net, protocol: int, source: bytes, sport: int, destination: bytes, dport: int, iif: int
-    ) -> Sock | None:
-        """bpf_sk_lookup_run_v4(), _v6(): the sock that a program of the namespace chooses.  None: the usual look-up."""
+    ) -> Choice | None:
+        """bpf_sk_lookup_run_v4(), _v6(): what programs of the namespace say.  None: the usual look-up."""
         return None
 
-    def reuseport(self, sk: Sock, group: list[Sock], skb: Skb, number: int) -> Sock | None:
-        """run_bpf_filter() of a reuseport group."""
+    def reuseport(self, sk: Sock, group: list[Sock], skb: Skb, number: int) -> Choice | None:
+        """bpf_run_sk_reuseport(), run_bpf_filter(): what the group's program says.  None: there is none, or no answer."""
         return None
+
+    def reuseport_program(self, fd: int) -> Filter:
+        """SO_ATTACH_REUSEPORT_EBPF.  KernelError."""
+        raise KernelError(EOPNOTSUPP, "no programs on this machine")
+
+    def sock_closed(self, sk: Sock) -> None:
+        """The sock leaves the maps that it is in."""
 
     def congestion_controls(self) -> frozenset[str]:
         """Names of congestion control that programs supply."""

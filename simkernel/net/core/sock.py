@@ -138,6 +138,7 @@ class Sock:
         self.sndbuf_locked = self.rcvbuf_locked = False  # SOCK_SNDBUF_LOCK, SOCK_RCVBUF_LOCK
         self.options: dict[tuple[int, int], int] = {}
         self.filter: Filter | None = None
+        self.reuseport_prog: Filter | None = None  # of its group
         self.congestion_name = "cubic"  # TCP_CONGESTION
         self.cgroup = self.tables.cgroup_of_maker()  # sk_cgrp_data
         self.rcvtimeo: int | None = None  # SO_RCVTIMEO in ns; None waits for ever
@@ -301,6 +302,12 @@ class Sock:
         self.err = err
         self.view.sk_err = err
         self.k.wake_up(self.wq, 0)
+
+    def drop_reuseport(self) -> None:
+        """The program of its group goes."""
+        prog, self.reuseport_prog = self.reuseport_prog, None
+        if prog is not None:
+            prog.release()
 
     def set_shutdown(self, bits: int) -> None:
         """sk_shutdown |= bits."""

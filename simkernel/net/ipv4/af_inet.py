@@ -45,6 +45,7 @@ from simkernel.net.ipv4.ping import get_port, may_ping
 from simkernel.net.ipv4.tcp import connect_and_wait
 from simkernel.net.ipv4.tcp_cong import Cubic
 from simkernel.net.ipv4.tcp_sock import TcpSock
+from simkernel.net.reuseport import leave_group
 
 INET_STREAM = ProtoOps("inet_stream_ops", "inet_sendmsg", "inet_recvmsg", "tcp_sendmsg", "tcp_recvmsg")
 INET_DGRAM = ProtoOps("inet_dgram_ops", "inet_sendmsg", "inet_recvmsg", "udp_sendmsg", "udp_recvmsg")
@@ -361,6 +362,8 @@ def inet_release(k: NetKernel, sock: int) -> Body:
     sk = k.net.sockets[sock].sk
     k.net.programs.sock(sk, uapi.BPF_CGROUP_INET_SOCK_RELEASE)
     sk.socket = None
+    k.net.programs.sock_closed(sk)
+    leave_group(sk, k.net.tcp_listen if sk.type == SOCK_STREAM else k.net.udp)
     if sk.type == SOCK_STREAM:
         yield k.call("tcp_close", sk.addr, 0)
         return 0

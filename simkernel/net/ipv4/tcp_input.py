@@ -50,7 +50,7 @@ from simkernel.net.ipv4.tcp_sock import (
     tcp_sk,
 )
 from simkernel.net.ipv4.tcp_timer import TCP_RTO_MIN_NS
-from simkernel.net.reuseport import Four, select
+from simkernel.net.reuseport import Four, choose, select
 
 DUPACKS = 3  # as many duplicate acknowledgements mean a loss (net.ipv4.tcp_reordering)
 
@@ -95,7 +95,7 @@ def lookup_listener(k: NetKernel, net: Net, four: Four, iif: int, packet: Skb | 
     source, sport, destination, dport = four
     chosen = k.net.programs.sk_lookup(net, IPPROTO_TCP, source, sport, destination, dport, iif)
     if chosen is not None:
-        return chosen
+        return choose(k, chosen, k.net.tcp_listen, four, packet)
     listeners = k.net.tcp_listen.get((net, dport), ())
     sk = max((s for s in listeners if fits(s, destination)), key=fitness, default=None)
     return select(k, sk, listeners, four, packet) if sk is not None and sk.reuseport else sk
@@ -443,7 +443,7 @@ def new_request(k: NetKernel, sk: int, skb: int, is_own: Callable[[TcpSock], boo
     body = packet.packet()
     child = TcpSock(k, listener.net, listener.family, Cubic())
     child.raddr, child.laddr = addresses(packet)
-    child.lport, child.rport = listener.lport, int.from_bytes(body[:2], "big")
+    child.rport, child.lport = int.from_bytes(body[:2], "big"), int.from_bytes(body[2:4], "big")
     child.inherit(listener)
     child.listener = listener
     k.net.programs.sock_cloned(listener, child)

@@ -303,6 +303,8 @@ def tcp_set_state(k: NetKernel, sk: int, state: int) -> int:
     k.trace("inet_sock_set_state", sk, sock.state, state)
     sock.state = state
     sock.view["__sk_common"].skc_state = state
+    if state == TCP_CLOSE:
+        k.net.programs.sock_closed(sock)
     if state == TCP_CLOSE and sock.listener is None:
         unhash(k, sock)
     return 0

@@ -37,7 +37,7 @@ from simkernel.net.ipv4.header import addresses, checksum
 from simkernel.net.ipv4.icmp import error_header, quoted_ports, verdict
 from simkernel.net.ipv4.ip_output import ip_send, source_for
 from simkernel.net.ipv4.ip_sockglue import ip_cmsg_recv, ip_cmsg_send
-from simkernel.net.reuseport import select
+from simkernel.net.reuseport import choose, select
 
 UDP_HEADER = 8
 UDP_MAX = 65507  # largest payload of one datagram
@@ -64,10 +64,7 @@ def lookup(
     k: NetKernel, net: Net, address: bytes, port: int, source: bytes, sport: int, iif: int, packet: Skb | None = None
 ) -> Sock | None:
     """__udp4_lib_lookup(), __udp6_lib_lookup(): bound to this very address first, else to any; the best match of them."""
-    found = k.net.programs.sk_lookup(net, IPPROTO_UDP, source, sport, address, port, iif)
-    if found is not None:
-        return found
-    socks = k.net.udp.get((net, port), ())
+    socks, four = k.net.udp.get((net, port), ()), (source, sport, address, port)
     for exact in (True, False):
         best, best_score = None, -1
         for sk in socks:
@@ -77,10 +74,13 @@ def lookup(
             score = _scored(sk, address, source, sport, iif)
             if score > best_score:
                 best, best_score = sk, score
+        if exact and (best is None or best.state != TCP_ESTABLISHED):
+            found = k.net.programs.sk_lookup(net, IPPROTO_UDP, source, sport, address, port, iif)
+            if found is not None:
+                return choose(k, found, k.net.udp, four, packet)
         if best is not None:
-            if best.reuseport and best.state != TCP_ESTABLISHED:
-                return select(k, best, socks, (source, sport, address, port), packet)
-            return best
+            grouped = best.reuseport and best.state != TCP_ESTABLISHED
+            return select(k, best, socks, four, packet) if grouped else best
     return None
 
 

@@ -9,6 +9,7 @@ from arch.abi.socket import AF_UNIX, SOCK_CLOEXEC, SOCK_DGRAM, SOCK_NONBLOCK
 from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
+from simkernel.kernel.security import may
 from simkernel.net.core.sock import RCV_SHUTDOWN, SEND_SHUTDOWN, SHUTDOWN_MASK, Socket, sleep, until
 from simkernel.net.face import NetKernel, current_net
 from simkernel.net.files import new_socket_fd
@@ -135,10 +136,15 @@ def socketpair(k: NetKernel, family: int, type_: int, protocol: int, usockvec: i
         return -EOPNOTSUPP if family in (2, 10, 16, 17) else -EAFNOSUPPORT
     ends = []
     for _ in range(2):
-        address = yield k.call("unix_create", current_net(k).addr, type_ & 0xF, protocol, 0)
+        address = yield k.call("__sock_create", current_net(k).addr, AF_UNIX, type_ & 0xF, protocol, 0, 0)
         if k.regs.is_err(address):
             return k.regs.ptr_err(address)
         ends.append(k.net.sockets[address])
+    refused = yield from may(k, "security_socket_socketpair", ends[0].addr, ends[1].addr)
+    if refused:
+        for end in ends:
+            yield k.call("__sock_release", end.addr, 0)
+        return refused
     yield k.call("unix_socketpair", ends[0].addr, ends[1].addr)
     first, second = (new_socket_fd(k, end, flags) for end in ends)
     order = k.mem.byteorder

@@ -6,14 +6,15 @@ cgroup_getset_retval, sockopt, sockopt_multi and cg_storage_multi pass.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 
 import simkernel
-from arch.abi.errno import E2BIG, EBADF, EINPROGRESS, EINVAL, ENOENT, ENOLINK, EPERM
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EINPROGRESS, EINVAL, ENOENT, ENOLINK, EOPNOTSUPP, EPERM
 from arch.errors import KernelError
 from bpf import uapi
+from bpf.btf import Kind
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
 
@@ -384,3 +385,163 @@ def test_a_program_chooses_the_own_address_of_ipv6(tool: Tool, group: int) -> No
     at, size = tool.put(bytes(28)), tool.put((28).to_bytes(4, "little"))
     assert tool.call("getsockname", client, at, size) == 0
     assert int.from_bytes(tool.calls.read(at + 2, 2), "big") == 6105
+
+
+def test_maps_hold_sockets_until_they_are_closed(tool: Tool) -> None:
+    sockmap, sockhash = (tool.task.map_create(kind, 4, 8, 4) for kind in (15, 18))
+    key, listener = (1).to_bytes(4, "little"), tool.socket(STREAM)
+
+    def update(table: int, fd: int, flags: int = 0) -> int:
+        try:
+            tool.task.map_update(table, key, fd.to_bytes(8, "little"), flags)
+        except KernelError as error:
+            return error.errno
+        return 0
+
+    assert update(sockmap, listener) == EOPNOTSUPP  # neither connected nor listening
+    assert tool.call("bind", listener, tool.address(6120), 16) == 0 and tool.call("listen", listener, 4) == 0
+    for table in (sockmap, sockhash):
+        assert update(table, listener, 2) == ENOENT and update(table, listener) == 0  # BPF_EXIST
+        assert update(table, listener, 1) == EEXIST
+        cookie = tool.task.map_lookup(table, key, 8)
+        assert cookie == value_of(tool, listener, 1, 57, 8)  # SO_COOKIE
+    tool.task.close(listener)
+    for table in (sockmap, sockhash):
+        with pytest.raises(KernelError) as gone:
+            tool.task.map_lookup(table, key, 8)
+        assert gone.value.errno == ENOENT
+
+
+CHOOSE = """
+r6 = r1
+r2 = 0
+*(u32 *)(r10 -4) = r2
+r1 = map[{table}]
+r2 = r10
+r2 += -4
+call bpf_map_lookup_elem
+if r0 == 0 goto out
+r7 = r0
+r1 = r6
+r2 = r0
+r3 = 0
+call bpf_sk_assign
+r1 = r7
+call bpf_sk_release
+out:
+r0 = 1
+exit
+"""
+
+
+def test_a_program_of_the_namespace_chooses_who_hears_a_connection(tool: Tool) -> None:
+    table, listener = tool.task.map_create(15, 4, 8, 1), tool.socket(STREAM)
+    assert tool.call("bind", listener, tool.address(6121), 16) == 0 and tool.call("listen", listener, 4) == 0
+    tool.task.map_update(table, bytes(4), listener.to_bytes(8, "little"))
+    lookup = uapi.BPF_SK_LOOKUP
+    prog = tool.load(uapi.BPF_PROG_TYPE_SK_LOOKUP, CHOOSE.format(table=table), lookup, **{str(table): table})
+    client, refused = tool.socket(STREAM), tool.socket(STREAM)
+    assert tool.call("connect", refused, tool.address(7007), 16) < 0
+    netns = tool.call("openat", -100, tool.path("/proc/self/ns/net"), 0, 0)
+    link = tool.link(netns, prog, lookup)
+    assert link > 0 and tool.call("connect", client, tool.address(7007), 16) == 0
+    connection = tool.call("accept", listener, 0, 0)
+    assert connection > 0 and tool.name_of(connection)[0] == 7007  # as the client asked, not as the listener is bound
+    tool.task.close(link)
+    assert tool.call("connect", tool.socket(STREAM), tool.address(7007), 16) < 0
+
+
+SELECT = """
+r2 = {place}
+*(u32 *)(r10 -4) = r2
+r2 = map[{table}]
+r3 = r10
+r3 += -4
+r4 = 0
+call bpf_sk_select_reuseport
+r0 = 1
+exit
+"""
+
+
+def test_a_program_chooses_among_those_that_share_a_port(tool: Tool) -> None:
+    table, kind = tool.task.map_create(20, 4, 8, 2), uapi.BPF_PROG_TYPE_SK_REUSEPORT
+    receivers = [tool.socket(), tool.socket()]
+    for place, fd in enumerate(receivers):
+        assert option(tool, fd, 1, 15) == 0 and tool.call("bind", fd, tool.address(6122), 16) == 0  # SO_REUSEPORT
+        tool.task.map_update(table, place.to_bytes(4, "little"), fd.to_bytes(8, "little"))
+    for place in (0, 1, 1, 0):
+        prog = tool.load(kind, SELECT.format(place=place, table=table), **{str(table): table})
+        assert option(tool, receivers[0], 1, 52, prog) == 0  # SO_ATTACH_REUSEPORT_EBPF
+        assert tool.send(tool.socket(), 6122) == 5
+        waiting = [tool.call("recvfrom", fd, tool.put(bytes(8)), 8, 0x40, 0, 0) for fd in receivers]
+        assert [got == 5 for got in waiting] == [place == 0, place == 1]
+    assert option(tool, receivers[1], 1, 68) == 0 and option(tool, receivers[1], 1, 68) == -ENOENT
+
+
+def lsm(tool: Tool, hook: str, answer: int, attach_type: int) -> int:
+    """A loaded program of a security hook."""
+    btf = tool.machine.kernel.observer.vmlinux_btf
+    assert btf is not None
+    fd, log = tool.task.prog_load(
+        uapi.BPF_PROG_TYPE_LSM, encode(assemble(ANSWER.format(answer))), expected_attach_type=attach_type,
+        attach_btf_id=btf.find(f"bpf_lsm_{hook}", Kind.FUNC), log_level=1, log_size=9999,
+    )  # fmt: skip
+    assert fd >= 0, log
+    return fd
+
+
+def asked_hooks(tool: Tool) -> dict[str, Callable[[], int]]:
+    """Calls that ask a hook, in an order in which each of them is allowed."""
+    fd, to = tool.socket(STREAM), tool.address(6123)
+    pair, size = tool.put(bytes(8)), tool.put((4).to_bytes(4, "little"))
+    return {
+        "socket_create": lambda: tool.socket(), "socket_post_create": lambda: tool.socket(),
+        "socket_socketpair": lambda: tool.call("socketpair", 1, STREAM, 0, pair),
+        "socket_bind": lambda: tool.call("bind", fd, to, 16), "socket_listen": lambda: tool.call("listen", fd, 1),
+        "socket_connect": lambda: tool.call("connect", tool.socket(STREAM), to, 16),
+        "socket_accept": lambda: tool.call("accept", fd, 0, 0),
+        "socket_sendmsg": lambda: tool.send(tool.socket(), 6124),
+        "socket_recvmsg": lambda: tool.call("recvfrom", tool.socket(), pair, 1, 0x40, 0, 0) + 11,
+        "socket_getsockname": lambda: tool.call("getsockname", fd, tool.put(bytes(16)), tool.put(bytes(4))),
+        "socket_setsockopt": lambda: option(tool, fd, 1, 9),
+        "socket_getsockopt": lambda: tool.call("getsockopt", fd, 1, 9, pair, size),
+        "socket_shutdown": lambda: tool.call("shutdown", fd, 2),
+    }  # fmt: skip
+
+
+def test_security_hooks_of_sockets_are_asked(tool: Tool) -> None:
+    for hook, call in asked_hooks(tool).items():
+        link = tool.task.raw_tracepoint_open(None, lsm(tool, hook, -EPERM, uapi.BPF_LSM_MAC))
+        sockets = len(tool.machine.kernel.net.sockets)
+        assert call() in (-EPERM, 11 - EPERM), hook
+        if hook in ("socket_create", "socket_post_create", "socket_socketpair"):
+            assert len(tool.machine.kernel.net.sockets) == sockets
+        tool.task.close(link)
+        assert call() >= 0, hook
+
+
+def test_the_hook_of_exec_is_asked(tool: Tool) -> None:
+    script, nobody = tool.path("/tmp/script"), tool.put(bytes(8))
+    fd = tool.call("openat", -100, script, 0o101, 0o755)  # O_CREAT | O_WRONLY
+    assert tool.call("write", fd, tool.put(b"#!/tmp/nowhere\n"), 15) == 15
+    tool.task.close(fd)
+    link = tool.task.raw_tracepoint_open(None, lsm(tool, "bprm_check_security", -EPERM, uapi.BPF_LSM_MAC))
+    assert tool.call("execve", script, nobody, nobody) == -EPERM
+    tool.task.close(link)
+    assert tool.call("execve", script, nobody, nobody) == -ENOENT  # there is no such interpreter
+
+
+def test_a_control_group_decides_at_a_security_hook(tool: Tool, group: int) -> None:
+    hook = uapi.BPF_LSM_CGROUP
+    refuse, allow = lsm(tool, "socket_bind", 0, hook), lsm(tool, "socket_bind", 1, hook)
+    bind = tool.put(AF_INET.to_bytes(2, "little") + bytes(14))
+    assert tool.attach(group, allow, MULTI, attach_type=hook) == 0
+    assert tool.call("bind", tool.socket(), bind, 16) == 0
+    link = tool.link(group, refuse, hook)
+    assert link > 0 and tool.call("bind", tool.socket(), bind, 16) == -EPERM
+    assert tool.query(group, hook)[0] == 2
+    tool.join("")
+    assert tool.call("bind", tool.socket(), bind, 16) == 0  # the group is not asked about others
+    tool.task.close(link)
+    assert tool.detach(group, allow, hook) == 0 and not tool.machine.kernel.observer.bpf.lsm_shims
