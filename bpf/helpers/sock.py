@@ -14,7 +14,6 @@ from bpf.helpers import Runtime, prototype
 from bpf.maps.sock_map import SockMap
 from bpf.packet.skbuff import SkBuff, Sock
 
-BPF_SK_LOOKUP_F_REPLACE, BPF_SK_LOOKUP_F_NO_REUSEPORT = 1, 2
 BEGINNINGS = (4, 5, 11)  # BPF_SOCK_OPS_ACTIVE_ESTABLISHED_CB, _PASSIVE_ESTABLISHED_CB, _TCP_LISTEN_CB
 
 
@@ -405,7 +404,7 @@ def bpf_sk_assign(rt: Runtime, skb: int, sk: int, flags: int) -> int:
 )
 def bpf_sk_lookup_assign(rt: Runtime, ctx: int, sk: int, flags: int) -> int:
     """Choose the socket of a lookup; NULL takes a choice back.  ESOCKTNOSUPPORT, EPROTOTYPE, EAFNOSUPPORT, EEXIST."""
-    if flags & ~(BPF_SK_LOOKUP_F_REPLACE | BPF_SK_LOOKUP_F_NO_REUSEPORT):
+    if flags & ~(uapi.BPF_SK_LOOKUP_F_REPLACE | uapi.BPF_SK_LOOKUP_F_NO_REUSEPORT):
         return -EINVAL
     kern, sockets = Sock(rt.host, ctx), rt.host.sockets
     if sk and sockets is not None:
@@ -413,10 +412,10 @@ def bpf_sk_lookup_assign(rt: Runtime, ctx: int, sk: int, flags: int) -> int:
         error = sockets.assign_error(sk, family, protocol)
         if error:
             return -error
-    if kern.read(ctx, "bpf_sk_lookup_kern.selected_sk") and not flags & BPF_SK_LOOKUP_F_REPLACE:
+    if kern.read(ctx, "bpf_sk_lookup_kern.selected_sk") and not flags & uapi.BPF_SK_LOOKUP_F_REPLACE:
         return -EEXIST
     kern.write(ctx, "bpf_sk_lookup_kern.selected_sk", sk)
-    kern.write(ctx, "bpf_sk_lookup_kern.no_reuseport", int(bool(flags & BPF_SK_LOOKUP_F_NO_REUSEPORT)))
+    kern.write(ctx, "bpf_sk_lookup_kern.no_reuseport", int(bool(flags & uapi.BPF_SK_LOOKUP_F_NO_REUSEPORT)))
     return 0
 
 

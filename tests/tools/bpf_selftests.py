@@ -3,6 +3,7 @@
     python tests/tools/bpf_selftests.py                     # verdicts on every object, then test_progs
     python tests/tools/bpf_selftests.py verdicts fentry -v  # objects whose name holds the word, with libbpf's words
     python tests/tools/bpf_selftests.py progs atomics       # tests of test_progs, each in a machine of its own
+    python tests/tools/bpf_selftests.py runners test_tag    # the suite's other programs, each in a machine of its own
 
 Debian's package linux-source-6.1 is unpacked into the user's cache, never into the project, and built there: the programs
 with clang-14 against the types of Debian's kernel, test_progs as it is, linked statically.  Needs Debian's packages make,
@@ -10,7 +11,8 @@ gcc, clang-14, llvm-14, lld, rsync, libelf-dev, zlib1g-dev and libcap-dev.  $VML
 fetched, $SIMKERNEL_SELFTESTS a `tools/testing/selftests` that is built already.
 
 The real kernel's answers are tests/data/bpf_selftests_verdicts_6_1.txt.gz (what bpf_verdicts.c printed there) and
-bpf_selftests_progs_6_1.txt (the tests that passed in a virtual machine with ip, tc, ping and the modules of Debian's kernel).
+bpf_selftests_progs_6_1.txt (the tests that passed in a virtual machine with ip, tc, ping and the modules of Debian's kernel);
+all of RUNNERS end with 0 there.
 """
 
 from __future__ import annotations
@@ -37,6 +39,20 @@ DATA = Path(__file__).parents[1] / "data"
 STATIC = "-static -lelf -lz -lrt -lpthread"
 TOOLS = ("/usr", "/lib", "/lib64")  # of the host: ip, tc and ping with their libraries
 NOT_BUILT = ("bpf_testmod.ko", "sign-file", "xdp_synproxy")  # a module, and what needs other libraries: tests skip them
+
+# The programs beside test_progs, with their arguments, and how many times the usual seconds they may take.
+RUNNERS = {
+    "test_verifier": 20,
+    "test_verifier_log": 1,
+    "test_maps": 10,
+    "test_lru_map": 1,
+    "test_lpm_map": 5,
+    "test_tag": 20,
+    "test_sock": 1,
+    "test_sysctl": 1,
+    "test_dev_cgroup": 1,
+    "get_cgroup_id_user": 1,
+}
 
 
 # ---- fetching and building ----
@@ -96,6 +112,7 @@ def build(folder: Path, btf: Path) -> None:
         f"LDLIBS={STATIC}",
         *(word for name in NOT_BUILT for word in ("-o", folder / name)),
         "test_progs",
+        *RUNNERS,
     ]
     with (folder / "build.log").open("w") as log:
         done = subprocess.run(command, cwd=folder, stdout=log, stderr=log)
@@ -194,9 +211,31 @@ def check_progs(folder: Path, args: argparse.Namespace) -> bool:
     return passed == len(tests)
 
 
+def check_runners(folder: Path, args: argparse.Namespace) -> bool:
+    """The suite's other programs: each ends with 0?"""
+    names = [name for name in RUNNERS if not args.words or any(word in name for word in args.words)]
+
+    def run(name: str) -> tuple[str, float]:
+        start = time.monotonic()
+        text = inside(folder, args.seconds * RUNNERS[name], f"./{name}", "2>&1;", "echo", "status", "$?")
+        return text, time.monotonic() - start
+
+    passed = 0
+    with ThreadPoolExecutor(args.jobs) as pool:
+        for name, (text, took) in zip(names, pool.map(run, names)):
+            status = re.search(r"^status (\d+)$", text, re.MULTILINE)
+            good = status is not None and status[1] == "0"
+            passed += good
+            print(f"{'  ' if good else '!='} {status[1] if status else 'NO END':6} {took:6.1f} s  {name}", flush=True)
+            if args.verbose and not good:
+                print(text)
+    print(f"{passed} of {len(names)} programs end as on the real 6.1")
+    return passed == len(names)
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("what", nargs="?", choices=("all", "verdicts", "progs"), default="all")
+    parser.add_argument("what", nargs="?", choices=("all", "verdicts", "progs", "runners"), default="all")
     parser.add_argument("words", nargs="*", help="only objects or tests whose name holds one of these")
     parser.add_argument("-v", "--verbose", action="store_true", help="print the logs of what differs")
     parser.add_argument("-j", "--jobs", type=int, default=2)
@@ -208,6 +247,8 @@ def main() -> int:
         good = check_verdicts(folder, args)
     if args.what in ("all", "progs"):
         good = check_progs(folder, args) and good
+    if args.what in ("all", "runners"):
+        good = check_runners(folder, args) and good
     return 0 if good else 1
 
 

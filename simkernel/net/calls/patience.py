@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EDOM, EINVAL, ENODEV
+from arch.abi.capability import CAP_NET_RAW
+from arch.abi.errno import EDOM, EINVAL, ENODEV, EPERM
 from arch.abi.inet import IFNAMSIZ
 from arch.abi.socket import SO_LINGER, SO_RCVTIMEO, SO_RCVTIMEO_NEW, SO_SNDTIMEO, SO_SNDTIMEO_NEW
 from arch.abi.time import NSEC_PER_SEC, TICK_NSEC
@@ -50,10 +51,29 @@ def patience(k: NetKernel, sk: Sock, optname: int) -> bytes:
 
 
 def bind_to_device(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """sock_setbindtodevice().  ENODEV."""
+    """sock_setbindtodevice().  ENODEV, EPERM."""
     name = data[: IFNAMSIZ - 1].split(b"\0")[0].decode("latin-1")
     found = sk.net.named(name) if name else None
     if name and found is None:
         return -ENODEV
-    sk.bound_ifindex = found.ifindex if found is not None else 0
+    return bind_to_index(k, sk, found.ifindex if found is not None else 0)
+
+
+def bind_to_index(k: NetKernel, sk: Sock, ifindex: int) -> int:
+    """sock_bindtoindex_locked().  EPERM: it is bound; EINVAL."""
+    if sk.bound_ifindex and not sk.capable(k, CAP_NET_RAW):
+        return -EPERM
+    if ifindex < 0:
+        return -EINVAL
+    sk.bound_ifindex = ifindex
     return 0
+
+
+def bound_device(sk: Sock, room: int) -> bytes | int:
+    """sock_getbindtodevice(): its name.  EINVAL, ENODEV."""
+    if not sk.bound_ifindex:
+        return b""
+    if room < IFNAMSIZ:
+        return -EINVAL
+    found = sk.net.devices.get(sk.bound_ifindex)
+    return found.name.encode("latin-1") + b"\0" if found is not None else -ENODEV

@@ -90,7 +90,7 @@ from arch.abi.socket import (
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.security import may
-from simkernel.net.calls.patience import PATIENCE, bind_to_device, patience, set_patience
+from simkernel.net.calls.patience import PATIENCE, bind_to_device, bind_to_index, bound_device, patience, set_patience
 from simkernel.net.core.control import WATCHED
 from simkernel.net.core.filter import get_filter, set_filter
 from simkernel.net.core.sock import INET, SOCK_MIN_RCVBUF, Sock
@@ -226,6 +226,8 @@ def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
     refused = _refused(k, sk, optname, value)
     if refused:
         return -refused
+    if optname == SO_BINDTOIFINDEX:
+        return bind_to_index(k, sk, value)
     if optname == SO_MARK:
         sk.mark = value & 0xFFFFFFFF
     if optname in WATCHED:
@@ -362,6 +364,8 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
             return -EINVAL if known else -ENOPROTOOPT
         number = k.net.programs.cookie(sk) if optname == SO_COOKIE else sk.net.cookie
         return number.to_bytes(COOKIE_SIZE, order)
+    if level == SOL_SOCKET and optname == SO_BINDTODEVICE:
+        return bound_device(sk, room)
     if level == SOL_NETLINK:
         return get_netlink_option(k, sk, optname, room)
     if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:
@@ -376,6 +380,7 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
         SO_ACCEPTCONN: lambda: int(sk.state == TCP_LISTEN),
         SO_RCVLOWAT: lambda: sk.options.get((SOL_SOCKET, SO_RCVLOWAT), 1),
         SO_SNDLOWAT: lambda: 1,
+        SO_BINDTOIFINDEX: lambda: sk.bound_ifindex,
         SO_PEEK_OFF: lambda: sk.options.get((SOL_SOCKET, SO_PEEK_OFF), -1),
         SO_BSDCOMPAT: lambda: 0,
         SO_BPF_EXTENSIONS: lambda: SKF_AD_MAX,

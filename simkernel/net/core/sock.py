@@ -103,7 +103,7 @@ class Filter(Protocol):
 # What a connection has from its listener: attributes, and members of struct sock that programs read.
 INHERITED = (
     "mark", "tos", "uc_ttl", "mc_ttl", "mc_loop", "mc_index", "mc_addr", "pmtudisc", "uc_index", "recverr", "reuse", "reuseport",
-    "freebind", "transparent", "v6only", "bound_ifindex", "rcvbuf", "sndbuf", "rcvbuf_locked", "sndbuf_locked", "rcvtimeo",
+    "freebind", "transparent", "v6only", "rcvbuf", "sndbuf", "rcvbuf_locked", "sndbuf_locked", "rcvtimeo",
     "sndtimeo", "linger", "congestion_name", "cgroup",
 )  # fmt: skip
 INHERITED_MEMBERS = ("sk_priority", "sk_mark", "sk_rcvlowat", "sk_rcvbuf", "sk_sndbuf")
@@ -128,7 +128,7 @@ class Sock:
         self.socket: Socket | None = None
         self.laddr = self.raddr = self.any_address
         self.lport = self.rport = 0
-        self.bound_ifindex = 0
+        self._bound_ifindex = 0
         self.err = 0  # sk_err: reported once by the next call
         self.shutdown = 0
         self.receive_queue: deque[Skb] = deque()
@@ -194,6 +194,7 @@ class Sock:
         theirs, mine = vars(listener), vars(self)
         for name in INHERITED:
             mine[name] = theirs[name]
+        self.bound_ifindex = listener.bound_ifindex
         self.options, self.controls = dict(listener.options), set(listener.controls)
         self.cmsg_flags = set(listener.cmsg_flags)
         if self.ip6 is not None and listener.ip6 is not None:
@@ -201,6 +202,15 @@ class Sock:
         for member in INHERITED_MEMBERS:
             if self.k.types.has_member("struct sock", member):
                 self.view[member] = listener.view[member]
+
+    @property
+    def bound_ifindex(self) -> int:
+        """sk_bound_dev_if: the one device that it has to do with, or 0."""
+        return self._bound_ifindex
+
+    @bound_ifindex.setter
+    def bound_ifindex(self, ifindex: int) -> None:
+        self._bound_ifindex = self.view["__sk_common"].skc_bound_dev_if = ifindex
 
     @property
     def any_address(self) -> bytes:

@@ -545,3 +545,12 @@ def test_a_control_group_decides_at_a_security_hook(tool: Tool, group: int) -> N
     assert tool.call("bind", tool.socket(), bind, 16) == 0  # the group is not asked about others
     tool.task.close(link)
     assert tool.detach(group, allow, hook) == 0 and not tool.machine.kernel.observer.bpf.lsm_shims
+
+
+def test_a_socket_is_bound_to_a_device_by_name_and_number(tool: Tool) -> None:
+    fd, lo = tool.socket(), tool.put(b"lo\0")
+    assert tool.call("setsockopt", fd, 1, 25, lo, 3) == 0  # SO_BINDTODEVICE
+    assert value_of(tool, fd, 1, 62) == (1).to_bytes(4, "little") and value_of(tool, fd, 1, 25, 16) == b"lo\0"
+    sk = next(sk for sk in tool.machine.kernel.net.socks.values() if sk.bound_ifindex == 1)
+    assert sk.view["__sk_common"].skc_bound_dev_if == 1
+    assert option(tool, fd, 1, 62, 0) == 0 and value_of(tool, fd, 1, 25, 16) == b""  # SO_BINDTOIFINDEX
