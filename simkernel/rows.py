@@ -5,6 +5,8 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
+from simkernel.terminal import drawn, shown
+
 Rows = Sequence[Sequence[str]]
 
 
@@ -25,7 +27,7 @@ def show(rows: Rows, style: Callable[[str], str] = lambda text: "") -> None:
 
     table = Table()
     for head in rows[0]:
-        table.add_column(Text(head))
+        table.add_column(Text(shown(head)))
     for row in rows[1:]:
-        table.add_row(*(Text(text, style(text)) for text in row))
-    Console().print(table)
+        table.add_row(*(Text(shown(text), style(text)) for text in row))
+    Console(file=drawn(sys.stdout)).print(table)

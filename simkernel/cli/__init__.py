@@ -23,6 +23,7 @@ from arch.libraries import WrongLibrary
 from simkernel import __version__
 from simkernel.bug import Oops
 from simkernel.own_floors import EXIT_USAGE
+from simkernel.terminal import guarded
 
 # Command name -> (module, attribute, one line of help).  Order: as a newcomer meets them.
 COMMANDS = {
@@ -149,6 +150,7 @@ def open_standard_streams() -> None:
                 os.dup2(null, fd)
                 os.close(null)
             setattr(sys, name, os.fdopen(fd, mode, closefd=False))
+    sys.stdout, sys.stderr = guarded(sys.stdout), guarded(sys.stderr)
 
 
 def main() -> None:

@@ -17,6 +17,7 @@ from simkernel.matrix.workers import cells, run_cells
 from simkernel.own_floors import EXIT_USAGE
 from simkernel.pool import Journal, NoCluster
 from simkernel.rows import show
+from simkernel.terminal import drawn
 
 
 def words(text: str) -> list[str]:
@@ -118,6 +119,6 @@ def collect(coming: Iterator[Outcome], total: int, quiet: bool) -> list[Outcome]
     from rich.console import Console
     from rich.progress import track
 
-    console = Console(stderr=True)
+    console = Console(file=drawn(sys.stderr))
     shown = track(coming, "cells", total, console=console, transient=True, disable=quiet or not console.is_terminal)
     return list(shown)

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING
 
 from arch.abi.time import NSEC_PER_SEC
+from simkernel.terminal import drawn
 
 if TYPE_CHECKING:
     from rich.live import Live
@@ -79,7 +80,7 @@ class Progress:
         with self._lock:
             if not self.wanted or self._live is not None or self._timer is None:
                 return
-            console = Console(stderr=True)
+            console = Console(file=drawn(sys.stderr))
             self._live = Live(
                 get_renderable=lambda: Text(self.text(), style="dim"), console=console, refresh_per_second=PER_SECOND,
                 transient=True, redirect_stdout=False, redirect_stderr=False,

@@ -16,6 +16,7 @@ from simkernel.experiments.run import run_points
 from simkernel.own_floors import EXIT_USAGE
 from simkernel.pool import NoCluster
 from simkernel.rows import show
+from simkernel.terminal import drawn
 
 
 def parse_seeds(text: str | None) -> list[int] | None:
@@ -97,5 +98,5 @@ def shown(coming: Iterator[Row], total: int, quiet: bool) -> Iterable[Row]:
     from rich.console import Console
     from rich.progress import track
 
-    console = Console(stderr=True)
+    console = Console(file=drawn(sys.stderr))
     return track(coming, "points", total, console=console, transient=True, disable=quiet or not console.is_terminal)
