@@ -227,7 +227,7 @@ def configuration(sources: Path, out: Path, pages: set[str]) -> dict[str, object
             ],
         },
         "plugins": ["search", {"mkdocstrings": {"handlers": {"python": {"paths": [str(ROOT)], "options": options}}}}],
-        "markdown_extensions": ["tables", "fenced_code", "toc"],
+        "markdown_extensions": ["tables", "pymdownx.superfences", "pymdownx.highlight", "toc"],
     }
 
 

@@ -65,6 +65,7 @@ def test_the_site_builds_strictly(tmp_path: Path) -> None:
     out = tmp_path / "site"
     subprocess.run([sys.executable, "-m", "docs.site", out], check=True, cwd=site.ROOT, timeout=300)
     page, tutorial = (out / "python.html").read_text(), (out / "tutorial.html").read_text()
+    assert '<span class="kn">import</span>' in tutorial and '<span class="gp">$ </span>' in tutorial, "code is coloured"
     assert "One simulated computer with its kernel." in page and 'id="simkernel.machine.Machine.run"' in page
     assert 'src="kprobe-' in (out / "notebook-kprobe.html").read_text()
     assert site.broken(out) == []

@@ -109,7 +109,7 @@ def test_a_browser_draws_it(run: Run, text: str, tmp_path: Path) -> None:
         pytest.skip("chromium is not installed")
     (tmp_path / "report.html").write_text(text)
     done = subprocess.run(
-        [browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
+        [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom",
          "--virtual-time-budget=2000", f"file://{tmp_path / 'report.html'}"],
         capture_output=True, text=True, timeout=100, check=False,
     )  # fmt: skip
