@@ -130,7 +130,7 @@ class Panels(App[None]):
         self.screen.set_class(width < NARROW_COLUMNS, "narrow")
         self.screen.set_class(width >= WIDE_COLUMNS, "wide")
         self.screen.set_class(height < LOW_LINES, "low")
-        self.call_after_refresh(self.redraw)
+        self.redraw()
 
     def show(self, view: View) -> None:
         """A stop: on a narrow terminal with the page of what runs."""
@@ -141,7 +141,7 @@ class Panels(App[None]):
         """This page, where there is room for one only."""
         for each in PAGES:
             self.query_one(f"#{each}").set_class(each == name, "chosen")
-        self.call_after_refresh(self.redraw)
+        self.redraw()
 
     def redraw(self) -> None:
         """Into every panel."""
