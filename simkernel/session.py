@@ -12,6 +12,7 @@ Everything here goes through system calls of that task, as a tool on Linux does 
 
 from __future__ import annotations
 
+import fnmatch
 import re
 from codecs import getincrementaldecoder
 from collections.abc import Callable, Iterator
@@ -230,16 +231,27 @@ class Session:
     def enable_event(self, spec: str) -> str:
         """Turn an event on: `GROUP:NAME`, or a probe as kprobe_events takes it (`p:NAME SYMBOL ARGS`, or `p:SYMBOL`).
 
-        Gives `GROUP:NAME`.  KernelError with the kernel's errno, and its own words from error_log where it has some.
+        A pattern (`sched:*`) turns on all that it fits.  Gives `GROUP:NAME`.  KernelError with the kernel's errno, and its own words from error_log where it has some.
         """
         if is_probe(spec):
             group, name = self._define_probe(spec)
+        elif set("*?[") & set(spec):
+            return self._enable_events(spec)
         else:
             group, _, name = spec.partition(":" if ":" in spec else "/")
             if not group:
                 raise KernelError(ENOENT, f"no event is named {spec!r}")
         self.write_file(f"{TRACEFS}/events/{group}/{name}/enable", "1")
         return f"{group}:{name}"
+
+    def _enable_events(self, pattern: str) -> str:
+        """All that fit; set_event itself knows whole groups only."""
+        fitting = fnmatch.filter(self.read_file(f"{TRACEFS}/available_events").decode().split(), pattern)
+        if not fitting:
+            raise KernelError(ENOENT, f"no event is named like {pattern!r}")
+        for name in fitting:
+            self.write_file(f"{TRACEFS}/set_event", name + "\n", O_WRONLY | O_APPEND)
+        return pattern
 
     def _define_probe(self, spec: str) -> tuple[str, str]:
         if len(spec.split()) == 1:  # no name, just the place
