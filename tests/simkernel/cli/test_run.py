@@ -81,6 +81,7 @@ def cold(args: list[object], **options: object) -> subprocess.CompletedProcess[b
         (["--event", "", HELLO], "no such event"),
         (["--event", "sched:sched_swich", HELLO], "near: sched:sched_switch"),
         (["--event", "power:foo", HELLO], "no such event"),
+        (["--event", "power:foo*", HELLO], "no such event"),
         (["--event", "p:nosuch", HELLO], "Invalid probed address or symbol"),
         (["--event", "p:x vfs_write %zz", HELLO], "Invalid register name"),
     ],
@@ -191,7 +192,7 @@ def test_a_closed_reader_is_sigpipe_for_the_program(busybox: str) -> None:
 def test_a_full_disk_is_said_to_the_program_and_to_the_person(busybox: str) -> None:
     with open("/dev/full", "wb") as full:
         program = shell([busybox, "echo", "hi"], stdout=full, stderr=subprocess.PIPE)
-        trace = shell(["--event", "syscalls:sys_enter_write", HELLO], stdout=full, stderr=subprocess.PIPE)
+        trace = shell(["--event", "syscalls:sys_enter_wr*", HELLO], stdout=full, stderr=subprocess.PIPE)
     assert (program.returncode, b"No space left on device" in program.stderr) == (1, True)
     assert trace.returncode == 2
     assert trace.stderr == b"simkernel run: cannot write the results: No space left on device\n"
