@@ -212,10 +212,10 @@ def run_gdb(machine: Machine, command: Command, port: str, as_json: bool) -> int
                 gdb.Stub(debugger, pipe).serve()
             return 0
         server = gdb.listen(int(port))
-    except (OSError, OverflowError) as error:
-        raise UsageError(f"--gdb {port}: {error.strerror if isinstance(error, OSError) else error}") from None
-    except ValueError:
-        raise UsageError(f"--gdb {port}: write a port's number, or -") from None
+    except OSError as error:
+        raise UsageError(f"--gdb {port}: {error.strerror}") from None
+    except (OverflowError, ValueError):
+        raise UsageError(f"--gdb {port}: write a port's number, up to 65535, or -") from None
     with server, machine.debugger(command) as debugger:
         bound = server.getsockname()[1]
         if as_json:
@@ -246,8 +246,10 @@ def lines_of(source: str) -> Iterator[str]:
         return
     try:
         text = Path(source).read_text()
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"--commands {source}: {error}") from None
+    except OSError as error:
+        raise UsageError(f"--commands {source}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise UsageError(f"--commands {source}: not a text; write a command of the debugger in each line") from None
     yield from text.splitlines()
 
 

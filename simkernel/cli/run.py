@@ -68,7 +68,11 @@ MAX_SECONDS = 1_000_000_000
 )
 @click.option("--bpf", "bpf", multiple=True, metavar="OBJ", help="Load and attach a BPF object.  Repeatable.")
 @click.option(
-    "--event", "events", multiple=True, metavar="GROUP:NAME|p:SPEC", help="Trace an event, all that fit a pattern, or a new probe.  Repeatable."
+    "--event",
+    "events",
+    multiple=True,
+    metavar="GROUP:NAME|p:SPEC",
+    help="Trace an event, all that fit a pattern, or a new probe.  Repeatable.",
 )
 @click.option("--bind", "binds", multiple=True, metavar="HOST:GUEST[:rw]", help="Show a host file or directory.")
 @click.option(
