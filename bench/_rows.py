@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
 
 
 @dataclass
@@ -54,3 +59,41 @@ def rounds(count: int, *works: Callable[[], float]) -> list[list[float]]:
         for own, work in zip(samples, works, strict=True):
             own.append(work())
     return samples
+
+
+def compare(file: str, measured: Callable[[list[str]], dict[str, float]]) -> None:
+    """The main() of a benchmark that can stand beside another checkout: `--against FOLDER`, SIMKERNEL_BENCH_ROUNDS (5).
+
+    Each round is a new process, of this code and of the other in turn, which runs the same file: rows that became slower are
+    seen, whatever else the host does.  What other words choose is `measured`'s.
+    """
+    words = sys.argv[1:]
+    if words[:1] == ["--round"]:
+        print(json.dumps(measured(words[1:])))
+        return
+    other = Path(words.pop(words.index("--against") + 1)).resolve() if "--against" in words else None
+    words = [word for word in words if not word.startswith("-")]
+    own: dict[str, list[float]] = {}
+    peer: dict[str, list[float]] = {}
+    for _ in range(int(os.environ.get("SIMKERNEL_BENCH_ROUNDS", 5))):
+        for folder, samples in ((ROOT, own), (other, peer)):
+            if folder is not None:
+                for name, value in _round(file, folder, words).items():
+                    samples.setdefault(name, []).append(value)
+    report(
+        [
+            Row(name, values, peers={"the other code": peer[name]} if name in peer else {})
+            for name, values in own.items()
+        ]
+    )
+
+
+def _round(file: str, folder: Path, words: list[str]) -> dict[str, float]:
+    source = (
+        f"import sys; sys.path.insert(0, {str(ROOT)!r}); import bench; sys.path[0] = {str(folder)!r}; "
+        f"import runpy; runpy.run_path({file!r}, run_name='__main__')"
+    )
+    command = [sys.executable, "-c", source, "--round", *words]
+    done = subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True)
+    found: dict[str, float] = json.loads(done.stdout)
+    return found

@@ -2,25 +2,18 @@
 
     python -m bench paths [--against FOLDER] [--json] [WORD ...]
 
-Each row is a turn of a loop as processor time.  With --against, another checkout of this code runs the same loops in turns with this
-one, each round in a new process, and stands beside it: rows that became slower are seen so whatever else the host does.
-SIMKERNEL_BENCH_ROUNDS says how many rounds there are (5).
+Each row is a turn of a loop as processor time; --against another checkout of this code (_rows.py).
 """
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-from bench._rows import Row, report
+from bench._rows import compare
 from bench.machine import WORK
-
-ROOT = Path(__file__).resolve().parents[1]
-ROUNDS = int(os.environ.get("SIMKERNEL_BENCH_ROUNDS", 5))
 
 SOURCE = r"""
 static long call6(long n, long a, long b, long c, long d, long e, long f) {
@@ -79,8 +72,9 @@ def program() -> Path:
     return binary
 
 
-def measured(binary: str, words: list[str]) -> dict[str, float]:
+def measured(words: list[str]) -> dict[str, float]:
     """Nanoseconds of a turn of each loop, and of a start, in this process."""
+    binary = program()
     start = time.process_time()
     import simkernel
 
@@ -107,37 +101,9 @@ def measured(binary: str, words: list[str]) -> dict[str, float]:
     return found
 
 
-def round_of(folder: Path, words: list[str]) -> dict[str, float]:
-    """The same in a new process, by the code in a folder."""
-    source = f"import sys; sys.path.insert(0, {str(folder)!r}); import runpy; runpy.run_path({__file__!r}, run_name='__main__')"
-    command = [sys.executable, "-c", source, "--round", str(program()), *words]
-    done = subprocess.run(command, check=True, cwd=folder, capture_output=True, text=True)
-    return {name: float(value) for name, value in json.loads(done.stdout).items()}
-
-
 def main() -> None:
     """Print the rows."""
-    words = sys.argv[1:]
-    if words[:1] == ["--round"]:
-        print(json.dumps(measured(words[1], words[2:])))
-        return
-    other = None
-    if "--against" in words:
-        other = Path(words.pop(words.index("--against") + 1)).resolve()
-    words = [word for word in words if not word.startswith("-")]
-    own: dict[str, list[float]] = {}
-    peer: dict[str, list[float]] = {}
-    for _ in range(ROUNDS):
-        for name, value in round_of(ROOT, words).items():
-            own.setdefault(name, []).append(value)
-        for name, value in round_of(other, words).items() if other else ():
-            peer.setdefault(name, []).append(value)
-    report(
-        [
-            Row(name, values, peers={"the other code": peer[name]} if name in peer else {})
-            for name, values in own.items()
-        ]
-    )
+    compare(__file__, measured)
 
 
 if __name__ == "__main__":

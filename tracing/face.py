@@ -180,8 +180,11 @@ class TraceHost(Protocol):
         """(start, end, name) of the functions in which no kprobe may be put."""
 
     # Registers and stacks, for samples and stack traces.
-    def caller_regs(self) -> int:
-        """perf_fetch_caller_regs(): address of a pt_regs of the place that fired; 0 if the host keeps none."""
+    def caller_regs(self, unread: bool = False) -> int:
+        """perf_fetch_caller_regs(): address of a pt_regs of the place that fired; 0 if the host keeps none.
+
+        `unread`: nobody will look into it, so that it need not be filled.
+        """
 
     def user_regs(self, regs: int) -> int:
         """perf_get_regs_user(): `regs` if those are of user code, else where the task entered the kernel; 0: a kernel thread."""

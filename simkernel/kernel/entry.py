@@ -49,8 +49,10 @@ def make_syscall_body(k: KernelFace) -> Function:
         task.syscall_nr = nr
         count(nr)
         observed = syscalls.strace is not None or enter_point.active
-        if observed:
+        if syscalls.strace is not None:
             nr = syscalls.enter(regs, nr)
+        elif observed:
+            enter_point.fire(regs, nr)
         if task.syscall_work:
             nr = yield from syscall_trace_enter(k, regs, nr)
         target = table.get(nr)
@@ -64,8 +66,11 @@ def make_syscall_body(k: KernelFace) -> Function:
                 *[k.mem.read_uint(regs + r.offset, r.size) for r in unpackers[: target[1]]],
             )
         pack(buf, regs - base, ret & mask)
-        if observed or exit_point.active:
-            syscalls.exit(regs, nr, ret)
+        if syscalls.strace is not None:
+            if observed or exit_point.active:
+                syscalls.exit(regs, nr, ret)
+        elif exit_point.active:
+            exit_point.fire(regs, ret)
         if task.syscall_work & WORK_TRACE:
             yield from report_syscall(k, False)
         if task.work or clock._now >= cpus.deadline:

@@ -293,11 +293,12 @@ class Host(BpfSide):
         """An address in a function that is on a real kernel's stack only."""
         return self.frames.place(name)
 
-    def caller_regs(self) -> int:
+    def caller_regs(self, unread: bool = False) -> int:
         """perf_fetch_caller_regs(): the CPU's registers now, in a struct pt_regs of this host's own."""
         if not self._caller_regs:
             self._caller_regs = self.mem.alloc(self.layout.size)
-        self.k.cpu.write_pt_regs(self._caller_regs)
+        if not unread:
+            self.k.cpu.write_pt_regs(self._caller_regs)
         return self._caller_regs
 
     def user_regs(self, regs: int) -> int:

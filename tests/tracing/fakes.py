@@ -185,7 +185,7 @@ class FakeHost:
     def current_struct(self):
         return self.struct
 
-    def caller_regs(self):
+    def caller_regs(self, unread=False):
         return 0
 
     def user_regs(self, regs):

@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cached_property
 from typing import Protocol
 
+from arch.architecture import Row
 from arch.native.handler import chosen_tier
 from arch.tracefacts import EventFrames, Names
 from tracing.events import native_syscalls
@@ -60,9 +61,18 @@ class SyscallEvent(LazyEvent):
         self.start = -(-12 // self.board.word) * self.board.word  # of the first field after the number
         self.calls = 0  # that Python recorded
         self._native: Callable[[int, int], bool] | None = None
+        self.runs = 0  # that Python put contexts together for
+        self.starter: Callable[..., int | None] | None = None  # runs programs; None: Python has to
 
     def users_changed(self) -> None:
         self.calls, self._native = 0, None
+        self.runs, self.starter = 0, None
+
+    def warm(self, arguments: Sequence[Row] | None) -> None:
+        """Python runs the programs: after some times, native code does."""
+        self.runs += 1
+        if self.runs == WARM_COMMITS[chosen_tier()] + 1 and self._compiled is not None:
+            self.starter = native_syscalls.starter(self.recorder, self._compiled, arguments)
 
     def recorded(self, what: int, nr: int) -> bool:
         """Has native code made the record?  `what`: struct pt_regs at the begin, the result at the end."""
@@ -140,7 +150,7 @@ class SyscallEnterEvent(SyscallEvent):
         if len(arguments) != len(self.params):
             return None
         file, word = self.listeners[0], self.board.word
-        return native_syscalls.recorder(self.recorder.native, file, self.id, word, self.start, arguments)
+        return native_syscalls.tracer(self.recorder.native, file, self.id, word, self.start, arguments)
 
     def record(self, nr: int, args: Sequence[int]) -> bytes:
         """A record of a call that begins now."""
@@ -170,6 +180,7 @@ class SyscallEnterEvent(SyscallEvent):
     def perf_trace(self, nr: int, args: Sequence[int], regs: int) -> None:
         """perf_syscall_enter(): to programs and perf events."""
         if self.bpf_programs:
+            self.warm(self.table.reader.arguments)
             context = self.context_layout.pack(regs, nr, *(args[:6]))
             if not self.run_bpf_on_context(context):
                 return
@@ -208,7 +219,7 @@ class SyscallExitEvent(SyscallEvent):
 
     def compiled(self) -> Callable[[int, int], bool] | None:
         """With the result."""
-        return native_syscalls.recorder(
+        return native_syscalls.tracer(
             self.recorder.native, self.listeners[0], self.id, self.board.word, self.start, None
         )
 
@@ -234,6 +245,7 @@ class SyscallExitEvent(SyscallEvent):
     def perf_trace(self, nr: int, ret: int, regs: int) -> None:
         """perf_syscall_exit(): to programs and perf events."""
         if self.bpf_programs:
+            self.warm(None)
             if not self.run_bpf_on_context(self.context_layout.pack(regs, nr, ret)):
                 return
         if self.perf_events:
@@ -318,8 +330,13 @@ class SyscallTable:
 
     def _perf_enter(self, regs: int, nr: int) -> None:
         event = self._entered(PERF, nr)
-        if event is not None:
+        if event is None:
+            return
+        answer = event.starter(regs, nr) if event.starter is not None else None
+        if answer is None:
             event.perf_trace(nr, self._args(regs), regs)
+        elif answer and event.perf_events:
+            event.deliver_to_perf(event.perf_record(nr, self._args(regs)), regs)
 
     def _exit(self, regs: int, ret: int) -> None:
         nr = self.reader.syscall_nr(regs)
@@ -330,8 +347,13 @@ class SyscallTable:
     def _perf_exit(self, regs: int, ret: int) -> None:
         nr = self.reader.syscall_nr(regs)
         event = self._left(PERF, nr)
-        if event is not None:
+        if event is None:
+            return
+        answer = event.starter(regs, nr, ret) if event.starter is not None else None
+        if answer is None:
             event.perf_trace(nr, ret, regs)
+        elif answer and event.perf_events:
+            event.deliver_to_perf(event.record(nr, ret), regs)
 
     def _entered(self, kind: str, nr: int) -> SyscallEnterEvent | None:
         """The event of call `nr`, if that kind of user listens to it."""

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Protocol
 
+from arch.native.handler import chosen_tier
 from arch.tracefacts import EventFrames, Names
 from tracing.events import declarations, newest
 from tracing.events.declare import TraceEventDecl, expand
@@ -21,7 +22,8 @@ from tracing.events.known import KnownEvents
 from tracing.events.templates import template_of
 from tracing.face import TRACE_FLAG_BH_OFF, TraceHost
 from tracing.record.assign import Assign, compile_assign, compile_record, split_proto
-from tracing.record.event import FTRACE, LazyEvent
+from tracing.record.assigned import Assignment, Unknown, starter, tracer
+from tracing.record.event import FTRACE, WARM_COMMITS, LazyEvent
 from tracing.record.fields import BASE_TYPES, Field, FieldLayout, split_declaration
 from tracing.record.print_fmt import Printer, PrintFormatError, compile_print_fmt
 from tracing.record.recorder import Recorder
@@ -148,6 +150,11 @@ class TracepointEvent(LazyEvent):
         self.tracepoint = tracepoint
         self._make: Callable[..., bytes] | None = None
         self._masks: list[int] | None = None  # of the arguments' sizes
+        self._rows: Assignment | None = None  # how native code makes the record
+        self._rows_possible = True
+        self._hits = 0  # that were Python's since somebody came or went
+        self._tracer: Callable[[tuple[int, ...]], bool] | None = None  # native code for a hit; False: it is Python's
+        self._starter: Callable[[tuple[int, ...]], int | None] | None = None
         flags, depth = tracepoint.fired_with.held
         self.held_flags = flags if self.board.features.bh_disabled else flags & ~TRACE_FLAG_BH_OFF
         self.held_depth = depth + (0 if self.board.features.preempt_count_corrected else 1)
@@ -202,12 +209,46 @@ class TracepointEvent(LazyEvent):
 
     def make(self) -> Callable[..., bytes]:
         """The function from the arguments to the record."""
+        return compile_record(self.entry(), self.decl.proto, self.host, self.board.byteorder)
+
+    def entry(self) -> list[tuple[Field, str]]:
+        """Each field, and the C expression of its value."""
         sources = {split_declaration(declaration)[1]: source for declaration, source in self.decl.entry}
-        entry = [(field, sources[field.name]) for field in self.fields]
-        return compile_record(entry, self.decl.proto, self.host, self.board.byteorder)
+        return [(field, sources[field.name]) for field in self.fields]
+
+    def users_changed(self) -> None:
+        self._hits, self._tracer, self._starter = 0, None, None
+
+    def warm(self) -> None:
+        """A hit was Python's: after some of them native code is made."""
+        self._hits += 1
+        if self._hits == WARM_COMMITS[chosen_tier()] + 1 and self.recorder.native.possible:
+            assignment = self.assignment()
+            if assignment is None:
+                return
+            preempt = self.held_depth & self.board.depth_mask
+            if len(self.listeners) == 1 and self.filter_program is None:
+                records, file = self.recorder.native, self.listeners[0]
+                self._tracer = tracer(assignment, records, file, self.id, self.held_flags, preempt)
+            if self._compiled is not None:
+                self._starter = starter(assignment, self.recorder, self._compiled)
+
+    def assignment(self) -> Assignment | None:
+        """The rows of this event; None where Python makes its records."""
+        if self._rows is None and self._rows_possible:
+            try:
+                self._rows = Assignment(self.entry(), self.decl.proto, self.host)
+            except Unknown:
+                self._rows_possible = False
+        return self._rows
 
     def trace(self, *args: int) -> None:
         """trace_event_raw_event_*(): into the ftrace buffer."""
+        if self._tracer is not None:
+            if self._tracer(args):
+                return
+        elif self.listeners:
+            self.warm()
         if self.filter_program is not None and not self.filter_program.run_args(self.bpf_args(args)):
             return
         if self.listeners:
@@ -217,8 +258,15 @@ class TracepointEvent(LazyEvent):
         """perf_trace_*(): to programs and perf events."""
         if not self.bpf_programs and not self.perf_events:
             return
+        answer = None
+        if self._starter is not None:
+            answer = self._starter(args)
+            if answer is not None and (not answer or not self.perf_events):
+                return
+        elif self.bpf_programs:
+            self.warm()
         record = self.record(args)
-        if self.bpf_programs and not self.run_bpf_on_record(record):
+        if answer is None and self.bpf_programs and not self.run_bpf_on_record(record):
             return
         if self.perf_events:
             regs = self.host.caller_regs()

@@ -110,21 +110,32 @@ def handler(
     return NativeHandler(function, ctypes.addressof(data), after, (data, hits, tuple(codes)), flags)
 
 
-def runner(codes: Sequence[NativeCode | None], recorder: Recorder, event: Firing) -> Callable[[int], int | None] | None:
-    """What runs these programs on a context in kernel memory, or says None: Python has to; None if one is not compiled."""
-    made = handler(counter(), codes, lambda regs: None, recorder, event=event)
-    if made is None:
-        return None
-    call = library(recorder.host.mem.byteorder == "big").builtin("run_for_python", recorder.host.block)
-    words, known = recorder.host.block.words, [code for code in codes if code is not None]
+class Runner:
+    """Compiled programs of an event, for contexts that are in kernel memory."""
 
-    def run(context: int) -> int | None:
-        if words[Word.FALLBACK]:
+    def __init__(self, made: NativeHandler, codes: Sequence[NativeCode], recorder: Recorder) -> None:
+        self.made, self.codes = made, codes
+        self.data = made.data
+        self.closed = all(code.closed for code in codes)
+        self.words = recorder.host.block.words
+        self.call = library(recorder.host.mem.byteorder == "big").builtin("run_for_python", recorder.host.block)
+
+    def __call__(self, context: int) -> int | None:
+        """Their answer; None: Python has to run them."""
+        if self.words[Word.FALLBACK]:
             return None
-        answer = call(made.data, context)
+        answer = self.call(self.data, context)
         if answer == NO_ANSWER:
-            for code in known:
-                code.failed()
+            self.failed()
         return answer
 
-    return run
+    def failed(self) -> None:
+        """Raises what ended one of them."""
+        for code in self.codes:
+            code.failed()
+
+
+def runner(codes: Sequence[NativeCode | None], recorder: Recorder, event: Firing) -> Runner | None:
+    """What runs these programs; None if one is not compiled."""
+    made = handler(counter(), codes, lambda regs: None, recorder, event=event)
+    return None if made is None else Runner(made, [code for code in codes if code is not None], recorder)

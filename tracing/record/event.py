@@ -284,7 +284,7 @@ class TraceEvent:
         self.perf_users = 0
         self.perf_events: list[PerfUser] = []
         self.bpf_programs: list[AttachedProgram] = []
-        self._compiled: Callable[[int], int | None] | None = None  # runs them all
+        self._compiled: programs.Runner | None = None  # runs them all
         self.shared_program: AttachedProgram | None = None  # before 4.14: the one for all perf events
 
     # Identity

@@ -7,9 +7,11 @@ the machine's own C types.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cached_property
 
 from arch.abi.internal import REQ_FUA, REQ_META, REQ_PREFLUSH, REQ_RAHEAD, REQ_SYNC
+from arch.abi.limits import U64_MAX
 from arch.architecture import Row
 from arch.errors import Fault
 from arch.memory import Memory
@@ -31,6 +33,15 @@ MACRO_MEMBERS = {
     "inet_daddr": "sk.__sk_common.skc_daddr",
     "inet_rcv_saddr": "sk.__sk_common.skc_rcv_saddr",
 }
+
+
+@dataclass(frozen=True)
+class Place:
+    """Some bytes of a structure, and which bits of them count."""
+
+    offset: int
+    size: int
+    mask: int = U64_MAX
 
 
 class Reader:
@@ -96,6 +107,21 @@ class Reader:
         if getter is None:
             getter = self._getters[struct, path] = self.types.getter(struct, path)
         return getter(self.mem, addr)
+
+    def place(self, name: str) -> Place | None:
+        """Where the answer of a method that only reads lies, from its argument on; None: it does more."""
+        if name == "syscall_nr":
+            row, mask = self.number
+            return Place(row.offset, row.size, mask)
+        if name == "instruction_pointer":
+            row = self.host.arch.pt_regs_for(self.host.version).fields[self.host.arch.instruction_pointer]
+            return Place(row.offset, row.size)
+        if name == "task_cpu":
+            for path in ("thread_info.cpu", "cpu", "wake_cpu"):
+                if self.types.has_member("struct task_struct", path):
+                    member = self.types.resolve("struct task_struct", path)
+                    return Place(member.offset, member.type.size)
+        return None
 
     # include/linux/*.h, by name
 

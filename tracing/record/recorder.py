@@ -60,14 +60,18 @@ class Recorder:
         self.array.dump_stack(regs)
 
     def put_context(self, context: bytes) -> int:
-        """Copy a program's context to kernel memory; its address, good until drop_context().  Contexts nest."""
+        """Copy a program's context to kernel memory; its address, good until drop_context()."""
+        addr = self.take_context()
+        self.host.mem.write(addr, context + bytes(-len(context) % 8))
+        return addr
+
+    def take_context(self) -> int:
+        """Where a program's context may be put until drop_context().  Contexts nest."""
         depth = self._scratch_depth
         if depth == len(self._scratch):
             self._scratch.append(self.host.mem.alloc(SCRATCH_SIZE))
-        addr = self._scratch[depth]
-        self.host.mem.write(addr, context + bytes(-len(context) % 8))
         self._scratch_depth = depth + 1
-        return addr
+        return self._scratch[depth]
 
     def drop_context(self) -> None:
         """The program that got the newest context is done."""

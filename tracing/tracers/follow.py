@@ -6,13 +6,15 @@ kernel/trace/trace_events.c:trace_event_follow_fork(), ftrace.c:ftrace_pid_follo
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 from typing import Protocol
 
+from arch.abi.limits import TASK_COMM_LEN
 from tracing.board import Board
 from tracing.buffer.tasks import TaskSet
 from tracing.buffer.trace import TraceArray
 from tracing.face import TraceHost
-from tracing.record.assign import Assign, compile_assign
+from tracing.record.assign import Assign, compile_assign, split_proto
 from tracing.tracers.function import FunctionTracer
 
 WAKEUPS = ("sched_wakeup", "sched_wakeup_new")
@@ -97,7 +99,8 @@ class TaskNames:
         self.tasks = board.tasks
         self.host = board.host
         self.points = points
-        self._tasks: Assign | None = None
+        self._places: tuple[int, int, int] | None = None  # of pid, comm and tgid in a struct task_struct
+        self._both = slice(0)  # the two tasks among the arguments of sched_switch
         board.tasks.watch = self.watch
 
     def watch(self, on: bool) -> None:
@@ -105,9 +108,11 @@ class TaskNames:
         switch = self.points.get("sched_switch")
         if switch is None:
             return
-        if self._tasks is None:
-            sources = [f"{task}->{member}" for task in ("prev", "next") for member in ("pid", "comm", "tgid")]
-            self._tasks = compile_assign(sources, switch.proto, self.host)
+        if self._places is None:
+            pid, comm, tgid = (self.host.types.offsetof("struct task_struct", name) for name in ("pid", "comm", "tgid"))
+            self._places = pid, comm, tgid
+            first = [name for _, name in split_proto(switch.proto)].index("prev")
+            self._both = slice(first, first + 2)
         for point, callback in ((switch, self.switched), *((self.points.get(name), self.woken) for name in WAKEUPS)):
             if point is not None:
                 (point.add if on else point.remove)(callback)
@@ -118,17 +123,21 @@ class TaskNames:
         if not tasks.fresh[cpu]:
             return
         tasks.fresh[cpu] = False
-        assert self._tasks is not None
-        values = self._tasks(*args)
-        for pid, comm, tgid in (values[:3], values[3:]):
-            tasks.remember(int(pid), text_of(comm), int(tgid))
+        assert self._places is not None
+        at_pid, at_comm, at_tgid = self._places
+        mem = self.host.mem
+        for task in args[self._both]:
+            pid = mem.read_uint(task + at_pid, 4)
+            if pid:
+                tgid = mem.read_uint(task + at_tgid, 4) if tasks.tgid_users else 0
+                tasks.remember(pid, text_of(mem.read(task + at_comm, TASK_COMM_LEN)), tgid)
 
     def woken(self, *args: int) -> None:
         """probe_sched_wakeup(): the task that wakes."""
         self.tasks.note(self.host)
 
 
-def text_of(comm: object) -> str:
-    """Of a name as a record holds it."""
-    assert isinstance(comm, bytes)
+@lru_cache(maxsize=1024)
+def text_of(comm: bytes) -> str:
+    """Of a name as a task has it."""
     return comm.partition(b"\0")[0].decode("latin-1")

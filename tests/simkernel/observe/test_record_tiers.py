@@ -28,7 +28,8 @@ FILTERS = (
 PLACES = ("ksys_write", "vfs_write", "do_sys_openat2", "ksys_read")
 EVENTS = (
     "sched/sched_switch", "syscalls/sys_enter_write", "syscalls/sys_exit_write", "syscalls/sys_enter_openat",
-    "syscalls/sys_exit_openat", "raw_syscalls/sys_exit", "sched/sched_process_exec",
+    "syscalls/sys_exit_openat", "raw_syscalls/sys_exit", "sched/sched_process_exec", "raw_syscalls/sys_enter", "sched/sched_wakeup",
+    "sched/sched_process_exit", "task/task_newtask", "timer/hrtimer_start", "task/task_rename", "signal/signal_generate",
 )  # fmt: skip
 
 
@@ -70,7 +71,7 @@ def told(monkeypatch, tier, arch, seed):
         attempt("options/stacktrace", "1")
     if rng.random() < 0.2:
         attempt("options/record-cmd", "0")
-    for event in (*events, *rng.sample(EVENTS, 4)):
+    for event in (*events, *rng.sample(EVENTS, 7)):
         attempt(f"events/{event}/filter", rng.choice(FILTERS) or "0")
         if rng.random() < 0.15:
             attempt(

@@ -92,6 +92,10 @@ IN_PYTHON = (
 )
 PLACES = ("vfs_write", "ksys_write", "vfs_read", "do_sys_openat2", "__fput", "handle_mm_fault", "schedule")
 POINTS = ("sys_enter", "sys_exit", "sched_switch", "sched_wakeup", "task_newtask", "sched_waking")
+EVENTS = (
+    "sched/sched_switch", "sched/sched_process_exit", "syscalls/sys_enter_write", "syscalls/sys_exit_write", "raw_syscalls/sys_enter",
+    "raw_syscalls/sys_exit", "task/task_newtask", "sched/sched_process_exec",
+)  # fmt: skip
 CALLS = (
     "call bpf_get_current_pid_tgid", "call bpf_get_current_uid_gid", "call bpf_ktime_get_ns", "call bpf_get_current_task",
     "call bpf_get_smp_processor_id", "r1 = r10\nr1 += -64\nr2 = 16\ncall bpf_get_current_comm\nr0 = *(u64 *)(r10 -64)",
@@ -168,6 +172,15 @@ def told_of_random_programs(monkeypatch, tier, arch, seed):
             assert prog is not None, verdict.log
             programs.append(prog)
             observer.attachments.attach_raw_tracepoint(prog, RawTracepointAttach(point))
+    for place in EVENTS:
+        if rng.random() < 0.5:
+            text = program_text(rng, True).replace("(r6 +0)", "(r6 +8)")  # what lies before is not for programs
+            verdict, prog = prog_load(bpf, LoadAttr(uapi.BPF_PROG_TYPE_TRACEPOINT, assemble(text, fds), license="GPL"))
+            assert prog is not None, verdict.log
+            programs.append(prog)
+            event = tracing.events.get(*place.split("/"))
+            event.perf_register()
+            event.add_bpf(Attached(prog, 0))
     result = machine.run(["/samples/writer"])
     seen = {
         "output": result.stdout + result.stderr,
