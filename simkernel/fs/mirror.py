@@ -7,7 +7,8 @@ reaches them is opened (walking up d_parent finds everything), and updated when 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import struct
+from collections.abc import Callable, Mapping, Sequence
 
 from arch.abi.limits import PAGE_SHIFT
 from arch.abi.mount import MS_NOATIME, MS_NODEV, MS_NODIRATIME, MS_NOEXEC, MS_NOSUID, MS_RDONLY, MS_RELATIME
@@ -20,6 +21,7 @@ from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Mount, Super
 from simkernel.kernel.face import KernelFace
 
 DNAME_INLINE_LEN = 32
+UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}  # struct's codes by size
 
 # d_flags, include/linux/dcache.h: DCACHE_*_TYPE by S_IFMT >> 12
 _DENTRY_TYPE = {
@@ -37,7 +39,7 @@ _MNT_FLAG = (
 class Struct:
     """Where the members of one C type are; a member that this version lacks is skipped when writing."""
 
-    __slots__ = ("mem", "members", "name", "order", "size", "types")
+    __slots__ = ("mem", "members", "name", "order", "packers", "size", "types")
 
     def __init__(self, types: TypeTable, mem: KernelMemory, name: str) -> None:
         self.types = types
@@ -46,6 +48,7 @@ class Struct:
         self.order = mem.byteorder
         self.size: int = types.sizeof(name)
         self.members: dict[str, tuple[int, int] | None] = {}
+        self.packers: dict[tuple[str, ...], Callable[..., bytes]] = {}
 
     def where(self, member: str) -> tuple[int, int] | None:
         """(offset, size) in bytes, or None."""
@@ -81,6 +84,27 @@ class Struct:
             else:
                 out[offset : offset + size] = (value & ((1 << 8 * size) - 1)).to_bytes(size, self.order)
         return out
+
+    def packer(self, *members: str) -> Callable[..., bytes]:
+        """What makes zeroed structs with these numbers set, for who makes many."""
+        found = self.packers.get(members)
+        if found is None:
+            found = self.packers[members] = self._packer(members)
+        return found
+
+    def _packer(self, members: Sequence[str]) -> Callable[..., bytes]:
+        there = sorted((place, index) for index, name in enumerate(members) if (place := self.where(name)) is not None)
+        text, end = "<" if self.order == "little" else ">", 0
+        for (offset, size), _ in there:
+            text += f"{offset - end}x{UNSIGNED[size]}"
+            end = offset + size
+        pack = struct.Struct(f"{text}{self.size - end}x").pack
+        chosen = [(index, (1 << 8 * size) - 1) for (_, size), index in there]
+
+        def make(*values: int) -> bytes:
+            return pack(*[values[index] & mask for index, mask in chosen])
+
+        return make
 
     def new(self, values: Mapping[str, int | bytes], align: int = 8) -> int:
         """Allocate one and fill it."""

@@ -75,11 +75,11 @@ class Filename:
         op_at = (at + len(raw) + 8) & ~7
         self.addr = k.mem.alloc(op_at + op_layout.size)
         self.op_addr = self.addr + op_at
-        head = layout.pack({"name": self.addr + at, "uptr": uptr, "refcnt.counter": 1})
-        tail = op_layout.pack({
-            "open_flag": op.flags, "mode": op.mode, "acc_mode": op.acc_mode, "intent": 0x100, "lookup_flags": op.lookup,
-        })  # fmt: skip
-        k.mem.write(self.addr, (bytes(head) + raw).ljust(op_at, b"\0") + bytes(tail))
+        head = layout.packer("name", "uptr", "refcnt.counter")(self.addr + at, uptr, 1)
+        tail = op_layout.packer("open_flag", "mode", "acc_mode", "intent", "lookup_flags")(
+            op.flags, op.mode, op.acc_mode, 0x100, op.lookup
+        )
+        k.mem.write(self.addr, (head + raw).ljust(op_at, b"\0") + tail)
         k.vfs.objects[self.addr] = self
         k.vfs.objects[self.op_addr] = op
 
