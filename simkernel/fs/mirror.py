@@ -21,7 +21,7 @@ from simkernel.fs.inode import Dentry, File, FileOperations, Inode, Mount, Super
 from simkernel.kernel.face import KernelFace
 
 DNAME_INLINE_LEN = 32
-UNSIGNED = {1: "B", 2: "H", 4: "I", 8: "Q"}  # struct's codes by size
+NUMBER_CODES = {1: "B", 2: "H", 4: "I", 8: "Q"}  # struct's codes by size
 
 # d_flags, include/linux/dcache.h: DCACHE_*_TYPE by S_IFMT >> 12
 _DENTRY_TYPE = {
@@ -96,7 +96,7 @@ class Struct:
         there = sorted((place, index) for index, name in enumerate(members) if (place := self.where(name)) is not None)
         text, end = "<" if self.order == "little" else ">", 0
         for (offset, size), _ in there:
-            text += f"{offset - end}x{UNSIGNED[size]}"
+            text += f"{offset - end}x{NUMBER_CODES[size]}"
             end = offset + size
         pack = struct.Struct(f"{text}{self.size - end}x").pack
         chosen = [(index, (1 << 8 * size) - 1) for (_, size), index in there]

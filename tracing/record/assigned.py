@@ -51,7 +51,7 @@ from tracing.record.fields import COMMON_SIZE, Field
 from tracing.record.reader import Reader
 from tracing.record.recorder import Recorder
 
-MAX_ARGUMENTS = 10
+POINT_ARGUMENTS = 10
 LONGEST_STRING = 512  # bytes that Reader.cstr() looks at
 # Words of an event: those of its array (or where a record is put together), where its fixed fields end, its rows and how many; the
 # words of its programs; its arguments.
@@ -352,9 +352,9 @@ class Assignment:
         rows = Rows(names, Reader(host))
         for (field, _), expression in zip(entry, expressions):
             rows.field(field, expression)
-        if len(names) + len(rows.extras) > MAX_ARGUMENTS:
+        if len(names) + len(rows.extras) > POINT_ARGUMENTS:
             raise Unknown("too many arguments")
-        self.padding = (0,) * (MAX_ARGUMENTS - len(names) - len(rows.extras))
+        self.padding = (0,) * (POINT_ARGUMENTS - len(names) - len(rows.extras))
         self.fixed = max([COMMON_SIZE, *(field.offset + field.size for field, _ in entry)])
         flat = [word & U64_MAX for row in rows.flat for word in row]
         self.rows = (ctypes.c_uint64 * len(flat))(*flat)
@@ -368,7 +368,7 @@ class Assignment:
         """The words of native functions."""
         at = 0 if event is None else event.address
         rows = ctypes.addressof(self.rows)
-        return (ctypes.c_uint64 * (D_ARGUMENTS + MAX_ARGUMENTS))(at, recorder, self.fixed, self.count, rows, programs)
+        return (ctypes.c_uint64 * (D_ARGUMENTS + POINT_ARGUMENTS))(at, recorder, self.fixed, self.count, rows, programs)
 
     def arguments(self, args: tuple[int, ...]) -> tuple[int, ...]:
         """As native functions take them."""
