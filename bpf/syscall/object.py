@@ -18,7 +18,7 @@ from bpf.btf.check import btf_parse
 from bpf.core.link import BpfLink
 from bpf.core.program import TEXT_STEP, BpfProg
 from bpf.face import FdObject
-from bpf.isa.insn import encode
+from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL, Insn, encode, signed32
 from bpf.maps.base import BpfMap
 from bpf.syscall.attr import Call, file_mode, new_map_fd, prog_fd
 from bpf.verifier.rewrite.dump import dump
@@ -403,8 +403,17 @@ def _check_record_sizes(info: Info) -> None:
         info[size] = expected
 
 
+def _kfunc_call(call: Call, insn: Insn) -> Insn:
+    """BPF_CALL_IMM(): a call of a kernel function shows how far it is from __bpf_call_base, from which tools know its name."""
+    if insn.code != BPF_JMP | BPF_CALL or insn.src_reg != BPF_PSEUDO_KFUNC_CALL:
+        return insn
+    symbols = call.host.symbols
+    base, address = symbols.address("__bpf_call_base"), symbols.address(call.bpf.kfunc_name(insn.imm, insn.off))
+    return insn if base is None or address is None else insn.replace(imm=signed32(address - base))
+
+
 def _give_xlated(call: Call, info: Info, prog: BpfProg) -> None:
-    insns = dump(prog.insns, prog.map_infos, True, prog.verdict.subprog_starts)
+    insns = [_kfunc_call(call, insn) for insn in dump(prog.insns, prog.map_infos, True, prog.verdict.subprog_starts)]
     data = encode(insns, call.user.byteorder)
     room, info["xlated_prog_len"] = info["xlated_prog_len"], len(data)
     if room:

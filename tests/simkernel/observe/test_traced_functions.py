@@ -9,7 +9,7 @@ from arch.abi.errno import EACCES
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.isa.asm import assemble
-from bpf.isa.insn import encode
+from bpf.isa.insn import BPF_CALL, BPF_JMP, BPF_PSEUDO_KFUNC_CALL, Insn, decode, encode
 from simkernel.machine import Machine
 
 
@@ -73,3 +73,30 @@ def test_every_declared_function_is_a_symbol() -> None:
     for name in ("bpf_lsm_file_open", "bpf_lsm_task_alloc", "bpf_kfunc_call_test1", "bpf_fentry_test8"):
         assert rows["_stext"] < rows[name] < rows["_etext"]
         assert m.kernel.symbols.find(rows[name]).name == name
+
+
+def test_a_call_of_a_kernel_function_is_shown_by_its_distance() -> None:
+    m = simkernel.boot()
+    task, name = m.session.task, "bpf_kfunc_call_test_mem_len_pass1"
+    btf = m.kernel.observer.vmlinux_btf
+    assert btf is not None
+    before = assemble("r1 = r10\nr1 += -8\nr2 = 0\n*(u64 *)(r10 -8) = r2\nr2 = 8")
+    call = Insn(BPF_JMP | BPF_CALL, 0, BPF_PSEUDO_KFUNC_CALL, 0, btf.find(name))
+    source = encode([*before, call, *assemble("r0 = 0\nexit")], task.byteorder)
+    fd, log = task.prog_load(uapi.BPF_PROG_TYPE_SCHED_CLS, source, log_level=1, log_size=9999)
+    assert fd >= 0, log
+    room = m.session.syscalls.alloc(8 * 8)
+    info = task.pack("II8xIIQQ", 0, 0, 0, 64, 0, room).ljust(232, b"\0")
+    shown = xlated(m, fd, info, room)
+    symbols = m.kernel.symbols
+    assert shown[5].imm == symbols.address(name) - symbols.address("__bpf_call_base")
+
+
+def xlated(m: Machine, fd: int, info: bytes, room: int) -> list[Insn]:
+    """The rewritten program of a descriptor."""
+    calls, task = m.session.syscalls, m.session.task
+    at, attr = calls.alloc(len(info)), calls.alloc(16)
+    calls.write(at, info)
+    calls.write(attr, task.pack("IIQ", fd, len(info), at))
+    assert calls.syscall("bpf", uapi.BPF_OBJ_GET_INFO_BY_FD, attr, 16) == 0
+    return decode(calls.read(room, 64), task.byteorder)
