@@ -165,7 +165,10 @@ class SysctlFile(PseudoFile):
 
     def ask(self, new: bytes | None, position: int) -> tuple[bytes | None, int]:
         """BPF_CGROUP_RUN_PROG_SYSCTL(): what is to be written, and where.  EPERM, or what a program says."""
-        current = self.show() if self.show is not None else ""
+        try:
+            current = self.show() if self.show is not None else ""
+        except KernelError:  # programs hear of no value; whoever reads hears the error
+            current = ""
         text = current.encode("utf-8", "surrogateescape") if isinstance(current, str) else current
         error, new, position = self.table.programs.sysctl(self.name, text, new, position)
         if error:

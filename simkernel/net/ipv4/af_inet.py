@@ -207,9 +207,11 @@ def inet_listen(k: NetKernel, sock: int, backlog: int) -> Body:
     sk.backlog = backlog
     sk.view.sk_max_ack_backlog = backlog
     if sk.state == TCP_CLOSE:
-        k.net.programs.sock_ops(sk, BPF_SOCK_OPS_TCP_LISTEN_CB)
         args = () if k.version.at_least("5.17") else (backlog,)
-        return (yield k.call("inet_csk_listen_start", sk.addr, *args))
+        error = yield k.call("inet_csk_listen_start", sk.addr, *args)
+        if error:
+            return error
+        k.net.programs.sock_ops(sk, BPF_SOCK_OPS_TCP_LISTEN_CB)
     return 0
 
 

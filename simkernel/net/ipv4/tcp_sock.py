@@ -40,7 +40,7 @@ TCP_HEADER = 20
 MSS = 65483 - 20  # what lo's MTU leaves after IP and TCP headers with timestamps
 MSS_ETHERNET = 1460
 WINDOW_SCALE = 7
-WINDOW_CLAMP = (SOL_TCP, 10)  # TCP_WINDOW_CLAMP
+MAX_SEGMENT, WINDOW_CLAMP = (SOL_TCP, 2), (SOL_TCP, 10)  # TCP_MAXSEG, TCP_WINDOW_CLAMP
 TIME_WAIT_NS = 60 * 10**9
 TCP_INIT_CWND = 10
 TCP_INFINITE_SSTHRESH = 0x7FFFFFFF
@@ -189,8 +189,9 @@ class TcpSock(Sock):
 
     @property
     def mss(self) -> int:
-        """Bytes of data in a segment."""
-        return MSS if self.loops else MSS_ETHERNET
+        """Bytes of data in a segment: tcp_mss_clamp() by TCP_MAXSEG."""
+        usual = MSS if self.loops else MSS_ETHERNET
+        return min(self.options.get(MAX_SEGMENT) or usual, usual)
 
     @property
     def all_acked(self) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 import simkernel
-from arch.abi.errno import E2BIG, EBADF, EEXIST, EINPROGRESS, EINVAL, ENOENT, ENOLINK, EOPNOTSUPP, EPERM
+from arch.abi.errno import E2BIG, EBADF, EEXIST, EINPROGRESS, EINVAL, EIO, ENOENT, ENOLINK, EOPNOTSUPP, EPERM
 from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Kind
@@ -554,3 +554,17 @@ def test_a_socket_is_bound_to_a_device_by_name_and_number(tool: Tool) -> None:
     sk = next(sk for sk in tool.machine.kernel.net.socks.values() if sk.bound_ifindex == 1)
     assert sk.view["__sk_common"].skc_bound_dev_if == 1
     assert option(tool, fd, 1, 62, 0) == 0 and value_of(tool, fd, 1, 25, 16) == b""  # SO_BINDTOIFINDEX
+
+
+def test_a_value_that_cannot_be_read_yet_is_an_error(tool: Tool) -> None:
+    with pytest.raises(KernelError) as unset:
+        tool.task.read_file("/proc/sys/net/ipv6/conf/lo/stable_secret")
+    assert unset.value.errno == EIO
+
+
+def test_segments_are_no_longer_than_the_socket_says(tool: Tool) -> None:
+    listener, client = tool.socket(STREAM), tool.socket(STREAM)
+    assert tool.call("bind", listener, tool.address(6125), 16) == 0 and tool.call("listen", listener, 4) == 0
+    assert option(tool, client, 6, 2, 1000) == 0  # TCP_MAXSEG
+    assert tool.call("connect", client, tool.address(6125), 16) == 0
+    assert value_of(tool, client, 6, 2) == (1000).to_bytes(4, "little")

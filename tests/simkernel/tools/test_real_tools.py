@@ -51,6 +51,19 @@ def bpftool():
     machine.close()
 
 
+@pytest.mark.slow  # sixty processes
+def test_bpftool_does_with_maps_as_on_the_real_kernel():
+    """Each command of a recorded session, its output and its status, to the byte."""
+    blocks = (Path(__file__).parent / "bpftool_maps_6_1.txt").read_text().split("$ ")[1:]
+    with simkernel.boot(binds=BINDS, cpus=2) as machine:
+        tool = machine.install(str(package("bpftool") / "bpftool"))
+        for block in blocks:
+            command, expected = block.split("\n", 1)
+            result = machine.run([tool, *command.split()])
+            told = (result.stdout + result.stderr).decode() + f"= {result.status}\n"
+            assert told == expected, command
+
+
 def test_bpftool_lists_programs_maps_and_links(bpftool):
     assert bpftool("version")[1].splitlines()[0].endswith("bpftool v7.1.0")
     programs = json.loads(bpftool("-j", "prog", "list")[1])
