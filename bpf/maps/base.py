@@ -182,6 +182,7 @@ class BpfMap(FdObject):
         self.spin_lock_off = -EINVAL
         self.timer_off = -EINVAL
         self.kptrs: tuple[KptrField, ...] = ()
+        self.closed: tuple[tuple[str, int, int], ...] = ()
         self.special: list[tuple[int, int]] = []  # (offset, size) of what copies leave alone
         self.frozen = False
         self.writecnt = 0
@@ -237,6 +238,7 @@ class BpfMap(FdObject):
             spin_lock_off=self.spin_lock_off,
             timer_off=self.timer_off,
             kptrs=self.kptrs,
+            closed=self.closed,
             frozen=self.frozen,
             writecnt=self.writecnt,
             value_address=self.direct_value_address if self.has_direct_value else None,
@@ -358,6 +360,7 @@ class BpfMap(FdObject):
         """Note where the lock, the timer and the kernel pointers of a value are, once BTF has told."""
         places = [(self.spin_lock_off, SPIN_LOCK_SIZE), (self.timer_off, TIMER_SIZE)]
         places += [(kptr.offset, KPTR_SIZE) for kptr in self.kptrs]
+        places += [(offset, size) for _, offset, size in self.closed]
         self.special = sorted(place for place in places if place[0] >= 0)
 
     @property

@@ -11,6 +11,7 @@ from arch.errors import KernelError
 from bpf import uapi
 from bpf.btf import Btf, BtfError, BtfType, Kind
 from bpf.maps.base import KPTR_SIZE, SPIN_LOCK_SIZE, TIMER_SIZE, BpfMap
+from bpf.maps.btf_record import RECORDS_SINCE, check_record
 from bpf.maps.info import KptrField
 from bpf.maps.rows import MAP_TYPES
 
@@ -41,6 +42,19 @@ def check_map_btf(new: BpfMap, btf: Btf, key_id: int, value_id: int, vmlinux: Bt
     value_type, size = _sized(btf, value_id)
     if size != new.value_size:
         raise KernelError(EINVAL)
+    if new.bpf.version.at_least(RECORDS_SINCE):
+        check_record(new, btf, value_type, vmlinux)
+    else:
+        _check_members_before_6_2(new, btf, value_type, vmlinux)
+    if row.btf == "none":
+        raise KernelError(ENOTSUPP)
+    if row.btf == "keyless":
+        new.check_btf(btf, key_id, value_id)
+
+
+def _check_members_before_6_2(new: BpfMap, btf: Btf, value_type: BtfType, vmlinux: Btf | None) -> None:
+    """Each kind of special member is looked for by itself."""
+    row = MAP_TYPES[new.map_type]
     read_only = new.map_flags & uapi.BPF_F_RDONLY_PROG
     new.spin_lock_off = find_special(btf, value_type, "bpf_spin_lock", SPIN_LOCK_SIZE, 4)
     if new.spin_lock_off >= 0:
@@ -55,10 +69,6 @@ def check_map_btf(new: BpfMap, btf: Btf, key_id: int, value_id: int, vmlinux: Bt
         if not row.timer:
             raise KernelError(EOPNOTSUPP)
     _check_kptrs(new, btf, value_type, vmlinux)
-    if row.btf == "none":
-        raise KernelError(ENOTSUPP)
-    if row.btf == "keyless":
-        new.check_btf(btf, key_id, value_id)
 
 
 def _check_kptrs(new: BpfMap, btf: Btf, value_type: BtfType, vmlinux: Btf | None) -> None:

@@ -17,6 +17,8 @@ class KptrField:
     referenced: bool  # kptr_ref: may be exchanged and must be released; else kptr: may only be read
     name: str = ""
     dtor_func_id: int = 0
+    btf: Btf | None = None  # of the struct, where it is an object of the program's own
+    percpu: bool = False
 
 
 @dataclass
@@ -40,6 +42,7 @@ class MapInfo:
     spin_lock_off: int = -1  # offset of a struct bpf_spin_lock in the value, or -EINVAL-like negative: none
     timer_off: int = -1
     kptrs: tuple[KptrField, ...] = ()
+    closed: tuple[tuple[str, int, int], ...] = ()  # other special members: name, offset, bytes
     # access
     frozen: bool = False
     writecnt: int = 0  # user-space writers that could still change a read-only map

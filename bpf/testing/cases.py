@@ -167,7 +167,7 @@ class CaseMachine:
             btf_key_type_id=definition.get("btf_key_type", 0),
             btf_value_type_id=definition.get("btf_value_type", 0),
         )
-        new = self._create(attr)
+        new = self._create(attr, definition.get("btf"))
         fd = self.host.fd_install(new, "bpf-map")
         if inner >= 0:
             self.host.close(inner)
@@ -177,7 +177,8 @@ class CaseMachine:
             self._fill_prog_array(fd, definition["prog_keys"])
         return fd
 
-    def _create(self, attr: MapAttr) -> BpfMap:
+    def _create(self, attr: MapAttr, btf: str | None) -> BpfMap:
+        """A map whose types are in `btf`; none: in that of the suite's maps."""
         from bpf.maps.btf import check_map_btf
         from bpf.maps.types import has_map_type
 
@@ -185,8 +186,8 @@ class CaseMachine:
             raise KernelError(EINVAL)
         new = self.bpf.new_map(attr)
         if attr.btf_value_type_id:
-            self._need_btf_load()
-            new.btf = _maps_btf()
+            self._need_btf_load(btf)
+            new.btf = _parse_btf(btf) if btf else _maps_btf()
             vmlinux = self.host.vmlinux_btf
             check_map_btf(new, new.btf, attr.btf_key_type_id, attr.btf_value_type_id, vmlinux)
             new.set_special()
@@ -194,11 +195,11 @@ class CaseMachine:
         self.bpf.publish_map(new)
         return new
 
-    def _need_btf_load(self) -> None:
+    def _need_btf_load(self, btf: str | None) -> None:
         """Types are loaded by the task that uses them: BPF_BTF_LOAD needs CAP_BPF."""
         if not self.bpf.capable("bpf"):
             raise KernelError(EPERM)
-        if _maps_btf_verdict(self.options.version):
+        if _btf_verdict(btf or json.loads(MAPS_FILE.read_text())["btf"], self.options.version):
             raise KernelError(EINVAL, "this version does not know all kinds of types of the maps")
 
     def _fill_prog_array(self, array: int, keys: Sequence[int]) -> None:
@@ -347,8 +348,7 @@ def _maps_btf() -> Btf:
 
 
 @cache
-def _maps_btf_verdict(version: KernelVersion) -> int:
-    text = json.loads(MAPS_FILE.read_text())["btf"]
+def _btf_verdict(text: str, version: KernelVersion) -> int:
     ret = btf_parse(bytes.fromhex(text), version=version, want_log=False)[0]
     return ret or (0 if fields_are_understood(_parse_btf(text), version) else -EINVAL)
 

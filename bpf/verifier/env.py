@@ -346,6 +346,10 @@ class Env:
             self.log.write(text + "\n")
         raise Rejected(errno)
 
+    def bug(self, words: str) -> NoReturn:
+        """What the kernel's verifier thinks cannot be."""
+        self.reject(EFAULT, f"verifier {'bug' if self.rules.bugs_named else 'internal error'}: {words}")
+
     # ---- where we are ----
 
     def enter(self, state: VerifierState) -> None:
@@ -456,16 +460,19 @@ class Env:
         return number
 
 
-def release_reference_state(frame: FuncState, number: int) -> bool:
+def release_reference_state(frame: FuncState, number: int, in_order: bool) -> bool:
     """Forget a reference; False if this frame may not."""
     refs = list(frame.refs)
     for i, (ref_id, _, callback_ref) in enumerate(refs):
         if ref_id == number:
             if frame.in_callback_fn and callback_ref != frame.frameno:
                 return False
-            last = refs.pop()
-            if i < len(refs):
-                refs[i] = last
+            if in_order:
+                del refs[i]
+            else:
+                last = refs.pop()
+                if i < len(refs):
+                    refs[i] = last
             frame.refs = tuple(refs)
             return True
     return False

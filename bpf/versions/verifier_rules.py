@@ -171,6 +171,14 @@ class Rules:
         "special members of values are one record; what is wrong with one as an argument is EINVAL",
     )
     kptrs_in_objects: bool = since("6.12", "d59232afb034", "kernel pointers in objects of programs; of 6.12")
+    refused_writes_told: bool = since(
+        "7.1", "-", "a type of program that refuses a write into the kernel is told where"
+    )
+    drops_checked_in_nmi: bool = since(
+        "7.1", "-", "programs that may run in an NMI drop no objects with members that need more"
+    )
+    exchange_under_lock: bool = since("7.1", "-", "kernel pointers are exchanged while a lock is held")
+    constant_size_of_null: bool = since("7.1", "-", "a size that must be known is one beside NULL, too")
     kptrs_in_shared_objects: bool = since("7.1", "-", "the same in objects that others share")
     nullable_arguments: bool = since("6.11", "8aeaed21befc", "arguments whose name ends in __nullable may be NULL")
     unions_untrusted: bool = since(
@@ -180,7 +188,11 @@ class Rules:
     slot_objects: bool = since("6.3", "f8064ab90d66", "dynptrs are whole: stores end them, slices know them")
     arguments_by_register: bool = since("7.1", "-", "messages name arguments of kernel functions by their registers")
     sections_nest: bool = since("6.18", "4167096cb964", "read sections of RCU nest")
-    dynptr_released_by_kind: bool = since("7.1", "-", "what a helper releases is a dynptr of the right kind")
+    dynptr_parents: bool = since(
+        "7.1", "-", "slices name their dynptr as parent, dynptrs what they hold; what is released is of the right kind"
+    )
+    locks_among_references: bool = since("6.14", "f6b9a69a9e56", "a lock that is held is shown among the references")
+    references_in_order: bool = since("7.1", "-", "references keep their order when one is given back")
     casts_to_memory: bool = since(
         "6.17", "d2ae8b09c4ee", "bpf_rdonly_cast() to void gives memory that cannot be relied on"
     )

@@ -66,7 +66,7 @@ def check_ptr_to_btf_access(env: Env, regno: int, off: int, size: int, access: i
     check_place(env, regno, off)
     if access != READ and v.type & PTR_UNTRUSTED:
         env.reject(EACCES, "only read is supported")
-    step = _find(env, v, off, size, access)
+    step = _find(env, v, regno, off, size, access)
     flag = _inherited(env, v, step) if step.result == WALK_PTR else 0
     if access == READ and value_regno >= 0:
         mark_btf_load(
@@ -81,13 +81,15 @@ def _check_allowed(env: Env, v: Value, name: str) -> None:
         env.reject(EINVAL, f"Cannot access kernel 'struct {name}' from non-GPL compatible program")
 
 
-def _find(env: Env, v: Value, off: int, size: int, access: int) -> Step:
+def _find(env: Env, v: Value, regno: int, off: int, size: int, access: int) -> Step:
     own = is_alloc(v.type)
     if access != READ and not own and env.struct_ops:
         struct_access(env, v.raw1, v.raw2, off, size, access)
         return Step(WALK_SCALAR)
     if access != READ and not own and env.prog_type in _OWN_WRITES:
-        env.reject(EACCES)  # connection tracking, a module, would have its say for some types
+        # connection tracking, a module, would have its say for some types
+        words = f"R{regno} cannot write into ptr_{v.raw1.name_of(v.raw2)} at off={off} size={size}"
+        env.reject(EACCES, words if env.rules.refused_writes_told else "")
     if access != READ and not is_ptr_alloc_obj(v.type):
         env.reject(EACCES, "only read is supported")
     if own and not is_non_owning_ref(v.type) and not v.type & MEM_RCU and not v.ref_obj_id:

@@ -113,8 +113,9 @@ def make(env: Env, v: Value, arg_type: int, insn_idx: int, clone_of: int) -> Non
     kind = kind_of(arg_type)
     if kind == DYNPTR_INVALID:
         env.reject(EINVAL)
-    number = env.new_id()
+    number = 0 if env.rules.dynptr_parents else env.new_id()
     reference = (clone_of or env.acquire_reference(insn_idx)) if kind in REFCOUNTED else 0
+    number = number or env.new_id()
     _mark(env, frame.stack[spi], kind, True, number, reference)
     _mark(env, frame.stack[spi - 1], kind, False, number, reference)
 
@@ -176,6 +177,8 @@ def _mark_read(env: Env, v: Value) -> None:
     if spi < 0:
         env.reject(EINVAL)
     frame = frame_of(env, v)
+    if env.rules.dynptr_parents:
+        env.scratched_stack_slots |= 3 << spi - 1
     for slot in (frame.stack[spi], frame.stack[spi - 1]):
         mark_reg_read(env, slot, slot.parent, REG_LIVE_READ64)
 

@@ -6,12 +6,15 @@ kernel/bpf/verifier.c.
 
 from __future__ import annotations
 
+from typing import Final, NoReturn
+
 from arch.abi.errno import EACCES, EINVAL
 from arch.abi.internal import READ, WRITE
 from arch.abi.limits import U64_MAX
 from bpf import uapi
 from bpf.isa.insn import BPF_LDX, BPF_MEM, BPF_ST, BPF_STX
 from bpf.maps.base import KPTR_SIZE, SPIN_LOCK_SIZE, TIMER_SIZE
+from bpf.verifier.access.trust import in_rcu_section
 from bpf.verifier.api import KptrField, MapInfo
 from bpf.verifier.context.btf_walk import btf_struct_ids_match
 from bpf.verifier.domain.bounds import s32
@@ -19,7 +22,10 @@ from bpf.verifier.domain.scalar import with_fixed_offset
 from bpf.verifier.domain.state import S64_MIN, Value, known_zero
 from bpf.verifier.domain.tnum import tnum_text
 from bpf.verifier.domain.types import (
+    MEM_ALLOC,
+    MEM_PERCPU,
     MEM_RCU,
+    NON_OWN_REF,
     PTR_MAYBE_NULL,
     PTR_TO_BTF_ID,
     PTR_TO_MAP_KEY,
@@ -116,6 +122,9 @@ def check_map_access(env: Env, regno: int, off: int, size: int, zero_size_ok: bo
         env.reject(EACCES, "bpf_spin_lock cannot be accessed directly by load/store")
     if m.timer_off >= 0 and touches(m.timer_off, TIMER_SIZE):
         env.reject(EACCES, "bpf_timer cannot be accessed directly by load/store")
+    for name, offset, width in m.closed:
+        if touches(offset, width):
+            env.reject(EACCES, f"{name} cannot be accessed directly by load/store")
     for field in m.kptrs:
         if touches(field.offset, KPTR_SIZE):
             _check_kptr_range(env, v, field, off, size, direct)
@@ -136,9 +145,10 @@ def _check_kptr_range(env: Env, v: Value, field: KptrField, off: int, size: int,
 
 def map_kptr_match_type(env: Env, field: KptrField, v: Value, regno: int) -> None:
     """The pointer may be stored in this field of a map value."""
-    allowed = PTR_MAYBE_NULL | (0 if field.referenced else PTR_UNTRUSTED)
     if env.rules.trusted_pointers:
-        allowed |= PTR_TRUSTED | MEM_RCU
+        _match_since_6_2(env, field, v, regno)
+        return
+    allowed = PTR_MAYBE_NULL | (0 if field.referenced else PTR_UNTRUSTED)
     name = ""
     vmlinux = env.vmlinux
     if base_type(v.type) == PTR_TO_BTF_ID and not type_flag(v.type) & ~allowed:
@@ -148,7 +158,29 @@ def map_kptr_match_type(env: Env, field: KptrField, v: Value, regno: int) -> Non
         check_ptr_off_reg(env, v, regno, True)
         if btf_struct_ids_match(env, v.raw1, v.raw2, v.off, vmlinux, field.btf_id, field.referenced):
             return
-    wanted = field.name or vmlinux.name_of(field.btf_id)
+    _bad_kptr(env, field, v, regno, name)
+
+
+def _match_since_6_2(env: Env, field: KptrField, v: Value, regno: int) -> None:
+    """Kernel pointers, and objects of the program's own, in the fields that are for them."""
+    if base_type(v.type) != PTR_TO_BTF_ID:
+        _bad_kptr(env, field, v, regno, "")
+    if v.raw1 is env.vmlinux:
+        allowed = PTR_MAYBE_NULL | PTR_TRUSTED | MEM_RCU | (0 if field.referenced else PTR_UNTRUSTED)
+    else:
+        allowed = PTR_MAYBE_NULL | MEM_ALLOC | (MEM_PERCPU if field.percpu else 0)
+    if type_flag(v.type) & ~allowed or field.percpu != bool(v.type & MEM_PERCPU):
+        _bad_kptr(env, field, v, regno, "")
+    check_ptr_off_reg(env, v, regno, True)
+    walks = not v.type & MEM_ALLOC
+    if not btf_struct_ids_match(
+        env, v.raw1, v.raw2, v.off, field.btf or env.vmlinux, field.btf_id, field.referenced, walks
+    ):
+        _bad_kptr(env, field, v, regno, v.raw1.name_of(v.raw2))
+
+
+def _bad_kptr(env: Env, field: KptrField, v: Value, regno: int, name: str) -> NoReturn:
+    wanted = field.name or env.vmlinux.name_of(field.btf_id)
     text = f"invalid kptr access, R{regno} type={env.type_name(v.type)}{name} expected=ptr_{wanted}"
     if not field.referenced:
         text += f" or untrusted_ptr_{wanted}"
@@ -164,8 +196,8 @@ def check_map_kptr_access(env: Env, value_regno: int, insn_idx: int, field: Kptr
     if class_ != BPF_LDX and field.referenced:
         env.reject(EACCES, "store to referenced kptr disallowed")
     if class_ == BPF_LDX:
-        word = PTR_TO_BTF_ID | PTR_MAYBE_NULL | PTR_UNTRUSTED
-        env.regs[value_regno].value = known_zero(word, env.vmlinux, field.btf_id, number=env.new_id())
+        word = PTR_TO_BTF_ID | PTR_MAYBE_NULL | _loaded_kptr(env, field)
+        env.regs[value_regno].value = known_zero(word, field.btf or env.vmlinux, field.btf_id, number=env.new_id())
     elif class_ == BPF_STX:
         v = env.regs[value_regno].value
         if not v.is_null:
@@ -178,6 +210,19 @@ def check_map_kptr_access(env: Env, value_regno: int, insn_idx: int, field: Kptr
             env.reject(EACCES, f"BPF_ST imm must be 0 when storing to kptr at off={field.offset}")
     else:
         env.reject(EACCES, "kptr in map can only be accessed using BPF_LDX/BPF_STX/BPF_ST")
+
+
+_RCU_PROTECTED: Final = ("prog_test_ref_kfunc", "cgroup", "task_struct", "bpf_cpumask", "bpf_crypto_ctx")
+
+
+def _loaded_kptr(env: Env, field: KptrField) -> int:
+    """What a pointer out of a map can be trusted with: btf_ld_kptr_type()."""
+    protected = field.percpu or (field.referenced and (field.btf is not None or field.name in _RCU_PROTECTED))
+    if not env.rules.trusted_pointers or not protected or not in_rcu_section(env):
+        return PTR_UNTRUSTED
+    flags = MEM_RCU | (MEM_PERCPU if field.percpu else MEM_ALLOC if field.btf is not None else 0)
+    record = env.struct_meta(field.btf, field.btf_id) if field.btf is not None else None
+    return flags | (NON_OWN_REF if record is not None and record.has("bpf_rb_node", "bpf_list_node") else 0)
 
 
 def check_ptr_off_reg(env: Env, v: Value, regno: int, fixed_off_ok: bool = False) -> None:

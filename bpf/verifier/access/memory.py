@@ -185,7 +185,8 @@ def _access_mem(env: Env, regno: int, off: int, size: int, access: int, value_re
     if access == WRITE and rdonly:
         _cannot_write(env, regno, v.type)
     _check_no_leak(env, access, value_regno, "mem")
-    check_mem_region_access(env, regno, off, size, v.raw1, False)
+    if not (rdonly and v.type & PTR_UNTRUSTED):  # what may not be there is read as such, wherever it is
+        check_mem_region_access(env, regno, off, size, v.raw1, False)
     _loaded(env, value_regno, access == READ or rdonly)
 
 

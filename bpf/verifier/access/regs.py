@@ -128,7 +128,7 @@ def is_pointer_value(env: Env, v: Value) -> bool:
 
 def release_reference(env: Env, number: int) -> bool:
     """Give an object back; every copy of its pointer becomes worthless.  False: not ours to release."""
-    if not release_reference_state(env.frame, number):
+    if not release_reference_state(env.frame, number, env.rules.references_in_order):
         return False
     for reg in env.cur.each_reg():
         if reg.value.ref_obj_id == number:

@@ -15,8 +15,11 @@ from bpf.verifier.domain.state import STACK_ITER, Value
 from bpf.verifier.domain.types import (
     BPF_REG_TRUSTED_MODIFIERS,
     CONST_PTR_TO_MAP,
+    MEM_ALLOC,
     MEM_RCU,
     PTR_MAYBE_NULL,
+    PTR_TO_BTF_ID,
+    PTR_TO_MAP_VALUE,
     PTR_TO_SOCK_COMMON,
     PTR_TO_SOCKET,
     PTR_TO_TCP_SOCK,
@@ -122,3 +125,13 @@ def is_trusted(env: Env, v: Value) -> bool:
 def is_rcu(v: Value) -> bool:
     """is_rcu_reg()."""
     return bool(v.type & MEM_RCU)
+
+
+def may_hold_lock(env: Env, v: Value) -> bool:
+    """reg_may_point_to_spin_lock()."""
+    if v.type == PTR_TO_MAP_VALUE:
+        return v.map.spin_lock_off >= 0
+    if v.type != PTR_TO_BTF_ID | MEM_ALLOC:
+        return False
+    record = env.struct_meta(v.raw1, v.raw2)
+    return record is not None and record.has("bpf_spin_lock", "bpf_res_spin_lock")

@@ -148,6 +148,11 @@ _LATER: Final[dict[int, tuple[tuple[Callable[[Rules], bool], tuple[int, ...]], .
          (PTR_TO_MAP_VALUE, _LOCAL, _LOCAL | NON_OWN_REF, _LOCAL | NON_OWN_REF | MEM_RCU)),
     ),
 }
+_STRUCTS: Final = frozenset(
+    PTR_TO_BTF_ID | flags
+    for flags in (0, PTR_TRUSTED, PTR_TRUSTED | PTR_MAYBE_NULL, MEM_RCU, PTR_MAYBE_NULL, PTR_MAYBE_NULL | MEM_RCU)
+)
+_TAKE_OBJECTS: Final = (uapi.BPF_FUNC_spin_lock, uapi.BPF_FUNC_spin_unlock, uapi.BPF_FUNC_kptr_xchg)
 _ALWAYS_THERE: Final = (uapi.BPF_MAP_TYPE_ARRAY, uapi.BPF_MAP_TYPE_PERCPU_ARRAY)  # elements of these
 _SOCKET_LOOKUPS: Final = (uapi.BPF_FUNC_sk_lookup_tcp, uapi.BPF_FUNC_sk_lookup_udp, uapi.BPF_FUNC_skc_lookup_tcp)
 _ANY_OFFSET: Final = frozenset({
@@ -223,6 +228,8 @@ def _check_reg_type(env: Env, regno: int, arg_type: int, btf_name: str | None, m
             word &= ~MEM_RDONLY
         if arg_type & PTR_MAYBE_NULL:
             word &= ~PTR_MAYBE_NULL
+    if regno == 2 and meta.func_id == uapi.BPF_FUNC_kptr_xchg and env.rules.fields_recorded and word & MEM_ALLOC:
+        word &= ~(MEM_ALLOC | MEM_PERCPU)
     if word not in compatible:
         wanted = ", ".join(env.type_name(each) for each in compatible)
         env.reject(EACCES, f"R{regno} type={env.type_name(v.type)} expected={wanted}")
@@ -243,13 +250,17 @@ def _check_object(
             name = f"{helper_name(env, meta.func_id)}#{meta.func_id}"
             env.reject(EACCES, f"{name}() may write into memory pointed by R{regno} type={env.type_name(v.type)}")
         return
-    if v.type & PTR_MAYBE_NULL and (not arg_type & PTR_MAYBE_NULL or arg_type & OBJ_RELEASE):
-        env.reject(EACCES, f"Possibly NULL pointer passed to helper arg{regno}")
-    if v.type & MEM_ALLOC and meta.func_id in (uapi.BPF_FUNC_spin_lock, uapi.BPF_FUNC_spin_unlock):
-        return
-    if v.type & MEM_ALLOC and meta.func_id != uapi.BPF_FUNC_kptr_xchg:
-        env.reject(EFAULT, "verifier internal error: unimplemented handling of MEM_ALLOC")
-    _check_btf_type(env, v, regno, arg_type, btf_name, meta)
+    if v.type in _STRUCTS:
+        if v.type & PTR_MAYBE_NULL and (not arg_type & PTR_MAYBE_NULL or arg_type & OBJ_RELEASE):
+            which = f"R{regno}" if env.rules.arguments_by_register else f"arg{regno}"
+            env.reject(EACCES, f"Possibly NULL pointer passed to helper {which}")
+        _check_btf_type(env, v, regno, arg_type, btf_name, meta)
+    elif not v.type & MEM_ALLOC or v.type & PTR_MAYBE_NULL:
+        env.bug("invalid PTR_TO_BTF_ID register for type match")
+    elif meta.func_id not in _TAKE_OBJECTS:
+        env.bug("unimplemented handling of MEM_ALLOC")
+    elif meta.func_id == uapi.BPF_FUNC_kptr_xchg and regno == 2:
+        _check_btf_type(env, v, regno, arg_type, btf_name, meta)
 
 
 def _compatible_before_5_17(env: Env, arg_type: int, compatible: tuple[int, ...]) -> tuple[int, ...]:
@@ -351,7 +362,7 @@ def _note_release(env: Env, v: Value, regno: int, arg_type: int, meta: CallMeta)
     if base_type(arg_type) == ARG_PTR_TO_DYNPTR and env.rules.slot_objects:
         if v.type == PTR_TO_DYNPTR:
             env.reject(EINVAL, "cannot release unowned const bpf_dynptr")
-        if not env.rules.dynptr_released_by_kind and not dynptr_slots.holds_reference(env, v):
+        if not env.rules.dynptr_parents and not dynptr_slots.holds_reference(env, v):
             env.reject(EINVAL, f"arg {regno} is an unacquired reference")
     elif base_type(arg_type) == ARG_PTR_TO_DYNPTR:
         frame = env.cur.frames[v.frameno]

@@ -38,6 +38,8 @@ from bpf.verifier.domain.types import (
     DYNPTR_TYPE_SKB,
     DYNPTR_TYPE_SKB_META,
     DYNPTR_TYPE_XDP,
+    MEM_ALLOC,
+    MEM_PERCPU,
     MEM_RDONLY,
     MEM_RINGBUF,
     PTR_MAYBE_NULL,
@@ -439,6 +441,9 @@ def _mem_or_btf_result(env: Env, flag: int, meta: CallMeta) -> Value:
 def _btf_result(env: Env, flag: int, fn: FuncProto, meta: CallMeta) -> Value:
     if meta.func_id == uapi.BPF_FUNC_kptr_xchg:
         assert meta.kptr is not None
+        if meta.kptr.btf is not None:
+            flag |= MEM_ALLOC | (MEM_PERCPU if meta.kptr.percpu else 0)
+            return known_zero(PTR_TO_BTF_ID | flag, meta.kptr.btf, meta.kptr.btf_id)
         type_id = meta.kptr.btf_id
     else:
         name = fn.ret_btf_id

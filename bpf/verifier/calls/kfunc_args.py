@@ -55,6 +55,7 @@ from bpf.verifier.domain.types import (
     type_flag,
 )
 from bpf.verifier.env import Env, Rejected
+from bpf.versions.program_types import PROGRAM_TYPES
 
 _DYNPTRS: Final = ("bpf_dynptr", "bpf_dynptr_kern")
 # structs by which arguments are known that are not modelled: lists, trees, work queues and the like
@@ -169,7 +170,7 @@ def _kind_of(env: Env, call: KfuncCall, i: int, pointer: BtfType, ref: BtfType, 
     if call.name == "bpf_cast_to_kern_ctx" or is_prog_ctx_type(env, btf, pointer, env.prog_type, i):
         return _context
     if _suffix(call, i, "__nullable") and v.is_null:
-        return None
+        return _sized_memory if env.rules.constant_size_of_null and _is_size(env, call, i + 1) else None
     if _suffix(call, i, "__alloc"):
         return _allocated
     if _suffix(call, i, "__refcounted_kptr"):
@@ -219,6 +220,11 @@ def _context(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> int:
     if v.type != PTR_TO_CTX:
         env.reject(EINVAL, f"{arg_name(env, i)} expected pointer to ctx, but got {env.type_name(v.type)}")
     if call.name == "bpf_cast_to_kern_ctx":
+        converted = env.vmlinux.find("bpf_ctx_convert", Kind.STRUCT)
+        wanted = f"BPF_PROG_TYPE_{PROGRAM_TYPES[env.prog_type].name}_kern"
+        for member in env.vmlinux[converted].members if converted else ():
+            if member.name == wanted and env.vmlinux[member.type].kind is not Kind.STRUCT:
+                env.reject(EINVAL, f"kern ctx type id {member.type} is not a struct")
         _, name = CTX_CONVERT.get(env.prog_type, ((), ""))
         kind = next((k for k in (Kind.STRUCT, Kind.UNION, Kind.TYPEDEF) if name and env.vmlinux.find(name, k)), None)
         if kind is None:
@@ -250,10 +256,11 @@ def _refcounted(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> in
         return _not_modelled(env, call, i, ref, v)
     record = env.struct_meta(v.raw1, v.raw2)
     if record is None:
-        env.reject(EFAULT, "verifier internal error: Couldn't find btf_record")
+        env.bug("Couldn't find btf_record")
     if not record.has("bpf_refcount"):
         env.reject(EINVAL, f"{arg_name(env, i)} doesn't point to a type with bpf_refcount field")
     call.arg_btf, call.arg_btf_id = v.raw1, v.raw2
+    call.owning = True
     return 1
 
 
@@ -354,7 +361,8 @@ def _sized_memory(env: Env, call: KfuncCall, i: int, ref: BtfType, v: Value) -> 
         try:
             check_kfunc_mem_size_reg(env, i + 2)
         except Rejected as refused:
-            pair = f"{arg_name(env, i)} {arg_name(env, i + 1)}"
+            between = " and" if env.rules.arguments_by_register else ""
+            pair = f"{arg_name(env, i)}{between} {arg_name(env, i + 1)}"
             env.reject(refused.errno, f"{pair} memory, len pair leads to invalid memory access")
     if _suffix(call, i + 1, "__szk"):
         _note_constant(env, call, i + 2, size)

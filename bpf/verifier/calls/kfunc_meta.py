@@ -30,6 +30,7 @@ class KfuncCall:
     subprogno: int = -1
     arg_btf: Btf | None = None  # of an object of the program's own
     arg_btf_id: int = 0
+    owning: bool = False  # the object is the program's, not shared
     ret_btf_id: int = 0  # of the kernel's context
     dynptr_id: int = 0
     dynptr_kind: int = 0
@@ -40,6 +41,11 @@ class KfuncCall:
     def has(self, flag: int) -> bool:
         """A KF_ flag."""
         return bool(self.flags & flag)
+
+    @property
+    def may_give_null(self) -> bool:
+        """is_kfunc_ret_null(): another reference to an object that is held is always had."""
+        return self.has(kfuncs.KF_RET_NULL) and not self.owning
 
     @property
     def relies(self) -> bool:

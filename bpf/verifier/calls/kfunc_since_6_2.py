@@ -6,6 +6,7 @@ from typing import Final
 
 from arch.abi.errno import EACCES, EFAULT, EINVAL, ENOTSUPP
 from arch.abi.internal import WRITE
+from bpf import uapi
 from bpf.btf.codec import COMPOSITES, BtfType, Kind
 from bpf.helpers.kfunc_table import NOT_VERIFIED
 from bpf.isa.insn import BPF_REG_0
@@ -31,6 +32,7 @@ from bpf.verifier.domain.types import (
     PTR_UNTRUSTED,
 )
 from bpf.verifier.env import Env
+from bpf.versions.program_types import types_where
 
 _MAX_PERCPU_OBJECT: Final = 512  # BPF_GLOBAL_PERCPU_MA_MAX_SIZE
 _OBJECT_MAKERS: Final = ("bpf_obj_new", "bpf_percpu_obj_new", "bpf_refcount_acquire")
@@ -45,6 +47,7 @@ def check_call(env: Env, call: KfuncCall) -> None:
     if call.has(kfuncs.KF_SLEEPABLE) and not in_sleepable(env):
         env.reject(EACCES, f"program must be sleepable to call sleepable kfunc {call.name}")
     check_kfunc_args(env, call)
+    _check_drop_in_nmi(env, call)
     if call.has(kfuncs.KF_RCU_PROTECTED) and env.rules.protection_at_call and not in_rcu_section(env):
         env.reject(EACCES, f"kernel func {call.name} requires RCU critical section protection")
     _sections(env, call)
@@ -60,6 +63,25 @@ def finish_call(env: Env, call: KfuncCall) -> None:
     """What comes when arguments and result are marked: an iterator gave something, or nothing."""
     if call.has(kfuncs.KF_ITER_NEXT):
         iters.process_next(env, call.iterator)
+
+
+_SAFE_IN_NMI: Final = frozenset(
+    {"bpf_spin_lock", "bpf_res_spin_lock", "bpf_timer", "bpf_wq", "bpf_task_work", "kptr_untrusted", "bpf_refcount"}
+)
+_TRACING: Final = types_where(lambda row: "perf" in row.traits)  # is_tracing_prog_type()
+_DROPS: Final = ("bpf_obj_drop", "bpf_obj_drop_impl", "bpf_percpu_obj_drop", "bpf_percpu_obj_drop_impl")
+
+
+def _check_drop_in_nmi(env: Env, call: KfuncCall) -> None:
+    """Programs that may run in an NMI give back no object whose members could not be given back there."""
+    if call.name not in _DROPS or not env.rules.drops_checked_in_nmi:
+        return
+    tracing = env.prog_type == uapi.BPF_PROG_TYPE_TRACING and env.expected_attach_type != uapi.BPF_TRACE_ITER
+    if env.prog_type not in _TRACING and not (tracing and not env.sleepable):
+        return
+    record = env.struct_meta(call.arg_btf, call.arg_btf_id) if call.arg_btf is not None else None
+    if record is not None and any(one.kind not in _SAFE_IN_NMI for one in record.fields):
+        env.reject(EINVAL, f"{call.name} cannot be used in tracing programs on types with NMI unsafe fields")
 
 
 # ---- read sections, preemption ----
@@ -115,12 +137,12 @@ def set_result(env: Env, call: KfuncCall) -> int:
     if value is None:
         mark_unknown(env, r0)
         value = r0.value.copy()
-    if call.has(kfuncs.KF_RET_NULL):
+    if call.may_give_null:
         value.type |= PTR_MAYBE_NULL
         value.id = env.new_id()
     if acquires:
         value.ref_obj_id = env.acquire_reference(env.insn_idx)
-        if call.has(kfuncs.KF_RET_NULL) or env.rules.acquired_trusted:
+        if call.may_give_null or env.rules.acquired_trusted:
             value.id = value.ref_obj_id
     if value.type & MEM_ALLOC and not value.id and _has_lock(env, value):
         value.id = env.new_id()

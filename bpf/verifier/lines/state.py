@@ -13,10 +13,14 @@ _ALIGNMENT: Final = 40
 
 def print_verifier_state(env: Env, frame: FuncState, print_all: bool) -> None:
     """All of a frame, or what the last instruction touched."""
+    refs = [ref[0] for ref in frame.refs]
+    held = env.cur.held
+    if held.lock is not None and env.rules.locks_among_references:
+        refs.append(held.lock_id)
     if print_all:
-        env.log.write_state(env.style.state_text(frame, -1, -1))
+        env.log.write_state(env.style.state_text(frame, -1, -1, refs))
     else:
-        env.log.write_state(env.style.state_text(frame, env.scratched_regs, env.scratched_stack_slots))
+        env.log.write_state(env.style.state_text(frame, env.scratched_regs, env.scratched_stack_slots, refs))
         env.scratched_regs = 0
         env.scratched_stack_slots = 0
 

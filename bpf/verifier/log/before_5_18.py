@@ -5,6 +5,7 @@ reg_type_str[] and print_verifier_state() of kernel/bpf/verifier.c, 4.18 to 5.17
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from arch.abi.limits import S32_MAX, S64_MAX, U32_MAX, U64_MAX
@@ -114,13 +115,13 @@ def _slot_text(number: int, slot: StackSlot) -> str:
     return f" fp{slot_offset(number)}{LIVENESS[slot.live]}={text}"
 
 
-def state_text(frame: FuncState, regs: int, slots: int) -> str:
+def state_text(frame: FuncState, regs: int, slots: int, refs: Sequence[int]) -> str:
     """One line of state; it is always the whole one."""
     parts = [f" frame{frame.frameno}:"] if frame.frameno else []
     parts.extend(_reg_text(number, reg) for number, reg in enumerate(frame.regs) if reg.value.type)
     parts.extend(_slot_text(number, slot) for number, slot in enumerate(frame.stack) if slot.kinds != INVALID_SLOT)
-    if frame.refs:
-        parts.append(" refs=" + ",".join(str(ref[0]) for ref in frame.refs))
+    if refs:
+        parts.append(" refs=" + ",".join(map(str, refs)))
     return "".join(parts) + "\n"
 
 

@@ -5,7 +5,7 @@ kernel/bpf/log.c; reg_type_str(), print_verifier_state() and print_insn_state() 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -259,7 +259,7 @@ def slot_text(number: int, slot: StackSlot) -> str:
     return f" fp{slot_offset(number)}{LIVENESS[slot.live]}={text}"
 
 
-def state_text(frame: FuncState, regs: int, slots: int) -> str:
+def state_text(frame: FuncState, regs: int, slots: int, refs: Sequence[int]) -> str:
     """One line of state: the registers and stack slots whose bits are set in `regs` and `slots`."""
     parts = []
     if frame.frameno:
@@ -271,8 +271,8 @@ def state_text(frame: FuncState, regs: int, slots: int) -> str:
         for number, slot in enumerate(frame.stack):
             if (slots >> number) & 1 and slot.kinds != INVALID_SLOT:
                 parts.append(slot_text(number, slot))
-    if frame.refs:
-        parts.append(" refs=" + ",".join(str(ref[0]) for ref in frame.refs))
+    if refs:
+        parts.append(" refs=" + ",".join(map(str, refs)))
     if frame.in_callback_fn:
         parts.append(" cb")
     if frame.in_async_callback_fn:
@@ -286,7 +286,7 @@ class StateStyle:
     """How a version writes what it knows."""
 
     type_name: Callable[[int], str]  # of a type word
-    state_text: Callable[[FuncState, int, int], str]
+    state_text: Callable[[FuncState, int, int, Sequence[int]], str]
 
 
 SHORT_STATES: Final = StateStyle(reg_type_str, state_text)

@@ -128,6 +128,8 @@ def _attributes(v: Value, folded: bool) -> str:
         found.append(f"id={v.base_id}{delta}")
     if v.ref_obj_id and not folded:
         found.append(f"ref_obj_id={v.ref_obj_id}")
+    elif folded and base == PTR_TO_MEM and v.raw2:
+        found.append(f"parent_id={v.raw2}")  # of a slice, its dynptr
     elif v.ref_obj_id and v.ref_obj_id != v.id:
         found.append(f"parent_id={v.ref_obj_id}")
     if base in _MAP_POINTERS:
@@ -186,7 +188,8 @@ class _Writer:
     def dynptr(self, number: int, slot: StackSlot) -> str:
         v = slot.value
         found = [f"id={v.id}"] if v.id else []
-        found += [f"ref_id={v.ref_obj_id}"] if v.ref_obj_id else []
+        found += [f"{'parent' if self.folded else 'ref'}_id={v.ref_obj_id}"] if v.ref_obj_id else []
+        found += ["dynptr_id=1"] if not self.folded else []  # where the kernel keeps that it is the first slot
         place = f" fp{slot_offset(number)}{self.liveness[slot.live]}"
         return f"{place}=dynptr_{DYNPTR_NAMES.get(v.raw1, '<unknown>')}({','.join(found)})"
 
@@ -198,7 +201,7 @@ class _Writer:
         ref = "id" if self.folded else "ref_id"
         return f"{place}=iter_{name}({ref}={v.ref_obj_id},state={state},depth={v.off})"
 
-    def state_text(self, frame: FuncState, regs: int, slots: int) -> str:
+    def state_text(self, frame: FuncState, regs: int, slots: int, refs: Sequence[int]) -> str:
         """One line of state: the registers and stack slots whose bits are set in `regs` and `slots`."""
         parts = [f" frame{frame.frameno}:"] if frame.frameno else []
         for number, reg in enumerate(frame.regs):
@@ -219,8 +222,8 @@ class _Writer:
                 else:
                     parts.append(self.slot(frame, number, slot))
             number += 1
-        if frame.refs:
-            parts.append(" refs=" + ",".join(str(ref[0]) for ref in frame.refs))
+        if refs:
+            parts.append(" refs=" + ",".join(map(str, refs)))
         if frame.in_callback_fn:
             parts.append(" cb")
         if frame.in_async_callback_fn:

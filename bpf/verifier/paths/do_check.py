@@ -236,6 +236,12 @@ def _check_ld_abs(env: Env, insn: Insn, mode: int) -> None:
 # ---- jumps ----
 
 
+def _allowed_under_lock(env: Env, func_id: int) -> bool:
+    return func_id == uapi.BPF_FUNC_spin_unlock or (
+        func_id == uapi.BPF_FUNC_kptr_xchg and env.rules.exchange_under_lock
+    )
+
+
 def _check_call(env: Env, insn: Insn) -> None:
     kind = insn.src_reg
     if (
@@ -246,7 +252,7 @@ def _check_call(env: Env, insn: Insn) -> None:
         or insn.cls == BPF_JMP32
     ):
         env.reject(EINVAL, "BPF_CALL uses reserved fields")
-    if env.cur.held.lock is not None and (kind == BPF_PSEUDO_CALL or insn.imm != uapi.BPF_FUNC_spin_unlock):
+    if env.cur.held.lock is not None and (kind == BPF_PSEUDO_CALL or not _allowed_under_lock(env, insn.imm)):
         env.reject(EINVAL, "function calls are not allowed while holding a lock")
     if kind == BPF_PSEUDO_CALL:
         check_func_call(env, insn)

@@ -32,6 +32,7 @@ from bpf.isa.insn import (
 from bpf.verifier.access.precision import mark_chain_precision
 from bpf.verifier.access.precision_by_frame import DST_ON_STACK, SRC_ON_STACK, collect_linked, note
 from bpf.verifier.access.regs import check_src, is_pointer_value, settle_bounds
+from bpf.verifier.access.trust import may_hold_lock
 from bpf.verifier.domain import since_6_8
 from bpf.verifier.domain.bounds import (
     reg_bounds_sync,
@@ -325,7 +326,7 @@ def _find_equal_scalars(state: VerifierState, known: Reg) -> None:
 # ---- null pointers ----
 
 
-def _null_or_not(v: Value, is_null: bool, keeps_id: bool) -> Value:
+def _null_or_not(env: Env, v: Value, is_null: bool, keeps_id: bool) -> Value:
     if v.smin or v.smax or v.var_off != (0, 0) or v.off:
         return v  # arithmetic on it was not allowed, so this does not happen
     if is_null:
@@ -334,7 +335,7 @@ def _null_or_not(v: Value, is_null: bool, keeps_id: bool) -> Value:
         new.ref_obj_id = 0
         return new
     new = not_null(v)
-    if not keeps_id and not (new.type == PTR_TO_MAP_VALUE and new.map.spin_lock_off >= 0):
+    if not keeps_id and not may_hold_lock(env, new):
         new.id = 0  # only values with a lock must be told from each other
     return new
 
@@ -344,10 +345,10 @@ def _mark_ptr_or_null_regs(env: Env, state: VerifierState, regno: int, is_null: 
     v = frame.regs[regno].value
     number = v.id
     if v.ref_obj_id and v.ref_obj_id == number and is_null:
-        release_reference_state(frame, number)  # there is nothing to release
+        release_reference_state(frame, number, env.rules.references_in_order)  # there is nothing to release
     for reg in state.each_reg():
         if reg.value.type & PTR_MAYBE_NULL and reg.value.id == number:
-            reg.value = _null_or_not(reg.value, is_null, env.rules.id_kept_when_not_null)
+            reg.value = _null_or_not(env, reg.value, is_null, env.rules.id_kept_when_not_null)
 
 
 # ---- packet pointers ----

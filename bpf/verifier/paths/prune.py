@@ -356,7 +356,13 @@ def _compared(env: Env, old: VerifierState, cur: VerifierState) -> list[tuple[li
         for spi, slot in enumerate(then.stack):
             if _is_read(env, slot) and not NOTHING.issuperset(slot.kinds):
                 read.append(f"fp{(-spi - 1) * BPF_REG_SIZE}")
-        rows.append((read, env.style.state_text(then, -1, -1), env.style.state_text(now, -1, -1)))
+        rows.append(
+            (
+                read,
+                env.style.state_text(then, -1, -1, [ref[0] for ref in then.refs]),
+                env.style.state_text(now, -1, -1, [ref[0] for ref in now.refs]),
+            )
+        )
     return rows
 
 

@@ -133,3 +133,13 @@ def test_helpers_take_what_the_real_ones_take(version, level):
     options = Options(KernelVersion.parse(version), log_level=level)
     summary = compare(file, options, list(run_cases(file, options)))
     assert summary.wrongly_accepted == [] and summary.differences == []
+
+
+# random programs of tests/oracle/object_programs.py: dynptrs; objects of programs, kernel pointers in maps, casts.  Logs: at least so many
+@pytest.mark.parametrize("version, level, logs", [("6.12", 1, 140), ("6.12", 2, 137), ("7.2", 1, 136)])
+def test_dynptrs_and_objects_are_what_the_real_ones_are(version, level, logs):
+    file = read_cases(DATA / f"objects_{version.replace('.', '_')}.json.gz")
+    options = Options(KernelVersion.parse(version), log_level=level)
+    summary = compare(file, options, list(run_cases(file, options)))
+    assert summary.wrongly_accepted == [] and summary.verdicts.equal == summary.errnos.equal == len(file.rows)
+    assert summary.logs.equal >= logs
