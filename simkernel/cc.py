@@ -18,11 +18,19 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from arch import cache
+from arch.abi.version import KernelVersion, newest
 from arch.architecture import get
 from bpf.btf import Btf
 
 LIMIT_S = 120  # a compiler that takes longer hangs
 FLAGS = ("-O2", "-g", "-Wall", "-Wno-unused-function", "-fno-stack-protector", "-fno-asynchronous-unwind-tables")
+# What the kernel's verifier knows of BPF's instructions.  A compiler left to itself makes version 3 since LLVM 20, in which
+# __sync_fetch_and_add() fetches, as kernels before 5.12 cannot; on newer ones that choice is the compiler's.
+INSTRUCTIONS: tuple[tuple[str | None, tuple[str, ...]], ...] = (
+    ("5.12", ()),
+    ("4.14", ("-mcpu=v2",)),
+    (None, ("-mcpu=v1",)),
+)
 # Where a distribution puts <asm/...>: libbpf's usdt.bpf.h wants <asm/errno.h>.
 ASM_PLACES = ("x86_64-linux-gnu", "aarch64-linux-gnu", "riscv64-linux-gnu", "s390x-linux-gnu", "i386-linux-gnu")
 
@@ -53,8 +61,10 @@ def include_directories() -> list[Path]:
     return [*([own] if own else []), *(p for p in places if (p / "asm").is_dir())]
 
 
-def compile_bpf(source: str | Path, arch: str, vmlinux: str, flags: Sequence[str] = ()) -> bytes:
-    """An object file made from one C file.  `vmlinux` is the text of vmlinux.h.
+def compile_bpf(
+    source: str | Path, arch: str, version: KernelVersion, vmlinux: str, flags: Sequence[str] = ()
+) -> bytes:
+    """An object file made from one C file, for this kernel.  `vmlinux` is the text of vmlinux.h.
 
     The source's own directory comes first where headers are looked for, then vmlinux.h, `flags`, and the host's libbpf.
     CompileError carries what the compiler printed.
@@ -69,7 +79,8 @@ def compile_bpf(source: str | Path, arch: str, vmlinux: str, flags: Sequence[str
     with tempfile.TemporaryDirectory(prefix="simkernel-cc-") as directory:
         header, out = Path(directory, "vmlinux.h"), Path(directory, "out.o")
         header.write_text(vmlinux)
-        full = [*command, "-target", target, *FLAGS, f"-D__TARGET_ARCH_{cpu.srcarch}", f"-DTARGET_{arch}"]
+        full = [*command, "-target", target, *FLAGS, *newest(INSTRUCTIONS, version)]
+        full += [f"-D__TARGET_ARCH_{cpu.srcarch}", f"-DTARGET_{arch}"]
         full += ["-I", str(source.parent), "-I", directory, *flags]
         for place in include_directories():
             full += ["-idirafter", str(place)]

@@ -350,7 +350,7 @@ class Machine(Waiting, Unit):
         from simkernel.cc import compile_bpf, vmlinux_header
 
         k = self.kernel
-        return compile_bpf(source, k.arch.name, vmlinux_header(k.observer.kernel_btf.get()), flags)
+        return compile_bpf(source, k.arch.name, k.version, vmlinux_header(k.observer.kernel_btf.get()), flags)
 
     def trace_pipe(self) -> str:
         """Trace text that has come since the last call."""

@@ -88,6 +88,29 @@ def test_a_program_in_c_is_compiled_for_the_machine_and_runs(tmp_path, arch):
     assert [(int.from_bytes(r[8:16], order), r[16:21]) for r in records] == [(13, b"hello")]
 
 
+@pytest.mark.parametrize("kernel", ["4.1", "5.10", "6.1"])
+def test_the_kernel_knows_the_instructions_that_are_made(tmp_path, kernel):
+    """Counters are atomic additions: those that fetch are of 5.12."""
+    (tmp_path / "p.bpf.c").write_text(
+        '__attribute__((section("license"))) char _license[] = "GPL";\n'
+        "struct map { unsigned type, key, value, entries, flags; };\n"
+        '__attribute__((section("maps"))) struct map m = {2, 4, 8, 1, 0};\n'
+        "static void *(*lookup)(void *, const void *) = (void *)1;\n"
+        '__attribute__((section("kprobe/vfs_write"))) int f(void *ctx) {\n'
+        "    int key = 0;\n"
+        "    unsigned long long *count = lookup(&m, &key);\n"
+        "    if (count)\n"
+        "        __sync_fetch_and_add(count, 1);\n"
+        "    return 0;\n"
+        "}\n"
+    )
+    with closing(simkernel.boot(kernel=kernel)) as m:
+        obj = m.load(tmp_path / "p.bpf.c")
+        obj.attach()
+        m.run([m.install("samples/bin/x86_64/hello")])
+        assert dict(obj.maps["m"].items())[0] == 1
+
+
 def test_what_the_compiler_says_is_the_error(tmp_path):
     source = tmp_path / "bad.bpf.c"
     source.write_text("int f(void) { return nothing; }\n")
