@@ -137,6 +137,10 @@ class TraceHost(Protocol):
     def preempt_count(self) -> int:
         """Low four bits preemption depth, bits 4-7 migrate-disable depth (as trace_entry.preempt_count of 6.1)."""
 
+    def sock_cookie(self, sk: int) -> int:
+        """The number of a struct sock, given when somebody first asks for it."""
+        return 0
+
     def user_mem(self) -> Memory | None:
         """The current task's user memory, None for a kernel thread."""
 

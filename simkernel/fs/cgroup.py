@@ -374,11 +374,19 @@ class Cgroup(Dir):
         """Of it or of a group above."""
         return any(group.freeze for group in self.up())
 
+    def tell_frozen(self, now: bool) -> None:
+        """cgroup_notify_frozen."""
+        self.groups.tell("cgroup_notify_frozen", self, int(now))
+
     def _freeze(self, data: bytes) -> None:
         value = number(text_of(data), -INT_MAX, INT_MAX)
         if value not in (0, 1):
             raise KernelError(ERANGE, "0 or 1")
+        before = [(group, group.frozen_wanted) for group in self.below()]
         self.freeze = bool(value)
+        for group, was in before:
+            if group.frozen_wanted != was:
+                self.groups.tell("cgroup_unfreeze" if was else "cgroup_freeze", group)
         for task in self.tasks_below():
             if not task.exit_state:
                 set_freezing(self.k, task, self.groups.of(task).frozen_wanted)

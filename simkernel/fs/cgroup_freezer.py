@@ -20,6 +20,9 @@ class Freezable(Protocol):
     def tasks_below(self) -> list[Task]:
         """Threads of it and below."""
 
+    def tell_frozen(self, now: bool) -> None:
+        """cgroup_notify_frozen."""
+
     def notify(self, name: str) -> None:
         """A file of it says something new."""
 
@@ -35,6 +38,7 @@ def tell(group: Freezable) -> None:
     now = is_frozen(group)
     if now != group.frozen_told:
         group.frozen_told = now
+        group.tell_frozen(now)
         group.notify("cgroup.events")
 
 

@@ -23,7 +23,7 @@ from arch.abi.poll import (
 )
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
-from simkernel.fs.select import read_timespec, vfs_poll
+from simkernel.fs.select import read_timespec, sleep_until, vfs_poll
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
@@ -261,6 +261,8 @@ def _wait(k: FsKernel, epfd: int, events: int, maxevents: int, timeout_ns: int |
         left = None if deadline is None else deadline - k.clock.now_ns
         if left is not None and left <= 0:
             return 0
+        if left is not None:
+            sleep_until(k, left)
         ret = yield k.wait(ep.wq, timeout_ns=left, exclusive=True)
         if ret == -ETIME:  # look once more
             deadline = k.clock.now_ns

@@ -34,10 +34,13 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, Inode
+from simkernel.fs.lock_events import FL_FLOCK, FL_OFDLCK, FL_POSIX, FL_SLEEP, LockSeen
 from simkernel.kernel.face import Body
 from simkernel.kernel.task import WaitQueue
 
 MAX_DEADLK_ITERATIONS = 10
+FILE_LOCK_DEFERRED = 1  # include/linux/fs.h
+FLOCK_KINDS = {LOCK_SH: F_RDLCK, LOCK_EX: F_WRLCK, LOCK_UN: F_UNLCK}
 
 
 @dataclass
@@ -137,33 +140,57 @@ def table_of(inode: Inode) -> LockTable:
     return inode.locks
 
 
+def locks_get_lock_context(k: FsKernel, inode: Inode, kind: int) -> LockTable:
+    """The locks of a file; an unlock where there were never any finds none."""
+    known = inode.locks is not None or kind != F_UNLCK
+    table = table_of(inode)
+    if k.tracepoints.point("locks_get_lock_context").active:
+        k.trace("locks_get_lock_context", inode.addr, kind, k.vfs.mirror.lock_context(inode) if known else 0)
+    return table
+
+
 def flock_file(k: FsKernel, file: File, cmd: int) -> Body:
     """flock(2): shared, exclusive or unlock."""
     kind = cmd & ~LOCK_NB
     if kind not in (LOCK_SH, LOCK_EX, LOCK_UN):
         return -EINVAL
+    if kind != LOCK_UN and not file.f_mode & (c.FMODE_READ | c.FMODE_WRITE):
+        return -EBADF
+    flags = FL_FLOCK if cmd & LOCK_NB else FL_FLOCK | FL_SLEEP
+    locks_get_lock_context(k, file.f_inode, FLOCK_KINDS[kind])
+    seen = LockSeen(k, file, FLOCK_KINDS[kind], flags, 0, S64_MAX, file.addr)
+    try:
+        return (yield from _flock(k, file, kind, bool(cmd & LOCK_NB), seen))
+    finally:
+        seen.gone()
+
+
+def _flock(k: FsKernel, file: File, kind: int, nonblock: bool, seen: LockSeen) -> Body:
+    """flock_lock_inode_wait()."""
     table = table_of(file.f_inode)
     me = id(file)
     if kind == LOCK_UN:
         if table.flocks.pop(me, None) is not None:
             del table.flock_files[me]
             k.wake_up(table.queue, 0)
+        seen.tell("flock_lock_inode", 0)
         return 0
-    if not file.f_mode & (c.FMODE_READ | c.FMODE_WRITE):
-        return -EBADF
     if table.flocks.get(me) == kind:
+        seen.tell("flock_lock_inode", 0)
         return 0
     if table.flocks.pop(me, None) is not None:
         del table.flock_files[me]
         k.wake_up(table.queue, 0)
     while any(other == LOCK_EX or kind == LOCK_EX for other in table.flocks.values()):
-        if cmd & LOCK_NB:
+        seen.tell("flock_lock_inode", -EAGAIN if nonblock else FILE_LOCK_DEFERRED)
+        if nonblock:
             return -EAGAIN
         ret = yield k.wait(table.queue)
         if ret < 0:
             return ret
     table.flocks[me] = kind
     table.flock_files[me] = file
+    seen.tell("flock_lock_inode", 0)
     return 0
 
 
@@ -230,16 +257,33 @@ def fcntl_setlk(k: FsKernel, file: File, cmd: int, arg: int) -> Body:
     kind, wanted = _read_flock(k, file, arg, cmd)
     if (kind == F_RDLCK and not file.f_mode & c.FMODE_READ) or (kind == F_WRLCK and not file.f_mode & c.FMODE_WRITE):
         return -EBADF
-    table = table_of(file.f_inode)
+    locks_get_lock_context(k, file.f_inode, kind)
+    waits = cmd not in (F_SETLK, F_SETLK64, F_OFD_SETLK)
+    flags = FL_POSIX | (FL_SLEEP if waits else 0) | (0 if isinstance(wanted.owner, int) else FL_OFDLCK)
+    owner = wanted.owner if isinstance(wanted.owner, int) else wanted.owner.addr
+    seen = LockSeen(k, file, kind, flags, wanted.start, wanted.end, owner)
+    try:
+        ret = yield from _setlk(k, file, wanted, waits, seen)
+        seen.tell("fcntl_setlk", ret)
+    finally:
+        seen.gone()
+    return ret
+
+
+def _setlk(k: FsKernel, file: File, wanted: Lock, may_wait: bool, seen: LockSeen) -> Body:
+    """do_lock_file_wait()."""
+    table, kind = table_of(file.f_inode), wanted.kind
     if kind == F_UNLCK:
         table.replace(wanted.owner, wanted.start, wanted.end, None)
         k.wake_up(table.queue, 0)
+        seen.tell("posix_lock_inode", 0)
         return 0
     while (found := table.conflict(wanted)) is not None:
-        if cmd in (F_SETLK, F_SETLK64, F_OFD_SETLK):
-            return -EAGAIN
-        if would_deadlock(k.vfs.blocked_locks, wanted.owner, found.owner):
-            return -EDEADLK
+        deadlock = may_wait and would_deadlock(k.vfs.blocked_locks, wanted.owner, found.owner)
+        refused = (-EDEADLK if deadlock else 0) if may_wait else -EAGAIN
+        seen.tell("posix_lock_inode", refused or FILE_LOCK_DEFERRED)
+        if refused:
+            return refused
         waits = (wanted.owner, found.owner) if isinstance(wanted.owner, int) else None
         if waits is not None:
             k.vfs.blocked_locks.append(waits)
@@ -251,4 +295,5 @@ def fcntl_setlk(k: FsKernel, file: File, cmd: int, arg: int) -> Body:
     table.replace(wanted.owner, wanted.start, wanted.end, wanted)
     if kind == F_RDLCK:
         k.wake_up(table.queue, 0)
+    seen.tell("posix_lock_inode", 0)
     return 0

@@ -138,6 +138,7 @@ class Mirror:
         self.structs: dict[str, Struct] = {}
         self.fops: dict[FileOperations, int] = {}
         self.inodes: dict[int, Inode] = {}
+        self.lock_contexts: dict[int, int] = {}  # struct file_lock_context, by inode: those that tracing has shown
         self.dentries: dict[int, Dentry] = {}
         self.fs_types: dict[str, int] = {}
         self.at_mnt = self.struct("struct mount").offset("mnt")
@@ -358,8 +359,18 @@ class Mirror:
             self.mem.free(dentry.addr)
             dentry.addr = 0
 
+    def lock_context(self, inode: Inode) -> int:
+        """inode->i_flctx."""
+        known = self.lock_contexts.get(inode.addr)
+        if known is None:
+            known = self.mem.alloc(max(self.types.sizeof("struct file_lock_context"), 64))
+            self.lock_contexts[inode.addr] = known
+        return known
+
     def _free_inode(self, inode: Inode) -> None:
         if inode.addr:
             self.inodes.pop(inode.addr, None)
+            if inode.addr in self.lock_contexts:
+                self.mem.free(self.lock_contexts.pop(inode.addr))
             self.mem.free(inode.addr)
             inode.addr = 0

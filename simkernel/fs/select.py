@@ -21,12 +21,14 @@ from arch.abi.poll import (
     POLLWRBAND,
     POLLWRNORM,
 )
-from arch.abi.time import NSEC_PER_SEC
+from arch.abi.time import CLOCK_MONOTONIC, NSEC_PER_SEC
 from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
+from simkernel.kernel.clock import HRTIMER_MODE_ABS
 from simkernel.kernel.face import Body, Steps
+from simkernel.kernel.hrtimers import poll_slack
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
 
@@ -43,6 +45,12 @@ def vfs_poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
     return file.f_op.poll(k, file, queues)
 
 
+def sleep_until(k: FsKernel, left_ns: int) -> None:
+    """schedule_hrtimeout_range(): the timer of poll(2), select(2) and epoll_wait(2)."""
+    slack = poll_slack(left_ns, k.current.timer_slack_ns)
+    k.hrtimers.sleeper(k.current, CLOCK_MONOTONIC, HRTIMER_MODE_ABS, slack)
+
+
 def wait_ready(k: FsKernel, check: Callable[[list[WaitQueue]], int], timeout_ns: int | None) -> Steps[tuple[int, bool]]:
     """Repeat check(queues) -> count until it is not 0, time is up or a signal came; (count, interrupted)."""
     deadline = None if timeout_ns is None else k.clock.now_ns + timeout_ns
@@ -54,6 +62,8 @@ def wait_ready(k: FsKernel, check: Callable[[list[WaitQueue]], int], timeout_ns:
         left = None if deadline is None else deadline - k.clock.now_ns
         if left is not None and left <= 0:
             return 0, False
+        if left is not None:
+            sleep_until(k, left)
         ret = yield k.wait(tuple(queues) if queues else None, timeout_ns=left)
         if ret == -ETIME:
             return check([]), False

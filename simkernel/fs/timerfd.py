@@ -19,7 +19,7 @@ from arch.errors import KernelError
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, FileOperations
 from simkernel.fs.select import read_timespec
-from simkernel.kernel.clock import Event
+from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL, Event
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.task import WaitQueue
@@ -36,16 +36,24 @@ class TimerFd:
         self.interval = 0
         self.settime_flags = 0
         self.timer: Event | None = None
+        self.hrtimer = k.hrtimers.make("timerfd_tmrproc", clock_id, HRTIMER_MODE_ABS)
         self.wqh = WaitQueue("timerfd")
 
     def arm(self, expires: int, interval: int) -> None:
         """Start anew; 0 disarms."""
         self.k.clock.cancel(self.timer)
+        self.k.hrtimers.cancel(self.hrtimer)
+        self.k.hrtimers.init(self.hrtimer)
         self.timer = None
         self.ticks = 0
         self.expires, self.interval = expires, interval
         if expires:
-            self.timer = self.k.clock.add(max(expires, self.k.clock.now_ns), self._expired)
+            self.timer = self.k.clock.add(max(expires, self.k.clock.now_ns), self._expire)
+            self.k.hrtimers.start(self.hrtimer, expires, self.hrtimer.mode)
+
+    def _expire(self) -> None:
+        with self.k.hrtimers.expiring(self.hrtimer, self.k.clock.now_ns):
+            self._expired()
 
     def _expired(self) -> None:
         now = self.k.clock.now_ns
@@ -53,7 +61,8 @@ class TimerFd:
             passed = max(0, now - self.expires) // self.interval + 1
             self.ticks += passed
             self.expires += passed * self.interval
-            self.timer = self.k.clock.add(self.expires, self._expired)
+            self.timer = self.k.clock.add(self.expires, self._expire)
+            self.k.hrtimers.start(self.hrtimer, self.expires, self.hrtimer.mode)
         else:
             self.ticks += 1
             self.expires = 0
@@ -94,6 +103,7 @@ def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
 
 def _release(k: FsKernel, file: File) -> None:
     k.clock.cancel(file.private_data.timer)
+    k.hrtimers.free(file.private_data.hrtimer)
 
 
 def _fdinfo(k: FsKernel, file: File) -> str:
@@ -161,6 +171,7 @@ def settime(k: FsKernel, ufd: int, flags: int, utmr: int, otmr: int, word: int) 
             expires = max(expires, 1)
         else:
             expires += k.clock.now_ns
+    ctx.hrtimer.mode = HRTIMER_MODE_ABS if flags & TFD_TIMER_ABSTIME else HRTIMER_MODE_REL
     ctx.arm(expires, interval or 0)
     ctx.settime_flags = flags & (TFD_TIMER_ABSTIME | TFD_TIMER_CANCEL_ON_SET)
     if otmr:

@@ -25,6 +25,21 @@ class Event:
         self.fn: Callable[[], object] | None = fn  # None: it has run, or was cancelled
 
 
+HRTIMER_MODE_ABS, HRTIMER_MODE_REL, HRTIMER_MODE_HARD = 0, 1, 8  # include/linux/hrtimer.h
+
+
+class HrTimer:
+    """One struct hrtimer (hrtimers.py)."""
+
+    __slots__ = ("addr", "armed", "clockid", "expires", "function", "mode", "slack", "soft")
+
+    def __init__(self, addr: int, function: str, clockid: int, mode: int) -> None:
+        self.addr, self.function, self.clockid, self.mode = addr, function, clockid, mode
+        self.expires = self.soft = 0  # ns of CLOCK_MONOTONIC
+        self.slack = 0  # of a sleep, ns
+        self.armed = False
+
+
 class Clock:
     """CLOCK_MONOTONIC in nanoseconds since boot, and the events waiting for it."""
 

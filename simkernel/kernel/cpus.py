@@ -21,6 +21,7 @@ from arch.native.slots import slot_address
 from simkernel.kernel.body import Call
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.hostcode import is_host_code
+from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.jiffies import Jiffies
 from simkernel.kernel.jitter import PLACEMENT_NS, TIMER_SLACK_NS, Jitter
 from simkernel.kernel.mirror import Mirror
@@ -135,6 +136,7 @@ class Cpus(Deadline):
     """`k.cpus`."""
 
     rq: RunQueue  # of the simulated CPU that runs; set at boot
+    hrtimers: HrTimers
 
     def __init__(
         self,
@@ -320,24 +322,20 @@ class Cpus(Deadline):
         """A sleep, to be yielded: see KernelFace.wait()."""
         current = self.board.current
         if (interruptible and has_signal(current)) or (killable and fatal_pending(current)):
-            current.work = current.signal_woken = (
-                True  # perhaps another thread takes the signal: then this one has a call to restart
-            )
+            current.sleeper = None
+            current.work = current.signal_woken = True  # a call to restart, should another thread take the signal
             return -ERESTARTSYS
         if timeout_ns is not None and timeout_ns <= 0:
+            current.sleeper = None
             return -ETIME
         queues = () if queue is None else queue if isinstance(queue, tuple) else (queue,)
         self.begin_wait(queues, interruptible, timeout_ns, exclusive, killable)
         return (self.schedule_address,)
 
     def begin_wait(
-        self,
-        queues: tuple[WaitQueue, ...],
-        interruptible: bool,
-        timeout_ns: int | None,
-        exclusive: bool,
+        self, queues: tuple[WaitQueue, ...], interruptible: bool, timeout_ns: int | None, exclusive: bool,
         killable: bool,
-    ) -> None:
+    ) -> None:  # fmt: skip
         """prepare_to_wait(), and the timer of schedule_timeout()."""
         task = self.board.current
         task.wait_result = 0
@@ -352,9 +350,11 @@ class Cpus(Deadline):
             slack = 0 if self.jitter is None else self.jitter.up_to(TIMER_SLACK_NS)
             end_ns = self.clock._now + max(timeout_ns, 0) + slack
             task.wait_timer = self.clock.add(end_ns, lambda: self._timed_out(task))
+            self.hrtimers.sleeps(task, end_ns)
 
     def _timed_out(self, task: Task) -> None:
-        self.activate(task, -ETIME)
+        with self.hrtimers.expiring(task.sleeper, self.clock._now):
+            self.activate(task, -ETIME)
 
     def finish_wait(self, result: int) -> int:
         """finish_wait(): what `yield k.wait()` gives; the result of schedule() is not it."""
@@ -365,6 +365,7 @@ class Cpus(Deadline):
         if task.wait_timer is not None:
             self.clock.cancel(task.wait_timer)
             task.wait_timer = None
+            self.hrtimers.wakes(task)
         task.state = TASK_RUNNING
         result = task.wait_result
         task.wait_result = 0

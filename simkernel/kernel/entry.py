@@ -16,7 +16,8 @@ from arch.effective import refine
 from arch.errors import KernelError
 from simkernel.kernel.calls.signal import get_signal
 from simkernel.kernel.face import Body, KernelFace, Steps
-from simkernel.kernel.irq import LOCAL_TIMER_VECTOR, take_interrupts
+from simkernel.kernel.hrtimers import LOCAL_TIMER_VECTOR
+from simkernel.kernel.irq import take_interrupts
 from simkernel.kernel.kfunc import Function, KernelFunction, Prototype, kernel_function
 from simkernel.kernel.locks import mmap_lock, mmap_locking, mmap_unlocked
 from simkernel.kernel.oom import oom_control

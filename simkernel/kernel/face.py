@@ -50,6 +50,7 @@ from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.exec_state import ExecRights, ExecState
 from simkernel.kernel.futexes import FutexWaiter, PiLock
+from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.namespaces import Namespace
@@ -173,6 +174,7 @@ class KernelFace:
     irqs: Interrupts
     softirqs: Softirqs
     timers: Timers
+    hrtimers: HrTimers
     exec: ExecState
     futexes: dict[Hashable, list[FutexWaiter]]
     pi_locks: dict[Hashable, PiLock]  # locks with an owner that somebody waits for

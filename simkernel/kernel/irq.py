@@ -8,10 +8,10 @@ handler, all on the stack of the task that was interrupted; then irq_exit() runs
 from __future__ import annotations
 
 from simkernel.kernel.face import Body, KernelFace, Steps
+from simkernel.kernel.hrtimers import LOCAL_TIMER_VECTOR
 from simkernel.kernel.interrupts import LOCAL_TIMER
 from simkernel.kernel.kfunc import kernel_function
 
-LOCAL_TIMER_VECTOR = 0xEC  # arch/x86/include/asm/irq_vectors.h; other CPUs have no such event
 IRQ_NS = 400  # cost model: the way in and out
 
 

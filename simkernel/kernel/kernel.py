@@ -30,6 +30,7 @@ from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.engine import Engine
 from simkernel.kernel.entry import entry_functions, on_the_way
 from simkernel.kernel.exec_state import ExecState
+from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.init import init_body, sleep_forever
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.jiffies import Jiffies
@@ -54,7 +55,7 @@ from simkernel.observe.host import Host
 
 # Modules of kernel functions and system calls: importing one declares what is in it.
 BODIES = (
-    "calls.fork", "calls.exit", "calls.wait", "calls.process", "calls.exec", "calls.signal", "calls.mm", "calls.time", "calls.sched", "calls.mlock", "seccomp", "ptrace.stops", "ptrace.requests", "calls.kcmp", "calls.limits", "calls.ioprio", "calls.adjtimex", "calls.membarrier",
+    "calls.fork", "calls.exit", "calls.wait", "calls.process", "calls.exec", "calls.signal", "calls.mm", "calls.time", "calls.itimer", "calls.sched", "calls.mlock", "seccomp", "ptrace.stops", "ptrace.requests", "calls.kcmp", "calls.limits", "calls.ioprio", "calls.adjtimex", "calls.membarrier",
     "calls.ids", "calls.futex", "calls.system", "calls.prctl", "calls.old", "calls.privileged", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
     "softirq", "timer", "locks", "security", "oom",
 )  # fmt: skip
@@ -122,6 +123,7 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
             cpus.jitter = Jitter(self.seed)
         self.irqs = Interrupts(self.nr_cpus, cpus, mem, types)
         self.softirqs = Softirqs(self.nr_cpus, cpus, self.irqs, tracepoints)
+        self.hrtimers = cpus.hrtimers = HrTimers(mem, mirror, self.symbols, tracepoints, self.irqs.depth, cpus.id)
         self.timers = Timers(mem, types, clock, self.irqs, tracepoints, text, not self.version.at_least("4.15"))
         self.softirqs.actions[TIMER_SOFTIRQ] = "run_timer_softirq"
         self.exec = ExecState()

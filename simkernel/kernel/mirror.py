@@ -80,6 +80,11 @@ class Mirror:
             self._offsets[key] = found
         return found
 
+    def scratch(self, data: bytes) -> int:
+        """At most 64 bytes in kernel memory that live until the next ones."""
+        self.mem.write(self._scratch, data)
+        return self._scratch
+
     def scratch_string(self, text: bytes) -> int:
         """A short C string in kernel memory that lives until the next one."""
         self.mem.write(self._scratch, text[:63] + b"\0")
@@ -119,6 +124,7 @@ class Mirror:
         signal = task.signal
         if not signal.addr:
             signal.addr = self.mem.alloc(self.size_of("struct signal_struct"))
+            signal.real_timer.addr = signal.addr + self.offset_of("struct signal_struct", "real_timer")
             self.store_oom_score_adj(task)
             signal.sighand_addr = self.mem.alloc(self.size_of("struct sighand_struct"))
         for member, value in (

@@ -11,10 +11,11 @@ from typing import Any, Protocol
 
 from arch.abi.capability import CAP_FULL_SET
 from arch.abi.signal import NSIG, SIGCHLD, SIGKILL, SIGSTOP
+from arch.abi.time import CLOCK_MONOTONIC
 from arch.context import Context
 from arch.memory import Memory
 from simkernel.kernel.body import Body, Steps
-from simkernel.kernel.clock import Event
+from simkernel.kernel.clock import HRTIMER_MODE_REL, Event, HrTimer
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.namespaces import Namespace, Proxy
 from simkernel.kernel.pid_namespace import PidNamespace
@@ -140,6 +141,7 @@ class PosixTimer:
         self.expires = 0  # ns
         self.event: Event | None = None
         self.cpu_event: CpuEvent | None = None  # of a timer by CPU time
+        self.hrtimer: HrTimer | None = None  # of one by a clock
         self.overrun = 0  # of the signal that was taken last
         self.missed = 0  # expirations since the signal that nobody has taken yet
 
@@ -184,6 +186,7 @@ class SignalStruct:
         self.oom_score_adj = 0  # /proc/PID/oom_score_adj: inherited by children
         self.itimers: list[IntervalTimer | None] = [None, None, None]  # ITIMER_REAL, VIRTUAL, PROF
         self.posix_timers: dict[int, PosixTimer] = {}
+        self.real_timer = HrTimer(0, "it_real_fn", CLOCK_MONOTONIC, HRTIMER_MODE_REL)  # its place: mirror
         self.cpu_events: list[CpuEvent] = []  # timers by CPU time
         self.cutime_ns = self.cstime_ns = 0
         self.utime_ns = self.stime_ns = 0  # of threads that are gone
@@ -384,6 +387,7 @@ class Task(TaskSlots):
         self.wait_queues: tuple[WaitQueue, ...] = ()
         self.wait_result = 0
         self.wait_timer: Event | None = None
+        self.sleeper: HrTimer | None = None  # stands for wait_timer, where that is one
         self.wait_interruptible = False
         self.wait_killable = False
         self.kthread: Callable[[], Steps[object]] | None = None  # what a kernel thread does
@@ -424,6 +428,7 @@ class Task(TaskSlots):
         self.clone_args: CloneArgs | None = None  # CloneArgs of the clone in progress
         self.wait_request: WaitRequest | None = None
         self.sleeps_until = 0  # ns, of nanosleep(2)
+        self.sleep_clock = 0
         self.sleep_request = (0, 0)  # the time as it was given, and its HRTIMER_MODE_
         self.driver: Driver | None = None  # who drives this task from Python (simkernel/usertask.py)
         self.held_locks: list[tuple[str, int]] = []  # (kind, address): locks.py

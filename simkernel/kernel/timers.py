@@ -80,9 +80,11 @@ class Timers:
             if timer.expires == tick:
                 return
             self.clock.cancel(timer.armed)
+            self.trace("timer_cancel", addr)
         elif timer.due:
             self.due[timer.cpu].remove(timer)
             timer.due = False
+            self.trace("timer_cancel", addr)
         timer.expires, timer.cpu = tick, self.irqs.cpus.rq.cpu
         timer.view.expires = INITIAL_JIFFIES + tick
         timer.view.flags = timer.cpu
@@ -127,4 +129,5 @@ class Timers:
             return None
         timer = self.due[cpu].pop(0)
         timer.due = False
+        self.trace("timer_cancel", timer.addr)  # detach_timer()
         return timer

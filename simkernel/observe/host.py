@@ -179,6 +179,10 @@ class Host(BpfSide):
             self._flags = (ctypes.c_uint64 * len(words))(*words)
         return ctypes.addressof(self._flags)
 
+    def sock_cookie(self, sk: int) -> int:
+        """The one that programs see, too."""
+        return self.bpf.cookie_of(sk)
+
     def preempt_count(self) -> int:
         """Nobody holds anything when a tracepoint asks: what its callers hold, its row says."""
         return 0

@@ -117,6 +117,9 @@ class FakeHost:
     def current_uid(self):
         return 0
 
+    def sock_cookie(self, sk):
+        return 1
+
     def irq_flags(self):
         return self.flags
 

@@ -20,6 +20,7 @@ from arch.abi.version import KernelVersion
 from tracing.events import (
     block,
     cgroup,
+    filelock,
     inet,
     irq,
     kmem,
@@ -36,7 +37,22 @@ from tracing.events import (
 )
 from tracing.events.declare import TraceEventDecl
 
-MODULES = (raw_syscalls, irq, task, sched, signal, timer, kmem, block, net, inet, unreached, mmap_lock, cgroup)
+MODULES = (
+    raw_syscalls,
+    irq,
+    task,
+    sched,
+    signal,
+    timer,
+    kmem,
+    block,
+    net,
+    inet,
+    unreached,
+    mmap_lock,
+    cgroup,
+    filelock,
+)
 
 
 def rows(module: ModuleType) -> list[TraceEventDecl]:

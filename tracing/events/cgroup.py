@@ -23,8 +23,8 @@ cgroup_mkdir = TraceEventDecl(
 cgroup_rmdir = cgroup_mkdir.like("cgroup_rmdir", held=(IRQS, 1))
 cgroup_release = cgroup_mkdir.like("cgroup_release", held=(IRQS, 1), missing=NEVER)
 cgroup_rename = cgroup_mkdir.like("cgroup_rename", missing=NEVER)
-cgroup_freeze = cgroup_mkdir.like("cgroup_freeze", missing=NEVER)
-cgroup_unfreeze = cgroup_mkdir.like("cgroup_unfreeze", missing=NEVER)
+cgroup_freeze = cgroup_mkdir.like("cgroup_freeze", held=(IRQS, 1))
+cgroup_unfreeze = cgroup_mkdir.like("cgroup_unfreeze", held=(IRQS, 1))
 cgroup_attach_task = TraceEventDecl(
     "cgroup", "cgroup_attach_task",
     since="5.10", held=(IRQS, 1),
@@ -52,4 +52,4 @@ cgroup_notify_populated = TraceEventDecl(
         '"root=%d id=%llu level=%d path=%s val=%d", REC->root, REC->id, REC->level, __get_str(path), REC->val'
     ),
 )  # fmt: skip
-cgroup_notify_frozen = cgroup_notify_populated.like("cgroup_notify_frozen", missing=NEVER)
+cgroup_notify_frozen = cgroup_notify_populated.like("cgroup_notify_frozen", held=(IRQS, 2))

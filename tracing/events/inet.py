@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracing.events.declare import BH, NEVER, TraceEventDecl
+from tracing.events.declare import BH, TraceEventDecl
 
 sock_rcvqueue_full = TraceEventDecl(
     "sock", "sock_rcvqueue_full",
@@ -61,7 +61,7 @@ tcp_retransmit_skb = TraceEventDecl(
         "REC->daddr_v6, show_tcp_state_enum(REC->state)"
     ),
 )  # fmt: skip
-tcp_send_reset = tcp_retransmit_skb.like("tcp_send_reset", since="4.15", until="6.10", missing=NEVER)
+tcp_send_reset = tcp_retransmit_skb.like("tcp_send_reset", since="4.15", until="6.10")
 tcp_receive_reset = TraceEventDecl(
     "tcp", "tcp_receive_reset",
     since="4.15",
@@ -83,11 +83,10 @@ tcp_receive_reset = TraceEventDecl(
         "REC->daddr_v6, REC->sock_cookie"
     ),
 )  # fmt: skip
-tcp_destroy_sock = tcp_receive_reset.like("tcp_destroy_sock", since="4.15", held=(BH, 1), missing=NEVER)
+tcp_destroy_sock = tcp_receive_reset.like("tcp_destroy_sock", since="4.15", held=(BH, 1))
 tcp_rcv_space_adjust = tcp_receive_reset.like("tcp_rcv_space_adjust", since="4.18")
 tcp_probe = TraceEventDecl(
     "tcp", "tcp_probe",
-    missing=NEVER,
     since="4.16",
     proto="struct sock *sk, struct sk_buff *skb",
     entry=(
@@ -144,4 +143,32 @@ inet_sk_error_report = TraceEventDecl(
         "show_family_name(REC->family), show_inet_protocol_name(REC->protocol), REC->sport, REC->dport, REC->saddr,"
         " REC->daddr, REC->saddr_v6, REC->daddr_v6, REC->error"
     ),
+)  # fmt: skip
+icmp_send = TraceEventDecl(
+    "icmp", "icmp_send",
+    since="6.1", held=(BH, 2),
+    proto="const struct sk_buff *skb, int type, int code",
+    entry=(
+        ("const void * skbaddr", "skb"),
+        ("int type", "type"),
+        ("int code", "code"),
+        ("__u8 saddr[4]", "ip_saddr(skb)"),
+        ("__u8 daddr[4]", "ip_daddr(skb)"),
+        ("__u16 sport", "udp_field(skb, 0)"),
+        ("__u16 dport", "udp_field(skb, 2)"),
+        ("unsigned short ulen", "udp_field(skb, 4)"),
+    ),
+    print=(
+        '"icmp_send: type=%d, code=%d. From %pI4:%u to %pI4:%u ulen=%d skbaddr=%p", REC->type, REC->code, '
+        "REC->saddr, REC->sport, REC->daddr, REC->dport, REC->ulen, REC->skbaddr"
+    ),
+)  # fmt: skip
+netlink_extack = TraceEventDecl(
+    "netlink", "netlink_extack",
+    since="5.10",
+    proto="const char *msg",
+    entry=(
+        ("__data_loc char[] msg", "msg"),
+    ),
+    print='"msg=%s", __get_str(msg)',
 )  # fmt: skip

@@ -45,7 +45,6 @@ timer_expire_exit = timer_init.like("timer_expire_exit")
 timer_cancel = timer_init.like("timer_cancel", held=(IRQS, 1))
 hrtimer_init = TraceEventDecl(
     "timer", "hrtimer_init",
-    missing=NEVER,
     until="6.15",
     proto="struct hrtimer *hrtimer, clockid_t clockid, enum hrtimer_mode mode",
     entry=(
@@ -60,7 +59,6 @@ hrtimer_init = TraceEventDecl(
 )  # fmt: skip
 hrtimer_start = TraceEventDecl(
     "timer", "hrtimer_start",
-    missing=NEVER,
     held=(IRQS, 2),
     proto="struct hrtimer *hrtimer, enum hrtimer_mode mode, bool was_armed",
     entry=(
@@ -79,7 +77,6 @@ hrtimer_start = TraceEventDecl(
 )  # fmt: skip
 hrtimer_expire_entry = TraceEventDecl(
     "timer", "hrtimer_expire_entry",
-    missing=NEVER,
     held=(IRQS, 1),
     proto="struct hrtimer *hrtimer, ktime_t *now",
     entry=(
@@ -91,7 +88,6 @@ hrtimer_expire_entry = TraceEventDecl(
 )  # fmt: skip
 hrtimer_expire_exit = TraceEventDecl(
     "timer", "hrtimer_expire_exit",
-    missing=NEVER,
     held=(IRQS, 1),
     proto="struct hrtimer *hrtimer",
     entry=(
@@ -99,10 +95,9 @@ hrtimer_expire_exit = TraceEventDecl(
     ),
     print='"hrtimer=%p", REC->hrtimer',
 )  # fmt: skip
-hrtimer_cancel = hrtimer_expire_exit.like("hrtimer_cancel", held=(IRQS, 1), missing=NEVER)
+hrtimer_cancel = hrtimer_expire_exit.like("hrtimer_cancel", held=(IRQS, 1))
 itimer_state = TraceEventDecl(
     "timer", "itimer_state",
-    missing=NEVER,
     held=(IRQS, 1),
     proto="int which, const struct itimerspec64 *value, unsigned long long expires",
     entry=(
@@ -120,7 +115,6 @@ itimer_state = TraceEventDecl(
 )  # fmt: skip
 itimer_expire = TraceEventDecl(
     "timer", "itimer_expire",
-    missing=NEVER,
     held=(IRQS, 1),
     proto="int which, struct pid *pid, unsigned long long now",
     entry=(

@@ -78,7 +78,6 @@ netif_receive_skb_list_entry = napi_gro_frags_entry.like(
 netif_receive_skb_list_exit = napi_gro_frags_exit.like("netif_receive_skb_list_exit", since="5.0", missing=NEVER)
 tcp_cong_state_set = TraceEventDecl(
     "tcp", "tcp_cong_state_set",
-    missing=NEVER,
     since="5.19",
     proto="struct sock *sk, const u8 ca_state",
     entry=(

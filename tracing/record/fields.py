@@ -28,6 +28,7 @@ BASE_TYPES: dict[str, tuple[int, bool]] = {
     "gfp_t": (4, False), "fmode_t": (4, False), "uid_t": (4, False), "gid_t": (4, False),
     "long": (0, True), "unsigned long": (0, False), "size_t": (0, False), "ssize_t": (0, True), "ino_t": (0, False),
     "uintptr_t": (0, False), "unsigned long int": (0, False), "pgoff_t": (0, False), "clock_t": (0, True),
+    "fl_owner_t": (0, False),  # include/linux/fs.h: void *
     "long long": (8, True), "unsigned long long": (8, False), "u64": (8, False), "__u64": (8, False),
     "s64": (8, True), "uint64_t": (8, False), "int64_t": (8, True), "sector_t": (8, False), "loff_t": (8, True),
     "ktime_t": (8, True), "atomic_t": (4, True), "clockid_t": (4, True), "errseq_t": (4, False), "key_t": (4, True),

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
+from arch.abi.inet import IPPROTO_UDP
 from arch.abi.internal import REQ_FUA, REQ_META, REQ_PREFLUSH, REQ_RAHEAD, REQ_SYNC
 from arch.abi.limits import U64_MAX
 from arch.architecture import Row
@@ -320,7 +321,10 @@ class Reader:
         """sock_gen_cookie(); 0 before 4.12."""
         path = MACRO_MEMBERS["sk_cookie"]
         if self.types.has_member("struct sock", path):
-            return self.mem.read_uint(sk + self.types.offsetof("struct sock", path), 8)
+            at = sk + self.types.offsetof("struct sock", path)
+            if not self.mem.read_uint(at, 8):
+                self.mem.write_uint(at, 8, self.host.sock_cookie(sk))
+            return self.mem.read_uint(at, 8)
         return 0
 
     def skb_shinfo(self, skb: int) -> int:
@@ -351,6 +355,23 @@ class Reader:
     def skb_mac_offset(self, skb: int) -> int:
         """Bytes from skb->data."""
         return self._skb_offset(skb, "mac_header")
+
+    def _network(self, skb: int, at: int, size: int) -> bytes:
+        head = int(self.member("struct sk_buff", "head", skb))
+        return bytes(self.mem.read(head + int(self.member("struct sk_buff", "network_header", skb)) + at, size))
+
+    def ip_saddr(self, skb: int) -> bytes:
+        """ip_hdr(skb)->saddr."""
+        return self._network(skb, 12, 4)
+
+    def ip_daddr(self, skb: int) -> bytes:
+        """ip_hdr(skb)->daddr."""
+        return self._network(skb, 16, 4)
+
+    def udp_field(self, skb: int, at: int) -> int:
+        """A member of the UDP header behind the IP header, 0 in a packet of another protocol."""
+        first, protocol = self._network(skb, 0, 1)[0], self._network(skb, 9, 1)[0]
+        return int.from_bytes(self._network(skb, (first & 15) * 4 + at, 2), "big") if protocol == IPPROTO_UDP else 0
 
     def tcp_data_len(self, skb: int) -> int:
         """skb->len - __tcp_hdrlen(th)."""

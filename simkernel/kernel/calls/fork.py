@@ -175,6 +175,7 @@ def copy_process(k: KernelFace, pid: int, trace: int, node: int, args_addr: int)
     init_task(k, child, flags, trace)
     if flags & CLONE_PIDFD:
         k.usercopy.put_user(args.pidfd, 4, k.pidfds.open(k, child, 0))
+    k.hrtimers.of_new_task(child, not flags & CLONE_THREAD)
     k.trace("task_newtask", child.addr, flags)
     return child.addr
 

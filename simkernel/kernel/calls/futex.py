@@ -29,6 +29,7 @@ from arch.abi.time import CLOCK_MONOTONIC, CLOCK_REALTIME
 from arch.errors import KernelError
 from simkernel.kernel.calls.futex_pi import pi_deadline
 from simkernel.kernel.calls.time import clock_now, read_timespec
+from simkernel.kernel.clock import HRTIMER_MODE_ABS
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.futexes import FutexWaiter, forget, key_of, queue_of
 from simkernel.kernel.kfunc import kernel_function, syscall
@@ -70,6 +71,8 @@ def futex_wait(k: KernelFace, uaddr: int, flags: int, val: int, until: int, bits
     queue_of(k, key).append(waiter)
     try:
         while not waiter.woken:
+            if until:
+                k.hrtimers.sleeper(k.current, CLOCK_MONOTONIC, HRTIMER_MODE_ABS)
             result = yield k.wait(None, timeout_ns=until - k.clock.now_ns if until else None)
             if waiter.woken:
                 break

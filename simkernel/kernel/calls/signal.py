@@ -27,8 +27,10 @@ from arch.abi.signal import (
     SS_DISABLE,
     SS_ONSTACK,
 )
+from arch.abi.time import CLOCK_MONOTONIC
 from arch.errors import KernelError
 from simkernel.kernel.calls.time import read_timespec
+from simkernel.kernel.clock import HRTIMER_MODE_REL
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import traced_signal, trap_stop
@@ -313,6 +315,8 @@ def sys_rt_sigtimedwait(k: KernelFace, uthese: int, uinfo: int, uts: int, size: 
     if info is None and timeout != 0:
         task.real_blocked = task.blocked  # as if unblocked: whoever sends finds this thread, even among several
         task.blocked &= ~these
+        if timeout is not None:
+            k.hrtimers.sleeper(k.current, CLOCK_MONOTONIC, HRTIMER_MODE_REL)
         result = yield k.wait(None, timeout_ns=timeout)
         task.blocked, task.real_blocked = task.real_blocked, 0
         k.signals.recalc(task)

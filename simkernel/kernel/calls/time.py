@@ -6,9 +6,6 @@ from collections.abc import Callable
 
 from arch.abi.capability import CAP_SYS_TIME
 from arch.abi.errno import (
-    EAGAIN,
-    EFAULT,
-    EINTR,
     EINVAL,
     EOPNOTSUPP,
     EPERM,
@@ -24,8 +21,6 @@ from arch.abi.signal import (
     SIGEV_SIGNAL,
     SIGEV_THREAD,
     SIGEV_THREAD_ID,
-    SIGPROF,
-    SIGVTALRM,
 )
 from arch.abi.time import (
     CLOCK_BOOTTIME,
@@ -44,11 +39,11 @@ from arch.abi.time import (
     TIMER_ABSTIME,
 )
 from arch.errors import KernelError
-from simkernel.kernel.clock import Event
+from simkernel.kernel.clock import HRTIMER_MODE_ABS, HRTIMER_MODE_REL
 from simkernel.kernel.face import Body, KernelFace
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import time_offsets
-from simkernel.kernel.task import CpuEvent, IntervalTimer, PosixTimer, Task
+from simkernel.kernel.task import CpuEvent, PosixTimer, Task
 
 
 class Times:
@@ -77,9 +72,6 @@ def read_timespec(k: KernelFace, addr: int, size: int | None = None) -> int:
     if seconds < 0 or not 0 <= ns < NSEC_PER_SEC:
         raise KernelError(EINVAL)
     return min(seconds * NSEC_PER_SEC + ns, (1 << 63) - 1)
-
-
-HRTIMER_MODE_ABS, HRTIMER_MODE_REL = 0, 1
 
 
 def write_timespec(k: KernelFace, addr: int, ns: int, size: int | None = None) -> None:
@@ -215,7 +207,7 @@ def sys_times(k: KernelFace, tbuf: int) -> int:
 )
 def hrtimer_nanosleep(k: KernelFace, until: int, mode: int, clockid: int) -> Body:
     """Sleep until an absolute time of the monotonic clock; 0 or -ERESTART_RESTARTBLOCK when interrupted."""
-    k.current.sleeps_until = until
+    k.current.sleeps_until, k.current.sleep_clock = until, clockid
     while k.clock.now_ns < until:
         result = yield k.call("do_nanosleep", 0, 0)
         if result:
@@ -229,6 +221,7 @@ def do_nanosleep(k: KernelFace, t: int, mode: int) -> Body:
     if k.text.is_probed("hrtimer_start_range_ns"):
         expires, how = k.current.sleep_request
         yield k.call("hrtimer_start_range_ns", t, expires, k.current.timer_slack_ns, how)
+    k.hrtimers.sleeper(k.current, k.current.sleep_clock, k.current.sleep_request[1])
     result = yield k.wait(None, timeout_ns=k.current.sleeps_until - k.clock.now_ns)
     return int(result not in (0, -ETIME))
 
@@ -242,13 +235,15 @@ def hrtimer_start_range_ns(k: KernelFace, timer: int, tim: int, delta_ns: int, m
     return 0
 
 
-def _sleep(k: KernelFace, until: int, remaining: int, size: int | None, asked: int | None = None) -> Body:
+def _sleep(
+    k: KernelFace, until: int, remaining: int, size: int | None, asked: int | None = None, which: int = CLOCK_MONOTONIC
+) -> Body:
     k.current.sleep_request = (until, HRTIMER_MODE_ABS) if asked is None else (asked, HRTIMER_MODE_REL)
-    result: int = yield k.call("hrtimer_nanosleep", until, 1, CLOCK_MONOTONIC)
+    result: int = yield k.call("hrtimer_nanosleep", until, 1, which)
     if result == -ERESTART_RESTARTBLOCK:
         if remaining:
             write_timespec(k, remaining, max(until - k.clock.now_ns, 0), size)
-        k.current.restart = lambda: _sleep(k, until, remaining, size)
+        k.current.restart = lambda: _sleep(k, until, remaining, size, None, which)
     return result
 
 
@@ -270,7 +265,7 @@ def _clock_nanosleep(k: KernelFace, which: int, flags: int, rqtp: int, rmtp: int
         k.current.sleep_request = (want, HRTIMER_MODE_ABS)
         result: int = yield k.call("hrtimer_nanosleep", until, 0, which)
         return -ERESTARTNOHAND if result else 0
-    return (yield from _sleep(k, k.clock.now_ns + want, rmtp, size, want))
+    return (yield from _sleep(k, k.clock.now_ns + want, rmtp, size, want, which))
 
 
 @syscall(
@@ -293,50 +288,7 @@ def sys_clock_nanosleep_time64(k: KernelFace, which: int, flags: int, rqtp: int,
     return (yield from _clock_nanosleep(k, which, flags, rqtp, rmtp, 8))
 
 
-# -- interval timers ----------------------------------------------------------------------------------------------
-
-ITIMER_SIGNALS = (SIGALRM, SIGVTALRM, SIGPROF)
-
-
-class RunningTimer:
-    """One armed ITIMER_REAL, by the clock, or ITIMER_VIRTUAL and ITIMER_PROF, by CPU time."""
-
-    def __init__(self, k: KernelFace, task: Task, which: int, value_ns: int, interval_ns: int) -> None:
-        self.k, self.task, self.which, self.interval_ns = k, task, which, interval_ns
-        self.event: Event | None = None
-        self.cpu_event: CpuEvent | None = None
-        self.expires = self.now() + value_ns
-        self._arm()
-
-    def now(self) -> int:
-        """What it counts."""
-        if not self.which:
-            return self.k.clock.now_ns
-        return user_time(self.task) if self.which == 1 else cpu_time(self.task)
-
-    def _arm(self) -> None:
-        if not self.which:
-            self.event = self.k.clock.add(self.expires, self.fire)
-        else:
-            self.cpu_event = CpuEvent(self.now, self.expires, self.fire)
-            self.task.signal.cpu_events.append(self.cpu_event)
-
-    def disarm(self) -> None:
-        """It will not come."""
-        self.k.clock.cancel(self.event)
-        if self.cpu_event in self.task.signal.cpu_events:
-            self.task.signal.cpu_events.remove(self.cpu_event)
-
-    def fire(self) -> None:
-        """Send the signal; start again when periodic."""
-        self.k.signals.send(self.task, ITIMER_SIGNALS[self.which])
-        if self.interval_ns:
-            self.expires += self.interval_ns
-            if self.which:
-                self.expires = max(self.expires, self.now() + 1)
-            self._arm()
-        else:
-            self.task.signal.itimers[self.which] = None
+# -- POSIX timers --------------------------------------------------------------------------------------------------
 
 
 def cpu_time(task: Task) -> int:
@@ -347,64 +299,6 @@ def cpu_time(task: Task) -> int:
 def user_time(task: Task) -> int:
     """CPUCLOCK_VIRT of a process, ns."""
     return sum(t.utime_ns for t in task.signal.threads) + task.signal.utime_ns
-
-
-def _set_itimer(k: KernelFace, which: int, value_ns: int, interval_ns: int) -> tuple[int, int]:
-    """Arm or disarm; gives (remaining, interval) of the old one."""
-    k.cpus.charge_user()
-    signal = k.current.signal
-    old: IntervalTimer | None = signal.itimers[which]
-    before = (0, 0)
-    if old is not None:
-        before = (max(old.expires - old.now(), 1), old.interval_ns)
-        old.disarm()
-    signal.itimers[which] = RunningTimer(k, k.current.group_leader, which, value_ns, interval_ns) if value_ns else None
-    return before
-
-
-def _itimer_bytes(k: KernelFace, value: tuple[int, int]) -> bytes:
-    size = k.arch.word
-    return b"".join(pair_bytes(k, ns // NSEC_PER_SEC, ns % NSEC_PER_SEC // 1000, size) for ns in (value[1], value[0]))
-
-
-@syscall("setitimer", "int which, struct itimerval *value, struct itimerval *ovalue", source="kernel/time/itimer.c")
-def sys_setitimer(k: KernelFace, which: int, value: int, ovalue: int) -> int:
-    """EINVAL, EFAULT."""
-    if which not in (0, 1, 2):
-        raise KernelError(EINVAL)
-    size = k.arch.word
-    interval_ns = value_ns = 0
-    if value:
-        parts = []
-        for at in (value, value + 2 * size):
-            seconds, us = read_pair(k, at, size)
-            if seconds < 0 or not 0 <= us < 1_000_000:
-                raise KernelError(EINVAL)
-            parts.append(seconds * NSEC_PER_SEC + us * 1000)
-        interval_ns, value_ns = parts
-    old = _set_itimer(k, which, value_ns, interval_ns)
-    if ovalue:
-        k.usercopy.copy_to_user(ovalue, _itimer_bytes(k, old))
-    return 0
-
-
-@syscall("getitimer", "int which, struct itimerval *value", source="kernel/time/itimer.c")
-def sys_getitimer(k: KernelFace, which: int, value: int) -> int:
-    """EINVAL, EFAULT."""
-    if which not in (0, 1, 2):
-        raise KernelError(EINVAL)
-    timer: IntervalTimer | None = k.current.signal.itimers[which]
-    now = (0, 0) if timer is None else (max(timer.expires - timer.now(), 0), timer.interval_ns)
-    k.usercopy.copy_to_user(value, _itimer_bytes(k, now))
-    return 0
-
-
-@syscall("alarm", "unsigned int seconds", source="kernel/time/itimer.c")
-def sys_alarm(k: KernelFace, seconds: int) -> int:
-    """SIGALRM after so many seconds; what was left of the old alarm, rounded."""
-    old, _ = _set_itimer(k, 0, seconds * NSEC_PER_SEC, 0)
-    whole, rest = divmod(old, NSEC_PER_SEC)
-    return whole + (1 if rest >= NSEC_PER_SEC // 2 or (old and not whole) else 0)
 
 
 @syscall(
@@ -438,6 +332,8 @@ def sys_timer_create(k: KernelFace, which: int, spec: int, out: int) -> int:
                 raise KernelError(EINVAL)
             tid = target.pid
     timers[number] = PosixTimer(which, sig, value, tid, notify)
+    if _counts(k, timers[number], k.current) is None:
+        timers[number].hrtimer = k.hrtimers.make("posix_timer_fn", which, HRTIMER_MODE_ABS)
     k.usercopy.put_user(out, 4, number)
     return 0
 
@@ -467,6 +363,12 @@ def _fire(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
         _arm(k, task, number, timer)
 
 
+def _expire(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
+    assert timer.hrtimer is not None
+    with k.hrtimers.expiring(timer.hrtimer, k.clock.now_ns):
+        _fire(k, task, number, timer)
+
+
 def _counts(k: KernelFace, timer: PosixTimer, task: Task) -> Callable[[], int] | None:
     """What a timer by CPU time counts; None for one by a clock."""
     if timer.clock == CLOCK_PROCESS_CPUTIME_ID or timer.clock < 0:
@@ -479,7 +381,9 @@ def _counts(k: KernelFace, timer: PosixTimer, task: Task) -> Callable[[], int] |
 def _arm(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
     used = _counts(k, timer, task)
     if used is None:
-        timer.event = k.clock.add(timer.expires, lambda: _fire(k, task, number, timer))
+        timer.event = k.clock.add(timer.expires, lambda: _expire(k, task, number, timer))
+        if timer.hrtimer is not None:
+            k.hrtimers.start(timer.hrtimer, timer.expires, HRTIMER_MODE_ABS)
     else:
         if timer.interval_ns and timer.expires <= used():  # accounted in pieces longer than its interval
             late = (used() - timer.expires) // timer.interval_ns + 1
@@ -491,6 +395,8 @@ def _arm(k: KernelFace, task: Task, number: int, timer: PosixTimer) -> None:
 
 def _disarm(k: KernelFace, timer: PosixTimer, task: Task) -> None:
     k.clock.cancel(timer.event)
+    if timer.hrtimer is not None:
+        k.hrtimers.cancel(timer.hrtimer)
     if timer.cpu_event in task.signal.cpu_events:
         task.signal.cpu_events.remove(timer.cpu_event)
     timer.event = timer.cpu_event = None
@@ -520,6 +426,9 @@ def sys_timer_settime(k: KernelFace, number: int, flags: int, new: int, old: int
     _disarm(k, timer, k.current)
     timer.interval_ns, timer.missed, timer.overrun = interval, 0, 0
     if value:
+        if timer.hrtimer is not None:
+            timer.hrtimer.mode = HRTIMER_MODE_ABS if flags & TIMER_ABSTIME else HRTIMER_MODE_REL
+            k.hrtimers.init(timer.hrtimer)
         base = value - clock_now(k, timer.clock) if flags & TIMER_ABSTIME else value
         task = k.current if timer.clock == CLOCK_THREAD_CPUTIME_ID else k.current.group_leader
         used = _counts(k, timer, task)
@@ -546,9 +455,16 @@ def sys_timer_getoverrun(k: KernelFace, number: int) -> int:
 @syscall("timer_delete", "timer_t timer_id", source="kernel/time/posix-timers.c")
 def sys_timer_delete(k: KernelFace, number: int) -> int:
     """EINVAL."""
-    _disarm(k, _posix_timer(k, number), k.current)
+    timer = _posix_timer(k, number)
+    _disarm(k, timer, k.current)
+    _free(k, timer)
     del k.current.signal.posix_timers[number]
     return 0
+
+
+def _free(k: KernelFace, timer: PosixTimer) -> None:
+    if timer.hrtimer is not None:
+        k.hrtimers.free(timer.hrtimer)
 
 
 def cancel_timers(k: KernelFace, task: Task) -> None:
@@ -559,8 +475,6 @@ def cancel_timers(k: KernelFace, task: Task) -> None:
             task.signal.itimers[which] = None
     for posix in task.signal.posix_timers.values():
         k.clock.cancel(posix.event)
+        _free(k, posix)
     task.signal.cpu_events.clear()
     task.signal.posix_timers.clear()
-
-
-__all__ = ["EAGAIN", "EFAULT", "EINTR"]

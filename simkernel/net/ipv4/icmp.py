@@ -166,6 +166,7 @@ def __icmp_send(k: NetKernel, skb_in: int, type_: int, code: int, info: int) -> 
     net.ipv4.mib["IcmpOutMsgs"] += 1
     net.ipv4.mib[f"IcmpOutType{type_}"] += 1
     tos = quote[1] & 0x1E | 0xC0
+    k.trace("icmp_send", skb_in, type_, code)
     yield from ip_send(k, net, route.source, source, IPPROTO_ICMP, body, tos=tos)
     return 0
 

@@ -249,12 +249,14 @@ def tcp_close(k: NetKernel, sk: int, timeout: int) -> Body:
             child.listener = None
             child.dead = True
             yield from transmit(k, tcp_sk(k, child.addr), RST | ACK)
+            k.trace("tcp_send_reset", child.addr, 0)
             yield k.call("tcp_done", child.addr)
         sock.accept_queue.clear()
     sock.dead = True
     if unread and sock.state in (TCP_ESTABLISHED, TCP_CLOSE_WAIT):
         sock.unsent.clear()
         yield from transmit(k, sock, RST | ACK)
+        k.trace("tcp_send_reset", sk, 0)
         yield k.call("tcp_done", sk)
         return 0
     yield from send_fin(k, sock)

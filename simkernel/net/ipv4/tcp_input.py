@@ -222,6 +222,7 @@ def measure(sk: TcpSock, rtt_ns: int) -> None:
 @kernel_function("void tcp_rcv_established(struct sock *sk, struct sk_buff *skb)", source="net/ipv4/tcp_input.c")
 def tcp_rcv_established(k: NetKernel, sk: int, skb: int) -> Body:
     """Data and acknowledgements of an established connection."""
+    k.trace("tcp_probe", sk, skb)
     sock, packet = tcp_sk(k, sk), k.net.skbs[skb]
     segment = Segment(packet.packet())
     if segment.flags & RST:
@@ -350,6 +351,8 @@ def tcp_reset(k: NetKernel, sk: int, skb: int) -> Body:
     sock.set_error(error)
     if sock.dead:
         sock.free()
+    elif k.version.at_least("5.15"):
+        yield k.call("sk_error_report", sk)
     return 0
 
 
@@ -488,6 +491,7 @@ def request_done(k: NetKernel, sk: int, req: int) -> Body:
     child.net.mib["TcpPassiveOpens"] += 1
     child.grow_buffers()
     child.last_sent_ns = k.clock.now_ns
+    k.trace("tcp_cong_state_set", req, CaState.OPEN)
     yield k.call("tcp_set_state", req, TCP_ESTABLISHED)
     child.store()
     k.net.programs.sock_ops(child, BPF_SOCK_OPS_PASSIVE_ESTABLISHED_CB)

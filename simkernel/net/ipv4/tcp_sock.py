@@ -215,6 +215,8 @@ class TcpSock(Sock):
 
     def free(self) -> None:
         """The timer goes with the sock."""
+        if self.addr in self.tables.socks:
+            self.k.trace("tcp_destroy_sock", self.addr)
         self.timers.forget(self.timer)
         super().free()
 
@@ -225,6 +227,7 @@ MEMBERS: tuple[tuple[str, Callable[[TcpSock], int]], ...] = (
     ("snd_nxt", lambda sk: sk.snd_nxt),
     ("snd_una", lambda sk: sk.snd_una),
     ("snd_wnd", lambda sk: sk.snd_wnd),
+    ("rcv_wnd", lambda sk: max(sk.rcvbuf - sk.rmem, 0) >> WINDOW_SCALE << WINDOW_SCALE),
     ("snd_cwnd", lambda sk: sk.cwnd),
     ("snd_ssthresh", lambda sk: sk.ssthresh),
     ("srtt_us", lambda sk: sk.srtt_us),

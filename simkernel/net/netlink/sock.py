@@ -59,6 +59,7 @@ from arch.errors import KernelError
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
 from simkernel.kernel.task import WaitQueue
+from simkernel.net.core.extack import Refusal
 from simkernel.net.core.netns import Net
 from simkernel.net.core.sock import ProtoOps, Sock, Socket, sleep, until
 from simkernel.net.face import NetKernel, current_net
@@ -320,11 +321,22 @@ def netlink_rcv_skb(k: NetKernel, addr: int, msg: int) -> Body:
                 answers, ended = yield from answer(k, wire, request)
             except KernelError as error:
                 failed = error
+                if isinstance(error, Refusal) and error.text:
+                    _tell(k, error.text)
             k.net.announce.portid = k.net.announce.seq = 0
         _queue(sk, answers)
         if not ended and (failed is not None or request.flags & NLM_F_ACK):
             sk.put(wire.error(request, failed, sk.portid, sk.flag(NETLINK_EXT_ACK), sk.flag(NETLINK_CAP_ACK)))
     return 0
+
+
+def _tell(k: NetKernel, text: str) -> None:
+    """do_trace_netlink_extack()."""
+    if k.tracepoints.point("netlink_extack").active:
+        at = k.mem.alloc(len(text) + 1)
+        k.mem.write(at, text.encode() + b"\0")
+        k.trace("netlink_extack", at)
+        k.mem.free(at)
 
 
 def _queue(sk: NetlinkSock, answers: list[bytes]) -> None:
