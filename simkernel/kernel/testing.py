@@ -11,6 +11,7 @@ raises `Blocked` unless a timer or `on_block` wakes it.
 
 from __future__ import annotations
 
+import ctypes
 import random
 from collections.abc import Callable
 
@@ -28,6 +29,7 @@ from simkernel.kernel.address_spaces import AddressSpaces
 from simkernel.kernel.clock import Clock
 from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.face import Call, KernelFace, Request
+from simkernel.kernel.hrtimers import HrTimers
 from simkernel.kernel.kfunc import Function, Prototype
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.registers import Registers
@@ -182,6 +184,8 @@ class HostKernel(KernelFace):
         self.clock = Clock()
         self.tracepoints = Tracepoints()
         self.mirror = Mirror(self.arch, self.version, self.types, self.mem, cpus)
+        depth = (ctypes.c_uint64 * cpus)()
+        self.hrtimers = HrTimers(self.mem, self.mirror, self.symbols, self.tracepoints, depth, lambda: 0)
         self.usercopy = UserCopy(FlatMemory(USER_BASE, USER_SIZE, self.arch.byteorder), self.arch.byteorder)
         self.regs = Registers(self.arch, self.abi, self.arch.pt_regs_for(self.version), self.mem)
         self.tasks = Tasks(self, self.arch, self.clock, self.mirror, MAX_THREADS)

@@ -207,7 +207,8 @@ def sys_times(k: KernelFace, tbuf: int) -> int:
 )
 def hrtimer_nanosleep(k: KernelFace, until: int, mode: int, clockid: int) -> Body:
     """Sleep until an absolute time of the monotonic clock; 0 or -ERESTART_RESTARTBLOCK when interrupted."""
-    k.current.sleeps_until, k.current.sleep_clock = until, clockid
+    k.current.sleep_clock = clockid
+    k.current.sleeps_until = until
     while k.clock.now_ns < until:
         result = yield k.call("do_nanosleep", 0, 0)
         if result:
