@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arch.abi.errno import EINVAL
 from arch.errors import KernelError
 from bpf.face import Registers
 from bpf.helpers import Runtime, kernel_name, prototype
@@ -143,7 +144,7 @@ def for_each_map_elem(rt: Runtime, r: Registers) -> int:
     """Calls the function with (map, key, value, context) until it answers 1; how many elements it saw."""
     map_ptr, function, context, flags = r[1], r[2], r[3], r[4]
     if flags:
-        return -22
+        return -EINVAL
     found = rt.map(map_ptr)
     return int(found.for_each(lambda key, value: rt.call_back(r, function, map_ptr, key, value, context)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arch.abi.errno import EFAULT, EPERM, ERANGE
+from arch.abi.errno import EFAULT, EINVAL, ENAMETOOLONG, EPERM, ERANGE
 from arch.errors import Fault, KernelError
 from bpf.helpers import Runtime, kernel_name, prototype, signed
 
@@ -207,7 +207,7 @@ def copy_from_user(rt: Runtime, dst: int, size: int, src: int) -> int:
 def copy_from_user_task(rt: Runtime, dst: int, size: int, src: int, task: int, flags: int) -> int:
     size &= 0xFFFFFFFF
     if flags:
-        return -22
+        return -EINVAL
     if not size:
         return 0
     try:
@@ -250,7 +250,7 @@ def d_path(rt: Runtime, path: int, buf: int, size: int) -> int:
         return 0
     text = rt.host.d_path(path) + b"\0"
     if len(text) > size & 0xFFFFFFFF:
-        return -36  # ENAMETOOLONG
+        return -ENAMETOOLONG
     rt.mem.write(buf, text)
     return len(text)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from arch.abi.errno import EINVAL
 from bpf.helpers import Runtime, kernel_name, prototype
 from bpf.maps.storage import LocalStorageMap
 
@@ -92,6 +93,6 @@ def storage_get(rt: Runtime, map_ptr: int, owner: int, value: int, flags: int) -
 @kernel_name("bpf_task_storage_delete_recur")
 def storage_delete(rt: Runtime, map_ptr: int, owner: int) -> int:
     if not owner:
-        return -22
+        return -EINVAL
     rt.map_of(map_ptr, LocalStorageMap).storage_delete(owner)
     return 0
