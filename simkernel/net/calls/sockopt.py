@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from arch.abi.capability import CAP_NET_ADMIN, CAP_NET_RAW
-from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM
+from arch.abi.errno import EINVAL, ENOENT, ENOPROTOOPT, ENOTCONN, EOPNOTSUPP, EPERM, ERANGE
 from arch.abi.in6 import ICMPV6_FILTER, IPV6_CHECKSUM
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN
 from arch.abi.socket import (
     AF_INET,
+    AF_PACKET,
     AF_UNIX,
     SO_ACCEPTCONN,
     SO_ATTACH_BPF,
@@ -21,7 +22,6 @@ from arch.abi.socket import (
     SO_BROADCAST,
     SO_BSDCOMPAT,
     SO_BUSY_POLL,
-    SO_COOKIE,
     SO_DEBUG,
     SO_DETACH_FILTER,
     SO_DETACH_REUSEPORT_BPF,
@@ -34,7 +34,6 @@ from arch.abi.socket import (
     SO_LOCK_FILTER,
     SO_MARK,
     SO_MAX_PACING_RATE,
-    SO_NETNS_COOKIE,
     SO_NO_CHECK,
     SO_NOFCS,
     SO_OOBINLINE,
@@ -42,12 +41,14 @@ from arch.abi.socket import (
     SO_PASSSEC,
     SO_PEEK_OFF,
     SO_PEERCRED,
+    SO_PEERGROUPS,
     SO_PEERNAME,
     SO_PRIORITY,
     SO_PROTOCOL,
     SO_RCVBUF,
     SO_RCVBUFFORCE,
     SO_RCVLOWAT,
+    SO_RCVMARK,
     SO_REUSEADDR,
     SO_REUSEPORT,
     SO_RXQ_OVFL,
@@ -56,9 +57,11 @@ from arch.abi.socket import (
     SO_SNDBUFFORCE,
     SO_SNDLOWAT,
     SO_TIMESTAMP,
+    SO_TIMESTAMP_NEW,
     SO_TIMESTAMPING,
     SO_TIMESTAMPING_NEW,
     SO_TIMESTAMPNS,
+    SO_TIMESTAMPNS_NEW,
     SO_TXREHASH,
     SO_TYPE,
     SO_WIFI_STATUS,
@@ -90,7 +93,8 @@ from arch.abi.socket import (
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import syscall
 from simkernel.kernel.security import may
-from simkernel.net.calls.patience import PATIENCE, bind_to_device, bind_to_index, bound_device, patience, set_patience
+from simkernel.net.calls.patience import PATIENCE, bind_to_device, bind_to_index, patience, set_patience
+from simkernel.net.calls.sol_socket import GETTERS, SETTERS
 from simkernel.net.core.control import WATCHED
 from simkernel.net.core.filter import get_filter, set_filter
 from simkernel.net.core.sock import INET, SOCK_MIN_RCVBUF, Sock
@@ -128,6 +132,9 @@ ZERO_OR_ONE = {
     SO_NOFCS,
     SO_SELECT_ERR_QUEUE,
     SO_LOCK_FILTER,
+    SO_TIMESTAMP_NEW,
+    SO_TIMESTAMPNS_NEW,
+    SO_RCVMARK,
 }
 PLAIN_OPTIONS = ZERO_OR_ONE | {
     SO_PRIORITY,
@@ -155,7 +162,7 @@ READ_ONLY = {
 }
 # struct sock members that programs read, by option; values that options have at first where that is not 0
 MEMBERS = {SO_PRIORITY: "sk_priority", SO_MARK: "sk_mark", SO_RCVLOWAT: "sk_rcvlowat"}
-FIRST = {(SOL_SOCKET, SO_RCVLOWAT): 1, (SOL_SOCKET, SO_MAX_PACING_RATE): 0xFFFFFFFF, (SOL_SOCKET, SO_TXREHASH): 1}
+FIRST = {(SOL_SOCKET, SO_RCVLOWAT): 1, (SOL_SOCKET, SO_INCOMING_CPU): -1}
 BUFFER_MAX = 212992
 TCP_CA_NAME_MAX = 16
 SOCK_MIN_SNDBUF, TCP_RMEM_MAX = 4608, 6291456
@@ -187,6 +194,8 @@ def setsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
 def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) -> int:
     """sock_setsockopt() and the protocols' own, on bytes of the kernel's."""
     if level == SOL_SOCKET and optname in (SO_ATTACH_FILTER, SO_ATTACH_BPF, SO_DETACH_FILTER):
+        if len(data) < 4:
+            return -EINVAL
         return set_filter(k, sk, optname, data)
     if level == SOL_SOCKET and optname in (SO_ATTACH_REUSEPORT_EBPF, SO_DETACH_REUSEPORT_BPF):
         return set_reuseport_program(k, sk, optname, data)
@@ -214,6 +223,8 @@ def set_option(k: NetKernel, sk: Sock, level: int, optname: int, data: bytes) ->
         return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
     if len(data) < 4:
         return -EINVAL
+    if optname in SETTERS:
+        return SETTERS[optname](k, sk, data)
     return sock_setsockopt(k, sk, optname, int.from_bytes(data[:4], k.mem.byteorder, signed=True))
 
 
@@ -252,6 +263,11 @@ def sock_setsockopt(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
     return 0
 
 
+def _peeks(sk: Sock) -> bool:
+    """set_peek_off()."""
+    return sk.family == AF_UNIX or (sk.family in INET and sk.type == SOCK_DGRAM)
+
+
 def _refused(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
     """The errno of an option that may not be set so; 0: it may."""
     known = optname in PLAIN_OPTIONS or optname in (SO_RCVBUF, SO_SNDBUF, SO_BSDCOMPAT)
@@ -259,10 +275,14 @@ def _refused(k: NetKernel, sk: Sock, optname: int, value: int) -> int:
         return ENOPROTOOPT
     if optname == SO_PRIORITY and not 0 <= value <= 6 and not k.capable(CAP_NET_ADMIN):
         return EPERM
-    if optname == SO_MARK and not (k.capable(CAP_NET_RAW) or k.capable(CAP_NET_ADMIN)):
+    if optname in (SO_MARK, SO_RCVMARK) and not (k.capable(CAP_NET_RAW) or k.capable(CAP_NET_ADMIN)):
         return EPERM
-    if optname == SO_PEEK_OFF and sk.family in INET and sk.type != SOCK_DGRAM:
+    if optname == SO_PEEK_OFF and not _peeks(sk):
         return EOPNOTSUPP
+    if optname == SO_ZEROCOPY and not (sk.family in INET and sk.protocol in (IPPROTO_TCP, IPPROTO_UDP)):
+        return EOPNOTSUPP
+    if optname == SO_ZEROCOPY and value not in (0, 1):
+        return EINVAL
     if optname == SO_LOCK_FILTER and not value and sk.options.get((SOL_SOCKET, optname)):
         return EPERM
     if optname == SO_REUSEPORT and value and sk.family not in INET:
@@ -339,6 +359,8 @@ def getsockopt(k: NetKernel, fd: int, level: int, optname: int, optval: int, opt
         k.usercopy.put_user(optlen, 4, get_filter(k, sk, optval, room))
         return 0
     found = get_option(k, sk, level, optname, room)
+    if found == -ERANGE and (level, optname) == (SOL_SOCKET, SO_PEERGROUPS) and isinstance(sk, UnixSock):
+        k.usercopy.put_user(optlen, 4, 4 * len(sk.peer_groups or ()))
     answer, data = (found, b"") if isinstance(found, int) else (0, found[:room])
     if level == SOL_IP and 0 < room < 4 and not any(data[1:]):
         data = data[:1]  # a byte, for values that fit
@@ -358,14 +380,8 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
         return b"".join((value & 0xFFFFFFFF).to_bytes(4, order) for value in cred)
     if level == SOL_SOCKET and optname in PATIENCE:
         return patience(k, sk, optname)
-    if level == SOL_SOCKET and optname in (SO_COOKIE, SO_NETNS_COOKIE):
-        known = optname == SO_COOKIE or k.version.at_least("5.14")
-        if not known or room < COOKIE_SIZE:
-            return -EINVAL if known else -ENOPROTOOPT
-        number = k.net.programs.cookie(sk) if optname == SO_COOKIE else sk.net.cookie
-        return number.to_bytes(COOKIE_SIZE, order)
-    if level == SOL_SOCKET and optname == SO_BINDTODEVICE:
-        return bound_device(sk, room)
+    if level == SOL_SOCKET and optname in GETTERS:
+        return GETTERS[optname](k, sk, room)
     if level == SOL_NETLINK:
         return get_netlink_option(k, sk, optname, room)
     if (level, optname) == (SOL_TCP, TCP_CONGESTION) and sk.protocol == IPPROTO_TCP:
@@ -375,7 +391,11 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
         SO_ERROR: sk.take_error,
         SO_RCVBUF: lambda: sk.rcvbuf,
         SO_SNDBUF: lambda: sk.sndbuf,
-        SO_PROTOCOL: lambda: sk.protocol,
+        SO_PROTOCOL: lambda: sk.protocol if sk.family != AF_PACKET else 0,
+        SO_REUSEADDR: lambda: sk.options.get(
+            (SOL_SOCKET, SO_REUSEADDR), int(sk.family in INET and sk.type == SOCK_RAW)
+        ),
+        SO_TXREHASH: lambda: sk.options.get((SOL_SOCKET, SO_TXREHASH), int(sk.family in INET)),
         SO_DOMAIN: lambda: sk.family,
         SO_ACCEPTCONN: lambda: int(sk.state == TCP_LISTEN),
         SO_RCVLOWAT: lambda: sk.options.get((SOL_SOCKET, SO_RCVLOWAT), 1),
@@ -390,7 +410,7 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
     if level == SOL_UDP and sk.protocol == IPPROTO_UDP:
         known = optname in UDP_OPTIONS
         return sk.options.get((SOL_UDP, optname), 0).to_bytes(4, order) if known else -ENOPROTOOPT
-    if level == SOL_SOCKET and optname == SO_PEEK_OFF and sk.family in INET and sk.type != SOCK_DGRAM:
+    if level == SOL_SOCKET and optname == SO_PEEK_OFF and not _peeks(sk):
         return -EOPNOTSUPP
     if level == SOL_SOCKET and optname == SO_PEERNAME:
         return -ENOTCONN
@@ -403,7 +423,7 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
     elif (level == SOL_IP and sk.ip6 is not None) or (level == SOL_SOCKET and optname not in PLAIN_OPTIONS):
         return -ENOPROTOOPT
     elif level != SOL_SOCKET:
-        return -EOPNOTSUPP
+        return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
     else:
         value = sk.options.get((level, optname), FIRST.get((level, optname), 0))
     return (value & 0xFFFFFFFF).to_bytes(4, order)

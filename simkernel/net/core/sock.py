@@ -137,6 +137,7 @@ class Sock:
         self.rcvbuf, self.sndbuf = (TCP_RCVBUF, TCP_WMEM) if stream and family in INET else (SK_RCVBUF, SK_SNDBUF)
         self.sndbuf_locked = self.rcvbuf_locked = False  # SOCK_SNDBUF_LOCK, SOCK_RCVBUF_LOCK
         self.options: dict[tuple[int, int], int] = {}
+        self.structs: dict[tuple[int, int], bytes] = {}  # options that are structs
         self.filter: Filter | None = None
         self.reuseport_prog: Filter | None = None  # of its group
         self.congestion_name = "cubic"  # TCP_CONGESTION

@@ -10,6 +10,7 @@ from arch.abi.errno import (
     EADDRINUSE,
     EADDRNOTAVAIL,
     EINVAL,
+    EMSGSIZE,
     ENOBUFS,
     ENODEV,
     ENOPROTOOPT,
@@ -28,6 +29,7 @@ from arch.abi.inet import (
     IP_DROP_SOURCE_MEMBERSHIP,
     IP_FREEBIND,
     IP_HDRINCL,
+    IP_IPSEC_POLICY,
     IP_LOCAL_PORT_RANGE,
     IP_MINTTL,
     IP_MTU,
@@ -42,6 +44,7 @@ from arch.abi.inet import (
     IP_PASSSEC,
     IP_PKTINFO,
     IP_PKTOPTIONS,
+    IP_PROTOCOL,
     IP_RECVERR,
     IP_RECVERR_RFC4884,
     IP_RECVFRAGSIZE,
@@ -55,9 +58,16 @@ from arch.abi.inet import (
     IP_TTL,
     IP_UNBLOCK_SOURCE,
     IP_UNICAST_IF,
+    IP_XFRM_POLICY,
+    MCAST_BLOCK_SOURCE,
+    MCAST_JOIN_GROUP,
+    MCAST_JOIN_SOURCE_GROUP,
+    MCAST_LEAVE_GROUP,
+    MCAST_LEAVE_SOURCE_GROUP,
+    MCAST_UNBLOCK_SOURCE,
     TCP_ESTABLISHED,
 )
-from arch.abi.socket import SOCK_RAW, SOCK_STREAM, SOL_IP
+from arch.abi.socket import AF_INET, SOCK_RAW, SOCK_STREAM, SOL_IP
 from arch.errors import KernelError
 from simkernel.net.core.control import receive_control
 from simkernel.net.core.memberships import Membership
@@ -71,6 +81,8 @@ from simkernel.net.ipv4.devinet import by_address
 from simkernel.net.ipv4.fib import is_multicast
 from simkernel.net.ipv4.route import simple_output
 
+IPOPT_NOOP = 1
+SOCKADDR_STORAGE = 128  # bytes
 FLAGS = (
     IP_PKTINFO, IP_RECVTTL, IP_RECVOPTS, IP_RECVTOS, IP_RETOPTS, IP_PASSSEC, IP_ORIGDSTADDR, IP_CHECKSUM, IP_RECVFRAGSIZE,
     IP_BIND_ADDRESS_NO_PORT, IP_MULTICAST_ALL, IP_ROUTER_ALERT, IP_NODEFRAG, IP_RECVERR_RFC4884,
@@ -151,9 +163,11 @@ def set_ip_option(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
         return setter(k, sk, data)
     if name in FLAGS:
         value = int(bool(_value(k, data)))
-        if not data:
+        if name == IP_MULTICAST_ALL and not data:
             return -EINVAL
-        if name == IP_ROUTER_ALERT and sk.type != SOCK_RAW:
+        if name == IP_NODEFRAG and sk.type != SOCK_RAW:
+            return -ENOPROTOOPT
+        if (name == IP_ROUTER_ALERT and sk.type != SOCK_RAW) or (name == IP_RECVFRAGSIZE and sk.type == SOCK_STREAM):
             return -EINVAL
         sk.options[SOL_IP, name] = value
         if name in RECEIVED:
@@ -166,8 +180,6 @@ RECEIVED = (IP_PKTINFO, IP_RECVTTL, IP_RECVTOS, IP_ORIGDSTADDR, IP_RECVFRAGSIZE,
 
 
 def _set_tos(k: NetKernel, sk: Sock, data: bytes) -> int:
-    if not data:
-        return -EINVAL
     value = _value(k, data) & 0xFF
     if sk.type == SOCK_STREAM:
         value = value & ~3 | sk.tos & 3
@@ -194,15 +206,13 @@ def _set_hdrincl(k: NetKernel, sk: Sock, data: bytes) -> int:
 
 def _set_discover(k: NetKernel, sk: Sock, data: bytes) -> int:
     value = _value(k, data)
-    if not data or not 0 <= value <= 5:
+    if not 0 <= value <= 5:
         return -EINVAL
     sk.pmtudisc = value
     return 0
 
 
 def _set_recverr(k: NetKernel, sk: Sock, data: bytes) -> int:
-    if not data:
-        return -EINVAL
     sk.recverr = bool(_value(k, data))
     if not sk.recverr:
         sk.drop_errors(k)
@@ -284,14 +294,14 @@ def _set_minttl(k: NetKernel, sk: Sock, data: bytes) -> int:
 
 
 def _set_options(k: NetKernel, sk: Sock, data: bytes) -> int:
-    """IP_OPTIONS: only their taking away is done."""
+    """IP_OPTIONS: only their taking away is done, and options that do nothing (IPOPT_END, IPOPT_NOOP)."""
     if len(data) > 40:
         return -EINVAL
-    return -EINVAL if any(data) else 0
+    return -EINVAL if any(byte > IPOPT_NOOP for byte in data) else 0
 
 
 def _set_port_range(k: NetKernel, sk: Sock, data: bytes) -> int:
-    if k.version.before("6.3"):
+    if k.version.before("6.1"):  # 6.3's, which Debian's 6.1 has
         return -ENOPROTOOPT
     if len(data) != 4:
         return -EINVAL
@@ -361,7 +371,11 @@ def leave_group(k: NetKernel, sk: Sock, left: Membership) -> None:
 def _leave(k: NetKernel, sk: Sock, data: bytes) -> int:
     if sk.type == SOCK_STREAM:
         return -EPROTO
-    group, address, ifindex = _request(k, data)
+    return _leave_from(k, sk, *_request(k, data))
+
+
+def _leave_from(k: NetKernel, sk: Sock, group: bytes, address: bytes, ifindex: int) -> int:
+    """ip_mc_leave_group().  ENODEV, EADDRNOTAVAIL."""
     dev = find_device(k, sk.net, group, address, ifindex)
     if dev is None and not ifindex and address == INADDR_ANY:
         return -ENODEV
@@ -369,17 +383,20 @@ def _leave(k: NetKernel, sk: Sock, data: bytes) -> int:
         if found.group == group and found.dev is dev:
             leave_group(k, sk, found)
             return 0
-    return -EADDRNOTAVAIL if dev is not None else -ENODEV
+    return -EADDRNOTAVAIL
 
 
 def _source_request(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
     """ip_mc_source(): struct ip_mreq_source."""
     if len(data) < 12:
         return -EINVAL
-    group, address, source = data[:4], data[4:8], data[8:12]
+    return _change_source(k, sk, name, data[:4], data[8:12], data[4:8], 0)
+
+
+def _change_source(k: NetKernel, sk: Sock, name: int, group: bytes, source: bytes, address: bytes, ifindex: int) -> int:
     if not is_multicast(group):
         return -EINVAL
-    dev = find_device(k, sk.net, group, address, 0)
+    dev = find_device(k, sk.net, group, address, ifindex)
     if dev is None:
         return -ENODEV
     adds = name in (IP_ADD_SOURCE_MEMBERSHIP, IP_BLOCK_SOURCE)
@@ -424,6 +441,61 @@ for _name in (IP_ADD_SOURCE_MEMBERSHIP, IP_DROP_SOURCE_MEMBERSHIP, IP_BLOCK_SOUR
     SETTERS[_name] = lambda k, sk, data, name=_name: _source_request(k, sk, name, data)  # type: ignore[misc]
 
 
+def _policy(k: NetKernel, sk: Sock, data: bytes) -> int:
+    """xfrm_user_policy(): there is no IPsec here.  EMSGSIZE, EPERM, EINVAL."""
+    if not sk.capable(k, CAP_NET_ADMIN):
+        return -EPERM
+    return -EINVAL if data else -EMSGSIZE
+
+
+def _storage(k: NetKernel, data: bytes, count: int) -> tuple[int, list[bytes | None]]:
+    """struct group_req, group_source_req: the interface and IPv4 addresses; None: one of another family.  EINVAL."""
+    at, order = k.arch.word, k.mem.byteorder
+    if len(data) < at + count * SOCKADDR_STORAGE:
+        raise KernelError(EINVAL)
+    found: list[bytes | None] = []
+    for i in range(count):
+        raw = data[at + i * SOCKADDR_STORAGE :]
+        found.append(raw[4:8] if int.from_bytes(raw[:2], order) == AF_INET else None)
+    return int.from_bytes(data[:4], order), found
+
+
+def _join_storage(k: NetKernel, sk: Sock, data: bytes) -> int:
+    """MCAST_JOIN_GROUP."""
+    ifindex, (group,) = _storage(k, data, 1)
+    if group is None or not is_multicast(group):
+        return -EINVAL
+    join_group(k, sk, group, find_device(k, sk.net, group, INADDR_ANY, ifindex))
+    return 0
+
+
+def _leave_storage(k: NetKernel, sk: Sock, data: bytes) -> int:
+    """MCAST_LEAVE_GROUP."""
+    ifindex, (group,) = _storage(k, data, 1)
+    if group is None:
+        return -EINVAL
+    return _leave_from(k, sk, group, INADDR_ANY, ifindex)
+
+
+def _source_storage(k: NetKernel, sk: Sock, name: int, data: bytes) -> int:
+    """MCAST_JOIN_SOURCE_GROUP and its like."""
+    ifindex, (group, source) = _storage(k, data, 2)
+    if group is None or source is None:
+        return -EADDRNOTAVAIL
+    return _change_source(k, sk, name, group, source, INADDR_ANY, ifindex)
+
+
+BY_STORAGE = {  # as the older options of IPv4 alone
+    MCAST_JOIN_SOURCE_GROUP: IP_ADD_SOURCE_MEMBERSHIP, MCAST_LEAVE_SOURCE_GROUP: IP_DROP_SOURCE_MEMBERSHIP,
+    MCAST_BLOCK_SOURCE: IP_BLOCK_SOURCE, MCAST_UNBLOCK_SOURCE: IP_UNBLOCK_SOURCE,
+}  # fmt: skip
+SETTERS |= {
+    IP_IPSEC_POLICY: _policy, IP_XFRM_POLICY: _policy, MCAST_JOIN_GROUP: _join_storage, MCAST_LEAVE_GROUP: _leave_storage,
+}  # fmt: skip
+for _name, _old in BY_STORAGE.items():
+    SETTERS[_name] = lambda k, sk, data, name=_old: _source_storage(k, sk, name, data)  # type: ignore[misc]
+
+
 def get_ip_option(k: NetKernel, sk: Sock, name: int) -> bytes | int:
     """do_ip_getsockopt(): the value, or -errno."""
     values: dict[int, Callable[[], int]] = {
@@ -436,7 +508,7 @@ def get_ip_option(k: NetKernel, sk: Sock, name: int) -> bytes | int:
         IP_MULTICAST_LOOP: lambda: int(sk.mc_loop),
         IP_FREEBIND: lambda: int(sk.freebind or sk.transparent),
         IP_TRANSPARENT: lambda: int(sk.transparent),
-        IP_MULTICAST_ALL: lambda: sk.options.get((SOL_IP, IP_MULTICAST_ALL), 1),
+        IP_MULTICAST_ALL: lambda: sk.options.get((SOL_IP, IP_MULTICAST_ALL), int(sk.family == AF_INET)),
         IP_MINTTL: lambda: sk.options.get((SOL_IP, IP_MINTTL), 0),
     }
     order = k.mem.byteorder
@@ -450,10 +522,12 @@ def get_ip_option(k: NetKernel, sk: Sock, name: int) -> bytes | int:
         if sk.state != TCP_ESTABLISHED and not sk.rport:
             return -ENOTCONN
         return simple_output(k, sk.net, sk.raddr, sk.laddr, sk.bound_ifindex).mtu_capped.to_bytes(4, order)
-    if name == IP_LOCAL_PORT_RANGE and k.version.at_least("6.3"):
+    if name == IP_LOCAL_PORT_RANGE and k.version.at_least("6.1"):
         return sk.options.get((SOL_IP, name), 0).to_bytes(4, order)
     if name in values:
         return (values[name]() & 0xFFFFFFFF).to_bytes(4, order)
-    if name in FLAGS:
+    if name == IP_PROTOCOL:
+        return (sk.protocol if sk.type == SOCK_RAW else sk.lport).to_bytes(4, order)  # inet_num
+    if name in FLAGS and (name != IP_ROUTER_ALERT or sk.type == SOCK_RAW):
         return sk.options.get((SOL_IP, name), 0).to_bytes(4, order)
     return -ENOPROTOOPT

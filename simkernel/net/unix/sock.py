@@ -52,6 +52,7 @@ class UnixSock(Sock):
         self.queued = 0  # bytes in parcels
         self.pending: list[UnixSock] = []  # connections waiting for accept()
         self.peer_cred: Ucred = (0, 0xFFFFFFFF, 0xFFFFFFFF)  # SO_PEERCRED: who listened, connected or made the pair
+        self.peer_groups: list[int] | None = None  # SO_PEERGROUPS
 
     @property
     def name(self) -> bytes:
