@@ -47,6 +47,7 @@ SO_TIMESTAMP, SO_ACCEPTCONN, SO_PROTOCOL, SO_DOMAIN, SO_ATTACH_BPF = 29, 30, 38,
 SO_ACCEPTCON = 0x10000  # linux/net.h: what /proc/net/unix shows of a listening socket
 
 # sizes in bytes
+SOCKADDR_STORAGE = 128  # bytes of struct __kernel_sockaddr_storage
 SOCKADDR_IN_SIZE, SOCKADDR_LL_SIZE = 16, 20
 UNIX_PATH_MAX = 108
 SO_PASSCRED, SO_PEERCRED, SCM_CREDENTIALS, UCRED_SIZE = 16, 17, 2, 12

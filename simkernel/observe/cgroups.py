@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 from arch.abi.errno import EFAULT
 from arch.abi.limits import PAGE_SIZE
-from arch.abi.socket import AF_INET, AF_INET6
+from arch.abi.socket import AF_INET, AF_INET6, SOCKADDR_STORAGE
 from bpf import uapi
 from bpf.board import Bpf
 from bpf.core.cgroup import group_gone, is_err_value, run_cgroup
@@ -35,7 +35,6 @@ from simkernel.observe.face import WatchedKernel
 from simkernel.observe.tc import TcClassifier, classifier_of_fd
 from simkernel.observe.xdp import XdpPrograms
 
-SOCKADDR_STORAGE = 128
 MIN_OPTION = 16  # bytes that a program may use of a socket option's buffer
 INET = (AF_INET, AF_INET6)
 

@@ -50,6 +50,11 @@ def attach(task, sock, prog, size=4):
         task.call("setsockopt", sock, SOL_SOCKET, SO_ATTACH_BPF, memory.put(task.pack("I", prog)), size)
 
 
+def detach(task, sock, size=4):
+    with task.memory() as memory:
+        task.call("setsockopt", sock, SOL_SOCKET, SO_DETACH_BPF, memory.put(bytes(4)), size)
+
+
 def receive(task, sock):
     with task.memory() as memory:
         at = memory.put(bytes(512))
@@ -110,13 +115,14 @@ def test_errors_and_detaching():
             function(*args)
         return error.value.errno
 
-    assert errno(task.call, "setsockopt", sock, SOL_SOCKET, SO_DETACH_BPF, 0, 0) == ENOENT
+    assert errno(detach, task, sock) == ENOENT
+    assert errno(detach, task, sock, 0) == EINVAL
     assert errno(attach, task, sock, prog, 8) == EINVAL
     assert errno(attach, task, sock, 77) == EBADF
     assert errno(attach, task, sock, a_map) == EINVAL
     assert errno(attach, task, sock, other) == EINVAL
     attach(task, sock, prog)
-    task.call("setsockopt", sock, SOL_SOCKET, SO_DETACH_BPF, 0, 0)
+    detach(task, sock)
     attach(task, sock, prog)
     attach(task, sock, prog)  # replaces the first
     task.close(prog)

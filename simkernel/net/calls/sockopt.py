@@ -10,6 +10,7 @@ from arch.abi.in6 import ICMPV6_FILTER, IPV6_CHECKSUM
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_CLOSE, TCP_LISTEN
 from arch.abi.socket import (
     AF_INET,
+    AF_NETLINK,
     AF_PACKET,
     AF_UNIX,
     SO_ACCEPTCONN,
@@ -423,7 +424,7 @@ def get_option(k: NetKernel, sk: Sock, level: int, optname: int, room: int = 4) 
     elif (level == SOL_IP and sk.ip6 is not None) or (level == SOL_SOCKET and optname not in PLAIN_OPTIONS):
         return -ENOPROTOOPT
     elif level != SOL_SOCKET:
-        return -EOPNOTSUPP if sk.family == AF_UNIX else -ENOPROTOOPT
+        return -ENOPROTOOPT if sk.family in (AF_NETLINK, AF_PACKET) else -EOPNOTSUPP
     else:
         value = sk.options.get((level, optname), FIRST.get((level, optname), 0))
     return (value & 0xFFFFFFFF).to_bytes(4, order)

@@ -67,7 +67,7 @@ from arch.abi.inet import (
     MCAST_UNBLOCK_SOURCE,
     TCP_ESTABLISHED,
 )
-from arch.abi.socket import AF_INET, SOCK_RAW, SOCK_STREAM, SOL_IP
+from arch.abi.socket import AF_INET, SOCK_RAW, SOCK_STREAM, SOCKADDR_STORAGE, SOL_IP
 from arch.errors import KernelError
 from simkernel.net.core.control import receive_control
 from simkernel.net.core.memberships import Membership
@@ -82,7 +82,6 @@ from simkernel.net.ipv4.fib import is_multicast
 from simkernel.net.ipv4.route import simple_output
 
 IPOPT_NOOP = 1
-SOCKADDR_STORAGE = 128  # bytes
 FLAGS = (
     IP_PKTINFO, IP_RECVTTL, IP_RECVOPTS, IP_RECVTOS, IP_RETOPTS, IP_PASSSEC, IP_ORIGDSTADDR, IP_CHECKSUM, IP_RECVFRAGSIZE,
     IP_BIND_ADDRESS_NO_PORT, IP_MULTICAST_ALL, IP_ROUTER_ALERT, IP_NODEFRAG, IP_RECVERR_RFC4884,
