@@ -12,7 +12,7 @@ fetched, $SIMKERNEL_SELFTESTS a `tools/testing/selftests` that is built already.
 
 The real kernel's answers are tests/data/bpf_selftests_verdicts_6_1.txt.gz (what bpf_verdicts.c printed there) and
 bpf_selftests_progs_6_1.txt (the tests that passed in a virtual machine with ip, tc, ping and the modules of Debian's kernel);
-RUNNERS end with 0 there (test_verifier and test_maps were not asked).
+RUNNERS end with 0 there (test_maps was not asked).
 """
 
 from __future__ import annotations
