@@ -500,7 +500,7 @@ def boot(
     # Subsystems are imported before the kernel is made: their functions are part of its text.
     from simkernel import block, ipc, mm, net, observe
     from simkernel.fs import boot as fs
-    from simkernel.fs import proc_irq
+    from simkernel.fs import proc_irq, proc_keys
     from simkernel.fs.hostfs import install_binds
     from simkernel.fs.shortcuts import shortcuts
 
@@ -508,7 +508,7 @@ def boot(
         arch=arch, version=KernelVersion.supported(kernel), cpus=cpus, memory=memory, seed=seed, hostname=hostname,
         config=config,
     )  # fmt: skip
-    for subsystem in (fs, proc_irq, ipc, mm, net, block, observe):
+    for subsystem in (fs, proc_irq, proc_keys, ipc, mm, net, block, observe):
         subsystem.install(k)
     install_binds(k.vfs, shown)
     k.shortcuts.add(shortcuts(k.vfs))

@@ -7,6 +7,7 @@ from arch.abi.mount import MS_RELATIME
 from arch.abi.stat import ANON_INODE_FS_MAGIC, NSFS_MAGIC, PIPEFS_MAGIC, SOCKFS_MAGIC
 from arch.errors import KernelError
 from simkernel.fs import (
+    aio,
     attributes,
     calls32,
     copy,
@@ -61,7 +62,7 @@ from simkernel.kernel.task import Task
 
 # Modules that declare kernel functions and system calls: loaded with this one, before the kernel's text is laid out.
 BODIES = (
-    attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
+    aio, attributes, calls32, copy, coredump, devices, eventfd, eventpoll, fcntl, fhandle, files, fsopen, hostio, inotify, landlock, lseek, mount_api, namei_calls, namespace, nsproxy, open, pidfd, pipe, pseudo, read_write, readdir, rename, seccomp_notify, select, shmem, signalfd, splice, stat, timerfd, truncate, xattr,
 )  # fmt: skip
 
 
@@ -99,6 +100,8 @@ def install(k: FsKernel) -> Vfs:
     register_procfs(k)
     vfs.register(FsType("devtmpfs", _mount_devtmpfs))
     k.pidfds = pidfd.PidFds()
+    k.mm.exit_aio = lambda mm: aio.exit_aio(k, mm)
+    vfs.sysctl.readers["fs.aio-nr"] = lambda: vfs.aio_nr
     k.seccomp_listeners = seccomp_notify.SeccompListeners(k)
     register_sysfs(vfs)
     register_bpffs(vfs)

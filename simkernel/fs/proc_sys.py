@@ -35,6 +35,8 @@ class Entry:
 # (name, initial value, mode, range) in alphabetical order per directory, as /proc/sys lists them
 ENTRIES = (
     Entry("debug.kprobes-optimization", 1, low=0, high=1),
+    Entry("fs.aio-max-nr", 65536, low=0),
+    Entry("fs.aio-nr", 0, 0o444),
     Entry("fs.file-max", 9223372036854775807, high=(1 << 63) - 1, low=0),
     Entry("fs.file-nr", "0\t0\t9223372036854775807", 0o444),
     Entry("fs.inode-nr", "0\t0", 0o444),

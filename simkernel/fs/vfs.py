@@ -156,6 +156,7 @@ class Vfs:
         self.init_user_ns = self.mirror.symbol("init_user_ns")
         self.probed: dict[str, int] = k.text.probed  # kernel function -> how many probes it has
         self.cgroups = Cgroups(k, self.mirror)
+        self.aio_nr = 0  # requests that contexts have room for
         self.sysctl = Sysctl(k)
         self.sysctl.on_write("kernel.dmesg_restrict", lambda value: setattr(k, "dmesg_restrict", bool(value)))
         self.programs = FsPrograms()

@@ -65,6 +65,7 @@ class AddressSpaces:
         self.layout = UserLayout(arch)
         self.frames = Frames(physical)
         self.no_user = UserMemory(AddressSpace(physical, PAGE_SIZE, arch.byteorder))  # a kernel thread's user addresses
+        self.exit_aio: Callable[[Mm], object] | None = None  # who ends what asynchronous I/O is left
         self.hooks: MmHooks | None = None  # uprobes' view of address spaces
         self.on_mmap: Callable[[Mm, int], None] | None = None  # perf_event_mmap(), while perf wants to know
         self.newborn: Mm | None = None  # a child's, while fork copies breakpoints
@@ -153,6 +154,8 @@ class AddressSpaces:
                 self._free(old)
 
     def _free(self, mm: Mm) -> None:
+        if mm.ioctx_table and self.exit_aio is not None:
+            self.exit_aio(mm)
         if self.hooks is not None:
             self.hooks.exit_mm(mm)
         mm.release()

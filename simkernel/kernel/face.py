@@ -178,6 +178,7 @@ class KernelFace:
     exec: ExecState
     futexes: dict[Hashable, list[FutexWaiter]]
     pi_locks: dict[Hashable, PiLock]  # locks with an owner that somebody waits for
+    keys: object = None  # keys/key.py: Keys
     ntp: object = None  # calls/adjtimex.py: Ntp
     user_namespaces: dict[int, Namespace]  # by the address of their struct, without the initial one
 

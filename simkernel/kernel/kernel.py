@@ -56,7 +56,7 @@ from simkernel.observe.host import Host
 # Modules of kernel functions and system calls: importing one declares what is in it.
 BODIES = (
     "calls.fork", "calls.exit", "calls.wait", "calls.process", "calls.exec", "calls.signal", "calls.mm", "calls.time", "calls.itimer", "calls.sched", "calls.mlock", "seccomp", "ptrace.stops", "ptrace.requests", "calls.kcmp", "calls.limits", "calls.ioprio", "calls.adjtimex", "calls.membarrier",
-    "calls.ids", "calls.futex", "calls.system", "calls.prctl", "calls.old", "calls.privileged", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
+    "calls.ids", "calls.futex", "calls.system", "calls.prctl", "calls.old", "calls.privileged", "keys.calls", "calls.rseq", "binfmt_elf", "sched", "entry", "irq",
     "softirq", "timer", "locks", "security", "oom",
 )  # fmt: skip
 STACKS_SHARE = 8  # kernel/fork.c:set_max_threads(): an eighth of memory for stacks

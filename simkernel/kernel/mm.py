@@ -99,6 +99,7 @@ class Mm:
         self.rss_peak = 0
         self.uprobes: object = None
         self.vdso = 0
+        self.ioctx_table: dict[int, object] = {}  # contexts of asynchronous I/O: simkernel/fs/aio.py
         self.membarrier_state = 0  # MEMBARRIER_CMD_REGISTER_* that were done
         self.lock_future = False  # mlockall(MCL_FUTURE)
         self.thp_disabled = False  # PR_SET_THP_DISABLE: kept, there are no huge pages

@@ -202,7 +202,7 @@ class Cred:
 
     __slots__ = (
         "addr", "cap_ambient", "cap_bset", "cap_effective", "cap_inheritable", "cap_permitted", "domain", "egid", "euid",
-        "fsgid", "fsuid", "gid", "groups", "securebits", "sgid", "suid", "uid", "usage",
+        "fsgid", "fsuid", "gid", "groups", "jit_keyring", "securebits", "session_keyring", "sgid", "suid", "uid", "usage",
     )  # fmt: skip
 
     def __init__(self) -> None:
@@ -212,6 +212,8 @@ class Cred:
         self.cap_inheritable = self.cap_ambient = 0
         self.securebits = 0  # SECBIT_*
         self.domain: object = None  # landlock.py: Domain
+        self.session_keyring: object = None  # keys/key.py: Key
+        self.jit_keyring = 0  # KEY_REQKEY_DEFL_*
         self.cap_permitted = self.cap_effective = self.cap_bset = CAP_FULL_SET
         self.addr = 0
         self.usage = 0  # tasks whose task->cred points to it
@@ -411,6 +413,8 @@ class Task(TaskSlots):
         self.vfork_released = False
         self.pdeath_signal = 0
         self.dumpable = 1
+        self.thread_keyring: object = None  # keys/key.py: Key
+        self.process_keyring: object = None
         self.no_new_privs = False
         self.child_subreaper = False
         self.personality = 0

@@ -290,6 +290,7 @@ def copy_creds(k: KernelFace, p: int, flags: int) -> int:
     """The child's credentials; threads share the parent's."""
     child = k.tasks.at(p)
     child.cred = k.current.cred if flags & CLONE_THREAD else k.current.cred.copy()
+    child.process_keyring = k.current.process_keyring if flags & CLONE_THREAD else None
     k.mirror.publish_cred(child)
     return 0
 

@@ -1,0 +1,48 @@
+"""/proc/keys and /proc/key-users.  security/keys/proc.c."""
+
+from __future__ import annotations
+
+from simkernel.fs.face import FsKernel
+from simkernel.fs.nodes import PseudoFile
+from simkernel.fs.procfs import proc_file
+from simkernel.kernel.keys.key import LIMITS, VIEW, Key, left
+from simkernel.kernel.keys.special import keys_of, possesses, searcher
+
+
+def _line(k: FsKernel, key: Key) -> str:
+    """proc_keys_show(): the number of references is that of keyrings it is in, and one."""
+    keys = keys_of(k)
+    refs = 1 + sum(key in ring.links.values() for ring in keys.by_serial.values())
+    flags = f"I{'R' if key.revoked else '-'}-Q--{'i' if key.invalidated else '-'}"
+    size = (len(key.links) or "empty") if key.is_keyring else len(key.payload)
+    when = left(key, k.clock.realtime_ns)
+    return (
+        f"{key.serial:08x} {flags} {refs:5} {when:>4} {key.perm:08x} {key.uid:5} {key.shown_gid:5} "
+        f"{key.type.name:<9.9} {key.description}{'' if key.revoked and not key.is_keyring else f': {size}'}\n"
+    )
+
+
+def _keys(k: FsKernel) -> str:
+    """Those that the reader may view."""
+    who = searcher(k)
+    seen = [key for _, key in sorted(keys_of(k).by_serial.items()) if who.may(key, possesses(k, key), VIEW)]
+    return "".join(_line(k, key) for key in seen)
+
+
+def _users(k: FsKernel) -> str:
+    """How much each user has."""
+    held: dict[int, list[Key]] = {}
+    for key in keys_of(k).by_serial.values():
+        held.setdefault(key.uid, []).append(key)
+    lines = []
+    for uid, keys in sorted(held.items()):
+        count, size = len(keys), sum(key.quotalen for key in keys)
+        most, bytes_ = LIMITS[not uid]
+        lines.append(f"{uid:5}: {count:5} {count}/{count} {count}/{most} {size}/{bytes_}\n")
+    return "".join(lines)
+
+
+def install(k: FsKernel) -> None:
+    """At boot."""
+    proc_file(k.vfs, "keys", PseudoFile(lambda: _keys(k)))
+    proc_file(k.vfs, "key-users", PseudoFile(lambda: _users(k)))

@@ -1,0 +1,417 @@
+"""add_key(2), request_key(2), keyctl(2).  security/keys/keyctl.c.
+
+Nobody makes keys for others here: what request_key(2) does not find is ENOKEY, or ENOENT where it should be made: there is no /sbin/request-key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from arch.abi.capability import CAP_SETUID, CAP_SYS_ADMIN
+from arch.abi.errno import (
+    EACCES,
+    EAGAIN,
+    EEXIST,
+    EINVAL,
+    ENAMETOOLONG,
+    ENODEV,
+    ENOENT,
+    ENOKEY,
+    ENOTDIR,
+    EOPNOTSUPP,
+    EPERM,
+)
+from arch.abi.limits import PAGE_SIZE
+from arch.abi.time import NSEC_PER_SEC
+from arch.errors import KernelError
+from simkernel.kernel.face import KernelFace
+from simkernel.kernel.keys import key as key_
+from simkernel.kernel.keys.key import BIG_PAYLOAD, NO_GID, TYPES, Key, KeyType
+from simkernel.kernel.keys.special import (
+    PERSISTENT_PERM,
+    THREAD,
+    install_session,
+    join_session,
+    keys_of,
+    lookup,
+    search_process,
+    searcher,
+    special,
+)
+from simkernel.kernel.kfunc import syscall
+
+KEYCTL = "security/keys/keyctl.c"
+PERM_MASK = 0x3F3F3F3F
+PERSISTENT_NS = 3 * 24 * 3600 * NSEC_PER_SEC
+CAPABILITIES = bytes([0xF3, 0x03])  # without Diffie-Hellman and public keys; names and tags of keyrings by namespace
+
+
+def _text(k: KernelFace, addr: int) -> str:
+    """strndup_user().  EFAULT, EINVAL."""
+    try:
+        raw = k.usercopy.strncpy_from_user(addr, PAGE_SIZE)
+    except KernelError as error:
+        raise KernelError(EINVAL if error.errno == ENAMETOOLONG else error.errno) from None
+    return bytes(raw).decode("utf-8", "surrogateescape")
+
+
+def _type(k: KernelFace, addr: int) -> str:
+    """key_get_type_from_user().  EFAULT, EINVAL, EPERM."""
+    try:
+        name = bytes(k.usercopy.strncpy_from_user(addr, 32)).decode("utf-8", "surrogateescape")
+    except KernelError as error:
+        raise KernelError(EINVAL if error.errno == ENAMETOOLONG else error.errno) from None
+    if not name:
+        raise KernelError(EINVAL)
+    if name[0] == ".":
+        raise KernelError(EPERM)
+    return name
+
+
+@syscall(
+    "add_key", "const char *_type, const char *_description, const void *_payload, size_t plen, key_serial_t ringid",
+    source=KEYCTL,
+)  # fmt: skip
+def sys_add_key(k: KernelFace, type_: int, description: int, payload: int, plen: int, ringid: int) -> int:
+    """A new key in a keyring, or a new payload for one that is there.  EINVAL, EPERM, EFAULT, ENODEV, EACCES, EDQUOT, ENOKEY."""
+    if plen > BIG_PAYLOAD:
+        raise KernelError(EINVAL)
+    name = _type(k, type_)
+    text = _text(k, description) if description else ""
+    if text.startswith(".") and name.startswith("keyring"):
+        raise KernelError(EPERM)
+    data = bytes(k.usercopy.copy_from_user(payload, plen)) if plen else None
+    ring = lookup(k, ringid, key_.WRITE, create=True)
+    kind = TYPES.get(name)
+    if kind is None:
+        raise KernelError(ENODEV)
+    if not text:
+        raise KernelError(EINVAL)
+    if not ring.key.is_keyring:
+        raise KernelError(ENOTDIR)
+    kind.check(text, data)
+    return _create_or_update(k, ring.key, ring.possessed, kind, text, data or b"").serial
+
+
+def _create_or_update(k: KernelFace, ring: Key, possessed: bool, kind: KeyType, text: str, data: bytes) -> Key:
+    """key_create_or_update()."""
+    if ring.restricted:
+        raise KernelError(EPERM)
+    old = ring.links.get((kind.name, text))
+    if kind.updatable and old is not None and not old.revoked:
+        searcher(k).check(old, possessed, key_.WRITE)
+        old.payload, old.expiry_ns = data, 0
+        return old
+    cred = k.current.cred
+    key = keys_of(k).new(kind.name, text, (cred.fsuid, cred.fsgid), kind.perm, data)
+    key_.link(ring, key)
+    return key
+
+
+@syscall(
+    "request_key",
+    "const char *_type, const char *_description, const char *_callout_info, key_serial_t destringid", source=KEYCTL,
+)  # fmt: skip
+def sys_request_key(k: KernelFace, type_: int, description: int, callout: int, destringid: int) -> int:
+    """A key that the task's keyrings hold.  EINVAL, EFAULT, ENOKEY, EACCES, EKEYREVOKED, EKEYEXPIRED."""
+    name, text = _type(k, type_), _text(k, description)
+    if callout:
+        _text(k, callout)
+    dest = lookup(k, destringid, key_.WRITE, create=True) if destringid else None
+    if name not in TYPES:
+        raise KernelError(ENOKEY)
+    try:
+        found = search_process(k, lambda key: key.type.name == name and key.description == text)
+    except KernelError as error:
+        raise KernelError(ENOENT if callout and error.errno == ENOKEY else error.errno) from None
+    if dest is not None:
+        key_.link(dest.key, found)
+    return found.serial
+
+
+# --- keyctl(2) ---
+
+Operation = Callable[[KernelFace, int, int, int, int], int]
+
+
+def _signed(value: int) -> int:
+    """A key_serial_t that came as a register."""
+    value &= 0xFFFFFFFF
+    return value - (value >> 31 << 32)
+
+
+def _get_keyring_id(k: KernelFace, number: int, create: int, c: int, d: int) -> int:
+    return lookup(k, _signed(number), key_.SEARCH, create=bool(_signed(create))).key.serial
+
+
+def _join_session(k: KernelFace, name: int, b: int, c: int, d: int) -> int:
+    text = _text(k, name) if name else None
+    if text is not None and text.startswith("."):
+        raise KernelError(EPERM)
+    return join_session(k, text).serial
+
+
+def _update(k: KernelFace, number: int, payload: int, plen: int, d: int) -> int:
+    if plen > PAGE_SIZE:
+        raise KernelError(EINVAL)
+    data = bytes(k.usercopy.copy_from_user(payload, plen)) if payload and plen else None
+    key = lookup(k, _signed(number), key_.WRITE).key
+    if not key.type.updatable:
+        raise KernelError(EOPNOTSUPP)
+    key.type.check(key.description, data)
+    key.payload, key.expiry_ns = data or b"", 0
+    return 0
+
+
+def _revoke(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
+    try:
+        found = lookup(k, _signed(number), key_.WRITE)
+    except KernelError as error:
+        if error.errno != EACCES:
+            raise
+        found = lookup(k, _signed(number), key_.SETATTR)
+    found.key.revoke()
+    return 0
+
+
+def _chown(k: KernelFace, number: int, uid: int, gid: int, d: int) -> int:
+    uid, gid = _signed(uid), _signed(gid)
+    if uid == -1 and gid == -1:
+        return 0
+    key, cred = lookup(k, _signed(number), key_.SETATTR, create=True).key, k.current.cred
+    if not k.capable(CAP_SYS_ADMIN):
+        if uid not in (-1, key.uid) or (gid not in (-1, key.gid, cred.fsgid) and gid not in cred.groups):
+            raise KernelError(EACCES)
+    key.uid, key.gid = key.uid if uid == -1 else uid, key.gid if gid == -1 else gid
+    return 0
+
+
+def _setperm(k: KernelFace, number: int, perm: int, c: int, d: int) -> int:
+    perm &= 0xFFFFFFFF
+    if perm & ~PERM_MASK:
+        raise KernelError(EINVAL)
+    key = lookup(k, _signed(number), key_.SETATTR, create=True).key
+    if key.uid != k.current.cred.fsuid and not k.capable(CAP_SYS_ADMIN):
+        raise KernelError(EACCES)
+    key.perm = perm
+    return 0
+
+
+def _give(k: KernelFace, data: bytes, buffer: int, size: int) -> int:
+    """Copied where all of it fits; its length in any case."""
+    if buffer and size >= len(data):
+        k.usercopy.copy_to_user(buffer, data)
+    return len(data)
+
+
+def _describe(k: KernelFace, number: int, buffer: int, size: int, d: int) -> int:
+    key = lookup(k, _signed(number), key_.VIEW).key
+    text = f"{key.type.name};{key.uid};{key.shown_gid};{key.perm:08x};{key.description}\0"
+    return _give(k, text.encode("utf-8", "surrogateescape"), buffer, size)
+
+
+def _clear(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
+    key = lookup(k, _signed(number), key_.WRITE, create=True).key
+    if not key.is_keyring:
+        raise KernelError(ENOTDIR)
+    key.links.clear()
+    return 0
+
+
+def _link(k: KernelFace, number: int, ring: int, c: int, d: int) -> int:
+    into = lookup(k, _signed(ring), key_.WRITE, create=True).key
+    key_.link(into, lookup(k, _signed(number), key_.LINK, create=True).key)
+    return 0
+
+
+def _unlink(k: KernelFace, number: int, ring: int, c: int, d: int) -> int:
+    out_of = lookup(k, _signed(ring), key_.WRITE).key
+    key_.unlink(out_of, lookup(k, _signed(number), 0).key)
+    return 0
+
+
+def _search(k: KernelFace, ring: int, type_: int, description: int, dest: int) -> int:
+    name, text = _type(k, type_), _text(k, description)
+    start = lookup(k, _signed(ring), key_.SEARCH)
+    into = lookup(k, _signed(dest), key_.WRITE, create=True) if _signed(dest) else None
+    if name not in TYPES:
+        raise KernelError(ENOKEY)
+    if not start.key.is_keyring:
+        raise KernelError(ENOTDIR)
+
+    def wanted(key: Key) -> bool:
+        return key.type.name == name and key.description == text
+
+    try:
+        found = key_.search(start.key, wanted, searcher(k), start.possessed, k.clock.realtime_ns)
+    except KernelError as error:
+        raise KernelError(ENOKEY if error.errno == EAGAIN else error.errno) from None
+    if into is not None:
+        searcher(k).check(found, start.possessed, key_.LINK)
+        key_.link(into.key, found)
+    return found.serial
+
+
+def _read(k: KernelFace, number: int, buffer: int, size: int, d: int) -> int:
+    found = lookup(k, _signed(number), 0)
+    key = found.key
+    if not searcher(k).may(key, found.possessed, key_.READ) and not found.possessed:
+        raise KernelError(EACCES)
+    if not key.type.readable:
+        raise KernelError(EOPNOTSUPP)
+    state = key.state(k.clock.realtime_ns)
+    if state:
+        raise KernelError(state)
+    order = k.mem.byteorder
+    serials = b"".join(child.serial.to_bytes(4, order) for child in key.links.values())
+    return _give(k, serials if key.is_keyring else key.payload, buffer, size)
+
+
+def _without_authority(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
+    """Instantiating is for those whom request_key(2) has started: nobody."""
+    raise KernelError(EPERM)
+
+
+def _negate(k: KernelFace, number: int, timeout: int, error: int, ring: int) -> int:
+    if not 0 < error & 0xFFFFFFFF < 4095:
+        raise KernelError(EINVAL)
+    raise KernelError(EPERM)
+
+
+def _set_reqkey_keyring(k: KernelFace, choice: int, b: int, c: int, d: int) -> int:
+    choice, task = _signed(choice), k.current
+    old = task.cred.jit_keyring
+    if choice == -1:
+        return old
+    if choice not in (0, 1, 2, 3, 4, 5, 7):
+        raise KernelError(EINVAL)
+    if choice in (1, 2):
+        special(k, THREAD - (choice - 1), True)
+    task.cred = task.cred.copy()
+    task.cred.jit_keyring = choice
+    k.mirror.publish_cred(task)
+    return old
+
+
+def _set_timeout(k: KernelFace, number: int, seconds: int, c: int, d: int) -> int:
+    key = lookup(k, _signed(number), key_.SETATTR, create=True).key
+    seconds &= 0xFFFFFFFF
+    key.expiry_ns = k.clock.realtime_ns + seconds * NSEC_PER_SEC if seconds else 0
+    return 0
+
+
+def _assume_authority(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
+    if _signed(number) < 0:
+        raise KernelError(EINVAL)
+    if _signed(number):
+        raise KernelError(ENOKEY)
+    return 0
+
+
+def _get_security(k: KernelFace, number: int, buffer: int, size: int, d: int) -> int:
+    lookup(k, _signed(number), key_.VIEW)
+    return _give(k, b"\0", buffer, size) if size else 1
+
+
+def _session_to_parent(k: KernelFace, a: int, b: int, c: int, d: int) -> int:
+    """The parent gets this session: it must be somebody's who could have made it.  EPERM."""
+    me, parent = k.current, k.current.real_parent
+    mine, theirs = me.cred, parent.cred
+    ring = mine.session_keyring
+    if parent.pid <= 1 or parent.mm is None or len(parent.signal.threads) != 1:
+        raise KernelError(EPERM)
+    if mine is theirs or ring is theirs.session_keyring:
+        return 0
+    ids = {theirs.uid, theirs.euid, theirs.suid} | {mine.uid}
+    groups = {theirs.gid, theirs.egid, theirs.sgid} | {mine.gid}
+    owners = {held.uid for held in (ring, theirs.session_keyring) if isinstance(held, Key)}
+    if len(ids) != 1 or len(groups) != 1 or owners - {mine.euid} or not isinstance(ring, Key):
+        raise KernelError(EPERM)
+    install_session(k, parent, ring)
+    return 0
+
+
+def _invalidate(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
+    lookup(k, _signed(number), key_.SEARCH).key.invalidated = True
+    return 0
+
+
+def _get_persistent(k: KernelFace, uid: int, ring: int, c: int, d: int) -> int:
+    uid = _signed(uid)
+    cred = k.current.cred
+    uid = cred.uid if uid == -1 else uid
+    if uid not in (cred.uid, cred.euid) and not k.capable(CAP_SETUID):
+        raise KernelError(EPERM)
+    into, keys = lookup(k, _signed(ring), key_.WRITE, create=True).key, keys_of(k)
+    if not into.is_keyring:
+        raise KernelError(ENOTDIR)
+    found = keys.persistent.get(uid)
+    if found is None or found.state(k.clock.realtime_ns):
+        found = keys.persistent[uid] = keys.new("keyring", f"_persistent.{uid}", (uid, NO_GID), PERSISTENT_PERM)
+    key_.link(into, found)
+    found.expiry_ns = k.clock.realtime_ns + PERSISTENT_NS
+    return found.serial
+
+
+def _restrict(k: KernelFace, number: int, type_: int, restriction: int, d: int) -> int:
+    key = lookup(k, _signed(number), key_.SETATTR).key
+    if type_:
+        name = _type(k, type_)
+        if not restriction:
+            raise KernelError(EINVAL)
+        raise KernelError(ENOENT if name in TYPES else ENOKEY)
+    if restriction:
+        raise KernelError(EINVAL)
+    if not key.is_keyring:
+        raise KernelError(ENOTDIR)
+    if key.restricted:
+        raise KernelError(EEXIST)
+    key.restricted = True
+    return 0
+
+
+def _move(k: KernelFace, number: int, from_: int, to: int, flags: int) -> int:
+    if flags & 0xFFFFFFFE:
+        raise KernelError(EINVAL)
+    key = lookup(k, _signed(number), key_.LINK, create=True).key
+    source = lookup(k, _signed(from_), key_.WRITE).key
+    target = lookup(k, _signed(to), key_.WRITE, create=True).key
+    if source is target:
+        return 0
+    if not source.is_keyring or not target.is_keyring:
+        raise KernelError(ENOTDIR)
+    place = key.type.name, key.description
+    if source.links.get(place) is not key:
+        raise KernelError(ENOENT)
+    if flags & 1 and place in target.links:
+        raise KernelError(EEXIST)
+    key_.link(target, key)
+    key_.unlink(source, key)
+    return 0
+
+
+def _capabilities(k: KernelFace, buffer: int, size: int, c: int, d: int) -> int:
+    if size:
+        k.usercopy.copy_to_user(buffer, CAPABILITIES[:size].ljust(size, b"\0"))
+    return len(CAPABILITIES)
+
+
+OPERATIONS: dict[int, Operation] = {
+    0: _get_keyring_id, 1: _join_session, 2: _update, 3: _revoke, 4: _chown, 5: _setperm, 6: _describe, 7: _clear,
+    8: _link, 9: _unlink, 10: _search, 11: _read, 12: _without_authority, 13: _without_authority,
+    14: _set_reqkey_keyring, 15: _set_timeout, 16: _assume_authority, 17: _get_security, 18: _session_to_parent,
+    19: _negate, 20: _without_authority, 21: _invalidate, 22: _get_persistent, 29: _restrict, 30: _move,
+    31: _capabilities,
+}  # fmt: skip
+
+
+@syscall(
+    "keyctl", "int option, unsigned long arg2, unsigned long arg3, unsigned long arg4, unsigned long arg5",
+    source=KEYCTL,
+)  # fmt: skip
+def sys_keyctl(k: KernelFace, option: int, arg2: int, arg3: int, arg4: int, arg5: int) -> int:
+    """One operation.  EOPNOTSUPP, and what the operation says."""
+    operation = OPERATIONS.get(option)
+    if operation is None:
+        raise KernelError(EOPNOTSUPP)
+    return operation(k, arg2, arg3, arg4, arg5)

@@ -1,0 +1,259 @@
+"""Keys and keyrings: what they are, who may do what with them, how one is found.  security/keys/{key,keyring,permission,user_defined}.c."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Iterator
+
+from arch.abi.errno import (
+    EACCES,
+    EAGAIN,
+    EDEADLK,
+    EDQUOT,
+    EINVAL,
+    EKEYEXPIRED,
+    EKEYREVOKED,
+    ELOOP,
+    ENOENT,
+    ENOKEY,
+    ENOTDIR,
+    EPERM,
+)
+from arch.abi.time import NSEC_PER_SEC
+from arch.errors import KernelError
+
+VIEW, READ, WRITE, SEARCH, LINK, SETATTR, ALL = (
+    1,
+    2,
+    4,
+    8,
+    16,
+    32,
+    63,
+)  # KEY_NEED_*: bits of each part of the permissions
+POSSESSOR, USER, GROUP = 24, 16, 8  # where the part of each begins
+KEYRING_SEARCH_MAX_DEPTH = 6
+NO_GID, OVERFLOW_GID = 0xFFFFFFFF, 65534
+MAX_PAYLOAD, BIG_PAYLOAD = 32767, (1 << 20) - 1
+LIMITS = {True: (1000000, 25000000), False: (200, 20000)}  # root or not: keys, bytes
+
+
+class Key:
+    """struct key.  A keyring has links, everything else a payload."""
+
+    def __init__(self, serial: int, kind: KeyType, description: str, owner: tuple[int, int], perm: int) -> None:
+        self.serial, self.type, self.description, self.perm = serial, kind, description, perm
+        self.uid, self.gid = owner
+        self.payload = b""
+        self.links: dict[tuple[str, str], Key] = {}
+        self.expiry_ns = 0
+        self.revoked = self.invalidated = self.uid_keyring = False
+        self.restricted = False  # nothing may be linked to it any more
+
+    @property
+    def is_keyring(self) -> bool:
+        """It holds others."""
+        return self.type.name == "keyring"
+
+    @property
+    def shown_gid(self) -> int:
+        """from_kgid_munged(): nobody's where there is no group."""
+        return OVERFLOW_GID if self.gid == NO_GID else self.gid
+
+    @property
+    def quotalen(self) -> int:
+        """Bytes on its owner's account."""
+        return len(self.description) + 1 + (8 * len(self.links) if self.is_keyring else len(self.payload))
+
+    def state(self, now: int) -> int:
+        """key_validate(): 0, or why it is not to be used."""
+        if self.invalidated:
+            return ENOKEY
+        if self.revoked:
+            return EKEYREVOKED
+        return EKEYEXPIRED if self.expiry_ns and now >= self.expiry_ns else 0
+
+    def revoke(self) -> None:
+        """key_revoke(): the type drops what it holds."""
+        self.revoked = True
+        self.links.clear()
+        self.payload = b""
+
+
+class KeyType:
+    """struct key_type."""
+
+    def __init__(self, name: str, readable: bool, updatable: bool, limit: int = MAX_PAYLOAD) -> None:
+        self.name, self.readable, self.updatable, self.limit = name, readable, updatable, limit
+
+    @property
+    def perm(self) -> int:
+        """KEY_PERM_UNDEF: what a new key of this type allows."""
+        mine = VIEW | SEARCH | LINK | SETATTR | (READ if self.readable else 0)
+        return (mine | (WRITE if self.updatable or self.name == "keyring" else 0)) << POSSESSOR | VIEW << USER
+
+    def check(self, description: str, payload: bytes | None) -> None:
+        """vet_description(), preparse().  EINVAL."""
+        if self.name == "logon" and description.find(":") < 1:
+            raise KernelError(EINVAL, "a service's name and a colon")
+        if self.name == "keyring":
+            if payload:
+                raise KernelError(EINVAL, "keyrings have no payload")
+        elif not payload or len(payload) > self.limit:
+            raise KernelError(EINVAL, "payload")
+
+
+TYPES = {
+    row.name: row
+    for row in (
+        KeyType("keyring", True, False), KeyType("user", True, True), KeyType("logon", False, True), KeyType("big_key", True, True, BIG_PAYLOAD),
+    )
+}  # fmt: skip
+
+
+class Searcher:
+    """Who looks for keys, as key_task_permission() asks."""
+
+    def __init__(self, fsuid: int, in_group: Callable[[int], bool]) -> None:
+        self.fsuid, self.in_group = fsuid, in_group
+
+    def may(self, key: Key, possessed: bool, need: int) -> bool:
+        """key_task_permission()."""
+        if key.uid == self.fsuid:
+            allowed = key.perm >> USER
+        elif key.perm >> GROUP & ALL and self.in_group(key.gid):
+            allowed = key.perm >> GROUP
+        else:
+            allowed = key.perm
+        if possessed:
+            allowed |= key.perm >> POSSESSOR
+        return allowed & need == need
+
+    def check(self, key: Key, possessed: bool, need: int) -> None:
+        """EACCES."""
+        if not self.may(key, possessed, need):
+            raise KernelError(EACCES, "key permissions")
+
+
+def search(
+    keyring: Key, wanted: Callable[[Key], bool], who: Searcher, possessed: bool, now: int, any_state: bool = False
+) -> Key:
+    """keyring_search_rcu(): the keyring itself, its keys, those of keyrings in it.  EAGAIN when there is none, or why one cannot be had."""
+    who.check(keyring, possessed, SEARCH)
+    error = EAGAIN
+    if keyring.revoked or keyring.invalidated:
+        raise KernelError(EKEYREVOKED if keyring.revoked else ENOKEY)
+    seen: set[int] = set()
+    level: list[Key] = [keyring]
+    if wanted(keyring) and (any_state or not keyring.state(now)):
+        return keyring
+    for _ in range(KEYRING_SEARCH_MAX_DEPTH):
+        below: list[Key] = []
+        for ring in level:
+            if ring.serial in seen:
+                continue
+            seen.add(ring.serial)
+            for key in ring.links.values():
+                if wanted(key):
+                    state = 0 if any_state else key.state(now)
+                    if not state and (any_state or who.may(key, possessed, SEARCH)):
+                        return key
+                    error = state or EACCES
+            below += [key for key in ring.links.values() if key.is_keyring and not key.state(now) and who.may(key, possessed, SEARCH)]  # fmt: skip
+        level = below
+    raise KernelError(error)
+
+
+def link(keyring: Key, key: Key) -> None:
+    """key_link(): in the place of one of the same type and name.  ENOTDIR, EKEYREVOKED, EPERM, EDEADLK, ELOOP."""
+    if not keyring.is_keyring:
+        raise KernelError(ENOTDIR)
+    if keyring.revoked:
+        raise KernelError(EKEYREVOKED)
+    if keyring.restricted:
+        raise KernelError(EPERM, "the keyring takes no more")
+    if key.is_keyring:
+        _check_cycle(keyring, key)
+    keyring.links.pop((key.type.name, key.description), None)
+    keyring.links[key.type.name, key.description] = key
+
+
+def _check_cycle(into: Key, key: Key, depth: int = 0) -> None:
+    if key is into:
+        raise KernelError(EDEADLK, "a keyring in itself")
+    if depth >= KEYRING_SEARCH_MAX_DEPTH:
+        raise KernelError(ELOOP)
+    for child in key.links.values():
+        if child.is_keyring:
+            _check_cycle(into, child, depth + 1)
+
+
+def unlink(keyring: Key, key: Key) -> None:
+    """key_unlink().  ENOTDIR, ENOENT."""
+    if not keyring.is_keyring:
+        raise KernelError(ENOTDIR)
+    place = (key.type.name, key.description)
+    if keyring.links.get(place) is not key:
+        raise KernelError(ENOENT)
+    del keyring.links[place]
+
+
+class Keys:
+    """All keys of a machine: `k.keys`."""
+
+    def __init__(self, numbers: random.Random) -> None:
+        self.numbers = numbers
+        self.by_serial: dict[int, Key] = {}
+        self.users: dict[int, tuple[Key, Key]] = {}  # uid -> _uid.N, _uid_ses.N
+        self.persistent: dict[int, Key] = {}
+
+    def new(
+        self, kind: str, description: str, owner: tuple[int, int], perm: int, payload: bytes = b"", charged: bool = True
+    ) -> Key:
+        """key_alloc().  EDQUOT."""
+        if charged:
+            keys, size = LIMITS[not owner[0]]
+            mine = [key for key in self.by_serial.values() if key.uid == owner[0]]
+            needed = sum(key.quotalen for key in mine) + len(description) + 1 + len(payload)
+            if len(mine) + 1 > keys or needed > size:
+                raise KernelError(EDQUOT)
+        serial = 0
+        while serial < 3 or serial in self.by_serial:
+            serial = self.numbers.getrandbits(30)
+        key = Key(serial, TYPES[kind], description, owner, perm)
+        key.payload = payload
+        self.by_serial[serial] = key
+        return key
+
+    def sweep(self, roots: Iterable[Key | None]) -> None:
+        """key_garbage_collector(): what no keyring and no task has is gone, what was invalidated leaves its keyrings."""
+        alive: dict[int, Key] = {}
+        todo = [key for key in (*roots, *self._owned()) if key is not None]
+        while todo:
+            key = todo.pop()
+            if key.serial in alive:
+                continue
+            alive[key.serial] = key
+            gone = [place for place, child in key.links.items() if child.invalidated]
+            for place in gone:
+                del key.links[place]
+            todo += key.links.values()
+        self.by_serial = {serial: key for serial, key in self.by_serial.items() if serial in alive}
+
+    def _owned(self) -> Iterator[Key]:
+        for pair in self.users.values():
+            yield from pair
+        yield from self.persistent.values()
+
+
+def left(key: Key, now: int) -> str:
+    """How long a key lives, as /proc/keys says it."""
+    if not key.expiry_ns:
+        return "perm"
+    seconds = (key.expiry_ns - now) // NSEC_PER_SEC
+    if key.expiry_ns <= now:
+        return "expd"
+    for size, unit, step in ((60, "s", 1), (3600, "m", 60), (86400, "h", 3600), (604800, "d", 86400)):
+        if seconds < size:
+            return f"{seconds // step}{unit}"
+    return f"{seconds // 604800}w"

@@ -1,0 +1,178 @@
+"""The keyrings that threads, processes, sessions and users have.  security/keys/{process_keys,persistent}.c."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from arch.abi.errno import EACCES, EAGAIN, EINVAL, ENOKEY
+from arch.errors import KernelError
+from simkernel.kernel.face import KernelFace
+from simkernel.kernel.keys.key import (
+    ALL,
+    LINK,
+    NO_GID,
+    POSSESSOR,
+    READ,
+    SEARCH,
+    SETATTR,
+    USER,
+    VIEW,
+    Key,
+    Keys,
+    Searcher,
+    link,
+    search,
+)
+from simkernel.kernel.task import Task
+
+THREAD, PROCESS, SESSION, USER_RING, USER_SESSION, GROUP_RING, REQKEY_AUTH, REQUESTOR = range(-1, -9, -1)
+OWN_PERM = ALL << POSSESSOR | VIEW << USER
+SESSION_PERM = OWN_PERM | READ << USER
+JOINED_PERM = SESSION_PERM | LINK << USER
+USER_PERM = (ALL & ~SETATTR) << POSSESSOR | ALL << USER
+PERSISTENT_PERM = (ALL & ~SETATTR) << POSSESSOR | (VIEW | READ) << USER
+
+
+class KeyRef(NamedTuple):
+    """key_ref_t: a key, and whether the caller has it in its own keyrings."""
+
+    key: Key
+    possessed: bool
+
+
+def keys_of(k: KernelFace) -> Keys:
+    """All of the machine's; made when somebody first asks, and swept of what nobody has."""
+    if k.keys is None:
+        k.keys = Keys(k.random)
+    assert isinstance(k.keys, Keys)
+    k.keys.sweep(key for task in k.tasks.by_pid.values() for key in _rings(task))
+    return k.keys
+
+
+def _rings(task: Task) -> Iterator[Key | None]:
+    for ring in (task.thread_keyring, task.process_keyring, task.cred.session_keyring):
+        yield ring if isinstance(ring, Key) else None
+
+
+def searcher(k: KernelFace) -> Searcher:
+    """The current task."""
+    cred = k.current.cred
+    return Searcher(cred.fsuid, lambda gid: gid == cred.fsgid or gid in cred.groups)
+
+
+def user_rings(k: KernelFace, uid: int) -> tuple[Key, Key]:
+    """look_up_user_keyrings(): a user's keyring, and the session of who has none."""
+    keys = keys_of(k)
+    if uid not in keys.users:
+        mine = keys.new("keyring", f"_uid.{uid}", (uid, NO_GID), USER_PERM)
+        session = keys.new("keyring", f"_uid_ses.{uid}", (uid, NO_GID), USER_PERM)
+        mine.uid_keyring = session.uid_keyring = True
+        link(session, mine)
+        keys.users[uid] = mine, session
+    return keys.users[uid]
+
+
+def _new_ring(k: KernelFace, name: str, perm: int) -> Key:
+    cred = k.current.cred
+    return keys_of(k).new("keyring", name, (cred.uid, cred.gid), perm)
+
+
+def join_session(k: KernelFace, name: str | None) -> Key:
+    """join_session_keyring(): an anonymous one, or the one of that name."""
+    found = next((key for key in keys_of(k).by_serial.values() if _joinable(k, key, name)), None)
+    if name is None or found is None:
+        found = _new_ring(k, "_ses" if name is None else name, SESSION_PERM if name is None else JOINED_PERM)
+    install_session(k, k.current, found)
+    return found
+
+
+def _joinable(k: KernelFace, key: Key, name: str | None) -> bool:
+    """find_keyring_by_name()."""
+    usable = key.is_keyring and key.description == name and not key.revoked and not key.uid_keyring
+    return usable and searcher(k).may(key, False, SEARCH)
+
+
+def install_session(k: KernelFace, task: Task, ring: Key) -> None:
+    """The credentials are others' too: a copy has the new session."""
+    task.cred = task.cred.copy()
+    task.cred.session_keyring = ring
+    k.mirror.publish_cred(task)
+
+
+def special(k: KernelFace, number: int, create: bool) -> Key:
+    """The keyring of a negative number.  ENOKEY, EINVAL."""
+    task = k.current
+    if number == THREAD:
+        if task.thread_keyring is None and create:
+            task.thread_keyring = _new_ring(k, "_tid", OWN_PERM)
+        return _there(task.thread_keyring)
+    if number == PROCESS:
+        if task.process_keyring is None and create:
+            ring = _new_ring(k, "_pid", OWN_PERM)
+            for thread in task.signal.threads:
+                thread.process_keyring = ring
+        return _there(task.process_keyring)
+    if number == SESSION:
+        held = task.cred.session_keyring
+        if isinstance(held, Key) and not (held.uid_keyring and create):
+            return held
+        if create:
+            return join_session(k, None)
+        session = user_rings(k, task.cred.uid)[1]
+        install_session(k, task, session)
+        return session
+    if number in (USER_RING, USER_SESSION):
+        return user_rings(k, task.cred.uid)[number == USER_SESSION]
+    raise KernelError(ENOKEY if number in (REQKEY_AUTH, REQUESTOR) else EINVAL)
+
+
+def _there(ring: object) -> Key:
+    if not isinstance(ring, Key):
+        raise KernelError(ENOKEY)
+    return ring
+
+
+def search_process(k: KernelFace, wanted: Callable[[Key], bool], any_state: bool = False) -> Key:
+    """search_process_keyrings_rcu(): thread, process, session.  ENOKEY where one of them has none of that name, else why it cannot be had."""
+    task, who, now = k.current, searcher(k), k.clock.realtime_ns
+    errors: list[int] = []
+    session = task.cred.session_keyring
+    users = keys_of(k).users.get(task.cred.uid)
+    rings = [task.thread_keyring, task.process_keyring, session if session is not None else users and users[1]]
+    for ring in rings:
+        if not isinstance(ring, Key):
+            continue
+        try:
+            return search(ring, wanted, who, True, now, any_state)
+        except KernelError as refused:
+            errors.append(refused.errno)
+    raise KernelError(ENOKEY if not errors or EAGAIN in errors or ENOKEY in errors else errors[-1])
+
+
+def possesses(k: KernelFace, key: Key) -> bool:
+    """Can the current task reach it from its own keyrings?"""
+    try:
+        search_process(k, lambda found: found is key, any_state=True)
+    except KernelError:
+        return False
+    return True
+
+
+def lookup(k: KernelFace, number: int, need: int, create: bool = False) -> KeyRef:
+    """lookup_user_key(): `need` 0 asks for no permission.  ENOKEY, EINVAL, EKEYREVOKED, EKEYEXPIRED, EACCES."""
+    if number < 1:
+        if not -8 <= number <= -1:
+            raise KernelError(EINVAL)
+        found = KeyRef(special(k, number, create), True)
+    else:
+        key = keys_of(k).by_serial.get(number)
+        if key is None:
+            raise KernelError(ENOKEY)
+        found = KeyRef(key, possesses(k, key))
+    state = found.key.state(k.clock.realtime_ns) if need else 0
+    if state:
+        raise KernelError(state)
+    if need and not searcher(k).may(found.key, found.possessed, need):
+        raise KernelError(EACCES)
+    return found
