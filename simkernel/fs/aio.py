@@ -17,6 +17,7 @@ from arch.abi.errno import (
     EINPROGRESS,
     EINTR,
     EINVAL,
+    ENOMEM,
     EOPNOTSUPP,
     EPERM,
     ERESTARTNOHAND,
@@ -43,7 +44,7 @@ from simkernel.kernel.task import WaitQueue
 
 AIO_RING_MAGIC = 0xA10A10A1
 RING_HEAD = 32  # sizeof(struct aio_ring): id, nr, head, tail, magic, compat_features, incompat_features, header_length
-EVENT_SIZE, IOCB_SIZE = 32, 64
+IO_EVENT_SIZE, IOCB_SIZE = 32, 64
 CMD_PREAD, CMD_PWRITE, CMD_FSYNC, CMD_FDSYNC, CMD_POLL, CMD_PREADV, CMD_PWRITEV = 0, 1, 2, 3, 5, 7, 8
 FLAG_RESFD, FLAG_IOPRIO = 1, 2
 RWF_SUPPORTED = 0x1F
@@ -113,8 +114,8 @@ class Context:
         self.k, self.mm = k, mm
         self.max_reqs = wanted
         count = max(wanted, 4 * k.nr_cpus) * 2 + 2
-        self.size = -(-(RING_HEAD + EVENT_SIZE * count) // PAGE_SIZE) * PAGE_SIZE
-        self.nr_events = (self.size - RING_HEAD) // EVENT_SIZE
+        self.size = -(-(RING_HEAD + IO_EVENT_SIZE * count) // PAGE_SIZE) * PAGE_SIZE
+        self.nr_events = (self.size - RING_HEAD) // IO_EVENT_SIZE
         self.available = self.nr_events - 1
         self.tail = self.active = 0
         self.wait = WaitQueue("aio")
@@ -157,7 +158,7 @@ class Context:
         mapping = self.file.f_mapping
         assert mapping is not None
         event = struct.pack(self.order + "QQqq", request.iocb.data, request.iocb.addr, result, 0)
-        mapping.write(RING_HEAD + EVENT_SIZE * self.tail, event)
+        mapping.write(RING_HEAD + IO_EVENT_SIZE * self.tail, event)
         self.tail = (self.tail + 1) % self.nr_events
         self.active -= 1
         self.put(12, self.tail)
@@ -167,7 +168,7 @@ class Context:
         """aio_read_events_ring(): events to user memory.  EFAULT."""
         head, count = self.head, min(limit, self.filled)
         raw = b"".join(
-            self.read(RING_HEAD + EVENT_SIZE * ((head + i) % self.nr_events), EVENT_SIZE) for i in range(count)
+            self.read(RING_HEAD + IO_EVENT_SIZE * ((head + i) % self.nr_events), IO_EVENT_SIZE) for i in range(count)
         )
         if raw:
             self.k.usercopy.copy_to_user(events, raw)
@@ -204,12 +205,13 @@ def sys_io_setup(k: FsKernel, nr_events: int, ctxp: int) -> int:
     word = k.arch.model.word
     if k.usercopy.get_user(ctxp, word) or not nr_events:
         raise KernelError(EINVAL)
-    if max(nr_events, 4 * k.nr_cpus) * 2 > 0x10000000 // EVENT_SIZE:
+    if max(nr_events, 4 * k.nr_cpus) * 2 > 0x10000000 // IO_EVENT_SIZE:
         raise KernelError(EINVAL)
     if nr_events > k.vfs.sysctl["fs.aio-max-nr"] or k.vfs.aio_nr + nr_events > k.vfs.sysctl["fs.aio-max-nr"]:
         raise KernelError(EAGAIN)
     mm = k.current.mm
-    assert mm is not None
+    if mm is None:
+        raise KernelError(ENOMEM)
     context = Context(k, mm, nr_events)
     k.vfs.aio_nr += nr_events
     mm.ioctx_table[context.id] = context
@@ -378,14 +380,14 @@ def read_events(k: FsKernel, ctx: int, min_nr: int, nr: int, events: int, until:
     done = 0
     while True:
         try:
-            done += context.take(nr - done, events + EVENT_SIZE * done)
+            done += context.take(nr - done, events + IO_EVENT_SIZE * done)
         except KernelError as error:
             return done or -error.errno
         if done >= min_nr or until == 0 or done == nr or nr >= word:
             return done
         ret = yield k.wait(context.wait, timeout_ns=None if limit is None else max(0, limit - k.clock.now_ns))
         if ret == -ETIME:
-            return done + context.take(nr - done, events + EVENT_SIZE * done)
+            return done + context.take(nr - done, events + IO_EVENT_SIZE * done)
         if ret < 0:
             return done or ret
         if context.id not in context.mm.ioctx_table:

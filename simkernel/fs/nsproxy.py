@@ -31,7 +31,7 @@ from simkernel.fs.fdtable import FsStruct, publish_task_files
 from simkernel.fs.inode import Mount, Path
 from simkernel.fs.mounts import top_of
 from simkernel.fs.nsfs import NS_FILE_OPERATIONS, namespace_of
-from simkernel.fs.pidfd import PIDFD_FOPS
+from simkernel.fs.pidfd import PIDFD_FOPS, process_of
 from simkernel.kernel.face import Body
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.namespaces import KINDS, Namespace, Proxy, TimeNamespace, UtsNamespace, time_offsets
@@ -308,7 +308,7 @@ def sys_setns(k: FsKernel, fd: int, flags: int) -> int:
     elif file.f_op is PIDFD_FOPS:
         if not flags or flags & ~(HERE | CLONE_NEWUSER):
             return -EINVAL
-        other: Task = file.private_data
+        other = process_of(file)
         for kind, (flag, ino) in KINDS.items():
             if flags & flag:
                 _enter(k, proxy, other.namespaces.get(kind) or Namespace(kind, ino))

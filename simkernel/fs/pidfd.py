@@ -29,8 +29,14 @@ def pidfd_poll(k: FsKernel, file: int, pts: int) -> int:
     return _poll(k, k.vfs.files[file], None)
 
 
-def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
+def process_of(file: File) -> Task:
+    """The process behind a descriptor: a thread that execs takes its leader's place."""
     task: Task = file.private_data
+    return task.group_leader
+
+
+def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
+    task = process_of(file)
     if queues is not None:
         queues.append(task.signal.pidfd_wait)
     over = bool(task.exit_state) and all(t.exit_state for t in task.signal.threads)
@@ -39,7 +45,7 @@ def _poll(k: FsKernel, file: File, queues: list[WaitQueue] | None) -> int:
 
 def _fdinfo(k: FsKernel, file: File) -> str:
     """pidfd_show_fdinfo()."""
-    task: Task = file.private_data
+    task = process_of(file)
     if task.exit_state == EXIT_DEAD:
         return "Pid:\t-1\nNSpid:\t-1\n"
     mine, numbers = k.current.pid_ns, []
@@ -67,8 +73,7 @@ class PidFds:
         file = k.vfs.fget(fd)
         if file.f_op is not PIDFD_FOPS:
             raise KernelError(EBADF, "not a pidfd")
-        task: Task = file.private_data
-        return task, bool(file.f_flags & O_NONBLOCK)
+        return process_of(file), bool(file.f_flags & O_NONBLOCK)
 
 
 @syscall("pidfd_open", "pid_t pid, unsigned int flags", source="kernel/pid.c", since="5.3")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from simkernel.fs.face import FsKernel
 from simkernel.fs.nodes import PseudoFile
 from simkernel.fs.procfs import proc_file
-from simkernel.kernel.keys.key import LIMITS, VIEW, Key, left
+from simkernel.kernel.keys.key import LIMITS, NEED_VIEW, Key, left
 from simkernel.kernel.keys.special import keys_of, possesses, searcher
 
 
@@ -25,7 +25,7 @@ def _line(k: FsKernel, key: Key) -> str:
 def _keys(k: FsKernel) -> str:
     """Those that the reader may view."""
     who = searcher(k)
-    seen = [key for _, key in sorted(keys_of(k).by_serial.items()) if who.may(key, possesses(k, key), VIEW)]
+    seen = [key for _, key in sorted(keys_of(k).by_serial.items()) if who.may(key, possesses(k, key), NEED_VIEW)]
     return "".join(_line(k, key) for key in seen)
 
 

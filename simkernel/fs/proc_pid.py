@@ -534,11 +534,14 @@ def find_process(
     return node
 
 
-def self_pid(k: FsKernel) -> str:
-    """/proc/self."""
-    return str(k.tasks.vnr(k.current.tgid))
+def self_pid(k: FsKernel, space: PidNamespace | None) -> str:
+    """/proc/self: the number in the namespace of this instance.  ENOENT where the task has none."""
+    number = k.tasks.number_in(space, k.current.tgid)
+    if not number:
+        raise KernelError(ENOENT)
+    return str(number)
 
 
-def thread_self(k: FsKernel) -> str:
+def thread_self(k: FsKernel, space: PidNamespace | None) -> str:
     """/proc/thread-self."""
-    return f"{k.tasks.vnr(k.current.tgid)}/task/{k.tasks.vnr(k.current.pid)}"
+    return f"{self_pid(k, space)}/task/{k.tasks.number_in(space, k.current.pid)}"

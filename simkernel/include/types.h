@@ -86,6 +86,7 @@ typedef __u32 __kernel_dev_t;
 typedef __kernel_dev_t dev_t;
 typedef unsigned short umode_t;
 typedef __kernel_ulong_t ino_t;
+typedef __kernel_ulong_t aio_context_t;
 typedef unsigned long uintptr_t;
 typedef u64 sector_t;
 typedef u64 blkcnt_t;

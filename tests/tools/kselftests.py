@@ -322,6 +322,7 @@ HEAD = """# The kernel's selftests of system calls
 Made by `make test-kselftests`: the C programs of `tools/testing/selftests` (Debian's linux-source-6.1) that can be linked statically, each as
 root in a machine of its own (x86-64, two CPUs), compared result by result with what the same program says on Debian's real 6.1. A result is a line of
 TAP, a line with a verdict in brackets, or else the program's exit status; what the real kernel does not answer the same way twice is left out.
+A program that does not end within 240 s of the host counts as different.
 
 {agree} of {total} results are the real kernel's ({percent:.1f} %).
 
@@ -358,6 +359,9 @@ def write_page(found: list[Row]) -> None:
                 causes[why] = causes.get(why, 0) + len(row.differs)
         note = "; ".join(f"{why} ({number})" for why, number in causes.items())
         text += f"| {suite_row.name} | {len(rows)} | {count - wrong} | {count} | {note} |\n"
+    left = sorted(load().keys() - {row.name for row in found} - NOT_RUN.keys() - HELPERS)
+    if left:
+        text += "\nNot run for this table: " + ", ".join(f"`{name}`" for name in left) + ".\n"
     text += "\nNot run: " + "; ".join(f"`{name}` ({why})" for name, why in sorted(NOT_RUN.items())) + ".\n"
     PAGE.write_text(text)
 

@@ -174,6 +174,7 @@ def sys_waitid(k: KernelFace, which: int, upid: int, infop: int, options: int, r
             raise KernelError(EINVAL)
         target, nonblock = k.pidfds.task(k, upid)
         which, upid = 1, target.pid
+        nonblock = nonblock and not options & WNOHANG
         options |= WNOHANG if nonblock else 0
     else:
         upid = k.tasks.real(upid)

@@ -81,7 +81,7 @@ def sys_add_key(k: KernelFace, type_: int, description: int, payload: int, plen:
     if text.startswith(".") and name.startswith("keyring"):
         raise KernelError(EPERM)
     data = bytes(k.usercopy.copy_from_user(payload, plen)) if plen else None
-    ring = lookup(k, ringid, key_.WRITE, create=True)
+    ring = lookup(k, ringid, key_.NEED_WRITE, create=True)
     kind = TYPES.get(name)
     if kind is None:
         raise KernelError(ENODEV)
@@ -99,7 +99,7 @@ def _create_or_update(k: KernelFace, ring: Key, possessed: bool, kind: KeyType, 
         raise KernelError(EPERM)
     old = ring.links.get((kind.name, text))
     if kind.updatable and old is not None and not old.revoked:
-        searcher(k).check(old, possessed, key_.WRITE)
+        searcher(k).check(old, possessed, key_.NEED_WRITE)
         old.payload, old.expiry_ns = data, 0
         return old
     cred = k.current.cred
@@ -117,7 +117,7 @@ def sys_request_key(k: KernelFace, type_: int, description: int, callout: int, d
     name, text = _type(k, type_), _text(k, description)
     if callout:
         _text(k, callout)
-    dest = lookup(k, destringid, key_.WRITE, create=True) if destringid else None
+    dest = lookup(k, destringid, key_.NEED_WRITE, create=True) if destringid else None
     if name not in TYPES:
         raise KernelError(ENOKEY)
     try:
@@ -141,7 +141,7 @@ def _signed(value: int) -> int:
 
 
 def _get_keyring_id(k: KernelFace, number: int, create: int, c: int, d: int) -> int:
-    return lookup(k, _signed(number), key_.SEARCH, create=bool(_signed(create))).key.serial
+    return lookup(k, _signed(number), key_.NEED_SEARCH, create=bool(_signed(create))).key.serial
 
 
 def _join_session(k: KernelFace, name: int, b: int, c: int, d: int) -> int:
@@ -155,7 +155,7 @@ def _update(k: KernelFace, number: int, payload: int, plen: int, d: int) -> int:
     if plen > PAGE_SIZE:
         raise KernelError(EINVAL)
     data = bytes(k.usercopy.copy_from_user(payload, plen)) if payload and plen else None
-    key = lookup(k, _signed(number), key_.WRITE).key
+    key = lookup(k, _signed(number), key_.NEED_WRITE).key
     if not key.type.updatable:
         raise KernelError(EOPNOTSUPP)
     key.type.check(key.description, data)
@@ -165,11 +165,11 @@ def _update(k: KernelFace, number: int, payload: int, plen: int, d: int) -> int:
 
 def _revoke(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
     try:
-        found = lookup(k, _signed(number), key_.WRITE)
+        found = lookup(k, _signed(number), key_.NEED_WRITE)
     except KernelError as error:
         if error.errno != EACCES:
             raise
-        found = lookup(k, _signed(number), key_.SETATTR)
+        found = lookup(k, _signed(number), key_.NEED_SETATTR)
     found.key.revoke()
     return 0
 
@@ -178,7 +178,7 @@ def _chown(k: KernelFace, number: int, uid: int, gid: int, d: int) -> int:
     uid, gid = _signed(uid), _signed(gid)
     if uid == -1 and gid == -1:
         return 0
-    key, cred = lookup(k, _signed(number), key_.SETATTR, create=True).key, k.current.cred
+    key, cred = lookup(k, _signed(number), key_.NEED_SETATTR, create=True).key, k.current.cred
     if not k.capable(CAP_SYS_ADMIN):
         if uid not in (-1, key.uid) or (gid not in (-1, key.gid, cred.fsgid) and gid not in cred.groups):
             raise KernelError(EACCES)
@@ -190,7 +190,7 @@ def _setperm(k: KernelFace, number: int, perm: int, c: int, d: int) -> int:
     perm &= 0xFFFFFFFF
     if perm & ~PERM_MASK:
         raise KernelError(EINVAL)
-    key = lookup(k, _signed(number), key_.SETATTR, create=True).key
+    key = lookup(k, _signed(number), key_.NEED_SETATTR, create=True).key
     if key.uid != k.current.cred.fsuid and not k.capable(CAP_SYS_ADMIN):
         raise KernelError(EACCES)
     key.perm = perm
@@ -205,13 +205,13 @@ def _give(k: KernelFace, data: bytes, buffer: int, size: int) -> int:
 
 
 def _describe(k: KernelFace, number: int, buffer: int, size: int, d: int) -> int:
-    key = lookup(k, _signed(number), key_.VIEW).key
+    key = lookup(k, _signed(number), key_.NEED_VIEW).key
     text = f"{key.type.name};{key.uid};{key.shown_gid};{key.perm:08x};{key.description}\0"
     return _give(k, text.encode("utf-8", "surrogateescape"), buffer, size)
 
 
 def _clear(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
-    key = lookup(k, _signed(number), key_.WRITE, create=True).key
+    key = lookup(k, _signed(number), key_.NEED_WRITE, create=True).key
     if not key.is_keyring:
         raise KernelError(ENOTDIR)
     key.links.clear()
@@ -219,21 +219,21 @@ def _clear(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
 
 
 def _link(k: KernelFace, number: int, ring: int, c: int, d: int) -> int:
-    into = lookup(k, _signed(ring), key_.WRITE, create=True).key
-    key_.link(into, lookup(k, _signed(number), key_.LINK, create=True).key)
+    into = lookup(k, _signed(ring), key_.NEED_WRITE, create=True).key
+    key_.link(into, lookup(k, _signed(number), key_.NEED_LINK, create=True).key)
     return 0
 
 
 def _unlink(k: KernelFace, number: int, ring: int, c: int, d: int) -> int:
-    out_of = lookup(k, _signed(ring), key_.WRITE).key
+    out_of = lookup(k, _signed(ring), key_.NEED_WRITE).key
     key_.unlink(out_of, lookup(k, _signed(number), 0).key)
     return 0
 
 
 def _search(k: KernelFace, ring: int, type_: int, description: int, dest: int) -> int:
     name, text = _type(k, type_), _text(k, description)
-    start = lookup(k, _signed(ring), key_.SEARCH)
-    into = lookup(k, _signed(dest), key_.WRITE, create=True) if _signed(dest) else None
+    start = lookup(k, _signed(ring), key_.NEED_SEARCH)
+    into = lookup(k, _signed(dest), key_.NEED_WRITE, create=True) if _signed(dest) else None
     if name not in TYPES:
         raise KernelError(ENOKEY)
     if not start.key.is_keyring:
@@ -247,7 +247,7 @@ def _search(k: KernelFace, ring: int, type_: int, description: int, dest: int) -
     except KernelError as error:
         raise KernelError(ENOKEY if error.errno == EAGAIN else error.errno) from None
     if into is not None:
-        searcher(k).check(found, start.possessed, key_.LINK)
+        searcher(k).check(found, start.possessed, key_.NEED_LINK)
         key_.link(into.key, found)
     return found.serial
 
@@ -255,7 +255,7 @@ def _search(k: KernelFace, ring: int, type_: int, description: int, dest: int) -
 def _read(k: KernelFace, number: int, buffer: int, size: int, d: int) -> int:
     found = lookup(k, _signed(number), 0)
     key = found.key
-    if not searcher(k).may(key, found.possessed, key_.READ) and not found.possessed:
+    if not searcher(k).may(key, found.possessed, key_.NEED_READ) and not found.possessed:
         raise KernelError(EACCES)
     if not key.type.readable:
         raise KernelError(EOPNOTSUPP)
@@ -294,7 +294,7 @@ def _set_reqkey_keyring(k: KernelFace, choice: int, b: int, c: int, d: int) -> i
 
 
 def _set_timeout(k: KernelFace, number: int, seconds: int, c: int, d: int) -> int:
-    key = lookup(k, _signed(number), key_.SETATTR, create=True).key
+    key = lookup(k, _signed(number), key_.NEED_SETATTR, create=True).key
     seconds &= 0xFFFFFFFF
     key.expiry_ns = k.clock.realtime_ns + seconds * NSEC_PER_SEC if seconds else 0
     return 0
@@ -309,7 +309,7 @@ def _assume_authority(k: KernelFace, number: int, b: int, c: int, d: int) -> int
 
 
 def _get_security(k: KernelFace, number: int, buffer: int, size: int, d: int) -> int:
-    lookup(k, _signed(number), key_.VIEW)
+    lookup(k, _signed(number), key_.NEED_VIEW)
     return _give(k, b"\0", buffer, size) if size else 1
 
 
@@ -332,7 +332,7 @@ def _session_to_parent(k: KernelFace, a: int, b: int, c: int, d: int) -> int:
 
 
 def _invalidate(k: KernelFace, number: int, b: int, c: int, d: int) -> int:
-    lookup(k, _signed(number), key_.SEARCH).key.invalidated = True
+    lookup(k, _signed(number), key_.NEED_SEARCH).key.invalidated = True
     return 0
 
 
@@ -342,7 +342,7 @@ def _get_persistent(k: KernelFace, uid: int, ring: int, c: int, d: int) -> int:
     uid = cred.uid if uid == -1 else uid
     if uid not in (cred.uid, cred.euid) and not k.capable(CAP_SETUID):
         raise KernelError(EPERM)
-    into, keys = lookup(k, _signed(ring), key_.WRITE, create=True).key, keys_of(k)
+    into, keys = lookup(k, _signed(ring), key_.NEED_WRITE, create=True).key, keys_of(k)
     if not into.is_keyring:
         raise KernelError(ENOTDIR)
     found = keys.persistent.get(uid)
@@ -354,7 +354,7 @@ def _get_persistent(k: KernelFace, uid: int, ring: int, c: int, d: int) -> int:
 
 
 def _restrict(k: KernelFace, number: int, type_: int, restriction: int, d: int) -> int:
-    key = lookup(k, _signed(number), key_.SETATTR).key
+    key = lookup(k, _signed(number), key_.NEED_SETATTR).key
     if type_:
         name = _type(k, type_)
         if not restriction:
@@ -373,9 +373,9 @@ def _restrict(k: KernelFace, number: int, type_: int, restriction: int, d: int) 
 def _move(k: KernelFace, number: int, from_: int, to: int, flags: int) -> int:
     if flags & 0xFFFFFFFE:
         raise KernelError(EINVAL)
-    key = lookup(k, _signed(number), key_.LINK, create=True).key
-    source = lookup(k, _signed(from_), key_.WRITE).key
-    target = lookup(k, _signed(to), key_.WRITE, create=True).key
+    key = lookup(k, _signed(number), key_.NEED_LINK, create=True).key
+    source = lookup(k, _signed(from_), key_.NEED_WRITE).key
+    target = lookup(k, _signed(to), key_.NEED_WRITE, create=True).key
     if source is target:
         return 0
     if not source.is_keyring or not target.is_keyring:

@@ -22,7 +22,7 @@ from arch.abi.errno import (
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 
-VIEW, READ, WRITE, SEARCH, LINK, SETATTR, ALL = (
+NEED_VIEW, NEED_READ, NEED_WRITE, NEED_SEARCH, NEED_LINK, NEED_SETATTR, NEED_ALL = (
     1,
     2,
     4,
@@ -31,10 +31,10 @@ VIEW, READ, WRITE, SEARCH, LINK, SETATTR, ALL = (
     32,
     63,
 )  # KEY_NEED_*: bits of each part of the permissions
-POSSESSOR, USER, GROUP = 24, 16, 8  # where the part of each begins
+KEY_POSSESSOR, KEY_USER, KEY_GROUP = 24, 16, 8  # where the part of each begins
 KEYRING_SEARCH_MAX_DEPTH = 6
 NO_GID, OVERFLOW_GID = 0xFFFFFFFF, 65534
-MAX_PAYLOAD, BIG_PAYLOAD = 32767, (1 << 20) - 1
+USER_PAYLOAD, BIG_PAYLOAD = 32767, (1 << 20) - 1
 LIMITS = {True: (1000000, 25000000), False: (200, 20000)}  # root or not: keys, bytes
 
 
@@ -83,14 +83,16 @@ class Key:
 class KeyType:
     """struct key_type."""
 
-    def __init__(self, name: str, readable: bool, updatable: bool, limit: int = MAX_PAYLOAD) -> None:
+    def __init__(self, name: str, readable: bool, updatable: bool, limit: int = USER_PAYLOAD) -> None:
         self.name, self.readable, self.updatable, self.limit = name, readable, updatable, limit
 
     @property
     def perm(self) -> int:
         """KEY_PERM_UNDEF: what a new key of this type allows."""
-        mine = VIEW | SEARCH | LINK | SETATTR | (READ if self.readable else 0)
-        return (mine | (WRITE if self.updatable or self.name == "keyring" else 0)) << POSSESSOR | VIEW << USER
+        mine = NEED_VIEW | NEED_SEARCH | NEED_LINK | NEED_SETATTR | (NEED_READ if self.readable else 0)
+        return (
+            mine | (NEED_WRITE if self.updatable or self.name == "keyring" else 0)
+        ) << KEY_POSSESSOR | NEED_VIEW << KEY_USER
 
     def check(self, description: str, payload: bytes | None) -> None:
         """vet_description(), preparse().  EINVAL."""
@@ -120,13 +122,13 @@ class Searcher:
     def may(self, key: Key, possessed: bool, need: int) -> bool:
         """key_task_permission()."""
         if key.uid == self.fsuid:
-            allowed = key.perm >> USER
-        elif key.perm >> GROUP & ALL and self.in_group(key.gid):
-            allowed = key.perm >> GROUP
+            allowed = key.perm >> KEY_USER
+        elif key.perm >> KEY_GROUP & NEED_ALL and self.in_group(key.gid):
+            allowed = key.perm >> KEY_GROUP
         else:
             allowed = key.perm
         if possessed:
-            allowed |= key.perm >> POSSESSOR
+            allowed |= key.perm >> KEY_POSSESSOR
         return allowed & need == need
 
     def check(self, key: Key, possessed: bool, need: int) -> None:
@@ -139,7 +141,7 @@ def search(
     keyring: Key, wanted: Callable[[Key], bool], who: Searcher, possessed: bool, now: int, any_state: bool = False
 ) -> Key:
     """keyring_search_rcu(): the keyring itself, its keys, those of keyrings in it.  EAGAIN when there is none, or why one cannot be had."""
-    who.check(keyring, possessed, SEARCH)
+    who.check(keyring, possessed, NEED_SEARCH)
     error = EAGAIN
     if keyring.revoked or keyring.invalidated:
         raise KernelError(EKEYREVOKED if keyring.revoked else ENOKEY)
@@ -156,10 +158,10 @@ def search(
             for key in ring.links.values():
                 if wanted(key):
                     state = 0 if any_state else key.state(now)
-                    if not state and (any_state or who.may(key, possessed, SEARCH)):
+                    if not state and (any_state or who.may(key, possessed, NEED_SEARCH)):
                         return key
                     error = state or EACCES
-            below += [key for key in ring.links.values() if key.is_keyring and not key.state(now) and who.may(key, possessed, SEARCH)]  # fmt: skip
+            below += [key for key in ring.links.values() if key.is_keyring and not key.state(now) and who.may(key, possessed, NEED_SEARCH)]  # fmt: skip
         level = below
     raise KernelError(error)
 

@@ -9,15 +9,15 @@ from arch.abi.errno import EACCES, EAGAIN, EINVAL, ENOKEY
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
 from simkernel.kernel.keys.key import (
-    ALL,
-    LINK,
+    KEY_POSSESSOR,
+    KEY_USER,
+    NEED_ALL,
+    NEED_LINK,
+    NEED_READ,
+    NEED_SEARCH,
+    NEED_SETATTR,
+    NEED_VIEW,
     NO_GID,
-    POSSESSOR,
-    READ,
-    SEARCH,
-    SETATTR,
-    USER,
-    VIEW,
     Key,
     Keys,
     Searcher,
@@ -27,11 +27,11 @@ from simkernel.kernel.keys.key import (
 from simkernel.kernel.task import Task
 
 THREAD, PROCESS, SESSION, USER_RING, USER_SESSION, GROUP_RING, REQKEY_AUTH, REQUESTOR = range(-1, -9, -1)
-OWN_PERM = ALL << POSSESSOR | VIEW << USER
-SESSION_PERM = OWN_PERM | READ << USER
-JOINED_PERM = SESSION_PERM | LINK << USER
-USER_PERM = (ALL & ~SETATTR) << POSSESSOR | ALL << USER
-PERSISTENT_PERM = (ALL & ~SETATTR) << POSSESSOR | (VIEW | READ) << USER
+OWN_PERM = NEED_ALL << KEY_POSSESSOR | NEED_VIEW << KEY_USER
+SESSION_PERM = OWN_PERM | NEED_READ << KEY_USER
+JOINED_PERM = SESSION_PERM | NEED_LINK << KEY_USER
+USER_PERM = (NEED_ALL & ~NEED_SETATTR) << KEY_POSSESSOR | NEED_ALL << KEY_USER
+PERSISTENT_PERM = (NEED_ALL & ~NEED_SETATTR) << KEY_POSSESSOR | (NEED_VIEW | NEED_READ) << KEY_USER
 
 
 class KeyRef(NamedTuple):
@@ -90,7 +90,7 @@ def join_session(k: KernelFace, name: str | None) -> Key:
 def _joinable(k: KernelFace, key: Key, name: str | None) -> bool:
     """find_keyring_by_name()."""
     usable = key.is_keyring and key.description == name and not key.revoked and not key.uid_keyring
-    return usable and searcher(k).may(key, False, SEARCH)
+    return usable and searcher(k).may(key, False, NEED_SEARCH)
 
 
 def install_session(k: KernelFace, task: Task, ring: Key) -> None:
