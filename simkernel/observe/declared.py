@@ -13,7 +13,8 @@ from arch.ctype import CType, CTypeError, EnumType, FuncDecl, IntType, PointerTy
 from bpf.btf import Btf, Kind
 from bpf.btf.codec import INT_SIGNED
 from bpf.btf.recorded import machine_btf
-from simkernel.fs.procfs import PROC_BANNER
+from simkernel.fs.procfs import PROC_BANNER, version_text
+from simkernel.kernel.calls.system import uname_fields
 from simkernel.kernel.kfunc import Prototype
 from simkernel.observe import bpf_files
 from simkernel.observe.face import WatchedKernel
@@ -31,8 +32,9 @@ def install(k: WatchedKernel, percpu: PerCpu) -> None:
 
 
 def _banner(k: WatchedKernel, name: str) -> None:
-    """The text that /proc/version is made from."""
-    data = PROC_BANNER.encode() + b"\0"
+    """The text that /proc/version is made from, and what that makes of it at boot."""
+    text = PROC_BANNER if name == "linux_proc_banner" else version_text(k, lambda: uname_fields(k))
+    data = text.encode() + b"\0"
     address = k.mem.alloc(len(data))
     k.mem.write(address, data)
     k.symbols.add(name, address, len(data), "D")
@@ -62,7 +64,7 @@ def _per_cpu_start(k: WatchedKernel, name: str) -> None:
 
 
 VARIABLES: dict[str, Callable[[WatchedKernel, str], None]] = {
-    "linux_proc_banner": _banner, "__start_BTF": _btf, "__stop_BTF": _btf, "__per_cpu_start": _per_cpu_start,
+    "linux_banner": _banner, "linux_proc_banner": _banner, "__start_BTF": _btf, "__stop_BTF": _btf, "__per_cpu_start": _per_cpu_start,
     **dict.fromkeys(bpf_files.SYMBOLS, _file_operations),
 }  # fmt: skip
 

@@ -70,3 +70,16 @@ def task_string(m: simkernel.Machine, text: str) -> int:
     at = m.session.syscalls.alloc(64)
     m.session.syscalls.write(at, text.encode())
     return at
+
+
+def test_a_probe_reads_the_banners_of_the_kernel() -> None:
+    """linux_banner is a variable: a fetch argument finds it by its name, and it says what /proc/version says."""
+    m = simkernel.boot()
+    place = "/sys/kernel/tracing"
+    m.session.write_file(f"{place}/kprobe_events", "p:seen __x64_sys_getpid text=@linux_banner:string\n")
+    m.session.write_file(f"{place}/events/kprobes/seen/enable", "1")
+    m.session.task.call("getpid")
+    version = m.session.read_file("/proc/version").decode()
+    trace = m.session.read_file(f"{place}/trace").decode()
+    assert f'text="{version}"' in trace
+    assert " D linux_banner\n" in m.session.read_file("/proc/kallsyms").decode()
