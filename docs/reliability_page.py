@@ -31,6 +31,10 @@ fails once (an I/O error, a full disk); the recorded run took {every}: {tried:,}
 the machine still runs a program.
 """
 
+LONG = """
+With `--calls {calls}` (seed {seed}): {tried} cases, {total:,} system calls; findings: {findings}.
+"""
+
 TAIL = """
 A failed case is told with its number. One case of `syscalls` and of `sequences` is {calls} calls on a fresh machine, one of `binds` 60.
 
@@ -42,12 +46,26 @@ Besides the fuzzer:
 | what is lost is counted | `tests/simkernel/unit/test_lost.py` |
 | the same bytes each time | `make determinism` |
 | a run ends at its time, whatever the program does | `tests/simkernel/test_deadlines.py`, `tests/arch/test_hosttime.py` |
-| what was closed is given back | `tests/simkernel/test_growth.py` |
+| what was closed is given back | `tests/simkernel/test_growth.py`; `make growth`: 10,000 rounds |
+| a program that takes the host's memory is ended | `tests/arch/test_hostmemory.py`, `tests/simkernel/test_host_memory.py` |
+| names do not command the terminal | `tests/simkernel/cli/test_terminal.py` |
 | results are whole or marked | `tests/simkernel/cli/test_run.py` |
 | programs that no verifier would let pass | `make hostile`: 20,000, each in a process of its own |
 | programs that the verifier let pass | `make soundness`: 20,000, run with every check on |
 | binds | `tests/simkernel/fs/test_host_attacks.py` |
 """
+
+
+def long_cases(run: dict[str, Any]) -> str:
+    """Cases of more calls than usual."""
+    row = run.get("long cases")
+    if row is None:
+        return ""
+    tried = " and ".join(f"{count} {kind}" for kind, count in row["tried"].items())
+    total = row["calls"] * sum(row["tried"].values())
+    return LONG.format(
+        calls=row["calls"], seed=row["seed"], tried=tried, total=total, findings="; ".join(row["findings"]) or "none"
+    )
 
 
 def sweep(run: dict[str, Any]) -> str:
@@ -73,7 +91,7 @@ def text() -> str:
         lines.append(
             f"| {name} | {KINDS[name][0]} | {row['minutes']:g} | {row['seed']} | {row['tried']:,} | {len(row['findings'])} | {ended} |"
         )
-    return HEAD + "\n".join(lines) + "\n" + sweep(run) + TAIL.replace("{calls}", str(CALLS))
+    return HEAD + "\n".join(lines) + "\n" + sweep(run) + long_cases(run) + TAIL.replace("{calls}", str(CALLS))
 
 
 if __name__ == "__main__":

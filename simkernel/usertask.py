@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Generator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 from arch import architecture
 from arch.abi.errno import ENOSYS, ERESTARTSYS
@@ -192,13 +192,17 @@ class UserTask(Driver):
         self.result = None
         self.request = (name, args)
         self.k.wake_up(self.queue)
-        if not self.k.cpus.run(lambda: self.result is not None or self.task.exit_state != 0):
+        try:
+            answered = self.k.cpus.run(lambda: self.result is not None or self.task.exit_state != 0)
+        except HostStop:
+            self.give_up()
+        if not answered:
             if HOST_WORD[0]:
                 self.give_up()
             raise RuntimeError(f"{name} waits for something that can never happen")
         return self.result if self.result is not None else 0
 
-    def give_up(self) -> None:
+    def give_up(self) -> NoReturn:
         """The host's time is up in the middle of a call (nobody could tell its result from the next one's), or of the start."""
         HOST.seen()
         k, task = self.k, self.task

@@ -433,7 +433,12 @@ class Cpus(Deadline):
                     caught = self.on_bug(error)
                     continue
                 except HostStop as stop:
-                    HOST.seen()
+                    try:
+                        HOST.seen()
+                    except (
+                        HostStop
+                    ):  # sent while the first one went up through much that was dropped: it comes with a call
+                        HOST.seen()
                     self.on_stop(stop)
                     continue
                 if not going:

@@ -109,13 +109,27 @@ class Oopses:
             k.signals.send(task, SIGKILL)
             cpu.enter_timer()
             return
-        self._close_frames()
-        if task.wait_queues:
-            k.cpus.finish_wait(0)
-        release_all(k)
-        # rewind_stack_and_make_dead(), arch/x86/entry/entry_64.S
+        stopped = None
+        for step in (self._close_frames, self._leave_queues, self._make_dead):
+            while True:
+                try:
+                    step()
+                    break
+                except HostStop as stop:  # the host's time is up here, too: a task that is half ended could not go on
+                    stopped = stop
+        if stopped is not None:
+            raise stopped
+
+    def _leave_queues(self) -> None:
+        if self.k.current.wait_queues:
+            self.k.cpus.finish_wait(0)
+        release_all(self.k)
+
+    def _make_dead(self) -> None:
+        """rewind_stack_and_make_dead().  arch/x86/entry/entry_64.S."""
+        k, cpu = self.k, self.k.cpu
         dead = "make_task_dead" if k.version.at_least("5.17") else "do_exit"
-        cpu.start(k.text.address_of(dead), (task.regs - RED_ZONE) & ~15)
+        cpu.start(k.text.address_of(dead), (k.current.regs - RED_ZONE) & ~15)
         cpu.write_reg(cpu.facts.argument_registers[0], SIGKILL)
 
     def _close_frames(self) -> None:

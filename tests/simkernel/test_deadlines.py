@@ -18,6 +18,7 @@ from arch.hosttime import HOST, HostStop
 from bpf.isa.asm import assemble
 from bpf.isa.insn import encode
 from bpf.uapi import BPF_PROG_TYPE_SOCKET_FILTER
+from simkernel.kernel.oops import Oopses
 from simkernel.usertask import Calls, Request
 
 Story = Callable[[Calls], Generator[Request, int, object]]
@@ -197,3 +198,28 @@ def test_what_is_put_in_order_after_a_stop_hides_it_not() -> None:
                 task.syscall("getpid")
     with pytest.raises(RuntimeError, match="has ended"):
         task.syscall("getpid")
+
+
+@pytest.mark.parametrize("where", ["seen", "_close_frames"])
+def test_a_second_stop_behind_the_first_leaves_no_half_ended_task(monkeypatch: pytest.MonkeyPatch, where: str) -> None:
+    """What a verification of a second leaves takes longer to be dropped than the host waits until it stops again."""
+    m = simkernel.boot()
+    task = m.user_task()
+    area = task.syscall("mmap", 0, 32 * TIB, PROT_READ, LAZY, -1, 0)
+    vector = task.syscall("mmap", 0, 9 * GIB, RW, LAZY, -1, 0)
+    owner = HOST if where == "seen" else Oopses
+    original, stops = getattr(owner, where), [HostStop()]
+
+    def interrupted(*args: object) -> None:
+        if stops:
+            raise stops.pop()
+        original(*args)
+
+    monkeypatch.setattr(owner, where, interrupted)
+    with pytest.raises(HostStop), HOST.limit(0.05):
+        task.syscall("mincore", area, 32 * TIB, vector)
+    assert not stops
+    with pytest.raises(RuntimeError, match="has ended"):
+        task.syscall("getpid")
+    assert m.session.read_file("/proc/uptime")
+    assert not any("kernel BUG" in line for _, line in m.kernel.log)
