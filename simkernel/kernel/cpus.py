@@ -399,11 +399,7 @@ class Cpus(Deadline):
         """Some CPU has something to run."""
         return any(rq.busy for rq in self.rqs)
 
-    def run(
-        self,
-        until: Callable[[], object],
-        timeout_ns: int | None = None,
-    ) -> bool:
+    def run(self, until: Callable[[], object], timeout_ns: int | None = None) -> bool:
         """Run the machine until `until()`; False when virtual time or the host's (arch/hosttime.py) runs out, or nothing
         can ever happen again.
 
@@ -429,8 +425,8 @@ class Cpus(Deadline):
                     if isinstance(error, MemoryError) and not is_host_code(error):
                         HOST.no_memory()
                         self.on_stop(HostStop())
-                        continue
-                    caught = self.on_bug(error)
+                    else:
+                        caught = self.on_bug(error)
                     continue
                 except HostStop as stop:
                     try:
