@@ -431,9 +431,7 @@ class Cpus(Deadline):
                 except HostStop as stop:
                     try:
                         HOST.seen()
-                    except (
-                        HostStop
-                    ):  # sent while the first one went up through much that was dropped: it comes with a call
+                    except HostStop:  # sent while the first one went up: it comes with a call
                         HOST.seen()
                     self.on_stop(stop)
                     continue
