@@ -129,8 +129,11 @@ def _work(machine: Machine, cell: Cell) -> Outcome:
         return ended("object", str(error))
     except HostStop:
         return ended("limit", f"not done within {CELL_LIMIT_S:.0f} s of CPU time")
-    except (Oops, MemoryError) as error:
-        return ended("refused", f"{type(error).__name__}: {error}")
+    except MemoryError:
+        return ended("limit", "the host has no memory left")
+    except Oops as error:
+        said = next((line for line in error.text.splitlines() if "BUG" in line), error.text[:120])
+        return ended("bug", f"{said.strip()} (loading it alone writes a report)")
     return ended(WELL, "")
 
 

@@ -20,6 +20,7 @@ from bpf.versions.program_types import PROGRAM_TYPES
 WELL = "ok"
 KINDS = {
     WELL: "loads (and attaches, and its test passes, where asked)",
+    "bug": "simkernel's own fault, not the object's: please report it",
     "feature": "global data, BTF or another ability that it does not have yet",
     "map type": "a map type that this kernel does not have yet",
     "program type": "a program type that it does not have yet",

@@ -92,6 +92,16 @@ def test_whatever_a_test_raises_is_its_failure(tmp_path):
         assert (outcome.kind, outcome.text) == ("test", said)
 
 
+def test_a_fault_of_the_machine_is_a_class_of_its_own(tmp_path):
+    check = tmp_path / "check.py"
+    check.write_text(
+        "from simkernel.bug import Oops\n"
+        "def test(machine, obj):\n    raise Oops('------\\nkernel BUG at fs/open.py:7!\\nCPU: 0', {}, True)\n"
+    )
+    (found,) = outcomes([WRITES], ["6.1"], test=str(check)).values()
+    assert (found.kind, found.text) == ("bug", "kernel BUG at fs/open.py:7! (loading it alone writes a report)")
+
+
 def test_a_vendors_kernel_is_a_column_by_its_types(tmp_path):
     """These have little of task_struct: the object's own."""
     obj = BpfObject(Path(WRITES).read_bytes(), "writes")
