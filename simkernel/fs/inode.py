@@ -79,7 +79,7 @@ class FileLocks(Protocol):
     def drop_file(self, k: Board, file: File) -> None:
         """The open file is gone: what it holds goes."""
 
-    def drop_owner(self, k: Board, owner: int) -> None:
+    def drop_owner(self, k: Board, file: File, owner: int) -> None:
         """A descriptor of this table was closed: its record locks go."""
 
 

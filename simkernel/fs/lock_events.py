@@ -5,7 +5,7 @@ from __future__ import annotations
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File
 
-FL_POSIX, FL_FLOCK, FL_SLEEP, FL_OFDLCK = 1, 2, 128, 1024  # include/linux/fs.h
+FL_POSIX, FL_FLOCK, FL_CLOSE, FL_SLEEP, FL_OFDLCK = 1, 2, 64, 128, 1024  # include/linux/fs.h
 EVENTS = ("posix_lock_inode", "fcntl_setlk", "locks_remove_posix", "flock_lock_inode")
 
 

@@ -34,7 +34,7 @@ from arch.errors import KernelError
 from simkernel.fs import constants as c
 from simkernel.fs.face import FsKernel
 from simkernel.fs.inode import File, Inode
-from simkernel.fs.lock_events import FL_FLOCK, FL_OFDLCK, FL_POSIX, FL_SLEEP, LockSeen
+from simkernel.fs.lock_events import FL_CLOSE, FL_FLOCK, FL_OFDLCK, FL_POSIX, FL_SLEEP, LockSeen
 from simkernel.kernel.face import Body
 from simkernel.kernel.task import WaitQueue
 
@@ -72,10 +72,17 @@ class LockTable:
         if had or before != len(self.records):
             k.wake_up(self.queue, 0)
 
-    def drop_owner(self, k: FsKernel, owner: int) -> None:
-        """A descriptor of this table was closed: its record locks on the inode go."""
+    def drop_owner(self, k: FsKernel, file: File, owner: int) -> None:
+        """locks_remove_posix(): a descriptor of this table was closed, its record locks on the inode go."""
+        if not self.records:
+            return
+        locks_get_lock_context(k, file.f_inode, F_UNLCK)
+        seen = LockSeen(k, file, F_UNLCK, FL_POSIX | FL_CLOSE, 0, S64_MAX, owner)
         before = len(self.records)
         self.records = [lock for lock in self.records if lock.owner != owner]
+        seen.tell("posix_lock_inode", 0)
+        seen.tell("locks_remove_posix", 0)
+        seen.gone()
         if before != len(self.records):
             k.wake_up(self.queue, 0)
 

@@ -348,7 +348,7 @@ def filp_close(k: FsKernel, file_addr: int, owner: int) -> Body:
         if file.f_op.flush is not None:
             ret = file.f_op.flush(k, file) or 0
         if file.f_inode.locks is not None:
-            file.f_inode.locks.drop_owner(k, owner)
+            file.f_inode.locks.drop_owner(k, file, owner)
     yield k.call("fput", file_addr)
     return ret
 

@@ -127,6 +127,22 @@ def test_locks(machine, lines):
     matched(lines(), wanted)
 
 
+def test_closing_a_file_with_locks(machine, lines):
+    task = machine.session.task
+    with task.memory() as memory:
+        fd = task.call("open", memory.put(b"/tmp/closed\0"), 0o102, 0o644)
+        task.call("fcntl", fd, 6, memory.put(struct.pack("<hh4xqqi4x", 1, 0, 3, 4, 0)))
+        before = len(lines())
+        task.call("close", task.call("dup", fd))
+        task.call("close", fd)
+    shown = rf"fl=\w+ dev=0x0:0x\w+ ino=0x\w+ fl_blocker=0+ fl_owner=\w+ fl_pid=\d+ fl_flags=FL_POSIX\|FL_CLOSE fl_type=F_UNLCK fl_start=0 fl_end={(1 << 63) - 1} ret=0"
+    wanted = (
+        (".....", r"locks_get_lock_context: dev=0x0:0x\w+ ino=0x\w+ type=F_UNLCK ctx=\w+"),
+        ("...1.", f"posix_lock_inode: {shown}"), (".....", f"locks_remove_posix: {shown}"),
+    )  # fmt: skip
+    matched(lines()[before:], wanted)
+
+
 def test_a_lock_in_the_way(machine, lines):
     task = machine.session.task
     with task.memory() as memory:
