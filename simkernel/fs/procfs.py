@@ -243,8 +243,8 @@ def make_root(k: FsKernel) -> Dir:
     root.add("sys", sys_dir)
     for name in ("bus", "driver", "fs", "irq", "sysvipc", "tty"):
         root.add(name, Dir())
-    root.add("self", root.own["self"])
-    root.add("thread-self", root.own["thread-self"])
+    root.add("self", root.selves["self"])
+    root.add("thread-self", root.selves["thread-self"])
     return root
 
 
@@ -269,7 +269,7 @@ class ProcRoot(Dir):
     def __init__(self, k: FsKernel, space: PidNamespace | None = None) -> None:
         super().__init__()
         self.k, self.space = k, space
-        self.own: dict[str, Node] = {
+        self.selves: dict[str, Node] = {
             "self": Link(lambda: self_pid(k, space)),
             "thread-self": Link(lambda: thread_self(k, space)),
         }
@@ -293,7 +293,7 @@ class ProcRoot(Dir):
         late = ("self", "thread-self")
         names = sorted((n for n in self.children if n not in late), key=lambda n: (len(n), n))
         out: dict[str, Node] = {name: self.children[name] for name in names}
-        out |= self.own
+        out |= self.selves
         for task in self._leaders():
             name = str(self.k.tasks.number_in(self.space, task.pid))
             node = find_process(self.k, name, self.processes, self.net, self.space)
@@ -303,7 +303,7 @@ class ProcRoot(Dir):
 
     def lookup(self, name: str) -> Node | None:
         """A fixed entry or a process."""
-        node = self.own.get(name) or self.children.get(name)
+        node = self.selves.get(name) or self.children.get(name)
         if node is not None:
             return node
         return find_process(self.k, name, self.processes, self.net, self.space)

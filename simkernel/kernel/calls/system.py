@@ -6,7 +6,7 @@ kernel/{sys,panic}.c, kernel/sched/syscalls, drivers/char/random.c, arch/*/kerne
 from __future__ import annotations
 
 from arch.abi.capability import CAP_SYS_ADMIN, CAP_SYSLOG
-from arch.abi.errno import EFAULT, EINVAL, ENODEV, ENOSYS, EPERM
+from arch.abi.errno import EFAULT, EINVAL, ENODEV, EPERM
 from arch.abi.time import NSEC_PER_SEC
 from arch.errors import KernelError
 from arch.hosttime import check
@@ -213,12 +213,6 @@ def sys_getrusage(k: KernelFace, who: int, ru: int) -> int:
         raise KernelError(EINVAL)
     k.usercopy.copy_to_user(ru, k.tasks.rusage(utime, stime, pages, task))
     return 0
-
-
-@syscall("acct", "const char *name", source="kernel/acct.c")
-def sys_acct(k: KernelFace, name: int) -> int:
-    """Process accounting is not there."""
-    raise KernelError(ENOSYS)
 
 
 __all__ = ["EFAULT", "ENODEV"]
