@@ -100,6 +100,8 @@ def matrix(
             raise ValueError(sentence)
         asked = cells(objects, kernels, arches, attach, test or "", vendors(btf))
         outcomes = collect(run_cells(asked, Journal(journal), jobs, dask), len(asked), quiet)
+        place = {(each.obj, each.column, each.arch): at for at, each in enumerate(asked)}
+        outcomes.sort(key=lambda each: place[each.obj, each.kernel, each.arch])  # whoever was ready first
         text = tables.plain(outcomes) if form == "text" else tables.FORMATS[form](outcomes)
         if out is None and form == "text":
             show(tables.words(outcomes), lambda word: "green" if word == WELL else "red" if word in KINDS else "")
