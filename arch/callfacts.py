@@ -15,6 +15,10 @@ class CallFacts:
     user_regs: tuple[str, ...]
     audit_arch: int  # AUDIT_ARCH_*: include/uapi/linux/audit.h
     step_flag: tuple[str, int] | None = None  # (pt_regs field, bit) that lets user code trap after each instruction
+    resume_flag: tuple[str, int] | None = None  # (register, bit): the next instruction's breakpoint has been told of
+    breakpoint_slots: int = 0  # hardware breakpoints of a task
+    user_debugregs: int | None = None  # offset of the debug registers in struct user
+    user_size: int = 928  # bytes of struct user
     old_ptrace_requests: bool = False  # PTRACE_GETREGS and its like are requests of this CPU
     sem_times_padded: bool = False  # struct semid64_ds has room behind each time
     ipc_third_is_timeout: bool = False  # ipc(SEMTIMEDOP) takes its timeout as the third argument, not the fifth

@@ -74,6 +74,7 @@ class Cpu(TaskState, ProbePoints):
         self._enters: dict[int, Callable[..., Any] | None] = {}
         self._enter_capacity = 0
         self._enter_table: Any = None
+        self._trap: tuple[str, int] | None = None
         super().__init__(arch, phys, mem, version)
 
     # -- kernel functions ----------------------------------------------------------------------------------
@@ -138,6 +139,9 @@ class Cpu(TaskState, ProbePoints):
             self._retired.clear()
             if reason != Reason.RESTART:
                 break
+            if self._trap is not None:
+                (role, trapnr), self._trap = self._trap, None
+                self.enter(role, trapnr)
         if reason == Reason.BUDGET:
             return Stop.BUDGET
         if reason == Reason.STOPPED:
@@ -177,6 +181,17 @@ class Cpu(TaskState, ProbePoints):
         if self.in_kernel:
             raise RuntimeError("enter() needs the CPU in user mode")
         self._native.enter(self._block, Role[role.upper()], arg1 & WORD_MASK, arg2 & WORD_MASK, 0, 0)
+
+    def trap_instead(self, role: str, trapnr: int) -> bool:
+        """From a hook of an instruction of user code: enter the kernel as enter() does, instead of executing it.  False when the
+        emulation is being stopped for something else; the instruction comes again then.
+        """
+        if self.words[Word.REASON]:
+            return False
+        self._trap = (role, trapnr)
+        self.words[Word.REASON] = Reason.RESTART
+        self.uc.emu_stop()
+        return True
 
     @property
     def work(self) -> int:

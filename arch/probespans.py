@@ -88,13 +88,26 @@ class ProbeSpans(Emulator):
         for addr, data in placed:
             self._place(addr, user, data)
 
-    def hook_before_probes(self, kind: int, function: int, data: int) -> None:
+    def hook_before_probes(self, kind: int, function: int, data: int) -> int:
         """A hook for all addresses that is called before the probe of an address: hooks run in the order of their making."""
-        self._add_hook(kind, function, data, 1, 0)
+        hook = self._add_hook(kind, function, data, 1, 0)
         for span in self._spans.values():
             self._hooks_to_delete.append(span.hook)
             callback, table = self._native.address["probes"], ctypes.addressof(span.table)
             span.hook = self._add_hook(ucc.UC_HOOK_CODE, callback, table, span.base, span.base + span.size - 1)
+        self.flush_code()
+        return hook
+
+    def hook_everywhere(self, kind: int, function: int, data: int) -> int:
+        """A hook for all addresses; of accesses to memory the physical ones."""
+        hook = self._add_hook(kind, function, data, 1, 0)
+        self.flush_code()
+        return hook
+
+    def drop_hook(self, hook: int, data: object) -> None:
+        """No more of it, from the next block on; until then `data` is kept."""
+        self._hooks_to_delete.append(hook)
+        self._dead_blocks.append(data)
         self.flush_code()
 
     def _drop(self, span: _Span, user: bool) -> None:

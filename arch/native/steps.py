@@ -1,6 +1,6 @@
-"""A hook on every instruction: it counts, and calls Python where somebody waits for that count, address or time.
+"""A hook on every instruction: it counts, and calls Python where somebody waits for that count, address or time; and hooks on data.
 
-Only a debugger wants it.  A machine without one has no such hook, and pays nothing.
+Only debuggers and debug registers want them.  A machine without either has no such hook, and pays nothing.
 """
 
 from __future__ import annotations
@@ -28,6 +28,20 @@ class Step(enum.IntEnum):
     LAST = enum.auto()  # COUNT at the last instruction of the CPU
     BEFORE_LAST = enum.auto()  # and at the one before it
     TIME_AT = enum.auto()  # call Python from this time of the clock on
+    TOUCHED = (
+        enum.auto()
+    )  # bit n: data watch n may have been touched; Python is then called before the next instruction
+    TOTAL = enum.auto()
+
+
+class Data(enum.IntEnum):
+    """Words of a data watch.  The emulator tells physical addresses, so only the place in the page is compared here."""
+
+    STEP = 0  # host address of the instruction hook's words
+    BIT = enum.auto()  # of TOUCHED
+    OFFSET = enum.auto()  # of the first byte in its page
+    END = enum.auto()  # OFFSET and the length
+    ADDRESS = enum.auto()  # physical, of the last access that may have touched it
     TOTAL = enum.auto()
 
 
@@ -74,12 +88,31 @@ def _text() -> str:
     f.do("ret void")
     f.label("done")
     f.do("ret void")
-    return C_DECLARATIONS + f.text()
+    return C_DECLARATIONS + f.text() + _memory()
+
+
+def _memory() -> str:
+    """uc_cb_hookmem_t."""
+    f = Function("void @memory(ptr %uc, i32 %type, i64 %addr, i32 %size, i64 %value, i64 %data)")
+    wide = f.let("zext i32 %size to i64")
+    low = f.let("and i64 %addr, 4095")
+    begins = f.let(f"icmp ult i64 {low}, {f.word('%data', Data.END)}")
+    ends = f.let(f"icmp ugt i64 {f.let(f'add i64 {low}, {wide}')}, {f.word('%data', Data.OFFSET)}")
+    f.branch(f.let(f"and i1 {begins}, {ends}"), "touched", "done")
+    f.label("touched")
+    step = f.word("%data", Data.STEP)
+    f.set_word("%data", Data.ADDRESS, "%addr")
+    f.set_word(step, Step.TOUCHED, f.let(f"or i64 {f.word(step, Step.TOUCHED)}, {f.word('%data', Data.BIT)}"))
+    f.set_word(step, Step.STOP_AT, "0")
+    f.goto("done")
+    f.label("done")
+    f.do("ret void")
+    return f.text()
 
 
 @cache
 def step_code() -> Code:
-    """The compiled hook, `each`; the same for every CPU."""
-    words = [list(enum_.__members__.items()) for enum_ in (Word, Step, Reason)]
+    """The compiled hooks, `each` and `memory`; the same for every CPU."""
+    words = [list(enum_.__members__.items()) for enum_ in (Word, Step, Data, Reason)]
     name = digest([Path(__file__), Path(__file__).with_name("ir.py"), repr(words)])
     return machine_code("steps", name, _text, c_symbols())

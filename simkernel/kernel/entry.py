@@ -10,7 +10,20 @@ import struct
 from collections.abc import Callable
 
 from arch.abi.errno import EINTR, ENOMEM, ENOSYS, ERESTART_RESTARTBLOCK, ERESTARTNOHAND, ERESTARTNOINTR, ERESTARTSYS
-from arch.abi.signal import BUS_ADRERR, SEGV_ACCERR, SEGV_MAPERR, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGTRAP
+from arch.abi.hw_breakpoint import DR_TRAP_BITS, HW_BREAKPOINT_X
+from arch.abi.signal import (
+    BUS_ADRERR,
+    SEGV_ACCERR,
+    SEGV_MAPERR,
+    SIGBUS,
+    SIGFPE,
+    SIGILL,
+    SIGSEGV,
+    SIGTRAP,
+    TRAP_BRKPT,
+    TRAP_HWBKPT,
+    TRAP_TRACE,
+)
 from arch.cpu import FAULT_EXEC, FAULT_WRITE
 from arch.effective import refine
 from arch.errors import KernelError
@@ -227,6 +240,27 @@ def _trap(sig: int, code: int) -> Callable[..., Body]:
     return trap
 
 
+def debug(k: KernelFace, regs: int, trapnr: int) -> Body:
+    """exc_debug(): a single step, a hardware breakpoint, or x86's instruction that only traps."""
+    k.cpus.charge_user()
+    task = k.current
+    if task.driver is not None:
+        yield from task.driver.trapped(regs)
+    else:
+        resume, step = k.arch.calls.resume_flag, k.arch.calls.step_flag
+        stepped = step is None or bool(k.regs.get(regs, step[0]) & step[1])
+        hits = k.hw_breakpoints.hits(stepped)
+        if resume is not None and any(hit.kind == HW_BREAKPOINT_X for hit in hits):
+            k.regs.set(regs, "flags", k.regs.get(regs, "flags") | resume[1])
+        thread = k.hw_breakpoints.threads.get(task)
+        if stepped or not hits or (thread is not None and thread.dr6 & DR_TRAP_BITS):
+            code = TRAP_TRACE if stepped else TRAP_HWBKPT if hits else TRAP_BRKPT
+            k.signals.force(task, SIGTRAP, code, k.regs.get(regs, k.arch.instruction_pointer))
+    if task.work or k.clock._now >= k.cpus.deadline:
+        yield k.call("exit_to_user_mode_loop", regs, 0)
+    return 0
+
+
 def interrupt(k: KernelFace, regs: int, vector: int) -> Body:
     """A device interrupt that came while user code ran."""
     k.cpus.charge_user()
@@ -242,7 +276,7 @@ ROLE_BODIES: dict[str, tuple[str, Function]] = {
     "undefined": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGILL, 2)),
     "divide": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, 1)),
     "breakpoint": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGTRAP, 128)),
-    "debug": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGTRAP, 2)),
+    "debug": ("struct pt_regs *regs, unsigned long trapnr", debug),
     "protection": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGSEGV, 128)),
     "fp": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGFPE, 8)),
     "alignment": ("struct pt_regs *regs, unsigned long trapnr", _trap(SIGBUS, 1)),

@@ -51,6 +51,7 @@ from simkernel.kernel.cpus import Cpus
 from simkernel.kernel.exec_state import ExecRights, ExecState
 from simkernel.kernel.futexes import FutexWaiter, PiLock
 from simkernel.kernel.hrtimers import HrTimers
+from simkernel.kernel.hw_breakpoint import HwBreakpoints
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.mirror import Mirror
 from simkernel.kernel.namespaces import Namespace
@@ -173,6 +174,7 @@ class KernelFace:
     syscalls: Syscalls
     irqs: Interrupts
     softirqs: Softirqs
+    hw_breakpoints: HwBreakpoints
     timers: Timers
     hrtimers: HrTimers
     exec: ExecState

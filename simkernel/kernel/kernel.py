@@ -31,6 +31,7 @@ from simkernel.kernel.engine import Engine
 from simkernel.kernel.entry import entry_functions, on_the_way
 from simkernel.kernel.exec_state import ExecState
 from simkernel.kernel.hrtimers import HrTimers
+from simkernel.kernel.hw_breakpoint import HwBreakpoints
 from simkernel.kernel.init import init_body, sleep_forever
 from simkernel.kernel.interrupts import Interrupts, Softirqs
 from simkernel.kernel.jiffies import Jiffies
@@ -118,6 +119,8 @@ class Kernel(WatchedKernel, BlockKernel, IpcKernel):
         self.threads = Threads(self, cpu, cpus, tasks, text, regs, mirror, usercopy)
         self.signals = Signals(self, arch, mem, types, cpus, tasks, tracepoints)
         self.sigframes = SignalFrames(self, arch, cpu, regs, usercopy, self.signals, mm)
+        self.hw_breakpoints = HwBreakpoints(self, arch, cpu)
+        tasks.exit_hooks.append(self.hw_breakpoints.flush)
         self.syscalls = Syscalls(self, arch, abi, self.version, tracepoints)
         if self.seed:
             cpus.jitter = Jitter(self.seed)

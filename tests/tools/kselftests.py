@@ -2,13 +2,15 @@
 
     python tests/tools/kselftests.py                        # all of them, two machines at a time
     python tests/tools/kselftests.py pidfd/ timers/nanosleep -v   # some of them, with what they print
-    python tests/tools/kselftests.py --page                 # all of them, and write docs/kselftests.md
+    python tests/tools/kselftests.py --page                 # write docs/kselftests.md from what the runs so far have said
     python tests/tools/kselftests.py --record BOOT_COMMAND  # ask a real kernel; twice, what differs is left out
 
 Debian's package linux-source-6.1 is unpacked into the user's cache, never into the project, and built there, statically.  Needs
 Debian's packages make, gcc, rsync, libcap-dev, libcap-ng-dev, libpopt-dev and libnuma-dev.  BOOT_COMMAND boots the kernel with busybox as its
 only program: `BOOT_COMMAND -f FILE... -o OUT COMMAND` puts the files into /, runs the shell command as root and stores what the
 guest's /tmp/out holds.
+
+What a run finds is kept (tests/data/kselftests_here.json.xz): a run over a part of the programs replaces what was known of these.
 
 Each program runs alone in a machine of its own, as root, with standard input at its end and standard output in a file.  A result is a
 line of TAP (`ok 3 text`), a line with a verdict in brackets (`[OK]`), or else the program's exit status; numbers and addresses in texts
@@ -41,6 +43,7 @@ SOURCE = "linux-source-6.1"
 PARTS = "Makefile scripts tools include arch/x86 usr/include mm/gup_test.h lib/test_hmm_uapi.h"
 SELFTESTS = "tools/testing/selftests"
 DATA = Path(__file__).parents[1] / "data/kselftests_6_1.json.xz"
+HERE = Path(__file__).parents[1] / "data/kselftests_here.json.xz"
 PAGE = Path(__file__).parents[2] / "docs/kselftests.md"
 SECONDS = 45  # of the guest's time for one program, as the kernel's own runner has it
 HOST_SECONDS = 240
@@ -302,17 +305,17 @@ def record(boot: list[str], tests: Path, names: list[str]) -> None:
         save(recorded)
 
 
-def load() -> dict[str, list[tuple[str, str]]]:
-    """program -> results of the real kernel."""
-    if not DATA.exists():
+def load(data: Path = DATA) -> dict[str, list[tuple[str, str]]]:
+    """program -> results, of the real kernel or of the machine (HERE)."""
+    if not data.exists():
         return {}
-    raw = json.loads(lzma.decompress(DATA.read_bytes()))
+    raw = json.loads(lzma.decompress(data.read_bytes()))
     return {name: [(text, verdict) for text, verdict in rows] for name, rows in raw.items()}
 
 
-def save(recorded: dict[str, list[tuple[str, str]]]) -> None:
+def save(recorded: dict[str, list[tuple[str, str]]], data: Path = DATA) -> None:
     text = json.dumps(dict(sorted(recorded.items())), separators=(",", ":"))
-    DATA.write_bytes(lzma.compress(text.encode(), preset=9))
+    data.write_bytes(lzma.compress(text.encode(), preset=9))
 
 
 # ---- the page ----
@@ -336,14 +339,20 @@ class Row(NamedTuple):
 
     name: str
     rows: list[tuple[str, str, str | None]]
-    text: str
 
     @property
     def differs(self) -> list[tuple[str, str, str | None]]:
         return [row for row in self.rows if row[1] != row[2]]
 
 
-def write_page(found: list[Row]) -> None:
+def kept_rows() -> list[Row]:
+    """What the runs so far have said, beside the real kernel's answers."""
+    recorded, here = load(), load(HERE)
+    return [Row(name, agreement(recorded[name], here[name])) for name in recorded if name in here and recorded[name]]
+
+
+def page(found: list[Row]) -> str:
+    """docs/kselftests.md."""
     total = sum(len(row.rows) for row in found)
     agree = total - sum(len(row.differs) for row in found)
     text = HEAD.format(agree=agree, total=total, percent=100 * agree / max(total, 1))
@@ -359,11 +368,12 @@ def write_page(found: list[Row]) -> None:
                 causes[why] = causes.get(why, 0) + len(row.differs)
         note = "; ".join(f"{why} ({number})" for why, number in causes.items())
         text += f"| {suite_row.name} | {len(rows)} | {count - wrong} | {count} | {note} |\n"
-    left = sorted(load().keys() - {row.name for row in found} - NOT_RUN.keys() - HELPERS)
+    answered = {name for name, rows in load().items() if rows}
+    left = sorted(answered - {row.name for row in found} - NOT_RUN.keys() - HELPERS)
     if left:
         text += "\nNot run for this table: " + ", ".join(f"`{name}`" for name in left) + ".\n"
     text += "\nNot run: " + "; ".join(f"`{name}` ({why})" for name, why in sorted(NOT_RUN.items())) + ".\n"
-    PAGE.write_text(text)
+    return text
 
 
 def main() -> int:
@@ -371,7 +381,7 @@ def main() -> int:
     parser.add_argument("words", nargs="*", help="only programs whose name holds one of these")
     parser.add_argument("-v", "--verbose", action="store_true", help="print what those that differ print")
     parser.add_argument("-j", "--jobs", type=int, default=2)
-    parser.add_argument("--page", action="store_true", help="write docs/kselftests.md (where all of them are run)")
+    parser.add_argument("--page", action="store_true", help="write docs/kselftests.md from what is kept")
     parser.add_argument("--record", metavar="BOOT_COMMAND", help="boots the real kernel; becomes the answers")
     parser.add_argument("--list", action="store_true", help="names only")
     args = parser.parse_args()
@@ -383,24 +393,28 @@ def main() -> int:
     if args.record:
         record(shlex.split(args.record), tests, names)
         return 0
+    if args.page:
+        PAGE.write_text(page(kept_rows()))
+        return 0
     recorded = load()
     found: list[Row] = []
     for name, ran in run_inside(tests, [n for n in names if recorded.get(n)], args.jobs):
-        row = Row(name, agreement(recorded[name], results(ran)), ran.text)
+        here = load(HERE)
+        here[name] = results(ran)
+        save(here, HERE)
+        row = Row(name, agreement(recorded[name], here[name]))
         found.append(row)
         print(
             f"{'  ' if not row.differs else '!='} {len(row.rows) - len(row.differs):4} of {len(row.rows):4}  {name}",
             flush=True,
         )
-        for text, there, here in row.differs[:60] if args.verbose else row.differs[:3]:
-            print(f"          {text or '-'}: {there} there, {here or 'nothing'} here", flush=True)
+        for text, there, ours in row.differs[:60] if args.verbose else row.differs[:3]:
+            print(f"          {text or '-'}: {there} there, {ours or 'nothing'} here", flush=True)
         if args.verbose and row.differs:
             print(ran.text[-6000:], flush=True)
     total = sum(len(row.rows) for row in found)
     agree = total - sum(len(row.differs) for row in found)
     print(f"{agree} of {total} results as on the real 6.1")
-    if args.page and not args.words:
-        write_page(found)
     return 0
 
 

@@ -184,6 +184,7 @@ def begin_new_exec(k: KernelFace, address: int) -> Body:
     signal.actions = [SigAction(1) if n and a.handler == 1 else SigAction() for n, a in enumerate(signal.actions)]
     task.sas_sp = task.sas_size = task.sas_flags = 0
     yield k.call("do_close_on_exec", k.mirror.get_field(task.addr, "task_struct", "files"))
+    k.hw_breakpoints.flush(task)
     k.exec.perf_event_exec(task)
     name = bprm.filename.rsplit(b"/", 1)[-1][: TASK_COMM_LEN - 1]
     yield k.call("__set_task_comm", task.addr, k.mirror.scratch_string(name), 1)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from arch.abi.errno import EIO
 from arch.errors import KernelError
 from simkernel.kernel.face import KernelFace
+from simkernel.kernel.ptrace.debugregs import ptrace_get_debugreg, ptrace_set_debugreg
 from simkernel.kernel.task import Task
 
 
@@ -49,21 +50,30 @@ USER_FLAGS = 0x50DD5  # FLAG_MASK of arch/x86/kernel/ptrace.c: what a tracer may
 def peek_user(k: KernelFace, task: Task, at: int) -> int:
     """PTRACE_PEEKUSR: a word of struct user; beyond the registers there is nothing.  EIO."""
     raw, word = general(k, task), k.arch.word
-    if at & (word - 1) or at < 0 or at >= USER_AREA_SIZE:
+    if at & (word - 1) or at < 0 or at >= k.arch.calls.user_size:
         raise KernelError(EIO)
+    number = _debug_register(k, at)
+    if number is not None:
+        return ptrace_get_debugreg(k, task, number)
     return int.from_bytes(raw[at : at + word], k.mem.byteorder) if at < len(raw) else 0
 
 
 def poke_user(k: KernelFace, task: Task, at: int, value: int) -> None:
     """PTRACE_POKEUSR.  EIO."""
     raw, word = general(k, task), k.arch.word
-    if at & (word - 1) or at < 0 or at >= USER_AREA_SIZE:
+    if at & (word - 1) or at < 0 or at >= k.arch.calls.user_size:
         raise KernelError(EIO)
-    if at < len(raw):
+    number = _debug_register(k, at)
+    if number is not None:
+        ptrace_set_debugreg(k, task, number, value & (1 << 8 * word) - 1)
+    elif at < len(raw):
         set_general(k, task, (value & (1 << 8 * word) - 1).to_bytes(word, k.mem.byteorder), at)
 
 
-USER_AREA_SIZE = 928
+def _debug_register(k: KernelFace, at: int) -> int | None:
+    """Which of the eight debug registers stands at this place of struct user."""
+    first, word = k.arch.calls.user_debugregs, k.arch.word
+    return (at - first) // word if first is not None and first <= at < first + 8 * word else None
 
 
 def floating(k: KernelFace, task: Task) -> bytes:
