@@ -6,6 +6,7 @@ Each kind checks the attribute in the kernel's order and hangs the event where i
 from __future__ import annotations
 
 from arch.abi.errno import E2BIG, EACCES, EINVAL, ENOENT, ENOSPC, EOPNOTSUPP, EPERM
+from arch.abi.hw_breakpoint import HW_BREAKPOINT_RW, HW_BREAKPOINT_W, HW_BREAKPOINT_X
 from arch.abi.limits import PAGE_SIZE
 from arch.abi.perf_event import (
     PERF_SAMPLE_BRANCH_STACK,
@@ -33,7 +34,6 @@ PMU_FORMATS = {
     "uprobe": {"retprobe": "config:0", "ref_ctr_offset": "config:32-63"},
 }
 PROBE_IS_RETPROBE = 1
-HW_BREAKPOINT_W, HW_BREAKPOINT_RW, HW_BREAKPOINT_X = 2, 3, 4  # include/uapi/linux/hw_breakpoint.h
 
 
 class Pmus:
