@@ -23,6 +23,16 @@ from simkernel.kernel.syscalls import Syscalls
 from simkernel.kernel.task import Task
 
 
+# The order in which the kernel is linked: Makefile's core-y, libs-y, drivers-y, net-y.
+LINKED = ("init", "arch", "kernel", "mm", "fs", "ipc", "security", "crypto", "block", "io_uring", "lib", "drivers", "sound", "net")
+_RANKS = {folder: rank for rank, folder in enumerate(LINKED)}
+
+
+def place_of(source: str) -> tuple[int, str]:
+    """Where a source file's functions lie in the text: what is compiled together stays together, and files come folder by folder."""
+    return _RANKS.get(source.partition("/")[0], len(LINKED)), source
+
+
 class Function(NamedTuple):
     """What stands at a symbol of the text."""
 
@@ -77,7 +87,7 @@ class Text:
         for name, call in syscalls.declared.items():
             symbol, wrapped = syscalls.symbol(name)
             functions[symbol] = Function(call, call.prototype, wrapped)
-        names = sorted(functions)
+        names = sorted(functions, key=lambda name: (*place_of(functions[name].declared.source), name))
         if self.image.jumps():
             self.jumping = {name for name in names if functions[name].declared.jumps}
         indices = self.image.add_functions(names, jumping=self.jumping)
