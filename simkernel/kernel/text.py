@@ -22,9 +22,23 @@ from simkernel.kernel.kfunc import KERNEL_FUNCTIONS, KernelFunction, Prototype, 
 from simkernel.kernel.syscalls import Syscalls
 from simkernel.kernel.task import Task
 
-
 # The order in which the kernel is linked: Makefile's core-y, libs-y, drivers-y, net-y.
-LINKED = ("init", "arch", "kernel", "mm", "fs", "ipc", "security", "crypto", "block", "io_uring", "lib", "drivers", "sound", "net")
+LINKED = (
+    "init",
+    "arch",
+    "kernel",
+    "mm",
+    "fs",
+    "ipc",
+    "security",
+    "crypto",
+    "block",
+    "io_uring",
+    "lib",
+    "drivers",
+    "sound",
+    "net",
+)
 _RANKS = {folder: rank for rank, folder in enumerate(LINKED)}
 
 
