@@ -77,7 +77,7 @@ class Question(NamedTuple):
 
 def _under(task: Task, wanted: Filter) -> bool:
     step = task.seccomp_filter
-    while isinstance(step, Filter):
+    while step is not None:
         if step is wanted:
             return True
         step = step.prev
@@ -263,7 +263,7 @@ class SeccompListeners:
     def released(self, task: Task) -> None:
         """seccomp_filter_release(): whoever polls learns that the last task is gone."""
         step = task.seccomp_filter
-        while isinstance(step, Filter):
+        while step is not None:
             if isinstance(step.listener, Listener):
                 self.k.wake_up(step.listener.wqh, 0)
             step = step.prev

@@ -11,10 +11,11 @@ from arch.abi.ptrace import PTRACE_EVENT_SECCOMP, PTRACE_O_SUSPEND_SECCOMP
 from arch.abi.signal import SIGKILL, SIGSYS
 from arch.errors import KernelError
 from bpf.uapi import BPF_MAXINSNS
+from simkernel.kernel.classic_bpf import Insn, check_classic, read_program
 from simkernel.kernel.face import Body, KernelFace, Steps
 from simkernel.kernel.kfunc import kernel_function, syscall
 from simkernel.kernel.ptrace.stops import event_enabled, report_event
-from simkernel.kernel.seccomp_filter import DATA_SIZE, Filter, Insn, check_classic, read_program
+from simkernel.kernel.seccomp_filter import DATA_SIZE, Filter, known_to_seccomp
 from simkernel.kernel.task import SigInfo, Task
 from simkernel.kernel.user_namespace import ns_capable, user_ns
 
@@ -56,7 +57,7 @@ def run_filters(k: KernelFace, task: Task, data: bytes) -> tuple[int, Filter | N
     order = "<" if k.mem.byteorder == "little" else ">"
     worst, severity, match = RET_ALLOW, _severity(RET_ALLOW), None
     found = task.seccomp_filter
-    while isinstance(found, Filter):
+    while found is not None:
         value = found.run(data, order)
         if _severity(value) < severity:
             worst, severity, match = value, _severity(value), found
@@ -162,10 +163,10 @@ def _filter(k: KernelFace, flags: int, address: int) -> int:
     insns = _read_filter(k, address)
     if not task.no_new_privs and not ns_capable(task, user_ns(task), CAP_SYS_ADMIN):
         raise KernelError(EACCES)
-    check_classic(insns)
+    check_classic(insns, known_to_seccomp)
     if task.seccomp_mode == SECCOMP_MODE_STRICT:
         raise KernelError(EINVAL)
-    prev = task.seccomp_filter if isinstance(task.seccomp_filter, Filter) else None
+    prev = task.seccomp_filter
     if len(insns) + (prev.total + 4 if prev is not None else 0) > MAX_INSNS_PER_PATH:
         raise KernelError(ENOMEM)
     new = Filter(insns, prev, bool(flags & FLAG_LOG), bool(flags & FLAG_WAIT_KILLABLE))
@@ -174,8 +175,8 @@ def _filter(k: KernelFace, flags: int, address: int) -> int:
             return -ESRCH if flags & FLAG_TSYNC_ESRCH else k.tasks.vnr(thread.pid)
     fd = 0
     if flags & FLAG_NEW_LISTENER:
-        step: object = prev
-        while isinstance(step, Filter):
+        step = prev
+        while step is not None:
             if step.listener is not None:
                 raise KernelError(EBUSY, "one listener for all")
             step = step.prev
@@ -188,7 +189,7 @@ def _filter(k: KernelFace, flags: int, address: int) -> int:
     return fd
 
 
-def _is_ancestor(parent: object, child: Filter | None) -> bool:
+def _is_ancestor(parent: Filter | None, child: Filter | None) -> bool:
     """is_ancestor(): no filter at all is everybody's."""
     if parent is None:
         return True
@@ -245,7 +246,7 @@ def _nth_filter(task: Task, off: int) -> Filter:
     """get_nth_filter(): number 0 is the oldest.  EINVAL, ENOENT."""
     chain: list[Filter] = []
     step = task.seccomp_filter
-    while isinstance(step, Filter):
+    while step is not None:
         chain.append(step)
         step = step.prev
     if task.seccomp_mode != SECCOMP_MODE_FILTER:

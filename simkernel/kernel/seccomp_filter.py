@@ -1,45 +1,35 @@
-"""Classic BPF as seccomp's filters have it: instructions, the check, and running them.  net/core/filter.c, kernel/seccomp.c.
+"""Filters of seccomp: classic BPF over struct seccomp_data.  kernel/seccomp.c.
 
-Filters of sockets (simkernel/net/core/filter.py) share the instructions.
-
-A filter is classic BPF over struct seccomp_data (number, architecture, instruction pointer, six arguments).  It is checked once
-and turned into rows of plain Python values; running one costs about a microsecond per ten instructions.
+A filter is checked once and turned into rows of plain Python values (classic_bpf.py); running one costs about a microsecond
+per ten instructions.
 """
 
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable
-from dataclasses import dataclass
 
-from arch.abi.errno import EINVAL
-from arch.abi.limits import U32_MAX
-from arch.errors import KernelError
+from simkernel.kernel.classic_bpf import (
+    BPF_ALU,
+    JA,
+    LD_IMM,
+    LD_MEM,
+    LD_W_LEN,
+    LDX_IMM,
+    LDX_MEM,
+    LDX_W_LEN,
+    RET_A,
+    RET_K,
+    ST,
+    STX,
+    TAX,
+    TXA,
+    Insn,
+    known_arithmetic,
+    run,
+)
 
 DATA_SIZE = 64  # struct seccomp_data
-
-# include/uapi/linux/bpf_common.h
-BPF_LD, BPF_LDX, BPF_ST, BPF_STX, BPF_ALU, BPF_JMP, BPF_RET, BPF_MISC = range(8)
-LD_W_ABS, LD_W_LEN, LDX_W_LEN, LD_IMM, LDX_IMM, LD_MEM, LDX_MEM = 0x20, 0x80, 0x81, 0x00, 0x01, 0x60, 0x61
-RET_K, RET_A, TAX, TXA, JA, ST, STX = 0x06, 0x16, 0x07, 0x87, 0x05, 0x02, 0x03
-ALU: dict[int, Callable[[int, int], int]] = {
-    0x00: lambda a, b: a + b, 0x10: lambda a, b: a - b, 0x20: lambda a, b: a * b, 0x30: lambda a, b: a // b,
-    0x40: lambda a, b: a | b, 0x50: lambda a, b: a & b, 0x60: lambda a, b: a << (b & 31),
-    0x70: lambda a, b: a >> (b & 31), 0x80: lambda a, b: -a, 0x90: lambda a, b: a % b, 0xA0: lambda a, b: a ^ b,
-}  # fmt: skip
-JUMPS: dict[int, Callable[[int, int], bool]] = {
-    0x10: lambda a, b: a == b, 0x20: lambda a, b: a > b, 0x30: lambda a, b: a >= b, 0x40: lambda a, b: bool(a & b),
-}  # fmt: skip
-
-
-@dataclass(frozen=True, slots=True)
-class Insn:
-    """struct sock_filter."""
-
-    code: int
-    jt: int
-    jf: int
-    k: int
+LD_W_ABS = 0x20
 
 
 class Filter:
@@ -53,47 +43,10 @@ class Filter:
     def run(self, data: bytes, order: str) -> int:
         """What this program says to one call."""
         words = struct.unpack(order + "16I", data)
-        a = x = pc = 0
-        memory = [0] * 16
-        while True:
-            insn = self.insns[pc]
-            code, k = insn.code, insn.k
-            pc += 1
-            kind = code & 7
-            if code == LD_W_ABS:
-                a = words[k >> 2]
-            elif kind == BPF_JMP:
-                pc += k if code == JA else insn.jt if JUMPS[code & 0xF0](a, x if code & 8 else k) else insn.jf
-            elif kind == BPF_RET:
-                return a if code == RET_A else k
-            elif kind == BPF_ALU:
-                operand = x if code & 8 else k
-                if code & 0xF0 == 0x30 and not operand:
-                    return 0
-                a = ALU[code & 0xF0](a, operand) & U32_MAX
-            elif code in (LD_IMM, LD_MEM, LD_W_LEN):
-                a = DATA_SIZE if code == LD_W_LEN else memory[k] if code == LD_MEM else k
-            elif code in (LDX_IMM, LDX_MEM, LDX_W_LEN):
-                x = DATA_SIZE if code == LDX_W_LEN else memory[k] if code == LDX_MEM else k
-            elif code == TAX:
-                x = a
-            elif code == TXA:
-                a = x
-            else:
-                memory[k] = a if code == ST else x
+        return run(self.insns, DATA_SIZE, lambda code, k, a, x: words[k >> 2])
 
 
-def known_arithmetic(insn: Insn) -> bool:
-    """The rows of ALU and JUMPS, with operands that bpf_check_classic() lets through."""
-    code, k = insn.code, insn.k
-    if code & 7 == BPF_ALU:
-        op = code & 0xF0
-        refused = not code & 8 and ((op in (0x60, 0x70) and k >= 32) or (op in (0x30, 0x90) and not k))
-        return op in ALU and not code & ~0xFF and (op != 0x80 or not code & 8) and not refused
-    return code & 7 == BPF_JMP and code & 0xF0 in JUMPS and not code & ~0xFD
-
-
-def _known(insn: Insn) -> bool:
+def known_to_seccomp(insn: Insn) -> bool:
     """seccomp_check_filter() of one instruction."""
     code, k = insn.code, insn.k
     if code == LD_W_ABS:
@@ -103,32 +56,3 @@ def _known(insn: Insn) -> bool:
     if code in (LD_MEM, LDX_MEM, ST, STX):
         return k < 16
     return known_arithmetic(insn) and (code & 7 != BPF_ALU or code & 0xF0 != 0x90)  # no remainders
-
-
-def read_program(raw: bytes, order: str) -> list[Insn]:
-    """struct sock_filter[]."""
-    return [Insn(*fields) for fields in struct.iter_unpack(("<" if order == "little" else ">") + "HBBI", raw)]
-
-
-def check_classic(insns: list[Insn], known: Callable[[Insn], bool] = _known) -> None:
-    """bpf_check_classic() and check_load_and_stores().  EINVAL."""
-    count = len(insns)
-    written: list[int] = [0xFFFF] * (count + 1)  # slots of memory that every way to here has written
-    valid = 0
-    for pc, insn in enumerate(insns):
-        valid &= written[pc]
-        if not known(insn):
-            raise KernelError(EINVAL)
-        if insn.code in (ST, STX):
-            valid |= 1 << insn.k
-        elif insn.code in (LD_MEM, LDX_MEM) and not valid >> insn.k & 1:
-            raise KernelError(EINVAL)
-        elif insn.code & 7 == BPF_JMP:
-            steps = (insn.k,) if insn.code == JA else (insn.jt, insn.jf)
-            if any(step >= count - pc - 1 for step in steps):
-                raise KernelError(EINVAL)
-            for step in steps:
-                written[pc + 1 + step] &= valid
-            valid = 0xFFFF
-    if insns[-1].code not in (RET_K, RET_A):
-        raise KernelError(EINVAL)

@@ -19,6 +19,7 @@ from simkernel.kernel.clock import HRTIMER_MODE_REL, Event, HrTimer
 from simkernel.kernel.mm import Mm
 from simkernel.kernel.namespaces import Namespace, Proxy
 from simkernel.kernel.pid_namespace import PidNamespace
+from simkernel.kernel.seccomp_filter import Filter
 
 # task_struct.__state (include/linux/sched.h)
 TASK_RUNNING, TASK_INTERRUPTIBLE, TASK_UNINTERRUPTIBLE, TASK_STOPPED, TASK_TRACED = 0, 1, 2, 4, 8
@@ -461,7 +462,7 @@ class Task(TaskSlots):
         self.seccomp_mode = 0
         self.seccomp_question: object = None  # simkernel/fs/seccomp_notify.py: Question
         self.seccomp_filters = 0  # how many programs are one behind the other
-        self.seccomp_filter: object = None  # seccomp.py: Filter
+        self.seccomp_filter: Filter | None = None  # the newest
         self.syscall_work = 0  # SYSCALL_WORK_*: what else happens at system calls
         self.past_core = False  # PF_POSTCOREDUMP: it ends, and nobody who dumps the process waits for it
         self.freezing = self.frozen = False  # its control group is to be frozen; it cannot run user code

@@ -1,7 +1,7 @@
 """Classic BPF on sockets: SO_ATTACH_FILTER, as tcpdump and ping bring it.  net/core/filter.c, include/uapi/linux/filter.h.
 
-The instructions and their meaning are those of seccomp's filters (simkernel/kernel/seccomp_filter.py); here they read a packet, and
-what the kernel knows of it at offsets below zero.
+The instructions and their meaning are classic_bpf.py's; here they read a packet, and what the kernel knows of it at offsets
+below zero.
 """
 
 from __future__ import annotations
@@ -13,19 +13,18 @@ from arch.abi.limits import U32_MAX
 from arch.abi.netlink import NLA_HDRLEN
 from arch.abi.socket import SO_ATTACH_BPF, SO_ATTACH_FILTER, SO_LOCK_FILTER, SOL_SOCKET
 from arch.errors import KernelError
-from simkernel.kernel.seccomp_filter import (
-    ALU,
-    BPF_ALU,
-    BPF_JMP,
-    BPF_RET,
+from simkernel.kernel.classic_bpf import (
+    ABS,
+    IND,
     JA,
-    JUMPS,
     LD_IMM,
     LD_MEM,
     LD_W_LEN,
+    LDX_B_MSH,
     LDX_IMM,
     LDX_MEM,
     LDX_W_LEN,
+    LOADS,
     RET_A,
     RET_K,
     ST,
@@ -36,14 +35,12 @@ from simkernel.kernel.seccomp_filter import (
     check_classic,
     known_arithmetic,
     read_program,
+    run,
 )
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.sock import Filter, Sock
 from simkernel.net.face import NetKernel
 
-LDX_B_MSH = 0xB1
-ABS, IND = 0x20, 0x40
-LOADS = {size << 3 | way: (4, 2, 1)[size] for size in (0, 1, 2) for way in (ABS, IND)}  # code -> bytes
 SKF_AD_OFF = -0x1000
 
 Ancillary = Callable[
@@ -119,40 +116,7 @@ class ClassicFilter:
 
     def __call__(self, packet: Skb) -> int:
         """How many bytes to keep."""
-        a = x = pc = 0
-        memory = [0] * 16
-        while True:
-            insn = self.insns[pc]
-            code, k = insn.code, insn.k
-            pc += 1
-            kind = code & 7
-            if kind == BPF_JMP:
-                pc += k if code == JA else insn.jt if JUMPS[code & 0xF0](a, x if code & 8 else k) else insn.jf
-            elif kind == BPF_RET:
-                return a if code == RET_A else k
-            elif kind == BPF_ALU:
-                operand = x if code & 8 else k
-                if code & 0xF0 in (0x30, 0x90) and not operand:
-                    return 0
-                a = ALU[code & 0xF0](a, operand) & U32_MAX
-            elif code in LOADS or code == LDX_B_MSH:
-                found = self._load(packet, code, k, a, x)
-                if found is None:
-                    return 0
-                if code == LDX_B_MSH:
-                    x = (found & 15) << 2
-                else:
-                    a = found
-            elif code in (LD_IMM, LD_MEM, LD_W_LEN):
-                a = packet.len if code == LD_W_LEN else memory[k] if code == LD_MEM else k
-            elif code in (LDX_IMM, LDX_MEM, LDX_W_LEN):
-                x = packet.len if code == LDX_W_LEN else memory[k] if code == LDX_MEM else k
-            elif code == TAX:
-                x = a
-            elif code == TXA:
-                a = x
-            else:
-                memory[k] = a if code == ST else x
+        return run(self.insns, packet.len, lambda code, k, a, x: self._load(packet, code, k, a, x))
 
     def _load(self, packet: Skb, code: int, k: int, a: int, x: int) -> int | None:
         offset = (k + x if code in LOADS and code & IND else k) & U32_MAX
