@@ -5,6 +5,7 @@ What is found is the program's until it gives it back; no sock of this machine g
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from arch.abi.inet import IPPROTO_TCP, IPPROTO_UDP, TCP_LISTEN, TCP_NEW_SYN_RECV, TCP_SYN_RECV, TCP_TIME_WAIT
@@ -98,151 +99,62 @@ def bpf_sk_release(rt: Runtime, sk: int) -> int:
     return 0
 
 
-@prototype(
-    "sk_lookup_tcp",
-    84,
-    "4.20",
-    returns="PTR_TO_SOCKET_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    flags="pkt_access",
-    given="cg_skb sk_skb",
+@dataclass(frozen=True)
+class Finder:
+    """A helper that looks for socks: its name, number and version, what it looks for, and whether a request will do."""
+
+    name: str
+    number: int
+    since: str
+    protocol: int
+    only_full: bool
+
+
+FINDERS = (
+    Finder("sk_lookup_tcp", 84, "4.20", IPPROTO_TCP, only_full=True),
+    Finder("sk_lookup_udp", 85, "4.20", IPPROTO_UDP, only_full=True),
+    Finder("skc_lookup_tcp", 99, "5.2", IPPROTO_TCP, only_full=False),
 )
-@prototype(
-    "sk_lookup_tcp",
-    returns="PTR_TO_SOCKET_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    flags="pkt_access",
-    func="bpf_tc_sk_lookup_tcp",
-    proto="bpf_tc_sk_lookup_tcp_proto",
-    given="tc_cls_act",
+
+
+@dataclass(frozen=True)
+class Variant:
+    """The kernel has a copy of each for every kind of context: between bpf_ and the helper's name, whose, how it begins."""
+
+    infix: str
+    given: str
+    place: Callable[[Runtime, int], Place]
+    flags: str = "pkt_access"
+
+
+VARIANTS = (
+    Variant("", "cg_skb sk_skb", _of_skb),
+    Variant("tc_", "tc_cls_act", _of_skb),
+    Variant("xdp_", "xdp", _of_xdp),
+    Variant("sock_addr_", "sock_addr", _of_sock_addr, flags=""),
 )
-def bpf_sk_lookup_tcp(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
-    """A TCP sock in the namespace of the packet's device, or in the one with that number."""
-    return _full(rt, _lookup(rt, IPPROTO_TCP, _of_skb(rt, ctx), tuple_, size, netns, flags))
 
 
-@prototype(
-    "sk_lookup_udp",
-    85,
-    "4.20",
-    returns="PTR_TO_SOCKET_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    flags="pkt_access",
-    given="cg_skb sk_skb",
-)
-@prototype(
-    "sk_lookup_udp",
-    returns="PTR_TO_SOCKET_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    flags="pkt_access",
-    func="bpf_tc_sk_lookup_udp",
-    proto="bpf_tc_sk_lookup_udp_proto",
-    given="tc_cls_act",
-)
-def bpf_sk_lookup_udp(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
-    """A UDP sock in the namespace of the packet's device, or in the one with that number."""
-    return _full(rt, _lookup(rt, IPPROTO_UDP, _of_skb(rt, ctx), tuple_, size, netns, flags))
+def _finder(finder: Finder, variant: Variant) -> Callable[..., int]:
+    def find(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
+        """A sock in the namespace of the context's device or socket, or in the one with that number."""
+        sk = _lookup(rt, finder.protocol, variant.place(rt, ctx), tuple_, size, netns, flags)
+        return _full(rt, sk) if finder.only_full else sk
+
+    return find
 
 
-@prototype(
-    "skc_lookup_tcp",
-    99,
-    "5.2",
-    returns="PTR_TO_SOCK_COMMON_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    flags="pkt_access",
-    given="cg_skb sk_skb",
-)
-@prototype(
-    "skc_lookup_tcp",
-    returns="PTR_TO_SOCK_COMMON_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    flags="pkt_access",
-    func="bpf_tc_skc_lookup_tcp",
-    proto="bpf_tc_skc_lookup_tcp_proto",
-    given="tc_cls_act",
-)
-def bpf_skc_lookup_tcp(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
-    """A TCP sock, or a request for one in the namespace of the packet's device, or in the one with that number."""
-    return _lookup(rt, IPPROTO_TCP, _of_skb(rt, ctx), tuple_, size, netns, flags)
-
-
-@prototype(
-    "sk_lookup_tcp",
-    returns="PTR_TO_SOCKET_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    flags="pkt_access",
-    func="bpf_xdp_sk_lookup_tcp",
-    proto="bpf_xdp_sk_lookup_tcp_proto",
-    given="xdp",
-)
-def bpf_xdp_sk_lookup_tcp(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
-    """A TCP sock in the namespace of the frame's device, or in the one with that number."""
-    return _full(rt, _lookup(rt, IPPROTO_TCP, _of_xdp(rt, ctx), tuple_, size, netns, flags))
-
-
-@prototype(
-    "sk_lookup_udp",
-    returns="PTR_TO_SOCKET_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    flags="pkt_access",
-    func="bpf_xdp_sk_lookup_udp",
-    proto="bpf_xdp_sk_lookup_udp_proto",
-    given="xdp",
-)
-def bpf_xdp_sk_lookup_udp(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
-    """A UDP sock in the namespace of the frame's device, or in the one with that number."""
-    return _full(rt, _lookup(rt, IPPROTO_UDP, _of_xdp(rt, ctx), tuple_, size, netns, flags))
-
-
-@prototype(
-    "sk_lookup_tcp",
-    returns="PTR_TO_SOCKET_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    func="bpf_sock_addr_sk_lookup_tcp",
-    proto="bpf_sock_addr_sk_lookup_tcp_proto",
-    given="sock_addr",
-)
-def bpf_sock_addr_sk_lookup_tcp(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
-    """A TCP sock in the namespace of the address's socket, or in the one with that number."""
-    return _full(rt, _lookup(rt, IPPROTO_TCP, _of_sock_addr(rt, ctx), tuple_, size, netns, flags))
-
-
-@prototype(
-    "sk_lookup_udp",
-    returns="PTR_TO_SOCKET_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    func="bpf_sock_addr_sk_lookup_udp",
-    proto="bpf_sock_addr_sk_lookup_udp_proto",
-    given="sock_addr",
-)
-def bpf_sock_addr_sk_lookup_udp(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
-    """A UDP sock in the namespace of the address's socket, or in the one with that number."""
-    return _full(rt, _lookup(rt, IPPROTO_UDP, _of_sock_addr(rt, ctx), tuple_, size, netns, flags))
-
-
-@prototype(
-    "skc_lookup_tcp",
-    returns="PTR_TO_SOCK_COMMON_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    flags="pkt_access",
-    func="bpf_xdp_skc_lookup_tcp",
-    proto="bpf_xdp_skc_lookup_tcp_proto",
-    given="xdp",
-)
-def bpf_xdp_skc_lookup_tcp(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
-    """A TCP sock, or a request for one in the namespace of the frame's device, or in the one with that number."""
-    return _lookup(rt, IPPROTO_TCP, _of_xdp(rt, ctx), tuple_, size, netns, flags)
-
-
-@prototype(
-    "skc_lookup_tcp",
-    returns="PTR_TO_SOCK_COMMON_OR_NULL",
-    args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
-    func="bpf_sock_addr_skc_lookup_tcp",
-    proto="bpf_sock_addr_skc_lookup_tcp_proto",
-    given="sock_addr",
-)
-def bpf_sock_addr_skc_lookup_tcp(rt: Runtime, ctx: int, tuple_: int, size: int, netns: int, flags: int) -> int:
-    """A TCP sock, or a request for one in the namespace of the address's socket, or in the one with that number."""
-    return _lookup(rt, IPPROTO_TCP, _of_sock_addr(rt, ctx), tuple_, size, netns, flags)
+for _one in FINDERS:
+    for _variant in VARIANTS:
+        _func = f"bpf_{_variant.infix}{_one.name}"
+        prototype(
+            _one.name,
+            0 if _variant.infix else _one.number,
+            "" if _variant.infix else _one.since,
+            returns="PTR_TO_SOCKET_OR_NULL" if _one.only_full else "PTR_TO_SOCK_COMMON_OR_NULL",
+            args="PTR_TO_CTX PTR_TO_MEM|MEM_RDONLY CONST_SIZE ANYTHING ANYTHING",
+            flags=_variant.flags,
+            func=_func,
+            proto=f"{_func}_proto",
+            given=_variant.given,
+        )(_finder(_one, _variant))

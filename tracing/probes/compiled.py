@@ -17,19 +17,14 @@ from arch.architecture import Architecture, Layout
 from arch.native.block import Word
 from arch.native.handler import NO_FRAME, READ_ONLY, NativeHandler
 from arch.native.library import Library
-from arch.native.state import current_task, word_at
+from arch.native.state import current_task, load_sized, poke_sized, word_at
 from arch.native.subset import (
     Words,
     decline,
     load8,
-    load16,
-    load32,
-    load64,
     native,
     poke8,
-    poke16,
     poke32,
-    poke64,
     shared,
 )
 from arch.native.walk import in_direct_map, user_readable
@@ -74,27 +69,9 @@ def readable(d: Words, address: int, size: int, user: int) -> int:
 
 
 @native
-def load_wide(at: int, width: int) -> int:
-    if width == 8:
-        return load64(at)
-    if width == 4:
-        return load32(at)
-    return load16(at) if width == 2 else load8(at)
-
-
-@native
-def poke_wide(at: int, width: int, value: int) -> int:
-    if width == 8:
-        return poke64(at, value)
-    if width == 4:
-        return poke32(at, value)
-    return poke16(at, value) if width == 2 else poke8(at, value)
-
-
-@native
 def fetch_word(d: Words, address: int, user: int) -> int:
     """A long."""
-    return load_wide(readable(d, address & d[H_ADDRESSES], d[H_LONG], user), d[H_LONG])
+    return load_sized(readable(d, address & d[H_ADDRESSES], d[H_LONG], user), d[H_LONG])
 
 
 @native
@@ -102,7 +79,7 @@ def fetch_base(row: Words, regs: int) -> int:
     """The first value."""
     if row[F_BASE] == CONSTANT:
         return row[F_WHERE]
-    return load_wide(regs + row[F_WHERE], row[F_WIDTH])
+    return load_sized(regs + row[F_WHERE], row[F_WIDTH])
 
 
 @native
@@ -170,7 +147,7 @@ def fetch_argument(d: Words, row: Words, regs: int, record: int, end: int) -> in
         return end + length
     value = follow(d, row, fetch_base(row, regs))
     if kind == RAW:
-        poke_wide(at, row[F_BYTES], window(row, value))
+        poke_sized(at, row[F_BYTES], window(row, value))
     elif kind == STRING:
         length = fetch_string(d, row, value + row[F_OFFSET], record + end, MAX_NATIVE_RECORD - end)
         poke32(at, length << 16 | end)
@@ -179,7 +156,7 @@ def fetch_argument(d: Words, row: Words, regs: int, record: int, end: int) -> in
         value += row[F_OFFSET]
         for i in range(row[F_COUNT]):
             place = readable(d, value + i * row[F_BYTES] & d[H_ADDRESSES], row[F_BYTES], row[F_USER])
-            poke_wide(at + i * row[F_BYTES], row[F_BYTES], window(row, load_wide(place, row[F_BYTES])))
+            poke_sized(at + i * row[F_BYTES], row[F_BYTES], window(row, load_sized(place, row[F_BYTES])))
     return end
 
 
@@ -189,10 +166,10 @@ def make_record(d: Words, regs: int) -> int:
     record = put_header(word_at(d[H_EVENT], E_RECORDER), d[H_EVENT])
     place = d[H_PLACE]
     if d[H_PLACE_WIDTH]:
-        place = load_wide(regs + place, d[H_PLACE_WIDTH])
-    poke_wide(record + COMMON_SIZE, d[H_LONG], place)
+        place = load_sized(regs + place, d[H_PLACE_WIDTH])
+    poke_sized(record + COMMON_SIZE, d[H_LONG], place)
     if d[H_RETURN]:
-        poke_wide(record + COMMON_SIZE + d[H_LONG], d[H_LONG], word_at(d[H_RETURN], 0))
+        poke_sized(record + COMMON_SIZE + d[H_LONG], d[H_LONG], word_at(d[H_RETURN], 0))
     end = d[H_FIXED]
     for i in range(d[H_ARGUMENTS]):
         end = fetch_argument(d, d[H_ROWS] + 8 * FETCH_ROW * i, regs, record, end)

@@ -17,18 +17,14 @@ from arch.abi.limits import U64_MAX
 from arch.errors import Fault
 from arch.native import Word
 from arch.native.library import Library
-from arch.native.state import current_task, word_at
+from arch.native.state import current_task, load_sized, poke_sized, word_at
 from arch.native.subset import (
     Words,
     decline,
     load8,
-    load16,
-    load32,
-    load64,
     native,
     peek64,
     poke8,
-    poke16,
     poke32,
     poke64,
     shared,
@@ -61,24 +57,6 @@ ARGUMENT, LOAD, STORE, ADD, SIGN, NUMBER, AND, RIGHT, SWAP, COMM, BYTES, TEXT, T
 ROW_SIZE = 16  # bytes
 SIZE_BITS = 16  # of an operand that is a place and a size
 SIZE_MASK = (1 << SIZE_BITS) - 1
-
-
-@native
-def load_sized(at: int, size: int) -> int:
-    if size == 4:
-        return load32(at)
-    if size == 8:
-        return load64(at)
-    return load16(at) if size == 2 else load8(at)
-
-
-@native
-def poke_sized(at: int, size: int, value: int) -> int:
-    if size == 4:
-        return poke32(at, value)
-    if size == 8:
-        return poke64(at, value)
-    return poke16(at, value) if size == 2 else poke8(at, value)
 
 
 @native
