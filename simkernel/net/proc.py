@@ -28,6 +28,7 @@ from arch.abi.rtnetlink import (
 from arch.abi.socket import AF_INET, SO_ACCEPTCON, SS_CONNECTED, SS_UNCONNECTED
 from simkernel.fs.nodes import Dir, PseudoFile
 from simkernel.kernel.task import Task
+from simkernel.net.core.fragments import IPV4
 from simkernel.net.core.neighbour import NUD_VALID
 from simkernel.net.core.netns import Net, NetDevice, Route
 from simkernel.net.core.sock import Sock
@@ -218,7 +219,8 @@ def sockstat(k: NetKernel, net: Net) -> str:
     raws = sum(sk.net is net for sk in k.net.raw)
     return (
         f"sockets: used {net.sockets}\nTCP: inuse {streams} orphan 0 tw {waiting} alloc {every} "
-        f"mem 0\nUDP: inuse {datagrams} mem 0\nUDPLITE: inuse 0\nRAW: inuse {raws}\nFRAG: inuse 0 memory 0\n"
+        f"mem 0\nUDP: inuse {datagrams} mem 0\nUDPLITE: inuse 0\nRAW: inuse {raws}\n"
+        f"FRAG: inuse {k.net.fragments.count(net, IPV4)} memory {k.net.fragments.memory.get((net, IPV4), 0)}\n"
     )
 
 

@@ -14,6 +14,7 @@ from arch.abi.rtnetlink import (
     RTN_LOCAL,
 )
 from arch.abi.socket import AF_INET6
+from simkernel.net.core.fragments import IPV6
 from simkernel.net.core.netns import Net, Nexthop, Route
 from simkernel.net.core.sock import Sock, mapped
 from simkernel.net.face import NetKernel
@@ -101,7 +102,11 @@ def sockstat6(k: NetKernel, net: Net) -> str:
     streams = sum(sk.protocol == IPPROTO_TCP for sk in mine)
     datagrams = sum(sk.family == AF_INET6 for sk in k.net.in_order(net, k.net.udp))
     raws = sum(sk.net is net and sk.family == AF_INET6 for sk in k.net.raw)
-    return f"TCP6: inuse {streams}\nUDP6: inuse {datagrams}\nUDPLITE6: inuse 0\nRAW6: inuse {raws}\nFRAG6: inuse 0 memory 0\n"
+    fragments = k.net.fragments
+    return (
+        f"TCP6: inuse {streams}\nUDP6: inuse {datagrams}\nUDPLITE6: inuse 0\nRAW6: inuse {raws}\n"
+        f"FRAG6: inuse {fragments.count(net, IPV6)} memory {fragments.memory.get((net, IPV6), 0)}\n"
+    )
 
 
 # -- sockets -----------------------------------------------------------------------------------------------------------

@@ -15,6 +15,7 @@ from simkernel.kernel.task import Task
 from simkernel.net.core.announce import Announcements
 from simkernel.net.core.clsact import Clsact
 from simkernel.net.core.families import Reply, Solicitor
+from simkernel.net.core.fragments import Fragments
 from simkernel.net.core.message import Message
 from simkernel.net.core.netns import Event, Ifaddr, LinkKind, Neighbour, Net, NetDevice, Qdisc
 from simkernel.net.core.programs import NetPrograms
@@ -52,8 +53,7 @@ class Network(NetTables):
         self.ping: PortTable = {}  # by identifier
         self.netlink: list[Sock] = []
         self.raw: list[Sock] = []
-        self.fragments: dict[object, object] = {}  # packets of which pieces have come
-        self.fragment_timers: dict[int, object] = {}
+        self.fragments = Fragments()  # packets of which pieces have come
         self.packet: list[Sock] = []
         self.unix: dict[object, Sock] = {}  # bound unix socks, by inode or by (namespace, abstract name)
         self.packet_types: dict[int, str] = {}  # ptype_base: Ethernet type -> kernel function

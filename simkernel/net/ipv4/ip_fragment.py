@@ -5,11 +5,12 @@ from __future__ import annotations
 from arch.abi.inet import ICMP_EXC_FRAGTIME, ICMP_TIME_EXCEEDED, IP_MF, IP_OFFSET
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.fragments import IPV4
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.face import NetKernel
 from simkernel.net.ipv4.header import header_length, ip_header
-from simkernel.net.ipv4.inet_fragment import Pieces, begin, end
+from simkernel.net.ipv4.inet_fragment import end, find
 
 MAX_PACKET = 65535
 
@@ -22,9 +23,11 @@ def ip_defrag(k: NetKernel, packet: Skb) -> Steps[Skb | None]:
     word = int.from_bytes(raw[6:8], "big")
     key = (net, raw[12:16], raw[16:20], int.from_bytes(raw[4:6], "big"), raw[9], 0)
     net.ipv4.mib["ReasmReqds"] += 1
-    queue = k.net.fragments.get(key)
-    if not isinstance(queue, Pieces):
-        queue = begin(k, key, "ip_expire", "ipv4.ipfrag_time")
+    queue = find(k, IPV4, key)
+    if queue is None:
+        net.ipv4.mib["ReasmFails"] += 1
+        yield drop(k, packet)
+        return None
     at, body = (word & IP_OFFSET) << 3, raw[size:]
     if not word & IP_MF:
         queue.total = at + len(body)
@@ -37,6 +40,7 @@ def ip_defrag(k: NetKernel, packet: Skb) -> Steps[Skb | None]:
         yield drop(k, packet)
         return None
     queue.parts[at] = body
+    k.net.fragments.charge(queue, packet.truesize)
     if at == 0 or queue.first is None:
         packet, queue.first = queue.first or packet, packet
     whole = queue.whole()
@@ -62,8 +66,8 @@ def ip_defrag(k: NetKernel, packet: Skb) -> Steps[Skb | None]:
 @kernel_function("void ip_expire(struct timer_list *t)", source="net/ipv4/ip_fragment.c")
 def ip_expire(k: NetKernel, t: int) -> Body:
     """The rest did not come in time; who sent the first piece is told."""
-    queue = k.net.fragment_timers.get(t)
-    if not isinstance(queue, Pieces):
+    queue = k.net.fragments.by_timer.get(t)
+    if queue is None:
         return 0
     mib = queue.key[0].ipv4.mib
     mib["ReasmTimeout"] += 1

@@ -6,10 +6,11 @@ from arch.abi.in6 import ICMPV6_EXC_FRAGTIME, ICMPV6_TIME_EXCEED
 from arch.abi.inet import ETH_P_IPV6
 from simkernel.kernel.face import Body, Steps
 from simkernel.kernel.kfunc import kernel_function
+from simkernel.net.core.fragments import IPV6
 from simkernel.net.core.skb import Skb
 from simkernel.net.core.skbuff import drop, new_skb
 from simkernel.net.face import NetKernel
-from simkernel.net.ipv4.inet_fragment import Pieces, begin, end
+from simkernel.net.ipv4.inet_fragment import end, find
 from simkernel.net.ipv6.header import FRAGMENT_HEADER, IPV6_HEADER
 
 
@@ -26,9 +27,11 @@ def defrag(k: NetKernel, packet: Skb) -> Steps[tuple[Skb, int] | None]:
     head = bytes(packet.mem.read(packet.network_header(), IPV6_HEADER))
     at, more = word & ~7, word & 1
     key = (net, head[8:24], head[24:40], int.from_bytes(raw[4:8], "big"), raw[0], packet.iif)
-    queue = k.net.fragments.get(key)
-    if not isinstance(queue, Pieces):
-        queue = begin(k, key, "ip6_frag_expire", "ipv6.ip6frag_time")
+    queue = find(k, IPV6, key)
+    if queue is None:
+        mib["ReasmFails"] += 1
+        yield drop(k, packet)
+        return None
     if not more:
         queue.total = at + len(body)
     if not queue.takes(at, body) or (more and len(body) & 7) or (not body and at):
@@ -38,6 +41,7 @@ def defrag(k: NetKernel, packet: Skb) -> Steps[tuple[Skb, int] | None]:
         yield drop(k, packet)
         return None
     queue.parts[at] = body
+    k.net.fragments.charge(queue, packet.truesize)
     if at == 0 or queue.first is None:
         packet, queue.first = queue.first or packet, packet
     if queue.first is not packet:
@@ -65,8 +69,8 @@ def defrag(k: NetKernel, packet: Skb) -> Steps[tuple[Skb, int] | None]:
 @kernel_function("void ip6_frag_expire(struct timer_list *t)", source="net/ipv6/reassembly.c")
 def ip6_frag_expire(k: NetKernel, t: int) -> Body:
     """The rest did not come in time; who sent the first piece is told."""
-    queue = k.net.fragment_timers.get(t)
-    if not isinstance(queue, Pieces):
+    queue = k.net.fragments.by_timer.get(t)
+    if queue is None:
         return 0
     mib = queue.key[0].ipv6.mib
     mib["ReasmTimeout"] += 1

@@ -314,7 +314,7 @@ def set_master(k: NetKernel, dev: NetDevice, index: int) -> None:
         MASTERS[master.kind.kind](k, dev, master)
 
 
-def _check(wire: Wire, attributes: dict[int, bytes]) -> None:
+def _check(attributes: dict[int, bytes]) -> None:
     """validate_linkmsg().  EINVAL."""
     if len(attributes.get(IFLA_ADDRESS, bytes(6))) < 6 or len(attributes.get(IFLA_BROADCAST, bytes(6))) < 6:
         raise KernelError(EINVAL)
@@ -323,7 +323,7 @@ def _check(wire: Wire, attributes: dict[int, bytes]) -> None:
 def _set(k: NetKernel, wire: Wire, request: Request) -> None:
     """rtnl_setlink()."""
     index, flags, change, attributes = _header(k, wire, request.body)
-    _check(wire, attributes)
+    _check(attributes)
     dev = find_device(request.net, wire, index, attributes)
     do_setlink(k, wire, dev, index, flags, change, attributes)
 
@@ -353,7 +353,7 @@ def _new(k: NetKernel, wire: Wire, request: Request) -> None:
                 raise KernelError(EOPNOTSUPP)
             if IFLA_INFO_DATA in info:
                 CHANGERS[kind](wanted, dev)
-        _check(wire, attributes)
+        _check(attributes)
         do_setlink(k, wire, dev, index, flags, change, attributes)
         return
     if not request.flags & NLM_F_CREATE:
@@ -377,7 +377,7 @@ def _change_group(k: NetKernel, wire: Wire, net: Net, flags: int, change: int, g
 def _create(wanted: Wanted, kind: str) -> None:
     """rtnl_newlink_create()."""
     k, wire = wanted.k, wanted.wire
-    _check(wire, wanted.attributes)
+    _check(wanted.attributes)
     if wanted.name and not valid_name(wanted.name.replace("%d", "0")):
         raise KernelError(EINVAL)
     target = _target(k, wire, wanted.net, wanted.attributes)
